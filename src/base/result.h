@@ -1,0 +1,68 @@
+// Expected failures as values.
+//
+// Promise    A Result holds a value or an Error; an Error holds a small code that callers branch on
+//            and a context that people read. Programmer errors are INVARIANTs (base/invariant.h).
+// Limits     Contexts are built on the cold path only.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace moraine {
+
+enum class Errc : std::uint8_t {
+  kInvalidArgument,  // The caller's input is wrong; the same call will fail again.
+  kNotFound,
+  kAlreadyExists,
+  kCorrupt,      // Bytes were there, but a checksum or grammar check failed.
+  kIo,           // The device failed; what is on it is unknown until recovery.
+  kNoSpace,
+  kReadOnly,
+  kOverloaded,   // A named bound was reached; try later.
+  kTimeout,      // The outcome is unknown.
+  kUnavailable,  // The peer cannot be reached or has stopped; the outcome is unknown.
+  kUnsupported,
+  kConflict,
+};
+
+std::string_view to_string(Errc code);
+
+struct [[nodiscard]] Error {
+  Errc code = Errc::kIo;
+  std::string context;
+
+  // Reads as "corrupt: segment 7 header".
+  std::string message() const;
+  // The same error with `prefix: ` before its context.
+  Error within(std::string_view prefix) &&;
+};
+
+template <class T>
+using Result = std::expected<T, Error>;
+
+inline std::unexpected<Error> fail(Errc code, std::string context) {
+  return std::unexpected<Error>(Error{code, std::move(context)});
+}
+
+}  // namespace moraine
+
+#define MORAINE_CAT_(a, b) a##b
+#define MORAINE_CAT(a, b) MORAINE_CAT_(a, b)
+
+// TRY(auto bytes, decode(input)): binds the value, or leaves the function with the error.
+#define TRY(lhs, expr) MORAINE_TRY_(MORAINE_CAT(result_, __LINE__), lhs, expr, return)
+#define CO_TRY(lhs, expr) MORAINE_TRY_(MORAINE_CAT(result_, __LINE__), lhs, expr, co_return)
+#define MORAINE_TRY_(tmp, lhs, expr, leave)                                       \
+  auto tmp = (expr);                                                              \
+  if (!tmp) [[unlikely]] leave std::unexpected<::moraine::Error>(std::move(tmp).error()); \
+  lhs = std::move(*tmp)
+
+// The same for Result<void>.
+#define TRY_VOID(expr) MORAINE_TRY_VOID_(MORAINE_CAT(result_, __LINE__), expr, return)
+#define CO_TRY_VOID(expr) MORAINE_TRY_VOID_(MORAINE_CAT(result_, __LINE__), expr, co_return)
+#define MORAINE_TRY_VOID_(tmp, expr, leave)                                       \
+  auto tmp = (expr);                                                              \
+  if (!tmp) [[unlikely]] leave std::unexpected<::moraine::Error>(std::move(tmp).error())

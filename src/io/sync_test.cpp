@@ -1,0 +1,1 @@
+#include "io/sync.h"
