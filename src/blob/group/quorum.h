@@ -1,8 +1,12 @@
 // Which failures a group survives, and which acknowledgements are enough: pure functions.
 //
-// Promise    Every tolerated failure set leaves each confirmed blob readable, and leaves enough disks
-//            to confirm new ones. Any two group quorums intersect; every group quorum intersects
-//            every write quorum.
+// Promise    Every tolerated failure set leaves each confirmed blob readable, and leaves enough
+//            disks to confirm new ones. Any two group quorums intersect; every group quorum
+//            intersects every write quorum.
+// Terms      A layout may name parts where they may not live (Geometry::allowed): those count as
+//            readable, but never towards a confirmation. Set bits beyond the disks or slots of the
+//            group are ignored.
+// Cost       No heap; a few nanoseconds each.
 #pragma once
 
 #include <array>
@@ -39,12 +43,13 @@ struct PartLayout {
   bool has(std::uint32_t slot, std::uint32_t part) const {
     return (parts_at[slot] >> (part - 1) & 1) != 0;
   }
-  DiskSet slots() const;      // Slots that hold anything.
+  DiskSet slots() const;          // Slots that hold anything.
   std::uint8_t distinct() const;  // Union of parts over all slots.
 };
 
-// Maximum matching between distinct parts and distinct slots: block-4-2's count of replicas.
-// Two parts on one handoff count once; one part on two slots counts once.
+// Maximum matching between distinct parts and distinct slots, parts only where they may live: the
+// count of replicas of block-4-2. Two parts on one handoff count once; one part on two slots counts
+// once. mirror-3-dc: the number of realms with a replica.
 std::uint32_t effective_parts(const Geometry& geometry, const PartLayout& layout);
 
 // Write quorum of one blob: may a put with these acknowledged parts answer OK? none: the one part.
@@ -62,9 +67,9 @@ enum class Verdict : std::uint8_t {
   kAbsent,    // Provably never confirmed: NODATA.
   kUnknown,   // Could have been confirmed, or too many disks are silent: ERROR.
 };
-// kReadable when restorable(readable). Otherwise kUnknown when `unknown` is outside the fail model, or
-// when the parts found, together with anything the unknown slots could hold, could be confirmed().
-// Otherwise kAbsent.
+// kReadable when restorable(readable). Otherwise kUnknown when `unknown` is outside the fail model,
+// or when the parts found, together with anything the unknown slots could hold, could be
+// confirmed(). Otherwise kAbsent.
 Verdict judge(const Geometry& geometry, const PartLayout& readable, DiskSet unknown);
 
 }  // namespace moraine::blob

@@ -1,0 +1,199 @@
+#include "blob/blob_id.h"
+
+#include <charconv>
+
+#include "base/coding.h"
+#include "base/invariant.h"
+
+namespace moraine::blob {
+namespace {
+
+constexpr std::uint64_t kCrcModeMax = 3;
+constexpr std::size_t kHexDigits = 2 * kBlobIdBytes;
+// Longer texts are cut in error messages.
+constexpr std::size_t kQuotedTextMax = 80;
+
+struct Field {
+  std::string_view name;
+  std::uint64_t max;
+};
+// In the order of the decimal string form.
+constexpr std::array<Field, 7> kFields{{
+    {"tablet", ~std::uint64_t{0}},
+    {"generation", kGenerationMax},
+    {"step", kStepMax},
+    {"channel", 255},
+    {"cookie", kCookieMax},
+    {"size", kBlobSizeFieldMax},
+    {"part", kPartFieldMax},
+}};
+
+// Unprintable characters are escaped.
+std::string quoted(std::string_view text) {
+  if (text.size() <= kQuotedTextMax) return fmt::format("{:?}", text);
+  return fmt::format("{:?}...", text.substr(0, kQuotedTextMax));
+}
+
+std::unexpected<Error> bad_id(std::string_view text, std::string_view why) {
+  return fail(Errc::kInvalidArgument, fmt::format("blob id {}: {}", quoted(text), why));
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+Result<BlobId> parse_hex(std::string_view text) {
+  std::array<std::uint64_t, 3> raw{};
+  for (std::size_t i = 0; i < kHexDigits; ++i) {
+    const int digit = hex_digit(text[i]);
+    if (digit < 0) return bad_id(text, fmt::format("character {} is not a hex digit", i + 1));
+    raw[i / 16] = raw[i / 16] << 4 | static_cast<std::uint64_t>(digit);
+  }
+  return BlobId::from_raw(raw);
+}
+
+Result<std::uint64_t> parse_field(std::string_view text, const Field& field) {
+  if (text.empty()) {
+    return fail(Errc::kInvalidArgument, fmt::format("{} is empty", field.name));
+  }
+  for (const char c : text) {
+    if (c < '0' || c > '9') {
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("{} {} is not a decimal number", field.name, quoted(text)));
+    }
+  }
+  if (text.size() > 1 && text.front() == '0') {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("{} {} has a leading zero", field.name, quoted(text)));
+  }
+  std::uint64_t value = 0;
+  const auto outcome = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (outcome.ec != std::errc{} || value > field.max) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("{} {} is over its maximum {}", field.name, quoted(text), field.max));
+  }
+  return value;
+}
+
+}  // namespace
+
+BlobId::BlobId(TabletId tablet, Generation generation, Step step, Channel channel,
+               std::uint32_t size, std::uint32_t cookie, std::uint32_t part) {
+  INVARIANT(cookie <= kCookieMax, "cookie {} has more than 24 bits", cookie);
+  INVARIANT(size <= kBlobSizeFieldMax, "size {} has more than 26 bits", size);
+  INVARIANT(part <= kPartFieldMax, "part {} has more than 4 bits", part);
+  raw_[0] = tablet.value;
+  raw_[1] = std::uint64_t{channel} << 56 | std::uint64_t{generation} << 24 | step >> 8;
+  raw_[2] = std::uint64_t{step & 255} << 56 | std::uint64_t{cookie} << 32 |
+            std::uint64_t{size} << 4 | part;
+}
+
+BlobId BlobId::with_part(std::uint32_t part) const {
+  INVARIANT(part <= kPartFieldMax, "part {} has more than 4 bits", part);
+  BlobId id = *this;
+  id.raw_[2] = (raw_[2] & ~std::uint64_t{kPartFieldMax}) | part;
+  return id;
+}
+
+std::uint32_t BlobId::hash() const {
+  const auto low = [](std::uint64_t word) { return word & 0xffffffff; };
+  const auto high = [](std::uint64_t word) { return word >> 32; };
+  const std::uint64_t sum = 0x06c9c021156eaa1f + 0x001dff3d8dc48f5d * low(raw_[0]) +
+                            0x179ca10c9242235d * high(raw_[0]) + 0x0f530cad458b0fb1 * low(raw_[1]) +
+                            0xb5026f5aa96619e9 * high(raw_[1]) + 0x5851f42d4c957f2d * high(raw_[2]);
+  return static_cast<std::uint32_t>(sum >> 32);
+}
+
+BlobId BlobId::from_raw(std::array<std::uint64_t, 3> raw) {
+  BlobId id;
+  id.raw_ = raw;
+  return id;
+}
+
+void BlobId::encode(std::byte* to) const {
+  for (const std::uint64_t word : raw_) {
+    store(to, __builtin_bswap64(word));
+    to += sizeof(word);
+  }
+}
+
+BlobId BlobId::decode(const std::byte* from) {
+  BlobId id;
+  for (std::uint64_t& word : id.raw_) {
+    word = __builtin_bswap64(load<std::uint64_t>(from));
+    from += sizeof(word);
+  }
+  return id;
+}
+
+std::string BlobId::to_string() const {
+  return fmt::format("[{}:{}:{}:{}:{}:{}:{}]", raw_[0], generation(), step(), channel(), cookie(),
+                     size(), part());
+}
+
+std::string BlobId::to_hex() const {
+  return fmt::format("{:016x}{:016x}{:016x}", raw_[0], raw_[1], raw_[2]);
+}
+
+Result<BlobId> BlobId::parse(std::string_view text) {
+  if (text.empty()) return bad_id(text, "is empty");
+  if (text.size() == kHexDigits && hex_digit(text.front()) >= 0) return parse_hex(text);
+  if (text.front() != '[') {
+    return bad_id(text, "neither starts with \"[\" nor is 48 hex digits");
+  }
+  const std::size_t close = text.find(']');
+  if (close == std::string_view::npos) return bad_id(text, "the closing \"]\" is missing");
+  if (close + 1 != text.size()) return bad_id(text, "something follows the closing \"]\"");
+
+  std::array<std::uint64_t, kFields.size()> values{};
+  std::string_view rest = text.substr(1, close - 1);
+  for (std::size_t i = 0; i < kFields.size(); ++i) {
+    const bool last = i + 1 == kFields.size();
+    const std::size_t colon = rest.find(':');
+    if (last && colon != std::string_view::npos) return bad_id(text, "has more than 7 fields");
+    auto value = parse_field(rest.substr(0, colon), kFields[i]);
+    if (!value) return bad_id(text, value.error().context);
+    if (!last && colon == std::string_view::npos) {
+      return bad_id(text,
+                    fmt::format("has {} fields of 7: {} is missing", i + 1, kFields[i + 1].name));
+    }
+    values[i] = *value;
+    if (!last) rest.remove_prefix(colon + 1);
+  }
+  return BlobId(TabletId{values[0]}, static_cast<Generation>(values[1]),
+                static_cast<Step>(values[2]), static_cast<Channel>(values[3]),
+                static_cast<std::uint32_t>(values[5]), static_cast<std::uint32_t>(values[4]),
+                static_cast<std::uint32_t>(values[6]));
+}
+
+BlobId BlobId::lowest(TabletId tablet, Channel channel, GenStep at) {
+  return BlobId(tablet, at.generation, at.step, channel, 0, 0, 0);
+}
+
+BlobId BlobId::highest(TabletId tablet, Channel channel, GenStep at) {
+  BlobId id(tablet, at.generation, at.step, channel, kBlobSizeFieldMax, kCookieMax, kPartFieldMax);
+  id.raw_[2] |= kCrcModeMax << 30;
+  return id;
+}
+
+Result<void> check_puttable(const BlobId& id, std::size_t bytes) {
+  const auto refuse = [&](std::string_view why) {
+    return fail(Errc::kInvalidArgument, fmt::format("put of {}: {}", id.to_string(), why));
+  };
+  if (id.tablet().value == 0) return refuse("the tablet is not set");
+  if (id.part() != 0) return refuse("part must be 0");
+  if (id.crc_mode() != 0) return refuse(fmt::format("crc mode {} must be 0", id.crc_mode()));
+  if (id.size() == 0) return refuse("an empty blob");
+  if (id.size() > kBlobSizeMax) {
+    return refuse(fmt::format("size is over its maximum {}", kBlobSizeMax));
+  }
+  if (id.size() != bytes) {
+    return refuse(fmt::format("the id says {} bytes, the data has {}", id.size(), bytes));
+  }
+  return {};
+}
+
+}  // namespace moraine::blob

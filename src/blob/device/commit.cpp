@@ -1,0 +1,225 @@
+// The write path of a device: appends gather into batches, batches go to the disk, completions come
+// back in log order.
+
+#include <algorithm>
+
+#include "base/invariant.h"
+#include "blob/device/device.h"
+
+namespace moraine::blob {
+
+void Device::Append::await_suspend(std::coroutine_handle<> self) {
+  waiter_ = self;
+  device_.enqueue(*this);
+}
+
+std::uint32_t Device::data_size_max() const {
+  const std::uint64_t front = 2 * kSectorSize;
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(superblock_.segment_bytes - front, kLargestBatchBytes - front));
+}
+
+void Device::enqueue(Append& append) {
+  INVARIANT(append.data_.size() <= data_size_max(), "{} bytes of data exceed the segment",
+            append.data_.size());
+  std::optional<Error> refused = failure_;
+  if (!refused && options_.read_only) refused = Error{Errc::kReadOnly, path_};
+  if (refused) {
+    // Not resumed from within its own suspension.
+    append.result_ = std::unexpected(*refused);
+    world_.executor.post([waiter = append.waiter_] { waiter.resume(); });
+    return;
+  }
+  (append.class_ == AppendClass::kOrdinary ? ordinary_ : maintenance_).push_back(&append);
+  pending_bytes_ += append.data_.size() + append.inline_.size();
+  schedule_pump();
+}
+
+// Appends of one turn of the event loop share a batch.
+void Device::schedule_pump() {
+  if (pump_scheduled_) return;
+  pump_scheduled_ = true;
+  world_.executor.post([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    pump_scheduled_ = false;
+    pump();
+  });
+}
+
+Device::Append* Device::front() const {
+  if (!maintenance_.empty()) return maintenance_.front();
+  return ordinary_.empty() || stalled_ ? nullptr : ordinary_.front();
+}
+
+void Device::pump() {
+  while (!failure_ && front()) {
+    if (!in_flight_.empty()) {
+      if (pending_bytes_ < kSplitBytes) return;
+      if (in_flight_.size() >= kBatchesInFlightMax) return;
+      if (in_flight_bytes_ >= kBytesInFlightToDiskMax) return;
+    }
+    if (!ensure_room()) return;
+    start_batch();
+  }
+}
+
+// True when the open segment has room for the record in front; opens the next one when needed.
+bool Device::ensure_room() {
+  const Append& append = *front();
+  const std::uint64_t needed = lone_batch_bytes(append.inline_.size(), append.data_.size());
+  const std::uint64_t room =
+      open_segment_ ? superblock_.segment_bytes - std::uint64_t{open_sector_} * kSectorSize : 0;
+  if (needed <= room) return true;
+  if (append.class_ == AppendClass::kOrdinary && segments_.free() <= kReservedSegments) {
+    stalled_ = true;
+    nudge();
+    return false;
+  }
+  if (!next_ready_) {
+    prepare_next();
+    return false;
+  }
+  if (open_segment_) segments_.seal(*open_segment_);
+  open_segment_ = next_segment_;
+  open_sector_ = 0;
+  segments_.open(*open_segment_, ++epoch_);
+  next_segment_.reset();
+  next_ready_ = false;
+  prepare_next();
+  return true;
+}
+
+// Chooses the segment after the open one and reserves its blocks, ahead of need.
+void Device::prepare_next() {
+  if (next_segment_ || failure_) return;
+  next_segment_ = segments_.choose_free(std::nullopt);
+  if (!next_segment_) {
+    // Only maintenance can be here with nothing free: the device is beyond its reserve.
+    nudge();
+    return;
+  }
+  if (segments_[*next_segment_].written) {
+    next_ready_ = true;
+    return;
+  }
+  scope_.spawn(prepare_next_segment(*next_segment_));
+}
+
+Task<void> Device::prepare_next_segment(std::uint32_t segment) {
+  const auto reserved =
+      co_await disk_->allocate(superblock_.segment_offset(segment), superblock_.segment_bytes);
+  if (failure_) co_return;
+  if (reserved) {
+    next_ready_ = true;
+  } else {
+    // The file system is full. Waiting appends fail; later ones try again.
+    next_segment_.reset();
+    fail_pending(reserved.error(), true);
+  }
+  schedule_pump();
+}
+
+void Device::start_batch() {
+  auto batch = std::make_shared<Batch>();
+  const std::uint64_t room =
+      superblock_.segment_bytes - std::uint64_t{open_sector_} * kSectorSize;
+  const Append& first = *front();
+  const std::uint64_t limit = std::min(
+      room, std::max(kBatchBytesMax, lone_batch_bytes(first.inline_.size(), first.data_.size())));
+  BatchBuilder builder;
+  for (std::deque<Append*>* queue : {&maintenance_, &ordinary_}) {
+    if (queue == &ordinary_ && stalled_) break;
+    while (!queue->empty()) {
+      Append* append = queue->front();
+      RecordInput input{append->owner_, append->kind_, append->inline_.span(), append->data_};
+      if (!builder.add(std::move(input), limit)) break;
+      pending_bytes_ -= append->data_.size() + append->inline_.size();
+      batch->appends.push_back(append);
+      queue->pop_front();
+    }
+  }
+  INVARIANT(!builder.empty(), "a batch without records: {} bytes of room", room);
+  BatchHeader header;
+  header.segment = *open_segment_;
+  header.sector = open_sector_;
+  header.next_segment = next_segment_.value_or(*open_segment_);
+  header.run = run_;
+  header.device = superblock_.device;
+  header.epoch = epoch_;
+  header.sequence = next_sequence_++;
+  header.durable = durable_;
+  header.run_first = run_first_;
+  header.previous_last = previous_last_;
+  BatchBuilder::Output output = builder.finish(header);
+
+  batch->sequence = header.sequence;
+  batch->epoch = header.epoch;
+  batch->bytes = std::uint64_t{output.sectors} * kSectorSize;
+  batch->locations = std::move(output.locations);
+  const std::uint64_t offset = superblock_.segment_offset(*open_segment_) +
+                               std::uint64_t{open_sector_} * kSectorSize;
+  segments_.at(*open_segment_).last_sequence = header.sequence;
+  // Nobody may take the segment for empty while the batch is under way.
+  for (const Location& location : batch->locations) {
+    if (location.size > 0) segments_.add_live(location);
+  }
+  open_sector_ += output.sectors;
+  in_flight_bytes_ += batch->bytes;
+  stats_.bytes_appended += batch->bytes;
+  ++stats_.batches;
+  log_bytes_ += batch->bytes;
+  in_flight_.push_back(batch);
+  scope_.spawn(write_batch(std::move(batch), offset, std::move(output.pieces)));
+}
+
+Task<void> Device::write_batch(std::shared_ptr<Batch> batch, std::uint64_t offset,
+                               std::vector<Slice> pieces) {
+  batch->outcome = co_await disk_->write(offset, std::move(pieces), Durability::kDurable);
+  complete_in_order();
+}
+
+// Acknowledges the durable batches at the front, oldest first. Waiters run here; what they append
+// goes into the next batch together.
+void Device::complete_in_order() {
+  while (!in_flight_.empty() && in_flight_.front()->outcome) {
+    const std::shared_ptr<Batch> batch = in_flight_.front();
+    in_flight_.pop_front();
+    in_flight_bytes_ -= batch->bytes;
+    if (!*batch->outcome) fail_device(std::move(batch->outcome->error()).within("log write"));
+    if (!failure_) durable_ = batch->sequence;
+    for (std::size_t i = 0; i < batch->appends.size(); ++i) {
+      Append& append = *batch->appends[i];
+      if (failure_) {
+        append.result_ = std::unexpected(*failure_);
+      } else {
+        append.result_ = batch->locations[i];
+      }
+      append.waiter_.resume();
+    }
+  }
+  if (log_bytes_ >= checkpoint_due_bytes()) nudge();
+  schedule_pump();
+}
+
+void Device::fail_device(Error error) {
+  if (failure_) return;
+  failure_ = std::move(error);
+  for (auto& [slot, owner] : owners_) owner->failed(*failure_);
+  fail_pending(*failure_, true);
+  nudge();
+}
+
+void Device::fail_pending(const Error& error, bool maintenance_too) {
+  std::deque<Append*> failed = std::exchange(ordinary_, {});
+  if (maintenance_too) {
+    failed.insert(failed.end(), maintenance_.begin(), maintenance_.end());
+    maintenance_.clear();
+  }
+  for (Append* append : failed) {
+    pending_bytes_ -= append->data_.size() + append->inline_.size();
+    append->result_ = std::unexpected(error);
+  }
+  for (Append* append : failed) append->waiter_.resume();
+}
+
+}  // namespace moraine::blob

@@ -1,0 +1,236 @@
+// Device: a file or block device that keeps the records of its owners (VDisks) in one log.
+//
+// Promise    append() completes when the record is durable, in log order: whatever an owner does
+//            after one append it can rely on after a crash if it can rely on anything later. Data is
+//            written once; its Location stays valid until the owner lets it go or moves it.
+// Invariants (1) Segments are recycled whole, and only behind the last checkpoint. (2) After a
+//            failed write nothing more is written: every append fails until the device is reopened.
+// Threading  One executor.
+// Limits     kBatchesInFlightMax batches and kBytesInFlightToDiskMax bytes being written;
+//            kReservedSegments segments only for checkpoints and cleaning.
+// Errors     kNoSpace: nothing could be freed; nothing was written. kIo: see invariant 2.
+// Tests      device_test.cpp, batch_test.cpp, log_order_test.cpp, segments_test.cpp; fuzzers beside.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "blob/device/batch.h"
+#include "blob/device/format.h"
+#include "blob/device/location.h"
+#include "blob/device/owner.h"
+#include "blob/device/segments.h"
+#include "blob/device/small_bytes.h"
+#include "io/disk.h"
+#include "io/sync.h"
+#include "io/world.h"
+
+namespace moraine::blob {
+
+inline constexpr std::size_t kBatchesInFlightMax = 4;
+inline constexpr std::uint64_t kBytesInFlightToDiskMax = 16u << 20;
+inline constexpr std::uint64_t kLargestBatchBytes = 11u << 20;
+inline constexpr std::uint64_t kSplitBytes = 512u << 10;  // Worth a second batch in flight.
+inline constexpr std::uint32_t kReservedSegments = 3;
+
+struct FormatOptions {
+  std::uint64_t size = 0;  // 0: as large as the disk is.
+  std::uint32_t segment_bytes = kSegmentBytesDefault;
+  std::uint32_t prefill_segments = 0;  // Written once now, so that first commits there are quick.
+  bool create = true;                  // Make the file; otherwise it must be there.
+  bool force = false;                  // Format over an existing device.
+};
+
+struct DeviceOptions {
+  std::uint64_t checkpoint_log_bytes = 256u << 20;  // Log written between two checkpoints.
+  double clean_fill_max = 0.5;  // Sealed segments emptier than this are cleaned.
+  bool read_only = false;       // Recover, serve reads, write nothing.
+};
+
+struct DeviceStats {
+  std::uint64_t bytes_appended = 0;  // Whole batches.
+  std::uint64_t batches = 0;
+  std::uint64_t checkpoints = 0;
+  std::uint64_t segments_freed = 0;
+  std::uint64_t segments_evacuated = 0;
+  std::uint64_t recovery_bytes_read = 0;
+};
+
+enum class AppendClass : std::uint8_t { kOrdinary, kMaintenance };
+
+// Where the data of `record`, found in the batch of `header`, lies.
+Location location_of(const BatchHeader& header, const RecordView& record);
+
+struct FoundBatch;
+struct RecoveredLog;
+
+class Device {
+ public:
+  using OwnerFactory = std::function<std::shared_ptr<DeviceOwner>(Device&, OwnerSlot)>;
+
+  static Task<Result<Superblock>> format(World world, std::string path, FormatOptions options);
+  // Recovers the log and every owner in it. The owners of `slots` are made when they are not there.
+  static Task<Result<std::unique_ptr<Device>>> open(World world, std::string path,
+                                                    DeviceOptions options, OwnerFactory factory,
+                                                    std::vector<OwnerSlot> slots);
+  ~Device();
+
+  // Waits for what is in flight, writes a last checkpoint, closes. The device is of no use after.
+  Task<void> stop();
+
+  std::shared_ptr<DeviceOwner> owner(OwnerSlot slot);
+  const Superblock& superblock() const { return superblock_; }
+  const DeviceStats& stats() const { return stats_; }
+  const std::string& path() const { return path_; }
+  SegmentTable& segments() { return segments_; }
+  Colour colour() const { return segments_.colour(); }
+  const std::optional<Error>& failure() const { return failure_; }
+  const std::vector<std::string>& damage() const { return damage_; }
+  World& world() { return world_; }
+  // The largest data that a record may carry here.
+  std::uint32_t data_size_max() const;
+
+  // One record on its way to the log; lives in the frame of the coroutine that awaits it.
+  class Append {
+   public:
+    Append(Device& device, OwnerSlot owner, std::uint8_t kind, SmallBytes inline_bytes, Slice data,
+           AppendClass append_class)
+        : device_(device),
+          owner_(owner),
+          kind_(kind),
+          class_(append_class),
+          inline_(std::move(inline_bytes)),
+          data_(std::move(data)) {}
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> self);
+    Result<Location> await_resume() { return std::move(result_); }
+
+   private:
+    friend class Device;
+    Device& device_;
+    OwnerSlot owner_;
+    std::uint8_t kind_;
+    AppendClass class_;
+    SmallBytes inline_;
+    Slice data_;
+    std::coroutine_handle<> waiter_;
+    Result<Location> result_;
+  };
+  // co_await gives the data's Location once the record is durable. The new data is live: the owner
+  // lets it go with segments().drop_live().
+  Append append(OwnerSlot owner, std::uint8_t kind, SmallBytes inline_bytes, Slice data,
+                AppendClass append_class = AppendClass::kOrdinary) {
+    return Append(*this, owner, kind, std::move(inline_bytes), std::move(data), append_class);
+  }
+
+  // Bytes [shift, shift + size) of the data. Requires: they lie within it.
+  Task<Result<Slice>> read(Location location, std::uint32_t shift, std::uint32_t size);
+
+  // Runs one checkpoint now. Safe at any time; at most one runs at once.
+  Task<Result<void>> checkpoint();
+  // Frees and cleans what the policy allows, now. True when a segment was freed.
+  Task<Result<bool>> clean(double fill_max);
+
+ private:
+  struct Batch {
+    std::uint64_t sequence = 0;
+    std::uint64_t epoch = 0;
+    std::uint64_t bytes = 0;
+    std::vector<Append*> appends;
+    std::vector<Location> locations;
+    std::optional<Result<void>> outcome;
+  };
+  class Sink;
+
+  Device(World world, std::string path, DeviceOptions options, std::unique_ptr<Disk> disk,
+         Superblock superblock);
+
+  // commit.cpp
+  void enqueue(Append& append);
+  void schedule_pump();
+  void pump();
+  bool has_pending() const { return !ordinary_.empty() || !maintenance_.empty(); }
+  Append* front() const;
+  bool ensure_room();
+  void start_batch();
+  Task<void> write_batch(std::shared_ptr<Batch> batch, std::uint64_t offset,
+                         std::vector<Slice> pieces);
+  void complete_in_order();
+  void fail_device(Error error);
+  void fail_pending(const Error& error, bool maintenance_too);
+  void prepare_next();
+  Task<void> prepare_next_segment(std::uint32_t segment);
+
+  // lifecycle.cpp
+  Task<Result<void>> recover(OwnerFactory& factory, const std::vector<OwnerSlot>& slots);
+  void adopt_segments(const RecoveredLog& log);
+  Result<void> replay_batch(const FoundBatch& batch, OwnerFactory& factory);
+  DeviceOwner& ensure_owner(OwnerFactory& factory, OwnerSlot slot);
+  Task<Result<void>> write_root(Location manifest, bool clean);
+
+  // maintenance.cpp
+  void nudge();
+  Task<void> maintain();
+  Task<void> maintain_once();
+  Task<void> relieve_stall();
+  std::uint64_t checkpoint_due_bytes() const;
+  void release_dead();
+  Task<Result<Location>> write_manifest(Manifest& manifest);
+  void forget_checkpoint(const Manifest& manifest, const Location& location);
+
+  World world_;
+  std::string path_;
+  DeviceOptions options_;
+  std::unique_ptr<Disk> disk_;
+  Superblock superblock_;
+  SegmentTable segments_;
+  std::map<OwnerSlot, std::shared_ptr<DeviceOwner>> owners_;
+  DeviceStats stats_;
+  std::vector<std::string> damage_;
+
+  // The log's end.
+  std::uint32_t run_ = 0;
+  std::uint64_t run_first_ = 1;
+  std::uint64_t previous_last_ = 0;
+  std::uint64_t next_sequence_ = 1;
+  std::uint64_t durable_ = 0;
+  std::uint64_t epoch_ = 0;
+  std::optional<std::uint32_t> open_segment_;
+  std::uint32_t open_sector_ = 0;
+  std::optional<std::uint32_t> next_segment_;  // Announced in batches; its blocks are reserved.
+  bool next_ready_ = false;
+
+  std::deque<Append*> ordinary_;
+  std::deque<Append*> maintenance_;
+  std::uint64_t pending_bytes_ = 0;
+  std::deque<std::shared_ptr<Batch>> in_flight_;
+  std::uint64_t in_flight_bytes_ = 0;
+  bool pump_scheduled_ = false;
+  bool stalled_ = false;  // Ordinary appends wait for a free segment.
+  std::optional<Error> failure_;
+
+  // The last checkpoint.
+  Root root_;
+  Location manifest_location_;  // Where manifest_ lies.
+  Manifest manifest_;
+  std::uint64_t log_bytes_ = 0;         // Appended since its start.
+  std::uint64_t checkpoint_bytes_ = 0;  // Its size.
+  bool checkpointing_ = false;
+  bool cleaning_ = false;
+  bool stopping_ = false;
+
+  TaskScope scope_;
+  std::unique_ptr<Mailbox<int>> nudges_;  // Wakes the maintenance loop.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace moraine::blob

@@ -1,0 +1,233 @@
+// Formatting, opening and closing a device.
+
+#include <algorithm>
+
+#include "base/invariant.h"
+#include "blob/device/device.h"
+#include "blob/device/record_kinds.h"
+#include "blob/device/recovery.h"
+
+namespace moraine::blob {
+namespace {
+
+constexpr std::size_t kPrefillBytes = 1u << 20;
+
+Task<Result<void>> refuse_to_overwrite(Disk& disk, const std::string& path) {
+  const auto existing = co_await read_superblock(disk);
+  if (!existing) co_return Result<void>();
+  co_return fail(Errc::kAlreadyExists, fmt::format("{} is a moraine device already", path));
+}
+
+// Blocks written once before are committed to more quickly than fresh ones.
+Task<Result<void>> prefill(Disk& disk, const Superblock& superblock, std::uint32_t segments) {
+  const Slice zeros = Buffer::zeroed(kPrefillBytes).freeze();
+  const std::uint64_t end = superblock.segment_offset(std::min(segments, superblock.segments));
+  for (std::uint64_t at = kSegmentsOffset; at < end;) {
+    const std::uint64_t size = std::min<std::uint64_t>(kPrefillBytes, end - at);
+    std::vector<Slice> pieces;
+    pieces.push_back(zeros.sub(0, size));
+    CO_TRY_VOID(co_await disk.write(at, std::move(pieces), Durability::kCached));
+    at += size;
+  }
+  co_return co_await disk.sync();
+}
+
+Task<Result<void>> write_twice(Disk& disk, std::uint64_t offset, Slice sector) {
+  std::vector<Slice> pieces{sector, sector};
+  co_return co_await disk.write(offset, std::move(pieces), Durability::kDurable);
+}
+
+}  // namespace
+
+Device::Device(World world, std::string path, DeviceOptions options, std::unique_ptr<Disk> disk,
+               Superblock superblock)
+    : world_(world),
+      path_(std::move(path)),
+      options_(options),
+      disk_(std::move(disk)),
+      superblock_(superblock),
+      segments_(superblock.segments, superblock.segment_bytes),
+      nudges_(std::make_unique<Mailbox<int>>(world_.executor)) {}
+
+Device::~Device() {
+  INVARIANT(in_flight_.empty() && !has_pending(), "device {} destroyed with work in flight", path_);
+}
+
+Task<Result<Superblock>> Device::format(World world, std::string path, FormatOptions options) {
+  if (options.size != 0) {
+    auto planned = plan_superblock(options.size, options.segment_bytes);
+    if (!planned) co_return std::unexpected(std::move(planned).error());
+  }
+  DiskOptions disk_options;
+  disk_options.create = options.create;
+  disk_options.create_size = options.size;
+  CO_TRY(auto disk, co_await world.disks.open(path, disk_options));
+  if (!options.force) {
+    CO_TRY_VOID(co_await refuse_to_overwrite(*disk, path));
+  }
+  const std::uint64_t size = options.size != 0 ? options.size : disk->size();
+  if (size > disk->size()) {
+    co_return fail(Errc::kInvalidArgument,
+                   fmt::format("{} has {} bytes, {} were asked for", path, disk->size(), size));
+  }
+  CO_TRY(Superblock superblock, plan_superblock(size, options.segment_bytes));
+  superblock.device = world.random.next() | 1;
+  CO_TRY_VOID(co_await disk->allocate(0, kSegmentsOffset));
+  if (options.prefill_segments > 0) {
+    CO_TRY_VOID(co_await prefill(*disk, superblock, options.prefill_segments));
+  }
+  // Roots first: a device counts as formatted when its superblock is there.
+  for (std::uint64_t sequence = 0; sequence < 2; ++sequence) {
+    Root root;
+    root.device = superblock.device;
+    root.sequence = sequence;
+    CO_TRY_VOID(co_await write_twice(*disk, root_pair_offset(sequence), encode_root(root)));
+  }
+  CO_TRY_VOID(co_await write_twice(*disk, 0, encode_superblock(superblock)));
+  co_return superblock;
+}
+
+Task<Result<std::unique_ptr<Device>>> Device::open(World world, std::string path,
+                                                   DeviceOptions options, OwnerFactory factory,
+                                                   std::vector<OwnerSlot> slots) {
+  DiskOptions disk_options;
+  disk_options.read_only = options.read_only;
+  CO_TRY(auto disk, co_await world.disks.open(path, disk_options));
+  auto superblock = co_await read_superblock(*disk);
+  if (!superblock) co_return std::unexpected(std::move(superblock).error().within(path));
+  std::unique_ptr<Device> device(
+      new Device(world, path, options, std::move(disk), *superblock));
+  auto recovered = co_await device->recover(factory, slots);
+  if (!recovered) co_return std::unexpected(std::move(recovered).error().within(path));
+  if (!options.read_only) device->scope_.spawn(device->maintain());
+  co_return std::move(device);
+}
+
+std::shared_ptr<DeviceOwner> Device::owner(OwnerSlot slot) {
+  const auto found = owners_.find(slot);
+  return found == owners_.end() ? nullptr : found->second;
+}
+
+DeviceOwner& Device::ensure_owner(OwnerFactory& factory, OwnerSlot slot) {
+  std::shared_ptr<DeviceOwner>& owner = owners_[slot];
+  if (!owner) owner = factory(*this, slot);
+  return *owner;
+}
+
+Task<Result<void>> Device::recover(OwnerFactory& factory, const std::vector<OwnerSlot>& slots) {
+  CO_TRY(RecoveredLog log, co_await recover_log(*disk_));
+  adopt_segments(log);
+  for (std::size_t i = 0; i < log.chunks.size(); ++i) {
+    if (log.chunks[i].empty()) continue;
+    CO_TRY_VOID(ensure_owner(factory, log.manifest.chunks[i].owner).restore(log.chunks[i]));
+  }
+  for (const std::size_t i : log.plan.replay) {
+    CO_TRY_VOID(replay_batch(log.batches[i], factory));
+    log_bytes_ += std::uint64_t{log.batches[i].header.sectors} * kSectorSize;
+  }
+  for (const OwnerSlot slot : slots) ensure_owner(factory, slot);
+
+  run_ = log.run_max + 1;
+  run_first_ = log.sequence_max + 1;
+  next_sequence_ = run_first_;
+  previous_last_ = log.plan.last;
+  durable_ = log.plan.last;
+  epoch_ = log.epoch_max;
+  root_ = log.root;
+  manifest_location_ = log.root.manifest;
+  manifest_ = std::move(log.manifest);
+  damage_ = log.damage;
+  stats_.recovery_bytes_read = log.bytes_read;
+  const bool lost = !log.plan.lost.empty() ||
+                    std::ranges::any_of(log.chunks, [](const Slice& c) { return c.empty(); });
+  for (auto& [slot, owner] : owners_) owner->recovered(lost);
+  // From here on the log grows: the root must not promise otherwise.
+  if (root_.clean && !options_.read_only) {
+    CO_TRY_VOID(co_await write_root(root_.manifest, false));
+  }
+  co_return Result<void>();
+}
+
+void Device::adopt_segments(const RecoveredLog& log) {
+  std::vector<std::uint64_t> epochs(superblock_.segments, 0);
+  std::vector<bool> used(superblock_.segments, false);
+  for (std::uint32_t i = 0; i < superblock_.segments; ++i) {
+    segments_.at(i).written = log.manifest.segments[i].written;
+    segments_.at(i).epoch = log.manifest.segments[i].epoch;
+    used[i] = log.manifest.segments[i].used;
+    epochs[i] = log.manifest.segments[i].epoch;
+  }
+  for (const FoundBatch& batch : log.batches) {
+    used[batch.header.segment] = true;
+    epochs[batch.header.segment] = batch.header.epoch;
+  }
+  if (log.root.manifest.size > 0) used[log.root.manifest.segment] = true;
+  for (std::uint32_t i = 0; i < superblock_.segments; ++i) {
+    if (!used[i]) continue;
+    segments_.open(i, epochs[i]);
+    segments_.seal(i);
+  }
+  for (const FoundBatch& batch : log.batches) {
+    Segment& segment = segments_.at(batch.header.segment);
+    segment.last_sequence = std::max(segment.last_sequence, batch.header.sequence);
+  }
+  for (const Manifest::Chunk& chunk : log.manifest.chunks) segments_.add_live(chunk.location);
+  if (log.root.manifest.size > 0) segments_.add_live(log.root.manifest);
+}
+
+Result<void> Device::replay_batch(const FoundBatch& batch, OwnerFactory& factory) {
+  TRY(const BatchMeta meta, decode_meta(batch.meta));
+  for (const RecordView& record : meta.records) {
+    if (record.kind >= kDeviceRecordKinds) continue;
+    if (record.owner == kDeviceSlot || record.owner > kOwnersMax) {
+      return fail(Errc::kCorrupt, fmt::format("record of owner {}", record.owner));
+    }
+    DeviceOwner& owner = ensure_owner(factory, record.owner);
+    auto replayed =
+        owner.replay(record.kind, record.inline_bytes, location_of(batch.header, record));
+    if (!replayed) return replayed;
+  }
+  return {};
+}
+
+Task<Result<void>> Device::write_root(Location manifest, bool clean) {
+  Root root;
+  root.device = superblock_.device;
+  root.sequence = root_.sequence + 1;
+  root.clean = clean;
+  root.last_sequence = next_sequence_ - 1;
+  root.last_epoch = epoch_;
+  root.run = run_;
+  root.manifest = manifest;
+  auto written = co_await write_twice(*disk_, root_pair_offset(root.sequence), encode_root(root));
+  if (!written) {
+    fail_device(std::move(written.error()).within("root write"));
+    co_return std::unexpected(*failure_);
+  }
+  root_ = root;
+  co_return Result<void>();
+}
+
+Task<void> Device::stop() {
+  stopping_ = true;
+  scope_.close();
+  nudge();
+  while (!failure_ && (has_pending() || !in_flight_.empty() || checkpointing_ || cleaning_)) {
+    co_await sleep_for(world_.executor, 100us);
+  }
+  if (!failure_ && !options_.read_only) {
+    const auto last = co_await checkpoint();
+    if (last) (void)co_await write_root(root_.manifest, true);
+  }
+  co_await scope_.join();
+}
+
+Task<Result<Slice>> Device::read(Location location, std::uint32_t shift, std::uint32_t size) {
+  Segment& segment = segments_.at(location.segment);
+  ++segment.readers;
+  auto data = co_await read_data(*disk_, superblock_, location, shift, size);
+  --segment.readers;
+  co_return data;
+}
+
+}  // namespace moraine::blob

@@ -1,0 +1,180 @@
+// Checkpoints, cleaning, and what to do when no segment is free.
+
+#include <algorithm>
+
+#include "blob/device/device.h"
+#include "blob/device/record_kinds.h"
+
+namespace moraine::blob {
+namespace {
+
+constexpr Duration kMaintenancePeriod = 500ms;
+constexpr std::size_t kVictimsMax = 4;       // Evacuated in one pass over the owners' indexes.
+constexpr std::uint64_t kCheckpointRatio = 8;  // Log bytes per checkpoint byte, at least.
+constexpr double kFillUnderPressure = 0.8;
+constexpr double kFillWhenStalled = 0.97;
+constexpr int kReliefRounds = 64;
+
+// Cleaning costs copies, so it waits until a quarter of the device is left, and is keener below an
+// eighth.
+double fill_to_clean(std::uint32_t free, std::uint32_t count, double fill_max) {
+  if (free * 4 >= count) return 0;
+  if (free * 8 >= count) return fill_max;
+  return std::max(fill_max, kFillUnderPressure);
+}
+
+}  // namespace
+
+// Chunks of one owner on their way into the log.
+class Device::Sink final : public CheckpointSink {
+ public:
+  Sink(Device& device, OwnerSlot owner, Manifest& manifest)
+      : device_(device), owner_(owner), manifest_(manifest) {}
+  Task<Result<void>> write(Slice chunk) override {
+    CO_TRY(const Location location, co_await device_.append(owner_, kChunkRecord, SmallBytes(),
+                                                            chunk, AppendClass::kMaintenance));
+    manifest_.chunks.push_back({owner_, location});
+    co_return Result<void>();
+  }
+
+ private:
+  Device& device_;
+  OwnerSlot owner_;
+  Manifest& manifest_;
+};
+
+void Device::nudge() {
+  if (nudges_->empty()) nudges_->push(0);
+}
+
+std::uint64_t Device::checkpoint_due_bytes() const {
+  return std::max(options_.checkpoint_log_bytes, kCheckpointRatio * checkpoint_bytes_);
+}
+
+Task<void> Device::maintain() {
+  while (!scope_.closed() && !failure_) {
+    (void)co_await nudges_->pop_until(world_.executor.now() + kMaintenancePeriod);
+    // Whoever nudged may be in the middle of completing a batch.
+    co_await yield(world_.executor);
+    if (scope_.closed() || failure_) break;
+    co_await maintain_once();
+  }
+}
+
+Task<void> Device::maintain_once() {
+  if (stalled_) co_await relieve_stall();
+  if (!failure_ && log_bytes_ >= checkpoint_due_bytes()) (void)co_await checkpoint();
+  release_dead();
+  const double fill = fill_to_clean(segments_.free(), segments_.count(), options_.clean_fill_max);
+  if (fill > 0 && !failure_) (void)co_await clean(fill);
+}
+
+// Ordinary appends wait for a segment. Frees what is dead, then what a checkpoint makes dead, then
+// copies; when nothing helps the waiters hear kNoSpace.
+Task<void> Device::relieve_stall() {
+  bool checkpointed = false;
+  for (int round = 0; round < kReliefRounds && !failure_; ++round) {
+    release_dead();
+    if (segments_.free() > kReservedSegments) break;
+    const auto freed = co_await clean(kFillWhenStalled);
+    if (!freed) break;
+    if (*freed) continue;
+    if (checkpointed) break;
+    checkpointed = true;
+    if (!co_await checkpoint()) break;
+  }
+  stalled_ = false;
+  if (!failure_ && segments_.free() <= kReservedSegments) {
+    fail_pending(Error{Errc::kNoSpace, fmt::format("{}: no segment can be freed", path_)}, false);
+  }
+  schedule_pump();
+}
+
+void Device::release_dead() {
+  for (const std::uint32_t segment : segments_.dead(manifest_.start_sequence)) {
+    segments_.release(segment);
+    ++stats_.segments_freed;
+  }
+}
+
+Task<Result<bool>> Device::clean(double fill_max) {
+  if (cleaning_) co_return false;
+  cleaning_ = true;
+  const std::uint64_t freed_before = stats_.segments_freed;
+  release_dead();
+  const auto victims = segments_.victims(manifest_.start_sequence, fill_max, kVictimsMax);
+  SegmentSet set(segments_.count(), false);
+  for (const std::uint32_t segment : victims) set[segment] = true;
+  Result<void> outcome;
+  if (!victims.empty()) {
+    for (auto& [slot, owner] : owners_) {
+      outcome = co_await owner->evacuate(set);
+      if (!outcome) break;
+    }
+  }
+  stats_.segments_evacuated += victims.size();
+  release_dead();
+  cleaning_ = false;
+  if (!outcome) co_return std::unexpected(outcome.error());
+  co_return stats_.segments_freed != freed_before;
+}
+
+Task<Result<void>> Device::checkpoint() {
+  if (checkpointing_) co_return Result<void>();
+  checkpointing_ = true;
+  Manifest manifest;
+  // Everything up to durable_ has been applied by the owners; the rest is replayed.
+  manifest.start_sequence = durable_ + 1;
+  manifest.start_run = run_;
+  manifest.start_epoch = !in_flight_.empty()  ? in_flight_.front()->epoch
+                         : open_segment_      ? epoch_
+                                              : epoch_ + 1;
+  if (durable_ < run_first_) manifest.start_sequence = run_first_;
+  const std::uint64_t log_bytes_before = log_bytes_;
+  Result<void> outcome;
+  for (auto& [slot, owner] : owners_) {
+    Sink sink(*this, slot, manifest);
+    outcome = co_await owner->checkpoint(sink);
+    if (!outcome) break;
+  }
+  Location location;
+  if (outcome) {
+    auto written = co_await write_manifest(manifest);
+    if (written) {
+      location = *written;
+      outcome = co_await write_root(location, false);
+    } else {
+      outcome = std::unexpected(std::move(written).error());
+    }
+  }
+  if (outcome) {
+    std::swap(manifest_, manifest);
+    log_bytes_ -= log_bytes_before;
+    checkpoint_bytes_ = location.size;
+    for (const Manifest::Chunk& chunk : manifest_.chunks) checkpoint_bytes_ += chunk.location.size;
+    ++stats_.checkpoints;
+    location = manifest_location_;
+    manifest_location_ = root_.manifest;
+  }
+  // The older checkpoint, or what was written of the one that failed.
+  forget_checkpoint(manifest, location);
+  checkpointing_ = false;
+  co_return outcome;
+}
+
+void Device::forget_checkpoint(const Manifest& manifest, const Location& location) {
+  for (const Manifest::Chunk& chunk : manifest.chunks) segments_.drop_live(chunk.location);
+  if (location.size > 0) segments_.drop_live(location);
+}
+
+Task<Result<Location>> Device::write_manifest(Manifest& manifest) {
+  for (std::uint32_t i = 0; i < segments_.count(); ++i) {
+    const Segment& segment = segments_[i];
+    manifest.segments.push_back(
+        {segment.epoch, segment.use != SegmentUse::kFree, segment.written});
+  }
+  co_return co_await append(kDeviceSlot, kManifestRecord, SmallBytes(), encode_manifest(manifest),
+                            AppendClass::kMaintenance);
+}
+
+}  // namespace moraine::blob

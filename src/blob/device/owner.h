@@ -1,0 +1,48 @@
+// DeviceOwner: what a device asks of each VDisk that keeps its records there.
+//
+// Promise    After restore() of every chunk of the last checkpoint and replay() of every later
+//            record, in log order, the owner's state is as it was when the last record became
+//            durable. Replaying a record over a state that has it already changes nothing.
+// Threading  The device's executor.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "blob/device/location.h"
+#include "io/task.h"
+
+namespace moraine::blob {
+
+// Where an owner writes its checkpoint; chunks are restored in the order of writing.
+class CheckpointSink {
+ public:
+  virtual ~CheckpointSink() = default;
+  // Requires: chunk.size() <= kCheckpointChunkMax.
+  virtual Task<Result<void>> write(Slice chunk) = 0;
+};
+inline constexpr std::size_t kCheckpointChunkMax = 128u << 10;
+
+// Set of segments to be emptied, by segment number.
+using SegmentSet = std::vector<bool>;
+
+class DeviceOwner {
+ public:
+  virtual ~DeviceOwner() = default;
+  virtual Result<void> restore(ByteSpan chunk) = 0;
+  virtual Result<void> replay(std::uint8_t kind, ByteSpan inline_bytes, const Location& data) = 0;
+  // Recovery is over. `lost`: acknowledged records could not be read; the owner's index may lack
+  // facts that it once confirmed.
+  virtual void recovered(bool lost) = 0;
+  // The device failed: nothing more will be written until it is opened again.
+  virtual void failed(const Error& error) = 0;
+
+  // Writes out everything that replay from now on would not bring back.
+  virtual Task<Result<void>> checkpoint(CheckpointSink& sink) = 0;
+  // Moves every live record out of `segments`.
+  virtual Task<Result<void>> evacuate(const SegmentSet& segments) = 0;
+};
+
+}  // namespace moraine::blob

@@ -1,0 +1,125 @@
+#include "blob/device/segments.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/invariant.h"
+
+namespace moraine::blob {
+
+std::optional<std::uint32_t> SegmentTable::choose_free(std::optional<std::uint32_t> except) const {
+  std::optional<std::uint32_t> fresh;
+  for (std::uint32_t i = 0; i < count(); ++i) {
+    if (segments_[i].use != SegmentUse::kFree || i == except) continue;
+    if (segments_[i].written) return i;
+    if (!fresh) fresh = i;
+  }
+  return fresh;
+}
+
+void SegmentTable::open(std::uint32_t segment, std::uint64_t epoch) {
+  Segment& s = segments_[segment];
+  INVARIANT(s.use == SegmentUse::kFree, "segment {} is opened while in use", segment);
+  INVARIANT(s.live == 0 && s.readers == 0, "segment {} is reused while {} bytes live", segment,
+            s.live);
+  s.use = SegmentUse::kOpen;
+  s.epoch = epoch;
+  s.last_sequence = 0;
+  --free_;
+}
+
+void SegmentTable::seal(std::uint32_t segment) {
+  INVARIANT(segments_[segment].use == SegmentUse::kOpen, "segment {} is not open", segment);
+  segments_[segment].use = SegmentUse::kSealed;
+}
+
+void SegmentTable::release(std::uint32_t segment) {
+  Segment& s = segments_[segment];
+  INVARIANT(s.use == SegmentUse::kSealed, "segment {} is freed but not sealed", segment);
+  INVARIANT(s.live == 0 && s.readers == 0, "segment {} is freed with {} live bytes, {} readers",
+            segment, s.live, s.readers);
+  s.use = SegmentUse::kFree;
+  s.written = true;
+  ++free_;
+}
+
+void SegmentTable::add_live(const Location& location) {
+  segments_[location.segment].live += location.size;
+  live_bytes_ += location.size;
+}
+
+void SegmentTable::drop_live(const Location& location) {
+  Segment& s = segments_[location.segment];
+  INVARIANT(s.live >= location.size, "segment {} has {} live bytes, {} are dropped",
+            location.segment, s.live, location.size);
+  s.live -= location.size;
+  live_bytes_ -= location.size;
+}
+
+std::vector<std::uint32_t> SegmentTable::dead(std::uint64_t checkpoint) const {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < count(); ++i) {
+    const Segment& s = segments_[i];
+    if (s.use == SegmentUse::kSealed && s.live == 0 && s.readers == 0 &&
+        s.last_sequence < checkpoint) {
+      found.push_back(i);
+    }
+  }
+  return found;
+}
+
+std::vector<std::uint32_t> SegmentTable::victims(std::uint64_t checkpoint, double fill_max,
+                                                 std::size_t most) const {
+  std::vector<std::uint32_t> found;
+  const double live_max = fill_max * segment_bytes_;
+  for (std::uint32_t i = 0; i < count(); ++i) {
+    const Segment& s = segments_[i];
+    if (s.use == SegmentUse::kSealed && s.live > 0 && s.last_sequence < checkpoint &&
+        static_cast<double>(s.live) <= live_max) {
+      found.push_back(i);
+    }
+  }
+  std::ranges::sort(found, [this](std::uint32_t a, std::uint32_t b) {
+    return std::pair(segments_[a].live, a) < std::pair(segments_[b].live, b);
+  });
+  if (found.size() > most) found.resize(most);
+  return found;
+}
+
+double SegmentTable::free_share() const {
+  const double total = static_cast<double>(count()) * segment_bytes_;
+  return 1.0 - static_cast<double>(live_bytes_) / total;
+}
+
+// Counted in whole segments of live data: what cleaning could get the device down to.
+Colour SegmentTable::colour() const {
+  const std::uint64_t needed = (live_bytes_ + segment_bytes_ - 1) / segment_bytes_;
+  const auto free = needed >= count() ? 0u : count() - static_cast<std::uint32_t>(needed);
+  return colour_of(free, count());
+}
+
+Colour colour_of(std::uint32_t free, std::uint32_t total) {
+  struct Limit {
+    Colour colour;
+    double share;
+    std::uint32_t segments;
+  };
+  static constexpr std::array<Limit, 8> kLimits{{{Colour::kBlack, 0.001, 2},
+                                                 {Colour::kRed, 0.01, 3},
+                                                 {Colour::kOrange, 0.03, 4},
+                                                 {Colour::kPreOrange, 0.05, 4},
+                                                 {Colour::kLightOrange, 0.065, 5},
+                                                 {Colour::kYellow, 0.08, 6},
+                                                 {Colour::kLightYellow, 0.10, 7},
+                                                 {Colour::kCyan, 0.13, 8}}};
+  std::uint32_t previous = 0;
+  for (const Limit& limit : kLimits) {
+    auto at = static_cast<std::uint32_t>(limit.share * total) + limit.segments;
+    at = std::max(at, previous + 1);
+    if (free <= at) return limit.colour;
+    previous = at;
+  }
+  return Colour::kGreen;
+}
+
+}  // namespace moraine::blob

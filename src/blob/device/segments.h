@@ -1,0 +1,70 @@
+// SegmentTable: what each segment of a device is used for, and the pure choices made from that.
+//
+// Invariants (1) A segment is free, open (appended to) or sealed. (2) live <= segment size.
+//            (3) A segment is freed only when it is sealed, nothing in it is live, no read holds it,
+//            and the whole of it lies before the last checkpoint.
+// Threading  The device's executor.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "blob/device/location.h"
+#include "blob/status.h"
+
+namespace moraine::blob {
+
+enum class SegmentUse : std::uint8_t { kFree, kOpen, kSealed };
+
+struct Segment {
+  SegmentUse use = SegmentUse::kFree;
+  bool written = false;          // Its blocks were written before.
+  std::uint32_t readers = 0;     // Reads and moves that hold it.
+  std::uint64_t epoch = 0;
+  std::uint64_t live = 0;        // Bytes that an index refers to.
+  std::uint64_t last_sequence = 0;
+};
+
+class SegmentTable {
+ public:
+  SegmentTable(std::uint32_t count, std::uint32_t segment_bytes)
+      : segments_(count), segment_bytes_(segment_bytes), free_(count) {}
+
+  std::uint32_t count() const { return static_cast<std::uint32_t>(segments_.size()); }
+  std::uint32_t segment_bytes() const { return segment_bytes_; }
+  std::uint32_t free() const { return free_; }
+  std::uint64_t live_bytes() const { return live_bytes_; }
+  const Segment& operator[](std::uint32_t segment) const { return segments_[segment]; }
+  Segment& at(std::uint32_t segment) { return segments_[segment]; }
+
+  // The free segment to open next: one written before if there is any. nullopt: none is free.
+  std::optional<std::uint32_t> choose_free(std::optional<std::uint32_t> except) const;
+  void open(std::uint32_t segment, std::uint64_t epoch);
+  void seal(std::uint32_t segment);
+  void release(std::uint32_t segment);
+
+  void add_live(const Location& location);
+  void drop_live(const Location& location);
+
+  // Sealed segments wholly before `checkpoint` in which nothing is live.
+  std::vector<std::uint32_t> dead(std::uint64_t checkpoint) const;
+  // Sealed segments wholly before `checkpoint` to copy live data out of: the emptiest first, none
+  // fuller than `fill_max` (a share), at most `most`.
+  std::vector<std::uint32_t> victims(std::uint64_t checkpoint, double fill_max, std::size_t most) const;
+
+  // The share of the device's bytes that no live data needs.
+  double free_share() const;
+  Colour colour() const;
+
+ private:
+  std::vector<Segment> segments_;
+  std::uint32_t segment_bytes_;
+  std::uint32_t free_;
+  std::uint64_t live_bytes_ = 0;
+};
+
+// The colour of a device on which `free` of `total` segments are not needed by live data.
+Colour colour_of(std::uint32_t free, std::uint32_t total);
+
+}  // namespace moraine::blob

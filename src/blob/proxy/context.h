@@ -1,0 +1,140 @@
+// ProxyContext: what all commands of one proxy share: the group's config, its disks, their health,
+// and the disk calls in flight.
+//
+// Promise    A call that a finished command left behind runs to its end; joined() waits for all.
+// Invariants (1) A command works on one GroupView from start to end; a newer config makes it start
+//            again. (2) The generation of view() never falls.
+// Threading  The executor of the World that it was made with.
+// Limits     kCommandsMax commands, kDiskCallsMax calls and kPutBytesInFlightMax bytes in flight;
+//            refusal() tells when one is reached. kRepairsMax repairs, more are left to the scrub.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "blob/protocol.h"
+#include "blob/proxy/health.h"
+#include "blob/proxy/requests.h"
+#include "io/sync.h"
+#include "io/task.h"
+#include "io/world.h"
+
+namespace moraine::blob {
+
+inline constexpr std::size_t kCommandsMax = 16'384;
+inline constexpr std::size_t kDiskCallsMax = 65'536;
+inline constexpr std::size_t kPutBytesInFlightMax = std::size_t{512} << 20;
+inline constexpr std::size_t kRepairsMax = 16;
+inline constexpr std::uint32_t kRestartsMax = 100;
+
+// One generation of a group with the way to its disks.
+struct GroupView {
+  GroupConfig config;
+  std::vector<VDiskId> ids;                              // By order.
+  std::vector<std::shared_ptr<DiskEndpoint>> endpoints;  // By order; null: cannot be reached.
+
+  const Geometry& geometry() const { return config.geometry; }
+};
+using ViewPtr = std::shared_ptr<const GroupView>;
+
+struct DiskEvent {
+  std::uint32_t tag = 0;  // As given to send().
+  std::uint32_t order = 0;
+  DiskReply reply;
+};
+
+// The replies that one command waits for. Those that come after its end are dropped.
+class Talk {
+ public:
+  explicit Talk(Executor& executor) : line_(std::make_shared<Line>(executor)) {}
+  Talk(const Talk&) = delete;
+  Talk& operator=(const Talk&) = delete;
+  ~Talk() { line_->over = true; }
+
+  // The next reply, or nullopt when `deadline` comes first.
+  auto next(Instant deadline) { return line_->events.pop_until(deadline); }
+
+ private:
+  friend class ProxyContext;
+  struct Line {
+    explicit Line(Executor& executor) : events(executor) {}
+    Mailbox<DiskEvent> events;
+    bool over = false;
+  };
+  std::shared_ptr<Line> line_;
+};
+
+class ProxyContext {
+ public:
+  ProxyContext(World world, GroupConfig config, EndpointResolver& resolver, ProxyOptions options);
+
+  Executor& executor() const { return world_.executor; }
+  Instant now() const { return world_.executor.now(); }
+  Random& random() const { return world_.random; }
+  const ProxyOptions& options() const { return options_; }
+  GroupHealth& health() { return health_; }
+  const ViewPtr& view() const { return view_; }
+  // Takes `newer` unless its generation is not above the current one.
+  void reconfigure(GroupConfig newer);
+
+  // Calls disk `order`; its reply goes to `talk` with `tag`.
+  void send(const Talk& talk, std::uint32_t tag, const ViewPtr& view, std::uint32_t order,
+            RequestBody body, Instant deadline, Operation operation);
+  // One call without a Talk.
+  Task<DiskReply> call(ViewPtr view, std::uint32_t order, RequestBody body, Instant deadline,
+                       Operation operation);
+
+  // After kRace from disk `order`. True: a newer config is known, the command starts again. False:
+  // the disk is behind (it is being told), and counts as failed.
+  bool must_restart(const ViewPtr& view, std::uint32_t order, const DiskReply& reply);
+
+  // Owns tasks that outlive commands.
+  TaskScope& background() { return background_; }
+  // At most one repair per blob: false when there is one, or kRepairsMax are running.
+  bool begin_repair(const BlobId& id);
+  void end_repair(const BlobId& id) { repairs_.erase(id); }
+
+  // Why no new command is accepted; empty when it is.
+  std::string refusal() const;
+  void close() { background_.close(); }
+  // Waits until no command and no disk call is left. At most one coroutine waits.
+  Task<void> joined();
+
+  // Counts one command in flight.
+  class Admission {
+   public:
+    explicit Admission(ProxyContext& context) : context_(context) { ++context.commands_; }
+    Admission(const Admission&) = delete;
+    Admission& operator=(const Admission&) = delete;
+    ~Admission() { context_.command_ended(); }
+
+   private:
+    ProxyContext& context_;
+  };
+
+ private:
+  Task<void> deliver(std::shared_ptr<Talk::Line> line, std::uint32_t tag, ViewPtr view,
+                     std::uint32_t order, RequestBody body, Instant deadline, Operation operation);
+  Task<void> push_config(ViewPtr view, std::uint32_t order);
+  void note(const GroupView& view, std::uint32_t order, Operation operation, Instant sent,
+            const DiskReply& reply);
+  void command_ended();
+
+  World world_;
+  EndpointResolver& resolver_;
+  ProxyOptions options_;
+  ViewPtr view_;
+  GroupHealth health_;
+  std::vector<std::uint32_t> pushed_;  // By order: the generation last handed to that disk.
+  std::set<BlobId> repairs_;
+  std::size_t commands_ = 0;
+  std::size_t put_bytes_ = 0;
+  std::shared_ptr<OneShot<bool>> idle_;  // Set while someone waits for the commands to end.
+  TaskScope background_;
+};
+
+}  // namespace moraine::blob

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "blob/ingress.h"
+#include "blob/proxy/get.h"
+#include "blob/proxy/range.h"
+#include "blob/proxy/range_page.h"
+
+namespace moraine::blob {
+namespace {
+
+constexpr Channel kLogChannel = 0;
+
+class DiscoverRun {
+ public:
+  DiscoverRun(ProxyContext& context, ViewPtr view, const DiscoverRequest& request)
+      : context_(context), view_(std::move(view)), request_(request) {
+    if (request.force_blocked_generation != 0) {
+      force_block_ = TabletGeneration{request.tablet, request.force_blocked_generation};
+    }
+  }
+
+  Task<std::optional<DiscoverResult>> run();
+
+ private:
+  // kOk: it is the answer. kNoData: it was never confirmed, go on. Others end the search.
+  Task<Status> try_blob(SeenBlob blob);
+
+  ProxyContext& context_;
+  ViewPtr view_;
+  const DiscoverRequest& request_;
+  std::optional<TabletGeneration> force_block_;
+  DiscoverResult result_;
+};
+
+Task<Status> DiscoverRun::try_blob(SeenBlob blob) {
+  const Geometry& geometry = view_->geometry();
+  Status status = Status::kNoData;
+  if (confirmed(geometry, blob.layout) && !request_.read_body) {
+    status = Status::kOk;
+  } else if (judge(geometry, blob.layout, blob.unknown) != Verdict::kAbsent) {
+    GetRequest get;
+    get.queries.push_back({blob.id});
+    get.deadline = request_.deadline;
+    get.must_restore = true;
+    get.index_only = !request_.read_body;
+    get.force_block = force_block_;
+    std::optional<GetResult> got = co_await get_once(context_, view_, get);
+    if (!got) co_return Status::kRace;
+    status = got->items.front().status;
+    result_.body = std::move(got->items.front().data);
+    result_.reason = std::move(got->reason);
+  }
+  if (status == Status::kOk) {
+    result_.id = blob.id;
+    result_.reason.clear();
+  }
+  // Some disk knows that it was confirmed, so it may not be passed over.
+  const bool was_complete = confirmed(geometry, layout_of(geometry, blob.ingress));
+  if (status == Status::kNoData && was_complete) {
+    result_.reason = fmt::format("{} was confirmed and cannot be restored", blob.id.to_string());
+    status = Status::kError;
+  }
+  co_return status;
+}
+
+Task<std::optional<DiscoverResult>> DiscoverRun::run() {
+  RangeAsk ask;
+  ask.from = BlobId::highest(request_.tablet, kLogChannel);
+  ask.to = BlobId::lowest(request_.tablet, kLogChannel, GenStep{request_.min_generation, 0});
+  ask.limit = view_->geometry().species() == Species::kMirror3dc ? kDiscoverBatchMirror3dc
+                                                                 : kDiscoverBatchFirst;
+  ask.force_block = force_block_;
+  ask.settle = true;
+  ask.deadline = request_.deadline;
+  Generation blocked = 0;
+  bool last = false;
+  result_.status = Status::kNoData;
+  while (!last && result_.status == Status::kNoData) {
+    RangePage page = co_await ask_range(context_, view_, ask);
+    if (page.status == Status::kRace) co_return std::nullopt;
+    blocked = std::max(blocked, page.blocked);
+    if (page.status != Status::kOk) {
+      result_.status = page.status;
+      result_.reason = std::move(page.reason);
+      break;
+    }
+    for (const SeenBlob& blob : page.page.blobs) {
+      result_.status = co_await try_blob(blob);
+      if (result_.status == Status::kRace) co_return std::nullopt;
+      if (result_.status != Status::kNoData) break;
+    }
+    last = !page.page.next;
+    if (!last) ask.from = *page.page.next;
+    ask.limit = std::min(ask.limit * 2, kDiscoverBatchMax);
+  }
+  if (result_.status != Status::kOk) result_.body = Slice();
+  if (request_.discover_blocked) result_.blocked = blocked;
+  co_return std::move(result_);
+}
+
+}  // namespace
+
+Task<std::optional<DiscoverResult>> discover_once(ProxyContext& context, ViewPtr view,
+                                                  const DiscoverRequest& request) {
+  DiscoverRun run(context, std::move(view), request);
+  co_return co_await run.run();
+}
+
+}  // namespace moraine::blob

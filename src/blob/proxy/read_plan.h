@@ -1,0 +1,60 @@
+// ReadPlan: what to ask of the disks of one blob next, until it is decided. ReadSession carries the
+// plans of many blobs out together.
+//
+// Threading  None: values without I/O.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "blob/group/geometry.h"
+#include "blob/ingress.h"
+#include "blob/protocol.h"
+
+namespace moraine::blob {
+
+// One PartQuery to the disk in `slot`.
+struct ReadAsk {
+  std::uint8_t slot = 0;
+  std::uint8_t part = 0;     // 0: every part there.
+  std::uint32_t offset = 0;  // Within the part.
+  std::uint32_t size = 0;    // 0: to the end of the part.
+};
+
+// When and of whom an answer was heard.
+struct Heard {
+  std::uint64_t incarnation = 0;
+  Instant at;
+};
+
+class ReadPlan {
+ public:
+  ReadPlan(const Geometry& geometry, const BlobId& id)
+      : geometry_(geometry), id_(id), subgroup_(geometry.subgroup(id)) {}
+  virtual ~ReadPlan() = default;
+
+  const BlobId& id() const { return id_; }
+  const Geometry::Subgroup& subgroup() const { return subgroup_; }
+  Ingress ingress() const { return ingress_; }  // Merged over all answers.
+
+  virtual bool done() const = 0;
+  // Appends what to ask now. Requires: !done(). Afterwards the plan is done, or a question is in
+  // flight.
+  virtual void next(std::vector<ReadAsk>& asks) = 0;
+  // Exactly one of these ends each question. `answers` are all that one disk said to it.
+  virtual void answered(const ReadAsk& ask, std::span<const PartAnswer> answers, Heard heard) = 0;
+  virtual void failed(const ReadAsk& ask) = 0;
+  // The slot is late with its answer: go on without it, if possible.
+  virtual void late(std::uint32_t slot) = 0;
+
+ protected:
+  DiskSet all_slots() const { return disk_bit(geometry_.slots()) - 1; }
+
+  Geometry geometry_;
+  BlobId id_;
+  Geometry::Subgroup subgroup_;
+  Ingress ingress_;
+};
+
+}  // namespace moraine::blob

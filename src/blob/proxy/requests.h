@@ -1,0 +1,173 @@
+// What a client may ask of a group through its proxy, and what it hears.
+//
+// Promise    kOk means done for good: under every tolerated failure set. kError and kDeadline mean that
+//            the effect is unknown. kBlocked means that the caller's generation is fenced: it ends.
+// Limits     The constants below; past them the answer is kError with the reason.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "blob/blob_id.h"
+#include "blob/protocol.h"
+#include "blob/status.h"
+#include "io/executor.h"
+
+namespace moraine::blob {
+
+inline constexpr std::size_t kGetQueriesMax = 1'000'000;
+inline constexpr std::size_t kGetBytesMax = std::size_t{512} << 20;
+inline constexpr std::size_t kRangeIdsMax = 1'000'000;
+inline constexpr std::size_t kCollectFlagsMax = 1'000'000;
+
+struct ProxyOptions {
+  Duration timeout = 30s;      // Of commands that come without a deadline.
+  Duration ok_lifetime = 12s;  // A put does not count older acknowledgements.
+  // Another disk is asked when one is late: after the group's typical latency, within these bounds.
+  Duration hedge_min = 10ms;
+  Duration hedge_max = 1s;
+  Duration hedge_initial = 200ms;  // While nothing was measured.
+  Duration avoid_failed_for = 1s;  // Other disks are preferred to one that failed so lately.
+};
+
+struct PutRequest {
+  BlobId id;
+  Slice data;
+  Instant deadline = Instant::never();
+  std::vector<TabletGeneration> extra_blocks;  // None of them may be blocked either.
+};
+struct PutResult {
+  Status status = Status::kError;
+  std::string reason;
+  Colour colour = Colour::kGreen;  // Worst that a disk reported.
+  bool beyond_barrier = false;     // The blob was garbage already when it came.
+};
+
+struct GetQuery {
+  BlobId id;
+  std::uint32_t shift = 0;  // Below id.size().
+  std::uint32_t size = 0;   // 0: to the end. Cut at the end of the blob.
+};
+struct GetRequest {
+  std::vector<GetQuery> queries;
+  Instant deadline = Instant::never();
+  // Makes what is found a confirmed blob before saying kOk: whoever decides on presence sets it.
+  bool must_restore = false;
+  bool index_only = false;
+  std::optional<TabletGeneration> force_block;
+  std::optional<TabletGeneration> reader;
+};
+struct GetItem {
+  Status status = Status::kError;  // kOk, kNoData, kError, kDeadline, kBlocked.
+  BlobId id;
+  std::uint32_t shift = 0;
+  Slice data;
+  // As far as the disks know that were asked.
+  bool keep = false;
+  bool do_not_keep = false;
+};
+struct GetResult {
+  // kOk also when single items have other statuses; otherwise every unfinished item has this one.
+  Status status = Status::kError;
+  std::string reason;
+  std::vector<GetItem> items;  // One per query, in their order.
+};
+
+struct BlockRequest {
+  TabletId tablet;
+  Generation generation = 0;  // This and every lower one are rejected from now on.
+  Instant deadline = Instant::never();
+  std::uint64_t issuer = 0;  // 0: a random one is drawn. A retry repeats it.
+};
+struct BlockResult {
+  Status status = Status::kError;
+  std::string reason;
+};
+
+struct GetBlockRequest {
+  TabletId tablet;
+  Instant deadline = Instant::never();
+};
+struct GetBlockResult {
+  Status status = Status::kError;
+  std::string reason;
+  Generation blocked = 0;  // 0: not blocked.
+};
+
+struct CollectRequest {
+  TabletId tablet;
+  Channel channel = 0;
+  Generation record_generation = 0;
+  // Flags past kFlagsMax go in messages of their own, each with the next counter; the last carries
+  // the barrier. The caller's next counter is counter + counters_used.
+  std::uint32_t counter = 0;
+  std::optional<GenStep> barrier;
+  bool hard = false;
+  std::vector<BlobId> keep;
+  std::vector<BlobId> do_not_keep;
+  Instant deadline = Instant::never();
+};
+struct CollectResult {
+  Status status = Status::kError;
+  std::string reason;
+  std::uint32_t counters_used = 0;  // Also of a command that failed half way.
+};
+
+struct RangeRequest {
+  BlobId from;  // Of the same tablet and channel; from > to: descending.
+  BlobId to;
+  bool must_restore = false;  // Drops what was provably never confirmed, restores the rest.
+  bool index_only = false;
+  std::uint32_t limit = 0;  // 0: all; more than kRangeIdsMax ids are then an error.
+  std::optional<TabletGeneration> force_block;
+  Instant deadline = Instant::never();
+};
+struct RangeFound {
+  BlobId id;
+  Slice data;
+  bool keep = false;
+  bool do_not_keep = false;
+};
+struct RangeResult {
+  Status status = Status::kError;
+  std::string reason;
+  std::vector<RangeFound> items;  // In the asked order.
+  bool more = false;              // The limit was reached before the end.
+  Generation blocked = 0;         // Of the tablet; 0: not blocked.
+};
+
+struct DiscoverRequest {
+  TabletId tablet;
+  Generation min_generation = 0;  // Older blobs do not count.
+  bool read_body = false;
+  bool discover_blocked = false;
+  Generation force_blocked_generation = 0;  // 0: none. Recorded by each disk before it reads.
+  Instant deadline = Instant::never();
+};
+struct DiscoverResult {
+  Status status = Status::kError;  // kNoData: the tablet has no blob in channel 0.
+  std::string reason;
+  BlobId id;  // The newest restorable blob of channel 0.
+  Slice body;
+  Generation blocked = 0;  // With discover_blocked.
+};
+
+struct StatusRequest {
+  Instant deadline = Instant::never();
+};
+struct DiskState {
+  Status status = Status::kError;  // Of asking.
+  GetStatusReply state;            // When kOk.
+};
+struct StatusResult {
+  Status status = Status::kError;  // kOk: a group quorum is ready.
+  std::string reason;
+  Colour colour = Colour::kGreen;
+  double free_share = 1;         // Least among the disks that answered.
+  std::vector<DiskState> disks;  // By order.
+};
+
+}  // namespace moraine::blob

@@ -1,0 +1,61 @@
+// ScanPlan: finds out from the indexes of all its disks where the parts of one blob are.
+//
+// Promise    Decides as soon as it can: kEnough when the goal is met, kAbsent when judge() proves that
+//            the blob was never confirmed. Late disks are waited for only while neither holds and
+//            the blob could not be restored either.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "blob/group/quorum.h"
+#include "blob/proxy/put_plan.h"
+#include "blob/proxy/read_plan.h"
+
+namespace moraine::blob {
+
+class ScanPlan final : public ReadPlan {
+ public:
+  enum class Goal : std::uint8_t { kReadable, kConfirmed };
+  enum class Outcome : std::uint8_t {
+    kEnough,
+    kRestorable,  // Goal kConfirmed: its bytes can be had, but it is not confirmed.
+    kAbsent,
+    kUnknown,
+  };
+  struct Seen {
+    PartPlace place;
+    Heard heard;
+  };
+
+  ScanPlan(const Geometry& geometry, const BlobId& id, Goal goal)
+      : ReadPlan(geometry, id), goal_(goal) {}
+
+  bool done() const override { return outcome_.has_value(); }
+  void next(std::vector<ReadAsk>& asks) override;
+  void answered(const ReadAsk& ask, std::span<const PartAnswer> answers, Heard heard) override;
+  void failed(const ReadAsk& ask) override;
+  void late(std::uint32_t slot) override;
+
+  // Requires: done().
+  Outcome outcome() const { return *outcome_; }
+  const std::vector<Seen>& seen() const { return seen_; }
+  DiskSet silent() const { return all_slots() & ~answered_; }
+
+ private:
+  void settle();
+
+  Goal goal_;
+  DiskSet asked_ = 0;
+  DiskSet in_flight_ = 0;
+  DiskSet late_ = 0;
+  DiskSet answered_ = 0;
+  DiskSet definite_ = 0;
+  PartLayout layout_;
+  std::vector<Seen> seen_;
+  std::optional<Outcome> outcome_;
+};
+
+}  // namespace moraine::blob

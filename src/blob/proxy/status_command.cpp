@@ -1,0 +1,51 @@
+// Status: how the disks of the group are.
+#include <algorithm>
+
+#include "blob/proxy/group_call.h"
+
+namespace moraine::blob {
+namespace {
+
+double free_share(const GetStatusReply& state) {
+  if (state.capacity_bytes == 0) return 1;
+  const std::uint64_t used = std::min(state.live_bytes, state.capacity_bytes);
+  return static_cast<double>(state.capacity_bytes - used) /
+         static_cast<double>(state.capacity_bytes);
+}
+
+}  // namespace
+
+Task<std::optional<StatusResult>> status_once(ProxyContext& context, ViewPtr view,
+                                              const StatusRequest& request) {
+  StatusResult result;
+  result.disks.resize(view->geometry().disks());
+  for (DiskState& disk : result.disks) disk.status = Status::kDeadline;
+  GroupTally ready(view->geometry());
+  Failures failures;
+  Broadcast cast(context, view, GetStatus{}, request.deadline);
+  while (!cast.all_answered()) {
+    std::optional<DiskEvent> event = co_await cast.next(request.deadline);
+    if (!event) break;
+    const DiskReply& reply = event->reply;
+    if (reply.status == Status::kRace && context.must_restart(view, event->order, reply)) {
+      co_return std::nullopt;
+    }
+    DiskState& disk = result.disks[event->order];
+    disk.status = reply.status;
+    const auto* state = std::get_if<GetStatusReply>(&reply.body);
+    if (reply.status != Status::kOk || state == nullptr) {
+      failures.add(event->order, reply.status, reply.reason);
+      continue;
+    }
+    disk.state = *state;
+    result.colour = std::max(result.colour, reply.colour);
+    result.free_share = std::min(result.free_share, free_share(*state));
+    if (state->ready) ready.agreed(event->order);
+  }
+  const bool quorum = ready.state() == GroupTally::State::kQuorum;
+  result.status = quorum ? Status::kOk : failures.status();
+  if (!quorum) result.reason = failures.reason("no group quorum is ready");
+  co_return result;
+}
+
+}  // namespace moraine::blob

@@ -1,0 +1,20 @@
+// What makes a request wrong in itself: checked before any disk is asked.
+//
+// Errors     kInvalidArgument, with the reason for the caller.
+#pragma once
+
+#include "base/result.h"
+#include "blob/proxy/requests.h"
+
+namespace moraine::blob {
+
+Result<void> check_request(const PutRequest& request);
+Result<void> check_request(const GetRequest& request);
+Result<void> check_request(const BlockRequest& request);
+Result<void> check_request(const GetBlockRequest& request);
+Result<void> check_request(const CollectRequest& request);
+Result<void> check_request(const RangeRequest& request);
+Result<void> check_request(const DiscoverRequest& request);
+Result<void> check_request(const StatusRequest& request);
+
+}  // namespace moraine::blob

@@ -1,0 +1,71 @@
+// BlobIndex: every blob that one VDisk has, should have, or was told about.
+//
+// Promise    Ordered by id; a lookup, an insert and a step cost a few cache misses each.
+// Invariants (1) An entry with a local part has a Location whose bytes are counted live on the device.
+//            (2) Entries are keyed by the whole blob's id (part 0).
+// Limits     About 60 bytes a blob; a second local part of a blob (a handoff may hold several) costs
+//            a map node more.
+#pragma once
+
+#include <absl/container/btree_map.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "blob/device/location.h"
+#include "blob/device/segments.h"
+#include "blob/group/erasure.h"
+#include "blob/ingress.h"
+
+namespace moraine::blob {
+
+struct BlobEntry {
+  Ingress ingress;
+  std::uint32_t offset = 0;
+  std::uint32_t crc = 0;
+  std::uint32_t segment : 22 = 0;
+  std::uint32_t part : 4 = 0;       // 0: no local part.
+  std::uint32_t corrupted : 1 = 0;  // The local part failed its checksum; replace it.
+  std::uint32_t not_mine : 1 = 0;   // Provably nothing to replicate here.
+};
+
+class BlobIndex {
+ public:
+  using Map = absl::btree_map<BlobId, BlobEntry>;
+
+  BlobIndex(SegmentTable& segments) : segments_(segments) {}
+
+  void set_species(Species species) { species_ = species; }
+  std::size_t size() const { return entries_.size(); }
+  const Map& entries() const { return entries_; }
+
+  // Could this location lie on the device at all?
+  bool fits(const Location& location) const;
+
+  // Requires: id.part() == 0.
+  const BlobEntry* find(const BlobId& id) const;
+  BlobEntry& ensure(const BlobId& id) { return entries_[id]; }
+
+  // Where a local part lies; nullopt when it is not here.
+  std::optional<Location> locate(const BlobId& id_with_part) const;
+  // Bit part-1 for every local part.
+  std::uint8_t local_parts(const BlobId& id) const;
+
+  // Records a local part. `counted`: the location is counted live already (fresh from an append);
+  // a former location of the part is let go.
+  void set_part(const BlobId& id_with_part, const Location& location, bool counted);
+  // Lets the local part go; the entry stays.
+  void drop_part(const BlobId& id_with_part);
+  void erase(const BlobId& id);
+
+ private:
+  Location location_of(const BlobId& id, const BlobEntry& entry) const;
+
+  SegmentTable& segments_;
+  Species species_ = Species::kNone;
+  Map entries_;
+  std::map<BlobId, Location> extra_;  // Further local parts, by id with part.
+};
+
+}  // namespace moraine::blob

@@ -1,0 +1,91 @@
+// Blocks. A generation is fenced from the moment its block is accepted; that it is fenced is said
+// only once the block is durable, since a crash could still forget it.
+
+#include "blob/vdisk/vdisk.h"
+
+namespace moraine::blob {
+
+// Is `generation` of the tablet fenced? Waits while a block that would fence it is on its way.
+Task<Result<bool>> VDisk::fenced(TabletId tablet, Generation generation) {
+  for (;;) {
+    if (generation <= state_.blocked(tablet)) co_return true;
+    const auto pending = pending_blocks_.find(tablet);
+    if (pending == pending_blocks_.end() || generation > pending->second.generation) co_return false;
+    co_await blocks_changed_.wait();
+    if (device_.failure()) co_return std::unexpected(*device_.failure());
+  }
+}
+
+Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
+                                         std::uint64_t issuer) {
+  const auto pending = pending_blocks_.find(tablet);
+  const bool under_way = pending != pending_blocks_.end();
+  const Generation current = under_way ? pending->second.generation : state_.blocked(tablet);
+  if (generation <= current) {
+    const auto by = under_way ? pending : issuers_.find(tablet);
+    const bool known = under_way || by != issuers_.end();
+    const bool same = generation == current && issuer != 0 && known && by->second.issuer == issuer;
+    // Either answer speaks of a durable block.
+    CO_TRY(const bool durable, co_await fenced(tablet, current));
+    (void)durable;
+    co_return same ? Status::kOk : Status::kAlready;
+  }
+  pending_blocks_[tablet] = {generation, issuer};
+  Result<void> logged;
+  if (options_.bug != SeededBug::kForgetBlock) {
+    std::vector<Fact> facts{BlockFact{tablet, generation}};
+    logged = co_await log_facts(std::move(facts));
+  }
+  // A higher block may have overtaken this one meanwhile; it clears the entry itself.
+  if (const auto mine = pending_blocks_.find(tablet);
+      mine != pending_blocks_.end() && mine->second.generation == generation) {
+    pending_blocks_.erase(mine);
+    issuers_[tablet] = {generation, issuer};
+  }
+  blocks_changed_.all();
+  if (!logged) co_return std::unexpected(std::move(logged).error());
+  co_return Status::kOk;
+}
+
+Task<DiskReply> VDisk::on(BlockTablet request) {
+  if (request.tablet.value == 0) co_return reply(Status::kError, "tablet 0");
+  // When space is short only tablets that have a block record may renew it.
+  const Colour colour = device_.colour();
+  if (colour >= Colour::kRed ||
+      (colour >= Colour::kPreOrange && state_.blocked(request.tablet) == 0)) {
+    co_return reply(Status::kOutOfSpace, std::string(to_string(colour)));
+  }
+  const auto recorded = co_await record_block(request.tablet, request.generation, request.issuer);
+  if (!recorded) co_return reply(Status::kError, recorded.error().message());
+  DiskReply answer = reply(*recorded);
+  answer.body = BlockTabletReply{state_.blocked(request.tablet)};
+  co_return answer;
+}
+
+Task<std::optional<DiskReply>> VDisk::check_fences(const std::vector<TabletGeneration>& fences) {
+  for (const TabletGeneration& fence : fences) {
+    // The common case needs no coroutine.
+    if (!pending_blocks_.contains(fence.tablet) &&
+        fence.generation > state_.blocked(fence.tablet)) {
+      continue;
+    }
+    const auto blocked = co_await fenced(fence.tablet, fence.generation);
+    if (!blocked) co_return reply(Status::kError, blocked.error().message());
+    if (*blocked) {
+      co_return reply(Status::kBlocked, fmt::format("tablet {} is blocked up to generation {}",
+                                                    fence.tablet.value,
+                                                    state_.blocked(fence.tablet)));
+    }
+  }
+  co_return std::nullopt;
+}
+
+Task<std::optional<DiskReply>> VDisk::force_block(const std::optional<TabletGeneration>& fence) {
+  if (!fence || options_.bug == SeededBug::kSkipForcedBlock) co_return std::nullopt;
+  if (fence->generation <= state_.blocked(fence->tablet)) co_return std::nullopt;
+  const auto recorded = co_await record_block(fence->tablet, fence->generation, 0);
+  if (!recorded) co_return reply(Status::kError, recorded.error().message());
+  co_return std::nullopt;
+}
+
+}  // namespace moraine::blob

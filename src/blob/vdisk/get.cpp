@@ -1,0 +1,115 @@
+// Reading parts.
+
+#include <algorithm>
+#include <bit>
+
+#include "blob/vdisk/vdisk.h"
+
+namespace moraine::blob {
+
+Task<DiskReply> VDisk::on(GetParts request) {
+  if (request.queries.size() > kPartQueriesMax) {
+    co_return reply(Status::kError, fmt::format("{} queries", request.queries.size()));
+  }
+  if (request.reader) {
+    const std::vector<TabletGeneration> reader{*request.reader};
+    if (auto refused = co_await check_fences(reader)) co_return std::move(*refused);
+  }
+  if (auto refused = co_await force_block(request.force_block)) co_return std::move(*refused);
+
+  GetPartsReply got;
+  std::uint64_t bytes = 0;
+  std::size_t done = 0;
+  // Groups of queries run at once; a group's answers are kept in the order of its queries.
+  while (done < request.queries.size() && bytes < kGetReplyBytesMax / 2) {
+    const std::size_t group = std::min(kReadsPerGetMax, request.queries.size() - done);
+    std::vector<std::vector<PartAnswer>> answers(group);
+    TaskScope reads;
+    for (std::size_t i = 0; i < group; ++i) {
+      const auto number = static_cast<std::uint32_t>(done + i);
+      reads.spawn(answer(request.queries[done + i], number, request.index_only, answers[i]));
+    }
+    co_await reads.join();
+    for (std::vector<PartAnswer>& list : answers) {
+      std::uint64_t list_bytes = 0;
+      for (const PartAnswer& one : list) list_bytes += one.data.size();
+      if (!got.answers.empty() && bytes + list_bytes > kGetReplyBytesMax) break;
+      bytes += list_bytes;
+      ++done;
+      for (PartAnswer& one : list) got.answers.push_back(std::move(one));
+    }
+  }
+  got.truncated = done < request.queries.size();
+  DiskReply answered = reply(Status::kOk);
+  answered.body = std::move(got);
+  co_return answered;
+}
+
+// One answer per local part of the query, or a single one that says why there is none.
+Task<void> VDisk::answer(const PartQuery& query, std::uint32_t number, bool index_only,
+                         std::vector<PartAnswer>& answers) {
+  const BlobId id = query.id.whole();
+  const BlobEntry* entry = state_.index().find(id);
+  PartAnswer base;
+  base.query = number;
+  base.part = query.id.part();
+  base.status = Status::kNoData;
+  if (!entry || !state_.kept(id, *entry)) {
+    answers.push_back(std::move(base));
+    co_return;
+  }
+  base.ingress = entry->ingress;
+  const std::uint8_t claimed = state_.missing_parts(id, *entry).claimed;
+  std::uint8_t parts = state_.index().local_parts(id);
+  if (query.id.part() != 0) parts &= static_cast<std::uint8_t>(1u << (query.id.part() - 1));
+  if (parts == 0) {
+    const bool should =
+        query.id.part() == 0 ? claimed != 0 : (claimed >> (query.id.part() - 1) & 1) != 0;
+    if (should) base.status = Status::kNotYet;
+    answers.push_back(std::move(base));
+    co_return;
+  }
+  for (; parts != 0; parts &= static_cast<std::uint8_t>(parts - 1)) {
+    PartAnswer one = base;
+    one.part = static_cast<std::uint32_t>(std::countr_zero(parts)) + 1;
+    const BlobEntry* now = state_.index().find(id);
+    if (now && now->corrupted && now->part == one.part) {
+      one.status = Status::kCorrupted;
+    } else if (index_only) {
+      one.status = Status::kOk;
+    } else {
+      co_await answer_part(id.with_part(one.part), query.shift, query.size, one);
+    }
+    answers.push_back(std::move(one));
+  }
+}
+
+Task<void> VDisk::answer_part(BlobId id, std::uint32_t shift, std::uint32_t size,
+                              PartAnswer& answer) {
+  const auto location = state_.index().locate(id);
+  if (!location) co_return;
+  if (shift >= location->size || size > location->size - shift) {
+    answer.status = Status::kError;
+    co_return;
+  }
+  auto data = co_await read_part(id, *location, shift, size == 0 ? location->size - shift : size);
+  if (data) {
+    answer.status = Status::kOk;
+    answer.data = std::move(*data);
+    co_return;
+  }
+  const bool rotten = data.error().code == Errc::kCorrupt;
+  answer.status = rotten ? Status::kCorrupted : Status::kError;
+  // It may have been moved or collected under the read.
+  if (rotten && state_.index().locate(id) == location) state_.mark_corrupted(id);
+}
+
+Task<Result<Slice>> VDisk::read_part(BlobId id, Location location, std::uint32_t shift,
+                                     std::uint32_t size) {
+  if (Slice cached = cache_.find(id); !cached.empty()) co_return cached.sub(shift, size);
+  auto data = co_await device_.read(location, shift, size);
+  if (data && size == location.size) cache_.insert(id, *data);
+  co_return data;
+}
+
+}  // namespace moraine::blob

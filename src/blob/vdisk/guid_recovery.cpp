@@ -1,0 +1,199 @@
+// Joining the group: from the device's log to serving.
+
+#include "blob/vdisk/guid_recovery.h"
+
+#include <algorithm>
+
+#include "blob/vdisk/guid_decision.h"
+#include "blob/vdisk/syncer.h"
+#include "blob/vdisk/vdisk.h"
+
+namespace moraine::blob {
+namespace {
+
+constexpr Duration kRetryDelay = 500ms;
+
+}  // namespace
+
+GuidAction decide_guid(LocalState local, std::uint64_t guid, NeighbourGuid remembered) {
+  switch (local) {
+    case LocalState::kEmpty:
+      return remembered.state == GuidState::kFinal ? GuidAction::kLostData : GuidAction::kFirstRun;
+    case LocalState::kSelected:
+      return remembered.state == GuidState::kEmpty ? GuidAction::kInconsistent
+                                                   : GuidAction::kContinueFirstRun;
+    case LocalState::kLost:
+      return remembered.state == GuidState::kFinal ? GuidAction::kLostData
+                                                   : GuidAction::kInconsistent;
+    case LocalState::kFinal:
+      return remembered.state == GuidState::kFinal && remembered.guid == guid
+                 ? GuidAction::kGood
+                 : GuidAction::kInconsistent;
+  }
+  return GuidAction::kInconsistent;
+}
+
+Task<void> GuidRecovery::run() {
+  if (disk_.alone()) {
+    co_await run_alone();
+    co_return;
+  }
+  if (disk_.options_.bug == SeededBug::kServeBeforeRecovery) {
+    (void)co_await set_local(LocalState::kFinal, disk_.device_.world().random.next());
+    disk_.become_ready();
+    co_return;
+  }
+  while (!over()) {
+    if (co_await attempt()) co_return;
+    co_await sleep_for(disk_.executor(), kRetryDelay);
+  }
+}
+
+bool GuidRecovery::over() const {
+  return disk_.scope_.closed() || disk_.phase_ != VDisk::Phase::kRecovering;
+}
+
+// A group of one has nobody to ask, and nobody to get facts back from.
+Task<void> GuidRecovery::run_alone() {
+  if (disk_.lost_) {
+    disk_.break_down("acknowledged records cannot be read and there is no copy of them");
+    co_return;
+  }
+  if (disk_.state().meta().state != LocalState::kFinal) {
+    const auto set = co_await set_local(LocalState::kFinal, disk_.device_.world().random.next() | 1);
+    if (!set) co_return;
+  }
+  disk_.become_ready();
+}
+
+// True when recovery is over, one way or the other.
+Task<bool> GuidRecovery::attempt() {
+  const auto remembered = co_await ask_neighbours();
+  if (!remembered || over()) co_return over();
+  const MetaState& meta = disk_.state().meta();
+  LocalState local = meta.state;
+  // Lost records make a healthy disk one that lost its data; what it still has it keeps.
+  if (disk_.lost_ && local == LocalState::kFinal) local = LocalState::kLost;
+  switch (decide_guid(local, meta.guid, *remembered)) {
+    case GuidAction::kFirstRun: co_return co_await first_run(disk_.device_.world().random.next() | 1);
+    case GuidAction::kContinueFirstRun: co_return co_await first_run(meta.guid);
+    case GuidAction::kLostData: co_return co_await regain();
+    case GuidAction::kGood: disk_.become_ready(); co_return true;
+    case GuidAction::kInconsistent: break;
+  }
+  disk_.break_down(fmt::format("guid {:x} (state {}) against {:x} (state {}) in the group's memory",
+                               meta.guid, static_cast<int>(local), remembered->guid,
+                               static_cast<int>(remembered->state)));
+  co_return true;
+}
+
+// The strongest memory among a quorum of the others; nullopt when too few answer. A disk that may
+// have lost its data does not count itself.
+Task<std::optional<NeighbourGuid>> GuidRecovery::ask_neighbours() {
+  ExchangeGuid question;
+  question.order = disk_.state().order();
+  const bool trusted = disk_.state().meta().state == LocalState::kFinal && !disk_.lost_;
+  const Answers answers = co_await exchange(question);
+  DiskSet counted = answers.from;
+  if (trusted) counted |= disk_bit(disk_.state().order());
+  if (!group_quorum(disk_.state().geometry(), counted)) co_return std::nullopt;
+  co_return answers.strongest;
+}
+
+Task<GuidRecovery::Answers> GuidRecovery::exchange(ExchangeGuid question) {
+  Answers answers;
+  TaskScope asking;
+  for (std::uint32_t order = 0; order < disk_.state().geometry().disks(); ++order) {
+    if (order != disk_.state().order()) asking.spawn(exchange_with(order, question, answers));
+  }
+  co_await asking.join();
+  co_return answers;
+}
+
+Task<void> GuidRecovery::exchange_with(std::uint32_t order, ExchangeGuid question,
+                                       Answers& answers) {
+  RequestBody body = question;
+  const DiskReply answer = co_await disk_.ask(order, std::move(body));
+  const auto* got = std::get_if<ExchangeGuidReply>(&answer.body);
+  if (answer.status != Status::kOk || !got) co_return;
+  answers.from |= disk_bit(order);
+  if (got->state >= answers.strongest.state && got->state != GuidState::kEmpty) {
+    answers.strongest = {got->state, got->guid};
+  }
+}
+
+Task<bool> GuidRecovery::have_remembered(GuidState state, std::uint64_t guid) {
+  ExchangeGuid order;
+  order.order = disk_.state().order();
+  order.state = state;
+  order.guid = guid;
+  const Answers answers = co_await exchange(order);
+  co_return group_quorum(disk_.state().geometry(), answers.from);
+}
+
+Task<Result<void>> GuidRecovery::set_local(LocalState state, std::uint64_t guid) {
+  VDisk::MetaChange change = [state, guid](MetaState& meta) {
+    meta.state = state;
+    meta.guid = guid;
+  };
+  co_return co_await disk_.log_meta(std::move(change));
+}
+
+Task<bool> GuidRecovery::first_run(std::uint64_t guid) {
+  if (disk_.state().meta().state == LocalState::kEmpty) {
+    if (!co_await have_remembered(GuidState::kInProgress, guid)) co_return over();
+    if (!co_await set_local(LocalState::kSelected, guid)) co_return true;
+  }
+  if (!co_await have_remembered(GuidState::kFinal, guid)) co_return over();
+  if (!co_await set_local(LocalState::kFinal, guid)) co_return true;
+  if (!over()) disk_.become_ready();
+  co_return true;
+}
+
+// Gets the group's index back. The data follows by replication, once we serve again.
+Task<bool> GuidRecovery::regain() {
+  const std::uint64_t guid = disk_.device_.world().random.next() | 1;
+  if (!co_await set_local(LocalState::kLost, guid)) co_return true;
+  co_await sleep_for(disk_.executor(), disk_.options_.loss_delay);
+  for (std::uint32_t order = 0; order < disk_.state().geometry().disks(); ++order) {
+    disk_.syncer_->forget(order);
+  }
+  DiskSet synced = 0;
+  while (!over() && !group_quorum(disk_.state().geometry(), synced)) {
+    synced |= co_await pull_from_all(synced);
+    if (!group_quorum(disk_.state().geometry(), synced)) {
+      co_await sleep_for(disk_.executor(), kRetryDelay);
+    }
+  }
+  if (over()) co_return true;
+  if (!co_await disk_.log_facts(disk_.state_.claims_after_loss())) co_return true;
+  if (!co_await have_remembered(GuidState::kFinal, guid)) co_return over();
+  if (!co_await set_local(LocalState::kFinal, guid)) co_return true;
+  disk_.lost_ = false;
+  disk_.state_.collect_all();
+  if (!over()) disk_.become_ready();
+  co_return true;
+}
+
+// The neighbours whose whole index is here now.
+Task<DiskSet> GuidRecovery::pull_from_all(DiskSet already) {
+  DiskSet synced = 0;
+  TaskScope pulling;
+  for (std::uint32_t order = 0; order < disk_.state().geometry().disks(); ++order) {
+    if (order == disk_.state().order() || contains(already, order)) continue;
+    pulling.spawn(pull_from(order, synced));
+  }
+  co_await pulling.join();
+  co_return synced;
+}
+
+Task<void> GuidRecovery::pull_from(std::uint32_t order, DiskSet& synced) {
+  if (co_await disk_.syncer_->pull_all(order)) synced |= disk_bit(order);
+}
+
+Task<void> VDisk::join_group() {
+  GuidRecovery recovery(*this);
+  co_await recovery.run();
+}
+
+}  // namespace moraine::blob

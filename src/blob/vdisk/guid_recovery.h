@@ -1,0 +1,46 @@
+// GuidRecovery: makes sure, before a disk serves, that its data is all there or is being got back.
+//
+// Promise    A disk that lost its data acknowledges nothing before it has every block, barrier and
+//            blob fact that a quorum of the others knows.
+// Why        Its neighbours' memory is written to, and read from, a quorum that does not count the
+//            disk itself: after a wipe it could not speak for itself.
+// Threading  The VDisk's executor.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "blob/vdisk/records.h"
+#include "io/task.h"
+
+namespace moraine::blob {
+
+class VDisk;
+
+class GuidRecovery {
+ public:
+  explicit GuidRecovery(VDisk& disk) : disk_(disk) {}
+  Task<void> run();
+
+ private:
+  struct Answers {
+    DiskSet from = 0;
+    NeighbourGuid strongest;
+  };
+  bool over() const;
+  Task<void> run_alone();
+  Task<bool> attempt();
+  Task<bool> first_run(std::uint64_t guid);
+  Task<bool> regain();
+  Task<std::optional<NeighbourGuid>> ask_neighbours();
+  Task<Answers> exchange(ExchangeGuid question);
+  Task<void> exchange_with(std::uint32_t order, ExchangeGuid question, Answers& answers);
+  Task<bool> have_remembered(GuidState state, std::uint64_t guid);
+  Task<Result<void>> set_local(LocalState state, std::uint64_t guid);
+  Task<DiskSet> pull_from_all(DiskSet already);
+  Task<void> pull_from(std::uint32_t order, DiskSet& synced);
+
+  VDisk& disk_;
+};
+
+}  // namespace moraine::blob

@@ -1,0 +1,70 @@
+// How facts and meta become durable and then take effect.
+
+#include "blob/vdisk/vdisk.h"
+
+namespace moraine::blob {
+
+// In order, in records of at most kFactsPerRecordMax; each takes effect when it is durable.
+Task<Result<void>> VDisk::log_facts(std::vector<Fact> facts) {
+  for (std::size_t at = 0; at < facts.size(); at += kFactsPerRecordMax) {
+    const auto end = std::min(facts.size(), at + kFactsPerRecordMax);
+    FactsRecord record;
+    record.lsn = next_lsn_++;
+    record.facts.assign(facts.begin() + static_cast<std::ptrdiff_t>(at),
+                        facts.begin() + static_cast<std::ptrdiff_t>(end));
+    SmallBytes header = encode_facts(record);
+    CO_TRY(const Location written,
+           co_await device_.append(slot_, static_cast<std::uint8_t>(RecordKind::kFacts),
+                                   std::move(header), Slice()));
+    (void)written;
+    state_.apply_facts(record);
+  }
+  schedule_collection();
+  co_return Result<void>();
+}
+
+// Meta records replace each other whole, so changes take turns.
+Task<Result<void>> VDisk::log_meta(MetaChange change) {
+  co_await meta_turn_.acquire();
+  MetaState meta = state_.meta();
+  change(meta);
+  SmallBytes header = encode_meta(meta);
+  const auto written = co_await device_.append(slot_, static_cast<std::uint8_t>(RecordKind::kMeta),
+                                               std::move(header), Slice());
+  if (written) state_.apply_meta(std::move(meta));
+  meta_turn_.release();
+  if (!written) co_return std::unexpected(written.error());
+  co_return Result<void>();
+}
+
+Task<Result<void>> VDisk::adopt_config(GroupConfig config) {
+  CO_TRY_VOID(check(config));
+  const GroupConfig& current = *state_.meta().config;
+  if (config.id != current.id) co_return fail(Errc::kInvalidArgument, "config of another group");
+  if (config.generation <= current.generation) co_return Result<void>();
+  if (config.disks.size() != current.disks.size()) {
+    co_return fail(Errc::kInvalidArgument, "a group does not change its shape");
+  }
+  const bool mine = config.disks[state_.order()] == self_;
+  MetaChange change = [config](MetaState& meta) {
+    if (meta.config->generation < config.generation) meta.config = config;
+  };
+  CO_TRY_VOID(co_await log_meta(std::move(change)));
+  if (!mine) phase_ = Phase::kRetired;
+  co_return Result<void>();
+}
+
+void VDisk::schedule_collection() {
+  if (phase_ == Phase::kReady && !collecting_ && state_.has_garbage() && !scope_.closed()) {
+    scope_.spawn(collect_in_background());
+  }
+}
+
+Task<void> VDisk::collect_in_background() {
+  if (collecting_) co_return;
+  collecting_ = true;
+  while (state_.collect_some(kCollectStep) && !scope_.closed()) co_await yield(executor());
+  collecting_ = false;
+}
+
+}  // namespace moraine::blob

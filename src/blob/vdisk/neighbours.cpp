@@ -1,0 +1,47 @@
+// Asking the other disks of the group, and keeping configs alike.
+
+#include <algorithm>
+
+#include "blob/vdisk/vdisk.h"
+
+namespace moraine::blob {
+
+Task<DiskReply> VDisk::ask(std::uint32_t order, RequestBody body) {
+  const GroupConfig& config = *state_.meta().config;
+  const auto endpoint = resolver_->resolve(config.disks[order]);
+  DiskRequest request{config.vdisk(order), std::move(body)};
+  DiskReply answer =
+      co_await endpoint->call(std::move(request), executor().now() + options_.ask_timeout);
+  if (answer.status == Status::kRace && answer.config && !scope_.closed()) {
+    co_await heal_config(order, std::move(answer.config));
+  }
+  co_return answer;
+}
+
+// The newer of two configs wins on both sides.
+Task<void> VDisk::heal_config(std::uint32_t order, std::optional<GroupConfig> theirs) {
+  const GroupConfig ours = *state_.meta().config;
+  if (theirs->id != ours.id || theirs->generation == ours.generation) co_return;
+  if (theirs->generation > ours.generation) {
+    (void)co_await adopt_config(std::move(*theirs));
+    co_return;
+  }
+  const auto endpoint = resolver_->resolve(ours.disks[order]);
+  DiskRequest push{ours.vdisk(order), Configure{ours}};
+  (void)co_await endpoint->call(std::move(push), executor().now() + options_.ask_timeout);
+}
+
+// A neighbour that asks for facts after `after` has everything up to there durably.
+void VDisk::note_read_by(std::uint32_t order, std::uint64_t log, std::uint64_t after) {
+  read_by_[order] = log == state_.meta().guid ? after : 0;
+  std::uint64_t all = ~std::uint64_t{0};
+  for (std::uint32_t other = 0; other < state_.geometry().disks(); ++other) {
+    if (other == state_.order()) continue;
+    const auto found = read_by_.find(other);
+    all = std::min(all, found == read_by_.end() ? 0 : found->second);
+  }
+  if (options_.bug == SeededBug::kForgetTombstone) all = ~std::uint64_t{0} - 1;
+  state_.forget_tombstones(all);
+}
+
+}  // namespace moraine::blob

@@ -1,0 +1,87 @@
+// Storing parts.
+
+#include "blob/vdisk/vdisk.h"
+
+namespace moraine::blob {
+
+std::optional<DiskReply> VDisk::refuse_put(const PutPart& request) const {
+  const BlobId& id = request.id;
+  const Geometry& geometry = state_.geometry();
+  const int slot = state_.own_slot(id);
+  if (id.tablet().value == 0 || id.size() == 0 || id.size() > kBlobSizeMax) {
+    return reply(Status::kError, fmt::format("{} cannot be stored", id.to_string()));
+  }
+  if (id.part() == 0 || id.part() > geometry.parts() || slot < 0 ||
+      !geometry.allowed(static_cast<std::uint32_t>(slot), id.part())) {
+    return reply(Status::kError, fmt::format("{} does not belong here", id.to_string()));
+  }
+  const std::uint32_t expected = stored_part_size(geometry.species(), id.size());
+  if (request.data.size() != expected) {
+    return reply(Status::kError, fmt::format("{} needs {} bytes, {} came", id.to_string(), expected,
+                                             request.data.size()));
+  }
+  if (request.data.size() > device_.data_size_max()) {
+    return reply(Status::kError, fmt::format("segments of {} hold at most {} bytes", device_.path(),
+                                             device_.data_size_max()));
+  }
+  // Restores are let through while anything at all may be written.
+  const Colour limit = request.ignore_block ? Colour::kRed : Colour::kPreOrange;
+  if (device_.colour() >= limit) {
+    return reply(Status::kOutOfSpace,
+                 fmt::format("{} is {}", device_.path(), to_string(device_.colour())));
+  }
+  return std::nullopt;
+}
+
+Task<DiskReply> VDisk::on(PutPart request) {
+  if (auto refused = refuse_put(request)) co_return std::move(*refused);
+  if (!request.ignore_block && options_.bug != SeededBug::kIgnoreBlockOnPut) {
+    request.extra_blocks.push_back({request.id.tablet(), request.id.generation()});
+    if (auto refused = co_await check_fences(request.extra_blocks)) co_return std::move(*refused);
+  }
+  const BlobEntry* entry = state_.index().find(request.id.whole());
+  PutPartReply stored;
+  if (!state_.barriers().keeps(request.id.whole(), entry ? entry->ingress : Ingress{})) {
+    stored.beyond_barrier = true;
+  } else if (!entry || entry->corrupted || !state_.index().locate(request.id)) {
+    if (options_.bug == SeededBug::kAckBeforeSync) {
+      scope_.spawn(store_unawaited(request.id, request.data));
+    } else {
+      const auto written = co_await store_part(request.id, std::move(request.data), true,
+                                               AppendClass::kOrdinary);
+      if (!written) {
+        const bool full = written.error().code == Errc::kNoSpace;
+        co_return reply(full ? Status::kOutOfSpace : Status::kError, written.error().message());
+      }
+    }
+  }
+  DiskReply answer = reply(Status::kOk);
+  answer.body = stored;
+  co_return answer;
+}
+
+Task<void> VDisk::store_unawaited(BlobId id, Slice data) {
+  (void)co_await store_part(id, std::move(data), true, AppendClass::kOrdinary);
+}
+
+// Appends the part and takes it into the index. `publish`: the neighbours hear that it is here.
+Task<Result<void>> VDisk::store_part(BlobId id, Slice data, bool publish, AppendClass append_class) {
+  const auto slot = static_cast<std::uint32_t>(state_.own_slot(id));
+  PutRecord record{id, Ingress{present_bit(state_.geometry(), slot, id.part())},
+                   publish ? next_lsn_++ : 0};
+  SmallBytes header = encode_put(record);
+  const auto before = state_.index().locate(id);
+  CO_TRY(const Location location,
+         co_await device_.append(slot_, static_cast<std::uint8_t>(RecordKind::kPut),
+                                 std::move(header), std::move(data), append_class));
+  if (!publish && state_.index().locate(id) != before) {
+    // Collected or replaced while it was being moved.
+    device_.segments().drop_live(location);
+    co_return Result<void>();
+  }
+  state_.apply_put(record, location, true);
+  schedule_collection();
+  co_return Result<void>();
+}
+
+}  // namespace moraine::blob

@@ -1,0 +1,169 @@
+// Requests of proxies and neighbours: admission, dispatch, and the small commands.
+
+#include <algorithm>
+
+#include "blob/vdisk/syncer.h"
+#include "blob/vdisk/vdisk.h"
+
+namespace moraine::blob {
+
+DiskReply VDisk::reply(Status status, std::string reason) const {
+  DiskReply answer;
+  answer.status = status;
+  answer.reason = std::move(reason);
+  answer.incarnation = state_.meta().guid;
+  answer.colour = device_.colour();
+  return answer;
+}
+
+Task<DiskReply> VDisk::handle(DiskRequest request) {
+  if (stopping_ || phase_ == Phase::kIdle) {
+    co_return reply(Status::kError, "not running");
+  }
+  ++calls_;
+  DiskReply answer = co_await serve(std::move(request));
+  if (--calls_ == 0) calls_done_.all();
+  co_return answer;
+}
+
+// The gate that every request passes: is it for us, and may we answer it now?
+std::optional<DiskReply> VDisk::refuse(const DiskRequest& request) const {
+  const GroupConfig& config = *state_.meta().config;
+  if (request.target.group != config.id) return reply(Status::kNoGroup, "not this group's disk");
+  const bool configure = std::holds_alternative<Configure>(request.body);
+  if (!configure && request.target.generation != config.generation) {
+    DiskReply race = reply(Status::kRace, fmt::format("group generation is {}", config.generation));
+    race.config = config;
+    return race;
+  }
+  if (phase_ == Phase::kRetired) {
+    DiskReply race = reply(Status::kRace, "this member moved away");
+    race.config = config;
+    return race;
+  }
+  if (request.target.at != config.geometry.coordinates(state_.order())) {
+    return reply(Status::kError, "not this disk's coordinates");
+  }
+  if (phase_ == Phase::kBroken) return reply(Status::kError, broken_reason_);
+  const bool neighbourly = configure || std::holds_alternative<ExchangeGuid>(request.body) ||
+                           std::holds_alternative<PullFacts>(request.body) ||
+                           std::holds_alternative<GetStatus>(request.body);
+  if (phase_ == Phase::kRecovering && !neighbourly) {
+    return reply(Status::kNotReady, "recovering");
+  }
+  return std::nullopt;
+}
+
+Task<DiskReply> VDisk::serve(DiskRequest request) {
+  if (auto refused = refuse(request)) co_return std::move(*refused);
+  co_return co_await std::visit([this](auto& body) { return on(std::move(body)); }, request.body);
+}
+
+Task<DiskReply> VDisk::on(GetBlock request) {
+  // A block on its way counts once it is durable.
+  const auto fenced_by_pending = pending_blocks_.find(request.tablet);
+  if (fenced_by_pending != pending_blocks_.end()) {
+    const auto waited = co_await fenced(request.tablet, fenced_by_pending->second.generation);
+    if (!waited) co_return reply(Status::kError, waited.error().message());
+  }
+  DiskReply answer = reply(Status::kOk);
+  answer.body = GetBlockReply{state_.blocked(request.tablet)};
+  co_return answer;
+}
+
+Task<DiskReply> VDisk::on(RangeIndex request) {
+  if (auto refused = co_await force_block(request.force_block)) co_return std::move(*refused);
+  RangeIndexReply found;
+  found.blocked = state_.blocked(request.from.tablet());
+  const bool descending = request.to < request.from;
+  const BlobId low = (descending ? request.to : request.from).whole();
+  const BlobId high = descending ? request.from : request.to;
+  const std::size_t limit = std::min<std::size_t>(request.limit, kRangeItemsMax);
+  const auto& entries = state_.index().entries();
+  auto take = [&](const BlobId& id, const BlobEntry& entry) {
+    if (!state_.kept(id, entry)) return true;
+    if (found.items.size() == limit) {
+      found.more = true;
+      return false;
+    }
+    RangeItem item;
+    item.id = id;
+    item.ingress = entry.ingress;
+    item.local_parts = entry.corrupted ? 0 : state_.index().local_parts(id);
+    item.not_yet = entry.corrupted || state_.missing_parts(id, entry).claimed != 0;
+    found.items.push_back(item);
+    return true;
+  };
+  if (descending) {
+    auto at = entries.upper_bound(high);
+    while (at != entries.begin()) {
+      --at;
+      if (at->first < low || !take(at->first, at->second)) break;
+    }
+  } else {
+    for (auto at = entries.lower_bound(low); at != entries.end() && at->first <= high; ++at) {
+      if (!take(at->first, at->second)) break;
+    }
+  }
+  DiskReply answer = reply(Status::kOk);
+  answer.body = std::move(found);
+  co_return answer;
+}
+
+Task<DiskReply> VDisk::on(GetStatus) {
+  GetStatusReply status;
+  status.ready = phase_ == Phase::kReady;
+  status.replicated = replicated_;
+  status.blobs = state_.index().size();
+  status.missing = state_.missing().size();
+  status.live_bytes = device_.segments().live_bytes();
+  status.capacity_bytes =
+      std::uint64_t{device_.segments().count()} * device_.segments().segment_bytes();
+  DiskReply answer = reply(Status::kOk);
+  answer.body = status;
+  co_return answer;
+}
+
+Task<DiskReply> VDisk::on(Configure request) {
+  const auto adopted = co_await adopt_config(std::move(request.config));
+  if (!adopted) co_return reply(Status::kError, adopted.error().message());
+  DiskReply answer = reply(Status::kOk);
+  answer.body = ConfigureReply{};
+  co_return answer;
+}
+
+Task<DiskReply> VDisk::on(ExchangeGuid request) {
+  if (request.order >= state_.geometry().disks()) co_return reply(Status::kError, "no such disk");
+  if (request.state != GuidState::kEmpty) {
+    MetaChange remember = [request](MetaState& meta) {
+      meta.neighbours[request.order] = {request.state, request.guid};
+    };
+    const auto logged = co_await log_meta(std::move(remember));
+    if (!logged) co_return reply(Status::kError, logged.error().message());
+  }
+  const auto& known = state_.meta().neighbours;
+  const auto found = known.find(request.order);
+  DiskReply answer = reply(Status::kOk);
+  answer.body = found == known.end()
+                    ? ExchangeGuidReply{}
+                    : ExchangeGuidReply{found->second.state, found->second.guid};
+  co_return answer;
+}
+
+Task<DiskReply> VDisk::on(PullFacts request) {
+  // Only a disk whose index is whole may speak for it.
+  if (state_.meta().state != LocalState::kFinal || lost_) {
+    co_return reply(Status::kNotReady, "recovering");
+  }
+  if (request.order >= state_.geometry().disks() || request.order == state_.order()) {
+    co_return reply(Status::kError, "no such neighbour");
+  }
+  if (request.cursor.empty()) note_read_by(request.order, request.log, request.after);
+  auto pulled = serve_pull(state_, request);
+  if (!pulled) co_return reply(Status::kError, pulled.error().message());
+  DiskReply answer = reply(Status::kOk);
+  answer.body = std::move(*pulled);
+  co_return answer;
+}
+
+}  // namespace moraine::blob

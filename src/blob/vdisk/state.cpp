@@ -1,0 +1,170 @@
+#include "blob/vdisk/state.h"
+
+#include <algorithm>
+
+#include "base/invariant.h"
+
+namespace moraine::blob {
+
+void VDiskState::publish(std::uint64_t lsn, IndexFact fact) {
+  if (lsn == 0 || !configured() || geometry().disks() == 1) return;
+  sync_log_.push(lsn, std::move(fact));
+}
+
+int VDiskState::own_slot(const BlobId& id) const {
+  return geometry().subgroup(id).slot_of(meta_.order);
+}
+
+Generation VDiskState::blocked(TabletId tablet) const {
+  const auto found = blocks_.find(tablet);
+  return found == blocks_.end() ? 0 : found->second;
+}
+
+VDiskState::Missing VDiskState::missing_parts(const BlobId& id, const BlobEntry& entry) const {
+  Missing missing;
+  const int slot = own_slot(id);
+  if (slot < 0 || entry.not_mine) return missing;
+  const std::uint8_t local = entry.corrupted ? 0 : index_.local_parts(id);
+  for (std::uint32_t part = 1; part <= geometry().parts(); ++part) {
+    const auto own = static_cast<std::uint32_t>(slot);
+    if (!geometry().allowed(own, part) || (local >> (part - 1) & 1) != 0) continue;
+    const auto bit = static_cast<std::uint8_t>(1u << (part - 1));
+    bool claimed = (entry.ingress.bits & present_bit(geometry(), own, part)) != 0;
+    if (!geometry().is_main(own)) {
+      claimed = claimed && (entry.ingress.bits & moved_bit(geometry(), own, part)) == 0;
+    }
+    if (claimed) missing.claimed = static_cast<std::uint8_t>(missing.claimed | bit);
+    // A main should have its part of every blob; a handoff only what it once took.
+    if (claimed || geometry().is_main(own)) {
+      missing.parts = static_cast<std::uint8_t>(missing.parts | bit);
+    }
+  }
+  return missing;
+}
+
+// Brings the work lists in line with one entry.
+void VDiskState::review(const BlobId& id) {
+  const BlobEntry* entry = index_.find(id);
+  const bool kept_here = entry && kept(id, *entry);
+  if (kept_here && missing_parts(id, *entry).parts != 0) {
+    missing_.insert(id);
+  } else if (!missing_.empty()) {
+    missing_.erase(id);
+  }
+  const bool handoff = kept_here && entry->part != 0 &&
+                       !geometry().is_main(static_cast<std::uint32_t>(own_slot(id)));
+  if (handoff) {
+    handoffs_.insert(id);
+  } else if (!handoffs_.empty()) {
+    handoffs_.erase(id);
+  }
+  if (entry && !kept_here) collect_ids_.push_back(id);
+}
+
+void VDiskState::apply_put(const PutRecord& record, const Location& location, bool counted) {
+  const BlobId id = record.id.whole();
+  note_lsn(record.lsn);
+  index_.set_part(record.id, location, counted);
+  BlobEntry& entry = index_.ensure(id);
+  entry.ingress = merge(entry.ingress, record.ingress);
+  publish(record.lsn, BlobFact{id, entry.ingress});
+  review(id);
+}
+
+void VDiskState::apply_drop(const PutRecord& record) {
+  const BlobId id = record.id.whole();
+  note_lsn(record.lsn);
+  index_.drop_part(record.id);
+  if (!index_.find(id)) return;
+  BlobEntry& entry = index_.ensure(id);
+  entry.ingress = merge(entry.ingress, record.ingress);
+  publish(record.lsn, BlobFact{id, entry.ingress});
+  review(id);
+}
+
+void VDiskState::apply_lost(const BlobId& id) {
+  index_.drop_part(id);
+  review(id.whole());
+}
+
+void VDiskState::apply_not_mine(const BlobId& id) {
+  if (!index_.find(id)) return;
+  BlobEntry& entry = index_.ensure(id);
+  if (entry.part == 0) entry.not_mine = 1;
+  review(id);
+}
+
+void VDiskState::apply_meta(MetaState meta) {
+  meta_ = std::move(meta);
+  if (meta_.config) index_.set_species(meta_.config->geometry.species());
+}
+
+void VDiskState::apply_blob_fact(const BlobFact& fact, std::uint64_t lsn) {
+  const bool fresh_tombstone =
+      do_not_keep_flag(fact.ingress) &&
+      (!index_.find(fact.id) || !do_not_keep_flag(index_.find(fact.id)->ingress));
+  BlobEntry& entry = index_.ensure(fact.id);
+  entry.ingress = merge(entry.ingress, fact.ingress);
+  if (fresh_tombstone && geometry().disks() > 1) tombstones_.emplace(lsn, fact.id);
+  publish(lsn, BlobFact{fact.id, entry.ingress});
+  review(fact.id);
+}
+
+void VDiskState::apply_facts(const FactsRecord& record) {
+  note_lsn(record.lsn);
+  for (const Fact& fact : record.facts) {
+    if (const auto* blob = std::get_if<BlobFact>(&fact)) {
+      apply_blob_fact(*blob, record.lsn);
+    } else if (const auto* block = std::get_if<BlockFact>(&fact)) {
+      Generation& generation = blocks_[block->tablet];
+      generation = std::max(generation, block->generation);
+      publish(record.lsn, *block);
+    } else if (const auto* barrier = std::get_if<BarrierFact>(&fact)) {
+      const auto moved = barriers_.merge(*barrier, geometry());
+      publish(record.lsn, *barrier);
+      if (!moved) continue;
+      const auto& [tablet, channel, hard] = moved->sequence;
+      // Below its former place a soft barrier has nothing left but what flags keep.
+      const BlobId from = moved->from && !hard ? BlobId::highest(tablet, channel, *moved->from)
+                                               : BlobId::lowest(tablet, channel);
+      collect_ranges_.push_back({from, BlobId::highest(tablet, channel, moved->to)});
+    } else if (const auto* position = std::get_if<SyncPosition>(&fact)) {
+      positions_[position->order] = *position;
+    }
+  }
+}
+
+std::vector<Fact> VDiskState::news(const std::vector<IndexFact>& facts) const {
+  std::vector<Fact> changed;
+  for (const IndexFact& fact : facts) {
+    if (const auto* blob = std::get_if<BlobFact>(&fact)) {
+      if (own_slot(blob->id) < 0) continue;
+      const BlobEntry* entry = index_.find(blob->id);
+      const Ingress known = entry ? entry->ingress : Ingress{};
+      const Ingress merged = merge(known, blob->ingress);
+      if (entry && merged == known) continue;
+      // A blob that is garbage already only matters for its DoNotKeep mark.
+      const bool tombstone = do_not_keep_flag(merged) && !do_not_keep_flag(known);
+      if (!entry && !barriers_.keeps(blob->id, merged) && !tombstone) continue;
+      changed.push_back(BlobFact{blob->id, merged});
+    } else if (const auto* block = std::get_if<BlockFact>(&fact)) {
+      if (block->generation > blocked(block->tablet)) changed.push_back(*block);
+    } else if (const auto* barrier = std::get_if<BarrierFact>(&fact)) {
+      if (auto merged = barriers_.news(*barrier, meta_.order)) changed.push_back(*merged);
+    }
+  }
+  return changed;
+}
+
+bool VDiskState::concerns(const IndexFact& fact, std::uint32_t order) const {
+  const auto* blob = std::get_if<BlobFact>(&fact);
+  return !blob || geometry().subgroup(blob->id).slot_of(order) >= 0;
+}
+
+void VDiskState::mark_corrupted(const BlobId& id) {
+  if (!index_.find(id.whole())) return;
+  index_.ensure(id.whole()).corrupted = 1;
+  review(id.whole());
+}
+
+}  // namespace moraine::blob

@@ -1,0 +1,149 @@
+// The state as pages of a checkpoint.
+//
+//   page  = version u8 = 1  stage u8  body
+//   meta  (stage 0) = lsn u64, MetaState
+//   blobs (stage 1) = count u32, each: id (24) ingress u32 not_mine u8 parts u8,
+//                     each part: part u8 segment u32 offset u32 crc u32
+//   facts (stage 2) = FactsRecord: blocks, barriers, positions
+
+#include <bit>
+
+#include "base/coding.h"
+#include "base/invariant.h"
+#include "blob/device/owner.h"
+#include "blob/vdisk/state.h"
+
+namespace moraine::blob {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+constexpr std::size_t kEntryBytesMin = 30;
+constexpr std::size_t kEntryBytesMax = kEntryBytesMin + kPartsMax * 13;
+enum Stage : std::uint8_t { kMetaStage = 0, kBlobStage = 1, kFactStage = 2, kEnd = 3 };
+
+}  // namespace
+
+std::optional<Slice> VDiskState::checkpoint_page(Cursor& cursor) const {
+  switch (cursor.stage) {
+    case kMetaStage: {
+      Encoder encoder;
+      encoder.u8(kVersion).u8(kMetaStage).u64(last_lsn_).raw(encode_meta(meta_).span());
+      cursor.stage = kBlobStage;
+      return encoder.slice();
+    }
+    case kBlobStage: return blob_page(cursor);
+    case kFactStage: return fact_page(cursor);
+    default: return std::nullopt;
+  }
+}
+
+Slice VDiskState::blob_page(Cursor& cursor) const {
+  Encoder body;
+  std::uint32_t count = 0;
+  auto at = cursor.after ? index_.entries().upper_bound(*cursor.after) : index_.entries().begin();
+  for (; at != index_.entries().end() && body.size() + kEntryBytesMax + 16 < kCheckpointChunkMax;
+       ++at) {
+    const auto& [id, entry] = *at;
+    std::array<std::byte, kBlobIdBytes> id_bytes;
+    id.encode(id_bytes.data());
+    const std::uint8_t parts = index_.local_parts(id);
+    body.raw(id_bytes).u32(entry.ingress.bits).flag(entry.not_mine != 0);
+    body.u8(static_cast<std::uint8_t>(std::popcount(parts)));
+    for (std::uint32_t part = 1; part <= kPartsMax; ++part) {
+      if ((parts >> (part - 1) & 1) == 0) continue;
+      const auto location = index_.locate(id.with_part(part));
+      INVARIANT(location, "{} lost its part {}", id.to_string(), part);
+      body.u8(static_cast<std::uint8_t>(part)).u32(location->segment).u32(location->offset);
+      body.u32(location->crc);
+    }
+    cursor.after = id;
+    ++count;
+  }
+  if (at == index_.entries().end()) {
+    cursor.stage = kFactStage;
+    cursor.facts = standing_facts();
+  }
+  Encoder encoder;
+  encoder.u8(kVersion).u8(kBlobStage).u32(count).raw(body.span());
+  return encoder.slice();
+}
+
+std::vector<Fact> VDiskState::standing_facts() const {
+  std::vector<Fact> facts;
+  for (const auto& [tablet, generation] : blocks_) facts.push_back(BlockFact{tablet, generation});
+  for (const auto& [key, sequence] : barriers_.all()) {
+    for (const auto& [record_key, record] : sequence.records) {
+      facts.push_back(Barriers::fact_of(key, record_key, record));
+    }
+  }
+  for (const auto& [order, position] : positions_) facts.push_back(position);
+  return facts;
+}
+
+Slice VDiskState::fact_page(Cursor& cursor) const {
+  FactsRecord record;
+  record.lsn = last_lsn_;
+  const std::size_t count = std::min(cursor.facts.size(), kFactsPerRecordMax);
+  record.facts.assign(cursor.facts.end() - static_cast<std::ptrdiff_t>(count), cursor.facts.end());
+  cursor.facts.resize(cursor.facts.size() - count);
+  if (cursor.facts.empty()) cursor.stage = kEnd;
+  Encoder encoder;
+  encoder.u8(kVersion).u8(kFactStage).raw(encode_facts(record).span());
+  return encoder.slice();
+}
+
+Result<void> VDiskState::restore_page(ByteSpan page) {
+  Decoder decoder(page);
+  if (decoder.u8() != kVersion) return fail(Errc::kCorrupt, "checkpoint page version");
+  const std::uint8_t stage = decoder.u8();
+  if (stage == kMetaStage) {
+    const std::uint64_t lsn = decoder.u64();
+    TRY(MetaState meta, decode_meta_state(decoder.raw(decoder.remaining())));
+    apply_meta(std::move(meta));
+    note_lsn(lsn);
+    sync_log_.start_after(lsn);
+    return {};
+  }
+  if (!configured()) return fail(Errc::kCorrupt, "checkpoint page before its meta page");
+  if (stage == kBlobStage) return restore_blobs(decoder.raw(decoder.remaining()));
+  if (stage != kFactStage) return fail(Errc::kCorrupt, fmt::format("checkpoint stage {}", stage));
+  TRY(FactsRecord record, decode_facts(decoder.raw(decoder.remaining())));
+  const std::uint64_t lsn = std::exchange(record.lsn, 0);  // Nothing new for the neighbours.
+  apply_facts(record);
+  note_lsn(lsn);
+  return {};
+}
+
+Result<void> VDiskState::restore_blobs(ByteSpan bytes) {
+  Decoder decoder(bytes);
+  const std::uint32_t count = decoder.count(kEntryBytesMin);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const ByteSpan id_bytes = decoder.raw(kBlobIdBytes);
+    if (id_bytes.empty()) break;
+    const BlobId id = BlobId::decode(id_bytes.data());
+    if (id.part() != 0) return fail(Errc::kCorrupt, "checkpoint entry of a part");
+    BlobEntry& entry = index_.ensure(id);
+    entry.ingress = merge(entry.ingress, Ingress{decoder.u32()});
+    const bool not_mine = decoder.flag();
+    const std::uint8_t parts = decoder.u8();
+    for (std::uint8_t p = 0; p < parts; ++p) {
+      const std::uint8_t part = decoder.u8();
+      Location location;
+      location.segment = decoder.u32();
+      location.offset = decoder.u32();
+      location.crc = decoder.u32();
+      location.size = stored_part_size(geometry().species(), id.size());
+      if (decoder.failed() || part == 0 || part > kPartsMax ||
+          !index_.fits(location)) {
+        return fail(Errc::kCorrupt, "checkpoint entry location");
+      }
+      index_.set_part(id.with_part(part), location, false);
+    }
+    if (parts == 0 && not_mine) index_.ensure(id).not_mine = 1;
+    review(id);
+  }
+  if (!decoder.finished()) return fail(Errc::kCorrupt, "checkpoint blob page length");
+  return {};
+}
+
+}  // namespace moraine::blob

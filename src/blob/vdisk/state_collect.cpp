@@ -1,0 +1,102 @@
+// What follows from the facts alone: collecting garbage, forgetting marks, claims after a loss.
+
+#include <bit>
+
+#include "blob/vdisk/state.h"
+
+namespace moraine::blob {
+
+void VDiskState::collect_one(const BlobId& id) {
+  const BlobEntry* entry = index_.find(id);
+  if (!entry || kept(id, *entry)) return;
+  missing_.erase(id);
+  handoffs_.erase(id);
+  if (!do_not_keep_flag(entry->ingress) || geometry().disks() == 1) {
+    index_.erase(id);
+    return;
+  }
+  // The mark stays until every neighbour has it: a disk that slept through the collection could
+  // otherwise bring the blob back by its Keep flag.
+  while (const std::uint8_t parts = index_.local_parts(id)) {
+    index_.drop_part(id.with_part(static_cast<std::uint32_t>(std::countr_zero(parts)) + 1));
+  }
+}
+
+bool VDiskState::collect_some(std::size_t most) {
+  std::size_t done = 0;
+  for (; !collect_ids_.empty() && done < most; ++done) {
+    const BlobId id = collect_ids_.front();
+    collect_ids_.pop_front();
+    collect_one(id);
+  }
+  while (!collect_ranges_.empty() && done < most) {
+    CollectRange& range = collect_ranges_.front();
+    std::vector<BlobId> ids;
+    auto at = index_.entries().upper_bound(range.from);
+    for (; at != index_.entries().end() && at->first <= range.to && ids.size() < most; ++at) {
+      ids.push_back(at->first);
+    }
+    const bool finished = at == index_.entries().end() || at->first > range.to;
+    for (const BlobId& id : ids) collect_one(id);
+    done += ids.size() + 1;
+    if (finished) {
+      collect_ranges_.pop_front();
+    } else {
+      range.from = ids.back();
+    }
+  }
+  return has_garbage();
+}
+
+void VDiskState::collect_all() {
+  collect_ranges_.clear();
+  collect_ids_.clear();
+  std::vector<BlobId> garbage;
+  for (const auto& [id, entry] : index_.entries()) {
+    if (!kept(id, entry)) garbage.push_back(id);
+  }
+  for (const BlobId& id : garbage) collect_one(id);
+  // Marks whose age was lost with a restart count as made now.
+  tombstones_.clear();
+  if (!configured() || geometry().disks() == 1) return;
+  for (const auto& [id, entry] : index_.entries()) {
+    if (do_not_keep_flag(entry.ingress)) tombstones_.emplace(last_lsn_, id);
+  }
+}
+
+void VDiskState::forget_tombstones(std::uint64_t acknowledged_by_all) {
+  while (!tombstones_.empty() && tombstones_.begin()->first <= acknowledged_by_all) {
+    const BlobId id = tombstones_.begin()->second;
+    const BlobEntry* entry = index_.find(id);
+    if (entry && kept(id, *entry)) {
+      // Still above the barrier: the mark will be needed when the barrier passes.
+      const BlobId kept_id = id;
+      tombstones_.erase(tombstones_.begin());
+      tombstones_.emplace(acknowledged_by_all + 1, kept_id);
+      continue;
+    }
+    if (entry) index_.erase(id);
+    tombstones_.erase(tombstones_.begin());
+  }
+}
+
+std::vector<Fact> VDiskState::claims_after_loss() const {
+  std::vector<Fact> claims;
+  for (const auto& [id, entry] : index_.entries()) {
+    const int slot = own_slot(id);
+    if (slot < 0 || !kept(id, entry)) continue;
+    const auto own = static_cast<std::uint32_t>(slot);
+    Ingress claimed = entry.ingress;
+    for (std::uint32_t part = 1; part <= geometry().parts(); ++part) {
+      if (!geometry().allowed(own, part)) continue;
+      // A handoff took a part only where the main had not.
+      const std::uint32_t main = present_bit(geometry(), part - 1, part);
+      if (!geometry().is_main(own) && (entry.ingress.bits & main) != 0) continue;
+      claimed.bits |= present_bit(geometry(), own, part);
+    }
+    if (!(claimed == entry.ingress)) claims.push_back(BlobFact{id, claimed});
+  }
+  return claims;
+}
+
+}  // namespace moraine::blob

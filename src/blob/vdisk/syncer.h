@@ -1,0 +1,60 @@
+// Syncer: pulls index facts from every neighbour, for ever.
+//
+// Promise    Whatever one disk of the group knows durably, all others know a few periods later.
+//            A barrier that comes with a full sync acts only after every flag that was set before it
+//            is here too.
+// Threading  The VDisk's executor.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "blob/protocol.h"
+#include "blob/vdisk/state.h"
+#include "io/sync.h"
+
+namespace moraine::blob {
+
+class VDisk;
+
+// The answer to a neighbour's pull. Full sync goes through blobs, blocks, barriers by key.
+Result<PullFactsReply> serve_pull(const VDiskState& state, const PullFacts& request);
+
+class Syncer {
+ public:
+  explicit Syncer(VDisk& disk) : disk_(disk) {}
+
+  // One loop per neighbour, in `scope`.
+  void start(TaskScope& scope);
+  void stop() { stopped_ = true; }
+
+  // Pulls everything that `order` has now. False when it could not be asked to the end.
+  Task<bool> pull_all(std::uint32_t order);
+  // Forgets how far a neighbour was read: the next pull is a full sync.
+  void forget(std::uint32_t order) { progress_.erase(order); }
+
+ private:
+  struct Progress {
+    std::uint64_t log = 0;
+    std::uint64_t position = 0;
+    // During a full sync and until its tail is caught up.
+    bool full = false;
+    Slice cursor;
+    bool more = false;  // The last portion was not all.
+    std::uint64_t target = 0;
+    std::vector<IndexFact> barriers;
+  };
+  Task<void> follow(std::uint32_t order);
+  // One request and what follows from it.
+  enum class Step : std::uint8_t { kMore, kDone, kFailed };
+  Task<Step> step(std::uint32_t order);
+  Task<Result<void>> take(Progress& progress, std::uint32_t order, PullFactsReply pulled);
+  Task<Result<void>> finish_full(Progress& progress, std::uint32_t order);
+  Progress& progress(std::uint32_t order);
+
+  VDisk& disk_;
+  bool stopped_ = false;
+  std::map<std::uint32_t, Progress> progress_;
+};
+
+}  // namespace moraine::blob

@@ -1,0 +1,193 @@
+// Starting, stopping, and the device's side of a VDisk.
+
+#include "blob/vdisk/vdisk.h"
+
+#include "base/invariant.h"
+#include "blob/vdisk/guid_recovery.h"
+#include "blob/vdisk/replicator.h"
+#include "blob/vdisk/syncer.h"
+
+namespace moraine::blob {
+
+VDisk::VDisk(Device& device, OwnerSlot slot, VDiskOptions options)
+    : device_(device),
+      slot_(slot),
+      options_(options),
+      state_(device.segments()),
+      cache_(options.cache_bytes) {}
+
+VDisk::~VDisk() {
+  INVARIANT(calls_ == 0, "{} calls outlive their VDisk", calls_);
+}
+
+Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointResolver& resolver) {
+  INVARIANT(phase_ == Phase::kIdle, "a VDisk starts once");
+  self_ = self;
+  resolver_ = &resolver;
+  const auto order = std::ranges::find(config.disks, self);
+  if (order == config.disks.end()) {
+    co_return fail(Errc::kInvalidArgument, "the group has no member at this address");
+  }
+  const MetaState& meta = state_.meta();
+  if (meta.config && meta.config->id != config.id) {
+    co_return fail(Errc::kConflict, fmt::format("slot {} of {} belongs to group {:x}, not {:x}", slot_,
+                                                device_.path(), meta.config->id.value,
+                                                config.id.value));
+  }
+  if (meta.config && meta.config->geometry.species() != config.geometry.species()) {
+    co_return fail(Errc::kConflict, fmt::format("group {:x} is {} on disk and {} in the config",
+                                                config.id.value,
+                                                to_string(meta.config->geometry.species()),
+                                                to_string(config.geometry.species())));
+  }
+  if (!meta.config || meta.config->generation < config.generation) {
+    MetaChange join = [&config, order](MetaState& joined) {
+      joined.order = static_cast<std::uint32_t>(order - config.disks.begin());
+      joined.config = config;
+    };
+    CO_TRY_VOID(co_await log_meta(std::move(join)));
+  }
+  syncer_ = std::make_unique<Syncer>(*this);
+  replicator_ = std::make_unique<Replicator>(*this);
+  phase_ = Phase::kRecovering;
+  if (state_.meta().config->disks[state_.order()] != self_) {
+    phase_ = Phase::kRetired;
+    co_return Result<void>();
+  }
+  scope_.spawn(join_group());
+  co_return Result<void>();
+}
+
+Task<void> VDisk::stop() {
+  stopping_ = true;
+  scope_.close();
+  blocks_changed_.all();
+  if (syncer_) syncer_->stop();
+  if (replicator_) replicator_->stop();
+  co_await scope_.join();
+  while (calls_ > 0) co_await calls_done_.wait();
+}
+
+void VDisk::become_ready() {
+  phase_ = Phase::kReady;
+  scope_.spawn(collect_in_background());
+  if (alone()) {
+    replicated_ = true;
+    return;
+  }
+  syncer_->start(scope_);
+  scope_.spawn(replicator_->run());
+}
+
+void VDisk::break_down(std::string reason) {
+  phase_ = Phase::kBroken;
+  broken_reason_ = std::move(reason);
+}
+
+Result<void> VDisk::replay(std::uint8_t kind, ByteSpan inline_bytes, const Location& data) {
+  const auto record = static_cast<RecordKind>(kind);
+  if (record == RecordKind::kMeta) {
+    TRY(MetaState meta, decode_meta_state(inline_bytes));
+    state_.apply_meta(std::move(meta));
+    return {};
+  }
+  if (!state_.configured()) return fail(Errc::kCorrupt, "a record before the first meta record");
+  switch (record) {
+    case RecordKind::kPut: {
+      TRY(const PutRecord put, decode_put(inline_bytes));
+      if (put.id.part() == 0 || put.id.part() > kPartsMax ||
+          data.size != stored_part_size(state_.geometry().species(), put.id.size())) {
+        return fail(Errc::kCorrupt, fmt::format("put record of {}", put.id.to_string()));
+      }
+      state_.apply_put(put, data, false);
+      return {};
+    }
+    case RecordKind::kFacts: {
+      TRY(const FactsRecord facts, decode_facts(inline_bytes));
+      state_.apply_facts(facts);
+      return {};
+    }
+    case RecordKind::kDrop: {
+      TRY(const PutRecord drop, decode_put(inline_bytes));
+      state_.apply_drop(drop);
+      return {};
+    }
+    case RecordKind::kLost: {
+      TRY(const BlobId id, decode_id(inline_bytes));
+      state_.apply_lost(id);
+      return {};
+    }
+    case RecordKind::kNotMine: {
+      TRY(const BlobId id, decode_id(inline_bytes));
+      state_.apply_not_mine(id);
+      return {};
+    }
+    default: return fail(Errc::kCorrupt, fmt::format("record kind {}", kind));
+  }
+}
+
+// With facts missing, a Keep flag may be among them: nothing is collected before the neighbours
+// have told us theirs.
+void VDisk::recovered(bool lost) {
+  lost_ = lost;
+  if (!lost && state_.configured()) state_.collect_all();
+  next_lsn_ = state_.last_lsn() + 1;
+}
+
+void VDisk::failed(const Error& error) {
+  if (phase_ != Phase::kIdle) break_down("device failed: " + error.message());
+  scope_.close();
+  blocks_changed_.all();
+}
+
+Task<Result<void>> VDisk::checkpoint(CheckpointSink& sink) {
+  if (!state_.configured()) co_return Result<void>();
+  VDiskState::Cursor cursor;
+  while (auto page = state_.checkpoint_page(cursor)) {
+    CO_TRY_VOID(co_await sink.write(std::move(*page)));
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> VDisk::evacuate(const SegmentSet& segments) {
+  std::optional<BlobId> after;
+  for (;;) {
+    // Pages over the index, so that a long one does not hold the lane.
+    std::vector<BlobId> found;
+    const auto& entries = state_.index().entries();
+    auto at = after ? entries.upper_bound(*after) : entries.begin();
+    for (std::size_t seen = 0; at != entries.end() && seen < 4 * kCollectStep; ++at, ++seen) {
+      after = at->first;
+      const std::uint8_t parts = state_.index().local_parts(at->first);
+      for (std::uint32_t part = 1; part <= kPartsMax; ++part) {
+        if ((parts >> (part - 1) & 1) == 0) continue;
+        const BlobId id = at->first.with_part(part);
+        if (segments[state_.index().locate(id)->segment]) found.push_back(id);
+      }
+    }
+    const bool last = at == entries.end();
+    for (const BlobId& id : found) {
+      CO_TRY_VOID(co_await move_part(id, segments));
+    }
+    if (last) co_return Result<void>();
+    co_await yield(executor());
+  }
+}
+
+Task<Result<void>> VDisk::move_part(BlobId id, const SegmentSet& segments) {
+  const auto location = state_.index().locate(id);
+  if (!location || !segments[location->segment]) co_return Result<void>();
+  auto data = co_await device_.read(*location, 0, location->size);
+  if (!data && data.error().code != Errc::kCorrupt) co_return std::unexpected(data.error());
+  if (state_.index().locate(id) != location) co_return Result<void>();
+  if (data) co_return co_await store_part(id, std::move(*data), false, AppendClass::kMaintenance);
+  // Rotten: there is nothing to move. The neighbours may have what restores it.
+  CO_TRY(const Location written,
+         co_await device_.append(slot_, static_cast<std::uint8_t>(RecordKind::kLost), encode_id(id),
+                                 Slice(), AppendClass::kMaintenance));
+  (void)written;
+  state_.apply_lost(id);
+  co_return Result<void>();
+}
+
+}  // namespace moraine::blob

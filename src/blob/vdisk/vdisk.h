@@ -1,0 +1,174 @@
+// VDisk: one member of a group; keeps parts of blobs, and the group's blocks and barriers.
+//
+// Promise    An answer of OK means durable on this disk. BLOCKED, ALREADY and NODATA are said only
+//            from durable facts. A disk that lost its data says NOTREADY until it has the group's
+//            index back, and NOT_YET for what it should have and has not.
+// Threading  The device's executor.
+// Limits     See protocol.h for messages; kReadsPerGetMax reads in flight per request.
+// Tests      vdisk_test.cpp, state_test.cpp, barriers_test.cpp; whole groups in sim/.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "blob/device/device.h"
+#include "blob/endpoint/disk_service.h"
+#include "blob/vdisk/notify.h"
+#include "blob/vdisk/part_cache.h"
+#include "blob/seeded_bug.h"
+#include "blob/vdisk/state.h"
+
+namespace moraine::blob {
+
+struct VDiskOptions {
+  Duration sync_period = 1s;         // Between two pulls from a neighbour.
+  Duration replication_period = 2s;  // Between two passes over what is missing.
+  // A disk that lost its data stays silent this long, so that no proxy still counts what it once
+  // acknowledged (the proxy's limit is shorter).
+  Duration loss_delay = 15s;
+  Duration ask_timeout = 5s;
+  std::uint64_t cache_bytes = 64u << 20;
+  SeededBug bug = SeededBug::kNone;
+};
+
+inline constexpr std::size_t kReadsPerGetMax = 32;
+inline constexpr std::size_t kCollectStep = 512;  // Entries collected between two yields.
+
+class Replicator;
+class Syncer;
+
+class VDisk final : public DeviceOwner,
+                    public DiskService,
+                    public std::enable_shared_from_this<VDisk> {
+ public:
+  VDisk(Device& device, OwnerSlot slot, VDiskOptions options);
+  ~VDisk() override;
+
+  // Begins to serve as the member of `config` that lives at `self`; recovery goes on behind.
+  // A config on disk that is newer wins.
+  Task<Result<void>> start(GroupConfig config, DiskAddress self, EndpointResolver& resolver);
+  // Ends background work; requests from now on get kError.
+  Task<void> stop();
+
+  enum class Phase : std::uint8_t {
+    kIdle,        // Not started.
+    kRecovering,  // Asking the neighbours whether our data is all there, or getting it back.
+    kReady,
+    kRetired,  // The group has moved this member elsewhere.
+    kBroken,   // The group's memory contradicts ours, or the device failed.
+  };
+  Phase phase() const { return phase_; }
+  const std::string& broken_reason() const { return broken_reason_; }
+  bool replicated() const { return replicated_; }
+  const VDiskState& state() const { return state_; }
+  const PartCache& cache() const { return cache_; }
+
+  // DiskService
+  Executor& executor() override { return device_.world().executor; }
+  Task<DiskReply> handle(DiskRequest request) override;
+
+  // DeviceOwner
+  Result<void> restore(ByteSpan chunk) override { return state_.restore_page(chunk); }
+  Result<void> replay(std::uint8_t kind, ByteSpan inline_bytes, const Location& data) override;
+  void recovered(bool lost) override;
+  void failed(const Error& error) override;
+  Task<Result<void>> checkpoint(CheckpointSink& sink) override;
+  Task<Result<void>> evacuate(const SegmentSet& segments) override;
+
+ private:
+  friend class Replicator;
+  friend class Syncer;
+  friend class GuidRecovery;
+
+  // service.cpp: dispatch and small commands
+  Task<DiskReply> serve(DiskRequest request);
+  DiskReply reply(Status status, std::string reason = {}) const;
+  std::optional<DiskReply> refuse(const DiskRequest& request) const;
+  Task<DiskReply> on(PutPart request);
+  Task<DiskReply> on(GetParts request);
+  Task<DiskReply> on(BlockTablet request);
+  Task<DiskReply> on(GetBlock request);
+  Task<DiskReply> on(Collect request);
+  Task<DiskReply> on(RangeIndex request);
+  Task<DiskReply> on(GetStatus request);
+  Task<DiskReply> on(Configure request);
+  Task<DiskReply> on(ExchangeGuid request);
+  Task<DiskReply> on(PullFacts request);
+
+  // put.cpp
+  std::optional<DiskReply> refuse_put(const PutPart& request) const;
+  Task<void> store_unawaited(BlobId id, Slice data);
+  Task<Result<void>> store_part(BlobId id, Slice data, bool publish, AppendClass append_class);
+
+  // get.cpp
+  Task<void> answer(const PartQuery& query, std::uint32_t number, bool index_only,
+                    std::vector<PartAnswer>& answers);
+  Task<void> answer_part(BlobId id, std::uint32_t shift, std::uint32_t size, PartAnswer& answer);
+  Task<Result<Slice>> read_part(BlobId id, Location location, std::uint32_t shift,
+                                std::uint32_t size);
+
+  // fence.cpp: blocks, and waiting for them to be durable
+  Task<Result<bool>> fenced(TabletId tablet, Generation generation);
+  Task<Result<Status>> record_block(TabletId tablet, Generation generation, std::uint64_t issuer);
+  Task<std::optional<DiskReply>> check_fences(const std::vector<TabletGeneration>& fences);
+  Task<std::optional<DiskReply>> force_block(const std::optional<TabletGeneration>& fence);
+
+  // collect.cpp
+  std::optional<DiskReply> refuse_collect(const Collect& request) const;
+
+  // logging.cpp: facts and meta become durable, then take effect
+  Task<Result<void>> log_facts(std::vector<Fact> facts);
+  using MetaChange = std::function<void(MetaState&)>;
+  Task<Result<void>> log_meta(MetaChange change);
+  Task<Result<void>> adopt_config(GroupConfig config);
+  void schedule_collection();
+  Task<void> collect_in_background();
+
+  // neighbours.cpp
+  Task<DiskReply> ask(std::uint32_t order, RequestBody body);
+  Task<void> heal_config(std::uint32_t order, std::optional<GroupConfig> theirs);
+  void note_read_by(std::uint32_t order, std::uint64_t log, std::uint64_t after);
+  bool alone() const { return state_.geometry().disks() == 1; }
+
+  Task<void> join_group();
+  void become_ready();
+  void break_down(std::string reason);
+
+  Task<Result<void>> move_part(BlobId id, const SegmentSet& segments);
+
+  Device& device_;
+  const OwnerSlot slot_;
+  const VDiskOptions options_;
+  VDiskState state_;
+  PartCache cache_;
+  Phase phase_ = Phase::kIdle;
+  std::string broken_reason_;
+  bool lost_ = false;        // Acknowledged records could not be read back.
+  bool replicated_ = false;  // The last pass found nothing missing.
+  bool stopping_ = false;
+  DiskAddress self_;
+  EndpointResolver* resolver_ = nullptr;
+
+  std::uint64_t next_lsn_ = 1;
+  struct PendingBlock {
+    Generation generation = 0;
+    std::uint64_t issuer = 0;
+  };
+  std::map<TabletId, PendingBlock> pending_blocks_;  // Not durable yet.
+  std::map<TabletId, PendingBlock> issuers_;         // Of durable blocks, since the start.
+  Notify blocks_changed_;
+  std::map<std::uint32_t, std::uint64_t> read_by_;  // How far each neighbour has our log.
+
+  Semaphore meta_turn_{1};
+  bool collecting_ = false;
+  std::size_t calls_ = 0;
+  Notify calls_done_;
+  std::unique_ptr<Syncer> syncer_;
+  std::unique_ptr<Replicator> replicator_;
+  TaskScope scope_;
+};
+
+}  // namespace moraine::blob

@@ -1,0 +1,290 @@
+#include "io/real/lane.h"
+
+#include <liburing.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "base/invariant.h"
+
+namespace moraine {
+namespace {
+
+constexpr std::uint64_t kWakeKey = 0;
+constexpr int kEventsPerPoll = 64;
+
+bool threads_forced() {
+  const char* value = std::getenv("MORAINE_IO");
+  return value != nullptr && std::string_view(value) == "threads";
+}
+
+int checked(int fd, const char* what) {
+  INVARIANT(fd >= 0, "{}: {}", what, std::strerror(errno));
+  return fd;
+}
+
+}  // namespace
+
+Lane::Lane(LaneOptions options) : options_(std::move(options)) {
+  epoll_fd_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+  wake_fd_ = checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
+  // Edge-triggered, so the counter never has to be read.
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  event.data.u64 = kWakeKey;
+  checked(epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &event), "epoll_ctl");
+}
+
+Lane::~Lane() {
+  stop();
+  INVARIANT(io_in_flight_ == 0, "lane destroyed with {} operations in flight", io_in_flight_);
+  uring_.reset();
+  close(wake_fd_);
+  close(epoll_fd_);
+}
+
+void Lane::start() {
+  INVARIANT(!thread_.joinable() && owner_.load() == pthread_t{}, "a lane is started once");
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), options_.name.substr(0, 15).c_str());
+    if (options_.cpu) {
+      cpu_set_t set;
+      CPU_ZERO(&set);
+      CPU_SET(*options_.cpu, &set);
+      pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+    }
+    own();
+    run_until(stopping_);
+    drain();
+    owner_.store(pthread_t{});
+  });
+}
+
+void Lane::stop() {
+  if (!thread_.joinable()) return;
+  INVARIANT(!on_this_thread(), "a lane cannot join itself");
+  post([this] { stopping_ = true; });
+  thread_.join();
+  ended_ = true;
+}
+
+void Lane::drain() {
+  for (std::size_t turns = 0; turns < kDrainTurnsMax; ++turns) {
+    run_callbacks();
+    if (!has_ready() && io_in_flight_ == 0) return;
+    poll_io(has_ready() ? Duration::zero() : time_to_sleep());
+  }
+}
+
+void Lane::post(Callback callback) {
+  if (on_this_thread()) {
+    ready_.push_back(std::move(callback));
+    return;
+  }
+  // The wake is written inside the lock: the loop cannot take the callback, run it and end before
+  // this thread is done with the lane.
+  const std::lock_guard lock(inbox_mutex_);
+  inbox_.push_back(std::move(callback));
+  inbox_filled_.store(true, std::memory_order_relaxed);
+  if (!std::exchange(sleeping_, false)) return;
+  const std::uint64_t one = 1;
+  const ssize_t written = write(wake_fd_, &one, sizeof(one));
+  INVARIANT(written == sizeof(one), "eventfd: {}", std::strerror(errno));
+}
+
+Instant Lane::now() const {
+  return {
+      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
+}
+
+TimerId Lane::schedule(Instant when, Callback callback) {
+  check_owner();
+  return timers_.add(when, std::move(callback));
+}
+
+void Lane::cancel(TimerId timer) {
+  check_owner();
+  timers_.cancel(timer);
+}
+
+Uring* Lane::uring() {
+  INVARIANT(on_this_thread(), "the ring of lane {} is used by its owner", options_.name);
+  return uring_.get();
+}
+
+void Lane::own() {
+  INVARIANT(!ended_, "lane {} has ended", options_.name);
+  if (on_this_thread()) return;
+  INVARIANT(owner_.load() == pthread_t{}, "lane {} belongs to another thread", options_.name);
+  owner_.store(pthread_self());
+  if (options_.io == IoMode::kThreads || (options_.io == IoMode::kAuto && threads_forced())) return;
+  auto ring = Uring::create();
+  INVARIANT(ring.has_value() || options_.io != IoMode::kUring, "{}", ring.error().message());
+  if (!ring) return;
+  uring_ = std::move(*ring);
+  epoll_poll_.lane = this;
+  epoll_poll_.complete = [](UringOperation& self, int) {
+    Lane& lane = *static_cast<EpollPoll&>(self).lane;
+    lane.poll_epoll(Duration::zero());
+    lane.arm_epoll_poll();
+  };
+  arm_epoll_poll();
+}
+
+void Lane::check_owner() const {
+  INVARIANT(on_this_thread() || ended_ || owner_.load(std::memory_order_relaxed) == pthread_t{},
+            "lane {} is used from a thread that does not own it", options_.name);
+}
+
+void Lane::run_until(const bool& done) {
+  while (!done) {
+    run_callbacks();
+    poll_io(done || has_ready() ? Duration::zero() : time_to_sleep());
+  }
+}
+
+Task<void> Lane::finish_void(Task<void> task, bool& done) {
+  co_await std::move(task);
+  done = true;
+}
+
+void Lane::run_callbacks() {
+  take_inbox();
+  run_ready();
+  fire_timers();
+}
+
+void Lane::take_inbox() {
+  if (!inbox_filled_.load(std::memory_order_relaxed)) return;
+  std::vector<Callback> taken;
+  {
+    const std::lock_guard lock(inbox_mutex_);
+    taken.swap(inbox_);
+    inbox_filled_.store(false, std::memory_order_relaxed);
+  }
+  for (Callback& callback : taken) ready_.push_back(std::move(callback));
+}
+
+// Runs at most kReadyPerTurn callbacks; what these post comes after what was there.
+void Lane::run_ready() {
+  for (std::size_t budget = kReadyPerTurn; budget > 0; --budget) {
+    if (running_next_ == running_.size()) {
+      running_.clear();
+      running_next_ = 0;
+      if (ready_.empty()) return;
+      running_.swap(ready_);
+    }
+    Callback callback = std::move(running_[running_next_++]);
+    callback();
+  }
+  if (running_next_ == running_.size()) {
+    running_.clear();
+    running_next_ = 0;
+  }
+}
+
+void Lane::fire_timers() {
+  if (timers_.size() == 0) return;
+  const Instant at = now();
+  const std::uint64_t before = timers_.mark();
+  while (Callback callback = timers_.take_due(at, before)) callback();
+}
+
+// Zero when there is work; otherwise the loop is marked as sleeping until the next post().
+Duration Lane::time_to_sleep() {
+  Duration wait = Duration::max();
+  if (timers_.size() > 0) {
+    wait = timers_.next() - now();
+    if (wait <= Duration::zero()) return Duration::zero();
+  }
+  const std::lock_guard lock(inbox_mutex_);
+  if (!inbox_.empty()) return Duration::zero();
+  sleeping_ = true;
+  return wait;
+}
+
+void Lane::poll_io(Duration wait) {
+  if (uring_) {
+    uring_->turn(wait);
+  } else {
+    poll_epoll(wait);
+  }
+  if (wait > Duration::zero()) {
+    const std::lock_guard lock(inbox_mutex_);
+    sleeping_ = false;
+  }
+}
+
+// One shot at a time: arming looks at the state of the descriptor, so no edge is ever lost.
+void Lane::arm_epoll_poll() {
+  io_uring_sqe* entry = uring_->next_entry();
+  io_uring_prep_poll_add(entry, epoll_fd_, POLLIN);
+  uring_->commit(entry, epoll_poll_);
+}
+
+void Lane::poll_epoll(Duration wait) {
+  std::array<epoll_event, kEventsPerPoll> events;
+  timespec limit{};
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wait);
+  limit.tv_sec = seconds.count();
+  limit.tv_nsec = (wait - seconds).count();
+  int count = epoll_pwait2(epoll_fd_, events.data(), kEventsPerPoll,
+                           wait == Duration::max() ? nullptr : &limit, nullptr);
+  if (count < 0 && errno == ENOSYS) {
+    constexpr Duration kLongest = 1h;
+    const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(std::min(wait, kLongest));
+    count = epoll_wait(epoll_fd_, events.data(), kEventsPerPoll, static_cast<int>(rounded.count()));
+  }
+  INVARIANT(count >= 0 || errno == EINTR, "epoll_wait: {}", std::strerror(errno));
+  for (int i = 0; i < count; ++i) dispatch(events[i].data.u64, events[i].events);
+}
+
+// The key carries the watch's generation: an event of a descriptor that was unwatched earlier in
+// the same batch finds nobody.
+void Lane::dispatch(std::uint64_t key, std::uint32_t events) {
+  if (key == kWakeKey) return;
+  const Watch& watch = watches_[(key & 0xffffffffU) - 1];
+  if (watch.generation != key >> 32) return;
+  const bool broken = (events & (EPOLLERR | EPOLLHUP)) != 0;
+  const bool ended = broken || (events & EPOLLRDHUP) != 0;
+  watch.handler->on_ready({.readable = ended || (events & EPOLLIN) != 0,
+                           .writable = broken || (events & EPOLLOUT) != 0,
+                           .ended = ended});
+}
+
+WatchId Lane::watch(int fd, FdHandler& handler) {
+  check_owner();
+  if (free_watches_.empty()) {
+    free_watches_.push_back(static_cast<std::uint32_t>(watches_.size()));
+    watches_.emplace_back();
+  }
+  const std::uint32_t slot = free_watches_.back();
+  free_watches_.pop_back();
+  watches_[slot].handler = &handler;
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.data.u64 = (std::uint64_t{watches_[slot].generation} << 32) | (slot + std::uint64_t{1});
+  checked(epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
+  return {event.data.u64};
+}
+
+void Lane::unwatch(WatchId watch, int fd) {
+  check_owner();
+  const auto slot = static_cast<std::uint32_t>((watch.value & 0xffffffffU) - 1);
+  INVARIANT(slot < watches_.size() && watches_[slot].generation == watch.value >> 32,
+            "descriptor {} is not watched", fd);
+  epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+  watches_[slot].handler = nullptr;
+  ++watches_[slot].generation;
+  free_watches_.push_back(slot);
+}
+
+}  // namespace moraine

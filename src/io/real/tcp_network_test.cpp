@@ -1,0 +1,411 @@
+#include "io/real/tcp_network.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "base/checksum.h"
+#include "base/coding.h"
+#include "base/log.h"
+#include "io/real/frame.h"
+#include "io/real/frame_reader.h"
+#include "io/real/lane.h"
+#include "io/real/tcp_server.h"
+#include "io/sync.h"
+
+namespace moraine {
+namespace {
+
+constexpr NodeId kFirst{1};
+constexpr NodeId kSecond{2};
+const TcpAddress kAnyPort{"127.0.0.1", 0};
+
+Task<Slice> echo(NodeId from, Slice request) {
+  if (request.text() == "who") co_return Slice::copy_of(std::to_string(from.value));
+  co_return request;
+}
+
+// Requests wait here until open() lets them go.
+struct Gate {
+  Task<Slice> pass(Slice request) {
+    ++arrived;
+    co_await permits.acquire();
+    permits.release();
+    co_return request;
+  }
+  void open() { permits.release(); }
+  RequestHandler handler() {
+    return [this](NodeId, Slice request) { return pass(std::move(request)); };
+  }
+  Semaphore permits{0};
+  std::size_t arrived = 0;
+};
+
+// Two nodes on one lane.
+class TcpNetworkTest : public testing::TestWithParam<IoMode> {
+ protected:
+  TcpNetworkTest() : lane_({.name = "test", .io = GetParam(), .cpu = std::nullopt}) {
+    first_ = make(kFirst, "north");
+    second_ = make(kSecond, "north");
+    EXPECT_TRUE(second_->listen(kAnyPort));
+    first_->set_peer(kSecond, {"127.0.0.1", second_->port()});
+  }
+  ~TcpNetworkTest() override {
+    lane_.run(first_->stop());
+    if (second_) lane_.run(second_->stop());
+  }
+
+  std::unique_ptr<TcpNetwork> make(NodeId self, std::string cluster) {
+    TcpNetworkOptions options;
+    options.self = self;
+    options.cluster = std::move(cluster);
+    return std::make_unique<TcpNetwork>(lane_, std::move(options));
+  }
+  Result<Slice> call(std::string_view text, Duration patience = 60s) {
+    return lane_.run(first_->call(kSecond, Slice::copy_of(text), lane_.now() + patience));
+  }
+
+  ScopedLogCapture log_;
+  Lane lane_;
+  std::unique_ptr<TcpNetwork> first_;
+  std::unique_ptr<TcpNetwork> second_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Modes, TcpNetworkTest, testing::Values(IoMode::kAuto, IoMode::kThreads),
+                         [](const auto& info) {
+                           return info.param == IoMode::kAuto ? "Auto" : "Threads";
+                         });
+
+TEST_P(TcpNetworkTest, ACallGivesTheReplyOfThePeer) {
+  second_->serve(echo);
+  for (const std::string_view text : {"hello", "", "again"}) {
+    const Result<Slice> reply = call(text);
+    ASSERT_TRUE(reply) << reply.error().message();
+    EXPECT_EQ(reply->text(), text);
+  }
+  EXPECT_EQ(call("who")->text(), "1");
+}
+
+TEST_P(TcpNetworkTest, HostNamesAreResolved) {
+  second_->serve(echo);
+  first_->set_peer(kSecond, {"localhost", second_->port()});
+  // The name may give ::1 first, where nobody listens; the next attempt takes the next address.
+  Result<Slice> reply = call("hello");
+  for (int attempt = 0; attempt < 20 && !reply; ++attempt) {
+    lane_.run(std::invoke([](Lane& lane) -> Task<void> { co_await sleep_for(lane, 10ms); }, lane_));
+    reply = call("hello");
+  }
+  EXPECT_TRUE(reply) << reply.error().message();
+}
+
+TEST_P(TcpNetworkTest, CallsToSelfGoToTheHandler) {
+  first_->serve(echo);
+  const Result<Slice> reply =
+      lane_.run(first_->call(kFirst, Slice::copy_of("who"), lane_.now() + 60s));
+  EXPECT_EQ(reply->text(), "1");
+}
+
+TEST_P(TcpNetworkTest, ACallToSelfEndsAtItsDeadline) {
+  Gate gate;
+  first_->serve(gate.handler());
+  const Result<Slice> reply =
+      lane_.run(first_->call(kFirst, Slice::copy_of("x"), lane_.now() + 5ms));
+  EXPECT_EQ(reply.error().code, Errc::kTimeout);
+  gate.open();
+}
+
+TEST_P(TcpNetworkTest, LargePayloadsArriveWhole) {
+  second_->serve(echo);
+  std::string large(kFrameBytesMax, 'x');
+  for (std::size_t i = 0; i < large.size(); i += 1000) large[i] = static_cast<char>(i / 1000);
+  const Result<Slice> reply = call(large);
+  ASSERT_TRUE(reply) << reply.error().message();
+  EXPECT_TRUE(reply->text() == large);
+  EXPECT_EQ(call(large + "y").error().code, Errc::kInvalidArgument);
+}
+
+TEST_P(TcpNetworkTest, AReplyThatIsTooLargeIsRefusedByName) {
+  second_->serve(
+      [](NodeId, Slice) -> Task<Slice> { co_return Buffer::zeroed(kFrameBytesMax + 1).freeze(); });
+  EXPECT_EQ(call("x").error().code, Errc::kInvalidArgument);
+}
+
+TEST_P(TcpNetworkTest, ANodeWithoutHandlerRefuses) {
+  EXPECT_EQ(call("x").error().code, Errc::kUnavailable);
+  EXPECT_EQ(lane_.run(first_->call(kFirst, Slice(), Instant::never())).error().code,
+            Errc::kUnavailable);
+}
+
+TEST_P(TcpNetworkTest, AnUnknownNodeIsAWrongArgument) {
+  EXPECT_EQ(lane_.run(first_->call(NodeId{77}, Slice(), Instant::never())).error().code,
+            Errc::kInvalidArgument);
+}
+
+TEST_P(TcpNetworkTest, ACallWithoutReplyEndsAtItsDeadlineAndItsLateReplyHarmsNobody) {
+  Gate gate;
+  second_->serve(gate.handler());
+  EXPECT_EQ(call("late", 20ms).error().code, Errc::kTimeout);
+  EXPECT_EQ(call("x", 0ms).error().code, Errc::kTimeout);
+  gate.open();
+  EXPECT_EQ(call("next")->text(), "next");
+}
+
+TEST_P(TcpNetworkTest, AnotherClusterIsRefusedWithAReason) {
+  const std::uint16_t port = second_->port();
+  auto stranger = make(NodeId{3}, "south");
+  stranger->set_peer(kSecond, {"127.0.0.1", port});
+  const auto reply = lane_.run(stranger->call(kSecond, Slice(), lane_.now() + 60s));
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::kUnavailable);
+  EXPECT_NE(reply.error().context.find("cluster 'south'"), std::string::npos)
+      << reply.error().message();
+  EXPECT_TRUE(std::ranges::any_of(log_.lines(), [](const std::string& line) {
+    return line.contains("connection refused") && line.contains("south");
+  }));
+}
+
+TEST_P(TcpNetworkTest, AWrongNodeBehindAnAddressIsRefusedWithAReason) {
+  first_->set_peer(NodeId{9}, {"127.0.0.1", second_->port()});
+  const auto reply = lane_.run(first_->call(NodeId{9}, Slice(), lane_.now() + 60s));
+  ASSERT_FALSE(reply);
+  EXPECT_NE(reply.error().context.find("looks for node 9"), std::string::npos);
+}
+
+TEST_P(TcpNetworkTest, ACallToAClosedPortFailsAndThenWaitsOutTheBackoff) {
+  const std::uint16_t port = second_->port();
+  lane_.run(second_->stop());
+  second_.reset();
+  first_->set_peer(NodeId{5}, {"127.0.0.1", port});
+  for (int i = 0; i < 2; ++i) {
+    const auto reply = lane_.run(first_->call(NodeId{5}, Slice(), lane_.now() + 60s));
+    EXPECT_EQ(reply.error().code, Errc::kUnavailable);
+    EXPECT_NE(reply.error().context.find("refused"), std::string::npos) << reply.error().message();
+  }
+}
+
+Task<void> stop_when_called(TcpNetwork& network, Lane& lane, Gate& gate) {
+  while (gate.arrived == 0) co_await yield(lane);
+  spawn(network.stop());
+}
+
+Task<Result<Slice>> call_while(Task<void> other, Task<Result<Slice>> call) {
+  TaskScope scope;
+  scope.spawn(std::move(other));
+  Result<Slice> reply = co_await std::move(call);
+  co_await scope.join();
+  co_return reply;
+}
+
+TEST_P(TcpNetworkTest, CallsInFlightFailWhenThePeerStopsAndSucceedAfterItsRestart) {
+  Gate gate;
+  second_->serve(gate.handler());
+  const std::uint16_t port = second_->port();
+  Task<Result<Slice>> pending = first_->call(kSecond, Slice::copy_of("x"), lane_.now() + 60s);
+  const Result<Slice> reply =
+      lane_.run(call_while(stop_when_called(*second_, lane_, gate), std::move(pending)));
+  EXPECT_EQ(reply.error().code, Errc::kUnavailable);
+  gate.open();
+  second_.reset();
+  EXPECT_EQ(call("down").error().code, Errc::kUnavailable);
+
+  second_ = make(kSecond, "north");
+  ASSERT_TRUE(second_->listen({"127.0.0.1", port}));
+  second_->serve(echo);
+  Result<Slice> again = call("up");
+  while (!again) again = call("up");
+  EXPECT_EQ(again->text(), "up");
+}
+
+struct Tally {
+  std::size_t good = 0;
+  std::size_t overloaded = 0;
+  std::size_t other = 0;
+};
+
+Task<void> count_call(TcpNetwork& network, Slice request, Tally& tally) {
+  const Result<Slice> reply = co_await network.call(kSecond, std::move(request), Instant::never());
+  if (reply) {
+    ++tally.good;
+  } else if (reply.error().code == Errc::kOverloaded) {
+    ++tally.overloaded;
+  } else {
+    ++tally.other;
+  }
+}
+
+Task<void> call_many(TcpNetwork& network, Slice request, std::size_t count, Gate& gate,
+                     std::size_t arrive, Lane& lane, Tally& tally) {
+  TaskScope scope;
+  for (std::size_t i = 0; i < count; ++i) scope.spawn(count_call(network, request, tally));
+  while (gate.arrived < arrive) co_await sleep_for(lane, 1ms);
+  // Whatever else could be read would be read by now.
+  for (int i = 0; i < 20; ++i) co_await sleep_for(lane, 1ms);
+  EXPECT_EQ(gate.arrived, arrive);
+  gate.open();
+  co_await scope.join();
+}
+
+TEST_P(TcpNetworkTest, CallsPastTheBoundAreOverloadedAndTheServerReadsOnlyWhatItServes) {
+  Gate gate;
+  second_->serve(gate.handler());
+  Tally tally;
+  lane_.run(call_many(*first_, Slice::copy_of("x"), kCallsInFlightMax + 10, gate,
+                      kServedRequestsMax, lane_, tally));
+  EXPECT_EQ(tally.good, kCallsInFlightMax);
+  EXPECT_EQ(tally.overloaded, 10U);
+  EXPECT_EQ(tally.other, 0U);
+  EXPECT_EQ(call("after")->text(), "after");
+}
+
+TEST_P(TcpNetworkTest, BytesPastTheBoundAreOverloaded) {
+  Gate gate;
+  second_->serve(gate.handler());
+  Tally tally;
+  const std::size_t fit = kBytesInFlightMax / kFrameBytesMax;
+  lane_.run(call_many(*first_, Buffer::zeroed(kFrameBytesMax).freeze(), fit + 2, gate, fit, lane_,
+                      tally));
+  EXPECT_EQ(tally.good, fit);
+  EXPECT_EQ(tally.overloaded, 2U);
+}
+
+TEST_P(TcpNetworkTest, AStoppedNetworkFailsCalls) {
+  lane_.run(first_->stop());
+  EXPECT_EQ(call("x").error().code, Errc::kUnavailable);
+}
+
+// A server on a lane of its own, spoken to by a plain blocking socket.
+class TcpStrangerTest : public testing::Test {
+ protected:
+  TcpStrangerTest() {
+    TcpNetworkOptions options;
+    options.self = kSecond;
+    options.cluster = "north";
+    network_ = std::make_unique<TcpNetwork>(lane_, std::move(options));
+    EXPECT_TRUE(network_->listen(kAnyPort));
+    network_->serve(echo);
+    port_ = network_->port();
+    lane_.start();
+    socket_ = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port_);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  }
+  ~TcpStrangerTest() override {
+    close(socket_);
+    lane_.post([this] { spawn(network_->stop()); });
+    lane_.stop();
+  }
+
+  void send_bytes(ByteSpan bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (count <= 0) return;
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+  }
+  void send_frame(FrameKind kind, std::uint64_t request, ByteSpan payload) {
+    send_bytes(encode_frame_header(kind, request, payload));
+    send_bytes(payload);
+  }
+  void greet() {
+    send_frame(FrameKind::kHello, 0, encode_hello({kFirst, kSecond, "north"}));
+    EXPECT_EQ(receive()->kind, FrameKind::kHello);
+  }
+  std::optional<std::string> receive_bytes(std::size_t count) {
+    std::string bytes(count, '\0');
+    for (std::size_t at = 0; at < count;) {
+      const ssize_t got = recv(socket_, bytes.data() + at, count - at, 0);
+      if (got <= 0) return std::nullopt;
+      at += static_cast<std::size_t>(got);
+    }
+    return bytes;
+  }
+  // Nullopt at the end of the stream.
+  std::optional<Frame> receive() {
+    const auto header_bytes = receive_bytes(kFrameHeaderBytes);
+    if (!header_bytes) return std::nullopt;
+    const auto header = decode_frame_header(as_bytes(*header_bytes));
+    if (!header) return std::nullopt;
+    const auto payload = receive_bytes(header->length);
+    if (!payload) return std::nullopt;
+    return Frame{header->kind, header->request, Slice::copy_of(*payload)};
+  }
+  void expect_closed_because(std::string_view reason) {
+    const auto frame = receive();
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(frame->kind, FrameKind::kClose);
+    EXPECT_NE(frame->payload.text().find(reason), std::string::npos) << frame->payload.text();
+    EXPECT_FALSE(receive());
+  }
+
+  ScopedLogCapture log_;
+  Lane lane_;
+  std::unique_ptr<TcpNetwork> network_;
+  std::uint16_t port_ = 0;
+  int socket_ = -1;
+};
+
+TEST_F(TcpStrangerTest, AProperHelloAndRequestAreServed) {
+  greet();
+  send_frame(FrameKind::kRequest, 5, as_bytes("ping"));
+  const auto reply = receive();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->kind, FrameKind::kReply);
+  EXPECT_EQ(reply->request, 5U);
+  EXPECT_EQ(reply->payload.text(), "ping");
+}
+
+TEST_F(TcpStrangerTest, GarbageIsRefusedAndClosed) {
+  send_bytes(as_bytes("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+  expect_closed_because("not frames");
+}
+
+TEST_F(TcpStrangerTest, ARequestBeforeTheHelloIsRefused) {
+  send_frame(FrameKind::kRequest, 1, as_bytes("early"));
+  expect_closed_because("before the hello");
+}
+
+TEST_F(TcpStrangerTest, ALargeFrameBeforeTheHelloIsRefused) {
+  send_bytes(encode_frame_header(FrameKind::kRequest, 1, as_bytes(std::string(5000, 'x'))));
+  expect_closed_because("at most 512");
+}
+
+TEST_F(TcpStrangerTest, AnOversizedFrameIsRefusedFromItsHeader) {
+  greet();
+  FrameHeaderBytes header = encode_frame_header(FrameKind::kRequest, 1, {});
+  store(header.data() + 4, static_cast<std::uint32_t>(kFrameBytesMax + 1));
+  store(header.data() + 20, crc32c(ByteSpan(header).first(20)));
+  send_bytes(header);
+  expect_closed_because("at most 33554432");
+}
+
+TEST_F(TcpStrangerTest, AWrongChecksumClosesTheConnection) {
+  greet();
+  send_bytes(encode_frame_header(FrameKind::kRequest, 1, as_bytes("right")));
+  send_bytes(as_bytes("wrong"));
+  expect_closed_because("payload checksum");
+}
+
+TEST_F(TcpStrangerTest, ASecondHelloIsRefused) {
+  greet();
+  send_frame(FrameKind::kHello, 0, encode_hello({kFirst, kSecond, "north"}));
+  expect_closed_because("unexpected hello");
+}
+
+TEST_F(TcpStrangerTest, ARequestFollowedByTheEndOfTheStreamDoesNotHurtTheServer) {
+  greet();
+  send_frame(FrameKind::kRequest, 1, as_bytes("bye"));
+  shutdown(socket_, SHUT_WR);
+  while (receive()) {
+  }
+}
+
+}  // namespace
+}  // namespace moraine

@@ -1,0 +1,73 @@
+// TcpServer: accepts connections of other nodes and serves their requests.
+//
+// Promise    A request is handed to the handler once per arrival, and its reply goes back on the
+//            connection it came by; when that is gone the reply is dropped. A stranger (another
+//            cluster, another protocol, a wrong node) is told why and closed, and logged.
+// Invariants A connection carries requests only after its hello was accepted.
+// Threading  The lane's thread.
+// Limits     kSessionsMax connections. Of one connection at most kServedRequestsMax requests or
+//            kServedBytesMax bytes are being served or wait to be sent back; past that it is not
+//            read, so the peer feels it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "io/network.h"
+#include "io/real/lane.h"
+#include "io/real/tcp_socket.h"
+#include "io/sync.h"
+
+namespace moraine {
+
+inline constexpr std::size_t kSessionsMax = 1024;
+inline constexpr std::size_t kServedRequestsMax = 1024;
+inline constexpr std::size_t kServedBytesMax = std::size_t{128} << 20;
+inline constexpr Duration kAcceptRetryDelay = 100ms;
+
+class TcpSession;
+
+class TcpServer final : public FdHandler {
+ public:
+  // `tasks` outlives the server and is joined before it is destroyed.
+  TcpServer(Lane& lane, TaskScope& tasks, NodeId self, std::string cluster);
+  TcpServer(const TcpServer&) = delete;
+  TcpServer& operator=(const TcpServer&) = delete;
+  ~TcpServer();
+
+  Result<void> listen(const TcpAddress& address);  // A numeric host; port 0 lets the system choose.
+  std::uint16_t port() const { return port_; }     // 0 when it does not listen.
+  void serve(RequestHandler handler);
+  bool serves() const { return static_cast<bool>(handler_); }
+  // The handler's task for one request. Requires: serves().
+  Task<Slice> handle(NodeId from, Slice request) { return handler_(from, std::move(request)); }
+  // Closes the listener and every connection; handlers that run are left to end.
+  void close();
+
+  void on_ready(Ready ready) override;
+
+ private:
+  friend class TcpSession;
+
+  void accept_all();
+  void add_session(int fd);
+  void remove_session(std::uint64_t number) { sessions_.erase(number); }
+
+  Lane& lane_;
+  TaskScope& tasks_;
+  const NodeId self_;
+  const std::string cluster_;
+  RequestHandler handler_;
+  int listener_ = -1;
+  WatchId watch_;
+  TimerId retry_timer_;
+  std::uint16_t port_ = 0;
+  std::uint64_t next_session_ = 1;
+  std::unordered_map<std::uint64_t, std::shared_ptr<TcpSession>> sessions_;
+};
+
+}  // namespace moraine

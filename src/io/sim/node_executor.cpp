@@ -1,0 +1,93 @@
+#include "io/sim/node_executor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/invariant.h"
+
+namespace moraine {
+
+void NodeExecutor::post(Callback callback) {
+  if (alive_) {
+    loop_.enqueue(loop_.fill_slot(this, loop_.post_time(last_post_), std::move(callback)));
+    return;
+  }
+  ++late_posts_;
+  enqueue_afterlife(afterlife_now_.since_start, std::move(callback));
+}
+
+TimerId NodeExecutor::schedule(Instant when, Callback callback) {
+  if (alive_) {
+    const Instant due = std::max(when, loop_.now()) + loop_.jitter();
+    return loop_.enqueue(loop_.fill_slot(this, due.since_start, std::move(callback)));
+  }
+  ++late_timers_;
+  return enqueue_afterlife(std::max(when, afterlife_now_).since_start, std::move(callback));
+}
+
+void NodeExecutor::resume() {
+  if (!std::exchange(paused_, false)) return;
+  for (const Entry& entry : set_aside_) {
+    if (!loop_.stale(entry)) loop_.enqueue(entry);
+  }
+  set_aside_.clear();
+}
+
+void NodeExecutor::kill() {
+  INVARIANT(alive_, "node {} died twice in one life", node_);
+  alive_ = false;
+  paused_ = false;
+  afterlife_now_ = loop_.now();
+  afterlife_ = std::exchange(set_aside_, {});
+  std::erase_if(afterlife_, [this](const Entry& entry) { return loop_.stale(entry); });
+  loop_.drop_stale();
+  std::erase_if(loop_.heap_, [this](const Entry& entry) {
+    if (loop_.slots_[entry.slot].owner != this) return false;
+    afterlife_.push_back(entry);
+    return true;
+  });
+  std::make_heap(loop_.heap_.begin(), loop_.heap_.end(), SimExecutor::Later{});
+  std::make_heap(afterlife_.begin(), afterlife_.end(), SimExecutor::Later{});
+}
+
+TimerId NodeExecutor::enqueue_afterlife(Duration time, Callback callback) {
+  const Entry entry = loop_.fill_slot(this, time, std::move(callback));
+  afterlife_.push_back(entry);
+  std::push_heap(afterlife_.begin(), afterlife_.end(), SimExecutor::Later{});
+  if (!draining_ && !std::exchange(drain_posted_, true)) {
+    loop_.post([this] {
+      drain_posted_ = false;
+      drain();
+    });
+  }
+  return loop_.timer_id(entry);
+}
+
+void NodeExecutor::drain() {
+  INVARIANT(!alive_, "node {} is alive: only the dead are drained", node_);
+  if (std::exchange(draining_, true)) return;
+  while (!afterlife_.empty()) {
+    const Entry entry = afterlife_.front();
+    std::pop_heap(afterlife_.begin(), afterlife_.end(), SimExecutor::Later{});
+    afterlife_.pop_back();
+    if (!loop_.stale(entry)) run_afterlife(entry);
+  }
+  draining_ = false;
+}
+
+void NodeExecutor::run_afterlife(const Entry& entry) {
+  INVARIANT(
+      ++drained_ <= kDrainedEventsMax,
+      "node {} does not come to rest after its death: {} events drained, of them {} posts and "
+      "{} timers added since; {} disk and {} network calls refused. A loop ignores both "
+      "errors and TaskScope::closed()",
+      node_, drained_, late_posts_, late_timers_, refused_disk_, refused_network_);
+  afterlife_now_ = std::max(afterlife_now_, Instant{entry.time});
+  Callback callback = loop_.take(entry);
+  loop_.trace(static_cast<std::uint64_t>(entry.time.count()));
+  NodeExecutor* const before = std::exchange(loop_.running_, this);
+  callback();
+  loop_.running_ = before;
+}
+
+}  // namespace moraine

@@ -1,0 +1,74 @@
+// NodeExecutor: the Executor of one life of one simulated node.
+//
+// Promise    Paused: events that fall due wait for resume(). Killed: nothing that the node does has
+//            an effect any more, and its pending callbacks and timers run in fast forward on a
+//            private clock, at no virtual time, so that its coroutines reach their ends.
+// Invariants A killed executor stays dead; the next life of the node has an executor of its own.
+// Threading  The thread of the simulation.
+// Limits     kDrainedEventsMax events after death: past it a loop ignores both errors and
+//            TaskScope::closed(), and the simulation stops.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "io/sim/sim_executor.h"
+
+namespace moraine {
+
+class NodeExecutor final : public Executor {
+ public:
+  static constexpr std::uint64_t kDrainedEventsMax = 1'000'000;
+
+  NodeExecutor(SimExecutor& loop, std::uint32_t node) : loop_(loop), node_(node) {}
+
+  void post(Callback callback) override;
+  // After death: the private clock, which stands at the last timer that ran.
+  Instant now() const override { return alive_ ? loop_.now() : afterlife_now_; }
+  TimerId schedule(Instant when, Callback callback) override;
+  void cancel(TimerId timer) override { loop_.cancel(timer); }
+  bool on_this_thread() const override { return true; }
+
+  std::uint32_t node() const { return node_; }
+  bool alive() const { return alive_; }
+  bool paused() const { return paused_; }
+  void pause() { paused_ = alive_; }
+  void resume();
+
+  // Everything pending moves to the private clock; drain() runs it.
+  void kill();
+  // Runs what is pending after death until nothing is. Requires: !alive().
+  void drain();
+
+  // Counted for the message of a drain that does not end.
+  void note_refused_disk() { ++refused_disk_; }
+  void note_refused_network() { ++refused_network_; }
+
+ private:
+  friend class SimExecutor;
+  using Entry = SimExecutor::Entry;
+
+  void set_aside(Entry entry) { set_aside_.push_back(entry); }
+  TimerId enqueue_afterlife(Duration time, Callback callback);
+  void run_afterlife(const Entry& entry);
+
+  SimExecutor& loop_;
+  const std::uint32_t node_;
+  bool alive_ = true;
+  bool paused_ = false;
+  std::vector<Entry> set_aside_;
+  Duration last_post_{0};
+
+  // After death.
+  std::vector<Entry> afterlife_;  // A heap, as the loop's queue.
+  Instant afterlife_now_;
+  bool draining_ = false;
+  bool drain_posted_ = false;
+  std::uint64_t drained_ = 0;
+  std::uint64_t late_posts_ = 0;
+  std::uint64_t late_timers_ = 0;
+  std::uint64_t refused_disk_ = 0;
+  std::uint64_t refused_network_ = 0;
+};
+
+}  // namespace moraine
