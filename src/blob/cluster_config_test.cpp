@@ -181,8 +181,9 @@ TEST(ClusterConfig, NamesTheErasureOrShapeThatIsBad) {
 }
 
 TEST(ClusterConfig, TextThatIsNotOneYamlDocumentIsRefused) {
-  EXPECT_EQ(problem(""), "document: 0 of them instead of one");
-  EXPECT_EQ(problem("a: 1\n---\nb: 2\n"), "document: 2 of them instead of one");
+  EXPECT_EQ(problem(""), "document: is not a map");
+  EXPECT_EQ(problem(", \x03"), "document: there is more than one");
+  EXPECT_EQ(problem(std::string(kYaml) + "---\nb: 2\n"), "document: there is more than one");
   EXPECT_NE(problem("cluster: [1, 2\n").find("document (line "), std::string::npos);
   EXPECT_NE(problem("\xff\xfe\x00").find("document"), std::string::npos);
   EXPECT_NE(problem(std::string(100'000, '[')).find("document"), std::string::npos);

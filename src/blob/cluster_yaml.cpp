@@ -1,11 +1,13 @@
 // The YAML form of ClusterConfig. The only file that knows the YAML library: its exceptions end
 // here.
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
 #include <initializer_list>
+#include <sstream>
 
 #include "blob/cluster_config.h"
 
@@ -216,6 +218,30 @@ Result<ClusterConfig> read_cluster(const Reader& document) {
   return config;
 }
 
+class Ignore final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// YAML::LoadAll does not end on some texts that are no YAML; reading two documents does.
+bool holds_several_documents(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Ignore ignore;
+  return parser.HandleNextDocument(ignore) && parser.HandleNextDocument(ignore);
+}
+
 void write_node(YAML::Emitter& to, const NodeConfig& node) {
   to << YAML::BeginMap;
   to << YAML::Key << "id" << YAML::Value << node.id.value;
@@ -264,12 +290,11 @@ Result<ClusterConfig> parse_cluster_config(std::string_view yaml) {
                                                     yaml.size(), kClusterYamlBytesMax));
   }
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
-    if (documents.size() != 1) {
-      return fail(Errc::kInvalidArgument,
-                  fmt::format("document: {} of them instead of one", documents.size()));
+    const std::string text(yaml);
+    if (holds_several_documents(text)) {
+      return fail(Errc::kInvalidArgument, "document: there is more than one");
     }
-    return read_cluster(Reader(documents.front(), ""));
+    return read_cluster(Reader(YAML::Load(text), ""));
   } catch (const YAML::Exception& error) {
     return fail(Errc::kInvalidArgument,
                 fmt::format("document (line {}): {}", error.mark.line + 1, error.msg));

@@ -24,9 +24,7 @@ void encode_header(std::byte* to, const BatchHeader& header) {
   store(to + 16, header.sectors);
   store(to + 20, header.segment);
   store(to + 24, header.sector);
-  store(to + 28, header.next_segment);
   store(to + 32, header.run);
-  store(to + 36, std::uint32_t{0});
   store(to + 40, header.device);
   store(to + 48, header.epoch);
   store(to + 56, header.sequence);
@@ -101,7 +99,6 @@ std::optional<BatchHeader> peek_header(ByteSpan sector) {
   header.sectors = load<std::uint32_t>(at + 16);
   header.segment = load<std::uint32_t>(at + 20);
   header.sector = load<std::uint32_t>(at + 24);
-  header.next_segment = load<std::uint32_t>(at + 28);
   header.run = load<std::uint32_t>(at + 32);
   header.device = load<std::uint64_t>(at + 40);
   header.epoch = load<std::uint64_t>(at + 48);

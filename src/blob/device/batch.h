@@ -4,8 +4,8 @@
 //   header     = magic "MRNB"  version u16 = 1  records u16
 //                crc u32 (of the meta bytes from offset 12)
 //                meta_size u32 (header and descriptors)  sectors u32 (the whole batch)
-//                segment u32  sector u32 (where it was written)  next_segment u32
-//                run u32  device u64  epoch u64  sequence u64  durable u64
+//                segment u32  sector u32 (where it was written)  reserved u32
+//                run u32  reserved u32  device u64  epoch u64  sequence u64  durable u64
 //                run_first u64  previous_last u64
 //   descriptor = owner u8  kind u8  inline_size u16  data_size u32  data_offset u32  data_crc u32
 //                inline bytes
@@ -46,7 +46,6 @@ struct BatchHeader {
   std::uint32_t sectors = 0;
   std::uint32_t segment = 0;
   std::uint32_t sector = 0;
-  std::uint32_t next_segment = 0;
   std::uint32_t run = 0;
   std::uint64_t device = 0;
   std::uint64_t epoch = 0;

@@ -63,22 +63,27 @@ void Device::pump() {
   }
 }
 
+std::uint64_t Device::open_room() const {
+  if (!open_segment_) return 0;
+  return superblock_.segment_bytes - std::uint64_t{open_sector_} * kSectorSize;
+}
+
 // True when the open segment has room for the record in front; opens the next one when needed.
 bool Device::ensure_room() {
   const Append& append = *front();
   const std::uint64_t needed = lone_batch_bytes(append.inline_.size(), append.data_.size());
-  const std::uint64_t room =
-      open_segment_ ? superblock_.segment_bytes - std::uint64_t{open_sector_} * kSectorSize : 0;
-  if (needed <= room) return true;
+  if (needed <= open_room()) return true;
   if (append.class_ == AppendClass::kOrdinary && segments_.free() <= kReservedSegments) {
     stalled_ = true;
     nudge();
     return false;
   }
-  if (!next_ready_) {
-    prepare_next();
-    return false;
+  if (!next_ready_) prepare_next();
+  if (!next_segment_) {
+    // Only maintenance comes here with nothing free: waiting for itself would be for ever.
+    fail_pending(Error{Errc::kNoSpace, fmt::format("{}: no segment is free", path_)}, true);
   }
+  if (!next_ready_) return false;
   if (open_segment_) segments_.seal(*open_segment_);
   open_segment_ = next_segment_;
   open_sector_ = 0;
@@ -93,11 +98,7 @@ bool Device::ensure_room() {
 void Device::prepare_next() {
   if (next_segment_ || failure_) return;
   next_segment_ = segments_.choose_free(std::nullopt);
-  if (!next_segment_) {
-    // Only maintenance can be here with nothing free: the device is beyond its reserve.
-    nudge();
-    return;
-  }
+  if (!next_segment_) return;
   if (segments_[*next_segment_].written) {
     next_ready_ = true;
     return;
@@ -121,8 +122,7 @@ Task<void> Device::prepare_next_segment(std::uint32_t segment) {
 
 void Device::start_batch() {
   auto batch = std::make_shared<Batch>();
-  const std::uint64_t room =
-      superblock_.segment_bytes - std::uint64_t{open_sector_} * kSectorSize;
+  const std::uint64_t room = open_room();
   const Append& first = *front();
   const std::uint64_t limit = std::min(
       room, std::max(kBatchBytesMax, lone_batch_bytes(first.inline_.size(), first.data_.size())));
@@ -142,10 +142,9 @@ void Device::start_batch() {
   BatchHeader header;
   header.segment = *open_segment_;
   header.sector = open_sector_;
-  header.next_segment = next_segment_.value_or(*open_segment_);
   header.run = run_;
   header.device = superblock_.device;
-  header.epoch = epoch_;
+  header.epoch = segments_[*open_segment_].epoch;
   header.sequence = next_sequence_++;
   header.durable = durable_;
   header.run_first = run_first_;

@@ -78,16 +78,18 @@ class Device {
   using OwnerFactory = std::function<std::shared_ptr<DeviceOwner>(Device&, OwnerSlot)>;
 
   static Task<Result<Superblock>> format(World world, std::string path, FormatOptions options);
-  // Recovers the log and every owner in it. The owners of `slots` are made when they are not there.
+  // Recovers the log and every owner in it.
   static Task<Result<std::unique_ptr<Device>>> open(World world, std::string path,
-                                                    DeviceOptions options, OwnerFactory factory,
-                                                    std::vector<OwnerSlot> slots);
+                                                    DeviceOptions options, OwnerFactory factory);
   ~Device();
 
   // Waits for what is in flight, writes a last checkpoint, closes. The device is of no use after.
   Task<void> stop();
+  // Tells background work to end, and no more.
+  void abandon();
 
-  std::shared_ptr<DeviceOwner> owner(OwnerSlot slot);
+  // The owner of a slot: the one that the log knew, or a new one.
+  std::shared_ptr<DeviceOwner> attach(OwnerSlot slot);
   const Superblock& superblock() const { return superblock_; }
   const DeviceStats& stats() const { return stats_; }
   const std::string& path() const { return path_; }
@@ -151,8 +153,8 @@ class Device {
   };
   class Sink;
 
-  Device(World world, std::string path, DeviceOptions options, std::unique_ptr<Disk> disk,
-         Superblock superblock);
+  Device(World world, std::string path, DeviceOptions options, OwnerFactory factory,
+         std::unique_ptr<Disk> disk, Superblock superblock);
 
   // commit.cpp
   void enqueue(Append& append);
@@ -160,6 +162,7 @@ class Device {
   void pump();
   bool has_pending() const { return !ordinary_.empty() || !maintenance_.empty(); }
   Append* front() const;
+  std::uint64_t open_room() const;
   bool ensure_room();
   void start_batch();
   Task<void> write_batch(std::shared_ptr<Batch> batch, std::uint64_t offset,
@@ -171,10 +174,10 @@ class Device {
   Task<void> prepare_next_segment(std::uint32_t segment);
 
   // lifecycle.cpp
-  Task<Result<void>> recover(OwnerFactory& factory, const std::vector<OwnerSlot>& slots);
+  Task<Result<void>> recover();
   void adopt_segments(const RecoveredLog& log);
-  Result<void> replay_batch(const FoundBatch& batch, OwnerFactory& factory);
-  DeviceOwner& ensure_owner(OwnerFactory& factory, OwnerSlot slot);
+  void resume_tail(const RecoveredLog& log);
+  Result<void> replay_batch(const FoundBatch& batch);
   Task<Result<void>> write_root(Location manifest, bool clean);
 
   // maintenance.cpp
@@ -190,6 +193,7 @@ class Device {
   World world_;
   std::string path_;
   DeviceOptions options_;
+  OwnerFactory factory_;
   std::unique_ptr<Disk> disk_;
   Superblock superblock_;
   SegmentTable segments_;
@@ -206,7 +210,7 @@ class Device {
   std::uint64_t epoch_ = 0;
   std::optional<std::uint32_t> open_segment_;
   std::uint32_t open_sector_ = 0;
-  std::optional<std::uint32_t> next_segment_;  // Announced in batches; its blocks are reserved.
+  std::optional<std::uint32_t> next_segment_;  // Opened after it.
   bool next_ready_ = false;
 
   std::deque<Append*> ordinary_;

@@ -96,6 +96,7 @@ Slice encode_root(const Root& root) {
   Encoder encoder;
   encoder.u32(kRootMagic).u16(kVersion).u16(0).u64(root.device).u64(root.sequence);
   encoder.flag(root.clean).u64(root.last_sequence).u64(root.last_epoch).u32(root.run);
+  encoder.u32(root.tail_segment).u32(root.tail_sector);
   encode_location(encoder, root.manifest);
   return sealed_sector(encoder);
 }
@@ -111,6 +112,8 @@ std::optional<Root> decode_root(ByteSpan sector) {
   root.last_sequence = decoder.u64();
   root.last_epoch = decoder.u64();
   root.run = decoder.u32();
+  root.tail_segment = decoder.u32();
+  root.tail_sector = decoder.u32();
   root.manifest = decode_location(decoder);
   if (!checksum_holds(sector, decoder)) return std::nullopt;
   return root;

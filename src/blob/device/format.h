@@ -5,6 +5,7 @@
 //                segment_bytes u32, segments u32, crc u32 (of all before it)
 //   root       = sector: magic "MRNR" version u16 = 1 reserved u16, device u64, sequence u64,
 //                clean u8, last_sequence u64, last_epoch u64, run u32,
+//                tail_segment u32, tail_sector u32,
 //                manifest (segment u32 offset u32 size u32 crc u32), crc u32
 //   manifest   = version u16 = 1, start_sequence u64, start_epoch u64, start_run u32,
 //                count u32 of chunks: owner u8, segment u32, offset u32, size u32, crc u32
@@ -59,6 +60,9 @@ struct Root {
   std::uint64_t last_sequence = 0;
   std::uint64_t last_epoch = 0;
   std::uint32_t run = 0;
+  // Where the next batch goes; beyond the last segment: nowhere yet. Holds when clean.
+  std::uint32_t tail_segment = ~0u;
+  std::uint32_t tail_sector = 0;
   Location manifest;           // size 0: nothing was checkpointed yet.
 };
 

@@ -39,11 +39,12 @@ Task<Result<void>> write_twice(Disk& disk, std::uint64_t offset, Slice sector) {
 
 }  // namespace
 
-Device::Device(World world, std::string path, DeviceOptions options, std::unique_ptr<Disk> disk,
-               Superblock superblock)
+Device::Device(World world, std::string path, DeviceOptions options, OwnerFactory factory,
+               std::unique_ptr<Disk> disk, Superblock superblock)
     : world_(world),
       path_(std::move(path)),
       options_(options),
+      factory_(std::move(factory)),
       disk_(std::move(disk)),
       superblock_(superblock),
       segments_(superblock.segments, superblock.segment_bytes),
@@ -88,44 +89,37 @@ Task<Result<Superblock>> Device::format(World world, std::string path, FormatOpt
 }
 
 Task<Result<std::unique_ptr<Device>>> Device::open(World world, std::string path,
-                                                   DeviceOptions options, OwnerFactory factory,
-                                                   std::vector<OwnerSlot> slots) {
+                                                   DeviceOptions options, OwnerFactory factory) {
   DiskOptions disk_options;
   disk_options.read_only = options.read_only;
   CO_TRY(auto disk, co_await world.disks.open(path, disk_options));
   auto superblock = co_await read_superblock(*disk);
   if (!superblock) co_return std::unexpected(std::move(superblock).error().within(path));
-  std::unique_ptr<Device> device(
-      new Device(world, path, options, std::move(disk), *superblock));
-  auto recovered = co_await device->recover(factory, slots);
+  std::unique_ptr<Device> device(new Device(world, path, options, std::move(factory),
+                                            std::move(disk), *superblock));
+  auto recovered = co_await device->recover();
   if (!recovered) co_return std::unexpected(std::move(recovered).error().within(path));
   if (!options.read_only) device->scope_.spawn(device->maintain());
   co_return std::move(device);
 }
 
-std::shared_ptr<DeviceOwner> Device::owner(OwnerSlot slot) {
-  const auto found = owners_.find(slot);
-  return found == owners_.end() ? nullptr : found->second;
-}
-
-DeviceOwner& Device::ensure_owner(OwnerFactory& factory, OwnerSlot slot) {
+std::shared_ptr<DeviceOwner> Device::attach(OwnerSlot slot) {
   std::shared_ptr<DeviceOwner>& owner = owners_[slot];
-  if (!owner) owner = factory(*this, slot);
-  return *owner;
+  if (!owner) owner = factory_(*this, slot);
+  return owner;
 }
 
-Task<Result<void>> Device::recover(OwnerFactory& factory, const std::vector<OwnerSlot>& slots) {
+Task<Result<void>> Device::recover() {
   CO_TRY(RecoveredLog log, co_await recover_log(*disk_));
   adopt_segments(log);
   for (std::size_t i = 0; i < log.chunks.size(); ++i) {
     if (log.chunks[i].empty()) continue;
-    CO_TRY_VOID(ensure_owner(factory, log.manifest.chunks[i].owner).restore(log.chunks[i]));
+    CO_TRY_VOID(attach(log.manifest.chunks[i].owner)->restore(log.chunks[i]));
   }
   for (const std::size_t i : log.plan.replay) {
-    CO_TRY_VOID(replay_batch(log.batches[i], factory));
+    CO_TRY_VOID(replay_batch(log.batches[i]));
     log_bytes_ += std::uint64_t{log.batches[i].header.sectors} * kSectorSize;
   }
-  for (const OwnerSlot slot : slots) ensure_owner(factory, slot);
 
   run_ = log.run_max + 1;
   run_first_ = log.sequence_max + 1;
@@ -133,6 +127,7 @@ Task<Result<void>> Device::recover(OwnerFactory& factory, const std::vector<Owne
   previous_last_ = log.plan.last;
   durable_ = log.plan.last;
   epoch_ = log.epoch_max;
+  if (!options_.read_only) resume_tail(log);
   root_ = log.root;
   manifest_location_ = log.root.manifest;
   manifest_ = std::move(log.manifest);
@@ -148,6 +143,25 @@ Task<Result<void>> Device::recover(OwnerFactory& factory, const std::vector<Owne
   co_return Result<void>();
 }
 
+// Appending goes on where the log ends. What a crash left behind there is of an older run, so it
+// is never taken for ours.
+void Device::resume_tail(const RecoveredLog& log) {
+  std::uint32_t segment = log.root.tail_segment;
+  std::uint32_t sector = log.root.tail_sector;
+  if (!log.root.clean) {
+    if (log.plan.replay.empty()) return;
+    const BatchHeader& last = log.batches[log.plan.replay.back()].header;
+    segment = last.segment;
+    sector = last.sector + last.sectors;
+  }
+  const std::uint32_t sectors = superblock_.segment_bytes / kSectorSize;
+  if (segment >= superblock_.segments || sector >= sectors) return;
+  if (segments_[segment].use != SegmentUse::kSealed) return;
+  segments_.reopen(segment);
+  open_segment_ = segment;
+  open_sector_ = sector;
+}
+
 void Device::adopt_segments(const RecoveredLog& log) {
   std::vector<std::uint64_t> epochs(superblock_.segments, 0);
   std::vector<bool> used(superblock_.segments, false);
@@ -157,9 +171,11 @@ void Device::adopt_segments(const RecoveredLog& log) {
     used[i] = log.manifest.segments[i].used;
     epochs[i] = log.manifest.segments[i].epoch;
   }
-  for (const FoundBatch& batch : log.batches) {
-    used[batch.header.segment] = true;
-    epochs[batch.header.segment] = batch.header.epoch;
+  // A segment with nothing but the torn end of a run is free: its batches never count again.
+  for (const std::size_t i : log.plan.replay) {
+    const BatchHeader& header = log.batches[i].header;
+    used[header.segment] = true;
+    epochs[header.segment] = header.epoch;
   }
   if (log.root.manifest.size > 0) used[log.root.manifest.segment] = true;
   for (std::uint32_t i = 0; i < superblock_.segments; ++i) {
@@ -167,25 +183,24 @@ void Device::adopt_segments(const RecoveredLog& log) {
     segments_.open(i, epochs[i]);
     segments_.seal(i);
   }
-  for (const FoundBatch& batch : log.batches) {
-    Segment& segment = segments_.at(batch.header.segment);
-    segment.last_sequence = std::max(segment.last_sequence, batch.header.sequence);
+  for (const std::size_t i : log.plan.replay) {
+    const BatchHeader& header = log.batches[i].header;
+    Segment& segment = segments_.at(header.segment);
+    segment.last_sequence = std::max(segment.last_sequence, header.sequence);
   }
   for (const Manifest::Chunk& chunk : log.manifest.chunks) segments_.add_live(chunk.location);
   if (log.root.manifest.size > 0) segments_.add_live(log.root.manifest);
 }
 
-Result<void> Device::replay_batch(const FoundBatch& batch, OwnerFactory& factory) {
+Result<void> Device::replay_batch(const FoundBatch& batch) {
   TRY(const BatchMeta meta, decode_meta(batch.meta));
   for (const RecordView& record : meta.records) {
     if (record.kind >= kDeviceRecordKinds) continue;
     if (record.owner == kDeviceSlot || record.owner > kOwnersMax) {
       return fail(Errc::kCorrupt, fmt::format("record of owner {}", record.owner));
     }
-    DeviceOwner& owner = ensure_owner(factory, record.owner);
-    auto replayed =
-        owner.replay(record.kind, record.inline_bytes, location_of(batch.header, record));
-    if (!replayed) return replayed;
+    TRY_VOID(attach(record.owner)->replay(record.kind, record.inline_bytes,
+                                          location_of(batch.header, record)));
   }
   return {};
 }
@@ -198,6 +213,10 @@ Task<Result<void>> Device::write_root(Location manifest, bool clean) {
   root.last_sequence = next_sequence_ - 1;
   root.last_epoch = epoch_;
   root.run = run_;
+  if (open_segment_) {
+    root.tail_segment = *open_segment_;
+    root.tail_sector = open_sector_;
+  }
   root.manifest = manifest;
   auto written = co_await write_twice(*disk_, root_pair_offset(root.sequence), encode_root(root));
   if (!written) {
@@ -206,6 +225,11 @@ Task<Result<void>> Device::write_root(Location manifest, bool clean) {
   }
   root_ = root;
   co_return Result<void>();
+}
+
+void Device::abandon() {
+  scope_.close();
+  nudge();
 }
 
 Task<void> Device::stop() {

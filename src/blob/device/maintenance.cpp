@@ -9,11 +9,12 @@ namespace moraine::blob {
 namespace {
 
 constexpr Duration kMaintenancePeriod = 500ms;
-constexpr std::size_t kVictimsMax = 4;       // Evacuated in one pass over the owners' indexes.
+constexpr std::size_t kVictimsMax = 16;  // Evacuated in one pass over the owners' indexes.
 constexpr std::uint64_t kCheckpointRatio = 8;  // Log bytes per checkpoint byte, at least.
 constexpr double kFillUnderPressure = 0.8;
 constexpr double kFillWhenStalled = 0.97;
 constexpr int kReliefRounds = 64;
+constexpr std::uint64_t kCheckpointSlack = 64u << 10;  // Always left for the next checkpoint.
 
 // Cleaning costs copies, so it waits until a quarter of the device is left, and is keener below an
 // eighth.
@@ -102,7 +103,12 @@ Task<Result<bool>> Device::clean(double fill_max) {
   cleaning_ = true;
   const std::uint64_t freed_before = stats_.segments_freed;
   release_dead();
-  const auto victims = segments_.victims(manifest_.start_sequence, fill_max, kVictimsMax);
+  SegmentTable::CleanLimits limits;
+  limits.fill_max = fill_max;
+  limits.most = kVictimsMax;
+  limits.open_room = open_room();
+  limits.spared = 2 * checkpoint_bytes_ + kCheckpointSlack;
+  const auto victims = segments_.victims(manifest_.start_sequence, limits);
   SegmentSet set(segments_.count(), false);
   for (const std::uint32_t segment : victims) set[segment] = true;
   Result<void> outcome;

@@ -126,14 +126,24 @@ class Recovery {
       co_return;
     }
     const auto header = peek_header(*sector);
-    const bool ours = header && header->device == log_.superblock.device &&
-                      header->segment == segment && header->sector == 0;
-    if (ours) {
+    bool whole = header && header->meta_size <= kSectorSize && decode_meta(*sector);
+    if (header && header->meta_size > kSectorSize &&
+        header->meta_size <= log_.superblock.segment_bytes) {
+      auto meta = co_await read(log_.superblock.segment_offset(segment),
+                                align_up(header->meta_size, kSectorSize));
+      whole = meta && decode_meta(*meta);
+    }
+    const bool blank =
+        std::ranges::all_of(sector->span(), [](std::byte b) { return b == std::byte{0}; });
+    const bool foreign = whole && header->device != log_.superblock.device;
+    if (blank || foreign) {
+      // Never written, or before the device was formatted.
+    } else if (!whole || header->segment != segment || header->sector != 0) {
+      // A batch of any age may have rotted or been overwritten here: what follows it tells.
+      candidates_.insert(segment);
+    } else {
       log_.epoch_max = std::max(log_.epoch_max, header->epoch);
       if (header->epoch >= log_.manifest.start_epoch) candidates_.insert(segment);
-      else older_.insert(segment);
-    } else if (std::ranges::all_of(sector->span(), [](std::byte b) { return b == std::byte{0}; })) {
-      older_.insert(segment);
     }
     // The open segment of the checkpoint may have a rotten first sector.
     const auto& state = log_.manifest.segments[segment];
@@ -141,20 +151,10 @@ class Recovery {
   }
 
   Task<Result<void>> scan_candidates() {
-    std::set<std::uint32_t> scanned;
     while (!candidates_.empty()) {
       const std::uint32_t segment = *candidates_.begin();
       candidates_.erase(candidates_.begin());
-      scanned.insert(segment);
-      const std::size_t before = log_.batches.size();
       CO_TRY_VOID(co_await scan(segment));
-      // A segment that was announced but does not begin with a batch of any age may have rotted.
-      for (std::size_t i = before; i < log_.batches.size(); ++i) {
-        const std::uint32_t next = log_.batches[i].header.next_segment;
-        if (next < log_.superblock.segments && !scanned.contains(next) && !older_.contains(next)) {
-          candidates_.insert(next);
-        }
-      }
     }
     co_return Result<void>();
   }
@@ -271,8 +271,7 @@ class Recovery {
 
   Disk& disk_;
   RecoveredLog log_;
-  std::set<std::uint32_t> candidates_;
-  std::set<std::uint32_t> older_;  // Segments not opened since the checkpoint.
+  std::set<std::uint32_t> candidates_;  // Segments that may hold batches after the checkpoint.
 };
 
 }  // namespace

@@ -6,6 +6,11 @@
 #include "base/invariant.h"
 
 namespace moraine::blob {
+namespace {
+
+constexpr std::uint64_t kCopyOverhead = 8u << 10;  // Batch headers and padding, per segment.
+
+}  // namespace
 
 std::optional<std::uint32_t> SegmentTable::choose_free(std::optional<std::uint32_t> except) const {
   std::optional<std::uint32_t> fresh;
@@ -31,6 +36,11 @@ void SegmentTable::open(std::uint32_t segment, std::uint64_t epoch) {
 void SegmentTable::seal(std::uint32_t segment) {
   INVARIANT(segments_[segment].use == SegmentUse::kOpen, "segment {} is not open", segment);
   segments_[segment].use = SegmentUse::kSealed;
+}
+
+void SegmentTable::reopen(std::uint32_t segment) {
+  INVARIANT(segments_[segment].use == SegmentUse::kSealed, "segment {} is not sealed", segment);
+  segments_[segment].use = SegmentUse::kOpen;
 }
 
 void SegmentTable::release(std::uint32_t segment) {
@@ -68,10 +78,10 @@ std::vector<std::uint32_t> SegmentTable::dead(std::uint64_t checkpoint) const {
   return found;
 }
 
-std::vector<std::uint32_t> SegmentTable::victims(std::uint64_t checkpoint, double fill_max,
-                                                 std::size_t most) const {
+std::vector<std::uint32_t> SegmentTable::victims(std::uint64_t checkpoint,
+                                                 const CleanLimits& limits) const {
   std::vector<std::uint32_t> found;
-  const double live_max = fill_max * segment_bytes_;
+  const double live_max = limits.fill_max * segment_bytes_;
   for (std::uint32_t i = 0; i < count(); ++i) {
     const Segment& s = segments_[i];
     if (s.use == SegmentUse::kSealed && s.live > 0 && s.last_sequence < checkpoint &&
@@ -82,7 +92,23 @@ std::vector<std::uint32_t> SegmentTable::victims(std::uint64_t checkpoint, doubl
   std::ranges::sort(found, [this](std::uint32_t a, std::uint32_t b) {
     return std::pair(segments_[a].live, a) < std::pair(segments_[b].live, b);
   });
-  if (found.size() > most) found.resize(most);
+  if (found.size() > limits.most) found.resize(limits.most);
+  // Copies cost a little more than the bytes they carry, and a segment ends where the next record
+  // does not fit.
+  const std::uint64_t usable = std::uint64_t{segment_bytes_} * 3 / 4;
+  const std::uint64_t all = limits.open_room + free_ * usable;
+  const std::uint64_t room = all > limits.spared ? all - limits.spared : 0;
+  std::uint64_t needed = 0;
+  std::size_t taken = 0;
+  std::size_t worth = 0;
+  while (taken < found.size()) {
+    needed += segments_[found[taken]].live * 17 / 16 + kCopyOverhead;
+    if (needed > room) break;
+    ++taken;
+    const std::uint64_t fresh = needed > limits.open_room ? needed - limits.open_room : 0;
+    if ((fresh + usable - 1) / usable < taken) worth = taken;
+  }
+  found.resize(worth);
   return found;
 }
 

@@ -42,6 +42,7 @@ class SegmentTable {
   std::optional<std::uint32_t> choose_free(std::optional<std::uint32_t> except) const;
   void open(std::uint32_t segment, std::uint64_t epoch);
   void seal(std::uint32_t segment);
+  void reopen(std::uint32_t segment);  // A sealed one that has room left.
   void release(std::uint32_t segment);
 
   void add_live(const Location& location);
@@ -49,9 +50,15 @@ class SegmentTable {
 
   // Sealed segments wholly before `checkpoint` in which nothing is live.
   std::vector<std::uint32_t> dead(std::uint64_t checkpoint) const;
-  // Sealed segments wholly before `checkpoint` to copy live data out of: the emptiest first, none
-  // fuller than `fill_max` (a share), at most `most`.
-  std::vector<std::uint32_t> victims(std::uint64_t checkpoint, double fill_max, std::size_t most) const;
+  // Sealed segments wholly before `checkpoint` to copy live data out of: the emptiest first.
+  struct CleanLimits {
+    double fill_max = 0.5;       // None fuller than this share.
+    std::size_t most = 16;       // Segments at once.
+    std::uint64_t open_room = 0;  // Bytes left in the open segment.
+    std::uint64_t spared = 0;    // Bytes of the free segments that cleaning leaves alone.
+  };
+  // Empty when no whole segment would be gained.
+  std::vector<std::uint32_t> victims(std::uint64_t checkpoint, const CleanLimits& limits) const;
 
   // The share of the device's bytes that no live data needs.
   double free_share() const;

@@ -195,13 +195,20 @@ void DataPlan::failed(const ReadAsk& asked) {
   settle();
 }
 
+void DataPlan::late(std::uint32_t slot) {
+  late_ |= disk_bit(slot);
+  settle();
+}
+
 void DataPlan::settle() {
   if (done()) return;
   if (assemble()) {
     status_ = Status::kOk;
-  } else if (judge(geometry_, found_, all_slots() & ~definite_) == Verdict::kAbsent) {
-    status_ = Status::kNoData;
+    return;
   }
+  if ((in_flight_ & ~late_) != 0) return;
+  const Verdict verdict = judge(geometry_, found_, all_slots() & ~definite_);
+  if (verdict == Verdict::kAbsent) status_ = Status::kNoData;
 }
 
 bool DataPlan::assemble() {

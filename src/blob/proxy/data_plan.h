@@ -36,7 +36,7 @@ class DataPlan final : public ReadPlan {
   void next(std::vector<ReadAsk>& asks) override;
   void answered(const ReadAsk& ask, std::span<const PartAnswer> answers, Heard heard) override;
   void failed(const ReadAsk& ask) override;
-  void late(std::uint32_t slot) override { late_ |= disk_bit(slot); }
+  void late(std::uint32_t slot) override;
 
   // Requires: done(). kOk, kNoData or kError.
   Status status() const { return *status_; }

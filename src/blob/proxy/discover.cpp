@@ -72,7 +72,6 @@ Task<std::optional<DiscoverResult>> DiscoverRun::run() {
   ask.limit = view_->geometry().species() == Species::kMirror3dc ? kDiscoverBatchMirror3dc
                                                                  : kDiscoverBatchFirst;
   ask.force_block = force_block_;
-  ask.settle = true;
   ask.deadline = request_.deadline;
   Generation blocked = 0;
   bool last = false;

@@ -130,7 +130,6 @@ Task<std::optional<RangeResult>> RangeRun::run() {
   ask.limit = static_cast<std::uint32_t>(kRangeItemsMax);
   if (request_.limit != 0) ask.limit = std::min(ask.limit, request_.limit);
   ask.force_block = request_.force_block;
-  ask.settle = request_.must_restore;
   ask.deadline = request_.deadline;
   for (;;) {
     RangePage page = co_await ask_range(context_, view_, ask);

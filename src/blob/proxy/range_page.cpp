@@ -81,7 +81,7 @@ Task<RangePage> ask_range(ProxyContext& context, ViewPtr view, RangeAsk ask) {
   Instant until = ask.deadline;
   while (tally.state() != GroupTally::State::kImpossible) {
     const bool quorum = tally.state() == GroupTally::State::kQuorum;
-    if (quorum && (!ask.settle || cast.all_answered())) break;
+    if (quorum && cast.all_answered()) break;
     if (quorum && until == ask.deadline) {
       until = std::min(ask.deadline, context.now() + context.health().hedge_delay(
                                                          Operation::kIndex, 0, context.now()));

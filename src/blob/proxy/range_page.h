@@ -56,7 +56,6 @@ struct RangeAsk {
   BlobId to;
   std::uint32_t limit = 0;
   std::optional<TabletGeneration> force_block;
-  bool settle = false;  // Past the quorum, wait for the others as long as they usually take.
   Instant deadline;
 };
 struct RangePage {
@@ -65,6 +64,7 @@ struct RangePage {
   RangeMerge::Page page;
   Generation blocked = 0;  // Highest that a disk told.
 };
+// Takes a group quorum of answers, and those of the others that come as soon as they usually do.
 Task<RangePage> ask_range(ProxyContext& context, ViewPtr view, RangeAsk ask);
 
 }  // namespace moraine::blob

@@ -50,10 +50,12 @@ void ScanPlan::settle() {
     outcome_ = Outcome::kEnough;
     return;
   }
+  // What was never confirmed may still be restorable: disks that are not late are heard first.
+  if ((in_flight_ & ~late_) != 0) return;
   const Verdict verdict = judge(geometry_, layout_, all_slots() & ~definite_);
   if (verdict == Verdict::kAbsent) {
     outcome_ = Outcome::kAbsent;
-  } else if (verdict == Verdict::kReadable && (in_flight_ & ~late_) == 0) {
+  } else if (verdict == Verdict::kReadable) {
     outcome_ = Outcome::kRestorable;
   } else if (in_flight_ == 0) {
     outcome_ = Outcome::kUnknown;

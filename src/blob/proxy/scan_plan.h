@@ -1,8 +1,8 @@
 // ScanPlan: finds out from the indexes of all its disks where the parts of one blob are.
 //
-// Promise    Decides as soon as it can: kEnough when the goal is met, kAbsent when judge() proves that
-//            the blob was never confirmed. Late disks are waited for only while neither holds and
-//            the blob could not be restored either.
+// Promise    kEnough as soon as the goal is met. Otherwise it hears every disk that is not late, and
+//            decides when that is enough: kAbsent when judge() proves that the blob was never
+//            confirmed. Late disks are waited for only while nothing can be said without them.
 #pragma once
 
 #include <cstdint>

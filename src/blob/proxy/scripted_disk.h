@@ -3,6 +3,7 @@
 // Keeps parts, blocks and flags with the simplest rules that a proxy can see; no sync, no barriers.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,8 +22,8 @@ class ScriptedDisk final : public DiskEndpoint {
  public:
   enum class Mood : std::uint8_t { kWell, kError, kSilent, kNotReady, kOutOfSpace };
 
-  ScriptedDisk(Executor& executor, GroupConfig config, std::uint32_t order)
-      : executor_(executor), config(std::move(config)), order_(order) {}
+  ScriptedDisk(Executor& executor, GroupConfig group, std::uint32_t order)
+      : config(std::move(group)), executor_(executor), order_(order) {}
 
   Task<DiskReply> call(DiskRequest request, Instant deadline) override {
     ++calls;
@@ -70,11 +71,6 @@ class ScriptedDisk final : public DiskEndpoint {
   std::uint32_t puts = 0;
   std::uint32_t gets = 0;
   std::size_t get_reply_bytes_max = kGetReplyBytesMax;
-
- private:
-  Executor& executor_;
-
- public:
   GroupConfig config;
 
  private:
@@ -252,6 +248,7 @@ class ScriptedDisk final : public DiskEndpoint {
     reply.status = Status::kError;
   }
 
+  Executor& executor_;
   std::uint32_t order_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "blob/group/erasure.h"
 #include "blob/proxy/proxy.h"
 #include "blob/proxy/scripted_disk.h"
@@ -139,6 +140,7 @@ class TestGroup final : public EndpointResolver {
   std::string last_reason;
 
  private:
+  ScopedLogCapture silence_{0};
   SimWorld world_;
   SimNode& node_;
   std::vector<std::pair<DiskAddress, std::shared_ptr<ScriptedDisk>>> disks_;

@@ -58,12 +58,16 @@ Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointRe
   co_return Result<void>();
 }
 
-Task<void> VDisk::stop() {
+void VDisk::abandon() {
   stopping_ = true;
   scope_.close();
-  blocks_changed_.all();
   if (syncer_) syncer_->stop();
   if (replicator_) replicator_->stop();
+  blocks_changed_.all();
+}
+
+Task<void> VDisk::stop() {
+  abandon();
   co_await scope_.join();
   while (calls_ > 0) co_await calls_done_.wait();
 }

@@ -52,6 +52,10 @@ class VDisk final : public DeviceOwner,
   Task<Result<void>> start(GroupConfig config, DiskAddress self, EndpointResolver& resolver);
   // Ends background work; requests from now on get kError.
   Task<void> stop();
+  // Tells background work to end, and no more.
+  void abandon();
+  // Takes a newer generation of the group; a member that it places elsewhere retires.
+  Task<Result<void>> adopt_config(GroupConfig config);
 
   enum class Phase : std::uint8_t {
     kIdle,        // Not started.
@@ -123,7 +127,6 @@ class VDisk final : public DeviceOwner,
   Task<Result<void>> log_facts(std::vector<Fact> facts);
   using MetaChange = std::function<void(MetaState&)>;
   Task<Result<void>> log_meta(MetaChange change);
-  Task<Result<void>> adopt_config(GroupConfig config);
   void schedule_collection();
   Task<void> collect_in_background();
 

@@ -10,8 +10,8 @@
 //     close    reason:text                             the sender closes the connection
 //
 // All integers are little-endian. header_crc is the CRC32C of the header's bytes before it,
-// payload_crc that of the payload. magic and version are at the same place in every version, and one
-// that is not kFrameVersion is refused as such. hello is the first frame in each direction.
+// payload_crc that of the payload. magic and version are at the same place in every version, and
+// one that is not kFrameVersion is refused as such. hello is the first frame in each direction.
 //
 // Promise    Encoding and decoding are inverse; a decoder gives an Error on any other bytes.
 // Limits     kFrameBytesMax for requests and replies, kControlBytesMax for the other kinds.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -200,6 +201,18 @@ TEST_P(LaneTest, AnUnwatchedDescriptorIsSilentEvenInsideTheSameBatch) {
   lane.unwatch(first_watch, first);
   close(first);
   close(second);
+}
+
+Task<bool> has_uring(Lane& lane) {
+  co_return lane.uring() != nullptr;
+}
+
+TEST(Lane, TheEnvironmentCanForbidIoUring) {
+  const char* before = std::getenv("MORAINE_IO");
+  setenv("MORAINE_IO", "threads", 1);
+  Lane lane;
+  EXPECT_FALSE(lane.run(has_uring(lane)));
+  if (before == nullptr) unsetenv("MORAINE_IO");
 }
 
 TEST(TimerHeap, ForgetsCancelledTimersBeforeTheyOutgrowTheLiveOnes) {

@@ -1,10 +1,10 @@
 // SignalWatch: SIGINT, SIGTERM and the like as callbacks on a lane.
 //
-// Promise    Each delivery of a watched signal leads to a callback on the lane; deliveries of the same
-//            signal that come close together may lead to one.
+// Promise    Each delivery of a watched signal leads to a callback on the lane; deliveries of the
+//            same signal that come close together may lead to one.
 // Invariants One SignalWatch at a time in a process. Its end gives the signals back as they were.
-// Threading  Constructed and destroyed on the lane's thread or while the lane does not run. Works in
-//            whatever thread the system delivers the signal.
+// Threading  Constructed and destroyed on the lane's thread or while the lane does not run. Works
+//            in whatever thread the system delivers the signal.
 #pragma once
 
 #include <signal.h>

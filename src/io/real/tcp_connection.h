@@ -1,7 +1,7 @@
 // TcpConnection: frames over one non-blocking TCP socket of a lane.
 //
-// Promise    Frames are sent whole and in order, many with one system call, payloads without a copy.
-//            Frames received are checked. The owner hears on_closed exactly once, and nothing
+// Promise    Frames are sent whole and in order, many with one system call, payloads without a
+//            copy. Frames received are checked. The owner hears on_closed exactly once, and nothing
 //            after it.
 // Invariants Nothing is delivered inside send(); sending starts in the next loop turn.
 // Threading  The lane's thread. Owner calls may send, close and drop the last reference.

@@ -66,7 +66,8 @@ Task<Result<Slice>> TcpNetwork::call(NodeId to, Slice request, Instant deadline)
 }
 
 Task<Result<Slice>> TcpNetwork::call_self(Slice request, Instant deadline) {
-  if (!server_->serves()) co_return fail(Errc::kUnavailable, "this node does not serve yet");
+  std::shared_ptr<RequestHandler> handler = server_->handler();
+  if (!handler) co_return fail(Errc::kUnavailable, "this node does not serve");
   if (request.size() > kFrameBytesMax) {
     co_return fail(Errc::kInvalidArgument, fmt::format("a request of {} bytes, at most {}",
                                                        request.size(), kFrameBytesMax));
@@ -76,7 +77,7 @@ Task<Result<Slice>> TcpNetwork::call_self(Slice request, Instant deadline) {
                                                   self_calls_, self_bytes_));
   }
   auto call = std::make_shared<SelfCall>();
-  tasks_->spawn(serve_self(call, std::move(request)));
+  tasks_->spawn(serve_self(call, std::move(handler), std::move(request)));
   if (call->reply.ready() || deadline == Instant::never()) co_return co_await call->reply;
   const TimerId timer = lane_.schedule(deadline, [call] {
     call->reply.set(fail(Errc::kTimeout, "this node: no reply before the deadline"));
@@ -86,11 +87,12 @@ Task<Result<Slice>> TcpNetwork::call_self(Slice request, Instant deadline) {
   co_return reply;
 }
 
-Task<void> TcpNetwork::serve_self(std::shared_ptr<SelfCall> call, Slice request) {
+Task<void> TcpNetwork::serve_self(std::shared_ptr<SelfCall> call,
+                                  std::shared_ptr<RequestHandler> handler, Slice request) {
   const std::size_t bytes = request.size();
   ++self_calls_;
   self_bytes_ += bytes;
-  Slice reply = co_await server_->handle(self_, std::move(request));
+  Slice reply = co_await (*handler)(self_, std::move(request));
   --self_calls_;
   self_bytes_ -= bytes;
   if (reply.size() > kFrameBytesMax) {

@@ -53,7 +53,8 @@ class TcpNetwork final : public Network {
 
   void close();
   Task<Result<Slice>> call_self(Slice request, Instant deadline);
-  Task<void> serve_self(std::shared_ptr<SelfCall> call, Slice request);
+  Task<void> serve_self(std::shared_ptr<SelfCall> call, std::shared_ptr<RequestHandler> handler,
+                        Slice request);
 
   Lane& lane_;
   const NodeId self_;

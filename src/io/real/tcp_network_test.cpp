@@ -1,20 +1,12 @@
 #include "io/real/tcp_network.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <cstring>
 #include <memory>
-#include <optional>
 
-#include "base/checksum.h"
-#include "base/coding.h"
 #include "base/log.h"
-#include "io/real/frame.h"
-#include "io/real/frame_reader.h"
 #include "io/real/lane.h"
+#include "io/real/tcp_peer.h"
 #include "io/real/tcp_server.h"
 #include "io/sync.h"
 
@@ -28,6 +20,10 @@ const TcpAddress kAnyPort{"127.0.0.1", 0};
 Task<Slice> echo(NodeId from, Slice request) {
   if (request.text() == "who") co_return Slice::copy_of(std::to_string(from.value));
   co_return request;
+}
+
+Task<void> rest(Lane& lane) {
+  co_await sleep_for(lane, kBackoffMin);
 }
 
 // Requests wait here until open() lets them go.
@@ -97,7 +93,7 @@ TEST_P(TcpNetworkTest, HostNamesAreResolved) {
   // The name may give ::1 first, where nobody listens; the next attempt takes the next address.
   Result<Slice> reply = call("hello");
   for (int attempt = 0; attempt < 20 && !reply; ++attempt) {
-    lane_.run(std::invoke([](Lane& lane) -> Task<void> { co_await sleep_for(lane, 10ms); }, lane_));
+    lane_.run(rest(lane_));
     reply = call("hello");
   }
   EXPECT_TRUE(reply) << reply.error().message();
@@ -139,6 +135,15 @@ TEST_P(TcpNetworkTest, ANodeWithoutHandlerRefuses) {
   EXPECT_EQ(call("x").error().code, Errc::kUnavailable);
   EXPECT_EQ(lane_.run(first_->call(kFirst, Slice(), Instant::never())).error().code,
             Errc::kUnavailable);
+}
+
+TEST_P(TcpNetworkTest, AHandlerCanBeReplacedAndTakenAway) {
+  second_->serve(echo);
+  EXPECT_TRUE(call("x"));
+  second_->serve([](NodeId, Slice) -> Task<Slice> { co_return Slice::copy_of("other"); });
+  EXPECT_EQ(call("x")->text(), "other");
+  second_->serve(nullptr);
+  EXPECT_EQ(call("x").error().code, Errc::kUnavailable);
 }
 
 TEST_P(TcpNetworkTest, AnUnknownNodeIsAWrongArgument) {
@@ -276,135 +281,6 @@ TEST_P(TcpNetworkTest, BytesPastTheBoundAreOverloaded) {
 TEST_P(TcpNetworkTest, AStoppedNetworkFailsCalls) {
   lane_.run(first_->stop());
   EXPECT_EQ(call("x").error().code, Errc::kUnavailable);
-}
-
-// A server on a lane of its own, spoken to by a plain blocking socket.
-class TcpStrangerTest : public testing::Test {
- protected:
-  TcpStrangerTest() {
-    TcpNetworkOptions options;
-    options.self = kSecond;
-    options.cluster = "north";
-    network_ = std::make_unique<TcpNetwork>(lane_, std::move(options));
-    EXPECT_TRUE(network_->listen(kAnyPort));
-    network_->serve(echo);
-    port_ = network_->port();
-    lane_.start();
-    socket_ = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port_);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  }
-  ~TcpStrangerTest() override {
-    close(socket_);
-    lane_.post([this] { spawn(network_->stop()); });
-    lane_.stop();
-  }
-
-  void send_bytes(ByteSpan bytes) {
-    while (!bytes.empty()) {
-      const ssize_t count = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (count <= 0) return;
-      bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
-  }
-  void send_frame(FrameKind kind, std::uint64_t request, ByteSpan payload) {
-    send_bytes(encode_frame_header(kind, request, payload));
-    send_bytes(payload);
-  }
-  void greet() {
-    send_frame(FrameKind::kHello, 0, encode_hello({kFirst, kSecond, "north"}));
-    EXPECT_EQ(receive()->kind, FrameKind::kHello);
-  }
-  std::optional<std::string> receive_bytes(std::size_t count) {
-    std::string bytes(count, '\0');
-    for (std::size_t at = 0; at < count;) {
-      const ssize_t got = recv(socket_, bytes.data() + at, count - at, 0);
-      if (got <= 0) return std::nullopt;
-      at += static_cast<std::size_t>(got);
-    }
-    return bytes;
-  }
-  // Nullopt at the end of the stream.
-  std::optional<Frame> receive() {
-    const auto header_bytes = receive_bytes(kFrameHeaderBytes);
-    if (!header_bytes) return std::nullopt;
-    const auto header = decode_frame_header(as_bytes(*header_bytes));
-    if (!header) return std::nullopt;
-    const auto payload = receive_bytes(header->length);
-    if (!payload) return std::nullopt;
-    return Frame{header->kind, header->request, Slice::copy_of(*payload)};
-  }
-  void expect_closed_because(std::string_view reason) {
-    const auto frame = receive();
-    ASSERT_TRUE(frame);
-    EXPECT_EQ(frame->kind, FrameKind::kClose);
-    EXPECT_NE(frame->payload.text().find(reason), std::string::npos) << frame->payload.text();
-    EXPECT_FALSE(receive());
-  }
-
-  ScopedLogCapture log_;
-  Lane lane_;
-  std::unique_ptr<TcpNetwork> network_;
-  std::uint16_t port_ = 0;
-  int socket_ = -1;
-};
-
-TEST_F(TcpStrangerTest, AProperHelloAndRequestAreServed) {
-  greet();
-  send_frame(FrameKind::kRequest, 5, as_bytes("ping"));
-  const auto reply = receive();
-  ASSERT_TRUE(reply);
-  EXPECT_EQ(reply->kind, FrameKind::kReply);
-  EXPECT_EQ(reply->request, 5U);
-  EXPECT_EQ(reply->payload.text(), "ping");
-}
-
-TEST_F(TcpStrangerTest, GarbageIsRefusedAndClosed) {
-  send_bytes(as_bytes("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
-  expect_closed_because("not frames");
-}
-
-TEST_F(TcpStrangerTest, ARequestBeforeTheHelloIsRefused) {
-  send_frame(FrameKind::kRequest, 1, as_bytes("early"));
-  expect_closed_because("before the hello");
-}
-
-TEST_F(TcpStrangerTest, ALargeFrameBeforeTheHelloIsRefused) {
-  send_bytes(encode_frame_header(FrameKind::kRequest, 1, as_bytes(std::string(5000, 'x'))));
-  expect_closed_because("at most 512");
-}
-
-TEST_F(TcpStrangerTest, AnOversizedFrameIsRefusedFromItsHeader) {
-  greet();
-  FrameHeaderBytes header = encode_frame_header(FrameKind::kRequest, 1, {});
-  store(header.data() + 4, static_cast<std::uint32_t>(kFrameBytesMax + 1));
-  store(header.data() + 20, crc32c(ByteSpan(header).first(20)));
-  send_bytes(header);
-  expect_closed_because("at most 33554432");
-}
-
-TEST_F(TcpStrangerTest, AWrongChecksumClosesTheConnection) {
-  greet();
-  send_bytes(encode_frame_header(FrameKind::kRequest, 1, as_bytes("right")));
-  send_bytes(as_bytes("wrong"));
-  expect_closed_because("payload checksum");
-}
-
-TEST_F(TcpStrangerTest, ASecondHelloIsRefused) {
-  greet();
-  send_frame(FrameKind::kHello, 0, encode_hello({kFirst, kSecond, "north"}));
-  expect_closed_because("unexpected hello");
-}
-
-TEST_F(TcpStrangerTest, ARequestFollowedByTheEndOfTheStreamDoesNotHurtTheServer) {
-  greet();
-  send_frame(FrameKind::kRequest, 1, as_bytes("bye"));
-  shutdown(socket_, SHUT_WR);
-  while (receive()) {
-  }
 }
 
 }  // namespace

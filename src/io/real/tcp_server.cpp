@@ -33,8 +33,7 @@ Result<void> TcpServer::listen(const TcpAddress& address) {
 }
 
 void TcpServer::serve(RequestHandler handler) {
-  INVARIANT(!handler_, "node {} has a handler already", self_.value);
-  handler_ = std::move(handler);
+  handler_ = handler ? std::make_shared<RequestHandler>(std::move(handler)) : nullptr;
 }
 
 void TcpServer::close() {

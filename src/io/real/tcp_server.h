@@ -41,10 +41,10 @@ class TcpServer final : public FdHandler {
 
   Result<void> listen(const TcpAddress& address);  // A numeric host; port 0 lets the system choose.
   std::uint16_t port() const { return port_; }     // 0 when it does not listen.
+  // Requests that are being served stay with the handler they came to; an empty one refuses.
   void serve(RequestHandler handler);
-  bool serves() const { return static_cast<bool>(handler_); }
-  // The handler's task for one request. Requires: serves().
-  Task<Slice> handle(NodeId from, Slice request) { return handler_(from, std::move(request)); }
+  // Null when nobody serves. Whoever runs its task holds it until the task ends.
+  std::shared_ptr<RequestHandler> handler() const { return handler_; }
   // Closes the listener and every connection; handlers that run are left to end.
   void close();
 
@@ -61,7 +61,7 @@ class TcpServer final : public FdHandler {
   TaskScope& tasks_;
   const NodeId self_;
   const std::string cluster_;
-  RequestHandler handler_;
+  std::shared_ptr<RequestHandler> handler_;
   int listener_ = -1;
   WatchId watch_;
   TimerId retry_timer_;

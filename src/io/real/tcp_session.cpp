@@ -56,25 +56,26 @@ Result<void> TcpSession::greet(const Frame& frame) {
 }
 
 void TcpSession::request(Frame frame) {
-  if (!server_->serves()) {
-    const Slice refusal = encode_refusal(Errc::kUnavailable, "the node does not serve yet");
+  std::shared_ptr<RequestHandler> handler = server_->handler();
+  if (!handler) {
+    const Slice refusal = encode_refusal(Errc::kUnavailable, "the node does not serve");
     connection_->send(FrameKind::kRefusal, frame.request, refusal);
   } else {
     ++serving_;
     serving_bytes_ += frame.payload.size();
-    server_->tasks_.spawn(serve(shared_from_this(), frame.request, std::move(frame.payload)));
+    server_->tasks_.spawn(serve(shared_from_this(), std::move(handler), std::move(frame)));
   }
   throttle();
 }
 
-Task<void> TcpSession::serve(std::shared_ptr<TcpSession> self, std::uint64_t request,
-                             Slice payload) {
-  const std::size_t bytes = payload.size();
-  Slice reply = co_await self->server_->handle(self->from_, std::move(payload));
+Task<void> TcpSession::serve(std::shared_ptr<TcpSession> self,
+                             std::shared_ptr<RequestHandler> handler, Frame frame) {
+  const std::size_t bytes = frame.payload.size();
+  Slice reply = co_await (*handler)(self->from_, std::move(frame.payload));
   --self->serving_;
   self->serving_bytes_ -= bytes;
   if (self->connection_->closed()) co_return;
-  self->answer(request, std::move(reply));
+  self->answer(frame.request, std::move(reply));
   self->throttle();
 }
 

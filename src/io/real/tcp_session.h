@@ -28,7 +28,8 @@ class TcpSession final : public TcpConnection::Owner,
 
   Result<void> greet(const Frame& frame);
   void request(Frame frame);
-  static Task<void> serve(std::shared_ptr<TcpSession> self, std::uint64_t request, Slice payload);
+  static Task<void> serve(std::shared_ptr<TcpSession> self, std::shared_ptr<RequestHandler> handler,
+                          Frame frame);
   void answer(std::uint64_t request, Slice reply);
   void throttle();
 

@@ -1,0 +1,104 @@
+#include "sim/history.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace moraine::sim {
+
+std::string_view to_string(Command command) {
+  switch (command) {
+    case Command::kPut: return "put";
+    case Command::kRePut: return "re-put";
+    case Command::kFencedPut: return "fenced put";
+    case Command::kGet: return "get";
+    case Command::kGetRange: return "get range";
+    case Command::kGetMany: return "get many";
+    case Command::kRestoringGet: return "restoring get";
+    case Command::kIndexGet: return "index get";
+    case Command::kBlock: return "block";
+    case Command::kBlockedGeneration: return "blocked generation";
+    case Command::kCollect: return "collect";
+    case Command::kRange: return "range";
+    case Command::kDiscover: return "discover";
+    case Command::kForcedDiscover: return "forced discover";
+    case Command::kStatus: return "status";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Trouble trouble) {
+  switch (trouble) {
+    case Trouble::kCrash: return "crash";
+    case Trouble::kBlackout: return "blackout";
+    case Trouble::kClientCrash: return "client crash";
+    case Trouble::kPause: return "pause";
+    case Trouble::kClientPause: return "client pause";
+    case Trouble::kIsolate: return "isolate";
+    case Trouble::kOneWayCut: return "one-way cut";
+    case Trouble::kClientCut: return "client cut";
+    case Trouble::kStuck: return "stuck disk";
+    case Trouble::kSlow: return "slow disk";
+    case Trouble::kWriteError: return "write error";
+    case Trouble::kReadError: return "read errors";
+    case Trouble::kSyncError: return "sync error";
+    case Trouble::kFull: return "full disk";
+    case Trouble::kRot: return "bit rot";
+    case Trouble::kMisdirect: return "misdirected writes";
+    case Trouble::kReplace: return "disk replaced";
+    case Trouble::kMove: return "member moved";
+    case Trouble::kClockJump: return "clock jump";
+  }
+  return "unknown";
+}
+
+Tally& Tally::operator+=(const Tally& other) {
+  for (std::size_t c = 0; c < kCommands; ++c) {
+    for (std::size_t s = 0; s < kStatuses; ++s) commands[c][s] += other.commands[c][s];
+  }
+  for (std::size_t t = 0; t < kTroubles; ++t) troubles[t] += other.troubles[t];
+  faults += other.faults;
+  virtual_ns += other.virtual_ns;
+  blobs_checked += other.blobs_checked;
+  runs += other.runs;
+  return *this;
+}
+
+std::string Tally::to_string() const {
+  std::string text = "commands:\n";
+  for (std::size_t c = 0; c < kCommands; ++c) {
+    std::string line;
+    std::uint64_t sum = 0;
+    for (std::size_t s = 0; s < kStatuses; ++s) {
+      if (commands[c][s] == 0) continue;
+      sum += commands[c][s];
+      line += fmt::format("  {} {}", blob::to_string(static_cast<blob::Status>(s)), commands[c][s]);
+    }
+    text += fmt::format("  {:<19}{:>9} {}\n", sim::to_string(static_cast<Command>(c)), sum, line);
+  }
+  text += "nemesis:\n ";
+  for (std::size_t t = 0; t < kTroubles; ++t) {
+    if (troubles[t] == 0) continue;
+    text += fmt::format(" {} {},", sim::to_string(static_cast<Trouble>(t)), troubles[t]);
+  }
+  if (text.back() == ',') text.pop_back();
+  text += fmt::format("\nfaults met:\n  {}\n", faults.to_string());
+  return text;
+}
+
+std::string History::at() const {
+  const double seconds = std::chrono::duration<double>(now().since_start).count();
+  return fmt::format("seed {} at {:.6f} s", world_.seed(), seconds);
+}
+
+void History::fail(std::string what) {
+  if (failure_) return;
+  failure_ = fmt::format("{}: {}", at(), what);
+  say("FAILED: " + what);
+}
+
+void History::say(const std::string& line) const {
+  if (verbose_) fmt::print(stderr, "{} {}\n", at(), line);
+}
+
+}  // namespace moraine::sim

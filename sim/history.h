@@ -1,0 +1,106 @@
+// History: what one simulated run did, and the first thing that went wrong in it.
+//
+// Promise    The first failure is kept, with the seed and the virtual time; whoever drives the run
+//            looks at failed() and stops.
+// Threading  The thread of the simulation.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "blob/status.h"
+#include "io/sim/sim_world.h"
+
+namespace moraine::sim {
+
+enum class Command : std::uint8_t {
+  kPut,
+  kRePut,
+  kFencedPut,
+  kGet,
+  kGetRange,
+  kGetMany,
+  kRestoringGet,
+  kIndexGet,
+  kBlock,
+  kBlockedGeneration,
+  kCollect,
+  kRange,
+  kDiscover,
+  kForcedDiscover,
+  kStatus,
+};
+inline constexpr std::size_t kCommands = static_cast<std::size_t>(Command::kStatus) + 1;
+inline constexpr std::size_t kStatuses = 32;  // Status numbers are below this.
+
+// What the nemesis did; what it led to is in FaultCounters.
+enum class Trouble : std::uint8_t {
+  kCrash,
+  kBlackout,
+  kClientCrash,
+  kPause,
+  kClientPause,
+  kIsolate,
+  kOneWayCut,
+  kClientCut,
+  kStuck,
+  kSlow,
+  kWriteError,
+  kReadError,
+  kSyncError,
+  kFull,
+  kRot,
+  kMisdirect,
+  kReplace,
+  kMove,
+  kClockJump,
+};
+inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::kClockJump) + 1;
+
+std::string_view to_string(Command command);
+std::string_view to_string(Trouble trouble);
+
+// Sums over seeds.
+struct Tally {
+  std::array<std::array<std::uint64_t, kStatuses>, kCommands> commands{};
+  std::array<std::uint64_t, kTroubles> troubles{};
+  FaultCounters faults;
+  std::uint64_t virtual_ns = 0;
+  std::uint64_t blobs_checked = 0;
+  std::uint64_t runs = 0;
+
+  void add(Command command, blob::Status status) {
+    ++commands[static_cast<std::size_t>(command)][static_cast<std::size_t>(status) % kStatuses];
+  }
+  void add(Trouble trouble) { ++troubles[static_cast<std::size_t>(trouble)]; }
+  Tally& operator+=(const Tally& other);
+  // Several lines for people.
+  std::string to_string() const;
+};
+
+class History {
+ public:
+  explicit History(SimWorld& world, bool verbose = false) : world_(world), verbose_(verbose) {}
+
+  void fail(std::string what);
+  bool failed() const { return failure_.has_value(); }
+  const std::optional<std::string>& failure() const { return failure_; }
+
+  bool verbose() const { return verbose_; }
+  // A line of a verbose run.
+  void say(const std::string& line) const;
+  Instant now() const { return world_.executor().now(); }
+
+  Tally tally;
+
+ private:
+  std::string at() const;
+
+  SimWorld& world_;
+  const bool verbose_;
+  std::optional<std::string> failure_;
+};
+
+}  // namespace moraine::sim

@@ -1,0 +1,32 @@
+// A cluster config as the program uses it: read from a file, and made into network options.
+//
+// Promise    Device paths that are relative in the file are relative to the file's folder.
+// Errors     Contradictions name the file and the place in it (blob/cluster_config.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "blob/cluster_config.h"
+#include "io/real/tcp_network.h"
+
+namespace moraine::app {
+
+Result<blob::ClusterConfig> load_cluster_file(const std::string& path);
+
+// What nodes of one cluster greet each other with: name and id.
+Result<TcpNetworkOptions> network_options(const blob::ClusterConfig& config, NodeId self);
+
+// "127.0.0.1:8080", "[::1]:8080", "localhost:0".
+Result<TcpAddress> parse_address(std::string_view text);
+
+// The group of a command: by id ("0x82000000", "82000000" as in VDisk ids), or the only one.
+Result<blob::GroupId> choose_group(const blob::ClusterConfig& config, std::string_view wanted);
+
+// A segment size for a device of `size` bytes: enough segments to clean, large enough for the
+// largest blob where the device allows.
+std::uint32_t choose_segment_bytes(std::uint64_t size);
+
+}  // namespace moraine::app

@@ -1,0 +1,263 @@
+#include "app/data_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <vector>
+
+#include "app/cluster_file.h"
+#include "app/files.h"
+#include "base/log.h"
+#include "blob/device/device.h"
+#include "io/real/disk_file.h"
+#include "io/real/real_world.h"
+
+namespace moraine::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kVersionLine = "moraine data folder, version ";
+constexpr std::uint32_t kVersion = 1;
+constexpr std::string_view kVersionFile = "VERSION";
+constexpr std::string_view kMakingFile = "VERSION.making";
+constexpr std::string_view kConfigFile = "cluster.yaml";
+constexpr std::string_view kAddressFile = "node.port";
+constexpr std::string_view kDevicePrefix = "device-";
+constexpr double kFreeShare = 0.8;
+
+std::string inside(const std::string& folder, std::string_view name) {
+  return (fs::path(folder) / name).string();
+}
+
+bool is_own_name(std::string_view name) {
+  if (name.ends_with(".new")) name.remove_suffix(4);
+  return name == kVersionFile || name == kMakingFile || name == kConfigFile ||
+         name == kAddressFile || name.starts_with(kDevicePrefix);
+}
+
+Result<std::vector<std::string>> names_in(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name != "lost+found") names.push_back(name);
+  }
+  if (error) return std::unexpected(disk_error(error.value(), "list", folder));
+  return names;
+}
+
+Result<void> check_version(const std::string& folder) {
+  TRY(const std::string text, read_text(inside(folder, kVersionFile)));
+  std::string_view rest = text;
+  std::uint32_t version = 0;
+  if (!rest.starts_with(kVersionLine)) {
+    return fail(Errc::kCorrupt, fmt::format("{} is not of moraine", inside(folder, kVersionFile)));
+  }
+  rest.remove_prefix(kVersionLine.size());
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), version);
+  if (error != std::errc{} || std::string_view(end, rest.data() + rest.size()) != "\n") {
+    return fail(Errc::kCorrupt, fmt::format("{} names no version", inside(folder, kVersionFile)));
+  }
+  if (version != kVersion) {
+    return fail(Errc::kUnsupported, fmt::format("{} is a data folder of version {}; this program "
+                                                "knows version {}",
+                                                folder, version, kVersion));
+  }
+  return {};
+}
+
+// Keeps a second process from making the same folder at the same time.
+class FolderLock {
+ public:
+  static Result<FolderLock> take(const std::string& folder) {
+    FolderLock lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (lock.fd_ < 0) return std::unexpected(disk_error(errno, "open", folder));
+    if (flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
+      return fail(Errc::kConflict, folder + ": another process is making this data folder");
+    }
+    return lock;
+  }
+  FolderLock(FolderLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FolderLock& operator=(FolderLock&&) = delete;
+  ~FolderLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+ private:
+  explicit FolderLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+Result<std::uint64_t> default_size(const std::string& folder, std::uint32_t devices) {
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  if (error) return std::unexpected(disk_error(error.value(), "free space of", folder));
+  const auto share = static_cast<std::uint64_t>(static_cast<double>(space.available) * kFreeShare);
+  return align_down(std::min(kFolderSizeDefaultMax, share / devices), kSectorSize);
+}
+
+// With device paths relative to the folder, so that it can be moved.
+Result<blob::ClusterConfig> plan_config(const std::string& folder, const NewFolder& options,
+                                        std::uint64_t cluster_id) {
+  blob::GroupConfig group;
+  group.id = kFolderGroup;
+  group.geometry = blob::Geometry::standard(options.species);
+  std::uint64_t size = align_down(options.size, kSectorSize);
+  if (options.size == 0) {
+    TRY(size, default_size(folder, group.geometry.disks()));
+  }
+  const std::uint32_t segment_bytes =
+      options.segment_bytes != 0 ? options.segment_bytes : choose_segment_bytes(size);
+  TRY_VOID(blob::plan_superblock(size, segment_bytes));
+  blob::NodeConfig node;
+  node.id = kFolderNode;
+  node.host = "127.0.0.1";
+  for (std::uint32_t id = 1; id <= group.geometry.disks(); ++id) {
+    node.devices.push_back({id, fmt::format("{}{}", kDevicePrefix, id), size, segment_bytes});
+    group.disks.push_back({node.id, id, 0});
+  }
+  blob::ClusterConfig config;
+  config.name = "folder";
+  config.id = cluster_id;
+  config.nodes.push_back(std::move(node));
+  config.groups.push_back(std::move(group));
+  TRY_VOID(check(config));
+  return config;
+}
+
+Task<Result<void>> format_devices(World world, blob::ClusterConfig config, std::uint32_t prefill) {
+  for (const blob::DeviceConfig& device : config.nodes.front().devices) {
+    blob::FormatOptions options;
+    options.size = device.size;
+    options.segment_bytes = static_cast<std::uint32_t>(device.segment_size);
+    options.prefill_segments = prefill;
+    CO_TRY_VOID(co_await blob::Device::format(world, device.path, options));
+  }
+  co_return Result<void>();
+}
+
+Result<void> remove_half_made(const std::string& folder) {
+  TRY(const std::vector<std::string> names, names_in(folder));
+  for (const std::string& name : names) {
+    if (name == kMakingFile) continue;
+    if (unlink(inside(folder, name).c_str()) != 0) {
+      return std::unexpected(disk_error(errno, "remove", inside(folder, name)));
+    }
+  }
+  return {};
+}
+
+Result<void> fill_folder(const std::string& folder, const NewFolder& options) {
+  RealWorld world;
+  TRY_VOID(write_text(inside(folder, kMakingFile), ""));
+  TRY_VOID(remove_half_made(folder));
+  TRY(const blob::ClusterConfig config,
+      plan_config(folder, options, world.world().random.next()));
+  const std::string head =
+      "# Written when the data folder was made. Paths are relative to this file; the port is chosen\n"
+      "# anew at each start and stands in node.port.\n";
+  TRY_VOID(write_text(inside(folder, kConfigFile), head + to_yaml(config)));
+  TRY(blob::ClusterConfig loaded, load_cluster_file(inside(folder, kConfigFile)));
+  TRY_VOID(world.run(format_devices(world.world(), std::move(loaded), options.prefill_segments)));
+  TRY_VOID(write_text(inside(folder, kVersionFile), fmt::format("{}{}\n", kVersionLine, kVersion)));
+  unlink(inside(folder, kMakingFile).c_str());
+  return {};
+}
+
+// What a failed creation left behind, and the folder if it was made for it.
+void undo(const std::string& folder, bool folder_was_there) {
+  if (auto removed = remove_half_made(folder); !removed) {
+    log_warning("half-made data folder stays", {{"path", folder}, {"why", removed.error()}});
+    return;
+  }
+  unlink(inside(folder, kMakingFile).c_str());
+  if (!folder_was_there) rmdir(folder.c_str());
+}
+
+}  // namespace
+
+Result<bool> can_create_data_folder(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return true;
+  if (error) return std::unexpected(disk_error(error.value(), "open", path));
+  if (status.type() != fs::file_type::directory) {
+    return fail(Errc::kCorrupt, path + " is not a folder");
+  }
+  TRY(const std::vector<std::string> names, names_in(path));
+  if (std::ranges::contains(names, kVersionFile)) return false;
+  if (names.empty()) return true;
+  const auto foreign = std::ranges::find_if_not(names, is_own_name);
+  if (foreign != names.end()) {
+    return fail(Errc::kCorrupt,
+                fmt::format("{} is not empty and no data folder (it has '{}'); nothing was touched",
+                            path, *foreign));
+  }
+  if (!std::ranges::contains(names, kMakingFile)) {
+    return fail(Errc::kCorrupt, fmt::format("{} has no VERSION file; nothing was touched", path));
+  }
+  return true;
+}
+
+Result<DataFolder> open_data_folder(const std::string& path) {
+  TRY(const bool fresh, can_create_data_folder(path));
+  if (fresh) {
+    return fail(Errc::kNotFound, fmt::format("{} is no data folder yet; moraine serve or moraine "
+                                             "init makes one",
+                                             path));
+  }
+  TRY_VOID(check_version(path));
+  TRY(blob::ClusterConfig config, load_cluster_file(inside(path, kConfigFile)));
+  if (config.nodes.size() != 1) {
+    return fail(Errc::kCorrupt, fmt::format("{} has {} nodes; a data folder has one",
+                                            inside(path, kConfigFile), config.nodes.size()));
+  }
+  return DataFolder{path, std::move(config)};
+}
+
+Result<DataFolder> create_data_folder(const std::string& path, const NewFolder& options) {
+  TRY(const bool fresh, can_create_data_folder(path));
+  if (!fresh) return fail(Errc::kAlreadyExists, path + " is a data folder already");
+  std::error_code error;
+  const bool was_there = fs::exists(path, error);
+  fs::create_directories(path, error);
+  if (error) return std::unexpected(disk_error(error.value(), "make folder", path));
+  TRY(const FolderLock lock, FolderLock::take(path));
+  if (auto filled = fill_folder(path, options); !filled) {
+    undo(path, was_there);
+    return std::unexpected(std::move(filled).error());
+  }
+  return open_data_folder(path);
+}
+
+Result<void> write_node_address(const DataFolder& folder, const TcpAddress& address) {
+  return write_text(inside(folder.path, kAddressFile), to_string(address) + "\n");
+}
+
+Result<std::optional<TcpAddress>> read_node_address(const DataFolder& folder) {
+  std::error_code error;
+  const std::string path = inside(folder.path, kAddressFile);
+  if (!fs::exists(path, error)) return std::nullopt;
+  TRY(const std::string text, read_text(path));
+  TRY(TcpAddress address, parse_address(text.substr(0, text.find('\n'))));
+  return address;
+}
+
+void remove_node_address(const DataFolder& folder) {
+  unlink(inside(folder.path, kAddressFile).c_str());
+}
+
+blob::ClusterConfig with_address(blob::ClusterConfig config, const TcpAddress& address) {
+  config.nodes.front().host = address.host;
+  config.nodes.front().port = address.port;
+  return config;
+}
+
+}  // namespace moraine::app

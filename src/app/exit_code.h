@@ -1,0 +1,34 @@
+// Exit codes of the program, and the one way in which a command reports why it failed.
+//
+//   0  done
+//   1  the command was carried out and the answer is negative (NODATA, BLOCKED, damage found, ...)
+//   2  wrong usage or bad input; nothing was touched
+//   3  the data folder or the config cannot be used (foreign, damaged, in use, read-only, ...)
+//   4  the disk failed or is full
+//   5  the node cannot be reached
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+
+namespace moraine::app {
+
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitNegative = 1,
+  kExitUsage = 2,
+  kExitData = 3,
+  kExitIo = 4,
+  kExitUnreachable = 5,
+};
+
+ExitCode exit_code_of(Errc code);
+
+// Prints "moraine: <why>" on standard error and gives the code back.
+int report(ExitCode code, std::string_view why);
+int report(ExitCode code, const Error& error);
+// With the code that fits the error.
+int report(const Error& error);
+
+}  // namespace moraine::app

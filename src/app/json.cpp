@@ -1,0 +1,127 @@
+#include "app/json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "base/invariant.h"
+
+namespace moraine::app {
+namespace {
+
+constexpr std::string_view kReplacement = "\\ufffd";
+
+// Length of the UTF-8 character that `text` starts with; 0 when there is none.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const unsigned char second = byte(1);
+  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool outside = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
+  return overlong || outside ? 0 : length;
+}
+
+void append_quoted(std::string& to, std::string_view text) {
+  to += '"';
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const char c = text.front();
+    if (length == 0) {
+      to += kReplacement;
+    } else if (c == '"' || c == '\\') {
+      to += '\\';
+      to += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      to += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      to += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  to += '"';
+}
+
+}  // namespace
+
+void Json::separate() {
+  if (after_key_) {
+    after_key_ = false;
+  } else if (!first_) {
+    text_ += ',';
+  }
+  first_ = false;
+}
+
+Json& Json::open(char opening, char closing) {
+  separate();
+  text_ += opening;
+  open_.push_back(closing);
+  first_ = true;
+  return *this;
+}
+
+Json& Json::end() {
+  INVARIANT(!open_.empty() && !after_key_, "nothing to end");
+  text_ += open_.back();
+  open_.pop_back();
+  first_ = false;
+  return *this;
+}
+
+Json& Json::key(std::string_view name) {
+  INVARIANT(!open_.empty() && open_.back() == '}' && !after_key_, "a key outside an object");
+  separate();
+  append_quoted(text_, name);
+  text_ += ':';
+  after_key_ = true;
+  return *this;
+}
+
+Json& Json::raw(std::string_view text) {
+  separate();
+  text_ += text;
+  return *this;
+}
+
+Json& Json::value(std::string_view text) {
+  separate();
+  append_quoted(text_, text);
+  return *this;
+}
+
+Json& Json::value(double number) {
+  return std::isfinite(number) ? raw(fmt::format("{}", number)) : null();
+}
+
+std::string Json::take() {
+  INVARIANT(open_.empty(), "{} brackets are open", open_.size());
+  first_ = true;
+  return std::exchange(text_, {});
+}
+
+std::string base64(ByteSpan bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
+    std::uint32_t word = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      word = word << 8 | (i < count ? static_cast<std::uint32_t>(bytes[at + i]) : 0);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      text += i <= count ? kDigits[word >> (18 - 6 * i) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+}  // namespace moraine::app

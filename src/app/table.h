@@ -1,0 +1,48 @@
+// Output for people: aligned tables, sizes in units, and a progress bar.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace moraine::app {
+
+// Columns are as wide as their widest cell; cells that are numbers stand right-aligned.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heads) : rows_{std::move(heads)} {}
+  // Requires: as many cells as heads.
+  void add(std::vector<std::string> cells);
+  std::string text() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "1.5 MiB": three digits are enough for people.
+std::string readable_size(std::uint64_t bytes);
+
+// Shows how far a long job is: a bar that moves on a terminal, a line every tenth part otherwise.
+class Progress {
+ public:
+  // `quiet` shows nothing.
+  Progress(std::string what, std::uint64_t total, bool quiet);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void add(std::uint64_t amount);
+
+ private:
+  void show();
+
+  const std::string what_;
+  const std::uint64_t total_;
+  const bool quiet_;
+  const bool terminal_;
+  std::uint64_t done_ = 0;
+  std::uint64_t shown_ = ~std::uint64_t{0};  // In steps of the display.
+};
+
+}  // namespace moraine::app

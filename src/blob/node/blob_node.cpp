@@ -1,0 +1,131 @@
+#include "blob/node/blob_node.h"
+
+#include "base/log.h"
+
+namespace moraine::blob {
+
+BlobNode::BlobNode(World world, ClusterConfig config, NodeId self, BlobNodeOptions options)
+    : world_(world),
+      config_(std::move(config)),
+      self_(self),
+      options_(options),
+      endpoints_(world_.network, world_.executor, services_) {}
+
+BlobNode::~BlobNode() = default;
+
+Task<Result<void>> BlobNode::start() {
+  CO_TRY_VOID(check(config_));
+  const NodeConfig* node = config_.node(self_);
+  if (!node) {
+    co_return fail(Errc::kInvalidArgument, fmt::format("the config has no node {}", self_.value));
+  }
+  for (const DeviceConfig& device : node->devices) {
+    CO_TRY_VOID(co_await open_device(device));
+  }
+  for (const GroupConfig& group : config_.groups) {
+    CO_TRY_VOID(co_await start_vdisks(group));
+  }
+  service_ = std::make_unique<NodeService>(world_.network, world_.executor, services_);
+  co_return Result<void>();
+}
+
+Task<Result<void>> BlobNode::open_device(const DeviceConfig& config) {
+  Device::OwnerFactory factory = [vdisk = options_.vdisk](Device& device, OwnerSlot slot) {
+    return std::make_shared<VDisk>(device, slot, vdisk);
+  };
+  auto opened = co_await Device::open(world_, config.path, options_.device, factory);
+  if (!opened && opened.error().code == Errc::kNotFound && options_.format_missing) {
+    FormatOptions format;
+    format.size = config.size;
+    if (config.segment_size != 0) {
+      format.segment_bytes = static_cast<std::uint32_t>(config.segment_size);
+    }
+    format.prefill_segments = options_.prefill_segments;
+    CO_TRY(const Superblock superblock, co_await Device::format(world_, config.path, format));
+    log_info("device formatted", {{"path", config.path}, {"segments", superblock.segments}});
+    opened = co_await Device::open(world_, config.path, options_.device, factory);
+  }
+  if (!opened) co_return std::unexpected(std::move(opened).error());
+  for (const std::string& damage : (*opened)->damage()) {
+    log_warning("device damaged", {{"path", config.path}, {"what", damage}});
+  }
+  devices_[config.id] = std::move(*opened);
+  co_return Result<void>();
+}
+
+Task<Result<void>> BlobNode::start_vdisks(const GroupConfig& group) {
+  for (const DiskAddress& address : group.disks) {
+    if (address.node != self_ || vdisks_.contains(address)) continue;
+    if (address.slot >= kOwnersMax) {
+      co_return fail(Errc::kInvalidArgument, fmt::format("slot {} is above {}", address.slot,
+                                                         kOwnersMax - 1));
+    }
+    Device* host = device(address.device);
+    if (!host) {
+      co_return fail(Errc::kInvalidArgument,
+                     fmt::format("group {:x} uses device {}, which node {} does not have",
+                                 group.id.value, address.device, self_.value));
+    }
+    auto disk = std::static_pointer_cast<VDisk>(host->attach(owner_slot(address)));
+    CO_TRY_VOID(co_await disk->start(group, address, endpoints_));
+    services_.add(address, disk);
+    vdisks_[address] = std::move(disk);
+  }
+  co_return Result<void>();
+}
+
+Task<void> BlobNode::stop() {
+  for (auto& [group, proxy] : proxies_) co_await proxy->stop();
+  service_.reset();
+  for (auto& [address, disk] : vdisks_) services_.remove(address);
+  for (auto& [address, disk] : vdisks_) co_await disk->stop();
+  vdisks_.clear();
+  for (auto& [id, device] : devices_) co_await device->stop();
+  proxies_.clear();
+  devices_.clear();
+}
+
+void BlobNode::abandon() {
+  for (auto& [address, disk] : vdisks_) disk->abandon();
+  for (auto& [id, device] : devices_) device->abandon();
+}
+
+Proxy* BlobNode::proxy(GroupId group) {
+  const auto found = proxies_.find(group);
+  if (found != proxies_.end()) return found->second.get();
+  const GroupConfig* config = config_.group(group);
+  if (!config) return nullptr;
+  auto& made = proxies_[group];
+  made = std::make_unique<Proxy>(world_, *config, endpoints_, options_.proxy);
+  return made.get();
+}
+
+Task<Result<void>> BlobNode::reconfigure(GroupConfig newer) {
+  CO_TRY_VOID(check(newer));
+  for (GroupConfig& group : config_.groups) {
+    if (group.id != newer.id || group.generation >= newer.generation) continue;
+    group = newer;
+    CO_TRY_VOID(co_await start_vdisks(newer));
+    for (auto& [address, disk] : vdisks_) {
+      if (disk->state().meta().config->id == newer.id) {
+        CO_TRY_VOID(co_await disk->adopt_config(newer));
+      }
+    }
+    if (const auto proxy = proxies_.find(newer.id); proxy != proxies_.end()) {
+      proxy->second->reconfigure(newer);
+    }
+  }
+  co_return Result<void>();
+}
+
+Device* BlobNode::device(std::uint32_t id) {
+  const auto found = devices_.find(id);
+  return found == devices_.end() ? nullptr : found->second.get();
+}
+
+std::shared_ptr<VDisk> BlobNode::vdisk(std::uint32_t device, std::uint32_t slot) {
+  const auto found = vdisks_.find({self_, device, slot});
+  return found == vdisks_.end() ? nullptr : found->second;
+}
+
+}  // namespace moraine::blob

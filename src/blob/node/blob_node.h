@@ -1,0 +1,79 @@
+// BlobNode: the blob storage of one process: its devices, its VDisks, and proxies to every group.
+//
+// Promise    start() opens (or, when new, formats) the devices that the config gives this node and
+//            serves the VDisks on them, to its own proxies and to other nodes. stop() ends cleanly.
+// Threading  The world's executor.
+// Limits     kOwnersMax VDisks a device.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "blob/cluster_config.h"
+#include "blob/device/device.h"
+#include "blob/endpoint/disk_services.h"
+#include "blob/endpoint/node_service.h"
+#include "blob/endpoint/resolver.h"
+#include "blob/proxy/proxy.h"
+#include "blob/vdisk/vdisk.h"
+#include "io/world.h"
+
+namespace moraine::blob {
+
+struct BlobNodeOptions {
+  DeviceOptions device;
+  VDiskOptions vdisk;
+  ProxyOptions proxy;
+  bool format_missing = true;          // Format devices whose file is not there.
+  std::uint32_t prefill_segments = 0;  // Of devices formatted here.
+};
+
+class BlobNode {
+ public:
+  BlobNode(World world, ClusterConfig config, NodeId self, BlobNodeOptions options = {});
+  ~BlobNode();
+  BlobNode(const BlobNode&) = delete;
+  BlobNode& operator=(const BlobNode&) = delete;
+
+  Task<Result<void>> start();
+  Task<void> stop();
+  // What a power cut leaves time for: tells every background task to end. The world's calls fail
+  // from now on.
+  void abandon();
+
+  // The proxy to a group of the config, made on first use; null when there is no such group.
+  Proxy* proxy(GroupId group);
+  const ClusterConfig& config() const { return config_; }
+
+  // A newer generation of a group: starts the VDisks that it places here, and tells those that are
+  // here already. Older or equal generations change nothing.
+  Task<Result<void>> reconfigure(GroupConfig newer);
+
+  Device* device(std::uint32_t id);
+  // Null when none runs at that place.
+  std::shared_ptr<VDisk> vdisk(std::uint32_t device, std::uint32_t slot);
+  const std::map<DiskAddress, std::shared_ptr<VDisk>>& vdisks() const { return vdisks_; }
+
+ private:
+  Task<Result<void>> open_device(const DeviceConfig& config);
+  Task<Result<void>> start_vdisks(const GroupConfig& group);
+  // Slot 0 of a device is its own.
+  static OwnerSlot owner_slot(const DiskAddress& address) {
+    return static_cast<OwnerSlot>(address.slot + 1);
+  }
+
+  World world_;
+  ClusterConfig config_;
+  const NodeId self_;
+  const BlobNodeOptions options_;
+  DiskServices services_;
+  NodeEndpoints endpoints_;
+  std::map<std::uint32_t, std::unique_ptr<Device>> devices_;
+  std::map<DiskAddress, std::shared_ptr<VDisk>> vdisks_;
+  std::map<GroupId, std::unique_ptr<Proxy>> proxies_;
+  std::unique_ptr<NodeService> service_;
+};
+
+}  // namespace moraine::blob

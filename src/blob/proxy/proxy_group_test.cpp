@@ -1,0 +1,290 @@
+// Commands that need a group quorum, and changes of the group.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "blob/proxy/context.h"
+#include "blob/proxy/group_call.h"
+#include "blob/proxy/test_group.h"
+
+namespace moraine::blob {
+namespace {
+
+using Mood = ScriptedDisk::Mood;
+
+Generation blocked(TestGroup& group) {
+  GetBlockRequest request;
+  request.tablet = TabletId{kTestTablet};
+  const GetBlockResult result = group.run(group.proxy().blocked_generation(request));
+  EXPECT_EQ(result.status, Status::kOk) << result.reason;
+  return result.blocked;
+}
+
+TEST(ProxyBlock, FencesPutsOfTheGenerationAndLowerOnes) {
+  for (const Species species : {Species::kNone, Species::kBlock42, Species::kMirror3dc}) {
+    TestGroup group(species);
+    EXPECT_EQ(blocked(group), 0u);
+    EXPECT_EQ(group.block(5).status, Status::kOk);
+    EXPECT_EQ(blocked(group), 5u);
+    group.wait(1s);
+    EXPECT_EQ(group.put(test_id(10, 1, 5), test_bytes(10)).status, Status::kBlocked);
+    EXPECT_EQ(group.put(test_id(10, 1, 6), test_bytes(10)).status, Status::kOk);
+  }
+}
+
+TEST(ProxyBlock, SaysAlreadyToAnotherIssuerAndToALowerGeneration) {
+  TestGroup group(Species::kBlock42);
+  EXPECT_EQ(group.block(5, 11).status, Status::kOk);
+  group.wait(1s);
+  EXPECT_EQ(group.block(5, 11).status, Status::kOk) << "a retry";
+  EXPECT_EQ(group.block(5, 12).status, Status::kAlready);
+  EXPECT_EQ(group.block(4, 11).status, Status::kAlready);
+  EXPECT_EQ(group.block(6, 12).status, Status::kOk);
+}
+
+TEST(ProxyBlock, AlreadyCountsAsAFailure) {
+  TestGroup group(Species::kBlock42);
+  for (std::uint32_t order = 0; order < 2; ++order) {
+    group.disk(order).blocks[TabletId{kTestTablet}] = {9, 1};
+  }
+  EXPECT_EQ(group.block(5).status, Status::kOk) << "six others agree";
+  group.disk(2).blocks[TabletId{kTestTablet}] = {9, 1};
+  group.wait(1s);
+  EXPECT_EQ(group.block(6).status, Status::kAlready);
+}
+
+TEST(ProxyBlock, TheQuorumHasTheShapeOfTheGroup) {
+  // By realm: which of its disks answer.
+  const auto set_of = [](std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+    return a | b << 3 | c << 6;
+  };
+  TestGroup mirror(Species::kMirror3dc);
+  mirror.set_moods(~set_of(0b111, 0b011, 0) & 0x1ff, Mood::kError);
+  EXPECT_EQ(mirror.block(5).status, Status::kOk);
+  mirror.set_moods(~set_of(0b011, 0b011, 0b011) & 0x1ff, Mood::kError);
+  EXPECT_EQ(mirror.block(6).status, Status::kError);
+
+  TestGroup block(Species::kBlock42);
+  block.set_moods(0b11, Mood::kSilent);
+  EXPECT_EQ(block.block(5).status, Status::kOk);
+  block.set_moods(0b111, Mood::kSilent);
+  EXPECT_EQ(block.block(6, 0, 2s).status, Status::kDeadline);
+  block.set_moods(0b111, Mood::kError);
+  EXPECT_EQ(block.block(6).status, Status::kError);
+}
+
+TEST(ProxyCollect, SendsFlagsAndBarrierToEveryDisk) {
+  TestGroup group(Species::kBlock42);
+  CollectRequest request;
+  request.tablet = TabletId{kTestTablet};
+  request.channel = 3;
+  request.record_generation = 2;
+  request.counter = 7;
+  request.barrier = GenStep{1, 100};
+  request.keep.push_back(test_id(10, 1, 1, 3));
+  request.do_not_keep.push_back(test_id(10, 2, 1, 3));
+  const CollectResult result = group.run(group.proxy().collect(request));
+  EXPECT_EQ(result.status, Status::kOk);
+  EXPECT_EQ(result.counters_used, 1u);
+  group.wait(1s);
+  for (std::uint32_t order = 0; order < 8; ++order) {
+    ASSERT_EQ(group.disk(order).collects.size(), 1u);
+    const Collect& got = group.disk(order).collects[0];
+    EXPECT_EQ(got.counter, 7u);
+    EXPECT_EQ(got.barrier, (GenStep{1, 100}));
+    EXPECT_EQ(got.keep.size() + got.do_not_keep.size(), 2u);
+  }
+}
+
+TEST(ProxyCollect, SplitsManyFlagsAndSendsTheBarrierLast) {
+  CollectRequest request;
+  request.tablet = TabletId{kTestTablet};
+  request.record_generation = 2;
+  request.counter = 100;
+  request.barrier = GenStep{1, 100};
+  request.hard = true;
+  for (Step step = 1; step <= 15'000; ++step) request.keep.push_back(test_id(10, step));
+  for (Step step = 20'000; step < 30'000; ++step) request.do_not_keep.push_back(test_id(10, step));
+  const std::vector<Collect> messages = split_collect(request);
+  ASSERT_EQ(messages.size(), 3u);
+  std::size_t flags = 0;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(messages[i].counter, 100 + i);
+    EXPECT_EQ(messages[i].barrier.has_value(), i == 2);
+    EXPECT_EQ(messages[i].hard, i == 2);
+    EXPECT_LE(messages[i].keep.size() + messages[i].do_not_keep.size(), kFlagsMax);
+    flags += messages[i].keep.size() + messages[i].do_not_keep.size();
+  }
+  EXPECT_EQ(flags, 25'000u);
+
+  TestGroup group(Species::kBlock42);
+  const CollectResult result = group.run(group.proxy().collect(request));
+  EXPECT_EQ(result.status, Status::kOk);
+  EXPECT_EQ(result.counters_used, 3u);
+}
+
+TEST(ProxyCollect, StopsAtTheFirstMessageThatFails) {
+  TestGroup group(Species::kBlock42);
+  ASSERT_EQ(group.block(2).status, Status::kOk);
+  CollectRequest request;
+  request.tablet = TabletId{kTestTablet};
+  request.record_generation = 2;
+  request.barrier = GenStep{1, 100};
+  for (Step step = 1; step <= 15'000; ++step) request.keep.push_back(test_id(10, step));
+  const CollectResult result = group.run(group.proxy().collect(request));
+  EXPECT_EQ(result.status, Status::kBlocked);
+  EXPECT_EQ(result.counters_used, 1u);
+  for (std::uint32_t order = 0; order < 8; ++order) EXPECT_TRUE(group.disk(order).collects.empty());
+}
+
+TEST(ProxyCollect, WrongRequestsSayWhatIsWrong) {
+  TestGroup group(Species::kBlock42);
+  CollectRequest request;
+  request.tablet = TabletId{kTestTablet};
+  EXPECT_EQ(group.run(group.proxy().collect(request)).reason, "neither a barrier nor flags");
+  request.keep = {test_id(10, 1)};
+  request.do_not_keep = {test_id(10, 1)};
+  CollectResult result = group.run(group.proxy().collect(request));
+  EXPECT_NE(result.reason.find("twice"), std::string::npos);
+  request.do_not_keep = {test_id(10, 1, 1, 5)};
+  result = group.run(group.proxy().collect(request));
+  EXPECT_EQ(result.status, Status::kError);
+  request.do_not_keep.clear();
+  request.keep.clear();
+  for (Step step = 1; step <= 15'000; ++step) request.keep.push_back(test_id(10, step));
+  request.counter = ~std::uint32_t{0};
+  result = group.run(group.proxy().collect(request));
+  EXPECT_NE(result.reason.find("no such counters"), std::string::npos);
+}
+
+TEST(ProxyStatus, MergesColourAndFreeSpaceAndTellsEachDisk) {
+  TestGroup group(Species::kBlock42);
+  group.disk(2).colour = Colour::kYellow;
+  group.disk(2).live_bytes = 90;
+  group.disk(3).mood = Mood::kError;
+  const StatusResult result = group.run(group.proxy().status({}));
+  EXPECT_EQ(result.status, Status::kOk);
+  EXPECT_EQ(result.colour, Colour::kYellow);
+  EXPECT_DOUBLE_EQ(result.free_share, 0.1);
+  EXPECT_EQ(result.disks[3].status, Status::kError);
+  EXPECT_TRUE(result.disks[0].state.ready);
+  group.set_moods(0b111, Mood::kError);
+  EXPECT_EQ(group.run(group.proxy().status({})).status, Status::kError);
+}
+
+// Moves disk `order` to a new address; all disks of the new config know it.
+GroupConfig move_disk(TestGroup& group, std::uint32_t order) {
+  GroupConfig config = group.proxy().config();
+  ++config.generation;
+  const DiskAddress before = config.disks[order];
+  config.disks[order].slot += 1;
+  ScriptedDisk& moved = group.add_disk(config, order);
+  moved.parts = group.at(before)->parts;
+  moved.ingress = group.at(before)->ingress;
+  moved.incarnation = 77;
+  for (std::uint32_t i = 0; i < config.disks.size(); ++i)
+    group.at(config.disks[i])->config = config;
+  return config;
+}
+
+TEST(ProxyRace, ANewerConfigIsTakenAndTheRequestStartsAgain) {
+  for (const Species species : {Species::kNone, Species::kBlock42, Species::kMirror3dc}) {
+    TestGroup group(species);
+    const Slice data = test_bytes(100);
+    const BlobId before = test_id(100, 1);
+    ASSERT_EQ(group.put(before, data).status, Status::kOk);
+    const std::uint32_t mover = group.geometry().subgroup(before).order[0];
+    ScriptedDisk* old_home = group.at(group.proxy().config().disks[mover]);
+    const GroupConfig config = move_disk(group, mover);
+    if (species == Species::kNone) old_home->config = config;  // It must hear of it somewhere.
+    const std::size_t old_parts = old_home->parts.size();
+
+    const BlobId id = test_id(100, 2);
+    EXPECT_EQ(group.put(id, data).status, Status::kOk);
+    EXPECT_EQ(group.proxy().config().generation, config.generation);
+    EXPECT_TRUE(equal(group.get(before).data, data));
+    EXPECT_TRUE(equal(group.get(id).data, data));
+    EXPECT_TRUE(confirmed(group.geometry(), group.layout(id)));
+    if (species == Species::kNone) EXPECT_EQ(old_home->parts.size(), old_parts);
+  }
+}
+
+TEST(ProxyRace, EveryCommandFollowsTheGroup) {
+  TestGroup group(Species::kBlock42);
+  const BlobId id = test_id(100, 1);
+  ASSERT_EQ(group.put(id, test_bytes(100)).status, Status::kOk);
+  move_disk(group, 0);
+  EXPECT_EQ(group.get(id).status, Status::kOk);
+  move_disk(group, 1);
+  EXPECT_EQ(group.restore(id).status, Status::kOk);
+  move_disk(group, 2);
+  EXPECT_EQ(group.block(1).status, Status::kOk);
+  move_disk(group, 3);
+  EXPECT_EQ(blocked(group), 1u);
+  move_disk(group, 4);
+  RangeRequest range;
+  range.from = BlobId::lowest(TabletId{kTestTablet}, 0);
+  range.to = BlobId::highest(TabletId{kTestTablet}, 0);
+  EXPECT_EQ(group.run(group.proxy().range(range)).items.size(), 1u);
+  move_disk(group, 5);
+  DiscoverRequest discover;
+  discover.tablet = TabletId{kTestTablet};
+  EXPECT_EQ(group.run(group.proxy().discover(discover)).id, id);
+  move_disk(group, 6);
+  EXPECT_EQ(group.run(group.proxy().status({})).status, Status::kOk);
+  EXPECT_EQ(group.proxy().config().generation, 8u);
+}
+
+TEST(ProxyRace, ADiskThatIsBehindIsToldAndCountsAsFailedMeanwhile) {
+  TestGroup group(Species::kBlock42);
+  const GroupConfig old_config = group.proxy().config();
+  const GroupConfig config = move_disk(group, 0);
+  group.proxy().reconfigure(config);
+  const BlobId id = test_id(100, 1);
+  ScriptedDisk& behind = group.disk(id, 3);
+  behind.config = old_config;
+  std::uint32_t told = 0;
+  behind.script = [&](const DiskRequest& request) -> std::optional<DiskReply> {
+    if (std::holds_alternative<Configure>(request.body)) ++told;
+    return std::nullopt;
+  };
+  EXPECT_EQ(group.put(id, test_bytes(100)).status, Status::kOk);
+  EXPECT_FALSE(behind.has(id, 4));
+  group.wait(2s);
+  EXPECT_EQ(told, 1u);
+  EXPECT_EQ(behind.config.generation, config.generation);
+  EXPECT_EQ(group.put(id, test_bytes(100)).status, Status::kOk);
+  EXPECT_TRUE(behind.has(id, 4));
+}
+
+TEST(ProxyRace, AConfigOfAnotherGroupIsNotTaken) {
+  TestGroup group(Species::kBlock42);
+  const BlobId id = test_id(100, 1);
+  GroupConfig foreign = group.proxy().config();
+  foreign.id = GroupId{99};
+  foreign.generation = 50;
+  group.disk(id, 0).script = [&](const DiskRequest&) {
+    DiskReply reply = ScriptedDisk::refusal(Status::kRace);
+    reply.config = foreign;
+    return std::optional(reply);
+  };
+  EXPECT_EQ(group.put(id, test_bytes(100)).status, Status::kOk);
+  EXPECT_EQ(group.proxy().config().id.value, 7u);
+}
+
+TEST(ProxyRace, RestartsAreBounded) {
+  TestGroup group(Species::kNone);
+  const BlobId id = test_id(100, 1);
+  GroupConfig next = group.proxy().config();
+  group.disk(0).script = [&](const DiskRequest&) {
+    ++next.generation;
+    DiskReply reply = ScriptedDisk::refusal(Status::kRace);
+    reply.config = next;
+    return std::optional(reply);
+  };
+  EXPECT_EQ(group.put(id, test_bytes(100)).status, Status::kError);
+  EXPECT_EQ(group.disk(0).puts, kRestartsMax);
+}
+
+}  // namespace
+}  // namespace moraine::blob
