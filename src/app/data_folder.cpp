@@ -53,6 +53,10 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
   return names;
 }
 
+bool has_name(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 Result<void> check_version(const std::string& folder) {
   TRY(const std::string text, read_text(inside(folder, kVersionFile)));
   std::string_view rest = text;
@@ -192,7 +196,7 @@ Result<bool> can_create_data_folder(const std::string& path) {
     return fail(Errc::kCorrupt, path + " is not a folder");
   }
   TRY(const std::vector<std::string> names, names_in(path));
-  if (std::ranges::contains(names, kVersionFile)) return false;
+  if (has_name(names, kVersionFile)) return false;
   if (names.empty()) return true;
   const auto foreign = std::ranges::find_if_not(names, is_own_name);
   if (foreign != names.end()) {
@@ -200,7 +204,7 @@ Result<bool> can_create_data_folder(const std::string& path) {
                 fmt::format("{} is not empty and no data folder (it has '{}'); nothing was touched",
                             path, *foreign));
   }
-  if (!std::ranges::contains(names, kMakingFile)) {
+  if (!has_name(names, kMakingFile)) {
     return fail(Errc::kCorrupt, fmt::format("{} has no VERSION file; nothing was touched", path));
   }
   return true;
@@ -230,6 +234,8 @@ Result<DataFolder> create_data_folder(const std::string& path, const NewFolder& 
   fs::create_directories(path, error);
   if (error) return std::unexpected(disk_error(error.value(), "make folder", path));
   TRY(const FolderLock lock, FolderLock::take(path));
+  TRY(const bool still_fresh, can_create_data_folder(path));
+  if (!still_fresh) return fail(Errc::kAlreadyExists, path + " was made by another process");
   if (auto filled = fill_folder(path, options); !filled) {
     undo(path, was_there);
     return std::unexpected(std::move(filled).error());

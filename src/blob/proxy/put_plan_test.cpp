@@ -148,13 +148,12 @@ TEST(PutPlan, TwoPartsOnOneHandoffDoNotMakeSix) {
   EXPECT_FALSE(step.sends.empty());
 }
 
-TEST(PutPlan, AcknowledgementsOfAGoneIncarnationAreSentAgain) {
+TEST(PutPlan, APartThatItsMainRefusesGoesToAHandoff) {
   PutPlan plan = make_plan(Species::kBlock42);
   plan.next(kNow);
   for (std::uint8_t slot = 0; slot < 5; ++slot) {
     plan.acknowledged({slot, static_cast<std::uint8_t>(slot + 1)}, 10, kNow);
   }
-  // Slot 5 fails, its part goes to handoff 6; that disk answers, is wiped, and answers once more.
   plan.failed({5, 6}, 10, false);
   ASSERT_EQ(plan.next(kNow).sends, (std::vector<PartPlace>{{6, 6}}));
   plan.acknowledged({6, 6}, 10, kNow);

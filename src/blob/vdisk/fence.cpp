@@ -21,6 +21,7 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
   const auto pending = pending_blocks_.find(tablet);
   const bool under_way = pending != pending_blocks_.end();
   const Generation current = under_way ? pending->second.generation : state_.blocked(tablet);
+  if (generation == 0 && current == 0) co_return Status::kOk;  // Fences nothing: a first boot.
   if (generation <= current) {
     const auto by = under_way ? pending : issuers_.find(tablet);
     const bool known = under_way || by != issuers_.end();

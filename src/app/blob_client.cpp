@@ -1,0 +1,158 @@
+#include "app/blob_client.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "app/cluster_file.h"
+#include "app/data_folder.h"
+#include "app/exit_code.h"
+#include "app/http_get.h"
+#include "app/json.h"
+#include "blob/node/blob_node.h"
+
+namespace moraine::app {
+namespace {
+
+constexpr Duration kProbeTimeout = 5s;
+constexpr Duration kReadyPoll = 1ms;
+
+Duration timeout_of(const TargetOptions& options) {
+  return std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(options.timeout_seconds));
+}
+
+bool recovering(const blob::BlobNode& node) {
+  for (const auto& [address, disk] : node.vdisks()) {
+    if (disk->phase() == blob::VDisk::Phase::kRecovering) return true;
+  }
+  return false;
+}
+
+// nullopt: another process has the devices.
+Task<std::optional<int>> run_inside(World world, blob::ClusterConfig config, blob::GroupId group,
+                                    const TargetOptions& options, const BlobCommand& command) {
+  const Instant deadline = world.executor.now() + timeout_of(options);
+  blob::BlobNodeOptions node_options;
+  node_options.format_missing = false;
+  blob::BlobNode node(world, config, config.nodes.front().id, node_options);
+  const auto started = co_await node.start();
+  if (!started) {
+    co_await node.stop();
+    if (started.error().code == Errc::kConflict) co_return std::nullopt;
+    // Whatever is wrong with the bytes of a folder is not the caller's input.
+    const ExitCode code = exit_code_of(started.error().code);
+    co_return report(code == kExitUsage ? kExitData : code, started.error());
+  }
+  while (recovering(node) && world.executor.now() < deadline) {
+    co_await sleep_for(world.executor, kReadyPoll);
+  }
+  const BlobTarget target{*node.proxy(group), *config.group(group), world.executor, deadline};
+  const int code = co_await command(target);
+  co_await node.stop();
+  co_return code;
+}
+
+// Is any node of the group there? Any reply will do.
+Task<Result<void>> probe(World world, blob::GroupConfig group, Duration timeout) {
+  Result<void> outcome = fail(Errc::kUnavailable, "the group has no disks");
+  NodeId previous;
+  for (const blob::DiskAddress& disk : group.disks) {
+    if (disk.node == previous) continue;
+    previous = disk.node;
+    const auto reply = co_await world.network.call(disk.node, Slice(),
+                                                   world.executor.now() + timeout);
+    if (reply) co_return Result<void>();
+    outcome = std::unexpected(reply.error());
+  }
+  co_return outcome;
+}
+
+Task<int> run_outside(World world, blob::GroupConfig group, const TargetOptions& options,
+                      const BlobCommand& command) {
+  const auto reached = co_await probe(world, group, std::min(kProbeTimeout, timeout_of(options)));
+  if (!reached) co_return report(kExitUnreachable, reached.error());
+  GuestClient guest(world, group);
+  const BlobTarget target{guest.proxy(), group, world.executor,
+                          world.executor.now() + timeout_of(options)};
+  const int code = co_await command(target);
+  co_await guest.stop();
+  co_return code;
+}
+
+int run_as_guest(const blob::ClusterConfig& config, const TargetOptions& options,
+                 const BlobCommand& command) {
+  const auto group = choose_group(config, options.group);
+  if (!group) return report(kExitUsage, group.error());
+  auto network = network_options(config, NodeId{});
+  if (!network) return report(kExitData, network.error());
+  LaneOptions lane;
+  lane.name = "guest";
+  RealWorld world(lane, std::move(*network));
+  const int code =
+      world.run(run_outside(world.world(), *config.group(*group), options, command));
+  world.run(world.network().stop());
+  return code;
+}
+
+int run_on_folder(const TargetOptions& options, const BlobCommand& command) {
+  const auto folder = open_data_folder(options.data.empty() ? kDefaultData : options.data);
+  if (!folder) return report(kExitData, folder.error());
+  const auto group = choose_group(folder->config, options.group);
+  if (!group) return report(kExitUsage, group.error());
+  {
+    auto network = network_options(folder->config, folder->config.nodes.front().id);
+    if (!network) return report(kExitData, network.error());
+    RealWorld world({}, std::move(*network));
+    const auto code =
+        world.run(run_inside(world.world(), folder->config, *group, options, command));
+    if (code) return *code;
+  }
+  const auto address = read_node_address(*folder);
+  if (!address || !*address) {
+    return report(kExitData, fmt::format("{} is in use by another process", folder->path));
+  }
+  return run_as_guest(with_address(folder->config, **address), options, command);
+}
+
+int run_on_node(const TargetOptions& options, const BlobCommand& command) {
+  const auto address = parse_address(options.node);
+  if (!address) return report(kExitUsage, address.error());
+  const auto text = http_get(*address, "/cluster.yaml", timeout_of(options));
+  if (!text) return report(kExitUnreachable, text.error());
+  const auto config = blob::parse_cluster_config(*text);
+  if (!config) return report(kExitUnreachable, config.error());
+  return run_as_guest(*config, options, command);
+}
+
+}  // namespace
+
+GuestClient::GuestClient(World world, const blob::GroupConfig& group)
+    : endpoints_(world.network, world.executor, services_), proxy_(world, group, endpoints_) {}
+
+int run_on_target(const TargetOptions& options, const BlobCommand& command) {
+  if (!options.node.empty()) return run_on_node(options, command);
+  if (options.config.empty()) return run_on_folder(options, command);
+  const auto config = load_cluster_file(options.config);
+  if (!config) return report(kExitData, config.error());
+  return run_as_guest(*config, options, command);
+}
+
+Result<blob::BlobId> parse_id(std::string_view text) {
+  if (text.contains(':') && !text.starts_with('[') && !text.ends_with(']')) {
+    return blob::BlobId::parse(fmt::format("[{}]", text));
+  }
+  return blob::BlobId::parse(text);
+}
+
+int report_status(const TargetOptions& options, blob::Status status, std::string_view reason) {
+  if (options.json) {
+    Json json;
+    json.object().field("status", to_string(status)).field("reason", reason).end();
+    fmt::print("{}\n", json.take());
+  }
+  fmt::print(stderr, "moraine: {}{}{}\n", to_string(status), reason.empty() ? "" : ": ", reason);
+  return kExitNegative;
+}
+
+}  // namespace moraine::app

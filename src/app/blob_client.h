@@ -1,0 +1,52 @@
+// Runs a command on a group: in this process on a data folder, or as a guest of running nodes.
+//
+// Promise    A data folder is opened exclusively; when a server has it, the command goes to that
+//            server. Everything is closed cleanly before the exit code is given back.
+// Threading  Blocks the calling thread; the command runs on a lane of its own.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "app/commands.h"
+#include "base/result.h"
+#include "blob/cluster_config.h"
+#include "blob/proxy/proxy.h"
+#include "io/real/real_world.h"
+
+namespace moraine::app {
+
+// What a command works with. Its parts outlive the command's task.
+struct BlobTarget {
+  blob::Proxy& proxy;
+  const blob::GroupConfig& group;
+  Executor& executor;
+  Instant deadline;
+};
+using BlobCommand = std::function<Task<int>(BlobTarget)>;
+
+int run_on_target(const TargetOptions& options, const BlobCommand& command);
+
+// The proxy of a process that has no disks of the group itself.
+class GuestClient {
+ public:
+  // `world` was made with the network options of the config, and outlives this.
+  GuestClient(World world, const blob::GroupConfig& group);
+  blob::Proxy& proxy() { return proxy_; }
+  // Called once, before destruction.
+  Task<void> stop() { return proxy_.stop(); }
+
+ private:
+  blob::DiskServices services_;  // None.
+  blob::NodeEndpoints endpoints_;
+  blob::Proxy proxy_;
+};
+
+// An id in either of its string forms; the brackets may be left out.
+Result<blob::BlobId> parse_id(std::string_view text);
+
+// The answer that is not OK: to standard error, and as JSON when asked. Gives kExitNegative.
+int report_status(const TargetOptions& options, blob::Status status, std::string_view reason);
+
+}  // namespace moraine::app

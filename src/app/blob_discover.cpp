@@ -1,0 +1,53 @@
+// moraine blob discover TABLET
+#include <fmt/format.h>
+
+#include "app/blob_client.h"
+#include "app/exit_code.h"
+#include "app/files.h"
+#include "app/json.h"
+
+namespace moraine::app {
+namespace {
+
+int show(const DiscoverOptions& options, const blob::DiscoverResult& result) {
+  if (options.target.json) {
+    Json json;
+    json.object().field("status", to_string(result.status)).field("id", result.id.to_string());
+    json.field("blocked_generation", result.blocked);
+    if (options.body && options.output == "-") json.field("data_base64", base64(result.body));
+    fmt::print("{}\n", json.end().take());
+  } else if (!options.body || options.output != "-") {
+    fmt::print("{}\n", result.id.to_string());
+    if (result.blocked != 0) fmt::print("blocked up to generation {}\n", result.blocked);
+  }
+  if (!options.body || (options.target.json && options.output == "-")) return kExitOk;
+  const auto written = write_bytes(options.output, result.body);
+  return written ? kExitOk : report(kExitIo, written.error());
+}
+
+Task<int> discover(BlobTarget target, const DiscoverOptions& options) {
+  blob::DiscoverRequest request;
+  request.tablet = {options.tablet};
+  request.min_generation = options.min_generation;
+  request.force_blocked_generation = options.force_block;
+  request.read_body = options.body;
+  request.discover_blocked = true;
+  request.deadline = target.deadline;
+  const blob::DiscoverResult result = co_await target.proxy.discover(request);
+  if (result.status != blob::Status::kOk) {
+    const bool none = result.status == blob::Status::kNoData && result.reason.empty();
+    co_return report_status(options.target, result.status,
+                            none ? "the tablet has no blob in channel 0" : result.reason);
+  }
+  co_return show(options, result);
+}
+
+}  // namespace
+
+int run_blob_discover(const DiscoverOptions& options) {
+  if (options.tablet == 0) return report(kExitUsage, "tablet 0 is no tablet");
+  return run_on_target(options.target,
+                       [&](BlobTarget target) { return discover(target, options); });
+}
+
+}  // namespace moraine::app

@@ -1,0 +1,215 @@
+#include "blob/vdisk/state.h"
+
+#include <gtest/gtest.h>
+
+#include "io/random.h"
+
+namespace moraine::blob {
+namespace {
+
+constexpr TabletId kTablet{11};
+
+MetaState meta_of(Species species, std::uint32_t order) {
+  MetaState meta;
+  GroupConfig config;
+  config.geometry = Geometry::standard(species);
+  config.disks.resize(config.geometry.disks());
+  meta.config = config;
+  meta.order = order;
+  meta.state = LocalState::kFinal;
+  meta.guid = 1;
+  return meta;
+}
+
+// A state of one disk of a block-4-2 group, and blobs whose slot there is known.
+class StateTest : public testing::Test {
+ protected:
+  StateTest() : segments_(64, 16u << 20), state_(segments_) {
+    state_.apply_meta(meta_of(Species::kBlock42, 3));
+  }
+  BlobId blob_with_slot(std::uint32_t slot, Step step = 1) {
+    for (std::uint32_t cookie = 0;; ++cookie) {
+      const BlobId id(kTablet, 1, step, 0, 128, cookie);
+      if (state_.own_slot(id) == static_cast<int>(slot)) return id;
+    }
+  }
+  void put(const BlobId& id, std::uint32_t part) {
+    const auto slot = static_cast<std::uint32_t>(state_.own_slot(id));
+    const Location location{1, next_ += 4096, 32, 5};
+    state_.apply_put({id.with_part(part), {present_bit(state_.geometry(), slot, part)}, ++lsn_},
+                     location, false);
+  }
+  void apply(std::vector<Fact> facts) { state_.apply_facts({++lsn_, std::move(facts)}); }
+  void pass_barrier(GenStep at) {
+    BarrierFact fact;
+    fact.tablet = kTablet;
+    fact.record_generation = 1;
+    fact.counter = ++counter_;
+    fact.barrier = at;
+    fact.seen = 0xff;
+    apply({fact});
+    while (state_.collect_some(1)) {
+    }
+  }
+
+  SegmentTable segments_;
+  VDiskState state_;
+  std::uint32_t next_ = 0;
+  std::uint64_t lsn_ = 0;
+  std::uint32_t counter_ = 0;
+};
+
+TEST_F(StateTest, AMainMissesItsPartOfEveryBlobItHearsOf) {
+  const BlobId id = blob_with_slot(2);
+  apply({BlobFact{id, {present_bit(state_.geometry(), 0, 1)}}});
+  EXPECT_TRUE(state_.missing().contains(id));
+  const auto missing = state_.missing_parts(id, *state_.index().find(id));
+  EXPECT_EQ(missing.parts, 0b100);
+  EXPECT_EQ(missing.claimed, 0) << "it never acknowledged the part";
+  put(id, 3);
+  EXPECT_TRUE(state_.missing().empty());
+}
+
+TEST_F(StateTest, AHandoffMissesOnlyWhatItOnceTook) {
+  const BlobId id = blob_with_slot(7);
+  apply({BlobFact{id, {present_bit(state_.geometry(), 0, 1)}}});
+  EXPECT_TRUE(state_.missing().empty());
+  apply({BlobFact{id, {present_bit(state_.geometry(), 7, 4)}}});
+  EXPECT_EQ(state_.missing_parts(id, *state_.index().find(id)).claimed, 0b1000);
+  apply({BlobFact{id, {moved_bit(state_.geometry(), 7, 4)}}});
+  EXPECT_TRUE(state_.missing().empty()) << "it gave the part back";
+}
+
+TEST_F(StateTest, AHandoffMayHoldSeveralPartsAndLetsThemGoOneByOne) {
+  const BlobId id = blob_with_slot(6);
+  put(id, 2);
+  put(id, 5);
+  EXPECT_EQ(state_.index().local_parts(id), 0b10010);
+  EXPECT_TRUE(state_.handoffs().contains(id));
+  EXPECT_EQ(segments_.live_bytes(), 64u);
+  state_.apply_drop({id.with_part(2), {moved_bit(state_.geometry(), 6, 2)}, ++lsn_});
+  EXPECT_EQ(state_.index().local_parts(id), 0b10000);
+  state_.apply_drop({id.with_part(5), {moved_bit(state_.geometry(), 6, 5)}, ++lsn_});
+  EXPECT_TRUE(state_.handoffs().empty());
+  EXPECT_EQ(segments_.live_bytes(), 0u);
+}
+
+TEST_F(StateTest, BlobsUnderTheBarrierGoAndKeptOnesStay) {
+  const BlobId gone = blob_with_slot(0, 1);
+  const BlobId kept = blob_with_slot(0, 2);
+  const BlobId above = blob_with_slot(0, 9);
+  for (const BlobId& id : {gone, kept, above}) put(id, 1);
+  apply({BlobFact{kept, {kKeepBit}}});
+  pass_barrier({1, 5});
+  EXPECT_FALSE(state_.index().find(gone));
+  EXPECT_EQ(state_.index().local_parts(kept), 1);
+  EXPECT_EQ(state_.index().local_parts(above), 1);
+  EXPECT_EQ(segments_.live_bytes(), 64u);
+}
+
+TEST_F(StateTest, ADoNotKeepMarkStaysUntilEveryNeighbourHasIt) {
+  const BlobId id = blob_with_slot(0, 1);
+  put(id, 1);
+  apply({BlobFact{id, {kKeepBit}}});
+  pass_barrier({1, 5});
+  apply({BlobFact{id, {kDoNotKeepBit}}});
+  const std::uint64_t marked = lsn_;
+  while (state_.collect_some(1)) {
+  }
+  EXPECT_EQ(state_.index().local_parts(id), 0) << "the data is gone";
+  ASSERT_TRUE(state_.index().find(id)) << "the mark is not";
+  // A disk that slept through it still says Keep: the mark wins.
+  EXPECT_TRUE(state_.news({BlobFact{id, {kKeepBit}}}).empty());
+  state_.forget_tombstones(marked - 1);
+  EXPECT_TRUE(state_.index().find(id));
+  state_.forget_tombstones(marked);
+  EXPECT_FALSE(state_.index().find(id));
+}
+
+TEST_F(StateTest, AMarkAboveTheBarrierWaitsForIt) {
+  const BlobId id = blob_with_slot(0, 7);
+  put(id, 1);
+  apply({BlobFact{id, {kKeepBit | kDoNotKeepBit}}});
+  state_.forget_tombstones(lsn_);
+  EXPECT_EQ(state_.index().local_parts(id), 1);
+  pass_barrier({1, 9});
+  EXPECT_EQ(state_.index().local_parts(id), 0);
+  state_.forget_tombstones(lsn_ + 1);
+  EXPECT_FALSE(state_.index().find(id));
+}
+
+TEST_F(StateTest, NewsLeavesOutWhatIsKnownAndWhatIsGarbage) {
+  const BlobId id = blob_with_slot(0, 1);
+  put(id, 1);
+  EXPECT_TRUE(state_.news({BlobFact{id, {present_bit(state_.geometry(), 0, 1)}}}).empty());
+  EXPECT_EQ(state_.news({BlobFact{id, {kKeepBit}}}).size(), 1u);
+  pass_barrier({1, 5});
+  EXPECT_TRUE(state_.news({BlobFact{id, {present_bit(state_.geometry(), 1, 2)}}}).empty());
+  EXPECT_TRUE(state_.news({BlockFact{kTablet, 0}}).empty());
+  apply({BlockFact{kTablet, 4}});
+  EXPECT_TRUE(state_.news({BlockFact{kTablet, 4}}).empty());
+  EXPECT_EQ(state_.news({BlockFact{kTablet, 5}}).size(), 1u);
+}
+
+TEST_F(StateTest, APutThatReplacesRottenDataClearsTheMark) {
+  const BlobId id = blob_with_slot(0);
+  put(id, 1);
+  state_.mark_corrupted(id.with_part(1));
+  EXPECT_TRUE(state_.missing().contains(id));
+  put(id, 1);
+  EXPECT_TRUE(state_.missing().empty());
+  EXPECT_EQ(segments_.live_bytes(), 32u);
+}
+
+TEST_F(StateTest, CheckpointPagesGiveTheSameStateBack) {
+  SeededRandom random(3);
+  for (Step step = 1; step < 3000; ++step) {
+    const BlobId id(kTablet, 1 + step % 3, step, 0, 128, step);
+    const int slot = state_.own_slot(id);
+    const auto own = static_cast<std::uint32_t>(slot);
+    put(id, own < 6 ? own + 1 : 1 + static_cast<std::uint32_t>(random.below(6)));
+    if (random.one_in(5)) apply({BlobFact{id, {kKeepBit}}});
+    if (random.one_in(9)) apply({BlockFact{TabletId{step}, step}});
+  }
+  pass_barrier({1, 500});
+  SegmentTable other_segments(64, 16u << 20);
+  VDiskState other(other_segments);
+  VDiskState::Cursor cursor;
+  int pages = 0;
+  while (const auto page = state_.checkpoint_page(cursor)) {
+    ++pages;
+    ASSERT_TRUE(other.restore_page(*page));
+  }
+  EXPECT_GT(pages, 3);
+  EXPECT_EQ(other.index().size(), state_.index().size());
+  EXPECT_EQ(other_segments.live_bytes(), segments_.live_bytes());
+  EXPECT_EQ(other.blocks(), state_.blocks());
+  EXPECT_EQ(other.last_lsn(), state_.last_lsn());
+  EXPECT_EQ(other.handoffs(), state_.handoffs());
+  for (const auto& [id, entry] : state_.index().entries()) {
+    ASSERT_TRUE(other.index().find(id));
+    EXPECT_EQ(other.index().find(id)->ingress, entry.ingress);
+    EXPECT_EQ(other.index().local_parts(id), state_.index().local_parts(id));
+  }
+}
+
+TEST(SyncLog, GivesWholeRecordsInOrderAndSaysWhenItCannotReachBack) {
+  SyncLog log;
+  log.start_after(10);
+  for (std::uint64_t lsn = 11; lsn <= 20; ++lsn) {
+    log.push(lsn, BlockFact{TabletId{lsn}, 1});
+    log.push(lsn, BlockFact{TabletId{lsn}, 2});
+  }
+  EXPECT_FALSE(log.reaches(9));
+  EXPECT_TRUE(log.reaches(10));
+  EXPECT_FALSE(log.reaches(21));
+  const auto all = [](const IndexFact&) { return true; };
+  const auto some = log.read(10, 3, all);
+  EXPECT_EQ(some.facts.size(), 4u) << "an lsn is not split";
+  EXPECT_EQ(some.position, 12u);
+  EXPECT_TRUE(some.more);
+  EXPECT_EQ(log.read(20, 3, all).facts.size(), 0u);
+}
+
+}  // namespace
+}  // namespace moraine::blob
