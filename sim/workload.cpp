@@ -120,14 +120,16 @@ Task<void> Workload::boot(Session& session, TabletId tablet) {
 Task<void> Workload::put_new(Session& session, Leader leader) {
   const BlobId id = new_id(session, *leader);
   leader->putting.insert(id);
-  co_await put(session, id, Command::kPut);
+  const Status status = co_await put(session, id, Command::kPut);
   leader->putting.erase(id);
+  // A newer incarnation exists, or is about to; whoever comes next boots one.
+  if (status == Status::kBlocked) std::erase(leaders_[leader->tablet], leader);
 }
 
 Task<void> Workload::put_again(Session& session, TabletId tablet) {
   const BlobId id = some_blob(session, tablet);
   if (!model_.find(id)) co_return;
-  co_await put(session, id, Command::kRePut);
+  (void)co_await put(session, id, Command::kRePut);
 }
 
 // By an incarnation that does not know yet that it is over.
@@ -138,10 +140,10 @@ Task<void> Workload::put_fenced(Session& session, TabletId tablet) {
       blocked - static_cast<Generation>(session.random.below(std::min(blocked, 2u)));
   const BlobId id(tablet, generation, 1'000 + static_cast<Step>(session.random.below(1'000'000)), 0,
                   1 + static_cast<std::uint32_t>(session.random.below(500)), 0);
-  co_await put(session, id, Command::kFencedPut);
+  (void)co_await put(session, id, Command::kFencedPut);
 }
 
-Task<void> Workload::put(Session& session, BlobId id, Command command) {
+Task<Status> Workload::put(Session& session, BlobId id, Command command) {
   PutRequest request;
   request.id = id;
   request.data = blob_bytes(id);
@@ -150,8 +152,11 @@ Task<void> Workload::put(Session& session, BlobId id, Command command) {
   const Duration paused = paused_[session.client];
   const Model::Ticket ticket = model_.put_sent(id);
   const PutResult result = co_await session.proxy.put(std::move(request));
-  if (!answered(session, command, result.status, until, paused, id.to_string())) co_return;
+  if (!answered(session, command, result.status, until, paused, id.to_string())) {
+    co_return Status::kError;
+  }
   model_.put_done(ticket, id, result);
+  co_return result.status;
 }
 
 Task<void> Workload::get_some(Session& session, TabletId tablet) {

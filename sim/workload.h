@@ -65,7 +65,7 @@ class Workload {
   Task<void> put_new(Session& session, Leader leader);
   Task<void> put_again(Session& session, blob::TabletId tablet);
   Task<void> put_fenced(Session& session, blob::TabletId tablet);
-  Task<void> put(Session& session, blob::BlobId id, Command command);
+  Task<blob::Status> put(Session& session, blob::BlobId id, Command command);
   Task<void> get_some(Session& session, blob::TabletId tablet);
   Task<void> get(Session& session, blob::GetRequest request, Command command);
   Task<void> collect(Session& session, Leader leader);

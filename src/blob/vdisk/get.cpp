@@ -6,6 +6,20 @@
 #include "blob/vdisk/vdisk.h"
 
 namespace moraine::blob {
+namespace {
+
+// How many queries to read at once: bounded in number and in bytes.
+std::size_t group_size(std::span<const PartQuery> queries) {
+  std::size_t count = 0;
+  std::uint64_t bytes = 0;
+  while (count < queries.size() && count < kReadsPerGetMax && bytes < kGetReplyBytesMax) {
+    const PartQuery& query = queries[count++];
+    bytes += query.size != 0 ? query.size : query.id.size();
+  }
+  return count;
+}
+
+}  // namespace
 
 Task<DiskReply> VDisk::on(GetParts request) {
   if (request.queries.size() > kPartQueriesMax) {
@@ -22,7 +36,7 @@ Task<DiskReply> VDisk::on(GetParts request) {
   std::size_t done = 0;
   // Groups of queries run at once; a group's answers are kept in the order of its queries.
   while (done < request.queries.size() && bytes < kGetReplyBytesMax / 2) {
-    const std::size_t group = std::min(kReadsPerGetMax, request.queries.size() - done);
+    const std::size_t group = group_size(std::span(request.queries).subspan(done));
     std::vector<std::vector<PartAnswer>> answers(group);
     TaskScope reads;
     for (std::size_t i = 0; i < group; ++i) {

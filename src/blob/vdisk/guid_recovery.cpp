@@ -39,7 +39,7 @@ Task<void> GuidRecovery::run() {
     co_return;
   }
   if (disk_.options_.bug == SeededBug::kServeBeforeRecovery) {
-    (void)co_await set_local(LocalState::kFinal, disk_.device_.world().random.next());
+    (void)co_await set_local(LocalState::kFinal, fresh_guid(0));
     disk_.become_ready();
     co_return;
   }
@@ -47,6 +47,10 @@ Task<void> GuidRecovery::run() {
     if (co_await attempt()) co_return;
     co_await sleep_for(disk_.executor(), kRetryDelay);
   }
+}
+
+std::uint64_t GuidRecovery::fresh_guid(std::uint64_t remembered) {
+  return make_guid(guid_age(remembered) + 1, disk_.device_.world().random.next());
 }
 
 bool GuidRecovery::over() const {
@@ -60,7 +64,7 @@ Task<void> GuidRecovery::run_alone() {
     co_return;
   }
   if (disk_.state().meta().state != LocalState::kFinal) {
-    const auto set = co_await set_local(LocalState::kFinal, disk_.device_.world().random.next() | 1);
+    const auto set = co_await set_local(LocalState::kFinal, fresh_guid(0));
     if (!set) co_return;
   }
   disk_.become_ready();
@@ -75,9 +79,9 @@ Task<bool> GuidRecovery::attempt() {
   // Lost records make a healthy disk one that lost its data; what it still has it keeps.
   if (disk_.lost_ && local == LocalState::kFinal) local = LocalState::kLost;
   switch (decide_guid(local, meta.guid, *remembered)) {
-    case GuidAction::kFirstRun: co_return co_await first_run(disk_.device_.world().random.next() | 1);
+    case GuidAction::kFirstRun: co_return co_await first_run(fresh_guid(remembered->guid));
     case GuidAction::kContinueFirstRun: co_return co_await first_run(meta.guid);
-    case GuidAction::kLostData: co_return co_await regain();
+    case GuidAction::kLostData: co_return co_await regain(fresh_guid(remembered->guid));
     case GuidAction::kGood: disk_.become_ready(); co_return true;
     case GuidAction::kInconsistent: break;
   }
@@ -117,8 +121,10 @@ Task<void> GuidRecovery::exchange_with(std::uint32_t order, ExchangeGuid questio
   const auto* got = std::get_if<ExchangeGuidReply>(&answer.body);
   if (answer.status != Status::kOk || !got) co_return;
   answers.from |= disk_bit(order);
-  if (got->state >= answers.strongest.state && got->state != GuidState::kEmpty) {
-    answers.strongest = {got->state, got->guid};
+  if (got->state == question.state && got->guid == question.guid) answers.agreed |= disk_bit(order);
+  const NeighbourGuid said{got->state, got->guid};
+  if (said.state != GuidState::kEmpty && supersedes(answers.strongest, said)) {
+    answers.strongest = said;
   }
 }
 
@@ -128,7 +134,8 @@ Task<bool> GuidRecovery::have_remembered(GuidState state, std::uint64_t guid) {
   order.state = state;
   order.guid = guid;
   const Answers answers = co_await exchange(order);
-  co_return group_quorum(disk_.state().geometry(), answers.from);
+  // Who remembers something else did not take our word for it.
+  co_return group_quorum(disk_.state().geometry(), answers.agreed);
 }
 
 Task<Result<void>> GuidRecovery::set_local(LocalState state, std::uint64_t guid) {
@@ -151,8 +158,7 @@ Task<bool> GuidRecovery::first_run(std::uint64_t guid) {
 }
 
 // Gets the group's index back. The data follows by replication, once we serve again.
-Task<bool> GuidRecovery::regain() {
-  const std::uint64_t guid = disk_.device_.world().random.next() | 1;
+Task<bool> GuidRecovery::regain(std::uint64_t guid) {
   if (!co_await set_local(LocalState::kLost, guid)) co_return true;
   co_await sleep_for(disk_.executor(), disk_.options_.loss_delay);
   for (std::uint32_t order = 0; order < disk_.state().geometry().disks(); ++order) {

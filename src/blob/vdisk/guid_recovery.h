@@ -25,13 +25,15 @@ class GuidRecovery {
  private:
   struct Answers {
     DiskSet from = 0;
+    DiskSet agreed = 0;  // Remember now what they were told.
     NeighbourGuid strongest;
   };
   bool over() const;
   Task<void> run_alone();
   Task<bool> attempt();
   Task<bool> first_run(std::uint64_t guid);
-  Task<bool> regain();
+  Task<bool> regain(std::uint64_t guid);
+  std::uint64_t fresh_guid(std::uint64_t remembered);
   Task<std::optional<NeighbourGuid>> ask_neighbours();
   Task<Answers> exchange(ExchangeGuid question);
   Task<void> exchange_with(std::uint32_t order, ExchangeGuid question, Answers& answers);

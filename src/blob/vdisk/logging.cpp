@@ -1,5 +1,7 @@
 // How facts and meta become durable and then take effect.
 
+#include "blob/vdisk/replicator.h"
+#include "blob/vdisk/syncer.h"
 #include "blob/vdisk/vdisk.h"
 
 namespace moraine::blob {
@@ -50,7 +52,10 @@ Task<Result<void>> VDisk::adopt_config(GroupConfig config) {
     if (meta.config->generation < config.generation) meta.config = config;
   };
   CO_TRY_VOID(co_await log_meta(std::move(change)));
-  if (!mine) phase_ = Phase::kRetired;
+  if (!mine) {
+    phase_ = Phase::kRetired;
+    syncer_->stop();
+  }
   co_return Result<void>();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "blob/vdisk/guid_decision.h"
 #include "blob/vdisk/syncer.h"
 #include "blob/vdisk/vdisk.h"
 
@@ -136,7 +137,9 @@ Task<DiskReply> VDisk::on(ExchangeGuid request) {
   if (request.order >= state_.geometry().disks()) co_return reply(Status::kError, "no such disk");
   if (request.state != GuidState::kEmpty) {
     MetaChange remember = [request](MetaState& meta) {
-      meta.neighbours[request.order] = {request.state, request.guid};
+      NeighbourGuid& known = meta.neighbours[request.order];
+      const NeighbourGuid offered{request.state, request.guid};
+      if (supersedes(known, offered)) known = offered;
     };
     const auto logged = co_await log_meta(std::move(remember));
     if (!logged) co_return reply(Status::kError, logged.error().message());

@@ -6,6 +6,12 @@
 
 namespace moraine::blob {
 
+// A durable record passed: neighbours that read up to it have read everything.
+void VDiskState::pass_lsn(std::uint64_t lsn) {
+  note_lsn(lsn);
+  sync_log_.advance(lsn);
+}
+
 void VDiskState::publish(std::uint64_t lsn, IndexFact fact) {
   if (lsn == 0 || !configured() || geometry().disks() == 1) return;
   sync_log_.push(lsn, std::move(fact));
@@ -63,7 +69,7 @@ void VDiskState::review(const BlobId& id) {
 
 void VDiskState::apply_put(const PutRecord& record, const Location& location, bool counted) {
   const BlobId id = record.id.whole();
-  note_lsn(record.lsn);
+  pass_lsn(record.lsn);
   index_.set_part(record.id, location, counted);
   BlobEntry& entry = index_.ensure(id);
   entry.ingress = merge(entry.ingress, record.ingress);
@@ -73,7 +79,7 @@ void VDiskState::apply_put(const PutRecord& record, const Location& location, bo
 
 void VDiskState::apply_drop(const PutRecord& record) {
   const BlobId id = record.id.whole();
-  note_lsn(record.lsn);
+  pass_lsn(record.lsn);
   index_.drop_part(record.id);
   if (!index_.find(id)) return;
   BlobEntry& entry = index_.ensure(id);
@@ -111,7 +117,7 @@ void VDiskState::apply_blob_fact(const BlobFact& fact, std::uint64_t lsn) {
 }
 
 void VDiskState::apply_facts(const FactsRecord& record) {
-  note_lsn(record.lsn);
+  pass_lsn(record.lsn);
   for (const Fact& fact : record.facts) {
     if (const auto* blob = std::get_if<BlobFact>(&fact)) {
       apply_blob_fact(*blob, record.lsn);

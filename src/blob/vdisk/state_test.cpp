@@ -13,7 +13,9 @@ MetaState meta_of(Species species, std::uint32_t order) {
   MetaState meta;
   GroupConfig config;
   config.geometry = Geometry::standard(species);
-  config.disks.resize(config.geometry.disks());
+  for (std::uint32_t i = 0; i < config.geometry.disks(); ++i) {
+    config.disks.push_back({NodeId{i + 1}, 1, 0});
+  }
   meta.config = config;
   meta.order = order;
   meta.state = LocalState::kFinal;
@@ -24,7 +26,7 @@ MetaState meta_of(Species species, std::uint32_t order) {
 // A state of one disk of a block-4-2 group, and blobs whose slot there is known.
 class StateTest : public testing::Test {
  protected:
-  StateTest() : segments_(64, 16u << 20), state_(segments_) {
+  StateTest() : segments_(64, 64u << 20), state_(segments_) {
     state_.apply_meta(meta_of(Species::kBlock42, 3));
   }
   BlobId blob_with_slot(std::uint32_t slot, Step step = 1) {
@@ -163,7 +165,7 @@ TEST_F(StateTest, APutThatReplacesRottenDataClearsTheMark) {
 
 TEST_F(StateTest, CheckpointPagesGiveTheSameStateBack) {
   SeededRandom random(3);
-  for (Step step = 1; step < 3000; ++step) {
+  for (Step step = 1; step < 9000; ++step) {
     const BlobId id(kTablet, 1 + step % 3, step, 0, 128, step);
     const int slot = state_.own_slot(id);
     const auto own = static_cast<std::uint32_t>(slot);
@@ -172,13 +174,14 @@ TEST_F(StateTest, CheckpointPagesGiveTheSameStateBack) {
     if (random.one_in(9)) apply({BlockFact{TabletId{step}, step}});
   }
   pass_barrier({1, 500});
-  SegmentTable other_segments(64, 16u << 20);
+  SegmentTable other_segments(64, 64u << 20);
   VDiskState other(other_segments);
   VDiskState::Cursor cursor;
   int pages = 0;
   while (const auto page = state_.checkpoint_page(cursor)) {
     ++pages;
-    ASSERT_TRUE(other.restore_page(*page));
+    const auto restored = other.restore_page(*page);
+    ASSERT_TRUE(restored) << restored.error().message();
   }
   EXPECT_GT(pages, 3);
   EXPECT_EQ(other.index().size(), state_.index().size());

@@ -5,6 +5,7 @@
 // Limits     kSyncLogFactsMax facts; a neighbour that is further behind needs a full sync.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -30,6 +31,8 @@ class SyncLog {
   // A fact at or before the start is known to be held elsewhere and is passed over. Otherwise
   // requires: lsn >= last().
   void push(std::uint64_t lsn, IndexFact fact);
+  // A record without facts for the neighbours passed.
+  void advance(std::uint64_t lsn) { last_ = std::max(last_, lsn); }
   std::uint64_t last() const { return last_; }
   bool reaches(std::uint64_t after) const { return after >= start_ && after <= last_; }
 

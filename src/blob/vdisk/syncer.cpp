@@ -12,6 +12,7 @@ namespace {
 //   blobs: id (24)   blocks: tablet u64   barriers: tablet u64 channel u8 hard u8
 enum Stage : std::uint8_t { kBlobs = 0, kBlocks = 1, kBarriers = 2 };
 
+constexpr std::uint64_t kPullsPerReminder = 16;
 constexpr std::size_t kScanPerPage = 4 * kSyncFactsMax;
 
 Slice next_stage(Stage stage) { return Encoder().u8(stage).slice(); }
@@ -97,7 +98,7 @@ Result<PullFactsReply> serve_pull(const VDiskState& state, const PullFacts& requ
     return page;
   }
   page.full = true;
-  page.position = std::max(state.sync_log().last(), state.last_lsn());
+  page.position = state.sync_log().last();
   const ByteSpan cursor = request.cursor.span();
   const std::uint8_t stage =
       cursor.empty() ? std::uint8_t{kBlobs} : static_cast<std::uint8_t>(cursor[0]);
@@ -135,14 +136,30 @@ Syncer::Progress& Syncer::progress(std::uint32_t order) {
 
 Task<void> Syncer::follow(std::uint32_t order) {
   const Duration period = disk_.options_.sync_period;
+  std::uint64_t pulls = 0;
   while (!stopped_ && !disk_.scope_.closed()) {
     // Neighbours are not asked in step with each other.
     const auto jitter = static_cast<std::int64_t>(
         disk_.device_.world().random.below(static_cast<std::uint64_t>(period.count())));
     co_await sleep_for(disk_.executor(), period / 2 + Duration(jitter));
     if (stopped_ || disk_.scope_.closed()) break;
+    if (pulls++ % kPullsPerReminder == 0) co_await remind(order);
     (void)co_await pull_all(order);
   }
+}
+
+Task<void> Syncer::remind(std::uint32_t order) {
+  ExchangeGuid own;
+  own.order = disk_.state().order();
+  own.guid = disk_.state().meta().guid;
+  RequestBody question = own;
+  const DiskReply answer = co_await disk_.ask(order, std::move(question));
+  const auto* known = std::get_if<ExchangeGuidReply>(&answer.body);
+  if (answer.status != Status::kOk || !known) co_return;
+  if (known->state == GuidState::kFinal && known->guid == own.guid) co_return;
+  own.state = GuidState::kFinal;
+  RequestBody reminder = own;
+  (void)co_await disk_.ask(order, std::move(reminder));
 }
 
 Task<bool> Syncer::pull_all(std::uint32_t order) {

@@ -45,6 +45,8 @@ class Syncer {
     std::vector<IndexFact> barriers;
   };
   Task<void> follow(std::uint32_t order);
+  // A neighbour that lost its data has forgotten our guid, too.
+  Task<void> remind(std::uint32_t order);
   // One request and what follows from it.
   enum class Step : std::uint8_t { kMore, kDone, kFailed };
   Task<Step> step(std::uint32_t order);

@@ -1,0 +1,54 @@
+// What one round of a benchmark measured, and how rounds are summed up.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace moraine::bench {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  std::uint64_t nanoseconds() const {
+    const auto passed = std::chrono::steady_clock::now() - start_;
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(passed).count());
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+struct Round {
+  std::uint64_t operations = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+  std::vector<std::uint64_t> latencies;  // In nanoseconds, one per operation; may be empty.
+
+  double operations_per_second() const { return static_cast<double>(operations) / seconds; }
+  double megabytes_per_second() const { return static_cast<double>(bytes) / seconds / 1e6; }
+};
+
+// Requires: not empty.
+double median(std::vector<double> values);
+
+// The rounds of one contender.
+class Rounds {
+ public:
+  void add(Round round);
+  bool empty() const { return operations_.empty(); }
+  // Medians over the rounds.
+  double operations_per_second() const { return median(operations_); }
+  double megabytes_per_second() const { return median(megabytes_); }
+  // Over the operations of all rounds, in microseconds; 0 when none were timed.
+  double latency(double quantile) const;
+
+ private:
+  std::vector<double> operations_;
+  std::vector<double> megabytes_;
+  std::vector<std::uint64_t> latencies_;
+};
+
+}  // namespace moraine::bench

@@ -1,0 +1,34 @@
+// One seed of the campaign: a cluster, clients and a nemesis for some minutes, then peace, and the
+// question whether everything is as it was promised.
+//
+// Promise    The same options give the same trace hash. failure names the seed, the virtual time,
+//            the blob or tablet, and what was expected.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "blob/seeded_bug.h"
+#include "sim/cluster.h"
+#include "sim/history.h"
+
+namespace moraine::sim {
+
+struct SeedOptions {
+  std::uint64_t seed = 1;
+  std::optional<Erasure> erasure;  // By the seed when not given.
+  Duration trouble = 40s;          // How long the nemesis is at work.
+  blob::SeededBug bug = blob::SeededBug::kNone;
+  bool verbose = false;
+};
+
+struct SeedReport {
+  Erasure erasure = Erasure::kNone;
+  std::optional<std::string> failure;
+  std::uint64_t trace_hash = 0;
+  Tally tally;
+};
+
+SeedReport run_seed(const SeedOptions& options);
+
+}  // namespace moraine::sim

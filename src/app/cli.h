@@ -1,0 +1,22 @@
+// The command line: options and help of every command. Only cli*.cpp know the parser library.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace moraine::app {
+
+// What parsing found to do.
+using Action = std::function<int()>;
+
+// Parses, runs and gives the exit code.
+int run_cli(int argc, char** argv);
+
+void add_blob_commands(CLI::App& root, Action& action);
+void add_device_commands(CLI::App& root, Action& action);
+void add_serve_commands(CLI::App& root, Action& action);
+
+}  // namespace moraine::app

@@ -1,0 +1,36 @@
+// A device opened for looking only, with the VDisks that its log knows.
+//
+// Promise    Nothing is written.
+// Errors     kConflict: a process has the device open.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "blob/device/device.h"
+#include "blob/device/format.h"
+#include "blob/vdisk/vdisk.h"
+#include "io/world.h"
+
+namespace moraine::app {
+
+struct ReadOnlyDevice {
+  std::unique_ptr<blob::Device> device;
+  std::map<blob::OwnerSlot, std::shared_ptr<blob::VDisk>> vdisks;
+
+  Task<void> close();
+};
+
+Task<Result<ReadOnlyDevice>> open_read_only(World world, std::string path);
+
+// The fixed pages as they are, each copy by itself.
+struct FixedPages {
+  std::vector<Result<blob::Superblock>> superblocks;  // kSuperblockCopies
+  std::vector<std::optional<blob::Root>> roots;       // kRootSlots
+};
+Task<Result<FixedPages>> read_fixed_pages(World world, std::string path);
+
+}  // namespace moraine::app
