@@ -120,8 +120,8 @@ Result<Round> RawFiles::read_randomly(const Plan& plan) {
 }
 
 Result<Round> RawFiles::run(const Plan& plan, const std::vector<Operation>& operations) {
-  auto round =
-      plan.engine == RawEngine::kUring ? run_uring(plan, operations) : run_threads(plan, operations);
+  auto round = plan.engine == RawEngine::kUring ? run_uring(plan, operations)
+                                                : run_threads(plan, operations);
   if (!round) return round;
   round->operations = operations.size();
   round->bytes = operations.size() * plan.size;

@@ -18,13 +18,14 @@ std::string print(const Goal& goal) {
 
 std::string row(const Line& line) {
   const auto ratio = line.ratio();
-  return fmt::format("{:<34} {:>9} {:<9} {:<28} {:>9}  {:>6}  {:<13} {}\n",
-                     line.bench + "/" + line.name, number(line.value), line.unit,
-                     line.peer.empty() ? "-" : line.peer,
-                     line.peer_value ? number(*line.peer_value) : "-",
-                     ratio ? fmt::format("{:.2f}", *ratio) : "-",
-                     line.goal ? print(*line.goal) : "-",
-                     !line.goal ? "" : line.holds() ? "holds" : "FAILS");
+  return fmt::format(
+      "{:<34} {:>9} {:<9} {:<28} {:>9}  {:>6}  {:<13} {}\n", line.bench + "/" + line.name,
+      number(line.value), line.unit, line.peer.empty() ? "-" : line.peer,
+      line.peer_value ? number(*line.peer_value) : "-", ratio ? fmt::format("{:.2f}", *ratio) : "-",
+      line.goal ? print(*line.goal) : "-",
+      !line.goal     ? ""
+      : line.holds() ? "holds"
+                     : "FAILS");
 }
 
 std::string quoted(std::string_view text) {
@@ -44,7 +45,7 @@ std::string or_null(const std::optional<double>& value) {
 
 std::optional<double> Line::ratio() const {
   if (!peer_value || *peer_value <= 0) return std::nullopt;
-  return value / (*peer_value * scale.value_or(1));
+  return value / (*peer_value * scale);
 }
 
 bool Line::holds() const {

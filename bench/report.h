@@ -24,10 +24,10 @@ struct Line {
   std::string name;
   double value = 0;
   std::string unit;
-  std::string peer;                  // What it is compared with; empty: nothing.
-  std::optional<double> peer_value;  // In the same unit.
-  std::optional<double> scale;       // ratio = value / (peer_value * scale).
-  std::optional<Goal> goal;
+  std::string peer = {};                  // What it is compared with; empty: nothing.
+  std::optional<double> peer_value = {};  // In the same unit.
+  std::optional<Goal> goal = {};
+  double scale = 1;  // ratio = value / (peer_value * scale).
 
   std::optional<double> ratio() const;
   bool holds() const;

@@ -24,6 +24,9 @@ void Device::enqueue(Append& append) {
             append.data_.size());
   std::optional<Error> refused = failure_;
   if (!refused && options_.read_only) refused = Error{Errc::kReadOnly, path_};
+  if (!refused && append.class_ == AppendClass::kOrdinary && pending_bytes_ > kPendingBytesMax) {
+    refused = Error{Errc::kOverloaded, fmt::format("{}: {} bytes wait", path_, pending_bytes_)};
+  }
   if (refused) {
     // Not resumed from within its own suspension.
     append.result_ = std::unexpected(*refused);
@@ -97,7 +100,7 @@ bool Device::ensure_room() {
 // Chooses the segment after the open one and reserves its blocks, ahead of need.
 void Device::prepare_next() {
   if (next_segment_ || failure_) return;
-  next_segment_ = segments_.choose_free(std::nullopt);
+  next_segment_ = segments_.choose_free(prewriting_);
   if (!next_segment_) return;
   if (segments_[*next_segment_].written) {
     next_ready_ = true;

@@ -7,6 +7,7 @@
 //            failed write nothing more is written: every append fails until the device is reopened.
 // Threading  One executor.
 // Limits     kBatchesInFlightMax batches and kBytesInFlightToDiskMax bytes being written;
+//            kPendingBytesMax bytes waiting, past which ordinary appends hear kOverloaded;
 //            kReservedSegments segments only for checkpoints and cleaning.
 // Errors     kNoSpace: nothing could be freed; nothing was written. kIo: see invariant 2.
 // Tests      device_test.cpp, batch_test.cpp, log_order_test.cpp, segments_test.cpp; fuzzers beside.
@@ -41,6 +42,8 @@ inline constexpr std::uint64_t kBytesInFlightToDiskMax = 16u << 20;
 inline constexpr std::uint64_t kLargestBatchBytes = 11u << 20;
 inline constexpr std::uint64_t kSplitBytes = 512u << 10;  // Worth a second batch in flight.
 inline constexpr std::uint32_t kReservedSegments = 3;
+inline constexpr std::uint64_t kPendingBytesMax = 256u << 20;  // Of ordinary appends that wait.
+inline constexpr std::uint32_t kPrewrittenSegments = 2;  // Kept ready while the device is idle.
 
 struct FormatOptions {
   std::uint64_t size = 0;  // 0: as large as the disk is.
@@ -62,6 +65,7 @@ struct DeviceStats {
   std::uint64_t checkpoints = 0;
   std::uint64_t segments_freed = 0;
   std::uint64_t segments_evacuated = 0;
+  std::uint64_t segments_prewritten = 0;
   std::uint64_t recovery_bytes_read = 0;
 };
 
@@ -187,6 +191,7 @@ class Device {
   Task<void> relieve_stall();
   std::uint64_t checkpoint_due_bytes() const;
   void release_dead();
+  Task<void> prewrite();
   Task<Result<Location>> write_manifest(Manifest& manifest);
   void forget_checkpoint(const Manifest& manifest, const Location& location);
 
@@ -230,6 +235,8 @@ class Device {
   std::uint64_t checkpoint_bytes_ = 0;  // Its size.
   bool checkpointing_ = false;
   bool cleaning_ = false;
+  std::optional<std::uint32_t> prewriting_;  // Not to be opened now.
+  std::uint64_t batches_seen_ = 0;           // By the maintenance loop: did anything happen since?
   bool stopping_ = false;
 
   TaskScope scope_;

@@ -157,6 +157,17 @@ TEST_F(DeviceTest, SaysNoSpaceWhenNothingCanBeFreedAndRecoversWhenSomethingIs) {
   for (int i = 1; i < written; i += 2) expect(std::to_string(i), bytes_of(1, 60u << 10));
 }
 
+TEST_F(DeviceTest, WritesFreshSegmentsAheadWhileIdleAndOpensThoseFirst) {
+  format();
+  open();
+  set("a", bytes_of(1, 1000));
+  world_.run_for(20s);
+  EXPECT_EQ(device_->stats().segments_prewritten, kPrewrittenSegments);
+  crash(CrashPolicy::kRandom);
+  open();
+  expect("a", bytes_of(1, 1000));
+}
+
 TEST_F(DeviceTest, TellsRottenDataFromGood) {
   format();
   open();

@@ -11,6 +11,7 @@ namespace {
 constexpr Duration kMaintenancePeriod = 500ms;
 constexpr std::size_t kVictimsMax = 16;  // Evacuated in one pass over the owners' indexes.
 constexpr std::uint64_t kCheckpointRatio = 8;  // Log bytes per checkpoint byte, at least.
+constexpr std::size_t kPrewriteBytes = 256u << 10;
 constexpr double kFillUnderPressure = 0.8;
 constexpr double kFillWhenStalled = 0.97;
 constexpr int kReliefRounds = 64;
@@ -68,6 +69,41 @@ Task<void> Device::maintain_once() {
   release_dead();
   const double fill = fill_to_clean(segments_.free(), segments_.count(), options_.clean_fill_max);
   if (fill > 0 && !failure_) (void)co_await clean(fill);
+  const bool idle = stats_.batches == batches_seen_;
+  batches_seen_ = stats_.batches;
+  if (idle && !failure_) co_await prewrite();
+}
+
+// Writes a fresh segment once, so that commits there will not wait for the file system's journal.
+// Stops as soon as there is real work.
+Task<void> Device::prewrite() {
+  std::uint32_t ready = 0;
+  std::optional<std::uint32_t> fresh;
+  for (std::uint32_t i = 0; i < segments_.count(); ++i) {
+    if (segments_[i].use != SegmentUse::kFree || i == next_segment_) continue;
+    if (segments_[i].written) {
+      ++ready;
+    } else if (!fresh) {
+      fresh = i;
+    }
+  }
+  if (ready >= kPrewrittenSegments || !fresh) co_return;
+  prewriting_ = fresh;
+  const Slice zeros = Buffer::zeroed(kPrewriteBytes).freeze();
+  const std::uint64_t start = superblock_.segment_offset(*fresh);
+  std::uint64_t done = 0;
+  while (done < superblock_.segment_bytes && stats_.batches == batches_seen_ && !scope_.closed()) {
+    const std::uint64_t size = std::min<std::uint64_t>(kPrewriteBytes, superblock_.segment_bytes - done);
+    std::vector<Slice> pieces;
+    pieces.push_back(zeros.sub(0, size));
+    if (!co_await disk_->write(start + done, std::move(pieces), Durability::kCached)) break;
+    done += size;
+  }
+  const auto synced = co_await disk_->sync();
+  prewriting_.reset();
+  if (!synced || done < superblock_.segment_bytes) co_return;
+  segments_.at(*fresh).written = true;
+  ++stats_.segments_prewritten;
 }
 
 // Ordinary appends wait for a segment. Frees what is dead, then what a checkpoint makes dead, then

@@ -131,7 +131,6 @@ Task<std::optional<PutResult>> PutRun::run() {
       if (restart_) co_return std::nullopt;
       co_return std::move(result_);
     }
-    fmt::print(stderr, "DBG hedge {} now {} delay {} {}\n", writes_.id.to_string(), context_.now().since_start.count(), delay.count(), plan_.dbg());
     if (context_.now() >= deadline_) {
       result_.status = Status::kDeadline;
       result_.reason = failures_.reason("no write quorum in time");

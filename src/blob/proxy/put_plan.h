@@ -12,8 +12,6 @@
 #include <cstdint>
 #include <span>
 #include <vector>
-#include <fmt/format.h>
-#include <string>
 
 #include "blob/group/geometry.h"
 #include "blob/group/quorum.h"
@@ -45,11 +43,6 @@ class PutPlan {
 
   // The part is known to be there, as heard at `at`.
   void seed(PartPlace place, std::uint64_t incarnation, Instant at);
-  std::string dbg() const {
-    std::string t = fmt::format("slow {:b} acc {:b} failed {:b} n {} writes {}:", slow_, accelerated_, failed_, accelerations_, writes_);
-    for (unsigned s = 0; s < geometry_.slots(); ++s) { t += fmt::format(" {}", s); for (auto& p : places_[s]) t += "ifa"[static_cast<int>(p.state)]; }
-    return t;
-  }
   // What to do now. kWaiting: at least one part is in flight.
   Step next(Instant now);
   // Incarnation 0: the reply did not say.
