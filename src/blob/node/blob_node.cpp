@@ -26,7 +26,18 @@ Task<Result<void>> BlobNode::start() {
     CO_TRY_VOID(co_await start_vdisks(group));
   }
   service_ = std::make_unique<NodeService>(world_.network, world_.executor, services_);
+  co_await settle();
   co_return Result<void>();
+}
+
+// A group of one disk needs nobody else: its clients are served from the first moment.
+Task<void> BlobNode::settle() {
+  for (const auto& [address, disk] : vdisks_) {
+    if (disk->state().geometry().disks() > 1) continue;
+    while (disk->phase() == VDisk::Phase::kRecovering && !disk->stopping()) {
+      co_await sleep_for(world_.executor, 100us);
+    }
+  }
 }
 
 Task<Result<void>> BlobNode::open_device(const DeviceConfig& config) {

@@ -59,6 +59,7 @@ class BlobNode {
  private:
   Task<Result<void>> open_device(const DeviceConfig& config);
   Task<Result<void>> start_vdisks(const GroupConfig& group);
+  Task<void> settle();
   // Slot 0 of a device is its own.
   static OwnerSlot owner_slot(const DiskAddress& address) {
     return static_cast<OwnerSlot>(address.slot + 1);

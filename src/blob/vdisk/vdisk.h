@@ -66,6 +66,7 @@ class VDisk final : public DeviceOwner,
   };
   Phase phase() const { return phase_; }
   const std::string& broken_reason() const { return broken_reason_; }
+  bool stopping() const { return stopping_; }
   bool replicated() const { return replicated_; }
   const VDiskState& state() const { return state_; }
   const PartCache& cache() const { return cache_; }

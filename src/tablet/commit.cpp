@@ -1,0 +1,196 @@
+// Commits: queued, written one entry at a time, answered in order.
+
+#include <algorithm>
+
+#include "base/invariant.h"
+#include "tablet/leader.h"
+
+namespace moraine {
+
+BlobId Leader::log_id(Step step, std::size_t size) const {
+  return BlobId(info_.id, generation_, step, kLogChannel, static_cast<std::uint32_t>(size), 0);
+}
+
+Task<Result<void>> Leader::commit(CommitRequest request, Confirmed confirmed) {
+  if (ended_) co_return std::unexpected(*ended_);
+  auto pending = std::make_shared<Pending>();
+  pending->bytes = request.body_bytes_hint;
+  for (const DataBlob& blob : request.blobs) {
+    if (blob.channel < kFirstDataChannel || blob.channel >= info_.channels.size() ||
+        blob.data.empty() || blob.data.size() > blob::kBlobSizeMax) {
+      co_return fail(Errc::kInvalidArgument, fmt::format("a blob of {} bytes in channel {}",
+                                                         blob.data.size(), blob.channel));
+    }
+    pending->bytes += blob.data.size();
+  }
+  if (pending->bytes > kCommitBytesMax || request.blobs.size() > kEntryReferencesMax) {
+    co_return fail(Errc::kInvalidArgument, fmt::format("a commit of {} bytes", pending->bytes));
+  }
+  if (queued_bytes_ > kQueuedBytesMax) {
+    co_return fail(Errc::kOverloaded, fmt::format("{} bytes wait to be committed", queued_bytes_));
+  }
+  pending->request = std::move(request);
+  pending->confirmed = std::move(confirmed);
+  queued_bytes_ += pending->bytes;
+  queue_.push_back(pending);
+  if (!writing_) scope_.spawn(write_queued());
+  co_return co_await pending->done;
+}
+
+// Whatever has gathered becomes one entry.
+Leader::Batch Leader::next_batch() {
+  Batch batch;
+  batch.entry.snapshot = snapshot_;
+  std::size_t bytes = 0;
+  while (!queue_.empty()) {
+    const std::shared_ptr<Pending>& next = queue_.front();
+    const std::size_t references = batch.entry.references.size() + next->request.blobs.size();
+    const bool fits = bytes + next->bytes <= kBatchedBytesMax && references <= kEntryReferencesMax;
+    if (!batch.commits.empty() && !fits) break;
+    std::vector<BlobId> ids;
+    for (const DataBlob& blob : next->request.blobs) {
+      const auto cookie = static_cast<std::uint32_t>(batch.blobs.size() + 1);
+      const BlobId id(info_.id, generation_, step_ + 1, blob.channel,
+                      static_cast<std::uint32_t>(blob.data.size()), cookie);
+      ids.push_back(id);
+      batch.blobs.emplace_back(id, blob.data);
+      batch.entry.references.push_back(id);
+    }
+    Slice body = next->request.body(ids);
+    bytes += next->bytes;
+    queued_bytes_ -= next->bytes;
+    batch.entry.bodies.push_back(std::move(body));
+    batch.commits.emplace_back(next, std::move(ids));
+    queue_.pop_front();
+  }
+  return batch;
+}
+
+Task<void> Leader::write_queued() {
+  writing_ = true;
+  // Commits of one turn of the loop share an entry.
+  co_await yield(world_.executor);
+  while (!ended_) {
+    if (log_bytes_ >= options_.snapshot_log_bytes || snapshot_wanted_) {
+      snapshot_wanted_ = false;
+      const auto written = co_await write_snapshot();
+      if (!written) end(written.error());
+      continue;
+    }
+    if (queue_.empty()) break;
+    Batch batch = next_batch();
+    const auto written = co_await write_entry(batch.entry, batch.blobs);
+    if (!written) end(written.error());
+    if (written) {
+      for (const auto& [id, data] : batch.blobs) garbage_[id.channel()].created(id);
+    }
+    for (auto& [pending, ids] : batch.commits) {
+      if (!written) {
+        pending->done.set(std::unexpected(*ended_));
+        continue;
+      }
+      pending->confirmed(ids);
+      for (const BlobId& id : pending->request.deleted) garbage_[id.channel()].deleted(id);
+      pending->done.set(Result<void>());
+    }
+  }
+  writing_ = false;
+}
+
+// The entry and the blobs go out together; the step counts when all of them are durable.
+Task<Result<void>> Leader::write_entry(const LogEntry& entry,
+                                       const std::vector<std::pair<BlobId, Slice>>& blobs) {
+  const Slice bytes = encode(entry);
+  if (bytes.size() > kEntryBytesMax) {
+    co_return fail(Errc::kInvalidArgument, fmt::format("a log entry of {} bytes", bytes.size()));
+  }
+  std::vector<blob::PutResult> results(blobs.size() + 1);
+  TaskScope puts;
+  puts.spawn(put_blob(log_id(step_ + 1, bytes.size()), bytes, results.back()));
+  for (std::size_t i = 0; i < blobs.size(); ++i) {
+    puts.spawn(put_blob(blobs[i].first, blobs[i].second, results[i]));
+  }
+  co_await puts.join();
+  for (const blob::PutResult& result : results) {
+    if (result.status == blob::Status::kOk) continue;
+    const bool fenced = result.status == blob::Status::kBlocked;
+    co_return fail(fenced ? Errc::kConflict : Errc::kUnavailable,
+                   fmt::format("tablet {} generation {} step {}: {} {}", info_.id.value, generation_,
+                               step_ + 1, to_string(result.status), result.reason));
+  }
+  ++step_;
+  log_bytes_ += bytes.size();
+  co_return Result<void>();
+}
+
+Task<void> Leader::put_blob(BlobId id, Slice data, blob::PutResult& result) {
+  blob::Proxy* group = groups_.group(info_.group(id.channel(), generation_));
+  if (!group) {
+    result.reason = "no such group";
+    co_return;
+  }
+  blob::PutRequest request;
+  request.id = id;
+  request.data = std::move(data);
+  request.deadline = deadline();
+  result = co_await group->put(std::move(request));
+}
+
+// The state as of the last confirmed entry; nothing else is written meanwhile.
+Task<Result<void>> Leader::write_snapshot() {
+  LogEntry entry;
+  entry.kind = EntryKind::kSnapshot;
+  entry.snapshot = {generation_, step_ + 1};
+  std::vector<std::pair<BlobId, Slice>> pages;
+  for (Slice& page : state_.snapshot()) {
+    INVARIANT(!page.empty() && page.size() <= kSnapshotPageMax, "a page of {} bytes", page.size());
+    const BlobId id(info_.id, generation_, step_ + 1, kSnapshotChannel,
+                    static_cast<std::uint32_t>(page.size()),
+                    static_cast<std::uint32_t>(pages.size() + 1));
+    entry.references.push_back(id);
+    pages.emplace_back(id, std::move(page));
+  }
+  if (pages.size() > kEntryReferencesMax) {
+    co_return fail(Errc::kUnsupported, fmt::format("a snapshot of {} pages", pages.size()));
+  }
+  CO_TRY_VOID(co_await write_entry(entry, pages));
+  snapshot_ = entry.snapshot;
+  log_bytes_ = 0;
+  for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].deleted(id);
+  snapshot_pages_ = entry.references;
+  for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].created(id);
+  garbage_[kLogChannel].passed();
+  co_return Result<void>();
+}
+
+void Leader::end(Error error) {
+  if (ended_) return;
+  ended_ = std::move(error);
+  scope_.close();
+  while (!queue_.empty()) {
+    const std::shared_ptr<Pending> pending = queue_.front();
+    queue_.pop_front();
+    pending->done.set(std::unexpected(*ended_));
+  }
+  queued_bytes_ = 0;
+  if (on_end_) std::exchange(on_end_, nullptr)();
+}
+
+void Leader::abandon() {
+  scope_.close();
+  if (!ended_) end(Error{Errc::kUnavailable, "stopped"});
+}
+
+Task<void> Leader::stop(bool last_snapshot) {
+  while (writing_ && !ended_) co_await sleep_for(world_.executor, 100us);
+  if (last_snapshot && !ended_) {
+    snapshot_wanted_ = true;
+    scope_.spawn(write_queued());
+    while (writing_ && !ended_) co_await sleep_for(world_.executor, 100us);
+  }
+  on_end_ = nullptr;
+  abandon();
+  co_await scope_.join();
+}
+
+}  // namespace moraine

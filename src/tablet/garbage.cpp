@@ -1,0 +1,112 @@
+// Collecting what snapshots and deletions have left behind.
+
+#include <algorithm>
+
+#include "tablet/leader.h"
+
+namespace moraine {
+
+// First what earlier incarnations left, then, from time to time, what this one does.
+Task<void> Leader::collect_for_ever() {
+  std::vector<bool> clean(info_.channels.size(), false);
+  while (!scope_.closed()) {
+    co_await sleep_for(world_.executor, options_.collect_period);
+    for (std::size_t i = 0; i < info_.channels.size() && !scope_.closed(); ++i) {
+      const auto channel = static_cast<Channel>(i);
+      if (!clean[i]) {
+        clean[i] = co_await collect_leftovers(channel);
+      } else if (garbage_[i].wanted()) {
+        co_await collect_channel(channel);
+      }
+    }
+  }
+}
+
+// Blobs of earlier generations that nothing refers to. The index itself is asked, so nothing leaks
+// whatever an earlier incarnation had time to record.
+Task<bool> Leader::collect_leftovers(Channel channel) {
+  // A snapshot is never entry 0: that is the zero entry.
+  const GenStep log_barrier{snapshot_.generation, snapshot_.step == 0 ? 0 : snapshot_.step - 1};
+  const GenStep barrier =
+      channel == kLogChannel ? log_barrier : GenStep{generation_ - 1, blob::kStepMax};
+  std::set<BlobId> live;
+  if (channel == kSnapshotChannel) live.insert(snapshot_pages_.begin(), snapshot_pages_.end());
+  if (channel >= kFirstDataChannel) {
+    for (const BlobId& id : state_.live_blobs()) live.insert(id);
+  }
+  for (const GroupId id : info_.groups(channel)) {
+    std::vector<BlobId> keep;
+    std::vector<BlobId> do_not_keep;
+    if (channel != kLogChannel) {
+      blob::Proxy* group = groups_.group(id);
+      if (!group) co_return false;
+      blob::RangeRequest request;
+      request.from = BlobId::lowest(info_.id, channel);
+      request.to = BlobId::highest(info_.id, channel, barrier);
+      request.index_only = true;
+      request.force_block = blob::TabletGeneration{info_.id, generation_ - 1};
+      request.deadline = deadline();
+      const auto answer = co_await group->range(std::move(request));
+      if (answer.status != blob::Status::kOk) co_return false;
+      for (const blob::RangeFound& found : answer.items) {
+        (live.contains(found.id) ? keep : do_not_keep).push_back(found.id);
+      }
+    }
+    if (!co_await send_collect(id, channel, barrier, std::move(keep), std::move(do_not_keep))) {
+      co_return false;
+    }
+  }
+  co_return true;
+}
+
+Task<void> Leader::collect_channel(Channel channel) {
+  if (channel == kLogChannel) {
+    // Everything before the snapshot.
+    if (snapshot_.generation != generation_) co_return;
+    const GenStep barrier{snapshot_.generation, snapshot_.step - 1};
+    for (const GroupId id : info_.groups(channel)) {
+      if (!co_await send_collect(id, channel, barrier, {}, {})) co_return;
+    }
+    garbage_[channel].done({});
+    co_return;
+  }
+  const GenStep barrier{generation_, step_};
+  const ChannelGarbage::Command command = garbage_[channel].next(barrier);
+  // Flags go to the group that holds the blob; the barrier to all.
+  for (const GroupId id : info_.groups(channel)) {
+    const auto elsewhere = [&](const BlobId& blob) {
+      return info_.group(channel, blob.generation()) != id;
+    };
+    std::vector<BlobId> keep = command.keep;
+    std::vector<BlobId> do_not_keep = command.do_not_keep;
+    std::erase_if(keep, elsewhere);
+    std::erase_if(do_not_keep, elsewhere);
+    if (!co_await send_collect(id, channel, barrier, std::move(keep), std::move(do_not_keep))) {
+      co_return;
+    }
+  }
+  garbage_[channel].done(command);
+}
+
+Task<bool> Leader::send_collect(GroupId id, Channel channel, std::optional<GenStep> barrier,
+                                std::vector<BlobId> keep, std::vector<BlobId> do_not_keep) {
+  blob::Proxy* group = groups_.group(id);
+  if (!group) co_return false;
+  blob::CollectRequest request;
+  request.tablet = info_.id;
+  request.channel = channel;
+  request.record_generation = generation_;
+  request.counter = ++collect_counter_;
+  request.barrier = barrier;
+  request.keep = std::move(keep);
+  request.do_not_keep = std::move(do_not_keep);
+  request.deadline = deadline();
+  const auto answer = co_await group->collect(std::move(request));
+  collect_counter_ += answer.counters_used;
+  if (answer.status == blob::Status::kBlocked) {
+    end(Error{Errc::kConflict, "a newer leader collects"});
+  }
+  co_return answer.status == blob::Status::kOk || answer.status == blob::Status::kAlready;
+}
+
+}  // namespace moraine

@@ -1,0 +1,166 @@
+// Leader: the one incarnation of a tablet that may write.
+//
+// Promise    boot() ends OK for at most one incarnation of a generation, with every commit that was
+//            ever confirmed, in order, and nothing that was not decided for good. commit() answers OK
+//            when its entry and all its blobs are durable; a leader that has been superseded never
+//            gets OK again and stops itself.
+// Invariants (1) One log entry is being written at a time; what is asked meanwhile goes into the
+//            next one together. (2) Blobs of a commit carry its step, so a barrier at a confirmed step
+//            never passes a blob whose commit is open.
+// Threading  The world's executor.
+// Limits     kCommitBytesMax per commit, kBatchedBytesMax per entry, kQueuedBytesMax waiting.
+// Errors     kConflict: another incarnation has taken over. kUnavailable: the outcome is unknown; this
+//            incarnation is over. kOverloaded: nothing was done.
+// Tests      leader_test.cpp; races of leaders in sim/.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "io/sync.h"
+#include "io/world.h"
+#include "tablet/channel_garbage.h"
+#include "tablet/groups.h"
+#include "tablet/log_entry.h"
+#include "tablet/rebuild.h"
+#include "tablet/tablet_info.h"
+
+namespace moraine {
+
+inline constexpr std::size_t kCommitBytesMax = 32u << 20;
+inline constexpr std::size_t kBatchedBytesMax = 16u << 20;
+inline constexpr std::size_t kQueuedBytesMax = 128u << 20;
+inline constexpr std::size_t kSnapshotPageMax = 4u << 20;
+
+// The tablet's own state, as the machinery sees it.
+class TabletState {
+ public:
+  virtual ~TabletState() = default;
+  // The pages of the newest snapshot, then the bodies of every later commit, in order.
+  virtual Result<void> restore(const std::vector<Slice>& pages) = 0;
+  virtual Result<void> replay(const Slice& body) = 0;
+  // The whole state in pages of at most kSnapshotPageMax.
+  virtual std::vector<Slice> snapshot() const = 0;
+  // Every blob of the data channels that the state refers to.
+  virtual std::vector<BlobId> live_blobs() const = 0;
+};
+
+struct LeaderOptions {
+  Duration timeout = 30s;                        // Of one storage command.
+  std::uint64_t snapshot_log_bytes = 16u << 20;  // Log between two snapshots.
+  Duration collect_period = 2s;
+};
+
+struct DataBlob {
+  Channel channel = kFirstDataChannel;
+  Slice data;
+};
+
+struct CommitRequest {
+  std::vector<DataBlob> blobs;
+  // The body, told the ids that the blobs got.
+  std::function<Slice(const std::vector<BlobId>&)> body;
+  std::vector<BlobId> deleted;  // Of data channels; not referred to once this is confirmed.
+  std::size_t body_bytes_hint = 0;
+};
+
+class Leader {
+ public:
+  // Becomes the leader of the tablet and brings `state` up to date. `groups` and `state` outlive it.
+  static Task<Result<std::unique_ptr<Leader>>> boot(World world, BlobGroups& groups, TabletInfo info,
+                                                    TabletState& state, LeaderOptions options = {});
+  ~Leader();
+
+  // Calls `confirmed` with the blobs' ids when the commit is durable, before later commits are, and
+  // then answers. `confirmed` applies the commit to the state.
+  using Confirmed = std::move_only_function<void(const std::vector<BlobId>&)>;
+  Task<Result<void>> commit(CommitRequest request, Confirmed confirmed);
+
+  // Ends background work and waits for what is in flight. With `last_snapshot` the next boot has
+  // little to replay.
+  Task<void> stop(bool last_snapshot);
+  // Tells background work to end, and no more.
+  void abandon();
+
+  Generation generation() const { return generation_; }
+  const TabletInfo& info() const { return info_; }
+  // Set once this incarnation is over.
+  const std::optional<Error>& ended() const { return ended_; }
+  // Called once, when it ends by itself.
+  void on_end(Callback hook) { on_end_ = std::move(hook); }
+  std::uint64_t log_bytes() const { return log_bytes_; }
+
+ private:
+  struct Pending {
+    CommitRequest request;
+    Confirmed confirmed;
+    std::size_t bytes = 0;
+    OneShot<Result<void>> done;
+  };
+  struct Batch {
+    LogEntry entry;
+    std::vector<std::pair<BlobId, Slice>> blobs;
+    std::vector<std::pair<std::shared_ptr<Pending>, std::vector<BlobId>>> commits;
+  };
+
+  Leader(World world, BlobGroups& groups, TabletInfo info, TabletState& state,
+         LeaderOptions options);
+
+  // boot.cpp
+  Task<Result<void>> become_leader();
+  Task<Result<Generation>> next_generation();
+  Task<Result<void>> block_all();
+  Task<Result<void>> replay_log();
+  Task<Result<void>> write_zero_entry(GenStep previous);
+
+  // commit.cpp
+  Task<void> write_queued();
+  Batch next_batch();
+  Task<Result<void>> write_entry(const LogEntry& entry,
+                                 const std::vector<std::pair<BlobId, Slice>>& blobs);
+  Task<void> put_blob(BlobId id, Slice data, blob::PutResult& result);
+  Task<Result<void>> write_snapshot();
+  void end(Error error);
+  BlobId log_id(Step step, std::size_t size) const;
+
+  // garbage.cpp
+  Task<void> collect_for_ever();
+  Task<void> collect_channel(Channel channel);
+  Task<bool> collect_leftovers(Channel channel);
+  Task<bool> send_collect(GroupId group, Channel channel, std::optional<GenStep> barrier,
+                          std::vector<BlobId> keep, std::vector<BlobId> do_not_keep);
+
+  Instant deadline() const { return world_.executor.now() + options_.timeout; }
+
+  World world_;
+  BlobGroups& groups_;
+  const TabletInfo info_;
+  TabletState& state_;
+  const LeaderOptions options_;
+  Generation generation_ = 0;
+  Step step_ = 0;  // Of the newest confirmed entry.
+  GenStep snapshot_;
+  std::vector<BlobId> snapshot_pages_;
+  std::uint64_t log_bytes_ = 0;  // Since the snapshot.
+  std::uint32_t collect_counter_ = 0;
+  std::vector<ChannelGarbage> garbage_;  // By channel.
+  bool snapshot_wanted_ = false;
+
+  std::deque<std::shared_ptr<Pending>> queue_;
+  std::size_t queued_bytes_ = 0;
+  bool writing_ = false;
+  std::optional<Error> ended_;
+  Callback on_end_;
+  TaskScope scope_;
+};
+
+// Removes every trace of a tablet: no incarnation boots any more, and its blobs go.
+Task<Result<void>> delete_tablet(World world, BlobGroups& groups, TabletInfo info);
+
+}  // namespace moraine

@@ -1,0 +1,201 @@
+#include "tablet/leader.h"
+
+#include "tablet/test_tablet.h"
+
+namespace moraine {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class LeaderTest : public testing::Test {
+ protected:
+  LeaderTest() : world_(3), storage_(world_) {}
+  ~LeaderTest() override {
+    tablets_.clear();
+    world_.shutdown();
+  }
+
+  WordsTablet& boot(LeaderOptions options = {}) {
+    auto booted = world_.run(WordsTablet::boot(storage_.world(), storage_, options));
+    INVARIANT(booted, "{}", booted.error().message());
+    tablets_.push_back(std::move(*booted));
+    return *tablets_.back();
+  }
+  void stop(WordsTablet& tablet, bool snapshot = false) {
+    world_.run(tablet.leader->stop(snapshot));
+    std::erase_if(tablets_, [&](const auto& t) { return t.get() == &tablet; });
+  }
+  void say(WordsTablet& tablet, const std::string& word, std::size_t blob_bytes = 0) {
+    const auto said = world_.run(tablet.say(word, blob_bytes));
+    ASSERT_TRUE(said) << said.error().message();
+  }
+  std::size_t blobs_in(Channel channel) {
+    blob::RangeRequest request;
+    request.from = BlobId::lowest(TabletId{42}, channel);
+    request.to = BlobId::highest(TabletId{42}, channel);
+    request.index_only = true;
+    const auto found = world_.run(storage_.group(kTestGroup)->range(request));
+    EXPECT_EQ(found.status, blob::Status::kOk) << found.reason;
+    return found.items.size();
+  }
+
+  SimWorld world_;
+  TestStorage storage_;
+  std::vector<std::unique_ptr<WordsTablet>> tablets_;
+};
+
+TEST_F(LeaderTest, ANewTabletStartsEmptyAtGenerationOne) {
+  WordsTablet& tablet = boot();
+  EXPECT_EQ(tablet.leader->generation(), 1u);
+  EXPECT_TRUE(tablet.state.words.empty());
+  stop(tablet);
+}
+
+TEST_F(LeaderTest, EveryConfirmedCommitIsThereAfterEachBoot) {
+  Words expected;
+  for (int life = 0; life < 5; ++life) {
+    WordsTablet& tablet = boot();
+    EXPECT_EQ(tablet.leader->generation(), static_cast<Generation>(life + 1));
+    EXPECT_EQ(tablet.state.words, expected);
+    for (int i = 0; i < 3; ++i) {
+      expected.push_back(fmt::format("{}-{}", life, i));
+      say(tablet, expected.back(), i == 1 ? 100'000 : 0);
+    }
+    stop(tablet);
+  }
+  WordsTablet& last = boot();
+  EXPECT_EQ(last.state.words, expected);
+  EXPECT_EQ(last.state.blobs.size(), 5u);
+  stop(last);
+}
+
+TEST_F(LeaderTest, ALeaderThatWasSupersededNeverGetsOkAgain) {
+  WordsTablet& old = boot();
+  say(old, "first");
+  WordsTablet& fresh = boot();
+  const auto said = world_.run(old.say("late"));
+  ASSERT_FALSE(said);
+  EXPECT_EQ(said.error().code, Errc::kConflict);
+  EXPECT_TRUE(old.leader->ended());
+  say(fresh, "second");
+  EXPECT_EQ(fresh.state.words, (Words{"first", "second"}));
+  stop(old);
+  stop(fresh);
+}
+
+TEST_F(LeaderTest, CommitsThatWaitTogetherShareAnEntry) {
+  WordsTablet& tablet = boot();
+  TaskScope scope;
+  std::size_t done = 0;
+  const auto one = [](WordsTablet& t, int i, std::size_t& count) -> Task<void> {
+    if (co_await t.say(std::to_string(i))) ++count;
+  };
+  for (int i = 0; i < 100; ++i) scope.spawn(one(tablet, i, done));
+  world_.run_for(1s);
+  EXPECT_EQ(done, 100u);
+  EXPECT_EQ(scope.live(), 0u);
+  EXPECT_LT(blobs_in(kLogChannel), 10u);
+  stop(tablet);
+  EXPECT_EQ(boot().state.words.size(), 100u);
+  stop(*tablets_.back());
+}
+
+TEST_F(LeaderTest, SnapshotsShortenTheLogAndOldBlobsAreCollected) {
+  LeaderOptions options;
+  options.snapshot_log_bytes = 2'000;
+  WordsTablet& tablet = boot(options);
+  for (int i = 0; i < 200; ++i) say(tablet, fmt::format("a word of some length {}", i));
+  const Words words = tablet.state.words;
+  world_.run_for(10s);
+  EXPECT_LT(blobs_in(kLogChannel), 60u);
+  EXPECT_LE(blobs_in(kSnapshotChannel), 2u);
+  stop(tablet);
+  WordsTablet& again = boot(options);
+  EXPECT_EQ(again.state.words, words);
+  stop(again, true);
+  WordsTablet& third = boot(options);
+  EXPECT_EQ(third.state.words, words);
+  stop(third);
+}
+
+TEST_F(LeaderTest, BlobsThatNothingRefersToAreCollectedAfterABoot) {
+  WordsTablet& tablet = boot();
+  say(tablet, "kept", 50'000);
+  say(tablet, "forgotten", 50'000);
+  stop(tablet);
+  EXPECT_EQ(blobs_in(kFirstDataChannel), 2u);
+  // The next incarnation drops the second blob from its state without ever having said so.
+  WordsTablet& next = boot();
+  next.state.blobs.pop_back();
+  world_.run_for(10s);
+  EXPECT_EQ(blobs_in(kFirstDataChannel), 1u);
+  stop(next);
+}
+
+TEST_F(LeaderTest, AnAcknowledgedWordSurvivesPowerCutsAtAnyMoment) {
+  SeededRandom random(8);
+  Words confirmed;
+  for (int life = 0; life < 30; ++life) {
+    auto tablet = world_.run(WordsTablet::boot(storage_.world(), storage_));
+    ASSERT_TRUE(tablet) << tablet.error().message();
+    // What was confirmed is a prefix; one more may have been on its way.
+    const Words& words = (*tablet)->state.words;
+    ASSERT_GE(words.size(), confirmed.size());
+    ASSERT_TRUE(std::equal(confirmed.begin(), confirmed.end(), words.begin()));
+    confirmed = words;
+    TaskScope scope;
+    const auto talk = [](WordsTablet& t, Words& out, int life_number) -> Task<void> {
+      for (int i = 0; i < 1000; ++i) {
+        const std::string word = fmt::format("{}/{}", life_number, i);
+        if (!co_await t.say(word, i % 5 == 0 ? 10'000 : 0)) co_return;
+        out.push_back(word);
+      }
+    };
+    scope.spawn(talk(**tablet, confirmed, life));
+    world_.run_for(Duration(random.below(20'000'000)));
+    storage_.node().on_stop([&] { (*tablet)->leader->abandon(); });
+    storage_.node().on_crash([&] { tablet->reset(); });
+    storage_.crash();
+    ASSERT_EQ(scope.live(), 0u);
+  }
+  EXPECT_GT(confirmed.size(), 100u);
+}
+
+TEST_F(LeaderTest, ADeletedTabletBootsNoMoreAndLeavesNothing) {
+  WordsTablet& tablet = boot();
+  say(tablet, "word", 10'000);
+  const auto deleted = world_.run(delete_tablet(storage_.world(), storage_, WordsTablet::info()));
+  ASSERT_TRUE(deleted) << deleted.error().message();
+  EXPECT_FALSE(world_.run(tablet.say("late")));
+  stop(tablet);
+  EXPECT_FALSE(world_.run(WordsTablet::boot(storage_.world(), storage_)));
+  EXPECT_EQ(blobs_in(kFirstDataChannel), 0u);
+  EXPECT_TRUE(world_.run(delete_tablet(storage_.world(), storage_, WordsTablet::info())));
+}
+
+TEST(LogEntry, ComesBackAsItWasAndRefusesEveryCutAndFlip) {
+  LogEntry entry;
+  entry.kind = EntryKind::kCommit;
+  entry.snapshot = {1, 2};
+  entry.previous = {3, 4};
+  entry.references = {BlobId(TabletId{1}, 2, 3, 4, 5, 6)};
+  entry.bodies = {Slice::copy_of("one"), Slice::copy_of("")};
+  const Slice bytes = encode(entry);
+  const auto decoded = decode_log_entry(bytes);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->references, entry.references);
+  EXPECT_EQ(decoded->bodies[0].text(), "one");
+  EXPECT_EQ(decoded->bodies.size(), 2u);
+  for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
+    EXPECT_FALSE(decode_log_entry(bytes.sub(0, cut)));
+  }
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    Buffer copy(bytes.size());
+    std::memcpy(copy.data(), bytes.data(), bytes.size());
+    copy.data()[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+    EXPECT_FALSE(decode_log_entry(std::move(copy).freeze()));
+  }
+}
+
+}  // namespace
+}  // namespace moraine

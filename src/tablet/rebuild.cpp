@@ -1,0 +1,192 @@
+#include "tablet/rebuild.h"
+
+#include <algorithm>
+
+#include "base/invariant.h"
+
+namespace moraine {
+namespace {
+
+constexpr std::uint32_t kEntriesPerRead = 256;
+
+// Entries `first` to `last` of one generation.
+struct Span {
+  Generation generation = 0;
+  Step first = 0;
+  Step last = 0;
+};
+
+class Rebuilder {
+ public:
+  Rebuilder(World world, BlobGroups& groups, const TabletInfo& info, Generation fence,
+            Duration timeout)
+      : world_(world), groups_(groups), info_(info), fence_(fence), timeout_(timeout) {}
+
+  Task<Result<RebuiltLog>> run() {
+    CO_TRY(const bool found, co_await find_newest());
+    if (!found) co_return std::move(log_);
+    CO_TRY_VOID(co_await decide_newest());
+    CO_TRY(const std::vector<Span> spans, co_await chain());
+    for (const Span& span : spans) {
+      CO_TRY_VOID(co_await read_span(span));
+    }
+    CO_TRY_VOID(co_await read_pages());
+    co_return std::move(log_);
+  }
+
+ private:
+  Instant deadline() const { return world_.executor.now() + timeout_; }
+
+  Result<blob::Proxy*> proxy(Channel channel, Generation generation) const {
+    const GroupId group = info_.group(channel, generation);
+    blob::Proxy* found = groups_.group(group);
+    if (!found) return fail(Errc::kNotFound, fmt::format("no group {:x}", group.value));
+    return found;
+  }
+
+  static std::unexpected<Error> broken(const std::string& what, blob::Status status,
+                                       const std::string& reason) {
+    return fail(Errc::kUnavailable, fmt::format("{}: {} {}", what, to_string(status), reason));
+  }
+
+  // The newest restorable entry: of the group in use, else of older ones.
+  Task<Result<bool>> find_newest() {
+    const auto& history = info_.channels[kLogChannel];
+    for (auto entry = history.rbegin(); entry != history.rend(); ++entry) {
+      CO_TRY(blob::Proxy* const group, proxy(kLogChannel, entry->from));
+      blob::DiscoverRequest request;
+      request.tablet = info_.id;
+      request.min_generation = entry->from;
+      request.read_body = true;
+      request.force_blocked_generation = fence_;
+      request.deadline = deadline();
+      auto answer = co_await group->discover(std::move(request));
+      if (answer.status == blob::Status::kNoData) continue;
+      if (answer.status != blob::Status::kOk) {
+        co_return broken("discover", answer.status, answer.reason);
+      }
+      newest_ = answer.id;
+      CO_TRY(newest_entry_, decode_log_entry(answer.body));
+      co_return true;
+    }
+    co_return false;
+  }
+
+  // It counts when all that it refers to is there, for good.
+  Task<Result<void>> decide_newest() {
+    log_.last = newest_.gen_step();
+    for (const BlobId& id : newest_entry_.references) {
+      CO_TRY(blob::Proxy* const group, proxy(id.channel(), id.generation()));
+      blob::GetRequest request;
+      request.queries.push_back({id, 0, 0});
+      request.must_restore = true;
+      request.index_only = true;
+      request.force_block = blob::TabletGeneration{info_.id, fence_};
+      request.deadline = deadline();
+      const auto answer = co_await group->get(std::move(request));
+      const blob::Status status =
+          answer.items.size() == 1 ? answer.items[0].status : answer.status;
+      if (status == blob::Status::kOk) continue;
+      if (status != blob::Status::kNoData) co_return broken(id.to_string(), status, answer.reason);
+      INVARIANT(newest_.step() > 0, "a zero entry refers to {}", id.to_string());
+      log_.last.step = newest_.step() - 1;
+      CO_TRY(newest_entry_, co_await read_entry(log_.last));
+      co_return Result<void>();
+    }
+    co_return Result<void>();
+  }
+
+  Task<Result<LogEntry>> read_entry(GenStep at) {
+    CO_TRY(std::vector<LogEntry> entries, co_await read_entries(at.generation, at.step, at.step));
+    co_return std::move(entries.front());
+  }
+
+  // Every entry of the range; one that is missing is an error.
+  Task<Result<std::vector<LogEntry>>> read_entries(Generation generation, Step first, Step last) {
+    CO_TRY(blob::Proxy* const group, proxy(kLogChannel, generation));
+    blob::RangeRequest request;
+    request.from = BlobId::lowest(info_.id, kLogChannel, {generation, first});
+    request.to = BlobId::highest(info_.id, kLogChannel, {generation, last});
+    request.deadline = deadline();
+    auto answer = co_await group->range(std::move(request));
+    if (answer.status != blob::Status::kOk) co_return broken("range", answer.status, answer.reason);
+    std::vector<LogEntry> entries;
+    Step expected = first;
+    for (const blob::RangeFound& found : answer.items) {
+      if (found.id.step() != expected || found.data.size() != found.id.size()) break;
+      CO_TRY(LogEntry entry, decode_log_entry(found.data));
+      log_.log_bytes += found.data.size();
+      entries.push_back(std::move(entry));
+      ++expected;
+    }
+    if (expected != last + 1) {
+      co_return fail(Errc::kCorrupt, fmt::format("confirmed log entry {}:{} of tablet {} is missing",
+                                                 generation, expected, info_.id.value));
+    }
+    co_return entries;
+  }
+
+  // The spans from the snapshot, or from the beginning, to the last entry: oldest first.
+  Task<Result<std::vector<Span>>> chain() {
+    log_.snapshot = newest_entry_.snapshot;
+    std::vector<Span> spans;
+    GenStep at = log_.last;
+    while (at.generation != log_.snapshot.generation) {
+      spans.push_back({at.generation, 0, at.step});
+      CO_TRY(const LogEntry zero, co_await read_entry({at.generation, 0}));
+      at = zero.previous;
+      if (at == GenStep{}) break;
+    }
+    if (at != GenStep{}) spans.push_back({at.generation, log_.snapshot.step, at.step});
+    std::ranges::reverse(spans);
+    co_return spans;
+  }
+
+  Task<Result<void>> read_span(Span span) {
+    for (Step first = span.first; first <= span.last; first += kEntriesPerRead) {
+      const Step last = std::min(span.last, first + kEntriesPerRead - 1);
+      CO_TRY(std::vector<LogEntry> entries, co_await read_entries(span.generation, first, last));
+      for (LogEntry& entry : entries) {
+        if (entry.kind == EntryKind::kSnapshot) log_.page_ids = entry.references;
+        for (Slice& body : entry.bodies) log_.bodies.push_back(std::move(body));
+      }
+    }
+    co_return Result<void>();
+  }
+
+  Task<Result<void>> read_pages() {
+    for (const BlobId& id : log_.page_ids) {
+      CO_TRY(blob::Proxy* const group, proxy(id.channel(), id.generation()));
+      blob::GetRequest request;
+      request.queries.push_back({id, 0, 0});
+      request.deadline = deadline();
+      auto answer = co_await group->get(std::move(request));
+      if (answer.items.size() != 1 || answer.items[0].status != blob::Status::kOk) {
+        co_return broken("snapshot page " + id.to_string(),
+                         answer.items.size() == 1 ? answer.items[0].status : answer.status,
+                         answer.reason);
+      }
+      log_.pages.push_back(std::move(answer.items[0].data));
+    }
+    co_return Result<void>();
+  }
+
+  World world_;
+  BlobGroups& groups_;
+  const TabletInfo& info_;
+  const Generation fence_;
+  const Duration timeout_;
+  BlobId newest_;
+  LogEntry newest_entry_;
+  RebuiltLog log_;
+};
+
+}  // namespace
+
+Task<Result<RebuiltLog>> rebuild_log(World world, BlobGroups& groups, const TabletInfo& info,
+                                     Generation fence, Duration timeout) {
+  Rebuilder rebuilder(world, groups, info, fence, timeout);
+  co_return co_await rebuilder.run();
+}
+
+}  // namespace moraine

@@ -1,0 +1,34 @@
+// Rebuilding a tablet's log from its blobs.
+//
+// Promise    The newest entry's fate is decided by a restoring read under the block of the new
+//            generation; every older entry is confirmed, so one that is missing is an error and never
+//            skipped.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "io/world.h"
+#include "tablet/groups.h"
+#include "tablet/log_entry.h"
+#include "tablet/tablet_info.h"
+
+namespace moraine {
+
+struct RebuiltLog {
+  GenStep last;      // The last accepted entry; (0, 0): the log is empty.
+  GenStep snapshot;  // Where `pages` stand; (0, 0): there is no snapshot.
+  std::vector<BlobId> page_ids;
+  std::vector<Slice> pages;
+  std::vector<Slice> bodies;  // Of the commits after the snapshot, in order.
+  std::uint64_t log_bytes = 0;
+};
+
+// Reads the log as it is once generations up to `fence` can write no more: every disk that is read
+// records that block first.
+Task<Result<RebuiltLog>> rebuild_log(World world, BlobGroups& groups, const TabletInfo& info,
+                                     Generation fence, Duration timeout);
+
+}  // namespace moraine
