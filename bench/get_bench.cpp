@@ -70,7 +70,8 @@ StoreOptions group_options(const Setting& setting, const char* name, std::uint64
   StoreOptions options;
   options.species = blob::Species::kBlock42;
   options.folder = setting.folder.file(name);
-  options.device_bytes = blobs * kLarge / 4 + std::uint64_t{896} * kMiB;
+  options.device_bytes = blobs * kLarge / 4 + std::uint64_t{512} * kMiB;
+  options.segment_bytes = std::uint64_t{16} * kMiB;
   std::filesystem::create_directories(options.folder);
   return options;
 }

@@ -28,7 +28,7 @@ constexpr double kBytesPerBlobMax = 120;
 StoreOptions options_for(const std::string& folder, std::uint64_t count) {
   StoreOptions options;
   options.folder = folder;
-  options.device_bytes = count * kTiny * 4 + std::uint64_t{1024} * kMiB;
+  options.device_bytes = align_up(count * kTiny * 4, kMiB) + std::uint64_t{1024} * kMiB;
   return options;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/log.h"
 #include "bench/blob_bench.h"
 
 namespace {
@@ -114,6 +115,7 @@ int main(int argc, char** argv) {
   bool known = arguments->only.empty() || arguments->fill;
   for (const Benchmark& benchmark : kBenchmarks) known |= chosen(benchmark, arguments->only);
   if (!known) return usage();
+  set_log_level(LogLevel::kWarning);
   if (const auto done = run(*arguments); !done) {
     fmt::print(stderr, "moraine_bench: {}\n", done.error().message());
     return kExitFailed;

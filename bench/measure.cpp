@@ -1,10 +1,21 @@
 #include "bench/measure.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 
 #include "base/invariant.h"
 
 namespace moraine::bench {
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
 
 double median(std::vector<double> values) {
   INVARIANT(!values.empty(), "the median of nothing");
@@ -16,6 +27,7 @@ double median(std::vector<double> values) {
 void Rounds::add(Round round) {
   operations_.push_back(round.operations_per_second());
   megabytes_.push_back(round.megabytes_per_second());
+  cpu_.push_back(round.cpu_seconds / static_cast<double>(round.operations) * 1e6);
   latencies_.insert(latencies_.end(), round.latencies.begin(), round.latencies.end());
 }
 

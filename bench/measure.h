@@ -21,10 +21,14 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// CPU time of this process so far, in seconds.
+double cpu_seconds();
+
 struct Round {
   std::uint64_t operations = 0;
   std::uint64_t bytes = 0;
   double seconds = 0;
+  double cpu_seconds = 0;                // 0: not measured.
   std::vector<std::uint64_t> latencies;  // In nanoseconds, one per operation; may be empty.
 
   double operations_per_second() const { return static_cast<double>(operations) / seconds; }
@@ -42,12 +46,14 @@ class Rounds {
   // Medians over the rounds.
   double operations_per_second() const { return median(operations_); }
   double megabytes_per_second() const { return median(megabytes_); }
+  double cpu_microseconds() const { return median(cpu_); }  // Per operation.
   // Over the operations of all rounds, in microseconds; 0 when none were timed.
   double latency(double quantile) const;
 
  private:
   std::vector<double> operations_;
   std::vector<double> megabytes_;
+  std::vector<double> cpu_;
   std::vector<std::uint64_t> latencies_;
 };
 

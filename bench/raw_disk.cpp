@@ -120,11 +120,13 @@ Result<Round> RawFiles::read_randomly(const Plan& plan) {
 }
 
 Result<Round> RawFiles::run(const Plan& plan, const std::vector<Operation>& operations) {
+  const double cpu_before = cpu_seconds();
   auto round = plan.engine == RawEngine::kUring ? run_uring(plan, operations)
                                                 : run_threads(plan, operations);
   if (!round) return round;
   round->operations = operations.size();
   round->bytes = operations.size() * plan.size;
+  round->cpu_seconds = cpu_seconds() - cpu_before;
   return round;
 }
 

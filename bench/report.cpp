@@ -67,9 +67,9 @@ void Report::note(std::string_view text) {
 }
 
 void Report::note(std::string_view contender, const Rounds& rounds) {
-  note(fmt::format("{}: {:.0f} MB/s, {:.0f} ops/s, p50 {:.0f} us, p99 {:.0f} us", contender,
-                   rounds.megabytes_per_second(), rounds.operations_per_second(),
-                   rounds.latency(0.5), rounds.latency(0.99)));
+  note(fmt::format("{}: {:.0f} MB/s, {:.0f} ops/s, p50 {:.0f} us, p99 {:.0f} us, cpu {:.1f} us/op",
+                   contender, rounds.megabytes_per_second(), rounds.operations_per_second(),
+                   rounds.latency(0.5), rounds.latency(0.99), rounds.cpu_microseconds()));
 }
 
 std::string Report::table() const {

@@ -32,6 +32,7 @@ Result<Round> Rocks::put(std::uint32_t size, std::uint32_t threads, std::uint64_
   std::mutex mutex;
   std::string problem;  // Guarded by mutex, as is round.
   Round round;
+  const double cpu_before = cpu_seconds();
   const Stopwatch watch;
   std::vector<std::thread> workers;
   for (std::uint32_t i = 0; i < threads; ++i) {
@@ -59,6 +60,7 @@ Result<Round> Rocks::put(std::uint32_t size, std::uint32_t threads, std::uint64_
   if (!problem.empty()) return fail(Errc::kIo, "RocksDB: " + problem);
   round.operations = count;
   round.bytes = count * size;
+  round.cpu_seconds = cpu_seconds() - cpu_before;
   return round;
 }
 

@@ -17,10 +17,11 @@ namespace moraine::bench {
 
 struct StoreOptions {
   blob::Species species = blob::Species::kNone;
-  std::string folder;              // Of the device files; they are made when they are missing.
-  std::uint64_t device_bytes = 0;  // Of each.
-  bool prefill = false;            // Write every block of new devices once.
-  std::uint64_t cache_bytes = 0;   // Of each VDisk.
+  std::string folder;               // Of the device files; they are made when they are missing.
+  std::uint64_t device_bytes = 0;   // Of each.
+  std::uint64_t segment_bytes = 0;  // 0: the default.
+  bool prefill = false;             // Write every block of new devices once.
+  std::uint64_t cache_bytes = 0;    // Of each VDisk.
 };
 
 class Store {

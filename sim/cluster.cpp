@@ -113,6 +113,7 @@ void Cluster::crash(std::size_t host, CrashPolicy policy) {
 void Cluster::replace_disk(std::size_t host) {
   INVARIANT(!alive(host), "host {} is running", host);
   drive(host).remove();
+  hosts_[host]->known = config_;
 }
 
 std::shared_ptr<VDisk> Cluster::vdisk(std::uint32_t order) {

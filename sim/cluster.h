@@ -65,7 +65,8 @@ class Cluster {
   const std::optional<Error>& start_failure(std::size_t host) const {
     return hosts_[host]->start_failure;
   }
-  // An empty disk takes the place of the host's. Requires: the host is down.
+  // An empty disk takes the place of the host's, which then knows the newest generation. Requires:
+  // the host is down.
   void replace_disk(std::size_t host);
 
   // Null while the host is down.

@@ -84,7 +84,7 @@ Model::Ticket Model::put_sent(const BlobId& id) {
   if (fresh && id.gen_step() <= std::max(barrier.soft_sent, barrier.hard_sent)) {
     at->second.exposed = true;
   }
-  return {owner.blocked_agreed, {}};
+  return {owner.blocked_agreed, {}, {}};
 }
 
 void Model::put_done(const Ticket& ticket, const BlobId& id, const PutResult& result) {
@@ -138,7 +138,7 @@ void Model::get_done(const Ticket& ticket, const GetRequest& request, const GetR
 Model::Ticket Model::block_sent(const BlockRequest& request) {
   TabletRecord& owner = tablet(request.tablet);
   owner.blocked_sent = std::max(owner.blocked_sent, request.generation);
-  return {owner.blocked_agreed, {}};
+  return {owner.blocked_agreed, {}, {}};
 }
 
 void Model::block_done(const Ticket& ticket, const BlockRequest& request,
@@ -180,8 +180,12 @@ void Model::expose(TabletRecord& owner, const CollectRequest& request) {
 
 Model::Ticket Model::collect_sent(const CollectRequest& request) {
   TabletRecord& owner = tablet(request.tablet);
+  const BarrierRecord& barrier = owner.barriers[request.channel];
+  Ticket ticket;
+  ticket.blocked = owner.blocked_agreed;
+  ticket.agreed = request.hard ? barrier.hard_agreed : barrier.soft_agreed;
   expose(owner, request);
-  return {owner.blocked_agreed, {}};
+  return ticket;
 }
 
 void Model::collect_done(const Ticket& ticket, const CollectRequest& request,
@@ -198,9 +202,9 @@ void Model::collect_done(const Ticket& ticket, const CollectRequest& request,
   if (!request.barrier) return;
   BarrierRecord& barrier = owner.barriers[request.channel];
   GenStep& agreed = request.hard ? barrier.hard_agreed : barrier.soft_agreed;
-  if (*request.barrier < agreed) {
+  if (*request.barrier < ticket.agreed) {
     history_.fail(fmt::format("collect of tablet {} at {} got OK below {}", request.tablet.value,
-                              describe(*request.barrier), describe(agreed)));
+                              describe(*request.barrier), describe(ticket.agreed)));
   }
   agreed = std::max(agreed, *request.barrier);
 }
@@ -211,7 +215,7 @@ Model::Ticket Model::range_sent(const RangeRequest& request) {
   if (request.force_block) {
     owner.blocked_sent = std::max(owner.blocked_sent, request.force_block->generation);
   }
-  Ticket ticket{owner.blocked_agreed, {}};
+  Ticket ticket{owner.blocked_agreed, {}, {}};
   const auto [low, high] = std::minmax(request.from, request.to);
   for (auto at = owner.blobs.lower_bound(low); at != owner.blobs.end() && at->first <= high; ++at) {
     if (at->second.must_exist()) ticket.must_exist.insert(at->first);
@@ -248,7 +252,7 @@ void Model::range_done(const Ticket& ticket, const RangeRequest& request,
 Model::Ticket Model::discover_sent(const DiscoverRequest& request) {
   TabletRecord& owner = tablet(request.tablet);
   owner.blocked_sent = std::max(owner.blocked_sent, request.force_blocked_generation);
-  Ticket ticket{owner.blocked_agreed, {}};
+  Ticket ticket{owner.blocked_agreed, {}, {}};
   const BlobId low = BlobId::lowest(request.tablet, 0, GenStep{request.min_generation, 0});
   const BlobId high = BlobId::highest(request.tablet, 0);
   for (auto at = owner.blobs.lower_bound(low); at != owner.blobs.end() && at->first <= high; ++at) {
@@ -278,7 +282,7 @@ void Model::discover_done(const Ticket& ticket, const DiscoverRequest& request,
 }
 
 Model::Ticket Model::blocked_sent(TabletId id) {
-  return {tablet(id).blocked_agreed, {}};
+  return {tablet(id).blocked_agreed, {}, {}};
 }
 
 void Model::blocked_done(const Ticket& ticket, TabletId id, const GetBlockResult& result) {

@@ -60,6 +60,7 @@ class Model {
   struct Ticket {
     blob::Generation blocked = 0;
     std::set<blob::BlobId> must_exist;
+    blob::GenStep agreed;  // Of a collect: the barrier of its kind.
   };
 
   // Each pair: when the command is sent, and when its answer comes.

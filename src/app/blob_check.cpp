@@ -48,11 +48,11 @@ void print_some(const Items& items, std::uint64_t total, Print print) {
 }
 
 void show(const VDiskReport& vdisk) {
-  fmt::print("  slot {} {}: {} blobs, {} parts, {}", vdisk.slot,
-             vdisk.vdisk.empty() ? "(no group)" : vdisk.vdisk, vdisk.blobs, vdisk.parts,
-             readable_size(vdisk.bytes));
-  fmt::print("; {} missing, {} blocks, {} barriers\n", vdisk.missing, vdisk.blocks,
-             vdisk.barriers);
+  fmt::print("  slot {} {}: {}, {}, {}", vdisk.slot,
+             vdisk.vdisk.empty() ? "(no group)" : vdisk.vdisk, counted(vdisk.blobs, "blob"),
+             counted(vdisk.parts, "part"), readable_size(vdisk.bytes));
+  fmt::print("; {} missing, {}, {}\n", vdisk.missing, counted(vdisk.blocks, "block"),
+             counted(vdisk.barriers, "barrier"));
   print_some(vdisk.damaged_parts, vdisk.damaged, [](const DamagedPart& part) {
     fmt::print("    DAMAGED {}: {}\n", part.id.to_string(), part.why);
   });

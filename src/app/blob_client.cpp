@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "app/cluster_file.h"
@@ -9,6 +10,7 @@
 #include "app/exit_code.h"
 #include "app/http_get.h"
 #include "app/json.h"
+#include "base/log.h"
 #include "blob/node/blob_node.h"
 
 namespace moraine::app {
@@ -39,7 +41,7 @@ Task<std::optional<int>> run_inside(World world, blob::ClusterConfig config, blo
   const auto started = co_await node.start();
   if (!started) {
     co_await node.stop();
-    if (started.error().code == Errc::kConflict) co_return std::nullopt;
+    if (devices_in_use(config.nodes.front())) co_return std::nullopt;
     // Whatever is wrong with the bytes of a folder is not the caller's input.
     const ExitCode code = exit_code_of(started.error().code);
     co_return report(code == kExitUsage ? kExitData : code, started.error());
@@ -91,8 +93,21 @@ int run_as_guest(const blob::ClusterConfig& config, const TargetOptions& options
   RealWorld world(lane, std::move(*network));
   const int code =
       world.run(run_outside(world.world(), *config.group(*group), options, command));
+  // That the peers are let go is no news.
+  const LogLevel level = log_level();
+  set_log_level(std::max(level, LogLevel::kError));
   world.run(world.network().stop());
+  set_log_level(level);
   return code;
+}
+
+// nullopt: another process has the folder.
+std::optional<int> run_on_own(const DataFolder& folder, blob::GroupId group,
+                              const TargetOptions& options, const BlobCommand& command) {
+  auto network = network_options(folder.config, folder.config.nodes.front().id);
+  if (!network) return report(kExitData, network.error());
+  RealWorld world({}, std::move(*network));
+  return world.run(run_inside(world.world(), folder.config, group, options, command));
 }
 
 int run_on_folder(const TargetOptions& options, const BlobCommand& command) {
@@ -100,19 +115,15 @@ int run_on_folder(const TargetOptions& options, const BlobCommand& command) {
   if (!folder) return report(kExitData, folder.error());
   const auto group = choose_group(folder->config, options.group);
   if (!group) return report(kExitUsage, group.error());
-  {
-    auto network = network_options(folder->config, folder->config.nodes.front().id);
-    if (!network) return report(kExitData, network.error());
-    RealWorld world({}, std::move(*network));
-    const auto code =
-        world.run(run_inside(world.world(), folder->config, *group, options, command));
-    if (code) return *code;
-  }
+  if (const auto code = run_on_own(*folder, *group, options, command)) return *code;
   const auto address = read_node_address(*folder);
-  if (!address || !*address) {
-    return report(kExitData, fmt::format("{} is in use by another process", folder->path));
+  if (address && *address && can_connect(**address, kProbeTimeout)) {
+    return run_as_guest(with_address(folder->config, **address), options, command);
   }
-  return run_as_guest(with_address(folder->config, **address), options, command);
+  // Nobody serves it: a command that ends soon, or a server that was killed.
+  wait_for_devices(folder->config.nodes.front(), kDeviceReleaseWait);
+  if (const auto code = run_on_own(*folder, *group, options, command)) return *code;
+  return report(kExitData, fmt::format("{} is in use by another process", folder->path));
 }
 
 int run_on_node(const TargetOptions& options, const BlobCommand& command) {

@@ -12,6 +12,8 @@
 #include "app/commands.h"
 #include "base/result.h"
 #include "blob/cluster_config.h"
+#include "blob/endpoint/disk_services.h"
+#include "blob/endpoint/resolver.h"
 #include "blob/proxy/proxy.h"
 #include "io/real/real_world.h"
 

@@ -32,7 +32,7 @@ void show_table(const blob::RangeResult& result) {
     bytes += found.id.size();
   }
   if (!result.items.empty()) fmt::print("{}", table.text());
-  fmt::print("{} blobs, {}{}\n", result.items.size(), readable_size(bytes),
+  fmt::print("{}, {}{}\n", counted(result.items.size(), "blob"), readable_size(bytes),
              result.more ? " (and more: raise --limit)" : "");
   if (result.blocked != 0) {
     fmt::print("blocked up to generation {}\n", result.blocked);

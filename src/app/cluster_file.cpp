@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "app/files.h"
 #include "blob/device/format.h"
+#include "io/real/disk_file.h"
 #include "io/real/frame.h"
 
 namespace moraine::app {
@@ -17,6 +20,8 @@ namespace {
 constexpr std::uint64_t kSegmentsWanted = 64;
 // Holds a blob of the largest size and its batch header.
 constexpr std::uint32_t kRoomySegmentBytes = 16u << 20;
+
+constexpr Duration kDevicePoll = 20ms;
 
 std::unexpected<Error> wrong(std::string why) {
   return fail(Errc::kInvalidArgument, std::move(why));
@@ -95,6 +100,22 @@ Result<blob::GroupId> choose_group(const blob::ClusterConfig& config, std::strin
     return wrong(fmt::format("there is no group {}, only {}", wanted, known));
   }
   return id;
+}
+
+bool devices_in_use(const blob::NodeConfig& node) {
+  DiskOptions options;
+  options.read_only = true;
+  return std::ranges::any_of(node.devices, [&](const blob::DeviceConfig& device) {
+    const auto opened = DiskFile::open(device.path, options);
+    return !opened && opened.error().code == Errc::kConflict;
+  });
+}
+
+void wait_for_devices(const blob::NodeConfig& node, Duration patience) {
+  const auto give_up = std::chrono::steady_clock::now() + patience;
+  while (devices_in_use(node) && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(kDevicePoll);
+  }
 }
 
 std::uint32_t choose_segment_bytes(std::uint64_t size) {

@@ -29,4 +29,12 @@ Result<blob::GroupId> choose_group(const blob::ClusterConfig& config, std::strin
 // largest blob where the device allows.
 std::uint32_t choose_segment_bytes(std::uint64_t size);
 
+// Has another process a device of `node` open?
+bool devices_in_use(const blob::NodeConfig& node);
+
+// Waits until no process has a device of `node` open. The kernel lets go of the files of a killed
+// process only when its last I/O is done. Gives up after `patience`.
+void wait_for_devices(const blob::NodeConfig& node, Duration patience);
+inline constexpr Duration kDeviceReleaseWait = 3s;
+
 }  // namespace moraine::app

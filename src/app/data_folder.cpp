@@ -218,7 +218,12 @@ Result<DataFolder> open_data_folder(const std::string& path) {
                                              path));
   }
   TRY_VOID(check_version(path));
-  TRY(blob::ClusterConfig config, load_cluster_file(inside(path, kConfigFile)));
+  auto loaded = load_cluster_file(inside(path, kConfigFile));
+  if (!loaded) {
+    const bool contradicts = loaded.error().code == Errc::kInvalidArgument;
+    return fail(contradicts ? Errc::kCorrupt : loaded.error().code, loaded.error().context);
+  }
+  blob::ClusterConfig& config = *loaded;
   if (config.nodes.size() != 1) {
     return fail(Errc::kCorrupt, fmt::format("{} has {} nodes; a data folder has one",
                                             inside(path, kConfigFile), config.nodes.size()));

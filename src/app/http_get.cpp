@@ -85,6 +85,10 @@ Result<std::string> exchange(const Socket& socket, const TcpAddress& address,
 
 }  // namespace
 
+bool can_connect(const TcpAddress& address, Duration timeout) {
+  return connect_to(address, timeout).has_value();
+}
+
 Result<std::string> http_get(const TcpAddress& address, const std::string& path,
                              Duration timeout) {
   TRY(const Socket socket, connect_to(address, timeout));

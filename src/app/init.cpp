@@ -1,6 +1,8 @@
 // moraine init
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/commands.h"
 #include "app/data_folder.h"
 #include "app/exit_code.h"
@@ -16,9 +18,7 @@ Result<NewFolder> folder_of(const InitOptions& options) {
   }
   if (!options.segment_size.empty()) {
     TRY(const std::uint64_t bytes, blob::parse_size(options.segment_size));
-    TRY_VOID(blob::plan_superblock(folder.size, static_cast<std::uint32_t>(
-                                                    std::min<std::uint64_t>(bytes, ~0u))));
-    folder.segment_bytes = static_cast<std::uint32_t>(bytes);
+    folder.segment_bytes = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes, 1, ~0u));
   }
   TRY(folder.species, blob::parse_species(options.erasure));
   folder.prefill_segments = options.prefill;

@@ -190,36 +190,43 @@ Result<DataFolder> open_or_create(const ServeOptions& options) {
   return made;
 }
 
-Result<Plan> plan_from_config(const ServeOptions& options) {
-  Plan plan;
-  TRY(plan.config, load_cluster_file(options.config));
-  if (options.node == 0 && plan.config.nodes.size() != 1) {
+// The node of the config that this process is.
+Result<NodeId> choose_node(const ServeOptions& options, const blob::ClusterConfig& config) {
+  if (options.node == 0) {
+    if (config.nodes.size() == 1) return config.nodes.front().id;
     return fail(Errc::kInvalidArgument,
                 fmt::format("{} has {} nodes: --node says which one this is", options.config,
-                            plan.config.nodes.size()));
+                            config.nodes.size()));
   }
-  plan.self = options.node == 0 ? plan.config.nodes.front().id : NodeId{options.node};
-  const blob::NodeConfig* own = plan.config.node(plan.self);
-  if (!own) {
-    return fail(Errc::kInvalidArgument,
-                fmt::format("{} has no node {}", options.config, options.node));
-  }
-  plan.listen = {own->host, own->port};
+  if (config.node(NodeId{options.node})) return NodeId{options.node};
+  return fail(Errc::kInvalidArgument,
+              fmt::format("{} has no node {}", options.config, options.node));
+}
+
+// Gives an exit code when there is nothing to serve.
+std::optional<int> plan_from_config(const ServeOptions& options, Plan& plan) {
+  auto config = load_cluster_file(options.config);
+  if (!config) return report(kExitData, config.error());
+  const auto self = choose_node(options, *config);
+  if (!self) return report(kExitUsage, self.error());
+  plan.config = std::move(*config);
+  plan.self = *self;
+  const blob::NodeConfig& own = *plan.config.node(plan.self);
+  plan.listen = {own.host, own.port};
   for (const std::string& warning : blob::warnings(plan.config)) {
     log_warning("config", {{"what", warning}});
   }
-  return plan;
+  return std::nullopt;
 }
 
-Result<Plan> make_plan(const ServeOptions& options) {
-  if (!options.config.empty()) return plan_from_config(options);
-  Plan plan;
-  TRY(DataFolder folder, open_or_create(options));
-  plan.config = folder.config;
+std::optional<int> plan_from_folder(const ServeOptions& options, Plan& plan) {
+  auto folder = open_or_create(options);
+  if (!folder) return report(folder.error());
+  plan.config = folder->config;
   plan.self = plan.config.nodes.front().id;
   plan.listen = {"127.0.0.1", 0};
-  plan.folder = std::move(folder);
-  return plan;
+  plan.folder = std::move(*folder);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -239,22 +246,18 @@ int run_serve(const ServeOptions& options) {
     const auto size = blob::parse_size(options.size);
     if (!size) return report(kExitUsage, size.error());
   }
-  auto plan = make_plan(options);
-  if (!plan) {
-    const bool by_size = options.config.empty() && plan.error().code == Errc::kInvalidArgument;
-    return report(by_size ? kExitUsage : kExitData == exit_code_of(plan.error().code) ||
-                                                 plan.error().code == Errc::kInvalidArgument
-                                             ? kExitData
-                                             : exit_code_of(plan.error().code),
-                  plan.error());
-  }
-  plan->http = std::move(http);
-  auto network = network_options(plan->config, plan->self);
+  Plan plan;
+  plan.http = std::move(http);
+  const auto failed = options.config.empty() ? plan_from_folder(options, plan)
+                                             : plan_from_config(options, plan);
+  if (failed) return *failed;
+  auto network = network_options(plan.config, plan.self);
   if (!network) return report(kExitData, network.error());
+  wait_for_devices(*plan.config.node(plan.self), kDeviceReleaseWait);
   LaneOptions lane;
   lane.name = "node";
   RealWorld world(lane, std::move(*network));
-  return world.run(serve(world, *plan));
+  return world.run(serve(world, plan));
 }
 
 }  // namespace moraine::app

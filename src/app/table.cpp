@@ -59,6 +59,10 @@ std::string readable_size(std::uint64_t bytes) {
   return fmt::format("{:.{}f} {}", amount, digits, kUnits[unit]);
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 Progress::Progress(std::string what, std::uint64_t total, bool quiet)
     : what_(std::move(what)), total_(total), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {
   show();

@@ -23,6 +23,9 @@ class Table {
 // "1.5 MiB": three digits are enough for people.
 std::string readable_size(std::uint64_t bytes);
 
+// "1 blob", "2 blobs".
+std::string counted(std::uint64_t count, std::string_view noun);
+
 // Shows how far a long job is: a bar that moves on a terminal, a line every tenth part otherwise.
 class Progress {
  public:

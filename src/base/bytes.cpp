@@ -1,24 +1,35 @@
 #include "base/bytes.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "base/block_pool.h"
 #include "base/invariant.h"
 
 namespace moraine {
 namespace detail {
+namespace {
+
+// Sanitizers must see every block freed, to tell a late use of it.
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+constexpr bool kPooling = false;
+#else
+constexpr bool kPooling = true;
+#endif
+
+bool pooled(std::size_t capacity) {
+  return kPooling && capacity <= kPooledBlockBytesMax;
+}
+
+}  // namespace
 
 // Small blocks share one allocation with their header; aligned ones keep the header apart, so that
 // a page-sized payload costs one page and not two.
 Block* allocate_block(std::size_t size) {
   if (size >= kAlignment) {
-    auto* block = new Block;
-    const std::size_t capacity = align_up(size, kAlignment);
-    block->capacity = capacity;
-    block->data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, capacity));
-    INVARIANT(block->data != nullptr, "out of memory for {} bytes", capacity);
-    return block;
+    if (pooled(size)) return shared_block_pool().take(size);
+    return make_aligned_block(align_up(size, kAlignment));
   }
   void* memory = ::operator new(sizeof(Block) + size);
   auto* block = new (memory) Block;
@@ -30,8 +41,11 @@ Block* allocate_block(std::size_t size) {
 void release_block(Block* block) noexcept {
   if (block->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (block->capacity >= kAlignment) {
-    std::free(block->data);
-    delete block;
+    if (pooled(block->capacity)) {
+      shared_block_pool().give(block);
+    } else {
+      free_aligned_block(block);
+    }
   } else {
     block->~Block();
     ::operator delete(block);
@@ -51,7 +65,9 @@ Slice Slice::copy_of(ByteSpan bytes) {
   return std::move(buffer).freeze();
 }
 
-Slice Slice::unowned(ByteSpan bytes) { return Slice(nullptr, bytes.data(), bytes.size()); }
+Slice Slice::unowned(ByteSpan bytes) {
+  return Slice(nullptr, bytes.data(), bytes.size());
+}
 
 Slice Slice::sub(std::size_t offset, std::size_t size) const {
   INVARIANT(offset <= size_ && size <= size_ - offset, "sub({}, {}) of {} bytes", offset, size,

@@ -11,6 +11,8 @@
 // Promise    Merging is OR, so facts may arrive in any order and any number of times.
 #pragma once
 
+#include <array>
+
 #include "blob/protocol.h"
 
 namespace moraine::blob {
@@ -20,6 +22,7 @@ inline constexpr std::uint32_t kDoNotKeepBit = 2;
 
 inline bool keep_flag(Ingress ingress) { return (ingress.bits & kKeepBit) != 0; }
 inline bool do_not_keep_flag(Ingress ingress) { return (ingress.bits & kDoNotKeepBit) != 0; }
+inline bool flagged(Ingress ingress) { return (ingress.bits & (kKeepBit | kDoNotKeepBit)) != 0; }
 inline Ingress merge(Ingress a, Ingress b) { return {a.bits | b.bits}; }
 
 // The bit that says "slot acknowledged part". Requires: geometry.allowed(slot, part).
@@ -29,5 +32,11 @@ std::uint32_t moved_bit(const Geometry& geometry, std::uint32_t slot, std::uint3
 
 // Everything acknowledged and not moved away, as these facts tell it.
 PartLayout layout_of(const Geometry& geometry, Ingress ingress);
+
+// What each slot says of a blob by its own word; zero of slots that were not heard.
+using OwnWords = std::array<Ingress, kSlotsMax>;
+// Slots of which `all` tells that they acknowledged a part, and that do not know it themselves: they
+// spoke before they got it, and their word proves nothing any more.
+DiskSet out_of_date(const Geometry& geometry, Ingress all, const OwnWords& own);
 
 }  // namespace moraine::blob

@@ -90,7 +90,6 @@ Task<void> Leader::write_queued() {
         continue;
       }
       pending->confirmed(ids);
-      for (const BlobId& id : pending->request.deleted) garbage_[id.channel()].deleted(id);
       pending->done.set(Result<void>());
     }
   }
@@ -161,6 +160,10 @@ Task<Result<void>> Leader::write_snapshot() {
   for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].created(id);
   garbage_[kLogChannel].passed();
   co_return Result<void>();
+}
+
+void Leader::discard(const std::vector<BlobId>& ids) {
+  for (const BlobId& id : ids) garbage_[id.channel()].deleted(id);
 }
 
 void Leader::end(Error error) {

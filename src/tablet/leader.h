@@ -64,9 +64,9 @@ struct DataBlob {
 
 struct CommitRequest {
   std::vector<DataBlob> blobs;
-  // The body, told the ids that the blobs got.
+  // The body, told the ids that the blobs got. Called in commit order, when every commit before it
+  // is confirmed or in the same entry.
   std::function<Slice(const std::vector<BlobId>&)> body;
-  std::vector<BlobId> deleted;  // Of data channels; not referred to once this is confirmed.
   std::size_t body_bytes_hint = 0;
 };
 
@@ -81,6 +81,9 @@ class Leader {
   // then answers. `confirmed` applies the commit to the state.
   using Confirmed = std::move_only_function<void(const std::vector<BlobId>&)>;
   Task<Result<void>> commit(CommitRequest request, Confirmed confirmed);
+
+  // Blobs that the confirmed state refers to no more and that nobody reads: they are collected.
+  void discard(const std::vector<BlobId>& ids);
 
   // Ends background work and waits for what is in flight. With `last_snapshot` the next boot has
   // little to replay.

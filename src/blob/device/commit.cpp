@@ -132,7 +132,7 @@ void Device::start_batch() {
   BatchBuilder builder;
   for (std::deque<Append*>* queue : {&maintenance_, &ordinary_}) {
     if (queue == &ordinary_ && stalled_) break;
-    while (!queue->empty()) {
+    while (!queue->empty() && builder.bytes() < kBatchEnough) {
       Append* append = queue->front();
       RecordInput input{append->owner_, append->kind_, append->inline_.span(), append->data_};
       if (!builder.add(std::move(input), limit)) break;

@@ -37,10 +37,11 @@
 
 namespace moraine::blob {
 
-inline constexpr std::size_t kBatchesInFlightMax = 4;
+inline constexpr std::size_t kBatchesInFlightMax = 16;
 inline constexpr std::uint64_t kBytesInFlightToDiskMax = 16u << 20;
 inline constexpr std::uint64_t kLargestBatchBytes = 11u << 20;
-inline constexpr std::uint64_t kSplitBytes = 512u << 10;  // Worth a second batch in flight.
+inline constexpr std::uint64_t kSplitBytes = 128u << 10;   // Worth another batch in flight.
+inline constexpr std::uint64_t kBatchEnough = 512u << 10;  // A batch is not filled beyond this.
 inline constexpr std::uint32_t kReservedSegments = 3;
 inline constexpr std::uint64_t kPendingBytesMax = 256u << 20;  // Of ordinary appends that wait.
 inline constexpr std::uint32_t kPrewrittenSegments = 2;  // Kept ready while the device is idle.

@@ -89,6 +89,8 @@ Task<void> BlobNode::stop() {
   for (auto& [group, proxy] : proxies_) co_await proxy->stop();
   service_.reset();
   for (auto& [address, disk] : vdisks_) services_.remove(address);
+  // All of them first: their background tasks then end side by side.
+  for (auto& [address, disk] : vdisks_) disk->abandon();
   for (auto& [address, disk] : vdisks_) co_await disk->stop();
   vdisks_.clear();
   for (auto& [id, device] : devices_) co_await device->stop();

@@ -179,7 +179,7 @@ void DataPlan::answered(const ReadAsk& asked, std::span<const PartAnswer> answer
   definite_ |= slot;
   if (answers.empty()) definite_ &= ~slot;
   for (const PartAnswer& answer : answers) {
-    ingress_ = merge(ingress_, answer.ingress);
+    heard(asked.slot, answer.ingress);
     take(asked, answer);
   }
   if (!contains(definite_, asked.slot) && found_.parts_at[asked.slot] == 0) failed_ |= slot;
@@ -207,7 +207,7 @@ void DataPlan::settle() {
     return;
   }
   if ((in_flight_ & ~late_) != 0) return;
-  const Verdict verdict = judge(geometry_, found_, all_slots() & ~definite_);
+  const Verdict verdict = judge(geometry_, found_, all_slots() & ~believed(definite_));
   if (verdict == Verdict::kAbsent) status_ = Status::kNoData;
 }
 

@@ -9,13 +9,16 @@ namespace moraine::blob {
 namespace {
 
 // What one place costs, by what is known of it. The sums are compared, so the steps matter: a slow
-// main (kSlowMainCost) is worse than any good handoff and better than a slow one.
+// main (kSlowMainCost) is worse than any good handoff and better than a slow one; a place that was
+// late for this very blob is worse than any four that only may be slow.
 constexpr std::uint32_t kInFlightCost = 1;
 constexpr std::uint32_t kMainCost = 2;
 constexpr std::uint32_t kHandoffCost = 3;
 constexpr std::uint32_t kSlowMainCost = 4;
 constexpr std::uint32_t kSlowInFlightCost = 5;
 constexpr std::uint32_t kSlowCost = 6;
+constexpr std::uint32_t kLateInFlightCost = 30;
+constexpr std::uint32_t kLateCost = 31;
 constexpr std::uint32_t kImpossible = 1000;
 
 // A realm is suspect once so many of its disks were late for one blob.
@@ -32,11 +35,6 @@ PartPlace at(std::uint32_t slot, std::uint32_t part) {
 
 std::uint32_t PutPlan::writes_max() const {
   return geometry_.parts() * (1 + geometry_.slots() - geometry_.parts()) * 2;
-}
-
-std::uint32_t PutPlan::accelerations_max() const {
-  return geometry_.species() == Species::kMirror3dc ? kAccelerationsMirror3dcMax
-                                                    : kAccelerationsMax;
 }
 
 void PutPlan::seed(PartPlace at, std::uint64_t incarnation, Instant when) {
@@ -133,20 +131,18 @@ PutPlan::Step PutPlan::next(Instant now) {
 }
 
 DiskSet PutPlan::accelerate(std::span<const Duration> predicted) {
-  if (accelerations_ == accelerations_max()) return 0;
   DiskSet late = 0;
   std::uint32_t slowest = 0;
   for (std::uint32_t slot = 0; slot < geometry_.slots(); ++slot) {
     const bool waiting = std::ranges::any_of(
         places_[slot], [](const Place& held) { return held.state == Part::kInFlight; });
-    if (!waiting || contains(slow_, slot)) continue;
+    if (!waiting || contains(accelerated_, slot)) continue;
     if (late == 0 || predicted[slot] > predicted[slowest]) slowest = slot;
     late |= disk_bit(slot);
   }
   if (late == 0) return 0;
   // A realm may fall silent together with a disk of another: mirror-3-dc cannot go one by one.
   if (geometry_.species() != Species::kMirror3dc) late = disk_bit(slowest);
-  ++accelerations_;
   slow_ |= late;
   accelerated_ |= late;
   return late;
@@ -156,6 +152,9 @@ std::uint32_t PutPlan::cost(PartPlace to) const {
   const Part state = place(to).state;
   if (state == Part::kAcknowledged) return 0;
   if (contains(failed_, to.slot)) return kImpossible;
+  if (contains(accelerated_, to.slot)) {
+    return state == Part::kInFlight ? kLateInFlightCost : kLateCost;
+  }
   const bool slow = contains(slow_, to.slot);
   if (state == Part::kInFlight) return slow ? kSlowInFlightCost : kInFlightCost;
   if (slow) return kSlowCost;
@@ -186,7 +185,8 @@ std::vector<PartPlace> PutPlan::wanted_block42() const {
     }
   }
   const auto cost_at_home = [&](std::uint32_t part) {
-    return contains(failed_, part - 1) ? kImpossible : kSlowMainCost;
+    if (contains(failed_, part - 1)) return kImpossible;
+    return contains(accelerated_, part - 1) ? kLateInFlightCost : kSlowMainCost;
   };
   const std::uint32_t first = geometry_.parts();
   const std::size_t none = homeless.size();

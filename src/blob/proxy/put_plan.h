@@ -19,10 +19,6 @@
 
 namespace moraine::blob {
 
-// Enough for every tolerated set of silent disks.
-inline constexpr std::uint32_t kAccelerationsMax = 2;
-inline constexpr std::uint32_t kAccelerationsMirror3dcMax = 3;
-
 struct PartPlace {
   std::uint8_t slot = 0;
   std::uint8_t part = 0;
@@ -49,13 +45,12 @@ class PutPlan {
   void acknowledged(PartPlace place, std::uint64_t incarnation, Instant at);
   void failed(PartPlace place, std::uint64_t incarnation, bool out_of_space);
   // The put takes longer than expected: the slot in flight with the greatest `predicted` (by slot;
-  // mirror-3-dc: every slot in flight) counts as slow from now on. Returns these slots: none when
-  // nothing is in flight, or after accelerations_max().
+  // mirror-3-dc: every slot in flight) counts as slow from now on. Returns these slots. Each slot is
+  // late once: none are returned when all that are in flight were late before.
   DiskSet accelerate(std::span<const Duration> predicted);
 
   std::uint32_t writes() const { return writes_; }
   std::uint32_t writes_max() const;
-  std::uint32_t accelerations_max() const;
   PartLayout layout() const;  // All acknowledged parts.
 
  private:
@@ -83,7 +78,6 @@ class PutPlan {
   DiskSet accelerated_ = 0;
   DiskSet failed_ = 0;
   DiskSet out_of_space_ = 0;
-  std::uint32_t accelerations_ = 0;
   std::uint32_t writes_ = 0;
   std::uint32_t in_flight_ = 0;
   std::array<std::uint64_t, kSlotsMax> incarnations_{};

@@ -39,6 +39,7 @@ bool RangeMerge::add(std::uint32_t order, const RangeIndexReply& reply) {
     const int slot = geometry_.subgroup(item.id).slot_of(order);
     if (slot < 0) continue;
     const auto at = static_cast<std::uint32_t>(slot);
+    blob.own[at] = item.ingress;
     for (std::uint32_t part = 1; part <= geometry_.parts(); ++part) {
       const bool here = (item.local_parts >> (part - 1) & 1) != 0;
       if (here && geometry_.allowed(at, part)) blob.layout.add(at, part);
@@ -57,6 +58,8 @@ RangeMerge::Page RangeMerge::finish() const {
     for (std::uint32_t slot = 0; slot < subgroup.size; ++slot) {
       if (!contains(answered_, subgroup.order[slot])) blob.unknown |= disk_bit(slot);
     }
+    const DiskSet stale = out_of_date(geometry_, blob.ingress, blob.own);
+    blob.unknown |= stale;
     const bool only_flags = blob.layout.slots() == 0 && (found.unknown == 0) &&
                             layout_of(geometry_, blob.ingress).slots() == 0;
     if (!only_flags) page.blobs.push_back(blob);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "blob/group/quorum.h"
+#include "blob/ingress.h"
 #include "blob/protocol.h"
 #include "blob/proxy/context.h"
 
@@ -19,6 +20,7 @@ struct SeenBlob {
   PartLayout layout;    // Data is there.
   DiskSet unknown = 0;  // Slots that gave no definite answer.
   Ingress ingress;
+  OwnWords own{};
 };
 
 // Merges the answers of disks to one RangeIndex.

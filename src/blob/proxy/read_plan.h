@@ -50,11 +50,20 @@ class ReadPlan {
 
  protected:
   DiskSet all_slots() const { return disk_bit(geometry_.slots()) - 1; }
+  void heard(std::uint32_t slot, Ingress said) {
+    ingress_ = merge(ingress_, said);
+    own_[slot] = merge(own_[slot], said);
+  }
+  // Of the slots that gave a definite answer, those whose word still holds.
+  DiskSet believed(DiskSet definite) const {
+    return definite & ~out_of_date(geometry_, ingress_, own_);
+  }
 
   Geometry geometry_;
   BlobId id_;
   Geometry::Subgroup subgroup_;
   Ingress ingress_;
+  OwnWords own_{};
 };
 
 }  // namespace moraine::blob

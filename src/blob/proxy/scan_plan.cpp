@@ -17,7 +17,7 @@ void ScanPlan::answered(const ReadAsk& ask, std::span<const PartAnswer> answers,
   answered_ |= slot;
   bool definite = !answers.empty();
   for (const PartAnswer& answer : answers) {
-    ingress_ = merge(ingress_, answer.ingress);
+    this->heard(ask.slot, answer.ingress);
     if (answer.status == Status::kNoData) continue;
     const bool possible = answer.part >= 1 && answer.part <= geometry_.parts() &&
                           geometry_.allowed(ask.slot, answer.part);
@@ -52,7 +52,7 @@ void ScanPlan::settle() {
   }
   // What was never confirmed may still be restorable: disks that are not late are heard first.
   if ((in_flight_ & ~late_) != 0) return;
-  const Verdict verdict = judge(geometry_, layout_, all_slots() & ~definite_);
+  const Verdict verdict = judge(geometry_, layout_, all_slots() & ~believed(definite_));
   if (verdict == Verdict::kAbsent) {
     outcome_ = Outcome::kAbsent;
   } else if (verdict == Verdict::kReadable) {

@@ -28,7 +28,7 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
     const bool same = generation == current && issuer != 0 && known && by->second.issuer == issuer;
     // Either answer speaks of a durable block.
     CO_TRY(const bool durable, co_await fenced(tablet, current));
-    (void)durable;
+    if (!durable) co_return fail(Errc::kUnavailable, "the block under way failed");
     co_return same ? Status::kOk : Status::kAlready;
   }
   pending_blocks_[tablet] = {generation, issuer};
@@ -41,7 +41,7 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
   if (const auto mine = pending_blocks_.find(tablet);
       mine != pending_blocks_.end() && mine->second.generation == generation) {
     pending_blocks_.erase(mine);
-    issuers_[tablet] = {generation, issuer};
+    if (logged) issuers_[tablet] = {generation, issuer};
   }
   blocks_changed_.all();
   if (!logged) co_return std::unexpected(std::move(logged).error());

@@ -109,6 +109,7 @@ Task<void> Replicator::fetch_part(BlobId id, std::uint32_t part, std::uint32_t o
 Task<void> Replicator::restore(BlobId id) {
   const BlobEntry* entry = disk_.state().index().find(id);
   if (!entry || !disk_.state().missing().contains(id) || over()) co_return;
+  const Ingress before = entry->ingress;
   Survey seen = co_await survey(id);
   entry = disk_.state().index().find(id);
   if (!entry || over()) co_return;
@@ -117,10 +118,14 @@ Task<void> Replicator::restore(BlobId id) {
     // Parts that were lost with a disk are not coming back; silence proves nothing.
     const int own = disk_.state().own_slot(id);
     const DiskSet gone = seen.lost | disk_bit(static_cast<std::uint32_t>(own));
-    if (seen.unknown == 0 && slots_tolerated(geometry, gone)) co_await conclude_absent(id);
+    const bool proven = seen.unknown == 0 && slots_tolerated(geometry, gone);
+    // News that came meanwhile may be of parts that the survey missed.
+    if (proven && entry->ingress == before) co_await conclude_absent(id);
     co_return;
   }
   if (!co_await fetch(id, seen) || over()) co_return;
+  entry = disk_.state().index().find(id);
+  if (!entry) co_return;
   const VDiskState::Missing missing = disk_.state().missing_parts(id, *entry);
   if (!restore_parts(geometry.species(), id.size(), seen.data, missing.parts)) co_return;
   for (std::uint32_t part = 1; part <= geometry.parts(); ++part) {

@@ -140,31 +140,61 @@ void VDiskState::apply_facts(const FactsRecord& record) {
   }
 }
 
+// Of several facts of one blob the first place counts, so that flags stay before a barrier; of
+// several of one barrier the last.
 std::vector<Fact> VDiskState::news(const std::vector<IndexFact>& facts) const {
-  std::vector<Fact> changed;
+  std::vector<std::optional<Fact>> changed;
+  std::map<BlobId, std::size_t> blobs;
+  std::map<std::pair<BarrierSequence, BarrierRecordKey>, std::size_t> barriers;
   for (const IndexFact& fact : facts) {
     if (const auto* blob = std::get_if<BlobFact>(&fact)) {
-      if (own_slot(blob->id) < 0) continue;
-      const BlobEntry* entry = index_.find(blob->id);
-      const Ingress known = entry ? entry->ingress : Ingress{};
-      const Ingress merged = merge(known, blob->ingress);
-      if (entry && merged == known) continue;
-      // A blob that is garbage already only matters for its DoNotKeep mark.
-      const bool tombstone = do_not_keep_flag(merged) && !do_not_keep_flag(known);
-      if (!entry && !barriers_.keeps(blob->id, merged) && !tombstone) continue;
-      changed.push_back(BlobFact{blob->id, merged});
+      const auto [at, first] = blobs.try_emplace(blob->id, changed.size());
+      if (first) changed.emplace_back();
+      const auto* earlier =
+          changed[at->second] ? &std::get<BlobFact>(*changed[at->second]) : nullptr;
+      const Ingress ingress = earlier ? merge(earlier->ingress, blob->ingress) : blob->ingress;
+      if (auto merged = news_of({blob->id, ingress})) changed[at->second] = *merged;
     } else if (const auto* block = std::get_if<BlockFact>(&fact)) {
-      if (block->generation > blocked(block->tablet)) changed.push_back(*block);
+      if (block->generation > blocked(block->tablet)) changed.emplace_back(*block);
     } else if (const auto* barrier = std::get_if<BarrierFact>(&fact)) {
-      if (auto merged = barriers_.news(*barrier, meta_.order)) changed.push_back(*merged);
+      auto merged = barriers_.news(*barrier, meta_.order);
+      if (!merged) continue;
+      const auto [at, first] =
+          barriers.try_emplace({{merged->tablet, merged->channel, merged->hard},
+                                {merged->record_generation, merged->counter}},
+                               changed.size());
+      if (!first) {
+        merged->seen |= std::get<BarrierFact>(*changed[at->second]).seen;
+        changed[at->second].reset();
+        at->second = changed.size();
+      }
+      changed.emplace_back(*merged);
     }
   }
-  return changed;
+  std::vector<Fact> kept;
+  for (std::optional<Fact>& fact : changed) {
+    if (fact) kept.push_back(std::move(*fact));
+  }
+  return kept;
 }
 
+// The fact merged with what is known, when that changes something.
+std::optional<BlobFact> VDiskState::news_of(const BlobFact& fact) const {
+  if (own_slot(fact.id) < 0 && !flagged(fact.ingress)) return std::nullopt;
+  const BlobEntry* entry = index_.find(fact.id);
+  const Ingress known = entry ? entry->ingress : Ingress{};
+  const Ingress merged = merge(known, fact.ingress);
+  if (entry && merged == known) return std::nullopt;
+  // A blob that is garbage already only matters for its DoNotKeep mark.
+  const bool tombstone = do_not_keep_flag(merged) && !do_not_keep_flag(known);
+  if (!entry && !barriers_.keeps(fact.id, merged) && !tombstone) return std::nullopt;
+  return BlobFact{fact.id, merged};
+}
+
+// Flags go to all: a disk that passes a barrier on passes on what the barrier may not take.
 bool VDiskState::concerns(const IndexFact& fact, std::uint32_t order) const {
   const auto* blob = std::get_if<BlobFact>(&fact);
-  return !blob || geometry().subgroup(blob->id).slot_of(order) >= 0;
+  return !blob || flagged(blob->ingress) || geometry().subgroup(blob->id).slot_of(order) >= 0;
 }
 
 void VDiskState::mark_corrupted(const BlobId& id) {

@@ -99,6 +99,7 @@ class VDiskState {
   void note_lsn(std::uint64_t lsn) { last_lsn_ = std::max(last_lsn_, lsn); }
   void pass_lsn(std::uint64_t lsn);
   void publish(std::uint64_t lsn, IndexFact fact);
+  std::optional<BlobFact> news_of(const BlobFact& fact) const;
   void review(const BlobId& id);
   void apply_blob_fact(const BlobFact& fact, std::uint64_t lsn);
   void collect_one(const BlobId& id);

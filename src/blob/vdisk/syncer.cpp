@@ -188,13 +188,15 @@ Task<Syncer::Step> Syncer::step(std::uint32_t order) {
   co_return more ? Step::kMore : Step::kDone;
 }
 
+// The progress counts once the facts are durable: what could not be logged is pulled again.
 Task<Result<void>> Syncer::take(Progress& own, std::uint32_t order, PullFactsReply pulled) {
+  Progress next = own;
   if (pulled.full && own.cursor.empty()) {
     // The first page: changes made while the pages are read are pulled from here afterwards.
-    own.log = pulled.log;
-    own.position = pulled.position;
-    own.full = true;
-    own.barriers.clear();
+    next = Progress{};
+    next.log = pulled.log;
+    next.position = pulled.position;
+    next.full = true;
   } else if (pulled.log != own.log) {
     // The neighbour lost its data between two pages.
     own = Progress{};
@@ -202,8 +204,8 @@ Task<Result<void>> Syncer::take(Progress& own, std::uint32_t order, PullFactsRep
   }
   std::vector<IndexFact> now;
   for (IndexFact& fact : pulled.facts) {
-    const bool deferred = own.full && std::holds_alternative<BarrierFact>(fact);
-    (deferred ? own.barriers : now).push_back(std::move(fact));
+    const bool deferred = next.full && std::holds_alternative<BarrierFact>(fact);
+    (deferred ? next.barriers : now).push_back(std::move(fact));
   }
   if (disk_.options_.bug == SeededBug::kDropKeepInMerge) {
     for (IndexFact& fact : now) {
@@ -211,19 +213,21 @@ Task<Result<void>> Syncer::take(Progress& own, std::uint32_t order, PullFactsRep
     }
   }
   std::vector<Fact> news = disk_.state().news(now);
-  if (!pulled.full) {
-    own.position = pulled.position;
-    if (!own.full && !news.empty()) news.push_back(SyncPosition{order, own.log, own.position});
+  if (!next.full && !news.empty()) {
+    news.push_back(SyncPosition{order, next.log, pulled.position});
   }
   CO_TRY_VOID(co_await disk_.log_facts(std::move(news)));
+  next.more = pulled.more;
   if (pulled.full) {
-    own.cursor = pulled.cursor;
-    own.target = pulled.position;
+    next.cursor = pulled.cursor;
+    next.target = pulled.position;
+  } else {
+    next.position = pulled.position;
+    if (next.full && next.position >= next.target) {
+      CO_TRY_VOID(co_await finish_full(next, order));
+    }
   }
-  own.more = pulled.more;
-  if (own.full && own.cursor.empty() && !pulled.full && own.position >= own.target) {
-    CO_TRY_VOID(co_await finish_full(own, order));
-  }
+  own = std::move(next);
   co_return Result<void>();
 }
 

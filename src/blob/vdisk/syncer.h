@@ -31,7 +31,7 @@ class Syncer {
   // Pulls everything that `order` has now. False when it could not be asked to the end.
   Task<bool> pull_all(std::uint32_t order);
   // Forgets how far a neighbour was read: the next pull is a full sync.
-  void forget(std::uint32_t order) { progress_.erase(order); }
+  void forget(std::uint32_t order) { progress_[order] = Progress{}; }
 
  private:
   struct Progress {

@@ -1,0 +1,32 @@
+// moraine_crash: kills the real program under load, again and again, and looks for what was lost.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <csignal>
+#include <filesystem>
+
+#include "crash/campaign.h"
+
+int main(int argc, char** argv) {
+  namespace crash = moraine::crash;
+  std::signal(SIGPIPE, SIG_IGN);
+  crash::CampaignOptions options;
+  std::error_code ignored;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  options.binary = (self.parent_path() / "moraine").string();
+  std::string erasure = "none";
+  CLI::App app("Kills `moraine serve` with SIGKILL under load and verifies what was acknowledged");
+  app.add_option("--rounds", options.rounds, "Kills")->capture_default_str();
+  app.add_option("--binary", options.binary, "The program")->capture_default_str();
+  app.add_option("--erasure", erasure,
+                 "none: one process; block-4-2: 4 processes of 2 disks; mirror-3-dc: 3 of 3")
+      ->capture_default_str();
+  app.add_option("--folder", options.folder, "Where the data goes (default: a temporary folder)");
+  app.add_option("--seed", options.seed, "Of the load and the moments of the kills");
+  app.footer("Exit codes: 0 nothing lost, 1 something lost, 2 could not run.");
+  CLI11_PARSE(app, argc, argv);
+  const auto species = moraine::blob::parse_species(erasure);
+  if (!species) return app.exit(CLI::ValidationError("--erasure", species.error().context));
+  options.species = *species;
+  return crash::run_campaign(options);
+}

@@ -1,0 +1,106 @@
+// moraine serve: start, stop, HTTP, and commands that go to a running node.
+#include "app/cli_test_util.h"
+#include "app/cluster_file.h"
+#include "app/http_get.h"
+
+namespace moraine::app {
+namespace {
+
+constexpr const char* kHello = "[1:1:1:0:0:6:0]";
+
+class Serve : public Cli {
+ protected:
+  RunningServer serve() {
+    return RunningServer({"--data", data(), "--size", "256MiB", "--http", "127.0.0.1:0"},
+                         folder / "log");
+  }
+  static Result<std::string> get(const RunningServer& server, const std::string& path) {
+    TRY(const TcpAddress address, parse_address(server.address("http")));
+    return http_get(address, path, std::chrono::seconds(10));
+  }
+};
+
+TEST_F(Serve, MakesAFolderListensAndEndsCleanly) {
+  RunningServer server = serve();
+  EXPECT_TRUE(server.line().starts_with("listening http=127.0.0.1:")) << server.line();
+  EXPECT_EQ(server.address("grpc"), "off");
+  EXPECT_EQ(server.address("kafka"), "off");
+  EXPECT_NE(server.address("node"), "");
+  EXPECT_TRUE(std::filesystem::exists(data() + "/VERSION"));
+  EXPECT_EQ(server.stop(SIGTERM), 0) << server.log();
+  EXPECT_NE(server.log().find("not served yet"), std::string::npos) << server.log();
+  EXPECT_FALSE(std::filesystem::exists(data() + "/node.port"));
+  const Outcome info = run({"device", "info", device()});
+  EXPECT_NE(info.out.find("closed cleanly"), std::string::npos) << info.out;
+}
+
+TEST_F(Serve, EndsOnInterruptToo) {
+  RunningServer server = serve();
+  EXPECT_EQ(server.stop(SIGINT), 0) << server.log();
+}
+
+TEST_F(Serve, AnswersOverHttp) {
+  RunningServer server = serve();
+  EXPECT_EQ(get(server, "/ping").value_or("-"), "ok\n");
+  EXPECT_TRUE(get(server, "/status").value_or("-").contains("\"phase\":\"ready\""));
+  EXPECT_TRUE(get(server, "/metrics").value_or("-").contains("moraine_device_live_bytes{device=\"1\"}"));
+  EXPECT_TRUE(get(server, "/ping?query").value_or("-").contains("ok"));
+  const auto missing = get(server, "/nothing");
+  ASSERT_FALSE(missing);
+  EXPECT_TRUE(missing.error().context.contains("404")) << missing.error().context;
+  EXPECT_FALSE(get(server, "/" + std::string(20'000, 'x')));
+  EXPECT_FALSE(get(server, "/ping HTTP/9.9\r\nX"));
+  EXPECT_EQ(get(server, "/ping").value_or("-"), "ok\n") << "still well";
+  EXPECT_EQ(server.stop(), 0);
+}
+
+TEST_F(Serve, CommandsReachARunningNodeByFolderAndByAddress) {
+  RunningServer server = serve();
+  const std::string http = server.address("http");
+  ASSERT_EQ(blob({"put", kHello, "-"}, "hello\n").code, 0);
+  const Outcome got = run({"blob", "get", kHello, "--node", http});
+  EXPECT_EQ(got.out, "hello\n") << got.err;
+  EXPECT_EQ(run({"blob", "discover", "1", "--node", http}).out, "[1:1:1:0:0:6:0]\n");
+  EXPECT_EQ(run({"blob", "status", "--node", http}).code, 0);
+  EXPECT_EQ(run({"blob", "range", "--tablet", "1", "--node", http}).code, 0);
+  EXPECT_EQ(run({"blob", "block", "1", "1", "--node", http}).code, 0);
+  EXPECT_EQ(run({"blob", "put", "[1:1:2:0:0:1:0]", "-", "--node", http}, "x").code, 1);
+  const Outcome wrong_port = run({"blob", "status", "--node", server.address("node")});
+  EXPECT_EQ(wrong_port.code, 5) << "the transport's port is no HTTP server";
+  EXPECT_EQ(server.stop(), 0);
+  EXPECT_EQ(blob({"get", kHello}).out, "hello\n") << "from the folder itself";
+}
+
+TEST_F(Serve, AKilledServerLeavesWhatItAcknowledged) {
+  for (int round = 1; round <= 3; ++round) {
+    RunningServer server = serve();
+    const std::string id = "[1:1:" + std::to_string(round) + ":0:0:6:0]";
+    ASSERT_EQ(blob({"put", id, "-"}, "hello\n").code, 0);
+    EXPECT_EQ(server.stop(SIGKILL), 128 + SIGKILL);
+  }
+  for (int round = 1; round <= 3; ++round) {
+    EXPECT_EQ(blob({"get", "[1:1:" + std::to_string(round) + ":0:0:6:0]"}).out, "hello\n");
+  }
+  EXPECT_EQ(blob({"check"}).code, 0);
+}
+
+TEST_F(Serve, AHalfMadeFolderIsMadeAnew) {
+  std::filesystem::create_directory(data());
+  write_file(data() + "/VERSION.making", "");
+  write_file(data() + "/device-1", "half");
+  RunningServer server = serve();
+  EXPECT_EQ(server.stop(), 0);
+  EXPECT_EQ(blob({"status"}).code, 0);
+}
+
+TEST_F(Serve, ATakenAddressIsAnError) {
+  RunningServer server = serve();
+  const Outcome second =
+      run({"serve", "--data", folder / "other", "--size", "256MiB", "--http", server.address("http")});
+  EXPECT_EQ(second.code, 3) << second.err;
+  EXPECT_NE(second.err.find("cannot listen"), std::string::npos) << second.err;
+  EXPECT_EQ(server.stop(), 0);
+}
+
+}  // namespace
+}  // namespace moraine::app

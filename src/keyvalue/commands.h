@@ -1,0 +1,103 @@
+// The commands of a key-value tablet, and what each does to the keys: pure.
+//
+// Promise    A transaction's commands run in the order given, each seeing the effects of those before
+//            it; when one fails nothing of the transaction happens.
+// Limits     kKeyBytesMax, kCommandsMax, kKeysPerRangeMax.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "keyvalue/value.h"
+
+namespace moraine {
+
+inline constexpr std::size_t kKeyBytesMax = 4'000;
+inline constexpr std::size_t kCommandsMax = 10'000;
+inline constexpr std::size_t kKeysPerRangeMax = 100'000;
+inline constexpr std::size_t kValueBlobBytesMax = 8u << 20;  // Longer values take several blobs.
+inline constexpr std::size_t kInlineValueMax = 1'000;        // Up to this, values live in the log.
+
+// Keys as byte strings; nullopt: unbounded.
+struct KeyRange {
+  std::optional<std::string> from;
+  bool from_inclusive = true;
+  std::optional<std::string> to;
+  bool to_inclusive = false;
+
+  bool below(const std::string& key) const;  // The key comes before the range.
+  bool above(const std::string& key) const;
+  static KeyRange prefix(std::string prefix);
+};
+
+struct WriteKey {
+  std::string key;
+  Slice value;
+  bool force_blob = false;  // A blob even for a short value.
+};
+struct RenameKey {
+  std::string from;
+  std::string to;
+};
+struct CopyKeys {
+  KeyRange range;
+  std::string prefix_to_remove;
+  std::string prefix_to_add;
+};
+struct ConcatKeys {
+  std::vector<std::string> inputs;
+  std::string output;
+  bool keep_inputs = false;
+};
+struct DeleteKeys {
+  KeyRange range;
+};
+using Command = std::variant<WriteKey, RenameKey, CopyKeys, ConcatKeys, DeleteKeys>;
+
+using KeyMap = std::map<std::string, Value>;
+
+// The keys as they will be when what came before is confirmed.
+class KeyView {
+ public:
+  explicit KeyView(const KeyMap& base) : base_(base) {}
+
+  const Value* find(const std::string& key) const;
+  void set(std::string key, Value value);
+  void erase(const std::string& key);
+  // Keys of the range in order; stops when `visit` returns false.
+  void scan(const KeyRange& range,
+            const std::function<bool(const std::string&, const Value&)>& visit) const;
+  // Everything since the last take or roll_back: as changes, or undone.
+  std::vector<Change> take_changes();
+  void roll_back();
+  // The base has all of it now.
+  void clear();
+
+ private:
+  using Overlay = std::map<std::string, std::optional<Value>>;
+  void remember(const std::string& key);
+
+  const KeyMap& base_;
+  Overlay overlay_;
+  std::vector<Change> changes_;
+  // What the overlay held before each change; nullopt: nothing.
+  std::vector<std::pair<std::string, std::optional<std::optional<Value>>>> undo_;
+};
+
+// Wrong on its face, whatever the keys are.
+Result<void> check(const std::vector<Command>& commands);
+
+// Runs the commands on `view`. `blobs`: the ids of the blobs that blob_pieces() asked for, in order.
+// kNotFound: a rename or concat of a missing key. On failure the caller rolls the view back.
+Result<void> run_commands(const std::vector<Command>& commands, const std::vector<BlobId>& blobs,
+                          std::uint64_t now_ms, KeyView& view);
+
+// The parts of the commands' values that go into blobs.
+std::vector<Slice> blob_pieces(const std::vector<Command>& commands);
+
+}  // namespace moraine

@@ -1,0 +1,52 @@
+// Value: what a key holds: a chain of pieces, each inline or a range of a blob.
+//
+//   value  = created u64 (milliseconds since the epoch)  count u32  piece*
+//   piece  = 1 id (24) offset u32 size u32  |  2 sized bytes
+//   change = 1 sized key, value  |  2 sized key               set | erase
+//          | 3 lock generation u64
+//   changes = version u8 = 1  count u32  change*              a log body, or a page of a snapshot
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "blob/blob_id.h"
+
+namespace moraine {
+
+using blob::BlobId;
+
+struct ValuePiece {
+  BlobId id;  // Part of no blob when inline.
+  std::uint32_t offset = 0;
+  std::uint32_t size = 0;
+  Slice inline_data;
+  bool is_inline() const { return id == BlobId(); }
+};
+
+struct Value {
+  std::uint64_t created_ms = 0;
+  std::vector<ValuePiece> pieces;
+  std::uint64_t size() const;
+};
+
+struct SetKey {
+  std::string key;
+  Value value;
+};
+struct EraseKey {
+  std::string key;
+};
+struct SetLock {
+  std::uint64_t generation = 0;
+};
+using Change = std::variant<SetKey, EraseKey, SetLock>;
+
+Slice encode_changes(const std::vector<Change>& changes);
+Result<std::vector<Change>> decode_changes(const Slice& bytes);
+
+}  // namespace moraine
