@@ -13,6 +13,7 @@ BENCH ?=
 QUICK ?=
 DATA ?= data
 CONFIG ?=
+NODE ?=
 
 ALL ?=
 
@@ -43,8 +44,8 @@ build: configure  ## the server and command line, build/moraine
 all: configure
 	@ninja -C build
 
-serve: build  ## run one node: DATA=folder (default data), or CONFIG=cluster.yaml
-	build/moraine serve $(if $(CONFIG),--config $(CONFIG),--data $(DATA))
+serve: build  ## run one node: DATA=folder (default data), or CONFIG=cluster.yaml [NODE=n]
+	build/moraine serve $(if $(CONFIG),--config $(CONFIG) $(if $(NODE),--node $(NODE)),--data $(DATA))
 
 test: setup checks all  ## everything that must hold before a commit
 	@scripts/run_tests build

@@ -51,10 +51,11 @@ class Campaign {
     if (!outcome) fmt::print(stderr, "moraine_crash: {}\n", outcome.error().message());
     const VerifyCounts& counts = verifier_.counts();
     for (const std::string& what : load_.violations()) fmt::print("VIOLATION {}\n", what);
-    fmt::print("{} kills, {} acknowledged, {} collects, {} blocks, {} verified, {} collected and "
-               "gone\n",
-               kills_, load_.counts().acknowledged, load_.counts().collects,
-               load_.counts().blocks, counts.verified, counts.collected);
+    fmt::print(
+        "{} kills, {} acknowledged, {} collects, {} blocks, {} verified, {} collected and "
+        "gone\n",
+        kills_, load_.counts().acknowledged, load_.counts().collects, load_.counts().blocks,
+        counts.verified, counts.collected);
     fmt::print("{} kills, {} lost\n", kills_, counts.lost);
     if (counts.lost > 0 || !load_.violations().empty()) co_return 1;
     co_return outcome ? 0 : 2;
@@ -102,9 +103,9 @@ class Campaign {
       });
       if (ready) co_return Result<void>();
       if (world_.lane().now() > deadline) {
-        co_return fail(Errc::kTimeout, fmt::format("the group is not ready: {} {}; see {}",
-                                                   to_string(status.status), status.reason,
-                                                   servers_.log_path()));
+        co_return fail(Errc::kTimeout,
+                       fmt::format("the group is not ready: {} {}; see {}",
+                                   to_string(status.status), status.reason, servers_.log_path()));
       }
       co_await sleep_for(world_.lane(), kReadyPoll);
     }
@@ -147,11 +148,12 @@ class Campaign {
   void show(std::uint32_t round, std::uint64_t load_ms, std::size_t killed,
             const LoadCounts& before) {
     const VerifyCounts& counts = verifier_.counts();
-    fmt::print("round {}: {} killed after {} ms; acknowledged {} (in all {}), in doubt {}; so far "
-               "verified {}, doubts there {} absent {}, lost {}\n",
-               round, killed, load_ms, load_.counts().acknowledged - before.acknowledged,
-               load_.counts().acknowledged, load_.counts().in_doubt - before.in_doubt,
-               counts.verified, counts.doubt_there, counts.doubt_absent, counts.lost);
+    fmt::print(
+        "round {}: {} killed after {} ms; acknowledged {} (in all {}), in doubt {}; so far "
+        "verified {}, doubts there {} absent {}, lost {}\n",
+        round, killed, load_ms, load_.counts().acknowledged - before.acknowledged,
+        load_.counts().acknowledged, load_.counts().in_doubt - before.in_doubt, counts.verified,
+        counts.doubt_there, counts.doubt_absent, counts.lost);
     std::fflush(stdout);
   }
 

@@ -90,9 +90,8 @@ std::vector<std::string> Servers::arguments(NodeId node) const {
   if (single()) {
     arguments.insert(arguments.end(), {"--data", options_.folder + "/data", "--http", "off"});
   } else {
-    arguments.insert(arguments.end(),
-                     {"--config", options_.folder + "/cluster.yaml", "--node",
-                      std::to_string(node.value), "--http", "off"});
+    arguments.insert(arguments.end(), {"--config", options_.folder + "/cluster.yaml", "--node",
+                                       std::to_string(node.value), "--http", "off"});
   }
   return arguments;
 }
@@ -106,9 +105,8 @@ Result<void> Servers::start(NodeId node) {
   const std::string mark = " node=";
   const std::size_t at = line ? line->find(mark) : std::string::npos;
   if (at == std::string::npos) {
-    return fail(Errc::kUnavailable,
-                fmt::format("node {} does not start: {}; see {}", node.value,
-                            line ? *line : line.error().message(), log_path()));
+    return fail(Errc::kUnavailable, fmt::format("node {} does not start: {}; see {}", node.value,
+                                                line ? *line : line.error().message(), log_path()));
   }
   TRY(addresses_[node], app::parse_address(line->substr(at + mark.size())));
   running_.erase(node);
@@ -160,8 +158,8 @@ Result<void> Servers::check() const {
   TRY(app::ChildProcess child, app::ChildProcess::start(options));
   const int code = child.wait();
   if (code == 0) return {};
-  return fail(Errc::kCorrupt, fmt::format("moraine blob check gives {}; see {}", code,
-                                          options.output));
+  return fail(Errc::kCorrupt,
+              fmt::format("moraine blob check gives {}; see {}", code, options.output));
 }
 
 }  // namespace moraine::crash

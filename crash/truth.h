@@ -1,10 +1,10 @@
 // Truth: what the killed program has promised, kept outside of it.
 //
-// Promise    stored: acknowledged, must be there byte for byte. doubt: sent, no answer; absent or whole.
-//            fading: a collect that covers it was sent; either is right. gone: that collect was
-//            acknowledged; must not be readable.
-// Invariants (1) An id is used once. (2) The bytes of a blob follow from its id. (3) A tablet has one
-//            collect or block under way, repeated until it is acknowledged.
+// Promise    stored: acknowledged, must be there byte for byte. doubt: sent, no answer; absent or
+//            whole. fading: a collect that covers it was sent; either is right. gone: that collect
+//            was acknowledged; must not be readable.
+// Invariants (1) An id is used once. (2) The bytes of a blob follow from its id. (3) A tablet has
+//            one collect or block under way, repeated until it is acknowledged.
 // Threading  One executor.
 #pragma once
 

@@ -59,10 +59,9 @@ Task<Verifier::Verdicts> Verifier::look(std::vector<blob::BlobId> ids, bool must
       const Verdicts verdicts = co_await look_once(std::move(some), must_restore);
       const bool patient = executor_.now() < give_up;
       for (const Verdict& verdict : verdicts) {
-        const bool may_change = verdict.status == blob::Status::kError ||
-                                verdict.status == blob::Status::kDeadline ||
-                                (wanted == blob::Status::kNoData &&
-                                 verdict.status == blob::Status::kOk);
+        const bool may_change =
+            verdict.status == blob::Status::kError || verdict.status == blob::Status::kDeadline ||
+            (wanted == blob::Status::kNoData && verdict.status == blob::Status::kOk);
         if (may_change && patient) {
           again.push_back(verdict.id);
         } else {

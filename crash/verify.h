@@ -1,7 +1,7 @@
 // Verifier: reads back what the truth says must be there, and compares every byte.
 //
-// Promise    An answer that may be better later (ERROR, DEADLINE) is asked again until `patience` has
-//            passed; then the blob counts as lost.
+// Promise    An answer that may be better later (ERROR, DEADLINE) is asked again until `patience`
+//            has passed; then the blob counts as lost.
 // Threading  One executor.
 #pragma once
 

@@ -34,14 +34,18 @@ Plan plan_of(const SeedOptions& options) {
     links.delay_max = 50ms + Duration(1ms) * random.below(1'000);
   }
   plan.cluster.erasure = options.erasure.value_or(static_cast<Erasure>(options.seed % kErasures));
-  plan.cluster.segments = random.one_in(4) ? 18 : 48;
+  // Small devices fill up. Parts are then small against segments, so that cleaning can pack them.
+  const bool small = random.one_in(4);
+  plan.cluster.segments = small ? 18 : 48;
+  if (small) plan.workload.blob_size_max = 40'000;
   plan.cluster.node = quick_node_options();
   plan.cluster.node.device.checkpoint_log_bytes = (128u << 10) << random.below(4);
   plan.cluster.node.vdisk.bug = options.bug;
+  plan.cluster.node.proxy.bug = options.bug;
   if (random.one_in(3)) plan.cluster.node.vdisk.cache_bytes = 0;
   plan.workload.tablets = 1 + random.below(4);
   plan.workload.think_max = 50ms + Duration(1ms) * random.below(400);
-  if (plan.cluster.erasure == Erasure::kBlock42 && random.one_in(2)) {
+  if (plan.cluster.erasure == Erasure::kBlock42 && !small && random.one_in(2)) {
     plan.workload.blob_size_max = 900'000;
   }
   plan.nemesis.pause_between_max = 500ms + Duration(1ms) * random.below(4'000);

@@ -1,25 +1,305 @@
-#include <fmt/format.h>
+// moraine_sim: runs seeds of the campaign, and shows that seeded bugs are found.
 
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <functional>
+
+#include "sim/bug_hunt.h"
 #include "sim/campaign.h"
+
+namespace moraine::sim {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: moraine_sim [--seeds N] [--first S] [--seed S] [--scenario blob]\n"
+    "                   [--erasure none|block-4-2|block-4-2-spare|mirror-3-dc] [--minutes M]\n"
+    "                   [--workers N] [--verbose]\n"
+    "       moraine_sim --bugs [--workers N]\n";
+constexpr std::size_t kFailuresShown = 20;
+
+struct Arguments {
+  std::uint64_t seeds = 200;
+  std::uint64_t first = 1;
+  std::optional<std::uint64_t> seed;
+  std::optional<Erasure> erasure;
+  std::optional<double> minutes;
+  std::uint64_t workers = 2;
+  bool verbose = false;
+  bool bugs = false;
+};
+
+// What one child process tells its parent: this, and then `text_size` bytes.
+struct Told {
+  std::uint64_t number = 0;
+  bool failed = false;
+  std::uint32_t text_size = 0;
+  Tally tally;
+};
+static_assert(std::is_trivially_copyable_v<Told>);
+
+struct Outcome {
+  Told told;
+  std::string text;
+};
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool parse_option(Arguments& arguments, std::string_view name, std::string_view value) {
+  if (name == "--scenario") return value == "blob";
+  if (name == "--erasure") {
+    const auto erasure = parse_erasure(value);
+    if (erasure) arguments.erasure = *erasure;
+    return erasure.has_value();
+  }
+  if (name == "--minutes") {
+    char* end = nullptr;
+    arguments.minutes = std::strtod(std::string(value).c_str(), &end);
+    return *arguments.minutes > 0;
+  }
+  const auto number = parse_number(value);
+  if (!number) return false;
+  if (name == "--seeds") {
+    arguments.seeds = *number;
+  } else if (name == "--first") {
+    arguments.first = *number;
+  } else if (name == "--seed") {
+    arguments.seed = *number;
+  } else if (name == "--workers") {
+    arguments.workers = std::max<std::uint64_t>(1, *number);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::optional<Arguments> parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    if (name == "--verbose") {
+      arguments.verbose = true;
+    } else if (name == "--bugs") {
+      arguments.bugs = true;
+    } else if (i + 1 == argc || !parse_option(arguments, name, argv[i + 1])) {
+      fmt::print(stderr, "moraine_sim: {} is not understood\n{}", name, kUsage);
+      return std::nullopt;
+    } else {
+      ++i;
+    }
+  }
+  return arguments;
+}
+
+// A job in a process of its own: a broken invariant ends only that.
+struct Child {
+  pid_t pid = 0;
+  int pipe = -1;
+  std::uint64_t number = 0;
+};
+
+using Job = std::function<Outcome(std::uint64_t number)>;
+
+void write_all(int to, const void* data, std::size_t size) {
+  const char* at = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t written = ::write(to, at, size);
+    if (written <= 0) return;
+    at += written;
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+bool read_all(int from, void* data, std::size_t size) {
+  char* at = static_cast<char*>(data);
+  while (size > 0) {
+    const ssize_t got = ::read(from, at, size);
+    if (got <= 0) return false;
+    at += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+Child start_child(const Job& job, std::uint64_t number) {
+  int ends[2];
+  if (::pipe(ends) != 0) std::abort();
+  std::fflush(nullptr);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::close(ends[0]);
+    Outcome outcome = job(number);
+    outcome.told.number = number;
+    outcome.told.text_size = static_cast<std::uint32_t>(outcome.text.size());
+    write_all(ends[1], &outcome.told, sizeof(outcome.told));
+    write_all(ends[1], outcome.text.data(), outcome.text.size());
+    std::fflush(nullptr);
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  return {pid, ends[0], number};
+}
+
+Outcome finish_child(const Child& child) {
+  Outcome outcome;
+  const bool told = read_all(child.pipe, &outcome.told, sizeof(outcome.told));
+  if (told) {
+    outcome.text.resize(outcome.told.text_size);
+    read_all(child.pipe, outcome.text.data(), outcome.text.size());
+  } else {
+    outcome.told = Told{};
+    outcome.told.number = child.number;
+    outcome.told.failed = true;
+    outcome.text = fmt::format("seed {}: the process ended before the run did", child.number);
+  }
+  ::close(child.pipe);
+  ::waitpid(child.pid, nullptr, 0);
+  return outcome;
+}
+
+// Jobs [first, first + count), `workers` at a time; outcomes are given as they come.
+void run_jobs(const Job& job, std::uint64_t first, std::uint64_t count, std::uint64_t workers,
+              const std::function<void(const Outcome&)>& done) {
+  std::vector<Child> children;
+  std::uint64_t next = first;
+  while (next < first + count || !children.empty()) {
+    while (next < first + count && children.size() < workers) {
+      children.push_back(start_child(job, next++));
+    }
+    std::vector<pollfd> waiting;
+    for (const Child& child : children) waiting.push_back({child.pipe, POLLIN, 0});
+    ::poll(waiting.data(), waiting.size(), -1);
+    for (std::size_t i = children.size(); i-- > 0;) {
+      if (waiting[i].revents == 0) continue;
+      done(finish_child(children[i]));
+      children.erase(children.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+SeedOptions seed_options(const Arguments& arguments, std::uint64_t seed) {
+  SeedOptions options;
+  options.seed = seed;
+  options.erasure = arguments.erasure;
+  options.verbose = arguments.verbose;
+  if (arguments.minutes) {
+    options.trouble = std::chrono::duration_cast<Duration>(
+        std::chrono::duration<double, std::ratio<60>>(*arguments.minutes));
+  }
+  return options;
+}
+
+std::string reproduce(const Arguments& arguments, std::uint64_t seed) {
+  std::string command = fmt::format("moraine_sim --seed {} --verbose", seed);
+  if (arguments.erasure) command += fmt::format(" --erasure {}", to_string(*arguments.erasure));
+  if (arguments.minutes) command += fmt::format(" --minutes {}", *arguments.minutes);
+  return command;
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+void print_summary(const Tally& tally) {
+  const double virtual_seconds = static_cast<double>(tally.virtual_ns) / 1e9;
+  const double cpu = cpu_seconds();
+  fmt::print("{}", tally.to_string());
+  fmt::print("reads checked against the model: {}\n", tally.blobs_checked);
+  fmt::print("simulated {:.2f} hours in {:.1f} s of CPU time: {:.0f} times as fast\n",
+             virtual_seconds / 3600, cpu, virtual_seconds / std::max(cpu, 0.001));
+}
+
+int run_campaign(const Arguments& arguments) {
+  Tally tally;
+  std::vector<Outcome> failures;
+  std::uint64_t ended = 0;
+  const std::uint64_t report_each = std::max<std::uint64_t>(1, arguments.seeds / 20);
+  const Job job = [&](std::uint64_t seed) {
+    const SeedReport report = run_seed(seed_options(arguments, seed));
+    Outcome outcome;
+    outcome.told.tally = report.tally;
+    outcome.told.failed = report.failure.has_value();
+    outcome.text = fmt::format("{} {}", to_string(report.erasure), report.failure.value_or(""));
+    return outcome;
+  };
+  const auto done = [&](const Outcome& outcome) {
+    tally += outcome.told.tally;
+    if (outcome.told.failed) failures.push_back(outcome);
+    if (++ended % report_each == 0) {
+      fmt::print("{} of {} seeds, {} failed\n", ended, arguments.seeds, failures.size());
+      std::fflush(stdout);
+    }
+  };
+  run_jobs(job, arguments.first, arguments.seeds, arguments.workers, done);
+  print_summary(tally);
+  if (failures.empty()) {
+    fmt::print("OK: {} seeds\n", ended);
+    return 0;
+  }
+  fmt::print("FAILED: {} of {} seeds\n", failures.size(), ended);
+  for (std::size_t i = 0; i < std::min(failures.size(), kFailuresShown); ++i) {
+    fmt::print("  {}\n    {}\n", failures[i].text, reproduce(arguments, failures[i].told.number));
+  }
+  return 1;
+}
+
+int run_one(const Arguments& arguments) {
+  const SeedReport report = run_seed(seed_options(arguments, *arguments.seed));
+  fmt::print("{}", report.tally.to_string());
+  fmt::print("trace hash {:016x}\n", report.trace_hash);
+  if (!report.failure) {
+    fmt::print("OK: seed {}, {}\n", *arguments.seed, to_string(report.erasure));
+    return 0;
+  }
+  fmt::print("FAILED: {} {}\n", to_string(report.erasure), *report.failure);
+  return 1;
+}
+
+int run_bugs(const Arguments& arguments) {
+  int missed = 0;
+  const Job job = [](std::uint64_t number) {
+    const Hunt hunt = hunt_bug(static_cast<blob::SeededBug>(number));
+    Outcome outcome;
+    outcome.told.failed = !hunt.found;
+    outcome.text = hunt.to_string();
+    return outcome;
+  };
+  const auto done = [&](const Outcome& outcome) {
+    missed += outcome.told.failed ? 1 : 0;
+    fmt::print("{}\n", outcome.text);
+    std::fflush(stdout);
+  };
+  run_jobs(job, 1, blob::kSeededBugs - 1, arguments.workers, done);
+  const int all = blob::kSeededBugs - 1;
+  fmt::print("{}: {} of {} seeded bugs were found\n", missed == 0 ? "OK" : "FAILED", all - missed,
+             all);
+  return missed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace moraine::sim
 
 int main(int argc, char** argv) {
   using namespace moraine::sim;
-  std::uint64_t first = argc > 1 ? std::stoull(argv[1]) : 1;
-  std::uint64_t count = argc > 2 ? std::stoull(argv[2]) : 1;
-  Tally all;
-  int failed = 0;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    SeedOptions options;
-    options.seed = seed;
-    options.verbose = argc > 3;
-    fmt::print("seed {}\n", seed);
-    fflush(stdout);
-    SeedReport report = run_seed(options);
-    all += report.tally;
-    if (report.failure) {
-      ++failed;
-      fmt::print("FAIL {} {}\n", to_string(report.erasure), *report.failure);
-    }
-  }
-  fmt::print("{}\n{} failed\n", all.to_string(), failed);
+  const auto arguments = parse(argc, argv);
+  if (!arguments) return 2;
+  if (arguments->bugs) return run_bugs(*arguments);
+  return arguments->seed ? run_one(*arguments) : run_campaign(*arguments);
 }

@@ -62,8 +62,8 @@ Task<Result<void>> probe(World world, blob::GroupConfig group, Duration timeout)
   for (const blob::DiskAddress& disk : group.disks) {
     if (disk.node == previous) continue;
     previous = disk.node;
-    const auto reply = co_await world.network.call(disk.node, Slice(),
-                                                   world.executor.now() + timeout);
+    const auto reply =
+        co_await world.network.call(disk.node, Slice(), world.executor.now() + timeout);
     if (reply) co_return Result<void>();
     outcome = std::unexpected(reply.error());
   }
@@ -91,8 +91,7 @@ int run_as_guest(const blob::ClusterConfig& config, const TargetOptions& options
   LaneOptions lane;
   lane.name = "guest";
   RealWorld world(lane, std::move(*network));
-  const int code =
-      world.run(run_outside(world.world(), *config.group(*group), options, command));
+  const int code = world.run(run_outside(world.world(), *config.group(*group), options, command));
   // That the peers are let go is no news.
   const LogLevel level = log_level();
   set_log_level(std::max(level, LogLevel::kError));

@@ -10,8 +10,7 @@
 namespace moraine::app {
 namespace {
 
-Task<int> collect(BlobTarget target, const CollectOptions& options,
-                  blob::CollectRequest request) {
+Task<int> collect(BlobTarget target, const CollectOptions& options, blob::CollectRequest request) {
   request.deadline = target.deadline;
   const blob::CollectResult result = co_await target.proxy.collect(std::move(request));
   if (result.status != blob::Status::kOk) {
@@ -37,8 +36,7 @@ Result<blob::GenStep> parse_barrier(std::string_view text) {
     const auto step = std::from_chars(generation.ptr + 1, end, barrier.step);
     if (step.ec == std::errc{} && step.ptr == end) return barrier;
   }
-  return fail(Errc::kInvalidArgument,
-              fmt::format("barrier '{}' is not GENERATION:STEP", text));
+  return fail(Errc::kInvalidArgument, fmt::format("barrier '{}' is not GENERATION:STEP", text));
 }
 
 Result<std::vector<blob::BlobId>> parse_ids(const std::vector<std::string>& texts,
@@ -84,9 +82,8 @@ int run_blob_collect(const CollectOptions& options) {
   if (options.tablet == 0) return report(kExitUsage, "tablet 0 is no tablet");
   const auto request = request_of(options);
   if (!request) return report(kExitUsage, request.error());
-  return run_on_target(options.target, [&](BlobTarget target) {
-    return collect(target, options, *request);
-  });
+  return run_on_target(options.target,
+                       [&](BlobTarget target) { return collect(target, options, *request); });
 }
 
 }  // namespace moraine::app

@@ -39,9 +39,9 @@ Task<int> get(BlobTarget target, const GetOptions& options, blob::BlobId id) {
   const bool answered = result.status == blob::Status::kOk && result.items.size() == 1;
   const blob::Status status = answered ? result.items.front().status : result.status;
   if (status != blob::Status::kOk) {
-    const std::string reason = !result.reason.empty()              ? result.reason
-                               : status == blob::Status::kNoData   ? "there is no such blob"
-                                                                   : "";
+    const std::string reason = !result.reason.empty()            ? result.reason
+                               : status == blob::Status::kNoData ? "there is no such blob"
+                                                                 : "";
     co_return report_status(options.target, status, reason);
   }
   co_return show(options, result.items.front());
@@ -53,8 +53,8 @@ int run_blob_get(const GetOptions& options) {
   const auto id = parse_id(options.id);
   if (!id) return report(kExitUsage, id.error());
   if (options.offset >= id->size()) {
-    return report(kExitUsage, fmt::format("offset {} is past the end of {}", options.offset,
-                                          id->to_string()));
+    return report(kExitUsage,
+                  fmt::format("offset {} is past the end of {}", options.offset, id->to_string()));
   }
   return run_on_target(options.target,
                        [&](BlobTarget target) { return get(target, options, *id); });

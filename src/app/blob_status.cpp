@@ -71,8 +71,8 @@ Task<int> status(BlobTarget target, const StatusOptions& options) {
   blob::StatusResult result;
   for (;;) {
     const Instant now = target.executor.now();
-    const Instant deadline = options.wait ? std::min(target.deadline, now + kAnswerWithin)
-                                          : target.deadline;
+    const Instant deadline =
+        options.wait ? std::min(target.deadline, now + kAnswerWithin) : target.deadline;
     result = co_await target.proxy.status(blob::StatusRequest{deadline});
     if (!options.wait || settled(result) || target.executor.now() >= target.deadline) break;
     co_await sleep_for(target.executor, kAskEvery);
@@ -93,8 +93,7 @@ Task<int> status(BlobTarget target, const StatusOptions& options) {
 }  // namespace
 
 int run_blob_status(const StatusOptions& options) {
-  return run_on_target(options.target,
-                       [&](BlobTarget target) { return status(target, options); });
+  return run_on_target(options.target, [&](BlobTarget target) { return status(target, options); });
 }
 
 }  // namespace moraine::app

@@ -24,9 +24,9 @@ int exit_code(int status) {
 [[noreturn]] void become(const ChildOptions& options, char* const* arguments, int output_pipe) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int input = ::open(options.input.c_str(), O_RDONLY);
-  const int output =
-      output_pipe >= 0 ? output_pipe
-                       : ::open(options.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0640);
+  const int output = output_pipe >= 0
+                         ? output_pipe
+                         : ::open(options.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0640);
   const int errors = ::open(options.errors.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0640);
   if (input < 0 || output < 0 || errors < 0) _exit(kExecFailed);
   dup2(input, STDIN_FILENO);
@@ -115,8 +115,10 @@ void ChildProcess::send(int signal) const {
 int ChildProcess::wait() {
   int status = 0;
   while (status_ < 0) {
-    if (waitpid(id_, &status, 0) == id_) status_ = exit_code(status);
-    else if (errno != EINTR) break;
+    if (waitpid(id_, &status, 0) == id_)
+      status_ = exit_code(status);
+    else if (errno != EINTR)
+      break;
   }
   return status_;
 }

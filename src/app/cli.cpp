@@ -39,15 +39,18 @@ void add_serve_commands(CLI::App& root, Action& action) {
   auto* data = serve.add_option("--data", options->data, "Data folder; made when it is not there")
                    ->type_name("DIR")
                    ->capture_default_str();
-  serve.add_option("--size", options->size, "Size of a folder made now, e.g. 10GiB (default: 80 % "
-                                            "of the free space, at most 64GiB)");
+  serve.add_option("--size", options->size,
+                   "Size of a folder made now, e.g. 10GiB (default: 80 % "
+                   "of the free space, at most 64GiB)");
   auto* config = serve.add_option("--config", options->config, "Be a node of this cluster")
                      ->type_name("cluster.yaml")
                      ->excludes(data);
   serve.add_option("--node", options->node, "Which node of the config")
       ->type_name("N")
       ->needs(config);
-  serve.add_option("--http", options->http, "Address of /ping, /status, /metrics; port 0: a free one")
+  serve
+      .add_option("--http", options->http,
+                  "Address of /ping, /status, /metrics; port 0: a free one")
       ->type_name("HOST:PORT")
       ->capture_default_str();
   serve.add_option("--grpc", options->grpc, "Not served yet")->capture_default_str();

@@ -30,9 +30,10 @@ class BadInput : public Cli {
 };
 
 TEST_F(BadInput, MalformedIdsAreRefusedBeforeAnythingIsOpened) {
-  for (const char* id : {"", "[1:1:1:0:0:6:0", "[1:1:1:0:0:6]", "1:1:1:0:0:6:0:0", "[a:1:1:0:0:6:0]",
-                         "[-1:1:1:0:0:6:0]", "[1:1:1:256:0:6:0]", "[1:1:1:0:0:67108864:0]",
-                         "[01:1:1:0:0:6:0]", "[1:4294967296:1:0:0:6:0]", "zz", "0123"}) {
+  for (const char* id :
+       {"", "[1:1:1:0:0:6:0", "[1:1:1:0:0:6]", "1:1:1:0:0:6:0:0", "[a:1:1:0:0:6:0]",
+        "[-1:1:1:0:0:6:0]", "[1:1:1:256:0:6:0]", "[1:1:1:0:0:67108864:0]", "[01:1:1:0:0:6:0]",
+        "[1:4294967296:1:0:0:6:0]", "zz", "0123"}) {
     const Outcome got = blob({"get", id});
     EXPECT_EQ(got.code, 2) << id << ": " << got.err;
     EXPECT_FALSE(got.err.empty());
@@ -88,9 +89,8 @@ TEST_F(BadInput, WrongUsageIsToldWithCodeTwo) {
 TEST_F(BadInput, AForeignFolderIsNotTouched) {
   std::filesystem::create_directory(data());
   write_file(data() + "/thesis.txt", "years of work");
-  for (const Outcome& outcome :
-       {run({"serve", "--data", data()}), run({"init", "--data", data()}), blob({"status"}),
-        blob({"check"})}) {
+  for (const Outcome& outcome : {run({"serve", "--data", data()}), run({"init", "--data", data()}),
+                                 blob({"status"}), blob({"check"})}) {
     expect_refused(outcome, 3, "thesis.txt");
   }
   EXPECT_EQ(read_file(data() + "/thesis.txt"), "years of work");
@@ -163,10 +163,9 @@ TEST_F(BadInput, AConfigWithContradictionsNamesThePlace) {
   };
   for (const auto& [text, words] : broken) {
     write_file(path, text);
-    for (const Outcome& outcome :
-         {run({"serve", "--data", data()}), blob({"status"}),
-          run({"serve", "--config", path, "--http", "off"}),
-          run({"blob", "status", "--config", path}), blob({"check"})}) {
+    for (const Outcome& outcome : {run({"serve", "--data", data()}), blob({"status"}),
+                                   run({"serve", "--config", path, "--http", "off"}),
+                                   run({"blob", "status", "--config", path}), blob({"check"})}) {
       expect_refused(outcome, 3, words);
     }
   }

@@ -13,8 +13,9 @@ namespace {
 constexpr const char* kIdHelp = "[tablet:generation:step:channel:cookie:size:0], or 48 hex digits";
 
 void add_target(CLI::App& command, TargetOptions& target) {
-  auto* data = command.add_option("--data", target.data, "Data folder (default ./data); when a "
-                                                         "server has it, that server is asked");
+  auto* data = command.add_option("--data", target.data,
+                                  "Data folder (default ./data); when a "
+                                  "server has it, that server is asked");
   data->type_name("DIR");
   auto* node = command.add_option("--node", target.node, "The http= address of a running node");
   node->type_name("HOST:PORT")->excludes(data);
@@ -31,8 +32,8 @@ void add_target(CLI::App& command, TargetOptions& target) {
 
 // One subcommand with its options object; `Options` has a TargetOptions target.
 template <class Options>
-std::shared_ptr<Options> add(CLI::App& parent, Action& action, CLI::App*& command,
-                             const char* name, const char* what, int (*run)(const Options&)) {
+std::shared_ptr<Options> add(CLI::App& parent, Action& action, CLI::App*& command, const char* name,
+                             const char* what, int (*run)(const Options&)) {
   command = parent.add_subcommand(name, what);
   auto options = std::make_shared<Options>();
   command->callback([&action, options, run] { action = [options, run] { return run(*options); }; });
@@ -90,8 +91,8 @@ void add_range_and_discover(CLI::App& blob, Action& action) {
 
 void add_block_and_collect(CLI::App& blob, Action& action) {
   CLI::App* block = nullptr;
-  auto fence = add(blob, action, block, "block", "Reject a tablet's old generations",
-                   run_blob_block);
+  auto fence =
+      add(blob, action, block, "block", "Reject a tablet's old generations", run_blob_block);
   block->add_option("TABLET", fence->tablet)->required();
   block->add_option("GENERATION", fence->generation, "This and every lower one");
   block->add_flag("--show", fence->show, "Only show what is blocked");
@@ -118,8 +119,8 @@ void add_block_and_collect(CLI::App& blob, Action& action) {
 
 void add_status_and_check(CLI::App& blob, Action& action) {
   CLI::App* status = nullptr;
-  auto asked = add(blob, action, status, "status", "How the disks of the group are",
-                   run_blob_status);
+  auto asked =
+      add(blob, action, status, "status", "How the disks of the group are", run_blob_status);
   status->add_flag("--wait", asked->wait, "Until all are ready and replicated, or the timeout");
   status->footer("Example:\n  moraine blob status --node 127.0.0.1:8080 --json\n");
 

@@ -48,9 +48,9 @@ class Cluster : public Cli {
   std::string config() const { return folder / "cluster.yaml"; }
   void start(int node) {
     servers.erase(node);
-    servers.emplace(node, RunningServer({"--config", config(), "--node", std::to_string(node),
-                                         "--http", "off"},
-                                        folder / fmt::format("log-{}", node)));
+    servers.emplace(
+        node, RunningServer({"--config", config(), "--node", std::to_string(node), "--http", "off"},
+                            folder / fmt::format("log-{}", node)));
   }
   Outcome cluster_blob(std::vector<std::string> arguments, std::string_view input = "") {
     arguments.insert(arguments.begin(), "blob");
@@ -61,7 +61,8 @@ class Cluster : public Cli {
     return fmt::format("[1:1:{}:0:0:{}:0]", step, size);
   }
   std::string bytes(int step) const {
-    return some_bytes(1 + static_cast<std::size_t>(step) * 37'123, static_cast<std::uint64_t>(step));
+    return some_bytes(1 + static_cast<std::size_t>(step) * 37'123,
+                      static_cast<std::uint64_t>(step));
   }
   void put(int step) {
     const std::string data = bytes(step);

@@ -43,7 +43,8 @@ TEST_F(Serve, AnswersOverHttp) {
   RunningServer server = serve();
   EXPECT_EQ(get(server, "/ping").value_or("-"), "ok\n");
   EXPECT_TRUE(get(server, "/status").value_or("-").contains("\"phase\":\"ready\""));
-  EXPECT_TRUE(get(server, "/metrics").value_or("-").contains("moraine_device_live_bytes{device=\"1\"}"));
+  EXPECT_TRUE(
+      get(server, "/metrics").value_or("-").contains("moraine_device_live_bytes{device=\"1\"}"));
   EXPECT_TRUE(get(server, "/ping?query").value_or("-").contains("ok"));
   const auto missing = get(server, "/nothing");
   ASSERT_FALSE(missing);
@@ -95,8 +96,8 @@ TEST_F(Serve, AHalfMadeFolderIsMadeAnew) {
 
 TEST_F(Serve, ATakenAddressIsAnError) {
   RunningServer server = serve();
-  const Outcome second =
-      run({"serve", "--data", folder / "other", "--size", "256MiB", "--http", server.address("http")});
+  const Outcome second = run(
+      {"serve", "--data", folder / "other", "--size", "256MiB", "--http", server.address("http")});
   EXPECT_EQ(second.code, 3) << second.err;
   EXPECT_NE(second.err.find("cannot listen"), std::string::npos) << second.err;
   EXPECT_EQ(server.stop(), 0);

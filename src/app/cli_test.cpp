@@ -35,8 +35,8 @@ TEST_F(Cli, FillsTheSizeInAndReadsRangesOfLargeBlobs) {
 
 TEST_F(Cli, ListsATabletInBothDirections) {
   make_folder();
-  for (const char* id : {"[1:1:1:0:0:1:0]", "[1:1:2:0:0:1:0]", "[1:2:1:0:0:1:0]",
-                         "[1:1:1:1:0:1:0]", "[2:1:1:0:0:1:0]"}) {
+  for (const char* id : {"[1:1:1:0:0:1:0]", "[1:1:2:0:0:1:0]", "[1:2:1:0:0:1:0]", "[1:1:1:1:0:1:0]",
+                         "[2:1:1:0:0:1:0]"}) {
     ASSERT_EQ(blob({"put", id, "-"}, "x").code, 0);
   }
   const Outcome up = blob({"range", "--tablet", "1", "--json"});

@@ -101,12 +101,9 @@ class Cli : public testing::Test {
   }
 
   std::string data() const { return folder / "data"; }
-  std::string device(int number = 1) const {
-    return data() + "/device-" + std::to_string(number);
-  }
+  std::string device(int number = 1) const { return data() + "/device-" + std::to_string(number); }
   void make_folder(const std::string& size = "256MiB", const std::string& erasure = "none") {
-    const Outcome made =
-        run({"init", "--data", data(), "--size", size, "--erasure", erasure});
+    const Outcome made = run({"init", "--data", data(), "--size", size, "--erasure", erasure});
     ASSERT_EQ(made.code, 0) << made.err;
   }
 

@@ -46,8 +46,7 @@ Result<blob::ClusterConfig> load_cluster_file(const std::string& path) {
 Result<TcpNetworkOptions> network_options(const blob::ClusterConfig& config, NodeId self) {
   TcpNetworkOptions options;
   options.self = self;
-  options.cluster =
-      config.id == 0 ? config.name : fmt::format("{}#{:x}", config.name, config.id);
+  options.cluster = config.id == 0 ? config.name : fmt::format("{}#{:x}", config.name, config.id);
   if (options.cluster.size() > kClusterBytesMax) {
     return wrong(fmt::format("cluster name '{}' is longer than {} bytes", options.cluster,
                              kClusterBytesMax));
@@ -124,8 +123,8 @@ std::uint32_t choose_segment_bytes(std::uint64_t size) {
   if (room / kRoomySegmentBytes >= blob::kSegmentsMin) {
     bytes = std::max<std::uint64_t>(bytes, kRoomySegmentBytes);
   }
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes, blob::kSegmentBytesMin,
-                                                              blob::kSegmentBytesDefault));
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(bytes, blob::kSegmentBytesMin, blob::kSegmentBytesDefault));
 }
 
 }  // namespace moraine::app

@@ -162,10 +162,10 @@ Result<void> fill_folder(const std::string& folder, const NewFolder& options) {
   RealWorld world;
   TRY_VOID(write_text(inside(folder, kMakingFile), ""));
   TRY_VOID(remove_half_made(folder));
-  TRY(const blob::ClusterConfig config,
-      plan_config(folder, options, world.world().random.next()));
+  TRY(const blob::ClusterConfig config, plan_config(folder, options, world.world().random.next()));
   const std::string head =
-      "# Written when the data folder was made. Paths are relative to this file; the port is chosen\n"
+      "# Written when the data folder was made. Paths are relative to this file; the port is "
+      "chosen\n"
       "# anew at each start and stands in node.port.\n";
   TRY_VOID(write_text(inside(folder, kConfigFile), head + to_yaml(config)));
   TRY(blob::ClusterConfig loaded, load_cluster_file(inside(folder, kConfigFile)));

@@ -29,7 +29,7 @@ inline constexpr NodeId kFolderNode{1};
 inline constexpr std::uint64_t kFolderSizeDefaultMax = std::uint64_t{64} << 30;
 
 struct NewFolder {
-  std::uint64_t size = 0;  // Of each device; 0: by the free space.
+  std::uint64_t size = 0;           // Of each device; 0: by the free space.
   std::uint32_t segment_bytes = 0;  // 0: chosen by the size.
   std::uint32_t prefill_segments = 0;
   blob::Species species = blob::Species::kNone;

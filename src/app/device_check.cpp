@@ -83,8 +83,8 @@ void check_index(const blob::VDisk& disk, VDiskReport& report, std::vector<LiveP
 
 // Where a part's bytes begin, with its table.
 std::uint64_t start_of(const LivePart& part) {
-  return part.location.offset - std::min(part.location.offset,
-                                         blob::table_bytes(part.location.size));
+  return part.location.offset -
+         std::min(part.location.offset, blob::table_bytes(part.location.size));
 }
 
 void check_overlaps(std::vector<LivePart>& parts) {
@@ -95,8 +95,8 @@ void check_overlaps(std::vector<LivePart>& parts) {
     const LivePart& before = parts[i - 1];
     if (before.location.segment == parts[i].location.segment &&
         std::uint64_t{before.location.offset} + before.location.size > start_of(parts[i])) {
-      note(*parts[i].owner, fmt::format("{} and {} overlap", before.id.to_string(),
-                                        parts[i].id.to_string()));
+      note(*parts[i].owner,
+           fmt::format("{} and {} overlap", before.id.to_string(), parts[i].id.to_string()));
     }
   }
 }
@@ -174,10 +174,9 @@ Task<Result<void>> check_opened(World world, DeviceReport& report, const CheckWa
 }  // namespace
 
 bool DeviceReport::sound() const {
-  return !unusable && damage.empty() &&
-         std::ranges::all_of(vdisks, [](const VDiskReport& vdisk) {
-           return vdisk.damaged == 0 && vdisk.inconsistent == 0;
-         });
+  return !unusable && damage.empty() && std::ranges::all_of(vdisks, [](const VDiskReport& vdisk) {
+    return vdisk.damaged == 0 && vdisk.inconsistent == 0;
+  });
 }
 
 Task<DeviceReport> check_device(World world, std::string path, const CheckWatcher& watcher) {

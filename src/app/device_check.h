@@ -1,7 +1,8 @@
 // check_device: reads everything that is live on one device and verifies it.
 //
-// Promise    Writes nothing. Every checksum of every live record is computed: fixed pages, checkpoint,
-//            log, all data and its tables. Every index entry is held against the device and the group.
+// Promise    Writes nothing. Every checksum of every live record is computed: fixed pages,
+//            checkpoint, log, all data and its tables. Every index entry is held against the device
+//            and the group.
 // Threading  The world's executor.
 // Limits     kDamageListedMax items of each kind of damage are named, all are counted.
 #pragma once
@@ -29,7 +30,7 @@ struct DamagedPart {
 
 struct VDiskReport {
   std::uint32_t slot = 0;
-  std::string vdisk;  // "" while it belongs to no group.
+  std::string vdisk;          // "" while it belongs to no group.
   std::uint64_t blobs = 0;    // Index entries.
   std::uint64_t parts = 0;    // Of them with data here, by part.
   std::uint64_t bytes = 0;    // Of those parts.

@@ -47,8 +47,8 @@ Task<Result<blob::Superblock>> format(World world, const DeviceFormatOptions& op
   plan.create = ::stat(options.path.c_str(), &info) != 0;
   std::uint64_t size = plan.size;
   if (plan.create && plan.size == 0) {
-    co_return wrong(fmt::format("{} does not exist: --size says how large it shall be",
-                                options.path));
+    co_return wrong(
+        fmt::format("{} does not exist: --size says how large it shall be", options.path));
   }
   if (!plan.create) {
     const auto free = co_await refuse_foreign(world, options.path, size);

@@ -26,7 +26,7 @@ struct DeviceInfo {
   blob::Root root;
   std::uint64_t checkpoint_chunks = 0;
   std::uint64_t checkpoint_bytes = 0;
-  std::uint64_t log_batches = 0;  // To replay after the checkpoint.
+  std::uint64_t log_batches = 0;            // To replay after the checkpoint.
   std::array<std::uint32_t, 3> segments{};  // By SegmentUse.
   std::uint64_t live_bytes = 0;
   double free_share = 1;

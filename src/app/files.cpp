@@ -69,7 +69,8 @@ Result<Slice> read_bytes(const std::string& path, std::size_t bytes_max) {
     if (count < 0) return std::unexpected(disk_error(errno, "read", path));
     if (count == 0) return Slice::copy_of(bytes);
     if (bytes.size() > bytes_max) {
-      return fail(Errc::kInvalidArgument, fmt::format("{} has more than {} bytes", path, bytes_max));
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("{} has more than {} bytes", path, bytes_max));
     }
   }
 }
@@ -95,9 +96,8 @@ Result<void> write_text(const std::string& path, std::string_view text) {
 
 Result<void> write_bytes(const std::string& path, ByteSpan bytes) {
   const bool standard = path == "-";
-  const File file(standard
-                      ? STDOUT_FILENO
-                      : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
+  const File file(standard ? STDOUT_FILENO
+                           : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
   if (file.fd() < 0) return std::unexpected(disk_error(errno, "create", path));
   return write_all(file.fd(), standard ? "standard output" : path, bytes);
 }

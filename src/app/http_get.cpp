@@ -64,8 +64,8 @@ Result<Socket> connect_to(const TcpAddress& address, Duration timeout) {
 
 Result<std::string> exchange(const Socket& socket, const TcpAddress& address,
                              const std::string& path) {
-  const std::string request = fmt::format("GET {} HTTP/1.0\r\nHost: {}\r\n\r\n", path,
-                                          to_string(address));
+  const std::string request =
+      fmt::format("GET {} HTTP/1.0\r\nHost: {}\r\n\r\n", path, to_string(address));
   if (::send(socket.fd(), request.data(), request.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(request.size())) {
     return unreachable(address, std::strerror(errno));
@@ -89,8 +89,7 @@ bool can_connect(const TcpAddress& address, Duration timeout) {
   return connect_to(address, timeout).has_value();
 }
 
-Result<std::string> http_get(const TcpAddress& address, const std::string& path,
-                             Duration timeout) {
+Result<std::string> http_get(const TcpAddress& address, const std::string& path, Duration timeout) {
   TRY(const Socket socket, connect_to(address, timeout));
   TRY(const std::string answer, exchange(socket, address, path));
   const std::size_t body = answer.find("\r\n\r\n");

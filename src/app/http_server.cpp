@@ -49,10 +49,9 @@ class Session : public std::enable_shared_from_this<Session> {
     parser_.emplace();
     parser_->header_limit(kHttpHeaderBytesMax);
     stream_.expires_after(kHttpIdleTimeout);
-    http::async_read(stream_, buffer_, *parser_,
-                     [self = shared_from_this()](error_code error, std::size_t) {
-                       self->on_read(error);
-                     });
+    http::async_read(
+        stream_, buffer_, *parser_,
+        [self = shared_from_this()](error_code error, std::size_t) { self->on_read(error); });
   }
 
   void write(HttpReply reply) {
@@ -66,10 +65,9 @@ class Session : public std::enable_shared_from_this<Session> {
     if (reply.status == 405) response_.set(http::field::allow, "GET, HEAD");
     if (!head_) response_.body() = std::move(reply.body);
     stream_.expires_after(kHttpIdleTimeout);
-    http::async_write(stream_, response_,
-                      [self = shared_from_this()](error_code error, std::size_t) {
-                        self->on_written(error);
-                      });
+    http::async_write(
+        stream_, response_,
+        [self = shared_from_this()](error_code error, std::size_t) { self->on_written(error); });
   }
 
  private:
@@ -140,8 +138,8 @@ class HttpServer::Impl final : public Sessions, public std::enable_shared_from_t
     tcp::resolver resolver(context_);
     const auto found = resolver.resolve(address.host, std::to_string(address.port), error);
     if (error) {
-      return fail(Errc::kInvalidArgument, fmt::format("{}: {}", to_string(address),
-                                                      error.message()));
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("{}: {}", to_string(address), error.message()));
     }
     const tcp::endpoint endpoint = found.begin()->endpoint();
     acceptor_.open(endpoint.protocol(), error);
@@ -150,8 +148,8 @@ class HttpServer::Impl final : public Sessions, public std::enable_shared_from_t
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     if (!error) port_ = acceptor_.local_endpoint(error).port();
     if (error) {
-      return fail(Errc::kConflict, fmt::format("cannot listen on {}: {}", to_string(address),
-                                               error.message()));
+      return fail(Errc::kConflict,
+                  fmt::format("cannot listen on {}: {}", to_string(address), error.message()));
     }
     return {};
   }

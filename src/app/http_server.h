@@ -1,6 +1,7 @@
 // HttpServer: answers GET and HEAD of a few small documents.
 //
-// Promise    A request gets the handler's answer, or 400, 405, 431 by what is wrong with it. Keep-alive.
+// Promise    A request gets the handler's answer, or 400, 405, 431 by what is wrong with it.
+//            Keep-alive.
 // Threading  A thread of its own, on which the handler is called. The handler's answer may be given
 //            on any thread, once; after the server is destroyed it goes nowhere. Started and
 //            destroyed on one thread.

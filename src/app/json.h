@@ -3,8 +3,8 @@
 //   Json json;
 //   json.object().field("id", id).key("parts").array().value(1u).end().end();
 //
-// Promise    The text is valid JSON when every object() and array() has its end(). Bytes that are no
-//            UTF-8 come out as U+FFFD.
+// Promise    The text is valid JSON when every object() and array() has its end(). Bytes that are
+//            no UTF-8 come out as U+FFFD.
 #pragma once
 
 #include <concepts>

@@ -9,8 +9,7 @@ TEST(Json, NestsObjectsAndArrays) {
   Json json;
   json.object().field("a", 1).key("b").array().value(true).null().object().end().end();
   json.field("c", "x").field("d", std::uint64_t{18446744073709551615u}).field("e", 0.5).end();
-  EXPECT_EQ(json.take(),
-            R"({"a":1,"b":[true,null,{}],"c":"x","d":18446744073709551615,"e":0.5})");
+  EXPECT_EQ(json.take(), R"({"a":1,"b":[true,null,{}],"c":"x","d":18446744073709551615,"e":0.5})");
 }
 
 TEST(Json, EscapesQuotesControlsAndWhatIsNoUtf8) {

@@ -15,8 +15,8 @@ Task<Result<ReadOnlyDevice>> open_read_only(World world, std::string path) {
     (*found)[slot] = disk;
     return disk;
   };
-  CO_TRY(opened.device, co_await blob::Device::open(world, std::move(path), options,
-                                                    std::move(factory)));
+  CO_TRY(opened.device,
+         co_await blob::Device::open(world, std::move(path), options, std::move(factory)));
   opened.vdisks = std::move(*found);
   co_return std::move(opened);
 }

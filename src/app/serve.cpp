@@ -248,8 +248,8 @@ int run_serve(const ServeOptions& options) {
   }
   Plan plan;
   plan.http = std::move(http);
-  const auto failed = options.config.empty() ? plan_from_folder(options, plan)
-                                             : plan_from_config(options, plan);
+  const auto failed =
+      options.config.empty() ? plan_from_folder(options, plan) : plan_from_config(options, plan);
   if (failed) return *failed;
   auto network = network_options(plan.config, plan.self);
   if (!network) return report(kExitData, network.error());

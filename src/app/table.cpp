@@ -79,8 +79,7 @@ void Progress::add(std::uint64_t amount) {
 
 void Progress::show() {
   if (quiet_) return;
-  const double share =
-      total_ == 0 ? 1 : static_cast<double>(done_) / static_cast<double>(total_);
+  const double share = total_ == 0 ? 1 : static_cast<double>(done_) / static_cast<double>(total_);
   const std::uint64_t steps = terminal_ ? kTerminalSteps : kPlainSteps;
   const auto step = static_cast<std::uint64_t>(share * static_cast<double>(steps));
   if (step == shown_) return;

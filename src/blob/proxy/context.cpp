@@ -92,14 +92,15 @@ void ProxyContext::note(const GroupView& view, std::uint32_t order, Operation op
                         Instant sent, const DiskReply& reply) {
   const auto& disks = view_->config.disks;
   if (order >= disks.size() || disks[order] != view.config.disks[order]) return;
+  const Instant at = now();
   switch (reply.status) {
     case Status::kError:
     case Status::kNotReady:
     case Status::kDeadline:
     case Status::kNoGroup:
-    case Status::kOutOfSpace: health_.failed(order, now()); break;
+    case Status::kOutOfSpace: health_.failed(order, at); break;
     case Status::kRace: break;
-    default: health_.replied(order, operation, now() - sent, now());
+    default: health_.replied(order, operation, at - sent, at);
   }
 }
 

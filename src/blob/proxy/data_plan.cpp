@@ -206,7 +206,10 @@ void DataPlan::settle() {
     status_ = Status::kOk;
     return;
   }
-  if ((in_flight_ & ~late_) != 0) return;
+  const DiskSet again = to_ask_again(definite_);
+  asked_ &= ~again;
+  definite_ &= ~again;
+  if (((in_flight_ & ~late_) | again) != 0) return;
   const Verdict verdict = judge(geometry_, found_, all_slots() & ~believed(definite_));
   if (verdict == Verdict::kAbsent) status_ = Status::kNoData;
 }

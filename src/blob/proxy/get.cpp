@@ -84,7 +84,9 @@ Task<Status> GetRun::read(Indexes indexes) {
     }
     if (!plan.done()) continue;
     GetItem& item = result_.items[indexes[i]];
-    finish_item(indexes[i], plan.status());
+    const bool absent =
+        plan.status() == Status::kError && context_.options().bug == SeededBug::kNoDataOnError;
+    finish_item(indexes[i], absent ? Status::kNoData : plan.status());
     finished_[indexes[i]] = true;
     item.data = plan.data();
     set_flags(item, plan.ingress());

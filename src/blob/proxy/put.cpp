@@ -35,6 +35,7 @@ class PutRun {
   // True when the reply ends the put; result_ (or restart_) tells how.
   bool take(DiskEvent event);
   PutResult finish(PutPlan::State state);
+  bool has_bug(SeededBug bug) const { return context_.options().bug == bug; }
 
   ProxyContext& context_;
   ViewPtr view_;
@@ -84,7 +85,8 @@ bool PutRun::take(DiskEvent event) {
       if (const auto* put = std::get_if<PutPartReply>(&reply.body); put && put->beyond_barrier) {
         result_.beyond_barrier = true;
       }
-      plan_.acknowledged(place, reply.incarnation, context_.now());
+      plan_.acknowledged(place, has_bug(SeededBug::kCountStaleAck) ? 0 : reply.incarnation,
+                         context_.now());
       return false;
     case Status::kBlocked:
     case Status::kDeadline:
@@ -124,6 +126,10 @@ Task<std::optional<PutResult>> PutRun::run() {
   for (;;) {
     const PutPlan::Step step = plan_.next(context_.now());
     if (step.state != PutPlan::State::kWaiting) co_return finish(step.state);
+    if (has_bug(SeededBug::kSkipOneQuorumMember) &&
+        effective_parts(view_->geometry(), plan_.layout()) + 1 == view_->geometry().parts()) {
+      co_return finish(PutPlan::State::kOk);
+    }
     for (const PartPlace place : step.sends) send(place);
     std::optional<DiskEvent> event = co_await talk_.next(std::min(deadline_, hedge_at));
     if (event) {
@@ -185,8 +191,9 @@ Task<std::optional<PutResult>> put_group(ProxyContext& context, ViewPtr view,
   writes.parts = split(geometry.species(), request.data);
   writes.extra_blocks = request.extra_blocks;
   const DiskSet avoid = context.health().avoid(Operation::kWrite, context.now());
+  const bool for_ever = context.options().bug == SeededBug::kCountStaleAck;
   PutPlan plan(geometry, slots_of(geometry.subgroup(request.id), avoid),
-               context.options().ok_lifetime);
+               for_ever ? Duration::max() : context.options().ok_lifetime);
   PutRun run(context, view, writes, std::move(plan), request.deadline);
   co_return co_await run.run();
 }

@@ -58,12 +58,19 @@ class ReadPlan {
   DiskSet believed(DiskSet definite) const {
     return definite & ~out_of_date(geometry_, ingress_, own_);
   }
+  // The others of them; each is given once, to be asked again.
+  DiskSet to_ask_again(DiskSet definite) {
+    const DiskSet again = definite & ~believed(definite) & ~asked_again_;
+    asked_again_ |= again;
+    return again;
+  }
 
   Geometry geometry_;
   BlobId id_;
   Geometry::Subgroup subgroup_;
   Ingress ingress_;
   OwnWords own_{};
+  DiskSet asked_again_ = 0;
 };
 
 }  // namespace moraine::blob

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "blob/blob_id.h"
 #include "blob/protocol.h"
+#include "blob/seeded_bug.h"
 #include "blob/status.h"
 #include "io/executor.h"
 
@@ -31,6 +32,7 @@ struct ProxyOptions {
   Duration hedge_max = 1s;
   Duration hedge_initial = 200ms;  // While nothing was measured.
   Duration avoid_failed_for = 1s;  // Other disks are preferred to one that failed so lately.
+  SeededBug bug = SeededBug::kNone;
 };
 
 struct PutRequest {

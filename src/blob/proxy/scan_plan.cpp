@@ -50,8 +50,11 @@ void ScanPlan::settle() {
     outcome_ = Outcome::kEnough;
     return;
   }
+  const DiskSet again = to_ask_again(definite_);
+  asked_ &= ~again;
+  definite_ &= ~again;
   // What was never confirmed may still be restorable: disks that are not late are heard first.
-  if ((in_flight_ & ~late_) != 0) return;
+  if (((in_flight_ & ~late_) | again) != 0) return;
   const Verdict verdict = judge(geometry_, layout_, all_slots() & ~believed(definite_));
   if (verdict == Verdict::kAbsent) {
     outcome_ = Outcome::kAbsent;

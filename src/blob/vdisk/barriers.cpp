@@ -66,8 +66,9 @@ std::optional<BarrierFact> Barriers::news(const BarrierFact& fact, std::uint32_t
   const auto same = sequence.records.find(key_of(fact));
   if (same != sequence.records.end()) {
     merged.seen |= same->second.seen;
-    if (merged.seen == same->second.seen) return std::nullopt;
-    return merged;
+    merged.barrier = std::max(merged.barrier, same->second.barrier);
+    const bool known = merged.seen == same->second.seen && merged.barrier == same->second.barrier;
+    return known ? std::nullopt : std::optional(merged);
   }
   // Older than what is in force: it can change nothing any more.
   if (sequence.holds && !sequence.records.empty() &&
@@ -84,7 +85,7 @@ std::optional<Barriers::Moved> Barriers::merge(const BarrierFact& fact, const Ge
     return std::nullopt;
   }
   BarrierRecord& record = sequence.records[key_of(fact)];
-  record.barrier = fact.barrier;
+  record.barrier = std::max(record.barrier, fact.barrier);
   record.seen |= fact.seen;
   const std::optional<GenStep> before = sequence.holds;
   // The newest record that may act decides; everything before it is history.
@@ -93,9 +94,10 @@ std::optional<Barriers::Moved> Barriers::merge(const BarrierFact& fact, const Ge
     if (fact.hard || group_quorum(geometry, at->second.seen)) acting = at;
   }
   if (acting != sequence.records.end()) {
-    if (!sequence.holds || *sequence.holds < acting->second.barrier) {
-      sequence.holds = acting->second.barrier;
-    }
+    // A newer record may come with a lower barrier (from a disk that had not seen the older one):
+    // the barrier stays, and the record tells it from now on.
+    if (sequence.holds) acting->second.barrier = std::max(acting->second.barrier, *sequence.holds);
+    sequence.holds = acting->second.barrier;
     sequence.records.erase(sequence.records.begin(), acting);
   }
   while (sequence.records.size() > kPendingBarriersMax) {
@@ -105,6 +107,14 @@ std::optional<Barriers::Moved> Barriers::merge(const BarrierFact& fact, const Ge
   }
   if (sequence.holds == before) return std::nullopt;
   return Moved{sequence_of(fact), before, *sequence.holds};
+}
+
+BarrierFact Barriers::standing(const BarrierFact& fact) const {
+  const auto sequence = sequences_.find(sequence_of(fact));
+  if (sequence == sequences_.end()) return fact;
+  const auto record = sequence->second.records.find(key_of(fact));
+  if (record == sequence->second.records.end()) return fact;
+  return fact_of(sequence->first, record->first, record->second);
 }
 
 bool Barriers::under(const BarrierSequence& sequence, GenStep at) const {

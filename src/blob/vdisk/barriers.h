@@ -64,6 +64,9 @@ class Barriers {
   };
   std::optional<Moved> merge(const BarrierFact& fact, const Geometry& geometry);
 
+  // The record of `fact` as it stands here now; the fact itself when it is history.
+  BarrierFact standing(const BarrierFact& fact) const;
+
   // The keep rule: above the hard barrier, and above the soft one or flagged Keep and not DoNotKeep.
   bool keeps(const BlobId& id, Ingress ingress) const;
   std::optional<GenStep> soft(TabletId tablet, Channel channel) const;

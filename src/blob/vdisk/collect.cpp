@@ -66,7 +66,8 @@ Task<DiskReply> VDisk::on(Collect request) {
   for (const BlobId& id : request.do_not_keep) facts.push_back(BlobFact{id, {kDoNotKeepBit}});
   if (options_.bug == SeededBug::kBarrierBeforeFlags) facts.clear();
   if (request.barrier) {
-    const BarrierFact fact = barrier_fact(request, state_.order());
+    BarrierFact fact = barrier_fact(request, state_.order());
+    if (options_.bug == SeededBug::kLonelyBarrier) fact.seen = state_.geometry().all_disks();
     const auto checked = state_.barriers().check(fact, state_.order());
     if (checked.status == Status::kError) co_return reply(checked.status, checked.reason);
     status = checked.status;

@@ -29,7 +29,9 @@ Task<DiskReply> VDisk::on(GetParts request) {
     const std::vector<TabletGeneration> reader{*request.reader};
     if (auto refused = co_await check_fences(reader)) co_return std::move(*refused);
   }
-  if (auto refused = co_await force_block(request.force_block)) co_return std::move(*refused);
+  if (request.force_block) {
+    if (auto refused = co_await force_block(request.force_block)) co_return std::move(*refused);
+  }
 
   GetPartsReply got;
   std::uint64_t bytes = 0;
@@ -38,12 +40,16 @@ Task<DiskReply> VDisk::on(GetParts request) {
   while (done < request.queries.size() && bytes < kGetReplyBytesMax / 2) {
     const std::size_t group = group_size(std::span(request.queries).subspan(done));
     std::vector<std::vector<PartAnswer>> answers(group);
-    TaskScope reads;
-    for (std::size_t i = 0; i < group; ++i) {
-      const auto number = static_cast<std::uint32_t>(done + i);
-      reads.spawn(answer(request.queries[done + i], number, request.index_only, answers[i]));
+    if (request.queries.size() == 1) {
+      co_await answer(request.queries[0], 0, request.index_only, answers[0]);
+    } else {
+      TaskScope reads;
+      for (std::size_t i = 0; i < group; ++i) {
+        const auto number = static_cast<std::uint32_t>(done + i);
+        reads.spawn(answer(request.queries[done + i], number, request.index_only, answers[i]));
+      }
+      co_await reads.join();
     }
-    co_await reads.join();
     for (std::vector<PartAnswer>& list : answers) {
       std::uint64_t list_bytes = 0;
       for (const PartAnswer& one : list) list_bytes += one.data.size();
@@ -59,6 +65,22 @@ Task<DiskReply> VDisk::on(GetParts request) {
   co_return answered;
 }
 
+// What this disk knows of the blob by its own word. Of garbage: that it had whatever others may
+// still say it has.
+Ingress VDisk::own_word(const BlobId& id) const {
+  const BlobEntry* entry = state_.index().find(id);
+  const Ingress known = entry ? entry->ingress : Ingress{};
+  const int slot = state_.own_slot(id);
+  if (slot < 0 || state_.barriers().keeps(id, known)) return known;
+  Ingress word;
+  for (std::uint32_t part = 1; part <= state_.geometry().parts(); ++part) {
+    const auto own = static_cast<std::uint32_t>(slot);
+    if (!state_.geometry().allowed(own, part)) continue;
+    word.bits |= present_bit(state_.geometry(), own, part);
+  }
+  return word;
+}
+
 // One answer per local part of the query, or a single one that says why there is none.
 Task<void> VDisk::answer(const PartQuery& query, std::uint32_t number, bool index_only,
                          std::vector<PartAnswer>& answers) {
@@ -69,14 +91,18 @@ Task<void> VDisk::answer(const PartQuery& query, std::uint32_t number, bool inde
   base.part = query.id.part();
   base.status = Status::kNoData;
   if (!entry || !state_.kept(id, *entry)) {
+    base.ingress = own_word(id);
     answers.push_back(std::move(base));
     co_return;
   }
   base.ingress = entry->ingress;
-  const std::uint8_t claimed = state_.missing_parts(id, *entry).claimed;
-  std::uint8_t parts = state_.index().local_parts(id);
-  if (query.id.part() != 0) parts &= static_cast<std::uint8_t>(1u << (query.id.part() - 1));
+  std::uint8_t parts = 0xff;
+  if (query.id.part() != 0) parts = static_cast<std::uint8_t>(1u << (query.id.part() - 1));
+  // The entry itself tells of one local part; mostly it is the one asked for.
+  const bool here = entry->part != 0 && entry->part == query.id.part();
+  if (!here) parts &= state_.index().local_parts(id);
   if (parts == 0) {
+    const std::uint8_t claimed = state_.missing_parts(id, *entry).claimed;
     const bool should =
         query.id.part() == 0 ? claimed != 0 : (claimed >> (query.id.part() - 1) & 1) != 0;
     if (should) base.status = Status::kNotYet;
@@ -86,13 +112,13 @@ Task<void> VDisk::answer(const PartQuery& query, std::uint32_t number, bool inde
   for (; parts != 0; parts &= static_cast<std::uint8_t>(parts - 1)) {
     PartAnswer one = base;
     one.part = static_cast<std::uint32_t>(std::countr_zero(parts)) + 1;
-    const BlobEntry* now = state_.index().find(id);
-    if (now && now->corrupted && now->part == one.part) {
+    if (entry && entry->corrupted && entry->part == one.part) {
       one.status = Status::kCorrupted;
     } else if (index_only) {
       one.status = Status::kOk;
     } else {
       co_await answer_part(id.with_part(one.part), query.shift, query.size, one);
+      if ((parts & (parts - 1)) != 0) entry = state_.index().find(id);  // It may be another one.
     }
     answers.push_back(std::move(one));
   }
@@ -101,7 +127,11 @@ Task<void> VDisk::answer(const PartQuery& query, std::uint32_t number, bool inde
 Task<void> VDisk::answer_part(BlobId id, std::uint32_t shift, std::uint32_t size,
                               PartAnswer& answer) {
   const auto location = state_.index().locate(id);
-  if (!location) co_return;
+  if (!location) {
+    // It went home, or was collected, while other parts were read.
+    answer.ingress = own_word(id.whole());
+    co_return;
+  }
   if (shift >= location->size || size > location->size - shift) {
     answer.status = Status::kError;
     co_return;
@@ -120,8 +150,13 @@ Task<void> VDisk::answer_part(BlobId id, std::uint32_t shift, std::uint32_t size
 
 Task<Result<Slice>> VDisk::read_part(BlobId id, Location location, std::uint32_t shift,
                                      std::uint32_t size) {
-  if (Slice cached = cache_.find(id); !cached.empty()) co_return cached.sub(shift, size);
+  if (options_.cache_bytes > 0) {
+    if (Slice cached = cache_.find(id); !cached.empty()) co_return cached.sub(shift, size);
+  }
   auto data = co_await device_.read(location, shift, size);
+  if (!data && data.error().code == Errc::kCorrupt && options_.bug == SeededBug::kSkipChecksum) {
+    co_return Buffer::zeroed(size).freeze();
+  }
   if (data && size == location.size) cache_.insert(id, *data);
   co_return data;
 }

@@ -51,6 +51,11 @@ Task<Replicator::Survey> Replicator::survey(BlobId id) {
     asking.spawn(survey_slot(id, slot, subgroup.order[slot], result));
   }
   co_await asking.join();
+  const int slot = disk_.state().own_slot(id);
+  const Ingress known = disk_.own_word(id);
+  result.told = merge(result.told, known);
+  if (slot >= 0) result.own[static_cast<std::size_t>(slot)] = known;
+  result.unknown |= out_of_date(disk_.state().geometry(), result.told, result.own);
   co_return result;
 }
 
@@ -67,6 +72,8 @@ Task<void> Replicator::survey_slot(BlobId id, std::uint32_t slot, std::uint32_t 
     co_return;
   }
   for (const PartAnswer& one : got->answers) {
+    survey.told = merge(survey.told, one.ingress);
+    survey.own[slot] = merge(survey.own[slot], one.ingress);
     if (one.status == Status::kOk && disk_.state().geometry().allowed(slot, one.part)) {
       survey.found.add(slot, one.part);
     } else if (one.status == Status::kNotYet || one.status == Status::kCorrupted) {
@@ -159,11 +166,14 @@ Task<void> Replicator::send_home(BlobId id) {
   const std::uint8_t parts = disk_.state().index().local_parts(id);
   const Geometry& geometry = disk_.state().geometry();
   std::uint8_t home = 0;
+  Ingress known;
   for (std::uint32_t part = 1; part <= geometry.parts() && !over(); ++part) {
     const bool wanted = geometry.species() == Species::kMirror3dc || (parts >> (part - 1) & 1) != 0;
     if (!wanted) continue;
     const bool there = seen.found.has(part - 1, part) || co_await bring_to_main(id, part, seen);
-    if (there) home = static_cast<std::uint8_t>(home | 1u << (part - 1));
+    if (!there) continue;
+    home = static_cast<std::uint8_t>(home | 1u << (part - 1));
+    known.bits |= present_bit(geometry, part - 1, part);
   }
   if (disk_.options_.bug == SeededBug::kDropHandoffEarly) home = 0xff;
   // One replica a realm is a write quorum; two realms alone would not be.
@@ -171,7 +181,7 @@ Task<void> Replicator::send_home(BlobId id) {
   if (geometry.species() == Species::kMirror3dc && !all) co_return;
   for (std::uint32_t part = 1; part <= geometry.parts() && !over(); ++part) {
     const bool local = (disk_.state().index().local_parts(id) >> (part - 1) & 1) != 0;
-    if (local && (home >> (part - 1) & 1) != 0) co_await drop_local(id.with_part(part));
+    if (local && (home >> (part - 1) & 1) != 0) co_await drop_local(id.with_part(part), known);
   }
 }
 
@@ -198,10 +208,11 @@ Task<bool> Replicator::bring_to_main(BlobId id, std::uint32_t part, const Survey
   co_return answer.status == Status::kOk;
 }
 
-Task<void> Replicator::drop_local(BlobId id) {
+// Who asks this disk from now on hears that the mains have got theirs.
+Task<void> Replicator::drop_local(BlobId id, Ingress known) {
   const auto slot = static_cast<std::uint32_t>(disk_.state().own_slot(id));
-  PutRecord record{id, Ingress{moved_bit(disk_.state().geometry(), slot, id.part())},
-                   disk_.next_lsn_++};
+  known.bits |= moved_bit(disk_.state().geometry(), slot, id.part());
+  PutRecord record{id, known, disk_.next_lsn_++};
   SmallBytes header = encode_put(record);
   const auto logged = co_await disk_.device_.append(
       disk_.slot_, static_cast<std::uint8_t>(RecordKind::kDrop), std::move(header), Slice());

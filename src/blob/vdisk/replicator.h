@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "blob/group/erasure.h"
+#include "blob/ingress.h"
 #include "blob/vdisk/state.h"
 #include "io/sync.h"
 
@@ -34,8 +35,10 @@ class Replicator {
   // Where the parts of one blob are, as its subgroup says now.
   struct Survey {
     PartLayout found;
-    DiskSet unknown = 0;   // Slots without a definite answer.
-    DiskSet lost = 0;      // Slots that should have a part and have not.
+    DiskSet unknown = 0;  // Slots without a definite answer.
+    DiskSet lost = 0;     // Slots that should have a part and have not.
+    Ingress told;         // By all of them.
+    OwnWords own{};
     PartSet data;
   };
   bool over() const;
@@ -48,7 +51,8 @@ class Replicator {
   Task<bool> fetch(BlobId id, Survey& survey);
   Task<void> fetch_part(BlobId id, std::uint32_t part, std::uint32_t order, Slice& data);
   Task<void> conclude_absent(BlobId id);
-  Task<void> drop_local(BlobId id_with_part);
+  // `known`: facts about the mains that make it dispensable.
+  Task<void> drop_local(BlobId id_with_part, Ingress known);
 
   VDisk& disk_;
   bool stopped_ = false;

@@ -127,7 +127,7 @@ void VDiskState::apply_facts(const FactsRecord& record) {
       publish(record.lsn, *block);
     } else if (const auto* barrier = std::get_if<BarrierFact>(&fact)) {
       const auto moved = barriers_.merge(*barrier, geometry());
-      publish(record.lsn, *barrier);
+      publish(record.lsn, barriers_.standing(*barrier));
       if (!moved) continue;
       const auto& [tablet, channel, hard] = moved->sequence;
       // Below its former place a soft barrier has nothing left but what flags keep.

@@ -109,6 +109,7 @@ class VDisk final : public DeviceOwner,
   Task<Result<void>> store_part(BlobId id, Slice data, bool publish, AppendClass append_class);
 
   // get.cpp
+  Ingress own_word(const BlobId& id) const;
   Task<void> answer(const PartQuery& query, std::uint32_t number, bool index_only,
                     std::vector<PartAnswer>& answers);
   Task<void> answer_part(BlobId id, std::uint32_t shift, std::uint32_t size, PartAnswer& answer);

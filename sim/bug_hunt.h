@@ -1,0 +1,29 @@
+// Seeded bugs, and how each of them is found.
+//
+// Promise    A hunt runs the stories that are told about the bug (directed.h), then seeds of the
+//            campaign, until the oracle says that something is wrong.
+// Limits     kHuntSeedsMax seeds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "blob/seeded_bug.h"
+
+namespace moraine::sim {
+
+inline constexpr std::uint64_t kHuntSeedsMax = 300;
+
+struct Hunt {
+  blob::SeededBug bug = blob::SeededBug::kNone;
+  bool found = false;
+  std::uint64_t runs = 0;
+  std::string where;    // The story or the campaign.
+  std::string message;  // What the oracle said.
+
+  std::string to_string() const;
+};
+
+Hunt hunt_bug(blob::SeededBug bug);
+
+}  // namespace moraine::sim

@@ -1,0 +1,69 @@
+// The story of wiped disks: a tolerable set loses everything, comes back with all that the group
+// knows, and then another set may go.
+
+#include "sim/story.h"
+
+namespace moraine::sim {
+namespace {
+
+using namespace moraine::blob;
+
+constexpr TabletId kTablet{3};
+constexpr Step kBlobs = 120;
+
+BlobId blob(Step step) { return BlobId(kTablet, 1, step, 0, 1 + step * 53 % 4000, 2); }
+
+void tell(Story& story, DiskSet first, DiskSet second) {
+  for (Step step = 1; step <= kBlobs; ++step) ASSERT_EQ(story.put(blob(step)), Status::kOk);
+  ASSERT_EQ(story.block(TabletId{99}, 7), Status::kOk);
+  CollectRequest collect;
+  collect.tablet = kTablet;
+  collect.record_generation = 2;
+  collect.counter = 1;
+  collect.barrier = GenStep{1, 40};
+  collect.keep = {blob(10), blob(20)};
+  ASSERT_EQ(story.collect(collect), Status::kOk);
+  story.world().run_for(10s);
+
+  story.replace(first);
+  // Nothing is acknowledged before recovery: the disks are back, but silent.
+  story.world().run_for(1s);
+  for (std::uint32_t order = 0; order < story.disks(); ++order) {
+    if (!contains(first, order)) continue;
+    EXPECT_EQ(story.ask(order, GetBlock{TabletId{99}}).status, Status::kNotReady) << order;
+  }
+  story.settle();
+  for (std::uint32_t order = 0; order < story.disks(); ++order) {
+    const auto& state = story.cluster().vdisk(order)->state();
+    EXPECT_EQ(state.blocked(TabletId{99}), 7u) << order;
+    EXPECT_EQ(state.barriers().soft(kTablet, 0), (GenStep{1, 40})) << order;
+  }
+  story.replace(second);
+  story.settle();
+  story.crash(first);
+  for (Step step = 1; step <= kBlobs; ++step) {
+    const bool kept = step > 40 || step == 10 || step == 20;
+    EXPECT_EQ(story.get(blob(step)), kept ? Status::kOk : Status::kNoData) << step;
+  }
+}
+
+TEST(WipedDisk, Block42GetsTwoDisksBackAndThenTwoOthers) {
+  Story story(Species::kBlock42);
+  tell(story, 0b00100001, 0b10000100);
+}
+
+TEST(WipedDisk, Mirror3dcGetsARealmAndADiskBackAndThenOthers) {
+  Story story(Species::kMirror3dc);
+  tell(story, 0b000'001'111, 0b111'000'010);
+}
+
+TEST(WipedDisk, AGroupOfOneThatLostItsDiskStartsEmpty) {
+  Story story(Species::kNone);
+  ASSERT_EQ(story.put(blob(1)), Status::kOk);
+  story.replace(1);
+  story.settle();
+  EXPECT_EQ(story.get(blob(1)), Status::kNoData) << "there was nobody to remember it";
+}
+
+}  // namespace
+}  // namespace moraine::sim

@@ -1,0 +1,29 @@
+// The codecs of record batches, on whole payloads.
+//
+// Promise    decompress() gives what compress() of any client took, or an error; it never holds
+//            more than about twice `size_max` bytes, whatever the input claims.
+// Formats    gzip with any number of members; snappy as one raw block or as a xerial stream (magic,
+//            two i32 versions, then i32 size and raw block, repeated); lz4 frames; zstd frames.
+//            compress() writes snappy as a xerial stream and lz4 with independent blocks, which are
+//            the forms that every client reads.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "gateway/kafka/protocol/error_code.h"
+
+namespace moraine::kafka {
+
+enum class Compression : std::uint8_t { kNone = 0, kGzip = 1, kSnappy = 2, kLz4 = 3, kZstd = 4 };
+inline constexpr int kCompressionLast = 4;
+
+std::string_view to_string(Compression codec);
+
+// Errors: kCorruptMessage, or kMessageTooLarge when there is more than size_max.
+Checked<Slice> decompress(Compression codec, const Slice& packed, std::size_t size_max);
+
+Slice compress(Compression codec, ByteSpan plain);
+
+}  // namespace moraine::kafka

@@ -1,0 +1,36 @@
+#include "gateway/kafka/protocol/types.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <iterator>
+
+namespace moraine::kafka {
+
+std::string Uuid::to_string() const {
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    fmt::format_to(std::back_inserter(text), "{:02x}", std::to_integer<unsigned>(bytes[i]));
+  }
+  return text;
+}
+
+std::size_t Records::size() const {
+  std::size_t total = 0;
+  for (const Slice& piece : pieces) total += piece.size();
+  return total;
+}
+
+Slice Records::joined() const {
+  if (pieces.size() == 1) return pieces.front();
+  Buffer whole(size());
+  std::size_t at = 0;
+  for (const Slice& piece : pieces) {
+    if (!piece.empty()) std::memcpy(whole.data() + at, piece.data(), piece.size());
+    at += piece.size();
+  }
+  return std::move(whole).freeze();
+}
+
+}  // namespace moraine::kafka

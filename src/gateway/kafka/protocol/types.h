@@ -1,0 +1,35 @@
+// Values that messages are made of, beside integers and strings.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace moraine::kafka {
+
+// The identity of a topic for its whole life; all zeros: none.
+struct Uuid {
+  std::array<std::byte, 16> bytes{};
+
+  auto operator<=>(const Uuid&) const = default;
+  bool is_zero() const { return *this == Uuid{}; }
+  // 8-4-4-4-12 hexadecimal digits.
+  std::string to_string() const;
+};
+
+// Record batches, one after another. Written without copying; read as one piece that shares the
+// memory of its frame.
+struct Records {
+  std::vector<Slice> pieces;
+  bool is_null = false;  // Then there are no pieces.
+
+  std::size_t size() const;
+  // All pieces as one; copies only when there are several.
+  Slice joined() const;
+};
+
+}  // namespace moraine::kafka
