@@ -1,7 +1,7 @@
 // Report: the lines of a run, as a table for people and as JSON.
 //
-//   JSON = a list of objects: bench, name, value, unit, peer, peer_value, ratio, goal, holds. Fields
-//          that a line has not are null; goal reads like "ratio >= 0.85".
+//   JSON = a list of objects: bench, name, value, unit, peer, peer_value, ratio, goal, holds.
+//          Fields that a line has not are null; goal reads like "ratio >= 0.85".
 #pragma once
 
 #include <optional>

@@ -9,8 +9,8 @@ namespace moraine::bench {
 
 class WorkFolder {
  public:
-  // A fresh folder below `parent`, which is made when it is missing. kInvalidArgument when that lies
-  // in memory: nothing measured there would say anything about disks.
+  // A fresh folder below `parent`, which is made when it is missing. kInvalidArgument when that
+  // lies in memory: nothing measured there would say anything about disks.
   static Result<WorkFolder> create(const std::string& parent);
   WorkFolder(WorkFolder&& other) noexcept;
   WorkFolder& operator=(WorkFolder&&) = delete;

@@ -81,6 +81,7 @@ Result<Servers> Servers::prepare(const ServersOptions& options, Random& random) 
 
 std::vector<NodeId> Servers::nodes() const {
   std::vector<NodeId> nodes;
+  nodes.reserve(config_.nodes.size());
   for (const blob::NodeConfig& node : config_.nodes) nodes.push_back(node.id);
   return nodes;
 }

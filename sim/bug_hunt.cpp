@@ -16,12 +16,12 @@ std::string Hunt::to_string() const {
 Hunt hunt_bug(blob::SeededBug bug) {
   Hunt hunt;
   hunt.bug = bug;
-  for (const Story& story : stories()) {
-    if (story.bug != bug) continue;
+  for (const Scenario& scenario : scenarios()) {
+    if (scenario.bug != bug) continue;
     ++hunt.runs;
-    if (const auto failure = story.tell(bug)) {
+    if (const auto failure = scenario.tell(bug)) {
       hunt.found = true;
-      hunt.where = fmt::format("the story \"{}\"", story.name);
+      hunt.where = fmt::format("the scenario \"{}\"", scenario.name);
       hunt.message = *failure;
       return hunt;
     }

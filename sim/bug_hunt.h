@@ -1,6 +1,6 @@
 // Seeded bugs, and how each of them is found.
 //
-// Promise    A hunt runs the stories that are told about the bug (directed.h), then seeds of the
+// Promise    A hunt runs the scenarios made for the bug (directed.h), then seeds of the
 //            campaign, until the oracle says that something is wrong.
 // Limits     kHuntSeedsMax seeds.
 #pragma once
@@ -18,7 +18,7 @@ struct Hunt {
   blob::SeededBug bug = blob::SeededBug::kNone;
   bool found = false;
   std::uint64_t runs = 0;
-  std::string where;    // The story or the campaign.
+  std::string where;    // The scenario or the campaign.
   std::string message;  // What the oracle said.
 
   std::string to_string() const;

@@ -102,8 +102,7 @@ SeedReport run_seed(const SeedOptions& options) {
   report.tally = history.tally;
   report.tally.faults = world.faults();
   report.tally.runs = 1;
-  report.tally.virtual_ns =
-      static_cast<std::uint64_t>(world.executor().now().since_start.count());
+  report.tally.virtual_ns = static_cast<std::uint64_t>(world.executor().now().since_start.count());
   return report;
 }
 

@@ -17,7 +17,7 @@ namespace moraine::sim {
 struct SeedOptions {
   std::uint64_t seed = 1;
   std::optional<Erasure> erasure;  // By the seed when not given.
-  Duration trouble = 40s;          // How long the nemesis is at work.
+  Duration trouble = 75s;          // How long the nemesis is at work.
   blob::SeededBug bug = blob::SeededBug::kNone;
   bool verbose = false;
 };

@@ -93,8 +93,8 @@ void Cluster::start(std::size_t index) {
   if (!host.node->alive()) host.node->restart();
   host.start_failure.reset();
   const World world = host.node->world();
-  host.blob = std::make_unique<BlobNode>(world, cluster_config(host.known), host.node->id(),
-                                         options_.node);
+  host.blob =
+      std::make_unique<BlobNode>(world, cluster_config(host.known), host.node->id(), options_.node);
   host.node->on_stop([&host] { host.blob->abandon(); });
   host.node->on_crash([&host] { host.blob.reset(); });
   world.executor.post([&host] { spawn(run_start(host)); });

@@ -75,9 +75,7 @@ class Cluster {
   std::shared_ptr<blob::VDisk> vdisk(std::uint32_t order);
   blob::Device* device(std::uint32_t order);
   // Requires: the client's host is alive.
-  blob::Proxy& proxy(std::size_t client) {
-    return *blob_node(client_host(client))->proxy(kGroup);
-  }
+  blob::Proxy& proxy(std::size_t client) { return *blob_node(client_host(client))->proxy(kGroup); }
 
   // The next generation places `order` on `host`, which must be a spare that is alive. Only the
   // hosts in `told` (and the new one) hear of it.

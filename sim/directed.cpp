@@ -55,15 +55,13 @@ Failure barrier_before_keep(SeededBug bug) {
   CollectRequest keep = stage.collect_request(1);
   keep.keep = ids;
   if (stage.collect(keep).status != Status::kOk) stage.history().fail("keep was not agreed");
-  // They come back, and hear of nothing but the client.
+  // They come back, and from then on hear of nothing but the client.
   stage.cut(sleepers, stage.member_hosts());
   stage.start(sleepers);
-  const NodeId client = stage.cluster().node_id(stage.cluster().client_host(0));
   stage.world().run_for(500ms);
   stage.world().network().heal();
   const Instant end = stage.history().now() + 30s;
   while (!stage.cluster().all_ready() && stage.history().now() < end) stage.world().run_for(1ms);
-  (void)client;
   stage.cut(sleepers, stage.member_hosts());
   CollectRequest barrier = stage.collect_request(1);
   barrier.barrier = GenStep{1, 24};
@@ -129,9 +127,8 @@ Failure acknowledgement_of_the_lost(SeededBug bug) {
   request.deadline = stage.history().now() + 50s;
   const auto ticket = stage.model().put_sent(id);
   std::optional<PutResult> result;
-  stage.world().executor().post([&stage, &request, &result] {
-    spawn(put_into(stage.proxy(), std::move(request), result));
-  });
+  stage.world().executor().post(
+      [&stage, &request, &result] { spawn(put_into(stage.proxy(), std::move(request), result)); });
   stage.world().run_for(500ms);
   stage.replace(disk_bit(loser));
   const Instant end = stage.history().now() + 30s;
@@ -151,8 +148,8 @@ Failure acknowledgement_of_the_lost(SeededBug bug) {
 
 }  // namespace
 
-const std::vector<Story>& stories() {
-  static const std::vector<Story> all = {
+const std::vector<Scenario>& scenarios() {
+  static const std::vector<Scenario> all = {
       {SeededBug::kLonelyBarrier, "a barrier that comes before the flags", barrier_before_keep},
       {SeededBug::kServeBeforeRecovery, "replaced in the dark", replaced_in_the_dark},
       {SeededBug::kCountStaleAck, "the acknowledgement of the lost", acknowledgement_of_the_lost},

@@ -1,6 +1,6 @@
-// Stories told step by step, for bugs that chance meets too seldom.
+// Scenarios told step by step, for bugs that chance meets too seldom.
 //
-// Promise    Without a seeded bug every story ends well; with its own bug it does not.
+// Promise    Without a seeded bug every scenario ends well; with its own bug it does not.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace moraine::sim {
 
-struct Story {
+struct Scenario {
   blob::SeededBug bug;
   const char* name;
   // What went wrong, if anything.
   std::optional<std::string> (*tell)(blob::SeededBug bug);
 };
 
-const std::vector<Story>& stories();
+const std::vector<Scenario>& scenarios();
 
 }  // namespace moraine::sim

@@ -9,7 +9,9 @@ using namespace moraine::blob;
 
 constexpr TabletId kTablet{9};
 
-BlobId blob(Step step) { return BlobId(kTablet, 1, step, 1, 700, 4); }
+BlobId blob(Step step) {
+  return BlobId(kTablet, 1, step, 1, 700, 4);
+}
 
 Collect barrier_at(GenStep at, std::uint32_t counter, std::vector<BlobId> keep = {}) {
   Collect command;

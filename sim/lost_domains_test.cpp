@@ -1,5 +1,5 @@
-// The story of lost domains: whatever set of disks the failure model allows is gone, every confirmed
-// blob of every size is read back byte for byte, while writing goes on.
+// The story of lost domains: whatever set of disks the failure model allows is gone, every
+// confirmed blob of every size is read back byte for byte, while writing goes on.
 
 #include <gtest/gtest.h>
 

@@ -52,8 +52,7 @@ void Model::seen(const BlobId& id, bool restoring, const char* where) {
   if (restoring) record->confirmed = true;
 }
 
-void Model::check_data(const BlobId& id, std::uint32_t shift, std::size_t size,
-                       const Slice& data) {
+void Model::check_data(const BlobId& id, std::uint32_t shift, std::size_t size, const Slice& data) {
   ++history_.tally.blobs_checked;
   if (data.size() != size) {
     history_.fail(fmt::format("read {} bytes of {} from {}, expected {}", data.size(),
@@ -66,14 +65,16 @@ void Model::check_data(const BlobId& id, std::uint32_t shift, std::size_t size,
 
 void Model::check_blocked(TabletId id, Generation least, Generation said) {
   if (said < least) {
-    history_.fail(fmt::format("tablet {} is said to be blocked up to {}, after a block of {} was "
-                              "acknowledged",
-                              id.value, said, least));
+    history_.fail(
+        fmt::format("tablet {} is said to be blocked up to {}, after a block of {} was "
+                    "acknowledged",
+                    id.value, said, least));
   }
   if (said > tablet(id).blocked_sent) {
-    history_.fail(fmt::format("tablet {} is said to be blocked up to {}; nobody asked for more "
-                              "than {}",
-                              id.value, said, tablet(id).blocked_sent));
+    history_.fail(
+        fmt::format("tablet {} is said to be blocked up to {}; nobody asked for more "
+                    "than {}",
+                    id.value, said, tablet(id).blocked_sent));
   }
 }
 
@@ -96,8 +97,8 @@ void Model::put_done(const Ticket& ticket, const BlobId& id, const PutResult& re
     }
     BlobRecord& record = owner.blobs[id];
     if (result.beyond_barrier && !record.exposed) {
-      history_.fail(fmt::format("put of {} was called garbage; no barrier covers it",
-                                id.to_string()));
+      history_.fail(
+          fmt::format("put of {} was called garbage; no barrier covers it", id.to_string()));
     }
     record.confirmed = true;
   } else if (result.status == Status::kBlocked && id.generation() > owner.blocked_sent) {
@@ -117,8 +118,8 @@ Model::Ticket Model::get_sent(const GetRequest& request) {
 
 void Model::get_done(const Ticket& ticket, const GetRequest& request, const GetResult& result) {
   if (result.items.size() != request.queries.size()) {
-    return history_.fail(fmt::format("{} answers to {} queries", result.items.size(),
-                                     request.queries.size()));
+    return history_.fail(
+        fmt::format("{} answers to {} queries", result.items.size(), request.queries.size()));
   }
   for (std::size_t i = 0; i < result.items.size(); ++i) {
     const GetItem& item = result.items[i];
@@ -193,9 +194,10 @@ void Model::collect_done(const Ticket& ticket, const CollectRequest& request,
   if (result.status != Status::kOk) return;
   TabletRecord& owner = tablet(request.tablet);
   if (request.record_generation <= ticket.blocked) {
-    history_.fail(fmt::format("collect of tablet {} by generation {} got OK; it was sent after "
-                              "generation {} was blocked",
-                              request.tablet.value, request.record_generation, ticket.blocked));
+    history_.fail(
+        fmt::format("collect of tablet {} by generation {} got OK; it was sent after "
+                    "generation {} was blocked",
+                    request.tablet.value, request.record_generation, ticket.blocked));
   }
   for (const BlobId& id : request.keep) owner.blobs[id].keep_agreed = true;
   for (const BlobId& id : request.do_not_keep) owner.blobs[id].do_not_keep_agreed = true;

@@ -93,8 +93,7 @@ class Model {
 
  private:
   void expose(TabletRecord& tablet, const blob::CollectRequest& request);
-  void check_data(const blob::BlobId& id, std::uint32_t shift, std::size_t size,
-                  const Slice& data);
+  void check_data(const blob::BlobId& id, std::uint32_t shift, std::size_t size, const Slice& data);
   void check_blocked(blob::TabletId tablet, blob::Generation least, blob::Generation said);
   // `id` was read: it must have been written; a restoring read confirms it.
   void seen(const blob::BlobId& id, bool restoring, const char* where);

@@ -11,7 +11,7 @@ using namespace moraine::blob;
 namespace {
 
 constexpr Duration kTick = 100ms;
-constexpr int kStartsFailedMax = 8;  // After so many failed starts a disk is replaced.
+constexpr int kStartsFailedMax = 8;         // After so many failed starts a disk is replaced.
 constexpr std::uint64_t kRottenTicks = 50;  // How long a rotten disk is put up with, on average.
 
 }  // namespace
@@ -81,9 +81,9 @@ void Nemesis::watch(std::uint32_t order) {
   const bool broken = disk && disk->phase() == VDisk::Phase::kBroken;
   if (broken || cluster_.start_failure(host)) {
     if (history_.verbose()) {
-      history_.say(fmt::format("disk {} is broken: {}", order,
-                               disk ? disk->broken_reason()
-                                    : cluster_.start_failure(host)->message()));
+      history_.say(
+          fmt::format("disk {} is broken: {}", order,
+                      disk ? disk->broken_reason() : cluster_.start_failure(host)->message()));
     }
     crash(order, CrashPolicy::kKeep);
     if (++member.starts_failed > kStartsFailedMax && member.rotten) replace(order);
@@ -228,9 +228,10 @@ void Nemesis::fault_disk(std::uint32_t order, Trouble trouble) {
     case Trouble::kWriteError: faults.write_error.next = 1; break;
     case Trouble::kReadError: faults.read_error.one_in = 1 + random_.below(5); break;
     case Trouble::kSyncError:
-      // Only opening a device syncs it.
+      // Opening a device syncs it.
       faults.sync_error.next = 1 + random_.below(3);
       crash(order, CrashPolicy::kRandom);
+      cluster_.start(host);
       break;
     case Trouble::kFull: faults.capacity = cluster_.drive(host).allocated(); break;
     default: break;

@@ -34,8 +34,7 @@ class Nemesis {
     std::function<void(std::size_t client, Duration pause)> client_paused;
   };
 
-  Nemesis(SimWorld& world, Cluster& cluster, History& history, NemesisOptions options,
-          Hooks hooks);
+  Nemesis(SimWorld& world, Cluster& cluster, History& history, NemesisOptions options, Hooks hooks);
   ~Nemesis() { *alive_ = false; }
 
   // Trouble from now on until heal().

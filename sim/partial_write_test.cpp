@@ -9,7 +9,9 @@ namespace {
 
 using namespace moraine::blob;
 
-BlobId blob(Step step) { return BlobId(TabletId{4}, 1, step, 0, 1000, 6); }
+BlobId blob(Step step) {
+  return BlobId(TabletId{4}, 1, step, 0, 1000, 6);
+}
 
 // Parts 1..count of the blob on their mains, as a proxy that died would leave them.
 void leave_parts(Story& story, const BlobId& id, std::uint32_t count) {

@@ -190,8 +190,8 @@ void Peace::doomed_are_gone() {
     const GetResult result = read(gone, must_restore);
     for (const GetItem& item : result.items) {
       if (item.status == Status::kNoData) continue;
-      history_.fail(fmt::format("get of {}, which was collected, got {} ({})",
-                                item.id.to_string(), blob::to_string(item.status), result.reason));
+      history_.fail(fmt::format("get of {}, which was collected, got {} ({})", item.id.to_string(),
+                                blob::to_string(item.status), result.reason));
     }
   }
 }
@@ -209,8 +209,8 @@ void Peace::space_adds_up() {
     }
     const std::uint64_t live = cluster_.device(order)->segments().live_bytes();
     if (live >= indexed && live <= indexed + kCheckpointBytesMax) continue;
-    history_.fail(fmt::format("disk {} counts {} live bytes; its index refers to {}", order, live,
-                              indexed));
+    history_.fail(
+        fmt::format("disk {} counts {} live bytes; its index refers to {}", order, live, indexed));
   }
 }
 
@@ -221,8 +221,8 @@ std::vector<DiskSet> Peace::some_losses() {
     // Adds members while the set stays tolerated: a largest one.
     DiskSet lost = 0;
     for (std::uint32_t tries = 0; tries < 4 * cluster_.geometry().disks(); ++tries) {
-      const DiskSet more = lost | disk_bit(static_cast<std::uint32_t>(
-                                      random.below(cluster_.geometry().disks())));
+      const DiskSet more =
+          lost | disk_bit(static_cast<std::uint32_t>(random.below(cluster_.geometry().disks())));
       if (tolerated(cluster_.geometry(), more)) lost = more;
     }
     losses.push_back(lost);

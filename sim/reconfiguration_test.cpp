@@ -9,9 +9,7 @@ using namespace moraine::blob;
 
 class Writer {
  public:
-  Writer(Story& story, std::size_t client) : story_(story), client_(client) {
-    scope_.spawn(run());
-  }
+  Writer(Story& story, std::size_t client) : story_(story), client_(client) { scope_.spawn(run()); }
   void stop() {
     going_ = false;
     while (scope_.live() > 0) story_.world().run_for(100ms);

@@ -11,7 +11,6 @@ using namespace moraine::blob;
 namespace {
 
 constexpr Duration kStartBound = 60s;
-constexpr Duration kCommandTime = 15s;
 
 }  // namespace
 
@@ -31,11 +30,18 @@ void Stage::open() {
   if (!cluster_.all_ready()) history_.fail("the group does not start: " + cluster_.unsettled());
 }
 
+DiskReply Stage::ask(std::uint32_t order, RequestBody body) {
+  const auto disk = cluster_.vdisk(order);
+  if (!disk) return {};
+  DiskRequest request{cluster_.config().vdisk(order), std::move(body)};
+  return world_.run(disk->handle(std::move(request)));
+}
+
 PutResult Stage::put(const BlobId& id, std::size_t client) {
   PutRequest request;
   request.id = id;
   request.data = blob_bytes(id);
-  request.deadline = history_.now() + kCommandTime;
+  request.deadline = history_.now() + command_time_;
   const auto ticket = model_.put_sent(id);
   const PutResult result = world_.run(proxy(client).put(std::move(request)));
   model_.put_done(ticket, id, result);
@@ -46,7 +52,7 @@ GetResult Stage::get(std::vector<BlobId> ids, bool must_restore, std::size_t cli
   GetRequest request;
   for (const BlobId& id : ids) request.queries.push_back({id, 0, 0});
   request.must_restore = must_restore;
-  request.deadline = history_.now() + kCommandTime;
+  request.deadline = history_.now() + command_time_;
   const auto ticket = model_.get_sent(request);
   GetResult result = world_.run(proxy(client).get(request));
   model_.get_done(ticket, request, result);
@@ -62,7 +68,7 @@ BlockResult Stage::block(Generation generation, std::uint64_t issuer, std::size_
   request.tablet = kTablet;
   request.generation = generation;
   request.issuer = issuer;
-  request.deadline = history_.now() + kCommandTime;
+  request.deadline = history_.now() + command_time_;
   const auto ticket = model_.block_sent(request);
   const BlockResult result = world_.run(proxy(client).block(request));
   model_.block_done(ticket, request, result);
@@ -78,7 +84,7 @@ CollectRequest Stage::collect_request(Generation generation) {
 }
 
 CollectResult Stage::collect(CollectRequest request, std::size_t client) {
-  request.deadline = history_.now() + kCommandTime;
+  request.deadline = history_.now() + command_time_;
   const auto ticket = model_.collect_sent(request);
   const CollectResult result = world_.run(proxy(client).collect(request));
   model_.collect_done(ticket, request, result);

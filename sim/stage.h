@@ -27,6 +27,11 @@ class Stage {
   History& history() { return history_; }
   blob::Proxy& proxy(std::size_t client = 0) { return cluster_.proxy(client); }
 
+  // How long a command may take, from now on.
+  void set_command_time(Duration time) { command_time_ = time; }
+  // Sends a request to one member, past all proxies.
+  blob::DiskReply ask(std::uint32_t order, blob::RequestBody body);
+
   // Runs until every member serves; an error of the stage when that does not happen.
   void open();
   bool failed() const { return history_.failed(); }
@@ -52,6 +57,11 @@ class Stage {
   void replace(blob::DiskSet members);  // They start again with empty disks.
   // Cuts members off from hosts, both ways.
   void cut(blob::DiskSet members, const std::vector<std::size_t>& hosts);
+  // Cuts the clients off from the members, and from no other.
+  void hide(blob::DiskSet members) {
+    world_.network().heal();
+    cut(members, client_hosts());
+  }
   std::vector<std::size_t> member_hosts();
   std::vector<std::size_t> client_hosts();
   void settle(Duration bound = 120s);
@@ -62,6 +72,7 @@ class Stage {
   Model model_;
   Cluster cluster_;
   std::uint32_t counter_ = 1;
+  Duration command_time_ = 15s;
 };
 
 }  // namespace moraine::sim

@@ -1,5 +1,5 @@
-// Story: a quiet cluster and the commands of a client, in plain calls. For the tests of one property
-// each.
+// Story: a quiet cluster and the commands of a client, in plain calls. For the tests of one
+// property each.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -84,7 +84,8 @@ class Story {
   std::vector<NodeId> nodes_of(blob::DiskSet members) {
     std::vector<NodeId> nodes;
     for (std::uint32_t order = 0; order < disks(); ++order) {
-      if (blob::contains(members, order)) nodes.push_back(cluster_.node_id(cluster_.host_of(order)));
+      if (blob::contains(members, order))
+        nodes.push_back(cluster_.node_id(cluster_.host_of(order)));
     }
     return nodes;
   }

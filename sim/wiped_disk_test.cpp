@@ -11,7 +11,9 @@ using namespace moraine::blob;
 constexpr TabletId kTablet{3};
 constexpr Step kBlobs = 120;
 
-BlobId blob(Step step) { return BlobId(kTablet, 1, step, 0, 1 + step * 53 % 4000, 2); }
+BlobId blob(Step step) {
+  return BlobId(kTablet, 1, step, 0, 1 + step * 53 % 4000, 2);
+}
 
 void tell(Story& story, DiskSet first, DiskSet second) {
   for (Step step = 1; step <= kBlobs; ++step) ASSERT_EQ(story.put(blob(step)), Status::kOk);

@@ -23,11 +23,8 @@ Workload::~Workload() = default;
 void Workload::attach(std::size_t client) {
   SimNode& node = cluster_.node(cluster_.client_host(client));
   const std::uint64_t number = sessions_made_++;
-  sessions_[client].reset(new Session{client,
-                                      node.world().executor,
-                                      cluster_.proxy(client),
-                                      world_.stream("client", number),
-                                      {}});
+  sessions_[client].reset(new Session{
+      client, node.world().executor, cluster_.proxy(client), world_.stream("client", number), {}});
   Session& session = *sessions_[client];
   node.on_stop([&session] {
     session.over = true;
@@ -79,10 +76,9 @@ bool Workload::answered(Session& session, Command command, Status status, Instan
   }
   const Duration paused = paused_[session.client] - paused_before;
   if (session.executor.now() > deadline + kAnswerSlack + paused) {
-    history_.fail(fmt::format("{} {} was answered {:.3f} s after its deadline", to_string(command),
-                              what,
-                              std::chrono::duration<double>(session.executor.now() - deadline)
-                                  .count()));
+    history_.fail(
+        fmt::format("{} {} was answered {:.3f} s after its deadline", to_string(command), what,
+                    std::chrono::duration<double>(session.executor.now() - deadline).count()));
   }
   return true;
 }

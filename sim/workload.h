@@ -96,8 +96,8 @@ class Workload {
   std::size_t in_flight_ = 0;
   std::uint64_t sessions_made_ = 0;
   std::map<std::size_t, Duration> paused_;
-  std::map<blob::TabletId, std::vector<Leader>> leaders_;  // Oldest first.
-  std::map<blob::TabletId, blob::Generation> generations_;  // Highest that anyone tried.
+  std::map<blob::TabletId, std::vector<Leader>> leaders_;     // Oldest first.
+  std::map<blob::TabletId, blob::Generation> generations_;    // Highest that anyone tried.
   std::map<std::size_t, std::unique_ptr<Session>> sessions_;  // By client.
 };
 

@@ -45,8 +45,8 @@ BlobId Workload::some_blob(Session& session, TabletId tablet) {
   if (blobs.empty() || session.random.one_in(40)) {
     return BlobId(tablet, 1, static_cast<Step>(session.random.below(100)), 0, 77, 7);
   }
-  const std::uint64_t reach = session.random.one_in(3) ? blobs.size() : std::min<std::size_t>(
-                                                                            blobs.size(), 40);
+  const std::uint64_t reach =
+      session.random.one_in(3) ? blobs.size() : std::min<std::size_t>(blobs.size(), 40);
   auto at = blobs.rbegin();
   std::advance(at, static_cast<std::ptrdiff_t>(session.random.below(reach)));
   return at->first;
@@ -80,8 +80,7 @@ GenStep Workload::choose_barrier(Session& session, const Incarnation& leader, Ch
   return chosen;
 }
 
-void Workload::choose_flags(Session& session, const TabletRecord& record,
-                            CollectRequest& request) {
+void Workload::choose_flags(Session& session, const TabletRecord& record, CollectRequest& request) {
   const auto barrier = record.barriers.find(request.channel);
   const GenStep sent = barrier == record.barriers.end() ? GenStep{} : barrier->second.soft_sent;
   const GenStep until = request.barrier && !request.hard ? *request.barrier : sent;
@@ -94,8 +93,7 @@ void Workload::choose_flags(Session& session, const TabletRecord& record,
       continue;
     }
     const bool passed = id.gen_step() <= sent;
-    if (passed ? !session.random.one_in(10)
-               : id.gen_step() <= until && session.random.one_in(3)) {
+    if (passed ? !session.random.one_in(10) : id.gen_step() <= until && session.random.one_in(3)) {
       request.keep.push_back(id);
     }
   }

@@ -11,6 +11,7 @@
 #include "app/http_get.h"
 #include "app/json.h"
 #include "base/log.h"
+#include "blob/group/quorum.h"
 #include "blob/node/blob_node.h"
 
 namespace moraine::app {
@@ -18,17 +19,32 @@ namespace {
 
 constexpr Duration kProbeTimeout = 5s;
 constexpr Duration kReadyPoll = 1ms;
+constexpr Duration kStragglerWait = 2s;
 
 Duration timeout_of(const TargetOptions& options) {
   return std::chrono::duration_cast<Duration>(
       std::chrono::duration<double>(options.timeout_seconds));
 }
 
-bool recovering(const blob::BlobNode& node) {
-  for (const auto& [address, disk] : node.vdisks()) {
-    if (disk->phase() == blob::VDisk::Phase::kRecovering) return true;
+// Waits until every disk is ready, or until a quorum is and the rest had their chance.
+Task<void> wait_until_ready(World world, const blob::BlobNode& node, blob::GroupConfig group,
+                            Instant deadline) {
+  const Instant patient_until = world.executor.now() + kStragglerWait;
+  for (;;) {
+    bool recovering = false;
+    blob::DiskSet ready = 0;
+    for (std::uint32_t order = 0; order < group.disks.size(); ++order) {
+      const auto found = node.vdisks().find(group.disks[order]);
+      if (found == node.vdisks().end()) continue;
+      const blob::VDisk::Phase phase = found->second->phase();
+      if (phase == blob::VDisk::Phase::kRecovering) recovering = true;
+      if (phase == blob::VDisk::Phase::kReady) ready |= blob::disk_bit(order);
+    }
+    const Instant now = world.executor.now();
+    const bool enough = now >= patient_until && group_quorum(group.geometry, ready);
+    if (!recovering || enough || now >= deadline) co_return;
+    co_await sleep_for(world.executor, kReadyPoll);
   }
-  return false;
 }
 
 // nullopt: another process has the devices.
@@ -46,9 +62,7 @@ Task<std::optional<int>> run_inside(World world, blob::ClusterConfig config, blo
     const ExitCode code = exit_code_of(started.error().code);
     co_return report(code == kExitUsage ? kExitData : code, started.error());
   }
-  while (recovering(node) && world.executor.now() < deadline) {
-    co_await sleep_for(world.executor, kReadyPoll);
-  }
+  co_await wait_until_ready(world, node, *config.group(group), deadline);
   const BlobTarget target{*node.proxy(group), *config.group(group), world.executor, deadline};
   const int code = co_await command(target);
   co_await node.stop();

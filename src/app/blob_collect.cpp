@@ -30,8 +30,8 @@ Task<int> collect(BlobTarget target, const CollectOptions& options, blob::Collec
 
 Result<blob::GenStep> parse_barrier(std::string_view text) {
   blob::GenStep barrier;
-  const char* const end = text.data() + text.size();
-  const auto generation = std::from_chars(text.data(), end, barrier.generation);
+  const char* const end = text.end();
+  const auto generation = std::from_chars(text.begin(), end, barrier.generation);
   if (generation.ec == std::errc{} && generation.ptr != end && *generation.ptr == ':') {
     const auto step = std::from_chars(generation.ptr + 1, end, barrier.step);
     if (step.ec == std::errc{} && step.ptr == end) return barrier;

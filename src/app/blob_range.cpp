@@ -48,7 +48,7 @@ Task<int> range(BlobTarget target, const RangeOptions& options, blob::BlobId fro
   request.must_restore = options.must_restore;
   request.limit = options.limit;
   request.deadline = target.deadline;
-  const blob::RangeResult result = co_await target.proxy.range(std::move(request));
+  const blob::RangeResult result = co_await target.proxy.range(request);
   if (result.status != blob::Status::kOk) {
     co_return report_status(options.target, result.status, result.reason);
   }

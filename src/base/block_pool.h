@@ -1,7 +1,7 @@
 // BlockPool: freed large blocks kept for the next buffers of their size.
 //
-// Promise    Memory that was used lately is handed out again without the page faults and system calls
-//            that a fresh block of this size costs. Blocks are aligned to kAlignment.
+// Promise    Memory that was used lately is handed out again without the page faults and system
+//            calls that a fresh block of this size costs. Blocks are aligned to kAlignment.
 // Why        malloc gives large blocks back to the system at once: a fresh one costs more than to
 //            encode or checksum what it is for.
 // Threading  Any thread; a few instructions under one lock, the system is asked outside it.

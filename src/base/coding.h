@@ -52,7 +52,9 @@ class Encoder {
     return *this;
   }
   // u32 length, then the bytes.
-  Encoder& sized(ByteSpan bytes) { return u32(static_cast<std::uint32_t>(bytes.size())).raw(bytes); }
+  Encoder& sized(ByteSpan bytes) {
+    return u32(static_cast<std::uint32_t>(bytes.size())).raw(bytes);
+  }
   Encoder& sized(std::string_view text) { return sized(as_bytes(text)); }
 
   std::size_t size() const { return bytes_.size(); }

@@ -14,8 +14,8 @@ namespace moraine {
 
 }  // namespace moraine
 
-#define INVARIANT(condition, ...)                                                \
-  do {                                                                           \
-    if (!(condition)) [[unlikely]]                                               \
-      ::moraine::invariant_failed(#condition, fmt::format(__VA_ARGS__));          \
+#define INVARIANT(condition, ...)                                        \
+  do {                                                                   \
+    if (!(condition)) [[unlikely]]                                       \
+      ::moraine::invariant_failed(#condition, fmt::format(__VA_ARGS__)); \
   } while (false)

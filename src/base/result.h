@@ -17,8 +17,8 @@ enum class Errc : std::uint8_t {
   kInvalidArgument,  // The caller's input is wrong; the same call will fail again.
   kNotFound,
   kAlreadyExists,
-  kCorrupt,      // Bytes were there, but a checksum or grammar check failed.
-  kIo,           // The device failed; what is on it is unknown until recovery.
+  kCorrupt,  // Bytes were there, but a checksum or grammar check failed.
+  kIo,       // The device failed; what is on it is unknown until recovery.
   kNoSpace,
   kReadOnly,
   kOverloaded,   // A named bound was reached; try later.
@@ -55,14 +55,16 @@ inline std::unexpected<Error> fail(Errc code, std::string context) {
 // TRY(auto bytes, decode(input)): binds the value, or leaves the function with the error.
 #define TRY(lhs, expr) MORAINE_TRY_(MORAINE_CAT(result_, __LINE__), lhs, expr, return)
 #define CO_TRY(lhs, expr) MORAINE_TRY_(MORAINE_CAT(result_, __LINE__), lhs, expr, co_return)
-#define MORAINE_TRY_(tmp, lhs, expr, leave)                                       \
-  auto tmp = (expr);                                                              \
-  if (!tmp) [[unlikely]] leave std::unexpected<::moraine::Error>(std::move(tmp).error()); \
+#define MORAINE_TRY_(tmp, lhs, expr, leave)                          \
+  auto tmp = (expr);                                                 \
+  if (!tmp) [[unlikely]]                                             \
+    leave std::unexpected<::moraine::Error>(std::move(tmp).error()); \
   lhs = std::move(*tmp)
 
 // The same for Result<void>.
 #define TRY_VOID(expr) MORAINE_TRY_VOID_(MORAINE_CAT(result_, __LINE__), expr, return)
 #define CO_TRY_VOID(expr) MORAINE_TRY_VOID_(MORAINE_CAT(result_, __LINE__), expr, co_return)
-#define MORAINE_TRY_VOID_(tmp, expr, leave)                                       \
-  auto tmp = (expr);                                                              \
-  if (!tmp) [[unlikely]] leave std::unexpected<::moraine::Error>(std::move(tmp).error())
+#define MORAINE_TRY_VOID_(tmp, expr, leave) \
+  auto tmp = (expr);                        \
+  if (!tmp) [[unlikely]]                    \
+  leave std::unexpected<::moraine::Error>(std::move(tmp).error())

@@ -32,7 +32,8 @@ PartLayout layout_of(const Geometry& geometry, Ingress ingress) {
     for (std::uint32_t part = 1; part <= geometry.parts(); ++part) {
       if (!geometry.allowed(slot, part)) continue;
       if ((ingress.bits & present_bit(geometry, slot, part)) == 0) continue;
-      if (!geometry.is_main(slot) && (ingress.bits & moved_bit(geometry, slot, part)) != 0) continue;
+      if (!geometry.is_main(slot) && (ingress.bits & moved_bit(geometry, slot, part)) != 0)
+        continue;
       layout.add(slot, part);
     }
   }

@@ -61,7 +61,7 @@ struct PutPartReply {
 };
 
 struct PartQuery {
-  BlobId id;  // Part 0 asks for every local part.
+  BlobId id;                // Part 0 asks for every local part.
   std::uint32_t shift = 0;  // Within the part, not within the blob.
   std::uint32_t size = 0;   // 0: to the end of the part.
 };
@@ -75,8 +75,8 @@ struct GetParts {
 };
 struct PartAnswer {
   std::uint32_t query = 0;  // Index into GetParts::queries.
-  // kOk with data (or, index only, without), kNoData, kNotYet, kCorrupted, kError. A query of part 0
-  // gives one kOk answer per local part, or a single answer when there is none.
+  // kOk with data (or, index only, without), kNoData, kNotYet, kCorrupted, kError. A query of part
+  // 0 gives one kOk answer per local part, or a single answer when there is none.
   Status status = Status::kError;
   std::uint32_t part = 0;
   Slice data;
@@ -207,10 +207,9 @@ struct PullFactsReply {
 
 using RequestBody = std::variant<PutPart, GetParts, BlockTablet, GetBlock, Collect, RangeIndex,
                                  GetStatus, Configure, ExchangeGuid, PullFacts>;
-using ReplyBody =
-    std::variant<std::monostate, PutPartReply, GetPartsReply, BlockTabletReply, GetBlockReply,
-                 CollectReply, RangeIndexReply, GetStatusReply, ConfigureReply, ExchangeGuidReply,
-                 PullFactsReply>;
+using ReplyBody = std::variant<std::monostate, PutPartReply, GetPartsReply, BlockTabletReply,
+                               GetBlockReply, CollectReply, RangeIndexReply, GetStatusReply,
+                               ConfigureReply, ExchangeGuidReply, PullFactsReply>;
 
 struct DiskRequest {
   VDiskId target;  // With the sender's group generation.

@@ -1,5 +1,5 @@
-// Bugs that can be switched on, to show that the checkers of the simulator see them. Each breaks one
-// rule that the rest of the code keeps; production never sets one.
+// Bugs that can be switched on, to show that the checkers of the simulator see them. Each breaks
+// one rule that the rest of the code keeps; production never sets one.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@ namespace moraine::blob {
 
 enum class SeededBug : std::uint8_t {
   kNone,
-  kAckBeforeSync,         // A put answers before its record is durable.
-  kIgnoreBlockOnPut,      // A disk takes writes of fenced generations.
-  kForgetBlock,           // A block is not written to the log.
-  kDropKeepInMerge,       // A Keep flag that comes by sync is lost.
-  kLonelyBarrier,         // A soft barrier acts before a quorum has it.
-  kBarrierBeforeFlags,    // The barrier of a collect takes effect without its flags.
-  kSkipReplication,       // A replaced disk calls itself replicated at once.
-  kForgetTombstone,       // A DoNotKeep mark is dropped before all disks have it.
-  kServeBeforeRecovery,   // A wiped disk acknowledges as if nothing had happened.
-  kSkipForcedBlock,       // A forced read does not fence.
-  kDropHandoffEarly,      // A handoff part is dropped before its main has it.
-  kSkipChecksum,          // Rotten data is served.
-  kSkipOneQuorumMember,   // Proxy: a put needs one part less.
-  kNoDataOnError,         // Proxy: an unreachable blob is called absent.
-  kCountStaleAck,         // Proxy: acknowledgements of a wiped disk still count.
+  kAckBeforeSync,        // A put answers before its record is durable.
+  kIgnoreBlockOnPut,     // A disk takes writes of fenced generations.
+  kForgetBlock,          // A block is not written to the log.
+  kDropKeepInMerge,      // A Keep flag that comes by sync is lost.
+  kLonelyBarrier,        // A soft barrier acts before a quorum has it.
+  kBarrierBeforeFlags,   // The barrier of a collect takes effect without its flags.
+  kSkipReplication,      // A replaced disk calls itself replicated at once.
+  kForgetTombstone,      // A DoNotKeep mark is dropped before all disks have it.
+  kServeBeforeRecovery,  // A wiped disk acknowledges as if nothing had happened.
+  kSkipForcedBlock,      // A forced read does not fence.
+  kDropHandoffEarly,     // A handoff part is dropped before its main has it.
+  kSkipChecksum,         // Rotten data is served.
+  kSkipOneQuorumMember,  // Proxy: a put needs one part less.
+  kNoDataOnError,        // Proxy: an unreachable blob is called absent.
+  kCountStaleAck,        // Proxy: acknowledgements of a wiped disk still count.
 };
 
 inline constexpr int kSeededBugs = 16;

@@ -1,7 +1,8 @@
 // Disk: one open file or block device, read and written in whole sectors.
 //
-// Promise    A write with Durability::kDurable, or one followed by a sync() that succeeded, survives
-//            power loss. Any other write may be lost, torn at sector bounds, or reordered by a crash.
+// Promise    A write with Durability::kDurable, or one followed by a sync() that succeeded,
+//            survives power loss. Any other write may be lost, torn at sector bounds, or reordered
+//            by a crash.
 // Invariants Offsets, sizes and memory addresses are multiples of kSectorSize (Buffers of
 //            kAlignment bytes or more are aligned; see base/bytes.h).
 // Threading  Calls come from one executor and complete on it. Any number may be in flight up to the

@@ -103,11 +103,15 @@ struct Detached {
     [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
   };
 };
-inline Detached run_detached(Task<void> task) { co_await std::move(task); }
+inline Detached run_detached(Task<void> task) {
+  co_await std::move(task);
+}
 }  // namespace detail
 
 // Runs `task` now, on this thread, until its first suspension; it frees itself at its end.
 // Prefer TaskScope::spawn, which can be waited for.
-inline void spawn(Task<void> task) { detail::run_detached(std::move(task)); }
+inline void spawn(Task<void> task) {
+  detail::run_detached(std::move(task));
+}
 
 }  // namespace moraine

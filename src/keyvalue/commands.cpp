@@ -90,7 +90,8 @@ struct Run {
       keys.push_back(key);
       return keys.size() <= kKeysPerRangeMax;
     });
-    if (keys.size() > kKeysPerRangeMax) return fail(Errc::kInvalidArgument, "delete: too many keys");
+    if (keys.size() > kKeysPerRangeMax)
+      return fail(Errc::kInvalidArgument, "delete: too many keys");
     for (const std::string& key : keys) view.erase(key);
     return {};
   }

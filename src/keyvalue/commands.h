@@ -1,7 +1,7 @@
 // The commands of a key-value tablet, and what each does to the keys: pure.
 //
-// Promise    A transaction's commands run in the order given, each seeing the effects of those before
-//            it; when one fails nothing of the transaction happens.
+// Promise    A transaction's commands run in the order given, each seeing the effects of those
+//            before it; when one fails nothing of the transaction happens.
 // Limits     kKeyBytesMax, kCommandsMax, kKeysPerRangeMax.
 #pragma once
 
@@ -92,8 +92,8 @@ class KeyView {
 // Wrong on its face, whatever the keys are.
 Result<void> check(const std::vector<Command>& commands);
 
-// Runs the commands on `view`. `blobs`: the ids of the blobs that blob_pieces() asked for, in order.
-// kNotFound: a rename or concat of a missing key. On failure the caller rolls the view back.
+// Runs the commands on `view`. `blobs`: the ids of the blobs that blob_pieces() asked for, in
+// order. kNotFound: a rename or concat of a missing key. On failure the caller rolls the view back.
 Result<void> run_commands(const std::vector<Command>& commands, const std::vector<BlobId>& blobs,
                           std::uint64_t now_ms, KeyView& view);
 

@@ -14,7 +14,9 @@ Task<Result<std::unique_ptr<KeyValue>>> KeyValue::boot(World world, BlobGroups& 
   co_return std::move(tablet);
 }
 
-Task<void> KeyValue::stop() { co_await leader_->stop(true); }
+Task<void> KeyValue::stop() {
+  co_await leader_->stop(true);
+}
 
 Task<Result<void>> KeyValue::execute(std::vector<Command> commands,
                                      std::optional<std::uint64_t> lock) {
@@ -39,7 +41,8 @@ Task<Result<void>> KeyValue::commit(std::shared_ptr<Transaction> transaction) {
   }
   for (const Command& command : transaction->commands) {
     if (const auto* write = std::get_if<WriteKey>(&command)) {
-      request.body_bytes_hint += write->key.size() + 64 + std::min(write->value.size(), kInlineValueMax);
+      request.body_bytes_hint +=
+          write->key.size() + 64 + std::min(write->value.size(), kInlineValueMax);
     }
   }
   request.body = [this, transaction](const std::vector<BlobId>& blobs) {
@@ -83,7 +86,9 @@ void KeyValue::confirm(Transaction& transaction) {
   discard_unreferenced();
 }
 
-void KeyValue::discard_unreferenced() { leader_->discard(state_.take_unreferenced()); }
+void KeyValue::discard_unreferenced() {
+  leader_->discard(state_.take_unreferenced());
+}
 
 std::optional<KeyInfo> KeyValue::find(const std::string& key) const {
   const auto found = state_.keys().find(key);
@@ -103,7 +108,8 @@ std::vector<KeyInfo> KeyValue::list(const KeyRange& range, std::size_t most) con
 
 Task<Result<Slice>> KeyValue::read(std::string key, std::uint64_t offset, std::uint64_t size) {
   const auto found = state_.keys().find(key);
-  if (found == state_.keys().end()) co_return fail(Errc::kNotFound, fmt::format("no key {:?}", key));
+  if (found == state_.keys().end())
+    co_return fail(Errc::kNotFound, fmt::format("no key {:?}", key));
   const std::uint64_t total = found->second.size();
   if (offset > total) {
     co_return fail(Errc::kInvalidArgument, fmt::format("offset {} of {} bytes", offset, total));

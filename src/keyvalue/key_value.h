@@ -1,12 +1,12 @@
 // KeyValue: a tablet that keeps keys and values, changed by atomic transactions.
 //
-// Promise    execute() answers OK when the transaction is durable, and then all of it holds; any other
-//            answer but kUnavailable means that nothing of it does. Reads see confirmed transactions
-//            only, and give the bytes of the moment at which they were asked.
+// Promise    execute() answers OK when the transaction is durable, and then all of it holds; any
+//            other answer but kUnavailable means that nothing of it does. Reads see confirmed
+//            transactions only, and give the bytes of the moment at which they were asked.
 // Threading  The world's executor.
 // Limits     commands.h; replies of at most kReadBytesMax.
-// Errors     kNotFound, kInvalidArgument; kConflict: another lock generation, or a newer incarnation of
-//            the tablet; kOverloaded; kUnavailable: the outcome is unknown.
+// Errors     kNotFound, kInvalidArgument; kConflict: another lock generation, or a newer
+//            incarnation of the tablet; kOverloaded; kUnavailable: the outcome is unknown.
 // Tests      key_value_test.cpp, commands_test.cpp; value_fuzz.cpp.
 #pragma once
 
@@ -62,7 +62,8 @@ class KeyValue {
   void on_end(Callback hook) { leader_->on_end(std::move(hook)); }
 
  private:
-  KeyValue(World world, BlobGroups& groups) : world_(world), groups_(groups), view_(state_.keys()) {}
+  KeyValue(World world, BlobGroups& groups)
+      : world_(world), groups_(groups), view_(state_.keys()) {}
 
   struct Transaction {
     std::vector<Command> commands;

@@ -12,7 +12,9 @@ Slice value_of(std::uint64_t seed, std::size_t size) {
   return std::move(buffer).freeze();
 }
 
-WriteKey write(std::string key, Slice value) { return {std::move(key), std::move(value), false}; }
+WriteKey write(std::string key, Slice value) {
+  return {std::move(key), std::move(value), false};
+}
 
 class KeyValueTest : public testing::Test {
  protected:
@@ -23,8 +25,8 @@ class KeyValueTest : public testing::Test {
   }
 
   void boot(LeaderOptions options = {}) {
-    auto booted = world_.run(KeyValue::boot(storage_.world(), storage_,
-                                            TabletInfo::simple(TabletId{7}, kTestGroup, 3), options));
+    auto booted = world_.run(KeyValue::boot(
+        storage_.world(), storage_, TabletInfo::simple(TabletId{7}, kTestGroup, 3), options));
     INVARIANT(booted, "{}", booted.error().message());
     tablet_ = std::move(*booted);
   }
@@ -59,8 +61,8 @@ class KeyValueTest : public testing::Test {
 };
 
 TEST_F(KeyValueTest, KeepsShortAndLongValuesOverARestart) {
-  ASSERT_TRUE(execute({write("a", value_of(1, 10)), write("b", value_of(2, 50'000)),
-                       write("empty", Slice())}));
+  ASSERT_TRUE(execute(
+      {write("a", value_of(1, 10)), write("b", value_of(2, 50'000)), write("empty", Slice())}));
   for (int i = 0; i < 2; ++i) {
     expect("a", value_of(1, 10));
     expect("b", value_of(2, 50'000));
@@ -87,8 +89,8 @@ TEST_F(KeyValueTest, CommandsSeeWhatThoseBeforeThemDid) {
 
 TEST_F(KeyValueTest, ATransactionThatFailsChangesNothing) {
   ASSERT_TRUE(execute({write("a", value_of(1, 10))}));
-  const auto failed = execute({write("a", value_of(2, 9000)), DeleteKeys{{}},
-                               RenameKey{"missing", "b"}});
+  const auto failed =
+      execute({write("a", value_of(2, 9000)), DeleteKeys{{}}, RenameKey{"missing", "b"}});
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, Errc::kNotFound);
   expect("a", value_of(1, 10));
@@ -143,7 +145,8 @@ TEST_F(KeyValueTest, TheLockGenerationShutsOutOlderHolders) {
 
 TEST_F(KeyValueTest, RangesGiveWholeValuesInOrderUpToTheLimit) {
   for (int i = 0; i < 10; ++i) {
-    ASSERT_TRUE(execute({write(fmt::format("k{}", i), value_of(static_cast<std::uint64_t>(i), 1500))}));
+    ASSERT_TRUE(
+        execute({write(fmt::format("k{}", i), value_of(static_cast<std::uint64_t>(i), 1500))}));
   }
   KeyRange range;
   range.from = "k2";

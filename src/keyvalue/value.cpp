@@ -32,9 +32,8 @@ Result<ValuePiece> decode_piece(Decoder& decoder, const Slice& bytes) {
   if (tag == kInlineTag) {
     const ByteSpan data = decoder.sized();
     if (decoder.failed()) return fail(Errc::kCorrupt, "value is cut short");
-    piece.inline_data =
-        Slice::copy_of(bytes.span().subspan(static_cast<std::size_t>(data.data() - bytes.data()),
-                                            data.size()));
+    piece.inline_data = Slice::copy_of(
+        bytes.span().subspan(static_cast<std::size_t>(data.data() - bytes.data()), data.size()));
     piece.size = static_cast<std::uint32_t>(data.size());
     return piece;
   }

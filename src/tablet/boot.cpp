@@ -24,7 +24,9 @@ Leader::Leader(World world, BlobGroups& groups, TabletInfo info, TabletState& st
       options_(options),
       garbage_(info_.channels.size()) {}
 
-Leader::~Leader() { INVARIANT(queue_.empty(), "leader destroyed with {} commits", queue_.size()); }
+Leader::~Leader() {
+  INVARIANT(queue_.empty(), "leader destroyed with {} commits", queue_.size());
+}
 
 Task<Result<std::unique_ptr<Leader>>> Leader::boot(World world, BlobGroups& groups, TabletInfo info,
                                                    TabletState& state, LeaderOptions options) {

@@ -1,7 +1,8 @@
 // ChannelGarbage: which flags and which barrier a channel needs next. Pure bookkeeping.
 //
 // Promise    A blob that is alive when a barrier passes it has its Keep flag in the same command. A
-//            deleted blob gets DoNotKeep if it ever had Keep, and nothing if a barrier takes it anyway.
+//            deleted blob gets DoNotKeep if it ever had Keep, and nothing if a barrier takes it
+//            anyway.
 #pragma once
 
 #include <set>

@@ -114,8 +114,8 @@ Task<Result<void>> Leader::write_entry(const LogEntry& entry,
     if (result.status == blob::Status::kOk) continue;
     const bool fenced = result.status == blob::Status::kBlocked;
     co_return fail(fenced ? Errc::kConflict : Errc::kUnavailable,
-                   fmt::format("tablet {} generation {} step {}: {} {}", info_.id.value, generation_,
-                               step_ + 1, to_string(result.status), result.reason));
+                   fmt::format("tablet {} generation {} step {}: {} {}", info_.id.value,
+                               generation_, step_ + 1, to_string(result.status), result.reason));
   }
   ++step_;
   log_bytes_ += bytes.size();

@@ -1,16 +1,16 @@
 // Leader: the one incarnation of a tablet that may write.
 //
 // Promise    boot() ends OK for at most one incarnation of a generation, with every commit that was
-//            ever confirmed, in order, and nothing that was not decided for good. commit() answers OK
-//            when its entry and all its blobs are durable; a leader that has been superseded never
-//            gets OK again and stops itself.
+//            ever confirmed, in order, and nothing that was not decided for good. commit() answers
+//            OK when its entry and all its blobs are durable; a leader that has been superseded
+//            never gets OK again and stops itself.
 // Invariants (1) One log entry is being written at a time; what is asked meanwhile goes into the
-//            next one together. (2) Blobs of a commit carry its step, so a barrier at a confirmed step
-//            never passes a blob whose commit is open.
+//            next one together. (2) Blobs of a commit carry its step, so a barrier at a confirmed
+//            step never passes a blob whose commit is open.
 // Threading  The world's executor.
 // Limits     kCommitBytesMax per commit, kBatchedBytesMax per entry, kQueuedBytesMax waiting.
-// Errors     kConflict: another incarnation has taken over. kUnavailable: the outcome is unknown; this
-//            incarnation is over. kOverloaded: nothing was done.
+// Errors     kConflict: another incarnation has taken over. kUnavailable: the outcome is unknown;
+//            this incarnation is over. kOverloaded: nothing was done.
 // Tests      leader_test.cpp; races of leaders in sim/.
 #pragma once
 
@@ -72,9 +72,11 @@ struct CommitRequest {
 
 class Leader {
  public:
-  // Becomes the leader of the tablet and brings `state` up to date. `groups` and `state` outlive it.
-  static Task<Result<std::unique_ptr<Leader>>> boot(World world, BlobGroups& groups, TabletInfo info,
-                                                    TabletState& state, LeaderOptions options = {});
+  // Becomes the leader of the tablet and brings `state` up to date. `groups` and `state` outlive
+  // it.
+  static Task<Result<std::unique_ptr<Leader>>> boot(World world, BlobGroups& groups,
+                                                    TabletInfo info, TabletState& state,
+                                                    LeaderOptions options = {});
   ~Leader();
 
   // Calls `confirmed` with the blobs' ids when the commit is durable, before later commits are, and

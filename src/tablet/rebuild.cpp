@@ -84,8 +84,7 @@ class Rebuilder {
       request.force_block = blob::TabletGeneration{info_.id, fence_};
       request.deadline = deadline();
       const auto answer = co_await group->get(std::move(request));
-      const blob::Status status =
-          answer.items.size() == 1 ? answer.items[0].status : answer.status;
+      const blob::Status status = answer.items.size() == 1 ? answer.items[0].status : answer.status;
       if (status == blob::Status::kOk) continue;
       if (status != blob::Status::kNoData) co_return broken(id.to_string(), status, answer.reason);
       INVARIANT(newest_.step() > 0, "a zero entry refers to {}", id.to_string());
@@ -120,8 +119,9 @@ class Rebuilder {
       ++expected;
     }
     if (expected != last + 1) {
-      co_return fail(Errc::kCorrupt, fmt::format("confirmed log entry {}:{} of tablet {} is missing",
-                                                 generation, expected, info_.id.value));
+      co_return fail(Errc::kCorrupt,
+                     fmt::format("confirmed log entry {}:{} of tablet {} is missing", generation,
+                                 expected, info_.id.value));
     }
     co_return entries;
   }

@@ -1,8 +1,8 @@
 // Rebuilding a tablet's log from its blobs.
 //
 // Promise    The newest entry's fate is decided by a restoring read under the block of the new
-//            generation; every older entry is confirmed, so one that is missing is an error and never
-//            skipped.
+//            generation; every older entry is confirmed, so one that is missing is an error and
+//            never skipped.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,8 @@ struct ChannelEntry {
 
 struct TabletInfo {
   TabletId id;
-  // By channel; each history is in ascending order of `from` and begins at 0. A group may come back.
+  // By channel; each history is in ascending order of `from` and begins at 0. A group may come
+  // back.
   std::vector<std::vector<ChannelEntry>> channels;
 
   GroupId group(Channel channel, Generation generation) const;

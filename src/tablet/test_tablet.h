@@ -1,4 +1,5 @@
-// A simulated machine with one `none` group, and the smallest tablet on it: a list of words. For tests.
+// A simulated machine with one `none` group, and the smallest tablet on it: a list of words. For
+// tests.
 #pragma once
 
 #include <gtest/gtest.h>

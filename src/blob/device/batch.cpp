@@ -255,10 +255,9 @@ BatchBuilder::Output BatchBuilder::finish(BatchHeader header) {
   INVARIANT(written == end, "batch pieces end at {} and not at {}", written, end);
   const std::uint64_t base = std::uint64_t{header.sector} * kSectorSize;
   for (const Placed& placed : records_) {
-    output.locations.push_back(Location{header.segment,
-                                        static_cast<std::uint32_t>(base + placed.offset),
-                                        static_cast<std::uint32_t>(placed.input.data.size()),
-                                        placed.checksum.crc});
+    output.locations.push_back(
+        Location{header.segment, static_cast<std::uint32_t>(base + placed.offset),
+                 static_cast<std::uint32_t>(placed.input.data.size()), placed.checksum.crc});
   }
   *this = BatchBuilder();
   return output;

@@ -10,10 +10,10 @@
 //   descriptor = owner u8  kind u8  inline_size u16  data_size u32  data_offset u32  data_crc u32
 //                inline bytes
 //   data       = bytes of each record at its data_offset (from the batch's start). Data of
-//                kChecksumBlock bytes or more, and data that fills whole sectors, starts on a sector
-//                bound. Data above kChecksumBlock is preceded by its table, one crc32c for each
-//                kChecksumBlock bytes; its data_crc is the crc32c of that table, so any block can be
-//                checked alone.
+//                kChecksumBlock bytes or more, and data that fills whole sectors, starts on a
+//                sector bound. Data above kChecksumBlock is preceded by its table, one crc32c for
+//                each kChecksumBlock bytes; its data_crc is the crc32c of that table, so any block
+//                can be checked alone.
 //
 // Promise    Meta and data are checksummed apart: facts stay readable when data rots, and a batch
 //            whose data was torn is told from a whole one. Device, segment, sector and epoch are in
@@ -103,7 +103,7 @@ class BatchBuilder {
   std::uint64_t bytes() const;  // A multiple of the sector size.
 
   struct Output {
-    std::vector<Slice> pieces;  // Sector-aligned memory and sizes.
+    std::vector<Slice> pieces;        // Sector-aligned memory and sizes.
     std::vector<Location> locations;  // By record; size 0 for records without data.
     std::uint32_t sectors = 0;
   };

@@ -1,4 +1,5 @@
-// Any bytes as a batch, and as the fixed sectors of a device: decoded or refused, never out of bounds.
+// Any bytes as a batch, and as the fixed sectors of a device: decoded or refused, never out of
+// bounds.
 
 #include <cstddef>
 #include <cstdint>

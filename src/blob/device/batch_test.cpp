@@ -31,7 +31,8 @@ std::vector<std::byte> flatten(const BatchBuilder::Output& output) {
 
 TEST(Batch, GivesBackRecordsOfEverySizeInEveryMix) {
   SeededRandom random(3);
-  const std::vector<std::size_t> sizes{0, 1, 17, 4095, 4096, 4097, 8192, 65536, 65537, 100000, 262144};
+  const std::vector<std::size_t> sizes{0,    1,     17,    4095,   4096,  4097,
+                                       8192, 65536, 65537, 100000, 262144};
   for (int round = 0; round < 200; ++round) {
     BatchBuilder builder;
     std::vector<std::pair<std::string, Slice>> written;

@@ -158,8 +158,8 @@ void Device::start_batch() {
   batch->epoch = header.epoch;
   batch->bytes = std::uint64_t{output.sectors} * kSectorSize;
   batch->locations = std::move(output.locations);
-  const std::uint64_t offset = superblock_.segment_offset(*open_segment_) +
-                               std::uint64_t{open_sector_} * kSectorSize;
+  const std::uint64_t offset =
+      superblock_.segment_offset(*open_segment_) + std::uint64_t{open_sector_} * kSectorSize;
   segments_.at(*open_segment_).last_sequence = header.sequence;
   // Nobody may take the segment for empty while the batch is under way.
   for (const Location& location : batch->locations) {

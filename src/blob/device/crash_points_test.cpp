@@ -135,9 +135,9 @@ TEST(CrashPoints, EveryBoundaryOfPutEraseCheckpointAndCleanReopensWhole) {
                                  : event.number % 3 == 1 ? CrashPolicy::kLose
                                                          : CrashPolicy::kRandom;
       ++images;
-      check_image({node.disks().crash_image(kPath, policy, event.number), scenario.truth,
-                   event.number},
-                  policy);
+      check_image(
+          {node.disks().crash_image(kPath, policy, event.number), scenario.truth, event.number},
+          policy);
     });
     scenario.run(1000);
     node.disks().on_io({});

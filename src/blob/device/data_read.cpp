@@ -9,8 +9,8 @@ namespace moraine::blob {
 namespace {
 
 std::unexpected<Error> rotten(const Location& location) {
-  return fail(Errc::kCorrupt, fmt::format("data at segment {} offset {}: checksum", location.segment,
-                                          location.offset));
+  return fail(Errc::kCorrupt, fmt::format("data at segment {} offset {}: checksum",
+                                          location.segment, location.offset));
 }
 
 // Reads bytes [offset, offset + size) of the disk through whole sectors.
@@ -46,8 +46,8 @@ Task<Result<Slice>> read_blocks(Disk& disk, std::uint64_t base, Location locatio
 
 Task<Result<Slice>> read_data(Disk& disk, const Superblock& superblock, Location location,
                               std::uint32_t shift, std::uint32_t size) {
-  INVARIANT(shift <= location.size && size <= location.size - shift, "read {}+{} of {} bytes", shift,
-            size, location.size);
+  INVARIANT(shift <= location.size && size <= location.size - shift, "read {}+{} of {} bytes",
+            shift, size, location.size);
   const std::uint64_t base = superblock.segment_offset(location.segment) + location.offset;
   const bool whole = size == location.size;
   if (!whole && location.size > kChecksumBlock) {

@@ -1,8 +1,8 @@
 // Device: a file or block device that keeps the records of its owners (VDisks) in one log.
 //
 // Promise    append() completes when the record is durable, in log order: whatever an owner does
-//            after one append it can rely on after a crash if it can rely on anything later. Data is
-//            written once; its Location stays valid until the owner lets it go or moves it.
+//            after one append it can rely on after a crash if it can rely on anything later. Data
+//            is written once; its Location stays valid until the owner lets it go or moves it.
 // Invariants (1) Segments are recycled whole, and only behind the last checkpoint. (2) After a
 //            failed write nothing more is written: every append fails until the device is reopened.
 // Threading  One executor.
@@ -10,7 +10,8 @@
 //            kPendingBytesMax bytes waiting, past which ordinary appends hear kOverloaded;
 //            kReservedSegments segments only for checkpoints and cleaning.
 // Errors     kNoSpace: nothing could be freed; nothing was written. kIo: see invariant 2.
-// Tests      device_test.cpp, batch_test.cpp, log_order_test.cpp, segments_test.cpp; fuzzers beside.
+// Tests      device_test.cpp, batch_test.cpp, log_order_test.cpp, segments_test.cpp; fuzzers
+//            beside.
 #pragma once
 
 #include <coroutine>

@@ -80,9 +80,9 @@ TEST_F(DeviceTest, GivesBackWhatWasAppendedForEverySizeAndRange) {
     for (const auto& [shift, length] : std::vector<std::pair<std::size_t, std::size_t>>{
              {0, 1}, {size - 1, 1}, {size / 2, size - size / 2}, {size / 3, size / 3}}) {
       if (length == 0) continue;
-      const auto part = world_.run(
-          owner_->get_range(std::to_string(size), static_cast<std::uint32_t>(shift),
-                            static_cast<std::uint32_t>(length)));
+      const auto part =
+          world_.run(owner_->get_range(std::to_string(size), static_cast<std::uint32_t>(shift),
+                                       static_cast<std::uint32_t>(length)));
       ASSERT_TRUE(part) << size << " " << shift << "+" << length << part.error().message();
       EXPECT_TRUE(equal(*part, data.sub(shift, length)));
     }
@@ -92,11 +92,13 @@ TEST_F(DeviceTest, GivesBackWhatWasAppendedForEverySizeAndRange) {
 TEST_F(DeviceTest, KeepsEverythingOverACleanRestartAndReadsOnlyTheCheckpoint) {
   format();
   open();
-  for (int i = 0; i < 100; ++i) set(std::to_string(i), bytes_of(static_cast<std::uint64_t>(i), 3000));
+  for (int i = 0; i < 100; ++i)
+    set(std::to_string(i), bytes_of(static_cast<std::uint64_t>(i), 3000));
   close();
   open();
   EXPECT_LT(device_->stats().recovery_bytes_read, 64u << 10);
-  for (int i = 0; i < 100; ++i) expect(std::to_string(i), bytes_of(static_cast<std::uint64_t>(i), 3000));
+  for (int i = 0; i < 100; ++i)
+    expect(std::to_string(i), bytes_of(static_cast<std::uint64_t>(i), 3000));
 }
 
 TEST_F(DeviceTest, KeepsAcknowledgedRecordsOverAPowerCut) {
@@ -234,8 +236,7 @@ TEST_F(DeviceTest, RefusesAForeignOrCutFile) {
     auto disk = world_.run(node_.world().disks.open("foreign", options));
     ASSERT_TRUE(disk);
   }
-  const auto opened =
-      world_.run(Device::open(node_.world(), "foreign", {}, TestOwner::factory()));
+  const auto opened = world_.run(Device::open(node_.world(), "foreign", {}, TestOwner::factory()));
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().message(), "corrupt: foreign: not a moraine device");
 }

@@ -57,8 +57,8 @@ Result<Superblock> plan_superblock(std::uint64_t size, std::uint32_t segment_byt
   const std::uint64_t segments = room / segment_bytes;
   if (segments < kSegmentsMin || segments > kSegmentsMax) {
     return fail(Errc::kInvalidArgument,
-                fmt::format("{} bytes make {} segments of {}; a device has {} to {}", size, segments,
-                            segment_bytes, kSegmentsMin, kSegmentsMax));
+                fmt::format("{} bytes make {} segments of {}; a device has {} to {}", size,
+                            segments, segment_bytes, kSegmentsMin, kSegmentsMax));
   }
   return Superblock{0, size, segment_bytes, static_cast<std::uint32_t>(segments)};
 }
@@ -75,8 +75,8 @@ Result<Superblock> decode_superblock(ByteSpan sector) {
   if (decoder.u32() != kSuperblockMagic) return fail(Errc::kCorrupt, "not a moraine device");
   const std::uint16_t version = decoder.u16();
   if (version != kVersion) {
-    return fail(Errc::kUnsupported, fmt::format("device format version {}; this program knows {}",
-                                                version, kVersion));
+    return fail(Errc::kUnsupported,
+                fmt::format("device format version {}; this program knows {}", version, kVersion));
   }
   decoder.u16();
   Superblock superblock;

@@ -63,7 +63,7 @@ struct Root {
   // Where the next batch goes; beyond the last segment: nowhere yet. Holds when clean.
   std::uint32_t tail_segment = ~0u;
   std::uint32_t tail_sector = 0;
-  Location manifest;           // size 0: nothing was checkpointed yet.
+  Location manifest;  // size 0: nothing was checkpointed yet.
 };
 
 Slice encode_root(const Root& root);

@@ -95,8 +95,8 @@ Task<Result<std::unique_ptr<Device>>> Device::open(World world, std::string path
   CO_TRY(auto disk, co_await world.disks.open(path, disk_options));
   auto superblock = co_await read_superblock(*disk);
   if (!superblock) co_return std::unexpected(std::move(superblock).error().within(path));
-  std::unique_ptr<Device> device(new Device(world, path, options, std::move(factory),
-                                            std::move(disk), *superblock));
+  std::unique_ptr<Device> device(
+      new Device(world, path, options, std::move(factory), std::move(disk), *superblock));
   auto recovered = co_await device->recover();
   if (!recovered) co_return std::unexpected(std::move(recovered).error().within(path));
   if (!options.read_only) device->scope_.spawn(device->maintain());
@@ -199,8 +199,8 @@ Result<void> Device::replay_batch(const FoundBatch& batch) {
     if (record.owner == kDeviceSlot || record.owner > kOwnersMax) {
       return fail(Errc::kCorrupt, fmt::format("record of owner {}", record.owner));
     }
-    TRY_VOID(attach(record.owner)->replay(record.kind, record.inline_bytes,
-                                          location_of(batch.header, record)));
+    TRY_VOID(attach(record.owner)
+                 ->replay(record.kind, record.inline_bytes, location_of(batch.header, record)));
   }
   return {};
 }

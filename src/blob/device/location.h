@@ -13,7 +13,8 @@ struct Location {
   bool operator==(const Location&) const = default;
 };
 
-// A device hosts up to this many owners (VDisks); slots are numbered from 1, 0 is the device itself.
+// A device hosts up to this many owners (VDisks); slots are numbered from 1, 0 is the device
+// itself.
 inline constexpr std::uint32_t kOwnersMax = 240;
 using OwnerSlot = std::uint8_t;
 inline constexpr OwnerSlot kDeviceSlot = 0;

@@ -6,7 +6,8 @@
 namespace moraine::blob {
 namespace {
 
-// The sequences of one run that belong to the log: [first, last], and how far they were acknowledged.
+// The sequences of one run that belong to the log: [first, last], and how far they were
+// acknowledged.
 struct Run {
   std::uint64_t first = 0;
   std::uint64_t last_found = 0;
@@ -44,8 +45,7 @@ LogPlan order_log(const std::vector<BatchHeader>& headers, std::uint64_t start_s
     const auto next = std::next(run);
     // A later run says where this one ended; otherwise the log's own marks do.
     const bool closed = next != runs.end();
-    const std::uint64_t acknowledged =
-        closed ? next->second.previous_last : run->second.durable;
+    const std::uint64_t acknowledged = closed ? next->second.previous_last : run->second.durable;
     const std::uint64_t end = closed ? next->second.previous_last : run->second.last_found;
     for (std::uint64_t sequence = std::max(start_sequence, run->second.first); sequence <= end;
          ++sequence) {

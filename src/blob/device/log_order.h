@@ -2,9 +2,9 @@
 //
 // Promise    Every batch that was ever acknowledged is in the log, in order, or reported lost. What
 //            follows the torn tail of a run is left out for ever.
-// Why        Batches of one run are written several at a time and acknowledged in order. A batch that
-//            is missing or torn was acknowledged only if a later one says so (`durable`) or a later
-//            run took it into its log (`previous_last`).
+// Why        Batches of one run are written several at a time and acknowledged in order. A batch
+//            that is missing or torn was acknowledged only if a later one says so (`durable`) or a
+//            later run took it into its log (`previous_last`).
 #pragma once
 
 #include <cstdint>

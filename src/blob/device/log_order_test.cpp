@@ -16,7 +16,9 @@ BatchHeader batch(std::uint64_t sequence, std::uint64_t durable, std::uint32_t r
   return header;
 }
 
-bool all_whole(std::size_t) { return true; }
+bool all_whole(std::size_t) {
+  return true;
+}
 
 std::vector<std::uint64_t> replayed(const std::vector<BatchHeader>& headers, const LogPlan& plan) {
   std::vector<std::uint64_t> sequences;

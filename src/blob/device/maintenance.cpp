@@ -9,7 +9,7 @@ namespace moraine::blob {
 namespace {
 
 constexpr Duration kMaintenancePeriod = 500ms;
-constexpr std::size_t kVictimsMax = 16;  // Evacuated in one pass over the owners' indexes.
+constexpr std::size_t kVictimsMax = 16;        // Evacuated in one pass over the owners' indexes.
 constexpr std::uint64_t kCheckpointRatio = 8;  // Log bytes per checkpoint byte, at least.
 constexpr std::size_t kPrewriteBytes = 256u << 10;
 constexpr double kFillUnderPressure = 0.8;
@@ -93,7 +93,8 @@ Task<void> Device::prewrite() {
   const std::uint64_t start = superblock_.segment_offset(*fresh);
   std::uint64_t done = 0;
   while (done < superblock_.segment_bytes && stats_.batches == batches_seen_ && !scope_.closed()) {
-    const std::uint64_t size = std::min<std::uint64_t>(kPrewriteBytes, superblock_.segment_bytes - done);
+    const std::uint64_t size =
+        std::min<std::uint64_t>(kPrewriteBytes, superblock_.segment_bytes - done);
     std::vector<Slice> pieces;
     pieces.push_back(zeros.sub(0, size));
     if (!co_await disk_->write(start + done, std::move(pieces), Durability::kCached)) break;
@@ -168,9 +169,9 @@ Task<Result<void>> Device::checkpoint() {
   // Everything up to durable_ has been applied by the owners; the rest is replayed.
   manifest.start_sequence = durable_ + 1;
   manifest.start_run = run_;
-  manifest.start_epoch = !in_flight_.empty()  ? in_flight_.front()->epoch
-                         : open_segment_      ? epoch_
-                                              : epoch_ + 1;
+  manifest.start_epoch = !in_flight_.empty() ? in_flight_.front()->epoch
+                         : open_segment_     ? epoch_
+                                             : epoch_ + 1;
   if (durable_ < run_first_) manifest.start_sequence = run_first_;
   const std::uint64_t log_bytes_before = log_bytes_;
   Result<void> outcome;
@@ -212,8 +213,7 @@ void Device::forget_checkpoint(const Manifest& manifest, const Location& locatio
 Task<Result<Location>> Device::write_manifest(Manifest& manifest) {
   for (std::uint32_t i = 0; i < segments_.count(); ++i) {
     const Segment& segment = segments_[i];
-    manifest.segments.push_back(
-        {segment.epoch, segment.use != SegmentUse::kFree, segment.written});
+    manifest.segments.push_back({segment.epoch, segment.use != SegmentUse::kFree, segment.written});
   }
   co_return co_await append(kDeviceSlot, kManifestRecord, SmallBytes(), encode_manifest(manifest),
                             AppendClass::kMaintenance);

@@ -172,8 +172,8 @@ class Recovery {
     for (std::uint32_t at = 0; at < sectors && gap <= window_max;) {
       const std::uint64_t offset = (std::uint64_t{at} - window_at) * kSectorSize;
       if (window.empty() || at < window_at || offset >= window.size()) {
-        const std::size_t size = std::min<std::size_t>(
-            kScanBytes, std::size_t{sectors - at} * kSectorSize);
+        const std::size_t size =
+            std::min<std::size_t>(kScanBytes, std::size_t{sectors - at} * kSectorSize);
         CO_TRY(window, co_await read(log_.superblock.segment_offset(segment) +
                                          std::uint64_t{at} * kSectorSize,
                                      size));
@@ -217,9 +217,9 @@ class Recovery {
     if (header->meta_size <= left) {
       meta = Slice::copy_of(window.span().subspan(offset, header->meta_size));
     } else {
-      CO_TRY(meta, co_await read(log_.superblock.segment_offset(segment) +
-                                     std::uint64_t{at} * kSectorSize,
-                                 align_up(header->meta_size, kSectorSize)));
+      CO_TRY(meta, co_await read(
+                       log_.superblock.segment_offset(segment) + std::uint64_t{at} * kSectorSize,
+                       align_up(header->meta_size, kSectorSize)));
     }
     if (!decode_meta(meta)) co_return Found();
     co_return Found(FoundBatch{*header, std::move(meta)});
@@ -277,9 +277,10 @@ class Recovery {
 }  // namespace
 
 Location location_of(const BatchHeader& header, const RecordView& record) {
-  return {header.segment,
-          static_cast<std::uint32_t>(std::uint64_t{header.sector} * kSectorSize + record.data_offset),
-          record.data_size, record.data_crc};
+  return {
+      header.segment,
+      static_cast<std::uint32_t>(std::uint64_t{header.sector} * kSectorSize + record.data_offset),
+      record.data_size, record.data_crc};
 }
 
 Task<Result<Superblock>> read_superblock(Disk& disk) {
@@ -293,8 +294,8 @@ Task<Result<Superblock>> read_superblock(Disk& disk) {
     if (copy) superblock = std::move(copy);
   }
   if (superblock && disk.size() < superblock->size) {
-    co_return fail(Errc::kCorrupt, fmt::format("the device is cut short: {} bytes of {}", disk.size(),
-                                               superblock->size));
+    co_return fail(Errc::kCorrupt, fmt::format("the device is cut short: {} bytes of {}",
+                                               disk.size(), superblock->size));
   }
   co_return superblock;
 }

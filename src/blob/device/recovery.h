@@ -1,7 +1,7 @@
 // Reading a device back after it was closed or crashed.
 //
-// Promise    Bytes that this finds are durable (the disk is synced first), whole (checksums hold) and
-//            of this log (device, epoch, position and run agree).
+// Promise    Bytes that this finds are durable (the disk is synced first), whole (checksums hold)
+//            and of this log (device, epoch, position and run agree).
 #pragma once
 
 #include <cstdint>

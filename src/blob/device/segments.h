@@ -1,8 +1,8 @@
 // SegmentTable: what each segment of a device is used for, and the pure choices made from that.
 //
 // Invariants (1) A segment is free, open (appended to) or sealed. (2) live <= segment size.
-//            (3) A segment is freed only when it is sealed, nothing in it is live, no read holds it,
-//            and the whole of it lies before the last checkpoint.
+//            (3) A segment is freed only when it is sealed, nothing in it is live, no read holds
+//            it, and the whole of it lies before the last checkpoint.
 // Threading  The device's executor.
 #pragma once
 
@@ -19,10 +19,10 @@ enum class SegmentUse : std::uint8_t { kFree, kOpen, kSealed };
 
 struct Segment {
   SegmentUse use = SegmentUse::kFree;
-  bool written = false;          // Its blocks were written before.
-  std::uint32_t readers = 0;     // Reads and moves that hold it.
+  bool written = false;       // Its blocks were written before.
+  std::uint32_t readers = 0;  // Reads and moves that hold it.
   std::uint64_t epoch = 0;
-  std::uint64_t live = 0;        // Bytes that an index refers to.
+  std::uint64_t live = 0;  // Bytes that an index refers to.
   std::uint64_t last_sequence = 0;
 };
 
@@ -52,10 +52,10 @@ class SegmentTable {
   std::vector<std::uint32_t> dead(std::uint64_t checkpoint) const;
   // Sealed segments wholly before `checkpoint` to copy live data out of: the emptiest first.
   struct CleanLimits {
-    double fill_max = 0.5;       // None fuller than this share.
-    std::size_t most = 16;       // Segments at once.
+    double fill_max = 0.5;        // None fuller than this share.
+    std::size_t most = 16;        // Segments at once.
     std::uint64_t open_room = 0;  // Bytes left in the open segment.
-    std::uint64_t spared = 0;    // Bytes of the free segments that cleaning leaves alone.
+    std::uint64_t spared = 0;     // Bytes of the free segments that cleaning leaves alone.
   };
   // Empty when no whole segment would be gained.
   std::vector<std::uint32_t> victims(std::uint64_t checkpoint, const CleanLimits& limits) const;

@@ -99,8 +99,8 @@ class TestOwner final : public DeviceOwner {
       const auto again = names_.find(name);
       if (again == names_.end() || !(again->second == location)) continue;
       SmallBytes header(as_bytes(name));
-      CO_TRY(const Location moved, co_await device_.append(slot_, kSet, header, data,
-                                                           AppendClass::kMaintenance));
+      CO_TRY(const Location moved,
+             co_await device_.append(slot_, kSet, header, data, AppendClass::kMaintenance));
       const auto now = names_.find(name);
       if (now != names_.end() && now->second == location) {
         take(name, moved, true);

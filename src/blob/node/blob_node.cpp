@@ -68,8 +68,8 @@ Task<Result<void>> BlobNode::start_vdisks(const GroupConfig& group) {
   for (const DiskAddress& address : group.disks) {
     if (address.node != self_ || vdisks_.contains(address)) continue;
     if (address.slot >= kOwnersMax) {
-      co_return fail(Errc::kInvalidArgument, fmt::format("slot {} is above {}", address.slot,
-                                                         kOwnersMax - 1));
+      co_return fail(Errc::kInvalidArgument,
+                     fmt::format("slot {} is above {}", address.slot, kOwnersMax - 1));
     }
     Device* host = device(address.device);
     if (!host) {

@@ -1,9 +1,10 @@
 // DataPlan: reads a byte range of one blob.
 //
-// Promise    block-4-2 reads the columns of the data parts that cover the range; when one is missing,
-//            broken or late, the same columns of other parts, and computes it. Mirrors are read one
-//            disk at a time: mains before handoffs, fast ones before slow ones; another one when a
-//            disk fails or is late, more when one has nothing. kNoData only when judge() proves it.
+// Promise    block-4-2 reads the columns of the data parts that cover the range; when one is
+//            missing, broken or late, the same columns of other parts, and computes it. Mirrors are
+//            read one disk at a time: mains before handoffs, fast ones before slow ones; another
+//            one when a disk fails or is late, more when one has nothing. kNoData only when judge()
+//            proves it.
 #pragma once
 
 #include <array>

@@ -48,8 +48,8 @@ class Broadcast {
 enum class AlreadyMeans : std::uint8_t { kAgreed, kFailed };
 
 struct GroupAnswer {
-  // kOk: a quorum agreed; those that have not answered go on in the background. kAlready: no quorum,
-  // and a disk said so. kRace: start again.
+  // kOk: a quorum agreed; those that have not answered go on in the background. kAlready: no
+  // quorum, and a disk said so. kRace: start again.
   Status status = Status::kError;
   std::string reason;
   Generation blocked = 0;  // Highest in the replies that agreed.
@@ -67,8 +67,8 @@ Task<std::optional<CollectResult>> collect_once(ProxyContext& context, ViewPtr v
 Task<std::optional<StatusResult>> status_once(ProxyContext& context, ViewPtr view,
                                               const StatusRequest& request);
 
-// The messages of a collect, in order: all flags first, at most kFlagsMax to a message and each with
-// a counter of its own; the last one carries the barrier.
+// The messages of a collect, in order: all flags first, at most kFlagsMax to a message and each
+// with a counter of its own; the last one carries the barrier.
 std::vector<Collect> split_collect(const CollectRequest& request);
 
 }  // namespace moraine::blob

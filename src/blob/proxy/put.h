@@ -20,8 +20,8 @@ struct PartWrites {
   bool ignore_block = false;
   std::vector<TabletGeneration> extra_blocks;
 };
-// Carries out `plan` to its decision, to `deadline`, or to a disk that says BLOCKED or DEADLINE. Part
-// writes still in flight then run on in the background. `writes` outlives the task.
+// Carries out `plan` to its decision, to `deadline`, or to a disk that says BLOCKED or DEADLINE.
+// Part writes still in flight then run on in the background. `writes` outlives the task.
 Task<std::optional<PutResult>> write_parts(ProxyContext& context, ViewPtr view,
                                            const PartWrites& writes, PutPlan plan,
                                            Instant deadline);

@@ -3,8 +3,9 @@
 // Promise    kOk only when the counted acknowledgements are a write quorum. Each main gets its own
 //            part; parts of failed or slow mains go to handoffs, distinct parts to distinct disks.
 //            The plan goes on until the failed slots leave the fail model.
-// Invariants (1) An acknowledgement of an incarnation that is gone, or older than ok_lifetime at the
-//            decision, does not count; the part is sent again. (2) At most writes_max() part writes.
+// Invariants (1) An acknowledgement of an incarnation that is gone, or older than ok_lifetime at
+//            the decision, does not count; the part is sent again. (2) At most writes_max() part
+//            writes.
 // Threading  None: a value without I/O.
 #pragma once
 
@@ -45,8 +46,8 @@ class PutPlan {
   void acknowledged(PartPlace place, std::uint64_t incarnation, Instant at);
   void failed(PartPlace place, std::uint64_t incarnation, bool out_of_space);
   // The put takes longer than expected: the slot in flight with the greatest `predicted` (by slot;
-  // mirror-3-dc: every slot in flight) counts as slow from now on. Returns these slots. Each slot is
-  // late once: none are returned when all that are in flight were late before.
+  // mirror-3-dc: every slot in flight) counts as slow from now on. Returns these slots. Each slot
+  // is late once: none are returned when all that are in flight were late before.
   DiskSet accelerate(std::span<const Duration> predicted);
 
   std::uint32_t writes() const { return writes_; }

@@ -271,8 +271,8 @@ void expect_ok(Species species, DiskSet silent, DiskSet broken, DiskSet slow) {
     if (step.state == State::kOk) break;
     plan.accelerate(predicted);
   }
-  EXPECT_EQ(step.state, State::kOk) << to_string(species) << " silent " << silent << " broken "
-                                    << broken << " slow " << slow;
+  EXPECT_EQ(step.state, State::kOk)
+      << to_string(species) << " silent " << silent << " broken " << broken << " slow " << slow;
 }
 
 TEST(PutPlan, EveryToleratedSetOfSilentAndBrokenDisksEndsOk) {

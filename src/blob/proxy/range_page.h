@@ -25,8 +25,8 @@ struct SeenBlob {
 
 // Merges the answers of disks to one RangeIndex.
 //
-// Promise    ids() are complete up to where the page ends: an id that a disk left out because of its
-//            limit is not reported before that disk could tell.
+// Promise    ids() are complete up to where the page ends: an id that a disk left out because of
+//            its limit is not reported before that disk could tell.
 class RangeMerge {
  public:
   RangeMerge(const Geometry& geometry, BlobId from, BlobId to)

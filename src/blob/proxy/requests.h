@@ -1,7 +1,8 @@
 // What a client may ask of a group through its proxy, and what it hears.
 //
-// Promise    kOk means done for good: under every tolerated failure set. kError and kDeadline mean that
-//            the effect is unknown. kBlocked means that the caller's generation is fenced: it ends.
+// Promise    kOk means done for good: under every tolerated failure set. kError and kDeadline mean
+//            that the effect is unknown. kBlocked means that the caller's generation is fenced: it
+//            ends.
 // Limits     The constants below; past them the answer is kError with the reason.
 #pragma once
 

@@ -15,12 +15,13 @@ struct Restored {
   std::string reason;
   Slice blob;  // With kOk: all of it.
 };
-// Reads the blob and writes the parts that `scan` did not see, until it is confirmed. `scan` outlives
-// the task.
+// Reads the blob and writes the parts that `scan` did not see, until it is confirmed. `scan`
+// outlives the task.
 Task<Restored> restore_blob(ProxyContext& context, ViewPtr view, const ScanPlan& scan,
                             Instant deadline);
 
-// Writes the `broken` parts of `id` anew, in the background; does nothing when kRepairsMax are at work.
+// Writes the `broken` parts of `id` anew, in the background; does nothing when kRepairsMax are at
+// work.
 void repair_in_background(ProxyContext& context, ViewPtr view, const BlobId& id,
                           const PartLayout& broken);
 

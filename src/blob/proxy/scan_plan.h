@@ -1,7 +1,7 @@
 // ScanPlan: finds out from the indexes of all its disks where the parts of one blob are.
 //
-// Promise    kEnough as soon as the goal is met. Otherwise it hears every disk that is not late, and
-//            decides when that is enough: kAbsent when judge() proves that the blob was never
+// Promise    kEnough as soon as the goal is met. Otherwise it hears every disk that is not late,
+//            and decides when that is enough: kAbsent when judge() proves that the blob was never
 //            confirmed. Late disks are waited for only while nothing can be said without them.
 #pragma once
 

@@ -41,14 +41,16 @@ Barriers::Answer Barriers::check(const BarrierFact& fact, std::uint32_t own_orde
   const BarrierRecordKey key = key_of(fact);
   if (const auto same = records.find(key); same != records.end()) {
     if (same->second.barrier != fact.barrier) {
-      return {Status::kError, fmt::format("record {}:{} was used for barrier {} already",
-                                          key.generation, key.counter, describe(same->second.barrier))};
+      return {Status::kError,
+              fmt::format("record {}:{} was used for barrier {} already", key.generation,
+                          key.counter, describe(same->second.barrier))};
     }
     return {contains(same->second.seen, own_order) ? Status::kAlready : Status::kOk, {}};
   }
   if (const auto later = records.upper_bound(key); later != records.end()) {
-    return {Status::kError, fmt::format("record {}:{} comes after {}:{}", key.generation, key.counter,
-                                        later->first.generation, later->first.counter)};
+    return {Status::kError,
+            fmt::format("record {}:{} comes after {}:{}", key.generation, key.counter,
+                        later->first.generation, later->first.counter)};
   }
   if (!records.empty() && fact.barrier < records.rbegin()->second.barrier) {
     return {Status::kError, fmt::format("barrier {} is below {}", describe(fact.barrier),

@@ -1,8 +1,8 @@
 // Barriers: which blobs of each (tablet, channel) may be collected, as one disk knows it.
 //
 // Promise    Pure bookkeeping: merging records in any order, any number of times, ends in the same
-//            state. A hard barrier holds at once; a soft one when a group quorum of disks is known to
-//            have its record, so that whatever this disk deletes is known to survive.
+//            state. A hard barrier holds at once; a soft one when a group quorum of disks is known
+//            to have its record, so that whatever this disk deletes is known to survive.
 // Limits     kPendingBarriersMax records wait for their quorum per sequence; of more, the oldest go
 //            (which only delays collection).
 #pragma once
@@ -42,8 +42,8 @@ class Barriers {
  public:
   using Records = std::map<BarrierRecordKey, BarrierRecord>;
   struct Sequence {
-    Records records;                // The newest in force, and those after it.
-    std::optional<GenStep> holds;   // Everything at or below is under the barrier.
+    Records records;               // The newest in force, and those after it.
+    std::optional<GenStep> holds;  // Everything at or below is under the barrier.
   };
 
   // The answer to a collect command's barrier: kOk (new or known only from others), kAlready, or
@@ -67,7 +67,8 @@ class Barriers {
   // The record of `fact` as it stands here now; the fact itself when it is history.
   BarrierFact standing(const BarrierFact& fact) const;
 
-  // The keep rule: above the hard barrier, and above the soft one or flagged Keep and not DoNotKeep.
+  // The keep rule: above the hard barrier, and above the soft one or flagged Keep and not
+  // DoNotKeep.
   bool keeps(const BlobId& id, Ingress ingress) const;
   std::optional<GenStep> soft(TabletId tablet, Channel channel) const;
 

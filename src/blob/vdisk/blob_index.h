@@ -1,10 +1,11 @@
 // BlobIndex: every blob that one VDisk has, should have, or was told about.
 //
 // Promise    Ordered by id; a lookup, an insert and a step cost a few cache misses each.
-// Invariants (1) An entry with a local part has a Location whose bytes are counted live on the device.
+// Invariants (1) An entry with a local part has a Location whose bytes are counted live on the
+//            device.
 //            (2) Entries are keyed by the whole blob's id (part 0).
-// Limits     About 60 bytes a blob; a second local part of a blob (a handoff may hold several) costs
-//            a map node more.
+// Limits     About 60 bytes a blob; a second local part of a blob (a handoff may hold several)
+//            costs a map node more.
 #pragma once
 
 #include <absl/container/btree_map.h>

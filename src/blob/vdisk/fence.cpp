@@ -10,7 +10,8 @@ Task<Result<bool>> VDisk::fenced(TabletId tablet, Generation generation) {
   for (;;) {
     if (generation <= state_.blocked(tablet)) co_return true;
     const auto pending = pending_blocks_.find(tablet);
-    if (pending == pending_blocks_.end() || generation > pending->second.generation) co_return false;
+    if (pending == pending_blocks_.end() || generation > pending->second.generation)
+      co_return false;
     co_await blocks_changed_.wait();
     if (device_.failure()) co_return std::unexpected(*device_.failure());
   }
@@ -73,9 +74,9 @@ Task<std::optional<DiskReply>> VDisk::check_fences(const std::vector<TabletGener
     const auto blocked = co_await fenced(fence.tablet, fence.generation);
     if (!blocked) co_return reply(Status::kError, blocked.error().message());
     if (*blocked) {
-      co_return reply(Status::kBlocked, fmt::format("tablet {} is blocked up to generation {}",
-                                                    fence.tablet.value,
-                                                    state_.blocked(fence.tablet)));
+      co_return reply(Status::kBlocked,
+                      fmt::format("tablet {} is blocked up to generation {}", fence.tablet.value,
+                                  state_.blocked(fence.tablet)));
     }
   }
   co_return std::nullopt;

@@ -12,7 +12,9 @@ namespace moraine::blob {
 
 // A guid is 16 bits of age and 48 random bits. Each recovery of a disk makes it one older, so that
 // a message that comes late cannot take the place of what was said after it.
-constexpr std::uint64_t guid_age(std::uint64_t guid) { return guid >> 48; }
+constexpr std::uint64_t guid_age(std::uint64_t guid) {
+  return guid >> 48;
+}
 constexpr std::uint64_t make_guid(std::uint64_t age, std::uint64_t random) {
   return age << 48 | (random & ((std::uint64_t{1} << 48) - 1)) | 1;
 }

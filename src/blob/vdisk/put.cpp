@@ -47,8 +47,8 @@ Task<DiskReply> VDisk::on(PutPart request) {
     if (options_.bug == SeededBug::kAckBeforeSync) {
       scope_.spawn(store_unawaited(request.id, request.data));
     } else {
-      const auto written = co_await store_part(request.id, std::move(request.data), true,
-                                               AppendClass::kOrdinary);
+      const auto written =
+          co_await store_part(request.id, std::move(request.data), true, AppendClass::kOrdinary);
       if (!written) {
         const bool full = written.error().code == Errc::kNoSpace;
         co_return reply(full ? Status::kOutOfSpace : Status::kError, written.error().message());
@@ -65,7 +65,8 @@ Task<void> VDisk::store_unawaited(BlobId id, Slice data) {
 }
 
 // Appends the part and takes it into the index. `publish`: the neighbours hear that it is here.
-Task<Result<void>> VDisk::store_part(BlobId id, Slice data, bool publish, AppendClass append_class) {
+Task<Result<void>> VDisk::store_part(BlobId id, Slice data, bool publish,
+                                     AppendClass append_class) {
   const auto slot = static_cast<std::uint32_t>(state_.own_slot(id));
   PutRecord record{id, Ingress{present_bit(state_.geometry(), slot, id.part())},
                    publish ? next_lsn_++ : 0};

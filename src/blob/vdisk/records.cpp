@@ -157,7 +157,8 @@ Result<MetaState> decode_meta_state(ByteSpan bytes) {
   }
   meta.order = decoder.u32();
   const std::uint8_t state = decoder.u8();
-  if (state > static_cast<std::uint8_t>(LocalState::kFinal)) return fail(Errc::kCorrupt, "meta state");
+  if (state > static_cast<std::uint8_t>(LocalState::kFinal))
+    return fail(Errc::kCorrupt, "meta state");
   meta.state = static_cast<LocalState>(state);
   meta.guid = decoder.u64();
   const std::uint32_t count = decoder.count(kNeighbourBytes);

@@ -8,8 +8,9 @@
 //   meta     = version u8 = 1  MetaState
 //
 //   fact     = 1 id ingress | 2 tablet u64 generation u32
-//            | 3 tablet u64 channel u8 hard u8 generation u32 counter u32 collect (u32 u32) seen u32
-//            | 4 order u32 log u64 position u64                  how far a neighbour's log was read
+//            | 3 tablet u64 channel u8 hard u8 generation u32 counter u32 collect (u32 u32) seen
+//            u32 | 4 order u32 log u64 position u64                  how far a neighbour's log was
+//            read
 //
 // Kinds, below device/record_kinds.h. Batches are checksummed by the device.
 #pragma once

@@ -5,7 +5,9 @@
 namespace moraine::blob {
 namespace {
 
-BlobId blob(std::uint32_t part) { return BlobId(TabletId{9}, 1, 2, 3, 400, 5, part); }
+BlobId blob(std::uint32_t part) {
+  return BlobId(TabletId{9}, 1, 2, 3, 400, 5, part);
+}
 
 TEST(Records, FactsComeBackAsTheyWere) {
   FactsRecord record;

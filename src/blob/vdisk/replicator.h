@@ -1,8 +1,8 @@
 // Replicator: gets parts that this disk should have and has not, and brings handoff parts home.
 //
-// Promise    Once neighbours are reachable, every kept blob ends up with its part on every main; then
-//            handoffs let their copies go. A part is let go only after its main has it (mirror-3-dc:
-//            after all mains have theirs).
+// Promise    Once neighbours are reachable, every kept blob ends up with its part on every main;
+//            then handoffs let their copies go. A part is let go only after its main has it
+//            (mirror-3-dc: after all mains have theirs).
 // Threading  The VDisk's executor.
 // Limits     kReplicateBatch blobs are worked on at once.
 #pragma once

@@ -148,9 +148,8 @@ Task<DiskReply> VDisk::on(ExchangeGuid request) {
   const auto& known = state_.meta().neighbours;
   const auto found = known.find(request.order);
   DiskReply answer = reply(Status::kOk);
-  answer.body = found == known.end()
-                    ? ExchangeGuidReply{}
-                    : ExchangeGuidReply{found->second.state, found->second.guid};
+  answer.body = found == known.end() ? ExchangeGuidReply{}
+                                     : ExchangeGuidReply{found->second.state, found->second.guid};
   co_return answer;
 }
 

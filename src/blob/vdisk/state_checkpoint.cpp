@@ -133,8 +133,7 @@ Result<void> VDiskState::restore_blobs(ByteSpan bytes) {
       location.offset = decoder.u32();
       location.crc = decoder.u32();
       location.size = stored_part_size(geometry().species(), id.size());
-      if (decoder.failed() || part == 0 || part > kPartsMax ||
-          !index_.fits(location)) {
+      if (decoder.failed() || part == 0 || part > kPartsMax || !index_.fits(location)) {
         return fail(Errc::kCorrupt, "checkpoint entry location");
       }
       index_.set_part(id.with_part(part), location, false);

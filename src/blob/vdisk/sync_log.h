@@ -1,7 +1,7 @@
 // SyncLog: the recent index facts of one disk, for its neighbours to pull.
 //
-// Promise    Facts come out in the order in which they became durable, so a Keep flag is always seen
-//            before the barrier that it outlives.
+// Promise    Facts come out in the order in which they became durable, so a Keep flag is always
+//            seen before the barrier that it outlives.
 // Limits     kSyncLogFactsMax facts; a neighbour that is further behind needs a full sync.
 #pragma once
 

@@ -15,16 +15,19 @@ enum Stage : std::uint8_t { kBlobs = 0, kBlocks = 1, kBarriers = 2 };
 constexpr std::uint64_t kPullsPerReminder = 16;
 constexpr std::size_t kScanPerPage = 4 * kSyncFactsMax;
 
-Slice next_stage(Stage stage) { return Encoder().u8(stage).slice(); }
+Slice next_stage(Stage stage) {
+  return Encoder().u8(stage).slice();
+}
 
 Result<void> blob_page(const VDiskState& state, std::uint32_t order, ByteSpan key,
                        PullFactsReply& page) {
-  if (!key.empty() && key.size() != kBlobIdBytes) return fail(Errc::kInvalidArgument, "pull cursor");
+  if (!key.empty() && key.size() != kBlobIdBytes)
+    return fail(Errc::kInvalidArgument, "pull cursor");
   const auto& entries = state.index().entries();
   auto at = key.empty() ? entries.begin() : entries.upper_bound(BlobId::decode(key.data()));
   BlobId last;
-  for (std::size_t seen = 0; at != entries.end() && page.facts.size() < kSyncFactsMax &&
-                             seen < kScanPerPage;
+  for (std::size_t seen = 0;
+       at != entries.end() && page.facts.size() < kSyncFactsMax && seen < kScanPerPage;
        ++at, ++seen) {
     last = at->first;
     const IndexFact fact = BlobFact{at->first, at->second.ingress};

@@ -1,8 +1,8 @@
 // Syncer: pulls index facts from every neighbour, for ever.
 //
 // Promise    Whatever one disk of the group knows durably, all others know a few periods later.
-//            A barrier that comes with a full sync acts only after every flag that was set before it
-//            is here too.
+//            A barrier that comes with a full sync acts only after every flag that was set before
+//            it is here too.
 // Threading  The VDisk's executor.
 #pragma once
 

@@ -30,15 +30,15 @@ Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointRe
   }
   const MetaState& meta = state_.meta();
   if (meta.config && meta.config->id != config.id) {
-    co_return fail(Errc::kConflict, fmt::format("slot {} of {} belongs to group {:x}, not {:x}", slot_,
-                                                device_.path(), meta.config->id.value,
-                                                config.id.value));
+    co_return fail(Errc::kConflict,
+                   fmt::format("slot {} of {} belongs to group {:x}, not {:x}", slot_,
+                               device_.path(), meta.config->id.value, config.id.value));
   }
   if (meta.config && meta.config->geometry.species() != config.geometry.species()) {
-    co_return fail(Errc::kConflict, fmt::format("group {:x} is {} on disk and {} in the config",
-                                                config.id.value,
-                                                to_string(meta.config->geometry.species()),
-                                                to_string(config.geometry.species())));
+    co_return fail(Errc::kConflict,
+                   fmt::format("group {:x} is {} on disk and {} in the config", config.id.value,
+                               to_string(meta.config->geometry.species()),
+                               to_string(config.geometry.species())));
   }
   if (!meta.config || meta.config->generation < config.generation) {
     MetaChange join = [&config, order](MetaState& joined) {

@@ -16,9 +16,9 @@
 
 #include "blob/device/device.h"
 #include "blob/endpoint/disk_service.h"
+#include "blob/seeded_bug.h"
 #include "blob/vdisk/notify.h"
 #include "blob/vdisk/part_cache.h"
-#include "blob/seeded_bug.h"
 #include "blob/vdisk/state.h"
 
 namespace moraine::blob {

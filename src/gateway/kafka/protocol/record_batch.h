@@ -115,7 +115,7 @@ struct Placement {
   std::int64_t base_offset = 0;
   std::int32_t leader_epoch = 0;
   // Makes this the time of every record and computes the checksum anew.
-  std::optional<std::int64_t> log_append_time;
+  std::optional<std::int64_t> log_append_time = std::nullopt;
 };
 // The batch as it is in the log: a fresh header, and the rest shared.
 std::array<Slice, 2> place(const RecordBatch& batch, const Placement& placement);

@@ -16,6 +16,8 @@ inline constexpr std::size_t kCopiedBytesMax = 512;
 
 class Writer {
  public:
+  Writer() { bytes_.reserve(kFirstBytes); }
+
   template <FixedInteger T>
   void fixed(T value) {
     const std::size_t at = bytes_.size();
@@ -42,6 +44,8 @@ class Writer {
     std::size_t at;
     Slice bytes;
   };
+
+  static constexpr std::size_t kFirstBytes = 256;
 
   void base128(std::uint64_t value);
 

@@ -1,0 +1,37 @@
+#include "sim/bug_hunt.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/directed.h"
+
+namespace moraine::sim {
+namespace {
+
+using blob::SeededBug;
+
+TEST(Scenarios, EndWellWithoutABug) {
+  for (const Scenario& scenario : scenarios()) {
+    const auto failure = scenario.tell(SeededBug::kNone);
+    EXPECT_FALSE(failure) << scenario.name << ": " << *failure;
+  }
+}
+
+TEST(Scenarios, EndBadlyWithTheirBug) {
+  for (const Scenario& scenario : scenarios()) {
+    EXPECT_TRUE(scenario.tell(scenario.bug)) << scenario.name;
+  }
+}
+
+// Those that few seeds find; `moraine_sim --bugs` hunts all.
+TEST(BugHunt, FindsSeededBugs) {
+  for (const SeededBug bug :
+       {SeededBug::kAckBeforeSync, SeededBug::kIgnoreBlockOnPut, SeededBug::kForgetBlock,
+        SeededBug::kDropKeepInMerge, SeededBug::kBarrierBeforeFlags, SeededBug::kSkipReplication,
+        SeededBug::kSkipForcedBlock, SeededBug::kDropHandoffEarly}) {
+    const Hunt hunt = hunt_bug(bug);
+    EXPECT_TRUE(hunt.found) << hunt.to_string();
+  }
+}
+
+}  // namespace
+}  // namespace moraine::sim
