@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/block_pool.h"
 #include "bench/blob_bench.h"
 #include "bench/store.h"
 
@@ -32,10 +33,12 @@ StoreOptions options_for(const std::string& folder, std::uint64_t count) {
   return options;
 }
 
+// Without the idle blocks of the buffers: they are bounded and not the index's.
 double heap_bytes() {
   malloc_trim(0);
   const struct mallinfo2 info = mallinfo2();
-  return static_cast<double>(info.uordblks + info.hblkhd);
+  return static_cast<double>(info.uordblks + info.hblkhd) -
+         static_cast<double>(detail::shared_block_pool().idle_bytes());
 }
 
 // A child that runs fill_and_wait(), and what it says.

@@ -149,6 +149,13 @@ Result<void> bench_block42(const Setting& setting) {
     line.goal = Goal{Goal::Of::kRatioAtLeast, 0.7};
     setting.report.add(std::move(line));
     note(setting.report, contest);
+    std::uint64_t written = 0;
+    for (std::uint32_t order = 0; order < 8; ++order) {
+      written += store->device(order).stats().bytes_appended;
+    }
+    const auto put = static_cast<double>(store->blobs() * load.size);
+    setting.report.note(fmt::format("ours wrote {:.2f} bytes for each byte of a blob",
+                                    static_cast<double>(written) / put));
   }
   discard(options.folder);
   discard(raw_folder);

@@ -102,7 +102,11 @@ void Cluster::start(std::size_t index) {
 
 Task<void> Cluster::run_start(Host& host) {
   auto started = co_await host.blob->start();
-  if (!started) host.start_failure = std::move(started).error();
+  if (!started) {
+    host.start_failure = std::move(started).error();
+  } else if (!host.client && !host.blob->device(1)) {
+    host.start_failure = Error{Errc::kIo, "the device could not be opened"};
+  }
 }
 
 void Cluster::crash(std::size_t host, CrashPolicy policy) {

@@ -157,6 +157,10 @@ Task<Result<void>> check_opened(World world, DeviceReport& report, const CheckWa
   for (const auto& [slot, disk] : opened.vdisks) {
     VDiskReport& vdisk = report.vdisks[next++];
     vdisk.slot = slot - 1u;
+    if (disk->state().meta().state == blob::LocalState::kLost) {
+      report.damage.push_back(
+          fmt::format("slot {}: acknowledged records were lost and are not restored", vdisk.slot));
+    }
     check_index(*disk, vdisk, parts);
   }
   std::uint64_t total = 0;

@@ -29,6 +29,7 @@ struct Plan {
   TcpAddress listen;
   std::optional<DataFolder> folder;
   std::optional<TcpAddress> http;  // nullopt: off.
+  bool format_missing = true;      // Devices that are not there are new ones.
 };
 
 // Logs the failure of a device once, when it shows.
@@ -162,7 +163,10 @@ Task<int> serve(RealWorld& real, const Plan& plan) {
     co_return report(kExitData, listening.error());
   }
   const TcpAddress listen{plan.listen.host, real.network().port()};
-  blob::BlobNode node(real.world(), plan.config, plan.self);
+  blob::BlobNodeOptions node_options;
+  // A device that went missing from a folder in use is not taken for a new one.
+  node_options.format_missing = plan.format_missing;
+  blob::BlobNode node(real.world(), plan.config, plan.self, node_options);
   const auto started = co_await node.start();
   int code = kExitOk;
   if (!started) {
@@ -220,6 +224,8 @@ std::optional<int> plan_from_config(const ServeOptions& options, Plan& plan) {
 }
 
 std::optional<int> plan_from_folder(const ServeOptions& options, Plan& plan) {
+  const auto fresh = can_create_data_folder(options.data);
+  plan.format_missing = fresh && *fresh;
   auto folder = open_or_create(options);
   if (!folder) return report(folder.error());
   plan.config = folder->config;

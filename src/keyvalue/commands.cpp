@@ -79,6 +79,10 @@ struct Run {
       if (!found) return fail(Errc::kNotFound, fmt::format("concat: no key {:?}", input));
       joined.pieces.insert(joined.pieces.end(), found->pieces.begin(), found->pieces.end());
       if (!concat.keep_inputs) view.erase(input);
+      if (joined.pieces.size() > kValuePiecesMax) {
+        return fail(Errc::kInvalidArgument,
+                    fmt::format("concat: more than {} pieces", kValuePiecesMax));
+      }
     }
     view.set(concat.output, std::move(joined));
     return {};
@@ -165,9 +169,9 @@ void KeyView::scan(const KeyRange& range,
   }
 }
 
-std::vector<Change> KeyView::take_changes() {
+void KeyView::accept() {
   undo_.clear();
-  return std::exchange(changes_, {});
+  changes_.clear();
 }
 
 void KeyView::roll_back() {
@@ -188,7 +192,7 @@ void KeyView::clear() {
 }
 
 Result<void> check(const std::vector<Command>& commands) {
-  if (commands.size() > kCommandsMax) {
+  if (commands.size() > kTransactionCommandsMax) {
     return fail(Errc::kInvalidArgument, fmt::format("{} commands", commands.size()));
   }
   for (const Command& command : commands) {

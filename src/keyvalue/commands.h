@@ -2,7 +2,7 @@
 //
 // Promise    A transaction's commands run in the order given, each seeing the effects of those
 //            before it; when one fails nothing of the transaction happens.
-// Limits     kKeyBytesMax, kCommandsMax, kKeysPerRangeMax.
+// Limits     kKeyBytesMax, kTransactionCommandsMax, kKeysPerRangeMax, kValuePiecesMax.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@
 namespace moraine {
 
 inline constexpr std::size_t kKeyBytesMax = 4'000;
-inline constexpr std::size_t kCommandsMax = 10'000;
+inline constexpr std::size_t kTransactionCommandsMax = 10'000;
 inline constexpr std::size_t kKeysPerRangeMax = 100'000;
 inline constexpr std::size_t kValueBlobBytesMax = 8u << 20;  // Longer values take several blobs.
+inline constexpr std::size_t kValuePiecesMax = 2'048;        // Of one value, by concat.
 inline constexpr std::size_t kInlineValueMax = 1'000;        // Up to this, values live in the log.
 
 // Keys as byte strings; nullopt: unbounded.
@@ -72,8 +73,9 @@ class KeyView {
   // Keys of the range in order; stops when `visit` returns false.
   void scan(const KeyRange& range,
             const std::function<bool(const std::string&, const Value&)>& visit) const;
-  // Everything since the last take or roll_back: as changes, or undone.
-  std::vector<Change> take_changes();
+  // Everything since the last accept or roll_back; either ends it.
+  const std::vector<Change>& changes() const { return changes_; }
+  void accept();
   void roll_back();
   // The base has all of it now.
   void clear();

@@ -71,12 +71,20 @@ Slice KeyValue::run(Transaction& transaction, const std::vector<BlobId>& blobs) 
     transaction.unused = blobs;
     return encode_changes({});
   }
-  transaction.changes = view_.take_changes();
-  if (transaction.raise_lock) {
-    transaction.lock_given = ++pending_lock_;
-    transaction.changes.push_back(SetLock{pending_lock_});
+  std::vector<Change> changes = view_.changes();
+  if (transaction.raise_lock) changes.push_back(SetLock{pending_lock_ + 1});
+  Slice body = encode_changes(changes);
+  if (body.size() > kBodyBytesMax) {
+    view_.roll_back();
+    transaction.unused = blobs;
+    transaction.outcome = fail(Errc::kInvalidArgument,
+                               fmt::format("a transaction that changes {} bytes", body.size()));
+    return encode_changes({});
   }
-  return encode_changes(transaction.changes);
+  view_.accept();
+  if (transaction.raise_lock) transaction.lock_given = ++pending_lock_;
+  transaction.changes = std::move(changes);
+  return body;
 }
 
 void KeyValue::confirm(Transaction& transaction) {

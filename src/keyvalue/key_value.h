@@ -7,7 +7,7 @@
 // Limits     commands.h; replies of at most kReadBytesMax.
 // Errors     kNotFound, kInvalidArgument; kConflict: another lock generation, or a newer
 //            incarnation of the tablet; kOverloaded; kUnavailable: the outcome is unknown.
-// Tests      key_value_test.cpp, commands_test.cpp; value_fuzz.cpp.
+// Tests      key_value_test.cpp; value_fuzz.cpp.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,7 @@
 // From nothing to leader: find the generation, fence the older ones, rebuild, fix the tail's fate.
 
+#include <algorithm>
+
 #include "base/invariant.h"
 #include "tablet/leader.h"
 
@@ -22,7 +24,8 @@ Leader::Leader(World world, BlobGroups& groups, TabletInfo info, TabletState& st
       info_(std::move(info)),
       state_(state),
       options_(options),
-      garbage_(info_.channels.size()) {}
+      garbage_(info_.channels.size()),
+      barriers_(info_.channels.size()) {}
 
 Leader::~Leader() {
   INVARIANT(queue_.empty(), "leader destroyed with {} commits", queue_.size());
@@ -47,6 +50,7 @@ Task<Result<void>> Leader::become_leader() {
 // One above every generation that wrote or was fenced.
 Task<Result<Generation>> Leader::next_generation() {
   Generation highest = 0;
+  Generation blocked = 0;
   const auto& history = info_.channels[kLogChannel];
   for (auto entry = history.rbegin(); entry != history.rend(); ++entry) {
     blob::Proxy* group = groups_.group(entry->group);
@@ -60,22 +64,25 @@ Task<Result<Generation>> Leader::next_generation() {
     if (answer.status != blob::Status::kOk && answer.status != blob::Status::kNoData) {
       co_return refused("discover", answer.status, answer.reason);
     }
-    highest = std::max(highest, answer.blocked);
+    blocked = std::max(blocked, answer.blocked);
     if (answer.status == blob::Status::kOk) {
       highest = std::max(highest, answer.id.generation());
       break;
     }
   }
   highest = std::max(highest, history.back().from == 0 ? 0 : history.back().from - 1);
-  if (highest == blob::kGenerationMax) co_return fail(Errc::kNotFound, "the tablet was deleted");
-  co_return highest + 1;
+  if (blocked == blob::kGenerationMax) co_return fail(Errc::kNotFound, "the tablet was deleted");
+  // Our own block must be a new one, also when an incarnation died right after its block.
+  co_return std::max(highest + 1, blocked + 2);
 }
 
 // With one issuer: two incarnations that chose the same generation cannot both succeed.
 Task<Result<void>> Leader::block_all() {
-  std::set<GroupId> groups;
+  // The log's group first: what it says of blocks is what the next boot goes by.
+  std::vector<GroupId> groups;
   for (std::size_t channel = 0; channel < info_.channels.size(); ++channel) {
-    groups.insert(info_.latest_group(static_cast<Channel>(channel)));
+    const GroupId id = info_.latest_group(static_cast<Channel>(channel));
+    if (std::ranges::find(groups, id) == groups.end()) groups.push_back(id);
   }
   const std::uint64_t issuer = world_.random.next() | 1;
   for (const GroupId id : groups) {

@@ -1,10 +1,15 @@
 #include "tablet/channel_garbage.h"
 
+#include <algorithm>
+
 namespace moraine {
 
 void ChannelGarbage::deleted(const BlobId& id) {
   dirty_ = true;
-  if (fresh_.erase(id) > 0) return;
+  if (fresh_.erase(id) > 0) {
+    highest_deleted_ = std::max(highest_deleted_, id.gen_step());
+    return;
+  }
   if (kept_.erase(id) > 0) doomed_.insert(id);
 }
 
@@ -17,8 +22,8 @@ ChannelGarbage::Command ChannelGarbage::next(GenStep barrier) const {
   return command;
 }
 
-void ChannelGarbage::done(const Command& command) {
-  dirty_ = false;
+void ChannelGarbage::done(const Command& command, GenStep barrier) {
+  dirty_ = highest_deleted_ > barrier;
   for (const BlobId& id : command.keep) {
     if (fresh_.erase(id) > 0) {
       kept_.insert(id);

@@ -16,7 +16,7 @@ class ChannelGarbage {
  public:
   // A blob of a confirmed commit.
   void created(const BlobId& id) { fresh_.insert(id); }
-  // A blob that the barrier has passed already, flagged Keep.
+  // A blob of an earlier incarnation: its Keep flag is set before any barrier passes it.
   void adopted(const BlobId& id) { kept_.insert(id); }
   void deleted(const BlobId& id);
   // The barrier alone has to move.
@@ -29,9 +29,10 @@ class ChannelGarbage {
   };
   // What to send with a barrier at `barrier`; call done() when it was carried out.
   Command next(GenStep barrier) const;
-  void done(const Command& command);
+  void done(const Command& command, GenStep barrier);
 
  private:
+  GenStep highest_deleted_;  // Of blobs without a flag: a barrier there takes them.
   std::set<BlobId> fresh_;   // Alive, above the last barrier.
   std::set<BlobId> kept_;    // Alive, below it.
   std::set<BlobId> doomed_;  // Deleted, with a Keep flag to be taken back.

@@ -26,7 +26,7 @@ Task<Result<void>> Leader::commit(CommitRequest request, Confirmed confirmed) {
   if (pending->bytes > kCommitBytesMax || request.blobs.size() > kEntryReferencesMax) {
     co_return fail(Errc::kInvalidArgument, fmt::format("a commit of {} bytes", pending->bytes));
   }
-  if (queued_bytes_ > kQueuedBytesMax) {
+  if (queued_bytes_ > kQueuedBytesMax || queue_.size() >= kQueuedCommitsMax) {
     co_return fail(Errc::kOverloaded, fmt::format("{} bytes wait to be committed", queued_bytes_));
   }
   pending->request = std::move(request);
@@ -42,7 +42,8 @@ Leader::Batch Leader::next_batch() {
   Batch batch;
   batch.entry.snapshot = snapshot_;
   std::size_t bytes = 0;
-  while (!queue_.empty()) {
+  std::size_t body_bytes = 0;
+  while (!queue_.empty() && body_bytes < kSharedBodyBytesMax) {
     const std::shared_ptr<Pending>& next = queue_.front();
     const std::size_t references = batch.entry.references.size() + next->request.blobs.size();
     const bool fits = bytes + next->bytes <= kBatchedBytesMax && references <= kEntryReferencesMax;
@@ -57,6 +58,7 @@ Leader::Batch Leader::next_batch() {
       batch.entry.references.push_back(id);
     }
     Slice body = next->request.body(ids);
+    body_bytes += body.size();
     bytes += next->bytes;
     queued_bytes_ -= next->bytes;
     batch.entry.bodies.push_back(std::move(body));

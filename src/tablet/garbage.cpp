@@ -67,11 +67,16 @@ Task<void> Leader::collect_channel(Channel channel) {
     for (const GroupId id : info_.groups(channel)) {
       if (!co_await send_collect(id, channel, barrier, {}, {})) co_return;
     }
-    garbage_[channel].done({});
+    garbage_[channel].done({}, barrier);
     co_return;
   }
-  const GenStep barrier{generation_, step_};
+  // Not past the entry before the newest: until another follows it, the newest counts only while
+  // all that it refers to is there.
+  if (step_ < 2) co_return;
+  const GenStep barrier{generation_, step_ - 1};
   const ChannelGarbage::Command command = garbage_[channel].next(barrier);
+  const bool moves = barrier > barriers_[channel];
+  if (!moves && command.keep.empty() && command.do_not_keep.empty()) co_return;
   // Flags go to the group that holds the blob; the barrier to all.
   for (const GroupId id : info_.groups(channel)) {
     const auto elsewhere = [&](const BlobId& blob) {
@@ -85,7 +90,8 @@ Task<void> Leader::collect_channel(Channel channel) {
       co_return;
     }
   }
-  garbage_[channel].done(command);
+  barriers_[channel] = barrier;
+  garbage_[channel].done(command, barrier);
 }
 
 Task<bool> Leader::send_collect(GroupId id, Channel channel, std::optional<GenStep> barrier,

@@ -11,7 +11,7 @@
 // Limits     kCommitBytesMax per commit, kBatchedBytesMax per entry, kQueuedBytesMax waiting.
 // Errors     kConflict: another incarnation has taken over. kUnavailable: the outcome is unknown;
 //            this incarnation is over. kOverloaded: nothing was done.
-// Tests      leader_test.cpp; races of leaders in sim/.
+// Tests      leader_test.cpp.
 #pragma once
 
 #include <deque>
@@ -36,6 +36,9 @@ namespace moraine {
 inline constexpr std::size_t kCommitBytesMax = 32u << 20;
 inline constexpr std::size_t kBatchedBytesMax = 16u << 20;
 inline constexpr std::size_t kQueuedBytesMax = 128u << 20;
+inline constexpr std::size_t kQueuedCommitsMax = 65'536;
+inline constexpr std::size_t kBodyBytesMax = 8u << 20;        // Of one commit.
+inline constexpr std::size_t kSharedBodyBytesMax = 1u << 20;  // Past this an entry is full.
 inline constexpr std::size_t kSnapshotPageMax = 4u << 20;
 
 // The tablet's own state, as the machinery sees it.
@@ -155,6 +158,7 @@ class Leader {
   std::uint64_t log_bytes_ = 0;  // Since the snapshot.
   std::uint32_t collect_counter_ = 0;
   std::vector<ChannelGarbage> garbage_;  // By channel.
+  std::vector<GenStep> barriers_;        // By channel: the last one sent.
   bool snapshot_wanted_ = false;
 
   std::deque<std::shared_ptr<Pending>> queue_;

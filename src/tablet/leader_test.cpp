@@ -44,9 +44,10 @@ class LeaderTest : public testing::Test {
   std::vector<std::unique_ptr<WordsTablet>> tablets_;
 };
 
-TEST_F(LeaderTest, ANewTabletStartsEmptyAtGenerationOne) {
+// Not one: a block below it would have no issuer, and two first boots could both succeed.
+TEST_F(LeaderTest, ANewTabletStartsEmptyAtGenerationTwo) {
   WordsTablet& tablet = boot();
-  EXPECT_EQ(tablet.leader->generation(), 1u);
+  EXPECT_EQ(tablet.leader->generation(), 2u);
   EXPECT_TRUE(tablet.state.words.empty());
   stop(tablet);
 }
@@ -55,7 +56,7 @@ TEST_F(LeaderTest, EveryConfirmedCommitIsThereAfterEachBoot) {
   Words expected;
   for (int life = 0; life < 5; ++life) {
     WordsTablet& tablet = boot();
-    EXPECT_EQ(tablet.leader->generation(), static_cast<Generation>(life + 1));
+    EXPECT_EQ(tablet.leader->generation(), static_cast<Generation>(life + 2));
     EXPECT_EQ(tablet.state.words, expected);
     for (int i = 0; i < 3; ++i) {
       expected.push_back(fmt::format("{}-{}", life, i));
@@ -81,6 +82,50 @@ TEST_F(LeaderTest, ALeaderThatWasSupersededNeverGetsOkAgain) {
   EXPECT_EQ(fresh.state.words, (Words{"first", "second"}));
   stop(old);
   stop(fresh);
+}
+
+TEST_F(LeaderTest, ABootThatDiedAfterItsBlockDoesNotStandInTheWay) {
+  for (Generation generation = 1; generation < 4; ++generation) {
+    blob::BlockRequest request;
+    request.tablet = TabletId{42};
+    request.generation = generation;
+    ASSERT_EQ(world_.run(storage_.group(kTestGroup)->block(request)).status, blob::Status::kOk);
+    WordsTablet& tablet = boot();
+    EXPECT_GT(tablet.leader->generation(), generation + 1);
+    generation = tablet.leader->generation();
+    stop(tablet);
+  }
+}
+
+TEST_F(LeaderTest, OfTwoFirstBootsAtOnceOneSucceeds) {
+  TaskScope scope;
+  std::vector<Result<std::unique_ptr<WordsTablet>>> booted(2);
+  const auto one = [](World world, BlobGroups& groups,
+                      Result<std::unique_ptr<WordsTablet>>& out) -> Task<void> {
+    out = co_await WordsTablet::boot(world, groups);
+  };
+  for (auto& out : booted) scope.spawn(one(storage_.world(), storage_, out));
+  world_.run_for(5s);
+  int leaders = 0;
+  for (auto& out : booted) {
+    if (!out) continue;
+    if (world_.run((*out)->say("mine"))) ++leaders;
+    world_.run((*out)->leader->stop(false));
+  }
+  EXPECT_EQ(leaders, 1);
+}
+
+// A commit deletes a blob of its own entry; nothing follows it; the collector has all the time.
+TEST_F(LeaderTest, CollectionNeverTakesWhatTheNewestEntryNeedsToCount) {
+  WordsTablet& tablet = boot();
+  say(tablet, "first");
+  say(tablet, "second", 10'000);
+  tablet.leader->discard({tablet.state.blobs.back()});
+  tablet.state.blobs.clear();
+  world_.run_for(30s);
+  stop(tablet);
+  EXPECT_EQ(boot().state.words, (Words{"first", "second"}));
+  stop(*tablets_.back());
 }
 
 TEST_F(LeaderTest, CommitsThatWaitTogetherShareAnEntry) {

@@ -21,7 +21,7 @@
 namespace moraine {
 
 inline constexpr std::size_t kEntryReferencesMax = 4096;
-inline constexpr std::size_t kEntryBytesMax = 8u << 20;
+inline constexpr std::size_t kEntryBytesMax = blob::kBlobSizeMax;
 
 enum class EntryKind : std::uint8_t { kZero = 1, kCommit = 2, kSnapshot = 3 };
 

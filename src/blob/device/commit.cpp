@@ -76,9 +76,14 @@ bool Device::ensure_room() {
   const Append& append = *front();
   const std::uint64_t needed = lone_batch_bytes(append.inline_.size(), append.data_.size());
   if (needed <= open_room()) return true;
-  if (append.class_ == AppendClass::kOrdinary && segments_.free() <= kReservedSegments) {
+  if (append.class_ == AppendClass::kOrdinary && segments_.free() <= reserved_segments()) {
     stalled_ = true;
     nudge();
+    return false;
+  }
+  if (allocate_error_) {
+    // The file system is full. Those who wait hear it; later appends try again.
+    fail_pending(*std::exchange(allocate_error_, std::nullopt), true);
     return false;
   }
   if (!next_ready_) prepare_next();
@@ -116,9 +121,8 @@ Task<void> Device::prepare_next_segment(std::uint32_t segment) {
   if (reserved) {
     next_ready_ = true;
   } else {
-    // The file system is full. Waiting appends fail; later ones try again.
     next_segment_.reset();
-    fail_pending(reserved.error(), true);
+    allocate_error_ = reserved.error();
   }
   schedule_pump();
 }

@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,8 @@ namespace moraine::blob {
 inline constexpr std::size_t kBatchesInFlightMax = 16;
 inline constexpr std::uint64_t kBytesInFlightToDiskMax = 16u << 20;
 inline constexpr std::uint64_t kLargestBatchBytes = 11u << 20;
-inline constexpr std::uint64_t kSplitBytes = 128u << 10;   // Worth another batch in flight.
-inline constexpr std::uint64_t kBatchEnough = 512u << 10;  // A batch is not filled beyond this.
+inline constexpr std::uint64_t kSplitBytes = 512u << 10;  // Worth another batch in flight.
+inline constexpr std::uint64_t kBatchEnough = 1u << 20;   // A batch is not filled beyond this.
 inline constexpr std::uint32_t kReservedSegments = 3;
 inline constexpr std::uint64_t kPendingBytesMax = 256u << 20;  // Of ordinary appends that wait.
 inline constexpr std::uint32_t kPrewrittenSegments = 2;  // Kept ready while the device is idle.
@@ -183,11 +184,13 @@ class Device {
   Task<Result<void>> recover();
   void adopt_segments(const RecoveredLog& log);
   void resume_tail(const RecoveredLog& log);
-  Result<void> replay_batch(const FoundBatch& batch);
+  Result<void> replay_batch(const FoundBatch& batch, const std::set<OwnerSlot>& torn);
   Task<Result<void>> write_root(Location manifest, bool clean);
 
   // maintenance.cpp
   void nudge();
+  // Kept for checkpoints and cleaning: a fixed few, and room for two checkpoints.
+  std::uint32_t reserved_segments() const;
   Task<void> maintain();
   Task<void> maintain_once();
   Task<void> relieve_stall();
@@ -219,6 +222,7 @@ class Device {
   std::uint32_t open_sector_ = 0;
   std::optional<std::uint32_t> next_segment_;  // Opened after it.
   bool next_ready_ = false;
+  std::optional<Error> allocate_error_;  // Why there is no next segment.
 
   std::deque<Append*> ordinary_;
   std::deque<Append*> maintenance_;

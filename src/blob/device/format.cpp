@@ -15,6 +15,8 @@ constexpr std::uint16_t kVersion = 1;
 constexpr std::uint16_t kManifestVersion = 1;
 constexpr std::size_t kChunkBytes = 17;
 constexpr std::size_t kSegmentStateBytes = 9;
+constexpr std::uint64_t kManifestBytesPerSegment = 16;
+constexpr std::uint64_t kManifestSlack = 64u << 10;
 constexpr std::uint8_t kUsedFlag = 1;
 constexpr std::uint8_t kWrittenFlag = 2;
 
@@ -60,7 +62,16 @@ Result<Superblock> plan_superblock(std::uint64_t size, std::uint32_t segment_byt
                 fmt::format("{} bytes make {} segments of {}; a device has {} to {}", size,
                             segments, segment_bytes, kSegmentsMin, kSegmentsMax));
   }
+  // The manifest is one record: it must fit into a segment with room to spare.
+  if (segments * kManifestBytesPerSegment + kManifestSlack > segment_bytes) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("{} segments need larger ones than {} bytes", segments, segment_bytes));
+  }
   return Superblock{0, size, segment_bytes, static_cast<std::uint32_t>(segments)};
+}
+
+bool has_superblock_magic(ByteSpan sector) {
+  return Decoder(sector).u32() == kSuperblockMagic;
 }
 
 Slice encode_superblock(const Superblock& superblock) {

@@ -49,6 +49,8 @@ struct Superblock {
 // The superblock of a device of `size` bytes, or why there can be none.
 Result<Superblock> plan_superblock(std::uint64_t size, std::uint32_t segment_bytes);
 
+// Whatever else is wrong with it, this sector was a superblock once.
+bool has_superblock_magic(ByteSpan sector);
 Slice encode_superblock(const Superblock& superblock);
 // kCorrupt says what is wrong: "not a moraine device", a version of the future, a checksum.
 Result<Superblock> decode_superblock(ByteSpan sector);

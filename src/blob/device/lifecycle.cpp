@@ -1,6 +1,7 @@
 // Formatting, opening and closing a device.
 
 #include <algorithm>
+#include <set>
 
 #include "base/invariant.h"
 #include "blob/device/device.h"
@@ -13,9 +14,14 @@ namespace {
 constexpr std::size_t kPrefillBytes = 1u << 20;
 
 Task<Result<void>> refuse_to_overwrite(Disk& disk, const std::string& path) {
-  const auto existing = co_await read_superblock(disk);
-  if (!existing) co_return Result<void>();
-  co_return fail(Errc::kAlreadyExists, fmt::format("{} is a moraine device already", path));
+  if (disk.size() < kSegmentsOffset) co_return Result<void>();
+  CO_TRY(const Slice sectors, co_await disk.read(0, kSuperblockCopies * kSectorSize));
+  // Also one of another version, or a damaged one: somebody's data.
+  for (std::uint64_t i = 0; i < kSuperblockCopies; ++i) {
+    if (!has_superblock_magic(sectors.sub(i * kSectorSize, kSectorSize))) continue;
+    co_return fail(Errc::kAlreadyExists, fmt::format("{} is a moraine device already", path));
+  }
+  co_return Result<void>();
 }
 
 // Blocks written once before are committed to more quickly than fresh ones.
@@ -112,12 +118,18 @@ std::shared_ptr<DeviceOwner> Device::attach(OwnerSlot slot) {
 Task<Result<void>> Device::recover() {
   CO_TRY(RecoveredLog log, co_await recover_log(*disk_));
   adopt_segments(log);
+  // Owners that lost a chunk: what is left of their state is taken as far as it makes sense.
+  std::set<OwnerSlot> torn;
   for (std::size_t i = 0; i < log.chunks.size(); ++i) {
-    if (log.chunks[i].empty()) continue;
-    CO_TRY_VOID(attach(log.manifest.chunks[i].owner)->restore(log.chunks[i]));
+    const OwnerSlot slot = log.manifest.chunks[i].owner;
+    if (log.chunks[i].empty()) torn.insert(slot);
+    auto restored = log.chunks[i].empty() ? Result<void>() : attach(slot)->restore(log.chunks[i]);
+    if (!restored && !torn.contains(slot)) co_return restored;
+    checkpoint_bytes_ += log.manifest.chunks[i].location.size;
   }
+  segments_.set_spared(2 * checkpoint_bytes_);
   for (const std::size_t i : log.plan.replay) {
-    CO_TRY_VOID(replay_batch(log.batches[i]));
+    CO_TRY_VOID(replay_batch(log.batches[i], torn));
     log_bytes_ += std::uint64_t{log.batches[i].header.sectors} * kSectorSize;
   }
 
@@ -133,9 +145,8 @@ Task<Result<void>> Device::recover() {
   manifest_ = std::move(log.manifest);
   damage_ = log.damage;
   stats_.recovery_bytes_read = log.bytes_read;
-  const bool lost = !log.plan.lost.empty() ||
-                    std::ranges::any_of(log.chunks, [](const Slice& c) { return c.empty(); });
-  for (auto& [slot, owner] : owners_) owner->recovered(lost);
+  const bool lost = !log.plan.lost.empty() || log.unreadable;
+  for (auto& [slot, owner] : owners_) owner->recovered(lost || torn.contains(slot));
   // From here on the log grows: the root must not promise otherwise.
   if (root_.clean && !options_.read_only) {
     CO_TRY_VOID(co_await write_root(root_.manifest, false));
@@ -192,15 +203,17 @@ void Device::adopt_segments(const RecoveredLog& log) {
   if (log.root.manifest.size > 0) segments_.add_live(log.root.manifest);
 }
 
-Result<void> Device::replay_batch(const FoundBatch& batch) {
+Result<void> Device::replay_batch(const FoundBatch& batch, const std::set<OwnerSlot>& torn) {
   TRY(const BatchMeta meta, decode_meta(batch.meta));
   for (const RecordView& record : meta.records) {
     if (record.kind >= kDeviceRecordKinds) continue;
     if (record.owner == kDeviceSlot || record.owner > kOwnersMax) {
       return fail(Errc::kCorrupt, fmt::format("record of owner {}", record.owner));
     }
-    TRY_VOID(attach(record.owner)
-                 ->replay(record.kind, record.inline_bytes, location_of(batch.header, record)));
+    auto replayed =
+        attach(record.owner)
+            ->replay(record.kind, record.inline_bytes, location_of(batch.header, record));
+    if (!replayed && !torn.contains(record.owner)) return replayed;
   }
   return {};
 }
@@ -237,6 +250,7 @@ Task<void> Device::stop() {
   scope_.close();
   nudge();
   while (!failure_ && (has_pending() || !in_flight_.empty() || checkpointing_ || cleaning_)) {
+    if (stalled_) co_await relieve_stall();
     co_await sleep_for(world_.executor, 100us);
   }
   if (!failure_ && !options_.read_only) {

@@ -49,7 +49,14 @@ void Device::nudge() {
   if (nudges_->empty()) nudges_->push(0);
 }
 
+std::uint32_t Device::reserved_segments() const {
+  const std::uint64_t checkpoints = 2 * checkpoint_bytes_;
+  return kReservedSegments + static_cast<std::uint32_t>(checkpoints / superblock_.segment_bytes);
+}
+
+// By the log's length; sooner when segments get scarce, since only a checkpoint makes them free.
 std::uint64_t Device::checkpoint_due_bytes() const {
+  if (segments_.free() <= reserved_segments() + 2) return superblock_.segment_bytes;
   return std::max(options_.checkpoint_log_bytes, kCheckpointRatio * checkpoint_bytes_);
 }
 
@@ -97,12 +104,15 @@ Task<void> Device::prewrite() {
         std::min<std::uint64_t>(kPrewriteBytes, superblock_.segment_bytes - done);
     std::vector<Slice> pieces;
     pieces.push_back(zeros.sub(0, size));
-    if (!co_await disk_->write(start + done, std::move(pieces), Durability::kCached)) break;
+    const auto written =
+        co_await disk_->write(start + done, std::move(pieces), Durability::kCached);
+    if (!written) break;  // The file system is full, or the log will meet the same fault.
     done += size;
   }
   const auto synced = co_await disk_->sync();
   prewriting_.reset();
-  if (!synced || done < superblock_.segment_bytes) co_return;
+  if (!synced) fail_device(Error(synced.error()).within("sync"));
+  if (failure_ || done < superblock_.segment_bytes) co_return;
   segments_.at(*fresh).written = true;
   ++stats_.segments_prewritten;
 }
@@ -113,7 +123,7 @@ Task<void> Device::relieve_stall() {
   bool checkpointed = false;
   for (int round = 0; round < kReliefRounds && !failure_; ++round) {
     release_dead();
-    if (segments_.free() > kReservedSegments) break;
+    if (segments_.free() > reserved_segments()) break;
     const auto freed = co_await clean(kFillWhenStalled);
     if (!freed) break;
     if (*freed) continue;
@@ -122,7 +132,7 @@ Task<void> Device::relieve_stall() {
     if (!co_await checkpoint()) break;
   }
   stalled_ = false;
-  if (!failure_ && segments_.free() <= kReservedSegments) {
+  if (!failure_ && segments_.free() <= reserved_segments()) {
     fail_pending(Error{Errc::kNoSpace, fmt::format("{}: no segment can be freed", path_)}, false);
   }
   schedule_pump();
@@ -170,7 +180,7 @@ Task<Result<void>> Device::checkpoint() {
   manifest.start_sequence = durable_ + 1;
   manifest.start_run = run_;
   manifest.start_epoch = !in_flight_.empty() ? in_flight_.front()->epoch
-                         : open_segment_     ? epoch_
+                         : open_segment_     ? segments_[*open_segment_].epoch
                                              : epoch_ + 1;
   if (durable_ < run_first_) manifest.start_sequence = run_first_;
   const std::uint64_t log_bytes_before = log_bytes_;
@@ -195,6 +205,7 @@ Task<Result<void>> Device::checkpoint() {
     log_bytes_ -= log_bytes_before;
     checkpoint_bytes_ = location.size;
     for (const Manifest::Chunk& chunk : manifest_.chunks) checkpoint_bytes_ += chunk.location.size;
+    segments_.set_spared(2 * checkpoint_bytes_);
     ++stats_.checkpoints;
     location = manifest_location_;
     manifest_location_ = root_.manifest;

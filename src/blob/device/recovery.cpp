@@ -95,7 +95,7 @@ class Recovery {
       log_.bytes_read += chunk.location.size;
       auto bytes = co_await read_checked(chunk.location);
       if (!bytes) {
-        if (bytes.error().code != Errc::kCorrupt) co_return std::unexpected(bytes.error());
+        if (bytes.error().code == Errc::kUnavailable) co_return std::unexpected(bytes.error());
         log_.damage.push_back("checkpoint chunk: " + bytes.error().context);
         log_.chunks.emplace_back();
         continue;
@@ -122,7 +122,11 @@ class Recovery {
   Task<void> probe(std::uint32_t segment, Result<void>& outcome) {
     auto sector = co_await read(log_.superblock.segment_offset(segment), kSectorSize);
     if (!sector) {
-      outcome = std::unexpected(std::move(sector).error());
+      log_.damage.push_back(fmt::format("segment {}: {}", segment, sector.error().message()));
+      log_.unreadable = true;
+      if (sector.error().code == Errc::kUnavailable) {
+        outcome = std::unexpected(std::move(sector).error());
+      }
       co_return;
     }
     const auto header = peek_header(*sector);

@@ -34,6 +34,7 @@ struct RecoveredLog {
   std::uint64_t sequence_max = 0;  // Greatest anywhere in the log, discarded batches included.
   std::uint32_t run_max = 0;
   std::uint64_t bytes_read = 0;
+  bool unreadable = false;  // The disk refused to read a place that may hold batches.
   // What was damaged, in words; empty when nothing was.
   std::vector<std::string> damage;
 };

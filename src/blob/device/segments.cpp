@@ -8,7 +8,7 @@
 namespace moraine::blob {
 namespace {
 
-constexpr std::uint64_t kCopyOverhead = 8u << 10;  // Batch headers and padding, per segment.
+constexpr std::uint64_t kCopyOverhead = 16u << 10;  // Batch headers and padding, per segment.
 
 }  // namespace
 
@@ -102,7 +102,7 @@ std::vector<std::uint32_t> SegmentTable::victims(std::uint64_t checkpoint,
   std::size_t taken = 0;
   std::size_t worth = 0;
   while (taken < found.size()) {
-    needed += segments_[found[taken]].live * 17 / 16 + kCopyOverhead;
+    needed += segments_[found[taken]].live * 5 / 4 + kCopyOverhead;
     if (needed > room) break;
     ++taken;
     const std::uint64_t fresh = needed > limits.open_room ? needed - limits.open_room : 0;
@@ -119,7 +119,7 @@ double SegmentTable::free_share() const {
 
 // Counted in whole segments of live data: what cleaning could get the device down to.
 Colour SegmentTable::colour() const {
-  const std::uint64_t needed = (live_bytes_ + segment_bytes_ - 1) / segment_bytes_;
+  const std::uint64_t needed = (live_bytes_ + spared_ + segment_bytes_ - 1) / segment_bytes_;
   const auto free = needed >= count() ? 0u : count() - static_cast<std::uint32_t>(needed);
   return colour_of(free, count());
 }

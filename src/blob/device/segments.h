@@ -63,12 +63,15 @@ class SegmentTable {
   // The share of the device's bytes that no live data needs.
   double free_share() const;
   Colour colour() const;
+  // Bytes that checkpoints need besides what is live; they count as used in the colour.
+  void set_spared(std::uint64_t bytes) { spared_ = bytes; }
 
  private:
   std::vector<Segment> segments_;
   std::uint32_t segment_bytes_;
   std::uint32_t free_;
   std::uint64_t live_bytes_ = 0;
+  std::uint64_t spared_ = 0;
 };
 
 // The colour of a device on which `free` of `total` segments are not needed by live data.

@@ -68,7 +68,7 @@ TEST(Segments, CleaningIsBoundedByTheRoomToCopyInto) {
   SegmentTable table(12, kBytes);
   for (std::uint32_t i = 0; i < 10; ++i) fill(table, i, kBytes / 3);
   auto bounded = limits(0.9);
-  EXPECT_EQ(table.victims(100, bounded).size(), 4u);
+  EXPECT_EQ(table.victims(100, bounded).size(), 3u);
   bounded.spared = kBytes;
   EXPECT_TRUE(table.victims(100, bounded).empty());
 }

@@ -20,7 +20,14 @@ Task<Result<void>> BlobNode::start() {
     co_return fail(Errc::kInvalidArgument, fmt::format("the config has no node {}", self_.value));
   }
   for (const DeviceConfig& device : node->devices) {
-    CO_TRY_VOID(co_await open_device(device));
+    auto opened = co_await open_device(device);
+    if (opened) continue;
+    // A group with other members goes on without this one, as without a disk that broke later. A
+    // node without any device has nothing to go on with.
+    const bool last = broken_.size() + 1 == node->devices.size();
+    if (needed_alone(device.id) || last) co_return opened;
+    log_error("device not usable", {{"path", device.path}, {"error", opened.error()}});
+    broken_.insert(device.id);
   }
   for (const GroupConfig& group : config_.groups) {
     CO_TRY_VOID(co_await start_vdisks(group));
@@ -38,6 +45,14 @@ Task<void> BlobNode::settle() {
       co_await sleep_for(world_.executor, 100us);
     }
   }
+}
+
+bool BlobNode::needed_alone(std::uint32_t device) const {
+  for (const GroupConfig& group : config_.groups) {
+    if (group.geometry.disks() > 1) continue;
+    if (group.disks[0].node == self_ && group.disks[0].device == device) return true;
+  }
+  return false;
 }
 
 Task<Result<void>> BlobNode::open_device(const DeviceConfig& config) {
@@ -72,6 +87,7 @@ Task<Result<void>> BlobNode::start_vdisks(const GroupConfig& group) {
                      fmt::format("slot {} is above {}", address.slot, kOwnersMax - 1));
     }
     Device* host = device(address.device);
+    if (broken_.contains(address.device)) continue;
     if (!host) {
       co_return fail(Errc::kInvalidArgument,
                      fmt::format("group {:x} uses device {}, which node {} does not have",

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,8 @@ class BlobNode {
   Task<Result<void>> open_device(const DeviceConfig& config);
   Task<Result<void>> start_vdisks(const GroupConfig& group);
   Task<void> settle();
+  // Does a group without other members live on the device?
+  bool needed_alone(std::uint32_t device) const;
   // Slot 0 of a device is its own.
   static OwnerSlot owner_slot(const DiskAddress& address) {
     return static_cast<OwnerSlot>(address.slot + 1);
@@ -75,6 +78,7 @@ class BlobNode {
   std::map<DiskAddress, std::shared_ptr<VDisk>> vdisks_;
   std::map<GroupId, std::unique_ptr<Proxy>> proxies_;
   std::unique_ptr<NodeService> service_;
+  std::set<std::uint32_t> broken_;  // Devices that could not be opened.
 };
 
 }  // namespace moraine::blob

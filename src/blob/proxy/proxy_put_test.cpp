@@ -157,9 +157,10 @@ TEST(ProxyPut, ASlowMainIsAcceleratedAndAvoidedNextTime) {
 TEST(ProxyPut, AWipedDiskMakesItsPartBeSentAgain) {
   TestGroup group(Species::kBlock42);
   const BlobId id = test_id(100, 1);
-  // Main 5 needs 13 s, so the other acknowledgements grow old; main 0 is wiped meanwhile. The
+  // Main 5 needs 13 s once, so all acknowledgements grow old; main 0 is wiped meanwhile. The
   // handoffs are full, so nobody else can take part 6.
   group.disk(id, 5).delay = 13s;
+  group.world().executor.schedule(group.now() + 12s, [&] { group.disk(id, 5).delay = 1ms; });
   group.disk(id, 6).mood = group.disk(id, 7).mood = Mood::kOutOfSpace;
   group.world().executor.schedule(group.now() + 5s, [&] { group.disk(id, 0).wipe(); });
   EXPECT_EQ(group.put(id, test_bytes(100)).status, Status::kOk);

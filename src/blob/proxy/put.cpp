@@ -48,6 +48,8 @@ class PutRun {
   Failures failures_;
   PutResult result_;
   bool restart_ = false;
+  // An acknowledgement is as old as its question: the reply may have waited for a stalled process.
+  std::array<std::array<Instant, kPartsMax>, kSlotsMax> sent_{};
 };
 
 void PutRun::send(PartPlace place) {
@@ -56,6 +58,7 @@ void PutRun::send(PartPlace place) {
   body.data = writes_.parts[place.part - 1];
   body.ignore_block = writes_.ignore_block;
   body.extra_blocks = writes_.extra_blocks;
+  sent_[place.slot][place.part - 1] = context_.now();
   context_.send(talk_, place.slot * kTagParts + place.part, view_, subgroup_.order[place.slot],
                 std::move(body), deadline_, Operation::kWrite);
 }
@@ -86,7 +89,7 @@ bool PutRun::take(DiskEvent event) {
         result_.beyond_barrier = true;
       }
       plan_.acknowledged(place, has_bug(SeededBug::kCountStaleAck) ? 0 : reply.incarnation,
-                         context_.now());
+                         sent_[place.slot][place.part - 1]);
       return false;
     case Status::kBlocked:
     case Status::kDeadline:

@@ -22,7 +22,7 @@ struct ReadAsk {
   std::uint32_t size = 0;    // 0: to the end of the part.
 };
 
-// When and of whom an answer was heard.
+// Who gave an answer, and since when it holds: an answer is as old as its question.
 struct Heard {
   std::uint64_t incarnation = 0;
   Instant at;

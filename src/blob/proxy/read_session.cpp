@@ -126,7 +126,7 @@ void ReadSession::fail_items(const Message& message, std::size_t from) {
 void ReadSession::take_answers(Message& message, const DiskReply& reply) {
   const auto* body = std::get_if<GetPartsReply>(&reply.body);
   if (body == nullptr) return fail_items(message, 0);
-  const Heard heard{reply.incarnation, context_.now()};
+  const Heard heard{reply.incarnation, message.sent};
   const std::span<const PartAnswer> answers(body->answers);
   std::size_t at = 0;
   std::size_t query = 0;

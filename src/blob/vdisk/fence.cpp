@@ -10,8 +10,9 @@ Task<Result<bool>> VDisk::fenced(TabletId tablet, Generation generation) {
   for (;;) {
     if (generation <= state_.blocked(tablet)) co_return true;
     const auto pending = pending_blocks_.find(tablet);
-    if (pending == pending_blocks_.end() || generation > pending->second.generation)
-      co_return false;
+    const bool coming =
+        pending != pending_blocks_.end() && generation <= pending->second.rbegin()->first;
+    if (!coming) co_return false;
     co_await blocks_changed_.wait();
     if (device_.failure()) co_return std::unexpected(*device_.failure());
   }
@@ -21,29 +22,29 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
                                          std::uint64_t issuer) {
   const auto pending = pending_blocks_.find(tablet);
   const bool under_way = pending != pending_blocks_.end();
-  const Generation current = under_way ? pending->second.generation : state_.blocked(tablet);
-  if (generation == 0 && current == 0) co_return Status::kOk;  // Fences nothing: a first boot.
+  const Generation current = under_way ? pending->second.rbegin()->first : state_.blocked(tablet);
+  if (generation == 0 && current == 0) co_return Status::kOk;  // Fences nothing.
   if (generation <= current) {
-    const auto by = under_way ? pending : issuers_.find(tablet);
-    const bool known = under_way || by != issuers_.end();
-    const bool same = generation == current && issuer != 0 && known && by->second.issuer == issuer;
+    const auto durable_by = issuers_.find(tablet);
+    std::uint64_t by = durable_by == issuers_.end() ? 0 : durable_by->second;
+    if (under_way) by = pending->second.rbegin()->second;
+    const bool same = generation == current && issuer != 0 && by == issuer;
     // Either answer speaks of a durable block.
     CO_TRY(const bool durable, co_await fenced(tablet, current));
     if (!durable) co_return fail(Errc::kUnavailable, "the block under way failed");
     co_return same ? Status::kOk : Status::kAlready;
   }
-  pending_blocks_[tablet] = {generation, issuer};
+  pending_blocks_[tablet][generation] = issuer;
   Result<void> logged;
   if (options_.bug != SeededBug::kForgetBlock) {
     std::vector<Fact> facts{BlockFact{tablet, generation}};
     logged = co_await log_facts(std::move(facts));
   }
-  // A higher block may have overtaken this one meanwhile; it clears the entry itself.
-  if (const auto mine = pending_blocks_.find(tablet);
-      mine != pending_blocks_.end() && mine->second.generation == generation) {
-    pending_blocks_.erase(mine);
-    if (logged) issuers_[tablet] = {generation, issuer};
-  }
+  // Others may be on their way, lower or higher: each fences until its own fate is known.
+  auto& open = pending_blocks_[tablet];
+  open.erase(generation);
+  if (open.empty()) pending_blocks_.erase(tablet);
+  if (logged && state_.blocked(tablet) == generation) issuers_[tablet] = issuer;
   blocks_changed_.all();
   if (!logged) co_return std::unexpected(std::move(logged).error());
   co_return Status::kOk;

@@ -11,7 +11,8 @@
 namespace moraine::blob {
 namespace {
 
-constexpr Duration kRetryDelay = 500ms;
+constexpr Duration kRetryDelay = 200ms;
+constexpr Duration kNap = 100ms;  // A stop is noticed this soon.
 
 }  // namespace
 
@@ -59,7 +60,7 @@ bool GuidRecovery::over() const {
 
 // A group of one has nobody to ask, and nobody to get facts back from.
 Task<void> GuidRecovery::run_alone() {
-  if (disk_.lost_) {
+  if (disk_.lost_ || disk_.state().meta().state == LocalState::kLost) {
     disk_.break_down("acknowledged records cannot be read and there is no copy of them");
     co_return;
   }
@@ -160,7 +161,10 @@ Task<bool> GuidRecovery::first_run(std::uint64_t guid) {
 // Gets the group's index back. The data follows by replication, once we serve again.
 Task<bool> GuidRecovery::regain(std::uint64_t guid) {
   if (!co_await set_local(LocalState::kLost, guid)) co_return true;
-  co_await sleep_for(disk_.executor(), disk_.options_.loss_delay);
+  const Instant silent_until = disk_.executor().now() + disk_.options_.loss_delay;
+  while (disk_.executor().now() < silent_until && !over()) {
+    co_await sleep_for(disk_.executor(), kNap);
+  }
   for (std::uint32_t order = 0; order < disk_.state().geometry().disks(); ++order) {
     disk_.syncer_->forget(order);
   }

@@ -122,12 +122,8 @@ Task<void> Replicator::restore(BlobId id) {
   if (!entry || over()) co_return;
   const Geometry& geometry = disk_.state().geometry();
   if (!restorable(geometry, seen.found)) {
-    // Parts that were lost with a disk are not coming back; silence proves nothing.
-    const int own = disk_.state().own_slot(id);
-    const DiskSet gone = seen.lost | disk_bit(static_cast<std::uint32_t>(own));
-    const bool proven = seen.unknown == 0 && slots_tolerated(geometry, gone);
-    // News that came meanwhile may be of parts that the survey missed.
-    if (proven && entry->ingress == before) co_await conclude_absent(id);
+    // Silence proves nothing, and news that came meanwhile may be of parts that the survey missed.
+    if (seen.unknown == 0 && entry->ingress == before) co_await judge_absent(id, seen);
     co_return;
   }
   if (!co_await fetch(id, seen) || over()) co_return;
@@ -143,6 +139,25 @@ Task<void> Replicator::restore(BlobId id) {
                                                   AppendClass::kOrdinary);
     if (stored) ++restored_;
   }
+}
+
+// Every disk has told, and the parts do not suffice.
+Task<void> Replicator::judge_absent(BlobId id, const Survey& seen) {
+  const BlobEntry* entry = disk_.state().index().find(id);
+  if (!entry) co_return;
+  // Below the soft barrier only its Keep holds it: a flag that came late, after the blob was
+  // collected elsewhere. It is let go for good.
+  Ingress unflagged = entry->ingress;
+  unflagged.bits &= ~kKeepBit;
+  if (!disk_.state().barriers().keeps(id, unflagged)) {
+    const std::vector<IndexFact> gone{BlobFact{id, Ingress{kDoNotKeepBit}}};
+    (void)co_await disk_.log_facts(disk_.state().news(gone));
+    co_return;
+  }
+  // Parts that were lost with a disk are not coming back.
+  const auto own = static_cast<std::uint32_t>(disk_.state().own_slot(id));
+  const bool tolerated = slots_tolerated(disk_.state().geometry(), seen.lost | disk_bit(own));
+  if (tolerated) co_await conclude_absent(id);
 }
 
 // The blob was never confirmed: within the failure model its parts would have sufficed.

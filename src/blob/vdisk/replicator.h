@@ -50,6 +50,7 @@ class Replicator {
   Task<void> survey_slot(BlobId id, std::uint32_t slot, std::uint32_t order, Survey& survey);
   Task<bool> fetch(BlobId id, Survey& survey);
   Task<void> fetch_part(BlobId id, std::uint32_t part, std::uint32_t order, Slice& data);
+  Task<void> judge_absent(BlobId id, const Survey& seen);
   Task<void> conclude_absent(BlobId id);
   // `known`: facts about the mains that make it dispensable.
   Task<void> drop_local(BlobId id_with_part, Ingress known);

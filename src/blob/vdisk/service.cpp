@@ -65,7 +65,7 @@ Task<DiskReply> VDisk::on(GetBlock request) {
   // A block on its way counts once it is durable.
   const auto fenced_by_pending = pending_blocks_.find(request.tablet);
   if (fenced_by_pending != pending_blocks_.end()) {
-    const auto waited = co_await fenced(request.tablet, fenced_by_pending->second.generation);
+    const auto waited = co_await fenced(request.tablet, fenced_by_pending->second.rbegin()->first);
     if (!waited) co_return reply(Status::kError, waited.error().message());
   }
   DiskReply answer = reply(Status::kOk);
@@ -91,7 +91,7 @@ Task<DiskReply> VDisk::on(RangeIndex request) {
     RangeItem item;
     item.id = id;
     item.ingress = entry.ingress;
-    item.local_parts = entry.corrupted ? 0 : state_.index().local_parts(id);
+    item.local_parts = state_.sound_parts(id, entry);
     item.not_yet = entry.corrupted || state_.missing_parts(id, entry).claimed != 0;
     found.items.push_back(item);
     return true;

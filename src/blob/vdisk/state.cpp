@@ -26,11 +26,17 @@ Generation VDiskState::blocked(TabletId tablet) const {
   return found == blocks_.end() ? 0 : found->second;
 }
 
+std::uint8_t VDiskState::sound_parts(const BlobId& id, const BlobEntry& entry) const {
+  const std::uint8_t local = index_.local_parts(id);
+  if (!entry.corrupted || entry.part == 0) return local;
+  return static_cast<std::uint8_t>(local & ~(1u << (entry.part - 1)));
+}
+
 VDiskState::Missing VDiskState::missing_parts(const BlobId& id, const BlobEntry& entry) const {
   Missing missing;
   const int slot = own_slot(id);
   if (slot < 0 || entry.not_mine) return missing;
-  const std::uint8_t local = entry.corrupted ? 0 : index_.local_parts(id);
+  const std::uint8_t local = sound_parts(id, entry);
   for (std::uint32_t part = 1; part <= geometry().parts(); ++part) {
     const auto own = static_cast<std::uint32_t>(slot);
     if (!geometry().allowed(own, part) || (local >> (part - 1) & 1) != 0) continue;
@@ -199,7 +205,12 @@ bool VDiskState::concerns(const IndexFact& fact, std::uint32_t order) const {
 
 void VDiskState::mark_corrupted(const BlobId& id) {
   if (!index_.find(id.whole())) return;
-  index_.ensure(id.whole()).corrupted = 1;
+  BlobEntry& entry = index_.ensure(id.whole());
+  if (entry.part == id.part()) {
+    entry.corrupted = 1;
+  } else {
+    index_.drop_part(id);  // One of several: the others are sound.
+  }
   review(id.whole());
 }
 

@@ -62,6 +62,8 @@ class VDiskState {
     std::uint8_t parts = 0;
     std::uint8_t claimed = 0;
   };
+  // Local parts whose checksum is not known to fail.
+  std::uint8_t sound_parts(const BlobId& id, const BlobEntry& entry) const;
   Missing missing_parts(const BlobId& id, const BlobEntry& entry) const;
   const absl::btree_set<BlobId>& missing() const { return missing_; }
   const absl::btree_set<BlobId>& handoffs() const { return handoffs_; }

@@ -47,6 +47,11 @@ Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointRe
     };
     CO_TRY_VOID(co_await log_meta(std::move(join)));
   }
+  // A loss stays known until the neighbours have made up for it, however often we restart.
+  if (lost_ && state_.meta().state == LocalState::kFinal) {
+    MetaChange lose = [](MetaState& lost) { lost.state = LocalState::kLost; };
+    CO_TRY_VOID(co_await log_meta(std::move(lose)));
+  }
   syncer_ = std::make_unique<Syncer>(*this);
   replicator_ = std::make_unique<Replicator>(*this);
   phase_ = Phase::kRecovering;
@@ -170,18 +175,39 @@ Task<Result<void>> VDisk::evacuate(const SegmentSet& segments) {
       }
     }
     const bool last = at == entries.end();
-    for (const BlobId& id : found) {
-      CO_TRY_VOID(co_await move_part(id, segments));
-    }
+    CO_TRY_VOID(co_await move_parts(found, segments));
     if (last) co_return Result<void>();
     co_await yield(executor());
   }
+}
+
+// Many at once, so that small parts share batches: alone, each would take a sector or more.
+Task<Result<void>> VDisk::move_parts(const std::vector<BlobId>& ids, const SegmentSet& segments) {
+  for (std::size_t at = 0; at < ids.size();) {
+    TaskScope moves;
+    Result<void> outcome;
+    std::uint64_t bytes = 0;
+    for (std::size_t n = 0; at < ids.size() && n < kMovesMax && bytes < kMovedBytesMax; ++n, ++at) {
+      bytes += stored_part_size(state_.geometry().species(), ids[at].size());
+      moves.spawn(move_and_note(ids[at], segments, outcome));
+    }
+    co_await moves.join();
+    if (!outcome) co_return outcome;
+  }
+  co_return Result<void>();
+}
+
+Task<void> VDisk::move_and_note(BlobId id, const SegmentSet& segments, Result<void>& outcome) {
+  auto moved = co_await move_part(id, segments);
+  if (!moved) outcome = std::move(moved);
 }
 
 Task<Result<void>> VDisk::move_part(BlobId id, const SegmentSet& segments) {
   const auto location = state_.index().locate(id);
   if (!location || !segments[location->segment]) co_return Result<void>();
   auto data = co_await device_.read(*location, 0, location->size);
+  // A place that cannot be read now stays where it is; the other records move on.
+  if (!data && data.error().code == Errc::kIo) co_return Result<void>();
   if (!data && data.error().code != Errc::kCorrupt) co_return std::unexpected(data.error());
   if (state_.index().locate(id) != location) co_return Result<void>();
   if (data) co_return co_await store_part(id, std::move(*data), false, AppendClass::kMaintenance);

@@ -5,7 +5,7 @@
 //            index back, and NOT_YET for what it should have and has not.
 // Threading  The device's executor.
 // Limits     See protocol.h for messages; kReadsPerGetMax reads in flight per request.
-// Tests      vdisk_test.cpp, state_test.cpp, barriers_test.cpp; whole groups in sim/.
+// Tests      state_test.cpp, barriers_test.cpp, records_test.cpp; whole groups in sim/.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,8 @@ struct VDiskOptions {
 };
 
 inline constexpr std::size_t kReadsPerGetMax = 32;
+inline constexpr std::size_t kMovesMax = 128;  // Parts that cleaning moves at once.
+inline constexpr std::uint64_t kMovedBytesMax = 4u << 20;
 inline constexpr std::size_t kCollectStep = 512;  // Entries collected between two yields.
 
 class Replicator;
@@ -142,6 +144,8 @@ class VDisk final : public DeviceOwner,
   void become_ready();
   void break_down(std::string reason);
 
+  Task<Result<void>> move_parts(const std::vector<BlobId>& ids, const SegmentSet& segments);
+  Task<void> move_and_note(BlobId id, const SegmentSet& segments, Result<void>& outcome);
   Task<Result<void>> move_part(BlobId id, const SegmentSet& segments);
 
   Device& device_;
@@ -158,12 +162,9 @@ class VDisk final : public DeviceOwner,
   EndpointResolver* resolver_ = nullptr;
 
   std::uint64_t next_lsn_ = 1;
-  struct PendingBlock {
-    Generation generation = 0;
-    std::uint64_t issuer = 0;
-  };
-  std::map<TabletId, PendingBlock> pending_blocks_;  // Not durable yet.
-  std::map<TabletId, PendingBlock> issuers_;         // Of durable blocks, since the start.
+  // Not durable yet, by generation, with their issuers: the highest one fences.
+  std::map<TabletId, std::map<Generation, std::uint64_t>> pending_blocks_;
+  std::map<TabletId, std::uint64_t> issuers_;  // Of durable blocks, since the start.
   Notify blocks_changed_;
   std::map<std::uint32_t, std::uint64_t> read_by_;  // How far each neighbour has our log.
 
