@@ -25,9 +25,14 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
   const Generation current = under_way ? pending->second.rbegin()->first : state_.blocked(tablet);
   if (generation == 0 && current == 0) co_return Status::kOk;  // Fences nothing.
   if (generation <= current) {
-    const auto durable_by = issuers_.find(tablet);
-    std::uint64_t by = durable_by == issuers_.end() ? 0 : durable_by->second;
-    if (under_way) by = pending->second.rbegin()->second;
+    // A generation that is known from neighbours only has no issuer here.
+    const auto taken = issuers_.find(tablet);
+    std::uint64_t by = 0;
+    if (under_way) {
+      by = pending->second.rbegin()->second;
+    } else if (taken != issuers_.end() && taken->second.generation == current) {
+      by = taken->second.issuer;
+    }
     const bool same = generation == current && issuer != 0 && by == issuer;
     // Either answer speaks of a durable block.
     CO_TRY(const bool durable, co_await fenced(tablet, current));
@@ -44,7 +49,7 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
   auto& open = pending_blocks_[tablet];
   open.erase(generation);
   if (open.empty()) pending_blocks_.erase(tablet);
-  if (logged && state_.blocked(tablet) == generation) issuers_[tablet] = issuer;
+  if (logged && state_.blocked(tablet) == generation) issuers_[tablet] = {generation, issuer};
   blocks_changed_.all();
   if (!logged) co_return std::unexpected(std::move(logged).error());
   co_return Status::kOk;

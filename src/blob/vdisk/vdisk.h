@@ -164,7 +164,11 @@ class VDisk final : public DeviceOwner,
   std::uint64_t next_lsn_ = 1;
   // Not durable yet, by generation, with their issuers: the highest one fences.
   std::map<TabletId, std::map<Generation, std::uint64_t>> pending_blocks_;
-  std::map<TabletId, std::uint64_t> issuers_;  // Of durable blocks, since the start.
+  struct Issued {
+    Generation generation = 0;
+    std::uint64_t issuer = 0;
+  };
+  std::map<TabletId, Issued> issuers_;  // Of durable blocks taken here, since the start.
   Notify blocks_changed_;
   std::map<std::uint32_t, std::uint64_t> read_by_;  // How far each neighbour has our log.
 

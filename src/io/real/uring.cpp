@@ -77,8 +77,12 @@ io_uring_sqe* Uring::next_entry() {
   return entry;
 }
 
-void Uring::commit(io_uring_sqe* entry, UringOperation& operation) {
+void Uring::commit(io_uring_sqe* entry, UringOperation& operation, bool at_once) {
   io_uring_sqe_set_data(entry, &operation);
+  // What is refused now goes with the next turn.
+  if (at_once || io_uring_sq_ready(ring_.get()) >= kSubmitEarly) {
+    (void)io_uring_submit(ring_.get());
+  }
 }
 
 void Uring::enter(Duration wait) {

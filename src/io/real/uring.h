@@ -1,7 +1,8 @@
 // Uring: the io_uring of one lane.
 //
-// Promise    Operations prepared between two turns are submitted with one system call; completions
-//            run inside turn().
+// Promise    Operations are submitted with few system calls, but the device need not wait for a turn
+//            to end: when kSubmitEarly are prepared, at once where the caller says so, the rest by
+//            the next turn. Completions run inside turn().
 // Invariants An operation stays at its address until it completes.
 // Threading  Created, used and turned by one thread only; it may be destroyed by another one after
 //            that. Destruction needs no operation in flight except polls.
@@ -21,6 +22,7 @@ namespace moraine {
 
 inline constexpr unsigned kUringEntries = 256;
 inline constexpr unsigned kUringCompletions = 4096;
+inline constexpr unsigned kSubmitEarly = 8;
 
 struct UringOperation {
   // `result` is what the system call would have given, or a negative errno.
@@ -37,7 +39,7 @@ class Uring {
 
   // An entry for the caller to fill by an io_uring_prep_*() call and then to pass to commit().
   io_uring_sqe* next_entry();
-  void commit(io_uring_sqe* entry, UringOperation& operation);
+  void commit(io_uring_sqe* entry, UringOperation& operation, bool at_once = false);
 
   // Submits what is prepared, waits up to `wait` for a completion (not at all when zero, without
   // end when Duration::max()) and runs the completions that are there. Completions past

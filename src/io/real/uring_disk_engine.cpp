@@ -10,6 +10,15 @@
 namespace moraine {
 namespace {
 
+// Against the time that a device takes for this much, a system call of its own is nothing.
+constexpr std::size_t kSubmitAtOnceBytes = 64u << 10;
+
+std::size_t bytes_of(const DiskRequest& request) {
+  std::size_t bytes = 0;
+  for (unsigned i = 0; i < request.pieces_count; ++i) bytes += request.pieces[i].iov_len;
+  return bytes;
+}
+
 void prepare(io_uring_sqe* entry, const DiskRequest& request) {
   using Kind = DiskRequest::Kind;
   switch (request.kind) {
@@ -36,7 +45,7 @@ void prepare(io_uring_sqe* entry, const DiskRequest& request) {
   }
 }
 
-// Requests of one loop turn leave with one system call (io/real/uring.h).
+// Small requests of one loop turn share system calls (io/real/uring.h).
 class UringDiskEngine final : public DiskEngine {
  public:
   explicit UringDiskEngine(Lane& lane) : uring_(lane.uring()) {
@@ -51,7 +60,7 @@ class UringDiskEngine final : public DiskEngine {
     };
     io_uring_sqe* entry = uring_->next_entry();
     prepare(entry, request);
-    uring_->commit(entry, request);
+    uring_->commit(entry, request, bytes_of(request) >= kSubmitAtOnceBytes);
   }
 
  private:
