@@ -1,8 +1,8 @@
 // Uring: the io_uring of one lane.
 //
-// Promise    Operations are submitted with few system calls, but the device need not wait for a turn
-//            to end: when kSubmitEarly are prepared, at once where the caller says so, the rest by
-//            the next turn. Completions run inside turn().
+// Promise    Operations are submitted with few system calls, but the device need not wait for a
+//            turn to end: when kSubmitEarly are prepared, at once where the caller says so, the
+//            rest by the next turn. Completions run inside turn().
 // Invariants An operation stays at its address until it completes.
 // Threading  Created, used and turned by one thread only; it may be destroyed by another one after
 //            that. Destruction needs no operation in flight except polls.
