@@ -114,6 +114,22 @@ std::vector<KeyInfo> KeyValue::list(const KeyRange& range, std::size_t most) con
   return found;
 }
 
+std::vector<std::uint64_t> KeyValue::piece_sizes(const std::string& key) const {
+  std::vector<std::uint64_t> sizes;
+  const auto found = state_.keys().find(key);
+  if (found == state_.keys().end()) return sizes;
+  for (const ValuePiece& piece : found->second.pieces) sizes.push_back(piece.size);
+  return sizes;
+}
+
+Task<Result<blob::Colour>> KeyValue::ask_colour() {
+  blob::Proxy* group = groups_.group(leader_->info().latest_group(kFirstDataChannel));
+  if (!group) co_return fail(Errc::kNotFound, "no such group");
+  const blob::StatusResult answer = co_await group->status({});
+  if (answer.status != blob::Status::kOk) co_return fail(Errc::kUnavailable, answer.reason);
+  co_return answer.colour;
+}
+
 Task<Result<Slice>> KeyValue::read(std::string key, std::uint64_t offset, std::uint64_t size) {
   const auto found = state_.keys().find(key);
   if (found == state_.keys().end())
@@ -150,39 +166,46 @@ Task<Result<RangeRead>> KeyValue::read_range(KeyRange range, std::uint64_t limit
   for (auto& [info, value] : chosen) {
     Slice data;
     if (with_data) {
-      CO_TRY(data, co_await read_value(std::move(value), 0, info.size));
+      CO_TRY(data, co_await read_value(value, 0, info.size));
     }
     result.items.push_back({std::move(info), std::move(data)});
   }
   co_return result;
 }
 
-// The value's blobs are held until all of them are read: a transaction meanwhile cannot take them.
-Task<Result<Slice>> KeyValue::read_value(Value value, std::uint64_t offset, std::uint64_t size) {
-  for (const ValuePiece& piece : value.pieces) {
-    if (!piece.is_inline()) state_.hold(piece.id);
-  }
-  std::vector<Result<Slice>> parts;
-  parts.reserve(value.pieces.size());
-  TaskScope reads;
+Task<Result<Slice>> KeyValue::read_value(const Value& value, std::uint64_t offset,
+                                         std::uint64_t size) {
+  std::vector<ValuePiece> wanted;
   std::uint64_t at = 0;
   for (const ValuePiece& piece : value.pieces) {
     const std::uint64_t from = std::max(offset, at);
     const std::uint64_t to = std::min(offset + size, at + piece.size);
     if (from < to) {
-      const auto inside = static_cast<std::uint32_t>(from - at);
-      const auto length = static_cast<std::uint32_t>(to - from);
-      parts.emplace_back(Slice());
-      if (piece.is_inline()) {
-        parts.back() = piece.inline_data.sub(inside, length);
-      } else {
-        reads.spawn(read_piece(piece.id, piece.offset + inside, length, parts.back()));
-      }
+      ValuePiece part = piece;
+      part.offset += static_cast<std::uint32_t>(from - at);
+      part.size = static_cast<std::uint32_t>(to - from);
+      if (piece.is_inline()) part.inline_data = piece.inline_data.sub(from - at, part.size);
+      wanted.push_back(std::move(part));
     }
     at += piece.size;
   }
+  return read_pieces(std::move(wanted), size);
+}
+
+// The blobs are held until all of them are read: a transaction meanwhile cannot take them.
+Task<Result<Slice>> KeyValue::read_pieces(std::vector<ValuePiece> pieces, std::uint64_t size) {
+  std::vector<Result<Slice>> parts(pieces.size());
+  TaskScope reads;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].is_inline()) {
+      parts[i] = pieces[i].inline_data;
+      continue;
+    }
+    state_.hold(pieces[i].id);
+    reads.spawn(read_piece(pieces[i].id, pieces[i].offset, pieces[i].size, parts[i]));
+  }
   co_await reads.join();
-  for (const ValuePiece& piece : value.pieces) {
+  for (const ValuePiece& piece : pieces) {
     if (!piece.is_inline()) state_.let_go(piece.id);
   }
   discard_unreferenced();

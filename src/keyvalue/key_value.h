@@ -56,6 +56,12 @@ class KeyValue {
   Task<Result<RangeRead>> read_range(KeyRange range, std::uint64_t limit_bytes, bool with_data);
   std::vector<KeyInfo> list(const KeyRange& range, std::size_t most) const;
   std::optional<KeyInfo> find(const std::string& key) const;
+  // The sizes of the pieces that the value was joined from; empty: no such key.
+  std::vector<std::uint64_t> piece_sizes(const std::string& key) const;
+
+  // How full the disks for values were when last written to, and a question to them.
+  blob::Colour colour() const { return leader_->colour(); }
+  Task<Result<blob::Colour>> ask_colour();
 
   const Leader& leader() const { return *leader_; }
   const KeyValueState& state() const { return state_; }
@@ -78,7 +84,8 @@ class KeyValue {
   Slice run(Transaction& transaction, const std::vector<BlobId>& blobs);
   void confirm(Transaction& transaction);
   void discard_unreferenced();
-  Task<Result<Slice>> read_value(Value value, std::uint64_t offset, std::uint64_t size);
+  Task<Result<Slice>> read_value(const Value& value, std::uint64_t offset, std::uint64_t size);
+  Task<Result<Slice>> read_pieces(std::vector<ValuePiece> pieces, std::uint64_t size);
   Task<void> read_piece(BlobId id, std::uint32_t offset, std::uint32_t size, Result<Slice>& out);
 
   World world_;

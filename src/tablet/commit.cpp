@@ -6,6 +6,11 @@
 #include "tablet/leader.h"
 
 namespace moraine {
+namespace {
+
+constexpr Duration kRoomPoll = 100us;  // Between two looks at the bytes in flight.
+
+}  // namespace
 
 BlobId Leader::log_id(Step step, std::size_t size) const {
   return BlobId(info_.id, generation_, step, kLogChannel, static_cast<std::uint32_t>(size), 0);
@@ -105,23 +110,44 @@ Task<Result<void>> Leader::write_entry(const LogEntry& entry,
   if (bytes.size() > kEntryBytesMax) {
     co_return fail(Errc::kInvalidArgument, fmt::format("a log entry of {} bytes", bytes.size()));
   }
-  std::vector<blob::PutResult> results(blobs.size() + 1);
+  blob::PutResult worst;
+  worst.status = blob::Status::kOk;
+  std::size_t in_flight = 0;
   TaskScope puts;
-  puts.spawn(put_blob(log_id(step_ + 1, bytes.size()), bytes, results.back()));
-  for (std::size_t i = 0; i < blobs.size(); ++i) {
-    puts.spawn(put_blob(blobs[i].first, blobs[i].second, results[i]));
+  puts.spawn(put_counted(log_id(step_ + 1, bytes.size()), bytes, worst, in_flight));
+  for (const auto& [id, data] : blobs) {
+    while (in_flight > 0 && in_flight + data.size() > kEntryBytesInFlightMax) {
+      co_await sleep_for(world_.executor, kRoomPoll);
+    }
+    if (worst.status != blob::Status::kOk) break;  // The entry cannot be confirmed any more.
+    puts.spawn(put_counted(id, data, worst, in_flight));
   }
   co_await puts.join();
-  for (const blob::PutResult& result : results) {
-    if (result.status == blob::Status::kOk) continue;
-    const bool fenced = result.status == blob::Status::kBlocked;
+  colour_ = worst.colour;
+  if (worst.status != blob::Status::kOk) {
+    const bool fenced = worst.status == blob::Status::kBlocked;
     co_return fail(fenced ? Errc::kConflict : Errc::kUnavailable,
                    fmt::format("tablet {} generation {} step {}: {} {}", info_.id.value,
-                               generation_, step_ + 1, to_string(result.status), result.reason));
+                               generation_, step_ + 1, to_string(worst.status), worst.reason));
   }
   ++step_;
   log_bytes_ += bytes.size();
   co_return Result<void>();
+}
+
+// Takes a failure, and the worst colour, into `worst`. The fence outweighs other failures.
+Task<void> Leader::put_counted(BlobId id, Slice data, blob::PutResult& worst,
+                               std::size_t& in_flight) {
+  const std::size_t bytes = data.size();
+  in_flight += bytes;
+  blob::PutResult result;
+  co_await put_blob(id, std::move(data), result);
+  in_flight -= bytes;
+  worst.colour = std::max(worst.colour, result.colour);
+  if (result.status == blob::Status::kOk || worst.status == blob::Status::kBlocked) co_return;
+  if (worst.status != blob::Status::kOk && result.status != blob::Status::kBlocked) co_return;
+  worst.status = result.status;
+  worst.reason = std::move(result.reason);
 }
 
 Task<void> Leader::put_blob(BlobId id, Slice data, blob::PutResult& result) {
@@ -165,7 +191,10 @@ Task<Result<void>> Leader::write_snapshot() {
 }
 
 void Leader::discard(const std::vector<BlobId>& ids) {
-  for (const BlobId& id : ids) garbage_[id.channel()].deleted(id);
+  for (const BlobId& id : ids) {
+    INVARIANT(id.channel() < garbage_.size(), "{} is of no channel", id.to_string());
+    garbage_[id.channel()].deleted(id);
+  }
 }
 
 void Leader::end(Error error) {

@@ -8,7 +8,8 @@
 //            next one together. (2) Blobs of a commit carry its step, so a barrier at a confirmed
 //            step never passes a blob whose commit is open.
 // Threading  The world's executor.
-// Limits     kCommitBytesMax per commit, kBatchedBytesMax per entry, kQueuedBytesMax waiting.
+// Limits     kCommitBytesMax per commit, kBatchedBytesMax per entry, kQueuedBytesMax waiting,
+//            kEntryBytesInFlightMax being written.
 // Errors     kConflict: another incarnation has taken over. kUnavailable: the outcome is unknown;
 //            this incarnation is over. kOverloaded: nothing was done.
 // Tests      leader_test.cpp.
@@ -18,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,7 @@ inline constexpr std::size_t kQueuedCommitsMax = 65'536;
 inline constexpr std::size_t kBodyBytesMax = 8u << 20;        // Of one commit.
 inline constexpr std::size_t kSharedBodyBytesMax = 1u << 20;  // Past this an entry is full.
 inline constexpr std::size_t kSnapshotPageMax = 4u << 20;
+inline constexpr std::size_t kEntryBytesInFlightMax = 64u << 20;  // Blobs of one entry being put.
 
 // The tablet's own state, as the machinery sees it.
 class TabletState {
@@ -58,6 +61,7 @@ struct LeaderOptions {
   Duration timeout = 30s;                        // Of one storage command.
   std::uint64_t snapshot_log_bytes = 16u << 20;  // Log between two snapshots.
   Duration collect_period = 2s;
+  std::uint32_t leftover_ids = 10'000;  // Looked at in one step of collecting leftovers.
 };
 
 struct DataBlob {
@@ -103,6 +107,8 @@ class Leader {
   // Called once, when it ends by itself.
   void on_end(Callback hook) { on_end_ = std::move(hook); }
   std::uint64_t log_bytes() const { return log_bytes_; }
+  // How full the disks were when the last entry was written.
+  blob::Colour colour() const { return colour_; }
 
  private:
   struct Pending {
@@ -133,6 +139,7 @@ class Leader {
   Task<Result<void>> write_entry(const LogEntry& entry,
                                  const std::vector<std::pair<BlobId, Slice>>& blobs);
   Task<void> put_blob(BlobId id, Slice data, blob::PutResult& result);
+  Task<void> put_counted(BlobId id, Slice data, blob::PutResult& worst, std::size_t& in_flight);
   Task<Result<void>> write_snapshot();
   void end(Error error);
   BlobId log_id(Step step, std::size_t size) const;
@@ -141,6 +148,8 @@ class Leader {
   Task<void> collect_for_ever();
   Task<void> collect_channel(Channel channel);
   Task<bool> collect_leftovers(Channel channel);
+  Task<bool> flag_leftovers(GroupId group, Channel channel, GenStep barrier,
+                            const std::set<BlobId>& live);
   Task<bool> send_collect(GroupId group, Channel channel, std::optional<GenStep> barrier,
                           std::vector<BlobId> keep, std::vector<BlobId> do_not_keep);
 
@@ -156,6 +165,7 @@ class Leader {
   GenStep snapshot_;
   std::vector<BlobId> snapshot_pages_;
   std::uint64_t log_bytes_ = 0;  // Since the snapshot.
+  blob::Colour colour_ = blob::Colour::kGreen;
   std::uint32_t collect_counter_ = 0;
   std::vector<ChannelGarbage> garbage_;  // By channel.
   std::vector<GenStep> barriers_;        // By channel: the last one sent.

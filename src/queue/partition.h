@@ -1,0 +1,188 @@
+// Partition: one ordered, durable sequence of messages, as its users see it.
+//
+// Promise    Offsets are dense. A write is answered with success when it is durable, in the order of
+//            the calls of write(); a read sees only what was answered or will be, and the same
+//            offset gives the same bytes for ever. When a write fails, everything queued behind it
+//            fails too.
+// Threading  The executor of the tablet.
+// Limits     kPayloadBytesMax a write, kEntryBytesMax a message in parts, kSourceIdBytesMax, kInFlightBytesMax and kInFlightWritesMax
+//            waiting.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "io/executor.h"
+#include "io/sync.h"
+#include "io/task.h"
+
+namespace moraine::queue {
+
+using Offset = std::uint64_t;
+using PartitionIndex = std::uint32_t;
+
+inline constexpr std::size_t kPayloadBytesMax = std::size_t{24} << 20;  // Of one write.
+inline constexpr std::size_t kEntryBytesMax = std::size_t{64} << 20;    // Of all parts.
+inline constexpr std::size_t kSourceIdBytesMax = 2'048;
+inline constexpr std::size_t kConsumerNameBytesMax = 255;
+inline constexpr std::size_t kConsumerMetadataBytesMax = 4'096;
+inline constexpr std::size_t kInFlightBytesMax = std::size_t{128} << 20;
+inline constexpr std::size_t kInFlightWritesMax = 65'536;
+
+// What the payload of an entry is. An entry is the unit of writing and takes one offset for each of
+// its messages.
+enum class EntryFormat : std::uint8_t {
+  kMessage = 0,     // One message, as it is.
+  kKafkaBatch = 1,  // A record batch; its first 8 bytes receive the offset, its bytes 12-15 a 0.
+};
+
+enum class Numbering : std::uint8_t {
+  kNone,      // Never a duplicate.
+  kSeqNo,     // 64 bits that only grow; gaps are fine; what does not grow is a duplicate.
+  kSequence,  // 31 bits, dense, wrapping to 0, within an epoch: an idempotent Kafka producer.
+};
+
+struct Producer {
+  std::string source_id;
+  Numbering numbering = Numbering::kNone;
+  std::uint64_t number = 0;  // Of the entry's first message.
+  std::int32_t epoch = 0;    // kSequence only.
+};
+
+struct WriteRequest {
+  Slice payload;
+  EntryFormat format = EntryFormat::kMessage;
+  std::uint32_t count = 1;            // Messages in it.
+  std::int64_t max_timestamp_ms = 0;  // The clients' newest time in it; searched by find_time().
+  Producer producer;
+  // A message too long for one request comes in parts, each with the same producer and number, in
+  // order. It is answered, and takes its offset, with the last one; others are answered when durable.
+  std::uint32_t part = 0;
+  std::uint32_t parts = 1;
+};
+
+enum class WriteStatus : std::uint8_t {
+  kOk,
+  kDuplicate,    // Stored before; `offset` is where, if it is known.
+  kOutOfOrder,   // kSequence: a gap, or an overlap that is no exact duplicate.
+  kStaleEpoch,   // kSequence: a newer epoch has written.
+  kInvalid,      // `detail` says what is wrong.
+  kOverloaded,   // Too much is waiting.
+  kFullByCount,  // The limits of the partition's config.
+  kFullByBytes,
+  kDiskFull,
+  kFailedBefore,  // A write queued before this one failed; nothing of this one was stored.
+  kUnknown,       // The outcome will be known after the tablet's restart.
+  kStopped,       // Not served here now; nothing was stored.
+};
+std::string_view to_string(WriteStatus status);
+
+struct WriteAnswer {
+  WriteStatus status = WriteStatus::kOk;
+  std::optional<Offset> offset;     // Of the first message.
+  std::uint64_t max_number = 0;     // kSeqNo: the newest number of the source.
+  std::uint64_t write_time_ms = 0;  // Given by the server.
+  std::string detail;               // For people, when it failed.
+};
+
+struct StoredEntry {
+  Offset offset = 0;
+  std::uint32_t count = 1;
+  EntryFormat format = EntryFormat::kMessage;
+  std::int64_t max_timestamp_ms = 0;
+  std::uint64_t write_time_ms = 0;
+  std::string source_id;
+  std::uint64_t number = 0;
+  Slice payload;  // Of neighbours in one blob, adjacent memory.
+};
+
+struct ReadRequest {
+  Offset offset = 0;  // Below the start: from the start on.
+  std::size_t bytes_max = 0;
+  std::size_t entries_max = 100'000;
+};
+struct ReadAnswer {
+  // From the entry that contains the offset on; at least one when there is any, whatever its size.
+  std::vector<StoredEntry> entries;
+  Offset start = 0;
+  Offset end = 0;
+};
+
+struct ConsumerOffset {
+  std::string consumer;
+  Offset offset = 0;
+  std::string metadata;
+  std::int32_t leader_epoch = -1;
+  std::uint64_t committed_ms = 0;
+};
+
+struct PartitionConfig {
+  std::optional<std::uint64_t> retention_ms;     // Older ones go.
+  std::optional<std::uint64_t> retention_bytes;  // The oldest go while more than this remains.
+  std::uint64_t count_max = 1'000'000'000'000;   // Past these, writes are refused.
+  std::uint64_t bytes_max = std::uint64_t{1} << 40;
+  std::uint64_t write_bytes_per_second = 0;  // 0: no quota.
+  std::uint64_t source_lifetime_ms = 16ull * 24 * 3600 * 1000;
+  std::uint64_t sources_max = 6'000'000;
+  std::uint64_t low_watermark = 6u << 20;        // A head of this size becomes a body blob.
+  std::vector<std::string> important_consumers;  // Nothing that one has not read is removed.
+};
+
+struct PartitionInfo {
+  Offset start = 0;
+  Offset end = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t head_blobs = 0;
+  std::uint64_t body_blobs = 0;
+  std::uint64_t sources = 0;
+  // Since the start of this incarnation.
+  std::uint64_t written_messages = 0;
+  std::uint64_t written_bytes = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t read_messages = 0;
+  std::uint64_t read_bytes = 0;
+  std::uint64_t compactions = 0;
+  std::uint64_t rewritten_bytes = 0;
+  std::uint64_t removed_messages = 0;  // By retention and trim().
+  std::uint64_t removed_bytes = 0;
+};
+
+class Partition {
+ public:
+  virtual ~Partition() = default;
+
+  // Queues the write at once: the order of calls is the order of offsets.
+  virtual std::shared_ptr<OneShot<WriteAnswer>> write(WriteRequest request) = 0;
+
+  // kInvalidArgument: an offset past the end. At the end: no entries.
+  virtual Task<Result<ReadAnswer>> read(ReadRequest request) = 0;
+  // The first entry whose max_timestamp_ms is at least `time_ms`; nullopt: there is none.
+  virtual Task<Result<std::optional<StoredEntry>>> find_time(std::int64_t time_ms) = 0;
+  // The entry with the greatest max_timestamp_ms.
+  virtual Task<Result<std::optional<StoredEntry>>> find_newest() = 0;
+
+  // Sets how far a consumer has read; past the end counts as the end, backwards is allowed.
+  virtual Task<Result<void>> commit(ConsumerOffset offset) = 0;
+  virtual std::optional<ConsumerOffset> committed(const std::string& consumer) const = 0;
+  virtual std::vector<ConsumerOffset> all_committed() const = 0;
+  virtual Task<Result<void>> forget_consumer(std::string consumer) = 0;
+
+  // Removes everything before `offset` for readers at once; answers the new start. kInvalidArgument:
+  // past the end.
+  virtual Task<Result<Offset>> trim(Offset offset) = 0;
+
+  virtual PartitionInfo info() const = 0;
+  virtual void configure(PartitionConfig config) = 0;
+
+  // Calls `moved` whenever the end has moved, and when the partition stops.
+  virtual std::uint64_t watch(Callback moved) = 0;
+  virtual void unwatch(std::uint64_t watch) = 0;
+  virtual bool stopped() const = 0;
+};
+
+}  // namespace moraine::queue

@@ -1,0 +1,217 @@
+// Reading: from an offset to its blob, from the blob to the piece, from the piece to entries.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "queue/stored_partition.h"
+
+namespace moraine::queue {
+namespace {
+
+constexpr std::size_t kReadStep = 16u << 20;
+// A blob may be joined to another between two looks at it.
+constexpr int kLooksMax = 64;
+
+}  // namespace
+
+BlobCache::Key StoredPartition::cache_key(Offset offset, std::uint32_t messages) const {
+  return {tablet_->leader().info().id.value, index_, offset, messages};
+}
+
+StoredBlob* StoredPartition::find_blob(Offset offset) {
+  const auto after = std::upper_bound(
+      blobs_.begin(), blobs_.end(), offset,
+      [](Offset wanted, const StoredBlob& blob) { return wanted < blob.name.offset; });
+  if (after == blobs_.begin()) return nullptr;
+  StoredBlob& blob = *std::prev(after);
+  return offset < blob.end() ? &blob : nullptr;
+}
+
+Task<Result<Slice>> StoredPartition::read_bytes(std::string key, std::uint64_t at,
+                                                std::uint64_t bytes) {
+  if (stopped_) co_return fail(Errc::kUnavailable, "the partition is stopped");
+  if (bytes <= kReadStep) co_return co_await tablet_->read(key, at, bytes);
+  Buffer joined(bytes);
+  for (std::uint64_t done = 0; done < bytes; done += kReadStep) {
+    if (stopped_) co_return fail(Errc::kUnavailable, "the partition is stopped");
+    CO_TRY(const Slice part, co_await tablet_->read(
+                                 key, at + done, std::min<std::uint64_t>(kReadStep, bytes - done)));
+    std::memcpy(joined.data() + done, part.data(), part.size());
+  }
+  co_return std::move(joined).freeze();
+}
+
+// Fills in what piece `index` of the blob at `blob_offset` holds, or the list of pieces itself.
+Task<Result<void>> StoredPartition::look_at_piece(Offset blob_offset, std::size_t index) {
+  StoredBlob* blob = find_blob(blob_offset);
+  if (!blob) co_return Result<void>();
+  const std::string key = blob->key();
+  std::vector<PieceRef> pieces = blob->pieces;
+  if (pieces.empty()) {
+    std::uint64_t at = 0;
+    for (const std::uint64_t size : tablet_->piece_sizes(key)) {
+      pieces.push_back({0, 0, at, size});
+      at += size;
+    }
+    if (pieces.empty()) co_return fail(Errc::kNotFound, fmt::format("no key {:?}", key));
+  }
+  CO_TRY(const Slice bytes, co_await read_bytes(key, pieces[index].at, kPieceHeaderBytes));
+  CO_TRY(const PieceHeader header, decode_piece_header(bytes));
+  blob = find_blob(blob_offset);
+  if (!blob || blob->key() != key) co_return Result<void>();
+  if (blob->pieces.empty()) blob->pieces = std::move(pieces);
+  // A piece longer than a blob of the tablet is alone, in several of those.
+  if (index == 0 && header.bytes() == blob->bytes) {
+    blob->pieces = {{header.first_offset, header.messages, 0, blob->bytes}};
+    co_return Result<void>();
+  }
+  PieceRef& piece = blob->pieces[index];
+  if (header.bytes() != piece.bytes || header.first_offset < blob->name.offset ||
+      header.end_offset() > blob->end()) {
+    co_return fail(Errc::kCorrupt, fmt::format("piece {} of {:?}", index, key));
+  }
+  piece.offset = header.first_offset;
+  piece.messages = header.messages;
+  co_return Result<void>();
+}
+
+namespace {
+
+// The piece of `pieces` that holds the offset, or the next one to look at.
+struct PieceSearch {
+  std::optional<std::size_t> found;
+  std::size_t look_at = 0;
+};
+
+PieceSearch search(const std::vector<PieceRef>& pieces, Offset offset) {
+  std::size_t low = 0;
+  std::size_t high = pieces.size();
+  while (low < high) {
+    // One that is known already, if it is the middle's neighbour, saves a look.
+    const std::size_t middle = (low + high) / 2;
+    const PieceRef& piece = pieces[middle];
+    if (piece.messages == 0) return {std::nullopt, middle};
+    if (offset < piece.offset) {
+      high = middle;
+    } else if (offset >= piece.offset + piece.messages) {
+      low = middle + 1;
+    } else {
+      return {middle, 0};
+    }
+  }
+  return {std::nullopt, pieces.size()};
+}
+
+}  // namespace
+
+Task<Result<Piece>> StoredPartition::load_piece(const StoredBlob& blob, PieceRef ref) {
+  const BlobCache::Key name = cache_key(ref.offset, ref.messages);
+  if (auto kept = cache_.find(name)) co_return std::move(*kept);
+  const std::string key = blob.key();
+  co_await device_reads_.acquire();
+  auto bytes = co_await read_bytes(key, ref.at, ref.bytes);
+  device_reads_.release();
+  if (!bytes) co_return std::unexpected(std::move(bytes).error());
+  CO_TRY(Piece piece, Piece::open(std::move(*bytes)));
+  if (piece.header().first_offset != ref.offset || piece.header().messages != ref.messages) {
+    co_return fail(Errc::kCorrupt, fmt::format("{:?} holds other messages", key));
+  }
+  cache_.insert(name, piece);
+  co_return std::move(piece);
+}
+
+// nullopt: nothing is stored there.
+Task<Result<std::optional<Piece>>> StoredPartition::piece_at(Offset offset) {
+  for (int look = 0; look < kLooksMax; ++look) {
+    StoredBlob* blob = find_blob(offset);
+    if (!blob) co_return std::optional<Piece>();
+    const PieceSearch at = search(blob->pieces, offset);
+    if (at.found) {
+      auto piece = co_await load_piece(*blob, blob->pieces[*at.found]);
+      if (piece) co_return std::optional<Piece>(std::move(*piece));
+      if (piece.error().code != Errc::kNotFound) co_return std::unexpected(piece.error());
+      continue;
+    }
+    if (at.look_at >= blob->pieces.size() && !blob->pieces.empty()) {
+      co_return fail(Errc::kCorrupt, fmt::format("{:?} has no offset {}", blob->key(), offset));
+    }
+    const auto looked = co_await look_at_piece(blob->name.offset, at.look_at);
+    if (!looked && looked.error().code != Errc::kNotFound)
+      co_return std::unexpected(looked.error());
+  }
+  co_return fail(Errc::kUnavailable, fmt::format("offset {} cannot be found", offset));
+}
+
+Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
+  const auto self = shared_from_this();
+  const InUse in_use(reading_);
+  if (stopped_) co_return fail(Errc::kUnavailable, "the partition is stopped");
+  if (request.offset > end_) {
+    co_return fail(Errc::kInvalidArgument,
+                   fmt::format("offset {} is past the end {}", request.offset, end_));
+  }
+  ReadAnswer answer;
+  answer.start = start_;
+  answer.end = end_;
+  Offset at = std::max(request.offset, start_);
+  std::size_t bytes = 0;
+  bool full = false;
+  while (at < answer.end && !full && answer.entries.size() < request.entries_max) {
+    auto found = co_await piece_at(at);
+    if (!found && answer.entries.empty()) co_return std::unexpected(std::move(found).error());
+    // Removed meanwhile, or not to be had now: what is there is an answer too.
+    if (!found || !*found) break;
+    const Piece& piece = **found;
+    for (std::size_t i = piece.index_of(at); i < piece.entries(); ++i) {
+      StoredEntry entry = piece.entry(i);
+      full = !answer.entries.empty() && bytes + entry.payload.size() > request.bytes_max;
+      if (full || answer.entries.size() >= request.entries_max) break;
+      bytes += entry.payload.size();
+      at = entry.offset + entry.count;
+      counters_.read_messages += entry.count;
+      answer.entries.push_back(std::move(entry));
+      if (at >= answer.end) break;
+    }
+  }
+  counters_.read_bytes += bytes;
+  co_return answer;
+}
+
+Task<Result<std::optional<StoredEntry>>> StoredPartition::find_time(std::int64_t time_ms) {
+  const auto self = shared_from_this();
+  const InUse in_use(reading_);
+  Offset at = start_;
+  while (!stopped_) {
+    // The first blob from here on that has such a time.
+    const auto from =
+        std::upper_bound(blobs_.begin(), blobs_.end(), at,
+                         [](Offset wanted, const StoredBlob& blob) { return wanted < blob.end(); });
+    const auto blob = std::find_if(from, blobs_.end(), [time_ms](const StoredBlob& candidate) {
+      return candidate.name.max_timestamp_ms >= time_ms;
+    });
+    if (blob == blobs_.end()) co_return std::optional<StoredEntry>();
+    at = std::max(at, blob->name.offset);
+    CO_TRY(const std::optional<Piece> piece, co_await piece_at(at));
+    if (!piece) {
+      at = std::max(at, start_);
+      if (!find_blob(at)) co_return std::optional<StoredEntry>();
+      continue;
+    }
+    for (std::size_t i = piece->index_of(at); i < piece->entries(); ++i) {
+      if (piece->max_timestamp_ms(i) >= time_ms) co_return piece->entry(i);
+    }
+    at = piece->header().end_offset();
+  }
+  co_return fail(Errc::kUnavailable, "the partition is stopped");
+}
+
+Task<Result<std::optional<StoredEntry>>> StoredPartition::find_newest() {
+  std::int64_t newest = -1;
+  for (const StoredBlob& blob : blobs_) newest = std::max(newest, blob.name.max_timestamp_ms);
+  if (newest < 0) co_return std::optional<StoredEntry>();
+  co_return co_await find_time(newest);
+}
+
+}  // namespace moraine::queue

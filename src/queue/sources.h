@@ -1,0 +1,80 @@
+// Sources: what a partition remembers of those who write to it, so that a message sent twice is
+// stored once.
+//
+// Promise    judge() decides by what is durable and what the same batch has accepted before.
+// Invariants A source's state changes only by accept(); a batch that fails is forgotten whole.
+// Threading  The executor of the tablet.
+// Limits     kSequenceWindow batches of a Kafka producer are remembered with their offsets.
+//
+// clang-format off
+//   source   version u8 = 1, numbering u8, max number u64, offset u64, written u64 (ms), epoch i32,
+//            count u8, count * (first u32, last u32, offset u64), crc u32 (of all before it)
+// clang-format on
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "queue/partition.h"
+
+namespace moraine::queue {
+
+inline constexpr std::size_t kSequenceWindow = 5;
+inline constexpr std::uint32_t kSequenceEnd = 0x80000000u;  // Sequences are below.
+
+struct SentBatch {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  Offset offset = 0;
+  bool operator==(const SentBatch&) const = default;
+};
+
+struct Source {
+  Numbering numbering = Numbering::kSeqNo;
+  std::uint64_t max_number = 0;  // The newest.
+  Offset offset = 0;             // Where that is.
+  std::uint64_t written_ms = 0;
+  std::int32_t epoch = 0;
+  std::deque<SentBatch> window;  // kSequence: the newest ones, oldest first.
+  bool operator==(const Source&) const = default;
+};
+
+Slice encode_source(const Source& source);
+Result<Source> decode_source(ByteSpan bytes);
+
+struct Judgement {
+  WriteStatus status = WriteStatus::kOk;
+  std::optional<Offset> offset;  // Of a duplicate.
+  std::string detail;
+};
+
+// Whether an entry is to be stored. `known`: null when nothing is remembered of its source.
+Judgement judge(const Source* known, const Producer& producer, std::uint32_t count);
+// What is remembered after it was stored at `offset`.
+Source after(const Source* known, const Producer& producer, std::uint32_t count, Offset offset,
+             std::uint64_t now_ms);
+
+class Sources {
+ public:
+  const Source* find(const std::string& id) const;
+  void set(const std::string& id, Source source);
+  void erase(const std::string& id);
+  std::size_t size() const { return sources_.size(); }
+
+  // Ids that may be forgotten, those with the lowest offsets first, at most `most`.
+  std::vector<std::string> stale(Offset start, std::uint64_t now_ms, const PartitionConfig& config,
+                                 std::size_t most) const;
+
+ private:
+  std::map<std::string, Source> sources_;
+  std::set<std::pair<Offset, std::string>> by_offset_;
+};
+
+}  // namespace moraine::queue

@@ -1,0 +1,214 @@
+// StoredPartition: a partition whose blobs, sources and consumers are keys of a key-value tablet.
+//
+// Invariants (1) One transaction at a time is on its way: what is asked meanwhile goes into the next
+//            one together. (2) Nothing of a transaction is visible before it is durable. (3) What is
+//            in memory follows from the tablet's keys.
+// Threading  The executor of the tablet.
+// Limits     kCycleBytesMax and kCycleWritesMax for a transaction, kOpenMessagesMax messages in
+//            parts, kDeviceReadsMax reads from the device at once.
+// Tests      stored_partition_test.cpp.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "io/world.h"
+#include "keyvalue/key_value.h"
+#include "queue/blob_cache.h"
+#include "queue/layout.h"
+#include "queue/partition.h"
+#include "queue/retention.h"
+#include "queue/sources.h"
+
+namespace moraine::queue {
+
+inline constexpr std::size_t kCycleBytesMax = 12u << 20;
+inline constexpr std::size_t kCycleWritesMax = 10'000;
+inline constexpr std::size_t kCycleActionsMax = 1'000;
+inline constexpr std::size_t kWaitingActionsMax = 100'000;
+inline constexpr std::size_t kOpenMessagesMax = 16;
+inline constexpr std::size_t kDeviceReadsMax = 20;
+inline constexpr std::size_t kForgottenSourcesPerCycle = 1'000;
+inline constexpr std::size_t kRemovedBlobsPerCycle = 1'000;
+inline constexpr Duration kRetentionPeriod = 5s;
+inline constexpr Duration kSpaceProbePeriod = 1s;
+
+struct PartitionSetup {
+  PartitionIndex index = 0;
+  PartitionConfig config;
+};
+
+class StoredPartition final : public Partition,
+                              public std::enable_shared_from_this<StoredPartition> {
+ public:
+  // `tablet` and `cache` are there until stop() has ended.
+  StoredPartition(World world, KeyValue& tablet, BlobCache& cache, PartitionSetup setup);
+  StoredPartition(const StoredPartition&) = delete;
+  StoredPartition& operator=(const StoredPartition&) = delete;
+  ~StoredPartition() override { world_.executor.cancel(retention_timer_); }
+
+  // What the tablet's keys say. kCorrupt names the key that cannot be.
+  Task<Result<void>> load();
+  // Answers everything that waits; nothing of the tablet is used once it ends.
+  Task<void> stop();
+  // The same without waiting for what is on its way.
+  void abandon();
+
+  std::shared_ptr<OneShot<WriteAnswer>> write(WriteRequest request) override;
+  Task<Result<ReadAnswer>> read(ReadRequest request) override;
+  Task<Result<std::optional<StoredEntry>>> find_time(std::int64_t time_ms) override;
+  Task<Result<std::optional<StoredEntry>>> find_newest() override;
+  Task<Result<void>> commit(ConsumerOffset offset) override;
+  std::optional<ConsumerOffset> committed(const std::string& consumer) const override;
+  std::vector<ConsumerOffset> all_committed() const override;
+  Task<Result<void>> forget_consumer(std::string consumer) override;
+  Task<Result<Offset>> trim(Offset offset) override;
+  PartitionInfo info() const override;
+  void configure(PartitionConfig config) override;
+  std::uint64_t watch(Callback moved) override;
+  void unwatch(std::uint64_t watch) override;
+  bool stopped() const override { return stopped_; }
+
+ private:
+  struct Waiting {
+    WriteRequest request;
+    std::shared_ptr<OneShot<WriteAnswer>> done;
+  };
+  struct SetConsumer {
+    ConsumerOffset offset;
+  };
+  struct ForgetConsumer {
+    std::string consumer;
+  };
+  struct Trim {
+    Offset offset = 0;
+  };
+  struct Action {
+    std::variant<SetConsumer, ForgetConsumer, Trim> what;
+    std::shared_ptr<OneShot<Result<void>>> done;
+  };
+  // A message of which parts have come.
+  struct OpenMessage {
+    std::uint32_t slot = 0;  // In the names of its parts' keys.
+    Producer producer;
+    std::uint32_t parts = 0;
+    std::uint32_t next = 0;
+    std::uint32_t crc = 0;
+    std::uint64_t bytes = 0;
+  };
+  struct Watch {
+    Callback callback;  // Null once it is not wanted any more.
+    void call() {
+      if (callback) callback();
+    }
+  };
+  // A read that uses the tablet.
+  class InUse {
+   public:
+    explicit InUse(std::size_t& count) : count_(count) { ++count_; }
+    InUse(const InUse&) = delete;
+    InUse& operator=(const InUse&) = delete;
+    ~InUse() { --count_; }
+
+   private:
+    std::size_t& count_;
+  };
+  // One transaction, from taking what waits to answering it.
+  struct Cycle {
+    std::uint64_t now_ms = 0;
+    Offset end = 0;
+    std::uint64_t new_bytes = 0;
+    std::vector<StoredEntry> entries;
+    std::optional<StoredEntry> whole;  // A message whose last part came; then no other entries.
+    std::map<std::string, Source> sources;
+    std::map<std::string, std::optional<ConsumerOffset>> consumers;
+    std::vector<std::string> forgotten;
+    std::vector<std::pair<std::shared_ptr<OneShot<WriteAnswer>>, WriteAnswer>> answers;
+    std::vector<std::shared_ptr<OneShot<Result<void>>>> actions;
+    std::vector<Command> commands;
+    Layout layout;
+    std::size_t removed = 0;  // Blobs at the front.
+    Offset start = 0;
+  };
+
+  Result<void> load_blobs();
+  Task<Result<void>> load_facts(char kind);  // 's' or 'c', as in keys.h.
+  void tell_watches();
+
+  // write_cycle.cpp
+  Task<void> run_cycles();
+  Task<bool> run_cycle();  // False: it failed.
+  // Why nothing can be taken now.
+  std::optional<WriteAnswer> refusal() const;
+  void take_writes(Cycle& cycle);
+  WriteAnswer take_write(Cycle& cycle, WriteRequest& request);
+  WriteAnswer take_part(Cycle& cycle, WriteRequest& request);
+  void drop_open_message(Cycle& cycle, const std::string& source);
+  void take_actions(Cycle& cycle);
+  Task<void> lay_out_cycle(Cycle& cycle);
+  void add_whole_message(Cycle& cycle);
+  void add_removals(Cycle& cycle);
+  void add_facts(Cycle& cycle);
+  void apply(Cycle& cycle);
+  void fail_cycle(Cycle& cycle, const Error& error);
+  void fail_waiting(WriteStatus status, const std::string& detail);
+  Task<void> wait_for_quota();
+  Task<void> probe_space();
+  void kick();
+  bool has_work() const;
+  bool retention_due() const;
+  void retention_tick();
+  RetentionView retention_view(Offset start) const;
+  Task<Result<void>> act(Action action);
+  const Source* source(const Cycle& cycle, const std::string& id) const;
+
+  // partition_read.cpp
+  Task<Result<std::optional<Piece>>> piece_at(Offset offset);
+  Task<Result<Piece>> load_piece(const StoredBlob& blob, PieceRef ref);
+  Task<Result<Slice>> read_bytes(std::string key, std::uint64_t at, std::uint64_t bytes);
+  StoredBlob* find_blob(Offset offset);
+  Task<Result<void>> look_at_piece(Offset blob_offset, std::size_t index);
+  BlobCache::Key cache_key(Offset offset, std::uint32_t messages) const;
+
+  std::size_t head_from() const;
+  std::uint64_t now_ms() const;
+
+  World world_;
+  KeyValue* tablet_;
+  BlobCache& cache_;
+  const PartitionIndex index_;
+  PartitionConfig config_;
+
+  std::deque<StoredBlob> blobs_;
+  std::uint64_t bytes_ = 0;
+  Offset start_ = 0;
+  Offset end_ = 0;
+  Sources sources_;
+  std::map<std::string, ConsumerOffset> consumers_;
+  std::map<std::string, OpenMessage> open_messages_;  // By source id.
+  std::uint32_t next_slot_ = 0;
+
+  std::deque<Waiting> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  std::deque<Action> actions_;
+  bool cycling_ = false;
+  bool stopped_ = false;
+  bool refusing_ = false;  // Since a write was refused, until nothing waits.
+  double quota_ = 0;       // Bytes that may be taken now.
+  Instant quota_at_;
+  bool disk_full_ = false;
+  Instant space_probed_at_;
+  TimerId retention_timer_;
+  Semaphore device_reads_{kDeviceReadsMax};
+  std::size_t reading_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<Watch>> watches_;
+  std::uint64_t next_watch_ = 1;
+  PartitionInfo counters_;
+  TaskScope scope_;
+};
+
+}  // namespace moraine::queue

@@ -1,0 +1,61 @@
+#include "scheme/path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace moraine {
+namespace {
+
+bool allowed(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+}  // namespace
+
+Result<void> check_name(std::string_view name) {
+  if (name.empty()) return fail(Errc::kInvalidArgument, "an empty name");
+  if (name == "." || name == "..") {
+    return fail(Errc::kInvalidArgument, fmt::format("'{}' is no name", name));
+  }
+  if (!std::ranges::all_of(name, allowed)) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("'{}': names have letters, digits, '.', '_' and '-'", name));
+  }
+  return {};
+}
+
+Result<void> check_path(std::string_view path) {
+  if (path.empty()) return fail(Errc::kInvalidArgument, "an empty name");
+  if (path.size() > kPathBytesMax) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("a path of {} bytes, more than {}", path.size(), kPathBytesMax));
+  }
+  const std::vector<std::string_view> names = names_of(path);
+  if (names.size() > kPathNamesMax) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("a path of {} names, more than {}", names.size(), kPathNamesMax));
+  }
+  for (const std::string_view name : names) {
+    TRY_VOID(check_name(name));
+  }
+  return {};
+}
+
+std::string_view parent_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+std::vector<std::string_view> names_of(std::string_view path) {
+  std::vector<std::string_view> names;
+  while (true) {
+    const std::size_t slash = path.find('/');
+    names.push_back(path.substr(0, slash));
+    if (slash == std::string_view::npos) return names;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+}  // namespace moraine

@@ -1,0 +1,24 @@
+// Paths of the tree: names with '/' between them, without one at either end: "team/orders".
+//
+// Promise    Pure.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace moraine {
+
+inline constexpr std::size_t kPathBytesMax = 1'024;
+inline constexpr std::size_t kPathNamesMax = 32;
+
+// Letters, digits, '.', '_' and '-'; not "." or "..". kInvalidArgument says what is wrong.
+Result<void> check_name(std::string_view name);
+Result<void> check_path(std::string_view path);
+
+// The folder of a path; empty for the root.
+std::string_view parent_of(std::string_view path);
+std::vector<std::string_view> names_of(std::string_view path);
+
+}  // namespace moraine
