@@ -1,0 +1,239 @@
+#include "scheme/scheme.h"
+
+#include <fmt/format.h>
+
+#include "scheme/path.h"
+#include "scheme/sealed.h"
+#include "scheme/tablet_record.h"
+
+namespace moraine {
+namespace {
+
+constexpr std::string_view kNodePrefix = "node/";
+constexpr std::string_view kDoomedPrefix = "doomed/";
+constexpr std::string_view kNextTabletKey = "next_tablet";
+constexpr std::uint8_t kNextTabletVersion = 1;
+constexpr std::uint64_t kLoadedBytes = 8u << 20;  // At once.
+
+std::string node_key(std::string_view path) {
+  return fmt::format("{}{}", kNodePrefix, path);
+}
+std::string doomed_key(TabletId id) {
+  return fmt::format("{}{:016x}", kDoomedPrefix, id.value);
+}
+
+DeleteKeys delete_key(std::string key) {
+  KeyRange range;
+  range.from = key;
+  range.to = std::move(key);
+  range.to_inclusive = true;
+  return {std::move(range)};
+}
+
+Slice encode_next_tablet(TabletId id) {
+  Encoder encoder;
+  encoder.u8(kNextTabletVersion).u64(id.value);
+  return seal(std::move(encoder));
+}
+
+Result<TabletId> decode_next_tablet(ByteSpan bytes) {
+  TRY(const ByteSpan record, unseal(bytes));
+  Decoder decoder(record);
+  if (decoder.u8() != kNextTabletVersion) return fail(Errc::kUnsupported, "next tablet version");
+  const TabletId id{decoder.u64()};
+  if (!decoder.finished() || id.value == 0) return fail(Errc::kCorrupt, "next tablet");
+  return id;
+}
+
+}  // namespace
+
+Task<Result<std::unique_ptr<Scheme>>> Scheme::boot(World world, BlobGroups& groups, TabletInfo info,
+                                                   SchemeOptions options) {
+  std::unique_ptr<Scheme> scheme(new Scheme(world, options.first_tablet));
+  CO_TRY(scheme->tablet_, co_await KeyValue::boot(world, groups, std::move(info), options.leader));
+  auto loaded = co_await scheme->load();
+  // It may have ended meanwhile; from here on on_end() tells.
+  if (const auto& ended = scheme->tablet_->leader().ended(); loaded && ended) {
+    loaded = std::unexpected(*ended);
+  }
+  if (!loaded) {
+    co_await scheme->stop();
+    co_return std::unexpected(loaded.error());
+  }
+  co_return std::move(scheme);
+}
+
+// In key order, so that a directory comes before what is in it.
+Task<Result<void>> Scheme::load() {
+  KeyRange range;
+  while (true) {
+    CO_TRY(const RangeRead page, co_await tablet_->read_range(range, kLoadedBytes, true));
+    for (const RangeRead::Item& item : page.items) {
+      CO_TRY_VOID(load_item(item.info.key, item.value));
+    }
+    if (!page.overrun) co_return Result<void>();
+    if (page.items.empty()) co_return fail(Errc::kCorrupt, "a value of the scheme is too long");
+    range.from = page.items.back().info.key;
+    range.from_inclusive = false;
+  }
+}
+
+Result<void> Scheme::load_item(const std::string& key, const Slice& value) {
+  if (key == kNextTabletKey) {
+    TRY(const TabletId next, decode_next_tablet(value));
+    next_tablet_ = std::max(next_tablet_, next);
+    return {};
+  }
+  if (key.starts_with(kDoomedPrefix)) {
+    TRY(TabletInfo info, decode_tablet(value));
+    const TabletId id = info.id;
+    doomed_.emplace(id, std::move(info));
+    return {};
+  }
+  TRY(PathNode node, decode_node(value));
+  if (key != node_key(node.path)) {
+    return fail(Errc::kCorrupt, fmt::format("node '{}' under key '{}'", node.path, key));
+  }
+  return tree_.set(std::make_shared<const PathNode>(std::move(node)));
+}
+
+Result<void> Scheme::admit() const {
+  if (changes_.waiting() < kSchemeChangesMax) return {};
+  return fail(Errc::kOverloaded, fmt::format("{} changes of the tree wait", changes_.waiting()));
+}
+
+// The yield after each acquire: a released permit resumes its waiter inside the releasing change,
+// and a long chain of changes that end at once would nest.
+Task<Result<NodePtr>> Scheme::create(CreateNode request) {
+  CO_TRY_VOID(admit());
+  co_await changes_.acquire();
+  co_await yield(world_.executor);
+  auto created = co_await create_alone(std::move(request));
+  changes_.release();
+  co_return created;
+}
+
+Task<Result<NodePtr>> Scheme::alter(AlterNode request) {
+  CO_TRY_VOID(admit());
+  co_await changes_.acquire();
+  co_await yield(world_.executor);
+  auto altered = co_await alter_alone(std::move(request));
+  changes_.release();
+  co_return altered;
+}
+
+Task<Result<void>> Scheme::remove(RemoveNode request) {
+  CO_TRY_VOID(admit());
+  co_await changes_.acquire();
+  co_await yield(world_.executor);
+  auto removed = co_await remove_alone(std::move(request));
+  changes_.release();
+  co_return removed;
+}
+
+Task<Result<NodePtr>> Scheme::create_alone(CreateNode request) {
+  CO_TRY(const std::vector<std::string> parents,
+         tree_.missing_parents(request.path, request.parents));
+  CO_TRY(const Slice attributes, attributes_of(request.attributes, request.tablets));
+  const auto now_ms = static_cast<std::uint64_t>(world_.clock.since_epoch().count());
+  std::vector<NodePtr> nodes;
+  const auto add = [&](NodeKind kind, const std::string& path, const Slice& bytes) {
+    auto node = std::make_shared<PathNode>();
+    node->kind = kind;
+    node->path = path;
+    node->id = new_path_id(world_.random);
+    node->created_ms = now_ms;
+    node->attributes = bytes;
+    nodes.push_back(std::move(node));
+  };
+  for (const std::string& parent : parents) add(NodeKind::kDirectory, parent, Slice());
+  add(request.kind, request.path, attributes);
+  const NodePtr created = nodes.back();
+  CO_TRY_VOID(co_await store_nodes(std::move(nodes), request.tablets));
+  co_return created;
+}
+
+Task<Result<NodePtr>> Scheme::alter_alone(AlterNode request) {
+  CO_TRY(const NodePtr now, find_same(request.path, request.id));
+  auto node = std::make_shared<PathNode>(*now);
+  CO_TRY(node->attributes, attributes_of(request.attributes, request.tablets));
+  const NodePtr altered = std::move(node);
+  CO_TRY_VOID(co_await store_nodes({altered}, request.tablets));
+  co_return altered;
+}
+
+Task<Result<void>> Scheme::remove_alone(RemoveNode request) {
+  CO_TRY_VOID(find_same(request.path, request.id));
+  CO_TRY_VOID(tree_.removable(request.path));
+  if (request.doomed.size() > kTabletsPerChangeMax) {
+    co_return fail(Errc::kInvalidArgument,
+                   fmt::format("{} tablets in one change", request.doomed.size()));
+  }
+  if (doomed_.size() + request.doomed.size() > kDoomedTabletsMax) {
+    co_return fail(Errc::kOverloaded, fmt::format("{} tablets wait for deletion", doomed_.size()));
+  }
+  std::vector<Command> commands;
+  commands.push_back(delete_key(node_key(request.path)));
+  for (const TabletInfo& info : request.doomed) {
+    commands.push_back(WriteKey{doomed_key(info.id), encode_tablet(info), false});
+  }
+  CO_TRY_VOID(co_await tablet_->execute(std::move(commands)));
+  tree_.erase(request.path);
+  for (TabletInfo& info : request.doomed) {
+    const TabletId id = info.id;
+    doomed_.emplace(id, std::move(info));
+  }
+  co_return Result<void>();
+}
+
+Result<NodePtr> Scheme::find_same(const std::string& path, const PathId& id) const {
+  NodePtr node = tree_.find(path);
+  if (!node || node->id != id) return fail(Errc::kNotFound, fmt::format("no node '{}'", path));
+  return node;
+}
+
+Result<Slice> Scheme::attributes_of(const AttributesOf& attributes, std::uint32_t tablets) const {
+  if (tablets > kTabletsPerChangeMax) {
+    return fail(Errc::kInvalidArgument, fmt::format("{} tablets in one change", tablets));
+  }
+  Slice bytes = attributes ? attributes(next_tablet_) : Slice();
+  if (bytes.size() > kAttributesBytesMax) {
+    return fail(Errc::kInvalidArgument, fmt::format("attributes of {} bytes, more than {}",
+                                                    bytes.size(), kAttributesBytesMax));
+  }
+  return bytes;
+}
+
+Task<Result<void>> Scheme::store_nodes(std::vector<NodePtr> nodes, std::uint32_t tablets) {
+  const TabletId next{next_tablet_.value + tablets};
+  std::vector<Command> commands;
+  for (const NodePtr& node : nodes) {
+    commands.push_back(WriteKey{node_key(node->path), encode_node(*node), false});
+  }
+  if (tablets > 0) {
+    commands.push_back(WriteKey{std::string(kNextTabletKey), encode_next_tablet(next), false});
+  }
+  CO_TRY_VOID(co_await tablet_->execute(std::move(commands)));
+  next_tablet_ = next;
+  for (NodePtr& node : nodes) {
+    const auto set = tree_.set(std::move(node));
+    INVARIANT(set, "the tree has changed under a change: {}", set.error().message());
+  }
+  co_return Result<void>();
+}
+
+std::vector<TabletInfo> Scheme::doomed() const {
+  std::vector<TabletInfo> infos;
+  for (const auto& [id, info] : doomed_) infos.push_back(info);
+  return infos;
+}
+
+Task<Result<void>> Scheme::forget_doomed(TabletId id) {
+  std::vector<Command> commands;
+  commands.push_back(delete_key(doomed_key(id)));
+  CO_TRY_VOID(co_await tablet_->execute(std::move(commands)));
+  doomed_.erase(id);
+  co_return Result<void>();
+}
+
+}  // namespace moraine

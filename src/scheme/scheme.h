@@ -1,0 +1,109 @@
+// Scheme: the path tree of the system, kept by a tablet: directories, topics, tables.
+//
+//   keys of the tablet: "node/" path        a node (path_node.h)
+//                       "doomed/" 16 hex    a tablet to be deleted (tablet_record.h)
+//                       "next_tablet"       version u8 = 1  id u64  crc32c u32
+//
+// Promise    A change is durable and whole when it is answered OK. Ids of tablets are given out in
+//            the same transaction as the node that uses them, and never twice. A node that is
+//            removed leaves its tablets on a durable list until they are known to be gone.
+// Invariants Changes run one at a time, so each sees all that came before it.
+// Threading  The world's executor. Whoever awaits a change keeps the Scheme alive.
+// Limits     kNodesMax, kAttributesBytesMax, kTabletsPerChangeMax, kDoomedTabletsMax,
+//            kSchemeChangesMax waiting.
+// Errors     kInvalidArgument, kNotFound, kAlreadyExists, kOverloaded; kConflict: a directory that
+//            is not empty, or a newer incarnation of the tablet; kUnavailable: the outcome is
+//            unknown and this incarnation is over.
+// Tests      scheme_test.cpp.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "keyvalue/key_value.h"
+#include "scheme/path_tree.h"
+
+namespace moraine {
+
+inline constexpr std::uint32_t kTabletsPerChangeMax = 4'096;
+inline constexpr std::size_t kDoomedTabletsMax = 1'000'000;
+inline constexpr std::size_t kSchemeChangesMax = 10'000;
+
+// Told the first of the tablet ids that the change takes; the others follow it.
+using AttributesOf = std::function<Slice(TabletId first)>;
+
+struct CreateNode {
+  NodeKind kind = NodeKind::kDirectory;
+  std::string path;
+  bool parents = false;  // Makes the directories that are missing.
+  std::uint32_t tablets = 0;
+  AttributesOf attributes;  // None: no attributes.
+};
+struct AlterNode {
+  std::string path;
+  PathId id{};  // kNotFound when the node at the path is another one.
+  std::uint32_t tablets = 0;
+  AttributesOf attributes;
+};
+struct RemoveNode {
+  std::string path;
+  PathId id{};
+  std::vector<TabletInfo> doomed;  // Its tablets.
+};
+
+struct SchemeOptions {
+  TabletId first_tablet{1};  // Below it no id is given out.
+  LeaderOptions leader;
+};
+
+class Scheme {
+ public:
+  static Task<Result<std::unique_ptr<Scheme>>> boot(World world, BlobGroups& groups,
+                                                    TabletInfo info, SchemeOptions options = {});
+  Task<void> stop() { return tablet_->stop(); }
+  void abandon() { tablet_->abandon(); }
+  void on_end(Callback hook) { tablet_->on_end(std::move(hook)); }
+
+  Task<Result<NodePtr>> create(CreateNode request);
+  // Replaces the attributes.
+  Task<Result<NodePtr>> alter(AlterNode request);
+  Task<Result<void>> remove(RemoveNode request);
+
+  // Null when there is none.
+  NodePtr find(std::string_view path) const { return tree_.find(path); }
+  Result<std::vector<NodePtr>> list(std::string_view directory) const {
+    return tree_.list(directory);
+  }
+  std::vector<NodePtr> all(NodeKind kind) const { return tree_.all(kind); }
+  std::size_t size() const { return tree_.size(); }
+
+  // Tablets of removed nodes that still have to be deleted.
+  std::vector<TabletInfo> doomed() const;
+  // The tablet is deleted: it leaves the list.
+  Task<Result<void>> forget_doomed(TabletId id);
+
+ private:
+  Scheme(World world, TabletId first_tablet) : world_(world), next_tablet_(first_tablet) {}
+
+  Task<Result<void>> load();
+  Result<void> load_item(const std::string& key, const Slice& value);
+  Result<void> admit() const;
+  Task<Result<NodePtr>> create_alone(CreateNode request);
+  Task<Result<NodePtr>> alter_alone(AlterNode request);
+  Task<Result<void>> remove_alone(RemoveNode request);
+  Result<NodePtr> find_same(const std::string& path, const PathId& id) const;
+  Result<Slice> attributes_of(const AttributesOf& attributes, std::uint32_t tablets) const;
+  Task<Result<void>> store_nodes(std::vector<NodePtr> nodes, std::uint32_t tablets);
+
+  World world_;
+  std::unique_ptr<KeyValue> tablet_;
+  PathTree tree_;
+  std::map<TabletId, TabletInfo> doomed_;
+  TabletId next_tablet_;
+  Semaphore changes_{1};
+};
+
+}  // namespace moraine

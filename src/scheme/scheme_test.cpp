@@ -1,0 +1,221 @@
+#include "scheme/scheme.h"
+
+#include "scheme/path.h"
+#include "tablet/test_tablet.h"
+
+namespace moraine {
+namespace {
+
+constexpr TabletId kFirst{1'000};
+
+CreateNode directory(std::string path, bool parents = false) {
+  CreateNode request;
+  request.path = std::move(path);
+  request.parents = parents;
+  return request;
+}
+
+// Its attributes name the first of its tablets.
+CreateNode topic(std::string path, std::uint32_t tablets) {
+  CreateNode request;
+  request.kind = NodeKind::kTopic;
+  request.path = std::move(path);
+  request.parents = true;
+  request.tablets = tablets;
+  request.attributes = [](TabletId first) {
+    return Slice::copy_of(fmt::format("tablets from {}", first.value));
+  };
+  return request;
+}
+
+class SchemeTest : public testing::Test {
+ protected:
+  SchemeTest() : world_(5), storage_(world_) { boot(); }
+  ~SchemeTest() override {
+    stop();
+    world_.shutdown();
+  }
+
+  void boot() {
+    SchemeOptions options;
+    options.first_tablet = kFirst;
+    auto booted = world_.run(Scheme::boot(storage_.world(), storage_,
+                                          TabletInfo::simple(TabletId{7}, kTestGroup, 3), options));
+    INVARIANT(booted, "{}", booted.error().message());
+    scheme_ = std::move(*booted);
+  }
+  void stop() {
+    if (scheme_) world_.run(scheme_->stop());
+    scheme_.reset();
+  }
+  void restart() {
+    stop();
+    boot();
+  }
+  void cut_power() {
+    storage_.node().on_stop([&] { scheme_->abandon(); });
+    storage_.node().on_crash([&] { scheme_.reset(); });
+    storage_.crash();
+    boot();
+  }
+  Result<NodePtr> create(CreateNode request) {
+    return world_.run(scheme_->create(std::move(request)));
+  }
+  Result<void> remove(const std::string& path, std::vector<TabletInfo> doomed = {}) {
+    RemoveNode request;
+    request.path = path;
+    if (const NodePtr node = scheme_->find(path)) request.id = node->id;
+    request.doomed = std::move(doomed);
+    return world_.run(scheme_->remove(std::move(request)));
+  }
+  std::string attributes(const std::string& path) {
+    const NodePtr node = scheme_->find(path);
+    return node ? std::string(node->attributes.text()) : "no node";
+  }
+
+  SimWorld world_;
+  TestStorage storage_;
+  std::unique_ptr<Scheme> scheme_;
+};
+
+TEST_F(SchemeTest, NodesAreThereAfterARestartAndAfterAPowerCut) {
+  const auto created = create(topic("team/a/orders", 3));
+  ASSERT_TRUE(created) << created.error().message();
+  for (int i = 0; i < 3; ++i) {
+    const NodePtr node = scheme_->find("team/a/orders");
+    ASSERT_TRUE(node);
+    EXPECT_EQ(node->kind, NodeKind::kTopic);
+    EXPECT_EQ(node->id, (*created)->id);
+    EXPECT_EQ(node->created_ms, (*created)->created_ms);
+    EXPECT_EQ(attributes("team/a/orders"), "tablets from 1000");
+    EXPECT_EQ(scheme_->find("team/a")->kind, NodeKind::kDirectory);
+    EXPECT_EQ(scheme_->list("")->size(), 1u);
+    EXPECT_EQ(scheme_->size(), 3u);
+    i == 0 ? restart() : cut_power();
+  }
+}
+
+TEST_F(SchemeTest, TabletIdsAreNeverGivenTwice) {
+  ASSERT_TRUE(create(topic("a", 3)));
+  restart();
+  ASSERT_TRUE(create(topic("b", 2)));
+  EXPECT_EQ(attributes("b"), "tablets from 1003");
+  ASSERT_TRUE(remove("b"));
+  cut_power();
+  ASSERT_TRUE(create(topic("c", 1)));
+  EXPECT_EQ(attributes("c"), "tablets from 1005");
+  EXPECT_EQ(create(topic("c", 1)).error().code, Errc::kAlreadyExists);
+  ASSERT_TRUE(create(topic("d", 1)));
+  EXPECT_EQ(attributes("d"), "tablets from 1006") << "a create that fails takes none";
+}
+
+TEST_F(SchemeTest, ParentsAreMadeOnlyWhenAsked) {
+  EXPECT_EQ(create(directory("a/b/c")).error().code, Errc::kNotFound);
+  EXPECT_EQ(scheme_->size(), 0u);
+  ASSERT_TRUE(create(directory("a/b/c", true)));
+  ASSERT_TRUE(create(directory("a/b/d")));
+  EXPECT_EQ(scheme_->list("a/b")->size(), 2u);
+  ASSERT_TRUE(create(topic("a/t", 0)));
+  EXPECT_EQ(create(directory("a/t/below", true)).error().code, Errc::kInvalidArgument);
+}
+
+TEST_F(SchemeTest, AlterReplacesTheAttributesOfThisVeryNode) {
+  const auto created = create(topic("a", 1));
+  AlterNode request;
+  request.path = "a";
+  request.id = (*created)->id;
+  request.tablets = 2;
+  request.attributes = [](TabletId first) {
+    return Slice::copy_of(fmt::format("grown by {}", first.value));
+  };
+  ASSERT_TRUE(world_.run(scheme_->alter(request)));
+  restart();
+  EXPECT_EQ(attributes("a"), "grown by 1001");
+  EXPECT_EQ(scheme_->find("a")->id, (*created)->id);
+  ASSERT_TRUE(remove("a"));
+  ASSERT_TRUE(create(topic("a", 1)));
+  EXPECT_EQ(world_.run(scheme_->alter(request)).error().code, Errc::kNotFound);
+  EXPECT_EQ(attributes("a"), "tablets from 1003");
+}
+
+TEST_F(SchemeTest, ADirectoryGoesOnlyWhenItIsEmpty) {
+  ASSERT_TRUE(create(directory("a/b", true)));
+  EXPECT_EQ(remove("a").error().code, Errc::kConflict);
+  ASSERT_TRUE(remove("a/b"));
+  ASSERT_TRUE(remove("a"));
+  EXPECT_EQ(remove("a").error().code, Errc::kNotFound);
+  restart();
+  EXPECT_EQ(scheme_->size(), 0u);
+}
+
+TEST_F(SchemeTest, TabletsOfARemovedNodeStayOnTheListUntilTheyAreForgotten) {
+  ASSERT_TRUE(create(topic("a", 2)));
+  ASSERT_TRUE(remove("a", {TabletInfo::simple(TabletId{1'000}, kTestGroup, 3),
+                           TabletInfo::simple(TabletId{1'001}, kTestGroup, 3)}));
+  cut_power();
+  EXPECT_FALSE(scheme_->find("a"));
+  ASSERT_EQ(scheme_->doomed().size(), 2u);
+  EXPECT_EQ(scheme_->doomed()[1].id, TabletId{1'001});
+  ASSERT_TRUE(world_.run(scheme_->forget_doomed(TabletId{1'000})));
+  restart();
+  ASSERT_EQ(scheme_->doomed().size(), 1u);
+  EXPECT_EQ(scheme_->doomed()[0].id, TabletId{1'001});
+}
+
+TEST_F(SchemeTest, OfTwoCreatesAtOnceExactlyOneSucceeds) {
+  TaskScope scope;
+  std::vector<Result<NodePtr>> outcomes(20);
+  const auto one = [](Scheme& scheme, CreateNode request, Result<NodePtr>& out) -> Task<void> {
+    out = co_await scheme.create(std::move(request));
+  };
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    scope.spawn(one(*scheme_, topic(fmt::format("dir/t{}", i / 2), 1), outcomes[i]));
+  }
+  world_.run_for(5s);
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < outcomes.size(); i += 2) {
+    EXPECT_TRUE(outcomes[i]);
+    ASSERT_FALSE(outcomes[i + 1]);
+    EXPECT_EQ(outcomes[i + 1].error().code, Errc::kAlreadyExists);
+    taken.insert(attributes(fmt::format("dir/t{}", i / 2)));
+  }
+  EXPECT_EQ(taken.size(), 10u) << "every topic has a tablet of its own";
+}
+
+TEST_F(SchemeTest, BoundsHaveClearErrors) {
+  CreateNode large = topic("large", 0);
+  large.attributes = [](TabletId) { return Buffer::zeroed(kAttributesBytesMax + 1).freeze(); };
+  EXPECT_EQ(create(large).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(create(topic("many", kTabletsPerChangeMax + 1)).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(create(topic("a//b", 0)).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(create(topic(std::string(kPathBytesMax + 1, 'a'), 0)).error().code,
+            Errc::kInvalidArgument);
+  EXPECT_EQ(scheme_->size(), 0u);
+}
+
+TEST_F(SchemeTest, PastTheBoundOfWaitingChangesTheAnswerIsOverloaded) {
+  TaskScope scope;
+  std::vector<Result<NodePtr>> outcomes(kSchemeChangesMax + 2);
+  const auto one = [](Scheme& scheme, CreateNode request, Result<NodePtr>& out) -> Task<void> {
+    out = co_await scheme.create(std::move(request));
+  };
+  for (Result<NodePtr>& out : outcomes) scope.spawn(one(*scheme_, topic("a//b", 0), out));
+  world_.run_for(1s);
+  for (const Result<NodePtr>& out : outcomes) {
+    const bool last = &out == &outcomes.back();
+    ASSERT_EQ(out.error().code, last ? Errc::kOverloaded : Errc::kInvalidArgument);
+  }
+}
+
+TEST_F(SchemeTest, ManyNodesAreLoadedPageByPage) {
+  for (int i = 0; i < 45; ++i) {
+    CreateNode request = topic(fmt::format("d/t{}", i), 1);
+    request.attributes = [](TabletId) { return Buffer::zeroed(200'000).freeze(); };
+    ASSERT_TRUE(create(request));
+  }
+  restart();
+  EXPECT_EQ(scheme_->list("d")->size(), 45u);
+}
+
+}  // namespace
+}  // namespace moraine

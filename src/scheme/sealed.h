@@ -1,0 +1,16 @@
+// Records that end in their checksum.
+//
+//   sealed = bytes  crc32c u32
+#pragma once
+
+#include "base/bytes.h"
+#include "base/coding.h"
+#include "base/result.h"
+
+namespace moraine {
+
+Slice seal(Encoder encoder);
+// What was sealed. kCorrupt: the checksum does not match.
+Result<ByteSpan> unseal(ByteSpan bytes);
+
+}  // namespace moraine

@@ -1,0 +1,19 @@
+// Any bytes as a tablet record: refused, or decoded to what encodes to the same bytes.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "scheme/sealed.h"
+#include "scheme/tablet_record.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace moraine;
+  // With a right checksum, so that the grammar is reached.
+  Encoder encoder;
+  encoder.raw(ByteSpan(reinterpret_cast<const std::byte*>(data), size));
+  const Slice bytes = seal(std::move(encoder));
+  if (const auto info = decode_tablet(bytes)) {
+    if (!equal(encode_tablet(*info), bytes)) __builtin_trap();
+  }
+  return 0;
+}

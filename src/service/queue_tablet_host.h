@@ -1,0 +1,56 @@
+// QueueTabletHost: keeps one tablet of a topic running, with the partitions and the config that the
+// topic has now.
+//
+// Promise    As TabletHost. set() reaches the running partitions at once and every later
+//            incarnation; new partitions are added one after the other.
+// Threading  The node's executor. Held by shared_ptr: whoever awaits a call keeps one.
+// Tests      stored_topics_test.cpp.
+#pragma once
+
+#include <memory>
+
+#include "service/queue_tablets.h"
+#include "service/tablet_host.h"
+
+namespace moraine {
+
+class QueueTabletHost {
+ public:
+  // `boots` bounds how many tablets start at once; it and `tablets` outlive the host.
+  QueueTabletHost(Executor& executor, QueueTablets& tablets, Semaphore& boots, TabletInfo info,
+                  std::uint32_t partitions, queue::PartitionConfig config);
+
+  void start() { host_.start(); }
+  // Requires: no fewer partitions than before.
+  void set(std::uint32_t partitions, queue::PartitionConfig config);
+
+  const TabletInfo& info() const { return info_; }
+  bool running() const { return host_.get() != nullptr; }
+  // Waits until all its partitions run. False: not by the deadline, or never again.
+  Task<bool> wait_running(Instant deadline);
+  // Null while it does not run.
+  std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) const;
+
+  // Called once.
+  Task<void> stop();
+  void abandon();
+
+ private:
+  Task<Result<std::unique_ptr<QueueTabletHandle>>> boot();
+  void apply(const std::shared_ptr<QueueTabletHandle>& tablet);
+  Task<void> grow(std::shared_ptr<QueueTabletHandle> tablet);
+  Task<void> finish_growing();
+
+  Executor& executor_;
+  QueueTablets& tablets_;
+  Semaphore& boots_;
+  const TabletInfo info_;
+  std::uint32_t partitions_;
+  queue::PartitionConfig config_;
+  std::uint32_t given_ = 0;  // How many partitions this incarnation has.
+  TaskScope growth_;
+  Waiters grown_{executor_};
+  TabletHost<QueueTabletHandle> host_;
+};
+
+}  // namespace moraine

@@ -1,0 +1,60 @@
+// QueueTablets: how tablets of partitions are started and deleted, and one that runs.
+//
+// Promise    boot() gives a tablet that leads, with the partitions named; remove() is done when no
+//            incarnation can start any more and the blobs go.
+// Threading  The node's executor.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "io/executor.h"
+#include "io/task.h"
+#include "queue/queue_tablet.h"
+#include "tablet/tablet_info.h"
+
+namespace moraine {
+
+class QueueTabletHandle {
+ public:
+  virtual ~QueueTabletHandle() = default;
+  // Null: not of this tablet.
+  virtual std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) = 0;
+  // Not while another is being added, nor once stop() was called.
+  virtual Task<Result<void>> add_partition(queue::PartitionSetup setup) = 0;
+  virtual Task<void> stop() = 0;
+  virtual void abandon() = 0;
+  // Called once, when it ends by itself.
+  virtual void on_end(Callback hook) = 0;
+};
+
+class QueueTablets {
+ public:
+  virtual ~QueueTablets() = default;
+  virtual Task<Result<std::unique_ptr<QueueTabletHandle>>> boot(
+      TabletInfo info, std::vector<queue::PartitionSetup> partitions) = 0;
+  // May be called again after any outcome.
+  virtual Task<Result<void>> remove(TabletInfo info) = 0;
+};
+
+// The tablets of queue/, in the groups of this node.
+class StoredQueueTablets final : public QueueTablets {
+ public:
+  // `groups` and `cache` outlive it and its tablets.
+  StoredQueueTablets(World world, BlobGroups& groups, queue::BlobCache& cache,
+                     LeaderOptions options = {})
+      : world_(world), groups_(groups), cache_(cache), options_(options) {}
+
+  Task<Result<std::unique_ptr<QueueTabletHandle>>> boot(
+      TabletInfo info, std::vector<queue::PartitionSetup> partitions) override;
+  Task<Result<void>> remove(TabletInfo info) override;
+
+ private:
+  World world_;
+  BlobGroups& groups_;
+  queue::BlobCache& cache_;
+  const LeaderOptions options_;
+};
+
+}  // namespace moraine

@@ -1,0 +1,16 @@
+// The ids of the tablets that a node has by itself, and where those of topics begin.
+#pragma once
+
+#include "tablet/tablet_info.h"
+
+namespace moraine {
+
+inline constexpr std::uint64_t kTabletIdBase = std::uint64_t{1} << 56;
+inline constexpr TabletId kSchemeTabletId{kTabletIdBase | 1};
+// A key-value tablet for the state of gateways.
+inline constexpr TabletId kGatewayTabletId{kTabletIdBase | 2};
+inline constexpr TabletId kFirstTopicTabletId{kTabletIdBase | 1'000};
+
+inline constexpr std::size_t kKeyValueChannels = 3;
+
+}  // namespace moraine

@@ -1,0 +1,47 @@
+// What becomes of a topic when it is made or changed: pure decisions.
+//
+// Promise    Pure. A partition never moves to another tablet.
+// Limits     kPartitionsPerTablet, kTopicConsumersMax; kPartitionsPerTopicMax (topics.h).
+// Errors     kInvalidArgument; kNotFound: a consumer to remove that is not there.
+// Tests      topic_plan_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "service/topics.h"
+#include "tablet/tablet_info.h"
+
+namespace moraine {
+
+inline constexpr std::uint32_t kPartitionsPerTablet = 16;
+inline constexpr std::size_t kTopicConsumersMax = 3'000;
+inline constexpr std::size_t kQueueTabletChannels = 3;
+
+// A tablet of a topic: it holds the partitions that follow those of the tablet before it, under the
+// indexes 0, 1, ...
+struct TopicTablet {
+  TabletInfo info;
+  std::uint32_t partitions = 0;
+};
+
+// A topic and where its partitions are. The tablets' partitions add up to those of the topic.
+struct TopicRecord {
+  TopicInfo info;
+  std::vector<TopicTablet> tablets;
+};
+
+Result<void> check_spec(const TopicSpec& spec);
+// The topic as it will be.
+Result<TopicInfo> changed(TopicInfo topic, const TopicChange& change);
+
+// How many tablets a topic needs beyond those it has to hold `partitions`.
+std::uint32_t tablets_to_add(const std::vector<TopicTablet>& tablets, std::uint32_t partitions);
+// Fills the last tablet, then adds tablets `first`, `first` + 1, ... in the groups by turns.
+// Requires: groups; at least as many partitions as there are.
+std::vector<TopicTablet> spread(std::vector<TopicTablet> tablets, std::uint32_t partitions,
+                                TabletId first, std::span<const GroupId> groups);
+
+}  // namespace moraine
