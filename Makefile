@@ -12,6 +12,7 @@ ROUNDS ?= 100
 BENCH ?=
 QUICK ?=
 DATA ?= data
+CLIENT ?=
 CONFIG ?=
 NODE ?=
 
@@ -50,8 +51,8 @@ serve: build  ## run one node: DATA=folder (default data), or CONFIG=cluster.yam
 test: setup checks all  ## everything that must hold before a commit
 	@scripts/run_tests build
 
-bench: configure  ## benchmarks as ratios, to build/bench.json: [QUICK=1] [BENCH=blob]
-	@ninja -C build moraine_bench
+bench: configure  ## benchmarks as ratios, to build/bench.json: [QUICK=1] [BENCH=blob|topics]
+	@ninja -C build moraine moraine_bench
 	build/moraine_bench $(if $(QUICK),--quick) $(if $(BENCH),--only $(BENCH))
 
 sim: configure  ## the simulator over SEEDS=n seeds (default 200): [SIM=blob]
@@ -78,8 +79,8 @@ sanitize: setup  ## all tests under the address, undefined-behaviour and thread 
 	  scripts/run_tests build/$$preset -LE check; \
 	done
 
-conformance:  ## real clients against the served protocols
-	@echo "skipped: no client protocol is served yet (docs/limits.md)"
+conformance: build  ## real clients against the served protocols: [CLIENT=kafka] [QUICK=1]
+	@QUICK=$(QUICK) conformance/run $(CLIENT)
 
 format:  ## rewrite all C++ in the style of .clang-format
 	@$(CODE) | xargs clang-format-19 -i

@@ -1,4 +1,4 @@
-// moraine_bench [--quick] [--only blob[/part]] [--dir DIR] [--json FILE]
+// moraine_bench [--quick] [--only blob[/part]|topics] [--dir DIR] [--json FILE]
 
 #include <fmt/format.h>
 
@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "bench/blob_bench.h"
+#include "bench/topics_bench.h"
 
 namespace {
 
@@ -35,13 +36,14 @@ struct Benchmark {
   Result<void> (*run)(const Setting&);
 };
 
-constexpr std::array<Benchmark, 7> kBenchmarks{{{"blob/put_large", bench_put_large},
+constexpr std::array<Benchmark, 8> kBenchmarks{{{"blob/put_large", bench_put_large},
                                                 {"blob/put_small", bench_put_small},
                                                 {"blob/get_small", bench_get_small},
                                                 {"blob/block42", bench_block42},
                                                 {"blob/encode", bench_encode},
                                                 {"blob/degraded", bench_degraded},
-                                                {"blob/index", bench_index}}};
+                                                {"blob/index", bench_index},
+                                                {"topics", bench_topics}}};
 
 bool chosen(const Benchmark& benchmark, const std::string& only) {
   if (!benchmark.name.starts_with(only)) return false;
@@ -52,7 +54,7 @@ bool chosen(const Benchmark& benchmark, const std::string& only) {
 int usage() {
   fmt::print(stderr,
              "usage: moraine_bench [--quick] [--only NAME] [--dir DIR] [--json FILE]\n"
-             "NAME is blob or one of:");
+             "NAME is blob, topics or one of:");
   for (const Benchmark& benchmark : kBenchmarks) fmt::print(stderr, " {}", benchmark.name);
   fmt::print(stderr, "\n");
   return kExitUsage;

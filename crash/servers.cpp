@@ -89,7 +89,8 @@ std::vector<NodeId> Servers::nodes() const {
 std::vector<std::string> Servers::arguments(NodeId node) const {
   std::vector<std::string> arguments{options_.binary, "serve", "--log-level", "warning"};
   if (single()) {
-    arguments.insert(arguments.end(), {"--data", options_.folder + "/data", "--http", "off"});
+    arguments.insert(arguments.end(),
+                     {"--data", options_.folder + "/data", "--http", "off", "--kafka", "off"});
   } else {
     arguments.insert(arguments.end(), {"--config", options_.folder + "/cluster.yaml", "--node",
                                        std::to_string(node.value), "--http", "off"});

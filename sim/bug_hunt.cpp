@@ -4,6 +4,7 @@
 
 #include "sim/campaign.h"
 #include "sim/directed.h"
+#include "sim/leaders.h"
 
 namespace moraine::sim {
 
@@ -12,6 +13,24 @@ std::string Hunt::to_string() const {
   return fmt::format("{:<24} found by {} after {} runs\n    {}", blob::to_string(bug), where, runs,
                      message);
 }
+
+namespace {
+
+// Bugs of tablets are found by the story of the leaders.
+Hunt hunt_in_leaders(Hunt hunt) {
+  for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
+    ++hunt.runs;
+    const LeadersReport report = tell_leaders(seed, hunt.bug);
+    if (!report.failure) continue;
+    hunt.found = true;
+    hunt.where = "the story of the leaders";
+    hunt.message = *report.failure;
+    return hunt;
+  }
+  return hunt;
+}
+
+}  // namespace
 
 Hunt hunt_bug(blob::SeededBug bug) {
   Hunt hunt;
@@ -26,6 +45,7 @@ Hunt hunt_bug(blob::SeededBug bug) {
       return hunt;
     }
   }
+  if (bug >= blob::SeededBug::kSkipTabletBlock) return hunt_in_leaders(hunt);
   for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
     SeedOptions options;
     options.seed = seed;

@@ -25,7 +25,7 @@ Task<int> show_block(BlobTarget target, const BlockOptions& options) {
   const blob::GetBlockRequest request{{options.tablet}, target.deadline};
   const blob::GetBlockResult result = co_await target.proxy.blocked_generation(request);
   if (result.status != blob::Status::kOk) {
-    co_return report_status(options.target, result.status, result.reason);
+    co_return report(result.status, result.reason);
   }
   show(options, result.blocked);
   co_return kExitOk;
@@ -38,7 +38,7 @@ Task<int> block(BlobTarget target, const BlockOptions& options) {
   request.deadline = target.deadline;
   const blob::BlockResult result = co_await target.proxy.block(request);
   if (result.status != blob::Status::kOk) {
-    co_return report_status(options.target, result.status, result.reason);
+    co_return report(result.status, result.reason);
   }
   show(options, options.generation);
   co_return kExitOk;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "app/cluster_file.h"
@@ -104,6 +105,11 @@ std::optional<int> not_checked(const std::vector<DeviceReport>& devices) {
     if (!device.unusable || device.unusable->code == Errc::kCorrupt ||
         device.unusable->code == Errc::kNotFound) {
       continue;
+    }
+    if (device.unusable->code == Errc::kConflict) {
+      const std::string folder = std::filesystem::path(device.path).parent_path().string();
+      return report(kExitData, fmt::format("{}: {}", device.path,
+                                           in_use_advice(folder.empty() ? "." : folder)));
     }
     return report(*device.unusable);
   }

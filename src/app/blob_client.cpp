@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <chrono>
 
 #include "app/cluster_file.h"
 #include "app/data_folder.h"
 #include "app/exit_code.h"
 #include "app/http_get.h"
-#include "app/json.h"
-#include "base/log.h"
 #include "blob/group/quorum.h"
 #include "blob/node/blob_node.h"
 
@@ -21,9 +19,33 @@ constexpr Duration kProbeTimeout = 5s;
 constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kStragglerWait = 2s;
 
-Duration timeout_of(const TargetOptions& options) {
-  return std::chrono::duration_cast<Duration>(
-      std::chrono::duration<double>(options.timeout_seconds));
+// When the command must have ended, from the moment in which it was given.
+class Patience {
+ public:
+  explicit Patience(const TargetOptions& options)
+      : until_(std::chrono::steady_clock::now() +
+               std::chrono::duration_cast<Duration>(
+                   std::chrono::duration<double>(options.timeout_seconds))) {}
+
+  Duration left() const {
+    const auto rest = until_ - std::chrono::steady_clock::now();
+    return std::max(std::chrono::duration_cast<Duration>(rest), Duration::zero());
+  }
+  Instant deadline(const Executor& executor) const { return executor.now() + left(); }
+  // At most `most` of it.
+  Duration share(Duration most) const { return std::min(most, left()); }
+
+ private:
+  std::chrono::steady_clock::time_point until_;
+};
+
+// What a device that failed answers with is the device's failure.
+int code_with_devices(int code, blob::BlobNode& node, const blob::NodeConfig& own) {
+  const bool failed = std::ranges::any_of(own.devices, [&](const blob::DeviceConfig& config) {
+    const blob::Device* device = node.device(config.id);
+    return device && device->failure();
+  });
+  return code == kExitNegative && failed ? kExitIo : code;
 }
 
 // Waits until every disk is ready, or until a quorum is and the rest had their chance.
@@ -49,22 +71,26 @@ Task<void> wait_until_ready(World world, const blob::BlobNode& node, blob::Group
 
 // nullopt: another process has the devices.
 Task<std::optional<int>> run_inside(World world, blob::ClusterConfig config, blob::GroupId group,
-                                    const TargetOptions& options, const BlobCommand& command) {
-  const Instant deadline = world.executor.now() + timeout_of(options);
+                                    const Patience& patience, const BlobCommand& command) {
+  const Instant deadline = patience.deadline(world.executor);
   blob::BlobNodeOptions node_options;
   node_options.format_missing = false;
+  node_options.open_deadline = deadline;
   blob::BlobNode node(world, config, config.nodes.front().id, node_options);
   const auto started = co_await node.start();
   if (!started) {
     co_await node.stop();
     if (devices_in_use(config.nodes.front())) co_return std::nullopt;
+    if (started.error().code == Errc::kTimeout) {
+      co_return report(blob::Status::kDeadline, started.error().context);
+    }
     // Whatever is wrong with the bytes of a folder is not the caller's input.
     const ExitCode code = exit_code_of(started.error().code);
     co_return report(code == kExitUsage ? kExitData : code, started.error());
   }
   co_await wait_until_ready(world, node, *config.group(group), deadline);
   const BlobTarget target{*node.proxy(group), *config.group(group), world.executor, deadline};
-  const int code = co_await command(target);
+  const int code = code_with_devices(co_await command(target), node, config.nodes.front());
   co_await node.stop();
   co_return code;
 }
@@ -84,20 +110,19 @@ Task<Result<void>> probe(World world, blob::GroupConfig group, Duration timeout)
   co_return outcome;
 }
 
-Task<int> run_outside(World world, blob::GroupConfig group, const TargetOptions& options,
+Task<int> run_outside(World world, blob::GroupConfig group, const Patience& patience,
                       const BlobCommand& command) {
-  const auto reached = co_await probe(world, group, std::min(kProbeTimeout, timeout_of(options)));
+  const auto reached = co_await probe(world, group, patience.share(kProbeTimeout));
   if (!reached) co_return report(kExitUnreachable, reached.error());
   GuestClient guest(world, group);
-  const BlobTarget target{guest.proxy(), group, world.executor,
-                          world.executor.now() + timeout_of(options)};
+  const BlobTarget target{guest.proxy(), group, world.executor, patience.deadline(world.executor)};
   const int code = co_await command(target);
   co_await guest.stop();
   co_return code;
 }
 
 int run_as_guest(const blob::ClusterConfig& config, const TargetOptions& options,
-                 const BlobCommand& command) {
+                 const Patience& patience, const BlobCommand& command) {
   const auto group = choose_group(config, options.group);
   if (!group) return report(kExitUsage, group.error());
   auto network = network_options(config, NodeId{});
@@ -105,48 +130,46 @@ int run_as_guest(const blob::ClusterConfig& config, const TargetOptions& options
   LaneOptions lane;
   lane.name = "guest";
   RealWorld world(lane, std::move(*network));
-  const int code = world.run(run_outside(world.world(), *config.group(*group), options, command));
-  // That the peers are let go is no news.
-  const LogLevel level = log_level();
-  set_log_level(std::max(level, LogLevel::kError));
-  world.run(world.network().stop());
-  set_log_level(level);
+  const int code = world.run(run_outside(world.world(), *config.group(*group), patience, command));
+  world.run(stop_network(world.network()));
   return code;
 }
 
 // nullopt: another process has the folder.
 std::optional<int> run_on_own(const DataFolder& folder, blob::GroupId group,
-                              const TargetOptions& options, const BlobCommand& command) {
+                              const Patience& patience, const BlobCommand& command) {
   auto network = network_options(folder.config, folder.config.nodes.front().id);
   if (!network) return report(kExitData, network.error());
   RealWorld world({}, std::move(*network));
-  return world.run(run_inside(world.world(), folder.config, group, options, command));
+  return world.run(run_inside(world.world(), folder.config, group, patience, command));
 }
 
-int run_on_folder(const TargetOptions& options, const BlobCommand& command) {
+int run_on_folder(const TargetOptions& options, const Patience& patience,
+                  const BlobCommand& command) {
   const auto folder = open_data_folder(options.data.empty() ? kDefaultData : options.data);
   if (!folder) return report(kExitData, folder.error());
   const auto group = choose_group(folder->config, options.group);
   if (!group) return report(kExitUsage, group.error());
-  if (const auto code = run_on_own(*folder, *group, options, command)) return *code;
+  if (const auto code = run_on_own(*folder, *group, patience, command)) return *code;
   const auto address = read_node_address(*folder);
-  if (address && *address && can_connect(**address, kProbeTimeout)) {
-    return run_as_guest(with_address(folder->config, **address), options, command);
+  if (address && *address && can_connect(**address, patience.share(kProbeTimeout))) {
+    return run_as_guest(with_address(folder->config, **address), options, patience, command);
   }
   // Nobody serves it: a command that ends soon, or a server that was killed.
-  wait_for_devices(folder->config.nodes.front(), kDeviceReleaseWait);
-  if (const auto code = run_on_own(*folder, *group, options, command)) return *code;
+  wait_for_devices(folder->config.nodes.front(), patience.share(kDeviceReleaseWait));
+  if (const auto code = run_on_own(*folder, *group, patience, command)) return *code;
   return report(kExitData, fmt::format("{} is in use by another process", folder->path));
 }
 
-int run_on_node(const TargetOptions& options, const BlobCommand& command) {
+int run_on_node(const TargetOptions& options, const Patience& patience,
+                const BlobCommand& command) {
   const auto address = parse_address(options.node);
   if (!address) return report(kExitUsage, address.error());
-  const auto text = http_get(*address, "/cluster.yaml", timeout_of(options));
+  const auto text = http_get(*address, "/cluster.yaml", patience.left());
   if (!text) return report(kExitUnreachable, text.error());
   const auto config = blob::parse_cluster_config(*text);
   if (!config) return report(kExitUnreachable, config.error());
-  return run_as_guest(*config, options, command);
+  return run_as_guest(*config, options, patience, command);
 }
 
 }  // namespace
@@ -155,11 +178,12 @@ GuestClient::GuestClient(World world, const blob::GroupConfig& group)
     : endpoints_(world.network, world.executor, services_), proxy_(world, group, endpoints_) {}
 
 int run_on_target(const TargetOptions& options, const BlobCommand& command) {
-  if (!options.node.empty()) return run_on_node(options, command);
-  if (options.config.empty()) return run_on_folder(options, command);
+  const Patience patience(options);
+  if (!options.node.empty()) return run_on_node(options, patience, command);
+  if (options.config.empty()) return run_on_folder(options, patience, command);
   const auto config = load_cluster_file(options.config);
   if (!config) return report(kExitData, config.error());
-  return run_as_guest(*config, options, command);
+  return run_as_guest(*config, options, patience, command);
 }
 
 Result<blob::BlobId> parse_id(std::string_view text) {
@@ -167,16 +191,6 @@ Result<blob::BlobId> parse_id(std::string_view text) {
     return blob::BlobId::parse(fmt::format("[{}]", text));
   }
   return blob::BlobId::parse(text);
-}
-
-int report_status(const TargetOptions& options, blob::Status status, std::string_view reason) {
-  if (options.json) {
-    Json json;
-    json.object().field("status", to_string(status)).field("reason", reason).end();
-    fmt::print("{}\n", json.take());
-  }
-  fmt::print(stderr, "moraine: {}{}{}\n", to_string(status), reason.empty() ? "" : ": ", reason);
-  return kExitNegative;
 }
 
 }  // namespace moraine::app

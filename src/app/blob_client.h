@@ -48,7 +48,4 @@ class GuestClient {
 // An id in either of its string forms; the brackets may be left out.
 Result<blob::BlobId> parse_id(std::string_view text);
 
-// The answer that is not OK: to standard error, and as JSON when asked. Gives kExitNegative.
-int report_status(const TargetOptions& options, blob::Status status, std::string_view reason);
-
 }  // namespace moraine::app

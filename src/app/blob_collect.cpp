@@ -14,7 +14,7 @@ Task<int> collect(BlobTarget target, const CollectOptions& options, blob::Collec
   request.deadline = target.deadline;
   const blob::CollectResult result = co_await target.proxy.collect(std::move(request));
   if (result.status != blob::Status::kOk) {
-    co_return report_status(options.target, result.status, result.reason);
+    co_return report(result.status, result.reason);
   }
   const std::uint64_t next = std::uint64_t{options.counter} + result.counters_used;
   if (options.target.json) {

@@ -10,19 +10,22 @@ namespace moraine::app {
 namespace {
 
 int show(const DiscoverOptions& options, const blob::DiscoverResult& result) {
+  const bool inside_json = options.target.json && options.output == "-";
+  if (options.body && !inside_json) {
+    const auto written = write_bytes(options.output, result.body);
+    if (!written) return report(written.error());
+  }
   if (options.target.json) {
     Json json;
     json.object().field("status", to_string(result.status)).field("id", result.id.to_string());
     json.field("blocked_generation", result.blocked);
-    if (options.body && options.output == "-") json.field("data_base64", base64(result.body));
+    if (options.body && inside_json) json.field("data_base64", base64(result.body));
     fmt::print("{}\n", json.end().take());
   } else if (!options.body || options.output != "-") {
     fmt::print("{}\n", result.id.to_string());
     if (result.blocked != 0) fmt::print("blocked up to generation {}\n", result.blocked);
   }
-  if (!options.body || (options.target.json && options.output == "-")) return kExitOk;
-  const auto written = write_bytes(options.output, result.body);
-  return written ? kExitOk : report(kExitIo, written.error());
+  return kExitOk;
 }
 
 Task<int> discover(BlobTarget target, const DiscoverOptions& options) {
@@ -36,8 +39,7 @@ Task<int> discover(BlobTarget target, const DiscoverOptions& options) {
   const blob::DiscoverResult result = co_await target.proxy.discover(request);
   if (result.status != blob::Status::kOk) {
     const bool none = result.status == blob::Status::kNoData && result.reason.empty();
-    co_return report_status(options.target, result.status,
-                            none ? "the tablet has no blob in channel 0" : result.reason);
+    co_return report(result.status, none ? "the tablet has no blob in channel 0" : result.reason);
   }
   co_return show(options, result);
 }
@@ -46,6 +48,9 @@ Task<int> discover(BlobTarget target, const DiscoverOptions& options) {
 
 int run_blob_discover(const DiscoverOptions& options) {
   if (options.tablet == 0) return report(kExitUsage, "tablet 0 is no tablet");
+  if (const auto fine = check_output(options.output); options.body && !fine) {
+    return report(kExitUsage, fine.error());
+  }
   return run_on_target(options.target,
                        [&](BlobTarget target) { return discover(target, options); });
 }

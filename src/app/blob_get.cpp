@@ -13,7 +13,7 @@ int show(const GetOptions& options, const blob::GetItem& item) {
   const bool to_file = options.output != "-";
   if (to_file || !options.target.json) {
     const auto written = write_bytes(options.output, item.data);
-    if (!written) return report(kExitIo, written.error());
+    if (!written) return report(written.error());
   }
   if (options.target.json) {
     Json json;
@@ -42,7 +42,7 @@ Task<int> get(BlobTarget target, const GetOptions& options, blob::BlobId id) {
     const std::string reason = !result.reason.empty()            ? result.reason
                                : status == blob::Status::kNoData ? "there is no such blob"
                                                                  : "";
-    co_return report_status(options.target, status, reason);
+    co_return report(status, reason);
   }
   co_return show(options, result.items.front());
 }
@@ -55,6 +55,9 @@ int run_blob_get(const GetOptions& options) {
   if (options.offset >= id->size()) {
     return report(kExitUsage,
                   fmt::format("offset {} is past the end of {}", options.offset, id->to_string()));
+  }
+  if (const auto fine = check_output(options.output); !fine) {
+    return report(kExitUsage, fine.error());
   }
   return run_on_target(options.target,
                        [&](BlobTarget target) { return get(target, options, *id); });

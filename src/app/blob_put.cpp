@@ -18,7 +18,7 @@ Task<int> put(BlobTarget target, const PutOptions& options, blob::BlobId id, Sli
   request.deadline = target.deadline;
   const blob::PutResult result = co_await target.proxy.put(std::move(request));
   if (result.status != blob::Status::kOk) {
-    co_return report_status(options.target, result.status, result.reason);
+    co_return report(result.status, result.reason);
   }
   if (options.target.json) {
     Json json;

@@ -50,7 +50,7 @@ Task<int> range(BlobTarget target, const RangeOptions& options, blob::BlobId fro
   request.deadline = target.deadline;
   const blob::RangeResult result = co_await target.proxy.range(request);
   if (result.status != blob::Status::kOk) {
-    co_return report_status(options.target, result.status, result.reason);
+    co_return report(result.status, result.reason);
   }
   if (options.target.json) {
     show_json(result);

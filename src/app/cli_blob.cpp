@@ -10,6 +10,7 @@
 namespace moraine::app {
 namespace {
 
+constexpr const char* kTabletHelp = "The tablet's number, as in the ids of its blobs";
 constexpr const char* kIdHelp = "[tablet:generation:step:channel:cookie:size:0], or 48 hex digits";
 
 void add_target(CLI::App& command, TargetOptions& target) {
@@ -23,8 +24,10 @@ void add_target(CLI::App& command, TargetOptions& target) {
       ->type_name("cluster.yaml")
       ->excludes(data)
       ->excludes(node);
-  command.add_option("--group", target.group, "Group in hex (default: the only one)");
+  command.add_option("--group", target.group, "Group in hex (default: the only one)")
+      ->type_name("ID");
   command.add_option("--timeout", target.timeout_seconds, "Seconds until the answer is DEADLINE")
+      ->type_name("SECONDS")
       ->check(CLI::Range(0.001, kTimeoutSecondsMax))
       ->capture_default_str();
   command.add_flag("--json", target.json, "Answer as JSON");
@@ -55,9 +58,10 @@ void add_put_and_get(CLI::App& blob, Action& action) {
   CLI::App* get = nullptr;
   auto wanted = add(blob, action, get, "get", "Read a blob or a part of it", run_blob_get);
   get->add_option("ID", wanted->id, kIdHelp)->required();
-  get->add_option("--offset", wanted->offset, "First byte");
-  get->add_option("--size", wanted->size, "Bytes; 0: to the end");
+  get->add_option("--offset", wanted->offset, "First byte")->type_name("BYTES");
+  get->add_option("--size", wanted->size, "Bytes; 0: to the end")->type_name("BYTES");
   get->add_option("--output", wanted->output, "File to write; - is standard output")
+      ->type_name("FILE")
       ->capture_default_str();
   get->add_flag("--must-restore", wanted->must_restore,
                 "Make sure that the blob is fully stored before saying OK");
@@ -67,10 +71,11 @@ void add_put_and_get(CLI::App& blob, Action& action) {
 void add_range_and_discover(CLI::App& blob, Action& action) {
   CLI::App* range = nullptr;
   auto asked = add(blob, action, range, "range", "List the blobs of a tablet", run_blob_range);
-  range->add_option("FROM", asked->from, kIdHelp);
+  range->add_option("FROM", asked->from, std::string("First id: ") + kIdHelp);
   range->add_option("TO", asked->to, "Last id; below FROM: descending");
   range->add_option("--tablet", asked->tablet, "All blobs of this tablet's channel");
-  range->add_option("--channel", asked->channel, "With --tablet")->check(CLI::Range(0, 255));
+  range->add_option("--channel", asked->channel, "With --tablet: which channel (default 0)")
+      ->check(CLI::Range(0, 255));
   range->add_option("--limit", asked->limit, "At most so many; 0: all");
   range->add_flag("--reverse", asked->reverse, "Newest first");
   range->add_flag("--must-restore", asked->must_restore,
@@ -80,12 +85,14 @@ void add_range_and_discover(CLI::App& blob, Action& action) {
   CLI::App* discover = nullptr;
   auto newest = add(blob, action, discover, "discover", "Find the newest blob of channel 0",
                     run_blob_discover);
-  discover->add_option("TABLET", newest->tablet)->required();
+  discover->add_option("TABLET", newest->tablet, kTabletHelp)->required();
   discover->add_option("--min-generation", newest->min_generation, "Older blobs do not count");
   discover->add_option("--force-block", newest->force_block,
                        "Block the tablet up to this generation before reading");
   discover->add_flag("--body", newest->body, "Print the blob's bytes");
-  discover->add_option("--output", newest->output, "Where --body goes")->capture_default_str();
+  discover->add_option("--output", newest->output, "File for --body; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
   discover->footer("Example:\n  moraine blob discover 1 --body\n");
 }
 
@@ -93,16 +100,19 @@ void add_block_and_collect(CLI::App& blob, Action& action) {
   CLI::App* block = nullptr;
   auto fence =
       add(blob, action, block, "block", "Reject a tablet's old generations", run_blob_block);
-  block->add_option("TABLET", fence->tablet)->required();
-  block->add_option("GENERATION", fence->generation, "This and every lower one");
+  block->add_option("TABLET", fence->tablet, kTabletHelp)->required();
+  block->add_option("GENERATION", fence->generation,
+                    "This and every lower one is refused from now on");
   block->add_flag("--show", fence->show, "Only show what is blocked");
   block->footer("Examples:\n  moraine blob block 1 4\n  moraine blob block 1 --show\n");
 
   CLI::App* collect = nullptr;
   auto garbage = add(blob, action, collect, "collect", "Say which blobs are no longer needed",
                      run_blob_collect);
-  collect->add_option("TABLET", garbage->tablet)->required();
-  collect->add_option("CHANNEL", garbage->channel)->required()->check(CLI::Range(0, 255));
+  collect->add_option("TABLET", garbage->tablet, kTabletHelp)->required();
+  collect->add_option("CHANNEL", garbage->channel, "Channel whose blobs are meant")
+      ->required()
+      ->check(CLI::Range(0, 255));
   collect->add_option("--generation", garbage->generation, "Of the tablet that says so")
       ->required();
   collect->add_option("--counter", garbage->counter, "Rises with every collect of a generation");
@@ -129,9 +139,11 @@ void add_status_and_check(CLI::App& blob, Action& action) {
                      "Verify every checksum and index of a folder that nobody serves; reads only",
                      run_blob_check);
   auto* data = check->add_option("--data", checked->data, "Data folder (default ./data)");
+  data->type_name("DIR");
   auto* config = check->add_option("--config", checked->config, "Check the devices of a cluster");
   config->type_name("cluster.yaml")->excludes(data);
   check->add_option("--node", checked->node, "Only those of this node of the config")
+      ->type_name("N")
       ->needs(config);
   check->add_flag("--json", checked->json, "Answer as JSON");
   check->footer("Example:\n  moraine blob check --data ./data\n");
@@ -142,6 +154,11 @@ void add_status_and_check(CLI::App& blob, Action& action) {
 void add_blob_commands(CLI::App& root, Action& action) {
   CLI::App& blob = *root.add_subcommand("blob", "Blobs of a data folder, a node or a cluster");
   blob.require_subcommand(1);
+  blob.footer(
+      "Examples:\n"
+      "  echo hello | moraine blob put '[1:1:1:0:0:6:0]' -\n"
+      "  moraine blob get '[1:1:1:0:0:6:0]'\n"
+      "  moraine blob range --tablet 1\n");
   add_put_and_get(blob, action);
   add_range_and_discover(blob, action);
   add_block_and_collect(blob, action);

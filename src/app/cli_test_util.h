@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -140,6 +141,13 @@ class RunningServer {
     ChildOptions options;
     options.arguments = std::move(arguments);
     options.arguments.insert(options.arguments.begin(), {moraine_binary(), "serve"});
+    // Servers of several tests run at once.
+    const auto has = [&options](const char* name) {
+      return std::ranges::find(options.arguments, name) != options.arguments.end();
+    };
+    if (!has("--kafka") && !has("--config")) {
+      options.arguments.insert(options.arguments.end(), {"--kafka", "127.0.0.1:0"});
+    }
     options.errors = log;
     auto child = ChildProcess::start(options);
     EXPECT_TRUE(child);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "app/files.h"
+#include "base/log.h"
 #include "blob/device/format.h"
 #include "io/real/disk_file.h"
 #include "io/real/frame.h"
@@ -55,6 +56,13 @@ Result<TcpNetworkOptions> network_options(const blob::ClusterConfig& config, Nod
     if (node.id != self) options.peers[node.id] = {node.host, node.port};
   }
   return options;
+}
+
+Task<void> stop_network(TcpNetwork& network) {
+  const LogLevel level = log_level();
+  set_log_level(std::max(level, LogLevel::kError));
+  co_await network.stop();
+  set_log_level(level);
 }
 
 Result<TcpAddress> parse_address(std::string_view text) {

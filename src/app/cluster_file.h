@@ -19,6 +19,9 @@ Result<blob::ClusterConfig> load_cluster_file(const std::string& path);
 // What nodes of one cluster greet each other with: name and id.
 Result<TcpNetworkOptions> network_options(const blob::ClusterConfig& config, NodeId self);
 
+// Stops it without the news that its own peers are let go.
+Task<void> stop_network(TcpNetwork& network);
+
 // "127.0.0.1:8080", "[::1]:8080", "localhost:0".
 Result<TcpAddress> parse_address(std::string_view text);
 

@@ -31,6 +31,10 @@ struct ServeOptions {
   std::string http = "127.0.0.1:8080";
   std::string grpc = "127.0.0.1:2136";
   std::string kafka = "127.0.0.1:9092";
+  std::string advertise;  // The host that Kafka clients are told.
+  bool no_auto_create = false;
+  std::uint32_t default_partitions = 1;
+  std::string cache;  // Of topics' blobs.
 };
 int run_serve(const ServeOptions& options);
 

@@ -13,6 +13,7 @@
 
 #include "app/cluster_file.h"
 #include "app/files.h"
+#include "app/http_get.h"
 #include "base/log.h"
 #include "blob/device/device.h"
 #include "io/real/disk_file.h"
@@ -29,8 +30,11 @@ constexpr std::string_view kVersionFile = "VERSION";
 constexpr std::string_view kMakingFile = "VERSION.making";
 constexpr std::string_view kConfigFile = "cluster.yaml";
 constexpr std::string_view kAddressFile = "node.port";
+constexpr std::string_view kKafkaAddressFile = "kafka.address";
 constexpr std::string_view kDevicePrefix = "device-";
 constexpr double kFreeShare = 0.8;
+constexpr std::size_t kQuotedBytesMax = 60;
+constexpr Duration kProbeTimeout = 1s;
 
 std::string inside(const std::string& folder, std::string_view name) {
   return (fs::path(folder) / name).string();
@@ -39,7 +43,7 @@ std::string inside(const std::string& folder, std::string_view name) {
 bool is_own_name(std::string_view name) {
   if (name.ends_with(".new")) name.remove_suffix(4);
   return name == kVersionFile || name == kMakingFile || name == kConfigFile ||
-         name == kAddressFile || name.starts_with(kDevicePrefix);
+         name == kAddressFile || name == kKafkaAddressFile || name.starts_with(kDevicePrefix);
 }
 
 Result<std::vector<std::string>> names_in(const std::string& folder) {
@@ -57,17 +61,28 @@ bool has_name(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+// Enough of it to be recognised.
+std::string first_line(const std::string& text) {
+  return text.substr(0, std::min(text.find('\n'), kQuotedBytesMax));
+}
+
 Result<void> check_version(const std::string& folder) {
   TRY(const std::string text, read_text(inside(folder, kVersionFile)));
   std::string_view rest = text;
   std::uint32_t version = 0;
   if (!rest.starts_with(kVersionLine)) {
-    return fail(Errc::kCorrupt, fmt::format("{} is not of moraine", inside(folder, kVersionFile)));
+    return fail(Errc::kUnsupported,
+                fmt::format("{} begins with {:?} where a data folder of moraine has {:?}",
+                            inside(folder, kVersionFile), first_line(text),
+                            fmt::format("{}{}", kVersionLine, kVersion)));
   }
   rest.remove_prefix(kVersionLine.size());
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), version);
   if (error != std::errc{} || std::string_view(end, rest.data() + rest.size()) != "\n") {
-    return fail(Errc::kCorrupt, fmt::format("{} names no version", inside(folder, kVersionFile)));
+    return fail(Errc::kUnsupported,
+                fmt::format("{} names no version: it has {:?} where {:?} is expected",
+                            inside(folder, kVersionFile), first_line(text),
+                            fmt::format("{}{}", kVersionLine, kVersion)));
   }
   if (version != kVersion) {
     return fail(Errc::kUnsupported, fmt::format("{} is a data folder of version {}; this program "
@@ -119,7 +134,8 @@ Result<blob::ClusterConfig> plan_config(const std::string& folder, const NewFold
   }
   const std::uint32_t segment_bytes =
       options.segment_bytes != 0 ? options.segment_bytes : choose_segment_bytes(size);
-  TRY_VOID(blob::plan_superblock(size, segment_bytes));
+  // Whole sectors are used; what was asked for is what is spoken of.
+  TRY_VOID(blob::plan_superblock(options.size != 0 ? options.size : size, segment_bytes));
   blob::NodeConfig node;
   node.id = kFolderNode;
   node.host = "127.0.0.1";
@@ -193,19 +209,23 @@ Result<bool> can_create_data_folder(const std::string& path) {
   if (status.type() == fs::file_type::not_found) return true;
   if (error) return std::unexpected(disk_error(error.value(), "open", path));
   if (status.type() != fs::file_type::directory) {
-    return fail(Errc::kCorrupt, path + " is not a folder");
+    return fail(Errc::kUnsupported, path + " is not a folder");
   }
   TRY(const std::vector<std::string> names, names_in(path));
   if (has_name(names, kVersionFile)) return false;
   if (names.empty()) return true;
   const auto foreign = std::ranges::find_if_not(names, is_own_name);
   if (foreign != names.end()) {
-    return fail(Errc::kCorrupt,
-                fmt::format("{} is not empty and no data folder (it has '{}'); nothing was touched",
+    return fail(Errc::kUnsupported,
+                fmt::format("{} is no data folder: it holds '{}', which is not of moraine. Give a "
+                            "folder that is empty or not there yet; nothing was touched",
                             path, *foreign));
   }
   if (!has_name(names, kMakingFile)) {
-    return fail(Errc::kCorrupt, fmt::format("{} has no VERSION file; nothing was touched", path));
+    return fail(
+        Errc::kUnsupported,
+        fmt::format("{} has files of a data folder, but no VERSION file; nothing was touched",
+                    path));
   }
   return true;
 }
@@ -221,12 +241,12 @@ Result<DataFolder> open_data_folder(const std::string& path) {
   auto loaded = load_cluster_file(inside(path, kConfigFile));
   if (!loaded) {
     const bool contradicts = loaded.error().code == Errc::kInvalidArgument;
-    return fail(contradicts ? Errc::kCorrupt : loaded.error().code, loaded.error().context);
+    return fail(contradicts ? Errc::kUnsupported : loaded.error().code, loaded.error().context);
   }
   blob::ClusterConfig& config = *loaded;
   if (config.nodes.size() != 1) {
-    return fail(Errc::kCorrupt, fmt::format("{} has {} nodes; a data folder has one",
-                                            inside(path, kConfigFile), config.nodes.size()));
+    return fail(Errc::kUnsupported, fmt::format("{} has {} nodes; a data folder has one",
+                                                inside(path, kConfigFile), config.nodes.size()));
   }
   return DataFolder{path, std::move(config)};
 }
@@ -261,8 +281,45 @@ Result<std::optional<TcpAddress>> read_node_address(const DataFolder& folder) {
   return address;
 }
 
+std::string in_use_advice(const std::string& folder) {
+  const std::string path = inside(folder, kAddressFile);
+  std::error_code ignored;
+  const auto text = fs::exists(path, ignored) ? read_text(path) : Result<std::string>("");
+  const std::string address = text ? first_line(*text) : "";
+  const auto parsed = parse_address(address);
+  if (!parsed || !can_connect(*parsed, kProbeTimeout)) {
+    return "another process has it open: a server or another command; try again when that has "
+           "ended";
+  }
+  return fmt::format(
+      "another process serves it (node {}): stop that server first, or ask it with moraine blob "
+      "status --data {}",
+      address, folder);
+}
+
 void remove_node_address(const DataFolder& folder) {
   unlink(inside(folder.path, kAddressFile).c_str());
+}
+
+Result<void> write_kafka_address(const DataFolder& folder, const TcpAddress& address) {
+  return write_text(inside(folder.path, kKafkaAddressFile), to_string(address) + "\n");
+}
+
+Result<TcpAddress> read_kafka_address(const DataFolder& folder) {
+  std::error_code error;
+  const std::string path = inside(folder.path, kKafkaAddressFile);
+  if (!fs::exists(path, error)) {
+    return fail(
+        Errc::kUnavailable,
+        fmt::format("no server serves topics of {}; start one with: moraine serve --data {}",
+                    folder.path, folder.path));
+  }
+  TRY(const std::string text, read_text(path));
+  return parse_address(text.substr(0, text.find('\n')));
+}
+
+void remove_kafka_address(const DataFolder& folder) {
+  unlink(inside(folder.path, kKafkaAddressFile).c_str());
 }
 
 blob::ClusterConfig with_address(blob::ClusterConfig config, const TcpAddress& address) {

@@ -4,13 +4,15 @@
 //   DIR/cluster.yaml   one node, one group; written once
 //   DIR/device-N       the devices of the group
 //   DIR/node.port      HOST:PORT of the running server's node transport
+//   DIR/kafka.address  HOST:PORT at which the running server speaks the Kafka protocol
 //   DIR/VERSION.making the folder is being made: nothing in it is of value yet
 //
 // Promise    A folder is made whole or made again: whoever dies half way leaves one that the next
 //            start makes anew. A folder that is not empty and not ours is never touched.
 // Threading  Plain blocking calls.
-// Errors     kNotFound, kConflict (in use), kCorrupt (foreign or damaged), kUnsupported (a version
-//            of the future), kReadOnly, kNoSpace, kIo; kInvalidArgument: sizes that cannot be.
+// Errors     kNotFound, kConflict (in use), kUnsupported (foreign, of another version, or with a
+//            config that contradicts itself), kReadOnly, kNoSpace, kIo; kInvalidArgument: sizes
+//            that cannot be.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +51,14 @@ Result<bool> can_create_data_folder(const std::string& path);
 Result<void> write_node_address(const DataFolder& folder, const TcpAddress& address);
 // nullopt: no server has left one.
 Result<std::optional<TcpAddress>> read_node_address(const DataFolder& folder);
+// What to tell somebody who finds a device of this folder open: who has it, and what to do.
+std::string in_use_advice(const std::string& folder);
 void remove_node_address(const DataFolder& folder);
+
+Result<void> write_kafka_address(const DataFolder& folder, const TcpAddress& address);
+// kUnavailable: no server has left one; says how to start it.
+Result<TcpAddress> read_kafka_address(const DataFolder& folder);
+void remove_kafka_address(const DataFolder& folder);
 
 // The config with the node at `address`.
 blob::ClusterConfig with_address(blob::ClusterConfig config, const TcpAddress& address);

@@ -40,8 +40,9 @@ Task<Result<blob::Superblock>> format(World world, const DeviceFormatOptions& op
   plan.prefill_segments = options.prefill;
   plan.force = options.force;
   if (!options.size.empty()) {
-    CO_TRY(plan.size, blob::parse_size(options.size));
-    plan.size = align_down(plan.size, kSectorSize);
+    CO_TRY(const std::uint64_t asked, blob::parse_size(options.size));
+    CO_TRY_VOID(blob::plan_superblock(asked, choose_segment_bytes(asked)));
+    plan.size = align_down(asked, kSectorSize);
   }
   struct stat info{};
   plan.create = ::stat(options.path.c_str(), &info) != 0;

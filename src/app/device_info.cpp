@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 
 #include "app/commands.h"
+#include "app/data_folder.h"
 #include "app/exit_code.h"
 #include "app/json.h"
 #include "app/read_only_device.h"
@@ -129,6 +131,11 @@ void show_text(const std::string& path, const DeviceInfo& info) {
 int run_device_info(const DeviceInfoOptions& options) {
   RealWorld world;
   const auto info = world.run(gather(world.world(), options.path));
+  if (!info && info.error().code == Errc::kConflict) {
+    const std::string folder = std::filesystem::path(options.path).parent_path().string();
+    return report(kExitData, fmt::format("{}: {}", options.path,
+                                         in_use_advice(folder.empty() ? "." : folder)));
+  }
   if (!info) return report(info.error());
   if (options.json) {
     show_json(options.path, *info);

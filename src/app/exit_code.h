@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "blob/status.h"
 
 namespace moraine::app {
 
@@ -24,11 +25,18 @@ enum ExitCode : int {
 };
 
 ExitCode exit_code_of(Errc code);
+// Of an answer that is not OK.
+ExitCode exit_code_of(blob::Status status);
+
+// From now on every report also goes to standard output, as {"status":...,"reason":...}.
+void report_as_json();
 
 // Prints "moraine: <why>" on standard error and gives the code back.
 int report(ExitCode code, std::string_view why);
 int report(ExitCode code, const Error& error);
 // With the code that fits the error.
 int report(const Error& error);
+// Prints "moraine: <STATUS>: <reason>".
+int report(blob::Status status, std::string_view reason);
 
 }  // namespace moraine::app

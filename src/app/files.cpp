@@ -94,11 +94,32 @@ Result<void> write_text(const std::string& path, std::string_view text) {
   return sync_folder_of(path);
 }
 
+Result<void> check_output(const std::string& path) {
+  if (path == "-") return {};
+  const auto refuse = [&](std::string_view why) {
+    return fail(Errc::kInvalidArgument, fmt::format("cannot write {}: {}", path, why));
+  };
+  struct stat info{};
+  if (::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return refuse("it is a folder");
+    if (access(path.c_str(), W_OK) != 0) return refuse(std::strerror(errno));
+    return {};
+  }
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  if (access(parent.empty() ? "." : parent.c_str(), W_OK) != 0) {
+    return refuse(std::strerror(errno));
+  }
+  return {};
+}
+
 Result<void> write_bytes(const std::string& path, ByteSpan bytes) {
   const bool standard = path == "-";
   const File file(standard ? STDOUT_FILENO
                            : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
-  if (file.fd() < 0) return std::unexpected(disk_error(errno, "create", path));
+  if (file.fd() < 0) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  }
   return write_all(file.fd(), standard ? "standard output" : path, bytes);
 }
 

@@ -50,6 +50,15 @@ void append_quoted(std::string& to, std::string_view text) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 void Json::separate() {
   if (after_key_) {
     after_key_ = false;

@@ -53,5 +53,6 @@ class Json {
 };
 
 std::string base64(ByteSpan bytes);
+bool is_utf8(std::string_view text);
 
 }  // namespace moraine::app

@@ -138,7 +138,7 @@ std::string node_metrics(blob::BlobNode& node, NodeId self) {
     count_vdisk(registry, {{"device", std::to_string(address.device)}, {"vdisk", name_of(*disk)}},
                 *disk);
   }
-  return registry.expose();
+  return registry.expose() + node.metrics().expose();
 }
 
 }  // namespace moraine::app

@@ -34,7 +34,8 @@ Task<Result<FixedPages>> read_fixed_pages(World world, std::string path) {
   const std::uint64_t pages = blob::kSuperblockCopies + blob::kRootSlots;
   if (disk->size() < pages * kSectorSize) {
     co_return fail(Errc::kCorrupt,
-                   fmt::format("{}: not a moraine device: only {} bytes", path, disk->size()));
+                   fmt::format("{}: not a moraine device: it has less than {} bytes", path,
+                               pages * kSectorSize));
   }
   CO_TRY(const Slice sectors, co_await disk->read(0, pages * kSectorSize));
   FixedPages fixed;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <netdb.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "app/exit_code.h"
 #include "app/http_server.h"
 #include "app/node_report.h"
+#include "app/topic_node.h"
 #include "base/log.h"
 #include "io/real/real_world.h"
 #include "io/real/signals.h"
@@ -21,7 +23,8 @@ namespace {
 
 constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kReadyWait = 30s;
-constexpr Duration kFailurePoll = 1s;
+constexpr Duration kTopicsStartTurn = 1s;  // After each, a signal is looked at.
+constexpr Duration kWatchPoll = 1s;
 
 struct Plan {
   blob::ClusterConfig config;
@@ -29,23 +32,54 @@ struct Plan {
   TcpAddress listen;
   std::optional<DataFolder> folder;
   std::optional<TcpAddress> http;  // nullopt: off.
-  bool format_missing = true;      // Devices that are not there are new ones.
+  std::optional<TopicNodeOptions> topics;
+  bool format_missing = true;  // Devices that are not there are new ones.
 };
 
-// Logs the failure of a device once, when it shows.
-class FailureWatch {
+std::size_t recovering_vdisks(const blob::BlobNode& node) {
+  return static_cast<std::size_t>(std::ranges::count_if(node.vdisks(), [](const auto& entry) {
+    return entry.second->phase() == blob::VDisk::Phase::kRecovering;
+  }));
+}
+
+// Logs the failure of a device once, when it shows; and that VDisks take time to recover.
+class NodeWatch {
  public:
-  FailureWatch(Executor& executor, blob::BlobNode& node, const blob::NodeConfig& own)
+  NodeWatch(Executor& executor, blob::BlobNode& node, const blob::NodeConfig& own)
       : executor_(executor), node_(node) {
     for (const blob::DeviceConfig& device : own.devices) well_.push_back(device.id);
-    look();
+    look_later();
   }
-  FailureWatch(const FailureWatch&) = delete;
-  FailureWatch& operator=(const FailureWatch&) = delete;
-  ~FailureWatch() { executor_.cancel(timer_); }
+  NodeWatch(const NodeWatch&) = delete;
+  NodeWatch& operator=(const NodeWatch&) = delete;
+  ~NodeWatch() { executor_.cancel(timer_); }
 
  private:
   void look() {
+    look_for_failures();
+    look_for_recovery();
+    look_later();
+  }
+
+  void look_later() {
+    timer_ = executor_.schedule(executor_.now() + kWatchPoll, [this] { look(); });
+  }
+
+  void look_for_recovery() {
+    const std::size_t recovering = recovering_vdisks(node_);
+    if (recovering == recovering_) return;
+    if (recovering > recovering_) {
+      log_info(
+          "VDisks are recovering: each serves once enough of its group has answered; one whose "
+          "device was replaced first waits 15 s",
+          {{"recovering", recovering}, {"of", node_.vdisks().size()}});
+    } else if (recovering == 0) {
+      log_info("no VDisk is recovering any more", {{"vdisks", node_.vdisks().size()}});
+    }
+    recovering_ = recovering;
+  }
+
+  void look_for_failures() {
     std::erase_if(well_, [this](std::uint32_t id) {
       const blob::Device* device = node_.device(id);
       if (!device || !device->failure()) return false;
@@ -53,24 +87,33 @@ class FailureWatch {
                 {{"path", device->path()}, {"why", *device->failure()}});
       return true;
     });
-    timer_ = executor_.schedule(executor_.now() + kFailurePoll, [this] { look(); });
   }
 
   Executor& executor_;
   blob::BlobNode& node_;
   std::vector<std::uint32_t> well_;
+  std::size_t recovering_ = 0;  // When last told.
   TimerId timer_;
 };
 
-void answer(blob::BlobNode& node, const Plan& plan, const TcpAddress& listen,
+// What of a process answers requests.
+struct Served {
+  blob::BlobNode& node;
+  std::unique_ptr<TopicNode> topics;  // Null: none, or not yet.
+};
+
+void answer(const Served& served, const Plan& plan, const TcpAddress& listen,
             const std::string& path, HttpAnswer reply) {
+  const blob::BlobNode& node = served.node;
   const std::string json = "application/json";
   if (path == "/ping") {
     reply({200, "text/plain; charset=utf-8", "ok\n"});
   } else if (path == "/status") {
-    reply({200, json, node_status(node, plan.self)});
+    reply({200, json, node_status(served.node, plan.self)});
   } else if (path == "/metrics") {
-    reply({200, "text/plain; version=0.0.4; charset=utf-8", node_metrics(node, plan.self)});
+    std::string text = node_metrics(served.node, plan.self);
+    if (served.topics) text += served.topics->metrics();
+    reply({200, "text/plain; version=0.0.4; charset=utf-8", std::move(text)});
   } else if (path == "/cluster.yaml") {
     // With the port that was really taken.
     reply({200, "application/yaml",
@@ -83,13 +126,7 @@ void answer(blob::BlobNode& node, const Plan& plan, const TcpAddress& listen,
 
 Task<void> wait_until_ready(Executor& executor, blob::BlobNode& node, const OneShot<int>& signal) {
   const Instant deadline = executor.now() + kReadyWait;
-  const auto recovering = [&node] {
-    for (const auto& [address, disk] : node.vdisks()) {
-      if (disk->phase() == blob::VDisk::Phase::kRecovering) return true;
-    }
-    return false;
-  };
-  while (recovering() && !signal.ready() && executor.now() < deadline) {
+  while (recovering_vdisks(node) > 0 && !signal.ready() && executor.now() < deadline) {
     co_await sleep_for(executor, kReadyPoll);
   }
 }
@@ -105,50 +142,84 @@ Task<Result<TcpAddress>> numeric(Lane& lane, TcpAddress address) {
   co_return TcpAddress{host, address.port};
 }
 
-void announce(const Plan& plan, const TcpAddress& listen, const HttpServer* http) {
+void announce(const Plan& plan, const Served& served, const TcpAddress& listen,
+              const HttpServer* http) {
   const std::string http_text =
       http ? to_string(TcpAddress{plan.http->host, http->port()}) : std::string("off");
-  fmt::print("listening http={} grpc=off kafka=off node={}\n", http_text, to_string(listen));
+  const std::string kafka_text =
+      served.topics ? to_string(served.topics->kafka()) : std::string("off");
+  fmt::print("listening http={} grpc=off kafka={} node={}\n", http_text, kafka_text,
+             to_string(listen));
   std::fflush(stdout);
-  fmt::print(stderr, "grpc and kafka: not served yet (docs/limits.md)\n");
+  fmt::print(stderr, "grpc: not served yet (docs/limits.md)\n");
+  if (!plan.folder)
+    fmt::print(stderr, "node {} of cluster {}\n", plan.self.value, plan.config.name);
+  if (served.topics) {
+    fmt::print(stderr, "try: echo hello | moraine topic write --kafka {} greetings\n", kafka_text);
+    fmt::print(stderr, "     moraine topic read --kafka {} greetings\n", kafka_text);
+  }
   if (plan.folder) {
     fmt::print(stderr, "try: echo hello | moraine blob put --data {} '[1:1:1:0:0:6:0]' -\n",
                plan.folder->path);
-  } else {
-    fmt::print(stderr, "node {} of cluster {}\n", plan.self.value, plan.config.name);
   }
   if (http) fmt::print(stderr, "try: curl http://{}/status\n", http_text);
 }
 
-// The node is up: serve until a signal comes.
-Task<int> serve_node(RealWorld& real, const Plan& plan, blob::BlobNode& node,
-                     const TcpAddress& listen, OneShot<int>& signal) {
-  World world = real.world();
-  if (plan.folder) co_await wait_until_ready(world.executor, node, signal);
-  std::unique_ptr<HttpServer> http;
-  if (plan.http) {
-    // On the server's thread; the node belongs to the lane.
-    HttpHandler handler = [&](std::string path, HttpAnswer reply) {
-      world.executor.post([&, path = std::move(path), reply = std::move(reply)]() mutable {
-        answer(node, plan, listen, path, std::move(reply));
-      });
-    };
-    auto started = HttpServer::start(*plan.http, std::move(handler));
-    if (!started) co_return report(kExitData, started.error());
-    http = std::move(*started);
+// Answers from before the node is up until it goes down: how far it is can always be asked.
+Result<std::unique_ptr<HttpServer>> start_http(Executor& executor, const Plan& plan,
+                                               const Served& served, const TcpAddress& listen) {
+  if (!plan.http) return std::unique_ptr<HttpServer>();
+  // Called on the server's thread; the node belongs to the executor.
+  HttpHandler handler = [&](std::string path, HttpAnswer reply) {
+    executor.post([&, path = std::move(path), reply = std::move(reply)]() mutable {
+      answer(served, plan, listen, path, std::move(reply));
+    });
+  };
+  return HttpServer::start(*plan.http, std::move(handler));
+}
+
+// Starts serving topics; nothing is served when a signal comes first.
+Task<Result<void>> start_topics(RealWorld& real, const Plan& plan, Served& served,
+                                const OneShot<int>& signal) {
+  if (!plan.topics) co_return Result<void>();
+  TopicNodeOptions options = *plan.topics;
+  CO_TRY(options.kafka, co_await numeric(real.lane(), options.kafka));
+  served.topics = std::make_unique<TopicNode>(real, served.node, std::move(options));
+  bool told = false;
+  while (!signal.ready()) {
+    Executor& executor = real.world().executor;
+    const auto started = co_await served.topics->start(executor.now() + kTopicsStartTurn);
+    if (started || started.error().code != Errc::kTimeout) co_return started;
+    if (!std::exchange(told, true))
+      log_info("topics are being started", {{"so far", started.error().context}});
   }
+  co_return Result<void>();
+}
+
+// Brings the node up and serves until a signal comes.
+Task<int> serve_node(RealWorld& real, const Plan& plan, Served& served, const TcpAddress& listen,
+                     const HttpServer* http, OneShot<int>& signal) {
+  World world = real.world();
+  const auto started = co_await served.node.start();
+  if (!started) {
+    const ExitCode reason = exit_code_of(started.error().code);
+    co_return report(reason == kExitUsage ? kExitData : reason, started.error());
+  }
+  const NodeWatch watch(world.executor, served.node, *plan.config.node(plan.self));
   if (plan.folder) {
+    co_await wait_until_ready(world.executor, served.node, signal);
     const auto written = write_node_address(*plan.folder, listen);
     if (!written) co_return report(written.error());
   }
-  const FailureWatch watch(world.executor, node, *plan.config.node(plan.self));
-  announce(plan, listen, http.get());
+  const auto topics = co_await start_topics(real, plan, served, signal);
+  if (!topics) co_return report(kExitData, topics.error());
+  if (plan.folder && served.topics) {
+    const auto written = write_kafka_address(*plan.folder, served.topics->kafka());
+    if (!written) co_return report(written.error());
+  }
+  if (!signal.ready()) announce(plan, served, listen, http);
   const int number = co_await signal;
   log_info("stopping", {{"signal", number}});
-  http.reset();
-  // Requests that the server posted before it ended run now, while the node is still there.
-  co_await yield(world.executor);
-  if (plan.folder) remove_node_address(*plan.folder);
   co_return kExitOk;
 }
 
@@ -167,17 +238,26 @@ Task<int> serve(RealWorld& real, const Plan& plan) {
   // A device that went missing from a folder in use is not taken for a new one.
   node_options.format_missing = plan.format_missing;
   blob::BlobNode node(real.world(), plan.config, plan.self, node_options);
-  const auto started = co_await node.start();
-  int code = kExitOk;
-  if (!started) {
-    const ExitCode reason = exit_code_of(started.error().code);
-    code = report(reason == kExitUsage ? kExitData : reason, started.error());
+  Served served{node, nullptr};
+  auto http = start_http(real.world().executor, plan, served, listen);
+  int code = kExitData;
+  if (!http) {
+    report(kExitData, http.error());
   } else {
-    code = co_await serve_node(real, plan, node, listen, signal);
+    code = co_await serve_node(real, plan, served, listen, http->get(), signal);
+    if (plan.folder) {
+      remove_node_address(*plan.folder);
+      remove_kafka_address(*plan.folder);
+    }
+    http->reset();
+    // Requests that the server posted before it ended run now, while the node is still there.
+    co_await yield(real.world().executor);
   }
   watch.reset();  // From here on a second signal ends the program at once.
+  if (served.topics) co_await served.topics->stop();
+  served.topics.reset();
   co_await node.stop();
-  co_await real.network().stop();
+  co_await stop_network(real.network());
   co_return code;
 }
 
@@ -244,9 +324,24 @@ int run_serve(const ServeOptions& options) {
     if (!address) return report(kExitUsage, address.error());
     http = std::move(*address);
   }
-  for (const std::string& text : {options.grpc, options.kafka}) {
-    const auto address = text == "off" ? TcpAddress{} : parse_address(text);
+  if (options.grpc != "off") {
+    const auto address = parse_address(options.grpc);
     if (!address) return report(kExitUsage, address.error());
+  }
+  std::optional<TopicNodeOptions> topics;
+  if (options.kafka != "off") {
+    auto address = parse_address(options.kafka);
+    if (!address) return report(kExitUsage, address.error());
+    topics.emplace();
+    topics->kafka = std::move(*address);
+    topics->advertised_host = options.advertise;
+    topics->auto_create_topics = !options.no_auto_create;
+    topics->default_partitions = options.default_partitions;
+    if (!options.cache.empty()) {
+      const auto bytes = blob::parse_size(options.cache);
+      if (!bytes) return report(kExitUsage, bytes.error());
+      topics->cache_bytes = *bytes;
+    }
   }
   if (!options.size.empty()) {
     const auto size = blob::parse_size(options.size);
@@ -254,6 +349,7 @@ int run_serve(const ServeOptions& options) {
   }
   Plan plan;
   plan.http = std::move(http);
+  plan.topics = std::move(topics);
   const auto failed =
       options.config.empty() ? plan_from_folder(options, plan) : plan_from_config(options, plan);
   if (failed) return *failed;

@@ -134,7 +134,8 @@ TEST(ClusterConfig, NamesTheFieldThatIsMissingUnknownOrRepeated) {
   EXPECT_EQ(problem(replaced("    port: 7501\n", "")),
             "nodes[0] (line 5): field \"port\" is missing");
   EXPECT_EQ(problem(replaced("erasure", "eraser")),
-            "groups[0] (line 15): field \"eraser\" is unknown");
+            "groups[0] (line 15): field \"eraser\" is unknown; known here are id, generation, "
+            "erasure, shape, disks");
   EXPECT_EQ(problem(replaced("    generation: 3\n", "")),
             "groups[0] (line 15): field \"generation\" is missing");
   EXPECT_EQ(problem(replaced("    host: 127.0.0.1\n", "    host: a\n    host: b\n")),

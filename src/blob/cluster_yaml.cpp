@@ -36,7 +36,8 @@ class Reader {
       if (!entry.first.IsScalar()) return wrong("has a field whose name is not text");
       const std::string& name = entry.first.Scalar();
       if (std::ranges::find(names, std::string_view(name)) == names.end()) {
-        return wrong(fmt::format("field {:?} is unknown", name.substr(0, kQuotedTextMax)));
+        return wrong(fmt::format("field {:?} is unknown; known here are {}",
+                                 name.substr(0, kQuotedTextMax), fmt::join(names, ", ")));
       }
       if (std::ranges::find(seen, name) != seen.end()) {
         return wrong(fmt::format("field {:?} is there twice", name));

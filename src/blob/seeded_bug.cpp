@@ -20,6 +20,9 @@ std::string_view to_string(SeededBug bug) {
     case SeededBug::kSkipOneQuorumMember: return "skip-one-quorum-member";
     case SeededBug::kNoDataOnError: return "nodata-on-error";
     case SeededBug::kCountStaleAck: return "count-stale-ack";
+    case SeededBug::kSkipTabletBlock: return "skip-tablet-block";
+    case SeededBug::kSkipZeroEntry: return "skip-zero-entry";
+    case SeededBug::kCollectUnflagged: return "collect-unflagged";
   }
   return "unknown";
 }

@@ -24,9 +24,12 @@ enum class SeededBug : std::uint8_t {
   kSkipOneQuorumMember,  // Proxy: a put needs one part less.
   kNoDataOnError,        // Proxy: an unreachable blob is called absent.
   kCountStaleAck,        // Proxy: acknowledgements of a wiped disk still count.
+  kSkipTabletBlock,      // Tablet: a leader boots without blocking the generations before it.
+  kSkipZeroEntry,        // Tablet: a leader boots without settling the end of the log.
+  kCollectUnflagged,     // Tablet: leftovers are collected without Keep flags for what is alive.
 };
 
-inline constexpr int kSeededBugs = 16;
+inline constexpr int kSeededBugs = 19;
 std::string_view to_string(SeededBug bug);
 
 }  // namespace moraine::blob

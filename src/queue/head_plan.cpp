@@ -4,9 +4,21 @@
 
 namespace moraine::queue {
 
+HeadPlan plan_whole_head(const std::vector<HeadBlob>& head) {
+  HeadPlan plan;
+  plan.to_body = true;
+  while (plan.rewritten_from < head.size() && head[plan.rewritten_from].level == 0) {
+    ++plan.rewritten_from;
+  }
+  return plan;
+}
+
 HeadPlan plan_head(const std::vector<HeadBlob>& head, std::uint64_t new_bytes,
                    std::uint64_t low_watermark) {
   HeadPlan plan;
+  std::uint64_t total = new_bytes;
+  for (const HeadBlob& blob : head) total += blob.bytes;
+  if (total >= std::min(low_watermark, kLevelBorders[0])) return plan_whole_head(head);
   plan.rewritten_from = head.size();
   std::uint64_t bytes = new_bytes;  // Of the new blob so far.
   for (std::size_t level = kHeadLevels - 1; level > 0; --level) {
@@ -21,10 +33,7 @@ HeadPlan plan_head(const std::vector<HeadBlob>& head, std::uint64_t new_bytes,
     plan.rewritten_from = from;
     bytes = sum;
   }
-  std::uint64_t kept = 0;
-  for (std::size_t i = 0; i < plan.rewritten_from; ++i) kept += head[i].bytes;
-  plan.to_body = kept + bytes >= std::min(low_watermark, kLevelBorders[0]) ||
-                 plan.rewritten_from + 1 >= kHeadBlobsMax / 2;
+  plan.to_body = plan.rewritten_from + 1 >= kHeadBlobsMax / 2;
   return plan;
 }
 

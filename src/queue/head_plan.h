@@ -6,8 +6,8 @@
 //
 // The head is a list of blobs, older ones first, each at a level; levels get finer towards the end.
 // New bytes arrive at the finest level. When a level would reach its border, all of its blobs and
-// the new bytes become one blob that arrives at the next coarser level, and so on. When the coarsest
-// would reach the low watermark, the whole head becomes a body blob.
+// the new bytes become one blob that arrives at the next coarser level, and so on. When the head
+// would reach the low watermark, all of it becomes a body blob.
 #pragma once
 
 #include <array>
@@ -38,6 +38,9 @@ struct HeadPlan {
 // Requires: `head` as this function has made it.
 HeadPlan plan_head(const std::vector<HeadBlob>& head, std::uint64_t new_bytes,
                    std::uint64_t low_watermark);
+
+// All of a head becomes body, whatever its size.
+HeadPlan plan_whole_head(const std::vector<HeadBlob>& head);
 
 // The levels of a head of which only the sizes are known.
 std::vector<HeadBlob> levels_of(const std::vector<std::uint64_t>& sizes);

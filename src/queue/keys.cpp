@@ -54,7 +54,11 @@ std::optional<DataKeyName> parse_data_key(std::string_view key) {
 }
 
 std::string part_key(PartitionIndex partition, std::uint32_t message, std::uint32_t part) {
-  return fmt::format("x{:010}_{:010}_{:010}", partition, message, part);
+  return fmt::format("{}{:010}", part_key_prefix(partition, message), part);
+}
+
+std::string part_key_prefix(PartitionIndex partition, std::uint32_t message) {
+  return fmt::format("x{:010}_{:010}_", partition, message);
 }
 
 std::string meta_key(PartitionIndex partition) {

@@ -36,6 +36,8 @@ std::string data_key(const DataKeyName& name);
 std::optional<DataKeyName> parse_data_key(std::string_view key);
 
 std::string part_key(PartitionIndex partition, std::uint32_t message, std::uint32_t part);
+// What all keys of one message's parts begin with.
+std::string part_key_prefix(PartitionIndex partition, std::uint32_t message);
 std::string meta_key(PartitionIndex partition);
 std::string source_key(PartitionIndex partition, std::string_view source_id);
 std::string consumer_key(PartitionIndex partition, std::string_view consumer);

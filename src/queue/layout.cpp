@@ -138,15 +138,6 @@ DeleteKeys delete_key(std::string key) {
   return {std::move(range)};
 }
 
-HeadPlan plan_whole_head(const std::vector<HeadBlob>& head) {
-  HeadPlan plan;
-  plan.to_body = true;
-  while (plan.rewritten_from < head.size() && head[plan.rewritten_from].level == 0) {
-    ++plan.rewritten_from;
-  }
-  return plan;
-}
-
 Layout lay_out(LayoutRequest request) {
   Layout layout;
   const HeadPlan plan = request.plan;

@@ -58,9 +58,6 @@ struct LayoutRequest {
 // Carries `plan` out. Requires: entries, or a plan to_body with a head.
 Layout lay_out(LayoutRequest request);
 
-// All of a head becomes body, whatever its size.
-HeadPlan plan_whole_head(const std::vector<HeadBlob>& head);
-
 DeleteKeys delete_key(std::string key);
 
 }  // namespace moraine::queue

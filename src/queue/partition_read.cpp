@@ -161,7 +161,14 @@ Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
   while (at < answer.end && !full && answer.entries.size() < request.entries_max) {
     auto found = co_await piece_at(at);
     if (!found && answer.entries.empty()) co_return std::unexpected(std::move(found).error());
-    // Removed meanwhile, or not to be had now: what is there is an answer too.
+    if (found && !*found && answer.entries.empty() && at < start_) {
+      // Removed meanwhile: what is left is the answer.
+      answer.start = start_;
+      answer.end = end_;
+      at = start_;
+      continue;
+    }
+    // Not to be had now, or removed: what is there is an answer too.
     if (!found || !*found) break;
     const Piece& piece = **found;
     for (std::size_t i = piece.index_of(at); i < piece.entries(); ++i) {

@@ -11,6 +11,11 @@ Task<Result<std::unique_ptr<QueueTablet>>> QueueTablet::boot(World world, BlobGr
   std::unique_ptr<QueueTablet> tablet(new QueueTablet(world, cache));
   CO_TRY(tablet->store_, co_await KeyValue::boot(world, groups, std::move(info), options));
   QueueTablet* const self = tablet.get();
+  // Before anything is loaded: it may end at any time.
+  tablet->store_->on_end([self] {
+    for (const auto& [index, partition] : self->partitions_) partition->abandon();
+    if (self->on_end_) std::exchange(self->on_end_, nullptr)();
+  });
   for (PartitionSetup& setup : partitions) {
     auto added = co_await tablet->add_partition(std::move(setup));
     if (!added) {
@@ -18,10 +23,11 @@ Task<Result<std::unique_ptr<QueueTablet>>> QueueTablet::boot(World world, BlobGr
       co_return std::unexpected(std::move(added).error());
     }
   }
-  tablet->store_->on_end([self] {
-    for (const auto& [index, partition] : self->partitions_) partition->abandon();
-    if (self->on_end_) std::exchange(self->on_end_, nullptr)();
-  });
+  if (const auto& ended = tablet->store_->leader().ended()) {
+    Error error = *ended;
+    co_await tablet->stop();
+    co_return std::unexpected(std::move(error));
+  }
   co_return std::move(tablet);
 }
 
@@ -41,6 +47,11 @@ Task<Result<void>> QueueTablet::add_partition(PartitionSetup setup) {
   if (!loaded) {
     co_await partition->stop();
     co_return std::unexpected(std::move(loaded).error().within(fmt::format("partition {}", index)));
+  }
+  if (const auto found = partitions_.find(index); found != partitions_.end()) {
+    // Somebody else was quicker.
+    co_await partition->stop();
+    co_return Result<void>();
   }
   partitions_.emplace(index, std::move(partition));
   co_return Result<void>();

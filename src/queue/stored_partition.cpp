@@ -16,10 +16,7 @@ constexpr std::size_t kBatchBytesMin = 16;  // Of what EntryFormat::kKafkaBatch 
 
 std::shared_ptr<OneShot<WriteAnswer>> answered(WriteStatus status, std::string detail) {
   auto done = std::make_shared<OneShot<WriteAnswer>>();
-  WriteAnswer answer;
-  answer.status = status;
-  answer.detail = std::move(detail);
-  done->set(std::move(answer));
+  done->set(refused(status, std::move(detail)));
   return done;
 }
 
@@ -31,6 +28,9 @@ std::string problem_of(const WriteRequest& request) {
   }
   if (producer.source_id.size() > kSourceIdBytesMax) return "the source id is too long";
   if (request.count == 0) return "no messages";
+  if (request.count > kEntryMessagesMax) {
+    return fmt::format("{} messages, more than {}", request.count, kEntryMessagesMax);
+  }
   if (request.format == EntryFormat::kKafkaBatch && request.payload.size() < kBatchBytesMin) {
     return "a record batch that is too short";
   }
@@ -41,6 +41,7 @@ std::string problem_of(const WriteRequest& request) {
     return "a sequence past 2^31";
   }
   if (request.parts == 0 || request.part >= request.parts) return "no such part";
+  if (request.parts > kMessagePartsMax) return "too many parts";
   if (request.parts > 1) {
     if (request.format != EntryFormat::kMessage || request.count != 1) {
       return "only single messages have parts";
@@ -53,6 +54,13 @@ std::string problem_of(const WriteRequest& request) {
 
 }  // namespace
 
+WriteAnswer refused(WriteStatus status, std::string detail) {
+  WriteAnswer answer;
+  answer.status = status;
+  answer.detail = std::move(detail);
+  return answer;
+}
+
 StoredPartition::StoredPartition(World world, KeyValue& tablet, BlobCache& cache,
                                  PartitionSetup setup)
     : world_(world),
@@ -60,6 +68,7 @@ StoredPartition::StoredPartition(World world, KeyValue& tablet, BlobCache& cache
       cache_(cache),
       index_(setup.index),
       config_(std::move(setup.config)),
+      bug_(setup.bug),
       quota_(static_cast<double>(config_.write_bytes_per_second)),
       quota_at_(world.executor.now()),
       space_probed_at_(world.executor.now()) {}
@@ -143,6 +152,7 @@ Task<Result<void>> StoredPartition::load_facts(char kind) {
       std::string name = item.info.key.substr(prefix.size());
       if (kind == 's') {
         CO_TRY(Source source, decode_source(item.value));
+        if (bug_ == SeededBug::kForgetWindow) source.window.clear();
         sources_.set(name, std::move(source));
       } else {
         CO_TRY(ConsumerOffset consumer, decode_consumer(name, item.value));
@@ -217,7 +227,7 @@ Task<Result<void>> StoredPartition::commit(ConsumerOffset offset) {
 }
 
 Task<Result<void>> StoredPartition::forget_consumer(std::string consumer) {
-  if (!consumers_.contains(consumer)) co_return Result<void>();
+  if (!cycling_ && !consumers_.contains(consumer)) co_return Result<void>();
   Action action;
   action.what = ForgetConsumer{std::move(consumer)};
   co_return co_await act(std::move(action));

@@ -4,9 +4,9 @@
 //            one together. (2) Nothing of a transaction is visible before it is durable. (3) What is
 //            in memory follows from the tablet's keys.
 // Threading  The executor of the tablet.
-// Limits     kCycleBytesMax and kCycleWritesMax for a transaction, kOpenMessagesMax messages in
+// Limits     kCycle*Max for a transaction, kOpenMessagesMax messages in
 //            parts, kDeviceReadsMax reads from the device at once.
-// Tests      stored_partition_test.cpp.
+// Tests      *_test.cpp beside it.
 #pragma once
 
 #include <deque>
@@ -22,15 +22,24 @@
 #include "queue/layout.h"
 #include "queue/partition.h"
 #include "queue/retention.h"
+#include "queue/seeded_bug.h"
 #include "queue/sources.h"
 
 namespace moraine::queue {
 
 inline constexpr std::size_t kCycleBytesMax = 12u << 20;
 inline constexpr std::size_t kCycleWritesMax = 10'000;
+inline constexpr std::size_t kCycleCommandsMax = 6'000;
+inline constexpr std::size_t kCycleFactBytesMax = 2u << 20;  // Of consumers; of sources.
+inline constexpr std::size_t kCycleMessagesMax = 1u << 24;
+inline constexpr std::size_t kEntryMessagesMax = 1u << 24;
+inline constexpr std::size_t kHeadMessagesMax = 1u << 30;
 inline constexpr std::size_t kCycleActionsMax = 1'000;
 inline constexpr std::size_t kWaitingActionsMax = 100'000;
 inline constexpr std::size_t kOpenMessagesMax = 16;
+inline constexpr std::size_t kMessagePartsMax = 1'000;
+// A message of which no part has come for so long may give way to another.
+inline constexpr Duration kOpenMessageIdle = 10s;
 inline constexpr std::size_t kDeviceReadsMax = 20;
 inline constexpr std::size_t kForgottenSourcesPerCycle = 1'000;
 inline constexpr std::size_t kRemovedBlobsPerCycle = 1'000;
@@ -40,7 +49,10 @@ inline constexpr Duration kSpaceProbePeriod = 1s;
 struct PartitionSetup {
   PartitionIndex index = 0;
   PartitionConfig config;
+  SeededBug bug = SeededBug::kNone;
 };
+
+WriteAnswer refused(WriteStatus status, std::string detail);
 
 class StoredPartition final : public Partition,
                               public std::enable_shared_from_this<StoredPartition> {
@@ -99,6 +111,7 @@ class StoredPartition final : public Partition,
     std::uint32_t next = 0;
     std::uint32_t crc = 0;
     std::uint64_t bytes = 0;
+    Instant touched;
   };
   struct Watch {
     Callback callback;  // Null once it is not wanted any more.
@@ -120,8 +133,10 @@ class StoredPartition final : public Partition,
   // One transaction, from taking what waits to answering it.
   struct Cycle {
     std::uint64_t now_ms = 0;
+    Offset first = 0;  // The end before it.
     Offset end = 0;
     std::uint64_t new_bytes = 0;
+    std::size_t fact_bytes = 0;
     std::vector<StoredEntry> entries;
     std::optional<StoredEntry> whole;  // A message whose last part came; then no other entries.
     std::map<std::string, Source> sources;
@@ -133,6 +148,7 @@ class StoredPartition final : public Partition,
     Layout layout;
     std::size_t removed = 0;  // Blobs at the front.
     Offset start = 0;
+    bool shown = false;  // By a seeded bug: before it was durable.
   };
 
   Result<void> load_blobs();
@@ -144,16 +160,27 @@ class StoredPartition final : public Partition,
   Task<bool> run_cycle();  // False: it failed.
   // Why nothing can be taken now.
   std::optional<WriteAnswer> refusal() const;
+  static bool full(const Cycle& cycle);
   void take_writes(Cycle& cycle);
+  void refuse_writes(Cycle& cycle, const WriteAnswer& refusal);
+  void fail_source(Cycle& cycle, const std::string& source_id);
   WriteAnswer take_write(Cycle& cycle, WriteRequest& request);
-  WriteAnswer take_part(Cycle& cycle, WriteRequest& request);
-  void drop_open_message(Cycle& cycle, const std::string& source);
   void take_actions(Cycle& cycle);
   Task<void> lay_out_cycle(Cycle& cycle);
+
+  // message_parts.cpp
+  WriteAnswer take_part(Cycle& cycle, WriteRequest& request);
+  void drop_open_message(Cycle& cycle, const std::string& source_id);
+  void drop_idle_message(Cycle& cycle);
   void add_whole_message(Cycle& cycle);
+
+  // cycle_end.cpp
   void add_removals(Cycle& cycle);
   void add_facts(Cycle& cycle);
+  Task<void> break_a_rule(Cycle& cycle);
   void apply(Cycle& cycle);
+  void answer_writes(Cycle& cycle);
+  void answer_actions(Cycle& cycle);
   void fail_cycle(Cycle& cycle, const Error& error);
   void fail_waiting(WriteStatus status, const std::string& detail);
   Task<void> wait_for_quota();
@@ -162,7 +189,7 @@ class StoredPartition final : public Partition,
   bool has_work() const;
   bool retention_due() const;
   void retention_tick();
-  RetentionView retention_view(Offset start) const;
+  RetentionView retention_view(Offset start, const Cycle* cycle) const;
   Task<Result<void>> act(Action action);
   const Source* source(const Cycle& cycle, const std::string& id) const;
 
@@ -182,6 +209,7 @@ class StoredPartition final : public Partition,
   BlobCache& cache_;
   const PartitionIndex index_;
   PartitionConfig config_;
+  const SeededBug bug_;
 
   std::deque<StoredBlob> blobs_;
   std::uint64_t bytes_ = 0;

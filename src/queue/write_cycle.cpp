@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-#include "base/checksum.h"
-#include "base/log.h"
-#include "queue/facts.h"
 #include "queue/stored_partition.h"
 
 namespace moraine::queue {
@@ -14,13 +11,7 @@ namespace {
 
 constexpr Duration kQuotaPauseMax = 100ms;
 constexpr Duration kPauseAfterFailure = 10ms;
-
-WriteAnswer refused(WriteStatus status, std::string detail) {
-  WriteAnswer answer;
-  answer.status = status;
-  answer.detail = std::move(detail);
-  return answer;
-}
+constexpr std::size_t kSourceFactBytes = 256;  // At most, without the source's id.
 
 std::vector<HeadBlob> levels(const std::vector<StoredBlob>& head) {
   std::vector<HeadBlob> levels;
@@ -94,6 +85,7 @@ std::optional<WriteAnswer> StoredPartition::refusal() const {
 Task<bool> StoredPartition::run_cycle() {
   Cycle cycle;
   cycle.now_ms = now_ms();
+  cycle.first = end_;
   cycle.end = end_;
   cycle.start = start_;
   take_actions(cycle);
@@ -106,10 +98,14 @@ Task<bool> StoredPartition::run_cycle() {
     if (stopped_) {
       done = fail(Errc::kUnavailable, "the partition stops");
     } else {
+      co_await break_a_rule(cycle);
       done = co_await tablet_->execute(std::move(cycle.commands));
     }
   }
-  if (done) {
+  if (done && cycle.shown) {
+    answer_writes(cycle);
+    answer_actions(cycle);
+  } else if (done) {
     apply(cycle);
   } else {
     fail_cycle(cycle, done.error());
@@ -118,12 +114,14 @@ Task<bool> StoredPartition::run_cycle() {
 }
 
 void StoredPartition::take_actions(Cycle& cycle) {
-  while (!actions_.empty() && cycle.actions.size() < kCycleActionsMax) {
+  while (!actions_.empty() && cycle.actions.size() < kCycleActionsMax &&
+         cycle.fact_bytes < kCycleFactBytesMax) {
     Action action = std::move(actions_.front());
     actions_.pop_front();
     if (auto* set = std::get_if<SetConsumer>(&action.what)) {
       set->offset.offset = std::min(set->offset.offset, end_);
       set->offset.committed_ms = cycle.now_ms;
+      cycle.fact_bytes += set->offset.metadata.size() + kConsumerNameBytesMax;
       cycle.consumers[set->offset.consumer] = std::move(set->offset);
     } else if (auto* forget = std::get_if<ForgetConsumer>(&action.what)) {
       cycle.consumers[forget->consumer] = std::nullopt;
@@ -134,30 +132,69 @@ void StoredPartition::take_actions(Cycle& cycle) {
   }
 }
 
+bool StoredPartition::full(const Cycle& cycle) {
+  return cycle.answers.size() >= kCycleWritesMax || cycle.new_bytes >= kCycleBytesMax ||
+         cycle.end - cycle.first >= kCycleMessagesMax ||
+         cycle.fact_bytes >= 2 * kCycleFactBytesMax ||
+         cycle.commands.size() + cycle.sources.size() >= kCycleCommandsMax;
+}
+
 void StoredPartition::take_writes(Cycle& cycle) {
+  if (const std::optional<WriteAnswer> refusal_now = refusal()) {
+    return refuse_writes(cycle, *refusal_now);
+  }
   if (config_.write_bytes_per_second > 0 && quota_ <= 0) return;
-  const std::optional<WriteAnswer> refusal_now = refusal();
-  std::size_t taken = 0;
-  while (!waiting_.empty() && taken < kCycleWritesMax && cycle.new_bytes < kCycleBytesMax) {
+  // At least one is taken; more only while the quota lasts.
+  const double quota = config_.write_bytes_per_second > 0 ? quota_ : kCycleBytesMax;
+  const auto room = static_cast<std::size_t>(std::min<double>(quota, kCycleBytesMax));
+  while (!waiting_.empty() && !full(cycle)) {
     WriteRequest& request = waiting_.front().request;
+    const bool first = cycle.answers.empty();
     const bool finishes_parts = request.parts > 1 && request.part + 1 == request.parts;
     // The last part of a message is a transaction of its own.
-    if (finishes_parts && (taken > 0 || cycle.whole)) break;
+    if (finishes_parts && !first) break;
     const std::size_t bytes = request.payload.size() + kPieceEntryBytes;
-    if (taken > 0 && cycle.new_bytes + bytes > kCycleBytesMax) break;
+    if (!first && cycle.new_bytes + bytes > room) break;
     waiting_bytes_ -= bytes;
-    WriteAnswer answer = refusal_now         ? *refusal_now
-                         : request.parts > 1 ? take_part(cycle, request)
-                                             : take_write(cycle, request);
+    WriteAnswer answer = request.parts > 1 ? take_part(cycle, request) : take_write(cycle, request);
     if (answer.status == WriteStatus::kDuplicate) ++counters_.duplicates;
+    const bool parts_failed = request.parts > 1 && (answer.status == WriteStatus::kOverloaded ||
+                                                    answer.status == WriteStatus::kInvalid);
+    const std::string source_id = parts_failed ? request.producer.source_id : std::string();
     answer.write_time_ms = cycle.now_ms;
     cycle.answers.emplace_back(std::move(waiting_.front().done), std::move(answer));
     waiting_.pop_front();
-    ++taken;
+    if (parts_failed) fail_source(cycle, source_id);
     if (finishes_parts) break;
   }
   if (waiting_.empty()) refusing_ = false;
   quota_ -= static_cast<double>(cycle.new_bytes);
+}
+
+// All that waits: stored later, it would make what is refused now a duplicate.
+void StoredPartition::refuse_writes(Cycle& cycle, const WriteAnswer& refusal) {
+  while (!waiting_.empty()) {
+    waiting_bytes_ -= waiting_.front().request.payload.size() + kPieceEntryBytes;
+    cycle.answers.emplace_back(std::move(waiting_.front().done), refusal);
+    waiting_.pop_front();
+    if (bug_ == SeededBug::kServeBehindRefused) break;
+  }
+  refusing_ = false;
+}
+
+// What waits of the source, for the same reason.
+void StoredPartition::fail_source(Cycle& cycle, const std::string& source_id) {
+  std::deque<Waiting> others;
+  for (Waiting& waiting : std::exchange(waiting_, {})) {
+    if (waiting.request.producer.source_id != source_id) {
+      others.push_back(std::move(waiting));
+      continue;
+    }
+    waiting_bytes_ -= waiting.request.payload.size() + kPieceEntryBytes;
+    cycle.answers.emplace_back(std::move(waiting.done),
+                               refused(WriteStatus::kFailedBefore, "an earlier part failed"));
+  }
+  waiting_ = std::move(others);
 }
 
 const Source* StoredPartition::source(const Cycle& cycle, const std::string& id) const {
@@ -189,62 +226,12 @@ WriteAnswer StoredPartition::take_write(Cycle& cycle, WriteRequest& request) {
   if (numbered) {
     Source next = after(known, producer, request.count, entry.offset, cycle.now_ms);
     answer.max_number = next.max_number;
+    if (!cycle.sources.contains(producer.source_id)) {
+      cycle.fact_bytes += producer.source_id.size() + kSourceFactBytes;
+    }
     cycle.sources[producer.source_id] = std::move(next);
   }
   cycle.entries.push_back(std::move(entry));
-  return answer;
-}
-
-void StoredPartition::drop_open_message(Cycle& cycle, const std::string& source_id) {
-  const auto found = open_messages_.find(source_id);
-  if (found == open_messages_.end()) return;
-  for (std::uint32_t part = 0; part < found->second.next; ++part) {
-    cycle.commands.emplace_back(delete_key(part_key(index_, found->second.slot, part)));
-  }
-  open_messages_.erase(found);
-}
-
-// Parts are kept under names of their own until the last one comes; then one transaction joins them
-// to a message, which takes its offset.
-WriteAnswer StoredPartition::take_part(Cycle& cycle, WriteRequest& request) {
-  const Producer& producer = request.producer;
-  const std::string& id = producer.source_id;
-  const Source* known = producer.numbering == Numbering::kNone ? nullptr : source(cycle, id);
-  const Judgement judged = judge(known, producer, 1);
-  if (judged.status != WriteStatus::kOk) {
-    WriteAnswer answer = refused(judged.status, judged.detail);
-    answer.offset = judged.offset;
-    return answer;
-  }
-  if (request.part == 0) {
-    drop_open_message(cycle, id);
-    if (open_messages_.size() >= kOpenMessagesMax) {
-      return refused(WriteStatus::kOverloaded, "too many messages come in parts");
-    }
-    open_messages_[id] = {next_slot_++, producer, request.parts, 0, 0, 0};
-  }
-  const auto found = open_messages_.find(id);
-  const bool next = found != open_messages_.end() && found->second.next == request.part &&
-                    found->second.parts == request.parts &&
-                    found->second.producer.number == producer.number;
-  if (!next || found->second.bytes + request.payload.size() > kEntryBytesMax) {
-    drop_open_message(cycle, id);
-    return refused(WriteStatus::kInvalid, "not the next part of a message");
-  }
-  OpenMessage& message = found->second;
-  message.crc = crc32c(request.payload, message.crc);
-  message.bytes += request.payload.size();
-  cycle.new_bytes += request.payload.size();
-  cycle.commands.emplace_back(
-      WriteKey{part_key(index_, message.slot, message.next++), request.payload, true});
-  WriteAnswer answer;
-  if (message.next < message.parts) return answer;
-  WriteRequest whole;
-  whole.max_timestamp_ms = request.max_timestamp_ms;
-  whole.producer = producer;
-  answer = take_write(cycle, whole);
-  cycle.whole = std::move(cycle.entries.back());
-  cycle.entries.pop_back();
   return answer;
 }
 
@@ -255,7 +242,9 @@ Task<void> StoredPartition::lay_out_cycle(Cycle& cycle) {
   request.partition = index_;
   request.head.assign(blobs_.begin() + static_cast<std::ptrdiff_t>(head_from()), blobs_.end());
   const std::vector<HeadBlob> head = levels(request.head);
-  request.plan = cycle.whole
+  const bool many =
+      !request.head.empty() && cycle.end - request.head.front().name.offset >= kHeadMessagesMax;
+  request.plan = cycle.whole || many
                      ? plan_whole_head(head)
                      : plan_head(head, cycle.new_bytes + kPieceHeaderBytes, config_.low_watermark);
   for (std::size_t i = request.plan.rewritten_from; i < request.head.size(); ++i) {
@@ -270,161 +259,13 @@ Task<void> StoredPartition::lay_out_cycle(Cycle& cycle) {
     }
   }
   for (StoredEntry& entry : cycle.entries) request.entries.push_back(std::move(entry));
-  request.low_watermark = std::min(config_.low_watermark, kLevelBorders[0]);
+  request.low_watermark = std::min<std::uint64_t>(config_.low_watermark, kPieceBytesMax);
   request.now_ms = cycle.now_ms;
   if (!request.entries.empty() || !request.head.empty()) {
     cycle.layout = lay_out(std::move(request));
     for (Command& command : cycle.layout.commands) cycle.commands.push_back(std::move(command));
   }
   if (cycle.whole) add_whole_message(cycle);
-}
-
-void StoredPartition::add_whole_message(Cycle& cycle) {
-  const OpenMessage message = open_messages_.extract(cycle.whole->source_id).mapped();
-  const auto bytes = static_cast<std::uint32_t>(message.bytes);
-  Slice front = encode_piece_front(*cycle.whole, bytes, message.crc);
-  StoredBlob blob;
-  blob.name = {index_, cycle.whole->offset, 1,
-               std::max<std::int64_t>(cycle.whole->max_timestamp_ms, 0), false};
-  blob.bytes = front.size() + message.bytes;
-  blob.written_ms = cycle.now_ms;
-  blob.pieces = {{blob.name.offset, 1, 0, blob.bytes}};
-  ConcatKeys join;
-  join.inputs.push_back(key_prefix('x', index_) + "front");
-  for (std::uint32_t part = 0; part < message.parts; ++part) {
-    join.inputs.push_back(part_key(index_, message.slot, part));
-  }
-  join.output = blob.key();
-  cycle.commands.emplace_back(WriteKey{join.inputs.front(), std::move(front), true});
-  cycle.commands.emplace_back(std::move(join));
-  cycle.layout.added.push_back(std::move(blob));
-}
-
-RetentionView StoredPartition::retention_view(Offset start) const {
-  RetentionView view;
-  view.now_ms = now_ms();
-  view.total_bytes = bytes_;
-  view.start = start;
-  for (const std::string& name : config_.important_consumers) {
-    const auto found = consumers_.find(name);
-    const Offset read = found == consumers_.end() ? start : found->second.offset;
-    view.unread_from = std::min(view.unread_from.value_or(read), read);
-  }
-  return view;
-}
-
-bool StoredPartition::retention_due() const {
-  if (blobs_.empty()) return false;
-  const StoredBlob& oldest = blobs_.front();
-  return removable({oldest.end(), oldest.bytes, oldest.written_ms}, retention_view(start_),
-                   config_);
-}
-
-void StoredPartition::retention_tick() {
-  if (stopped_) return;
-  if (retention_due()) kick();
-  retention_timer_ = world_.executor.schedule(world_.executor.now() + kRetentionPeriod,
-                                              [this] { retention_tick(); });
-}
-
-// Old blobs, except those that this transaction changes.
-void StoredPartition::add_removals(Cycle& cycle) {
-  RetentionView view = retention_view(cycle.start);
-  const std::size_t untouched = blobs_.size() - cycle.layout.replaced;
-  while (cycle.removed < std::min(untouched, kRemovedBlobsPerCycle)) {
-    const StoredBlob& oldest = blobs_[cycle.removed];
-    if (!removable({oldest.end(), oldest.bytes, oldest.written_ms}, view, config_)) break;
-    cycle.commands.emplace_back(delete_key(oldest.key()));
-    cycle.start = std::max(cycle.start, oldest.end());
-    view.start = cycle.start;
-    view.total_bytes -= oldest.bytes;
-    ++cycle.removed;
-  }
-  cycle.forgotten = sources_.stale(cycle.start, cycle.now_ms, config_, kForgottenSourcesPerCycle);
-}
-
-void StoredPartition::add_facts(Cycle& cycle) {
-  for (const auto& [id, source] : cycle.sources) {
-    cycle.commands.emplace_back(WriteKey{source_key(index_, id), encode_source(source)});
-  }
-  std::erase_if(cycle.forgotten,
-                [&cycle](const std::string& id) { return cycle.sources.contains(id); });
-  for (const std::string& id : cycle.forgotten) {
-    cycle.commands.emplace_back(delete_key(source_key(index_, id)));
-  }
-  for (const auto& [name, consumer] : cycle.consumers) {
-    const std::string key = consumer_key(index_, name);
-    if (consumer) {
-      cycle.commands.emplace_back(WriteKey{key, encode_consumer(*consumer)});
-    } else {
-      cycle.commands.emplace_back(delete_key(key));
-    }
-  }
-  if (cycle.start != start_) {
-    const Bounds bounds{cycle.start, std::max(cycle.end, cycle.start)};
-    cycle.commands.emplace_back(WriteKey{meta_key(index_), encode_bounds(bounds)});
-  }
-}
-
-void StoredPartition::apply(Cycle& cycle) {
-  for (std::size_t i = 0; i < cycle.layout.replaced; ++i) {
-    bytes_ -= blobs_.back().bytes;
-    blobs_.pop_back();
-  }
-  for (std::size_t i = 0; i < cycle.removed; ++i) {
-    counters_.removed_bytes += blobs_.front().bytes;
-    bytes_ -= blobs_.front().bytes;
-    blobs_.pop_front();
-  }
-  for (StoredBlob& blob : cycle.layout.added) {
-    bytes_ += blob.bytes;
-    blobs_.push_back(std::move(blob));
-  }
-  for (Piece& piece : cycle.layout.fresh) {
-    const PieceHeader& header = piece.header();
-    cache_.insert(cache_key(header.first_offset, header.messages), std::move(piece));
-  }
-  for (auto& [id, source] : cycle.sources) sources_.set(id, std::move(source));
-  for (const std::string& id : cycle.forgotten) sources_.erase(id);
-  for (auto& [name, consumer] : cycle.consumers) {
-    if (consumer) {
-      consumers_[name] = std::move(*consumer);
-    } else {
-      consumers_.erase(name);
-    }
-  }
-  counters_.removed_messages += cycle.start - start_;
-  counters_.written_messages += cycle.end - end_;
-  counters_.written_bytes += cycle.new_bytes;
-  counters_.rewritten_bytes += cycle.layout.rewritten_bytes;
-  if (cycle.layout.compacted) ++counters_.compactions;
-  start_ = cycle.start;
-  const bool moved = std::exchange(end_, cycle.end) != cycle.end;
-  disk_full_ = disk_full_ || tablet_->colour() >= blob::Colour::kYellow;
-  for (auto& [done, answer] : cycle.answers) done->set(std::move(answer));
-  for (auto& done : cycle.actions) done->set(Result<void>());
-  if (moved) tell_watches();
-}
-
-// Everything behind a failed write fails: stored later, it would make the failed one a duplicate.
-void StoredPartition::fail_cycle(Cycle& cycle, const Error& error) {
-  const bool known = error.code == Errc::kOverloaded || error.code == Errc::kInvalidArgument;
-  log_warning("a partition's write failed", {{"partition", index_}, {"why", error.message()}});
-  // What was on its way of messages in parts is not known to be there.
-  open_messages_.clear();
-  const WriteStatus status = known ? WriteStatus::kOverloaded : WriteStatus::kUnknown;
-  for (auto& [done, answer] : cycle.answers) done->set(refused(status, error.message()));
-  for (auto& done : cycle.actions) done->set(std::unexpected(error));
-  fail_waiting(WriteStatus::kFailedBefore, error.message());
-}
-
-void StoredPartition::fail_waiting(WriteStatus status, const std::string& detail) {
-  waiting_bytes_ = 0;
-  refusing_ = false;
-  for (Waiting& waiting : std::exchange(waiting_, {})) waiting.done->set(refused(status, detail));
-  for (Action& action : std::exchange(actions_, {})) {
-    action.done->set(fail(Errc::kUnavailable, detail));
-  }
 }
 
 }  // namespace moraine::queue

@@ -21,6 +21,10 @@ StoredTopics::StoredTopics(World world, BlobGroups& groups, QueueTablets& tablet
 
 Task<Result<void>> StoredTopics::start(Instant deadline) {
   scheme_.start();
+  co_return co_await wait_known(deadline);
+}
+
+Task<Result<void>> StoredTopics::wait_known(Instant deadline) {
   if (co_await scheme_.wait(deadline)) co_return Result<void>();
   co_return fail(Errc::kTimeout, "the scheme does not start");
 }

@@ -44,6 +44,8 @@ class StoredTopics final : public Topics {
 
   // Begins, and waits until the topics are known. kTimeout: not by the deadline; it goes on.
   Task<Result<void>> start(Instant deadline);
+  // The same wait once more.
+  Task<Result<void>> wait_known(Instant deadline);
   // Waits until every partition runs. False: not by the deadline.
   Task<bool> wait_running(Instant deadline);
   // Called once.

@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <set>
+#include <vector>
 
 #include "base/invariant.h"
 
@@ -26,6 +28,8 @@ constexpr std::array kConfigs{
                "Whether messages carry the producer's time or that of writing."},
     ConfigInfo{"min.insync.replicas", ConfigType::kInt, "1",
                "Accepted; what is acknowledged is always durable."},
+    ConfigInfo{"moraine.consumers.important", ConfigType::kList, "",
+               "Consumer groups that keep what they have not read from being removed."},
     ConfigInfo{"moraine.max.bytes", ConfigType::kLong, "1099511627776",
                "Bytes in one partition past which writes are refused."},
     ConfigInfo{"moraine.max.messages", ConfigType::kLong, "1000000000000",
@@ -40,18 +44,22 @@ constexpr std::array kConfigs{
                "Accepted; partitions choose their own units of storage."},
 };
 
-// What the config of the same place may be: a number within bounds, or one of two words.
+// What the config of the same place may be: a number within bounds, one of two words, or names.
 struct Rule {
   std::int64_t min = 0;
   std::int64_t max = 0;
   std::string_view word;
   std::string_view other_word;
+  bool names = false;
 };
 constexpr Rule numbers(std::int64_t min, std::int64_t max) {
-  return {min, max, "", ""};
+  return {min, max, "", "", false};
 }
 constexpr Rule words(std::string_view word, std::string_view other_word = "") {
-  return {0, 0, word, other_word};
+  return {0, 0, word, other_word, false};
+}
+constexpr Rule names() {
+  return {0, 0, "", "", true};
 }
 constexpr std::array kRules{
     words("delete"),
@@ -59,6 +67,7 @@ constexpr std::array kRules{
     numbers(0, std::int64_t{queue::kEntryBytesMax}),
     words("CreateTime", "LogAppendTime"),
     numbers(1, kIntMax),
+    names(),
     numbers(1, kLongMax),
     numbers(1, kLongMax),
     numbers(0, kLongMax),
@@ -73,6 +82,37 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+// Between commas; the empty text has none.
+std::vector<std::string> split_names(std::string_view text) {
+  std::vector<std::string> found;
+  while (!text.empty()) {
+    const std::size_t end = text.find(',');
+    found.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+    if (text.empty()) found.emplace_back();
+  }
+  return found;
+}
+
+Result<void> check_names(const std::string& name, const std::string& value) {
+  const std::vector<std::string> found = split_names(value);
+  if (found.size() > kImportantConsumersMax) {
+    return fail(Errc::kInvalidArgument, fmt::format("{} has {} names, more than {}", name,
+                                                    found.size(), kImportantConsumersMax));
+  }
+  const std::set<std::string> distinct(found.begin(), found.end());
+  const bool well_formed = std::ranges::all_of(found, [](const std::string& one) {
+    return !one.empty() && one.size() <= queue::kConsumerNameBytesMax &&
+           std::ranges::none_of(one, [](unsigned char c) { return c <= ' '; });
+  });
+  if (distinct.size() == found.size() && well_formed) return {};
+  return fail(Errc::kInvalidArgument,
+              fmt::format("{} is a list of distinct names of at most {} bytes with commas between "
+                          "them and no spaces, not '{}'",
+                          name, queue::kConsumerNameBytesMax, value));
 }
 
 std::string value_of(const TopicInfo& topic, std::string_view name) {
@@ -118,6 +158,7 @@ Result<void> check_topic_config(const std::string& name, const std::string& valu
     return fail(Errc::kInvalidArgument,
                 fmt::format("{} is '{}'{}, not '{}'", name, rule.word, or_other, value));
   }
+  if (rule.names) return check_names(name, value);
   const auto number = parse_number(value);
   if (!number || *number < rule.min || *number > rule.max) {
     return fail(Errc::kInvalidArgument, fmt::format("{} is a number from {} to {}, not '{}'", name,
@@ -145,6 +186,11 @@ queue::PartitionConfig partition_config(const TopicInfo& topic) {
       static_cast<std::uint64_t>(number_of(topic, "moraine.write.quota"));
   for (const auto& [name, consumer] : topic.consumers) {
     if (consumer.important) config.important_consumers.push_back(name);
+  }
+  for (std::string& name : split_names(value_of(topic, "moraine.consumers.important"))) {
+    if (!topic.consumers.contains(name) || !topic.consumers.at(name).important) {
+      config.important_consumers.push_back(std::move(name));
+    }
   }
   return config;
 }

@@ -16,6 +16,9 @@
 
 namespace moraine {
 
+// Names in moraine.consumers.important.
+inline constexpr std::size_t kImportantConsumersMax = 1'000;
+
 enum class ConfigType : std::uint8_t { kBoolean, kString, kInt, kLong, kList };
 
 struct ConfigInfo {

@@ -75,5 +75,25 @@ TEST(TopicConfig, ConfigsReachTheSettings) {
   EXPECT_EQ(config.important_consumers, std::vector<std::string>{"billing"});
 }
 
+TEST(TopicConfig, ImportantConsumersAreAListOfNames) {
+  const std::string name = "moraine.consumers.important";
+  for (const char* value : {"", "billing", "billing,audit", "team/billing.v2"}) {
+    EXPECT_TRUE(check_topic_config(name, value)) << value;
+  }
+  std::string too_many = "0";
+  for (std::size_t i = 1; i <= kImportantConsumersMax; ++i) too_many += "," + std::to_string(i);
+  const std::string too_long(queue::kConsumerNameBytesMax + 1, 'x');
+  for (const std::string& value :
+       {std::string(","), std::string("a,"), std::string(",a"), std::string("a,,b"),
+        std::string("a, b"), std::string("a,a"), too_many, too_long}) {
+    EXPECT_FALSE(check_topic_config(name, value)) << value;
+  }
+  TopicInfo topic;
+  topic.config = {{name, "audit,billing"}};
+  topic.consumers = {{"billing", {true}}, {"audit", {false}}};
+  const std::vector<std::string> both{"billing", "audit"};
+  EXPECT_EQ(partition_config(topic).important_consumers, both) << "each once";
+}
+
 }  // namespace
 }  // namespace moraine

@@ -84,6 +84,7 @@ Task<Result<void>> Leader::block_all() {
     const GroupId id = info_.latest_group(static_cast<Channel>(channel));
     if (std::ranges::find(groups, id) == groups.end()) groups.push_back(id);
   }
+  if (options_.bug == blob::SeededBug::kSkipTabletBlock) co_return Result<void>();
   const std::uint64_t issuer = world_.random.next() | 1;
   for (const GroupId id : groups) {
     blob::Proxy* group = groups_.group(id);
@@ -114,6 +115,9 @@ Task<Result<void>> Leader::replay_log() {
   for (const Slice& body : log.bodies) {
     CO_TRY_VOID(state_.replay(body));
   }
+  for (const BlobId& id : state_.live_blobs()) {
+    CO_TRY_VOID(info_.check_reference(id, generation_ - 1));
+  }
   CO_TRY_VOID(co_await write_zero_entry(log.last));
   for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].adopted(id);
   for (const BlobId& id : state_.live_blobs()) garbage_[id.channel()].adopted(id);
@@ -125,6 +129,7 @@ Task<Result<void>> Leader::write_zero_entry(GenStep previous) {
   zero.kind = EntryKind::kZero;
   zero.snapshot = snapshot_;
   zero.previous = previous;
+  if (options_.bug == blob::SeededBug::kSkipZeroEntry) co_return Result<void>();
   const Slice bytes = encode(zero);
   blob::PutResult result;
   co_await put_blob(log_id(0, bytes.size()), bytes, result);

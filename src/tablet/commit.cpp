@@ -116,7 +116,7 @@ Task<Result<void>> Leader::write_entry(const LogEntry& entry,
   TaskScope puts;
   puts.spawn(put_counted(log_id(step_ + 1, bytes.size()), bytes, worst, in_flight));
   for (const auto& [id, data] : blobs) {
-    while (in_flight > 0 && in_flight + data.size() > kEntryBytesInFlightMax) {
+    while (in_flight > 0 && in_flight + data.size() > options_.bytes_in_flight) {
       co_await sleep_for(world_.executor, kRoomPoll);
     }
     if (worst.status != blob::Status::kOk) break;  // The entry cannot be confirmed any more.

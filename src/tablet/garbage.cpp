@@ -35,24 +35,41 @@ Task<bool> Leader::collect_leftovers(Channel channel) {
     for (const BlobId& id : state_.live_blobs()) live.insert(id);
   }
   for (const GroupId id : info_.groups(channel)) {
+    const bool flags = channel != kLogChannel && options_.bug != blob::SeededBug::kCollectUnflagged;
+    if (flags && !co_await flag_leftovers(id, channel, barrier, live)) {
+      co_return false;
+    }
+    if (!co_await send_collect(id, channel, barrier, {}, {})) co_return false;
+  }
+  co_return true;
+}
+
+// Gives every blob up to `barrier` the flag that it needs before a barrier passes it, page by page.
+Task<bool> Leader::flag_leftovers(GroupId group, Channel channel, GenStep barrier,
+                                  const std::set<BlobId>& live) {
+  BlobId from = BlobId::lowest(info_.id, channel);
+  for (bool more = true; more;) {
+    blob::Proxy* proxy = groups_.group(group);
+    if (!proxy || scope_.closed()) co_return false;
+    blob::RangeRequest request;
+    request.from = from;
+    request.to = BlobId::highest(info_.id, channel, barrier);
+    request.index_only = true;
+    request.limit = options_.leftover_ids;
+    request.force_block = blob::TabletGeneration{info_.id, generation_ - 1};
+    request.deadline = deadline();
+    const auto answer = co_await proxy->range(std::move(request));
+    if (answer.status != blob::Status::kOk) co_return false;
+    if (answer.items.empty()) co_return true;
     std::vector<BlobId> keep;
     std::vector<BlobId> do_not_keep;
-    if (channel != kLogChannel) {
-      blob::Proxy* group = groups_.group(id);
-      if (!group) co_return false;
-      blob::RangeRequest request;
-      request.from = BlobId::lowest(info_.id, channel);
-      request.to = BlobId::highest(info_.id, channel, barrier);
-      request.index_only = true;
-      request.force_block = blob::TabletGeneration{info_.id, generation_ - 1};
-      request.deadline = deadline();
-      const auto answer = co_await group->range(std::move(request));
-      if (answer.status != blob::Status::kOk) co_return false;
-      for (const blob::RangeFound& found : answer.items) {
-        (live.contains(found.id) ? keep : do_not_keep).push_back(found.id);
-      }
+    for (const blob::RangeFound& found : answer.items) {
+      (live.contains(found.id) ? keep : do_not_keep).push_back(found.id);
     }
-    if (!co_await send_collect(id, channel, barrier, std::move(keep), std::move(do_not_keep))) {
+    // Above this id and below every other one.
+    from = answer.items.back().id.with_part(blob::kPartFieldMax);
+    more = answer.more;
+    if (!co_await send_collect(group, channel, {}, std::move(keep), std::move(do_not_keep))) {
       co_return false;
     }
   }

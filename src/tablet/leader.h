@@ -61,7 +61,9 @@ struct LeaderOptions {
   Duration timeout = 30s;                        // Of one storage command.
   std::uint64_t snapshot_log_bytes = 16u << 20;  // Log between two snapshots.
   Duration collect_period = 2s;
+  std::size_t bytes_in_flight = kEntryBytesInFlightMax;  // Of one entry.
   std::uint32_t leftover_ids = 10'000;  // Looked at in one step of collecting leftovers.
+  blob::SeededBug bug = blob::SeededBug::kNone;
 };
 
 struct DataBlob {

@@ -1,11 +1,13 @@
 // LogEntry: one blob of a tablet's log (channel 0, cookie 0).
 //
-//   entry    = magic u8 = 0x4c  version u8 = 1  kind u8 (1 zero, 2 commit, 3 snapshot)
-//              snapshot_generation u32  snapshot_step u32     the snapshot that replay starts from
-//              previous_generation u32  previous_step u32     zero entry: the log before it ends
-//              here count u32, each: id (24)                       blobs that must be there for it
-//              to count count u32, each: sized bytes                   bodies of the commits in it
-//              crc32c u32 (of all before it)
+// clang-format off
+//   entry = magic u8 = 0x4c  version u8 = 1  kind u8 (1 zero, 2 commit, 3 snapshot)
+//           snapshot_generation u32  snapshot_step u32   the snapshot that replay starts from
+//           previous_generation u32  previous_step u32   zero entry: the log before it ends here
+//           count u32, each: id (24)                     blobs that must be there for it to count
+//           count u32, each: size u32, bytes             bodies of the commits in it
+//           crc32c u32                                   of all before it
+// clang-format on
 //
 // Promise    Entry s of a generation is written only when entry s - 1 is confirmed, so every entry
 //            but the newest of a generation is known to be confirmed.

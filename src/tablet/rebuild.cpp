@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/invariant.h"
+#include <fmt/format.h>
 
 namespace moraine {
 namespace {
@@ -49,6 +49,24 @@ class Rebuilder {
     return fail(Errc::kUnavailable, fmt::format("{}: {} {}", what, to_string(status), reason));
   }
 
+  // The entry that stands at `at`, once it is known to make sense there.
+  Result<LogEntry> decode(const Slice& bytes, GenStep at) const {
+    TRY(LogEntry entry, decode_log_entry(bytes));
+    const bool zero = entry.kind == EntryKind::kZero;
+    const bool refers_back = zero ? entry.previous.generation < at.generation
+                                  : entry.snapshot.generation <= at.generation;
+    const bool own_snapshot = entry.kind != EntryKind::kSnapshot || entry.snapshot == at;
+    if (zero != (at.step == 0) || !refers_back || !own_snapshot || entry.snapshot > at ||
+        (zero && !entry.references.empty())) {
+      return fail(Errc::kCorrupt, fmt::format("log entry {}:{} of tablet {} contradicts its place",
+                                              at.generation, at.step, info_.id.value));
+    }
+    for (const BlobId& id : entry.references) {
+      TRY_VOID(info_.check_reference(id, at.generation));
+    }
+    return entry;
+  }
+
   // The newest restorable entry: of the group in use, else of older ones.
   Task<Result<bool>> find_newest() {
     const auto& history = info_.channels[kLogChannel];
@@ -66,7 +84,7 @@ class Rebuilder {
         co_return broken("discover", answer.status, answer.reason);
       }
       newest_ = answer.id;
-      CO_TRY(newest_entry_, decode_log_entry(answer.body));
+      CO_TRY(newest_entry_, decode(answer.body, answer.id.gen_step()));
       co_return true;
     }
     co_return false;
@@ -87,7 +105,6 @@ class Rebuilder {
       const blob::Status status = answer.items.size() == 1 ? answer.items[0].status : answer.status;
       if (status == blob::Status::kOk) continue;
       if (status != blob::Status::kNoData) co_return broken(id.to_string(), status, answer.reason);
-      INVARIANT(newest_.step() > 0, "a zero entry refers to {}", id.to_string());
       log_.last.step = newest_.step() - 1;
       CO_TRY(newest_entry_, co_await read_entry(log_.last));
       co_return Result<void>();
@@ -113,7 +130,7 @@ class Rebuilder {
     Step expected = first;
     for (const blob::RangeFound& found : answer.items) {
       if (found.id.step() != expected || found.data.size() != found.id.size()) break;
-      CO_TRY(LogEntry entry, decode_log_entry(found.data));
+      CO_TRY(LogEntry entry, decode(found.data, found.id.gen_step()));
       log_.log_bytes += found.data.size();
       entries.push_back(std::move(entry));
       ++expected;
@@ -136,6 +153,11 @@ class Rebuilder {
       CO_TRY(const LogEntry zero, co_await read_entry({at.generation, 0}));
       at = zero.previous;
       if (at == GenStep{}) break;
+    }
+    if (at < log_.snapshot) {
+      co_return fail(Errc::kCorrupt,
+                     fmt::format("the log of tablet {} ends at {}:{}, before its snapshot",
+                                 info_.id.value, at.generation, at.step));
     }
     if (at != GenStep{}) spans.push_back({at.generation, log_.snapshot.step, at.step});
     std::ranges::reverse(spans);

@@ -21,6 +21,14 @@ std::set<GroupId> TabletInfo::groups(Channel channel) const {
   return all;
 }
 
+Result<void> TabletInfo::check_reference(const BlobId& at, Generation generation) const {
+  const bool own = at.tablet() == id;
+  const bool known = at.channel() > kLogChannel && at.channel() < channels.size();
+  if (own && known && at.generation() <= generation && at.part() == 0 && at.size() > 0) return {};
+  return fail(Errc::kCorrupt, fmt::format("tablet {} generation {} refers to {}, which is not its",
+                                          id.value, generation, at.to_string()));
+}
+
 TabletInfo TabletInfo::simple(TabletId id, GroupId group, std::size_t channels) {
   TabletInfo info;
   info.id = id;

@@ -43,6 +43,8 @@ struct TabletInfo {
   GroupId latest_group(Channel channel) const { return channels[channel].back().group; }
   // Every group that the channel ever used.
   std::set<GroupId> groups(Channel channel) const;
+  // May a log entry or a body of `generation` refer to this blob? kCorrupt: says why not.
+  Result<void> check_reference(const BlobId& id, Generation generation) const;
   // All channels in one group since ever.
   static TabletInfo simple(TabletId id, GroupId group, std::size_t channels);
 };

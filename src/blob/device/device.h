@@ -210,6 +210,7 @@ class Device {
   std::map<OwnerSlot, std::shared_ptr<DeviceOwner>> owners_;
   DeviceStats stats_;
   std::vector<std::string> damage_;
+  bool log_lost_ = false;  // Acknowledged batches could not be read when it was opened.
 
   // The log's end.
   std::uint32_t run_ = 0;

@@ -57,10 +57,16 @@ Result<Superblock> plan_superblock(std::uint64_t size, std::uint32_t segment_byt
   }
   const std::uint64_t room = size > kSegmentsOffset ? size - kSegmentsOffset : 0;
   const std::uint64_t segments = room / segment_bytes;
-  if (segments < kSegmentsMin || segments > kSegmentsMax) {
+  if (segments < kSegmentsMin) {
+    const std::uint64_t least = kSegmentsOffset + std::uint64_t{kSegmentsMin} * segment_bytes;
     return fail(Errc::kInvalidArgument,
-                fmt::format("{} bytes make {} segments of {}; a device has {} to {}", size,
-                            segments, segment_bytes, kSegmentsMin, kSegmentsMax));
+                fmt::format("{} bytes are too few: with segments of {} a device has at least {}",
+                            size, segment_bytes, least));
+  }
+  if (segments > kSegmentsMax) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("{} bytes make {} segments of {}; a device has at most {}", size,
+                            segments, segment_bytes, kSegmentsMax));
   }
   // The manifest is one record: it must fit into a segment with room to spare.
   if (segments * kManifestBytesPerSegment + kManifestSlack > segment_bytes) {

@@ -111,7 +111,10 @@ Task<Result<std::unique_ptr<Device>>> Device::open(World world, std::string path
 
 std::shared_ptr<DeviceOwner> Device::attach(OwnerSlot slot) {
   std::shared_ptr<DeviceOwner>& owner = owners_[slot];
-  if (!owner) owner = factory_(*this, slot);
+  if (owner) return owner;
+  owner = factory_(*this, slot);
+  // All that it ever wrote may have been in what was lost.
+  if (log_lost_) owner->recovered(true);
   return owner;
 }
 
@@ -122,8 +125,9 @@ Task<Result<void>> Device::recover() {
   std::set<OwnerSlot> torn;
   for (std::size_t i = 0; i < log.chunks.size(); ++i) {
     const OwnerSlot slot = log.manifest.chunks[i].owner;
+    const std::shared_ptr<DeviceOwner> owner = attach(slot);
     if (log.chunks[i].empty()) torn.insert(slot);
-    auto restored = log.chunks[i].empty() ? Result<void>() : attach(slot)->restore(log.chunks[i]);
+    auto restored = log.chunks[i].empty() ? Result<void>() : owner->restore(log.chunks[i]);
     if (!restored && !torn.contains(slot)) co_return restored;
     checkpoint_bytes_ += log.manifest.chunks[i].location.size;
   }
@@ -147,6 +151,7 @@ Task<Result<void>> Device::recover() {
   stats_.recovery_bytes_read = log.bytes_read;
   const bool lost = !log.plan.lost.empty() || log.unreadable;
   for (auto& [slot, owner] : owners_) owner->recovered(lost || torn.contains(slot));
+  log_lost_ = lost;
   // From here on the log grows: the root must not promise otherwise.
   if (root_.clean && !options_.read_only) {
     CO_TRY_VOID(co_await write_root(root_.manifest, false));

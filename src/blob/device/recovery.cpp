@@ -229,7 +229,8 @@ class Recovery {
     co_return Found(FoundBatch{*header, std::move(meta)});
   }
 
-  // The data of the newest batches decides where the log ends, so it is checked before ordering.
+  // The data of the newest batches decides where the log ends, so it is checked before ordering. A
+  // disk that refuses to read it leaves that open: the device is not opened.
   Task<Result<void>> order() {
     std::uint64_t durable = 0;
     std::vector<BatchHeader> headers;
@@ -266,8 +267,11 @@ class Recovery {
       const std::uint32_t table = table_bytes(record.data_size);
       if (table > 0) {
         // A range of one byte makes read_data look at the table.
-        auto probe = co_await read_data(disk_, log_.superblock, location, 0, 1);
-        if (!probe) co_return false;
+        auto probed = co_await read_data(disk_, log_.superblock, location, 0, 1);
+        if (!probed && probed.error().code != Errc::kCorrupt) {
+          co_return std::unexpected(std::move(probed).error());
+        }
+        if (!probed) co_return false;
       }
     }
     co_return true;
@@ -289,7 +293,8 @@ Location location_of(const BatchHeader& header, const RecordView& record) {
 
 Task<Result<Superblock>> read_superblock(Disk& disk) {
   if (disk.size() < kSegmentsOffset) {
-    co_return fail(Errc::kCorrupt, fmt::format("not a moraine device: only {} bytes", disk.size()));
+    co_return fail(Errc::kCorrupt,
+                   fmt::format("not a moraine device: it has less than {} bytes", kSegmentsOffset));
   }
   CO_TRY(const Slice sectors, co_await disk.read(0, kSuperblockCopies * kSectorSize));
   Result<Superblock> superblock = decode_superblock(sectors.sub(0, kSectorSize));

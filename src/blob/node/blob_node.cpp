@@ -20,6 +20,9 @@ Task<Result<void>> BlobNode::start() {
     co_return fail(Errc::kInvalidArgument, fmt::format("the config has no node {}", self_.value));
   }
   for (const DeviceConfig& device : node->devices) {
+    if (world_.executor.now() >= options_.open_deadline) {
+      co_return fail(Errc::kTimeout, "the devices were not opened in time");
+    }
     auto opened = co_await open_device(device);
     if (opened) continue;
     // A group with other members goes on without this one, as without a disk that broke later. A
@@ -125,7 +128,9 @@ Proxy* BlobNode::proxy(GroupId group) {
   const GroupConfig* config = config_.group(group);
   if (!config) return nullptr;
   auto& made = proxies_[group];
-  made = std::make_unique<Proxy>(world_, *config, endpoints_, options_.proxy);
+  ProxyOptions options = options_.proxy;
+  if (!options.metrics) options.metrics = &metrics_;
+  made = std::make_unique<Proxy>(world_, *config, endpoints_, options);
   return made.get();
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/metrics.h"
 #include "blob/cluster_config.h"
 #include "blob/device/device.h"
 #include "blob/endpoint/disk_services.h"
@@ -29,6 +30,8 @@ struct BlobNodeOptions {
   ProxyOptions proxy;
   bool format_missing = true;          // Format devices whose file is not there.
   std::uint32_t prefill_segments = 0;  // Of devices formatted here.
+  // No further device is opened after this: start() then gives kTimeout.
+  Instant open_deadline = Instant::never();
 };
 
 class BlobNode {
@@ -47,6 +50,8 @@ class BlobNode {
   // The proxy to a group of the config, made on first use; null when there is no such group.
   Proxy* proxy(GroupId group);
   const ClusterConfig& config() const { return config_; }
+  // What the proxies count.
+  const MetricRegistry& metrics() const { return metrics_; }
 
   // A newer generation of a group: starts the VDisks that it places here, and tells those that are
   // here already. Older or equal generations change nothing.
@@ -72,6 +77,7 @@ class BlobNode {
   ClusterConfig config_;
   const NodeId self_;
   const BlobNodeOptions options_;
+  MetricRegistry metrics_;
   DiskServices services_;
   NodeEndpoints endpoints_;
   std::map<std::uint32_t, std::unique_ptr<Device>> devices_;

@@ -1,4 +1,6 @@
 // Block and blocked generation.
+#include <fmt/format.h>
+
 #include "blob/proxy/group_call.h"
 
 namespace moraine::blob {
@@ -16,6 +18,10 @@ Task<std::optional<BlockResult>> block_once(ProxyContext& context, ViewPtr view,
   BlockResult result;
   result.status = answer.status;
   result.reason = std::move(answer.reason);
+  if (result.status == Status::kAlready) {
+    result.reason = fmt::format("generation {} of tablet {} was blocked before, or a higher one",
+                                request.generation, request.tablet.value);
+  }
   co_return result;
 }
 

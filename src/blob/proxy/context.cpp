@@ -37,6 +37,7 @@ ProxyContext::ProxyContext(World world, GroupConfig config, EndpointResolver& re
       options_(options),
       view_(make_view(std::move(config), resolver)),
       health_(view_->config.disks.size(), options_),
+      metrics_(options_.metrics, view_->config.id),
       pushed_(view_->config.disks.size(), 0) {}
 
 void ProxyContext::reconfigure(GroupConfig newer) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "blob/protocol.h"
+#include "blob/proxy/command_metrics.h"
 #include "blob/proxy/health.h"
 #include "blob/proxy/requests.h"
 #include "io/sync.h"
@@ -77,6 +78,7 @@ class ProxyContext {
   Random& random() const { return world_.random; }
   const ProxyOptions& options() const { return options_; }
   GroupHealth& health() { return health_; }
+  CommandMetrics& metrics() { return metrics_; }
   const ViewPtr& view() const { return view_; }
   // Takes `newer` unless its generation is not above the current one.
   void reconfigure(GroupConfig newer);
@@ -129,6 +131,7 @@ class ProxyContext {
   ProxyOptions options_;
   ViewPtr view_;
   GroupHealth health_;
+  CommandMetrics metrics_;
   std::vector<std::uint32_t> pushed_;  // By order: the generation last handed to that disk.
   std::set<BlobId> repairs_;
   std::size_t commands_ = 0;

@@ -4,6 +4,10 @@
 
 namespace moraine::blob {
 
+std::string disk_says(std::uint32_t order, std::string_view reason) {
+  return fmt::format("disk {}{}{}", order, reason.empty() ? "" : ": ", reason);
+}
+
 void Failures::add(std::uint32_t order, Status status, std::string_view reason) {
   if (status == Status::kNoGroup) ++no_group_;
   if (count_++ >= kFailuresKept) return;

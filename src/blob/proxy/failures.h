@@ -12,6 +12,9 @@ namespace moraine::blob {
 
 inline constexpr std::uint32_t kFailuresKept = 8;
 
+// The reason of a command that ends with the status of one disk: "disk 3: why".
+std::string disk_says(std::uint32_t order, std::string_view reason);
+
 class Failures {
  public:
   void add(std::uint32_t order, Status status, std::string_view reason);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "blob/ingress.h"
+#include "blob/proxy/failures.h"
 #include "blob/proxy/get.h"
 
 namespace moraine::blob {
@@ -82,8 +83,10 @@ Task<std::optional<GetResult>> get_single(ProxyContext& context, ViewPtr view,
         continue;
       }
     }
-    result.reason = fmt::format("the disk says {} {}", to_string(reply.status), reply.reason);
     const bool final = reply.status == Status::kBlocked || reply.status == Status::kDeadline;
+    Failures failures;
+    failures.add(0, reply.status, reply.reason);
+    result.reason = final ? disk_says(0, reply.reason) : failures.reason("the blob's only disk");
     if (final) result.status = reply.status;
     for (; at < count; ++at) result.items[at].status = final ? reply.status : Status::kError;
   }

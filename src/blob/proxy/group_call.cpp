@@ -1,7 +1,5 @@
 #include "blob/proxy/group_call.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace moraine::blob {
@@ -53,8 +51,7 @@ Task<GroupAnswer> call_group(ProxyContext& context, ViewPtr view, RequestBody bo
     }
     if (reply.status == Status::kBlocked || reply.status == Status::kDeadline) {
       answer.status = reply.status;
-      answer.reason =
-          fmt::format("disk {} says {} {}", event->order, to_string(reply.status), reply.reason);
+      answer.reason = disk_says(event->order, reply.reason);
       co_return answer;
     }
     if (reply.status == Status::kRace && context.must_restart(view, event->order, reply)) {

@@ -41,7 +41,7 @@ GetResult ended(const GetRequest& request, Status status, std::string reason) {
 
 // Checks the request and gives it to `once`, again after each change of the group.
 template <class Result, class Request>
-Task<Result> run(ProxyContext& context, Request request, Once<Result, Request> once) {
+Task<Result> carry_out(ProxyContext& context, Request request, Once<Result, Request> once) {
   if (const auto sound = check_request(request); !sound) {
     co_return ended<Result>(request, Status::kError, sound.error().context);
   }
@@ -62,6 +62,16 @@ Task<Result> run(ProxyContext& context, Request request, Once<Result, Request> o
                           fmt::format("the group changed {} times meanwhile", kRestartsMax));
 }
 
+// The same, counted.
+template <class Result, class Request>
+Task<Result> run(ProxyContext& context, Command command, Request request,
+                 Once<Result, Request> once) {
+  const Instant begun = context.now();
+  Result result = co_await carry_out<Result>(context, std::move(request), once);
+  context.metrics().note(command, result.status, context.now() - begun);
+  co_return result;
+}
+
 }  // namespace
 
 Proxy::Proxy(World world, GroupConfig config, EndpointResolver& resolver, ProxyOptions options)
@@ -70,36 +80,36 @@ Proxy::Proxy(World world, GroupConfig config, EndpointResolver& resolver, ProxyO
 Proxy::~Proxy() = default;
 
 Task<PutResult> Proxy::put(PutRequest request) {
-  return run<PutResult>(*context_, std::move(request), put_once);
+  return run<PutResult>(*context_, Command::kPut, std::move(request), put_once);
 }
 
 Task<GetResult> Proxy::get(GetRequest request) {
-  return run<GetResult>(*context_, std::move(request), get_once);
+  return run<GetResult>(*context_, Command::kGet, std::move(request), get_once);
 }
 
 Task<BlockResult> Proxy::block(BlockRequest request) {
   while (request.issuer == 0) request.issuer = context_->random().next();
-  return run<BlockResult>(*context_, request, block_once);
+  return run<BlockResult>(*context_, Command::kBlock, request, block_once);
 }
 
 Task<GetBlockResult> Proxy::blocked_generation(GetBlockRequest request) {
-  return run<GetBlockResult>(*context_, request, get_block_once);
+  return run<GetBlockResult>(*context_, Command::kGetBlock, request, get_block_once);
 }
 
 Task<CollectResult> Proxy::collect(CollectRequest request) {
-  return run<CollectResult>(*context_, std::move(request), collect_once);
+  return run<CollectResult>(*context_, Command::kCollect, std::move(request), collect_once);
 }
 
 Task<RangeResult> Proxy::range(RangeRequest request) {
-  return run<RangeResult>(*context_, std::move(request), range_once);
+  return run<RangeResult>(*context_, Command::kRange, std::move(request), range_once);
 }
 
 Task<DiscoverResult> Proxy::discover(DiscoverRequest request) {
-  return run<DiscoverResult>(*context_, request, discover_once);
+  return run<DiscoverResult>(*context_, Command::kDiscover, request, discover_once);
 }
 
 Task<StatusResult> Proxy::status(StatusRequest request) {
-  return run<StatusResult>(*context_, request, status_once);
+  return run<StatusResult>(*context_, Command::kStatus, request, status_once);
 }
 
 const GroupConfig& Proxy::config() const {

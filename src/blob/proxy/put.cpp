@@ -94,8 +94,7 @@ bool PutRun::take(DiskEvent event) {
     case Status::kBlocked:
     case Status::kDeadline:
       result_.status = reply.status;
-      result_.reason =
-          fmt::format("disk {} says {} {}", event.order, to_string(reply.status), reply.reason);
+      result_.reason = disk_says(event.order, reply.reason);
       return true;
     case Status::kRace:
       restart_ = context_.must_restart(view_, event.order, reply);
@@ -182,7 +181,7 @@ Task<std::optional<PutResult>> put_single(ProxyContext& context, ViewPtr view,
     case Status::kNoGroup: break;
     default: result.status = Status::kError;
   }
-  result.reason = fmt::format("disk {} says {} {}", order, to_string(reply.status), reply.reason);
+  result.reason = disk_says(order, reply.reason);
   co_return result;
 }
 

@@ -99,7 +99,7 @@ Task<RangePage> ask_range(ProxyContext& context, ViewPtr view, RangeAsk ask) {
     }
     if (reply.status == Status::kBlocked) {
       result.status = Status::kBlocked;
-      result.reason = fmt::format("disk {} says BLOCKED {}", event->order, reply.reason);
+      result.reason = disk_says(event->order, reply.reason);
       co_return result;
     }
     const auto* index = std::get_if<RangeIndexReply>(&reply.body);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/metrics.h"
 #include "blob/blob_id.h"
 #include "blob/protocol.h"
 #include "blob/seeded_bug.h"
@@ -31,8 +32,9 @@ struct ProxyOptions {
   // Another disk is asked when one is late: after the group's typical latency, within these bounds.
   Duration hedge_min = 10ms;
   Duration hedge_max = 1s;
-  Duration hedge_initial = 200ms;  // While nothing was measured.
-  Duration avoid_failed_for = 1s;  // Other disks are preferred to one that failed so lately.
+  Duration hedge_initial = 200ms;     // While nothing was measured.
+  Duration avoid_failed_for = 1s;     // Other disks are preferred to one that failed so lately.
+  MetricRegistry* metrics = nullptr;  // Where commands are counted; outlives the proxy.
   SeededBug bug = SeededBug::kNone;
 };
 

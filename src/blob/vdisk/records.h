@@ -1,5 +1,6 @@
 // The records that a VDisk keeps in its device's log, as inline bytes beside the data.
 //
+// clang-format off
 //   put      = id (24, with part)  ingress u32  lsn u64          data: the part
 //   facts    = version u8 = 1  lsn u64  count u32  fact*         lsn is the last fact's
 //   drop     = id (24, with part)  ingress u32  lsn u64          the local part went home
@@ -7,10 +8,12 @@
 //   not_mine = id (24)                                           provably nothing to replicate here
 //   meta     = version u8 = 1  MetaState
 //
-//   fact     = 1 id ingress | 2 tablet u64 generation u32
-//            | 3 tablet u64 channel u8 hard u8 generation u32 counter u32 collect (u32 u32) seen
-//            u32 | 4 order u32 log u64 position u64                  how far a neighbour's log was
-//            read
+//   fact     = 1 id (24) ingress u32
+//            | 2 tablet u64 generation u32
+//            | 3 tablet u64 channel u8 hard u8 generation u32 counter u32
+//                barrier (generation u32 step u32) seen u32
+//            | 4 order u32 log u64 position u64                  how far a neighbour's log was read
+// clang-format on
 //
 // Kinds, below device/record_kinds.h. Batches are checksummed by the device.
 #pragma once

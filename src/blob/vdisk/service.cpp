@@ -78,7 +78,7 @@ Task<DiskReply> VDisk::on(RangeIndex request) {
   RangeIndexReply found;
   found.blocked = state_.blocked(request.from.tablet());
   const bool descending = request.to < request.from;
-  const BlobId low = (descending ? request.to : request.from).whole();
+  const BlobId low = descending ? request.to : request.from;
   const BlobId high = descending ? request.from : request.to;
   const std::size_t limit = std::min<std::size_t>(request.limit, kRangeItemsMax);
   const auto& entries = state_.index().entries();

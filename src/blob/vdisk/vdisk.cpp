@@ -48,7 +48,9 @@ Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointRe
     CO_TRY_VOID(co_await log_meta(std::move(join)));
   }
   // A loss stays known until the neighbours have made up for it, however often we restart.
-  if (lost_ && state_.meta().state == LocalState::kFinal) {
+  // One that has nobody to ask cannot tell an empty slot from one whose every record was lost.
+  const LocalState before = state_.meta().state;
+  if (lost_ && (before == LocalState::kFinal || (alone() && before == LocalState::kEmpty))) {
     MetaChange lose = [](MetaState& lost) { lost.state = LocalState::kLost; };
     CO_TRY_VOID(co_await log_meta(std::move(lose)));
   }

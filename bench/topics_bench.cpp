@@ -1,0 +1,61 @@
+#include "bench/topics_bench.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace moraine::bench {
+namespace {
+
+constexpr std::string_view kNoNats =
+    "NATS JetStream: skipped: Debian's nats-server 2.9 cannot sync every write (sync_interval came "
+    "with 2.10)";
+
+Result<Field> start_all(const Setting& setting) {
+  Field field{setting, nullptr, nullptr, nullptr, std::nullopt, {}, {}};
+  field.why_no_kafka = kafka_missing().value_or("");
+  TRY(field.ours, Broker::start(BrokerKind::kMoraine, setting.folder.file("moraine")));
+  if (field.why_no_kafka.empty()) {
+    TRY(field.kafka, Broker::start(BrokerKind::kKafka, setting.folder.file("kafka")));
+    TRY(field.durable,
+        Broker::start(BrokerKind::kKafkaDurable, setting.folder.file("kafka-durable")));
+  }
+  auto redis = Redis::start(setting.folder.file("redis"));
+  if (redis) {
+    field.redis.emplace(std::move(*redis));
+  } else {
+    field.why_no_redis = redis.error().context;
+  }
+  TRY_VOID(field.ours->wait_for_address());
+  return field;
+}
+
+}  // namespace
+
+void add_ratio(Report& report, const std::string& name, double ours, const std::string& unit,
+               const std::string& peer, const std::string& why_not, std::optional<double> peers,
+               std::optional<double> goal) {
+  Line line{"topics", name, ours, unit, peer, peers};
+  if (!peers) line.peer = fmt::format("{}: skipped", peer);
+  if (peers && goal) line.goal = Goal{Goal::Of::kRatioAtLeast, *goal};
+  report.add(std::move(line));
+  if (!peers) report.note(fmt::format("{}: skipped: {}", peer, why_not));
+}
+
+Result<void> bench_topics(const Setting& setting) {
+  TRY(Field field, start_all(setting));
+  setting.report.note(
+      "messages of 1 KiB, random text, no compression, acks=all, linger 1 ms, idempotence off, "
+      "partitions in turn; Kafka " +
+      std::string(field.why_no_kafka.empty() ? "3.9.1, KRaft, 1 GiB heap" : "skipped"));
+  setting.report.note(kNoNats);
+  TRY(const FullLoad full, bench_throughput(field, 1));
+  TRY_VOID(bench_throughput(field, 16));
+  field.durable.reset();
+  field.redis.reset();
+  TRY_VOID(bench_latency(field, full));
+  TRY_VOID(bench_partitions(field));
+  return bench_start(field);
+}
+
+}  // namespace moraine::bench

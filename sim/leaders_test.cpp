@@ -1,0 +1,41 @@
+// Seeds of the story of the leaders (P18: the tail's fate is final; P19: one voice).
+#include "sim/leaders.h"
+
+#include <gtest/gtest.h>
+
+namespace moraine::sim {
+namespace {
+
+constexpr std::uint64_t kSeedsPerShard = 25;
+
+class Leaders : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(Leaders, EveryAcknowledgedCommitIsThereOnceAndInOneOrder) {
+  std::uint64_t boots = 0;
+  std::uint64_t acknowledged = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t snapshots = 0;
+  for (std::uint64_t i = 0; i < kSeedsPerShard; ++i) {
+    const LeadersReport report = tell_leaders(1 + GetParam() * kSeedsPerShard + i);
+    EXPECT_FALSE(report.failure) << *report.failure;
+    boots += report.boots;
+    acknowledged += report.acknowledged;
+    refused += report.refused;
+    snapshots += report.snapshots;
+  }
+  // The story is about something.
+  EXPECT_GT(boots, 10 * kSeedsPerShard);
+  EXPECT_GT(refused, kSeedsPerShard);
+  EXPECT_GT(acknowledged, 100 * kSeedsPerShard);
+  EXPECT_GT(snapshots, kSeedsPerShard);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shard, Leaders, testing::Range<std::uint64_t>(0, 4));
+
+TEST(LeadersStory, TheSameSeedGivesTheSameTraceHash) {
+  EXPECT_EQ(tell_leaders(7).trace_hash, tell_leaders(7).trace_hash);
+  EXPECT_NE(tell_leaders(7).trace_hash, tell_leaders(8).trace_hash);
+}
+
+}  // namespace
+}  // namespace moraine::sim

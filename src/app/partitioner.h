@@ -1,0 +1,36 @@
+// Partitioner: which partition a message goes to.
+//
+// Promise    Messages with the same key go to the same partition, and to the one that Kafka's own
+//            clients choose. Messages without a key go round.
+// Threading  A value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/bytes.h"
+
+namespace moraine::app {
+
+// MurmurHash2 with the seed of Kafka's clients.
+std::uint32_t murmur2(ByteSpan bytes);
+
+// Requires: count > 0.
+std::int32_t partition_of_key(ByteSpan key, std::int32_t count);
+
+class Partitioner {
+ public:
+  // `fixed`: where everything goes. `first`: where the first message without a key goes.
+  // Requires: count > 0, first < count.
+  Partitioner(std::int32_t count, std::optional<std::int32_t> fixed, std::int32_t first)
+      : count_(count), fixed_(fixed), next_(first) {}
+
+  std::int32_t choose(const std::optional<ByteSpan>& key);
+
+ private:
+  std::int32_t count_;
+  std::optional<std::int32_t> fixed_;
+  std::int32_t next_;
+};
+
+}  // namespace moraine::app

@@ -1,0 +1,40 @@
+// Socket: a connected TCP socket with plain blocking calls.
+//
+// Threading  Blocks.
+// Errors     kUnavailable: not reachable, or the peer went away. kTimeout: nothing moved for as long
+//            as was said when connecting.
+#pragma once
+
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "io/real/tcp_socket.h"
+
+namespace moraine::app {
+
+class Socket {
+ public:
+  // Holds nothing.
+  Socket() = default;
+  static Result<Socket> connect(const TcpAddress& address, Duration timeout);
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Socket();
+
+  bool open() const { return fd_ >= 0; }
+  // All of it. Requires: open().
+  Result<void> send(ByteSpan bytes);
+  // Fills `to`. Requires: open().
+  Result<void> receive(MutableByteSpan to);
+
+ private:
+  explicit Socket(int fd) : fd_(fd) {}
+
+  int fd_ = -1;
+};
+
+}  // namespace moraine::app

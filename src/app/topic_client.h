@@ -1,0 +1,75 @@
+// TopicClient: questions and requests about topics, over one connection.
+//
+// Promise    Answers that are passing (a partition is being started) are asked for again until the
+//            timeout. Topics are never made by asking for them.
+// Threading  Blocks; one thread.
+// Errors     Those of KafkaClient, and refusals by name (kafka_error.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/kafka_client.h"
+#include "app/topic_commands.h"
+
+namespace moraine::app {
+
+using PartitionOffsets = std::map<std::int32_t, std::int64_t>;
+
+class TopicClient {
+ public:
+  explicit TopicClient(KafkaClient kafka) : kafka_(std::move(kafka)) {}
+
+  KafkaClient& kafka() { return kafka_; }
+  std::int32_t timeout_ms() const;
+
+  // By name.
+  Result<std::map<std::string, std::int32_t>> partition_counts();
+  // kNotFound: no such topic.
+  Result<std::int32_t> partition_count(const std::string& topic);
+  // All partitions, or the one that is wanted. kNotFound: it is not there.
+  Result<std::vector<std::int32_t>> partitions(const std::string& topic,
+                                               std::optional<std::int32_t> wanted);
+
+  // `timestamp`: kEarliestOffset, kLatestOffset or a time; -1 is the answer for a time past the
+  // last message.
+  Result<PartitionOffsets> offsets(const std::string& topic,
+                                   const std::vector<std::int32_t>& partitions,
+                                   std::int64_t timestamp);
+  // The same for all partitions of many topics.
+  Result<std::map<std::string, PartitionOffsets>> offsets(
+      const std::map<std::string, std::int32_t>& counts, std::int64_t timestamp);
+
+  Result<std::vector<std::string>> groups();
+  // Only where the group has committed.
+  Result<PartitionOffsets> committed(const std::string& group, const std::string& topic,
+                                     const std::vector<std::int32_t>& partitions);
+  Result<void> commit(const std::string& group, const std::string& topic,
+                      const PartitionOffsets& offsets);
+
+  // Those that differ from the defaults.
+  Result<std::map<std::string, std::string>> configs(const std::string& topic);
+  Result<std::string> config(const std::string& topic, const std::string& name);
+
+ private:
+  // Calls again while the error is a passing one.
+  template <class T>
+  Result<T> patiently(const std::function<Result<T>()>& attempt);
+  Result<kafka::MetadataResponse> metadata(const std::string* topic);
+  Result<kafka::DescribeConfigsResponse> describe_configs(const std::string& topic);
+
+  KafkaClient kafka_;
+};
+
+using TopicCommand = std::function<Result<int>(TopicClient&)>;
+
+// Connects, runs the command, and reports its error.
+int run_on_server(const TopicTarget& target, const TopicCommand& command);
+
+// The exit code of an error of a topic command: what the server has not is a negative answer.
+int report_topic_error(const Error& error);
+
+}  // namespace moraine::app

@@ -1,0 +1,96 @@
+#include "app/topic_node.h"
+
+#include <fmt/format.h>
+
+#include "app/topic_metrics.h"
+#include "gateway/kafka/server/connection.h"
+#include "service/tablet_ids.h"
+
+namespace moraine::app {
+namespace {
+
+constexpr Duration kLoadRetry = 50ms;
+
+StoredTopicsOptions topics_options(const blob::ClusterConfig& config) {
+  StoredTopicsOptions options;
+  for (const blob::GroupConfig& group : config.groups) options.groups.push_back(group.id);
+  return options;
+}
+
+kafka::KafkaOptions kafka_options(const TopicNodeOptions& options, std::uint16_t port) {
+  kafka::KafkaOptions made;
+  made.node_id = options.node_id;
+  made.advertised_host =
+      options.advertised_host.empty() ? options.kafka.host : options.advertised_host;
+  made.advertised_port = port;
+  made.auto_create_topics = options.auto_create_topics;
+  made.default_partitions = options.default_partitions;
+  made.request_bytes_max = options.request_bytes;
+  return made;
+}
+
+}  // namespace
+
+TopicNode::TopicNode(RealWorld& real, blob::BlobNode& node, TopicNodeOptions options)
+    : real_(real),
+      options_(std::move(options)),
+      blob_groups_(node),
+      cache_(options_.cache_bytes),
+      tablets_(real.world(), blob_groups_, cache_),
+      topics_(real.world(), blob_groups_, tablets_, topics_options(node.config())),
+      gateway_state_(
+          real.world(), blob_groups_,
+          TabletInfo::simple(kGatewayTabletId, node.config().groups.front().id, kKeyValueChannels)),
+      groups_(real.world(), [this] { return gateway_state_.get(); }),
+      producer_ids_([this] { return gateway_state_.get(); }) {}
+
+TopicNode::~TopicNode() = default;
+
+Task<Result<void>> TopicNode::start(Instant deadline) {
+  if (!std::exchange(started_, true)) {
+    gateway_state_.start();
+    CO_TRY_VOID(co_await topics_.start(deadline));
+  }
+  CO_TRY_VOID(co_await topics_.wait_known(deadline));
+  CO_TRY_VOID(co_await load_groups(deadline));
+  if (!co_await topics_.wait_running(deadline)) {
+    co_return fail(Errc::kTimeout, "some partitions do not start");
+  }
+  // Nothing is accepted before the lane turns, so the service is there in time.
+  StreamHandler handler = [this](std::shared_ptr<ByteStream> stream) {
+    return kafka::serve_kafka(*service_)(std::move(stream));
+  };
+  CO_TRY(listener_, TcpListener::open(real_.lane(), options_.kafka, std::move(handler)));
+  World world = real_.world();
+  service_ = std::make_unique<kafka::KafkaService>(
+      kafka::KafkaParts{topics_, groups_, producer_ids_, world.executor, world.clock, registry_},
+      kafka_options(options_, listener_->port()));
+  co_return Result<void>();
+}
+
+Task<Result<void>> TopicNode::load_groups(Instant deadline) {
+  Executor& executor = real_.world().executor;
+  while (true) {
+    if (!co_await gateway_state_.wait(deadline)) {
+      co_return fail(Errc::kTimeout, "the tablet of consumer groups does not start");
+    }
+    const auto loaded = co_await groups_.load();
+    if (loaded || executor.now() >= deadline) co_return loaded;
+    co_await sleep_for(executor, kLoadRetry);
+  }
+}
+
+Task<void> TopicNode::stop() {
+  if (!started_) co_return;
+  groups_.stop();
+  if (listener_) co_await listener_->stop();
+  if (service_) co_await service_->stop();
+  co_await topics_.stop();
+  co_await gateway_state_.stop();
+}
+
+std::string TopicNode::metrics() const {
+  return registry_.expose() + topic_metrics(topics_.report(), cache_);
+}
+
+}  // namespace moraine::app

@@ -1,0 +1,81 @@
+// TopicNode: the topics of one process, and the Kafka protocol that serves them.
+//
+//   BlobNode  ->  StoredTopics, a key-value tablet for groups and producer ids  ->  KafkaService
+//
+// Promise    start() ends when the topics are known and their partitions run; from then on clients
+//            are served. stop() ends cleanly: what was acknowledged is durable anyway.
+// Threading  The lane of the world.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "blob/node/blob_node.h"
+#include "gateway/kafka/groups/stored_groups.h"
+#include "gateway/kafka/producer_ids.h"
+#include "gateway/kafka/server/service.h"
+#include "io/real/real_world.h"
+#include "io/real/tcp_stream.h"
+#include "queue/blob_cache.h"
+#include "service/key_value_host.h"
+#include "service/queue_tablets.h"
+#include "service/stored_topics.h"
+
+namespace moraine::app {
+
+struct TopicNodeOptions {
+  TcpAddress kafka;             // A numeric host.
+  std::string advertised_host;  // Empty: that of `kafka`.
+  std::int32_t node_id = 1;
+  bool auto_create_topics = true;
+  std::uint32_t default_partitions = 1;
+  std::size_t cache_bytes = queue::kCacheBytesDefault;
+  std::size_t request_bytes = std::size_t{256} << 20;
+};
+
+class TopicNode {
+ public:
+  // `real` and `node` outlive it. Requires: the node's config has a group.
+  TopicNode(RealWorld& real, blob::BlobNode& node, TopicNodeOptions options);
+  TopicNode(const TopicNode&) = delete;
+  TopicNode& operator=(const TopicNode&) = delete;
+  ~TopicNode();
+
+  // kTimeout: not by the deadline; it goes on and may be called again.
+  Task<Result<void>> start(Instant deadline);
+  Task<void> stop();
+
+  TcpAddress kafka() const {
+    return {options_.kafka.host, listener_ ? listener_->port() : options_.kafka.port};
+  }
+  // In the form that Prometheus reads.
+  std::string metrics() const;
+
+ private:
+  class Groups final : public BlobGroups {
+   public:
+    explicit Groups(blob::BlobNode& node) : node_(node) {}
+    blob::Proxy* group(blob::GroupId id) override { return node_.proxy(id); }
+
+   private:
+    blob::BlobNode& node_;
+  };
+
+  Task<Result<void>> load_groups(Instant deadline);
+
+  RealWorld& real_;
+  const TopicNodeOptions options_;
+  Groups blob_groups_;
+  queue::BlobCache cache_;
+  StoredQueueTablets tablets_;
+  StoredTopics topics_;
+  KeyValueHost gateway_state_;
+  kafka::StoredGroups groups_;
+  kafka::DurableProducerIds producer_ids_;
+  MetricRegistry registry_;
+  std::unique_ptr<kafka::KafkaService> service_;
+  std::unique_ptr<TcpListener> listener_;
+  bool started_ = false;
+};
+
+}  // namespace moraine::app

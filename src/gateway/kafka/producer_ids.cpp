@@ -1,0 +1,97 @@
+#include "gateway/kafka/producer_ids.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/checksum.h"
+#include "base/coding.h"
+
+namespace moraine::kafka {
+namespace {
+
+// clang-format off
+// counter  version u8 = 1, next u64, crc32c u32 of what comes before
+// clang-format on
+constexpr std::uint8_t kVersion = 1;
+constexpr char kKey[] = "kafka/next_producer_id";
+
+}  // namespace
+
+Slice encode_producer_id_counter(std::int64_t next) {
+  Encoder encoder;
+  encoder.u8(kVersion).u64(static_cast<std::uint64_t>(next));
+  const std::uint32_t crc = crc32c(encoder.span());
+  encoder.u32(crc);
+  return encoder.slice();
+}
+
+Result<std::int64_t> decode_producer_id_counter(const Slice& bytes) {
+  Decoder decoder(bytes);
+  const std::uint8_t version = decoder.u8();
+  if (!decoder.failed() && version != kVersion) {
+    return fail(Errc::kUnsupported, fmt::format("producer id counter of version {}", version));
+  }
+  const std::uint64_t next = decoder.u64();
+  const std::size_t checked = decoder.position();
+  const std::uint32_t crc = decoder.u32();
+  if (decoder.failed() || decoder.remaining() > 0 || crc32c(bytes.span().first(checked)) != crc ||
+      next == 0 || next > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    return fail(Errc::kCorrupt, "producer id counter");
+  }
+  return static_cast<std::int64_t>(next);
+}
+
+Task<Result<std::int64_t>> DurableProducerIds::next() {
+  while (next_ == end_) {
+    if (taking_) {
+      const auto turn = std::make_shared<OneShot<bool>>();
+      waiting_.push_back(turn);
+      co_await *turn;
+      continue;
+    }
+    taking_ = true;
+    Result<void> taken = co_await take_block();
+    taking_ = false;
+    // Before the others are woken: they may use the block up.
+    Result<std::int64_t> id = 0;
+    if (taken) {
+      id = next_++;
+    } else {
+      id = std::unexpected(std::move(taken).error());
+    }
+    for (const auto& turn : std::exchange(waiting_, {})) turn->set(true);
+    co_return id;
+  }
+  co_return next_++;
+}
+
+Task<Result<void>> DurableProducerIds::take_block() {
+  std::shared_ptr<KeyValue> tablet = tablet_();
+  if (tablet == nullptr) co_return fail(Errc::kUnavailable, "the tablet of producer ids");
+  std::int64_t first = 1;
+  Result<Slice> stored = co_await tablet->read(kKey);
+  if (stored) {
+    CO_TRY(first, decode_producer_id_counter(*stored));
+  } else if (stored.error().code != Errc::kNotFound) {
+    co_return std::unexpected(std::move(stored).error());
+  }
+  // Never below what was given out here.
+  first = std::max(first, end_);
+  tablet = tablet_();
+  if (tablet == nullptr) co_return fail(Errc::kUnavailable, "the tablet of producer ids");
+  if (first > std::numeric_limits<std::int64_t>::max() - kProducerIdsPerBlock) {
+    co_return fail(Errc::kOverloaded, "no producer ids are left");
+  }
+  std::vector<Command> commands;
+  commands.push_back(
+      WriteKey{kKey, encode_producer_id_counter(first + kProducerIdsPerBlock), false});
+  CO_TRY_VOID(co_await tablet->execute(std::move(commands)));
+  next_ = first;
+  end_ = first + kProducerIdsPerBlock;
+  co_return Result<void>();
+}
+
+}  // namespace moraine::kafka

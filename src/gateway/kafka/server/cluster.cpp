@@ -1,0 +1,147 @@
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "gateway/kafka/server/handlers.h"
+
+namespace moraine::kafka {
+namespace {
+
+using Topic = MetadataResponse::Topic;
+
+Topic describe(const ServerContext& server, const TopicInfo& info) {
+  Topic topic;
+  topic.name = info.name;
+  topic.topic_id = to_uuid(info.id);
+  topic.partitions.reserve(info.partitions);
+  for (std::uint32_t i = 0; i < info.partitions; ++i) {
+    MetadataResponse::Partition& partition = topic.partitions.emplace_back();
+    partition.partition_index = static_cast<std::int32_t>(i);
+    partition.leader_id = server.options.node_id;
+    partition.leader_epoch = kLeaderEpoch;
+    partition.replica_nodes = {server.options.node_id};
+    partition.isr_nodes = {server.options.node_id};
+  }
+  return topic;
+}
+
+// Makes a topic that a client named; why not, otherwise.
+Task<ErrorCode> auto_create(ServerContext& server, std::string name) {
+  if (!check_topic_name(name)) co_return ErrorCode::kInvalidTopic;
+  TopicSpec spec;
+  spec.partitions = server.options.default_partitions;
+  const auto created = co_await server.topics.create(std::move(name), std::move(spec));
+  if (created || created.error().code == Errc::kAlreadyExists) co_return ErrorCode::kNone;
+  // Clients ask again.
+  co_return ErrorCode::kLeaderNotAvailable;
+}
+
+Task<Topic> find_named(ServerContext& server, std::string name, bool may_create) {
+  TopicPtr info = server.topics.find(name);
+  ErrorCode error = ErrorCode::kUnknownTopicOrPartition;
+  if (!info && may_create) {
+    error = co_await auto_create(server, name);
+    info = server.topics.find(name);
+    if (!info && error == ErrorCode::kNone) error = ErrorCode::kLeaderNotAvailable;
+  }
+  if (info) co_return describe(server, *info);
+  Topic topic;
+  topic.name = name;
+  topic.error_code = check_topic_name(name) ? error : ErrorCode::kInvalidTopic;
+  co_return topic;
+}
+
+Topic find_by_id(const ServerContext& server, const Uuid& id) {
+  if (const TopicPtr info = server.topics.find(to_topic_id(id))) return describe(server, *info);
+  Topic topic;
+  topic.name = std::nullopt;
+  topic.topic_id = id;
+  topic.error_code = ErrorCode::kUnknownTopicId;
+  return topic;
+}
+
+}  // namespace
+
+Task<ApiVersionsResponse> serve(ServerContext&, ApiVersionsRequest, RequestContext) {
+  co_return offered_apis({});
+}
+
+Task<MetadataResponse> serve(ServerContext& server, MetadataRequest request, RequestContext about) {
+  constexpr std::int16_t kVersionOfNullNames = 12;
+  const KafkaOptions& options = server.options;
+  MetadataResponse response;
+  response.brokers.push_back(
+      {options.node_id, options.advertised_host, options.advertised_port, std::nullopt});
+  response.cluster_id = options.cluster_id;
+  response.controller_id = options.node_id;
+  if (!request.topics) {
+    for (const TopicPtr& info : server.topics.list()) {
+      response.topics.push_back(describe(server, *info));
+    }
+    co_return response;
+  }
+  const bool may_create = request.allow_auto_topic_creation && options.auto_create_topics;
+  // Named twice, answered once: an answer is much larger than a name.
+  std::set<std::pair<std::optional<std::string>, Uuid>> seen;
+  for (const MetadataRequest::Topic& asked : *request.topics) {
+    if (!seen.emplace(asked.name, asked.name ? Uuid{} : asked.topic_id).second) continue;
+    if (asked.name) {
+      response.topics.push_back(co_await find_named(server, *asked.name, may_create));
+    } else {
+      response.topics.push_back(find_by_id(server, asked.topic_id));
+    }
+    Topic& topic = response.topics.back();
+    if (!topic.name && about.version < kVersionOfNullNames) topic.name = std::string();
+    server.metrics.counted(topic.error_code);
+  }
+  co_return response;
+}
+
+Task<FindCoordinatorResponse> serve(ServerContext& server, FindCoordinatorRequest request,
+                                    RequestContext) {
+  FindCoordinatorResponse response;
+  for (const std::string& key : request.keys) {
+    FindCoordinatorResponse::Coordinator& coordinator = response.coordinators.emplace_back();
+    coordinator.key = key;
+    if (request.key_type != CoordinatorKind::kGroup) {
+      coordinator.error_code =
+          server.metrics.counted(ErrorCode::kTransactionalIdAuthorizationFailed);
+      coordinator.error_message = "transactions are not served";
+      continue;
+    }
+    coordinator.node_id = server.options.node_id;
+    coordinator.host = server.options.advertised_host;
+    coordinator.port = server.options.advertised_port;
+  }
+  co_return response;
+}
+
+Task<DescribeClusterResponse> serve(ServerContext& server, DescribeClusterRequest, RequestContext) {
+  const KafkaOptions& options = server.options;
+  DescribeClusterResponse response;
+  response.cluster_id = options.cluster_id;
+  response.controller_id = options.node_id;
+  response.brokers.push_back(
+      {options.node_id, options.advertised_host, options.advertised_port, std::nullopt});
+  co_return response;
+}
+
+Task<InitProducerIdResponse> serve(ServerContext& server, InitProducerIdRequest request,
+                                   RequestContext) {
+  InitProducerIdResponse response;
+  if (request.transactional_id) {
+    response.error_code = server.metrics.counted(ErrorCode::kTransactionalIdAuthorizationFailed);
+    co_return response;
+  }
+  const Result<std::int64_t> id = co_await server.producer_ids.next();
+  if (!id) {
+    response.error_code = server.metrics.counted(ErrorCode::kCoordinatorNotAvailable);
+    co_return response;
+  }
+  response.producer_id = *id;
+  response.producer_epoch = 0;
+  co_return response;
+}
+
+}  // namespace moraine::kafka

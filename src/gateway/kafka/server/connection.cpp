@@ -1,0 +1,209 @@
+#include "gateway/kafka/server/connection.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "gateway/kafka/protocol/reader.h"
+
+namespace moraine::kafka {
+namespace {
+
+constexpr std::string_view kNotReading = "the client does not read its answers";
+
+// After so much others have their turn: a client that is always faster than the socket is no reason
+// for all to wait. A request counts as some bytes.
+constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
+constexpr std::size_t kTurnBytesPerRequest = std::size_t{32} << 10;
+
+Task<void> serve_stream(KafkaService& service, std::shared_ptr<ByteStream> stream) {
+  KafkaConnection connection(service, std::move(stream));
+  co_await connection.run();
+}
+
+std::size_t bytes_of(const std::vector<Slice>& pieces) {
+  std::size_t bytes = 0;
+  for (const Slice& piece : pieces) bytes += piece.size();
+  return bytes;
+}
+
+// Cuts the first kWriteBytesMax bytes off, from piece `at` on.
+std::vector<Slice> cut_part(std::vector<Slice>& pieces, std::size_t& at) {
+  std::vector<Slice> part;
+  std::size_t room = kWriteBytesMax;
+  while (at < pieces.size() && room > 0) {
+    Slice& piece = pieces[at];
+    if (piece.size() <= room) {
+      room -= piece.size();
+      part.push_back(std::move(piece));
+      ++at;
+      continue;
+    }
+    part.push_back(piece.sub(0, room));
+    piece = piece.sub(room, piece.size() - room);
+    room = 0;
+  }
+  return part;
+}
+
+}  // namespace
+
+StreamHandler serve_kafka(KafkaService& service) {
+  return [&service](std::shared_ptr<ByteStream> stream) {
+    return serve_stream(service, std::move(stream));
+  };
+}
+
+KafkaConnection::KafkaConnection(KafkaService& service, std::shared_ptr<ByteStream> stream)
+    : service_(service),
+      stream_(std::move(stream)),
+      client_(std::make_shared<Client>(stream_->peer())),
+      watchdog_(service.executor(), [this](std::string_view reason) { expired(reason); }),
+      input_(*stream_, service.requests(), watchdog_) {
+  service_.metrics().connections.add(1);
+}
+
+KafkaConnection::~KafkaConnection() {
+  service_.metrics().connections.add(-1);
+}
+
+auto KafkaConnection::change() {
+  struct Awaiter {
+    std::coroutine_handle<>& slot;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> self) { slot = self; }
+    void await_resume() const noexcept {}
+  };
+  return Awaiter{reader_};
+}
+
+Task<void> KafkaConnection::run() {
+  for (std::size_t turn = 0; !closed_;) {
+    Result<std::optional<RequestFrame>> frame = co_await input_.next();
+    if (!frame && frame.error().code != Errc::kUnavailable) fail_with(frame.error().message());
+    if (closed_ || !frame || !*frame) break;
+    const RequestFrame& arrived = **frame;
+    service_.metrics().bytes_in.add(kSizePrefixBytes + arrived.bytes.size());
+    const auto api = static_cast<ApiKey>(load_big<std::int16_t>(arrived.bytes.data()));
+    while (!closed_ && !may_begin(api)) co_await change();
+    turn += kTurnBytesPerRequest + arrived.bytes.size();
+    if (!closed_) begin(std::move(**frame));
+    if (turn < kTurnBytes) continue;
+    turn = 0;
+    co_await yield(service_.executor());
+  }
+  closed_ = true;
+  stream_->close();
+  client_->leave();
+  co_await tasks_.join();
+}
+
+bool KafkaConnection::may_begin(ApiKey api) const {
+  if (queue_.size() >= kPipelinedRequestsMax || unsent_bytes_ > kUnsentBytesMax) return false;
+  if (api == ApiKey::kProduce) return unfinished_ == produces_ + fetches_;
+  return unfinished_ == 0;
+}
+
+void KafkaConnection::count(ApiKey api, std::ptrdiff_t change) {
+  const auto by = static_cast<std::size_t>(change);  // -1 wraps around as it should.
+  unfinished_ += by;
+  if (api == ApiKey::kProduce) produces_ += by;
+  if (api == ApiKey::kFetch) fetches_ += by;
+}
+
+void KafkaConnection::begin(RequestFrame frame) {
+  Request& request = queue_.emplace_back();
+  request.api = static_cast<ApiKey>(load_big<std::int16_t>(frame.bytes.data()));
+  count(request.api, 1);
+  tasks_.spawn(handle(request, std::move(frame)));
+}
+
+Task<void> KafkaConnection::handle(Request& request, RequestFrame frame) {
+  request.answer = co_await service_.handle(std::move(frame.bytes), client_);
+  frame.lease.release();
+  const std::size_t bytes = bytes_of(request.answer.pieces);
+  request.unsent = service_.responses().force(bytes);
+  unsent_bytes_ += bytes;
+  count(request.api, -1);
+  request.done = true;
+  wake_reader();
+  if (!writing_ && queue_.front().done) {
+    writing_ = true;
+    tasks_.spawn(write_ready());
+  }
+}
+
+Task<void> KafkaConnection::write_ready() {
+  while (!closed_ && !queue_.empty() && queue_.front().done) {
+    std::vector<Slice> pieces;
+    std::vector<ByteBudget::Lease> leases;
+    const bool go_on = collect(pieces, leases);
+    const std::size_t bytes = bytes_of(pieces);
+    const std::string reason = go_on ? "" : queue_.front().answer.reason;
+    const bool sent = co_await send(std::move(pieces));
+    unsent_bytes_ -= bytes;
+    leases.clear();
+    service_.metrics().bytes_out.add(sent ? bytes : 0);
+    wake_reader();
+    if (!sent || closed_) break;
+    if (!go_on) fail_with(reason);
+  }
+  writing_ = false;
+}
+
+bool KafkaConnection::collect(std::vector<Slice>& pieces, std::vector<ByteBudget::Lease>& leases) {
+  std::size_t bytes = 0;
+  while (!queue_.empty() && queue_.front().done && bytes < kWriteBytesMax) {
+    Request& request = queue_.front();
+    if (request.answer.kind == Answer::Kind::kClose) return false;
+    for (Slice& piece : request.answer.pieces) {
+      bytes += piece.size();
+      pieces.push_back(std::move(piece));
+    }
+    leases.push_back(std::move(request.unsent));
+    queue_.pop_front();
+  }
+  return true;
+}
+
+Task<bool> KafkaConnection::send(std::vector<Slice> pieces) {
+  bool sent = true;
+  for (std::size_t at = 0; sent && at < pieces.size();) {
+    watchdog_.writing(kStalledWriteTimeout, kNotReading);
+    sent = (co_await stream_->write(cut_part(pieces, at))).has_value();
+  }
+  watchdog_.not_writing();
+  if (!sent) {
+    closed_ = true;
+    stream_->close();
+  }
+  co_return sent;
+}
+
+// By the executor: whoever calls is in the middle of something.
+void KafkaConnection::wake_reader() {
+  if (!reader_) return;
+  service_.executor().post([reader = std::exchange(reader_, nullptr)] { reader.resume(); });
+}
+
+void KafkaConnection::expired(std::string_view reason) {
+  const bool idle = reason == kIdleReason;
+  if (idle && (unfinished_ > 0 || writing_)) {
+    watchdog_.reading(kIdleTimeout, kIdleReason);
+    return;
+  }
+  if (idle) log_debug("idle kafka client closed", {{"peer", client_->peer()}});
+  if (!idle) service_.closed_for_cause(client_->peer(), std::string(reason));
+  closed_ = true;
+  stream_->close();
+  wake_reader();
+}
+
+void KafkaConnection::fail_with(const std::string& reason) {
+  if (closed_) return;
+  service_.closed_for_cause(client_->peer(), reason);
+  closed_ = true;
+  stream_->close();
+  wake_reader();
+}
+
+}  // namespace moraine::kafka

@@ -1,0 +1,454 @@
+// An in-memory partition, topics and groups, and a client over simulated streams. For tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "gateway/kafka/protocol/records.h"
+#include "gateway/kafka/protocol/test_bytes.h"
+#include "gateway/kafka/server/connection.h"
+#include "io/sim/sim_stream.h"
+#include "io/sim/sim_world.h"
+#include "service/topic_config.h"
+
+namespace moraine::kafka {
+
+class FakePartition final : public queue::Partition {
+ public:
+  explicit FakePartition(Executor& executor) : executor_(executor) {}
+
+  // What the next writes are answered with, instead of being stored.
+  std::deque<queue::WriteAnswer> scripted;
+  Duration write_delay = 1ms;
+  bool stop_answering = false;
+  bool is_stopped = false;
+  std::vector<queue::WriteRequest> requests;
+  int watches = 0;
+
+  std::shared_ptr<OneShot<queue::WriteAnswer>> write(queue::WriteRequest request) override {
+    auto answer = std::make_shared<OneShot<queue::WriteAnswer>>();
+    requests.push_back(request);
+    queued_.push_back({std::move(request), answer});
+    executor_.schedule(executor_.now() + write_delay, [this] { finish_one(); });
+    return answer;
+  }
+  Task<Result<queue::ReadAnswer>> read(queue::ReadRequest request) override {
+    queue::ReadAnswer answer;
+    answer.start = start_;
+    answer.end = end_;
+    if (request.offset > end_) co_return fail(Errc::kInvalidArgument, "past the end");
+    std::size_t bytes = 0;
+    for (const queue::StoredEntry& entry : entries_) {
+      if (entry.offset + entry.count <= std::max(request.offset, start_)) continue;
+      if (!answer.entries.empty() && bytes + entry.payload.size() > request.bytes_max) break;
+      bytes += entry.payload.size();
+      answer.entries.push_back(entry);
+    }
+    ++reads;
+    co_return answer;
+  }
+  Task<Result<std::optional<queue::StoredEntry>>> find_time(std::int64_t time_ms) override {
+    for (const queue::StoredEntry& entry : entries_) {
+      if (entry.max_timestamp_ms >= time_ms) co_return std::optional(entry);
+    }
+    co_return std::optional<queue::StoredEntry>();
+  }
+  Task<Result<std::optional<queue::StoredEntry>>> find_newest() override {
+    std::optional<queue::StoredEntry> newest;
+    for (const queue::StoredEntry& entry : entries_) {
+      if (!newest || entry.max_timestamp_ms > newest->max_timestamp_ms) newest = entry;
+    }
+    co_return newest;
+  }
+  Task<Result<void>> commit(queue::ConsumerOffset offset) override {
+    co_await sleep_for(executor_, 1ms);
+    const std::string name = offset.consumer;
+    committed_[name] = std::move(offset);
+    co_return Result<void>();
+  }
+  std::optional<queue::ConsumerOffset> committed(const std::string& consumer) const override {
+    const auto found = committed_.find(consumer);
+    return found == committed_.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::vector<queue::ConsumerOffset> all_committed() const override {
+    std::vector<queue::ConsumerOffset> all;
+    for (const auto& [name, offset] : committed_) all.push_back(offset);
+    return all;
+  }
+  Task<Result<void>> forget_consumer(std::string consumer) override {
+    committed_.erase(consumer);
+    co_return Result<void>();
+  }
+  Task<Result<queue::Offset>> trim(queue::Offset offset) override {
+    if (offset > end_) co_return fail(Errc::kInvalidArgument, "past the end");
+    start_ = std::max(start_, offset);
+    co_return start_;
+  }
+  queue::PartitionInfo info() const override {
+    queue::PartitionInfo info;
+    info.start = start_;
+    info.end = end_;
+    info.bytes = info.written_bytes = bytes_;
+    return info;
+  }
+  void configure(queue::PartitionConfig) override {}
+  std::uint64_t watch(Callback moved) override {
+    ++watches;
+    watchers_.emplace(++next_watch_, std::move(moved));
+    return next_watch_;
+  }
+  void unwatch(std::uint64_t watch) override {
+    watches -= static_cast<int>(watchers_.erase(watch));
+  }
+  bool stopped() const override { return is_stopped; }
+
+  void store_batch(Slice batch, std::uint32_t count = 1, std::int64_t time = 1000) {
+    queue::StoredEntry entry;
+    entry.count = count;
+    entry.format = queue::EntryFormat::kKafkaBatch;
+    entry.max_timestamp_ms = time;
+    entry.payload = placed(batch, end_);
+    store(std::move(entry));
+  }
+  // Answers a write that stop_answering left behind.
+  void answer_next() { finish_one(); }
+  void store(queue::StoredEntry entry) {
+    entry.offset = end_;
+    end_ += entry.count;
+    bytes_ += entry.payload.size();
+    entries_.push_back(std::move(entry));
+    tell_watchers();
+  }
+  void tell_watchers() {
+    for (auto& [number, moved] : watchers_) moved();
+  }
+  int reads = 0;
+
+ private:
+  struct Queued {
+    queue::WriteRequest request;
+    std::shared_ptr<OneShot<queue::WriteAnswer>> answer;
+  };
+
+  static Slice placed(const Slice& batch, queue::Offset offset) {
+    Buffer copy(batch.size());
+    std::memcpy(copy.data(), batch.data(), copy.size());
+    place_header(copy.span(), static_cast<std::int64_t>(offset), 0);
+    return std::move(copy).freeze();
+  }
+
+  void finish_one() {
+    if (stop_answering || queued_.empty()) return;
+    Queued next = std::move(queued_.front());
+    queued_.pop_front();
+    if (!scripted.empty()) {
+      queue::WriteAnswer answer = std::move(scripted.front());
+      scripted.pop_front();
+      next.answer->set(std::move(answer));
+      return;
+    }
+    queue::StoredEntry entry;
+    entry.count = next.request.count;
+    entry.format = next.request.format;
+    entry.max_timestamp_ms = next.request.max_timestamp_ms;
+    entry.payload = next.request.payload;
+    if (entry.format == queue::EntryFormat::kKafkaBatch) {
+      entry.payload = placed(entry.payload, end_);
+    }
+    queue::WriteAnswer answer;
+    answer.offset = end_;
+    store(std::move(entry));
+    next.answer->set(std::move(answer));
+  }
+
+  Executor& executor_;
+  queue::Offset start_ = 0;
+  queue::Offset end_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::vector<queue::StoredEntry> entries_;
+  std::deque<Queued> queued_;
+  std::map<std::string, queue::ConsumerOffset> committed_;
+  std::map<std::uint64_t, Callback> watchers_;
+  std::uint64_t next_watch_ = 0;
+};
+
+class FakeTopics final : public Topics {
+ public:
+  explicit FakeTopics(Executor& executor) : executor_(executor) {}
+
+  Task<Result<TopicPtr>> create(std::string name, TopicSpec spec) override {
+    co_await sleep_for(executor_, 1ms);
+    if (find(name)) co_return fail(Errc::kAlreadyExists, name);
+    TopicInfo info;
+    info.name = name;
+    info.id[0] = static_cast<std::uint8_t>(++made_);
+    info.partitions = spec.partitions;
+    info.config = std::move(spec.config);
+    topics_[name] = std::make_shared<TopicInfo>(std::move(info));
+    co_return topics_[name];
+  }
+  Task<Result<TopicPtr>> alter(std::string name, TopicChange change) override {
+    const TopicPtr old = find(name);
+    if (!old) co_return fail(Errc::kNotFound, name);
+    TopicInfo info = *old;
+    if (change.partitions) info.partitions = *change.partitions;
+    if (change.replace_config) info.config.clear();
+    for (const auto& [key, value] : change.config) {
+      info.config.erase(key);
+      if (value) info.config[key] = *value;
+    }
+    topics_[name] = std::make_shared<TopicInfo>(std::move(info));
+    co_return topics_[name];
+  }
+  Task<Result<void>> remove(std::string name) override {
+    if (topics_.erase(name) == 0) co_return fail(Errc::kNotFound, name);
+    co_return Result<void>();
+  }
+  TopicPtr find(const std::string& name) const override {
+    const auto found = topics_.find(name);
+    return found == topics_.end() ? nullptr : found->second;
+  }
+  TopicPtr find(const TopicId& id) const override {
+    for (const auto& [name, topic] : topics_) {
+      if (topic->id == id) return topic;
+    }
+    return nullptr;
+  }
+  std::vector<TopicPtr> list() const override {
+    std::vector<TopicPtr> all;
+    for (const auto& [name, topic] : topics_) all.push_back(topic);
+    return all;
+  }
+  std::shared_ptr<queue::Partition> partition(const TopicId& topic,
+                                              queue::PartitionIndex index) override {
+    if (starting) return nullptr;
+    return fake(topic, index);
+  }
+
+  std::shared_ptr<FakePartition> fake(const TopicId& topic, queue::PartitionIndex index) {
+    auto& slot = partitions_[{topic, index}];
+    if (!slot) slot = std::make_shared<FakePartition>(executor_);
+    return slot;
+  }
+  bool starting = false;
+
+ private:
+  Executor& executor_;
+  int made_ = 0;
+  std::map<std::string, TopicPtr> topics_;
+  std::map<std::pair<TopicId, queue::PartitionIndex>, std::shared_ptr<FakePartition>> partitions_;
+};
+
+class FakeGroups final : public Groups {
+ public:
+  explicit FakeGroups(Executor& executor) : executor_(executor) {}
+
+  Duration join_delay = 1s;
+  ErrorCode commit_verdict = ErrorCode::kNone;
+  std::map<std::string, std::string> known;  // Group to subscribed topic.
+  GroupClient last_client;
+
+  Task<JoinGroupResponse> join(JoinGroupRequest request, std::int16_t,
+                               GroupClient client) override {
+    last_client = std::move(client);
+    co_await sleep_for(executor_, join_delay);
+    JoinGroupResponse response;
+    response.generation_id = 1;
+    response.member_id = request.member_id;
+    co_return response;
+  }
+  Task<SyncGroupResponse> sync(SyncGroupRequest, std::int16_t) override {
+    co_return SyncGroupResponse{};
+  }
+  HeartbeatResponse heartbeat(const HeartbeatRequest&) override { return {}; }
+  Task<LeaveGroupResponse> leave(LeaveGroupRequest, std::int16_t) override {
+    co_return LeaveGroupResponse{};
+  }
+  DescribeGroupsResponse describe(const DescribeGroupsRequest&) const override { return {}; }
+  ListGroupsResponse list(const ListGroupsRequest&) const override { return {}; }
+  Task<ErrorCode> admit_commit(const OffsetCommitRequest&) override { co_return commit_verdict; }
+  Task<ErrorCode> remove(std::string group) override {
+    co_return known.erase(group) > 0 ? ErrorCode::kNone : ErrorCode::kGroupIdNotFound;
+  }
+  bool exists(const std::string& group) const override { return known.contains(group); }
+  bool subscribed(const std::string& group, const std::string& topic) const override {
+    const auto found = known.find(group);
+    return found != known.end() && found->second == topic;
+  }
+
+ private:
+  Executor& executor_;
+};
+
+class FakeProducerIds final : public ProducerIds {
+ public:
+  bool available = true;
+  Task<Result<std::int64_t>> next() override {
+    if (!available) co_return fail(Errc::kUnavailable, "no tablet");
+    co_return ++last_;
+  }
+
+ private:
+  std::int64_t last_ = 0;
+};
+
+inline Slice batch_with(std::vector<std::string> values, BatchOptions options = {},
+                        std::int64_t time = 1000) {
+  BatchBuilder builder(options);
+  for (const std::string& value : values) {
+    Record record;
+    record.timestamp = time++;
+    record.value = as_bytes(value);
+    EXPECT_TRUE(builder.append(record));
+  }
+  return std::move(builder).build();
+}
+
+inline ProduceRequest produce_of(const std::string& topic, Slice batch, std::int16_t acks = -1) {
+  ProduceRequest request;
+  request.acks = acks;
+  request.timeout_ms = 30'000;
+  ProduceRequest::Partition partition;
+  partition.records.pieces.push_back(std::move(batch));
+  request.topics.push_back({topic, {}});
+  request.topics[0].partitions.push_back(std::move(partition));
+  return request;
+}
+
+inline FetchRequest fetch_of(const std::string& topic, std::int64_t offset,
+                             std::int32_t wait_ms = 0) {
+  FetchRequest request;
+  request.max_wait_ms = wait_ms;
+  request.min_bytes = 1;
+  request.max_bytes = 50 << 20;
+  FetchRequest::Partition partition;
+  partition.fetch_offset = offset;
+  partition.partition_max_bytes = 1 << 20;
+  request.topics.push_back({topic, {}, {partition}});
+  return request;
+}
+
+// A service on fakes, and one connection to it.
+class KafkaServerTest : public testing::Test {
+ protected:
+  explicit KafkaServerTest(KafkaOptions options = {}, SimStreamOptions streams = {})
+      : world_(7),
+        node_(world_.add_node()),
+        topics_(world_.executor()),
+        groups_(world_.executor()),
+        service_(KafkaParts{topics_, groups_, producer_ids_, world_.executor(), node_.world().clock,
+                            registry_},
+                 std::move(options)),
+        stream_options_(streams) {
+    connect();
+  }
+  ~KafkaServerTest() override {
+    client_->close();
+    for (const auto& client : others_) client->close();
+    world_.run(wait_for(connections_));
+    world_.run(wait_for(sends_));
+    world_.run(service_.stop());
+    client_.reset();
+    world_.shutdown();
+  }
+
+  // A new client; the one before stays.
+  void connect() {
+    if (client_) others_.push_back(client_);
+    auto [client, server] = make_sim_streams(world_.executor(), stream_options_);
+    client_ = std::move(client);
+    connections_.spawn(serve_kafka(service_)(std::move(server)));
+  }
+
+  FakePartition& make_topic(const std::string& name, std::uint32_t partitions = 1,
+                            std::map<std::string, std::string> config = {}) {
+    TopicSpec spec;
+    spec.partitions = partitions;
+    spec.config = std::move(config);
+    const auto made = world_.run(topics_.create(name, spec));
+    return *topics_.fake((*made)->id, 0);
+  }
+
+  Task<Result<void>> write(std::vector<Slice> pieces) { return client_->write(std::move(pieces)); }
+  void send_bytes(const Slice& bytes) {
+    std::vector<Slice> pieces;
+    pieces.push_back(bytes);
+    world_.run(write(std::move(pieces)));
+  }
+  // Sends a request without waiting for its answer.
+  template <class Request>
+  RequestHeader send(const Request& request, std::int16_t version) {
+    const RequestHeader header{Request::kApi, version, ++correlation_, "tester"};
+    world_.run(write(encode_request(header, request)));
+    return header;
+  }
+  static Task<Result<Slice>> read_frame(std::shared_ptr<ByteStream> stream) {
+    Buffer prefix(kSizePrefixBytes);
+    CO_TRY_VOID(co_await read_full(stream, prefix.span()));
+    Buffer body(load_big<std::uint32_t>(prefix.data()));
+    CO_TRY_VOID(co_await read_full(stream, body.span()));
+    co_return std::move(body).freeze();
+  }
+  static Task<Result<void>> read_full(std::shared_ptr<ByteStream> stream, MutableByteSpan into) {
+    for (std::size_t have = 0; have < into.size();) {
+      CO_TRY(const std::size_t got, co_await stream->read(into.subspan(have)));
+      if (got == 0) co_return fail(Errc::kUnavailable, "the end");
+      have += got;
+    }
+    co_return Result<void>();
+  }
+  // The next answer; it must be the one to `header`.
+  template <class Response>
+  Response receive(const RequestHeader& header) {
+    const auto frame = world_.run(read_frame(client_));
+    EXPECT_TRUE(frame) << "no answer";
+    if (!frame) return {};
+    const auto body = open_response(header, *frame);
+    EXPECT_TRUE(body) << body.error().message();
+    auto response = decode_body<Response>(*body, header.version);
+    EXPECT_TRUE(response) << response.error().message();
+    return response ? std::move(*response) : Response{};
+  }
+  template <class Request>
+  typename Request::Response ask(const Request& request, std::int16_t version) {
+    const RequestHeader header = send(request, version);
+    return receive<typename Request::Response>(header);
+  }
+  bool closed() { return !world_.run(read_frame(client_)); }
+  Duration now() { return world_.executor().now().since_start; }
+  static Task<void> wait_for(TaskScope& scope) { co_await scope.join(); }
+  static Task<void> send_and_receive(std::shared_ptr<ByteStream> client, Slice request,
+                                     std::size_t& answered) {
+    std::vector<Slice> pieces;
+    pieces.push_back(std::move(request));
+    if (!co_await client->write(std::move(pieces))) co_return;
+    const auto frame = co_await read_frame(client);
+    answered += frame ? 1 : 0;
+  }
+
+  SimWorld world_;
+  SimNode& node_;
+  MetricRegistry registry_;
+  FakeTopics topics_;
+  FakeGroups groups_;
+  FakeProducerIds producer_ids_;
+  KafkaService service_;
+  SimStreamOptions stream_options_;
+  TaskScope connections_;
+  TaskScope sends_;
+  std::shared_ptr<ByteStream> client_;
+  std::vector<std::shared_ptr<ByteStream>> others_;
+  std::int32_t correlation_ = -3;
+};
+
+}  // namespace moraine::kafka

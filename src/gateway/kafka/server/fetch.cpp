@@ -1,0 +1,288 @@
+#include "gateway/kafka/server/fetch.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/log.h"
+#include "gateway/kafka/protocol/records.h"
+#include "gateway/kafka/server/handlers.h"
+
+namespace moraine::kafka {
+namespace {
+
+constexpr std::int16_t kVersionMin = 4;
+constexpr std::int16_t kVersionOfZstd = 10;
+constexpr std::int16_t kVersionOfTopicIds = 13;
+
+std::size_t bounded(std::int32_t asked, std::size_t most) {
+  return std::min(static_cast<std::size_t>(std::max(asked, 0)), most);
+}
+
+// One client writes a topic's id, as text, where its name belongs.
+std::optional<TopicId> id_in_text(const std::string& text) {
+  Uuid id;
+  std::size_t digits = 0;
+  for (const char c : text) {
+    if (c == '-') continue;
+    const int value = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (value < 0 || digits == 2 * id.bytes.size()) return std::nullopt;
+    std::byte& byte = id.bytes[digits / 2];
+    byte = static_cast<std::byte>((std::to_integer<int>(byte) << 4) | value);
+    ++digits;
+  }
+  if (digits != 2 * id.bytes.size() || id.to_string() != text) return std::nullopt;
+  return to_topic_id(id);
+}
+
+Slice batch_of_message(const queue::StoredEntry& entry) {
+  BatchOptions options;
+  options.base_offset = static_cast<std::int64_t>(entry.offset);
+  options.partition_leader_epoch = kLeaderEpoch;
+  Record record;
+  record.timestamp = entry.max_timestamp_ms;
+  record.value = entry.payload.span();
+  BatchBuilder builder(options);
+  if (!builder.append(record)) return {};
+  return std::move(builder).build();
+}
+
+bool has_zstd(const queue::StoredEntry& entry) {
+  if (entry.format != queue::EntryFormat::kKafkaBatch) return false;
+  return entry.payload.size() >= kBatchHeaderBytes &&
+         BatchHeader::decode(entry.payload.data()).codec() == Compression::kZstd;
+}
+
+}  // namespace
+
+FetchWork::FetchWork(ServerContext& server, FetchRequest request, RequestContext about)
+    : server_(server),
+      request_(std::move(request)),
+      about_(std::move(about)),
+      deadline_(server.executor.now() +
+                std::clamp<Duration>(std::chrono::milliseconds(request_.max_wait_ms),
+                                     Duration::zero(), kFetchWaitMax)),
+      bytes_max_(bounded(request_.max_bytes, kFetchBytesMax)),
+      bytes_min_(std::min(bounded(request_.min_bytes, kFetchBytesMax), bytes_max_)) {
+  find_parts();
+}
+
+FetchWork::~FetchWork() {
+  for (Part& part : parts_) {
+    if (part.watch != 0) part.partition->unwatch(part.watch);
+  }
+  if (timer_.value != 0) server_.executor.cancel(timer_);
+  if (leave_hook_ != 0) about_.client->drop(leave_hook_);
+}
+
+void FetchWork::find_parts() {
+  const bool by_id = about_.version >= kVersionOfTopicIds;
+  for (const FetchRequest::Topic& asked : request_.topics) {
+    FetchResponse::Topic& topic = response_.topics.emplace_back();
+    topic.name = asked.name;
+    topic.topic_id = asked.topic_id;
+    topic.partitions.resize(asked.partitions.size());
+  }
+  for (std::size_t t = 0; t < request_.topics.size(); ++t) {
+    const FetchRequest::Topic& asked = request_.topics[t];
+    TopicPtr topic =
+        by_id ? server_.topics.find(to_topic_id(asked.topic_id)) : server_.topics.find(asked.name);
+    if (!topic && !by_id) {
+      if (const auto id = id_in_text(asked.name)) topic = server_.topics.find(*id);
+    }
+    const ErrorCode missing =
+        by_id ? ErrorCode::kUnknownTopicId : ErrorCode::kUnknownTopicOrPartition;
+    for (std::size_t p = 0; p < asked.partitions.size(); ++p) {
+      FetchResponse::Partition& answer = response_.topics[t].partitions[p];
+      parts_.push_back(find_part(topic, missing, asked.partitions[p], answer));
+      failed_ |= !parts_.back().partition;
+    }
+  }
+}
+
+FetchWork::Part FetchWork::find_part(const TopicPtr& topic, ErrorCode missing,
+                                     const FetchRequest::Partition& asked,
+                                     FetchResponse::Partition& answer) {
+  Part part;
+  part.answer = &answer;
+  answer.partition_index = asked.partition;
+  if (about_.version < kVersionMin) {
+    answer.error_code = ErrorCode::kUnsupportedVersion;
+    return part;
+  }
+  FoundPartition found = find_partition(server_, topic, asked.partition);
+  answer.error_code = topic ? found.error : missing;
+  if (!found.partition) return part;
+  if (asked.fetch_offset < 0) {
+    answer.error_code = ErrorCode::kOffsetOutOfRange;
+    return part;
+  }
+  part.partition = std::move(found.partition);
+  part.offset = static_cast<queue::Offset>(asked.fetch_offset);
+  part.bytes_max = bounded(asked.partition_max_bytes, kFetchBytesMax);
+  return part;
+}
+
+bool FetchWork::look(Part& part) {
+  if (part.answer->error_code != ErrorCode::kNone) return false;
+  const queue::PartitionInfo info = part.partition->info();
+  if (part.partition->stopped()) {
+    part.answer->error_code = ErrorCode::kNotLeaderOrFollower;
+  } else if (part.offset < info.start || part.offset > info.end) {
+    part.answer->error_code = ErrorCode::kOffsetOutOfRange;
+  }
+  if (part.answer->error_code != ErrorCode::kNone) {
+    part.answer->high_watermark = -1;
+    part.answer->last_stable_offset = -1;
+    part.answer->log_start_offset = -1;
+    failed_ = true;
+    return false;
+  }
+  part.answer->high_watermark = static_cast<std::int64_t>(info.end);
+  part.answer->last_stable_offset = part.answer->high_watermark;
+  part.answer->log_start_offset = static_cast<std::int64_t>(info.start);
+  part.written_bytes = info.written_bytes;
+  return true;
+}
+
+bool FetchWork::any_data() {
+  bool found = false;
+  for (Part& part : parts_) {
+    if (!part.partition || !look(part)) continue;
+    found |= static_cast<std::int64_t>(part.offset) < part.answer->high_watermark;
+  }
+  return found;
+}
+
+// What read_all() can give at most, but for one batch.
+std::size_t FetchWork::room_needed() const {
+  std::size_t bytes = 0;
+  for (const Part& part : parts_) {
+    if (!part.partition) continue;
+    const std::uint64_t stored = part.partition->info().bytes;
+    bytes += std::min<std::uint64_t>(part.bytes_max, stored);
+  }
+  return std::min(bytes, bytes_max_);
+}
+
+Task<FetchResponse> FetchWork::run() {
+  while (true) {
+    const bool has_data = any_data();
+    if (has_data) {
+      ByteBudget::Lease room;
+      co_await server_.responses.grow(room, room_needed());
+      ready_bytes_ = co_await read_all();
+      room.release();  // The connection counts what is answered.
+      if (ready_bytes_ >= bytes_min_ || failed_ || time_over()) break;
+      drop_records();
+    } else if (bytes_min_ == 0 || parts_.empty() || failed_ || time_over()) {
+      break;
+    }
+    co_await wait_for_change();
+  }
+  for (const Part& part : parts_) server_.metrics.counted(part.answer->error_code);
+  co_return std::move(response_);
+}
+
+bool FetchWork::time_over() const {
+  return about_.client->gone() || server_.executor.now() >= deadline_;
+}
+
+void FetchWork::drop_records() {
+  for (Part& part : parts_) part.answer->records = {};
+}
+
+Task<std::size_t> FetchWork::read_all() {
+  std::size_t total = 0;
+  for (Part& part : parts_) {
+    if (!part.partition || part.answer->error_code != ErrorCode::kNone) continue;
+    if (total > 0 && total >= bytes_max_) break;
+    total += co_await read_part(part, bytes_max_ - std::min(total, bytes_max_), total == 0);
+  }
+  co_return total;
+}
+
+Task<std::size_t> FetchWork::read_part(Part& part, std::size_t bytes_left, bool first) {
+  if (!look(part) || static_cast<std::int64_t>(part.offset) >= part.answer->high_watermark) {
+    co_return 0;
+  }
+  queue::ReadRequest request;
+  request.offset = part.offset;
+  request.bytes_max = std::min(part.bytes_max, bytes_left);
+  const std::size_t most = request.bytes_max;
+  Result<queue::ReadAnswer> read = co_await part.partition->read(request);
+  if (!read) {
+    part.answer->error_code = partition_error(read.error());
+    failed_ = true;
+    co_return 0;
+  }
+  part.answer->high_watermark = static_cast<std::int64_t>(read->end);
+  part.answer->last_stable_offset = part.answer->high_watermark;
+  part.answer->log_start_offset = static_cast<std::int64_t>(read->start);
+  std::size_t bytes = 0;
+  for (queue::StoredEntry& entry : read->entries) {
+    if (about_.version < kVersionOfZstd && has_zstd(entry)) {
+      if (bytes == 0) part.answer->error_code = ErrorCode::kUnsupportedCompressionType;
+      failed_ |= bytes == 0;
+      break;
+    }
+    const bool whole = entry.format == queue::EntryFormat::kKafkaBatch;
+    Slice batch = whole ? std::move(entry.payload) : batch_of_message(entry);
+    if (bytes + batch.size() > most && !(first && bytes == 0)) break;
+    bytes += batch.size();
+    part.answer->records.pieces.push_back(std::move(batch));
+  }
+  co_return bytes;
+}
+
+void FetchWork::wake(const std::shared_ptr<Wake>& wake, Executor& executor) {
+  if (std::exchange(wake->due, true)) return;
+  // Partitions call from inside their own work.
+  executor.post([wake] {
+    if (wake->waiter) wake->waiter->set(true);
+  });
+}
+
+void FetchWork::watch_all() {
+  if (std::exchange(watching_, true)) return;
+  Executor& executor = server_.executor;
+  for (Part& part : parts_) {
+    if (!part.partition) continue;
+    part.watch = part.partition->watch([w = wake_, &executor] { wake(w, executor); });
+  }
+  timer_ = executor.schedule(deadline_, [w = wake_, &executor] { wake(w, executor); });
+  leave_hook_ = about_.client->on_leave([w = wake_, &executor] { wake(w, executor); });
+}
+
+// Whether there may be enough to answer by now.
+bool FetchWork::worth_reading() const {
+  bool moved = false;
+  std::uint64_t fresh = 0;
+  for (const Part& part : parts_) {
+    if (!part.partition) continue;
+    const queue::PartitionInfo info = part.partition->info();
+    if (part.partition->stopped() || info.start > part.offset) return true;
+    moved |= static_cast<std::int64_t>(info.end) != part.answer->high_watermark;
+    fresh += info.written_bytes - part.written_bytes;
+  }
+  return moved && (fresh == 0 || ready_bytes_ + fresh >= bytes_min_);
+}
+
+Task<void> FetchWork::wait_for_change() {
+  watch_all();
+  server_.metrics.fetches_waiting.add(1);
+  while (!time_over() && !worth_reading()) {
+    wake_->due = false;
+    const auto waiter = std::make_shared<OneShot<bool>>();
+    wake_->waiter = waiter;
+    co_await *waiter;
+    wake_->waiter = nullptr;
+  }
+  server_.metrics.fetches_waiting.add(-1);
+}
+
+Task<FetchResponse> serve(ServerContext& server, FetchRequest request, RequestContext about) {
+  FetchWork work(server, std::move(request), std::move(about));
+  co_return co_await work.run();
+}
+
+}  // namespace moraine::kafka

@@ -1,0 +1,75 @@
+// FetchWork: one Fetch request on its way: what is asked of which partition, reading within the
+// limits, and waiting for more.
+//
+// Promise    Data is answered as soon as there is min_bytes of it, an error at once, and otherwise
+//            what there is when the time is over. Nothing is polled: partitions wake it. While it
+//            waits it holds no data.
+// Limits     kFetchBytesMax and kFetchWaitMax, whatever is asked; whole batches only, and at least
+//            one from the first partition that has any.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "gateway/kafka/server/context.h"
+
+namespace moraine::kafka {
+
+class FetchWork {
+ public:
+  FetchWork(ServerContext& server, FetchRequest request, RequestContext about);
+  FetchWork(const FetchWork&) = delete;
+  FetchWork& operator=(const FetchWork&) = delete;
+  ~FetchWork();
+
+  Task<FetchResponse> run();
+
+ private:
+  struct Part {
+    FetchResponse::Partition* answer = nullptr;
+    std::shared_ptr<queue::Partition> partition;  // Null: answered with an error.
+    queue::Offset offset = 0;
+    std::size_t bytes_max = 0;
+    std::uint64_t watch = 0;          // 0: none.
+    std::uint64_t written_bytes = 0;  // Of the partition, when it was read.
+  };
+  // What callbacks of partitions, timers and the client wake; they may come after the work is over.
+  struct Wake {
+    bool due = false;
+    std::shared_ptr<OneShot<bool>> waiter;
+  };
+
+  void find_parts();
+  Part find_part(const TopicPtr& topic, ErrorCode missing, const FetchRequest::Partition& asked,
+                 FetchResponse::Partition& answer);
+  // Sets the offsets of an answer; false: it is an error now.
+  bool look(Part& part);
+  bool any_data();
+  std::size_t room_needed() const;
+  Task<std::size_t> read_all();
+  Task<std::size_t> read_part(Part& part, std::size_t bytes_left, bool first);
+  void drop_records();
+  bool time_over() const;
+  void watch_all();
+  static void wake(const std::shared_ptr<Wake>& wake, Executor& executor);
+  bool worth_reading() const;
+  Task<void> wait_for_change();
+
+  ServerContext& server_;
+  FetchRequest request_;
+  const RequestContext about_;
+  const Instant deadline_;
+  const std::size_t bytes_max_;
+  const std::size_t bytes_min_;
+  FetchResponse response_;
+  std::vector<Part> parts_;
+  std::size_t ready_bytes_ = 0;  // Found by the last reading.
+  bool failed_ = false;          // A partition has an error: it is answered at once.
+  bool watching_ = false;
+  TimerId timer_;
+  std::uint64_t leave_hook_ = 0;
+  const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
+};
+
+}  // namespace moraine::kafka

@@ -1,0 +1,91 @@
+#include "gateway/kafka/server/frame_input.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "gateway/kafka/server/options.h"
+
+namespace moraine::kafka {
+namespace {
+
+constexpr std::string_view kStalled = "a request does not go on";
+
+}  // namespace
+
+std::size_t FrameInput::take(MutableByteSpan into) {
+  const std::size_t size = std::min(into.size(), ahead());
+  if (size > 0) std::memcpy(into.data(), chunk_.data() + chunk_begin_, size);
+  chunk_begin_ += size;
+  if (ahead() == 0) {
+    chunk_ = Buffer();
+    chunk_begin_ = chunk_end_ = 0;
+  }
+  return size;
+}
+
+Task<Result<bool>> FrameInput::fill_chunk(bool inside) {
+  watchdog_.reading(inside ? kStalledFrameTimeout : kIdleTimeout, inside ? kStalled : kIdleReason);
+  CO_TRY_VOID(co_await stream_.readable());
+  chunk_ = Buffer(kInputChunkBytes);
+  chunk_begin_ = chunk_end_ = 0;
+  const Result<std::size_t> read = co_await stream_.read(chunk_.span());
+  watchdog_.not_reading();
+  if (!read || *read == 0) {
+    chunk_ = Buffer();
+    if (!read) co_return std::unexpected(read.error());
+    co_return false;
+  }
+  chunk_end_ = *read;
+  co_return true;
+}
+
+Task<Result<std::optional<std::size_t>>> FrameInput::next_size() {
+  std::array<std::byte, kSizePrefixBytes> prefix;
+  for (std::size_t have = 0; have < prefix.size();) {
+    if (ahead() == 0) {
+      CO_TRY(const bool more, co_await fill_chunk(have > 0));
+      if (!more && have == 0) co_return std::optional<std::size_t>();
+      if (!more) co_return fail(Errc::kUnavailable, "the stream ended inside a size");
+    }
+    have += take(MutableByteSpan(prefix).subspan(have));
+  }
+  CO_TRY(const std::size_t size, request_size(prefix));
+  co_return std::optional(size);
+}
+
+Task<Result<RequestFrame>> FrameInput::body(std::size_t size) {
+  RequestFrame frame;
+  Buffer bytes;
+  std::size_t have = 0;
+  while (have < size) {
+    if (have == bytes.size()) {
+      const std::size_t step = std::max(kFrameStepBytes, bytes.size() * kFrameStepFactor);
+      const std::size_t room = std::min(size, step);
+      co_await budget_.grow(frame.lease, room - bytes.size());
+      Buffer longer(room);
+      if (have > 0) std::memcpy(longer.data(), bytes.data(), have);
+      bytes = std::move(longer);
+    }
+    if (ahead() > 0) {
+      have += take(bytes.span().subspan(have));
+      continue;
+    }
+    watchdog_.reading(kStalledFrameTimeout, kStalled);
+    const Result<std::size_t> read = co_await stream_.read(bytes.span().subspan(have));
+    watchdog_.not_reading();
+    if (!read) co_return std::unexpected(read.error());
+    if (*read == 0) co_return fail(Errc::kUnavailable, "the stream ended inside a request");
+    have += *read;
+  }
+  frame.bytes = std::move(bytes).freeze();
+  co_return frame;
+}
+
+Task<Result<std::optional<RequestFrame>>> FrameInput::next() {
+  CO_TRY(const std::optional<std::size_t> size, co_await next_size());
+  if (!size) co_return std::optional<RequestFrame>();
+  CO_TRY(RequestFrame frame, co_await body(*size));
+  co_return std::optional(std::move(frame));
+}
+
+}  // namespace moraine::kafka

@@ -1,0 +1,122 @@
+#include <optional>
+
+#include "gateway/kafka/protocol/records.h"
+#include "gateway/kafka/server/handlers.h"
+
+namespace moraine::kafka {
+namespace {
+
+using Answer = ListOffsetsResponse::Partition;
+
+// The first record of an entry that `wanted` takes, as (time, offset).
+template <class Wanted>
+Checked<std::optional<TimedOffset>> first_in(const queue::StoredEntry& entry, Wanted wanted) {
+  const auto offset = static_cast<std::int64_t>(entry.offset);
+  if (entry.format != queue::EntryFormat::kKafkaBatch) {
+    const TimedOffset found{entry.max_timestamp_ms, offset};
+    return wanted(found) ? std::optional(found) : std::nullopt;
+  }
+  auto batch = parse_batch(entry.payload);
+  if (!batch) return std::unexpected(std::move(batch.error()));
+  auto reader = RecordReader::open(*batch);
+  if (!reader) return std::unexpected(std::move(reader.error()));
+  Record record;
+  while (true) {
+    const auto more = reader->next(record);
+    if (!more) return std::unexpected(more.error());
+    if (!*more) return std::nullopt;
+    const TimedOffset found{record.timestamp, offset + reader->offset_delta()};
+    if (wanted(found)) return found;
+  }
+}
+
+void take_found(Answer& answer, const Checked<std::optional<TimedOffset>>& found) {
+  if (!found) {
+    answer.error_code = ErrorCode::kStorageError;
+  } else if (*found) {
+    answer.timestamp = (*found)->timestamp;
+    answer.offset = (*found)->offset;
+  }
+}
+
+Task<void> find_by_time(queue::Partition& partition, std::int64_t time, Answer& answer) {
+  const bool newest = time == kOffsetOfMaxTimestamp;
+  Result<std::optional<queue::StoredEntry>> entry;
+  if (newest) {
+    entry = co_await partition.find_newest();
+  } else {
+    entry = co_await partition.find_time(time);
+  }
+  if (!entry) {
+    answer.error_code = partition_error(entry.error());
+    co_return;
+  }
+  if (!*entry) co_return;
+  const auto start = static_cast<std::int64_t>(partition.info().start);
+  const std::int64_t least = newest ? (*entry)->max_timestamp_ms : time;
+  take_found(answer, first_in(**entry, [=](const TimedOffset& found) {
+               return found.offset >= start && found.timestamp >= least;
+             }));
+}
+
+Task<void> answer_partition(ServerContext& server, TopicPtr topic,
+                            ListOffsetsRequest::Partition asked, std::int16_t version,
+                            Answer& answer) {
+  answer.partition_index = asked.partition_index;
+  const FoundPartition found = find_partition(server, std::move(topic), asked.partition_index);
+  answer.error_code = found.error;
+  if (!found.partition) co_return;
+  const queue::PartitionInfo info = found.partition->info();
+  if (asked.timestamp == kLatestOffset) {
+    answer.offset = static_cast<std::int64_t>(info.end);
+  } else if (asked.timestamp == kEarliestOffset) {
+    answer.offset = static_cast<std::int64_t>(info.start);
+  } else if (asked.timestamp >= 0 || asked.timestamp == kOffsetOfMaxTimestamp) {
+    co_await find_by_time(*found.partition, asked.timestamp, answer);
+  } else {
+    answer.error_code = ErrorCode::kInvalidRequest;
+  }
+  if (answer.offset >= 0) answer.leader_epoch = kLeaderEpoch;
+  if (version == 0 && answer.offset >= 0 && asked.max_num_offsets > 0) {
+    answer.old_style_offsets.push_back(answer.offset);
+  }
+}
+
+}  // namespace
+
+Task<ListOffsetsResponse> serve(ServerContext& server, ListOffsetsRequest request,
+                                RequestContext about) {
+  ListOffsetsResponse response;
+  for (const ListOffsetsRequest::Topic& asked : request.topics) {
+    ListOffsetsResponse::Topic& topic = response.topics.emplace_back();
+    topic.name = asked.name;
+    const TopicPtr info = server.topics.find(asked.name);
+    for (const ListOffsetsRequest::Partition& partition : asked.partitions) {
+      Answer& answer = topic.partitions.emplace_back();
+      co_await answer_partition(server, info, partition, about.version, answer);
+      server.metrics.counted(answer.error_code);
+    }
+  }
+  co_return response;
+}
+
+Task<OffsetForLeaderEpochResponse> serve(ServerContext& server, OffsetForLeaderEpochRequest request,
+                                         RequestContext) {
+  OffsetForLeaderEpochResponse response;
+  for (const OffsetForLeaderEpochRequest::Topic& asked : request.topics) {
+    OffsetForLeaderEpochResponse::Topic& topic = response.topics.emplace_back();
+    topic.name = asked.name;
+    for (const OffsetForLeaderEpochRequest::Partition& partition : asked.partitions) {
+      OffsetForLeaderEpochResponse::Partition& answer = topic.partitions.emplace_back();
+      answer.partition = partition.partition;
+      const FoundPartition found = find_partition(server, asked.name, partition.partition);
+      answer.error_code = server.metrics.counted(found.error);
+      if (!found.partition || partition.leader_epoch > kLeaderEpoch) continue;
+      answer.leader_epoch = kLeaderEpoch;
+      answer.end_offset = static_cast<std::int64_t>(found.partition->info().end);
+    }
+  }
+  co_return response;
+}
+
+}  // namespace moraine::kafka

@@ -1,0 +1,44 @@
+// What the Kafka server counts.
+//
+// Threading  Any thread; look-ups are done once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/metrics.h"
+#include "gateway/kafka/protocol/api.h"
+#include "gateway/kafka/protocol/error_code.h"
+
+namespace moraine::kafka {
+
+class KafkaMetrics {
+ public:
+  explicit KafkaMetrics(MetricRegistry& registry);
+
+  struct Api {
+    Counter* requests = nullptr;
+    Histogram* latency = nullptr;
+  };
+  // Requires: an API of the table.
+  const Api& of(ApiKey api) const { return apis_[static_cast<std::size_t>(api)]; }
+  // Counts `code` when it is an error, and gives it back.
+  ErrorCode counted(ErrorCode code);
+
+  Counter& bytes_in;
+  Counter& bytes_out;
+  Counter& closed_for_cause;
+  Gauge& connections;
+  Gauge& fetches_waiting;
+
+ private:
+  static constexpr std::size_t kApiKeysMax = 64;
+  // Codes from -1 up; what is past the end is counted with the last.
+  static constexpr std::size_t kErrorCodesMax = 128;
+
+  MetricRegistry& registry_;
+  std::array<Api, kApiKeysMax> apis_{};
+  std::array<Counter*, kErrorCodesMax> errors_{};
+};
+
+}  // namespace moraine::kafka

@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "gateway/kafka/protocol/records.h"
+#include "gateway/kafka/server/handlers.h"
+#include "service/topic_config.h"
+
+namespace moraine::kafka {
+namespace {
+
+constexpr std::int16_t kVersionMin = 3;
+constexpr std::int16_t kVersionOfZstd = 7;
+// Records of one batch without compression; check_records() holds them in memory.
+constexpr std::size_t kCheckedBytesMax = std::size_t{128} << 20;
+
+// The least time for a write, whatever the client says: one disk's pause is no failure.
+constexpr std::chrono::milliseconds kTimeoutMin{1000};
+
+using Outcome = ProduceResponse::Partition;
+
+// A batch that is on its way into its partition.
+struct Write {
+  Outcome* outcome = nullptr;
+  std::shared_ptr<queue::Partition> partition;
+  std::shared_ptr<OneShot<queue::WriteAnswer>> answer;
+  std::optional<queue::WriteAnswer> got;
+  std::int64_t append_time = -1;
+};
+
+// Shared with the task that collects answers: it may outlive the request.
+struct Collection {
+  std::vector<Write> writes;
+  OneShot<bool> done;  // False: the time is over.
+};
+
+void refuse_with(Outcome& outcome, Refusal refusal) {
+  outcome.error_code = refusal.code;
+  outcome.error_message = std::move(refusal.message);
+}
+
+Checked<void> check_batch(const RecordBatch& batch, const TopicSettings& settings,
+                          std::int16_t version) {
+  const ProduceRules rules{.bytes_max = static_cast<std::size_t>(settings.max_message_bytes),
+                           .zstd_allowed = version >= kVersionOfZstd};
+  if (auto checked = check_produced(batch, rules); !checked) return checked;
+  if (batch.header.transactional()) {
+    return refuse(ErrorCode::kTransactionalIdAuthorizationFailed, "transactions are not served");
+  }
+  return check_records(batch, kCheckedBytesMax);
+}
+
+queue::WriteRequest write_of(const RecordBatch& batch) {
+  const BatchHeader& header = batch.header;
+  queue::WriteRequest request;
+  request.payload = batch.bytes;
+  request.format = queue::EntryFormat::kKafkaBatch;
+  request.count = static_cast<std::uint32_t>(header.record_count);
+  request.max_timestamp_ms = header.max_timestamp;
+  if (header.has_producer()) {
+    request.producer.source_id = fmt::format("kafka:{}", header.producer_id);
+    request.producer.numbering = queue::Numbering::kSequence;
+    request.producer.number = static_cast<std::uint64_t>(header.base_sequence);
+    request.producer.epoch = header.producer_epoch;
+  }
+  return request;
+}
+
+// Queues one batch, or says in `outcome` why not.
+std::optional<Write> queue_batch(ServerContext& server, const FoundPartition& found,
+                                 const TopicSettings& settings, const Records& records,
+                                 std::int16_t version, Outcome& outcome) {
+  auto batch = single_batch(records.joined());
+  if (!batch) {
+    refuse_with(outcome, std::move(batch.error()));
+    return std::nullopt;
+  }
+  if (auto checked = check_batch(*batch, settings, version); !checked) {
+    refuse_with(outcome, std::move(checked.error()));
+    return std::nullopt;
+  }
+  queue::WriteRequest request = write_of(*batch);
+  Write write;
+  if (settings.log_append_time) {
+    write.append_time = server.clock.since_epoch().count();
+    const auto placed = place(*batch, {.log_append_time = write.append_time});
+    request.payload = Records{{placed[0], placed[1]}}.joined();
+    request.max_timestamp_ms = write.append_time;
+  }
+  write.outcome = &outcome;
+  write.partition = found.partition;
+  write.answer = found.partition->write(std::move(request));
+  return write;
+}
+
+ErrorCode error_of(const queue::WriteAnswer& answer) {
+  switch (answer.status) {
+    case queue::WriteStatus::kOk: return ErrorCode::kNone;
+    case queue::WriteStatus::kDuplicate:
+      return answer.offset ? ErrorCode::kNone : ErrorCode::kDuplicateSequenceNumber;
+    case queue::WriteStatus::kOutOfOrder: return ErrorCode::kOutOfOrderSequenceNumber;
+    case queue::WriteStatus::kStaleEpoch: return ErrorCode::kInvalidProducerEpoch;
+    case queue::WriteStatus::kInvalid: return ErrorCode::kInvalidRecord;
+    // The owner's limits: the same write will fail again.
+    case queue::WriteStatus::kFullByCount:
+    case queue::WriteStatus::kFullByBytes: return ErrorCode::kPolicyViolation;
+    // Clients try these again.
+    case queue::WriteStatus::kDiskFull: return ErrorCode::kStorageError;
+    case queue::WriteStatus::kOverloaded:
+    case queue::WriteStatus::kFailedBefore:
+    case queue::WriteStatus::kUnknown: return ErrorCode::kRequestTimedOut;
+    case queue::WriteStatus::kStopped: return ErrorCode::kNotLeaderOrFollower;
+  }
+  return ErrorCode::kUnknownServerError;
+}
+
+void tell(const Write& write) {
+  Outcome& outcome = *write.outcome;
+  const queue::WriteAnswer& answer = *write.got;
+  outcome.error_code = error_of(answer);
+  outcome.log_start_offset = static_cast<std::int64_t>(write.partition->info().start);
+  if (outcome.error_code != ErrorCode::kNone) {
+    outcome.error_message =
+        answer.detail.empty() ? std::string(queue::to_string(answer.status)) : answer.detail;
+    return;
+  }
+  outcome.base_offset = static_cast<std::int64_t>(answer.offset.value_or(0));
+  if (answer.status == queue::WriteStatus::kOk) outcome.log_append_time_ms = write.append_time;
+}
+
+Task<void> collect(std::shared_ptr<Collection> all) {
+  for (Write& write : all->writes) write.got = co_await *write.answer;
+  all->done.set(true);
+}
+
+// Waits for the answers, at most until `deadline`.
+Task<void> wait_for(ServerContext& server, std::shared_ptr<Collection> all, Instant deadline) {
+  server.writes.spawn(collect(all));
+  if (!all->done.ready()) {
+    const TimerId timer = server.executor.schedule(deadline, [all] { all->done.set(false); });
+    co_await all->done;
+    server.executor.cancel(timer);
+  }
+  for (const Write& write : all->writes) {
+    if (write.got) {
+      tell(write);
+    } else {
+      refuse_with(*write.outcome, {ErrorCode::kRequestTimedOut, "not durable in time"});
+    }
+  }
+}
+
+// One answer for every partition of the request.
+ProduceResponse all_answered(const ProduceRequest& request, ErrorCode code) {
+  ProduceResponse response;
+  for (const ProduceRequest::Topic& topic : request.topics) {
+    ProduceResponse::Topic& answered = response.topics.emplace_back();
+    answered.name = topic.name;
+    for (const ProduceRequest::Partition& partition : topic.partitions) {
+      answered.partitions.emplace_back().index = partition.index;
+      answered.partitions.back().error_code = code;
+    }
+  }
+  return response;
+}
+
+// What is wrong with the request as a whole.
+ErrorCode refusal_of(const ProduceRequest& request, std::int16_t version) {
+  if (version < kVersionMin) return ErrorCode::kUnsupportedVersion;
+  if (request.acks < -1 || request.acks > 1) return ErrorCode::kInvalidRequiredAcks;
+  if (request.transactional_id) return ErrorCode::kTransactionalIdAuthorizationFailed;
+  return ErrorCode::kNone;
+}
+
+}  // namespace
+
+Task<ProduceOutcome> produce(ServerContext& server, ProduceRequest request, RequestContext about) {
+  ProduceOutcome outcome;
+  const ErrorCode refusal = refusal_of(request, about.version);
+  outcome.response = all_answered(request, refusal);
+  const auto all = std::make_shared<Collection>();
+  for (std::size_t t = 0; refusal == ErrorCode::kNone && t < request.topics.size(); ++t) {
+    ProduceRequest::Topic& topic = request.topics[t];
+    const TopicPtr info = server.topics.find(topic.name);
+    const TopicSettings settings = info ? topic_settings(*info) : TopicSettings{};
+    for (std::size_t p = 0; p < topic.partitions.size(); ++p) {
+      Outcome& answer = outcome.response.topics[t].partitions[p];
+      const FoundPartition found = find_partition(server, info, answer.index);
+      answer.error_code = found.error;
+      if (!found.partition) continue;
+      auto write =
+          queue_batch(server, found, settings, topic.partitions[p].records, about.version, answer);
+      if (write) all->writes.push_back(std::move(*write));
+    }
+  }
+  request.topics.clear();  // The partitions hold what they need.
+  if (!all->writes.empty()) {
+    const auto timeout = std::max(std::chrono::milliseconds(request.timeout_ms), kTimeoutMin);
+    co_await wait_for(server, all, server.executor.now() + timeout);
+  }
+  for (const ProduceResponse::Topic& topic : outcome.response.topics) {
+    for (const Outcome& answer : topic.partitions) {
+      outcome.failed |= server.metrics.counted(answer.error_code) != ErrorCode::kNone;
+    }
+  }
+  co_return outcome;
+}
+
+}  // namespace moraine::kafka

@@ -1,0 +1,149 @@
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/invariant.h"
+#include "base/log.h"
+#include "io/real/tcp_stream.h"
+
+namespace moraine {
+namespace {
+
+constexpr int kClientBacklog = 4096;
+constexpr int kClientKeepAliveIdleSeconds = 60;
+// Files that are no connections of clients: devices, nodes, the log.
+constexpr rlim_t kOtherFiles = 4096;
+constexpr Duration kAcceptRetry = 100ms;
+// Connections taken before others have their turn.
+constexpr int kAcceptedPerTurn = 256;
+
+void raise_file_limit(std::size_t connections) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = std::min<rlim_t>(connections + kOtherFiles, limit.rlim_max);
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = wanted;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  if (wanted < connections + kOtherFiles) {
+    log_warning("few open files are allowed",
+                {{"allowed", static_cast<std::uint64_t>(wanted)}, {"connections", connections}});
+  }
+}
+
+// No TCP_USER_TIMEOUT: a client that does not read for a while keeps a window of zero, which is no
+// sign of death.
+void tune_client(int fd) {
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kClientKeepAliveIdleSeconds,
+             sizeof(kClientKeepAliveIdleSeconds));
+}
+
+std::string name_of(const sockaddr_storage& storage, socklen_t size) {
+  std::array<char, NI_MAXHOST> host;
+  std::array<char, NI_MAXSERV> port;
+  const int status =
+      getnameinfo(reinterpret_cast<const sockaddr*>(&storage), size, host.data(), host.size(),
+                  port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
+  if (status != 0) return "unknown:0";
+  return to_string(TcpAddress{host.data(), static_cast<std::uint16_t>(std::atoi(port.data()))});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TcpListener>> TcpListener::open(Lane& lane, const TcpAddress& address,
+                                                       StreamHandler handler,
+                                                       TcpListenerLimits limits) {
+  raise_file_limit(limits.connections_max);
+  TRY(const SocketAddress socket, resolve_numeric(address));
+  Result<int> fd = open_listener(socket);
+  if (!fd) return std::unexpected(std::move(fd).error().within(to_string(address)));
+  ::listen(*fd, kClientBacklog);
+  std::unique_ptr<TcpListener> listener(new TcpListener(lane, std::move(handler), limits));
+  listener->listener_ = *fd;
+  listener->watch_ = lane.watch(*fd, *listener);
+  TRY(listener->port_, local_port(*fd));
+  return listener;
+}
+
+TcpListener::~TcpListener() {
+  INVARIANT(streams_.empty(), "a listener is stopped before it is destroyed");
+  if (listener_ < 0) return;
+  lane_.unwatch(watch_, listener_);
+  ::close(listener_);
+  lane_.cancel(retry_timer_);
+}
+
+Task<void> TcpListener::stop() {
+  if (listener_ >= 0) {
+    lane_.unwatch(watch_, listener_);
+    ::close(std::exchange(listener_, -1));
+    lane_.cancel(std::exchange(retry_timer_, {}));
+  }
+  for (const auto& [number, stream] : streams_) stream->close();
+  co_await handlers_.join();
+}
+
+void TcpListener::on_ready(Ready ready) {
+  if (ready.readable && retry_timer_.value == 0) accept_all();
+}
+
+void TcpListener::accept_all() {
+  Duration pause = Duration::zero();
+  for (int accepted = 0; listener_ >= 0 && accepted < kAcceptedPerTurn;) {
+    sockaddr_storage peer{};
+    socklen_t size = sizeof(peer);
+    const int fd =
+        accept4(listener_, reinterpret_cast<sockaddr*>(&peer), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+      ++accepted;
+      add(fd, name_of(peer, size));
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      // Out of descriptors or memory: no edge will say that there are some again.
+      log_error("accept failed", {{"reason", std::strerror(errno)}});
+      pause = kAcceptRetry;
+      break;
+    }
+  }
+  if (listener_ < 0) return;
+  retry_timer_ = lane_.schedule(lane_.now() + pause, [this] {
+    retry_timer_ = {};
+    accept_all();
+  });
+}
+
+void TcpListener::add(int fd, std::string peer) {
+  if (streams_.size() >= limits_.connections_max) {
+    if (refused_++ % limits_.connections_max == 0) {
+      log_warning("connections refused", {{"max", limits_.connections_max}, {"peer", peer}});
+    }
+    ::close(fd);
+    return;
+  }
+  tune_client(fd);
+  const std::uint64_t number = next_stream_++;
+  const auto stream = std::make_shared<TcpStream>(lane_, fd, std::move(peer));
+  streams_.emplace(number, stream);
+  handlers_.spawn(serve(number, stream));
+}
+
+Task<void> TcpListener::serve(std::uint64_t number, std::shared_ptr<TcpStream> stream) {
+  co_await handler_(stream);
+  stream->close();
+  streams_.erase(number);
+}
+
+}  // namespace moraine

@@ -1,0 +1,185 @@
+// The end of a write cycle: what is removed, what is remembered, and the answers.
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "queue/facts.h"
+#include "queue/stored_partition.h"
+
+namespace moraine::queue {
+
+RetentionView StoredPartition::retention_view(Offset start, const Cycle* cycle) const {
+  RetentionView view;
+  view.now_ms = now_ms();
+  view.total_bytes = bytes_;
+  view.start = start;
+  if (bug_ == SeededBug::kIgnoreImportant) return view;
+  for (const std::string& name : config_.important_consumers) {
+    const auto found = consumers_.find(name);
+    Offset read = found == consumers_.end() ? start : found->second.offset;
+    if (cycle) {
+      const auto changed = cycle->consumers.find(name);
+      if (changed != cycle->consumers.end()) {
+        read = std::min(read, changed->second ? changed->second->offset : start);
+      }
+    }
+    view.unread_from = std::min(view.unread_from.value_or(read), read);
+  }
+  return view;
+}
+
+bool StoredPartition::retention_due() const {
+  if (blobs_.empty()) return false;
+  const StoredBlob& oldest = blobs_.front();
+  return removable({oldest.end(), oldest.bytes, oldest.written_ms}, retention_view(start_, nullptr),
+                   config_);
+}
+
+void StoredPartition::retention_tick() {
+  if (stopped_) return;
+  if (retention_due()) kick();
+  retention_timer_ = world_.executor.schedule(world_.executor.now() + kRetentionPeriod,
+                                              [this] { retention_tick(); });
+}
+
+// Old blobs, except those that this transaction changes.
+void StoredPartition::add_removals(Cycle& cycle) {
+  RetentionView view = retention_view(cycle.start, &cycle);
+  const std::size_t untouched = blobs_.size() - cycle.layout.replaced;
+  while (cycle.removed < std::min(untouched, kRemovedBlobsPerCycle)) {
+    const StoredBlob& oldest = blobs_[cycle.removed];
+    if (!removable({oldest.end(), oldest.bytes, oldest.written_ms}, view, config_)) break;
+    cycle.commands.emplace_back(delete_key(oldest.key()));
+    cycle.start = std::max(cycle.start, oldest.end());
+    view.start = cycle.start;
+    view.total_bytes -= oldest.bytes;
+    ++cycle.removed;
+  }
+  cycle.forgotten = sources_.stale(cycle.start, cycle.now_ms, config_, kForgottenSourcesPerCycle);
+}
+
+void StoredPartition::add_facts(Cycle& cycle) {
+  for (const auto& [id, source] : cycle.sources) {
+    if (bug_ == SeededBug::kForgetSources) break;
+    cycle.commands.emplace_back(WriteKey{source_key(index_, id), encode_source(source)});
+  }
+  std::erase_if(cycle.forgotten,
+                [&cycle](const std::string& id) { return cycle.sources.contains(id); });
+  for (const std::string& id : cycle.forgotten) {
+    cycle.commands.emplace_back(delete_key(source_key(index_, id)));
+  }
+  for (const auto& [name, consumer] : cycle.consumers) {
+    const std::string key = consumer_key(index_, name);
+    if (consumer) {
+      cycle.commands.emplace_back(WriteKey{key, encode_consumer(*consumer)});
+    } else {
+      cycle.commands.emplace_back(delete_key(key));
+    }
+  }
+  if (cycle.start != start_ && bug_ != SeededBug::kForgetStart) {
+    const Bounds bounds{cycle.start, std::max(cycle.end, cycle.start)};
+    cycle.commands.emplace_back(WriteKey{meta_key(index_), encode_bounds(bounds)});
+  }
+}
+
+void StoredPartition::apply(Cycle& cycle) {
+  for (std::size_t i = 0; i < cycle.layout.replaced; ++i) {
+    bytes_ -= blobs_.back().bytes;
+    blobs_.pop_back();
+  }
+  for (std::size_t i = 0; i < cycle.removed; ++i) {
+    counters_.removed_bytes += blobs_.front().bytes;
+    bytes_ -= blobs_.front().bytes;
+    blobs_.pop_front();
+  }
+  for (StoredBlob& blob : cycle.layout.added) {
+    bytes_ += blob.bytes;
+    blobs_.push_back(std::move(blob));
+  }
+  for (Piece& piece : cycle.layout.fresh) {
+    const PieceHeader& header = piece.header();
+    cache_.insert(cache_key(header.first_offset, header.messages), std::move(piece));
+  }
+  for (auto& [id, source] : cycle.sources) sources_.set(id, std::move(source));
+  for (const std::string& id : cycle.forgotten) sources_.erase(id);
+  for (auto& [name, consumer] : cycle.consumers) {
+    if (consumer) {
+      consumers_[name] = std::move(*consumer);
+    } else {
+      consumers_.erase(name);
+    }
+  }
+  counters_.removed_messages += cycle.start - start_;
+  counters_.written_messages += cycle.end - end_;
+  counters_.written_bytes += cycle.new_bytes;
+  counters_.rewritten_bytes += cycle.layout.rewritten_bytes;
+  if (cycle.layout.compacted) ++counters_.compactions;
+  start_ = cycle.start;
+  const bool moved = std::exchange(end_, cycle.end) != cycle.end;
+  disk_full_ = disk_full_ || tablet_->colour() >= blob::Colour::kYellow;
+  answer_writes(cycle);
+  answer_actions(cycle);
+  if (moved) tell_watches();
+}
+
+void StoredPartition::answer_writes(Cycle& cycle) {
+  for (auto& [done, answer] : std::exchange(cycle.answers, {})) done->set(std::move(answer));
+}
+
+void StoredPartition::answer_actions(Cycle& cycle) {
+  for (auto& done : std::exchange(cycle.actions, {})) done->set(Result<void>());
+}
+
+// What the simulator's checkers are to find: the rules of a cycle, broken one by one.
+Task<void> StoredPartition::break_a_rule(Cycle& cycle) {
+  switch (bug_) {
+    case SeededBug::kAckBeforeCommit: answer_writes(cycle); break;
+    case SeededBug::kAckConsumerEarly: answer_actions(cycle); break;
+    case SeededBug::kShowBeforeCommit: {
+      auto answers = std::exchange(cycle.answers, {});
+      auto actions = std::exchange(cycle.actions, {});
+      apply(cycle);
+      cycle.shown = true;
+      cycle.answers = std::move(answers);
+      cycle.actions = std::move(actions);
+      break;
+    }
+    case SeededBug::kCacheBeforeCommit:
+      for (const Piece& piece : cycle.layout.fresh) {
+        cache_.insert(cache_key(piece.header().first_offset, piece.header().messages), piece);
+      }
+      break;
+    case SeededBug::kDeleteHeadFirst: {
+      std::vector<Command> deletes;
+      for (Command& command : cycle.commands) {
+        if (std::holds_alternative<DeleteKeys>(command)) deletes.push_back(command);
+      }
+      if (!deletes.empty()) (void)co_await tablet_->execute(std::move(deletes));
+      break;
+    }
+    default: break;
+  }
+}
+
+// Everything behind a failed write fails: stored later, it would make the failed one a duplicate.
+void StoredPartition::fail_cycle(Cycle& cycle, const Error& error) {
+  const bool known = error.code == Errc::kOverloaded || error.code == Errc::kInvalidArgument;
+  log_warning("a partition's write failed", {{"partition", index_}, {"why", error.message()}});
+  // What was on its way of messages in parts is not known to be there.
+  open_messages_.clear();
+  const WriteStatus status = known ? WriteStatus::kOverloaded : WriteStatus::kUnknown;
+  for (auto& [done, answer] : cycle.answers) done->set(refused(status, error.message()));
+  for (auto& done : cycle.actions) done->set(std::unexpected(error));
+  fail_waiting(WriteStatus::kFailedBefore, error.message());
+}
+
+void StoredPartition::fail_waiting(WriteStatus status, const std::string& detail) {
+  waiting_bytes_ = 0;
+  refusing_ = false;
+  for (Waiting& waiting : std::exchange(waiting_, {})) waiting.done->set(refused(status, detail));
+  for (Action& action : std::exchange(actions_, {})) {
+    action.done->set(fail(Errc::kUnavailable, detail));
+  }
+}
+
+}  // namespace moraine::queue

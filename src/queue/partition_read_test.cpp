@@ -1,0 +1,163 @@
+// Reading: by offset, by time, after merges, and being told of what is new.
+
+#include <gtest/gtest.h>
+
+#include "queue/test_queue.h"
+
+namespace moraine::queue {
+namespace {
+
+Task<void> read_into(Partition& partition, std::optional<Result<ReadAnswer>>& out) {
+  out.emplace(co_await partition.read({0, 1'000}));
+}
+
+TEST(PartitionRead, GivesAtLeastOneEntryAndStopsAtTheLimits) {
+  TestQueue queue(1);
+  for (int i = 0; i < 10; ++i) queue.say(std::string(1'000, 'x'));
+  EXPECT_EQ(queue.read(0, 0).entries.size(), 1u);
+  EXPECT_EQ(queue.read(0, 3'500).entries.size(), 3u);
+  EXPECT_EQ(queue.world.run(queue.partition().read({2, 1u << 20, 4}))->entries.size(), 4u);
+  EXPECT_TRUE(queue.read(10).entries.empty()) << "at the end";
+  EXPECT_EQ(queue.world.run(queue.partition().read({11, 100})).error().code,
+            Errc::kInvalidArgument);
+}
+
+TEST(PartitionRead, TheSameOffsetGivesTheSameBytesThroughMergesAndRestarts) {
+  PartitionConfig config;
+  config.low_watermark = 200'000;
+  TestQueue queue(2, config, 0);  // Nothing is cached.
+  SeededRandom random(2);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 300; ++i) {
+    const std::string text(random.below(random.one_in(20) ? 90'000 : 500),
+                           static_cast<char>('a' + i % 26));
+    texts.push_back(text);
+    ASSERT_EQ(queue.say(text).offset, Offset(i));
+    const std::size_t at = random.below(texts.size());
+    ASSERT_EQ(queue.read(at, 0).entries.front().payload.text(), texts[at]) << at;
+    if (random.one_in(60)) queue.restart();
+    ASSERT_EQ(queue.untidy(), "");
+  }
+  EXPECT_GT(queue.partition().info().body_blobs, 2u);
+  EXPECT_EQ(queue.texts(), texts);
+}
+
+TEST(PartitionRead, AReadThatMeetsAMergeStillAnswers) {
+  PartitionConfig config;
+  config.low_watermark = 20'000;
+  TestQueue queue(3, config, 0);
+  for (int i = 0; i < 30; ++i) queue.say(std::string(400, 'x'));
+  for (int i = 0; i < 200; ++i) {
+    const auto answer = queue.send(TestQueue::message(std::string(400, 'x')));
+    queue.world.run_for(Duration(1us) * (i % 40));
+    const ReadAnswer read = queue.read(static_cast<Offset>(i % 30), 10'000);
+    ASSERT_FALSE(read.entries.empty());
+    queue.wait(answer);
+  }
+}
+
+TEST(PartitionRead, AReadThatMeetsATrimGivesWhatIsLeft) {
+  PartitionConfig config;
+  config.low_watermark = 1;
+  TestQueue queue(4, config, 0);
+  for (int i = 0; i < 40; ++i) queue.say(std::string(400, 'x'));
+  for (Offset start = 1; start < 39; ++start) {
+    auto trimmed = queue.partition().trim(start);
+    std::optional<Result<ReadAnswer>> read;
+    queue.world.executor().post([&queue, &read] { spawn(read_into(queue.partition(), read)); });
+    ASSERT_TRUE(queue.world.run(std::move(trimmed)));
+    while (!read) queue.world.run_for(10us);
+    ASSERT_TRUE(*read);
+    ASSERT_FALSE((*read)->entries.empty()) << start;
+  }
+}
+
+TEST(PartitionRead, FindsTheFirstEntryOfATimeAndTheNewest) {
+  PartitionConfig config;
+  config.low_watermark = 2'000;
+  TestQueue queue(5, config);
+  const std::vector<std::int64_t> times = {100, 300, 200, 300, 500, 400, -1, 500, 450};
+  for (const std::int64_t time : times) {
+    queue.write(TestQueue::timed(std::string(300, 'x'), time));
+  }
+  const auto check = [&] {
+    for (const std::int64_t wanted : {-5, 0, 100, 101, 250, 300, 301, 500, 501}) {
+      std::optional<Offset> first;
+      for (std::size_t i = times.size(); i-- > 0;) {
+        if (times[i] >= wanted) first = i;
+      }
+      const auto found = queue.world.run(queue.partition().find_time(wanted));
+      ASSERT_TRUE(found);
+      ASSERT_EQ(found->has_value(), first.has_value()) << wanted;
+      if (first) EXPECT_EQ((*found)->offset, *first) << wanted;
+    }
+    EXPECT_EQ((*queue.world.run(queue.partition().find_newest()))->offset, 4u);
+  };
+  check();
+  queue.restart();
+  check();
+  ASSERT_TRUE(queue.trim(5));
+  EXPECT_EQ((*queue.world.run(queue.partition().find_newest()))->offset, 7u);
+  EXPECT_EQ((*queue.world.run(queue.partition().find_time(0)))->offset, 5u);
+  ASSERT_TRUE(queue.trim(9));
+  EXPECT_FALSE(queue.world.run(queue.partition().find_newest())->has_value());
+}
+
+TEST(PartitionRead, WatchersAreToldWhenTheEndMovesAndWhenItStops) {
+  TestQueue queue(6);
+  int told = 0;
+  int twice = 0;
+  const auto watch = queue.partition().watch([&told] { ++told; });
+  const auto other = queue.partition().watch([&twice] { ++twice; });
+  queue.say("one");
+  EXPECT_EQ(told, 1);
+  queue.say("one", "me", 1);
+  queue.say("one", "me", 1);
+  EXPECT_EQ(told, 2) << "a duplicate moves nothing";
+  queue.partition().unwatch(watch);
+  queue.partition().unwatch(watch);
+  queue.say("two");
+  EXPECT_EQ(told, 2);
+  EXPECT_EQ(twice, 3);
+  const auto kept = queue.tablet->partition(0);
+  queue.stop();
+  EXPECT_EQ(twice, 4);
+  EXPECT_TRUE(kept->stopped());
+  kept->unwatch(other);
+}
+
+TEST(PartitionRead, AWatcherMayUnwatchOthersAndItself) {
+  TestQueue queue(7);
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  int told = 0;
+  first = queue.partition().watch([&] {
+    ++told;
+    queue.partition().unwatch(second);
+    queue.partition().unwatch(first);
+  });
+  second = queue.partition().watch([&told] { told += 100; });
+  queue.say("one");
+  queue.say("two");
+  EXPECT_EQ(told, 1);
+}
+
+TEST(PartitionRead, ConsumersAreKeptAndForgotten) {
+  TestQueue queue(8);
+  for (int i = 0; i < 5; ++i) queue.say("x");
+  ASSERT_TRUE(queue.commit("a", 3));
+  ASSERT_TRUE(queue.commit("b", 99));
+  EXPECT_EQ(queue.partition().committed("b")->offset, 5u) << "past the end counts as the end";
+  ASSERT_TRUE(queue.commit("a", 1)) << "backwards is allowed";
+  EXPECT_FALSE(queue.commit("", 1));
+  EXPECT_FALSE(queue.commit(std::string(kConsumerNameBytesMax + 1, 'x'), 1));
+  ASSERT_TRUE(queue.world.run(queue.partition().forget_consumer("b")));
+  ASSERT_TRUE(queue.world.run(queue.partition().forget_consumer("nobody")));
+  queue.crash();
+  ASSERT_EQ(queue.partition().all_committed().size(), 1u);
+  EXPECT_EQ(queue.partition().all_committed()[0].offset, 1u);
+  EXPECT_FALSE(queue.partition().committed("b"));
+}
+
+}  // namespace
+}  // namespace moraine::queue
