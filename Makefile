@@ -9,6 +9,7 @@ SEEDS ?= 200
 SIM ?= blob
 SECONDS_EACH := $(if $(filter command% environment%,$(origin SECONDS)),$(SECONDS),30)
 ROUNDS ?= 100
+CRASH ?=
 BENCH ?=
 QUICK ?=
 DATA ?= data
@@ -63,9 +64,10 @@ sim-bugs: configure  ## show that the simulator finds every seeded bug
 	@ninja -C build moraine_sim
 	build/moraine_sim --bugs
 
-crash: configure  ## kill -9 the real program under load, ROUNDS=n times (default 100)
+crash: configure  ## kill -9 the real program under load, ROUNDS=n times (default 100): [CRASH=blob|topics]
 	@ninja -C build moraine moraine_crash
-	build/moraine_crash --rounds $(ROUNDS)
+	$(if $(filter topics,$(CRASH)),,build/moraine_crash --rounds $(ROUNDS))
+	$(if $(filter blob,$(CRASH)),,build/moraine_crash --topics --rounds $(ROUNDS))
 
 fuzz: setup  ## every fuzzer for SECONDS=n each (default 30), corpus in build/fuzz/corpus
 	@cmake --preset fuzz

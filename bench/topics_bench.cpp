@@ -46,7 +46,7 @@ Result<void> bench_topics(const Setting& setting) {
   TRY(Field field, start_all(setting));
   setting.report.note(
       "messages of 1 KiB, random text, no compression, acks=all, linger 1 ms, idempotence off, "
-      "partitions in turn; Kafka " +
+      "64 messages to each partition in turn; Kafka " +
       std::string(field.why_no_kafka.empty() ? "3.9.1, KRaft, 1 GiB heap" : "skipped"));
   setting.report.note(kNoNats);
   TRY(const FullLoad full, bench_throughput(field, 1));

@@ -55,6 +55,11 @@ const char* slice(std::uint64_t index) {
   return text().data() + index * 1'021 % (kTextBytes - kMessageBytes);
 }
 
+std::int32_t partition_of(const TopicLoad& load, std::uint64_t index) {
+  const auto partitions = static_cast<std::uint64_t>(load.partitions);
+  return static_cast<std::int32_t>(index / kMessagesPerTurn % partitions);
+}
+
 std::int64_t now_ns() {
   return std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
 }
@@ -86,11 +91,10 @@ Result<Handle<rd_kafka_t>> open(rd_kafka_type_t type, const std::string& address
                                 std::span<const Setting> settings, Delivered* delivered) {
   std::array<char, 512> why{};
   rd_kafka_conf_t* conf = rd_kafka_conf_new();
-  std::vector<Setting> all{{"bootstrap.servers", address},
-                           {"log_level", "0"},
-                           {"reconnect.backoff.ms", "5"},
-                           {"reconnect.backoff.max.ms", "20"},
-                           {"topic.metadata.refresh.fast.interval.ms", "20"}};
+  std::vector<Setting> all{
+      {"bootstrap.servers", address},     {"log_level", "0"},
+      {"socket.nagle.disable", "true"},   {"reconnect.backoff.ms", "5"},
+      {"reconnect.backoff.max.ms", "20"}, {"topic.metadata.refresh.fast.interval.ms", "20"}};
   all.insert(all.end(), settings.begin(), settings.end());
   for (const auto& [name, value] : all) {
     if (rd_kafka_conf_set(conf, name, value.c_str(), why.data(), why.size()) != RD_KAFKA_CONF_OK) {
@@ -292,12 +296,19 @@ Result<void> delete_topic(const TopicLoad& load) {
   return error_of(results, count);
 }
 
+Result<void> touch(const TopicLoad& load) {
+  TRY(const Writer writer, Writer::open(load));
+  for (std::int32_t i = 0; i < load.partitions; ++i) {
+    writer.send(i, slice(static_cast<std::uint64_t>(i)), 0);
+  }
+  return writer.finish(static_cast<std::uint64_t>(load.partitions));
+}
+
 Result<Round> produce(const TopicLoad& load, double seconds, double rate) {
   TRY(const Writer writer, Writer::open(load));
   writer.delivered->timed = rate > 0;
   const auto send = [&](std::uint64_t index) {
-    writer.send(static_cast<std::int32_t>(index % static_cast<std::uint64_t>(load.partitions)),
-                slice(index), 0);
+    writer.send(partition_of(load, index), slice(index), 0);
   };
   const Stopwatch watch;
   const std::uint64_t sent = rate > 0 ? paced(writer.client.get(), seconds, rate, send)
@@ -345,8 +356,7 @@ Result<Round> tail(const TopicLoad& load, double seconds, double rate) {
     std::memcpy(message.data() + sizeof(std::int64_t), slice(index), kMessageBytes / 2);
     const std::int64_t now = now_ns();
     std::memcpy(message.data(), &now, sizeof now);
-    writer.send(static_cast<std::int32_t>(index % static_cast<std::uint64_t>(load.partitions)),
-                message.data(), RD_KAFKA_MSG_F_COPY);
+    writer.send(partition_of(load, index), message.data(), RD_KAFKA_MSG_F_COPY);
   };
   const std::uint64_t sent = paced(writer.client.get(), seconds, rate, send);
   const auto finished = writer.finish(sent);

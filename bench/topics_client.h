@@ -1,7 +1,7 @@
 // The client of the topic benchmarks: librdkafka with the same settings against every broker.
 //
 // Messages are kMessageBytes of random text, not compressed, acks=all, linger 1 ms. Partitions take
-// turns message by message.
+// turns, kMessagesPerTurn messages each, as the sticky partitioners of today's clients do.
 //
 // Threading  Plain blocking calls; each opens clients of its own.
 // Limits     At most kMessagesWaitingMax messages wait for their acknowledgement.
@@ -17,6 +17,8 @@ namespace moraine::bench {
 
 inline constexpr std::uint32_t kMessageBytes = 1'024;
 inline constexpr std::uint32_t kMessagesWaitingMax = 16'384;
+// To one partition before the next one's turn.
+inline constexpr std::uint64_t kMessagesPerTurn = 64;
 
 struct TopicLoad {
   std::string address;
@@ -28,6 +30,9 @@ struct TopicLoad {
 // Waits until the broker answers, up to a minute.
 Result<void> create_topic(const TopicLoad& load);
 Result<void> delete_topic(const TopicLoad& load);
+
+// One message to each partition: a broker makes files when it first sees one.
+Result<void> touch(const TopicLoad& load);
 
 // Produces for `seconds` and waits for all acknowledgements. `rate` in messages a second; 0: as
 // many as the broker takes. Latencies, from the call to the acknowledgement, only with a rate.

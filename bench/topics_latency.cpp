@@ -57,10 +57,11 @@ struct Cost {
 Result<Cost> cost_of(const Field& field, Broker& broker, std::int32_t partitions) {
   const TopicLoad load = field.load(broker, fmt::format("grown_p{}", partitions), partitions);
   TRY_VOID(create_topic(load));
+  TRY_VOID(touch(load));
   TRY(const Round warm, produce(load, field.seconds() / 2));
   (void)warm;
   const Usage before = broker.usage();
-  TRY(const Round round, produce(load, field.seconds() * 2));
+  TRY(const Round round, produce(load, field.seconds()));
   const double cpu = broker.usage().cpu_seconds - before.cpu_seconds;
   TRY_VOID(delete_topic(load));
   return Cost{cpu / static_cast<double>(round.operations) * 1e6, round.operations_per_second()};

@@ -14,6 +14,7 @@ struct CampaignOptions {
   std::string folder;  // Empty: a temporary one, removed after success.
   blob::Species species = blob::Species::kNone;
   std::uint64_t seed = 0;  // 0: drawn.
+  bool topics = false;     // Messages instead of blobs.
 };
 
 // 0: nothing was lost. 1: something was. 2: the program could not be run.

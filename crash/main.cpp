@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
   app.add_option("--erasure", erasure,
                  "none: one process; block-4-2: 4 processes of 2 disks; mirror-3-dc: 3 of 3")
       ->capture_default_str();
+  app.add_flag("--topics", options.topics,
+               "Kafka producers and a consumer group instead of blobs; one process");
   app.add_option("--folder", options.folder, "Where the data goes (default: a temporary folder)");
   app.add_option("--seed", options.seed, "Of the load and the moments of the kills");
   app.footer("Exit codes: 0 nothing lost, 1 something lost, 2 could not run.");
@@ -28,5 +30,8 @@ int main(int argc, char** argv) {
   const auto species = moraine::blob::parse_species(erasure);
   if (!species) return app.exit(CLI::ValidationError("--erasure", species.error().context));
   options.species = *species;
+  if (options.topics && options.species != moraine::blob::Species::kNone) {
+    return app.exit(CLI::ValidationError("--topics", "runs one process: no --erasure"));
+  }
   return crash::run_campaign(options);
 }

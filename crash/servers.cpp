@@ -70,7 +70,12 @@ Result<Servers> Servers::prepare(const ServersOptions& options, Random& random) 
     app::NewFolder fresh;
     fresh.size = options.device_bytes;
     TRY(app::DataFolder folder, app::create_data_folder(options.folder + "/data", fresh));
-    return Servers(options, std::move(folder.config));
+    Servers servers(options, std::move(folder.config));
+    if (options.kafka) {
+      TRY(const std::uint16_t port, free_port(random));
+      servers.kafka_ = to_string(TcpAddress{"127.0.0.1", port});
+    }
+    return servers;
   }
   TRY(const blob::ClusterConfig config, plan_cluster(options, random));
   const std::string path = options.folder + "/cluster.yaml";
@@ -90,7 +95,7 @@ std::vector<std::string> Servers::arguments(NodeId node) const {
   std::vector<std::string> arguments{options_.binary, "serve", "--log-level", "warning"};
   if (single()) {
     arguments.insert(arguments.end(),
-                     {"--data", options_.folder + "/data", "--http", "off", "--kafka", "off"});
+                     {"--data", options_.folder + "/data", "--http", "off", "--kafka", kafka_});
   } else {
     arguments.insert(arguments.end(), {"--config", options_.folder + "/cluster.yaml", "--node",
                                        std::to_string(node.value), "--http", "off"});

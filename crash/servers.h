@@ -22,6 +22,7 @@ struct ServersOptions {
   std::string folder;  // Exists and is empty.
   blob::Species species = blob::Species::kNone;
   std::uint64_t device_bytes = std::uint64_t{2} << 30;
+  bool kafka = false;  // Served by the one process, at the same port after every start.
 };
 
 class Servers {
@@ -35,6 +36,8 @@ class Servers {
   Result<void> start_all();
   // Where a node listens now.
   TcpAddress address(NodeId node) const { return addresses_.at(node); }
+  // Where Kafka's clients are served; "off" if nowhere.
+  const std::string& kafka() const { return kafka_; }
   void kill(NodeId node);  // SIGKILL
   // SIGTERM to all; an error unless every one ends with 0.
   Result<void> stop_all();
@@ -53,6 +56,7 @@ class Servers {
   blob::ClusterConfig config_;
   std::map<NodeId, app::ChildProcess> running_;
   std::map<NodeId, TcpAddress> addresses_;
+  std::string kafka_ = "off";
 };
 
 }  // namespace moraine::crash

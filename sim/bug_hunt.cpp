@@ -5,22 +5,22 @@
 #include "sim/campaign.h"
 #include "sim/directed.h"
 #include "sim/leaders.h"
+#include "sim/topics/topics_campaign.h"
 
 namespace moraine::sim {
 
 std::string Hunt::to_string() const {
-  if (!found) return fmt::format("{:<24} NOT FOUND in {} runs", blob::to_string(bug), runs);
-  return fmt::format("{:<24} found by {} after {} runs\n    {}", blob::to_string(bug), where, runs,
-                     message);
+  if (!found) return fmt::format("{:<24} NOT FOUND in {} runs", bug, runs);
+  return fmt::format("{:<24} found by {} after {} runs\n    {}", bug, where, runs, message);
 }
 
 namespace {
 
 // Bugs of tablets are found by the story of the leaders.
-Hunt hunt_in_leaders(Hunt hunt) {
+Hunt hunt_in_leaders(Hunt hunt, blob::SeededBug bug) {
   for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
     ++hunt.runs;
-    const LeadersReport report = tell_leaders(seed, hunt.bug);
+    const LeadersReport report = tell_leaders(seed, bug);
     if (!report.failure) continue;
     hunt.found = true;
     hunt.where = "the story of the leaders";
@@ -34,7 +34,7 @@ Hunt hunt_in_leaders(Hunt hunt) {
 
 Hunt hunt_bug(blob::SeededBug bug) {
   Hunt hunt;
-  hunt.bug = bug;
+  hunt.bug = blob::to_string(bug);
   for (const Scenario& scenario : scenarios()) {
     if (scenario.bug != bug) continue;
     ++hunt.runs;
@@ -45,7 +45,7 @@ Hunt hunt_bug(blob::SeededBug bug) {
       return hunt;
     }
   }
-  if (bug >= blob::SeededBug::kSkipTabletBlock) return hunt_in_leaders(hunt);
+  if (bug >= blob::SeededBug::kSkipTabletBlock) return hunt_in_leaders(hunt, bug);
   for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
     SeedOptions options;
     options.seed = seed;
@@ -55,6 +55,23 @@ Hunt hunt_bug(blob::SeededBug bug) {
     if (!report.failure) continue;
     hunt.found = true;
     hunt.where = fmt::format("the campaign ({})", sim::to_string(report.erasure));
+    hunt.message = *report.failure;
+    return hunt;
+  }
+  return hunt;
+}
+
+Hunt hunt_bug(queue::SeededBug bug) {
+  Hunt hunt;
+  hunt.bug = queue::to_string(bug);
+  for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
+    SeedOptions options = topics_options(seed);
+    options.topic_bug = bug;
+    ++hunt.runs;
+    const SeedReport report = run_topics_seed(options);
+    if (!report.failure) continue;
+    hunt.found = true;
+    hunt.where = fmt::format("the campaign of topics ({})", sim::to_string(report.erasure));
     hunt.message = *report.failure;
     return hunt;
   }

@@ -9,13 +9,14 @@
 #include <string>
 
 #include "blob/seeded_bug.h"
+#include "queue/seeded_bug.h"
 
 namespace moraine::sim {
 
 inline constexpr std::uint64_t kHuntSeedsMax = 300;
 
 struct Hunt {
-  blob::SeededBug bug = blob::SeededBug::kNone;
+  std::string bug;
   bool found = false;
   std::uint64_t runs = 0;
   std::string where;    // The scenario or the campaign.
@@ -25,5 +26,7 @@ struct Hunt {
 };
 
 Hunt hunt_bug(blob::SeededBug bug);
+// In the campaign of topics.
+Hunt hunt_bug(queue::SeededBug bug);
 
 }  // namespace moraine::sim

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "blob/seeded_bug.h"
+#include "queue/seeded_bug.h"
 #include "sim/cluster.h"
 #include "sim/history.h"
 
@@ -19,6 +20,7 @@ struct SeedOptions {
   std::optional<Erasure> erasure;  // By the seed when not given.
   Duration trouble = 75s;          // How long the nemesis is at work.
   blob::SeededBug bug = blob::SeededBug::kNone;
+  queue::SeededBug topic_bug = queue::SeededBug::kNone;
   bool verbose = false;
 };
 

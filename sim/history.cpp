@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "queue/partition.h"
+
 namespace moraine::sim {
 
 std::string_view to_string(Command command) {
@@ -25,6 +27,27 @@ std::string_view to_string(Command command) {
     case Command::kStatus: return "status";
   }
   return "unknown";
+}
+
+std::string_view to_string(TopicCommand command) {
+  switch (command) {
+    case TopicCommand::kBoot: return "boot";
+    case TopicCommand::kAddPartition: return "add partition";
+    case TopicCommand::kWriteSeqNo: return "write, SeqNo";
+    case TopicCommand::kWriteSequence: return "write, sequence";
+    case TopicCommand::kWritePlain: return "write, plain";
+    case TopicCommand::kWriteParts: return "write, in parts";
+    case TopicCommand::kRead: return "read";
+    case TopicCommand::kCommit: return "commit";
+    case TopicCommand::kTrim: return "trim";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(TopicAnswer answer) {
+  if (answer == TopicAnswer::kTimeout) return "timeout";
+  if (answer == TopicAnswer::kFailed) return "failed";
+  return queue::to_string(static_cast<queue::WriteStatus>(answer));
 }
 
 std::string_view to_string(Trouble trouble) {
@@ -56,16 +79,20 @@ Tally& Tally::operator+=(const Tally& other) {
   for (std::size_t c = 0; c < kCommands; ++c) {
     for (std::size_t s = 0; s < kStatuses; ++s) commands[c][s] += other.commands[c][s];
   }
+  for (std::size_t c = 0; c < kTopicCommands; ++c) {
+    for (std::size_t a = 0; a < kTopicAnswers; ++a) topics[c][a] += other.topics[c][a];
+  }
   for (std::size_t t = 0; t < kTroubles; ++t) troubles[t] += other.troubles[t];
   faults += other.faults;
   virtual_ns += other.virtual_ns;
   blobs_checked += other.blobs_checked;
+  messages_checked += other.messages_checked;
   runs += other.runs;
   return *this;
 }
 
-std::string Tally::to_string() const {
-  std::string text = "commands:\n";
+std::string Tally::commands_text() const {
+  std::string text;
   for (std::size_t c = 0; c < kCommands; ++c) {
     std::string line;
     std::uint64_t sum = 0;
@@ -76,6 +103,28 @@ std::string Tally::to_string() const {
     }
     text += fmt::format("  {:<19}{:>9} {}\n", sim::to_string(static_cast<Command>(c)), sum, line);
   }
+  return text;
+}
+
+std::string Tally::topics_text() const {
+  std::string text;
+  for (std::size_t c = 0; c < kTopicCommands; ++c) {
+    std::string line;
+    std::uint64_t sum = 0;
+    for (std::size_t a = 0; a < kTopicAnswers; ++a) {
+      if (topics[c][a] == 0) continue;
+      sum += topics[c][a];
+      line += fmt::format("  {} {}", sim::to_string(static_cast<TopicAnswer>(a)), topics[c][a]);
+    }
+    text +=
+        fmt::format("  {:<19}{:>9} {}\n", sim::to_string(static_cast<TopicCommand>(c)), sum, line);
+  }
+  return text;
+}
+
+std::string Tally::to_string() const {
+  std::string text = "commands:\n";
+  text += messages_checked > 0 ? topics_text() : commands_text();
   text += "nemesis:\n ";
   for (std::size_t t = 0; t < kTroubles; ++t) {
     if (troubles[t] == 0) continue;

@@ -35,6 +35,23 @@ enum class Command : std::uint8_t {
 inline constexpr std::size_t kCommands = static_cast<std::size_t>(Command::kStatus) + 1;
 inline constexpr std::size_t kStatuses = 32;  // Status numbers are below this.
 
+// What clients of topics ask.
+enum class TopicCommand : std::uint8_t {
+  kBoot,
+  kAddPartition,
+  kWriteSeqNo,
+  kWriteSequence,
+  kWritePlain,
+  kWriteParts,
+  kRead,
+  kCommit,
+  kTrim,
+};
+inline constexpr std::size_t kTopicCommands = static_cast<std::size_t>(TopicCommand::kTrim) + 1;
+// A queue::WriteStatus, or one of these.
+enum class TopicAnswer : std::uint8_t { kOk = 0, kTimeout = 14, kFailed = 15 };
+inline constexpr std::size_t kTopicAnswers = 16;
+
 // What the nemesis did; what it led to is in FaultCounters.
 enum class Trouble : std::uint8_t {
   kCrash,
@@ -60,24 +77,35 @@ enum class Trouble : std::uint8_t {
 inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::kClockJump) + 1;
 
 std::string_view to_string(Command command);
+std::string_view to_string(TopicCommand command);
+std::string_view to_string(TopicAnswer answer);
 std::string_view to_string(Trouble trouble);
 
 // Sums over seeds.
 struct Tally {
   std::array<std::array<std::uint64_t, kStatuses>, kCommands> commands{};
+  std::array<std::array<std::uint64_t, kTopicAnswers>, kTopicCommands> topics{};
   std::array<std::uint64_t, kTroubles> troubles{};
   FaultCounters faults;
   std::uint64_t virtual_ns = 0;
   std::uint64_t blobs_checked = 0;
+  std::uint64_t messages_checked = 0;
   std::uint64_t runs = 0;
 
   void add(Command command, blob::Status status) {
     ++commands[static_cast<std::size_t>(command)][static_cast<std::size_t>(status) % kStatuses];
   }
+  void add(TopicCommand command, TopicAnswer answer) {
+    ++topics[static_cast<std::size_t>(command)][static_cast<std::size_t>(answer)];
+  }
   void add(Trouble trouble) { ++troubles[static_cast<std::size_t>(trouble)]; }
   Tally& operator+=(const Tally& other);
   // Several lines for people.
   std::string to_string() const;
+
+ private:
+  std::string commands_text() const;
+  std::string topics_text() const;
 };
 
 class History {

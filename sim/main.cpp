@@ -14,12 +14,13 @@
 
 #include "sim/bug_hunt.h"
 #include "sim/campaign.h"
+#include "sim/topics/topics_campaign.h"
 
 namespace moraine::sim {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: moraine_sim [--seeds N] [--first S] [--seed S] [--scenario blob]\n"
+    "usage: moraine_sim [--seeds N] [--first S] [--seed S] [--scenario blob|topics]\n"
     "                   [--erasure none|block-4-2|block-4-2-spare|mirror-3-dc] [--minutes M]\n"
     "                   [--workers N] [--verbose]\n"
     "       moraine_sim --bugs [--workers N]\n";
@@ -33,6 +34,7 @@ struct Arguments {
   std::optional<double> minutes;
   std::uint64_t workers = 2;
   bool verbose = false;
+  bool topics = false;  // The scenario; else blob.
   bool bugs = false;
 };
 
@@ -58,7 +60,10 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 }
 
 bool parse_option(Arguments& arguments, std::string_view name, std::string_view value) {
-  if (name == "--scenario") return value == "blob";
+  if (name == "--scenario") {
+    arguments.topics = value == "topics";
+    return arguments.topics || value == "blob";
+  }
   if (name == "--erasure") {
     const auto erasure = parse_erasure(value);
     if (erasure) arguments.erasure = *erasure;
@@ -191,6 +196,7 @@ void run_jobs(const Job& job, std::uint64_t first, std::uint64_t count, std::uin
 
 SeedOptions seed_options(const Arguments& arguments, std::uint64_t seed) {
   SeedOptions options;
+  if (arguments.topics) options = topics_options(seed);
   options.seed = seed;
   options.erasure = arguments.erasure;
   options.verbose = arguments.verbose;
@@ -201,8 +207,14 @@ SeedOptions seed_options(const Arguments& arguments, std::uint64_t seed) {
   return options;
 }
 
+SeedReport run(const Arguments& arguments, std::uint64_t seed) {
+  const SeedOptions options = seed_options(arguments, seed);
+  return arguments.topics ? run_topics_seed(options) : run_seed(options);
+}
+
 std::string reproduce(const Arguments& arguments, std::uint64_t seed) {
   std::string command = fmt::format("moraine_sim --seed {} --verbose", seed);
+  if (arguments.topics) command += " --scenario topics";
   if (arguments.erasure) command += fmt::format(" --erasure {}", to_string(*arguments.erasure));
   if (arguments.minutes) command += fmt::format(" --minutes {}", *arguments.minutes);
   return command;
@@ -221,7 +233,7 @@ void print_summary(const Tally& tally) {
   const double virtual_seconds = static_cast<double>(tally.virtual_ns) / 1e9;
   const double cpu = cpu_seconds();
   fmt::print("{}", tally.to_string());
-  fmt::print("reads checked against the model: {}\n", tally.blobs_checked);
+  fmt::print("reads checked against the model: {}\n", tally.blobs_checked + tally.messages_checked);
   fmt::print("simulated {:.2f} hours in {:.1f} s of CPU time: {:.0f} times as fast\n",
              virtual_seconds / 3600, cpu, virtual_seconds / std::max(cpu, 0.001));
 }
@@ -232,7 +244,7 @@ int run_campaign(const Arguments& arguments) {
   std::uint64_t ended = 0;
   const std::uint64_t report_each = std::max<std::uint64_t>(1, arguments.seeds / 20);
   const Job job = [&](std::uint64_t seed) {
-    const SeedReport report = run_seed(seed_options(arguments, seed));
+    const SeedReport report = run(arguments, seed);
     Outcome outcome;
     outcome.told.tally = report.tally;
     outcome.told.failed = report.failure.has_value();
@@ -261,7 +273,7 @@ int run_campaign(const Arguments& arguments) {
 }
 
 int run_one(const Arguments& arguments) {
-  const SeedReport report = run_seed(seed_options(arguments, *arguments.seed));
+  const SeedReport report = run(arguments, *arguments.seed);
   fmt::print("{}", report.tally.to_string());
   fmt::print("trace hash {:016x}\n", report.trace_hash);
   if (!report.failure) {
@@ -275,7 +287,10 @@ int run_one(const Arguments& arguments) {
 int run_bugs(const Arguments& arguments) {
   int missed = 0;
   const Job job = [](std::uint64_t number) {
-    const Hunt hunt = hunt_bug(static_cast<blob::SeededBug>(number));
+    const auto blob_bugs = static_cast<std::uint64_t>(blob::kSeededBugs);
+    const Hunt hunt = number < blob_bugs
+                          ? hunt_bug(static_cast<blob::SeededBug>(number))
+                          : hunt_bug(static_cast<queue::SeededBug>(number - blob_bugs + 1));
     Outcome outcome;
     outcome.told.failed = !hunt.found;
     outcome.text = hunt.to_string();
@@ -286,8 +301,8 @@ int run_bugs(const Arguments& arguments) {
     fmt::print("{}\n", outcome.text);
     std::fflush(stdout);
   };
-  run_jobs(job, 1, blob::kSeededBugs - 1, arguments.workers, done);
-  const int all = blob::kSeededBugs - 1;
+  const int all = blob::kSeededBugs - 1 + queue::kSeededBugs - 1;
+  run_jobs(job, 1, static_cast<std::uint64_t>(all), arguments.workers, done);
   fmt::print("{}: {} of {} seeded bugs were found\n", missed == 0 ? "OK" : "FAILED", all - missed,
              all);
   return missed == 0 ? 0 : 1;

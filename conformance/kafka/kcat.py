@@ -58,14 +58,17 @@ def c04_auto_creation(context):
     name = client.fresh("auto")
     run(context, "-P", "-t", name, input=b"a\n")
     expect(consume(context, name, "-o", "beginning"), ["0 a"], "messages")
+
+
+def c04_no_auto_creation(context):
     if not context.server.is_moraine():
-        raise Skipped("created when asked; how to switch it off is known of moraine only")
-    server = Server(context.folder / "no-creation", ["--kafka-auto-create", "off"])
+        raise Skipped("how to switch it off is known of moraine only")
+    server = Server(context.folder / "no-creation", ["--no-auto-create-topics"])
     server.data.parent.mkdir()
     try:
         server.start()
     except Failed as reason:
-        raise Skipped(f"created when asked; no way to switch it off: {reason}") from reason
+        raise Skipped(f"no way to switch it off: {reason}") from reason
     try:
         done = context.run(["kcat", "-b", server.address, "-P", "-t", "other", "-X",
                             "message.timeout.ms=3000"], input=b"a\n")
@@ -263,6 +266,7 @@ def compare(source, target, count):
 
 SCENARIOS = [
     ("C04 topics are created by producing", c04_auto_creation),
+    ("C04 unless that is switched off", c04_no_auto_creation),
     ("C05 a missing topic is not made by reading", c05_a_missing_topic_is_not_made_by_reading),
     ("C06 keys and headers", c06_keys),
     ("C07 batches are compressed", c07_batches_are_compressed),

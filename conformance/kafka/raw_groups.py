@@ -111,11 +111,20 @@ def c19_another_protocol_is_refused(context):
 def c20_an_old_generation_does_not_commit(context):
     name = client.topic(context.address, "commit")
     member = started(context.address)
+    client.produce(member.broker, name, [b"v"] * 10)
     expect(member.commit(name, 7), 0, "OffsetCommit")
     expect(member.commit(name, 9, generation_id=member.generation - 1), 22, "an old generation")
     expect(member.commit(name, 9, member_id="nobody"), 25, "an unknown member")
     expect(member.commit(name, 9, generation_id=-1, member_id=""), 25, "an outsider")
     expect(member.committed(name), 7, "the stored offset")
+
+
+def a_commit_is_kept_as_it_came(context):
+    name = client.topic(context.address, "verbatim")
+    member = started(context.address)
+    for offset in (100, 0):  # Beyond the end, and back.
+        expect(member.commit(name, offset), 0, "OffsetCommit")
+        expect(member.committed(name), offset, "the stored offset")
 
 
 def a_silent_member_is_dropped(context):
@@ -181,6 +190,7 @@ SCENARIOS = [
     ("C18 heartbeats", c18_heartbeats),
     ("C19 another protocol is refused", c19_another_protocol_is_refused),
     ("C20 an old generation does not commit", c20_an_old_generation_does_not_commit),
+    ("raw a commit is kept as it came", a_commit_is_kept_as_it_came),
     ("raw a silent member is dropped", a_silent_member_is_dropped),
     ("raw leaving and deleting a group", leaving_and_deleting),
     ("C30 what a kill -9 must keep", c30_what_a_kill_must_keep),

@@ -9,6 +9,7 @@ namespace moraine::sim {
 namespace {
 
 constexpr Duration kTick = 200ms;
+constexpr Duration kRetirePoll = 1ms;
 constexpr std::uint64_t kGrowTicks = 60;    // Between two growths, on average.
 constexpr std::uint64_t kRetireTicks = 60;  // Between two peaceful ends, on average.
 
@@ -149,8 +150,10 @@ void TopicHosts::forget(const Leader& served) {
 }
 
 Task<void> TopicHosts::retire(Session& session, Leader served, queue::QueueTablet* tablet) {
+  if (std::exchange(served->retiring, true)) co_return;
   forget(served);
   co_await yield(session.world.executor);
+  while (served->adding > 0) co_await sleep_for(session.world.executor, kRetirePoll);
   if (session.over) co_return;
   co_await tablet->stop();
   if (session.over) co_return;
@@ -172,7 +175,9 @@ void TopicHosts::grow(std::uint64_t tablet) {
 }
 
 Task<void> TopicHosts::add(Leader served, queue::PartitionSetup setup) {
+  ++served->adding;
   (void)co_await served->running->add_partition(std::move(setup));
+  --served->adding;
 }
 
 TopicHosts::Leader TopicHosts::leader(std::uint64_t tablet, SeededRandom& random) const {

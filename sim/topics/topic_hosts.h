@@ -38,6 +38,8 @@ class TopicHosts {
     std::uint64_t generation = 0;
     queue::QueueTablet* running = nullptr;  // Null once it is over.
     Executor* executor = nullptr;
+    std::size_t adding = 0;  // Partitions on their way.
+    bool retiring = false;
   };
   using Leader = std::shared_ptr<Served>;
 
@@ -92,7 +94,7 @@ class TopicHosts {
   const TopicOptions options_;
   SeededRandom random_;
   bool stopped_ = false;
-  std::map<std::uint64_t, std::size_t> sizes_;   // Partitions of each tablet.
+  std::map<std::uint64_t, std::size_t> sizes_;    // Partitions of each tablet.
   std::map<std::uint64_t, std::size_t> booting_;  // Incarnations on their way.
   std::map<std::uint64_t, std::vector<Leader>> served_;
   std::map<std::size_t, std::unique_ptr<Session>> sessions_;  // By client.

@@ -114,8 +114,8 @@ void TopicModel::seen(const PartitionName& partition, const queue::StoredEntry& 
   const SentMessage& message = found->second;
   if (entry.payload.text() != payload_of(*name, message.size) || entry.count != message.count ||
       entry.number != message.number) {
-    return fail(partition, fmt::format("offset {} gives {}, changed", entry.offset,
-                                       to_string(*name)));
+    return fail(partition,
+                fmt::format("offset {} gives {}, changed", entry.offset, to_string(*name)));
   }
   place(partition, *name, entry.offset);
 }
@@ -141,8 +141,8 @@ void TopicModel::check_start(const PartitionName& partition, Offset start) {
   Offset read = commits.durable.value_or(0);
   if (!commits.maybe.empty()) read = std::max(read, *commits.maybe.rbegin());
   if (start <= read) return;
-  fail(partition, fmt::format("starts at {}; the important consumer has read up to {}", start,
-                              read));
+  fail(partition,
+       fmt::format("starts at {}; the important consumer has read up to {}", start, read));
 }
 
 void TopicModel::bounds(const PartitionName& partition, std::uint64_t generation, Offset start,

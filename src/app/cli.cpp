@@ -27,7 +27,9 @@ constexpr const char* kExamples =
     "  moraine serve --data ./data\n"
     "  echo hello | moraine blob put '[1:1:1:0:0:6:0]' -\n"
     "  moraine blob get '[1:1:1:0:0:6:0]'\n"
-    "  moraine blob check --data ./data\n";
+    "  moraine blob check --data ./data\n"
+    "  moraine topic create orders --partitions 3\n"
+    "  echo hello | moraine topic write orders\n";
 
 constexpr std::uint32_t kHttpPort = 8080;
 
@@ -71,6 +73,27 @@ std::string explain(const CLI::App& root, const CLI::ParseError& error) {
 bool asks_for_json(int argc, char** argv) {
   return std::any_of(argv, argv + argc,
                      [](const char* word) { return !std::strcmp(word, "--json"); });
+}
+
+void add_init_command(CLI::App& root, Action& action) {
+  CLI::App& init = *root.add_subcommand("init", "Make a data folder without serving it");
+  auto fresh = on_run(init, action, run_init);
+  init.add_option("--data", fresh->data, "Data folder")->type_name("DIR")->capture_default_str();
+  init.add_option(
+          "--size", fresh->size,
+          "Size of each device, e.g. 10GiB (default: their share of 80 % of the free space, "
+          "at most 64GiB)")
+      ->type_name("SIZE");
+  init.add_option("--segment-size", fresh->segment_size,
+                  "Unit of the device's log, e.g. 16MiB (default: chosen by the size)")
+      ->type_name("SIZE");
+  init.add_option("--prefill", fresh->prefill, "Segments to write once now: quicker first writes")
+      ->type_name("COUNT");
+  init.add_option("--erasure", fresh->erasure, "none, block-4-2 (8 devices), mirror-3-dc (9)")
+      ->type_name("NAME")
+      ->capture_default_str();
+  init.add_flag("--json", fresh->json, "Answer as JSON");
+  init.footer("Example:\n  moraine init --data ./data --size 1GiB --erasure block-4-2\n");
 }
 
 }  // namespace
@@ -136,25 +159,7 @@ void add_serve_commands(CLI::App& root, Action& action) {
       "Examples:\n"
       "  moraine serve --data /var/lib/moraine --size 100GiB\n"
       "  moraine serve --config cluster.yaml --node 2 --http 127.0.0.1:8082\n");
-
-  CLI::App& init = *root.add_subcommand("init", "Make a data folder without serving it");
-  auto fresh = on_run(init, action, run_init);
-  init.add_option("--data", fresh->data, "Data folder")->type_name("DIR")->capture_default_str();
-  init.add_option(
-          "--size", fresh->size,
-          "Size of each device, e.g. 10GiB (default: their share of 80 % of the free space, "
-          "at most 64GiB)")
-      ->type_name("SIZE");
-  init.add_option("--segment-size", fresh->segment_size,
-                  "Unit of the device's log, e.g. 16MiB (default: chosen by the size)")
-      ->type_name("SIZE");
-  init.add_option("--prefill", fresh->prefill, "Segments to write once now: quicker first writes")
-      ->type_name("COUNT");
-  init.add_option("--erasure", fresh->erasure, "none, block-4-2 (8 devices), mirror-3-dc (9)")
-      ->type_name("NAME")
-      ->capture_default_str();
-  init.add_flag("--json", fresh->json, "Answer as JSON");
-  init.footer("Example:\n  moraine init --data ./data --size 1GiB --erasure block-4-2\n");
+  add_init_command(root, action);
 }
 
 void add_device_commands(CLI::App& root, Action& action) {
@@ -203,6 +208,7 @@ int run_cli(int argc, char** argv) {
   add_serve_commands(root, action);
   add_blob_commands(root, action);
   add_device_commands(root, action);
+  add_topic_commands(root, action);
   try {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

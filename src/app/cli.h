@@ -18,5 +18,6 @@ int run_cli(int argc, char** argv);
 void add_blob_commands(CLI::App& root, Action& action);
 void add_device_commands(CLI::App& root, Action& action);
 void add_serve_commands(CLI::App& root, Action& action);
+void add_topic_commands(CLI::App& root, Action& action);
 
 }  // namespace moraine::app

@@ -99,13 +99,14 @@ TEST_F(Messages, AServerThatRecoversSaysSoAndAnswersMeanwhile) {
   ASSERT_EQ(blob({"put", kHello, "-"}, "hello\n").code, 0);
   std::filesystem::remove(device(3));
   ASSERT_EQ(run({"device", "format", device(3), "--size", "32MiB"}).code, 0);
+  // Told beforehand, since the line that tells a free one comes only when all is ready.
+  const TcpAddress http{"127.0.0.1", static_cast<std::uint16_t>(10'000 + getpid() % 10'000)};
   ChildOptions options;
-  options.arguments = {moraine_binary(), "serve",           "--data",  data(),
-                       "--http",         "127.0.0.1:18734", "--kafka", "127.0.0.1:0"};
+  options.arguments = {moraine_binary(), "serve",         "--data",  data(),
+                       "--http",         to_string(http), "--kafka", "off"};
   options.errors = folder / "log";
   auto server = ChildProcess::start(options);
   ASSERT_TRUE(server);
-  const TcpAddress http{"127.0.0.1", 18734};
   std::string status;
   while (!status.contains("recovering") && server->running()) {
     status = http_get(http, "/status", std::chrono::seconds(5)).value_or("");

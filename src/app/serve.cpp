@@ -196,6 +196,23 @@ Task<Result<void>> start_topics(RealWorld& real, const Plan& plan, Served& serve
   co_return Result<void>();
 }
 
+// The addresses that the folder of a running node tells. A server that was refused because another
+// has the folder leaves the other's alone.
+class FolderAddresses {
+ public:
+  explicit FolderAddresses(const std::optional<DataFolder>& folder) : folder_(folder) {}
+  FolderAddresses(const FolderAddresses&) = delete;
+  FolderAddresses& operator=(const FolderAddresses&) = delete;
+  ~FolderAddresses() {
+    if (!folder_) return;
+    remove_node_address(*folder_);
+    remove_kafka_address(*folder_);
+  }
+
+ private:
+  const std::optional<DataFolder>& folder_;
+};
+
 // Brings the node up and serves until a signal comes.
 Task<int> serve_node(RealWorld& real, const Plan& plan, Served& served, const TcpAddress& listen,
                      const HttpServer* http, OneShot<int>& signal) {
@@ -205,6 +222,7 @@ Task<int> serve_node(RealWorld& real, const Plan& plan, Served& served, const Tc
     const ExitCode reason = exit_code_of(started.error().code);
     co_return report(reason == kExitUsage ? kExitData : reason, started.error());
   }
+  const FolderAddresses addresses(plan.folder);
   const NodeWatch watch(world.executor, served.node, *plan.config.node(plan.self));
   if (plan.folder) {
     co_await wait_until_ready(world.executor, served.node, signal);
@@ -245,10 +263,6 @@ Task<int> serve(RealWorld& real, const Plan& plan) {
     report(kExitData, http.error());
   } else {
     code = co_await serve_node(real, plan, served, listen, http->get(), signal);
-    if (plan.folder) {
-      remove_node_address(*plan.folder);
-      remove_kafka_address(*plan.folder);
-    }
     http->reset();
     // Requests that the server posted before it ended run now, while the node is still there.
     co_await yield(real.world().executor);

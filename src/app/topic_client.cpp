@@ -66,15 +66,10 @@ Result<T> TopicClient::patiently(const std::function<Result<T>()>& attempt) {
   }
 }
 
-Result<kafka::MetadataResponse> TopicClient::metadata(const std::string* topic) {
+Result<std::map<std::string, std::int32_t>> TopicClient::partition_counts() {
   kafka::MetadataRequest request;
   request.allow_auto_topic_creation = false;
-  if (topic != nullptr) request.topics = {{{{}, *topic}}};
-  return kafka_.call(request);
-}
-
-Result<std::map<std::string, std::int32_t>> TopicClient::partition_counts() {
-  TRY(const kafka::MetadataResponse found, metadata(nullptr));
+  TRY(const kafka::MetadataResponse found, kafka_.call(request));
   std::map<std::string, std::int32_t> counts;
   for (const kafka::MetadataResponse::Topic& topic : found.topics) {
     counts[topic.name.value_or("")] = static_cast<std::int32_t>(topic.partitions.size());
@@ -83,8 +78,21 @@ Result<std::map<std::string, std::int32_t>> TopicClient::partition_counts() {
 }
 
 Result<std::int32_t> TopicClient::partition_count(const std::string& topic) {
+  return count_partitions(topic, false);
+}
+
+Result<std::int32_t> TopicClient::partition_count_or_create(const std::string& topic) {
+  auto count = count_partitions(topic, false);
+  if (count || count.error().code != Errc::kNotFound) return count;
+  return count_partitions(topic, true);
+}
+
+Result<std::int32_t> TopicClient::count_partitions(const std::string& topic, bool may_create) {
+  kafka::MetadataRequest request;
+  request.allow_auto_topic_creation = may_create;
+  request.topics = {{{{}, topic}}};
   return patiently<std::int32_t>([&]() -> Result<std::int32_t> {
-    TRY(const kafka::MetadataResponse found, metadata(&topic));
+    TRY(const kafka::MetadataResponse found, kafka_.call(request));
     if (found.topics.size() != 1) {
       return std::unexpected(kafka_error(ErrorCode::kUnknownTopicOrPartition, topic));
     }

@@ -1,7 +1,7 @@
 // TopicClient: questions and requests about topics, over one connection.
 //
 // Promise    Answers that are passing (a partition is being started) are asked for again until the
-//            timeout. Topics are never made by asking for them.
+//            timeout. Topics are never made by asking for them, but where it is said.
 // Threading  Blocks; one thread.
 // Errors     Those of KafkaClient, and refusals by name (kafka_error.h).
 #pragma once
@@ -30,6 +30,8 @@ class TopicClient {
   Result<std::map<std::string, std::int32_t>> partition_counts();
   // kNotFound: no such topic.
   Result<std::int32_t> partition_count(const std::string& topic);
+  // The same, and the server may make it with its defaults, if it is one that does.
+  Result<std::int32_t> partition_count_or_create(const std::string& topic);
   // All partitions, or the one that is wanted. kNotFound: it is not there.
   Result<std::vector<std::int32_t>> partitions(const std::string& topic,
                                                std::optional<std::int32_t> wanted);
@@ -58,7 +60,7 @@ class TopicClient {
   // Calls again while the error is a passing one.
   template <class T>
   Result<T> patiently(const std::function<Result<T>()>& attempt);
-  Result<kafka::MetadataResponse> metadata(const std::string* topic);
+  Result<std::int32_t> count_partitions(const std::string& topic, bool may_create);
   Result<kafka::DescribeConfigsResponse> describe_configs(const std::string& topic);
 
   KafkaClient kafka_;

@@ -76,7 +76,8 @@ void StoredPartition::add_facts(Cycle& cycle) {
       cycle.commands.emplace_back(delete_key(key));
     }
   }
-  if (cycle.start != start_ && bug_ != SeededBug::kForgetStart) {
+  const bool moves = cycle.start != start_ && bug_ != SeededBug::kForgetStart;
+  if (moves || (cycle.confirm && cycle.commands.empty())) {
     const Bounds bounds{cycle.start, std::max(cycle.end, cycle.start)};
     cycle.commands.emplace_back(WriteKey{meta_key(index_), encode_bounds(bounds)});
   }

@@ -35,6 +35,7 @@ WriteAnswer StoredPartition::take_part(Cycle& cycle, WriteRequest& request) {
     WriteAnswer answer = refused(judged.status, judged.detail);
     answer.offset = judged.offset;
     if (known) answer.max_number = known->max_number;
+    cycle.confirm = cycle.confirm || judged.status == WriteStatus::kOutOfOrder;
     drop_open_message(cycle, id);
     return answer;
   }

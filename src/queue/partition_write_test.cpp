@@ -128,6 +128,23 @@ TEST(PartitionWrite, AnIncarnationThatWasReplacedTellsItsOwner) {
   queue.tablet = std::move(other);
 }
 
+TEST(PartitionWrite, AnIncarnationThatWasReplacedCallsNobodyOutOfOrder) {
+  TestQueue queue(12);
+  const auto batch = [](std::uint32_t sequence) {
+    WriteRequest request = TestQueue::message("x");
+    request.producer = {"kafka", Numbering::kSequence, sequence, 0};
+    return request;
+  };
+  queue.write(batch(0));
+  auto other = queue.boot_another();
+  EXPECT_EQ(queue.wait(other->partition(0)->write(batch(1))).status, WriteStatus::kOk);
+  EXPECT_EQ(queue.write(batch(2)).status, WriteStatus::kUnknown) << "it does not know of 1";
+  EXPECT_EQ(queue.wait(other->partition(0)->write(batch(2))).status, WriteStatus::kOk);
+  EXPECT_EQ(queue.wait(other->partition(0)->write(batch(9))).status, WriteStatus::kOutOfOrder);
+  queue.stop();
+  queue.tablet = std::move(other);
+}
+
 TEST(PartitionWrite, ThousandsOfSourcesAndLongNamesFitTheirTransactions) {
   TestQueue queue(8, {}, TestQueue::kCacheBytes, 32u << 20);
   std::vector<TestQueue::Answer> answers;

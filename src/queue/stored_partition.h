@@ -148,6 +148,9 @@ class StoredPartition final : public Partition,
     Layout layout;
     std::size_t removed = 0;  // Blobs at the front.
     Offset start = 0;
+    // Somebody is told that he is wrong: true only if this incarnation still leads, so something
+    // is written.
+    bool confirm = false;
     bool shown = false;  // By a seeded bug: before it was durable.
   };
 

@@ -210,6 +210,7 @@ WriteAnswer StoredPartition::take_write(Cycle& cycle, WriteRequest& request) {
   WriteAnswer answer = refused(judged.status, judged.detail);
   answer.offset = judged.offset;
   if (known) answer.max_number = known->max_number;
+  cycle.confirm = cycle.confirm || judged.status == WriteStatus::kOutOfOrder;
   if (judged.status != WriteStatus::kOk) return answer;
   StoredEntry entry;
   entry.offset = cycle.end;

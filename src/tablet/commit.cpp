@@ -201,6 +201,7 @@ void Leader::end(Error error) {
   if (ended_) return;
   ended_ = std::move(error);
   scope_.close();
+  collector_wakes_.push(true);
   while (!queue_.empty()) {
     const std::shared_ptr<Pending> pending = queue_.front();
     queue_.pop_front();

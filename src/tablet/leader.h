@@ -178,6 +178,7 @@ class Leader {
   bool writing_ = false;
   std::optional<Error> ended_;
   Callback on_end_;
+  Mailbox<bool> collector_wakes_{world_.executor};  // One message: the end.
   TaskScope scope_;
 };
 

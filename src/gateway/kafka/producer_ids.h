@@ -33,7 +33,8 @@ class ProducerIds {
 class DurableProducerIds final : public ProducerIds {
  public:
   // `tablet` gives null while the tablet is not here.
-  explicit DurableProducerIds(std::function<std::shared_ptr<KeyValue>()> tablet) : tablet_(std::move(tablet)) {}
+  explicit DurableProducerIds(std::function<std::shared_ptr<KeyValue>()> tablet)
+      : tablet_(std::move(tablet)) {}
 
   Task<Result<std::int64_t>> next() override;
 

@@ -108,12 +108,15 @@ void TcpListener::accept_all() {
         accept4(listener_, reinterpret_cast<sockaddr*>(&peer), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
       ++accepted;
+      failing_ = false;
       add(fd, name_of(peer, size));
     } else if (errno == EAGAIN) {
       return;
     } else if (errno != EINTR && errno != ECONNABORTED) {
       // Out of descriptors or memory: no edge will say that there are some again.
-      log_error("accept failed", {{"reason", std::strerror(errno)}});
+      if (!std::exchange(failing_, true)) {
+        log_error("accept failed", {{"reason", std::strerror(errno)}});
+      }
       pause = kAcceptRetry;
       break;
     }

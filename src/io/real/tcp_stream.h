@@ -102,6 +102,7 @@ class TcpListener final : public FdHandler {
   std::uint16_t port_ = 0;
   std::uint64_t next_stream_ = 1;
   std::uint64_t refused_ = 0;
+  bool failing_ = false;  // Since the last one was accepted.
   std::unordered_map<std::uint64_t, std::shared_ptr<TcpStream>> streams_;
   TaskScope handlers_;
 };

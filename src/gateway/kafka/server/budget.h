@@ -69,6 +69,8 @@ class ByteBudget {
   Lease force(std::size_t bytes);
 
   std::size_t used() const { return used_; }
+  // Those who can do with less should.
+  bool crowded() const { return used_ > limit_ / 2; }
   std::size_t waiting() const { return fresh_.size() + begun_.size(); }
 
  private:

@@ -168,6 +168,10 @@ Task<FetchResponse> FetchWork::run() {
   while (true) {
     const bool has_data = any_data();
     if (has_data) {
+      if (server_.responses.crowded()) {
+        bytes_max_ = std::min(bytes_max_, kCrowdedFetchBytesMax);
+        bytes_min_ = std::min(bytes_min_, bytes_max_);
+      }
       ByteBudget::Lease room;
       co_await server_.responses.grow(room, room_needed());
       ready_bytes_ = co_await read_all();

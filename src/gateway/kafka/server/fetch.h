@@ -60,8 +60,8 @@ class FetchWork {
   FetchRequest request_;
   const RequestContext about_;
   const Instant deadline_;
-  const std::size_t bytes_max_;
-  const std::size_t bytes_min_;
+  std::size_t bytes_max_;
+  std::size_t bytes_min_;
   FetchResponse response_;
   std::vector<Part> parts_;
   std::size_t ready_bytes_ = 0;  // Found by the last reading.

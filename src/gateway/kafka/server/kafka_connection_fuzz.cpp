@@ -1,7 +1,7 @@
 // Whatever a client sends, in whatever pieces, a connection ends with it, holds nothing afterwards
 // and does not crash.
 #include "base/invariant.h"
-#include "gateway/kafka/server/fakes_test_util.h"
+#include "gateway/kafka/server/server_test_util.h"
 
 using namespace moraine;
 using namespace moraine::kafka;

@@ -17,6 +17,8 @@ inline constexpr std::size_t kUnsentBytesMax = std::size_t{1} << 20;
 inline constexpr std::size_t kWriteBytesMax = std::size_t{512} << 10;
 // Records of one Fetch response, whatever the client asks for, but one batch.
 inline constexpr std::size_t kFetchBytesMax = std::size_t{55} << 20;
+// The same while answers take much memory, so that a few slow readers do not stop all others.
+inline constexpr std::size_t kCrowdedFetchBytesMax = std::size_t{1} << 20;
 inline constexpr Duration kFetchWaitMax = 5min;
 inline constexpr Duration kStalledFrameTimeout = 30s;
 inline constexpr Duration kStalledWriteTimeout = 60s;

@@ -6,7 +6,7 @@
 // Threading  The node's executor.
 // Limits     The budgets of KafkaOptions; those of the connections are in options.h.
 // Errors     Inside the responses; bytes that are no request: the answer is to close.
-// Tests      service_test.cpp, produce_test.cpp, fetch_test.cpp, admin_test.cpp
+// Tests      connection_test.cpp, produce_test.cpp, fetch_test.cpp, admin_test.cpp
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,94 @@
+// TopicClients: producers and consumers of all partitions. They outlive every node, try again after
+// unknown outcomes, and tell the model what they send and hear.
+//
+// Promise    A producer with numbers sends what is not acknowledged again, in order, to whoever
+//            leads now; one without numbers sends everything once. The auditor reads every message
+//            of its partition.
+// Threading  Events of the scenario; calls run on the node of the leader.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/topics/topic_hosts.h"
+
+namespace moraine::sim {
+
+class TopicClients {
+ public:
+  TopicClients(SimWorld& world, TopicHosts& hosts, TopicModel& model, History& history,
+               TopicOptions options);
+
+  void start();
+  void stop() { stopped_ = true; }
+  std::size_t running() const { return scope_.live(); }
+  // How far the auditor of a partition has read.
+  queue::Offset audited(const PartitionName& partition) { return audited_[partition]; }
+
+ private:
+  using Leader = TopicHosts::Leader;
+  template <class T>
+  using Reply = std::shared_ptr<OneShot<std::optional<T>>>;
+  using Answers = std::vector<std::optional<queue::WriteAnswer>>;
+
+  struct Entry {
+    MessageName name;
+    std::uint64_t number = 0;
+    std::uint32_t count = 1;
+    std::uint32_t parts = 1;
+    std::size_t size = 0;
+    bool done = false;
+  };
+  struct Producer {
+    PartitionName partition;
+    std::uint32_t id = 0;
+    queue::Numbering numbering = queue::Numbering::kNone;
+    SeededRandom random;
+    std::uint64_t next_index = 0;
+    std::uint64_t next_number = 1;
+    std::deque<Entry> window;  // Not acknowledged yet.
+  };
+
+  bool goes_on() const { return !stopped_ && !history_.failed(); }
+  bool there(const PartitionName& partition) const {
+    return hosts_.partitions(partition.tablet) > partition.index;
+  }
+  Task<void> think(SeededRandom& random);
+
+  Task<void> produce(std::unique_ptr<Producer> producer);
+  void fill_window(Producer& producer);
+  std::vector<queue::WriteRequest> requests_of(const Producer& producer, const Entry& entry) const;
+  Task<Answers> send(Leader leader, PartitionName partition,
+                     std::vector<queue::WriteRequest> requests);
+  void take_answers(Producer& producer, const Answers& answers);
+  void take_answer(Producer& producer, Entry& entry,
+                   const std::optional<queue::WriteAnswer>& answer);
+
+  Task<void> audit(PartitionName partition, SeededRandom random);
+  Task<void> wander(PartitionName partition, SeededRandom random);
+  Task<std::optional<Result<queue::ReadAnswer>>> read(Leader leader, PartitionName partition,
+                                                      queue::ReadRequest request);
+  Task<void> commit(Leader leader, PartitionName partition, std::string consumer,
+                    queue::Offset offset);
+  Task<void> trim(Leader leader, PartitionName partition, queue::Offset offset);
+  // The partition as the leader has it; null when it has not. Runs on the leader's node.
+  std::shared_ptr<queue::Partition> find(const Leader& leader, const PartitionName& partition);
+  template <class T>
+  void give_up_later(const Reply<T>& reply);
+
+  SimWorld& world_;
+  TopicHosts& hosts_;
+  TopicModel& model_;
+  History& history_;
+  const TopicOptions options_;
+  bool stopped_ = false;
+  std::map<PartitionName, queue::Offset> audited_;
+  TaskScope scope_;
+};
+
+}  // namespace moraine::sim

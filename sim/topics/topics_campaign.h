@@ -1,0 +1,16 @@
+// One seed of the campaign of topics: a cluster, queue tablets on its clients, producers, consumers
+// and a nemesis for a while, then peace, and the question whether everything is as it was promised.
+//
+// Promise    As campaign.h.
+#pragma once
+
+#include "sim/campaign.h"
+
+namespace moraine::sim {
+
+// What `moraine_sim --scenario topics` runs.
+SeedOptions topics_options(std::uint64_t seed);
+
+SeedReport run_topics_seed(const SeedOptions& options);
+
+}  // namespace moraine::sim

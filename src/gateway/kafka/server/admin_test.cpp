@@ -1,0 +1,327 @@
+#include <gtest/gtest.h>
+
+#include "gateway/kafka/server/server_test_util.h"
+
+namespace moraine::kafka {
+namespace {
+
+class AdminTest : public KafkaServerTest {
+ protected:
+  using KafkaServerTest::KafkaServerTest;
+
+  MetadataResponse metadata(std::optional<std::vector<std::string>> names, bool create,
+                            std::int16_t version = 9) {
+    MetadataRequest request;
+    if (names) request.topics.emplace();
+    if (names) {
+      for (const std::string& name : *names) request.topics->push_back({{}, name});
+    }
+    request.allow_auto_topic_creation = create;
+    return ask(request, version);
+  }
+  CreateTopicsResponse::Topic create(const std::string& name, std::int32_t partitions,
+                                     std::int16_t replicas = -1,
+                                     std::vector<CreateTopicsRequest::Config> configs = {},
+                                     bool only_check = false) {
+    CreateTopicsRequest request;
+    CreateTopicsRequest::Topic topic;
+    topic.name = name;
+    topic.num_partitions = partitions;
+    topic.replication_factor = replicas;
+    topic.configs = std::move(configs);
+    request.topics.push_back(topic);
+    request.validate_only = only_check;
+    return ask(request, 7).topics.at(0);
+  }
+  ErrorCode grow(const std::string& name, std::int32_t count) {
+    CreatePartitionsRequest request;
+    request.topics.push_back({name, count, {}});
+    return ask(request, 3).results.at(0).error_code;
+  }
+  // The value of one config of topic "t", and where it is from.
+  std::pair<std::string, ConfigSource> config(const std::string& name, std::int16_t version = 4) {
+    DescribeConfigsRequest request;
+    request.resources.push_back({ResourceType::kTopic, "t", std::vector{name}});
+    const auto response = ask(request, version);
+    const auto& found = response.results.at(0).configs.at(0);
+    EXPECT_EQ(found.name, name);
+    return {found.value.value_or("null"), found.config_source};
+  }
+};
+
+TEST_F(AdminTest, MetadataNamesTheOneBrokerAndAllOrNoTopics) {
+  make_topic("b", 2);
+  make_topic("a");
+  for (std::int16_t version = 0; version <= 12; ++version) {
+    const auto all = metadata(std::nullopt, false, version);
+    ASSERT_EQ(all.brokers.size(), 1u);
+    EXPECT_EQ(all.brokers[0].host, "127.0.0.1");
+    EXPECT_EQ(all.topics.size(), 2u);
+    EXPECT_EQ(all.topics[1].partitions.size(), 2u);
+    EXPECT_EQ(all.topics[1].partitions[1].leader_id, 1);
+    if (version >= 1) EXPECT_EQ(all.controller_id, 1);
+    if (version >= 1)
+      EXPECT_TRUE(metadata(std::vector<std::string>{}, false, version).topics.empty());
+  }
+}
+
+TEST_F(AdminTest, MetadataCreatesATopicOnlyWhenAsked) {
+  auto answer = metadata(std::vector<std::string>{"new", "new"}, false);
+  ASSERT_EQ(answer.topics.size(), 1u);
+  EXPECT_EQ(answer.topics[0].error_code, ErrorCode::kUnknownTopicOrPartition);
+  answer = metadata(std::vector<std::string>{"new", "a b"}, true);
+  EXPECT_EQ(answer.topics[0].error_code, ErrorCode::kNone);
+  EXPECT_EQ(answer.topics[0].partitions.size(), 1u);
+  EXPECT_EQ(answer.topics[1].error_code, ErrorCode::kInvalidTopic);
+  EXPECT_NE(topics_.find("new"), nullptr);
+}
+
+TEST_F(AdminTest, MetadataFindsTopicsById) {
+  make_topic("t");
+  MetadataRequest request;
+  request.topics.emplace();
+  request.topics->push_back({to_uuid(topics_.find("t")->id), std::nullopt});
+  request.topics->push_back({Uuid{{std::byte{9}}}, std::nullopt});
+  for (const std::int16_t version : {10, 12}) {
+    const auto answer = ask(request, version);
+    EXPECT_EQ(answer.topics.at(0).name, "t");
+    EXPECT_EQ(answer.topics.at(1).error_code, ErrorCode::kUnknownTopicId);
+  }
+}
+
+class NoAutoCreateTest : public AdminTest {
+ protected:
+  NoAutoCreateTest() : AdminTest(KafkaOptions{.auto_create_topics = false}) {}
+};
+
+TEST_F(NoAutoCreateTest, MetadataDoesNotCreateWhatTheServerForbids) {
+  EXPECT_EQ(metadata(std::vector<std::string>{"new"}, true).topics[0].error_code,
+            ErrorCode::kUnknownTopicOrPartition);
+}
+
+TEST_F(AdminTest, TopicsAreCreatedAfterTheChecksOfKafka) {
+  const auto made = create("t", 3, 1, {{"retention.ms", "1000"}});
+  EXPECT_EQ(made.error_code, ErrorCode::kNone);
+  EXPECT_EQ(made.num_partitions, 3);
+  EXPECT_FALSE(made.topic_id.is_zero());
+  EXPECT_FALSE(made.configs->empty());
+  EXPECT_EQ(create("t", 1).error_code, ErrorCode::kTopicAlreadyExists);
+  EXPECT_EQ(create("a b", 1).error_code, ErrorCode::kInvalidTopic);
+  EXPECT_EQ(create("n", 0).error_code, ErrorCode::kInvalidPartitions);
+  EXPECT_EQ(create("n", 1, 3).error_code, ErrorCode::kInvalidReplicationFactor);
+  EXPECT_EQ(create("n", 1, 1, {{"no.such", "1"}}).error_code, ErrorCode::kInvalidConfig);
+  EXPECT_EQ(create("n", 1, 1, {{"retention.ms", "x"}}).error_code, ErrorCode::kInvalidConfig);
+  EXPECT_EQ(create("n", 1, 1, {}, true).error_code, ErrorCode::kNone);
+  EXPECT_EQ(topics_.find("n"), nullptr);
+  CreateTopicsRequest twice;
+  twice.topics.resize(2);
+  twice.topics[0].name = twice.topics[1].name = "n";
+  for (const auto& topic : ask(twice, 4).topics) {
+    EXPECT_EQ(topic.error_code, ErrorCode::kInvalidRequest);
+  }
+}
+
+TEST_F(AdminTest, TopicsAreDeletedByNameAndById) {
+  make_topic("a");
+  make_topic("b");
+  DeleteTopicsRequest request;
+  request.topics.push_back({"a", {}});
+  request.topics.push_back({std::nullopt, to_uuid(topics_.find("b")->id)});
+  request.topics.push_back({"c", {}});
+  request.topics.push_back({std::nullopt, Uuid{{std::byte{9}}}});
+  const auto response = ask(request, 6);
+  EXPECT_EQ(response.topics[0].error_code, ErrorCode::kNone);
+  EXPECT_EQ(response.topics[1].error_code, ErrorCode::kNone);
+  EXPECT_EQ(response.topics[1].name, "b");
+  EXPECT_EQ(response.topics[2].error_code, ErrorCode::kUnknownTopicOrPartition);
+  EXPECT_EQ(response.topics[3].error_code, ErrorCode::kUnknownTopicId);
+  EXPECT_TRUE(topics_.list().empty());
+}
+
+TEST_F(AdminTest, PartitionsOnlyGrowInNumber) {
+  make_topic("t", 2);
+  EXPECT_EQ(grow("t", 4), ErrorCode::kNone);
+  EXPECT_EQ(grow("t", 3), ErrorCode::kInvalidPartitions);
+  EXPECT_EQ(grow("t", 4), ErrorCode::kInvalidPartitions);
+  EXPECT_EQ(grow("x", 4), ErrorCode::kUnknownTopicOrPartition);
+  EXPECT_EQ(metadata(std::vector<std::string>{"t"}, false).topics[0].partitions.size(), 4u);
+}
+
+TEST_F(AdminTest, ConfigsAreSetReplacedAndTakenBack) {
+  make_topic("t");
+  EXPECT_EQ(config("retention.ms"), std::pair(std::string("604800000"), ConfigSource::kDefault));
+  IncrementalAlterConfigsRequest change;
+  change.resources.push_back({ResourceType::kTopic, "t", {}});
+  change.resources[0].configs.push_back({"retention.ms", ConfigOperation::kSet, "5000"});
+  EXPECT_EQ(ask(change, 1).responses[0].error_code, ErrorCode::kNone);
+  EXPECT_EQ(config("retention.ms"), std::pair(std::string("5000"), ConfigSource::kDynamicTopic));
+  change.resources[0].configs[0] = {"retention.ms", ConfigOperation::kDelete, std::nullopt};
+  EXPECT_EQ(ask(change, 1).responses[0].error_code, ErrorCode::kNone);
+  EXPECT_EQ(config("retention.ms").second, ConfigSource::kDefault);
+  change.resources[0].configs[0] = {"no.such", ConfigOperation::kSet, "1"};
+  EXPECT_EQ(ask(change, 1).responses[0].error_code, ErrorCode::kInvalidConfig);
+  AlterConfigsRequest replace;
+  replace.resources.push_back({ResourceType::kTopic, "t", {{"max.message.bytes", "77"}}});
+  EXPECT_EQ(ask(replace, 1).responses[0].error_code, ErrorCode::kNone);
+  EXPECT_EQ(config("max.message.bytes").first, "77");
+  replace.resources[0].configs = {{"retention.bytes", "9"}};
+  replace.validate_only = true;
+  EXPECT_EQ(ask(replace, 2).responses[0].error_code, ErrorCode::kNone);
+  EXPECT_EQ(config("max.message.bytes").first, "77");
+  replace.validate_only = false;
+  EXPECT_EQ(ask(replace, 2).responses[0].error_code, ErrorCode::kNone);
+  EXPECT_EQ(config("max.message.bytes").second, ConfigSource::kDefault);
+}
+
+TEST_F(AdminTest, TheBrokerTellsItsConfigs) {
+  DescribeConfigsRequest request;
+  request.resources.push_back({ResourceType::kBroker, "1", std::nullopt});
+  request.resources.push_back({ResourceType::kBroker, "2", std::nullopt});
+  request.resources.push_back({ResourceType::kTopic, "x", std::nullopt});
+  const auto response = ask(request, 1);
+  EXPECT_GT(response.results[0].configs.size(), 3u);
+  EXPECT_EQ(response.results[1].error_code, ErrorCode::kInvalidRequest);
+  EXPECT_EQ(response.results[2].error_code, ErrorCode::kUnknownTopicOrPartition);
+}
+
+TEST_F(AdminTest, RecordsAreDeletedUpToAnOffset) {
+  FakePartition& partition = make_topic("t");
+  for (int i = 0; i < 5; ++i) partition.store_batch(batch_with({"a"}));
+  DeleteRecordsRequest request;
+  request.topics.push_back({"t", {{0, 2}, {0, 9}, {0, kHighWatermark}, {7, 0}}});
+  const auto answers = ask(request, 2).topics[0].partitions;
+  EXPECT_EQ(answers[0].low_watermark, 2);
+  EXPECT_EQ(answers[1].error_code, ErrorCode::kOffsetOutOfRange);
+  EXPECT_EQ(answers[2].low_watermark, 5);
+  EXPECT_EQ(answers[3].error_code, ErrorCode::kUnknownTopicOrPartition);
+}
+
+TEST_F(AdminTest, OffsetsAreFoundByTimeDownToTheRecord) {
+  FakePartition& partition = make_topic("t");
+  partition.store_batch(batch_with({"a", "b", "c"}, {}, 1000), 3, 1002);
+  partition.store_batch(batch_with({"d", "e"}, {.codec = Compression::kGzip}, 2000), 2, 2001);
+  ListOffsetsRequest request;
+  request.topics.push_back({"t", {}});
+  for (const std::int64_t time : {-1, -2, -3, 0, 1001, 1500, 2001, 3000, -9}) {
+    request.topics[0].partitions.push_back({0, -1, time, 1});
+  }
+  const auto answers = ask(request, 7).topics[0].partitions;
+  const std::vector<std::pair<std::int64_t, std::int64_t>> expected{
+      {-1, 5}, {-1, 0}, {2001, 4}, {1000, 0}, {1001, 1}, {2000, 3}, {2001, 4}, {-1, -1}, {-1, -1}};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(answers[i].timestamp, expected[i].first) << i;
+    EXPECT_EQ(answers[i].offset, expected[i].second) << i;
+  }
+  EXPECT_EQ(answers.back().error_code, ErrorCode::kInvalidRequest);
+  request.topics[0].partitions.resize(1);
+  EXPECT_EQ(ask(request, 0).topics[0].partitions[0].old_style_offsets,
+            std::vector<std::int64_t>{5});
+}
+
+TEST_F(AdminTest, LeaderEpochsEndAtTheEnd) {
+  make_topic("t").store_batch(batch_with({"a"}));
+  OffsetForLeaderEpochRequest request;
+  request.topics.push_back({"t", {{0, -1, 0}, {0, -1, 5}, {3, -1, 0}}});
+  const auto answers = ask(request, 4).topics[0].partitions;
+  EXPECT_EQ(answers[0].end_offset, 1);
+  EXPECT_EQ(answers[1].end_offset, -1);
+  EXPECT_EQ(answers[2].error_code, ErrorCode::kUnknownTopicOrPartition);
+}
+
+TEST_F(AdminTest, CommittedOffsetsAreKeptByThePartitions) {
+  make_topic("t", 2);
+  OffsetCommitRequest commit;
+  commit.group_id = "g";
+  commit.topics.push_back({"t", {{0, 7, -1, -1, "note"}, {1, 9, 3, -1, {}}, {2, 1, -1, -1, {}}}});
+  commit.topics[0].partitions.push_back({0, 1, -1, -1, std::string(5000, 'x')});
+  for (std::int16_t version = 0; version <= 8; ++version) {
+    const auto answers = ask(commit, version).topics[0].partitions;
+    EXPECT_EQ(answers[0].error_code, ErrorCode::kNone);
+    EXPECT_EQ(answers[2].error_code, ErrorCode::kUnknownTopicOrPartition);
+    EXPECT_EQ(answers[3].error_code, ErrorCode::kOffsetMetadataTooLarge);
+  }
+  groups_.commit_verdict = ErrorCode::kIllegalGeneration;
+  commit.topics[0].partitions[0].committed_offset = 99;
+  EXPECT_EQ(ask(commit, 8).topics[0].partitions[0].error_code, ErrorCode::kIllegalGeneration);
+  OffsetFetchRequest fetch;
+  fetch.groups.push_back({"g", {{{"t", {0, 1, 5}}, {"nope", {0}}}}});
+  for (std::int16_t version = 0; version <= 8; ++version) {
+    const auto response = ask(fetch, version);
+    const auto& topic = response.groups.at(0).topics.at(0);
+    EXPECT_EQ(topic.partitions[0].committed_offset, 7);
+    EXPECT_EQ(topic.partitions[0].metadata, "note");
+    EXPECT_EQ(topic.partitions[1].committed_offset, 9);
+    EXPECT_EQ(topic.partitions[2].committed_offset, -1);
+    EXPECT_EQ(topic.partitions[2].error_code, ErrorCode::kNone);
+    EXPECT_EQ(response.groups[0].topics.at(1).partitions[0].committed_offset, -1);
+  }
+  fetch.groups[0].topics.reset();
+  EXPECT_EQ(ask(fetch, 8).groups.at(0).topics.at(0).partitions.size(), 2u);
+  fetch.groups[0].group_id = "other";
+  EXPECT_TRUE(ask(fetch, 7).groups.at(0).topics.empty());
+}
+
+TEST_F(AdminTest, OffsetsOfAPartitionThatIsNotThereYetAreNotCalledNone) {
+  make_topic("t");
+  topics_.starting = true;
+  OffsetFetchRequest fetch;
+  fetch.groups.push_back({"g", {{{"t", {0}}}}});
+  const auto group = ask(fetch, 7).groups.at(0);
+  EXPECT_EQ(group.error_code, ErrorCode::kCoordinatorLoadInProgress);
+  EXPECT_EQ(group.topics[0].partitions[0].error_code, ErrorCode::kCoordinatorLoadInProgress);
+}
+
+TEST_F(AdminTest, GroupsAreDeletedWithTheirOffsets) {
+  FakePartition& partition = make_topic("t");
+  queue::ConsumerOffset offset;
+  offset.consumer = "g";
+  world_.run(partition.commit(offset));
+  OffsetDeleteRequest forget;
+  forget.group_id = "g";
+  forget.topics.push_back({"t", {0}});
+  EXPECT_EQ(ask(forget, 0).error_code, ErrorCode::kGroupIdNotFound);
+  groups_.known["g"] = "t";
+  EXPECT_EQ(ask(forget, 0).topics[0].partitions[0].error_code, ErrorCode::kGroupSubscribedToTopic);
+  groups_.known["g"] = "other";
+  EXPECT_EQ(ask(forget, 0).topics[0].partitions[0].error_code, ErrorCode::kNone);
+  EXPECT_FALSE(partition.committed("g").has_value());
+  world_.run(partition.commit(offset));
+  DeleteGroupsRequest remove;
+  remove.groups = {"g", "h"};
+  const auto response = ask(remove, 2);
+  EXPECT_EQ(response.results[0].error_code, ErrorCode::kNone);
+  EXPECT_EQ(response.results[1].error_code, ErrorCode::kGroupIdNotFound);
+  EXPECT_FALSE(partition.committed("g").has_value());
+}
+
+TEST_F(AdminTest, CoordinatorsAndProducerIdsAreGivenButNoTransactions) {
+  FindCoordinatorRequest find;
+  find.keys = {"g"};
+  for (std::int16_t version = 0; version <= 4; ++version) {
+    EXPECT_EQ(ask(find, version).coordinators.at(0).node_id, 1);
+  }
+  find.key_type = CoordinatorKind::kTransaction;
+  EXPECT_EQ(ask(find, 4).coordinators[0].error_code,
+            ErrorCode::kTransactionalIdAuthorizationFailed);
+  InitProducerIdRequest init;
+  EXPECT_EQ(ask(init, 0).producer_id, 1);
+  EXPECT_EQ(ask(init, 4).producer_id, 2);
+  producer_ids_.available = false;
+  EXPECT_EQ(ask(init, 4).error_code, ErrorCode::kCoordinatorNotAvailable);
+  init.transactional_id = "x";
+  EXPECT_EQ(ask(init, 4).error_code, ErrorCode::kTransactionalIdAuthorizationFailed);
+  EXPECT_EQ(ask(DescribeClusterRequest{}, 0).brokers.at(0).port, 9092);
+}
+
+TEST_F(AdminTest, RequestsAreCounted) {
+  ask(ApiVersionsRequest{}, 0);
+  metadata(std::vector<std::string>{"none"}, false);
+  const std::string text = registry_.expose();
+  EXPECT_NE(text.find("moraine_kafka_requests_total{api=\"Metadata\"} 1"), std::string::npos);
+  EXPECT_NE(text.find("moraine_kafka_errors_total{error=\"UNKNOWN_TOPIC_OR_PARTITION\"} 1"),
+            std::string::npos);
+  EXPECT_NE(text.find("moraine_kafka_connections 1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace moraine::kafka

@@ -1,0 +1,69 @@
+#include "gateway/kafka/server/budget.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "io/sim/sim_executor.h"
+#include "io/sync.h"
+#include "io/task.h"
+
+namespace moraine::kafka {
+namespace {
+
+// Takes each step in turn, then holds all for a second.
+Task<void> take(SimExecutor& executor, ByteBudget& budget, std::vector<std::size_t> steps,
+                std::string name, std::string& order) {
+  ByteBudget::Lease lease;
+  for (const std::size_t bytes : steps) {
+    co_await budget.grow(lease, bytes);
+    co_await sleep_for(executor, 10ms);
+  }
+  order += name;
+  co_await sleep_for(executor, 1s);
+}
+
+TEST(ByteBudget, ThoseWhoWaitAreServedInOrder) {
+  SimExecutor executor;
+  ByteBudget budget(executor, 100);
+  std::string order;
+  spawn(take(executor, budget, {60}, "a", order));
+  spawn(take(executor, budget, {60}, "b", order));
+  spawn(take(executor, budget, {10}, "c", order));
+  executor.run_for(100ms);
+  EXPECT_EQ(order, "a");
+  EXPECT_EQ(budget.waiting(), 2u);
+  executor.run_until_idle();
+  EXPECT_EQ(order, "abc");
+  EXPECT_EQ(budget.used(), 0u);
+}
+
+TEST(ByteBudget, HoldersOfPartsAllFinishAlthoughTogetherTheyNeedTooMuch) {
+  SimExecutor executor;
+  ByteBudget budget(executor, 100);
+  std::string order;
+  for (const char* name : {"a", "b", "c"}) {
+    spawn(take(executor, budget, {30, 60, 60}, name, order));
+  }
+  std::size_t most = 0;
+  while (executor.step()) most = std::max(most, budget.used());
+  EXPECT_EQ(order, "abc");
+  EXPECT_LE(most, 100u + 150u);
+  EXPECT_EQ(budget.used(), 0u);
+}
+
+TEST(ByteBudget, MoreThanTheLimitWaitsForAllOfIt) {
+  SimExecutor executor;
+  ByteBudget budget(executor, 100);
+  std::string order;
+  ByteBudget::Lease forced = budget.force(1);
+  spawn(take(executor, budget, {500}, "a", order));
+  executor.run_for(1s);
+  EXPECT_EQ(order, "");
+  forced.release();
+  executor.run_until_idle();
+  EXPECT_EQ(order, "a");
+}
+
+}  // namespace
+}  // namespace moraine::kafka

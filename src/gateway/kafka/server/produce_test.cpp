@@ -1,0 +1,187 @@
+#include <gtest/gtest.h>
+
+#include "base/checksum.h"
+#include "gateway/kafka/server/server_test_util.h"
+
+namespace moraine::kafka {
+namespace {
+
+class ProduceTest : public KafkaServerTest {
+ protected:
+  ProduceResponse::Partition produce(Slice batch, std::int16_t version = 9,
+                                     const std::string& topic = "t") {
+    return ask(produce_of(topic, std::move(batch)), version).topics.at(0).partitions.at(0);
+  }
+  ErrorCode error_of(Slice batch, std::int16_t version = 9) {
+    return produce(std::move(batch), version).error_code;
+  }
+  // A batch with some bytes changed and its checksum made right again.
+  static Slice changed(const Slice& batch, std::size_t at, std::byte value) {
+    Buffer copy(batch.size());
+    std::memcpy(copy.data(), batch.data(), copy.size());
+    copy.data()[at] = value;
+    BatchHeader header = BatchHeader::decode(copy.data());
+    header.crc = crc32c(copy.span().subspan(21));
+    header.encode(copy.data());
+    return std::move(copy).freeze();
+  }
+};
+
+TEST_F(ProduceTest, StoresBatchesAsTheyCameAndTellsTheirOffsets) {
+  FakePartition& partition = make_topic("t");
+  for (std::int16_t version = 3; version <= 9; ++version) {
+    const Slice batch = batch_with({"a", "b"});
+    const auto answer = produce(batch, version);
+    EXPECT_EQ(answer.error_code, ErrorCode::kNone);
+    EXPECT_EQ(answer.base_offset, 2 * (version - 3));
+    EXPECT_EQ(answer.log_append_time_ms, -1);
+    EXPECT_TRUE(equal(partition.requests.back().payload, batch));
+    EXPECT_EQ(partition.requests.back().count, 2u);
+    EXPECT_EQ(partition.requests.back().max_timestamp_ms, 1001);
+    EXPECT_EQ(partition.requests.back().producer.numbering, queue::Numbering::kNone);
+  }
+}
+
+TEST_F(ProduceTest, OldVersionsAreAnsweredWithUnsupportedVersion) {
+  FakePartition& partition = make_topic("t");
+  for (std::int16_t version = 0; version < 3; ++version) {
+    EXPECT_EQ(error_of(batch_with({"a"}), version), ErrorCode::kUnsupportedVersion);
+  }
+  EXPECT_TRUE(partition.requests.empty());
+}
+
+TEST_F(ProduceTest, EveryCodecIsStoredUntouched) {
+  FakePartition& partition = make_topic("t");
+  for (int codec = 0; codec <= kCompressionLast; ++codec) {
+    const Slice batch = batch_with({"aaaaaaaaaaaa", "b"}, {.codec = Compression(codec)});
+    EXPECT_EQ(error_of(batch), ErrorCode::kNone);
+    EXPECT_TRUE(equal(partition.requests.back().payload, batch));
+  }
+  EXPECT_EQ(error_of(batch_with({"a"}, {.codec = Compression::kZstd}), 6),
+            ErrorCode::kUnsupportedCompressionType);
+}
+
+TEST_F(ProduceTest, RefusesBatchesThatAreNotWhatTheyShouldBe) {
+  make_topic("t", 1, {{"max.message.bytes", "1000"}});
+  const Slice good = batch_with({"a", "b"});
+  EXPECT_EQ(error_of(Slice()), ErrorCode::kInvalidRecord);
+  EXPECT_EQ(error_of(joined({good, good})), ErrorCode::kInvalidRecord);
+  EXPECT_EQ(error_of(good.sub(0, good.size() - 1)), ErrorCode::kCorruptMessage);
+  EXPECT_EQ(error_of(batch_with({std::string(2000, 'x')})), ErrorCode::kMessageTooLarge);
+  // The number of records, with the last offset delta as it should be.
+  EXPECT_EQ(error_of(changed(changed(good, 60, std::byte{3}), 26, std::byte{2})),
+            ErrorCode::kInvalidRecord);
+  // The second record's offset delta: length, attributes, time delta, offset delta.
+  EXPECT_EQ(error_of(changed(good, kBatchHeaderBytes + 8 + 3, std::byte{8})),
+            ErrorCode::kInvalidRecord);
+  Buffer rotten(good.size());
+  std::memcpy(rotten.data(), good.data(), good.size());
+  rotten.data()[good.size() - 1] ^= std::byte{1};
+  EXPECT_EQ(error_of(std::move(rotten).freeze()), ErrorCode::kCorruptMessage);
+  EXPECT_EQ(error_of(changed(good, 16, std::byte{1})), ErrorCode::kUnsupportedForMessageFormat);
+  EXPECT_EQ(error_of(good), ErrorCode::kNone);
+}
+
+TEST_F(ProduceTest, TransactionsAreRefused) {
+  FakePartition& partition = make_topic("t");
+  BatchOptions options{.transactional = true, .producer_id = 5, .producer_epoch = 0};
+  options.base_sequence = 0;
+  EXPECT_EQ(error_of(batch_with({"a"}, options)), ErrorCode::kTransactionalIdAuthorizationFailed);
+  ProduceRequest request = produce_of("t", batch_with({"a"}));
+  request.transactional_id = "x";
+  EXPECT_EQ(ask(request, 9).topics[0].partitions[0].error_code,
+            ErrorCode::kTransactionalIdAuthorizationFailed);
+  EXPECT_TRUE(partition.requests.empty());
+}
+
+TEST_F(ProduceTest, MissingTopicsAndPartitionsAreNotCreated) {
+  EXPECT_EQ(error_of(batch_with({"a"})), ErrorCode::kUnknownTopicOrPartition);
+  EXPECT_EQ(topics_.find("t"), nullptr);
+  make_topic("t");
+  ProduceRequest request = produce_of("t", batch_with({"a"}));
+  request.topics[0].partitions[0].index = 1;
+  EXPECT_EQ(ask(request, 7).topics[0].partitions[0].error_code,
+            ErrorCode::kUnknownTopicOrPartition);
+  topics_.starting = true;
+  EXPECT_EQ(error_of(batch_with({"a"})), ErrorCode::kNotLeaderOrFollower);
+  request = produce_of("t", batch_with({"a"}), 2);
+  EXPECT_EQ(ask(request, 7).topics[0].partitions[0].error_code, ErrorCode::kInvalidRequiredAcks);
+}
+
+TEST_F(ProduceTest, IdempotentProducersAreNamedToThePartition) {
+  FakePartition& partition = make_topic("t");
+  BatchOptions options{.producer_id = 4711, .producer_epoch = 3, .base_sequence = 2'147'483'647};
+  EXPECT_EQ(error_of(batch_with({"a", "b"}, options)), ErrorCode::kNone);
+  const queue::Producer& producer = partition.requests.back().producer;
+  EXPECT_EQ(producer.source_id, "kafka:4711");
+  EXPECT_EQ(producer.numbering, queue::Numbering::kSequence);
+  EXPECT_EQ(producer.number, 2'147'483'647u);
+  EXPECT_EQ(producer.epoch, 3);
+  // Some clients fill in epoch and sequence without having an id.
+  EXPECT_EQ(error_of(batch_with({"a"}, {.producer_epoch = 0, .base_sequence = 0})),
+            ErrorCode::kNone);
+  EXPECT_EQ(partition.requests.back().producer.numbering, queue::Numbering::kNone);
+}
+
+TEST_F(ProduceTest, OutcomesOfWritesBecomeErrorCodes) {
+  using queue::WriteStatus;
+  FakePartition& partition = make_topic("t");
+  const std::vector<std::pair<WriteStatus, ErrorCode>> expected{
+      {WriteStatus::kDuplicate, ErrorCode::kDuplicateSequenceNumber},
+      {WriteStatus::kOutOfOrder, ErrorCode::kOutOfOrderSequenceNumber},
+      {WriteStatus::kStaleEpoch, ErrorCode::kInvalidProducerEpoch},
+      {WriteStatus::kInvalid, ErrorCode::kInvalidRecord},
+      {WriteStatus::kOverloaded, ErrorCode::kRequestTimedOut},
+      {WriteStatus::kFullByCount, ErrorCode::kPolicyViolation},
+      {WriteStatus::kFullByBytes, ErrorCode::kPolicyViolation},
+      {WriteStatus::kDiskFull, ErrorCode::kStorageError},
+      {WriteStatus::kFailedBefore, ErrorCode::kRequestTimedOut},
+      {WriteStatus::kUnknown, ErrorCode::kRequestTimedOut},
+      {WriteStatus::kStopped, ErrorCode::kNotLeaderOrFollower},
+  };
+  for (const auto& [status, code] : expected) {
+    queue::WriteAnswer scripted;
+    scripted.status = status;
+    partition.scripted.push_back(scripted);
+    const auto answer = produce(batch_with({"a"}));
+    EXPECT_EQ(answer.error_code, code) << to_string(code);
+    EXPECT_EQ(answer.base_offset, -1);
+    EXPECT_TRUE(answer.error_message.has_value());
+  }
+  queue::WriteAnswer duplicate;
+  duplicate.status = WriteStatus::kDuplicate;
+  duplicate.offset = 42;
+  partition.scripted.push_back(duplicate);
+  const auto answer = produce(batch_with({"a"}));
+  EXPECT_EQ(answer.error_code, ErrorCode::kNone);
+  EXPECT_EQ(answer.base_offset, 42);
+}
+
+TEST_F(ProduceTest, AWriteThatIsNotDurableInTimeIsAnsweredWithATimeout) {
+  FakePartition& partition = make_topic("t", 2);
+  partition.write_delay = 5s;
+  ProduceRequest request = produce_of("t", batch_with({"a"}));
+  request.timeout_ms = 2000;
+  request.topics[0].partitions.push_back(request.topics[0].partitions[0]);
+  request.topics[0].partitions[0].index = 1;
+  const auto response = ask(request, 7);
+  EXPECT_EQ(response.topics[0].partitions[0].error_code, ErrorCode::kNone);
+  EXPECT_EQ(response.topics[0].partitions[1].error_code, ErrorCode::kRequestTimedOut);
+  EXPECT_GE(now(), 2s);
+  EXPECT_LT(now(), 3s);
+}
+
+TEST_F(ProduceTest, LogAppendTimeReplacesTheClientsTimes) {
+  FakePartition& partition = make_topic("t", 1, {{"message.timestamp.type", "LogAppendTime"}});
+  const auto answer = produce(batch_with({"a", "b"}));
+  EXPECT_GE(answer.log_append_time_ms, SimClock::kEpoch.count());
+  EXPECT_EQ(partition.requests.back().max_timestamp_ms, answer.log_append_time_ms);
+  const auto batch = parse_batch(partition.requests.back().payload);
+  ASSERT_TRUE(batch.has_value());
+  EXPECT_TRUE(crc_holds(*batch));
+  EXPECT_EQ(batch->header.timestamp_type(), TimestampType::kLogAppendTime);
+  EXPECT_EQ(batch->header.max_timestamp, answer.log_append_time_ms);
+}
+
+}  // namespace
+}  // namespace moraine::kafka
