@@ -64,7 +64,7 @@ constexpr Rule names() {
 constexpr std::array kRules{
     words("delete"),
     words("producer"),
-    numbers(0, std::int64_t{queue::kEntryBytesMax}),
+    numbers(0, std::int64_t{queue::kPayloadBytesMax}),
     words("CreateTime", "LogAppendTime"),
     numbers(1, kIntMax),
     names(),
