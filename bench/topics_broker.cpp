@@ -11,12 +11,14 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 namespace moraine::bench {
 namespace {
 
 constexpr Duration kSayWait = std::chrono::seconds(60);
+constexpr double kPortSecondsMax = 60;
 constexpr std::string_view kKafkaAddress = " kafka=";
 
 std::filesystem::path own_folder() {
@@ -151,6 +153,22 @@ Result<void> Broker::wait_for_address() {
     address_ = address_.substr(0, address_.find(' '));
   }
   return {};
+}
+
+Result<void> Broker::wait_for_port() const {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port =
+      htons(static_cast<std::uint16_t>(std::atoi(address_.c_str() + address_.rfind(':') + 1)));
+  for (const Stopwatch watch; watch.seconds() < kPortSecondsMax;) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool open = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(fd);
+    if (open) return {};
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return fail(Errc::kTimeout, address_ + " takes no connections");
 }
 
 void Broker::stop() {

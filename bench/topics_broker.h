@@ -46,6 +46,8 @@ class Broker {
   // Empty until a Moraine that has chosen its port has said so: see wait_for_address().
   const std::string& address() const { return address_; }
   Result<void> wait_for_address();
+  // Until its port takes connections. A client that asks earlier may sleep for a second.
+  Result<void> wait_for_port() const;
   // Stops it cleanly, if it still runs.
   void stop();
   Result<void> start_again();

@@ -372,15 +372,14 @@ Result<Round> tail(const TopicLoad& load, double seconds, double rate) {
   return round;
 }
 
-Result<double> first_message(const TopicLoad& load) {
+Result<void> first_message(const TopicLoad& load) {
   const Stopwatch watch;
   TRY(const Writer writer, Writer::open(load));
   writer.send(0, slice(0), 0);
   while (writer.delivered->good + writer.delivered->bad == 0 && watch.seconds() * 1e3 < kAnswerMs) {
     rd_kafka_poll(writer.client.get(), 1);
   }
-  TRY_VOID(writer.finish(1));
-  return watch.seconds();
+  return writer.finish(1);
 }
 
 }  // namespace moraine::bench

@@ -44,7 +44,7 @@ Result<Round> consume(const TopicLoad& load, std::uint64_t count);
 // As produce() with a rate, while a consumer reads at the end: latencies from produce to consume.
 Result<Round> tail(const TopicLoad& load, double seconds, double rate);
 
-// Seconds until a message to an existing topic is acknowledged by a broker that is just starting.
-Result<double> first_message(const TopicLoad& load);
+// Waits until a message to an existing topic is acknowledged by a broker that is just starting.
+Result<void> first_message(const TopicLoad& load);
 
 }  // namespace moraine::bench

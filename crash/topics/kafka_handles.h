@@ -32,8 +32,8 @@ using KafkaHandle = std::unique_ptr<T, KafkaCloser>;
 
 using KafkaSettings = std::vector<std::pair<std::string, std::string>>;
 
-// `prepare` sets what is not text: callbacks and their opaque. Connections that break are made again
-// within milliseconds.
+// `prepare` sets what is not text: callbacks and their opaque. Connections that break are made
+// again within milliseconds.
 Result<KafkaHandle<rd_kafka_t>> open_client(
     rd_kafka_type_t type, const std::string& address, const KafkaSettings& settings,
     const std::function<void(rd_kafka_conf_t*)>& prepare = {});

@@ -7,7 +7,7 @@
 // Errors     kUnavailable: not reachable, no Kafka server, or the connection broke: the outcome of
 //            the request is unknown. kUnsupported: no version in common. Refusals of the server are
 //            inside the responses.
-// Tests      kafka_client_test.cpp
+// Tests      cli_topic_test.cpp
 #pragma once
 
 #include <map>

@@ -1,0 +1,223 @@
+// moraine topic: every command against a running server.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "app/cli_test_util.h"
+
+namespace moraine::app {
+namespace {
+
+class TopicCli : public Cli {
+ protected:
+  RunningServer serve(const std::string& kafka = "127.0.0.1:0") {
+    return RunningServer(
+        {"--data", data(), "--size", "256MiB", "--http", "127.0.0.1:0", "--kafka", kafka},
+        folder / "log");
+  }
+  Outcome topic(std::vector<std::string> arguments, std::string_view input = "") {
+    arguments.insert(arguments.begin(), "topic");
+    arguments.insert(arguments.end(), {"--data", data()});
+    return run(std::move(arguments), input);
+  }
+  ChildProcess start_topic(std::vector<std::string> arguments, const std::string& input = "") {
+    ChildOptions options;
+    options.arguments = std::move(arguments);
+    options.arguments.insert(options.arguments.begin(), {moraine_binary(), "topic"});
+    if (!input.empty()) options.input = input;
+    options.errors = folder / "errors";
+    auto child = ChildProcess::start(options);
+    EXPECT_TRUE(child);
+    return std::move(*child);
+  }
+};
+
+std::vector<std::string> sorted_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  std::ranges::sort(lines);
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST_F(TopicCli, ATopicIsMadeShownAlteredAndRemoved) {
+  RunningServer server = serve();
+  ASSERT_EQ(topic({"create", "team/orders", "--partitions", "2", "--config", "retention.ms=1000000",
+                   "--consumer", "billing:important", "--consumer", "audit"})
+                .code,
+            0);
+  const Outcome again = topic({"create", "team/orders"});
+  EXPECT_EQ(again.code, 3) << again.err;
+  EXPECT_TRUE(again.err.contains("TOPIC_ALREADY_EXISTS")) << again.err;
+  EXPECT_EQ(topic({"list", "--json"}).out,
+            "{\"status\":\"OK\",\"topics\":[{\"name\":\"team/orders\",\"partitions\":2,"
+            "\"messages\":0,\"complete\":true}]}\n");
+  const std::string described = topic({"describe", "team/orders", "--json"}).out;
+  EXPECT_TRUE(
+      described.contains("\"configs\":{\"moraine.consumers.important\":\"billing\","
+                         "\"retention.ms\":\"1000000\"}"))
+      << described;
+  EXPECT_TRUE(
+      described.contains("{\"group\":\"audit\",\"partitions\":[{\"partition\":0,"
+                         "\"committed\":0,\"lag\":0}"))
+      << described;
+
+  EXPECT_EQ(topic({"alter", "team/orders", "--partitions", "3", "--config", "retention.bytes=5",
+                   "--unset", "retention.ms"})
+                .code,
+            0);
+  const Outcome half =
+      topic({"alter", "team/orders", "--config", "retention.bytes=6", "--partitions", "1"});
+  EXPECT_EQ(half.code, 2) << "fewer partitions than before";
+  const std::string text = topic({"describe", "team/orders"}).out;
+  EXPECT_TRUE(text.contains("retention.bytes              5\n")) << "all or nothing\n" << text;
+  EXPECT_FALSE(text.contains("retention.ms")) << text;
+  EXPECT_TRUE(text.contains("        2      0    0         0\n")) << text;
+
+  const Outcome unsure = topic({"remove", "team/orders"});
+  EXPECT_EQ(unsure.code, 2);
+  EXPECT_TRUE(unsure.err.contains("with 3 partitions and 0 messages")) << unsure.err;
+  EXPECT_EQ(topic({"remove", "team/orders", "--yes"}).code, 0);
+  EXPECT_EQ(topic({"describe", "team/orders"}).code, 1);
+  EXPECT_EQ(topic({"list"}).out, "0 topics\n");
+  EXPECT_EQ(server.stop(), 0) << server.log();
+}
+
+TEST_F(TopicCli, WhatIsWrittenIsRead) {
+  RunningServer server = serve();
+  ASSERT_EQ(topic({"create", "t", "--partitions", "3"}).code, 0);
+  const Outcome wrote = topic({"write", "t", "--key-separator", ":"}, "21:one\nabc:two\n21:three");
+  EXPECT_TRUE(wrote.out.starts_with("wrote 3 messages to t\n")) << wrote.out << wrote.err;
+  EXPECT_EQ(sorted_lines(topic({"read", "t"}).out), (Lines{"one", "three", "two"}));
+  // The hash of "abc" is 479470107.
+  EXPECT_EQ(
+      topic({"read", "t", "--partition", "0", "--format", "key-value", "--key-separator", "="}).out,
+      "abc=two\n");
+  EXPECT_EQ(topic({"read", "t", "--count", "1", "--from", "1"}).out, "three\n");
+
+  const std::string bytes = some_bytes(100'000, 7) + "\n\n" + some_bytes(10, 8);
+  for (const std::string codec : {"none", "gzip", "snappy", "lz4", "zstd"}) {
+    ASSERT_EQ(topic({"create", codec}).code, 0);
+    EXPECT_EQ(topic({"write", codec, "--whole", "--codec", codec}, bytes).code, 0);
+    EXPECT_EQ(topic({"read", codec}).out, bytes + "\n") << codec;
+  }
+  EXPECT_EQ(topic({"read", "t", "--from", "2099-01-01T00:00:00Z"}).out, "");
+  EXPECT_EQ(topic({"read", "t", "--from", "1ms", "--count", "3", "--json"}).out.find("{\"part"),
+            0u);
+  EXPECT_EQ(topic({"read", "t", "--from", "yesterday"}).code, 2);
+  EXPECT_EQ(topic({"read", "nothing"}).code, 1);
+  const Outcome wrong =
+      topic({"write", "t", "--partition", "1", "--key-separator", ":"}, "good:1\nbad\ngood:2\n");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(wrong.err.contains("line 2") && wrong.err.contains("1 message was acknowledged"))
+      << wrong.err;
+  EXPECT_EQ(server.stop(), 0) << server.log();
+}
+
+TEST_F(TopicCli, BatchesFitWhatTheTopicTakes) {
+  RunningServer server = serve();
+  ASSERT_EQ(topic({"create", "t", "--config", "max.message.bytes=2000"}).code, 0);
+  std::string lines;
+  for (int i = 0; i < 1000; ++i) lines += "message " + std::to_string(i) + "\n";
+  EXPECT_EQ(topic({"write", "t"}, lines).code, 0);
+  EXPECT_EQ(topic({"read", "t"}).out, lines);
+  const Outcome long_one = topic({"write", "t"}, std::string(3000, 'x'));
+  EXPECT_EQ(long_one.code, 2) << long_one.err;
+  EXPECT_TRUE(long_one.err.contains("MESSAGE_TOO_LARGE")) << long_one.err;
+  EXPECT_EQ(server.stop(), 0) << server.log();
+}
+
+TEST_F(TopicCli, AGroupGoesOnWhereItHasCommitted) {
+  RunningServer server = serve();
+  ASSERT_EQ(topic({"write", "made.by.writing"}, "a\nb\nc\n").code, 0);
+  const Lines read_it{"read", "made.by.writing", "--group", "g"};
+  Lines two = read_it;
+  two.insert(two.end(), {"--count", "2"});
+  EXPECT_EQ(topic(two).out, "a\nb\n");
+  EXPECT_EQ(topic(read_it).out, "c\n");
+  EXPECT_EQ(topic(read_it).out, "");
+  const Lines commit{"commit", "made.by.writing", "--group", "g"};
+  const auto with = [](Lines words, const Lines& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  EXPECT_EQ(topic(with(commit, {"--partition", "0", "--offset", "1"})).code, 0);
+  EXPECT_EQ(topic(read_it).out, "b\nc\n");
+  EXPECT_EQ(topic(with(commit, {"--to", "start"})).code, 0);
+  EXPECT_EQ(topic(read_it).out, "a\nb\nc\n");
+  EXPECT_EQ(topic(with(commit, {"--partition", "0", "--offset", "4"})).code, 2) << "past the end";
+  EXPECT_EQ(topic(with(commit, {"--partition", "1", "--to", "end"})).code, 1) << "no partition";
+  EXPECT_EQ(topic(with(commit, {"--offset", "1"})).code, 2);
+  EXPECT_EQ(topic(commit).code, 2);
+  EXPECT_EQ(server.stop(), 0) << server.log();
+}
+
+TEST_F(TopicCli, FollowingPrintsWhatComesAndCommitsAtTheEnd) {
+  RunningServer server = serve();
+  ASSERT_EQ(topic({"write", "t"}, "a\n").code, 0);
+  ChildProcess follower = start_topic({"read", "t", "-f", "--group", "g", "--data", data()});
+  EXPECT_EQ(follower.read_line(std::chrono::seconds(60)).value_or("-"), "a");
+  ASSERT_EQ(topic({"write", "t"}, "b\nc\n").code, 0);
+  EXPECT_EQ(follower.read_line(std::chrono::seconds(60)).value_or("-"), "b");
+  EXPECT_EQ(follower.read_line(std::chrono::seconds(60)).value_or("-"), "c");
+  follower.send(SIGINT);
+  EXPECT_EQ(follower.wait(), 0) << read_file(folder / "errors");
+  EXPECT_EQ(topic({"read", "t", "--group", "g"}).out, "");
+  EXPECT_EQ(server.stop(), 0) << server.log();
+}
+
+TEST_F(TopicCli, AnIdempotentWriterOutlivesItsServer) {
+  std::optional<RunningServer> server;
+  server.emplace(serve());
+  const std::string kafka = server->address("kafka");
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ChildProcess writer = start_topic({"write", "t", "--idempotent", "--kafka", kafka}, pipe);
+  std::string expected;
+  {
+    std::ofstream lines(pipe);
+    for (int part = 0; part < 2; ++part) {
+      for (int i = 0; i < 500; ++i) {
+        const std::string line = std::to_string(part * 500 + i) + "\n";
+        expected += line;
+        lines << line;
+      }
+      lines.flush();
+      if (part == 1) break;
+      // Wherever the writer is now.
+      server->stop(SIGKILL);
+      server.emplace(serve(kafka));
+    }
+  }
+  EXPECT_TRUE(writer.read_line(std::chrono::seconds(60)).value_or("").starts_with("wrote 1000 mes"))
+      << read_file(folder / "errors");
+  EXPECT_EQ(writer.wait(), 0) << read_file(folder / "errors");
+  EXPECT_EQ(topic({"read", "t"}).out, expected) << "each once, in order";
+  EXPECT_EQ(server->stop(), 0) << server->log();
+}
+
+TEST_F(TopicCli, WithoutAServerItIsSaidHowToStartOne) {
+  const Outcome nobody = run({"topic", "list", "--kafka", "127.0.0.1:1"});
+  EXPECT_EQ(nobody.code, 5);
+  EXPECT_TRUE(nobody.err.contains("moraine serve")) << nobody.err;
+  EXPECT_EQ(run({"topic", "list", "--data", folder / "nowhere"}).code, 3);
+  make_folder("32MiB");
+  const Outcome idle = topic({"list", "--json"});
+  EXPECT_EQ(idle.code, 5);
+  EXPECT_TRUE(idle.err.contains("moraine serve --data")) << idle.err;
+  EXPECT_TRUE(idle.out.starts_with("{\"status\":\"ERROR\"")) << idle.out;
+}
+
+TEST_F(TopicCli, AnotherServerIsNoKafkaServer) {
+  RunningServer server = serve();
+  const Outcome http = run({"topic", "list", "--timeout", "10", "--kafka", server.address("http")});
+  EXPECT_EQ(http.code, 5) << http.err;
+  EXPECT_TRUE(http.err.contains("no Kafka server")) << http.err;
+  EXPECT_EQ(server.stop(), 0) << server.log();
+}
+
+}  // namespace
+}  // namespace moraine::app
