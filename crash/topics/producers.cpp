@@ -72,7 +72,7 @@ void Producer::delivered(rd_kafka_t* client, const rd_kafka_message_t* message, 
 
 void Producer::run() {
   while (!ending_) {
-    if (resting_) {
+    if (resting_ || failed()) {
       rd_kafka_poll(client_.get(), kPollMs);
       idle_ = rd_kafka_outq_len(client_.get()) == 0;
       continue;
@@ -84,11 +84,15 @@ void Producer::run() {
   }
 }
 
+bool Producer::failed() const {
+  return rd_kafka_fatal_error(client_.get(), nullptr, 0) != RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
 void Producer::burst() {
   const auto partitions = static_cast<std::uint64_t>(truth_.partitions());
   const auto partition = static_cast<std::int32_t>(random_.below(partitions));
   const std::uint64_t count = 1 + random_.below(kBurstMax);
-  for (std::uint64_t i = 0; i < count && !ending_; ++i) send(partition);
+  for (std::uint64_t i = 0; i < count && !ending_ && !failed(); ++i) send(partition);
 }
 
 void Producer::send(std::int32_t partition) {

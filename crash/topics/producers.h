@@ -1,7 +1,8 @@
 // Producers: idempotent librdkafka producers, each on its own thread, that send until told to rest.
 //
 // Promise    Every message is told to the truth before it is sent, every answer after it came. A
-//            message is tried until the server answers it. Codecs and batch sizes differ.
+//            message is tried until the server answers it. One that fails for good sends no more.
+//            Codecs and batch sizes differ.
 // Threading  The owner's thread.
 // Limits     kMessagesWaitingMax per producer.
 #pragma once
@@ -31,7 +32,7 @@ class Producer {
   ~Producer();
 
   void rest(bool resting) { resting_ = resting; }
-  // It rests and nothing of it is under way.
+  // It rests, or has failed, and nothing of it is under way.
   bool at_rest() const { return idle_; }
 
  private:
@@ -39,6 +40,7 @@ class Producer {
       : truth_(truth), number_(number), random_(seed) {}
   static void delivered(rd_kafka_t* client, const rd_kafka_message_t* message, void* opaque);
   void run();
+  bool failed() const;
   void burst();
   void send(std::int32_t partition);
 

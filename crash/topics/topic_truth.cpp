@@ -186,8 +186,8 @@ void TopicTruth::violate(Violation kind, std::string what) {
 }
 
 void TopicTruth::violate_locked(Violation kind, std::string what) {
-  ++counts_.violations[static_cast<std::size_t>(kind)];
-  if (texts_given_ + texts_.size() >= kViolationsRemembered) return;
+  const std::uint64_t count = ++counts_.violations[static_cast<std::size_t>(kind)];
+  if (count > kViolationsToldMax) return;
   texts_.push_back(fmt::format("{} {}", to_string(kind), what));
 }
 
@@ -198,7 +198,6 @@ TopicCounts TopicTruth::counts() const {
 
 std::vector<std::string> TopicTruth::take_violations() {
   const std::lock_guard lock(mutex_);
-  texts_given_ += texts_.size();
   return std::exchange(texts_, {});
 }
 

@@ -5,7 +5,7 @@
 //            last one that was acknowledged, and never leaves a message out.
 // Invariants (1) A number of a producer is used once. (2) A commit is told before it is sent.
 // Threading  Any thread.
-// Limits     Texts of kViolationsRemembered violations; all are counted.
+// Limits     Texts of kViolationsToldMax violations of each kind; all are counted.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace moraine::crash {
 
-inline constexpr std::size_t kViolationsRemembered = 100;
+inline constexpr std::uint64_t kViolationsToldMax = 20;
 
 enum class Violation : std::uint8_t {
   kLost,        // Acknowledged, and not there.
@@ -119,7 +119,6 @@ class TopicTruth {
   std::vector<PartitionTruth> partitions_;
   TopicCounts counts_;
   std::vector<std::string> texts_;
-  std::size_t texts_given_ = 0;
 };
 
 }  // namespace moraine::crash

@@ -49,7 +49,7 @@ class TopicsCampaign {
     report_violations();
     if (!outcome) fmt::print(stderr, "moraine_crash: {}\n", outcome.error().message());
     summarize();
-    if (truth_.counts().violations_in_all() > 0) return 1;
+    if (violated()) return 1;
     return outcome ? 0 : 2;
   }
 
@@ -61,12 +61,14 @@ class TopicsCampaign {
     TRY(Members members, Members::open(servers_.kafka(), kTopic, truth_, kMembers, random_));
     for (std::uint32_t round = 1; round <= rounds; ++round) {
       TRY_VOID(run_round(round, members));
-      const bool last = round == rounds;
+      // What is wrong is looked into as it is.
+      const bool last = round == rounds || violated();
       if (last || round % check_every_ == 0) {
         TRY_VOID(check_all(producers));
         producers.rest(last);
       }
       report_violations();
+      if (last) break;
     }
     return {};
   }
@@ -103,11 +105,12 @@ class TopicsCampaign {
   // Returns after some time of load: how many milliseconds after it had come to life.
   Result<std::uint64_t> load() {
     const TopicCounts before = truth_.counts();
-    TRY_VOID(await("no message is acknowledged",
-                   [&] { return truth_.counts().acknowledged > before.acknowledged; }));
+    TRY_VOID(await("no message is acknowledged", [&] {
+      return truth_.counts().acknowledged > before.acknowledged || violated();
+    }));
     if (random_.one_in(kAwaitGroupOneIn)) {
       TRY_VOID(await("no commit is acknowledged",
-                     [&] { return truth_.counts().commits > before.commits; }));
+                     [&] { return truth_.counts().commits > before.commits || violated(); }));
     }
     const std::uint64_t load_ms = kLoadMsMin + random_.below(kLoadMsMax - kLoadMsMin);
     pause(load_ms);
@@ -138,6 +141,8 @@ class TopicsCampaign {
     std::fflush(stdout);
     return {};
   }
+
+  bool violated() const { return truth_.counts().violations_in_all() > 0; }
 
   bool group_is_at(const std::vector<std::int64_t>& ends) const {
     for (std::size_t i = 0; i < ends.size(); ++i) {

@@ -54,7 +54,7 @@ Plan plan_of(const SeedOptions& options) {
   }
   plan.cluster.erasure =
       options.erasure.value_or(options.seed % 2 == 0 ? Erasure::kMirror3dc : Erasure::kBlock42);
-  plan.cluster.segments = 64;
+  plan.cluster.segments = 96;
   plan.cluster.clients = 3;
   plan.cluster.node = quick_node_options();
   plan.cluster.node.vdisk.bug = options.bug;
@@ -181,7 +181,7 @@ class Run {
 SeedOptions topics_options(std::uint64_t seed) {
   SeedOptions options;
   options.seed = seed;
-  options.trouble = 25s;
+  options.trouble = 20s;
   return options;
 }
 

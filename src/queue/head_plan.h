@@ -1,8 +1,8 @@
 // Where new bytes go: to which level of the head, or into the body. Pure.
 //
 // Promise    At any time the head has at most kHeadBlobsMax blobs and fewer bytes than the low
-//            watermark; a blob is rewritten at most once for each level, and never again once it has
-//            kKeptBytes: from then on it is moved by reference.
+//            watermark; a blob is rewritten at most once for each level, and never again once it
+//            has kKeptBytes: from then on it is moved by reference.
 //
 // The head is a list of blobs, older ones first, each at a level; levels get finer towards the end.
 // New bytes arrive at the finest level. When a level would reach its border, all of its blobs and

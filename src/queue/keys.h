@@ -9,8 +9,8 @@
 //   source    s PARTITION _ source id
 //   consumer  c PARTITION _ name
 //
-// PARTITION, MESSAGE, PART and COUNT have 10 digits, OFFSET 20. TIME is the newest of the clients' times
-// in the blob, 20 digits.
+// PARTITION, MESSAGE, PART and COUNT have 10 digits, OFFSET 20. TIME is the newest of the clients'
+// times in the blob, 20 digits.
 #pragma once
 
 #include <cstdint>

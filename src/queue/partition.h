@@ -1,12 +1,12 @@
 // Partition: one ordered, durable sequence of messages, as its users see it.
 //
-// Promise    Offsets are dense. A write is answered with success when it is durable, in the order of
-//            the calls of write(); a read sees only what was answered or will be, and the same
+// Promise    Offsets are dense. A write is answered with success when it is durable, in the order
+//            of the calls of write(); a read sees only what was answered or will be, and the same
 //            offset gives the same bytes for ever. When a write fails, everything queued behind it
 //            fails too.
 // Threading  The executor of the tablet.
-// Limits     kPayloadBytesMax a write, kEntryBytesMax a message in parts, kSourceIdBytesMax, kInFlightBytesMax and kInFlightWritesMax
-//            waiting.
+// Limits     kPayloadBytesMax a write, kEntryBytesMax a message in parts, kSourceIdBytesMax;
+//            kInFlightBytesMax and kInFlightWritesMax waiting.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,8 @@ struct WriteRequest {
   std::int64_t max_timestamp_ms = 0;  // The clients' newest time in it; searched by find_time().
   Producer producer;
   // A message too long for one request comes in parts, each with the same producer and number, in
-  // order. It is answered, and takes its offset, with the last one; others are answered when durable.
+  // order. It is answered, and takes its offset, with the last one; others are answered when
+  // durable.
   std::uint32_t part = 0;
   std::uint32_t parts = 1;
 };
@@ -166,14 +167,14 @@ class Partition {
   // The entry with the greatest max_timestamp_ms.
   virtual Task<Result<std::optional<StoredEntry>>> find_newest() = 0;
 
-  // Sets how far a consumer has read; past the end counts as the end, backwards is allowed.
+  // Sets how far a consumer has read; backwards and past the end are allowed.
   virtual Task<Result<void>> commit(ConsumerOffset offset) = 0;
   virtual std::optional<ConsumerOffset> committed(const std::string& consumer) const = 0;
   virtual std::vector<ConsumerOffset> all_committed() const = 0;
   virtual Task<Result<void>> forget_consumer(std::string consumer) = 0;
 
-  // Removes everything before `offset` for readers at once; answers the new start. kInvalidArgument:
-  // past the end.
+  // Removes everything before `offset` for readers at once; answers the new start.
+  // kInvalidArgument: past the end.
   virtual Task<Result<Offset>> trim(Offset offset) = 0;
 
   virtual PartitionInfo info() const = 0;

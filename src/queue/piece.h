@@ -1,18 +1,20 @@
 // Piece: consecutive entries of a partition as one run of bytes: what a head blob is, and what body
 // blobs are made of.
 //
-// Promise    What encode() gives, open() takes back; anything else is kCorrupt. Payloads lie side by
-//            side in the order of their offsets, so a reader gets many with one slice.
+// Promise    What encode() gives, open() takes back; anything else is kCorrupt. Payloads lie side
+//            by side in the order of their offsets, so a reader gets many with one slice.
 // Limits     kPieceEntriesMax, kPieceSourcesMax, 4 GiB.
 //
 // clang-format off
 //   piece    header index payloads
-//   header   magic u32, version u8 = 1, zero u8, sources u16, crc u32 (of the header after it, and the index),
-//            payload crc u32, first offset u64, messages u32, entries u32, index bytes u32,
-//            payload bytes u32, written u64 (ms, of the first entry), max timestamp i64 (ms)
+//   header   magic u32, version u8 = 1, zero u8, sources u16,
+//            crc u32 (of the header after it, and the index), payload crc u32,
+//            first offset u64, messages u32, entries u32, index bytes u32, payload bytes u32,
+//            written u64 (ms, of the first entry), max timestamp i64 (ms)
 //   index    entry*, then sources * sized text
 //   entry    offset - first offset u32, messages u32, payload at u32, payload bytes u32, format u8,
-//            zero u8, source u16 (0: none), number u64, max timestamp i64, written - the first's u32
+//            zero u8, source u16 (0: none), number u64, max timestamp i64,
+//            written - the first's u32
 // clang-format on
 #pragma once
 
@@ -53,7 +55,8 @@ Result<PieceHeader> decode_piece_header(ByteSpan bytes);
 // How many bytes the entry takes in a piece, its source id counted every time.
 std::size_t piece_cost(const StoredEntry& entry);
 
-// Requires: at least one entry, consecutive offsets, and the limits. Kafka batches get their offset.
+// Requires: at least one entry, consecutive offsets, and the limits. Kafka batches get their
+// offset.
 Slice encode_piece(const std::vector<StoredEntry>& entries);
 // The header and index of a piece with one entry whose payload is stored apart: what follows it.
 Slice encode_piece_front(const StoredEntry& entry, std::uint32_t payload_bytes,

@@ -1,8 +1,8 @@
 // StoredPartition: a partition whose blobs, sources and consumers are keys of a key-value tablet.
 //
-// Invariants (1) One transaction at a time is on its way: what is asked meanwhile goes into the next
-//            one together. (2) Nothing of a transaction is visible before it is durable. (3) What is
-//            in memory follows from the tablet's keys.
+// Invariants (1) One transaction at a time is on its way: what is asked meanwhile goes into the
+//            next one together. (2) Nothing of a transaction is visible before it is durable.
+//            (3) What is in memory follows from the tablet's keys.
 // Threading  The executor of the tablet.
 // Limits     kCycle*Max for a transaction, kOpenMessagesMax messages in
 //            parts, kDeviceReadsMax reads from the device at once.

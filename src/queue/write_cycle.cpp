@@ -98,7 +98,7 @@ Task<bool> StoredPartition::run_cycle() {
     if (stopped_) {
       done = fail(Errc::kUnavailable, "the partition stops");
     } else {
-      co_await break_a_rule(cycle);
+      if (bug_ != SeededBug::kNone) co_await break_a_rule(cycle);
       done = co_await tablet_->execute(std::move(cycle.commands));
     }
   }
@@ -119,7 +119,6 @@ void StoredPartition::take_actions(Cycle& cycle) {
     Action action = std::move(actions_.front());
     actions_.pop_front();
     if (auto* set = std::get_if<SetConsumer>(&action.what)) {
-      set->offset.offset = std::min(set->offset.offset, end_);
       set->offset.committed_ms = cycle.now_ms;
       cycle.fact_bytes += set->offset.metadata.size() + kConsumerNameBytesMax;
       cycle.consumers[set->offset.consumer] = std::move(set->offset);

@@ -191,10 +191,13 @@ Task<Result<void>> Leader::write_snapshot() {
 }
 
 void Leader::discard(const std::vector<BlobId>& ids) {
+  const bool told = discarded_bytes_ >= kDiscardedBytesMax;
   for (const BlobId& id : ids) {
     INVARIANT(id.channel() < garbage_.size(), "{} is of no channel", id.to_string());
     garbage_[id.channel()].deleted(id);
+    discarded_bytes_ += id.size();
   }
+  if (!told && discarded_bytes_ >= kDiscardedBytesMax) collector_wakes_.push(true);
 }
 
 void Leader::end(Error error) {

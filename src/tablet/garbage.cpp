@@ -11,6 +11,7 @@ Task<void> Leader::collect_for_ever() {
   std::vector<bool> clean(info_.channels.size(), false);
   while (!scope_.closed()) {
     co_await collector_wakes_.pop_until(world_.executor.now() + options_.collect_period);
+    discarded_bytes_ = 0;
     for (std::size_t i = 0; i < info_.channels.size() && !scope_.closed(); ++i) {
       const auto channel = static_cast<Channel>(i);
       if (!clean[i]) {

@@ -42,6 +42,8 @@ inline constexpr std::size_t kQueuedCommitsMax = 65'536;
 inline constexpr std::size_t kBodyBytesMax = 8u << 20;        // Of one commit.
 inline constexpr std::size_t kSharedBodyBytesMax = 1u << 20;  // Past this an entry is full.
 inline constexpr std::size_t kSnapshotPageMax = 4u << 20;
+// So many bytes of dead blobs are collected at once, without waiting for the period.
+inline constexpr std::uint64_t kDiscardedBytesMax = 64u << 20;
 inline constexpr std::size_t kEntryBytesInFlightMax = 64u << 20;  // Blobs of one entry being put.
 
 // The tablet's own state, as the machinery sees it.
@@ -178,7 +180,8 @@ class Leader {
   bool writing_ = false;
   std::optional<Error> ended_;
   Callback on_end_;
-  Mailbox<bool> collector_wakes_{world_.executor};  // One message: the end.
+  Mailbox<bool> collector_wakes_{world_.executor};
+  std::uint64_t discarded_bytes_ = 0;  // Since the collector woke.
   TaskScope scope_;
 };
 
