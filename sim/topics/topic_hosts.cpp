@@ -180,6 +180,12 @@ Task<void> TopicHosts::add(Leader served, queue::PartitionSetup setup) {
   --served->adding;
 }
 
+std::size_t TopicHosts::booting() const {
+  std::size_t all = 0;
+  for (const auto& [tablet, count] : booting_) all += count;
+  return all;
+}
+
 TopicHosts::Leader TopicHosts::leader(std::uint64_t tablet, SeededRandom& random) const {
   const auto found = served_.find(tablet);
   if (found == served_.end() || found->second.empty()) return nullptr;

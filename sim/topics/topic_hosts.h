@@ -52,6 +52,9 @@ class TopicHosts {
   // No new incarnations from now on.
   void stop() { stopped_ = true; }
 
+  // Incarnations on their way.
+  std::size_t booting() const;
+
   // The newest that runs, and now and then an older one; null: there is none.
   Leader leader(std::uint64_t tablet, SeededRandom& random) const;
   std::size_t partitions(std::uint64_t tablet) const { return sizes_.at(tablet); }

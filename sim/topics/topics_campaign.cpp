@@ -90,10 +90,11 @@ class Run {
     run_while(options_.trouble, [] { return true; });
     nemesis_.heal();
     clients_.stop();
-    const Instant end = world_.executor().now() + kDrainBound;
-    while (clients_.running() > 0 && world_.executor().now() < end) world_.run_for(kStep);
     hosts_.stop();
-    if (clients_.running() > 0) history_.fail("calls were never answered");
+    const Instant end = world_.executor().now() + kDrainBound;
+    const auto busy = [this] { return clients_.running() > 0 || hosts_.booting() > 0; };
+    while (busy() && world_.executor().now() < end) world_.run_for(kStep);
+    if (busy()) history_.fail("calls were never answered");
     if (!history_.failed()) peace();
     world_.shutdown();
   }

@@ -1,8 +1,8 @@
 // Socket: a connected TCP socket with plain blocking calls.
 //
 // Threading  Blocks.
-// Errors     kUnavailable: not reachable, or the peer went away. kTimeout: nothing moved for as long
-//            as was said when connecting.
+// Errors     kUnavailable: not reachable, or the peer went away. kTimeout: nothing moved for as
+//            long as was said when connecting.
 #pragma once
 
 #include <utility>

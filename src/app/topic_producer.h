@@ -5,8 +5,8 @@
 //            loss of its answer, and it is written once.
 // Threading  Blocks; one thread.
 // Limits     kPendingBytesMax bytes wait in memory, or one message.
-// Errors     Those of KafkaClient, and refusals by name. The outcome of what was not acknowledged is
-//            then unknown.
+// Errors     Those of KafkaClient, and refusals by name. The outcome of what was not acknowledged
+//            is then unknown.
 #pragma once
 
 #include <cstdint>

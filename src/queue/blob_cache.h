@@ -32,6 +32,7 @@ class BlobCache {
   explicit BlobCache(std::size_t bytes_max = kCacheBytesDefault) : bytes_max_(bytes_max) {}
 
   std::optional<Piece> find(const Key& key);
+  bool holds(const Key& key) const { return kept_.contains(key); }
   void insert(const Key& key, Piece piece);
   void erase(const Key& key);
 

@@ -162,6 +162,8 @@ class Partition {
 
   // kInvalidArgument: an offset past the end. At the end: no entries.
   virtual Task<Result<ReadAnswer>> read(ReadRequest request) = 0;
+  // What a read from there will need is fetched meanwhile.
+  virtual void read_ahead(Offset /*offset*/, std::size_t /*bytes*/) {}
   // The first entry whose max_timestamp_ms is at least `time_ms`; nullopt: there is none.
   virtual Task<Result<std::optional<StoredEntry>>> find_time(std::int64_t time_ms) = 0;
   // The entry with the greatest max_timestamp_ms.

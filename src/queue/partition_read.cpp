@@ -110,6 +110,27 @@ Task<Result<Piece>> StoredPartition::load_piece(const StoredBlob& blob, PieceRef
   const BlobCache::Key name = cache_key(ref.offset, ref.messages);
   if (auto kept = cache_.find(name)) co_return std::move(*kept);
   const std::string key = blob.key();
+  if (const auto found = loading_.find(ref.offset); found != loading_.end()) {
+    const auto other = found->second;
+    const auto done = std::make_shared<OneShot<bool>>();
+    other->waiting.push_back(done);
+    co_await *done;
+    // A piece of the same offset may have been a shorter one.
+    if (!other->piece || other->piece->header().messages == ref.messages) co_return other->piece;
+  }
+  const auto loading = std::make_shared<Loading>();
+  loading_[ref.offset] = loading;
+  loading->piece = co_await read_piece(key, ref);
+  if (loading->piece) cache_.insert(name, *loading->piece);
+  // Another may have taken the place.
+  if (const auto own = loading_.find(ref.offset); own != loading_.end() && own->second == loading) {
+    loading_.erase(own);
+  }
+  for (const auto& done : loading->waiting) done->set(true);
+  co_return loading->piece;
+}
+
+Task<Result<Piece>> StoredPartition::read_piece(std::string key, PieceRef ref) {
   co_await device_reads_.acquire();
   auto bytes = co_await read_bytes(key, ref.at, ref.bytes);
   device_reads_.release();
@@ -118,8 +139,33 @@ Task<Result<Piece>> StoredPartition::load_piece(const StoredBlob& blob, PieceRef
   if (piece.header().first_offset != ref.offset || piece.header().messages != ref.messages) {
     co_return fail(Errc::kCorrupt, fmt::format("{:?} holds other messages", key));
   }
-  cache_.insert(name, piece);
   co_return std::move(piece);
+}
+
+void StoredPartition::read_ahead(Offset offset, std::size_t bytes) {
+  std::size_t begun = 0;
+  std::size_t covered = 0;
+  while (!stopped_ && covered < bytes && begun < kReadAheadPieces) {
+    StoredBlob* blob = find_blob(std::max(offset, start_));
+    if (!blob) return;
+    const PieceSearch at = search(blob->pieces, std::max(offset, start_));
+    if (!at.found) {
+      scope_.spawn(bring(offset));
+      return;
+    }
+    const PieceRef& ref = blob->pieces[*at.found];
+    if (!cache_.holds(cache_key(ref.offset, ref.messages)) && !loading_.contains(ref.offset)) {
+      scope_.spawn(bring(ref.offset));
+      ++begun;
+    }
+    covered += ref.bytes;
+    offset = ref.offset + ref.messages;
+  }
+}
+
+Task<void> StoredPartition::bring(Offset offset) {
+  const auto self = shared_from_this();
+  (void)co_await piece_at(offset);
 }
 
 // nullopt: nothing is stored there.
@@ -183,6 +229,10 @@ Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
     }
   }
   counters_.read_bytes += bytes;
+  // Readers go on where they stopped.
+  if (!answer.entries.empty() && at < end_) {
+    read_ahead(at, std::min(request.bytes_max, kReadAheadBytes));
+  }
   co_return answer;
 }
 

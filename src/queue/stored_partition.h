@@ -41,6 +41,8 @@ inline constexpr std::size_t kMessagePartsMax = 1'000;
 // A message of which no part has come for so long may give way to another.
 inline constexpr Duration kOpenMessageIdle = 10s;
 inline constexpr std::size_t kDeviceReadsMax = 20;
+inline constexpr std::size_t kReadAheadBytes = 2u << 20;
+inline constexpr std::size_t kReadAheadPieces = 16;  // Begun at once.
 inline constexpr std::size_t kForgottenSourcesPerCycle = 1'000;
 inline constexpr std::size_t kRemovedBlobsPerCycle = 1'000;
 inline constexpr Duration kRetentionPeriod = 5s;
@@ -72,6 +74,7 @@ class StoredPartition final : public Partition,
 
   std::shared_ptr<OneShot<WriteAnswer>> write(WriteRequest request) override;
   Task<Result<ReadAnswer>> read(ReadRequest request) override;
+  void read_ahead(Offset offset, std::size_t bytes) override;
   Task<Result<std::optional<StoredEntry>>> find_time(std::int64_t time_ms) override;
   Task<Result<std::optional<StoredEntry>>> find_newest() override;
   Task<Result<void>> commit(ConsumerOffset offset) override;
@@ -129,6 +132,11 @@ class StoredPartition final : public Partition,
 
    private:
     std::size_t& count_;
+  };
+  // A piece that is being read, and who else waits for it.
+  struct Loading {
+    Result<Piece> piece;
+    std::vector<std::shared_ptr<OneShot<bool>>> waiting;
   };
   // One transaction, from taking what waits to answering it.
   struct Cycle {
@@ -199,6 +207,8 @@ class StoredPartition final : public Partition,
   // partition_read.cpp
   Task<Result<std::optional<Piece>>> piece_at(Offset offset);
   Task<Result<Piece>> load_piece(const StoredBlob& blob, PieceRef ref);
+  Task<Result<Piece>> read_piece(std::string key, PieceRef ref);
+  Task<void> bring(Offset offset);  // Into the cache.
   Task<Result<Slice>> read_bytes(std::string key, std::uint64_t at, std::uint64_t bytes);
   StoredBlob* find_blob(Offset offset);
   Task<Result<void>> look_at_piece(Offset blob_offset, std::size_t index);
@@ -235,6 +245,7 @@ class StoredPartition final : public Partition,
   Instant space_probed_at_;
   TimerId retention_timer_;
   Semaphore device_reads_{kDeviceReadsMax};
+  std::map<Offset, std::shared_ptr<Loading>> loading_;  // By first offset.
   std::size_t reading_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Watch>> watches_;
   std::uint64_t next_watch_ = 1;

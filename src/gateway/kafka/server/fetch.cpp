@@ -197,6 +197,13 @@ void FetchWork::drop_records() {
 
 Task<std::size_t> FetchWork::read_all() {
   std::size_t total = 0;
+  for (const Part& part : parts_) {
+    if (total >= bytes_max_) break;
+    if (!part.partition || part.answer->error_code != ErrorCode::kNone) continue;
+    part.partition->read_ahead(part.offset, part.bytes_max);
+    total += part.bytes_max;
+  }
+  total = 0;
   for (Part& part : parts_) {
     if (!part.partition || part.answer->error_code != ErrorCode::kNone) continue;
     if (total > 0 && total >= bytes_max_) break;
