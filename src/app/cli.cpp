@@ -142,7 +142,8 @@ void add_serve_commands(CLI::App& root, Action& action) {
       ->capture_default_str();
   serve
       .add_option("--topic-cache", options->cache,
-                  "Memory for blobs of topics, e.g. 1GiB (default: 256MiB)")
+                  "Memory for blobs of topics, e.g. 512MiB (default: an eighth of the "
+                  "machine's, at most 1GiB)")
       ->type_name("SIZE");
   // Nodes of one config on one machine do not get in each other's way.
   serve.callback([&action, options, config, http, kafka] {

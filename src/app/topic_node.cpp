@@ -1,6 +1,9 @@
 #include "app/topic_node.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "app/topic_metrics.h"
 #include "gateway/kafka/server/connection.h"
@@ -30,6 +33,12 @@ kafka::KafkaOptions kafka_options(const TopicNodeOptions& options, std::uint16_t
 }
 
 }  // namespace
+
+std::size_t default_cache_bytes() {
+  const auto pages = static_cast<std::size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L));
+  const auto page = static_cast<std::size_t>(std::max(sysconf(_SC_PAGESIZE), 0L));
+  return std::clamp(pages * page / 8, kCacheBytesMin, kCacheBytesMax);
+}
 
 TopicNode::TopicNode(RealWorld& real, blob::BlobNode& node, TopicNodeOptions options)
     : real_(real),

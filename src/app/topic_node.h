@@ -23,13 +23,18 @@
 
 namespace moraine::app {
 
+// An eighth of the machine's memory, within kCacheBytesMin..kCacheBytesMax.
+inline constexpr std::size_t kCacheBytesMin = std::size_t{32} << 20;
+inline constexpr std::size_t kCacheBytesMax = std::size_t{1} << 30;
+std::size_t default_cache_bytes();
+
 struct TopicNodeOptions {
   TcpAddress kafka;             // A numeric host.
   std::string advertised_host;  // Empty: that of `kafka`.
   std::int32_t node_id = 1;
   bool auto_create_topics = true;
   std::uint32_t default_partitions = 1;
-  std::size_t cache_bytes = queue::kCacheBytesDefault;
+  std::size_t cache_bytes = default_cache_bytes();
   std::size_t request_bytes = std::size_t{256} << 20;
 };
 

@@ -158,7 +158,8 @@ void StoredPartition::read_ahead(Offset offset, std::size_t bytes) {
       scope_.spawn(bring(ref.offset));
       ++begun;
     }
-    covered += ref.bytes;
+    // Of a piece that is being read nobody knows how much is left.
+    if (ref.offset >= offset) covered += ref.bytes;
     offset = ref.offset + ref.messages;
   }
 }
@@ -231,7 +232,7 @@ Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
   counters_.read_bytes += bytes;
   // Readers go on where they stopped.
   if (!answer.entries.empty() && at < end_) {
-    read_ahead(at, std::min(request.bytes_max, kReadAheadBytes));
+    read_ahead(at, kReadAheadBytes);
   }
   co_return answer;
 }

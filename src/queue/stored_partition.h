@@ -41,7 +41,7 @@ inline constexpr std::size_t kMessagePartsMax = 1'000;
 // A message of which no part has come for so long may give way to another.
 inline constexpr Duration kOpenMessageIdle = 10s;
 inline constexpr std::size_t kDeviceReadsMax = 20;
-inline constexpr std::size_t kReadAheadBytes = 2u << 20;
+inline constexpr std::size_t kReadAheadBytes = 4u << 20;
 inline constexpr std::size_t kReadAheadPieces = 16;  // Begun at once.
 inline constexpr std::size_t kForgottenSourcesPerCycle = 1'000;
 inline constexpr std::size_t kRemovedBlobsPerCycle = 1'000;

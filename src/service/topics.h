@@ -4,7 +4,8 @@
 //            tablet is being started.
 // Threading  The node's executor.
 // Limits     kPartitionsPerTopicMax, kTopicsMax; the names of topics as in check_topic_name().
-// Errors     kAlreadyExists, kNotFound, kInvalidArgument, kOverloaded; kUnavailable: unknown outcome.
+// Errors     kAlreadyExists, kNotFound, kInvalidArgument, kOverloaded; kUnavailable: the outcome is
+//            unknown.
 #pragma once
 
 #include <array>
