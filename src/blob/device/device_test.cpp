@@ -159,6 +159,26 @@ TEST_F(DeviceTest, SaysNoSpaceWhenNothingCanBeFreedAndRecoversWhenSomethingIs) {
   for (int i = 1; i < written; i += 2) expect(std::to_string(i), bytes_of(1, 60u << 10));
 }
 
+// Records of more than half a segment leave much of each segment empty: by bytes there is room.
+TEST_F(DeviceTest, IsNotGreenWhenRecordsThatFillSegmentsBadlyHaveTakenThemAll) {
+  format(16);
+  DeviceOptions options;
+  options.checkpoint_log_bytes = 512u << 10;
+  open(options);
+  const std::size_t size = device_->superblock().segment_bytes * 6 / 10;
+  int written = 0;
+  while (written < 100 && world_.run(owner_->set(std::to_string(written), bytes_of(1, size)))) {
+    ++written;
+  }
+  ASSERT_LT(written, 16);
+  EXPECT_GE(device_->colour(), Colour::kPreOrange);
+  for (int i = 0; i < written; i += 2) {
+    ASSERT_TRUE(world_.run(owner_->erase(std::to_string(i))));
+  }
+  set("again", bytes_of(2, size));
+  EXPECT_LT(device_->colour(), Colour::kPreOrange);
+}
+
 TEST_F(DeviceTest, WritesFreshSegmentsAheadWhileIdleAndOpensThoseFirst) {
   format();
   open();

@@ -132,6 +132,7 @@ Task<void> Device::relieve_stall() {
     if (!co_await checkpoint()) break;
   }
   stalled_ = false;
+  segments_.set_stuck(segments_.free() <= reserved_segments());
   if (!failure_ && segments_.free() <= reserved_segments()) {
     fail_pending(Error{Errc::kNoSpace, fmt::format("{}: no segment can be freed", path_)}, false);
   }
@@ -143,6 +144,7 @@ void Device::release_dead() {
     segments_.release(segment);
     ++stats_.segments_freed;
   }
+  if (segments_.free() > reserved_segments()) segments_.set_stuck(false);
 }
 
 Task<Result<bool>> Device::clean(double fill_max) {

@@ -121,7 +121,8 @@ double SegmentTable::free_share() const {
 Colour SegmentTable::colour() const {
   const std::uint64_t needed = (live_bytes_ + spared_ + segment_bytes_ - 1) / segment_bytes_;
   const auto free = needed >= count() ? 0u : count() - static_cast<std::uint32_t>(needed);
-  return colour_of(free, count());
+  const Colour by_bytes = colour_of(free, count());
+  return stuck_ ? std::max(by_bytes, Colour::kOrange) : by_bytes;
 }
 
 Colour colour_of(std::uint32_t free, std::uint32_t total) {

@@ -65,6 +65,9 @@ class SegmentTable {
   Colour colour() const;
   // Bytes that checkpoints need besides what is live; they count as used in the colour.
   void set_spared(std::uint64_t bytes) { spared_ = bytes; }
+  // Cleaning gains nothing although little is free: records do not fill segments to their ends. The
+  // colour is at least orange then: what frees space is still taken.
+  void set_stuck(bool stuck) { stuck_ = stuck; }
 
  private:
   std::vector<Segment> segments_;
@@ -72,6 +75,7 @@ class SegmentTable {
   std::uint32_t free_;
   std::uint64_t live_bytes_ = 0;
   std::uint64_t spared_ = 0;
+  bool stuck_ = false;
 };
 
 // The colour of a device on which `free` of `total` segments are not needed by live data.
