@@ -34,6 +34,17 @@ class Rebuilder {
     co_return std::move(log_);
   }
 
+  // Has somebody fenced a higher generation meanwhile?
+  Task<bool> overtaken() {
+    blob::Proxy* const group = groups_.group(info_.latest_group(kLogChannel));
+    if (!group) co_return false;
+    blob::GetBlockRequest request;
+    request.tablet = info_.id;
+    request.deadline = deadline();
+    const auto answer = co_await group->blocked_generation(std::move(request));
+    co_return answer.status == blob::Status::kOk&& answer.blocked > fence_;
+  }
+
  private:
   Instant deadline() const { return world_.executor.now() + timeout_; }
 
@@ -183,10 +194,12 @@ class Rebuilder {
       request.queries.push_back({id, 0, 0});
       request.deadline = deadline();
       auto answer = co_await group->get(std::move(request));
-      if (answer.items.size() != 1 || answer.items[0].status != blob::Status::kOk) {
-        co_return broken("snapshot page " + id.to_string(),
-                         answer.items.size() == 1 ? answer.items[0].status : answer.status,
-                         answer.reason);
+      const blob::Status status = answer.items.size() == 1 ? answer.items[0].status : answer.status;
+      if (status == blob::Status::kNoData) {
+        co_return fail(Errc::kCorrupt, fmt::format("snapshot page {} is missing", id.to_string()));
+      }
+      if (status != blob::Status::kOk) {
+        co_return broken("snapshot page " + id.to_string(), status, answer.reason);
       }
       log_.pages.push_back(std::move(answer.items[0].data));
     }
@@ -208,7 +221,12 @@ class Rebuilder {
 Task<Result<RebuiltLog>> rebuild_log(World world, BlobGroups& groups, const TabletInfo& info,
                                      Generation fence, Duration timeout) {
   Rebuilder rebuilder(world, groups, info, fence, timeout);
-  co_return co_await rebuilder.run();
+  auto log = co_await rebuilder.run();
+  // A newer leader may have collected what this one still wanted to read.
+  if (!log && log.error().code == Errc::kCorrupt && co_await rebuilder.overtaken()) {
+    co_return fail(Errc::kConflict, "a newer leader has taken over");
+  }
+  co_return log;
 }
 
 }  // namespace moraine
