@@ -25,6 +25,7 @@ constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kReadyWait = 30s;
 constexpr Duration kTopicsStartTurn = 1s;  // After each, a signal is looked at.
 constexpr Duration kWatchPoll = 1s;
+constexpr std::uint64_t kTopicFolderBytesMin = std::uint64_t{256} << 20;
 
 struct Plan {
   blob::ClusterConfig config;
@@ -57,6 +58,7 @@ class NodeWatch {
  private:
   void look() {
     look_for_failures();
+    look_for_space();
     look_for_recovery();
     look_later();
   }
@@ -79,6 +81,23 @@ class NodeWatch {
     recovering_ = recovering;
   }
 
+  // Topics take no writes from yellow on.
+  void look_for_space() {
+    blob::Colour worst = blob::Colour::kGreen;
+    for (const std::uint32_t id : well_) {
+      if (const blob::Device* device = node_.device(id)) worst = std::max(worst, device->colour());
+    }
+    const bool full = worst >= blob::Colour::kYellow;
+    if (full == full_) return;
+    full_ = full;
+    if (full) {
+      log_warning("devices are nearly full: topics take no writes until space is free",
+                  {{"colour", to_string(worst)}});
+    } else {
+      log_info("devices have space again", {{"colour", to_string(worst)}});
+    }
+  }
+
   void look_for_failures() {
     std::erase_if(well_, [this](std::uint32_t id) {
       const blob::Device* device = node_.device(id);
@@ -93,6 +112,7 @@ class NodeWatch {
   blob::BlobNode& node_;
   std::vector<std::uint32_t> well_;
   std::size_t recovering_ = 0;  // When last told.
+  bool full_ = false;
   TimerId timer_;
 };
 
@@ -183,13 +203,17 @@ Task<Result<void>> start_topics(RealWorld& real, const Plan& plan, Served& serve
                                 const OneShot<int>& signal) {
   if (!plan.topics) co_return Result<void>();
   TopicNodeOptions options = *plan.topics;
+  options.node_id = static_cast<std::int32_t>(plan.self.value);
   CO_TRY(options.kafka, co_await numeric(real.lane(), options.kafka));
   served.topics = std::make_unique<TopicNode>(real, served.node, std::move(options));
   bool told = false;
   while (!signal.ready()) {
     Executor& executor = real.world().executor;
     const auto started = co_await served.topics->start(executor.now() + kTopicsStartTurn);
-    if (started || started.error().code != Errc::kTimeout) co_return started;
+    if (started) co_return started;
+    if (started.error().code != Errc::kTimeout) {
+      co_return std::unexpected(Error(started.error()).within("--kafka"));
+    }
     if (!std::exchange(told, true))
       log_info("topics are being started", {{"so far", started.error().context}});
   }
@@ -320,8 +344,21 @@ std::optional<int> plan_from_config(const ServeOptions& options, Plan& plan) {
 std::optional<int> plan_from_folder(const ServeOptions& options, Plan& plan) {
   const auto fresh = can_create_data_folder(options.data);
   plan.format_missing = fresh && *fresh;
+  if (plan.format_missing && plan.topics && !options.size.empty()) {
+    const auto size = blob::parse_size(options.size);
+    if (size && *size < kTopicFolderBytesMin) {
+      return report(kExitUsage, fmt::format("--size {} is too small for topics, which need 256MiB; "
+                                            "--kafka off serves blobs alone",
+                                            options.size));
+    }
+  }
   auto folder = open_or_create(options);
   if (!folder) return report(folder.error());
+  if (!plan.format_missing && !options.size.empty()) {
+    log_warning(
+        "--size is for a folder that is made now; this one keeps its own",
+        {{"folder", options.data}, {"size", folder->config.nodes.front().devices.front().size}});
+  }
   plan.config = folder->config;
   plan.self = plan.config.nodes.front().id;
   plan.listen = {"127.0.0.1", 0};
@@ -349,6 +386,13 @@ int run_serve(const ServeOptions& options) {
     topics.emplace();
     topics->kafka = std::move(*address);
     topics->advertised_host = options.advertise;
+    const bool any = topics->kafka.host == "0.0.0.0" || topics->kafka.host == "::";
+    if (any && options.advertise.empty()) {
+      return report(kExitUsage,
+                    fmt::format("--kafka {} needs --kafka-host: the name or address that "
+                                "clients are to connect to",
+                                options.kafka));
+    }
     topics->auto_create_topics = !options.no_auto_create;
     topics->default_partitions = options.default_partitions;
     if (!options.cache.empty()) {

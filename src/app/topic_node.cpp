@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "app/topic_metrics.h"
+#include "base/log.h"
+#include "blob/group/erasure.h"
 #include "gateway/kafka/server/connection.h"
 #include "service/tablet_ids.h"
 
@@ -42,6 +44,7 @@ std::size_t default_cache_bytes() {
 
 TopicNode::TopicNode(RealWorld& real, blob::BlobNode& node, TopicNodeOptions options)
     : real_(real),
+      node_(node),
       options_(std::move(options)),
       blob_groups_(node),
       cache_(options_.cache_bytes),
@@ -56,14 +59,18 @@ TopicNode::TopicNode(RealWorld& real, blob::BlobNode& node, TopicNodeOptions opt
 TopicNode::~TopicNode() = default;
 
 Task<Result<void>> TopicNode::start(Instant deadline) {
+  if (!started_) {
+    CO_TRY_VOID(check_segments());
+  }
   if (!std::exchange(started_, true)) {
     gateway_state_.start();
     CO_TRY_VOID(co_await topics_.start(deadline));
   }
   CO_TRY_VOID(co_await topics_.wait_known(deadline));
   CO_TRY_VOID(co_await load_groups(deadline));
+  // One that does not start must not keep the others from being served.
   if (!co_await topics_.wait_running(deadline)) {
-    co_return fail(Errc::kTimeout, "some partitions do not start");
+    log_warning("some partitions are still being started; clients are told to try again", {});
   }
   // Nothing is accepted before the lane turns, so the service is there in time.
   StreamHandler handler = [this](std::shared_ptr<ByteStream> stream) {
@@ -77,6 +84,26 @@ Task<Result<void>> TopicNode::start(Instant deadline) {
   co_return Result<void>();
 }
 
+// Tablets write blobs of up to kBlobSizeMax.
+Result<void> TopicNode::check_segments() const {
+  std::uint32_t needed = 0;
+  for (const blob::GroupConfig& group : node_.config().groups) {
+    needed = std::max(needed, blob::stored_part_size(group.geometry.species(), blob::kBlobSizeMax));
+  }
+  for (const blob::NodeConfig& config : node_.config().nodes) {
+    if (config.id.value != static_cast<std::uint32_t>(options_.node_id)) continue;
+    for (const blob::DeviceConfig& device : config.devices) {
+      const blob::Device* const opened = node_.device(device.id);
+      if (!opened || opened->data_size_max() >= needed) continue;
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("{}: its segments are too small for topics; folders of 256MiB and "
+                              "more have large ones (--kafka off serves blobs alone)",
+                              opened->path()));
+    }
+  }
+  return {};
+}
+
 Task<Result<void>> TopicNode::load_groups(Instant deadline) {
   Executor& executor = real_.world().executor;
   while (true) {
@@ -84,7 +111,8 @@ Task<Result<void>> TopicNode::load_groups(Instant deadline) {
       co_return fail(Errc::kTimeout, "the tablet of consumer groups does not start");
     }
     const auto loaded = co_await groups_.load();
-    if (loaded || executor.now() >= deadline) co_return loaded;
+    if (loaded) co_return loaded;
+    if (executor.now() >= deadline) co_return fail(Errc::kTimeout, loaded.error().message());
     co_await sleep_for(executor, kLoadRetry);
   }
 }
@@ -92,9 +120,12 @@ Task<Result<void>> TopicNode::load_groups(Instant deadline) {
 Task<void> TopicNode::stop() {
   if (!started_) co_return;
   groups_.stop();
-  if (listener_) co_await listener_->stop();
+  // Together: handlers wait for writes, which end when their partitions do.
+  TaskScope stops;
+  stops.spawn(topics_.stop());
+  if (listener_) stops.spawn(listener_->stop());
+  co_await stops.join();
   if (service_) co_await service_->stop();
-  co_await topics_.stop();
   co_await gateway_state_.stop();
 }
 

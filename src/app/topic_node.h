@@ -66,9 +66,11 @@ class TopicNode {
     blob::BlobNode& node_;
   };
 
+  Result<void> check_segments() const;
   Task<Result<void>> load_groups(Instant deadline);
 
   RealWorld& real_;
+  blob::BlobNode& node_;
   const TopicNodeOptions options_;
   Groups blob_groups_;
   queue::BlobCache cache_;

@@ -125,10 +125,12 @@ Task<Result<void>> Leader::write_entry(const LogEntry& entry,
   co_await puts.join();
   colour_ = worst.colour;
   if (worst.status != blob::Status::kOk) {
-    const bool fenced = worst.status == blob::Status::kBlocked;
-    co_return fail(fenced ? Errc::kConflict : Errc::kUnavailable,
-                   fmt::format("tablet {} generation {} step {}: {} {}", info_.id.value,
-                               generation_, step_ + 1, to_string(worst.status), worst.reason));
+    const Errc code = worst.status == blob::Status::kBlocked      ? Errc::kConflict
+                      : worst.status == blob::Status::kOutOfSpace ? Errc::kNoSpace
+                                                                  : Errc::kUnavailable;
+    co_return fail(
+        code, fmt::format("tablet {} generation {} step {}: {} {}", info_.id.value, generation_,
+                          step_ + 1, to_string(worst.status), worst.reason));
   }
   ++step_;
   log_bytes_ += bytes.size();

@@ -10,8 +10,8 @@
 // Threading  The world's executor.
 // Limits     kCommitBytesMax per commit, kBatchedBytesMax per entry, kQueuedBytesMax waiting,
 //            kEntryBytesInFlightMax being written.
-// Errors     kConflict: another incarnation has taken over. kUnavailable: the outcome is unknown;
-//            this incarnation is over. kOverloaded: nothing was done.
+// Errors     kConflict: another incarnation has taken over. kUnavailable and kNoSpace: the outcome
+//            is unknown; this incarnation is over. kOverloaded: nothing was done.
 // Tests      leader_test.cpp.
 #pragma once
 
