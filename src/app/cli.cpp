@@ -121,7 +121,8 @@ void add_serve_commands(CLI::App& root, Action& action) {
                                "(with --config and --node N: port 8079 + N)")
                    ->type_name("HOST:PORT")
                    ->capture_default_str();
-  serve.add_option("--grpc", options->grpc, "Not served yet")->capture_default_str();
+  serve.add_option("--grpc", options->grpc, "Accepted and ignored for now: gRPC is not served")
+      ->capture_default_str();
   auto* kafka = serve
                     .add_option("--kafka", options->kafka,
                                 "Address of the Kafka protocol; port 0: a free one; off: none "
@@ -196,7 +197,7 @@ void add_device_commands(CLI::App& root, Action& action) {
 int run_cli(int argc, char** argv) {
   // A reader that goes away is an error of the write, not the end of the program.
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App root("moraine: fault-tolerant blob storage", "moraine");
+  CLI::App root("moraine: fault-tolerant storage of topics and blobs", "moraine");
   root.require_subcommand(1);
   root.fallthrough();
   root.set_version_flag("--version", kVersionText);

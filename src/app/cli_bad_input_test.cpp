@@ -177,9 +177,23 @@ TEST_F(BadInput, AConfigWithContradictionsNamesThePlace) {
   expect_refused(blob({"status"}), 3, "belongs to group");
 }
 
+TEST_F(BadInput, TopicsAreNotServedOnAFolderThatIsTooSmallForThem) {
+  expect_refused(run({"serve", "--data", folder / "new", "--size", "64MiB", "--http", "off"}), 2,
+                 "too small for topics");
+  EXPECT_FALSE(std::filesystem::exists(folder / "new")) << "nothing was made";
+  make_folder("32MiB");
+  expect_refused(run({"serve", "--data", data(), "--http", "off", "--kafka", "127.0.0.1:0"}), 3,
+                 "too small for topics");
+}
+
+TEST_F(BadInput, AnAddressThatClientsCannotConnectToNeedsAnother) {
+  expect_refused(run({"serve", "--data", folder / "new", "--kafka", "0.0.0.0:0"}), 2,
+                 "--kafka-host");
+}
+
 TEST_F(BadInput, AFolderInUseIsNotOpenedTwice) {
   make_folder("32MiB");
-  RunningServer server({"--data", data(), "--http", "off"}, folder / "log");
+  RunningServer server({"--data", data(), "--http", "off", "--kafka", "off"}, folder / "log");
   expect_refused(run({"serve", "--data", data(), "--http", "off"}), 3, "another process");
   expect_refused(blob({"check"}), 3, "another process");
   expect_refused(run({"device", "info", device()}), 3, "another process");

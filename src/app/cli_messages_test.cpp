@@ -75,6 +75,24 @@ TEST_F(Messages, NumbersAreThoseThatWereGiven) {
   EXPECT_NE(info.err.find("less than 65536 bytes"), std::string::npos) << info.err;
 }
 
+TEST_F(Messages, WordsOfTopicCommandsAreCheckedBeforeTheServerIsAsked) {
+  expect_says(run({"topic", "read", "t", "--count", "abc"}), 2,
+              "--count: 'abc' is no whole number");
+  expect_says(run({"topic", "read", "t", "--count", "-1"}), 2, "--count: -1 is not 0 or more");
+  expect_says(run({"topic", "create", "t", "--partitions", "x"}), 2,
+              "--partitions: 'x' is no whole number");
+  expect_says(run({"topic", "create", "t", "--partitions", "20001"}), 2,
+              "20001 is not from 1 to 20000");
+  expect_says(run({"topic", "create", ""}), 2, "a topic's name is empty");
+  expect_says(run({"topic", "write", "bad name"}), 2, "letters, digits");
+  for (const char* command : {"create", "alter"}) {
+    expect_says(run({"topic", command, "t", "--config", "foo=1"}), 2,
+                "no config 'foo'; there are cleanup.policy, ");
+    const Outcome help = run({"topic", command, "--help"});
+    EXPECT_NE(help.out.find("retention.ms=604800000"), std::string::npos) << help.out;
+  }
+}
+
 TEST_F(Messages, AStatusIsSaidOnce) {
   make_folder("32MiB");
   ASSERT_EQ(blob({"block", "1", "4"}).code, 0);
@@ -86,7 +104,7 @@ TEST_F(Messages, AStatusIsSaidOnce) {
 
 TEST_F(Messages, AFolderThatIsServedIsSaidToBeServed) {
   make_folder("32MiB");
-  RunningServer server({"--data", data(), "--http", "off"}, folder / "log");
+  RunningServer server({"--data", data(), "--http", "off", "--kafka", "off"}, folder / "log");
   for (const Outcome& outcome : {blob({"check"}), run({"device", "info", device()})}) {
     expect_says(outcome, 3, "another process serves it (node " + server.address("node") + ")");
     expect_says(outcome, 3, "moraine blob status --data " + data());

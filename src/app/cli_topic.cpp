@@ -1,19 +1,51 @@
 // Options of `moraine topic ...`.
+#include <fmt/format.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <limits>
 #include <memory>
+#include <string>
 
 #include "app/cli.h"
 #include "app/commands.h"
+#include "app/topic_arguments.h"
 #include "app/topic_commands.h"
+#include "service/topic_config.h"
 
 namespace moraine::app {
 namespace {
 
 constexpr const char* kNameHelp = "The topic, as orders or team/orders";
-constexpr std::int32_t kPartitionMax = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kPartitionMax = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
+
+// The words of CLI11's own checks are about types and ranges of the language.
+CLI::Validator whole_number(std::int64_t min, std::int64_t max = kNumberMax) {
+  return {[min, max](std::string& word) {
+            const auto number = parse_whole(word, min, max);
+            return number ? std::string() : number.error().context;
+          },
+          ""};
+}
+
+CLI::Validator topic_name() {
+  return {[](std::string& word) {
+            const auto checked = check_name_word(word);
+            return checked ? std::string() : checked.error().context;
+          },
+          ""};
+}
+
+// Every config with its default and meaning, a line each.
+std::string config_help() {
+  std::string text = "Configs, with their defaults:\n";
+  for (const ConfigInfo& config : topic_configs()) {
+    text += fmt::format("  {}={}\n      {}\n", config.name, config.default_value, config.meaning);
+  }
+  return text + "\n";
+}
 
 void add_target(CLI::App& command, TopicTarget& target) {
   auto* data =
@@ -40,7 +72,7 @@ std::shared_ptr<Options> add(CLI::App& parent, Action& action, CLI::App*& comman
   add_target(*command, options->target);
   command->add_flag("--json", options->target.json, json_help);
   if constexpr (requires { options->name; }) {
-    command->add_option("NAME", options->name, kNameHelp)->required();
+    command->add_option("NAME", options->name, kNameHelp)->required()->check(topic_name());
   }
   return options;
 }
@@ -50,15 +82,17 @@ constexpr const char* kJsonHelp = "Answer as JSON";
 void add_partition(CLI::App& command, std::optional<std::int32_t>& partition, const char* what) {
   command.add_option("--partition", partition, what)
       ->type_name("N")
-      ->check(CLI::Range(0, kPartitionMax));
+      ->check(whole_number(0, kPartitionMax));
 }
 
 void add_create_and_alter(CLI::App& topic, Action& action) {
   CLI::App* create = nullptr;
   auto fresh = add(topic, action, create, "create", "Make a topic", kJsonHelp, run_topic_create);
-  create->add_option("--partitions", fresh->partitions, "How many partitions it has")
+  create
+      ->add_option("--partitions", fresh->partitions,
+                   fmt::format("How many partitions it has; at most {}", kPartitionsPerTopicMax))
       ->type_name("N")
-      ->check(CLI::Range(1, kPartitionMax))
+      ->check(whole_number(1, kPartitionsPerTopicMax))
       ->capture_default_str();
   create
       ->add_option("--config", fresh->configs,
@@ -72,27 +106,27 @@ void add_create_and_alter(CLI::App& topic, Action& action) {
                    "is not removed; again for more")
       ->type_name("NAME[:important]")
       ->allow_extra_args(false);
-  create->footer(
-      "Examples:\n"
-      "  moraine topic create orders --partitions 3 --config retention.ms=3600000\n"
-      "  moraine topic create payments --consumer billing:important\n");
+  create->footer(config_help() +
+                 "Examples:\n"
+                 "  moraine topic create orders --partitions 3 --config retention.ms=3600000\n"
+                 "  moraine topic create payments --consumer billing:important\n");
 
   CLI::App* alter = nullptr;
   auto change =
       add(topic, action, alter, "alter", "Change a topic's settings", kJsonHelp, run_topic_alter);
   alter->add_option("--partitions", change->partitions, "The new total; more than there are")
       ->type_name("N")
-      ->check(CLI::Range(1, kPartitionMax));
+      ->check(whole_number(1, kPartitionsPerTopicMax));
   alter->add_option("--config", change->configs, "Set a config; again for more")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   alter->add_option("--unset", change->unset, "Back to the default; again for more")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  alter->footer(
-      "Example:\n"
-      "  moraine topic alter orders --partitions 6 --config retention.bytes=1000000 "
-      "--unset retention.ms\n");
+  alter->footer(config_help() +
+                "Example:\n"
+                "  moraine topic alter orders --partitions 6 --config retention.bytes=1000000 "
+                "--unset retention.ms\n");
 }
 
 void add_list_describe_remove(CLI::App& topic, Action& action) {
@@ -158,7 +192,9 @@ void add_read(CLI::App& topic, Action& action) {
                    "1714557600000ms; with --group only where it has committed nothing")
       ->type_name("POSITION")
       ->capture_default_str();
-  read->add_option("--count", options->count, "At most so many messages; 0: all")->type_name("N");
+  read->add_option("--count", options->count, "At most so many messages; 0: all")
+      ->type_name("N")
+      ->check(whole_number(0));
   read->add_flag("--follow,-f", options->follow, "Wait for more, until SIGINT or SIGTERM");
   read->add_option("--group", options->group,
                    "Begin where this consumer group has committed, and commit what was printed, "
@@ -189,8 +225,7 @@ void add_commit(CLI::App& topic, Action& action) {
   add_partition(*commit, options->partition, "Which partition (with --to the default is all)");
   auto* offset = commit->add_option("--offset", options->offset,
                                     "The first offset that it has not read; needs --partition");
-  offset->type_name("N")->check(
-      CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
+  offset->type_name("N")->check(whole_number(0));
   commit->add_option("--to", options->to, "start or end")
       ->type_name("PLACE")
       ->check(CLI::IsMember({"start", "end"}))

@@ -50,7 +50,7 @@ TEST_F(TopicCli, ATopicIsMadeShownAlteredAndRemoved) {
                 .code,
             0);
   const Outcome again = topic({"create", "team/orders"});
-  EXPECT_EQ(again.code, 3) << again.err;
+  EXPECT_EQ(again.code, 1) << again.err;
   EXPECT_TRUE(again.err.contains("TOPIC_ALREADY_EXISTS")) << again.err;
   EXPECT_EQ(topic({"list", "--json"}).out,
             "{\"status\":\"OK\",\"topics\":[{\"name\":\"team/orders\",\"partitions\":2,"
@@ -72,6 +72,15 @@ TEST_F(TopicCli, ATopicIsMadeShownAlteredAndRemoved) {
   const Outcome half =
       topic({"alter", "team/orders", "--config", "retention.bytes=6", "--partitions", "1"});
   EXPECT_EQ(half.code, 2) << "fewer partitions than before";
+  EXPECT_TRUE(half.err.contains("team/orders has 3 partitions; the new total must be more"))
+      << half.err;
+  for (const Outcome& clash : {topic({"create", "team"}), topic({"write", "team"}, "x\n")}) {
+    EXPECT_EQ(clash.code, 1) << clash.err;
+    EXPECT_TRUE(clash.err.contains("team is a folder: team/orders exists below it")) << clash.err;
+  }
+  const Outcome below = topic({"create", "team/orders/late"});
+  EXPECT_EQ(below.code, 1) << below.err;
+  EXPECT_TRUE(below.err.contains("team/orders is a topic")) << below.err;
   const std::string altered = topic({"describe", "team/orders", "--json"}).out;
   EXPECT_TRUE(altered.contains("\"retention.bytes\":\"5\"}")) << "all or nothing\n" << altered;
   EXPECT_FALSE(altered.contains("retention.ms")) << altered;
@@ -110,6 +119,12 @@ TEST_F(TopicCli, WhatIsWrittenIsRead) {
             0u);
   EXPECT_EQ(topic({"read", "t", "--from", "yesterday"}).code, 2);
   EXPECT_EQ(topic({"read", "nothing"}).code, 1);
+  const Outcome past = topic({"read", "t", "--from", "99"});
+  EXPECT_EQ(past.code, 1);
+  EXPECT_TRUE(past.err.contains("t, partition 0 has no offset 99: it ends at ")) << past.err;
+  EXPECT_EQ(topic({"read", "t", "--partition", "9"}).code, 1);
+  EXPECT_EQ(topic({"write", "t", "--file", folder / "nothing"}).code, 2);
+  EXPECT_EQ(topic({"write", "t", "--file", folder.path()}).code, 2);
   const Outcome wrong =
       topic({"write", "t", "--partition", "1", "--key-separator", ":"}, "good:1\nbad\ngood:2\n");
   EXPECT_EQ(wrong.code, 2);
@@ -149,7 +164,7 @@ TEST_F(TopicCli, AGroupGoesOnWhereItHasCommitted) {
   EXPECT_EQ(topic(read_it).out, "b\nc\n");
   EXPECT_EQ(topic(with(commit, {"--to", "start"})).code, 0);
   EXPECT_EQ(topic(read_it).out, "a\nb\nc\n");
-  EXPECT_EQ(topic(with(commit, {"--partition", "0", "--offset", "4"})).code, 2) << "past the end";
+  EXPECT_EQ(topic(with(commit, {"--partition", "0", "--offset", "4"})).code, 1) << "past the end";
   EXPECT_EQ(topic(with(commit, {"--partition", "1", "--to", "end"})).code, 1) << "no partition";
   EXPECT_EQ(topic(with(commit, {"--offset", "1"})).code, 2);
   EXPECT_EQ(topic(commit).code, 2);

@@ -87,11 +87,15 @@ Result<Slice> KafkaClient::exchange(const kafka::RequestHeader& header,
     }
   }
   std::array<std::byte, kafka::kSizePrefixBytes> prefix;
-  if (auto got = socket_.receive(prefix); !got) return std::unexpected(broken(got.error().context));
+  if (auto got = socket_.receive(prefix); !got) {
+    const bool closed = got.error().code == Errc::kUnavailable;
+    return std::unexpected(broken(got.error().context + (closed ? " without an answer" : "")));
+  }
   const std::size_t size = size_of(prefix);
   if (size > kKafkaResponseBytesMax) {
     return std::unexpected(
-        broken("it is no Kafka server; give the kafka= address that serve printed"));
+        broken("what answered there is no Kafka server; give the kafka= address that serve "
+               "printed"));
   }
   Buffer buffer(size);
   if (auto got = socket_.receive(buffer.span()); !got) {

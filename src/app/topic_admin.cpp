@@ -24,6 +24,7 @@ struct NewTopic {
 Result<NewTopic> plan_topic(const TopicCreateOptions& options) {
   NewTopic plan;
   TRY(plan.configs, parse_configs(options.configs));
+  TRY_VOID(check_configs(plan.configs, {}));
   std::string important;
   for (const std::string& word : options.consumers) {
     TRY(ConsumerWord consumer, parse_consumer(word));
@@ -116,7 +117,12 @@ Result<void> add_partitions(TopicClient& client, const TopicAlterOptions& option
 }
 
 Result<int> alter(TopicClient& client, const TopicAlterOptions& options, const Configs& configs) {
-  TRY_VOID(client.partition_count(options.name));
+  TRY(const std::int32_t count, client.partition_count(options.name));
+  if (options.partitions != 0 && options.partitions <= static_cast<std::uint32_t>(count)) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("{} has {}; the new total must be more (topics never shrink)",
+                            options.name, counted(static_cast<std::uint64_t>(count), "partition")));
+  }
   // Both are checked before anything is changed.
   for (const bool only_check : {true, false}) {
     TRY_VOID(alter_configs(client, options, configs, only_check));
@@ -159,7 +165,9 @@ int run_topic_create(const TopicCreateOptions& options) {
   const auto plan = plan_topic(options);
   if (!plan) return report(plan.error());
   return run_on_server(options.target, [&](TopicClient& client) -> Result<int> {
-    TRY_VOID(create_topic(client, options, plan->configs));
+    if (auto created = create_topic(client, options, plan->configs); !created) {
+      return std::unexpected(client.name_clash(options.name).value_or(created.error()));
+    }
     TRY_VOID(make_consumers(client, options.name, plan->consumers));
     say_done(options.target, options.name, "created");
     return kExitOk;
@@ -172,10 +180,8 @@ int run_topic_alter(const TopicAlterOptions& options) {
   if (configs->empty() && options.unset.empty() && options.partitions == 0) {
     return report(kExitUsage, "nothing to alter: give --partitions, --config or --unset");
   }
-  for (const std::string& name : options.unset) {
-    if (configs->contains(name)) {
-      return report(kExitUsage, fmt::format("config {} is both set and unset", name));
-    }
+  if (const auto checked = check_configs(*configs, options.unset); !checked) {
+    return report(checked.error());
   }
   return run_on_server(options.target,
                        [&](TopicClient& client) { return alter(client, options, *configs); });

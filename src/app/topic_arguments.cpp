@@ -4,12 +4,18 @@
 
 #include <charconv>
 #include <chrono>
+#include <limits>
 #include <optional>
+
+#include "service/topic_config.h"
+#include "service/topics.h"
 
 namespace moraine::app {
 namespace {
 
 constexpr std::string_view kImportant = "important";
+constexpr std::string_view kNameCharacters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/";
 constexpr std::int64_t kMillisecondsOfDay = 86'400'000;
 // The years 0000 to 9999.
 constexpr std::int64_t kDaysMin = -719'528;
@@ -84,6 +90,51 @@ int zone(Pieces& pieces) {
 }
 
 }  // namespace
+
+Result<void> check_name_word(const std::string& word) {
+  if (word.empty()) return wrong("a topic's name is empty; write it as orders or team/orders");
+  if (word.starts_with('/') || word.ends_with('/') || word.contains("//")) {
+    return wrong(fmt::format(
+        "'{}': a name is missing beside a '/', which stands between the names of folders and of "
+        "the topic, as in team/orders",
+        word));
+  }
+  if (word.find_first_not_of(kNameCharacters) != std::string::npos) {
+    return wrong(fmt::format(
+        "'{}': names of topics have letters, digits, '.', '_' and '-', with '/' between folders",
+        word));
+  }
+  auto checked = check_topic_name(word);
+  if (!checked) return wrong(fmt::format("topic '{}': {}", word, checked.error().context));
+  return {};
+}
+
+Result<std::int64_t> parse_whole(std::string_view word, std::int64_t min, std::int64_t max) {
+  const auto number = parse_number(word);
+  const std::size_t sign = word.starts_with('-') ? 1 : 0;
+  const bool digits =
+      word.size() > sign && word.find_first_not_of("0123456789", sign) == std::string_view::npos;
+  if (!digits) return wrong(fmt::format("'{}' is no whole number", word));
+  if (number && *number >= min && *number <= max) return *number;
+  if (max == std::numeric_limits<std::int64_t>::max()) {
+    if (sign == 0) return wrong(fmt::format("{} is too large", word));
+    return wrong(fmt::format("{} is not {} or more", word, min));
+  }
+  return wrong(fmt::format("{} is not from {} to {}", word, min, max));
+}
+
+Result<void> check_configs(const std::map<std::string, std::string>& configs,
+                           const std::vector<std::string>& unset) {
+  for (const auto& [name, value] : configs) {
+    TRY_VOID(check_topic_config(name, value));
+  }
+  for (const std::string& name : unset) {
+    if (configs.contains(name)) return wrong(fmt::format("config {} is both set and unset", name));
+    // Of a name that is unknown every value is refused.
+    if (!find_topic_config(name)) return check_topic_config(name, "");
+  }
+  return {};
+}
 
 Result<std::map<std::string, std::string>> parse_configs(const std::vector<std::string>& words) {
   std::map<std::string, std::string> configs;

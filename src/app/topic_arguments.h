@@ -1,4 +1,4 @@
-// What topic commands are told in words: configs, consumers, positions, separators.
+// What topic commands are told in words: names, numbers, configs, consumers, positions, separators.
 //
 // Promise    Pure. kInvalidArgument names the word and says what is expected.
 #pragma once
@@ -14,6 +14,16 @@
 #include "gateway/kafka/protocol/compression.h"
 
 namespace moraine::app {
+
+// The name of a topic: check_topic_name(), in words for people.
+Result<void> check_name_word(const std::string& word);
+
+// Digits, perhaps after a '-'; within the bounds.
+Result<std::int64_t> parse_whole(std::string_view word, std::int64_t min, std::int64_t max);
+
+// Configs that exist, with values that they can have; none both set and unset.
+Result<void> check_configs(const std::map<std::string, std::string>& configs,
+                           const std::vector<std::string>& unset);
 
 // "name=value"; a value may be empty and may have '='.
 Result<std::map<std::string, std::string>> parse_configs(const std::vector<std::string>& words);

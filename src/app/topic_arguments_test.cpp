@@ -5,6 +5,47 @@
 namespace moraine::app {
 namespace {
 
+TEST(TopicArguments, ARefusedNameSaysWhatIsWrongWithIt) {
+  for (const char* good : {"orders", "team/orders", "a.b_c-d/E1", "..."}) {
+    EXPECT_TRUE(check_name_word(good)) << good;
+  }
+  const std::pair<std::string, const char*> refused[] = {
+      {"", "name is empty"},
+      {"/a", "'/a': a name is missing beside a '/'"},
+      {"a//b", "'a//b': a name is missing beside a '/'"},
+      {"a/", "'a/': a name is missing beside a '/'"},
+      {"bad name", "'bad name': names of topics have letters"},
+      {"a/..", "topic 'a/..': "},
+      {std::string(1000, 'a'), "bytes, more than"}};
+  for (const auto& [name, words] : refused) {
+    const auto checked = check_name_word(name);
+    ASSERT_FALSE(checked) << name;
+    EXPECT_TRUE(checked.error().context.contains(words)) << checked.error().context;
+  }
+}
+
+TEST(TopicArguments, WholeNumbersAreWithinTheirBounds) {
+  EXPECT_EQ(parse_whole("0", 0, 9).value_or(-1), 0);
+  EXPECT_EQ(parse_whole("9223372036854775807", 0, INT64_MAX).value_or(-1), INT64_MAX);
+  for (const char* wrong : {"", "-", "abc", "1x", "1.5", "+1", " 1"}) {
+    const auto number = parse_whole(wrong, 0, 9);
+    ASSERT_FALSE(number) << wrong;
+    EXPECT_TRUE(number.error().context.contains("is no whole number")) << number.error().context;
+  }
+  EXPECT_TRUE(parse_whole("10", 0, 9).error().context.contains("10 is not from 0 to 9"));
+  EXPECT_TRUE(parse_whole("-1", 0, INT64_MAX).error().context.contains("-1 is not 0 or more"));
+  EXPECT_FALSE(parse_whole("9223372036854775808", 0, INT64_MAX));
+}
+
+TEST(TopicArguments, AnUnknownConfigIsRefusedWithThoseThatExist) {
+  EXPECT_TRUE(check_configs({{"retention.ms", "1000"}}, {"retention.bytes"}));
+  EXPECT_FALSE(check_configs({{"retention.ms", "1000"}}, {"retention.ms"}));
+  EXPECT_FALSE(check_configs({{"retention.ms", "soon"}}, {}));
+  const std::string set = check_configs({{"retention", "1"}}, {}).error().context;
+  EXPECT_TRUE(set.contains("no config 'retention'; there are cleanup.policy, ")) << set;
+  EXPECT_EQ(check_configs({}, {"retention"}).error().context, set);
+}
+
 TEST(TopicArguments, ConfigsAreNamesAndValues) {
   const auto configs = parse_configs({"retention.ms=1000", "a=", "b=c=d"});
   ASSERT_TRUE(configs);

@@ -18,6 +18,8 @@ namespace {
 using kafka::ErrorCode;
 
 constexpr Duration kRetryPause = 50ms;
+// For so long an overview waits for partitions that are being started.
+constexpr Duration kOverviewPatience = 2s;
 
 std::string place(const std::string& topic, std::int32_t partition) {
   return fmt::format("{}, partition {}", topic, partition);
@@ -84,7 +86,27 @@ Result<std::int32_t> TopicClient::partition_count(const std::string& topic) {
 Result<std::int32_t> TopicClient::partition_count_or_create(const std::string& topic) {
   auto count = count_partitions(topic, false);
   if (count || count.error().code != Errc::kNotFound) return count;
+  if (auto clash = name_clash(topic)) return std::unexpected(std::move(*clash));
   return count_partitions(topic, true);
+}
+
+std::optional<Error> TopicClient::name_clash(const std::string& topic) {
+  const auto counts = partition_counts();
+  if (!counts) return std::nullopt;
+  const auto below = counts->lower_bound(topic + "/");
+  if (below != counts->end() && below->first.starts_with(topic + "/")) {
+    return Error{
+        Errc::kAlreadyExists,
+        fmt::format("{} is a folder: {} exists below it; take another name", topic, below->first)};
+  }
+  for (std::size_t slash = topic.find('/'); slash != std::string::npos;
+       slash = topic.find('/', slash + 1)) {
+    const std::string above = topic.substr(0, slash);
+    if (!counts->contains(above)) continue;
+    return Error{Errc::kAlreadyExists,
+                 fmt::format("{} is a topic, so there can be no {} below it", above, topic)};
+  }
+  return std::nullopt;
 }
 
 Result<std::int32_t> TopicClient::count_partitions(const std::string& topic, bool may_create) {
@@ -135,16 +157,22 @@ Result<std::map<std::string, PartitionOffsets>> TopicClient::offsets(
   for (const auto& [topic, count] : counts) {
     request.topics.push_back(offsets_of(topic, all_of(count), timestamp));
   }
-  // A topic that goes away meanwhile, or a partition that is being started, has no number here.
-  TRY(const kafka::ListOffsetsResponse response, kafka_.call(request));
-  std::map<std::string, PartitionOffsets> found;
-  for (const auto& answer : response.topics) {
-    for (const auto& partition : answer.partitions) {
-      if (partition.error_code != ErrorCode::kNone) continue;
-      found[answer.name][partition.partition_index] = partition.offset;
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::min<Duration>(kOverviewPatience, kafka_.timeout());
+  while (true) {
+    TRY(const kafka::ListOffsetsResponse response, kafka_.call(request));
+    std::map<std::string, PartitionOffsets> found;
+    bool starting = false;
+    for (const auto& answer : response.topics) {
+      for (const auto& partition : answer.partitions) {
+        starting |= is_passing(partition.error_code);
+        if (partition.error_code != ErrorCode::kNone) continue;
+        found[answer.name][partition.partition_index] = partition.offset;
+      }
     }
+    if (!starting || std::chrono::steady_clock::now() >= deadline) return found;
+    std::this_thread::sleep_for(kRetryPause);
   }
-  return found;
 }
 
 Result<std::vector<std::string>> TopicClient::groups() {
@@ -236,7 +264,10 @@ Result<std::string> TopicClient::config(const std::string& topic, const std::str
 int report_topic_error(const Error& error) {
   const std::string why = error.context.empty() ? error.message() : error.context;
   switch (error.code) {
-    case Errc::kNotFound: return report(kExitNegative, why);
+    case Errc::kNotFound:
+    case Errc::kAlreadyExists:
+    case Errc::kConflict:
+    case Errc::kCorrupt: return report(kExitNegative, why);
     case Errc::kOverloaded: return report(kExitUnreachable, why);
     default: return report(exit_code_of(error.code), why);
   }

@@ -32,6 +32,8 @@ class TopicClient {
   Result<std::int32_t> partition_count(const std::string& topic);
   // The same, and the server may make it with its defaults, if it is one that does.
   Result<std::int32_t> partition_count_or_create(const std::string& topic);
+  // Why there can be no topic of this name: it is a folder, or would be below a topic.
+  std::optional<Error> name_clash(const std::string& topic);
   // All partitions, or the one that is wanted. kNotFound: it is not there.
   Result<std::vector<std::int32_t>> partitions(const std::string& topic,
                                                std::optional<std::int32_t> wanted);
@@ -41,7 +43,8 @@ class TopicClient {
   Result<PartitionOffsets> offsets(const std::string& topic,
                                    const std::vector<std::int32_t>& partitions,
                                    std::int64_t timestamp);
-  // The same for all partitions of many topics.
+  // The same for all partitions of many topics. Those that are not available even after a short
+  // while are left out.
   Result<std::map<std::string, PartitionOffsets>> offsets(
       const std::map<std::string, std::int32_t>& counts, std::int64_t timestamp);
 

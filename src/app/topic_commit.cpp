@@ -37,8 +37,9 @@ Result<int> commit(TopicClient& client, const TopicCommitOptions& options) {
   if (options.offset) {
     const std::int64_t end = offsets.begin()->second;
     if (*options.offset > end) {
-      return fail(Errc::kInvalidArgument, fmt::format("{}, partition {} ends at offset {}",
-                                                      options.name, *options.partition, end));
+      return fail(Errc::kNotFound,
+                  fmt::format("{}, partition {} has no offset {}: it ends at {}", options.name,
+                              *options.partition, *options.offset, end));
     }
     offsets.begin()->second = *options.offset;
   }

@@ -72,6 +72,23 @@ Result<PartitionOffsets> first_positions(TopicClient& client, const std::string&
   return positions;
 }
 
+// An offset past the end is none of the partition's; the end itself is that of the next message.
+Result<void> check_offset(const TopicReadOptions& options, const PartitionOffsets& positions,
+                          const PartitionOffsets& ends, const PartitionOffsets& committed) {
+  std::vector<std::int32_t> past;
+  for (const auto& [partition, position] : positions) {
+    if (!committed.contains(partition) && position > ends.at(partition)) past.push_back(partition);
+  }
+  if (past.empty()) return {};
+  const std::string why =
+      fmt::format("{}, partition {} has no offset {}: it ends at {}", options.name, past.front(),
+                  positions.at(past.front()), ends.at(past.front()));
+  if (past.size() == positions.size()) return fail(Errc::kNotFound, why);
+  fmt::print(stderr, "moraine: {}{}\n", why,
+             past.size() == 1 ? "" : fmt::format("; nor have {} others", past.size() - 1));
+  return {};
+}
+
 // One run of the command.
 class Reading {
  public:
@@ -174,10 +191,13 @@ Result<int> read(TopicClient& client, const TopicReadOptions& options, const Rea
   TRY(const PartitionOffsets ends, client.offsets(options.name, partitions, kafka::kLatestOffset));
   TRY(PartitionOffsets positions,
       first_positions(client, options.name, partitions, plan.from, ends));
+  PartitionOffsets committed;
   if (!options.group.empty()) {
-    TRY(const PartitionOffsets committed,
-        client.committed(options.group, options.name, partitions));
+    TRY(committed, client.committed(options.group, options.name, partitions));
     for (const auto& [partition, offset] : committed) positions[partition] = offset;
+  }
+  if (std::holds_alternative<FromOffset>(plan.from)) {
+    TRY_VOID(check_offset(options, positions, ends, committed));
   }
   std::optional<std::uint64_t> total;
   if (!options.follow) {

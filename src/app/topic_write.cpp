@@ -3,6 +3,8 @@
 
 #include <charconv>
 #include <chrono>
+#include <filesystem>
+#include <optional>
 #include <random>
 
 #include "app/exit_code.h"
@@ -130,14 +132,14 @@ void show(const std::string& topic, const TopicProducer& producer) {
   fmt::print("{}", table.text());
 }
 
-Result<int> write(TopicClient& client, const TopicWriteOptions& options, WritePlan plan) {
+Result<int> write(TopicClient& client, const TopicWriteOptions& options, WritePlan plan,
+                  LineInput& input, std::optional<InterruptWatch>& watch) {
   TRY(const std::int32_t count, client.partition_count_or_create(options.name));
   TRY_VOID(client.partitions(options.name, options.partition));
   plan.producer.batch_bytes = batch_bytes_of(client, options.name);
   TopicProducer producer(client, options.name, plan.producer);
   TRY_VOID(producer.start());
-  const InterruptWatch watch;
-  TRY(LineInput input, LineInput::open(options.file, [&watch] { return watch.interrupted(); }));
+  watch.emplace();
   Result<void> done;
   {
     Writing writing(options, plan.rules, make_partitioner(count, options.partition), producer);
@@ -162,8 +164,16 @@ Result<int> write(TopicClient& client, const TopicWriteOptions& options, WritePl
 int run_topic_write(const TopicWriteOptions& options) {
   const auto plan = plan_write(options);
   if (!plan) return report(plan.error());
-  return run_on_server(options.target,
-                       [&](TopicClient& client) { return write(client, options, *plan); });
+  if (std::filesystem::is_directory(options.file)) {
+    return report(kExitUsage, fmt::format("{} is a folder, not a file", options.file));
+  }
+  // Before anything is asked of the server: signals are watched only while messages are written.
+  std::optional<InterruptWatch> watch;
+  auto input = LineInput::open(options.file, [&watch] { return watch && watch->interrupted(); });
+  if (!input) return report(kExitUsage, input.error());
+  return run_on_server(options.target, [&](TopicClient& client) {
+    return write(client, options, *plan, *input, watch);
+  });
 }
 
 }  // namespace moraine::app

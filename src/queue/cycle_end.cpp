@@ -16,16 +16,30 @@ RetentionView StoredPartition::retention_view(Offset start, const Cycle* cycle) 
   if (bug_ == SeededBug::kIgnoreImportant) return view;
   for (const std::string& name : config_.important_consumers) {
     const auto found = consumers_.find(name);
-    Offset read = found == consumers_.end() ? start : found->second.offset;
+    Offset read = found == consumers_.end() ? start : read_up_to(found->second);
     if (cycle) {
       const auto changed = cycle->consumers.find(name);
       if (changed != cycle->consumers.end()) {
-        read = std::min(read, changed->second ? changed->second->offset : start);
+        read = std::min({read, changed->second ? changed->second->offset : start, cycle->first});
       }
     }
     view.unread_from = std::min(view.unread_from.value_or(read), read);
   }
   return view;
+}
+
+// Nobody has read what was not there when he said so.
+Offset StoredPartition::read_up_to(const ConsumerOffset& consumer) const {
+  const auto end = ends_at_commit_.find(consumer.consumer);
+  return end == ends_at_commit_.end() ? consumer.offset : std::min(consumer.offset, end->second);
+}
+
+void StoredPartition::note_end(const ConsumerOffset& consumer, Offset end) {
+  if (consumer.offset > end) {
+    ends_at_commit_[consumer.consumer] = end;
+  } else {
+    ends_at_commit_.erase(consumer.consumer);
+  }
 }
 
 bool StoredPartition::retention_due() const {
@@ -105,9 +119,11 @@ void StoredPartition::apply(Cycle& cycle) {
   for (const std::string& id : cycle.forgotten) sources_.erase(id);
   for (auto& [name, consumer] : cycle.consumers) {
     if (consumer) {
+      note_end(*consumer, cycle.first);
       consumers_[name] = std::move(*consumer);
     } else {
       consumers_.erase(name);
+      ends_at_commit_.erase(name);
     }
   }
   counters_.removed_messages += cycle.start - start_;

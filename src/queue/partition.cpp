@@ -1,6 +1,24 @@
 #include "queue/partition.h"
 
 namespace moraine::queue {
+namespace {
+
+constexpr std::size_t kSearchBytes = std::size_t{1} << 20;  // Of one read.
+
+}  // namespace
+
+Task<Result<std::optional<StoredEntry>>> Partition::find_time_from(Offset from,
+                                                                   std::int64_t time_ms) {
+  while (from < info().end) {
+    CO_TRY(ReadAnswer answer, co_await read({.offset = from, .bytes_max = kSearchBytes}));
+    if (answer.entries.empty()) break;
+    for (StoredEntry& entry : answer.entries) {
+      if (entry.max_timestamp_ms >= time_ms) co_return std::optional(std::move(entry));
+      from = entry.offset + entry.count;
+    }
+  }
+  co_return std::optional<StoredEntry>();
+}
 
 std::string_view to_string(WriteStatus status) {
   switch (status) {

@@ -166,6 +166,9 @@ class Partition {
   virtual void read_ahead(Offset /*offset*/, std::size_t /*bytes*/) {}
   // The first entry whose max_timestamp_ms is at least `time_ms`; nullopt: there is none.
   virtual Task<Result<std::optional<StoredEntry>>> find_time(std::int64_t time_ms) = 0;
+  // The same from the entry that holds `from` on.
+  virtual Task<Result<std::optional<StoredEntry>>> find_time_from(Offset from,
+                                                                  std::int64_t time_ms);
   // The entry with the greatest max_timestamp_ms.
   virtual Task<Result<std::optional<StoredEntry>>> find_newest() = 0;
 

@@ -238,9 +238,14 @@ Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
 }
 
 Task<Result<std::optional<StoredEntry>>> StoredPartition::find_time(std::int64_t time_ms) {
+  return find_time_from(start_, time_ms);
+}
+
+Task<Result<std::optional<StoredEntry>>> StoredPartition::find_time_from(Offset from_offset,
+                                                                         std::int64_t time_ms) {
   const auto self = shared_from_this();
   const InUse in_use(reading_);
-  Offset at = start_;
+  Offset at = std::max(from_offset, start_);
   while (!stopped_) {
     // The first blob from here on that has such a time.
     const auto from =
@@ -265,11 +270,47 @@ Task<Result<std::optional<StoredEntry>>> StoredPartition::find_time(std::int64_t
   co_return fail(Errc::kUnavailable, "the partition is stopped");
 }
 
-Task<Result<std::optional<StoredEntry>>> StoredPartition::find_newest() {
+// By the names of the blobs; of the one that holds the start, by its entries from there on.
+Task<Result<std::int64_t>> StoredPartition::newest_time() {
+  const auto self = shared_from_this();
+  const InUse in_use(reading_);
   std::int64_t newest = -1;
-  for (const StoredBlob& blob : blobs_) newest = std::max(newest, blob.name.max_timestamp_ms);
-  if (newest < 0) co_return std::optional<StoredEntry>();
-  co_return co_await find_time(newest);
+  std::int64_t of_cut = -1;
+  Offset at = start_;
+  Offset cut_end = start_;
+  for (const StoredBlob& blob : blobs_) {
+    if (blob.end() <= start_) continue;
+    const bool cut = blob.name.offset < start_;
+    if (cut) cut_end = blob.end();
+    std::int64_t& known = cut ? of_cut : newest;
+    known = std::max(known, blob.name.max_timestamp_ms);
+  }
+  if (of_cut <= newest) co_return newest;
+  while (at < cut_end && !stopped_) {
+    CO_TRY(const std::optional<Piece> piece, co_await piece_at(at));
+    if (!piece && at >= start_) break;
+    if (!piece) {
+      at = start_;  // Removed meanwhile.
+      continue;
+    }
+    for (std::size_t i = piece->index_of(at); i < piece->entries(); ++i) {
+      newest = std::max(newest, piece->max_timestamp_ms(i));
+    }
+    at = piece->header().end_offset();
+  }
+  co_return newest;
+}
+
+Task<Result<std::optional<StoredEntry>>> StoredPartition::find_newest() {
+  const auto self = shared_from_this();
+  for (int look = 0; look < kLooksMax; ++look) {
+    CO_TRY(const std::int64_t newest, co_await newest_time());
+    if (newest < 0) co_return std::optional<StoredEntry>();
+    CO_TRY(std::optional<StoredEntry> found, co_await find_time(newest));
+    // Else it was removed meanwhile.
+    if (found || start_ == end_) co_return std::move(found);
+  }
+  co_return fail(Errc::kUnavailable, "the newest entry cannot be found");
 }
 
 }  // namespace moraine::queue

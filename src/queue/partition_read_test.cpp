@@ -103,6 +103,24 @@ TEST(PartitionRead, FindsTheFirstEntryOfATimeAndTheNewest) {
   EXPECT_FALSE(queue.world.run(queue.partition().find_newest())->has_value());
 }
 
+TEST(PartitionRead, TheNewestIsFoundWhenItsBlobBeginsWithNewerOnesThatWereRemoved) {
+  TestQueue queue(15);
+  std::vector<TestQueue::Answer> answers;
+  for (const std::int64_t time : {900, 100, 300, 200, 300}) {
+    answers.push_back(queue.send(TestQueue::timed("x", time)));
+  }
+  for (const auto& answer : answers) queue.wait(answer);
+  queue.restart();
+  ASSERT_EQ(queue.keys('d'), 1u) << "all in one blob";
+  EXPECT_EQ((*queue.world.run(queue.partition().find_newest()))->offset, 0u);
+  ASSERT_TRUE(queue.trim(1));
+  EXPECT_EQ((*queue.world.run(queue.partition().find_newest()))->offset, 2u);
+  EXPECT_EQ((*queue.world.run(queue.partition().find_time_from(3, 250)))->offset, 4u);
+  EXPECT_FALSE(queue.world.run(queue.partition().find_time_from(5, 0))->has_value());
+  ASSERT_TRUE(queue.trim(3));
+  EXPECT_EQ((*queue.world.run(queue.partition().find_newest()))->offset, 4u);
+}
+
 TEST(PartitionRead, WatchersAreToldWhenTheEndMovesAndWhenItStops) {
   TestQueue queue(6);
   int told = 0;

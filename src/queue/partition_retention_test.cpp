@@ -73,6 +73,22 @@ TEST(PartitionRetention, NeverPassesAnImportantConsumer) {
   EXPECT_EQ(queue.partition().info().start, 9u);
 }
 
+TEST(PartitionRetention, AnImportantConsumerPastTheEndHasReadUpToTheEnd) {
+  PartitionConfig config = tiny_blobs();
+  config.retention_ms = 1'000;
+  config.important_consumers = {"reader"};
+  TestQueue queue(13, config);
+  for (int i = 0; i < 5; ++i) queue.say("message");
+  ASSERT_TRUE(queue.commit("reader", 1'000));
+  for (int i = 0; i < 5; ++i) queue.say("unread");
+  queue.world.run_for(20s);
+  EXPECT_EQ(queue.partition().info().start, 5u);
+  EXPECT_EQ(queue.partition().committed("reader")->offset, 1'000u);
+  ASSERT_TRUE(queue.commit("reader", 8));
+  queue.world.run_for(20s);
+  EXPECT_EQ(queue.partition().info().start, 8u);
+}
+
 TEST(PartitionRetention, AConsumerThatGoesBackIsHeardInTheSameTransaction) {
   PartitionConfig config = tiny_blobs();
   config.important_consumers = {"reader"};

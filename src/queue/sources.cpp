@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/checksum.h"
 #include "base/coding.h"
 
@@ -117,7 +119,9 @@ const Source* Sources::find(const std::string& id) const {
 void Sources::set(const std::string& id, Source source) {
   Source& kept = sources_[id];
   by_offset_.erase({kept.offset, id});
+  sequences_.erase({kept.offset, id});
   by_offset_.emplace(source.offset, id);
+  if (source.numbering == Numbering::kSequence) sequences_.emplace(source.offset, id);
   kept = std::move(source);
 }
 
@@ -125,18 +129,33 @@ void Sources::erase(const std::string& id) {
   const auto found = sources_.find(id);
   if (found == sources_.end()) return;
   by_offset_.erase({found->second.offset, id});
+  sequences_.erase({found->second.offset, id});
   sources_.erase(found);
+}
+
+bool Sources::idle(const Source& source, std::uint64_t now_ms, const PartitionConfig& config) {
+  const std::uint64_t lifetime = source.numbering == Numbering::kSequence
+                                     ? std::min(config.source_lifetime_ms, kSequenceLifetimeMs)
+                                     : config.source_lifetime_ms;
+  return source.written_ms <= now_ms && now_ms - source.written_ms > lifetime;
 }
 
 std::vector<std::string> Sources::stale(Offset start, std::uint64_t now_ms,
                                         const PartitionConfig& config, std::size_t most) const {
   std::vector<std::string> ids;
-  for (const auto& [offset, id] : by_offset_) {
-    if (ids.size() >= most) break;
-    const std::uint64_t written = sources_.at(id).written_ms;
-    const bool idle = written <= now_ms && now_ms - written > config.source_lifetime_ms;
+  auto rest = by_offset_.begin();
+  for (; rest != by_offset_.end() && ids.size() < most; ++rest) {
+    const auto& [offset, id] = *rest;
     const bool too_many = sources_.size() - ids.size() > config.sources_max;
-    if (!too_many && (offset >= start || !idle)) break;
+    if (!too_many && (offset >= start || !idle(sources_.at(id), now_ms, config))) break;
+    ids.push_back(id);
+  }
+  if (rest == by_offset_.end()) return ids;
+  // Behind one that lives longer.
+  for (auto next = sequences_.lower_bound(*rest); next != sequences_.end(); ++next) {
+    const auto& [offset, id] = *next;
+    const bool goes = offset < start && idle(sources_.at(id), now_ms, config);
+    if (ids.size() >= most || !goes) break;
     ids.push_back(id);
   }
   return ids;

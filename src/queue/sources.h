@@ -27,6 +27,8 @@
 namespace moraine::queue {
 
 inline constexpr std::size_t kSequenceWindow = 5;
+// A Kafka producer takes a new id when it begins anew: one that is idle so long is not coming back.
+inline constexpr std::uint64_t kSequenceLifetimeMs = 24ull * 3600 * 1000;
 inline constexpr std::uint32_t kSequenceEnd = 0x80000000u;  // Sequences are below.
 
 struct SentBatch {
@@ -74,7 +76,12 @@ class Sources {
 
  private:
   std::map<std::string, Source> sources_;
-  std::set<std::pair<Offset, std::string>> by_offset_;
+  using ByOffset = std::set<std::pair<Offset, std::string>>;
+
+  static bool idle(const Source& source, std::uint64_t now_ms, const PartitionConfig& config);
+
+  ByOffset by_offset_;
+  ByOffset sequences_;  // Those of kSequence: they live shorter.
 };
 
 }  // namespace moraine::queue

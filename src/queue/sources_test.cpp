@@ -153,6 +153,24 @@ TEST(Sources, AreForgottenWhenTheirMessagesAreGoneAndTheyAreIdle) {
   EXPECT_TRUE(sources.stale(2, 9'000, config, 0).empty());
 }
 
+TEST(Sources, OfKafkaProducersLiveShorter) {
+  Source producer = written_at(2, 1'000);
+  producer.numbering = Numbering::kSequence;
+  Sources sources;
+  sources.set("seqno", written_at(1, 1'000));
+  sources.set("kafka", producer);
+  const PartitionConfig config;
+  const std::uint64_t late = 1'000 + kSequenceLifetimeMs + 1;
+  EXPECT_TRUE(sources.stale(3, late - 1, config, 10).empty()) << "it is not idle";
+  EXPECT_TRUE(sources.stale(2, late, config, 10).empty()) << "its message is there";
+  EXPECT_EQ(sources.stale(3, late, config, 10), (std::vector<std::string>{"kafka"}));
+  EXPECT_TRUE(sources.stale(3, late, config, 0).empty());
+  EXPECT_EQ(sources.stale(3, late + config.source_lifetime_ms, config, 10),
+            (std::vector<std::string>{"seqno", "kafka"}));
+  sources.erase("kafka");
+  EXPECT_TRUE(sources.stale(3, late, config, 10).empty());
+}
+
 TEST(Sources, PastTheirNumberThoseWithTheLowestOffsetsGo) {
   Sources sources;
   for (Offset i = 0; i < 5; ++i)

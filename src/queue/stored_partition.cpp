@@ -96,6 +96,7 @@ Task<Result<void>> StoredPartition::load() {
   }
   CO_TRY_VOID(co_await load_facts('s'));
   CO_TRY_VOID(co_await load_facts('c'));
+  for (const auto& [name, consumer] : consumers_) note_end(consumer, end_);
   // Parts of messages that were never finished.
   const KeyRange orphans = KeyRange::prefix(key_prefix('x', index_));
   while (!tablet_->list(orphans, 1).empty()) {

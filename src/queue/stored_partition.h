@@ -76,6 +76,8 @@ class StoredPartition final : public Partition,
   Task<Result<ReadAnswer>> read(ReadRequest request) override;
   void read_ahead(Offset offset, std::size_t bytes) override;
   Task<Result<std::optional<StoredEntry>>> find_time(std::int64_t time_ms) override;
+  Task<Result<std::optional<StoredEntry>>> find_time_from(Offset from,
+                                                          std::int64_t time_ms) override;
   Task<Result<std::optional<StoredEntry>>> find_newest() override;
   Task<Result<void>> commit(ConsumerOffset offset) override;
   std::optional<ConsumerOffset> committed(const std::string& consumer) const override;
@@ -201,11 +203,14 @@ class StoredPartition final : public Partition,
   bool retention_due() const;
   void retention_tick();
   RetentionView retention_view(Offset start, const Cycle* cycle) const;
+  Offset read_up_to(const ConsumerOffset& consumer) const;
+  void note_end(const ConsumerOffset& consumer, Offset end);
   Task<Result<void>> act(Action action);
   const Source* source(const Cycle& cycle, const std::string& id) const;
 
   // partition_read.cpp
   Task<Result<std::optional<Piece>>> piece_at(Offset offset);
+  Task<Result<std::int64_t>> newest_time();  // Below 0: there is none.
   Task<Result<Piece>> load_piece(const StoredBlob& blob, PieceRef ref);
   Task<Result<Piece>> read_piece(std::string key, PieceRef ref);
   Task<void> bring(Offset offset);  // Into the cache.
@@ -230,6 +235,8 @@ class StoredPartition final : public Partition,
   Offset end_ = 0;
   Sources sources_;
   std::map<std::string, ConsumerOffset> consumers_;
+  // Consumers that committed past the end: where that was.
+  std::map<std::string, Offset> ends_at_commit_;
   std::map<std::string, OpenMessage> open_messages_;  // By source id.
   std::uint32_t next_slot_ = 0;
 

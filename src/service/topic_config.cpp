@@ -115,6 +115,14 @@ Result<void> check_names(const std::string& name, const std::string& value) {
                           name, queue::kConsumerNameBytesMax, value));
 }
 
+std::unexpected<Error> no_config(const std::string& name) {
+  std::string known;
+  for (const ConfigInfo& config : kConfigs) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", config.name);
+  }
+  return fail(Errc::kInvalidArgument, fmt::format("no config '{}'; there are {}", name, known));
+}
+
 std::string value_of(const TopicInfo& topic, std::string_view name) {
   const auto set = topic.config.find(std::string(name));
   if (set != topic.config.end()) return set->second;
@@ -149,7 +157,7 @@ const ConfigInfo* find_topic_config(std::string_view name) {
 
 Result<void> check_topic_config(const std::string& name, const std::string& value) {
   const ConfigInfo* config = find_topic_config(name);
-  if (!config) return fail(Errc::kInvalidArgument, fmt::format("no config '{}'", name));
+  if (!config) return no_config(name);
   const Rule& rule = kRules[static_cast<std::size_t>(config - kConfigs.data())];
   if (!rule.word.empty()) {
     if (value == rule.word || (!rule.other_word.empty() && value == rule.other_word)) return {};

@@ -23,10 +23,12 @@ Group::Group(GroupRecord record, Instant now)
       state_(record.members.empty() ? GroupState::kEmpty : GroupState::kStable),
       generation_(record.generation),
       has_offsets_(record.has_offsets),
+      offsets_kept_(record.has_offsets),
       protocol_type_(std::move(record.protocol_type)),
       protocol_(std::move(record.protocol)),
       leader_(std::move(record.leader)),
       empty_since_(now),
+      committed_at_(now),
       ever_stored_(true) {
   for (MemberRecord& kept : record.members) {
     Member& member = members_.emplace_back();
@@ -72,8 +74,9 @@ ErrorCode Group::commit(const OffsetCommitRequest& request, Instant now) {
     touch(*find(request.member_id), now);
     if (state_ == GroupState::kCompletingRebalance) return ErrorCode::kRebalanceInProgress;
   }
-  const bool first = !std::exchange(has_offsets_, true);
-  if (first && state_ != GroupState::kPreparingRebalance) order_store(record());
+  has_offsets_ = true;
+  committed_at_ = now;
+  if (!offsets_kept_) order_store(record());
   return ErrorCode::kNone;
 }
 
@@ -113,8 +116,8 @@ Instant Group::deadline() const {
     case GroupState::kEmpty: return std::min({first, retry_at_, useless_at()});
     case GroupState::kPreparingRebalance:
       return std::min(first, initial_ ? initial_until_ : rebalance_until_);
-    case GroupState::kCompletingRebalance:
-    case GroupState::kStable: return std::min(first, sync_until_);
+    case GroupState::kCompletingRebalance: return std::min(first, sync_until_);
+    case GroupState::kStable: return std::min({first, sync_until_, retry_at_});
     case GroupState::kDead: break;
   }
   return first;
@@ -127,6 +130,11 @@ Instant Group::useless_at() const {
 
 bool Group::forgettable() const {
   return state_ == GroupState::kEmpty && pending_.empty() && !ever_stored_;
+}
+
+bool Group::expendable(Instant now) const {
+  if (state_ != GroupState::kEmpty || !pending_.empty() || !ever_stored_) return false;
+  return !has_offsets_ || std::max(empty_since_, committed_at_) + kIdleGroupKept <= now;
 }
 
 bool Group::subscribed(const std::string& topic) const {
@@ -162,6 +170,7 @@ GroupRecord Group::record() const {
   record.generation = generation_;
   record.has_offsets = has_offsets_;
   record.protocol_type = protocol_type_;
+  if (state_ == GroupState::kPreparingRebalance) return record;
   record.protocol = protocol_;
   record.leader = leader_;
   for (const Member& member : members_) record.members.push_back(member.record);

@@ -8,7 +8,7 @@
 //            whose join is held expires after kNewMemberTimeout.
 // Use        Put something in, take_effects(), look at deadline(): expire() is due then.
 // Limits     group_record.h.
-// Tests      group_test.cpp.
+// Tests      group_test.cpp, group_offsets_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,8 @@ inline constexpr Duration kNewMemberTimeout = 5min;
 inline constexpr Duration kStoreRetry = 1s;
 // An empty group that never committed an offset goes after this.
 inline constexpr Duration kEmptyGroupKept = 24h;
+// One that did may go after this, without a member or a commit, when there are too many groups.
+inline constexpr Duration kIdleGroupKept = 7 * 24h;
 inline constexpr std::int16_t kMemberIdRequiredFrom = 4;
 
 enum class GroupState : std::uint8_t {
@@ -74,7 +76,8 @@ struct GroupEffects {
 
 class Group {
  public:
-  explicit Group(std::string id, Instant now) : id_(std::move(id)), empty_since_(now) {}
+  explicit Group(std::string id, Instant now)
+      : id_(std::move(id)), empty_since_(now), committed_at_(now) {}
   // As its members know it from before; their sessions begin anew.
   Group(GroupRecord record, Instant now);
 
@@ -101,13 +104,12 @@ class Group {
   const std::string& protocol_type() const { return protocol_type_; }
   // Nothing would be missed: no member, no pending one, never kept.
   bool forgettable() const;
-  // Kept, but nobody would miss it: no member, no committed offset.
-  bool expendable() const {
-    return state_ == GroupState::kEmpty && useless_at() < Instant::never();
-  }
+  // Kept, but nobody would miss it: no member, and no committed offset or none for long.
+  bool expendable(Instant now) const;
   bool subscribed(const std::string& topic) const;
   DescribeGroupsResponse::Group describe() const;
-  // Requires: kEmpty or kStable, or the moment in which assignments are given.
+  // Requires: kEmpty or kStable, or the moment in which assignments are given; in
+  // kPreparingRebalance it has no members: they join anyway.
   GroupRecord record() const;
 
  private:
@@ -166,6 +168,8 @@ class Group {
   GroupState state_ = GroupState::kEmpty;
   std::int32_t generation_ = 0;
   bool has_offsets_ = false;
+  bool offsets_kept_ = false;       // That it has offsets is kept.
+  StoreTicket offsets_ticket_ = 0;  // The first order that said so.
   std::string protocol_type_;
   std::string protocol_;
   std::string leader_;
@@ -177,6 +181,7 @@ class Group {
   Instant rebalance_until_ = Instant::never();
   Instant sync_until_ = Instant::never();
   Instant empty_since_;
+  Instant committed_at_;
   Instant retry_at_ = Instant::never();
 
   StoreTicket last_ticket_ = 0;

@@ -133,6 +133,7 @@ void Group::stored(StoreTicket ticket, bool kept, Instant now) {
     assignment_ticket_.reset();
     kept ? become_stable(now) : lose_assignment(now);
   }
+  if (kept && offsets_ticket_ != 0 && offsets_ticket_ <= ticket) offsets_kept_ = true;
   std::erase_if(replacements_, [&](Replacement& replacement) {
     if (replacement.ticket > ticket) return false;
     if (kept) {
@@ -190,7 +191,9 @@ void Group::expire_syncs(Instant now) {
 StoreTicket Group::order_store(std::optional<GroupRecord> record) {
   ever_stored_ = true;
   retry_at_ = Instant::never();
-  effects_.store = GroupEffects::Store{++last_ticket_, std::move(record)};
+  ++last_ticket_;
+  if (offsets_ticket_ == 0 && record && record->has_offsets) offsets_ticket_ = last_ticket_;
+  effects_.store = GroupEffects::Store{last_ticket_, std::move(record)};
   return last_ticket_;
 }
 

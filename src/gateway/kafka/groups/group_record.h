@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "gateway/kafka/protocol/group_messages.h"
+#include "queue/partition.h"
 
 namespace moraine::kafka {
 
@@ -20,7 +21,8 @@ inline constexpr std::size_t kMembersMax = 1'000;  // Of a group, with those tha
 inline constexpr std::size_t kProtocolsMax = 64;   // Of a member.
 inline constexpr std::size_t kMemberBytesMax = 1u << 20;  // What one member tells about itself.
 inline constexpr std::size_t kGroupBytesMax = 8u << 20;   // The same of all; also all assignments.
-inline constexpr std::size_t kGroupIdBytesMax = 3'000;
+// A group commits its offsets as the consumer of its name.
+inline constexpr std::size_t kGroupIdBytesMax = queue::kConsumerNameBytesMax;
 
 using MemberProtocol = JoinGroupRequest::Protocol;
 

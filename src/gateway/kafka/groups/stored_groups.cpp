@@ -158,19 +158,16 @@ ListGroupsResponse StoredGroups::list(const ListGroupsRequest& request) const {
 }
 
 Task<ErrorCode> StoredGroups::admit_commit(const OffsetCommitRequest& request) {
-  const ErrorCode unready = status();
-  if (unready != ErrorCode::kNone) co_return unready;
-  // The empty id is a group of those who commit without being members.
-  if (request.group_id.size() > kGroupIdBytesMax) co_return ErrorCode::kInvalidGroupId;
+  ErrorCode refused = status();
+  if (refused == ErrorCode::kNone) refused = check_group_id(request.group_id);
+  if (refused != ErrorCode::kNone) co_return refused;
   Entry* entry = find(request.group_id);
   if (entry == nullptr && request.generation_id >= 0) co_return ErrorCode::kIllegalGeneration;
   if (entry == nullptr) entry = add(request.group_id);
   if (entry == nullptr) co_return ErrorCode::kGroupMaxSizeReached;
   const StoreTicket before = entry->group.last_ticket();
   const ErrorCode error = entry->group.commit(request, now());
-  const bool made =
-      entry->group.last_ticket() != before && entry->group.state() == GroupState::kEmpty;
-  const Kept kept = made ? when_kept(*entry) : nullptr;
+  const Kept kept = entry->group.last_ticket() == before ? nullptr : when_kept(*entry);
   settle(*entry);
   if (kept && !co_await *kept) co_return ErrorCode::kCoordinatorNotAvailable;
   co_return error;
@@ -211,7 +208,7 @@ const Group* StoredGroups::find_group(const std::string& group) const {
 StoredGroups::Entry* StoredGroups::add(const std::string& group) {
   if (entries_.size() >= kGroupsMax) {
     const auto spare = std::ranges::find_if(
-        entries_, [](const auto& item) { return item.second.group.expendable(); });
+        entries_, [this](const auto& item) { return item.second.group.expendable(now()); });
     if (spare == entries_.end()) return nullptr;
     const ErrorCode removed = spare->second.group.remove();
     INVARIANT(removed == ErrorCode::kNone, "group {} is not empty", spare->first);

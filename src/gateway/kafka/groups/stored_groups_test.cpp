@@ -279,6 +279,33 @@ TEST_F(StoredGroupsTest, CommitsAreAdmittedByMembershipAndGeneration) {
   EXPECT_EQ(admit(), ErrorCode::kUnknownMemberId);
 }
 
+TEST_F(StoredGroupsTest, IdsThatNoConsumerCanHaveAreRefused) {
+  for (const std::size_t size : {std::size_t{0}, kGroupIdBytesMax + 1}) {
+    JoinGroupRequest request = join_request();
+    OffsetCommitRequest commit;
+    request.group_id = commit.group_id = std::string(size, 'x');
+    EXPECT_EQ(join(request)->value().error_code, ErrorCode::kInvalidGroupId);
+    EXPECT_EQ(world_.run(groups_->admit_commit(commit)), ErrorCode::kInvalidGroupId);
+  }
+  OffsetCommitRequest commit;
+  commit.group_id = std::string(kGroupIdBytesMax, 'x');
+  EXPECT_EQ(world_.run(groups_->admit_commit(commit)), ErrorCode::kNone);
+}
+
+TEST_F(StoredGroupsTest, AGroupIsKnownToHaveOffsetsOnceAMembersCommitIsAdmitted) {
+  const JoinGroupResponse member = stable({join_request()})[0];
+  OffsetCommitRequest commit;
+  commit.group_id = "g";
+  commit.member_id = member.member_id;
+  commit.generation_id = member.generation_id;
+  EXPECT_EQ(world_.run(groups_->admit_commit(commit)), ErrorCode::kNone);
+  crash();
+  EXPECT_EQ(state(), "Stable");
+  leave(member.member_id);
+  world_.run_for(2 * kEmptyGroupKept);
+  EXPECT_TRUE(groups_->exists("g"));
+}
+
 TEST_F(StoredGroupsTest, OnlyEmptyGroupsCanBeRemovedAndStayAway) {
   const auto remove = [&] { return world_.run(groups_->remove("g")); };
   EXPECT_EQ(remove(), ErrorCode::kGroupIdNotFound);

@@ -218,6 +218,32 @@ TEST_F(AdminTest, OffsetsAreFoundByTimeDownToTheRecord) {
             std::vector<std::int64_t>{5});
 }
 
+TEST_F(AdminTest, DeletedRecordsOfABatchAreNotFoundByTimeNorAsTheNewest) {
+  FakePartition& partition = make_topic("t");
+  BatchBuilder builder({});
+  for (const std::int64_t time : {9000, 1000}) {
+    Record record;
+    record.timestamp = time;
+    ASSERT_TRUE(builder.append(record));
+  }
+  partition.store_batch(std::move(builder).build(), 2, 9000);
+  for (const std::int64_t time : {2000, 4000, 3000, 4000}) {
+    partition.store_batch(batch_with({"a"}, {}, time), 1, time);
+  }
+  ListOffsetsRequest request;
+  request.topics.push_back({"t", {{0, -1, -3, 1}, {0, -1, 3500, 1}, {0, -1, 8000, 1}}});
+  const auto offsets = [&] {
+    std::vector<std::int64_t> all;
+    for (const auto& answer : ask(request, 7).topics[0].partitions) all.push_back(answer.offset);
+    return all;
+  };
+  EXPECT_EQ(offsets(), (std::vector<std::int64_t>{0, 0, 0}));
+  ASSERT_TRUE(world_.run(partition.trim(1)));
+  EXPECT_EQ(offsets(), (std::vector<std::int64_t>{3, 3, -1}));
+  ASSERT_TRUE(world_.run(partition.trim(4)));
+  EXPECT_EQ(offsets(), (std::vector<std::int64_t>{5, 5, -1}));
+}
+
 TEST_F(AdminTest, LeaderEpochsEndAtTheEnd) {
   make_topic("t").store_batch(batch_with({"a"}));
   OffsetForLeaderEpochRequest request;
@@ -279,7 +305,11 @@ TEST_F(AdminTest, GroupsAreDeletedWithTheirOffsets) {
   OffsetDeleteRequest forget;
   forget.group_id = "g";
   forget.topics.push_back({"t", {0}});
+  EXPECT_EQ(ask(forget, 0).topics.at(0).partitions[0].error_code, ErrorCode::kNone)
+      << "a group that has only offsets";
+  EXPECT_FALSE(partition.committed("g").has_value());
   EXPECT_EQ(ask(forget, 0).error_code, ErrorCode::kGroupIdNotFound);
+  world_.run(partition.commit(offset));
   groups_.known["g"] = "t";
   EXPECT_EQ(ask(forget, 0).topics[0].partitions[0].error_code, ErrorCode::kGroupSubscribedToTopic);
   groups_.known["g"] = "other";
@@ -292,6 +322,32 @@ TEST_F(AdminTest, GroupsAreDeletedWithTheirOffsets) {
   EXPECT_EQ(response.results[0].error_code, ErrorCode::kNone);
   EXPECT_EQ(response.results[1].error_code, ErrorCode::kGroupIdNotFound);
   EXPECT_FALSE(partition.committed("g").has_value());
+}
+
+TEST_F(AdminTest, ADeletedGroupLosesItsRecordLastSoThatItCanBeDeletedAgain) {
+  FakePartition& partition = make_topic("t");
+  queue::ConsumerOffset offset;
+  offset.consumer = "g";
+  world_.run(partition.commit(offset));
+  groups_.known["g"] = "t";
+  DeleteGroupsRequest request;
+  request.groups = {"g"};
+  const auto remove = [&] { return ask(request, 2).results.at(0).error_code; };
+  groups_.state = "Stable";
+  EXPECT_EQ(remove(), ErrorCode::kNonEmptyGroup);
+  EXPECT_TRUE(partition.committed("g").has_value());
+  groups_.state = "Empty";
+  topics_.starting = true;
+  EXPECT_EQ(remove(), ErrorCode::kCoordinatorLoadInProgress);
+  EXPECT_TRUE(groups_.exists("g"));
+  topics_.starting = false;
+  EXPECT_EQ(remove(), ErrorCode::kNone);
+  EXPECT_FALSE(groups_.exists("g"));
+  EXPECT_FALSE(partition.committed("g").has_value());
+  world_.run(partition.commit(offset));
+  EXPECT_EQ(remove(), ErrorCode::kNone) << "only offsets";
+  EXPECT_FALSE(partition.committed("g").has_value());
+  EXPECT_EQ(remove(), ErrorCode::kGroupIdNotFound);
 }
 
 TEST_F(AdminTest, CoordinatorsAndProducerIdsAreGivenButNoTransactions) {

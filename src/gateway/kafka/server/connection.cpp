@@ -118,8 +118,8 @@ void KafkaConnection::begin(RequestFrame frame) {
 }
 
 Task<void> KafkaConnection::handle(Request& request, RequestFrame frame) {
-  request.answer = co_await service_.handle(std::move(frame.bytes), client_);
-  frame.lease.release();
+  auto memory = std::make_shared<const ByteBudget::Lease>(std::move(frame.lease));
+  request.answer = co_await service_.handle(std::move(frame.bytes), client_, std::move(memory));
   const std::size_t bytes = bytes_of(request.answer.pieces);
   request.unsent = service_.responses().force(bytes);
   unsent_bytes_ += bytes;

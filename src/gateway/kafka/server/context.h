@@ -53,11 +53,15 @@ struct ServerContext {
   TaskScope writes;  // Writes whose outcome is not known yet.
 };
 
+// The memory of a request, out of the service's budget; who keeps parts of the request keeps it.
+using RequestMemory = std::shared_ptr<const ByteBudget::Lease>;
+
 // The request that a handler serves, beside its body.
 struct RequestContext {
   std::int16_t version = 0;
   std::string client_id;
   std::shared_ptr<Client> client;
+  RequestMemory memory;
 };
 
 // A partition as a request names it.

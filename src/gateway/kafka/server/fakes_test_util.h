@@ -55,6 +55,7 @@ class FakePartition final : public queue::Partition {
   }
   Task<Result<std::optional<queue::StoredEntry>>> find_time(std::int64_t time_ms) override {
     for (const queue::StoredEntry& entry : entries_) {
+      if (entry.offset + entry.count <= start_) continue;
       if (entry.max_timestamp_ms >= time_ms) co_return std::optional(entry);
     }
     co_return std::optional<queue::StoredEntry>();
@@ -62,6 +63,7 @@ class FakePartition final : public queue::Partition {
   Task<Result<std::optional<queue::StoredEntry>>> find_newest() override {
     std::optional<queue::StoredEntry> newest;
     for (const queue::StoredEntry& entry : entries_) {
+      if (entry.offset + entry.count <= start_) continue;
       if (!newest || entry.max_timestamp_ms > newest->max_timestamp_ms) newest = entry;
     }
     co_return newest;
@@ -252,6 +254,7 @@ class FakeGroups final : public Groups {
   Duration join_delay = 1s;
   ErrorCode commit_verdict = ErrorCode::kNone;
   std::map<std::string, std::string> known;  // Group to subscribed topic.
+  std::string state = "Empty";               // Of all that are known.
   GroupClient last_client;
 
   Task<JoinGroupResponse> join(JoinGroupRequest request, std::int16_t,
@@ -270,7 +273,15 @@ class FakeGroups final : public Groups {
   Task<LeaveGroupResponse> leave(LeaveGroupRequest, std::int16_t) override {
     co_return LeaveGroupResponse{};
   }
-  DescribeGroupsResponse describe(const DescribeGroupsRequest&) const override { return {}; }
+  DescribeGroupsResponse describe(const DescribeGroupsRequest& request) const override {
+    DescribeGroupsResponse response;
+    for (const std::string& id : request.groups) {
+      auto& group = response.groups.emplace_back();
+      group.group_id = id;
+      group.group_state = !known.contains(id) ? "Dead" : state;
+    }
+    return response;
+  }
   ListGroupsResponse list(const ListGroupsRequest&) const override { return {}; }
   Task<ErrorCode> admit_commit(const OffsetCommitRequest&) override { co_return commit_verdict; }
   Task<ErrorCode> remove(std::string group) override {

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "gateway/kafka/groups/group.h"
 #include "gateway/kafka/server/handlers.h"
 
 namespace moraine::kafka {
@@ -11,19 +12,53 @@ Task<void> forget(std::shared_ptr<queue::Partition> partition, std::string group
   if (!gone) error = ErrorCode::kCoordinatorNotAvailable;
 }
 
-// Removes what a group has committed anywhere.
-Task<ErrorCode> forget_everywhere(ServerContext& server, std::string group) {
-  ErrorCode error = ErrorCode::kNone;
+// kNone: without members. kGroupIdNotFound: there may still be what it has committed.
+ErrorCode check_removable(const ServerContext& server, const std::string& group) {
+  DescribeGroupsRequest request;
+  request.groups = {group};
+  const DescribeGroupsResponse::Group found = server.groups.describe(request).groups.at(0);
+  if (found.error_code != ErrorCode::kNone) return found.error_code;
+  if (found.group_state == to_string(GroupState::kDead)) return ErrorCode::kGroupIdNotFound;
+  return found.group_state == to_string(GroupState::kEmpty) ? ErrorCode::kNone
+                                                            : ErrorCode::kNonEmptyGroup;
+}
+
+struct Forgotten {
+  bool any = false;
+  ErrorCode error = ErrorCode::kNone;  // Something may be left.
+};
+
+// Removes what a group has committed anywhere, as long as it has no members.
+Task<Forgotten> forget_everywhere(ServerContext& server, std::string group) {
+  Forgotten forgotten;
   for (const TopicPtr& topic : server.topics.list()) {
+    if (check_removable(server, group) == ErrorCode::kNonEmptyGroup) {
+      forgotten.error = ErrorCode::kNonEmptyGroup;
+      break;
+    }
     TaskScope partitions;
     for (std::uint32_t i = 0; i < topic->partitions; ++i) {
       FoundPartition found = find_partition(server, topic, static_cast<std::int32_t>(i));
+      // Nobody knows what it has.
+      if (!found.partition) forgotten.error = ErrorCode::kCoordinatorLoadInProgress;
       if (!found.partition || !found.partition->committed(group)) continue;
-      partitions.spawn(forget(std::move(found.partition), group, error));
+      forgotten.any = true;
+      partitions.spawn(forget(std::move(found.partition), group, forgotten.error));
     }
     co_await partitions.join();
   }
-  co_return error;
+  co_return forgotten;
+}
+
+// The record goes last: what fails before can be asked for again.
+Task<ErrorCode> delete_group(ServerContext& server, std::string group) {
+  const ErrorCode state = check_removable(server, group);
+  if (state != ErrorCode::kNone && state != ErrorCode::kGroupIdNotFound) co_return state;
+  const Forgotten forgotten = co_await forget_everywhere(server, group);
+  if (forgotten.error != ErrorCode::kNone) co_return forgotten.error;
+  const ErrorCode removed = co_await server.groups.remove(std::move(group));
+  const bool only_offsets = removed == ErrorCode::kGroupIdNotFound && forgotten.any;
+  co_return only_offsets ? ErrorCode::kNone : removed;
 }
 
 }  // namespace
@@ -70,8 +105,7 @@ Task<DeleteGroupsResponse> serve(ServerContext& server, DeleteGroupsRequest requ
                                  RequestContext) {
   DeleteGroupsResponse response;
   for (const std::string& group : request.groups) {
-    ErrorCode error = co_await server.groups.remove(group);
-    if (error == ErrorCode::kNone) error = co_await forget_everywhere(server, group);
+    const ErrorCode error = co_await delete_group(server, group);
     response.results.push_back({group, server.metrics.counted(error)});
   }
   co_return response;

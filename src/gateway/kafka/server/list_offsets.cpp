@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "gateway/kafka/protocol/records.h"
@@ -7,6 +8,8 @@ namespace moraine::kafka {
 namespace {
 
 using Answer = ListOffsetsResponse::Partition;
+
+constexpr int kBatchesSearchedMax = 1'000;
 
 // The first record of an entry that `wanted` takes, as (time, offset).
 template <class Wanted>
@@ -39,24 +42,62 @@ void take_found(Answer& answer, const Checked<std::optional<TimedOffset>>& found
   }
 }
 
+// The first record from the start on that is not older than `time`.
 Task<void> find_by_time(queue::Partition& partition, std::int64_t time, Answer& answer) {
-  const bool newest = time == kOffsetOfMaxTimestamp;
-  Result<std::optional<queue::StoredEntry>> entry;
-  if (newest) {
-    entry = co_await partition.find_newest();
-  } else {
-    entry = co_await partition.find_time(time);
+  auto entry = co_await partition.find_time(time);
+  for (int looked = 0; looked < kBatchesSearchedMax; ++looked) {
+    if (!entry) answer.error_code = partition_error(entry.error());
+    if (!entry || !*entry) co_return;
+    const auto start = static_cast<std::int64_t>(partition.info().start);
+    const auto found = first_in(**entry, [=](const TimedOffset& record) {
+      return record.offset >= start && record.timestamp >= time;
+    });
+    take_found(answer, found);
+    if (!found || *found) co_return;
+    // Its records of that time were deleted.
+    entry = co_await partition.find_time_from((*entry)->offset + (*entry)->count, time);
   }
-  if (!entry) {
-    answer.error_code = partition_error(entry.error());
-    co_return;
-  }
-  if (!*entry) co_return;
+}
+
+// The newest record of an entry from `start` on.
+Checked<std::optional<TimedOffset>> newest_in(const queue::StoredEntry& entry, std::int64_t start) {
+  std::optional<TimedOffset> newest;
+  auto read = first_in(entry, [&](const TimedOffset& record) {
+    const bool newer = !newest || record.timestamp > newest->timestamp;
+    if (record.offset >= start && newer) newest = record;
+    return false;
+  });
+  if (!read) return read;
+  return newest;
+}
+
+Task<void> find_newest(queue::Partition& partition, Answer& answer) {
+  const auto entry = co_await partition.find_newest();
+  if (!entry) answer.error_code = partition_error(entry.error());
+  if (!entry || !*entry) co_return;
   const auto start = static_cast<std::int64_t>(partition.info().start);
-  const std::int64_t least = newest ? (*entry)->max_timestamp_ms : time;
-  take_found(answer, first_in(**entry, [=](const TimedOffset& found) {
-               return found.offset >= start && found.timestamp >= least;
-             }));
+  auto newest = newest_in(**entry, start);
+  // The newest record of the batch may be deleted; then another batch may have a newer one. Each
+  // step halves the times in which it can be.
+  std::int64_t low = newest && *newest ? (*newest)->timestamp : -1;
+  std::int64_t high = newest ? (*entry)->max_timestamp_ms : low;
+  std::optional<queue::StoredEntry> later;
+  while (low < high) {
+    const std::int64_t middle = high - (high - low) / 2;
+    auto found = co_await partition.find_time_from((*entry)->offset + (*entry)->count, middle);
+    if (!found) {
+      answer.error_code = partition_error(found.error());
+      co_return;
+    }
+    if (*found) {
+      low = std::max(middle, (*found)->max_timestamp_ms);
+      later = std::move(*found);
+    } else {
+      high = middle - 1;
+    }
+  }
+  if (later) newest = newest_in(*later, start);
+  take_found(answer, newest);
 }
 
 Task<void> answer_partition(ServerContext& server, TopicPtr topic,
@@ -71,7 +112,9 @@ Task<void> answer_partition(ServerContext& server, TopicPtr topic,
     answer.offset = static_cast<std::int64_t>(info.end);
   } else if (asked.timestamp == kEarliestOffset) {
     answer.offset = static_cast<std::int64_t>(info.start);
-  } else if (asked.timestamp >= 0 || asked.timestamp == kOffsetOfMaxTimestamp) {
+  } else if (asked.timestamp == kOffsetOfMaxTimestamp) {
+    co_await find_newest(*found.partition, answer);
+  } else if (asked.timestamp >= 0) {
     co_await find_by_time(*found.partition, asked.timestamp, answer);
   } else {
     answer.error_code = ErrorCode::kInvalidRequest;

@@ -16,6 +16,12 @@ ErrorCode commit_error(const Error& error) {
   }
 }
 
+// A partition that is being started: the coordinator has it soon.
+ErrorCode coordinator_error(const FoundPartition& found) {
+  return found.error == ErrorCode::kNotLeaderOrFollower ? ErrorCode::kCoordinatorLoadInProgress
+                                                        : found.error;
+}
+
 Task<void> commit_one(ServerContext& server, FoundPartition found, queue::ConsumerOffset offset,
                       OffsetCommitResponse::Partition& answer) {
   const Result<void> committed = co_await found.partition->commit(std::move(offset));
@@ -27,10 +33,7 @@ void start_commit(ServerContext& server, TaskScope& commits, const std::string& 
                   const TopicPtr& topic, const OffsetCommitRequest::Partition& asked,
                   OffsetCommitResponse::Partition& answer) {
   FoundPartition found = find_partition(server, topic, asked.partition_index);
-  // A partition that is being started: the coordinator has it soon.
-  answer.error_code = found.error == ErrorCode::kNotLeaderOrFollower
-                          ? ErrorCode::kCoordinatorLoadInProgress
-                          : found.error;
+  answer.error_code = coordinator_error(found);
   if (found.partition && asked.committed_offset < 0) {
     answer.error_code = ErrorCode::kInvalidRequest;
   }
@@ -113,6 +116,18 @@ OffsetFetchResponse::Group fetch_group(ServerContext& server,
   return group;
 }
 
+// Whether the group has committed, or may have, some of what is asked for.
+bool may_have_offsets(ServerContext& server, const OffsetDeleteRequest& request) {
+  for (const OffsetDeleteRequest::Topic& asked : request.topics) {
+    for (const std::int32_t index : asked.partitions) {
+      const FoundPartition found = find_partition(server, asked.name, index);
+      if (found.error == ErrorCode::kNotLeaderOrFollower) return true;
+      if (found.partition && found.partition->committed(request.group_id)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Task<OffsetCommitResponse> serve(ServerContext& server, OffsetCommitRequest request,
@@ -151,7 +166,7 @@ Task<OffsetFetchResponse> serve(ServerContext& server, OffsetFetchRequest reques
 Task<OffsetDeleteResponse> serve(ServerContext& server, OffsetDeleteRequest request,
                                  RequestContext) {
   OffsetDeleteResponse response;
-  if (!server.groups.exists(request.group_id)) {
+  if (!server.groups.exists(request.group_id) && !may_have_offsets(server, request)) {
     response.error_code = server.metrics.counted(ErrorCode::kGroupIdNotFound);
     co_return response;
   }
@@ -163,7 +178,7 @@ Task<OffsetDeleteResponse> serve(ServerContext& server, OffsetDeleteRequest requ
       OffsetDeleteResponse::Partition& answer = topic.partitions.emplace_back();
       answer.partition_index = index;
       const FoundPartition found = find_partition(server, asked.name, index);
-      answer.error_code = in_use ? ErrorCode::kGroupSubscribedToTopic : found.error;
+      answer.error_code = in_use ? ErrorCode::kGroupSubscribedToTopic : coordinator_error(found);
       if (server.metrics.counted(answer.error_code) != ErrorCode::kNone) continue;
       const Result<void> gone = co_await found.partition->forget_consumer(request.group_id);
       if (!gone) answer.error_code = server.metrics.counted(commit_error(gone.error()));

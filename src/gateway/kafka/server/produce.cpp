@@ -17,6 +17,8 @@ constexpr std::size_t kCheckedBytesMax = std::size_t{128} << 20;
 
 // The least time for a write, whatever the client says: one disk's pause is no failure.
 constexpr std::chrono::milliseconds kTimeoutMin{1000};
+// The longest, so that a connection does not wait for ever.
+constexpr std::chrono::milliseconds kTimeoutMax = std::chrono::minutes(10);
 
 using Outcome = ProduceResponse::Partition;
 
@@ -32,7 +34,8 @@ struct Write {
 // Shared with the task that collects answers: it may outlive the request.
 struct Collection {
   std::vector<Write> writes;
-  OneShot<bool> done;  // False: the time is over.
+  OneShot<bool> done;    // False: the time is over, or the client has left.
+  RequestMemory memory;  // The partitions hold the payloads until they answer.
 };
 
 void refuse_with(Outcome& outcome, Refusal refusal) {
@@ -134,13 +137,18 @@ Task<void> collect(std::shared_ptr<Collection> all) {
   all->done.set(true);
 }
 
-// Waits for the answers, at most until `deadline`.
-Task<void> wait_for(ServerContext& server, std::shared_ptr<Collection> all, Instant deadline) {
+// Waits for the answers, at most until `deadline` and while the client is there.
+Task<void> wait_for(ServerContext& server, std::shared_ptr<Collection> all,
+                    std::shared_ptr<Client> client, Instant deadline) {
   server.writes.spawn(collect(all));
-  if (!all->done.ready()) {
-    const TimerId timer = server.executor.schedule(deadline, [all] { all->done.set(false); });
+  if (!all->done.ready() && !client->gone()) {
+    Executor& executor = server.executor;
+    const TimerId timer = executor.schedule(deadline, [all] { all->done.set(false); });
+    const std::uint64_t hook =
+        client->on_leave([all, &executor] { executor.post([all] { all->done.set(false); }); });
     co_await all->done;
-    server.executor.cancel(timer);
+    client->drop(hook);
+    executor.cancel(timer);
   }
   for (const Write& write : all->writes) {
     if (write.got) {
@@ -180,6 +188,7 @@ Task<ProduceOutcome> produce(ServerContext& server, ProduceRequest request, Requ
   const ErrorCode refusal = refusal_of(request, about.version);
   outcome.response = all_answered(request, refusal);
   const auto all = std::make_shared<Collection>();
+  all->memory = std::move(about.memory);
   for (std::size_t t = 0; refusal == ErrorCode::kNone && t < request.topics.size(); ++t) {
     ProduceRequest::Topic& topic = request.topics[t];
     const TopicPtr info = server.topics.find(topic.name);
@@ -196,8 +205,9 @@ Task<ProduceOutcome> produce(ServerContext& server, ProduceRequest request, Requ
   }
   request.topics.clear();  // The partitions hold what they need.
   if (!all->writes.empty()) {
-    const auto timeout = std::max(std::chrono::milliseconds(request.timeout_ms), kTimeoutMin);
-    co_await wait_for(server, all, server.executor.now() + timeout);
+    const auto timeout =
+        std::clamp(std::chrono::milliseconds(request.timeout_ms), kTimeoutMin, kTimeoutMax);
+    co_await wait_for(server, all, about.client, server.executor.now() + timeout);
   }
   for (const ProduceResponse::Topic& topic : outcome.response.topics) {
     for (const Outcome& answer : topic.partitions) {

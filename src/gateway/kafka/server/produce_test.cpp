@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/checksum.h"
 #include "gateway/kafka/server/server_test_util.h"
 
@@ -169,6 +171,43 @@ TEST_F(ProduceTest, AWriteThatIsNotDurableInTimeIsAnsweredWithATimeout) {
   EXPECT_EQ(response.topics[0].partitions[1].error_code, ErrorCode::kRequestTimedOut);
   EXPECT_GE(now(), 2s);
   EXPECT_LT(now(), 3s);
+}
+
+TEST_F(ProduceTest, TheMemoryOfARequestIsHeldUntilItsWritesAreAnswered) {
+  FakePartition& partition = make_topic("t");
+  partition.stop_answering = true;
+  ProduceRequest request = produce_of("t", batch_with({"a"}));
+  request.timeout_ms = 2000;
+  EXPECT_EQ(ask(request, 7).topics[0].partitions[0].error_code, ErrorCode::kRequestTimedOut);
+  EXPECT_GT(service_.requests().used(), 0u);
+  partition.stop_answering = false;
+  partition.answer_next();
+  world_.run_for(1ms);
+  EXPECT_EQ(service_.requests().used(), 0u);
+}
+
+TEST_F(ProduceTest, AClientThatLeavesIsNotWaitedFor) {
+  FakePartition& partition = make_topic("t");
+  partition.stop_answering = true;
+  send(produce_of("t", batch_with({"a"})), 7);
+  world_.run_for(1s);
+  client_->close();
+  world_.run_for(1s);
+  EXPECT_EQ(service_.metrics().connections.value(), 0);
+  EXPECT_GT(service_.requests().used(), 0u);
+  partition.stop_answering = false;
+  partition.answer_next();
+  EXPECT_EQ(partition.info().end, 1u);
+}
+
+TEST_F(ProduceTest, NoClientMakesTheServerWaitForLongerThanTenMinutes) {
+  FakePartition& partition = make_topic("t");
+  partition.write_delay = 1h;
+  ProduceRequest request = produce_of("t", batch_with({"a"}));
+  request.timeout_ms = std::numeric_limits<std::int32_t>::max();
+  EXPECT_EQ(ask(request, 7).topics[0].partitions[0].error_code, ErrorCode::kRequestTimedOut);
+  EXPECT_GE(now(), 10min);
+  EXPECT_LT(now(), 11min);
 }
 
 TEST_F(ProduceTest, LogAppendTimeReplacesTheClientsTimes) {

@@ -38,11 +38,12 @@ Task<Answer> call(ServerContext& server, RequestHeader header, Request request,
   co_return Answer{Answer::Kind::kResponse, encode_response(header, response), {}};
 }
 
-using Call = Task<Answer> (*)(ServerContext&, IncomingRequest, std::shared_ptr<Client>);
+using Call = Task<Answer> (*)(ServerContext&, IncomingRequest, std::shared_ptr<Client>,
+                              RequestMemory);
 
 template <class Request>
 Task<Answer> decode_and_call(ServerContext& server, IncomingRequest incoming,
-                             std::shared_ptr<Client> client) {
+                             std::shared_ptr<Client> client, RequestMemory memory) {
   Result<Request> request = decode_body<Request>(incoming.body, incoming.header.version);
   if (!request) co_return close_because(request.error().message());
   incoming.body = {};
@@ -53,6 +54,7 @@ Task<Answer> decode_and_call(ServerContext& server, IncomingRequest incoming,
   about.version = incoming.header.version;
   about.client_id = incoming.header.client_id.value_or("");
   about.client = std::move(client);
+  about.memory = std::move(memory);
   co_return co_await call(server, std::move(incoming.header), std::move(*request),
                           std::move(about));
 }
@@ -85,7 +87,8 @@ Call find_call(ApiKey api) {
 
 }  // namespace
 
-Task<Answer> KafkaService::handle(Slice frame, std::shared_ptr<Client> client) {
+Task<Answer> KafkaService::handle(Slice frame, std::shared_ptr<Client> client,
+                                  RequestMemory memory) {
   const Instant started = server_.executor.now();
   Result<IncomingRequest> incoming = open_request(frame, {});
   frame = {};
@@ -97,7 +100,8 @@ Task<Answer> KafkaService::handle(Slice frame, std::shared_ptr<Client> client) {
   const Call call = find_call(api);
   if (call == nullptr) co_return close_because("an API that is not served");
   server_.metrics.of(api).requests->add();
-  Answer answer = co_await call(server_, std::move(*incoming), std::move(client));
+  Answer answer =
+      co_await call(server_, std::move(*incoming), std::move(client), std::move(memory));
   const Duration took = server_.executor.now() - started;
   server_.metrics.of(api).latency->observe(static_cast<std::uint64_t>(took.count()));
   co_return answer;

@@ -39,7 +39,7 @@ class KafkaService {
         requests_(parts.executor, server_.options.request_bytes_max) {}
 
   // `frame`: what follows the size.
-  Task<Answer> handle(Slice frame, std::shared_ptr<Client> client);
+  Task<Answer> handle(Slice frame, std::shared_ptr<Client> client, RequestMemory memory);
   // Waits for writes that nobody waits for any more. Requires: no handle() runs.
   Task<void> stop();
 
