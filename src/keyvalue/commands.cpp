@@ -210,6 +210,14 @@ Result<void> check(const std::vector<Command>& commands) {
   return {};
 }
 
+DeleteKeys delete_key(std::string key) {
+  KeyRange range;
+  range.from = key;
+  range.to = std::move(key);
+  range.to_inclusive = true;
+  return {std::move(range)};
+}
+
 Result<void> run_commands(const std::vector<Command>& commands, const std::vector<BlobId>& blobs,
                           std::uint64_t now_ms, KeyView& view) {
   Run run{view, blobs, now_ms};

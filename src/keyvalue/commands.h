@@ -58,6 +58,8 @@ struct ConcatKeys {
 struct DeleteKeys {
   KeyRange range;
 };
+// One key, if it is there.
+DeleteKeys delete_key(std::string key);
 using Command = std::variant<WriteKey, RenameKey, CopyKeys, ConcatKeys, DeleteKeys>;
 
 using KeyMap = std::map<std::string, Value>;

@@ -130,14 +130,6 @@ void lay_out_body(LayoutRequest& request, Layout& layout) {
 
 }  // namespace
 
-DeleteKeys delete_key(std::string key) {
-  KeyRange range;
-  range.from = key;
-  range.to = std::move(key);
-  range.to_inclusive = true;
-  return {std::move(range)};
-}
-
 Layout lay_out(LayoutRequest request) {
   Layout layout;
   const HeadPlan plan = request.plan;

@@ -58,6 +58,4 @@ struct LayoutRequest {
 // Carries `plan` out. Requires: entries, or a plan to_body with a head.
 Layout lay_out(LayoutRequest request);
 
-DeleteKeys delete_key(std::string key);
-
 }  // namespace moraine::queue

@@ -22,14 +22,6 @@ std::string doomed_key(TabletId id) {
   return fmt::format("{}{:016x}", kDoomedPrefix, id.value);
 }
 
-DeleteKeys delete_key(std::string key) {
-  KeyRange range;
-  range.from = key;
-  range.to = std::move(key);
-  range.to_inclusive = true;
-  return {std::move(range)};
-}
-
 Slice encode_next_tablet(TabletId id) {
   Encoder encoder;
   encoder.u8(kNextTabletVersion).u64(id.value);

@@ -12,11 +12,7 @@ std::vector<Command> commands_of(const std::string& group, const GroupEffects::S
   std::string key(kKeyPrefix);
   key += group;
   if (order.record) return {WriteKey{std::move(key), encode_group(*order.record), false}};
-  KeyRange range;
-  range.from = key;
-  range.to = std::move(key);
-  range.to_inclusive = true;
-  return {DeleteKeys{std::move(range)}};
+  return {delete_key(std::move(key))};
 }
 
 }  // namespace
