@@ -27,7 +27,8 @@ std::string readable(const Error& error) {
     case Errc::kAlreadyExists:
     case Errc::kReadOnly:
     case Errc::kUnsupported:
-    case Errc::kConflict: return error.context.empty() ? error.message() : error.context;
+    case Errc::kConflict:
+    case Errc::kAborted: return error.context.empty() ? error.message() : error.context;
     default: return error.message();
   }
 }
@@ -43,6 +44,7 @@ ExitCode exit_code_of(Errc code) {
     case Errc::kReadOnly:
     case Errc::kUnsupported:
     case Errc::kConflict: return kExitData;
+    case Errc::kAborted: return kExitNegative;
     case Errc::kIo:
     case Errc::kNoSpace: return kExitIo;
     case Errc::kOverloaded: return kExitNegative;

@@ -49,7 +49,9 @@ TopicNode::TopicNode(RealWorld& real, blob::BlobNode& node, TopicNodeOptions opt
       blob_groups_(node),
       cache_(options_.cache_bytes),
       tablets_(real.world(), blob_groups_, cache_),
-      topics_(real.world(), blob_groups_, tablets_, topics_options(node.config())),
+      scheme_(real.world(), blob_groups_,
+              SchemeHostOptions{node.config().groups.front().id, {}, nullptr}),
+      topics_(real.world(), scheme_, tablets_, topics_options(node.config())),
       gateway_state_(
           real.world(), blob_groups_,
           TabletInfo::simple(kGatewayTabletId, node.config().groups.front().id, kKeyValueChannels)),
@@ -64,9 +66,9 @@ Task<Result<void>> TopicNode::start(Instant deadline) {
   }
   if (!std::exchange(started_, true)) {
     gateway_state_.start();
-    CO_TRY_VOID(co_await topics_.start(deadline));
+    scheme_.start();
   }
-  CO_TRY_VOID(co_await topics_.wait_known(deadline));
+  CO_TRY_VOID(co_await scheme_.wait_known(deadline));
   CO_TRY_VOID(co_await load_groups(deadline));
   // One that does not start must not keep the others from being served.
   if (!co_await topics_.wait_running(deadline)) {
@@ -117,12 +119,17 @@ Task<Result<void>> TopicNode::load_groups(Instant deadline) {
   }
 }
 
+Task<void> TopicNode::stop_topics() {
+  co_await scheme_.stop();
+  co_await topics_.stop();
+}
+
 Task<void> TopicNode::stop() {
   if (!started_) co_return;
   groups_.stop();
   // Together: handlers wait for writes, which end when their partitions do.
   TaskScope stops;
-  stops.spawn(topics_.stop());
+  stops.spawn(stop_topics());
   if (listener_) stops.spawn(listener_->stop());
   co_await stops.join();
   if (service_) co_await service_->stop();

@@ -68,6 +68,7 @@ class TopicNode {
 
   Result<void> check_segments() const;
   Task<Result<void>> load_groups(Instant deadline);
+  Task<void> stop_topics();
 
   RealWorld& real_;
   blob::BlobNode& node_;
@@ -75,6 +76,7 @@ class TopicNode {
   Groups blob_groups_;
   queue::BlobCache cache_;
   StoredQueueTablets tablets_;
+  SchemeHost scheme_;
   StoredTopics topics_;
   KeyValueHost gateway_state_;
   kafka::StoredGroups groups_;

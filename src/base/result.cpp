@@ -16,6 +16,7 @@ std::string_view to_string(Errc code) {
     case Errc::kUnavailable: return "unavailable";
     case Errc::kUnsupported: return "not supported";
     case Errc::kConflict: return "conflict";
+    case Errc::kAborted: return "aborted";
   }
   return "unknown";
 }

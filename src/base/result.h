@@ -1,53 +1,7 @@
-// Expected failures as values.
-//
-// Promise    A Result holds a value or an Error; an Error holds a small code that callers branch on
-//            and a context that people read. Programmer errors are INVARIANTs (base/invariant.h).
-// Limits     Contexts are built on the cold path only.
+// Expected failures as values (moraine/result.h), and how they are passed on.
 #pragma once
 
-#include <cstdint>
-#include <expected>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace moraine {
-
-enum class Errc : std::uint8_t {
-  kInvalidArgument,  // The caller's input is wrong; the same call will fail again.
-  kNotFound,
-  kAlreadyExists,
-  kCorrupt,  // Bytes were there, but a checksum or grammar check failed.
-  kIo,       // The device failed; what is on it is unknown until recovery.
-  kNoSpace,
-  kReadOnly,
-  kOverloaded,   // A named bound was reached; try later.
-  kTimeout,      // The outcome is unknown.
-  kUnavailable,  // The peer cannot be reached or has stopped; the outcome is unknown.
-  kUnsupported,
-  kConflict,
-};
-
-std::string_view to_string(Errc code);
-
-struct [[nodiscard]] Error {
-  Errc code = Errc::kIo;
-  std::string context;
-
-  // Reads as "corrupt: segment 7 header".
-  std::string message() const;
-  // The same error with `prefix: ` before its context.
-  Error within(std::string_view prefix) &&;
-};
-
-template <class T>
-using Result = std::expected<T, Error>;
-
-inline std::unexpected<Error> fail(Errc code, std::string context) {
-  return std::unexpected<Error>(Error{code, std::move(context)});
-}
-
-}  // namespace moraine
+#include "moraine/result.h"
 
 #define MORAINE_CAT_(a, b) a##b
 #define MORAINE_CAT(a, b) MORAINE_CAT_(a, b)

@@ -7,26 +7,11 @@
 
 namespace moraine {
 
-StoredTopics::StoredTopics(World world, BlobGroups& groups, QueueTablets& tablets,
+StoredTopics::StoredTopics(World world, SchemeHost& scheme, QueueTablets& tablets,
                            StoredTopicsOptions options)
-    : world_(world),
-      groups_(groups),
-      tablets_(tablets),
-      options_(std::move(options)),
-      scheme_(world.executor, "scheme",
-              {[this] { return boot_scheme(); },
-               [this](const std::shared_ptr<Scheme>& scheme) { follow(*scheme); }, nullptr}) {
+    : world_(world), scheme_(scheme), tablets_(tablets), options_(std::move(options)) {
   INVARIANT(!options_.groups.empty(), "topics need groups");
-}
-
-Task<Result<void>> StoredTopics::start(Instant deadline) {
-  scheme_.start();
-  co_return co_await wait_known(deadline);
-}
-
-Task<Result<void>> StoredTopics::wait_known(Instant deadline) {
-  if (co_await scheme_.wait(deadline)) co_return Result<void>();
-  co_return fail(Errc::kTimeout, "the scheme does not start");
+  scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
 }
 
 Task<bool> StoredTopics::wait_running(Instant deadline) {
@@ -40,15 +25,12 @@ Task<bool> StoredTopics::wait_running(Instant deadline) {
 }
 
 Task<void> StoredTopics::stop() {
-  scope_.close();
-  stopping_.wake_all();
-  co_await scheme_.stop();
+  stopping_ = true;
   TaskScope stops;
   for (const auto& [name, topic] : by_name_) {
     for (const HostPtr& host : topic->hosts()) stops.spawn(stop_host(host));
   }
   co_await stops.join();
-  co_await scope_.join();
 }
 
 Task<void> StoredTopics::stop_host(HostPtr host) {
@@ -59,9 +41,7 @@ Task<void> StoredTopics::stop_host(HostPtr host) {
 }
 
 void StoredTopics::abandon() {
-  scope_.close();
-  stopping_.wake_all();
-  scheme_.abandon();
+  stopping_ = true;
   for (const auto& [name, topic] : by_name_) {
     for (const HostPtr& host : topic->hosts()) host->abandon();
   }
@@ -92,8 +72,8 @@ std::shared_ptr<queue::Partition> StoredTopics::partition(const TopicId& topic,
 
 TopicsReport StoredTopics::report() const {
   TopicsReport report;
-  report.scheme_running = scheme_.get() != nullptr;
-  report.tablets_being_deleted = deleting_.size();
+  report.scheme_running = scheme_.running();
+  report.tablets_being_deleted = scheme_.deleting();
   for (const auto& [name, topic] : by_name_) {
     report.topics.push_back(topic->report());
     for (const HostPtr& host : topic->hosts()) {
@@ -103,19 +83,10 @@ TopicsReport StoredTopics::report() const {
   return report;
 }
 
-Task<Result<std::unique_ptr<Scheme>>> StoredTopics::boot_scheme() {
-  SchemeOptions options;
-  options.first_tablet = kFirstTopicTabletId;
-  options.leader = options_.leader;
-  return Scheme::boot(
-      world_, groups_,
-      TabletInfo::simple(kSchemeTabletId, options_.groups.front(), kKeyValueChannels), options);
-}
-
-// Makes true what the scheme says: topics that are new to this node, topics that have changed,
-// topics that are gone, tablets that have to go.
+// Makes true what the scheme says: topics that are new to this node, that have changed, or that are
+// gone.
 void StoredTopics::follow(const Scheme& scheme) {
-  if (scope_.closed()) return;
+  if (stopping_) return;
   for (const NodePtr& node : scheme.all(NodeKind::kTopic)) {
     const auto adopted = adopt(*node);
     if (!adopted)
@@ -127,7 +98,6 @@ void StoredTopics::follow(const Scheme& scheme) {
     if (!node || node->id != topic->info()->id) gone.push_back(topic);
   }
   for (const TopicRef& topic : gone) drop(topic);
-  for (const TabletInfo& info : scheme.doomed()) begin_deletion(info, nullptr);
 }
 
 Result<StoredTopics::TopicRef> StoredTopics::adopt(const PathNode& node) {
@@ -160,40 +130,9 @@ void StoredTopics::drop(const TopicRef& topic) {
   by_name_.erase(topic->info()->name);
   by_id_.erase(topic->info()->id);
   for (std::size_t at = 0; at < topic->hosts().size(); ++at) {
-    begin_deletion(topic->tablets()[at].info, topic->hosts()[at]);
+    const HostPtr host = topic->hosts()[at];
+    scheme_.begin_deletion(topic->tablets()[at].info, [host] { return host->stop(); });
   }
-}
-
-void StoredTopics::begin_deletion(const TabletInfo& info, HostPtr host) {
-  if (deleting_.insert(info.id).second) scope_.spawn(delete_for_good(info, std::move(host)));
-}
-
-Task<void> StoredTopics::delete_for_good(TabletInfo info, HostPtr host) {
-  if (host) co_await host->stop();
-  Duration pause = kRebootPauseMin;
-  while (!scope_.closed()) {
-    co_await deletions_.acquire();
-    co_await yield(world_.executor);
-    const auto deleted = co_await delete_once(info);
-    deletions_.release();
-    if (deleted) {
-      deleting_.erase(info.id);
-      co_return;
-    }
-    if (scope_.closed()) co_return;
-    log_warning("tablet not deleted yet", {{"tablet", info.id.value}, {"error", deleted.error()}});
-    co_await stopping_.wait_until(world_.executor.now() + pause);
-    pause = std::min(pause * 2, kRebootPauseMax);
-  }
-}
-
-Task<Result<void>> StoredTopics::delete_once(TabletInfo info) {
-  if (scope_.closed()) co_return fail(Errc::kUnavailable, "stopping");
-  const TabletId id = info.id;
-  CO_TRY_VOID(co_await tablets_.remove(std::move(info)));
-  const auto running = scheme_.get();
-  if (!running) co_return fail(Errc::kUnavailable, "the scheme does not run");
-  co_return co_await running->forget_doomed(id);
 }
 
 }  // namespace moraine

@@ -4,8 +4,8 @@
 //
 // Promise    As Topics. Every tablet of every topic is kept running, kBootsMax starting at once.
 //            What the scheme says is made true again whenever its tablet starts, so a change whose
-//            outcome was unknown comes out as one of the two. A removed topic's tablets are deleted
-//            in the background, over restarts, until nothing is left of them.
+//            outcome was unknown comes out as one of the two. A removed topic's tablets are doomed
+//            (scheme_host.h).
 // Invariants Changes run one at a time.
 // Threading  The world's executor. Calls that wait have ended before it goes away.
 // Limits     kTopicChangesMax waiting; those of Topics and Scheme.
@@ -16,39 +16,30 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "scheme/scheme.h"
 #include "service/running_topic.h"
-#include "service/tablet_ids.h"
+#include "service/scheme_host.h"
 
 namespace moraine {
 
 inline constexpr std::size_t kBootsMax = 64;
-inline constexpr std::size_t kDeletionsMax = 16;  // At once.
 inline constexpr std::size_t kTopicChangesMax = 10'000;
-inline constexpr Duration kSchemeTimeout = 10s;
 inline constexpr Duration kRunTimeout = 60s;
 
 struct StoredTopicsOptions {
-  std::vector<GroupId> groups;  // New tablets take them by turns; the first one has the scheme.
-  LeaderOptions leader;         // Of the scheme.
+  std::vector<GroupId> groups;  // New tablets take them by turns.
 };
 
 class StoredTopics final : public Topics {
  public:
-  // `groups` and `tablets` outlive it. Requires: options.groups.
-  StoredTopics(World world, BlobGroups& groups, QueueTablets& tablets, StoredTopicsOptions options);
+  // `scheme` and `tablets` outlive it; `scheme` has not started. Requires: options.groups.
+  StoredTopics(World world, SchemeHost& scheme, QueueTablets& tablets, StoredTopicsOptions options);
 
-  // Begins, and waits until the topics are known. kTimeout: not by the deadline; it goes on.
-  Task<Result<void>> start(Instant deadline);
-  // The same wait once more.
-  Task<Result<void>> wait_known(Instant deadline);
   // Waits until every partition runs. False: not by the deadline.
   Task<bool> wait_running(Instant deadline);
-  // Called once.
+  // Called once, after the scheme's.
   Task<void> stop();
   // Tells everything to end, and no more.
   void abandon();
@@ -69,37 +60,28 @@ class StoredTopics final : public Topics {
   using HostPtr = RunningTopic::HostPtr;
 
   Task<Result<void>> begin_change();
-  Task<Result<std::shared_ptr<Scheme>>> scheme();
   Task<Result<TopicRef>> create_alone(std::string name, TopicSpec spec);
   Task<Result<TopicRef>> alter_alone(std::string name, TopicChange change);
   Task<Result<void>> remove_alone(std::string name);
   Task<Result<TopicPtr>> when_running(TopicRef topic);
 
-  Task<Result<std::unique_ptr<Scheme>>> boot_scheme();
   void follow(const Scheme& scheme);
   Result<TopicRef> adopt(const PathNode& node);
   HostPtr make_host(const TopicTablet& tablet, const queue::PartitionConfig& config);
   // The topic is gone from the scheme.
   void drop(const TopicRef& topic);
-  void begin_deletion(const TabletInfo& info, HostPtr host);
-  Task<void> delete_for_good(TabletInfo info, HostPtr host);
-  Task<Result<void>> delete_once(TabletInfo info);
   Task<void> stop_host(HostPtr host);
 
   World world_;
-  BlobGroups& groups_;
+  SchemeHost& scheme_;
   QueueTablets& tablets_;
   const StoredTopicsOptions options_;
   std::map<std::string, TopicRef> by_name_;
   std::map<TopicId, TopicRef> by_id_;
-  std::set<TabletId> deleting_;
   Semaphore changes_{1};
   Semaphore boots_{kBootsMax};
   Semaphore stops_{kBootsMax};
-  Semaphore deletions_{kDeletionsMax};
-  Waiters stopping_{world_.executor};
-  TabletHost<Scheme> scheme_;
-  TaskScope scope_;  // Deletions.
+  bool stopping_ = false;
 };
 
 }  // namespace moraine

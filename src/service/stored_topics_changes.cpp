@@ -26,12 +26,6 @@ Task<Result<void>> StoredTopics::begin_change() {
   co_return Result<void>();
 }
 
-Task<Result<std::shared_ptr<Scheme>>> StoredTopics::scheme() {
-  auto running = co_await scheme_.wait(world_.executor.now() + kSchemeTimeout);
-  if (!running) co_return fail(Errc::kUnavailable, "the scheme does not run; nothing was changed");
-  co_return running;
-}
-
 Task<Result<TopicPtr>> StoredTopics::when_running(TopicRef topic) {
   const TopicPtr info = topic->info();
   if (co_await topic->wait_running(world_.executor.now() + kRunTimeout)) co_return info;
@@ -50,7 +44,7 @@ Task<Result<TopicPtr>> StoredTopics::create(std::string name, TopicSpec spec) {
 }
 
 Task<Result<StoredTopics::TopicRef>> StoredTopics::create_alone(std::string name, TopicSpec spec) {
-  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme());
+  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   if (by_name_.contains(name)) {
     co_return fail(Errc::kAlreadyExists, fmt::format("'{}' is a topic", name));
   }
@@ -84,7 +78,7 @@ Task<Result<TopicPtr>> StoredTopics::alter(std::string name, TopicChange change)
 
 Task<Result<StoredTopics::TopicRef>> StoredTopics::alter_alone(std::string name,
                                                                TopicChange change) {
-  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme());
+  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
     co_return fail(Errc::kNotFound, fmt::format("no topic '{}'", name));
@@ -114,7 +108,7 @@ Task<Result<void>> StoredTopics::remove(std::string name) {
 }
 
 Task<Result<void>> StoredTopics::remove_alone(std::string name) {
-  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme());
+  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
     co_return fail(Errc::kNotFound, fmt::format("no topic '{}'", name));

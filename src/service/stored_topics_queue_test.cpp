@@ -16,9 +16,11 @@ TopicSpec spec(std::uint32_t partitions) {
 struct Life {
   explicit Life(TestStorage& storage)
       : tablets(storage.world(), storage, cache),
-        topics(storage.world(), storage, tablets, StoredTopicsOptions{{kTestGroup}, {}}) {}
+        scheme(storage.world(), storage, SchemeHostOptions{kTestGroup, {}, nullptr}),
+        topics(storage.world(), scheme, tablets, StoredTopicsOptions{{kTestGroup}}) {}
   queue::BlobCache cache;
   StoredQueueTablets tablets;
+  SchemeHost scheme;
   StoredTopics topics;
 };
 
@@ -34,11 +36,13 @@ class StoredTopicsQueueTest : public testing::Test {
   StoredTopics& topics() { return life_->topics; }
   void start() {
     life_ = std::make_unique<Life>(storage_);
-    const auto started = world_.run(topics().start(soon()));
+    life_->scheme.start();
+    const auto started = world_.run(life_->scheme.wait_known(soon()));
     INVARIANT(started, "{}", started.error().message());
     INVARIANT(world_.run(topics().wait_running(soon())), "not all partitions run");
   }
   void stop() {
+    world_.run(life_->scheme.stop());
     world_.run(topics().stop());
     life_.reset();
   }
@@ -47,7 +51,10 @@ class StoredTopicsQueueTest : public testing::Test {
     start();
   }
   void cut_power() {
-    storage_.node().on_stop([&] { topics().abandon(); });
+    storage_.node().on_stop([&] {
+      life_->scheme.abandon();
+      topics().abandon();
+    });
     storage_.node().on_crash([&] { life_.reset(); });
     storage_.crash();
     start();

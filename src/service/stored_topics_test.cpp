@@ -28,23 +28,38 @@ class StoredTopicsTest : public testing::Test {
   Instant soon() { return storage_.world().executor.now() + 60s; }
   void start() {
     fake_.use(storage_.world().executor);
+    SchemeHostOptions scheme_options;
+    scheme_options.group = kTestGroup;
+    scheme_options.remove = [this](TabletInfo info) { return fake_.remove(std::move(info)); };
+    scheme_ = std::make_unique<SchemeHost>(storage_.world(), storage_, scheme_options);
     StoredTopicsOptions options;
     options.groups = {kTestGroup};
-    topics_ = std::make_unique<StoredTopics>(storage_.world(), storage_, fake_, options);
-    const auto started = world_.run(topics_->start(soon()));
+    topics_ = std::make_unique<StoredTopics>(storage_.world(), *scheme_, fake_, options);
+    scheme_->start();
+    const auto started = world_.run(scheme_->wait_known(soon()));
     INVARIANT(started, "{}", started.error().message());
   }
   void stop() {
-    if (topics_) world_.run(topics_->stop());
+    if (topics_) {
+      world_.run(scheme_->stop());
+      world_.run(topics_->stop());
+    }
     topics_.reset();
+    scheme_.reset();
   }
   void restart() {
     stop();
     start();
   }
   void cut_power() {
-    storage_.node().on_stop([&] { topics_->abandon(); });
-    storage_.node().on_crash([&] { topics_.reset(); });
+    storage_.node().on_stop([&] {
+      scheme_->abandon();
+      topics_->abandon();
+    });
+    storage_.node().on_crash([&] {
+      topics_.reset();
+      scheme_.reset();
+    });
     storage_.crash();
     start();
   }
@@ -70,6 +85,7 @@ class StoredTopicsTest : public testing::Test {
   SimWorld world_;
   TestStorage storage_;
   FakeQueueTablets fake_;
+  std::unique_ptr<SchemeHost> scheme_;
   std::unique_ptr<StoredTopics> topics_;
 };
 

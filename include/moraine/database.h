@@ -1,0 +1,303 @@
+// Database: a data folder opened inside this process.
+//
+//   auto db = moraine::Database::open("./data").value();
+//   db.create_table("/users", schema);
+//   auto users = db.table("/users").value();
+//   auto tx = db.begin().value();
+//   tx.insert(users, {{"id", 1}, {"name", "Ada"}});
+//   auto committed = tx.commit();
+//   moraine::Rowset rows;
+//   users.lookup({{1}}, {}, rows);
+//
+// Promise    What was answered OK is durable. Reads at one timestamp, over any tables, see the same
+//            moment. A transaction reads the moment of its start, not its own writes.
+// Threading  Database and Table: any thread. A Transaction, a Scan, a Rowset: one thread at a time.
+//            Lookups of data in memory run on the caller's thread; all else on the database's own
+//            thread, for which the plain forms wait. The forms that give a Task are awaited by
+//            coroutines on that thread (run()).
+// Limits     docs/limits.md. One process has a folder open.
+// Errors     Every call says what was wrong in words. kAborted: the transaction lost to another one;
+//            begin it anew. kUnavailable: the outcome is unknown.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "moraine/result.h"
+#include "moraine/rowset.h"
+#include "moraine/schema.h"
+#include "moraine/table_options.h"
+#include "moraine/task.h"
+
+namespace moraine {
+
+using Timestamp = std::uint64_t;
+
+struct OpenOptions {
+  bool create = true;              // Makes the folder when it is missing.
+  std::uint64_t device_bytes = 0;  // Of a new folder's device; 0: as `moraine init` chooses.
+  std::size_t block_cache_bytes = std::size_t{256} << 20;
+  std::size_t compressed_cache_bytes = 0;
+  std::size_t row_cache_bytes = std::size_t{64} << 20;
+};
+
+struct NamedValue {
+  std::string_view name;
+  Value value;
+};
+using NamedRow = std::span<const NamedValue>;
+// Values of the key columns that are not computed, in order.
+using Key = std::span<const Value>;
+
+// Columns of one table, resolved once. Default: all of them.
+class Columns {
+ public:
+  Columns() = default;
+  const std::vector<std::uint16_t>& indexes() const { return indexes_; }
+  bool all() const { return all_; }
+
+ private:
+  friend class Table;
+  bool all_ = true;
+  std::vector<std::uint16_t> indexes_;
+};
+
+struct ReadOptions {
+  Columns columns;
+  Timestamp timestamp = 0x3fffffffffffff01;  // sync_last_committed
+  Timestamp retention_timestamp = 0;
+  std::optional<bool> use_lookup_cache;
+};
+
+struct Filter {
+  enum class Op : std::uint8_t {
+    kEqual,
+    kNotEqual,
+    kLess,
+    kLessOrEqual,
+    kGreater,
+    kGreaterOrEqual,
+    kIsNull,
+    kIsNotNull
+  };
+  std::string column;
+  Op op = Op::kEqual;
+  Value value;  // Its text outlives the scan.
+};
+
+struct ScanOptions {
+  ReadOptions read;
+  std::vector<Value> from;  // Key prefix, inclusive; empty: from the beginning.
+  std::vector<Value> to;    // Exclusive; empty: to the end.
+  std::vector<Filter> filters;
+  std::uint64_t row_limit = ~std::uint64_t{0};
+};
+
+// Some thousand rows by columns. Texts live until the next batch.
+struct ScanBatch {
+  struct Column {
+    ValueType type = ValueType::kNull;
+    std::span<const std::uint64_t> words;  // int64, uint64, double: their bits; boolean: 0 or 1.
+    std::span<const std::string_view> texts;
+    std::span<const std::uint8_t> nulls;  // 1: null. Empty: none is.
+    Value at(std::size_t row) const;
+  };
+  std::size_t rows = 0;
+  std::vector<Column> columns;
+};
+
+class Scan {
+ public:
+  Scan(Scan&&) noexcept;
+  Scan& operator=(Scan&&) noexcept;
+  ~Scan();
+  // False: the end. Rows are in key order.
+  Result<bool> next(ScanBatch& batch);
+  Task<Result<bool>> next_async(ScanBatch& batch);
+
+ private:
+  friend class Table;
+  struct Impl;
+  explicit Scan(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+struct RowVersion {
+  std::string column;
+  Timestamp timestamp = 0;
+  bool aggregate = false;
+  Value value;
+};
+struct VersionedResult {
+  bool found = false;
+  std::vector<Timestamp> write_timestamps;  // Newest first.
+  std::vector<Timestamp> delete_timestamps;
+  std::vector<RowVersion> versions;    // By column, newest first.
+  std::shared_ptr<const void> memory;  // Of texts.
+};
+
+class Table {
+ public:
+  const std::string& path() const;
+  const TableSchema& schema() const;
+  Result<Columns> columns(std::initializer_list<std::string_view> names) const;
+  Result<Columns> columns(std::span<const std::string> names) const;
+
+  // One row of the answer for each key. Keys that are not found are not errors.
+  Result<void> lookup(std::span<const Key> keys, const ReadOptions& options, Rowset& rows) const;
+  Result<void> lookup(std::initializer_list<Value> key, const ReadOptions& options,
+                      Rowset& rows) const;
+  Task<Result<void>> lookup_async(std::vector<std::vector<Value>> keys, ReadOptions options,
+                                  Rowset& rows) const;
+  Result<VersionedResult> lookup_versions(Key key, Timestamp timestamp) const;
+  Result<Scan> scan(ScanOptions options = {}) const;
+
+ private:
+  friend class Database;
+  friend class Transaction;
+  struct Impl;
+  explicit Table(std::shared_ptr<const Impl> impl);
+  std::shared_ptr<const Impl> impl_;
+};
+
+struct WriteOptions {
+  bool update = false;        // Columns that are not named keep their values.
+  bool aggregate = false;     // Values of aggregating columns are deltas.
+  bool shared_write = false;  // Does not conflict with other shared writes.
+};
+enum class RowLock : std::uint8_t { kSharedWeak, kSharedStrong, kExclusive };
+
+struct TransactionOptions {
+  TableAtomicity atomicity = TableAtomicity::kFull;
+  std::chrono::milliseconds timeout = std::chrono::seconds(30);  // From its last use.
+};
+
+class Transaction {
+ public:
+  Transaction(Transaction&&) noexcept;
+  Transaction& operator=(Transaction&&) noexcept;
+  ~Transaction();  // Aborts, unless it is over.
+
+  Timestamp start() const;
+  std::string id() const;
+  // Nothing is sent before commit(); what can be checked is checked at once.
+  Result<void> insert(const Table& table, NamedRow row, WriteOptions options = {});
+  Result<void> insert(const Table& table, std::initializer_list<NamedValue> row,
+                      WriteOptions options = {});
+  Result<void> remove(const Table& table, Key key);
+  Result<void> remove(const Table& table, std::initializer_list<Value> key);
+  // Lock groups by name; empty: the primary lock.
+  Result<void> lock(const Table& table, Key key, RowLock mode,
+                    std::span<const std::string> groups = {});
+  // At its start; own writes are not seen.
+  Result<void> lookup(const Table& table, std::span<const Key> keys, ReadOptions options,
+                      Rowset& rows) const;
+  Result<Scan> scan(const Table& table, ScanOptions options) const;
+
+  // The commit timestamp.
+  Result<Timestamp> commit();
+  Task<Result<Timestamp>> commit_async();
+  void abort();
+
+ private:
+  friend class Database;
+  struct Impl;
+  explicit Transaction(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+struct TabletReport {
+  std::string id;
+  std::vector<Value> pivot;
+  std::string state;       // "mounted", "frozen", ...
+  std::uint64_t rows = 0;  // Of all stores, not merged.
+  std::uint64_t chunks = 0;
+  std::uint64_t partitions = 0;
+  std::uint64_t disk_bytes = 0;
+  std::uint64_t uncompressed_bytes = 0;
+  std::uint64_t memory_bytes = 0;
+  std::string error;
+};
+struct TableReport {
+  std::string path;
+  TableSchema schema;
+  TableOptions options;
+  bool dynamic = true;
+  std::string state;  // Of all tablets; "mixed", "transient".
+  std::vector<TabletReport> tablets;
+  std::shared_ptr<const void> memory;  // Of texts.
+};
+
+class Database {
+ public:
+  static Result<Database> open(const std::string& folder, OpenOptions options = {});
+  Database(Database&&) noexcept;
+  Database& operator=(Database&&) noexcept;
+  ~Database();  // Stops cleanly.
+
+  // Makes missing parent directories, and mounts the table. `pivots`: first keys of the second
+  // tablet and those after it.
+  Result<void> create_table(std::string_view path, const TableSchema& schema,
+                            const TableOptions& options = {},
+                            std::span<const std::vector<Value>> pivots = {});
+  Result<void> remove_table(std::string_view path);
+  Result<void> mount_table(std::string_view path, bool frozen = false);
+  Result<void> unmount_table(std::string_view path);
+  Result<void> freeze_table(std::string_view path);
+  Result<void> unfreeze_table(std::string_view path);
+  Result<void> remount_table(std::string_view path, const TableMountOptions& options);
+  // Unmounted tables only.
+  Result<void> alter_table(std::string_view path, const TableSchema& schema);
+  Result<void> set_options(std::string_view path, const TableOptions& options);
+  Result<void> reshard_table(std::string_view path, std::span<const std::vector<Value>> pivots);
+  Result<void> reshard_table(std::string_view path, std::size_t tablets);
+  Result<std::vector<std::string>> list_tables() const;
+  Result<TableReport> describe_table(std::string_view path) const;
+  // Writes memory stores to chunks; compacts all chunks; waits until neither has work.
+  Result<void> flush_table(std::string_view path);
+  Result<void> compact_table(std::string_view path);
+  void settle_table(std::string_view path);
+
+  // Static tables: written once, sorted by their key columns or in the order given.
+  Result<void> create_static_table(std::string_view path, const TableSchema& schema,
+                                   const TableOptions& options = {});
+  Result<void> write_static_table(std::string_view path,
+                                  std::span<const std::vector<NamedValue>> rows);
+  // A sorted static table with unique keys becomes a dynamic one.
+  Result<void> make_dynamic(std::string_view path);
+
+  // kNotFound; kReadOnly: not mounted.
+  Result<Table> table(std::string_view path) const;
+  Result<Transaction> begin(TransactionOptions options = {});
+  // A moment to read at: all that is committed now, and nothing later.
+  Result<Timestamp> timestamp();
+
+  // Runs a coroutine on the database's thread and waits for it.
+  template <class T>
+  T run(std::function<Task<T>()> body);
+  // Prometheus text.
+  std::string metrics() const;
+  std::uint64_t device_bytes_used() const;
+  std::uint64_t device_bytes_written() const;
+
+ private:
+  struct Impl;
+  explicit Database(std::unique_ptr<Impl> impl);
+  void run_and_wait(std::function<Task<void>()> body);
+  std::unique_ptr<Impl> impl_;
+};
+
+template <class T>
+T Database::run(std::function<Task<T>()> body) {
+  std::optional<T> result;
+  run_and_wait([&]() -> Task<void> { result.emplace(co_await body()); });
+  return std::move(*result);
+}
+
+}  // namespace moraine

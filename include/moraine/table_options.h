@@ -1,0 +1,48 @@
+// How a table is kept: attributes of tables, with the defaults and names of YTsaurus.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace moraine {
+
+enum class TableFormat : std::uint8_t { kLookup = 0, kScan = 1 };             // optimize_for
+enum class TableAtomicity : std::uint8_t { kFull = 0, kNone = 1 };            // atomicity
+enum class TableMemory : std::uint8_t { kNone, kCompressed, kUncompressed };  // in_memory_mode
+
+// Only these may change while a table is mounted, by remount_table().
+struct TableMountOptions {
+  std::uint32_t min_data_versions = 1;
+  std::uint32_t max_data_versions = 1;
+  std::chrono::milliseconds min_data_ttl = std::chrono::minutes(30);
+  std::chrono::milliseconds max_data_ttl = std::chrono::minutes(30);
+  std::optional<std::chrono::milliseconds> auto_compaction_period;
+  std::uint64_t forced_compaction_revision = 0;
+  double lookup_cache_rows_ratio = 0;
+  std::uint64_t lookup_cache_rows_per_tablet = 0;
+  bool enable_lookup_cache_by_default = false;
+  std::uint64_t max_dynamic_store_row_count = 1'000'000;
+  std::uint64_t max_dynamic_store_bytes = std::uint64_t{64} << 20;
+  std::chrono::milliseconds dynamic_store_auto_flush_period = std::chrono::minutes(15);
+  bool merge_rows_on_flush = false;
+  bool enable_compaction_and_partitioning = true;
+  std::uint64_t min_partition_data_size = std::uint64_t{96} << 20;
+  std::uint64_t desired_partition_data_size = std::uint64_t{256} << 20;
+  std::uint64_t max_partition_data_size = std::uint64_t{320} << 20;
+  bool operator==(const TableMountOptions&) const = default;
+};
+
+struct TableOptions {
+  TableFormat optimize_for = TableFormat::kLookup;
+  std::string compression_codec = "lz4";
+  TableAtomicity atomicity = TableAtomicity::kFull;
+  TableMemory in_memory_mode = TableMemory::kNone;
+  std::uint64_t block_size = 0;  // Of the lookup format; 0: the default.
+  bool key_filter = true;
+  TableMountOptions mount;
+  bool operator==(const TableOptions&) const = default;
+};
+
+}  // namespace moraine

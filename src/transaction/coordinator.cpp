@@ -1,0 +1,240 @@
+#include "transaction/coordinator.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace moraine {
+namespace {
+
+// A stop does not wait longer than this for a pause to end.
+constexpr Duration kPauseStep = 50ms;
+
+}  // namespace
+
+void Coordinator::State::add(const Decision& decision) {
+  decisions[decision.id] = decision;
+  if (!decision.heard) return;
+  heard[decision.commit] = decision.id;
+  while (heard.size() > kHeardMax) {
+    forgotten = std::max(forgotten, heard.begin()->first);
+    decisions.erase(heard.begin()->second);
+    heard.erase(heard.begin());
+  }
+}
+
+Result<void> Coordinator::State::restore(const std::vector<Slice>& pages) {
+  for (const Slice& page : pages) {
+    TRY(const Decisions found, decode_decisions(page));
+    forgotten = std::max(forgotten, found.forgotten);
+    for (const Decision& decision : found.known) add(decision);
+  }
+  return {};
+}
+
+Result<void> Coordinator::State::replay(const Slice& body) {
+  TRY(const Decision decision, decode_decision(body));
+  add(decision);
+  return {};
+}
+
+std::vector<Slice> Coordinator::State::snapshot() const {
+  Decisions all;
+  all.forgotten = forgotten;
+  for (const auto& [id, decision] : decisions) all.known.push_back(decision);
+  return encode_decisions(all);
+}
+
+Coordinator::Coordinator(World world, TabletCalls& calls, TimestampSource& timestamps,
+                         CoordinatorOptions options)
+    : world_(world), calls_(calls), timestamps_(timestamps), options_(options) {}
+
+Coordinator::~Coordinator() = default;
+
+Task<Result<std::unique_ptr<Coordinator>>> Coordinator::boot(World world, BlobGroups& groups,
+                                                             TabletInfo info, TabletCalls& calls,
+                                                             TimestampSource& timestamps,
+                                                             CoordinatorOptions options) {
+  std::unique_ptr<Coordinator> made(new Coordinator(world, calls, timestamps, options));
+  CO_TRY(made->leader_,
+         co_await Leader::boot(world, groups, std::move(info), made->state_, options.leader));
+  for (const auto& [id, decision] : made->state_.decisions) {
+    made->newest_ = std::max(made->newest_, decision.commit);
+    if (!decision.heard) made->tell(decision);
+  }
+  co_return std::move(made);
+}
+
+Result<void> Coordinator::admit(const std::vector<Participant>& participants) const {
+  if (leader_->ended()) return std::unexpected(*leader_->ended());
+  if (scope_.closed()) return fail(Errc::kUnavailable, "the coordinator stops");
+  if (participants.empty() || participants.size() > kParticipantsMax) {
+    return fail(Errc::kInvalidArgument, fmt::format("a transaction over {} tablets; at most {}",
+                                                    participants.size(), kParticipantsMax));
+  }
+  if (undecided_.size() + untold_ >= kUndecidedMax) {
+    return fail(Errc::kOverloaded,
+                fmt::format("{} transactions are being decided", undecided_.size() + untold_));
+  }
+  return {};
+}
+
+Task<Result<Timestamp>> Coordinator::commit(std::vector<Participant> participants) {
+  CO_TRY_VOID(admit(participants));
+  const TransactionId id = participants.front().write.transaction;
+  const auto known = state_.decisions.find(id);
+  if (known != state_.decisions.end()) co_return known->second.commit;
+  if (participants.front().write.start < state_.forgotten) {
+    co_return fail(Errc::kUnavailable, "the transaction is too old to tell whether it was decided");
+  }
+  if (!undecided_.insert(id).second) {
+    co_return fail(Errc::kOverloaded,
+                   fmt::format("transaction {} is being decided", to_string(id)));
+  }
+  std::vector<TabletId> tablets;
+  for (const Participant& participant : participants) tablets.push_back(participant.tablet);
+  Result<void> prepared = co_await prepare_all(std::move(participants));
+  if (!prepared) {
+    undecided_.erase(id);
+    scope_.spawn(abort_all(id, tablets));
+    const Errc code = prepared.error().code;
+    // Nothing is decided, so nothing will be: to the client the outcome is known.
+    const bool keeps = code == Errc::kAborted || code == Errc::kInvalidArgument ||
+                       code == Errc::kOverloaded || code == Errc::kReadOnly;
+    co_return fail(keeps ? code : Errc::kAborted, prepared.error().context);
+  }
+  Result<Timestamp> decided = co_await decide(id, std::move(tablets));
+  undecided_.erase(id);
+  co_return decided;
+}
+
+Task<Result<void>> Coordinator::prepare_all(std::vector<Participant> participants) {
+  const Instant deadline = world_.executor.now() + options_.prepare_timeout;
+  std::vector<Result<void>> results(participants.size());
+  TaskScope prepares;
+  for (std::size_t i = 0; i < participants.size(); ++i) {
+    prepares.spawn(prepare_one(std::move(participants[i]), deadline, results[i]));
+  }
+  co_await prepares.join();
+  // A refusal says more than a timeout.
+  const Result<void>* failed = nullptr;
+  for (const Result<void>& result : results) {
+    if (result) continue;
+    if (failed == nullptr || result.error().code == Errc::kAborted) failed = &result;
+  }
+  if (failed != nullptr) co_return *failed;
+  co_return Result<void>{};
+}
+
+Task<void> Coordinator::prepare_one(Participant participant, Instant deadline, Result<void>& out) {
+  out = co_await calls_.prepare(participant.tablet, std::move(participant.write), info().id,
+                                deadline);
+}
+
+Task<Result<Timestamp>> Coordinator::decide(TransactionId id, std::vector<TabletId> participants) {
+  Result<Timestamp> commit = co_await timestamps_.next();
+  if (!commit) {
+    scope_.spawn(abort_all(id, std::move(participants)));
+    co_return fail(Errc::kAborted, "no commit timestamp: " + commit.error().message());
+  }
+  Decision decision;
+  decision.id = id;
+  decision.commit = *commit;
+  decision.participants = std::move(participants);
+  // Once it is asked for, only the log knows: no abort may be sent, whatever it answers.
+  Result<void> logged = co_await log(decision);
+  if (!logged) co_return fail(Errc::kUnavailable, logged.error().context);
+  newest_ = std::max(newest_, decision.commit);
+  tell(decision);
+  co_return decision.commit;
+}
+
+Task<Result<void>> Coordinator::log(Decision decision) {
+  CommitRequest request;
+  request.body = [decision](const std::vector<BlobId>&) { return encode_decision(decision); };
+  request.body_bytes_hint = encode_decision(decision).size();
+  Leader::Confirmed confirmed = [this, decision](const std::vector<BlobId>&) {
+    state_.add(decision);
+  };
+  co_return co_await leader_->commit(std::move(request), std::move(confirmed));
+}
+
+TransactionOutcome Coordinator::outcome(const TransactionId& id) const {
+  const auto known = state_.decisions.find(id);
+  if (known != state_.decisions.end()) {
+    return {TransactionOutcome::Kind::kCommitted, known->second.commit};
+  }
+  if (undecided_.contains(id) || leader_->ended()) return {};
+  if (options_.bug == table::SeededBug::kOutcomeGuessed) {
+    return {TransactionOutcome::Kind::kCommitted, newest_ + 1};
+  }
+  return {TransactionOutcome::Kind::kAborted, 0};
+}
+
+void Coordinator::tell(const Decision& decision) {
+  ++untold_;
+  scope_.spawn(tell_all(decision));
+}
+
+Task<void> Coordinator::tell_all(Decision decision) {
+  std::vector<char> heard(decision.participants.size(), 0);
+  TaskScope calls;
+  for (std::size_t i = 0; i < heard.size(); ++i) {
+    calls.spawn(tell_one(decision.participants[i], decision.id, decision.commit, heard[i]));
+  }
+  co_await calls.join();
+  --untold_;
+  if (std::ranges::find(heard, 0) != heard.end() || leader_->ended()) co_return;
+  decision.heard = true;
+  // A failure ends this incarnation; the next one tells them again.
+  (void)co_await log(std::move(decision));
+}
+
+Task<void> Coordinator::tell_one(TabletId tablet, TransactionId id, Timestamp commit, char& heard) {
+  Duration wait = options_.retry_min;
+  while (!scope_.closed() && !leader_->ended()) {
+    const Instant deadline = world_.executor.now() + options_.prepare_timeout;
+    const Result<void> told = co_await calls_.commit_prepared(tablet, id, commit, deadline);
+    if (told) {
+      heard = 1;
+      co_return;
+    }
+    log_debug("participant has not heard of a commit",
+              {{"transaction", to_string(id)}, {"error", told.error()}});
+    co_await pause(wait);
+    wait = std::min(wait * 2, options_.retry_max);
+  }
+}
+
+Task<void> Coordinator::abort_all(TransactionId id, std::vector<TabletId> participants) {
+  TaskScope calls;
+  for (const TabletId tablet : participants) calls.spawn(abort_one(tablet, id));
+  co_await calls.join();
+}
+
+// Tried once: a participant that does not hear it asks.
+Task<void> Coordinator::abort_one(TabletId tablet, TransactionId id) {
+  const Instant deadline = world_.executor.now() + options_.prepare_timeout;
+  (void)co_await calls_.abort_prepared(tablet, id, deadline);
+}
+
+Task<void> Coordinator::pause(Duration duration) {
+  const Instant until = world_.executor.now() + duration;
+  while (!scope_.closed() && world_.executor.now() < until) {
+    co_await sleep_for(world_.executor,
+                       std::min<Duration>(kPauseStep, until - world_.executor.now()));
+  }
+}
+
+Task<void> Coordinator::stop() {
+  scope_.close();
+  co_await scope_.join();
+  co_await leader_->stop(true);
+}
+
+void Coordinator::abandon() {
+  scope_.close();
+  leader_->abandon();
+}
+
+}  // namespace moraine

@@ -1,0 +1,109 @@
+// Coordinator: the tablet that decides transactions over several tablets.
+//
+// commit(): every participant prepares; a timestamp is drawn; the decision is made durable, and that
+// is the moment at which the transaction is committed; the client is answered; participants are told
+// until each has heard. Nothing is written for a transaction that is not committed: what the
+// coordinator has no record of is aborted.
+//
+// Promise    A transaction has one outcome for ever, whatever dies when. OK: committed at that
+//            timestamp. kAborted: changed nothing, anywhere. Repeating a commit with the same id
+//            gives the same answer.
+// Invariants (1) A decision is forgotten only when every participant has heard it; transactions that
+//            began before the newest forgotten one was committed are not begun any more. (2) outcome() says aborted only of transactions
+//            that this incarnation is not deciding and that no incarnation has decided.
+// Threading  The world's executor.
+// Limits     kParticipantsMax tablets, kUndecidedMax transactions at once, kHeardMax remembered
+//            after all have heard.
+// Errors     kAborted; kOverloaded: nothing was done; kUnavailable: the outcome is unknown, and
+//            outcome() of a later incarnation will tell.
+// Tests      coordinator_test.cpp.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+
+#include "table/tablet/seeded_bug.h"
+#include "tablet/leader.h"
+#include "transaction/decision.h"
+#include "transaction/tablet_calls.h"
+
+namespace moraine {
+
+inline constexpr std::size_t kUndecidedMax = 10'000;
+inline constexpr std::size_t kHeardMax = 100'000;
+
+struct CoordinatorOptions {
+  LeaderOptions leader;
+  Duration prepare_timeout = 10s;
+  Duration retry_min = 50ms;  // Of telling a participant, doubling.
+  Duration retry_max = 5s;
+  table::SeededBug bug{};
+};
+
+struct Participant {
+  TabletId tablet;
+  TabletWrite write;
+};
+
+class Coordinator {
+ public:
+  // `calls` and `timestamps` outlive it.
+  static Task<Result<std::unique_ptr<Coordinator>>> boot(World world, BlobGroups& groups,
+                                                         TabletInfo info, TabletCalls& calls,
+                                                         TimestampSource& timestamps,
+                                                         CoordinatorOptions options = {});
+  ~Coordinator();
+
+  // Gives the commit timestamp. All writes are of one transaction.
+  Task<Result<Timestamp>> commit(std::vector<Participant> participants);
+  TransactionOutcome outcome(const TransactionId& id) const;
+
+  std::size_t undecided() const { return undecided_.size(); }
+  std::size_t untold() const { return untold_; }
+  const TabletInfo& info() const { return leader_->info(); }
+  Task<void> stop();
+  void abandon();
+  void on_end(Callback hook) { leader_->on_end(std::move(hook)); }
+
+ private:
+  class State final : public TabletState {
+   public:
+    std::map<TransactionId, Decision> decisions;
+    std::map<Timestamp, TransactionId> heard;  // By commit.
+    Timestamp forgotten = 0;
+    void add(const Decision& decision);
+    Result<void> restore(const std::vector<Slice>& pages) override;
+    Result<void> replay(const Slice& body) override;
+    std::vector<Slice> snapshot() const override;
+    std::vector<BlobId> live_blobs() const override { return {}; }
+  };
+
+  Coordinator(World world, TabletCalls& calls, TimestampSource& timestamps,
+              CoordinatorOptions options);
+
+  Result<void> admit(const std::vector<Participant>& participants) const;
+  Task<Result<void>> prepare_all(std::vector<Participant> participants);
+  Task<void> prepare_one(Participant participant, Instant deadline, Result<void>& out);
+  Task<Result<Timestamp>> decide(TransactionId id, std::vector<TabletId> participants);
+  void tell(const Decision& decision);
+  Task<void> tell_all(Decision decision);
+  Task<void> tell_one(TabletId tablet, TransactionId id, Timestamp commit, char& heard);
+  Task<void> abort_all(TransactionId id, std::vector<TabletId> participants);
+  Task<void> abort_one(TabletId tablet, TransactionId id);
+  Task<Result<void>> log(Decision decision);
+  Task<void> pause(Duration duration);
+
+  World world_;
+  TabletCalls& calls_;
+  TimestampSource& timestamps_;
+  const CoordinatorOptions options_;
+  State state_;
+  std::unique_ptr<Leader> leader_;
+  std::set<TransactionId> undecided_;
+  std::size_t untold_ = 0;
+  Timestamp newest_ = 0;  // Commit timestamp seen.
+  TaskScope scope_;
+};
+
+}  // namespace moraine

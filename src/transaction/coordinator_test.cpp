@@ -1,0 +1,187 @@
+#include "transaction/coordinator.h"
+
+#include <gtest/gtest.h>
+
+#include "tablet/test_tablet.h"
+
+namespace moraine {
+namespace {
+
+class CountedTimestamps final : public TimestampSource {
+ public:
+  Timestamp last = 1000;
+  bool fails = false;
+  Task<Result<Timestamp>> next() override {
+    if (fails) co_return fail(Errc::kUnavailable, "no timestamps");
+    co_return ++last;
+  }
+};
+
+// Tablets that remember what they were told.
+class ToldTablets final : public TabletCalls {
+ public:
+  std::map<TabletId, std::set<TransactionId>> prepared;
+  std::map<TabletId, std::map<TransactionId, Timestamp>> committed;
+  std::map<TabletId, Errc> refuses;  // To prepare.
+  std::set<TabletId> deaf;           // To the outcome.
+
+  Task<Result<Timestamp>> commit(TabletId, TabletWrite, Instant) override {
+    co_return fail(Errc::kUnsupported, "one-phase");
+  }
+  Task<Result<void>> prepare(TabletId tablet, TabletWrite write, TabletId, Instant) override {
+    const auto refusal = refuses.find(tablet);
+    if (refusal != refuses.end()) co_return fail(refusal->second, "row conflict");
+    prepared[tablet].insert(write.transaction);
+    co_return Result<void>{};
+  }
+  Task<Result<void>> commit_prepared(TabletId tablet, TransactionId id, Timestamp commit,
+                                     Instant) override {
+    if (deaf.contains(tablet)) co_return fail(Errc::kTimeout, "deaf");
+    prepared[tablet].erase(id);
+    committed[tablet][id] = commit;
+    co_return Result<void>{};
+  }
+  Task<Result<void>> abort_prepared(TabletId tablet, TransactionId id, Instant) override {
+    if (deaf.contains(tablet)) co_return fail(Errc::kTimeout, "deaf");
+    prepared[tablet].erase(id);
+    co_return Result<void>{};
+  }
+};
+
+constexpr TabletId kFirst{101};
+constexpr TabletId kSecond{102};
+
+TransactionId transaction(std::uint8_t number) {
+  TransactionId id;
+  id.bytes.fill(number);
+  return id;
+}
+
+class CoordinatorTest : public testing::Test {
+ protected:
+  std::unique_ptr<Coordinator> boot() {
+    auto booted = sim_.run(Coordinator::boot(storage_.world(), storage_,
+                                             TabletInfo::simple(TabletId{9}, kTestGroup, 3),
+                                             tablets_, timestamps_));
+    EXPECT_TRUE(booted) << booted.error().message();
+    return std::move(*booted);
+  }
+  Result<Timestamp> commit(Coordinator& coordinator, std::uint8_t number) {
+    std::vector<Participant> participants(2);
+    participants[0].tablet = kFirst;
+    participants[1].tablet = kSecond;
+    for (Participant& participant : participants) {
+      participant.write.transaction = transaction(number);
+      participant.write.start = 900;
+    }
+    return sim_.run(coordinator.commit(std::move(participants)));
+  }
+  void let_time_pass(Duration duration) {
+    sim_.run([](Executor& executor, Duration time) -> Task<void> {
+      co_await sleep_for(executor, time);
+    }(storage_.world().executor, duration));
+  }
+
+  SimWorld sim_{1};
+  TestStorage storage_{sim_};
+  ToldTablets tablets_;
+  CountedTimestamps timestamps_;
+};
+
+TEST_F(CoordinatorTest, AllParticipantsCommitAtOneTimestamp) {
+  auto coordinator = boot();
+  const Result<Timestamp> committed = commit(*coordinator, 1);
+  ASSERT_TRUE(committed) << committed.error().message();
+  let_time_pass(1s);
+  EXPECT_EQ(tablets_.committed[kFirst][transaction(1)], *committed);
+  EXPECT_EQ(tablets_.committed[kSecond][transaction(1)], *committed);
+  EXPECT_EQ(coordinator->untold(), 0u);
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, OneRefusalAbortsAllAndSaysWhy) {
+  tablets_.refuses[kSecond] = Errc::kAborted;
+  auto coordinator = boot();
+  const Result<Timestamp> committed = commit(*coordinator, 1);
+  ASSERT_FALSE(committed);
+  EXPECT_EQ(committed.error().code, Errc::kAborted);
+  EXPECT_NE(committed.error().context.find("row conflict"), std::string::npos);
+  let_time_pass(1s);
+  EXPECT_TRUE(tablets_.prepared[kFirst].empty());
+  EXPECT_EQ(coordinator->outcome(transaction(1)).kind, TransactionOutcome::Kind::kAborted);
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, AParticipantThatDoesNotAnswerAbortsForGood) {
+  tablets_.refuses[kFirst] = Errc::kTimeout;
+  auto coordinator = boot();
+  EXPECT_EQ(commit(*coordinator, 1).error().code, Errc::kAborted);
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, RepeatingACommitGivesTheSameTimestamp) {
+  auto coordinator = boot();
+  const Timestamp first = commit(*coordinator, 1).value();
+  EXPECT_EQ(commit(*coordinator, 1).value(), first);
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, ADecisionSurvivesACrashAndIsToldByTheNextIncarnation) {
+  tablets_.deaf = {kFirst, kSecond};
+  auto coordinator = boot();
+  const Timestamp committed = commit(*coordinator, 1).value();
+  coordinator->abandon();
+  let_time_pass(20s);
+  coordinator.reset();
+  storage_.crash();
+  tablets_.deaf.clear();
+  coordinator = boot();
+  const TransactionOutcome outcome = coordinator->outcome(transaction(1));
+  EXPECT_EQ(outcome.kind, TransactionOutcome::Kind::kCommitted);
+  EXPECT_EQ(outcome.commit, committed);
+  let_time_pass(10s);
+  EXPECT_EQ(tablets_.committed[kFirst][transaction(1)], committed);
+  EXPECT_EQ(tablets_.committed[kSecond][transaction(1)], committed);
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, ADeafParticipantIsToldUntilItHears) {
+  tablets_.deaf = {kSecond};
+  auto coordinator = boot();
+  const Timestamp committed = commit(*coordinator, 1).value();
+  let_time_pass(30s);
+  EXPECT_EQ(coordinator->untold(), 1u);
+  tablets_.deaf.clear();
+  let_time_pass(10s);
+  EXPECT_EQ(coordinator->untold(), 0u);
+  EXPECT_EQ(tablets_.committed[kSecond][transaction(1)], committed);
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, WithoutATimestampNothingIsCommitted) {
+  timestamps_.fails = true;
+  auto coordinator = boot();
+  EXPECT_EQ(commit(*coordinator, 1).error().code, Errc::kAborted);
+  let_time_pass(1s);
+  EXPECT_TRUE(tablets_.prepared[kFirst].empty());
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, ASupersededCoordinatorDecidesNothing) {
+  auto old = boot();
+  auto fresh = boot();
+  EXPECT_EQ(commit(*old, 1).error().code, Errc::kUnavailable);
+  EXPECT_EQ(fresh->outcome(transaction(1)).kind, TransactionOutcome::Kind::kAborted);
+  EXPECT_EQ(old->outcome(transaction(1)).kind, TransactionOutcome::Kind::kUndecided);
+  sim_.run(old->stop());
+  sim_.run(fresh->stop());
+}
+
+TEST_F(CoordinatorTest, UnknownTransactionsAreAborted) {
+  auto coordinator = boot();
+  EXPECT_EQ(coordinator->outcome(transaction(9)).kind, TransactionOutcome::Kind::kAborted);
+  sim_.run(coordinator->stop());
+}
+
+}  // namespace
+}  // namespace moraine

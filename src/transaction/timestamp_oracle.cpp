@@ -1,0 +1,164 @@
+#include "transaction/timestamp_oracle.h"
+
+#include <algorithm>
+
+#include "base/checksum.h"
+#include "base/coding.h"
+
+namespace moraine {
+namespace {
+
+constexpr std::uint8_t kCeilingVersion = 1;
+// The newer incarnation waits so much longer than the older one serves: clocks do not run alike.
+constexpr int kLeaseMarginDivisor = 4;
+
+}  // namespace
+
+Slice encode_ceiling(Timestamp ceiling) {
+  Encoder encoder;
+  encoder.u8(kCeilingVersion).u64(ceiling);
+  encoder.u32(crc32c(encoder.span()));
+  return encoder.slice();
+}
+
+Result<Timestamp> decode_ceiling(ByteSpan bytes) {
+  Decoder decoder(bytes);
+  const std::uint8_t version = decoder.u8();
+  if (!decoder.failed() && version != kCeilingVersion) {
+    return fail(Errc::kUnsupported, fmt::format("timestamp ceiling version {}", version));
+  }
+  const Timestamp ceiling = decoder.u64();
+  const std::size_t covered = decoder.position();
+  const std::uint32_t checksum = decoder.u32();
+  if (!decoder.finished() || checksum != crc32c(bytes.first(covered)) || ceiling > kMaxTimestamp) {
+    return fail(Errc::kCorrupt, "timestamp ceiling");
+  }
+  return ceiling;
+}
+
+Result<void> TimestampOracle::State::restore(const std::vector<Slice>& pages) {
+  for (const Slice& page : pages) {
+    TRY_VOID(replay(page));
+  }
+  return {};
+}
+
+Result<void> TimestampOracle::State::replay(const Slice& body) {
+  TRY(const Timestamp found, decode_ceiling(body));
+  ceiling = std::max(ceiling, found);
+  return {};
+}
+
+Task<Result<std::unique_ptr<TimestampOracle>>> TimestampOracle::boot(World world,
+                                                                     BlobGroups& groups,
+                                                                     TabletInfo info,
+                                                                     OracleOptions options) {
+  std::unique_ptr<TimestampOracle> oracle(new TimestampOracle(world, options));
+  const bool waits = options.lease.has_value();
+  CO_TRY(oracle->leader_,
+         co_await Leader::boot(world, groups, std::move(info), oracle->state_, options.leader));
+  if (waits) {
+    const Duration lease = *options.lease;
+    co_await sleep_for(world.executor, lease + lease / kLeaseMarginDivisor);
+  }
+  Timestamp first = std::max<Timestamp>(oracle->state_.ceiling, kMinTimestamp);
+  if (options.bug == table::SeededBug::kTimestampGoesBack) {
+    first = timestamp_of_seconds(oracle->clock_seconds());
+  }
+  oracle->last_.store(first, std::memory_order_release);
+  co_return std::move(oracle);
+}
+
+TimestampOracle::~TimestampOracle() = default;
+
+std::uint64_t TimestampOracle::clock_seconds() const {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(world_.clock.since_epoch()).count();
+  constexpr std::int64_t kSecondsMax = static_cast<std::int64_t>(unix_seconds(kMaxTimestamp)) - 1;
+  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(seconds, 0, kSecondsMax));
+}
+
+bool TimestampOracle::lease_holds() const {
+  if (!options_.lease) return true;
+  return world_.executor.now().since_start.count() < lease_end_ns_.load(std::memory_order_acquire);
+}
+
+bool TimestampOracle::lease_is_short() const {
+  if (!options_.lease) return false;
+  const std::int64_t end = lease_end_ns_.load(std::memory_order_relaxed);
+  return world_.executor.now().since_start.count() > end - options_.lease->count() / 2;
+}
+
+std::optional<Timestamp> TimestampOracle::try_next() {
+  if (!lease_holds()) return std::nullopt;
+  const Timestamp ceiling = ceiling_.load(std::memory_order_acquire);
+  const Timestamp by_clock = timestamp_of_seconds(clock_seconds());
+  Timestamp last = last_.load(std::memory_order_acquire);
+  for (;;) {
+    const Timestamp given = std::max(last + 1, by_clock);
+    if (given >= ceiling) return std::nullopt;
+    if (last_.compare_exchange_weak(last, given, std::memory_order_acq_rel)) return given;
+  }
+}
+
+Task<Result<Timestamp>> TimestampOracle::next() {
+  for (;;) {
+    if (leader_->ended()) co_return std::unexpected(*leader_->ended());
+    const std::optional<Timestamp> given = try_next();
+    if (!given) {
+      CO_TRY_VOID(co_await extend());
+      continue;
+    }
+    const Timestamp room = ceiling_.load(std::memory_order_relaxed) - *given;
+    const bool low = room < timestamp_of_seconds(kCeilingSeconds / 2) || lease_is_short();
+    if (low && !extending_) scope_.spawn(extend_ahead());
+    co_return *given;
+  }
+}
+
+Task<void> TimestampOracle::extend_ahead() {
+  // A failure ends this incarnation; whoever asks next hears of it.
+  (void)co_await extend();
+}
+
+// Whoever comes while the ceiling is being raised waits for that.
+Task<Result<void>> TimestampOracle::extend() {
+  if (extending_) {
+    auto done = std::make_shared<OneShot<bool>>();
+    waiting_.push_back(done);
+    co_await *done;
+    if (leader_->ended()) co_return std::unexpected(*leader_->ended());
+    co_return Result<void>{};
+  }
+  extending_ = true;
+  Result<void> raised = co_await raise_ceiling();
+  extending_ = false;
+  for (const auto& waiter : std::exchange(waiting_, {})) waiter->set(true);
+  co_return raised;
+}
+
+Task<Result<void>> TimestampOracle::raise_ceiling() {
+  const Timestamp from =
+      std::max(last_.load(std::memory_order_acquire), timestamp_of_seconds(clock_seconds()));
+  const Timestamp ceiling = from + timestamp_of_seconds(kCeilingSeconds);
+  if (ceiling >= kMaxTimestamp) co_return fail(Errc::kUnavailable, "timestamps are used up");
+  const Instant asked = world_.executor.now();
+  CommitRequest request;
+  request.body = [ceiling](const std::vector<BlobId>&) { return encode_ceiling(ceiling); };
+  Leader::Confirmed confirmed = [this, ceiling](const std::vector<BlobId>&) {
+    state_.ceiling = std::max(state_.ceiling, ceiling);
+  };
+  CO_TRY_VOID(co_await leader_->commit(std::move(request), std::move(confirmed)));
+  if (options_.lease) {
+    lease_end_ns_.store((asked + *options_.lease).since_start.count(), std::memory_order_release);
+  }
+  ceiling_.store(ceiling, std::memory_order_release);
+  co_return Result<void>{};
+}
+
+Task<void> TimestampOracle::stop() {
+  scope_.close();
+  co_await scope_.join();
+  co_await leader_->stop(true);
+}
+
+}  // namespace moraine

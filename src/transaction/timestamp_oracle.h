@@ -1,0 +1,87 @@
+// TimestampOracle: the tablet that gives out timestamps.
+//
+//   body and snapshot = version u8 = 1  ceiling u64  crc32c u32
+//
+// Promise    Each timestamp is above every one given before, over restarts and whatever the clock
+//            does; its seconds are those of the clock unless the clock goes back. A timestamp is
+//            given only below a ceiling that is durable, and an incarnation begins at the ceiling
+//            it finds.
+//            With a lease, an incarnation that was superseded gives out none once the newer one
+//            does: it stops a lease after its last confirmed entry, the newer one waits for longer.
+// Threading  The world's executor; try_next() on any thread.
+// Errors     kUnavailable, kConflict: this incarnation is over.
+// Tests      timestamp_oracle_test.cpp, ceiling_fuzz.cpp.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "table/model/timestamp.h"
+#include "table/tablet/seeded_bug.h"
+#include "tablet/leader.h"
+
+namespace moraine {
+
+// So many seconds of timestamps are made durable at once.
+inline constexpr std::uint64_t kCeilingSeconds = 10;
+
+struct OracleOptions {
+  LeaderOptions leader;
+  // nullopt: nothing else can have led this tablet a moment ago (one process owns the folder).
+  std::optional<Duration> lease;
+  table::SeededBug bug{};
+};
+
+Slice encode_ceiling(Timestamp ceiling);
+Result<Timestamp> decode_ceiling(ByteSpan bytes);
+
+class TimestampOracle final : public TimestampSource {
+ public:
+  static Task<Result<std::unique_ptr<TimestampOracle>>> boot(World world, BlobGroups& groups,
+                                                             TabletInfo info,
+                                                             OracleOptions options = {});
+  ~TimestampOracle() override;
+
+  Task<Result<Timestamp>> next() override;
+  // Without waiting; nullopt: next() has to be asked.
+  std::optional<Timestamp> try_next();
+  // The last one given, or a bound below the next.
+  Timestamp last() const { return last_.load(std::memory_order_acquire); }
+
+  Task<void> stop();
+  void abandon() { leader_->abandon(); }
+  void on_end(Callback hook) { leader_->on_end(std::move(hook)); }
+
+ private:
+  class State final : public TabletState {
+   public:
+    Timestamp ceiling = 0;
+    Result<void> restore(const std::vector<Slice>& pages) override;
+    Result<void> replay(const Slice& body) override;
+    std::vector<Slice> snapshot() const override { return {encode_ceiling(ceiling)}; }
+    std::vector<BlobId> live_blobs() const override { return {}; }
+  };
+
+  TimestampOracle(World world, OracleOptions options) : world_(world), options_(options) {}
+
+  std::uint64_t clock_seconds() const;
+  bool lease_holds() const;
+  bool lease_is_short() const;
+  Task<Result<void>> extend();
+  Task<void> extend_ahead();
+  Task<Result<void>> raise_ceiling();
+
+  World world_;
+  const OracleOptions options_;
+  State state_;
+  std::unique_ptr<Leader> leader_;
+  std::atomic<Timestamp> last_{0};
+  std::atomic<Timestamp> ceiling_{0};  // Durable: all that is given is below.
+  std::atomic<std::int64_t> lease_end_ns_{0};
+  bool extending_ = false;
+  std::vector<std::shared_ptr<OneShot<bool>>> waiting_;
+  TaskScope scope_;
+};
+
+}  // namespace moraine
