@@ -1,5 +1,7 @@
 #include "base/block_pool.h"
 
+#include <sys/mman.h>
+
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +12,8 @@ namespace moraine::detail {
 namespace {
 
 constexpr std::size_t kExactPages = 8;
+// Larger blocks are mappings of their own: in the heap they leave holes that nothing fits into.
+constexpr std::size_t kMappedBytesMin = std::size_t{256} << 10;
 
 // Idle blocks are linked through their own memory.
 Block* next_of(const Block* block) {
@@ -27,13 +31,24 @@ void set_next(Block* block, const Block* next) {
 Block* make_aligned_block(std::size_t capacity) {
   auto* block = new Block;
   block->capacity = capacity;
-  block->data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, capacity));
-  INVARIANT(block->data != nullptr, "out of memory for {} bytes", capacity);
+  if (capacity < kMappedBytesMin) {
+    block->data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, capacity));
+    INVARIANT(block->data != nullptr, "out of memory for {} bytes", capacity);
+    return block;
+  }
+  void* const mapped =
+      mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  INVARIANT(mapped != MAP_FAILED, "out of memory for {} bytes", capacity);
+  block->data = static_cast<std::byte*>(mapped);
   return block;
 }
 
 void free_aligned_block(Block* block) noexcept {
-  std::free(block->data);
+  if (block->capacity < kMappedBytesMin) {
+    std::free(block->data);
+  } else {
+    munmap(block->data, block->capacity);
+  }
   delete block;
 }
 

@@ -21,6 +21,9 @@ namespace {
 
 constexpr int kClientBacklog = 4096;
 constexpr int kClientKeepAliveIdleSeconds = 60;
+// Bytes that the kernel takes and has not sent: more would be memory that no budget knows of, and
+// would hide that a client does not read.
+constexpr int kUnsentInKernelMax = 128 << 10;
 // Files that are no connections of clients: devices, nodes, the log.
 constexpr rlim_t kOtherFiles = 4096;
 constexpr Duration kAcceptRetry = 100ms;
@@ -48,6 +51,7 @@ void tune_client(int fd) {
   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kClientKeepAliveIdleSeconds,
              sizeof(kClientKeepAliveIdleSeconds));
+  setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentInKernelMax, sizeof(kUnsentInKernelMax));
 }
 
 std::string name_of(const sockaddr_storage& storage, socklen_t size) {

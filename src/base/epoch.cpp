@@ -1,0 +1,168 @@
+#include "base/epoch.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/invariant.h"
+
+namespace moraine {
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+constexpr std::uint64_t kIdle = 0;
+// One retire() in so many looks which callbacks may run.
+constexpr std::size_t kRetiredPerCollection = 64;
+
+// One for each thread that ever took a guard; passed on when the thread ends.
+struct alignas(kCacheLine) Slot {
+  std::atomic<std::uint64_t> epoch{kIdle};  // Of the outermost guard.
+  std::atomic<bool> taken{false};
+};
+
+struct Retired {
+  std::uint64_t epoch = 0;
+  std::move_only_function<void()> free;
+};
+
+// A guard publishes the epoch that it saw. retire() moves the epoch on after its caller has made
+// the object unreachable: a guard that saw a later epoch cannot have loaded the object, and an
+// earlier one keeps it alive.
+struct Epochs {
+  std::array<Slot, kEpochThreadsMax> slots;
+  alignas(kCacheLine) std::atomic<std::uint64_t> now{1};
+  alignas(kCacheLine) std::atomic<std::size_t> slots_used{
+      0};                               // Slots from here on were never taken.
+  std::atomic<std::size_t> running{0};  // Callbacks taken from the line.
+  std::mutex mutex;
+  std::deque<Retired> line;    // Oldest first. Guarded by mutex.
+  std::size_t since_look = 0;  // Retired since the last look. Guarded by mutex.
+};
+
+// Never destroyed: threads may outlive static objects.
+Epochs& epochs() {
+  static auto* const all = new Epochs;
+  return *all;
+}
+
+struct ThreadState {
+  Slot* slot = nullptr;
+  const std::atomic<std::uint64_t>* now = nullptr;
+  std::uint32_t depth = 0;
+  bool collecting = false;
+};
+constinit thread_local ThreadState this_thread;
+
+struct SlotReturn {
+  bool armed = false;
+  ~SlotReturn() {
+    if (this_thread.slot == nullptr) return;
+    this_thread.slot->taken.store(false, std::memory_order_release);
+    this_thread.slot = nullptr;
+  }
+};
+thread_local SlotReturn slot_return;
+
+[[gnu::noinline]] void take_slot() {
+  Epochs& all = epochs();
+  for (std::size_t i = 0; i < kEpochThreadsMax; ++i) {
+    Slot& slot = all.slots[i];
+    if (slot.taken.load(std::memory_order_relaxed)) continue;
+    if (slot.taken.exchange(true, std::memory_order_acq_rel)) continue;
+    std::size_t used = all.slots_used.load();
+    while (used <= i && !all.slots_used.compare_exchange_weak(used, i + 1)) {
+    }
+    slot_return.armed = true;  // Makes the thread's end run its destructor.
+    this_thread.now = &all.now;
+    this_thread.slot = &slot;
+    return;
+  }
+  INVARIANT(false, "more than {} threads take epoch guards", kEpochThreadsMax);
+}
+
+// The epoch of the oldest guard.
+std::uint64_t oldest_guard(const Epochs& all) {
+  std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
+  const std::size_t used = all.slots_used.load();
+  for (std::size_t i = 0; i < used; ++i) {
+    const std::uint64_t epoch = all.slots[i].epoch.load();
+    if (epoch != kIdle && epoch < oldest) oldest = epoch;
+  }
+  return oldest;
+}
+
+// Requires: the mutex.
+std::vector<Retired> take_free(Epochs& all) {
+  all.since_look = 0;
+  const std::uint64_t oldest = oldest_guard(all);
+  std::vector<Retired> free;
+  while (!all.line.empty() && all.line.front().epoch < oldest) {
+    free.push_back(std::move(all.line.front()));
+    all.line.pop_front();
+  }
+  all.running.fetch_add(free.size());
+  return free;
+}
+
+void run(Epochs& all, std::vector<Retired>& free) {
+  const bool outer = std::exchange(this_thread.collecting, true);
+  for (Retired& retired : free) {
+    retired.free();
+    retired.free = nullptr;
+    all.running.fetch_sub(1);
+  }
+  this_thread.collecting = outer;
+}
+
+}  // namespace
+
+EpochGuard::EpochGuard() {
+  ThreadState& thread = this_thread;
+  if (thread.depth++ != 0) return;
+  if (thread.slot == nullptr) [[unlikely]]
+    take_slot();
+  // Sequentially consistent: whoever retires sees the guard, or the guard sees what was retired.
+  thread.slot->epoch.exchange(thread.now->load(std::memory_order_acquire));
+#if !defined(__x86_64__)
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+EpochGuard::~EpochGuard() {
+  ThreadState& thread = this_thread;
+  if (--thread.depth != 0) return;
+  thread.slot->epoch.store(kIdle, std::memory_order_release);
+}
+
+void retire(std::move_only_function<void()> free) {
+  Epochs& all = epochs();
+  std::vector<Retired> ready;
+  {
+    const std::lock_guard lock(all.mutex);
+    all.line.push_back({all.now.fetch_add(1), std::move(free)});
+    const bool many = all.line.size() > kRetiredMax;
+    if (++all.since_look < kRetiredPerCollection && !many) return;
+    if (this_thread.collecting) return;  // A callback retires: the outer run comes back to it.
+    ready = take_free(all);
+  }
+  run(all, ready);
+}
+
+bool run_retired() {
+  Epochs& all = epochs();
+  std::vector<Retired> ready;
+  {
+    const std::lock_guard lock(all.mutex);
+    ready = take_free(all);
+  }
+  run(all, ready);
+  const std::lock_guard lock(all.mutex);
+  return all.line.empty() && all.running.load() == 0;
+}
+
+}  // namespace moraine

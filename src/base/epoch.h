@@ -1,0 +1,39 @@
+// Epochs: memory that readers on any thread may look at is freed when the last of them has gone.
+//
+//   EpochGuard guard;                       // reader: a few nanoseconds, never waits
+//   const View* view = published.load();
+//
+//   const View* old = published.exchange(next);
+//   retire([old] { delete old; });          // writer
+//
+// Promise    What a guard's thread could load before it was retired lives until that guard has
+//            ended. Guards nest.
+// Threading  Any thread. Retired callbacks run on some thread that calls retire() or
+//            run_retired(), under no lock, and must not take a guard that they wait on.
+// Limits     kEpochThreadsMax threads at once; kRetiredMax retired callbacks, past which retire()
+//            tries harder, and never waits for readers.
+// Traps      A guard must not live across a co_await.
+// Tests      epoch_test.cpp, epoch_threads_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace moraine {
+
+inline constexpr std::size_t kEpochThreadsMax = 1'024;
+inline constexpr std::size_t kRetiredMax = 65'536;
+
+class EpochGuard {
+ public:
+  EpochGuard();
+  ~EpochGuard();
+  EpochGuard(const EpochGuard&) = delete;
+  EpochGuard& operator=(const EpochGuard&) = delete;
+};
+
+void retire(std::move_only_function<void()> free);
+// Runs what may be run by now; true when nothing is left. For tests and for shutting down.
+bool run_retired();
+
+}  // namespace moraine
