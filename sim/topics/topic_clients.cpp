@@ -63,18 +63,20 @@ void TopicClients::start() {
   for (std::uint64_t tablet = 1; tablet <= options_.tablets; ++tablet) {
     for (std::size_t i = 0; i < options_.partitions_max; ++i, ++place) {
       const PartitionName partition{tablet, static_cast<queue::PartitionIndex>(i)};
-      for (std::size_t k = 0; k < options_.producers; ++k) {
+      for (std::size_t k = 0; k < options_.producers + options_.pipelines; ++k) {
         const auto id = static_cast<std::uint32_t>(place * kProducersPerPartition + k);
         auto producer = std::make_unique<Producer>(
-            Producer{partition, id, Numbering::kNone, world_.stream("producer", id), 0, 1, {}});
+            Producer{partition, id, Numbering::kNone, world_.stream("producer", id), 0, 0, {}});
         producer->numbering = k % 3 == 0   ? Numbering::kSeqNo
                               : k % 3 == 1 ? Numbering::kSequence
                                            : Numbering::kNone;
-        // Some wrap during the run.
-        if (producer->numbering == Numbering::kSequence && producer->random.one_in(2)) {
+        if (producer->numbering == Numbering::kSeqNo) producer->next_number = 1;
+        if (producer->numbering == Numbering::kSequence && options_.sequences_wrap) {
           producer->next_number = 0x80000000u - 1 - producer->random.below(30);
         }
-        scope_.spawn(produce(std::move(producer)));
+        const bool waits = k < options_.producers;
+        scope_.spawn(waits ? produce(std::move(producer))
+                           : produce_in_pipelines(std::move(producer)));
       }
       scope_.spawn(audit(partition, world_.stream("auditor", place)));
       scope_.spawn(wander(partition, world_.stream("wanderer", place)));
@@ -107,8 +109,11 @@ std::shared_ptr<queue::Partition> TopicClients::find(const Leader& leader,
 
 void TopicClients::fill_window(Producer& producer) {
   SeededRandom& random = producer.random;
-  const std::size_t wanted =
-      producer.numbering == Numbering::kNone ? 1 : 1 + random.below(options_.window_max);
+  std::size_t most = options_.window_max;
+  if (producer.numbering == Numbering::kNone) most = 1;
+  // So many are remembered with their offsets.
+  if (producer.numbering == Numbering::kSequence) most = std::min(most, queue::kSequenceWindow);
+  const std::size_t wanted = 1 + random.below(most);
   while (producer.window.size() < wanted) {
     Entry entry;
     entry.name = {producer.id, producer.next_index++};
@@ -150,8 +155,8 @@ std::vector<WriteRequest> TopicClients::requests_of(const Producer& producer,
   return requests;
 }
 
-Task<TopicClients::Answers> TopicClients::send(Leader leader, PartitionName partition,
-                                               std::vector<WriteRequest> requests) {
+std::vector<TopicClients::Reply<WriteAnswer>> TopicClients::start_send(
+    Leader leader, PartitionName partition, std::vector<WriteRequest> requests) {
   std::vector<Reply<WriteAnswer>> replies;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     replies.push_back(std::make_shared<OneShot<std::optional<WriteAnswer>>>());
@@ -167,6 +172,12 @@ Task<TopicClients::Answers> TopicClients::send(Leader leader, PartitionName part
       }
     }
   });
+  return replies;
+}
+
+Task<TopicClients::Answers> TopicClients::send(Leader leader, PartitionName partition,
+                                               std::vector<WriteRequest> requests) {
+  const auto replies = start_send(leader, partition, std::move(requests));
   Answers answers;
   for (const auto& reply : replies) answers.push_back(co_await *reply);
   co_await yield(world_.executor());
@@ -190,20 +201,19 @@ Task<void> TopicClients::produce(std::unique_ptr<Producer> producer) {
   }
 }
 
+// A message in parts is stored with its last one.
+std::optional<WriteAnswer> TopicClients::whole_answer(const Answers& answers, std::size_t at,
+                                                      std::uint32_t parts) {
+  const std::size_t last = at + parts - 1;
+  while (at < last && stored(answers[at])) ++at;
+  return answers[at];
+}
+
 void TopicClients::take_answers(Producer& producer, const Answers& answers) {
   std::size_t at = 0;
   for (Entry& entry : producer.window) {
-    // A message in parts is stored with its last one.
-    std::optional<WriteAnswer> answer = answers[at];
-    for (std::uint32_t part = 0; part < entry.parts; ++part, ++at) {
-      if (!stored(answers[at])) {
-        answer = answers[at];
-        at += entry.parts - part;
-        break;
-      }
-      answer = answers[at];
-    }
-    take_answer(producer, entry, answer);
+    take_answer(producer, entry, whole_answer(answers, at, entry.parts));
+    at += entry.parts;
   }
   std::erase_if(producer.window, [](const Entry& entry) { return entry.done; });
   if (producer.numbering == Numbering::kNone) producer.window.clear();

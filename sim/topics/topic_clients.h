@@ -2,8 +2,9 @@
 // unknown outcomes, and tell the model what they send and hear.
 //
 // Promise    A producer with numbers sends what is not acknowledged again, in order, to whoever
-//            leads now; one without numbers sends everything once. The auditor reads every message
-//            of its partition.
+//            leads now; one without numbers sends everything once. Some send on without waiting
+//            for answers, and what was refused again, the lowest number first. The auditor reads
+//            every message of its partition.
 // Threading  Events of the scenario; calls run on the node of the leader.
 #pragma once
 
@@ -43,6 +44,7 @@ class TopicClients {
     std::uint32_t parts = 1;
     std::size_t size = 0;
     bool done = false;
+    bool in_flight = false;
   };
   struct Producer {
     PartitionName partition;
@@ -52,6 +54,13 @@ class TopicClients {
     std::uint64_t next_index = 0;
     std::uint64_t next_number = 1;
     std::deque<Entry> window;  // Not acknowledged yet.
+  };
+  // A producer that does not wait, and one leader.
+  struct Pipeline {
+    Producer& producer;
+    const Leader leader;
+    std::size_t in_flight = 0;
+    bool broken = false;  // An outcome is unknown, or the leader has gone.
   };
 
   bool goes_on() const { return !stopped_ && !history_.failed(); }
@@ -63,11 +72,23 @@ class TopicClients {
   Task<void> produce(std::unique_ptr<Producer> producer);
   void fill_window(Producer& producer);
   std::vector<queue::WriteRequest> requests_of(const Producer& producer, const Entry& entry) const;
+  std::vector<Reply<queue::WriteAnswer>> start_send(Leader leader, PartitionName partition,
+                                                    std::vector<queue::WriteRequest> requests);
   Task<Answers> send(Leader leader, PartitionName partition,
                      std::vector<queue::WriteRequest> requests);
+  // Of a message whose first part's answer is at `at`.
+  static std::optional<queue::WriteAnswer> whole_answer(const Answers& answers, std::size_t at,
+                                                        std::uint32_t parts);
   void take_answers(Producer& producer, const Answers& answers);
   void take_answer(Producer& producer, Entry& entry,
                    const std::optional<queue::WriteAnswer>& answer);
+
+  // topic_pipelines.cpp
+  Task<void> produce_in_pipelines(std::unique_ptr<Producer> producer);
+  Task<void> run_pipeline(Pipeline& pipeline);
+  void send_next(Pipeline& pipeline);
+  Task<void> await_entry(Pipeline& pipeline, std::uint64_t index,
+                         std::vector<Reply<queue::WriteAnswer>> replies);
 
   Task<void> audit(PartitionName partition, SeededRandom random);
   Task<void> wander(PartitionName partition, SeededRandom random);

@@ -39,10 +39,13 @@ LeaderOptions TopicHosts::leader_options() {
 
 std::vector<queue::PartitionSetup> TopicHosts::setups(std::uint64_t tablet) const {
   std::vector<queue::PartitionSetup> setups;
-  for (std::size_t i = 0; i < sizes_.at(tablet); ++i) {
-    setups.push_back({static_cast<queue::PartitionIndex>(i), options_.config, options_.bug});
-  }
+  for (std::size_t i = 0; i < sizes_.at(tablet); ++i) setups.push_back(setup_of(i));
   return setups;
+}
+
+queue::PartitionSetup TopicHosts::setup_of(std::size_t index) const {
+  return {static_cast<queue::PartitionIndex>(index), options_.config, options_.bug,
+          options_.waiting_writes_max, options_.refusals};
 }
 
 void TopicHosts::attach(std::size_t client) {
@@ -163,8 +166,7 @@ Task<void> TopicHosts::retire(Session& session, Leader served, queue::QueueTable
 void TopicHosts::grow(std::uint64_t tablet) {
   if (sizes_[tablet] >= options_.partitions_max || served_[tablet].empty()) return;
   const Leader served = served_[tablet].back();
-  const queue::PartitionSetup setup{static_cast<queue::PartitionIndex>(sizes_[tablet]++),
-                                    options_.config, options_.bug};
+  const queue::PartitionSetup setup = setup_of(sizes_[tablet]++);
   history_.tally.add(TopicCommand::kAddPartition, TopicAnswer::kOk);
   for (const Leader& each : served_[tablet]) {
     Session& session = *sessions_.at(each->client);

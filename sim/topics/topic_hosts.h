@@ -24,7 +24,11 @@ struct TopicOptions {
   Duration think_max = 150ms;
   std::size_t message_bytes_max = 2'000;
   std::size_t window_max = 5;  // Entries of a producer on their way.
-  std::size_t producers = 3;   // Of a partition.
+  std::size_t producers = 3;   // Of a partition, that wait for answers.
+  std::size_t pipelines = 2;   // Of a partition, that do not.
+  bool sequences_wrap = false;
+  std::size_t waiting_writes_max = queue::kInFlightWritesMax;
+  queue::RefusalRules refusals = {};
   queue::PartitionConfig config;
   queue::SeededBug bug = queue::SeededBug::kNone;
 };
@@ -88,6 +92,7 @@ class TopicHosts {
   Task<void> retire(Session& session, Leader served, queue::QueueTablet* tablet);
   void grow(std::uint64_t tablet);
   static Task<void> add(Leader served, queue::PartitionSetup setup);
+  queue::PartitionSetup setup_of(std::size_t index) const;
   void forget(const Leader& served);
 
   SimWorld& world_;

@@ -30,7 +30,7 @@ void plan_topics(SeededRandom& random, TopicOptions& topics) {
   topics.boots_every = 1s + Duration(1ms) * random.below(10'000);
   topics.think_max = 100ms + Duration(1ms) * random.below(500);
   topics.message_bytes_max = std::size_t{100} << random.below(8);
-  topics.window_max = 1 + random.below(5);
+  topics.window_max = 1 + random.below(10);
   queue::PartitionConfig& config = topics.config;
   config.low_watermark = std::uint64_t{1'000} << random.below(9);
   config.important_consumers = {kAuditor};
@@ -38,6 +38,12 @@ void plan_topics(SeededRandom& random, TopicOptions& topics) {
   if (random.one_in(2)) config.retention_bytes = random.below(60'000);
   if (random.one_in(3)) config.count_max = 5 + random.below(60);
   if (random.one_in(6)) config.write_bytes_per_second = 20'000 + random.below(200'000);
+  if (random.one_in(3)) topics.waiting_writes_max = 6 + random.below(20);
+  if (random.one_in(3)) topics.refusals.sources_max = 1 + random.below(3);
+  if (random.one_in(3)) topics.refusals.numbers_max = 1 + random.below(20);
+  // Producers that begin in the middle are not waited for.
+  topics.sequences_wrap = random.one_in(2);
+  if (topics.sequences_wrap) topics.refusals.beginners = Duration(0);
 }
 
 Plan plan_of(const SeedOptions& options) {
@@ -54,7 +60,8 @@ Plan plan_of(const SeedOptions& options) {
   }
   plan.cluster.erasure =
       options.erasure.value_or(options.seed % 2 == 0 ? Erasure::kMirror3dc : Erasure::kBlock42);
-  plan.cluster.segments = 96;
+  // Small devices fill up, and get room again by retention.
+  plan.cluster.segments = random.one_in(5) ? 14 : 96;
   plan.cluster.clients = 3;
   plan.cluster.node = quick_node_options();
   plan.cluster.node.vdisk.bug = options.bug;

@@ -27,7 +27,7 @@ struct Run {
   std::size_t next_blob = 0;
 
   Result<void> operator()(const WriteKey& write) {
-    Value value;
+    StoredValue value;
     value.created_ms = now_ms;
     if (goes_inline(write)) {
       ValuePiece piece;
@@ -46,9 +46,9 @@ struct Run {
   }
 
   Result<void> operator()(const RenameKey& rename) {
-    const Value* found = view.find(rename.from);
+    const StoredValue* found = view.find(rename.from);
     if (!found) return fail(Errc::kNotFound, fmt::format("rename: no key {:?}", rename.from));
-    Value value = *found;
+    StoredValue value = *found;
     value.created_ms = now_ms;
     view.erase(rename.from);
     view.set(rename.to, std::move(value));
@@ -56,8 +56,8 @@ struct Run {
   }
 
   Result<void> operator()(const CopyKeys& copy) {
-    std::vector<std::pair<std::string, Value>> found;
-    view.scan(copy.range, [&](const std::string& key, const Value& value) {
+    std::vector<std::pair<std::string, StoredValue>> found;
+    view.scan(copy.range, [&](const std::string& key, const StoredValue& value) {
       if (key.starts_with(copy.prefix_to_remove)) {
         found.emplace_back(copy.prefix_to_add + key.substr(copy.prefix_to_remove.size()), value);
       }
@@ -72,10 +72,10 @@ struct Run {
   }
 
   Result<void> operator()(const ConcatKeys& concat) {
-    Value joined;
+    StoredValue joined;
     joined.created_ms = now_ms;
     for (const std::string& input : concat.inputs) {
-      const Value* found = view.find(input);
+      const StoredValue* found = view.find(input);
       if (!found) return fail(Errc::kNotFound, fmt::format("concat: no key {:?}", input));
       joined.pieces.insert(joined.pieces.end(), found->pieces.begin(), found->pieces.end());
       if (!concat.keep_inputs) view.erase(input);
@@ -90,7 +90,7 @@ struct Run {
 
   Result<void> operator()(const DeleteKeys& remove) {
     std::vector<std::string> keys;
-    view.scan(remove.range, [&](const std::string& key, const Value&) {
+    view.scan(remove.range, [&](const std::string& key, const StoredValue&) {
       keys.push_back(key);
       return keys.size() <= kKeysPerRangeMax;
     });
@@ -124,7 +124,7 @@ KeyRange KeyRange::prefix(std::string prefix) {
   return range;
 }
 
-const Value* KeyView::find(const std::string& key) const {
+const StoredValue* KeyView::find(const std::string& key) const {
   if (const auto over = overlay_.find(key); over != overlay_.end()) {
     return over->second ? &*over->second : nullptr;
   }
@@ -137,7 +137,7 @@ void KeyView::remember(const std::string& key) {
   undo_.emplace_back(key, over == overlay_.end() ? std::nullopt : std::optional(over->second));
 }
 
-void KeyView::set(std::string key, Value value) {
+void KeyView::set(std::string key, StoredValue value) {
   remember(key);
   changes_.push_back(SetKey{key, value});
   overlay_[std::move(key)] = std::move(value);
@@ -150,7 +150,7 @@ void KeyView::erase(const std::string& key) {
 }
 
 void KeyView::scan(const KeyRange& range,
-                   const std::function<bool(const std::string&, const Value&)>& visit) const {
+                   const std::function<bool(const std::string&, const StoredValue&)>& visit) const {
   auto base = range.from ? base_.lower_bound(*range.from) : base_.begin();
   auto over = range.from ? overlay_.lower_bound(*range.from) : overlay_.begin();
   while (base != base_.end() || over != overlay_.end()) {
@@ -158,7 +158,8 @@ void KeyView::scan(const KeyRange& range,
         over != overlay_.end() && (base == base_.end() || over->first <= base->first);
     const std::string& key = take_over ? over->first : base->first;
     if (range.above(key)) return;
-    const Value* value = take_over ? (over->second ? &*over->second : nullptr) : &base->second;
+    const StoredValue* value =
+        take_over ? (over->second ? &*over->second : nullptr) : &base->second;
     if (value && !range.below(key) && !visit(key, *value)) return;
     if (take_over && base != base_.end() && base->first == over->first) ++base;
     if (take_over) {

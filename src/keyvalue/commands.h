@@ -62,19 +62,19 @@ struct DeleteKeys {
 DeleteKeys delete_key(std::string key);
 using Command = std::variant<WriteKey, RenameKey, CopyKeys, ConcatKeys, DeleteKeys>;
 
-using KeyMap = std::map<std::string, Value>;
+using KeyMap = std::map<std::string, StoredValue>;
 
 // The keys as they will be when what came before is confirmed.
 class KeyView {
  public:
   explicit KeyView(const KeyMap& base) : base_(base) {}
 
-  const Value* find(const std::string& key) const;
-  void set(std::string key, Value value);
+  const StoredValue* find(const std::string& key) const;
+  void set(std::string key, StoredValue value);
   void erase(const std::string& key);
   // Keys of the range in order; stops when `visit` returns false.
   void scan(const KeyRange& range,
-            const std::function<bool(const std::string&, const Value&)>& visit) const;
+            const std::function<bool(const std::string&, const StoredValue&)>& visit) const;
   // Everything since the last accept or roll_back; either ends it.
   const std::vector<Change>& changes() const { return changes_; }
   void accept();
@@ -83,14 +83,14 @@ class KeyView {
   void clear();
 
  private:
-  using Overlay = std::map<std::string, std::optional<Value>>;
+  using Overlay = std::map<std::string, std::optional<StoredValue>>;
   void remember(const std::string& key);
 
   const KeyMap& base_;
   Overlay overlay_;
   std::vector<Change> changes_;
   // What the overlay held before each change; nullopt: nothing.
-  std::vector<std::pair<std::string, std::optional<std::optional<Value>>>> undo_;
+  std::vector<std::pair<std::string, std::optional<std::optional<StoredValue>>>> undo_;
 };
 
 // Wrong on its face, whatever the keys are.

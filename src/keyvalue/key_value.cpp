@@ -149,7 +149,7 @@ Task<Result<Slice>> KeyValue::read(std::string key, std::uint64_t offset, std::u
 Task<Result<RangeRead>> KeyValue::read_range(KeyRange range, std::uint64_t limit_bytes,
                                              bool with_data) {
   RangeRead result;
-  std::vector<std::pair<KeyInfo, Value>> chosen;
+  std::vector<std::pair<KeyInfo, StoredValue>> chosen;
   const std::uint64_t limit = std::min<std::uint64_t>(limit_bytes, kReadBytesMax);
   std::uint64_t bytes = 0;
   auto at = range.from ? state_.keys().lower_bound(*range.from) : state_.keys().begin();
@@ -173,7 +173,7 @@ Task<Result<RangeRead>> KeyValue::read_range(KeyRange range, std::uint64_t limit
   co_return result;
 }
 
-Task<Result<Slice>> KeyValue::read_value(const Value& value, std::uint64_t offset,
+Task<Result<Slice>> KeyValue::read_value(const StoredValue& value, std::uint64_t offset,
                                          std::uint64_t size) {
   std::vector<ValuePiece> wanted;
   std::uint64_t at = 0;

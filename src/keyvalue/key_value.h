@@ -84,7 +84,8 @@ class KeyValue {
   Slice run(Transaction& transaction, const std::vector<BlobId>& blobs);
   void confirm(Transaction& transaction);
   void discard_unreferenced();
-  Task<Result<Slice>> read_value(const Value& value, std::uint64_t offset, std::uint64_t size);
+  Task<Result<Slice>> read_value(const StoredValue& value, std::uint64_t offset,
+                                 std::uint64_t size);
   Task<Result<Slice>> read_pieces(std::vector<ValuePiece> pieces, std::uint64_t size);
   Task<void> read_piece(BlobId id, std::uint32_t offset, std::uint32_t size, Result<Slice>& out);
 

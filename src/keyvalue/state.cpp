@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kPageBytes = 1u << 20;
 
-std::size_t encoded_bytes(const std::string& key, const Value& value) {
+std::size_t encoded_bytes(const std::string& key, const StoredValue& value) {
   std::size_t total = key.size() + 32;
   for (const ValuePiece& piece : value.pieces) total += 40 + piece.inline_data.size();
   return total;
@@ -27,14 +27,14 @@ void KeyValueState::erase(const std::string& key) {
   const auto found = keys_.find(key);
   if (found == keys_.end()) return;
   bytes_ -= found->second.size();
-  const Value old = std::move(found->second);
+  const StoredValue old = std::move(found->second);
   keys_.erase(found);
   for (const ValuePiece& piece : old.pieces) {
     if (!piece.is_inline()) let_go(piece.id);
   }
 }
 
-void KeyValueState::set(const std::string& key, const Value& value) {
+void KeyValueState::set(const std::string& key, const StoredValue& value) {
   // The new value first: it may share blobs with the old one.
   for (const ValuePiece& piece : value.pieces) {
     if (!piece.is_inline()) hold(piece.id);

@@ -31,7 +31,7 @@ class KeyValueState final : public TabletState {
   std::vector<BlobId> live_blobs() const override;
 
  private:
-  void set(const std::string& key, const Value& value);
+  void set(const std::string& key, const StoredValue& value);
   void erase(const std::string& key);
 
   KeyMap keys_;

@@ -13,7 +13,7 @@ enum PieceTag : std::uint8_t { kBlobTag = 1, kInlineTag = 2 };
 constexpr std::size_t kChangeBytesMin = 5;
 constexpr std::size_t kPieceBytesMin = 5;
 
-void encode_value(Encoder& encoder, const Value& value) {
+void encode_value(Encoder& encoder, const StoredValue& value) {
   encoder.u64(value.created_ms).u32(static_cast<std::uint32_t>(value.pieces.size()));
   for (const ValuePiece& piece : value.pieces) {
     if (piece.is_inline()) {
@@ -49,8 +49,8 @@ Result<ValuePiece> decode_piece(Decoder& decoder, const Slice& bytes) {
   return piece;
 }
 
-Result<Value> decode_value(Decoder& decoder, const Slice& bytes) {
-  Value value;
+Result<StoredValue> decode_value(Decoder& decoder, const Slice& bytes) {
+  StoredValue value;
   value.created_ms = decoder.u64();
   const std::uint32_t count = decoder.count(kPieceBytesMin);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -62,7 +62,7 @@ Result<Value> decode_value(Decoder& decoder, const Slice& bytes) {
 
 }  // namespace
 
-std::uint64_t Value::size() const {
+std::uint64_t StoredValue::size() const {
   std::uint64_t total = 0;
   for (const ValuePiece& piece : pieces) total += piece.size;
   return total;

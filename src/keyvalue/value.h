@@ -1,4 +1,4 @@
-// Value: what a key holds: a chain of pieces, each inline or a range of a blob.
+// StoredValue: what a key holds: a chain of pieces, each inline or a range of a blob.
 //
 //   value  = created u64 (milliseconds since the epoch)  count u32  piece*
 //   piece  = 1 id (24) offset u32 size u32  |  2 sized bytes
@@ -28,7 +28,7 @@ struct ValuePiece {
   bool is_inline() const { return id == BlobId(); }
 };
 
-struct Value {
+struct StoredValue {
   std::uint64_t created_ms = 0;
   std::vector<ValuePiece> pieces;
   std::uint64_t size() const;
@@ -36,7 +36,7 @@ struct Value {
 
 struct SetKey {
   std::string key;
-  Value value;
+  StoredValue value;
 };
 struct EraseKey {
   std::string key;

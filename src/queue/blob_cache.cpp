@@ -2,6 +2,21 @@
 
 namespace moraine::queue {
 
+bool LoadingRoom::try_enter(std::size_t bytes) {
+  if (used_ > 0 && used_ + bytes > kLoadingBytesMax) return false;
+  used_ += bytes;
+  return true;
+}
+
+void LoadingRoom::leave(std::size_t bytes) {
+  used_ -= bytes;
+  while (!waiting_.empty() && try_enter(waiting_.front().bytes)) {
+    const std::coroutine_handle<> next = waiting_.front().self;
+    waiting_.pop_front();
+    next.resume();
+  }
+}
+
 std::optional<Piece> BlobCache::find(const Key& key) {
   const auto found = kept_.find(key);
   if (found == kept_.end()) {

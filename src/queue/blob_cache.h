@@ -1,12 +1,16 @@
-// BlobCache: pieces in memory, shared by all partitions of a node.
+// BlobCache: pieces in memory, shared by all partitions of a node, and the memory of those that are
+// on their way into it.
 //
 // Promise    Holds at most `bytes_max`; past that, what was used longest ago goes. Never the only
-//            copy.
+//            copy. Pieces are read for at most kLoadingBytesMax at once, or a longer one alone.
 // Threading  One executor.
 #pragma once
 
+#include <coroutine>
 #include <cstdint>
+#include <deque>
 #include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -16,6 +20,38 @@
 namespace moraine::queue {
 
 inline constexpr std::size_t kCacheBytesDefault = std::size_t{256} << 20;
+
+inline constexpr std::size_t kLoadingBytesMax = std::size_t{64} << 20;
+
+// Who reads pieces enters before and leaves after; those who wait are served in order.
+class LoadingRoom {
+ public:
+  auto enter(std::size_t bytes) {
+    struct Awaiter {
+      LoadingRoom& room;
+      std::size_t bytes;
+      bool await_ready() { return room.waiting_.empty() && room.try_enter(bytes); }
+      void await_suspend(std::coroutine_handle<> self) { room.waiting_.push_back({bytes, self}); }
+      void await_resume() const noexcept {}
+    };
+    return Awaiter{*this, bytes};
+  }
+  // Resumes those who can enter now, inside the call.
+  void leave(std::size_t bytes);
+  // What nobody waits for yet should not be read now.
+  bool busy() const { return !waiting_.empty() || used_ > kLoadingBytesMax / 2; }
+  std::size_t used() const { return used_; }
+
+ private:
+  struct Waiting {
+    std::size_t bytes;
+    std::coroutine_handle<> self;
+  };
+  bool try_enter(std::size_t bytes);
+
+  std::size_t used_ = 0;
+  std::deque<Waiting> waiting_;
+};
 
 class BlobCache {
  public:
@@ -35,6 +71,9 @@ class BlobCache {
   bool holds(const Key& key) const { return kept_.contains(key); }
   void insert(const Key& key, Piece piece);
   void erase(const Key& key);
+
+  // Outlives the cache with those who hold it.
+  const std::shared_ptr<LoadingRoom>& loading() const { return loading_; }
 
   std::size_t bytes() const { return bytes_; }
   std::uint64_t hits() const { return hits_; }
@@ -57,6 +96,7 @@ class BlobCache {
   void drop(std::list<Kept>::iterator at);
 
   std::size_t bytes_max_;
+  std::shared_ptr<LoadingRoom> loading_ = std::make_shared<LoadingRoom>();
   std::list<Kept> used_;  // The newest first.
   std::unordered_map<Key, std::list<Kept>::iterator, Hash> kept_;
   std::size_t bytes_ = 0;

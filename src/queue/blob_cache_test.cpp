@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "io/random.h"
+#include "io/task.h"
 
 namespace moraine::queue {
 namespace {
@@ -55,6 +56,28 @@ TEST(BlobCache, PiecesOfOtherTabletsPartitionsAndLengthsAreOthers) {
   EXPECT_FALSE(cache.find({1, 3, 3, 4}));
   EXPECT_FALSE(cache.find({1, 2, 4, 4}));
   EXPECT_FALSE(cache.find({1, 2, 3, 5}));
+}
+
+Task<void> enter(LoadingRoom& room, std::size_t bytes, int& inside) {
+  co_await room.enter(bytes);
+  ++inside;
+}
+
+TEST(LoadingRoom, HoldsNoMoreThanItsBoundOrALongerOneAlone) {
+  LoadingRoom room;
+  int inside = 0;
+  spawn(enter(room, kLoadingBytesMax - 10, inside));
+  EXPECT_TRUE(room.busy());
+  spawn(enter(room, 2 * kLoadingBytesMax, inside));
+  spawn(enter(room, 5, inside));
+  EXPECT_EQ(inside, 1) << "the short one does not overtake";
+  room.leave(kLoadingBytesMax - 10);
+  EXPECT_EQ(inside, 2);
+  EXPECT_EQ(room.used(), 2 * kLoadingBytesMax);
+  room.leave(2 * kLoadingBytesMax);
+  EXPECT_EQ(inside, 3);
+  room.leave(5);
+  EXPECT_FALSE(room.busy());
 }
 
 TEST(BlobCache, ErasingGivesTheMemoryBack) {

@@ -51,6 +51,7 @@ bool StoredPartition::retention_due() const {
 
 void StoredPartition::retention_tick() {
   if (stopped_) return;
+  refusals_.sweep(world_.executor.now());
   if (retention_due()) kick();
   retention_timer_ = world_.executor.schedule(world_.executor.now() + kRetentionPeriod,
                                               [this] { retention_tick(); });
@@ -115,7 +116,10 @@ void StoredPartition::apply(Cycle& cycle) {
     const PieceHeader& header = piece.header();
     cache_.insert(cache_key(header.first_offset, header.messages), std::move(piece));
   }
-  for (auto& [id, source] : cycle.sources) sources_.set(id, std::move(source));
+  for (auto& [id, source] : cycle.sources) {
+    refusals_.stored(id, source);
+    sources_.set(id, std::move(source));
+  }
   for (const std::string& id : cycle.forgotten) sources_.erase(id);
   for (auto& [name, consumer] : cycle.consumers) {
     if (consumer) {
@@ -140,7 +144,9 @@ void StoredPartition::apply(Cycle& cycle) {
 }
 
 void StoredPartition::answer_writes(Cycle& cycle) {
-  for (auto& [done, answer] : std::exchange(cycle.answers, {})) done->set(std::move(answer));
+  for (Answered& write : std::exchange(cycle.answers, {})) {
+    write.done->set(std::move(write.answer));
+  }
 }
 
 void StoredPartition::answer_actions(Cycle& cycle) {
@@ -184,8 +190,13 @@ void StoredPartition::fail_cycle(Cycle& cycle, const Error& error) {
   log_warning("a partition's write failed", {{"partition", index_}, {"why", error.message()}});
   // What was on its way of messages in parts is not known to be there.
   open_messages_.clear();
+  // Before anybody is told, who may write at once.
+  for (const Answered& write : cycle.answers) {
+    if (write.answer.status == WriteStatus::kOk) note_refused(write.producer);
+  }
+  for (const Waiting& waiting : waiting_) note_refused(waiting.request.producer);
   const WriteStatus status = known ? WriteStatus::kOverloaded : WriteStatus::kUnknown;
-  for (auto& [done, answer] : cycle.answers) done->set(refused(status, error.message()));
+  for (const Answered& write : cycle.answers) write.done->set(refused(status, error.message()));
   for (auto& done : cycle.actions) done->set(std::unexpected(error));
   fail_waiting(WriteStatus::kFailedBefore, error.message());
 }
@@ -193,6 +204,7 @@ void StoredPartition::fail_cycle(Cycle& cycle, const Error& error) {
 void StoredPartition::fail_waiting(WriteStatus status, const std::string& detail) {
   waiting_bytes_ = 0;
   refusing_ = false;
+  for (const Waiting& waiting : waiting_) note_refused(waiting.request.producer);
   for (Waiting& waiting : std::exchange(waiting_, {})) waiting.done->set(refused(status, detail));
   for (Action& action : std::exchange(actions_, {})) {
     action.done->set(fail(Errc::kUnavailable, detail));

@@ -30,7 +30,7 @@ WriteAnswer StoredPartition::take_part(Cycle& cycle, WriteRequest& request) {
   const Producer& producer = request.producer;
   const std::string& id = producer.source_id;
   const Source* known = producer.numbering == Numbering::kNone ? nullptr : source(cycle, id);
-  const Judgement judged = judge(known, producer, 1);
+  const Judgement judged = judge_write(known, request);
   if (judged.status != WriteStatus::kOk) {
     WriteAnswer answer = refused(judged.status, judged.detail);
     answer.offset = judged.offset;

@@ -77,9 +77,11 @@ enum class WriteStatus : std::uint8_t {
   kFullByCount,  // The limits of the partition's config.
   kFullByBytes,
   kDiskFull,
-  kFailedBefore,  // A write queued before this one failed; nothing of this one was stored.
-  kUnknown,       // The outcome will be known after the tablet's restart.
-  kStopped,       // Not served here now; nothing was stored.
+  // A write queued before this one failed, or an earlier number of its source was refused and has
+  // not come again; nothing of this one was stored.
+  kFailedBefore,
+  kUnknown,  // The outcome will be known after the tablet's restart.
+  kStopped,  // Not served here now; nothing was stored.
 };
 std::string_view to_string(WriteStatus status);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/held_bytes.h"
 #include "queue/stored_partition.h"
 
 namespace moraine::queue {
@@ -13,6 +14,14 @@ namespace {
 constexpr std::size_t kReadStep = 16u << 20;
 // A blob may be joined to another between two looks at it.
 constexpr int kLooksMax = 64;
+
+// Before the next piece is waited for: of the one that these entries are from little may be shown.
+void let_go_of_piece(std::span<StoredEntry> entries) {
+  std::vector<Slice*> payloads;
+  payloads.reserve(entries.size());
+  for (StoredEntry& entry : entries) payloads.push_back(&entry.payload);
+  let_go_of_large_blocks(payloads);
+}
 
 }  // namespace
 
@@ -132,7 +141,10 @@ Task<Result<Piece>> StoredPartition::load_piece(const StoredBlob& blob, PieceRef
 
 Task<Result<Piece>> StoredPartition::read_piece(std::string key, PieceRef ref) {
   co_await device_reads_.acquire();
+  const auto room = cache_.loading();
+  co_await room->enter(ref.bytes);
   auto bytes = co_await read_bytes(key, ref.at, ref.bytes);
+  room->leave(ref.bytes);
   device_reads_.release();
   if (!bytes) co_return std::unexpected(std::move(bytes).error());
   CO_TRY(Piece piece, Piece::open(std::move(*bytes)));
@@ -143,6 +155,7 @@ Task<Result<Piece>> StoredPartition::read_piece(std::string key, PieceRef ref) {
 }
 
 void StoredPartition::read_ahead(Offset offset, std::size_t bytes) {
+  if (cache_.loading()->busy()) return;
   std::size_t begun = 0;
   std::size_t covered = 0;
   while (!stopped_ && covered < bytes && begun < kReadAheadPieces) {
@@ -218,6 +231,7 @@ Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
     // Not to be had now, or removed: what is there is an answer too.
     if (!found || !*found) break;
     const Piece& piece = **found;
+    const std::size_t before = answer.entries.size();
     for (std::size_t i = piece.index_of(at); i < piece.entries(); ++i) {
       StoredEntry entry = piece.entry(i);
       full = !answer.entries.empty() && bytes + entry.payload.size() > request.bytes_max;
@@ -228,6 +242,7 @@ Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
       answer.entries.push_back(std::move(entry));
       if (at >= answer.end) break;
     }
+    if (!full && at < answer.end) let_go_of_piece(std::span(answer.entries).subspan(before));
   }
   counters_.read_bytes += bytes;
   // Readers go on where they stopped.

@@ -42,6 +42,27 @@ TEST(PartitionRead, TheSameOffsetGivesTheSameBytesThroughMergesAndRestarts) {
   EXPECT_EQ(queue.texts(), texts);
 }
 
+TEST(PartitionRead, APieceIsLetGoOfBeforeTheNextIsWaitedFor) {
+  constexpr std::size_t kMessage = 20'000;
+  TestQueue queue(8, {}, 0);
+  std::vector<TestQueue::Answer> answers;
+  for (int i = 0; i < 60; ++i) {
+    answers.push_back(queue.send(TestQueue::message(std::string(kMessage, 'x'))));
+    if (i % 20 == 19) queue.world.run_for(1s);
+  }
+  for (const auto& answer : answers) queue.wait(answer);
+  int crossings = 0;
+  for (Offset offset = 0; offset + 1 < 60; ++offset) {
+    const ReadAnswer read = queue.read(offset, 2 * kMessage);
+    ASSERT_EQ(read.entries.size(), 2u);
+    const Slice& first = read.entries[0].payload;
+    if (first.data() + first.size() == read.entries[1].payload.data()) continue;
+    ++crossings;
+    EXPECT_LE(first.held_bytes(), 2 * kMessage) << offset;
+  }
+  EXPECT_GT(crossings, 0);
+}
+
 TEST(PartitionRead, AReadThatMeetsAMergeStillAnswers) {
   PartitionConfig config;
   config.low_watermark = 20'000;

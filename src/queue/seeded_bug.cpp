@@ -15,6 +15,7 @@ std::string_view to_string(SeededBug bug) {
     case SeededBug::kAckConsumerEarly: return "ack-consumer-early";
     case SeededBug::kCacheBeforeCommit: return "cache-before-commit";
     case SeededBug::kForgetStart: return "forget-start";
+    case SeededBug::kForgetRefused: return "forget-refused";
   }
   return "unknown";
 }

@@ -19,9 +19,10 @@ enum class SeededBug : std::uint8_t {
   kAckConsumerEarly,    // A consumer's offset is answered before it is durable.
   kCacheBeforeCommit,   // The cache keeps pieces of transactions that fail.
   kForgetStart,         // How far messages were removed is not stored.
+  kForgetRefused,       // What is newer than a refused number is stored before it comes again.
 };
 
-inline constexpr int kSeededBugs = 11;
+inline constexpr int kSeededBugs = 12;
 std::string_view to_string(SeededBug bug);
 
 }  // namespace moraine::queue

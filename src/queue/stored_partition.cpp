@@ -69,6 +69,8 @@ StoredPartition::StoredPartition(World world, KeyValue& tablet, BlobCache& cache
       index_(setup.index),
       config_(std::move(setup.config)),
       bug_(setup.bug),
+      refusals_(setup.refusals, world.executor.now()),
+      waiting_writes_max_(setup.waiting_writes_max),
       quota_(static_cast<double>(config_.write_bytes_per_second)),
       quota_at_(world.executor.now()),
       space_probed_at_(world.executor.now()) {}
@@ -169,8 +171,10 @@ Task<Result<void>> StoredPartition::load_facts(char kind) {
 void StoredPartition::abandon() {
   if (stopped_) return;
   stopped_ = true;
+  const std::optional<Error>& ended = tablet_->leader().ended();
+  no_space_ = ended && ended->code == Errc::kNoSpace;
   world_.executor.cancel(retention_timer_);
-  fail_waiting(WriteStatus::kStopped, "the partition stops");
+  fail_waiting(stopped_status(), "the partition stops");
   tell_watches();
 }
 
@@ -184,13 +188,19 @@ std::shared_ptr<OneShot<WriteAnswer>> StoredPartition::write(WriteRequest reques
   if (std::string problem = problem_of(request); !problem.empty()) {
     return answered(WriteStatus::kInvalid, std::move(problem));
   }
-  if (stopped_) return answered(WriteStatus::kStopped, "the partition is stopped");
+  if (stopped_) return answered(stopped_status(), "the partition is stopped");
+  const Producer& producer = request.producer;
+  if (!refusals_.admit(producer, request.part == 0, world_.executor.now())) {
+    return answered(WriteStatus::kFailedBefore,
+                    "an earlier write of the source was refused and has not come again");
+  }
   const std::size_t bytes = request.payload.size() + kPieceEntryBytes;
   const bool full =
-      waiting_bytes_ + bytes > kInFlightBytesMax || waiting_.size() >= kInFlightWritesMax;
+      waiting_bytes_ + bytes > kInFlightBytesMax || waiting_.size() >= waiting_writes_max_;
   // A later write of the same source must not pass one that was refused.
   if (refusing_ || full) {
     refusing_ = true;
+    note_refused(producer);
     return answered(WriteStatus::kOverloaded,
                     fmt::format("{} bytes wait to be written", waiting_bytes_));
   }

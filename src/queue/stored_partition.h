@@ -21,6 +21,7 @@
 #include "queue/blob_cache.h"
 #include "queue/layout.h"
 #include "queue/partition.h"
+#include "queue/refusals.h"
 #include "queue/retention.h"
 #include "queue/seeded_bug.h"
 #include "queue/sources.h"
@@ -52,6 +53,8 @@ struct PartitionSetup {
   PartitionIndex index = 0;
   PartitionConfig config;
   SeededBug bug = SeededBug::kNone;
+  std::size_t waiting_writes_max = kInFlightWritesMax;
+  RefusalRules refusals = {};
 };
 
 WriteAnswer refused(WriteStatus status, std::string detail);
@@ -140,6 +143,12 @@ class StoredPartition final : public Partition,
     Result<Piece> piece;
     std::vector<std::shared_ptr<OneShot<bool>>> waiting;
   };
+  // A write that was taken, and what it will hear.
+  struct Answered {
+    std::shared_ptr<OneShot<WriteAnswer>> done;
+    WriteAnswer answer;
+    Producer producer;
+  };
   // One transaction, from taking what waits to answering it.
   struct Cycle {
     std::uint64_t now_ms = 0;
@@ -152,7 +161,7 @@ class StoredPartition final : public Partition,
     std::map<std::string, Source> sources;
     std::map<std::string, std::optional<ConsumerOffset>> consumers;
     std::vector<std::string> forgotten;
-    std::vector<std::pair<std::shared_ptr<OneShot<WriteAnswer>>, WriteAnswer>> answers;
+    std::vector<Answered> answers;
     std::vector<std::shared_ptr<OneShot<Result<void>>>> actions;
     std::vector<Command> commands;
     Layout layout;
@@ -167,6 +176,9 @@ class StoredPartition final : public Partition,
   Result<void> load_blobs();
   Task<Result<void>> load_facts(char kind);  // 's' or 'c', as in keys.h.
   void tell_watches();
+  WriteStatus stopped_status() const {
+    return no_space_ ? WriteStatus::kDiskFull : WriteStatus::kStopped;
+  }
 
   // write_cycle.cpp
   Task<void> run_cycles();
@@ -177,6 +189,8 @@ class StoredPartition final : public Partition,
   void take_writes(Cycle& cycle);
   void refuse_writes(Cycle& cycle, const WriteAnswer& refusal);
   void fail_source(Cycle& cycle, const std::string& source_id);
+  void note_refused(const Producer& producer);
+  Judgement judge_write(const Source* known, const WriteRequest& request);
   WriteAnswer take_write(Cycle& cycle, WriteRequest& request);
   void take_actions(Cycle& cycle);
   Task<void> lay_out_cycle(Cycle& cycle);
@@ -234,17 +248,20 @@ class StoredPartition final : public Partition,
   Offset start_ = 0;
   Offset end_ = 0;
   Sources sources_;
+  Refusals refusals_;
   std::map<std::string, ConsumerOffset> consumers_;
   // Consumers that committed past the end: where that was.
   std::map<std::string, Offset> ends_at_commit_;
   std::map<std::string, OpenMessage> open_messages_;  // By source id.
   std::uint32_t next_slot_ = 0;
 
+  const std::size_t waiting_writes_max_;
   std::deque<Waiting> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::deque<Action> actions_;
   bool cycling_ = false;
   bool stopped_ = false;
+  bool no_space_ = false;  // It stopped for want of space.
   bool refusing_ = false;  // Since a write was refused, until nothing waits.
   double quota_ = 0;       // Bytes that may be taken now.
   Instant quota_at_;

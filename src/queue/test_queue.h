@@ -29,8 +29,11 @@ class TestQueue {
   static TabletInfo info() { return TabletInfo::simple(TabletId{77}, kTestGroup, 3); }
   // Another incarnation of the same tablet; the earlier ones may not write from then on.
   std::unique_ptr<QueueTablet> boot_another() {
-    auto booted = world.run(
-        QueueTablet::boot(storage.world(), storage, info(), cache, {{PartitionIndex{0}, config_}}));
+    PartitionSetup setup{PartitionIndex{0}, config_};
+    setup.waiting_writes_max = waiting_writes_max;
+    setup.refusals = refusals;
+    auto booted =
+        world.run(QueueTablet::boot(storage.world(), storage, info(), cache, {std::move(setup)}));
     INVARIANT(booted, "{}", booted.error().message());
     return std::move(*booted);
   }
@@ -148,6 +151,9 @@ class TestQueue {
   TestStorage storage;
   BlobCache cache;
   std::unique_ptr<QueueTablet> tablet;
+  // From the next boot on.
+  std::size_t waiting_writes_max = kInFlightWritesMax;
+  RefusalRules refusals = {};
 
  private:
   static Task<WriteAnswer> answer_of(Answer answer) { co_return co_await *answer; }

@@ -159,11 +159,14 @@ void StoredPartition::take_writes(Cycle& cycle) {
     if (answer.status == WriteStatus::kDuplicate) ++counters_.duplicates;
     const bool parts_failed = request.parts > 1 && (answer.status == WriteStatus::kOverloaded ||
                                                     answer.status == WriteStatus::kInvalid);
-    const std::string source_id = parts_failed ? request.producer.source_id : std::string();
     answer.write_time_ms = cycle.now_ms;
-    cycle.answers.emplace_back(std::move(waiting_.front().done), std::move(answer));
+    cycle.answers.push_back(
+        {std::move(waiting_.front().done), std::move(answer), std::move(request.producer)});
     waiting_.pop_front();
-    if (parts_failed) fail_source(cycle, source_id);
+    if (parts_failed) {
+      note_refused(cycle.answers.back().producer);
+      fail_source(cycle, std::string(cycle.answers.back().producer.source_id));
+    }
     if (finishes_parts) break;
   }
   if (waiting_.empty()) refusing_ = false;
@@ -173,8 +176,10 @@ void StoredPartition::take_writes(Cycle& cycle) {
 // All that waits: stored later, it would make what is refused now a duplicate.
 void StoredPartition::refuse_writes(Cycle& cycle, const WriteAnswer& refusal) {
   while (!waiting_.empty()) {
-    waiting_bytes_ -= waiting_.front().request.payload.size() + kPieceEntryBytes;
-    cycle.answers.emplace_back(std::move(waiting_.front().done), refusal);
+    Waiting& waiting = waiting_.front();
+    waiting_bytes_ -= waiting.request.payload.size() + kPieceEntryBytes;
+    note_refused(waiting.request.producer);
+    cycle.answers.push_back({std::move(waiting.done), refusal, {}});
     waiting_.pop_front();
     if (bug_ == SeededBug::kServeBehindRefused) break;
   }
@@ -190,10 +195,32 @@ void StoredPartition::fail_source(Cycle& cycle, const std::string& source_id) {
       continue;
     }
     waiting_bytes_ -= waiting.request.payload.size() + kPieceEntryBytes;
-    cycle.answers.emplace_back(std::move(waiting.done),
-                               refused(WriteStatus::kFailedBefore, "an earlier part failed"));
+    note_refused(waiting.request.producer);
+    cycle.answers.push_back({std::move(waiting.done),
+                             refused(WriteStatus::kFailedBefore, "an earlier part failed"),
+                             {}});
   }
   waiting_ = std::move(others);
+}
+
+void StoredPartition::note_refused(const Producer& producer) {
+  if (bug_ == SeededBug::kForgetRefused || stopped_) return;
+  const bool known = sources_.find(producer.source_id) != nullptr;
+  refusals_.refused(producer, known, world_.executor.now());
+}
+
+Judgement StoredPartition::judge_write(const Source* known, const WriteRequest& request) {
+  const Instant now = world_.executor.now();
+  if (!known && !refusals_.begins(request.producer, now)) {
+    return {WriteStatus::kFailedBefore, std::nullopt,
+            fmt::format("sequence {} of an unknown producer; what was before it may still come",
+                        request.producer.number)};
+  }
+  Judgement judged = judge(known, request.producer, request.count);
+  if (judged.status == WriteStatus::kOutOfOrder && refusals_.may_have_refused(now)) {
+    judged.status = WriteStatus::kFailedBefore;
+  }
+  return judged;
 }
 
 const Source* StoredPartition::source(const Cycle& cycle, const std::string& id) const {
@@ -205,7 +232,7 @@ WriteAnswer StoredPartition::take_write(Cycle& cycle, WriteRequest& request) {
   Producer& producer = request.producer;
   const bool numbered = producer.numbering != Numbering::kNone;
   const Source* known = numbered ? source(cycle, producer.source_id) : nullptr;
-  const Judgement judged = judge(known, producer, request.count);
+  const Judgement judged = judge_write(known, request);
   WriteAnswer answer = refused(judged.status, judged.detail);
   answer.offset = judged.offset;
   if (known) answer.max_number = known->max_number;

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "scheme/next_tablet.h"
 #include "scheme/path.h"
-#include "scheme/sealed.h"
 #include "scheme/tablet_record.h"
 
 namespace moraine {
@@ -12,7 +12,6 @@ namespace {
 constexpr std::string_view kNodePrefix = "node/";
 constexpr std::string_view kDoomedPrefix = "doomed/";
 constexpr std::string_view kNextTabletKey = "next_tablet";
-constexpr std::uint8_t kNextTabletVersion = 1;
 constexpr std::uint64_t kLoadedBytes = 8u << 20;  // At once.
 
 std::string node_key(std::string_view path) {
@@ -20,21 +19,6 @@ std::string node_key(std::string_view path) {
 }
 std::string doomed_key(TabletId id) {
   return fmt::format("{}{:016x}", kDoomedPrefix, id.value);
-}
-
-Slice encode_next_tablet(TabletId id) {
-  Encoder encoder;
-  encoder.u8(kNextTabletVersion).u64(id.value);
-  return seal(std::move(encoder));
-}
-
-Result<TabletId> decode_next_tablet(ByteSpan bytes) {
-  TRY(const ByteSpan record, unseal(bytes));
-  Decoder decoder(record);
-  if (decoder.u8() != kNextTabletVersion) return fail(Errc::kUnsupported, "next tablet version");
-  const TabletId id{decoder.u64()};
-  if (!decoder.finished() || id.value == 0) return fail(Errc::kCorrupt, "next tablet");
-  return id;
 }
 
 }  // namespace
@@ -149,21 +133,16 @@ Task<Result<NodePtr>> Scheme::alter_alone(AlterNode request) {
   CO_TRY(const NodePtr now, find_same(request.path, request.id));
   auto node = std::make_shared<PathNode>(*now);
   CO_TRY(node->attributes, attributes_of(request.attributes, request.tablets));
+  CO_TRY_VOID(check_doomed(request.doomed));
   const NodePtr altered = std::move(node);
-  CO_TRY_VOID(co_await store_nodes({altered}, request.tablets));
+  CO_TRY_VOID(co_await store_nodes({altered}, request.tablets, std::move(request.doomed)));
   co_return altered;
 }
 
 Task<Result<void>> Scheme::remove_alone(RemoveNode request) {
   CO_TRY_VOID(find_same(request.path, request.id));
   CO_TRY_VOID(tree_.removable(request.path));
-  if (request.doomed.size() > kTabletsPerChangeMax) {
-    co_return fail(Errc::kInvalidArgument,
-                   fmt::format("{} tablets in one change", request.doomed.size()));
-  }
-  if (doomed_.size() + request.doomed.size() > kDoomedTabletsMax) {
-    co_return fail(Errc::kOverloaded, fmt::format("{} tablets wait for deletion", doomed_.size()));
-  }
+  CO_TRY_VOID(check_doomed(request.doomed));
   std::vector<Command> commands;
   commands.push_back(delete_key(node_key(request.path)));
   for (const TabletInfo& info : request.doomed) {
@@ -171,11 +150,25 @@ Task<Result<void>> Scheme::remove_alone(RemoveNode request) {
   }
   CO_TRY_VOID(co_await tablet_->execute(std::move(commands)));
   tree_.erase(request.path);
-  for (TabletInfo& info : request.doomed) {
+  add_doomed(std::move(request.doomed));
+  co_return Result<void>();
+}
+
+Result<void> Scheme::check_doomed(const std::vector<TabletInfo>& doomed) const {
+  if (doomed.size() > kTabletsPerChangeMax) {
+    return fail(Errc::kInvalidArgument, fmt::format("{} tablets in one change", doomed.size()));
+  }
+  if (doomed_.size() + doomed.size() > kDoomedTabletsMax) {
+    return fail(Errc::kOverloaded, fmt::format("{} tablets wait for deletion", doomed_.size()));
+  }
+  return {};
+}
+
+void Scheme::add_doomed(std::vector<TabletInfo> doomed) {
+  for (TabletInfo& info : doomed) {
     const TabletId id = info.id;
     doomed_.emplace(id, std::move(info));
   }
-  co_return Result<void>();
 }
 
 Result<NodePtr> Scheme::find_same(const std::string& path, const PathId& id) const {
@@ -196,7 +189,8 @@ Result<Slice> Scheme::attributes_of(const AttributesOf& attributes, std::uint32_
   return bytes;
 }
 
-Task<Result<void>> Scheme::store_nodes(std::vector<NodePtr> nodes, std::uint32_t tablets) {
+Task<Result<void>> Scheme::store_nodes(std::vector<NodePtr> nodes, std::uint32_t tablets,
+                                       std::vector<TabletInfo> doomed) {
   const TabletId next{next_tablet_.value + tablets};
   std::vector<Command> commands;
   for (const NodePtr& node : nodes) {
@@ -205,8 +199,12 @@ Task<Result<void>> Scheme::store_nodes(std::vector<NodePtr> nodes, std::uint32_t
   if (tablets > 0) {
     commands.push_back(WriteKey{std::string(kNextTabletKey), encode_next_tablet(next), false});
   }
+  for (const TabletInfo& info : doomed) {
+    commands.push_back(WriteKey{doomed_key(info.id), encode_tablet(info), false});
+  }
   CO_TRY_VOID(co_await tablet_->execute(std::move(commands)));
   next_tablet_ = next;
+  add_doomed(std::move(doomed));
   for (NodePtr& node : nodes) {
     const auto set = tree_.set(std::move(node));
     INVARIANT(set, "the tree has changed under a change: {}", set.error().message());

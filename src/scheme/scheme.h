@@ -47,6 +47,7 @@ struct AlterNode {
   PathId id{};  // kNotFound when the node at the path is another one.
   std::uint32_t tablets = 0;
   AttributesOf attributes;
+  std::vector<TabletInfo> doomed;  // Tablets that it does not need any more.
 };
 struct RemoveNode {
   std::string path;
@@ -96,7 +97,10 @@ class Scheme {
   Task<Result<void>> remove_alone(RemoveNode request);
   Result<NodePtr> find_same(const std::string& path, const PathId& id) const;
   Result<Slice> attributes_of(const AttributesOf& attributes, std::uint32_t tablets) const;
-  Task<Result<void>> store_nodes(std::vector<NodePtr> nodes, std::uint32_t tablets);
+  Result<void> check_doomed(const std::vector<TabletInfo>& doomed) const;
+  void add_doomed(std::vector<TabletInfo> doomed);
+  Task<Result<void>> store_nodes(std::vector<NodePtr> nodes, std::uint32_t tablets,
+                                 std::vector<TabletInfo> doomed = {});
 
   World world_;
   std::unique_ptr<KeyValue> tablet_;
