@@ -173,6 +173,22 @@ TEST_F(AdminTest, ConfigsAreSetReplacedAndTakenBack) {
   EXPECT_EQ(config("max.message.bytes").second, ConfigSource::kDefault);
 }
 
+TEST_F(AdminTest, TwoWhoAppendToAListAtOnceBothSucceed) {
+  make_topic("t");
+  IncrementalAlterConfigsRequest change;
+  change.resources.push_back({ResourceType::kTopic, "t", {}});
+  auto& configs = change.resources[0].configs;
+  configs.push_back({"moraine.consumers.important", ConfigOperation::kAppend, "a"});
+  const auto first = send(change, 1);
+  connect();
+  configs[0].value = "b";
+  EXPECT_EQ(ask(change, 1).responses[0].error_code, ErrorCode::kNone);
+  client_.swap(others_.front());
+  EXPECT_EQ(receive<IncrementalAlterConfigsResponse>(first).responses[0].error_code,
+            ErrorCode::kNone);
+  EXPECT_EQ(config("moraine.consumers.important").first, "a,b");
+}
+
 TEST_F(AdminTest, TheBrokerTellsItsConfigs) {
   DescribeConfigsRequest request;
   request.resources.push_back({ResourceType::kBroker, "1", std::nullopt});

@@ -5,7 +5,23 @@
 namespace moraine::kafka {
 
 void ByteBudget::Lease::release() {
-  if (budget_ != nullptr) std::exchange(budget_, nullptr)->give(*this);
+  if (budget_ == nullptr) return;
+  ByteBudget& budget = *std::exchange(budget_, nullptr);
+  if (std::exchange(overdraws_, false)) budget.overdrawn_ = false;
+  budget.give(std::exchange(bytes_, 0));
+}
+
+void ByteBudget::Lease::settle(std::size_t bytes) {
+  INVARIANT(budget_ != nullptr, "a lease of no budget");
+  const std::size_t before = std::exchange(bytes_, bytes);
+  if (bytes >= before) {
+    budget_->used_ += bytes - before;
+    return;
+  }
+  if (budget_->used_ - (before - bytes) <= budget_->limit_ && std::exchange(overdraws_, false)) {
+    budget_->overdrawn_ = false;
+  }
+  budget_->give(before - bytes);
 }
 
 ByteBudget::~ByteBudget() {
@@ -28,6 +44,11 @@ bool ByteBudget::grow_now(Lease& lease, std::size_t bytes) {
   return try_grow(lease, bytes);
 }
 
+void ByteBudget::wait(Lease& lease, std::size_t bytes, std::coroutine_handle<> self) {
+  waiting_bytes_ += bytes;
+  queue_of(lease).push_back({&lease, bytes, self});
+}
+
 ByteBudget::Lease ByteBudget::force(std::size_t bytes) {
   Lease lease;
   lease.budget_ = this;
@@ -36,10 +57,9 @@ ByteBudget::Lease ByteBudget::force(std::size_t bytes) {
   return lease;
 }
 
-void ByteBudget::give(Lease& lease) {
-  INVARIANT(lease.bytes_ <= used_, "{} bytes given back of {}", lease.bytes_, used_);
-  used_ -= std::exchange(lease.bytes_, 0);
-  if (std::exchange(lease.overdraws_, false)) overdrawn_ = false;
+void ByteBudget::give(std::size_t bytes) {
+  INVARIANT(bytes <= used_, "{} bytes given back of {}", bytes, used_);
+  used_ -= bytes;
   serve(begun_);
   if (begun_.empty()) serve(fresh_);
 }
@@ -47,6 +67,7 @@ void ByteBudget::give(Lease& lease) {
 void ByteBudget::serve(std::deque<Waiting>& queue) {
   while (!queue.empty() && try_grow(*queue.front().lease, queue.front().bytes)) {
     executor_.post([self = queue.front().self] { self.resume(); });
+    waiting_bytes_ -= queue.front().bytes;
     queue.pop_front();
   }
 }

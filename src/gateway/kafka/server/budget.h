@@ -31,7 +31,11 @@ class ByteBudget {
     ~Lease() { release(); }
 
     std::size_t bytes() const { return bytes_; }
+    // Null: of none.
+    ByteBudget* budget() const { return budget_; }
     void release();
+    // Makes it `bytes`, without waiting, whatever is left. Requires: a budget.
+    void settle(std::size_t bytes);
 
    private:
     friend class ByteBudget;
@@ -58,20 +62,24 @@ class ByteBudget {
       Lease& lease;
       std::size_t bytes;
       bool await_ready() { return budget.grow_now(lease, bytes); }
-      void await_suspend(std::coroutine_handle<> self) {
-        budget.queue_of(lease).push_back({&lease, bytes, self});
-      }
+      void await_suspend(std::coroutine_handle<> self) { budget.wait(lease, bytes, self); }
       void await_resume() const noexcept {}
     };
     return Awaiter{*this, lease, bytes};
   }
+  // False: it would have to wait.
+  bool grow_now(Lease& lease, std::size_t bytes);
   // Without waiting, whatever is left.
   Lease force(std::size_t bytes);
 
+  std::size_t limit() const { return limit_; }
   std::size_t used() const { return used_; }
+  // Hardly used: nobody need be thrifty.
+  bool roomy() const { return used_ <= limit_ / 8; }
   // Those who can do with less should.
   bool crowded() const { return used_ > limit_ / 2; }
   std::size_t waiting() const { return fresh_.size() + begun_.size(); }
+  std::size_t waiting_bytes() const { return waiting_bytes_; }
 
  private:
   struct Waiting {
@@ -81,14 +89,15 @@ class ByteBudget {
   };
 
   std::deque<Waiting>& queue_of(const Lease& lease) { return lease.bytes_ > 0 ? begun_ : fresh_; }
-  bool grow_now(Lease& lease, std::size_t bytes);
+  void wait(Lease& lease, std::size_t bytes, std::coroutine_handle<> self);
   bool try_grow(Lease& lease, std::size_t bytes);
-  void give(Lease& lease);
+  void give(std::size_t bytes);
   void serve(std::deque<Waiting>& queue);
 
   Executor& executor_;
   const std::size_t limit_;
   std::size_t used_ = 0;
+  std::size_t waiting_bytes_ = 0;
   bool overdrawn_ = false;
   std::deque<Waiting> begun_;  // Hold something.
   std::deque<Waiting> fresh_;

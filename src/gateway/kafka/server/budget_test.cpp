@@ -52,6 +52,50 @@ TEST(ByteBudget, HoldersOfPartsAllFinishAlthoughTogetherTheyNeedTooMuch) {
   EXPECT_EQ(budget.used(), 0u);
 }
 
+TEST(ByteBudget, WhatALeaseDoesNotNeedGoesToThoseWhoWait) {
+  SimExecutor executor;
+  ByteBudget budget(executor, 100);
+  std::string order;
+  ByteBudget::Lease lease;
+  ASSERT_TRUE(budget.grow_now(lease, 90));
+  spawn(take(executor, budget, {60}, "a", order));
+  EXPECT_EQ(budget.waiting_bytes(), 60u);
+  lease.settle(40);
+  EXPECT_EQ(budget.waiting_bytes(), 0u);
+  EXPECT_EQ(budget.used(), 100u);
+  executor.run_until_idle();
+  EXPECT_EQ(order, "a");
+  lease.settle(70);
+  EXPECT_EQ(budget.used(), 70u);
+  lease.release();
+  EXPECT_EQ(budget.used(), 0u);
+}
+
+// As Fetch does: room for what is expected, then for what was found, or it waits without it.
+Task<void> read_more_than_expected(SimExecutor& executor, ByteBudget& budget, std::size_t found,
+                                   std::size_t& done) {
+  ByteBudget::Lease lease;
+  co_await budget.grow(lease, 10);
+  co_await sleep_for(executor, 1ms);
+  if (!budget.grow_now(lease, found - 10)) co_await budget.grow(lease, found - 10);
+  co_await sleep_for(executor, 20ms);
+  ++done;
+}
+
+TEST(ByteBudget, ReadersWhoFindMoreThanExpectedStayWithinTheLimitAndOneOverdraft) {
+  SimExecutor executor;
+  ByteBudget budget(executor, 1'000);
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < 200; ++i) {
+    spawn(read_more_than_expected(executor, budget, 50 + i % 100, done));
+  }
+  std::size_t most = 0;
+  while (executor.step()) most = std::max(most, budget.used());
+  EXPECT_EQ(done, 200u);
+  EXPECT_LE(most, 1'000u + 150u);
+  EXPECT_EQ(budget.used(), 0u);
+}
+
 TEST(ByteBudget, MoreThanTheLimitWaitsForAllOfIt) {
   SimExecutor executor;
   ByteBudget budget(executor, 100);

@@ -3,6 +3,7 @@
 // Threading  The node's executor.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,6 +12,9 @@
 #include "io/executor.h"
 
 namespace moraine::kafka {
+
+// More than the systems of both sides keep for a connection that nobody reads from.
+inline constexpr std::uint64_t kUnreadBytesMax = std::uint64_t{6} << 20;
 
 class Client {
  public:
@@ -28,9 +32,18 @@ class Client {
   std::uint64_t on_leave(Callback callback);
   void drop(std::uint64_t hook) { hooks_.erase(hook); }
 
+  // Memory of answers that it has not taken yet.
+  std::size_t unsent_bytes() const { return unsent_bytes_; }
+  void set_unsent_bytes(std::size_t bytes) { unsent_bytes_ = bytes; }
+  // It has taken so much that it must have read some.
+  bool reads() const { return taken_bytes_ > kUnreadBytesMax; }
+  void took(std::size_t bytes) { taken_bytes_ += bytes; }
+
  private:
   const std::string peer_;
   bool gone_ = false;
+  std::uint64_t taken_bytes_ = 0;
+  std::size_t unsent_bytes_ = 0;
   std::uint64_t next_hook_ = 1;
   std::map<std::uint64_t, Callback> hooks_;
 };

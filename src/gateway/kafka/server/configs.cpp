@@ -169,6 +169,7 @@ Checked<void> check_change(const TopicChange& change) {
   return {};
 }
 
+// Requires: no other change of configs is under way, since the new value may depend on the old one.
 template <class Resource>
 Task<Checked<void>> alter(ServerContext& server, Resource asked, bool only_check) {
   if (asked.resource_type != ResourceType::kTopic) {
@@ -191,7 +192,9 @@ Task<typename Request::Response> alter_all(ServerContext& server, Request reques
     AlteredResource& answer = response.responses.emplace_back();
     answer.resource_type = asked.resource_type;
     answer.resource_name = asked.resource_name;
+    co_await server.config_changes.acquire();
     const Checked<void> altered = co_await alter(server, asked, request.validate_only);
+    server.config_changes.release();
     if (altered) continue;
     answer.error_code = server.metrics.counted(altered.error().code);
     answer.error_message = altered.error().message;

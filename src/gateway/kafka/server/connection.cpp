@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/held_bytes.h"
 #include "base/log.h"
 #include "gateway/kafka/protocol/reader.h"
 
@@ -26,10 +27,10 @@ std::size_t bytes_of(const std::vector<Slice>& pieces) {
   return bytes;
 }
 
-// Cuts the first kWriteBytesMax bytes off, from piece `at` on.
+// Cuts the first kProgressBytes bytes off, from piece `at` on.
 std::vector<Slice> cut_part(std::vector<Slice>& pieces, std::size_t& at) {
   std::vector<Slice> part;
-  std::size_t room = kWriteBytesMax;
+  std::size_t room = kProgressBytes;
   while (at < pieces.size() && room > 0) {
     Slice& piece = pieces[at];
     if (piece.size() <= room) {
@@ -58,6 +59,7 @@ KafkaConnection::KafkaConnection(KafkaService& service, std::shared_ptr<ByteStre
       stream_(std::move(stream)),
       client_(std::make_shared<Client>(stream_->peer())),
       watchdog_(service.executor(), [this](std::string_view reason) { expired(reason); }),
+      writer_(service.context().slow_readers, [this] { expired(kNotReading); }),
       input_(*stream_, service.requests(), watchdog_) {
   service_.metrics().connections.add(1);
 }
@@ -98,7 +100,10 @@ Task<void> KafkaConnection::run() {
 }
 
 bool KafkaConnection::may_begin(ApiKey api) const {
-  if (queue_.size() >= kPipelinedRequestsMax || unsent_bytes_ > kUnsentBytesMax) return false;
+  const bool crowded = service_.responses().crowded();
+  if (queue_.size() >= kPipelinedRequestsMax) return false;
+  if (unsent_bytes_ > (crowded ? kCrowdedUnsentBytesMax : kUnsentBytesMax)) return false;
+  if (crowded && api == ApiKey::kFetch && unsent_bytes_ > 0) return false;
   if (api == ApiKey::kProduce) return unfinished_ == produces_ + fetches_;
   return unfinished_ == 0;
 }
@@ -108,6 +113,11 @@ void KafkaConnection::count(ApiKey api, std::ptrdiff_t change) {
   unfinished_ += by;
   if (api == ApiKey::kProduce) produces_ += by;
   if (api == ApiKey::kFetch) fetches_ += by;
+}
+
+void KafkaConnection::count_unsent(std::ptrdiff_t change) {
+  unsent_bytes_ += static_cast<std::size_t>(change);
+  client_->set_unsent_bytes(unsent_bytes_);
 }
 
 void KafkaConnection::begin(RequestFrame frame) {
@@ -120,9 +130,11 @@ void KafkaConnection::begin(RequestFrame frame) {
 Task<void> KafkaConnection::handle(Request& request, RequestFrame frame) {
   auto memory = std::make_shared<const ByteBudget::Lease>(std::move(frame.lease));
   request.answer = co_await service_.handle(std::move(frame.bytes), client_, std::move(memory));
-  const std::size_t bytes = bytes_of(request.answer.pieces);
-  request.unsent = service_.responses().force(bytes);
-  unsent_bytes_ += bytes;
+  const std::size_t held = HeldBytes(request.answer.pieces).total();
+  request.unsent = std::move(request.answer.room);
+  if (request.unsent.budget() == nullptr) request.unsent = service_.responses().force(0);
+  request.unsent.settle(held);
+  count_unsent(static_cast<std::ptrdiff_t>(held));
   count(request.api, -1);
   request.done = true;
   wake_reader();
@@ -139,9 +151,14 @@ Task<void> KafkaConnection::write_ready() {
     const bool go_on = collect(pieces, leases);
     const std::size_t bytes = bytes_of(pieces);
     const std::string reason = go_on ? "" : queue_.front().answer.reason;
+    writer_.begin(leases);
     const bool sent = co_await send(std::move(pieces));
-    unsent_bytes_ -= bytes;
+    writer_.end();
+    for (const ByteBudget::Lease& lease : leases) {
+      count_unsent(-static_cast<std::ptrdiff_t>(lease.bytes()));
+    }
     leases.clear();
+    if (sent) client_->took(bytes);
     service_.metrics().bytes_out.add(sent ? bytes : 0);
     wake_reader();
     if (!sent || closed_) break;
@@ -167,9 +184,15 @@ bool KafkaConnection::collect(std::vector<Slice>& pieces, std::vector<ByteBudget
 
 Task<bool> KafkaConnection::send(std::vector<Slice> pieces) {
   bool sent = true;
+  std::size_t timed = 0;  // Bytes that the deadline is still for.
   for (std::size_t at = 0; sent && at < pieces.size();) {
-    watchdog_.writing(kStalledWriteTimeout, kNotReading);
+    if (timed == 0) {
+      watchdog_.writing(kStalledWriteTimeout, kNotReading);
+      timed = kWriteBytesMax;
+    }
     sent = (co_await stream_->write(cut_part(pieces, at))).has_value();
+    writer_.progressed();
+    timed -= kProgressBytes;
   }
   watchdog_.not_writing();
   if (!sent) {

@@ -6,7 +6,7 @@
 // Invariants (1) Requests begin in their order. (2) Only the writer touches the front of the queue.
 // Threading  The node's executor.
 // Limits     kPipelinedRequestsMax, kUnsentBytesMax, the budgets of the service, the timeouts of
-//            options.h.
+//            options.h; slow_readers.h says who is closed when memory is short.
 // Tests      connection_test.cpp, kafka_connection_fuzz.cpp
 #pragma once
 
@@ -43,13 +43,14 @@ class KafkaConnection {
     ApiKey api = {};
     bool done = false;
     Answer answer;
-    ByteBudget::Lease unsent;  // The bytes of the answer.
+    ByteBudget::Lease unsent;  // What the answer keeps in memory.
   };
 
   bool may_begin(ApiKey api) const;
   void begin(RequestFrame frame);
   Task<void> handle(Request& request, RequestFrame frame);
   void count(ApiKey api, std::ptrdiff_t change);
+  void count_unsent(std::ptrdiff_t change);
 
   // Sends the answers that are ready; one runs at a time.
   Task<void> write_ready();
@@ -67,6 +68,7 @@ class KafkaConnection {
   const std::shared_ptr<ByteStream> stream_;
   const std::shared_ptr<Client> client_;
   Watchdog watchdog_;
+  SlowReaders::Writer writer_;
   FrameInput input_;
   std::list<Request> queue_;
   std::size_t unfinished_ = 0;  // Requests that are being handled; of these:

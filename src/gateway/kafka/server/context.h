@@ -14,6 +14,7 @@
 #include "gateway/kafka/server/client.h"
 #include "gateway/kafka/server/metrics.h"
 #include "gateway/kafka/server/options.h"
+#include "gateway/kafka/server/slow_readers.h"
 #include "io/executor.h"
 #include "io/sync.h"
 #include "io/world.h"
@@ -40,7 +41,10 @@ struct ServerContext {
         clock(parts.clock),
         options(std::move(chosen)),
         metrics(parts.metrics),
-        responses(parts.executor, options.response_bytes_max) {}
+        responses(parts.executor,
+                  options.response_bytes_max - options.response_bytes_max / kReservedPart),
+        reserved_responses(parts.executor, options.response_bytes_max / kReservedPart),
+        slow_readers(parts.executor, responses, reserved_responses) {}
 
   Topics& topics;
   Groups& groups;
@@ -49,8 +53,14 @@ struct ServerContext {
   WallClock& clock;
   const KafkaOptions options;
   KafkaMetrics metrics;
+  // What answers keep in memory: all blocks that their slices are parts of. Above the two limits
+  // together come the answers that are not of Fetch, kCrowdedUnsentBytesMax and one answer of each
+  // connection, and one Fetch that overdraws each.
   ByteBudget responses;
-  TaskScope writes;  // Writes whose outcome is not known yet.
+  ByteBudget reserved_responses;
+  SlowReaders slow_readers;
+  Semaphore config_changes{1};  // A change of configs that depends on those before it.
+  TaskScope writes;             // Writes whose outcome is not known yet.
 };
 
 // The memory of a request, out of the service's budget; who keeps parts of the request keeps it.

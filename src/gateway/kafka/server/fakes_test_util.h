@@ -196,6 +196,7 @@ class FakeTopics final : public Topics {
     co_return topics_[name];
   }
   Task<Result<TopicPtr>> alter(std::string name, TopicChange change) override {
+    co_await sleep_for(executor_, 1ms);
     const TopicPtr old = find(name);
     if (!old) co_return fail(Errc::kNotFound, name);
     TopicInfo info = *old;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/held_bytes.h"
 #include "base/log.h"
 #include "gateway/kafka/protocol/records.h"
-#include "gateway/kafka/server/handlers.h"
 
 namespace moraine::kafka {
 namespace {
@@ -13,6 +13,8 @@ namespace {
 constexpr std::int16_t kVersionMin = 4;
 constexpr std::int16_t kVersionOfZstd = 10;
 constexpr std::int16_t kVersionOfTopicIds = 13;
+// Readings of more than was expected, before it is taken as it is.
+constexpr int kReadingsMax = 4;
 
 std::size_t bounded(std::int32_t asked, std::size_t most) {
   return std::min(static_cast<std::size_t>(std::max(asked, 0)), most);
@@ -153,38 +155,74 @@ bool FetchWork::any_data() {
   return found;
 }
 
-// What read_all() can give at most, but for one batch.
+// What read_all() is expected to give: what is asked for, or one batch, but no more than there may
+// be from the offsets on.
 std::size_t FetchWork::room_needed() const {
-  std::size_t bytes = 0;
+  std::uint64_t asked = 0;
+  std::uint64_t stored = 0;
   for (const Part& part : parts_) {
     if (!part.partition) continue;
-    const std::uint64_t stored = part.partition->info().bytes;
-    bytes += std::min<std::uint64_t>(part.bytes_max, stored);
+    const queue::PartitionInfo info = part.partition->info();
+    if (part.offset >= info.end) continue;
+    const std::uint64_t messages = info.end - info.start;
+    const std::uint64_t left = std::min(messages, info.end - part.offset);
+    const std::uint64_t likely = 2 * (info.bytes / messages + 1) * left;
+    const std::uint64_t here = std::min(info.bytes, likely);
+    asked += std::min<std::uint64_t>(part.bytes_max, here);
+    stored += here;
   }
-  return std::min(bytes, bytes_max_);
+  const std::uint64_t one_batch = std::min<std::uint64_t>(stored, kCrowdedFetchBytesMax);
+  return std::max(std::min<std::uint64_t>(asked, bytes_max_), one_batch);
 }
 
-Task<FetchResponse> FetchWork::run() {
+Task<void> FetchWork::take_room(std::size_t bytes) {
+  if (room_.bytes() > 0) {
+    const std::size_t more = bytes - std::min(bytes, room_.bytes());
+    if (more > 0) co_await room_.budget()->grow(room_, more);
+    co_return;
+  }
+  if (server_.responses.grow_now(room_, bytes)) co_return;
+  ByteBudget& reserved = server_.reserved_responses;
+  const bool first = bytes <= kShortFetchBytes || about_.client->reads();
+  const bool fits = bytes <= reserved.limit() / kFetchPartOfRest;
+  co_await (first && fits ? reserved : server_.responses).grow(room_, bytes);
+}
+
+Task<void> FetchWork::read_within_budget() {
+  const std::size_t limit = server_.responses.limit();
+  const std::size_t left = limit - std::min(limit, server_.responses.used());
+  std::size_t most = std::max(kCrowdedFetchBytesMax, left / kFetchPartOfRest);
+  if (about_.client->unsent_bytes() > 0) most = std::min(most, kUnsentBytesMax);
+  bytes_max_ = std::min(bytes_max_, most);
+  bytes_min_ = std::min(bytes_min_, bytes_max_);
+  std::size_t need = room_needed();
+  for (int reading = 1; true; ++reading) {
+    co_await take_room(need);
+    if (about_.client->gone()) co_return;
+    ready_bytes_ = co_await read_all();
+    if (held_bytes_ <= room_.bytes() || reading == kReadingsMax) break;
+    if (room_.budget()->grow_now(room_, held_bytes_ - room_.bytes())) break;
+    need = held_bytes_;
+    drop_records();
+  }
+  room_.settle(held_bytes_);
+}
+
+Task<FetchOutcome> FetchWork::run() {
   while (true) {
     const bool has_data = any_data();
     if (has_data) {
-      if (server_.responses.crowded()) {
-        bytes_max_ = std::min(bytes_max_, kCrowdedFetchBytesMax);
-        bytes_min_ = std::min(bytes_min_, bytes_max_);
-      }
-      ByteBudget::Lease room;
-      co_await server_.responses.grow(room, room_needed());
-      ready_bytes_ = co_await read_all();
-      room.release();  // The connection counts what is answered.
+      co_await read_within_budget();
       if (ready_bytes_ >= bytes_min_ || failed_ || time_over()) break;
       drop_records();
+      room_.release();
     } else if (bytes_min_ == 0 || parts_.empty() || failed_ || time_over()) {
       break;
     }
     co_await wait_for_change();
   }
   for (const Part& part : parts_) server_.metrics.counted(part.answer->error_code);
-  co_return std::move(response_);
+  co_return FetchOutcome{std::move(response_), std::move(room_)};
 }
 
 bool FetchWork::time_over() const {
@@ -193,6 +231,19 @@ bool FetchWork::time_over() const {
 
 void FetchWork::drop_records() {
   for (Part& part : parts_) part.answer->records = {};
+  held_bytes_ = 0;
+}
+
+void FetchWork::keep_little(std::vector<Slice>& pieces) {
+  std::size_t held = HeldBytes(pieces).total();
+  if (!server_.responses.roomy() || held_bytes_ + held > kSharedBlockBytesMax) {
+    std::vector<Slice*> all;
+    all.reserve(pieces.size());
+    for (Slice& piece : pieces) all.push_back(&piece);
+    let_go_of_large_blocks(all);
+    held = HeldBytes(pieces).total();
+  }
+  held_bytes_ += held;
 }
 
 Task<std::size_t> FetchWork::read_all() {
@@ -242,6 +293,8 @@ Task<std::size_t> FetchWork::read_part(Part& part, std::size_t bytes_left, bool 
     bytes += batch.size();
     part.answer->records.pieces.push_back(std::move(batch));
   }
+  read->entries.clear();
+  keep_little(part.answer->records.pieces);
   co_return bytes;
 }
 
@@ -291,7 +344,7 @@ Task<void> FetchWork::wait_for_change() {
   server_.metrics.fetches_waiting.add(-1);
 }
 
-Task<FetchResponse> serve(ServerContext& server, FetchRequest request, RequestContext about) {
+Task<FetchOutcome> fetch(ServerContext& server, FetchRequest request, RequestContext about) {
   FetchWork work(server, std::move(request), std::move(about));
   co_return co_await work.run();
 }

@@ -3,16 +3,17 @@
 //
 // Promise    Data is answered as soon as there is min_bytes of it, an error at once, and otherwise
 //            what there is when the time is over. Nothing is polled: partitions wake it. While it
-//            waits it holds no data.
-// Limits     kFetchBytesMax and kFetchWaitMax, whatever is asked; whole batches only, and at least
-//            one from the first partition that has any.
+//            waits it holds no data. The answer comes with room for all that it keeps in memory.
+// Limits     kFetchBytesMax and kFetchWaitMax, whatever is asked, kFetchPartOfRest of the memory
+//            that is left; whole batches only, and at least one from the first partition that has
+//            any.
 #pragma once
 
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "gateway/kafka/server/context.h"
+#include "gateway/kafka/server/handlers.h"
 
 namespace moraine::kafka {
 
@@ -23,7 +24,7 @@ class FetchWork {
   FetchWork& operator=(const FetchWork&) = delete;
   ~FetchWork();
 
-  Task<FetchResponse> run();
+  Task<FetchOutcome> run();
 
  private:
   struct Part {
@@ -47,8 +48,13 @@ class FetchWork {
   bool look(Part& part);
   bool any_data();
   std::size_t room_needed() const;
+  // Takes memory for what read_all() gives, and reads; on return all that is read has room.
+  Task<void> read_within_budget();
+  Task<void> take_room(std::size_t bytes);
   Task<std::size_t> read_all();
   Task<std::size_t> read_part(Part& part, std::size_t bytes_left, bool first);
+  // Copies what is a small part of a large block, unless memory is plenty.
+  void keep_little(std::vector<Slice>& pieces);
   void drop_records();
   bool time_over() const;
   void watch_all();
@@ -64,6 +70,8 @@ class FetchWork {
   std::size_t bytes_min_;
   FetchResponse response_;
   std::vector<Part> parts_;
+  ByteBudget::Lease room_;
+  std::size_t held_bytes_ = 0;   // What the records keep in memory.
   std::size_t ready_bytes_ = 0;  // Found by the last reading.
   bool failed_ = false;          // A partition has an error: it is answered at once.
   bool watching_ = false;

@@ -17,7 +17,11 @@ struct ProduceOutcome {
   bool failed = false;  // Some partition has an error.
 };
 Task<ProduceOutcome> produce(ServerContext& server, ProduceRequest request, RequestContext about);
-Task<FetchResponse> serve(ServerContext& server, FetchRequest request, RequestContext about);
+struct FetchOutcome {
+  FetchResponse response;
+  ByteBudget::Lease room;  // What the records keep in memory.
+};
+Task<FetchOutcome> fetch(ServerContext& server, FetchRequest request, RequestContext about);
 Task<ListOffsetsResponse> serve(ServerContext& server, ListOffsetsRequest request,
                                 RequestContext about);
 Task<OffsetForLeaderEpochResponse> serve(ServerContext& server, OffsetForLeaderEpochRequest request,

@@ -10,7 +10,7 @@ namespace moraine::kafka {
 namespace {
 
 Answer close_because(std::string reason) {
-  return {Answer::Kind::kClose, {}, std::move(reason)};
+  return {Answer::Kind::kClose, {}, std::move(reason), {}};
 }
 
 // Whether the client may do what it asks for: the one place between decoding and doing.
@@ -24,18 +24,27 @@ Task<Answer> call(ServerContext& server, RequestHeader header, ProduceRequest re
   const bool silent = request.acks == 0;
   const ProduceOutcome outcome = co_await produce(server, std::move(request), std::move(about));
   if (!silent) {
-    co_return Answer{Answer::Kind::kResponse, encode_response(header, outcome.response), {}};
+    co_return Answer{Answer::Kind::kResponse, encode_response(header, outcome.response), {}, {}};
   }
   // The one way to tell a producer that waits for nothing.
   if (outcome.failed) co_return close_because("a Produce without acknowledgement failed");
-  co_return Answer{Answer::Kind::kSilence, {}, {}};
+  co_return Answer{Answer::Kind::kSilence, {}, {}, {}};
+}
+
+Task<Answer> call(ServerContext& server, RequestHeader header, FetchRequest request,
+                  RequestContext about) {
+  FetchOutcome outcome = co_await fetch(server, std::move(request), std::move(about));
+  Answer answer;
+  answer.pieces = encode_response(header, outcome.response);
+  answer.room = std::move(outcome.room);
+  co_return answer;
 }
 
 template <class Request>
 Task<Answer> call(ServerContext& server, RequestHeader header, Request request,
                   RequestContext about) {
   const auto response = co_await serve(server, std::move(request), std::move(about));
-  co_return Answer{Answer::Kind::kResponse, encode_response(header, response), {}};
+  co_return Answer{Answer::Kind::kResponse, encode_response(header, response), {}, {}};
 }
 
 using Call = Task<Answer> (*)(ServerContext&, IncomingRequest, std::shared_ptr<Client>,
@@ -94,7 +103,8 @@ Task<Answer> KafkaService::handle(Slice frame, std::shared_ptr<Client> client,
   frame = {};
   if (!incoming) co_return close_because(incoming.error().message());
   if (!incoming->version_supported) {
-    co_return Answer{Answer::Kind::kResponse, encode_unsupported_version(incoming->header, {}), {}};
+    co_return Answer{
+        Answer::Kind::kResponse, encode_unsupported_version(incoming->header, {}), {}, {}};
   }
   const ApiKey api = incoming->header.api;
   const Call call = find_call(api);

@@ -30,6 +30,7 @@ struct Answer {
   Kind kind = Kind::kResponse;
   std::vector<Slice> pieces;  // A whole frame.
   std::string reason;
+  ByteBudget::Lease room;  // For the pieces, if it was taken before they were made.
 };
 
 class KafkaService {
@@ -52,6 +53,7 @@ class KafkaService {
   Executor& executor() { return server_.executor; }
   ByteBudget& requests() { return requests_; }
   ByteBudget& responses() { return server_.responses; }
+  ByteBudget& reserved_responses() { return server_.reserved_responses; }
 
  private:
   ServerContext server_;
