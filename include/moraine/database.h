@@ -16,8 +16,8 @@
 //            thread, for which the plain forms wait. The forms that give a Task are awaited by
 //            coroutines on that thread (run()).
 // Limits     docs/limits.md. One process has a folder open.
-// Errors     Every call says what was wrong in words. kAborted: the transaction lost to another one;
-//            begin it anew. kUnavailable: the outcome is unknown.
+// Errors     Every call says what was wrong in words. kAborted: the transaction lost to another
+//            one; begin it anew. kUnavailable: the outcome is unknown.
 #pragma once
 
 #include <functional>
@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "moraine/result.h"
+#include "moraine/row.h"
 #include "moraine/rowset.h"
 #include "moraine/schema.h"
 #include "moraine/table_options.h"
@@ -46,14 +47,6 @@ struct OpenOptions {
   std::size_t compressed_cache_bytes = 0;
   std::size_t row_cache_bytes = std::size_t{64} << 20;
 };
-
-struct NamedValue {
-  std::string_view name;
-  Value value;
-};
-using NamedRow = std::span<const NamedValue>;
-// Values of the key columns that are not computed, in order.
-using Key = std::span<const Value>;
 
 // Columns of one table, resolved once. Default: all of them.
 class Columns {
@@ -114,6 +107,7 @@ struct ScanBatch {
 
 class Scan {
  public:
+  struct Impl;
   Scan(Scan&&) noexcept;
   Scan& operator=(Scan&&) noexcept;
   ~Scan();
@@ -123,7 +117,6 @@ class Scan {
 
  private:
   friend class Table;
-  struct Impl;
   explicit Scan(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
@@ -144,6 +137,7 @@ struct VersionedResult {
 
 class Table {
  public:
+  struct Impl;
   const std::string& path() const;
   const TableSchema& schema() const;
   Result<Columns> columns(std::initializer_list<std::string_view> names) const;
@@ -161,7 +155,6 @@ class Table {
  private:
   friend class Database;
   friend class Transaction;
-  struct Impl;
   explicit Table(std::shared_ptr<const Impl> impl);
   std::shared_ptr<const Impl> impl_;
 };
@@ -180,6 +173,7 @@ struct TransactionOptions {
 
 class Transaction {
  public:
+  struct Impl;
   Transaction(Transaction&&) noexcept;
   Transaction& operator=(Transaction&&) noexcept;
   ~Transaction();  // Aborts, unless it is over.
@@ -207,7 +201,6 @@ class Transaction {
 
  private:
   friend class Database;
-  struct Impl;
   explicit Transaction(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
@@ -236,10 +229,12 @@ struct TableReport {
 
 class Database {
  public:
+  struct Impl;
   static Result<Database> open(const std::string& folder, OpenOptions options = {});
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
-  ~Database();  // Stops cleanly.
+  // Stops cleanly, once tables, scans and transactions that were got from it are gone too.
+  ~Database();
 
   // Makes missing parent directories, and mounts the table. `pivots`: first keys of the second
   // tablet and those after it.
@@ -275,10 +270,12 @@ class Database {
   // kNotFound; kReadOnly: not mounted.
   Result<Table> table(std::string_view path) const;
   Result<Transaction> begin(TransactionOptions options = {});
+  Task<Result<Transaction>> begin_async(TransactionOptions options = {});
   // A moment to read at: all that is committed now, and nothing later.
   Result<Timestamp> timestamp();
 
-  // Runs a coroutine on the database's thread and waits for it.
+  // Runs a coroutine on the database's thread and waits for it. It uses the forms that give a Task;
+  // those that wait would wait for themselves.
   template <class T>
   T run(std::function<Task<T>()> body);
   // Prometheus text.
@@ -287,8 +284,8 @@ class Database {
   std::uint64_t device_bytes_written() const;
 
  private:
-  struct Impl;
   explicit Database(std::unique_ptr<Impl> impl);
+  Transaction begin_at(Timestamp start, TransactionOptions options);
   void run_and_wait(std::function<Task<void>()> body);
   std::unique_ptr<Impl> impl_;
 };

@@ -1,0 +1,178 @@
+#include "table/cache/block_cache.h"
+
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "base/epoch.h"
+#include "base/invariant.h"
+#include "table/cache/clock_ring.h"
+
+namespace moraine::table {
+
+struct CachedBlock {
+  explicit CachedBlock(Slice slice, BlockSlot& owner) : bytes(std::move(slice)), slot(&owner) {}
+
+  const Slice bytes;
+  std::atomic<bool> used{false};
+  // Guarded by the shard's mutex.
+  BlockSlot* const slot;
+  bool pinned = false;
+  std::uint32_t place = 0;  // In the shard's ring, unless pinned.
+};
+
+namespace {
+
+constexpr std::size_t kShards = 16;
+constexpr std::size_t kCacheLine = 64;
+// A slice that keeps more than so many times its size alive is copied.
+constexpr std::size_t kHeldFactorMax = 2;
+constexpr std::size_t kBlockShareMax = 8;
+
+// Every change of a slot is made under the mutex of its shard.
+struct alignas(kCacheLine) Shard {
+  std::mutex mutex;
+  ClockRing<CachedBlock> ring;
+  std::size_t pinned = 0;
+
+  std::size_t size() const { return ring.size() + pinned; }
+};
+
+}  // namespace
+
+struct BlockCache::State {
+  std::array<Shard, kShards> shards;
+  std::atomic<std::size_t> bytes{0};
+  std::atomic<std::size_t> pinned_bytes{0};
+  std::atomic<std::uint64_t> inserted{0};
+  std::atomic<std::uint64_t> evicted{0};
+  std::atomic<std::size_t> next_shard{0};  // To evict from.
+
+  // Slots that are neighbours share a shard.
+  Shard& shard_of(const BlockSlot& slot) {
+    constexpr unsigned kNeighbourBits = 9;
+    const auto group = reinterpret_cast<std::uintptr_t>(&slot) >> kNeighbourBits;
+    return shards[(group * 0x9e3779b97f4a7c15U) >> 60];
+  }
+  bool evict_one();
+  void put(BlockSlot& slot, CachedBlock* block, bool pinned);
+};
+static_assert(kShards == 16, "shard_of() takes four bits");
+
+// False: nothing is left.
+bool BlockCache::State::evict_one() {
+  for (std::size_t i = 0; i < (kClockRounds + 1) * kShards; ++i) {
+    Shard& shard = shards[next_shard.fetch_add(1, std::memory_order_relaxed) % kShards];
+    CachedBlock* block = nullptr;
+    {
+      const std::lock_guard lock(shard.mutex);
+      block = shard.ring.choose(i >= kClockRounds * kShards);
+      if (block == nullptr) continue;
+      shard.ring.leave(*block);
+      block->slot->block_.store(nullptr, std::memory_order_release);
+    }
+    bytes.fetch_sub(block->bytes.size(), std::memory_order_relaxed);
+    evicted.fetch_add(1, std::memory_order_relaxed);
+    retire([block] { delete block; });
+    return true;
+  }
+  return false;
+}
+
+// Counts the block, or drops it if the slot has one.
+void BlockCache::State::put(BlockSlot& slot, CachedBlock* block, bool pinned) {
+  const std::size_t size = block->bytes.size();
+  Shard& shard = shard_of(slot);
+  {
+    const std::lock_guard lock(shard.mutex);
+    CachedBlock* present = slot.block_.load(std::memory_order_relaxed);
+    if (present == nullptr) {
+      block->pinned = pinned;
+      if (pinned) {
+        ++shard.pinned;
+        pinned_bytes.fetch_add(size, std::memory_order_relaxed);
+      } else {
+        shard.ring.enter(*block);
+        bytes.fetch_add(size, std::memory_order_relaxed);
+      }
+      slot.block_.store(block, std::memory_order_release);
+      block = nullptr;
+    } else if (pinned && !present->pinned) {
+      shard.ring.leave(*present);
+      present->pinned = true;
+      ++shard.pinned;
+      bytes.fetch_sub(present->bytes.size(), std::memory_order_relaxed);
+      pinned_bytes.fetch_add(present->bytes.size(), std::memory_order_relaxed);
+    }
+  }
+  if (block == nullptr) {
+    inserted.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    delete block;  // Nobody saw it.
+  }
+}
+
+BlockCache::BlockCache(std::size_t bytes_max)
+    : bytes_max_(bytes_max), state_(std::make_unique<State>()) {}
+
+BlockCache::~BlockCache() {
+  for (Shard& shard : state_->shards) {
+    INVARIANT(shard.size() == 0, "a block cache ends with {} blocks in it", shard.size());
+  }
+}
+
+const Slice* BlockCache::find(const BlockSlot& slot) {
+  CachedBlock* block = slot.block_.load(std::memory_order_acquire);
+  if (block == nullptr) return nullptr;
+  if (!block->used.load(std::memory_order_relaxed)) {
+    block->used.store(true, std::memory_order_relaxed);
+  }
+  return &block->bytes;
+}
+
+void BlockCache::insert(BlockSlot& slot, Slice bytes, bool pinned) {
+  const std::size_t size = bytes.size();
+  if (!pinned && size > bytes_max_ / kBlockShareMax) return;
+  if (bytes.held_bytes() / kHeldFactorMax > size) bytes = Slice::copy_of(bytes.span());
+  while (!pinned && state_->bytes.load(std::memory_order_relaxed) + size > bytes_max_) {
+    if (!state_->evict_one()) break;
+  }
+  state_->put(slot, new CachedBlock(std::move(bytes), slot), pinned);
+}
+
+void BlockCache::forget(std::span<BlockSlot> slots) {
+  for (BlockSlot& slot : slots) {
+    // Whoever emptied it does not touch it again.
+    if (slot.block_.load(std::memory_order_acquire) == nullptr) continue;
+    CachedBlock* block = nullptr;
+    {
+      Shard& shard = state_->shard_of(slot);
+      const std::lock_guard lock(shard.mutex);
+      block = slot.block_.exchange(nullptr, std::memory_order_acq_rel);
+      if (block == nullptr) continue;
+      if (block->pinned) {
+        --shard.pinned;
+      } else {
+        shard.ring.leave(*block);
+      }
+    }
+    (block->pinned ? state_->pinned_bytes : state_->bytes)
+        .fetch_sub(block->bytes.size(), std::memory_order_relaxed);
+    retire([block] { delete block; });
+  }
+}
+
+BlockCache::Statistics BlockCache::statistics() const {
+  Statistics statistics;
+  statistics.bytes = state_->bytes.load(std::memory_order_relaxed);
+  statistics.pinned_bytes = state_->pinned_bytes.load(std::memory_order_relaxed);
+  statistics.inserted = state_->inserted.load(std::memory_order_relaxed);
+  statistics.evicted = state_->evicted.load(std::memory_order_relaxed);
+  for (Shard& shard : state_->shards) {
+    const std::lock_guard lock(shard.mutex);
+    statistics.blocks += shard.size();
+  }
+  return statistics;
+}
+
+}  // namespace moraine::table

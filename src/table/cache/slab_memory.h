@@ -1,0 +1,52 @@
+// SlabMemory: memory for cached rows in size classes, within a limit, with the figures that tell
+// how it is used.
+//
+// Promise    allocate() gives memory or null at the limit; never waits. Figures per class: live
+//            items, allocations and frees since the start, bytes of arenas.
+//            An arena whose items are all free goes back to the system, for other classes to grow.
+// Threading  Any thread.
+// Tests      slab_memory_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace moraine::table {
+
+// Bytes of an item; larger ones are `large`.
+inline constexpr std::array<std::size_t, 22> kSlabClasses = {
+    16,   32,   48,   64,   96,   128,  192,  256,   384,   512,   768,
+    1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
+
+class SlabMemory {
+ public:
+  explicit SlabMemory(std::size_t bytes_max);
+  SlabMemory(const SlabMemory&) = delete;
+  SlabMemory& operator=(const SlabMemory&) = delete;
+  ~SlabMemory();
+
+  // Null: the limit is reached.
+  void* allocate(std::size_t bytes);
+  void free(void* item, std::size_t bytes);
+  // Frees it when no EpochGuard of now is left; that may be after the SlabMemory has ended.
+  void retire(void* item, std::size_t bytes);
+
+  struct Rank {
+    std::size_t item_bytes = 0;  // 0: large.
+    std::uint64_t alive_items = 0;
+    std::uint64_t allocated_items = 0;
+    std::uint64_t freed_items = 0;
+    std::size_t arena_bytes = 0;
+  };
+  std::array<Rank, kSlabClasses.size() + 1> ranks() const;
+  std::size_t bytes() const;
+  std::size_t bytes_max() const { return bytes_max_; }
+
+ private:
+  struct State;
+  const std::size_t bytes_max_;
+  State* const state_;  // Ends with the last of the SlabMemory and its items.
+};
+
+}  // namespace moraine::table

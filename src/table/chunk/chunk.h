@@ -1,0 +1,67 @@
+// What a chunk is, for those that keep lists of them: an immutable sorted run of versioned rows in
+// data blobs of at most kChunkBlobBytesMax, a meta blob, and hunks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "blob/blob_id.h"
+#include "moraine/schema.h"
+#include "table/chunk/codec.h"
+#include "table/model/timestamp.h"
+
+namespace moraine::table {
+
+inline constexpr std::size_t kChunkBlobBytesMax = std::size_t{8} << 20;
+inline constexpr std::size_t kLookupBlockBytes = std::size_t{8} << 10;  // Uncompressed, about.
+inline constexpr std::size_t kScanBlockRows = 4'096;
+inline constexpr std::uint64_t kChunkBytesMax = std::uint64_t{128}
+                                                << 20;  // Writers end a chunk there.
+
+enum class OptimizeFor : std::uint8_t { kLookup = 0, kScan = 1 };
+
+struct ChunkWriteOptions {
+  OptimizeFor format = OptimizeFor::kLookup;
+  Codec codec{};
+  std::size_t block_bytes = kLookupBlockBytes;  // Of the lookup format.
+  bool key_filter = true;
+};
+
+// What compaction decides by. Kept with the chunk's record in the tablet.
+struct ChunkStatistics {
+  std::uint64_t rows = 0;
+  std::uint64_t values = 0;
+  std::uint64_t deletes = 0;     // Tombstones.
+  std::uint64_t superseded = 0;  // Versions that are not the newest of their cell.
+  std::uint64_t data_bytes = 0;  // Blobs, compressed.
+  std::uint64_t uncompressed_bytes = 0;
+  std::uint64_t meta_bytes = 0;
+  std::uint64_t hunk_bytes = 0;  // That its rows refer to.
+  Timestamp min_timestamp = 0;
+  Timestamp max_timestamp = 0;
+  std::string first_key;
+  std::string last_key;
+};
+
+struct HunkUse {
+  blob::BlobId blob;        // Unset (valid() is false) while it is new: an own hunk blob.
+  std::uint64_t bytes = 0;  // That this chunk refers to.
+};
+
+// A chunk as its tablet records it.
+struct ChunkRecord {
+  std::uint64_t id = 0;
+  OptimizeFor format = OptimizeFor::kLookup;
+  blob::BlobId meta;
+  std::vector<blob::BlobId> data;
+  std::vector<HunkUse> hunks;
+  ChunkStatistics statistics;
+  // Only rows within [from, to) count, when the chunk was taken over from another tablet; empty: no
+  // bound.
+  std::string from;
+  std::string to;
+  std::uint64_t created_ms = 0;
+};
+
+}  // namespace moraine::table

@@ -1,0 +1,200 @@
+#include "table/chunk/chunk_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/epoch.h"
+#include "table/chunk/block_feed.h"
+#include "table/chunk/column_cursor.h"
+#include "table/chunk/group_lookup.h"
+#include "table/chunk/open_chunk.h"
+#include "table/chunk/row_block.h"
+#include "table/chunk/scan_bounds.h"
+#include "table/memory/memory_store.h"
+
+namespace moraine::table {
+namespace {
+
+Result<void> check_fit(const ChunkRecord& record, const ChunkMeta& meta,
+                       const TableSchema& schema) {
+  const auto wrong = [&record](const std::string& what) {
+    return fail(Errc::kCorrupt, fmt::format("chunk {:x}: {}", record.id, what));
+  };
+  if (meta.blob_ends.size() != record.data.size()) {
+    return wrong(
+        fmt::format("{} blobs, its meta has {}", record.data.size(), meta.blob_ends.size()));
+  }
+  if (meta.fresh_hunk_blobs > record.hunks.size()) {
+    return wrong(
+        fmt::format("{} hunk blobs, its meta has {}", record.hunks.size(), meta.fresh_hunk_blobs));
+  }
+  if (meta.schema.key_count() > schema.key_count()) {
+    return wrong(fmt::format("{} key columns, its table has {}", meta.schema.key_count(),
+                             schema.key_count()));
+  }
+  return {};
+}
+
+}  // namespace
+
+class ChunkReader::Impl final : public OpenChunk {
+ public:
+  using OpenChunk::OpenChunk;
+
+  const Slice* block(std::uint32_t number,
+                     std::span<const std::pair<std::uint32_t, Slice>> pins) const {
+    for (const auto& [pinned, bytes] : pins) {
+      if (pinned == number) return &bytes;
+    }
+    return find(number);
+  }
+
+  Found lookup_row(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out,
+                   std::vector<std::uint32_t>& missing,
+                   std::span<const std::pair<std::uint32_t, Slice>> pins) const {
+    // The filter's bytes come while the index is searched.
+    meta().filter.prefetch(hash);
+    const auto unit = static_cast<std::uint32_t>(meta().index.find(key));
+    if (meta().format == OptimizeFor::kLookup) prefetch_slot(unit);
+    if (!meta().filter.may_have(hash)) {
+      count(statistics().filtered_keys, 1);
+      return Found::kNo;
+    }
+    if (meta().format == OptimizeFor::kScan) {
+      return lookup_in_group(*this, unit, key, spec, out, missing, pins);
+    }
+    const Slice* found = block(unit, pins);
+    if (found == nullptr) {
+      missing.push_back(unit);
+      return Found::kNeedsBlocks;
+    }
+    const RowBlock rows(*found);
+    rows.prefetch();
+    count(statistics().cache_bytes, found->size());
+    const std::uint32_t row = rows.find(key, hash);
+    if (row == RowBlock::kNone) {
+      if (!meta().filter.empty()) count(statistics().filter_false_positives, 1);
+      return Found::kNo;
+    }
+    return rows.read(row, plan(), spec, out) ? Found::kYes : Found::kNo;
+  }
+};
+
+ChunkReader::ChunkReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ChunkReader::~ChunkReader() = default;
+
+Result<std::shared_ptr<ChunkReader>> ChunkReader::open(ChunkRecord record, const Slice& meta,
+                                                       std::shared_ptr<const TableSchema> schema,
+                                                       BlobReader& blobs, ChunkCaches caches,
+                                                       ChunkReadStatistics& statistics) {
+  auto decoded = decode_meta(meta);
+  if (!decoded) {
+    return std::unexpected(std::move(decoded.error()).within(fmt::format("chunk {:x}", record.id)));
+  }
+  if (auto fits = check_fit(record, *decoded, *schema); !fits) {
+    return std::unexpected(std::move(fits.error()));
+  }
+  // Rows have null in columns that were added to the key since, and so have these keys.
+  const std::size_t added = schema->key_count() - decoded->schema.key_count();
+  record.statistics.first_key.append(added, '\0');
+  record.statistics.last_key.append(added, '\0');
+  auto impl = std::make_unique<Impl>(std::move(record), std::move(*decoded), std::move(schema),
+                                     blobs, caches, statistics);
+  return std::shared_ptr<ChunkReader>(new ChunkReader(std::move(impl)));
+}
+
+const ChunkRecord& ChunkReader::record() const {
+  return impl_->record();
+}
+
+ChunkReader::Found ChunkReader::lookup(
+    ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out,
+    std::vector<std::uint32_t>& missing,
+    std::span<const std::pair<std::uint32_t, Slice>> pins) const {
+  if (spec.timestamp < impl_->meta().statistics.min_timestamp || !impl_->covers(key)) {
+    return Found::kNo;
+  }
+  if (impl_->added_keys() != 0) [[unlikely]] {
+    key = without_added_columns(key, impl_->added_keys());
+    hash = key_hash(key);
+  }
+  return impl_->lookup_row(key, hash, spec, out, missing, pins);
+}
+
+void ChunkReader::prefetch(ByteSpan key, std::uint64_t hash) const {
+  if (impl_->added_keys() != 0) return;
+  impl_->meta().filter.prefetch(hash);
+  const auto unit = static_cast<std::uint32_t>(impl_->meta().index.find(key));
+  if (impl_->meta().format != OptimizeFor::kLookup) return;
+  if (const Slice* block = impl_->find(unit)) RowBlock(*block).prefetch();
+}
+
+Task<Result<Slice>> ChunkReader::load(std::uint32_t block) const {
+  auto found = impl_->find_in_memory(block);
+  if (!found || !found->empty()) co_return found;
+  const BlockInfo& info = impl_->meta().blocks[block];
+  auto stored = co_await impl_->read(info.at, info.size);
+  if (!stored) {
+    co_return std::unexpected(std::move(stored.error()).within(fmt::format("block {}", block)));
+  }
+  auto opened = impl_->open_block(block, *stored);
+  if (opened) impl_->keep(block, *opened, *stored);
+  co_return opened;
+}
+
+std::unique_ptr<RowCursor> ChunkReader::scan(const KeyBounds& bounds, ReadSpec spec,
+                                             bool use_cache) const {
+  return impl_->meta().format == OptimizeFor::kLookup
+             ? make_row_block_cursor(shared_from_this(), *impl_, bounds, spec, use_cache)
+             : make_row_group_cursor(shared_from_this(), *impl_, bounds, spec, use_cache);
+}
+
+std::unique_ptr<ChunkReader::ColumnCursor> ChunkReader::scan_columns(
+    const KeyBounds& bounds, Timestamp timestamp, std::span<const ColumnIndex> columns,
+    std::span<const ColumnFilter> filters) const {
+  const auto make =
+      impl_->meta().format == OptimizeFor::kScan ? make_column_cursor : make_row_column_cursor;
+  return make(shared_from_this(), *impl_, bounds, timestamp, columns, filters);
+}
+
+Task<Result<void>> ChunkReader::preload(bool compressed) {
+  const std::vector<BlockInfo>& blocks = impl_->meta().blocks;
+  compressed = compressed && impl_->keeps_compressed();
+  for (std::uint32_t block = 0; block < blocks.size();) {
+    const std::uint64_t at = blocks[block].at;
+    const std::uint64_t limit = std::min(impl_->blob_end(at), at + kFeedBytesMax);
+    std::uint32_t end = block + 1;
+    while (end < blocks.size() && blocks[end].at + blocks[end].size <= limit) ++end;
+    const std::uint64_t size = blocks[end - 1].at + blocks[end - 1].size - at;
+    const auto bytes = co_await impl_->read(at, static_cast<std::uint32_t>(size));
+    if (!bytes) co_return std::unexpected(bytes.error());
+    for (; block < end; ++block) {
+      const ByteSpan stored = bytes->span().subspan(blocks[block].at - at, blocks[block].size);
+      auto opened = impl_->open_block(block, stored);
+      if (!opened) co_return std::unexpected(std::move(opened.error()));
+      impl_->pin(block, compressed ? Slice::copy_of(stored) : std::move(*opened), compressed);
+    }
+  }
+  co_return Result<void>();
+}
+
+std::vector<std::string> ChunkReader::split_keys(std::size_t parts) const {
+  const ChunkMeta& meta = impl_->meta();
+  std::vector<std::string> keys;
+  const std::uint64_t total = meta.blob_ends.back();
+  for (const KeySample& sample : meta.samples) {
+    const std::uint64_t at = meta.blocks[sample.unit * meta.blocks_per_unit].at;
+    if (keys.size() + 1 >= parts || at == 0) continue;
+    if (at < total / parts * (keys.size() + 1)) continue;
+    std::string key = sample.key + std::string(impl_->added_keys(), '\0');
+    if (impl_->covers(as_bytes(key)) && key != impl_->record().from) keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+std::size_t ChunkReader::memory_bytes() const {
+  return impl_->memory_bytes();
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,105 @@
+// ChunkReader: an open chunk: its meta in memory, its blocks through the caches.
+//
+// Promise    Gives the rows that were written, mapped to the table's present schema by column name
+//            (columns that the chunk lacks are absent, key columns added since are null), within
+//            the record's bounds. A block that does not match its checksum is kCorrupt and names
+//            the chunk, the block and the blob.
+// Threading  Immutable. lookup() and cursors' next() on any thread, without waiting; loads on the
+//            tablet's executor.
+// Tests      chunk_test.cpp, chunk_schema_test.cpp, chunk_damage_test.cpp, chunk_meta_fuzz.cpp,
+//            chunk_block_fuzz.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "io/task.h"
+#include "table/cache/block_cache.h"
+#include "table/chunk/chunk.h"
+#include "table/model/column_batch.h"
+#include "table/model/row_cursor.h"
+
+namespace moraine::table {
+
+// How bytes of blobs are had; on the tablet's executor.
+class BlobReader {
+ public:
+  virtual ~BlobReader() = default;
+  virtual Task<Result<Slice>> read(blob::BlobId id, std::uint32_t offset, std::uint32_t size) = 0;
+};
+
+struct ChunkCaches {
+  BlockCache* uncompressed = nullptr;
+  BlockCache* compressed = nullptr;  // Null: none.
+};
+
+// Relaxed counters; shared by the readers of a tablet. Lookups on several threads may lose a count.
+struct ChunkReadStatistics {
+  std::atomic<std::uint64_t> disk_bytes{0};
+  std::atomic<std::uint64_t> cache_bytes{0};
+  std::atomic<std::uint64_t> filtered_keys{0};  // The filter said no.
+  std::atomic<std::uint64_t> filter_false_positives{0};
+};
+
+class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
+ public:
+  // `blobs`, the caches and `statistics` outlive it. Errors: kCorrupt, kUnsupported.
+  static Result<std::shared_ptr<ChunkReader>> open(ChunkRecord record, const Slice& meta,
+                                                   std::shared_ptr<const TableSchema> schema,
+                                                   BlobReader& blobs, ChunkCaches caches,
+                                                   ChunkReadStatistics& statistics);
+  ~ChunkReader();
+
+  const ChunkRecord& record() const;
+
+  enum class Found : std::uint8_t { kNo, kYes, kNeedsBlocks };
+  // Adds the row's versions to `out`. kNeedsBlocks: those that were missing were added to `missing`
+  // and `out` is as it was; load() them and ask again. What is added borrows block memory: it lives
+  // until the caller's EpochGuard ends, or as long as `pins` holds the blocks.
+  // `pins`: blocks that load() gave; looked at before the cache.
+  Found lookup(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out,
+               std::vector<std::uint32_t>& missing,
+               std::span<const std::pair<std::uint32_t, Slice>> pins) const;
+  // Brings the blocks of a key's neighbourhood close to the processor; a hint. Under an EpochGuard.
+  void prefetch(ByteSpan key, std::uint64_t hash) const;
+  // Reads, checks, unpacks and caches a block.
+  Task<Result<Slice>> load(std::uint32_t block) const;
+
+  // The cursor keeps the reader alive. `use_cache` false: blocks that are not cached are read past
+  // it, as compaction does.
+  std::unique_ptr<RowCursor> scan(const KeyBounds& bounds, ReadSpec spec, bool use_cache) const;
+
+  // Columns of rows that need no merging with other stores, or nullptr when this chunk cannot be
+  // read so (scan format: deltas or hunks in a wanted column; lookup format: hunks, values of type
+  // any). Filters, whose texts outlive the cursor, are applied. In the scan format blocks are skipped by their least and greatest
+  // values, and row groups in which every row has exactly one version go column by column.
+  class ColumnCursor {
+   public:
+    virtual ~ColumnCursor() = default;
+    // kRow: the batch has rows (0 when all were filtered out). Texts live until the next call.
+    virtual RowCursor::Step next(ColumnBatch& batch) = 0;
+    // A hint: more rows than these are not wanted at the next call.
+    virtual void limit_rows(std::uint64_t) {}
+    virtual Task<Result<void>> load() = 0;
+  };
+  std::unique_ptr<ColumnCursor> scan_columns(const KeyBounds& bounds, Timestamp timestamp,
+                                             std::span<const ColumnIndex> columns,
+                                             std::span<const ColumnFilter> filters) const;
+
+  // Reads every block into memory and keeps it there (in_memory_mode). `compressed`: as it is
+  // stored.
+  Task<Result<void>> preload(bool compressed);
+  // Keys that cut the chunk into about `parts` of equal size.
+  std::vector<std::string> split_keys(std::size_t parts) const;
+  std::size_t memory_bytes() const;  // Of the meta.
+
+ private:
+  class Impl;
+  explicit ChunkReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace moraine::table

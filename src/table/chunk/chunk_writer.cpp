@@ -1,0 +1,202 @@
+#include "table/chunk/chunk_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/invariant.h"
+#include "table/chunk/hunk_writer.h"
+#include "table/chunk/unit_writer.h"
+#include "table/chunk/varint.h"
+#include "table/memory/memory_store.h"
+
+namespace moraine::table {
+namespace {
+
+// A chunk that has so much of these is as full as one of kChunkBytesMax.
+constexpr std::uint64_t kChunkRowsMax = 4'000'000;
+constexpr std::uint64_t kChunkRawBytesMax = std::uint64_t{1} << 30;
+constexpr std::uint64_t kIndexBytesMax = std::uint64_t{4} << 20;
+constexpr std::uint64_t kIndexBlockBytes = 20;  // Of a block in the meta, about.
+
+// So that a block of one row, however it is encoded, is within kCodecBytesMax.
+constexpr std::uint64_t kRowBytesMax = std::uint64_t{512} << 20;
+
+std::uint64_t row_bytes(const VersionedRow& row) {
+  std::uint64_t bytes = row.key.size();
+  bytes += (row.write_timestamps.size() + row.delete_timestamps.size()) * kVarintBytesMax;
+  for (const VersionedValue& v : row.values) {
+    bytes += sizeof(VersionedValue) + (v.value.has_text() ? v.value.text().size() : 0);
+  }
+  return bytes;
+}
+
+void count_row(ChunkStatistics& statistics, const VersionedRow& row) {
+  ++statistics.rows;
+  statistics.values += row.values.size();
+  statistics.deletes += row.delete_timestamps.size();
+  for (std::size_t i = 1; i < row.values.size(); ++i) {
+    if (row.values[i].column == row.values[i - 1].column) ++statistics.superseded;
+  }
+}
+
+BlockSink::Times times_of(const VersionedRow& row) {
+  BlockSink::Times times{.min = ~Timestamp{0}, .max = 0};
+  for (const auto& timestamps : {row.write_timestamps, row.delete_timestamps}) {
+    if (timestamps.empty()) continue;
+    times.min = std::min(times.min, timestamps.back());
+    times.max = std::max(times.max, timestamps.front());
+  }
+  return times;
+}
+
+}  // namespace
+
+class ChunkWriter::Impl {
+ public:
+  Impl(std::shared_ptr<const TableSchema> schema, const ChunkWriteOptions& options)
+      : schema_(std::move(schema)),
+        options_(options),
+        sink_(options.codec),
+        hunks_(*schema_),
+        unit_(options.format == OptimizeFor::kScan
+                  ? make_row_group_writer(*schema_)
+                  : make_row_block_writer(*schema_, options.block_bytes)) {
+    meta_.format = options.format;
+    meta_.codec = options.codec;
+    meta_.schema = *schema_;
+    if (options.format == OptimizeFor::kScan) {
+      meta_.blocks_per_unit = static_cast<std::uint32_t>(schema_->columns.size() + 2);
+      meta_.column_flags.resize(schema_->columns.size());
+    }
+  }
+
+  Result<void> add(const VersionedRow& row) {
+    const std::string_view key = as_text(row.key);
+    INVARIANT(meta_.statistics.rows == 0 || key > last_key_, "keys out of order");
+    if (const std::uint64_t size = row_bytes(row); size > kRowBytesMax) {
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("a row of {} bytes, more than {}", size, kRowBytesMax));
+    }
+    const VersionedRow converted = hunks_.convert(row);
+    auto added = unit_->add(converted);
+    if (added && !*added) {
+      finish_unit();
+      added = unit_->add(converted);
+    }
+    if (!added) return std::unexpected(std::move(added.error()));
+    if (unit_->rows() == 1) begin_unit(key);
+    const BlockSink::Times times = times_of(row);
+    times_.min = std::min(times_.min, times.min);
+    times_.max = std::max(times_.max, times.max);
+    if (meta_.statistics.rows == 0) meta_.statistics.first_key = key;
+    count_row(meta_.statistics, row);
+    last_key_ = key;
+    if (options_.key_filter) hashes_.push_back(key_hash(row.key));
+    return {};
+  }
+
+  Result<FinishedChunk> finish() {
+    INVARIANT(meta_.statistics.rows > 0, "a chunk without rows");
+    finish_unit();
+    FinishedChunk chunk;
+    chunk.blobs = sink_.blobs().finish();
+    chunk.hunk_blobs = hunks_.blobs().finish();
+    chunk.hunks = hunks_.uses();
+    meta_.blob_ends = sink_.blobs().ends();
+    meta_.blocks = std::move(sink_.blocks());
+    meta_.fresh_hunk_blobs = static_cast<std::uint32_t>(hunks_.blobs().ends().size());
+    if (options_.key_filter) meta_.filter_bytes = build_filter(std::move(hashes_));
+    ChunkStatistics& statistics = meta_.statistics;
+    statistics.data_bytes = sink_.blobs().bytes();
+    statistics.uncompressed_bytes = sink_.raw_bytes();
+    statistics.hunk_bytes = hunks_.bytes();
+    statistics.last_key = last_key_;
+    chunk.meta = encode_meta(meta_);
+    if (chunk.meta.size() > kMetaBytesMax) {
+      return fail(Errc::kInvalidArgument, fmt::format("chunk meta of {} bytes, more than {}",
+                                                      chunk.meta.size(), kMetaBytesMax));
+    }
+    chunk.statistics = statistics;
+    chunk.statistics.meta_bytes = chunk.meta.size();
+    return chunk;
+  }
+
+  std::uint64_t rows() const { return meta_.statistics.rows; }
+  std::uint64_t bytes() const {
+    const auto share = [](std::uint64_t used, std::uint64_t max) {
+      return kChunkBytesMax / 1'024 * used / (max / 1'024);
+    };
+    return std::max({sink_.blobs().bytes(), share(rows(), kChunkRowsMax),
+                     share(sink_.raw_bytes(), kChunkRawBytesMax),
+                     share(index_bytes_, kIndexBytesMax)});
+  }
+  BlobStream& blobs() { return sink_.blobs(); }
+  BlobStream& hunk_blobs() { return hunks_.blobs(); }
+
+ private:
+  void begin_unit(std::string_view key) {
+    if (units_ > 0) {
+      meta_.separators.emplace_back(separator(last_key_, key));
+      index_bytes_ += meta_.separators.back().size();
+    }
+    index_bytes_ += kIndexBlockBytes * meta_.blocks_per_unit;
+    if (units_ % sample_stride_ == 0) {
+      // Every second one goes when there are too many.
+      if (meta_.samples.size() == kSamplesMax) {
+        sample_stride_ *= 2;
+        std::erase_if(meta_.samples,
+                      [this](const KeySample& s) { return s.unit % sample_stride_ != 0; });
+      }
+      if (units_ % sample_stride_ == 0) meta_.samples.push_back({units_, std::string(key)});
+    }
+    ++units_;
+  }
+
+  void finish_unit() {
+    ChunkStatistics& statistics = meta_.statistics;
+    const bool first = sink_.blocks().empty();
+    statistics.min_timestamp = first ? times_.min : std::min(statistics.min_timestamp, times_.min);
+    statistics.max_timestamp = std::max(statistics.max_timestamp, times_.max);
+    unit_->finish(sink_, times_, meta_);
+    times_ = {.min = ~Timestamp{0}, .max = 0};
+  }
+
+  const std::shared_ptr<const TableSchema> schema_;
+  const ChunkWriteOptions options_;
+  ChunkMeta meta_;
+  BlockSink sink_;
+  HunkWriter hunks_;
+  std::unique_ptr<UnitWriter> unit_;
+  BlockSink::Times times_{.min = ~Timestamp{0}, .max = 0};  // Of the unit.
+  std::string last_key_;
+  std::vector<std::uint64_t> hashes_;
+  std::uint32_t units_ = 0;
+  std::uint32_t sample_stride_ = 1;
+  std::uint64_t index_bytes_ = 0;
+};
+
+ChunkWriter::ChunkWriter(std::shared_ptr<const TableSchema> schema, ChunkWriteOptions options)
+    : impl_(std::make_unique<Impl>(std::move(schema), options)) {}
+ChunkWriter::~ChunkWriter() = default;
+
+Result<void> ChunkWriter::add(const VersionedRow& row) {
+  return impl_->add(row);
+}
+std::optional<Slice> ChunkWriter::take_blob() {
+  return impl_->blobs().take();
+}
+std::optional<Slice> ChunkWriter::take_hunk_blob() {
+  return impl_->hunk_blobs().take();
+}
+std::uint64_t ChunkWriter::rows() const {
+  return impl_->rows();
+}
+std::uint64_t ChunkWriter::bytes() const {
+  return impl_->bytes();
+}
+Result<FinishedChunk> ChunkWriter::finish() {
+  return impl_->finish();
+}
+
+}  // namespace moraine::table

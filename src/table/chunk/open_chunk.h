@@ -1,0 +1,98 @@
+// OpenChunk: what all readers of one chunk share: its meta, how its columns map to the table's, and
+// where its blocks are kept.
+//
+// Promise    A block is checked against its checksum and its grammar before anyone sees it; errors
+//            name the chunk, the block and the blob.
+// Threading  Immutable but for the caches' slots. find() under an EpochGuard. read() on the
+//            tablet's executor, all else on any thread.
+// Tests      chunk_test.cpp, chunk_schema_test.cpp, chunk_damage_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "table/chunk/chunk_meta.h"
+#include "table/chunk/chunk_reader.h"
+#include "table/chunk/hunk_places.h"
+#include "table/chunk/row_code.h"
+#include "table/chunk/row_group.h"
+
+namespace moraine::table {
+
+// Adds without the fence of an atomic addition, which would keep one lookup from overlapping with
+// the next.
+inline void count(std::atomic<std::uint64_t>& counter, std::uint64_t by) {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+class OpenChunk {
+ public:
+  OpenChunk(ChunkRecord record, ChunkMeta meta, std::shared_ptr<const TableSchema> schema,
+            BlobReader& blobs, ChunkCaches caches, ChunkReadStatistics& statistics);
+  OpenChunk(const OpenChunk&) = delete;
+  OpenChunk& operator=(const OpenChunk&) = delete;
+  ~OpenChunk();
+
+  const ChunkRecord& record() const { return record_; }
+  const ChunkMeta& meta() const { return meta_; }
+  const TableSchema& schema() const { return *schema_; }
+  const ReadPlan& plan() const { return plan_; }
+  const GroupLayout& layout() const { return layout_; }
+  ChunkReadStatistics& statistics() const { return *statistics_; }
+  // Key columns that the table has and the chunk has not.
+  std::size_t added_keys() const { return added_keys_; }
+  std::uint32_t block_count() const { return static_cast<std::uint32_t>(meta_.blocks.size()); }
+
+  // Within the record's bounds?
+  bool covers(ByteSpan key) const;
+  // The block's form in memory if it is cached.
+  const Slice* find(std::uint32_t block) const {
+    return caches_.uncompressed != nullptr ? BlockCache::find(slots_[block]) : nullptr;
+  }
+  // The same from anywhere in memory: unpacks a compressed one. Empty: not in memory.
+  Result<Slice> find_in_memory(std::uint32_t block) const;
+  void prefetch_slot(std::uint32_t block) const { __builtin_prefetch(&slots_[block]); }
+  // Makes a block of its stored bytes.
+  Result<Slice> open_block(std::uint32_t block, ByteSpan stored) const;
+  // Keeps a block in the caches.
+  void keep(std::uint32_t block, const Slice& opened, ByteSpan stored) const;
+  bool keeps_compressed() const { return caches_.compressed != nullptr; }
+  void pin(std::uint32_t block, Slice bytes, bool compressed) const;
+
+  // Bytes of the data blobs, as if they were one.
+  Task<Result<Slice>> read(std::uint64_t at, std::uint32_t size) const;
+  // The end of the blob in which the byte lies.
+  std::uint64_t blob_end(std::uint64_t at) const;
+
+  std::size_t memory_bytes() const;
+
+ private:
+  void map_columns();
+  std::string name_of(std::uint32_t block) const;
+
+  const ChunkRecord record_;
+  const ChunkMeta meta_;
+  const std::shared_ptr<const TableSchema> schema_;
+  BlobReader* const blobs_;
+  const ChunkCaches caches_;
+  ChunkReadStatistics* const statistics_;
+  std::vector<ValueType> types_;
+  std::size_t added_keys_ = 0;
+  ReadPlan plan_;
+  const GroupLayout layout_;
+  HunkPlaces hunks_;
+  std::unique_ptr<BlockSlot[]> slots_;
+  std::unique_ptr<BlockSlot[]> packed_slots_;
+};
+
+// Both keep `reader` alive, which owns `chunk`.
+std::unique_ptr<RowCursor> make_row_block_cursor(std::shared_ptr<const ChunkReader> reader,
+                                                 const OpenChunk& chunk, KeyBounds bounds,
+                                                 ReadSpec spec, bool use_cache);
+std::unique_ptr<RowCursor> make_row_group_cursor(std::shared_ptr<const ChunkReader> reader,
+                                                 const OpenChunk& chunk, KeyBounds bounds,
+                                                 ReadSpec spec, bool use_cache);
+
+}  // namespace moraine::table

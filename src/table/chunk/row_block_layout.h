@@ -1,0 +1,35 @@
+// What the makers and readers of row blocks agree on.
+#pragma once
+
+#include <cstdint>
+
+#include "table/chunk/varint.h"
+#include "table/model/timestamp.h"
+
+namespace moraine::table {
+
+inline constexpr std::uint8_t kRowBlockVersion = 1;
+enum RowBlockFlags : std::uint8_t { kBlockOneKeySize = 1, kBlockOneKind = 2 };
+inline constexpr std::size_t kNarrowBlockBytesMax = std::size_t{64} << 10;
+// Readable bytes after the last row: whole words are read.
+inline constexpr std::size_t kBlockPadding = 2 * kBitsPadding;
+
+// The byte of a hash that blocks keep; filters use other bits.
+inline std::uint64_t hash_mark(std::uint64_t hash) {
+  return hash >> 56;
+}
+
+// Seconds and counters of timestamps are packed apart: each of them varies little.
+struct TimeParts {
+  std::uint64_t seconds = 0;
+  std::uint64_t counter = 0;
+};
+inline TimeParts time_parts(Timestamp timestamp) {
+  return {.seconds = unix_seconds(timestamp),
+          .counter = timestamp & ((Timestamp{1} << kTimestampCounterBits) - 1)};
+}
+inline Timestamp make_time(TimeParts parts) {
+  return (parts.seconds << kTimestampCounterBits) + parts.counter;
+}
+
+}  // namespace moraine::table

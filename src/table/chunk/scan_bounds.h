@@ -1,0 +1,47 @@
+// ScanBounds: which units of a chunk a scan goes through, and which of their rows.
+//
+// Promise    Bounds of the scan and of the chunk's record together, as keys of the table; keys of
+//            the chunk, which may have fewer columns, are sought by seek_key().
+// Threading  Immutable.
+// Tests      chunk_test.cpp, chunk_schema_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "table/chunk/open_chunk.h"
+
+namespace moraine::table {
+
+class ScanBounds {
+ public:
+  ScanBounds(const OpenChunk& chunk, KeyBounds bounds);
+
+  std::uint32_t first_unit() const { return first_unit_; }
+  std::uint32_t end_unit() const { return end_unit_; }
+  // No key of the chunk that is within the bounds is below it.
+  ByteSpan seek_key() const { return as_bytes(seek_key_); }
+  bool below(ByteSpan key) const { return compare_keys(key, as_bytes(bounds_.from)) < 0; }
+  bool beyond(ByteSpan key) const {
+    return !bounds_.to.empty() && compare_keys(key, as_bytes(bounds_.to)) >= 0;
+  }
+  // Whether rows of the unit may be outside.
+  bool is_edge(std::uint32_t unit) const { return unit == first_unit_ || unit + 1 == end_unit_; }
+
+ private:
+  KeyBounds bounds_;
+  std::string seek_key_;
+  std::uint32_t first_unit_ = 0;
+  std::uint32_t end_unit_ = 0;
+};
+
+// A key of the table without the columns that the chunk does not have. Keys that are not in the
+// chunk become others that are not there either.
+inline ByteSpan without_added_columns(ByteSpan key, std::size_t added) {
+  for (; added > 0 && !key.empty() && key.back() == std::byte{0}; --added) {
+    key = key.first(key.size() - 1);
+  }
+  return key;
+}
+
+}  // namespace moraine::table

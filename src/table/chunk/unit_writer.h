@@ -1,0 +1,31 @@
+// UnitWriter: collects the rows of one unit of a chunk (chunk_meta.h) and makes its blocks.
+//
+// Threading  One thread at a time.
+#pragma once
+
+#include <memory>
+
+#include "table/chunk/block_sink.h"
+#include "table/model/versioned_row.h"
+
+namespace moraine::table {
+
+class UnitWriter {
+ public:
+  virtual ~UnitWriter() = default;
+  // False: the unit is full and does not have the row. Hunks are as they lie in blocks.
+  virtual Result<bool> add(const VersionedRow& row) = 0;
+  virtual std::uint32_t rows() const = 0;
+  // Puts the unit's blocks into the sink, what the format keeps of it into `meta`, and begins the
+  // next unit. Requires: a row.
+  virtual void finish(BlockSink& sink, BlockSink::Times times, ChunkMeta& meta) = 0;
+};
+
+std::unique_ptr<UnitWriter> make_row_block_writer(const TableSchema& schema,
+                                                  std::size_t block_bytes);
+std::unique_ptr<UnitWriter> make_row_group_writer(const TableSchema& schema);
+
+// Of the value columns, in order.
+std::vector<ValueType> value_types(const TableSchema& schema);
+
+}  // namespace moraine::table

@@ -1,0 +1,73 @@
+// A row of a memory store: its key, its mark and its versions.
+//
+// Promise    A version is reachable whole or not at all; versions hang newest first.
+// Threading  add_version: the writer. All else: any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "base/bytes.h"
+#include "table/memory/arena.h"
+#include "table/memory/memory_store.h"
+
+namespace moraine::table {
+
+// What decides the values of a row at one of its versions, gathered, so that readers need not walk
+// down all versions of a row whose columns are written one by one. Values follow it.
+struct MemoryDigest {
+  Timestamp delete_timestamp = 0;  // 0: none.
+  std::size_t value_count = 0;
+
+  std::span<const VersionedValue> values() const {
+    return {reinterpret_cast<const VersionedValue*>(this + 1), value_count};
+  }
+};
+
+// Its image follows it.
+struct MemoryVersion {
+  std::atomic<MemoryVersion*> older{nullptr};
+  std::atomic<const MemoryDigest*> digest{nullptr};
+  Timestamp timestamp = 0;
+  std::uint32_t image_bytes = 0;
+  ChangeKind kind = ChangeKind::kWrite;
+  // Nothing older in this store matters to a reader of the newest values: there is no delete, and
+  // every older cell is covered by a full one of this image. Set when it is made or never.
+  std::atomic<bool> decides{false};
+  // Versions down to one that decides or has a digest; the writer's.
+  std::uint16_t steps = 0;
+
+  ByteSpan image() const { return {reinterpret_cast<const std::byte*>(this + 1), image_bytes}; }
+};
+
+// Its key follows it.
+class MemoryStore::Row {
+ public:
+  static Row& make(Arena& arena, ByteSpan key, std::uint64_t hash);
+
+  ByteSpan key() const { return {reinterpret_cast<const std::byte*>(this + 1), key_bytes_}; }
+  std::uint64_t hash() const { return hash_; }
+
+  PreparedMark mark() const {
+    const std::uint64_t word = mark_.load(std::memory_order_acquire);
+    return {word >> 1, (word & 1) != 0};
+  }
+  void set_mark(PreparedMark mark) {
+    mark_.store(mark.since << 1 | (mark.two_phase ? 1 : 0), std::memory_order_release);
+  }
+
+  // False: there is one of this timestamp.
+  bool add_version(Arena& arena, Timestamp timestamp, ChangeKind kind, ByteSpan image);
+  bool read(const ReadSpec& spec, RowBuilder& out) const;
+
+ private:
+  Row(std::uint64_t hash, std::uint32_t key_bytes) : hash_(hash), key_bytes_(key_bytes) {}
+
+  std::atomic<MemoryVersion*> newest_{nullptr};
+  std::atomic<std::uint64_t> mark_{0};
+  const std::uint64_t hash_;
+  const std::uint32_t key_bytes_;
+};
+
+}  // namespace moraine::table

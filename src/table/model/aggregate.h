@@ -1,0 +1,30 @@
+// How deltas of aggregating columns are folded.
+//
+// Promise    fold(older, newer) is what a cell holds after the delta `newer` came to `older`. A
+//            null delta changes nothing, and a delta to null is the delta. Folding deltas first
+//            and the value later gives the same (but for rounding of doubles), so parts may be
+//            folded in any grouping that keeps their order.
+//              sum       integers wrap
+//              min, max  by the order of values
+//              first     the older one
+//              dict_sum  maps of numbers, added leaf by leaf at any depth; leaves that become zero
+//                        go. A double on either side makes a double, else an int64 an int64. Of a
+//                        map and a number at one place the map stays. What is no map gives way to
+//                        the newer one.
+//              xdelta    the newer one: check_schema refuses the aggregate
+// Threading  Pure.
+// Tests      aggregate_test.cpp.
+#pragma once
+
+#include "base/result.h"
+#include "moraine/schema.h"
+#include "table/model/text_memory.h"
+
+namespace moraine::table {
+
+// The result borrows an operand or `memory`.
+Value fold(Aggregate aggregate, const Value& older, const Value& newer, TextMemory& memory);
+// That `yson` may be a value of a dict_sum column: a map of numbers and of such maps.
+Result<void> check_dict(std::string_view yson);
+
+}  // namespace moraine::table

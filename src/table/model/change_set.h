@@ -1,0 +1,81 @@
+// ChangeSet: what one transaction does to one table.
+//
+// Promise    Rows are checked against the schema when they are given; a row that is refused leaves
+//            the set as it was. take() gives one change for each key, by ascending key. Changes of
+//            one key are merged in the order in which they came: later values win, deltas are
+//            folded, a write after a delete sets all other columns to null and leaves no tombstone,
+//            a delete after a write is a delete.
+//            Overwriting inserts set every column that is not named to null; aggregating columns
+//            that are not named, and null deltas, change nothing.
+//            Locks: writes lock the groups of the columns that they touch (overwriting ones: all),
+//            deletes the primary one.
+// Threading  One thread at a time.
+// Limits     kTransactionRowsMax merged rows, kRowWeightMax bytes of a row, kColumnsMax values of
+//            one (limits.h), kKeyBytesMax (key.h).
+// Errors     kInvalidArgument, naming the column.
+// Tests      change_set_test.cpp.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "table/model/change.h"
+#include "table/model/row_layout.h"
+
+namespace moraine::table {
+
+struct InsertOptions {
+  bool update = false;                   // Columns that are not named keep their values.
+  bool aggregate = false;                // Values of aggregating columns are deltas.
+  LockMode lock = LockMode::kExclusive;  // Or kSharedWrite.
+};
+
+class ChangeSet {
+ public:
+  explicit ChangeSet(std::shared_ptr<const RowLayout> layout, ValueRules rules = {});
+
+  const RowLayout& layout() const { return *layout_; }
+
+  Result<void> insert(NamedRow row, InsertOptions options = {});
+  Result<void> erase(NamedRow key);
+  Result<void> erase(Key key);
+  // Empty `locks`: the primary one.
+  Result<void> lock(NamedRow key, std::span<const std::string> locks, LockMode mode);
+  Result<void> lock(Key key, std::span<const std::string> locks, LockMode mode);
+
+  bool empty() const { return changes_.empty(); }
+  std::size_t rows() const { return changes_.size(); }
+  std::size_t bytes() const { return bytes_; }  // Of keys and images, about.
+  // Empties the set.
+  std::vector<RowChange> take();
+
+ private:
+  Result<void> read_row(NamedRow row, const InsertOptions& options);
+  Result<void> check_required(bool update) const;
+  void write_image(const InsertOptions& options, RowChange& change) const;
+  Result<void> add_erase(std::string key);
+  Result<void> add_lock(std::string key, std::span<const std::string> locks, LockMode mode);
+  Result<void> add(RowChange change);
+  Result<void> merge_into(RowChange& older, RowChange change);
+
+  std::shared_ptr<const RowLayout> layout_;
+  ValueRules rules_;
+  std::deque<RowChange> changes_;                             // They do not move:
+  absl::flat_hash_map<std::string_view, RowChange*> by_key_;  // by the key in the change.
+  std::size_t bytes_ = 0;
+  // The row at hand, by column.
+  std::vector<Value> cells_;
+  std::vector<std::uint8_t> given_;
+  TextMemory memory_;
+};
+
+// `newer` after `older`, of one key and one transaction; the result is left in `older`.
+void merge_change(RowChange& older, RowChange&& newer, const TableSchema& schema);
+
+}  // namespace moraine::table

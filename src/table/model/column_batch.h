@@ -1,0 +1,58 @@
+// ColumnBatch: rows as columns, for reading many of them.
+//
+// Promise    Plain data. Vectors are reused from batch to batch. Texts borrow memory that lives as
+//            long as the batch, or until it is filled again.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "moraine/value.h"
+#include "table/model/versioned_row.h"
+
+namespace moraine::table {
+
+inline constexpr std::size_t kBatchRowsMax = 4'096;
+
+struct ColumnVector {
+  ValueType type = ValueType::kNull;
+  // By type: bits of int64, uint64, double; 0 or 1 of boolean; unused for texts.
+  std::vector<std::uint64_t> words;
+  std::vector<std::string_view> texts;
+  // One byte a row, 1: null. Empty: none is.
+  std::vector<std::uint8_t> nulls;
+
+  void clear() {
+    words.clear();
+    texts.clear();
+    nulls.clear();
+  }
+};
+
+struct ColumnBatch {
+  std::size_t rows = 0;
+  std::vector<ColumnVector> columns;  // In the order in which they were asked for.
+  std::vector<Slice> memory;          // Keeps texts alive.
+};
+
+// `column op value`, all of a list must hold. A null cell fits kIsNull and nothing else.
+struct ColumnFilter {
+  enum class Op : std::uint8_t {
+    kEqual,
+    kNotEqual,
+    kLess,
+    kLessOrEqual,
+    kGreater,
+    kGreaterOrEqual,
+    kIsNull,
+    kIsNotNull
+  };
+  ColumnIndex column = 0;
+  Op op = Op::kEqual;
+  Value value;
+};
+bool fits(const ColumnFilter& filter, const Value& value);
+
+}  // namespace moraine::table

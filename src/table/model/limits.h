@@ -1,0 +1,23 @@
+// Bounds of tables, rows and values. Keys are bounded by kKeyBytesMax (key.h), lock groups by
+// kLockGroupsMax (change.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace moraine::table {
+
+inline constexpr std::size_t kNameBytesMax = 256;  // Of columns, locks and groups.
+inline constexpr std::size_t kColumnsMax = 1'024;  // Also the values that a row may give.
+inline constexpr std::size_t kKeyColumnsMax = 128;
+inline constexpr std::size_t kStaticColumnsMax = 32'768;
+inline constexpr std::size_t kStaticKeyColumnsMax = 256;
+inline constexpr std::size_t kValueBytesMax = std::size_t{16} << 20;
+// 8 for a number, 1 for a boolean, its length for a text, and 1 for the row.
+inline constexpr std::size_t kRowWeightMax = std::size_t{128} << 20;
+inline constexpr std::size_t kTransactionRowsMax = 100'000;
+inline constexpr std::size_t kExpressionBytesMax = std::size_t{16} << 10;
+inline constexpr std::size_t kExpressionNodesMax = 1'000;
+inline constexpr std::size_t kExpressionDepthMax = 50;
+
+}  // namespace moraine::table

@@ -1,0 +1,111 @@
+// Retention: which versions of a row are kept when it is written anew.
+//
+// The rule, for each column, versions newest first, i = 0, 1, ...; a delete is a version of every
+// column. A version may go when
+//     i >= min_data_versions  and  age >= min_data_ttl               nothing forbids it, and
+//     i >= max_data_versions  or   age > max_data_ttl                something permits it.
+// A `$ttl` value (milliseconds) takes the place of max_data_ttl for what was written with it. Age
+// is in whole seconds, as timestamps are.
+//
+// Promise    (1) What the rule forbids to drop stays, and what it does not permit to drop stays.
+//            With `horizon` and `oldest_elsewhere` at kMaxTimestamp (nobody reads the past, and the
+//            row is whole) what may go goes, but for versions that would bring back an older one.
+//            (2) Readers at a timestamp >= horizon see exactly what they saw before, whatever
+//            versions >= oldest_elsewhere are merged in later; but for versions that have expired:
+//            with min_data_versions 0, those older than max_data_ttl (with max_data_versions 0:
+//            than min_data_ttl) read as if they had never been written. So retained_timestamp() is
+//            a horizon that keeps rows readable for min_data_ttl.
+//            (3) Deltas are never lost: those that may go are folded into the oldest one that
+//            stays, which becomes a full value if nothing older can exist, else stays a delta.
+//            They stay apart while a version elsewhere may lie between them. When all of a
+//            column's versions have expired they go together.
+//            (4) A tombstone goes when it is older than min_data_ttl and nothing older is left,
+//            here or elsewhere. A row of which nothing is left comes out empty.
+// Threading  A RowRetention is used by one thread at a time; it reuses its memory.
+// Tests      retention_test.cpp (the rule), retention_model_test.cpp (random rows, a naive model).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "moraine/schema.h"
+#include "table/model/text_memory.h"
+#include "table/model/versioned_row.h"
+
+namespace moraine::table {
+
+struct RetentionConfig {
+  std::uint32_t min_data_versions = 1;
+  std::uint32_t max_data_versions = 1;
+  std::chrono::milliseconds min_data_ttl = std::chrono::minutes(30);
+  std::chrono::milliseconds max_data_ttl = std::chrono::minutes(30);
+  // Take the row as whole even if versions of it are elsewhere: space comes back sooner, and
+  // deleted or expired versions of other stores may come back to life.
+  bool ignore_major_timestamp = false;
+  bool operator==(const RetentionConfig&) const = default;
+};
+
+struct RetentionScope {
+  Timestamp now = 0;
+  // Versions of the row that are not in the input have timestamps at or above this one.
+  // kMaxTimestamp: there are none. kMinTimestamp: nothing is known.
+  Timestamp oldest_elsewhere = kMaxTimestamp;
+  // The oldest timestamp at which the row must stay readable.
+  Timestamp horizon = kMaxTimestamp;
+  // And none of those versions is within [alone_from, alone_to]: deltas may be folded there
+  // although older parts are elsewhere. As given: no such range is known.
+  Timestamp alone_from = kMaxTimestamp;
+  Timestamp alone_to = kNullTimestamp;
+};
+
+// now - min_data_ttl, at least kMinTimestamp.
+Timestamp retained_timestamp(const RetentionConfig& config, Timestamp now);
+
+class RowRetention {
+ public:
+  // `schema` outlives it.
+  RowRetention(const TableSchema& schema, RetentionConfig config, RetentionScope scope);
+
+  // For the rows that follow.
+  void set_oldest_elsewhere(Timestamp oldest_elsewhere);
+  // `out` is cleared first; texts borrow the row or `memory`.
+  void apply(const VersionedRow& row, TextMemory& memory, RowBuilder& out);
+
+ private:
+  struct Entry {
+    Timestamp timestamp = 0;
+    const VersionedValue* value = nullptr;  // Null: a delete, or a write in the row's own history.
+    bool deletes = false;
+  };
+
+  bool nothing_to_do(const VersionedRow& row) const;
+  std::chrono::milliseconds age(Timestamp timestamp) const;
+  std::chrono::milliseconds max_ttl(Timestamp timestamp) const;
+  bool may_drop(Timestamp timestamp, std::size_t index) const;
+  void find_ttls(const VersionedRow& row);
+  bool may_fold(std::size_t index) const;
+  std::size_t kept_count() const;
+  void keep_column(std::span<const VersionedValue> versions, std::span<const Timestamp> deletes,
+                   TextMemory& memory, RowBuilder& out);
+  void fold_dropped(std::size_t kept, TextMemory& memory, VersionedValue& oldest) const;
+  void keep_writes(const VersionedRow& row, RowBuilder& out);
+  void keep_deletes(const VersionedRow& row, RowBuilder& out);
+
+  const TableSchema& schema_;
+  const RetentionConfig config_;
+  RetentionScope scope_;
+  std::optional<ColumnIndex> ttl_column_;
+  std::span<const VersionedValue> ttls_;  // Of the row at hand.
+  std::vector<Entry> entries_;            // Of the column at hand.
+};
+
+// As a versioned read with a retention config shows a row: all versions at or below `timestamp`
+// that compaction would keep. False: nothing is left.
+bool read_retained_versions(const VersionedRow& row, Timestamp timestamp, const ColumnSet* columns,
+                            const TableSchema& schema, const RetentionConfig& config, Timestamp now,
+                            TextMemory& memory, RowBuilder& out);
+
+}  // namespace moraine::table

@@ -1,0 +1,31 @@
+// RowCursor: the rows of one store, or of several merged, in key order.
+//
+// Promise    next() never waits. When it says kNeedsData, load() is awaited on the tablet's
+//            executor and next() is called again.
+// Threading  One thread at a time; load() on the tablet's executor.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "io/task.h"
+#include "table/model/key.h"
+#include "table/model/versioned_row.h"
+
+namespace moraine::table {
+
+class RowCursor {
+ public:
+  enum class Step : std::uint8_t { kRow, kEnd, kNeedsData };
+
+  virtual ~RowCursor() = default;
+  virtual Step next() = 0;
+  // The row that next() came to; valid until it is called again.
+  virtual const VersionedRow& row() const = 0;
+  // A transaction that might be visible is about to change this row: the reader waits, then reads
+  // the key again. Only memory stores know.
+  virtual bool prepared() const { return false; }
+  virtual Task<Result<void>> load() = 0;
+};
+
+}  // namespace moraine::table

@@ -1,0 +1,28 @@
+// Which schemas a table may have, and which may follow which.
+//
+// Promise    Pure. The first rule that is broken is reported, with the column's name.
+// Errors     kInvalidArgument: "New table schema is not valid: ...", "Table schemas are
+//            incompatible: ...". kUnsupported: an aggregate that is not there.
+// Tests      schema_check_test.cpp, schema_alter_test.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "moraine/schema.h"
+
+namespace moraine::table {
+
+enum class TableKind : std::uint8_t {
+  kSorted,  // Dynamic: unique keys, strict.
+  kStatic,  // Sorted or not; more columns, keys may repeat, no `$ttl`, keys alone are enough.
+};
+
+Result<void> check_schema(const TableSchema& schema, TableKind kind = TableKind::kSorted);
+// Both may be a table's of this kind and data of the old one can be read with the new one.
+Result<void> check_alter(const TableSchema& old_schema, const TableSchema& new_schema,
+                         TableKind kind = TableKind::kSorted);
+// That cells of `from` are cells of `to`; key columns do not become `any`.
+bool is_wider(ColumnType from, ColumnType to, bool key);
+
+}  // namespace moraine::table

@@ -1,0 +1,84 @@
+#include "table/model/schema_codec.h"
+
+#include <utility>
+
+#include "table/model/limits.h"
+
+namespace moraine::table {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kUniqueKeys = 1;
+constexpr std::uint8_t kStrict = 2;
+constexpr std::uint8_t kRequired = 1;
+constexpr std::uint8_t kKey = 2;
+constexpr std::uint8_t kHunk = 4;
+constexpr std::size_t kColumnBytesMin = 4 * sizeof(std::uint32_t) + 3;
+
+std::string take_text(Decoder& decoder) {
+  return std::string(as_text(decoder.sized()));
+}
+
+Result<ColumnSchema> take_column(Decoder& decoder) {
+  ColumnSchema column;
+  column.name = take_text(decoder);
+  const std::uint8_t type = decoder.u8();
+  const std::uint8_t flags = decoder.u8();
+  const std::uint8_t aggregate = decoder.u8();
+  column.expression = take_text(decoder);
+  column.lock = take_text(decoder);
+  column.group = take_text(decoder);
+  if (type > std::to_underlying(ColumnType::kInterval64) ||
+      aggregate > std::to_underlying(Aggregate::kDictSum) || flags > (kRequired | kKey | kHunk)) {
+    return fail(Errc::kCorrupt, "schema column: unknown type, aggregate or flag");
+  }
+  column.type = static_cast<ColumnType>(type);
+  column.aggregate = static_cast<Aggregate>(aggregate);
+  column.required = (flags & kRequired) != 0;
+  column.key = (flags & kKey) != 0;
+  if ((flags & kHunk) != 0) column.max_inline_hunk_size = decoder.u64();
+  if (decoder.failed()) return fail(Errc::kCorrupt, "schema column is short");
+  return column;
+}
+
+}  // namespace
+
+void append_schema(Encoder& encoder, const TableSchema& schema) {
+  encoder.u8(kVersion);
+  encoder.u8(static_cast<std::uint8_t>((schema.unique_keys ? kUniqueKeys : 0) |
+                                       (schema.strict ? kStrict : 0)));
+  encoder.u32(static_cast<std::uint32_t>(schema.columns.size()));
+  for (const ColumnSchema& column : schema.columns) {
+    encoder.sized(column.name).u8(std::to_underlying(column.type));
+    encoder.u8(static_cast<std::uint8_t>((column.required ? kRequired : 0) |
+                                         (column.key ? kKey : 0) |
+                                         (column.max_inline_hunk_size ? kHunk : 0)));
+    encoder.u8(std::to_underlying(column.aggregate));
+    encoder.sized(column.expression).sized(column.lock).sized(column.group);
+    if (column.max_inline_hunk_size) encoder.u64(*column.max_inline_hunk_size);
+  }
+}
+
+Result<TableSchema> take_schema(Decoder& decoder) {
+  TableSchema schema;
+  const std::uint8_t version = decoder.u8();
+  const std::uint8_t flags = decoder.u8();
+  const std::uint32_t count = decoder.count(kColumnBytesMin);
+  if (decoder.failed()) return fail(Errc::kCorrupt, "schema is short");
+  if (version != kVersion) return fail(Errc::kUnsupported, "version of a schema");
+  if (flags > (kUniqueKeys | kStrict)) return fail(Errc::kCorrupt, "schema flags");
+  if (count > kStaticColumnsMax) return fail(Errc::kCorrupt, "schema has too many columns");
+  schema.unique_keys = (flags & kUniqueKeys) != 0;
+  schema.strict = (flags & kStrict) != 0;
+  schema.columns.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    TRY(ColumnSchema column, take_column(decoder));
+    if (column.key && i > 0 && !schema.columns.back().key) {
+      return fail(Errc::kCorrupt, "schema: a key column after a value column");
+    }
+    schema.columns.push_back(std::move(column));
+  }
+  return schema;
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,26 @@
+// A TableSchema as bytes.
+//
+// clang-format off
+//   schema = version u8 (1)  flags u8  count u32  column*      flags: 1 = unique_keys, 2 = strict
+//   column = name  type u8  flags u8  aggregate u8  expression  lock  group  [hunk u64]
+//                                    flags: 1 = required, 2 = key, 4 = hunk size is there
+//   name, expression, lock, group: u32 size and bytes
+// clang-format on
+//
+// Promise    Pure. take_schema(append_schema(x)) is x. A part of a larger format, which has the
+//            checksum.
+// Errors     kCorrupt, kUnsupported (a later version). Key columns come first in what is read;
+//            other rules are check_schema's.
+// Tests      schema_codec_test.cpp, schema_codec_fuzz.cpp.
+#pragma once
+
+#include "base/coding.h"
+#include "base/result.h"
+#include "moraine/schema.h"
+
+namespace moraine::table {
+
+void append_schema(Encoder& encoder, const TableSchema& schema);
+Result<TableSchema> take_schema(Decoder& decoder);
+
+}  // namespace moraine::table

@@ -1,0 +1,57 @@
+#include "moraine/schema.h"
+
+#include <gtest/gtest.h>
+
+#include "table/model/column_batch.h"
+
+namespace moraine {
+namespace {
+
+TEST(Schema, NamesOfTypesAndAggregatesAreReadBack) {
+  for (int i = 0; i <= static_cast<int>(ColumnType::kInterval64); ++i) {
+    const auto type = static_cast<ColumnType>(i);
+    EXPECT_EQ(parse_column_type(to_string(type)), type);
+  }
+  for (int i = 1; i <= static_cast<int>(Aggregate::kDictSum); ++i) {
+    const auto aggregate = static_cast<Aggregate>(i);
+    EXPECT_EQ(parse_aggregate(to_string(aggregate)), aggregate);
+  }
+  EXPECT_EQ(parse_column_type("bool"), ColumnType::kBoolean);
+  EXPECT_EQ(parse_column_type("yson"), ColumnType::kAny);
+  EXPECT_FALSE(parse_column_type("int128"));
+  EXPECT_FALSE(parse_aggregate("avg"));
+  EXPECT_FALSE(parse_aggregate(""));
+}
+
+TEST(Schema, ColumnsAreFoundByName) {
+  TableSchema schema;
+  schema.columns = {{.name = "k", .key = true}, {.name = "l", .key = true}, {.name = "v"}};
+  EXPECT_EQ(schema.key_count(), 2U);
+  EXPECT_EQ(schema.find("v"), 2U);
+  EXPECT_FALSE(schema.find("w"));
+}
+
+TEST(ColumnFilter, ComparesAsKeysDoAndNullFitsIsNullAlone) {
+  using table::ColumnFilter;
+  using Op = ColumnFilter::Op;
+  const auto fits = [](Op op, const Value& cell) {
+    return table::fits({.op = op, .value = std::int64_t{5}}, cell);
+  };
+  EXPECT_TRUE(fits(Op::kEqual, 5));
+  EXPECT_FALSE(fits(Op::kEqual, 4));
+  EXPECT_TRUE(fits(Op::kNotEqual, 4));
+  EXPECT_TRUE(fits(Op::kLess, 4));
+  EXPECT_FALSE(fits(Op::kLess, 5));
+  EXPECT_TRUE(fits(Op::kLessOrEqual, 5));
+  EXPECT_TRUE(fits(Op::kGreater, 6));
+  EXPECT_TRUE(fits(Op::kGreaterOrEqual, 5));
+  EXPECT_TRUE(fits(Op::kIsNotNull, 1));
+  EXPECT_TRUE(fits(Op::kIsNull, Value()));
+  EXPECT_FALSE(fits(Op::kIsNull, 1));
+  for (const Op op : {Op::kEqual, Op::kNotEqual, Op::kLess, Op::kIsNotNull}) {
+    EXPECT_FALSE(fits(op, Value()));
+  }
+}
+
+}  // namespace
+}  // namespace moraine

@@ -1,0 +1,23 @@
+// TextMemory: owns texts that Values borrow.
+//
+// Promise    A text stays where it is until clear(). Takes no memory while it is empty.
+// Threading  One thread at a time.
+#pragma once
+
+#include <forward_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace moraine::table {
+
+class TextMemory {
+ public:
+  std::string_view keep(std::string text) { return texts_.emplace_front(std::move(text)); }
+  void clear() { texts_.clear(); }
+
+ private:
+  std::forward_list<std::string> texts_;
+};
+
+}  // namespace moraine::table

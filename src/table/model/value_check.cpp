@@ -1,0 +1,242 @@
+#include "table/model/value_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "base/yson.h"
+#include "table/model/aggregate.h"
+#include "table/model/limits.h"
+
+namespace moraine::table {
+namespace {
+
+constexpr std::size_t kUuidBytes = 16;
+constexpr std::uint64_t kDateEnd = 49'673;  // Days.
+constexpr std::uint64_t kDatetimeEnd = kDateEnd * 86'400;
+constexpr std::uint64_t kTimestampEnd = kDatetimeEnd * 1'000'000;
+
+std::unexpected<Error> refuse(const ColumnSchema& column, std::string_view why) {
+  return fail(Errc::kInvalidArgument, fmt::format("Column \"{}\": {}", column.name, why));
+}
+std::unexpected<Error> wrong_type(const ColumnSchema& column, const Value& value) {
+  return fail(Errc::kInvalidArgument,
+              fmt::format("Invalid type of column \"{}\": expected \"{}\", actual \"{}\"",
+                          column.name, to_string(column.type), to_string(value.type())));
+}
+
+struct SignedRange {
+  std::int64_t min;
+  std::int64_t max;
+};
+SignedRange signed_range(ColumnType type) {
+  switch (type) {
+    case ColumnType::kInt8: return {-0x80, 0x7f};
+    case ColumnType::kInt16: return {-0x8000, 0x7fff};
+    case ColumnType::kInt32: return {-0x8000'0000LL, 0x7fff'ffff};
+    case ColumnType::kInterval:
+      return {1 - static_cast<std::int64_t>(kTimestampEnd),
+              static_cast<std::int64_t>(kTimestampEnd) - 1};
+    case ColumnType::kDate32: return {-53'375'809, 53'375'807};
+    case ColumnType::kDatetime64: return {-4'611'669'897'600, 4'611'669'811'199};
+    case ColumnType::kTimestamp64: return {-4'611'669'897'600'000'000, 4'611'669'811'199'999'999};
+    case ColumnType::kInterval64: return {-9'223'339'708'799'999'999, 9'223'339'708'799'999'999};
+    default: break;
+  }
+  return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+}
+std::uint64_t unsigned_max(ColumnType type) {
+  switch (type) {
+    case ColumnType::kUint8: return 0xff;
+    case ColumnType::kUint16: return 0xffff;
+    case ColumnType::kUint32: return 0xffff'ffff;
+    case ColumnType::kDate: return kDateEnd - 1;
+    case ColumnType::kDatetime: return kDatetimeEnd - 1;
+    case ColumnType::kTimestamp: return kTimestampEnd - 1;
+    default: return ~std::uint64_t{0};
+  }
+}
+
+template <class T>
+Result<Value> parse(const ColumnSchema& column, std::string_view text) {
+  T number{};
+  const char* end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, number);
+  if (code != std::errc() || stop != end || text.empty()) {
+    return refuse(column, fmt::format("\"{}\" is not of type {}", text.substr(0, 40),
+                                      to_string(column.type)));
+  }
+  return number;
+}
+
+Result<Value> from_string(const ColumnSchema& column, const Value& value) {
+  switch (physical_type(column.type)) {
+    case ValueType::kInt64: return parse<std::int64_t>(column, value.text());
+    case ValueType::kUint64: return parse<std::uint64_t>(column, value.text());
+    case ValueType::kDouble: return parse<double>(column, value.text());
+    case ValueType::kBoolean:
+      if (value.text() == "true") return true;
+      if (value.text() == "false") return false;
+      return refuse(column, "is neither \"true\" nor \"false\"");
+    default: return wrong_type(column, value);
+  }
+}
+
+std::string as_text(const Value& value) {
+  switch (value.type()) {
+    case ValueType::kInt64: return std::to_string(value.as_int64());
+    case ValueType::kUint64: return std::to_string(value.as_uint64());
+    case ValueType::kDouble: return fmt::format("{}", value.as_double());
+    case ValueType::kBoolean: return value.as_boolean() ? "true" : "false";
+    default: return std::string(value.text());
+  }
+}
+
+// To the physical type of the column. Requires: neither null nor a column of type any.
+Result<Value> convert(const ColumnSchema& column, const Value& value, const ValueRules& rules,
+                      TextMemory& memory) {
+  const ValueType from = value.type();
+  const ValueType to = physical_type(column.type);
+  if (from == to) return value;
+  if (rules.integral_to_integral && from == ValueType::kInt64 && to == ValueType::kUint64) {
+    if (value.as_int64() < 0) return refuse(column, "a negative value is out of range");
+    return static_cast<std::uint64_t>(value.as_int64());
+  }
+  if (rules.integral_to_integral && from == ValueType::kUint64 && to == ValueType::kInt64) {
+    if (value.as_uint64() >> 63 != 0) return refuse(column, "value is out of range");
+    return static_cast<std::int64_t>(value.as_uint64());
+  }
+  if (rules.integral_to_double && to == ValueType::kDouble) {
+    if (from == ValueType::kInt64) return static_cast<double>(value.as_int64());
+    if (from == ValueType::kUint64) return static_cast<double>(value.as_uint64());
+  }
+  if (rules.string_to_all && from == ValueType::kString) return from_string(column, value);
+  if (rules.all_to_string && to == ValueType::kString && from != ValueType::kAny) {
+    return std::string_view(memory.keep(as_text(value)));
+  }
+  return wrong_type(column, value);
+}
+
+Result<void> check_range(const ColumnSchema& column, const Value& value) {
+  bool fits = true;
+  if (value.type() == ValueType::kInt64) {
+    const SignedRange range = signed_range(column.type);
+    fits = value.as_int64() >= range.min && value.as_int64() <= range.max;
+  } else if (value.type() == ValueType::kUint64) {
+    fits = value.as_uint64() <= unsigned_max(column.type);
+  } else if (column.type == ColumnType::kFloat && std::isfinite(value.as_double())) {
+    fits = std::abs(value.as_double()) <= double{std::numeric_limits<float>::max()};
+  }
+  if (fits) return {};
+  return refuse(column, fmt::format("value {} is out of range of type {}", as_text(value),
+                                    to_string(column.type)));
+}
+
+Result<void> check_text(const ColumnSchema& column, std::string_view text) {
+  if (text.size() > kValueBytesMax) {
+    return refuse(column, fmt::format("value is too long: {} bytes, at most {}", text.size(),
+                                      kValueBytesMax));
+  }
+  if (column.type == ColumnType::kUuid && text.size() != kUuidBytes) {
+    return refuse(column, "a uuid has 16 bytes");
+  }
+  const bool unicode = column.type == ColumnType::kUtf8 || column.type == ColumnType::kJson;
+  if (unicode && !is_utf8(text)) return refuse(column, "value is not valid UTF-8");
+  return {};
+}
+
+YsonNode to_node(const Value& value) {
+  YsonNode node;
+  switch (value.type()) {
+    case ValueType::kInt64: node.value = value.as_int64(); break;
+    case ValueType::kUint64: node.value = value.as_uint64(); break;
+    case ValueType::kDouble: node.value = value.as_double(); break;
+    case ValueType::kBoolean: node.value = value.as_boolean(); break;
+    case ValueType::kString: node.value = std::string(value.text()); break;
+    default: break;
+  }
+  return node;
+}
+
+bool is_ordered(const YsonNode& node) {
+  if (!node.attributes.empty() || node.as<YsonMap>() != nullptr) return false;
+  const auto* list = node.as<YsonList>();
+  return list == nullptr || std::ranges::all_of(*list, is_ordered);
+}
+
+Result<Value> to_any(const ColumnSchema& column, const Value& value, TextMemory& memory) {
+  Value cell = value;
+  if (value.type() != ValueType::kAny) {
+    cell = Value::any(memory.keep(write_yson(to_node(value), YsonFormat::kBinary)));
+  }
+  TRY_VOID(check_text(column, cell.text()));
+  if (column.aggregate == Aggregate::kDictSum) {
+    if (auto checked = check_dict(cell.text()); !checked) {
+      return refuse(column, checked.error().context);
+    }
+    return cell;
+  }
+  if (!column.key) {
+    if (auto checked = check_yson(cell.text()); !checked) {
+      return refuse(column, checked.error().context);
+    }
+    return cell;
+  }
+  // One value has one spelling in keys.
+  const auto node = parse_yson(cell.text());
+  if (!node) return refuse(column, node.error().context);
+  if (!is_ordered(*node)) return refuse(column, "a key has no maps and no attributes");
+  return Value::any(memory.keep(write_yson(*node, YsonFormat::kBinary)));
+}
+
+}  // namespace
+
+Result<Value> to_cell(const ColumnSchema& column, const Value& value, const ValueRules& rules,
+                      TextMemory& memory) {
+  if (value.is_null()) {
+    if (column.required) {
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("Required column \"{}\" cannot have \"null\" value", column.name));
+    }
+    const bool entity = rules.null_to_entity && column.type == ColumnType::kAny && !column.key &&
+                        column.aggregate == Aggregate::kNone;
+    return entity ? Value::any("#") : value;
+  }
+  if (column.type == ColumnType::kAny) return to_any(column, value, memory);
+  TRY(const Value cell, convert(column, value, rules, memory));
+  if (cell.has_text()) {
+    TRY_VOID(check_text(column, cell.text()));
+  } else {
+    TRY_VOID(check_range(column, cell));
+  }
+  return cell;
+}
+
+bool is_utf8(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  for (std::size_t i = 0; i < text.size();) {
+    const std::uint8_t first = byte(i);
+    if (first < 0x80) {
+      ++i;
+      continue;
+    }
+    const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4 || text.size() - i < size) return false;
+    for (std::size_t j = 1; j < size; ++j) {
+      if ((byte(i + j) & 0xc0) != 0x80) return false;
+    }
+    const std::uint8_t second = byte(i + 1);
+    // Overlong forms, surrogates, and what is above U+10FFFF.
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
+      return false;
+    }
+    i += size;
+  }
+  return true;
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,31 @@
+// Values against the columns that they are for.
+//
+// Promise    to_cell() gives the value as it is stored: of the column's physical type, within the
+//            range of its logical type, texts valid. Values of `any` columns are checked YSON;
+//            scalars given to them are wrapped.
+// Errors     kInvalidArgument, naming the column.
+// Threading  Pure.
+// Tests      value_check_test.cpp.
+#pragma once
+
+#include "base/result.h"
+#include "moraine/schema.h"
+#include "table/model/text_memory.h"
+
+namespace moraine::table {
+
+// What may be converted on the way in.
+struct ValueRules {
+  bool integral_to_integral = true;  // int64 <-> uint64 when it fits.
+  bool integral_to_double = false;
+  bool string_to_all = false;
+  bool all_to_string = false;
+  bool null_to_entity = false;  // A null given to an `any` value becomes the YSON entity.
+};
+
+// The result borrows `value` or `memory`. Null of a required column is an error.
+Result<Value> to_cell(const ColumnSchema& column, const Value& value, const ValueRules& rules,
+                      TextMemory& memory);
+bool is_utf8(std::string_view text);
+
+}  // namespace moraine::table

@@ -1,0 +1,85 @@
+// VersionedRow: all that a store knows of one key: values with their timestamps, and when the row
+// was written and deleted.
+//
+// Invariants Values are ordered by column, then newest first; a column has at most one value of a
+//            timestamp. Timestamps of writes and deletes are newest first, without repetition.
+//            Every value's timestamp is among write_timestamps. A write that names no columns is in
+//            write_timestamps alone.
+// Threading  A view: it lives as long as the memory that it was made from.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/bytes.h"
+#include "moraine/value.h"
+#include "table/model/timestamp.h"
+
+namespace moraine::table {
+
+using ColumnIndex = std::uint16_t;  // Position in the table's schema.
+
+struct VersionedValue {
+  Value value;
+  Timestamp timestamp = 0;
+  ColumnIndex column = 0;
+  bool aggregate = false;  // A delta, folded with what is older.
+  // The text of `value` is a HunkRef (chunk/hunk.h), not the bytes themselves.
+  bool hunk = false;
+};
+
+struct VersionedRow {
+  ByteSpan key;  // Encoded (key.h).
+  std::span<const VersionedValue> values;
+  std::span<const Timestamp> write_timestamps;
+  std::span<const Timestamp> delete_timestamps;
+};
+
+// Memory for one row that is reused for the next one.
+struct RowBuilder {
+  ByteSpan key;
+  std::vector<VersionedValue> values;
+  std::vector<Timestamp> write_timestamps;
+  std::vector<Timestamp> delete_timestamps;
+
+  void clear() {
+    key = {};
+    values.clear();
+    write_timestamps.clear();
+    delete_timestamps.clear();
+  }
+  bool empty() const { return write_timestamps.empty() && delete_timestamps.empty(); }
+  VersionedRow row() const { return {key, values, write_timestamps, delete_timestamps}; }
+};
+
+// The value columns that a read is about. A set bit: wanted.
+class ColumnSet {
+ public:
+  static ColumnSet all(std::size_t columns) {
+    ColumnSet set;
+    set.bits_.assign((columns + 63) / 64, ~std::uint64_t{0});
+    return set;
+  }
+  static ColumnSet none(std::size_t columns) {
+    ColumnSet set;
+    set.bits_.assign((columns + 63) / 64, 0);
+    return set;
+  }
+  void add(ColumnIndex column) { bits_[column / 64] |= std::uint64_t{1} << (column % 64); }
+  bool has(ColumnIndex column) const { return (bits_[column / 64] >> (column % 64) & 1) != 0; }
+
+ private:
+  std::vector<std::uint64_t> bits_;
+};
+
+// What a read wants of each row. Versions newer than `timestamp` are left out by the store.
+struct ReadSpec {
+  Timestamp timestamp = kAsyncLastCommitted;
+  // False: of each column only what decides its value at `timestamp` need be given (the newest
+  // value, or the deltas down to the newest full one), and of the row's timestamps only the newest.
+  bool all_versions = false;
+  const ColumnSet* columns = nullptr;  // Null: all.
+};
+
+}  // namespace moraine::table

@@ -1,0 +1,227 @@
+// Compaction: carrying out what the plan has chosen.
+
+#include <algorithm>
+
+#include "table/tablet/maintenance_impl.h"
+#include "table/tablet/merge_cursor.h"
+
+namespace moraine::table {
+
+using Kind = CompactionJob::Kind;
+
+constexpr std::string_view kAboveAllKeys = "\xff";
+
+Task<Result<void>> Maintenance::Impl::compact(CompactionJob job) {
+  switch (job.kind) {
+    case Kind::kDrop: {
+      StoreLog::Replace change;
+      const std::size_t count = job.chunks.size();
+      change.removed = std::move(job.chunks);
+      Timestamp newest = 0;
+      for (const std::uint64_t id : change.removed) {
+        newest = std::max(newest, stores_.chunk(id)->record().statistics.max_timestamp);
+      }
+      change.retained_timestamp = horizon(newest);
+      CO_TRY_VOID(co_await install(std::move(change), {}));
+      counted_.chunks_dropped_unread += count;
+      co_return Result<void>{};
+    }
+    case Kind::kMerge: co_return co_await change_pivots(std::move(job));
+    case Kind::kSplit:
+      if (!job.pivots.empty()) co_return co_await change_pivots(std::move(job));
+      break;
+    case Kind::kPartition:
+    case Kind::kCompactEden:
+    case Kind::kCompact: break;
+  }
+  co_return co_await rewrite(std::move(job));
+}
+
+std::vector<std::string> Maintenance::Impl::with_pivots(std::vector<std::string> more) const {
+  std::vector<std::string> pivots = stores_.pivots();
+  pivots.insert(pivots.end(), more.begin(), more.end());
+  std::ranges::sort(pivots);
+  const auto repeated = std::ranges::unique(pivots);
+  pivots.erase(repeated.begin(), repeated.end());
+  return pivots;
+}
+
+Task<Result<void>> Maintenance::Impl::change_pivots(CompactionJob job) {
+  StoreLog::Replace change;
+  if (job.kind == Kind::kSplit) {
+    change.pivots = with_pivots(std::move(job.pivots));
+  } else {
+    change.pivots = stores_.pivots();
+    const auto first = change.pivots->begin() + static_cast<std::ptrdiff_t>(job.partition) + 1;
+    change.pivots->erase(first, first + static_cast<std::ptrdiff_t>(job.partitions) - 1);
+  }
+  co_return co_await install(std::move(change), {});
+}
+
+// Keys that cut the chosen chunks into parts of about equal size.
+std::vector<std::string> Maintenance::Impl::split_pivots(const CompactionJob& job,
+                                                         const Readers& chosen) const {
+  constexpr std::size_t kKeysPerPart = 16;
+  std::uint64_t total = 1;
+  for (const auto& reader : chosen) total += reader->record().statistics.data_bytes;
+  std::vector<std::string> keys;
+  for (const auto& reader : chosen) {
+    const std::uint64_t bytes = reader->record().statistics.data_bytes;
+    const std::size_t parts = bytes * kKeysPerPart * job.partitions / total + 1;
+    if (parts < 2) continue;
+    for (std::string& key : reader->split_keys(parts)) keys.push_back(std::move(key));
+  }
+  std::ranges::sort(keys);
+  std::vector<std::string> pivots;
+  for (std::size_t i = 1; i < job.partitions && !keys.empty(); ++i) {
+    std::string& key = keys[std::min(keys.size() - 1, i * keys.size() / job.partitions)];
+    const std::string& after = pivots.empty() ? stores_.pivots()[job.partition] : pivots.back();
+    if (key > after) pivots.push_back(key);
+  }
+  return pivots;
+}
+
+// Reads at this timestamp and above go on as before. Timestamps go on when the clock falls back: it
+// is never before what was written.
+Timestamp Maintenance::Impl::horizon(Timestamp newest) const {
+  const Timestamp now = std::max(timestamp_of_seconds(now_ms() / 1'000), newest);
+  return std::min(retained_timestamp(settings_.mount.retention, now),
+                  std::max(log_.needed_since(), kMinTimestamp));
+}
+
+// The last whole second that nobody reads; far ahead when nobody reads the past.
+std::uint64_t Maintenance::Impl::needed_ms() const {
+  const std::uint64_t seconds = unix_seconds(log_.needed_since());
+  return (seconds == 0 ? 0 : seconds - 1) * 1'000;
+}
+
+// Versions that were of age then are not in what is compacted now.
+std::uint64_t Maintenance::Impl::retention_applied_ms() const {
+  const auto ttl = static_cast<std::uint64_t>(settings_.mount.retention.min_data_ttl.count());
+  const std::uint64_t needed = needed_ms();
+  return std::max<std::uint64_t>(1,
+                                 needed < now_ms() ? std::min(now_ms(), needed + ttl) : now_ms());
+}
+
+RetentionScope Maintenance::Impl::scope(Timestamp newest) const {
+  RetentionScope scope;
+  scope.now = std::max(timestamp_of_seconds(now_ms() / 1'000), newest);
+  if (bug_ != SeededBug::kFoldPastSnapshot) scope.horizon = horizon(newest);
+  return scope;
+}
+
+// Stores that are not merged and have versions as old as those that are.
+std::vector<OutsideStore> Maintenance::Impl::outside(const Readers& chosen, Timestamp newest) {
+  std::vector<OutsideStore> stores;
+  for (const auto& [id, reader] : stores_.chunks()) {
+    const ChunkRecord& record = reader->record();
+    if (record.statistics.min_timestamp > newest) continue;
+    if (std::ranges::find(chosen, reader) != chosen.end()) continue;
+    stores.push_back({std::string(first_key(record)), std::string(last_key(record)),
+                      record.statistics.min_timestamp});
+  }
+  for (const DamagedChunk& chunk : stores_.damaged()) {
+    if (chunk.min_timestamp > newest) continue;
+    stores.push_back({chunk.from, chunk.to, chunk.min_timestamp});
+  }
+  for (const OpenMemoryStore& open : stores_.memory_stores()) {
+    if (chosen.empty() || open.store->max_timestamp() == 0) continue;
+    if (open.store->min_timestamp() <= newest) {
+      stores.push_back({{}, std::string(kAboveAllKeys), open.store->min_timestamp()});
+    }
+  }
+  return stores;
+}
+
+BuildSpec Maintenance::Impl::rewrite_spec(const CompactionJob& job, const Readers& chosen) {
+  BuildSpec spec = new_build();
+  spec.retention = settings_.mount.retention;
+  Timestamp newest = 0;
+  const std::set<BlobId> garbage = garbage_hunks();
+  for (const auto& reader : chosen) {
+    newest = std::max(newest, reader->record().statistics.max_timestamp);
+    for (const HunkUse& use : reader->record().hunks) {
+      if (garbage.contains(use.blob)) spec.unwanted_hunks.insert(use.blob);
+    }
+  }
+  spec.scope = scope(newest);
+  spec.outside = outside(chosen, newest);
+  if (job.kind == Kind::kPartition) spec.cuts = stores_.pivots();
+  if (job.kind == Kind::kSplit) spec.cuts = split_pivots(job, chosen);
+  return spec;
+}
+
+// Which of the chunks cannot be read is found by reading them one by one. Other compactions go on
+// without those.
+Task<void> Maintenance::Impl::leave_damaged_alone(Readers chosen, Error error) {
+  ReadSpec everything;
+  everything.all_versions = true;
+  bool found = false;
+  for (const auto& reader : chosen) {
+    const auto cursor = reader->scan({}, everything, false);
+    Result<void> loaded;
+    for (RowCursor::Step step = cursor->next(); step != RowCursor::Step::kEnd && loaded;
+         step = cursor->next()) {
+      if (step != RowCursor::Step::kNeedsData) continue;
+      loaded = co_await cursor->load();
+      if (stopping_) co_return;
+    }
+    if (loaded || loaded.error().code != Errc::kCorrupt) continue;
+    left_alone_.insert_or_assign(reader->record().id, std::move(loaded).error());
+    found = true;
+  }
+  if (found) co_return;
+  for (const auto& reader : chosen) left_alone_.insert_or_assign(reader->record().id, error);
+}
+
+Task<Result<void>> Maintenance::Impl::rewrite(CompactionJob job) {
+  Readers chosen;
+  std::vector<std::unique_ptr<RowCursor>> sources;
+  StoreLog::Replace change;
+  std::uint64_t bytes_in = 0;
+  ReadSpec everything;
+  everything.all_versions = true;
+  for (const std::uint64_t id : job.chunks) {
+    chosen.push_back(stores_.chunk(id));
+    bytes_in += chosen.back()->record().statistics.data_bytes;
+    sources.push_back(chosen.back()->scan({}, everything, false));
+  }
+  BuildSpec spec = rewrite_spec(job, chosen);
+  change.build = spec.build;
+  change.removed = job.chunks;
+  if (job.kind == Kind::kSplit) {
+    if (spec.cuts.empty()) {
+      unsplittable_[stores_.pivots()[job.partition]] = bytes_in;
+      co_return Result<void>{};
+    }
+    change.pivots = with_pivots(spec.cuts);
+  }
+  Timestamp newest = 0;
+  for (const auto& reader : chosen) {
+    newest = std::max(newest, reader->record().statistics.max_timestamp);
+  }
+  const Timestamp retained = horizon(newest);
+  const std::uint64_t applied_ms = retention_applied_ms();
+  auto built = co_await build_chunks(places(), std::move(spec), merge_cursors(std::move(sources)));
+  if (!built && built.error().code == Errc::kCorrupt) {
+    co_await leave_damaged_alone(std::move(chosen), built.error());
+  }
+  chosen.clear();
+  if (!built) {
+    co_await give_up(change.build);
+    co_return std::unexpected(std::move(built).error());
+  }
+  if (built->dropped) change.retained_timestamp = retained;
+  std::uint64_t bytes_out = 0;
+  for (const BuiltChunk& chunk : built->chunks) {
+    bytes_out += chunk.record.statistics.data_bytes;
+    retained_ms_[chunk.record.id] = applied_ms;
+  }
+  CO_TRY_VOID(co_await install(std::move(change), std::move(built->chunks)));
+  ++counted_.compactions;
+  counted_.compacted_bytes_in += bytes_in;
+  counted_.compacted_bytes_out += bytes_out;
+  co_return Result<void>{};
+}
+
+}  // namespace moraine::table

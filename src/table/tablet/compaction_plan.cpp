@@ -1,0 +1,388 @@
+// CompactionPlan: the rules, in the order of their urgency.
+#include "table/tablet/compaction_plan.h"
+
+#include <algorithm>
+
+#include "base/invariant.h"
+
+namespace moraine::table {
+namespace {
+
+using Kind = CompactionJob::Kind;
+using Chunks = std::vector<const PlannedChunk*>;
+
+std::uint64_t bytes(const PlannedChunk& chunk) {
+  return chunk.record->statistics.data_bytes;
+}
+template <class List>
+std::uint64_t total(const List& chunks) {
+  std::uint64_t sum = 0;
+  for (const auto& chunk : chunks) {
+    if constexpr (requires { chunk->record; }) {
+      sum += bytes(*chunk);
+    } else {
+      sum += bytes(chunk);
+    }
+  }
+  return sum;
+}
+
+std::uint64_t periodic_ms(const ChunkRecord& record, const MountConfig& mount) {
+  const auto period = static_cast<double>(mount.auto_compaction_period->count());
+  // Ids are dense: their hash spreads chunks that were made together.
+  const double splay = static_cast<double>(record.id * 0x9e3779b97f4a7c15u >> 40) / (1u << 24);
+  return record.created_ms +
+         static_cast<std::uint64_t>(period * (1 + kAutoCompactionSplay * splay));
+}
+
+// The chunks of one run have disjoint keys.
+struct Run {
+  Chunks chunks;
+  std::uint64_t bytes = 0;
+};
+
+std::vector<Run> runs_of(const PlannedPartition& partition) {
+  Chunks by_id;
+  for (const PlannedChunk& chunk : partition.chunks) by_id.push_back(&chunk);
+  std::ranges::sort(by_id, {}, [](const PlannedChunk* chunk) { return chunk->record->id; });
+  std::vector<Run> runs;
+  for (const PlannedChunk* chunk : by_id) {
+    const auto apart = [chunk](const Run& run) {
+      return std::ranges::none_of(run.chunks, [chunk](const PlannedChunk* other) {
+        return overlap(*chunk->record, *other->record);
+      });
+    };
+    auto run = std::ranges::find_if(runs, apart);
+    if (run == runs.end()) run = runs.emplace(runs.end());
+    run->chunks.push_back(chunk);
+    run->bytes += bytes(*chunk);
+  }
+  return runs;
+}
+
+class Planner {
+ public:
+  explicit Planner(const PlanInput& input) : input_(input), mount_(*input.mount) {
+    for (const PlannedPartition& partition : input.partitions) {
+      partitioned_bytes_ += total(partition.chunks);
+      deepest_ = std::max(deepest_, depth(partition.chunks));
+    }
+    eden_bytes_ = total(input.eden);
+  }
+
+  std::optional<CompactionJob> plan() const {
+    if (auto job = forced()) return job;
+    if (!mount_.enable_compaction_and_partitioning) return std::nullopt;
+    using Rule = std::optional<CompactionJob> (Planner::*)(std::size_t) const;
+    if (auto job = drop()) return job;
+    if (auto job = eden()) return job;
+    for (const Rule rule : {&Planner::too_deep, &Planner::dead, &Planner::split, &Planner::tier,
+                            &Planner::scattered, &Planner::blobs, &Planner::merge}) {
+      for (std::size_t i = 0; i < input_.partitions.size(); ++i) {
+        if (busy(input_.partitions[i].chunks)) continue;
+        if (auto job = (this->*rule)(i)) return job;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static bool busy(const std::vector<PlannedChunk>& chunks) {
+    return std::ranges::any_of(chunks, &PlannedChunk::busy);
+  }
+  double dead_share_max() const { return input_.idle ? kDeadShareMaxIdle : kDeadShareMax; }
+
+  bool must_go(const PlannedChunk& chunk) const {
+    if (chunk.forced) return true;
+    if (!mount_.enable_compaction_and_partitioning) return false;
+    if (chunk.record->created_ms < input_.forced_before_ms) return true;
+    return mount_.auto_compaction_period && periodic_ms(*chunk.record, mount_) <= input_.now_ms;
+  }
+
+  CompactionJob job(Kind kind, std::size_t partition, const Chunks& chunks) const {
+    CompactionJob made;
+    made.kind = kind;
+    made.partition = partition;
+    for (const PlannedChunk* chunk : chunks) made.chunks.push_back(chunk->record->id);
+    if (kind == Kind::kCompact || kind == Kind::kSplit) {
+      made.major =
+          input_.eden.empty() && chunks.size() == input_.partitions[partition].chunks.size();
+    }
+    return made;
+  }
+  static Chunks all(const std::vector<PlannedChunk>& chunks) {
+    Chunks list;
+    for (const PlannedChunk& chunk : chunks) list.push_back(&chunk);
+    return list;
+  }
+  CompactionJob partition_eden() const {
+    CompactionJob made = job(Kind::kPartition, 0, all(input_.eden));
+    made.partitions = input_.partitions.size();
+    return made;
+  }
+
+  std::optional<CompactionJob> forced() const {
+    const auto old = [this](const PlannedChunk& chunk) { return must_go(chunk); };
+    if (!busy(input_.eden) && std::ranges::any_of(input_.eden, old)) return partition_eden();
+    for (std::size_t i = 0; i < input_.partitions.size(); ++i) {
+      const auto& chunks = input_.partitions[i].chunks;
+      if (!busy(chunks) && std::ranges::any_of(chunks, old)) {
+        return job(Kind::kCompact, i, all(chunks));
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<CompactionJob> drop() const {
+    Chunks gone;
+    const auto collect = [&gone](const std::vector<PlannedChunk>& chunks) {
+      for (const PlannedChunk& chunk : chunks) {
+        if (chunk.all_expired && !chunk.busy) gone.push_back(&chunk);
+      }
+    };
+    collect(input_.eden);
+    for (const PlannedPartition& partition : input_.partitions) collect(partition.chunks);
+    if (gone.empty()) return std::nullopt;
+    return job(Kind::kDrop, 0, gone);
+  }
+
+  std::optional<CompactionJob> eden() const {
+    if (input_.eden.empty() || busy(input_.eden)) return std::nullopt;
+    const std::uint64_t wanted =
+        std::max(mount_.min_partition_data_size,
+                 static_cast<std::uint64_t>(kEdenShare * static_cast<double>(partitioned_bytes_)));
+    // Less than this is not worth a chunk in every partition.
+    const std::uint64_t little = std::max(mount_.compaction_data_size_base,
+                                          kEdenBytesPerPartition * input_.partitions.size());
+    const std::size_t stores_max =
+        std::clamp<std::size_t>(mount_.max_overlapping_store_count / 3, 1, kEdenStoresMax);
+    const bool many = input_.eden.size() > stores_max ||
+                      (input_.eden.size() > 1 &&
+                       input_.eden.size() + deepest_ > mount_.max_overlapping_store_count);
+    if (input_.partitions.size() == 1 || eden_bytes_ >= wanted) return partition_eden();
+    if (input_.idle && eden_bytes_ >= little) return partition_eden();
+    if (!many) return std::nullopt;
+    if (eden_bytes_ >= little) return partition_eden();
+    return job(Kind::kCompactEden, 0, all(input_.eden));
+  }
+
+  // Reads would meet too many stores: the smallest runs go, whatever their sizes.
+  std::optional<CompactionJob> too_deep(std::size_t i) const {
+    const PlannedPartition& partition = input_.partitions[i];
+    const std::size_t met = depth(partition.chunks) + input_.eden.size();
+    if (met <= mount_.max_overlapping_store_count || depth(partition.chunks) < 2) {
+      return std::nullopt;
+    }
+    std::vector<Run> runs = runs_of(partition);
+    std::ranges::sort(runs, {}, &Run::bytes);
+    const std::size_t excess = met - mount_.max_overlapping_store_count + 1;
+    const std::size_t count = std::max<std::size_t>({2, excess, mount_.max_compaction_store_count});
+    return merge_runs(i, runs, 0, std::min(count, runs.size()));
+  }
+
+  std::optional<CompactionJob> merge_runs(std::size_t i, const std::vector<Run>& runs,
+                                          std::size_t first, std::size_t count) const {
+    Chunks chosen;
+    for (std::size_t run = first; run < first + count; ++run) {
+      if (chosen.size() >= kJobChunksMax && run > first + 1) break;
+      chosen.insert(chosen.end(), runs[run].chunks.begin(), runs[run].chunks.end());
+    }
+    return job(Kind::kCompact, i, chosen);
+  }
+
+  std::optional<CompactionJob> dead(std::size_t i) const {
+    const PlannedPartition& partition = input_.partitions[i];
+    const double share_max = dead_share_max();
+    double known = 0;
+    double by_eden = 0;
+    const PlannedChunk* worst = nullptr;
+    for (const PlannedChunk& chunk : partition.chunks) {
+      known += chunk.dead_fraction * static_cast<double>(bytes(chunk));
+      by_eden += chunk.dead_by_eden * static_cast<double>(bytes(chunk));
+      if (!worst || chunk.dead_fraction > worst->dead_fraction) worst = &chunk;
+    }
+    if (!worst) return std::nullopt;
+    const double limit = share_max * static_cast<double>(total(partition.chunks));
+    const bool whole = known > limit && partition.chunks.size() <= kJobChunksMax;
+    if (whole) return job(Kind::kCompact, i, all(partition.chunks));
+    if (worst->dead_fraction > share_max) {
+      Chunks chosen;
+      for (const PlannedChunk& chunk : partition.chunks) {
+        if (overlap(*chunk.record, *worst->record)) chosen.push_back(&chunk);
+      }
+      return job(Kind::kCompact, i, chosen);
+    }
+    if (known + by_eden > limit && !input_.eden.empty() && !busy(input_.eden)) {
+      return partition_eden();
+    }
+    return std::nullopt;
+  }
+
+  std::optional<CompactionJob> split(std::size_t i) const {
+    const PlannedPartition& partition = input_.partitions[i];
+    const std::uint64_t size = total(partition.chunks);
+    if (partition.whole || size <= mount_.max_partition_data_size) return std::nullopt;
+    if (auto made = split_at_gaps(i)) return made;
+    const std::uint64_t least = std::max<std::uint64_t>(mount_.min_partition_data_size, 1);
+    const std::uint64_t part = std::max(least, mount_.max_partition_data_size / 3);
+    CompactionJob made = job(Kind::kSplit, i, all(partition.chunks));
+    made.partitions = std::max<std::size_t>(2, size / part);
+    return made;
+  }
+
+  // Between chunks that do not overlap a partition is cut without rewriting anything.
+  std::optional<CompactionJob> split_at_gaps(std::size_t i) const {
+    Chunks chunks = all(input_.partitions[i].chunks);
+    std::ranges::sort(chunks, {},
+                      [](const PlannedChunk* chunk) { return first_key(*chunk->record); });
+    CompactionJob made;
+    made.kind = Kind::kSplit;
+    made.partition = i;
+    std::uint64_t before = 0;
+    std::uint64_t left = total(chunks);
+    std::string_view last;
+    for (const PlannedChunk* chunk : chunks) {
+      const std::string_view first = first_key(*chunk->record);
+      const bool gap = before > 0 && first > last;
+      if (gap && left >= mount_.min_partition_data_size &&
+          before >= mount_.min_partition_data_size &&
+          before + bytes(*chunk) > mount_.desired_partition_data_size) {
+        made.pivots.emplace_back(first);
+        before = 0;
+      }
+      before += bytes(*chunk);
+      left -= bytes(*chunk);
+      last = std::max(last, last_key(*chunk->record));
+    }
+    if (made.pivots.empty()) return std::nullopt;
+    made.partitions = made.pivots.size() + 1;
+    return made;
+  }
+
+  std::optional<CompactionJob> tier(std::size_t i) const {
+    std::vector<Run> runs = runs_of(input_.partitions[i]);
+    const std::size_t least = std::max<std::size_t>(2, mount_.min_compaction_store_count);
+    if (runs.size() < (input_.idle ? least : std::max(least, kQuietRuns))) return std::nullopt;
+    std::ranges::sort(runs, {}, &Run::bytes);
+    const std::size_t most = std::max<std::size_t>(least, mount_.max_compaction_store_count);
+    for (std::size_t first = 0; first + least <= runs.size(); ++first) {
+      std::uint64_t sum = runs[first].bytes;
+      std::size_t count = 1;
+      while (first + count < runs.size() && count < most) {
+        const std::uint64_t next = runs[first + count].bytes;
+        const double fits = mount_.compaction_data_size_ratio * static_cast<double>(sum);
+        if (next > mount_.compaction_data_size_base && static_cast<double>(next) > fits) break;
+        sum += next;
+        ++count;
+      }
+      if (count >= least) return merge_runs(i, runs, first, count);
+    }
+    return std::nullopt;
+  }
+
+  // Small chunks side by side in one run: reads do not mind, but their number must not grow.
+  std::optional<CompactionJob> scattered(std::size_t i) const {
+    const std::size_t least = std::max<std::size_t>(4, mount_.max_compaction_store_count);
+    for (Run& run : runs_of(input_.partitions[i])) {
+      std::ranges::sort(run.chunks, {},
+                        [](const PlannedChunk* chunk) { return first_key(*chunk->record); });
+      Chunks small;
+      for (const PlannedChunk* chunk : run.chunks) {
+        if (bytes(*chunk) * 4 > mount_.compaction_data_size_base) {
+          if (small.size() >= least) break;
+          small.clear();
+        } else if (small.size() < kJobChunksMax) {
+          small.push_back(chunk);
+        }
+      }
+      if (small.size() >= least) return job(Kind::kCompact, i, small);
+    }
+    return std::nullopt;
+  }
+
+  // Chunks that are rewritten for the sake of the blobs that they refer to.
+  std::optional<CompactionJob> blobs(std::size_t i) const {
+    for (const PlannedChunk& chunk : input_.partitions[i].chunks) {
+      const bool returned = input_.idle && chunk.borrowed;
+      if (chunk.hunk_garbage || returned) return job(Kind::kCompact, i, {&chunk});
+    }
+    return std::nullopt;
+  }
+
+  std::optional<CompactionJob> merge(std::size_t i) const {
+    if (i + 1 >= input_.partitions.size() || busy(input_.partitions[i + 1].chunks)) {
+      return std::nullopt;
+    }
+    const std::uint64_t here = total(input_.partitions[i].chunks);
+    const std::uint64_t next = total(input_.partitions[i + 1].chunks);
+    if (std::min(here, next) >= mount_.min_partition_data_size ||
+        here + next >= mount_.desired_partition_data_size) {
+      return std::nullopt;
+    }
+    CompactionJob made;
+    made.kind = Kind::kMerge;
+    made.partition = i;
+    made.partitions = 2;
+    return made;
+  }
+
+  const PlanInput& input_;
+  const MountConfig& mount_;
+  std::uint64_t partitioned_bytes_ = 0;
+  std::uint64_t eden_bytes_ = 0;
+  std::size_t deepest_ = 0;
+};
+
+}  // namespace
+
+std::string_view first_key(const ChunkRecord& chunk) {
+  return std::max<std::string_view>(chunk.statistics.first_key, chunk.from);
+}
+
+std::string_view last_key(const ChunkRecord& chunk) {
+  if (chunk.to.empty()) return chunk.statistics.last_key;
+  return std::min<std::string_view>(chunk.statistics.last_key, chunk.to);
+}
+
+bool overlap(const ChunkRecord& a, const ChunkRecord& b) {
+  return first_key(a) <= last_key(b) && first_key(b) <= last_key(a);
+}
+
+std::size_t depth(const std::vector<PlannedChunk>& chunks) {
+  std::vector<std::pair<std::string_view, bool>> ends;  // An end comes after the beginnings there.
+  for (const PlannedChunk& chunk : chunks) {
+    if (first_key(*chunk.record) > last_key(*chunk.record)) continue;  // Nothing of it counts.
+    ends.emplace_back(first_key(*chunk.record), false);
+    ends.emplace_back(last_key(*chunk.record), true);
+  }
+  std::ranges::sort(ends);
+  std::size_t open = 0;
+  std::size_t most = 0;
+  for (const auto& [key, end] : ends) {
+    open = end ? open - 1 : open + 1;
+    most = std::max(most, open);
+  }
+  return most;
+}
+
+std::optional<CompactionJob> plan_compaction(const PlanInput& input) {
+  INVARIANT(input.mount && !input.partitions.empty(), "a plan needs options and a partition");
+  return Planner(input).plan();
+}
+
+std::uint64_t next_periodic_ms(const PlanInput& input) {
+  if (!input.mount->auto_compaction_period) return 0;
+  if (!input.mount->enable_compaction_and_partitioning) return 0;
+  std::uint64_t next = 0;
+  const auto look = [&](const std::vector<PlannedChunk>& chunks) {
+    for (const PlannedChunk& chunk : chunks) {
+      const std::uint64_t due = periodic_ms(*chunk.record, *input.mount);
+      if (next == 0 || due < next) next = due;
+    }
+  };
+  look(input.eden);
+  for (const PlannedPartition& partition : input.partitions) look(partition.chunks);
+  return next;
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,95 @@
+// CompactionPlan: what to merge next, by figures alone.
+//
+// The chunks of a partition form runs: chunks whose keys do not overlap. Runs of about equal size
+// are merged when there are several (few rewrites of each byte), and all that overlaps is merged as
+// soon as enough of it is dead (few dead bytes on the device).
+// When nothing was written for a while both bounds are tighter.
+//
+// Promise    Pure. Work that is proposed makes progress: doing it again and again ends, and then
+//            reads meet at most max_overlapping_store_count stores, partitions have sizes within
+//            the bounds asked for, and chunks that are mostly dead are gone.
+// Limits     kJobChunksMax chunks of a job, unless everything must be compacted.
+// Tests      compaction_plan_test.cpp, compaction_plan_random_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "table/tablet/settings.h"
+
+namespace moraine::table {
+
+inline constexpr std::size_t kJobChunksMax = 256;
+// Dead bytes among all of a partition, or of a chunk, past which they are merged away.
+inline constexpr double kDeadShareMax = 0.2;
+inline constexpr double kDeadShareMaxIdle = 0.08;
+// Runs of a partition before the first are merged, while rows are being written.
+inline constexpr std::size_t kQuietRuns = 6;
+inline constexpr std::size_t kEdenStoresMax = 8;
+// Eden is partitioned when it has this share of all bytes.
+inline constexpr double kEdenShare = 0.2;
+inline constexpr std::uint64_t kEdenBytesPerPartition = std::uint64_t{1} << 20;
+inline constexpr double kAutoCompactionSplay = 0.3;
+
+struct PlannedChunk {
+  const ChunkRecord* record = nullptr;
+  bool busy = false;          // Being compacted.
+  double dead_fraction = 0;   // Of its bytes: deleted, superseded or expired, as far as is known.
+  double dead_by_eden = 0;    // Likewise: what only chunks of eden tell.
+  bool all_expired = false;   // Nothing in it can be seen any more, and nothing below it needs it.
+  bool forced = false;        // Must be compacted.
+  bool hunk_garbage = false;  // Refers to hunk blobs that are mostly garbage.
+  bool borrowed = false;      // Taken over in part: its blobs are another tablet's.
+};
+
+struct PlannedPartition {
+  std::string from;
+  std::string to;
+  std::vector<PlannedChunk> chunks;  // Newest first.
+  bool whole = false;                // There is no key to split it at.
+};
+
+struct PlanInput {
+  std::vector<PlannedChunk> eden;  // Newest first.
+  std::vector<PlannedPartition> partitions;
+  std::uint64_t now_ms = 0;
+  std::uint64_t forced_before_ms = 0;  // Chunks that are older must be compacted.
+  bool idle = false;                   // Nothing was written for a while.
+  const MountConfig* mount = nullptr;
+};
+
+struct CompactionJob {
+  enum class Kind : std::uint8_t {
+    kDrop,         // Chunks in which everything is expired: no reading.
+    kPartition,    // Eden chunks into the partitions.
+    kCompactEden,  // Eden chunks into one; they stay in eden.
+    kCompact,      // Chunks of one partition into one run.
+    kSplit,        // A partition becomes several: only pivots change, or with compaction.
+    kMerge,        // Neighbouring small partitions become one: only pivots change.
+  };
+  Kind kind = Kind::kCompact;
+  std::vector<std::uint64_t> chunks;
+  std::size_t partition = 0;   // The first one.
+  std::size_t partitions = 1;  // How many; of a split: into how many.
+  // Nothing older than the chosen chunks is left out in their range: tombstones may go.
+  bool major = false;
+  // Of a split: where, when no chunk needs to be rewritten. Else the keys are found from the data.
+  std::vector<std::string> pivots;
+};
+
+// nullopt: nothing to do.
+std::optional<CompactionJob> plan_compaction(const PlanInput& input);
+// When the passing of time alone may give work (auto_compaction_period); 0: never.
+std::uint64_t next_periodic_ms(const PlanInput& input);
+
+// The keys of a chunk that count, both ends included.
+std::string_view first_key(const ChunkRecord& chunk);
+std::string_view last_key(const ChunkRecord& chunk);
+bool overlap(const ChunkRecord& a, const ChunkRecord& b);
+// Of stores that a key of the partition may have to be looked for in.
+std::size_t depth(const std::vector<PlannedChunk>& chunks);
+
+}  // namespace moraine::table

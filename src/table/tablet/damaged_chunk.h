@@ -1,0 +1,40 @@
+// DamagedChunk: a chunk that cannot be opened, and the keys that cannot be read because of it.
+//
+// Promise    Pure. Reads that meet none of these keys, or only want what is older than the chunk,
+//            are not hindered.
+// Tests      damaged_chunk_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "table/chunk/chunk.h"
+#include "table/model/key.h"
+
+namespace moraine::table {
+
+struct DamagedChunk {
+  std::uint64_t id = 0;
+  std::string from;
+  std::string to;  // Not empty: above the last key.
+  Timestamp min_timestamp = 0;
+  Error error;  // Names the chunk, its meta blob and its keys.
+};
+
+// Is it the chunk itself that is wrong, whoever reads it and whenever?
+bool is_damage(const Error& error);
+// `key_columns`: of the table, which may have more than it had when the chunk was written.
+DamagedChunk damaged_chunk(const ChunkRecord& record, const Error& error, std::size_t key_columns);
+// The one of least keys among those that a read of these keys at the timestamp meets. Null: none.
+const DamagedChunk* find_damage(const std::vector<DamagedChunk>& damaged, std::string_view from,
+                                std::string_view to, Timestamp timestamp);
+// Likewise of a single key.
+const DamagedChunk* find_damage(const std::vector<DamagedChunk>& damaged, std::string_view key,
+                                Timestamp timestamp);
+
+// The key columns for people: `(1, "abc", #)`; long ones are cut.
+std::string key_for_people(std::string_view key);
+
+}  // namespace moraine::table

@@ -1,0 +1,233 @@
+#include "table/tablet/dead_space.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/epoch.h"
+#include "table/memory/memory_store.h"
+#include "table/tablet/compaction_plan.h"
+
+namespace moraine::table {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds kAgeMax = std::chrono::years(1'000);
+
+std::uint64_t whole_seconds(std::chrono::milliseconds age) {
+  const auto up = std::chrono::ceil<std::chrono::seconds>(std::min(age, kAgeMax));
+  return static_cast<std::uint64_t>(up.count()) * 1'000;
+}
+
+std::uint64_t ms_of(Timestamp timestamp) {
+  return unix_seconds(timestamp) * 1'000;
+}
+
+// The share of the chunk's versions, taken to be even over its timestamps, that came of age `age`
+// after `since_ms` and until `until_ms`.
+double share_come_of_age(const ChunkStatistics& figures, std::uint64_t age, std::uint64_t since_ms,
+                         std::uint64_t until_ms) {
+  const std::uint64_t first = ms_of(figures.min_timestamp) + age;
+  const std::uint64_t last = ms_of(figures.max_timestamp) + age;
+  if (since_ms >= last || until_ms < first) return 0;
+  if (until_ms >= last && since_ms < first) return 1;
+  const double length = static_cast<double>(last - first);
+  const auto place = [&](std::uint64_t at) {
+    if (at <= first) return 0.0;
+    return std::min(1.0, static_cast<double>(at - first) / length);
+  };
+  return std::max(0.0, place(until_ms) - place(since_ms));
+}
+
+constexpr std::uint64_t kReaderPauseMs = 10'000;  // While somebody reads the past.
+constexpr std::uint64_t kPatience = 8;            // The part of an age that it waits.
+
+class Finder {
+ public:
+  explicit Finder(const DeadSpaceInput& input)
+      : input_(input),
+        min_age_(input.retention.min_data_ttl == 0ms
+                     ? 0
+                     // Reads of the second that has just passed the limit go on.
+                     : whole_seconds(input.retention.min_data_ttl) + 1'000),
+        max_age_(std::max(min_age_,
+                          whole_seconds(std::min(input.retention.max_data_ttl, kAgeMax) + 1ms))) {
+    report_.chunks.resize(input.chunks.size());
+    if (input.needed_ms < input.now_ms && input.needed_ms + min_age_ < input.now_ms) {
+      seen_until_ms_ = input.needed_ms + min_age_;
+      due(input.now_ms + kReaderPauseMs);
+    } else {
+      seen_until_ms_ = input.now_ms;
+    }
+  }
+
+  DeadSpaceReport find() {
+    for (std::size_t i = 0; i < input_.chunks.size(); ++i) find_own(i);
+    if (one_version()) {
+      for (std::size_t i = 0; i < input_.chunks.size(); ++i) find_kills(i);
+    }
+    find_expired();
+    for (DeadSpace& space : report_.chunks) {
+      space.dead = std::min(space.dead, 1.0);
+      space.dead_by_eden = std::min(space.dead_by_eden, 1.0);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  const ChunkRecord& record(std::size_t i) const { return *input_.chunks[i].record; }
+  // Superseded versions may go when they are old enough.
+  bool one_version() const {
+    return input_.retention.max_data_versions <= 1 && input_.retention.min_data_versions <= 1;
+  }
+  bool expires() const { return input_.retention.min_data_versions == 0 && !input_.row_ttl; }
+  bool younger(std::size_t a, std::size_t b) const {
+    const Timestamp mine = record(a).statistics.max_timestamp;
+    const Timestamp other = record(b).statistics.max_timestamp;
+    return mine != other ? mine > other : record(a).id > record(b).id;
+  }
+  void due(std::uint64_t at_ms) {
+    if (at_ms <= input_.now_ms) return;
+    if (report_.next_ms == 0 || at_ms < report_.next_ms) report_.next_ms = at_ms;
+  }
+
+  // What the chunk's own figures tell.
+  void find_own(std::size_t i) {
+    const ChunkStatistics& figures = record(i).statistics;
+    const std::uint64_t retained = input_.chunks[i].retained_ms;
+    DeadSpace& space = report_.chunks[i];
+    if (one_version() && figures.rows > 0) {
+      // A tombstone above something goes together with what it deletes.
+      const std::uint64_t deletes = lies_on_something(i) ? 0 : figures.deletes;
+      const auto share = [](std::uint64_t part, std::uint64_t all) {
+        return all == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(all);
+      };
+      const double dead = share(figures.superseded, figures.values) + share(deletes, figures.rows);
+      if (dead > 0) space.dead += std::min(1.0, dead) * superseded(figures, retained);
+    }
+    if (expires()) space.dead += come_of_age(figures, max_age_, retained, input_.now_ms);
+  }
+  bool lies_on_something(std::size_t i) const {
+    for (std::size_t old = 0; old < input_.chunks.size(); ++old) {
+      if (covers(i, old)) return true;
+    }
+    return false;
+  }
+  double superseded(const ChunkStatistics& figures, std::uint64_t retained) {
+    return come_of_age(figures, min_age_, retained, seen_until_ms_);
+  }
+  // A chunk that will soon be of age as a whole is waited for.
+  double come_of_age(const ChunkStatistics& figures, std::uint64_t age, std::uint64_t retained,
+                     std::uint64_t until_ms) {
+    const std::uint64_t first = ms_of(figures.min_timestamp) + age;
+    const std::uint64_t all = ms_of(figures.max_timestamp) + age;
+    if (all > input_.now_ms && all - input_.now_ms <= age / kPatience) {
+      due(all);
+      return 0;
+    }
+    // Not sooner than a good part has come of age.
+    const std::uint64_t later = input_.now_ms + (all - first) / 4 + 1'000;
+    if (all > input_.now_ms && all > retained) due(std::min(all, std::max(later, first)));
+    return share_come_of_age(figures, age, retained, until_ms);
+  }
+
+  // What the chunk does to older ones beneath it.
+  void find_kills(std::size_t young) {
+    const ChunkStatistics& figures = record(young).statistics;
+    double beneath = 0;
+    for (std::size_t old = 0; old < input_.chunks.size(); ++old) {
+      if (covers(young, old)) beneath += static_cast<double>(record(old).statistics.rows);
+    }
+    if (beneath == 0) return;
+    const double of_age = superseded(figures, 0);
+    if (of_age == 0) return;
+    for (std::size_t old = 0; old < input_.chunks.size(); ++old) {
+      if (!covers(young, old)) continue;
+      const auto rows = static_cast<double>(record(old).statistics.rows);
+      const double share = input_.in_common(record(young), record(old));
+      // A share below 0: unknown, the rows are spread over all that lies beneath.
+      const double hits = static_cast<double>(figures.rows) * (share < 0 ? rows / beneath : share);
+      const double dead = std::min(1.0, hits * of_age / std::max(rows, 1.0));
+      DeadSpace& space = report_.chunks[old];
+      const bool apart = input_.chunks[young].eden && !input_.chunks[old].eden;
+      (apart ? space.dead_by_eden : space.dead) += dead;
+    }
+  }
+  bool covers(std::size_t young, std::size_t old) const {
+    return young != old && younger(young, old) && overlap(record(young), record(old));
+  }
+
+  // Chunks of which every version may go, with all that they hide.
+  void find_expired() {
+    if (!expires()) return;
+    std::vector<bool> gone(input_.chunks.size());
+    for (std::size_t i = 0; i < gone.size(); ++i) {
+      const Timestamp newest = record(i).statistics.max_timestamp;
+      const std::uint64_t end = ms_of(newest) + max_age_;
+      gone[i] = end <= input_.now_ms && newest < input_.memory_since;
+      if (!gone[i]) due(end);
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t i = 0; i < gone.size(); ++i) {
+        if (!gone[i] || !shown_by(i, gone)) continue;
+        gone[i] = false;
+        changed = true;
+      }
+    }
+    for (std::size_t i = 0; i < gone.size(); ++i) report_.chunks[i].all_expired = gone[i];
+  }
+  // Would versions of a chunk that stays be seen again without this one?
+  bool shown_by(std::size_t i, const std::vector<bool>& gone) const {
+    for (std::size_t other = 0; other < gone.size(); ++other) {
+      if (gone[other] || other == i || !overlap(record(i), record(other))) continue;
+      if (record(other).statistics.min_timestamp < record(i).statistics.max_timestamp) return true;
+    }
+    return false;
+  }
+
+  const DeadSpaceInput& input_;
+  const std::uint64_t min_age_;  // Ages at which versions may go, as timestamps have them.
+  const std::uint64_t max_age_;
+  std::uint64_t seen_until_ms_ = 0;
+  DeadSpaceReport report_;
+};
+
+}  // namespace
+
+DeadSpaceReport find_dead_space(const DeadSpaceInput& input) {
+  return Finder(input).find();
+}
+
+double KeysInCommon::share(const ChunkReader& young, const ChunkReader& old) {
+  const std::pair pair(young.record().id, old.record().id);
+  const auto known = shares_.find(pair);
+  if (known != shares_.end()) return known->second;
+  auto [samples, fresh] = samples_.try_emplace(pair.first);
+  if (fresh) samples->second = young.split_keys(kSampledKeys + 1);
+  if (samples->second.size() < kSampledKeysMin) return shares_[pair] = -1;
+  const EpochGuard guard;
+  std::size_t hits = 0;
+  RowBuilder row;
+  std::vector<std::uint32_t> missing;
+  const ColumnSet nothing = ColumnSet::none(std::size_t{1} << 16);
+  ReadSpec spec;
+  spec.columns = &nothing;
+  for (const std::string& key : samples->second) {
+    row.clear();
+    missing.clear();
+    const ByteSpan bytes = as_bytes(key);
+    const auto found = old.lookup(bytes, key_hash(bytes), spec, row, missing, {});
+    if (found != ChunkReader::Found::kNo) ++hits;
+  }
+  return shares_[pair] = static_cast<double>(hits) / static_cast<double>(samples->second.size());
+}
+
+void KeysInCommon::keep_only(const std::map<std::uint64_t, std::shared_ptr<ChunkReader>>& chunks) {
+  std::erase_if(samples_, [&](const auto& item) { return !chunks.contains(item.first); });
+  std::erase_if(shares_, [&](const auto& item) {
+    return !chunks.contains(item.first.first) || !chunks.contains(item.first.second);
+  });
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,70 @@
+// FinishedTransactions: how the two-phase transactions of a tablet ended, for a while.
+//
+// Promise    Pure. An outcome is known until its commit (of an abort: the transaction's start) is
+//            older than kTransactionAgeMax by the newest commit, or kFinishedMax others have ended
+//            since. A transaction that began at or below horizon() may have ended unnoticed: it
+//            must not be prepared.
+// Tests      table_state_test.cpp.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+#include "table/tablet/transaction_id.h"
+
+namespace moraine::table {
+
+inline constexpr std::size_t kFinishedMax = 200'000;
+
+struct FinishedTransaction {
+  TransactionId id;
+  Timestamp start = 0;
+  Timestamp commit = 0;  // 0: aborted.
+};
+
+class FinishedTransactions {
+ public:
+  void add(const FinishedTransaction& transaction) {
+    if (!outcomes_.emplace(transaction.id.bytes, transaction.commit).second) return;
+    order_.push_back(transaction);
+    if (order_.size() > kFinishedMax) drop_oldest();
+  }
+  // Commit timestamp; 0: aborted.
+  std::optional<Timestamp> outcome(const TransactionId& id) const {
+    const auto found = outcomes_.find(id.bytes);
+    if (found == outcomes_.end()) return std::nullopt;
+    return found->second;
+  }
+  // Drops what is too old by the newest commit.
+  void forget(Timestamp newest_commit) {
+    while (!order_.empty()) {
+      const FinishedTransaction& oldest = order_.front();
+      if (!too_old(std::max(oldest.start, oldest.commit), newest_commit)) break;
+      drop_oldest();
+    }
+  }
+  static bool too_old(Timestamp start, Timestamp newest_commit) {
+    return unix_seconds(start) + static_cast<std::uint64_t>(kTransactionAgeMax.count()) <
+           unix_seconds(newest_commit);
+  }
+
+  Timestamp horizon() const { return horizon_; }
+  void set_horizon(Timestamp horizon) { horizon_ = std::max(horizon_, horizon); }
+  const std::deque<FinishedTransaction>& all() const { return order_; }
+
+ private:
+  void drop_oldest() {
+    set_horizon(order_.front().start);
+    outcomes_.erase(order_.front().id.bytes);
+    order_.pop_front();
+  }
+
+  absl::flat_hash_map<std::array<std::uint8_t, 16>, Timestamp> outcomes_;
+  std::deque<FinishedTransaction> order_;  // Oldest first.
+  Timestamp horizon_ = 0;
+};
+
+}  // namespace moraine::table

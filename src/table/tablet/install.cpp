@@ -1,0 +1,130 @@
+// Installing what was built, and burying what it replaces.
+
+#include <algorithm>
+
+#include "base/epoch.h"
+#include "table/tablet/maintenance_impl.h"
+
+namespace moraine::table {
+
+BuildPlaces Maintenance::Impl::places() {
+  return {resources_.world.executor,
+          resources_.background,
+          resources_.world.clock,
+          log_,
+          blobs_,
+          stopping_};
+}
+
+BuildSpec Maintenance::Impl::new_build() const {
+  BuildSpec spec;
+  spec.build = ++builds_;
+  spec.schema = settings_.schema;
+  spec.options = settings_.chunks;
+  spec.tombstones_always_go = bug_ == SeededBug::kTombstoneDroppedEarly;
+  return spec;
+}
+
+// One durable change; the stores that readers see change with it. A build that does not make it is
+// given up.
+Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
+                                              std::vector<BuiltChunk> built) {
+  for (const BuiltChunk& chunk : built) change.added.push_back(chunk.record);
+  auto opened = co_await open(std::move(built));
+  const std::uint64_t build = change.build;
+  if (!opened) {
+    co_await give_up(build);
+    co_return std::unexpected(std::move(opened).error());
+  }
+  auto stores = std::make_shared<StoreSet::Change>();
+  stores->removed = change.removed;
+  stores->flushed = change.flushed;
+  stores->added = std::move(*opened);
+  stores->pivots = change.pivots;
+  if (change.retained_timestamp != 0) stores->retained_timestamp = change.retained_timestamp;
+  const std::function<void()> confirmed = [this, stores] {
+    Readers dead;
+    for (const std::uint64_t id : stores->removed) {
+      if (auto reader = stores_.chunk(id)) dead.push_back(std::move(reader));
+      retained_ms_.erase(id);
+      forced_.erase(id);
+      left_alone_.erase(id);
+    }
+    stores_.apply(std::move(*stores));
+    bury(std::move(dead));
+    ++changes_;
+    update_row_cache();
+  };
+  auto replaced = co_await log_.replace(std::move(change), confirmed);
+  if (!replaced) {
+    co_await give_up(build);
+    co_return std::unexpected(std::move(replaced).error());
+  }
+  sweep_graveyard();
+  if (!graveyard_.empty() && flush_wakes_.empty()) flush_wakes_.push(true);
+  co_return Result<void>{};
+}
+
+Task<Result<Maintenance::Impl::Readers>> Maintenance::Impl::open(std::vector<BuiltChunk> built) {
+  Readers readers;
+  for (BuiltChunk& chunk : built) {
+    const ChunkCaches caches{&resources_.blocks, resources_.compressed_blocks};
+    CO_TRY(auto reader, ChunkReader::open(std::move(chunk.record), chunk.meta, settings_.schema,
+                                          blobs_, caches, statistics_.chunks));
+    if (settings_.in_memory_mode != InMemoryMode::kNone) {
+      const bool compressed = settings_.in_memory_mode == InMemoryMode::kCompressed;
+      CO_TRY_VOID(co_await reader->preload(compressed));
+    }
+    readers.push_back(std::move(reader));
+  }
+  co_return readers;
+}
+
+Task<void> Maintenance::Impl::give_up(std::uint64_t build) {
+  if (build == 0 || stopping_) co_return;
+  // If this fails too, the next incarnation forgets the build.
+  (void)co_await log_.drop_build(build);
+}
+
+void Maintenance::Impl::bury(Readers readers) {
+  for (auto& reader : readers) graveyard_.push_back(std::move(reader));
+}
+
+bool Maintenance::Impl::is_used(const BlobId& hunks) const {
+  const auto refers = [&hunks](const std::shared_ptr<ChunkReader>& reader) {
+    const auto& uses = reader->record().hunks;
+    return std::ranges::find(uses, hunks, &HunkUse::blob) != uses.end();
+  };
+  return std::ranges::any_of(graveyard_, refers) ||
+         std::ranges::any_of(stores_.chunks(), refers,
+                             [](const auto& item) { return item.second; });
+}
+
+// Gives up the blobs of chunks that nobody reads any more. Hunks that others refer to stay.
+void Maintenance::Impl::sweep_graveyard() {
+  if (graveyard_.empty()) return;
+  run_retired();
+  for (std::size_t i = 0; i < graveyard_.size();) {
+    if (graveyard_[i].use_count() > 1) {
+      ++i;
+      continue;
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);
+    ChunkRecord record = graveyard_[i]->record();
+    graveyard_.erase(graveyard_.begin() + static_cast<std::ptrdiff_t>(i));
+    std::erase_if(record.hunks, [this](const HunkUse& use) { return is_used(use.blob); });
+    log_.discard(record);
+  }
+}
+
+void Maintenance::Impl::update_row_cache() {
+  const MountConfig& mount = settings_.mount;
+  if (mount.lookup_cache_rows_ratio <= 0) {
+    cache_.set_rows_max(mount.lookup_cache_rows_per_tablet);
+    return;
+  }
+  const double rows = mount.lookup_cache_rows_ratio * static_cast<double>(stores_.unmerged_rows());
+  cache_.set_rows_max(std::max<std::size_t>(1, static_cast<std::size_t>(rows)));
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,122 @@
+// LogRecord: one change of a table tablet's durable state, as the body of a commit in its log.
+//
+// clang-format off
+//   record      = version u8 = 1  kind u8  fields
+//   1 rows      = store u64  commit u64  transaction (16)  changes
+//   2 prepare   = store u64  transaction (16)  start u64  coordinator u64  changes
+//   3 commit    = transaction (16)  commit u64
+//   4 abort     = transaction (16)
+//   5 build     = build u64  count u32, each: blob (24)
+//   6 drop      = build u64
+//   7 replace   = build u64  flushed  removed  chunks  eden
+//                 flags u8 (1: pivots follow)  [pivots]  retained u64
+//   8 adopt     = chunks
+//   changes     = count u32, each: model/change.h
+//   flushed, removed, eden = count u32, each: u64
+//   chunks      = count u32, each: chunk
+//   pivots      = count u32, each: size u32, bytes
+//   chunk       = id u64  format u8  meta (24)  count u32, each: blob (24)
+//                 count u32, each: hunk blob (24), bytes u64
+//                 rows values deletes superseded data_bytes uncompressed_bytes
+//                 meta_bytes hunk_bytes min_timestamp max_timestamp     u64 each
+//                 first_key last_key from to                            size u32 and bytes each
+//                 created_ms u64
+// clang-format on
+//
+// Promise    Pure. decode(encode(x)) is x. The log entry around it has the checksum.
+// Errors     kCorrupt; kUnsupported: another version.
+// Tests      log_record_test.cpp, log_record_fuzz.cpp.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/coding.h"
+#include "table/chunk/chunk.h"
+#include "table/tablet/store_set.h"
+#include "table/tablet/transaction_id.h"
+
+namespace moraine::table {
+
+inline constexpr std::size_t kPivotsMax = 100'000;
+
+// A one-phase commit: its rows are in the memory store of that number.
+struct RowsRecord {
+  StoreNumber store = 0;
+  Timestamp commit = 0;
+  TransactionId transaction;
+  std::vector<RowChange> changes;
+};
+
+struct PrepareRecord {
+  StoreNumber store = 0;  // Where its rows go if it is committed.
+  TransactionId transaction;
+  Timestamp start = 0;
+  TabletId coordinator;
+  std::vector<RowChange> changes;
+};
+
+struct CommitRecord {
+  TransactionId transaction;
+  Timestamp commit = 0;
+};
+
+struct AbortRecord {
+  TransactionId transaction;
+};
+
+struct BuildRecord {
+  std::uint64_t build = 0;
+  std::vector<BlobId> blobs;
+};
+
+struct DropBuildRecord {
+  std::uint64_t build = 0;  // 0: none; a record that changes nothing.
+};
+
+struct ReplaceRecord {
+  std::uint64_t build = 0;
+  std::vector<StoreNumber> flushed;
+  std::vector<std::uint64_t> removed;
+  std::vector<ChunkRecord> added;
+  std::vector<std::uint64_t> added_to_eden;
+  std::optional<std::vector<std::string>> pivots;
+  Timestamp retained_timestamp = 0;
+};
+
+struct AdoptRecord {
+  std::vector<ChunkRecord> chunks;
+};
+
+using LogRecord = std::variant<RowsRecord, PrepareRecord, CommitRecord, AbortRecord, BuildRecord,
+                               DropBuildRecord, ReplaceRecord, AdoptRecord>;
+
+Slice encode_rows(StoreNumber store, Timestamp commit, const TransactionId& transaction,
+                  std::span<const RowChange> changes);
+Slice encode_prepare(const PrepareRecord& record);
+Slice encode(const CommitRecord& record);
+Slice encode(const AbortRecord& record);
+Slice encode(const BuildRecord& record);
+Slice encode(const DropBuildRecord& record);
+Slice encode(const ReplaceRecord& record);
+Slice encode(const AdoptRecord& record);
+Slice encode(const LogRecord& record);
+Result<LogRecord> decode_log_record(ByteSpan body, const TableSchema& schema);
+
+// Parts that snapshots have too.
+void append_transaction(Encoder& encoder, const TransactionId& id);
+TransactionId take_transaction(Decoder& decoder);
+void append_changes(Encoder& encoder, std::span<const RowChange> changes);
+Result<std::vector<RowChange>> take_changes(Decoder& decoder, const TableSchema& schema);
+void append_prepare(Encoder& encoder, const PrepareRecord& record);
+Result<PrepareRecord> take_prepare(Decoder& decoder, const TableSchema& schema);
+void append_chunk(Encoder& encoder, const ChunkRecord& record);
+Result<ChunkRecord> take_chunk(Decoder& decoder);
+void append_pivots(Encoder& encoder, const std::vector<std::string>& pivots);
+// The first is empty and they grow.
+Result<std::vector<std::string>> take_pivots(Decoder& decoder);
+
+}  // namespace moraine::table

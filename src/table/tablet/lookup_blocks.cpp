@@ -1,0 +1,43 @@
+#include "table/tablet/lookup_blocks.h"
+
+#include <algorithm>
+
+#include "io/sync.h"
+
+namespace moraine::table {
+namespace {
+
+Task<void> load_block(MissingBlock wanted, BlockPins& pins, Semaphore& permits,
+                      Result<void>& outcome) {
+  co_await permits.acquire();
+  if (outcome) {
+    Result<Slice> bytes = co_await wanted.chunk->load(wanted.block);
+    if (bytes) {
+      pins.add(wanted.chunk, wanted.block, *std::move(bytes));
+    } else if (outcome) {
+      outcome = std::unexpected(std::move(bytes).error());
+    }
+  }
+  permits.release();
+}
+
+}  // namespace
+
+Task<Result<void>> load_blocks(std::vector<MissingBlock> missing, BlockPins& pins) {
+  const auto order = [](const MissingBlock& block) {
+    return std::pair(block.chunk.get(), block.block);
+  };
+  std::ranges::sort(missing, {}, order);
+  const auto repeated = std::ranges::unique(missing, {}, order);
+  missing.erase(repeated.begin(), repeated.end());
+  Result<void> outcome;
+  Semaphore permits(kBlockLoadsInFlight);
+  TaskScope scope;
+  for (MissingBlock& block : missing) {
+    scope.spawn(load_block(std::move(block), pins, permits, outcome));
+  }
+  co_await scope.join();
+  co_return outcome;
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,100 @@
+// The part of a lookup that waits: blocks, hunks and rows that are being decided.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "io/sync.h"
+#include "table/tablet/hunk_reader.h"
+#include "table/tablet/lookup_blocks.h"
+#include "table/tablet/lookup_pass.h"
+#include "table/tablet/tablet_reader.h"
+
+namespace moraine::table {
+namespace {
+
+constexpr std::size_t kKeysFinishedAtOnce = 256;
+constexpr std::size_t kLookupRoundsMax = 1'000;
+
+struct LeftKeys {
+  std::vector<std::uint32_t> all;
+  std::vector<std::uint32_t> waiting;  // Those of them whose row is being decided.
+};
+
+// Reads what can be read now. Those that cannot stay in `keys`.
+Result<void> read_left(const ViewHolder& views, const LookupRequest& request, RowCache* cache,
+                       Rowset& rows, LookupHelp& help, LeftKeys& keys,
+                       LookupStatistics& statistics) {
+  const EpochGuard guard;
+  Result<LookupPass> pass = LookupPass::begin(views.get(), request, cache, rows, &help);
+  if (!pass) return std::unexpected(std::move(pass).error());
+  keys.waiting.clear();
+  std::erase_if(keys.all, [&](std::uint32_t at) {
+    const LookupPass::State state = pass->read(at, key_hash(as_bytes(request.keys[at])));
+    if (state == LookupPass::State::kWaits) keys.waiting.push_back(at);
+    return state == LookupPass::State::kDone;
+  });
+  pass->count(statistics);
+  return {};
+}
+
+Task<Result<void>> fill_hunks(std::vector<HunkCell> cells, BlobReader& blobs,
+                              ChunkReadStatistics& statistics, Rowset& rows) {
+  std::vector<HunkRef> refs;
+  refs.reserve(cells.size());
+  for (const HunkCell& cell : cells) refs.push_back(cell.ref);
+  Result<std::vector<Slice>> bytes = co_await read_hunks(refs, blobs, statistics);
+  if (!bytes) co_return std::unexpected(std::move(bytes).error());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string_view text = rows.keep((*bytes)[i].text());
+    rows.cells(cells[i].row)[cells[i].column] = cells[i].any ? Value::any(text) : Value(text);
+  }
+  co_return Result<void>();
+}
+
+}  // namespace
+
+Task<Result<void>> TabletReader::finish_part(const LookupRequest& request, Rowset& rows,
+                                             std::vector<std::uint32_t> part,
+                                             Instant deadline) const {
+  LookupHelp help;
+  LeftKeys keys{.all = std::move(part), .waiting = {}};
+  RowCache* const cache = cache_for(request);
+  for (std::size_t round = 0; round < kLookupRoundsMax; ++round) {
+    Result<void> read = read_left(views_, request, cache, rows, help, keys, statistics_.lookup);
+    if (!read) co_return read;
+    if (keys.all.empty()) {
+      if (help.hunks.empty()) co_return read;
+      co_return co_await fill_hunks(std::move(help.hunks), blobs_, statistics_.hunks, rows);
+    }
+    if (round != 0 && executor_.now() >= deadline && !keys.waiting.empty()) break;
+    Result<void> loaded = co_await load_blocks(std::exchange(help.missing, {}), help.pins);
+    if (!loaded) co_return loaded;
+    statistics_.lookup.waits.fetch_add(keys.waiting.size(), std::memory_order_relaxed);
+    for (const std::uint32_t at : keys.waiting) {
+      Result<void> decided = co_await undecided_.wait_decided(std::string(request.keys[at]),
+                                                              request.timestamp, deadline);
+      if (!decided) co_return decided;
+    }
+  }
+  co_return fail(Errc::kTimeout,
+                 fmt::format("{} rows stayed undecided or unread", keys.all.size()));
+}
+
+Task<Result<void>> TabletReader::finish_lookup(const LookupRequest& request, Rowset& rows,
+                                               UnfinishedLookup left) const {
+  co_await hop(executor_);
+  const Instant begun = executor_.now();
+  const Instant deadline = begun + undecided_timeout();
+  for (std::size_t first = 0; first < left.keys.size(); first += kKeysFinishedAtOnce) {
+    const std::size_t last = std::min(first + kKeysFinishedAtOnce, left.keys.size());
+    std::vector<std::uint32_t> part(left.keys.begin() + static_cast<std::ptrdiff_t>(first),
+                                    left.keys.begin() + static_cast<std::ptrdiff_t>(last));
+    Result<void> finished = co_await finish_part(request, rows, std::move(part), deadline);
+    if (!finished) co_return finished;
+  }
+  const Duration taken = executor_.now() - begun;
+  statistics_.lookup_duration.observe(static_cast<std::uint64_t>(taken.count()));
+  co_return Result<void>();
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,340 @@
+#include "table/tablet/lookup_pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "table/model/merge.h"
+#include "table/tablet/visible_row.h"
+
+namespace moraine::table {
+
+namespace {
+constexpr unsigned kRecentHitsMax = 16;
+constexpr unsigned kHitsWorthPrefetching = 4;
+}  // namespace
+
+// Memory that is reused from lookup to lookup.
+struct LookupScratch {
+  ReadColumns columns;
+  RowBuilder row;
+  RowBuilder whole;  // All versions in chunks, for the cache.
+  std::vector<const MemoryStore::Row*> memory_rows;
+  std::vector<Value> key;
+  std::string key_memory;
+  std::vector<Value> values;
+  TextMemory folded;
+  VisibleRow visible;
+  unsigned recent_hits = kRecentHitsMax;  // Up with each key that stores have, down with others.
+  std::vector<std::uint32_t> missing;
+};
+
+namespace {
+
+constexpr std::size_t kChunksPrefetchedMax = 4;  // Of one key.
+constexpr std::size_t kFixedCellWeight = 8;
+
+LookupScratch& scratch_of_thread() {
+  thread_local LookupScratch scratch;
+  return scratch;
+}
+
+std::size_t weight(const Value& value) {
+  return value.has_text() ? value.text().size() : kFixedCellWeight;
+}
+
+bool last_committed(Timestamp timestamp) {
+  return timestamp == kSyncLastCommitted || timestamp == kAsyncLastCommitted;
+}
+
+}  // namespace
+
+bool waits_for(PreparedMark mark, Timestamp timestamp) {
+  if (mark.since == 0 || timestamp == kAsyncLastCommitted) return false;
+  if (timestamp == kSyncLastCommitted) return mark.two_phase;
+  return mark.since <= timestamp;
+}
+
+Result<void> check_read_timestamps(Timestamp timestamp, Timestamp retention_timestamp,
+                                   Timestamp retained) {
+  if (!last_committed(timestamp)) {
+    if (timestamp < kMinTimestamp || timestamp > kMaxTimestamp) {
+      return fail(Errc::kInvalidArgument, fmt::format("Invalid read timestamp {}", timestamp));
+    }
+    if (timestamp < retained) {
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("Timestamp {} is less than tablet retained timestamp {}", timestamp,
+                              retained));
+    }
+  }
+  if (retention_timestamp > timestamp) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("Retention timestamp {} is greater than read timestamp {}",
+                            retention_timestamp, timestamp));
+  }
+  return {};
+}
+
+void BlockPins::add(const std::shared_ptr<const ChunkReader>& chunk, std::uint32_t block,
+                    Slice bytes) {
+  auto at = std::ranges::find(chunks_, chunk, &OfChunk::chunk);
+  if (at == chunks_.end()) at = chunks_.insert(chunks_.end(), OfChunk{chunk, {}});
+  at->pins.emplace_back(block, std::move(bytes));
+}
+
+std::span<const BlockPins::Pin> BlockPins::of(const ChunkReader* chunk) const {
+  for (const OfChunk& entry : chunks_) {
+    if (entry.chunk.get() == chunk) return entry.pins;
+  }
+  return {};
+}
+
+LookupPass::LookupPass(const TabletView& view, const LookupRequest& request, RowCache* cache,
+                       Rowset& rows, LookupHelp* help, LookupScratch& scratch)
+    : view_(&view),
+      request_(&request),
+      cache_(cache),
+      rows_(&rows),
+      help_(help),
+      scratch_(&scratch),
+      spec_{.timestamp = request.timestamp,
+            .all_versions = false,
+            .columns = scratch.columns.wanted()} {}
+
+Result<LookupPass> LookupPass::begin(const TabletView& view, const LookupRequest& request,
+                                     RowCache* cache, Rowset& rows, LookupHelp* help) {
+  LookupScratch& scratch = scratch_of_thread();
+  if (Result<void> fine = check_read_timestamps(request.timestamp, request.retention_timestamp,
+                                                view.retained_timestamp);
+      !fine) {
+    return std::unexpected(std::move(fine).error());
+  }
+  if (Result<void> known = scratch.columns.prepare(request.columns, *view.schema); !known) {
+    return std::unexpected(std::move(known).error());
+  }
+  if (!view.damaged.empty()) [[unlikely]] {
+    for (const std::string_view key : request.keys) {
+      const DamagedChunk* met = find_damage(view.damaged, key, request.timestamp);
+      if (met != nullptr) return std::unexpected(met->error);
+    }
+  }
+  return LookupPass(view, request, cache, rows, help, scratch);
+}
+
+void LookupPass::prefetch(std::size_t at, std::uint64_t hash) const {
+  for (const std::shared_ptr<MemoryStore>& store : view_->memory) store->prefetch(hash);
+  if (cache_ != nullptr) {
+    cache_->prefetch(hash);
+    return;
+  }
+  // Filters turn missing keys away without their blocks.
+  if (scratch_->recent_hits < kHitsWorthPrefetching) return;
+  const ByteSpan key = as_bytes(request_->keys[at]);
+  std::size_t hints = 0;
+  for (const std::shared_ptr<ChunkReader>& chunk : view_->eden) {
+    if (hints++ == kChunksPrefetchedMax) return;
+    chunk->prefetch(key, hash);
+  }
+  for (const std::shared_ptr<ChunkReader>& chunk : view_->partition_of(key).chunks) {
+    if (hints++ == kChunksPrefetchedMax) return;
+    chunk->prefetch(key, hash);
+  }
+}
+
+LookupPass::State LookupPass::read(std::size_t at, std::uint64_t hash) {
+  const ByteSpan key = as_bytes(request_->keys[at]);
+  if (must_wait(key, hash)) return State::kWaits;
+  RowBuilder& row = scratch_->row;
+  row.clear();
+  sources_ = 0;
+  decided_of_ = 0;
+  for (const MemoryStore::Row* found : scratch_->memory_rows) {
+    if (MemoryStore::read(*found, spec_, row)) ++sources_;
+  }
+  const bool complete =
+      cache_ != nullptr ? read_through_cache(key, hash) : read_chunks(key, hash, spec_, row);
+  if (!complete) return State::kNeedsData;
+  return answer(at, key);
+}
+
+// Leaves the rows of the key in memory stores in the scratch memory, newest store first.
+bool LookupPass::must_wait(ByteSpan key, std::uint64_t hash) {
+  std::vector<const MemoryStore::Row*>& found = scratch_->memory_rows;
+  found.clear();
+  for (auto store = view_->memory.rbegin(); store != view_->memory.rend(); ++store) {
+    const MemoryStore::Row* row = (*store)->find(key, hash);
+    if (row == nullptr) continue;
+    if (waits_for(MemoryStore::prepared(*row), request_->timestamp)) return true;
+    found.push_back(row);
+  }
+  if (found.size() > 1) std::ranges::reverse(found);
+  return false;
+}
+
+bool LookupPass::read_chunks(ByteSpan key, std::uint64_t hash, const ReadSpec& spec,
+                             RowBuilder& out) {
+  bool complete = true;
+  for (const std::shared_ptr<ChunkReader>& chunk : view_->eden) {
+    complete = read_chunk(chunk, key, hash, spec, out) && complete;
+  }
+  for (const std::shared_ptr<ChunkReader>& chunk : view_->partition_of(key).chunks) {
+    complete = read_chunk(chunk, key, hash, spec, out) && complete;
+  }
+  return complete;
+}
+
+bool LookupPass::read_chunk(const std::shared_ptr<ChunkReader>& chunk, ByteSpan key,
+                            std::uint64_t hash, const ReadSpec& spec, RowBuilder& out) {
+  if (!may_matter(*chunk, spec, out)) return true;
+  std::vector<std::uint32_t>& missing = scratch_->missing;
+  missing.clear();
+  std::span<const BlockPins::Pin> pins;
+  if (help_ != nullptr) pins = help_->pins.of(chunk.get());
+  switch (chunk->lookup(key, hash, spec, out, missing, pins)) {
+    case ChunkReader::Found::kNo: return true;
+    case ChunkReader::Found::kYes: ++sources_; return true;
+    case ChunkReader::Found::kNeedsBlocks: break;
+  }
+  if (help_ != nullptr) {
+    for (const std::uint32_t block : missing) help_->missing.push_back({chunk, block});
+  }
+  return false;
+}
+
+// A chunk all of whose versions are older than what decides every wanted column need not be read:
+// a full value hides what is below it, and a delete hides everything below.
+bool LookupPass::may_matter(const ChunkReader& chunk, const ReadSpec& spec,
+                            const RowBuilder& found) {
+  const ChunkStatistics& statistics = chunk.record().statistics;
+  if (statistics.min_timestamp > spec.timestamp) return false;
+  if (spec.all_versions) return true;
+  if (statistics.max_timestamp < request_->retention_timestamp) return false;
+  if (sources_ == 0) return true;
+  if (decided_of_ != sources_) {
+    decided_of_ = sources_;
+    Timestamp least = kMaxTimestamp;
+    for (const ColumnIndex column : scratch_->columns.values) {
+      Timestamp newest = 0;
+      for (const VersionedValue& value : found.values) {
+        if (value.column == column && !value.aggregate) newest = std::max(newest, value.timestamp);
+      }
+      least = std::min(least, newest);
+      if (least == 0) break;
+    }
+    if (scratch_->columns.values.empty()) {
+      least = found.write_timestamps.empty() ? 0 : std::ranges::max(found.write_timestamps);
+    }
+    decided_ = found.delete_timestamps.empty()
+                   ? least
+                   : std::max(least, std::ranges::max(found.delete_timestamps));
+  }
+  return statistics.max_timestamp >= decided_;
+}
+
+// The cached row stands for all chunks. What is not cached is read whole, and cached.
+bool LookupPass::read_through_cache(ByteSpan key, std::uint64_t hash) {
+  RowBuilder& row = scratch_->row;
+  const std::size_t before = row.write_timestamps.size() + row.delete_timestamps.size();
+  if (cache_->find(key, hash, spec_, row)) {
+    if (row.write_timestamps.size() + row.delete_timestamps.size() != before) ++sources_;
+    return true;
+  }
+  const unsigned in_memory = std::exchange(sources_, 0);
+  RowBuilder& whole = scratch_->whole;
+  whole.clear();
+  if (!read_chunks(key, hash, ReadSpec{.all_versions = true}, whole)) return false;
+  const unsigned in_chunks = std::exchange(sources_, in_memory);
+  if (in_chunks == 0) return true;
+  whole.key = key;
+  if (in_chunks > 1) order_row(whole);
+  cache_->insert(whole.row(), hash, view_->flush_revision);
+  sources_ += in_chunks;
+  row.values.insert(row.values.end(), whole.values.begin(), whole.values.end());
+  row.write_timestamps.insert(row.write_timestamps.end(), whole.write_timestamps.begin(),
+                              whole.write_timestamps.end());
+  row.delete_timestamps.insert(row.delete_timestamps.end(), whole.delete_timestamps.begin(),
+                               whole.delete_timestamps.end());
+  return true;
+}
+
+LookupPass::State LookupPass::answer(std::size_t at, ByteSpan key) {
+  unsigned& hits = scratch_->recent_hits;
+  if (sources_ == 0) {
+    if (hits != 0) --hits;
+    ++missing_rows_;
+    return State::kDone;
+  }
+  if (hits != kRecentHitsMax) ++hits;
+  const ReadColumns& columns = scratch_->columns;
+  RowBuilder& row = scratch_->row;
+  if (sources_ > 1) order_row(row);
+  Value* values = nullptr;
+  if (columns.adjacent) {
+    values = rows_->cells(at) + (columns.value_at.empty() ? 0 : columns.value_at.front());
+  } else {
+    scratch_->values.resize(columns.values.size());
+    values = scratch_->values.data();
+  }
+  scratch_->folded.clear();
+  if (!scratch_->visible.read(row.row(), request_->timestamp, request_->retention_timestamp,
+                              *view_->schema, columns.values, values, scratch_->folded)) {
+    std::fill_n(values, columns.values.size(), Value());
+    ++missing_rows_;
+    return State::kDone;
+  }
+  if (!scratch_->visible.hunks().empty()) {
+    if (help_ == nullptr) {
+      std::fill_n(values, columns.values.size(), Value());
+      return State::kNeedsData;
+    }
+    take_hunks(at, values);
+  }
+  fill(at, key, values);
+  ++found_rows_;
+  if (sources_ == 1) ++unmerged_rows_;
+  return State::kDone;
+}
+
+void LookupPass::take_hunks(std::size_t at, Value* values) {
+  for (const std::uint32_t index : scratch_->visible.hunks()) {
+    Value& value = values[index];
+    const ByteSpan bytes = as_bytes(value.text());
+    const HunkRef ref = bytes.size() == kHunkRefBytes ? decode_hunk(bytes.data()) : HunkRef{};
+    help_->hunks.push_back({.row = at,
+                            .column = scratch_->columns.value_at[index],
+                            .any = value.type() == ValueType::kAny,
+                            .ref = ref});
+    data_weight_ += ref.size;
+    value = Value();
+  }
+}
+
+void LookupPass::fill(std::size_t at, ByteSpan key, const Value* values) {
+  const ReadColumns& columns = scratch_->columns;
+  Value* cells = rows_->cells(at);
+  for (std::size_t i = 0; i < columns.values.size(); ++i) {
+    cells[columns.value_at[i]] = rows_->keep(values[i]);
+    data_weight_ += weight(values[i]);
+  }
+  if (!columns.keys.empty()) {
+    std::vector<Value>& parts = scratch_->key;
+    parts.clear();
+    const bool decoded = decode_key(key, parts, scratch_->key_memory).has_value();
+    for (const ReadColumns::KeyCell& cell : columns.keys) {
+      const bool known = decoded && cell.column < parts.size();
+      cells[cell.at] = known ? rows_->keep(parts[cell.column]) : Value();
+    }
+  }
+  data_weight_ += key.size();
+  rows_->set_exists(at);
+}
+
+void LookupPass::count(LookupStatistics& statistics) const {
+  constexpr std::memory_order kRelaxed = std::memory_order_relaxed;
+  if (found_rows_ != 0) statistics.rows.fetch_add(found_rows_, kRelaxed);
+  if (missing_rows_ != 0) statistics.missing_rows.fetch_add(missing_rows_, kRelaxed);
+  if (unmerged_rows_ != 0) statistics.unmerged_rows.fetch_add(unmerged_rows_, kRelaxed);
+  if (data_weight_ != 0) statistics.data_weight.fetch_add(data_weight_, kRelaxed);
+}
+
+}  // namespace moraine::table

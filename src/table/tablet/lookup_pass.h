@@ -1,0 +1,112 @@
+// LookupPass: reads keys from the stores of one view, as far as they are in memory.
+//
+// Promise    read() never waits. Marks of all memory stores are looked at before versions, oldest
+//            store first, so a transaction that is being applied is either waited for or seen.
+// Invariants Versions of a prepared row are added to the store that has its mark.
+// Threading  Under one EpochGuard that outlives the pass; one pass of a thread at a time, since its
+//            scratch memory belongs to the thread.
+// Tests      tablet_lookup_test.cpp.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "table/chunk/hunk.h"
+#include "table/tablet/lookup_columns.h"
+#include "table/tablet/tablet_reader.h"
+
+namespace moraine::table {
+
+struct MissingBlock {
+  std::shared_ptr<const ChunkReader> chunk;
+  std::uint32_t block = 0;
+};
+
+// Blocks that were loaded for a lookup, by chunk.
+class BlockPins {
+ public:
+  using Pin = std::pair<std::uint32_t, Slice>;
+  void add(const std::shared_ptr<const ChunkReader>& chunk, std::uint32_t block, Slice bytes);
+  std::span<const Pin> of(const ChunkReader* chunk) const;
+
+ private:
+  struct OfChunk {
+    std::shared_ptr<const ChunkReader> chunk;
+    std::vector<Pin> pins;
+  };
+  std::vector<OfChunk> chunks_;
+};
+
+// A cell whose bytes are elsewhere.
+struct HunkCell {
+  std::size_t row = 0;
+  std::size_t column = 0;  // Of the answer.
+  bool any = false;
+  HunkRef ref;
+};
+
+// What a pass that may be followed by reading gives back and gets.
+struct LookupHelp {
+  BlockPins pins;
+  std::vector<MissingBlock> missing;
+  std::vector<HunkCell> hunks;
+};
+
+struct LookupScratch;
+
+class LookupPass {
+ public:
+  // `cache` null: chunks are read. `help` null: keys that need reading are left.
+  static Result<LookupPass> begin(const TabletView& view, const LookupRequest& request,
+                                  RowCache* cache, Rowset& rows, LookupHelp* help);
+
+  enum class State : std::uint8_t { kDone, kWaits, kNeedsData };
+  // Key `at` of the request into row `at`. kNeedsData: blocks, which are in `help`; or hunks, when
+  // there is no help.
+  State read(std::size_t at, std::uint64_t hash);
+  // Hints for keys that are read next.
+  void prefetch(std::size_t at, std::uint64_t hash) const;
+  // Adds what was done to the tablet's figures.
+  void count(LookupStatistics& statistics) const;
+
+ private:
+  LookupPass(const TabletView& view, const LookupRequest& request, RowCache* cache, Rowset& rows,
+             LookupHelp* help, LookupScratch& scratch);
+
+  bool must_wait(ByteSpan key, std::uint64_t hash);
+  bool read_chunks(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out);
+  bool read_chunk(const std::shared_ptr<ChunkReader>& chunk, ByteSpan key, std::uint64_t hash,
+                  const ReadSpec& spec, RowBuilder& out);
+  bool read_through_cache(ByteSpan key, std::uint64_t hash);
+  bool may_matter(const ChunkReader& chunk, const ReadSpec& spec, const RowBuilder& found);
+  State answer(std::size_t at, ByteSpan key);
+  void fill(std::size_t at, ByteSpan key, const Value* values);
+  void take_hunks(std::size_t at, Value* values);
+
+  const TabletView* view_;
+  const LookupRequest* request_;
+  RowCache* cache_;
+  Rowset* rows_;
+  LookupHelp* help_;
+  LookupScratch* scratch_;
+  ReadSpec spec_;
+  unsigned sources_ = 0;  // Stores that have the present key.
+  // What is at or below it in other stores does not change the present answer; of the first
+  // `decided_of_` sources.
+  Timestamp decided_ = 0;
+  unsigned decided_of_ = 0;
+  std::uint64_t found_rows_ = 0;
+  std::uint64_t missing_rows_ = 0;
+  std::uint64_t unmerged_rows_ = 0;
+  std::uint64_t data_weight_ = 0;
+};
+
+// Must a read at `timestamp` wait for the transaction of this mark?
+bool waits_for(PreparedMark mark, Timestamp timestamp);
+// kInvalidArgument: versions that the read needs may be gone, or its bounds are crossed.
+Result<void> check_read_timestamps(Timestamp timestamp, Timestamp retention_timestamp,
+                                   Timestamp retained);
+
+}  // namespace moraine::table

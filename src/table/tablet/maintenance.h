@@ -1,0 +1,76 @@
+// Maintenance: flushes memory stores to chunks and compacts chunks, in the background.
+//
+// Promise    Nothing is lost or seen twice at any moment: stores are replaced in one commit, and
+//            readers go on with what they hold. Failures are retried with a pause and shown in
+//            the statistics; reads go on.
+// Threading  The tablet's executor; merging and packing on the background one.
+// Limits     One flush and one compaction at a time; kBuildBytesInFlightMax bytes of finished
+//            blobs of each.
+// Tests      maintenance_test.cpp, flush_test.cpp, compaction_test.cpp, tablet_retention_test.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "table/tablet/compaction_plan.h"
+#include "table/tablet/store_set.h"
+#include "table/tablet/table_tablet.h"
+
+namespace moraine::table {
+
+inline constexpr std::uint64_t kBuildBytesInFlightMax = std::uint64_t{32} << 20;
+
+// How maintenance changes the durable state: by the tablet's log. Implemented by the write side.
+class StoreLog {
+ public:
+  virtual ~StoreLog() = default;
+  // Makes blobs durable that a chunk in the making consists of. They are garbage after a restart,
+  // or once drop_build() was called, unless replace() has named them.
+  virtual Task<Result<std::vector<BlobId>>> put_blobs(std::uint64_t build,
+                                                      std::vector<Slice> blobs) = 0;
+  virtual Task<Result<void>> drop_build(std::uint64_t build) = 0;
+  // One durable change: memory stores and chunks go, chunks come (with their partition pivots). The
+  // caller changes the StoreSet in `confirmed`, in the same turn.
+  struct Replace {
+    std::uint64_t build = 0;
+    std::vector<StoreNumber> flushed;
+    std::vector<std::uint64_t> removed;
+    std::vector<ChunkRecord> added;
+    std::vector<std::uint64_t> added_to_eden;  // Ids among `added`.
+    std::optional<std::vector<std::string>> pivots;
+    Timestamp retained_timestamp = 0;
+  };
+  virtual Task<Result<void>> replace(Replace change, std::function<void()> confirmed) = 0;
+  virtual std::uint64_t next_chunk_id() = 0;
+  // Blobs of chunks that were removed and that no reader holds any more.
+  virtual void discard(const ChunkRecord& record) = 0;
+  // The lowest timestamp that reads may still use although retention would allow to drop it
+  // (prepared transactions, reads in progress).
+  virtual Timestamp needed_since() const = 0;
+};
+
+class Maintenance {
+ public:
+  Maintenance(TableResources& resources, TabletSettings& settings, StoreSet& stores, StoreLog& log,
+              RowCache& cache, BlobReader& blobs, ReadStatistics& statistics, SeededBug bug);
+  ~Maintenance();
+
+  void start();
+  // Something changed: a store was frozen, options were changed.
+  void wake();
+  Task<Result<void>> flush_all();  // Every frozen store, and the active one if it has rows.
+  Task<Result<void>> compact_all();
+  Task<void> settle();
+  void add_statistics(TabletStatistics& statistics) const;
+  // Ends background work, between two blobs at the latest, and waits for it.
+  Task<void> stop();
+  // Tells background work to end, and no more.
+  void abandon();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace moraine::table

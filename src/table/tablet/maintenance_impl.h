@@ -1,0 +1,151 @@
+// Maintenance::Impl: a loop that flushes, a loop that compacts, and those who wait for them.
+//
+// Invariants (1) Only install() changes chunks, by one durable replace. (2) A chunk that was
+//            removed is kept open in graveyard_ until no reader holds it; then its blobs go.
+// Threading  The tablet's executor.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "io/sync.h"
+#include "table/tablet/chunk_build.h"
+#include "table/tablet/dead_space.h"
+#include "table/tablet/maintenance.h"
+#include "table/tablet/seeded_bug.h"
+
+namespace moraine::table {
+
+inline constexpr Duration kMaintenancePause = 1s;      // After a failure.
+inline constexpr Duration kMaintenancePauseMax = 30s;  // After many.
+inline constexpr Duration kUnreadyStorePause = 5ms;    // A store waits for its transactions.
+inline constexpr Duration kGraveyardPause = 100ms;
+inline constexpr Duration kIdleAfter = 5s;  // Without a write.
+inline constexpr Duration kPlanPeriodMin = 10ms;
+inline constexpr Duration kPlanPeriodMax = 60s;  // When time alone may give work.
+// Revisions from here on are times, in milliseconds since 1970, before which chunks must be made
+// anew.
+inline constexpr std::uint64_t kFirstTimeRevision = 1'000'000'000'000;
+
+class Maintenance::Impl {
+ public:
+  Impl(TableResources& resources, TabletSettings& settings, StoreSet& stores, StoreLog& log,
+       RowCache& cache, BlobReader& blobs, ReadStatistics& statistics, SeededBug bug);
+
+  // maintenance.cpp
+  void start();
+  void wake();
+  Task<Result<void>> flush_all();
+  Task<Result<void>> compact_all();
+  Task<void> settle();
+  void add_statistics(TabletStatistics& statistics) const;
+  Task<void> stop();
+  void abandon();
+
+ private:
+  using Readers = std::vector<std::shared_ptr<ChunkReader>>;
+  struct Failure {
+    std::uint64_t count = 0;
+    std::uint64_t in_a_row = 0;
+    std::optional<Error> last;
+  };
+
+  // maintenance.cpp
+  Task<void> flush_for_ever();
+  Task<void> compact_for_ever();
+  Task<void> wait(Mailbox<bool>& wakes, Instant until);
+  Instant now() const { return resources_.world.executor.now(); }
+  std::uint64_t now_ms() const;
+  void note(Failure& failure, const Result<void>& done, std::string_view what);
+  Instant after_failure(const Failure& failure) const;
+  void note_writes();
+  std::shared_ptr<OneShot<bool>> next_turn();
+  void notify();
+
+  // flush.cpp
+  void rotate_if_due();
+  OpenMemoryStore* oldest_frozen();
+  bool ready(const OpenMemoryStore& store) const;
+  bool flush_due();
+  Instant next_flush_look();
+  Task<Result<void>> flush(StoreNumber number);
+  Task<void> tell_cache(std::shared_ptr<MemoryStore> store);
+
+  // install.cpp
+  BuildPlaces places();
+  BuildSpec new_build() const;
+  Task<Result<void>> install(StoreLog::Replace change, std::vector<BuiltChunk> built);
+  Task<Result<Readers>> open(std::vector<BuiltChunk> built);
+  Task<void> give_up(std::uint64_t build);
+  void bury(Readers readers);
+  void sweep_graveyard();
+  bool is_used(const BlobId& hunks) const;
+  void update_row_cache();
+
+  // compaction_input.cpp
+  struct Plan {
+    std::optional<CompactionJob> job;
+    std::uint64_t next_ms = 0;  // 0: never.
+  };
+  Plan plan();
+  PlannedChunk planned(const std::shared_ptr<ChunkReader>& reader, const DeadSpace& space) const;
+  DeadSpaceInput dead_space_input(const TabletView& view);
+  std::set<BlobId> garbage_hunks() const;
+  void note_revision();
+
+  // compaction.cpp
+  Task<Result<void>> compact(CompactionJob job);
+  Task<Result<void>> change_pivots(CompactionJob job);
+  Task<Result<void>> rewrite(CompactionJob job);
+  Task<void> leave_damaged_alone(Readers chosen, Error error);
+  BuildSpec rewrite_spec(const CompactionJob& job, const Readers& chosen);
+  std::vector<OutsideStore> outside(const Readers& chosen, Timestamp newest);
+  Timestamp horizon(Timestamp newest) const;
+  std::uint64_t needed_ms() const;
+  std::uint64_t retention_applied_ms() const;
+  RetentionScope scope(Timestamp newest) const;
+  std::vector<std::string> split_pivots(const CompactionJob& job, const Readers& chosen) const;
+  std::vector<std::string> with_pivots(std::vector<std::string> more) const;
+
+  TableResources& resources_;
+  TabletSettings& settings_;
+  StoreSet& stores_;
+  StoreLog& log_;
+  RowCache& cache_;
+  BlobReader& blobs_;
+  ReadStatistics& statistics_;
+  const SeededBug bug_;
+
+  std::atomic<bool> stopping_{false};
+  mutable std::uint64_t builds_ = 0;
+  Readers graveyard_;
+  KeysInCommon in_common_;
+  std::map<std::uint64_t, std::uint64_t> retained_ms_;  // By chunk: when retention was applied.
+  std::set<std::uint64_t> forced_;                      // Chunks.
+  std::map<std::uint64_t, Error> left_alone_;           // Chunks with damage that a merge has met.
+  std::uint64_t revision_ = 0;                          // forced_compaction_revision seen last.
+  std::map<std::string, std::uint64_t> unsplittable_;   // Partitions by `from`, their bytes then.
+
+  bool flushing_ = false;
+  bool compacting_ = false;
+  std::size_t settling_ = 0;
+  std::size_t flush_calls_ = 0;
+  std::uint64_t changes_ = 0;                       // Grows when there may be something to compact.
+  std::uint64_t quiet_changes_ = 0;                 // There was nothing to compact then, even idly.
+  Instant last_write_;                              // As far as was looked.
+  std::pair<StoreNumber, std::size_t> seen_{0, 0};  // The active store and its bytes then.
+  Failure flush_failure_;
+  Failure compact_failure_;
+  TabletStatistics counted_;
+  std::vector<std::shared_ptr<OneShot<bool>>> waiters_;
+  Mailbox<bool> flush_wakes_{resources_.world.executor};
+  Mailbox<bool> compact_wakes_{resources_.world.executor};
+  TaskScope scope_;
+};
+
+}  // namespace moraine::table

@@ -1,0 +1,44 @@
+// Scan plan: which stores have rows of the next stretch of a key range.
+//
+// Promise    Pure. Stretches follow each other without gaps that have rows, end at the bounds of
+//            partitions, and, where chunks can be read by columns, at the keys where their
+//            neighbours begin and end.
+// Tests      tablet_scan_test.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "table/tablet/view.h"
+
+namespace moraine::table {
+
+struct ScanSegment {
+  std::string from;
+  std::string to;  // Empty: no bound.
+  std::vector<std::shared_ptr<ChunkReader>> chunks;
+  bool by_columns = false;  // One chunk has all the rows.
+  // By columns it could be but for rows in memory: worth planning again after some rows.
+  bool only_memory_hinders = false;
+};
+
+struct ScanPlanInput {
+  const TabletView& view;
+  std::string from;
+  std::string to;                         // Empty: no bound.
+  std::optional<std::string> memory_key;  // The first row of a memory store at or above `from`.
+  const std::function<bool(const ChunkReader&)>& readable_by_columns;
+};
+
+// nullopt: nothing is left.
+std::optional<ScanSegment> next_segment(const ScanPlanInput& input);
+
+// Does bound `a` end before `b`? Empty ones are the end of all keys.
+inline bool ends_before(const std::string& a, const std::string& b) {
+  return !a.empty() && (b.empty() || a < b);
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,28 @@
+// Bugs that simulations must find: each is one line left out on purpose.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace moraine::table {
+
+enum class SeededBug : std::uint8_t {
+  kNone = 0,
+  kCommitBeforePrepareDurable,  // A participant answers before its prepare is in the log.
+  kTimestampGoesBack,           // The ceiling is not kept over restarts.
+  kConflictForgottenAtFlush,    // A flush drops lock history and leaves the horizon.
+  kTombstoneDroppedEarly,       // Compaction drops tombstones above older data.
+  kRowCacheNotTold,             // A flush does not update cached rows.
+  kFoldPastSnapshot,            // Deltas are folded although a snapshot lies between them.
+  kAckBeforeDurable,            // A commit is applied and answered before its log entry is durable.
+  kPreparedForgotten,           // Snapshots leave out prepared transactions.
+  kReadersDoNotWait,            // Sync readers pass prepared rows.
+  kLockGroupIgnored,            // Read locks are not checked against writers.
+  kFlushLosesTail,              // A flush does not wait for unconfirmed commits of its store.
+  kOutcomeGuessed,  // A coordinator that has no record of an undecided transaction commits it.
+};
+std::span<const SeededBug> all_seeded_bugs();
+std::string_view to_string(SeededBug bug);
+
+}  // namespace moraine::table

@@ -1,0 +1,67 @@
+// What a tablet of a table is told when it is mounted.
+//
+// Promise    Plain data with the defaults of the specification; check() says what contradicts
+//            itself.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "moraine/schema.h"
+#include "table/chunk/chunk.h"
+#include "table/model/key.h"
+#include "table/model/retention.h"
+
+namespace moraine::table {
+
+enum class Atomicity : std::uint8_t { kFull = 0, kNone = 1 };
+enum class InMemoryMode : std::uint8_t { kNone = 0, kCompressed = 1, kUncompressed = 2 };
+
+// Options that may change while the tablet is mounted (remount).
+struct MountConfig {
+  RetentionConfig retention;
+
+  std::uint64_t max_dynamic_store_row_count = 1'000'000;
+  std::uint64_t max_dynamic_store_bytes = std::uint64_t{64} << 20;
+  std::chrono::milliseconds dynamic_store_auto_flush_period = std::chrono::minutes(15);
+  std::chrono::milliseconds backing_store_retention_time = std::chrono::seconds(60);
+  bool merge_rows_on_flush = false;
+
+  std::uint64_t min_partition_data_size = std::uint64_t{96} << 20;
+  std::uint64_t desired_partition_data_size = std::uint64_t{256} << 20;
+  std::uint64_t max_partition_data_size = std::uint64_t{320} << 20;
+  std::uint32_t min_compaction_store_count = 3;
+  std::uint32_t max_compaction_store_count = 10;
+  std::uint64_t compaction_data_size_base = std::uint64_t{16} << 20;
+  double compaction_data_size_ratio = 2.0;
+  std::uint32_t max_overlapping_store_count = 30;
+  std::optional<std::chrono::milliseconds> auto_compaction_period;
+  std::uint64_t forced_compaction_revision = 0;  // Chunks made before it was raised are compacted.
+  bool enable_compaction_and_partitioning = true;
+  bool enable_store_flush = true;
+  double max_hunk_compaction_garbage_ratio = 0.5;
+
+  std::uint64_t lookup_cache_rows_per_tablet = 0;
+  double lookup_cache_rows_ratio = 0;  // Of the rows of the tablet; counts when above 0.
+  bool enable_lookup_cache_by_default = false;
+  bool enable_key_filter_for_lookup = true;
+};
+
+struct TabletSettings {
+  std::shared_ptr<const TableSchema> schema;
+  KeyBounds bounds;  // Of the tablet; an empty `to` is the end.
+  std::string table_path;
+  Atomicity atomicity = Atomicity::kFull;
+  InMemoryMode in_memory_mode = InMemoryMode::kNone;
+  ChunkWriteOptions chunks;
+  MountConfig mount;
+};
+
+// kInvalidArgument: names the options that contradict each other.
+Result<void> check(const MountConfig& config);
+
+}  // namespace moraine::table

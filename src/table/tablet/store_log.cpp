@@ -1,0 +1,112 @@
+// How maintenance changes the durable state.
+
+#include <algorithm>
+
+#include "table/tablet/table_impl.h"
+
+namespace moraine::table {
+
+// One blob a commit: writes of rows find their places between them.
+Task<Result<std::vector<BlobId>>> TableTablet::Impl::put_blobs(std::uint64_t build,
+                                                               std::vector<Slice> blobs) {
+  std::vector<BlobId> all;
+  for (Slice& blob : blobs) {
+    CommitRequest request;
+    request.blobs.push_back({kFirstDataChannel, std::move(blob)});
+    request.body = [build](const std::vector<BlobId>& ids) {
+      return encode(BuildRecord{build, ids});
+    };
+    const auto written = co_await leader_->commit(
+        std::move(request), [this, build, &all](const std::vector<BlobId>& ids) {
+          state_.built(build, ids);
+          all.insert(all.end(), ids.begin(), ids.end());
+        });
+    if (!written) co_return std::unexpected(written.error());
+  }
+  co_return all;
+}
+
+Task<Result<void>> TableTablet::Impl::drop_build(std::uint64_t build) {
+  co_return co_await log(encode(DropBuildRecord{build}), [this, build](const std::vector<BlobId>&) {
+    leader_->discard(state_.drop_build(build));
+  });
+}
+
+Task<Result<void>> TableTablet::Impl::replace(Replace change, std::function<void()> confirmed) {
+  ReplaceRecord record;
+  record.build = change.build;
+  record.flushed = std::move(change.flushed);
+  record.removed = std::move(change.removed);
+  record.added = std::move(change.added);
+  record.added_to_eden = std::move(change.added_to_eden);
+  record.pivots = std::move(change.pivots);
+  record.retained_timestamp = change.retained_timestamp;
+  co_return co_await log(encode(record), [&, this](const std::vector<BlobId>&) {
+    for (const std::uint64_t id : record.removed) {
+      const auto found = state_.chunks().find(id);
+      if (found != state_.chunks().end()) retired_.push_back({stores_->chunk(id), found->second});
+    }
+    leader_->discard(state_.replace(record));
+    confirmed();
+    if (record.flushed.empty()) return;
+    if (has_bug(SeededBug::kConflictForgottenAtFlush)) state_.locks().lose_history();
+    snapshot_if_due(0);
+  });
+}
+
+// Snapshots repeat the rows in memory: the log that one cuts is a multiple of them.
+void TableTablet::Impl::snapshot_if_due(std::uint64_t log_bytes_min) {
+  const std::uint64_t log_bytes = leader_->log_bytes();
+  const std::uint64_t rows = stores_->memory_bytes();
+  if (log_bytes == 0 || log_bytes < log_bytes_min) return;
+  if (rows <= kSmallSnapshotBytes || rows * kLogPerSnapshot <= log_bytes) leader_->want_snapshot();
+}
+
+void TableTablet::Impl::discard(const ChunkRecord&) {
+  poll_retired();
+}
+
+// Blobs go when the last reader of their chunk is gone; hunks, when no chunk that is still read
+// refers to them, and a while later: whoever found a row in the row cache may be reading them.
+void TableTablet::Impl::poll_retired() {
+  const Instant now = executor().now();
+  while (!doomed_hunks_.empty() && doomed_hunks_.front().first <= now) {
+    leader_->discard({doomed_hunks_.front().second});
+    doomed_hunks_.pop_front();
+  }
+  if (retired_.empty()) return;
+  run_retired();
+  const auto unread = std::ranges::partition(
+      retired_, [](const Retired& chunk) { return !chunk.reader.expired(); });
+  std::vector<ChunkRecord> gone;
+  for (Retired& chunk : unread) gone.push_back(std::move(chunk.record));
+  retired_.erase(unread.begin(), unread.end());
+  for (const ChunkRecord& record : gone) bury(record, now);
+}
+
+void TableTablet::Impl::bury(const ChunkRecord& record, Instant now) {
+  const auto names = [](const ChunkRecord& chunk, const BlobId& id) {
+    return std::ranges::find(chunk.hunks, id, &HunkUse::blob) != chunk.hunks.end();
+  };
+  std::vector<BlobId> blobs;
+  bool hunks = false;
+  for (const BlobId& id : state_.unused_blobs(record)) {
+    if (!names(record, id)) {
+      blobs.push_back(id);
+      continue;
+    }
+    const bool read = std::ranges::any_of(
+        retired_, [&](const Retired& chunk) { return names(chunk.record, id); });
+    if (read) continue;
+    doomed_hunks_.emplace_back(now + kHunkGrace, id);
+    hunks = true;
+  }
+  leader_->discard(blobs);
+  if (!hunks || cache_.rows_max() == 0) return;
+  // Cached rows may refer to them, and nobody can cache such a row any more.
+  const std::size_t rows_max = cache_.rows_max();
+  cache_.set_rows_max(0);
+  cache_.set_rows_max(rows_max);
+}
+
+}  // namespace moraine::table

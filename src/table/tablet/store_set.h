@@ -1,0 +1,91 @@
+// StoreSet: the stores that a tablet has open, and the view of them that readers get.
+//
+// Promise    Every change publishes a new view. Rows that were added before a view was published
+//            are in it.
+// Invariants Numbers of memory stores grow. A store is flushed only when nothing that was promised
+//            to it is unconfirmed.
+// Threading  The tablet's executor; view() and hold() anywhere.
+// Tests      store_set_test.cpp.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "io/executor.h"
+#include "table/tablet/view.h"
+
+namespace moraine::table {
+
+using StoreNumber = std::uint64_t;
+
+struct OpenMemoryStore {
+  StoreNumber number = 0;
+  std::shared_ptr<MemoryStore> store;
+  std::size_t unconfirmed = 0;  // Commits that will add to it.
+  std::size_t prepared = 0;     // Rows with marks of two-phase transactions in it.
+  Instant created;
+};
+
+class StoreSet {
+ public:
+  StoreSet(std::shared_ptr<const TableSchema> schema, KeyBounds bounds, StoreNumber first,
+           Instant now);
+
+  const ViewHolder& views() const { return views_; }
+
+  OpenMemoryStore& active() { return memory_.back(); }
+  // Null: flushed, or not yet made.
+  OpenMemoryStore* memory(StoreNumber number);
+  // Oldest first; the last is the active one.
+  std::deque<OpenMemoryStore>& memory_stores() { return memory_; }
+  // The active store is frozen and a new one takes its place.
+  void rotate(Instant now);
+  // Stores of an earlier incarnation take the place of the first one; the newest goes on as the
+  // active one. Requires: at least one; nothing was added yet.
+  void restore(const std::map<StoreNumber, std::shared_ptr<MemoryStore>>& stores, Instant now);
+
+  // Replaces chunks: those of `removed` go, `added` come, in partitions by their key ranges
+  // (`eden`: any). A chunk that lies in no single partition is in eden. `flushed`: these memory
+  // stores go too, and the flush revision grows.
+  struct Change {
+    std::vector<std::uint64_t> removed;
+    std::vector<std::shared_ptr<ChunkReader>> added_to_eden;
+    std::vector<std::shared_ptr<ChunkReader>> added;  // Each within one partition.
+    std::vector<StoreNumber> flushed;
+    std::optional<std::vector<std::string>> pivots;  // New partitions; chunks must fit them.
+    std::optional<Timestamp> retained_timestamp;
+    std::vector<DamagedChunk> damaged;
+  };
+  void apply(Change change);
+  std::uint64_t flush_revision() const { return flush_revision_; }
+
+  std::shared_ptr<ChunkReader> chunk(std::uint64_t id) const;
+  const std::map<std::uint64_t, std::shared_ptr<ChunkReader>>& chunks() const { return chunks_; }
+  // Reads that meet their keys fail; nothing else touches them.
+  const std::vector<DamagedChunk>& damaged() const { return damaged_; }
+  const std::vector<std::string>& pivots() const { return pivots_; }  // The first is empty.
+  bool in_eden(std::uint64_t id) const;
+  std::size_t memory_bytes() const;
+  std::uint64_t unmerged_rows() const;
+
+ private:
+  std::shared_ptr<const TabletView> make_view() const;
+  std::optional<std::size_t> partition_of(const ChunkRecord& record) const;
+
+  std::shared_ptr<const TableSchema> schema_;
+  KeyBounds bounds_;
+  std::deque<OpenMemoryStore> memory_;
+  std::map<std::uint64_t, std::shared_ptr<ChunkReader>> chunks_;
+  std::set<std::uint64_t> eden_;
+  std::vector<DamagedChunk> damaged_;
+  std::vector<std::string> pivots_{std::string()};
+  std::uint64_t flush_revision_ = 0;
+  Timestamp retained_timestamp_ = kMinTimestamp;
+  ViewHolder views_;
+};
+
+}  // namespace moraine::table

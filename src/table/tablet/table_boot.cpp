@@ -1,0 +1,187 @@
+// From the log to a tablet that answers.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "table/tablet/table_impl.h"
+
+namespace moraine::table {
+namespace {
+
+constexpr int kRetiredTurns = 4;
+
+LeaderOptions leader_options(LeaderOptions options) {
+  // Flushes ask for snapshots; the length of the log is the last resort only.
+  if (options.snapshot_log_bytes == LeaderOptions().snapshot_log_bytes) {
+    options.snapshot_log_bytes = kTableLogBytesMax;
+  }
+  return options;
+}
+
+}  // namespace
+
+TableTablet::Impl::Impl(TableResources& resources, TabletInfo info, TabletSettings settings,
+                        TableTabletOptions options)
+    : resources_(resources),
+      info_(std::move(info)),
+      settings_(std::move(settings)),
+      options_(std::move(options)),
+      blobs_(resources.world.executor, resources.groups, info_, options_.others,
+             options_.leader.timeout),
+      cache_(resources.row_cache_memory),
+      state_(info_.id, settings_.schema),
+      frozen_(options_.frozen),
+      ticker_wakes_(resources.world.executor) {
+  if (has_bug(SeededBug::kPreparedForgotten)) state_.forget_prepared_in_snapshots();
+}
+
+// Views refer to chunks, and chunks to caches that may go next.
+TableTablet::Impl::~Impl() {
+  reader_.reset();
+  maintenance_.reset();
+  leader_.reset();
+  stores_.reset();
+  // What runs may retire more. Readers on other threads may hold some of it up: it goes later.
+  for (int turn = 0; turn < kRetiredTurns && !run_retired(); ++turn) {
+  }
+}
+
+Result<void> TableTablet::Impl::check_settings() const {
+  if (!settings_.schema || settings_.schema->key_count() == 0) {
+    return fail(Errc::kInvalidArgument, "a sorted table needs key columns");
+  }
+  if (!settings_.bounds.to.empty() && settings_.bounds.from >= settings_.bounds.to) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("tablet {} has an empty range", info_.id.value));
+  }
+  return check(settings_.mount);
+}
+
+Task<Result<void>> TableTablet::Impl::boot() {
+  CO_TRY_VOID(check_settings());
+  CO_TRY(leader_, co_await Leader::boot(resources_.world, resources_.groups, info_, state_,
+                                        leader_options(options_.leader)));
+  const Instant now = executor().now();
+  stores_ =
+      std::make_unique<StoreSet>(settings_.schema, settings_.bounds, state_.next_store(), now);
+  auto unflushed = state_.begin(*stores_);
+  if (!unflushed) co_return std::unexpected(unflushed.error());
+  if (!unflushed->empty()) stores_->restore(*unflushed, now);
+  CO_TRY_VOID(restore_prepared());
+  CO_TRY_VOID(co_await adopt_chunks());
+  CO_TRY_VOID(co_await open_chunks());
+  maintenance_ = std::make_unique<Maintenance>(resources_, settings_, *stores_, *this, cache_,
+                                               blobs_, read_statistics_, options_.bug);
+  ReaderOptions reading;
+  reading.cache_by_default = settings_.mount.enable_lookup_cache_by_default;
+  reader_ = std::make_unique<TabletReader>(executor(), stores_->views(), *this, blobs_, &cache_,
+                                           read_statistics_, reading);
+  leader_->on_end([this] { ended(); });
+  maintenance_->start();
+  scope_.spawn(tick_for_ever());
+  if (settings_.in_memory_mode != InMemoryMode::kNone) scope_.spawn(preload_chunks());
+  co_return Result<void>();
+}
+
+Task<void> TableTablet::Impl::end_failed_boot() {
+  if (leader_) co_await leader_->stop(false);
+}
+
+Result<void> TableTablet::Impl::restore_prepared() {
+  for (const auto& [id, record] : state_.prepared()) {
+    OpenMemoryStore* open = stores_->memory(record->store);
+    if (open == nullptr) {
+      return fail(Errc::kCorrupt,
+                  fmt::format("transaction {} is prepared in a store that is gone", to_string(id)));
+    }
+    auto transaction = std::make_shared<PreparedTransaction>();
+    transaction->record = record;
+    transaction->promised =
+        promise(*open, record->changes, {std::max(record->start, kMinTimestamp), true});
+    transaction->asked = executor().now();
+    transaction->durable = true;
+    prepared_[id] = std::move(transaction);
+  }
+  return {};
+}
+
+// Chunks of other tablets become this one's, under new numbers and within its range.
+Task<Result<void>> TableTablet::Impl::adopt_chunks() {
+  if (state_.adopted() || options_.adopted.empty()) co_return Result<void>();
+  AdoptRecord record;
+  const KeyBounds& bounds = settings_.bounds;
+  for (ChunkRecord chunk : options_.adopted) {
+    chunk.from = std::max(chunk.from, bounds.from);
+    if (!bounds.to.empty() && (chunk.to.empty() || bounds.to < chunk.to)) chunk.to = bounds.to;
+    const bool below = ends_below(chunk.statistics.last_key, chunk.from);
+    const bool above = !chunk.to.empty() && chunk.statistics.first_key >= chunk.to;
+    const bool empty = !chunk.to.empty() && chunk.from >= chunk.to;
+    if (below || above || empty) continue;
+    chunk.id = state_.next_chunk_id();
+    record.chunks.push_back(std::move(chunk));
+  }
+  co_return co_await log(encode(record),
+                         [&, this](const std::vector<BlobId>&) { state_.adopt(record); });
+}
+
+Task<Result<void>> TableTablet::Impl::open_chunks() {
+  std::vector<OpenedChunk> opened;
+  for (const auto& [id, record] : state_.chunks()) opened.push_back({record});
+  Semaphore turns(kMetaReadsMax);
+  TaskScope reads;
+  for (OpenedChunk& chunk : opened) reads.spawn(open_chunk(chunk, turns));
+  co_await reads.join();
+  StoreSet::Change change;
+  change.pivots = state_.pivots();
+  change.retained_timestamp = state_.retained();
+  for (OpenedChunk& chunk : opened) {
+    if (!chunk.reader && is_damage(chunk.reader.error())) {
+      change.damaged.push_back(
+          damaged_chunk(chunk.record, chunk.reader.error(), settings_.schema->key_count()));
+      log_error("damaged chunk", {{"table", settings_.table_path},
+                                  {"tablet", info_.id.value},
+                                  {"error", change.damaged.back().error}});
+      continue;
+    }
+    if (!chunk.reader) {
+      co_return std::unexpected(
+          std::move(chunk.reader)
+              .error()
+              .within(fmt::format("{}: tablet {} cannot open chunk {}, meta {}",
+                                  settings_.table_path, info_.id.value, chunk.record.id,
+                                  chunk.record.meta.to_string())));
+    }
+    auto& place = state_.in_eden(chunk.record.id) ? change.added_to_eden : change.added;
+    place.push_back(std::move(*chunk.reader));
+  }
+  stores_->apply(std::move(change));
+  co_return Result<void>();
+}
+
+Task<void> TableTablet::Impl::open_chunk(OpenedChunk& chunk, Semaphore& turns) {
+  co_await turns.acquire();
+  const auto meta = co_await blobs_.read(chunk.record.meta, 0, chunk.record.meta.size());
+  if (meta) {
+    chunk.reader = ChunkReader::open(chunk.record, *meta, settings_.schema, blobs_,
+                                     {&resources_.blocks, resources_.compressed_blocks},
+                                     read_statistics_.chunks);
+  } else {
+    chunk.reader = std::unexpected(meta.error());
+  }
+  turns.release();
+}
+
+Task<void> TableTablet::Impl::preload_chunks() {
+  const bool compressed = settings_.in_memory_mode == InMemoryMode::kCompressed;
+  for (const auto& [id, record] : std::map(state_.chunks())) {
+    const std::shared_ptr<ChunkReader> chunk = stores_->chunk(id);
+    if (scope_.closed()) co_return;
+    if (!chunk) continue;
+    const auto loaded = co_await chunk->preload(compressed);
+    (void)loaded;  // Reads say what is wrong.
+  }
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,267 @@
+// Writes of one tablet: from the check to the versions in memory.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "table/tablet/table_impl.h"
+
+namespace moraine::table {
+namespace {
+
+constexpr std::size_t kChangeOverhead = 80;  // Of a change in the log, its locks included.
+
+// Might the change that the mark announces be visible at the timestamp?
+bool concerns(const PreparedMark& mark, Timestamp timestamp) {
+  if (mark.since == 0 || timestamp == kAsyncLastCommitted) return false;
+  if (timestamp == kSyncLastCommitted) return mark.two_phase;
+  return mark.since <= timestamp;
+}
+
+Result<void> check_change(const RowChange& change, const TableSchema& schema) {
+  if (change.key.size() > kKeyBytesMax) {
+    return fail(Errc::kInvalidArgument, fmt::format("a key of {} bytes", change.key.size()));
+  }
+  const auto key = check_key(as_bytes(change.key), schema);
+  if (!key) return fail(Errc::kInvalidArgument, key.error().context);
+  if (change.kind != ChangeKind::kWrite) return {};
+  const auto image = check_image(as_bytes(change.image), schema);
+  if (!image) return fail(Errc::kInvalidArgument, image.error().context);
+  return {};
+}
+
+}  // namespace
+
+Result<void> TableTablet::Impl::may_write() const {
+  if (leader_->ended()) return std::unexpected(*leader_->ended());
+  if (frozen_ || stopping_) {
+    return fail(Errc::kReadOnly,
+                fmt::format("{}: tablet {} is frozen", settings_.table_path, info_.id.value));
+  }
+  const std::size_t bytes = stores_->memory_bytes();
+  if (bytes > kUnflushedBytesMax) {
+    return fail(Errc::kOverloaded, fmt::format("{}: tablet {} has {} bytes that are not flushed",
+                                               settings_.table_path, info_.id.value, bytes));
+  }
+  return {};
+}
+
+Result<void> TableTablet::Impl::check_write(const TabletWrite& write) const {
+  if (write.changes.size() > kRowsPerTransactionMax) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("a transaction changes {} rows of a tablet; at most {} are allowed",
+                            write.changes.size(), kRowsPerTransactionMax));
+  }
+  std::size_t bytes = 0;
+  const RowChange* previous = nullptr;
+  const KeyBounds& bounds = settings_.bounds;
+  for (const RowChange& change : write.changes) {
+    TRY_VOID(check_change(change, *settings_.schema));
+    bytes += change.key.size() + change.image.size() + kChangeOverhead;
+    if (previous != nullptr && previous->key >= change.key) {
+      return fail(Errc::kInvalidArgument, "rows of a write are not in the order of their keys");
+    }
+    previous = &change;
+  }
+  if (!write.changes.empty() && (write.changes.front().key < bounds.from ||
+                                 (!bounds.to.empty() && write.changes.back().key >= bounds.to))) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("a row is not in the range of tablet {}", info_.id.value));
+  }
+  if (bytes > kWriteBytesMax) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("a write of {} bytes; at most {} are allowed", bytes, kWriteBytesMax));
+  }
+  return {};
+}
+
+void TableTablet::Impl::drop_read_locks(TabletWrite& write) {
+  for (RowChange& change : write.changes) {
+    for (LockMode& mode : change.locks.modes) {
+      if (mode < LockMode::kSharedWrite) mode = LockMode::kNone;
+    }
+  }
+}
+
+Result<void> TableTablet::Impl::acquire(const TransactionId& id, Timestamp start,
+                                        std::span<const RowChange> changes) {
+  if (settings_.atomicity == Atomicity::kNone) return {};
+  auto taken = state_.locks().acquire(id, start, changes);
+  if (taken) return {};
+  ++conflicts_;
+  return std::unexpected(std::move(taken).error().within(
+      fmt::format("{}: tablet {}", settings_.table_path, info_.id.value)));
+}
+
+PromisedRows TableTablet::Impl::promise(OpenMemoryStore& open, std::span<const RowChange> changes,
+                                        PreparedMark mark) const {
+  PromisedRows promised{open.number, open.store, mark, {}};
+  promised.rows.reserve(changes.size());
+  ++open.unconfirmed;
+  for (const RowChange& change : changes) {
+    if (change.kind == ChangeKind::kLock) {
+      promised.rows.push_back(nullptr);
+      continue;
+    }
+    const ByteSpan key = as_bytes(change.key);
+    MemoryStore::Row& row = open.store->touch(key, key_hash(key));
+    if (mark.since != 0) open.store->prepare(row, mark);
+    if (mark.two_phase) ++open.prepared;
+    promised.rows.push_back(&row);
+  }
+  return promised;
+}
+
+PromisedRows TableTablet::Impl::promise(std::span<const RowChange> changes, Timestamp start,
+                                        bool two_phase) {
+  rotate_if_due();
+  PreparedMark mark{std::max(start, kMinTimestamp), two_phase};
+  if (has_bug(SeededBug::kReadersDoNotWait)) mark = {};
+  return promise(stores_->active(), changes, mark);
+}
+
+// Marks go after the versions came: a reader looks at them in the other order.
+void TableTablet::Impl::let_go(PromisedRows& promised) {
+  std::size_t marked = 0;
+  for (MemoryStore::Row* row : promised.rows) {
+    if (row == nullptr) continue;
+    if (promised.mark.since != 0) promised.memory->resolve(*row, promised.mark);
+    if (promised.mark.two_phase) ++marked;
+  }
+  if (OpenMemoryStore* open = stores_->memory(promised.store)) {
+    open->prepared -= marked;
+    if (--open->unconfirmed == 0 && open != &stores_->active()) maintenance_->wake();
+  }
+}
+
+void TableTablet::Impl::keep(PromisedRows& promised, const TransactionId& id,
+                             std::span<const RowChange> changes, Timestamp commit) {
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (promised.rows[i] == nullptr) continue;
+    promised.memory->add(*promised.rows[i], commit, changes[i].kind, as_bytes(changes[i].image));
+  }
+  let_go(promised);
+  if (settings_.atomicity == Atomicity::kFull) state_.locks().release(id, changes, commit);
+  state_.note_commit(commit);
+  ++commits_;
+  rotate_if_due();
+  wake_readers(changes);
+}
+
+void TableTablet::Impl::take_back(PromisedRows& promised, const TransactionId& id,
+                                  std::span<const RowChange> changes) {
+  let_go(promised);
+  if (settings_.atomicity == Atomicity::kFull) {
+    state_.locks().release(id, changes, std::nullopt);
+  }
+  wake_readers(changes);
+}
+
+void TableTablet::Impl::rotate_if_due() {
+  if (!settings_.mount.enable_store_flush) return;
+  const MemoryStore& active = *stores_->active().store;
+  const bool full = active.bytes() >= settings_.mount.max_dynamic_store_bytes ||
+                    active.rows() >= settings_.mount.max_dynamic_store_row_count;
+  if (!full || active.rows() == 0) return;
+  stores_->rotate(executor().now());
+  maintenance_->wake();
+}
+
+Task<Result<void>> TableTablet::Impl::log(Slice body, Leader::Confirmed confirmed) {
+  CommitRequest request;
+  request.body_bytes_hint = body.size();
+  request.body = [&body](const std::vector<BlobId>&) { return body; };
+  co_return co_await leader_->commit(std::move(request), std::move(confirmed));
+}
+
+Task<void> TableTablet::Impl::log_late(Slice body) {
+  const auto written = co_await log(std::move(body), [](const std::vector<BlobId>&) {});
+  (void)written;
+}
+
+Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
+  CO_TRY_VOID(may_write());
+  CO_TRY_VOID(check_write(write));
+  if (has_bug(SeededBug::kLockGroupIgnored)) drop_read_locks(write);
+  CO_TRY_VOID(acquire(write.transaction, write.start, write.changes));
+  PromisedRows promised = promise(write.changes, write.start, false);
+  ++in_flight_;
+  const auto drawn = co_await resources_.timestamps.next();
+  if (!drawn || leader_->ended()) {
+    --in_flight_;
+    take_back(promised, write.transaction, write.changes);
+    if (!drawn) co_return std::unexpected(drawn.error());
+    co_return std::unexpected(*leader_->ended());
+  }
+  const Timestamp commit = *drawn;
+  Slice body = encode_rows(promised.store, commit, write.transaction, write.changes);
+  if (has_bug(SeededBug::kAckBeforeDurable)) {
+    --in_flight_;
+    keep(promised, write.transaction, write.changes, commit);
+    scope_.spawn(log_late(std::move(body)));
+    co_return commit;
+  }
+  const auto written =
+      co_await log(std::move(body), [this, &promised, &write, commit](const std::vector<BlobId>&) {
+        keep(promised, write.transaction, write.changes, commit);
+      });
+  --in_flight_;
+  if (written) co_return commit;
+  // Past the end of the incarnation the outcome is unknown: its marks and locks stay for good.
+  if (!leader_->ended()) take_back(promised, write.transaction, write.changes);
+  co_return std::unexpected(written.error());
+}
+
+bool TableTablet::Impl::undecided(const std::string& key, Timestamp timestamp) {
+  const std::uint64_t hash = key_hash(as_bytes(key));
+  for (const OpenMemoryStore& open : stores_->memory_stores()) {
+    const MemoryStore::Row* row = open.store->find(as_bytes(key), hash);
+    if (row != nullptr && concerns(MemoryStore::prepared(*row), timestamp)) return true;
+  }
+  return false;
+}
+
+Task<Result<void>> TableTablet::Impl::wait_decided(std::string key, Timestamp timestamp,
+                                                   Instant deadline) {
+  while (undecided(key, timestamp)) {
+    if (leader_->ended()) co_return std::unexpected(*leader_->ended());
+    if (executor().now() >= deadline) {
+      co_return fail(Errc::kTimeout, "a row stayed undecided: its transaction has not ended");
+    }
+    if (waiting_.size() >= kWaitersMax) {
+      co_return fail(Errc::kOverloaded, "too many readers wait for rows");
+    }
+    auto woken = std::make_shared<OneShot<bool>>();
+    waiting_.emplace(key, woken);
+    TimerId timer;
+    if (deadline != Instant::never()) {
+      timer = executor().schedule(deadline, [woken] { woken->set(false); });
+    }
+    const bool decided = co_await *woken;
+    if (decided) {
+      if (timer.value != 0) executor().cancel(timer);
+    } else {
+      const auto [from, to] = waiting_.equal_range(key);
+      waiting_.erase(std::find_if(from, to, [&](const auto& one) { return one.second == woken; }));
+    }
+  }
+  co_return Result<void>();
+}
+
+void TableTablet::Impl::wake_readers(std::span<const RowChange> changes) {
+  if (waiting_.empty()) return;
+  std::vector<std::shared_ptr<OneShot<bool>>> woken;
+  for (const RowChange& change : changes) {
+    const auto [from, to] = waiting_.equal_range(change.key);
+    for (auto at = from; at != to; ++at) woken.push_back(at->second);
+    waiting_.erase(from, to);
+  }
+  for (const auto& reader : woken) reader->set(true);
+}
+
+void TableTablet::Impl::wake_all_readers() {
+  auto all = std::exchange(waiting_, {});
+  for (auto& [key, reader] : all) reader->set(true);
+}
+
+}  // namespace moraine::table

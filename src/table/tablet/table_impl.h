@@ -1,0 +1,194 @@
+// The inside of a TableTablet.
+//
+// A write goes these ways: checked -> locks taken -> its rows marked in the active memory store
+// (promised) -> a commit timestamp drawn -> in the log -> versions added, marks and locks let go
+// (kept). A promise is kept in the store in which it was made, also when the store was frozen
+// meanwhile: a store is not flushed before.
+//
+// Threading  The world's executor.
+// Limits     kWaitersMax readers wait for rows.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "table/tablet/group_blob_reader.h"
+#include "table/tablet/maintenance.h"
+#include "table/tablet/seeded_bug.h"
+#include "table/tablet/table_state.h"
+#include "table/tablet/table_tablet.h"
+
+namespace moraine::table {
+
+inline constexpr std::size_t kWaitersMax = 100'000;
+inline constexpr Duration kTickPeriod = 500ms;
+inline constexpr Duration kHunkGrace = 60s;  // Above the time that a read may take.
+// The log is cut at flushes, or when it is this long; at the latest, when it is kTableLogBytesMax.
+inline constexpr std::uint64_t kLongLogBytes = std::uint64_t{16} << 20;
+inline constexpr std::uint64_t kTableLogBytesMax = std::uint64_t{512} << 20;
+inline constexpr std::uint64_t kSmallSnapshotBytes = std::uint64_t{2} << 20;
+inline constexpr std::uint64_t kLogPerSnapshot = 4;
+inline constexpr std::size_t kMetaReadsMax = 16;  // Of chunks being opened at a time.
+
+// What a transaction is about to add to a memory store.
+struct PromisedRows {
+  StoreNumber store = 0;
+  std::shared_ptr<MemoryStore> memory;
+  PreparedMark mark;
+  std::vector<MemoryStore::Row*> rows;  // By change; null: changes nothing.
+};
+
+struct PreparedTransaction {
+  std::shared_ptr<PrepareRecord> record;
+  PromisedRows promised;
+  Instant asked;          // When its coordinator was asked last, or when it was prepared.
+  bool durable = false;   // Its prepare is in the log.
+  bool deciding = false;  // Its end is being written.
+  std::vector<std::shared_ptr<OneShot<bool>>> followers;  // Wait for the step to end.
+};
+
+class TableTablet::Impl final : public StoreLog, public UndecidedRows {
+ public:
+  Impl(TableResources& resources, TabletInfo info, TabletSettings settings,
+       TableTabletOptions options);
+  ~Impl() override;
+
+  // table_boot.cpp
+  Task<Result<void>> boot();
+  Task<void> end_failed_boot();
+
+  // table_commit.cpp
+  Task<Result<Timestamp>> commit(TabletWrite write);
+  Task<Result<void>> wait_decided(std::string key, Timestamp timestamp, Instant deadline) override;
+
+  // two_phase.cpp
+  Task<Result<void>> prepare(TabletWrite write, TabletId coordinator);
+  Task<Result<void>> commit_prepared(TransactionId id, Timestamp commit);
+  Task<Result<void>> abort_prepared(TransactionId id);
+  Task<Result<void>> confirm_lead() { return leader_->confirm_lead(); }
+
+  // store_log.cpp
+  Task<Result<std::vector<BlobId>>> put_blobs(std::uint64_t build,
+                                              std::vector<Slice> blobs) override;
+  Task<Result<void>> drop_build(std::uint64_t build) override;
+  Task<Result<void>> replace(Replace change, std::function<void()> confirmed) override;
+  std::uint64_t next_chunk_id() override { return state_.next_chunk_id(); }
+  void discard(const ChunkRecord& record) override;
+  Timestamp needed_since() const override;
+
+  // table_lifecycle.cpp
+  Result<void> remount(MountConfig mount);
+  Task<Result<void>> freeze();
+  void unfreeze() { frozen_ = false; }
+  Task<Result<void>> flush();
+  Task<void> stop();
+  void abandon();
+  std::vector<ChunkRecord> chunk_records() const;
+  std::vector<TabletId> borrowed_from() const;
+  std::vector<std::string> split_keys(std::size_t parts) const;
+  TabletStatistics statistics() const;
+
+  TabletReader& reader() { return *reader_; }
+  RowCache& row_cache() { return cache_; }
+  ReadStatistics& read_statistics() { return read_statistics_; }
+  const TabletSettings& settings() const { return settings_; }
+  const TabletInfo& info() const { return info_; }
+  Maintenance& maintenance() { return *maintenance_; }
+  void on_end(Callback hook) { on_end_ = std::move(hook); }
+
+ private:
+  struct Retired {
+    std::weak_ptr<ChunkReader> reader;
+    ChunkRecord record;
+  };
+  struct OpenedChunk {
+    ChunkRecord record;
+    Result<std::shared_ptr<ChunkReader>> reader = nullptr;
+  };
+
+  Executor& executor() const { return resources_.world.executor; }
+  bool has_bug(SeededBug bug) const { return options_.bug == bug; }
+
+  // table_boot.cpp
+  Result<void> check_settings() const;
+  Task<Result<void>> adopt_chunks();
+  Task<Result<void>> open_chunks();
+  Task<void> open_chunk(OpenedChunk& chunk, Semaphore& turns);
+  Result<void> restore_prepared();
+  Task<void> preload_chunks();
+
+  // table_commit.cpp
+  Result<void> may_write() const;
+  Result<void> check_write(const TabletWrite& write) const;
+  static void drop_read_locks(TabletWrite& write);
+  Result<void> acquire(const TransactionId& id, Timestamp start,
+                       std::span<const RowChange> changes);
+  PromisedRows promise(OpenMemoryStore& open, std::span<const RowChange> changes,
+                       PreparedMark mark) const;
+  PromisedRows promise(std::span<const RowChange> changes, Timestamp start, bool two_phase);
+  void keep(PromisedRows& promised, const TransactionId& id, std::span<const RowChange> changes,
+            Timestamp commit);
+  void take_back(PromisedRows& promised, const TransactionId& id,
+                 std::span<const RowChange> changes);
+  void let_go(PromisedRows& promised);
+  void rotate_if_due();
+  Task<Result<void>> log(Slice body, Leader::Confirmed confirmed);
+  Task<void> log_late(Slice body);
+  bool undecided(const std::string& key, Timestamp timestamp);
+  void wake_readers(std::span<const RowChange> changes);
+  void wake_all_readers();
+
+  // two_phase.cpp
+  std::optional<Result<void>> known_outcome(const TransactionId& id, bool wants_commit) const;
+  Result<std::shared_ptr<PreparedTransaction>> begin_prepare(TabletWrite write,
+                                                             TabletId coordinator);
+  Task<Result<void>> log_prepare(std::shared_ptr<PreparedTransaction> transaction);
+  Task<void> log_prepare_late(std::shared_ptr<PreparedTransaction> transaction);
+  Task<void> follow(std::shared_ptr<PreparedTransaction> transaction);
+  static void step_ended(PreparedTransaction& transaction);
+  Task<Result<void>> decide(std::shared_ptr<PreparedTransaction> transaction, Timestamp commit);
+  void ask_coordinators();
+  Task<void> ask(TransactionId id, TabletId coordinator);
+
+  // store_log.cpp
+  void snapshot_if_due(std::uint64_t log_bytes_min);
+  void poll_retired();
+  void bury(const ChunkRecord& record, Instant now);
+
+  // table_lifecycle.cpp
+  Task<void> tick_for_ever();
+  void tick();
+  void ended();
+
+  TableResources& resources_;
+  const TabletInfo info_;
+  TabletSettings settings_;
+  const TableTabletOptions options_;
+  ReadStatistics read_statistics_;
+  GroupBlobReader blobs_;
+  RowCache cache_;
+  TableState state_;
+  std::unique_ptr<StoreSet> stores_;
+  std::unique_ptr<Leader> leader_;
+  std::unique_ptr<Maintenance> maintenance_;
+  std::unique_ptr<TabletReader> reader_;
+
+  std::map<TransactionId, std::shared_ptr<PreparedTransaction>> prepared_;
+  std::unordered_multimap<std::string, std::shared_ptr<OneShot<bool>>> waiting_;
+  std::vector<Retired> retired_;  // Chunks that were replaced and may still be read.
+  std::deque<std::pair<Instant, BlobId>> doomed_hunks_;  // When they go; oldest first.
+  std::size_t in_flight_ = 0;                            // Writes that were not answered.
+  bool frozen_ = false;
+  bool stopping_ = false;
+  std::uint64_t commits_ = 0;
+  std::uint64_t conflicts_ = 0;
+  Callback on_end_;
+  Mailbox<bool> ticker_wakes_;
+  TaskScope scope_;
+};
+
+}  // namespace moraine::table

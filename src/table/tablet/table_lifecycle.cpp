@@ -1,0 +1,153 @@
+// Mounting options, freezing, ending, and what is done from time to time.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "table/tablet/table_impl.h"
+
+namespace moraine::table {
+namespace {
+
+constexpr Duration kFreezePoll = 1ms;
+
+}  // namespace
+
+Result<void> TableTablet::Impl::remount(MountConfig mount) {
+  TRY_VOID(check(mount));
+  settings_.mount = mount;
+  ReaderOptions reading;
+  reading.cache_by_default = mount.enable_lookup_cache_by_default;
+  reader_->set_options(reading);
+  maintenance_->wake();
+  return {};
+}
+
+Task<Result<void>> TableTablet::Impl::freeze() {
+  frozen_ = true;
+  while (in_flight_ > 0 || !prepared_.empty()) {
+    if (leader_->ended()) co_return std::unexpected(*leader_->ended());
+    co_await sleep_for(executor(), kFreezePoll);
+    if (!frozen_) co_return fail(Errc::kAborted, "unfrozen meanwhile");
+  }
+  CO_TRY_VOID(co_await flush());
+  // The log has no rows from here on: a later schema need not read them. What is committed after
+  // a snapshot that is wanted proves that it was written.
+  leader_->want_snapshot();
+  co_return co_await log(encode(DropBuildRecord{}), [](const std::vector<BlobId>&) {});
+}
+
+Task<Result<void>> TableTablet::Impl::flush() {
+  co_return co_await maintenance_->flush_all();
+}
+
+void TableTablet::Impl::ended() {
+  scope_.close();
+  ticker_wakes_.push(true);
+  wake_all_readers();
+  if (on_end_) std::exchange(on_end_, nullptr)();
+}
+
+Task<void> TableTablet::Impl::stop() {
+  stopping_ = true;
+  on_end_ = nullptr;
+  scope_.close();
+  ticker_wakes_.push(true);
+  co_await maintenance_->stop();
+  co_await leader_->stop(true);
+  wake_all_readers();
+  co_await scope_.join();
+  run_retired();
+}
+
+void TableTablet::Impl::abandon() {
+  stopping_ = true;
+  on_end_ = nullptr;
+  leader_->abandon();
+  scope_.close();
+  ticker_wakes_.push(true);
+  maintenance_->abandon();
+  wake_all_readers();
+}
+
+Task<void> TableTablet::Impl::tick_for_ever() {
+  while (!scope_.closed()) {
+    co_await ticker_wakes_.pop_until(executor().now() + kTickPeriod);
+    if (!scope_.closed()) tick();
+  }
+}
+
+void TableTablet::Impl::tick() {
+  // No transaction is older: what it could conflict with need not be known.
+  const std::uint64_t newest = unix_seconds(state_.last_commit());
+  const auto age = static_cast<std::uint64_t>(kTransactionAgeMax.count());
+  if (newest > age) state_.locks().forget(timestamp_of_seconds(newest - age));
+  state_.finished().forget(state_.last_commit());
+  poll_retired();
+  snapshot_if_due(kLongLogBytes);
+  ask_coordinators();
+}
+
+std::vector<ChunkRecord> TableTablet::Impl::chunk_records() const {
+  std::vector<ChunkRecord> records;
+  for (const auto& [id, record] : state_.chunks()) records.push_back(record);
+  return records;
+}
+
+std::vector<TabletId> TableTablet::Impl::borrowed_from() const {
+  std::set<TabletId> tablets;
+  for (const auto& [id, record] : state_.chunks()) {
+    tablets.insert(record.meta.tablet());
+    for (const BlobId& blob : record.data) tablets.insert(blob.tablet());
+    for (const HunkUse& use : record.hunks) tablets.insert(use.blob.tablet());
+  }
+  tablets.erase(info_.id);
+  return {tablets.begin(), tablets.end()};
+}
+
+// Each chunk gives keys in proportion to its size.
+std::vector<std::string> TableTablet::Impl::split_keys(std::size_t parts) const {
+  constexpr std::uint64_t kSamplesPerPart = 16;
+  std::uint64_t bytes = 0;
+  for (const auto& [id, chunk] : stores_->chunks()) {
+    bytes += chunk->record().statistics.uncompressed_bytes;
+  }
+  if (bytes == 0 || parts < 2) return {};
+  std::vector<std::string> samples;
+  for (const auto& [id, chunk] : stores_->chunks()) {
+    const double share = static_cast<double>(chunk->record().statistics.uncompressed_bytes) /
+                         static_cast<double>(bytes);
+    const auto pieces =
+        static_cast<std::size_t>(share * static_cast<double>(parts * kSamplesPerPart) + 1.5);
+    for (std::string& key : chunk->split_keys(pieces)) samples.push_back(std::move(key));
+  }
+  const KeyBounds& bounds = settings_.bounds;
+  std::erase_if(samples, [&](const std::string& key) {
+    return key <= bounds.from || (!bounds.to.empty() && key >= bounds.to);
+  });
+  std::ranges::sort(samples);
+  std::vector<std::string> keys;
+  for (std::size_t i = 1; i < parts && !samples.empty(); ++i) {
+    const std::string& key = samples[std::min(i * samples.size() / parts, samples.size() - 1)];
+    if (keys.empty() || keys.back() < key) keys.push_back(key);
+  }
+  return keys;
+}
+
+TabletStatistics TableTablet::Impl::statistics() const {
+  TabletStatistics all;
+  maintenance_->add_statistics(all);
+  all.commits = commits_;
+  all.conflicts = conflicts_;
+  all.last_commit = state_.last_commit();
+  all.unflushed = state_.last_commit() + 1;
+  for (const OpenMemoryStore& open : stores_->memory_stores()) {
+    const Timestamp least = open.store->min_timestamp();
+    if (least != 0) all.unflushed = std::min(all.unflushed, least);
+  }
+  if (all.error.empty() && leader_->ended() && !stopping_) all.error = leader_->ended()->message();
+  return all;
+}
+
+}  // namespace moraine::table

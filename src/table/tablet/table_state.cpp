@@ -1,0 +1,167 @@
+#include "table/tablet/table_state.h"
+
+#include <algorithm>
+
+namespace moraine::table {
+
+TableState::TableState(TabletId own, std::shared_ptr<const TableSchema> schema)
+    : own_(own), schema_(std::move(schema)) {}
+
+MemoryStore& TableState::replayed_store(StoreNumber number) {
+  std::shared_ptr<MemoryStore>& store = replayed_[number];
+  if (!store) store = std::make_shared<MemoryStore>();
+  last_store_ = std::max(last_store_, number);
+  return *store;
+}
+
+void TableState::replay_rows(StoreNumber number, Timestamp commit,
+                             const std::vector<RowChange>& changes) {
+  MemoryStore& store = replayed_store(number);
+  for (const RowChange& change : changes) {
+    locks_.remember(change, commit);
+    if (change.kind == ChangeKind::kLock) continue;
+    const ByteSpan key = as_bytes(change.key);
+    store.add(store.touch(key, key_hash(key)), commit, change.kind, as_bytes(change.image));
+  }
+  note_commit(commit);
+}
+
+Result<void> TableState::replay_commit(const CommitRecord& record) {
+  const auto found = prepared_.find(record.transaction);
+  if (found == prepared_.end()) {
+    return fail(Errc::kCorrupt, "the log commits a transaction that is not prepared: " +
+                                    to_string(record.transaction));
+  }
+  const std::shared_ptr<PrepareRecord> prepare = found->second;
+  replay_rows(prepare->store, record.commit, prepare->changes);
+  finished(record.transaction, record.commit);
+  return {};
+}
+
+Result<void> TableState::replay(const Slice& body) {
+  TRY(LogRecord record, decode_log_record(body, *schema_));
+  if (const auto* rows = std::get_if<RowsRecord>(&record)) {
+    replay_rows(rows->store, rows->commit, rows->changes);
+  } else if (auto* prepare = std::get_if<PrepareRecord>(&record)) {
+    replayed_store(prepare->store);
+    prepared(std::make_shared<PrepareRecord>(std::move(*prepare)));
+  } else if (const auto* commit = std::get_if<CommitRecord>(&record)) {
+    return replay_commit(*commit);
+  } else if (const auto* abort = std::get_if<AbortRecord>(&record)) {
+    finished(abort->transaction, 0);
+  } else if (const auto* replaced = std::get_if<ReplaceRecord>(&record)) {
+    for (const StoreNumber number : replaced->flushed) {
+      replayed_.erase(number);
+      last_store_ = std::max(last_store_, number);
+    }
+    replace(*replaced);
+  } else if (const auto* adopts = std::get_if<AdoptRecord>(&record)) {
+    adopt(*adopts);
+  }
+  // Builds end with the incarnation that made them.
+  return {};
+}
+
+Result<TableState::MemoryStores> TableState::begin(StoreSet& stores) {
+  stores_ = &stores;
+  for (const auto& [id, record] : prepared_) {
+    // It has them already: only locks that are held now count, and those agree with it.
+    TRY_VOID(locks_.acquire(id, kMaxTimestamp, record->changes));
+  }
+  return std::exchange(replayed_, {});
+}
+
+void TableState::note_commit(Timestamp commit) {
+  last_commit_ = std::max(last_commit_, commit);
+}
+
+void TableState::prepared(std::shared_ptr<PrepareRecord> record) {
+  prepared_[record->transaction] = std::move(record);
+}
+
+void TableState::finished(const TransactionId& id, Timestamp commit) {
+  const auto found = prepared_.find(id);
+  if (found == prepared_.end()) return;
+  note_commit(commit);
+  finished_.add({id, found->second->start, commit});
+  finished_.forget(last_commit_);
+  prepared_.erase(found);
+}
+
+void TableState::built(std::uint64_t build, const std::vector<BlobId>& blobs) {
+  std::vector<BlobId>& all = builds_[build];
+  all.insert(all.end(), blobs.begin(), blobs.end());
+}
+
+std::vector<BlobId> TableState::drop_build(std::uint64_t build) {
+  const auto found = builds_.find(build);
+  if (found == builds_.end()) return {};
+  std::vector<BlobId> blobs = std::move(found->second);
+  builds_.erase(found);
+  return blobs;
+}
+
+void TableState::add_chunk(const ChunkRecord& record, bool eden) {
+  next_chunk_ = std::max(next_chunk_, record.id + 1);
+  if (!chunks_.emplace(record.id, record).second) return;
+  if (eden) eden_.insert(record.id);
+  for (const HunkUse& use : record.hunks) ++hunk_users_[use.blob];
+}
+
+std::vector<BlobId> TableState::replace(const ReplaceRecord& record) {
+  std::set<BlobId> named;
+  for (const ChunkRecord& chunk : record.added) {
+    const bool eden =
+        std::ranges::find(record.added_to_eden, chunk.id) != record.added_to_eden.end();
+    add_chunk(chunk, eden);
+    named.insert(chunk.meta);
+    named.insert(chunk.data.begin(), chunk.data.end());
+    for (const HunkUse& use : chunk.hunks) named.insert(use.blob);
+  }
+  for (const std::uint64_t id : record.removed) {
+    const auto found = chunks_.find(id);
+    if (found == chunks_.end()) continue;
+    for (const HunkUse& use : found->second.hunks) {
+      if (--hunk_users_[use.blob] == 0) hunk_users_.erase(use.blob);
+    }
+    chunks_.erase(found);
+    eden_.erase(id);
+  }
+  if (record.pivots) pivots_ = *record.pivots;
+  retained_ = std::max(retained_, record.retained_timestamp);
+  std::vector<BlobId> unnamed = drop_build(record.build);
+  std::erase_if(unnamed, [&](const BlobId& id) { return named.contains(id); });
+  return unnamed;
+}
+
+void TableState::adopt(const AdoptRecord& record) {
+  adopted_ = true;
+  for (const ChunkRecord& chunk : record.chunks) add_chunk(chunk, false);
+}
+
+std::vector<BlobId> TableState::unused_blobs(const ChunkRecord& gone) const {
+  std::vector<BlobId> blobs;
+  const auto take = [&](const BlobId& id) {
+    if (id.tablet() == own_) blobs.push_back(id);
+  };
+  take(gone.meta);
+  for (const BlobId& id : gone.data) take(id);
+  for (const HunkUse& use : gone.hunks) {
+    if (!hunk_users_.contains(use.blob)) take(use.blob);
+  }
+  return blobs;
+}
+
+std::vector<BlobId> TableState::live_blobs() const {
+  std::set<BlobId> live;
+  for (const auto& [id, chunk] : chunks_) {
+    live.insert(chunk.meta);
+    live.insert(chunk.data.begin(), chunk.data.end());
+    for (const HunkUse& use : chunk.hunks) live.insert(use.blob);
+  }
+  for (const auto& [build, blobs] : builds_) live.insert(blobs.begin(), blobs.end());
+  std::erase_if(live, [&](const BlobId& id) { return id.tablet() != own_; });
+  return {live.begin(), live.end()};
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,144 @@
+// TableTablet: one key range of a sorted table: a state machine that keeps versioned rows.
+//
+// Promise    A write that was answered OK is durable and visible to every read that begins later. A
+//            write that failed with kAborted changed nothing. Two transactions that overlap and
+//            conflict are never both committed (lock_table.h). A transaction that was prepared is
+//            there after any number of restarts, until it is finished with one outcome.
+// Threading  The world's executor; reader() is for any thread.
+// Limits     kRowsPerTransactionMax rows and kWriteBytesMax of a write; kUnflushedBytesMax in
+//            memory, past which writes fail with kOverloaded until a flush is done.
+// Errors     kAborted: a conflict; the text names the row, the lock and the other transaction.
+//            kReadOnly: frozen or stopping. kInvalidArgument. kConflict: another incarnation leads.
+//            kUnavailable: the outcome is unknown, this incarnation is over.
+// Tests      table_tablet_test.cpp, table_tablet_crash_test.cpp, two_phase_test.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "table/cache/block_cache.h"
+#include "table/cache/row_cache.h"
+#include "table/tablet/settings.h"
+#include "table/tablet/tablet_reader.h"
+#include "table/tablet/transaction_id.h"
+#include "tablet/leader.h"
+
+namespace moraine::table {
+
+inline constexpr std::size_t kWriteBytesMax = std::size_t{7} << 20;  // Fits a commit's body.
+inline constexpr std::uint64_t kUnflushedBytesMax = std::uint64_t{512} << 20;
+
+enum class SeededBug : std::uint8_t;  // seeded_bug.h
+
+// What all tables of a node share; outlives the tablets.
+struct TableResources {
+  World world;
+  BlobGroups& groups;
+  TimestampSource& timestamps;
+  Executor& background;  // For merging and packing; may be the world's own.
+  BlockCache& blocks;
+  BlockCache* compressed_blocks = nullptr;
+  SlabMemory& row_cache_memory;
+};
+
+// Asked when a prepared transaction was not finished for a while.
+struct TransactionOutcome {
+  enum class Kind : std::uint8_t { kCommitted, kAborted, kUndecided };
+  Kind kind = Kind::kUndecided;
+  Timestamp commit = 0;
+};
+using AskCoordinator =
+    std::function<Task<Result<TransactionOutcome>>(TabletId coordinator, TransactionId id)>;
+
+struct TableTabletOptions {
+  LeaderOptions leader;
+  AskCoordinator ask_coordinator;
+  Duration ask_after = 5s;  // A prepared transaction is asked about after, and every, so long.
+  std::vector<ChunkRecord> adopted;  // Chunks of another tablet, taken over at the first boot.
+  std::vector<TabletInfo> others;    // Tablets whose blobs chunks of this one may refer to.
+  bool frozen = false;               // Reads only.
+  SeededBug bug{};
+};
+
+struct TabletStatistics {
+  std::uint64_t unmerged_rows = 0;
+  std::uint64_t chunks = 0;
+  std::uint64_t eden_chunks = 0;
+  std::uint64_t partitions = 0;
+  std::uint64_t overlapping_stores = 0;
+  std::uint64_t uncompressed_bytes = 0;
+  std::uint64_t compressed_bytes = 0;
+  std::uint64_t hunk_bytes = 0;
+  std::uint64_t memory_bytes = 0;  // Of memory stores.
+  std::uint64_t flushes = 0;
+  std::uint64_t compactions = 0;
+  std::uint64_t compacted_bytes_in = 0;
+  std::uint64_t compacted_bytes_out = 0;
+  std::uint64_t chunks_dropped_unread = 0;
+  std::uint64_t damaged_chunks = 0;  // As far as is known.
+  std::uint64_t commits = 0;
+  std::uint64_t conflicts = 0;
+  Timestamp last_commit = 0;
+  Timestamp retained = 0;
+  Timestamp unflushed = 0;  // Everything below is in chunks.
+  std::string error;        // Of a damaged chunk, or the last background failure; empty: none.
+};
+
+class TableTablet {
+ public:
+  static Task<Result<std::unique_ptr<TableTablet>>> boot(TableResources& resources, TabletInfo info,
+                                                         TabletSettings settings,
+                                                         TableTabletOptions options);
+  ~TableTablet();
+
+  // One-phase: gives the commit timestamp. With atomicity none there are no locks, and the last
+  // writer wins.
+  Task<Result<Timestamp>> commit(TabletWrite write);
+
+  // Two-phase. All three may be repeated.
+  Task<Result<void>> prepare(TabletWrite write, TabletId coordinator);
+  Task<Result<void>> commit_prepared(TransactionId id, Timestamp commit);
+  Task<Result<void>> abort_prepared(TransactionId id);
+
+  // OK: when this was called no other incarnation had begun: what was read before it is the newest
+  // there is, wherever else this tablet might run by now.
+  Task<Result<void>> confirm_lead();
+
+  const TabletReader& reader() const;
+  RowCache& row_cache();
+  ReadStatistics& read_statistics();
+  const TabletSettings& settings() const;
+  // New mount options; effective at once.
+  Result<void> remount(MountConfig mount);
+
+  // No more writes; ends when nothing is prepared and all rows are in chunks.
+  Task<Result<void>> freeze();
+  void unfreeze();
+  // Freezes the active store and flushes all that is in memory.
+  Task<Result<void>> flush();
+  // Compacts every chunk there is now, with retention.
+  Task<Result<void>> compact_all();
+  // Waits until no flush or compaction is running or due.
+  Task<void> settle();
+
+  // Records of all chunks, for tablets that take them over. Requires: frozen.
+  std::vector<ChunkRecord> chunk_records() const;
+  // Tablets whose blobs chunks of this one still refer to, its own left out.
+  std::vector<TabletId> borrowed_from() const;
+  // Keys that cut the data into about equal parts.
+  std::vector<std::string> split_keys(std::size_t parts) const;
+
+  TabletStatistics statistics() const;
+  const TabletInfo& info() const;
+  Task<void> stop();
+  void abandon();
+  void on_end(Callback hook);
+
+ private:
+  class Impl;
+  explicit TableTablet(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace moraine::table

@@ -1,0 +1,113 @@
+#include "table/tablet/tablet_reader.h"
+
+#include <algorithm>
+#include <array>
+
+#include "io/sync.h"
+#include "table/tablet/lookup_pass.h"
+#include "table/tablet/scan.h"
+
+namespace moraine::table {
+namespace {
+
+constexpr std::size_t kKeysPrefetched = 16;
+constexpr int kViewRetriesMax = 3;
+
+// Keys in groups: first all hints of a group, then its reads, so that misses of the processor's
+// caches overlap.
+void read_group(LookupPass& pass, std::span<const std::string_view> keys, std::size_t first,
+                UnfinishedLookup& left) {
+  std::array<std::uint64_t, kKeysPrefetched> hashes;
+  const std::size_t count = std::min(keys.size() - first, kKeysPrefetched);
+  for (const std::string_view next :
+       keys.subspan(first + count).first(std::min(keys.size() - first - count, kKeysPrefetched))) {
+    __builtin_prefetch(next.data());
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    hashes[i] = key_hash(as_bytes(keys[first + i]));
+    if (count > 1) pass.prefetch(first + i, hashes[i]);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (pass.read(first + i, hashes[i]) != LookupPass::State::kDone) {
+      left.keys.push_back(static_cast<std::uint32_t>(first + i));
+    }
+  }
+}
+
+void leave_all(std::size_t keys, UnfinishedLookup& left) {
+  left.keys.clear();
+  for (std::size_t i = 0; i < keys; ++i) left.keys.push_back(static_cast<std::uint32_t>(i));
+}
+
+}  // namespace
+
+TabletReader::TabletReader(Executor& executor, const ViewHolder& views, UndecidedRows& undecided,
+                           BlobReader& blobs, RowCache* cache, ReadStatistics& statistics,
+                           ReaderOptions options)
+    : executor_(executor),
+      views_(views),
+      undecided_(undecided),
+      blobs_(blobs),
+      cache_(cache),
+      statistics_(statistics) {
+  set_options(std::move(options));
+}
+
+void TabletReader::set_options(ReaderOptions options) {
+  cache_by_default_.store(options.cache_by_default, std::memory_order_relaxed);
+  undecided_timeout_.store(options.undecided_timeout.count(), std::memory_order_relaxed);
+  options_ = std::move(options);
+}
+
+RowCache* TabletReader::cache_for(const LookupRequest& request) const {
+  if (cache_ == nullptr ||
+      !request.use_lookup_cache.value_or(cache_by_default_.load(std::memory_order_relaxed))) {
+    return nullptr;
+  }
+  return cache_->rows_max() == 0 ? nullptr : cache_;
+}
+
+Result<void> TabletReader::try_lookup(const LookupRequest& request, Rowset& rows,
+                                      UnfinishedLookup& left) const {
+  const EpochGuard guard;
+  RowCache* const cache = cache_for(request);
+  for (int attempt = 0; attempt < kViewRetriesMax; ++attempt) {
+    const TabletView& view = views_.get();
+    rows.reset(request.keys.size(), request.columns.size());
+    left.keys.clear();
+    Result<LookupPass> pass = LookupPass::begin(view, request, cache, rows, nullptr);
+    if (!pass) return std::unexpected(std::move(pass).error());
+    for (std::size_t at = 0; at < request.keys.size(); at += kKeysPrefetched) {
+      read_group(*pass, request.keys, at, left);
+    }
+    // A store that came meanwhile may have what a mark that is gone by now spoke of.
+    if (&view == &views_.get() || request.timestamp == kAsyncLastCommitted) {
+      pass->count(statistics_.lookup);
+      statistics_.lookup.requests.fetch_add(1, std::memory_order_relaxed);
+      return {};
+    }
+  }
+  rows.reset(request.keys.size(), request.columns.size());
+  leave_all(request.keys.size(), left);
+  statistics_.lookup.requests.fetch_add(1, std::memory_order_relaxed);
+  return {};
+}
+
+Task<Result<void>> TabletReader::lookup(const LookupRequest& request, Rowset& rows) const {
+  UnfinishedLookup left;
+  Result<void> tried = try_lookup(request, rows, left);
+  if (!tried || left.keys.empty()) co_return tried;
+  co_return co_await finish_lookup(request, rows, std::move(left));
+}
+
+Result<std::unique_ptr<TabletScan>> TabletReader::scan(ScanRequest request) const {
+  const ScanSources sources{.executor = executor_,
+                            .views = views_,
+                            .undecided = undecided_,
+                            .blobs = blobs_,
+                            .statistics = statistics_,
+                            .undecided_timeout = undecided_timeout()};
+  return open_scan(std::move(request), sources);
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,135 @@
+// TabletReader: lookups and scans of one tablet.
+//
+// Promise    A read at a timestamp sees every transaction committed at or before it and nothing
+//            else; at sync_last_committed everything that was acknowledged before the read began;
+//            at async_last_committed without waiting for transactions that are being decided.
+// Threading  try_lookup() and TabletScan::next() on any thread, without waiting, locks or an
+//            allocation per row; what they could not do is finished on the tablet's executor.
+// Errors     kInvalidArgument: a timestamp below the retained one (the text says both), a
+//            retention timestamp above the timestamp. kCorrupt: names the chunk. kTimeout: a row
+//            stayed undecided.
+// Tests      tablet_lookup_test.cpp, tablet_scan_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/executor.h"
+#include "moraine/rowset.h"
+#include "table/cache/row_cache.h"
+#include "table/model/column_batch.h"
+#include "table/model/retention.h"
+#include "table/tablet/read_statistics.h"
+#include "table/tablet/view.h"
+
+namespace moraine::table {
+
+// Waiting for transactions that are being decided; by the tablet's write side.
+class UndecidedRows {
+ public:
+  virtual ~UndecidedRows() = default;
+  // Ends when no transaction that a reader at `timestamp` must know of is undecided on the row.
+  virtual Task<Result<void>> wait_decided(std::string key, Timestamp timestamp,
+                                          Instant deadline) = 0;
+};
+
+struct LookupRequest {
+  std::span<const std::string_view> keys;  // Encoded.
+  // Columns of the schema, keys too, in the order of the answer.
+  std::span<const ColumnIndex> columns;
+  Timestamp timestamp = kSyncLastCommitted;
+  Timestamp retention_timestamp = kNullTimestamp;  // Older versions are not seen.
+  std::optional<bool> use_lookup_cache;            // nullopt: as the table says.
+};
+
+// Keys that try_lookup() left.
+struct UnfinishedLookup {
+  std::vector<std::uint32_t> keys;  // Positions in the request.
+};
+
+struct ScanRequest {
+  KeyBounds bounds;
+  std::vector<ColumnIndex> columns;
+  std::vector<ColumnFilter> filters;  // Texts of their values outlive the scan.
+  Timestamp timestamp = kSyncLastCommitted;
+  Timestamp retention_timestamp = kNullTimestamp;
+  std::uint64_t row_limit = ~std::uint64_t{0};
+};
+
+// Visible rows in key order, in batches of columns.
+class TabletScan {
+ public:
+  enum class Step : std::uint8_t { kRows, kEnd, kNeedsData };
+  virtual ~TabletScan() = default;
+  // Texts of the batch live until the next call.
+  virtual Result<Step> next(ColumnBatch& batch) = 0;
+  // On the tablet's executor, after kNeedsData: loads blocks, hunks, or waits for a row.
+  virtual Task<Result<void>> load() = 0;
+};
+
+// All versions of one row, with texts of its own.
+struct OwnedVersionedRow {
+  bool exists = false;  // Has any timestamp.
+  RowBuilder row;
+  std::string key;
+  std::vector<std::unique_ptr<char[]>> memory;
+};
+
+struct ReaderOptions {
+  bool cache_by_default = false;
+  Duration undecided_timeout = 10s;
+  // The present moment, for retention of versioned lookups at a last committed timestamp. Empty:
+  // the newest timestamp in the tablet's stores.
+  std::function<Timestamp()> clock;
+};
+
+class TabletReader {
+ public:
+  // All outlive it. `cache` may be null.
+  TabletReader(Executor& executor, const ViewHolder& views, UndecidedRows& undecided,
+               BlobReader& blobs, RowCache* cache, ReadStatistics& statistics,
+               ReaderOptions options);
+
+  // Fills `rows` with what is in memory; the rest is in `left`. OK and nothing left: done.
+  Result<void> try_lookup(const LookupRequest& request, Rowset& rows, UnfinishedLookup& left) const;
+  // The keys that were left.
+  Task<Result<void>> finish_lookup(const LookupRequest& request, Rowset& rows,
+                                   UnfinishedLookup left) const;
+  // Both, on the tablet's executor.
+  Task<Result<void>> lookup(const LookupRequest& request, Rowset& rows) const;
+
+  // All versions at or below the timestamp, as the retention config (if any) would leave them.
+  Task<Result<OwnedVersionedRow>> lookup_versions(std::string key, Timestamp timestamp,
+                                                  std::optional<RetentionConfig> retention) const;
+
+  // The scan keeps its stores alive, not the reader.
+  Result<std::unique_ptr<TabletScan>> scan(ScanRequest request) const;
+
+  void set_options(ReaderOptions options);  // On the tablet's executor.
+
+ private:
+  // Null: the read goes past it.
+  RowCache* cache_for(const LookupRequest& request) const;
+  Task<Result<void>> finish_part(const LookupRequest& request, Rowset& rows,
+                                 std::vector<std::uint32_t> part, Instant deadline) const;
+  Duration undecided_timeout() const {
+    return Duration(undecided_timeout_.load(std::memory_order_relaxed));
+  }
+
+  Executor& executor_;
+  const ViewHolder& views_;
+  UndecidedRows& undecided_;
+  BlobReader& blobs_;
+  RowCache* cache_;
+  ReadStatistics& statistics_;
+  ReaderOptions options_;  // On the tablet's executor only; what others need is beside it.
+  std::atomic<bool> cache_by_default_{false};
+  std::atomic<Duration::rep> undecided_timeout_{0};
+};
+
+}  // namespace moraine::table

@@ -1,0 +1,33 @@
+// What a tablet knows of transactions.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "table/model/change.h"
+#include "tablet/tablet_info.h"
+
+namespace moraine::table {
+
+struct TransactionId {
+  std::array<std::uint8_t, 16> bytes{};  // Random.
+  auto operator<=>(const TransactionId&) const = default;
+};
+std::string to_string(const TransactionId& id);
+
+// No transaction lives longer. Tablets remember finished ones for so long.
+inline constexpr std::chrono::seconds kTransactionAgeMax{300};
+inline constexpr std::size_t kRowsPerTransactionMax = 100'000;  // In one tablet.
+
+// What one transaction does in one tablet.
+struct TabletWrite {
+  TransactionId transaction;
+  Timestamp start = 0;
+  std::vector<RowChange> changes;  // By ascending key, each key once.
+};
+
+}  // namespace moraine::table

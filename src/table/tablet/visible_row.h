@@ -1,0 +1,43 @@
+// VisibleRow: read_visible() of rows whose values may be hunks.
+//
+// Promise    Values come as read_visible() gives them; those that are references to hunks are told.
+// Threading  One thread at a time; memory is reused.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "table/model/merge.h"
+
+namespace moraine::table {
+
+class VisibleRow {
+ public:
+  // False: the row is not there. `memory` gets folded texts.
+  bool read(const VersionedRow& row, Timestamp timestamp, Timestamp retention_timestamp,
+            const TableSchema& schema, std::span<const ColumnIndex> wanted, Value* out,
+            TextMemory& memory) {
+    hunks_.clear();
+    if (!std::ranges::any_of(row.values, &VersionedValue::hunk)) {
+      return read_visible(row, timestamp, retention_timestamp, schema, wanted, out, memory);
+    }
+    cells_.resize(wanted.size());
+    if (!read_visible(row, timestamp, retention_timestamp, schema, wanted, cells_.data(), memory)) {
+      return false;
+    }
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      out[i] = cells_[i].value;
+      if (cells_[i].hunk) hunks_.push_back(static_cast<std::uint32_t>(i));
+    }
+    return true;
+  }
+  // Which values of the last row are references, by position.
+  const std::vector<std::uint32_t>& hunks() const { return hunks_; }
+
+ private:
+  std::vector<VisibleCell> cells_;
+  std::vector<std::uint32_t> hunks_;
+};
+
+}  // namespace moraine::table
