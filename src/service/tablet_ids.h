@@ -9,6 +9,9 @@ inline constexpr std::uint64_t kTabletIdBase = std::uint64_t{1} << 56;
 inline constexpr TabletId kSchemeTabletId{kTabletIdBase | 1};
 // A key-value tablet for the state of gateways.
 inline constexpr TabletId kGatewayTabletId{kTabletIdBase | 2};
+// Gives out timestamps; decides transactions over several tablets.
+inline constexpr TabletId kTimestampTabletId{kTabletIdBase | 3};
+inline constexpr TabletId kCoordinatorTabletId{kTabletIdBase | 4};
 inline constexpr TabletId kFirstTopicTabletId{kTabletIdBase | 1'000};
 
 inline constexpr std::size_t kKeyValueChannels = 3;

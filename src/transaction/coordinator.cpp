@@ -226,8 +226,10 @@ Task<void> Coordinator::pause(Duration duration) {
   }
 }
 
+// Commits under way may still send aborts.
 Task<void> Coordinator::stop() {
   scope_.close();
+  while (!undecided_.empty()) co_await sleep_for(world_.executor, kPauseStep);
   co_await scope_.join();
   co_await leader_->stop(true);
 }

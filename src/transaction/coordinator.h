@@ -1,16 +1,17 @@
 // Coordinator: the tablet that decides transactions over several tablets.
 //
-// commit(): every participant prepares; a timestamp is drawn; the decision is made durable, and that
-// is the moment at which the transaction is committed; the client is answered; participants are told
-// until each has heard. Nothing is written for a transaction that is not committed: what the
-// coordinator has no record of is aborted.
+// commit(): every participant prepares; a timestamp is drawn; the decision is made durable, and
+// that is the moment at which the transaction is committed; the client is answered; participants
+// are told until each has heard. Nothing is written for a transaction that is not committed: what
+// the coordinator has no record of is aborted.
 //
 // Promise    A transaction has one outcome for ever, whatever dies when. OK: committed at that
 //            timestamp. kAborted: changed nothing, anywhere. Repeating a commit with the same id
 //            gives the same answer.
-// Invariants (1) A decision is forgotten only when every participant has heard it; transactions that
-//            began before the newest forgotten one was committed are not begun any more. (2) outcome() says aborted only of transactions
-//            that this incarnation is not deciding and that no incarnation has decided.
+// Invariants (1) A decision is forgotten only when every participant has heard it; transactions
+//            that began before the newest forgotten one was committed are not begun any more. (2)
+//            outcome() says aborted only of transactions that this incarnation is not deciding and
+//            that no incarnation has decided.
 // Threading  The world's executor.
 // Limits     kParticipantsMax tablets, kUndecidedMax transactions at once, kHeardMax remembered
 //            after all have heard.
@@ -58,6 +59,9 @@ class Coordinator {
   // Gives the commit timestamp. All writes are of one transaction.
   Task<Result<Timestamp>> commit(std::vector<Participant> participants);
   TransactionOutcome outcome(const TransactionId& id) const;
+  // OK: when this was called no other incarnation had begun. An outcome() of before is then true
+  // wherever else the coordinator might run by now.
+  Task<Result<void>> confirm_lead() { return leader_->confirm_lead(); }
 
   std::size_t undecided() const { return undecided_.size(); }
   std::size_t untold() const { return untold_; }

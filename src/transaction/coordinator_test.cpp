@@ -59,6 +59,8 @@ TransactionId transaction(std::uint8_t number) {
 
 class CoordinatorTest : public testing::Test {
  protected:
+  ~CoordinatorTest() override { sim_.shutdown(); }
+
   std::unique_ptr<Coordinator> boot() {
     auto booted = sim_.run(Coordinator::boot(storage_.world(), storage_,
                                              TabletInfo::simple(TabletId{9}, kTestGroup, 3),
@@ -76,11 +78,7 @@ class CoordinatorTest : public testing::Test {
     }
     return sim_.run(coordinator.commit(std::move(participants)));
   }
-  void let_time_pass(Duration duration) {
-    sim_.run([](Executor& executor, Duration time) -> Task<void> {
-      co_await sleep_for(executor, time);
-    }(storage_.world().executor, duration));
-  }
+  void let_time_pass(Duration duration) { sim_.run_for(duration); }
 
   SimWorld sim_{1};
   TestStorage storage_{sim_};

@@ -1,9 +1,10 @@
 // Decision: what a coordinator has decided, as bytes of its log.
 //
 // clang-format off
-//   record   = version u8 = 1  kind u8  decision  crc32c u32        kind 1: decided, 2: all have heard
-//   decision = id (16)  commit u64  count u32  tablet u64 *
-//   page     = version u8 = 1  forgotten u64  count u32  (heard u8  decision)*  crc32c u32     of a snapshot
+//   record   = version u8 = 1  kind u8  decision  crc32c u32        kind 1: decided, 2: all have
+//   heard decision = id (16)  commit u64  count u32  tablet u64 *
+//   page     = version u8 = 1  forgotten u64  count u32  (heard u8  decision)*  crc32c u32     of a
+//            snapshot
 // clang-format on
 //
 // Promise    Pure. Equal decisions have equal bytes.

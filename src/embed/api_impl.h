@@ -1,0 +1,71 @@
+// What the classes of the public API are made of.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "embed/database_core.h"
+#include "moraine/database.h"
+#include "table/model/change_set.h"
+#include "transaction/open_table.h"
+
+namespace moraine {
+
+struct Database::Impl {
+  std::shared_ptr<embed::DatabaseCore> core;
+};
+
+struct Table::Impl {
+  std::shared_ptr<embed::DatabaseCore> core;
+  std::shared_ptr<TableHolder> holder;
+  std::string path;
+  std::shared_ptr<const TableSchema> schema;
+  std::vector<std::uint16_t> all_columns;
+  std::shared_ptr<const table::RowLayout> layout;
+  // Physical types of the key columns; empty when some are computed.
+  std::vector<ValueType> key_types;
+};
+
+struct Scan::Impl {
+  std::shared_ptr<embed::DatabaseCore> core;
+  std::shared_ptr<const OpenTable> table;
+  std::shared_ptr<std::vector<std::string>> texts;  // Of filters.
+  table::ScanRequest request;
+  std::size_t range = 0;  // That is being read.
+  std::uint64_t rows_left = ~std::uint64_t{0};
+  std::shared_ptr<table::TableTablet> tablet;
+  std::unique_ptr<table::TabletScan> scan;
+  table::ColumnBatch batch;
+
+  // False: no range is left.
+  Result<bool> open_next();
+  void show(ScanBatch& out);
+};
+
+struct Transaction::Impl {
+  std::shared_ptr<embed::DatabaseCore> core;
+  table::TransactionId id;
+  Timestamp start = 0;
+  TransactionOptions options;
+  std::chrono::steady_clock::time_point expires;
+  bool over = false;
+  struct Part {
+    std::shared_ptr<const Table::Impl> table;
+    table::ChangeSet changes;
+  };
+  std::map<std::string, Part> parts;  // By path.
+
+  // The changes to a table. kInvalidArgument: its schema has changed meanwhile.
+  Result<table::ChangeSet*> changes_of(const std::shared_ptr<const Table::Impl>& table);
+  // kAborted: it is over, or was left alone for too long.
+  Result<void> use();
+  Result<GatheredTransaction> gather();
+};
+
+// The encoded key of positional values. kInvalidArgument: how many or of which type they must be.
+Result<void> encode_given_key(const Table::Impl& table, Key key, std::string& out);
+
+}  // namespace moraine

@@ -1,0 +1,94 @@
+// Scans over all tablets of a table, one after the other.
+
+#include <fmt/format.h>
+
+#include "embed/api_impl.h"
+
+namespace moraine {
+
+Value ScanBatch::Column::at(std::size_t row) const {
+  if (!nulls.empty() && nulls[row] != 0) return Value();
+  switch (type) {
+    case ValueType::kNull: return Value();
+    case ValueType::kInt64: return Value(static_cast<std::int64_t>(words[row]));
+    case ValueType::kUint64: return Value(words[row]);
+    case ValueType::kDouble: return Value(std::bit_cast<double>(words[row]));
+    case ValueType::kBoolean: return Value(words[row] != 0);
+    case ValueType::kString: return Value(texts[row]);
+    case ValueType::kAny: return Value::any(texts[row]);
+  }
+  return Value();
+}
+
+Scan::Scan(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Scan::Scan(Scan&&) noexcept = default;
+Scan& Scan::operator=(Scan&&) noexcept = default;
+Scan::~Scan() = default;
+
+Result<bool> Scan::Impl::open_next() {
+  scan.reset();
+  if (rows_left == 0) return false;
+  while (range < table->ranges.size()) {
+    const std::size_t at = range++;
+    const std::string& from = table->ranges[at].from;
+    const bool last = at + 1 == table->ranges.size();
+    const std::string to = last ? std::string() : table->ranges[at + 1].from;
+    if (!request.bounds.to.empty() && from >= request.bounds.to) continue;
+    if (!to.empty() && to <= request.bounds.from) continue;
+    TRY(tablet, table->readable(at));
+    request.row_limit = rows_left;
+    TRY(scan, tablet->reader().scan(request));
+    return true;
+  }
+  return false;
+}
+
+void Scan::Impl::show(ScanBatch& out) {
+  out.rows = batch.rows;
+  out.columns.resize(batch.columns.size());
+  for (std::size_t i = 0; i < batch.columns.size(); ++i) {
+    const table::ColumnVector& from = batch.columns[i];
+    out.columns[i] = {from.type, from.words, from.texts, from.nulls};
+  }
+  rows_left -= std::min<std::uint64_t>(rows_left, batch.rows);
+}
+
+Result<bool> Scan::next(ScanBatch& batch) {
+  for (;;) {
+    if (!impl_->scan) {
+      TRY(const bool opened, impl_->open_next());
+      if (!opened) return false;
+    }
+    TRY(const table::TabletScan::Step step, impl_->scan->next(impl_->batch));
+    if (step == table::TabletScan::Step::kEnd) {
+      impl_->scan.reset();
+    } else if (step == table::TabletScan::Step::kNeedsData) {
+      const Result<void> loaded =
+          impl_->core->get<Result<void>>([&] { return impl_->scan->load(); });
+      if (!loaded) return std::unexpected(loaded.error());
+    } else if (impl_->batch.rows > 0) {
+      impl_->show(batch);
+      return true;
+    }
+  }
+}
+
+Task<Result<bool>> Scan::next_async(ScanBatch& batch) {
+  for (;;) {
+    if (!impl_->scan) {
+      CO_TRY(const bool opened, impl_->open_next());
+      if (!opened) co_return false;
+    }
+    CO_TRY(const table::TabletScan::Step step, impl_->scan->next(impl_->batch));
+    if (step == table::TabletScan::Step::kEnd) {
+      impl_->scan.reset();
+    } else if (step == table::TabletScan::Step::kNeedsData) {
+      CO_TRY_VOID(co_await impl_->scan->load());
+    } else if (impl_->batch.rows > 0) {
+      impl_->show(batch);
+      co_return true;
+    }
+  }
+}
+
+}  // namespace moraine

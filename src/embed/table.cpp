@@ -1,0 +1,278 @@
+// Reading tables.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "embed/api_impl.h"
+#include "table/model/key.h"
+
+namespace moraine {
+namespace {
+
+// What a lookup needs once for each thread.
+struct LookupMemory {
+  std::vector<std::string> keys;
+  std::vector<std::string_view> views;
+  table::UnfinishedLookup left;
+};
+
+LookupMemory& lookup_memory() {
+  thread_local LookupMemory memory;
+  return memory;
+}
+
+// Keys of one lookup that lie in one tablet.
+struct RangePart {
+  std::vector<std::string_view> keys;
+  std::vector<std::uint32_t> positions;
+  Rowset rows;
+};
+
+table::LookupRequest request_of(const Table::Impl& table, const ReadOptions& options,
+                                std::span<const std::string_view> keys) {
+  table::LookupRequest request;
+  request.keys = keys;
+  request.columns = options.columns.all()
+                        ? std::span<const std::uint16_t>(table.all_columns)
+                        : std::span<const std::uint16_t>(options.columns.indexes());
+  request.timestamp = options.timestamp;
+  request.retention_timestamp = options.retention_timestamp;
+  request.use_lookup_cache = options.use_lookup_cache;
+  return request;
+}
+
+Task<Result<void>> finish(std::shared_ptr<table::TableTablet> tablet, table::LookupRequest request,
+                          Rowset& rows, table::UnfinishedLookup left) {
+  co_return co_await tablet->reader().finish_lookup(request, rows, std::move(left));
+}
+
+using TabletPtr = std::shared_ptr<table::TableTablet>;
+
+// On this thread if all is in memory, else the rest on the node's.
+Result<void> lookup_in(embed::DatabaseCore& core, const OpenTable& open, std::size_t range,
+                       const table::LookupRequest& request, Rowset& rows) {
+  TRY(const TabletPtr tablet, open.readable(range));
+  table::UnfinishedLookup& left = lookup_memory().left;
+  TRY_VOID(tablet->reader().try_lookup(request, rows, left));
+  if (left.keys.empty()) return {};
+  return core.get<Result<void>>([&] { return finish(tablet, request, rows, std::move(left)); });
+}
+
+// The same for a table of one range, without touching a count when all is in memory. Null: done.
+Result<TabletPtr> try_single(const OpenTable& open, const table::LookupRequest& request,
+                             Rowset& rows, table::UnfinishedLookup& left) {
+  const TabletPtr& running = open.ranges[0].running;
+  if (!running) return std::unexpected(open.readable(0).error());
+  TRY_VOID(running->reader().try_lookup(request, rows, left));
+  return left.keys.empty() ? nullptr : running;
+}
+
+void copy_row(const Rowset& from, std::size_t at, Rowset& to, std::size_t row) {
+  if (!from.exists(at)) return;
+  to.set_exists(row);
+  Value* cells = to.cells(row);
+  for (std::size_t i = 0; i < from.columns(); ++i) cells[i] = to.keep(from.at(at, i));
+}
+
+Result<void> lookup_ranges(embed::DatabaseCore& core, const OpenTable& open,
+                           table::LookupRequest request, Rowset& rows) {
+  std::map<std::size_t, RangePart> parts;
+  for (std::size_t i = 0; i < request.keys.size(); ++i) {
+    RangePart& part = parts[open.range_of(as_bytes(request.keys[i]))];
+    part.keys.push_back(request.keys[i]);
+    part.positions.push_back(static_cast<std::uint32_t>(i));
+  }
+  rows.reset(request.keys.size(), request.columns.size());
+  for (auto& [range, part] : parts) {
+    request.keys = part.keys;
+    TRY_VOID(lookup_in(core, open, range, request, part.rows));
+    for (std::size_t i = 0; i < part.positions.size(); ++i) {
+      copy_row(part.rows, i, rows, part.positions[i]);
+    }
+  }
+  return {};
+}
+
+Result<void> lookup_encoded(const Table::Impl& table, std::span<const std::string_view> keys,
+                            const ReadOptions& options, Rowset& rows) {
+  const table::LookupRequest request = request_of(table, options, keys);
+  table::UnfinishedLookup& left = lookup_memory().left;
+  TabletPtr unfinished;
+  bool single = false;
+  {
+    const EpochGuard guard;
+    const OpenTable& open = table.holder->get();
+    single = open.ranges.size() == 1;
+    if (single) {
+      TRY(unfinished, try_single(open, request, rows, left));
+    }
+  }
+  if (!single) return lookup_ranges(*table.core, *table.holder->hold(), request, rows);
+  if (!unfinished) return {};
+  return table.core->get<Result<void>>(
+      [&] { return finish(unfinished, request, rows, std::move(left)); });
+}
+
+}  // namespace
+
+// The ordinary key, whose values are as they are kept, needs no checks and no memory of its own.
+Result<void> encode_given_key(const Table::Impl& table, Key key, std::string& out) {
+  bool plain = key.size() == table.key_types.size();
+  for (std::size_t i = 0; plain && i < key.size(); ++i) {
+    plain = key[i].type() == table.key_types[i] && key[i].type() != ValueType::kAny &&
+            (!key[i].has_text() || key[i].text().size() < table::kKeyBytesMax / 4);
+  }
+  if (!plain) {
+    TRY(out, table::encode_lookup_key(*table.layout, key));
+    return {};
+  }
+  for (const Value& value : key) table::append_key_column(out, value);
+  return {};
+}
+
+Table::Table(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+const std::string& Table::path() const {
+  return impl_->path;
+}
+const TableSchema& Table::schema() const {
+  return *impl_->schema;
+}
+
+Result<Table> Database::table(std::string_view path) const {
+  std::string name(path);
+  name.erase(0, std::min(name.find_first_not_of('/'), name.size()));
+  auto impl = std::make_shared<Table::Impl>();
+  impl->core = impl_->core;
+  impl->path = std::string(path);
+  impl_->core->run([&]() -> Task<void> {
+    if (const auto found = impl_->core->services().tables().find(name)) {
+      impl->holder = found->holder();
+    }
+    co_return;
+  });
+  if (!impl->holder) return fail(Errc::kNotFound, fmt::format("no table {}", path));
+  impl->schema = impl->holder->hold()->schema;
+  TRY(impl->layout, table::RowLayout::make(impl->schema));
+  bool computed = false;
+  for (std::size_t i = 0; i < impl->schema->columns.size(); ++i) {
+    const ColumnSchema& column = impl->schema->columns[i];
+    impl->all_columns.push_back(static_cast<std::uint16_t>(i));
+    computed = computed || !column.expression.empty();
+    if (column.key) impl->key_types.push_back(physical_type(column.type));
+  }
+  if (computed) impl->key_types.clear();
+  return Table(std::move(impl));
+}
+
+Result<Columns> Table::columns(std::span<const std::string> names) const {
+  Columns columns;
+  columns.all_ = false;
+  for (const std::string& name : names) {
+    const auto found = impl_->schema->find(name);
+    if (!found) {
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("No such column \"{}\" in table {}", name, impl_->path));
+    }
+    columns.indexes_.push_back(static_cast<std::uint16_t>(*found));
+  }
+  return columns;
+}
+
+Result<Columns> Table::columns(std::initializer_list<std::string_view> names) const {
+  return columns(std::vector<std::string>(names.begin(), names.end()));
+}
+
+Result<void> Table::lookup(std::span<const Key> keys, const ReadOptions& options,
+                           Rowset& rows) const {
+  LookupMemory& memory = lookup_memory();
+  if (memory.keys.size() < keys.size()) memory.keys.resize(keys.size());
+  memory.views.clear();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    memory.keys[i].clear();
+    TRY_VOID(encode_given_key(*impl_, keys[i], memory.keys[i]));
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) memory.views.push_back(memory.keys[i]);
+  return lookup_encoded(*impl_, memory.views, options, rows);
+}
+
+Result<void> Table::lookup(std::initializer_list<Value> key, const ReadOptions& options,
+                           Rowset& rows) const {
+  const Key one(key.begin(), key.size());
+  return lookup(std::span(&one, 1), options, rows);
+}
+
+Task<Result<void>> Table::lookup_async(std::vector<std::vector<Value>> keys, ReadOptions options,
+                                       Rowset& rows) const {
+  const std::shared_ptr<const Impl> impl = impl_;
+  std::vector<std::string> encoded(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    CO_TRY_VOID(encode_given_key(*impl, keys[i], encoded[i]));
+  }
+  const std::shared_ptr<const OpenTable> open = impl->holder->hold();
+  rows.reset(keys.size(), request_of(*impl, options, {}).columns.size());
+  std::map<std::size_t, RangePart> parts;
+  for (std::size_t i = 0; i < encoded.size(); ++i) {
+    RangePart& part = parts[open->range_of(as_bytes(encoded[i]))];
+    part.keys.push_back(encoded[i]);
+    part.positions.push_back(static_cast<std::uint32_t>(i));
+  }
+  for (auto& [range, part] : parts) {
+    CO_TRY(const std::shared_ptr<table::TableTablet> tablet, open->readable(range));
+    const table::LookupRequest request = request_of(*impl, options, part.keys);
+    CO_TRY_VOID(co_await tablet->reader().lookup(request, part.rows));
+    for (std::size_t i = 0; i < part.positions.size(); ++i) {
+      copy_row(part.rows, i, rows, part.positions[i]);
+    }
+  }
+  co_return Result<void>();
+}
+
+Result<VersionedResult> Table::lookup_versions(Key key, Timestamp timestamp) const {
+  std::string encoded;
+  TRY_VOID(encode_given_key(*impl_, key, encoded));
+  const std::shared_ptr<const OpenTable> open = impl_->holder->hold();
+  TRY(const std::shared_ptr<table::TableTablet> tablet,
+      open->readable(open->range_of(as_bytes(encoded))));
+  TRY(table::OwnedVersionedRow found, impl_->core->get<Result<table::OwnedVersionedRow>>([&] {
+    return tablet->reader().lookup_versions(encoded, timestamp, std::nullopt);
+  }));
+  auto kept = std::make_shared<table::OwnedVersionedRow>(std::move(found));
+  VersionedResult result;
+  result.found = kept->exists;
+  result.write_timestamps = kept->row.write_timestamps;
+  result.delete_timestamps = kept->row.delete_timestamps;
+  for (const table::VersionedValue& value : kept->row.values) {
+    result.versions.push_back(
+        {impl_->schema->columns[value.column].name, value.timestamp, value.aggregate, value.value});
+  }
+  result.memory = std::move(kept);
+  return result;
+}
+
+Result<Scan> Table::scan(ScanOptions options) const {
+  auto impl = std::make_unique<Scan::Impl>();
+  impl->core = impl_->core;
+  impl->table = impl_->holder->hold();
+  impl->rows_left = options.row_limit;
+  table::ScanRequest& request = impl->request;
+  request.bounds.from = table::encode_key(options.from);
+  request.bounds.to = table::encode_key(options.to);
+  request.columns =
+      options.read.columns.all() ? impl_->all_columns : options.read.columns.indexes();
+  request.timestamp = options.read.timestamp;
+  request.retention_timestamp = options.read.retention_timestamp;
+  for (const Filter& filter : options.filters) {
+    const auto column = impl_->schema->find(filter.column);
+    if (!column) {
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("No such column \"{}\" in table {}", filter.column, impl_->path));
+    }
+    request.filters.push_back({static_cast<std::uint16_t>(*column),
+                               static_cast<table::ColumnFilter::Op>(filter.op), filter.value});
+  }
+  return Scan(std::move(impl));
+}
+
+}  // namespace moraine

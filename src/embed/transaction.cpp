@@ -1,0 +1,190 @@
+// Transactions: changes are gathered here and sent when the transaction commits.
+
+#include <fmt/format.h>
+
+#include "embed/api_impl.h"
+
+namespace moraine {
+namespace {
+
+table::LockMode mode_of(RowLock lock) {
+  switch (lock) {
+    case RowLock::kSharedWeak: return table::LockMode::kSharedWeak;
+    case RowLock::kSharedStrong: return table::LockMode::kSharedStrong;
+    case RowLock::kExclusive: return table::LockMode::kExclusive;
+  }
+  return table::LockMode::kExclusive;
+}
+
+std::unique_ptr<Transaction::Impl> new_transaction(std::shared_ptr<embed::DatabaseCore> core,
+                                                   Timestamp start, TransactionOptions options) {
+  auto impl = std::make_unique<Transaction::Impl>();
+  impl->core = std::move(core);
+  impl->start = start;
+  impl->options = options;
+  thread_local OsRandom random;
+  for (std::size_t at = 0; at < impl->id.bytes.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random.next();
+    std::memcpy(impl->id.bytes.data() + at, &word, sizeof word);
+  }
+  impl->expires = std::chrono::steady_clock::now() + options.timeout;
+  return impl;
+}
+
+}  // namespace
+
+Transaction Database::begin_at(Timestamp start, TransactionOptions options) {
+  auto impl = std::make_unique<Transaction::Impl>();
+  impl->core = impl_->core;
+  impl->start = start;
+  impl->options = options;
+  thread_local OsRandom random;
+  for (std::size_t at = 0; at < impl->id.bytes.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random.next();
+    std::memcpy(impl->id.bytes.data() + at, &word, sizeof word);
+  }
+  impl->expires = std::chrono::steady_clock::now() + options.timeout;
+  return Transaction(std::move(impl));
+}
+
+Result<Transaction> Database::begin(TransactionOptions options) {
+  TRY(const Timestamp start, timestamp());
+  return Transaction(new_transaction(impl_->core, start, options));
+}
+
+Task<Result<Transaction>> Database::begin_async(TransactionOptions options) {
+  const std::shared_ptr<embed::DatabaseCore> core = impl_->core;
+  CO_TRY(const Timestamp start, co_await core->services().timestamps().next());
+  co_return Transaction(new_transaction(core, start, options));
+}
+
+Transaction::Transaction(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Transaction::Transaction(Transaction&&) noexcept = default;
+Transaction& Transaction::operator=(Transaction&&) noexcept = default;
+Transaction::~Transaction() = default;
+
+Timestamp Transaction::start() const {
+  return impl_->start;
+}
+
+std::string Transaction::id() const {
+  return to_string(impl_->id);
+}
+
+Result<void> Transaction::Impl::use() {
+  if (over) {
+    return fail(Errc::kAborted, fmt::format("transaction {} is over", to_string(id)));
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (now > expires) {
+    over = true;
+    parts.clear();
+    return fail(Errc::kAborted, fmt::format("transaction {} was not used for {} ms and has expired",
+                                            to_string(id), options.timeout.count()));
+  }
+  expires = now + options.timeout;
+  return {};
+}
+
+Result<table::ChangeSet*> Transaction::Impl::changes_of(
+    const std::shared_ptr<const Table::Impl>& table) {
+  TRY_VOID(use());
+  auto found = parts.find(table->path);
+  if (found == parts.end()) {
+    found = parts.emplace(table->path, Part{table, table::ChangeSet(table->layout)}).first;
+  }
+  if (found->second.table->schema != table->schema) {
+    return fail(
+        Errc::kInvalidArgument,
+        fmt::format("the schema of {} has changed since the transaction wrote to it", table->path));
+  }
+  return &found->second.changes;
+}
+
+Result<void> Transaction::insert(const Table& table, NamedRow row, WriteOptions options) {
+  TRY(table::ChangeSet * changes, impl_->changes_of(table.impl_));
+  table::InsertOptions with;
+  with.update = options.update;
+  with.aggregate = options.aggregate;
+  with.lock = options.shared_write ? table::LockMode::kSharedWrite : table::LockMode::kExclusive;
+  return changes->insert(row, with);
+}
+
+Result<void> Transaction::insert(const Table& table, std::initializer_list<NamedValue> row,
+                                 WriteOptions options) {
+  return insert(table, NamedRow(row.begin(), row.size()), options);
+}
+
+Result<void> Transaction::remove(const Table& table, Key key) {
+  TRY(table::ChangeSet * changes, impl_->changes_of(table.impl_));
+  return changes->erase(key);
+}
+
+Result<void> Transaction::remove(const Table& table, std::initializer_list<Value> key) {
+  return remove(table, Key(key.begin(), key.size()));
+}
+
+Result<void> Transaction::lock(const Table& table, Key key, RowLock mode,
+                               std::span<const std::string> groups) {
+  TRY(table::ChangeSet * changes, impl_->changes_of(table.impl_));
+  return changes->lock(key, groups, mode_of(mode));
+}
+
+Result<void> Transaction::lookup(const Table& table, std::span<const Key> keys, ReadOptions options,
+                                 Rowset& rows) const {
+  TRY_VOID(impl_->use());
+  if (impl_->options.atomicity == TableAtomicity::kFull) options.timestamp = impl_->start;
+  return table.lookup(keys, options, rows);
+}
+
+Result<Scan> Transaction::scan(const Table& table, ScanOptions options) const {
+  TRY_VOID(impl_->use());
+  if (impl_->options.atomicity == TableAtomicity::kFull) options.read.timestamp = impl_->start;
+  return table.scan(std::move(options));
+}
+
+Result<GatheredTransaction> Transaction::Impl::gather() {
+  TRY_VOID(use());
+  over = true;
+  GatheredTransaction gathered;
+  gathered.id = id;
+  gathered.start = start;
+  gathered.atomicity = static_cast<table::Atomicity>(options.atomicity);
+  for (auto& [path, part] : parts) {
+    if (part.changes.empty()) continue;
+    TableChanges changes;
+    changes.table = part.table->holder->hold();
+    if (changes.table->schema != part.table->schema) {
+      return fail(Errc::kAborted, fmt::format("the schema of {} has changed", path));
+    }
+    changes.changes = part.changes.take();
+    gathered.tables.push_back(std::move(changes));
+  }
+  parts.clear();
+  return gathered;
+}
+
+Result<Timestamp> Transaction::commit() {
+  TRY(GatheredTransaction gathered, impl_->gather());
+  if (gathered.tables.empty()) return impl_->start;
+  embed::DatabaseCore& core = *impl_->core;
+  return core.get<Result<Timestamp>>([&] {
+    return commit_transaction(core.services().commit_parts(), std::move(gathered),
+                              Instant::never());
+  });
+}
+
+Task<Result<Timestamp>> Transaction::commit_async() {
+  CO_TRY(GatheredTransaction gathered, impl_->gather());
+  if (gathered.tables.empty()) co_return impl_->start;
+  const std::shared_ptr<embed::DatabaseCore> core = impl_->core;
+  co_return co_await commit_transaction(core->services().commit_parts(), std::move(gathered),
+                                        Instant::never());
+}
+
+void Transaction::abort() {
+  impl_->over = true;
+  impl_->parts.clear();
+}
+
+}  // namespace moraine

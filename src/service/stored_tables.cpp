@@ -1,0 +1,166 @@
+#include "service/stored_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/invariant.h"
+#include "base/log.h"
+
+namespace moraine {
+
+StoredTables::StoredTables(World world, SchemeHost& scheme, table::TableResources& resources,
+                           LocalTablets& tablets, table::AskCoordinator ask_coordinator,
+                           StoredTablesOptions options)
+    : world_(world),
+      scheme_(scheme),
+      options_(std::move(options)),
+      parts_{world,  resources,       tablets,     std::move(ask_coordinator),
+             boots_, options_.leader, options_.bug} {
+  INVARIANT(!options_.groups.empty(), "tables need groups");
+  scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
+}
+
+Task<bool> StoredTables::wait_running(Instant deadline) {
+  const std::vector<TablePtr> all = list();
+  for (const TablePtr& table : all) {
+    for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
+      if (table->record().tablets[i].state == MountState::kUnmounted) continue;
+      if (!co_await table->wait_tablet(i, deadline) && tables_.contains(table->path())) {
+        co_return false;
+      }
+    }
+    // Whoever was told that it runs can read it.
+    table->republish();
+  }
+  co_return true;
+}
+
+Task<void> StoredTables::stop() {
+  scope_.close();
+  stopping_.wake_all();
+  co_await scope_.join();
+  for (const TablePtr& table : list()) co_await table->stop();
+  tables_.clear();
+}
+
+void StoredTables::abandon() {
+  scope_.close();
+  stopping_.wake_all();
+  for (const auto& [path, table] : tables_) table->abandon();
+}
+
+StoredTables::TablePtr StoredTables::find(const std::string& path) const {
+  const auto found = tables_.find(path);
+  return found == tables_.end() ? nullptr : found->second;
+}
+
+std::vector<StoredTables::TablePtr> StoredTables::list() const {
+  std::vector<TablePtr> all;
+  for (const auto& [path, table] : tables_) all.push_back(table);
+  return all;
+}
+
+void StoredTables::follow(const Scheme& scheme) {
+  if (scope_.closed()) return;
+  for (const NodePtr& node : scheme.all(NodeKind::kTable)) {
+    const auto adopted = adopt(*node);
+    if (!adopted) {
+      log_error("table not served", {{"table", node->path}, {"error", adopted.error()}});
+      continue;
+    }
+    scope_.spawn(finish_transitions(node->path));
+  }
+  std::vector<TablePtr> gone;
+  for (const auto& [path, table] : tables_) {
+    const NodePtr node = scheme.find(path);
+    if (!node || node->id != table->id()) gone.push_back(table);
+  }
+  for (const TablePtr& table : gone) drop(table);
+  if (!std::exchange(watching_, true)) scope_.spawn(let_go_of_retired());
+}
+
+Result<StoredTables::TablePtr> StoredTables::adopt(const PathNode& node) {
+  TRY(TableRecord record, decode_table(node));
+  const auto known = tables_.find(node.path);
+  if (known != tables_.end() && known->second->id() == node.id) {
+    known->second->update(std::move(record));
+    return known->second;
+  }
+  if (known != tables_.end()) {
+    const TablePtr older = known->second;
+    drop(older);
+  }
+  auto table = std::make_shared<RunningTable>(parts_, node.path, node.id, record);
+  tables_[node.path] = table;
+  table->update(std::move(record));
+  return table;
+}
+
+void StoredTables::drop(const TablePtr& table) {
+  tables_.erase(table->path());
+  // One stop for all: the first deletion waits for it, and so do the others.
+  const auto stop = [table] { return table->stop_once(); };
+  for (const TabletOfTable& tablet : table->record().tablets) {
+    scheme_.begin_deletion(tablet.info, stop);
+  }
+}
+
+// Tablets that were on their way when the node stopped.
+Task<void> StoredTables::finish_transitions(std::string path) {
+  const TablePtr table = find(path);
+  if (!table) co_return;
+  bool unmounts = false;
+  bool freezes = false;
+  for (const TabletOfTable& tablet : table->record().tablets) {
+    unmounts = unmounts || tablet.state == MountState::kUnmounting;
+    freezes = freezes || tablet.state == MountState::kFreezing;
+  }
+  if (!unmounts && !freezes) co_return;
+  const auto done = unmounts ? co_await unmount(path) : co_await freeze(path);
+  if (!done) log_warning("table stays on its way", {{"table", path}, {"error", done.error()}});
+}
+
+Task<void> StoredTables::let_go_of_retired() {
+  while (!scope_.closed()) {
+    co_await stopping_.wait_until(world_.executor.now() + kRetiredPeriod);
+    for (const TablePtr& table : list()) {
+      if (scope_.closed()) co_return;
+      if (table->record().retired.empty()) continue;
+      const auto done =
+          co_await change(table->path(), [this](TablePtr one) { return let_go_alone(one); });
+      if (!done) {
+        log_debug("retired tablets stay", {{"table", table->path()}, {"error", done.error()}});
+      }
+    }
+  }
+}
+
+Task<Result<void>> StoredTables::let_go_alone(TablePtr table) {
+  TableRecord record = table->record();
+  std::set<TabletId> needed;
+  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
+    const auto running = table->tablet(i);
+    if (!running) co_return Result<void>();
+    for (const TabletId id : running->borrowed_from()) needed.insert(id);
+    // One that runs has taken over what it was to.
+    record.tablets[i].parents.clear();
+  }
+  std::vector<TabletInfo> doomed;
+  for (const TabletInfo& info : record.retired) {
+    if (!needed.contains(info.id)) doomed.push_back(info);
+  }
+  if (doomed.empty()) co_return Result<void>();
+  std::erase_if(record.retired, [&](const TabletInfo& info) { return !needed.contains(info.id); });
+  CO_TRY_VOID(co_await store(table, std::move(record), 0, nullptr, doomed));
+  for (const TabletInfo& info : doomed) scheme_.begin_deletion(info, nullptr);
+  co_return Result<void>();
+}
+
+TabletInfo StoredTables::place(TabletId id, std::size_t turn) const {
+  return TabletInfo::simple(id, options_.groups[turn % options_.groups.size()],
+                            kTableTabletChannels);
+}
+
+}  // namespace moraine

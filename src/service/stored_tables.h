@@ -1,0 +1,126 @@
+// StoredTables: the tables of a node, kept in the scheme, their key ranges in table tablets.
+//
+//   scheme node (table_record.h)  ->  RunningTable  ->  a TabletHost for each tablet that is
+//                                 mounted
+//
+// Promise    A change is durable when it is answered OK. What the scheme says is made true again
+//            whenever its tablet starts: tablets that were on their way to another state go on.
+//            Tablets that a reshard replaced are kept until no other refers to their blobs.
+// Invariants Changes run one at a time.
+// Threading  The world's executor. Calls that wait have ended before it goes away.
+// Limits     kTableChangesMax waiting; kTabletsPerTableMax; those of Scheme.
+// Errors     kNotFound, kAlreadyExists, kInvalidArgument: says what cannot be; kReadOnly: the table
+//            is in a state in which this cannot be done, the text says which; kUnavailable: the
+//            outcome is unknown.
+// Tests      stored_tables_test.cpp.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "service/running_table.h"
+#include "service/scheme_host.h"
+
+namespace moraine {
+
+inline constexpr std::size_t kTableChangesMax = 10'000;
+inline constexpr std::size_t kTableBootsMax = 16;
+inline constexpr Duration kTabletTimeout = 60s;  // To start, to flush.
+inline constexpr Duration kRetiredPeriod = 5s;   // Between looks at tablets that were replaced.
+
+struct StoredTablesOptions {
+  std::vector<GroupId> groups;  // New tablets take them by turns.
+  LeaderOptions leader;
+  table::SeededBug bug{};
+};
+
+struct NewTable {
+  TableSchema schema;
+  TableOptions options;
+  std::vector<std::string> pivots;  // Of the second tablet and those after it, encoded.
+  bool dynamic = true;
+  bool mounted = true;
+};
+
+class StoredTables {
+ public:
+  using TablePtr = std::shared_ptr<RunningTable>;
+
+  // `scheme`, `resources` and `tablets` outlive it; `scheme` has not started.
+  StoredTables(World world, SchemeHost& scheme, table::TableResources& resources,
+               LocalTablets& tablets, table::AskCoordinator ask_coordinator,
+               StoredTablesOptions options);
+
+  Task<bool> wait_running(Instant deadline);
+  Task<void> stop();
+  void abandon();
+
+  Task<Result<void>> create(std::string path, NewTable table);
+  Task<Result<void>> remove(std::string path);
+  // Each ends when every tablet of the table is in the state asked for.
+  Task<Result<void>> mount(std::string path, bool frozen);
+  Task<Result<void>> unmount(std::string path);
+  Task<Result<void>> freeze(std::string path);
+  Task<Result<void>> unfreeze(std::string path);
+  Task<Result<void>> remount(std::string path, TableMountOptions options);
+  // Unmounted tables only.
+  Task<Result<void>> alter(std::string path, TableSchema schema);
+  Task<Result<void>> set_options(std::string path, TableOptions options);
+  Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots);
+  Task<Result<void>> reshard(std::string path, std::size_t tablets);
+
+  // Null: no such table.
+  TablePtr find(const std::string& path) const;
+  std::vector<TablePtr> list() const;
+
+ private:
+  using Change = std::function<Task<Result<void>>(TablePtr)>;
+
+  // One change of one table, alone.
+  Task<Result<void>> change(std::string path, Change body);
+  Task<Result<void>> create_alone(std::string path, NewTable table);
+  Task<Result<void>> remove_alone(TablePtr table);
+  Task<Result<void>> move_to(TablePtr table, MountState state);
+  Task<Result<void>> mount_alone(TablePtr table, MountState state);
+  Task<Result<void>> unfreeze_alone(TablePtr table);
+  Task<Result<void>> store_checked(TablePtr table, TableRecord record);
+  Task<Result<void>> replace_options(TablePtr table, TableOptions options);
+  Task<Result<void>> replace_schema(TablePtr table, TableSchema schema);
+  Task<Result<void>> reshard_alone(TablePtr table, std::vector<std::string> pivots);
+  Task<Result<void>> reshard_by_count(TablePtr table, std::size_t tablets);
+  Task<Result<std::vector<std::string>>> choose_pivots(TablePtr table, std::size_t tablets);
+  Task<Result<void>> adopt_all(TablePtr table);
+  // The record into the scheme, with so many new tablets whose ids `fill` is told, then made true.
+  using Fill = std::function<void(TableRecord&, TabletId first)>;
+  Task<Result<void>> store(TablePtr table, TableRecord record, std::uint32_t tablets = 0,
+                           Fill fill = nullptr, std::vector<TabletInfo> doomed = {});
+
+  void follow(const Scheme& scheme);
+  Result<TablePtr> adopt(const PathNode& node);
+  void drop(const TablePtr& table);
+  Task<void> finish_transitions(std::string path);
+  Task<void> let_go_of_retired();
+  Task<Result<void>> let_go_alone(TablePtr table);
+  TabletInfo place(TabletId id, std::size_t turn) const;
+  Instant soon() const { return world_.executor.now() + kTabletTimeout; }
+
+  World world_;
+  SchemeHost& scheme_;
+  const StoredTablesOptions options_;
+  Semaphore boots_{kTableBootsMax};
+  TableParts parts_;
+  std::map<std::string, TablePtr> tables_;
+  Semaphore changes_{1};
+  Waiters stopping_{world_.executor};
+  bool watching_ = false;
+  TaskScope scope_;
+};
+
+// Pivots of the second tablet and those after it: strictly increasing, none empty.
+Result<void> check_pivots(const std::vector<std::string>& pivots);
+// kReadOnly: names a tablet and its state.
+Result<void> check_unmounted(const RunningTable& table, std::string_view what);
+
+}  // namespace moraine

@@ -1,0 +1,288 @@
+// Changes of tables: decided, made durable in the scheme, then carried out.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "service/stored_tables.h"
+#include "table/model/schema_check.h"
+
+namespace moraine {
+namespace {
+
+// Another incarnation of the scheme has taken over: to the caller, it cannot be reached.
+Error unreachable(Error error) {
+  if (error.code == Errc::kConflict) error.code = Errc::kUnavailable;
+  return error;
+}
+
+Result<void> check_record(const std::string& path, const TableRecord& record) {
+  TRY_VOID(table::check_schema(record.schema));
+  TRY_VOID(tablet_settings(path, record, 0));
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_pivots(const std::vector<std::string>& pivots) {
+  if (pivots.size() + 1 > kTabletsPerTableMax) {
+    return fail(Errc::kInvalidArgument, fmt::format("{} tablets; a table has at most {}",
+                                                    pivots.size() + 1, kTabletsPerTableMax));
+  }
+  for (std::size_t i = 0; i < pivots.size(); ++i) {
+    if (pivots[i].empty() || (i > 0 && pivots[i - 1] >= pivots[i])) {
+      return fail(Errc::kInvalidArgument, "Pivot keys must be strictly increasing");
+    }
+  }
+  return {};
+}
+
+Result<void> check_unmounted(const RunningTable& table, std::string_view what) {
+  for (const TabletOfTable& tablet : table.record().tablets) {
+    if (tablet.state == MountState::kUnmounted) continue;
+    return fail(Errc::kReadOnly,
+                fmt::format("Cannot {} of {} since not all tablets are unmounted: "
+                            "tablet {:x} is {}",
+                            what, table.path(), tablet.info.id.value, to_string(tablet.state)));
+  }
+  return {};
+}
+
+Task<Result<void>> StoredTables::change(std::string path, Change body) {
+  if (changes_.waiting() >= kTableChangesMax) {
+    co_return fail(Errc::kOverloaded, fmt::format("{} changes wait", changes_.waiting()));
+  }
+  co_await changes_.acquire();
+  co_await yield(world_.executor);
+  const TablePtr table = find(path);
+  Result<void> done = fail(Errc::kNotFound, fmt::format("no table {}", path));
+  if (table) done = co_await body(table);
+  changes_.release();
+  if (!done) co_return std::unexpected(unreachable(std::move(done).error()));
+  co_return done;
+}
+
+Task<Result<void>> StoredTables::store(TablePtr table, TableRecord record, std::uint32_t tablets,
+                                       Fill fill, std::vector<TabletInfo> doomed) {
+  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
+  AlterNode request;
+  request.path = table->path();
+  request.id = table->id();
+  request.tablets = tablets;
+  request.doomed = std::move(doomed);
+  request.attributes = [record = std::move(record), fill = std::move(fill)](TabletId first) {
+    TableRecord filled = record;
+    if (fill) fill(filled, first);
+    return encode_table(filled);
+  };
+  CO_TRY(const NodePtr node, co_await tree->alter(std::move(request)));
+  CO_TRY_VOID(adopt(*node));
+  co_return Result<void>();
+}
+
+Task<Result<void>> StoredTables::create(std::string path, NewTable table) {
+  if (changes_.waiting() >= kTableChangesMax) {
+    co_return fail(Errc::kOverloaded, fmt::format("{} changes wait", changes_.waiting()));
+  }
+  co_await changes_.acquire();
+  co_await yield(world_.executor);
+  Result<void> done = co_await create_alone(std::move(path), std::move(table));
+  changes_.release();
+  if (!done) co_return std::unexpected(unreachable(std::move(done).error()));
+  co_return done;
+}
+
+Task<Result<void>> StoredTables::create_alone(std::string path, NewTable table) {
+  CO_TRY_VOID(check_pivots(table.pivots));
+  TableRecord record;
+  record.dynamic = table.dynamic;
+  record.schema = std::move(table.schema);
+  record.options = std::move(table.options);
+  record.tablets.resize(table.pivots.size() + 1);
+  for (std::size_t i = 0; i < table.pivots.size(); ++i) {
+    record.tablets[i + 1].pivot = table.pivots[i];
+  }
+  CO_TRY_VOID(check_record(path, record));
+  if (find(path)) co_return fail(Errc::kAlreadyExists, fmt::format("{} is a table", path));
+  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
+  const auto count = static_cast<std::uint32_t>(record.tablets.size());
+  for (TabletOfTable& tablet : record.tablets) {
+    tablet.state = table.mounted ? MountState::kMounted : MountState::kUnmounted;
+  }
+  CreateNode request;
+  request.kind = NodeKind::kTable;
+  request.path = path;
+  request.parents = true;
+  request.tablets = count;
+  request.attributes = [record, this](TabletId first) {
+    TableRecord placed = record;
+    for (std::size_t i = 0; i < placed.tablets.size(); ++i) {
+      placed.tablets[i].info = place(TabletId{first.value + i}, i);
+    }
+    return encode_table(placed);
+  };
+  CO_TRY(const NodePtr node, co_await tree->create(std::move(request)));
+  CO_TRY(const TablePtr made, adopt(*node));
+  if (!table.mounted) co_return Result<void>();
+  co_return co_await mount_alone(made, MountState::kMounted);
+}
+
+Task<Result<void>> StoredTables::remove(std::string path) {
+  return change(std::move(path), [this](TablePtr table) { return remove_alone(table); });
+}
+
+Task<Result<void>> StoredTables::remove_alone(TablePtr table) {
+  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
+  RemoveNode request;
+  request.path = table->path();
+  request.id = table->id();
+  for (const TabletOfTable& tablet : table->record().tablets) request.doomed.push_back(tablet.info);
+  for (const TabletInfo& info : table->record().retired) request.doomed.push_back(info);
+  const std::vector<TabletInfo> retired = table->record().retired;
+  CO_TRY_VOID(co_await tree->remove(std::move(request)));
+  // Unless the scheme has started anew meanwhile and said so.
+  if (find(table->path()) == table) drop(table);
+  for (const TabletInfo& info : retired) scheme_.begin_deletion(info, nullptr);
+  co_return Result<void>();
+}
+
+Task<Result<void>> StoredTables::mount(std::string path, bool frozen) {
+  const MountState state = frozen ? MountState::kFrozen : MountState::kMounted;
+  return change(std::move(path),
+                [this, state](TablePtr table) { return mount_alone(table, state); });
+}
+
+Task<Result<void>> StoredTables::mount_alone(TablePtr table, MountState state) {
+  TableRecord record = table->record();
+  bool changed = false;
+  for (TabletOfTable& tablet : record.tablets) {
+    if (tablet.state == state) continue;
+    if (tablet.state != MountState::kUnmounted) {
+      co_return fail(Errc::kReadOnly, fmt::format("Cannot mount tablet {:x} in \"{}\" state",
+                                                  tablet.info.id.value, to_string(tablet.state)));
+    }
+    tablet.state = state;
+    changed = true;
+  }
+  CO_TRY_VOID(tablet_settings(table->path(), record, 0));
+  if (changed) {
+    CO_TRY_VOID(co_await store(table, record));
+  }
+  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
+    if (!co_await table->wait_tablet(i, soon())) {
+      co_return fail(Errc::kUnavailable,
+                     fmt::format("tablet {:x} of {} does not start yet; the log says why",
+                                 record.tablets[i].info.id.value, table->path()));
+    }
+  }
+  table->republish();
+  bool parents = false;
+  for (TabletOfTable& tablet : record.tablets) {
+    parents = parents || !tablet.parents.empty();
+    tablet.parents.clear();
+  }
+  if (!parents) co_return Result<void>();
+  co_return co_await store(table, std::move(record));
+}
+
+Task<Result<void>> StoredTables::unmount(std::string path) {
+  return change(std::move(path),
+                [this](TablePtr table) { return move_to(table, MountState::kUnmounted); });
+}
+
+Task<Result<void>> StoredTables::freeze(std::string path) {
+  return change(std::move(path),
+                [this](TablePtr table) { return move_to(table, MountState::kFrozen); });
+}
+
+// To unmounted or frozen: first on the way, durably; then nothing is left in memory; then there.
+Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
+  const bool unmounts = state == MountState::kUnmounted;
+  const MountState way = unmounts ? MountState::kUnmounting : MountState::kFreezing;
+  TableRecord record = table->record();
+  std::vector<std::size_t> moved;
+  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
+    TabletOfTable& tablet = record.tablets[i];
+    if (tablet.state == state) continue;
+    if (!unmounts && tablet.state != MountState::kMounted && tablet.state != way) {
+      co_return fail(Errc::kReadOnly, fmt::format("Cannot freeze tablet {:x} in \"{}\" state",
+                                                  tablet.info.id.value, to_string(tablet.state)));
+    }
+    tablet.state = way;
+    moved.push_back(i);
+  }
+  if (moved.empty()) co_return Result<void>();
+  CO_TRY_VOID(co_await store(table, record));
+  for (const std::size_t i : moved) {
+    const auto tablet = co_await table->wait_tablet(i, soon());
+    if (!tablet) {
+      co_return fail(Errc::kUnavailable,
+                     fmt::format("tablet {:x} of {} does not run", record.tablets[i].info.id.value,
+                                 table->path()));
+    }
+    CO_TRY_VOID(co_await tablet->freeze());
+  }
+  for (const std::size_t i : moved) {
+    record.tablets[i].state = state;
+    record.tablets[i].parents.clear();
+    if (unmounts) co_await table->stop_tablet(i);
+  }
+  co_return co_await store(table, std::move(record));
+}
+
+Task<Result<void>> StoredTables::unfreeze(std::string path) {
+  return change(std::move(path), [this](TablePtr table) { return unfreeze_alone(table); });
+}
+
+Task<Result<void>> StoredTables::unfreeze_alone(TablePtr table) {
+  TableRecord record = table->record();
+  for (TabletOfTable& tablet : record.tablets) {
+    if (tablet.state != MountState::kFrozen && tablet.state != MountState::kMounted) {
+      co_return fail(Errc::kReadOnly, fmt::format("Cannot unfreeze tablet {:x} in \"{}\" state",
+                                                  tablet.info.id.value, to_string(tablet.state)));
+    }
+    tablet.state = MountState::kMounted;
+  }
+  co_return co_await store(table, std::move(record));
+}
+
+Task<Result<void>> StoredTables::remount(std::string path, TableMountOptions options) {
+  return change(std::move(path), [this, options](TablePtr table) {
+    TableRecord record = table->record();
+    record.options.mount = options;
+    return store_checked(table, std::move(record));
+  });
+}
+
+Task<Result<void>> StoredTables::store_checked(TablePtr table, TableRecord record) {
+  CO_TRY_VOID(tablet_settings(table->path(), record, 0));
+  co_return co_await store(table, std::move(record));
+}
+
+Task<Result<void>> StoredTables::set_options(std::string path, TableOptions options) {
+  return change(std::move(path),
+                [this, options](TablePtr table) { return replace_options(table, options); });
+}
+
+Task<Result<void>> StoredTables::replace_options(TablePtr table, TableOptions options) {
+  CO_TRY_VOID(check_unmounted(*table, "change storage parameters"));
+  TableRecord record = table->record();
+  record.options = std::move(options);
+  co_return co_await store_checked(table, std::move(record));
+}
+
+Task<Result<void>> StoredTables::alter(std::string path, TableSchema schema) {
+  return change(std::move(path),
+                [this, schema](TablePtr table) { return replace_schema(table, schema); });
+}
+
+Task<Result<void>> StoredTables::replace_schema(TablePtr table, TableSchema schema) {
+  CO_TRY_VOID(check_unmounted(*table, "change table schema"));
+  TableRecord record = table->record();
+  CO_TRY_VOID(table::check_schema(schema));
+  CO_TRY_VOID(table::check_alter(record.schema, schema));
+  record.schema = std::move(schema);
+  co_return co_await store_checked(table, std::move(record));
+}
+
+}  // namespace moraine

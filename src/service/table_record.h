@@ -1,0 +1,74 @@
+// TableRecord: a table as its node in the scheme says it.
+//
+// clang-format off
+//   table    = version u8 = 1  dynamic u8  schema  options
+//              count u32  tablet_of_table*            in key order; the first pivot is empty
+//              count u32  tablet*                     retired: others may still read their blobs
+//              (tablet_record.h) crc32c u32
+//   tablet_of_table = state u8  sized pivot  tablet  count u32  parent u64*
+//   schema   = as in table/model/schema_codec.h
+//   options  = count u32  (sized name  sized value)*  ascending by name; names of YTsaurus
+//            attributes
+// clang-format on
+//
+// Promise    Pure. Equal records have equal bytes. Options that this version does not know are
+//            refused.
+// Errors     kCorrupt; kUnsupported: another version.
+// Tests      table_record_test.cpp, table_record_fuzz.cpp.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "moraine/schema.h"
+#include "moraine/table_options.h"
+#include "scheme/path_node.h"
+#include "table/tablet/settings.h"
+#include "tablet/tablet_info.h"
+
+namespace moraine {
+
+inline constexpr std::size_t kTabletsPerTableMax = 1'000;
+inline constexpr std::size_t kTableTabletChannels = 3;
+
+// What a tablet is meant to be; the ones with "-ing" are on their way to it.
+enum class MountState : std::uint8_t {
+  kUnmounted = 0,
+  kMounted = 1,
+  kFrozen = 2,
+  kUnmounting = 3,
+  kFreezing = 4,
+};
+std::string_view to_string(MountState state);
+
+struct TabletOfTable {
+  MountState state = MountState::kUnmounted;
+  std::string pivot;  // Encoded key prefix, inclusive.
+  TabletInfo info;
+  std::vector<TabletId> parents;  // Retired tablets whose chunks it takes over when it first boots.
+};
+
+struct TableRecord {
+  bool dynamic = true;
+  TableSchema schema;
+  TableOptions options;
+  std::vector<TabletOfTable> tablets;
+  std::vector<TabletInfo> retired;
+};
+
+Slice encode_table(const TableRecord& record);
+Result<TableRecord> decode_table(const PathNode& node);
+
+// Attributes by their YTsaurus names ("min_data_ttl", "optimize_for", ...), all of them.
+std::map<std::string, std::string> to_attributes(const TableOptions& options);
+// Changes what is named. kInvalidArgument: an unknown name or a value that cannot be.
+Result<void> set_attributes(TableOptions& options, const std::map<std::string, std::string>& named);
+
+// What the tablet itself is told.
+Result<table::TabletSettings> tablet_settings(const std::string& path, const TableRecord& record,
+                                              std::size_t tablet);
+
+}  // namespace moraine

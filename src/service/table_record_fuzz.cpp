@@ -1,0 +1,22 @@
+#include "base/coding.h"
+#include "base/invariant.h"
+#include "scheme/sealed.h"
+#include "service/table_record.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace moraine;
+  const ByteSpan bytes(reinterpret_cast<const std::byte*>(data), size);
+  PathNode node;
+  node.path = "t";
+  node.attributes = Slice::copy_of(bytes);
+  (void)decode_table(node);
+  // With a checksum that fits, so that the grammar behind it is reached.
+  Encoder encoder;
+  encoder.raw(bytes);
+  node.attributes = seal(std::move(encoder));
+  if (const auto record = decode_table(node)) {
+    node.attributes = encode_table(*record);
+    INVARIANT(decode_table(node).has_value(), "what was read can be written");
+  }
+  return 0;
+}

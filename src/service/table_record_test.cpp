@@ -1,0 +1,103 @@
+#include "service/table_record.h"
+
+#include <gtest/gtest.h>
+
+#include "tablet/test_tablet.h"
+
+namespace moraine {
+namespace {
+
+TableRecord sample() {
+  TableRecord record;
+  ColumnSchema key;
+  key.name = "k";
+  key.type = ColumnType::kInt64;
+  key.key = true;
+  ColumnSchema value;
+  value.name = "v";
+  record.schema.columns = {key, value};
+  record.options.compression_codec = "zstd_3";
+  record.options.mount.max_data_versions = 7;
+  record.tablets.resize(2);
+  record.tablets[0].info = TabletInfo::simple(TabletId{11}, kTestGroup, kTableTabletChannels);
+  record.tablets[0].state = MountState::kMounted;
+  record.tablets[1].info = TabletInfo::simple(TabletId{12}, kTestGroup, kTableTabletChannels);
+  record.tablets[1].pivot = table::encode_key(std::vector<Value>{Value(5)});
+  record.tablets[1].parents = {TabletId{3}};
+  record.retired = {TabletInfo::simple(TabletId{3}, kTestGroup, kTableTabletChannels)};
+  return record;
+}
+
+PathNode node_of(Slice attributes) {
+  PathNode node;
+  node.kind = NodeKind::kTable;
+  node.path = "t";
+  node.attributes = std::move(attributes);
+  return node;
+}
+
+TEST(TableRecordTest, ReadsBackWhatWasWritten) {
+  const TableRecord record = sample();
+  const auto found = decode_table(node_of(encode_table(record)));
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(found->schema, record.schema);
+  EXPECT_EQ(found->options, record.options);
+  ASSERT_EQ(found->tablets.size(), 2u);
+  EXPECT_EQ(found->tablets[1].pivot, record.tablets[1].pivot);
+  EXPECT_EQ(found->tablets[1].parents, record.tablets[1].parents);
+  EXPECT_EQ(found->tablets[0].state, MountState::kMounted);
+  EXPECT_EQ(found->retired.front().id, TabletId{3});
+}
+
+TEST(TableRecordTest, EveryChangedByteIsNoticed) {
+  const Slice bytes = encode_table(sample());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged(bytes.text());
+    damaged[i] ^= 0x20;
+    EXPECT_FALSE(decode_table(node_of(Slice::copy_of(damaged)))) << i;
+  }
+}
+
+TEST(TableRecordTest, OptionsHaveTheNamesOfYtsaurusAndRefuseOthers) {
+  TableOptions options;
+  EXPECT_TRUE(set_attributes(options, {{"min_data_ttl", "0"},
+                                       {"optimize_for", "scan"},
+                                       {"in_memory_mode", "uncompressed"},
+                                       {"lookup_cache_rows_ratio", "0.03"},
+                                       {"enable_lookup_cache_by_default", "true"},
+                                       {"auto_compaction_period", "60000"}}));
+  EXPECT_EQ(options.mount.min_data_ttl.count(), 0);
+  EXPECT_EQ(options.optimize_for, TableFormat::kScan);
+  EXPECT_EQ(options.in_memory_mode, TableMemory::kUncompressed);
+  EXPECT_EQ(options.mount.lookup_cache_rows_ratio, 0.03);
+  EXPECT_TRUE(options.mount.enable_lookup_cache_by_default);
+  EXPECT_EQ(options.mount.auto_compaction_period->count(), 60'000);
+  const TableOptions before = options;
+  for (const auto& [name, value] :
+       std::map<std::string, std::string>{{"min_data_tl", "0"},
+                                          {"min_data_ttl", "soon"},
+                                          {"max_data_versions", "-1"},
+                                          {"optimize_for", "writes"},
+                                          {"compression_codec", "zip"}}) {
+    const auto set = set_attributes(options, {{name, value}});
+    ASSERT_FALSE(set) << name;
+    EXPECT_NE(set.error().context.find(name), std::string::npos) << set.error().context;
+    EXPECT_EQ(options, before);
+  }
+}
+
+TEST(TableRecordTest, ATabletIsToldItsBoundsAndOptions) {
+  const TableRecord record = sample();
+  const auto first = tablet_settings("t", record, 0);
+  const auto second = tablet_settings("t", record, 1);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->bounds.from, "");
+  EXPECT_EQ(first->bounds.to, record.tablets[1].pivot);
+  EXPECT_EQ(second->bounds.from, record.tablets[1].pivot);
+  EXPECT_EQ(second->bounds.to, "");
+  EXPECT_EQ(first->mount.retention.max_data_versions, 7u);
+  EXPECT_EQ(first->chunks.codec, (table::Codec{table::CodecKind::kZstd, 3}));
+}
+
+}  // namespace
+}  // namespace moraine

@@ -1,0 +1,83 @@
+// TableServices: all that tables need on one node: timestamps, a coordinator, caches, the tables.
+//
+// Promise    start() ends when timestamps are given and transactions are decided; tables start by
+//            themselves. stop() ends cleanly: what was acknowledged is durable anyway.
+// Threading  The world's executor; try_timestamp() anywhere.
+// Tests      stored_tables_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "service/stored_tables.h"
+#include "transaction/commit.h"
+#include "transaction/timestamp_oracle.h"
+
+namespace moraine {
+
+struct TableServicesOptions {
+  std::vector<GroupId> groups;
+  std::size_t block_cache_bytes = std::size_t{256} << 20;
+  std::size_t compressed_cache_bytes = 0;  // 0: none.
+  std::size_t row_cache_bytes = std::size_t{64} << 20;
+  std::optional<Duration> timestamp_lease;  // As in OracleOptions.
+  LeaderOptions leader;
+  table::SeededBug bug{};
+};
+
+class TableServices {
+ public:
+  // `groups`, `scheme` and `background` outlive it; `scheme` has not started.
+  TableServices(World world, BlobGroups& groups, SchemeHost& scheme, Executor& background,
+                TableServicesOptions options);
+  TableServices(const TableServices&) = delete;
+  TableServices& operator=(const TableServices&) = delete;
+
+  // kTimeout: not by the deadline; it goes on, and may be called again.
+  Task<Result<void>> start(Instant deadline);
+  // After the scheme's.
+  Task<void> stop();
+  void abandon();
+
+  StoredTables& tables() { return tables_; }
+  LocalTablets& tablets() { return tablets_; }
+  TimestampSource& timestamps() { return timestamps_; }
+  // Without waiting; nullopt: timestamps().next() has to be asked.
+  std::optional<Timestamp> try_timestamp();
+  CommitParts commit_parts();
+  const table::BlockCache& blocks() const { return blocks_; }
+  table::SlabMemory& row_cache_memory() { return row_cache_memory_; }
+
+ private:
+  // Timestamps of whichever incarnation runs.
+  class HostedTimestamps final : public TimestampSource {
+   public:
+    explicit HostedTimestamps(TableServices& services) : services_(services) {}
+    Task<Result<Timestamp>> next() override;
+
+   private:
+    TableServices& services_;
+  };
+
+  Task<Result<std::unique_ptr<TimestampOracle>>> boot_oracle();
+  Task<Result<std::unique_ptr<Coordinator>>> boot_coordinator();
+  Task<Result<TransactionOutcome>> ask(TabletId coordinator, TransactionId id);
+
+  World world_;
+  BlobGroups& groups_;
+  const TableServicesOptions options_;
+  HostedTimestamps timestamps_;
+  LocalTablets tablets_;
+  table::BlockCache blocks_;
+  std::unique_ptr<table::BlockCache> compressed_blocks_;
+  table::SlabMemory row_cache_memory_;
+  table::TableResources resources_;
+  TabletHost<TimestampOracle> oracle_;
+  std::atomic<std::shared_ptr<TimestampOracle>> shared_oracle_;
+  TabletHost<Coordinator> coordinator_;
+  StoredTables tables_;
+  bool started_ = false;
+};
+
+}  // namespace moraine

@@ -1,0 +1,88 @@
+#include "transaction/commit.h"
+
+#include <map>
+
+namespace moraine {
+namespace {
+
+std::string_view name_of(table::Atomicity atomicity) {
+  return atomicity == table::Atomicity::kFull ? "full" : "none";
+}
+
+Result<void> check_writable(const OpenTable& table, const OpenRange& range) {
+  if (range.state == "mounted") return {};
+  bool any = false;
+  for (const OpenRange& other : table.ranges) any = any || other.state == "mounted";
+  if (!any)
+    return fail(Errc::kReadOnly, fmt::format("Table {} has no mounted tablets", table.path));
+  return fail(Errc::kReadOnly,
+              fmt::format("Tablet {:x} of table {} is in \"{}\" state while \"mounted\" expected",
+                          range.tablet.value, table.path, range.state));
+}
+
+}  // namespace
+
+Result<std::vector<Participant>> split_by_tablet(GatheredTransaction transaction) {
+  std::map<TabletId, Participant> by_tablet;
+  for (TableChanges& part : transaction.tables) {
+    const OpenTable& table = *part.table;
+    if (table.atomicity != transaction.atomicity && !part.changes.empty()) {
+      return fail(
+          Errc::kInvalidArgument,
+          fmt::format("Invalid atomicity mode: \"{}\" instead of \"{}\" (table {})",
+                      name_of(transaction.atomicity), name_of(table.atomicity), table.path));
+    }
+    for (table::RowChange& change : part.changes) {
+      const OpenRange& range = table.ranges[table.range_of(as_bytes(change.key))];
+      Participant& participant = by_tablet[range.tablet];
+      if (participant.write.changes.empty()) {
+        TRY_VOID(check_writable(table, range));
+        participant.tablet = range.tablet;
+        participant.write.transaction = transaction.id;
+        participant.write.start = transaction.start;
+      }
+      participant.write.changes.push_back(std::move(change));
+      if (participant.write.changes.size() > table::kRowsPerTransactionMax) {
+        return fail(Errc::kInvalidArgument,
+                    fmt::format("Transaction affects too many rows in tablet {:x}: more than {}",
+                                range.tablet.value, table::kRowsPerTransactionMax));
+      }
+    }
+  }
+  std::vector<Participant> participants;
+  participants.reserve(by_tablet.size());
+  for (auto& [id, participant] : by_tablet) participants.push_back(std::move(participant));
+  return participants;
+}
+
+namespace {
+
+// Tablets one after the other; without atomicity each row stands for itself.
+Task<Result<Timestamp>> commit_each(TabletCalls& calls, std::vector<Participant> participants,
+                                    Instant deadline) {
+  Timestamp newest = 0;
+  for (Participant& participant : participants) {
+    CO_TRY(const Timestamp committed,
+           co_await calls.commit(participant.tablet, std::move(participant.write), deadline));
+    newest = std::max(newest, committed);
+  }
+  co_return newest;
+}
+
+}  // namespace
+
+Task<Result<Timestamp>> commit_transaction(CommitParts parts, GatheredTransaction transaction,
+                                           Instant deadline) {
+  const Timestamp start = transaction.start;
+  const bool atomic = transaction.atomicity == table::Atomicity::kFull;
+  CO_TRY(std::vector<Participant> participants, split_by_tablet(std::move(transaction)));
+  if (participants.empty()) co_return start;
+  if (participants.size() == 1 || !atomic) {
+    co_return co_await commit_each(parts.calls, std::move(participants), deadline);
+  }
+  const std::shared_ptr<Coordinator> coordinator = parts.coordinator();
+  if (!coordinator) co_return fail(Errc::kAborted, "no coordinator runs; nothing was changed");
+  co_return co_await coordinator->commit(std::move(participants));
+}
+
+}  // namespace moraine

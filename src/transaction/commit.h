@@ -1,0 +1,44 @@
+// Committing what a transaction has gathered.
+//
+// Promise    One tablet: one entry of its log. Several: two-phase, by a coordinator. OK gives the
+//            commit timestamp; kAborted: nothing was changed; kUnavailable: the outcome is unknown.
+//            Nothing to change is OK at once.
+// Threading  The node's executor.
+// Tests      commit_test.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "transaction/coordinator.h"
+#include "transaction/open_table.h"
+#include "transaction/tablet_calls.h"
+
+namespace moraine {
+
+struct TableChanges {
+  std::shared_ptr<const OpenTable> table;
+  std::vector<table::RowChange> changes;  // By ascending key, each key once.
+};
+
+struct CommitParts {
+  TabletCalls& calls;
+  // Null: none runs now.
+  std::function<std::shared_ptr<Coordinator>()> coordinator;
+};
+
+struct GatheredTransaction {
+  TransactionId id;
+  Timestamp start = 0;
+  table::Atomicity atomicity = table::Atomicity::kFull;
+  std::vector<TableChanges> tables;
+};
+
+// The writes by tablet. kInvalidArgument: a table of another atomicity; kReadOnly: not mounted.
+Result<std::vector<Participant>> split_by_tablet(GatheredTransaction transaction);
+
+Task<Result<Timestamp>> commit_transaction(CommitParts parts, GatheredTransaction transaction,
+                                           Instant deadline);
+
+}  // namespace moraine

@@ -1,0 +1,43 @@
+#include "transaction/local_tablets.h"
+
+namespace moraine {
+namespace {
+
+std::unexpected<Error> not_here(TabletId id) {
+  return fail(Errc::kReadOnly, fmt::format("tablet {:x} does not run", id.value));
+}
+
+}  // namespace
+
+std::shared_ptr<table::TableTablet> LocalTablets::find(TabletId id) const {
+  const auto found = tablets_.find(id);
+  return found == tablets_.end() ? nullptr : found->second;
+}
+
+Task<Result<Timestamp>> LocalTablets::commit(TabletId tablet, TabletWrite write, Instant) {
+  const auto running = find(tablet);
+  if (!running) co_return not_here(tablet);
+  co_return co_await running->commit(std::move(write));
+}
+
+Task<Result<void>> LocalTablets::prepare(TabletId tablet, TabletWrite write, TabletId coordinator,
+                                         Instant) {
+  const auto running = find(tablet);
+  if (!running) co_return not_here(tablet);
+  co_return co_await running->prepare(std::move(write), coordinator);
+}
+
+Task<Result<void>> LocalTablets::commit_prepared(TabletId tablet, TransactionId id,
+                                                 Timestamp commit, Instant) {
+  const auto running = find(tablet);
+  if (!running) co_return not_here(tablet);
+  co_return co_await running->commit_prepared(id, commit);
+}
+
+Task<Result<void>> LocalTablets::abort_prepared(TabletId tablet, TransactionId id, Instant) {
+  const auto running = find(tablet);
+  if (!running) co_return not_here(tablet);
+  co_return co_await running->abort_prepared(id);
+}
+
+}  // namespace moraine

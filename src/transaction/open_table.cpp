@@ -1,0 +1,43 @@
+#include "transaction/open_table.h"
+
+#include <algorithm>
+
+#include "table/model/key.h"
+
+namespace moraine {
+
+std::size_t OpenTable::range_of(ByteSpan key) const {
+  if (ranges.size() == 1) return 0;
+  const auto after = std::upper_bound(
+      ranges.begin() + 1, ranges.end(), key, [](ByteSpan wanted, const OpenRange& range) {
+        return table::compare_keys(wanted, as_bytes(range.from)) < 0;
+      });
+  return static_cast<std::size_t>(after - ranges.begin()) - 1;
+}
+
+Result<std::shared_ptr<table::TableTablet>> OpenTable::readable(std::size_t range) const {
+  const OpenRange& wanted = ranges[range];
+  if (wanted.running) return wanted.running;
+  return fail(Errc::kReadOnly, fmt::format("Cannot read from tablet {:x} of table {} while it is "
+                                           "in \"{}\" state",
+                                           wanted.tablet.value, path, wanted.state));
+}
+
+TableHolder::TableHolder(std::shared_ptr<const OpenTable> first)
+    : owned_(std::move(first)), published_(owned_.get()) {}
+
+TableHolder::~TableHolder() {
+  retire([old = std::move(owned_)] {});
+}
+
+std::shared_ptr<const OpenTable> TableHolder::hold() const {
+  const EpochGuard guard;
+  return get().shared_from_this();
+}
+
+void TableHolder::publish(std::shared_ptr<const OpenTable> next) {
+  published_.store(next.get(), std::memory_order_release);
+  retire([old = std::exchange(owned_, std::move(next))] {});
+}
+
+}  // namespace moraine

@@ -1,0 +1,55 @@
+// OpenTable: a table as those see it who read and write it: its schema and where its key ranges
+// are.
+//
+// Promise    Immutable; a change of the table publishes another one. Ranges are in key order, the
+//            first begins with the empty key, and each ends where the next begins.
+// Threading  OpenTable: any thread. TableHolder: get() on any thread under an EpochGuard, hold() on
+//            any thread, publish() on the node's executor.
+// Tests      commit_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/epoch.h"
+#include "table/tablet/table_tablet.h"
+
+namespace moraine {
+
+struct OpenRange {
+  std::string from;  // Encoded, inclusive.
+  TabletId tablet;
+  std::string state;                            // "mounted", "frozen", "unmounted", ...
+  std::shared_ptr<table::TableTablet> running;  // Null: not here, or not now.
+};
+
+struct OpenTable : std::enable_shared_from_this<OpenTable> {
+  std::string path;
+  std::shared_ptr<const TableSchema> schema;
+  table::Atomicity atomicity = table::Atomicity::kFull;
+  std::vector<OpenRange> ranges;
+
+  std::size_t range_of(ByteSpan key) const;
+  // kReadOnly: the range is not mounted; says the state.
+  Result<std::shared_ptr<table::TableTablet>> readable(std::size_t range) const;
+};
+
+class TableHolder {
+ public:
+  explicit TableHolder(std::shared_ptr<const OpenTable> first);
+  TableHolder(const TableHolder&) = delete;
+  TableHolder& operator=(const TableHolder&) = delete;
+  ~TableHolder();
+
+  const OpenTable& get() const { return *published_.load(std::memory_order_acquire); }
+  std::shared_ptr<const OpenTable> hold() const;
+  void publish(std::shared_ptr<const OpenTable> next);
+
+ private:
+  std::shared_ptr<const OpenTable> owned_;
+  std::atomic<const OpenTable*> published_;
+};
+
+}  // namespace moraine

@@ -1,0 +1,309 @@
+#include "transaction/tablet_messages.h"
+
+#include <cstring>
+
+#include "base/checksum.h"
+#include "base/coding.h"
+
+namespace moraine {
+namespace {
+
+using table::ChangeKind;
+using table::LockMode;
+using table::RowChange;
+
+constexpr std::uint8_t kVersion = 1;
+constexpr std::size_t kSealBytes = sizeof(std::uint32_t);
+constexpr std::size_t kChangeBytesMin = 6;
+constexpr std::size_t kWriteBytesMin = 16 + 8 + 4;
+constexpr std::size_t kRowBytesMin = 1 + 4 + 4;
+
+std::unexpected<Error> bad(std::string_view what) {
+  return fail(Errc::kCorrupt, fmt::format("message of tables: {}", what));
+}
+
+void append(Encoder& encoder, const TransactionId& id) {
+  encoder.raw(std::as_bytes(std::span(id.bytes)));
+}
+
+TransactionId take_id(Decoder& decoder) {
+  TransactionId id;
+  const ByteSpan bytes = decoder.raw(id.bytes.size());
+  if (!bytes.empty()) std::memcpy(id.bytes.data(), bytes.data(), bytes.size());
+  return id;
+}
+
+std::string take_text(Decoder& decoder) {
+  return std::string(as_text(decoder.sized()));
+}
+
+void append(Encoder& encoder, const TabletWrite& write) {
+  append(encoder, write.transaction);
+  encoder.u64(write.start).u32(static_cast<std::uint32_t>(write.changes.size()));
+  for (const RowChange& change : write.changes) table::append_change(encoder, change);
+}
+
+Result<RowChange> take_change(Decoder& decoder) {
+  RowChange change;
+  const std::uint8_t kind = decoder.u8();
+  if (kind < static_cast<std::uint8_t>(ChangeKind::kWrite) ||
+      kind > static_cast<std::uint8_t>(ChangeKind::kLock)) {
+    return bad("kind of a change");
+  }
+  change.kind = static_cast<ChangeKind>(kind);
+  change.key = take_text(decoder);
+  const std::size_t locks = decoder.u8();
+  std::size_t lock_min = 0;
+  for (std::size_t i = 0; i < locks; ++i) {
+    const std::size_t lock = decoder.u8();
+    const std::uint8_t mode = decoder.u8();
+    const bool known = mode > 0 && mode <= static_cast<std::uint8_t>(LockMode::kExclusive);
+    if (!known || lock < lock_min || lock >= table::kLocksMax) return bad("locks of a change");
+    change.locks.modes[lock] = static_cast<LockMode>(mode);
+    lock_min = lock + 1;
+  }
+  if (change.kind == ChangeKind::kWrite) change.image = take_text(decoder);
+  if (decoder.failed()) return bad("a change is cut short");
+  return change;
+}
+
+Result<TabletWrite> take_write(Decoder& decoder) {
+  TabletWrite write;
+  write.transaction = take_id(decoder);
+  write.start = decoder.u64();
+  const std::uint32_t count = decoder.count(kChangeBytesMin);
+  write.changes.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    TRY(RowChange change, take_change(decoder));
+    write.changes.push_back(std::move(change));
+  }
+  return write;
+}
+
+void append(Encoder& encoder, const std::vector<table::ColumnIndex>& columns) {
+  encoder.u32(static_cast<std::uint32_t>(columns.size()));
+  for (const table::ColumnIndex column : columns) encoder.u16(column);
+}
+
+std::vector<table::ColumnIndex> take_columns(Decoder& decoder) {
+  std::vector<table::ColumnIndex> columns(decoder.count(sizeof(table::ColumnIndex)));
+  for (table::ColumnIndex& column : columns) column = decoder.u16();
+  return columns;
+}
+
+void append(Encoder& encoder, const CommitCall& call) {
+  append(encoder, call.write);
+}
+void append(Encoder& encoder, const PrepareCall& call) {
+  encoder.u64(call.coordinator.value);
+  append(encoder, call.write);
+}
+void append(Encoder& encoder, const CommitPreparedCall& call) {
+  append(encoder, call.id);
+  encoder.u64(call.commit);
+}
+void append(Encoder& encoder, const AbortPreparedCall& call) {
+  append(encoder, call.id);
+}
+void append(Encoder& encoder, const DecideCall& call) {
+  encoder.u32(static_cast<std::uint32_t>(call.participants.size()));
+  for (const Participant& participant : call.participants) {
+    encoder.u64(participant.tablet.value);
+    append(encoder, participant.write);
+  }
+}
+void append(Encoder& encoder, const OutcomeCall& call) {
+  append(encoder, call.id);
+}
+void append(Encoder&, const NextTimestampCall&) {}
+void append(Encoder& encoder, const LookupCall& call) {
+  encoder.u64(call.timestamp);
+  append(encoder, call.columns);
+  encoder.u32(static_cast<std::uint32_t>(call.keys.size()));
+  for (const std::string& key : call.keys) encoder.sized(key);
+}
+void append(Encoder& encoder, const ScanCall& call) {
+  encoder.u64(call.timestamp);
+  append(encoder, call.columns);
+  encoder.sized(call.bounds.from).sized(call.bounds.to).u32(call.rows_max);
+}
+
+Result<TabletCall> take_prepare(Decoder& decoder) {
+  PrepareCall call;
+  call.coordinator = TabletId{decoder.u64()};
+  TRY(call.write, take_write(decoder));
+  return call;
+}
+
+Result<TabletCall> take_decide(Decoder& decoder) {
+  DecideCall call;
+  const std::uint32_t count = decoder.count(sizeof(std::uint64_t) + kWriteBytesMin);
+  if (count > kParticipantsMax) return bad("too many participants");
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Participant participant;
+    participant.tablet = TabletId{decoder.u64()};
+    TRY(participant.write, take_write(decoder));
+    call.participants.push_back(std::move(participant));
+  }
+  return call;
+}
+
+Result<TabletCall> take_lookup(Decoder& decoder) {
+  LookupCall call;
+  call.timestamp = decoder.u64();
+  call.columns = take_columns(decoder);
+  const std::uint32_t count = decoder.count(sizeof(std::uint32_t));
+  if (count > kKeysPerCallMax) return bad("too many keys");
+  for (std::uint32_t i = 0; i < count; ++i) call.keys.push_back(take_text(decoder));
+  return call;
+}
+
+Result<TabletCall> take_scan(Decoder& decoder) {
+  ScanCall call;
+  call.timestamp = decoder.u64();
+  call.columns = take_columns(decoder);
+  call.bounds.from = take_text(decoder);
+  call.bounds.to = take_text(decoder);
+  call.rows_max = decoder.u32();
+  if (call.rows_max > kScanRowsMax) return bad("too large a page");
+  return call;
+}
+
+Result<TabletCall> take_call(Decoder& decoder, std::uint8_t kind) {
+  switch (kind) {
+    case 1: {
+      CommitCall call;
+      TRY(call.write, take_write(decoder));
+      return call;
+    }
+    case 2: return take_prepare(decoder);
+    case 3: {
+      const TransactionId id = take_id(decoder);
+      return CommitPreparedCall{id, decoder.u64()};
+    }
+    case 4: return AbortPreparedCall{take_id(decoder)};
+    case 5: return take_decide(decoder);
+    case 6: return OutcomeCall{take_id(decoder)};
+    case 7: return NextTimestampCall{};
+    case 8: return take_lookup(decoder);
+    case 9: return take_scan(decoder);
+    default: return bad("kind");
+  }
+}
+
+// So that read_image() may read it.
+bool is_image(ByteSpan image) {
+  Decoder decoder(image);
+  const std::size_t count = decoder.u16();
+  std::size_t column_min = 0;
+  for (std::size_t i = 0; i < count && !decoder.failed(); ++i) {
+    const std::size_t column = decoder.u16();
+    const std::uint8_t flags = decoder.u8();
+    const std::uint8_t type = decoder.u8();
+    if (column < column_min || flags != 0) return false;
+    column_min = column + 1;
+    switch (static_cast<ValueType>(type)) {
+      case ValueType::kNull: return false;
+      case ValueType::kInt64:
+      case ValueType::kUint64:
+      case ValueType::kDouble: decoder.u64(); break;
+      case ValueType::kBoolean: decoder.flag(); break;
+      case ValueType::kString:
+      case ValueType::kAny: decoder.sized(); break;
+      default: return false;
+    }
+  }
+  return decoder.finished();
+}
+
+Encoder begin(std::size_t kind) {
+  Encoder encoder;
+  encoder.u8(kTablesProtocol).u8(kVersion).u8(static_cast<std::uint8_t>(kind + 1));
+  return encoder;
+}
+
+Slice sealed(Encoder& encoder) {
+  encoder.u32(crc32c(std::as_const(encoder).span()));
+  return encoder.slice();
+}
+
+// The bytes behind the version and below the checksum.
+Result<ByteSpan> unsealed(ByteSpan bytes) {
+  if (bytes.size() < 3 + kSealBytes) return bad("too short");
+  const ByteSpan body = bytes.first(bytes.size() - kSealBytes);
+  if (load<std::uint32_t>(bytes.data() + body.size()) != crc32c(body)) return bad("checksum");
+  if (static_cast<std::uint8_t>(body[0]) != kTablesProtocol) return bad("protocol");
+  const auto version = static_cast<std::uint8_t>(body[1]);
+  if (version != kVersion) {
+    return fail(Errc::kUnsupported, fmt::format("message of tables: version {}", version));
+  }
+  return body.subspan(2);
+}
+
+}  // namespace
+
+Slice encode(const TabletRequest& request) {
+  Encoder encoder = begin(request.call.index());
+  encoder.u64(request.tablet.value);
+  std::visit([&](const auto& call) { append(encoder, call); }, request.call);
+  return sealed(encoder);
+}
+
+Result<TabletRequest> decode_tablet_request(ByteSpan bytes) {
+  TRY(const ByteSpan body, unsealed(bytes));
+  Decoder decoder(body);
+  const std::uint8_t kind = decoder.u8();
+  TabletRequest request;
+  request.tablet = TabletId{decoder.u64()};
+  TRY(request.call, take_call(decoder, kind));
+  if (!decoder.finished()) return bad("length of a request");
+  return request;
+}
+
+Slice encode(const TabletReply& reply) {
+  Encoder encoder = begin(reply.kind);
+  encoder.u8(reply.status ? std::uint8_t{0}
+                          : static_cast<std::uint8_t>(
+                                1 + static_cast<std::uint8_t>(reply.status.error().code)));
+  encoder.sized(reply.status ? std::string_view() : std::string_view(reply.status.error().context));
+  encoder.u64(reply.timestamp).u8(static_cast<std::uint8_t>(reply.outcome)).flag(reply.more);
+  encoder.u32(static_cast<std::uint32_t>(reply.rows.size()));
+  for (const FoundRow& row : reply.rows) {
+    encoder.flag(row.exists).sized(row.key).sized(row.image);
+  }
+  return sealed(encoder);
+}
+
+Result<TabletReply> decode_tablet_reply(ByteSpan bytes) {
+  TRY(const ByteSpan body, unsealed(bytes));
+  Decoder decoder(body);
+  TabletReply reply;
+  const std::uint8_t kind = decoder.u8();
+  if (kind == 0 || kind > std::variant_size_v<TabletCall>) return bad("kind of a reply");
+  reply.kind = kind - 1u;
+  const std::uint8_t status = decoder.u8();
+  std::string context = take_text(decoder);
+  if (status > 1 + static_cast<std::uint8_t>(Errc::kAborted)) return bad("status");
+  if (status == 0 && !context.empty()) return bad("a text beside OK");
+  if (status != 0) reply.status = fail(static_cast<Errc>(status - 1), std::move(context));
+  reply.timestamp = decoder.u64();
+  const std::uint8_t outcome = decoder.u8();
+  if (outcome > static_cast<std::uint8_t>(TransactionOutcome::Kind::kUndecided)) {
+    return bad("outcome");
+  }
+  reply.outcome = static_cast<TransactionOutcome::Kind>(outcome);
+  reply.more = decoder.flag();
+  const std::uint32_t count = decoder.count(kRowBytesMin);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    FoundRow row;
+    row.exists = decoder.flag();
+    row.key = take_text(decoder);
+    row.image = take_text(decoder);
+    if (row.exists ? !is_image(as_bytes(row.image)) : !row.image.empty()) return bad("a row");
+    reply.rows.push_back(std::move(row));
+  }
+  if (!decoder.finished()) return bad("length of a reply");
+  return reply;
+}
+
+}  // namespace moraine

@@ -1,0 +1,104 @@
+#include "transaction/tablet_messages.h"
+
+#include <gtest/gtest.h>
+
+#include "base/coding.h"
+
+namespace moraine {
+namespace {
+
+TransactionId transaction(std::uint8_t number) {
+  TransactionId id;
+  id.bytes.fill(number);
+  return id;
+}
+
+TabletWrite write() {
+  table::RowChange put;
+  put.key = "a";
+  put.image = "image";
+  put.locks.add(0, table::LockMode::kExclusive);
+  table::RowChange lock;
+  lock.key = "b";
+  lock.kind = table::ChangeKind::kLock;
+  lock.locks.add(3, table::LockMode::kSharedStrong);
+  table::RowChange erase;
+  erase.key = "c";
+  erase.kind = table::ChangeKind::kDelete;
+  erase.locks.add(0, table::LockMode::kExclusive);
+  return {transaction(7), 900, {put, lock, erase}};
+}
+
+std::vector<TabletCall> all_calls() {
+  return {CommitCall{write()},
+          PrepareCall{TabletId{9}, write()},
+          CommitPreparedCall{transaction(1), 77},
+          AbortPreparedCall{transaction(2)},
+          DecideCall{{{TabletId{5}, write()}, {TabletId{6}, write()}}},
+          OutcomeCall{transaction(3)},
+          NextTimestampCall{},
+          LookupCall{500, {0, 2}, {"k1", "k2"}},
+          ScanCall{kAsyncLastCommitted, {1}, {"from", "to"}, 100}};
+}
+
+TEST(TabletMessages, AreReadAsTheyWereWritten) {
+  std::size_t kind = 0;
+  for (const TabletCall& call : all_calls()) {
+    EXPECT_EQ(call.index(), kind++);
+    const Slice bytes = encode(TabletRequest{TabletId{42}, call});
+    const auto read = decode_tablet_request(bytes);
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->tablet.value, 42u);
+    EXPECT_EQ(read->call.index(), call.index());
+    EXPECT_TRUE(equal(encode(*read), bytes));
+  }
+  EXPECT_EQ(kind, std::variant_size_v<TabletCall>);
+}
+
+TEST(TabletMessages, AReplyTellsRowsOrAnError) {
+  TabletReply reply;
+  reply.kind = 7;
+  reply.timestamp = 12;
+  reply.more = true;
+  std::string image;
+  table::begin_image(image);
+  table::append_cell(image, 0, false, Value(std::int64_t{5}));
+  table::append_cell(image, 2, false, Value("text"));
+  table::finish_image(image, 2);
+  reply.rows = {{true, "key", image}, {false, "", ""}};
+  const auto read = decode_tablet_reply(encode(reply));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_TRUE(read->status);
+  EXPECT_EQ(read->rows, reply.rows);
+  EXPECT_TRUE(read->more);
+
+  TabletReply refusal;
+  refusal.status = fail(Errc::kAborted, "a conflict");
+  const auto refused = decode_tablet_reply(encode(refusal));
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status.error().code, Errc::kAborted);
+  EXPECT_EQ(refused->status.error().context, "a conflict");
+}
+
+TEST(TabletMessages, ARowThatIsNoImageIsRefused) {
+  TabletReply reply;
+  reply.rows = {{true, "key", "no image"}};
+  EXPECT_FALSE(decode_tablet_reply(encode(reply)));
+  reply.rows = {{false, "key", "image of nothing"}};
+  EXPECT_FALSE(decode_tablet_reply(encode(reply)));
+}
+
+TEST(TabletMessages, AnyFlippedByteIsNoticed) {
+  const Slice whole = encode(TabletRequest{TabletId{42}, CommitCall{write()}});
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::vector<std::byte> bytes(whole.span().begin(), whole.span().end());
+    bytes[i] ^= std::byte{1};
+    EXPECT_FALSE(decode_tablet_request(bytes));
+  }
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(decode_tablet_request(whole.span().first(size)));
+  }
+}
+
+}  // namespace
+}  // namespace moraine

@@ -1,0 +1,64 @@
+// TabletServer: serves the tablets, coordinators and the oracle of this node to others.
+//
+// The network may deliver a request twice, also after the incarnation that got it first has ended.
+// An incarnation remembers what it has answered to commits, and takes only transactions that began
+// after it did: of an older one that it does not remember it says that the outcome is unknown. So
+// no transaction is committed after somebody heard that it was not.
+//
+// Promise    A commit is carried out once, whatever the network repeats, and all repetitions get
+//            the same answer. Reads and "not committed" are answered only if no other incarnation
+//            had begun when they were found out.
+// Threading  The world's executor.
+// Limits     kAnswersMax remembered of each tablet; a scan gives kScanRowsMax rows a page.
+// Errors     kReadOnly: what is asked for does not run here, nothing was done.
+// Tests      remote_tablets_test.cpp.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "transaction/tablet_messages.h"
+#include "transaction/timestamp_oracle.h"
+
+namespace moraine {
+
+inline constexpr std::size_t kAnswersMax = 100'000;
+
+class TabletServer {
+ public:
+  // Becomes the handler of `network`.
+  explicit TabletServer(Network& network);
+  ~TabletServer();
+  TabletServer(const TabletServer&) = delete;
+  TabletServer& operator=(const TabletServer&) = delete;
+
+  // From now on it is served, in place of another incarnation; commits once a timestamp was drawn.
+  Task<Result<void>> add(TabletId id, std::shared_ptr<table::TableTablet> tablet,
+                         TimestampSource& timestamps);
+  Task<Result<void>> add(TabletId id, std::shared_ptr<Coordinator> coordinator,
+                         TimestampSource& timestamps);
+  void add(TabletId id, std::shared_ptr<TimestampOracle> oracle);
+  // Requests that are being served go on.
+  void remove(const void* served);
+  // Requests that are being served by it.
+  std::size_t calls(const void* served) const;
+
+ private:
+  struct Served;
+  struct State;
+  using Hold = std::shared_ptr<Served>;
+
+  Task<Result<void>> open(TabletId id, Hold served, TimestampSource& timestamps);
+  static Task<Slice> answer(std::shared_ptr<State> state, Slice frame);
+  static Task<TabletReply> serve(Hold served, TabletCall call);
+  static Task<TabletReply> serve_table(Hold served, TabletCall call);
+  static Task<TabletReply> serve_coordinator(Hold served, TabletCall call);
+  static Task<TabletReply> look_up(Hold served, LookupCall call);
+  static Task<TabletReply> scan(Hold served, ScanCall call);
+  static Task<TabletReply> once(Hold served, TransactionId id, Timestamp start,
+                                Task<Result<Timestamp>> work);
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace moraine
