@@ -52,11 +52,11 @@ serve: build  ## run one node: DATA=folder (default data), or CONFIG=cluster.yam
 test: setup checks all  ## everything that must hold before a commit
 	@scripts/run_tests build
 
-bench: configure  ## benchmarks as ratios, to build/bench.json: [QUICK=1] [BENCH=blob|topics]
+bench: configure  ## benchmarks as ratios, to build/bench.json: [QUICK=1] [BENCH=blob|topics|tables]
 	@ninja -C build moraine moraine_bench
 	build/moraine_bench $(if $(QUICK),--quick) $(if $(BENCH),--only $(BENCH))
 
-sim: configure  ## the simulator over SEEDS=n seeds (default 200): [SIM=blob|topics]
+sim: configure  ## the simulator over SEEDS=n seeds (default 200): [SIM=blob|topics|tables]
 	@ninja -C build moraine_sim
 	build/moraine_sim --seeds $(SEEDS) --scenario $(SIM)
 
@@ -64,10 +64,11 @@ sim-bugs: configure  ## show that the simulator finds every seeded bug
 	@ninja -C build moraine_sim
 	build/moraine_sim --bugs
 
-crash: configure  ## kill -9 the real program under load, ROUNDS=n times (default 100): [CRASH=blob|topics]
+crash: configure  ## kill -9 the real program under load, ROUNDS=n times (default 100): [CRASH=blob|topics|tables]
 	@ninja -C build moraine moraine_crash
-	$(if $(filter topics,$(CRASH)),,build/moraine_crash --rounds $(ROUNDS))
-	$(if $(filter blob,$(CRASH)),,build/moraine_crash --topics --rounds $(ROUNDS))
+	$(if $(filter topics tables,$(CRASH)),,build/moraine_crash --rounds $(ROUNDS))
+	$(if $(filter blob tables,$(CRASH)),,build/moraine_crash --topics --rounds $(ROUNDS))
+	$(if $(filter blob topics,$(CRASH)),,build/moraine_crash --tables --rounds $(ROUNDS))
 
 fuzz: setup  ## every fuzzer for SECONDS=n each (default 30), corpus in build/fuzz/corpus
 	@cmake --preset fuzz
