@@ -42,6 +42,10 @@ Task<Result<void>> Leader::commit(CommitRequest request, Confirmed confirmed) {
   co_return co_await pending->done;
 }
 
+Task<Result<void>> Leader::confirm_lead() {
+  co_return co_await commit({}, [](const std::vector<BlobId>&) {});
+}
+
 // Whatever has gathered becomes one entry.
 Leader::Batch Leader::next_batch() {
   Batch batch;
@@ -62,11 +66,12 @@ Leader::Batch Leader::next_batch() {
       batch.blobs.emplace_back(id, blob.data);
       batch.entry.references.push_back(id);
     }
-    Slice body = next->request.body(ids);
-    body_bytes += body.size();
+    if (next->request.body) {
+      batch.entry.bodies.push_back(next->request.body(ids));
+      body_bytes += batch.entry.bodies.back().size();
+    }
     bytes += next->bytes;
     queued_bytes_ -= next->bytes;
-    batch.entry.bodies.push_back(std::move(body));
     batch.commits.emplace_back(next, std::move(ids));
     queue_.pop_front();
   }
@@ -190,6 +195,12 @@ Task<Result<void>> Leader::write_snapshot() {
   for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].created(id);
   garbage_[kLogChannel].passed();
   co_return Result<void>();
+}
+
+void Leader::want_snapshot() {
+  if (ended_) return;
+  snapshot_wanted_ = true;
+  if (!writing_) scope_.spawn(write_queued());
 }
 
 void Leader::discard(const std::vector<BlobId>& ids) {

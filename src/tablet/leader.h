@@ -76,7 +76,7 @@ struct DataBlob {
 struct CommitRequest {
   std::vector<DataBlob> blobs;
   // The body, told the ids that the blobs got. Called in commit order, when every commit before it
-  // is confirmed or in the same entry.
+  // is confirmed or in the same entry. Empty: there is none.
   std::function<Slice(const std::vector<BlobId>&)> body;
   std::size_t body_bytes_hint = 0;
 };
@@ -95,8 +95,15 @@ class Leader {
   using Confirmed = std::move_only_function<void(const std::vector<BlobId>&)>;
   Task<Result<void>> commit(CommitRequest request, Confirmed confirmed);
 
+  // OK: when this was called no other incarnation had begun, so what was read before it was the
+  // newest. Written as an entry without a body.
+  Task<Result<void>> confirm_lead();
+
   // Blobs that the confirmed state refers to no more and that nobody reads: they are collected.
   void discard(const std::vector<BlobId>& ids);
+
+  // Writes a snapshot before the next commit, whatever the log's length.
+  void want_snapshot();
 
   // Ends background work and waits for what is in flight. With `last_snapshot` the next boot has
   // little to replay.

@@ -70,6 +70,21 @@ TEST_F(LeaderTest, EveryConfirmedCommitIsThereAfterEachBoot) {
   stop(last);
 }
 
+TEST_F(LeaderTest, ASnapshotThatIsWantedIsWrittenBeforeTheNextCommit) {
+  WordsTablet& tablet = boot();
+  say(tablet, "before");
+  EXPECT_GT(tablet.leader->log_bytes(), 0u);
+  tablet.leader->want_snapshot();
+  world_.run_for(1s);
+  EXPECT_EQ(tablet.leader->log_bytes(), 0u);
+  say(tablet, "after");
+  EXPECT_EQ(blobs_in(kSnapshotChannel), 1u);
+  stop(tablet);
+  WordsTablet& again = boot();
+  EXPECT_EQ(again.state.words, (Words{"before", "after"}));
+  stop(again);
+}
+
 TEST_F(LeaderTest, ALeaderThatWasSupersededNeverGetsOkAgain) {
   WordsTablet& old = boot();
   say(old, "first");

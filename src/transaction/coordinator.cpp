@@ -195,7 +195,9 @@ Task<void> Coordinator::tell_one(TabletId tablet, TransactionId id, Timestamp co
   while (!scope_.closed() && !leader_->ended()) {
     const Instant deadline = world_.executor.now() + options_.prepare_timeout;
     const Result<void> told = co_await calls_.commit_prepared(tablet, id, commit, deadline);
-    if (told) {
+    // One that has no record of it has finished it and forgotten: only an undecided or committed
+    // transaction is prepared for ever.
+    if (told || told.error().code == Errc::kNotFound) {
       heard = 1;
       co_return;
     }
