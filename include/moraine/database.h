@@ -259,12 +259,18 @@ class Database {
   Result<void> compact_table(std::string_view path);
   void settle_table(std::string_view path);
 
-  // Static tables: written once, sorted by their key columns or in the order given.
+  // Static tables: rows come in whole writes, sorted by their key columns (which may repeat unless
+  // schema.unique_keys says otherwise) or, without key columns, in the order given. They are read
+  // by Table::scan, whose bounds are row numbers when there are no key columns; with unique keys
+  // also by lookups.
   Result<void> create_static_table(std::string_view path, const TableSchema& schema,
                                    const TableOptions& options = {});
+  // All rows or none are added, after those that are there, which their keys may not be below. All
+  // have one timestamp, of the moment when the write began.
   Result<void> write_static_table(std::string_view path,
                                   std::span<const std::vector<NamedValue>> rows);
-  // A sorted static table with unique keys becomes a dynamic one.
+  // A sorted static table with unique keys becomes a dynamic one, mounted. Its rows keep their
+  // timestamps.
   Result<void> make_dynamic(std::string_view path);
 
   // kNotFound; kReadOnly: not mounted.

@@ -8,6 +8,7 @@
 #include <compare>
 #include <concepts>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace moraine {
@@ -40,6 +41,8 @@ class Value {
         size_(static_cast<std::uint32_t>(text.size())),
         text_(text.data()) {}
   constexpr Value(const char* text) : Value(std::string_view(text)) {}
+  // Borrows it, as every text.
+  constexpr Value(const std::string& text) : Value(std::string_view(text)) {}
   static constexpr Value any(std::string_view yson) {
     Value value(yson);
     value.type_ = ValueType::kAny;

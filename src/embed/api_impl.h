@@ -22,7 +22,10 @@ struct Table::Impl {
   std::shared_ptr<embed::DatabaseCore> core;
   std::shared_ptr<TableHolder> holder;
   std::string path;
-  std::shared_ptr<const TableSchema> schema;
+  std::shared_ptr<const TableSchema> schema;  // As rows are kept.
+  std::shared_ptr<const TableSchema> shown;
+  bool dynamic = true;      // When this was made.
+  bool unique_keys = true;  // Else there are no lookups.
   std::vector<std::uint16_t> all_columns;
   std::shared_ptr<const table::RowLayout> layout;
   // Physical types of the key columns; empty when some are computed.
@@ -64,6 +67,12 @@ struct Transaction::Impl {
   Result<void> use();
   Result<GatheredTransaction> gather();
 };
+
+// Paths of the scheme have no slash at their beginning; people write one, or two.
+inline std::string scheme_path(std::string_view path) {
+  while (path.starts_with('/')) path.remove_prefix(1);
+  return std::string(path);
+}
 
 // The encoded key of positional values. kInvalidArgument: how many or of which type they must be.
 Result<void> encode_given_key(const Table::Impl& table, Key key, std::string& out);

@@ -12,12 +12,6 @@ namespace {
 
 using embed::DatabaseCore;
 
-// Paths of the scheme have no slash at their beginning; people write one, or two.
-std::string scheme_path(std::string_view path) {
-  while (path.starts_with('/')) path.remove_prefix(1);
-  return std::string(path);
-}
-
 Result<std::vector<std::string>> encode_pivots(const TableSchema& schema,
                                                std::span<const std::vector<Value>> pivots) {
   std::vector<std::string> encoded;

@@ -6,6 +6,7 @@
 
 #include "embed/api_impl.h"
 #include "table/model/key.h"
+#include "table/model/static_rows.h"
 
 namespace moraine {
 namespace {
@@ -114,6 +115,30 @@ Result<void> lookup_encoded(const Table::Impl& table, std::span<const std::strin
       [&] { return finish(unfinished, request, rows, std::move(left)); });
 }
 
+std::unexpected<Error> no_lookups(const Table::Impl& table) {
+  return fail(Errc::kInvalidArgument,
+              fmt::format("{} does not have unique keys: it is read by scans", table.path));
+}
+
+// The encoded key prefix where a scan begins or ends.
+Result<std::string> encode_bound(const Table::Impl& table, std::span<const Value> values) {
+  const TableSchema& schema = *table.schema;
+  if (values.size() > schema.key_count()) {
+    return fail(Errc::kInvalidArgument, fmt::format("a bound of {} columns; the key of {} has {}",
+                                                    values.size(), table.path, schema.key_count()));
+  }
+  std::string bound;
+  table::TextMemory memory;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Value value = values[i];
+    if (!value.is_null()) {
+      TRY(value, table::to_cell(schema.columns[i], value, {}, memory));
+    }
+    table::append_key_column(bound, value);
+  }
+  return bound;
+}
+
 }  // namespace
 
 // The ordinary key, whose values are as they are kept, needs no checks and no memory of its own.
@@ -137,7 +162,7 @@ const std::string& Table::path() const {
   return impl_->path;
 }
 const TableSchema& Table::schema() const {
-  return *impl_->schema;
+  return *impl_->shown;
 }
 
 Result<Table> Database::table(std::string_view path) const {
@@ -153,12 +178,18 @@ Result<Table> Database::table(std::string_view path) const {
     co_return;
   });
   if (!impl->holder) return fail(Errc::kNotFound, fmt::format("no table {}", path));
-  impl->schema = impl->holder->hold()->schema;
+  const std::shared_ptr<const OpenTable> open = impl->holder->hold();
+  impl->schema = open->schema;
+  impl->shown = open->shown ? open->shown : open->schema;
+  impl->dynamic = open->dynamic;
+  impl->unique_keys = impl->shown->unique_keys && impl->shown->key_count() > 0;
   TRY(impl->layout, table::RowLayout::make(impl->schema));
   bool computed = false;
   for (std::size_t i = 0; i < impl->schema->columns.size(); ++i) {
     const ColumnSchema& column = impl->schema->columns[i];
-    impl->all_columns.push_back(static_cast<std::uint16_t>(i));
+    if (column.name != table::kRowNumberColumn) {
+      impl->all_columns.push_back(static_cast<std::uint16_t>(i));
+    }
     computed = computed || !column.expression.empty();
     if (column.key) impl->key_types.push_back(physical_type(column.type));
   }
@@ -171,7 +202,7 @@ Result<Columns> Table::columns(std::span<const std::string> names) const {
   columns.all_ = false;
   for (const std::string& name : names) {
     const auto found = impl_->schema->find(name);
-    if (!found) {
+    if (!found || name == table::kRowNumberColumn) {
       return fail(Errc::kInvalidArgument,
                   fmt::format("No such column \"{}\" in table {}", name, impl_->path));
     }
@@ -186,6 +217,8 @@ Result<Columns> Table::columns(std::initializer_list<std::string_view> names) co
 
 Result<void> Table::lookup(std::span<const Key> keys, const ReadOptions& options,
                            Rowset& rows) const {
+  if (!impl_->unique_keys) [[unlikely]]
+    return no_lookups(*impl_);
   LookupMemory& memory = lookup_memory();
   if (memory.keys.size() < keys.size()) memory.keys.resize(keys.size());
   memory.views.clear();
@@ -206,6 +239,7 @@ Result<void> Table::lookup(std::initializer_list<Value> key, const ReadOptions& 
 Task<Result<void>> Table::lookup_async(std::vector<std::vector<Value>> keys, ReadOptions options,
                                        Rowset& rows) const {
   const std::shared_ptr<const Impl> impl = impl_;
+  if (!impl->unique_keys) co_return no_lookups(*impl);
   std::vector<std::string> encoded(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
     CO_TRY_VOID(encode_given_key(*impl, keys[i], encoded[i]));
@@ -230,6 +264,7 @@ Task<Result<void>> Table::lookup_async(std::vector<std::vector<Value>> keys, Rea
 }
 
 Result<VersionedResult> Table::lookup_versions(Key key, Timestamp timestamp) const {
+  if (!impl_->unique_keys) return no_lookups(*impl_);
   std::string encoded;
   TRY_VOID(encode_given_key(*impl_, key, encoded));
   const std::shared_ptr<const OpenTable> open = impl_->holder->hold();
@@ -257,8 +292,8 @@ Result<Scan> Table::scan(ScanOptions options) const {
   impl->table = impl_->holder->hold();
   impl->rows_left = options.row_limit;
   table::ScanRequest& request = impl->request;
-  request.bounds.from = table::encode_key(options.from);
-  request.bounds.to = table::encode_key(options.to);
+  TRY(request.bounds.from, encode_bound(*impl_, options.from));
+  TRY(request.bounds.to, encode_bound(*impl_, options.to));
   request.columns =
       options.read.columns.all() ? impl_->all_columns : options.read.columns.indexes();
   request.timestamp = options.read.timestamp;

@@ -89,6 +89,11 @@ Result<void> Transaction::Impl::use() {
 Result<table::ChangeSet*> Transaction::Impl::changes_of(
     const std::shared_ptr<const Table::Impl>& table) {
   TRY_VOID(use());
+  if (!table->dynamic && !table->holder->hold()->dynamic) {
+    return fail(
+        Errc::kInvalidArgument,
+        fmt::format("{} is a static table: its rows come by write_static_table()", table->path));
+  }
   auto found = parts.find(table->path);
   if (found == parts.end()) {
     found = parts.emplace(table->path, Part{table, table::ChangeSet(table->layout)}).first;

@@ -29,7 +29,9 @@ RunningTable::RunningTable(TableParts& parts, std::string path, PathId id, Table
     : parts_(parts), path_(std::move(path)), id_(id), record_(std::move(record)) {
   auto first = std::make_shared<OpenTable>();
   first->path = path_;
-  first->schema = std::make_shared<const TableSchema>(record_.schema);
+  first->schema = std::make_shared<const TableSchema>(kept_schema(record_));
+  first->dynamic = record_.dynamic;
+  first->shown = std::make_shared<const TableSchema>(record_.schema);
   first->ranges.resize(1);
   holder_ = std::make_shared<TableHolder>(std::move(first));
 }
@@ -60,12 +62,17 @@ void RunningTable::update(TableRecord record) {
     } else if (!runs(state) && slot.host) {
       scope_.spawn(stop_host(std::exchange(slot.host, nullptr)));
     } else if (const TabletPtr running = slot.host ? slot.host->get() : nullptr) {
-      const auto settings = tablet_settings(path_, record_, i);
-      if (settings) (void)running->remount(settings->mount);
-      if (state == MountState::kMounted) running->unfreeze();
+      tell(i, *running);
     }
   }
   publish();
+}
+
+// Options and state as they are now; the tablet may have been started with older ones.
+void RunningTable::tell(std::size_t index, table::TableTablet& tablet) const {
+  const auto settings = tablet_settings(path_, record_, index);
+  if (settings) (void)tablet.remount(settings->mount);
+  if (record_.tablets[index].state == MountState::kMounted) tablet.unfreeze();
 }
 
 std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
@@ -78,6 +85,7 @@ std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
   };
   hooks.booted = [this, id](const TabletPtr& tablet) {
     parts_.tablets.add(id, tablet);
+    if (const auto now = index_of(id)) tell(*now, *tablet);
     // By the executor: the host hands the tablet out after this.
     parts_.world.executor.post([self = weak_from_this()] {
       if (const auto table = self.lock()) table->publish();
@@ -183,9 +191,14 @@ Task<Result<void>> RunningTable::with_stopped_tablet(
 void RunningTable::publish() {
   auto open = std::make_shared<OpenTable>();
   open->path = path_;
-  open->schema = std::make_shared<const TableSchema>(record_.schema);
+  open->schema = std::make_shared<const TableSchema>(kept_schema(record_));
+  open->dynamic = record_.dynamic;
   const auto before = holder_->hold();
-  if (*before->schema == record_.schema) open->schema = before->schema;
+  if (*before->schema == *open->schema) open->schema = before->schema;
+  open->shown = open->schema;
+  if (*open->schema != record_.schema) {
+    open->shown = std::make_shared<const TableSchema>(record_.schema);
+  }
   open->atomicity = static_cast<table::Atomicity>(record_.options.atomicity);
   for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
     const TabletOfTable& tablet = record_.tablets[i];

@@ -79,6 +79,7 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
       TabletInfo info, table::TabletSettings settings, bool frozen,
       std::vector<table::ChunkRecord> adopted);
   std::optional<std::size_t> index_of(TabletId tablet) const;
+  void tell(std::size_t index, table::TableTablet& tablet) const;
   void publish();
   Task<void> stop_host(std::shared_ptr<Host> host);
 

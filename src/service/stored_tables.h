@@ -8,6 +8,7 @@
 //            Tablets that a reshard replaced are kept until no other refers to their blobs.
 // Invariants Changes run one at a time.
 // Threading  The world's executor. Calls that wait have ended before it goes away.
+//            Static tables have one tablet, which stays frozen; they are not mounted or altered.
 // Limits     kTableChangesMax waiting; kTabletsPerTableMax; those of Scheme.
 // Errors     kNotFound, kAlreadyExists, kInvalidArgument: says what cannot be; kReadOnly: the table
 //            is in a state in which this cannot be done, the text says which; kUnavailable: the
@@ -71,6 +72,11 @@ class StoredTables {
   Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots);
   Task<Result<void>> reshard(std::string path, std::size_t tablets);
 
+  // Rows that are made by the layout of the table's schema; all of them or none are added.
+  Task<Result<void>> write_static(std::string path, std::shared_ptr<const table::StaticRows> rows);
+  // A static table with unique keys becomes a dynamic one, mounted, with its rows.
+  Task<Result<void>> make_dynamic(std::string path);
+
   // Null: no such table.
   TablePtr find(const std::string& path) const;
   std::vector<TablePtr> list() const;
@@ -83,9 +89,15 @@ class StoredTables {
   Task<Result<void>> create_alone(std::string path, NewTable table);
   Task<Result<void>> remove_alone(TablePtr table);
   Task<Result<void>> move_to(TablePtr table, MountState state);
+  Task<Result<void>> mount_checked(TablePtr table, MountState state);
   Task<Result<void>> mount_alone(TablePtr table, MountState state);
   Task<Result<void>> unfreeze_alone(TablePtr table);
   Task<Result<void>> store_checked(TablePtr table, TableRecord record);
+  Task<Result<void>> write_static_alone(TablePtr table,
+                                        std::shared_ptr<const table::StaticRows> rows);
+  Task<Result<void>> make_dynamic_alone(TablePtr table);
+  void set_mount_options(TableRecord& record, const TableMountOptions& options) const;
+  Task<Result<void>> remount_alone(TablePtr table, TableMountOptions options);
   Task<Result<void>> replace_options(TablePtr table, TableOptions options);
   Task<Result<void>> replace_schema(TablePtr table, TableSchema schema);
   Task<Result<void>> reshard_alone(TablePtr table, std::vector<std::string> pivots);
@@ -120,6 +132,8 @@ class StoredTables {
 
 // Pivots of the second tablet and those after it: strictly increasing, none empty.
 Result<void> check_pivots(const std::vector<std::string>& pivots);
+// kInvalidArgument: it is a static one, with which this cannot be done.
+Result<void> check_dynamic(const RunningTable& table, std::string_view what);
 // kReadOnly: names a tablet and its state.
 Result<void> check_unmounted(const RunningTable& table, std::string_view what);
 

@@ -17,7 +17,14 @@ Error unreachable(Error error) {
 }
 
 Result<void> check_record(const std::string& path, const TableRecord& record) {
-  TRY_VOID(table::check_schema(record.schema));
+  const auto kind = record.dynamic ? table::TableKind::kSorted : table::TableKind::kStatic;
+  TRY_VOID(table::check_schema(record.schema, kind));
+  if (!record.schema.strict) {
+    return fail(Errc::kUnsupported, "tables without a strict schema are not supported");
+  }
+  if (!record.dynamic && record.tablets.size() > 1) {
+    return fail(Errc::kInvalidArgument, "a static table has no pivot keys");
+  }
   TRY_VOID(tablet_settings(path, record, 0));
   return {};
 }
@@ -98,6 +105,8 @@ Task<Result<void>> StoredTables::create_alone(std::string path, NewTable table) 
   record.dynamic = table.dynamic;
   record.schema = std::move(table.schema);
   record.options = std::move(table.options);
+  if (!record.dynamic) table.mounted = true;
+  const MountState state = record.dynamic ? MountState::kMounted : MountState::kFrozen;
   record.tablets.resize(table.pivots.size() + 1);
   for (std::size_t i = 0; i < table.pivots.size(); ++i) {
     record.tablets[i + 1].pivot = table.pivots[i];
@@ -107,7 +116,7 @@ Task<Result<void>> StoredTables::create_alone(std::string path, NewTable table) 
   CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   const auto count = static_cast<std::uint32_t>(record.tablets.size());
   for (TabletOfTable& tablet : record.tablets) {
-    tablet.state = table.mounted ? MountState::kMounted : MountState::kUnmounted;
+    tablet.state = table.mounted ? state : MountState::kUnmounted;
   }
   CreateNode request;
   request.kind = NodeKind::kTable;
@@ -124,7 +133,7 @@ Task<Result<void>> StoredTables::create_alone(std::string path, NewTable table) 
   CO_TRY(const NodePtr node, co_await tree->create(std::move(request)));
   CO_TRY(const TablePtr made, adopt(*node));
   if (!table.mounted) co_return Result<void>();
-  co_return co_await mount_alone(made, MountState::kMounted);
+  co_return co_await mount_alone(made, state);
 }
 
 Task<Result<void>> StoredTables::remove(std::string path) {
@@ -148,8 +157,14 @@ Task<Result<void>> StoredTables::remove_alone(TablePtr table) {
 
 Task<Result<void>> StoredTables::mount(std::string path, bool frozen) {
   const MountState state = frozen ? MountState::kFrozen : MountState::kMounted;
-  return change(std::move(path),
-                [this, state](TablePtr table) { return mount_alone(table, state); });
+  return change(std::move(path), [this, state](TablePtr table) -> Task<Result<void>> {
+    return mount_checked(table, state);
+  });
+}
+
+Task<Result<void>> StoredTables::mount_checked(TablePtr table, MountState state) {
+  CO_TRY_VOID(check_dynamic(*table, "be mounted"));
+  co_return co_await mount_alone(table, state);
 }
 
 Task<Result<void>> StoredTables::mount_alone(TablePtr table, MountState state) {
@@ -198,6 +213,7 @@ Task<Result<void>> StoredTables::freeze(std::string path) {
 // To unmounted or frozen: first on the way, durably; then nothing is left in memory; then there.
 Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
   const bool unmounts = state == MountState::kUnmounted;
+  CO_TRY_VOID(check_dynamic(*table, unmounts ? "be unmounted" : "be frozen"));
   const MountState way = unmounts ? MountState::kUnmounting : MountState::kFreezing;
   TableRecord record = table->record();
   std::vector<std::size_t> moved;
@@ -235,6 +251,7 @@ Task<Result<void>> StoredTables::unfreeze(std::string path) {
 }
 
 Task<Result<void>> StoredTables::unfreeze_alone(TablePtr table) {
+  CO_TRY_VOID(check_dynamic(*table, "be unfrozen"));
   TableRecord record = table->record();
   for (TabletOfTable& tablet : record.tablets) {
     if (tablet.state != MountState::kFrozen && tablet.state != MountState::kMounted) {
@@ -247,11 +264,25 @@ Task<Result<void>> StoredTables::unfreeze_alone(TablePtr table) {
 }
 
 Task<Result<void>> StoredTables::remount(std::string path, TableMountOptions options) {
-  return change(std::move(path), [this, options](TablePtr table) {
-    TableRecord record = table->record();
-    record.options.mount = options;
-    return store_checked(table, std::move(record));
-  });
+  return change(std::move(path),
+                [this, options](TablePtr table) { return remount_alone(table, options); });
+}
+
+Task<Result<void>> StoredTables::remount_alone(TablePtr table, TableMountOptions options) {
+  CO_TRY_VOID(check_dynamic(*table, "be remounted"));
+  TableRecord record = table->record();
+  set_mount_options(record, options);
+  co_return co_await store_checked(table, std::move(record));
+}
+
+// The moment at which chunks became too old is kept with the option, so that it counts for tablets
+// that do not run now.
+void StoredTables::set_mount_options(TableRecord& record, const TableMountOptions& options) const {
+  if (options.forced_compaction_revision > record.options.mount.forced_compaction_revision) {
+    const auto now = static_cast<std::uint64_t>(world_.clock.since_epoch().count());
+    record.forced_compaction_ms = std::max(record.forced_compaction_ms, now);
+  }
+  record.options.mount = options;
 }
 
 Task<Result<void>> StoredTables::store_checked(TablePtr table, TableRecord record) {
@@ -265,8 +296,10 @@ Task<Result<void>> StoredTables::set_options(std::string path, TableOptions opti
 }
 
 Task<Result<void>> StoredTables::replace_options(TablePtr table, TableOptions options) {
+  CO_TRY_VOID(check_dynamic(*table, "change storage parameters"));
   CO_TRY_VOID(check_unmounted(*table, "change storage parameters"));
   TableRecord record = table->record();
+  set_mount_options(record, options.mount);
   record.options = std::move(options);
   co_return co_await store_checked(table, std::move(record));
 }
@@ -277,6 +310,7 @@ Task<Result<void>> StoredTables::alter(std::string path, TableSchema schema) {
 }
 
 Task<Result<void>> StoredTables::replace_schema(TablePtr table, TableSchema schema) {
+  CO_TRY_VOID(check_dynamic(*table, "change its schema"));
   CO_TRY_VOID(check_unmounted(*table, "change table schema"));
   TableRecord record = table->record();
   CO_TRY_VOID(table::check_schema(schema));

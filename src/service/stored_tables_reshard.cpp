@@ -37,6 +37,7 @@ Task<Result<void>> StoredTables::reshard(std::string path, std::size_t tablets) 
 
 Task<Result<void>> StoredTables::reshard_by_count(TablePtr table, std::size_t tablets) {
   if (tablets == 0) co_return fail(Errc::kInvalidArgument, "Tablet count must be positive");
+  CO_TRY_VOID(check_dynamic(*table, "be resharded"));
   CO_TRY_VOID(check_unmounted(*table, "reshard the tablets"));
   CO_TRY(std::vector<std::string> pivots, co_await choose_pivots(table, tablets));
   co_return co_await reshard_alone(table, std::move(pivots));
@@ -69,6 +70,7 @@ Task<Result<std::vector<std::string>>> StoredTables::choose_pivots(TablePtr tabl
 }
 
 Task<Result<void>> StoredTables::reshard_alone(TablePtr table, std::vector<std::string> pivots) {
+  CO_TRY_VOID(check_dynamic(*table, "be resharded"));
   CO_TRY_VOID(check_unmounted(*table, "reshard the tablets"));
   CO_TRY_VOID(check_pivots(pivots));
   CO_TRY_VOID(co_await adopt_all(table));

@@ -6,11 +6,12 @@
 #include "scheme/sealed.h"
 #include "scheme/tablet_record.h"
 #include "table/model/schema_codec.h"
+#include "table/model/static_rows.h"
 
 namespace moraine {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 constexpr std::size_t kTabletOfTableBytesMin = 1 + 2 * sizeof(std::uint32_t) + kTabletBytesMin;
 constexpr std::size_t kOptionBytesMin = 2 * sizeof(std::uint32_t);
 
@@ -85,6 +86,7 @@ Slice encode_table(const TableRecord& record) {
   const auto named = to_attributes(record.options);
   encoder.u32(static_cast<std::uint32_t>(named.size()));
   for (const auto& [name, value] : named) encoder.sized(name).sized(value);
+  encoder.u64(record.forced_compaction_ms);
   append_tablets(encoder, record.tablets);
   encoder.u32(static_cast<std::uint32_t>(record.retired.size()));
   for (const TabletInfo& info : record.retired) append_tablet(encoder, info);
@@ -99,6 +101,7 @@ Result<TableRecord> decode_table(const PathNode& node) {
   record.dynamic = decoder.flag();
   TRY(record.schema, table::take_schema(decoder));
   TRY(record.options, take_options(decoder));
+  record.forced_compaction_ms = decoder.u64();
   TRY(record.tablets, take_tablets(decoder));
   const std::uint32_t retired = decoder.count(kTabletBytesMin);
   for (std::uint32_t i = 0; i < retired; ++i) {
@@ -109,12 +112,16 @@ Result<TableRecord> decode_table(const PathNode& node) {
   return record;
 }
 
+TableSchema kept_schema(const TableRecord& record) {
+  return record.dynamic ? record.schema : table::stored_schema(record.schema);
+}
+
 Result<table::TabletSettings> tablet_settings(const std::string& path, const TableRecord& record,
                                               std::size_t tablet) {
   const TableOptions& options = record.options;
   const TableMountOptions& mount = options.mount;
   table::TabletSettings settings;
-  settings.schema = std::make_shared<const TableSchema>(record.schema);
+  settings.schema = std::make_shared<const TableSchema>(kept_schema(record));
   settings.table_path = path;
   settings.bounds.from = record.tablets[tablet].pivot;
   if (tablet + 1 < record.tablets.size()) settings.bounds.to = record.tablets[tablet + 1].pivot;
@@ -136,6 +143,7 @@ Result<table::TabletSettings> tablet_settings(const std::string& path, const Tab
   to.retention.max_data_ttl = mount.max_data_ttl;
   to.auto_compaction_period = mount.auto_compaction_period;
   to.forced_compaction_revision = mount.forced_compaction_revision;
+  to.forced_compaction_ms = record.forced_compaction_ms;
   to.lookup_cache_rows_ratio = mount.lookup_cache_rows_ratio;
   to.lookup_cache_rows_per_tablet = mount.lookup_cache_rows_per_tablet;
   to.enable_lookup_cache_by_default = mount.enable_lookup_cache_by_default;
@@ -143,7 +151,9 @@ Result<table::TabletSettings> tablet_settings(const std::string& path, const Tab
   to.max_dynamic_store_bytes = mount.max_dynamic_store_bytes;
   to.dynamic_store_auto_flush_period = mount.dynamic_store_auto_flush_period;
   to.merge_rows_on_flush = mount.merge_rows_on_flush;
-  to.enable_compaction_and_partitioning = mount.enable_compaction_and_partitioning;
+  // Chunks of static tables stay as they were written.
+  to.enable_compaction_and_partitioning =
+      record.dynamic && mount.enable_compaction_and_partitioning;
   to.min_partition_data_size = mount.min_partition_data_size;
   to.desired_partition_data_size = mount.desired_partition_data_size;
   to.max_partition_data_size = mount.max_partition_data_size;

@@ -1,7 +1,7 @@
 // TableRecord: a table as its node in the scheme says it.
 //
 // clang-format off
-//   table    = version u8 = 1  dynamic u8  schema  options
+//   table    = version u8 = 2  dynamic u8  schema  options  forced compaction u64 (ms)
 //              count u32  tablet_of_table*            in key order; the first pivot is empty
 //              count u32  tablet*                     retired: others may still read their blobs
 //              (tablet_record.h) crc32c u32
@@ -55,6 +55,8 @@ struct TableRecord {
   bool dynamic = true;
   TableSchema schema;
   TableOptions options;
+  // When forced_compaction_revision was raised last, in milliseconds since 1970; 0: never.
+  std::uint64_t forced_compaction_ms = 0;
   std::vector<TabletOfTable> tablets;
   std::vector<TabletInfo> retired;
 };
@@ -67,6 +69,8 @@ std::map<std::string, std::string> to_attributes(const TableOptions& options);
 // Changes what is named. kInvalidArgument: an unknown name or a value that cannot be.
 Result<void> set_attributes(TableOptions& options, const std::map<std::string, std::string>& named);
 
+// What rows are kept by: of a static table it may have a row number (static_rows.h).
+TableSchema kept_schema(const TableRecord& record);
 // What the tablet itself is told.
 Result<table::TabletSettings> tablet_settings(const std::string& path, const TableRecord& record,
                                               std::size_t tablet);

@@ -18,6 +18,7 @@ TableRecord sample() {
   record.schema.columns = {key, value};
   record.options.compression_codec = "zstd_3";
   record.options.mount.max_data_versions = 7;
+  record.forced_compaction_ms = 1'700'000'000'000;
   record.tablets.resize(2);
   record.tablets[0].info = TabletInfo::simple(TabletId{11}, kTestGroup, kTableTabletChannels);
   record.tablets[0].state = MountState::kMounted;
@@ -42,6 +43,7 @@ TEST(TableRecordTest, ReadsBackWhatWasWritten) {
   ASSERT_TRUE(found) << found.error().message();
   EXPECT_EQ(found->schema, record.schema);
   EXPECT_EQ(found->options, record.options);
+  EXPECT_EQ(found->forced_compaction_ms, record.forced_compaction_ms);
   ASSERT_EQ(found->tablets.size(), 2u);
   EXPECT_EQ(found->tablets[1].pivot, record.tablets[1].pivot);
   EXPECT_EQ(found->tablets[1].parents, record.tablets[1].parents);

@@ -68,7 +68,11 @@ class Coordinator {
   const TabletInfo& info() const { return leader_->info(); }
   Task<void> stop();
   void abandon();
-  void on_end(Callback hook) { leader_->on_end(std::move(hook)); }
+  // Called once, when it ends by itself; at once when it already has.
+  void on_end(Callback hook) {
+    if (leader_->ended()) return hook();
+    leader_->on_end(std::move(hook));
+  }
 
  private:
   class State final : public TabletState {

@@ -28,6 +28,9 @@ struct OpenRange {
 struct OpenTable : std::enable_shared_from_this<OpenTable> {
   std::string path;
   std::shared_ptr<const TableSchema> schema;
+  bool dynamic = true;
+  // What readers see of it, without the row number of static tables (static_rows.h). Null: all.
+  std::shared_ptr<const TableSchema> shown;
   table::Atomicity atomicity = table::Atomicity::kFull;
   std::vector<OpenRange> ranges;
 

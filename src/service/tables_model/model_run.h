@@ -15,8 +15,8 @@ namespace moraine {
 
 class ModelRun {
  public:
-  ModelRun(const Program& program, TableOptions options)
-      : program_(program), tables_(program.seed) {
+  ModelRun(const Program& program, TableOptions options, table::SeededBug bug = {})
+      : program_(program), tables_(program.seed, bug) {
     const TableMountOptions& keep = program.retention;
     options.mount.min_data_versions = keep.min_data_versions;
     options.mount.max_data_versions = keep.max_data_versions;
@@ -106,6 +106,8 @@ class ModelRun {
   std::vector<std::string> groups_of(const RowStep& row) const;
   NaiveLocks locks_of(const RowStep& row) const;
   NaiveVersion version_of(const RowStep& row, Timestamp commit) const;
+  void merge(NaiveVersion& older, NaiveVersion newer) const;
+  std::map<std::size_t, NaiveLocks> all_locks(const std::vector<RowStep>& rows) const;
   Result<void> give(table::ChangeSet& changes, const RowStep& row) const;
   Result<Timestamp> commit(const std::vector<RowStep>& rows, Timestamp start);
   void remember(const std::vector<RowStep>& rows, Timestamp commit);

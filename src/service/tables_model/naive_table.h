@@ -202,9 +202,17 @@ inline bool naive_fits(table::ColumnFilter::Op op, const Cell& cell, const Cell&
 // What a transaction holds on one row: modes by lock group, "" is the primary lock.
 struct NaiveLocks {
   std::map<std::string, table::LockMode> modes;
+  // A shared write of what the same transaction has read is exclusive.
   void add(const std::string& group, table::LockMode mode) {
-    table::LockMode& held = modes[group];
-    held = std::max(held, mode);
+    using table::LockMode;
+    LockMode& held = modes[group];
+    const auto [weaker, stronger] = std::minmax({held, mode});
+    const bool both = stronger == LockMode::kSharedWrite && weaker != LockMode::kSharedWrite &&
+                      weaker != LockMode::kNone;
+    held = both ? LockMode::kExclusive : stronger;
+  }
+  void add(const NaiveLocks& more) {
+    for (const auto& [group, mode] : more.modes) add(group, mode);
   }
 };
 

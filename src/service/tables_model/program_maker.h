@@ -208,7 +208,8 @@ inline std::vector<RowStep> ProgramMaker::draw_rows(std::size_t most) {
   const std::size_t count = 1 + random_.below(most);
   for (std::size_t i = 0; i < count; ++i) {
     rows.push_back(draw_row(taken));
-    taken.insert(rows.back().key);
+    // Now and then it is changed again.
+    if (!maybe(5)) taken.insert(rows.back().key);
   }
   return rows;
 }
@@ -280,6 +281,7 @@ inline ProgramStep ProgramMaker::draw_step() {
   switch (step.kind) {
     case Kind::kWrite: step.rows = draw_rows(6); break;
     case Kind::kOverlap:
+      step.draw = random_.below(2);
       step.rows = draw_rows(4);
       step.later = draw_rows(4);
       for (RowStep& row : step.later) {

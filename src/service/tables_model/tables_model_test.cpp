@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kSteps = 250;
 constexpr std::size_t kStepsShown = 25;
+constexpr std::uint64_t kBugSeedsMax = 20;
 
 std::string describe(const RowStep& row) {
   static constexpr std::string_view kActs[] = {"insert",       "update",        "delta",
@@ -77,6 +78,35 @@ TEST_P(TablesModel, EveryOptionSetGivesTheAnswersOfTheModel) {
     }
   }
 }
+
+// Whether the model sees the bug in this program.
+bool sees(table::SeededBug bug, const Program& program, const OptionSet& set) {
+  ModelRun run(program, set.options, bug);
+  for (const ProgramStep& step : program.steps) {
+    run.step(step);
+    if (!run.wrong.empty()) return true;
+  }
+  return false;
+}
+
+class TablesModelBugs : public testing::TestWithParam<table::SeededBug> {};
+
+TEST_P(TablesModelBugs, TheModelSeesThem) {
+  for (std::uint64_t seed = 1; seed <= kBugSeedsMax; ++seed) {
+    const Program program = ProgramMaker(seed).make(kSteps);
+    for (const OptionSet& set : option_sets()) {
+      if (sees(GetParam(), program, set)) return;
+    }
+  }
+  FAIL() << to_string(GetParam()) << " was not seen in " << kBugSeedsMax << " programs";
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeded, TablesModelBugs,
+                         testing::Values(table::SeededBug::kConflictForgottenAtFlush,
+                                         table::SeededBug::kTombstoneDroppedEarly,
+                                         table::SeededBug::kRowCacheNotTold,
+                                         table::SeededBug::kFoldPastSnapshot,
+                                         table::SeededBug::kLockGroupIgnored));
 
 // MORAINE_MODEL_SEED=n: that one alone.
 std::vector<std::uint64_t> seeds() {

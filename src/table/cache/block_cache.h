@@ -42,6 +42,10 @@ class BlockCache {
 
   // Null: not there. Marks it as used.
   static const Slice* find(const BlockSlot& slot);
+  // Brings close to the processor what find() looks at; a hint.
+  static void prefetch(const BlockSlot& slot) {
+    __builtin_prefetch(slot.block_.load(std::memory_order_acquire));
+  }
   // Puts the block in; another one that got there first stays. A block above an eighth of the limit
   // is not kept. `pinned`: stays until forgotten and does not count against the limit.
   void insert(BlockSlot& slot, Slice bytes, bool pinned = false);

@@ -16,7 +16,7 @@ void BlobStream::close() {
 }
 
 void BlobStream::make_room(std::size_t bytes) {
-  if (open_.size() + bytes > kChunkBlobBytesMax) close();
+  if (open_.size() + bytes > kChunkBlobBytes) close();
 }
 
 void BlobStream::append(ByteSpan bytes) {

@@ -16,7 +16,7 @@
 
 namespace moraine::table {
 
-// Bytes cut into blobs of at most kChunkBlobBytesMax.
+// Bytes cut into blobs of about kChunkBlobBytes, at most kChunkBlobBytesMax.
 class BlobStream {
  public:
   void append(ByteSpan bytes);

@@ -57,6 +57,7 @@ class ChunkReader::Impl final : public OpenChunk {
     meta().filter.prefetch(hash);
     const auto unit = static_cast<std::uint32_t>(meta().index.find(key));
     if (meta().format == OptimizeFor::kLookup) prefetch_slot(unit);
+    if (!meta().filter.empty()) count(statistics().filter_keys, 1);
     if (!meta().filter.may_have(hash)) {
       count(statistics().filtered_keys, 1);
       return Found::kNo;
@@ -112,7 +113,8 @@ ChunkReader::Found ChunkReader::lookup(
     ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out,
     std::vector<std::uint32_t>& missing,
     std::span<const std::pair<std::uint32_t, Slice>> pins) const {
-  if (spec.timestamp < impl_->meta().statistics.min_timestamp || !impl_->covers(key)) {
+  if (spec.timestamp < impl_->meta().statistics.min_timestamp || !impl_->spans(key) ||
+      !impl_->covers(key)) {
     return Found::kNo;
   }
   if (impl_->added_keys() != 0) [[unlikely]] {
@@ -122,12 +124,44 @@ ChunkReader::Found ChunkReader::lookup(
   return impl_->lookup_row(key, hash, spec, out, missing, pins);
 }
 
-void ChunkReader::prefetch(ByteSpan key, std::uint64_t hash) const {
-  if (impl_->added_keys() != 0) return;
-  impl_->meta().filter.prefetch(hash);
-  const auto unit = static_cast<std::uint32_t>(impl_->meta().index.find(key));
-  if (impl_->meta().format != OptimizeFor::kLookup) return;
-  if (const Slice* block = impl_->find(unit)) RowBlock(*block).prefetch();
+ChunkReader::Approach::Approach(const ChunkReader& chunk, ByteSpan key, std::uint64_t hash)
+    : chunk_(&chunk), key_(key), hash_(hash) {
+  const Impl& impl = *chunk.impl_;
+  if (impl.added_keys() != 0 || impl.meta().format != OptimizeFor::kLookup || !impl.spans(key)) {
+    stage_ = Stage::kDone;
+  } else {
+    impl.meta().filter.prefetch(hash);
+  }
+}
+
+void ChunkReader::Approach::step() {
+  const Impl& impl = *chunk_->impl_;
+  switch (stage_) {
+    case Stage::kFilter:
+      stage_ = Stage::kDone;
+      if (!impl.meta().filter.may_have(hash_)) return;
+      unit_ = static_cast<std::uint32_t>(impl.meta().index.find(key_));
+      impl.prefetch_slot(unit_);
+      stage_ = Stage::kSlot;
+      return;
+    case Stage::kSlot:
+      impl.prefetch_block(unit_);
+      stage_ = Stage::kBlock;
+      return;
+    case Stage::kBlock:
+    case Stage::kRow:
+      if (const Slice* block = impl.find(unit_)) {
+        if (stage_ == Stage::kBlock) {
+          RowBlock(*block).prefetch();
+          stage_ = Stage::kRow;
+          return;
+        }
+        RowBlock(*block).prefetch_row(hash_);
+      }
+      stage_ = Stage::kDone;
+      return;
+    case Stage::kDone: return;
+  }
 }
 
 Task<Result<Slice>> ChunkReader::load(std::uint32_t block) const {

@@ -40,6 +40,7 @@ struct ChunkCaches {
 struct ChunkReadStatistics {
   std::atomic<std::uint64_t> disk_bytes{0};
   std::atomic<std::uint64_t> cache_bytes{0};
+  std::atomic<std::uint64_t> filter_keys{0};    // That a filter was asked for.
   std::atomic<std::uint64_t> filtered_keys{0};  // The filter said no.
   std::atomic<std::uint64_t> filter_false_positives{0};
 };
@@ -63,8 +64,23 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
   Found lookup(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out,
                std::vector<std::uint32_t>& missing,
                std::span<const std::pair<std::uint32_t, Slice>> pins) const;
-  // Brings the blocks of a key's neighbourhood close to the processor; a hint. Under an EpochGuard.
-  void prefetch(ByteSpan key, std::uint64_t hash) const;
+  // A key on its way: each step brings close to the processor what the one before it points to, and
+  // looks at nothing that was not brought. Keys that take their steps together wait for memory
+  // together. A hint; under an EpochGuard.
+  class Approach {
+   public:
+    static constexpr int kSteps = 4;
+    Approach(const ChunkReader& chunk, ByteSpan key, std::uint64_t hash);
+    void step();
+
+   private:
+    enum class Stage : std::uint8_t { kFilter, kSlot, kBlock, kRow, kDone };
+    const ChunkReader* chunk_;
+    ByteSpan key_;
+    std::uint64_t hash_;
+    std::uint32_t unit_ = 0;
+    Stage stage_ = Stage::kFilter;
+  };
   // Reads, checks, unpacks and caches a block.
   Task<Result<Slice>> load(std::uint32_t block) const;
 
@@ -74,8 +90,9 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
 
   // Columns of rows that need no merging with other stores, or nullptr when this chunk cannot be
   // read so (scan format: deltas or hunks in a wanted column; lookup format: hunks, values of type
-  // any). Filters, whose texts outlive the cursor, are applied. In the scan format blocks are skipped by their least and greatest
-  // values, and row groups in which every row has exactly one version go column by column.
+  // any). Filters, whose texts outlive the cursor, are applied. In the scan format blocks are
+  // skipped by their least and greatest values, and row groups in which every row has exactly one
+  // version go column by column.
   class ColumnCursor {
    public:
     virtual ~ColumnCursor() = default;

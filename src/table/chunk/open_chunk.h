@@ -47,6 +47,11 @@ class OpenChunk {
 
   // Within the record's bounds?
   bool covers(ByteSpan key) const;
+  // Between its first key and its last?
+  bool spans(ByteSpan key) const {
+    return compare_keys(key, as_bytes(record_.statistics.first_key)) >= 0 &&
+           compare_keys(key, as_bytes(record_.statistics.last_key)) <= 0;
+  }
   // The block's form in memory if it is cached.
   const Slice* find(std::uint32_t block) const {
     return caches_.uncompressed != nullptr ? BlockCache::find(slots_[block]) : nullptr;
@@ -54,6 +59,10 @@ class OpenChunk {
   // The same from anywhere in memory: unpacks a compressed one. Empty: not in memory.
   Result<Slice> find_in_memory(std::uint32_t block) const;
   void prefetch_slot(std::uint32_t block) const { __builtin_prefetch(&slots_[block]); }
+  // What find() of the block looks at.
+  void prefetch_block(std::uint32_t block) const {
+    if (caches_.uncompressed != nullptr) BlockCache::prefetch(slots_[block]);
+  }
   // Makes a block of its stored bytes.
   Result<Slice> open_block(std::uint32_t block, ByteSpan stored) const;
   // Keeps a block in the caches.

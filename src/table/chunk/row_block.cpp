@@ -16,6 +16,13 @@ namespace {
 constexpr std::uint64_t kLowBits = 0x0101010101010101;
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
 
+// Sets the high bits of those of eight bytes that are the mark of the hash, and now and then of one
+// above such a byte.
+std::uint64_t equal_marks(const std::byte* marks, std::uint64_t hash) {
+  const std::uint64_t differing = load<std::uint64_t>(marks) ^ kLowBits * hash_mark(hash);
+  return (differing - kLowBits) & ~differing & kHighBits;
+}
+
 bool same(const std::byte* a, const std::byte* b, std::size_t size) {
   return std::memcmp(a, b, size) == 0;
 }
@@ -44,17 +51,31 @@ bool RowBlock::equals(std::uint32_t row, ByteSpan key) const {
 std::uint32_t RowBlock::find(ByteSpan key, std::uint64_t hash) const {
   const std::uint32_t count = rows();
   const std::byte* marks = base_ + sizeof(RowBlockHead);
-  const std::uint64_t wanted = kLowBits * hash_mark(hash);
   for (std::uint32_t from = 0; from < count; from += 8) {
-    // Bytes that are equal become zero; those, and now and then one above it, set their high bit.
-    const std::uint64_t differing = load<std::uint64_t>(marks + from) ^ wanted;
-    std::uint64_t hits = (differing - kLowBits) & ~differing & kHighBits;
-    for (; hits != 0; hits &= hits - 1) {
+    for (std::uint64_t hits = equal_marks(marks + from, hash); hits != 0; hits &= hits - 1) {
       const std::uint32_t row = from + static_cast<std::uint32_t>(std::countr_zero(hits)) / 8;
       if (row < count && equals(row, key)) return row;
     }
   }
   return kNone;
+}
+
+void RowBlock::prefetch_row(std::uint64_t hash) const {
+  const RowBlockHead& h = head();
+  const std::byte* marks = base_ + sizeof(RowBlockHead);
+  for (std::uint32_t from = 0; from < h.rows; from += 8) {
+    const std::uint64_t hits = equal_marks(marks + from, hash);
+    if (hits == 0) continue;
+    const std::uint32_t row = from + static_cast<std::uint32_t>(std::countr_zero(hits)) / 8;
+    if (row >= h.rows) return;
+    const std::byte* offsets = base_ + h.offsets_at;
+    const std::byte* at = base_ + (h.wide_offsets ? load<std::uint32_t>(offsets + row * 4)
+                                                  : load<std::uint16_t>(offsets + row * 2));
+    __builtin_prefetch(at);
+    __builtin_prefetch(at + 64);
+    __builtin_prefetch(base_ + h.times_at + row * (h.second_bits + h.counter_bits) / 8);
+    return;
+  }
 }
 
 std::uint32_t RowBlock::lower_bound(ByteSpan key) const {

@@ -136,6 +136,8 @@ class RowBlock {
   void prefetch() const {
     for (std::size_t at = 0; at < kPrefetchBytes; at += 64) __builtin_prefetch(base_ + at);
   }
+  // The row that find() of this hash will look at. Requires, to be of use: prefetch() before.
+  void prefetch_row(std::uint64_t hash) const;
 
  private:
   static constexpr std::size_t kPrefetchBytes = 320;

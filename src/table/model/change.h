@@ -46,9 +46,15 @@ inline constexpr std::size_t kLocksMax = kLockGroupsMax + 1;
 
 struct LockSet {
   std::array<LockMode, kLocksMax> modes{};
-  // The stronger of what is there and `mode`.
+  // As strong as what is there and `mode` together: who reads and writes what others may write at
+  // the same time must be alone.
   void add(std::size_t lock, LockMode mode) {
-    if (modes[lock] < mode) modes[lock] = mode;
+    LockMode& held = modes[lock];
+    const bool shares = held == LockMode::kSharedWrite || mode == LockMode::kSharedWrite;
+    const LockMode weaker = held < mode ? held : mode;
+    const bool reads = weaker == LockMode::kSharedWeak || weaker == LockMode::kSharedStrong;
+    if (held < mode) held = mode;
+    if (shares && reads) held = LockMode::kExclusive;
   }
   bool operator==(const LockSet&) const = default;
 };

@@ -127,5 +127,28 @@ TEST(Change, AChangeWithAKeyOfAnotherSchemaIsRefused) {
   EXPECT_FALSE(take_change(decoder, test_schema()));
 }
 
+TEST(LockSet, LocksOfOneTransactionAreAsStrongAsAllOfThemTogether) {
+  using enum LockMode;
+  for (const LockMode read : {kSharedWeak, kSharedStrong}) {
+    for (const bool read_first : {true, false}) {
+      LockSet locks;
+      locks.add(1, read_first ? read : kSharedWrite);
+      locks.add(1, read_first ? kSharedWrite : read);
+      EXPECT_EQ(locks.modes[1], kExclusive) << "a shared write would not see that it was overtaken";
+      EXPECT_EQ(locks.modes[0], kNone);
+    }
+  }
+  LockSet locks;
+  locks.add(2, kSharedWrite);
+  locks.add(2, kSharedWrite);
+  locks.add(2, kNone);
+  EXPECT_EQ(locks.modes[2], kSharedWrite);
+  locks.add(3, kSharedWeak);
+  locks.add(3, kSharedStrong);
+  EXPECT_EQ(locks.modes[3], kSharedStrong);
+  locks.add(3, kExclusive);
+  EXPECT_EQ(locks.modes[3], kExclusive);
+}
+
 }  // namespace
 }  // namespace moraine::table

@@ -7,12 +7,18 @@
 namespace moraine::table {
 
 // A revision that was raised since it was looked at: all chunks that are here must be made anew.
+// One that was raised while the tablet did not run: those that are older than that.
 void Maintenance::Impl::note_revision() {
-  const std::uint64_t revision = settings_.mount.forced_compaction_revision;
-  if (revision > revision_ && settings_.mount.enable_compaction_and_partitioning) {
-    for (const auto& [id, reader] : stores_.chunks()) forced_.insert(id);
+  const MountConfig& mount = settings_.mount;
+  if (!mount.enable_compaction_and_partitioning) return;
+  const bool raised = mount.forced_compaction_revision > revision_;
+  const bool later = mount.forced_compaction_ms > forced_ms_;
+  for (const auto& [id, reader] : stores_.chunks()) {
+    const bool older = reader->record().created_ms < mount.forced_compaction_ms;
+    if (raised || (later && older)) forced_.insert(id);
   }
-  revision_ = revision;
+  revision_ = mount.forced_compaction_revision;
+  forced_ms_ = mount.forced_compaction_ms;
 }
 
 std::set<BlobId> Maintenance::Impl::garbage_hunks() const {

@@ -4,39 +4,9 @@
 
 #include <algorithm>
 
+#include "table/model/static_rows.h"
+
 namespace moraine::table {
-namespace {
-
-constexpr std::size_t kShownTextBytes = 64;
-
-std::string value_for_people(const Value& value) {
-  switch (value.type()) {
-    case ValueType::kNull: return "#";
-    case ValueType::kInt64: return fmt::format("{}", value.as_int64());
-    case ValueType::kUint64: return fmt::format("{}u", value.as_uint64());
-    case ValueType::kDouble: return fmt::format("{}", value.as_double());
-    case ValueType::kBoolean: return value.as_boolean() ? "true" : "false";
-    case ValueType::kString:
-    case ValueType::kAny: break;
-  }
-  const std::string_view text = value.text();
-  const bool cut = text.size() > kShownTextBytes;
-  return fmt::format("{:?}{}", text.substr(0, kShownTextBytes), cut ? "..." : "");
-}
-
-}  // namespace
-
-std::string key_for_people(std::string_view key) {
-  std::vector<Value> columns;
-  std::string memory;
-  if (!decode_key(as_bytes(key), columns, memory)) return "(?)";
-  std::string text = "(";
-  for (const Value& column : columns) {
-    if (text.size() > 1) text += ", ";
-    text += value_for_people(column);
-  }
-  return text + ")";
-}
 
 bool is_damage(const Error& error) {
   return error.code == Errc::kCorrupt || error.code == Errc::kNotFound ||

@@ -34,7 +34,4 @@ const DamagedChunk* find_damage(const std::vector<DamagedChunk>& damaged, std::s
 const DamagedChunk* find_damage(const std::vector<DamagedChunk>& damaged, std::string_view key,
                                 Timestamp timestamp);
 
-// The key columns for people: `(1, "abc", #)`; long ones are cut.
-std::string key_for_people(std::string_view key);
-
 }  // namespace moraine::table

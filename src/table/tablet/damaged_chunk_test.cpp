@@ -33,9 +33,13 @@ class DamagedChunks : public testing::TestWithParam<OptimizeFor> {
   // The rows go on in another tablet.
   void move(const std::vector<ChunkRecord>& records) {
     ASSERT_TRUE(table_->world.run(table_->tablet->freeze()));
-    table_->stop();
     table_->options.adopted = records;
-    auto booted = table_->try_boot(TabletInfo::simple(TabletId{92}, kTestGroup, 3));
+    ++tablet_;
+    restart();
+  }
+  void restart() {
+    table_->stop();
+    auto booted = table_->try_boot(TabletInfo::simple(TabletId{tablet_}, kTestGroup, 3));
     ASSERT_TRUE(booted) << booted.error().message();
     table_->tablet = std::move(*booted);
   }
@@ -49,6 +53,7 @@ class DamagedChunks : public testing::TestWithParam<OptimizeFor> {
   std::vector<ChunkRecord> records() const { return table_->tablet->chunk_records(); }
 
   std::unique_ptr<TestTable> table_;
+  std::uint64_t tablet_ = TestTable::info().id.value;
 };
 
 bool has(const std::string& text, std::string_view part) {
@@ -94,7 +99,7 @@ TEST_P(DamagedChunks, WritesFlushesAndCompactionsGoOnBesideADamagedChunk) {
   table_->compact();
   EXPECT_EQ(scan(100, 250).size(), 150u);
   EXPECT_TRUE(has(get(50), "chunk 1"));
-  table_->restart();
+  restart();
   EXPECT_EQ(scan(100, 250).size(), 150u);
   EXPECT_TRUE(has(get(50), "chunk 1"));
 }
@@ -119,12 +124,7 @@ TEST_P(DamagedChunks, TombstonesAboveADamagedChunkStay) {
   for (ChunkRecord& chunk : chunks) {
     if (chunk.meta == chunk.data.front()) chunk.meta = meta;
   }
-  ASSERT_TRUE(table_->world.run(table_->tablet->freeze()));
-  table_->stop();
-  table_->options.adopted = chunks;
-  auto booted = table_->try_boot(TabletInfo::simple(TabletId{93}, kTestGroup, 3));
-  ASSERT_TRUE(booted) << booted.error().message();
-  table_->tablet = std::move(*booted);
+  move(chunks);
   EXPECT_EQ(get(5), "-");
   EXPECT_TRUE(get(6).starts_with("k=6"));
 }
@@ -168,14 +168,6 @@ INSTANTIATE_TEST_SUITE_P(Formats, DamagedChunks,
                          [](const auto& test) {
                            return test.param == OptimizeFor::kLookup ? "Lookup" : "Scan";
                          });
-
-TEST(Keys, ForPeopleShowEveryColumn) {
-  std::string key;
-  for (const Value& value : {Value(-1), Value(2u), Value(true), Value(), Value("a\"b")}) {
-    append_key_column(key, value);
-  }
-  EXPECT_EQ(key_for_people(key), R"((-1, 2u, true, #, "a\"b"))");
-}
 
 // Chunks that were written with fewer key columns have keys that are shorter than those of today.
 class AddedKeyColumn : public testing::TestWithParam<OptimizeFor> {};

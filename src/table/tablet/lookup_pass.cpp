@@ -9,11 +9,6 @@
 
 namespace moraine::table {
 
-namespace {
-constexpr unsigned kRecentHitsMax = 16;
-constexpr unsigned kHitsWorthPrefetching = 4;
-}  // namespace
-
 // Memory that is reused from lookup to lookup.
 struct LookupScratch {
   ReadColumns columns;
@@ -25,8 +20,8 @@ struct LookupScratch {
   std::vector<Value> values;
   TextMemory folded;
   VisibleRow visible;
-  unsigned recent_hits = kRecentHitsMax;  // Up with each key that stores have, down with others.
   std::vector<std::uint32_t> missing;
+  std::vector<ChunkReader::Approach> approaches;
 };
 
 namespace {
@@ -121,23 +116,26 @@ Result<LookupPass> LookupPass::begin(const TabletView& view, const LookupRequest
   return LookupPass(view, request, cache, rows, help, scratch);
 }
 
-void LookupPass::prefetch(std::size_t at, std::uint64_t hash) const {
-  for (const std::shared_ptr<MemoryStore>& store : view_->memory) store->prefetch(hash);
-  if (cache_ != nullptr) {
-    cache_->prefetch(hash);
-    return;
+void LookupPass::prefetch(std::size_t first, std::span<const std::uint64_t> hashes) {
+  for (const std::uint64_t hash : hashes) {
+    for (const std::shared_ptr<MemoryStore>& store : view_->memory) store->prefetch(hash);
+    if (cache_ != nullptr) cache_->prefetch(hash);
   }
-  // Filters turn missing keys away without their blocks.
-  if (scratch_->recent_hits < kHitsWorthPrefetching) return;
-  const ByteSpan key = as_bytes(request_->keys[at]);
-  std::size_t hints = 0;
-  for (const std::shared_ptr<ChunkReader>& chunk : view_->eden) {
-    if (hints++ == kChunksPrefetchedMax) return;
-    chunk->prefetch(key, hash);
+  if (cache_ != nullptr) return;
+  std::vector<ChunkReader::Approach>& approaches = scratch_->approaches;
+  approaches.clear();
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    const ByteSpan key = as_bytes(request_->keys[first + i]);
+    const std::size_t most = approaches.size() + kChunksPrefetchedMax;
+    for (const auto& chunk : view_->eden) {
+      if (approaches.size() < most) approaches.emplace_back(*chunk, key, hashes[i]);
+    }
+    for (const auto& chunk : view_->partition_of(key).chunks) {
+      if (approaches.size() < most) approaches.emplace_back(*chunk, key, hashes[i]);
+    }
   }
-  for (const std::shared_ptr<ChunkReader>& chunk : view_->partition_of(key).chunks) {
-    if (hints++ == kChunksPrefetchedMax) return;
-    chunk->prefetch(key, hash);
+  for (int step = 0; step < ChunkReader::Approach::kSteps; ++step) {
+    for (ChunkReader::Approach& approach : approaches) approach.step();
   }
 }
 
@@ -258,13 +256,10 @@ bool LookupPass::read_through_cache(ByteSpan key, std::uint64_t hash) {
 }
 
 LookupPass::State LookupPass::answer(std::size_t at, ByteSpan key) {
-  unsigned& hits = scratch_->recent_hits;
   if (sources_ == 0) {
-    if (hits != 0) --hits;
     ++missing_rows_;
     return State::kDone;
   }
-  if (hits != kRecentHitsMax) ++hits;
   const ReadColumns& columns = scratch_->columns;
   RowBuilder& row = scratch_->row;
   if (sources_ > 1) order_row(row);

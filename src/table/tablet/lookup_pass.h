@@ -66,8 +66,8 @@ class LookupPass {
   // Key `at` of the request into row `at`. kNeedsData: blocks, which are in `help`; or hunks, when
   // there is no help.
   State read(std::size_t at, std::uint64_t hash);
-  // Hints for keys that are read next.
-  void prefetch(std::size_t at, std::uint64_t hash) const;
+  // Hints for keys that are read next: from `first` on, one for each hash.
+  void prefetch(std::size_t first, std::span<const std::uint64_t> hashes);
   // Adds what was done to the tablet's figures.
   void count(LookupStatistics& statistics) const;
 

@@ -24,6 +24,7 @@ Maintenance::Impl::Impl(TableResources& resources, TabletSettings& settings, Sto
 }
 
 void Maintenance::Impl::start() {
+  note_revision();
   scope_.spawn(flush_for_ever());
   scope_.spawn(compact_for_ever());
 }
@@ -255,6 +256,9 @@ Task<Result<void>> Maintenance::flush_all() {
 }
 Task<Result<void>> Maintenance::compact_all() {
   return impl_->compact_all();
+}
+Task<Result<void>> Maintenance::write_static(std::shared_ptr<const StaticRows> rows) {
+  return impl_->write_static(std::move(rows));
 }
 Task<void> Maintenance::settle() {
   return impl_->settle();

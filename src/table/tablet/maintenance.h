@@ -13,13 +13,14 @@
 #include <memory>
 #include <vector>
 
+#include "table/model/static_rows.h"
 #include "table/tablet/compaction_plan.h"
 #include "table/tablet/store_set.h"
 #include "table/tablet/table_tablet.h"
 
 namespace moraine::table {
 
-inline constexpr std::uint64_t kBuildBytesInFlightMax = std::uint64_t{32} << 20;
+inline constexpr std::uint64_t kBuildBytesInFlightMax = std::uint64_t{2} << 20;
 
 // How maintenance changes the durable state: by the tablet's log. Implemented by the write side.
 class StoreLog {
@@ -61,6 +62,8 @@ class Maintenance {
   void wake();
   Task<Result<void>> flush_all();  // Every frozen store, and the active one if it has rows.
   Task<Result<void>> compact_all();
+  // As TableTablet::write_static.
+  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows);
   Task<void> settle();
   void add_statistics(TabletStatistics& statistics) const;
   // Ends background work, between two blobs at the latest, and waits for it.

@@ -42,6 +42,7 @@ class Maintenance::Impl {
   void wake();
   Task<Result<void>> flush_all();
   Task<Result<void>> compact_all();
+  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows);
   Task<void> settle();
   void add_statistics(TabletStatistics& statistics) const;
   Task<void> stop();
@@ -75,6 +76,10 @@ class Maintenance::Impl {
   Instant next_flush_look();
   Task<Result<void>> flush(StoreNumber number);
   Task<void> tell_cache(std::shared_ptr<MemoryStore> store);
+
+  // static_write.cpp
+  Task<Result<void>> add_static(std::shared_ptr<const StaticRows> rows, std::uint64_t rows_before,
+                                std::string last);
 
   // install.cpp
   BuildPlaces places();
@@ -131,6 +136,9 @@ class Maintenance::Impl {
   std::uint64_t revision_ = 0;                          // forced_compaction_revision seen last.
   std::map<std::string, std::uint64_t> unsplittable_;   // Partitions by `from`, their bytes then.
 
+  std::uint64_t forced_ms_ = 0;  // forced_compaction_ms seen last.
+
+  bool writing_static_ = false;
   bool flushing_ = false;
   bool compacting_ = false;
   std::size_t settling_ = 0;

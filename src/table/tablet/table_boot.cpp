@@ -140,9 +140,6 @@ Task<Result<void>> TableTablet::Impl::open_chunks() {
     if (!chunk.reader && is_damage(chunk.reader.error())) {
       change.damaged.push_back(
           damaged_chunk(chunk.record, chunk.reader.error(), settings_.schema->key_count()));
-      log_error("damaged chunk", {{"table", settings_.table_path},
-                                  {"tablet", info_.id.value},
-                                  {"error", change.damaged.back().error}});
       continue;
     }
     if (!chunk.reader) {
@@ -155,6 +152,15 @@ Task<Result<void>> TableTablet::Impl::open_chunks() {
     }
     auto& place = state_.in_eden(chunk.record.id) ? change.added_to_eden : change.added;
     place.push_back(std::move(*chunk.reader));
+  }
+  if (!change.damaged.empty()) {
+    // A later incarnation may have replaced chunks meanwhile: then they are not damaged but gone.
+    CO_TRY_VOID(co_await leader_->confirm_lead());
+    for (const DamagedChunk& chunk : change.damaged) {
+      log_error(
+          "damaged chunk",
+          {{"table", settings_.table_path}, {"tablet", info_.id.value}, {"error", chunk.error}});
+    }
   }
   stores_->apply(std::move(change));
   co_return Result<void>();

@@ -85,6 +85,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<Result<void>> freeze();
   void unfreeze() { frozen_ = false; }
   Task<Result<void>> flush();
+  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows);
   Task<void> stop();
   void abandon();
   std::vector<ChunkRecord> chunk_records() const;
@@ -98,7 +99,10 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   const TabletSettings& settings() const { return settings_; }
   const TabletInfo& info() const { return info_; }
   Maintenance& maintenance() { return *maintenance_; }
-  void on_end(Callback hook) { on_end_ = std::move(hook); }
+  void on_end(Callback hook) {
+    if (leader_->ended()) return hook();
+    on_end_ = std::move(hook);
+  }
 
  private:
   struct Retired {

@@ -42,6 +42,13 @@ Task<Result<void>> TableTablet::Impl::flush() {
   co_return co_await maintenance_->flush_all();
 }
 
+Task<Result<void>> TableTablet::Impl::write_static(std::shared_ptr<const StaticRows> rows) {
+  if (!frozen_ || stopping_) {
+    co_return fail(Errc::kReadOnly, "only static tables take rows in this way");
+  }
+  co_return co_await maintenance_->write_static(std::move(rows));
+}
+
 void TableTablet::Impl::ended() {
   scope_.close();
   ticker_wakes_.push(true);

@@ -65,6 +65,10 @@ Task<Result<void>> TableTablet::flush() {
 Task<Result<void>> TableTablet::compact_all() {
   return impl_->maintenance().compact_all();
 }
+Task<Result<void>> TableTablet::write_static(std::shared_ptr<const StaticRows> rows) {
+  return impl_->write_static(std::move(rows));
+}
+
 Task<void> TableTablet::settle() {
   return impl_->maintenance().settle();
 }

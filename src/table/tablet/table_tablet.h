@@ -19,6 +19,7 @@
 
 #include "table/cache/block_cache.h"
 #include "table/cache/row_cache.h"
+#include "table/model/static_rows.h"
 #include "table/tablet/settings.h"
 #include "table/tablet/tablet_reader.h"
 #include "table/tablet/transaction_id.h"
@@ -119,6 +120,9 @@ class TableTablet {
   Task<Result<void>> flush();
   // Compacts every chunk there is now, with retention.
   Task<Result<void>> compact_all();
+  // Rows of a static table become chunks, all or none of them, above all keys that are there.
+  // Requires: frozen. kInvalidArgument: says which key is not above which.
+  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows);
   // Waits until no flush or compaction is running or due.
   Task<void> settle();
 
@@ -133,6 +137,7 @@ class TableTablet {
   const TabletInfo& info() const;
   Task<void> stop();
   void abandon();
+  // Called once, when it ends by itself; at once when it already has.
   void on_end(Callback hook);
 
  private:

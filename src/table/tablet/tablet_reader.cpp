@@ -25,8 +25,8 @@ void read_group(LookupPass& pass, std::span<const std::string_view> keys, std::s
   }
   for (std::size_t i = 0; i < count; ++i) {
     hashes[i] = key_hash(as_bytes(keys[first + i]));
-    if (count > 1) pass.prefetch(first + i, hashes[i]);
   }
+  if (count > 1) pass.prefetch(first, std::span(hashes).first(count));
   for (std::size_t i = 0; i < count; ++i) {
     if (pass.read(first + i, hashes[i]) != LookupPass::State::kDone) {
       left.keys.push_back(static_cast<std::uint32_t>(first + i));

@@ -55,6 +55,36 @@ TEST_F(TwoPhaseTest, WhatIsAbortedLeavesNothing) {
   EXPECT_TRUE(table_.write({table_.rows.put({{"k", 1}, {"v", "two"}})}, one.start));
 }
 
+TEST_F(TwoPhaseTest, ACommitIsAnsweredAgainHoweverOldItIs) {
+  const TabletWrite one = write(1, "one");
+  ASSERT_TRUE(prepare(one));
+  // The clock has jumped between start and commit.
+  const Timestamp at = one.start + timestamp_of_seconds(1'000);
+  ASSERT_TRUE(commit(one.transaction, at));
+  EXPECT_TRUE(commit(one.transaction, at));
+  table_.timestamps.raise_to(at + timestamp_of_seconds(1'000));
+  table_.put({{"k", 2}, {"v", "two"}});
+  table_.world.run_for(2s);
+  EXPECT_TRUE(commit(one.transaction, at));
+  table_.restart();
+  EXPECT_TRUE(commit(one.transaction, at));
+  EXPECT_EQ(get(1), "k=1 v=one");
+}
+
+TEST_F(TwoPhaseTest, ASupersededIncarnationCannotConfirmItsLead) {
+  EXPECT_TRUE(table_.world.run(table_.tablet->confirm_lead()));
+  auto newer = table_.try_boot();
+  ASSERT_TRUE(newer);
+  EXPECT_FALSE(table_.world.run(table_.tablet->confirm_lead()));
+  EXPECT_TRUE(table_.world.run((*newer)->confirm_lead()));
+  // Whoever asks only now is told at once.
+  bool told = false;
+  table_.tablet->on_end([&] { told = true; });
+  EXPECT_TRUE(told);
+  table_.stop();
+  table_.tablet = std::move(*newer);
+}
+
 TEST_F(TwoPhaseTest, EachStepMayBeRepeated) {
   const TabletWrite one = write(1, "one");
   ASSERT_TRUE(prepare(one));

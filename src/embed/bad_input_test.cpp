@@ -1,0 +1,225 @@
+// Bad input: each mistake is refused with the word that helps, and changes nothing.
+
+#include <gtest/gtest.h>
+
+#include "embed/test_database.h"
+
+namespace moraine {
+namespace {
+
+class BadInputTest : public DatabaseTest {
+ protected:
+  static TableSchema schema() {
+    TableSchema made;
+    made.columns = {
+        column("id", ColumnType::kInt64, true), column("part", ColumnType::kString, true),
+        column("name", ColumnType::kUtf8),      column("small", ColumnType::kInt8),
+        column("any", ColumnType::kAny),        column("must", ColumnType::kBoolean)};
+    made.columns[5].required = true;
+    return made;
+  }
+  BadInputTest() { expect_ok(db_->create_table("/t", schema())); }
+
+  Table table() { return std::move(*db_->table("/t")); }
+  // What an insert is told; "OK".
+  std::string insert_error(std::initializer_list<NamedValue> row, WriteOptions options = {}) {
+    auto tx = db_->begin();
+    EXPECT_TRUE(tx);
+    return said(tx->insert(table(), row, options));
+  }
+  static std::string said(const Result<void>& result) {
+    return result ? std::string("OK") : result.error().message();
+  }
+  static void expect_has(const std::string& text, std::string_view part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;
+  }
+  std::string create_error(const TableSchema& made, const TableOptions& options = {}) {
+    return said(db_->create_table("/other", made, options));
+  }
+};
+
+TEST_F(BadInputTest, ValuesOfWrongTypesNameTheColumn) {
+  expect_has(insert_error({{"id", "one"}, {"part", "p"}, {"must", true}}), "\"id\"");
+  expect_has(insert_error({{"id", 1}, {"part", 5}, {"must", true}}), "\"part\"");
+  expect_has(insert_error({{"id", 1}, {"part", "p"}, {"name", 1.5}, {"must", true}}), "\"name\"");
+  expect_has(insert_error({{"id", 1}, {"part", "p"}, {"name", "\xff"}, {"must", true}}),
+             "\"name\"");
+  expect_has(insert_error({{"id", 1}, {"part", "p"}, {"small", 300}, {"must", true}}), "\"small\"");
+  expect_has(insert_error({{"id", 1}, {"part", "p"}, {"any", Value::any("{a=")}, {"must", true}}),
+             "\"any\"");
+}
+
+TEST_F(BadInputTest, MissingUnknownAndRepeatedColumnsAreNamed) {
+  expect_has(insert_error({{"id", 1}, {"part", "p"}}), "\"must\"");
+  WriteOptions update;
+  update.update = true;
+  expect_has(insert_error({{"id", 1}, {"part", "p"}, {"name", "x"}}, update), "\"must\"");
+  expect_has(insert_error({{"id", 1}, {"part", "p"}}, update), "non-key column");
+  expect_has(insert_error({{"id", 1}, {"prt", "p"}, {"must", true}}), "\"prt\"");
+  expect_has(insert_error({{"id", 1}, {"id", 2}, {"must", true}}), "twice");
+  TableSchema required = schema();
+  required.columns[0].required = true;
+  expect_ok(db_->create_table("/keys", required));
+  auto tx = db_->begin();
+  const NamedValue row[] = {{"part", "p"}, {"must", true}};
+  expect_has(said(tx->insert(*db_->table("/keys"), row)), "\"id\"");
+}
+
+TEST_F(BadInputTest, KeysOfLookupsAndDeletesAreChecked) {
+  Rowset rows;
+  expect_has(said(table().lookup({Value(1)}, {}, rows)), "too few columns");
+  expect_has(said(table().lookup({Value(1), Value("p"), Value(2)}, {}, rows)), "too many columns");
+  expect_has(said(table().lookup({Value("x"), Value("p")}, {}, rows)), "\"id\"");
+  auto tx = db_->begin();
+  expect_has(said(tx->remove(table(), {Value(1)})), "too few columns");
+  const Value key[] = {Value(1), Value("p")};
+  const std::string groups[] = {"nobody"};
+  expect_has(said(tx->lock(table(), key, RowLock::kSharedStrong, groups)), "\"nobody\"");
+}
+
+TEST_F(BadInputTest, ValuesKeysAndRowsPastTheirLimitsAreRefused) {
+  const std::string long_value((16u << 20) + 1, 'x');
+  expect_has(
+      insert_error(
+          {{"id", 1}, {"part", "p"}, {"name", std::string_view(long_value)}, {"must", true}}),
+      "too long");
+  const std::string long_key(300u << 10, 'k');
+  expect_has(insert_error({{"id", 1}, {"part", std::string_view(long_key)}, {"must", true}}),
+             "Key is too long");
+  Rowset rows;
+  expect_has(said(table().lookup({Value(1), Value(std::string_view(long_key))}, {}, rows)),
+             "Key is too long");
+  TableSchema wide;
+  wide.columns = {column("id", ColumnType::kInt64, true)};
+  for (int i = 0; i < 9; ++i) {
+    wide.columns.push_back(column("v" + std::to_string(i), ColumnType::kString));
+  }
+  expect_ok(db_->create_table("/wide", wide));
+  const std::string big(15u << 20, 'x');
+  std::vector<NamedValue> row = {{"id", 1}};
+  for (std::size_t i = 1; i < wide.columns.size(); ++i) {
+    row.push_back({wide.columns[i].name, std::string_view(big)});
+  }
+  auto tx = db_->begin();
+  expect_has(said(tx->insert(*db_->table("/wide"), row)), "Row weight is too large");
+}
+
+TEST_F(BadInputTest, ATransactionPastItsBytesIsRefusedWhenItCommits) {
+  const std::string big(8u << 20, 'x');
+  auto tx = db_->begin();
+  expect_ok(tx->insert(
+      table(), {{"id", 1}, {"part", "p"}, {"name", std::string_view(big)}, {"must", true}}));
+  const auto committed = tx->commit();
+  ASSERT_FALSE(committed);
+  expect_has(committed.error().message(), "bytes");
+  Rowset rows;
+  expect_ok(table().lookup({Value(1), Value("p")}, {}, rows));
+  EXPECT_FALSE(rows.exists(0));
+}
+
+TEST_F(BadInputTest, SchemasThatCannotBeATablesAreRefused) {
+  TableSchema made;
+  expect_has(create_error(made), "at least one key column");
+  made.columns = {column("id", ColumnType::kInt64, true)};
+  expect_has(create_error(made), "at least one non-key column");
+  made.columns.push_back(column("id", ColumnType::kString));
+  expect_has(create_error(made), "twice");
+  made.columns[1] = column("v", ColumnType::kString);
+  made.columns.push_back(column("late", ColumnType::kInt64, true));
+  expect_has(create_error(made), "prefix");
+  made.columns.pop_back();
+  made.columns[1].aggregate = Aggregate::kSum;
+  expect_has(create_error(made), "aggregate");
+  made.columns[1] = column("$mine", ColumnType::kString);
+  expect_has(create_error(made), "reserved");
+  made.columns[1] = column("v", ColumnType::kString);
+  for (int i = 0; i < 1'100; ++i) {
+    made.columns.push_back(column("c" + std::to_string(i), ColumnType::kString));
+  }
+  expect_has(create_error(made), "Too many columns");
+  TableSchema computed;
+  computed.columns = {column("hash", ColumnType::kUint64, true),
+                      column("id", ColumnType::kInt64, true), column("v", ColumnType::kString)};
+  computed.columns[0].expression = "farm_hash(nobody)";
+  expect_has(create_error(computed), "nobody");
+}
+
+TEST_F(BadInputTest, OptionsThatContradictEachOtherAreNamed) {
+  TableOptions options;
+  options.mount.min_partition_data_size = options.mount.desired_partition_data_size + 1;
+  expect_has(create_error(schema(), options), "min_partition_data_size");
+  options = {};
+  options.mount.desired_partition_data_size = options.mount.max_partition_data_size + 1;
+  expect_has(create_error(schema(), options), "desired_partition_data_size");
+  options = {};
+  options.mount.lookup_cache_rows_ratio = 1.5;
+  expect_has(create_error(schema(), options), "lookup_cache_rows_ratio");
+  options = {};
+  options.mount.min_data_ttl = std::chrono::milliseconds(-1);
+  expect_has(create_error(schema(), options), "min_data_ttl");
+  options = {};
+  options.compression_codec = "zip";
+  expect_has(create_error(schema(), options), "\"zip\"");
+  TableMountOptions mount;
+  mount.max_dynamic_store_row_count = 0;
+  expect_has(said(db_->remount_table("/t", mount)), "max_dynamic_store_row_count");
+  EXPECT_EQ(db_->describe_table("/t")->options, TableOptions());
+}
+
+TEST_F(BadInputTest, SchemaChangesThatOldRowsWouldNotFitAreRefused) {
+  const auto alter = [this](const TableSchema& made) { return said(db_->alter_table("/t", made)); };
+  expect_has(alter(schema()), "not all tablets are unmounted");
+  expect_ok(db_->unmount_table("/t"));
+  TableSchema made = schema();
+  made.columns.erase(made.columns.begin() + 2);
+  expect_has(alter(made), "\"name\" is missing");
+  made = schema();
+  made.columns[0].type = ColumnType::kInt8;
+  expect_has(alter(made), "\"id\" cannot change its type");
+  made = schema();
+  made.columns[2].required = true;
+  expect_has(alter(made), "\"name\" cannot become required");
+  made = schema();
+  std::swap(made.columns[0], made.columns[1]);
+  expect_has(alter(made), "place in the key");
+  made = schema();
+  made.columns.push_back(column("new", ColumnType::kString));
+  made.columns.back().required = true;
+  expect_has(alter(made), "\"new\" is new and cannot be required");
+  EXPECT_EQ(db_->describe_table("/t")->schema, schema());
+}
+
+TEST_F(BadInputTest, ReadsNameWhatIsWrongWithThem) {
+  ReadOptions options;
+  options.timestamp = 0;
+  Rowset rows;
+  expect_has(said(table().lookup({Value(1), Value("p")}, options, rows)), "timestamp");
+  EXPECT_FALSE(table().columns({"nobody"}));
+  ScanOptions scan;
+  scan.filters = {{"nobody", Filter::Op::kEqual, Value(1)}};
+  expect_has(table().scan(scan).error().message(), "\"nobody\"");
+  scan = {};
+  scan.from = {Value("text")};
+  expect_has(table().scan(scan).error().message(), "\"id\"");
+  scan = {};
+  scan.to = {Value(1), Value("p"), Value(2)};
+  expect_has(table().scan(scan).error().message(), "a bound of 3 columns");
+}
+
+TEST_F(BadInputTest, PivotsAndPathsAreChecked) {
+  const std::vector<std::vector<Value>> falling = {{Value(5)}, {Value(3)}};
+  expect_has(said(db_->create_table("/p", schema(), {}, falling)), "strictly increasing");
+  const std::vector<std::vector<Value>> typed = {{Value("x")}};
+  expect_has(said(db_->create_table("/p", schema(), {}, typed)), "\"id\"");
+  EXPECT_EQ(db_->create_table("/t", schema()).error().code, Errc::kAlreadyExists);
+  EXPECT_EQ(db_->remove_table("/nobody").error().code, Errc::kNotFound);
+  EXPECT_FALSE(db_->create_table("", schema()));
+  EXPECT_EQ(db_->reshard_table("/t", 2).error().code, Errc::kReadOnly);
+  expect_ok(db_->unmount_table("/t"));
+  expect_has(said(db_->reshard_table("/t", std::size_t{0})), "positive");
+  Rowset rows;
+  expect_has(said(table().lookup({Value(1), Value("p")}, {}, rows)), "\"unmounted\" state");
+}
+
+}  // namespace
+}  // namespace moraine

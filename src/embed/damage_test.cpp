@@ -1,0 +1,79 @@
+// Bytes that rot on the device: what is damaged is named, the rest stays readable.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "embed/test_database.h"
+
+namespace moraine {
+namespace {
+
+class DamageTest : public DatabaseTest {
+ protected:
+  static constexpr std::size_t kWindowBytes = std::size_t{8} << 20;
+  // Changes one byte wherever the text is on the device. How often that was.
+  std::size_t rot(const std::string& text) {
+    std::size_t found = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
+      if (!entry.path().filename().string().starts_with("device")) continue;
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      std::string window(kWindowBytes, '\0');
+      for (std::size_t begin = 0; begin < entry.file_size(); begin += kWindowBytes - text.size()) {
+        file.clear();
+        file.seekg(static_cast<std::streamoff>(begin));
+        file.read(window.data(), static_cast<std::streamsize>(window.size()));
+        const std::string_view bytes(window.data(), static_cast<std::size_t>(file.gcount()));
+        file.clear();
+        for (std::size_t at = bytes.find(text); at != std::string_view::npos;
+             at = bytes.find(text, at + 1)) {
+          file.seekp(static_cast<std::streamoff>(begin + at));
+          file.put('#');
+          ++found;
+        }
+      }
+    }
+    return found;
+  }
+  void put(std::int64_t first, std::int64_t last, const std::string& text) {
+    auto tx = db_->begin();
+    const Table table = users();
+    for (std::int64_t id = first; id < last; ++id) {
+      expect_ok(tx->insert(table, {{"id", id}, {"name", std::string_view(text)}}));
+    }
+    ASSERT_TRUE(tx->commit());
+    expect_ok(db_->flush_table("/users"));
+  }
+};
+
+TEST_F(DamageTest, ARottenBlockOfAChunkIsNamedAndTheRestIsRead) {
+  TableOptions options;
+  options.compression_codec = "none";
+  options.mount.enable_compaction_and_partitioning = false;
+  expect_ok(db_->create_table("/users", users_schema(), options));
+  put(0, 100, "rotten text of the first rows");
+  put(100, 200, "sound text of the other rows");
+  // The log has no rows from here on.
+  expect_ok(db_->freeze_table("/users"));
+  db_.reset();
+  EXPECT_GT(rot("rotten text of the first rows"), 0u);
+  open();
+  EXPECT_EQ(name_of(users(), 150), "sound text of the other rows");
+  EXPECT_EQ(name_of(users(), 1'000), "-");
+  const std::string error = name_of(users(), 50);
+  EXPECT_TRUE(error.starts_with("corrupt: ")) << error;
+  EXPECT_NE(error.find("chunk 1"), std::string::npos) << error;
+  EXPECT_NE(error.find("block 0"), std::string::npos) << error;
+  EXPECT_NE(error.find("blob ["), std::string::npos) << error;
+  ScanOptions sound;
+  sound.from = {Value(100)};
+  auto scan = users().scan(sound);
+  ASSERT_TRUE(scan);
+  ScanBatch batch;
+  std::size_t rows = 0;
+  while (scan->next(batch).value()) rows += batch.rows;
+  EXPECT_EQ(rows, 100u);
+}
+
+}  // namespace
+}  // namespace moraine

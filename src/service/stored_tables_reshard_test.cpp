@@ -1,0 +1,109 @@
+// Tablets that take over chunks of others, in the same group or not.
+#include <gtest/gtest.h>
+
+#include "service/tables_model/test_tables.h"
+
+namespace moraine {
+namespace {
+
+TableSchema small_schema() {
+  TableSchema schema;
+  ColumnSchema key;
+  key.name = "k";
+  key.type = ColumnType::kInt64;
+  key.key = true;
+  ColumnSchema value;
+  value.name = "v";
+  value.max_inline_hunk_size = 10;
+  schema.columns = {key, value};
+  return schema;
+}
+
+class StoredTablesReshardTest : public testing::Test {
+ protected:
+  StoredTablesReshardTest() : tables_(3) {
+    NewTable table;
+    table.schema = small_schema();
+    expect_ok(tables_.run(tables_.tables().create(TestTables::kPath, std::move(table))));
+    auto layout = table::RowLayout::make(std::make_shared<const TableSchema>(small_schema()));
+    INVARIANT(layout, "{}", layout.error().message());
+    layout_ = *layout;
+  }
+  void expect_ok(const Result<void>& done) { EXPECT_TRUE(done) << done.error().message(); }
+  void write(std::int64_t from, std::int64_t to) {
+    table::ChangeSet changes(layout_);
+    for (std::int64_t k = from; k < to; ++k) {
+      const std::string text = text_of(k);
+      const NamedValue row[] = {{"k", Value(k)}, {"v", Value(std::string_view(text))}};
+      expect_ok(changes.insert(row));
+    }
+    const auto committed = tables_.commit(changes, tables_.now());
+    EXPECT_TRUE(committed) << committed.error().message();
+  }
+  static std::string text_of(std::int64_t k) {
+    return std::string(static_cast<std::size_t>(k % 30), 'x') + std::to_string(k);
+  }
+  static std::string key(std::int64_t k) {
+    const Value value(k);
+    return table::encode_key(std::span(&value, 1));
+  }
+  void expect_rows(std::int64_t to) {
+    for (std::int64_t k = 0; k < to; ++k) {
+      const auto found = tables_.lookup({key(k)}, {0, 1}, kSyncLastCommitted);
+      ASSERT_TRUE(found) << found.error().message();
+      ASSERT_TRUE((*found)[0]) << k;
+      EXPECT_EQ((*(*found)[0])[1].text(), text_of(k));
+    }
+  }
+  void reshard(std::vector<std::string> pivots) {
+    StoredTables& tables = tables_.tables();
+    expect_ok(tables_.run(tables.unmount(TestTables::kPath)));
+    expect_ok(tables_.run(tables.reshard(TestTables::kPath, std::move(pivots))));
+    expect_ok(tables_.run(tables.mount(TestTables::kPath, false)));
+  }
+
+  TestTables tables_;
+  std::shared_ptr<const table::RowLayout> layout_;
+};
+
+TEST_F(StoredTablesReshardTest, TabletsInAnotherGroupReadWhatTheyTookOver) {
+  write(0, 100);
+  reshard({key(30), key(60)});
+  const auto open = tables_.open();
+  ASSERT_EQ(open->ranges.size(), 3u);
+  EXPECT_NE(open->ranges[0].running->info().latest_group(kLogChannel),
+            open->ranges[1].running->info().latest_group(kLogChannel))
+      << "tablets take groups by turns";
+  expect_rows(100);
+}
+
+TEST_F(StoredTablesReshardTest, TabletsTakeOverWhatOthersHadTakenOver) {
+  write(0, 100);
+  reshard({key(30), key(60)});
+  reshard({key(10), key(20), key(45), key(70)});
+  expect_rows(100);
+  reshard({});
+  expect_rows(100);
+  tables_.cut_power();
+  expect_rows(100);
+}
+
+TEST_F(StoredTablesReshardTest, ReplacedTabletsAreLetGoOnceNobodyNeedsTheirBlobs) {
+  write(0, 100);
+  reshard({key(30), key(60)});
+  EXPECT_EQ(tables_.tables().find(TestTables::kPath)->record().retired.size(), 1u);
+  expect_ok(tables_.compact());
+  tables_.world().run_for(4 * kRetiredPeriod);
+  EXPECT_TRUE(tables_.tables().find(TestTables::kPath)->record().retired.empty());
+  tables_.restart();
+  expect_rows(100);
+}
+
+TEST_F(StoredTablesReshardTest, TablesAreReadableWhenWaitRunningHasEnded) {
+  write(0, 10);
+  tables_.restart();
+  expect_rows(10);
+}
+
+}  // namespace
+}  // namespace moraine

@@ -1,0 +1,180 @@
+#include "table/model/static_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "table/model/limits.h"
+
+namespace moraine::table {
+namespace {
+
+constexpr std::size_t kShownTextBytes = 64;
+constexpr std::size_t kRowBytes = 64;  // Beside its texts, about.
+
+std::unexpected<Error> refuse(std::string why) {
+  return fail(Errc::kInvalidArgument, std::move(why));
+}
+
+std::string value_for_people(const Value& value) {
+  switch (value.type()) {
+    case ValueType::kNull: return "#";
+    case ValueType::kInt64: return fmt::format("{}", value.as_int64());
+    case ValueType::kUint64: return fmt::format("{}u", value.as_uint64());
+    case ValueType::kDouble: return fmt::format("{}", value.as_double());
+    case ValueType::kBoolean: return value.as_boolean() ? "true" : "false";
+    case ValueType::kString:
+    case ValueType::kAny: break;
+  }
+  const std::string_view text = value.text();
+  const bool cut = text.size() > kShownTextBytes;
+  return fmt::format("{:?}{}", text.substr(0, kShownTextBytes), cut ? "..." : "");
+}
+
+std::size_t weight(const Value& value) {
+  return sizeof(VersionedValue) + (value.has_text() ? value.text().size() : 0);
+}
+
+}  // namespace
+
+std::string key_for_people(std::string_view key) {
+  std::vector<Value> columns;
+  std::string memory;
+  if (!decode_key(as_bytes(key), columns, memory)) return "(?)";
+  std::string text = "(";
+  for (const Value& column : columns) {
+    if (text.size() > 1) text += ", ";
+    text += value_for_people(column);
+  }
+  return text + ")";
+}
+
+bool has_row_numbers(const TableSchema& schema) {
+  return schema.key_count() == 0 || !schema.unique_keys;
+}
+
+TableSchema stored_schema(const TableSchema& schema) {
+  TableSchema stored = schema;
+  if (!has_row_numbers(schema)) return stored;
+  ColumnSchema number;
+  number.name = kRowNumberColumn;
+  number.type = ColumnType::kUint64;
+  number.key = true;
+  const auto at = static_cast<std::ptrdiff_t>(schema.key_count());
+  stored.columns.insert(stored.columns.begin() + at, std::move(number));
+  stored.unique_keys = true;
+  return stored;
+}
+
+StaticRows::StaticRows(std::shared_ptr<const RowLayout> layout, Timestamp timestamp)
+    : layout_(std::move(layout)),
+      timestamp_(timestamp),
+      numbered_(has_row_numbers(layout_->schema())),
+      cells_(layout_->schema().columns.size()),
+      given_(cells_.size()) {}
+
+Result<void> StaticRows::read(NamedRow row) {
+  std::ranges::fill(cells_, Value());
+  std::ranges::fill(given_, std::uint8_t{0});
+  for (const NamedValue& named : row) {
+    TRY(const ColumnIndex column, layout_->find(named.name));
+    if (given_[column] != 0) return refuse(fmt::format("Column \"{}\" is given twice", named.name));
+    given_[column] = 1;
+    TRY(cells_[column], to_cell(layout_->schema().columns[column], named.value, {}, memory_));
+  }
+  const std::vector<ColumnSchema>& columns = layout_->schema().columns;
+  for (std::size_t i = layout_->key_count(); i < columns.size(); ++i) {
+    if (!columns[i].required || given_[i] != 0) continue;
+    return refuse(
+        fmt::format("Required column \"{}\" cannot have \"null\" value", columns[i].name));
+  }
+  return {};
+}
+
+Result<void> StaticRows::check_order(const std::string& key) const {
+  if (rows_.empty() || layout_->key_count() == 0) return {};
+  const std::string& before = rows_.back().key;
+  if (key < before) {
+    return refuse(fmt::format("Sort order violation: row {} with key {} comes after key {}",
+                              rows_.size(), key_for_people(key), key_for_people(before)));
+  }
+  if (key == before && !numbered_) {
+    return refuse(fmt::format("Duplicate key {} in row {}", key_for_people(key), rows_.size()));
+  }
+  return {};
+}
+
+Result<void> StaticRows::add(NamedRow row) {
+  memory_.clear();
+  TRY_VOID(read(row));
+  Row made;
+  TRY(made.key, layout_->encode_key_of({cells_.data(), layout_->key_count()}, memory_));
+  TRY_VOID(check_order(made.key));
+  std::size_t bytes = kRowBytes + made.key.size();
+  for (std::size_t i = layout_->key_count(); i < cells_.size(); ++i) bytes += weight(cells_[i]);
+  if (bytes > kRowWeightMax) {
+    return refuse(fmt::format("Row weight is too large: at most {} bytes", kRowWeightMax));
+  }
+  if (bytes_ + bytes > kStaticWriteBytesMax) {
+    return refuse(fmt::format("too many rows for one write: at most {} bytes; write in parts",
+                              kStaticWriteBytesMax));
+  }
+  for (std::size_t i = layout_->key_count(); i < cells_.size(); ++i) {
+    Value value = cells_[i];
+    if (value.is_null()) continue;
+    if (value.has_text()) {
+      const std::string_view text = texts_.keep(std::string(value.text()));
+      value = value.type() == ValueType::kAny ? Value::any(text) : Value(text);
+    }
+    VersionedValue& kept = made.values.emplace_back();
+    kept.value = value;
+    kept.timestamp = timestamp_;
+    kept.column = static_cast<ColumnIndex>(numbered_ ? i + 1 : i);
+  }
+  bytes_ += bytes;
+  rows_.push_back(std::move(made));
+  return {};
+}
+
+std::string StaticRows::stored_key(std::size_t row, std::uint64_t first_number) const {
+  std::string key = rows_[row].key;
+  if (numbered_) append_key_column(key, Value(first_number + row));
+  return key;
+}
+
+std::string StaticRows::first_key(std::uint64_t number) const {
+  return stored_key(0, number);
+}
+
+class StaticRowCursor final : public RowCursor {
+ public:
+  StaticRowCursor(std::shared_ptr<const StaticRows> rows, std::uint64_t first_number)
+      : rows_(std::move(rows)), first_number_(first_number), timestamp_(rows_->timestamp()) {}
+
+  Step next() override {
+    if (next_ == rows_->size()) return Step::kEnd;
+    key_ = rows_->stored_key(next_, first_number_);
+    row_.key = as_bytes(key_);
+    row_.values = rows_->rows_[next_].values;
+    row_.write_timestamps = {&timestamp_, 1};
+    ++next_;
+    return Step::kRow;
+  }
+  const VersionedRow& row() const override { return row_; }
+  Task<Result<void>> load() override { co_return Result<void>(); }
+
+ private:
+  const std::shared_ptr<const StaticRows> rows_;
+  const std::uint64_t first_number_;
+  const Timestamp timestamp_;
+  std::size_t next_ = 0;
+  std::string key_;
+  VersionedRow row_;
+};
+
+std::unique_ptr<RowCursor> StaticRows::cursor(std::shared_ptr<const StaticRows> rows,
+                                              std::uint64_t first_number) {
+  return std::make_unique<StaticRowCursor>(std::move(rows), first_number);
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,73 @@
+// StaticRows: the rows of one write to a static table, checked and in order.
+//
+// A table whose keys may repeat, or that has no key columns, keeps a row number as its last key
+// column (kRowNumberColumn): stored keys are unique, and rows keep their order.
+//
+// Promise    Rows are checked against the schema when they are added; a row that is refused leaves
+//            the rest as it was. All rows carry one timestamp. Values that are null take no room.
+// Threading  One thread at a time.
+// Limits     kStaticWriteBytesMax bytes of rows, and those of limits.h.
+// Errors     kInvalidArgument: as ChangeSet; "Sort order violation", "Duplicate key" with the keys.
+// Tests      static_rows_test.cpp.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "table/model/row_cursor.h"
+#include "table/model/row_layout.h"
+
+namespace moraine::table {
+
+inline constexpr std::string_view kRowNumberColumn = "$row_number";
+inline constexpr std::size_t kStaticWriteBytesMax = std::size_t{512} << 20;
+
+// The schema that rows of a static table are kept by: with a row number, unless keys are unique.
+TableSchema stored_schema(const TableSchema& schema);
+bool has_row_numbers(const TableSchema& schema);
+
+class StaticRows {
+ public:
+  // `layout`: of the schema that its readers see.
+  StaticRows(std::shared_ptr<const RowLayout> layout, Timestamp timestamp);
+
+  Result<void> add(NamedRow row);
+  bool empty() const { return rows_.empty(); }
+  std::size_t size() const { return rows_.size(); }
+  Timestamp timestamp() const { return timestamp_; }
+  const TableSchema& schema() const { return layout_->schema(); }
+  // The key under which the first row is stored when `number` rows are there before it.
+  std::string first_key(std::uint64_t number) const;
+  // Rows by their stored keys. The cursor keeps them alive.
+  static std::unique_ptr<RowCursor> cursor(std::shared_ptr<const StaticRows> rows,
+                                           std::uint64_t first_number);
+
+ private:
+  friend class StaticRowCursor;
+  struct Row {
+    std::string key;
+    std::vector<VersionedValue> values;
+  };
+
+  Result<void> read(NamedRow row);
+  Result<void> check_order(const std::string& key) const;
+  std::string stored_key(std::size_t row, std::uint64_t first_number) const;
+
+  std::shared_ptr<const RowLayout> layout_;
+  const Timestamp timestamp_;
+  const bool numbered_;
+  std::deque<Row> rows_;
+  std::size_t bytes_ = 0;
+  TextMemory texts_;
+  // The row at hand, by column.
+  std::vector<Value> cells_;
+  std::vector<std::uint8_t> given_;
+  TextMemory memory_;
+};
+
+// The key columns for people: `(1, "abc", #)`; long ones are cut.
+std::string key_for_people(std::string_view key);
+
+}  // namespace moraine::table

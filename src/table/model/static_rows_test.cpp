@@ -1,0 +1,89 @@
+#include "table/model/static_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace moraine::table {
+namespace {
+
+std::shared_ptr<const RowLayout> layout(bool key, bool unique) {
+  auto schema = std::make_shared<TableSchema>();
+  ColumnSchema first;
+  first.name = "k";
+  first.type = ColumnType::kInt64;
+  first.key = key;
+  ColumnSchema second;
+  second.name = "v";
+  schema->columns = {first, second};
+  schema->unique_keys = unique;
+  return RowLayout::make(std::move(schema)).value();
+}
+
+Result<void> add(StaticRows& rows, std::int64_t key, std::string_view text) {
+  const NamedValue row[] = {{"k", key}, {"v", text}};
+  return rows.add(row);
+}
+
+TEST(StaticRows, AreRefusedOutOfOrderWithBothKeys) {
+  StaticRows rows(layout(true, true), 7);
+  ASSERT_TRUE(add(rows, 5, "a"));
+  const auto refused = add(rows, 4, "b");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().context,
+            "Sort order violation: row 1 with key (4) comes after key (5)");
+  EXPECT_EQ(rows.size(), 1u);
+}
+
+TEST(StaticRows, OfUniqueKeysMayNotRepeatAndOthersMay) {
+  StaticRows unique(layout(true, true), 7);
+  ASSERT_TRUE(add(unique, 5, "a"));
+  const auto refused = add(unique, 5, "b");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().context, "Duplicate key (5) in row 1");
+  StaticRows repeated(layout(true, false), 7);
+  EXPECT_TRUE(add(repeated, 5, "a"));
+  EXPECT_TRUE(add(repeated, 5, "b"));
+  StaticRows unsorted(layout(false, false), 7);
+  EXPECT_TRUE(add(unsorted, 5, "a"));
+  EXPECT_TRUE(add(unsorted, 4, "b"));
+}
+
+TEST(StaticRows, WithoutUniqueKeysAreStoredWithTheirNumbersInOrder) {
+  auto rows = std::make_shared<StaticRows>(layout(true, false), 7);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(add(*rows, 5, "text"));
+  const auto cursor = StaticRows::cursor(rows, 100);
+  std::string before;
+  std::size_t count = 0;
+  while (cursor->next() == RowCursor::Step::kRow) {
+    const VersionedRow& row = cursor->row();
+    EXPECT_LT(before, as_text(row.key));
+    before = as_text(row.key);
+    EXPECT_EQ(key_for_people(before), "(5, " + std::to_string(100 + count) + "u)");
+    ASSERT_EQ(row.values.size(), 1u);
+    EXPECT_EQ(row.values[0].column, 2u);
+    EXPECT_EQ(row.values[0].value.text(), "text");
+    EXPECT_EQ(row.write_timestamps[0], 7u);
+    ++count;
+  }
+  EXPECT_EQ(count, 3u);
+}
+
+TEST(StaticRows, KnowTheSchemaTheyAreStoredBy) {
+  const TableSchema sorted = layout(true, true)->schema();
+  EXPECT_EQ(stored_schema(sorted), sorted);
+  const TableSchema numbered = stored_schema(layout(false, true)->schema());
+  EXPECT_EQ(numbered.columns[0].name, kRowNumberColumn);
+  EXPECT_EQ(numbered.key_count(), 1u);
+}
+
+TEST(Keys, ForPeopleShowEveryColumn) {
+  std::string key;
+  for (const Value& value : {Value(-1), Value(2u), Value(true), Value(), Value("a\"b")}) {
+    append_key_column(key, value);
+  }
+  EXPECT_EQ(key_for_people(key), R"((-1, 2u, true, #, "a\"b"))");
+}
+
+}  // namespace
+}  // namespace moraine::table
