@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "crash/load.h"
 #include "crash/servers.h"
+#include "crash/tables/tables_campaign.h"
 #include "crash/topics/topics_campaign.h"
 #include "crash/verify.h"
 #include "io/real/os_random.h"
@@ -168,6 +169,11 @@ class Campaign {
   std::uint64_t kills_ = 0;
 };
 
+std::string_view name_of(const CampaignOptions& options) {
+  if (options.tables) return "tables";
+  return options.topics ? "topics" : to_string(options.species);
+}
+
 Result<std::string> make_folder(const std::string& wanted) {
   if (!wanted.empty()) {
     std::error_code error;
@@ -181,6 +187,7 @@ Result<std::string> make_folder(const std::string& wanted) {
 }
 
 int run_in(const CampaignOptions& options, const std::string& folder, std::uint64_t seed) {
+  if (options.tables) return run_tables_campaign({options.rounds, options.self, folder, seed});
   if (options.topics) return run_topics_campaign({options.rounds, options.binary, folder, seed});
   SeededRandom random(seed);
   ServersOptions servers_options;
@@ -213,8 +220,7 @@ int run_campaign(const CampaignOptions& options) {
   }
   OsRandom drawn;
   const std::uint64_t seed = options.seed != 0 ? options.seed : drawn.next() | 1;
-  fmt::print("{} rounds, {}, seed {}, in {}\n", options.rounds,
-             options.topics ? "topics" : to_string(options.species), seed, *folder);
+  fmt::print("{} rounds, {}, seed {}, in {}\n", options.rounds, name_of(options), seed, *folder);
   const int code = run_in(options, *folder, seed);
   if (code == 0 && options.folder.empty()) {
     std::error_code ignored;

@@ -15,6 +15,8 @@ struct CampaignOptions {
   blob::Species species = blob::Species::kNone;
   std::uint64_t seed = 0;  // 0: drawn.
   bool topics = false;     // Messages instead of blobs.
+  bool tables = false;     // Transactions on tables instead of blobs.
+  std::string self;        // This program; tables start it as their worker.
 };
 
 // 0: nothing was lost. 1: something was. 2: the program could not be run.

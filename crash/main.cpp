@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "crash/campaign.h"
+#include "crash/tables/worker.h"
 
 int main(int argc, char** argv) {
   namespace crash = moraine::crash;
@@ -23,15 +24,28 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--topics", options.topics,
                "Kafka producers and a consumer group instead of blobs; one process");
+  app.add_flag("--tables", options.tables,
+               "Transactions on tables instead of blobs; one process that embeds the database");
+  crash::WorkerOptions worker;
+  app.add_option("--tables-worker", worker.folder, "Runs that process on this folder")->group("");
+  app.add_option("--first-id", worker.first_id, "Of its transactions")->group("");
   app.add_option("--folder", options.folder, "Where the data goes (default: a temporary folder)");
   app.add_option("--seed", options.seed, "Of the load and the moments of the kills");
   app.footer("Exit codes: 0 nothing lost, 1 something lost, 2 could not run.");
   CLI11_PARSE(app, argc, argv);
+  if (!worker.folder.empty()) {
+    worker.seed = options.seed;
+    return crash::run_tables_worker(worker);
+  }
+  options.self = self.string();
   const auto species = moraine::blob::parse_species(erasure);
   if (!species) return app.exit(CLI::ValidationError("--erasure", species.error().context));
   options.species = *species;
-  if (options.topics && options.species != moraine::blob::Species::kNone) {
-    return app.exit(CLI::ValidationError("--topics", "runs one process: no --erasure"));
+  if ((options.topics || options.tables) && options.species != moraine::blob::Species::kNone) {
+    return app.exit(CLI::ValidationError("--erasure", "topics and tables run one process"));
+  }
+  if (options.topics && options.tables) {
+    return app.exit(CLI::ValidationError("--tables", "one load at a time: no --topics"));
   }
   return crash::run_campaign(options);
 }
