@@ -93,10 +93,14 @@ Task<Result<Timestamp>> Coordinator::commit(std::vector<Participant> participant
   }
   std::vector<TabletId> tablets;
   for (const Participant& participant : participants) tablets.push_back(participant.tablet);
-  Result<void> prepared = co_await prepare_all(std::move(participants));
+  std::vector<TabletId> held;
+  Result<void> prepared = co_await prepare_all(std::move(participants), held);
   if (!prepared) {
+    // Who has its locks lets go before the client hears of it: a second try does not meet them.
+    std::erase_if(tablets, [&](TabletId one) { return std::ranges::count(held, one) > 0; });
+    scope_.spawn(abort_all(id, std::move(tablets)));
+    co_await abort_all(id, std::move(held));
     undecided_.erase(id);
-    scope_.spawn(abort_all(id, tablets));
     const Errc code = prepared.error().code;
     // Nothing is decided, so nothing will be: to the client the outcome is known.
     const bool keeps = code == Errc::kAborted || code == Errc::kInvalidArgument ||
@@ -108,9 +112,12 @@ Task<Result<Timestamp>> Coordinator::commit(std::vector<Participant> participant
   co_return decided;
 }
 
-Task<Result<void>> Coordinator::prepare_all(std::vector<Participant> participants) {
+Task<Result<void>> Coordinator::prepare_all(std::vector<Participant> participants,
+                                            std::vector<TabletId>& held) {
   const Instant deadline = world_.executor.now() + options_.prepare_timeout;
   std::vector<Result<void>> results(participants.size());
+  std::vector<TabletId> tablets;
+  for (const Participant& participant : participants) tablets.push_back(participant.tablet);
   TaskScope prepares;
   for (std::size_t i = 0; i < participants.size(); ++i) {
     prepares.spawn(prepare_one(std::move(participants[i]), deadline, results[i]));
@@ -118,7 +125,9 @@ Task<Result<void>> Coordinator::prepare_all(std::vector<Participant> participant
   co_await prepares.join();
   // A refusal says more than a timeout.
   const Result<void>* failed = nullptr;
-  for (const Result<void>& result : results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Result<void>& result = results[i];
+    if (result) held.push_back(tablets[i]);
     if (result) continue;
     if (failed == nullptr || result.error().code == Errc::kAborted) failed = &result;
   }

@@ -91,7 +91,9 @@ class Coordinator {
               CoordinatorOptions options);
 
   Result<void> admit(const std::vector<Participant>& participants) const;
-  Task<Result<void>> prepare_all(std::vector<Participant> participants);
+  // `held`: those that prepared it.
+  Task<Result<void>> prepare_all(std::vector<Participant> participants,
+                                 std::vector<TabletId>& held);
   Task<void> prepare_one(Participant participant, Instant deadline, Result<void>& out);
   Task<Result<Timestamp>> decide(TransactionId id, std::vector<TabletId> participants);
   void tell(const Decision& decision);

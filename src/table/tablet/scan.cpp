@@ -14,8 +14,10 @@
 namespace moraine::table {
 namespace {
 
-// Rows that are merged before it is tried again to read by columns.
-constexpr std::size_t kRowsBeforePlanning = 8'192;
+// Rows that are merged before it is tried again to read by columns: the fewer, the more rows were
+// read by columns the last time.
+constexpr std::size_t kRowsBeforePlanningMin = 256;
+constexpr std::size_t kRowsBeforePlanningMax = 8'192;
 
 void cut_rows(ColumnBatch& batch, std::size_t rows) {
   batch.rows = rows;
@@ -80,8 +82,9 @@ class Scan final : public TabletScan {
   std::unique_ptr<ChunkReader::ColumnCursor> columns_;
   std::set<const ChunkReader*> not_by_columns_;
   bool one_store_ = false;        // Has all rows of the segment.
-  std::size_t segment_rows_ = 0;  // Looked at.
-  std::size_t looked_ = 0;        // In this call.
+  std::size_t segment_rows_ = 0;  // Looked at; by columns: given.
+  std::size_t rows_before_planning_ = kRowsBeforePlanningMin;
+  std::size_t looked_ = 0;  // In this call.
   std::uint64_t rows_left_;
   Need need_ = Need::kNothing;
   std::string waiting_;  // The key whose row is being decided; not empty: before all else.
@@ -207,17 +210,23 @@ std::optional<TabletScan::Step> Scan::read_columns(ColumnBatch& batch) {
     case RowCursor::Step::kNeedsData: return needs(Need::kColumns);
     case RowCursor::Step::kEnd:
       batch.rows = 0;
+      rows_before_planning_ = segment_rows_ >= rows_before_planning_
+                                  ? std::max(rows_before_planning_ / 2, kRowsBeforePlanningMin)
+                                  : std::min(rows_before_planning_ * 2, kRowsBeforePlanningMax);
       close_segment(segment_->to);
       return std::nullopt;
     case RowCursor::Step::kRow: break;
   }
+  segment_rows_ += batch.rows;
   looked_ += kBatchRowsMax;
   if (batch.rows == 0) return std::nullopt;
   return give(batch);
 }
 
 std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
-  batcher_.begin(batch, rows_left_);
+  batcher_.begin(batch, segment_->only_memory_hinders
+                            ? std::min<std::uint64_t>(rows_left_, rows_before_planning_)
+                            : rows_left_);
   const bool waits = request_.timestamp != kAsyncLastCommitted;
   const bool texts_stay = segment_->chunks.empty();
   const std::size_t looked_before = looked_;
@@ -238,7 +247,7 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
     if (batcher_.full(batch) || looked_ >= kRowsPerCallMax) break;
   }
   segment_rows_ += looked_ - looked_before;
-  if (segment_->only_memory_hinders && segment_rows_ >= kRowsBeforePlanning) {
+  if (segment_->only_memory_hinders && segment_rows_ >= rows_before_planning_) {
     close_segment(std::string(as_text(rows_->row().key)) + '\0');
   }
   return end_rows(batch, Need::kNothing);

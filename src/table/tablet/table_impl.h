@@ -29,9 +29,9 @@ inline constexpr Duration kTickPeriod = 500ms;
 inline constexpr Duration kHunkGrace = 60s;  // Above the time that a read may take.
 // The log is cut at flushes, or when it is this long; at the latest, when it is kTableLogBytesMax.
 inline constexpr std::uint64_t kLongLogBytes = std::uint64_t{16} << 20;
-inline constexpr std::uint64_t kTableLogBytesMax = std::uint64_t{512} << 20;
+inline constexpr std::uint64_t kTableLogBytesMax = std::uint64_t{256} << 20;
 inline constexpr std::uint64_t kSmallSnapshotBytes = std::uint64_t{2} << 20;
-inline constexpr std::uint64_t kLogPerSnapshot = 4;
+inline constexpr std::uint64_t kLogPerSnapshot = 2;
 inline constexpr std::size_t kMetaReadsMax = 16;  // Of chunks being opened at a time.
 
 // What a transaction is about to add to a memory store.
