@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -14,7 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/block_pool.h"
 #include "bench/blob_bench.h"
 #include "bench/store.h"
 
@@ -31,14 +29,6 @@ StoreOptions options_for(const std::string& folder, std::uint64_t count) {
   options.folder = folder;
   options.device_bytes = align_up(count * kTiny * 4, kMiB) + std::uint64_t{1024} * kMiB;
   return options;
-}
-
-// Without the idle blocks of the buffers: they are bounded and not the index's.
-double heap_bytes() {
-  malloc_trim(0);
-  const struct mallinfo2 info = mallinfo2();
-  return static_cast<double>(info.uordblks + info.hblkhd) -
-         static_cast<double>(detail::shared_block_pool().idle_bytes());
 }
 
 // A child that runs fill_and_wait(), and what it says.

@@ -1,4 +1,4 @@
-// moraine_bench [--quick] [--only blob[/part]|topics] [--dir DIR] [--json FILE]
+// moraine_bench [--quick] [--only blob[/part]|topics|tables[/part]] [--dir DIR] [--json FILE]
 
 #include <fmt/format.h>
 
@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "bench/blob_bench.h"
+#include "bench/tables/tables_bench.h"
 #include "bench/topics_bench.h"
 
 namespace {
@@ -36,14 +37,20 @@ struct Benchmark {
   Result<void> (*run)(const Setting&);
 };
 
-constexpr std::array<Benchmark, 8> kBenchmarks{{{"blob/put_large", bench_put_large},
-                                                {"blob/put_small", bench_put_small},
-                                                {"blob/get_small", bench_get_small},
-                                                {"blob/block42", bench_block42},
-                                                {"blob/encode", bench_encode},
-                                                {"blob/degraded", bench_degraded},
-                                                {"blob/index", bench_index},
-                                                {"topics", bench_topics}}};
+constexpr std::array<Benchmark, 14> kBenchmarks{{{"blob/put_large", bench_put_large},
+                                                 {"blob/put_small", bench_put_small},
+                                                 {"blob/get_small", bench_get_small},
+                                                 {"blob/block42", bench_block42},
+                                                 {"blob/encode", bench_encode},
+                                                 {"blob/degraded", bench_degraded},
+                                                 {"blob/index", bench_index},
+                                                 {"topics", bench_topics},
+                                                 {"tables/lookup", bench_tables_lookup},
+                                                 {"tables/columns", bench_tables_columns},
+                                                 {"tables/commit", bench_tables_commit},
+                                                 {"tables/space", bench_tables_space},
+                                                 {"tables/queue", bench_tables_queue},
+                                                 {"tables/growth", bench_tables_growth}}};
 
 bool chosen(const Benchmark& benchmark, const std::string& only) {
   if (!benchmark.name.starts_with(only)) return false;
@@ -54,7 +61,7 @@ bool chosen(const Benchmark& benchmark, const std::string& only) {
 int usage() {
   fmt::print(stderr,
              "usage: moraine_bench [--quick] [--only NAME] [--dir DIR] [--json FILE]\n"
-             "NAME is blob, topics or one of:");
+             "NAME is blob, topics, tables or one of:");
   for (const Benchmark& benchmark : kBenchmarks) fmt::print(stderr, " {}", benchmark.name);
   fmt::print(stderr, "\n");
   return kExitUsage;
