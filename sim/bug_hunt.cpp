@@ -5,6 +5,7 @@
 #include "sim/campaign.h"
 #include "sim/directed.h"
 #include "sim/leaders.h"
+#include "sim/tables/tables_campaign.h"
 #include "sim/topics/topics_campaign.h"
 
 namespace moraine::sim {
@@ -72,6 +73,23 @@ Hunt hunt_bug(queue::SeededBug bug) {
     if (!report.failure) continue;
     hunt.found = true;
     hunt.where = fmt::format("the campaign of topics ({})", sim::to_string(report.erasure));
+    hunt.message = *report.failure;
+    return hunt;
+  }
+  return hunt;
+}
+
+Hunt hunt_bug(table::SeededBug bug) {
+  Hunt hunt;
+  hunt.bug = table::to_string(bug);
+  for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
+    SeedOptions options = tables_options(seed);
+    options.table_bug = bug;
+    ++hunt.runs;
+    const SeedReport report = run_tables_seed(options);
+    if (!report.failure) continue;
+    hunt.found = true;
+    hunt.where = fmt::format("the campaign of tables ({})", sim::to_string(report.erasure));
     hunt.message = *report.failure;
     return hunt;
   }

@@ -10,6 +10,7 @@
 
 #include "blob/seeded_bug.h"
 #include "queue/seeded_bug.h"
+#include "table/tablet/seeded_bug.h"
 
 namespace moraine::sim {
 
@@ -28,5 +29,7 @@ struct Hunt {
 Hunt hunt_bug(blob::SeededBug bug);
 // In the campaign of topics.
 Hunt hunt_bug(queue::SeededBug bug);
+// In the campaign of tables.
+Hunt hunt_bug(table::SeededBug bug);
 
 }  // namespace moraine::sim

@@ -12,6 +12,7 @@
 #include "queue/seeded_bug.h"
 #include "sim/cluster.h"
 #include "sim/history.h"
+#include "table/tablet/seeded_bug.h"
 
 namespace moraine::sim {
 
@@ -21,6 +22,7 @@ struct SeedOptions {
   Duration trouble = 75s;          // How long the nemesis is at work.
   blob::SeededBug bug = blob::SeededBug::kNone;
   queue::SeededBug topic_bug = queue::SeededBug::kNone;
+  table::SeededBug table_bug = table::SeededBug::kNone;
   bool verbose = false;
 };
 

@@ -92,11 +92,16 @@ void Cluster::start(std::size_t index) {
   if (host.blob) return;
   if (!host.node->alive()) host.node->restart();
   host.start_failure.reset();
-  const World world = host.node->world();
+  const World outer = host.node->world();
+  host.router = std::make_unique<RequestRouter>(outer.network);
+  const World world{outer.executor, outer.clock, outer.random, outer.disks, host.router->rest()};
   host.blob =
       std::make_unique<BlobNode>(world, cluster_config(host.known), host.node->id(), options_.node);
   host.node->on_stop([&host] { host.blob->abandon(); });
-  host.node->on_crash([&host] { host.blob.reset(); });
+  host.node->on_crash([&host] {
+    host.blob.reset();
+    host.router.reset();
+  });
   world.executor.post([&host] { spawn(run_start(host)); });
 }
 

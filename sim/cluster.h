@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "blob/node/blob_node.h"
+#include "io/request_router.h"
 #include "io/sim/sim_world.h"
 
 namespace moraine::sim {
@@ -69,6 +70,8 @@ class Cluster {
   // the host is down.
   void replace_disk(std::size_t host);
 
+  // Where other services of a host get their requests. Requires: the host is alive.
+  RequestRouter& router(std::size_t host) { return *hosts_[host]->router; }
   // Null while the host is down.
   blob::BlobNode* blob_node(std::size_t host) { return hosts_[host]->blob.get(); }
   // The member as the newest generation places it; null while it does not run.
@@ -99,6 +102,7 @@ class Cluster {
     SimNode* node = nullptr;
     bool client = false;
     blob::GroupConfig known;
+    std::unique_ptr<RequestRouter> router;
     std::unique_ptr<blob::BlobNode> blob;
     std::optional<Error> start_failure;
   };

@@ -50,6 +50,36 @@ std::string_view to_string(TopicAnswer answer) {
   return queue::to_string(static_cast<queue::WriteStatus>(answer));
 }
 
+std::string_view to_string(TableCommand command) {
+  switch (command) {
+    case TableCommand::kBoot: return "boot";
+    case TableCommand::kMaintain: return "flush or compact";
+    case TableCommand::kTimestamp: return "timestamp";
+    case TableCommand::kTransferOne: return "transfer, 1 tablet";
+    case TableCommand::kTransferMany: return "transfer, several";
+    case TableCommand::kRegister: return "registers";
+    case TableCommand::kLockedRegister: return "registers, locked";
+    case TableCommand::kDelta: return "deltas";
+    case TableCommand::kRead: return "read";
+    case TableCommand::kOldRead: return "read of the past";
+    case TableCommand::kLastCommitted: return "last committed";
+    case TableCommand::kAudit: return "audit";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(TableAnswer answer) {
+  switch (answer) {
+    case TableAnswer::kOk: return "OK";
+    case TableAnswer::kAborted: return "aborted";
+    case TableAnswer::kRefused: return "refused";
+    case TableAnswer::kUnknown: return "unknown";
+    case TableAnswer::kTimeout: return "timeout";
+    case TableAnswer::kFailed: return "failed";
+  }
+  return "unknown";
+}
+
 std::string_view to_string(Trouble trouble) {
   switch (trouble) {
     case Trouble::kCrash: return "crash";
@@ -82,11 +112,15 @@ Tally& Tally::operator+=(const Tally& other) {
   for (std::size_t c = 0; c < kTopicCommands; ++c) {
     for (std::size_t a = 0; a < kTopicAnswers; ++a) topics[c][a] += other.topics[c][a];
   }
+  for (std::size_t c = 0; c < kTableCommands; ++c) {
+    for (std::size_t a = 0; a < kTableAnswers; ++a) tables[c][a] += other.tables[c][a];
+  }
   for (std::size_t t = 0; t < kTroubles; ++t) troubles[t] += other.troubles[t];
   faults += other.faults;
   virtual_ns += other.virtual_ns;
   blobs_checked += other.blobs_checked;
   messages_checked += other.messages_checked;
+  rows_checked += other.rows_checked;
   runs += other.runs;
   return *this;
 }
@@ -122,9 +156,27 @@ std::string Tally::topics_text() const {
   return text;
 }
 
+std::string Tally::tables_text() const {
+  std::string text;
+  for (std::size_t c = 0; c < kTableCommands; ++c) {
+    std::string line;
+    std::uint64_t sum = 0;
+    for (std::size_t a = 0; a < kTableAnswers; ++a) {
+      if (tables[c][a] == 0) continue;
+      sum += tables[c][a];
+      line += fmt::format("  {} {}", sim::to_string(static_cast<TableAnswer>(a)), tables[c][a]);
+    }
+    text +=
+        fmt::format("  {:<19}{:>9} {}\n", sim::to_string(static_cast<TableCommand>(c)), sum, line);
+  }
+  return text;
+}
+
 std::string Tally::to_string() const {
   std::string text = "commands:\n";
-  text += messages_checked > 0 ? topics_text() : commands_text();
+  const bool of_tables = tables[static_cast<std::size_t>(TableCommand::kBoot)] !=
+                         std::array<std::uint64_t, kTableAnswers>{};
+  text += of_tables ? tables_text() : messages_checked > 0 ? topics_text() : commands_text();
   text += "nemesis:\n ";
   for (std::size_t t = 0; t < kTroubles; ++t) {
     if (troubles[t] == 0) continue;

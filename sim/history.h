@@ -52,6 +52,25 @@ inline constexpr std::size_t kTopicCommands = static_cast<std::size_t>(TopicComm
 enum class TopicAnswer : std::uint8_t { kOk = 0, kTimeout = 14, kFailed = 15 };
 inline constexpr std::size_t kTopicAnswers = 16;
 
+// What clients of tables do.
+enum class TableCommand : std::uint8_t {
+  kBoot,
+  kMaintain,
+  kTimestamp,
+  kTransferOne,   // In one tablet.
+  kTransferMany,  // Over several.
+  kRegister,
+  kLockedRegister,
+  kDelta,
+  kRead,
+  kOldRead,
+  kLastCommitted,
+  kAudit,
+};
+inline constexpr std::size_t kTableCommands = static_cast<std::size_t>(TableCommand::kAudit) + 1;
+enum class TableAnswer : std::uint8_t { kOk, kAborted, kRefused, kUnknown, kTimeout, kFailed };
+inline constexpr std::size_t kTableAnswers = static_cast<std::size_t>(TableAnswer::kFailed) + 1;
+
 // What the nemesis did; what it led to is in FaultCounters.
 enum class Trouble : std::uint8_t {
   kCrash,
@@ -79,17 +98,21 @@ inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::kCloc
 std::string_view to_string(Command command);
 std::string_view to_string(TopicCommand command);
 std::string_view to_string(TopicAnswer answer);
+std::string_view to_string(TableCommand command);
+std::string_view to_string(TableAnswer answer);
 std::string_view to_string(Trouble trouble);
 
 // Sums over seeds.
 struct Tally {
   std::array<std::array<std::uint64_t, kStatuses>, kCommands> commands{};
   std::array<std::array<std::uint64_t, kTopicAnswers>, kTopicCommands> topics{};
+  std::array<std::array<std::uint64_t, kTableAnswers>, kTableCommands> tables{};
   std::array<std::uint64_t, kTroubles> troubles{};
   FaultCounters faults;
   std::uint64_t virtual_ns = 0;
   std::uint64_t blobs_checked = 0;
   std::uint64_t messages_checked = 0;
+  std::uint64_t rows_checked = 0;
   std::uint64_t runs = 0;
 
   void add(Command command, blob::Status status) {
@@ -97,6 +120,9 @@ struct Tally {
   }
   void add(TopicCommand command, TopicAnswer answer) {
     ++topics[static_cast<std::size_t>(command)][static_cast<std::size_t>(answer)];
+  }
+  void add(TableCommand command, TableAnswer answer) {
+    ++tables[static_cast<std::size_t>(command)][static_cast<std::size_t>(answer)];
   }
   void add(Trouble trouble) { ++troubles[static_cast<std::size_t>(trouble)]; }
   Tally& operator+=(const Tally& other);
@@ -106,6 +132,7 @@ struct Tally {
  private:
   std::string commands_text() const;
   std::string topics_text() const;
+  std::string tables_text() const;
 };
 
 class History {

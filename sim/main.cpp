@@ -14,16 +14,17 @@
 
 #include "sim/bug_hunt.h"
 #include "sim/campaign.h"
+#include "sim/tables/tables_campaign.h"
 #include "sim/topics/topics_campaign.h"
 
 namespace moraine::sim {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: moraine_sim [--seeds N] [--first S] [--seed S] [--scenario blob|topics]\n"
+    "usage: moraine_sim [--seeds N] [--first S] [--seed S] [--scenario blob|topics|tables]\n"
     "                   [--erasure none|block-4-2|block-4-2-spare|mirror-3-dc] [--minutes M]\n"
     "                   [--workers N] [--verbose]\n"
-    "       moraine_sim --bugs [--workers N]\n";
+    "       moraine_sim --bugs [--scenario blob|topics|tables] [--workers N]\n";
 constexpr std::size_t kFailuresShown = 20;
 
 struct Arguments {
@@ -34,7 +35,7 @@ struct Arguments {
   std::optional<double> minutes;
   std::uint64_t workers = 2;
   bool verbose = false;
-  bool topics = false;  // The scenario; else blob.
+  std::string scenario;  // Empty: blob; of bugs: all.
   bool bugs = false;
 };
 
@@ -61,8 +62,8 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 
 bool parse_option(Arguments& arguments, std::string_view name, std::string_view value) {
   if (name == "--scenario") {
-    arguments.topics = value == "topics";
-    return arguments.topics || value == "blob";
+    arguments.scenario = value;
+    return value == "blob" || value == "topics" || value == "tables";
   }
   if (name == "--erasure") {
     const auto erasure = parse_erasure(value);
@@ -196,7 +197,8 @@ void run_jobs(const Job& job, std::uint64_t first, std::uint64_t count, std::uin
 
 SeedOptions seed_options(const Arguments& arguments, std::uint64_t seed) {
   SeedOptions options;
-  if (arguments.topics) options = topics_options(seed);
+  if (arguments.scenario == "topics") options = topics_options(seed);
+  if (arguments.scenario == "tables") options = tables_options(seed);
   options.seed = seed;
   options.erasure = arguments.erasure;
   options.verbose = arguments.verbose;
@@ -209,12 +211,13 @@ SeedOptions seed_options(const Arguments& arguments, std::uint64_t seed) {
 
 SeedReport run(const Arguments& arguments, std::uint64_t seed) {
   const SeedOptions options = seed_options(arguments, seed);
-  return arguments.topics ? run_topics_seed(options) : run_seed(options);
+  if (arguments.scenario == "topics") return run_topics_seed(options);
+  return arguments.scenario == "tables" ? run_tables_seed(options) : run_seed(options);
 }
 
 std::string reproduce(const Arguments& arguments, std::uint64_t seed) {
   std::string command = fmt::format("moraine_sim --seed {} --verbose", seed);
-  if (arguments.topics) command += " --scenario topics";
+  if (!arguments.scenario.empty()) command += " --scenario " + arguments.scenario;
   if (arguments.erasure) command += fmt::format(" --erasure {}", to_string(*arguments.erasure));
   if (arguments.minutes) command += fmt::format(" --minutes {}", *arguments.minutes);
   return command;
@@ -233,7 +236,8 @@ void print_summary(const Tally& tally) {
   const double virtual_seconds = static_cast<double>(tally.virtual_ns) / 1e9;
   const double cpu = cpu_seconds();
   fmt::print("{}", tally.to_string());
-  fmt::print("reads checked against the model: {}\n", tally.blobs_checked + tally.messages_checked);
+  fmt::print("reads checked against the model: {}\n",
+             tally.blobs_checked + tally.messages_checked + tally.rows_checked);
   fmt::print("simulated {:.2f} hours in {:.1f} s of CPU time: {:.0f} times as fast\n",
              virtual_seconds / 3600, cpu, virtual_seconds / std::max(cpu, 0.001));
 }
@@ -284,13 +288,21 @@ int run_one(const Arguments& arguments) {
   return 1;
 }
 
+constexpr std::uint64_t kBlobBugs = blob::kSeededBugs - 1;
+constexpr std::uint64_t kTopicBugs = queue::kSeededBugs - 1;
+
+// Bugs of blob storage, then of topics, then of tables, counted from 0.
+Hunt hunt_number(std::uint64_t number) {
+  if (number < kBlobBugs) return hunt_bug(static_cast<blob::SeededBug>(number + 1));
+  number -= kBlobBugs;
+  if (number < kTopicBugs) return hunt_bug(static_cast<queue::SeededBug>(number + 1));
+  return hunt_bug(table::all_seeded_bugs()[number - kTopicBugs]);
+}
+
 int run_bugs(const Arguments& arguments) {
   int missed = 0;
   const Job job = [](std::uint64_t number) {
-    const auto blob_bugs = static_cast<std::uint64_t>(blob::kSeededBugs);
-    const Hunt hunt = number < blob_bugs
-                          ? hunt_bug(static_cast<blob::SeededBug>(number))
-                          : hunt_bug(static_cast<queue::SeededBug>(number - blob_bugs + 1));
+    const Hunt hunt = hunt_number(number);
     Outcome outcome;
     outcome.told.failed = !hunt.found;
     outcome.text = hunt.to_string();
@@ -301,8 +313,14 @@ int run_bugs(const Arguments& arguments) {
     fmt::print("{}\n", outcome.text);
     std::fflush(stdout);
   };
-  const int all = blob::kSeededBugs - 1 + queue::kSeededBugs - 1;
-  run_jobs(job, 1, static_cast<std::uint64_t>(all), arguments.workers, done);
+  std::uint64_t first = 0;
+  std::uint64_t end = kBlobBugs + kTopicBugs + table::all_seeded_bugs().size();
+  if (arguments.scenario == "blob") end = kBlobBugs;
+  if (arguments.scenario == "topics") first = kBlobBugs;
+  if (arguments.scenario == "topics") end = kBlobBugs + kTopicBugs;
+  if (arguments.scenario == "tables") first = kBlobBugs + kTopicBugs;
+  const auto all = static_cast<int>(end - first);
+  run_jobs(job, first, end - first, arguments.workers, done);
   fmt::print("{}: {} of {} seeded bugs were found\n", missed == 0 ? "OK" : "FAILED", all - missed,
              all);
   return missed == 0 ? 0 : 1;

@@ -24,8 +24,9 @@ Task<void> load_block(MissingBlock wanted, BlockPins& pins, Semaphore& permits,
 }  // namespace
 
 Task<Result<void>> load_blocks(std::vector<MissingBlock> missing, BlockPins& pins) {
+  // By the chunks' numbers: addresses would make each run another one.
   const auto order = [](const MissingBlock& block) {
-    return std::pair(block.chunk.get(), block.block);
+    return std::pair(block.chunk->record().id, block.block);
   };
   std::ranges::sort(missing, {}, order);
   const auto repeated = std::ranges::unique(missing, {}, order);

@@ -41,7 +41,7 @@ struct MountConfig {
   std::uint32_t max_overlapping_store_count = 30;
   std::optional<std::chrono::milliseconds> auto_compaction_period;
   std::uint64_t forced_compaction_revision = 0;  // Chunks made before it was raised are compacted.
-  std::uint64_t forced_compaction_ms = 0;  // When it was raised; 0: never.
+  std::uint64_t forced_compaction_ms = 0;        // When it was raised; 0: never.
   bool enable_compaction_and_partitioning = true;
   bool enable_store_flush = true;
   double max_hunk_compaction_garbage_ratio = 0.5;

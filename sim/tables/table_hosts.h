@@ -1,0 +1,137 @@
+// TableHosts: tablets of tables, coordinators and the timestamp oracle on the client nodes of a
+// cluster, started at random on several at once, stopped, flushed and compacted.
+//
+// Promise    Every tablet has a leader again soon after it lost one, and now and then several race
+//            to be it. Nodes reach each other's tablets over the network.
+// Threading  Incarnations live on their node; the rest are events of the scenario.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/cluster.h"
+#include "sim/history.h"
+#include "sim/tables/table_rows.h"
+#include "transaction/remote_tablets.h"
+#include "transaction/tablet_server.h"
+
+namespace moraine::sim {
+
+struct TableOptions {
+  TableLayout layout;
+  std::vector<table::TabletSettings> settings;  // By table; bounds are the tablet's own.
+  std::size_t row_cache_bytes = 1u << 20;
+  std::size_t block_cache_bytes = 1u << 20;
+  std::size_t workers = 6;
+  Duration think_max = 100ms;
+  Duration boots_every = 4s;  // At most; races for the lead.
+  Duration maintenance_every = 1s;
+  Duration jumps_every = 5s;  // Of clocks.
+  std::chrono::milliseconds jump_max{20'000};
+  std::optional<Duration> versions_stay;  // nullopt: all of them, while the run lasts.
+  table::SeededBug bug{};
+};
+
+class TableHosts {
+ public:
+  // One incarnation of something.
+  struct Running {
+    TabletId id;
+    std::size_t client = 0;
+    std::shared_ptr<table::TableTablet> table;
+    std::shared_ptr<Coordinator> coordinator;
+    std::shared_ptr<TimestampOracle> oracle;
+    std::size_t uses = 0;  // By the scenario.
+    bool over = false;
+
+    const void* object() const;
+    void abandon();
+    Task<void> stop();
+    void on_end(Callback hook);
+  };
+  using Hold = std::shared_ptr<Running>;
+
+  // One life of one node.
+  struct Session final : BlobGroups {
+    Session(TableHosts& hosts, std::size_t which, World its_world, blob::Proxy& its_proxy,
+            Network& port);
+    blob::Proxy* group(blob::GroupId) override { return &proxy; }
+
+    const std::size_t client;
+    const World world;
+    blob::Proxy& proxy;
+    table::BlockCache blocks;
+    table::SlabMemory row_cache;
+    RemoteTablets tablets;
+    RemoteTimestamps timestamps;
+    table::TableResources resources;
+    std::list<Hold> running;
+    TabletServer server;
+    TaskScope scope;
+    std::shared_ptr<bool> over = std::make_shared<bool>(false);
+  };
+
+  TableHosts(SimWorld& world, Cluster& cluster, History& history, TableOptions options);
+  ~TableHosts() { *alive_ = false; }
+
+  // A node that has just been started may have tablets.
+  void attach(std::size_t client);
+  // No more races, ends and jumps: what has no leader gets one, and that is all.
+  void calm() { calm_ = true; }
+  // Nothing is started any more.
+  void stop() { stopped_ = true; }
+  // Ends every incarnation in peace; others come up elsewhere.
+  void move_all();
+
+  // Every tablet has a leader, and coordinators have told all they have to tell.
+  bool settled() const;
+  std::string unsettled() const;
+  std::size_t booting() const;
+  // Null: no node runs.
+  Session* some_session(SeededRandom& random);
+  // The newest that runs; null: there is none.
+  Hold newest(TabletId id) const;
+  Session& session(std::size_t client) { return *sessions_.at(client); }
+  const TableOptions& options() const { return options_; }
+  // Work of the scenario on a tablet, on its node.
+  void use(const Hold& running, std::function<Task<void>(Hold)> work);
+
+ private:
+  std::optional<NodeId> locate(TabletId id);
+  void tick();
+  void schedule_tick();
+  void trouble(TabletId id);
+  void maintain(const Hold& running);
+  void jump_a_clock();
+  void boot_somewhere(TabletId id);
+  Task<void> boot(Session& session, TabletId id);
+  Task<Result<Hold>> begin(Session& session, TabletId id);
+  Task<Result<void>> publish(Session& session, Hold running);
+  Task<void> retire(Session& session, Hold running);
+  static Task<void> run_use(Hold running, Task<void> work);
+  static Task<void> flush(Hold running);
+  static Task<void> compact(Hold running);
+  void forget(const Hold& running);
+  table::TabletSettings settings_of(TabletId id) const;
+  static LeaderOptions leader_options();
+
+  SimWorld& world_;
+  Cluster& cluster_;
+  History& history_;
+  const TableOptions options_;
+  SeededRandom random_;
+  SeededRandom locate_random_;
+  bool calm_ = false;
+  bool stopped_ = false;
+  std::map<TabletId, std::size_t> booting_;
+  std::map<TabletId, std::vector<Hold>> served_;  // Oldest first.
+  std::map<std::size_t, std::unique_ptr<Session>> sessions_;
+  Instant next_race_;
+  Instant next_maintenance_;
+  Instant next_jump_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace moraine::sim

@@ -1,0 +1,366 @@
+#include "sim/tables/table_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace moraine::sim {
+namespace {
+
+bool changes_row(const PlannedChange& change) {
+  return change.kind != PlannedKind::kReadLock;
+}
+
+bool is_delta(const PlannedChange& change) {
+  return change.kind == PlannedKind::kDelta || change.kind == PlannedKind::kSharedDelta;
+}
+
+const PlannedChange* change_of_row(const ModelTransaction& transaction, const RowName& row) {
+  for (const PlannedChange& change : transaction.changes) {
+    if (change.row == row) return &change;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void TableModel::drawn(Timestamp given, Timestamp floor) {
+  if (given <= floor) {
+    history_.fail(fmt::format("timestamp {} was given after {}", given, floor));
+  }
+  floor_ = std::max(floor_, given);
+}
+
+void TableModel::sent(ModelTransaction transaction) {
+  const std::uint64_t number = transaction.number;
+  transactions_[number] = std::move(transaction);
+}
+
+void TableModel::refused(std::uint64_t number) {
+  transactions_.at(number).fate = Fate::kRefused;
+}
+
+void TableModel::unknown(std::uint64_t number) {
+  const ModelTransaction& transaction = transactions_.at(number);
+  if (!keeps_all_ && transaction.fate == Fate::kUnknown) wanted_[number] = history_.now();
+}
+
+std::vector<std::pair<std::uint64_t, RowName>> TableModel::wanted() const {
+  std::vector<std::pair<std::uint64_t, RowName>> all;
+  for (const auto& [number, looked_at] : wanted_) {
+    for (const PlannedChange& change : transactions_.at(number).changes) {
+      if (change.kind != PlannedKind::kPut && !is_delta(change)) continue;
+      all.emplace_back(number, change.row);
+      break;
+    }
+  }
+  return all;
+}
+
+void TableModel::looked(std::uint64_t number, const RowName& row,
+                        const std::vector<FoundVersion>& versions) {
+  const auto known = wanted_.find(number);
+  if (known == wanted_.end()) return;
+  for (const FoundVersion& version : versions) {
+    const std::optional<std::int64_t> by = version.writer ? version.writer : version.delta;
+    if (by != static_cast<std::int64_t>(number)) continue;
+    resolve(row, transactions_.at(number), version.at);
+    wanted_.erase(known);
+    return;
+  }
+  // It may have come and gone since the last look.
+  const bool missed = history_.now() - known->second > *versions_stay_;
+  known->second = history_.now();
+  if (missed) wanted_.erase(known);
+}
+
+void TableModel::committed(std::uint64_t number, Timestamp commit, Timestamp floor) {
+  drawn(commit, floor);
+  ModelTransaction& transaction = transactions_.at(number);
+  transaction.fate = Fate::kCommitted;
+  transaction.commit = commit;
+  transaction.acknowledged = history_.now();
+  if (commit <= transaction.start) {
+    history_.fail(fmt::format("transaction {} began at {} and was committed at {}", number,
+                              transaction.start, commit));
+  }
+}
+
+const ModelTransaction* TableModel::find(std::uint64_t number) const {
+  const auto known = transactions_.find(number);
+  return known == transactions_.end() ? nullptr : &known->second;
+}
+
+void TableModel::seen(ModelRead read) {
+  // Whoever wrote what is seen must have been sent and not refused; the rest is judged later.
+  if (read.seen.writer) {
+    const ModelTransaction* writer = find(static_cast<std::uint64_t>(*read.seen.writer));
+    if (!writer || writer->fate == Fate::kRefused) {
+      history_.fail(fmt::format("{}: a read at {} shows {}, whose transaction {}",
+                                to_string(read.row), read.at, to_string(read.seen),
+                                writer ? "was refused" : "is not known"));
+    }
+  }
+  reads_.push_back(std::move(read));
+}
+
+void TableModel::found(const RowName& row, const std::vector<FoundVersion>& versions) {
+  found_[row] = versions;
+}
+
+// Null: it cannot be told. Deltas that retention has folded have no single writer.
+ModelTransaction* TableModel::writer_of(const RowName& row, const FoundVersion& version) {
+  const std::optional<std::int64_t> number = version.writer ? version.writer : version.delta;
+  if (!number || (!version.writer && !keeps_all_)) return nullptr;
+  const auto known = transactions_.find(static_cast<std::uint64_t>(*number));
+  if (known == transactions_.end() || !change_of_row(known->second, row)) {
+    history_.fail(fmt::format("{}: the version at {} is of transaction {}, which did not write it",
+                              to_string(row), version.at, *number));
+    return nullptr;
+  }
+  return &known->second;
+}
+
+void TableModel::resolve(const RowName& row, ModelTransaction& transaction, Timestamp at) {
+  if (transaction.fate == Fate::kRefused) {
+    return history_.fail(
+        fmt::format("{}: transaction {} was refused, and its change is there at {}", to_string(row),
+                    transaction.number, at));
+  }
+  if (transaction.fate == Fate::kUnknown) {
+    transaction.fate = Fate::kCommitted;
+    transaction.commit = at;
+  }
+  if (transaction.commit != at || at <= transaction.start) {
+    history_.fail(fmt::format(
+        "{}: transaction {} began at {}, was committed at {}, and its change is there at {}",
+        to_string(row), transaction.number, transaction.start, transaction.commit, at));
+  }
+}
+
+// Every transaction with a delete has a put too, which has told when it was committed.
+void TableModel::resolve_deletes() {
+  std::map<Timestamp, const ModelTransaction*> by_commit;
+  for (const auto& [number, transaction] : transactions_) {
+    if (transaction.fate == Fate::kCommitted) by_commit[transaction.commit] = &transaction;
+  }
+  for (const auto& [row, versions] : found_) {
+    for (const FoundVersion& version : versions) {
+      if (!version.deleted) continue;
+      const auto known = by_commit.find(version.at);
+      if (known == by_commit.end() && !keeps_all_) continue;
+      const PlannedChange* change =
+          known == by_commit.end() ? nullptr : change_of_row(*known->second, row);
+      if (change && change->kind == PlannedKind::kDelete) continue;
+      history_.fail(fmt::format("{}: nobody deleted it at {}", to_string(row), version.at));
+    }
+  }
+}
+
+// Nothing that was committed is missing, nothing is there in part.
+void TableModel::check_kept() {
+  for (const auto& [number, transaction] : transactions_) {
+    if (transaction.fate != Fate::kCommitted) continue;
+    for (const PlannedChange& change : transaction.changes) {
+      if (!changes_row(change)) continue;
+      const auto known = found_.find(change.row);
+      const bool there = known != found_.end() &&
+                         std::ranges::any_of(known->second, [&](const FoundVersion& version) {
+                           if (version.at != transaction.commit) return false;
+                           return version.deleted == (change.kind == PlannedKind::kDelete);
+                         });
+      if (there) continue;
+      history_.fail(
+          fmt::format("{}: transaction {} was committed at {}{}, its change is not there",
+                      to_string(change.row), number, transaction.commit,
+                      transaction.acknowledged == Instant::never() ? " as others show" : ""));
+    }
+  }
+}
+
+void TableModel::line_up() {
+  for (const auto& [number, transaction] : transactions_) {
+    if (transaction.fate == Fate::kRefused) continue;
+    for (const PlannedChange& change : transaction.changes) {
+      if (!changes_row(change)) continue;
+      if (transaction.fate == Fate::kCommitted) {
+        rows_[change.row].push_back({transaction.commit, &transaction, &change});
+      } else if (!keeps_all_) {
+        open_.insert(change.row);
+      }
+    }
+  }
+  for (auto& [row, versions] : rows_) {
+    std::ranges::sort(versions, {}, &Version::at);
+    for (std::size_t i = 1; i < versions.size(); ++i) {
+      if (versions[i - 1].at != versions[i].at) continue;
+      history_.fail(fmt::format("{}: transactions {} and {} were both committed at {}",
+                                to_string(row), versions[i - 1].by->number, versions[i].by->number,
+                                versions[i].at));
+    }
+  }
+}
+
+void TableModel::check_pair(const RowName& row, const Version& first, const Version& second) {
+  const bool shared = first.change->kind == PlannedKind::kSharedDelta &&
+                      second.change->kind == PlannedKind::kSharedDelta;
+  if (shared || second.by->start >= first.at) return;
+  history_.fail(fmt::format(
+      "{}: transaction {} began at {}, before {} was committed at {}, and was "
+      "committed too, at {}",
+      to_string(row), second.by->number, second.by->start, first.by->number, first.at, second.at));
+}
+
+// The first committer wins.
+void TableModel::check_overlaps() {
+  for (const auto& [row, versions] : rows_) {
+    for (std::size_t i = 1; i < versions.size(); ++i) {
+      check_pair(row, versions[i - 1], versions[i]);
+      // Shared writes stand in any number between two that are not.
+      for (std::size_t k = i - 1; k > 0; --k) {
+        if (versions[k].change->kind != PlannedKind::kSharedDelta) break;
+        check_pair(row, versions[k - 1], versions[i]);
+      }
+    }
+  }
+}
+
+// Nobody changes a row while it is locked by a reader that is committed.
+void TableModel::check_read_locks() {
+  for (const auto& [number, reader] : transactions_) {
+    if (reader.fate != Fate::kCommitted) continue;
+    for (const PlannedChange& lock : reader.changes) {
+      if (lock.kind != PlannedKind::kReadLock) continue;
+      for (const Version& version : rows_[lock.row]) {
+        const bool within = reader.start < version.at && version.at < reader.commit;
+        const bool around = version.by->start < reader.commit && reader.commit < version.at;
+        if (!within && !around) continue;
+        history_.fail(
+            fmt::format("{}: transaction {} held a read lock from {} to {}; {} changed it "
+                        "from {} to {}",
+                        to_string(lock.row), number, reader.start, reader.commit,
+                        version.by->number, version.by->start, version.at));
+      }
+    }
+  }
+}
+
+std::size_t TableModel::count_at(const Versions& versions, Timestamp at) {
+  const auto above = std::ranges::upper_bound(versions, at, {}, &Version::at);
+  return static_cast<std::size_t>(above - versions.begin());
+}
+
+// What the first `count` versions make of the row.
+SeenRow TableModel::state(const Versions& versions, std::size_t count) {
+  SeenRow row;
+  for (std::size_t i = 0; i < count; ++i) {
+    const PlannedChange& change = *versions[i].change;
+    const auto number = static_cast<std::int64_t>(versions[i].by->number);
+    if (change.kind == PlannedKind::kDelete) {
+      row = {};
+      continue;
+    }
+    row.exists = true;
+    if (is_delta(change)) {
+      row.sum = row.sum.value_or(0) + number;
+    } else {
+      row.writer = number;
+      row.value = change.value;
+    }
+  }
+  return row;
+}
+
+void TableModel::check_read(const ModelRead& read) {
+  if (is_open(read.row)) return;
+  ++reads_checked_;
+  const Versions& versions = rows_[read.row];
+  if (read.at > kMaxTimestamp) return check_last_committed(read, versions);
+  const SeenRow expected = state(versions, count_at(versions, read.at));
+  if (expected == read.seen) return;
+  history_.fail(fmt::format("{}: a read at {} shows {}; committed up to it: {}",
+                            to_string(read.row), read.at, to_string(read.seen),
+                            to_string(expected)));
+}
+
+// Some state that has everything acknowledged before the read began.
+void TableModel::check_last_committed(const ModelRead& read, const Versions& versions) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    if (versions[i].by->acknowledged <= read.began) count = i + 1;
+  }
+  if (read.at == kAsyncLastCommitted) count = 0;
+  const std::size_t least = count;
+  for (; count <= versions.size(); ++count) {
+    if (state(versions, count) == read.seen) return;
+  }
+  history_.fail(
+      fmt::format("{}: a read of what is last committed shows {}; acknowledged before it "
+                  "began: {}",
+                  to_string(read.row), to_string(read.seen), to_string(state(versions, least))));
+}
+
+void TableModel::check_reads() {
+  for (const ModelRead& read : reads_) check_read(read);
+  for (const auto& [number, transaction] : transactions_) {
+    for (const auto& [row, seen_then] : transaction.reads) {
+      check_read({row, transaction.start, Instant{}, seen_then});
+    }
+  }
+}
+
+void TableModel::check_cycles() {
+  std::vector<CommittedTransaction> history;
+  for (const auto& [number, transaction] : transactions_) {
+    if (transaction.fate != Fate::kCommitted) continue;
+    CommittedTransaction one;
+    one.name = number;
+    one.locks_reads = transaction.locks_reads;
+    for (const auto& [row, seen_then] : transaction.reads) {
+      if (is_open(row)) continue;
+      // The version that was seen, by its writer where it has one.
+      const Versions& versions = rows_[row];
+      std::size_t version = count_at(versions, transaction.start);
+      for (std::size_t i = 0; i < versions.size(); ++i) {
+        const bool put = versions[i].change->kind == PlannedKind::kPut;
+        if (put && seen_then.writer == static_cast<std::int64_t>(versions[i].by->number)) {
+          version = std::max(i + 1, sort_of(row) == RowSort::kSum ? version : 0);
+        }
+      }
+      one.reads.push_back({row.number(), version});
+    }
+    for (const PlannedChange& change : transaction.changes) {
+      if (!changes_row(change)) continue;
+      one.writes.push_back({change.row.number(), count_at(rows_[change.row], transaction.commit)});
+    }
+    history.push_back(std::move(one));
+  }
+  if (const auto cycle = find_snapshot_cycle(history)) {
+    history_.fail("not a history of snapshots: " + *cycle);
+  }
+  if (const auto cycle = find_locked_cycle(history)) {
+    history_.fail("transactions that lock what they read are not serializable: " + *cycle);
+  }
+}
+
+void TableModel::judge() {
+  for (const auto& [row, versions] : found_) {
+    for (const FoundVersion& version : versions) {
+      ModelTransaction* writer = version.deleted ? nullptr : writer_of(row, version);
+      if (writer) resolve(row, *writer, version.at);
+    }
+  }
+  // They were looked for all the time.
+  for (const auto& [number, looked_at] : wanted_) {
+    if (transactions_.at(number).fate == Fate::kUnknown) refused(number);
+  }
+  resolve_deletes();
+  if (keeps_all_) check_kept();
+  line_up();
+  check_reads();
+  check_overlaps();
+  check_read_locks();
+  check_cycles();
+}
+
+}  // namespace moraine::sim

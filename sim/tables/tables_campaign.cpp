@@ -1,0 +1,249 @@
+#include "sim/tables/tables_campaign.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "sim/nemesis.h"
+#include "sim/tables/table_clients.h"
+
+namespace moraine::sim {
+namespace {
+
+constexpr Duration kFirstStart = 30s;
+constexpr Duration kStep = 500ms;
+constexpr Duration kDrainBound = 60s;
+constexpr Duration kSettleBound = 180s;
+constexpr int kPeacefulTries = 20;
+
+// What varies from seed to seed beside the order of events.
+struct Plan {
+  SimOptions world;
+  ClusterOptions cluster;
+  TableOptions tables;
+  NemesisOptions nemesis;
+};
+
+table::Codec some_codec(SeededRandom& random) {
+  constexpr std::string_view kNames[] = {"none", "lz4", "zstd_3", "snappy", "zlib_6"};
+  return *table::parse_codec(kNames[random.below(std::size(kNames))]);
+}
+
+// Small stores and few chunks, so that flush and compaction are always at work.
+table::TabletSettings some_settings(SeededRandom& random, const table::RetentionConfig& retention) {
+  table::TabletSettings settings;
+  settings.table_path = "//sim";
+  settings.chunks.format =
+      random.one_in(2) ? table::OptimizeFor::kLookup : table::OptimizeFor::kScan;
+  settings.chunks.codec = some_codec(random);
+  settings.chunks.block_bytes = std::size_t{256} << random.below(6);
+  settings.chunks.key_filter = random.one_in(2);
+  settings.in_memory_mode = static_cast<table::InMemoryMode>(random.below(6) % 3);
+  table::MountConfig& mount = settings.mount;
+  mount.retention = retention;
+  mount.max_dynamic_store_row_count = 4 + random.below(40);
+  mount.dynamic_store_auto_flush_period =
+      std::chrono::milliseconds(300 + random.below(random.one_in(2) ? 1'000 : 10'000));
+  mount.merge_rows_on_flush = random.one_in(3);
+  mount.min_compaction_store_count = 2 + static_cast<std::uint32_t>(random.below(3));
+  mount.max_compaction_store_count = mount.min_compaction_store_count + 3;
+  if (random.one_in(3)) {
+    mount.auto_compaction_period = std::chrono::milliseconds(500 + random.below(5'000));
+  }
+  if (random.one_in(3)) {
+    mount.min_partition_data_size = 200;
+    mount.desired_partition_data_size = 600;
+    mount.max_partition_data_size = 1'500;
+  }
+  if (random.one_in(2)) {
+    mount.lookup_cache_rows_per_tablet = 2 + random.below(30);
+    mount.enable_lookup_cache_by_default = true;
+  }
+  mount.enable_key_filter_for_lookup = random.one_in(2);
+  return settings;
+}
+
+void plan_tables(SeededRandom& random, TableOptions& tables) {
+  TableLayout& layout = tables.layout;
+  layout.tables = 2 + random.below(2);
+  layout.ranges = 2 + random.below(2);
+  layout.keys = static_cast<std::int64_t>(layout.ranges * (6 + random.below(8)));
+  layout.coordinators = 1 + random.below(2);
+  const bool hunks = random.one_in(3);
+  layout.schema = std::make_shared<const TableSchema>(
+      campaign_schema(hunks ? std::optional<std::uint64_t>(random.below(200)) : std::nullopt));
+  table::RetentionConfig retention;
+  if (random.one_in(3)) {
+    const auto seconds = 3 + random.below(5);
+    retention.min_data_ttl = std::chrono::seconds(seconds);
+    retention.max_data_ttl = random.one_in(2) ? std::chrono::hours(1)
+                                              : std::chrono::milliseconds(retention.min_data_ttl);
+    retention.min_data_versions = 1 + static_cast<std::uint32_t>(random.below(2));
+    retention.max_data_versions = retention.min_data_versions;
+    tables.versions_stay = std::chrono::seconds(seconds) - 1s;
+  }
+  for (std::size_t i = 0; i < layout.tables; ++i) {
+    tables.settings.push_back(some_settings(random, retention));
+  }
+  tables.row_cache_bytes = random.one_in(4) ? 16u << 10 : 1u << 20;
+  // All blocks stay, or none: which of them go first depends on addresses in memory.
+  tables.block_cache_bytes = random.one_in(4) ? 1 : 8u << 20;
+  tables.workers = 3 + random.below(6);
+  tables.think_max = 20ms + Duration(1ms) * random.below(200);
+  tables.boots_every = 1s + Duration(1ms) * random.below(8'000);
+  tables.maintenance_every = 200ms + Duration(1ms) * random.below(3'000);
+  // A clock that is ahead makes versions old: they are to stay for a while all the same.
+  tables.jump_max = std::chrono::milliseconds(tables.versions_stay ? 300 : 60'000);
+}
+
+Plan plan_of(const SeedOptions& options) {
+  SeededRandom random(stream_seed(options.seed, "plan"));
+  Plan plan;
+  plan.world.jitter_max = random.one_in(2) ? Duration(20us) : Duration(0);
+  LinkFaults& links = plan.world.network;
+  if (!random.one_in(3)) {
+    links.loss.one_in = 200 + random.below(2'000);
+    links.duplicate.one_in = 10 + random.below(300);
+    links.delay.one_in = 20 + random.below(500);
+    links.delay_max = 50ms + Duration(1ms) * random.below(600);
+  }
+  plan.cluster.erasure = options.erasure.value_or(options.seed % 5 == 0   ? Erasure::kNone
+                                                  : options.seed % 2 == 0 ? Erasure::kMirror3dc
+                                                                          : Erasure::kBlock42);
+  plan.cluster.segments = 96;
+  plan.cluster.clients = 3 + random.below(3);
+  plan.cluster.node = quick_node_options();
+  plan.cluster.node.vdisk.bug = options.bug;
+  plan.cluster.node.proxy.bug = options.bug;
+  plan_tables(random, plan.tables);
+  plan.world.clock_skew_max = std::chrono::milliseconds(plan.tables.versions_stay ? 300 : 5'000);
+  plan.tables.bug = options.table_bug;
+  plan.nemesis.pause_between_max = 500ms + Duration(1ms) * random.below(3'000);
+  plan.nemesis.trouble_max = 1s + Duration(1ms) * random.below(4'000);
+  plan.nemesis.blackouts = random.one_in(2);
+  return plan;
+}
+
+void say_plan(const History& history, const TableOptions& tables) {
+  if (!history.verbose()) return;
+  for (const table::TabletSettings& settings : tables.settings) {
+    const bool scan = settings.chunks.format == table::OptimizeFor::kScan;
+    history.say(fmt::format("a table for {}, {}, in memory {}, {} cached rows, blocks of {}",
+                            scan ? "scans" : "lookups", to_string(settings.chunks.codec),
+                            static_cast<int>(settings.in_memory_mode),
+                            settings.mount.lookup_cache_rows_per_tablet,
+                            settings.chunks.block_bytes));
+  }
+}
+
+// One run. The members are ended in the reverse order of their making.
+class Run {
+ public:
+  Run(const Plan& plan, const SeedOptions& options, SimWorld& world, History& history)
+      : options_(options),
+        world_(world),
+        history_(history),
+        model_(history, plan.tables.versions_stay),
+        cluster_(world, plan.cluster),
+        hosts_(world, cluster_, history, plan.tables),
+        clients_(world, hosts_, model_, history),
+        nemesis_(world, cluster_, history, plan.nemesis, hooks()) {}
+
+  void tell() {
+    run_while(kFirstStart, [this] { return !cluster_.all_ready(); });
+    if (!cluster_.all_ready()) history_.fail("the group does not start: " + cluster_.unsettled());
+    for (std::size_t client = 0; client < cluster_.clients(); ++client) hosts_.attach(client);
+    clients_.start();
+    nemesis_.start();
+    run_while(options_.trouble, [] { return true; });
+    nemesis_.heal();
+    hosts_.calm();
+    run_while(kStep * 4, [] { return true; });
+    clients_.stop();
+    run_to_the_end(kDrainBound, [this] { return clients_.running() > 0; });
+    if (clients_.running() > 0) history_.fail("calls were never answered");
+    if (!history_.failed()) peace();
+    clients_.finish();
+    hosts_.stop();
+    run_to_the_end(kDrainBound,
+                   [this] { return hosts_.booting() > 0 || clients_.resolving() > 0; });
+    world_.shutdown();
+    if (!history_.failed()) model_.judge();
+    history_.tally.rows_checked = model_.reads_checked();
+  }
+
+ private:
+  Nemesis::Hooks hooks() {
+    Nemesis::Hooks hooks;
+    hooks.client_started = [this](std::size_t client) { hosts_.attach(client); };
+    return hooks;
+  }
+  void run_while(Duration time, const std::function<bool()>& goes_on) {
+    const Instant end = world_.executor().now() + time;
+    while (world_.executor().now() < end && !history_.failed() && goes_on()) world_.run_for(kStep);
+  }
+  // Also when something has failed: coroutines must come to their ends.
+  void run_to_the_end(Duration time, const std::function<bool()>& goes_on) {
+    const Instant end = world_.executor().now() + time;
+    while (world_.executor().now() < end && goes_on()) world_.run_for(kStep);
+  }
+
+  void peace() {
+    if (!cluster_.settle(kSettleBound)) {
+      return history_.fail("does not settle: " + cluster_.unsettled());
+    }
+    // The first finds everything; the second, elsewhere and with nothing in memory, too.
+    for (int i = 0; i < 2 && !history_.failed(); ++i) {
+      run_while(kDrainBound, [this] { return !hosts_.settled(); });
+      if (!hosts_.settled()) return history_.fail("in peace: " + hosts_.unsettled());
+      try_until("not all rows can be read", &TableClients::read_everything);
+      if (i == 0) try_until("not all versions can be read", &TableClients::show_versions);
+      if (i == 0) hosts_.move_all();
+    }
+  }
+  void try_until(std::string_view otherwise, Task<bool> (TableClients::*what)()) {
+    for (int i = 0; i < kPeacefulTries && !history_.failed(); ++i) {
+      if (world_.run((clients_.*what)())) return;
+      world_.run_for(kStep);
+    }
+    history_.fail(fmt::format("in peace: {}", otherwise));
+  }
+
+  const SeedOptions& options_;
+  SimWorld& world_;
+  History& history_;
+  TableModel model_;
+  Cluster cluster_;
+  TableHosts hosts_;
+  TableClients clients_;
+  Nemesis nemesis_;
+};
+
+}  // namespace
+
+SeedOptions tables_options(std::uint64_t seed) {
+  SeedOptions options;
+  options.seed = seed;
+  options.trouble = 20s;
+  return options;
+}
+
+SeedReport run_tables_seed(const SeedOptions& options) {
+  std::optional<ScopedLogCapture> silence;
+  if (!options.verbose) silence.emplace(0);
+  const Plan plan = plan_of(options);
+  SeedReport report;
+  report.erasure = plan.cluster.erasure;
+  SimWorld world(options.seed, plan.world);
+  History history(world, options.verbose);
+  say_plan(history, plan.tables);
+  Run(plan, options, world, history).tell();
+  report.failure = history.failure();
+  report.trace_hash = world.trace_hash();
+  report.tally = history.tally;
+  report.tally.faults = world.faults();
+  report.tally.runs = 1;
+  report.tally.virtual_ns = static_cast<std::uint64_t>(world.executor().now().since_start.count());
+  return report;
+}
+
+}  // namespace moraine::sim

@@ -1,0 +1,17 @@
+// One seed of the campaign of tables: a cluster, tablets, coordinators and a timestamp oracle on
+// its clients, transactions, readers and a nemesis for a while, then peace, and the question
+// whether everything is as it was promised.
+//
+// Promise    As campaign.h.
+#pragma once
+
+#include "sim/campaign.h"
+
+namespace moraine::sim {
+
+// What `moraine_sim --scenario tables` runs.
+SeedOptions tables_options(std::uint64_t seed);
+
+SeedReport run_tables_seed(const SeedOptions& options);
+
+}  // namespace moraine::sim
