@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kExactPages = 8;
 // Larger blocks are mappings of their own: in the heap they leave holes that nothing fits into.
-constexpr std::size_t kMappedBytesMin = std::size_t{256} << 10;
+constexpr std::size_t kMappedBytesMin = std::size_t{2} << 20;
 
 // Idle blocks are linked through their own memory.
 Block* next_of(const Block* block) {
