@@ -88,15 +88,9 @@ void run_plan(const Plan& plan, const SeedOptions& options, SimWorld& world, His
 
 }  // namespace
 
-SeedReport run_seed(const SeedOptions& options) {
-  std::optional<ScopedLogCapture> silence;
-  if (!options.verbose) silence.emplace(0);
-  const Plan plan = plan_of(options);
+SeedReport report_of(Erasure erasure, SimWorld& world, const History& history) {
   SeedReport report;
-  report.erasure = plan.cluster.erasure;
-  SimWorld world(options.seed, plan.world);
-  History history(world, options.verbose);
-  run_plan(plan, options, world, history);
+  report.erasure = erasure;
   report.failure = history.failure();
   report.trace_hash = world.trace_hash();
   report.tally = history.tally;
@@ -104,6 +98,16 @@ SeedReport run_seed(const SeedOptions& options) {
   report.tally.runs = 1;
   report.tally.virtual_ns = static_cast<std::uint64_t>(world.executor().now().since_start.count());
   return report;
+}
+
+SeedReport run_seed(const SeedOptions& options) {
+  std::optional<ScopedLogCapture> silence;
+  if (!options.verbose) silence.emplace(0);
+  const Plan plan = plan_of(options);
+  SimWorld world(options.seed, plan.world);
+  History history(world, options.verbose);
+  run_plan(plan, options, world, history);
+  return report_of(plan.cluster.erasure, world, history);
 }
 
 }  // namespace moraine::sim

@@ -34,5 +34,7 @@ struct SeedReport {
 };
 
 SeedReport run_seed(const SeedOptions& options);
+// What a run that has ended has to tell.
+SeedReport report_of(Erasure erasure, SimWorld& world, const History& history);
 
 }  // namespace moraine::sim

@@ -231,19 +231,11 @@ SeedReport run_tables_seed(const SeedOptions& options) {
   std::optional<ScopedLogCapture> silence;
   if (!options.verbose) silence.emplace(0);
   const Plan plan = plan_of(options);
-  SeedReport report;
-  report.erasure = plan.cluster.erasure;
   SimWorld world(options.seed, plan.world);
   History history(world, options.verbose);
   say_plan(history, plan.tables);
   Run(plan, options, world, history).tell();
-  report.failure = history.failure();
-  report.trace_hash = world.trace_hash();
-  report.tally = history.tally;
-  report.tally.faults = world.faults();
-  report.tally.runs = 1;
-  report.tally.virtual_ns = static_cast<std::uint64_t>(world.executor().now().since_start.count());
-  return report;
+  return report_of(plan.cluster.erasure, world, history);
 }
 
 }  // namespace moraine::sim

@@ -1,6 +1,6 @@
 #include "scheme/next_tablet.h"
 
-#include "scheme/sealed.h"
+#include "base/sealed.h"
 
 namespace moraine {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/coding.h"
+#include "base/sealed.h"
 #include "scheme/path.h"
-#include "scheme/sealed.h"
 
 namespace moraine {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "base/coding.h"
+#include "base/sealed.h"
 #include "scheme/path_node.h"
-#include "scheme/sealed.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace moraine;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/coding.h"
-#include "scheme/sealed.h"
+#include "base/sealed.h"
 
 namespace moraine {
 namespace {

@@ -1,6 +1,6 @@
 #include "scheme/tablet_record.h"
 
-#include "scheme/sealed.h"
+#include "base/sealed.h"
 
 namespace moraine {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "scheme/sealed.h"
+#include "base/sealed.h"
 #include "scheme/tablet_record.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "scheme/sealed.h"
+#include "base/sealed.h"
 
 namespace moraine {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/coding.h"
-#include "scheme/sealed.h"
+#include "base/sealed.h"
 #include "scheme/tablet_record.h"
 #include "table/model/schema_codec.h"
 #include "table/model/static_rows.h"

@@ -1,6 +1,6 @@
 #include "base/coding.h"
 #include "base/invariant.h"
-#include "scheme/sealed.h"
+#include "base/sealed.h"
 #include "service/table_record.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 #include "service/topic_attributes.h"
 
 #include "base/coding.h"
-#include "scheme/sealed.h"
+#include "base/sealed.h"
 #include "scheme/tablet_record.h"
 
 namespace moraine {

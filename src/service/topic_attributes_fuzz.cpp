@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/coding.h"
-#include "scheme/sealed.h"
+#include "base/sealed.h"
 #include "service/topic_attributes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/checksum.h"
 #include "base/coding.h"
+#include "base/sealed.h"
 #include "tablet/leader.h"
 
 namespace moraine {
@@ -32,22 +32,13 @@ Decision take(Decoder& decoder) {
   return decision;
 }
 
-Slice sealed(Encoder& encoder) {
-  encoder.u32(crc32c(encoder.span()));
-  return encoder.slice();
-}
-
-// The bytes below the checksum.
-Result<ByteSpan> unsealed(ByteSpan bytes) {
-  constexpr std::size_t kSeal = sizeof(std::uint32_t);
-  if (bytes.size() < kSeal + 1) return fail(Errc::kCorrupt, "a short decision");
-  const ByteSpan body = bytes.first(bytes.size() - kSeal);
-  if (load<std::uint32_t>(bytes.data() + body.size()) != crc32c(body)) {
-    return fail(Errc::kCorrupt, "checksum of a decision");
-  }
-  const auto version = static_cast<std::uint8_t>(body[0]);
-  if (version != kVersion)
+// What follows the version.
+Result<ByteSpan> body_of(ByteSpan bytes) {
+  TRY(const ByteSpan body, unseal(bytes));
+  const std::uint8_t version = body.empty() ? 0 : static_cast<std::uint8_t>(body[0]);
+  if (version != kVersion) {
     return fail(Errc::kUnsupported, fmt::format("decisions of version {}", version));
+  }
   return body.subspan(1);
 }
 
@@ -57,11 +48,11 @@ Slice encode_decision(const Decision& decision) {
   Encoder encoder;
   encoder.u8(kVersion).u8(decision.heard ? kHeard : kDecided);
   append(encoder, decision);
-  return sealed(encoder);
+  return seal(std::move(encoder));
 }
 
 Result<Decision> decode_decision(ByteSpan bytes) {
-  TRY(const ByteSpan body, unsealed(bytes));
+  TRY(const ByteSpan body, body_of(bytes));
   Decoder decoder(body);
   const std::uint8_t kind = decoder.u8();
   Decision decision = take(decoder);
@@ -90,13 +81,13 @@ std::vector<Slice> encode_decisions(const Decisions& decisions) {
       encoder.flag(all[at].heard);
       append(encoder, all[at]);
     }
-    pages.push_back(sealed(encoder));
+    pages.push_back(seal(std::move(encoder)));
   } while (at < all.size());
   return pages;
 }
 
 Result<Decisions> decode_decisions(ByteSpan page) {
-  TRY(const ByteSpan body, unsealed(page));
+  TRY(const ByteSpan body, body_of(page));
   Decoder decoder(body);
   Decisions decisions;
   decisions.forgotten = decoder.u64();

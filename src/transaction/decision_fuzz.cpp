@@ -1,25 +1,17 @@
-#include "base/checksum.h"
 #include "base/coding.h"
 #include "base/invariant.h"
+#include "base/sealed.h"
 #include "transaction/decision.h"
-
-namespace {
-
-// A checksum that fits, so that the grammar behind it is reached.
-moraine::Slice sealed(moraine::ByteSpan bytes) {
-  moraine::Encoder encoder;
-  encoder.raw(bytes).u32(moraine::crc32c(bytes));
-  return encoder.slice();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace moraine;
   const ByteSpan bytes(reinterpret_cast<const std::byte*>(data), size);
   (void)decode_decision(bytes);
   (void)decode_decisions(bytes);
-  const Slice whole = sealed(bytes);
+  // With a checksum that fits, so that the grammar behind it is reached.
+  Encoder encoder;
+  encoder.raw(bytes);
+  const Slice whole = seal(std::move(encoder));
   if (const auto decision = decode_decision(whole)) {
     INVARIANT(equal(encode_decision(*decision), whole), "one spelling per decision");
   }

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "base/checksum.h"
 #include "base/coding.h"
+#include "base/sealed.h"
 
 namespace moraine {
 namespace {
@@ -13,7 +13,6 @@ using table::LockMode;
 using table::RowChange;
 
 constexpr std::uint8_t kVersion = 1;
-constexpr std::size_t kSealBytes = sizeof(std::uint32_t);
 constexpr std::size_t kChangeBytesMin = 6;
 constexpr std::size_t kWriteBytesMin = 16 + 8 + 4;
 constexpr std::size_t kRowBytesMin = 1 + 4 + 4;
@@ -222,16 +221,10 @@ Encoder begin(std::size_t kind) {
   return encoder;
 }
 
-Slice sealed(Encoder& encoder) {
-  encoder.u32(crc32c(std::as_const(encoder).span()));
-  return encoder.slice();
-}
-
 // The bytes behind the version and below the checksum.
-Result<ByteSpan> unsealed(ByteSpan bytes) {
-  if (bytes.size() < 3 + kSealBytes) return bad("too short");
-  const ByteSpan body = bytes.first(bytes.size() - kSealBytes);
-  if (load<std::uint32_t>(bytes.data() + body.size()) != crc32c(body)) return bad("checksum");
+Result<ByteSpan> body_of(ByteSpan bytes) {
+  TRY(const ByteSpan body, unseal(bytes));
+  if (body.size() < 3) return bad("too short");
   if (static_cast<std::uint8_t>(body[0]) != kTablesProtocol) return bad("protocol");
   const auto version = static_cast<std::uint8_t>(body[1]);
   if (version != kVersion) {
@@ -246,11 +239,11 @@ Slice encode(const TabletRequest& request) {
   Encoder encoder = begin(request.call.index());
   encoder.u64(request.tablet.value);
   std::visit([&](const auto& call) { append(encoder, call); }, request.call);
-  return sealed(encoder);
+  return seal(std::move(encoder));
 }
 
 Result<TabletRequest> decode_tablet_request(ByteSpan bytes) {
-  TRY(const ByteSpan body, unsealed(bytes));
+  TRY(const ByteSpan body, body_of(bytes));
   Decoder decoder(body);
   const std::uint8_t kind = decoder.u8();
   TabletRequest request;
@@ -271,11 +264,11 @@ Slice encode(const TabletReply& reply) {
   for (const FoundRow& row : reply.rows) {
     encoder.flag(row.exists).sized(row.key).sized(row.image);
   }
-  return sealed(encoder);
+  return seal(std::move(encoder));
 }
 
 Result<TabletReply> decode_tablet_reply(ByteSpan bytes) {
-  TRY(const ByteSpan body, unsealed(bytes));
+  TRY(const ByteSpan body, body_of(bytes));
   Decoder decoder(body);
   TabletReply reply;
   const std::uint8_t kind = decoder.u8();

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/checksum.h"
 #include "base/coding.h"
+#include "base/sealed.h"
 
 namespace moraine {
 namespace {
@@ -17,20 +17,18 @@ constexpr int kLeaseMarginDivisor = 4;
 Slice encode_ceiling(Timestamp ceiling) {
   Encoder encoder;
   encoder.u8(kCeilingVersion).u64(ceiling);
-  encoder.u32(crc32c(encoder.span()));
-  return encoder.slice();
+  return seal(std::move(encoder));
 }
 
 Result<Timestamp> decode_ceiling(ByteSpan bytes) {
-  Decoder decoder(bytes);
+  TRY(const ByteSpan body, unseal(bytes));
+  Decoder decoder(body);
   const std::uint8_t version = decoder.u8();
   if (!decoder.failed() && version != kCeilingVersion) {
     return fail(Errc::kUnsupported, fmt::format("timestamp ceiling version {}", version));
   }
   const Timestamp ceiling = decoder.u64();
-  const std::size_t covered = decoder.position();
-  const std::uint32_t checksum = decoder.u32();
-  if (!decoder.finished() || checksum != crc32c(bytes.first(covered)) || ceiling > kMaxTimestamp) {
+  if (!decoder.finished() || ceiling > kMaxTimestamp) {
     return fail(Errc::kCorrupt, "timestamp ceiling");
   }
   return ceiling;

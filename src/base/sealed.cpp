@@ -1,4 +1,4 @@
-#include "scheme/sealed.h"
+#include "base/sealed.h"
 
 #include "base/checksum.h"
 
