@@ -18,6 +18,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "io/disk_reader.h"
 #include "io/task.h"
 
 namespace moraine {
@@ -39,7 +40,13 @@ class Disk {
   virtual Task<Result<void>> sync() = 0;
   // Reserves blocks for the range (a file system may otherwise fail a later write with kNoSpace).
   virtual Task<Result<void>> allocate(std::uint64_t offset, std::uint64_t size) = 0;
+  // Gives the blocks of the range back. What it holds is undefined from the call on, also after a
+  // power cut, until it is written again. kUnsupported: the medium keeps its blocks, and nothing
+  // has changed.
+  virtual Task<Result<void>> discard(std::uint64_t offset, std::uint64_t size) = 0;
   virtual std::uint64_t size() const = 0;
+  // For threads that read by themselves, with a file of their own. Null: this disk has none.
+  virtual std::shared_ptr<const DiskReader> reader() { return nullptr; }
 };
 
 struct DiskOptions {

@@ -18,12 +18,12 @@
 namespace moraine {
 
 struct DiskRequest : UringOperation {
-  enum class Kind : std::uint8_t { kRead, kWrite, kWriteDurable, kSync, kAllocate };
+  enum class Kind : std::uint8_t { kRead, kWrite, kWriteDurable, kSync, kAllocate, kDiscard };
 
   Kind kind = Kind::kRead;
   int fd = -1;
   std::uint64_t offset = 0;
-  std::uint64_t size = 0;  // kAllocate only.
+  std::uint64_t size = 0;  // kAllocate and kDiscard only.
   // One piece for a read, 1..IOV_MAX for a write.
   iovec* pieces = nullptr;
   unsigned pieces_count = 0;

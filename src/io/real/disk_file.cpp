@@ -121,6 +121,18 @@ Result<DiskFile> DiskFile::open(const std::string& path, const DiskOptions& opti
   return file;
 }
 
+// By the descriptor: the path may name another file by now.
+Result<DiskFile> DiskFile::reopen() const {
+  const std::string self = fmt::format("/proc/self/fd/{}", fd_);
+  const int fd = ::open(self.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::unexpected(disk_error(errno, "open again", path_));
+  DiskFile file(fd, path_);
+  file.read_only_ = true;
+  TRY_VOID(file.measure());
+  file.bypass_cache();
+  return file;
+}
+
 Result<void> DiskFile::lock() const {
   if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return {};
   if (errno == EWOULDBLOCK) {

@@ -24,6 +24,9 @@ class DiskFile {
   DiskFile& operator=(DiskFile&&) = delete;
   ~DiskFile();
 
+  // The same file once more, for reading past the page cache, and without the lock.
+  Result<DiskFile> reopen() const;
+
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }
   // In whole sectors; an incomplete last one is left out.

@@ -1,5 +1,6 @@
 #include "io/real/lane.h"
 
+#include <immintrin.h>
 #include <liburing.h>
 #include <poll.h>
 #include <sched.h>
@@ -14,12 +15,16 @@
 #include <string_view>
 
 #include "base/invariant.h"
+#include "io/real/thread_priority.h"
 
 namespace moraine {
 namespace {
 
 constexpr std::uint64_t kWakeKey = 0;
 constexpr int kEventsPerPoll = 64;
+// After work from another thread the next often follows at once: a look costs less than a wake.
+constexpr Duration kLookForPosts = 20us;
+constexpr int kPausesPerLook = 16;
 
 bool threads_forced() {
   const char* value = std::getenv("MORAINE_IO");
@@ -61,6 +66,7 @@ void Lane::start() {
       CPU_SET(*options_.cpu, &set);
       pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
     }
+    if (options_.background) give_way();
     own();
     run_until(stopping_);
     drain();
@@ -171,6 +177,7 @@ void Lane::take_inbox() {
     inbox_filled_.store(false, std::memory_order_relaxed);
   }
   for (Callback& callback : taken) ready_.push_back(std::move(callback));
+  had_posts_ = true;
 }
 
 // Runs at most kReadyPerTurn callbacks; what these post comes after what was there.
@@ -198,8 +205,22 @@ void Lane::fire_timers() {
   while (Callback callback = timers_.take_due(at, before)) callback();
 }
 
+// Not while disks work: the kernel finishes durable writes on threads that need a processor.
+bool Lane::look_for_posts() {
+  if (!std::exchange(had_posts_, false) || io_in_flight_ > 0) return false;
+  const Instant until = now() + kLookForPosts;
+  do {
+    for (int i = 0; i < kPausesPerLook; ++i) {
+      if (inbox_filled_.load(std::memory_order_relaxed)) return true;
+      _mm_pause();
+    }
+  } while (now() < until);
+  return false;
+}
+
 // Zero when there is work; otherwise the loop is marked as sleeping until the next post().
 Duration Lane::time_to_sleep() {
+  if (look_for_posts()) return Duration::zero();
   Duration wait = Duration::max();
   if (timers_.size() > 0) {
     wait = timers_.next() - now();

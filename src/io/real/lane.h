@@ -43,6 +43,7 @@ struct LaneOptions {
   std::string name = "lane";  // Shown by ps and perf; at most 15 bytes of it.
   IoMode io = IoMode::kAuto;
   std::optional<unsigned> cpu;  // Pins the thread of start().
+  bool background = false;      // Its thread gives way to others that want its processor.
 };
 
 // Told when a watched file descriptor changes. Edge-triggered: use it until EAGAIN.
@@ -121,6 +122,7 @@ class Lane final : public Executor {
   void take_inbox();
   void run_ready();
   void fire_timers();
+  bool look_for_posts();
   Duration time_to_sleep();
   void poll_io(Duration wait);
   void arm_epoll_poll();
@@ -149,6 +151,7 @@ class Lane final : public Executor {
   std::vector<Callback> inbox_;       // Guarded by inbox_mutex_.
   bool sleeping_ = false;             // Guarded by inbox_mutex_: the next post() wakes the loop.
   std::atomic<bool> inbox_filled_{};  // Lets a busy loop skip the mutex.
+  bool had_posts_ = false;            // By other threads, since the loop last looked for more.
 };
 
 template <class T>

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "io/real/file_reader.h"
 
 namespace moraine {
 namespace {
@@ -162,6 +163,26 @@ Task<Result<void>> RealDisk::allocate(std::uint64_t offset, std::uint64_t size) 
   co_return done;
 }
 
+Task<Result<void>> RealDisk::discard(std::uint64_t offset, std::uint64_t size) {
+  INVARIANT(offset % kSectorSize == 0 && size % kSectorSize == 0, "discard at {}, {} bytes", offset,
+            size);
+  if (file_.read_only())
+    co_return fail(Errc::kReadOnly, "discard " + file_.path() + ": opened read-only");
+  if (!in_range(offset, size)) co_return out_of_range("discard", offset, size);
+  if (file_.is_block_device()) co_return fail(Errc::kUnsupported, "discard " + file_.path());
+  if (size == 0) co_return Result<void>();
+  DiskRequest punch = request(DiskRequest::Kind::kDiscard);
+  punch.offset = offset;
+  punch.size = size;
+  const Result<void> done = co_await finish(punch, "punch a hole in");
+  co_return done;
+}
+
+std::shared_ptr<const DiskReader> RealDisk::reader() {
+  auto again = file_.reopen();
+  return again ? std::make_shared<FileReader>(std::move(*again)) : nullptr;
+}
+
 Task<Result<void>> RealDisk::finish(DiskRequest request, const char* operation) {
   co_await depth_.acquire();
   const Place place(*this);
@@ -172,6 +193,9 @@ Task<Result<void>> RealDisk::finish(DiskRequest request, const char* operation) 
   } while (worth_repeating(result, retries));
   const bool optional = request.kind == DiskRequest::Kind::kAllocate;
   if (result >= 0 || (optional && result == -EOPNOTSUPP)) co_return Result<void>();
+  if (request.kind == DiskRequest::Kind::kDiscard && result == -EOPNOTSUPP) {
+    co_return fail(Errc::kUnsupported, fmt::format("{} {}", operation, file_.path()));
+  }
   co_return std::unexpected(
       disk_error(-result, operation, file_.path(), request.offset, request.size));
 }

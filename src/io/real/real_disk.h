@@ -2,7 +2,8 @@
 //
 // Promise    As io/disk.h. Durable writes are RWF_DSYNC writes, sync() is an fdatasync.
 // Invariants Offsets, sizes and addresses are whole sectors; a range outside size() is refused with
-//            kInvalidArgument and touches nothing.
+//            kInvalidArgument and touches nothing. discard() punches a hole; block devices and file
+//            systems without holes answer kUnsupported.
 // Threading  The lane's thread; no operation may be in flight when a disk is destroyed. open()
 // makes
 //            a few blocking system calls on the lane.
@@ -35,7 +36,9 @@ class RealDisk final : public Disk {
   Task<Result<Slice>> read(std::uint64_t offset, std::size_t size) override;
   Task<Result<void>> sync() override;
   Task<Result<void>> allocate(std::uint64_t offset, std::uint64_t size) override;
+  Task<Result<void>> discard(std::uint64_t offset, std::uint64_t size) override;
   std::uint64_t size() const override { return file_.size(); }
+  std::shared_ptr<const DiskReader> reader() override;
 
   const DiskFile& file() const { return file_; }
 

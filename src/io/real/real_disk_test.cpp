@@ -112,6 +112,28 @@ TEST_P(RealDiskTest, AllocatesBlocksWithoutChangingTheSize) {
   EXPECT_TRUE(all_are(*lane_.run(disk->read(0, 4096)), 0));
 }
 
+TEST_P(RealDiskTest, DiscardedRangesGiveTheirBlocksBackAndLeaveTheRestAlone) {
+  auto disk = create("d");
+  ASSERT_TRUE(lane_.run(disk->write(0, one(filled(1u << 20, 5)), Durability::kDurable)));
+  const auto blocks = [&] {
+    struct stat info{};
+    EXPECT_EQ(stat(path("d").c_str(), &info), 0);
+    return static_cast<std::uint64_t>(info.st_blocks) * 512;
+  };
+  const std::uint64_t before = blocks();
+  const auto discarded = lane_.run(disk->discard(65536, 512u << 10));
+  if (!discarded && discarded.error().code == Errc::kUnsupported) GTEST_SKIP() << "no holes here";
+  ASSERT_TRUE(discarded) << discarded.error().message();
+  ASSERT_TRUE(lane_.run(disk->sync()));
+  EXPECT_LE(blocks() + (256u << 10), before);
+  EXPECT_EQ(disk->size(), kSize);
+  EXPECT_TRUE(all_are(*lane_.run(disk->read(0, 65536)), 5));
+  EXPECT_TRUE(all_are(*lane_.run(disk->read(65536 + (512u << 10), 65536)), 5));
+  EXPECT_EQ(lane_.run(disk->discard(kSize, 4096)).error().code, Errc::kInvalidArgument);
+  ASSERT_TRUE(lane_.run(disk->write(65536, one(filled(4096, 6)), Durability::kDurable)));
+  EXPECT_TRUE(all_are(*lane_.run(disk->read(65536, 4096)), 6));
+}
+
 TEST_P(RealDiskTest, ASecondOpenerGetsAConflictThatNamesThePath) {
   auto disk = create("d");
   const auto second = open("d", {});

@@ -40,6 +40,9 @@ ssize_t call_system(const DiskRequest& request) {
     case Kind::kSync: return fdatasync(request.fd);
     case Kind::kAllocate:
       return fallocate(request.fd, FALLOC_FL_KEEP_SIZE, offset, static_cast<off_t>(request.size));
+    case Kind::kDiscard:
+      return fallocate(request.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+                       static_cast<off_t>(request.size));
   }
   return 0;
 }

@@ -42,6 +42,10 @@ void prepare(io_uring_sqe* entry, const DiskRequest& request) {
       io_uring_prep_fallocate(entry, request.fd, FALLOC_FL_KEEP_SIZE,
                               static_cast<off_t>(request.offset), static_cast<off_t>(request.size));
       return;
+    case Kind::kDiscard:
+      io_uring_prep_fallocate(entry, request.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                              static_cast<off_t>(request.offset), static_cast<off_t>(request.size));
+      return;
   }
 }
 

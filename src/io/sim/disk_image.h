@@ -23,6 +23,7 @@ struct SimExtent {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::vector<Slice> pieces;
+  bool discard = false;  // The file system's word, not a transfer: it is never misdirected.
 
   SimExtent() = default;
   // Requires: offset, and the address and size of each piece, are multiples of kSectorSize.

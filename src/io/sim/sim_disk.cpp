@@ -22,6 +22,27 @@ struct Submitted {
   }
 };
 
+// Answers at once, in the life of the node that made it.
+class SimDiskReader final : public DiskReader {
+ public:
+  SimDiskReader(SimDrive& drive, const NodeExecutor& executor)
+      : drive_(drive), executor_(executor), life_(drive.life()) {}
+
+  Result<Slice> read(std::uint64_t offset, std::size_t size) const override {
+    INVARIANT(offset % kSectorSize == 0 && size % kSectorSize == 0, "read of {} bytes at {}", size,
+              offset);
+    if (life_ != drive_.life() || !executor_.alive()) {
+      return fail(Errc::kUnavailable, "the node has crashed");
+    }
+    return drive_.read_now(offset, size);
+  }
+
+ private:
+  SimDrive& drive_;
+  const NodeExecutor& executor_;
+  const std::uint64_t life_;
+};
+
 }  // namespace
 
 SimDiskStore::SimDiskStore(SimExecutor& loop, FaultCounters& faults, std::uint64_t seed,
@@ -97,6 +118,21 @@ Task<Result<void>> SimDisk::allocate(std::uint64_t offset, std::uint64_t size) {
                   .offset = offset,
                   .size = size,
                   .options = options_});
+}
+
+Task<Result<void>> SimDisk::discard(std::uint64_t offset, std::uint64_t size) {
+  INVARIANT(offset % kSectorSize == 0 && size % kSectorSize == 0, "discard {} bytes at {}", size,
+            offset);
+  return perform({.kind = SimDiskRequest::Kind::kDiscard,
+                  .executor = &executor_,
+                  .offset = offset,
+                  .size = size,
+                  .extent = drive_.discarded(offset, size),
+                  .options = options_});
+}
+
+std::shared_ptr<const DiskReader> SimDisk::reader() {
+  return std::make_shared<SimDiskReader>(drive_, executor_);
 }
 
 Task<Result<void>> SimDisk::perform(SimDiskRequest request) {

@@ -30,8 +30,8 @@ class SimDiskStore {
   SimDrive& drive(const std::string& path);
   DiskFaults& faults(const std::string& path) { return drive(path).faults(); }
 
-  // Called before and after every write and sync takes effect, outside the node's own code: it may
-  // look at images, change faults and crash the node.
+  // Called before and after every write, discard and sync takes effect, outside the node's own
+  // code: it may look at images, change faults and crash the node.
   void on_io(std::function<void(const IoEvent&)> hook) { shared_.hook = std::move(hook); }
   std::uint64_t io_events() const { return shared_.events; }
 
@@ -71,7 +71,9 @@ class SimDisk final : public Disk {
   Task<Result<Slice>> read(std::uint64_t offset, std::size_t size) override;
   Task<Result<void>> sync() override;
   Task<Result<void>> allocate(std::uint64_t offset, std::uint64_t size) override;
+  Task<Result<void>> discard(std::uint64_t offset, std::uint64_t size) override;
   std::uint64_t size() const override { return drive_.size(); }
+  std::shared_ptr<const DiskReader> reader() override;
 
  private:
   Task<Result<void>> perform(SimDiskRequest request);

@@ -1,12 +1,25 @@
 #include "io/sim/sim_drive.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/checksum.h"
 #include "base/invariant.h"
 
 namespace moraine {
+namespace {
+
+constexpr std::size_t kRubbishBytes = 64u << 10;
+constexpr int kRubbish = 0xd5;
+
+Slice rubbish_slice(int value) {
+  Buffer buffer(kRubbishBytes);
+  std::memset(buffer.data(), value, kRubbishBytes);
+  return std::move(buffer).freeze();
+}
+
+}  // namespace
 
 SimDrive::SimDrive(DriveShared& shared, std::string path, std::uint64_t seed)
     : shared_(shared),
@@ -14,7 +27,8 @@ SimDrive::SimDrive(DriveShared& shared, std::string path, std::uint64_t seed)
       seed_(seed),
       latency_random_(stream_seed(seed, "latency")),
       fault_random_(stream_seed(seed, "fault")),
-      crash_random_(stream_seed(seed, "crash")) {}
+      crash_random_(stream_seed(seed, "crash")),
+      discard_random_(stream_seed(seed, "discard")) {}
 
 void SimDrive::submit(SimDiskRequest& request) {
   if (!request.executor->alive()) {
@@ -31,6 +45,31 @@ void SimDrive::submit(SimDiskRequest& request) {
   } else {
     waiting_.push_back(id);
   }
+}
+
+SimExtent SimDrive::discarded(std::uint64_t offset, std::uint64_t size) {
+  static const Slice kZeros = rubbish_slice(0);
+  static const Slice kFilled = rubbish_slice(kRubbish);
+  const Slice& content = discard_random_.one_in(2) ? kZeros : kFilled;
+  std::vector<Slice> pieces;
+  for (std::uint64_t at = 0; at < size; at += kRubbishBytes) {
+    pieces.push_back(content.sub(0, std::min<std::uint64_t>(kRubbishBytes, size - at)));
+  }
+  SimExtent extent(offset, std::move(pieces));
+  extent.discard = true;
+  return extent;
+}
+
+Result<Slice> SimDrive::read_now(std::uint64_t offset, std::uint64_t size) {
+  SimDiskRequest request{.kind = SimDiskRequest::Kind::kRead, .executor = nullptr};
+  request.offset = offset;
+  request.size = size;
+  trace(request);
+  if (stuck_) {
+    shared_.faults.add(FaultKind::kDiskStuck);
+    return std::unexpected(error(Errc::kUnavailable, "stuck", request));
+  }
+  return read(request);
 }
 
 void SimDrive::unlock(std::uint64_t life) {
@@ -91,12 +130,17 @@ Duration SimDrive::time_of(const SimDiskRequest& request) {
 
 bool SimDrive::tell(std::uint64_t id, bool done) {
   const SimDiskRequest& request = *in_flight_.at(id);
-  const bool is_write = request.kind == SimDiskRequest::Kind::kWrite;
-  if (!is_write && request.kind != SimDiskRequest::Kind::kSync) return true;
+  IoEvent::Kind kind{};
+  switch (request.kind) {
+    case SimDiskRequest::Kind::kWrite: kind = IoEvent::Kind::kWrite; break;
+    case SimDiskRequest::Kind::kSync: kind = IoEvent::Kind::kSync; break;
+    case SimDiskRequest::Kind::kDiscard: kind = IoEvent::Kind::kDiscard; break;
+    default: return true;
+  }
   const std::uint64_t number = shared_.events++;
   if (!shared_.hook) return true;
   const auto hook = shared_.hook;  // It may replace itself.
-  hook(IoEvent{.kind = is_write ? IoEvent::Kind::kWrite : IoEvent::Kind::kSync,
+  hook(IoEvent{.kind = kind,
                .done = done,
                .path = path_,
                .offset = request.offset,
@@ -121,6 +165,7 @@ SimDrive::Outcome SimDrive::execute(SimDiskRequest& request) {
     case SimDiskRequest::Kind::kWrite: return write(request);
     case SimDiskRequest::Kind::kSync: return sync(request);
     case SimDiskRequest::Kind::kAllocate: return allocate(request);
+    case SimDiskRequest::Kind::kDiscard: return discard(request);
   }
   return Slice();
 }
@@ -215,6 +260,20 @@ SimDrive::Outcome SimDrive::allocate(const SimDiskRequest& request) {
     return std::unexpected(error(Errc::kNoSpace, "no room", request));
   }
   allocated_.insert(request.offset, request.offset + request.size);
+  return Slice();
+}
+
+SimDrive::Outcome SimDrive::discard(const SimDiskRequest& request) {
+  if (faults_.read_only || request.options.read_only) {
+    shared_.faults.add(FaultKind::kReadOnly);
+    return std::unexpected(error(Errc::kReadOnly, "discard", request));
+  }
+  if (!in_range(request)) {
+    return std::unexpected(error(Errc::kInvalidArgument, "discard past the end", request));
+  }
+  if (faults_.no_discard) return std::unexpected(error(Errc::kUnsupported, "discard", request));
+  medium_.write(request.extent, false);
+  allocated_.erase(request.offset, request.offset + request.size);
   return Slice();
 }
 
@@ -315,9 +374,11 @@ void SimDrive::crash(CrashPolicy policy) {
 std::vector<const SimExtent*> SimDrive::writes_in_flight() const {
   std::vector<const SimExtent*> writes;
   for (const auto& [id, request] : in_flight_) {
-    if (request->kind != SimDiskRequest::Kind::kWrite || request->took_effect) continue;
-    if (faults_.read_only || request->options.read_only || !in_range(*request)) continue;
-    if (has_room(request->offset, request->size)) writes.push_back(&request->extent);
+    const bool discards = request->kind == SimDiskRequest::Kind::kDiscard;
+    if (request->kind != SimDiskRequest::Kind::kWrite && !discards) continue;
+    if (request->took_effect || faults_.read_only || request->options.read_only) continue;
+    if (!in_range(*request) || (discards && faults_.no_discard)) continue;
+    if (discards || has_room(request->offset, request->size)) writes.push_back(&request->extent);
   }
   return writes;
 }

@@ -30,7 +30,7 @@ namespace moraine {
 inline constexpr std::size_t kSimDiskQueueDepth = 256;
 
 struct DiskTiming {
-  Duration request_min = 50us;  // Of reads, writes, opens and allocations.
+  Duration request_min = 50us;  // Of all requests but syncs.
   Duration request_max = 300us;
   Duration sync_min = 100us;
   Duration sync_max = 500us;
@@ -51,11 +51,12 @@ struct DiskFaults {
   std::uint64_t capacity = kUnlimited;  // Bytes that can be allocated, by allocate() or by writes.
   std::uint64_t slow_factor = 1;        // Multiplies the time that a request takes.
   bool read_only = false;
+  bool no_discard = false;  // The file system has no holes.
 };
 
 // A moment at which a test may look at the disk or crash the node.
 struct IoEvent {
-  enum class Kind : std::uint8_t { kWrite, kSync };
+  enum class Kind : std::uint8_t { kWrite, kSync, kDiscard };
   Kind kind;
   bool done;  // False: about to take effect. True: took effect, not yet acknowledged.
   std::string_view path;
@@ -71,11 +72,11 @@ struct DriveShared {
   DiskTiming timing;
   bool trace_contents;
   std::function<void(const IoEvent&)> hook = nullptr;
-  std::uint64_t events = 0;  // Of writes and syncs.
+  std::uint64_t events = 0;  // Of writes, discards and syncs.
 };
 
 struct SimDiskRequest {
-  enum class Kind : std::uint8_t { kOpen, kRead, kWrite, kSync, kAllocate };
+  enum class Kind : std::uint8_t { kOpen, kRead, kWrite, kSync, kAllocate, kDiscard };
   Kind kind;
   NodeExecutor* executor;
   std::uint64_t offset = 0;
@@ -105,6 +106,10 @@ class SimDrive {
   std::uint64_t allocated() const { return allocated_.total(); }
 
   void submit(SimDiskRequest& request);
+  // What a discarded range may hold: an un-synced write of zeros or of rubbish.
+  SimExtent discarded(std::uint64_t offset, std::uint64_t size);
+  // What a thread that waits would get, at once. kUnavailable while the drive is stuck.
+  Result<Slice> read_now(std::uint64_t offset, std::uint64_t size);
   // `life` counts the crashes that the holder's open was preceded by.
   std::uint64_t life() const { return life_; }
   void unlock(std::uint64_t life);
@@ -148,6 +153,7 @@ class SimDrive {
   Outcome write(SimDiskRequest& request);
   Outcome sync(const SimDiskRequest& request);
   Outcome allocate(const SimDiskRequest& request);
+  Outcome discard(const SimDiskRequest& request);
   bool in_range(const SimDiskRequest& request) const;
   bool has_room(std::uint64_t offset, std::uint64_t size) const;
   void rot_somewhere();
@@ -176,6 +182,7 @@ class SimDrive {
   SeededRandom latency_random_;
   SeededRandom fault_random_;
   SeededRandom crash_random_;
+  SeededRandom discard_random_;
 };
 
 }  // namespace moraine

@@ -74,6 +74,31 @@ TEST_F(SimDriveTest, WritesPastTheCapacityFailAndAllocatedRangesDoNot) {
   EXPECT_EQ(world.faults()[FaultKind::kNoSpace], 3U);
 }
 
+TEST_F(SimDriveTest, ADiscardGivesRoomBackAndLeavesTheRestAlone) {
+  create();
+  ASSERT_TRUE(write(0, "abcdefgh", Durability::kDurable));
+  drive().faults().capacity = 8 * kSectorSize;
+  EXPECT_EQ(write(20, "x").error().code, Errc::kNoSpace);
+  ASSERT_TRUE(world.run(disk->discard(2 * kSectorSize, 4 * kSectorSize)));
+  EXPECT_EQ(drive().allocated(), 4 * kSectorSize);
+  const std::string now = read(0, 8);
+  EXPECT_EQ(now.substr(0, 2) + now.substr(6), "abgh");
+  EXPECT_EQ(now.find_first_of("cdef"), std::string::npos);
+  ASSERT_TRUE(write(20, "x"));
+  drive().faults().no_discard = true;
+  EXPECT_EQ(world.run(disk->discard(0, kSectorSize)).error().code, Errc::kUnsupported);
+}
+
+TEST_F(SimDriveTest, AnUnsyncedDiscardMayBeUndoneByAPowerCut) {
+  create();
+  ASSERT_TRUE(write(0, "abcd", Durability::kDurable));
+  ASSERT_TRUE(world.run(disk->discard(kSectorSize, 2 * kSectorSize)));
+  EXPECT_EQ(letters_of(drive().crash_image(CrashPolicy::kLose), 0, 4), "abcd");
+  EXPECT_NE(letters_of(drive().crash_image(CrashPolicy::kKeep), 0, 4), "abcd");
+  ASSERT_TRUE(sync());
+  EXPECT_NE(letters_of(drive().crash_image(CrashPolicy::kLose), 0, 4), "abcd");
+}
+
 TEST_F(SimDriveTest, BitRotIsVisibleAndDurable) {
   create();
   ASSERT_TRUE(write(0, "aa", Durability::kDurable));

@@ -34,6 +34,16 @@ class SimIntervalSet {
     total_ += end - begin;
   }
 
+  void erase(std::uint64_t begin, std::uint64_t end) {
+    for (auto it = first_touching(begin); it != intervals_.end() && it->first < end;) {
+      const auto [low, high] = *it;
+      it = intervals_.erase(it);
+      total_ -= high - low;
+      if (low < begin) add(low, std::min(high, begin));
+      if (high > end) add(std::max(low, end), high);
+    }
+  }
+
   std::uint64_t total() const { return total_; }
   void clear() {
     intervals_.clear();
@@ -42,6 +52,11 @@ class SimIntervalSet {
 
  private:
   using Map = std::map<std::uint64_t, std::uint64_t>;
+
+  void add(std::uint64_t begin, std::uint64_t end) {
+    intervals_.emplace(begin, end);
+    total_ += end - begin;
+  }
 
   // The first interval that ends at or after `at`.
   Map::const_iterator first_touching(std::uint64_t at) const {

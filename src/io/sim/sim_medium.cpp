@@ -98,7 +98,8 @@ DiskImage SimMedium::crash_image(CrashPolicy policy, const std::vector<const Sim
   const auto apply = [&](const SimExtent& extent, const SimSectorMask& written, bool durable) {
     if (durable || policy == CrashPolicy::kKeep) return image.write(extent, written);
     if (policy == CrashPolicy::kLose) return faults.add(FaultKind::kUnsyncedLost);
-    if (misdirect.strikes(random)) return apply_misdirected(image, extent, random, faults);
+    if (!extent.discard && misdirect.strikes(random))
+      return apply_misdirected(image, extent, random, faults);
     apply_fate(image, extent, written, random, faults);
   };
   for (const Unsynced& write : log_) apply(write.extent, write.mask, write.durable);

@@ -1,0 +1,20 @@
+// FileReader: a DiskReader on a file of its own, one pread a time.
+//
+// Threading  Any thread; the calling one waits.
+#pragma once
+
+#include "io/disk_reader.h"
+#include "io/real/disk_file.h"
+
+namespace moraine {
+
+class FileReader final : public DiskReader {
+ public:
+  explicit FileReader(DiskFile file) : file_(std::move(file)) {}
+  Result<Slice> read(std::uint64_t offset, std::size_t size) const override;
+
+ private:
+  const DiskFile file_;
+};
+
+}  // namespace moraine
