@@ -40,6 +40,7 @@ void add_device(Json& json, const blob::DeviceConfig& config, blob::Device& devi
   json.object().field("id", config.id).field("path", config.path);
   json.field("size", device.superblock().size).field("segments", segments.count());
   json.field("free_segments", segments.free()).field("live_bytes", segments.live_bytes());
+  json.field("used_bytes", segments.used_bytes());
   json.field("free_share", segments.free_share()).field("colour", to_string(device.colour()));
   json.field("batches", stats.batches).field("bytes_appended", stats.bytes_appended);
   json.field("checkpoints", stats.checkpoints);
@@ -95,6 +96,9 @@ void count_device(MetricRegistry& registry, const MetricLabels& labels, blob::De
   gauge("moraine_device_segments", device.segments().count(), "Segments");
   gauge("moraine_device_free_segments", device.segments().free(), "Free segments");
   gauge("moraine_device_live_bytes", device.segments().live_bytes(), "Bytes that are needed");
+  gauge("moraine_device_used_bytes", device.segments().used_bytes(), "Bytes taken up on the disk");
+  counter("moraine_device_trimmed_bytes_total", stats.bytes_trimmed,
+          "Bytes of dead data given back to the file system");
   gauge("moraine_device_size_bytes", device.superblock().size, "Size");
   gauge("moraine_device_colour", static_cast<std::uint64_t>(device.colour()),
         "Space colour: 0 green to 8 black");

@@ -19,8 +19,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)decode_superblock(bytes);
   (void)decode_root(bytes);
   if (const auto manifest = decode_manifest(bytes)) {
+    // One of version 1 comes back as one of today.
+    const bool today = manifest->segments.empty() || manifest->segments[0].sectors.has_value();
     const Slice again = encode_manifest(*manifest);
-    if (!equal(again, bytes)) __builtin_trap();
+    const auto read = decode_manifest(again);
+    if (!read || !equal(encode_manifest(*read), again)) __builtin_trap();
+    if (today && !manifest->segments.empty() && !equal(again, bytes)) __builtin_trap();
   }
   return 0;
 }

@@ -33,6 +33,7 @@ void Device::enqueue(Append& append) {
     world_.executor.post([waiter = append.waiter_] { waiter.resume(); });
     return;
   }
+  if (append.class_ == AppendClass::kOrdinary) ++ordinary_appends_;
   (append.class_ == AppendClass::kOrdinary ? ordinary_ : maintenance_).push_back(&append);
   pending_bytes_ += append.data_.size() + append.inline_.size();
   schedule_pump();
@@ -166,10 +167,13 @@ void Device::start_batch() {
       superblock_.segment_offset(*open_segment_) + std::uint64_t{open_sector_} * kSectorSize;
   segments_.at(*open_segment_).last_sequence = header.sequence;
   // Nobody may take the segment for empty while the batch is under way.
+  std::uint64_t new_live = 0;
   for (const Location& location : batch->locations) {
     if (location.size > 0) segments_.add_live(location);
+    new_live += location.size;
   }
   open_sector_ += output.sectors;
+  segments_.grow(*open_segment_, std::uint64_t{open_sector_} * kSectorSize, new_live);
   in_flight_bytes_ += batch->bytes;
   stats_.bytes_appended += batch->bytes;
   ++stats_.batches;

@@ -41,7 +41,8 @@ DeviceOptions small_options() {
   return options;
 }
 
-// Puts, overwrites and erases with several in flight, so that checkpoints and cleaning come along.
+// Puts, overwrites and erases with several in flight, so that checkpoints, cleaning and trimming
+// come along; `pause` lets the device be idle now and then.
 class Scenario {
  public:
   Scenario(SimWorld& world, Device& device)
@@ -49,7 +50,7 @@ class Scenario {
 
   Truth truth;
 
-  void run(int operations) {
+  void run(int operations, Duration pause = {}) {
     SeededRandom random(7);
     for (int i = 0; i < operations; i += 4) {
       TaskScope scope;
@@ -67,6 +68,7 @@ class Scenario {
         }
       }
       world_.run(wait(scope));
+      if (pause > Duration{} && i % 40 == 0) world_.run_for(pause);
     }
   }
 
@@ -117,15 +119,17 @@ void check_image(const Image& image, CrashPolicy policy) {
   world.run((*opened)->stop());
 }
 
-TEST(CrashPoints, EveryBoundaryOfPutEraseCheckpointAndCleanReopensWhole) {
+// Runs the scenario with a power cut tried at every boundary; gives what the device did.
+DeviceStats cut_at_every_boundary(std::uint64_t segments, int operations, Duration pause) {
   SimWorld world(5);
   SimNode& node = world.add_node();
   FormatOptions format;
   format.segment_bytes = 256u << 10;
-  format.size = kSegmentsOffset + 14ull * format.segment_bytes;
-  ASSERT_TRUE(world.run(Device::format(node.world(), kPath, format)));
+  format.size = kSegmentsOffset + segments * format.segment_bytes;
+  EXPECT_TRUE(world.run(Device::format(node.world(), kPath, format)));
   auto opened = world.run(Device::open(node.world(), kPath, small_options(), TestOwner::factory()));
-  ASSERT_TRUE(opened);
+  EXPECT_TRUE(opened);
+  if (!opened) return {};
   std::uint64_t images = 0;
   {
     Scenario scenario(world, **opened);
@@ -139,14 +143,26 @@ TEST(CrashPoints, EveryBoundaryOfPutEraseCheckpointAndCleanReopensWhole) {
           {node.disks().crash_image(kPath, policy, event.number), scenario.truth, event.number},
           policy);
     });
-    scenario.run(1000);
+    scenario.run(operations, pause);
     node.disks().on_io({});
   }
-  EXPECT_GT((*opened)->stats().checkpoints, 5u);
-  EXPECT_GT((*opened)->stats().segments_freed, 10u);
-  EXPECT_GT((*opened)->stats().segments_evacuated, 0u);
   EXPECT_GT(images, 300u);
+  const DeviceStats stats = (*opened)->stats();
   world.run((*opened)->stop());
+  return stats;
+}
+
+TEST(CrashPoints, EveryBoundaryOfPutEraseCheckpointAndCleanReopensWhole) {
+  const DeviceStats stats = cut_at_every_boundary(14, 1000, {});
+  EXPECT_GT(stats.checkpoints, 5u);
+  EXPECT_GT(stats.segments_freed, 10u);
+  EXPECT_GT(stats.segments_evacuated, 0u);
+}
+
+TEST(CrashPoints, EveryBoundaryOfTrimmingAndPrewritingReopensWhole) {
+  const DeviceStats stats = cut_at_every_boundary(40, 600, 1200ms);
+  EXPECT_GT(stats.segments_trimmed, 10u);
+  EXPECT_GT(stats.segments_prewritten, 0u);
 }
 
 }  // namespace

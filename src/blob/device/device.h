@@ -5,6 +5,8 @@
 //            is written once; its Location stays valid until the owner lets it go or moves it.
 // Invariants (1) Segments are recycled whole, and only behind the last checkpoint. (2) After a
 //            failed write nothing more is written: every append fails until the device is reopened.
+//            (3) Dead parts of a segment are given back to the file system only behind a checkpoint
+//            of this opening, and only while every live byte of the segment is accounted for.
 // Threading  One executor.
 // Limits     kBatchesInFlightMax batches and kBytesInFlightToDiskMax bytes being written;
 //            kPendingBytesMax bytes waiting, past which ordinary appends hear kOverloaded;
@@ -28,6 +30,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "blob/device/batch.h"
+#include "blob/device/direct_reads.h"
 #include "blob/device/format.h"
 #include "blob/device/location.h"
 #include "blob/device/owner.h"
@@ -46,18 +49,20 @@ inline constexpr std::uint64_t kSplitBytes = 512u << 10;  // Worth another batch
 inline constexpr std::uint64_t kBatchEnough = 1u << 20;   // A batch is not filled beyond this.
 inline constexpr std::uint32_t kReservedSegments = 3;
 inline constexpr std::uint64_t kPendingBytesMax = 256u << 20;  // Of ordinary appends that wait.
-inline constexpr std::uint32_t kPrewrittenSegments = 2;  // Kept ready while the device is idle.
+inline constexpr std::uint32_t kPrewrittenSegments = 2;        // Kept ready; others are given back.
+inline constexpr std::uint64_t kFormatPrefillBytes = 64u << 20;
 
 struct FormatOptions {
   std::uint64_t size = 0;  // 0: as large as the disk is.
   std::uint32_t segment_bytes = kSegmentBytesDefault;
   std::uint32_t prefill_segments = 0;  // Written once now, so that first commits there are quick.
-  bool create = true;                  // Make the file; otherwise it must be there.
-  bool force = false;                  // Format over an existing device.
+  std::uint64_t prefill_bytes = kFormatPrefillBytes;  // At least, of the first segment.
+  bool create = true;                                 // Make the file; otherwise it must be there.
+  bool force = false;                                 // Format over an existing device.
 };
 
 struct DeviceOptions {
-  std::uint64_t checkpoint_log_bytes = 256u << 20;  // Log written between two checkpoints.
+  std::uint64_t checkpoint_log_bytes = 256u << 20;  // Log between two checkpoints, at most.
   double clean_fill_max = 0.5;  // Sealed segments emptier than this are cleaned.
   bool read_only = false;       // Recover, serve reads, write nothing.
 };
@@ -69,6 +74,8 @@ struct DeviceStats {
   std::uint64_t segments_freed = 0;
   std::uint64_t segments_evacuated = 0;
   std::uint64_t segments_prewritten = 0;
+  std::uint64_t segments_trimmed = 0;
+  std::uint64_t bytes_trimmed = 0;  // Of segments in use.
   std::uint64_t recovery_bytes_read = 0;
 };
 
@@ -143,11 +150,16 @@ class Device {
 
   // Bytes [shift, shift + size) of the data. Requires: they lie within it.
   Task<Result<Slice>> read(Location location, std::uint32_t shift, std::uint32_t size);
+  // Where other threads may read the data. nullopt: they cannot. Requires: the data is live.
+  std::optional<DirectPlace> place(const Location& location) const;
 
   // Runs one checkpoint now. Safe at any time; at most one runs at once.
   Task<Result<void>> checkpoint();
   // Frees and cleans what the policy allows, now. True when a segment was freed.
   Task<Result<bool>> clean(double fill_max);
+  // Gives back the dead space that is worth it, now and whatever else goes on. An idle device does
+  // so by itself.
+  Task<void> give_back();
 
  private:
   struct Batch {
@@ -183,6 +195,7 @@ class Device {
   // lifecycle.cpp
   Task<Result<void>> recover();
   void adopt_segments(const RecoveredLog& log);
+  void measure_segments(const RecoveredLog& log);
   void resume_tail(const RecoveredLog& log);
   Result<void> replay_batch(const FoundBatch& batch, const std::set<OwnerSlot>& torn);
   Task<Result<void>> write_root(Location manifest, bool clean);
@@ -196,9 +209,34 @@ class Device {
   Task<void> relieve_stall();
   std::uint64_t checkpoint_due_bytes() const;
   void release_dead();
-  Task<void> prewrite();
+  bool note_idle();
+  // Ordinary appends came since the maintenance loop last looked.
+  bool busy() const { return ordinary_appends_ != ordinary_seen_; }
   Task<Result<Location>> write_manifest(Manifest& manifest);
   void forget_checkpoint(const Manifest& manifest, const Location& location);
+
+  // trim.cpp
+  struct Garbage {
+    std::uint64_t ready = 0;  // In segments behind the last checkpoint.
+    std::uint64_t held = 0;   // In other sealed segments.
+    std::uint64_t open = 0;
+  };
+  Garbage garbage() const;
+  bool may_trim() const;
+  std::uint64_t segment_worth() const;
+  void seal_open();
+  Task<void> reclaim(bool stop_when_busy);
+  Task<void> trim_under_load();
+  Task<void> trim(std::uint64_t least, bool stop_when_busy);
+  bool accounted_for(std::uint32_t segment, const LiveMap& map) const;
+  Task<bool> discard_gaps(std::uint32_t segment, std::vector<LiveMap::Gap> gaps,
+                          bool stop_when_busy);
+  Task<void> shrink();
+
+  // prewrite.cpp
+  std::optional<std::uint32_t> choose_prewrite() const;
+  Task<void> prewrite(bool idle);
+  void leave_slow_segment();
 
   World world_;
   std::string path_;
@@ -207,6 +245,7 @@ class Device {
   std::unique_ptr<Disk> disk_;
   Superblock superblock_;
   SegmentTable segments_;
+  std::shared_ptr<const DirectReads> direct_;  // Null: the disk has no reader.
   std::map<OwnerSlot, std::shared_ptr<DeviceOwner>> owners_;
   DeviceStats stats_;
   std::vector<std::string> damage_;
@@ -243,7 +282,17 @@ class Device {
   bool checkpointing_ = false;
   bool cleaning_ = false;
   std::optional<std::uint32_t> prewriting_;  // Not to be opened now.
-  std::uint64_t batches_seen_ = 0;           // By the maintenance loop: did anything happen since?
+  std::uint64_t ordinary_appends_ = 0;
+  std::uint64_t ordinary_seen_ = 0;  // By the maintenance loop.
+  Instant idle_since_{};
+  std::uint64_t batches_then_ = 0;  // When prewriting last looked.
+  std::uint64_t bytes_then_ = 0;
+  bool trimming_ = false;
+  bool can_discard_ = true;
+  Instant trim_after_{};  // A pass that came to nothing is not repeated at once.
+  Duration trim_pause_{};
+  std::uint64_t give_back_asked_ = 0;
+  std::uint64_t give_back_done_ = 0;
   bool stopping_ = false;
 
   TaskScope scope_;

@@ -12,13 +12,16 @@ namespace {
 constexpr std::uint32_t kSuperblockMagic = 0x444e524d;  // "MRND"
 constexpr std::uint32_t kRootMagic = 0x524e524d;        // "MRNR"
 constexpr std::uint16_t kVersion = 1;
-constexpr std::uint16_t kManifestVersion = 1;
+constexpr std::uint16_t kManifestVersion = 2;
+constexpr std::uint16_t kManifestVersionFirst = 1;  // Still read.
 constexpr std::size_t kChunkBytes = 17;
-constexpr std::size_t kSegmentStateBytes = 9;
+constexpr std::size_t kSegmentStateBytes = 13;
+constexpr std::size_t kSegmentStateBytesFirst = 9;
 constexpr std::uint64_t kManifestBytesPerSegment = 16;
 constexpr std::uint64_t kManifestSlack = 64u << 10;
 constexpr std::uint8_t kUsedFlag = 1;
 constexpr std::uint8_t kWrittenFlag = 2;
+constexpr std::uint8_t kHolesFlag = 4;
 
 Slice sealed_sector(Encoder& encoder) {
   encoder.u32(crc32c(encoder.span()));
@@ -153,14 +156,21 @@ Slice encode_manifest(const Manifest& manifest) {
   for (const Manifest::SegmentState& segment : manifest.segments) {
     encoder.u64(segment.epoch);
     encoder.u8(static_cast<std::uint8_t>((segment.used ? kUsedFlag : 0) |
-                                         (segment.written ? kWrittenFlag : 0)));
+                                         (segment.written ? kWrittenFlag : 0) |
+                                         (segment.holes ? kHolesFlag : 0)));
+    encoder.u32(segment.sectors.value_or(0));
   }
   return encoder.slice();
 }
 
 Result<Manifest> decode_manifest(ByteSpan bytes) {
   Decoder decoder(bytes);
-  if (decoder.u16() != kManifestVersion) return fail(Errc::kCorrupt, "manifest version");
+  const std::uint16_t version = decoder.u16();
+  if (version < kManifestVersionFirst || version > kManifestVersion) {
+    return fail(Errc::kCorrupt, "manifest version");
+  }
+  const bool first = version == kManifestVersionFirst;
+  const std::uint8_t flags_max = kUsedFlag | kWrittenFlag | (first ? 0 : kHolesFlag);
   Manifest manifest;
   manifest.start_sequence = decoder.u64();
   manifest.start_epoch = decoder.u64();
@@ -170,12 +180,19 @@ Result<Manifest> decode_manifest(ByteSpan bytes) {
     const OwnerSlot owner = decoder.u8();
     manifest.chunks.push_back({owner, decode_location(decoder)});
   }
-  const std::uint32_t segments = decoder.count(kSegmentStateBytes);
+  const std::uint32_t segments =
+      decoder.count(first ? kSegmentStateBytesFirst : kSegmentStateBytes);
   for (std::uint32_t i = 0; i < segments; ++i) {
     const std::uint64_t epoch = decoder.u64();
     const std::uint8_t flags = decoder.u8();
-    if (flags > (kUsedFlag | kWrittenFlag)) return fail(Errc::kCorrupt, "manifest segment flags");
-    manifest.segments.push_back({epoch, (flags & kUsedFlag) != 0, (flags & kWrittenFlag) != 0});
+    if (flags > flags_max) return fail(Errc::kCorrupt, "manifest segment flags");
+    Manifest::SegmentState state;
+    state.epoch = epoch;
+    state.used = (flags & kUsedFlag) != 0;
+    state.written = (flags & kWrittenFlag) != 0;
+    state.holes = (flags & kHolesFlag) != 0;
+    if (!first) state.sectors = decoder.u32();
+    manifest.segments.push_back(state);
   }
   if (!decoder.finished()) return fail(Errc::kCorrupt, "manifest length");
   return manifest;

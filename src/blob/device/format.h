@@ -7,9 +7,10 @@
 //                clean u8, last_sequence u64, last_epoch u64, run u32,
 //                tail_segment u32, tail_sector u32,
 //                manifest (segment u32 offset u32 size u32 crc u32), crc u32
-//   manifest   = version u16 = 1, start_sequence u64, start_epoch u64, start_run u32,
+//   manifest   = version u16 = 2, start_sequence u64, start_epoch u64, start_run u32,
 //                count u32 of chunks: owner u8, segment u32, offset u32, size u32, crc u32
-//                count u32 of segments: epoch u64, flags u8 (1 used, 2 written before)
+//                count u32 of segments: epoch u64, flags u8 (1 used, 2 written before, 4 holes),
+//                sectors u32 (that it takes up on the disk; version 1 ends before them)
 //
 // Promise    A root update writes the two sectors of one pair, the pairs in turn: a torn update
 //            leaves the other pair, and one rotten sector leaves its twin.
@@ -87,6 +88,9 @@ struct Manifest {
     std::uint64_t epoch = 0;
     bool used = false;
     bool written = false;  // Its blocks were written before: commits there are quicker.
+    bool holes = false;    // Parts of it were given back to the file system.
+    // Sectors that it takes up; nullopt: not known, as in manifests of version 1.
+    std::optional<std::uint32_t> sectors;
   };
   std::vector<SegmentState> segments;
 };

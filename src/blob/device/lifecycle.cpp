@@ -25,9 +25,12 @@ Task<Result<void>> refuse_to_overwrite(Disk& disk, const std::string& path) {
 }
 
 // Blocks written once before are committed to more quickly than fresh ones.
-Task<Result<void>> prefill(Disk& disk, const Superblock& superblock, std::uint32_t segments) {
+Task<Result<void>> prefill(Disk& disk, const Superblock& superblock, const FormatOptions& options) {
   const Slice zeros = Buffer::zeroed(kPrefillBytes).freeze();
-  const std::uint64_t end = superblock.segment_offset(std::min(segments, superblock.segments));
+  const std::uint32_t segments = std::min(options.prefill_segments, superblock.segments);
+  const std::uint64_t first = align_down(
+      std::min<std::uint64_t>(options.prefill_bytes, superblock.segment_bytes), kSectorSize);
+  const std::uint64_t end = std::max(superblock.segment_offset(segments), kSegmentsOffset + first);
   for (std::uint64_t at = kSegmentsOffset; at < end;) {
     const std::uint64_t size = std::min<std::uint64_t>(kPrefillBytes, end - at);
     std::vector<Slice> pieces;
@@ -54,10 +57,16 @@ Device::Device(World world, std::string path, DeviceOptions options, OwnerFactor
       disk_(std::move(disk)),
       superblock_(superblock),
       segments_(superblock.segments, superblock.segment_bytes),
-      nudges_(std::make_unique<Mailbox<int>>(world_.executor)) {}
+      nudges_(std::make_unique<Mailbox<int>>(world_.executor)) {
+  if (auto reader = disk_->reader()) {
+    direct_ = std::make_shared<DirectReads>(std::move(reader), segments_.lives());
+  }
+}
 
 Device::~Device() {
   INVARIANT(in_flight_.empty() && !has_pending(), "device {} destroyed with work in flight", path_);
+  // Somebody else may open the file from now on.
+  segments_.lives()->end_all();
 }
 
 Task<Result<Superblock>> Device::format(World world, std::string path, FormatOptions options) {
@@ -80,8 +89,8 @@ Task<Result<Superblock>> Device::format(World world, std::string path, FormatOpt
   CO_TRY(Superblock superblock, plan_superblock(size, options.segment_bytes));
   superblock.device = world.random.next() | 1;
   CO_TRY_VOID(co_await disk->allocate(0, kSegmentsOffset));
-  if (options.prefill_segments > 0) {
-    CO_TRY_VOID(co_await prefill(*disk, superblock, options.prefill_segments));
+  if (options.prefill_segments > 0 || options.prefill_bytes > 0) {
+    CO_TRY_VOID(co_await prefill(*disk, superblock, options));
   }
   // Roots first: a device counts as formatted when its superblock is there.
   for (std::uint64_t sequence = 0; sequence < 2; ++sequence) {
@@ -143,6 +152,7 @@ Task<Result<void>> Device::recover() {
   previous_last_ = log.plan.last;
   durable_ = log.plan.last;
   epoch_ = log.epoch_max;
+  measure_segments(log);
   if (!options_.read_only) resume_tail(log);
   root_ = log.root;
   manifest_location_ = log.root.manifest;
@@ -157,6 +167,32 @@ Task<Result<void>> Device::recover() {
     CO_TRY_VOID(co_await write_root(root_.manifest, false));
   }
   co_return Result<void>();
+}
+
+// What each segment takes up, by the manifest and by the batches after it. What was given back
+// since the checkpoint is not known: it counts as taken until it is given back again. The basis is
+// the most that the bytes can hold, so that trimming looks at each segment once.
+void Device::measure_segments(const RecoveredLog& log) {
+  std::vector<std::uint64_t> ends(superblock_.segments, 0);
+  for (const std::size_t i : log.plan.replay) {
+    const BatchHeader& header = log.batches[i].header;
+    const std::uint64_t end = std::uint64_t{header.sector + header.sectors} * kSectorSize;
+    ends[header.segment] = std::max(ends[header.segment], end);
+  }
+  if (log.root.clean && log.root.tail_segment < superblock_.segments) {
+    ends[log.root.tail_segment] = std::uint64_t{log.root.tail_sector} * kSectorSize;
+  }
+  for (std::uint32_t i = 0; i < superblock_.segments; ++i) {
+    const Manifest::SegmentState& state = log.manifest.segments[i];
+    segments_.at(i).holes = state.holes;
+    if (segments_[i].use == SegmentUse::kFree) continue;
+    std::uint64_t known = superblock_.segment_bytes;
+    if (!state.used) known = 0;
+    if (state.used && state.sectors) known = std::uint64_t{*state.sectors} * kSectorSize;
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(std::max(known, ends[i]), superblock_.segment_bytes);
+    segments_.measure(i, bytes, std::max(bytes, segments_[i].live));
+  }
 }
 
 // Appending goes on where the log ends. What a crash left behind there is of an older run, so it
@@ -254,7 +290,8 @@ Task<void> Device::stop() {
   stopping_ = true;
   scope_.close();
   nudge();
-  while (!failure_ && (has_pending() || !in_flight_.empty() || checkpointing_ || cleaning_)) {
+  while (!failure_ &&
+         (has_pending() || !in_flight_.empty() || checkpointing_ || cleaning_ || trimming_)) {
     if (stalled_) co_await relieve_stall();
     co_await sleep_for(world_.executor, 100us);
   }
@@ -271,6 +308,16 @@ Task<Result<Slice>> Device::read(Location location, std::uint32_t shift, std::ui
   auto data = co_await read_data(*disk_, superblock_, location, shift, size);
   --segment.readers;
   co_return data;
+}
+
+std::optional<DirectPlace> Device::place(const Location& location) const {
+  if (!direct_ || location.size == 0) return std::nullopt;
+  const std::uint64_t at = superblock_.segment_offset(location.segment) + location.offset;
+  return DirectPlace{.reads = direct_,
+                     .offset = at,
+                     .size = location.size,
+                     .segment = location.segment,
+                     .life = direct_->lives->of(location.segment)};
 }
 
 }  // namespace moraine::blob

@@ -11,7 +11,9 @@ namespace {
 constexpr Duration kMaintenancePeriod = 500ms;
 constexpr std::size_t kVictimsMax = 16;        // Evacuated in one pass over the owners' indexes.
 constexpr std::uint64_t kCheckpointRatio = 8;  // Log bytes per checkpoint byte, at least.
-constexpr std::size_t kPrewriteBytes = 256u << 10;
+constexpr std::uint64_t kRatioForSpace = 16;   // The same while the log is short.
+constexpr std::uint64_t kLogPerLive = 4;       // Live bytes per log byte behind no checkpoint.
+constexpr Duration kIdleToShrink = 10s;
 constexpr double kFillUnderPressure = 0.8;
 constexpr double kFillWhenStalled = 0.97;
 constexpr int kReliefRounds = 64;
@@ -54,13 +56,19 @@ std::uint32_t Device::reserved_segments() const {
   return kReservedSegments + static_cast<std::uint32_t>(checkpoints / superblock_.segment_bytes);
 }
 
-// By the log's length; sooner when segments get scarce, since only a checkpoint makes them free.
+// By the log's length, sooner when segments get scarce, since only a checkpoint makes them free; in
+// proportion to what is live, so that what died does not pile up behind little that lives.
 std::uint64_t Device::checkpoint_due_bytes() const {
   if (segments_.free() <= reserved_segments() + 2) return superblock_.segment_bytes;
-  return std::max(options_.checkpoint_log_bytes, kCheckpointRatio * checkpoint_bytes_);
+  const std::uint64_t for_space =
+      std::max({segments_.live_bytes() / kLogPerLive, std::uint64_t{superblock_.segment_bytes} / 2,
+                kRatioForSpace * checkpoint_bytes_});
+  return std::max(std::min(options_.checkpoint_log_bytes, for_space),
+                  kCheckpointRatio * checkpoint_bytes_);
 }
 
 Task<void> Device::maintain() {
+  idle_since_ = world_.executor.now();
   while (!scope_.closed() && !failure_) {
     (void)co_await nudges_->pop_until(world_.executor.now() + kMaintenancePeriod);
     // Whoever nudged may be in the middle of completing a batch.
@@ -76,45 +84,26 @@ Task<void> Device::maintain_once() {
   release_dead();
   const double fill = fill_to_clean(segments_.free(), segments_.count(), options_.clean_fill_max);
   if (fill > 0 && !failure_) (void)co_await clean(fill);
-  const bool idle = stats_.batches == batches_seen_;
-  batches_seen_ = stats_.batches;
-  if (idle && !failure_) co_await prewrite();
+  if (failure_) co_return;
+  const bool idle = note_idle();
+  if (const std::uint64_t asked = give_back_asked_; asked > give_back_done_) {
+    co_await reclaim(false);
+    give_back_done_ = asked;
+  } else if (idle) {
+    co_await reclaim(true);
+  } else {
+    co_await trim_under_load();
+  }
+  if (!failure_) co_await prewrite(idle);
+  if (idle && world_.executor.now() - idle_since_ >= kIdleToShrink) co_await shrink();
 }
 
-// Writes a fresh segment once, so that commits there will not wait for the file system's journal.
-// Stops as soon as there is real work.
-Task<void> Device::prewrite() {
-  std::uint32_t ready = 0;
-  std::optional<std::uint32_t> fresh;
-  for (std::uint32_t i = 0; i < segments_.count(); ++i) {
-    if (segments_[i].use != SegmentUse::kFree || i == next_segment_) continue;
-    if (segments_[i].written) {
-      ++ready;
-    } else if (!fresh) {
-      fresh = i;
-    }
-  }
-  if (ready >= kPrewrittenSegments || !fresh) co_return;
-  prewriting_ = fresh;
-  const Slice zeros = Buffer::zeroed(kPrewriteBytes).freeze();
-  const std::uint64_t start = superblock_.segment_offset(*fresh);
-  std::uint64_t done = 0;
-  while (done < superblock_.segment_bytes && stats_.batches == batches_seen_ && !scope_.closed()) {
-    const std::uint64_t size =
-        std::min<std::uint64_t>(kPrewriteBytes, superblock_.segment_bytes - done);
-    std::vector<Slice> pieces;
-    pieces.push_back(zeros.sub(0, size));
-    const auto written =
-        co_await disk_->write(start + done, std::move(pieces), Durability::kCached);
-    if (!written) break;  // The file system is full, or the log will meet the same fault.
-    done += size;
-  }
-  const auto synced = co_await disk_->sync();
-  prewriting_.reset();
-  if (!synced) fail_device(Error(synced.error()).within("sync"));
-  if (failure_ || done < superblock_.segment_bytes) co_return;
-  segments_.at(*fresh).written = true;
-  ++stats_.segments_prewritten;
+// True when no ordinary append came for a period.
+bool Device::note_idle() {
+  const Instant now = world_.executor.now();
+  if (busy()) idle_since_ = now;
+  ordinary_seen_ = ordinary_appends_;
+  return now - idle_since_ >= kMaintenancePeriod;
 }
 
 // Ordinary appends wait for a segment. Frees what is dead, then what a checkpoint makes dead, then
@@ -226,7 +215,13 @@ void Device::forget_checkpoint(const Manifest& manifest, const Location& locatio
 Task<Result<Location>> Device::write_manifest(Manifest& manifest) {
   for (std::uint32_t i = 0; i < segments_.count(); ++i) {
     const Segment& segment = segments_[i];
-    manifest.segments.push_back({segment.epoch, segment.use != SegmentUse::kFree, segment.written});
+    Manifest::SegmentState state;
+    state.epoch = segment.epoch;
+    state.used = segment.use != SegmentUse::kFree;
+    state.written = segment.written;
+    state.holes = segment.holes;
+    state.sectors = static_cast<std::uint32_t>(segment.used / kSectorSize);
+    manifest.segments.push_back(state);
   }
   co_return co_await append(kDeviceSlot, kManifestRecord, SmallBytes(), encode_manifest(manifest),
                             AppendClass::kMaintenance);

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "blob/device/live_map.h"
 #include "blob/device/location.h"
 #include "io/task.h"
 
@@ -43,6 +44,9 @@ class DeviceOwner {
   virtual Task<Result<void>> checkpoint(CheckpointSink& sink) = 0;
   // Moves every live record out of `segments`.
   virtual Task<Result<void>> evacuate(const SegmentSet& segments) = 0;
+  // Adds every location of its index to `map`. What stays live meanwhile is in it for certain; what
+  // is let go meanwhile may be.
+  virtual Task<void> visit_live(LiveMap& map) = 0;
 };
 
 }  // namespace moraine::blob

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "base/invariant.h"
 
@@ -27,9 +28,12 @@ void SegmentTable::open(std::uint32_t segment, std::uint64_t epoch) {
   INVARIANT(s.use == SegmentUse::kFree, "segment {} is opened while in use", segment);
   INVARIANT(s.live == 0 && s.readers == 0, "segment {} is reused while {} bytes live", segment,
             s.live);
+  lives_->end(segment);
   s.use = SegmentUse::kOpen;
   s.epoch = epoch;
   s.last_sequence = 0;
+  s.holes = false;
+  s.basis = 0;
   --free_;
 }
 
@@ -48,8 +52,10 @@ void SegmentTable::release(std::uint32_t segment) {
   INVARIANT(s.use == SegmentUse::kSealed, "segment {} is freed but not sealed", segment);
   INVARIANT(s.live == 0 && s.readers == 0, "segment {} is freed with {} live bytes, {} readers",
             segment, s.live, s.readers);
+  lives_->end(segment);
   s.use = SegmentUse::kFree;
-  s.written = true;
+  s.written = !s.holes;
+  measure(segment, 0, 0);
   ++free_;
 }
 
@@ -64,6 +70,44 @@ void SegmentTable::drop_live(const Location& location) {
             location.segment, s.live, location.size);
   s.live -= location.size;
   live_bytes_ -= location.size;
+}
+
+void SegmentTable::measure(std::uint32_t segment, std::uint64_t bytes, std::uint64_t basis) {
+  Segment& s = segments_[segment];
+  used_bytes_ += bytes - s.used;
+  s.used = bytes;
+  s.basis = basis;
+}
+
+void SegmentTable::grow(std::uint32_t segment, std::uint64_t bytes, std::uint64_t new_live) {
+  Segment& s = segments_[segment];
+  used_bytes_ += bytes - s.used;
+  s.used = bytes;
+  s.basis += new_live;
+}
+
+std::uint64_t SegmentTable::gain(std::uint32_t segment) const {
+  const Segment& s = segments_[segment];
+  if (s.live == 0) return s.used;
+  if (s.live >= s.basis) return 0;
+  const double dead = static_cast<double>(s.basis - s.live) / static_cast<double>(s.basis);
+  return static_cast<std::uint64_t>(static_cast<double>(s.used) * dead);
+}
+
+std::vector<std::uint32_t> SegmentTable::trimmable(std::uint64_t checkpoint, std::uint64_t least,
+                                                   std::size_t most) const {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> found;
+  for (std::uint32_t i = 0; i < count(); ++i) {
+    const Segment& s = segments_[i];
+    if (s.use != SegmentUse::kSealed || s.live == 0 || s.readers > 0) continue;
+    if (s.last_sequence >= checkpoint || gain(i) < least) continue;
+    found.emplace_back(gain(i), i);
+  }
+  std::ranges::sort(found, std::greater<>());
+  if (found.size() > most) found.resize(most);
+  std::vector<std::uint32_t> segments;
+  for (const auto& [gained, segment] : found) segments.push_back(segment);
+  return segments;
 }
 
 std::vector<std::uint32_t> SegmentTable::dead(std::uint64_t checkpoint) const {

@@ -2,14 +2,17 @@
 //
 // Invariants (1) A segment is free, open (appended to) or sealed. (2) live <= segment size.
 //            (3) A segment is freed only when it is sealed, nothing in it is live, no read holds
-//            it, and the whole of it lies before the last checkpoint.
+//            it, and the whole of it lies before the last checkpoint. (4) Live bytes of a sealed
+//            segment only become fewer.
 // Threading  The device's executor.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "blob/device/direct_lives.h"
 #include "blob/device/location.h"
 #include "blob/status.h"
 
@@ -20,21 +23,29 @@ enum class SegmentUse : std::uint8_t { kFree, kOpen, kSealed };
 struct Segment {
   SegmentUse use = SegmentUse::kFree;
   bool written = false;       // Its blocks were written before.
+  bool holes = false;         // Parts of it were given back to the file system.
   std::uint32_t readers = 0;  // Reads and moves that hold it.
   std::uint64_t epoch = 0;
   std::uint64_t live = 0;  // Bytes that an index refers to.
   std::uint64_t last_sequence = 0;
+  std::uint64_t used = 0;   // Bytes that it takes up on the disk; none when it is free.
+  std::uint64_t basis = 0;  // Live bytes that `used` was found for.
 };
 
 class SegmentTable {
  public:
   SegmentTable(std::uint32_t count, std::uint32_t segment_bytes)
-      : segments_(count), segment_bytes_(segment_bytes), free_(count) {}
+      : segments_(count),
+        segment_bytes_(segment_bytes),
+        free_(count),
+        lives_(std::make_shared<SegmentLives>(count)) {}
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(segments_.size()); }
   std::uint32_t segment_bytes() const { return segment_bytes_; }
   std::uint32_t free() const { return free_; }
   std::uint64_t live_bytes() const { return live_bytes_; }
+  // Bytes that segments in use take up: what was appended, less what was given back.
+  std::uint64_t used_bytes() const { return used_bytes_; }
   const Segment& operator[](std::uint32_t segment) const { return segments_[segment]; }
   Segment& at(std::uint32_t segment) { return segments_[segment]; }
 
@@ -45,8 +56,15 @@ class SegmentTable {
   void reopen(std::uint32_t segment);  // A sealed one that has room left.
   void release(std::uint32_t segment);
 
+  // A segment's life ends when it is released and before it is opened.
+  const std::shared_ptr<SegmentLives>& lives() const { return lives_; }
+
   void add_live(const Location& location);
   void drop_live(const Location& location);
+  // The segment takes up `bytes` of the disk for `basis` live bytes.
+  void measure(std::uint32_t segment, std::uint64_t bytes, std::uint64_t basis);
+  // The open segment was appended to up to `bytes`; its new data is counted live already.
+  void grow(std::uint32_t segment, std::uint64_t bytes, std::uint64_t new_live);
 
   // Sealed segments wholly before `checkpoint` in which nothing is live.
   std::vector<std::uint32_t> dead(std::uint64_t checkpoint) const;
@@ -59,6 +77,14 @@ class SegmentTable {
   };
   // Empty when no whole segment would be gained.
   std::vector<std::uint32_t> victims(std::uint64_t checkpoint, const CleanLimits& limits) const;
+
+  // Bytes that giving back its dead parts would gain, in proportion to what died since it was
+  // measured.
+  std::uint64_t gain(std::uint32_t segment) const;
+  // Sealed segments that no read holds, wholly before `checkpoint`, with live data and a gain of at
+  // least `least`: the largest gains first, at most `most`.
+  std::vector<std::uint32_t> trimmable(std::uint64_t checkpoint, std::uint64_t least,
+                                       std::size_t most) const;
 
   // The share of the device's bytes that no live data needs.
   double free_share() const;
@@ -73,7 +99,9 @@ class SegmentTable {
   std::vector<Segment> segments_;
   std::uint32_t segment_bytes_;
   std::uint32_t free_;
+  std::shared_ptr<SegmentLives> lives_;
   std::uint64_t live_bytes_ = 0;
+  std::uint64_t used_bytes_ = 0;
   std::uint64_t spared_ = 0;
   bool stuck_ = false;
 };

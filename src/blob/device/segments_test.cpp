@@ -73,6 +73,45 @@ TEST(Segments, CleaningIsBoundedByTheRoomToCopyInto) {
   EXPECT_TRUE(table.victims(100, bounded).empty());
 }
 
+TEST(Segments, OnlySegmentsBehindTheCheckpointWithEnoughToGainAreTrimmed) {
+  SegmentTable table(12, kBytes);
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    fill(table, i, kBytes / 2);
+    table.measure(i, kBytes, kBytes);
+  }
+  table.drop_live({1, 0, kBytes / 4, 0});
+  table.drop_live({4, 0, kBytes / 2, 0});
+  EXPECT_EQ(table.gain(0), kBytes / 2);
+  EXPECT_EQ(table.gain(1), kBytes * 3 / 4);
+  EXPECT_EQ(table.trimmable(100, kBytes / 2, 8), (std::vector<std::uint32_t>{1, 3, 2, 0}));
+  EXPECT_EQ(table.trimmable(100, kBytes / 2, 2), (std::vector<std::uint32_t>{1, 3}));
+  EXPECT_EQ(table.trimmable(3, kBytes / 2, 8), (std::vector<std::uint32_t>{1, 0}));
+  table.at(1).readers = 1;
+  EXPECT_TRUE(table.trimmable(100, kBytes * 5 / 8, 8).empty());
+}
+
+TEST(Segments, UsedBytesFollowWhatIsAppendedGivenBackAndFreed) {
+  SegmentTable table(12, kBytes);
+  table.open(0, 1);
+  table.add_live({0, 0, 1000, 0});
+  table.grow(0, 8192, 1000);
+  EXPECT_EQ(table.used_bytes(), 8192u);
+  EXPECT_EQ(table.gain(0), 0u) << "sparse, but nothing died";
+  table.add_live({0, 8192, 1000, 0});
+  table.grow(0, 16384, 1000);
+  table.drop_live({0, 0, 1000, 0});
+  EXPECT_EQ(table.gain(0), 8192u);
+  table.seal(0);
+  table.measure(0, 8192, 1000);
+  table.at(0).holes = true;
+  EXPECT_EQ(table.used_bytes(), 8192u);
+  EXPECT_EQ(table.gain(0), 0u);
+  table.drop_live({0, 8192, 1000, 0});
+  table.release(0);
+  EXPECT_EQ(table.used_bytes(), 0u);
+  EXPECT_FALSE(table[0].written) << "its blocks are not all there";
+}
+
 TEST(Segments, WrittenSegmentsAreReusedFirst) {
   SegmentTable table(12, kBytes);
   table.at(7).written = true;

@@ -42,6 +42,8 @@ class TestOwner final : public DeviceOwner {
   }
   const std::map<std::string, Location>& names() const { return names_; }
   bool lost() const { return lost_; }
+  // A fault of this owner: it does not list what lives under this name.
+  void hide(std::string name) { hidden_ = std::move(name); }
 
   Result<void> restore(ByteSpan chunk) override {
     Decoder decoder(chunk);
@@ -84,6 +86,18 @@ class TestOwner final : public DeviceOwner {
       Encoder chunk;
       chunk.u32(count).raw(body.span());
       CO_TRY_VOID(co_await sink.write(chunk.slice()));
+    }
+  }
+  Task<void> visit_live(LiveMap& map) override {
+    std::optional<std::string> after;
+    for (;;) {
+      auto at = after ? names_.upper_bound(*after) : names_.begin();
+      for (int n = 0; at != names_.end() && n < 4; ++at, ++n) {
+        if (at->first != hidden_) map.add(at->second);
+        after = at->first;
+      }
+      if (at == names_.end()) co_return;
+      co_await yield(device_.world().executor);
     }
   }
   Task<Result<void>> evacuate(const SegmentSet& segments) override {
@@ -135,6 +149,7 @@ class TestOwner final : public DeviceOwner {
   OwnerSlot slot_;
   std::map<std::string, Location> names_;
   bool lost_ = false;
+  std::string hidden_;
 };
 
 }  // namespace moraine::blob

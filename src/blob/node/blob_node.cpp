@@ -134,6 +134,13 @@ Proxy* BlobNode::proxy(GroupId group) {
   return made.get();
 }
 
+std::optional<DirectPlace> BlobNode::locate(GroupId group, const BlobId& id) const {
+  const GroupConfig* config = config_.group(group);
+  if (!config || config->disks.size() != 1) return std::nullopt;
+  const auto found = vdisks_.find(config->disks[0]);
+  return found == vdisks_.end() ? std::nullopt : found->second->locate(id);
+}
+
 Task<Result<void>> BlobNode::reconfigure(GroupConfig newer) {
   CO_TRY_VOID(check(newer));
   for (GroupConfig& group : config_.groups) {

@@ -49,6 +49,9 @@ class BlobNode {
 
   // The proxy to a group of the config, made on first use; null when there is no such group.
   Proxy* proxy(GroupId group);
+  // Where threads of this process may read a blob by themselves: only of a group whose one disk is
+  // here. nullopt: they ask the proxy.
+  std::optional<DirectPlace> locate(GroupId group, const BlobId& id) const;
   const ClusterConfig& config() const { return config_; }
   // What the proxies count.
   const MetricRegistry& metrics() const { return metrics_; }

@@ -38,6 +38,21 @@ std::uint8_t BlobIndex::local_parts(const BlobId& id) const {
   return parts;
 }
 
+bool BlobIndex::visit_live(std::optional<BlobId>& after, std::size_t most, LiveMap& map) const {
+  auto at = after ? entries_.upper_bound(*after) : entries_.begin();
+  for (std::size_t n = 0; at != entries_.end() && n < most; ++at, ++n) {
+    const auto& [id, entry] = *at;
+    after = id;
+    if (entry.part == 0) continue;
+    map.add(location_of(id, entry));
+    if (extra_.empty()) continue;
+    for (auto it = extra_.lower_bound(id); it != extra_.end() && it->first.whole() == id; ++it) {
+      map.add(it->second);
+    }
+  }
+  return at != entries_.end();
+}
+
 void BlobIndex::set_part(const BlobId& id, const Location& location, bool counted) {
   INVARIANT(id.part() != 0, "{} names no part", id.to_string());
   if (!counted) segments_.add_live(location);

@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 
+#include "blob/device/live_map.h"
 #include "blob/device/location.h"
 #include "blob/device/segments.h"
 #include "blob/group/erasure.h"
@@ -52,6 +53,10 @@ class BlobIndex {
   std::optional<Location> locate(const BlobId& id_with_part) const;
   // Bit part-1 for every local part.
   std::uint8_t local_parts(const BlobId& id) const;
+
+  // Adds the locations of up to `most` entries after `after` to `map`, and moves `after` on. False:
+  // these were the last.
+  bool visit_live(std::optional<BlobId>& after, std::size_t most, LiveMap& map) const;
 
   // Records a local part. `counted`: the location is counted live already (fresh from an append);
   // a former location of the part is let go.

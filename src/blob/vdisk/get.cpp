@@ -161,4 +161,14 @@ Task<Result<Slice>> VDisk::read_part(BlobId id, Location location, std::uint32_t
   co_return data;
 }
 
+std::optional<DirectPlace> VDisk::locate(const BlobId& id) const {
+  if (phase_ != Phase::kReady || stopping_ || !alone()) return std::nullopt;
+  const BlobId whole = id.whole();
+  const BlobEntry* entry = state_.index().find(whole);
+  if (!entry || entry->corrupted || !state_.kept(whole, *entry)) return std::nullopt;
+  const auto location = state_.index().locate(whole.with_part(1));
+  if (!location || location->size != id.size()) return std::nullopt;
+  return device_.place(*location);
+}
+
 }  // namespace moraine::blob

@@ -72,6 +72,21 @@ TEST_F(StateTest, AMainMissesItsPartOfEveryBlobItHearsOf) {
   EXPECT_TRUE(state_.missing().empty());
 }
 
+TEST_F(StateTest, EveryLocalPartIsVisitedPageByPageWithTheFurtherOnesOfAHandoff) {
+  for (Step step = 1; step <= 20; ++step) put(blob_with_slot(2, step), 3);
+  const BlobId handoff = blob_with_slot(7, 30);
+  for (const std::uint32_t part : {1, 2, 4}) put(handoff, part);
+  for (const std::size_t step : {1, 3, 100}) {
+    LiveMap map({1}, segments_.segment_bytes());
+    std::optional<BlobId> after;
+    while (state_.index().visit_live(after, step, map)) {
+    }
+    EXPECT_EQ(map.bytes(1), segments_[1].live) << step;
+    EXPECT_EQ(map.gaps(1, 4096).front().size, 4096u) << "before the first part";
+    EXPECT_EQ(map.gaps(1, 4096).size(), 2u);
+  }
+}
+
 TEST_F(StateTest, AHandoffMissesOnlyWhatItOnceTook) {
   const BlobId id = blob_with_slot(7);
   apply({BlobFact{id, {present_bit(state_.geometry(), 0, 1)}}});

@@ -183,6 +183,11 @@ Task<Result<void>> VDisk::evacuate(const SegmentSet& segments) {
   }
 }
 
+Task<void> VDisk::visit_live(LiveMap& map) {
+  std::optional<BlobId> after;
+  while (state_.index().visit_live(after, kVisitStep, map)) co_await yield(executor());
+}
+
 // Many at once, so that small parts share batches: alone, each would take a sector or more.
 Task<Result<void>> VDisk::move_parts(const std::vector<BlobId>& ids, const SegmentSet& segments) {
   for (std::size_t at = 0; at < ids.size();) {

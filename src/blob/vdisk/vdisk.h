@@ -38,6 +38,7 @@ inline constexpr std::size_t kReadsPerGetMax = 32;
 inline constexpr std::size_t kMovesMax = 128;  // Parts that cleaning moves at once.
 inline constexpr std::uint64_t kMovedBytesMax = 4u << 20;
 inline constexpr std::size_t kCollectStep = 512;  // Entries collected between two yields.
+inline constexpr std::size_t kVisitStep = 2048;   // Entries looked at between two yields.
 
 class Replicator;
 class Syncer;
@@ -72,6 +73,8 @@ class VDisk final : public DeviceOwner,
   bool replicated() const { return replicated_; }
   const VDiskState& state() const { return state_; }
   const PartCache& cache() const { return cache_; }
+  // Where threads may read the blob by themselves. nullopt: they cannot, or it is not whole here.
+  std::optional<DirectPlace> locate(const BlobId& id) const;
 
   // DiskService
   Executor& executor() override { return device_.world().executor; }
@@ -84,6 +87,7 @@ class VDisk final : public DeviceOwner,
   void failed(const Error& error) override;
   Task<Result<void>> checkpoint(CheckpointSink& sink) override;
   Task<Result<void>> evacuate(const SegmentSet& segments) override;
+  Task<void> visit_live(LiveMap& map) override;
 
  private:
   friend class Replicator;

@@ -1,0 +1,208 @@
+// Giving dead space back to the file system.
+//
+// A sealed segment behind the last checkpoint is read by nobody but the owners of what is live in
+// it: recovery starts at the checkpoint. So its dead parts can be discarded. The owners list what
+// is live; a segment is touched only when the list accounts for every live byte of it, and is held
+// against reuse until the last discard is over. Live bytes of a sealed segment only become fewer,
+// so what was dead when the list was checked stays dead.
+
+#include <algorithm>
+
+#include "blob/device/device.h"
+
+namespace moraine::blob {
+namespace {
+
+constexpr std::size_t kTrimmedAtOnce = 64;  // Segments for one pass over the owners' indexes.
+constexpr std::uint64_t kSegmentWorthMax = 256u << 10;
+constexpr std::uint64_t kGapBytesMax = 16u << 10;  // Smaller gaps stay, in large segments.
+constexpr std::uint64_t kGapsPerSegment = 1024;
+constexpr std::uint64_t kLivePerIdleGarbage = 64;
+constexpr std::uint64_t kLivePerGarbage = 3;  // Under load.
+constexpr std::uint64_t kCheckpointsPerGarbage = 2;
+constexpr Duration kTrimPause = 1s;  // After a pass that came to nothing; each doubles it.
+constexpr Duration kTrimPauseMax = 64s;
+constexpr Duration kGiveBackPoll = 1ms;
+constexpr Duration kGiveBackPause = 5ms;
+constexpr int kGiveBackRounds = 8;
+
+std::uint32_t gap_worth(std::uint32_t segment_bytes) {
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(segment_bytes / kGapsPerSegment, kSectorSize, kGapBytesMax));
+}
+
+}  // namespace
+
+Device::Garbage Device::garbage() const {
+  Garbage found;
+  for (std::uint32_t i = 0; i < segments_.count(); ++i) {
+    const Segment& segment = segments_[i];
+    if (segment.use == SegmentUse::kFree) continue;
+    const std::uint64_t gain = segments_.gain(i);
+    if (segment.use == SegmentUse::kOpen) {
+      found.open += gain;
+    } else if (segment.last_sequence < manifest_.start_sequence) {
+      found.ready += gain;
+    } else {
+      found.held += gain;
+    }
+  }
+  return found;
+}
+
+bool Device::may_trim() const {
+  return can_discard_ && !trimming_ && !failure_ && !scope_.closed() &&
+         world_.executor.now() >= trim_after_;
+}
+
+// What a segment must gain at least to be looked at.
+std::uint64_t Device::segment_worth() const {
+  return std::min<std::uint64_t>(kSegmentWorthMax, superblock_.segment_bytes / 8);
+}
+
+void Device::seal_open() {
+  segments_.seal(*open_segment_);
+  open_segment_.reset();
+  open_sector_ = 0;
+}
+
+// The maintenance loop does it: checkpoints, cleaning and trimming take turns there.
+Task<void> Device::give_back() {
+  const std::uint64_t ticket = ++give_back_asked_;
+  nudge();
+  while (give_back_done_ < ticket && !options_.read_only && !failure_ && !scope_.closed()) {
+    co_await sleep_for(world_.executor, kGiveBackPoll);
+  }
+}
+
+// Everything that is dead and worth it. A checkpoint brings what was written since the last one
+// within reach; the open segment is left for another one when it holds enough itself. Whoever waits
+// for it gets another round when the segment was just being written to, or its facts were changing.
+Task<void> Device::reclaim(bool stop_when_busy) {
+  const int rounds = stop_when_busy ? 1 : kGiveBackRounds;
+  for (int round = 0; round < rounds; ++round) {
+    if (round > 0) co_await sleep_for(world_.executor, kGiveBackPause);
+    if (!stop_when_busy) trim_after_ = {};
+    release_dead();
+    if (!may_trim()) co_return;
+    Garbage found = garbage();
+    if (manifest_.start_run != run_) found.held += std::exchange(found.ready, 0);
+    const std::uint64_t worth =
+        std::max({segment_worth(), segments_.live_bytes() / kLivePerIdleGarbage,
+                  kCheckpointsPerGarbage * checkpoint_bytes_});
+    const bool leave = open_segment_ && found.open >= segment_worth() && in_flight_.empty() &&
+                       !has_pending() && segments_.free() > reserved_segments() + 2;
+    if (found.held + (leave ? found.open : 0) >= worth) {
+      if (leave) seal_open();
+      if (!co_await checkpoint()) co_return;
+      release_dead();
+    } else if (found.ready < worth) {
+      if (found.open < worth) co_return;
+      continue;
+    }
+    if (may_trim()) co_await trim(segment_worth(), stop_when_busy);
+  }
+}
+
+// A segment with holes is slow to commit to when it is used again, so segments that are about to
+// die as a whole are waited for.
+Task<void> Device::trim_under_load() {
+  if (!may_trim()) co_return;
+  const std::uint64_t least = superblock_.segment_bytes / 2;
+  const std::uint64_t worth = std::max(least, segments_.live_bytes() / kLivePerGarbage);
+  if (garbage().ready >= worth) co_await trim(least, false);
+}
+
+Task<void> Device::trim(std::uint64_t least, bool stop_when_busy) {
+  if (manifest_.start_run != run_) co_return;
+  trimming_ = true;
+  for (bool more = true; more && !failure_ && !scope_.closed();) {
+    const auto chosen = segments_.trimmable(manifest_.start_sequence, least, kTrimmedAtOnce);
+    if (chosen.empty()) break;
+    LiveMap map(chosen, superblock_.segment_bytes);
+    std::vector<std::shared_ptr<DeviceOwner>> owners;
+    for (const auto& [slot, owner] : owners_) owners.push_back(owner);
+    for (const auto& owner : owners) co_await owner->visit_live(map);
+    // From here to the holds nothing is awaited.
+    for (const Manifest::Chunk& chunk : manifest_.chunks) map.add(chunk.location);
+    map.add(manifest_location_);
+    std::vector<std::uint32_t> held;
+    for (const std::uint32_t segment : chosen) {
+      if (!accounted_for(segment, map)) continue;
+      ++segments_.at(segment).readers;
+      held.push_back(segment);
+    }
+    bool going = true;
+    const std::uint32_t least_gap = gap_worth(superblock_.segment_bytes);
+    for (const std::uint32_t segment : held) {
+      if (going) {
+        going = co_await discard_gaps(segment, map.gaps(segment, least_gap), stop_when_busy);
+      }
+      --segments_.at(segment).readers;
+    }
+    more = going && held.size() == chosen.size();
+    if (more) {
+      trim_pause_ = {};
+      continue;
+    }
+    trim_pause_ = std::clamp<Duration>(2 * trim_pause_, kTrimPause, kTrimPauseMax);
+    trim_after_ = world_.executor.now() + trim_pause_;
+  }
+  trimming_ = false;
+}
+
+// The map knows every live byte of the segment, and nobody reads what is not live any more.
+bool Device::accounted_for(std::uint32_t segment, const LiveMap& map) const {
+  const Segment& s = segments_[segment];
+  return !failure_ && s.use == SegmentUse::kSealed && s.readers == 0 &&
+         s.last_sequence < manifest_.start_sequence && map.bytes(segment) == s.live;
+}
+
+// False when it was left before its end.
+Task<bool> Device::discard_gaps(std::uint32_t segment, std::vector<LiveMap::Gap> gaps,
+                                bool stop_when_busy) {
+  const std::uint64_t base = superblock_.segment_offset(segment);
+  const std::uint64_t basis = segments_[segment].live;
+  std::uint64_t given = 0;
+  for (const LiveMap::Gap& gap : gaps) {
+    if (failure_ || scope_.closed() || (stop_when_busy && busy())) co_return false;
+    const auto done = co_await disk_->discard(base + gap.offset, gap.size);
+    if (!done) {
+      // The file system has no holes; or the log will meet the same fault.
+      if (done.error().code == Errc::kUnsupported) can_discard_ = false;
+      co_return false;
+    }
+    segments_.at(segment).holes = true;
+    given += gap.size;
+  }
+  const std::uint64_t before = segments_[segment].used;
+  segments_.measure(segment, std::min(before, superblock_.segment_bytes - given), basis);
+  ++stats_.segments_trimmed;
+  stats_.bytes_trimmed += before - segments_[segment].used;
+  co_return true;
+}
+
+// Free segments beyond those that are kept ready.
+Task<void> Device::shrink() {
+  if (!may_trim() || prewriting_ || manifest_.start_run != run_) co_return;
+  if (segments_.free() <= reserved_segments() + 2) co_return;
+  std::uint32_t ready = 0;
+  for (std::uint32_t i = 0; i < segments_.count(); ++i) {
+    if (failure_ || scope_.closed() || busy()) co_return;
+    const Segment& segment = segments_[i];
+    if (segment.use != SegmentUse::kFree || i == next_segment_) continue;
+    if (!segment.holes && (!segment.written || ++ready <= kPrewrittenSegments)) continue;
+    prewriting_ = i;
+    const auto done =
+        co_await disk_->discard(superblock_.segment_offset(i), superblock_.segment_bytes);
+    prewriting_.reset();
+    if (!done) {
+      if (done.error().code == Errc::kUnsupported) can_discard_ = false;
+      co_return;
+    }
+    segments_.at(i).written = false;
+    segments_.at(i).holes = false;
+  }
+}
+
+}  // namespace moraine::blob
