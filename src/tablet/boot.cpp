@@ -107,14 +107,10 @@ Task<Result<void>> Leader::replay_log() {
          co_await rebuild_log(world_, groups_, info_, generation_ - 1, options_.timeout));
   if (log.last.generation >= generation_) co_return fail(Errc::kConflict, "a newer leader wrote");
   snapshot_ = log.snapshot;
+  log_begin_ = log.begin;
   snapshot_pages_ = log.page_ids;
   log_bytes_ = log.log_bytes;
-  if (!log.pages.empty()) {
-    CO_TRY_VOID(state_.restore(log.pages));
-  }
-  for (const Slice& body : log.bodies) {
-    CO_TRY_VOID(state_.replay(body));
-  }
+  CO_TRY_VOID(replay_entries(log));
   for (const BlobId& id : state_.live_blobs()) {
     CO_TRY_VOID(info_.check_reference(id, generation_ - 1));
   }
@@ -122,6 +118,20 @@ Task<Result<void>> Leader::replay_log() {
   for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].adopted(id);
   for (const BlobId& id : state_.live_blobs()) garbage_[id.channel()].adopted(id);
   co_return Result<void>();
+}
+
+Result<void> Leader::replay_entries(const RebuiltLog& log) {
+  if (!log.pages.empty()) {
+    TRY_VOID(state_.restore(log.pages));
+  }
+  for (const RebuiltEntry& entry : log.entries) {
+    state_.replaying(entry.at);
+    const bool kept = entry.at < log.snapshot;
+    for (const Slice& body : entry.bodies) {
+      TRY_VOID(kept ? state_.replay_kept(body) : state_.replay(body));
+    }
+  }
+  return {};
 }
 
 Task<Result<void>> Leader::write_zero_entry(GenStep previous) {

@@ -111,10 +111,10 @@ Task<void> Leader::write_queued() {
 // The entry and the blobs go out together; the step counts when all of them are durable.
 Task<Result<void>> Leader::write_entry(const LogEntry& entry,
                                        const std::vector<std::pair<BlobId, Slice>>& blobs) {
-  const Slice bytes = encode(entry);
-  if (bytes.size() > kEntryBytesMax) {
-    co_return fail(Errc::kInvalidArgument, fmt::format("a log entry of {} bytes", bytes.size()));
+  if (const std::size_t size = unpacked_bytes(entry); size > kEntryBytesMax) {
+    co_return fail(Errc::kInvalidArgument, fmt::format("a log entry of {} bytes", size));
   }
+  const Slice bytes = encode(entry);
   blob::PutResult worst;
   worst.status = blob::Status::kOk;
   std::size_t in_flight = 0;
@@ -175,6 +175,9 @@ Task<Result<void>> Leader::write_snapshot() {
   LogEntry entry;
   entry.kind = EntryKind::kSnapshot;
   entry.snapshot = {generation_, step_ + 1};
+  entry.needed = state_.needed_since();
+  INVARIANT(entry.needed < entry.snapshot, "the state needs {}:{}, which is not written yet",
+            entry.needed.generation, entry.needed.step);
   std::vector<std::pair<BlobId, Slice>> pages;
   for (Slice& page : state_.snapshot()) {
     INVARIANT(!page.empty() && page.size() <= kSnapshotPageMax, "a page of {} bytes", page.size());
@@ -189,6 +192,7 @@ Task<Result<void>> Leader::write_snapshot() {
   }
   CO_TRY_VOID(co_await write_entry(entry, pages));
   snapshot_ = entry.snapshot;
+  log_begin_ = entry.needed == GenStep{} ? entry.snapshot : entry.needed;
   log_bytes_ = 0;
   for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].deleted(id);
   snapshot_pages_ = entry.references;

@@ -5,6 +5,11 @@
 #include "tablet/leader.h"
 
 namespace moraine {
+namespace {
+
+constexpr Duration kCollectPoll = 1ms;
+
+}  // namespace
 
 // First what earlier incarnations left, then, from time to time, what this one does.
 Task<void> Leader::collect_for_ever() {
@@ -12,6 +17,7 @@ Task<void> Leader::collect_for_ever() {
   while (!scope_.closed()) {
     co_await collector_wakes_.pop_until(world_.executor.now() + options_.collect_period);
     discarded_bytes_ = 0;
+    ++collections_begun_;
     for (std::size_t i = 0; i < info_.channels.size() && !scope_.closed(); ++i) {
       const auto channel = static_cast<Channel>(i);
       if (!clean[i]) {
@@ -20,16 +26,28 @@ Task<void> Leader::collect_for_ever() {
         co_await collect_channel(channel);
       }
     }
+    ++collections_done_;
   }
+}
+
+Task<void> Leader::collect_now() {
+  const std::uint64_t mine = collections_begun_ + 1;
+  collector_wakes_.push(true);
+  while (collections_done_ < mine && !scope_.closed()) {
+    co_await sleep_for(world_.executor, kCollectPoll);
+  }
+}
+
+// Right before what the next boot needs. That is never entry 0 of a generation, the zero entry.
+GenStep Leader::log_barrier() const {
+  return {log_begin_.generation, log_begin_.step == 0 ? 0 : log_begin_.step - 1};
 }
 
 // Blobs of earlier generations that nothing refers to. The index itself is asked, so nothing leaks
 // whatever an earlier incarnation had time to record.
 Task<bool> Leader::collect_leftovers(Channel channel) {
-  // A snapshot is never entry 0: that is the zero entry.
-  const GenStep log_barrier{snapshot_.generation, snapshot_.step == 0 ? 0 : snapshot_.step - 1};
   const GenStep barrier =
-      channel == kLogChannel ? log_barrier : GenStep{generation_ - 1, blob::kStepMax};
+      channel == kLogChannel ? log_barrier() : GenStep{generation_ - 1, blob::kStepMax};
   std::set<BlobId> live;
   if (channel == kSnapshotChannel) live.insert(snapshot_pages_.begin(), snapshot_pages_.end());
   if (channel >= kFirstDataChannel) {
@@ -79,9 +97,8 @@ Task<bool> Leader::flag_leftovers(GroupId group, Channel channel, GenStep barrie
 
 Task<void> Leader::collect_channel(Channel channel) {
   if (channel == kLogChannel) {
-    // Everything before the snapshot.
     if (snapshot_.generation != generation_) co_return;
-    const GenStep barrier{snapshot_.generation, snapshot_.step - 1};
+    const GenStep barrier = log_barrier();
     for (const GroupId id : info_.groups(channel)) {
       if (!co_await send_collect(id, channel, barrier, {}, {})) co_return;
     }

@@ -1,6 +1,9 @@
 // BlobGroups: how tablets reach the groups that hold their blobs.
 #pragma once
 
+#include <optional>
+
+#include "blob/device/direct_reads.h"
 #include "blob/proxy/proxy.h"
 
 namespace moraine {
@@ -10,6 +13,10 @@ class BlobGroups {
   virtual ~BlobGroups() = default;
   // Null when there is no such group.
   virtual blob::Proxy* group(blob::GroupId id) = 0;
+  // Where threads of this process may read the blob by themselves; nullopt: only the group has it.
+  virtual std::optional<blob::DirectPlace> locate(blob::GroupId, const blob::BlobId&) {
+    return std::nullopt;
+  }
 };
 
 }  // namespace moraine

@@ -53,8 +53,16 @@ class TabletState {
   // The pages of the newest snapshot, then the bodies of every later commit, in order.
   virtual Result<void> restore(const std::vector<Slice>& pages) = 0;
   virtual Result<void> replay(const Slice& body) = 0;
-  // The whole state in pages of at most kSnapshotPageMax.
+  // The state in pages of at most kSnapshotPageMax: the whole of it, or all but what stays in the
+  // log from needed_since() on.
   virtual std::vector<Slice> snapshot() const = 0;
+  // The oldest entry with bodies that a snapshot of now does not repeat; (0, 0): there is none.
+  // Never below what it was before.
+  virtual GenStep needed_since() const { return {}; }
+  // A body from there on that stands before the snapshot; they come after restore(), in order.
+  virtual Result<void> replay_kept(const Slice&) { return {}; }
+  // Where the bodies stand that come next.
+  virtual void replaying(GenStep) {}
   // Every blob of the data channels that the state refers to.
   virtual std::vector<BlobId> live_blobs() const = 0;
 };
@@ -101,6 +109,8 @@ class Leader {
 
   // Blobs that the confirmed state refers to no more and that nobody reads: they are collected.
   void discard(const std::vector<BlobId>& ids);
+  // Ends when all that is dead by now was handed to the groups, or could not be.
+  Task<void> collect_now();
 
   // Writes a snapshot before the next commit, whatever the log's length.
   void want_snapshot();
@@ -112,6 +122,8 @@ class Leader {
   void abandon();
 
   Generation generation() const { return generation_; }
+  // Of the newest confirmed entry; while `confirmed` runs: of that commit.
+  GenStep position() const { return {generation_, step_}; }
   const TabletInfo& info() const { return info_; }
   // Set once this incarnation is over.
   const std::optional<Error>& ended() const { return ended_; }
@@ -142,6 +154,7 @@ class Leader {
   Task<Result<Generation>> next_generation();
   Task<Result<void>> block_all();
   Task<Result<void>> replay_log();
+  Result<void> replay_entries(const RebuiltLog& log);
   Task<Result<void>> write_zero_entry(GenStep previous);
 
   // commit.cpp
@@ -163,6 +176,7 @@ class Leader {
                             const std::set<BlobId>& live);
   Task<bool> send_collect(GroupId group, Channel channel, std::optional<GenStep> barrier,
                           std::vector<BlobId> keep, std::vector<BlobId> do_not_keep);
+  GenStep log_barrier() const;
 
   Instant deadline() const { return world_.executor.now() + options_.timeout; }
 
@@ -174,6 +188,7 @@ class Leader {
   Generation generation_ = 0;
   Step step_ = 0;  // Of the newest confirmed entry.
   GenStep snapshot_;
+  GenStep log_begin_;  // The oldest entry that the next boot needs; at most snapshot_.
   std::vector<BlobId> snapshot_pages_;
   std::uint64_t log_bytes_ = 0;  // Since the snapshot.
   blob::Colour colour_ = blob::Colour::kGreen;
@@ -189,6 +204,8 @@ class Leader {
   Callback on_end_;
   Mailbox<bool> collector_wakes_{world_.executor};
   std::uint64_t discarded_bytes_ = 0;  // Since the collector woke.
+  std::uint64_t collections_begun_ = 0;
+  std::uint64_t collections_done_ = 0;
   TaskScope scope_;
 };
 

@@ -233,29 +233,5 @@ TEST_F(LeaderTest, ADeletedTabletBootsNoMoreAndLeavesNothing) {
   EXPECT_TRUE(world_.run(delete_tablet(storage_.world(), storage_, WordsTablet::info())));
 }
 
-TEST(LogEntry, ComesBackAsItWasAndRefusesEveryCutAndFlip) {
-  LogEntry entry;
-  entry.kind = EntryKind::kCommit;
-  entry.snapshot = {1, 2};
-  entry.previous = {3, 4};
-  entry.references = {BlobId(TabletId{1}, 2, 3, 4, 5, 6)};
-  entry.bodies = {Slice::copy_of("one"), Slice::copy_of("")};
-  const Slice bytes = encode(entry);
-  const auto decoded = decode_log_entry(bytes);
-  ASSERT_TRUE(decoded);
-  EXPECT_EQ(decoded->references, entry.references);
-  EXPECT_EQ(decoded->bodies[0].text(), "one");
-  EXPECT_EQ(decoded->bodies.size(), 2u);
-  for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
-    EXPECT_FALSE(decode_log_entry(bytes.sub(0, cut)));
-  }
-  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
-    Buffer copy(bytes.size());
-    std::memcpy(copy.data(), bytes.data(), bytes.size());
-    copy.data()[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
-    EXPECT_FALSE(decode_log_entry(std::move(copy).freeze()));
-  }
-}
-
 }  // namespace
 }  // namespace moraine

@@ -1,32 +1,127 @@
 #include "tablet/log_entry.h"
 
+#include <lz4.h>
+
 #include <array>
 
 #include "base/checksum.h"
 #include "base/coding.h"
+#include "base/invariant.h"
 
 namespace moraine {
 namespace {
 
 constexpr std::uint8_t kMagic = 0x4c;
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kFirstVersion = 1;  // Is read, and not written any more.
+constexpr std::uint8_t kVersion = 2;
+constexpr std::size_t kHeadBytes = 40;  // All fields but ids and bodies.
+constexpr std::size_t kLz4RatioMax = 255;
+constexpr std::size_t kLz4Slack = 64;
+
+enum class Packing : std::uint8_t { kNone = 0, kLz4 = 1 };
+
+void append(Encoder& encoder, GenStep at) {
+  encoder.u32(at.generation).u32(at.step);
+}
+
+GenStep take_gen_step(Decoder& decoder) {
+  GenStep at;
+  at.generation = decoder.u32();
+  at.step = decoder.u32();
+  return at;
+}
+
+void append_bodies(Encoder& encoder, const LogEntry& entry) {
+  encoder.u32(static_cast<std::uint32_t>(entry.bodies.size()));
+  for (const Slice& body : entry.bodies) encoder.sized(body);
+}
+
+// Empty: they do not become smaller.
+std::vector<std::byte> pack(ByteSpan plain) {
+  std::vector<std::byte> packed(plain.size() - plain.size() / 16);
+  const int size = LZ4_compress_default(
+      reinterpret_cast<const char*>(plain.data()), reinterpret_cast<char*>(packed.data()),
+      static_cast<int>(plain.size()), static_cast<int>(packed.size()));
+  packed.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return packed;
+}
+
+Result<Slice> unpack(ByteSpan packed, std::size_t size) {
+  if (size > kEntryBytesMax || size > packed.size() * kLz4RatioMax + kLz4Slack) {
+    return fail(Errc::kCorrupt, "log entry: size of its bodies");
+  }
+  Buffer plain(size);
+  const int got = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()),
+                                      reinterpret_cast<char*>(plain.data()),
+                                      static_cast<int>(packed.size()), static_cast<int>(size));
+  if (got < 0 || static_cast<std::size_t>(got) != size) {
+    return fail(Errc::kCorrupt, "log entry: packed bodies");
+  }
+  return std::move(plain).freeze();
+}
+
+// `from` has the bytes that `decoder` reads.
+void take_bodies(Decoder& decoder, const Slice& from, LogEntry& entry) {
+  const std::uint32_t bodies = decoder.count(sizeof(std::uint32_t));
+  for (std::uint32_t i = 0; i < bodies; ++i) {
+    const ByteSpan body = decoder.sized();
+    if (decoder.failed()) return;
+    const std::size_t at = decoder.position() - body.size();
+    entry.bodies.push_back(from.sub(at, body.size()));
+  }
+}
+
+Result<void> take_packed_bodies(Decoder& decoder, LogEntry& entry) {
+  const std::uint32_t size = decoder.u32();
+  const ByteSpan packed = decoder.sized();
+  if (decoder.failed()) return fail(Errc::kCorrupt, "log entry length");
+  TRY(const Slice plain, unpack(packed, size));
+  Decoder inner(plain.span());
+  take_bodies(inner, plain, entry);
+  if (!inner.finished()) return fail(Errc::kCorrupt, "log entry: length of its bodies");
+  return {};
+}
 
 }  // namespace
 
+std::size_t unpacked_bytes(const LogEntry& entry) {
+  std::size_t bytes = kHeadBytes + entry.references.size() * blob::kBlobIdBytes;
+  for (const Slice& body : entry.bodies) bytes += sizeof(std::uint32_t) + body.size();
+  return bytes;
+}
+
 Slice encode(const LogEntry& entry) {
+  const std::size_t unpacked = unpacked_bytes(entry);
+  INVARIANT(unpacked <= kEntryBytesMax, "a log entry of {} bytes", unpacked);
   Encoder encoder;
   encoder.u8(kMagic).u8(kVersion).u8(static_cast<std::uint8_t>(entry.kind));
-  encoder.u32(entry.snapshot.generation).u32(entry.snapshot.step);
-  encoder.u32(entry.previous.generation).u32(entry.previous.step);
+  append(encoder, entry.snapshot);
+  append(encoder, entry.previous);
+  append(encoder, entry.needed);
   encoder.u32(static_cast<std::uint32_t>(entry.references.size()));
   for (const BlobId& id : entry.references) {
     std::array<std::byte, blob::kBlobIdBytes> bytes;
     id.encode(bytes.data());
     encoder.raw(bytes);
   }
-  encoder.u32(static_cast<std::uint32_t>(entry.bodies.size()));
-  for (const Slice& body : entry.bodies) encoder.sized(body);
-  encoder.u32(crc32c(encoder.span()));
+  std::vector<std::byte> packed;
+  Encoder plain;
+  if (unpacked >= kPackedBodiesMin && !entry.bodies.empty()) {
+    append_bodies(plain, entry);
+    packed = pack(std::as_const(plain).span());
+  }
+  if (packed.empty()) {
+    encoder.u8(static_cast<std::uint8_t>(Packing::kNone));
+    if (plain.size() > 0) {
+      encoder.raw(std::as_const(plain).span());
+    } else {
+      append_bodies(encoder, entry);
+    }
+  } else {
+    encoder.u8(static_cast<std::uint8_t>(Packing::kLz4));
+    encoder.u32(static_cast<std::uint32_t>(plain.size())).sized(ByteSpan(packed));
+  }
+  encoder.u32(crc32c(std::as_const(encoder).span()));
   return encoder.slice();
 }
 
@@ -38,28 +133,30 @@ Result<LogEntry> decode_log_entry(const Slice& bytes) {
   }
   Decoder decoder(bytes.span().first(covered));
   if (decoder.u8() != kMagic) return fail(Errc::kCorrupt, "not a log entry");
-  if (const std::uint8_t version = decoder.u8(); version != kVersion) {
+  const std::uint8_t version = decoder.u8();
+  if (version != kVersion && version != kFirstVersion) {
     return fail(Errc::kUnsupported, "log entry of another version");
   }
   LogEntry entry;
   const std::uint8_t kind = decoder.u8();
   if (kind < 1 || kind > 3) return fail(Errc::kCorrupt, "log entry kind");
   entry.kind = static_cast<EntryKind>(kind);
-  entry.snapshot.generation = decoder.u32();
-  entry.snapshot.step = decoder.u32();
-  entry.previous.generation = decoder.u32();
-  entry.previous.step = decoder.u32();
+  entry.snapshot = take_gen_step(decoder);
+  entry.previous = take_gen_step(decoder);
+  if (version != kFirstVersion) entry.needed = take_gen_step(decoder);
   const std::uint32_t references = decoder.count(blob::kBlobIdBytes);
   if (references > kEntryReferencesMax) return fail(Errc::kCorrupt, "log entry references");
   for (std::uint32_t i = 0; i < references; ++i) {
     entry.references.push_back(BlobId::decode(decoder.raw(blob::kBlobIdBytes).data()));
   }
-  const std::uint32_t bodies = decoder.count(sizeof(std::uint32_t));
-  for (std::uint32_t i = 0; i < bodies; ++i) {
-    const ByteSpan body = decoder.sized();
-    if (decoder.failed()) break;
-    entry.bodies.push_back(
-        bytes.sub(static_cast<std::size_t>(body.data() - bytes.data()), body.size()));
+  const std::uint8_t packing = version == kFirstVersion ? 0 : decoder.u8();
+  if (packing > static_cast<std::uint8_t>(Packing::kLz4)) {
+    return fail(Errc::kCorrupt, "log entry packing");
+  }
+  if (packing == static_cast<std::uint8_t>(Packing::kLz4)) {
+    TRY_VOID(take_packed_bodies(decoder, entry));
+  } else {
+    take_bodies(decoder, bytes, entry);
   }
   if (!decoder.finished()) return fail(Errc::kCorrupt, "log entry length");
   return entry;

@@ -1,16 +1,22 @@
 // LogEntry: one blob of a tablet's log (channel 0, cookie 0).
 //
 // clang-format off
-//   entry = magic u8 = 0x4c  version u8 = 1  kind u8 (1 zero, 2 commit, 3 snapshot)
-//           snapshot_generation u32  snapshot_step u32   the snapshot that replay starts from
-//           previous_generation u32  previous_step u32   zero entry: the log before it ends here
-//           count u32, each: id (24)                     blobs that must be there for it to count
-//           count u32, each: size u32, bytes             bodies of the commits in it
-//           crc32c u32                                   of all before it
+//   entry  = magic u8 = 0x4c  version u8 = 2  kind u8 (1 zero, 2 commit, 3 snapshot)
+//            snapshot_generation u32  snapshot_step u32   the snapshot that replay starts from
+//            previous_generation u32  previous_step u32   zero entry: the log before it ends here
+//            needed_generation u32  needed_step u32       snapshot: the log is needed from here on
+//            count u32, each: id (24)                     blobs that must be there for it to count
+//            packing u8 (0 none, 1 lz4)                   of the bodies
+//            none: bodies;  lz4: size u32 of bodies, packed (size u32, bytes)
+//            crc32c u32                                   of all before it
+//   bodies = count u32, each: size u32, bytes             bodies of the commits in it
+// Version 1 has no needed_* and no packing: its bodies follow the ids as they are.
 // clang-format on
 //
 // Promise    Entry s of a generation is written only when entry s - 1 is confirmed, so every entry
 //            but the newest of a generation is known to be confirmed.
+// Limits     kEntryBytesMax, packed or not: no more is allocated for an entry.
+// Tests      log_entry_test.cpp, log_entry_fuzz.cpp.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +30,8 @@ namespace moraine {
 
 inline constexpr std::size_t kEntryReferencesMax = 4096;
 inline constexpr std::size_t kEntryBytesMax = blob::kBlobSizeMax;
+// Bodies of fewer bytes are not packed: it would save less than a sector or two.
+inline constexpr std::size_t kPackedBodiesMin = 16u << 10;
 
 enum class EntryKind : std::uint8_t { kZero = 1, kCommit = 2, kSnapshot = 3 };
 
@@ -31,10 +39,13 @@ struct LogEntry {
   EntryKind kind = EntryKind::kCommit;
   GenStep snapshot;  // (0, 0): there is none yet; replay starts at the beginning.
   GenStep previous;  // Of a zero entry: the last accepted entry; (0, 0) when the log was empty.
+  GenStep needed;    // Of a snapshot: entries from here on complete it; (0, 0): none before it.
   std::vector<BlobId> references;
   std::vector<Slice> bodies;
 };
 
+// Of its bodies as they are; an entry of more than kEntryBytesMax must not be written.
+std::size_t unpacked_bytes(const LogEntry& entry);
 Slice encode(const LogEntry& entry);
 Result<LogEntry> decode_log_entry(const Slice& bytes);
 

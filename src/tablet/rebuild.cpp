@@ -67,8 +67,11 @@ class Rebuilder {
     const bool refers_back = zero ? entry.previous.generation < at.generation
                                   : entry.snapshot.generation <= at.generation;
     const bool own_snapshot = entry.kind != EntryKind::kSnapshot || entry.snapshot == at;
+    const bool leaves_out = entry.needed != GenStep{};
+    const bool wrong_needed = leaves_out && (entry.kind != EntryKind::kSnapshot ||
+                                             entry.needed.step == 0 || entry.needed >= at);
     if (zero != (at.step == 0) || !refers_back || !own_snapshot || entry.snapshot > at ||
-        (zero && !entry.references.empty())) {
+        wrong_needed || (zero && !entry.references.empty())) {
       return fail(Errc::kCorrupt, fmt::format("log entry {}:{} of tablet {} contradicts its place",
                                               at.generation, at.step, info_.id.value));
     }
@@ -142,7 +145,7 @@ class Rebuilder {
     for (const blob::RangeFound& found : answer.items) {
       if (found.id.step() != expected || found.data.size() != found.id.size()) break;
       CO_TRY(LogEntry entry, decode(found.data, found.id.gen_step()));
-      log_.log_bytes += found.data.size();
+      if (found.id.gen_step() >= log_.snapshot) log_.log_bytes += found.data.size();
       entries.push_back(std::move(entry));
       ++expected;
     }
@@ -154,23 +157,43 @@ class Rebuilder {
     co_return entries;
   }
 
-  // The spans from the snapshot, or from the beginning, to the last entry: oldest first.
-  Task<Result<std::vector<Span>>> chain() {
+  // What the snapshot refers to, and where the log begins that completes it.
+  Task<Result<void>> find_begin() {
     log_.snapshot = newest_entry_.snapshot;
+    log_.begin = log_.snapshot;
+    if (log_.snapshot == GenStep{}) co_return Result<void>();
+    CO_TRY(const LogEntry snapshot, co_await read_entry(log_.snapshot));
+    if (snapshot.kind != EntryKind::kSnapshot) {
+      co_return fail(Errc::kCorrupt,
+                     fmt::format("log entry {}:{} of tablet {} is not a snapshot",
+                                 log_.snapshot.generation, log_.snapshot.step, info_.id.value));
+    }
+    if (snapshot.needed != GenStep{}) log_.begin = snapshot.needed;
+    log_.page_ids = snapshot.references;
+    log_.log_bytes = 0;
+    co_return Result<void>();
+  }
+
+  // The spans from `begin` to the last entry: oldest first.
+  Task<Result<std::vector<Span>>> chain() {
+    CO_TRY_VOID(co_await find_begin());
     std::vector<Span> spans;
     GenStep at = log_.last;
-    while (at.generation != log_.snapshot.generation) {
+    bool met_snapshot = false;
+    while (true) {
+      met_snapshot |= at.generation == log_.snapshot.generation && at >= log_.snapshot;
+      if (at.generation == log_.begin.generation) break;
       spans.push_back({at.generation, 0, at.step});
       CO_TRY(const LogEntry zero, co_await read_entry({at.generation, 0}));
       at = zero.previous;
       if (at == GenStep{}) break;
     }
-    if (at < log_.snapshot) {
+    if (at < log_.begin || (!met_snapshot && log_.snapshot != GenStep{})) {
       co_return fail(Errc::kCorrupt,
                      fmt::format("the log of tablet {} ends at {}:{}, before its snapshot",
                                  info_.id.value, at.generation, at.step));
     }
-    if (at != GenStep{}) spans.push_back({at.generation, log_.snapshot.step, at.step});
+    if (at != GenStep{}) spans.push_back({at.generation, log_.begin.step, at.step});
     std::ranges::reverse(spans);
     co_return spans;
   }
@@ -179,9 +202,10 @@ class Rebuilder {
     for (Step first = span.first; first <= span.last; first += kEntriesPerRead) {
       const Step last = std::min(span.last, first + kEntriesPerRead - 1);
       CO_TRY(std::vector<LogEntry> entries, co_await read_entries(span.generation, first, last));
+      Step step = first;
       for (LogEntry& entry : entries) {
-        if (entry.kind == EntryKind::kSnapshot) log_.page_ids = entry.references;
-        for (Slice& body : entry.bodies) log_.bodies.push_back(std::move(body));
+        const GenStep at{span.generation, step++};
+        if (!entry.bodies.empty()) log_.entries.push_back({at, std::move(entry.bodies)});
       }
     }
     co_return Result<void>();

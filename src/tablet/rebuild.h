@@ -17,13 +17,19 @@
 
 namespace moraine {
 
+struct RebuiltEntry {
+  GenStep at;
+  std::vector<Slice> bodies;
+};
+
 struct RebuiltLog {
   GenStep last;      // The last accepted entry; (0, 0): the log is empty.
   GenStep snapshot;  // Where `pages` stand; (0, 0): there is no snapshot.
   std::vector<BlobId> page_ids;
   std::vector<Slice> pages;
-  std::vector<Slice> bodies;  // Of the commits after the snapshot, in order.
-  std::uint64_t log_bytes = 0;
+  GenStep begin;  // Of the log that was read: what the snapshot leaves out, or the snapshot.
+  std::vector<RebuiltEntry> entries;  // From there on, in order; those without bodies left out.
+  std::uint64_t log_bytes = 0;        // From the snapshot on.
 };
 
 // Reads the log as it is once generations up to `fence` can write no more: every disk that is read

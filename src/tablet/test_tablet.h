@@ -26,6 +26,9 @@ class TestStorage final : public BlobGroups {
   }
 
   blob::Proxy* group(GroupId id) override { return storage_->proxy(id); }
+  std::optional<blob::DirectPlace> locate(GroupId group, const BlobId& id) override {
+    return storage_->locate(group, id);
+  }
   World world() { return node_.world(); }
   SimNode& node() { return node_; }
   blob::BlobNode& storage() { return *storage_; }
