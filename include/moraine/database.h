@@ -230,6 +230,8 @@ struct TableReport {
 class Database {
  public:
   struct Impl;
+  // kConflict: another process has it open, and had for two seconds. One that was killed lets go of
+  // it a moment after it is gone.
   static Result<Database> open(const std::string& folder, OpenOptions options = {});
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
@@ -254,7 +256,8 @@ class Database {
   Result<void> reshard_table(std::string_view path, std::size_t tablets);
   Result<std::vector<std::string>> list_tables() const;
   Result<TableReport> describe_table(std::string_view path) const;
-  // Writes memory stores to chunks; compacts all chunks; waits until neither has work.
+  // Writes memory stores to chunks; compacts all chunks; waits until neither has work and the file
+  // system has dead space back.
   Result<void> flush_table(std::string_view path);
   Result<void> compact_table(std::string_view path);
   void settle_table(std::string_view path);
@@ -286,6 +289,7 @@ class Database {
   T run(std::function<Task<T>()> body);
   // Prometheus text.
   std::string metrics() const;
+  // What is stored takes up this much: an idle database gives dead space back after about a second.
   std::uint64_t device_bytes_used() const;
   std::uint64_t device_bytes_written() const;
 

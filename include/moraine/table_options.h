@@ -24,7 +24,7 @@ struct TableMountOptions {
   std::uint64_t lookup_cache_rows_per_tablet = 0;
   bool enable_lookup_cache_by_default = false;
   std::uint64_t max_dynamic_store_row_count = 1'000'000;
-  std::uint64_t max_dynamic_store_bytes = std::uint64_t{64} << 20;
+  std::uint64_t max_dynamic_store_bytes = std::uint64_t{128} << 20;
   std::chrono::milliseconds dynamic_store_auto_flush_period = std::chrono::minutes(15);
   bool merge_rows_on_flush = false;
   bool enable_compaction_and_partitioning = true;

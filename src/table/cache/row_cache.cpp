@@ -206,8 +206,10 @@ std::size_t RowCache::rows_max() const {
   return state_->rows_max.load(std::memory_order_relaxed);
 }
 
-bool RowCache::find(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out) const {
+bool RowCache::find(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out,
+                    Look look) const {
   if (rows_max() == 0) return false;
+  const std::uint64_t counted = look == Look::kFirst ? 1 : 0;
   Stripe& stripe = state_->stripes[this_stripe()];
   const Buckets* buckets = state_->shard_of(hash).buckets.load(std::memory_order_acquire);
   CachedRow* row = nullptr;
@@ -216,15 +218,15 @@ bool RowCache::find(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowB
     row = row->next.load(std::memory_order_acquire);
   }
   if (row == nullptr) {
-    stripe.misses.fetch_add(1, std::memory_order_relaxed);
+    stripe.misses.fetch_add(counted, std::memory_order_relaxed);
     return false;
   }
   if (row->outdated.load(std::memory_order_acquire)) {
-    stripe.outdated.fetch_add(1, std::memory_order_relaxed);
+    stripe.outdated.fetch_add(counted, std::memory_order_relaxed);
     return false;
   }
   if (!row->used.load(std::memory_order_relaxed)) row->used.store(true, std::memory_order_relaxed);
-  stripe.hits.fetch_add(1, std::memory_order_relaxed);
+  stripe.hits.fetch_add(counted, std::memory_order_relaxed);
   row->read(spec, out);
   return true;
 }
@@ -245,6 +247,34 @@ void RowCache::insert(const VersionedRow& row, std::uint64_t hash, std::uint64_t
     return;
   }
   state_->inserts.fetch_add(1, std::memory_order_relaxed);
+}
+
+void RowCache::keep_hunk(ByteSpan key, std::uint64_t hash, ByteSpan reference,
+                         std::string_view bytes) {
+  if (rows_max() == 0 || bytes.size() > kCachedRowBytesMax) return;
+  Shard& shard = state_->shard_of(hash);
+  const std::lock_guard lock(shard.mutex);
+  std::atomic<CachedRow*>* link = shard.locate(key, hash);
+  if (link == nullptr) return;
+  CachedRow& present = *link->load(std::memory_order_relaxed);
+  if (present.outdated.load(std::memory_order_relaxed)) return;
+
+  RowBuilder row;
+  present.read({.timestamp = kMaxTimestamp, .all_versions = true}, row);
+  row.key = key;
+  bool changed = false;
+  for (VersionedValue& value : row.values) {
+    if (!value.hunk || !equal(as_bytes(value.value.text()), reference)) continue;
+    value.value = value.value.type() == ValueType::kAny ? Value::any(bytes) : Value(bytes);
+    value.hunk = false;
+    changed = true;
+  }
+  if (!changed || CachedRow::bytes_of(row.row()) > kCachedRowBytesMax) return;
+  CachedRow* whole = state_->pack(row.row(), hash);
+  if (whole == nullptr) return;
+  whole->used.store(present.used.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  shard.replace(*link, present, *whole);
+  state_->drop(present);
 }
 
 void RowCache::begin_flush(std::uint64_t new_revision) {

@@ -7,8 +7,8 @@
 //
 // Promise    find() never gives a row that lacks what a chunk of the reader's view has. Least
 //            recently used rows go first (CLOCK).
-// Threading  find() and insert() on any thread (find under an EpochGuard); the rest on the
-//            tablet's.
+// Threading  find(), insert() and keep_hunk() on any thread (find under an EpochGuard); the rest on
+//            the tablet's.
 // Limits     `rows_max` rows of the tablet; `memory` bytes of all tablets of the node. When memory
 //            runs out rows are not inserted, and rows that would have to be updated are outdated:
 //            kept, but not found. A row of more than kCachedRowBytesMax is not kept, nor is one
@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "table/cache/slab_memory.h"
@@ -41,13 +42,19 @@ class RowCache {
   void set_rows_max(std::size_t rows_max);
   std::size_t rows_max() const;
 
+  // kAgain: the same lookup has asked for the key before, and the figures know.
+  enum class Look : std::uint8_t { kFirst, kAgain };
   // True: found; its versions were added to `out` as `spec` asks, texts borrow the cached row.
-  bool find(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out) const;
+  bool find(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out,
+            Look look = Look::kFirst) const;
   // Brings close to the processor what find() of this hash looks at first; a hint.
   void prefetch(std::uint64_t hash) const;
   // All versions of the row in the chunks of the view with this flush revision. Refused when a
   // flush has begun since.
   void insert(const VersionedRow& row, std::uint64_t hash, std::uint64_t flush_revision);
+
+  // Values of the cached row that are this reference to a hunk become the bytes that it stands for.
+  void keep_hunk(ByteSpan key, std::uint64_t hash, ByteSpan reference, std::string_view bytes);
 
   // From now on rows of older revisions are refused.
   void begin_flush(std::uint64_t new_revision);

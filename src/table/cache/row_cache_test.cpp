@@ -76,6 +76,47 @@ TEST_F(RowCacheTest, GivesBackEveryTypeOfValue) {
   EXPECT_EQ(out_.write_timestamps, (Timestamps{10}));
 }
 
+TEST_F(RowCacheTest, HunksThatWereReadTakeThePlaceOfTheirReferences) {
+  const std::string reference(36, 'r');
+  const std::string other(36, 'o');
+  TestRow row("k");
+  row.write(10).value(1, 10, reference).value(2, 10, reference).value(3, 10, other);
+  row.value(4, 10, Value::any(reference));
+  for (const std::size_t hunk : {0, 2, 3}) row.row.values[hunk].hunk = true;
+  insert(row);
+  const std::string bytes(5'000, 'b');
+  cache_.keep_hunk(as_bytes("k"), hash_of("k"), as_bytes(reference), bytes);
+  cache_.keep_hunk(as_bytes("gone"), hash_of("gone"), as_bytes(reference), bytes);
+  const EpochGuard guard;
+  ASSERT_TRUE(find("k"));
+  EXPECT_EQ(out_.values[0].value, Value(bytes));
+  EXPECT_FALSE(out_.values[0].hunk);
+  EXPECT_EQ(out_.values[1].value, Value(reference)) << "it is a text that only looks like one";
+  EXPECT_EQ(out_.values[2].value, Value(other));
+  EXPECT_TRUE(out_.values[2].hunk);
+  EXPECT_EQ(out_.values[3].value, Value::any(bytes));
+}
+
+TEST_F(RowCacheTest, AHunkForWhichThereIsNoMemoryStaysAReference) {
+  TestRow row("k");
+  const std::string reference(36, 'r');
+  row.write(10).value(1, 10, reference);
+  row.row.values.back().hunk = true;
+  insert(row);
+  cache_.keep_hunk(as_bytes("k"), hash_of("k"), as_bytes(reference),
+                   std::string(kCachedRowBytesMax + 1, 'b'));
+  const EpochGuard guard;
+  ASSERT_TRUE(find("k"));
+  EXPECT_TRUE(out_.values[0].hunk);
+}
+
+TEST_F(RowCacheTest, ALookupThatLooksAgainIsCountedOnce) {
+  const EpochGuard guard;
+  EXPECT_FALSE(find("k"));
+  EXPECT_FALSE(cache_.find(as_bytes("k"), hash_of("k"), {}, out_, RowCache::Look::kAgain));
+  EXPECT_EQ(cache_.statistics().misses, 1u);
+}
+
 TEST_F(RowCacheTest, GivesWhatTheReaderAsksFor) {
   TestRow row("k");
   row.write(40).write(30).write(20).write(10).erase(15);

@@ -177,6 +177,22 @@ Task<Result<Slice>> ChunkReader::load(std::uint32_t block) const {
   co_return opened;
 }
 
+std::optional<Slice> ChunkReader::load_here(std::uint32_t block) const {
+  auto found = impl_->find_in_memory(block);
+  if (!found) return std::nullopt;
+  if (!found->empty()) return std::move(*found);
+  const BlockInfo& info = impl_->meta().blocks[block];
+  const std::optional<Slice> stored = impl_->read_here(info.at, info.size);
+  if (!stored) return std::nullopt;
+  auto opened = impl_->open_block(block, *stored);
+  if (!opened) {
+    impl_->doubt_place(info.at);
+    return std::nullopt;
+  }
+  impl_->keep(block, *opened, *stored);
+  return std::move(*opened);
+}
+
 std::unique_ptr<RowCursor> ChunkReader::scan(const KeyBounds& bounds, ReadSpec spec,
                                              bool use_cache) const {
   return impl_->meta().format == OptimizeFor::kLookup

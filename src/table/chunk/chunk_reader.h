@@ -4,18 +4,20 @@
 //            (columns that the chunk lacks are absent, key columns added since are null), within
 //            the record's bounds. A block that does not match its checksum is kCorrupt and names
 //            the chunk, the block and the blob.
-// Threading  Immutable. lookup() and cursors' next() on any thread, without waiting; loads on the
-//            tablet's executor.
+// Threading  Immutable. lookup() and cursors' next() on any thread, without waiting; load_here() on
+//            any thread that may wait; open() and other loads on the tablet's executor.
 // Tests      chunk_test.cpp, chunk_schema_test.cpp, chunk_damage_test.cpp, chunk_meta_fuzz.cpp,
 //            chunk_block_fuzz.cpp.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
+#include "blob/device/direct_reads.h"
 #include "io/task.h"
 #include "table/cache/block_cache.h"
 #include "table/chunk/chunk.h"
@@ -29,6 +31,8 @@ class BlobReader {
  public:
   virtual ~BlobReader() = default;
   virtual Task<Result<Slice>> read(blob::BlobId id, std::uint32_t offset, std::uint32_t size) = 0;
+  // Where any thread may read the blob. nullopt: nowhere.
+  virtual std::optional<blob::DirectPlace> locate(const blob::BlobId&) { return std::nullopt; }
 };
 
 struct ChunkCaches {
@@ -83,6 +87,9 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
   };
   // Reads, checks, unpacks and caches a block.
   Task<Result<Slice>> load(std::uint32_t block) const;
+  // The same on any thread, which waits for the disk. nullopt: it cannot be had so, or is damaged;
+  // load() gives it or the reason.
+  std::optional<Slice> load_here(std::uint32_t block) const;
 
   // The cursor keeps the reader alive. `use_cache` false: blocks that are not cached are read past
   // it, as compaction does.

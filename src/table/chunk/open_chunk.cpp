@@ -24,8 +24,10 @@ OpenChunk::OpenChunk(ChunkRecord record, ChunkMeta meta, std::shared_ptr<const T
       statistics_(&statistics),
       types_(value_types(meta_.schema)),
       layout_(meta_.schema),
-      hunks_(record_.hunks, meta_.fresh_hunk_blobs) {
+      hunks_(record_.hunks, meta_.fresh_hunk_blobs),
+      places_(record_.data, blobs) {
   map_columns();
+  places_.find_all();
   if (caches_.uncompressed != nullptr) slots_ = std::make_unique<BlockSlot[]>(block_count());
   if (caches_.compressed != nullptr) packed_slots_ = std::make_unique<BlockSlot[]>(block_count());
 }
@@ -58,10 +60,14 @@ bool OpenChunk::covers(ByteSpan key) const {
 }
 
 std::string OpenChunk::name_of(std::uint32_t block) const {
-  const auto blob = std::ranges::upper_bound(meta_.blob_ends, meta_.blocks[block].at);
-  const auto ordinal = static_cast<std::size_t>(blob - meta_.blob_ends.begin());
   return fmt::format("chunk {:x}, block {}, blob {}", record_.id, block,
-                     record_.data[ordinal].to_string());
+                     record_.data[blob_of(meta_.blocks[block].at)].to_string());
+}
+
+std::size_t OpenChunk::blob_of(std::uint64_t at) const {
+  const auto end = std::ranges::upper_bound(meta_.blob_ends, at);
+  INVARIANT(end != meta_.blob_ends.end(), "byte {} of {}", at, meta_.blob_ends.back());
+  return static_cast<std::size_t>(end - meta_.blob_ends.begin());
 }
 
 Result<Slice> OpenChunk::open_block(std::uint32_t block, ByteSpan stored) const {
@@ -115,9 +121,7 @@ void OpenChunk::pin(std::uint32_t block, Slice bytes, bool compressed) const {
 }
 
 std::uint64_t OpenChunk::blob_end(std::uint64_t at) const {
-  const auto end = std::ranges::upper_bound(meta_.blob_ends, at);
-  INVARIANT(end != meta_.blob_ends.end(), "byte {} of {}", at, meta_.blob_ends.back());
-  return *end;
+  return meta_.blob_ends[blob_of(at)];
 }
 
 Task<Result<Slice>> OpenChunk::read(std::uint64_t at, std::uint32_t size) const {
@@ -141,6 +145,8 @@ Task<Result<Slice>> OpenChunk::read(std::uint64_t at, std::uint32_t size) const 
                                  record_.data[ordinal].to_string(), bytes->size(), part));
     }
     statistics_->disk_bytes.fetch_add(part, std::memory_order_relaxed);
+    // A thread that could not read it by itself may do so the next time.
+    places_.refresh(ordinal);
     done += part;
     parts.push_back(std::move(*bytes));
   }
@@ -152,6 +158,17 @@ Task<Result<Slice>> OpenChunk::read(std::uint64_t at, std::uint32_t size) const 
     filled += part.size();
   }
   co_return std::move(whole).freeze();
+}
+
+std::optional<Slice> OpenChunk::read_here(std::uint64_t at, std::uint32_t size) const {
+  const std::size_t ordinal = blob_of(at);
+  if (size > meta_.blob_ends[ordinal] - at) return std::nullopt;
+  const std::uint64_t begin = ordinal == 0 ? 0 : meta_.blob_ends[ordinal - 1];
+  const std::optional<blob::DirectPlace> place = places_.get(ordinal);
+  if (!place) return std::nullopt;
+  auto bytes = place->read(static_cast<std::uint32_t>(at - begin), size);
+  if (bytes) statistics_->disk_bytes.fetch_add(size, std::memory_order_relaxed);
+  return bytes;
 }
 
 std::size_t OpenChunk::memory_bytes() const {

@@ -3,8 +3,8 @@
 //
 // Promise    A block is checked against its checksum and its grammar before anyone sees it; errors
 //            name the chunk, the block and the blob.
-// Threading  Immutable but for the caches' slots. find() under an EpochGuard. read() on the
-//            tablet's executor, all else on any thread.
+// Threading  Immutable but for the caches' slots and the places of its blobs. find() under an
+//            EpochGuard. Made, and read() called, on the tablet's executor; all else on any thread.
 // Tests      chunk_test.cpp, chunk_schema_test.cpp, chunk_damage_test.cpp.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "table/chunk/blob_places.h"
 #include "table/chunk/chunk_meta.h"
 #include "table/chunk/chunk_reader.h"
 #include "table/chunk/hunk_places.h"
@@ -72,6 +73,10 @@ class OpenChunk {
 
   // Bytes of the data blobs, as if they were one.
   Task<Result<Slice>> read(std::uint64_t at, std::uint32_t size) const;
+  // The same on this thread, which waits for the disk. nullopt: only read() can say.
+  std::optional<Slice> read_here(std::uint64_t at, std::uint32_t size) const;
+  // What read_here() gave is not what was written there.
+  void doubt_place(std::uint64_t at) const { places_.forget(blob_of(at)); }
   // The end of the blob in which the byte lies.
   std::uint64_t blob_end(std::uint64_t at) const;
 
@@ -80,6 +85,8 @@ class OpenChunk {
  private:
   void map_columns();
   std::string name_of(std::uint32_t block) const;
+  // The number of the blob in which the byte lies.
+  std::size_t blob_of(std::uint64_t at) const;
 
   const ChunkRecord record_;
   const ChunkMeta meta_;
@@ -92,6 +99,7 @@ class OpenChunk {
   ReadPlan plan_;
   const GroupLayout layout_;
   HunkPlaces hunks_;
+  mutable BlobPlaces places_;
   std::unique_ptr<BlockSlot[]> slots_;
   std::unique_ptr<BlockSlot[]> packed_slots_;
 };

@@ -81,7 +81,8 @@ Maintenance::Impl::Plan Maintenance::Impl::plan() {
   PlanInput input;
   input.now_ms = now_ms();
   input.mount = &settings_.mount;
-  input.idle = settling_ > 0 || now() - last_write_ >= kIdleAfter;
+  input.resting = now() - last_write_ >= kIdleAfter;
+  input.idle = settling_ > 0 || input.resting;
   if (revision_ >= kFirstTimeRevision) input.forced_before_ms = revision_;
   std::size_t next = 0;
   for (const auto& reader : view->eden) {

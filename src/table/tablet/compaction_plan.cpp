@@ -14,16 +14,13 @@ using Chunks = std::vector<const PlannedChunk*>;
 std::uint64_t bytes(const PlannedChunk& chunk) {
   return chunk.record->statistics.data_bytes;
 }
+std::uint64_t bytes(const PlannedChunk* chunk) {
+  return bytes(*chunk);
+}
 template <class List>
 std::uint64_t total(const List& chunks) {
   std::uint64_t sum = 0;
-  for (const auto& chunk : chunks) {
-    if constexpr (requires { chunk->record; }) {
-      sum += bytes(*chunk);
-    } else {
-      sum += bytes(chunk);
-    }
-  }
+  for (const auto& chunk : chunks) sum += bytes(chunk);
   return sum;
 }
 
@@ -90,7 +87,11 @@ class Planner {
   static bool busy(const std::vector<PlannedChunk>& chunks) {
     return std::ranges::any_of(chunks, &PlannedChunk::busy);
   }
-  double dead_share_max() const { return input_.idle ? kDeadShareMaxIdle : kDeadShareMax; }
+  double dead_bytes_max(std::uint64_t all) const {
+    const auto size = static_cast<double>(all);
+    if (input_.idle) return kDeadShareMaxIdle * size;
+    return std::max(kDeadShareMax * size, std::min(size / 2, double{kDeadBytesLittle}));
+  }
 
   bool must_go(const PlannedChunk& chunk) const {
     if (chunk.forced) return true;
@@ -192,30 +193,39 @@ class Planner {
 
   std::optional<CompactionJob> dead(std::size_t i) const {
     const PlannedPartition& partition = input_.partitions[i];
-    const double share_max = dead_share_max();
     double known = 0;
     double by_eden = 0;
-    const PlannedChunk* worst = nullptr;
     for (const PlannedChunk& chunk : partition.chunks) {
       known += chunk.dead_fraction * static_cast<double>(bytes(chunk));
       by_eden += chunk.dead_by_eden * static_cast<double>(bytes(chunk));
-      if (!worst || chunk.dead_fraction > worst->dead_fraction) worst = &chunk;
     }
-    if (!worst) return std::nullopt;
-    const double limit = share_max * static_cast<double>(total(partition.chunks));
+    const double limit = dead_bytes_max(total(partition.chunks));
     const bool whole = known > limit && partition.chunks.size() <= kJobChunksMax;
     if (whole) return job(Kind::kCompact, i, all(partition.chunks));
-    if (worst->dead_fraction > share_max) {
-      Chunks chosen;
-      for (const PlannedChunk& chunk : partition.chunks) {
-        if (overlap(*chunk.record, *worst->record)) chosen.push_back(&chunk);
-      }
-      return job(Kind::kCompact, i, chosen);
+    if (auto made = dead_some(i, known > limit)) return made;
+    if (known + by_eden <= limit || input_.eden.empty() || busy(input_.eden)) return std::nullopt;
+    return partition_eden();
+  }
+
+  // Chunks with large dead shares and what overlaps them, if that is worth the writing or a must.
+  std::optional<CompactionJob> dead_some(std::size_t i, bool must) const {
+    const double share_max = input_.idle ? kDeadShareMaxIdle : kDeadShareOfSomeMax;
+    Chunks bad;
+    for (const PlannedChunk& chunk : input_.partitions[i].chunks) {
+      if (chunk.dead_fraction > share_max && bad.size() < kDeadChunksMax) bad.push_back(&chunk);
     }
-    if (known + by_eden > limit && !input_.eden.empty() && !busy(input_.eden)) {
-      return partition_eden();
+    Chunks chosen;
+    double dead = 0;
+    for (const PlannedChunk& chunk : input_.partitions[i].chunks) {
+      const auto meets = [&](const auto* one) { return overlap(*chunk.record, *one->record); };
+      if (std::ranges::none_of(bad, meets)) continue;
+      chosen.push_back(&chunk);
+      dead += chunk.dead_fraction * static_cast<double>(bytes(chunk));
     }
-    return std::nullopt;
+    const bool enough = dead > share_max * static_cast<double>(total(chosen));
+    const bool some = chosen.size() < input_.partitions[i].chunks.size();
+    if (chosen.empty() || !(must || (some && enough))) return std::nullopt;
+    return job(Kind::kCompact, i, chosen);
   }
 
   std::optional<CompactionJob> split(std::size_t i) const {
@@ -223,8 +233,8 @@ class Planner {
     const std::uint64_t size = total(partition.chunks);
     if (partition.whole || size <= mount_.max_partition_data_size) return std::nullopt;
     if (auto made = split_at_gaps(i)) return made;
-    const std::uint64_t least = std::max<std::uint64_t>(mount_.min_partition_data_size, 1);
-    const std::uint64_t part = std::max(least, mount_.max_partition_data_size / 3);
+    const std::uint64_t part = std::max<std::uint64_t>(
+        {mount_.min_partition_data_size, mount_.max_partition_data_size / 3, 1});
     CompactionJob made = job(Kind::kSplit, i, all(partition.chunks));
     made.partitions = std::max<std::size_t>(2, size / part);
     return made;
@@ -262,8 +272,11 @@ class Planner {
   std::optional<CompactionJob> tier(std::size_t i) const {
     std::vector<Run> runs = runs_of(input_.partitions[i]);
     const std::size_t least = std::max<std::size_t>(2, mount_.min_compaction_store_count);
-    if (runs.size() < (input_.idle ? least : std::max(least, kQuietRuns))) return std::nullopt;
+    const std::size_t usual = input_.idle ? kIdleRuns : kQuietRuns;
+    if (runs.size() < (input_.resting ? least : std::max(least, usual))) return std::nullopt;
     std::ranges::sort(runs, {}, &Run::bytes);
+    const bool small = total(input_.partitions[i].chunks) <= mount_.min_partition_data_size;
+    if (input_.resting && small) return merge_runs(i, runs, 0, runs.size());
     const std::size_t most = std::max<std::size_t>(least, mount_.max_compaction_store_count);
     for (std::size_t first = 0; first + least <= runs.size(); ++first) {
       std::uint64_t sum = runs[first].bytes;
@@ -319,9 +332,7 @@ class Planner {
         here + next >= mount_.desired_partition_data_size) {
       return std::nullopt;
     }
-    CompactionJob made;
-    made.kind = Kind::kMerge;
-    made.partition = i;
+    CompactionJob made = job(Kind::kMerge, i, {});
     made.partitions = 2;
     return made;
   }

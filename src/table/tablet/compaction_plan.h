@@ -1,13 +1,15 @@
 // CompactionPlan: what to merge next, by figures alone.
 //
 // The chunks of a partition form runs: chunks whose keys do not overlap. Runs of about equal size
-// are merged when there are several (few rewrites of each byte), and all that overlaps is merged as
-// soon as enough of it is dead (few dead bytes on the device).
-// When nothing was written for a while both bounds are tighter.
+// are merged when there are several (few rewrites of each byte), and what overlaps is merged as
+// soon as enough of it is dead (few dead bytes on the device). A rewrite must be worth its bytes:
+// a few runs side by side stay as they are, and so do few dead bytes while more are on their way.
+// When writing has ended both bounds are tighter; when nothing was written for a while, runs are
+// merged as soon as the options allow, for the sake of reads.
 //
 // Promise    Pure. Work that is proposed makes progress: doing it again and again ends, and then
 //            reads meet at most max_overlapping_store_count stores, partitions have sizes within
-//            the bounds asked for, and chunks that are mostly dead are gone.
+//            the bounds asked for, and at most half of a partition is dead.
 // Limits     kJobChunksMax chunks of a job, unless everything must be compacted.
 // Tests      compaction_plan_test.cpp, compaction_plan_random_test.cpp.
 #pragma once
@@ -23,11 +25,17 @@
 namespace moraine::table {
 
 inline constexpr std::size_t kJobChunksMax = 256;
-// Dead bytes among all of a partition, or of a chunk, past which they are merged away.
-inline constexpr double kDeadShareMax = 0.2;
+// Dead bytes among all of a partition past which they are merged away. While rows are being
+// written kDeadBytesLittle are left alone, if they are not the greater part.
+inline constexpr double kDeadShareMax = 0.34;
 inline constexpr double kDeadShareMaxIdle = 0.08;
-// Runs of a partition before the first are merged, while rows are being written.
-inline constexpr std::size_t kQuietRuns = 6;
+inline constexpr std::uint64_t kDeadBytesLittle = std::uint64_t{96} << 20;
+// Of chunks with large dead shares and all that overlaps them, if that is not all there is.
+inline constexpr double kDeadShareOfSomeMax = 0.3;
+inline constexpr std::size_t kDeadChunksMax = 64;  // Of one job, what overlaps them left out.
+// Runs of a partition before the first are merged, while rows are being written and afterwards.
+inline constexpr std::size_t kQuietRuns = 8;
+inline constexpr std::size_t kIdleRuns = 4;
 inline constexpr std::size_t kEdenStoresMax = 8;
 // Eden is partitioned when it has this share of all bytes.
 inline constexpr double kEdenShare = 0.2;
@@ -57,7 +65,8 @@ struct PlanInput {
   std::vector<PlannedPartition> partitions;
   std::uint64_t now_ms = 0;
   std::uint64_t forced_before_ms = 0;  // Chunks that are older must be compacted.
-  bool idle = false;                   // Nothing was written for a while.
+  bool idle = false;                   // Writing has ended, as far as is known.
+  bool resting = false;                // Nothing was written for a while.
   const MountConfig* mount = nullptr;
 };
 

@@ -49,7 +49,7 @@ TEST(CompactionPlanCost, LoadingInRandomOrderWritesEachByteAtMostFiveTimes) {
   EXPECT_EQ(model.stored_bytes(), model.live_bytes());
 }
 
-TEST(CompactionPlanCost, ThreeOverwritesInRandomOrderStayBelowEightWritesAndLeaveFewDeadBytes) {
+TEST(CompactionPlanCost, ThreeOverwritesInRandomOrderStayBelowSixWritesAndLeaveFewDeadBytes) {
   PlanModel model(one_version_at_once(), kRowBytes);
   SeededRandom random(2);
   double most = 1;
@@ -59,14 +59,36 @@ TEST(CompactionPlanCost, ThreeOverwritesInRandomOrderStayBelowEightWritesAndLeav
         static_cast<double>(model.stored_bytes()) / static_cast<double>(model.live_bytes());
     most = std::max(most, space);
   }
-  EXPECT_LT(model.write_amplification(), 8.0);
-  EXPECT_LT(most, 1.4);
+  EXPECT_LT(model.write_amplification(), 6.0);
+  EXPECT_LT(most, 1.5);
   model.settle(true);
-  EXPECT_LT(model.write_amplification(), 8.0);
+  EXPECT_LT(model.write_amplification(), 6.0);
   EXPECT_LT(static_cast<double>(model.stored_bytes()),
             1.1 * static_cast<double>(model.live_bytes()));
   RecordProperty("write_amplification", fmt::format("{:.2f}", model.write_amplification()));
   RecordProperty("space", fmt::format("{:.2f}", most));
+}
+
+// One million rows of 116 bytes: a few flushes.
+TEST(CompactionPlanCost, ALoadOfAFewFlushesIsWrittenOnceAndAnOverwriteOfAllTwice) {
+  PlanModel model(one_version_at_once(), kRowBytes);
+  std::vector<double> written;
+  for (int pass = 0; pass < 3; ++pass) {
+    const std::uint64_t before = model.written_bytes;
+    for (PlanModel::Key flush = 0; flush < 3; ++flush) {
+      std::map<PlanModel::Key, bool> rows;
+      for (PlanModel::Key key = flush; key < 2'000; key += 3) rows[key] = true;
+      model.flush(rows);
+      model.settle(false);
+    }
+    model.settle(true);
+    written.push_back(static_cast<double>(model.written_bytes - before) /
+                      static_cast<double>(model.live_bytes()));
+    EXPECT_LE(model.stored_bytes(), model.live_bytes());
+  }
+  EXPECT_NEAR(written[0], 1, 0.01);
+  EXPECT_NEAR(written[1], 2, 0.01);
+  EXPECT_NEAR(written[2], 2, 0.01);
 }
 
 TEST(CompactionPlanCost, LoadingInKeyOrderRewritesNothing) {
@@ -141,10 +163,9 @@ void check_promises(PlanModel& model, std::uint64_t seed) {
     for (const PlannedChunk& chunk : partition.chunks) {
       bytes += chunk.record->statistics.data_bytes;
       dead += chunk.dead_fraction * static_cast<double>(chunk.record->statistics.data_bytes);
-      EXPECT_LE(chunk.dead_fraction, kDeadShareMax) << seed;
     }
     EXPECT_LE(bytes, model.mount.max_partition_data_size) << seed;
-    EXPECT_LE(dead, kDeadShareMax * static_cast<double>(bytes)) << seed;
+    EXPECT_LE(dead, static_cast<double>(bytes) / 2) << seed;
   }
 }
 

@@ -152,11 +152,11 @@ TEST_F(CompactionPlan, ManyTinyEdenChunksBecomeOneOfEden) {
 
 TEST_F(CompactionPlan, RunsOfLikeSizeAreMergedAndTheBigOneIsLeftAlone) {
   add("a", "z", 250 * kMb);
-  for (int i = 0; i < 5; ++i) add("a", "z", 8 * kMb);
+  for (int i = 0; i < 7; ++i) add("a", "z", 8 * kMb);
   const auto job = plan_compaction(input);
   ASSERT_TRUE(job);
   EXPECT_EQ(job->kind, Kind::kCompact);
-  EXPECT_EQ(job->chunks, (std::vector<std::uint64_t>{2, 3, 4, 5, 6}));
+  EXPECT_EQ(job->chunks, (std::vector<std::uint64_t>{2, 3, 4, 5, 6, 7, 8}));
   EXPECT_FALSE(job->major);
 }
 
@@ -186,8 +186,30 @@ TEST_F(CompactionPlan, ReadsNeverMeetMoreStoresThanAllowed) {
   EXPECT_GE(job->chunks.size(), 2u);
 }
 
+TEST_F(CompactionPlan, AFewRunsSideBySideAreNotWorthARewrite) {
+  for (int i = 0; i < 3; ++i) add("a", "z", 20 * kMb);
+  EXPECT_FALSE(plan_compaction(input));
+  input.idle = true;
+  EXPECT_FALSE(plan_compaction(input));
+  input.resting = true;
+  const auto job = plan_compaction(input);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->chunks.size(), 3u);
+  input.resting = false;
+  add("a", "z", 20 * kMb);
+  EXPECT_TRUE(plan_compaction(input));
+}
+
+TEST_F(CompactionPlan, FewDeadBytesWaitForMoreWhileRowsAreWritten) {
+  add("a", "z", 60 * kMb).dead_fraction = 0.9;
+  add("b", "y", 50 * kMb);
+  EXPECT_FALSE(plan_compaction(input));
+  input.partitions[0].chunks.front().dead_fraction = 0.95;
+  EXPECT_TRUE(plan_compaction(input));  // The greater part of all.
+}
+
 TEST_F(CompactionPlan, DeadBytesBringAWholePartitionTogether) {
-  add("a", "z", 200 * kMb).dead_fraction = 0.3;
+  add("a", "z", 200 * kMb).dead_fraction = 0.5;
   add("a", "z", 60 * kMb);
   const auto job = plan_compaction(input);
   ASSERT_TRUE(job);

@@ -40,6 +40,16 @@ Task<Result<Slice>> GroupBlobReader::read(BlobId id, std::uint32_t offset, std::
   co_return found;
 }
 
+std::optional<blob::DirectPlace> GroupBlobReader::locate(const BlobId& id) {
+  const TabletInfo* const known = info_of(id.tablet());
+  if (id.channel() >= (known == nullptr ? info_ : *known).channels.size()) return std::nullopt;
+  if (known != nullptr) return groups_.locate(known->group(id.channel(), id.generation()), id);
+  for (const GroupId group : info_.groups(id.channel())) {
+    if (auto place = groups_.locate(group, id)) return place;
+  }
+  return std::nullopt;
+}
+
 Task<Result<Slice>> GroupBlobReader::read_from(GroupId group, BlobId id, std::uint32_t offset,
                                                std::uint32_t size) {
   blob::Proxy* proxy = groups_.group(group);

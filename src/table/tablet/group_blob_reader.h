@@ -22,6 +22,7 @@ class GroupBlobReader final : public BlobReader {
       : executor_(executor), groups_(groups), info_(info), others_(others), timeout_(timeout) {}
 
   Task<Result<Slice>> read(BlobId id, std::uint32_t offset, std::uint32_t size) override;
+  std::optional<blob::DirectPlace> locate(const BlobId& id) override;
 
  private:
   // Null: not known.

@@ -98,6 +98,20 @@ std::string committed_at(std::string_view what, Timestamp commit) {
   return fmt::format("{} was committed at {}", what, commit);
 }
 
+// Was it taken for good since the start, in a way that `mode` does not go with?
+bool taken_since(const Lock& lock, LockMode mode, Timestamp start) {
+  if (lock.exclusive_commit > start) return true;
+  if (mode != LockMode::kSharedWrite && lock.shared_write_commit > start) return true;
+  return !is_read(mode) && lock.strong_read_commit > start;
+}
+
+// Is it held now in a way that `mode` does not go with?
+bool held_against(const Lock& lock, LockMode mode) {
+  if (lock.exclusive) return true;
+  if (mode != LockMode::kSharedWrite && lock.shared_writers > 0) return true;
+  return !is_read(mode) && lock.readers > 0;
+}
+
 // Why `mode` cannot be had; empty: it can.
 std::string objection(const Lock& lock, LockMode mode, Timestamp start) {
   if (lock.exclusive_commit > start) {
@@ -311,6 +325,30 @@ void LockTable::release(const TransactionId&, std::span<const RowChange> changes
     state_->settle(at);
   }
   state_->bound();
+}
+
+std::optional<LockTable::Held> LockTable::held_against(Timestamp start,
+                                                       std::span<const RowChange> changes) const {
+  if (start < state_->horizon) return std::nullopt;
+  std::optional<Held> held;
+  bool lost = false;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    std::uint32_t at = 0;
+    const Row* row = state_->find(changes[i].key, at);
+    if (row == nullptr) continue;
+    const auto look = [&](const Lock& lock, LockMode mode) {
+      lost = lost || taken_since(lock, mode, start);
+      if (held || !table::held_against(lock, mode)) return;
+      held = Held{i, lock.exclusive ? lock.exclusive_owner : TransactionId{}};
+    };
+    for_each_lock(changes[i].locks, [&](std::size_t wanted, LockMode mode) {
+      look(row->primary, mode);
+      for (const auto& [group, lock] : row->groups) {
+        if (wanted == 0 || group == wanted) look(lock, mode);
+      }
+    });
+  }
+  return lost ? std::nullopt : held;
 }
 
 void LockTable::remember(const RowChange& change, Timestamp commit) {

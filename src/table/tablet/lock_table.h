@@ -41,6 +41,13 @@ class LockTable {
   // Lets them go. With a commit timestamp: what was changed then is remembered.
   void release(const TransactionId& id, std::span<const RowChange> changes,
                std::optional<Timestamp> commit);
+  // Whoever holds now what these locks cannot be had with. nullopt: nobody, or something that was
+  // committed since the start is in the way as well.
+  struct Held {
+    std::size_t change = 0;
+    TransactionId owner;  // All zeros: it shares the lock, and is not known.
+  };
+  std::optional<Held> held_against(Timestamp start, std::span<const RowChange> changes) const;
   // A change of an earlier incarnation, as the log tells it.
   void remember(const RowChange& change, Timestamp commit);
   // Forgets what was committed before `before`.

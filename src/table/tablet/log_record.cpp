@@ -300,6 +300,15 @@ Slice encode(const LogRecord& record) {
   return encode(std::get<AdoptRecord>(record));
 }
 
+bool may_have_rows(ByteSpan body) {
+  Decoder decoder(body);
+  const std::uint8_t version = decoder.u8();
+  const auto kind = static_cast<Kind>(decoder.u8());
+  // Another version is for the decoder to refuse.
+  return version != kVersion || kind == Kind::kRows || kind == Kind::kPrepare ||
+         kind == Kind::kCommit;
+}
+
 Result<LogRecord> decode_log_record(ByteSpan body, const TableSchema& schema) {
   Decoder decoder(body);
   if (const std::uint8_t version = decoder.u8(); version != kVersion) {

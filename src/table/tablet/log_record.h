@@ -105,6 +105,8 @@ Slice encode(const ReplaceRecord& record);
 Slice encode(const AdoptRecord& record);
 Slice encode(const LogRecord& record);
 Result<LogRecord> decode_log_record(ByteSpan body, const TableSchema& schema);
+// Is it of a kind that brings rows or decides on some? By its head alone.
+bool may_have_rows(ByteSpan body);
 
 // Parts that snapshots have too.
 void append_transaction(Encoder& encoder, const TransactionId& id);

@@ -7,6 +7,16 @@
 namespace moraine::table {
 namespace {
 
+// By the chunks' numbers: addresses would make each run another one.
+void drop_repeated(std::vector<MissingBlock>& missing) {
+  const auto order = [](const MissingBlock& block) {
+    return std::pair(block.chunk->record().id, block.block);
+  };
+  std::ranges::sort(missing, {}, order);
+  const auto repeated = std::ranges::unique(missing, {}, order);
+  missing.erase(repeated.begin(), repeated.end());
+}
+
 Task<void> load_block(MissingBlock wanted, BlockPins& pins, Semaphore& permits,
                       Result<void>& outcome) {
   co_await permits.acquire();
@@ -24,13 +34,7 @@ Task<void> load_block(MissingBlock wanted, BlockPins& pins, Semaphore& permits,
 }  // namespace
 
 Task<Result<void>> load_blocks(std::vector<MissingBlock> missing, BlockPins& pins) {
-  // By the chunks' numbers: addresses would make each run another one.
-  const auto order = [](const MissingBlock& block) {
-    return std::pair(block.chunk->record().id, block.block);
-  };
-  std::ranges::sort(missing, {}, order);
-  const auto repeated = std::ranges::unique(missing, {}, order);
-  missing.erase(repeated.begin(), repeated.end());
+  drop_repeated(missing);
   Result<void> outcome;
   Semaphore permits(kBlockLoadsInFlight);
   TaskScope scope;
@@ -39,6 +43,17 @@ Task<Result<void>> load_blocks(std::vector<MissingBlock> missing, BlockPins& pin
   }
   co_await scope.join();
   co_return outcome;
+}
+
+bool load_blocks_here(std::vector<MissingBlock> missing, BlockPins& pins) {
+  drop_repeated(missing);
+  if (missing.size() > kBlocksHereMax) return false;
+  for (const MissingBlock& block : missing) {
+    std::optional<Slice> bytes = block.chunk->load_here(block.block);
+    if (!bytes) return false;
+    pins.add(block.chunk, block.block, *std::move(bytes));
+  }
+  return true;
 }
 
 }  // namespace moraine::table

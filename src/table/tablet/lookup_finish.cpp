@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "io/sync.h"
 #include "table/tablet/hunk_reader.h"
@@ -37,8 +38,16 @@ Result<void> read_left(const ViewHolder& views, const LookupRequest& request, Ro
   return {};
 }
 
+// What was read for a row in the cache is kept there.
+void cache_hunk(RowCache& cache, std::string_view key, const HunkRef& ref, std::string_view bytes) {
+  std::array<std::byte, kHunkRefBytes> reference;
+  encode_hunk(ref, reference.data());
+  cache.keep_hunk(as_bytes(key), key_hash(as_bytes(key)), reference, bytes);
+}
+
 Task<Result<void>> fill_hunks(std::vector<HunkCell> cells, BlobReader& blobs,
-                              ChunkReadStatistics& statistics, Rowset& rows) {
+                              ChunkReadStatistics& statistics, const LookupRequest& request,
+                              RowCache* cache, Rowset& rows) {
   std::vector<HunkRef> refs;
   refs.reserve(cells.size());
   for (const HunkCell& cell : cells) refs.push_back(cell.ref);
@@ -46,6 +55,7 @@ Task<Result<void>> fill_hunks(std::vector<HunkCell> cells, BlobReader& blobs,
   if (!bytes) co_return std::unexpected(std::move(bytes).error());
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string_view text = rows.keep((*bytes)[i].text());
+    if (cache != nullptr) cache_hunk(*cache, request.keys[cells[i].row], cells[i].ref, text);
     rows.cells(cells[i].row)[cells[i].column] = cells[i].any ? Value::any(text) : Value(text);
   }
   co_return Result<void>();
@@ -64,12 +74,14 @@ Task<Result<void>> TabletReader::finish_part(const LookupRequest& request, Rowse
     if (!read) co_return read;
     if (keys.all.empty()) {
       if (help.hunks.empty()) co_return read;
-      co_return co_await fill_hunks(std::move(help.hunks), blobs_, statistics_.hunks, rows);
+      co_return co_await fill_hunks(std::move(help.hunks), blobs_, statistics_.hunks, request,
+                                    cache, rows);
     }
     if (round != 0 && executor_.now() >= deadline && !keys.waiting.empty()) break;
     Result<void> loaded = co_await load_blocks(std::exchange(help.missing, {}), help.pins);
     if (!loaded) co_return loaded;
     statistics_.lookup.waits.fetch_add(keys.waiting.size(), std::memory_order_relaxed);
+    statistics_.lookup.retries.fetch_add(keys.all.size(), std::memory_order_relaxed);
     for (const std::uint32_t at : keys.waiting) {
       Result<void> decided = co_await undecided_.wait_decided(std::string(request.keys[at]),
                                                               request.timestamp, deadline);

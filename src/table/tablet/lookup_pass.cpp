@@ -233,7 +233,8 @@ bool LookupPass::may_matter(const ChunkReader& chunk, const ReadSpec& spec,
 bool LookupPass::read_through_cache(ByteSpan key, std::uint64_t hash) {
   RowBuilder& row = scratch_->row;
   const std::size_t before = row.write_timestamps.size() + row.delete_timestamps.size();
-  if (cache_->find(key, hash, spec_, row)) {
+  const auto look = help_ == nullptr ? RowCache::Look::kFirst : RowCache::Look::kAgain;
+  if (cache_->find(key, hash, spec_, row, look)) {
     if (row.write_timestamps.size() + row.delete_timestamps.size() != before) ++sources_;
     return true;
   }
@@ -278,7 +279,7 @@ LookupPass::State LookupPass::answer(std::size_t at, ByteSpan key) {
     return State::kDone;
   }
   if (!scratch_->visible.hunks().empty()) {
-    if (help_ == nullptr) {
+    if (help_ == nullptr || !help_->takes_hunks) {
       std::fill_n(values, columns.values.size(), Value());
       return State::kNeedsData;
     }

@@ -52,6 +52,7 @@ struct LookupHelp {
   BlockPins pins;
   std::vector<MissingBlock> missing;
   std::vector<HunkCell> hunks;
+  bool takes_hunks = true;  // Else rows that have some are left.
 };
 
 struct LookupScratch;
@@ -64,7 +65,7 @@ class LookupPass {
 
   enum class State : std::uint8_t { kDone, kWaits, kNeedsData };
   // Key `at` of the request into row `at`. kNeedsData: blocks, which are in `help`; or hunks, when
-  // there is no help.
+  // there is no help that takes them.
   State read(std::size_t at, std::uint64_t hash);
   // Hints for keys that are read next: from `first` on, one for each hash.
   void prefetch(std::size_t first, std::span<const std::uint64_t> hashes);

@@ -17,7 +17,8 @@ struct LookupStatistics {
   std::atomic<std::uint64_t> unmerged_rows{0};  // Found in single stores.
   std::atomic<std::uint64_t> data_weight{0};
   std::atomic<std::uint64_t> requests{0};
-  std::atomic<std::uint64_t> waits{0};  // For rows that were being decided.
+  std::atomic<std::uint64_t> waits{0};    // For rows that were being decided.
+  std::atomic<std::uint64_t> retries{0};  // Of keys: each time that more was read for them.
 };
 
 struct ReadStatistics {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "io/sync.h"
+#include "table/tablet/gone_rows_scan.h"
 #include "table/tablet/hunk_reader.h"
 #include "table/tablet/lookup_pass.h"
 #include "table/tablet/merge_cursor.h"
@@ -33,6 +34,7 @@ class Scan final : public TabletScan {
   Scan(ScanRequest request, const ScanSources& sources)
       : request_(std::move(request)),
         sources_(sources),
+        gone_(sources.gone, sources.executor, request_.timestamp),
         view_(sources.views.hold()),
         batcher_(request_, view_->schema),
         rows_left_(request_.row_limit) {}
@@ -72,6 +74,7 @@ class Scan final : public TabletScan {
 
   const ScanRequest request_;
   const ScanSources sources_;
+  GoneRowsScan gone_;
   std::shared_ptr<const TabletView> view_;
   RowBatcher batcher_;
   std::string position_;  // Where the next segment begins.
@@ -98,6 +101,8 @@ Result<void> Scan::open() {
   position_ = std::max(request_.bounds.from, view_->bounds.from);
   to_ = request_.bounds.to;
   if (ends_before(view_->bounds.to, to_)) to_ = view_->bounds.to;
+  gone_.begin(position_);
+  over_ = !to_.empty() && position_ >= to_;
   sources_.statistics.scan.requests.fetch_add(1, std::memory_order_relaxed);
   return {};
 }
@@ -145,6 +150,7 @@ Result<bool> Scan::open_segment() {
     columns_ = chunk.scan_columns(KeyBounds{.from = segment_->from, .to = segment_->to},
                                   request_.timestamp, request_.columns, request_.filters);
     if (columns_ != nullptr) {
+      if (gone_.learning()) gone_.end(segment_->from);
       one_store_ = true;
       return true;
     }
@@ -242,7 +248,8 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
       waiting_ = as_text(rows.row().key);
       return end_rows(batch, Need::kDecision);
     }
-    batcher_.add(rows.row(), texts_stay, batch);
+    const bool visible = batcher_.add(rows.row(), texts_stay, batch);
+    if (gone_.learning()) gone_.met(rows.row(), visible);
     ++looked_;
     if (batcher_.full(batch) || looked_ >= kRowsPerCallMax) break;
   }

@@ -8,6 +8,7 @@
 // Tests      tablet_scan_test.cpp.
 #pragma once
 
+#include "table/tablet/gone_range.h"
 #include "table/tablet/tablet_reader.h"
 
 namespace moraine::table {
@@ -22,6 +23,7 @@ struct ScanSources {
   BlobReader& blobs;
   ReadStatistics& statistics;
   Duration undecided_timeout = 10s;
+  std::shared_ptr<GoneRange> gone{};  // May be null.
 };
 
 Result<std::unique_ptr<TabletScan>> open_scan(ScanRequest request, const ScanSources& sources);

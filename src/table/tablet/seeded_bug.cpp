@@ -10,7 +10,8 @@ std::span<const SeededBug> all_seeded_bugs() {
       kCommitBeforePrepareDurable, kTimestampGoesBack, kConflictForgottenAtFlush,
       kTombstoneDroppedEarly,      kRowCacheNotTold,   kFoldPastSnapshot,
       kAckBeforeDurable,           kPreparedForgotten, kReadersDoNotWait,
-      kLockGroupIgnored,           kFlushLosesTail,    kOutcomeGuessed};
+      kLockGroupIgnored,           kFlushLosesTail,    kOutcomeGuessed,
+      kGroupLocksNotTaken,         kReshardLosesPivot, kRetiredTooEarly};
   return kAll;
 }
 
@@ -29,6 +30,9 @@ std::string_view to_string(SeededBug bug) {
     case SeededBug::kLockGroupIgnored: return "lock-group-ignored";
     case SeededBug::kFlushLosesTail: return "flush-loses-tail";
     case SeededBug::kOutcomeGuessed: return "outcome-guessed";
+    case SeededBug::kGroupLocksNotTaken: return "group-locks-not-taken";
+    case SeededBug::kReshardLosesPivot: return "reshard-loses-pivot";
+    case SeededBug::kRetiredTooEarly: return "retired-too-early";
   }
   return "unknown";
 }

@@ -20,7 +20,10 @@ enum class SeededBug : std::uint8_t {
   kReadersDoNotWait,            // Sync readers pass prepared rows.
   kLockGroupIgnored,            // Read locks are not checked against writers.
   kFlushLosesTail,              // A flush does not wait for unconfirmed commits of its store.
-  kOutcomeGuessed,  // A coordinator that has no record of an undecided transaction commits it.
+  kOutcomeGuessed,      // A coordinator that has no record of an undecided transaction commits it.
+  kGroupLocksNotTaken,  // Writers take no locks of lock groups.
+  kReshardLosesPivot,   // A tablet takes over what is above its pivot key, and not that key itself.
+  kRetiredTooEarly,     // Tablets that others borrow blobs from are deleted.
 };
 std::span<const SeededBug> all_seeded_bugs();
 std::string_view to_string(SeededBug bug);

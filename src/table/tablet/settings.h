@@ -26,7 +26,7 @@ struct MountConfig {
   RetentionConfig retention;
 
   std::uint64_t max_dynamic_store_row_count = 1'000'000;
-  std::uint64_t max_dynamic_store_bytes = std::uint64_t{64} << 20;
+  std::uint64_t max_dynamic_store_bytes = std::uint64_t{128} << 20;
   std::chrono::milliseconds dynamic_store_auto_flush_period = std::chrono::minutes(15);
   std::chrono::milliseconds backing_store_retention_time = std::chrono::seconds(60);
   bool merge_rows_on_flush = false;

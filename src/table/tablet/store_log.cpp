@@ -54,10 +54,10 @@ Task<Result<void>> TableTablet::Impl::replace(Replace change, std::function<void
   });
 }
 
-// Snapshots repeat the rows in memory: the log that one cuts is a multiple of them.
+// A snapshot that repeats rows cuts a log that is a multiple of them.
 void TableTablet::Impl::snapshot_if_due(std::uint64_t log_bytes_min) {
   const std::uint64_t log_bytes = leader_->log_bytes();
-  const std::uint64_t rows = stores_->memory_bytes();
+  const std::uint64_t rows = state_.repeated_bytes();
   if (log_bytes == 0 || log_bytes < log_bytes_min) return;
   if (rows <= kSmallSnapshotBytes || rows * kLogPerSnapshot <= log_bytes) leader_->want_snapshot();
 }

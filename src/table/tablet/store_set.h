@@ -69,6 +69,7 @@ class StoreSet {
   const std::vector<DamagedChunk>& damaged() const { return damaged_; }
   const std::vector<std::string>& pivots() const { return pivots_; }  // The first is empty.
   bool in_eden(std::uint64_t id) const;
+  std::size_t eden_size() const { return eden_.size(); }
   std::size_t memory_bytes() const;
   std::uint64_t unmerged_rows() const;
 

@@ -78,6 +78,7 @@ Task<Result<void>> TableTablet::Impl::boot() {
   reading.cache_by_default = settings_.mount.enable_lookup_cache_by_default;
   reader_ = std::make_unique<TabletReader>(executor(), stores_->views(), *this, blobs_, &cache_,
                                            read_statistics_, reading);
+  reader_->set_gone_range(gone_);
   leader_->on_end([this] { ended(); });
   maintenance_->start();
   scope_.spawn(tick_for_ever());
@@ -107,9 +108,21 @@ Result<void> TableTablet::Impl::restore_prepared() {
   return {};
 }
 
+// Whoever began before now may conflict with what the other tablets have seen, and has to fail.
+// That is made durable first: what is committed after a snapshot that is wanted proves that it was
+// written.
+Task<Result<void>> TableTablet::Impl::inherit_past() {
+  CO_TRY(const Timestamp now, co_await resources_.timestamps.next());
+  state_.inherit(now, options_.adopted_retained);
+  leader_->want_snapshot();
+  co_return co_await log(encode(DropBuildRecord{}), [](const std::vector<BlobId>&) {});
+}
+
 // Chunks of other tablets become this one's, under new numbers and within its range.
 Task<Result<void>> TableTablet::Impl::adopt_chunks() {
-  if (state_.adopted() || options_.adopted.empty()) co_return Result<void>();
+  if (state_.adopted()) co_return Result<void>();
+  if (!options_.adopts && options_.adopted.empty()) co_return Result<void>();
+  CO_TRY_VOID(co_await inherit_past());
   AdoptRecord record;
   const KeyBounds& bounds = settings_.bounds;
   for (ChunkRecord chunk : options_.adopted) {

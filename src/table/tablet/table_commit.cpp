@@ -18,6 +18,15 @@ bool concerns(const PreparedMark& mark, Timestamp timestamp) {
   return mark.since <= timestamp;
 }
 
+// The rows that will be written, between the first and the last.
+std::uint64_t announce(GoneRange& gone, std::span<const RowChange> changes) {
+  const auto writes = [](const RowChange& change) { return change.kind == ChangeKind::kWrite; };
+  const auto first = std::ranges::find_if(changes, writes);
+  if (first == changes.end()) return 0;
+  const auto last = std::find_if(changes.rbegin(), changes.rend(), writes);
+  return gone.begin_write(first->key, last->key);
+}
+
 Result<void> check_change(const RowChange& change, const TableSchema& schema) {
   if (change.key.size() > kKeyBytesMax) {
     return fail(Errc::kInvalidArgument, fmt::format("a key of {} bytes", change.key.size()));
@@ -42,6 +51,14 @@ Result<void> TableTablet::Impl::may_write() const {
   if (bytes > kUnflushedBytesMax) {
     return fail(Errc::kOverloaded, fmt::format("{}: tablet {} has {} bytes that are not flushed",
                                                settings_.table_path, info_.id.value, bytes));
+  }
+  // Else writers who are quicker than compaction would fill the device with what is dead.
+  const MountConfig& mount = settings_.mount;
+  const std::size_t overlapping = stores_->eden_size();
+  if (overlapping > mount.max_overlapping_store_count && mount.enable_compaction_and_partitioning) {
+    return fail(Errc::kOverloaded,
+                fmt::format("{}: tablet {} has {} overlapping stores; compaction is behind",
+                            settings_.table_path, info_.id.value, overlapping));
   }
   return {};
 }
@@ -75,10 +92,15 @@ Result<void> TableTablet::Impl::check_write(const TabletWrite& write) const {
   return {};
 }
 
-void TableTablet::Impl::drop_read_locks(TabletWrite& write) {
+void TableTablet::Impl::drop_locks(TabletWrite& write) const {
+  const bool reads = has_bug(SeededBug::kLockGroupIgnored);
+  const bool groups = has_bug(SeededBug::kGroupLocksNotTaken);
+  if (!reads && !groups) return;
   for (RowChange& change : write.changes) {
-    for (LockMode& mode : change.locks.modes) {
-      if (mode < LockMode::kSharedWrite) mode = LockMode::kNone;
+    for (std::size_t i = 0; i < change.locks.modes.size(); ++i) {
+      LockMode& mode = change.locks.modes[i];
+      if (reads && mode < LockMode::kSharedWrite) mode = LockMode::kNone;
+      if (groups && i > 0) mode = LockMode::kNone;
     }
   }
 }
@@ -88,7 +110,6 @@ Result<void> TableTablet::Impl::acquire(const TransactionId& id, Timestamp start
   if (settings_.atomicity == Atomicity::kNone) return {};
   auto taken = state_.locks().acquire(id, start, changes);
   if (taken) return {};
-  ++conflicts_;
   return std::unexpected(std::move(taken).error().within(
       fmt::format("{}: tablet {}", settings_.table_path, info_.id.value)));
 }
@@ -96,6 +117,7 @@ Result<void> TableTablet::Impl::acquire(const TransactionId& id, Timestamp start
 PromisedRows TableTablet::Impl::promise(OpenMemoryStore& open, std::span<const RowChange> changes,
                                         PreparedMark mark) const {
   PromisedRows promised{open.number, open.store, mark, {}};
+  promised.write = announce(*gone_, changes);
   promised.rows.reserve(changes.size());
   ++open.unconfirmed;
   for (const RowChange& change : changes) {
@@ -128,6 +150,7 @@ void TableTablet::Impl::let_go(PromisedRows& promised) {
     if (promised.mark.since != 0) promised.memory->resolve(*row, promised.mark);
     if (promised.mark.two_phase) ++marked;
   }
+  if (promised.write != 0) gone_->end_write(promised.write);
   if (OpenMemoryStore* open = stores_->memory(promised.store)) {
     open->prepared -= marked;
     if (--open->unconfirmed == 0 && open != &stores_->active()) maintenance_->wake();
@@ -182,8 +205,10 @@ Task<void> TableTablet::Impl::log_late(Slice body) {
 Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   CO_TRY_VOID(may_write());
   CO_TRY_VOID(check_write(write));
-  if (has_bug(SeededBug::kLockGroupIgnored)) drop_read_locks(write);
-  CO_TRY_VOID(acquire(write.transaction, write.start, write.changes));
+  drop_locks(write);
+  if (auto taken = acquire(write.transaction, write.start, write.changes); !taken) {
+    CO_TRY_VOID(co_await acquire_later(write, std::move(taken).error()));
+  }
   PromisedRows promised = promise(write.changes, write.start, false);
   ++in_flight_;
   const auto drawn = co_await resources_.timestamps.next();
@@ -203,6 +228,7 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   }
   const auto written =
       co_await log(std::move(body), [this, &promised, &write, commit](const std::vector<BlobId>&) {
+        state_.logged(promised.store, leader_->position(), write.changes);
         keep(promised, write.transaction, write.changes, commit);
       });
   --in_flight_;

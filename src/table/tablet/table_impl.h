@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "table/tablet/gone_range.h"
 #include "table/tablet/group_blob_reader.h"
 #include "table/tablet/maintenance.h"
 #include "table/tablet/seeded_bug.h"
@@ -32,6 +33,8 @@ inline constexpr std::uint64_t kLongLogBytes = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kTableLogBytesMax = std::uint64_t{256} << 20;
 inline constexpr std::uint64_t kSmallSnapshotBytes = std::uint64_t{2} << 20;
 inline constexpr std::uint64_t kLogPerSnapshot = 2;
+// A write waits so long at most for the outcome of transactions that are in its way.
+inline constexpr Duration kOutcomeWaitMax = 2s;
 inline constexpr std::size_t kMetaReadsMax = 16;  // Of chunks being opened at a time.
 
 // What a transaction is about to add to a memory store.
@@ -40,6 +43,7 @@ struct PromisedRows {
   std::shared_ptr<MemoryStore> memory;
   PreparedMark mark;
   std::vector<MemoryStore::Row*> rows;  // By change; null: changes nothing.
+  std::uint64_t write = 0;              // Its number in the GoneRange; 0: writes no row.
 };
 
 struct PreparedTransaction {
@@ -99,6 +103,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   const TabletSettings& settings() const { return settings_; }
   const TabletInfo& info() const { return info_; }
   Maintenance& maintenance() { return *maintenance_; }
+  Task<void> collect_now() { return leader_->collect_now(); }
   void on_end(Callback hook) {
     if (leader_->ended()) return hook();
     on_end_ = std::move(hook);
@@ -119,6 +124,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
 
   // table_boot.cpp
   Result<void> check_settings() const;
+  Task<Result<void>> inherit_past();
   Task<Result<void>> adopt_chunks();
   Task<Result<void>> open_chunks();
   Task<void> open_chunk(OpenedChunk& chunk, Semaphore& turns);
@@ -128,7 +134,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   // table_commit.cpp
   Result<void> may_write() const;
   Result<void> check_write(const TabletWrite& write) const;
-  static void drop_read_locks(TabletWrite& write);
+  void drop_locks(TabletWrite& write) const;  // By seeded bugs.
   Result<void> acquire(const TransactionId& id, Timestamp start,
                        std::span<const RowChange> changes);
   PromisedRows promise(OpenMemoryStore& open, std::span<const RowChange> changes,
@@ -148,7 +154,8 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
 
   // two_phase.cpp
   std::optional<Result<void>> known_outcome(const TransactionId& id, bool wants_commit) const;
-  Result<std::shared_ptr<PreparedTransaction>> begin_prepare(TabletWrite write,
+  // Takes the changes if it is OK.
+  Result<std::shared_ptr<PreparedTransaction>> begin_prepare(TabletWrite& write,
                                                              TabletId coordinator);
   Task<Result<void>> log_prepare(std::shared_ptr<PreparedTransaction> transaction);
   Task<void> log_prepare_late(std::shared_ptr<PreparedTransaction> transaction);
@@ -157,6 +164,11 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<Result<void>> decide(std::shared_ptr<PreparedTransaction> transaction, Timestamp commit);
   void ask_coordinators();
   Task<void> ask(TransactionId id, TabletId coordinator);
+
+  // outcome_wait.cpp
+  std::shared_ptr<PreparedTransaction> in_the_way(const TabletWrite& write);
+  Task<bool> hear_outcome(std::shared_ptr<PreparedTransaction> other);
+  Task<Result<void>> acquire_later(const TabletWrite& write, Error conflict);
 
   // store_log.cpp
   void snapshot_if_due(std::uint64_t log_bytes_min);
@@ -180,6 +192,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::unique_ptr<Leader> leader_;
   std::unique_ptr<Maintenance> maintenance_;
   std::unique_ptr<TabletReader> reader_;
+  const std::shared_ptr<GoneRange> gone_ = std::make_shared<GoneRange>();
 
   std::map<TransactionId, std::shared_ptr<PreparedTransaction>> prepared_;
   std::unordered_multimap<std::string, std::shared_ptr<OneShot<bool>>> waiting_;

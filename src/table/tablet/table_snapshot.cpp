@@ -89,7 +89,7 @@ void append_store(PageWriter& pages, StoreNumber number, const MemoryStore& stor
     const VersionedRow& row = cursor->row();
     if (!row.write_timestamps.empty() || !row.delete_timestamps.empty()) items.add(row);
   }
-  items.flush();  // A store without rows is told too: its number counts.
+  items.flush();
 }
 
 }  // namespace
@@ -129,12 +129,19 @@ std::vector<Slice> TableState::snapshot() const {
     }
     pages.add(std::as_const(item).span());
   }
+  const auto add_store = [&](StoreNumber number, const MemoryStore& store) {
+    if (repeated_.contains(number)) {
+      append_store(pages, number, store);
+    } else {
+      RowItems(pages, number).flush();  // Its number counts.
+    }
+  };
   if (stores_ != nullptr) {
     for (const OpenMemoryStore& open : stores_->memory_stores()) {
-      append_store(pages, open.number, *open.store);
+      add_store(open.number, *open.store);
     }
   }
-  for (const auto& [number, store] : replayed_) append_store(pages, number, *store);
+  for (const auto& [number, store] : replayed_) add_store(number, *store);
   pages.add(begin_item(Item::kEnd).slice());
   return std::move(pages).finish();
 }
@@ -173,6 +180,8 @@ Result<void> TableState::restore_chunk(Decoder& decoder) {
 
 Result<void> TableState::restore_prepared(Decoder& decoder) {
   TRY(PrepareRecord record, take_prepare(decoder, *schema_));
+  // Its record in the log may be gone; once it is committed, its rows are known from here only.
+  repeated_.insert(record.store);
   prepared(std::make_shared<PrepareRecord>(std::move(record)));
   return {};
 }
@@ -202,8 +211,10 @@ Result<void> TableState::restore_finished(Decoder& decoder) {
 }
 
 Result<void> TableState::restore_rows(Decoder& decoder) {
-  MemoryStore& store = replayed_store(decoder.u64());
+  const StoreNumber number = decoder.u64();
+  MemoryStore& store = replayed_store(number);
   const std::uint32_t rows = decoder.count(2 * sizeof(std::uint32_t));
+  if (rows > 0) repeated_.insert(number);
   for (std::uint32_t i = 0; i < rows; ++i) {
     const ByteSpan key = decoder.sized();
     const std::uint32_t versions = decoder.count(kVersionBytesMin);

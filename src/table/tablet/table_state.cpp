@@ -14,6 +14,40 @@ MemoryStore& TableState::replayed_store(StoreNumber number) {
   return *store;
 }
 
+void TableState::logged(StoreNumber store, GenStep at, std::span<const RowChange> changes) {
+  const bool has_rows = std::ranges::any_of(
+      changes, [](const RowChange& change) { return change.kind != ChangeKind::kLock; });
+  if (!has_rows) return;
+  if (at == GenStep{}) {
+    repeated_.insert(store);
+  } else {
+    logged_since_.try_emplace(store, at);
+  }
+}
+
+void TableState::flushed(StoreNumber number) {
+  logged_since_.erase(number);
+  repeated_.erase(number);
+}
+
+GenStep TableState::needed_since() const {
+  GenStep oldest;
+  for (const auto& [store, at] : logged_since_) {
+    if (repeated_.contains(store)) continue;
+    if (oldest == GenStep{} || at < oldest) oldest = at;
+  }
+  return oldest;
+}
+
+std::size_t TableState::repeated_bytes() const {
+  std::size_t bytes = 0;
+  for (const StoreNumber number : repeated_) {
+    const OpenMemoryStore* open = stores_ == nullptr ? nullptr : stores_->memory(number);
+    if (open != nullptr) bytes += open->store->bytes();
+  }
+  return bytes;
+}
+
 void TableState::replay_rows(StoreNumber number, Timestamp commit,
                              const std::vector<RowChange>& changes) {
   MemoryStore& store = replayed_store(number);
@@ -41,8 +75,10 @@ Result<void> TableState::replay_commit(const CommitRecord& record) {
 Result<void> TableState::replay(const Slice& body) {
   TRY(LogRecord record, decode_log_record(body, *schema_));
   if (const auto* rows = std::get_if<RowsRecord>(&record)) {
+    logged(rows->store, replaying_at_, rows->changes);
     replay_rows(rows->store, rows->commit, rows->changes);
   } else if (auto* prepare = std::get_if<PrepareRecord>(&record)) {
+    logged(prepare->store, replaying_at_, prepare->changes);
     replayed_store(prepare->store);
     prepared(std::make_shared<PrepareRecord>(std::move(*prepare)));
   } else if (const auto* commit = std::get_if<CommitRecord>(&record)) {
@@ -62,8 +98,40 @@ Result<void> TableState::replay(const Slice& body) {
   return {};
 }
 
+// What the snapshot knows of all else is newer: only rows of stores that it names are missing.
+Result<void> TableState::replay_kept(const Slice& body) {
+  if (!may_have_rows(body)) return {};
+  TRY(LogRecord record, decode_log_record(body, *schema_));
+  if (const auto* rows = std::get_if<RowsRecord>(&record)) {
+    if (!replayed_.contains(rows->store)) return {};
+    logged(rows->store, replaying_at_, rows->changes);
+    replay_kept_rows(rows->store, rows->commit, rows->changes);
+  } else if (auto* prepare = std::get_if<PrepareRecord>(&record)) {
+    if (!replayed_.contains(prepare->store)) return {};
+    logged(prepare->store, replaying_at_, prepare->changes);
+    kept_prepared_[prepare->transaction] = std::move(*prepare);
+  } else if (const auto* commit = std::get_if<CommitRecord>(&record)) {
+    const auto found = kept_prepared_.find(commit->transaction);
+    if (found == kept_prepared_.end()) return {};
+    replay_kept_rows(found->second.store, commit->commit, found->second.changes);
+    kept_prepared_.erase(found);
+  }
+  return {};
+}
+
+void TableState::replay_kept_rows(StoreNumber number, Timestamp commit,
+                                  const std::vector<RowChange>& changes) {
+  MemoryStore& store = *replayed_[number];
+  for (const RowChange& change : changes) {
+    if (change.kind == ChangeKind::kLock) continue;
+    const ByteSpan key = as_bytes(change.key);
+    store.add(store.touch(key, key_hash(key)), commit, change.kind, as_bytes(change.image));
+  }
+}
+
 Result<TableState::MemoryStores> TableState::begin(StoreSet& stores) {
   stores_ = &stores;
+  kept_prepared_.clear();
   for (const auto& [id, record] : prepared_) {
     // It has them already: only locks that are held now count, and those agree with it.
     TRY_VOID(locks_.acquire(id, kMaxTimestamp, record->changes));
@@ -127,11 +195,18 @@ std::vector<BlobId> TableState::replace(const ReplaceRecord& record) {
     chunks_.erase(found);
     eden_.erase(id);
   }
+  for (const StoreNumber number : record.flushed) flushed(number);
   if (record.pivots) pivots_ = *record.pivots;
   retained_ = std::max(retained_, record.retained_timestamp);
   std::vector<BlobId> unnamed = drop_build(record.build);
   std::erase_if(unnamed, [&](const BlobId& id) { return named.contains(id); });
   return unnamed;
+}
+
+void TableState::inherit(Timestamp now, Timestamp retained) {
+  note_commit(now);
+  locks_.forget(now);
+  retained_ = std::max(retained_, retained);
 }
 
 void TableState::adopt(const AdoptRecord& record) {

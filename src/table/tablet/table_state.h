@@ -9,9 +9,14 @@
 //   3 prepared = prepare                             log_record.h
 //   4 finished = count u32, each: transaction (16), start u64, commit u64
 //   5 rows     = store u64  count u32, each: key (size u32, bytes)  count u32, each: version
+//                of a store whose rows stay in the log: its number, without rows
 //   6 end      = nothing
 //   version    = timestamp u64  kind u8 (1 write, 2 delete)  [image: size u32, bytes]
 // clang-format on
+//
+// Rows of memory stores are written once, in the log: a snapshot names the stores, and the log is
+// needed from the first record of the oldest of them. Rows whose place in the log is not known
+// (snapshots of old had rows) are repeated by each snapshot until they are flushed.
 //
 // Promise    restore() and replay() decide nothing: they repeat what was confirmed. Blobs of builds
 //            that no chunk record names are not part of the state of a later incarnation. Blobs of
@@ -43,6 +48,9 @@ class TableState final : public TabletState {
   Result<void> replay(const Slice& body) override;
   std::vector<Slice> snapshot() const override;
   std::vector<BlobId> live_blobs() const override;
+  GenStep needed_since() const override;
+  Result<void> replay_kept(const Slice& body) override;
+  void replaying(GenStep at) override { replaying_at_ = at; }
 
   // The boot is over: rows that were not flushed; later on they are in `stores`, which outlives
   // this. Locks of prepared transactions are taken.
@@ -50,6 +58,11 @@ class TableState final : public TabletState {
   Result<MemoryStores> begin(StoreSet& stores);
   // The number of a first store when begin() gives none.
   StoreNumber next_store() const { return last_store_ + 1; }
+
+  // Changes of the store are in the log at `at`, confirmed now: it is needed until the flush.
+  void logged(StoreNumber store, GenStep at, std::span<const RowChange> changes);
+  // Of rows that a snapshot repeats.
+  std::size_t repeated_bytes() const;
 
   // What a confirmed record changes, rows in memory stores left out.
   void note_commit(Timestamp commit);
@@ -61,6 +74,9 @@ class TableState final : public TabletState {
   // Blobs of the build that no added chunk names.
   std::vector<BlobId> replace(const ReplaceRecord& record);
   void adopt(const AdoptRecord& record);
+  // Other tablets had these keys until now: conflicts are not known below `now`, nor versions below
+  // `retained`. Only a snapshot keeps it.
+  void inherit(Timestamp now, Timestamp retained);
 
   std::uint64_t next_chunk_id() { return next_chunk_++; }
   const std::map<std::uint64_t, ChunkRecord>& chunks() const { return chunks_; }
@@ -84,6 +100,8 @@ class TableState final : public TabletState {
   MemoryStore& replayed_store(StoreNumber number);
   void replay_rows(StoreNumber store, Timestamp commit, const std::vector<RowChange>& changes);
   Result<void> replay_commit(const CommitRecord& record);
+  void replay_kept_rows(StoreNumber store, Timestamp commit, const std::vector<RowChange>& changes);
+  void flushed(StoreNumber number);
   void add_chunk(const ChunkRecord& record, bool eden);
 
   // table_snapshot.cpp
@@ -98,7 +116,11 @@ class TableState final : public TabletState {
   const TabletId own_;
   const std::shared_ptr<const TableSchema> schema_;
   StoreSet* stores_ = nullptr;
-  MemoryStores replayed_;  // Until begin().
+  MemoryStores replayed_;                                 // Until begin().
+  GenStep replaying_at_;                                  // (0, 0): nobody has said it.
+  std::map<TransactionId, PrepareRecord> kept_prepared_;  // Until begin(): of replay_kept().
+  std::map<StoreNumber, GenStep> logged_since_;           // The first record of each store.
+  std::set<StoreNumber> repeated_;                        // Stores with rows that no log has.
 
   std::map<std::uint64_t, ChunkRecord> chunks_;
   std::set<std::uint64_t> eden_;

@@ -70,7 +70,8 @@ Task<Result<void>> TableTablet::write_static(std::shared_ptr<const StaticRows> r
 }
 
 Task<void> TableTablet::settle() {
-  return impl_->maintenance().settle();
+  co_await impl_->maintenance().settle();
+  co_await impl_->collect_now();
 }
 
 std::vector<ChunkRecord> TableTablet::chunk_records() const {

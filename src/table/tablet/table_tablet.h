@@ -56,7 +56,9 @@ struct TableTabletOptions {
   LeaderOptions leader;
   AskCoordinator ask_coordinator;
   Duration ask_after = 5s;  // A prepared transaction is asked about after, and every, so long.
-  std::vector<ChunkRecord> adopted;  // Chunks of another tablet, taken over at the first boot.
+  bool adopts = false;      // It takes over from other tablets at its first boot:
+  std::vector<ChunkRecord> adopted;  // their chunks,
+  Timestamp adopted_retained = 0;    // and the newest of their retained timestamps.
   std::vector<TabletInfo> others;    // Tablets whose blobs chunks of this one may refer to.
   bool frozen = false;               // Reads only.
   SeededBug bug{};

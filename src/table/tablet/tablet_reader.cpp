@@ -106,7 +106,8 @@ Result<std::unique_ptr<TabletScan>> TabletReader::scan(ScanRequest request) cons
                             .undecided = undecided_,
                             .blobs = blobs_,
                             .statistics = statistics_,
-                            .undecided_timeout = undecided_timeout()};
+                            .undecided_timeout = undecided_timeout(),
+                            .gone = gone_};
   return open_scan(std::move(request), sources);
 }
 

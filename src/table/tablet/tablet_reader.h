@@ -4,11 +4,12 @@
 //            else; at sync_last_committed everything that was acknowledged before the read began;
 //            at async_last_committed without waiting for transactions that are being decided.
 // Threading  try_lookup() and TabletScan::next() on any thread, without waiting, locks or an
-//            allocation per row; what they could not do is finished on the tablet's executor.
+//            allocation per row; read_left_here() on any thread that may wait for a disk. What they
+//            could not do is finished on the tablet's executor.
 // Errors     kInvalidArgument: a timestamp below the retained one (the text says both), a
 //            retention timestamp above the timestamp. kCorrupt: names the chunk. kTimeout: a row
 //            stayed undecided.
-// Tests      tablet_lookup_test.cpp, tablet_scan_test.cpp.
+// Tests      tablet_lookup_test.cpp, lookup_here_test.cpp, tablet_scan_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -28,6 +29,8 @@
 #include "table/tablet/view.h"
 
 namespace moraine::table {
+
+class GoneRange;
 
 // Waiting for transactions that are being decided; by the tablet's write side.
 class UndecidedRows {
@@ -97,6 +100,10 @@ class TabletReader {
 
   // Fills `rows` with what is in memory; the rest is in `left`. OK and nothing left: done.
   Result<void> try_lookup(const LookupRequest& request, Rowset& rows, UnfinishedLookup& left) const;
+  // Reads a few blocks that are missing on this thread, which waits for the disk, and takes from
+  // `left` what could be finished so.
+  Result<void> read_left_here(const LookupRequest& request, Rowset& rows,
+                              UnfinishedLookup& left) const;
   // The keys that were left.
   Task<Result<void>> finish_lookup(const LookupRequest& request, Rowset& rows,
                                    UnfinishedLookup left) const;
@@ -111,6 +118,8 @@ class TabletReader {
   Result<std::unique_ptr<TabletScan>> scan(ScanRequest request) const;
 
   void set_options(ReaderOptions options);  // On the tablet's executor.
+  // What scans skip and tell of. Before the first scan.
+  void set_gone_range(std::shared_ptr<GoneRange> gone) { gone_ = std::move(gone); }
 
  private:
   // Null: the read goes past it.
@@ -127,6 +136,7 @@ class TabletReader {
   BlobReader& blobs_;
   RowCache* cache_;
   ReadStatistics& statistics_;
+  std::shared_ptr<GoneRange> gone_;
   ReaderOptions options_;  // On the tablet's executor only; what others need is beside it.
   std::atomic<bool> cache_by_default_{false};
   std::atomic<Duration::rep> undecided_timeout_{0};

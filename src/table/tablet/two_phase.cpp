@@ -39,15 +39,27 @@ void TableTablet::Impl::step_ended(PreparedTransaction& transaction) {
 
 Task<Result<void>> TableTablet::Impl::prepare(TabletWrite write, TabletId coordinator) {
   const TransactionId id = write.transaction;
-  for (;;) {
+  const Instant until = executor().now() + kOutcomeWaitMax;
+  drop_locks(write);
+  std::shared_ptr<PreparedTransaction> transaction;
+  while (!transaction) {
     if (auto known = known_outcome(id, true)) co_return std::move(*known);
-    const auto found = prepared_.find(id);
-    if (found == prepared_.end()) break;
-    if (found->second->durable) co_return Result<void>();
-    co_await follow(found->second);
-    if (leader_->ended()) co_return std::unexpected(*leader_->ended());
+    if (const auto found = prepared_.find(id); found != prepared_.end()) {
+      if (found->second->durable) co_return Result<void>();
+      co_await follow(found->second);
+      if (leader_->ended()) co_return std::unexpected(*leader_->ended());
+      continue;
+    }
+    auto begun = begin_prepare(write, coordinator);
+    if (!begun) {
+      const auto other = begun.error().code == Errc::kAborted ? in_the_way(write) : nullptr;
+      const bool again = other && executor().now() < until && co_await hear_outcome(other);
+      if (again) continue;
+      if (begun.error().code == Errc::kAborted) ++conflicts_;
+      co_return std::unexpected(std::move(begun).error());
+    }
+    transaction = std::move(*begun);
   }
-  CO_TRY(auto transaction, begin_prepare(std::move(write), coordinator));
   if (has_bug(SeededBug::kCommitBeforePrepareDurable)) {
     scope_.spawn(log_prepare_late(std::move(transaction)));
     co_return Result<void>();
@@ -56,8 +68,7 @@ Task<Result<void>> TableTablet::Impl::prepare(TabletWrite write, TabletId coordi
 }
 
 Result<std::shared_ptr<PreparedTransaction>> TableTablet::Impl::begin_prepare(
-    TabletWrite write, TabletId coordinator) {
-  if (has_bug(SeededBug::kLockGroupIgnored)) drop_read_locks(write);
+    TabletWrite& write, TabletId coordinator) {
   TRY_VOID(may_write());
   TRY_VOID(check_write(write));
   const bool forgotten = write.start <= state_.finished().horizon();
@@ -86,6 +97,8 @@ Task<Result<void>> TableTablet::Impl::log_prepare(
   const auto written =
       co_await log(encode_prepare(*transaction->record),
                    [this, transaction = transaction.get()](const std::vector<BlobId>&) {
+                     const PrepareRecord& record = *transaction->record;
+                     state_.logged(record.store, leader_->position(), record.changes);
                      state_.prepared(transaction->record);
                      transaction->durable = true;
                    });

@@ -1,0 +1,76 @@
+#include "table/chunk/blob_places.h"
+
+#include <gtest/gtest.h>
+
+namespace moraine::table {
+namespace {
+
+// Blobs that have places in a segment of their own each, while `there`.
+class PlacedBlobs final : public BlobReader {
+ public:
+  Task<Result<Slice>> read(blob::BlobId, std::uint32_t, std::uint32_t) override {
+    co_return fail(Errc::kNotFound, "only places");
+  }
+  std::optional<blob::DirectPlace> locate(const blob::BlobId& id) override {
+    ++asked;
+    if (!there) return std::nullopt;
+    const std::uint32_t segment = id.step();
+    return blob::DirectPlace{.reads = reads, .segment = segment, .life = lives->of(segment)};
+  }
+
+  std::shared_ptr<blob::SegmentLives> lives = std::make_shared<blob::SegmentLives>(8);
+  std::shared_ptr<const blob::DirectReads> reads =
+      std::make_shared<blob::DirectReads>(nullptr, lives);
+  bool there = true;
+  int asked = 0;
+};
+
+struct BlobPlacesTest : testing::Test {
+  PlacedBlobs blobs;
+  std::vector<blob::BlobId> ids{
+      {{1}, 1, 0, 0, 10, 0}, {{1}, 1, 1, 0, 10, 0}, {{1}, 1, 2, 0, 10, 0}};
+  BlobPlaces places{ids, blobs};
+};
+
+TEST_F(BlobPlacesTest, AreAskedForOnceAndAgainWhenTheyAreOutOfDate) {
+  EXPECT_FALSE(places.get(0));
+  places.find_all();
+  EXPECT_EQ(blobs.asked, 3);
+  places.find_all();
+  EXPECT_EQ(blobs.asked, 3);
+  ASSERT_TRUE(places.get(1));
+  EXPECT_EQ(places.get(1)->segment, 1u);
+  blobs.lives->end(1);
+  EXPECT_FALSE(places.get(1)->current());
+  places.refresh(1);
+  EXPECT_TRUE(places.get(1)->current());
+  EXPECT_EQ(blobs.asked, 4);
+}
+
+TEST_F(BlobPlacesTest, ANewPlaceOfOneBlobHasTheOthersAskedForToo) {
+  places.find_all();
+  blobs.lives->end_all();
+  places.refresh(2);
+  EXPECT_EQ(blobs.asked, 6);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(places.get(i)->current());
+}
+
+TEST_F(BlobPlacesTest, APlaceThatGaveOtherBytesIsAskedForAgain) {
+  places.find_all();
+  places.forget(1);
+  EXPECT_FALSE(places.get(1));
+  places.refresh(1);
+  EXPECT_TRUE(places.get(1)->current());
+  EXPECT_EQ(blobs.asked, 4);
+}
+
+TEST_F(BlobPlacesTest, BlobsWithoutPlacesCostOneQuestionEach) {
+  blobs.there = false;
+  places.refresh(0);
+  places.refresh(0);
+  EXPECT_EQ(blobs.asked, 2);
+  EXPECT_FALSE(places.get(0));
+}
+
+}  // namespace
+}  // namespace moraine::table

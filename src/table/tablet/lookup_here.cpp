@@ -1,0 +1,53 @@
+// The part of a lookup that reads blocks on the caller's thread.
+#include <algorithm>
+
+#include "table/tablet/lookup_blocks.h"
+#include "table/tablet/lookup_pass.h"
+#include "table/tablet/tablet_reader.h"
+
+namespace moraine::table {
+namespace {
+
+// One round finds what is missing, the next one reads it; more are needed when stores change.
+constexpr int kRoundsHereMax = 4;
+
+void leave_all(const LookupRequest& request, Rowset& rows, UnfinishedLookup& left) {
+  rows.reset(request.keys.size(), request.columns.size());
+  left.keys.clear();
+  for (std::size_t i = 0; i < request.keys.size(); ++i) {
+    left.keys.push_back(static_cast<std::uint32_t>(i));
+  }
+}
+
+}  // namespace
+
+Result<void> TabletReader::read_left_here(const LookupRequest& request, Rowset& rows,
+                                          UnfinishedLookup& left) const {
+  if (left.keys.size() > kBlocksHereMax) return {};
+  RowCache* const cache = cache_for(request);
+  LookupHelp help;
+  help.takes_hunks = false;
+  for (int round = 0; round < kRoundsHereMax && !left.keys.empty(); ++round) {
+    {
+      const EpochGuard guard;
+      const TabletView& view = views_.get();
+      Result<LookupPass> pass = LookupPass::begin(view, request, cache, rows, &help);
+      if (!pass) return std::unexpected(std::move(pass).error());
+      std::erase_if(left.keys, [&](std::uint32_t at) {
+        const std::uint64_t hash = key_hash(as_bytes(request.keys[at]));
+        return pass->read(at, hash) == LookupPass::State::kDone;
+      });
+      // A store that came meanwhile may have what a mark that is gone by now spoke of.
+      if (&view != &views_.get() && request.timestamp != kAsyncLastCommitted) {
+        leave_all(request, rows, left);
+        return {};
+      }
+      pass->count(statistics_.lookup);
+    }
+    if (help.missing.empty()) return {};
+    if (!load_blocks_here(std::exchange(help.missing, {}), help.pins)) return {};
+  }
+  return {};
+}
+
+}  // namespace moraine::table
