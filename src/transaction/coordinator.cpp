@@ -80,17 +80,43 @@ Result<void> Coordinator::admit(const std::vector<Participant>& participants) co
 }
 
 Task<Result<Timestamp>> Coordinator::commit(std::vector<Participant> participants) {
-  CO_TRY_VOID(admit(participants));
+  if (participants.empty()) co_return fail(Errc::kInvalidArgument, "a transaction of no tablets");
   const TransactionId id = participants.front().write.transaction;
-  const auto known = state_.decisions.find(id);
-  if (known != state_.decisions.end()) co_return known->second.commit;
+  if (const auto known = state_.decisions.find(id); known != state_.decisions.end()) {
+    co_return known->second.commit;
+  }
+  if (const auto known = refused_.find(id); known != refused_.end()) {
+    co_return std::unexpected(known->second);
+  }
+  if (const auto same = undecided_.find(id); same != undecided_.end()) {
+    auto answer = std::make_shared<Answer>();
+    same->second.push_back(answer);
+    co_return co_await *answer;
+  }
+  CO_TRY_VOID(admit(participants));
   if (participants.front().write.start < state_.forgotten) {
     co_return fail(Errc::kUnavailable, "the transaction is too old to tell whether it was decided");
   }
-  if (!undecided_.insert(id).second) {
-    co_return fail(Errc::kOverloaded,
-                   fmt::format("transaction {} is being decided", to_string(id)));
+  undecided_[id];
+  Result<Timestamp> decided = co_await commit_new(id, std::move(participants));
+  const auto followers = std::move(undecided_.extract(id).mapped());
+  // What has an unknown outcome is not refused: it may be asked about again.
+  if (!decided && decided.error().code != Errc::kUnavailable) remember_refusal(id, decided.error());
+  for (const auto& follower : followers) follower->set(decided);
+  co_return decided;
+}
+
+void Coordinator::remember_refusal(const TransactionId& id, const Error& error) {
+  refused_.emplace(id, error);
+  refused_order_.push_back(id);
+  while (refused_order_.size() > kRefusedMax) {
+    refused_.erase(refused_order_.front());
+    refused_order_.pop_front();
   }
+}
+
+Task<Result<Timestamp>> Coordinator::commit_new(TransactionId id,
+                                                std::vector<Participant> participants) {
   std::vector<TabletId> tablets;
   for (const Participant& participant : participants) tablets.push_back(participant.tablet);
   std::vector<TabletId> held;
@@ -100,16 +126,13 @@ Task<Result<Timestamp>> Coordinator::commit(std::vector<Participant> participant
     std::erase_if(tablets, [&](TabletId one) { return std::ranges::count(held, one) > 0; });
     scope_.spawn(abort_all(id, std::move(tablets)));
     co_await abort_all(id, std::move(held));
-    undecided_.erase(id);
     const Errc code = prepared.error().code;
     // Nothing is decided, so nothing will be: to the client the outcome is known.
     const bool keeps = code == Errc::kAborted || code == Errc::kInvalidArgument ||
                        code == Errc::kOverloaded || code == Errc::kReadOnly;
     co_return fail(keeps ? code : Errc::kAborted, prepared.error().context);
   }
-  Result<Timestamp> decided = co_await decide(id, std::move(tablets));
-  undecided_.erase(id);
-  co_return decided;
+  co_return co_await decide(id, std::move(tablets));
 }
 
 Task<Result<void>> Coordinator::prepare_all(std::vector<Participant> participants,

@@ -7,22 +7,23 @@
 //
 // Promise    A transaction has one outcome for ever, whatever dies when. OK: committed at that
 //            timestamp. kAborted: changed nothing, anywhere. Repeating a commit with the same id
-//            gives the same answer.
+//            gives the same answer, also while it is being decided; of a refused one as long as
+//            this incarnation remembers it.
 // Invariants (1) A decision is forgotten only when every participant has heard it; transactions
 //            that began before the newest forgotten one was committed are not begun any more. (2)
 //            outcome() says aborted only of transactions that this incarnation is not deciding and
 //            that no incarnation has decided.
 // Threading  The world's executor.
 // Limits     kParticipantsMax tablets, kUndecidedMax transactions at once, kHeardMax remembered
-//            after all have heard.
+//            after all have heard, kRefusedMax after they were refused.
 // Errors     kAborted; kOverloaded: nothing was done; kUnavailable: the outcome is unknown, and
 //            outcome() of a later incarnation will tell.
 // Tests      coordinator_test.cpp.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
-#include <set>
 
 #include "table/tablet/seeded_bug.h"
 #include "tablet/leader.h"
@@ -33,6 +34,7 @@ namespace moraine {
 
 inline constexpr std::size_t kUndecidedMax = 10'000;
 inline constexpr std::size_t kHeardMax = 100'000;
+inline constexpr std::size_t kRefusedMax = 10'000;
 
 struct CoordinatorOptions {
   LeaderOptions leader;
@@ -91,6 +93,9 @@ class Coordinator {
               CoordinatorOptions options);
 
   Result<void> admit(const std::vector<Participant>& participants) const;
+  // The first that asks has it decided, the others follow.
+  Task<Result<Timestamp>> commit_new(TransactionId id, std::vector<Participant> participants);
+  void remember_refusal(const TransactionId& id, const Error& error);
   // `held`: those that prepared it.
   Task<Result<void>> prepare_all(std::vector<Participant> participants,
                                  std::vector<TabletId>& held);
@@ -110,7 +115,10 @@ class Coordinator {
   const CoordinatorOptions options_;
   State state_;
   std::unique_ptr<Leader> leader_;
-  std::set<TransactionId> undecided_;
+  using Answer = OneShot<Result<Timestamp>>;
+  std::map<TransactionId, std::vector<std::shared_ptr<Answer>>> undecided_;  // Who follows them.
+  std::map<TransactionId, Error> refused_;
+  std::deque<TransactionId> refused_order_;  // Oldest first.
   std::size_t untold_ = 0;
   Timestamp newest_ = 0;  // Commit timestamp seen.
   TaskScope scope_;

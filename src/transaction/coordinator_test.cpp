@@ -68,7 +68,7 @@ class CoordinatorTest : public testing::Test {
     EXPECT_TRUE(booted) << booted.error().message();
     return std::move(*booted);
   }
-  Result<Timestamp> commit(Coordinator& coordinator, std::uint8_t number) {
+  static std::vector<Participant> participants_of(std::uint8_t number) {
     std::vector<Participant> participants(2);
     participants[0].tablet = kFirst;
     participants[1].tablet = kSecond;
@@ -76,7 +76,14 @@ class CoordinatorTest : public testing::Test {
       participant.write.transaction = transaction(number);
       participant.write.start = 900;
     }
-    return sim_.run(coordinator.commit(std::move(participants)));
+    return participants;
+  }
+  Result<Timestamp> commit(Coordinator& coordinator, std::uint8_t number) {
+    return sim_.run(coordinator.commit(participants_of(number)));
+  }
+  static Task<void> commit_into(Coordinator& coordinator, std::uint8_t number,
+                                std::vector<Result<Timestamp>>& answers) {
+    answers.push_back(co_await coordinator.commit(participants_of(number)));
   }
   void let_time_pass(Duration duration) { sim_.run_for(duration); }
 
@@ -121,6 +128,29 @@ TEST_F(CoordinatorTest, RepeatingACommitGivesTheSameTimestamp) {
   auto coordinator = boot();
   const Timestamp first = commit(*coordinator, 1).value();
   EXPECT_EQ(commit(*coordinator, 1).value(), first);
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, ACommitThatIsRepeatedWhileItIsDecidedIsAnsweredAlike) {
+  auto coordinator = boot();
+  std::vector<Result<Timestamp>> answers;
+  TaskScope calls;
+  for (int i = 0; i < 3; ++i) calls.spawn(commit_into(*coordinator, 1, answers));
+  while (calls.live() > 0) let_time_pass(1ms);
+  ASSERT_EQ(answers.size(), 3u);
+  for (const auto& answer : answers) EXPECT_EQ(answer.value(), answers[0].value());
+  EXPECT_EQ(timestamps_.last, answers[0].value()) << "one decision";
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, WhatWasRefusedStaysRefused) {
+  tablets_.refuses[kFirst] = Errc::kReadOnly;
+  tablets_.refuses[kSecond] = Errc::kReadOnly;
+  auto coordinator = boot();
+  EXPECT_EQ(commit(*coordinator, 1).error().code, Errc::kReadOnly);
+  tablets_.refuses.clear();
+  EXPECT_EQ(commit(*coordinator, 1).error().code, Errc::kReadOnly);
+  EXPECT_TRUE(commit(*coordinator, 2));
   sim_.run(coordinator->stop());
 }
 

@@ -27,16 +27,21 @@ Task<Result<void>> LocalTablets::prepare(TabletId tablet, TabletWrite write, Tab
   co_return co_await running->prepare(std::move(write), coordinator);
 }
 
+std::unexpected<Error> LocalTablets::absent(TabletId tablet) const {
+  if (!is_gone_ || !is_gone_(tablet)) return not_here(tablet);
+  return fail(Errc::kNotFound, fmt::format("tablet {:x} is gone for good", tablet.value));
+}
+
 Task<Result<void>> LocalTablets::commit_prepared(TabletId tablet, TransactionId id,
                                                  Timestamp commit, Instant) {
   const auto running = find(tablet);
-  if (!running) co_return not_here(tablet);
+  if (!running) co_return absent(tablet);
   co_return co_await running->commit_prepared(id, commit);
 }
 
 Task<Result<void>> LocalTablets::abort_prepared(TabletId tablet, TransactionId id, Instant) {
   const auto running = find(tablet);
-  if (!running) co_return not_here(tablet);
+  if (!running) co_return absent(tablet);
   co_return co_await running->abort_prepared(id);
 }
 

@@ -1,8 +1,11 @@
 // LocalTablets: the tablets of tables that run in this process.
 //
+// Promise    Whoever is told to commit or to abort and is gone for good answers kNotFound: nothing
+//            is prepared there any more. Others that do not run answer kReadOnly.
 // Threading  The node's executor.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -16,6 +19,8 @@ class LocalTablets final : public TabletCalls {
     tablets_[id] = std::move(tablet);
   }
   void remove(TabletId id) { tablets_.erase(id); }
+  // Asked of tablets that do not run: true of those that never will again. None: never.
+  void tell_gone_by(std::function<bool(TabletId)> is_gone) { is_gone_ = std::move(is_gone); }
   // Null: not here.
   std::shared_ptr<table::TableTablet> find(TabletId id) const;
 
@@ -27,6 +32,9 @@ class LocalTablets final : public TabletCalls {
   Task<Result<void>> abort_prepared(TabletId tablet, TransactionId id, Instant deadline) override;
 
  private:
+  std::unexpected<Error> absent(TabletId tablet) const;
+
+  std::function<bool(TabletId)> is_gone_;
   std::map<TabletId, std::shared_ptr<table::TableTablet>> tablets_;
 };
 
