@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/invariant.h"
+#include "table/tablet/seeded_bug.h"
 
 namespace moraine {
 namespace {
@@ -112,12 +113,12 @@ Task<Result<std::unique_ptr<table::TableTablet>>> RunningTable::boot(TabletOfTab
     if (!settings) {
       booted = std::unexpected(settings.error());
     } else {
-      auto adopted = co_await chunks_of_parents(tablet, settings->bounds);
-      if (!adopted) {
-        booted = std::unexpected(adopted.error());
+      auto heritage = co_await heritage_of(tablet, settings->bounds);
+      if (!heritage) {
+        booted = std::unexpected(heritage.error());
       } else {
         const bool frozen = tablet.state != MountState::kMounted;
-        booted = co_await boot_with(tablet.info, *settings, frozen, std::move(*adopted));
+        booted = co_await boot_with(tablet.info, *settings, frozen, std::move(*heritage));
       }
     }
   }
@@ -126,24 +127,26 @@ Task<Result<std::unique_ptr<table::TableTablet>>> RunningTable::boot(TabletOfTab
 }
 
 Task<Result<std::unique_ptr<table::TableTablet>>> RunningTable::boot_with(
-    TabletInfo info, table::TabletSettings settings, bool frozen,
-    std::vector<table::ChunkRecord> adopted) {
+    TabletInfo info, table::TabletSettings settings, bool frozen, Heritage heritage) {
   table::TableTabletOptions options;
   options.leader = parts_.leader;
   options.ask_coordinator = parts_.ask_coordinator;
   options.frozen = frozen;
-  options.adopted = std::move(adopted);
+  options.adopts = heritage.any;
+  options.adopted = std::move(heritage.chunks);
+  options.adopted_retained = heritage.retained;
   options.others = record_.retired;
   options.bug = parts_.bug;
   co_return co_await table::TableTablet::boot(parts_.resources, std::move(info),
                                               std::move(settings), std::move(options));
 }
 
-Task<Result<std::vector<table::ChunkRecord>>> RunningTable::chunks_of_parents(
-    const TabletOfTable& tablet, const table::KeyBounds& bounds) {
-  std::vector<table::ChunkRecord> adopted;
+Task<Result<RunningTable::Heritage>> RunningTable::heritage_of(const TabletOfTable& tablet,
+                                                               const table::KeyBounds& bounds) {
+  Heritage heritage;
   const std::vector<TabletId> parents = tablet.parents;
   const table::KeyBounds within = bounds;
+  heritage.any = !parents.empty();
   for (const TabletId parent : parents) {
     const auto info = std::ranges::find(record_.retired, parent, &TabletInfo::id);
     if (info == record_.retired.end()) {
@@ -151,31 +154,37 @@ Task<Result<std::vector<table::ChunkRecord>>> RunningTable::chunks_of_parents(
                                                  "it is to take over",
                                                  path_, parent.value));
     }
-    CO_TRY(std::vector<table::ChunkRecord> records, co_await chunks_of(*info));
-    for (table::ChunkRecord& record : records) {
-      if (auto part = clipped(std::move(record), within)) adopted.push_back(std::move(*part));
+    CO_TRY(Heritage found, co_await look_into(*info));
+    heritage.retained = std::max(heritage.retained, found.retained);
+    for (table::ChunkRecord& record : found.chunks) {
+      if (parts_.bug == table::SeededBug::kReshardLosesPivot) {
+        record.from = std::max(record.from, within.from + '\0');
+      }
+      if (auto part = clipped(std::move(record), within)) {
+        heritage.chunks.push_back(std::move(*part));
+      }
     }
   }
-  co_return adopted;
+  co_return heritage;
 }
 
-Task<Result<std::vector<table::ChunkRecord>>> RunningTable::chunks_of(TabletInfo parent) {
+Task<Result<RunningTable::Heritage>> RunningTable::look_into(TabletInfo parent) {
   co_await parents_.acquire();
   co_await yield(parts_.world.executor);
-  auto records = co_await chunks_of_alone(std::move(parent));
+  auto found = co_await look_into_alone(std::move(parent));
   parents_.release();
-  co_return records;
+  co_return found;
 }
 
-Task<Result<std::vector<table::ChunkRecord>>> RunningTable::chunks_of_alone(TabletInfo parent) {
+Task<Result<RunningTable::Heritage>> RunningTable::look_into_alone(TabletInfo parent) {
   CO_TRY(table::TabletSettings settings, tablet_settings(path_, record_, 0));
   settings.bounds = {};
   settings.mount.enable_compaction_and_partitioning = false;
   CO_TRY(const std::unique_ptr<table::TableTablet> old,
          co_await boot_with(std::move(parent), std::move(settings), true, {}));
-  std::vector<table::ChunkRecord> records = old->chunk_records();
+  Heritage found{true, old->chunk_records(), old->statistics().retained};
   co_await old->stop();
-  co_return records;
+  co_return found;
 }
 
 Task<Result<void>> RunningTable::with_stopped_tablet(

@@ -71,13 +71,18 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
 
   std::shared_ptr<Host> make_host(std::size_t index);
   Task<Result<std::unique_ptr<table::TableTablet>>> boot(TabletOfTable tablet);
-  Task<Result<std::vector<table::ChunkRecord>>> chunks_of_parents(const TabletOfTable& tablet,
-                                                                  const table::KeyBounds& bounds);
-  Task<Result<std::vector<table::ChunkRecord>>> chunks_of(TabletInfo parent);
-  Task<Result<std::vector<table::ChunkRecord>>> chunks_of_alone(TabletInfo parent);
-  Task<Result<std::unique_ptr<table::TableTablet>>> boot_with(
-      TabletInfo info, table::TabletSettings settings, bool frozen,
-      std::vector<table::ChunkRecord> adopted);
+  // What a tablet takes over from those before it.
+  struct Heritage {
+    bool any = false;
+    std::vector<table::ChunkRecord> chunks;
+    Timestamp retained = 0;
+  };
+  Task<Result<Heritage>> heritage_of(const TabletOfTable& tablet, const table::KeyBounds& bounds);
+  Task<Result<Heritage>> look_into(TabletInfo parent);
+  Task<Result<Heritage>> look_into_alone(TabletInfo parent);
+  Task<Result<std::unique_ptr<table::TableTablet>>> boot_with(TabletInfo info,
+                                                              table::TabletSettings settings,
+                                                              bool frozen, Heritage heritage);
   std::optional<std::size_t> index_of(TabletId tablet) const;
   void tell(std::size_t index, table::TableTablet& tablet) const;
   void publish();

@@ -7,6 +7,7 @@
 
 #include "base/invariant.h"
 #include "base/log.h"
+#include "table/tablet/seeded_bug.h"
 
 namespace moraine {
 
@@ -20,6 +21,7 @@ StoredTables::StoredTables(World world, SchemeHost& scheme, table::TableResource
              boots_, options_.leader, options_.bug} {
   INVARIANT(!options_.groups.empty(), "tables need groups");
   scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
+  tablets.tell_gone_by([this](TabletId id) { return is_gone(id); });
 }
 
 Task<bool> StoredTables::wait_running(Instant deadline) {
@@ -27,9 +29,12 @@ Task<bool> StoredTables::wait_running(Instant deadline) {
   for (const TablePtr& table : all) {
     for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
       if (table->record().tablets[i].state == MountState::kUnmounted) continue;
-      if (!co_await table->wait_tablet(i, deadline) && tables_.contains(table->path())) {
-        co_return false;
-      }
+      if (co_await table->wait_tablet(i, deadline) || !tables_.contains(table->path())) continue;
+      // It may have been unmounted or replaced meanwhile.
+      const std::vector<TabletOfTable>& tablets = table->record().tablets;
+      const bool ends = i >= tablets.size() || tablets[i].state == MountState::kUnmounted ||
+                        tablets[i].state == MountState::kUnmounting;
+      if (!ends) co_return false;
     }
     // Whoever was told that it runs can read it.
     table->republish();
@@ -38,6 +43,7 @@ Task<bool> StoredTables::wait_running(Instant deadline) {
 }
 
 Task<void> StoredTables::stop() {
+  knows_all_ = false;
   scope_.close();
   stopping_.wake_all();
   co_await scope_.join();
@@ -46,6 +52,7 @@ Task<void> StoredTables::stop() {
 }
 
 void StoredTables::abandon() {
+  knows_all_ = false;
   scope_.close();
   stopping_.wake_all();
   for (const auto& [path, table] : tables_) table->abandon();
@@ -64,10 +71,12 @@ std::vector<StoredTables::TablePtr> StoredTables::list() const {
 
 void StoredTables::follow(const Scheme& scheme) {
   if (scope_.closed()) return;
+  knows_all_ = true;
   for (const NodePtr& node : scheme.all(NodeKind::kTable)) {
     const auto adopted = adopt(*node);
     if (!adopted) {
       log_error("table not served", {{"table", node->path}, {"error", adopted.error()}});
+      knows_all_ = false;
       continue;
     }
     scope_.spawn(finish_transitions(node->path));
@@ -79,6 +88,17 @@ void StoredTables::follow(const Scheme& scheme) {
   }
   for (const TablePtr& table : gone) drop(table);
   if (!std::exchange(watching_, true)) scope_.spawn(let_go_of_retired());
+}
+
+// Who is in no table was replaced, with nothing prepared, or deleted.
+bool StoredTables::is_gone(TabletId id) const {
+  if (!knows_all_) return false;
+  for (const auto& [path, table] : tables_) {
+    for (const TabletOfTable& tablet : table->record().tablets) {
+      if (tablet.info.id == id) return false;
+    }
+  }
+  return true;
 }
 
 Result<StoredTables::TablePtr> StoredTables::adopt(const PathNode& node) {
@@ -143,7 +163,9 @@ Task<Result<void>> StoredTables::let_go_alone(TablePtr table) {
   for (std::size_t i = 0; i < record.tablets.size(); ++i) {
     const auto running = table->tablet(i);
     if (!running) co_return Result<void>();
-    for (const TabletId id : running->borrowed_from()) needed.insert(id);
+    if (options_.bug != table::SeededBug::kRetiredTooEarly) {
+      for (const TabletId id : running->borrowed_from()) needed.insert(id);
+    }
     // One that runs has taken over what it was to.
     record.tablets[i].parents.clear();
   }

@@ -110,6 +110,7 @@ class StoredTables {
                            Fill fill = nullptr, std::vector<TabletInfo> doomed = {});
 
   void follow(const Scheme& scheme);
+  bool is_gone(TabletId id) const;
   Result<TablePtr> adopt(const PathNode& node);
   void drop(const TablePtr& table);
   Task<void> finish_transitions(std::string path);
@@ -127,6 +128,7 @@ class StoredTables {
   Semaphore changes_{1};
   Waiters stopping_{world_.executor};
   bool watching_ = false;
+  bool knows_all_ = false;  // All tables of the scheme are in tables_.
   TaskScope scope_;
 };
 

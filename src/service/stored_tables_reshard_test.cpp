@@ -30,14 +30,17 @@ class StoredTablesReshardTest : public testing::Test {
     layout_ = *layout;
   }
   void expect_ok(const Result<void>& done) { EXPECT_TRUE(done) << done.error().message(); }
-  void write(std::int64_t from, std::int64_t to) {
+  Result<Timestamp> write_from(Timestamp start, std::int64_t from, std::int64_t to) {
     table::ChangeSet changes(layout_);
     for (std::int64_t k = from; k < to; ++k) {
       const std::string text = text_of(k);
       const NamedValue row[] = {{"k", Value(k)}, {"v", Value(std::string_view(text))}};
       expect_ok(changes.insert(row));
     }
-    const auto committed = tables_.commit(changes, tables_.now());
+    return tables_.commit(changes, start);
+  }
+  void write(std::int64_t from, std::int64_t to) {
+    const auto committed = write_from(tables_.now(), from, to);
     EXPECT_TRUE(committed) << committed.error().message();
   }
   static std::string text_of(std::int64_t k) {
@@ -97,6 +100,48 @@ TEST_F(StoredTablesReshardTest, ReplacedTabletsAreLetGoOnceNobodyNeedsTheirBlobs
   EXPECT_TRUE(tables_.tables().find(TestTables::kPath)->record().retired.empty());
   tables_.restart();
   expect_rows(100);
+}
+
+TEST_F(StoredTablesReshardTest, ATransactionThatBeganBeforeMeetsWhatWasCommittedInTheOldTablets) {
+  write(0, 100);
+  const Timestamp start = tables_.now();
+  write(10, 20);
+  reshard({key(30), key(60)});
+  EXPECT_EQ(write_from(start, 10, 11).error().code, Errc::kAborted);
+  tables_.cut_power();
+  EXPECT_EQ(write_from(start, 10, 11).error().code, Errc::kAborted);
+  EXPECT_TRUE(write_from(tables_.now(), 10, 11));
+}
+
+TEST_F(StoredTablesReshardTest, VersionsThatTheOldTabletsHaveDroppedAreNotReadAsIfTheyWereThere) {
+  TableMountOptions options;
+  options.min_data_ttl = options.max_data_ttl = std::chrono::milliseconds(0);
+  expect_ok(tables_.run(tables_.tables().remount(TestTables::kPath, options)));
+  write(0, 10);
+  const Timestamp past = tables_.now();
+  tables_.world().run_for(10s);
+  write(0, 10);
+  tables_.world().run_for(10s);
+  write(5, 6);
+  expect_ok(tables_.flush());
+  expect_ok(tables_.compact());
+  ASSERT_FALSE(tables_.lookup({key(1)}, {0, 1}, past)) << "its version is gone";
+  reshard({key(5)});
+  EXPECT_FALSE(tables_.lookup({key(1)}, {0, 1}, past));
+  tables_.cut_power();
+  EXPECT_FALSE(tables_.lookup({key(1)}, {0, 1}, past));
+  expect_rows(10);
+}
+
+TEST_F(StoredTablesReshardTest, TabletsThatWereReplacedAnswerThatTheyAreGone) {
+  write(0, 100);
+  const TabletId old = tables_.open()->ranges[0].tablet;
+  EXPECT_EQ(tables_.tell_commit(old).error().code, Errc::kNotFound) << "it is not prepared";
+  reshard({key(30)});
+  EXPECT_EQ(tables_.tell_commit(old).error().code, Errc::kNotFound);
+  const TabletId fresh = tables_.open()->ranges[0].tablet;
+  expect_ok(tables_.run(tables_.tables().unmount(TestTables::kPath)));
+  EXPECT_EQ(tables_.tell_commit(fresh).error().code, Errc::kReadOnly) << "it will run again";
 }
 
 TEST_F(StoredTablesReshardTest, TablesAreReadableWhenWaitRunningHasEnded) {

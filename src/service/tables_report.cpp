@@ -36,6 +36,7 @@ void ReadReport::add(const table::LookupStatistics& statistics) {
   data_weight += now(statistics.data_weight);
   requests += now(statistics.requests);
   waits += now(statistics.waits);
+  retries += now(statistics.retries);
 }
 
 void ChunkReadReport::add(const table::ChunkReadStatistics& statistics) {

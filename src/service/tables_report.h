@@ -29,6 +29,7 @@ struct ReadReport {
   std::uint64_t data_weight = 0;
   std::uint64_t requests = 0;
   std::uint64_t waits = 0;
+  std::uint64_t retries = 0;
   void add(const table::LookupStatistics& statistics);
 };
 

@@ -17,6 +17,7 @@ TablesReport sample() {
   table.row_cache.inserts = 2;
   table.row_cache.outdated = 1;
   table.lookup.rows = 7;
+  table.lookup.retries = 6;
   table.chunks.disk_bytes = 4096;
   table.hunks.disk_bytes = 100;
   table.stores.commits = 9;
@@ -41,6 +42,7 @@ TEST(TablesReport, HasTheSensorsOfTheLookupCacheTaggedWithTheTable) {
   EXPECT_TRUE(has(text, "yt_tablet_node_lookup_cache_inserts_total" + tag + "2"));
   EXPECT_TRUE(has(text, "yt_tablet_node_lookup_cache_outdated_total" + tag + "1"));
   EXPECT_TRUE(has(text, "yt_tablet_node_lookup_row_count_total" + tag + "7"));
+  EXPECT_TRUE(has(text, "yt_tablet_node_lookup_retry_count_total" + tag + "6"));
   EXPECT_TRUE(
       has(text, "yt_tablet_node_lookup_chunk_reader_statistics_data_bytes_read_from_disk_total" +
                     tag + "4096"));
