@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <thread>
+
 #include "embed/api_impl.h"
 #include "table/model/key.h"
 
@@ -11,6 +14,9 @@ namespace moraine {
 namespace {
 
 using embed::DatabaseCore;
+
+constexpr std::chrono::seconds kOpenWaitMax{2};
+constexpr std::chrono::milliseconds kOpenPause{20};
 
 Result<std::vector<std::string>> encode_pivots(const TableSchema& schema,
                                                std::span<const std::vector<Value>> pivots) {
@@ -105,9 +111,16 @@ Result<TableReport> describe(const RunningTable& table) {
 }  // namespace
 
 Result<Database> Database::open(const std::string& folder, OpenOptions options) {
-  TRY(std::unique_ptr<DatabaseCore> core, DatabaseCore::open(folder, options));
+  const auto until = std::chrono::steady_clock::now() + kOpenWaitMax;
+  auto core = DatabaseCore::open(folder, options);
+  while (!core && core.error().code == Errc::kConflict &&
+         std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(kOpenPause);
+    core = DatabaseCore::open(folder, options);
+  }
+  if (!core) return std::unexpected(std::move(core).error());
   auto impl = std::make_unique<Impl>();
-  impl->core = std::move(core);
+  impl->core = std::move(*core);
   return Database(std::move(impl));
 }
 
@@ -219,6 +232,7 @@ Result<void> Database::compact_table(std::string_view path) {
 void Database::settle_table(std::string_view path) {
   (void)impl_->core->get<Result<void>>(
       [&] { return for_each_tablet(*impl_->core, scheme_path(path), settle_one); });
+  impl_->core->run([this] { return impl_->core->give_back(); });
 }
 
 Result<Timestamp> Database::timestamp() {

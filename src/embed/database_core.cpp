@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <semaphore>
 
 #include "base/epoch.h"
 #include "base/invariant.h"
+#include "embed/completion.h"
 
 namespace moraine::embed {
 namespace {
@@ -14,9 +14,10 @@ namespace {
 constexpr Duration kStartTimeout = 120s;
 constexpr Duration kReadyPoll = 1ms;
 
-LaneOptions lane_options(std::string name) {
+LaneOptions lane_options(std::string name, bool background = false) {
   LaneOptions options;
   options.name = std::move(name);
+  options.background = background;
   return options;
 }
 
@@ -27,15 +28,9 @@ TcpNetworkOptions own_network(const blob::ClusterConfig& config) {
   return options;
 }
 
-Task<void> run_and_tell(std::function<Task<void>()> body, std::binary_semaphore& done) {
+Task<void> run_and_tell(std::function<Task<void>()> body, Completion& done) {
   co_await body();
-  done.release();
-}
-
-// Segments that hold anything, whole.
-std::uint64_t used_bytes(blob::Device& device) {
-  const blob::SegmentTable& segments = device.segments();
-  return std::uint64_t{segments.count() - segments.free()} * device.superblock().segment_bytes;
+  done.set();
 }
 
 bool any_recovering(const blob::BlobNode& node) {
@@ -49,7 +44,7 @@ bool any_recovering(const blob::BlobNode& node) {
 DatabaseCore::DatabaseCore(app::DataFolder folder, bool fresh, const OpenOptions& options)
     : folder_(std::move(folder)),
       world_(lane_options("moraine"), own_network(folder_.config)),
-      background_(lane_options("compaction")),
+      background_(lane_options("compaction", true)),
       groups_(*this) {
   blob::BlobNodeOptions node_options;
   // A device that went missing from a folder in use is not taken for a new one.
@@ -96,9 +91,9 @@ DatabaseCore::~DatabaseCore() {
 void DatabaseCore::run(std::function<Task<void>()> body) {
   INVARIANT(!world_.lane().on_this_thread(),
             "a call that waits for the database's thread was made on that thread");
-  std::binary_semaphore done(0);
+  Completion done;
   world_.lane().post([&] { spawn(run_and_tell(std::move(body), done)); });
-  done.acquire();
+  done.wait();
 }
 
 Task<Result<void>> DatabaseCore::start() {
@@ -137,11 +132,17 @@ std::uint64_t DatabaseCore::device_bytes_used() {
   std::uint64_t bytes = 0;
   run([&]() -> Task<void> {
     for (const blob::DeviceConfig& config : folder_.config.nodes.front().devices) {
-      if (blob::Device* device = node_->device(config.id)) bytes += used_bytes(*device);
+      if (blob::Device* device = node_->device(config.id)) bytes += device->segments().used_bytes();
     }
     co_return;
   });
   return bytes;
+}
+
+Task<void> DatabaseCore::give_back() {
+  for (const blob::DeviceConfig& config : folder_.config.nodes.front().devices) {
+    if (blob::Device* device = node_->device(config.id)) co_await device->give_back();
+  }
 }
 
 std::uint64_t DatabaseCore::device_bytes_written() {

@@ -39,6 +39,8 @@ class DatabaseCore {
   TableServices& services() { return *services_; }
   Executor& executor() { return world_.lane(); }
   std::uint64_t device_bytes_used();
+  // The devices give dead space back now and not only when they are idle.
+  Task<void> give_back();
   std::uint64_t device_bytes_written();
 
  private:
@@ -46,6 +48,9 @@ class DatabaseCore {
    public:
     explicit Groups(DatabaseCore& core) : core_(core) {}
     blob::Proxy* group(blob::GroupId id) override { return core_.node_->proxy(id); }
+    std::optional<blob::DirectPlace> locate(blob::GroupId group, const blob::BlobId& id) override {
+      return core_.node_->locate(group, id);
+    }
 
    private:
     DatabaseCore& core_;

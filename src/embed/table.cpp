@@ -50,14 +50,23 @@ Task<Result<void>> finish(std::shared_ptr<table::TableTablet> tablet, table::Loo
 
 using TabletPtr = std::shared_ptr<table::TableTablet>;
 
-// On this thread if all is in memory, else the rest on the node's.
+// The keys that are not in memory: a few blocks on this thread, the rest on the node's.
+Result<void> finish_lookup(embed::DatabaseCore& core, const TabletPtr& tablet,
+                           const table::LookupRequest& request, Rowset& rows,
+                           table::UnfinishedLookup& left) {
+  TRY_VOID(tablet->reader().read_left_here(request, rows, left));
+  if (left.keys.empty()) return {};
+  return core.get<Result<void>>([&] { return finish(tablet, request, rows, std::move(left)); });
+}
+
+// On this thread if all is in memory.
 Result<void> lookup_in(embed::DatabaseCore& core, const OpenTable& open, std::size_t range,
                        const table::LookupRequest& request, Rowset& rows) {
   TRY(const TabletPtr tablet, open.readable(range));
   table::UnfinishedLookup& left = lookup_memory().left;
   TRY_VOID(tablet->reader().try_lookup(request, rows, left));
   if (left.keys.empty()) return {};
-  return core.get<Result<void>>([&] { return finish(tablet, request, rows, std::move(left)); });
+  return finish_lookup(core, tablet, request, rows, left);
 }
 
 // The same for a table of one range, without touching a count when all is in memory. Null: done.
@@ -111,8 +120,7 @@ Result<void> lookup_encoded(const Table::Impl& table, std::span<const std::strin
   }
   if (!single) return lookup_ranges(*table.core, *table.holder->hold(), request, rows);
   if (!unfinished) return {};
-  return table.core->get<Result<void>>(
-      [&] { return finish(unfinished, request, rows, std::move(left)); });
+  return finish_lookup(*table.core, unfinished, request, rows, left);
 }
 
 std::unexpected<Error> no_lookups(const Table::Impl& table) {
