@@ -60,10 +60,14 @@ std::string_view to_string(TableCommand command) {
     case TableCommand::kRegister: return "registers";
     case TableCommand::kLockedRegister: return "registers, locked";
     case TableCommand::kDelta: return "deltas";
+    case TableCommand::kHalves: return "halves";
     case TableCommand::kRead: return "read";
     case TableCommand::kOldRead: return "read of the past";
     case TableCommand::kLastCommitted: return "last committed";
     case TableCommand::kAudit: return "audit";
+    case TableCommand::kMount: return "mount or unmount";
+    case TableCommand::kReshard: return "reshard";
+    case TableCommand::kAlter: return "alter";
   }
   return "unknown";
 }

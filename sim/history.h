@@ -62,12 +62,16 @@ enum class TableCommand : std::uint8_t {
   kRegister,
   kLockedRegister,
   kDelta,
+  kHalves,
   kRead,
   kOldRead,
   kLastCommitted,
   kAudit,
+  kMount,
+  kReshard,
+  kAlter,
 };
-inline constexpr std::size_t kTableCommands = static_cast<std::size_t>(TableCommand::kAudit) + 1;
+inline constexpr std::size_t kTableCommands = static_cast<std::size_t>(TableCommand::kAlter) + 1;
 enum class TableAnswer : std::uint8_t { kOk, kAborted, kRefused, kUnknown, kTimeout, kFailed };
 inline constexpr std::size_t kTableAnswers = static_cast<std::size_t>(TableAnswer::kFailed) + 1;
 

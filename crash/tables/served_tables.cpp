@@ -13,7 +13,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kMountPatience = 60s;
 constexpr auto kMountPoll = 20ms;
-constexpr auto kOpenPatience = 10s;
 constexpr std::uint64_t kStoreBytes = std::uint64_t{48} << 10;
 constexpr std::size_t kFixedColumns = 5;
 
@@ -99,16 +98,6 @@ std::vector<std::vector<Value>> draw_pivots(Random& random) {
     if (pivots.size() == 3) break;
   }
   return pivots;
-}
-
-Result<Database> open_soon(const std::string& folder, const OpenOptions& options) {
-  const auto deadline = std::chrono::steady_clock::now() + kOpenPatience;
-  for (;;) {
-    auto opened = Database::open(folder, options);
-    const bool taken = !opened && opened.error().code == Errc::kConflict;
-    if (!taken || std::chrono::steady_clock::now() > deadline) return opened;
-    std::this_thread::sleep_for(kMountPoll);
-  }
 }
 
 Result<void> bring_up(Database& database) {

@@ -31,8 +31,6 @@ TableOptions options_of(std::uint32_t table);
 // Up to four tablets; pivots at the edges of shards or inside of them.
 std::vector<std::vector<Value>> draw_pivots(Random& random);
 
-// A process that was killed lets go of its files a moment after its end.
-Result<Database> open_soon(const std::string& folder, const OpenOptions& options);
 // Creates the tables that are missing and mounts those that are not mounted. Waits for tables that
 // are on their way.
 Result<void> bring_up(Database& database);

@@ -154,7 +154,7 @@ class TablesCampaign {
     OpenOptions open;
     open.device_bytes = std::uint64_t{2} << 30;
     open.block_cache_bytes = std::size_t{16} << 20;
-    TRY(Database database, open_soon(data_folder(), open));
+    TRY(Database database, Database::open(data_folder(), open));
     TRY_VOID(bring_up(database));
     TRY_VOID(verifier_.verify(database));
     report_findings();

@@ -131,7 +131,7 @@ int run_tables_worker(const WorkerOptions& options) {
   open.block_cache_bytes = std::size_t{4} << 20;
   open.row_cache_bytes = std::size_t{4} << 20;
   {
-    auto database = open_soon(options.folder, open);
+    auto database = Database::open(options.folder, open);
     if (!database) return could_not(told, "cannot open", database.error());
     const auto up = bring_up(*database);
     if (!up) return could_not(told, "cannot bring up the tables", up.error());

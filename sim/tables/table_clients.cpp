@@ -16,14 +16,15 @@ constexpr std::size_t kTextBytesMax = 300;
 
 }  // namespace
 
-TableClients::TableClients(SimWorld& world, TableHosts& hosts, TableModel& model, History& history)
+TableClients::TableClients(SimWorld& world, const TableOptions& options, TableAccess& access,
+                           TableModel& model, History& history)
     : world_(world),
-      hosts_(hosts),
+      access_(access),
       model_(model),
       history_(history),
-      options_(hosts.options()),
+      options_(options),
       layout_(options_.layout),
-      random_(world.stream("table clients")) {}
+      random_(world.stream("lock checks")) {}
 
 void TableClients::start() {
   scope_.spawn(open_accounts());
@@ -121,7 +122,7 @@ Task<void> TableClients::transfer(SeededRandom& random) {
         {row, PlannedKind::kPut, found.value.value_or(0) + moved, random.below(kTextBytesMax)});
   }
   co_await dawdle(random);
-  const bool one = in_one_tablet(transaction.changes);
+  const bool one = in_one_place(transaction.changes);
   (void)co_await commit(std::move(transaction),
                         one ? TableCommand::kTransferOne : TableCommand::kTransferMany);
 }
@@ -143,7 +144,7 @@ Task<void> TableClients::change_registers(SeededRandom& random) {
     if (i == put) {
       transaction.changes.push_back({rows[i], PlannedKind::kPut,
                                      static_cast<std::int64_t>(transaction.number),
-                                     random.below(kTextBytesMax)});
+                                     random.below(kTextBytesMax), access_.has_extra(rows[i])});
     } else if (random.one_in(4)) {
       transaction.changes.push_back({rows[i], PlannedKind::kDelete, 0, 0});
     } else if (transaction.locks_reads) {
@@ -174,6 +175,33 @@ Task<void> TableClients::add_deltas(SeededRandom& random) {
         {pick(RowSort::kRegister, 1, random).front(), PlannedKind::kPut, 0, 0});
   }
   (void)co_await commit(std::move(transaction), TableCommand::kDelta);
+}
+
+// Halves have locks of their own: writers of different ones do not meet.
+Task<void> TableClients::change_halves(SeededRandom& random) {
+  const auto start = co_await draw();
+  if (!start) co_return;
+  const Rows rows = pick(RowSort::kHalves, 1 + random.below(2), random);
+  const auto seen = co_await read(rows, *start, TableCommand::kRead);
+  if (!seen) co_return;
+  ModelTransaction transaction;
+  transaction.number = model_.next_number();
+  transaction.start = *start;
+  transaction.reads = *seen;
+  for (const RowName& row : rows) {
+    PlannedChange change{row};
+    const bool left = random.one_in(2);
+    change.kind = left ? PlannedKind::kLeft : PlannedKind::kRight;
+    if (random.one_in(3)) change.locked = left ? kRightHalf : kLeftHalf;
+    change.weak = random.one_in(2);
+    transaction.changes.push_back(change);
+  }
+  if (random.one_in(10)) {
+    transaction.changes.front() = {rows.front(), PlannedKind::kDelete};
+    transaction.changes.push_back({pick(RowSort::kRegister, 1, random).front()});
+  }
+  co_await dawdle(random);
+  (void)co_await commit(std::move(transaction), TableCommand::kHalves);
 }
 
 Task<void> TableClients::read_some(SeededRandom& random) {
@@ -212,10 +240,12 @@ Task<void> TableClients::work(SeededRandom random) {
     const std::uint64_t dice = random.below(100);
     if (dice < 25) {
       co_await transfer(random);
-    } else if (dice < 55) {
+    } else if (dice < 47) {
       co_await change_registers(random);
-    } else if (dice < 70) {
+    } else if (dice < 60) {
       co_await add_deltas(random);
+    } else if (dice < 72) {
+      co_await change_halves(random);
     } else if (dice < 85) {
       co_await read_some(random);
     } else {
@@ -252,8 +282,8 @@ Task<bool> TableClients::read_everything() {
 }
 
 Task<bool> TableClients::show_versions() {
-  for (const TabletId tablet : layout_.table_tablets()) {
-    for (const RowName& row : layout_.rows_of(tablet)) {
+  for (std::size_t sort = 0; sort < kRowSorts; ++sort) {
+    for (const RowName& row : layout_.rows(static_cast<RowSort>(sort))) {
       const auto versions = co_await look(row);
       if (!versions) co_return false;
       model_.found(row, *versions);

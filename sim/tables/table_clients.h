@@ -3,22 +3,22 @@
 // Promise    The model is told of everything that is sent, answered and seen. Accounts keep their
 //            sum: an audit that reads all of them at one timestamp and finds another sum is a
 //            failure at once.
-// Threading  Events of the scenario; calls are made on the nodes.
+// Threading  Events of the scenario.
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <memory>
 #include <vector>
 
-#include "sim/tables/table_hosts.h"
-#include "sim/tables/table_model.h"
+#include "sim/tables/table_access.h"
+#include "sim/tables/table_options.h"
 
 namespace moraine::sim {
 
 class TableClients {
  public:
-  TableClients(SimWorld& world, TableHosts& hosts, TableModel& model, History& history);
+  TableClients(SimWorld& world, const TableOptions& options, TableAccess& access, TableModel& model,
+               History& history);
 
   void start();
   // No new transactions; those of unknown outcome are looked for until finish().
@@ -31,12 +31,13 @@ class TableClients {
   Task<bool> read_everything();
   // Shows the model all that the tablets keep.
   Task<bool> show_versions();
+  // In peace: who conflicts with whom by lock groups and modes, and that a client can write at once
+  // what it has just committed.
+  Task<bool> check_locks();
 
  private:
   using Rows = std::vector<RowName>;
   using Seen = std::vector<std::pair<RowName, SeenRow>>;
-  template <class T>
-  using Reply = std::shared_ptr<OneShot<std::optional<Result<T>>>>;
 
   Task<void> open_accounts();
   Task<void> work(SeededRandom random);
@@ -44,6 +45,7 @@ class TableClients {
   Task<void> transfer(SeededRandom& random);
   Task<void> change_registers(SeededRandom& random);
   Task<void> add_deltas(SeededRandom& random);
+  Task<void> change_halves(SeededRandom& random);
   Task<void> read_some(SeededRandom& random);
   Task<void> audit(SeededRandom& random);
   Task<void> think(SeededRandom& random);
@@ -51,33 +53,36 @@ class TableClients {
 
   // nullopt: no timestamp could be had.
   Task<std::optional<Timestamp>> draw();
+  // How a transaction ended for its client.
+  struct Ending {
+    Fate fate = Fate::kUnknown;
+    bool aborted = false;
+    std::string why;
+  };
+
   // nullopt: not all of them could be read.
   Task<std::optional<Seen>> read(Rows rows, Timestamp at, TableCommand command);
-  Task<std::optional<Seen>> read_tablet(TabletId tablet, Rows rows, Timestamp at);
-  Task<void> read_part(TabletId tablet, Rows rows, Timestamp at, std::optional<Seen>& out);
-  Task<Fate> commit(ModelTransaction transaction, TableCommand command);
+  Task<void> read_part(Rows rows, Timestamp at, std::optional<Seen>& out);
+  Task<Ending> commit(ModelTransaction transaction, TableCommand command);
   Task<std::optional<std::vector<FoundVersion>>> look(RowName row);
-  static Task<void> look_on_node(TableHosts::Hold running, RowName row,
-                                 Reply<std::vector<FoundVersion>> reply);
   void check_total(const Seen& seen, Timestamp at);
-  bool in_one_tablet(const std::vector<PlannedChange>& changes) const;
-  std::vector<Participant> participants_of(const ModelTransaction& transaction) const;
+  bool in_one_place(const std::vector<PlannedChange>& changes) const;
   Rows pick(RowSort sort, std::size_t count, SeededRandom& random) const;
   Timestamp some_past(SeededRandom& random) const;
 
-  // Runs a call on some node; nullopt: it took too long.
-  template <class T>
-  Task<std::optional<Result<T>>> ask(std::function<Task<Result<T>>(TableHosts::Session&)> call);
-  template <class T>
-  static Task<void> carry(Task<Result<T>> task, Reply<T> reply);
+  // lock_checks.cpp
+  // Two transactions that overlap, one after the other. nullopt: something did not answer.
+  Task<std::optional<bool>> both_commit(PlannedChange first, PlannedChange second);
+  Task<bool> expect_both(PlannedChange first, PlannedChange second, bool both);
+  Task<bool> rewrite();
 
   SimWorld& world_;
-  TableHosts& hosts_;
+  TableAccess& access_;
   TableModel& model_;
   History& history_;
-  const TableOptions& options_;
+  const TableOptions options_;
   const TableLayout& layout_;
-  SeededRandom random_;   // Which node asks, and how.
+  SeededRandom random_;
   Timestamp opened_ = 0;  // The accounts are there since.
   std::deque<Timestamp> past_;
   TaskScope scope_;

@@ -115,7 +115,7 @@ void TableHosts::tick() {
   }
   if (now >= next_jump_) {
     next_jump_ = later(options_.jumps_every);
-    jump_a_clock();
+    jump_some_clock(cluster_, history_, random_, options_);
   }
 }
 
@@ -164,17 +164,6 @@ Task<void> TableHosts::compact(Hold running) {
 void TableHosts::maintain(const Hold& running) {
   history_.tally.add(TableCommand::kMaintain, TableAnswer::kOk);
   use(running, random_.one_in(3) ? compact : flush);
-}
-
-void TableHosts::jump_a_clock() {
-  const std::size_t client = random_.below(cluster_.clients());
-  const auto span = static_cast<std::uint64_t>(options_.jump_max.count());
-  const auto distance = std::chrono::milliseconds(random_.below(2 * span + 1)) - options_.jump_max;
-  history_.tally.add(Trouble::kClockJump);
-  if (history_.verbose()) {
-    history_.say(fmt::format("the clock of client {} jumps by {} ms", client, distance.count()));
-  }
-  cluster_.node(cluster_.client_host(client)).clock().jump(distance);
 }
 
 void TableHosts::boot_somewhere(TabletId id) {
@@ -296,10 +285,6 @@ std::size_t TableHosts::booting() const {
   std::size_t all = 0;
   for (const auto& [id, count] : booting_) all += count;
   return all;
-}
-
-bool TableHosts::settled() const {
-  return unsettled().empty();
 }
 
 std::string TableHosts::unsettled() const {

@@ -13,28 +13,14 @@
 
 #include "sim/cluster.h"
 #include "sim/history.h"
-#include "sim/tables/table_rows.h"
+#include "sim/tables/table_access.h"
+#include "sim/tables/table_options.h"
 #include "transaction/remote_tablets.h"
 #include "transaction/tablet_server.h"
 
 namespace moraine::sim {
 
-struct TableOptions {
-  TableLayout layout;
-  std::vector<table::TabletSettings> settings;  // By table; bounds are the tablet's own.
-  std::size_t row_cache_bytes = 1u << 20;
-  std::size_t block_cache_bytes = 1u << 20;
-  std::size_t workers = 6;
-  Duration think_max = 100ms;
-  Duration boots_every = 4s;  // At most; races for the lead.
-  Duration maintenance_every = 1s;
-  Duration jumps_every = 5s;  // Of clocks.
-  std::chrono::milliseconds jump_max{20'000};
-  std::optional<Duration> versions_stay;  // nullopt: all of them, while the run lasts.
-  table::SeededBug bug{};
-};
-
-class TableHosts {
+class TableHosts final : public TableStage {
  public:
   // One incarnation of something.
   struct Running {
@@ -74,21 +60,21 @@ class TableHosts {
   };
 
   TableHosts(SimWorld& world, Cluster& cluster, History& history, TableOptions options);
-  ~TableHosts() { *alive_ = false; }
+  ~TableHosts() override { *alive_ = false; }
 
   // A node that has just been started may have tablets.
-  void attach(std::size_t client);
+  void attach(std::size_t client) override;
   // No more races, ends and jumps: what has no leader gets one, and that is all.
-  void calm() { calm_ = true; }
+  void calm() override { calm_ = true; }
   // Nothing is started any more.
-  void stop() { stopped_ = true; }
+  void stop() override { stopped_ = true; }
+  Task<bool> tidy() override { co_return true; }
   // Ends every incarnation in peace; others come up elsewhere.
-  void move_all();
+  void move_all() override;
 
   // Every tablet has a leader, and coordinators have told all they have to tell.
-  bool settled() const;
-  std::string unsettled() const;
-  std::size_t booting() const;
+  std::string unsettled() const override;
+  std::size_t booting() const override;
   // Null: no node runs.
   Session* some_session(SeededRandom& random);
   // The newest that runs; null: there is none.
@@ -104,7 +90,6 @@ class TableHosts {
   void schedule_tick();
   void trouble(TabletId id);
   void maintain(const Hold& running);
-  void jump_a_clock();
   void boot_somewhere(TabletId id);
   Task<void> boot(Session& session, TabletId id);
   Task<Result<Hold>> begin(Session& session, TabletId id);

@@ -8,7 +8,12 @@ namespace moraine::sim {
 namespace {
 
 bool changes_row(const PlannedChange& change) {
-  return change.kind != PlannedKind::kReadLock;
+  return changed_halves(change) != 0;
+}
+
+// The transaction is told by a version of the row.
+bool signs(const PlannedChange& change) {
+  return changes_row(change) && change.kind != PlannedKind::kDelete;
 }
 
 bool is_delta(const PlannedChange& change) {
@@ -49,7 +54,7 @@ std::vector<std::pair<std::uint64_t, RowName>> TableModel::wanted() const {
   std::vector<std::pair<std::uint64_t, RowName>> all;
   for (const auto& [number, looked_at] : wanted_) {
     for (const PlannedChange& change : transactions_.at(number).changes) {
-      if (change.kind != PlannedKind::kPut && !is_delta(change)) continue;
+      if (!signs(change)) continue;
       all.emplace_back(number, change.row);
       break;
     }
@@ -62,8 +67,7 @@ void TableModel::looked(std::uint64_t number, const RowName& row,
   const auto known = wanted_.find(number);
   if (known == wanted_.end()) return;
   for (const FoundVersion& version : versions) {
-    const std::optional<std::int64_t> by = version.writer ? version.writer : version.delta;
-    if (by != static_cast<std::int64_t>(number)) continue;
+    if (version.by() != static_cast<std::int64_t>(number)) continue;
     resolve(row, transactions_.at(number), version.at);
     wanted_.erase(known);
     return;
@@ -93,8 +97,9 @@ const ModelTransaction* TableModel::find(std::uint64_t number) const {
 
 void TableModel::seen(ModelRead read) {
   // Whoever wrote what is seen must have been sent and not refused; the rest is judged later.
-  if (read.seen.writer) {
-    const ModelTransaction* writer = find(static_cast<std::uint64_t>(*read.seen.writer));
+  for (const auto& number : {read.seen.writer, read.seen.left, read.seen.right}) {
+    if (!number) continue;
+    const ModelTransaction* writer = find(static_cast<std::uint64_t>(*number));
     if (!writer || writer->fate == Fate::kRefused) {
       history_.fail(fmt::format("{}: a read at {} shows {}, whose transaction {}",
                                 to_string(read.row), read.at, to_string(read.seen),
@@ -110,8 +115,9 @@ void TableModel::found(const RowName& row, const std::vector<FoundVersion>& vers
 
 // Null: it cannot be told. Deltas that retention has folded have no single writer.
 ModelTransaction* TableModel::writer_of(const RowName& row, const FoundVersion& version) {
-  const std::optional<std::int64_t> number = version.writer ? version.writer : version.delta;
-  if (!number || (!version.writer && !keeps_all_)) return nullptr;
+  const std::optional<std::int64_t> number = version.by();
+  const bool folded = !version.writer && !version.half && !keeps_all_;
+  if (!number || folded) return nullptr;
   const auto known = transactions_.find(static_cast<std::uint64_t>(*number));
   if (known == transactions_.end() || !change_of_row(known->second, row)) {
     history_.fail(fmt::format("{}: the version at {} is of transaction {}, which did not write it",
@@ -204,7 +210,8 @@ void TableModel::line_up() {
 void TableModel::check_pair(const RowName& row, const Version& first, const Version& second) {
   const bool shared = first.change->kind == PlannedKind::kSharedDelta &&
                       second.change->kind == PlannedKind::kSharedDelta;
-  if (shared || second.by->start >= first.at) return;
+  const bool apart = (changed_halves(*first.change) & changed_halves(*second.change)) == 0;
+  if (shared || apart || second.by->start >= first.at) return;
   history_.fail(fmt::format(
       "{}: transaction {} began at {}, before {} was committed at {}, and was "
       "committed too, at {}",
@@ -216,9 +223,11 @@ void TableModel::check_overlaps() {
   for (const auto& [row, versions] : rows_) {
     for (std::size_t i = 1; i < versions.size(); ++i) {
       check_pair(row, versions[i - 1], versions[i]);
-      // Shared writes stand in any number between two that are not.
+      // Shared writes, and those of one half, stand in any number between two that conflict.
       for (std::size_t k = i - 1; k > 0; --k) {
-        if (versions[k].change->kind != PlannedKind::kSharedDelta) break;
+        const PlannedChange& between = *versions[k].change;
+        const bool shared = between.kind == PlannedKind::kSharedDelta;
+        if (!shared && changed_halves(between) == kWholeRow) break;
         check_pair(row, versions[k - 1], versions[i]);
       }
     }
@@ -230,24 +239,38 @@ void TableModel::check_read_locks() {
   for (const auto& [number, reader] : transactions_) {
     if (reader.fate != Fate::kCommitted) continue;
     for (const PlannedChange& lock : reader.changes) {
-      if (lock.kind != PlannedKind::kReadLock) continue;
-      for (const Version& version : rows_[lock.row]) {
-        const bool within = reader.start < version.at && version.at < reader.commit;
-        const bool around = version.by->start < reader.commit && reader.commit < version.at;
-        if (!within && !around) continue;
-        history_.fail(
-            fmt::format("{}: transaction {} held a read lock from {} to {}; {} changed it "
-                        "from {} to {}",
-                        to_string(lock.row), number, reader.start, reader.commit,
-                        version.by->number, version.by->start, version.at));
-      }
+      if (read_halves(lock) != 0) check_read_lock(reader, lock);
     }
+  }
+}
+
+// A weak lock is forgotten with its transaction: who began before may write after.
+void TableModel::check_read_lock(const ModelTransaction& reader, const PlannedChange& lock) {
+  for (const Version& version : rows_[lock.row]) {
+    if (version.by == &reader) continue;
+    if ((changed_halves(*version.change) & read_halves(lock)) == 0) continue;
+    const bool within = reader.start < version.at && version.at < reader.commit;
+    const bool around = version.by->start < reader.commit && reader.commit < version.at;
+    if (!within && (lock.weak || !around)) continue;
+    history_.fail(
+        fmt::format("{}: transaction {} held a read lock from {} to {}; {} changed it "
+                    "from {} to {}",
+                    to_string(lock.row), reader.number, reader.start, reader.commit,
+                    version.by->number, version.by->start, version.at));
   }
 }
 
 std::size_t TableModel::count_at(const Versions& versions, Timestamp at) {
   const auto above = std::ranges::upper_bound(versions, at, {}, &Version::at);
   return static_cast<std::size_t>(above - versions.begin());
+}
+
+std::size_t TableModel::count_at(const Versions& versions, Timestamp at, Halves halves) {
+  std::size_t count = 0;
+  for (const Version& version : versions) {
+    if (version.at <= at && (changed_halves(*version.change) & halves) != 0) ++count;
+  }
+  return count;
 }
 
 // What the first `count` versions make of the row.
@@ -263,9 +286,14 @@ SeenRow TableModel::state(const Versions& versions, std::size_t count) {
     row.exists = true;
     if (is_delta(change)) {
       row.sum = row.sum.value_or(0) + number;
+    } else if (change.kind == PlannedKind::kLeft) {
+      row.left = number;
+    } else if (change.kind == PlannedKind::kRight) {
+      row.right = number;
     } else {
       row.writer = number;
       row.value = change.value;
+      if (change.extra) row.extra = number;
     }
   }
   return row;
@@ -306,40 +334,6 @@ void TableModel::check_reads() {
     for (const auto& [row, seen_then] : transaction.reads) {
       check_read({row, transaction.start, Instant{}, seen_then});
     }
-  }
-}
-
-void TableModel::check_cycles() {
-  std::vector<CommittedTransaction> history;
-  for (const auto& [number, transaction] : transactions_) {
-    if (transaction.fate != Fate::kCommitted) continue;
-    CommittedTransaction one;
-    one.name = number;
-    one.locks_reads = transaction.locks_reads;
-    for (const auto& [row, seen_then] : transaction.reads) {
-      if (is_open(row)) continue;
-      // The version that was seen, by its writer where it has one.
-      const Versions& versions = rows_[row];
-      std::size_t version = count_at(versions, transaction.start);
-      for (std::size_t i = 0; i < versions.size(); ++i) {
-        const bool put = versions[i].change->kind == PlannedKind::kPut;
-        if (put && seen_then.writer == static_cast<std::int64_t>(versions[i].by->number)) {
-          version = std::max(i + 1, sort_of(row) == RowSort::kSum ? version : 0);
-        }
-      }
-      one.reads.push_back({row.number(), version});
-    }
-    for (const PlannedChange& change : transaction.changes) {
-      if (!changes_row(change)) continue;
-      one.writes.push_back({change.row.number(), count_at(rows_[change.row], transaction.commit)});
-    }
-    history.push_back(std::move(one));
-  }
-  if (const auto cycle = find_snapshot_cycle(history)) {
-    history_.fail("not a history of snapshots: " + *cycle);
-  }
-  if (const auto cycle = find_locked_cycle(history)) {
-    history_.fail("transactions that lock what they read are not serializable: " + *cycle);
   }
 }
 

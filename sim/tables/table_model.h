@@ -93,6 +93,7 @@ class TableModel {
   void line_up();
   void check_overlaps();
   void check_pair(const RowName& row, const Version& first, const Version& second);
+  void check_read_lock(const ModelTransaction& reader, const PlannedChange& lock);
   void check_read_locks();
   void check_reads();
   void check_read(const ModelRead& read);
@@ -100,6 +101,11 @@ class TableModel {
   void check_cycles();
   static SeenRow state(const Versions& versions, std::size_t count);
   static std::size_t count_at(const Versions& versions, Timestamp at);
+  // Of versions that change one of these halves.
+  static std::size_t count_at(const Versions& versions, Timestamp at, Halves halves);
+  void add_read(CommittedTransaction& to, const RowName& row, const SeenRow& seen_then,
+                Timestamp start);
+  void add_write(CommittedTransaction& to, const PlannedChange& change, Timestamp commit);
   bool is_open(const RowName& row) const { return open_.contains(row); }
 
   History& history_;

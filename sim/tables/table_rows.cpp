@@ -17,6 +17,10 @@ constexpr ColumnIndex kWriter = 1;
 constexpr ColumnIndex kValue = 2;
 constexpr ColumnIndex kSum = 3;
 constexpr ColumnIndex kText = 4;
+constexpr ColumnIndex kLeft = 5;
+constexpr ColumnIndex kRight = 6;
+constexpr std::size_t kLeftLock = 1;
+constexpr std::size_t kRightLock = 2;
 
 ColumnSchema column(std::string name, ColumnType type) {
   ColumnSchema made;
@@ -37,7 +41,23 @@ std::string to_string(const RowName& row) {
 
 std::string to_string(const SeenRow& row) {
   if (!row.exists) return "no row";
-  return fmt::format("writer {} value {} sum {}", text(row.writer), text(row.value), text(row.sum));
+  return fmt::format("writer {} value {} sum {} left {} right {} extra {}", text(row.writer),
+                     text(row.value), text(row.sum), text(row.left), text(row.right),
+                     text(row.extra));
+}
+
+Halves changed_halves(const PlannedChange& change) {
+  switch (change.kind) {
+    case PlannedKind::kLeft: return kLeftHalf;
+    case PlannedKind::kRight: return kRightHalf;
+    case PlannedKind::kReadLock: return 0;
+    default: return kWholeRow;
+  }
+}
+
+Halves read_halves(const PlannedChange& change) {
+  const bool whole = change.kind == PlannedKind::kReadLock && change.locked == 0;
+  return whole ? kWholeRow : change.locked;
 }
 
 std::vector<TabletId> TableLayout::table_tablets() const {
@@ -100,17 +120,20 @@ std::vector<RowName> TableLayout::rows(RowSort sort) const {
 
 TableSchema campaign_schema(std::optional<std::uint64_t> inline_bytes_max) {
   TableSchema schema;
-  schema.columns = {column("k", ColumnType::kInt64), column("w", ColumnType::kInt64),
-                    column("v", ColumnType::kInt64), column("s", ColumnType::kInt64),
-                    column("t", ColumnType::kString)};
+  schema.columns = {column("k", ColumnType::kInt64),  column("w", ColumnType::kInt64),
+                    column("v", ColumnType::kInt64),  column("s", ColumnType::kInt64),
+                    column("t", ColumnType::kString), column("l", ColumnType::kInt64),
+                    column("r", ColumnType::kInt64)};
   schema.columns[0].key = true;
   schema.columns[kSum].aggregate = Aggregate::kSum;
   schema.columns[kText].max_inline_hunk_size = inline_bytes_max;
+  schema.columns[kLeft].lock = "left";
+  schema.columns[kRight].lock = "right";
   return schema;
 }
 
 std::vector<ColumnIndex> value_columns() {
-  return {kWriter, kValue, kSum, kText};
+  return {kWriter, kValue, kSum, kText, kLeft, kRight};
 }
 
 std::string key_of(const RowName& row) {
@@ -146,10 +169,23 @@ table::RowChange change_of(const PlannedChange& planned, std::uint64_t transacti
       change.locks.add(
           0, planned.kind == PlannedKind::kDelta ? LockMode::kExclusive : LockMode::kSharedWrite);
       break;
-    case PlannedKind::kReadLock:
-      change.kind = ChangeKind::kLock;
-      change.locks.add(0, LockMode::kSharedStrong);
+    case PlannedKind::kLeft:
+    case PlannedKind::kRight: {
+      const bool left = planned.kind == PlannedKind::kLeft;
+      table::begin_image(change.image);
+      table::append_cell(change.image, left ? kLeft : kRight, false, Value(number));
+      table::finish_image(change.image, 1);
+      change.locks.add(left ? kLeftLock : kRightLock, LockMode::kExclusive);
       break;
+    }
+    case PlannedKind::kReadLock: change.kind = ChangeKind::kLock; break;
+  }
+  const LockMode mode = planned.weak ? LockMode::kSharedWeak : LockMode::kSharedStrong;
+  const Halves locked = read_halves(planned);
+  if (locked == kWholeRow) {
+    change.locks.add(0, mode);
+  } else if (locked != 0) {
+    change.locks.add(locked == kLeftHalf ? kLeftLock : kRightLock, mode);
   }
   return change;
 }
@@ -163,11 +199,21 @@ SeenRow seen_row(const FoundRow& found) {
   // By position among value_columns().
   for (const table::VersionedValue& cell : cells) {
     if (cell.value.type() != ValueType::kInt64) continue;
-    if (cell.column == kWriter - 1) seen.writer = cell.value.as_int64();
-    if (cell.column == kValue - 1) seen.value = cell.value.as_int64();
-    if (cell.column == kSum - 1) seen.sum = cell.value.as_int64();
+    show_cell(seen, cell.column, cell.value.as_int64());
   }
   return seen;
+}
+
+void show_cell(SeenRow& row, std::size_t i, std::int64_t value) {
+  switch (i) {
+    case 0: row.writer = value; break;
+    case 1: row.value = value; break;
+    case 2: row.sum = value; break;
+    case 4: row.left = value; break;
+    case 5: row.right = value; break;
+    case 6: row.extra = value; break;
+    default: break;  // The text.
+  }
 }
 
 TransactionId transaction_id(std::uint64_t number) {
@@ -176,7 +222,8 @@ TransactionId transaction_id(std::uint64_t number) {
   return id;
 }
 
-std::vector<FoundVersion> versions_of(const table::OwnedVersionedRow& row) {
+std::vector<FoundVersion> versions_of(const table::OwnedVersionedRow& row,
+                                      const TableSchema& schema) {
   std::map<Timestamp, FoundVersion> versions;
   for (const Timestamp at : row.row.write_timestamps) versions[at].at = at;
   for (const Timestamp at : row.row.delete_timestamps) {
@@ -187,8 +234,10 @@ std::vector<FoundVersion> versions_of(const table::OwnedVersionedRow& row) {
     if (value.value.type() != ValueType::kInt64) continue;
     FoundVersion& version = versions[value.timestamp];
     version.at = value.timestamp;
-    if (value.column == kWriter) version.writer = value.value.as_int64();
-    if (value.column == kSum) version.delta = value.value.as_int64();
+    const std::string& name = schema.columns[value.column].name;
+    if (name == "w") version.writer = value.value.as_int64();
+    if (name == "s") version.delta = value.value.as_int64();
+    if (name == "l" || name == "r") version.half = value.value.as_int64();
   }
   std::vector<FoundVersion> all;
   for (const auto& [at, version] : versions) all.push_back(version);

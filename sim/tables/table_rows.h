@@ -1,10 +1,12 @@
 // The tables of the campaign: their rows by names, and how they look in tablets.
 //
 // Every table has the same columns: the key, the transaction that wrote the row, a value, a sum
-// that gathers deltas, and a text. Keys are of three sorts, mixed in every tablet: accounts,
-// registers and sums.
+// that gathers deltas, a text, and a left and a right half, which have a lock group each and hold
+// the transaction that wrote them. A table that is altered gets an extra column. Keys are of four
+// sorts, mixed in every tablet: accounts, registers, sums and halves.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,8 +26,8 @@ struct RowName {
 };
 std::string to_string(const RowName& row);
 
-enum class RowSort : std::uint8_t { kAccount, kRegister, kSum };
-inline constexpr std::size_t kRowSorts = 3;
+enum class RowSort : std::uint8_t { kAccount, kRegister, kSum, kHalves };
+inline constexpr std::size_t kRowSorts = 4;
 inline RowSort sort_of(const RowName& row) {
   return static_cast<RowSort>(row.key % static_cast<std::int64_t>(kRowSorts));
 }
@@ -36,6 +38,9 @@ struct SeenRow {
   std::optional<std::int64_t> writer;
   std::optional<std::int64_t> value;
   std::optional<std::int64_t> sum;
+  std::optional<std::int64_t> left;
+  std::optional<std::int64_t> right;
+  std::optional<std::int64_t> extra;
   bool operator==(const SeenRow&) const = default;
 };
 std::string to_string(const SeenRow& row);
@@ -45,15 +50,31 @@ enum class PlannedKind : std::uint8_t {
   kDelete,
   kDelta,        // Adds the transaction's number to the sum.
   kSharedDelta,  // The same with a lock that such writers share.
+  kLeft,         // Puts one half, with its lock.
+  kRight,
   kReadLock,
 };
+
+// Parts of a row that have locks of their own, as a set.
+using Halves = std::uint8_t;
+inline constexpr Halves kLeftHalf = 1;
+inline constexpr Halves kRightHalf = 2;
+inline constexpr Halves kWholeRow = kLeftHalf | kRightHalf;
 
 struct PlannedChange {
   RowName row;
   PlannedKind kind = PlannedKind::kPut;
   std::int64_t value = 0;
   std::size_t text_bytes = 0;
+  bool extra = false;  // A put writes the extra column too.
+  // Halves that it locks for reading; of a read lock, none: the whole row.
+  Halves locked = 0;
+  bool weak = false;  // That lock is a weak one.
 };
+// What of the row it changes.
+Halves changed_halves(const PlannedChange& change);
+// What of the row it locks for reading.
+Halves read_halves(const PlannedChange& change);
 
 struct TableLayout {
   static constexpr TabletId kOracle{40};
@@ -78,8 +99,13 @@ struct TableLayout {
 };
 
 TableSchema campaign_schema(std::optional<std::uint64_t> inline_bytes_max);
+// Value columns by name, in the order of value_columns(); the extra one comes last.
+inline constexpr std::array<std::string_view, 7> kValueColumns = {"w", "v", "s", "t",
+                                                                  "l", "r", "x"};
 // All columns but the key.
 std::vector<table::ColumnIndex> value_columns();
+// Sets what the i-th of kValueColumns shows.
+void show_cell(SeenRow& row, std::size_t i, std::int64_t value);
 std::string key_of(const RowName& row);
 table::RowChange change_of(const PlannedChange& planned, std::uint64_t transaction);
 SeenRow seen_row(const FoundRow& found);
@@ -91,7 +117,12 @@ struct FoundVersion {
   bool deleted = false;
   std::optional<std::int64_t> writer;
   std::optional<std::int64_t> delta;
+  std::optional<std::int64_t> half;
+  // The transaction, by whichever of them is there.
+  std::optional<std::int64_t> by() const { return writer ? writer : half ? half : delta; }
 };
-std::vector<FoundVersion> versions_of(const table::OwnedVersionedRow& row);
+// `schema` is that of the tablet.
+std::vector<FoundVersion> versions_of(const table::OwnedVersionedRow& row,
+                                      const TableSchema& schema);
 
 }  // namespace moraine::sim

@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 #include "sim/nemesis.h"
+#include "sim/tables/remote_access.h"
+#include "sim/tables/service_access.h"
 #include "sim/tables/table_clients.h"
 
 namespace moraine::sim {
@@ -14,6 +16,7 @@ constexpr Duration kStep = 500ms;
 constexpr Duration kDrainBound = 60s;
 constexpr Duration kSettleBound = 180s;
 constexpr int kPeacefulTries = 20;
+constexpr std::uint64_t kOneOwnerSeeds = 3;  // One seed in so many.
 
 // What varies from seed to seed beside the order of events.
 struct Plan {
@@ -62,11 +65,37 @@ table::TabletSettings some_settings(SeededRandom& random, const table::Retention
   return settings;
 }
 
+// The same for a table that is made by its name, as far as there are options for it.
+moraine::TableOptions some_options(SeededRandom& random, const table::TabletSettings& settings) {
+  moraine::TableOptions options;
+  const table::MountConfig& from = settings.mount;
+  options.optimize_for = static_cast<TableFormat>(settings.chunks.format);
+  options.compression_codec = to_string(settings.chunks.codec);
+  options.in_memory_mode = static_cast<TableMemory>(settings.in_memory_mode);
+  options.block_size = random.one_in(2) ? 0 : settings.chunks.block_bytes;
+  options.key_filter = settings.chunks.key_filter;
+  TableMountOptions& mount = options.mount;
+  mount.min_data_versions = from.retention.min_data_versions;
+  mount.max_data_versions = from.retention.max_data_versions;
+  mount.min_data_ttl = from.retention.min_data_ttl;
+  mount.max_data_ttl = from.retention.max_data_ttl;
+  mount.auto_compaction_period = from.auto_compaction_period;
+  mount.lookup_cache_rows_per_tablet = from.lookup_cache_rows_per_tablet;
+  mount.enable_lookup_cache_by_default = from.enable_lookup_cache_by_default;
+  mount.max_dynamic_store_row_count = from.max_dynamic_store_row_count;
+  mount.dynamic_store_auto_flush_period = from.dynamic_store_auto_flush_period;
+  mount.merge_rows_on_flush = from.merge_rows_on_flush;
+  mount.min_partition_data_size = from.min_partition_data_size;
+  mount.desired_partition_data_size = from.desired_partition_data_size;
+  mount.max_partition_data_size = from.max_partition_data_size;
+  return options;
+}
+
 void plan_tables(SeededRandom& random, TableOptions& tables) {
   TableLayout& layout = tables.layout;
   layout.tables = 2 + random.below(2);
   layout.ranges = 2 + random.below(2);
-  layout.keys = static_cast<std::int64_t>(layout.ranges * (6 + random.below(8)));
+  layout.keys = static_cast<std::int64_t>(layout.ranges * (8 + random.below(8)));
   layout.coordinators = 1 + random.below(2);
   const bool hunks = random.one_in(3);
   layout.schema = std::make_shared<const TableSchema>(
@@ -83,6 +112,7 @@ void plan_tables(SeededRandom& random, TableOptions& tables) {
   }
   for (std::size_t i = 0; i < layout.tables; ++i) {
     tables.settings.push_back(some_settings(random, retention));
+    tables.of_tables.push_back(some_options(random, tables.settings.back()));
   }
   tables.row_cache_bytes = random.one_in(4) ? 16u << 10 : 1u << 20;
   // All blocks stay, or none: which of them go first depends on addresses in memory.
@@ -114,6 +144,7 @@ Plan plan_of(const SeedOptions& options) {
   plan.cluster.node = quick_node_options();
   plan.cluster.node.vdisk.bug = options.bug;
   plan.cluster.node.proxy.bug = options.bug;
+  plan.tables.one_owner = options.seed % kOneOwnerSeeds == 0;
   plan_tables(random, plan.tables);
   plan.world.clock_skew_max = std::chrono::milliseconds(plan.tables.versions_stay ? 300 : 5'000);
   plan.tables.bug = options.table_bug;
@@ -144,28 +175,28 @@ class Run {
         history_(history),
         model_(history, plan.tables.versions_stay),
         cluster_(world, plan.cluster),
-        hosts_(world, cluster_, history, plan.tables),
-        clients_(world, hosts_, model_, history),
+        stage_(make_stage(plan.tables)),
+        clients_(world, plan.tables, *access_, model_, history),
         nemesis_(world, cluster_, history, plan.nemesis, hooks()) {}
 
   void tell() {
     run_while(kFirstStart, [this] { return !cluster_.all_ready(); });
     if (!cluster_.all_ready()) history_.fail("the group does not start: " + cluster_.unsettled());
-    for (std::size_t client = 0; client < cluster_.clients(); ++client) hosts_.attach(client);
+    for (std::size_t client = 0; client < cluster_.clients(); ++client) stage_->attach(client);
     clients_.start();
     nemesis_.start();
     run_while(options_.trouble, [] { return true; });
     nemesis_.heal();
-    hosts_.calm();
+    stage_->calm();
     run_while(kStep * 4, [] { return true; });
     clients_.stop();
     run_to_the_end(kDrainBound, [this] { return clients_.running() > 0; });
     if (clients_.running() > 0) history_.fail("calls were never answered");
     if (!history_.failed()) peace();
     clients_.finish();
-    hosts_.stop();
+    stage_->stop();
     run_to_the_end(kDrainBound,
-                   [this] { return hosts_.booting() > 0 || clients_.resolving() > 0; });
+                   [this] { return stage_->booting() > 0 || clients_.resolving() > 0; });
     world_.shutdown();
     if (!history_.failed()) model_.judge();
     history_.tally.rows_checked = model_.reads_checked();
@@ -174,8 +205,18 @@ class Run {
  private:
   Nemesis::Hooks hooks() {
     Nemesis::Hooks hooks;
-    hooks.client_started = [this](std::size_t client) { hosts_.attach(client); };
+    hooks.client_started = [this](std::size_t client) { stage_->attach(client); };
     return hooks;
+  }
+  std::unique_ptr<TableStage> make_stage(const TableOptions& tables) {
+    if (tables.one_owner) {
+      auto host = std::make_unique<ServiceHost>(world_, cluster_, history_, tables);
+      access_ = std::make_unique<ServiceAccess>(world_, *host);
+      return host;
+    }
+    auto hosts = std::make_unique<TableHosts>(world_, cluster_, history_, tables);
+    access_ = std::make_unique<RemoteAccess>(world_, *hosts);
+    return hosts;
   }
   void run_while(Duration time, const std::function<bool()>& goes_on) {
     const Instant end = world_.executor().now() + time;
@@ -193,12 +234,25 @@ class Run {
     }
     // The first finds everything; the second, elsewhere and with nothing in memory, too.
     for (int i = 0; i < 2 && !history_.failed(); ++i) {
-      run_while(kDrainBound, [this] { return !hosts_.settled(); });
-      if (!hosts_.settled()) return history_.fail("in peace: " + hosts_.unsettled());
+      run_while(kDrainBound, [this] { return !stage_->unsettled().empty(); });
+      const std::string unsettled = stage_->unsettled();
+      if (!unsettled.empty()) return history_.fail("in peace: " + unsettled);
+      if (i == 0) try_until("locks cannot be checked", &TableClients::check_locks);
       try_until("not all rows can be read", &TableClients::read_everything);
       if (i == 0) try_until("not all versions can be read", &TableClients::show_versions);
-      if (i == 0) hosts_.move_all();
+      if (i == 0) tidy();
+      if (i == 0) stage_->move_all();
     }
+  }
+  // Nothing that is needed may go with what was replaced.
+  void tidy() {
+    for (int i = 0; i < kPeacefulTries * 2 && !history_.failed(); ++i) {
+      if (world_.run(stage_->tidy())) {
+        return try_until("not all rows can be read", &TableClients::read_everything);
+      }
+      world_.run_for(kStep);
+    }
+    history_.fail("in peace: what was replaced does not go");
   }
   void try_until(std::string_view otherwise, Task<bool> (TableClients::*what)()) {
     for (int i = 0; i < kPeacefulTries && !history_.failed(); ++i) {
@@ -213,7 +267,8 @@ class Run {
   History& history_;
   TableModel model_;
   Cluster cluster_;
-  TableHosts hosts_;
+  std::unique_ptr<TableAccess> access_;
+  std::unique_ptr<TableStage> stage_;
   TableClients clients_;
   Nemesis nemesis_;
 };
