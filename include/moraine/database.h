@@ -7,7 +7,7 @@
 //   tx.insert(users, {{"id", 1}, {"name", "Ada"}});
 //   auto committed = tx.commit();
 //   moraine::Rowset rows;
-//   users.lookup({{1}}, {}, rows);
+//   users.lookup({1}, {}, rows);
 //
 // Promise    What was answered OK is durable. Reads at one timestamp, over any tables, see the same
 //            moment. A transaction reads the moment of its start, not its own writes.
@@ -81,7 +81,7 @@ struct Filter {
   };
   std::string column;
   Op op = Op::kEqual;
-  Value value;  // Its text outlives the scan.
+  Value value;  // Of the column's type, or a number that fits it. Its text outlives the scan.
 };
 
 struct ScanOptions {
@@ -180,7 +180,10 @@ class Transaction {
 
   Timestamp start() const;
   std::string id() const;
-  // Nothing is sent before commit(); what can be checked is checked at once.
+  // Nothing is sent before commit(); what can be checked is checked at once. A write that was
+  // refused is not part of the transaction: commit() does not speak of it again. Every key column
+  // is named. Columns that an insert does not name become null, unless `update` says otherwise;
+  // aggregating ones keep their value.
   Result<void> insert(const Table& table, NamedRow row, WriteOptions options = {});
   Result<void> insert(const Table& table, std::initializer_list<NamedValue> row,
                       WriteOptions options = {});
@@ -253,6 +256,7 @@ class Database {
   Result<void> alter_table(std::string_view path, const TableSchema& schema);
   Result<void> set_options(std::string_view path, const TableOptions& options);
   Result<void> reshard_table(std::string_view path, std::span<const std::vector<Value>> pivots);
+  // Into at most so many tablets of about equal size, as far as the keys of chunks tell.
   Result<void> reshard_table(std::string_view path, std::size_t tablets);
   Result<std::vector<std::string>> list_tables() const;
   Result<TableReport> describe_table(std::string_view path) const;
@@ -276,7 +280,8 @@ class Database {
   // timestamps.
   Result<void> make_dynamic(std::string_view path);
 
-  // kNotFound; kReadOnly: not mounted.
+  // kNotFound. Reads and commits of a table that is not mounted hear kReadOnly. After alter_table()
+  // the table is taken anew: writes by the old one hear kInvalidArgument.
   Result<Table> table(std::string_view path) const;
   Result<Transaction> begin(TransactionOptions options = {});
   Task<Result<Transaction>> begin_async(TransactionOptions options = {});

@@ -62,6 +62,7 @@ struct Transaction::Impl {
   std::map<std::string, Part> parts;  // By path.
 
   // The changes to a table. kInvalidArgument: its schema has changed meanwhile.
+  Result<void> check_table(const Table::Impl& table) const;
   Result<table::ChangeSet*> changes_of(const std::shared_ptr<const Table::Impl>& table);
   // kAborted: it is over, or was left alone for too long.
   Result<void> use();

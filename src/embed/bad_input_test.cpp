@@ -56,13 +56,63 @@ TEST_F(BadInputTest, MissingUnknownAndRepeatedColumnsAreNamed) {
   expect_has(insert_error({{"id", 1}, {"part", "p"}, {"name", "x"}}, update), "\"must\"");
   expect_has(insert_error({{"id", 1}, {"part", "p"}}, update), "non-key column");
   expect_has(insert_error({{"id", 1}, {"prt", "p"}, {"must", true}}), "\"prt\"");
-  expect_has(insert_error({{"id", 1}, {"id", 2}, {"must", true}}), "twice");
+  expect_has(insert_error({{"id", 1}, {"id", 2}, {"part", "p"}, {"must", true}}), "twice");
   TableSchema required = schema();
   required.columns[0].required = true;
   expect_ok(db_->create_table("/keys", required));
   auto tx = db_->begin();
   const NamedValue row[] = {{"part", "p"}, {"must", true}};
   expect_has(said(tx->insert(*db_->table("/keys"), row)), "\"id\"");
+}
+
+TEST_F(BadInputTest, EveryKeyColumnIsNamedByAnInsertAlsoWhenItMayBeNull) {
+  expect_has(insert_error({{"part", "p"}, {"must", true}}), "Missing key column \"id\"");
+  expect_has(insert_error({}), "Missing key column \"id\"");
+}
+
+TEST_F(BadInputTest, FiltersCompareByValueWhateverTheTypeOfTheNumber) {
+  TableSchema numbers;
+  numbers.columns = {column("k", ColumnType::kInt64, true), column("d", ColumnType::kDouble),
+                     column("i", ColumnType::kInt64)};
+  expect_ok(db_->create_table("/numbers", numbers));
+  const auto table = db_->table("/numbers");
+  ASSERT_TRUE(table);
+  for (std::int64_t k = -2; k <= 2; ++k) {
+    insert(*table, {{"k", k}, {"d", static_cast<double>(k)}, {"i", k + 2}});
+  }
+  const auto rows = [&](Filter filter) -> std::string {
+    ScanOptions options;
+    options.filters = {std::move(filter)};
+    auto scan = table->scan(std::move(options));
+    if (!scan) return scan.error().message();
+    ScanBatch batch;
+    std::size_t count = 0;
+    for (auto more = scan->next(batch); more && *more; more = scan->next(batch))
+      count += batch.rows;
+    return std::to_string(count);
+  };
+  for (int flushed = 0; flushed < 2; ++flushed) {
+    EXPECT_EQ(rows({"d", Filter::Op::kGreater, Value(0)}), "2");
+    EXPECT_EQ(rows({"d", Filter::Op::kLess, Value(0)}), "2");
+    EXPECT_EQ(rows({"i", Filter::Op::kLess, Value(3u)}), "3");
+    EXPECT_EQ(rows({"i", Filter::Op::kNotEqual, Value(3u)}), "4");
+    EXPECT_EQ(rows({"k", Filter::Op::kEqual, Value(1u)}), "1");
+    expect_has(rows({"i", Filter::Op::kLess, Value("3")}), "\"i\"");
+    expect_ok(db_->flush_table("/numbers"));
+  }
+}
+
+TEST_F(BadInputTest, ATableOfAnotherDatabaseIsRefused) {
+  auto other = Database::open(folder_ + "/other", {.device_bytes = std::uint64_t{512} << 20});
+  ASSERT_TRUE(other) << other.error().message();
+  auto tx = other->begin();
+  ASSERT_TRUE(tx);
+  const NamedValue row[] = {{"id", 1}, {"part", "p"}, {"must", true}};
+  expect_has(said(tx->insert(table(), row)), "another database");
+  const Value key[] = {Value(1), Value("p")};
+  const Key keys[] = {key};
+  Rowset rows;
+  expect_has(said(tx->lookup(table(), keys, {}, rows)), "another database");
 }
 
 TEST_F(BadInputTest, KeysOfLookupsAndDeletesAreChecked) {

@@ -7,6 +7,7 @@
 #include "embed/api_impl.h"
 #include "table/model/key.h"
 #include "table/model/static_rows.h"
+#include "table/model/value_check.h"
 
 namespace moraine {
 namespace {
@@ -294,6 +295,20 @@ Result<VersionedResult> Table::lookup_versions(Key key, Timestamp timestamp) con
   return result;
 }
 
+namespace {
+
+// Of the column's own type, so that it is compared by its value; values of `any` are compared as
+// keys are.
+Result<Value> filter_value(const ColumnSchema& column, const Value& given) {
+  if (given.is_null() || column.type == ColumnType::kAny) return given;
+  table::ValueRules rules;
+  rules.integral_to_double = true;
+  table::TextMemory memory;  // Numbers need none, and texts stay those of the filter.
+  return table::to_cell(column, given, rules, memory);
+}
+
+}  // namespace
+
 Result<Scan> Table::scan(ScanOptions options) const {
   auto impl = std::make_unique<Scan::Impl>();
   impl->core = impl_->core;
@@ -312,8 +327,9 @@ Result<Scan> Table::scan(ScanOptions options) const {
       return fail(Errc::kInvalidArgument,
                   fmt::format("No such column \"{}\" in table {}", filter.column, impl_->path));
     }
+    TRY(const Value value, filter_value(impl_->schema->columns[*column], filter.value));
     request.filters.push_back({static_cast<std::uint16_t>(*column),
-                               static_cast<table::ColumnFilter::Op>(filter.op), filter.value});
+                               static_cast<table::ColumnFilter::Op>(filter.op), value});
   }
   return Scan(std::move(impl));
 }

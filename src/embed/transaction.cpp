@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "embed/api_impl.h"
 
 namespace moraine {
@@ -31,20 +33,25 @@ std::unique_ptr<Transaction::Impl> new_transaction(std::shared_ptr<embed::Databa
   return impl;
 }
 
+// A key column that is null is named as well.
+Result<void> check_key_columns(const TableSchema& schema, NamedRow row) {
+  for (std::size_t i = 0; i < schema.key_count(); ++i) {
+    const ColumnSchema& column = schema.columns[i];
+    if (!column.expression.empty()) continue;
+    const auto named = [&](const NamedValue& value) { return value.name == column.name; };
+    if (std::ranges::any_of(row, named)) continue;
+    // A name that is no column's, perhaps a slip, tells more: the insert refuses it.
+    const auto unknown = [&](const NamedValue& value) { return !schema.find(value.name); };
+    if (std::ranges::any_of(row, unknown)) return {};
+    return fail(Errc::kInvalidArgument, fmt::format("Missing key column \"{}\"", column.name));
+  }
+  return {};
+}
+
 }  // namespace
 
 Transaction Database::begin_at(Timestamp start, TransactionOptions options) {
-  auto impl = std::make_unique<Transaction::Impl>();
-  impl->core = impl_->core;
-  impl->start = start;
-  impl->options = options;
-  thread_local OsRandom random;
-  for (std::size_t at = 0; at < impl->id.bytes.size(); at += sizeof(std::uint64_t)) {
-    const std::uint64_t word = random.next();
-    std::memcpy(impl->id.bytes.data() + at, &word, sizeof word);
-  }
-  impl->expires = std::chrono::steady_clock::now() + options.timeout;
-  return Transaction(std::move(impl));
+  return Transaction(new_transaction(impl_->core, start, options));
 }
 
 Result<Transaction> Database::begin(TransactionOptions options) {
@@ -86,9 +93,17 @@ Result<void> Transaction::Impl::use() {
   return {};
 }
 
+// Equal ids in two folders mean different tablets.
+Result<void> Transaction::Impl::check_table(const Table::Impl& table) const {
+  if (table.core == core) return {};
+  return fail(Errc::kInvalidArgument,
+              fmt::format("{} is a table of another database than the transaction", table.path));
+}
+
 Result<table::ChangeSet*> Transaction::Impl::changes_of(
     const std::shared_ptr<const Table::Impl>& table) {
   TRY_VOID(use());
+  TRY_VOID(check_table(*table));
   if (!table->dynamic && !table->holder->hold()->dynamic) {
     return fail(
         Errc::kInvalidArgument,
@@ -108,6 +123,7 @@ Result<table::ChangeSet*> Transaction::Impl::changes_of(
 
 Result<void> Transaction::insert(const Table& table, NamedRow row, WriteOptions options) {
   TRY(table::ChangeSet * changes, impl_->changes_of(table.impl_));
+  TRY_VOID(check_key_columns(*table.impl_->schema, row));
   table::InsertOptions with;
   with.update = options.update;
   with.aggregate = options.aggregate;
@@ -138,12 +154,14 @@ Result<void> Transaction::lock(const Table& table, Key key, RowLock mode,
 Result<void> Transaction::lookup(const Table& table, std::span<const Key> keys, ReadOptions options,
                                  Rowset& rows) const {
   TRY_VOID(impl_->use());
+  TRY_VOID(impl_->check_table(*table.impl_));
   if (impl_->options.atomicity == TableAtomicity::kFull) options.timestamp = impl_->start;
   return table.lookup(keys, options, rows);
 }
 
 Result<Scan> Transaction::scan(const Table& table, ScanOptions options) const {
   TRY_VOID(impl_->use());
+  TRY_VOID(impl_->check_table(*table.impl_));
   if (impl_->options.atomicity == TableAtomicity::kFull) options.read.timestamp = impl_->start;
   return table.scan(std::move(options));
 }
@@ -160,7 +178,8 @@ Result<GatheredTransaction> Transaction::Impl::gather() {
     TableChanges changes;
     changes.table = part.table->holder->hold();
     if (changes.table->schema != part.table->schema) {
-      return fail(Errc::kAborted, fmt::format("the schema of {} has changed", path));
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("the schema of {} has changed: take the table anew", path));
     }
     changes.changes = part.changes.take();
     gathered.tables.push_back(std::move(changes));
