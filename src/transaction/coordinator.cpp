@@ -106,8 +106,10 @@ Task<Result<Timestamp>> Coordinator::commit(std::vector<Participant> participant
   co_return decided;
 }
 
-void Coordinator::remember_refusal(const TransactionId& id, const Error& error) {
-  refused_.emplace(id, error);
+// What stood in the way for a moment has ended the transaction for good: it is begun anew.
+void Coordinator::remember_refusal(const TransactionId& id, Error error) {
+  if (error.code == Errc::kOverloaded) error.code = Errc::kAborted;
+  refused_.emplace(id, std::move(error));
   refused_order_.push_back(id);
   while (refused_order_.size() > kRefusedMax) {
     refused_.erase(refused_order_.front());

@@ -95,7 +95,7 @@ class Coordinator {
   Result<void> admit(const std::vector<Participant>& participants) const;
   // The first that asks has it decided, the others follow.
   Task<Result<Timestamp>> commit_new(TransactionId id, std::vector<Participant> participants);
-  void remember_refusal(const TransactionId& id, const Error& error);
+  void remember_refusal(const TransactionId& id, Error error);
   // `held`: those that prepared it.
   Task<Result<void>> prepare_all(std::vector<Participant> participants,
                                  std::vector<TabletId>& held);

@@ -184,7 +184,9 @@ void Device::measure_segments(const RecoveredLog& log) {
   }
   for (std::uint32_t i = 0; i < superblock_.segments; ++i) {
     const Manifest::SegmentState& state = log.manifest.segments[i];
-    segments_.at(i).holes = state.holes;
+    // After a crash any part may have been given back since the checkpoint.
+    segments_.at(i).holes = state.holes || !log.root.clean;
+    if (!log.root.clean) segments_.at(i).written = false;
     if (segments_[i].use == SegmentUse::kFree) continue;
     std::uint64_t known = superblock_.segment_bytes;
     if (!state.used) known = 0;

@@ -165,7 +165,7 @@ Task<bool> Device::discard_gaps(std::uint32_t segment, std::vector<LiveMap::Gap>
   const std::uint64_t basis = segments_[segment].live;
   std::uint64_t given = 0;
   for (const LiveMap::Gap& gap : gaps) {
-    if (failure_ || scope_.closed() || (stop_when_busy && busy())) co_return false;
+    if (failure_ || scope_.closed() || stalled_ || (stop_when_busy && busy())) co_return false;
     const auto done = co_await disk_->discard(base + gap.offset, gap.size);
     if (!done) {
       // The file system has no holes; or the log will meet the same fault.

@@ -198,6 +198,19 @@ TEST_F(TrimTest, TrimmedSegmentsAreNotTakenForWrittenOnesAndFreeOnesShrink) {
   EXPECT_LT(used(), 128u << 10);
 }
 
+// The checkpoint does not know what was given back after it.
+TEST_F(TrimTest, AfterACrashSegmentsAreAllocatedAnewBeforeTheyAreUsed) {
+  fill(150);
+  for (int i = 0; i < 4; ++i) erase("hot" + std::to_string(i));
+  world_.run_for(30s);
+  crash(CrashPolicy::kKeep);
+  for (std::uint32_t i = 0; i < device_->segments().count(); ++i) {
+    EXPECT_FALSE(device_->segments()[i].written) << i;
+  }
+  fill(150);
+  expect_all();
+}
+
 TEST_F(TrimTest, OpensADeviceThatWasClosedAfterTrimmingWithTheSameFigures) {
   fill(150);
   world_.run_for(3s);

@@ -75,6 +75,23 @@ TEST_F(KeptRowsTest, TheLogIsNeededFromTheFirstRowOfTheOldestStore) {
   EXPECT_EQ(rows_in(*boot(), 1), 0u);
 }
 
+TEST_F(KeptRowsTest, AnAbortedTransactionDoesNotKeepTheLogOverARestart) {
+  PrepareRecord prepare;
+  prepare.store = 1;
+  prepare.transaction = id_of(1);
+  prepare.coordinator = kCoordinator;
+  prepare.start = 100;
+  prepare.changes = row(1, "a");
+  entry(prepare);
+  EXPECT_EQ(state_.needed_since(), (GenStep{2, 1}));
+  EXPECT_EQ(rows_in(*boot(), 1), 0u);
+  AbortRecord abort;
+  abort.transaction = id_of(1);
+  entry(abort);
+  EXPECT_EQ(rows_in(state_, 1), 0u);
+  EXPECT_EQ(state_.needed_since(), GenStep{}) << "a later schema need not read it";
+}
+
 TEST_F(KeptRowsTest, SnapshotsDoNotGrowWithTheRows) {
   for (int i = 0; i < 200; ++i) {
     entry(RowsRecord{1, 100 + static_cast<Timestamp>(i), id_of(1), row(i, std::string(500, 'x'))});

@@ -65,7 +65,8 @@ Task<bool> TableTablet::Impl::hear_outcome(std::shared_ptr<PreparedTransaction> 
       break;
     case TransactionOutcome::Kind::kAborted: ended_now = co_await abort_prepared(id); break;
   }
-  (void)ended_now;  // Where it failed, the incarnation has ended, or somebody else was quicker.
+  // The incarnation has ended, somebody else was quicker, or the log's queue is full for now.
+  if (!ended_now) co_await sleep_for(executor(), kAskAgainPause);
   co_return true;
 }
 

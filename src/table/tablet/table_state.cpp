@@ -136,6 +136,14 @@ Result<TableState::MemoryStores> TableState::begin(StoreSet& stores) {
     // It has them already: only locks that are held now count, and those agree with it.
     TRY_VOID(locks_.acquire(id, kMaxTimestamp, record->changes));
   }
+  // A store whose only transactions were aborted needs nothing of the log. Rows that come later are
+  // at later places.
+  std::erase_if(logged_since_, [this](const auto& logged) {
+    const auto store = replayed_.find(logged.first);
+    if (store != replayed_.end() && store->second->rows() > 0) return false;
+    return std::ranges::none_of(
+        prepared_, [&](const auto& entry) { return entry.second->store == logged.first; });
+  });
   return std::exchange(replayed_, {});
 }
 
