@@ -109,7 +109,7 @@ endfunction()
 
 # A script of scripts/ as a test; it runs from the root of the repository.
 function(moraine_check name)
-  add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/scripts/${name} WORKING_DIRECTORY
-    ${CMAKE_SOURCE_DIR})
+  add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/${name} WORKING_DIRECTORY
+    ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS check TIMEOUT ${MORAINE_TEST_SECONDS_MAX})
 endfunction()

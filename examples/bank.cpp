@@ -41,7 +41,11 @@ int main(int count, char** arguments) {
   auto accounts = db->table("/bank/accounts");
   if (!accounts) return fail_with(accounts.error());
   auto tx = db->begin();
-  for (int id : {1, 2}) (void)tx->insert(*accounts, {{"id", id}, {"balance", 100}});
+  if (!tx) return fail_with(tx.error());
+  for (int id : {1, 2}) {
+    const auto written = tx->insert(*accounts, {{"id", id}, {"balance", 100}});
+    if (!written) return fail_with(written.error());
+  }
   if (auto opened = tx->commit(); !opened) return fail_with(opened.error());
   if (auto moved = transfer(*db, *accounts, 1, 2, 30); !moved) return fail_with(moved.error());
   auto scan = accounts->scan();

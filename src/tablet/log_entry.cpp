@@ -12,7 +12,7 @@ namespace moraine {
 namespace {
 
 constexpr std::uint8_t kMagic = 0x4c;
-constexpr std::uint8_t kFirstVersion = 1;  // Is read, and not written any more.
+constexpr std::uint8_t kFirstVersion = 1;  // Read only: bodies as they are.
 constexpr std::uint8_t kVersion = 2;
 constexpr std::size_t kHeadBytes = 40;  // All fields but ids and bodies.
 constexpr std::size_t kLz4RatioMax = 255;

@@ -11,14 +11,6 @@ namespace {
 // One round finds what is missing, the next one reads it; more are needed when stores change.
 constexpr int kRoundsHereMax = 4;
 
-void leave_all(const LookupRequest& request, Rowset& rows, UnfinishedLookup& left) {
-  rows.reset(request.keys.size(), request.columns.size());
-  left.keys.clear();
-  for (std::size_t i = 0; i < request.keys.size(); ++i) {
-    left.keys.push_back(static_cast<std::uint32_t>(i));
-  }
-}
-
 }  // namespace
 
 Result<void> TabletReader::read_left_here(const LookupRequest& request, Rowset& rows,
@@ -39,7 +31,8 @@ Result<void> TabletReader::read_left_here(const LookupRequest& request, Rowset& 
       });
       // A store that came meanwhile may have what a mark that is gone by now spoke of.
       if (&view != &views_.get() && request.timestamp != kAsyncLastCommitted) {
-        leave_all(request, rows, left);
+        rows.reset(request.keys.size(), request.columns.size());
+        leave_all(request.keys.size(), left);
         return {};
       }
       pass->count(statistics_.lookup);

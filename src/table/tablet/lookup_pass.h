@@ -104,6 +104,8 @@ class LookupPass {
   std::uint64_t data_weight_ = 0;
 };
 
+// Leaves every key of a request to the executor.
+void leave_all(std::size_t keys, UnfinishedLookup& left);
 // Must a read at `timestamp` wait for the transaction of this mark?
 bool waits_for(PreparedMark mark, Timestamp timestamp);
 // kInvalidArgument: versions that the read needs may be gone, or its bounds are crossed.

@@ -15,8 +15,8 @@
 // clang-format on
 //
 // Rows of memory stores are written once, in the log: a snapshot names the stores, and the log is
-// needed from the first record of the oldest of them. Rows whose place in the log is not known
-// (snapshots of old had rows) are repeated by each snapshot until they are flushed.
+// needed from the first record of the oldest of them. Rows that a snapshot itself brought have no
+// place in the log: each snapshot repeats them until they are flushed.
 //
 // Promise    restore() and replay() decide nothing: they repeat what was confirmed. Blobs of builds
 //            that no chunk record names are not part of the state of a later incarnation. Blobs of

@@ -34,12 +34,12 @@ void read_group(LookupPass& pass, std::span<const std::string_view> keys, std::s
   }
 }
 
+}  // namespace
+
 void leave_all(std::size_t keys, UnfinishedLookup& left) {
   left.keys.clear();
   for (std::size_t i = 0; i < keys; ++i) left.keys.push_back(static_cast<std::uint32_t>(i));
 }
-
-}  // namespace
 
 TabletReader::TabletReader(Executor& executor, const ViewHolder& views, UndecidedRows& undecided,
                            BlobReader& blobs, RowCache* cache, ReadStatistics& statistics,
