@@ -193,7 +193,7 @@ Task<Result<void>> Leader::write_snapshot() {
   CO_TRY_VOID(co_await write_entry(entry, pages));
   snapshot_ = entry.snapshot;
   log_begin_ = entry.needed == GenStep{} ? entry.snapshot : entry.needed;
-  log_bytes_ = 0;
+  count_discarded(std::exchange(log_bytes_, 0));
   for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].deleted(id);
   snapshot_pages_ = entry.references;
   for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].created(id);
@@ -208,12 +208,18 @@ void Leader::want_snapshot() {
 }
 
 void Leader::discard(const std::vector<BlobId>& ids) {
-  const bool told = discarded_bytes_ >= kDiscardedBytesMax;
+  std::uint64_t bytes = 0;
   for (const BlobId& id : ids) {
     INVARIANT(id.channel() < garbage_.size(), "{} is of no channel", id.to_string());
     garbage_[id.channel()].deleted(id);
-    discarded_bytes_ += id.size();
+    bytes += id.size();
   }
+  count_discarded(bytes);
+}
+
+void Leader::count_discarded(std::uint64_t bytes) {
+  const bool told = discarded_bytes_ >= kDiscardedBytesMax;
+  discarded_bytes_ += bytes;
   if (!told && discarded_bytes_ >= kDiscardedBytesMax) collector_wakes_.push(true);
 }
 

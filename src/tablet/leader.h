@@ -42,8 +42,8 @@ inline constexpr std::size_t kQueuedCommitsMax = 65'536;
 inline constexpr std::size_t kBodyBytesMax = 8u << 20;        // Of one commit.
 inline constexpr std::size_t kSharedBodyBytesMax = 1u << 20;  // Past this an entry is full.
 inline constexpr std::size_t kSnapshotPageMax = 4u << 20;
-// So many bytes of dead blobs are collected at once, without waiting for the period.
-inline constexpr std::uint64_t kDiscardedBytesMax = 64u << 20;
+// So many bytes of dead blobs and log are collected at once, without waiting for the period.
+inline constexpr std::uint64_t kDiscardedBytesMax = 16u << 20;
 inline constexpr std::size_t kEntryBytesInFlightMax = 64u << 20;  // Blobs of one entry being put.
 
 // The tablet's own state, as the machinery sees it.
@@ -170,6 +170,7 @@ class Leader {
 
   // garbage.cpp
   Task<void> collect_for_ever();
+  void count_discarded(std::uint64_t bytes);
   Task<void> collect_channel(Channel channel);
   Task<bool> collect_leftovers(Channel channel);
   Task<bool> flag_leftovers(GroupId group, Channel channel, GenStep barrier,

@@ -18,7 +18,8 @@ constexpr std::uint64_t kSegmentWorthMax = 256u << 10;
 constexpr std::uint64_t kGapBytesMax = 16u << 10;  // Smaller gaps stay, in large segments.
 constexpr std::uint64_t kGapsPerSegment = 1024;
 constexpr std::uint64_t kLivePerIdleGarbage = 64;
-constexpr std::uint64_t kLivePerGarbage = 3;  // Under load.
+constexpr std::uint64_t kLivePerGarbage = 8;  // Under load.
+constexpr std::uint64_t kSegmentPerGain = 4;  // Likewise, of one segment.
 constexpr std::uint64_t kCheckpointsPerGarbage = 2;
 constexpr Duration kTrimPause = 1s;  // After a pass that came to nothing; each doubles it.
 constexpr Duration kTrimPauseMax = 64s;
@@ -108,7 +109,7 @@ Task<void> Device::reclaim(bool stop_when_busy) {
 // die as a whole are waited for.
 Task<void> Device::trim_under_load() {
   if (!may_trim()) co_return;
-  const std::uint64_t least = superblock_.segment_bytes / 2;
+  const std::uint64_t least = superblock_.segment_bytes / kSegmentPerGain;
   const std::uint64_t worth = std::max(least, segments_.live_bytes() / kLivePerGarbage);
   if (garbage().ready >= worth) co_await trim(least, false);
 }

@@ -106,7 +106,8 @@ INSTANTIATE_TEST_SUITE_P(Seeded, TablesModelBugs,
                                          table::SeededBug::kTombstoneDroppedEarly,
                                          table::SeededBug::kRowCacheNotTold,
                                          table::SeededBug::kFoldPastSnapshot,
-                                         table::SeededBug::kLockGroupIgnored));
+                                         table::SeededBug::kLockGroupIgnored,
+                                         table::SeededBug::kDeletedUnheard));
 
 // MORAINE_MODEL_SEED=n: that one alone.
 std::vector<std::uint64_t> seeds() {

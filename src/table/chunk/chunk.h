@@ -29,6 +29,7 @@ struct ChunkWriteOptions {
   Codec codec{};
   std::size_t block_bytes = kLookupBlockBytes;  // Of the lookup format.
   bool key_filter = true;
+  std::uint64_t key_seed = 0;  // Of the hashes of its units' keys.
 };
 
 // What compaction decides by. Kept with the chunk's record in the tablet.

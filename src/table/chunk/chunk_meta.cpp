@@ -1,11 +1,12 @@
 // clang-format off
-//   meta       = version u8 = 1  crc32c u32 of all that follows
+//   meta       = version u8 = 2  crc32c u32 of all that follows
 //                format u8  codec kind u8  codec level u8
 //                body size u32  filter size u32  packed body size u32
 //                filter (filter.h)  packed body: `body` by the codec
 //   body       = schema varint size, bytes (schema_codec.h)  fresh hunk blobs varint  statistics
 //                blobs varint  blob size varint*  blocks per unit varint  units varint
 //                separator*  block*  samples varint  sample*  [columns: of the scan format]
+//                [seed u64  hash u64 of the keys of each unit: from version 2 on]
 //   separator  = bytes shared with the one before varint  the others varint size, bytes
 //                one less than there are units
 //   block      = size varint  raw bytes varint  rows varint  crc32c u32
@@ -29,7 +30,8 @@
 namespace moraine::table {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersionWithoutHashes = 1;
 constexpr std::size_t kCheckedFrom = 5;
 constexpr std::size_t kHeadBytes = kCheckedFrom + 15;
 constexpr std::size_t kBodyBytesMax = std::size_t{256} << 20;
@@ -213,6 +215,9 @@ std::string encode_body(const ChunkMeta& meta) {
     put_sized(out, sample.key);
   }
   if (meta.format == OptimizeFor::kScan) put_columns(out, meta);
+  if (meta.key_hashes.empty()) return out;
+  put_fixed(out, meta.key_seed);
+  for (const std::uint64_t hash : meta.key_hashes) put_fixed(out, hash);
   return out;
 }
 
@@ -227,7 +232,17 @@ bool take_samples(VarintReader& in, ChunkMeta& meta) {
   return !in.failed();
 }
 
-Result<void> decode_body(ByteSpan bytes, ChunkMeta& meta) {
+bool take_key_hashes(VarintReader& in, ChunkMeta& meta) {
+  if (meta.units() > in.remaining() / sizeof(std::uint64_t)) return false;
+  meta.key_seed = in.fixed<std::uint64_t>();
+  meta.key_hashes.reserve(meta.units());
+  for (std::size_t i = 0; i < meta.units(); ++i) {
+    meta.key_hashes.push_back(in.fixed<std::uint64_t>());
+  }
+  return !in.failed();
+}
+
+Result<void> decode_body(ByteSpan bytes, std::uint8_t version, ChunkMeta& meta) {
   const auto damaged = [](std::string_view what) {
     return fail(Errc::kCorrupt, fmt::format("chunk meta: {}", what));
   };
@@ -249,6 +264,7 @@ Result<void> decode_body(ByteSpan bytes, ChunkMeta& meta) {
   if (!take_blocks(in, units * per_unit, meta)) return damaged("blocks");
   if (!take_samples(in, meta)) return damaged("samples");
   if (meta.format == OptimizeFor::kScan && !take_columns(in, meta)) return damaged("columns");
+  if (version != kVersionWithoutHashes && !take_key_hashes(in, meta)) return damaged("key hashes");
   if (!in.finished()) return damaged("bytes after its end");
   return {};
 }
@@ -259,7 +275,9 @@ Slice encode_meta(const ChunkMeta& meta) {
   const std::string body = encode_body(meta);
   const Slice packed = compress(meta.codec, as_bytes(body));
   Encoder out;
-  out.u8(kVersion).u32(0).u8(static_cast<std::uint8_t>(meta.format));
+  out.u8(meta.key_hashes.empty() ? kVersionWithoutHashes : kVersion)
+      .u32(0)
+      .u8(static_cast<std::uint8_t>(meta.format));
   out.u8(static_cast<std::uint8_t>(meta.codec.kind)).u8(meta.codec.level);
   out.u32(static_cast<std::uint32_t>(body.size()));
   out.u32(static_cast<std::uint32_t>(meta.filter_bytes.size()));
@@ -273,7 +291,7 @@ Result<ChunkMeta> decode_meta(const Slice& bytes) {
   if (bytes.size() < kHeadBytes) return fail(Errc::kCorrupt, "chunk meta is short");
   Decoder in(bytes);
   const std::uint8_t version = in.u8();
-  if (version != kVersion) {
+  if (version != kVersion && version != kVersionWithoutHashes) {
     return fail(Errc::kUnsupported, fmt::format("chunk meta of version {}", version));
   }
   if (in.u32() != crc32c(bytes.span().subspan(kCheckedFrom))) {
@@ -299,7 +317,8 @@ Result<ChunkMeta> decode_meta(const Slice& bytes) {
   meta.filter = std::move(*filter);
   const auto body = decompress(meta.codec.kind, in.raw(packed_size), body_size);
   if (!body) return std::unexpected(body.error());
-  if (auto done = decode_body(*body, meta); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = decode_body(*body, version, meta); !done)
+    return std::unexpected(std::move(done.error()));
   meta.index = KeyIndex(meta.separators);
   meta.separators = {};
   return meta;

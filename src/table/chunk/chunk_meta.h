@@ -70,6 +70,9 @@ struct ChunkMeta {
   std::vector<BlockInfo> blocks;
   std::vector<std::string> separators;  // Empty once decoded: they are in `index`.
   std::vector<KeySample> samples;
+  // By unit: the hash of the list of its keys. Empty: of version 1, which has none.
+  std::uint64_t key_seed = 0;
+  std::vector<std::uint64_t> key_hashes;
   // Of the scan format.
   std::vector<std::uint32_t> irregular_rows;  // By unit.
   std::vector<ColumnRange> ranges;            // By unit, then by column of the schema.

@@ -193,11 +193,29 @@ std::optional<Slice> ChunkReader::load_here(std::uint32_t block) const {
   return std::move(*opened);
 }
 
-std::unique_ptr<RowCursor> ChunkReader::scan(const KeyBounds& bounds, ReadSpec spec,
-                                             bool use_cache) const {
-  return impl_->meta().format == OptimizeFor::kLookup
-             ? make_row_block_cursor(shared_from_this(), *impl_, bounds, spec, use_cache)
-             : make_row_group_cursor(shared_from_this(), *impl_, bounds, spec, use_cache);
+std::unique_ptr<RowCursor> ChunkReader::scan(const KeyBounds& bounds, ReadSpec spec, bool use_cache,
+                                             LeftOut left_out) const {
+  const auto make =
+      impl_->meta().format == OptimizeFor::kLookup ? make_row_block_cursor : make_row_group_cursor;
+  return make(shared_from_this(), *impl_, bounds, spec, use_cache, std::move(left_out));
+}
+
+LeftOut ChunkReader::units_within(const KeyList& keys) const {
+  const ChunkMeta& meta = impl_->meta();
+  const ChunkRecord& record = impl_->record();
+  LeftOut within(meta.units());
+  const bool in_part = !record.from.empty() || !record.to.empty();
+  if (meta.key_hashes.empty() || in_part || impl_->added_keys() != 0) return within;
+  std::size_t from = keys.lower_bound(as_bytes(record.statistics.first_key));
+  for (std::size_t unit = 0; unit < within.size(); ++unit) {
+    const std::size_t to = unit + 1 == within.size()
+                               ? keys.upper_bound(as_bytes(record.statistics.last_key))
+                               : keys.lower_bound(meta.index.at(unit));
+    const bool as_many = to - from == meta.blocks[unit * meta.blocks_per_unit].rows;
+    within[unit] = as_many && keys.hash(from, to, meta.key_seed) == meta.key_hashes[unit];
+    from = to;
+  }
+  return within;
 }
 
 std::unique_ptr<ChunkReader::ColumnCursor> ChunkReader::scan_columns(

@@ -21,6 +21,7 @@
 #include "io/task.h"
 #include "table/cache/block_cache.h"
 #include "table/chunk/chunk.h"
+#include "table/chunk/key_list.h"
 #include "table/model/column_batch.h"
 #include "table/model/row_cursor.h"
 
@@ -48,6 +49,9 @@ struct ChunkReadStatistics {
   std::atomic<std::uint64_t> filtered_keys{0};  // The filter said no.
   std::atomic<std::uint64_t> filter_false_positives{0};
 };
+
+// Units of a chunk (chunk_meta.h) that a scan leaves out, by number. Empty: none.
+using LeftOut = std::vector<bool>;
 
 class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
  public:
@@ -93,7 +97,11 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
 
   // The cursor keeps the reader alive. `use_cache` false: blocks that are not cached are read past
   // it, as compaction does.
-  std::unique_ptr<RowCursor> scan(const KeyBounds& bounds, ReadSpec spec, bool use_cache) const;
+  std::unique_ptr<RowCursor> scan(const KeyBounds& bounds, ReadSpec spec, bool use_cache,
+                                  LeftOut left_out = {}) const;
+  // Units of which the list has every key, found without reading them. A unit whose keys are not
+  // all of those that the list has in its range is not found.
+  LeftOut units_within(const KeyList& keys) const;
 
   // Columns of rows that need no merging with other stores, or nullptr when this chunk cannot be
   // read so (scan format: deltas or hunks in a wanted column; lookup format: hunks, values of type

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kChunkRowsMax = 4'000'000;
 constexpr std::uint64_t kChunkRawBytesMax = std::uint64_t{1} << 30;
 constexpr std::uint64_t kIndexBytesMax = std::uint64_t{4} << 20;
-constexpr std::uint64_t kIndexBlockBytes = 20;  // Of a block in the meta, about.
+constexpr std::uint64_t kIndexBlockBytes = 28;  // Of a block in the meta, about.
 
 // So that a block of one row, however it is encoded, is within kCodecBytesMax.
 constexpr std::uint64_t kRowBytesMax = std::uint64_t{512} << 20;
@@ -65,6 +65,7 @@ class ChunkWriter::Impl {
     meta_.format = options.format;
     meta_.codec = options.codec;
     meta_.schema = *schema_;
+    meta_.key_seed = options.key_seed;
     if (options.format == OptimizeFor::kScan) {
       meta_.blocks_per_unit = static_cast<std::uint32_t>(schema_->columns.size() + 2);
       meta_.column_flags.resize(schema_->columns.size());
@@ -92,6 +93,7 @@ class ChunkWriter::Impl {
     if (meta_.statistics.rows == 0) meta_.statistics.first_key = key;
     count_row(meta_.statistics, row);
     last_key_ = key;
+    keys_hash_ = key_hash(row.key, keys_hash_);
     if (options_.key_filter) hashes_.push_back(key_hash(row.key));
     return {};
   }
@@ -136,6 +138,7 @@ class ChunkWriter::Impl {
 
  private:
   void begin_unit(std::string_view key) {
+    keys_hash_ = options_.key_seed;
     if (units_ > 0) {
       meta_.separators.emplace_back(separator(last_key_, key));
       index_bytes_ += meta_.separators.back().size();
@@ -159,6 +162,7 @@ class ChunkWriter::Impl {
     statistics.min_timestamp = first ? times_.min : std::min(statistics.min_timestamp, times_.min);
     statistics.max_timestamp = std::max(statistics.max_timestamp, times_.max);
     unit_->finish(sink_, times_, meta_);
+    meta_.key_hashes.push_back(keys_hash_);
     times_ = {.min = ~Timestamp{0}, .max = 0};
   }
 
@@ -171,6 +175,7 @@ class ChunkWriter::Impl {
   BlockSink::Times times_{.min = ~Timestamp{0}, .max = 0};  // Of the unit.
   std::string last_key_;
   std::vector<std::uint64_t> hashes_;
+  std::uint64_t keys_hash_ = 0;  // Of the unit.
   std::uint32_t units_ = 0;
   std::uint32_t sample_stride_ = 1;
   std::uint64_t index_bytes_ = 0;

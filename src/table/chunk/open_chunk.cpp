@@ -174,7 +174,8 @@ std::optional<Slice> OpenChunk::read_here(std::uint64_t at, std::uint32_t size) 
 std::size_t OpenChunk::memory_bytes() const {
   std::size_t bytes = sizeof(*this) + meta_.index.memory_bytes() + meta_.filter.bytes() +
                       meta_.blocks.capacity() * sizeof(BlockInfo) +
-                      meta_.ranges.capacity() * sizeof(ColumnRange);
+                      meta_.ranges.capacity() * sizeof(ColumnRange) +
+                      meta_.key_hashes.capacity() * sizeof(std::uint64_t);
   if (slots_) bytes += block_count() * sizeof(BlockSlot);
   if (packed_slots_) bytes += block_count() * sizeof(BlockSlot);
   return bytes;

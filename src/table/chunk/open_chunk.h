@@ -107,9 +107,9 @@ class OpenChunk {
 // Both keep `reader` alive, which owns `chunk`.
 std::unique_ptr<RowCursor> make_row_block_cursor(std::shared_ptr<const ChunkReader> reader,
                                                  const OpenChunk& chunk, KeyBounds bounds,
-                                                 ReadSpec spec, bool use_cache);
+                                                 ReadSpec spec, bool use_cache, LeftOut left_out);
 std::unique_ptr<RowCursor> make_row_group_cursor(std::shared_ptr<const ChunkReader> reader,
                                                  const OpenChunk& chunk, KeyBounds bounds,
-                                                 ReadSpec spec, bool use_cache);
+                                                 ReadSpec spec, bool use_cache, LeftOut left_out);
 
 }  // namespace moraine::table

@@ -9,13 +9,13 @@ namespace {
 class RowBlockCursor final : public RowCursor {
  public:
   RowBlockCursor(std::shared_ptr<const ChunkReader> reader, const OpenChunk& chunk,
-                 KeyBounds bounds, ReadSpec spec, bool use_cache)
+                 KeyBounds bounds, ReadSpec spec, bool use_cache, LeftOut left_out)
       : reader_(std::move(reader)),
         chunk_(&chunk),
-        bounds_(chunk, std::move(bounds)),
+        bounds_(chunk, std::move(bounds), std::move(left_out)),
         spec_(spec),
         feed_(chunk, use_cache),
-        unit_(bounds_.first_unit()) {}
+        unit_(bounds_.next_unit(bounds_.first_unit())) {}
 
   Step next() override {
     for (;;) {
@@ -40,7 +40,7 @@ class RowBlockCursor final : public RowCursor {
         return Step::kRow;
       }
       block_ = {};
-      ++unit_;
+      unit_ = bounds_.next_unit(unit_ + 1);
     }
   }
 
@@ -49,7 +49,8 @@ class RowBlockCursor final : public RowCursor {
   Task<Result<void>> load() override {
     std::vector<std::uint32_t> blocks;
     std::size_t bytes = 0;
-    for (std::uint32_t unit = unit_; unit < bounds_.end_unit(); ++unit) {
+    for (std::uint32_t unit = unit_; unit < bounds_.end_unit();
+         unit = bounds_.next_unit(unit + 1)) {
       bytes += chunk_->meta().blocks[unit].size;
       if (unit > unit_ && bytes > feed_.window()) break;
       blocks.push_back(unit);
@@ -85,9 +86,9 @@ class RowBlockCursor final : public RowCursor {
 
 std::unique_ptr<RowCursor> make_row_block_cursor(std::shared_ptr<const ChunkReader> reader,
                                                  const OpenChunk& chunk, KeyBounds bounds,
-                                                 ReadSpec spec, bool use_cache) {
+                                                 ReadSpec spec, bool use_cache, LeftOut left_out) {
   return std::make_unique<RowBlockCursor>(std::move(reader), chunk, std::move(bounds), spec,
-                                          use_cache);
+                                          use_cache, std::move(left_out));
 }
 
 }  // namespace moraine::table

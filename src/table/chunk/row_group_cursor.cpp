@@ -9,13 +9,13 @@ namespace {
 class RowGroupCursor final : public RowCursor {
  public:
   RowGroupCursor(std::shared_ptr<const ChunkReader> reader, const OpenChunk& chunk,
-                 KeyBounds bounds, ReadSpec spec, bool use_cache)
+                 KeyBounds bounds, ReadSpec spec, bool use_cache, LeftOut left_out)
       : reader_(std::move(reader)),
         chunk_(&chunk),
-        bounds_(chunk, std::move(bounds)),
+        bounds_(chunk, std::move(bounds), std::move(left_out)),
         spec_(spec),
         feed_(chunk, use_cache),
-        unit_(bounds_.first_unit()),
+        unit_(bounds_.next_unit(bounds_.first_unit())),
         group_(chunk.meta().schema, chunk.layout(), chunk.plan()),
         needed_(group_.needed(spec.columns)) {}
 
@@ -41,7 +41,7 @@ class RowGroupCursor final : public RowCursor {
         return Step::kRow;
       }
       blocks_.clear();
-      ++unit_;
+      unit_ = bounds_.next_unit(unit_ + 1);
     }
   }
 
@@ -51,7 +51,8 @@ class RowGroupCursor final : public RowCursor {
     const ChunkMeta& meta = chunk_->meta();
     std::vector<std::uint32_t> blocks;
     std::size_t bytes = 0;
-    for (std::uint32_t unit = unit_; unit < bounds_.end_unit(); ++unit) {
+    for (std::uint32_t unit = unit_; unit < bounds_.end_unit();
+         unit = bounds_.next_unit(unit + 1)) {
       if (unit > unit_ && bytes > feed_.window()) break;
       for (const std::uint32_t place : needed_) {
         blocks.push_back(unit * meta.blocks_per_unit + place);
@@ -98,9 +99,9 @@ class RowGroupCursor final : public RowCursor {
 
 std::unique_ptr<RowCursor> make_row_group_cursor(std::shared_ptr<const ChunkReader> reader,
                                                  const OpenChunk& chunk, KeyBounds bounds,
-                                                 ReadSpec spec, bool use_cache) {
+                                                 ReadSpec spec, bool use_cache, LeftOut left_out) {
   return std::make_unique<RowGroupCursor>(std::move(reader), chunk, std::move(bounds), spec,
-                                          use_cache);
+                                          use_cache, std::move(left_out));
 }
 
 }  // namespace moraine::table

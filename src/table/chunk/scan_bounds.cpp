@@ -4,7 +4,8 @@
 
 namespace moraine::table {
 
-ScanBounds::ScanBounds(const OpenChunk& chunk, KeyBounds bounds) : bounds_(std::move(bounds)) {
+ScanBounds::ScanBounds(const OpenChunk& chunk, KeyBounds bounds, LeftOut left_out)
+    : bounds_(std::move(bounds)), left_out_(std::move(left_out)) {
   const ChunkRecord& record = chunk.record();
   bounds_.from = std::max(bounds_.from, record.from);
   if (bounds_.to.empty() || (!record.to.empty() && record.to < bounds_.to)) bounds_.to = record.to;

@@ -1,7 +1,8 @@
 // ScanBounds: which units of a chunk a scan goes through, and which of their rows.
 //
 // Promise    Bounds of the scan and of the chunk's record together, as keys of the table; keys of
-//            the chunk, which may have fewer columns, are sought by seek_key().
+//            the chunk, which may have fewer columns, are sought by seek_key(). Units that were
+//            left out are not gone through.
 // Threading  Immutable.
 // Tests      chunk_test.cpp, chunk_schema_test.cpp.
 #pragma once
@@ -15,10 +16,16 @@ namespace moraine::table {
 
 class ScanBounds {
  public:
-  ScanBounds(const OpenChunk& chunk, KeyBounds bounds);
+  ScanBounds(const OpenChunk& chunk, KeyBounds bounds, LeftOut left_out = {});
 
   std::uint32_t first_unit() const { return first_unit_; }
   std::uint32_t end_unit() const { return end_unit_; }
+  bool leaves_out(std::uint32_t unit) const { return !left_out_.empty() && left_out_[unit]; }
+  // The first unit from this one on that is not left out, or the end.
+  std::uint32_t next_unit(std::uint32_t unit) const {
+    while (unit < end_unit_ && leaves_out(unit)) ++unit;
+    return unit;
+  }
   // No key of the chunk that is within the bounds is below it.
   ByteSpan seek_key() const { return as_bytes(seek_key_); }
   bool below(ByteSpan key) const { return compare_keys(key, as_bytes(bounds_.from)) < 0; }
@@ -30,6 +37,7 @@ class ScanBounds {
 
  private:
   KeyBounds bounds_;
+  LeftOut left_out_;
   std::string seek_key_;
   std::uint32_t first_unit_ = 0;
   std::uint32_t end_unit_ = 0;

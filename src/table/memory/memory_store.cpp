@@ -19,6 +19,10 @@ std::uint64_t key_hash(ByteSpan key) {
   return XXH3_64bits(key.data(), key.size());
 }
 
+std::uint64_t key_hash(ByteSpan key, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(key.data(), key.size(), seed);
+}
+
 struct MemoryStore::State {
   Arena rows;
   Arena nodes;

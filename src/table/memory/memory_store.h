@@ -73,5 +73,7 @@ class MemoryStore {
 
 // Of an encoded key; the same everywhere (filters and caches use it too).
 std::uint64_t key_hash(ByteSpan key);
+// Another one for each seed; that of a list of keys takes the hash of those before as the seed.
+std::uint64_t key_hash(ByteSpan key, std::uint64_t seed);
 
 }  // namespace moraine::table

@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::string_view kTtlColumn = "$ttl";
 
+std::chrono::milliseconds age_at(Timestamp now, Timestamp timestamp) {
+  if (timestamp >= now) return std::chrono::milliseconds(0);
+  return std::chrono::seconds(unix_seconds(now) - unix_seconds(timestamp));
+}
+
 }  // namespace
 
 Timestamp retained_timestamp(const RetentionConfig& config, Timestamp now) {
@@ -19,6 +24,12 @@ Timestamp retained_timestamp(const RetentionConfig& config, Timestamp now) {
   const auto seconds = static_cast<std::uint64_t>(std::max<std::int64_t>(0, ttl.count()));
   if (unix_seconds(now) <= seconds) return kMinTimestamp;
   return std::max(kMinTimestamp, now - timestamp_of_seconds(seconds));
+}
+
+bool deletion_drops(const RetentionConfig& config, const RetentionScope& scope, Timestamp written,
+                    Timestamp deleted) {
+  return config.min_data_versions <= 1 && config.max_data_versions <= 1 &&
+         age_at(scope.now, written) >= config.min_data_ttl && deleted <= scope.horizon;
 }
 
 RowRetention::RowRetention(const TableSchema& schema, RetentionConfig config, RetentionScope scope)
@@ -60,8 +71,7 @@ void RowRetention::apply(const VersionedRow& row, TextMemory& memory, RowBuilder
 }
 
 std::chrono::milliseconds RowRetention::age(Timestamp timestamp) const {
-  if (timestamp >= scope_.now) return std::chrono::milliseconds(0);
-  return std::chrono::seconds(unix_seconds(scope_.now) - unix_seconds(timestamp));
+  return age_at(scope_.now, timestamp);
 }
 
 void RowRetention::find_ttls(const VersionedRow& row) {

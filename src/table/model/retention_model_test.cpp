@@ -179,6 +179,45 @@ TEST(RetentionModel, ReadersAtOrAboveTheHorizonSeeWhatTheySaw) {
   }
 }
 
+// Of a row whose versions up to some time are taken away before the merge, as if unread.
+TEST(RetentionModel, WhatADeletionDropsIsNeitherKeptNorSeen) {
+  const TableSchema schema = test_schema();
+  SeededRandom random(14);
+  int dropped = 0;
+  for (int round = 0; round < 40'000; ++round) {
+    const bool whole = random.one_in(2);
+    const Scenario scenario = make_scenario(random, whole);
+    if (scenario.row.delete_timestamps.empty()) continue;
+    const Timestamp deleted = scenario.row.delete_timestamps.back();
+    const Timestamp written = deleted - 1;
+    if (!deletion_drops(scenario.config, scenario.scope, written, deleted)) continue;
+    RowBuilder rest = scenario.row;
+    std::erase_if(rest.values, [&](const VersionedValue& v) { return v.timestamp <= written; });
+    std::erase_if(rest.write_timestamps, [&](Timestamp t) { return t <= written; });
+    dropped += rest.write_timestamps.size() < scenario.row.write_timestamps.size() ? 1 : 0;
+    RowBuilder out;
+    RowBuilder without;
+    TextMemory memory;
+    RowRetention rule(schema, scenario.config, scenario.scope);
+    rule.apply(scenario.row.row(), memory, out);
+    rule.apply(rest.row(), memory, without);
+    if (whole) {
+      for (const VersionedValue& v : out.values) ASSERT_GT(v.timestamp, written);
+    }
+    const VersionedRow before_parts[] = {out.row(), scenario.elsewhere.row()};
+    const VersionedRow after_parts[] = {without.row(), scenario.elsewhere.row()};
+    RowBuilder before;
+    RowBuilder after;
+    merge_rows(before_parts, before);
+    merge_rows(after_parts, after);
+    for (std::uint64_t at = unix_seconds(scenario.scope.horizon); at <= kNowSeconds; at += 3) {
+      ASSERT_EQ(seen(after, second(at), schema), seen(before, second(at), schema))
+          << describe(scenario) << " at " << at;
+    }
+  }
+  EXPECT_GT(dropped, 300);
+}
+
 TEST(RetentionModel, ExpiryNeverBringsAnOlderVersionBack) {
   const TableSchema schema = test_schema();
   SeededRandom random(13);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "table/tablet/deleted_units.h"
 #include "table/tablet/maintenance_impl.h"
 #include "table/tablet/merge_cursor.h"
 
@@ -174,17 +175,38 @@ Task<void> Maintenance::Impl::leave_damaged_alone(Readers chosen, Error error) {
   for (const auto& reader : chosen) left_alone_.insert_or_assign(reader->record().id, error);
 }
 
-Task<Result<void>> Maintenance::Impl::rewrite(CompactionJob job) {
-  Readers chosen;
-  std::vector<std::unique_ptr<RowCursor>> sources;
-  StoreLog::Replace change;
-  std::uint64_t bytes_in = 0;
+// What is deleted as a whole is not read; `unread` becomes the number of such chunks.
+Task<Result<BuildOutcome>> Maintenance::Impl::merge(const Readers& chosen, BuildSpec spec,
+                                                    std::size_t& unread) {
+  CO_TRY(
+      std::vector<LeftOut> left_out,
+      co_await find_deleted_units(places(), chosen, settings_.mount.retention, spec.scope, bug_));
   ReadSpec everything;
   everything.all_versions = true;
+  std::vector<std::unique_ptr<RowCursor>> sources;
+  bool dropped = false;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const auto parts = std::ranges::count(left_out[i], true);
+    if (parts > 0) dropped = true;
+    if (parts > 0 && parts == std::ssize(left_out[i])) {
+      ++unread;
+    } else {
+      sources.push_back(chosen[i]->scan({}, everything, false, std::move(left_out[i])));
+    }
+  }
+  CO_TRY(BuildOutcome built,
+         co_await build_chunks(places(), std::move(spec), merge_cursors(std::move(sources))));
+  if (dropped) built.dropped = true;
+  co_return std::move(built);
+}
+
+Task<Result<void>> Maintenance::Impl::rewrite(CompactionJob job) {
+  Readers chosen;
+  StoreLog::Replace change;
+  std::uint64_t bytes_in = 0;
   for (const std::uint64_t id : job.chunks) {
     chosen.push_back(stores_.chunk(id));
     bytes_in += chosen.back()->record().statistics.data_bytes;
-    sources.push_back(chosen.back()->scan({}, everything, false));
   }
   BuildSpec spec = rewrite_spec(job, chosen);
   change.build = spec.build;
@@ -202,7 +224,8 @@ Task<Result<void>> Maintenance::Impl::rewrite(CompactionJob job) {
   }
   const Timestamp retained = horizon(newest);
   const std::uint64_t applied_ms = retention_applied_ms();
-  auto built = co_await build_chunks(places(), std::move(spec), merge_cursors(std::move(sources)));
+  std::size_t unread = 0;
+  auto built = co_await merge(chosen, std::move(spec), unread);
   if (!built && built.error().code == Errc::kCorrupt) {
     co_await leave_damaged_alone(std::move(chosen), built.error());
   }
@@ -219,6 +242,7 @@ Task<Result<void>> Maintenance::Impl::rewrite(CompactionJob job) {
   }
   CO_TRY_VOID(co_await install(std::move(change), std::move(built->chunks)));
   ++counted_.compactions;
+  counted_.chunks_dropped_unread += unread;
   counted_.compacted_bytes_in += bytes_in;
   counted_.compacted_bytes_out += bytes_out;
   co_return Result<void>{};

@@ -65,6 +65,7 @@ PlannedChunk Maintenance::Impl::planned(const std::shared_ptr<ChunkReader>& read
   chunk.record = &reader->record();
   chunk.dead_fraction = space.dead;
   chunk.dead_by_eden = space.dead_by_eden;
+  chunk.deleted_fraction = space.deleted;
   // What a chunk that must stay hides or shows is not known.
   chunk.all_expired = space.all_expired && stores_.damaged().empty() && left_alone_.empty();
   chunk.borrowed = !chunk.record->from.empty() || !chunk.record->to.empty();

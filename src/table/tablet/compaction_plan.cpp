@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/invariant.h"
+#include "table/tablet/dead_space.h"
 
 namespace moraine::table {
 namespace {
@@ -73,8 +74,9 @@ class Planner {
     using Rule = std::optional<CompactionJob> (Planner::*)(std::size_t) const;
     if (auto job = drop()) return job;
     if (auto job = eden()) return job;
-    for (const Rule rule : {&Planner::too_deep, &Planner::dead, &Planner::split, &Planner::tier,
-                            &Planner::scattered, &Planner::blobs, &Planner::merge}) {
+    for (const Rule rule :
+         {&Planner::deleted, &Planner::too_deep, &Planner::dead, &Planner::split, &Planner::tier,
+          &Planner::scattered, &Planner::blobs, &Planner::merge}) {
       for (std::size_t i = 0; i < input_.partitions.size(); ++i) {
         if (busy(input_.partitions[i].chunks)) continue;
         if (auto job = (this->*rule)(i)) return job;
@@ -165,6 +167,27 @@ class Planner {
     if (!many) return std::nullopt;
     if (eden_bytes_ >= little) return partition_eden();
     return job(Kind::kCompactEden, 0, all(input_.eden));
+  }
+
+  // Chunks that were deleted as a whole, and the tombstones that did it.
+  std::optional<CompactionJob> deleted(std::size_t i) const {
+    const auto& chunks = input_.partitions[i].chunks;
+    Chunks chosen;
+    for (const PlannedChunk& chunk : chunks) {
+      if (chunk.deleted_fraction < kDeletedShareMin || chosen.size() >= kDeadChunksMax) continue;
+      chosen.push_back(&chunk);
+    }
+    const std::size_t gone = chosen.size();
+    for (const PlannedChunk& chunk : chunks) {
+      if (!only_deletes(chunk.record->statistics) || chosen.size() >= kJobChunksMax) continue;
+      if (chunk.deleted_fraction >= kDeletedShareMin) continue;
+      const auto meets = [&](const auto* one) { return overlap(*chunk.record, *one->record); };
+      if (std::any_of(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(gone), meets)) {
+        chosen.push_back(&chunk);
+      }
+    }
+    if (chosen.empty()) return std::nullopt;
+    return job(Kind::kCompact, i, chosen);
   }
 
   // Reads would meet too many stores: the smallest runs go, whatever their sizes.

@@ -33,6 +33,8 @@ inline constexpr std::uint64_t kDeadBytesLittle = std::uint64_t{96} << 20;
 // Of chunks with large dead shares and all that overlaps them, if that is not all there is.
 inline constexpr double kDeadShareOfSomeMax = 0.3;
 inline constexpr std::size_t kDeadChunksMax = 64;  // Of one job, what overlaps them left out.
+// A chunk that is deleted to this share goes with its tombstones: most of it need not be read.
+inline constexpr double kDeletedShareMin = 0.95;
 // Runs of a partition before the first are merged, while rows are being written and afterwards.
 inline constexpr std::size_t kQuietRuns = 8;
 inline constexpr std::size_t kIdleRuns = 4;
@@ -44,9 +46,10 @@ inline constexpr double kAutoCompactionSplay = 0.3;
 
 struct PlannedChunk {
   const ChunkRecord* record = nullptr;
-  bool busy = false;          // Being compacted.
-  double dead_fraction = 0;   // Of its bytes: deleted, superseded or expired, as far as is known.
-  double dead_by_eden = 0;    // Likewise: what only chunks of eden tell.
+  bool busy = false;            // Being compacted.
+  double dead_fraction = 0;     // Of its bytes: deleted, superseded or expired, as far as is known.
+  double dead_by_eden = 0;      // Likewise: what only chunks of eden tell.
+  double deleted_fraction = 0;  // Of its bytes: what chunks of nothing but tombstones tell.
   bool all_expired = false;   // Nothing in it can be seen any more, and nothing below it needs it.
   bool forced = false;        // Must be compacted.
   bool hunk_garbage = false;  // Refers to hunk blobs that are mostly garbage.

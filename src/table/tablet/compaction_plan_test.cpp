@@ -49,8 +49,6 @@ class CompactionPlan : public testing::Test {
 
   MountConfig mount;
   PlanInput input;
-
- private:
   std::deque<ChunkRecord> records_;
 };
 
@@ -225,6 +223,27 @@ TEST_F(CompactionPlan, AChunkWithADenseRangeOfTombstonesAboveItIsMergedWithThemA
   const auto job = plan_compaction(input);
   ASSERT_TRUE(job);
   EXPECT_EQ(job->chunks, (std::vector<std::uint64_t>{1, 4}));
+}
+
+TEST_F(CompactionPlan, ADeletedChunkGoesAtOnceWithItsTombstonesAlone) {
+  const auto tombstones = [this](std::string first, std::string last) {
+    add(std::move(first), std::move(last), kMb / 10);
+    ChunkStatistics& figures = records_.back().statistics;
+    figures.deletes = figures.rows;
+  };
+  PlannedChunk& gone = add("a", "c", kMb);
+  gone.dead_fraction = gone.deleted_fraction = 0.97;
+  add("b", "z", 200 * kMb);
+  tombstones("a", "b");
+  tombstones("c", "e");
+  tombstones("f", "g");
+  const auto job = plan_compaction(input);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->kind, Kind::kCompact);
+  EXPECT_EQ(job->chunks, (std::vector<std::uint64_t>{1, 3, 4}));
+  EXPECT_FALSE(job->major);
+  input.partitions[0].chunks[0].deleted_fraction = 0.9;
+  EXPECT_FALSE(plan_compaction(input));
 }
 
 TEST_F(CompactionPlan, FewerDeadBytesAreToleratedWhileNothingIsWritten) {

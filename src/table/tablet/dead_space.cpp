@@ -70,6 +70,7 @@ class Finder {
     for (DeadSpace& space : report_.chunks) {
       space.dead = std::min(space.dead, 1.0);
       space.dead_by_eden = std::min(space.dead_by_eden, 1.0);
+      space.deleted = std::min(space.deleted, 1.0);
     }
     return std::move(report_);
   }
@@ -151,6 +152,7 @@ class Finder {
       DeadSpace& space = report_.chunks[old];
       const bool apart = input_.chunks[young].eden && !input_.chunks[old].eden;
       (apart ? space.dead_by_eden : space.dead) += dead;
+      if (!apart && only_deletes(figures)) space.deleted += dead;
     }
   }
   bool covers(std::size_t young, std::size_t old) const {
@@ -194,6 +196,10 @@ class Finder {
 };
 
 }  // namespace
+
+bool only_deletes(const ChunkStatistics& figures) {
+  return figures.values == 0 && figures.deletes > 0 && figures.deletes >= figures.rows;
+}
 
 DeadSpaceReport find_dead_space(const DeadSpaceInput& input) {
   return Finder(input).find();

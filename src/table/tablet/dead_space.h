@@ -35,6 +35,7 @@ struct DeadSpaceChunk {
 struct DeadSpace {
   double dead = 0;          // Share of its bytes.
   double dead_by_eden = 0;  // The same, by chunks of eden alone.
+  double deleted = 0;       // The part of `dead` that chunks of nothing but tombstones tell.
   bool all_expired = false;
 };
 
@@ -55,6 +56,9 @@ struct DeadSpaceReport {
   std::vector<DeadSpace> chunks;  // As in the input.
   std::uint64_t next_ms = 0;      // When more will be dead by the passing of time; 0: never.
 };
+
+// A chunk of nothing but tombstones.
+bool only_deletes(const ChunkStatistics& figures);
 
 DeadSpaceReport find_dead_space(const DeadSpaceInput& input);
 

@@ -66,6 +66,15 @@ TEST_F(DeadSpaceTest, WithoutSamplesRowsAreSpreadOverWhatLiesBeneath) {
   EXPECT_DOUBLE_EQ(report.chunks[1].dead, 0.1);
 }
 
+TEST_F(DeadSpaceTest, WhatTombstonesAloneHaveKilledIsToldApart) {
+  add("a", "z", 1'000, kStart - 100);
+  add("a", "z", 200, kStart - 50);
+  add("a", "z", 300, kStart - 40, 300);
+  const auto report = find_dead_space(input);
+  EXPECT_DOUBLE_EQ(report.chunks[0].dead, 0.5);
+  EXPECT_DOUBLE_EQ(report.chunks[0].deleted, 0.3);
+}
+
 TEST_F(DeadSpaceTest, WhatOnlyEdenKnowsIsToldApart) {
   add("a", "z", 1'000, kStart - 100);
   add("a", "z", 300, kStart - 50);

@@ -21,6 +21,7 @@ BuildSpec Maintenance::Impl::new_build() const {
   spec.build = ++builds_;
   spec.schema = settings_.schema;
   spec.options = settings_.chunks;
+  spec.options.key_seed = key_seed_;
   spec.tombstones_always_go = bug_ == SeededBug::kTombstoneDroppedEarly;
   return spec;
 }

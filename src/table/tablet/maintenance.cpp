@@ -18,6 +18,7 @@ Maintenance::Impl::Impl(TableResources& resources, TabletSettings& settings, Sto
       blobs_(blobs),
       statistics_(statistics),
       bug_(bug),
+      key_seed_(resources.world.random.next()),
       revision_(settings.mount.forced_compaction_revision),
       last_write_(resources.world.executor.now()) {
   update_row_cache();

@@ -107,6 +107,7 @@ class Maintenance::Impl {
   Task<Result<void>> compact(CompactionJob job);
   Task<Result<void>> change_pivots(CompactionJob job);
   Task<Result<void>> rewrite(CompactionJob job);
+  Task<Result<BuildOutcome>> merge(const Readers& chosen, BuildSpec spec, std::size_t& unread);
   Task<void> leave_damaged_alone(Readers chosen, Error error);
   BuildSpec rewrite_spec(const CompactionJob& job, const Readers& chosen);
   std::vector<OutsideStore> outside(const Readers& chosen, Timestamp newest);
@@ -128,6 +129,7 @@ class Maintenance::Impl {
 
   std::atomic<bool> stopping_{false};
   mutable std::uint64_t builds_ = 0;
+  const std::uint64_t key_seed_;  // Of the chunks that are made here.
   Readers graveyard_;
   KeysInCommon in_common_;
   std::map<std::uint64_t, std::uint64_t> retained_ms_;  // By chunk: when retention was applied.

@@ -6,12 +6,22 @@ namespace moraine::table {
 
 std::span<const SeededBug> all_seeded_bugs() {
   using enum SeededBug;
-  static constexpr std::array kAll = {
-      kCommitBeforePrepareDurable, kTimestampGoesBack, kConflictForgottenAtFlush,
-      kTombstoneDroppedEarly,      kRowCacheNotTold,   kFoldPastSnapshot,
-      kAckBeforeDurable,           kPreparedForgotten, kReadersDoNotWait,
-      kLockGroupIgnored,           kFlushLosesTail,    kOutcomeGuessed,
-      kGroupLocksNotTaken,         kReshardLosesPivot, kRetiredTooEarly};
+  static constexpr std::array kAll = {kCommitBeforePrepareDurable,
+                                      kTimestampGoesBack,
+                                      kConflictForgottenAtFlush,
+                                      kTombstoneDroppedEarly,
+                                      kRowCacheNotTold,
+                                      kFoldPastSnapshot,
+                                      kAckBeforeDurable,
+                                      kPreparedForgotten,
+                                      kReadersDoNotWait,
+                                      kLockGroupIgnored,
+                                      kFlushLosesTail,
+                                      kOutcomeGuessed,
+                                      kGroupLocksNotTaken,
+                                      kReshardLosesPivot,
+                                      kRetiredTooEarly,
+                                      kDeletedUnheard};
   return kAll;
 }
 
@@ -33,6 +43,7 @@ std::string_view to_string(SeededBug bug) {
     case SeededBug::kGroupLocksNotTaken: return "group-locks-not-taken";
     case SeededBug::kReshardLosesPivot: return "reshard-loses-pivot";
     case SeededBug::kRetiredTooEarly: return "retired-too-early";
+    case SeededBug::kDeletedUnheard: return "deleted-unheard";
   }
   return "unknown";
 }

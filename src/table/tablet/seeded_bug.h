@@ -24,6 +24,7 @@ enum class SeededBug : std::uint8_t {
   kGroupLocksNotTaken,  // Writers take no locks of lock groups.
   kReshardLosesPivot,   // A tablet takes over what is above its pivot key, and not that key itself.
   kRetiredTooEarly,     // Tablets that others borrow blobs from are deleted.
+  kDeletedUnheard,      // Merges leave out what tombstones cover, be it written after them.
 };
 std::span<const SeededBug> all_seeded_bugs();
 std::string_view to_string(SeededBug bug);

@@ -67,6 +67,7 @@ class PlanModel {
       PlannedChunk planned;
       planned.record = &chunk.record;
       planned.dead_fraction = space.dead;
+      planned.deleted_fraction = space.deleted;
       planned.dead_by_eden = space.dead_by_eden;
       planned.all_expired = space.all_expired;
       const auto place = partition_of(chunk.record);
