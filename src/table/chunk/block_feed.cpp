@@ -60,7 +60,7 @@ Task<Result<void>> BlockFeed::load(std::vector<std::uint32_t> blocks) {
     if (!bytes) co_return std::unexpected(std::move(bytes.error()));
     ranges_.push_back({at, std::move(*bytes)});
   }
-  window_ = std::min(window_ * 2, kFeedBytesMax);
+  window_ = std::min(window_ * 2, use_cache_ ? kFeedBytesMax : kBackgroundFeedBytesMax);
   co_return Result<void>();
 }
 

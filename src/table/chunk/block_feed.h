@@ -19,6 +19,8 @@ namespace moraine::table {
 
 inline constexpr std::size_t kFeedBytesFirst = std::size_t{64} << 10;
 inline constexpr std::size_t kFeedBytesMax = std::size_t{1} << 20;
+// Past the cache: whoever reads a block meanwhile waits for less.
+inline constexpr std::size_t kBackgroundFeedBytesMax = std::size_t{256} << 10;
 // Bytes that are read though nobody wants them, to read what is around them together.
 inline constexpr std::size_t kFeedGapMax = std::size_t{16} << 10;
 

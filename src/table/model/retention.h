@@ -64,8 +64,8 @@ struct RetentionScope {
 // now - min_data_ttl, at least kMinTimestamp.
 Timestamp retained_timestamp(const RetentionConfig& config, Timestamp now);
 
-// Do versions at `written` and below go, whatever else the row has, once it was deleted above them,
-// at `deleted` or below?
+// May versions at `written` and below go, whatever else the row has, once it was deleted above
+// them, at `deleted` or below? Nobody sees them then.
 bool deletion_drops(const RetentionConfig& config, const RetentionScope& scope, Timestamp written,
                     Timestamp deleted);
 

@@ -41,9 +41,11 @@ DeadSpaceInput Maintenance::Impl::dead_space_input(const TabletView& view) {
   input.now_ms = now_ms();
   input.needed_ms = needed_ms();
   const auto add = [&](const std::shared_ptr<ChunkReader>& reader, bool eden) {
-    const auto retained = retained_ms_.find(reader->record().id);
-    input.chunks.push_back(
-        {&reader->record(), eden, retained == retained_ms_.end() ? 0 : retained->second});
+    const std::uint64_t id = reader->record().id;
+    const auto retained = retained_ms_.find(id);
+    input.chunks.push_back({&reader->record(), eden,
+                            retained == retained_ms_.end() ? 0 : retained->second,
+                            left_alone_.contains(id)});
   };
   for (const auto& reader : view.eden) add(reader, true);
   for (const PartitionView& partition : view.partitions) {

@@ -75,8 +75,8 @@ class Planner {
     if (auto job = drop()) return job;
     if (auto job = eden()) return job;
     for (const Rule rule :
-         {&Planner::deleted, &Planner::too_deep, &Planner::dead, &Planner::split, &Planner::tier,
-          &Planner::scattered, &Planner::blobs, &Planner::merge}) {
+         {&Planner::deleted, &Planner::too_deep, &Planner::dead, &Planner::split, &Planner::at_rest,
+          &Planner::tier, &Planner::scattered, &Planner::blobs, &Planner::merge}) {
       for (std::size_t i = 0; i < input_.partitions.size(); ++i) {
         if (busy(input_.partitions[i].chunks)) continue;
         if (auto job = (this->*rule)(i)) return job;
@@ -179,7 +179,7 @@ class Planner {
     }
     const std::size_t gone = chosen.size();
     for (const PlannedChunk& chunk : chunks) {
-      if (!only_deletes(chunk.record->statistics) || chosen.size() >= kJobChunksMax) continue;
+      if (!mostly_deletes(chunk.record->statistics) || chosen.size() >= kJobChunksMax) continue;
       if (chunk.deleted_fraction >= kDeletedShareMin) continue;
       const auto meets = [&](const auto* one) { return overlap(*chunk.record, *one->record); };
       if (std::any_of(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(gone), meets)) {
@@ -290,6 +290,17 @@ class Planner {
     if (made.pivots.empty()) return std::nullopt;
     made.partitions = made.pivots.size() + 1;
     return made;
+  }
+
+  // Reads come first then: one run, unless much is rewritten for the sake of little.
+  std::optional<CompactionJob> at_rest(std::size_t i) const {
+    const PlannedPartition& partition = input_.partitions[i];
+    if (!input_.resting || partition.chunks.size() > kJobChunksMax) return std::nullopt;
+    const std::vector<Run> runs = runs_of(partition);
+    if (runs.size() < 2) return std::nullopt;
+    const std::uint64_t largest = std::ranges::max(runs, {}, &Run::bytes).bytes;
+    if ((total(partition.chunks) - largest) * kRestRatio < largest) return std::nullopt;
+    return job(Kind::kCompact, i, all(partition.chunks));
   }
 
   std::optional<CompactionJob> tier(std::size_t i) const {

@@ -4,8 +4,8 @@
 // are merged when there are several (few rewrites of each byte), and what overlaps is merged as
 // soon as enough of it is dead (few dead bytes on the device). A rewrite must be worth its bytes:
 // a few runs side by side stay as they are, and so do few dead bytes while more are on their way.
-// When writing has ended both bounds are tighter; when nothing was written for a while, runs are
-// merged as soon as the options allow, for the sake of reads.
+// When writing has ended both bounds are tighter; when nothing was written for a while (at rest),
+// runs become one for the sake of reads.
 //
 // Promise    Pure. Work that is proposed makes progress: doing it again and again ends, and then
 //            reads meet at most max_overlapping_store_count stores, partitions have sizes within
@@ -38,6 +38,8 @@ inline constexpr double kDeletedShareMin = 0.95;
 // Runs of a partition before the first are merged, while rows are being written and afterwards.
 inline constexpr std::size_t kQuietRuns = 8;
 inline constexpr std::size_t kIdleRuns = 4;
+// At rest all runs become one if the largest is at most so many times the others together.
+inline constexpr std::uint64_t kRestRatio = 4;
 inline constexpr std::size_t kEdenStoresMax = 8;
 // Eden is partitioned when it has this share of all bytes.
 inline constexpr double kEdenShare = 0.2;

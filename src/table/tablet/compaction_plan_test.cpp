@@ -198,6 +198,19 @@ TEST_F(CompactionPlan, AFewRunsSideBySideAreNotWorthARewrite) {
   EXPECT_TRUE(plan_compaction(input));
 }
 
+TEST_F(CompactionPlan, AtRestRunsBecomeOneUnlessMuchIsRewrittenForLittle) {
+  input.idle = input.resting = true;
+  add("a", "z", 200 * kMb);
+  add("a", "z", 40 * kMb);
+  EXPECT_FALSE(plan_compaction(input));
+  add("b", "c", 10 * kMb);
+  const auto job = plan_compaction(input);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->chunks.size(), 3u);
+  input.resting = false;
+  EXPECT_FALSE(plan_compaction(input));
+}
+
 TEST_F(CompactionPlan, FewDeadBytesWaitForMoreWhileRowsAreWritten) {
   add("a", "z", 60 * kMb).dead_fraction = 0.9;
   add("b", "y", 50 * kMb);

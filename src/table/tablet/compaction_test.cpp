@@ -207,6 +207,36 @@ TEST_F(Compaction, OverwrittenRowsGiveTheirSpaceBack) {
   EXPECT_EQ(figures().chunks, 1u);
 }
 
+// A cached row refers to hunks of columns that nobody has asked for yet.
+TEST_F(Compaction, CachedRowsOutliveTheHunksThatTheyReferTo) {
+  TableSchema schema = test_schema();
+  schema.columns[1].max_inline_hunk_size = 100;
+  MountConfig mount = at_once();
+  mount.lookup_cache_rows_per_tablet = 1'000;
+  mount.enable_lookup_cache_by_default = true;
+  table = std::make_unique<TestTable>(5, std::move(schema), mount);
+  table->boot();
+  put_many(0, 20, noise(5'000, 3));
+  table->flush();
+  const std::string key = table->rows.key({{"k", 7}});
+  const std::string_view keys[] = {key};
+  const ColumnIndex columns[] = {0, 3};
+  LookupRequest request;
+  request.keys = keys;
+  request.columns = columns;
+  Rowset found;
+  ASSERT_TRUE(table->lookup(request, found));
+  ASSERT_TRUE(found.exists(0));
+  erase_many(0, 7);
+  erase_many(8, 20);
+  table->world.run_for(2s);
+  table->flush();
+  table->world.run_for(1min);
+  table->compact();
+  table->world.run_for(1min);
+  EXPECT_EQ(table->get({{"k", 7}}), "k=7 v=" + noise(5'000, 3));
+}
+
 TEST_F(Compaction, StoppingInTheMiddleLosesNothing) {
   open(at_once());
   for (int round = 0; round < 6; ++round) {

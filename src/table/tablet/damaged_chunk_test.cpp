@@ -163,6 +163,23 @@ TEST_P(DamagedChunks, ChunksThatACompactionCannotReadAreLeftAloneAndNamed) {
   EXPECT_EQ(scan(100, 300).size(), 200u);
 }
 
+TEST_P(DamagedChunks, WhatLiesBeneathOneThatIsLeftAloneIsNotRewrittenForEver) {
+  put(0, 1'000);
+  put(0, 500);
+  std::vector<ChunkRecord> chunks = records();
+  ASSERT_EQ(chunks.size(), 2u);
+  std::swap(chunks[1].data, chunks[0].data);
+  chunks[0].data = chunks[1].data;
+  table_->settings.mount.enable_compaction_and_partitioning = true;
+  table_->settings.mount.retention.min_data_ttl = 0ms;
+  table_->settings.mount.retention.max_data_ttl = 0ms;
+  move(chunks);
+  table_->world.run_for(60s);
+  table_->world.run(table_->tablet->settle());
+  EXPECT_EQ(table_->tablet->statistics().damaged_chunks, 1u);
+  EXPECT_LT(table_->tablet->statistics().compactions, 10u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, DamagedChunks,
                          testing::Values(OptimizeFor::kLookup, OptimizeFor::kScan),
                          [](const auto& test) {

@@ -152,11 +152,12 @@ class Finder {
       DeadSpace& space = report_.chunks[old];
       const bool apart = input_.chunks[young].eden && !input_.chunks[old].eden;
       (apart ? space.dead_by_eden : space.dead) += dead;
-      if (!apart && only_deletes(figures)) space.deleted += dead;
+      if (!apart && mostly_deletes(figures)) space.deleted += dead;
     }
   }
   bool covers(std::size_t young, std::size_t old) const {
-    return young != old && younger(young, old) && overlap(record(young), record(old));
+    return young != old && !input_.chunks[young].left_alone && younger(young, old) &&
+           overlap(record(young), record(old));
   }
 
   // Chunks of which every version may go, with all that they hide.
@@ -197,7 +198,7 @@ class Finder {
 
 }  // namespace
 
-bool only_deletes(const ChunkStatistics& figures) {
+bool mostly_deletes(const ChunkStatistics& figures) {
   return figures.values == 0 && figures.deletes > 0 && figures.deletes >= figures.rows;
 }
 

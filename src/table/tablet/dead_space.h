@@ -30,6 +30,7 @@ struct DeadSpaceChunk {
   const ChunkRecord* record = nullptr;
   bool eden = false;
   std::uint64_t retained_ms = 0;  // Retention was applied to it then; 0: never.
+  bool left_alone = false;        // It cannot be merged: what lies beneath it stays.
 };
 
 struct DeadSpace {
@@ -57,8 +58,8 @@ struct DeadSpaceReport {
   std::uint64_t next_ms = 0;      // When more will be dead by the passing of time; 0: never.
 };
 
-// A chunk of nothing but tombstones.
-bool only_deletes(const ChunkStatistics& figures);
+// A chunk of tombstones; a row of it may yet be a write without values.
+bool mostly_deletes(const ChunkStatistics& figures);
 
 DeadSpaceReport find_dead_space(const DeadSpaceInput& input);
 

@@ -10,49 +10,53 @@ namespace {
 
 constexpr std::size_t kRowsPerTurn = 256;
 
-// Chunks of tombstones, and what they may delete.
-struct Sides {
-  ChunkReaders tombstones;
+struct Tombstones {
+  ChunkReaders chunks;
   std::uint64_t rows = 0;
   Timestamp first = kMaxTimestamp;
   Timestamp last = 0;
 };
 
-Sides tombstones_of(const ChunkReaders& chunks) {
-  Sides sides;
+Tombstones tombstones_of(const ChunkReaders& chunks) {
+  Tombstones tombstones;
   for (const auto& chunk : chunks) {
     const ChunkStatistics& figures = chunk->record().statistics;
-    if (!only_deletes(figures)) continue;
-    sides.tombstones.push_back(chunk);
-    sides.rows += figures.rows;
-    sides.first = std::min(sides.first, figures.min_timestamp);
-    sides.last = std::max(sides.last, figures.max_timestamp);
+    if (!mostly_deletes(figures)) continue;
+    tombstones.chunks.push_back(chunk);
+    tombstones.rows += figures.rows;
+    tombstones.first = std::min(tombstones.first, figures.min_timestamp);
+    tombstones.last = std::max(tombstones.last, figures.max_timestamp);
   }
-  return sides;
+  return tombstones;
 }
 
-// nullopt: they are too many.
-Task<Result<std::optional<KeyList>>> list_keys(BuildPlaces places, ChunkReaders tombstones) {
+// Keys that are deleted; on the background executor. nullopt: they are too many.
+Task<Result<std::optional<KeyList>>> list_keys(BuildPlaces places, const ChunkReaders& chunks) {
   ReadSpec everything;
   everything.all_versions = true;
   std::vector<std::unique_ptr<RowCursor>> sources;
   // Kept in the cache, for they are read again when they are merged.
-  for (const auto& chunk : tombstones) sources.push_back(chunk->scan({}, everything, true));
+  for (const auto& chunk : chunks) sources.push_back(chunk->scan({}, everything, true));
   const auto rows = merge_cursors(std::move(sources));
   KeyList keys;
-  co_await hop(places.background);
   for (std::size_t steps = 1;; ++steps) {
-    if (steps % kRowsPerTurn == 0) co_await yield(places.background);
+    if (steps % kRowsPerTurn == 0) {
+      if (places.stopping) co_return fail(Errc::kUnavailable, "the tablet is stopping");
+      co_await yield(places.background);
+    }
     const RowCursor::Step step = rows->next();
-    if (step == RowCursor::Step::kRow) keys.add(rows->row().key);
-    if (step == RowCursor::Step::kEnd || keys.bytes() > kTombstoneBytesMax) break;
-    if (step != RowCursor::Step::kNeedsData) continue;
-    co_await hop(places.lane);
-    CO_TRY_VOID(co_await rows->load());
-    co_await hop(places.background);
+    if (step == RowCursor::Step::kEnd) break;
+    if (step == RowCursor::Step::kNeedsData) {
+      co_await hop(places.lane);
+      const auto loaded = co_await rows->load();
+      co_await hop(places.background);
+      CO_TRY_VOID(loaded);
+      continue;
+    }
+    // A row may have been written without a value, and not be deleted at all.
+    if (!rows->row().delete_timestamps.empty()) keys.add(rows->row().key);
+    if (keys.bytes() > kTombstoneBytesMax) co_return std::nullopt;
   }
-  co_await hop(places.lane);
-  if (keys.bytes() > kTombstoneBytesMax) co_return std::nullopt;
   co_return std::move(keys);
 }
 
@@ -63,19 +67,25 @@ Task<Result<std::vector<LeftOut>>> find_deleted_units(BuildPlaces places,
                                                       RetentionConfig retention,
                                                       RetentionScope scope, SeededBug bug) {
   std::vector<LeftOut> left_out(chunks.size());
-  const Sides sides = tombstones_of(chunks);
+  const Tombstones tombstones = tombstones_of(chunks);
   const auto below = [&](const std::shared_ptr<ChunkReader>& chunk) {
-    const Timestamp newest = chunk->record().statistics.max_timestamp;
-    if (bug == SeededBug::kDeletedUnheard && !only_deletes(chunk->record().statistics)) return true;
-    return newest < sides.first && deletion_drops(retention, scope, newest, sides.last);
+    const ChunkStatistics& figures = chunk->record().statistics;
+    if (bug == SeededBug::kDeletedUnheard && !mostly_deletes(figures)) return true;
+    return figures.max_timestamp < tombstones.first &&
+           deletion_drops(retention, scope, figures.max_timestamp, tombstones.last);
   };
-  const bool worth =
-      sides.rows > 0 && sides.rows <= kTombstonesListedMax && std::ranges::any_of(chunks, below);
+  const bool worth = tombstones.rows > 0 && tombstones.rows <= kTombstonesListedMax &&
+                     std::ranges::any_of(chunks, below);
   if (!worth) co_return std::move(left_out);
-  CO_TRY(const std::optional<KeyList> keys, co_await list_keys(places, sides.tombstones));
-  for (std::size_t i = 0; i < chunks.size() && keys; ++i) {
-    if (below(chunks[i])) left_out[i] = chunks[i]->units_within(*keys);
+  co_await hop(places.background);
+  const auto keys = co_await list_keys(places, tombstones.chunks);
+  for (std::size_t i = 0; i < chunks.size() && keys && *keys; ++i) {
+    if (!below(chunks[i])) continue;
+    left_out[i] = chunks[i]->units_within(**keys);
+    co_await yield(places.background);
   }
+  co_await hop(places.lane);
+  if (!keys) co_return std::unexpected(keys.error());
   co_return std::move(left_out);
 }
 

@@ -4,8 +4,9 @@
 // tombstones. Those are small and tell which units (chunk_meta.h) of the others are deleted to the
 // last row; such units are left out unread.
 //
-// Promise    Only units of which retention would leave nothing are left out. The tombstones
-//            themselves are merged as ever.
+// Promise    Only units that nobody may read any more are left out: every row of them is deleted
+//            later than it was written, and before the horizon. The tombstones themselves are
+//            merged as ever.
 // Threading  Begins and ends on the tablet's executor; reads tombstones as a build does.
 // Limits     kTombstonesListedMax tombstones, kTombstoneBytesMax of their keys: with more of them
 //            nothing is left out.

@@ -21,6 +21,7 @@ class DeletedUnits : public testing::TestWithParam<OptimizeFor> {
   void open(MountConfig mount) {
     table = std::make_unique<TestTable>(3, test_schema(), mount);
     table->settings.chunks.format = GetParam();
+    table->settings.chunks.block_bytes = 512;
     table->boot();
   }
   void put_many(std::int64_t first, std::int64_t last) {
@@ -107,20 +108,41 @@ TEST_P(DeletedUnits, WhatIsYoungerThanMinDataTtlStaysReadableInThePast) {
   EXPECT_EQ(table->get({{"k", 7}}, before), "k=7 v=text");
 }
 
-TEST_P(DeletedUnits, TombstonesOfRowsElsewhereStay) {
+// As many tombstones as rows, and one row was written without a value instead.
+TEST_P(DeletedUnits, ARowThatWasWrittenWithoutAValueIsNotDeleted) {
   open(forced_only(0ms));
-  put_many(0, 1'000);
-  put_many(2'000, 2'100);
-  erase_many(0, 1'000);
-  erase_many(2'000, 2'100);
-  put_many(3'000, 3'001);
+  ASSERT_TRUE(table->write(
+      {table->rows.put({{"k", 1}, {"v", "one"}}), table->rows.put({{"k", 2}, {"v", "two"}})}));
+  table->flush();
+  ASSERT_TRUE(table->write({table->rows.erase({{"k", 2}})}));
+  ASSERT_TRUE(table->write({table->rows.erase({{"k", 2}})}));
+  ASSERT_TRUE(table->write({table->rows.put({{"k", 1}}, true)}));
+  table->flush();
   table->world.run_for(2s);
   table->compact();
-  EXPECT_EQ(table->all().size(), 1u);
-  EXPECT_EQ(figures().chunks_dropped_unread, 2u);
-  EXPECT_EQ(figures().unmerged_rows, 1u);
+  EXPECT_EQ(figures().chunks_dropped_unread, 0u);
+  EXPECT_EQ(table->all(), std::vector<std::string>{"k=1 v=one"});
 }
 
+class DeletedUnitsOfLookup : public DeletedUnits {};
+
+// A chunk that is older and is not merged has the rows too.
+TEST_P(DeletedUnitsOfLookup, TombstonesOfRowsElsewhereStay) {
+  MountConfig mount = forced_only(0ms);
+  mount.enable_compaction_and_partitioning = true;
+  open(mount);
+  put_many(0, 10'000);
+  put_many(0, 1'000);
+  erase_many(0, 1'000);
+  table->world.run_for(2s);
+  EXPECT_EQ(figures().chunks_dropped_unread, 1u);
+  EXPECT_GE(figures().chunks, 2u);
+  EXPECT_EQ(table->all().size(), 9'000u);
+  table->crash();
+  EXPECT_EQ(table->all().size(), 9'000u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Format, DeletedUnitsOfLookup, testing::Values(OptimizeFor::kLookup));
 INSTANTIATE_TEST_SUITE_P(Formats, DeletedUnits,
                          testing::Values(OptimizeFor::kLookup, OptimizeFor::kScan),
                          [](const auto& info) {

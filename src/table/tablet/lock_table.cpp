@@ -3,33 +3,27 @@
 #include <absl/container/flat_hash_map.h>
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <bitset>
 #include <cstring>
 #include <deque>
 #include <string_view>
 #include <utility>
 
 #include "base/invariant.h"
+#include "table/memory/memory_store.h"
+#include "table/model/static_rows.h"
 
 namespace moraine::table {
 namespace {
 
-constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+constexpr std::size_t kKeptKeyBytes = 1'024;  // Memory for the next key of a row.
 
-// One lock of one row: who holds it now, and when it was last taken for good.
-struct Lock {
-  Timestamp exclusive_commit = 0;
-  Timestamp shared_write_commit = 0;
-  Timestamp strong_read_commit = 0;
-  TransactionId exclusive_owner;  // Holds it now, or committed last.
+// One lock of one row, as it is held now.
+struct Holders {
+  TransactionId last;  // Who took it last.
   std::uint32_t readers = 0;
   std::uint32_t shared_writers = 0;
   bool exclusive = false;
-
-  bool held() const { return exclusive || readers > 0 || shared_writers > 0; }
-  Timestamp newest() const {
-    return std::max({exclusive_commit, shared_write_commit, strong_read_commit});
-  }
 };
 
 bool is_read(LockMode mode) {
@@ -59,27 +53,38 @@ bool empty(const LockSet& set) {
   return set == LockSet{};
 }
 
+// A key of the index, whose hash is not found again when the index grows.
+struct Name {
+  std::string_view key;
+  std::uint64_t hash = 0;
+  explicit Name(std::string_view of) : key(of), hash(key_hash(as_bytes(of))) {}
+  bool operator==(const Name& other) const { return hash == other.hash && key == other.key; }
+  struct Hash {
+    std::size_t operator()(const Name& name) const { return name.hash; }
+  };
+};
+
+// A row of which locks are held.
 struct Row {
   std::string key;
-  Lock primary;
-  std::vector<std::pair<std::uint8_t, Lock>> groups;  // Those that were ever taken.
-  std::uint32_t holders = 0;                          // Locks of the row that are held now.
-  // Neighbours by age, of rows that nobody holds.
-  std::uint32_t older = kNobody;
-  std::uint32_t newer = kNobody;
-  bool aged = false;
+  Holders primary;
+  std::vector<std::pair<std::uint8_t, Holders>> groups;
+  std::uint32_t holders = 0;  // Of all its locks.
 
-  Lock& lock(std::size_t index) {
+  Holders& lock(std::size_t index) {
     if (index == 0) return primary;
     for (auto& [group, lock] : groups) {
       if (group == index) return lock;
     }
-    return groups.emplace_back(static_cast<std::uint8_t>(index), Lock()).second;
+    return groups.emplace_back(static_cast<std::uint8_t>(index), Holders()).second;
   }
-  Timestamp newest() const {
-    Timestamp newest = primary.newest();
-    for (const auto& [group, lock] : groups) newest = std::max(newest, lock.newest());
-    return newest;
+  const Holders& lock(std::size_t index) const {
+    static const Holders kNone;
+    if (index == 0) return primary;
+    for (const auto& [group, lock] : groups) {
+      if (group == index) return lock;
+    }
+    return kNone;
   }
 };
 
@@ -87,164 +92,139 @@ std::string describe(std::size_t lock) {
   return lock == 0 ? std::string("the primary lock") : fmt::format("lock {}", lock);
 }
 
-std::string printable(std::string_view key) {
-  std::string text;
-  for (const char c : key.substr(0, 64))
-    text += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return key.size() > 64 ? text + "..." : text;
+// "a write of transaction 1-2-3-4", if it is known.
+std::string of(std::string_view what, const TransactionId& id) {
+  if (id == TransactionId{}) return std::string(what);
+  return fmt::format("{} of transaction {}", what, to_string(id));
 }
 
-std::string committed_at(std::string_view what, Timestamp commit) {
-  return fmt::format("{} was committed at {}", what, commit);
+std::string committed(std::string_view what, const LockStamps& before, Timestamp commit) {
+  const TransactionId id = commit == before.newest() ? before.last : TransactionId{};
+  return fmt::format("{} was committed at {}", of(what, id), commit);
 }
 
 // Was it taken for good since the start, in a way that `mode` does not go with?
-bool taken_since(const Lock& lock, LockMode mode, Timestamp start) {
-  if (lock.exclusive_commit > start) return true;
-  if (mode != LockMode::kSharedWrite && lock.shared_write_commit > start) return true;
-  return !is_read(mode) && lock.strong_read_commit > start;
+bool taken_since(const LockStamps& before, LockMode mode, Timestamp start) {
+  if (before.exclusive > start) return true;
+  if (mode != LockMode::kSharedWrite && before.shared_write > start) return true;
+  return !is_read(mode) && before.strong_read > start;
 }
 
 // Is it held now in a way that `mode` does not go with?
-bool held_against(const Lock& lock, LockMode mode) {
-  if (lock.exclusive) return true;
-  if (mode != LockMode::kSharedWrite && lock.shared_writers > 0) return true;
-  return !is_read(mode) && lock.readers > 0;
+bool in_the_way(const Holders& now, LockMode mode) {
+  if (now.exclusive) return true;
+  if (mode != LockMode::kSharedWrite && now.shared_writers > 0) return true;
+  return !is_read(mode) && now.readers > 0;
 }
 
-// Why `mode` cannot be had; empty: it can.
-std::string objection(const Lock& lock, LockMode mode, Timestamp start) {
-  if (lock.exclusive_commit > start) {
-    const bool known = !lock.exclusive && lock.exclusive_owner != TransactionId{};
-    return committed_at(
-        known ? fmt::format("a write of transaction {}", to_string(lock.exclusive_owner))
-              : "a write",
-        lock.exclusive_commit);
+// Why `mode` cannot be had, when it cannot.
+std::string objection(const Holders& now, const LockStamps& before, LockMode mode,
+                      Timestamp start) {
+  const bool shares = mode == LockMode::kSharedWrite;
+  if (before.exclusive > start) return committed("a write", before, before.exclusive);
+  if (now.exclusive) return fmt::format("transaction {} is writing it", to_string(now.last));
+  if (!shares && before.shared_write > start) {
+    return committed("a shared write", before, before.shared_write);
   }
-  if (lock.exclusive) {
-    return fmt::format("transaction {} is writing it", to_string(lock.exclusive_owner));
-  }
-  if (mode != LockMode::kSharedWrite && lock.shared_write_commit > start) {
-    return committed_at("a shared write", lock.shared_write_commit);
-  }
-  if (mode != LockMode::kSharedWrite && lock.shared_writers > 0)
-    return "a shared write is under way";
-  if (is_read(mode)) return {};
-  if (lock.readers > 0) return "a read lock is held";
-  if (lock.strong_read_commit > start) {
-    return committed_at("a strong read lock", lock.strong_read_commit);
-  }
-  return {};
+  if (!shares && now.shared_writers > 0) return of("a shared write", now.last) + " is under way";
+  if (now.readers > 0) return of("a read lock", now.last) + " is held";
+  return committed("a strong read lock", before, before.strong_read);
 }
+
+// What is known of one row.
+struct Known {
+  const Row* now = nullptr;  // Null: nobody holds a lock of it.
+  bool has_before = false;
+  RowStamps before;
+
+  const Holders& holders(std::size_t lock) const {
+    static const Holders kNone;
+    return now == nullptr ? kNone : now->lock(lock);
+  }
+  // Calls back with every lock that a wish for lock `wanted` is checked against.
+  template <class F>
+  void for_each_related(std::size_t wanted, F call) const {
+    call(std::size_t{0});
+    if (wanted != 0) {
+      call(wanted);
+      return;
+    }
+    std::bitset<kLocksMax> groups;
+    if (now != nullptr) {
+      for (const auto& [group, lock] : now->groups) groups.set(group);
+    }
+    for (const auto& [group, stamps] : before.groups) groups.set(group);
+    for (std::size_t group = 1; groups.any() && group < kLocksMax; ++group) {
+      if (groups.test(group)) call(group);
+    }
+  }
+};
 
 }  // namespace
 
 struct LockTable::State {
-  Timestamp horizon = kNullTimestamp;
+  State(Timestamp horizon, std::size_t batch_rows) : history(horizon, batch_rows) {}
+
+  LockHistory history;
   std::deque<Row> rows;  // Addresses stay: the index refers to their keys.
   std::vector<std::uint32_t> free;
-  absl::flat_hash_map<std::string_view, std::uint32_t> index;
-  std::uint32_t oldest = kNobody;
-  std::uint32_t newest = kNobody;
+  absl::flat_hash_map<Name, std::uint32_t, Name::Hash> index;
 
-  std::uint32_t find_or_make(const std::string& key);
-  Row* find(const std::string& key, std::uint32_t& at);
-  void drop(std::uint32_t at);
-  void unlink(std::uint32_t at);
-  void link_newest(std::uint32_t at);
-  // After a change of holders or history.
-  void settle(std::uint32_t at);
-  Result<void> check(Row& row, const TransactionId& id, Timestamp start, const LockSet& wanted);
-  static void take(Row& row, const TransactionId& id, const LockSet& wanted);
-  static void let_go(Row& row, const LockSet& held, bool committed);
-  static void record(Row& row, const LockSet& taken, Timestamp commit);
-  void bound();
+  Known know(const Name& name, Timestamp start) const;
+  Result<void> check(const RowChange& change, const Name& name, const TransactionId& id,
+                     Timestamp start) const;
+  void take(const RowChange& change, Name name, const TransactionId& id);
+  static void let_go(Row& row, const LockSet& held);
 };
 
-std::uint32_t LockTable::State::find_or_make(const std::string& key) {
-  if (const auto found = index.find(key); found != index.end()) return found->second;
-  std::uint32_t at = 0;
-  if (free.empty()) {
-    at = static_cast<std::uint32_t>(rows.size());
-    rows.emplace_back();
-  } else {
-    at = free.back();
-    free.pop_back();
-  }
-  rows[at].key = key;
-  index.emplace(rows[at].key, at);
-  return at;
+Known LockTable::State::know(const Name& name, Timestamp start) const {
+  Known known;
+  if (const auto found = index.find(name); found != index.end()) known.now = &rows[found->second];
+  known.has_before = history.look(name.hash, start, known.before);
+  return known;
 }
 
-Row* LockTable::State::find(const std::string& key, std::uint32_t& at) {
-  const auto found = index.find(key);
-  if (found == index.end()) return nullptr;
-  at = found->second;
-  return &rows[at];
-}
-
-void LockTable::State::drop(std::uint32_t at) {
-  unlink(at);
-  index.erase(rows[at].key);
-  rows[at] = Row();
-  free.push_back(at);
-}
-
-void LockTable::State::unlink(std::uint32_t at) {
-  Row& row = rows[at];
-  if (!row.aged) return;
-  (row.older == kNobody ? oldest : rows[row.older].newer) = row.newer;
-  (row.newer == kNobody ? newest : rows[row.newer].older) = row.older;
-  row.older = row.newer = kNobody;
-  row.aged = false;
-}
-
-void LockTable::State::link_newest(std::uint32_t at) {
-  Row& row = rows[at];
-  row.older = newest;
-  row.newer = kNobody;
-  (newest == kNobody ? oldest : rows[newest].newer) = at;
-  newest = at;
-  row.aged = true;
-}
-
-void LockTable::State::settle(std::uint32_t at) {
-  Row& row = rows[at];
-  unlink(at);
-  if (row.holders > 0) return;
-  if (row.newest() <= horizon) {
-    drop(at);
-  } else {
-    link_newest(at);
-  }
-}
-
-Result<void> LockTable::State::check(Row& row, const TransactionId& id, Timestamp start,
-                                     const LockSet& wanted) {
-  const auto against = [&](std::size_t index_of, const Lock& lock, LockMode mode) -> Result<void> {
-    const std::string why = objection(lock, mode, start);
-    if (why.empty()) return {};
-    return fail(Errc::kAborted,
-                fmt::format("row lock conflict: row {}, {}: {}; transaction {} began at {}",
-                            printable(row.key), describe(index_of), why, to_string(id), start));
-  };
+Result<void> LockTable::State::check(const RowChange& change, const Name& name,
+                                     const TransactionId& id, Timestamp start) const {
+  const Known known = know(name, start);
   Result<void> result;
-  for_each_lock(wanted, [&](std::size_t i, LockMode mode) {
-    if (result) result = against(0, row.primary, mode);
-    for (const auto& [group, lock] : row.groups) {
-      if (result && (i == 0 || group == i)) result = against(group, lock, mode);
-    }
+  if (known.now == nullptr && !known.has_before) return result;
+  for_each_lock(change.locks, [&](std::size_t wanted, LockMode mode) {
+    known.for_each_related(wanted, [&](std::size_t lock) {
+      const Holders& now = known.holders(lock);
+      const LockStamps& before = known.before.lock(lock);
+      if (!result || !(taken_since(before, mode, start) || in_the_way(now, mode))) return;
+      result = fail(Errc::kAborted,
+                    fmt::format("row lock conflict: row {}, {}: {}; transaction {} began at {}",
+                                key_for_people(change.key), describe(lock),
+                                objection(now, before, mode, start), to_string(id), start));
+    });
   });
   return result;
 }
 
-void LockTable::State::take(Row& row, const TransactionId& id, const LockSet& wanted) {
-  for_each_lock(wanted, [&](std::size_t i, LockMode mode) {
-    Lock& lock = row.lock(i);
+void LockTable::State::take(const RowChange& change, Name name, const TransactionId& id) {
+  auto found = index.find(name);
+  if (found == index.end()) {
+    std::uint32_t at = 0;
+    if (free.empty()) {
+      at = static_cast<std::uint32_t>(rows.size());
+      rows.emplace_back();
+    } else {
+      at = free.back();
+      free.pop_back();
+    }
+    rows[at].key = change.key;
+    name.key = rows[at].key;
+    found = index.emplace(name, at).first;
+  }
+  Row& row = rows[found->second];
+  for_each_lock(change.locks, [&](std::size_t i, LockMode mode) {
+    Holders& lock = row.lock(i);
     ++row.holders;
+    lock.last = id;
     if (mode == LockMode::kExclusive) {
       lock.exclusive = true;
-      lock.exclusive_owner = id;
     } else if (mode == LockMode::kSharedWrite) {
       ++lock.shared_writers;
     } else {
@@ -253,14 +233,13 @@ void LockTable::State::take(Row& row, const TransactionId& id, const LockSet& wa
   });
 }
 
-void LockTable::State::let_go(Row& row, const LockSet& held, bool committed) {
+void LockTable::State::let_go(Row& row, const LockSet& held) {
   for_each_lock(held, [&](std::size_t i, LockMode mode) {
-    Lock& lock = row.lock(i);
-    INVARIANT(lock.held() && row.holders > 0, "lock {} of a row is let go twice", i);
+    Holders& lock = row.lock(i);
+    INVARIANT(row.holders > 0, "lock {} of a row is let go twice", i);
     --row.holders;
     if (mode == LockMode::kExclusive) {
       lock.exclusive = false;
-      if (!committed) lock.exclusive_owner = {};
     } else if (mode == LockMode::kSharedWrite) {
       --lock.shared_writers;
     } else {
@@ -269,113 +248,87 @@ void LockTable::State::let_go(Row& row, const LockSet& held, bool committed) {
   });
 }
 
-void LockTable::State::record(Row& row, const LockSet& taken, Timestamp commit) {
-  const auto raise = [&](Timestamp& at) { at = std::max(at, commit); };
-  for_each_lock(taken, [&](std::size_t i, LockMode mode) {
-    if (mode == LockMode::kExclusive) raise(row.lock(i).exclusive_commit);
-    if (mode == LockMode::kSharedWrite) raise(row.lock(i).shared_write_commit);
-    if (mode == LockMode::kSharedStrong) raise(row.lock(i).strong_read_commit);
-  });
-}
-
-void LockTable::State::bound() {
-  while (index.size() > kRememberedRowsMax && oldest != kNobody) {
-    horizon = std::max(horizon, rows[oldest].newest());
-    drop(oldest);
-  }
-}
-
-LockTable::LockTable(Timestamp horizon) : state_(std::make_unique<State>()) {
-  state_->horizon = horizon;
-}
+LockTable::LockTable(Timestamp horizon, std::size_t history_batch_rows)
+    : state_(std::make_unique<State>(horizon, history_batch_rows)) {}
 LockTable::~LockTable() = default;
 
 Result<void> LockTable::acquire(const TransactionId& id, Timestamp start,
                                 std::span<const RowChange> changes) {
-  if (start < state_->horizon) {
+  if (start < horizon()) {
     return fail(Errc::kAborted,
                 fmt::format("transaction {} began at {}; conflicts are known since {} only",
-                            to_string(id), start, state_->horizon));
+                            to_string(id), start, horizon()));
   }
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (empty(changes[i].locks)) continue;
-    const std::uint32_t at = state_->find_or_make(changes[i].key);
-    Row& row = state_->rows[at];
-    const auto checked = state_->check(row, id, start, changes[i].locks);
+    const Name name(changes[i].key);
+    const auto checked = state_->check(changes[i], name, id, start);
     if (!checked) {
-      state_->settle(at);
       release(id, changes.first(i), std::nullopt);
       return checked;
     }
-    state_->unlink(at);
-    State::take(row, id, changes[i].locks);
+    state_->take(changes[i], name, id);
   }
   return {};
 }
 
-void LockTable::release(const TransactionId&, std::span<const RowChange> changes,
+void LockTable::release(const TransactionId& id, std::span<const RowChange> changes,
                         std::optional<Timestamp> commit) {
   for (const RowChange& change : changes) {
     if (empty(change.locks)) continue;
-    std::uint32_t at = 0;
-    Row* row = state_->find(change.key, at);
-    INVARIANT(row != nullptr, "a row that is locked is known");
-    State::let_go(*row, change.locks, commit.has_value());
-    if (commit) State::record(*row, change.locks, *commit);
-    state_->settle(at);
+    const Name name(change.key);
+    const auto found = state_->index.find(name);
+    INVARIANT(found != state_->index.end(), "a row that is locked is known");
+    const std::uint32_t at = found->second;
+    Row& row = state_->rows[at];
+    State::let_go(row, change.locks);
+    if (commit) state_->history.record(name.hash, change.locks, *commit, id);
+    if (row.holders > 0) continue;
+    state_->index.erase(found);
+    row.primary = {};
+    row.groups.clear();
+    if (row.key.capacity() > kKeptKeyBytes) row.key = {};
+    state_->free.push_back(at);
   }
-  state_->bound();
 }
 
 std::optional<LockTable::Held> LockTable::held_against(Timestamp start,
                                                        std::span<const RowChange> changes) const {
-  if (start < state_->horizon) return std::nullopt;
+  if (start < horizon()) return std::nullopt;
   std::optional<Held> held;
   bool lost = false;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    std::uint32_t at = 0;
-    const Row* row = state_->find(changes[i].key, at);
-    if (row == nullptr) continue;
-    const auto look = [&](const Lock& lock, LockMode mode) {
-      lost = lost || taken_since(lock, mode, start);
-      if (held || !table::held_against(lock, mode)) return;
-      held = Held{i, lock.exclusive ? lock.exclusive_owner : TransactionId{}};
-    };
+    const Known known = state_->know(Name(changes[i].key), start);
     for_each_lock(changes[i].locks, [&](std::size_t wanted, LockMode mode) {
-      look(row->primary, mode);
-      for (const auto& [group, lock] : row->groups) {
-        if (wanted == 0 || group == wanted) look(lock, mode);
-      }
+      known.for_each_related(wanted, [&](std::size_t lock) {
+        lost = lost || taken_since(known.before.lock(lock), mode, start);
+        const Holders& now = known.holders(lock);
+        if (held || !in_the_way(now, mode)) return;
+        held = Held{i, now.exclusive ? now.last : TransactionId{}};
+      });
     });
   }
   return lost ? std::nullopt : held;
 }
 
-void LockTable::remember(const RowChange& change, Timestamp commit) {
-  if (commit <= state_->horizon || empty(change.locks)) return;
-  const std::uint32_t at = state_->find_or_make(change.key);
-  State::record(state_->rows[at], change.locks, commit);
-  state_->settle(at);
-  state_->bound();
+void LockTable::remember(const RowChange& change, Timestamp commit, const TransactionId& id) {
+  state_->history.record(Name(change.key).hash, change.locks, commit, id);
 }
 
 void LockTable::forget(Timestamp before) {
-  state_->horizon = std::max(state_->horizon, before);
-  while (state_->oldest != kNobody && state_->rows[state_->oldest].newest() < before) {
-    state_->drop(state_->oldest);
-  }
+  state_->history.forget(before);
 }
 
 void LockTable::lose_history() {
-  while (state_->oldest != kNobody) state_->drop(state_->oldest);
+  state_->history.lose();
 }
 
 Timestamp LockTable::horizon() const {
-  return state_->horizon;
+  return state_->history.horizon();
 }
 
 std::size_t LockTable::size() const {
-  return state_->index.size();
+  return state_->index.size() + state_->history.size();
 }
 
 }  // namespace moraine::table

@@ -11,11 +11,12 @@
 //                        was committed after S
 //   shared write         fails if a read lock is held now, or a strong one was committed after S
 //
-// Promise    Pure. A conflict is reported with the row, the lock and the winner. A transaction that
+// Promise    A conflict is reported with the row, the lock and the other transaction, of several
+//            that share the lock the last. A transaction that
 //            started below the horizon fails: what it could conflict with may be forgotten.
 // Invariants What is forgotten has moved the horizon above it first.
 // Threading  The tablet's executor.
-// Limits     kRememberedRowsMax rows; the oldest are forgotten first.
+// Limits     Of what was changed: lock_history.h.
 // Tests      lock_table_test.cpp.
 #pragma once
 
@@ -24,15 +25,15 @@
 #include <span>
 
 #include "base/result.h"
+#include "table/tablet/lock_history.h"
 #include "table/tablet/transaction_id.h"
 
 namespace moraine::table {
 
-inline constexpr std::size_t kRememberedRowsMax = 2'000'000;
-
 class LockTable {
  public:
-  explicit LockTable(Timestamp horizon = kNullTimestamp);
+  explicit LockTable(Timestamp horizon = kNullTimestamp,
+                     std::size_t history_batch_rows = kHistoryBatchRows);
   ~LockTable();
 
   // Takes the locks of all changes, or none. kAborted: why.
@@ -49,7 +50,7 @@ class LockTable {
   };
   std::optional<Held> held_against(Timestamp start, std::span<const RowChange> changes) const;
   // A change of an earlier incarnation, as the log tells it.
-  void remember(const RowChange& change, Timestamp commit);
+  void remember(const RowChange& change, Timestamp commit, const TransactionId& id);
   // Forgets what was committed before `before`.
   void forget(Timestamp before);
   // Forgets all history and leaves the horizon: a seeded bug.

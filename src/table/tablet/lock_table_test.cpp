@@ -5,6 +5,8 @@
 #include <map>
 
 #include "io/random.h"
+#include "table/model/key.h"
+#include "table/tablet/lock_history.h"
 
 namespace moraine::table {
 namespace {
@@ -146,19 +148,52 @@ TEST_F(LockTableTest, AWeakLockFailsAgainstAWriterOfItsGroupOnly) {
   EXPECT_FALSE(table.acquire(id_of(3), 12, three));
 }
 
-TEST_F(LockTableTest, AConflictNamesTheLockAndTheWinner) {
+TEST_F(LockTableTest, AConflictNamesTheRowTheLockAndTheWinner) {
   LockTable table;
-  const std::vector row{want("r", kA, kExclusive)};
+  const Value columns[] = {Value(std::int64_t{5}), Value("name")};
+  const std::vector row{want(encode_key(columns), kA, kExclusive)};
   ASSERT_TRUE(table.acquire(id_of(7), 10, row));
   auto failed = table.acquire(id_of(8), 11, row);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, Errc::kAborted);
   EXPECT_NE(failed.error().context.find(to_string(id_of(7))), std::string::npos);
   EXPECT_NE(failed.error().context.find("lock 1"), std::string::npos);
+  EXPECT_NE(failed.error().context.find("row (5, \"name\")"), std::string::npos)
+      << failed.error().context;
   table.release(id_of(7), row, 20);
   failed = table.acquire(id_of(8), 11, row);
   ASSERT_FALSE(failed);
   EXPECT_NE(failed.error().context.find("20"), std::string::npos) << failed.error().context;
+}
+
+TEST_F(LockTableTest, AConflictNamesWhoSharesTheLock) {
+  LockTable table;
+  const std::vector read{want("r", 0, kSharedStrong)};
+  const std::vector write{want("r", 0, kExclusive)};
+  ASSERT_TRUE(table.acquire(id_of(7), 10, read));
+  auto failed = table.acquire(id_of(8), 11, write);
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().context.find(to_string(id_of(7))), std::string::npos);
+  table.release(id_of(7), read, 20);
+  failed = table.acquire(id_of(8), 11, write);
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().context.find(to_string(id_of(7))), std::string::npos);
+}
+
+TEST_F(LockTableTest, WhatIsForgottenMovesTheHorizonFirst) {
+  LockHistory history(kNullTimestamp, 2);
+  LockSet writes;
+  writes.add(0, kExclusive);
+  for (std::uint64_t row = 0; row < kRememberedRowsMax; ++row) {
+    history.record(row, writes, 10 + row, id_of(1));
+  }
+  EXPECT_EQ(history.horizon(), kNullTimestamp);
+  history.record(kRememberedRowsMax, writes, 10 + kRememberedRowsMax, id_of(1));
+  EXPECT_EQ(history.horizon(), Timestamp{11});
+  EXPECT_EQ(history.size(), kRememberedRowsMax - 1);
+  RowStamps seen;
+  EXPECT_FALSE(history.look(0, 10, seen));
+  EXPECT_TRUE(history.look(2, 11, seen));
 }
 
 TEST_F(LockTableTest, AllLocksAreTakenOrNone) {
@@ -191,9 +226,37 @@ TEST_F(LockTableTest, ATransactionBelowTheHorizonFails) {
 TEST_F(LockTableTest, WhatIsRememberedConflicts) {
   LockTable table;
   const std::vector row{want("r", 0, kExclusive)};
-  table.remember(row[0], 20);
-  EXPECT_FALSE(table.acquire(id_of(1), 15, row));
+  table.remember(row[0], 20, id_of(9));
+  const auto failed = table.acquire(id_of(1), 15, row);
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().context.find(to_string(id_of(9))), std::string::npos);
   EXPECT_TRUE(table.acquire(id_of(1), 25, row));
+}
+
+TEST_F(LockTableTest, RowsOfManyBatchesAreRememberedUntilTheyAreForgotten) {
+  LockTable table(kNullTimestamp, 1'000);
+  constexpr Timestamp kRows = 3'000;
+  const auto row = [](Timestamp i) { return std::vector{want(std::to_string(i), 0, kExclusive)}; };
+  for (Timestamp i = 1; i <= kRows; ++i) {
+    ASSERT_TRUE(table.acquire(id_of(1), i - 1, row(i)));
+    table.release(id_of(1), row(i), i);
+  }
+  EXPECT_EQ(table.size(), kRows);
+  for (const Timestamp i : {Timestamp{1}, kRows / 2, kRows}) {
+    EXPECT_FALSE(table.acquire(id_of(2), i - 1, row(i))) << i;
+    ASSERT_TRUE(table.acquire(id_of(2), i, row(i))) << i;
+    table.release(id_of(2), row(i), std::nullopt);
+  }
+  // Out of order: what comes late may be older than what a later batch begins with.
+  ASSERT_TRUE(table.acquire(id_of(3), kRows, row(kRows + 1)));
+  table.release(id_of(3), row(kRows + 1), 5 + kRows);
+  ASSERT_TRUE(table.acquire(id_of(3), kRows, row(kRows + 2)));
+  table.release(id_of(3), row(kRows + 2), 2 + kRows);
+  EXPECT_FALSE(table.acquire(id_of(4), kRows + 1, row(kRows + 2)));
+  table.forget(kRows / 2);
+  EXPECT_LT(table.size(), kRows);
+  EXPECT_EQ(table.horizon(), kRows / 2);
+  EXPECT_FALSE(table.acquire(id_of(5), kRows - 1, row(kRows)));
 }
 
 // The rules once more, over lists of all that ever happened.
@@ -247,7 +310,7 @@ class NaiveLocks {
 TEST(LockTableModel, AgreesWithAListOfAllThatHappened) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SeededRandom random(seed);
-    LockTable table;
+    LockTable table(kNullTimestamp, 1 + random.below(4));  // Rows of many batches.
     NaiveLocks model;
     std::map<int, std::vector<RowChange>> live;
     Timestamp now = 100;

@@ -48,11 +48,11 @@ std::size_t TableState::repeated_bytes() const {
   return bytes;
 }
 
-void TableState::replay_rows(StoreNumber number, Timestamp commit,
+void TableState::replay_rows(StoreNumber number, Timestamp commit, const TransactionId& id,
                              const std::vector<RowChange>& changes) {
   MemoryStore& store = replayed_store(number);
   for (const RowChange& change : changes) {
-    locks_.remember(change, commit);
+    locks_.remember(change, commit, id);
     if (change.kind == ChangeKind::kLock) continue;
     const ByteSpan key = as_bytes(change.key);
     store.add(store.touch(key, key_hash(key)), commit, change.kind, as_bytes(change.image));
@@ -67,7 +67,7 @@ Result<void> TableState::replay_commit(const CommitRecord& record) {
                                     to_string(record.transaction));
   }
   const std::shared_ptr<PrepareRecord> prepare = found->second;
-  replay_rows(prepare->store, record.commit, prepare->changes);
+  replay_rows(prepare->store, record.commit, prepare->transaction, prepare->changes);
   finished(record.transaction, record.commit);
   return {};
 }
@@ -76,7 +76,7 @@ Result<void> TableState::replay(const Slice& body) {
   TRY(LogRecord record, decode_log_record(body, *schema_));
   if (const auto* rows = std::get_if<RowsRecord>(&record)) {
     logged(rows->store, replaying_at_, rows->changes);
-    replay_rows(rows->store, rows->commit, rows->changes);
+    replay_rows(rows->store, rows->commit, rows->transaction, rows->changes);
   } else if (auto* prepare = std::get_if<PrepareRecord>(&record)) {
     logged(prepare->store, replaying_at_, prepare->changes);
     replayed_store(prepare->store);

@@ -98,7 +98,8 @@ class TableState final : public TabletState {
 
  private:
   MemoryStore& replayed_store(StoreNumber number);
-  void replay_rows(StoreNumber store, Timestamp commit, const std::vector<RowChange>& changes);
+  void replay_rows(StoreNumber store, Timestamp commit, const TransactionId& id,
+                   const std::vector<RowChange>& changes);
   Result<void> replay_commit(const CommitRecord& record);
   void replay_kept_rows(StoreNumber store, Timestamp commit, const std::vector<RowChange>& changes);
   void flushed(StoreNumber number);

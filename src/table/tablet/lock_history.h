@@ -1,0 +1,86 @@
+// LockHistory: when locks of rows were last taken for good.
+//
+// Rows are known by the hash of their key: two that share one may abort each other's writers, once
+// in ages. They are kept by age, in batches of kHistoryBatchRows, newest last, so that who began
+// lately looks at few rows, which are close to the processor, and the oldest are forgotten
+// together.
+//
+// Promise    look() tells of everything after `start` that was recorded, unless it was forgotten;
+//            then horizon() is at or above it.
+// Threading  The tablet's executor.
+// Limits     kRememberedRowsMax rows; the oldest are forgotten first.
+// Tests      lock_table_test.cpp.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "table/model/change.h"
+#include "table/tablet/transaction_id.h"
+
+namespace moraine::table {
+
+inline constexpr std::size_t kRememberedRowsMax = 2'000'000;
+inline constexpr std::size_t kHistoryBatchRows = 57'344;  // As many as 65,536 slots take.
+
+// Commit timestamps of one lock, by the modes that matter later.
+struct LockStamps {
+  Timestamp exclusive = 0;
+  Timestamp shared_write = 0;
+  Timestamp strong_read = 0;
+  TransactionId last;  // Of the newest of them; all zeros: not known.
+
+  Timestamp newest() const { return std::max({exclusive, shared_write, strong_read}); }
+  void record(LockMode mode, Timestamp commit, const TransactionId& id);
+  void add(const LockStamps& other);
+};
+
+// Of the locks of one row.
+struct RowStamps {
+  LockStamps primary;
+  std::vector<std::pair<std::uint8_t, LockStamps>> groups;  // Those that were ever taken.
+
+  LockStamps& lock(std::size_t index);
+  const LockStamps& lock(std::size_t index) const;
+};
+
+class LockHistory {
+ public:
+  explicit LockHistory(Timestamp horizon, std::size_t batch_rows = kHistoryBatchRows)
+      : batch_rows_(batch_rows), horizon_(horizon) {}
+
+  void record(std::uint64_t key_hash, const LockSet& taken, Timestamp commit,
+              const TransactionId& id);
+  // What was recorded after `start`, and maybe some before it. False: nothing; `out` is as it was.
+  bool look(std::uint64_t key_hash, Timestamp start, RowStamps& out) const;
+  // Forgets what was committed before `before`.
+  void forget(Timestamp before);
+  // Forgets all and leaves the horizon.
+  void lose();
+
+  Timestamp horizon() const { return horizon_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct SameHash {
+    std::size_t operator()(std::uint64_t hash) const { return hash; }
+  };
+  struct Batch {
+    absl::flat_hash_map<std::uint64_t, RowStamps, SameHash> rows;
+    Timestamp newest = 0;
+    Timestamp newest_before = 0;  // Of all older ones.
+  };
+  void drop_oldest();
+
+  const std::size_t batch_rows_;
+  std::deque<Batch> batches_;
+  std::size_t size_ = 0;
+  Timestamp horizon_;
+};
+
+}  // namespace moraine::table
