@@ -14,10 +14,13 @@
 // Threading  Database and Table: any thread. A Transaction, a Scan, a Rowset: one thread at a time.
 //            Lookups of data in memory run on the caller's thread; all else on the database's own
 //            thread, for which the plain forms wait. The forms that give a Task are awaited by
-//            coroutines on that thread (run()).
+//            coroutines on that thread (run()); what has no such form does not wait and is called
+//            there as it is, but for open(). A Task takes its arguments by value; the object it
+//            was asked of, texts of Values and what it fills live until it has ended.
 // Limits     docs/limits.md. One process has a folder open.
 // Errors     Every call says what was wrong in words. kAborted: the transaction lost to another
-//            one; begin it anew. kUnavailable: the outcome is unknown.
+//            one, or was left alone for too long; begin it anew. kUnavailable: the outcome is
+//            unknown.
 #pragma once
 
 #include <functional>
@@ -48,16 +51,19 @@ struct OpenOptions {
   std::size_t row_cache_bytes = std::size_t{64} << 20;
 };
 
-// Columns of one table, resolved once. Default: all of them.
+// Columns of one table, resolved once. Default: all of them, of any table. Reads of another table,
+// or of the same one taken anew after its columns changed, hear kInvalidArgument.
 class Columns {
  public:
   Columns() = default;
   const std::vector<std::uint16_t>& indexes() const { return indexes_; }
-  bool all() const { return all_; }
+  bool all() const { return table_ == 0; }
+  // Stands for the table and its schema; 0: any.
+  std::uint64_t table() const { return table_; }
 
  private:
   friend class Table;
-  bool all_ = true;
+  std::uint64_t table_ = 0;
   std::vector<std::uint16_t> indexes_;
 };
 
@@ -150,6 +156,9 @@ class Table {
   Task<Result<void>> lookup_async(std::vector<std::vector<Value>> keys, ReadOptions options,
                                   Rowset& rows) const;
   Result<VersionedResult> lookup_versions(Key key, Timestamp timestamp) const;
+  Task<Result<VersionedResult>> lookup_versions_async(std::vector<Value> key,
+                                                      Timestamp timestamp) const;
+  // Reads nothing yet: coroutines call it too, and then Scan::next_async().
   Result<Scan> scan(ScanOptions options = {}) const;
 
  private:
@@ -168,7 +177,9 @@ enum class RowLock : std::uint8_t { kSharedWeak, kSharedStrong, kExclusive };
 
 struct TransactionOptions {
   TableAtomicity atomicity = TableAtomicity::kFull;
-  std::chrono::milliseconds timeout = std::chrono::seconds(30);  // From its last use.
+  // From its last use. Afterwards reads, writes and commits hear kAborted; none of its writes is
+  // kept.
+  std::chrono::milliseconds timeout = std::chrono::seconds(30);
 };
 
 class Transaction {
@@ -195,6 +206,8 @@ class Transaction {
   // At its start; own writes are not seen.
   Result<void> lookup(const Table& table, std::span<const Key> keys, ReadOptions options,
                       Rowset& rows) const;
+  Task<Result<void>> lookup_async(Table table, std::vector<std::vector<Value>> keys,
+                                  ReadOptions options, Rowset& rows) const;
   Result<Scan> scan(const Table& table, ScanOptions options) const;
 
   // The commit timestamp.
@@ -265,6 +278,25 @@ class Database {
   Result<void> flush_table(std::string_view path);
   Result<void> compact_table(std::string_view path);
   void settle_table(std::string_view path);
+  // The same for coroutines.
+  Task<Result<void>> create_table_async(std::string path, TableSchema schema,
+                                        TableOptions options = {},
+                                        std::vector<std::vector<Value>> pivots = {});
+  Task<Result<void>> remove_table_async(std::string path);
+  Task<Result<void>> mount_table_async(std::string path, bool frozen = false);
+  Task<Result<void>> unmount_table_async(std::string path);
+  Task<Result<void>> freeze_table_async(std::string path);
+  Task<Result<void>> unfreeze_table_async(std::string path);
+  Task<Result<void>> remount_table_async(std::string path, TableMountOptions options);
+  Task<Result<void>> alter_table_async(std::string path, TableSchema schema);
+  Task<Result<void>> set_options_async(std::string path, TableOptions options);
+  Task<Result<void>> reshard_table_async(std::string path, std::vector<std::vector<Value>> pivots);
+  Task<Result<void>> reshard_table_async(std::string path, std::size_t tablets);
+  Task<Result<std::vector<std::string>>> list_tables_async() const;
+  Task<Result<TableReport>> describe_table_async(std::string path) const;
+  Task<Result<void>> flush_table_async(std::string path);
+  Task<Result<void>> compact_table_async(std::string path);
+  Task<void> settle_table_async(std::string path);
 
   // Static tables: rows come in whole writes, sorted by their key columns (which may repeat unless
   // schema.unique_keys says otherwise) or, without key columns, in the order given. They are read
@@ -279,14 +311,21 @@ class Database {
   // A sorted static table with unique keys becomes a dynamic one, mounted. Its rows keep their
   // timestamps.
   Result<void> make_dynamic(std::string_view path);
+  Task<Result<void>> create_static_table_async(std::string path, TableSchema schema,
+                                               TableOptions options = {});
+  Task<Result<void>> write_static_table_async(std::string path,
+                                              std::vector<std::vector<NamedValue>> rows);
+  Task<Result<void>> make_dynamic_async(std::string path);
 
   // kNotFound. Reads and commits of a table that is not mounted hear kReadOnly. After alter_table()
   // the table is taken anew: writes by the old one hear kInvalidArgument.
   Result<Table> table(std::string_view path) const;
+  Task<Result<Table>> table_async(std::string path) const;
   Result<Transaction> begin(TransactionOptions options = {});
   Task<Result<Transaction>> begin_async(TransactionOptions options = {});
   // A moment to read at: all that is committed now, and nothing later.
   Result<Timestamp> timestamp();
+  Task<Result<Timestamp>> timestamp_async();
 
   // Runs a coroutine on the database's thread and waits for it. It uses the forms that give a Task;
   // those that wait would wait for themselves.
@@ -294,13 +333,15 @@ class Database {
   T run(std::function<Task<T>()> body);
   // Prometheus text.
   std::string metrics() const;
+  Task<std::string> metrics_async() const;
   // What is stored takes up this much: an idle database gives dead space back after about a second.
   std::uint64_t device_bytes_used() const;
   std::uint64_t device_bytes_written() const;
+  Task<std::uint64_t> device_bytes_used_async() const;
+  Task<std::uint64_t> device_bytes_written_async() const;
 
  private:
   explicit Database(std::unique_ptr<Impl> impl);
-  Transaction begin_at(Timestamp start, TransactionOptions options);
   void run_and_wait(std::function<Task<void>()> body);
   std::unique_ptr<Impl> impl_;
 };

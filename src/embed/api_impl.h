@@ -27,6 +27,7 @@ struct Table::Impl {
   bool dynamic = true;      // When this was made.
   bool unique_keys = true;  // Else there are no lookups.
   std::vector<std::uint16_t> all_columns;
+  std::uint64_t columns_id = 0;  // Of Columns that this table may be read by.
   std::shared_ptr<const table::RowLayout> layout;
   // Physical types of the key columns; empty when some are computed.
   std::vector<ValueType> key_types;
@@ -55,6 +56,7 @@ struct Transaction::Impl {
   TransactionOptions options;
   std::chrono::steady_clock::time_point expires;
   bool over = false;
+  bool expired = false;  // It is over because it was left alone.
   struct Part {
     std::shared_ptr<const Table::Impl> table;
     table::ChangeSet changes;

@@ -39,6 +39,10 @@ Result<std::vector<std::string>> encode_pivots(const TableSchema& schema,
   return encoded;
 }
 
+std::vector<std::vector<Value>> copy_of(std::span<const std::vector<Value>> pivots) {
+  return {pivots.begin(), pivots.end()};
+}
+
 // Calls `act` on every tablet of the table that runs.
 using TabletAct = std::function<Task<Result<void>>(table::TableTablet&)>;
 
@@ -64,10 +68,24 @@ Task<Result<void>> settle_one(table::TableTablet& tablet) {
   co_return Result<void>();
 }
 
-using TablesCall = std::function<Task<Result<void>>(StoredTables&)>;
+// Encodes pivots by the schema that the table has or will have.
+Task<Result<void>> create(StoredTables& tables, std::string path, NewTable table,
+                          std::vector<std::vector<Value>> pivots) {
+  CO_TRY(table.pivots, encode_pivots(table.schema, pivots));
+  co_return co_await tables.create(std::move(path), std::move(table));
+}
 
-Result<void> call_tables(DatabaseCore& core, TablesCall call) {
-  return core.get<Result<void>>([&] { return call(core.services().tables()); });
+Task<Result<void>> reshard(StoredTables& tables, std::string path,
+                           std::vector<std::vector<Value>> pivots) {
+  const auto table = tables.find(scheme_path(path));
+  if (!table) co_return fail(Errc::kNotFound, fmt::format("no table {}", path));
+  CO_TRY(std::vector<std::string> encoded, encode_pivots(table->record().schema, pivots));
+  co_return co_await tables.reshard(scheme_path(path), std::move(encoded));
+}
+
+Task<void> settle(DatabaseCore& core, std::string path) {
+  (void)co_await for_each_tablet(core, std::move(path), settle_one);
+  co_await core.give_back();
 }
 
 // A pivot's texts live in `memory`.
@@ -129,128 +147,166 @@ Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;
 Database::~Database() = default;
 
+Task<Result<void>> Database::create_table_async(std::string path, TableSchema schema,
+                                                TableOptions options,
+                                                std::vector<std::vector<Value>> pivots) {
+  NewTable table;
+  table.schema = std::move(schema);
+  table.options = std::move(options);
+  return create(impl_->core->services().tables(), scheme_path(path), std::move(table),
+                std::move(pivots));
+}
 Result<void> Database::create_table(std::string_view path, const TableSchema& schema,
                                     const TableOptions& options,
                                     std::span<const std::vector<Value>> pivots) {
-  NewTable table;
-  TRY(table.pivots, encode_pivots(schema, pivots));
-  table.schema = schema;
-  table.options = options;
-  return call_tables(*impl_->core, [&](StoredTables& tables) {
-    return tables.create(scheme_path(path), std::move(table));
-  });
+  return impl_->core->get<Result<void>>(
+      [&] { return create_table_async(std::string(path), schema, options, copy_of(pivots)); });
 }
 
+Task<Result<void>> Database::remove_table_async(std::string path) {
+  return impl_->core->services().tables().remove(scheme_path(path));
+}
 Result<void> Database::remove_table(std::string_view path) {
-  return call_tables(*impl_->core,
-                     [&](StoredTables& tables) { return tables.remove(scheme_path(path)); });
+  return impl_->core->get<Result<void>>([&] { return remove_table_async(std::string(path)); });
 }
 
+Task<Result<void>> Database::mount_table_async(std::string path, bool frozen) {
+  return impl_->core->services().tables().mount(scheme_path(path), frozen);
+}
 Result<void> Database::mount_table(std::string_view path, bool frozen) {
-  return call_tables(*impl_->core,
-                     [&](StoredTables& tables) { return tables.mount(scheme_path(path), frozen); });
+  return impl_->core->get<Result<void>>(
+      [&] { return mount_table_async(std::string(path), frozen); });
 }
 
+Task<Result<void>> Database::unmount_table_async(std::string path) {
+  return impl_->core->services().tables().unmount(scheme_path(path));
+}
 Result<void> Database::unmount_table(std::string_view path) {
-  return call_tables(*impl_->core,
-                     [&](StoredTables& tables) { return tables.unmount(scheme_path(path)); });
+  return impl_->core->get<Result<void>>([&] { return unmount_table_async(std::string(path)); });
 }
 
+Task<Result<void>> Database::freeze_table_async(std::string path) {
+  return impl_->core->services().tables().freeze(scheme_path(path));
+}
 Result<void> Database::freeze_table(std::string_view path) {
-  return call_tables(*impl_->core,
-                     [&](StoredTables& tables) { return tables.freeze(scheme_path(path)); });
+  return impl_->core->get<Result<void>>([&] { return freeze_table_async(std::string(path)); });
 }
 
+Task<Result<void>> Database::unfreeze_table_async(std::string path) {
+  return impl_->core->services().tables().unfreeze(scheme_path(path));
+}
 Result<void> Database::unfreeze_table(std::string_view path) {
-  return call_tables(*impl_->core,
-                     [&](StoredTables& tables) { return tables.unfreeze(scheme_path(path)); });
+  return impl_->core->get<Result<void>>([&] { return unfreeze_table_async(std::string(path)); });
 }
 
+Task<Result<void>> Database::remount_table_async(std::string path, TableMountOptions options) {
+  return impl_->core->services().tables().remount(scheme_path(path), std::move(options));
+}
 Result<void> Database::remount_table(std::string_view path, const TableMountOptions& options) {
-  return call_tables(*impl_->core, [&](StoredTables& tables) {
-    return tables.remount(scheme_path(path), options);
-  });
+  return impl_->core->get<Result<void>>(
+      [&] { return remount_table_async(std::string(path), options); });
 }
 
+Task<Result<void>> Database::alter_table_async(std::string path, TableSchema schema) {
+  return impl_->core->services().tables().alter(scheme_path(path), std::move(schema));
+}
 Result<void> Database::alter_table(std::string_view path, const TableSchema& schema) {
-  return call_tables(*impl_->core,
-                     [&](StoredTables& tables) { return tables.alter(scheme_path(path), schema); });
+  return impl_->core->get<Result<void>>(
+      [&] { return alter_table_async(std::string(path), schema); });
 }
 
+Task<Result<void>> Database::set_options_async(std::string path, TableOptions options) {
+  return impl_->core->services().tables().set_options(scheme_path(path), std::move(options));
+}
 Result<void> Database::set_options(std::string_view path, const TableOptions& options) {
-  return call_tables(*impl_->core, [&](StoredTables& tables) {
-    return tables.set_options(scheme_path(path), options);
-  });
+  return impl_->core->get<Result<void>>(
+      [&] { return set_options_async(std::string(path), options); });
 }
 
+Task<Result<void>> Database::reshard_table_async(std::string path,
+                                                 std::vector<std::vector<Value>> pivots) {
+  return reshard(impl_->core->services().tables(), std::move(path), std::move(pivots));
+}
 Result<void> Database::reshard_table(std::string_view path,
                                      std::span<const std::vector<Value>> pivots) {
-  TRY(const TableReport report, describe_table(path));
-  TRY(const std::vector<std::string> encoded, encode_pivots(report.schema, pivots));
-  return call_tables(*impl_->core, [&](StoredTables& tables) {
-    return tables.reshard(scheme_path(path), encoded);
-  });
+  return impl_->core->get<Result<void>>(
+      [&] { return reshard_table_async(std::string(path), copy_of(pivots)); });
 }
 
+Task<Result<void>> Database::reshard_table_async(std::string path, std::size_t tablets) {
+  return impl_->core->services().tables().reshard(scheme_path(path), tablets);
+}
 Result<void> Database::reshard_table(std::string_view path, std::size_t tablets) {
-  return call_tables(*impl_->core, [&](StoredTables& tables) {
-    return tables.reshard(scheme_path(path), tablets);
-  });
+  return impl_->core->get<Result<void>>(
+      [&] { return reshard_table_async(std::string(path), tablets); });
 }
 
-Result<std::vector<std::string>> Database::list_tables() const {
-  std::vector<std::string> paths;
-  impl_->core->run([&]() -> Task<void> {
-    for (const auto& table : impl_->core->services().tables().list()) {
-      paths.push_back("/" + table->path());
-    }
-    co_return;
-  });
-  return paths;
+Task<Result<void>> Database::flush_table_async(std::string path) {
+  return for_each_tablet(*impl_->core, scheme_path(path), flush_one);
 }
-
-Result<TableReport> Database::describe_table(std::string_view path) const {
-  Result<TableReport> report = fail(Errc::kNotFound, fmt::format("no table {}", path));
-  impl_->core->run([&]() -> Task<void> {
-    const auto table = impl_->core->services().tables().find(scheme_path(path));
-    if (table) report = describe(*table);
-    co_return;
-  });
-  return report;
-}
-
 Result<void> Database::flush_table(std::string_view path) {
-  return impl_->core->get<Result<void>>(
-      [&] { return for_each_tablet(*impl_->core, scheme_path(path), flush_one); });
+  return impl_->core->get<Result<void>>([&] { return flush_table_async(std::string(path)); });
 }
 
+Task<Result<void>> Database::compact_table_async(std::string path) {
+  return for_each_tablet(*impl_->core, scheme_path(path), compact_one);
+}
 Result<void> Database::compact_table(std::string_view path) {
-  return impl_->core->get<Result<void>>(
-      [&] { return for_each_tablet(*impl_->core, scheme_path(path), compact_one); });
+  return impl_->core->get<Result<void>>([&] { return compact_table_async(std::string(path)); });
 }
 
+Task<Result<std::vector<std::string>>> Database::list_tables_async() const {
+  std::vector<std::string> paths;
+  for (const auto& table : impl_->core->services().tables().list()) {
+    paths.push_back("/" + table->path());
+  }
+  co_return paths;
+}
+Result<std::vector<std::string>> Database::list_tables() const {
+  return impl_->core->get<Result<std::vector<std::string>>>([&] { return list_tables_async(); });
+}
+
+Task<Result<TableReport>> Database::describe_table_async(std::string path) const {
+  const auto table = impl_->core->services().tables().find(scheme_path(path));
+  if (!table) co_return fail(Errc::kNotFound, fmt::format("no table {}", path));
+  co_return describe(*table);
+}
+Result<TableReport> Database::describe_table(std::string_view path) const {
+  return impl_->core->get<Result<TableReport>>(
+      [&] { return describe_table_async(std::string(path)); });
+}
+
+Task<void> Database::settle_table_async(std::string path) {
+  return settle(*impl_->core, scheme_path(path));
+}
 void Database::settle_table(std::string_view path) {
-  (void)impl_->core->get<Result<void>>(
-      [&] { return for_each_tablet(*impl_->core, scheme_path(path), settle_one); });
-  impl_->core->run([this] { return impl_->core->give_back(); });
+  impl_->core->run([&] { return settle_table_async(std::string(path)); });
 }
 
+Task<Result<Timestamp>> Database::timestamp_async() {
+  return impl_->core->services().timestamps().next();
+}
 Result<Timestamp> Database::timestamp() {
   if (const auto given = impl_->core->services().try_timestamp()) return *given;
-  return impl_->core->get<Result<Timestamp>>(
-      [&] { return impl_->core->services().timestamps().next(); });
+  return impl_->core->get<Result<Timestamp>>([&] { return timestamp_async(); });
 }
 
 void Database::run_and_wait(std::function<Task<void>()> body) {
   impl_->core->run(std::move(body));
 }
 
+Task<std::uint64_t> Database::device_bytes_used_async() const {
+  co_return impl_->core->device_bytes_used();
+}
 std::uint64_t Database::device_bytes_used() const {
-  return impl_->core->device_bytes_used();
+  return impl_->core->get<std::uint64_t>([&] { return device_bytes_used_async(); });
 }
 
+Task<std::uint64_t> Database::device_bytes_written_async() const {
+  co_return impl_->core->device_bytes_written();
+}
 std::uint64_t Database::device_bytes_written() const {
-  return impl_->core->device_bytes_written();
+  return impl_->core->get<std::uint64_t>([&] { return device_bytes_written_async(); });
 }
 
 }  // namespace moraine

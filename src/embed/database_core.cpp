@@ -128,14 +128,11 @@ Task<void> DatabaseCore::stop() {
   node_.reset();
 }
 
-std::uint64_t DatabaseCore::device_bytes_used() {
+std::uint64_t DatabaseCore::device_bytes_used() const {
   std::uint64_t bytes = 0;
-  run([&]() -> Task<void> {
-    for (const blob::DeviceConfig& config : folder_.config.nodes.front().devices) {
-      if (blob::Device* device = node_->device(config.id)) bytes += device->segments().used_bytes();
-    }
-    co_return;
-  });
+  for (const blob::DeviceConfig& config : folder_.config.nodes.front().devices) {
+    if (blob::Device* device = node_->device(config.id)) bytes += device->segments().used_bytes();
+  }
   return bytes;
 }
 
@@ -145,14 +142,11 @@ Task<void> DatabaseCore::give_back() {
   }
 }
 
-std::uint64_t DatabaseCore::device_bytes_written() {
+std::uint64_t DatabaseCore::device_bytes_written() const {
   std::uint64_t bytes = 0;
-  run([&]() -> Task<void> {
-    for (const blob::DeviceConfig& config : folder_.config.nodes.front().devices) {
-      if (blob::Device* device = node_->device(config.id)) bytes += device->stats().bytes_appended;
-    }
-    co_return;
-  });
+  for (const blob::DeviceConfig& config : folder_.config.nodes.front().devices) {
+    if (blob::Device* device = node_->device(config.id)) bytes += device->stats().bytes_appended;
+  }
   return bytes;
 }
 

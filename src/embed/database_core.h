@@ -38,10 +38,11 @@ class DatabaseCore {
 
   TableServices& services() { return *services_; }
   Executor& executor() { return world_.lane(); }
-  std::uint64_t device_bytes_used();
+  // On the node's thread.
+  std::uint64_t device_bytes_used() const;
+  std::uint64_t device_bytes_written() const;
   // The devices give dead space back now and not only when they are idle.
   Task<void> give_back();
-  std::uint64_t device_bytes_written();
 
  private:
   class Groups final : public BlobGroups {

@@ -8,42 +8,73 @@
 
 namespace moraine {
 
-Result<void> Database::create_static_table(std::string_view path, const TableSchema& schema,
-                                           const TableOptions& options) {
-  NewTable table;
-  table.schema = schema;
-  table.options = options;
-  table.dynamic = false;
-  return impl_->core->get<Result<void>>(
-      [&] { return impl_->core->services().tables().create(scheme_path(path), std::move(table)); });
-}
+namespace {
 
-Result<void> Database::write_static_table(std::string_view path,
-                                          std::span<const std::vector<NamedValue>> rows) {
-  TRY(const Timestamp written, timestamp());
-  TRY(const Table table, this->table(path));
-  if (table.impl_->dynamic) {
+using StaticRowsPtr = std::shared_ptr<const table::StaticRows>;
+
+// All have the timestamp `written`. Of a wrong row the error says which it is.
+Result<StaticRowsPtr> check_rows(const Table::Impl& table, Timestamp written,
+                                 std::span<const std::vector<NamedValue>> rows) {
+  if (table.dynamic) {
     return fail(Errc::kInvalidArgument,
-                fmt::format("{} is a dynamic table: rows come by transactions", path));
+                fmt::format("{} is a dynamic table: rows come by transactions", table.path));
   }
-  TRY(const std::shared_ptr<const table::RowLayout> layout,
-      table::RowLayout::make(table.impl_->shown));
+  TRY(const std::shared_ptr<const table::RowLayout> layout, table::RowLayout::make(table.shown));
   const auto checked = std::make_shared<table::StaticRows>(layout, written);
   for (const std::vector<NamedValue>& row : rows) {
     if (auto added = checked->add(row); !added) {
       return std::unexpected(
-          std::move(added).error().within(fmt::format("{} row {}", path, checked->size())));
+          std::move(added).error().within(fmt::format("{} row {}", table.path, checked->size())));
     }
   }
+  return checked;
+}
+
+}  // namespace
+
+Task<Result<void>> Database::create_static_table_async(std::string path, TableSchema schema,
+                                                       TableOptions options) {
+  NewTable table;
+  table.schema = std::move(schema);
+  table.options = std::move(options);
+  table.dynamic = false;
+  return impl_->core->services().tables().create(scheme_path(path), std::move(table));
+}
+Result<void> Database::create_static_table(std::string_view path, const TableSchema& schema,
+                                           const TableOptions& options) {
+  return impl_->core->get<Result<void>>(
+      [&] { return create_static_table_async(std::string(path), schema, options); });
+}
+
+Task<Result<void>> Database::write_static_table_async(std::string path,
+                                                      std::vector<std::vector<NamedValue>> rows) {
+  StoredTables& tables = impl_->core->services().tables();
+  CO_TRY(const Timestamp written, co_await timestamp_async());
+  CO_TRY(const Table table, co_await table_async(path));
+  CO_TRY(StaticRowsPtr checked, check_rows(*table.impl_, written, rows));
+  co_return co_await tables.write_static(scheme_path(path), std::move(checked));
+}
+
+// The rows are checked on the caller's thread: there may be many.
+Result<void> Database::write_static_table(std::string_view path,
+                                          std::span<const std::vector<NamedValue>> rows) {
+  TRY(const Timestamp written, timestamp());
+  TRY(const Table table, this->table(path));
+  TRY(const StaticRowsPtr checked, check_rows(*table.impl_, written, rows));
   return impl_->core->get<Result<void>>(
       [&] { return impl_->core->services().tables().write_static(scheme_path(path), checked); });
 }
 
+Task<Result<void>> Database::make_dynamic_async(std::string path) {
+  return impl_->core->services().tables().make_dynamic(scheme_path(path));
+}
 Result<void> Database::make_dynamic(std::string_view path) {
-  return impl_->core->get<Result<void>>(
-      [&] { return impl_->core->services().tables().make_dynamic(scheme_path(path)); });
+  return impl_->core->get<Result<void>>([&] { return make_dynamic_async(std::string(path)); });
 }
 
+Task<std::string> Database::metrics_async() const {
+  co_return to_prometheus(report_tables(impl_->core->services()));
+}
 std::string Database::metrics() const {
   TablesReport report;
   impl_->core->run([&]() -> Task<void> {

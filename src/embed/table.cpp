@@ -129,6 +129,18 @@ std::unexpected<Error> no_lookups(const Table::Impl& table) {
               fmt::format("{} does not have unique keys: it is read by scans", table.path));
 }
 
+// The indexes of other columns may mean something else here, or nothing.
+bool are_of(const Columns& columns, const Table::Impl& table) {
+  return columns.all() || columns.table() == table.columns_id;
+}
+
+std::unexpected<Error> other_columns(const Table::Impl& table) {
+  return fail(Errc::kInvalidArgument,
+              fmt::format("the columns were made by another table than {}, or before its schema "
+                          "changed: make them by columns() of the table that is read",
+                          table.path));
+}
+
 // The encoded key prefix where a scan begins or ends.
 Result<std::string> encode_bound(const Table::Impl& table, std::span<const Value> values) {
   const TableSchema& schema = *table.schema;
@@ -165,69 +177,12 @@ Result<void> encode_given_key(const Table::Impl& table, Key key, std::string& ou
   return {};
 }
 
-Table::Table(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-
-const std::string& Table::path() const {
-  return impl_->path;
-}
-const TableSchema& Table::schema() const {
-  return *impl_->shown;
-}
-
-Result<Table> Database::table(std::string_view path) const {
-  std::string name(path);
-  name.erase(0, std::min(name.find_first_not_of('/'), name.size()));
-  auto impl = std::make_shared<Table::Impl>();
-  impl->core = impl_->core;
-  impl->path = std::string(path);
-  impl_->core->run([&]() -> Task<void> {
-    if (const auto found = impl_->core->services().tables().find(name)) {
-      impl->holder = found->holder();
-    }
-    co_return;
-  });
-  if (!impl->holder) return fail(Errc::kNotFound, fmt::format("no table {}", path));
-  const std::shared_ptr<const OpenTable> open = impl->holder->hold();
-  impl->schema = open->schema;
-  impl->shown = open->shown ? open->shown : open->schema;
-  impl->dynamic = open->dynamic;
-  impl->unique_keys = impl->shown->unique_keys && impl->shown->key_count() > 0;
-  TRY(impl->layout, table::RowLayout::make(impl->schema));
-  bool computed = false;
-  for (std::size_t i = 0; i < impl->schema->columns.size(); ++i) {
-    const ColumnSchema& column = impl->schema->columns[i];
-    if (column.name != table::kRowNumberColumn) {
-      impl->all_columns.push_back(static_cast<std::uint16_t>(i));
-    }
-    computed = computed || !column.expression.empty();
-    if (column.key) impl->key_types.push_back(physical_type(column.type));
-  }
-  if (computed) impl->key_types.clear();
-  return Table(std::move(impl));
-}
-
-Result<Columns> Table::columns(std::span<const std::string> names) const {
-  Columns columns;
-  columns.all_ = false;
-  for (const std::string& name : names) {
-    const auto found = impl_->schema->find(name);
-    if (!found || name == table::kRowNumberColumn) {
-      return fail(Errc::kInvalidArgument,
-                  fmt::format("No such column \"{}\" in table {}", name, impl_->path));
-    }
-    columns.indexes_.push_back(static_cast<std::uint16_t>(*found));
-  }
-  return columns;
-}
-
-Result<Columns> Table::columns(std::initializer_list<std::string_view> names) const {
-  return columns(std::vector<std::string>(names.begin(), names.end()));
-}
-
 Result<void> Table::lookup(std::span<const Key> keys, const ReadOptions& options,
                            Rowset& rows) const {
   if (!impl_->unique_keys) [[unlikely]]
     return no_lookups(*impl_);
+  if (!are_of(options.columns, *impl_)) [[unlikely]]
+    return other_columns(*impl_);
   LookupMemory& memory = lookup_memory();
   if (memory.keys.size() < keys.size()) memory.keys.resize(keys.size());
   memory.views.clear();
@@ -249,6 +204,7 @@ Task<Result<void>> Table::lookup_async(std::vector<std::vector<Value>> keys, Rea
                                        Rowset& rows) const {
   const std::shared_ptr<const Impl> impl = impl_;
   if (!impl->unique_keys) co_return no_lookups(*impl);
+  if (!are_of(options.columns, *impl)) co_return other_columns(*impl);
   std::vector<std::string> encoded(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
     CO_TRY_VOID(encode_given_key(*impl, keys[i], encoded[i]));
@@ -272,16 +228,16 @@ Task<Result<void>> Table::lookup_async(std::vector<std::vector<Value>> keys, Rea
   co_return Result<void>();
 }
 
-Result<VersionedResult> Table::lookup_versions(Key key, Timestamp timestamp) const {
-  if (!impl_->unique_keys) return no_lookups(*impl_);
+Task<Result<VersionedResult>> Table::lookup_versions_async(std::vector<Value> key,
+                                                           Timestamp timestamp) const {
+  const std::shared_ptr<const Impl> impl = impl_;
+  if (!impl->unique_keys) co_return no_lookups(*impl);
   std::string encoded;
-  TRY_VOID(encode_given_key(*impl_, key, encoded));
-  const std::shared_ptr<const OpenTable> open = impl_->holder->hold();
-  TRY(const std::shared_ptr<table::TableTablet> tablet,
-      open->readable(open->range_of(as_bytes(encoded))));
-  TRY(table::OwnedVersionedRow found, impl_->core->get<Result<table::OwnedVersionedRow>>([&] {
-    return tablet->reader().lookup_versions(encoded, timestamp, std::nullopt);
-  }));
+  CO_TRY_VOID(encode_given_key(*impl, key, encoded));
+  const std::shared_ptr<const OpenTable> open = impl->holder->hold();
+  CO_TRY(const TabletPtr tablet, open->readable(open->range_of(as_bytes(encoded))));
+  CO_TRY(table::OwnedVersionedRow found,
+         co_await tablet->reader().lookup_versions(encoded, timestamp, std::nullopt));
   auto kept = std::make_shared<table::OwnedVersionedRow>(std::move(found));
   VersionedResult result;
   result.found = kept->exists;
@@ -289,10 +245,15 @@ Result<VersionedResult> Table::lookup_versions(Key key, Timestamp timestamp) con
   result.delete_timestamps = kept->row.delete_timestamps;
   for (const table::VersionedValue& value : kept->row.values) {
     result.versions.push_back(
-        {impl_->schema->columns[value.column].name, value.timestamp, value.aggregate, value.value});
+        {impl->schema->columns[value.column].name, value.timestamp, value.aggregate, value.value});
   }
   result.memory = std::move(kept);
-  return result;
+  co_return result;
+}
+
+Result<VersionedResult> Table::lookup_versions(Key key, Timestamp timestamp) const {
+  return impl_->core->get<Result<VersionedResult>>(
+      [&] { return lookup_versions_async(std::vector<Value>(key.begin(), key.end()), timestamp); });
 }
 
 namespace {
@@ -310,6 +271,7 @@ Result<Value> filter_value(const ColumnSchema& column, const Value& given) {
 }  // namespace
 
 Result<Scan> Table::scan(ScanOptions options) const {
+  if (!are_of(options.read.columns, *impl_)) return other_columns(*impl_);
   auto impl = std::make_unique<Scan::Impl>();
   impl->core = impl_->core;
   impl->table = impl_->holder->hold();

@@ -50,10 +50,6 @@ Result<void> check_key_columns(const TableSchema& schema, NamedRow row) {
 
 }  // namespace
 
-Transaction Database::begin_at(Timestamp start, TransactionOptions options) {
-  return Transaction(new_transaction(impl_->core, start, options));
-}
-
 Result<Transaction> Database::begin(TransactionOptions options) {
   TRY(const Timestamp start, timestamp());
   return Transaction(new_transaction(impl_->core, start, options));
@@ -79,18 +75,21 @@ std::string Transaction::id() const {
 }
 
 Result<void> Transaction::Impl::use() {
-  if (over) {
+  if (!over) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now <= expires) {
+      expires = now + options.timeout;
+      return {};
+    }
+    over = true;
+    expired = true;
+    parts.clear();
+  }
+  if (!expired) {
     return fail(Errc::kAborted, fmt::format("transaction {} is over", to_string(id)));
   }
-  const auto now = std::chrono::steady_clock::now();
-  if (now > expires) {
-    over = true;
-    parts.clear();
-    return fail(Errc::kAborted, fmt::format("transaction {} was not used for {} ms and has expired",
-                                            to_string(id), options.timeout.count()));
-  }
-  expires = now + options.timeout;
-  return {};
+  return fail(Errc::kAborted, fmt::format("transaction {} was not used for {} ms and has expired",
+                                          to_string(id), options.timeout.count()));
 }
 
 // Equal ids in two folders mean different tablets.
@@ -157,6 +156,14 @@ Result<void> Transaction::lookup(const Table& table, std::span<const Key> keys, 
   TRY_VOID(impl_->check_table(*table.impl_));
   if (impl_->options.atomicity == TableAtomicity::kFull) options.timestamp = impl_->start;
   return table.lookup(keys, options, rows);
+}
+
+Task<Result<void>> Transaction::lookup_async(Table table, std::vector<std::vector<Value>> keys,
+                                             ReadOptions options, Rowset& rows) const {
+  CO_TRY_VOID(impl_->use());
+  CO_TRY_VOID(impl_->check_table(*table.impl_));
+  if (impl_->options.atomicity == TableAtomicity::kFull) options.timestamp = impl_->start;
+  co_return co_await table.lookup_async(std::move(keys), std::move(options), rows);
 }
 
 Result<Scan> Transaction::scan(const Table& table, ScanOptions options) const {
