@@ -51,6 +51,8 @@ class BlobIndex {
 
   // Where a local part lies; nullopt when it is not here.
   std::optional<Location> locate(const BlobId& id_with_part) const;
+  // Whether any blob has a second local part.
+  bool has_extra_parts() const { return !extra_.empty(); }
   // Bit part-1 for every local part.
   std::uint8_t local_parts(const BlobId& id) const;
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/coding.h"
 #include "blob/vdisk/barriers.h"
 #include "blob/vdisk/blob_index.h"
 #include "blob/vdisk/records.h"
@@ -106,6 +107,7 @@ class VDiskState {
   void apply_blob_fact(const BlobFact& fact, std::uint64_t lsn);
   void collect_one(const BlobId& id);
   Slice blob_page(Cursor& cursor) const;
+  void put_parts(Encoder& body, const BlobId& id, const BlobEntry& entry) const;
   Slice fact_page(Cursor& cursor) const;
   std::vector<Fact> standing_facts() const;
   Result<void> restore_blobs(ByteSpan bytes);

@@ -17,8 +17,11 @@ namespace moraine::blob {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
+// Commits wait for a page to be made and written.
+constexpr std::size_t kBlobPageBytes = 32u << 10;
 constexpr std::size_t kEntryBytesMin = 30;
 constexpr std::size_t kEntryBytesMax = kEntryBytesMin + kPartsMax * 13;
+static_assert(kBlobPageBytes + kEntryBytesMax + 16 <= kCheckpointChunkMax);
 enum Stage : std::uint8_t { kMetaStage = 0, kBlobStage = 1, kFactStage = 2, kEnd = 3 };
 
 }  // namespace
@@ -37,28 +40,40 @@ std::optional<Slice> VDiskState::checkpoint_page(Cursor& cursor) const {
   }
 }
 
+// Commits wait while a page is made: the entry alone is looked at where it tells all.
+void VDiskState::put_parts(Encoder& body, const BlobId& id, const BlobEntry& entry) const {
+  if (!index_.has_extra_parts()) {
+    body.u8(entry.part == 0 ? 0 : 1);
+    if (entry.part == 0) return;
+    body.u8(entry.part).u32(entry.segment).u32(entry.offset).u32(entry.crc);
+    return;
+  }
+  const std::uint8_t parts = index_.local_parts(id);
+  body.u8(static_cast<std::uint8_t>(std::popcount(parts)));
+  for (std::uint32_t part = 1; part <= kPartsMax; ++part) {
+    if ((parts >> (part - 1) & 1) == 0) continue;
+    const auto location = index_.locate(id.with_part(part));
+    INVARIANT(location, "{} lost its part {}", id.to_string(), part);
+    body.u8(static_cast<std::uint8_t>(part)).u32(location->segment).u32(location->offset);
+    body.u32(location->crc);
+  }
+}
+
 Slice VDiskState::blob_page(Cursor& cursor) const {
   Encoder body;
   std::uint32_t count = 0;
+  const BlobId* last = nullptr;
   auto at = cursor.after ? index_.entries().upper_bound(*cursor.after) : index_.entries().begin();
-  for (; at != index_.entries().end() && body.size() + kEntryBytesMax + 16 < kCheckpointChunkMax;
-       ++at) {
+  for (; at != index_.entries().end() && body.size() < kBlobPageBytes; ++at) {
     const auto& [id, entry] = *at;
     std::array<std::byte, kBlobIdBytes> id_bytes;
     id.encode(id_bytes.data());
-    const std::uint8_t parts = index_.local_parts(id);
     body.raw(id_bytes).u32(entry.ingress.bits).flag(entry.not_mine != 0);
-    body.u8(static_cast<std::uint8_t>(std::popcount(parts)));
-    for (std::uint32_t part = 1; part <= kPartsMax; ++part) {
-      if ((parts >> (part - 1) & 1) == 0) continue;
-      const auto location = index_.locate(id.with_part(part));
-      INVARIANT(location, "{} lost its part {}", id.to_string(), part);
-      body.u8(static_cast<std::uint8_t>(part)).u32(location->segment).u32(location->offset);
-      body.u32(location->crc);
-    }
-    cursor.after = id;
+    put_parts(body, id, entry);
+    last = &id;
     ++count;
   }
+  if (last != nullptr) cursor.after = *last;
   if (at == index_.entries().end()) {
     cursor.stage = kFactStage;
     cursor.facts = standing_facts();
