@@ -41,6 +41,10 @@
 
 namespace moraine {
 
+namespace embed {
+struct NodeParts;
+}
+
 using Timestamp = std::uint64_t;
 
 struct OpenOptions {
@@ -249,6 +253,9 @@ class Database {
   // kConflict: another process has it open, and had for two seconds. One that was killed lets go of
   // it a moment after it is gone.
   static Result<Database> open(const std::string& folder, OpenOptions options = {});
+  // The tables of a node that this process runs already, which goes on when this is gone
+  // (src/embed/node_parts.h).
+  static Database connect(const embed::NodeParts& parts);
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
   // Stops cleanly, once tables, scans and transactions that were got from it are gone too.

@@ -81,4 +81,19 @@ void Completion::wait() {
   }
 }
 
+namespace {
+
+Task<void> run_and_tell(std::function<Task<void>()> body, Completion& done) {
+  co_await body();
+  done.set();
+}
+
+}  // namespace
+
+void wait_for(Executor& executor, std::function<Task<void>()> body) {
+  Completion done;
+  executor.post([&] { spawn(run_and_tell(std::move(body), done)); });
+  done.wait();
+}
+
 }  // namespace moraine::embed

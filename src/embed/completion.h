@@ -10,6 +10,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+
+#include "io/executor.h"
+#include "io/task.h"
 
 namespace moraine::embed {
 
@@ -28,5 +32,8 @@ class Completion {
 
   std::atomic<std::uint32_t> state_{kOpen};  // A futex.
 };
+
+// Runs a coroutine on another thread's executor and waits for its end.
+void wait_for(Executor& executor, std::function<Task<void>()> body);
 
 }  // namespace moraine::embed

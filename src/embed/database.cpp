@@ -142,6 +142,12 @@ Result<Database> Database::open(const std::string& folder, OpenOptions options) 
   return Database(std::move(impl));
 }
 
+Database Database::connect(const embed::NodeParts& parts) {
+  auto impl = std::make_unique<Impl>();
+  impl->core = std::make_shared<DatabaseCore>(parts);
+  return Database(std::move(impl));
+}
+
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;

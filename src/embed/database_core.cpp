@@ -1,153 +1,36 @@
 #include "embed/database_core.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "base/epoch.h"
 #include "base/invariant.h"
 #include "embed/completion.h"
 
 namespace moraine::embed {
-namespace {
-
-constexpr Duration kStartTimeout = 120s;
-constexpr Duration kReadyPoll = 1ms;
-
-LaneOptions lane_options(std::string name, bool background = false) {
-  LaneOptions options;
-  options.name = std::move(name);
-  options.background = background;
-  return options;
-}
-
-// The node alone: calls to itself work.
-TcpNetworkOptions own_network(const blob::ClusterConfig& config) {
-  TcpNetworkOptions options;
-  options.self = config.nodes.front().id;
-  return options;
-}
-
-Task<void> run_and_tell(std::function<Task<void>()> body, Completion& done) {
-  co_await body();
-  done.set();
-}
-
-bool any_recovering(const blob::BlobNode& node) {
-  return std::ranges::any_of(node.vdisks(), [](const auto& entry) {
-    return entry.second->phase() == blob::VDisk::Phase::kRecovering;
-  });
-}
-
-}  // namespace
-
-DatabaseCore::DatabaseCore(app::DataFolder folder, bool fresh, const OpenOptions& options)
-    : folder_(std::move(folder)),
-      world_(lane_options("moraine"), own_network(folder_.config)),
-      background_(lane_options("compaction", true)),
-      groups_(*this) {
-  blob::BlobNodeOptions node_options;
-  // A device that went missing from a folder in use is not taken for a new one.
-  node_options.format_missing = fresh;
-  node_ = std::make_unique<blob::BlobNode>(world_.world(), folder_.config,
-                                           folder_.config.nodes.front().id, node_options);
-  TableServicesOptions tables;
-  for (const blob::GroupConfig& group : folder_.config.groups) tables.groups.push_back(group.id);
-  tables.block_cache_bytes = options.block_cache_bytes;
-  tables.compressed_cache_bytes = options.compressed_cache_bytes;
-  tables.row_cache_bytes = options.row_cache_bytes;
-  SchemeHostOptions scheme;
-  scheme.group = tables.groups.front();
-  scheme_ = std::make_unique<SchemeHost>(world_.world(), groups_, scheme);
-  services_ = std::make_unique<TableServices>(world_.world(), groups_, *scheme_, background_,
-                                              std::move(tables));
-}
 
 Result<std::unique_ptr<DatabaseCore>> DatabaseCore::open(const std::string& folder,
                                                          const OpenOptions& options) {
-  TRY(const bool fresh, app::can_create_data_folder(folder));
-  if (fresh && !options.create)
-    return fail(Errc::kNotFound, fmt::format("no data folder {}", folder));
-  app::NewFolder made;
-  made.size = options.device_bytes;
-  TRY(app::DataFolder opened,
-      fresh ? app::create_data_folder(folder, made) : app::open_data_folder(folder));
-  std::unique_ptr<DatabaseCore> core(new DatabaseCore(std::move(opened), fresh, options));
-  core->world_.lane().start();
-  core->background_.start();
-  Result<void> started;
-  core->run([&]() -> Task<void> { started = co_await core->start(); });
-  if (!started) return std::unexpected(std::move(started).error());
-  return core;
-}
-
-DatabaseCore::~DatabaseCore() {
-  run([this] { return stop(); });
-  // In this order: what the node's thread has handed over ends first.
-  background_.stop();
-  world_.lane().stop();
+  TRY(std::unique_ptr<OwnNode> own, OwnNode::open(folder, options));
+  return std::make_unique<DatabaseCore>(std::move(own));
 }
 
 void DatabaseCore::run(std::function<Task<void>()> body) {
-  INVARIANT(!world_.lane().on_this_thread(),
+  INVARIANT(!parts_.executor.on_this_thread(),
             "a call that waits for the database's thread was made on that thread");
-  Completion done;
-  world_.lane().post([&] { spawn(run_and_tell(std::move(body), done)); });
-  done.wait();
-}
-
-Task<Result<void>> DatabaseCore::start() {
-  World world = world_.world();
-  CO_TRY_VOID(co_await node_->start());
-  node_started_ = true;
-  const Instant deadline = world.executor.now() + kStartTimeout;
-  while (any_recovering(*node_) && world.executor.now() < deadline) {
-    co_await sleep_for(world.executor, kReadyPoll);
-  }
-  services_started_ = true;
-  scheme_->start();
-  CO_TRY_VOID(co_await scheme_->wait_known(deadline));
-  CO_TRY_VOID(co_await services_->start(deadline));
-  if (!co_await services_->tables().wait_running(deadline)) {
-    co_return fail(Errc::kTimeout, "some tables do not start; the log says why");
-  }
-  co_return Result<void>();
-}
-
-// All of it goes away on the thread that it lived on.
-Task<void> DatabaseCore::stop() {
-  if (services_started_) {
-    co_await scheme_->stop();
-    co_await services_->stop();
-  }
-  // What readers could still see holds blocks of the caches.
-  while (!run_retired()) co_await sleep_for(world_.lane(), kReadyPoll);
-  services_.reset();
-  scheme_.reset();
-  co_await node_->stop();
-  node_.reset();
+  wait_for(parts_.executor, std::move(body));
 }
 
 std::uint64_t DatabaseCore::device_bytes_used() const {
   std::uint64_t bytes = 0;
-  for (const blob::DeviceConfig& config : folder_.config.nodes.front().devices) {
-    if (blob::Device* device = node_->device(config.id)) bytes += device->segments().used_bytes();
-  }
+  for (const auto& [id, device] : parts_.node.devices()) bytes += device->segments().used_bytes();
   return bytes;
-}
-
-Task<void> DatabaseCore::give_back() {
-  for (const blob::DeviceConfig& config : folder_.config.nodes.front().devices) {
-    if (blob::Device* device = node_->device(config.id)) co_await device->give_back();
-  }
 }
 
 std::uint64_t DatabaseCore::device_bytes_written() const {
   std::uint64_t bytes = 0;
-  for (const blob::DeviceConfig& config : folder_.config.nodes.front().devices) {
-    if (blob::Device* device = node_->device(config.id)) bytes += device->stats().bytes_appended;
-  }
+  for (const auto& [id, device] : parts_.node.devices()) bytes += device->stats().bytes_appended;
   return bytes;
+}
+
+Task<void> DatabaseCore::give_back() {
+  for (const auto& [id, device] : parts_.node.devices()) co_await device->give_back();
 }
 
 }  // namespace moraine::embed

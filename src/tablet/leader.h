@@ -43,7 +43,7 @@ inline constexpr std::size_t kBodyBytesMax = 8u << 20;        // Of one commit.
 inline constexpr std::size_t kSharedBodyBytesMax = 1u << 20;  // Past this an entry is full.
 inline constexpr std::size_t kSnapshotPageMax = 4u << 20;
 // So many bytes of dead blobs and log are collected at once, without waiting for the period.
-inline constexpr std::uint64_t kDiscardedBytesMax = 16u << 20;
+inline constexpr std::uint64_t kDiscardedBytesMax = 8u << 20;
 inline constexpr std::size_t kEntryBytesInFlightMax = 64u << 20;  // Blobs of one entry being put.
 
 // The tablet's own state, as the machinery sees it.

@@ -17,11 +17,11 @@ constexpr std::size_t kTrimmedAtOnce = 64;  // Segments for one pass over the ow
 constexpr std::uint64_t kSegmentWorthMax = 256u << 10;
 constexpr std::uint64_t kGapBytesMax = 16u << 10;  // Smaller gaps stay, in large segments.
 constexpr std::uint64_t kGapsPerSegment = 1024;
-constexpr std::uint64_t kLivePerIdleGarbage = 64;
-constexpr std::uint64_t kLivePerGarbage = 8;  // Under load.
-constexpr std::uint64_t kSegmentPerGain = 4;  // Likewise, of one segment.
+constexpr std::uint64_t kLivePerIdleGarbage = 256;
+constexpr std::uint64_t kLivePerGarbage = 12;  // Under load.
+constexpr std::uint64_t kSegmentPerGain = 8;   // Likewise, of one segment.
 constexpr std::uint64_t kCheckpointsPerGarbage = 2;
-constexpr Duration kTrimPause = 1s;  // After a pass that came to nothing; each doubles it.
+constexpr Duration kTrimPause = 20ms;  // After a pass that came to nothing; each doubles it.
 constexpr Duration kTrimPauseMax = 64s;
 constexpr Duration kGiveBackPoll = 1ms;
 constexpr Duration kGiveBackPause = 5ms;
@@ -141,7 +141,8 @@ Task<void> Device::trim(std::uint64_t least, bool stop_when_busy) {
       }
       --segments_.at(segment).readers;
     }
-    more = going && held.size() == chosen.size();
+    // What was dying while it was listed is tried again as long as there is progress.
+    more = going && !held.empty();
     if (more) {
       trim_pause_ = {};
       continue;

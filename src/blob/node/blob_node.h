@@ -61,6 +61,7 @@ class BlobNode {
   Task<Result<void>> reconfigure(GroupConfig newer);
 
   Device* device(std::uint32_t id);
+  const std::map<std::uint32_t, std::unique_ptr<Device>>& devices() const { return devices_; }
   // Null when none runs at that place.
   std::shared_ptr<VDisk> vdisk(std::uint32_t device, std::uint32_t slot);
   const std::map<DiskAddress, std::shared_ptr<VDisk>>& vdisks() const { return vdisks_; }

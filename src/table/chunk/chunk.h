@@ -16,7 +16,7 @@ namespace moraine::table {
 inline constexpr std::size_t kChunkBlobBytesMax = std::size_t{8} << 20;
 // Blobs are ended here unless one block is larger: commits of rows wait for a blob that is being
 // written.
-inline constexpr std::size_t kChunkBlobBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kChunkBlobBytes = std::size_t{512} << 10;
 inline constexpr std::size_t kLookupBlockBytes = std::size_t{8} << 10;  // Uncompressed, about.
 inline constexpr std::size_t kScanBlockRows = 4'096;
 inline constexpr std::uint64_t kChunkBytesMax = std::uint64_t{128}

@@ -20,7 +20,7 @@
 
 namespace moraine::table {
 
-inline constexpr std::uint64_t kBuildBytesInFlightMax = std::uint64_t{2} << 20;
+inline constexpr std::uint64_t kBuildBytesInFlightMax = std::uint64_t{1} << 20;
 
 // How maintenance changes the durable state: by the tablet's log. Implemented by the write side.
 class StoreLog {

@@ -48,12 +48,14 @@ Result<void> TableTablet::Impl::may_write() const {
                 fmt::format("{}: tablet {} is frozen", settings_.table_path, info_.id.value));
   }
   const std::size_t bytes = stores_->memory_bytes();
-  if (bytes > kUnflushedBytesMax) {
+  const MountConfig& mount = settings_.mount;
+  // As much log is kept, too.
+  const std::uint64_t store = std::min(mount.max_dynamic_store_bytes, kUnflushedBytesMax);
+  if (bytes > std::clamp(kUnflushedStores * store, kUnflushedBytesMin, kUnflushedBytesMax)) {
     return fail(Errc::kOverloaded, fmt::format("{}: tablet {} has {} bytes that are not flushed",
                                                settings_.table_path, info_.id.value, bytes));
   }
   // Else writers who are quicker than compaction would fill the device with what is dead.
-  const MountConfig& mount = settings_.mount;
   const std::size_t overlapping = stores_->eden_size();
   if (overlapping > mount.max_overlapping_store_count && mount.enable_compaction_and_partitioning) {
     return fail(Errc::kOverloaded,

@@ -28,6 +28,9 @@
 namespace moraine::table {
 
 inline constexpr std::size_t kWriteBytesMax = std::size_t{7} << 20;  // Fits a commit's body.
+// Rows in memory, in stores of max_dynamic_store_bytes, within these bounds.
+inline constexpr std::uint64_t kUnflushedStores = 4;
+inline constexpr std::uint64_t kUnflushedBytesMin = std::uint64_t{64} << 20;
 inline constexpr std::uint64_t kUnflushedBytesMax = std::uint64_t{512} << 20;
 
 enum class SeededBug : std::uint8_t;  // seeded_bug.h

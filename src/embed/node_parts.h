@@ -1,0 +1,19 @@
+// NodeParts: what a Database needs of a node.
+//
+// Threading  Plain references. Whoever runs the node keeps it running until every Database that was
+//            connected to it, and what was got from those, is gone.
+#pragma once
+
+#include "blob/node/blob_node.h"
+#include "io/executor.h"
+#include "service/table_services.h"
+
+namespace moraine::embed {
+
+struct NodeParts {
+  Executor& executor;       // The thread that the node lives on.
+  TableServices& services;  // Started.
+  blob::BlobNode& node;
+};
+
+}  // namespace moraine::embed

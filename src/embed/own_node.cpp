@@ -1,0 +1,116 @@
+#include "embed/own_node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/epoch.h"
+#include "embed/completion.h"
+
+namespace moraine::embed {
+namespace {
+
+constexpr Duration kStartTimeout = 120s;
+constexpr Duration kReadyPoll = 1ms;
+
+LaneOptions lane_options(std::string name, bool background = false) {
+  LaneOptions options;
+  options.name = std::move(name);
+  options.background = background;
+  return options;
+}
+
+// The node alone: calls to itself work.
+TcpNetworkOptions own_network(const blob::ClusterConfig& config) {
+  TcpNetworkOptions options;
+  options.self = config.nodes.front().id;
+  return options;
+}
+
+bool any_recovering(const blob::BlobNode& node) {
+  return std::ranges::any_of(node.vdisks(), [](const auto& entry) {
+    return entry.second->phase() == blob::VDisk::Phase::kRecovering;
+  });
+}
+
+}  // namespace
+
+OwnNode::OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options)
+    : folder_(std::move(folder)),
+      world_(lane_options("moraine"), own_network(folder_.config)),
+      background_(lane_options("compaction", true)),
+      groups_(*this) {
+  blob::BlobNodeOptions node_options;
+  // A device that went missing from a folder in use is not taken for a new one.
+  node_options.format_missing = fresh;
+  node_ = std::make_unique<blob::BlobNode>(world_.world(), folder_.config,
+                                           folder_.config.nodes.front().id, node_options);
+  TableServicesOptions tables;
+  for (const blob::GroupConfig& group : folder_.config.groups) tables.groups.push_back(group.id);
+  tables.block_cache_bytes = options.block_cache_bytes;
+  tables.compressed_cache_bytes = options.compressed_cache_bytes;
+  tables.row_cache_bytes = options.row_cache_bytes;
+  SchemeHostOptions scheme;
+  scheme.group = tables.groups.front();
+  scheme_ = std::make_unique<SchemeHost>(world_.world(), groups_, scheme);
+  services_ = std::make_unique<TableServices>(world_.world(), groups_, *scheme_, background_,
+                                              std::move(tables));
+}
+
+Result<std::unique_ptr<OwnNode>> OwnNode::open(const std::string& folder,
+                                               const OpenOptions& options) {
+  TRY(const bool fresh, app::can_create_data_folder(folder));
+  if (fresh && !options.create)
+    return fail(Errc::kNotFound, fmt::format("no data folder {}", folder));
+  app::NewFolder made;
+  made.size = options.device_bytes;
+  TRY(app::DataFolder opened,
+      fresh ? app::create_data_folder(folder, made) : app::open_data_folder(folder));
+  std::unique_ptr<OwnNode> node(new OwnNode(std::move(opened), fresh, options));
+  node->world_.lane().start();
+  node->background_.start();
+  Result<void> started;
+  wait_for(node->world_.lane(), [&]() -> Task<void> { started = co_await node->start(); });
+  if (!started) return std::unexpected(std::move(started).error());
+  return node;
+}
+
+OwnNode::~OwnNode() {
+  wait_for(world_.lane(), [this] { return stop(); });
+  // In this order: what the node's thread has handed over ends first.
+  background_.stop();
+  world_.lane().stop();
+}
+
+Task<Result<void>> OwnNode::start() {
+  World world = world_.world();
+  CO_TRY_VOID(co_await node_->start());
+  const Instant deadline = world.executor.now() + kStartTimeout;
+  while (any_recovering(*node_) && world.executor.now() < deadline) {
+    co_await sleep_for(world.executor, kReadyPoll);
+  }
+  services_started_ = true;
+  scheme_->start();
+  CO_TRY_VOID(co_await scheme_->wait_known(deadline));
+  CO_TRY_VOID(co_await services_->start(deadline));
+  if (!co_await services_->tables().wait_running(deadline)) {
+    co_return fail(Errc::kTimeout, "some tables do not start; the log says why");
+  }
+  co_return Result<void>();
+}
+
+// All of it goes away on the thread that it lived on.
+Task<void> OwnNode::stop() {
+  if (services_started_) {
+    co_await scheme_->stop();
+    co_await services_->stop();
+  }
+  // What readers could still see holds blocks of the caches.
+  while (!run_retired()) co_await sleep_for(world_.lane(), kReadyPoll);
+  services_.reset();
+  scheme_.reset();
+  co_await node_->stop();
+  node_.reset();
+}
+
+}  // namespace moraine::embed

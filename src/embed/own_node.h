@@ -1,0 +1,55 @@
+// OwnNode: a node inside this process: blob storage, scheme and tables on a thread of their own.
+//
+// Promise    open() gives a node whose tables run; the destructor stops it cleanly.
+// Threading  open() and the destructor: the thread that owns it. What `parts` refer to lives on the
+//            node's own thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/data_folder.h"
+#include "embed/node_parts.h"
+#include "io/real/real_world.h"
+#include "moraine/database.h"
+
+namespace moraine::embed {
+
+class OwnNode {
+ public:
+  static Result<std::unique_ptr<OwnNode>> open(const std::string& folder,
+                                               const OpenOptions& options);
+  OwnNode(const OwnNode&) = delete;
+  OwnNode& operator=(const OwnNode&) = delete;
+  ~OwnNode();
+
+  NodeParts parts() { return {world_.lane(), *services_, *node_}; }
+
+ private:
+  class Groups final : public BlobGroups {
+   public:
+    explicit Groups(OwnNode& own) : own_(own) {}
+    blob::Proxy* group(blob::GroupId id) override { return own_.node_->proxy(id); }
+    std::optional<blob::DirectPlace> locate(blob::GroupId group, const blob::BlobId& id) override {
+      return own_.node_->locate(group, id);
+    }
+
+   private:
+    OwnNode& own_;
+  };
+
+  OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options);
+  Task<Result<void>> start();
+  Task<void> stop();
+
+  const app::DataFolder folder_;
+  RealWorld world_;
+  Lane background_;
+  Groups groups_;
+  std::unique_ptr<blob::BlobNode> node_;
+  std::unique_ptr<SchemeHost> scheme_;
+  std::unique_ptr<TableServices> services_;
+  bool services_started_ = false;
+};
+
+}  // namespace moraine::embed
