@@ -12,6 +12,7 @@ namespace {
 
 constexpr Duration kStartTimeout = 120s;
 constexpr Duration kReadyPoll = 1ms;
+constexpr std::uint64_t kDeviceBytesMin = std::uint64_t{256} << 20;
 
 LaneOptions lane_options(std::string name, bool background = false) {
   LaneOptions options;
@@ -62,6 +63,11 @@ Result<std::unique_ptr<OwnNode>> OwnNode::open(const std::string& folder,
   TRY(const bool fresh, app::can_create_data_folder(folder));
   if (fresh && !options.create)
     return fail(Errc::kNotFound, fmt::format("no data folder {}", folder));
+  if (fresh && options.device_bytes != 0 && options.device_bytes < kDeviceBytesMin) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("{}: a device of {} bytes; tables need {} at least", folder,
+                            options.device_bytes, kDeviceBytesMin));
+  }
   app::NewFolder made;
   made.size = options.device_bytes;
   TRY(app::DataFolder opened,

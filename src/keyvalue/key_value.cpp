@@ -123,11 +123,7 @@ std::vector<std::uint64_t> KeyValue::piece_sizes(const std::string& key) const {
 }
 
 Task<Result<blob::Colour>> KeyValue::ask_colour() {
-  blob::Proxy* group = groups_.group(leader_->info().latest_group(kFirstDataChannel));
-  if (!group) co_return fail(Errc::kNotFound, "no such group");
-  const blob::StatusResult answer = co_await group->status({});
-  if (answer.status != blob::Status::kOk) co_return fail(Errc::kUnavailable, answer.reason);
-  co_return answer.colour;
+  co_return co_await leader_->ask_colour();
 }
 
 Task<Result<Slice>> KeyValue::read(std::string key, std::uint64_t offset, std::uint64_t size) {

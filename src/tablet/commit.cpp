@@ -201,6 +201,15 @@ Task<Result<void>> Leader::write_snapshot() {
   co_return Result<void>();
 }
 
+Task<Result<blob::Colour>> Leader::ask_colour() {
+  blob::Proxy* group = groups_.group(info_.latest_group(kFirstDataChannel));
+  if (!group) co_return fail(Errc::kNotFound, "no such group");
+  const blob::StatusResult answer = co_await group->status({});
+  if (answer.status != blob::Status::kOk) co_return fail(Errc::kUnavailable, answer.reason);
+  colour_ = answer.colour;
+  co_return answer.colour;
+}
+
 void Leader::want_snapshot() {
   if (ended_) return;
   snapshot_wanted_ = true;

@@ -131,7 +131,10 @@ class Leader {
   void on_end(Callback hook) { on_end_ = std::move(hook); }
   std::uint64_t log_bytes() const { return log_bytes_; }
   // How full the disks were when the last entry was written.
+  // As the last answer of the groups told.
   blob::Colour colour() const { return colour_; }
+  // As the group of the first data channel tells now.
+  Task<Result<blob::Colour>> ask_colour();
 
  private:
   struct Pending {

@@ -75,6 +75,22 @@ PlannedChunk Maintenance::Impl::planned(const std::shared_ptr<ChunkReader>& read
   return chunk;
 }
 
+// What the job will write, about.
+std::uint64_t Maintenance::Impl::output_bytes(const CompactionJob& job,
+                                              const PlanInput& input) const {
+  double bytes = 0;
+  const auto add = [&](const std::vector<PlannedChunk>& chunks) {
+    for (const PlannedChunk& chunk : chunks) {
+      if (std::ranges::find(job.chunks, chunk.record->id) == job.chunks.end()) continue;
+      bytes += (1 - chunk.dead_fraction) * static_cast<double>(chunk.record->statistics.data_bytes);
+    }
+  };
+  if (job.kind == CompactionJob::Kind::kDrop) return 0;
+  add(input.eden);
+  for (const PlannedPartition& partition : input.partitions) add(partition.chunks);
+  return static_cast<std::uint64_t>(bytes);
+}
+
 Maintenance::Impl::Plan Maintenance::Impl::plan() {
   const auto view = stores_.views().hold();
   in_common_.keep_only(stores_.chunks());
@@ -110,6 +126,10 @@ Maintenance::Impl::Plan Maintenance::Impl::plan() {
   }
   Plan plan;
   plan.job = plan_compaction(input);
+  // It is planned again when there is room.
+  if (plan.job && log_.space_is_short() && output_bytes(*plan.job, input) > kShortSpaceJobBytes) {
+    plan.job.reset();
+  }
   plan.next_ms = dead.next_ms;
   const std::uint64_t periodic = next_periodic_ms(input);
   if (periodic != 0 && (plan.next_ms == 0 || periodic < plan.next_ms)) plan.next_ms = periodic;

@@ -169,6 +169,11 @@ Task<Result<void>> Maintenance::Impl::compact_all() {
     }
     const auto turn = next_turn();
     co_await *turn;
+    if (!compacting_ && log_.space_is_short()) {
+      co_return fail(Errc::kNoSpace, settings_.table_path +
+                                         ": the disks are nearly full; only what needs little "
+                                         "room is merged");
+    }
   }
   if (!left_alone_.empty()) co_return std::unexpected(left_alone_.begin()->second);
   co_return Result<void>{};

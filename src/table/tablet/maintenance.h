@@ -49,6 +49,8 @@ class StoreLog {
   // The lowest timestamp that reads may still use although retention would allow to drop it
   // (prepared transactions, reads in progress).
   virtual Timestamp needed_since() const = 0;
+  // Only what needs little room is merged then.
+  virtual bool space_is_short() const { return false; }
 };
 
 class Maintenance {

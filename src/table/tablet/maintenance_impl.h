@@ -25,7 +25,8 @@ inline constexpr Duration kMaintenancePause = 1s;      // After a failure.
 inline constexpr Duration kMaintenancePauseMax = 30s;  // After many.
 inline constexpr Duration kUnreadyStorePause = 5ms;    // A store waits for its transactions.
 inline constexpr Duration kGraveyardPause = 100ms;
-inline constexpr Duration kIdleAfter = 5s;  // Without a write.
+inline constexpr Duration kIdleAfter = 5s;                                     // Without a write.
+inline constexpr std::uint64_t kShortSpaceJobBytes = std::uint64_t{32} << 20;  // It leaves so much.
 inline constexpr Duration kPlanPeriodMin = 10ms;
 inline constexpr Duration kPlanPeriodMax = 60s;  // When time alone may give work.
 // Revisions from here on are times, in milliseconds since 1970, before which chunks must be made
@@ -98,6 +99,7 @@ class Maintenance::Impl {
     std::uint64_t next_ms = 0;  // 0: never.
   };
   Plan plan();
+  std::uint64_t output_bytes(const CompactionJob& job, const PlanInput& input) const;
   PlannedChunk planned(const std::shared_ptr<ChunkReader>& reader, const DeadSpace& space) const;
   DeadSpaceInput dead_space_input(const TabletView& view);
   std::set<BlobId> garbage_hunks() const;

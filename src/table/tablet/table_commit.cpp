@@ -65,6 +65,21 @@ Result<void> TableTablet::Impl::may_write() const {
   return {};
 }
 
+// Rows are taken while there is room to flush and merge what is in memory; deletes, which make
+// room, a little longer.
+Task<Result<void>> TableTablet::Impl::has_room(std::span<const RowChange> changes) {
+  const bool writes =
+      std::ranges::find(changes, ChangeKind::kWrite, &RowChange::kind) != changes.end();
+  const blob::Colour most = writes ? kColourToStop : blob::Colour::kLightOrange;
+  if (leader_->colour() < most) co_return Result<void>();
+  const auto colour = co_await leader_->ask_colour();
+  if (!colour || *colour < most) co_return Result<void>();
+  co_return fail(Errc::kNoSpace,
+                 fmt::format("{}: tablet {}: the disks are nearly full; delete rows or remove "
+                             "tables",
+                             settings_.table_path, info_.id.value));
+}
+
 Result<void> TableTablet::Impl::check_write(const TabletWrite& write) const {
   if (write.changes.size() > kRowsPerTransactionMax) {
     return fail(Errc::kInvalidArgument,
@@ -207,6 +222,9 @@ Task<void> TableTablet::Impl::log_late(Slice body) {
 Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   CO_TRY_VOID(may_write());
   CO_TRY_VOID(check_write(write));
+  if (leader_->colour() >= kColourToStop) {
+    CO_TRY_VOID(co_await has_room(write.changes));
+  }
   drop_locks(write);
   if (auto taken = acquire(write.transaction, write.start, write.changes); !taken) {
     CO_TRY_VOID(co_await acquire_later(write, std::move(taken).error()));

@@ -83,6 +83,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::uint64_t next_chunk_id() override { return state_.next_chunk_id(); }
   void discard(const ChunkRecord& record) override;
   Timestamp needed_since() const override;
+  bool space_is_short() const override { return leader_->colour() >= kColourToStop; }
 
   // table_lifecycle.cpp
   Result<void> remount(MountConfig mount);
@@ -133,6 +134,8 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
 
   // table_commit.cpp
   Result<void> may_write() const;
+  Task<void> look_for_room();
+  Task<Result<void>> has_room(std::span<const RowChange> changes);
   Result<void> check_write(const TabletWrite& write) const;
   void drop_locks(TabletWrite& write) const;  // By seeded bugs.
   Result<void> acquire(const TransactionId& id, Timestamp start,

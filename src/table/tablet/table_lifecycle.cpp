@@ -86,6 +86,12 @@ Task<void> TableTablet::Impl::tick_for_ever() {
   }
 }
 
+// Nobody else asks while nothing is written.
+Task<void> TableTablet::Impl::look_for_room() {
+  const auto colour = co_await leader_->ask_colour();
+  if (colour && *colour < kColourToStop && !scope_.closed()) maintenance_->wake();
+}
+
 void TableTablet::Impl::tick() {
   // No transaction is older: what it could conflict with need not be known.
   const std::uint64_t newest = unix_seconds(state_.last_commit());
@@ -93,6 +99,7 @@ void TableTablet::Impl::tick() {
   if (newest > age) state_.locks().forget(timestamp_of_seconds(newest - age));
   state_.finished().forget(state_.last_commit());
   poll_retired();
+  if (space_is_short()) scope_.spawn(look_for_room());
   snapshot_if_due(kLongLogBytes);
   ask_coordinators();
 }

@@ -33,6 +33,9 @@ inline constexpr std::uint64_t kUnflushedStores = 4;
 inline constexpr std::uint64_t kUnflushedBytesMin = std::uint64_t{64} << 20;
 inline constexpr std::uint64_t kUnflushedBytesMax = std::uint64_t{512} << 20;
 
+// Of the disks: from here on rows are refused with kNoSpace.
+inline constexpr blob::Colour kColourToStop = blob::Colour::kLightYellow;
+
 enum class SeededBug : std::uint8_t;  // seeded_bug.h
 
 // What all tables of a node share; outlives the tablets.

@@ -41,6 +41,7 @@ Task<Result<void>> TableTablet::Impl::prepare(TabletWrite write, TabletId coordi
   const TransactionId id = write.transaction;
   const Instant until = executor().now() + kOutcomeWaitMax;
   drop_locks(write);
+  bool asked_for_room = false;
   std::shared_ptr<PreparedTransaction> transaction;
   while (!transaction) {
     if (auto known = known_outcome(id, true)) co_return std::move(*known);
@@ -48,6 +49,10 @@ Task<Result<void>> TableTablet::Impl::prepare(TabletWrite write, TabletId coordi
       if (found->second->durable) co_return Result<void>();
       co_await follow(found->second);
       if (leader_->ended()) co_return std::unexpected(*leader_->ended());
+      continue;
+    }
+    if (leader_->colour() >= kColourToStop && !std::exchange(asked_for_room, true)) {
+      CO_TRY_VOID(co_await has_room(write.changes));
       continue;
     }
     auto begun = begin_prepare(write, coordinator);
