@@ -17,6 +17,7 @@ void look(const Slice& bytes) {
   const auto meta = decode_meta(bytes);
   if (!meta) return;
   if (meta->index.size() + 1 != meta->units()) __builtin_trap();
+  if (!meta->key_hashes.empty() && meta->key_hashes.size() != meta->units()) __builtin_trap();
   for (std::size_t i = 0; i < meta->index.size(); ++i) {
     if (meta->index.find(meta->index.at(i)) != i + 1) __builtin_trap();
   }
@@ -31,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // The same as a body without compression and filter.
   constexpr std::size_t kHead = 20;
   Buffer made = Buffer::zeroed(kHead + size);
-  store(made.data(), std::uint8_t{1});
+  store(made.data(), static_cast<std::uint8_t>(1 + size / 2 % 2));  // Either version.
   store(made.data() + 5, static_cast<std::uint8_t>(size % 2));
   store(made.data() + 8, static_cast<std::uint32_t>(size));
   store(made.data() + 16, static_cast<std::uint32_t>(size));
