@@ -181,8 +181,8 @@ enum class RowLock : std::uint8_t { kSharedWeak, kSharedStrong, kExclusive };
 
 struct TransactionOptions {
   TableAtomicity atomicity = TableAtomicity::kFull;
-  // From its last use. Afterwards reads, writes and commits hear kAborted; none of its writes is
-  // kept.
+  // From its last use; steps of a Scan that it gave are none, and go on. Afterwards its reads,
+  // writes and commits hear kAborted; none of its writes is kept.
   std::chrono::milliseconds timeout = std::chrono::seconds(30);
 };
 

@@ -11,13 +11,6 @@ namespace {
 constexpr OwnerSlot kSlot = 1;
 const std::string kPath = "device";
 
-Slice bytes_of(std::uint64_t seed, std::size_t size) {
-  SeededRandom random(seed);
-  Buffer buffer(size);
-  for (std::byte& b : buffer.span()) b = static_cast<std::byte>(random.next());
-  return std::move(buffer).freeze();
-}
-
 // One simulated machine with one device.
 class DeviceTest : public testing::Test {
  protected:

@@ -13,13 +13,6 @@ namespace {
 const std::string kPath = "device";
 constexpr std::uint32_t kSegmentBytes = 1u << 20;
 
-Slice bytes_of(std::uint64_t seed, std::size_t size) {
-  SeededRandom random(seed);
-  Buffer buffer(size);
-  for (std::byte& b : buffer.span()) b = static_cast<std::byte>(random.next());
-  return std::move(buffer).freeze();
-}
-
 class ReadErrors : public testing::Test {
  protected:
   ReadErrors() : world_(2), node_(world_.add_node()) { format(32, kSegmentBytes); }

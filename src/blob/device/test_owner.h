@@ -7,8 +7,17 @@
 
 #include "base/coding.h"
 #include "blob/device/device.h"
+#include "io/random.h"
 
 namespace moraine::blob {
+
+// Bytes that tell one seed from another.
+inline Slice bytes_of(std::uint64_t seed, std::size_t size) {
+  SeededRandom random(seed);
+  Buffer buffer(size);
+  for (std::byte& b : buffer.span()) b = static_cast<std::byte>(random.next());
+  return std::move(buffer).freeze();
+}
 
 class TestOwner final : public DeviceOwner {
  public:

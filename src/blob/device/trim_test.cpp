@@ -13,13 +13,6 @@ constexpr OwnerSlot kSlot = 1;
 constexpr std::uint32_t kSegmentBytes = 256u << 10;
 const std::string kPath = "device";
 
-Slice bytes_of(std::uint64_t seed, std::size_t size) {
-  SeededRandom random(seed + 1);
-  Buffer buffer(size);
-  for (std::byte& b : buffer.span()) b = static_cast<std::byte>(random.next());
-  return std::move(buffer).freeze();
-}
-
 // One simulated machine with one device, and what it must hold.
 class TrimTest : public testing::Test {
  protected:

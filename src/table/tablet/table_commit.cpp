@@ -103,8 +103,10 @@ Result<void> TableTablet::Impl::check_write(const TabletWrite& write) const {
                 fmt::format("a row is not in the range of tablet {}", info_.id.value));
   }
   if (bytes > kWriteBytesMax) {
-    return fail(Errc::kInvalidArgument,
-                fmt::format("a write of {} bytes; at most {} are allowed", bytes, kWriteBytesMax));
+    return fail(
+        Errc::kInvalidArgument,
+        fmt::format("{}: a transaction changes {} bytes of tablet {}; at most {} are allowed",
+                    settings_.table_path, bytes, info_.id.value, kWriteBytesMax));
   }
   return {};
 }
