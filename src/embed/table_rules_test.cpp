@@ -195,8 +195,8 @@ TEST_F(TableRules, CompactionDropsWhatRetentionAllowsAndKeepsTheNewest) {
   for (int i = 0; i < 5; ++i) insert(table, {{"k", 1}, {"v", fmt::format("{}", i)}});
   insert(table, {{"k", 2}, {"v", "x"}});
   erase(table, 2);
+  EXPECT_EQ(versions(table, 1), 5u) << "memory keeps all; what is flushed may be compacted at once";
   flush();
-  EXPECT_EQ(versions(table, 1), 5u);
   compact();
   EXPECT_EQ(versions(table, 1), 1u);
   EXPECT_EQ(read(table, 1), "4/#");

@@ -9,7 +9,21 @@
 namespace moraine::blob {
 namespace {
 
-constexpr std::uint64_t kCopyOverhead = 16u << 10;  // Batch headers and padding, per segment.
+constexpr std::uint64_t kCopyOverhead = 16u << 10;  // Headers of batches, per segment.
+constexpr std::uint64_t kRecordOverhead = 256;      // Its descriptor and facts.
+constexpr std::uint64_t kPaddingShare = 32;         // Padding: one byte for so many.
+
+constexpr std::uint64_t kGainShare = 16;  // Of a segment: what cleaning it gains at least.
+
+// What records take up when they are copied.
+std::uint64_t copied_bytes(std::uint64_t live, std::uint64_t records) {
+  return live + live / kPaddingShare + records * kRecordOverhead;
+}
+
+// What is filled of a segment: it ends where the next record does not fit.
+std::uint64_t usable_bytes(std::uint64_t segment, std::uint64_t live, std::uint64_t records) {
+  return segment - std::min(segment / 2, live / std::max<std::uint64_t>(records, 1));
+}
 
 }  // namespace
 
@@ -60,16 +74,23 @@ void SegmentTable::release(std::uint32_t segment) {
 }
 
 void SegmentTable::add_live(const Location& location) {
+  if (location.size == 0) return;
   segments_[location.segment].live += location.size;
+  ++segments_[location.segment].records;
   live_bytes_ += location.size;
+  ++live_records_;
 }
 
 void SegmentTable::drop_live(const Location& location) {
+  if (location.size == 0) return;
   Segment& s = segments_[location.segment];
-  INVARIANT(s.live >= location.size, "segment {} has {} live bytes, {} are dropped",
-            location.segment, s.live, location.size);
+  INVARIANT(s.live >= location.size && s.records > 0,
+            "segment {} has {} live bytes of {} records, {} are dropped", location.segment, s.live,
+            s.records, location.size);
   s.live -= location.size;
+  --s.records;
   live_bytes_ -= location.size;
+  --live_records_;
 }
 
 void SegmentTable::measure(std::uint32_t segment, std::uint64_t bytes, std::uint64_t basis) {
@@ -137,22 +158,24 @@ std::vector<std::uint32_t> SegmentTable::victims(std::uint64_t checkpoint,
     return std::pair(segments_[a].live, a) < std::pair(segments_[b].live, b);
   });
   if (found.size() > limits.most) found.resize(limits.most);
-  // Copies cost a little more than the bytes they carry, and a segment ends where the next record
-  // does not fit.
-  const std::uint64_t usable = std::uint64_t{segment_bytes_} * 3 / 4;
+  std::uint64_t live = 0;
+  std::uint64_t records = 0;
+  for (const std::uint32_t i : found) {
+    live += segments_[i].live;
+    records += segments_[i].records;
+  }
+  const std::uint64_t usable = usable_bytes(segment_bytes_, live, records);
   const std::uint64_t all = limits.open_room + free_ * usable;
   const std::uint64_t room = all > limits.spared ? all - limits.spared : 0;
   std::uint64_t needed = 0;
   std::size_t taken = 0;
-  std::size_t worth = 0;
-  while (taken < found.size()) {
-    needed += segments_[found[taken]].live * 5 / 4 + kCopyOverhead;
-    if (needed > room) break;
-    ++taken;
-    const std::uint64_t fresh = needed > limits.open_room ? needed - limits.open_room : 0;
-    if ((fresh + usable - 1) / usable < taken) worth = taken;
+  for (; taken < found.size(); ++taken) {
+    const Segment& s = segments_[found[taken]];
+    const std::uint64_t copied = copied_bytes(s.live, s.records) + kCopyOverhead;
+    needed += copied;
+    if (needed > room || copied + segment_bytes_ / kGainShare > usable) break;
   }
-  found.resize(worth);
+  found.resize(taken);
   return found;
 }
 
@@ -163,7 +186,9 @@ double SegmentTable::free_share() const {
 
 // Counted in whole segments of live data: what cleaning could get the device down to.
 Colour SegmentTable::colour() const {
-  const std::uint64_t needed = (live_bytes_ + spared_ + segment_bytes_ - 1) / segment_bytes_;
+  const std::uint64_t usable = usable_bytes(segment_bytes_, live_bytes_, live_records_);
+  const std::uint64_t copied = copied_bytes(live_bytes_, live_records_) + spared_;
+  const std::uint64_t needed = (copied + usable - 1) / usable;
   const auto free = needed >= count() ? 0u : count() - static_cast<std::uint32_t>(needed);
   const Colour by_bytes = colour_of(free, count());
   return stuck_ ? std::max(by_bytes, Colour::kOrange) : by_bytes;

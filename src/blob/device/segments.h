@@ -26,7 +26,8 @@ struct Segment {
   bool holes = false;         // Parts of it were given back to the file system.
   std::uint32_t readers = 0;  // Reads and moves that hold it.
   std::uint64_t epoch = 0;
-  std::uint64_t live = 0;  // Bytes that an index refers to.
+  std::uint64_t live = 0;     // Bytes that an index refers to.
+  std::uint32_t records = 0;  // That these bytes belong to.
   std::uint64_t last_sequence = 0;
   std::uint64_t used = 0;   // Bytes that it takes up on the disk; none when it is free.
   std::uint64_t basis = 0;  // Live bytes that `used` was found for.
@@ -75,7 +76,7 @@ class SegmentTable {
     std::uint64_t open_room = 0;  // Bytes left in the open segment.
     std::uint64_t spared = 0;     // Bytes of the free segments that cleaning leaves alone.
   };
-  // Empty when no whole segment would be gained.
+  // None that would gain next to nothing.
   std::vector<std::uint32_t> victims(std::uint64_t checkpoint, const CleanLimits& limits) const;
 
   // Bytes that giving back its dead parts would gain, in proportion to what died since it was
@@ -101,6 +102,7 @@ class SegmentTable {
   std::uint32_t free_;
   std::shared_ptr<SegmentLives> lives_;
   std::uint64_t live_bytes_ = 0;
+  std::uint64_t live_records_ = 0;
   std::uint64_t used_bytes_ = 0;
   std::uint64_t spared_ = 0;
   bool stuck_ = false;
