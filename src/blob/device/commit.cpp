@@ -207,7 +207,10 @@ void Device::complete_in_order() {
       append.waiter_.resume();
     }
   }
-  if (log_bytes_ >= checkpoint_due_bytes()) nudge();
+  if (!checkpoint_wanted_ && checkpoint_due()) {
+    checkpoint_wanted_ = true;
+    nudge();
+  }
   schedule_pump();
 }
 

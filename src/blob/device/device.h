@@ -207,7 +207,7 @@ class Device {
   Task<void> maintain();
   Task<void> maintain_once();
   Task<void> relieve_stall();
-  std::uint64_t checkpoint_due_bytes() const;
+  bool checkpoint_due();
   void release_dead();
   bool note_idle();
   // Ordinary appends came since the maintenance loop last looked.
@@ -279,6 +279,8 @@ class Device {
   Manifest manifest_;
   std::uint64_t log_bytes_ = 0;         // Appended since its start.
   std::uint64_t checkpoint_bytes_ = 0;  // Its size.
+  bool checkpoint_wanted_ = false;
+  std::uint64_t garbage_looked_at_ = 0;  // Log bytes at which to see again what a checkpoint frees.
   bool checkpointing_ = false;
   bool cleaning_ = false;
   std::optional<std::uint32_t> prewriting_;  // Not to be opened now.

@@ -128,6 +128,18 @@ TEST_F(DeviceTest, RecyclesSegmentsWhenMoreIsWrittenThanFits) {
   }
 }
 
+TEST_F(DeviceTest, TakesEarlyCheckpointsOnlyWhenTheyMakeDeadBytesFree) {
+  format(256);
+  open();
+  std::uint64_t next = 0;
+  for (int i = 0; i < 200; ++i) set("key" + std::to_string(i), bytes_of(++next, 32u << 10));
+  const std::uint64_t before = device_->stats().checkpoints;
+  for (int i = 200; i < 600; ++i) set("key" + std::to_string(i), bytes_of(++next, 32u << 10));
+  EXPECT_EQ(device_->stats().checkpoints, before) << "all of it lives";
+  for (int i = 0; i < 400; ++i) set("key0", bytes_of(++next, 32u << 10));
+  EXPECT_GT(device_->stats().checkpoints, before);
+}
+
 TEST_F(DeviceTest, SaysNoSpaceWhenNothingCanBeFreedAndRecoversWhenSomethingIs) {
   format(16);
   DeviceOptions options;

@@ -1,6 +1,7 @@
 // Checkpoints, cleaning, and what to do when no segment is free.
 
 #include <algorithm>
+#include <utility>
 
 #include "blob/device/device.h"
 #include "blob/device/record_kinds.h"
@@ -13,6 +14,8 @@ constexpr std::size_t kVictimsMax = 16;        // Evacuated in one pass over the
 constexpr std::uint64_t kCheckpointRatio = 8;  // Log bytes per checkpoint byte, at least.
 constexpr std::uint64_t kRatioForSpace = 16;   // The same while the log is short.
 constexpr std::uint64_t kLogPerLive = 4;       // Live bytes per log byte behind no checkpoint.
+constexpr std::uint64_t kSpacePerGarbage = 4;  // Log bytes per dead one that make it worth while.
+constexpr std::uint64_t kLooksPerSegment = 8;  // Of log, at what is dead.
 constexpr Duration kIdleToShrink = 10s;
 constexpr double kFillUnderPressure = 0.8;
 constexpr double kFillWhenStalled = 0.97;
@@ -56,15 +59,21 @@ std::uint32_t Device::reserved_segments() const {
   return kReservedSegments + static_cast<std::uint32_t>(checkpoints / superblock_.segment_bytes);
 }
 
-// By the log's length, sooner when segments get scarce, since only a checkpoint makes them free; in
-// proportion to what is live, so that what died does not pile up behind little that lives.
-std::uint64_t Device::checkpoint_due_bytes() const {
-  if (segments_.free() <= reserved_segments() + 2) return superblock_.segment_bytes;
+// By the log's length, sooner when segments get scarce, since only a checkpoint makes them free.
+// While dead bytes wait for it, in proportion to what is live: they do not pile up behind little
+// that lives.
+bool Device::checkpoint_due() {
+  if (checkpointing_) return false;
+  if (segments_.free() <= reserved_segments() + 2) return log_bytes_ >= superblock_.segment_bytes;
+  const std::uint64_t least = kCheckpointRatio * checkpoint_bytes_;
+  if (log_bytes_ < least) return false;
+  if (log_bytes_ >= options_.checkpoint_log_bytes) return true;
   const std::uint64_t for_space =
       std::max({segments_.live_bytes() / kLogPerLive, std::uint64_t{superblock_.segment_bytes} / 2,
                 kRatioForSpace * checkpoint_bytes_});
-  return std::max(std::min(options_.checkpoint_log_bytes, for_space),
-                  kCheckpointRatio * checkpoint_bytes_);
+  if (log_bytes_ < std::max(for_space, garbage_looked_at_)) return false;
+  garbage_looked_at_ = log_bytes_ + superblock_.segment_bytes / kLooksPerSegment;
+  return garbage().held >= for_space / kSpacePerGarbage;
 }
 
 Task<void> Device::maintain() {
@@ -80,7 +89,8 @@ Task<void> Device::maintain() {
 
 Task<void> Device::maintain_once() {
   if (stalled_) co_await relieve_stall();
-  if (!failure_ && log_bytes_ >= checkpoint_due_bytes()) (void)co_await checkpoint();
+  if (checkpoint_due()) checkpoint_wanted_ = true;
+  if (!failure_ && std::exchange(checkpoint_wanted_, false)) (void)co_await checkpoint();
   release_dead();
   const double fill = fill_to_clean(segments_.free(), segments_.count(), options_.clean_fill_max);
   if (fill > 0 && !failure_) (void)co_await clean(fill);
@@ -194,6 +204,7 @@ Task<Result<void>> Device::checkpoint() {
   if (outcome) {
     std::swap(manifest_, manifest);
     log_bytes_ -= log_bytes_before;
+    garbage_looked_at_ = 0;
     checkpoint_bytes_ = location.size;
     for (const Manifest::Chunk& chunk : manifest_.chunks) checkpoint_bytes_ += chunk.location.size;
     segments_.set_spared(2 * checkpoint_bytes_);

@@ -33,6 +33,7 @@ Task<GroupAnswer> call_group(ProxyContext& context, ViewPtr view, RequestBody bo
   Failures failures;
   GroupAnswer answer;
   bool already_seen = false;
+  bool space_alone = true;  // Nothing else was in the way.
   Broadcast cast(context, view, body, deadline);
   while (tally.state() == GroupTally::State::kWaiting) {
     const std::optional<DiskEvent> event = co_await cast.next(deadline);
@@ -58,13 +59,16 @@ Task<GroupAnswer> call_group(ProxyContext& context, ViewPtr view, RequestBody bo
       answer.status = Status::kRace;
       co_return answer;
     }
+    space_alone = space_alone && reply.status == Status::kOutOfSpace;
     failures.add(event->order, reply.status, reply.reason);
     tally.failed(event->order);
   }
   if (tally.state() == GroupTally::State::kQuorum) {
     answer.status = Status::kOk;
   } else {
-    answer.status = already_seen ? Status::kAlready : failures.status();
+    answer.status = already_seen  ? Status::kAlready
+                    : space_alone ? Status::kOutOfSpace
+                                  : failures.status();
     answer.reason = failures.reason("no group quorum");
   }
   co_return answer;

@@ -64,7 +64,10 @@ Task<DiskReply> VDisk::on(BlockTablet request) {
     co_return reply(Status::kOutOfSpace, std::string(to_string(colour)));
   }
   const auto recorded = co_await record_block(request.tablet, request.generation, request.issuer);
-  if (!recorded) co_return reply(Status::kError, recorded.error().message());
+  if (!recorded) {
+    const bool full = recorded.error().code == Errc::kNoSpace;
+    co_return reply(full ? Status::kOutOfSpace : Status::kError, recorded.error().message());
+  }
   DiskReply answer = reply(*recorded);
   answer.body = BlockTabletReply{state_.blocked(request.tablet)};
   co_return answer;
