@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/yson.h"
+#include "table/model/xdelta.h"
 
 namespace moraine::table {
 namespace {
@@ -93,6 +94,11 @@ Value dict_sum(const Value& older, const Value& newer, TextMemory& memory) {
   return Value::any(memory.keep(write_yson(*total, YsonFormat::kBinary)));
 }
 
+Value xdelta(const Value& older, const Value& newer, TextMemory& memory) {
+  if (!older.has_text() || !newer.has_text()) return newer;
+  return merge_xdelta(older.text(), newer.text(), memory);
+}
+
 bool is_dict(const YsonNode& node) {
   if (!node.attributes.empty()) return false;
   const auto* map = node.as<YsonMap>();
@@ -111,10 +117,21 @@ Value fold(Aggregate aggregate, const Value& older, const Value& newer, TextMemo
     case Aggregate::kMax: return compare(newer, older) > 0 ? newer : older;
     case Aggregate::kFirst: return older;
     case Aggregate::kDictSum: return dict_sum(older, newer, memory);
-    case Aggregate::kXdelta:
+    case Aggregate::kXdelta: return xdelta(older, newer, memory);
     case Aggregate::kNone: return newer;
   }
   return newer;
+}
+
+void Folding::add(const Value& newer) {
+  TextMemory made;
+  total_ = fold(aggregate_, total_, newer, made);
+  if (!made.empty()) text_ = std::move(made);
+}
+
+Value Folding::total(TextMemory& memory) {
+  memory.take(text_);
+  return total_;
 }
 
 Result<void> check_dict(std::string_view yson) {

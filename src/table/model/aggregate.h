@@ -11,7 +11,7 @@
 //                        go. A double on either side makes a double, else an int64 an int64. Of a
 //                        map and a number at one place the map stays. What is no map gives way to
 //                        the newer one.
-//              xdelta    the newer one: check_schema refuses the aggregate
+//              xdelta    bases and patches of texts (xdelta.h)
 // Threading  Pure.
 // Tests      aggregate_test.cpp.
 #pragma once
@@ -24,6 +24,21 @@ namespace moraine::table {
 
 // The result borrows an operand or `memory`.
 Value fold(Aggregate aggregate, const Value& older, const Value& newer, TextMemory& memory);
+
+// Folds a column's parts, the oldest first, and keeps no more than the last text that it made.
+class Folding {
+ public:
+  explicit Folding(Aggregate aggregate) : aggregate_(aggregate) {}
+  void add(const Value& newer);
+  // It borrows a part or `memory`.
+  Value total(TextMemory& memory);
+
+ private:
+  Aggregate aggregate_;
+  Value total_;
+  TextMemory text_;  // What total_ may borrow.
+};
+
 // That `yson` may be a value of a dict_sum column: a map of numbers and of such maps.
 Result<void> check_dict(std::string_view yson);
 

@@ -23,7 +23,7 @@ class AggregateFold : public testing::Test {
 
 TEST_F(AggregateFold, ANullDeltaChangesNothingAndADeltaToNullIsTheDelta) {
   for (const Aggregate aggregate : {Aggregate::kSum, Aggregate::kMin, Aggregate::kMax,
-                                    Aggregate::kFirst, Aggregate::kDictSum}) {
+                                    Aggregate::kFirst, Aggregate::kXdelta, Aggregate::kDictSum}) {
     EXPECT_EQ(folded(aggregate, 5, Value()), Value(5));
     EXPECT_EQ(folded(aggregate, Value(), 5), Value(5));
     EXPECT_TRUE(folded(aggregate, Value(), Value()).is_null());
@@ -67,6 +67,18 @@ TEST_F(AggregateFold, DictSumIsAssociative) {
     EXPECT_EQ(*find(map, "a")->as<std::int64_t>(), 3);
     EXPECT_EQ(*find(*find(map, "b")->as<YsonMap>(), "d")->as<std::int64_t>(), 6);
   }
+}
+
+TEST_F(AggregateFold, ManyPartsFoldAsOneByOneAndNullsBetweenThemKeepTheText) {
+  Folding folding(Aggregate::kDictSum);
+  folding.add(Value());
+  for (int i = 0; i < 100; ++i) {
+    folding.add(Value::any("{a=1;b={c=2}}"));
+    folding.add(Value());
+  }
+  const Value total = folding.total(memory_);
+  EXPECT_EQ(write_yson(parse_yson(total.text()).value(), YsonFormat::kText),
+            R"({"a"=100;"b"={"c"=200;};})");
 }
 
 TEST_F(AggregateFold, ValuesOfDictSumAreMapsOfNumbers) {

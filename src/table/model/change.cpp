@@ -1,5 +1,6 @@
 #include "table/model/change.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -11,6 +12,8 @@ namespace {
 constexpr std::uint8_t kDelta = 1;
 constexpr std::size_t kCountBytes = sizeof(std::uint16_t);
 constexpr std::size_t kCellHeadBytes = 4;
+constexpr std::size_t kSizeBytes = sizeof(std::uint32_t);  // Before a key and an image.
+constexpr std::size_t kLockBytes = 2;
 
 struct CellHead {
   ColumnIndex column = 0;
@@ -163,6 +166,14 @@ void append_change(Encoder& encoder, const RowChange& change) {
   encoder.u8(static_cast<std::uint8_t>(change.kind)).sized(change.key);
   append_locks(encoder, change.locks);
   if (change.kind == ChangeKind::kWrite) encoder.sized(change.image);
+}
+
+std::size_t change_bytes(const RowChange& change) {
+  const std::size_t locks =
+      kLocksMax - static_cast<std::size_t>(std::ranges::count(change.locks.modes, LockMode::kNone));
+  const std::size_t image =
+      change.kind == ChangeKind::kWrite ? kSizeBytes + change.image.size() : 0;
+  return 1 + kSizeBytes + change.key.size() + 1 + locks * kLockBytes + image;
 }
 
 Result<RowChange> take_change(Decoder& decoder, const TableSchema& schema) {

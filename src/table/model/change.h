@@ -79,6 +79,8 @@ Result<void> check_image(ByteSpan image, const TableSchema& schema);
 
 // One change inside a larger format: key, kind, locks, image.
 void append_change(Encoder& encoder, const RowChange& change);
+// How many bytes that appends.
+std::size_t change_bytes(const RowChange& change);
 Result<RowChange> take_change(Decoder& decoder, const TableSchema& schema);
 
 }  // namespace moraine::table

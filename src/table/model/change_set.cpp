@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "table/model/limits.h"
-
 namespace moraine::table {
 namespace {
+
+constexpr std::size_t kNullCellBytes = 4;  // In an image.
 
 std::unexpected<Error> refuse(std::string why) {
   return fail(Errc::kInvalidArgument, std::move(why));
@@ -23,9 +23,11 @@ std::size_t weight(const RowChange& change) {
 
 }  // namespace
 
-ChangeSet::ChangeSet(std::shared_ptr<const RowLayout> layout, ValueRules rules)
+ChangeSet::ChangeSet(std::shared_ptr<const RowLayout> layout, ValueRules rules, ChangeLimits limits)
     : layout_(std::move(layout)),
       rules_(rules),
+      limits_(std::move(limits)),
+      tallies_(limits_.pivots.size() + 1),
       cells_(layout_->schema().columns.size()),
       given_(cells_.size()) {}
 
@@ -38,7 +40,22 @@ Result<void> ChangeSet::insert(NamedRow row, InsertOptions options) {
   TRY(change.key, layout_->encode_key_of(key, memory_));
   change.kind = ChangeKind::kWrite;
   write_image(options, change);
+  TRY_VOID(check_row_size(change));
   return add(std::move(change));
+}
+
+// No transaction could hold it. Of what it is made up says its longest value.
+Result<void> ChangeSet::check_row_size(const RowChange& change) const {
+  const std::size_t bytes = change_bytes(change);
+  if (bytes <= limits_.bytes) return {};
+  const auto length = [](const Value& cell) { return cell.has_text() ? cell.text().size() : 0; };
+  const auto longest = std::ranges::max_element(cells_, {}, length);
+  const ColumnSchema& column =
+      layout_->schema().columns[static_cast<std::size_t>(longest - cells_.begin())];
+  return refuse(
+      fmt::format("Row is too large: {} bytes, of them {} in column \"{}\"; at most {} "
+                  "bytes of a transaction fit into a tablet",
+                  bytes, length(*longest), column.name, limits_.bytes));
 }
 
 Result<void> ChangeSet::read_row(NamedRow row, const InsertOptions& options) {
@@ -51,6 +68,12 @@ Result<void> ChangeSet::read_row(NamedRow row, const InsertOptions& options) {
     if (given_[column] != 0) return refuse(fmt::format("Column \"{}\" is given twice", named.name));
     given_[column] = 1;
     values = values || column >= layout_->key_count();
+    if (named.value.has_text() && named.value.text().size() > limits_.bytes) {
+      return refuse(
+          fmt::format("Column \"{}\": value is too long: {} bytes; at most {} bytes of a "
+                      "transaction fit into a tablet",
+                      named.name, named.value.text().size(), limits_.bytes));
+    }
     TRY(cells_[column], to_cell(layout_->schema().columns[column], named.value, rules_, memory_));
   }
   if (options.update && !values) return refuse("At least one non-key column must be specified");
@@ -129,34 +152,57 @@ Result<void> ChangeSet::add_lock(std::string key, std::span<const std::string> l
   return add(std::move(change));
 }
 
+ChangeSet::Tally& ChangeSet::tally_of(const std::string& key) {
+  const auto after = std::ranges::upper_bound(limits_.pivots, key);
+  return tallies_[static_cast<std::size_t>(after - limits_.pivots.begin())];
+}
+
+std::unexpected<Error> ChangeSet::too_many_bytes(std::size_t bytes) const {
+  return refuse(
+      fmt::format("Transaction affects too many bytes in tablet: {} with this row, at most {}",
+                  bytes, limits_.bytes));
+}
+
 Result<void> ChangeSet::add(RowChange change) {
   if (weight(change) > kRowWeightMax) return too_heavy();
+  Tally& tally = tally_of(change.key);
   if (const auto found = by_key_.find(change.key); found != by_key_.end()) {
-    return merge_into(*found->second, std::move(change));
+    return merge_into(*found->second, std::move(change), tally);
   }
-  if (changes_.size() >= kTransactionRowsMax) {
-    return refuse(fmt::format("Transaction affects too many rows in tablet: at most {}",
-                              kTransactionRowsMax));
+  if (tally.rows >= limits_.rows) {
+    return refuse(
+        fmt::format("Transaction affects too many rows in tablet: at most {}", limits_.rows));
   }
+  const std::size_t bytes = tally.bytes + change_bytes(change);
+  if (bytes > limits_.bytes) return too_many_bytes(bytes);
+  tally = {tally.rows + 1, bytes};
   bytes_ += weight(change);
   RowChange& kept = changes_.emplace_back(std::move(change));
   by_key_.emplace(kept.key, &kept);
   return {};
 }
 
-Result<void> ChangeSet::merge_into(RowChange& older, RowChange change) {
+Result<void> ChangeSet::merge_into(RowChange& older, RowChange change, Tally& tally) {
   const std::size_t before = weight(older);
-  if (before + weight(change) > kRowWeightMax) {
+  const std::size_t others = tally.bytes - change_bytes(older);
+  // A write after a delete sets what it does not name to null.
+  const std::size_t nulls = cells_.size() * kNullCellBytes;
+  const bool fits = before + weight(change) + nulls <= kRowWeightMax &&
+                    tally.bytes + change_bytes(change) + nulls <= limits_.bytes;
+  if (fits) {
+    merge_change(older, std::move(change), layout_->schema());
+  } else {
     RowChange merged = older;
     merge_change(merged, std::move(change), layout_->schema());
     if (weight(merged) > kRowWeightMax) return too_heavy();
+    const std::size_t bytes = others + change_bytes(merged);
+    if (bytes > limits_.bytes) return too_many_bytes(bytes);
     older.kind = merged.kind;
     older.locks = merged.locks;
     older.image = std::move(merged.image);
-  } else {
-    merge_change(older, std::move(change), layout_->schema());
   }
   bytes_ = bytes_ - before + weight(older);
+  tally.bytes = others + change_bytes(older);
   return {};
 }
 
@@ -165,6 +211,7 @@ std::vector<RowChange> ChangeSet::take() {
   std::vector<RowChange> changes(std::make_move_iterator(changes_.begin()),
                                  std::make_move_iterator(changes_.end()));
   changes_.clear();
+  tallies_.assign(tallies_.size(), Tally());
   bytes_ = 0;
   if (!std::ranges::is_sorted(changes, {}, &RowChange::key)) {
     std::ranges::sort(changes, {}, &RowChange::key);

@@ -10,8 +10,8 @@
 //            Locks: writes lock the groups of the columns that they touch (overwriting ones: all),
 //            deletes the primary one.
 // Threading  One thread at a time.
-// Limits     kTransactionRowsMax merged rows, kRowWeightMax bytes of a row, kColumnsMax values of
-//            one (limits.h), kKeyBytesMax (key.h).
+// Limits     ChangeLimits of merged rows in each tablet, kRowWeightMax bytes of a row, kColumnsMax
+//            values of one (limits.h), kKeyBytesMax (key.h).
 // Errors     kInvalidArgument, naming the column.
 // Tests      change_set_test.cpp.
 #pragma once
@@ -26,6 +26,7 @@
 
 #include "base/result.h"
 #include "table/model/change.h"
+#include "table/model/limits.h"
 #include "table/model/row_layout.h"
 
 namespace moraine::table {
@@ -36,9 +37,17 @@ struct InsertOptions {
   LockMode lock = LockMode::kExclusive;  // Or kSharedWrite.
 };
 
+// What a tablet takes of one transaction, so that more is refused when it is given.
+struct ChangeLimits {
+  std::vector<std::string> pivots;  // Encoded, of the second tablet and those after it.
+  std::size_t rows = kTransactionRowsMax;
+  std::size_t bytes = ~std::size_t{0};  // As change_bytes() counts them.
+};
+
 class ChangeSet {
  public:
-  explicit ChangeSet(std::shared_ptr<const RowLayout> layout, ValueRules rules = {});
+  explicit ChangeSet(std::shared_ptr<const RowLayout> layout, ValueRules rules = {},
+                     ChangeLimits limits = {});
 
   const RowLayout& layout() const { return *layout_; }
 
@@ -62,10 +71,20 @@ class ChangeSet {
   Result<void> add_erase(std::string key);
   Result<void> add_lock(std::string key, std::span<const std::string> locks, LockMode mode);
   Result<void> add(RowChange change);
-  Result<void> merge_into(RowChange& older, RowChange change);
+  // What was given for one tablet.
+  struct Tally {
+    std::size_t rows = 0;
+    std::size_t bytes = 0;
+  };
+  Tally& tally_of(const std::string& key);
+  Result<void> check_row_size(const RowChange& change) const;
+  std::unexpected<Error> too_many_bytes(std::size_t bytes) const;
+  Result<void> merge_into(RowChange& older, RowChange change, Tally& tally);
 
   std::shared_ptr<const RowLayout> layout_;
   ValueRules rules_;
+  ChangeLimits limits_;
+  std::vector<Tally> tallies_;                                // By tablet.
   std::deque<RowChange> changes_;                             // They do not move:
   absl::flat_hash_map<std::string_view, RowChange*> by_key_;  // by the key in the change.
   std::size_t bytes_ = 0;

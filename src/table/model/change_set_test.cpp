@@ -24,10 +24,10 @@ TableSchema test_schema() {
 
 class ChangeSetTest : public testing::Test {
  protected:
-  void use(TableSchema schema) {
+  void use(TableSchema schema, ChangeLimits limits = {}) {
     auto layout = RowLayout::make(std::make_shared<const TableSchema>(std::move(schema)));
     ASSERT_TRUE(layout) << layout.error().message();
-    set_ = std::make_unique<ChangeSet>(*layout);
+    set_ = std::make_unique<ChangeSet>(*layout, ValueRules(), std::move(limits));
   }
   void SetUp() override { use(test_schema()); }
   std::string insert(const Row& row, InsertOptions options = {}) {
@@ -65,6 +65,7 @@ class ChangeSetTest : public testing::Test {
   bool change_is_valid(const RowChange& change) const {
     Encoder encoder;
     append_change(encoder, change);
+    EXPECT_EQ(encoder.size(), change_bytes(change));
     Decoder decoder(encoder.span());
     return take_change(decoder, set_->layout().schema()).has_value();
   }
@@ -243,6 +244,38 @@ TEST_F(ChangeSetTest, RowsOfATransactionAreBounded) {
   EXPECT_TRUE(insert({{"k", -1}}).starts_with("Transaction affects too many rows in tablet"));
   EXPECT_EQ(insert({{"k", 1}}), "") << "a row that is there already is no new one";
   EXPECT_EQ(set_->rows(), kTransactionRowsMax);
+}
+
+TEST_F(ChangeSetTest, EachTabletTakesSoManyRowsAndBytesOfATransaction) {
+  TableSchema schema;
+  schema.columns = {{.name = "k", .type = ColumnType::kInt64, .key = true}, {.name = "v"}};
+  const Value ten[] = {Value(10)};
+  use(schema, {.pivots = {encode_key(ten)}, .rows = 3, .bytes = 300});
+  for (int k : {1, 2, 3, 10, 11, 12}) EXPECT_EQ(insert({{"k", k}, {"v", "x"}}), "");
+  EXPECT_EQ(insert({{"k", 4}}), "Transaction affects too many rows in tablet: at most 3");
+  EXPECT_EQ(insert({{"k", 13}}), "Transaction affects too many rows in tablet: at most 3");
+  const std::string some(150, 's');
+  EXPECT_EQ(insert({{"k", 1}, {"v", some}}), "");
+  EXPECT_TRUE(insert({{"k", 2}, {"v", some}})
+                  .starts_with("Transaction affects too many bytes in tablet: "));
+  EXPECT_EQ(insert({{"k", 12}, {"v", some}}), "") << "the other tablet has room";
+  EXPECT_EQ(insert({{"k", 1}, {"v", "short"}}), "");
+  EXPECT_EQ(insert({{"k", 2}, {"v", some}}), "") << "what was replaced counts no more";
+  EXPECT_EQ(set_->take().size(), 6U);
+  EXPECT_EQ(insert({{"k", 4}, {"v", some}}), "") << "what was taken counts no more";
+}
+
+TEST_F(ChangeSetTest, AValueOrRowThatNoTransactionCouldHoldIsRefusedByName) {
+  use(test_schema(), {.pivots = {}, .bytes = 300});
+  const std::string large(301, 'x');
+  EXPECT_EQ(insert({{"k", 1}, {"b", large}}),
+            "Column \"b\": value is too long: 301 bytes; at most 300 bytes of a transaction fit "
+            "into a tablet");
+  const std::string most(290, 'x');
+  const std::string why = insert({{"k", 1}, {"b", most}});
+  EXPECT_TRUE(why.starts_with("Row is too large: ")) << why;
+  EXPECT_NE(why.find("of them 290 in column \"b\"; at most 300 bytes"), std::string::npos) << why;
+  EXPECT_TRUE(set_->empty());
 }
 
 }  // namespace

@@ -58,12 +58,10 @@ Value fold_parts(const VersionedValue* newest, const VersionedValue* end, Timest
          part[1].timestamp >= floor) {
     ++part;
   }
-  Value total = part->value;
-  while (part != newest) {
-    --part;
-    total = fold(schema.columns[column].aggregate, total, part->value, memory);
-  }
-  return total;
+  Folding folding(schema.columns[column].aggregate);
+  folding.add(part->value);
+  while (part != newest) folding.add((--part)->value);
+  return folding.total(memory);
 }
 
 void put(Value& out, const Value& value, Timestamp, bool) {

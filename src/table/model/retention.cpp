@@ -162,12 +162,10 @@ void RowRetention::fold_dropped(std::size_t kept, TextMemory& memory,
     whole = !entries_[end].value->aggregate;
   }
   if (!whole) whole = entries_[end - 1].timestamp < scope_.oldest_elsewhere;
-  const Aggregate aggregate = schema_.columns[oldest.column].aggregate;
-  Value total;
-  for (std::size_t i = end; i > kept; --i) {
-    total = fold(aggregate, total, entries_[i - 1].value->value, memory);
-  }
-  oldest.value = fold(aggregate, total, oldest.value, memory);
+  Folding folding(schema_.columns[oldest.column].aggregate);
+  for (std::size_t i = end; i > kept; --i) folding.add(entries_[i - 1].value->value);
+  folding.add(oldest.value);
+  oldest.value = folding.total(memory);
   oldest.aggregate = !whole;
 }
 

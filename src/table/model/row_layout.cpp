@@ -9,12 +9,21 @@
 
 namespace moraine::table {
 
+std::vector<std::string> lock_names(const TableSchema& schema) {
+  std::vector<std::string> names(1);
+  for (const ColumnSchema& column : schema.columns) {
+    if (std::ranges::find(names, column.lock) == names.end()) names.push_back(column.lock);
+  }
+  return names;
+}
+
 RowLayout::RowLayout(std::shared_ptr<const TableSchema> schema)
-    : schema_(std::move(schema)), key_count_(schema_->key_count()), lock_names_(1) {
+    : schema_(std::move(schema)),
+      key_count_(schema_->key_count()),
+      lock_names_(table::lock_names(*schema_)) {
   for (std::size_t i = 0; i < schema_->columns.size(); ++i) {
     const ColumnSchema& column = schema_->columns[i];
     names_.emplace(column.name, static_cast<ColumnIndex>(i));
-    if (!column.lock.empty() && !find_lock(column.lock)) lock_names_.push_back(column.lock);
     locks_.push_back(column.lock.empty() ? 0 : *find_lock(column.lock));
   }
 }

@@ -26,6 +26,10 @@
 
 namespace moraine::table {
 
+// Of the locks of a row, by their numbers: the primary one, which has no name, then the groups in
+// the order of their first columns.
+std::vector<std::string> lock_names(const TableSchema& schema);
+
 class RowLayout {
  public:
   // Errors: of check_schema's expressions.

@@ -51,7 +51,8 @@ bool fits_aggregate(Aggregate aggregate, ColumnType type) {
              type == ColumnType::kDouble;
     case Aggregate::kMin:
     case Aggregate::kMax: return physical != ValueType::kAny;
-    case Aggregate::kXdelta: return physical == ValueType::kString;
+    // Its states are no text of a narrower type.
+    case Aggregate::kXdelta: return type == ColumnType::kString;
     case Aggregate::kDictSum: return type == ColumnType::kAny;
   }
   return false;
@@ -66,12 +67,6 @@ Result<void> check_value_rules(const ColumnSchema& column) {
   }
   if (column.key && !column.lock.empty()) {
     return invalid(column, "is a key column and cannot have a lock");
-  }
-  if (column.aggregate == Aggregate::kXdelta) {
-    return fail(Errc::kUnsupported,
-                fmt::format("New table schema is not valid: column \"{}\": aggregate \"xdelta\" is "
-                            "not supported",
-                            column.name));
   }
   if (!fits_aggregate(column.aggregate, column.type)) {
     return invalid(column, fmt::format("of type {} cannot have aggregate \"{}\"",

@@ -2,7 +2,7 @@
 //
 // Promise    Pure. The first rule that is broken is reported, with the column's name.
 // Errors     kInvalidArgument: "New table schema is not valid: ...", "Table schemas are
-//            incompatible: ...". kUnsupported: an aggregate that is not there.
+//            incompatible: ...".
 // Tests      schema_check_test.cpp, schema_alter_test.cpp.
 #pragma once
 

@@ -138,9 +138,13 @@ TEST_F(SchemaCheck, AggregatesFitTheirTypesAndAreNotOnKeys) {
   EXPECT_EQ(why(), "column \"k\" is a key column and cannot be aggregated");
 }
 
-TEST_F(SchemaCheck, XdeltaIsRefusedByName) {
+TEST_F(SchemaCheck, XdeltaIsForStrings) {
   value().aggregate = Aggregate::kXdelta;
-  EXPECT_EQ(why(), "column \"v\": aggregate \"xdelta\" is not supported");
+  EXPECT_EQ(why(), "");
+  for (const ColumnType type : {ColumnType::kUtf8, ColumnType::kAny, ColumnType::kUint64}) {
+    value().type = type;
+    EXPECT_TRUE(why().ends_with("cannot have aggregate \"xdelta\"")) << why();
+  }
 }
 
 TEST_F(SchemaCheck, HunksAreForPlainStringLikeValues) {

@@ -14,7 +14,10 @@ namespace moraine::table {
 class TextMemory {
  public:
   std::string_view keep(std::string text) { return texts_.emplace_front(std::move(text)); }
+  // Texts of the other stay where they are.
+  void take(TextMemory& other) { texts_.splice_after(texts_.before_begin(), other.texts_); }
   void clear() { texts_.clear(); }
+  bool empty() const { return texts_.empty(); }
 
  private:
   std::forward_list<std::string> texts_;

@@ -1,30 +1,11 @@
-// Timestamps of row versions: unix seconds << 30 | counter, unique and growing.
+// Timestamps of row versions (moraine/timestamp.h), and who gives them out.
 #pragma once
-
-#include <cstdint>
 
 #include "base/result.h"
 #include "io/task.h"
+#include "moraine/timestamp.h"
 
 namespace moraine {
-
-using Timestamp = std::uint64_t;
-
-inline constexpr Timestamp kNullTimestamp = 0;
-inline constexpr Timestamp kMinTimestamp = 1;
-inline constexpr Timestamp kMaxTimestamp = 0x3fffffffffffff00;
-// Reads the newest committed versions, and waits for rows whose transaction is being decided.
-inline constexpr Timestamp kSyncLastCommitted = 0x3fffffffffffff01;
-// The same without waiting.
-inline constexpr Timestamp kAsyncLastCommitted = 0x3fffffffffffff04;
-
-inline constexpr unsigned kTimestampCounterBits = 30;
-constexpr std::uint64_t unix_seconds(Timestamp timestamp) {
-  return timestamp >> kTimestampCounterBits;
-}
-constexpr Timestamp timestamp_of_seconds(std::uint64_t seconds) {
-  return seconds << kTimestampCounterBits;
-}
 
 // Gives out timestamps. Each is above every one given before, by whomever, over restarts.
 class TimestampSource {

@@ -168,10 +168,7 @@ bool is_ordered(const YsonNode& node) {
 }
 
 Result<Value> to_any(const ColumnSchema& column, const Value& value, TextMemory& memory) {
-  Value cell = value;
-  if (value.type() != ValueType::kAny) {
-    cell = Value::any(memory.keep(write_yson(to_node(value), YsonFormat::kBinary)));
-  }
+  const Value cell = value.type() == ValueType::kAny ? value : as_any(value, memory);
   TRY_VOID(check_text(column, cell.text()));
   if (column.aggregate == Aggregate::kDictSum) {
     if (auto checked = check_dict(cell.text()); !checked) {
@@ -193,6 +190,10 @@ Result<Value> to_any(const ColumnSchema& column, const Value& value, TextMemory&
 }
 
 }  // namespace
+
+Value as_any(const Value& scalar, TextMemory& memory) {
+  return Value::any(memory.keep(write_yson(to_node(scalar), YsonFormat::kBinary)));
+}
 
 Result<Value> to_cell(const ColumnSchema& column, const Value& value, const ValueRules& rules,
                       TextMemory& memory) {

@@ -26,6 +26,8 @@ struct ValueRules {
 // The result borrows `value` or `memory`. Null of a required column is an error.
 Result<Value> to_cell(const ColumnSchema& column, const Value& value, const ValueRules& rules,
                       TextMemory& memory);
+// A scalar as `any` columns keep it: as YSON, in `memory`.
+Value as_any(const Value& scalar, TextMemory& memory);
 bool is_utf8(std::string_view text);
 
 }  // namespace moraine::table
