@@ -17,10 +17,10 @@ Result<std::vector<NodePtr>> PathTree::list(std::string_view directory) const {
   std::string prefix;
   if (!directory.empty()) {
     const NodePtr node = find(directory);
-    if (!node) return fail(Errc::kNotFound, fmt::format("no node '{}'", directory));
+    if (!node) return fail(Errc::kNotFound, fmt::format("no node '/{}'", directory));
     if (node->kind != NodeKind::kDirectory) {
       return fail(Errc::kInvalidArgument,
-                  fmt::format("'{}' is a {}", directory, to_string(node->kind)));
+                  fmt::format("'/{}' is a {}", directory, to_string(node->kind)));
     }
     prefix = fmt::format("{}/", directory);
   }
@@ -51,17 +51,17 @@ Result<std::vector<std::string>> PathTree::missing_parents(std::string_view path
                                                            bool parents) const {
   TRY_VOID(check_path(path));
   if (const NodePtr node = find(path)) {
-    return fail(Errc::kAlreadyExists, fmt::format("'{}' is a {}", path, to_string(node->kind)));
+    return fail(Errc::kAlreadyExists, fmt::format("'/{}' is a {}", path, to_string(node->kind)));
   }
   std::vector<std::string> missing;
   for (std::string_view at = parent_of(path); !at.empty(); at = parent_of(at)) {
     const NodePtr node = find(at);
     if (node && node->kind != NodeKind::kDirectory) {
       return fail(Errc::kInvalidArgument,
-                  fmt::format("'{}' is a {}, not a directory", at, to_string(node->kind)));
+                  fmt::format("'/{}' is a {}, not a directory", at, to_string(node->kind)));
     }
     if (node) break;
-    if (!parents) return fail(Errc::kNotFound, fmt::format("no directory '{}'", at));
+    if (!parents) return fail(Errc::kNotFound, fmt::format("no directory '/{}'", at));
     missing.emplace_back(at);
   }
   std::ranges::reverse(missing);
@@ -73,11 +73,11 @@ Result<std::vector<std::string>> PathTree::missing_parents(std::string_view path
 
 Result<NodePtr> PathTree::removable(std::string_view path) const {
   NodePtr node = find(path);
-  if (!node) return fail(Errc::kNotFound, fmt::format("no node '{}'", path));
+  if (!node) return fail(Errc::kNotFound, fmt::format("no node '/{}'", path));
   const std::string prefix = fmt::format("{}/", path);
   const auto below = nodes_.lower_bound(prefix);
   if (below != nodes_.end() && below->first.starts_with(prefix)) {
-    return fail(Errc::kConflict, fmt::format("directory '{}' is not empty", path));
+    return fail(Errc::kConflict, fmt::format("directory '/{}' is not empty", path));
   }
   return node;
 }

@@ -57,8 +57,9 @@ Task<void> QueueTabletHost::grow(std::shared_ptr<QueueTabletHandle> tablet) {
     queue::PartitionSetup setup{index, config_};
     const auto added = co_await tablet->add_partition(std::move(setup));
     if (!added) {
-      log_error("partition not added",
-                {{"tablet", info_.id.value}, {"partition", index}, {"error", added.error()}});
+      log_error("partition not added", {{"tablet", fmt::format("{:x}", info_.id.value)},
+                                        {"partition", index},
+                                        {"error", added.error()}});
       host_.restart();
       break;
     }

@@ -29,7 +29,7 @@ std::optional<table::ChunkRecord> clipped(table::ChunkRecord record, const table
 RunningTable::RunningTable(TableParts& parts, std::string path, PathId id, TableRecord record)
     : parts_(parts), path_(std::move(path)), id_(id), record_(std::move(record)) {
   auto first = std::make_shared<OpenTable>();
-  first->path = path_;
+  first->path = shown_path();
   first->schema = std::make_shared<const TableSchema>(kept_schema(record_));
   first->dynamic = record_.dynamic;
   first->shown = std::make_shared<const TableSchema>(record_.schema);
@@ -46,6 +46,7 @@ std::optional<std::size_t> RunningTable::index_of(TabletId tablet) const {
 
 void RunningTable::update(TableRecord record) {
   record_ = std::move(record);
+  std::erase_if(last_figures_, [this](const auto& known) { return !index_of(known.first); });
   std::vector<Slot> before = std::exchange(slots_, {});
   for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
     const TabletOfTable& tablet = record_.tablets[i];
@@ -152,7 +153,7 @@ Task<Result<RunningTable::Heritage>> RunningTable::heritage_of(const TabletOfTab
     if (info == record_.retired.end()) {
       co_return fail(Errc::kCorrupt, fmt::format("table {} does not know tablet {:x}, whose rows "
                                                  "it is to take over",
-                                                 path_, parent.value));
+                                                 shown_path(), parent.value));
     }
     CO_TRY(Heritage found, co_await look_into(*info));
     heritage.retained = std::max(heritage.retained, found.retained);
@@ -193,13 +194,14 @@ Task<Result<void>> RunningTable::with_stopped_tablet(
   tablet.state = MountState::kFrozen;
   CO_TRY(const std::unique_ptr<table::TableTablet> booted, co_await boot(std::move(tablet)));
   Result<void> used = co_await use(*booted);
+  note_figures(*booted);
   co_await booted->stop();
   co_return used;
 }
 
 void RunningTable::publish() {
   auto open = std::make_shared<OpenTable>();
-  open->path = path_;
+  open->path = shown_path();
   open->schema = std::make_shared<const TableSchema>(kept_schema(record_));
   open->dynamic = record_.dynamic;
   const auto before = holder_->hold();
@@ -228,6 +230,28 @@ RunningTable::TabletPtr RunningTable::tablet(std::size_t index) const {
   return host ? host->get() : nullptr;
 }
 
+void RunningTable::note_figures(const table::TableTablet& tablet) {
+  last_figures_[tablet.info().id] = tablet.statistics();
+}
+
+std::optional<table::TabletStatistics> RunningTable::figures(std::size_t index) const {
+  if (const TabletPtr running = tablet(index)) return running->statistics();
+  const auto known = last_figures_.find(record_.tablets[index].info.id);
+  if (known == last_figures_.end()) return std::nullopt;
+  table::TabletStatistics last = known->second;
+  last.memory_bytes = 0;
+  return last;
+}
+
+Task<Result<void>> RunningTable::learn_figures() {
+  for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
+    if (record_.tablets[i].state != MountState::kUnmounted || figures(i)) continue;
+    CO_TRY_VOID(co_await with_stopped_tablet(
+        i, [](table::TableTablet&) -> Task<Result<void>> { co_return Result<void>(); }));
+  }
+  co_return Result<void>();
+}
+
 Task<RunningTable::TabletPtr> RunningTable::wait_tablet(std::size_t index, Instant deadline) {
   const std::shared_ptr<Host> host = slots_[index].host;
   if (!host) co_return nullptr;
@@ -237,6 +261,7 @@ Task<RunningTable::TabletPtr> RunningTable::wait_tablet(std::size_t index, Insta
 Task<void> RunningTable::stop_host(std::shared_ptr<Host> host) {
   const auto self = shared_from_this();
   ending_.push_back(host);
+  if (const TabletPtr running = host->get()) note_figures(*running);
   co_await host->stop();
   std::erase_if(ending_, [&](const auto& one) { return one.expired() || one.lock() == host; });
 }

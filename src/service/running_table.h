@@ -8,7 +8,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,8 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   RunningTable(TableParts& parts, std::string path, PathId id, TableRecord record);
 
   const std::string& path() const { return path_; }
+  // As people write it.
+  std::string shown_path() const { return "/" + path_; }
   const PathId& id() const { return id_; }
   const TableRecord& record() const { return record_; }
   std::shared_ptr<TableHolder> holder() const { return holder_; }
@@ -48,6 +52,10 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   void republish() { publish(); }
   // Null: it does not run.
   TabletPtr tablet(std::size_t index) const;
+  // Of a tablet that does not run: as it was when it last did in this process. nullopt: not known.
+  std::optional<table::TabletStatistics> figures(std::size_t index) const;
+  // Boots tablets that are not mounted and of which nothing is known, to look.
+  Task<Result<void>> learn_figures();
   // Waits until it runs. Null: not by the deadline.
   Task<TabletPtr> wait_tablet(std::size_t index, Instant deadline);
   // Its tablets, stopped or not, for deletion.
@@ -84,6 +92,7 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
                                                               table::TabletSettings settings,
                                                               bool frozen, Heritage heritage);
   std::optional<std::size_t> index_of(TabletId tablet) const;
+  void note_figures(const table::TableTablet& tablet);
   void tell(std::size_t index, table::TableTablet& tablet) const;
   void publish();
   Task<void> stop_host(std::shared_ptr<Host> host);
@@ -93,6 +102,7 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   const PathId id_;
   TableRecord record_;
   std::vector<Slot> slots_;
+  std::map<TabletId, table::TabletStatistics> last_figures_;  // Of tablets that have stopped.
   Semaphore parents_{1};  // A tablet that several take over from is booted by one at a time.
   std::shared_ptr<TableHolder> holder_;
   bool stopped_ = false;

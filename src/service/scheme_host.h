@@ -44,6 +44,7 @@ class SchemeHost {
   // kTimeout: not by the deadline; it goes on.
   Task<Result<void>> wait_known(Instant deadline);
   bool running() const { return host_.get() != nullptr; }
+  const std::optional<Error>& boot_error() const { return host_.boot_error(); }
   // To make a change; waits for kSchemeTimeout.
   Task<Result<std::shared_ptr<Scheme>>> scheme();
   // A doomed tablet that may run here: `stop` is awaited first.

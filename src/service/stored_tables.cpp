@@ -42,6 +42,17 @@ Task<bool> StoredTables::wait_running(Instant deadline) {
   co_return true;
 }
 
+std::optional<Error> StoredTables::boot_error() const {
+  for (const auto& [path, table] : tables_) {
+    for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
+      const auto host = table->host(i);
+      if (!host || !host->boot_error()) continue;
+      return Error(*host->boot_error()).within(table->shown_path());
+    }
+  }
+  return std::nullopt;
+}
+
 Task<void> StoredTables::stop() {
   knows_all_ = false;
   scope_.close();
@@ -56,6 +67,30 @@ void StoredTables::abandon() {
   scope_.close();
   stopping_.wake_all();
   for (const auto& [path, table] : tables_) table->abandon();
+}
+
+Task<Result<std::vector<table::TabletStatistics>>> StoredTables::figures(std::string path) {
+  TablePtr table = find(path);
+  const auto known = [](const TablePtr& one) {
+    for (std::size_t i = 0; one && i < one->record().tablets.size(); ++i) {
+      const bool stopped = one->record().tablets[i].state == MountState::kUnmounted;
+      if (stopped && !one->figures(i)) return false;
+    }
+    return true;
+  };
+  Result<void> learnt;
+  if (!known(table)) {
+    learnt = co_await change(path, [](TablePtr one) { return one->learn_figures(); });
+    table = find(path);
+  }
+  if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
+  std::vector<table::TabletStatistics> all;
+  for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
+    auto figures = table->figures(i);
+    all.push_back(figures ? std::move(*figures) : table::TabletStatistics());
+    if (!figures && !learnt) all.back().error = learnt.error().message();
+  }
+  co_return all;
 }
 
 StoredTables::TablePtr StoredTables::find(const std::string& path) const {

@@ -18,6 +18,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,11 +56,15 @@ class StoredTables {
                StoredTablesOptions options);
 
   Task<bool> wait_running(Instant deadline);
+  // Of some tablet; names its table. nullopt: none failed to start.
+  std::optional<Error> boot_error() const;
   Task<void> stop();
   void abandon();
 
   Task<Result<void>> create(std::string path, NewTable table);
   Task<Result<void>> remove(std::string path);
+  // kConflict: it is not empty.
+  Task<Result<void>> remove_directory(std::string path);
   // Each ends when every tablet of the table is in the state asked for.
   Task<Result<void>> mount(std::string path, bool frozen);
   Task<Result<void>> unmount(std::string path);
@@ -77,6 +82,10 @@ class StoredTables {
   // A static table with unique keys becomes a dynamic one, mounted, with its rows.
   Task<Result<void>> make_dynamic(std::string path);
 
+  // Of its tablets, in order. Those that are not mounted are looked into when nothing is known of
+  // them; what cannot be known is 0, and `error` says why.
+  Task<Result<std::vector<table::TabletStatistics>>> figures(std::string path);
+
   // Null: no such table.
   TablePtr find(const std::string& path) const;
   std::vector<TablePtr> list() const;
@@ -86,8 +95,10 @@ class StoredTables {
 
   // One change of one table, alone.
   Task<Result<void>> change(std::string path, Change body);
+  Task<Result<void>> alone(std::function<Task<Result<void>>()> body);
   Task<Result<void>> create_alone(std::string path, NewTable table);
   Task<Result<void>> remove_alone(TablePtr table);
+  Task<Result<void>> remove_directory_alone(std::string path);
   Task<Result<void>> move_to(TablePtr table, MountState state);
   Task<Result<void>> mount_checked(TablePtr table, MountState state);
   Task<Result<void>> mount_alone(TablePtr table, MountState state);

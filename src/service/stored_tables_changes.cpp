@@ -11,9 +11,9 @@ namespace moraine {
 namespace {
 
 // Another incarnation of the scheme has taken over: to the caller, it cannot be reached.
-Error unreachable(Error error) {
-  if (error.code == Errc::kConflict) error.code = Errc::kUnavailable;
-  return error;
+Result<void> unless_superseded(Result<void> done) {
+  if (!done && done.error().code == Errc::kConflict) done.error().code = Errc::kUnavailable;
+  return done;
 }
 
 Result<void> check_record(const std::string& path, const TableRecord& record) {
@@ -47,26 +47,32 @@ Result<void> check_pivots(const std::vector<std::string>& pivots) {
 Result<void> check_unmounted(const RunningTable& table, std::string_view what) {
   for (const TabletOfTable& tablet : table.record().tablets) {
     if (tablet.state == MountState::kUnmounted) continue;
-    return fail(Errc::kReadOnly,
-                fmt::format("Cannot {} of {} since not all tablets are unmounted: "
-                            "tablet {:x} is {}",
-                            what, table.path(), tablet.info.id.value, to_string(tablet.state)));
+    return fail(Errc::kReadOnly, fmt::format("Cannot {} of {} since not all tablets are unmounted: "
+                                             "tablet {:x} is {}",
+                                             what, table.shown_path(), tablet.info.id.value,
+                                             to_string(tablet.state)));
   }
   return {};
 }
 
-Task<Result<void>> StoredTables::change(std::string path, Change body) {
+Task<Result<void>> StoredTables::alone(std::function<Task<Result<void>>()> body) {
   if (changes_.waiting() >= kTableChangesMax) {
     co_return fail(Errc::kOverloaded, fmt::format("{} changes wait", changes_.waiting()));
   }
   co_await changes_.acquire();
   co_await yield(world_.executor);
-  const TablePtr table = find(path);
-  Result<void> done = fail(Errc::kNotFound, fmt::format("no table {}", path));
-  if (table) done = co_await body(table);
+  Result<void> done = co_await body();
   changes_.release();
-  if (!done) co_return std::unexpected(unreachable(std::move(done).error()));
   co_return done;
+}
+
+Task<Result<void>> StoredTables::change(std::string path, Change body) {
+  const std::function<Task<Result<void>>()> on_table = [&]() -> Task<Result<void>> {
+    const TablePtr table = find(path);
+    if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
+    co_return unless_superseded(co_await body(table));
+  };
+  co_return co_await alone(on_table);
 }
 
 Task<Result<void>> StoredTables::store(TablePtr table, TableRecord record, std::uint32_t tablets,
@@ -88,15 +94,10 @@ Task<Result<void>> StoredTables::store(TablePtr table, TableRecord record, std::
 }
 
 Task<Result<void>> StoredTables::create(std::string path, NewTable table) {
-  if (changes_.waiting() >= kTableChangesMax) {
-    co_return fail(Errc::kOverloaded, fmt::format("{} changes wait", changes_.waiting()));
-  }
-  co_await changes_.acquire();
-  co_await yield(world_.executor);
-  Result<void> done = co_await create_alone(std::move(path), std::move(table));
-  changes_.release();
-  if (!done) co_return std::unexpected(unreachable(std::move(done).error()));
-  co_return done;
+  const std::function<Task<Result<void>>()> made = [&] {
+    return create_alone(std::move(path), std::move(table));
+  };
+  co_return unless_superseded(co_await alone(made));
 }
 
 Task<Result<void>> StoredTables::create_alone(std::string path, NewTable table) {
@@ -112,7 +113,7 @@ Task<Result<void>> StoredTables::create_alone(std::string path, NewTable table) 
     record.tablets[i + 1].pivot = table.pivots[i];
   }
   CO_TRY_VOID(check_record(path, record));
-  if (find(path)) co_return fail(Errc::kAlreadyExists, fmt::format("{} is a table", path));
+  if (find(path)) co_return fail(Errc::kAlreadyExists, fmt::format("/{} is a table", path));
   CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   const auto count = static_cast<std::uint32_t>(record.tablets.size());
   for (TabletOfTable& tablet : record.tablets) {
@@ -155,6 +156,30 @@ Task<Result<void>> StoredTables::remove_alone(TablePtr table) {
   co_return Result<void>();
 }
 
+Task<Result<void>> StoredTables::remove_directory(std::string path) {
+  const std::function<Task<Result<void>>()> removed = [&] { return remove_directory_alone(path); };
+  co_return co_await alone(removed);
+}
+
+Task<Result<void>> StoredTables::remove_directory_alone(std::string path) {
+  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
+  const NodePtr node = tree->find(path);
+  if (!node) co_return fail(Errc::kNotFound, fmt::format("no directory /{}", path));
+  if (node->kind != NodeKind::kDirectory) {
+    co_return fail(Errc::kInvalidArgument,
+                   fmt::format("/{} is a {}, not a directory", path, to_string(node->kind)));
+  }
+  CO_TRY(const std::vector<NodePtr> held, tree->list(path));
+  if (!held.empty()) {
+    co_return fail(Errc::kConflict, fmt::format("directory /{} is not empty: there is /{}", path,
+                                                held.front()->path));
+  }
+  RemoveNode request;
+  request.path = std::move(path);
+  request.id = node->id;
+  co_return unless_superseded(co_await tree->remove(std::move(request)));
+}
+
 Task<Result<void>> StoredTables::mount(std::string path, bool frozen) {
   const MountState state = frozen ? MountState::kFrozen : MountState::kMounted;
   return change(std::move(path), [this, state](TablePtr table) -> Task<Result<void>> {
@@ -187,7 +212,7 @@ Task<Result<void>> StoredTables::mount_alone(TablePtr table, MountState state) {
     if (!co_await table->wait_tablet(i, soon())) {
       co_return fail(Errc::kUnavailable,
                      fmt::format("tablet {:x} of {} does not start yet; the log says why",
-                                 record.tablets[i].info.id.value, table->path()));
+                                 record.tablets[i].info.id.value, table->shown_path()));
     }
   }
   table->republish();
@@ -234,7 +259,7 @@ Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
     if (!tablet) {
       co_return fail(Errc::kUnavailable,
                      fmt::format("tablet {:x} of {} does not run", record.tablets[i].info.id.value,
-                                 table->path()));
+                                 table->shown_path()));
     }
     CO_TRY_VOID(co_await tablet->freeze());
   }

@@ -2,20 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "service/tables_model/test_tables.h"
+#include "service/test_schema.h"
 
 namespace moraine {
 namespace {
 
-TableSchema small_schema() {
-  TableSchema schema;
-  ColumnSchema key;
-  key.name = "k";
-  key.type = ColumnType::kInt64;
-  key.key = true;
-  ColumnSchema value;
-  value.name = "v";
-  value.max_inline_hunk_size = 10;
-  schema.columns = {key, value};
+TableSchema schema_with_hunks() {
+  TableSchema schema = small_schema();
+  schema.columns[1].max_inline_hunk_size = 10;
   return schema;
 }
 
@@ -23,9 +17,9 @@ class StoredTablesReshardTest : public testing::Test {
  protected:
   StoredTablesReshardTest() : tables_(3) {
     NewTable table;
-    table.schema = small_schema();
+    table.schema = schema_with_hunks();
     expect_ok(tables_.run(tables_.tables().create(TestTables::kPath, std::move(table))));
-    auto layout = table::RowLayout::make(std::make_shared<const TableSchema>(small_schema()));
+    auto layout = table::RowLayout::make(std::make_shared<const TableSchema>(schema_with_hunks()));
     INVARIANT(layout, "{}", layout.error().message());
     layout_ = *layout;
   }
@@ -63,6 +57,12 @@ class StoredTablesReshardTest : public testing::Test {
     expect_ok(tables_.run(tables.unmount(TestTables::kPath)));
     expect_ok(tables_.run(tables.reshard(TestTables::kPath, std::move(pivots))));
     expect_ok(tables_.run(tables.mount(TestTables::kPath, false)));
+  }
+
+  std::vector<table::TabletStatistics> figures() {
+    auto told = tables_.run(tables_.tables().figures(TestTables::kPath));
+    EXPECT_TRUE(told) << told.error().message();
+    return told ? std::move(*told) : std::vector<table::TabletStatistics>();
   }
 
   TestTables tables_;
@@ -142,6 +142,48 @@ TEST_F(StoredTablesReshardTest, TabletsThatWereReplacedAnswerThatTheyAreGone) {
   const TabletId fresh = tables_.open()->ranges[0].tablet;
   expect_ok(tables_.run(tables_.tables().unmount(TestTables::kPath)));
   EXPECT_EQ(tables_.tell_commit(fresh).error().code, Errc::kReadOnly) << "it will run again";
+}
+
+TEST_F(StoredTablesReshardTest, TabletsThatShareAChunkTellTheirPartsOfIt) {
+  write(0, 1'000);
+  expect_ok(tables_.flush());
+  const auto whole = figures();
+  ASSERT_EQ(whole.size(), 1u);
+  ASSERT_EQ(whole[0].unmerged_rows, 1'000u);
+  ASSERT_EQ(whole[0].chunks, 1u);
+  TableMountOptions options;
+  options.enable_compaction_and_partitioning = false;
+  expect_ok(tables_.run(tables_.tables().remount(TestTables::kPath, options)));
+  reshard({key(100), key(600)});
+  const auto parts = figures();
+  ASSERT_EQ(parts.size(), 3u);
+  const std::uint64_t expected[] = {100, 500, 400};
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(parts[i].unmerged_rows), static_cast<double>(expected[i]), 60);
+    rows += parts[i].unmerged_rows;
+    bytes += parts[i].compressed_bytes + parts[i].hunk_bytes;
+  }
+  EXPECT_NEAR(static_cast<double>(rows), 1'000, 3);
+  EXPECT_LE(bytes, whole[0].compressed_bytes + whole[0].hunk_bytes + 10);
+}
+
+TEST_F(StoredTablesReshardTest, ATableThatIsNotMountedTellsWhatItsTabletsHave) {
+  write(0, 100);
+  StoredTables& tables = tables_.tables();
+  expect_ok(tables_.run(tables.unmount(TestTables::kPath)));
+  ASSERT_EQ(figures().size(), 1u);
+  EXPECT_EQ(figures()[0].unmerged_rows, 100u);
+  EXPECT_EQ(figures()[0].memory_bytes, 0u);
+  expect_ok(tables_.run(tables.reshard(TestTables::kPath, std::vector{key(50)})));
+  ASSERT_EQ(figures().size(), 2u);
+  EXPECT_NEAR(static_cast<double>(figures()[0].unmerged_rows), 50, 10);
+  tables_.restart();
+  ASSERT_EQ(figures().size(), 2u);
+  EXPECT_NEAR(static_cast<double>(figures()[1].unmerged_rows), 50, 10);
+  expect_ok(tables_.run(tables_.tables().mount(TestTables::kPath, false)));
+  expect_rows(100);
 }
 
 TEST_F(StoredTablesReshardTest, TablesAreReadableWhenWaitRunningHasEnded) {

@@ -9,9 +9,9 @@ namespace moraine {
 
 Result<void> check_dynamic(const RunningTable& table, std::string_view what) {
   if (table.record().dynamic) return {};
-  return fail(
-      Errc::kInvalidArgument,
-      fmt::format("{} is a static table and cannot {}; make it dynamic first", table.path(), what));
+  return fail(Errc::kInvalidArgument,
+              fmt::format("{} is a static table and cannot {}; make it dynamic first",
+                          table.shown_path(), what));
 }
 
 Task<Result<void>> StoredTables::write_static(std::string path,
@@ -23,15 +23,17 @@ Task<Result<void>> StoredTables::write_static(std::string path,
 Task<Result<void>> StoredTables::write_static_alone(TablePtr table,
                                                     std::shared_ptr<const table::StaticRows> rows) {
   if (table->record().dynamic) {
-    co_return fail(Errc::kInvalidArgument,
-                   fmt::format("{} is a dynamic table: rows come by transactions", table->path()));
+    co_return fail(
+        Errc::kInvalidArgument,
+        fmt::format("{} is a dynamic table: rows come by transactions", table->shown_path()));
   }
   if (table->record().schema != rows->schema()) {
-    co_return fail(Errc::kAborted, fmt::format("the schema of {} has changed", table->path()));
+    co_return fail(Errc::kAborted,
+                   fmt::format("the schema of {} has changed", table->shown_path()));
   }
   const auto tablet = co_await table->wait_tablet(0, soon());
   if (!tablet) {
-    co_return fail(Errc::kUnavailable, fmt::format("{} does not run", table->path()));
+    co_return fail(Errc::kUnavailable, fmt::format("{} does not run", table->shown_path()));
   }
   co_return co_await tablet->write_static(std::move(rows));
 }
@@ -50,7 +52,7 @@ Task<Result<void>> StoredTables::make_dynamic_alone(TablePtr table) {
   CO_TRY_VOID(tablet_settings(table->path(), record, 0));
   CO_TRY_VOID(co_await store(table, record));
   if (!co_await table->wait_tablet(0, soon())) {
-    co_return fail(Errc::kUnavailable, fmt::format("{} does not run", table->path()));
+    co_return fail(Errc::kUnavailable, fmt::format("{} does not run", table->shown_path()));
   }
   table->republish();
   co_return Result<void>();

@@ -5,23 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "service/table_services.h"
+#include "service/test_schema.h"
 #include "table/model/change_set.h"
 #include "tablet/test_tablet.h"
 
 namespace moraine {
 namespace {
-
-TableSchema schema() {
-  TableSchema made;
-  ColumnSchema key;
-  key.name = "k";
-  key.type = ColumnType::kInt64;
-  key.key = true;
-  ColumnSchema value;
-  value.name = "v";
-  made.columns = {key, value};
-  return made;
-}
 
 std::string key(std::int64_t value) {
   return table::encode_key(std::vector<Value>{Value(value)});
@@ -85,7 +74,7 @@ class StoredTablesTest : public testing::Test {
   }
   void create(const std::string& path, std::vector<std::int64_t> pivots = {}) {
     NewTable table;
-    table.schema = schema();
+    table.schema = small_schema();
     for (const std::int64_t pivot : pivots) table.pivots.push_back(key(pivot));
     const auto made = world_.run(tables().create(path, table));
     ASSERT_TRUE(made) << made.error().message();
@@ -167,7 +156,7 @@ TEST_F(StoredTablesTest, StatesChangeOnlyAsTheyMay) {
 
 TEST_F(StoredTablesTest, WhatNeedsAnUnmountedTableSaysSo) {
   create("t");
-  for (const auto& done : {world_.run(tables().alter("t", schema())),
+  for (const auto& done : {world_.run(tables().alter("t", small_schema())),
                            world_.run(tables().reshard("t", std::vector<std::string>{key(5)})),
                            world_.run(tables().set_options("t", {}))}) {
     ASSERT_FALSE(done);

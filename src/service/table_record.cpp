@@ -122,7 +122,7 @@ Result<table::TabletSettings> tablet_settings(const std::string& path, const Tab
   const TableMountOptions& mount = options.mount;
   table::TabletSettings settings;
   settings.schema = std::make_shared<const TableSchema>(kept_schema(record));
-  settings.table_path = path;
+  settings.table_path = "/" + path;
   settings.bounds.from = record.tablets[tablet].pivot;
   if (tablet + 1 < record.tablets.size()) settings.bounds.to = record.tablets[tablet + 1].pivot;
   settings.atomicity = static_cast<table::Atomicity>(options.atomicity);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "service/test_schema.h"
 #include "tablet/test_tablet.h"
 
 namespace moraine {
@@ -9,13 +10,7 @@ namespace {
 
 TableRecord sample() {
   TableRecord record;
-  ColumnSchema key;
-  key.name = "k";
-  key.type = ColumnType::kInt64;
-  key.key = true;
-  ColumnSchema value;
-  value.name = "v";
-  record.schema.columns = {key, value};
+  record.schema = small_schema();
   record.options.compression_codec = "zstd_3";
   record.options.mount.max_data_versions = 7;
   record.forced_compaction_ms = 1'700'000'000'000;

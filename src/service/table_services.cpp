@@ -57,6 +57,12 @@ Task<Result<void>> TableServices::start(Instant deadline) {
   co_return Result<void>();
 }
 
+std::optional<Error> TableServices::boot_error() const {
+  if (oracle_.boot_error()) return oracle_.boot_error();
+  if (coordinator_.boot_error()) return coordinator_.boot_error();
+  return tables_.boot_error();
+}
+
 // Tables first: what they have prepared may still ask the coordinator.
 Task<void> TableServices::stop() {
   co_await tables_.stop();

@@ -40,6 +40,9 @@ class TableServices {
   Task<void> stop();
   void abandon();
 
+  // Why something that tables need, or a tablet of one, failed to start. nullopt: nothing did.
+  std::optional<Error> boot_error() const;
+
   StoredTables& tables() { return tables_; }
   LocalTablets& tablets() { return tablets_; }
   TimestampSource& timestamps() { return timestamps_; }

@@ -1,5 +1,7 @@
 #include "service/tables_report.h"
 
+#include <set>
+
 namespace moraine {
 namespace {
 
@@ -25,6 +27,17 @@ void add_stores(table::TabletStatistics& sum, const table::TabletStatistics& one
   sum.damaged_chunks += one.damaged_chunks;
   sum.commits += one.commits;
   sum.conflicts += one.conflicts;
+}
+
+// Those that several tablets took over from one count once.
+std::uint64_t count_chunks(const RunningTable& table) {
+  std::set<BlobId> metas;
+  for (std::size_t i = 0; i < table.record().tablets.size(); ++i) {
+    const auto tablet = table.tablet(i);
+    if (!tablet) continue;
+    for (const table::ChunkRecord& chunk : tablet->chunk_records()) metas.insert(chunk.meta);
+  }
+  return metas.size();
 }
 
 }  // namespace
@@ -85,6 +98,7 @@ TablesReport report_tables(TableServices& services) {
     for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
       if (const auto tablet = table->tablet(i)) figures.add(*tablet);
     }
+    if (!table->record().retired.empty()) figures.stores.chunks = count_chunks(*table);
   }
   report.row_cache_ranks = services.row_cache_memory().ranks();
   report.blocks = services.blocks().statistics();

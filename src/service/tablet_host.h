@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/log.h"
@@ -47,6 +48,8 @@ class TabletHost {
     co_return tablet_;
   }
   bool stopping() const { return scope_.closed(); }
+  // Why the last attempt to start it failed. nullopt: it runs, or was not tried.
+  const std::optional<Error>& boot_error() const { return boot_error_; }
 
   // Ends this incarnation; another follows.
   void restart() {
@@ -77,9 +80,11 @@ class TabletHost {
       const Instant began = executor_.now();
       auto booted = co_await hooks_.boot();
       if (booted) {
+        boot_error_.reset();
         co_await serve(std::move(*booted));
       } else if (!scope_.closed()) {
         log_warning("tablet does not start", {{"tablet", name_}, {"error", booted.error()}});
+        boot_error_ = std::move(booted).error();
       }
       if (scope_.closed()) break;
       if (executor_.now() - began > kRebootPauseMax) pause = kRebootPauseMin;
@@ -112,6 +117,7 @@ class TabletHost {
   Hooks hooks_;
   std::shared_ptr<T> tablet_;
   std::shared_ptr<OneShot<bool>> ended_;
+  std::optional<Error> boot_error_;
   Waiters ready_{executor_};
   Waiters pause_{executor_};
   TaskScope scope_;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "table/model/value_word.h"
+
 namespace moraine::table {
 
 struct CachedRow::PackedValue {
@@ -18,19 +20,6 @@ struct CachedRow::PackedValue {
 };
 
 namespace {
-
-std::uint64_t word_of(const Value& value) {
-  switch (value.type()) {
-    case ValueType::kInt64: return static_cast<std::uint64_t>(value.as_int64());
-    case ValueType::kUint64: return value.as_uint64();
-    case ValueType::kDouble: return std::bit_cast<std::uint64_t>(value.as_double());
-    case ValueType::kBoolean: return value.as_boolean() ? 1 : 0;
-    case ValueType::kNull:
-    case ValueType::kString:
-    case ValueType::kAny: break;
-  }
-  return 0;
-}
 
 // `start` is where the row begins.
 Value value_of(ValueType type, std::uint64_t word, const char* start, std::size_t text_bytes) {

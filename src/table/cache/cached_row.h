@@ -21,6 +21,9 @@ class CachedRow {
 
   std::size_t bytes() const { return bytes_; }
   std::uint64_t hash() const { return hash_; }
+  // The flush revision of the view that it was read from.
+  std::uint32_t revision() const { return revision_; }
+  void set_revision(std::uint64_t revision) { revision_ = static_cast<std::uint32_t>(revision); }
   ByteSpan key() const;
   // Adds what `spec` asks for; texts borrow this memory.
   void read(const ReadSpec& spec, RowBuilder& out) const;
@@ -47,6 +50,7 @@ class CachedRow {
   std::uint32_t write_count_ = 0;
   std::uint32_t delete_count_ = 0;
   std::uint32_t value_count_ = 0;
+  std::uint32_t revision_ = 0;
 };
 
 }  // namespace moraine::table

@@ -207,7 +207,7 @@ std::size_t RowCache::rows_max() const {
 }
 
 bool RowCache::find(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out,
-                    Look look) const {
+                    Look look, std::uint64_t flush_revision) const {
   if (rows_max() == 0) return false;
   const std::uint64_t counted = look == Look::kFirst ? 1 : 0;
   Stripe& stripe = state_->stripes[this_stripe()];
@@ -217,7 +217,7 @@ bool RowCache::find(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowB
   while (row != nullptr && !is_row_of(*row, key, hash)) {
     row = row->next.load(std::memory_order_acquire);
   }
-  if (row == nullptr) {
+  if (row == nullptr || row->revision() > static_cast<std::uint32_t>(flush_revision)) {
     stripe.misses.fetch_add(counted, std::memory_order_relaxed);
     return false;
   }
@@ -242,6 +242,7 @@ void RowCache::insert(const VersionedRow& row, std::uint64_t hash, std::uint64_t
   state_->evict_down_to(limit > 0 ? limit - 1 : 0);
   CachedRow* cached = state_->pack(row, hash);
   if (cached == nullptr) return;
+  cached->set_revision(flush_revision);
   if (!state_->enter(*cached, flush_revision)) {
     state_->memory.free(cached, cached->bytes());  // Nobody saw it.
     return;
@@ -272,6 +273,7 @@ void RowCache::keep_hunk(ByteSpan key, std::uint64_t hash, ByteSpan reference,
   if (!changed || CachedRow::bytes_of(row.row()) > kCachedRowBytesMax) return;
   CachedRow* whole = state_->pack(row.row(), hash);
   if (whole == nullptr) return;
+  whole->set_revision(present.revision());
   whole->used.store(present.used.load(std::memory_order_relaxed), std::memory_order_relaxed);
   shard.replace(*link, present, *whole);
   state_->drop(present);
@@ -308,6 +310,7 @@ void RowCache::update(const VersionedRow& row, std::uint64_t hash) {
     present.outdated.store(true, std::memory_order_release);
     return;
   }
+  updated->set_revision(present.revision());
   updated->used.store(present.used.load(std::memory_order_relaxed), std::memory_order_relaxed);
   shard.replace(*link, present, *updated);
   state_->drop(present);

@@ -29,6 +29,7 @@ namespace moraine::table {
 
 inline constexpr std::size_t kCachedRowBytesMax = std::size_t{1} << 20;
 inline constexpr std::size_t kCachedVersionsMax = 64;
+inline constexpr std::uint64_t kNewestRevision = ~std::uint64_t{0};
 
 class RowCache {
  public:
@@ -44,9 +45,11 @@ class RowCache {
 
   // kAgain: the same lookup has asked for the key before, and the figures know.
   enum class Look : std::uint8_t { kFirst, kAgain };
-  // True: found; its versions were added to `out` as `spec` asks, texts borrow the cached row.
+  // True: found; its versions were added to `out` as `spec` asks, texts borrow the cached row. Rows
+  // of views that are younger than the reader's are not: they may be folded from what the reader
+  // finds in memory.
   bool find(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out,
-            Look look = Look::kFirst) const;
+            Look look = Look::kFirst, std::uint64_t flush_revision = kNewestRevision) const;
   // Brings close to the processor what find() of this hash looks at first; a hint.
   void prefetch(std::uint64_t hash) const;
   // All versions of the row in the chunks of the view with this flush revision. Refused when a

@@ -241,5 +241,19 @@ TEST_F(RowCacheTest, FindsAllOfManyRows) {
   EXPECT_EQ(cache_.statistics().inserts, kRows);
 }
 
+TEST_F(RowCacheTest, ARowOfAYoungerViewIsNotForReadersOfAnOlderOne) {
+  insert(TestRow("r").write(20).value(1, 20, 15), 2);
+  const auto found_at = [&](std::uint64_t revision) {
+    out_.clear();
+    return cache_.find(as_bytes("r"), hash_of("r"), {}, out_, RowCache::Look::kFirst, revision);
+  };
+  EXPECT_FALSE(found_at(1)) << "its delta of 20 is still in memory there";
+  EXPECT_TRUE(found_at(2));
+  update(TestRow("r").write(30).value(1, 30, 16));
+  EXPECT_FALSE(found_at(1));
+  EXPECT_TRUE(found_at(2));
+  EXPECT_TRUE(found_at(3));
+}
+
 }  // namespace
 }  // namespace moraine::table

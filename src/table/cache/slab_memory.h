@@ -14,7 +14,8 @@
 
 namespace moraine::table {
 
-// Bytes of an item; larger ones are `large`.
+// Bytes of an item; larger ones are `large`. Powers of two and one and a half of them: where the
+// list of YTsaurus' ranks says 1022 and 22576 that gives 1024 and 24576.
 inline constexpr std::array<std::size_t, 22> kSlabClasses = {
     16,   32,   48,   64,   96,   128,  192,  256,   384,   512,   768,
     1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};

@@ -36,6 +36,24 @@ Result<void> check_fit(const ChunkRecord& record, const ChunkMeta& meta,
   return {};
 }
 
+// Where a key lies between two others, by their bytes: 0 at `from` and below, 1 at `to` and above.
+double place_between(ByteSpan key, ByteSpan from, ByteSpan to) {
+  if (compare_keys(key, from) <= 0) return 0;
+  if (compare_keys(key, to) >= 0) return 1;
+  const auto shared = static_cast<std::size_t>(std::ranges::mismatch(from, to).in1 - from.begin());
+  const auto number = [shared](ByteSpan bytes) {
+    double value = 0;
+    double weight = 1;
+    for (std::size_t i = shared; i < std::min(bytes.size(), shared + sizeof(std::uint64_t)); ++i) {
+      weight /= 256;
+      value += weight * std::to_integer<int>(bytes[i]);
+    }
+    return value;
+  };
+  const double length = number(to) - number(from);
+  return length <= 0 ? 0.5 : std::clamp((number(key) - number(from)) / length, 0.0, 1.0);
+}
+
 }  // namespace
 
 class ChunkReader::Impl final : public OpenChunk {
@@ -82,7 +100,11 @@ class ChunkReader::Impl final : public OpenChunk {
   }
 };
 
-ChunkReader::ChunkReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ChunkReader::ChunkReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
+  const ChunkRecord& record = impl_->record();
+  if (!record.to.empty()) share_ = share_below(as_bytes(record.to));
+  if (!record.from.empty()) share_ = std::max(0.0, share_ - share_below(as_bytes(record.from)));
+}
 ChunkReader::~ChunkReader() = default;
 
 Result<std::shared_ptr<ChunkReader>> ChunkReader::open(ChunkRecord record, const Slice& meta,
@@ -103,6 +125,22 @@ Result<std::shared_ptr<ChunkReader>> ChunkReader::open(ChunkRecord record, const
   auto impl = std::make_unique<Impl>(std::move(record), std::move(*decoded), std::move(schema),
                                      blobs, caches, statistics);
   return std::shared_ptr<ChunkReader>(new ChunkReader(std::move(impl)));
+}
+
+double ChunkReader::share_below(ByteSpan key) const {
+  const ChunkMeta& meta = impl_->meta();
+  key = without_added_columns(key, impl_->added_keys());
+  const std::size_t last = meta.units() - 1;
+  const std::size_t in = meta.index.find(key);
+  const auto rows_of = [&meta](std::size_t unit) {
+    return static_cast<double>(meta.blocks[unit * meta.blocks_per_unit].rows);
+  };
+  double below = 0;
+  for (std::size_t unit = 0; unit < in; ++unit) below += rows_of(unit);
+  const ByteSpan from = in == 0 ? as_bytes(meta.statistics.first_key) : meta.index.at(in - 1);
+  const ByteSpan to = in == last ? as_bytes(meta.statistics.last_key) : meta.index.at(in);
+  below += rows_of(in) * place_between(key, from, to);
+  return below / static_cast<double>(std::max<std::uint64_t>(meta.statistics.rows, 1));
 }
 
 const ChunkRecord& ChunkReader::record() const {

@@ -63,6 +63,12 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
   ~ChunkReader();
 
   const ChunkRecord& record() const;
+  // Of its rows: how many are within the record's bounds, about. Of tablets that share a chunk the
+  // shares are 1 together.
+  double share() const { return share_; }
+  std::uint64_t part_of(std::uint64_t figure) const {
+    return static_cast<std::uint64_t>(share_ * static_cast<double>(figure) + 0.5);
+  }
 
   enum class Found : std::uint8_t { kNo, kYes, kNeedsBlocks };
   // Adds the row's versions to `out`. kNeedsBlocks: those that were missing were added to `missing`
@@ -131,7 +137,11 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
  private:
   class Impl;
   explicit ChunkReader(std::unique_ptr<Impl> impl);
+  // Of its rows: how many are below the key, about.
+  double share_below(ByteSpan key) const;
+
   std::unique_ptr<Impl> impl_;
+  double share_ = 1;
 };
 
 }  // namespace moraine::table

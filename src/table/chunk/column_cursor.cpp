@@ -101,7 +101,10 @@ class Cursor final : public ChunkReader::ColumnCursor {
     return source;
   }
   bool readable(const Source& source) const {
-    return source.column == kAbsentColumn || meta().column_flags[source.column] == 0;
+    if (source.column == kAbsentColumn) return true;
+    // One that became `any` since is read row by row.
+    const ColumnType wanted = chunk_->schema().columns[source.target].type;
+    return physical_type(wanted) == source.type && meta().column_flags[source.column] == 0;
   }
 
   bool is_skipped(std::uint32_t unit) const {

@@ -28,12 +28,12 @@
 #include "table/chunk/chunk_meta.h"
 #include "table/chunk/words.h"
 #include "table/model/column_batch.h"
+#include "table/model/value_word.h"
 
 namespace moraine::table {
 
 // Words in the order of their values: of numbers only.
 std::uint64_t ordered_word(ValueType type, std::uint64_t word);
-std::uint64_t word_of(const Value& value);
 inline bool is_text_type(ValueType type) {
   return type == ValueType::kString || type == ValueType::kAny;
 }

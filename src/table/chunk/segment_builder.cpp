@@ -57,16 +57,6 @@ std::uint64_t ordered_word(ValueType type, std::uint64_t word) {
   return (word & kSignBit) != 0 ? ~word : word | kSignBit;
 }
 
-std::uint64_t word_of(const Value& value) {
-  switch (value.type()) {
-    case ValueType::kInt64: return static_cast<std::uint64_t>(value.as_int64());
-    case ValueType::kUint64: return value.as_uint64();
-    case ValueType::kDouble: return std::bit_cast<std::uint64_t>(value.as_double());
-    case ValueType::kBoolean: return value.as_boolean() ? 1 : 0;
-    default: return 0;
-  }
-}
-
 void SegmentBuilder::add(const Value& value) {
   if (value.is_null()) return add_null();
   INVARIANT(value.type() == type_, "a {} in a segment of {}", to_string(value.type()),

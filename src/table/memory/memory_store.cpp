@@ -10,6 +10,7 @@
 
 #include "base/invariant.h"
 #include "table/memory/hash_index.h"
+#include "table/memory/mark_rules.h"
 #include "table/memory/memory_row.h"
 #include "table/memory/ordered_index.h"
 
@@ -59,13 +60,6 @@ PreparedMark joined(const std::vector<PreparedMark>& marks) {
     all.two_phase = all.two_phase || mark.two_phase;
   }
   return all;
-}
-
-// Might the change that the mark announces be visible at the timestamp?
-bool concerns(const PreparedMark& mark, Timestamp timestamp) {
-  if (mark.since == 0 || timestamp == kAsyncLastCommitted) return false;
-  if (timestamp == kSyncLastCommitted) return mark.two_phase;
-  return mark.since <= timestamp;
 }
 
 }  // namespace

@@ -111,8 +111,9 @@ RetentionScope Maintenance::Impl::scope(Timestamp newest) const {
   return scope;
 }
 
-// Stores that are not merged and have versions as old as those that are.
-std::vector<OutsideStore> Maintenance::Impl::outside(const Readers& chosen, Timestamp newest) {
+// Stores that are not merged and have versions as old as those that are, or will have.
+std::vector<OutsideStore> Maintenance::Impl::outside(const Readers& chosen,
+                                                     const MemoryStore* flushed, Timestamp newest) {
   std::vector<OutsideStore> stores;
   for (const auto& [id, reader] : stores_.chunks()) {
     const ChunkRecord& record = reader->record();
@@ -126,10 +127,12 @@ std::vector<OutsideStore> Maintenance::Impl::outside(const Readers& chosen, Time
     stores.push_back({chunk.from, chunk.to, chunk.min_timestamp});
   }
   for (const OpenMemoryStore& open : stores_.memory_stores()) {
-    if (chosen.empty() || open.store->max_timestamp() == 0) continue;
-    if (open.store->min_timestamp() <= newest) {
-      stores.push_back({{}, std::string(kAboveAllKeys), open.store->min_timestamp()});
-    }
+    if (open.store.get() == flushed) continue;
+    const bool empty = open.store->max_timestamp() == 0;
+    Timestamp least = empty ? kMaxTimestamp : open.store->min_timestamp();
+    // What is prepared is committed above its start, maybe below what others have committed since.
+    if (open.prepared > 0) least = std::min(least, log_.needed_since());
+    if (least <= newest) stores.push_back({{}, std::string(kAboveAllKeys), least});
   }
   return stores;
 }
@@ -146,7 +149,7 @@ BuildSpec Maintenance::Impl::rewrite_spec(const CompactionJob& job, const Reader
     }
   }
   spec.scope = scope(newest);
-  spec.outside = outside(chosen, newest);
+  spec.outside = outside(chosen, nullptr, newest);
   if (job.kind == Kind::kPartition) spec.cuts = stores_.pivots();
   if (job.kind == Kind::kSplit) spec.cuts = split_pivots(job, chosen);
   return spec;

@@ -102,15 +102,11 @@ class Planner {
     return mount_.auto_compaction_period && periodic_ms(*chunk.record, mount_) <= input_.now_ms;
   }
 
-  CompactionJob job(Kind kind, std::size_t partition, const Chunks& chunks) const {
+  static CompactionJob job(Kind kind, std::size_t partition, const Chunks& chunks) {
     CompactionJob made;
     made.kind = kind;
     made.partition = partition;
     for (const PlannedChunk* chunk : chunks) made.chunks.push_back(chunk->record->id);
-    if (kind == Kind::kCompact || kind == Kind::kSplit) {
-      made.major =
-          input_.eden.empty() && chunks.size() == input_.partitions[partition].chunks.size();
-    }
     return made;
   }
   static Chunks all(const std::vector<PlannedChunk>& chunks) {

@@ -88,8 +88,6 @@ struct CompactionJob {
   std::vector<std::uint64_t> chunks;
   std::size_t partition = 0;   // The first one.
   std::size_t partitions = 1;  // How many; of a split: into how many.
-  // Nothing older than the chosen chunks is left out in their range: tombstones may go.
-  bool major = false;
   // Of a split: where, when no chunk needs to be rewritten. Else the keys are found from the data.
   std::vector<std::string> pivots;
 };

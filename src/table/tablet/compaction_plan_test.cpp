@@ -86,7 +86,6 @@ TEST_F(CompactionPlan, ForcedChunksGoWithAllOfTheirPartition) {
   EXPECT_EQ(job->kind, Kind::kCompact);
   EXPECT_EQ(job->partition, 1u);
   EXPECT_EQ(job->chunks, (std::vector<std::uint64_t>{3, 4}));
-  EXPECT_TRUE(job->major);
 }
 
 TEST_F(CompactionPlan, ChunksMadeBeforeTheForcedTimeAreCompacted) {
@@ -155,7 +154,6 @@ TEST_F(CompactionPlan, RunsOfLikeSizeAreMergedAndTheBigOneIsLeftAlone) {
   ASSERT_TRUE(job);
   EXPECT_EQ(job->kind, Kind::kCompact);
   EXPECT_EQ(job->chunks, (std::vector<std::uint64_t>{2, 3, 4, 5, 6, 7, 8}));
-  EXPECT_FALSE(job->major);
 }
 
 TEST_F(CompactionPlan, ChunksThatDoNotOverlapAreOneRun) {
@@ -225,7 +223,6 @@ TEST_F(CompactionPlan, DeadBytesBringAWholePartitionTogether) {
   const auto job = plan_compaction(input);
   ASSERT_TRUE(job);
   EXPECT_EQ(job->chunks.size(), 2u);
-  EXPECT_TRUE(job->major);
 }
 
 TEST_F(CompactionPlan, AChunkWithADenseRangeOfTombstonesAboveItIsMergedWithThemAlone) {
@@ -254,7 +251,6 @@ TEST_F(CompactionPlan, ADeletedChunkGoesAtOnceWithItsTombstonesAlone) {
   ASSERT_TRUE(job);
   EXPECT_EQ(job->kind, Kind::kCompact);
   EXPECT_EQ(job->chunks, (std::vector<std::uint64_t>{1, 3, 4}));
-  EXPECT_FALSE(job->major);
   input.partitions[0].chunks[0].deleted_fraction = 0.9;
   EXPECT_FALSE(plan_compaction(input));
 }

@@ -69,7 +69,7 @@ Task<Result<void>> Maintenance::Impl::flush(StoreNumber number) {
   if (settings_.mount.merge_rows_on_flush) {
     spec.retention = settings_.mount.retention;
     spec.scope = scope(store->max_timestamp());
-    spec.outside = outside({}, store->max_timestamp());
+    spec.outside = outside({}, store.get(), store->max_timestamp());
   }
   const Timestamp retained = horizon(store->max_timestamp());
   auto built = co_await build_chunks(places(), std::move(spec), store->scan({}, everything()));

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "table/tablet/table_state.h"
-#include "table/tablet/test_table.h"
+#include "table/tablet/test_state.h"
 
 namespace moraine::table {
 namespace {
@@ -40,13 +40,6 @@ class KeptRowsTest : public testing::Test {
       EXPECT_TRUE(copy->replay_kept(body));
     }
     return copy;
-  }
-  std::size_t rows_in(TableState& state, StoreNumber number) {
-    StoreSet stores(schema_, {}, 1, Instant{});
-    const auto memory = state.begin(stores);
-    EXPECT_TRUE(memory);
-    const auto found = memory->find(number);
-    return found == memory->end() ? 0 : found->second->rows();
   }
 
   std::shared_ptr<const TableSchema> schema_ = std::make_shared<const TableSchema>(test_schema());

@@ -4,10 +4,13 @@
 
 namespace moraine::table {
 
-void LockStamps::record(LockMode mode, Timestamp commit, const TransactionId& id) {
+void LockStamps::record(LockMode mode, ChangeKind kind, Timestamp commit, const TransactionId& id) {
   if (commit >= newest()) last = id;
   switch (mode) {
-    case LockMode::kExclusive: exclusive = std::max(exclusive, commit); return;
+    case LockMode::kExclusive:
+      if (commit >= exclusive) only_locked = kind == ChangeKind::kLock;
+      exclusive = std::max(exclusive, commit);
+      return;
     case LockMode::kSharedWrite: shared_write = std::max(shared_write, commit); return;
     case LockMode::kSharedStrong: strong_read = std::max(strong_read, commit); return;
     case LockMode::kSharedWeak:
@@ -17,35 +20,20 @@ void LockStamps::record(LockMode mode, Timestamp commit, const TransactionId& id
 
 void LockStamps::add(const LockStamps& other) {
   if (other.newest() > newest()) last = other.last;
+  if (other.exclusive > exclusive) only_locked = other.only_locked;
   exclusive = std::max(exclusive, other.exclusive);
   shared_write = std::max(shared_write, other.shared_write);
   strong_read = std::max(strong_read, other.strong_read);
 }
 
-LockStamps& RowStamps::lock(std::size_t index) {
-  if (index == 0) return primary;
-  for (auto& [group, stamps] : groups) {
-    if (group == index) return stamps;
-  }
-  return groups.emplace_back(static_cast<std::uint8_t>(index), LockStamps()).second;
-}
-
-const LockStamps& RowStamps::lock(std::size_t index) const {
-  static const LockStamps kNever;
-  if (index == 0) return primary;
-  for (const auto& [group, stamps] : groups) {
-    if (group == index) return stamps;
-  }
-  return kNever;
-}
-
-void LockHistory::record(std::uint64_t key_hash, const LockSet& taken, Timestamp commit,
+void LockHistory::record(std::uint64_t key_hash, const RowChange& change, Timestamp commit,
                          const TransactionId& id) {
   if (commit <= horizon_) return;
   const auto leaves_none = [](LockMode mode) {
     return mode == LockMode::kNone || mode == LockMode::kSharedWeak;
   };
-  if (std::ranges::all_of(taken.modes, leaves_none)) return;
+  const auto& modes = change.locks.modes;
+  if (std::ranges::all_of(modes, leaves_none)) return;
   if (batches_.empty() || batches_.back().rows.size() >= batch_rows_) {
     Batch next;
     if (!batches_.empty()) {
@@ -59,8 +47,8 @@ void LockHistory::record(std::uint64_t key_hash, const LockSet& taken, Timestamp
   const std::size_t before = batch.rows.size();
   RowStamps& row = batch.rows[key_hash];
   size_ += batch.rows.size() - before;
-  for (std::size_t i = 0; i < taken.modes.size(); ++i) {
-    if (!leaves_none(taken.modes[i])) row.lock(i).record(taken.modes[i], commit, id);
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    if (!leaves_none(modes[i])) row.lock(i).record(modes[i], change.kind, commit, id);
   }
   batch.newest = std::max(batch.newest, commit);
   while (size_ > kRememberedRowsMax) drop_oldest();

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "table/model/change.h"
+#include "table/tablet/row_locks.h"
 #include "table/tablet/transaction_id.h"
 
 namespace moraine::table {
@@ -33,28 +34,23 @@ struct LockStamps {
   Timestamp exclusive = 0;
   Timestamp shared_write = 0;
   Timestamp strong_read = 0;
-  TransactionId last;  // Of the newest of them; all zeros: not known.
+  TransactionId last;        // Of the newest of them; all zeros: not known.
+  bool only_locked = false;  // The exclusive one changed nothing.
 
   Timestamp newest() const { return std::max({exclusive, shared_write, strong_read}); }
-  void record(LockMode mode, Timestamp commit, const TransactionId& id);
+  void record(LockMode mode, ChangeKind kind, Timestamp commit, const TransactionId& id);
   void add(const LockStamps& other);
 };
 
-// Of the locks of one row.
-struct RowStamps {
-  LockStamps primary;
-  std::vector<std::pair<std::uint8_t, LockStamps>> groups;  // Those that were ever taken.
-
-  LockStamps& lock(std::size_t index);
-  const LockStamps& lock(std::size_t index) const;
-};
+using RowStamps = RowLocks<LockStamps>;
 
 class LockHistory {
  public:
   explicit LockHistory(Timestamp horizon, std::size_t batch_rows = kHistoryBatchRows)
       : batch_rows_(batch_rows), horizon_(horizon) {}
 
-  void record(std::uint64_t key_hash, const LockSet& taken, Timestamp commit,
+  // What the change of the row with this hash has locked.
+  void record(std::uint64_t key_hash, const RowChange& change, Timestamp commit,
               const TransactionId& id);
   // What was recorded after `start`, and maybe some before it. False: nothing; `out` is as it was.
   bool look(std::uint64_t key_hash, Timestamp start, RowStamps& out) const;

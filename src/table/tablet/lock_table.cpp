@@ -24,6 +24,7 @@ struct Holders {
   std::uint32_t readers = 0;
   std::uint32_t shared_writers = 0;
   bool exclusive = false;
+  bool writes = false;  // Who has it exclusively changes the row.
 };
 
 bool is_read(LockMode mode) {
@@ -65,42 +66,30 @@ struct Name {
 };
 
 // A row of which locks are held.
-struct Row {
+struct Row : RowLocks<Holders> {
   std::string key;
-  Holders primary;
-  std::vector<std::pair<std::uint8_t, Holders>> groups;
   std::uint32_t holders = 0;  // Of all its locks.
+};
 
-  Holders& lock(std::size_t index) {
-    if (index == 0) return primary;
-    for (auto& [group, lock] : groups) {
-      if (group == index) return lock;
-    }
-    return groups.emplace_back(static_cast<std::uint8_t>(index), Holders()).second;
-  }
-  const Holders& lock(std::size_t index) const {
-    static const Holders kNone;
-    if (index == 0) return primary;
-    for (const auto& [group, lock] : groups) {
-      if (group == index) return lock;
-    }
-    return kNone;
+// Something that cannot be had together with what is wanted.
+struct Obstacle {
+  std::string_view what;
+  TransactionId owner;   // All zeros: not known.
+  Timestamp commit = 0;  // 0: it is held now.
+
+  // `a write of lock group "x" by transaction 1-2-3-4 was committed at 5`
+  std::string text(std::string_view group) const {
+    std::string all(what);
+    if (!group.empty()) all += fmt::format(" of lock group \"{}\"", group);
+    all += owner == TransactionId{} ? " by another transaction"
+                                    : " by transaction " + to_string(owner);
+    if (commit != 0) return all + fmt::format(" was committed at {}", commit);
+    return all + (what.ends_with("write") ? " is under way" : " is held");
   }
 };
 
-std::string describe(std::size_t lock) {
-  return lock == 0 ? std::string("the primary lock") : fmt::format("lock {}", lock);
-}
-
-// "a write of transaction 1-2-3-4", if it is known.
-std::string of(std::string_view what, const TransactionId& id) {
-  if (id == TransactionId{}) return std::string(what);
-  return fmt::format("{} of transaction {}", what, to_string(id));
-}
-
-std::string committed(std::string_view what, const LockStamps& before, Timestamp commit) {
-  const TransactionId id = commit == before.newest() ? before.last : TransactionId{};
-  return fmt::format("{} was committed at {}", of(what, id), commit);
+Obstacle committed(std::string_view what, const LockStamps& before, Timestamp commit) {
+  return {what, commit == before.newest() ? before.last : TransactionId{}, commit};
 }
 
 // Was it taken for good since the start, in a way that `mode` does not go with?
@@ -118,17 +107,19 @@ bool in_the_way(const Holders& now, LockMode mode) {
 }
 
 // Why `mode` cannot be had, when it cannot.
-std::string objection(const Holders& now, const LockStamps& before, LockMode mode,
-                      Timestamp start) {
+Obstacle obstacle(const Holders& now, const LockStamps& before, LockMode mode, Timestamp start) {
   const bool shares = mode == LockMode::kSharedWrite;
-  if (before.exclusive > start) return committed("a write", before, before.exclusive);
-  if (now.exclusive) return fmt::format("transaction {} is writing it", to_string(now.last));
+  const auto exclusive = [](bool writes) { return writes ? "a write" : "an exclusive lock"; };
+  if (before.exclusive > start) {
+    return committed(exclusive(!before.only_locked), before, before.exclusive);
+  }
+  if (now.exclusive) return {exclusive(now.writes), now.last};
   if (!shares && before.shared_write > start) {
     return committed("a shared write", before, before.shared_write);
   }
-  if (!shares && now.shared_writers > 0) return of("a shared write", now.last) + " is under way";
-  if (now.readers > 0) return of("a read lock", now.last) + " is held";
-  return committed("a strong read lock", before, before.strong_read);
+  if (!shares && now.shared_writers > 0) return {"a shared write", now.last};
+  if (now.readers > 0) return {"a shared lock", now.last};
+  return committed("a strong shared lock", before, before.strong_read);
 }
 
 // What is known of one row.
@@ -166,10 +157,16 @@ struct LockTable::State {
   State(Timestamp horizon, std::size_t batch_rows) : history(horizon, batch_rows) {}
 
   LockHistory history;
-  std::deque<Row> rows;  // Addresses stay: the index refers to their keys.
+  std::vector<std::string> group_names;  // By lock.
+  std::deque<Row> rows;                  // Addresses stay: the index refers to their keys.
   std::vector<std::uint32_t> free;
   absl::flat_hash_map<Name, std::uint32_t, Name::Hash> index;
 
+  // Empty: the primary lock.
+  std::string name_of(std::size_t lock) const {
+    if (lock == 0) return {};
+    return lock < group_names.size() ? group_names[lock] : fmt::format("{}", lock);
+  }
   Known know(const Name& name, Timestamp start) const;
   Result<void> check(const RowChange& change, const Name& name, const TransactionId& id,
                      Timestamp start) const;
@@ -195,9 +192,10 @@ Result<void> LockTable::State::check(const RowChange& change, const Name& name,
       const LockStamps& before = known.before.lock(lock);
       if (!result || !(taken_since(before, mode, start) || in_the_way(now, mode))) return;
       result = fail(Errc::kAborted,
-                    fmt::format("row lock conflict: row {}, {}: {}; transaction {} began at {}",
-                                key_for_people(change.key), describe(lock),
-                                objection(now, before, mode, start), to_string(id), start));
+                    fmt::format("row lock conflict: row {}: {}; transaction {} began at {}",
+                                key_for_people(change.key),
+                                obstacle(now, before, mode, start).text(name_of(lock)),
+                                to_string(id), start));
     });
   });
   return result;
@@ -225,6 +223,7 @@ void LockTable::State::take(const RowChange& change, Name name, const Transactio
     lock.last = id;
     if (mode == LockMode::kExclusive) {
       lock.exclusive = true;
+      lock.writes = change.kind != ChangeKind::kLock;
     } else if (mode == LockMode::kSharedWrite) {
       ++lock.shared_writers;
     } else {
@@ -251,6 +250,10 @@ void LockTable::State::let_go(Row& row, const LockSet& held) {
 LockTable::LockTable(Timestamp horizon, std::size_t history_batch_rows)
     : state_(std::make_unique<State>(horizon, history_batch_rows)) {}
 LockTable::~LockTable() = default;
+
+void LockTable::name_groups(std::vector<std::string> names) {
+  state_->group_names = std::move(names);
+}
 
 Result<void> LockTable::acquire(const TransactionId& id, Timestamp start,
                                 std::span<const RowChange> changes) {
@@ -282,7 +285,7 @@ void LockTable::release(const TransactionId& id, std::span<const RowChange> chan
     const std::uint32_t at = found->second;
     Row& row = state_->rows[at];
     State::let_go(row, change.locks);
-    if (commit) state_->history.record(name.hash, change.locks, *commit, id);
+    if (commit) state_->history.record(name.hash, change, *commit, id);
     if (row.holders > 0) continue;
     state_->index.erase(found);
     row.primary = {};
@@ -312,7 +315,7 @@ std::optional<LockTable::Held> LockTable::held_against(Timestamp start,
 }
 
 void LockTable::remember(const RowChange& change, Timestamp commit, const TransactionId& id) {
-  state_->history.record(Name(change.key).hash, change.locks, commit, id);
+  state_->history.record(Name(change.key).hash, change, commit, id);
 }
 
 void LockTable::forget(Timestamp before) {

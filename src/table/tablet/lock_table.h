@@ -11,9 +11,10 @@
 //                        was committed after S
 //   shared write         fails if a read lock is held now, or a strong one was committed after S
 //
-// Promise    A conflict is reported with the row, the lock and the other transaction, of several
-//            that share the lock the last. A transaction that
-//            started below the horizon fails: what it could conflict with may be forgotten.
+// Promise    A conflict is reported with the row, what the other transaction did or holds, the lock
+//            group if it is about one, and that transaction, of several that share the lock the
+//            last. A transaction that started below the horizon fails: what it could conflict with
+//            may be forgotten.
 // Invariants What is forgotten has moved the horizon above it first.
 // Threading  The tablet's executor.
 // Limits     Of what was changed: lock_history.h.
@@ -23,6 +24,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "table/tablet/lock_history.h"
@@ -35,6 +38,9 @@ class LockTable {
   explicit LockTable(Timestamp horizon = kNullTimestamp,
                      std::size_t history_batch_rows = kHistoryBatchRows);
   ~LockTable();
+
+  // What people call the locks, by their numbers; the first, the primary one, has no name.
+  void name_groups(std::vector<std::string> names);
 
   // Takes the locks of all changes, or none. kAborted: why.
   Result<void> acquire(const TransactionId& id, Timestamp start,

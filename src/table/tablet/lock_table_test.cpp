@@ -157,13 +157,41 @@ TEST_F(LockTableTest, AConflictNamesTheRowTheLockAndTheWinner) {
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, Errc::kAborted);
   EXPECT_NE(failed.error().context.find(to_string(id_of(7))), std::string::npos);
-  EXPECT_NE(failed.error().context.find("lock 1"), std::string::npos);
+  EXPECT_NE(failed.error().context.find("of lock group \"1\""), std::string::npos);
   EXPECT_NE(failed.error().context.find("row (5, \"name\")"), std::string::npos)
       << failed.error().context;
   table.release(id_of(7), row, 20);
   failed = table.acquire(id_of(8), 11, row);
   ASSERT_FALSE(failed);
   EXPECT_NE(failed.error().context.find("20"), std::string::npos) << failed.error().context;
+}
+
+TEST_F(LockTableTest, AConflictSaysWhatTheOtherTransactionHoldsAndOfWhichGroup) {
+  const auto told = [](LockMode mode, ChangeKind kind, std::size_t lock,
+                       std::optional<Timestamp> commit) {
+    LockTable table;
+    table.name_groups({"", "prices"});
+    std::vector held{want("r", lock, mode)};
+    held[0].kind = kind;
+    EXPECT_TRUE(table.acquire(id_of(1), 10, held));
+    if (commit) table.release(id_of(1), held, commit);
+    const auto failed = table.acquire(id_of(2), 11, std::vector{want("r", lock, kExclusive)});
+    EXPECT_FALSE(failed);
+    const std::string& text = failed.error().context;
+    return text.substr(0, text.find("; transaction ")).substr(text.find("): ") + 3);
+  };
+  using enum ChangeKind;
+  const std::string one = to_string(id_of(1));
+  EXPECT_EQ(told(kExclusive, kWrite, 0, {}), "a write by transaction " + one + " is under way");
+  EXPECT_EQ(told(kExclusive, kLock, 0, {}), "an exclusive lock by transaction " + one + " is held");
+  EXPECT_EQ(told(kSharedWeak, kLock, 1, {}),
+            "a shared lock of lock group \"prices\" by transaction " + one + " is held");
+  EXPECT_EQ(told(kExclusive, kWrite, 1, 20),
+            "a write of lock group \"prices\" by transaction " + one + " was committed at 20");
+  EXPECT_EQ(told(kExclusive, kLock, 0, 20),
+            "an exclusive lock by transaction " + one + " was committed at 20");
+  EXPECT_EQ(told(kSharedStrong, kLock, 0, 20),
+            "a strong shared lock by transaction " + one + " was committed at 20");
 }
 
 TEST_F(LockTableTest, AConflictNamesWhoSharesTheLock) {
@@ -182,8 +210,7 @@ TEST_F(LockTableTest, AConflictNamesWhoSharesTheLock) {
 
 TEST_F(LockTableTest, WhatIsForgottenMovesTheHorizonFirst) {
   LockHistory history(kNullTimestamp, 2);
-  LockSet writes;
-  writes.add(0, kExclusive);
+  const RowChange writes = want("", 0, kExclusive);
   for (std::uint64_t row = 0; row < kRememberedRowsMax; ++row) {
     history.record(row, writes, 10 + row, id_of(1));
   }

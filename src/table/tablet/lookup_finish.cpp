@@ -5,6 +5,7 @@
 #include <array>
 
 #include "io/sync.h"
+#include "table/model/value_check.h"
 #include "table/tablet/hunk_reader.h"
 #include "table/tablet/lookup_blocks.h"
 #include "table/tablet/lookup_pass.h"
@@ -56,7 +57,10 @@ Task<Result<void>> fill_hunks(std::vector<HunkCell> cells, BlobReader& blobs,
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string_view text = rows.keep((*bytes)[i].text());
     if (cache != nullptr) cache_hunk(*cache, request.keys[cells[i].row], cells[i].ref, text);
-    rows.cells(cells[i].row)[cells[i].column] = cells[i].any ? Value::any(text) : Value(text);
+    Value value = cells[i].any ? Value::any(text) : Value(text);
+    TextMemory memory;
+    if (cells[i].wrap) value = rows.keep(as_any(value, memory));
+    rows.cells(cells[i].row)[cells[i].column] = value;
   }
   co_return Result<void>();
 }

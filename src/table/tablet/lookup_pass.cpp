@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "table/memory/mark_rules.h"
 #include "table/model/merge.h"
 #include "table/tablet/visible_row.h"
 
@@ -44,17 +45,18 @@ bool last_committed(Timestamp timestamp) {
 
 }  // namespace
 
-bool waits_for(PreparedMark mark, Timestamp timestamp) {
-  if (mark.since == 0 || timestamp == kAsyncLastCommitted) return false;
-  if (timestamp == kSyncLastCommitted) return mark.two_phase;
-  return mark.since <= timestamp;
-}
-
 Result<void> check_read_timestamps(Timestamp timestamp, Timestamp retention_timestamp,
-                                   Timestamp retained) {
+                                   Timestamp retained, bool in_transaction) {
   if (!last_committed(timestamp)) {
     if (timestamp < kMinTimestamp || timestamp > kMaxTimestamp) {
       return fail(Errc::kInvalidArgument, fmt::format("Invalid read timestamp {}", timestamp));
+    }
+    if (timestamp < retained && in_transaction) {
+      return fail(Errc::kAborted,
+                  fmt::format("the transaction began at {}, and what there was at its start was "
+                              "compacted away: versions are retained since {}; begin it anew, or "
+                              "give the table a longer min_data_ttl",
+                              timestamp, retained));
     }
     if (timestamp < retained) {
       return fail(Errc::kInvalidArgument,
@@ -100,7 +102,7 @@ Result<LookupPass> LookupPass::begin(const TabletView& view, const LookupRequest
                                      RowCache* cache, Rowset& rows, LookupHelp* help) {
   LookupScratch& scratch = scratch_of_thread();
   if (Result<void> fine = check_read_timestamps(request.timestamp, request.retention_timestamp,
-                                                view.retained_timestamp);
+                                                view.retained_timestamp, request.in_transaction);
       !fine) {
     return std::unexpected(std::move(fine).error());
   }
@@ -162,7 +164,7 @@ bool LookupPass::must_wait(ByteSpan key, std::uint64_t hash) {
   for (auto store = view_->memory.rbegin(); store != view_->memory.rend(); ++store) {
     const MemoryStore::Row* row = (*store)->find(key, hash);
     if (row == nullptr) continue;
-    if (waits_for(MemoryStore::prepared(*row), request_->timestamp)) return true;
+    if (concerns(MemoryStore::prepared(*row), request_->timestamp)) return true;
     found.push_back(row);
   }
   if (found.size() > 1) std::ranges::reverse(found);
@@ -234,7 +236,7 @@ bool LookupPass::read_through_cache(ByteSpan key, std::uint64_t hash) {
   RowBuilder& row = scratch_->row;
   const std::size_t before = row.write_timestamps.size() + row.delete_timestamps.size();
   const auto look = help_ == nullptr ? RowCache::Look::kFirst : RowCache::Look::kAgain;
-  if (cache_->find(key, hash, spec_, row, look)) {
+  if (cache_->find(key, hash, spec_, row, look, view_->flush_revision)) {
     if (row.write_timestamps.size() + row.delete_timestamps.size() != before) ++sources_;
     return true;
   }
@@ -273,7 +275,8 @@ LookupPass::State LookupPass::answer(std::size_t at, ByteSpan key) {
   }
   scratch_->folded.clear();
   if (!scratch_->visible.read(row.row(), request_->timestamp, request_->retention_timestamp,
-                              *view_->schema, columns.values, values, scratch_->folded)) {
+                              *view_->schema, view_->has_any, columns.values, values,
+                              scratch_->folded)) {
     std::fill_n(values, columns.values.size(), Value());
     ++missing_rows_;
     return State::kDone;
@@ -296,10 +299,12 @@ void LookupPass::take_hunks(std::size_t at, Value* values) {
     Value& value = values[index];
     const ByteSpan bytes = as_bytes(value.text());
     const HunkRef ref = bytes.size() == kHunkRefBytes ? decode_hunk(bytes.data()) : HunkRef{};
-    help_->hunks.push_back({.row = at,
-                            .column = scratch_->columns.value_at[index],
-                            .any = value.type() == ValueType::kAny,
-                            .ref = ref});
+    help_->hunks.push_back(
+        {.row = at,
+         .column = scratch_->columns.value_at[index],
+         .any = value.type() == ValueType::kAny,
+         .wrap = value.type() != ValueType::kAny && is_any(scratch_->columns.values[index]),
+         .ref = ref});
     data_weight_ += ref.size;
     value = Value();
   }

@@ -44,6 +44,7 @@ struct HunkCell {
   std::size_t row = 0;
   std::size_t column = 0;  // Of the answer.
   bool any = false;
+  bool wrap = false;  // A string that was written before the column became `any`.
   HunkRef ref;
 };
 
@@ -84,6 +85,9 @@ class LookupPass {
   bool may_matter(const ChunkReader& chunk, const ReadSpec& spec, const RowBuilder& found);
   State answer(std::size_t at, ByteSpan key);
   void fill(std::size_t at, ByteSpan key, const Value* values);
+  bool is_any(ColumnIndex column) const {
+    return view_->has_any && view_->schema->columns[column].type == ColumnType::kAny;
+  }
   void take_hunks(std::size_t at, Value* values);
 
   const TabletView* view_;
@@ -106,10 +110,9 @@ class LookupPass {
 
 // Leaves every key of a request to the executor.
 void leave_all(std::size_t keys, UnfinishedLookup& left);
-// Must a read at `timestamp` wait for the transaction of this mark?
-bool waits_for(PreparedMark mark, Timestamp timestamp);
-// kInvalidArgument: versions that the read needs may be gone, or its bounds are crossed.
+// kInvalidArgument: versions that the read needs may be gone (kAborted, if the timestamp is the
+// start of a transaction), or its bounds are crossed.
 Result<void> check_read_timestamps(Timestamp timestamp, Timestamp retention_timestamp,
-                                   Timestamp retained);
+                                   Timestamp retained, bool in_transaction = false);
 
 }  // namespace moraine::table

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "io/sync.h"
+#include "table/memory/mark_rules.h"
 #include "table/model/merge.h"
 #include "table/tablet/hunk_reader.h"
 #include "table/tablet/lookup_blocks.h"
@@ -80,7 +81,7 @@ void answer(const TabletView& view, const VersionsQuery& query, const RowBuilder
 bool must_wait(const TabletView& view, ByteSpan key, std::uint64_t hash, Timestamp timestamp) {
   for (auto store = view.memory.rbegin(); store != view.memory.rend(); ++store) {
     const MemoryStore::Row* row = (*store)->find(key, hash);
-    if (row != nullptr && waits_for(MemoryStore::prepared(*row), timestamp)) return true;
+    if (row != nullptr && concerns(MemoryStore::prepared(*row), timestamp)) return true;
   }
   return false;
 }

@@ -206,9 +206,14 @@ void Maintenance::Impl::add_statistics(TabletStatistics& statistics) const {
   std::set<BlobId> hunks;
   for (const auto& [id, reader] : stores_.chunks()) {
     const ChunkRecord& record = reader->record();
-    statistics.uncompressed_bytes += record.statistics.uncompressed_bytes;
-    statistics.compressed_bytes += record.statistics.data_bytes;
-    for (const HunkUse& use : record.hunks) hunks.insert(use.blob);
+    statistics.uncompressed_bytes += reader->part_of(record.statistics.uncompressed_bytes);
+    statistics.compressed_bytes += reader->part_of(record.statistics.data_bytes);
+    for (const HunkUse& use : record.hunks) {
+      // Blobs of another tablet may be shared: each counts what it refers to.
+      const bool own = use.blob.tablet() == record.meta.tablet() && reader->share() == 1;
+      if (own) hunks.insert(use.blob);
+      if (!own) statistics.hunk_bytes += reader->part_of(use.bytes);
+    }
   }
   for (const BlobId& id : hunks) statistics.hunk_bytes += id.size();
   statistics.unmerged_rows = stores_.unmerged_rows();

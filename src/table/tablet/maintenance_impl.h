@@ -112,7 +112,9 @@ class Maintenance::Impl {
   Task<Result<BuildOutcome>> merge(const Readers& chosen, BuildSpec spec, std::size_t& unread);
   Task<void> leave_damaged_alone(Readers chosen, Error error);
   BuildSpec rewrite_spec(const CompactionJob& job, const Readers& chosen);
-  std::vector<OutsideStore> outside(const Readers& chosen, Timestamp newest);
+  // Of a merge of chunks, or of a flush.
+  std::vector<OutsideStore> outside(const Readers& chosen, const MemoryStore* flushed,
+                                    Timestamp newest);
   Timestamp horizon(Timestamp newest) const;
   std::uint64_t needed_ms() const;
   std::uint64_t retention_applied_ms() const;

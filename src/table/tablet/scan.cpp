@@ -49,7 +49,7 @@ class Scan final : public TabletScan {
 
   Result<void> check() const {
     return check_read_timestamps(request_.timestamp, request_.retention_timestamp,
-                                 view_->retained_timestamp);
+                                 view_->retained_timestamp, request_.in_transaction);
   }
   ReadSpec spec() const {
     return {.timestamp = request_.timestamp, .all_versions = false, .columns = batcher_.wanted()};

@@ -1,25 +1,16 @@
 #include "table/tablet/scan_rows.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "table/model/merge.h"
+#include "table/model/value_check.h"
+#include "table/model/value_word.h"
 
 namespace moraine::table {
 namespace {
 
 bool is_text(ValueType type) {
   return type == ValueType::kString || type == ValueType::kAny;
-}
-
-std::uint64_t word_of(const Value& value) {
-  switch (value.type()) {
-    case ValueType::kInt64: return static_cast<std::uint64_t>(value.as_int64());
-    case ValueType::kUint64: return value.as_uint64();
-    case ValueType::kDouble: return std::bit_cast<std::uint64_t>(value.as_double());
-    case ValueType::kBoolean: return value.as_boolean() ? 1 : 0;
-    default: return 0;
-  }
 }
 
 }  // namespace
@@ -48,6 +39,8 @@ Result<void> RowBatcher::prepare() {
     if (at == read.end()) read.push_back(filter.column);
   }
   if (Result<void> known = columns_.prepare(read, *schema_); !known) return known;
+  has_any_ = std::ranges::find(schema_->columns, ColumnType::kAny, &ColumnSchema::type) !=
+             schema_->columns.end();
   cells_.resize(read.size());
   values_.resize(columns_.values.size());
   return {};
@@ -91,7 +84,7 @@ bool RowBatcher::read_values(const VersionedRow& row) {
   if (columns_.adjacent) {
     values = cells_.data() + (columns_.value_at.empty() ? 0 : columns_.value_at.front());
   }
-  if (!visible_.read(row, request_.timestamp, request_.retention_timestamp, *schema_,
+  if (!visible_.read(row, request_.timestamp, request_.retention_timestamp, *schema_, has_any_,
                      columns_.values, values, folded_)) {
     return false;
   }
@@ -142,7 +135,9 @@ void RowBatcher::put_hunks(std::size_t row) {
     const std::uint32_t at = columns_.value_at[index];
     const ByteSpan bytes = as_bytes(cells_[at].text());
     hunk_refs_.push_back(bytes.size() == kHunkRefBytes ? decode_hunk(bytes.data()) : HunkRef{});
-    hunk_places_.push_back({.row = row, .column = at, .any = cells_[at].type() == ValueType::kAny});
+    const bool any = cells_[at].type() == ValueType::kAny;
+    const bool wrap = !any && schema_->columns[columns_.asked[at]].type == ColumnType::kAny;
+    hunk_places_.push_back({.row = row, .column = at, .any = any, .wrap = wrap});
     text_bytes_ += hunk_refs_.back().size;
   }
 }
@@ -162,11 +157,17 @@ void RowBatcher::resolve(std::span<const Slice> bytes, ColumnBatch& batch) {
   std::vector<bool> drop(batch.rows);
   for (std::size_t i = 0; i < hunk_places_.size(); ++i) {
     const HunkPlace& place = hunk_places_[i];
-    if (place.column < batch.columns.size()) {
-      batch.columns[place.column].texts[place.row] = bytes[i].text();
-      batch.memory.push_back(bytes[i]);
+    Slice text = bytes[i];
+    Value value = place.any ? Value::any(text.text()) : Value(text.text());
+    if (place.wrap) {
+      TextMemory memory;
+      text = Slice::copy_of(as_any(value, memory).text());
+      value = Value::any(text.text());
     }
-    const Value value = place.any ? Value::any(bytes[i].text()) : Value(bytes[i].text());
+    if (place.column < batch.columns.size()) {
+      batch.columns[place.column].texts[place.row] = text.text();
+      batch.memory.push_back(text);
+    }
     for (std::size_t filter = 0; filter < filter_at_.size(); ++filter) {
       if (filter_at_[filter] != place.column) continue;
       if (!fits(request_.filters[filter], value)) drop[place.row] = true;

@@ -84,6 +84,7 @@ class RowBatcher {
     std::size_t row = 0;
     std::size_t column = 0;
     bool any = false;
+    bool wrap = false;  // A string that was written before the column became `any`.
   };
 
   bool read_values(const VersionedRow& row);
@@ -96,6 +97,7 @@ class RowBatcher {
 
   const ScanRequest& request_;
   std::shared_ptr<const TableSchema> schema_;
+  bool has_any_ = false;  // There are columns of type any.
   ReadColumns columns_;
   std::vector<std::uint32_t> filter_at_;  // Where each filter's column is among those read.
   std::vector<Value> cells_;              // Of the present row: all columns read.

@@ -11,6 +11,14 @@ Task<Result<std::vector<BlobId>>> TableTablet::Impl::put_blobs(std::uint64_t bui
                                                                std::vector<Slice> blobs) {
   std::vector<BlobId> all;
   for (Slice& blob : blobs) {
+    // A commit that the disks refuse would end this incarnation, and with it the reads.
+    if (space_is_short()) {
+      const auto colour = co_await leader_->ask_colour();
+      if (colour && *colour >= kColourToKeepChunks) {
+        co_return fail(Errc::kNoSpace,
+                       settings_.table_path + ": the disks are full; chunks stay as they are");
+      }
+    }
     CommitRequest request;
     request.blobs.push_back({kFirstDataChannel, std::move(blob)});
     request.body = [build](const std::vector<BlobId>& ids) {
@@ -41,10 +49,13 @@ Task<Result<void>> TableTablet::Impl::replace(Replace change, std::function<void
   record.added_to_eden = std::move(change.added_to_eden);
   record.pivots = std::move(change.pivots);
   record.retained_timestamp = change.retained_timestamp;
+  const bool lost_rows =
+      change.retained_timestamp != 0 && settings_.mount.retention.min_data_versions == 0;
   co_return co_await log(encode(record), [&, this](const std::vector<BlobId>&) {
     for (const std::uint64_t id : record.removed) {
       const auto found = state_.chunks().find(id);
-      if (found != state_.chunks().end()) retired_.push_back({stores_->chunk(id), found->second});
+      if (found == state_.chunks().end()) continue;
+      retired_.push_back({stores_->chunk(id), found->second, lost_rows});
     }
     leader_->discard(state_.replace(record));
     confirmed();
@@ -74,37 +85,46 @@ void TableTablet::Impl::poll_retired() {
     leader_->discard({doomed_hunks_.front().second});
     doomed_hunks_.pop_front();
   }
+  std::erase_if(borrowed_until_, [now](const auto& entry) { return entry.second <= now; });
   if (retired_.empty()) return;
   run_retired();
   const auto unread = std::ranges::partition(
       retired_, [](const Retired& chunk) { return !chunk.reader.expired(); });
-  std::vector<ChunkRecord> gone;
-  for (Retired& chunk : unread) gone.push_back(std::move(chunk.record));
+  const std::vector<Retired> gone(std::make_move_iterator(unread.begin()),
+                                  std::make_move_iterator(unread.end()));
   retired_.erase(unread.begin(), unread.end());
-  for (const ChunkRecord& record : gone) bury(record, now);
+  for (const Retired& chunk : gone) bury(chunk, now);
 }
 
-void TableTablet::Impl::bury(const ChunkRecord& record, Instant now) {
-  const auto names = [](const ChunkRecord& chunk, const BlobId& id) {
-    return std::ranges::find(chunk.hunks, id, &HunkUse::blob) != chunk.hunks.end();
+void TableTablet::Impl::bury(const Retired& chunk, Instant now) {
+  const ChunkRecord& record = chunk.record;
+  const auto read = [this](const BlobId& hunks) {
+    return std::ranges::any_of(retired_, [&](const Retired& other) {
+      return std::ranges::find(other.record.hunks, hunks, &HunkUse::blob) !=
+             other.record.hunks.end();
+    });
   };
-  std::vector<BlobId> blobs;
+  std::vector<BlobId> blobs = state_.unused_blobs(record);
   bool hunks = false;
-  for (const BlobId& id : state_.unused_blobs(record)) {
-    if (!names(record, id)) {
-      blobs.push_back(id);
-      continue;
-    }
-    const bool read = std::ranges::any_of(
-        retired_, [&](const Retired& chunk) { return names(chunk.record, id); });
-    if (read) continue;
-    doomed_hunks_.emplace_back(now + kHunkGrace, id);
+  for (const HunkUse& use : record.hunks) {
+    std::erase(blobs, use.blob);
+    if (state_.uses_hunks(use.blob) || read(use.blob)) continue;
     hunks = true;
+    if (use.blob.tablet() == info_.id) {
+      doomed_hunks_.emplace_back(now + kHunkGrace, use.blob);
+    } else {
+      borrowed_until_[use.blob.tablet()] = now + kHunkGrace;
+    }
   }
   leader_->discard(blobs);
-  if (!hunks || cache_.rows_max() == 0) return;
-  // Cached rows may refer to them, and nobody can cache such a row any more.
+  if (hunks || chunk.lost_rows) empty_row_cache();
+}
+
+// Cached rows may refer to hunks that go, or be gone from the chunks. Nobody can cache such a row
+// any more: the chunks that have them are not read.
+void TableTablet::Impl::empty_row_cache() {
   const std::size_t rows_max = cache_.rows_max();
+  if (rows_max == 0) return;
   cache_.set_rows_max(0);
   cache_.set_rows_max(rows_max);
 }

@@ -105,6 +105,8 @@ void StoreSet::apply(Change change) {
 std::shared_ptr<const TabletView> StoreSet::make_view() const {
   auto view = std::make_shared<TabletView>();
   view->schema = schema_;
+  view->has_any = std::ranges::find(schema_->columns, ColumnType::kAny, &ColumnSchema::type) !=
+                  schema_->columns.end();
   view->bounds = bounds_;
   view->flush_revision = flush_revision_;
   view->retained_timestamp = retained_timestamp_;
@@ -143,7 +145,9 @@ std::size_t StoreSet::memory_bytes() const {
 std::uint64_t StoreSet::unmerged_rows() const {
   std::uint64_t rows = 0;
   for (const OpenMemoryStore& store : memory_) rows += store.store->rows();
-  for (const auto& [id, reader] : chunks_) rows += reader->record().statistics.rows;
+  for (const auto& [id, reader] : chunks_) {
+    rows += reader->part_of(reader->record().statistics.rows);
+  }
   return rows;
 }
 

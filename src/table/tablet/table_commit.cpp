@@ -4,19 +4,11 @@
 
 #include <algorithm>
 
+#include "table/memory/mark_rules.h"
 #include "table/tablet/table_impl.h"
 
 namespace moraine::table {
 namespace {
-
-constexpr std::size_t kChangeOverhead = 80;  // Of a change in the log, its locks included.
-
-// Might the change that the mark announces be visible at the timestamp?
-bool concerns(const PreparedMark& mark, Timestamp timestamp) {
-  if (mark.since == 0 || timestamp == kAsyncLastCommitted) return false;
-  if (timestamp == kSyncLastCommitted) return mark.two_phase;
-  return mark.since <= timestamp;
-}
 
 // The rows that will be written, between the first and the last.
 std::uint64_t announce(GoneRange& gone, std::span<const RowChange> changes) {
@@ -45,21 +37,21 @@ Result<void> TableTablet::Impl::may_write() const {
   if (leader_->ended()) return std::unexpected(*leader_->ended());
   if (frozen_ || stopping_) {
     return fail(Errc::kReadOnly,
-                fmt::format("{}: tablet {} is frozen", settings_.table_path, info_.id.value));
+                fmt::format("{}: tablet {:x} is frozen", settings_.table_path, info_.id.value));
   }
   const std::size_t bytes = stores_->memory_bytes();
   const MountConfig& mount = settings_.mount;
   // As much log is kept, too.
   const std::uint64_t store = std::min(mount.max_dynamic_store_bytes, kUnflushedBytesMax);
   if (bytes > std::clamp(kUnflushedStores * store, kUnflushedBytesMin, kUnflushedBytesMax)) {
-    return fail(Errc::kOverloaded, fmt::format("{}: tablet {} has {} bytes that are not flushed",
+    return fail(Errc::kOverloaded, fmt::format("{}: tablet {:x} has {} bytes that are not flushed",
                                                settings_.table_path, info_.id.value, bytes));
   }
   // Else writers who are quicker than compaction would fill the device with what is dead.
   const std::size_t overlapping = stores_->eden_size();
   if (overlapping > mount.max_overlapping_store_count && mount.enable_compaction_and_partitioning) {
     return fail(Errc::kOverloaded,
-                fmt::format("{}: tablet {} has {} overlapping stores; compaction is behind",
+                fmt::format("{}: tablet {:x} has {} overlapping stores; compaction is behind",
                             settings_.table_path, info_.id.value, overlapping));
   }
   return {};
@@ -70,12 +62,12 @@ Result<void> TableTablet::Impl::may_write() const {
 Task<Result<void>> TableTablet::Impl::has_room(std::span<const RowChange> changes) {
   const bool writes =
       std::ranges::find(changes, ChangeKind::kWrite, &RowChange::kind) != changes.end();
-  const blob::Colour most = writes ? kColourToStop : blob::Colour::kLightOrange;
+  const blob::Colour most = writes ? kColourToStop : kColourToKeepChunks;
   if (leader_->colour() < most) co_return Result<void>();
   const auto colour = co_await leader_->ask_colour();
   if (!colour || *colour < most) co_return Result<void>();
   co_return fail(Errc::kNoSpace,
-                 fmt::format("{}: tablet {}: the disks are nearly full; delete rows or remove "
+                 fmt::format("{}: tablet {:x}: the disks are nearly full; delete rows or remove "
                              "tables",
                              settings_.table_path, info_.id.value));
 }
@@ -91,7 +83,7 @@ Result<void> TableTablet::Impl::check_write(const TabletWrite& write) const {
   const KeyBounds& bounds = settings_.bounds;
   for (const RowChange& change : write.changes) {
     TRY_VOID(check_change(change, *settings_.schema));
-    bytes += change.key.size() + change.image.size() + kChangeOverhead;
+    bytes += change_bytes(change);
     if (previous != nullptr && previous->key >= change.key) {
       return fail(Errc::kInvalidArgument, "rows of a write are not in the order of their keys");
     }
@@ -100,12 +92,12 @@ Result<void> TableTablet::Impl::check_write(const TabletWrite& write) const {
   if (!write.changes.empty() && (write.changes.front().key < bounds.from ||
                                  (!bounds.to.empty() && write.changes.back().key >= bounds.to))) {
     return fail(Errc::kInvalidArgument,
-                fmt::format("a row is not in the range of tablet {}", info_.id.value));
+                fmt::format("a row is not in the range of tablet {:x}", info_.id.value));
   }
   if (bytes > kWriteBytesMax) {
     return fail(
         Errc::kInvalidArgument,
-        fmt::format("{}: a transaction changes {} bytes of tablet {}; at most {} are allowed",
+        fmt::format("{}: a transaction changes {} bytes of tablet {:x}; at most {} are allowed",
                     settings_.table_path, bytes, info_.id.value, kWriteBytesMax));
   }
   return {};
@@ -129,8 +121,7 @@ Result<void> TableTablet::Impl::acquire(const TransactionId& id, Timestamp start
   if (settings_.atomicity == Atomicity::kNone) return {};
   auto taken = state_.locks().acquire(id, start, changes);
   if (taken) return {};
-  return std::unexpected(std::move(taken).error().within(
-      fmt::format("{}: tablet {}", settings_.table_path, info_.id.value)));
+  return std::unexpected(std::move(taken).error().within(settings_.table_path));
 }
 
 PromisedRows TableTablet::Impl::promise(OpenMemoryStore& open, std::span<const RowChange> changes,
@@ -226,6 +217,7 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   CO_TRY_VOID(check_write(write));
   if (leader_->colour() >= kColourToStop) {
     CO_TRY_VOID(co_await has_room(write.changes));
+    CO_TRY_VOID(may_write());
   }
   drop_locks(write);
   if (auto taken = acquire(write.transaction, write.start, write.changes); !taken) {

@@ -114,6 +114,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   struct Retired {
     std::weak_ptr<ChunkReader> reader;
     ChunkRecord record;
+    bool lost_rows = false;  // Rows of it have expired, and are in no chunk any more.
   };
   struct OpenedChunk {
     ChunkRecord record;
@@ -176,7 +177,8 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   // store_log.cpp
   void snapshot_if_due(std::uint64_t log_bytes_min);
   void poll_retired();
-  void bury(const ChunkRecord& record, Instant now);
+  void bury(const Retired& chunk, Instant now);
+  void empty_row_cache();
 
   // table_lifecycle.cpp
   Task<void> tick_for_ever();
@@ -201,7 +203,8 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::unordered_multimap<std::string, std::shared_ptr<OneShot<bool>>> waiting_;
   std::vector<Retired> retired_;  // Chunks that were replaced and may still be read.
   std::deque<std::pair<Instant, BlobId>> doomed_hunks_;  // When they go; oldest first.
-  std::size_t in_flight_ = 0;                            // Writes that were not answered.
+  std::map<TabletId, Instant> borrowed_until_;  // Others, whose hunks are no longer referred to.
+  std::size_t in_flight_ = 0;                   // Writes that were not answered.
   bool frozen_ = false;
   bool stopping_ = false;
   std::uint64_t commits_ = 0;

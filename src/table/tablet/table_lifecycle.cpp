@@ -112,10 +112,15 @@ std::vector<ChunkRecord> TableTablet::Impl::chunk_records() const {
 
 std::vector<TabletId> TableTablet::Impl::borrowed_from() const {
   std::set<TabletId> tablets;
-  for (const auto& [id, record] : state_.chunks()) {
+  const auto add = [&tablets](const ChunkRecord& record) {
     tablets.insert(record.meta.tablet());
     for (const BlobId& blob : record.data) tablets.insert(blob.tablet());
     for (const HunkUse& use : record.hunks) tablets.insert(use.blob.tablet());
+  };
+  for (const auto& [id, record] : state_.chunks()) add(record);
+  for (const Retired& chunk : retired_) add(chunk.record);
+  for (const auto& [tablet, until] : borrowed_until_) {
+    if (until > executor().now()) tablets.insert(tablet);
   }
   tablets.erase(info_.id);
   return {tablets.begin(), tablets.end()};

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "table/model/row_layout.h"
+
 namespace moraine::table {
 
 TableState::TableState(TabletId own, std::shared_ptr<const TableSchema> schema)
-    : own_(own), schema_(std::move(schema)) {}
+    : own_(own), schema_(std::move(schema)) {
+  if (schema_) locks_.name_groups(lock_names(*schema_));
+}
 
 MemoryStore& TableState::replayed_store(StoreNumber number) {
   std::shared_ptr<MemoryStore>& store = replayed_[number];

@@ -82,6 +82,8 @@ class TableState final : public TabletState {
   const std::map<std::uint64_t, ChunkRecord>& chunks() const { return chunks_; }
   bool in_eden(std::uint64_t id) const { return eden_.contains(id); }
   const std::vector<std::string>& pivots() const { return pivots_; }
+  // Does a chunk refer to it?
+  bool uses_hunks(const BlobId& id) const { return hunk_users_.contains(id); }
   // Own blobs of a chunk that is gone, hunks that others use left out.
   std::vector<BlobId> unused_blobs(const ChunkRecord& gone) const;
   const std::map<TransactionId, std::shared_ptr<PrepareRecord>>& prepared() const {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "table/tablet/test_table.h"
+#include "table/tablet/test_state.h"
 
 namespace moraine::table {
 namespace {
@@ -43,13 +43,6 @@ class TableStateTest : public testing::Test {
     const auto restored = copy->restore(state_.snapshot());
     EXPECT_TRUE(restored) << restored.error().message();
     return copy;
-  }
-  static std::size_t rows_in(TableState& state, StoreNumber number) {
-    StoreSet stores(std::make_shared<const TableSchema>(test_schema()), {}, 1, Instant{});
-    const auto memory = state.begin(stores);
-    EXPECT_TRUE(memory);
-    const auto found = memory->find(number);
-    return found == memory->end() ? 0 : found->second->rows();
   }
 
   std::shared_ptr<const TableSchema> schema_ = std::make_shared<const TableSchema>(test_schema());

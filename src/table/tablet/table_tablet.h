@@ -35,6 +35,9 @@ inline constexpr std::uint64_t kUnflushedBytesMax = std::uint64_t{512} << 20;
 
 // Of the disks: from here on rows are refused with kNoSpace.
 inline constexpr blob::Colour kColourToStop = blob::Colour::kLightYellow;
+// Deletes are taken and chunks written below this one; what is left above it is for the logs of
+// tablets: transactions that only read, and removing tables.
+inline constexpr blob::Colour kColourToKeepChunks = blob::Colour::kLightOrange;
 
 enum class SeededBug : std::uint8_t;  // seeded_bug.h
 
@@ -70,6 +73,7 @@ struct TableTabletOptions {
   SeededBug bug{};
 };
 
+// Of a chunk that it shares with other tablets its part counts, by an estimate.
 struct TabletStatistics {
   std::uint64_t unmerged_rows = 0;
   std::uint64_t chunks = 0;
@@ -134,9 +138,9 @@ class TableTablet {
   // Waits until no flush or compaction is running or due.
   Task<void> settle();
 
-  // Records of all chunks, for tablets that take them over. Requires: frozen.
+  // Records of all chunks. It is frozen before other tablets take them over.
   std::vector<ChunkRecord> chunk_records() const;
-  // Tablets whose blobs chunks of this one still refer to, its own left out.
+  // Tablets whose blobs are still read here, its own left out.
   std::vector<TabletId> borrowed_from() const;
   // Keys that cut the data into about equal parts.
   std::vector<std::string> split_keys(std::size_t parts) const;

@@ -149,6 +149,41 @@ TEST_F(TableTabletTest, BadWritesAreRefusedAndChangeNothing) {
   EXPECT_TRUE(table_.all().empty());
 }
 
+TEST_F(TableTabletTest, AsManySmallRowsAsAreAllowedFitIntoOneTransaction) {
+  std::vector<RowChange> changes;
+  for (std::size_t i = 0; i < kRowsPerTransactionMax; ++i) {
+    changes.push_back(table_.rows.put({{"k", static_cast<std::int64_t>(i)}, {"v", "x"}}, true));
+  }
+  const auto written = table_.write(changes);
+  EXPECT_TRUE(written) << written.error().message();
+  changes.push_back(table_.rows.put({{"k", std::int64_t{1} << 40}, {"v", "x"}}, true));
+  EXPECT_EQ(table_.write(changes).error().code, Errc::kInvalidArgument);
+}
+
+TEST_F(TableTabletTest, AConflictNamesTheTableTheRowTheLockGroupAndTheOtherTransaction) {
+  const TabletWrite late = table_.transaction({table_.rows.put({{"k", 7}, {"b", 2}}, true)});
+  const TabletWrite first = table_.transaction({table_.rows.put({{"k", 7}, {"b", 1}}, true)});
+  const auto written = table_.world.run(table_.tablet->commit(first));
+  ASSERT_TRUE(written);
+  const auto lost = table_.world.run(table_.tablet->commit(late));
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, Errc::kAborted);
+  EXPECT_EQ(
+      lost.error().context,
+      fmt::format("//test: row lock conflict: row (7): a write of lock group \"b\" by "
+                  "transaction {} was committed at {}; transaction {} began at {}",
+                  to_string(first.transaction), *written, to_string(late.transaction), late.start));
+}
+
+TEST_F(TableTabletTest, TabletsAreNamedInErrorsAsInReports) {
+  ASSERT_TRUE(table_.world.run(table_.tablet->freeze()));
+  const auto refused = table_.write({table_.rows.put({{"k", 1}})});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().context.find(fmt::format("tablet {:x} is frozen", 91)),
+            std::string::npos)
+      << refused.error().context;
+}
+
 TEST_F(TableTabletTest, RowsOutsideTheTabletAreRefused) {
   table_.stop();
   table_.settings.bounds = {table_.rows.key({{"k", 10}}), table_.rows.key({{"k", 20}})};

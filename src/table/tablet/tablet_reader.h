@@ -7,8 +7,9 @@
 //            allocation per row; read_left_here() on any thread that may wait for a disk. What they
 //            could not do is finished on the tablet's executor.
 // Errors     kInvalidArgument: a timestamp below the retained one (the text says both), a
-//            retention timestamp above the timestamp. kCorrupt: names the chunk. kTimeout: a row
-//            stayed undecided.
+//            retention timestamp above the timestamp. kAborted: the start of a transaction is below
+//            the retained timestamp by now. kCorrupt: names the chunk. kTimeout: a row stayed
+//            undecided.
 // Tests      tablet_lookup_test.cpp, lookup_here_test.cpp, tablet_scan_test.cpp.
 #pragma once
 
@@ -48,6 +49,7 @@ struct LookupRequest {
   Timestamp timestamp = kSyncLastCommitted;
   Timestamp retention_timestamp = kNullTimestamp;  // Older versions are not seen.
   std::optional<bool> use_lookup_cache;            // nullopt: as the table says.
+  bool in_transaction = false;                     // The timestamp is the start of one.
 };
 
 // Keys that try_lookup() left.
@@ -61,6 +63,7 @@ struct ScanRequest {
   std::vector<ColumnFilter> filters;  // Texts of their values outlive the scan.
   Timestamp timestamp = kSyncLastCommitted;
   Timestamp retention_timestamp = kNullTimestamp;
+  bool in_transaction = false;  // The timestamp is the start of one.
   std::uint64_t row_limit = ~std::uint64_t{0};
 };
 

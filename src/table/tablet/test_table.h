@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "table/model/key.h"
+#include "table/model/row_layout.h"
 #include "table/tablet/seeded_bug.h"
 #include "table/tablet/table_tablet.h"
 #include "tablet/test_tablet.h"
@@ -67,17 +68,10 @@ inline TableSchema test_schema() {
                     value_column("c", ColumnType::kInt64, Aggregate::kNone, "c")};
   return schema;
 }
-// 0: the primary lock; groups count from 1 in the order of their first columns.
+// 0: the primary lock.
 inline std::size_t lock_of(const TableSchema& schema, const std::string& group) {
-  if (group.empty()) return 0;
-  std::vector<std::string> groups;
-  for (const ColumnSchema& column : schema.columns) {
-    if (column.lock.empty()) continue;
-    if (std::ranges::find(groups, column.lock) == groups.end()) groups.push_back(column.lock);
-    if (column.lock == group)
-      return static_cast<std::size_t>(std::ranges::find(groups, group) - groups.begin()) + 1;
-  }
-  return 0;
+  const std::vector<std::string> names = lock_names(schema);
+  return static_cast<std::size_t>(std::ranges::find(names, group) - names.begin());
 }
 
 // A column and its value; texts live as long as whoever gave them.

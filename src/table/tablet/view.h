@@ -25,6 +25,7 @@ struct PartitionView {
 
 struct TabletView : std::enable_shared_from_this<TabletView> {
   std::shared_ptr<const TableSchema> schema;
+  bool has_any = false;  // There are columns of type any.
   KeyBounds bounds;
   std::uint64_t flush_revision = 0;                  // Grows with every flush (cache/row_cache.h).
   std::vector<std::shared_ptr<MemoryStore>> memory;  // The active one first, then newest first.

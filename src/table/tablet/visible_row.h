@@ -1,6 +1,7 @@
 // VisibleRow: read_visible() of rows whose values may be hunks.
 //
 // Promise    Values come as read_visible() gives them; those that are references to hunks are told.
+//            Scalars that were written before their column became `any` come as YSON.
 // Threading  One thread at a time; memory is reused.
 #pragma once
 
@@ -9,18 +10,24 @@
 #include <vector>
 
 #include "table/model/merge.h"
+#include "table/model/value_check.h"
 
 namespace moraine::table {
 
 class VisibleRow {
  public:
-  // False: the row is not there. `memory` gets folded texts.
+  // False: the row is not there. `memory` gets folded texts. `has_any`: the schema has columns of
+  // type any.
   bool read(const VersionedRow& row, Timestamp timestamp, Timestamp retention_timestamp,
-            const TableSchema& schema, std::span<const ColumnIndex> wanted, Value* out,
-            TextMemory& memory) {
+            const TableSchema& schema, bool has_any, std::span<const ColumnIndex> wanted,
+            Value* out, TextMemory& memory) {
     hunks_.clear();
     if (!std::ranges::any_of(row.values, &VersionedValue::hunk)) {
-      return read_visible(row, timestamp, retention_timestamp, schema, wanted, out, memory);
+      if (!read_visible(row, timestamp, retention_timestamp, schema, wanted, out, memory)) {
+        return false;
+      }
+      if (has_any) wrap_scalars(schema, wanted, out, memory);
+      return true;
     }
     cells_.resize(wanted.size());
     if (!read_visible(row, timestamp, retention_timestamp, schema, wanted, cells_.data(), memory)) {
@@ -30,12 +37,23 @@ class VisibleRow {
       out[i] = cells_[i].value;
       if (cells_[i].hunk) hunks_.push_back(static_cast<std::uint32_t>(i));
     }
+    if (has_any) wrap_scalars(schema, wanted, out, memory);
     return true;
   }
   // Which values of the last row are references, by position.
   const std::vector<std::uint32_t>& hunks() const { return hunks_; }
 
  private:
+  void wrap_scalars(const TableSchema& schema, std::span<const ColumnIndex> wanted, Value* out,
+                    TextMemory& memory) const {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (out[i].is_null() || out[i].type() == ValueType::kAny) continue;
+      if (schema.columns[wanted[i]].type != ColumnType::kAny) continue;
+      const bool hunk = std::ranges::find(hunks_, i) != hunks_.end();
+      if (!hunk) out[i] = as_any(out[i], memory);
+    }
+  }
+
   std::vector<VisibleCell> cells_;
   std::vector<std::uint32_t> hunks_;
 };

@@ -1,0 +1,20 @@
+// Looks into a TableState. For tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "table/tablet/table_state.h"
+#include "table/tablet/test_table.h"
+
+namespace moraine::table {
+
+// How many rows are in the memory store of this number once the boot is over.
+inline std::size_t rows_in(TableState& state, StoreNumber number) {
+  StoreSet stores(std::make_shared<const TableSchema>(test_schema()), {}, 1, Instant{});
+  const auto memory = state.begin(stores);
+  EXPECT_TRUE(memory);
+  const auto found = memory->find(number);
+  return found == memory->end() ? 0 : found->second->rows();
+}
+
+}  // namespace moraine::table
