@@ -122,8 +122,7 @@ Result<void> OurTable::load(RowRange range, std::uint64_t version) {
 
 Result<void> OurTable::settle() {
   TRY_VOID(database_->flush_table(kPath));
-  database_->settle_table(kPath);
-  return {};
+  return database_->settle_table(kPath);
 }
 
 Result<std::uint64_t> OurTable::chunk_bytes() const {

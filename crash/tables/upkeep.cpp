@@ -78,7 +78,11 @@ Result<void> Upkeep::change_unmounted(std::uint32_t table) {
 }
 
 Result<void> Upkeep::reshard(const std::string& path) {
-  if (random_.one_in(2)) return database_.reshard_table(path, 1 + random_.below(kTabletsMax));
+  if (random_.one_in(2)) {
+    const auto made = database_.reshard_table(path, 1 + random_.below(kTabletsMax));
+    if (!made) return std::unexpected(made.error());
+    return {};
+  }
   return database_.reshard_table(path, draw_pivots(random_));
 }
 

@@ -14,6 +14,7 @@ enum class TableMemory : std::uint8_t { kNone, kCompressed, kUncompressed };  //
 
 // Only these may change while a table is mounted, by remount_table().
 struct TableMountOptions {
+  // A version may be dropped when max_* permits it, by number or age, and neither min_* forbids it.
   std::uint32_t min_data_versions = 1;
   std::uint32_t max_data_versions = 1;
   std::chrono::milliseconds min_data_ttl = std::chrono::minutes(30);

@@ -1,13 +1,13 @@
 // What the classes of the public API are made of.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "embed/database_core.h"
+#include "embed/transaction_life.h"
 #include "moraine/database.h"
 #include "table/model/change_set.h"
 #include "transaction/open_table.h"
@@ -36,7 +36,8 @@ struct Table::Impl {
 struct Scan::Impl {
   std::shared_ptr<embed::DatabaseCore> core;
   std::shared_ptr<const OpenTable> table;
-  std::shared_ptr<std::vector<std::string>> texts;  // Of filters.
+  std::shared_ptr<embed::TransactionLife> life;     // Of the transaction that gave it. May be null.
+  std::vector<std::unique_ptr<std::string>> texts;  // Of filters.
   table::ScanRequest request;
   std::size_t range = 0;  // That is being read.
   std::uint64_t rows_left = ~std::uint64_t{0};
@@ -44,6 +45,11 @@ struct Scan::Impl {
   std::unique_ptr<table::TabletScan> scan;
   table::ColumnBatch batch;
 
+  // At the beginning of a step; while it goes on.
+  Result<void> begin_step() const { return life ? life->use_by_scan() : Result<void>(); }
+  void renew_use() const {
+    if (life) life->renew();
+  }
   // False: no range is left.
   Result<bool> open_next();
   void show(ScanBatch& out);
@@ -51,17 +57,18 @@ struct Scan::Impl {
 
 struct Transaction::Impl {
   std::shared_ptr<embed::DatabaseCore> core;
-  table::TransactionId id;
+  std::shared_ptr<embed::TransactionLife> life;
   Timestamp start = 0;
-  TransactionOptions options;
-  std::chrono::steady_clock::time_point expires;
-  bool over = false;
-  bool expired = false;  // It is over because it was left alone.
+  TableAtomicity atomicity = TableAtomicity::kFull;
   struct Part {
     std::shared_ptr<const Table::Impl> table;
     table::ChangeSet changes;
   };
-  std::map<std::string, Part> parts;  // By path.
+  std::map<const TableHolder*, Part> parts;  // A table's path may be written in several ways.
+
+  ~Impl() { life->abort(); }
+  // Reads are at its start.
+  bool atomic() const { return atomicity == TableAtomicity::kFull; }
 
   // The changes to a table. kInvalidArgument: its schema has changed meanwhile.
   Result<void> check_table(const Table::Impl& table) const;

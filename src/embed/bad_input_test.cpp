@@ -27,7 +27,8 @@ class BadInputTest : public DatabaseTest {
     EXPECT_TRUE(tx);
     return said(tx->insert(table(), row, options));
   }
-  static std::string said(const Result<void>& result) {
+  template <class T>
+  static std::string said(const Result<T>& result) {
     return result ? std::string("OK") : result.error().message();
   }
   static void expect_has(const std::string& text, std::string_view part) {
@@ -145,26 +146,13 @@ TEST_F(BadInputTest, ValuesKeysAndRowsPastTheirLimitsAreRefused) {
     wide.columns.push_back(column("v" + std::to_string(i), ColumnType::kString));
   }
   expect_ok(db_->create_table("/wide", wide));
-  const std::string big(15u << 20, 'x');
+  const std::string big(1u << 20, 'x');
   std::vector<NamedValue> row = {{"id", 1}};
   for (std::size_t i = 1; i < wide.columns.size(); ++i) {
     row.push_back({wide.columns[i].name, std::string_view(big)});
   }
   auto tx = db_->begin();
-  expect_has(said(tx->insert(*db_->table("/wide"), row)), "Row weight is too large");
-}
-
-TEST_F(BadInputTest, ATransactionPastItsBytesIsRefusedWhenItCommits) {
-  const std::string big(8u << 20, 'x');
-  auto tx = db_->begin();
-  expect_ok(tx->insert(
-      table(), {{"id", 1}, {"part", "p"}, {"name", std::string_view(big)}, {"must", true}}));
-  const auto committed = tx->commit();
-  ASSERT_FALSE(committed);
-  expect_has(committed.error().message(), "bytes");
-  Rowset rows;
-  expect_ok(table().lookup({Value(1), Value("p")}, {}, rows));
-  EXPECT_FALSE(rows.exists(0));
+  expect_has(said(tx->insert(*db_->table("/wide"), row)), "Row is too large: ");
 }
 
 TEST_F(BadInputTest, SchemasThatCannotBeATablesAreRefused) {

@@ -32,7 +32,7 @@ class CacheRules : public DatabaseTest {
     }
     EXPECT_TRUE(tx->commit());
     expect_ok(db_->flush_table("/t"));
-    db_->settle_table("/t");
+    expect_ok(db_->settle_table("/t"));
     return std::move(*table);
   }
   bool read(const Table& table, std::int64_t key, std::optional<bool> use_cache = {}) {

@@ -153,7 +153,8 @@ Task<Result<void>> CoroutineForms::change_schema_and_tablets() {
   CO_TRY(report, co_await db_->describe_table_async("/users"));
   EXPECT_EQ(report.tablets.size(), 3u);
   EXPECT_EQ(report.tablets.back().pivot.front().as_int64(), 20);
-  CO_TRY_VOID(co_await db_->reshard_table_async("/users", std::size_t{1}));
+  const auto made = co_await db_->reshard_table_async("/users", std::size_t{1});
+  EXPECT_EQ(made.value_or(0), 1u);
   CO_TRY(report, co_await db_->describe_table_async("/users"));
   EXPECT_EQ(report.tablets.size(), 1u);
   co_return co_await db_->mount_table_async("/users");
@@ -171,7 +172,7 @@ Task<Result<void>> CoroutineForms::maintain() {
     CO_TRY_VOID(co_await db_->flush_table_async("/users"));
   }
   CO_TRY_VOID(co_await db_->compact_table_async("/users"));
-  co_await db_->settle_table_async("/users");
+  CO_TRY_VOID(co_await db_->settle_table_async("/users"));
   CO_TRY(const TableReport report, co_await db_->describe_table_async("/users"));
   EXPECT_EQ(report.tablets.front().chunks, 1u);
   EXPECT_EQ(report.tablets.front().rows, 2u);
@@ -224,7 +225,10 @@ Task<Result<void>> CoroutineForms::hear_errors() {
   EXPECT_TRUE(!sharded && sharded.error().code == Errc::kNotFound);
   const auto flushed = co_await db_->flush_table_async("/none");
   EXPECT_TRUE(!flushed && flushed.error().code == Errc::kNotFound);
-  co_await db_->settle_table_async("/none");
+  const auto settled = co_await db_->settle_table_async("/none");
+  EXPECT_TRUE(!settled && settled.error().code == Errc::kNotFound);
+  const auto removed = co_await db_->remove_directory_async("/none");
+  EXPECT_TRUE(!removed && removed.error().code == Errc::kNotFound);
   Keys pivots(1);
   pivots[0].push_back(Value("text"));
   const auto made = co_await db_->create_table_async("/users", users_schema(), {}, pivots);

@@ -43,12 +43,16 @@ std::vector<std::vector<Value>> copy_of(std::span<const std::vector<Value>> pivo
   return {pivots.begin(), pivots.end()};
 }
 
-// Calls `act` on every tablet of the table that runs.
+std::unexpected<Error> no_table(std::string_view path) {
+  return fail(Errc::kNotFound, fmt::format("no table {}", path));
+}
+
+// Calls `act` on every tablet of the table.
 using TabletAct = std::function<Task<Result<void>>(table::TableTablet&)>;
 
 Task<Result<void>> for_each_tablet(DatabaseCore& core, std::string path, TabletAct act) {
-  const auto table = core.services().tables().find(path);
-  if (!table) co_return fail(Errc::kNotFound, fmt::format("no table {}", path));
+  const auto table = core.services().tables().find(scheme_path(path));
+  if (!table) co_return no_table(path);
   for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
     const auto tablet = table->tablet(i);
     if (!tablet) co_return fail(Errc::kReadOnly, fmt::format("{} is not mounted", path));
@@ -63,10 +67,6 @@ Task<Result<void>> flush_one(table::TableTablet& tablet) {
 Task<Result<void>> compact_one(table::TableTablet& tablet) {
   return tablet.compact_all();
 }
-Task<Result<void>> settle_one(table::TableTablet& tablet) {
-  co_await tablet.settle();
-  co_return Result<void>();
-}
 
 // Encodes pivots by the schema that the table has or will have.
 Task<Result<void>> create(StoredTables& tables, std::string path, NewTable table,
@@ -78,19 +78,32 @@ Task<Result<void>> create(StoredTables& tables, std::string path, NewTable table
 Task<Result<void>> reshard(StoredTables& tables, std::string path,
                            std::vector<std::vector<Value>> pivots) {
   const auto table = tables.find(scheme_path(path));
-  if (!table) co_return fail(Errc::kNotFound, fmt::format("no table {}", path));
+  if (!table) co_return no_table(path);
   CO_TRY(std::vector<std::string> encoded, encode_pivots(table->record().schema, pivots));
   co_return co_await tables.reshard(scheme_path(path), std::move(encoded));
 }
 
-Task<void> settle(DatabaseCore& core, std::string path) {
-  (void)co_await for_each_tablet(core, std::move(path), settle_one);
-  co_await core.give_back();
+// How many tablets it has then. Nothing runs between the end of the change and the look at it.
+Task<Result<std::size_t>> reshard_by_count(StoredTables& tables, std::string path,
+                                           std::size_t tablets) {
+  CO_TRY_VOID(co_await tables.reshard(path, tablets));
+  const auto table = tables.find(path);
+  if (!table) co_return fail(Errc::kUnavailable, "the table is gone since");
+  co_return table->record().tablets.size();
 }
 
-// A pivot's texts live in `memory`.
-void describe_tablet(TabletReport& report, const table::TableTablet& tablet) {
-  const table::TabletStatistics statistics = tablet.statistics();
+// A tablet that does not run has no work.
+Task<Result<void>> settle(DatabaseCore& core, std::string path) {
+  const auto table = core.services().tables().find(scheme_path(path));
+  if (!table) co_return no_table(path);
+  for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
+    if (const auto tablet = table->tablet(i)) co_await tablet->settle();
+  }
+  co_await core.give_back();
+  co_return Result<void>();
+}
+
+void describe_tablet(TabletReport& report, const table::TabletStatistics& statistics) {
   report.rows = statistics.unmerged_rows;
   report.chunks = statistics.chunks;
   report.partitions = statistics.partitions;
@@ -100,7 +113,8 @@ void describe_tablet(TabletReport& report, const table::TableTablet& tablet) {
   report.error = statistics.error;
 }
 
-Result<TableReport> describe(const RunningTable& table) {
+Result<TableReport> describe(const RunningTable& table,
+                             const std::vector<table::TabletStatistics>& figures) {
   TableReport report;
   const TableRecord& record = table.record();
   report.path = "/" + table.path();
@@ -108,7 +122,7 @@ Result<TableReport> describe(const RunningTable& table) {
   report.options = record.options;
   report.dynamic = record.dynamic;
   const auto open = table.holder()->hold();
-  auto memory = std::make_shared<std::vector<std::unique_ptr<std::string>>>();
+  auto memory = std::make_shared<std::vector<std::unique_ptr<std::string>>>();  // Of pivots.
   for (std::size_t i = 0; i < record.tablets.size(); ++i) {
     TabletReport tablet;
     tablet.id = fmt::format("{:x}", record.tablets[i].info.id.value);
@@ -117,7 +131,7 @@ Result<TableReport> describe(const RunningTable& table) {
     const std::string& pivot = *memory->back();
     memory->push_back(std::make_unique<std::string>());
     TRY_VOID(table::decode_key(as_bytes(pivot), tablet.pivot, *memory->back()));
-    if (const auto running = table.tablet(i)) describe_tablet(tablet, *running);
+    if (i < figures.size()) describe_tablet(tablet, figures[i]);
     const bool first = report.tablets.empty();
     report.state = first || report.state == tablet.state ? tablet.state : "mixed";
     report.tablets.push_back(std::move(tablet));
@@ -174,6 +188,13 @@ Task<Result<void>> Database::remove_table_async(std::string path) {
 }
 Result<void> Database::remove_table(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return remove_table_async(std::string(path)); });
+}
+
+Task<Result<void>> Database::remove_directory_async(std::string path) {
+  return impl_->core->services().tables().remove_directory(scheme_path(path));
+}
+Result<void> Database::remove_directory(std::string_view path) {
+  return impl_->core->get<Result<void>>([&] { return remove_directory_async(std::string(path)); });
 }
 
 Task<Result<void>> Database::mount_table_async(std::string path, bool frozen) {
@@ -239,23 +260,23 @@ Result<void> Database::reshard_table(std::string_view path,
       [&] { return reshard_table_async(std::string(path), copy_of(pivots)); });
 }
 
-Task<Result<void>> Database::reshard_table_async(std::string path, std::size_t tablets) {
-  return impl_->core->services().tables().reshard(scheme_path(path), tablets);
+Task<Result<std::size_t>> Database::reshard_table_async(std::string path, std::size_t tablets) {
+  return reshard_by_count(impl_->core->services().tables(), scheme_path(path), tablets);
 }
-Result<void> Database::reshard_table(std::string_view path, std::size_t tablets) {
-  return impl_->core->get<Result<void>>(
+Result<std::size_t> Database::reshard_table(std::string_view path, std::size_t tablets) {
+  return impl_->core->get<Result<std::size_t>>(
       [&] { return reshard_table_async(std::string(path), tablets); });
 }
 
 Task<Result<void>> Database::flush_table_async(std::string path) {
-  return for_each_tablet(*impl_->core, scheme_path(path), flush_one);
+  return for_each_tablet(*impl_->core, std::move(path), flush_one);
 }
 Result<void> Database::flush_table(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return flush_table_async(std::string(path)); });
 }
 
 Task<Result<void>> Database::compact_table_async(std::string path) {
-  return for_each_tablet(*impl_->core, scheme_path(path), compact_one);
+  return for_each_tablet(*impl_->core, std::move(path), compact_one);
 }
 Result<void> Database::compact_table(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return compact_table_async(std::string(path)); });
@@ -273,20 +294,23 @@ Result<std::vector<std::string>> Database::list_tables() const {
 }
 
 Task<Result<TableReport>> Database::describe_table_async(std::string path) const {
-  const auto table = impl_->core->services().tables().find(scheme_path(path));
-  if (!table) co_return fail(Errc::kNotFound, fmt::format("no table {}", path));
-  co_return describe(*table);
+  StoredTables& tables = impl_->core->services().tables();
+  if (!tables.find(scheme_path(path))) co_return no_table(path);
+  CO_TRY(const auto figures, co_await tables.figures(scheme_path(path)));
+  const auto table = tables.find(scheme_path(path));
+  if (!table) co_return no_table(path);
+  co_return describe(*table, figures);
 }
 Result<TableReport> Database::describe_table(std::string_view path) const {
   return impl_->core->get<Result<TableReport>>(
       [&] { return describe_table_async(std::string(path)); });
 }
 
-Task<void> Database::settle_table_async(std::string path) {
-  return settle(*impl_->core, scheme_path(path));
+Task<Result<void>> Database::settle_table_async(std::string path) {
+  return settle(*impl_->core, std::move(path));
 }
-void Database::settle_table(std::string_view path) {
-  impl_->core->run([&] { return settle_table_async(std::string(path)); });
+Result<void> Database::settle_table(std::string_view path) {
+  return impl_->core->get<Result<void>>([&] { return settle_table_async(std::string(path)); });
 }
 
 Task<Result<Timestamp>> Database::timestamp_async() {

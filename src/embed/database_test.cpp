@@ -142,6 +142,35 @@ TEST_F(DatabaseTest, TablesAreUnmountedAlteredReshardedAndMountedAgainWithTheirR
   EXPECT_EQ(name_of(users(), 150), "after");
 }
 
+TEST_F(DatabaseTest, ATableThatIsNotMountedIsDescribedWithWhatItHolds) {
+  expect_ok(db_->create_table("/users", users_schema()));
+  {
+    const Table table = users();
+    for (std::int64_t id = 0; id < 300; ++id) insert(table, {{"id", id}, {"name", "x"}});
+  }
+  expect_ok(db_->unmount_table("/users"));
+  const auto rows_and_chunks = [this] {
+    const auto report = db_->describe_table("/users");
+    EXPECT_TRUE(report) << report.error().message();
+    std::pair<std::uint64_t, std::uint64_t> sum;
+    for (const TabletReport& tablet : report->tablets) {
+      EXPECT_EQ(tablet.state, "unmounted");
+      EXPECT_EQ(tablet.error, "");
+      EXPECT_GT(tablet.disk_bytes, 0u);
+      sum.first += tablet.rows;
+      sum.second += tablet.chunks;
+    }
+    return sum;
+  };
+  EXPECT_EQ(rows_and_chunks().first, 300u);
+  EXPECT_GT(rows_and_chunks().second, 0u);
+  reopen();
+  EXPECT_EQ(rows_and_chunks().first, 300u) << "nobody has looked yet";
+  const std::vector<std::vector<Value>> pivots = {{Value(100)}, {Value(200)}};
+  expect_ok(db_->reshard_table("/users", pivots));
+  EXPECT_NEAR(static_cast<double>(rows_and_chunks().first), 300, 3) << "each row is counted once";
+}
+
 TEST_F(DatabaseTest, MistakesAreToldInWords) {
   expect_ok(db_->create_table("/users", users_schema()));
   const Table table = users();

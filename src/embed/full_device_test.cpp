@@ -48,7 +48,7 @@ class FullDevice : public DatabaseTest {
     for (std::int64_t first = 0;; first += kRowsPerCommit) {
       Result<void> done = write(first);
       while (!done && done.error().code == Errc::kOverloaded) {
-        db_->settle_table("/t");
+        expect_ok(db_->settle_table("/t"));
         done = write(first);
       }
       if (done) continue;
@@ -89,7 +89,7 @@ TEST_F(FullDevice, RefusesRowsGivesThemAllBackAndTakesOthersOnceRowsWereDeleted)
     ASSERT_TRUE(done) << done.error().message();
   }
   ASSERT_TRUE(db_->flush_table("/t"));
-  db_->settle_table("/t");
+  expect_ok(db_->settle_table("/t"));
   EXPECT_EQ(count(), 0);
   const auto again = write(0);
   EXPECT_TRUE(again) << again.error().message();
@@ -104,6 +104,34 @@ TEST_F(FullDevice, TablesCanBeRemovedAndOthersTakeTheirPlace) {
   ASSERT_TRUE(removed) << removed.error().message();
   const auto made = db_->create_table("/other", users_schema());
   EXPECT_TRUE(made) << made.error().message();
+}
+
+// What is in memory may be more than what is left of a small device: then it cannot be flushed.
+TEST_F(FullDevice, ADeviceWithoutRoomForAFlushOpensIsReadAndLetsTablesGo) {
+  const auto open_small = [this] {
+    db_.reset();
+    auto opened = Database::open(folder_ + "/small", {.device_bytes = std::uint64_t{256} << 20});
+    ASSERT_TRUE(opened) << opened.error().message();
+    db_.emplace(std::move(*opened));
+  };
+  open_small();
+  TableSchema schema;
+  schema.columns = {column("id", ColumnType::kInt64, true), column("text", ColumnType::kString)};
+  expect_ok(db_->create_table("/t", schema));
+  Error why;
+  const std::int64_t rows = fill(why);
+  EXPECT_EQ(why.code, Errc::kNoSpace) << why.message();
+  (void)db_->flush_table("/t");
+  for (int i = 0; i < 3; ++i) {
+    open_small();
+    ASSERT_TRUE(db_);
+    EXPECT_EQ(count(), rows);
+  }
+  const auto removed = db_->remove_table("/t");
+  ASSERT_TRUE(removed) << removed.error().message();
+  expect_ok(db_->create_table("/t", schema));
+  const auto written = write(0);
+  EXPECT_TRUE(written) << written.error().message();
 }
 
 TEST_F(FullDevice, ADeviceThatIsTooSmallForTablesIsRefused) {

@@ -18,7 +18,7 @@ class MaintenanceOptionsTest : public DatabaseTest {
     return at == std::string::npos ? 0 : std::stoull(text.substr(at + line.size()));
   }
   std::uint64_t compactions() {
-    db_->settle_table("/users");
+    expect_ok(db_->settle_table("/users"));
     return figure("moraine_table_compactions_total");
   }
   void make(const TableOptions& options) {
@@ -26,7 +26,7 @@ class MaintenanceOptionsTest : public DatabaseTest {
     const Table table = users();
     for (std::int64_t id = 0; id < 100; ++id) insert(table, {{"id", id}, {"name", "x"}});
     expect_ok(db_->flush_table("/users"));
-    db_->settle_table("/users");
+    expect_ok(db_->settle_table("/users"));
   }
 };
 

@@ -12,6 +12,8 @@ namespace {
 
 constexpr Duration kStartTimeout = 120s;
 constexpr Duration kReadyPoll = 1ms;
+constexpr Duration kStartLook = 500ms;  // Between looks at what holds a start up.
+constexpr Duration kRoomPatience = 2s;  // A device that opens may make some itself.
 constexpr std::uint64_t kDeviceBytesMin = std::uint64_t{256} << 20;
 
 LaneOptions lane_options(std::string name, bool background = false) {
@@ -97,12 +99,34 @@ Task<Result<void>> OwnNode::start() {
   }
   services_started_ = true;
   scheme_->start();
+  const Instant patience = world.executor.now() + kRoomPatience;
+  for (;;) {
+    const Instant look = std::min(deadline, world.executor.now() + kStartLook);
+    const Result<void> running = co_await wait_running(look);
+    if (running || running.error().code != Errc::kTimeout) co_return running;
+    const std::optional<Error> why = boot_error();
+    if (why && why->code == Errc::kNoSpace && world.executor.now() >= patience) {
+      co_return fail(Errc::kNoSpace,
+                     fmt::format("{}: there is no room for the little that a start writes; make "
+                                 "some and open it again ({})",
+                                 folder_.path, why->context));
+    }
+    if (world.executor.now() < deadline) continue;
+    if (!why) co_return running;
+    co_return fail(Errc::kTimeout,
+                   fmt::format("{}: {}: {}", folder_.path, running.error().context, why->context));
+  }
+}
+
+Task<Result<void>> OwnNode::wait_running(Instant deadline) {
   CO_TRY_VOID(co_await scheme_->wait_known(deadline));
   CO_TRY_VOID(co_await services_->start(deadline));
-  if (!co_await services_->tables().wait_running(deadline)) {
-    co_return fail(Errc::kTimeout, "some tables do not start; the log says why");
-  }
-  co_return Result<void>();
+  if (co_await services_->tables().wait_running(deadline)) co_return Result<void>();
+  co_return fail(Errc::kTimeout, "some tables do not start");
+}
+
+std::optional<Error> OwnNode::boot_error() const {
+  return scheme_->boot_error() ? scheme_->boot_error() : services_->boot_error();
 }
 
 // All of it goes away on the thread that it lived on.

@@ -1,11 +1,14 @@
 // OwnNode: a node inside this process: blob storage, scheme and tables on a thread of their own.
 //
 // Promise    open() gives a node whose tables run; the destructor stops it cleanly.
+// Errors     kNoSpace: a start writes a little, and there is no room for it. kTimeout: says what
+//            does not start.
 // Threading  open() and the destructor: the thread that owns it. What `parts` refer to lives on the
 //            node's own thread.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "app/data_folder.h"
@@ -40,6 +43,8 @@ class OwnNode {
 
   OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options);
   Task<Result<void>> start();
+  Task<Result<void>> wait_running(Instant deadline);
+  std::optional<Error> boot_error() const;
   Task<void> stop();
 
   const app::DataFolder folder_;

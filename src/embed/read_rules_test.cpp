@@ -84,14 +84,14 @@ TEST_F(ReadRules, ASchemaChangeLeavesWrittenDataAsItIs) {
   const Table table = make();
   for (std::int64_t id = 0; id < 500; ++id) insert(table, {{"id", id}, {"name", "x"}});
   expect_ok(db_->flush_table("/users"));
-  db_->settle_table("/users");
+  expect_ok(db_->settle_table("/users"));
   expect_ok(db_->unmount_table("/users"));
   const std::uint64_t written = db_->device_bytes_written();
   TableSchema wider = users_schema();
   wider.columns.push_back(column("city", ColumnType::kString));
   expect_ok(db_->alter_table("/users", wider));
   expect_ok(db_->mount_table("/users"));
-  db_->settle_table("/users");
+  expect_ok(db_->settle_table("/users"));
   EXPECT_LT(db_->device_bytes_written() - written, 256u << 10) << "states, and no rows";
   EXPECT_EQ(tablet().chunks, 1u);
   EXPECT_EQ(name_of(users(), 499), "x");
@@ -116,7 +116,7 @@ TEST_F(ReadRules, SpaceOfDeletedRowsComesBackByItself) {
     ASSERT_TRUE(tx->commit());
     expect_ok(db_->flush_table("/users"));
   }
-  db_->settle_table("/users");
+  expect_ok(db_->settle_table("/users"));
   EXPECT_LT(tablet().uncompressed_bytes, 2 * kLive * 520);
   ScanOptions all;
   auto scan = table.scan(all);

@@ -54,12 +54,14 @@ void Scan::Impl::show(ScanBatch& out) {
 }
 
 Result<bool> Scan::next(ScanBatch& batch) {
+  TRY_VOID(impl_->begin_step());
   for (;;) {
     if (!impl_->scan) {
       TRY(const bool opened, impl_->open_next());
       if (!opened) return false;
     }
     TRY(const table::TabletScan::Step step, impl_->scan->next(impl_->batch));
+    impl_->renew_use();
     if (step == table::TabletScan::Step::kEnd) {
       impl_->scan.reset();
     } else if (step == table::TabletScan::Step::kNeedsData) {
@@ -74,12 +76,14 @@ Result<bool> Scan::next(ScanBatch& batch) {
 }
 
 Task<Result<bool>> Scan::next_async(ScanBatch& batch) {
+  CO_TRY_VOID(impl_->begin_step());
   for (;;) {
     if (!impl_->scan) {
       CO_TRY(const bool opened, impl_->open_next());
       if (!opened) co_return false;
     }
     CO_TRY(const table::TabletScan::Step step, impl_->scan->next(impl_->batch));
+    impl_->renew_use();
     if (step == table::TabletScan::Step::kEnd) {
       impl_->scan.reset();
     } else if (step == table::TabletScan::Step::kNeedsData) {

@@ -44,7 +44,8 @@ class StaticTablesTest : public DatabaseTest {
       }
     }
   }
-  std::string error_of(const Result<void>& result) {
+  template <class T>
+  std::string error_of(const Result<T>& result) {
     return result ? std::string("OK") : result.error().message();
   }
   static bool has(const std::string& text, std::string_view part) {

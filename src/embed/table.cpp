@@ -31,8 +31,9 @@ struct RangePart {
   Rowset rows;
 };
 
+// In a transaction the timestamp is its start.
 table::LookupRequest request_of(const Table::Impl& table, const ReadOptions& options,
-                                std::span<const std::string_view> keys) {
+                                bool in_transaction, std::span<const std::string_view> keys) {
   table::LookupRequest request;
   request.keys = keys;
   request.columns = options.columns.all()
@@ -41,6 +42,7 @@ table::LookupRequest request_of(const Table::Impl& table, const ReadOptions& opt
   request.timestamp = options.timestamp;
   request.retention_timestamp = options.retention_timestamp;
   request.use_lookup_cache = options.use_lookup_cache;
+  request.in_transaction = in_transaction;
   return request;
 }
 
@@ -105,9 +107,8 @@ Result<void> lookup_ranges(embed::DatabaseCore& core, const OpenTable& open,
   return {};
 }
 
-Result<void> lookup_encoded(const Table::Impl& table, std::span<const std::string_view> keys,
-                            const ReadOptions& options, Rowset& rows) {
-  const table::LookupRequest request = request_of(table, options, keys);
+Result<void> lookup_encoded(const Table::Impl& table, const table::LookupRequest& request,
+                            Rowset& rows) {
   table::UnfinishedLookup& left = lookup_memory().left;
   TabletPtr unfinished;
   bool single = false;
@@ -177,8 +178,8 @@ Result<void> encode_given_key(const Table::Impl& table, Key key, std::string& ou
   return {};
 }
 
-Result<void> Table::lookup(std::span<const Key> keys, const ReadOptions& options,
-                           Rowset& rows) const {
+Result<void> Table::read(std::span<const Key> keys, const ReadOptions& options, bool in_transaction,
+                         Rowset& rows) const {
   if (!impl_->unique_keys) [[unlikely]]
     return no_lookups(*impl_);
   if (!are_of(options.columns, *impl_)) [[unlikely]]
@@ -191,17 +192,27 @@ Result<void> Table::lookup(std::span<const Key> keys, const ReadOptions& options
     TRY_VOID(encode_given_key(*impl_, keys[i], memory.keys[i]));
   }
   for (std::size_t i = 0; i < keys.size(); ++i) memory.views.push_back(memory.keys[i]);
-  return lookup_encoded(*impl_, memory.views, options, rows);
+  return lookup_encoded(*impl_, request_of(*impl_, options, in_transaction, memory.views), rows);
+}
+
+Result<void> Table::lookup(std::span<const Key> keys, const ReadOptions& options,
+                           Rowset& rows) const {
+  return read(keys, options, false, rows);
 }
 
 Result<void> Table::lookup(std::initializer_list<Value> key, const ReadOptions& options,
                            Rowset& rows) const {
   const Key one(key.begin(), key.size());
-  return lookup(std::span(&one, 1), options, rows);
+  return read(std::span(&one, 1), options, false, rows);
 }
 
 Task<Result<void>> Table::lookup_async(std::vector<std::vector<Value>> keys, ReadOptions options,
                                        Rowset& rows) const {
+  return read_async(std::move(keys), std::move(options), false, rows);
+}
+
+Task<Result<void>> Table::read_async(std::vector<std::vector<Value>> keys, ReadOptions options,
+                                     bool in_transaction, Rowset& rows) const {
   const std::shared_ptr<const Impl> impl = impl_;
   if (!impl->unique_keys) co_return no_lookups(*impl);
   if (!are_of(options.columns, *impl)) co_return other_columns(*impl);
@@ -210,7 +221,7 @@ Task<Result<void>> Table::lookup_async(std::vector<std::vector<Value>> keys, Rea
     CO_TRY_VOID(encode_given_key(*impl, keys[i], encoded[i]));
   }
   const std::shared_ptr<const OpenTable> open = impl->holder->hold();
-  rows.reset(keys.size(), request_of(*impl, options, {}).columns.size());
+  rows.reset(keys.size(), request_of(*impl, options, in_transaction, {}).columns.size());
   std::map<std::size_t, RangePart> parts;
   for (std::size_t i = 0; i < encoded.size(); ++i) {
     RangePart& part = parts[open->range_of(as_bytes(encoded[i]))];
@@ -219,7 +230,7 @@ Task<Result<void>> Table::lookup_async(std::vector<std::vector<Value>> keys, Rea
   }
   for (auto& [range, part] : parts) {
     CO_TRY(const std::shared_ptr<table::TableTablet> tablet, open->readable(range));
-    const table::LookupRequest request = request_of(*impl, options, part.keys);
+    const table::LookupRequest request = request_of(*impl, options, in_transaction, part.keys);
     CO_TRY_VOID(co_await tablet->reader().lookup(request, part.rows));
     for (std::size_t i = 0; i < part.positions.size(); ++i) {
       copy_row(part.rows, i, rows, part.positions[i]);
@@ -289,7 +300,12 @@ Result<Scan> Table::scan(ScanOptions options) const {
       return fail(Errc::kInvalidArgument,
                   fmt::format("No such column \"{}\" in table {}", filter.column, impl_->path));
     }
-    TRY(const Value value, filter_value(impl_->schema->columns[*column], filter.value));
+    TRY(Value value, filter_value(impl_->schema->columns[*column], filter.value));
+    if (value.has_text()) {
+      const std::string& kept =
+          *impl->texts.emplace_back(std::make_unique<std::string>(value.text()));
+      value = value.type() == ValueType::kAny ? Value::any(kept) : Value(kept);
+    }
     request.filters.push_back({static_cast<std::uint16_t>(*column),
                                static_cast<table::ColumnFilter::Op>(filter.op), value});
   }

@@ -18,19 +18,39 @@ table::LockMode mode_of(RowLock lock) {
   return table::LockMode::kExclusive;
 }
 
+Result<void> check_timeout(std::chrono::milliseconds timeout) {
+  constexpr std::chrono::milliseconds most = kTransactionTimeoutMax;
+  if (timeout.count() > 0 && timeout <= most) return {};
+  return fail(Errc::kInvalidArgument,
+              fmt::format("a transaction's timeout is above 0 and at most {} ms; {} ms was given",
+                          most.count(), timeout.count()));
+}
+
 std::unique_ptr<Transaction::Impl> new_transaction(std::shared_ptr<embed::DatabaseCore> core,
                                                    Timestamp start, TransactionOptions options) {
+  table::TransactionId id;
+  thread_local OsRandom random;
+  for (std::size_t at = 0; at < id.bytes.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random.next();
+    std::memcpy(id.bytes.data() + at, &word, sizeof word);
+  }
   auto impl = std::make_unique<Transaction::Impl>();
   impl->core = std::move(core);
+  impl->life = std::make_shared<embed::TransactionLife>(id, options.timeout);
   impl->start = start;
-  impl->options = options;
-  thread_local OsRandom random;
-  for (std::size_t at = 0; at < impl->id.bytes.size(); at += sizeof(std::uint64_t)) {
-    const std::uint64_t word = random.next();
-    std::memcpy(impl->id.bytes.data() + at, &word, sizeof word);
-  }
-  impl->expires = std::chrono::steady_clock::now() + options.timeout;
+  impl->atomicity = options.atomicity;
   return impl;
+}
+
+// So that what could not be committed is refused when it is given.
+table::ChangeLimits limits_of(const OpenTable& table) {
+  table::ChangeLimits limits;
+  limits.rows = table::kRowsPerTransactionMax;
+  limits.bytes = table::kWriteBytesMax;
+  for (std::size_t i = 1; i < table.ranges.size(); ++i) {
+    limits.pivots.push_back(table.ranges[i].from);
+  }
+  return limits;
 }
 
 // A key column that is null is named as well.
@@ -51,11 +71,13 @@ Result<void> check_key_columns(const TableSchema& schema, NamedRow row) {
 }  // namespace
 
 Result<Transaction> Database::begin(TransactionOptions options) {
+  TRY_VOID(check_timeout(options.timeout));
   TRY(const Timestamp start, timestamp());
   return Transaction(new_transaction(impl_->core, start, options));
 }
 
 Task<Result<Transaction>> Database::begin_async(TransactionOptions options) {
+  CO_TRY_VOID(check_timeout(options.timeout));
   const std::shared_ptr<embed::DatabaseCore> core = impl_->core;
   CO_TRY(const Timestamp start, co_await core->services().timestamps().next());
   co_return Transaction(new_transaction(core, start, options));
@@ -71,25 +93,13 @@ Timestamp Transaction::start() const {
 }
 
 std::string Transaction::id() const {
-  return to_string(impl_->id);
+  return to_string(impl_->life->id());
 }
 
 Result<void> Transaction::Impl::use() {
-  if (!over) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now <= expires) {
-      expires = now + options.timeout;
-      return {};
-    }
-    over = true;
-    expired = true;
-    parts.clear();
-  }
-  if (!expired) {
-    return fail(Errc::kAborted, fmt::format("transaction {} is over", to_string(id)));
-  }
-  return fail(Errc::kAborted, fmt::format("transaction {} was not used for {} ms and has expired",
-                                          to_string(id), options.timeout.count()));
+  Result<void> used = life->use();
+  if (!used) parts.clear();
+  return used;
 }
 
 // Equal ids in two folders mean different tablets.
@@ -108,9 +118,10 @@ Result<table::ChangeSet*> Transaction::Impl::changes_of(
         Errc::kInvalidArgument,
         fmt::format("{} is a static table: its rows come by write_static_table()", table->path));
   }
-  auto found = parts.find(table->path);
+  auto found = parts.find(table->holder.get());
   if (found == parts.end()) {
-    found = parts.emplace(table->path, Part{table, table::ChangeSet(table->layout)}).first;
+    table::ChangeSet none(table->layout, {}, limits_of(*table->holder->hold()));
+    found = parts.emplace(table->holder.get(), Part{table, std::move(none)}).first;
   }
   if (found->second.table->schema != table->schema) {
     return fail(
@@ -154,67 +165,85 @@ Result<void> Transaction::lookup(const Table& table, std::span<const Key> keys, 
                                  Rowset& rows) const {
   TRY_VOID(impl_->use());
   TRY_VOID(impl_->check_table(*table.impl_));
-  if (impl_->options.atomicity == TableAtomicity::kFull) options.timestamp = impl_->start;
-  return table.lookup(keys, options, rows);
+  if (impl_->atomic()) options.timestamp = impl_->start;
+  return table.read(keys, options, impl_->atomic(), rows);
 }
 
 Task<Result<void>> Transaction::lookup_async(Table table, std::vector<std::vector<Value>> keys,
                                              ReadOptions options, Rowset& rows) const {
   CO_TRY_VOID(impl_->use());
   CO_TRY_VOID(impl_->check_table(*table.impl_));
-  if (impl_->options.atomicity == TableAtomicity::kFull) options.timestamp = impl_->start;
-  co_return co_await table.lookup_async(std::move(keys), std::move(options), rows);
+  if (impl_->atomic()) options.timestamp = impl_->start;
+  co_return co_await table.read_async(std::move(keys), std::move(options), impl_->atomic(), rows);
 }
 
 Result<Scan> Transaction::scan(const Table& table, ScanOptions options) const {
   TRY_VOID(impl_->use());
   TRY_VOID(impl_->check_table(*table.impl_));
-  if (impl_->options.atomicity == TableAtomicity::kFull) options.read.timestamp = impl_->start;
-  return table.scan(std::move(options));
+  if (impl_->atomic()) options.read.timestamp = impl_->start;
+  TRY(Scan scan, table.scan(std::move(options)));
+  scan.impl_->life = impl_->life;
+  scan.impl_->request.in_transaction = impl_->atomic();
+  return scan;
 }
 
 Result<GatheredTransaction> Transaction::Impl::gather() {
-  TRY_VOID(use());
-  over = true;
   GatheredTransaction gathered;
-  gathered.id = id;
+  gathered.id = life->id();
   gathered.start = start;
-  gathered.atomicity = static_cast<table::Atomicity>(options.atomicity);
-  for (auto& [path, part] : parts) {
+  gathered.atomicity = static_cast<table::Atomicity>(atomicity);
+  for (auto& [holder, part] : std::exchange(parts, {})) {
     if (part.changes.empty()) continue;
     TableChanges changes;
-    changes.table = part.table->holder->hold();
+    changes.table = holder->hold();
     if (changes.table->schema != part.table->schema) {
-      return fail(Errc::kInvalidArgument,
-                  fmt::format("the schema of {} has changed: take the table anew", path));
+      return fail(Errc::kInvalidArgument, fmt::format("the schema of {} has changed: take the "
+                                                      "table anew",
+                                                      part.table->path));
     }
     changes.changes = part.changes.take();
     gathered.tables.push_back(std::move(changes));
   }
-  parts.clear();
   return gathered;
 }
 
+namespace {
+
+Task<Result<Timestamp>> commit_gathered(std::shared_ptr<embed::DatabaseCore> core,
+                                        std::shared_ptr<embed::TransactionLife> life,
+                                        Result<GatheredTransaction> gathered) {
+  Result<Timestamp> done;
+  if (gathered) {
+    done = co_await commit_transaction(core->services().commit_parts(), std::move(*gathered),
+                                       Instant::never());
+  } else {
+    done = std::unexpected(std::move(gathered).error());
+  }
+  if (!done) life->fail_commit();
+  co_return done;
+}
+
+}  // namespace
+
 Result<Timestamp> Transaction::commit() {
-  TRY(GatheredTransaction gathered, impl_->gather());
-  if (gathered.tables.empty()) return impl_->start;
-  embed::DatabaseCore& core = *impl_->core;
-  return core.get<Result<Timestamp>>([&] {
-    return commit_transaction(core.services().commit_parts(), std::move(gathered),
-                              Instant::never());
-  });
+  TRY_VOID(impl_->use());
+  impl_->life->commit();
+  Result<GatheredTransaction> gathered = impl_->gather();
+  if (gathered && gathered->tables.empty()) return impl_->start;
+  return impl_->core->get<Result<Timestamp>>(
+      [&] { return commit_gathered(impl_->core, impl_->life, std::move(gathered)); });
 }
 
 Task<Result<Timestamp>> Transaction::commit_async() {
-  CO_TRY(GatheredTransaction gathered, impl_->gather());
-  if (gathered.tables.empty()) co_return impl_->start;
-  const std::shared_ptr<embed::DatabaseCore> core = impl_->core;
-  co_return co_await commit_transaction(core->services().commit_parts(), std::move(gathered),
-                                        Instant::never());
+  CO_TRY_VOID(impl_->use());
+  impl_->life->commit();
+  Result<GatheredTransaction> gathered = impl_->gather();
+  if (gathered && gathered->tables.empty()) co_return impl_->start;
+  co_return co_await commit_gathered(impl_->core, impl_->life, std::move(gathered));
 }
 
 void Transaction::abort() {
-  impl_->over = true;
+  impl_->life->abort();
   impl_->parts.clear();
 }
 

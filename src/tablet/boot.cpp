@@ -11,7 +11,10 @@ namespace {
 std::unexpected<Error> refused(std::string_view what, blob::Status status,
                                const std::string& reason) {
   const bool taken = status == blob::Status::kAlready || status == blob::Status::kBlocked;
-  return fail(taken ? Errc::kConflict : Errc::kUnavailable,
+  const bool full = status == blob::Status::kOutOfSpace;
+  return fail(taken  ? Errc::kConflict
+              : full ? Errc::kNoSpace
+                     : Errc::kUnavailable,
               fmt::format("{}: {} {}", what, to_string(status), reason));
 }
 
@@ -146,6 +149,7 @@ Task<Result<void>> Leader::write_zero_entry(GenStep previous) {
   if (result.status != blob::Status::kOk) {
     co_return refused("zero entry", result.status, result.reason);
   }
+  colour_ = result.colour;
   co_return Result<void>();
 }
 

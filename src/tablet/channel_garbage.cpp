@@ -13,6 +13,11 @@ void ChannelGarbage::deleted(const BlobId& id) {
   if (kept_.erase(id) > 0) doomed_.insert(id);
 }
 
+void ChannelGarbage::passed(GenStep at) {
+  dirty_ = true;
+  highest_deleted_ = std::max(highest_deleted_, at);
+}
+
 ChannelGarbage::Command ChannelGarbage::next(GenStep barrier) const {
   Command command;
   for (const BlobId& id : fresh_) {

@@ -19,8 +19,8 @@ class ChannelGarbage {
   // A blob of an earlier incarnation: its Keep flag is set before any barrier passes it.
   void adopted(const BlobId& id) { kept_.insert(id); }
   void deleted(const BlobId& id);
-  // The barrier alone has to move.
-  void passed() { dirty_ = true; }
+  // All up to `at` is dead, and has no flag: the barrier alone has to move.
+  void passed(GenStep at);
   bool wanted() const { return dirty_; }
 
   struct Command {

@@ -56,6 +56,17 @@ TEST(ChannelGarbage, AKeptBlobThatIsDeletedLosesItsFlagOnce) {
   EXPECT_TRUE(garbage.next({5, 9}).do_not_keep.empty());
 }
 
+TEST(ChannelGarbage, WhatIsPassedWhileABarrierIsOnItsWayWaitsForTheNext) {
+  ChannelGarbage garbage;
+  garbage.passed({5, 3});
+  const auto command = garbage.next({5, 3});
+  garbage.passed({5, 9});
+  garbage.done(command, {5, 3});
+  EXPECT_TRUE(garbage.wanted());
+  garbage.done(garbage.next({5, 9}), {5, 9});
+  EXPECT_FALSE(garbage.wanted());
+}
+
 TEST(ChannelGarbage, AnAdoptedBlobHasItsFlagAlready) {
   ChannelGarbage garbage;
   garbage.adopted(blob(1, 4));

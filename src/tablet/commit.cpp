@@ -85,7 +85,9 @@ Task<void> Leader::write_queued() {
   while (!ended_) {
     if (log_bytes_ >= options_.snapshot_log_bytes || snapshot_wanted_) {
       snapshot_wanted_ = false;
+      writing_snapshot_ = true;
       const auto written = co_await write_snapshot();
+      writing_snapshot_ = false;
       if (!written) end(written.error());
       continue;
     }
@@ -134,7 +136,7 @@ Task<Result<void>> Leader::write_entry(const LogEntry& entry,
                       : worst.status == blob::Status::kOutOfSpace ? Errc::kNoSpace
                                                                   : Errc::kUnavailable;
     co_return fail(
-        code, fmt::format("tablet {} generation {} step {}: {} {}", info_.id.value, generation_,
+        code, fmt::format("tablet {:x} generation {} step {}: {} {}", info_.id.value, generation_,
                           step_ + 1, to_string(worst.status), worst.reason));
   }
   ++step_;
@@ -197,7 +199,7 @@ Task<Result<void>> Leader::write_snapshot() {
   for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].deleted(id);
   snapshot_pages_ = entry.references;
   for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].created(id);
-  garbage_[kLogChannel].passed();
+  garbage_[kLogChannel].passed(log_barrier());
   co_return Result<void>();
 }
 

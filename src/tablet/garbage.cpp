@@ -31,6 +31,9 @@ Task<void> Leader::collect_for_ever() {
 }
 
 Task<void> Leader::collect_now() {
+  while ((snapshot_wanted_ || writing_snapshot_) && !ended_ && !scope_.closed()) {
+    co_await sleep_for(world_.executor, kCollectPoll);
+  }
   const std::uint64_t mine = collections_begun_ + 1;
   collector_wakes_.push(true);
   while (collections_done_ < mine && !scope_.closed()) {

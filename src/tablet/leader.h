@@ -109,7 +109,8 @@ class Leader {
 
   // Blobs that the confirmed state refers to no more and that nobody reads: they are collected.
   void discard(const std::vector<BlobId>& ids);
-  // Ends when all that is dead by now was handed to the groups, or could not be.
+  // Ends when all that is dead by now was handed to the groups, or could not be; a snapshot that is
+  // wanted comes before.
   Task<void> collect_now();
 
   // Writes a snapshot before the next commit, whatever the log's length.
@@ -200,6 +201,7 @@ class Leader {
   std::vector<ChannelGarbage> garbage_;  // By channel.
   std::vector<GenStep> barriers_;        // By channel: the last one sent.
   bool snapshot_wanted_ = false;
+  bool writing_snapshot_ = false;
 
   std::deque<std::shared_ptr<Pending>> queue_;
   std::size_t queued_bytes_ = 0;

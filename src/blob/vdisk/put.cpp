@@ -24,8 +24,10 @@ std::optional<DiskReply> VDisk::refuse_put(const PutPart& request) const {
     return reply(Status::kError, fmt::format("segments of {} hold at most {} bytes", device_.path(),
                                              device_.data_size_max()));
   }
-  // Restores are let through while anything at all may be written.
-  const Colour limit = request.ignore_block ? Colour::kRed : Colour::kPreOrange;
+  // Restores are let through while anything at all may be written. So is the first entry of a
+  // tablet's incarnation, as its block is: one that cannot start is not read and frees no space.
+  const bool starts = id.channel() == 0 && id.step() == 0;
+  const Colour limit = request.ignore_block || starts ? Colour::kRed : Colour::kPreOrange;
   if (device_.colour() >= limit) {
     return reply(Status::kOutOfSpace,
                  fmt::format("{} is {}", device_.path(), to_string(device_.colour())));

@@ -1,0 +1,155 @@
+// Table: lookups and scans of one table.
+//
+// Promise    Reads at one timestamp, over any tables, see the same moment.
+// Threading  A Table: any thread. A Scan, a Rowset: one thread at a time. Lookups of what is in
+//            memory run on the caller's thread.
+// Texts      As database.h says.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "moraine/result.h"
+#include "moraine/row.h"
+#include "moraine/rowset.h"
+#include "moraine/schema.h"
+#include "moraine/task.h"
+#include "moraine/timestamp.h"
+
+namespace moraine {
+
+// Columns of one table, resolved once. Default: all of them, of any table. Reads of another table,
+// or of the same one taken anew after its columns changed, hear kInvalidArgument.
+class Columns {
+ public:
+  Columns() = default;
+  const std::vector<std::uint16_t>& indexes() const { return indexes_; }
+  bool all() const { return table_ == 0; }
+  // Stands for the table and its schema; 0: any.
+  std::uint64_t table() const { return table_; }
+
+ private:
+  friend class Table;
+  std::uint64_t table_ = 0;
+  std::vector<std::uint16_t> indexes_;
+};
+
+struct ReadOptions {
+  Columns columns;
+  // The moment to read: kSyncLastCommitted, kAsyncLastCommitted, or from kMinTimestamp to
+  // kMaxTimestamp. One that was not given out yet sees what is committed now; the same read may
+  // see more later.
+  Timestamp timestamp = kSyncLastCommitted;
+  Timestamp retention_timestamp = kNullTimestamp;  // Older versions are not seen.
+  std::optional<bool> use_lookup_cache;            // nullopt: as the table's options say.
+};
+
+struct Filter {
+  enum class Op : std::uint8_t {
+    kEqual,
+    kNotEqual,
+    kLess,
+    kLessOrEqual,
+    kGreater,
+    kGreaterOrEqual,
+    kIsNull,
+    kIsNotNull
+  };
+  std::string column;
+  Op op = Op::kEqual;
+  Value value;  // Of the column's type, or a number that fits it.
+};
+
+struct ScanOptions {
+  ReadOptions read;
+  std::vector<Value> from;  // Key prefix, inclusive; empty: from the beginning.
+  std::vector<Value> to;    // Exclusive; empty: to the end.
+  std::vector<Filter> filters;
+  std::uint64_t row_limit = ~std::uint64_t{0};
+};
+
+// Some thousand rows by columns. Texts live until the next batch.
+struct ScanBatch {
+  struct Column {
+    ValueType type = ValueType::kNull;
+    std::span<const std::uint64_t> words;  // int64, uint64, double: their bits; boolean: 0 or 1.
+    std::span<const std::string_view> texts;
+    std::span<const std::uint8_t> nulls;  // 1: null. Empty: none is.
+    Value at(std::size_t row) const;
+  };
+  std::size_t rows = 0;
+  std::vector<Column> columns;
+};
+
+// A scan that a transaction gave: each step is a use of the transaction, and hears kAborted once
+// that has expired, was aborted or failed to commit. After its commit the scan goes on.
+class Scan {
+ public:
+  struct Impl;
+  Scan(Scan&&) noexcept;
+  Scan& operator=(Scan&&) noexcept;
+  ~Scan();
+  // False: the end. Rows are in key order.
+  Result<bool> next(ScanBatch& batch);
+  Task<Result<bool>> next_async(ScanBatch& batch);
+
+ private:
+  friend class Table;
+  friend class Transaction;
+  explicit Scan(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+struct RowVersion {
+  std::string column;
+  Timestamp timestamp = 0;
+  bool aggregate = false;
+  Value value;
+};
+struct VersionedResult {
+  bool found = false;
+  std::vector<Timestamp> write_timestamps;  // Newest first.
+  std::vector<Timestamp> delete_timestamps;
+  std::vector<RowVersion> versions;    // By column, newest first.
+  std::shared_ptr<const void> memory;  // Of texts.
+};
+
+class Table {
+ public:
+  struct Impl;
+  const std::string& path() const;
+  const TableSchema& schema() const;
+  Result<Columns> columns(std::initializer_list<std::string_view> names) const;
+  Result<Columns> columns(std::span<const std::string> names) const;
+
+  // One row of the answer for each key. Keys that are not found are not errors.
+  Result<void> lookup(std::span<const Key> keys, const ReadOptions& options, Rowset& rows) const;
+  Result<void> lookup(std::initializer_list<Value> key, const ReadOptions& options,
+                      Rowset& rows) const;
+  Task<Result<void>> lookup_async(std::vector<std::vector<Value>> keys, ReadOptions options,
+                                  Rowset& rows) const;
+  // All versions of a row at or below the timestamp.
+  Result<VersionedResult> lookup_versions(Key key, Timestamp timestamp) const;
+  Task<Result<VersionedResult>> lookup_versions_async(std::vector<Value> key,
+                                                      Timestamp timestamp) const;
+  // Reads nothing yet: coroutines call it too, and then Scan::next_async().
+  Result<Scan> scan(ScanOptions options = {}) const;
+
+ private:
+  friend class Database;
+  friend class Transaction;
+  explicit Table(std::shared_ptr<const Impl> impl);
+  Result<void> read(std::span<const Key> keys, const ReadOptions& options, bool in_transaction,
+                    Rowset& rows) const;
+  Task<Result<void>> read_async(std::vector<std::vector<Value>> keys, ReadOptions options,
+                                bool in_transaction, Rowset& rows) const;
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace moraine
