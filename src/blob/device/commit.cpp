@@ -95,6 +95,7 @@ bool Device::ensure_room() {
   if (!next_ready_) return false;
   if (open_segment_) segments_.seal(*open_segment_);
   open_segment_ = next_segment_;
+  if (prewrite_left_at_.segment == open_segment_) prewrite_left_at_ = {};
   open_sector_ = 0;
   segments_.open(*open_segment_, ++epoch_);
   next_segment_.reset();

@@ -234,7 +234,7 @@ class Device {
   Task<void> shrink();
 
   // prewrite.cpp
-  std::optional<std::uint32_t> choose_prewrite() const;
+  std::optional<std::uint32_t> choose_prewrite(std::uint32_t least) const;
   Task<void> prewrite(bool idle);
   void leave_slow_segment();
 
@@ -284,6 +284,11 @@ class Device {
   bool checkpointing_ = false;
   bool cleaning_ = false;
   std::optional<std::uint32_t> prewriting_;  // Not to be opened now.
+  struct PrewriteLeft {
+    std::optional<std::uint32_t> segment;
+    std::uint64_t bytes = 0;
+  };
+  PrewriteLeft prewrite_left_at_;  // Of a segment that was not written to its end.
   std::uint64_t ordinary_appends_ = 0;
   std::uint64_t ordinary_seen_ = 0;  // By the maintenance loop.
   Instant idle_since_{};

@@ -11,11 +11,12 @@ namespace {
 constexpr std::size_t kPrewriteBytes = 256u << 10;
 constexpr std::uint64_t kSmallBatchBytes = 32u << 10;  // Larger ones gain little.
 constexpr Duration kPrewritePause = 1ms;               // Under load: commits come first.
+constexpr std::uint64_t kFirstEpoch = 1;
 
 }  // namespace
 
-// A fresh segment, when too few written ones are free.
-std::optional<std::uint32_t> Device::choose_prewrite() const {
+// A fresh segment, when fewer than `least` written ones are free.
+std::optional<std::uint32_t> Device::choose_prewrite(std::uint32_t least) const {
   std::uint32_t ready = 0;
   std::optional<std::uint32_t> fresh;
   for (std::uint32_t i = 0; i < segments_.count(); ++i) {
@@ -26,18 +27,19 @@ std::optional<std::uint32_t> Device::choose_prewrite() const {
       if (!fresh || i == next_segment_) fresh = i;
     }
   }
-  return ready >= kPrewrittenSegments ? std::nullopt : fresh;
+  return ready >= least ? std::nullopt : fresh;
 }
 
-// On an idle device it stops as soon as there is real work. Under a load of small commits it goes
-// on: those are who gains.
+// On an idle device it stops as soon as there is real work, and goes on there later. Under a load
+// of small commits, which are who gains, it begins when none is left: on a file, commits to written
+// blocks are slow too while others of its blocks are written for the first time.
 Task<void> Device::prewrite(bool idle) {
   const std::uint64_t batches = stats_.batches - std::exchange(batches_then_, stats_.batches);
   const std::uint64_t bytes =
       stats_.bytes_appended - std::exchange(bytes_then_, stats_.bytes_appended);
   const bool small = batches > 0 && bytes / batches < kSmallBatchBytes;
   if ((!idle && !small) || prewriting_ || segments_.free() <= reserved_segments() + 2) co_return;
-  const auto fresh = choose_prewrite();
+  const auto fresh = choose_prewrite(idle ? kPrewrittenSegments : 1);
   if (next_ready_ && !segments_[*next_segment_].written) {
     // Something better is there, or will be.
     next_segment_.reset();
@@ -51,7 +53,7 @@ Task<void> Device::prewrite(bool idle) {
   prewriting_ = fresh;
   const Slice zeros = Buffer::zeroed(kPrewriteBytes).freeze();
   const std::uint64_t start = superblock_.segment_offset(*fresh);
-  std::uint64_t done = 0;
+  std::uint64_t done = prewrite_left_at_.segment == fresh ? prewrite_left_at_.bytes : 0;
   while (done < superblock_.segment_bytes && !scope_.closed() && !failure_) {
     if ((idle && busy()) || stalled_) break;
     const std::uint64_t size =
@@ -68,7 +70,9 @@ Task<void> Device::prewrite(bool idle) {
   prewriting_.reset();
   if (!synced) fail_device(Error(synced.error()).within("sync"));
   if (failure_) co_return;
+  prewrite_left_at_ = {fresh, done};
   if (done == superblock_.segment_bytes) {
+    prewrite_left_at_ = {};
     segments_.at(*fresh).written = true;
     segments_.at(*fresh).holes = false;
     ++stats_.segments_prewritten;
@@ -83,9 +87,12 @@ void Device::leave_slow_segment() {
   if (!segments_[*next_segment_].written) return;
   const bool roomy = segments_.free() * 2 > segments_.count();
   // A new device's first segment begins with written blocks.
-  const std::uint64_t slow =
-      std::min(kFormatPrefillBytes, std::uint64_t{superblock_.segment_bytes} * 3 / 4);
-  if (roomy && segments_[*open_segment_].used >= slow) seal_open();
+  const Segment& open = segments_[*open_segment_];
+  const std::uint64_t prefilled =
+      open.epoch > kFirstEpoch
+          ? 0
+          : std::min(kFormatPrefillBytes, std::uint64_t{superblock_.segment_bytes} * 3 / 4);
+  if (roomy && open.used >= prefilled) seal_open();
 }
 
 }  // namespace moraine::blob

@@ -194,6 +194,7 @@ Task<void> Device::shrink() {
     const Segment& segment = segments_[i];
     if (segment.use != SegmentUse::kFree || i == next_segment_) continue;
     if (!segment.holes && (!segment.written || ++ready <= kPrewrittenSegments)) continue;
+    if (prewrite_left_at_.segment == i) prewrite_left_at_ = {};
     prewriting_ = i;
     const auto done =
         co_await disk_->discard(superblock_.segment_offset(i), superblock_.segment_bytes);
