@@ -73,8 +73,8 @@ class Database {
   // Stops cleanly, once tables, scans and transactions that were got from it are gone too.
   ~Database();
 
-  // Reading and writing. After alter_table() a table is taken anew: writes by the old one hear
-  // kInvalidArgument.
+  // Reading and writing. After alter_table() a table is taken anew: reads and writes by the
+  // old one hear kInvalidArgument.
   Result<Table> table(std::string_view path) const;
   Result<Transaction> begin(TransactionOptions options = {});
   // A moment to read at: all that is committed now, and nothing later.

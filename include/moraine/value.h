@@ -2,9 +2,11 @@
 //
 // Promise    compare() is the order of keys: null < int64 < uint64 < double < boolean < string <
 //            any; within a type by value, texts by their bytes.
-// Limits     Texts live as long as whoever gave them; a Value never owns memory.
+// Limits     Texts live as long as whoever gave them; a Value never owns memory. Of a text of 4 GiB
+//            and more it says one byte less than that: no table takes it.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <concepts>
 #include <cstdint>
@@ -38,7 +40,7 @@ class Value {
   constexpr Value(double value) : type_(ValueType::kDouble), double_(value) {}
   constexpr Value(std::string_view text)
       : type_(ValueType::kString),
-        size_(static_cast<std::uint32_t>(text.size())),
+        size_(static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), ~std::uint32_t{0}))),
         text_(text.data()) {}
   constexpr Value(const char* text) : Value(std::string_view(text)) {}
   // Borrows it, as every text.

@@ -75,6 +75,7 @@ struct Transaction::Impl {
   Result<table::ChangeSet*> changes_of(const std::shared_ptr<const Table::Impl>& table);
   // kAborted: it is over, or was left alone for too long.
   Result<void> use();
+  Result<void> use_last();  // By its commit.
   Result<GatheredTransaction> gather();
 };
 

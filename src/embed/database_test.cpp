@@ -142,6 +142,31 @@ TEST_F(DatabaseTest, TablesAreUnmountedAlteredReshardedAndMountedAgainWithTheirR
   EXPECT_EQ(name_of(users(), 150), "after");
 }
 
+TEST_F(DatabaseTest, ATableTakenBeforeItsSchemaChangedIsNotReadByIt) {
+  expect_ok(db_->create_table("/users", users_schema()));
+  const Table old = users();
+  insert(old, {{"id", 1}, {"name", "x"}, {"score", 42}});
+  ReadOptions score;
+  score.columns = old.columns({"score"}).value();
+  expect_ok(db_->unmount_table("/users"));
+  expect_ok(db_->mount_table("/users"));
+  EXPECT_EQ(name_of(old, 1), "x") << "mounted anew, and the same";
+  expect_ok(db_->unmount_table("/users"));
+  TableSchema swapped = users_schema();
+  std::swap(swapped.columns[1], swapped.columns[2]);
+  expect_ok(db_->alter_table("/users", swapped));
+  expect_ok(db_->mount_table("/users"));
+  Rowset rows;
+  EXPECT_EQ(old.lookup({Value(1)}, score, rows).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(old.scan().error().code, Errc::kInvalidArgument);
+  const Value key(1);
+  EXPECT_EQ(old.lookup_versions(Key(&key, 1), 0x3fffffffffffff04).error().code,
+            Errc::kInvalidArgument);
+  score.columns = users().columns({"score"}).value();
+  expect_ok(users().lookup({Value(1)}, score, rows));
+  EXPECT_EQ(rows.at(0, 0).as_int64(), 42);
+}
+
 TEST_F(DatabaseTest, ATableThatIsNotMountedIsDescribedWithWhatItHolds) {
   expect_ok(db_->create_table("/users", users_schema()));
   {

@@ -107,6 +107,16 @@ Result<void> lookup_ranges(embed::DatabaseCore& core, const OpenTable& open,
   return {};
 }
 
+// What the table's columns are called and where they are may be something else by now.
+bool is_altered(const Table::Impl& table, const OpenTable& open) {
+  return open.schema != table.schema;
+}
+
+std::unexpected<Error> altered(const Table::Impl& table) {
+  return fail(Errc::kInvalidArgument,
+              fmt::format("the schema of {} has changed: take the table anew", table.path));
+}
+
 Result<void> lookup_encoded(const Table::Impl& table, const table::LookupRequest& request,
                             Rowset& rows) {
   table::UnfinishedLookup& left = lookup_memory().left;
@@ -115,12 +125,18 @@ Result<void> lookup_encoded(const Table::Impl& table, const table::LookupRequest
   {
     const EpochGuard guard;
     const OpenTable& open = table.holder->get();
+    if (is_altered(table, open)) [[unlikely]]
+      return altered(table);
     single = open.ranges.size() == 1;
     if (single) {
       TRY(unfinished, try_single(open, request, rows, left));
     }
   }
-  if (!single) return lookup_ranges(*table.core, *table.holder->hold(), request, rows);
+  if (!single) {
+    const std::shared_ptr<const OpenTable> open = table.holder->hold();
+    if (is_altered(table, *open)) return altered(table);
+    return lookup_ranges(*table.core, *open, request, rows);
+  }
   if (!unfinished) return {};
   return finish_lookup(*table.core, unfinished, request, rows, left);
 }
@@ -221,6 +237,7 @@ Task<Result<void>> Table::read_async(std::vector<std::vector<Value>> keys, ReadO
     CO_TRY_VOID(encode_given_key(*impl, keys[i], encoded[i]));
   }
   const std::shared_ptr<const OpenTable> open = impl->holder->hold();
+  if (is_altered(*impl, *open)) co_return altered(*impl);
   rows.reset(keys.size(), request_of(*impl, options, in_transaction, {}).columns.size());
   std::map<std::size_t, RangePart> parts;
   for (std::size_t i = 0; i < encoded.size(); ++i) {
@@ -246,6 +263,7 @@ Task<Result<VersionedResult>> Table::lookup_versions_async(std::vector<Value> ke
   std::string encoded;
   CO_TRY_VOID(encode_given_key(*impl, key, encoded));
   const std::shared_ptr<const OpenTable> open = impl->holder->hold();
+  if (is_altered(*impl, *open)) co_return altered(*impl);
   CO_TRY(const TabletPtr tablet, open->readable(open->range_of(as_bytes(encoded))));
   CO_TRY(table::OwnedVersionedRow found,
          co_await tablet->reader().lookup_versions(encoded, timestamp, std::nullopt));
@@ -286,6 +304,7 @@ Result<Scan> Table::scan(ScanOptions options) const {
   auto impl = std::make_unique<Scan::Impl>();
   impl->core = impl_->core;
   impl->table = impl_->holder->hold();
+  if (is_altered(*impl_, *impl->table)) return altered(*impl_);
   impl->rows_left = options.row_limit;
   table::ScanRequest& request = impl->request;
   TRY(request.bounds.from, encode_bound(*impl_, options.from));

@@ -102,6 +102,12 @@ Result<void> Transaction::Impl::use() {
   return used;
 }
 
+Result<void> Transaction::Impl::use_last() {
+  Result<void> used = life->commit();
+  if (!used) parts.clear();
+  return used;
+}
+
 // Equal ids in two folders mean different tablets.
 Result<void> Transaction::Impl::check_table(const Table::Impl& table) const {
   if (table.core == core) return {};
@@ -226,8 +232,7 @@ Task<Result<Timestamp>> commit_gathered(std::shared_ptr<embed::DatabaseCore> cor
 }  // namespace
 
 Result<Timestamp> Transaction::commit() {
-  TRY_VOID(impl_->use());
-  impl_->life->commit();
+  TRY_VOID(impl_->use_last());
   Result<GatheredTransaction> gathered = impl_->gather();
   if (gathered && gathered->tables.empty()) return impl_->start;
   return impl_->core->get<Result<Timestamp>>(
@@ -235,8 +240,7 @@ Result<Timestamp> Transaction::commit() {
 }
 
 Task<Result<Timestamp>> Transaction::commit_async() {
-  CO_TRY_VOID(impl_->use());
-  impl_->life->commit();
+  CO_TRY_VOID(impl_->use_last());
   Result<GatheredTransaction> gathered = impl_->gather();
   if (gathered && gathered->tables.empty()) co_return impl_->start;
   co_return co_await commit_gathered(impl_->core, impl_->life, std::move(gathered));

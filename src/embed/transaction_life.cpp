@@ -30,8 +30,10 @@ void TransactionLife::renew() {
   expires_.store(Clock::now() + timeout_);
 }
 
-void TransactionLife::commit() {
-  end(State::kCommitted);
+Result<void> TransactionLife::commit() {
+  TRY_VOID(use());
+  if (!end(State::kCommitted)) return refusal(state_.load());
+  return {};
 }
 
 void TransactionLife::fail_commit() {
@@ -42,9 +44,9 @@ void TransactionLife::abort() {
   end(State::kAborted);
 }
 
-void TransactionLife::end(State state) {
+bool TransactionLife::end(State state) {
   State open = State::kOpen;
-  state_.compare_exchange_strong(open, state);
+  return state_.compare_exchange_strong(open, state);
 }
 
 std::unexpected<Error> TransactionLife::refusal(State state) const {

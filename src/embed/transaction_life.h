@@ -27,7 +27,7 @@ class TransactionLife {
   // A step that was long has ended; whether it was in time is not asked.
   void renew();
 
-  void commit();  // After use(). Its outcome is not known yet.
+  Result<void> commit();  // It is used last. The outcome is not known yet.
   void fail_commit();
   void abort();  // Unless it is over.
 
@@ -35,8 +35,8 @@ class TransactionLife {
   using Clock = std::chrono::steady_clock;
   enum class State : std::uint8_t { kOpen, kCommitted, kAborted, kExpired };
 
-  // Unless it has ended already.
-  void end(State state);
+  // False: it has ended already.
+  bool end(State state);
   std::unexpected<Error> refusal(State state) const;
 
   const table::TransactionId id_;

@@ -60,6 +60,32 @@ TEST_F(XdeltaColumn, PatchesAreAppliedToTheBaseThatWasWritten) {
   expect_everywhere(base_state(kFourth));
 }
 
+TEST_F(XdeltaColumn, APatchThatMakesATransactionTooLargeIsRefusedAtOnce) {
+  make();
+  const std::size_t size = std::size_t{12} << 20;
+  table::PatchWriter writer;
+  writer.run('x', size);
+  writer.finish_window(0, 0, 0);
+  const std::string large(size, 'x');
+  table::XdeltaState state;
+  state.type = table::XdeltaType::kPatch;
+  state.base_hash = table::xdelta_hash("");
+  state.state_hash = table::xdelta_hash(large);
+  state.state_size = size;
+  state.data = writer.patch();
+  const std::string patch = table::write_xdelta(state);
+  const std::string base = base_state("");
+  const Table table = reach();
+  auto tx = db_->begin();
+  expect_ok(tx->insert(table, {{"k", kKey}, {"v", std::string_view(base)}}));
+  const auto grown = tx->insert(table, {{"k", kKey}, {"v", std::string_view(patch)}},
+                                {.update = true, .aggregate = true});
+  EXPECT_FALSE(grown);
+  const auto committed = tx->commit();
+  EXPECT_TRUE(committed) << committed.error().message();
+  EXPECT_EQ(read(), base);
+}
+
 TEST_F(XdeltaColumn, PatchesThatWereFlushedApartFromTheirBaseAreApplied) {
   make();
   write(base_state(kFirst));

@@ -62,7 +62,8 @@ Option milliseconds(Get field) {
 template <class Get>
 Option choice(Get field, std::vector<std::string> names) {
   return {[field, names](const TableOptions& options) {
-            return names[static_cast<std::size_t>(field(const_cast<TableOptions&>(options)))];
+            const auto chosen = static_cast<std::size_t>(field(const_cast<TableOptions&>(options)));
+            return chosen < names.size() ? names[chosen] : std::to_string(chosen);
           },
           [field, names](TableOptions& options, std::string_view text) {
             const auto found = std::ranges::find(names, text);

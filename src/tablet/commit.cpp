@@ -32,7 +32,9 @@ Task<Result<void>> Leader::commit(CommitRequest request, Confirmed confirmed) {
     co_return fail(Errc::kInvalidArgument, fmt::format("a commit of {} bytes", pending->bytes));
   }
   if (queued_bytes_ > kQueuedBytesMax || queue_.size() >= kQueuedCommitsMax) {
-    co_return fail(Errc::kOverloaded, fmt::format("{} bytes wait to be committed", queued_bytes_));
+    co_return fail(Errc::kOverloaded,
+                   fmt::format("{} commits of {} bytes wait; at most {} and {} may", queue_.size(),
+                               queued_bytes_, kQueuedCommitsMax, kQueuedBytesMax));
   }
   pending->request = std::move(request);
   pending->confirmed = std::move(confirmed);

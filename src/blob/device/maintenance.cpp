@@ -10,12 +10,12 @@ namespace moraine::blob {
 namespace {
 
 constexpr Duration kMaintenancePeriod = 500ms;
-constexpr std::size_t kVictimsMax = 16;        // Evacuated in one pass over the owners' indexes.
-constexpr std::uint64_t kCheckpointRatio = 8;  // Log bytes per checkpoint byte, at least.
-constexpr std::uint64_t kRatioForSpace = 16;   // The same while the log is short.
-constexpr std::uint64_t kLogPerLive = 4;       // Live bytes per log byte behind no checkpoint.
-constexpr std::uint64_t kSpacePerGarbage = 4;  // Log bytes per dead one that make it worth while.
-constexpr std::uint64_t kLooksPerSegment = 8;  // Of log, at what is dead.
+constexpr std::size_t kVictimsMax = 16;         // Evacuated in one pass over the owners' indexes.
+constexpr std::uint64_t kCheckpointRatio = 8;   // Log bytes per checkpoint byte, at least.
+constexpr std::uint64_t kRatioForSpace = 16;    // The same while the log is short.
+constexpr std::uint64_t kLogPerLive = 4;        // Live bytes per log byte behind no checkpoint.
+constexpr std::uint64_t kSpacePerGarbage = 16;  // Log bytes per dead one that make it worth while.
+constexpr std::uint64_t kLooksPerSegment = 16;  // Of log, at what is dead.
 constexpr Duration kIdleToShrink = 10s;
 constexpr double kFillUnderPressure = 0.8;
 constexpr double kFillWhenStalled = 0.97;
@@ -205,6 +205,7 @@ Task<Result<void>> Device::checkpoint() {
     std::swap(manifest_, manifest);
     log_bytes_ -= log_bytes_before;
     garbage_looked_at_ = 0;
+    checkpoint_wanted_ = false;
     checkpoint_bytes_ = location.size;
     for (const Manifest::Chunk& chunk : manifest_.chunks) checkpoint_bytes_ += chunk.location.size;
     segments_.set_spared(2 * checkpoint_bytes_);

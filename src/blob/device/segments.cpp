@@ -10,9 +10,8 @@ namespace moraine::blob {
 namespace {
 
 constexpr std::uint64_t kCopyOverhead = 16u << 10;  // Headers of batches, per segment.
-constexpr std::uint64_t kRecordOverhead = 256;      // Its descriptor and facts.
+constexpr std::uint64_t kRecordOverhead = 64;       // Its descriptor and facts.
 constexpr std::uint64_t kPaddingShare = 32;         // Padding: one byte for so many.
-
 constexpr std::uint64_t kGainShare = 16;  // Of a segment: what cleaning it gains at least.
 
 // What records take up when they are copied.
@@ -23,6 +22,11 @@ std::uint64_t copied_bytes(std::uint64_t live, std::uint64_t records) {
 // What is filled of a segment: it ends where the next record does not fit.
 std::uint64_t usable_bytes(std::uint64_t segment, std::uint64_t live, std::uint64_t records) {
   return segment - std::min(segment / 2, live / std::max<std::uint64_t>(records, 1));
+}
+
+bool worth_cleaning(const Segment& s, std::uint64_t segment_bytes) {
+  const std::uint64_t copied = copied_bytes(s.live, s.records) + kCopyOverhead;
+  return copied + segment_bytes / kGainShare <= usable_bytes(segment_bytes, s.live, s.records);
 }
 
 }  // namespace
@@ -68,7 +72,7 @@ void SegmentTable::release(std::uint32_t segment) {
             segment, s.live, s.readers);
   lives_->end(segment);
   s.use = SegmentUse::kFree;
-  s.written = !s.holes;
+  s.written = !s.holes && (s.written || s.used >= segment_bytes_ / 16 * 15);
   measure(segment, 0, 0);
   ++free_;
 }
@@ -150,7 +154,7 @@ std::vector<std::uint32_t> SegmentTable::victims(std::uint64_t checkpoint,
   for (std::uint32_t i = 0; i < count(); ++i) {
     const Segment& s = segments_[i];
     if (s.use == SegmentUse::kSealed && s.live > 0 && s.last_sequence < checkpoint &&
-        static_cast<double>(s.live) <= live_max) {
+        static_cast<double>(s.live) <= live_max && worth_cleaning(s, segment_bytes_)) {
       found.push_back(i);
     }
   }
@@ -164,16 +168,14 @@ std::vector<std::uint32_t> SegmentTable::victims(std::uint64_t checkpoint,
     live += segments_[i].live;
     records += segments_[i].records;
   }
-  const std::uint64_t usable = usable_bytes(segment_bytes_, live, records);
-  const std::uint64_t all = limits.open_room + free_ * usable;
+  const std::uint64_t all = limits.open_room + free_ * usable_bytes(segment_bytes_, live, records);
   const std::uint64_t room = all > limits.spared ? all - limits.spared : 0;
   std::uint64_t needed = 0;
   std::size_t taken = 0;
   for (; taken < found.size(); ++taken) {
     const Segment& s = segments_[found[taken]];
-    const std::uint64_t copied = copied_bytes(s.live, s.records) + kCopyOverhead;
-    needed += copied;
-    if (needed > room || copied + segment_bytes_ / kGainShare > usable) break;
+    needed += copied_bytes(s.live, s.records) + kCopyOverhead;
+    if (needed > room) break;
   }
   found.resize(taken);
   return found;

@@ -55,7 +55,8 @@ TEST(Segments, TheEmptiestAreCleanedFirst) {
   fill(table, 1, kBytes / 4);
   fill(table, 2, kBytes / 8);
   fill(table, 3, kBytes);
-  EXPECT_EQ(table.victims(100, limits(0.5)), (std::vector<std::uint32_t>{2, 1, 0}));
+  EXPECT_EQ(table.victims(100, limits(0.5)), (std::vector<std::uint32_t>{2, 1}))
+      << "no two records of half a segment fit one";
   EXPECT_EQ(table.victims(100, limits(0.3)), (std::vector<std::uint32_t>{2, 1}));
   EXPECT_EQ(table.victims(100, limits(0.2)), (std::vector<std::uint32_t>{2}));
   EXPECT_TRUE(table.victims(1, limits(1.0)).empty()) << "nothing is behind that checkpoint";
@@ -83,6 +84,27 @@ TEST(Segments, SegmentsThatAreMostlyLiveAreWorthCleaningWhenTheirRecordsAreSmall
     for (std::uint32_t n = 12; n < 15; ++n) table.add_live({i, n * record, record, 0});
   }
   EXPECT_TRUE(table.victims(100, limits(0.97)).empty()) << "nothing is gained";
+}
+
+TEST(Segments, ASegmentOfManyTinyRecordsDoesNotKeepOthersFromBeingCleaned) {
+  SegmentTable table(20, kBytes);
+  fill(table, 0, 0);
+  for (std::uint32_t n = 0; n < kBytes / 100; ++n) table.add_live({0, n * 64, 48, 0});
+  fill(table, 1, 0);
+  for (std::uint32_t n = 0; n < 8; ++n) table.add_live({1, n * kBytes / 16, kBytes / 16, 0});
+  EXPECT_LT(table[0].live, table[1].live);
+  EXPECT_EQ(table.victims(100, limits(0.8)), (std::vector<std::uint32_t>{1}));
+}
+
+TEST(Segments, ASegmentThatWasLeftEarlyIsNotWrittenToItsEnd) {
+  SegmentTable table(20, kBytes);
+  for (const std::uint32_t used : {kBytes / 4, kBytes}) {
+    table.open(0, 1);
+    table.grow(0, used, 0);
+    table.seal(0);
+    table.release(0);
+    EXPECT_EQ(table[0].written, used == kBytes) << used;
+  }
 }
 
 TEST(Segments, TheColourCountsSegmentsThatLargeRecordsLeaveHalfEmpty) {

@@ -87,7 +87,7 @@ class TrimTest : public testing::Test {
 
 TEST_F(TrimTest, AnIdleDeviceTakesUpLittleMoreThanWhatIsLive) {
   fill(150);
-  EXPECT_GT(used(), live() + (256u << 10)) << "there is something to gain";
+  EXPECT_GT(used(), live() + (128u << 10)) << "there is something to gain";
   world_.run_for(3s);
   EXPECT_GT(device_->stats().segments_trimmed, 0u);
   EXPECT_LT(used(), live() * 5 / 4 + (256u << 10));

@@ -187,13 +187,16 @@ Result<void> ChangeSet::merge_into(RowChange& older, RowChange change, Tally& ta
   const std::size_t others = tally.bytes - change_bytes(older);
   // A write after a delete sets what it does not name to null.
   const std::size_t nulls = cells_.size() * kNullCellBytes;
-  const bool fits = before + weight(change) + nulls <= kRowWeightMax &&
+  const TableSchema& schema = layout_->schema();
+  const bool may_grow = std::ranges::find(schema.columns, Aggregate::kXdelta,
+                                          &ColumnSchema::aggregate) != schema.columns.end();
+  const bool fits = !may_grow && before + weight(change) + nulls <= kRowWeightMax &&
                     tally.bytes + change_bytes(change) + nulls <= limits_.bytes;
   if (fits) {
-    merge_change(older, std::move(change), layout_->schema());
+    merge_change(older, std::move(change), schema);
   } else {
     RowChange merged = older;
-    merge_change(merged, std::move(change), layout_->schema());
+    merge_change(merged, std::move(change), schema);
     if (weight(merged) > kRowWeightMax) return too_heavy();
     const std::size_t bytes = others + change_bytes(merged);
     if (bytes > limits_.bytes) return too_many_bytes(bytes);

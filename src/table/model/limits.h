@@ -15,6 +15,9 @@ inline constexpr std::size_t kStaticKeyColumnsMax = 256;
 inline constexpr std::size_t kValueBytesMax = std::size_t{16} << 20;
 // 8 for a number, 1 for a boolean, its length for a text, and 1 for the row.
 inline constexpr std::size_t kRowWeightMax = std::size_t{128} << 20;
+// A patch of few bytes may make a value of any size.
+inline constexpr std::size_t kXdeltaColumnsMax = 8;
+static_assert(kXdeltaColumnsMax * kValueBytesMax <= kRowWeightMax);
 inline constexpr std::size_t kTransactionRowsMax = 100'000;
 inline constexpr std::size_t kExpressionBytesMax = std::size_t{16} << 10;
 inline constexpr std::size_t kExpressionNodesMax = 1'000;

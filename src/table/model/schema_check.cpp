@@ -107,6 +107,12 @@ Result<void> check_counts(const TableSchema& schema, TableKind kind) {
   if (keys > (is_static ? kStaticKeyColumnsMax : kKeyColumnsMax)) {
     return invalid("Too many key columns");
   }
+  const auto xdeltas =
+      std::ranges::count(schema.columns, Aggregate::kXdelta, &ColumnSchema::aggregate);
+  if (static_cast<std::size_t>(xdeltas) > kXdeltaColumnsMax) {
+    return invalid(fmt::format("Too many columns with aggregate \"xdelta\": at most {} are allowed",
+                               kXdeltaColumnsMax));
+  }
   if (is_static) return {};
   if (keys == 0) return invalid("There must be at least one key column");
   if (keys == schema.columns.size()) return invalid("There must be at least one non-key column");
@@ -167,6 +173,7 @@ Result<void> check_schema(const TableSchema& schema, TableKind kind) {
   bool values_begun = false;
   for (const ColumnSchema& column : schema.columns) {
     TRY_VOID(check_names(column, kind));
+    if (column.aggregate > Aggregate::kDictSum) return invalid(column, "has an unknown aggregate");
     if (!names.insert(column.name).second) return invalid(column, "is there twice");
     if (column.key && values_begun) {
       return invalid(column, "is a key column after a value column: keys must form a prefix");

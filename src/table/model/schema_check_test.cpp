@@ -147,6 +147,23 @@ TEST_F(SchemaCheck, XdeltaIsForStrings) {
   }
 }
 
+TEST_F(SchemaCheck, FewColumnsHaveXdelta) {
+  schema_.columns.pop_back();
+  for (std::size_t i = 0; i < kXdeltaColumnsMax; ++i) {
+    add({.name = "v" + std::to_string(i),
+         .type = ColumnType::kString,
+         .aggregate = Aggregate::kXdelta});
+  }
+  EXPECT_EQ(why(), "");
+  add({.name = "more", .type = ColumnType::kString, .aggregate = Aggregate::kXdelta});
+  EXPECT_EQ(why(), "Too many columns with aggregate \"xdelta\": at most 8 are allowed");
+}
+
+TEST_F(SchemaCheck, UnknownAggregatesAreRefused) {
+  value().aggregate = static_cast<Aggregate>(99);
+  EXPECT_EQ(why(), "column \"v\" has an unknown aggregate");
+}
+
 TEST_F(SchemaCheck, HunksAreForPlainStringLikeValues) {
   value().max_inline_hunk_size = 0;
   EXPECT_EQ(why(), "column \"v\" has max_inline_hunk_size 0");

@@ -23,6 +23,7 @@ Task<Result<void>> Maintenance::Impl::compact(CompactionJob job) {
         newest = std::max(newest, stores_.chunk(id)->record().statistics.max_timestamp);
       }
       change.retained_timestamp = horizon(newest);
+      change.loses_rows = settings_.mount.retention.min_data_versions == 0;
       CO_TRY_VOID(co_await install(std::move(change), {}));
       counted_.chunks_dropped_unread += count;
       co_return Result<void>{};
@@ -227,6 +228,7 @@ Task<Result<void>> Maintenance::Impl::rewrite(CompactionJob job) {
   }
   const Timestamp retained = horizon(newest);
   const std::uint64_t applied_ms = retention_applied_ms();
+  const bool may_lose_rows = settings_.mount.retention.min_data_versions == 0;
   std::size_t unread = 0;
   auto built = co_await merge(chosen, std::move(spec), unread);
   if (!built && built.error().code == Errc::kCorrupt) {
@@ -237,7 +239,10 @@ Task<Result<void>> Maintenance::Impl::rewrite(CompactionJob job) {
     co_await give_up(change.build);
     co_return std::unexpected(std::move(built).error());
   }
-  if (built->dropped) change.retained_timestamp = retained;
+  if (built->dropped) {
+    change.retained_timestamp = retained;
+    change.loses_rows = may_lose_rows;
+  }
   std::uint64_t bytes_out = 0;
   for (const BuiltChunk& chunk : built->chunks) {
     bytes_out += chunk.record.statistics.data_bytes;

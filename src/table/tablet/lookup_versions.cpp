@@ -7,6 +7,7 @@
 #include "io/sync.h"
 #include "table/memory/mark_rules.h"
 #include "table/model/merge.h"
+#include "table/model/value_check.h"
 #include "table/tablet/hunk_reader.h"
 #include "table/tablet/lookup_blocks.h"
 #include "table/tablet/lookup_pass.h"
@@ -152,6 +153,17 @@ Task<Result<void>> resolve_hunks(OwnedVersionedRow& row, BlobReader& blobs,
   co_return Result<void>();
 }
 
+// What was written before its column became `any`.
+void wrap_scalars(const TabletView& view, OwnedVersionedRow& row) {
+  if (!view.has_any) return;
+  for (VersionedValue& value : row.row.values) {
+    const bool any = view.schema->columns[value.column].type == ColumnType::kAny;
+    if (!any || value.value.is_null() || value.value.type() == ValueType::kAny) continue;
+    TextMemory memory;
+    value.value = Value::any(keep(row, as_any(value.value, memory).text()));
+  }
+}
+
 }  // namespace
 
 Task<Result<OwnedVersionedRow>> TabletReader::lookup_versions(
@@ -172,6 +184,8 @@ Task<Result<OwnedVersionedRow>> TabletReader::lookup_versions(
     if (*state == VersionsState::kDone) {
       Result<void> whole = co_await resolve_hunks(row, blobs_, statistics_.hunks);
       if (!whole) co_return std::unexpected(std::move(whole).error());
+      const EpochGuard guard;
+      wrap_scalars(views_.get(), row);
       co_return std::move(row);
     }
     Result<void> moved;

@@ -41,6 +41,7 @@ class StoreLog {
     std::vector<std::uint64_t> added_to_eden;  // Ids among `added`.
     std::optional<std::vector<std::string>> pivots;
     Timestamp retained_timestamp = 0;
+    bool loses_rows = false;  // Expired ones: the row cache may have them.
   };
   virtual Task<Result<void>> replace(Replace change, std::function<void()> confirmed) = 0;
   virtual std::uint64_t next_chunk_id() = 0;

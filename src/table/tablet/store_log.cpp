@@ -49,13 +49,11 @@ Task<Result<void>> TableTablet::Impl::replace(Replace change, std::function<void
   record.added_to_eden = std::move(change.added_to_eden);
   record.pivots = std::move(change.pivots);
   record.retained_timestamp = change.retained_timestamp;
-  const bool lost_rows =
-      change.retained_timestamp != 0 && settings_.mount.retention.min_data_versions == 0;
   co_return co_await log(encode(record), [&, this](const std::vector<BlobId>&) {
     for (const std::uint64_t id : record.removed) {
       const auto found = state_.chunks().find(id);
       if (found == state_.chunks().end()) continue;
-      retired_.push_back({stores_->chunk(id), found->second, lost_rows});
+      retired_.push_back({stores_->chunk(id), found->second, change.loses_rows});
     }
     leader_->discard(state_.replace(record));
     confirmed();

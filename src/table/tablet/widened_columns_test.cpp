@@ -1,6 +1,7 @@
 // Columns that became `any` while rows of the old type are in chunks.
 #include <gtest/gtest.h>
 
+#include "table/model/key.h"
 #include "table/model/value_check.h"
 #include "table/tablet/test_table.h"
 
@@ -53,6 +54,23 @@ class WidenedColumns : public testing::TestWithParam<OptimizeFor> {
 
 TEST_P(WidenedColumns, ReadOldScalarsAsYsonInLookupsAndScans) {
   expect_rows();
+}
+
+TEST_P(WidenedColumns, ReadThemSoByVersionsToo) {
+  for (const std::int64_t k : {1, 2}) {
+    std::string key;
+    append_key_column(key, Value(k));
+    const auto row = table_.world.run(
+        table_.tablet->reader().lookup_versions(key, kSyncLastCommitted, std::nullopt));
+    ASSERT_TRUE(row) << row.error().message();
+    ASSERT_EQ(row->row.values.size(), 2u);
+    for (const VersionedValue& value : row->row.values) {
+      EXPECT_EQ(value.value.type(), ValueType::kAny);
+      const std::string of_n = yson(k == 1 ? 300 : 301);
+      const std::string of_v = yson(k == 1 ? std::string_view("5") : std::string_view(long_));
+      EXPECT_EQ(value.value.text(), value.column == 1 ? of_n : of_v);
+    }
+  }
 }
 
 TEST_P(WidenedColumns, ReadThemSoBesideYoungerRowsAndAfterACompaction) {
