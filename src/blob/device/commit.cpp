@@ -124,7 +124,8 @@ Task<void> Device::prepare_next_segment(std::uint32_t segment) {
     next_ready_ = true;
   } else {
     next_segment_.reset();
-    allocate_error_ = reserved.error();
+    // Who comes later tries again, and may find room.
+    if (has_pending()) allocate_error_ = reserved.error();
   }
   schedule_pump();
 }
