@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <netdb.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "app/exit_code.h"
 #include "app/http_server.h"
 #include "app/node_report.h"
+#include "app/node_watch.h"
 #include "app/topic_node.h"
 #include "base/log.h"
 #include "io/real/real_world.h"
@@ -24,7 +24,6 @@ namespace {
 constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kReadyWait = 30s;
 constexpr Duration kTopicsStartTurn = 1s;  // After each, a signal is looked at.
-constexpr Duration kWatchPoll = 1s;
 constexpr std::uint64_t kTopicFolderBytesMin = std::uint64_t{256} << 20;
 
 struct Plan {
@@ -35,85 +34,6 @@ struct Plan {
   std::optional<TcpAddress> http;  // nullopt: off.
   std::optional<TopicNodeOptions> topics;
   bool format_missing = true;  // Devices that are not there are new ones.
-};
-
-std::size_t recovering_vdisks(const blob::BlobNode& node) {
-  return static_cast<std::size_t>(std::ranges::count_if(node.vdisks(), [](const auto& entry) {
-    return entry.second->phase() == blob::VDisk::Phase::kRecovering;
-  }));
-}
-
-// Logs the failure of a device once, when it shows; and that VDisks take time to recover.
-class NodeWatch {
- public:
-  NodeWatch(Executor& executor, blob::BlobNode& node, const blob::NodeConfig& own)
-      : executor_(executor), node_(node) {
-    for (const blob::DeviceConfig& device : own.devices) well_.push_back(device.id);
-    look_later();
-  }
-  NodeWatch(const NodeWatch&) = delete;
-  NodeWatch& operator=(const NodeWatch&) = delete;
-  ~NodeWatch() { executor_.cancel(timer_); }
-
- private:
-  void look() {
-    look_for_failures();
-    look_for_space();
-    look_for_recovery();
-    look_later();
-  }
-
-  void look_later() {
-    timer_ = executor_.schedule(executor_.now() + kWatchPoll, [this] { look(); });
-  }
-
-  void look_for_recovery() {
-    const std::size_t recovering = recovering_vdisks(node_);
-    if (recovering == recovering_) return;
-    if (recovering > recovering_) {
-      log_info(
-          "VDisks are recovering: each serves once enough of its group has answered; one whose "
-          "device was replaced first waits 15 s",
-          {{"recovering", recovering}, {"of", node_.vdisks().size()}});
-    } else if (recovering == 0) {
-      log_info("no VDisk is recovering any more", {{"vdisks", node_.vdisks().size()}});
-    }
-    recovering_ = recovering;
-  }
-
-  // Topics take no writes from yellow on.
-  void look_for_space() {
-    blob::Colour worst = blob::Colour::kGreen;
-    for (const std::uint32_t id : well_) {
-      if (const blob::Device* device = node_.device(id)) worst = std::max(worst, device->colour());
-    }
-    const bool full = worst >= blob::Colour::kYellow;
-    if (full == full_) return;
-    full_ = full;
-    if (full) {
-      log_warning("devices are nearly full: topics take no writes until space is free",
-                  {{"colour", to_string(worst)}});
-    } else {
-      log_info("devices have space again", {{"colour", to_string(worst)}});
-    }
-  }
-
-  void look_for_failures() {
-    std::erase_if(well_, [this](std::uint32_t id) {
-      const blob::Device* device = node_.device(id);
-      if (!device || !device->failure()) return false;
-      log_error("device failed; nothing more is written to it until the next start",
-                {{"path", device->path()}, {"why", *device->failure()}});
-      return true;
-    });
-  }
-
-  Executor& executor_;
-  blob::BlobNode& node_;
-  std::vector<std::uint32_t> well_;
-  std::size_t recovering_ = 0;  // When last told.
-  bool full_ = false;
-  TimerId timer_;
 };
 
 // What of a process answers requests.

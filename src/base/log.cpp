@@ -35,7 +35,7 @@ struct Output {
 
   Output() {
     standard_error.set_level(spdlog::level::trace);
-    standard_error.set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
+    standard_error.set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
     standard_error.flush_on(spdlog::level::trace);
   }
 };

@@ -1,10 +1,11 @@
 // Structured log: one event a line, a short message and key=value fields.
 //
 //   log_info("device opened", {{"path", path}, {"segments", count}});
-//   -> 2024-05-01T10:00:00.123 info device opened path=/data/a segments=12
+//   -> 2024-05-01T10:00:00.123Z info device opened path=/data/a segments=12
 //
-// Promise    A line is written whole or not at all, with control characters escaped: bytes from
-//            outside cannot forge a second line. Nothing is formatted below the current level.
+// Promise    Times are UTC whatever the zone of the machine. A line is written whole or not at all,
+//            with control characters escaped: bytes from outside cannot forge a second line.
+//            Nothing is formatted below the current level.
 // Threading  Any thread. A sink is called under a lock, one line at a time, and must not log.
 // Limits     A line is cut at kLogLineBytesMax and then ends in "...".
 #pragma once

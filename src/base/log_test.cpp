@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <ctime>
+#include <regex>
+
 namespace moraine {
 namespace {
 
@@ -70,14 +74,28 @@ TEST(Log, GivesTheOuterCaptureBackWhenTheInnerOneEnds) {
   EXPECT_EQ(outer.lines(), std::vector<std::string>{"info outer"});
 }
 
-TEST(Log, GoesToStandardErrorWithTimeAndLevel) {
+TEST(Log, GoesToStandardErrorWithTimeInUtcAndLevel) {
+  // A zone that no line may follow: it is 13 hours and 45 minutes ahead.
+  const char* zone = std::getenv("TZ");
+  const std::string zone_before = zone ? zone : "";
+  setenv("TZ", "ZNE-13:45", 1);
+  tzset();
   const LogSink before = exchange_log_sink({});
   testing::internal::CaptureStderr();
+  const std::time_t earliest = std::time(nullptr);
   log_info("device opened", {{"path", "/data/a"}});
   const std::string text = testing::internal::GetCapturedStderr();
   exchange_log_sink(before);
+  zone ? setenv("TZ", zone_before.c_str(), 1) : unsetenv("TZ");
+  tzset();
   EXPECT_TRUE(text.ends_with(" info device opened path=/data/a\n")) << text;
-  EXPECT_EQ(text.find('T'), 10u) << text;
+  std::tm utc{};
+  const char* const rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &utc);
+  ASSERT_NE(rest, nullptr) << text;
+  EXPECT_TRUE(std::regex_search(rest, std::regex("^\\.[0-9]{3}Z info "))) << text;
+  const std::time_t logged = timegm(&utc);
+  EXPECT_GE(logged, earliest) << text;
+  EXPECT_LT(logged, earliest + 3600) << text;
 }
 
 // A copy of fmt with its assertions on, linked in by way of a logging library, aborts here.

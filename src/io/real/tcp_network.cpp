@@ -50,6 +50,12 @@ void TcpNetwork::set_peer(NodeId node, TcpAddress address) {
   peer = std::make_unique<TcpPeer>(lane_, *tasks_, std::move(hello), std::move(address));
 }
 
+std::map<NodeId, PeerState> TcpNetwork::peers() const {
+  std::map<NodeId, PeerState> states;
+  for (const auto& [node, peer] : peers_) states.emplace(node, peer->state());
+  return states;
+}
+
 void TcpNetwork::serve(RequestHandler handler) {
   server_->serve(std::move(handler));
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/bytes.h"
@@ -29,6 +30,15 @@ struct TcpNetworkOptions {
   std::map<NodeId, TcpAddress> peers;
 };
 
+// How another node looks from here.
+struct PeerState {
+  TcpAddress address;
+  bool called = false;                // Never called: nothing is known of it.
+  bool up = false;                    // A connection stands.
+  std::optional<Instant> down_since;  // The last call or connection failed, first at this moment.
+  std::string reason;                 // While it is down.
+};
+
 class TcpNetwork final : public Network {
  public:
   TcpNetwork(Lane& lane, TcpNetworkOptions options);
@@ -39,6 +49,7 @@ class TcpNetwork final : public Network {
   std::uint16_t port() const;
   // Adds the peer, or moves it to another address.
   void set_peer(NodeId node, TcpAddress address);
+  std::map<NodeId, PeerState> peers() const;
 
   NodeId self() const override { return self_; }
   Task<Result<Slice>> call(NodeId to, Slice request, Instant deadline) override;

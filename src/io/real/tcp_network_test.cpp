@@ -278,6 +278,55 @@ TEST_P(TcpNetworkTest, BytesPastTheBoundAreOverloaded) {
   EXPECT_EQ(tally.overloaded, 2U);
 }
 
+std::size_t count_lines(const ScopedLogCapture& log, std::string_view part) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      log.lines(), [part](const std::string& line) { return line.contains(part); }));
+}
+
+TEST_P(TcpNetworkTest, APeerThatGoesDownAndComesBackIsLoggedOnceForEachChange) {
+  EXPECT_FALSE(first_->peers().at(kSecond).called);
+  second_->serve(echo);
+  EXPECT_EQ(call("x")->text(), "x");
+  EXPECT_TRUE(first_->peers().at(kSecond).up);
+  EXPECT_EQ(count_lines(log_, "peer up"), 1u);
+  const std::uint16_t port = second_->port();
+  lane_.run(second_->stop());
+  second_.reset();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_FALSE(call("x"));
+    lane_.run(rest(lane_));
+  }
+  const PeerState down = first_->peers().at(kSecond);
+  EXPECT_TRUE(down.called);
+  EXPECT_FALSE(down.up);
+  EXPECT_TRUE(down.down_since);
+  EXPECT_FALSE(down.reason.empty());
+  EXPECT_EQ(count_lines(log_, "peer down"), 1u);
+
+  second_ = make(kSecond, "north");
+  ASSERT_TRUE(second_->listen({"127.0.0.1", port}));
+  second_->serve(echo);
+  while (!call("x")) lane_.run(rest(lane_));
+  EXPECT_FALSE(first_->peers().at(kSecond).down_since);
+  EXPECT_EQ(count_lines(log_, "peer up"), 2u);
+  EXPECT_EQ(count_lines(log_, "peer down"), 1u);
+  lane_.run(first_->stop());
+  EXPECT_EQ(count_lines(log_, "peer down"), 1u) << "its own end says nothing of the peer";
+}
+
+TEST_P(TcpNetworkTest, ACommandThatEndsLeavesNoLineInTheLogOfTheNode) {
+  second_->serve(echo);
+  auto command = make(NodeId{0}, "north");
+  command->set_peer(kSecond, {"127.0.0.1", second_->port()});
+  ASSERT_TRUE(lane_.run(command->call(kSecond, Slice::copy_of("x"), lane_.now() + 60s)));
+  const std::size_t before = log_.lines().size();
+  lane_.run(command->stop());
+  command.reset();
+  EXPECT_EQ(call("x")->text(), "x") << "the node has noticed the end by now";
+  EXPECT_EQ(count_lines(log_, "peer=0"), 0u);
+  EXPECT_EQ(log_.lines().size(), before + 1) << "only that the first node came";
+}
+
 TEST_P(TcpNetworkTest, AStoppedNetworkFailsCalls) {
   lane_.run(first_->stop());
   EXPECT_EQ(call("x").error().code, Errc::kUnavailable);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
 #include "base/log.h"
@@ -22,6 +23,7 @@ std::string TcpPeer::name() const {
 }
 
 Task<Result<Slice>> TcpPeer::call(Slice request, Instant deadline) {
+  was_called_ = true;
   CO_TRY_VOID(admit(request.size(), deadline));
   CO_TRY_VOID(ensure_connection());
   const std::uint64_t id = next_request_++;
@@ -131,7 +133,14 @@ void TcpPeer::greeted(ByteSpan payload) {
   backoff_ = Duration::zero();
   lane_.cancel(std::exchange(greeting_timer_, {}));
   connection_->trust();
-  log_info("peer connected", {{"peer", hello_.peer.value}, {"address", to_string(address_)}});
+  const bool was_down = std::exchange(down_, false);
+  if (was_down) {
+    const auto away =
+        std::chrono::duration_cast<std::chrono::milliseconds>(lane_.now() - down_since_);
+    log_info("peer up", {{"peer", name()}, {"down_ms", away.count()}});
+  } else {
+    log_info("peer up", {{"peer", name()}});
+  }
   for (auto& [id, request] : std::exchange(waiting_, {})) {
     connection_->send(FrameKind::kRequest, id, std::move(request));
   }
@@ -143,14 +152,8 @@ void TcpPeer::on_closed(const Error& why) {
   lane_.cancel(std::exchange(greeting_timer_, {}));
   last_failure_ = why.context;
   // A connection that worked is made again at once; one that did not waits longer each time.
-  if (!std::exchange(ready_, false)) {
-    if (backoff_ == Duration::zero()) {
-      log_warning("peer not reachable", {{"peer", name()}, {"reason", why.context}});
-    }
-    backoff_ = std::clamp(backoff_ * 2, kBackoffMin, kBackoffMax);
-  } else {
-    log_warning("peer lost", {{"peer", name()}, {"reason", why.context}});
-  }
+  if (!std::exchange(ready_, false)) backoff_ = std::clamp(backoff_ * 2, kBackoffMin, kBackoffMax);
+  if (!std::exchange(closing_, false)) note_down(why);
   retry_at_ = lane_.now() + backoff_;
 
   const Error error{Errc::kUnavailable, fmt::format("{}: {}", name(), why.context)};
@@ -164,6 +167,22 @@ void TcpPeer::on_closed(const Error& why) {
   for (Call* call : failed) call->reply.set(std::unexpected(error));
 }
 
+void TcpPeer::note_down(const Error& why) {
+  if (std::exchange(down_, true)) return;
+  down_since_ = lane_.now();
+  log_warning("peer down", {{"peer", name()}, {"reason", why.context}});
+}
+
+PeerState TcpPeer::state() const {
+  PeerState state;
+  state.address = address_;
+  state.called = was_called_;
+  state.up = ready_;
+  state.down_since = down_ ? std::optional(down_since_) : std::nullopt;
+  if (down_) state.reason = last_failure_;
+  return state;
+}
+
 void TcpPeer::set_address(TcpAddress address) {
   if (address == address_) return;
   close({Errc::kUnavailable, "the peer has moved"});
@@ -172,7 +191,9 @@ void TcpPeer::set_address(TcpAddress address) {
 }
 
 void TcpPeer::close(const Error& why) {
-  if (connection_) connection_->close(why);
+  if (!connection_) return;
+  closing_ = true;  // What this node does itself says nothing of the peer.
+  connection_->close(why);
 }
 
 // Late replies find no call and are dropped.

@@ -2,7 +2,8 @@
 //
 // Promise    A call ends with the reply, or with kTimeout at its deadline, or with kUnavailable as
 //            soon as the connection breaks. The connection is made when a call needs it; after a
-//            failed attempt calls fail at once until the backoff has passed.
+//            failed attempt calls fail at once until the backoff has passed. That the peer is down,
+//            and that it is up again, is logged once for each change.
 // Invariants Requests are sent only after the peer has proved its node id and cluster.
 // Threading  The lane's thread.
 // Limits     kCallsInFlightMax calls and kBytesInFlightMax request bytes, then kOverloaded.
@@ -20,6 +21,7 @@
 #include "io/network.h"
 #include "io/real/lane.h"
 #include "io/real/tcp_connection.h"
+#include "io/real/tcp_network.h"
 #include "io/real/tcp_socket.h"
 #include "io/sync.h"
 
@@ -44,6 +46,8 @@ class TcpPeer final : public TcpConnection::Owner {
   // Breaks the connection; every call in flight fails with `why`.
   void close(const Error& why);
 
+  PeerState state() const;
+
  private:
   struct Call {
     OneShot<Result<Slice>> reply;
@@ -59,6 +63,7 @@ class TcpPeer final : public TcpConnection::Owner {
   Result<void> ensure_connection();
   Task<void> connect(std::shared_ptr<TcpConnection> connection);
   void greeted(ByteSpan payload);
+  void note_down(const Error& why);
   void complete(std::uint64_t request, Result<Slice> result);
   void expire(std::uint64_t request);
   std::string name() const;
@@ -75,6 +80,10 @@ class TcpPeer final : public TcpConnection::Owner {
   Duration backoff_{0};
   Instant retry_at_;
   std::string last_failure_;
+  bool down_ = false;     // As last logged.
+  Instant down_since_;    // While down_.
+  bool closing_ = false;  // By this node.
+  bool was_called_ = false;
 
   std::uint64_t next_request_ = 1;
   std::unordered_map<std::uint64_t, Call*> calls_;

@@ -100,7 +100,8 @@ void TcpSession::on_closed(const Error& why) {
   TcpServer* server = std::exchange(server_, nullptr);
   server->lane_.cancel(std::exchange(greeting_timer_, {}));
   if (greeted_) {
-    log_info("peer left", {{"peer", from_.value}, {"reason", why}});
+    // Its own calls tell this node whether the peer is up. Node 0 is a command that has ended.
+    log_debug("session ended", {{"peer", from_.value}, {"reason", why}});
   } else if (why.code != Errc::kUnavailable) {
     log_warning("connection refused", {{"reason", why}});
   }

@@ -1,0 +1,73 @@
+#include "app/node_watch.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace moraine::app {
+
+std::size_t recovering_vdisks(const blob::BlobNode& node) {
+  return static_cast<std::size_t>(std::ranges::count_if(node.vdisks(), [](const auto& entry) {
+    return entry.second->phase() == blob::VDisk::Phase::kRecovering;
+  }));
+}
+
+NodeWatch::NodeWatch(Executor& executor, blob::BlobNode& node, const blob::NodeConfig& own)
+    : executor_(executor), node_(node) {
+  for (const blob::DeviceConfig& device : own.devices) well_.push_back(device.id);
+  look_later();
+}
+
+void NodeWatch::look() {
+  look_for_failures();
+  look_for_space();
+  look_for_recovery();
+  look_later();
+}
+
+void NodeWatch::look_later() {
+  timer_ = executor_.schedule(executor_.now() + kWatchPoll, [this] { look(); });
+}
+
+void NodeWatch::look_for_recovery() {
+  const std::size_t recovering = recovering_vdisks(node_);
+  if (recovering == recovering_) return;
+  if (recovering > recovering_) {
+    log_info(
+        "VDisks are recovering: each serves once enough of its group has answered; one whose "
+        "device was replaced first waits 15 s",
+        {{"recovering", recovering}, {"of", node_.vdisks().size()}});
+  } else if (recovering == 0) {
+    log_info("no VDisk is recovering any more", {{"vdisks", node_.vdisks().size()}});
+  }
+  recovering_ = recovering;
+}
+
+// Topics take no writes from yellow on.
+void NodeWatch::look_for_space() {
+  blob::Colour worst = blob::Colour::kGreen;
+  for (const std::uint32_t id : well_) {
+    if (const blob::Device* device = node_.device(id)) worst = std::max(worst, device->colour());
+  }
+  const bool full = worst >= blob::Colour::kYellow;
+  if (full == full_) return;
+  full_ = full;
+  if (full) {
+    log_warning("devices are nearly full: topics take no writes until space is free",
+                {{"colour", to_string(worst)}});
+  } else {
+    log_info("devices have space again", {{"colour", to_string(worst)}});
+  }
+}
+
+void NodeWatch::look_for_failures() {
+  std::erase_if(well_, [this](std::uint32_t id) {
+    const blob::Device* device = node_.device(id);
+    if (!device || !device->failure()) return false;
+    log_error("device failed; nothing more is written to it until the next start",
+              {{"path", device->path()}, {"why", *device->failure()}});
+    return true;
+  });
+}
+
+}  // namespace moraine::app
