@@ -138,7 +138,7 @@ void Model::get_done(const Ticket& ticket, const GetRequest& request, const GetR
 
 Model::Ticket Model::block_sent(const BlockRequest& request) {
   TabletRecord& owner = tablet(request.tablet);
-  owner.blocked_sent = std::max(owner.blocked_sent, request.generation);
+  owner.blocked_sent = std::max(owner.blocked_sent, request.blocked());
   return {owner.blocked_agreed, {}, {}};
 }
 
@@ -146,15 +146,15 @@ void Model::block_done(const Ticket& ticket, const BlockRequest& request,
                        const BlockResult& result) {
   if (result.status != Status::kOk) return;
   TabletRecord& owner = tablet(request.tablet);
-  const auto [winner, first] = owner.block_winners.try_emplace(request.generation, request.issuer);
-  if (request.generation < ticket.blocked) {
+  const auto [winner, first] = owner.block_winners.try_emplace(request.blocked(), request.issuer);
+  if (request.blocked() < ticket.blocked) {
     history_.fail(fmt::format("block of tablet {} at {} got OK; {} was blocked before it was sent",
-                              request.tablet.value, request.generation, ticket.blocked));
+                              request.tablet.value, request.blocked(), ticket.blocked));
   } else if (!first && winner->second != request.issuer) {
     history_.fail(fmt::format("two issuers got OK for the block of tablet {} at {}",
-                              request.tablet.value, request.generation));
+                              request.tablet.value, request.blocked()));
   }
-  owner.blocked_agreed = std::max(owner.blocked_agreed, request.generation);
+  owner.blocked_agreed = std::max(owner.blocked_agreed, request.blocked());
 }
 
 // Below a barrier only those are safe whose Keep was agreed before, or comes with the barrier.

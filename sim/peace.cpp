@@ -61,7 +61,7 @@ void Peace::commands_succeed() {
 void Peace::block_and_put(TabletId tablet) {
   BlockRequest block;
   block.tablet = tablet;
-  block.generation = generation_ - 1;
+  block.generation = generation_;
   block.issuer = 0x5eed;
   block.deadline = history_.now() + kCommandTime;
   const auto block_ticket = model_.block_sent(block);

@@ -66,7 +66,7 @@ Status Stage::get_one(const BlobId& id, bool must_restore, std::size_t client) {
 BlockResult Stage::block(Generation generation, std::uint64_t issuer, std::size_t client) {
   BlockRequest request;
   request.tablet = kTablet;
-  request.generation = generation;
+  request.generation = generation + 1;
   request.issuer = issuer;
   request.deadline = history_.now() + command_time_;
   const auto ticket = model_.block_sent(request);

@@ -40,10 +40,11 @@ class Story {
     }
     return answer.items[0].status;
   }
+  // Fences `generation` and every lower one.
   blob::Status block(blob::TabletId tablet, blob::Generation generation, std::size_t client = 0) {
     blob::BlockRequest request;
     request.tablet = tablet;
-    request.generation = generation;
+    request.generation = generation + 1;
     return world_.run(cluster_.proxy(client).block(std::move(request))).status;
   }
   blob::Generation blocked(blob::TabletId tablet, std::size_t client = 0) {

@@ -91,14 +91,14 @@ Task<void> Workload::boot(Session& session, TabletId tablet) {
   highest = std::max(highest, generation);
   BlockRequest request;
   request.tablet = tablet;
-  request.generation = generation - 1;
+  request.generation = generation;
   request.deadline = deadline(session);
   request.issuer = session.random.next() | 1;
   const Duration paused = paused_[session.client];
-  if (request.generation > 0) {
+  if (request.blocked() > 0) {
     const Model::Ticket ticket = model_.block_sent(request);
     const BlockResult result = co_await session.proxy.block(request);
-    const std::string what = fmt::format("tablet {} at {}", tablet.value, request.generation);
+    const std::string what = fmt::format("tablet {} at {}", tablet.value, request.blocked());
     if (!answered(session, Command::kBlock, result.status, request.deadline, paused, what)) {
       co_return;
     }

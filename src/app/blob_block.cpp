@@ -40,7 +40,7 @@ Task<int> block(BlobTarget target, const BlockOptions& options) {
   if (result.status != blob::Status::kOk) {
     co_return report(result.status, result.reason);
   }
-  show(options, options.generation);
+  show(options, request.blocked());
   co_return kExitOk;
 }
 

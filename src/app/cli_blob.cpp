@@ -83,17 +83,21 @@ void add_range_and_discover(CLI::App& blob, Action& action) {
   range->footer("Example:\n  moraine blob range --tablet 1 --channel 0\n");
 
   CLI::App* discover = nullptr;
-  auto newest = add(blob, action, discover, "discover", "Find the newest blob of channel 0",
-                    run_blob_discover);
+  auto newest = add(blob, action, discover, "discover",
+                    "Find the newest blob of channel 0, or list all", run_blob_discover);
   discover->add_option("TABLET", newest->tablet, kTabletHelp)->required();
   discover->add_option("--min-generation", newest->min_generation, "Older blobs do not count");
   discover->add_option("--force-block", newest->force_block,
                        "Block the tablet up to this generation before reading");
-  discover->add_flag("--body", newest->body, "Print the blob's bytes");
+  discover->add_flag("--list", newest->list, "All confirmed blobs of channel 0, newest first");
+  discover->add_flag("--body", newest->body,
+                     "Print the blob's bytes; of several (--list) with --json only");
   discover->add_option("--output", newest->output, "File for --body; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();
-  discover->footer("Example:\n  moraine blob discover 1 --body\n");
+  discover->footer(
+      "Examples:\n  moraine blob discover 1 --body\n  moraine blob discover 1 --list --body "
+      "--json\n");
 }
 
 void add_block_and_collect(CLI::App& blob, Action& action) {
@@ -102,9 +106,9 @@ void add_block_and_collect(CLI::App& blob, Action& action) {
       add(blob, action, block, "block", "Reject a tablet's old generations", run_blob_block);
   block->add_option("TABLET", fence->tablet, kTabletHelp)->required();
   block->add_option("GENERATION", fence->generation,
-                    "This and every lower one is refused from now on");
+                    "Of the tablet that starts; every lower one is refused from now on");
   block->add_flag("--show", fence->show, "Only show what is blocked");
-  block->footer("Examples:\n  moraine blob block 1 4\n  moraine blob block 1 --show\n");
+  block->footer("Examples:\n  moraine blob block 1 5\n  moraine blob block 1 --show\n");
 
   CLI::App* collect = nullptr;
   auto garbage = add(blob, action, collect, "collect", "Say which blobs are no longer needed",

@@ -95,10 +95,10 @@ TEST_F(Messages, WordsOfTopicCommandsAreCheckedBeforeTheServerIsAsked) {
 
 TEST_F(Messages, AStatusIsSaidOnce) {
   make_folder("32MiB");
-  ASSERT_EQ(blob({"block", "1", "4"}).code, 0);
+  ASSERT_EQ(blob({"block", "1", "5"}).code, 0);
   EXPECT_EQ(blob({"put", kHello, "-"}, "hello\n").err,
             "moraine: BLOCKED: disk 0: tablet 1 is blocked up to generation 4\n");
-  EXPECT_EQ(blob({"block", "1", "3"}).err,
+  EXPECT_EQ(blob({"block", "1", "4"}).err,
             "moraine: ALREADY: generation 3 of tablet 1 was blocked before, or a higher one\n");
 }
 

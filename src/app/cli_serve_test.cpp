@@ -64,7 +64,7 @@ TEST_F(Serve, CommandsReachARunningNodeByFolderAndByAddress) {
   EXPECT_EQ(run({"blob", "discover", "1", "--node", http}).out, "[1:1:1:0:0:6:0]\n");
   EXPECT_EQ(run({"blob", "status", "--node", http}).code, 0);
   EXPECT_EQ(run({"blob", "range", "--tablet", "1", "--node", http}).code, 0);
-  EXPECT_EQ(run({"blob", "block", "1", "1", "--node", http}).code, 0);
+  EXPECT_EQ(run({"blob", "block", "1", "2", "--node", http}).code, 0);
   EXPECT_EQ(run({"blob", "put", "[1:1:2:0:0:1:0]", "-", "--node", http}, "x").code, 1);
   const Outcome wrong_port = run({"blob", "status", "--node", server.address("node")});
   EXPECT_EQ(wrong_port.code, 5) << "the transport's port is no HTTP server";

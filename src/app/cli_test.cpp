@@ -62,6 +62,11 @@ TEST_F(Cli, DiscoversTheNewestBlob) {
   ASSERT_EQ(blob({"put", "[1:4:1:0:0:3:0]", "-"}, "new").code, 0);
   EXPECT_EQ(blob({"discover", "1"}).out, "[1:4:1:0:0:3:0]\n");
   EXPECT_EQ(blob({"discover", "1", "--body"}).out, "new");
+  EXPECT_EQ(blob({"discover", "1", "--list"}).out, "[1:4:1:0:0:3:0]\n[1:3:1:0:0:3:0]\n");
+  const Outcome listed = blob({"discover", "1", "--list", "--body", "--json"});
+  EXPECT_NE(listed.out.find(R"("id":"[1:3:1:0:0:3:0]","data_base64":"b2xk")"), std::string::npos)
+      << listed.out;
+  EXPECT_EQ(blob({"discover", "1", "--list", "--body"}).code, 2) << "bodies need --json";
   EXPECT_EQ(blob({"discover", "1", "--min-generation", "5"}).code, 1);
   ASSERT_EQ(blob({"discover", "1", "--force-block", "4"}).code, 0);
   EXPECT_EQ(blob({"put", "[1:4:2:0:0:1:0]", "-"}, "x").code, 1) << "fenced by the discover";
@@ -69,12 +74,12 @@ TEST_F(Cli, DiscoversTheNewestBlob) {
 
 TEST_F(Cli, FencesOldGenerations) {
   make_folder();
-  ASSERT_EQ(blob({"block", "1", "4"}).code, 0);
+  ASSERT_EQ(blob({"block", "1", "5"}).code, 0);
   const Outcome refused = blob({"put", "[1:4:1:0:0:1:0]", "-"}, "x");
   EXPECT_EQ(refused.code, 1);
   EXPECT_NE(refused.err.find("BLOCKED"), std::string::npos) << refused.err;
   EXPECT_EQ(blob({"put", "[1:5:1:0:0:1:0]", "-"}, "x").code, 0);
-  const Outcome lower = blob({"block", "1", "3"});
+  const Outcome lower = blob({"block", "1", "4"});
   EXPECT_EQ(lower.code, 1);
   EXPECT_NE(lower.err.find("ALREADY"), std::string::npos) << lower.err;
   EXPECT_NE(blob({"block", "1", "--show", "--json"}).out.find("\"blocked_generation\":4"),

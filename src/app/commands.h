@@ -83,6 +83,7 @@ struct DiscoverOptions {
   std::uint64_t tablet = 0;
   std::uint32_t min_generation = 0;
   std::uint32_t force_block = 0;
+  bool list = false;
   bool body = false;
   std::string output = "-";
 };

@@ -8,7 +8,6 @@
 namespace moraine::blob {
 namespace {
 
-constexpr std::uint64_t kCrcModeMax = 3;
 constexpr std::size_t kHexDigits = 2 * kBlobIdBytes;
 // Longer texts are cut in error messages.
 constexpr std::size_t kQuotedTextMax = 80;
@@ -46,13 +45,13 @@ int hex_digit(char c) {
 }
 
 Result<BlobId> parse_hex(std::string_view text) {
-  std::array<std::uint64_t, 3> raw{};
+  std::array<std::byte, kBlobIdBytes> bytes{};
   for (std::size_t i = 0; i < kHexDigits; ++i) {
     const int digit = hex_digit(text[i]);
     if (digit < 0) return bad_id(text, fmt::format("character {} is not a hex digit", i + 1));
-    raw[i / 16] = raw[i / 16] << 4 | static_cast<std::uint64_t>(digit);
+    bytes[i / 2] = bytes[i / 2] << 4 | static_cast<std::byte>(digit);
   }
-  return BlobId::from_raw(raw);
+  return BlobId::decode(bytes.data());
 }
 
 Result<std::uint64_t> parse_field(std::string_view text, const Field& field) {
@@ -82,67 +81,95 @@ Result<std::uint64_t> parse_field(std::string_view text, const Field& field) {
 
 BlobId::BlobId(TabletId tablet, Generation generation, Step step, Channel channel,
                std::uint32_t size, std::uint32_t cookie, std::uint32_t part) {
-  INVARIANT(cookie <= kCookieMax, "cookie {} has more than 24 bits", cookie);
-  INVARIANT(size <= kBlobSizeFieldMax, "size {} has more than 26 bits", size);
+  INVARIANT(size <= kBlobSizeFieldMax, "size {} has more than 28 bits", size);
   INVARIANT(part <= kPartFieldMax, "part {} has more than 4 bits", part);
-  raw_[0] = tablet.value;
-  raw_[1] = std::uint64_t{channel} << 56 | std::uint64_t{generation} << 24 | step >> 8;
-  raw_[2] = std::uint64_t{step & 255} << 56 | std::uint64_t{cookie} << 32 |
-            std::uint64_t{size} << 4 | part;
+  set({tablet.value,
+       std::uint64_t{channel} << 56 | std::uint64_t{generation} << 24 | std::uint64_t{step} >> 8,
+       std::uint64_t{step & 255} << 56 | std::uint64_t{cookie} << 24 | std::uint64_t{size} >> 4,
+       std::uint64_t{size & 15} << 4 | part});
+}
+
+void BlobId::set(const std::array<std::uint64_t, 4>& raw) {
+  for (std::size_t i = 0; i < kWords; ++i) store(bytes_.data() + i * sizeof(raw[i]), raw[i]);
+  store(bytes_.data() + kWords * sizeof(raw[0]), static_cast<std::uint32_t>(raw[3]));
 }
 
 BlobId BlobId::with_part(std::uint32_t part) const {
   INVARIANT(part <= kPartFieldMax, "part {} has more than 4 bits", part);
-  BlobId id = *this;
-  id.raw_[2] = (raw_[2] & ~std::uint64_t{kPartFieldMax}) | part;
-  return id;
+  auto changed = raw();
+  changed[3] = (changed[3] & ~std::uint64_t{kPartFieldMax}) | part;
+  return from_raw(changed);
+}
+
+bool BlobId::differs_only_in_size(const BlobId& other) const {
+  return word(0) == other.word(0) && word(1) == other.word(1) &&
+         word(2) >> 24 == other.word(2) >> 24 && size() != other.size();
+}
+
+std::optional<BlobId> BlobId::predecessor() const {
+  auto lower = raw();
+  if (lower[3] != 0) {
+    --lower[3];
+    return from_raw(lower);
+  }
+  lower[3] = 255;
+  for (std::size_t i = kWords; i-- > 0;) {
+    if (lower[i]-- != 0) return from_raw(lower);
+  }
+  return std::nullopt;
 }
 
 std::uint32_t BlobId::hash() const {
   const auto low = [](std::uint64_t word) { return word & 0xffffffff; };
   const auto high = [](std::uint64_t word) { return word >> 32; };
-  const std::uint64_t sum = 0x06c9c021156eaa1f + 0x001dff3d8dc48f5d * low(raw_[0]) +
-                            0x179ca10c9242235d * high(raw_[0]) + 0x0f530cad458b0fb1 * low(raw_[1]) +
-                            0xb5026f5aa96619e9 * high(raw_[1]) + 0x5851f42d4c957f2d * high(raw_[2]);
+  // The step's low byte takes the place of a cookie's high byte, which has a term of its own.
+  const std::uint64_t step_and_cookie = std::uint64_t{step() & 255} << 24 ^ cookie();
+  const std::uint64_t sum =
+      0x06c9c021156eaa1f + 0x001dff3d8dc48f5d * low(word(0)) + 0x179ca10c9242235d * high(word(0)) +
+      0x0f530cad458b0fb1 * low(word(1)) + 0xb5026f5aa96619e9 * high(word(1)) +
+      0x5851f42d4c957f2d * step_and_cookie + 0x2545f4914f6cdd1d * (cookie() >> 24);
   return static_cast<std::uint32_t>(sum >> 32);
 }
 
-BlobId BlobId::from_raw(std::array<std::uint64_t, 3> raw) {
+BlobId BlobId::from_raw(const std::array<std::uint64_t, 4>& raw) {
+  INVARIANT(raw[3] < 256, "the last word of an id is {:x}, more than 8 bits", raw[3]);
   BlobId id;
-  id.raw_ = raw;
+  id.set(raw);
   return id;
 }
 
 void BlobId::encode(std::byte* to) const {
-  for (const std::uint64_t word : raw_) {
-    store(to, __builtin_bswap64(word));
-    to += sizeof(word);
+  for (std::size_t i = 0; i < kWords; ++i) {
+    store(to, __builtin_bswap64(word(i)));
+    to += sizeof(std::uint64_t);
   }
+  *to = static_cast<std::byte>(tail());
 }
 
 BlobId BlobId::decode(const std::byte* from) {
-  BlobId id;
-  for (std::uint64_t& word : id.raw_) {
-    word = __builtin_bswap64(load<std::uint64_t>(from));
-    from += sizeof(word);
+  std::array<std::uint64_t, 4> raw{};
+  for (std::size_t i = 0; i < kWords; ++i) {
+    raw[i] = __builtin_bswap64(load<std::uint64_t>(from));
+    from += sizeof(std::uint64_t);
   }
-  return id;
+  raw[3] = static_cast<std::uint64_t>(*from);
+  return from_raw(raw);
 }
 
 std::string BlobId::to_string() const {
-  return fmt::format("[{}:{}:{}:{}:{}:{}:{}]", raw_[0], generation(), step(), channel(), cookie(),
+  return fmt::format("[{}:{}:{}:{}:{}:{}:{}]", word(0), generation(), step(), channel(), cookie(),
                      size(), part());
 }
 
 std::string BlobId::to_hex() const {
-  return fmt::format("{:016x}{:016x}{:016x}", raw_[0], raw_[1], raw_[2]);
+  return fmt::format("{:016x}{:016x}{:016x}{:02x}", word(0), word(1), word(2), tail());
 }
 
 Result<BlobId> BlobId::parse(std::string_view text) {
   if (text.empty()) return bad_id(text, "is empty");
   if (text.size() == kHexDigits && hex_digit(text.front()) >= 0) return parse_hex(text);
   if (text.front() != '[') {
-    return bad_id(text, "neither starts with \"[\" nor is 48 hex digits");
+    return bad_id(text, "neither starts with \"[\" nor is 50 hex digits");
   }
   const std::size_t close = text.find(']');
   if (close == std::string_view::npos) return bad_id(text, "the closing \"]\" is missing");
@@ -174,9 +201,8 @@ BlobId BlobId::lowest(TabletId tablet, Channel channel, GenStep at) {
 }
 
 BlobId BlobId::highest(TabletId tablet, Channel channel, GenStep at) {
-  BlobId id(tablet, at.generation, at.step, channel, kBlobSizeFieldMax, kCookieMax, kPartFieldMax);
-  id.raw_[2] |= kCrcModeMax << 30;
-  return id;
+  return BlobId(tablet, at.generation, at.step, channel, kBlobSizeFieldMax, kCookieMax,
+                kPartFieldMax);
 }
 
 Result<void> check_puttable(const BlobId& id, std::size_t bytes) {
@@ -185,7 +211,6 @@ Result<void> check_puttable(const BlobId& id, std::size_t bytes) {
   };
   if (id.tablet().value == 0) return refuse("the tablet is not set");
   if (id.part() != 0) return refuse("part must be 0");
-  if (id.crc_mode() != 0) return refuse(fmt::format("crc mode {} must be 0", id.crc_mode()));
   if (id.size() == 0) return refuse("an empty blob");
   if (id.size() > kBlobSizeMax) {
     return refuse(fmt::format("size is over its maximum {}", kBlobSizeMax));

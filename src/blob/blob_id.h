@@ -1,15 +1,15 @@
-// BlobId: the 192-bit name of a blob.
+// BlobId: the 200-bit name of a blob.
 //
 //   raw[0] = TabletId(64)
 //   raw[1] = Channel(8) << 56 | Generation(32) << 24 | Step >> 8 (24)
-//   raw[2] = (Step & 255)(8) << 56 | Cookie(24) << 32 | CrcMode(2) << 30 | Size(26) << 4 | Part(4)
+//   raw[2] = (Step & 255)(8) << 56 | Cookie(32) << 24 | Size >> 4 (24)
+//   raw[3] = (Size & 15)(4) << 4 | Part(4)
 //
-// Comparing the three words as unsigned gives the order (tablet, channel, generation, step, cookie,
-// crc mode, size, part). The binary form is the three words big-endian (24 bytes), so memcmp order
-// is id order. There are two string forms:
-//   [tablet:generation:step:channel:cookie:size:part]      decimal, in another field order; leaves
-//                                                          the crc mode out (parsing gives 0)
-//   48 hex digits                                          the binary form, loses nothing
+// Comparing the four words as unsigned gives the order (tablet, channel, generation, step, cookie,
+// size, part). The binary form is the first three words big-endian and one byte of the fourth (25
+// bytes), so memcmp order is id order. There are two string forms:
+//   [tablet:generation:step:channel:cookie:size:part]      decimal, in another field order
+//   50 hex digits                                          the binary form
 //
 // Errors     kInvalidArgument, naming the field that is wrong and why.
 #pragma once
@@ -19,11 +19,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/coding.h"
 #include "base/result.h"
 
 namespace moraine::blob {
@@ -43,11 +45,11 @@ using Step = std::uint32_t;
 using Channel = std::uint8_t;
 inline constexpr Generation kGenerationMax = ~Generation{0};
 inline constexpr Step kStepMax = ~Step{0};
-inline constexpr std::uint32_t kCookieMax = (1u << 24) - 1;
+inline constexpr std::uint32_t kCookieMax = ~std::uint32_t{0};
 inline constexpr std::uint32_t kBlobSizeMax = 10u << 20;            // What may be put.
-inline constexpr std::uint32_t kBlobSizeFieldMax = (1u << 26) - 1;  // What an id can say.
+inline constexpr std::uint32_t kBlobSizeFieldMax = (1u << 28) - 1;  // What an id can say.
 inline constexpr std::uint32_t kPartFieldMax = 15;
-inline constexpr std::size_t kBlobIdBytes = 24;
+inline constexpr std::size_t kBlobIdBytes = 25;
 
 // (generation, step): what barriers compare.
 struct GenStep {
@@ -60,31 +62,35 @@ struct GenStep {
 class BlobId {
  public:
   BlobId() = default;
-  // Requires: cookie <= kCookieMax, size < 2^26, part < 16.
+  // Requires: size < 2^28, part < 16.
   BlobId(TabletId tablet, Generation generation, Step step, Channel channel, std::uint32_t size,
          std::uint32_t cookie, std::uint32_t part = 0);
 
-  TabletId tablet() const { return {raw_[0]}; }
-  Channel channel() const { return static_cast<Channel>(raw_[1] >> 56); }
-  Generation generation() const { return static_cast<Generation>(raw_[1] >> 24); }
-  Step step() const { return static_cast<Step>((raw_[1] & 0xffffff) << 8 | raw_[2] >> 56); }
+  TabletId tablet() const { return {word(0)}; }
+  Channel channel() const { return static_cast<Channel>(word(1) >> 56); }
+  Generation generation() const { return static_cast<Generation>(word(1) >> 24); }
+  Step step() const { return static_cast<Step>((word(1) & 0xffffff) << 8 | word(2) >> 56); }
   GenStep gen_step() const { return {generation(), step()}; }
-  std::uint32_t cookie() const { return static_cast<std::uint32_t>(raw_[2] >> 32 & kCookieMax); }
-  // 0 in every id that this system makes.
-  std::uint32_t crc_mode() const { return static_cast<std::uint32_t>(raw_[2] >> 30 & 3); }
+  std::uint32_t cookie() const { return static_cast<std::uint32_t>(word(2) >> 24); }
   std::uint32_t size() const {
-    return static_cast<std::uint32_t>(raw_[2] >> 4 & kBlobSizeFieldMax);
+    return static_cast<std::uint32_t>(word(2) & 0xffffff) << 4 | tail() >> 4;
   }
-  std::uint32_t part() const { return static_cast<std::uint32_t>(raw_[2] & kPartFieldMax); }
+  std::uint32_t part() const { return tail() & kPartFieldMax; }
   // Requires: part < 16.
   BlobId with_part(std::uint32_t part) const;
   BlobId whole() const { return with_part(0); }
 
-  // The 32-bit placement hash: independent of crc mode, size and part.
+  // Same blob but for the size: no two such blobs may exist.
+  bool differs_only_in_size(const BlobId& other) const;
+  // The greatest id below this one; nullopt when there is none.
+  std::optional<BlobId> predecessor() const;
+
+  // The 32-bit placement hash: independent of size and part.
   std::uint32_t hash() const;
 
-  const std::array<std::uint64_t, 3>& raw() const { return raw_; }
-  static BlobId from_raw(std::array<std::uint64_t, 3> raw);
+  std::array<std::uint64_t, 4> raw() const { return {word(0), word(1), word(2), tail()}; }
+  // Requires: raw[3] < 256.
+  static BlobId from_raw(const std::array<std::uint64_t, 4>& raw);
 
   void encode(std::byte* to) const;  // Writes kBlobIdBytes.
   static BlobId decode(const std::byte* from);
@@ -99,19 +105,35 @@ class BlobId {
   static BlobId lowest(TabletId tablet, Channel channel, GenStep at = {});
   static BlobId highest(TabletId tablet, Channel channel, GenStep at = GenStep::max());
 
-  auto operator<=>(const BlobId&) const = default;
+  std::strong_ordering operator<=>(const BlobId& other) const {
+    for (std::size_t i = 0; i < kWords; ++i) {
+      if (word(i) != other.word(i)) return word(i) <=> other.word(i);
+    }
+    return tail() <=> other.tail();
+  }
+  bool operator==(const BlobId&) const = default;
 
   template <typename H>
   friend H AbslHashValue(H state, const BlobId& id) {
-    return H::combine(std::move(state), id.raw_[0], id.raw_[1], id.raw_[2]);
+    return H::combine(std::move(state), id.word(0), id.word(1), id.word(2), id.tail());
   }
 
  private:
-  std::array<std::uint64_t, 3> raw_{};
+  static constexpr std::size_t kWords = 3;
+
+  std::uint64_t word(std::size_t i) const {
+    return load<std::uint64_t>(bytes_.data() + i * sizeof(std::uint64_t));
+  }
+  std::uint32_t tail() const {
+    return load<std::uint32_t>(bytes_.data() + kWords * sizeof(std::uint64_t));
+  }
+  void set(const std::array<std::uint64_t, 4>& raw);
+
+  // raw[0..2], then raw[3] as 32 bits, at an alignment of 4: an index holds millions of ids.
+  alignas(4) std::array<std::byte, 28> bytes_{};
 };
 
-// What a client may put: tablet set, part and crc mode 0, size 1..kBlobSizeMax and equal to
-// `bytes`.
+// What a client may put: tablet set, part 0, size 1..kBlobSizeMax and equal to `bytes`.
 Result<void> check_puttable(const BlobId& id, std::size_t bytes);
 
 }  // namespace moraine::blob
@@ -127,9 +149,10 @@ struct std::hash<moraine::blob::TabletId> {
 template <>
 struct std::hash<moraine::blob::BlobId> {
   std::size_t operator()(const moraine::blob::BlobId& id) const noexcept {
-    std::uint64_t mixed = id.raw()[0];
-    mixed = (mixed ^ mixed >> 32 ^ id.raw()[1]) * 0x9e3779b97f4a7c15;
-    mixed = (mixed ^ mixed >> 29 ^ id.raw()[2]) * 0xbf58476d1ce4e5b9;
+    const auto raw = id.raw();
+    std::uint64_t mixed = raw[0];
+    mixed = (mixed ^ mixed >> 32 ^ raw[1]) * 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ mixed >> 29 ^ raw[2] ^ raw[3] << 56) * 0xbf58476d1ce4e5b9;
     return mixed ^ mixed >> 32;
   }
 };

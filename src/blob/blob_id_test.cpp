@@ -29,19 +29,16 @@ BlobId random_id(Random& random) {
       default: return max == ~std::uint64_t{0} ? random.next() : random.below(max + 1);
     }
   };
-  const BlobId id(TabletId{random.below(3)}, static_cast<Generation>(pick(kGenerationMax)),
-                  static_cast<Step>(pick(kStepMax)), static_cast<Channel>(random.below(2)),
-                  static_cast<std::uint32_t>(pick(kBlobSizeFieldMax)),
-                  static_cast<std::uint32_t>(pick(kCookieMax)),
-                  static_cast<std::uint32_t>(pick(kPartFieldMax)));
-  auto raw = id.raw();
-  raw[2] |= random.below(4) << 30;  // Crc mode.
-  return BlobId::from_raw(raw);
+  return BlobId(TabletId{random.below(3)}, static_cast<Generation>(pick(kGenerationMax)),
+                static_cast<Step>(pick(kStepMax)), static_cast<Channel>(random.below(2)),
+                static_cast<std::uint32_t>(pick(kBlobSizeFieldMax)),
+                static_cast<std::uint32_t>(pick(kCookieMax)),
+                static_cast<std::uint32_t>(pick(kPartFieldMax)));
 }
 
 auto fields(const BlobId& id) {
   return std::make_tuple(id.tablet().value, id.channel(), id.generation(), id.step(), id.cookie(),
-                         id.crc_mode(), id.size(), id.part());
+                         id.size(), id.part());
 }
 
 std::string parse_error(std::string_view text) {
@@ -53,10 +50,10 @@ std::string parse_error(std::string_view text) {
 
 TEST(BlobId, HasTheDocumentedLayout) {
   const BlobId id(kTablet, 10, 300, 0, 128, 1);
-  const std::array<std::uint64_t, 3> expected{0x0100100000010000, 0x000000000a000001,
-                                              0x2c00000100000800};
+  const std::array<std::uint64_t, 4> expected{0x0100100000010000, 0x000000000a000001,
+                                              0x2c00000001000008, 0};
   EXPECT_EQ(id.raw(), expected);
-  EXPECT_EQ(id.to_hex(), "0100100000010000000000000a0000012c00000100000800");
+  EXPECT_EQ(id.to_hex(), "0100100000010000000000000a0000012c0000000100000800");
   EXPECT_EQ(id.to_string(), "[72075186224037888:10:300:0:1:128:0]");
   EXPECT_EQ(BlobId::parse(id.to_string()), id);
   EXPECT_EQ(BlobId::parse(id.to_hex()), id);
@@ -71,7 +68,6 @@ TEST(BlobId, KeepsEveryFieldApart) {
   EXPECT_EQ(id.size(), 5u);
   EXPECT_EQ(id.cookie(), 6u);
   EXPECT_EQ(id.part(), 7u);
-  EXPECT_EQ(id.crc_mode(), 0u);
   EXPECT_EQ(id.gen_step(), (GenStep{2, 0x01020304}));
   EXPECT_EQ(id.with_part(3).part(), 3u);
   EXPECT_EQ(id.with_part(3).whole(), id.whole());
@@ -79,7 +75,7 @@ TEST(BlobId, KeepsEveryFieldApart) {
 
   const BlobId top = all_maxima(15);
   EXPECT_EQ(top.to_string(),
-            "[18446744073709551615:4294967295:4294967295:255:16777215:67108863:15]");
+            "[18446744073709551615:4294967295:4294967295:255:4294967295:268435455:15]");
   EXPECT_EQ(BlobId::parse(top.to_string()), top);
 }
 
@@ -88,19 +84,48 @@ TEST(BlobId, HashesAsTheVectorsSay) {
   EXPECT_EQ(BlobId::parse("[1:2:3:4:6:5:0]")->hash(), 0x65e9e772u);
   EXPECT_EQ(BlobId::parse("[72075186224037888:10:300:0:1:128:0]")->hash(), 0xd2307a80u);
   EXPECT_EQ(BlobId::parse("[72075186224037888:10:301:0:1:128:0]")->hash(), 0xff7d0fffu);
-  EXPECT_EQ(all_maxima(0).hash(), 0x2df50b22u);
+  const BlobId maxima(TabletId{~std::uint64_t{0}}, kGenerationMax, kStepMax, 255, 1,
+                      (1u << 24) - 1);
+  EXPECT_EQ(maxima.hash(), 0x2df50b22u);
+  EXPECT_EQ(all_maxima(0).hash(), 0x2f5abe33u) << "cookies above 24 bits have a term of their own";
 }
 
-TEST(BlobId, HashIgnoresSizePartAndCrcMode) {
+TEST(BlobId, HashIgnoresSizeAndPart) {
   const BlobId id(kTablet, 3, 70000, 2, 1000, 99);
-  for (std::uint64_t low = 0; low < 32; ++low) {
-    auto raw = id.raw();
-    raw[2] = (raw[2] & ~std::uint64_t{0xffffffff}) | 1u << low;
-    EXPECT_EQ(BlobId::from_raw(raw).hash(), id.hash());
+  for (std::uint32_t bit = 0; bit < 28; ++bit) {
+    EXPECT_EQ(BlobId(kTablet, 3, 70000, 2, 1u << bit, 99, bit % 16).hash(), id.hash());
   }
 }
 
-TEST(BlobId, OrdersByTabletChannelGenerationStepCookieCrcSizePart) {
+TEST(BlobId, HashDependsOnEveryBitOfTheCookie) {
+  std::unordered_set<std::uint32_t> hashes{BlobId(kTablet, 3, 70000, 2, 1000, 0).hash()};
+  for (std::uint32_t bit = 0; bit < 32; ++bit) {
+    EXPECT_TRUE(hashes.insert(BlobId(kTablet, 3, 70000, 2, 1000, 1u << bit).hash()).second) << bit;
+  }
+}
+
+TEST(BlobId, PredecessorIsTheNextLowerId) {
+  const BlobId id(kTablet, 3, 7, 2, 1000, 9, 0);
+  EXPECT_EQ(id.predecessor(), BlobId(kTablet, 3, 7, 2, 999, 9, 15));
+  EXPECT_EQ(id.with_part(4).predecessor(), id.with_part(3));
+  EXPECT_EQ(BlobId(kTablet, 3, 7, 2, 0, 9).predecessor(),
+            BlobId(kTablet, 3, 7, 2, kBlobSizeFieldMax, 8, 15));
+  EXPECT_EQ(BlobId(kTablet, 0, 0, 0, 0, 0).predecessor(),
+            BlobId(TabletId{kTablet.value - 1}, kGenerationMax, kStepMax, 255, kBlobSizeFieldMax,
+                   kCookieMax, 15));
+  EXPECT_EQ(BlobId().predecessor(), std::nullopt);
+}
+
+TEST(BlobId, DiffersOnlyInSizeComparesAllOtherFieldsButThePart) {
+  const BlobId id(kTablet, 3, 7, 2, 1000, 9);
+  EXPECT_TRUE(id.differs_only_in_size(BlobId(kTablet, 3, 7, 2, 1001, 9, 2)));
+  EXPECT_FALSE(id.differs_only_in_size(id.with_part(2)));
+  EXPECT_FALSE(id.differs_only_in_size(BlobId(kTablet, 3, 7, 2, 1001, 10)));
+  EXPECT_FALSE(id.differs_only_in_size(BlobId(kTablet, 3, 7, 1, 1001, 9)));
+  EXPECT_FALSE(id.differs_only_in_size(BlobId(kTablet, 3, 8, 2, 1001, 9)));
+}
+
+TEST(BlobId, OrdersByTabletChannelGenerationStepCookieSizePart) {
   SeededRandom random(1);
   for (int round = 0; round < 20000; ++round) {
     const BlobId a = random_id(random);
@@ -121,20 +146,18 @@ TEST(BlobId, RoundTripsThroughBothStrings) {
   for (int round = 0; round < 5000; ++round) {
     const BlobId id = random_id(random);
     ASSERT_EQ(BlobId::parse(id.to_hex()), id);
-    auto raw = id.raw();
-    raw[2] &= ~(std::uint64_t{3} << 30);
-    ASSERT_EQ(BlobId::parse(id.to_string()), BlobId::from_raw(raw)) << id.to_string();
+    ASSERT_EQ(BlobId::parse(id.to_string()), id);
   }
-  EXPECT_EQ(BlobId::parse("0100100000010000000000000A0000012C00000100000800"),
+  EXPECT_EQ(BlobId::parse("0100100000010000000000000A0000012C0000000100000800"),
             BlobId(kTablet, 10, 300, 0, 128, 1));
 }
 
 TEST(BlobId, ParseErrorsNameTheFieldAndTheReason) {
   EXPECT_EQ(parse_error(""), "blob id \"\": is empty");
   EXPECT_EQ(parse_error("1:2:3:4:5:6:7]"),
-            "blob id \"1:2:3:4:5:6:7]\": neither starts with \"[\" nor is 48 hex digits");
+            "blob id \"1:2:3:4:5:6:7]\": neither starts with \"[\" nor is 50 hex digits");
   EXPECT_EQ(parse_error(" [1:2:3:4:5:6:7]"),
-            "blob id \" [1:2:3:4:5:6:7]\": neither starts with \"[\" nor is 48 hex digits");
+            "blob id \" [1:2:3:4:5:6:7]\": neither starts with \"[\" nor is 50 hex digits");
   EXPECT_EQ(parse_error("[1:2:3:4:5:6:7"),
             "blob id \"[1:2:3:4:5:6:7\": the closing \"]\" is missing");
   EXPECT_EQ(parse_error("[1:2:3:4:5:6:7] "),
@@ -165,8 +188,8 @@ TEST(BlobId, ParseRefusesEachFieldOverItsMaximum) {
       {"[1:4294967296:0:0:0:0:0]", "generation \"4294967296\" is over its maximum 4294967295"},
       {"[1:0:4294967296:0:0:0:0]", "step \"4294967296\" is over its maximum 4294967295"},
       {"[1:0:0:256:0:0:0]", "channel \"256\" is over its maximum 255"},
-      {"[1:0:0:0:16777216:0:0]", "cookie \"16777216\" is over its maximum 16777215"},
-      {"[1:0:0:0:0:67108864:0]", "size \"67108864\" is over its maximum 67108863"},
+      {"[1:0:0:0:4294967296:0:0]", "cookie \"4294967296\" is over its maximum 4294967295"},
+      {"[1:0:0:0:0:268435456:0]", "size \"268435456\" is over its maximum 268435455"},
       {"[1:0:0:0:0:0:16]", "part \"16\" is over its maximum 15"},
   }};
   for (const auto& [text, why] : cases) {
@@ -179,8 +202,8 @@ TEST(BlobId, ParseNamesTheCharacterThatIsNoHexDigit) {
   text[20] = 'g';
   EXPECT_NE(parse_error(text).find("character 21 is not a hex digit"), std::string::npos);
   text[20] = '0';
-  EXPECT_NE(parse_error(text.substr(1)).find("nor is 48 hex digits"), std::string::npos);
-  EXPECT_NE(parse_error(text + "0").find("nor is 48 hex digits"), std::string::npos);
+  EXPECT_NE(parse_error(text.substr(1)).find("nor is 50 hex digits"), std::string::npos);
+  EXPECT_NE(parse_error(text + "0").find("nor is 50 hex digits"), std::string::npos);
 }
 
 TEST(BlobId, ParseErrorsStayShortForLongInput) {
@@ -200,7 +223,7 @@ TEST(BlobId, LowestAndHighestEncloseExactlyTheirGenerationAndStep) {
   EXPECT_LT(high, BlobId::lowest(kTablet, 3, {5, 257}));
   EXPECT_LT(BlobId::highest(kTablet, 3), BlobId::lowest(kTablet, 4));
   EXPECT_LT(BlobId::highest(kTablet, 255), BlobId::lowest(TabletId{kTablet.value + 1}, 0));
-  EXPECT_EQ(BlobId::highest(TabletId{~std::uint64_t{0}}, 255).to_hex(), std::string(48, 'f'));
+  EXPECT_EQ(BlobId::highest(TabletId{~std::uint64_t{0}}, 255).to_hex(), std::string(50, 'f'));
 }
 
 // What abseil's hash framework asks of its state, so that the test needs no abseil library.
@@ -224,8 +247,8 @@ TEST(BlobId, WorksAsAKeyOfHashMaps) {
   }
   EXPECT_EQ(ids.size(), 2000u);
   const BlobId id(kTablet, 1, 2, 0, 10, 0);
-  EXPECT_EQ(AbslHashValue(CollectingState{}, id).words,
-            std::vector(id.raw().begin(), id.raw().end()));
+  const auto raw = id.raw();
+  EXPECT_EQ(AbslHashValue(CollectingState{}, id).words, std::vector(raw.begin(), raw.end()));
 }
 
 TEST(CheckPuttable, AcceptsTheLeastAndTheGreatestBlob) {
@@ -247,9 +270,6 @@ TEST(CheckPuttable, SaysWhyItRefuses) {
             std::string::npos);
   EXPECT_NE(why(BlobId(kTablet, 1, 1, 0, 5, 0), 6).find("the id says 5 bytes, the data has 6"),
             std::string::npos);
-  auto raw = BlobId(kTablet, 1, 1, 0, 5, 0).raw();
-  raw[2] |= std::uint64_t{1} << 30;
-  EXPECT_NE(why(BlobId::from_raw(raw), 5).find("crc mode 1 must be 0"), std::string::npos);
 }
 
 }  // namespace

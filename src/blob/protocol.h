@@ -58,6 +58,8 @@ struct PutPart {
 };
 struct PutPartReply {
   bool beyond_barrier = false;  // The blob is garbage already; nothing was stored.
+  // With kError: a blob that differs in its size alone is stored here, so this one may not be.
+  bool other_size = false;
 };
 
 struct PartQuery {

@@ -1,7 +1,7 @@
 // Byte grammar of DiskRequest and DiskReply. Integers are little-endian, `x*` is a u32 count and
 // that many x, `x?` a flag (u8: 0 or 1) and x when it is 1, `bytes` a u32 size and the bytes.
 //
-//   frame     version u8 = 1, kind u8 (1 request, 2 reply), header_size u32, header,
+//   frame     version u8 = 2, kind u8 (1 request, 2 reply), header_size u32, header,
 //             crc32c u32 of all before it, bulk
 //   bulk      the data of every `data` field, in the order of their sizes in the header; not under
 //             the crc: the transport checks its payloads
@@ -49,7 +49,7 @@
 namespace moraine::blob {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 enum class Kind : std::uint8_t { kRequest = 1, kReply = 2 };
 constexpr std::size_t kPrefixBytes = 1 + 1 + 4;
 constexpr std::size_t kCrcBytes = 4;

@@ -260,8 +260,8 @@ TEST(ProtocolCodec, SaysWhatIsWrongWithAFrame) {
   EXPECT_EQ(problem(decode_request({})), "request: only 0 bytes");
   EXPECT_EQ(problem(decode_reply(put)), "reply: kind 1 is not 2");
   Encoder newer;
-  newer.u8(2).raw(put.span().subspan(1));
-  EXPECT_EQ(problem(decode_request(newer.slice())), "request: version 2 is unknown");
+  newer.u8(3).raw(put.span().subspan(1));
+  EXPECT_EQ(problem(decode_request(newer.slice())), "request: version 3 is unknown");
   Encoder longer;
   longer.raw(put).u8(0);
   EXPECT_EQ(problem(decode_request(longer.slice())),
@@ -280,15 +280,15 @@ TEST(ProtocolCodec, SaysWhatIsWrongWithARequest) {
             std::string::npos);
   EXPECT_NE(problem(decode_request(with_byte(put, 11, 11))).find("request tag 11 is unknown"),
             std::string::npos);
-  const auto last_of_id = static_cast<std::uint8_t>(put.data()[kPrefixBytes + 12 + 23]);
+  const auto last_of_id = static_cast<std::uint8_t>(put.data()[kPrefixBytes + 12 + 24]);
   for (const std::uint8_t part : {0, 7, 15}) {
     const auto changed = static_cast<std::uint8_t>((last_of_id & 0xf0) | part);
-    EXPECT_NE(problem(decode_request(with_byte(put, 12 + 23, changed))).find("is not in 1..6"),
+    EXPECT_NE(problem(decode_request(with_byte(put, 12 + 24, changed))).find("is not in 1..6"),
               std::string::npos);
   }
-  EXPECT_EQ(problem(decode_request(with_byte(put, 12 + 24 + 4, 2))),
+  EXPECT_EQ(problem(decode_request(with_byte(put, 12 + 25 + 4, 2))),
             "request (put): flag 2 is neither 0 nor 1");
-  EXPECT_EQ(problem(decode_request(with_u32(put, 12 + 24, kBlobSizeMax + 1))),
+  EXPECT_EQ(problem(decode_request(with_u32(put, 12 + 25, kBlobSizeMax + 1))),
             "request (put): data of 10485761 bytes, over the maximum 10485760");
 
   const Slice guid = encode(requests[11]);

@@ -133,6 +133,7 @@ void fields(Io& io, Like<Io, PutPart>& m) {
 template <class Io>
 void fields(Io& io, Like<Io, PutPartReply>& m) {
   io.flag(m.beyond_barrier);
+  io.flag(m.other_size);
 }
 
 template <class Io>

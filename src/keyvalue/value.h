@@ -1,7 +1,7 @@
 // StoredValue: what a key holds: a chain of pieces, each inline or a range of a blob.
 //
 //   value  = created u64 (milliseconds since the epoch)  count u32  piece*
-//   piece  = 1 id (24) offset u32 size u32  |  2 sized bytes
+//   piece  = 1 id (25) offset u32 size u32  |  2 sized bytes
 //   change = 1 sized key, value  |  2 sized key               set | erase
 //          | 3 lock generation u64
 //   changes = version u8 = 1  count u32  change*              a log body, or a page of a snapshot

@@ -8,6 +8,9 @@
 namespace moraine {
 namespace {
 
+// A deleted tablet is blocked up to here: no generation that it could start with is left.
+constexpr Generation kDeletedBlock = blob::kGenerationMax - 1;
+
 std::unexpected<Error> refused(std::string_view what, blob::Status status,
                                const std::string& reason) {
   const bool taken = status == blob::Status::kAlready || status == blob::Status::kBlocked;
@@ -74,7 +77,7 @@ Task<Result<Generation>> Leader::next_generation() {
     }
   }
   highest = std::max(highest, history.back().from == 0 ? 0 : history.back().from - 1);
-  if (blocked == blob::kGenerationMax) co_return fail(Errc::kNotFound, "the tablet was deleted");
+  if (blocked >= kDeletedBlock) co_return fail(Errc::kNotFound, "the tablet was deleted");
   // Our own block must be a new one, also when an incarnation died right after its block.
   co_return std::max(highest + 1, blocked + 2);
 }
@@ -94,7 +97,7 @@ Task<Result<void>> Leader::block_all() {
     if (!group) co_return fail(Errc::kNotFound, fmt::format("no group {:x}", id.value));
     blob::BlockRequest request;
     request.tablet = info_.id;
-    request.generation = generation_ - 1;
+    request.generation = generation_;
     request.issuer = issuer;
     request.deadline = deadline();
     const auto answer = co_await group->block(std::move(request));

@@ -103,7 +103,7 @@ TEST_F(LeaderTest, ABootThatDiedAfterItsBlockDoesNotStandInTheWay) {
   for (Generation generation = 1; generation < 4; ++generation) {
     blob::BlockRequest request;
     request.tablet = TabletId{42};
-    request.generation = generation;
+    request.generation = generation + 1;
     ASSERT_EQ(world_.run(storage_.group(kTestGroup)->block(request)).status, blob::Status::kOk);
     WordsTablet& tablet = boot();
     EXPECT_GT(tablet.leader->generation(), generation + 1);

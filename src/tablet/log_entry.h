@@ -5,7 +5,7 @@
 //            snapshot_generation u32  snapshot_step u32   the snapshot that replay starts from
 //            previous_generation u32  previous_step u32   zero entry: the log before it ends here
 //            needed_generation u32  needed_step u32       snapshot: the log is needed from here on
-//            count u32, each: id (24)                     blobs that must be there for it to count
+//            count u32, each: id (25)                     blobs that must be there for it to count
 //            packing u8 (0 none, 1 lz4)                   of the bodies
 //            none: bodies;  lz4: size u32 of bodies, packed (size u32, bytes)
 //            crc32c u32                                   of all before it

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kSuperblockMagic = 0x444e524d;  // "MRND"
 constexpr std::uint32_t kRootMagic = 0x524e524d;        // "MRNR"
-constexpr std::uint16_t kVersion = 1;
+constexpr std::uint16_t kVersion = 2;                   // 1 had blob ids of 24 bytes.
 constexpr std::uint16_t kManifestVersion = 2;
 constexpr std::uint16_t kManifestVersionFirst = 1;  // Still read.
 constexpr std::size_t kChunkBytes = 17;
@@ -96,7 +96,9 @@ Result<Superblock> decode_superblock(ByteSpan sector) {
   const std::uint16_t version = decoder.u16();
   if (version != kVersion) {
     return fail(Errc::kUnsupported,
-                fmt::format("device format version {}; this program knows {}", version, kVersion));
+                fmt::format("device format version {}; this program reads version {} only: use the "
+                            "version of moraine that formatted the device",
+                            version, kVersion));
   }
   decoder.u16();
   Superblock superblock;

@@ -1,9 +1,9 @@
 // The fixed places of a device: superblock and roots; and the manifest that a root points to.
 //
 //   device     = superblock superblock root root root root pad segment*
-//   superblock = sector: magic "MRND" version u16 = 1 reserved u16, device u64, size u64,
+//   superblock = sector: magic "MRND" version u16 = 2 reserved u16, device u64, size u64,
 //                segment_bytes u32, segments u32, crc u32 (of all before it)
-//   root       = sector: magic "MRNR" version u16 = 1 reserved u16, device u64, sequence u64,
+//   root       = sector: magic "MRNR" version u16 = 2 reserved u16, device u64, sequence u64,
 //                clean u8, last_sequence u64, last_epoch u64, run u32,
 //                tail_segment u32, tail_sector u32,
 //                manifest (segment u32 offset u32 size u32 crc u32), crc u32

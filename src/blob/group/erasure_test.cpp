@@ -124,7 +124,7 @@ TEST(StoredPartSize, IsTheBlobOrAQuarterRoundedUp) {
   EXPECT_EQ(stored_part_size(kBlock, 129), 64u);
   EXPECT_EQ(stored_part_size(kBlock, 1000), 256u);
   EXPECT_EQ(stored_part_size(kBlock, kBlobSizeMax), kBlobSizeMax / 4);
-  EXPECT_EQ(stored_part_size(kBlock, kBlobSizeFieldMax), 1u << 24);
+  EXPECT_EQ(stored_part_size(kBlock, kBlobSizeFieldMax), 1u << 26);
 }
 
 TEST(Split, OfMirrorsSharesTheBlob) {

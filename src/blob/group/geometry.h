@@ -4,7 +4,7 @@
 //            placement.
 // Invariants (1) A subgroup has `slots()` disks, all of different fail domains. (2) Slots below
 //            `parts()` are mains: main slot i holds part i+1. Later slots are handoffs.
-//            (3) Placement does not depend on the size, crc mode or part of an id.
+//            (3) Placement does not depend on the size or part of an id.
 // Placement  h = id.hash(). none, block-4-2: slot i is in domain (h mod D + i) mod D, its vdisk
 //            drawn from a generator seeded with h. mirror-3-dc: slot i is in realm
 //            (h mod R + i mod 3) mod R and domain (h / R mod D + i div 3) mod D, vdisk

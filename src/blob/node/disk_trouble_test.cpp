@@ -166,7 +166,7 @@ TEST_F(DiskTrouble, BlocksThatOvertakeEachOtherAndFailAreNotSaidToHold) {
   EXPECT_EQ(get(1), Status::kOk);
   BlockRequest again;
   again.tablet = kTablet;
-  again.generation = 9;
+  again.generation = 10;
   EXPECT_EQ(world_.run(proxy().block(again)).status, Status::kOk);
 }
 

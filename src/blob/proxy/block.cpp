@@ -9,7 +9,7 @@ Task<std::optional<BlockResult>> block_once(ProxyContext& context, ViewPtr view,
                                             const BlockRequest& request) {
   BlockTablet body;
   body.tablet = request.tablet;
-  body.generation = request.generation;
+  body.generation = request.blocked();
   body.issuer = request.issuer;
   // kOk means that a quorum took the block of this very issuer.
   GroupAnswer answer =
@@ -20,7 +20,7 @@ Task<std::optional<BlockResult>> block_once(ProxyContext& context, ViewPtr view,
   result.reason = std::move(answer.reason);
   if (result.status == Status::kAlready) {
     result.reason = fmt::format("generation {} of tablet {} was blocked before, or a higher one",
-                                request.generation, request.tablet.value);
+                                request.blocked(), request.tablet.value);
   }
   co_return result;
 }

@@ -20,7 +20,7 @@ TEST(CommandMetrics, CountCommandsByHowTheyEnded) {
   EXPECT_EQ(put(2, 5), Status::kOk);
   BlockRequest block;
   block.tablet = TabletId{kTestTablet};
-  block.generation = 5;
+  block.generation = 6;
   EXPECT_EQ(group.run(group.proxy().block(block)).status, Status::kOk);
   EXPECT_EQ(put(3, 5), Status::kBlocked);
   PutRequest wrong;

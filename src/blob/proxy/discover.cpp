@@ -99,10 +99,38 @@ Task<std::optional<DiscoverResult>> DiscoverRun::run() {
   co_return std::move(result_);
 }
 
+// Every confirmed blob of the log, newest first.
+Task<std::optional<DiscoverResult>> list_once(ProxyContext& context, ViewPtr view,
+                                              const DiscoverRequest& request) {
+  RangeRequest range;
+  range.from = BlobId::highest(request.tablet, kLogChannel);
+  range.to = BlobId::lowest(request.tablet, kLogChannel, GenStep{request.min_generation, 0});
+  range.must_restore = true;
+  range.index_only = !request.read_body;
+  range.deadline = request.deadline;
+  if (request.force_blocked_generation != 0) {
+    range.force_block = TabletGeneration{request.tablet, request.force_blocked_generation};
+  }
+  std::optional<RangeResult> found = co_await range_once(context, std::move(view), range);
+  if (!found) co_return std::nullopt;
+  DiscoverResult result;
+  result.status = found->status;
+  result.reason = std::move(found->reason);
+  if (request.discover_blocked) result.blocked = found->blocked;
+  result.blobs = std::move(found->items);
+  if (result.status == Status::kOk && result.blobs.empty()) result.status = Status::kNoData;
+  if (!result.blobs.empty()) {
+    result.id = result.blobs.front().id;
+    result.body = result.blobs.front().data;
+  }
+  co_return result;
+}
+
 }  // namespace
 
 Task<std::optional<DiscoverResult>> discover_once(ProxyContext& context, ViewPtr view,
                                                   const DiscoverRequest& request) {
+  if (request.list) co_return co_await list_once(context, std::move(view), request);
   DiscoverRun run(context, std::move(view), request);
   co_return co_await run.run();
 }

@@ -32,6 +32,18 @@ TEST(ProxyBlock, FencesPutsOfTheGenerationAndLowerOnes) {
   }
 }
 
+TEST(ProxyBlock, TakesTheGenerationOfTheTabletThatStarts) {
+  TestGroup group(Species::kBlock42);
+  BlockRequest request;
+  request.tablet = TabletId{kTestTablet};
+  EXPECT_EQ(group.run(group.proxy().block(request)).status, Status::kError) << "generation 0";
+  request.generation = 5;
+  EXPECT_EQ(group.run(group.proxy().block(request)).status, Status::kOk);
+  EXPECT_EQ(blocked(group), 4u);
+  EXPECT_EQ(group.put(test_id(10, 1, 4), test_bytes(10)).status, Status::kBlocked);
+  EXPECT_EQ(group.put(test_id(10, 1, 5), test_bytes(10)).status, Status::kOk);
+}
+
 TEST(ProxyBlock, SaysAlreadyToAnotherIssuerAndToALowerGeneration) {
   TestGroup group(Species::kBlock42);
   EXPECT_EQ(group.block(5, 11).status, Status::kOk);

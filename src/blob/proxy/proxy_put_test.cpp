@@ -36,6 +36,23 @@ TEST(ProxyPut, WrongRequestsSayWhatIsWrong) {
   for (std::uint32_t order = 0; order < 8; ++order) EXPECT_EQ(group.disk(order).calls, 0u);
 }
 
+TEST(ProxyPut, OneDiskThatHasTheBlobInAnotherSizeEndsThePut) {
+  for (const Species species : {Species::kNone, Species::kBlock42, Species::kMirror3dc}) {
+    TestGroup group(species);
+    const BlobId id = test_id(1000, 1);
+    group.disk(id, 0).script = [](const DiskRequest& request) -> std::optional<DiskReply> {
+      if (!std::holds_alternative<PutPart>(request.body)) return std::nullopt;
+      DiskReply refused = ScriptedDisk::refusal(Status::kError);
+      refused.reason = "another size";
+      refused.body = PutPartReply{.other_size = true};
+      return refused;
+    };
+    const PutResult result = group.put(id, test_bytes(1000));
+    EXPECT_EQ(result.status, Status::kError);
+    EXPECT_NE(result.reason.find("another size"), std::string::npos) << result.reason;
+  }
+}
+
 TEST(ProxyPut, EveryPairOfBadDisksIsWorkedAroundOnBlock42) {
   for (const Mood mood : {Mood::kError, Mood::kSilent, Mood::kNotReady, Mood::kOutOfSpace}) {
     TestGroup group(Species::kBlock42);

@@ -161,6 +161,37 @@ TEST(ProxyDiscover, FindsTheNewestBlobOfChannelZero) {
   }
 }
 
+TEST(ProxyDiscover, ListsEveryConfirmedBlobOfChannelZeroNewestFirst) {
+  for (const Species species : {Species::kNone, Species::kBlock42, Species::kMirror3dc}) {
+    TestGroup group(species);
+    DiscoverRequest request;
+    request.tablet = TabletId{kTestTablet};
+    request.list = true;
+    request.discover_blocked = true;
+    EXPECT_EQ(group.run(group.proxy().discover(request)).status, Status::kNoData);
+    for (Step step = 1; step <= 30; ++step) {
+      group.put(test_id(50, step, 1 + step / 10), test_bytes(50, step));
+    }
+    group.put(test_id(50, 1, 9, 1), test_bytes(50));
+    group.block(2);
+    for (const bool with_bodies : {false, true}) {
+      request.read_body = with_bodies;
+      request.min_generation = 2;
+      const DiscoverResult found = group.run(group.proxy().discover(request));
+      ASSERT_EQ(found.status, Status::kOk) << found.reason;
+      EXPECT_EQ(found.blocked, 2u);
+      EXPECT_EQ(found.id, test_id(50, 30, 4));
+      ASSERT_EQ(found.blobs.size(), 21u);
+      for (Step step = 30; step >= 10; --step) {
+        const RangeFound& blob = found.blobs[30 - step];
+        EXPECT_EQ(blob.id, test_id(50, step, 1 + step / 10));
+        const Slice expected = with_bodies ? test_bytes(50, step) : Slice();
+        EXPECT_TRUE(equal(blob.data, expected));
+      }
+    }
+  }
+}
+
 TEST(ProxyDiscover, PassesOverTailBlobsThatWereProvablyNeverConfirmed) {
   TestGroup group(Species::kBlock42);
   group.put(test_id(300, 1), test_bytes(300, 1));

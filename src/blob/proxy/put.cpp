@@ -100,7 +100,13 @@ bool PutRun::take(DiskEvent event) {
       restart_ = context_.must_restart(view_, event.order, reply);
       if (restart_) return true;
       break;
-    default: break;
+    default:
+      // No other disk may take what one disk knows to be wrong.
+      if (const auto* put = std::get_if<PutPartReply>(&reply.body); put && put->other_size) {
+        result_.status = Status::kError;
+        result_.reason = disk_says(event.order, reply.reason);
+        return true;
+      }
   }
   failures_.add(event.order, reply.status, reply.reason);
   plan_.failed(place, reply.incarnation, reply.status == Status::kOutOfSpace);

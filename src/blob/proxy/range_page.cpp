@@ -13,11 +13,7 @@ namespace {
 // The id just before or after every part of `id`.
 std::optional<BlobId> beyond(const BlobId& id, bool descending) {
   if (!descending) return id.with_part(kPartFieldMax);
-  std::array<std::uint64_t, 3> raw = id.whole().raw();
-  for (std::size_t i = raw.size(); i-- > 0;) {
-    if (raw[i]-- != 0) return BlobId::from_raw(raw);
-  }
-  return std::nullopt;
+  return id.whole().predecessor();
 }
 
 }  // namespace

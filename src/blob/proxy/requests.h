@@ -83,9 +83,12 @@ struct GetResult {
 
 struct BlockRequest {
   TabletId tablet;
-  Generation generation = 0;  // This and every lower one are rejected from now on.
+  // Of the tablet that starts, at least 1: every lower one is rejected from now on.
+  Generation generation = 0;
   Instant deadline = Instant::never();
   std::uint64_t issuer = 0;  // 0: a random one is drawn. A retry repeats it.
+
+  Generation blocked() const { return generation - 1; }
 };
 struct BlockResult {
   Status status = Status::kError;
@@ -147,7 +150,10 @@ struct RangeResult {
 struct DiscoverRequest {
   TabletId tablet;
   Generation min_generation = 0;  // Older blobs do not count.
-  bool read_body = false;
+  // All confirmed blobs of channel 0, as a restoring range gives them and within its limits;
+  // without it only the newest.
+  bool list = false;
+  bool read_body = false;  // With the content of what is returned.
   bool discover_blocked = false;
   Generation force_blocked_generation = 0;  // 0: none. Recorded by each disk before it reads.
   Instant deadline = Instant::never();
@@ -157,7 +163,8 @@ struct DiscoverResult {
   std::string reason;
   BlobId id;  // The newest restorable blob of channel 0.
   Slice body;
-  Generation blocked = 0;  // With discover_blocked.
+  std::vector<RangeFound> blobs;  // With list: newest first.
+  Generation blocked = 0;         // With discover_blocked.
 };
 
 struct StatusRequest {

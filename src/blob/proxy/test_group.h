@@ -112,10 +112,11 @@ class TestGroup final : public EndpointResolver {
   GetItem restore(const BlobId& id, bool index_only = false) {
     return get(id, 0, 0, true, index_only);
   }
+  // Fences `generation` and every lower one.
   BlockResult block(Generation generation, std::uint64_t issuer = 0, Duration timeout = 30s) {
     BlockRequest request;
     request.tablet = TabletId{kTestTablet};
-    request.generation = generation;
+    request.generation = generation + 1;
     request.issuer = issuer;
     request.deadline = now() + timeout;
     return run(proxy_->block(request));

@@ -68,7 +68,9 @@ Result<void> check_request(const GetRequest& request) {
 }
 
 Result<void> check_request(const BlockRequest& request) {
-  return check_tablet(request.tablet);
+  TRY_VOID(check_tablet(request.tablet));
+  if (request.generation == 0) return wrong("no tablet starts with generation 0");
+  return {};
 }
 
 Result<void> check_request(const GetBlockRequest& request) {

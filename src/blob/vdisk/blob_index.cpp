@@ -18,6 +18,19 @@ Location BlobIndex::location_of(const BlobId& id, const BlobEntry& entry) const 
   return {entry.segment, entry.offset, stored_part_size(species_, id.size()), entry.crc};
 }
 
+std::vector<BlobId> BlobIndex::other_sizes(const BlobId& id) const {
+  std::vector<BlobId> others;
+  const BlobId least(id.tablet(), id.generation(), id.step(), id.channel(), 0, id.cookie());
+  for (auto at = entries_.lower_bound(least); at != entries_.end(); ++at) {
+    if (at->first.differs_only_in_size(id)) {
+      others.push_back(at->first);
+    } else if (at->first != id.whole()) {
+      break;
+    }
+  }
+  return others;
+}
+
 std::optional<Location> BlobIndex::locate(const BlobId& id) const {
   const BlobEntry* entry = find(id.whole());
   if (!entry || entry->part == 0) return std::nullopt;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "blob/device/live_map.h"
 #include "blob/device/location.h"
@@ -47,6 +48,8 @@ class BlobIndex {
 
   // Requires: id.part() == 0.
   const BlobEntry* find(const BlobId& id) const;
+  // The entries that differ from `id` in their size alone.
+  std::vector<BlobId> other_sizes(const BlobId& id) const;
   BlobEntry& ensure(const BlobId& id) { return entries_[id]; }
 
   // Where a local part lies; nullopt when it is not here.

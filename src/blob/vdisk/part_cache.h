@@ -31,8 +31,9 @@ class PartCache {
  private:
   struct Hash {
     std::size_t operator()(const BlobId& id) const {
-      return (id.raw()[0] * 0x9e3779b97f4a7c15 + id.raw()[1]) * 0xff51afd7ed558ccd ^
-             id.raw()[2] * 0xc4ceb9fe1a85ec53;
+      const auto raw = id.raw();
+      return (raw[0] * 0x9e3779b97f4a7c15 + raw[1]) * 0xff51afd7ed558ccd ^
+             (raw[2] + (raw[3] << 56)) * 0xc4ceb9fe1a85ec53;
     }
   };
   struct Item {

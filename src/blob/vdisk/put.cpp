@@ -35,12 +35,29 @@ std::optional<DiskReply> VDisk::refuse_put(const PutPart& request) const {
   return std::nullopt;
 }
 
+// Two blobs may not differ in their size alone. Restores write what was stored before.
+std::optional<DiskReply> VDisk::refuse_other_size(const PutPart& request) const {
+  if (request.ignore_block) return std::nullopt;
+  for (const BlobId& other : state_.index().other_sizes(request.id)) {
+    const BlobEntry& entry = *state_.index().find(other);
+    const bool stored = entry.part != 0 || layout_of(state_.geometry(), entry.ingress).slots() != 0;
+    if (!stored || !state_.kept(other, entry)) continue;
+    DiskReply refused =
+        reply(Status::kError, fmt::format("{} is stored already with another size: {}",
+                                          request.id.whole().to_string(), other.to_string()));
+    refused.body = PutPartReply{.other_size = true};
+    return refused;
+  }
+  return std::nullopt;
+}
+
 Task<DiskReply> VDisk::on(PutPart request) {
   if (auto refused = refuse_put(request)) co_return std::move(*refused);
   if (!request.ignore_block && options_.bug != SeededBug::kIgnoreBlockOnPut) {
     request.extra_blocks.push_back({request.id.tablet(), request.id.generation()});
     if (auto refused = co_await check_fences(request.extra_blocks)) co_return std::move(*refused);
   }
+  if (auto refused = refuse_other_size(request)) co_return std::move(*refused);
   const BlobEntry* entry = state_.index().find(request.id.whole());
   PutPartReply stored;
   if (!state_.barriers().keeps(request.id.whole(), entry ? entry->ingress : Ingress{})) {
@@ -56,6 +73,8 @@ Task<DiskReply> VDisk::on(PutPart request) {
         co_return reply(full ? Status::kOutOfSpace : Status::kError, written.error().message());
       }
     }
+    // Of two that were written at once the one that became durable first is stored.
+    if (auto refused = refuse_other_size(request)) co_return std::move(*refused);
   }
   DiskReply answer = reply(Status::kOk);
   answer.body = stored;

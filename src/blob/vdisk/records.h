@@ -5,10 +5,10 @@
 //   facts    = version u8 = 1  lsn u64  count u32  fact*         lsn is the last fact's
 //   drop     = id (24, with part)  ingress u32  lsn u64          the local part went home
 //   lost     = id (24, with part)                                the local part cannot be read
-//   not_mine = id (24)                                           provably nothing to replicate here
+//   not_mine = id (25)                                           provably nothing to replicate here
 //   meta     = version u8 = 1  MetaState
 //
-//   fact     = 1 id (24) ingress u32
+//   fact     = 1 id (25) ingress u32
 //            | 2 tablet u64 generation u32
 //            | 3 tablet u64 channel u8 hard u8 generation u32 counter u32
 //                barrier (generation u32 step u32) seen u32

@@ -2,7 +2,7 @@
 //
 //   page  = version u8 = 1  stage u8  body
 //   meta  (stage 0) = lsn u64, MetaState
-//   blobs (stage 1) = count u32, each: id (24) ingress u32 not_mine u8 parts u8,
+//   blobs (stage 1) = count u32, each: id (25) ingress u32 not_mine u8 parts u8,
 //                     each part: part u8 segment u32 offset u32 crc u32
 //   facts (stage 2) = FactsRecord: blocks, barriers, positions
 

@@ -9,7 +9,7 @@ namespace moraine::blob {
 namespace {
 
 // cursor = stage u8, then the key after which the page goes on:
-//   blobs: id (24)   blocks: tablet u64   barriers: tablet u64 channel u8 hard u8
+//   blobs: id (25)   blocks: tablet u64   barriers: tablet u64 channel u8 hard u8
 enum Stage : std::uint8_t { kBlobs = 0, kBlocks = 1, kBarriers = 2 };
 
 constexpr std::uint64_t kPullsPerReminder = 16;

@@ -1,6 +1,6 @@
 // HunkRef: where a long value's bytes are: a part of a blob that holds nothing but such values.
 //
-//   ref = blob id (24)  offset u32  size u32  crc32c of the bytes u32
+//   ref = blob id (25)  offset u32  size u32  crc32c of the bytes u32
 //
 // Threading  Plain data.
 #pragma once
@@ -20,7 +20,7 @@ struct HunkRef {
   std::uint32_t checksum = 0;
   bool operator==(const HunkRef&) const = default;
 };
-inline constexpr std::size_t kHunkRefBytes = 36;
+inline constexpr std::size_t kHunkRefBytes = 37;
 
 void encode_hunk(const HunkRef& ref, std::byte* to);
 // Requires: kHunkRefBytes bytes.
