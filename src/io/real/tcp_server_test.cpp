@@ -39,12 +39,7 @@ class TcpServerTest : public testing::Test {
     network_->serve(echo);
     port_ = network_->port();
     lane_.start();
-    socket_ = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port_);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    reconnect();
   }
   ~TcpServerTest() override {
     close(socket_);
@@ -52,6 +47,15 @@ class TcpServerTest : public testing::Test {
     lane_.stop();
   }
 
+  void reconnect() {
+    if (socket_ >= 0) close(socket_);
+    socket_ = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port_);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  }
   void send_bytes(ByteSpan bytes) {
     while (!bytes.empty()) {
       const ssize_t count = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -86,6 +90,14 @@ class TcpServerTest : public testing::Test {
     if (!payload) return std::nullopt;
     return Frame{header->kind, header->request, Slice::copy_of(*payload)};
   }
+  void expect_served() {
+    send_frame(FrameKind::kRequest, 5, as_bytes("ping"));
+    const auto reply = receive();
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->kind, FrameKind::kReply);
+    EXPECT_EQ(reply->request, 5U);
+    EXPECT_EQ(reply->payload.text(), "ping");
+  }
   void expect_closed_because(std::string_view reason) {
     const auto frame = receive();
     ASSERT_TRUE(frame);
@@ -103,12 +115,7 @@ class TcpServerTest : public testing::Test {
 
 TEST_F(TcpServerTest, AProperHelloAndRequestAreServed) {
   greet();
-  send_frame(FrameKind::kRequest, 5, as_bytes("ping"));
-  const auto reply = receive();
-  ASSERT_TRUE(reply);
-  EXPECT_EQ(reply->kind, FrameKind::kReply);
-  EXPECT_EQ(reply->request, 5U);
-  EXPECT_EQ(reply->payload.text(), "ping");
+  expect_served();
 }
 
 TEST_F(TcpServerTest, GarbageIsRefusedAndClosed) {
@@ -152,8 +159,15 @@ TEST_F(TcpServerTest, ARequestFollowedByTheEndOfTheStreamDoesNotHurtTheServer) {
   greet();
   send_frame(FrameKind::kRequest, 1, as_bytes("bye"));
   shutdown(socket_, SHUT_WR);
-  while (receive()) {
+  // The server may answer what it has read before it closes, and nothing else.
+  if (const auto reply = receive()) {
+    EXPECT_EQ(reply->kind, FrameKind::kReply);
+    EXPECT_EQ(reply->request, 1U);
+    EXPECT_FALSE(receive());
   }
+  reconnect();
+  greet();
+  expect_served();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -52,14 +53,9 @@ TEST(MemoryStoreThreads, AScanMeetsEveryRowThatWasThereWhenItBegan) {
   EXPECT_EQ(failures.load(), 0);
 }
 
-TEST(MemoryStoreThreads, ReadersSeeChangesWhole) {
-  constexpr int kVersions = 20'000;
-  MemoryStore store;
-  std::atomic<bool> stop{false};
-  std::atomic<int> failures{0};
-  const std::string key = test_key(1);
-  MemoryStore::Row& row = test_touch(store, key);
-  const auto read = [&] {
+// Reads one row of two equal values for as long as it is written.
+struct RowReader {
+  void run(const MemoryStore& store, const std::string& key, const std::atomic<bool>& stop) {
     Timestamp newest = 0;
     RowBuilder out;
     while (!stop.load(std::memory_order_relaxed)) {
@@ -70,20 +66,45 @@ TEST(MemoryStoreThreads, ReadersSeeChangesWhole) {
       if (out.values.size() != 2 || out.values[1].value.as_int64() != value) failures.fetch_add(1);
       if (out.write_timestamps[0] < newest) failures.fetch_add(1);
       newest = out.write_timestamps[0];
+      reads.fetch_add(1, std::memory_order_relaxed);
     }
-  };
-  std::thread first(read);
-  std::thread second(read);
+  }
+  // Returns after a read that was made since the call.
+  void wait_for_a_read() const {
+    const int before = reads.load();
+    while (reads.load() == before) std::this_thread::yield();
+  }
+
+  std::atomic<int> reads{0};
+  std::atomic<int> failures{0};
+};
+
+TEST(MemoryStoreThreads, ReadersSeeChangesWhole) {
+  constexpr int kVersions = 20'000;
+  constexpr int kVersionsBetweenReads = 1'000;
+  MemoryStore store;
+  std::atomic<bool> stop{false};
+  const std::string key = test_key(1);
+  MemoryStore::Row& row = test_touch(store, key);
+  std::array<RowReader, 2> readers;
+  std::vector<std::thread> threads;
+  for (RowReader& reader : readers) {
+    threads.emplace_back([&] { reader.run(store, key, stop); });
+  }
   for (int i = 1; i <= kVersions; ++i) {
     const auto timestamp = static_cast<Timestamp>(i);
     store.prepare(row, {timestamp, false});
     test_write(store, key, timestamp, {{1, i}, {2, i}});
     store.resolve(row, {timestamp, false});
+    if (i % kVersionsBetweenReads != 0) continue;
+    for (const RowReader& reader : readers) reader.wait_for_a_read();
   }
   stop.store(true);
-  first.join();
-  second.join();
-  EXPECT_EQ(failures.load(), 0);
+  for (std::thread& thread : threads) thread.join();
+  for (const RowReader& reader : readers) {
+    EXPECT_EQ(reader.failures.load(), 0);
+    EXPECT_GE(reader.reads.load(), kVersions / kVersionsBetweenReads);
+  }
 }
 
 }  // namespace
