@@ -2,8 +2,36 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace moraine {
+namespace {
+
+// References to the blobs of values that are being read.
+class HeldBlobs {
+ public:
+  explicit HeldBlobs(KeyValueState& state) : state_(state) {}
+  HeldBlobs(const HeldBlobs&) = delete;
+  HeldBlobs& operator=(const HeldBlobs&) = delete;
+  ~HeldBlobs() { release(); }
+
+  void add(const StoredValue& value) {
+    for (const ValuePiece& piece : value.pieces) {
+      if (piece.is_inline()) continue;
+      state_.hold(piece.id);
+      ids_.push_back(piece.id);
+    }
+  }
+  void release() {
+    for (const BlobId& id : std::exchange(ids_, {})) state_.let_go(id);
+  }
+
+ private:
+  KeyValueState& state_;
+  std::vector<BlobId> ids_;
+};
+
+}  // namespace
 
 Task<Result<std::unique_ptr<KeyValue>>> KeyValue::boot(World world, BlobGroups& groups,
                                                        TabletInfo info, LeaderOptions options) {
@@ -159,6 +187,11 @@ Task<Result<RangeRead>> KeyValue::read_range(KeyRange range, std::uint64_t limit
     bytes += cost;
     chosen.emplace_back(KeyInfo{at->first, at->second.size(), at->second.created_ms}, at->second);
   }
+  // A transaction that deletes a value meanwhile leaves its blobs until the last one is read.
+  HeldBlobs held(state_);
+  for (const auto& [info, value] : chosen) {
+    if (with_data) held.add(value);
+  }
   for (auto& [info, value] : chosen) {
     Slice data;
     if (with_data) {
@@ -166,6 +199,8 @@ Task<Result<RangeRead>> KeyValue::read_range(KeyRange range, std::uint64_t limit
     }
     result.items.push_back({std::move(info), std::move(data)});
   }
+  held.release();
+  discard_unreferenced();
   co_return result;
 }
 

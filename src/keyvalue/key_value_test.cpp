@@ -132,6 +132,28 @@ TEST_F(KeyValueTest, SharedBlobsStayUntilTheLastKeyGoes) {
   EXPECT_EQ(data_blobs(), 0u);
 }
 
+TEST_F(KeyValueTest, ARangeReadGivesTheValuesOfItsMomentThoughTheyAreDeletedMeanwhile) {
+  constexpr int kValues = 200;
+  for (int i = 0; i < kValues; ++i) {
+    ASSERT_TRUE(execute({write(fmt::format("k{:03}", i), value_of(i, 50'000))}));
+  }
+  Result<RangeRead> got;
+  const auto read = [](KeyValue& tablet, Result<RangeRead>& out) -> Task<void> {
+    out = co_await tablet.read_range({}, kReadBytesMax, true);
+  };
+  TaskScope scope;
+  scope.spawn(read(*tablet_, got));
+  ASSERT_TRUE(execute({DeleteKeys{{}}}));
+  ASSERT_TRUE(execute({write("after", value_of(1, 10))}));
+  EXPECT_EQ(scope.live(), 1u) << "the read is over too early to show anything";
+  world_.run_for(60s);
+  ASSERT_EQ(scope.live(), 0u);
+  ASSERT_TRUE(got) << got.error().message();
+  ASSERT_EQ(got->items.size(), std::size_t{kValues});
+  for (int i = 0; i < kValues; ++i) EXPECT_TRUE(equal(got->items[i].value, value_of(i, 50'000)));
+  EXPECT_EQ(data_blobs(), 0u) << "the blobs go after the read";
+}
+
 TEST_F(KeyValueTest, TheLockGenerationShutsOutOlderHolders) {
   const auto first = world_.run(tablet_->acquire_lock());
   ASSERT_TRUE(first);

@@ -49,10 +49,14 @@ bool StoredPartition::retention_due() const {
                    config_);
 }
 
+bool StoredPartition::sources_due() const {
+  return !sources_.stale(start_, now_ms(), config_, 1).empty();
+}
+
 void StoredPartition::retention_tick() {
   if (stopped_) return;
   refusals_.sweep(world_.executor.now());
-  if (retention_due()) kick();
+  if (retention_due() || sources_due()) kick();
   retention_timer_ = world_.executor.schedule(world_.executor.now() + kRetentionPeriod,
                                               [this] { retention_tick(); });
 }
@@ -79,9 +83,9 @@ void StoredPartition::add_facts(Cycle& cycle) {
     cycle.commands.emplace_back(WriteKey{source_key(index_, id), encode_source(source)});
   }
   std::erase_if(cycle.forgotten,
-                [&cycle](const std::string& id) { return cycle.sources.contains(id); });
-  for (const std::string& id : cycle.forgotten) {
-    cycle.commands.emplace_back(delete_key(source_key(index_, id)));
+                [&cycle](const Sources::Stale& stale) { return cycle.sources.contains(stale.id); });
+  for (const Sources::Stale& stale : cycle.forgotten) {
+    cycle.commands.emplace_back(delete_key(source_key(index_, stale.id)));
   }
   for (const auto& [name, consumer] : cycle.consumers) {
     const std::string key = consumer_key(index_, name);
@@ -120,7 +124,14 @@ void StoredPartition::apply(Cycle& cycle) {
     refusals_.stored(id, source);
     sources_.set(id, std::move(source));
   }
-  for (const std::string& id : cycle.forgotten) sources_.erase(id);
+  for (const Sources::Stale& stale : cycle.forgotten) {
+    if (stale.by_count) {
+      sources_.forget_by_count(stale.id);
+    } else {
+      sources_.erase(stale.id);
+    }
+  }
+  if (cycle.drops_parts) stray_parts_ = false;
   for (auto& [name, consumer] : cycle.consumers) {
     if (consumer) {
       note_end(*consumer, cycle.first);
@@ -188,8 +199,9 @@ Task<void> StoredPartition::break_a_rule(Cycle& cycle) {
 void StoredPartition::fail_cycle(Cycle& cycle, const Error& error) {
   const bool known = error.code == Errc::kOverloaded || error.code == Errc::kInvalidArgument;
   log_warning("a partition's write failed", {{"partition", index_}, {"why", error.message()}});
-  // What was on its way of messages in parts is not known to be there.
+  // Which parts of open messages are there is not known.
   open_messages_.clear();
+  stray_parts_ = true;
   // Before anybody is told, who may write at once.
   for (const Answered& write : cycle.answers) {
     if (write.answer.status == WriteStatus::kOk) note_refused(write.producer);

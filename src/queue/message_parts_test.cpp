@@ -26,6 +26,50 @@ TEST(MessageParts, AProducerThatDiesInTheMiddleLeavesNothing) {
   EXPECT_EQ(queue.texts(), (std::vector<std::string>{"before", "abc"}));
 }
 
+Task<void> write_one(KeyValue& tablet) {
+  std::vector<Command> commands{WriteKey{"other", Slice::copy_of("x")}};
+  (void)co_await tablet.execute(std::move(commands));
+}
+
+Task<WriteAnswer> written(Partition& partition, WriteRequest request) {
+  const auto answer = partition.write(std::move(request));
+  co_return co_await *answer;
+}
+
+TEST(MessageParts, PartsOfAMessageThatFailedAreDeletedByTheNextTransaction) {
+  SimWorld world(3);
+  TestStorage storage(world);
+  auto booted = world.run(
+      KeyValue::boot(storage.world(), storage, TabletInfo::simple(TabletId{77}, kTestGroup, 3)));
+  ASSERT_TRUE(booted);
+  KeyValue& tablet = **booted;
+  BlobCache cache(1u << 20);
+  const auto partition =
+      std::make_shared<StoredPartition>(storage.world(), tablet, cache, PartitionSetup{});
+  ASSERT_TRUE(world.run(partition->load()));
+  const auto parts = [&] { return tablet.list(KeyRange::prefix(key_prefix('x', 0)), 100).size(); };
+  world.run(written(*partition, TestQueue::part("part", "me", 1, 0, 4)));
+  EXPECT_EQ(parts(), 1u);
+
+  // The tablet's queue is full: the next part is refused, and with it the message.
+  TaskScope scope;
+  auto& faults = storage.node().disks().drive("device").faults();
+  faults.slow_factor = 10'000;
+  scope.spawn(write_one(tablet));
+  world.run_for(1ms);
+  for (std::size_t i = 0; i < kQueuedCommitsMax; ++i) scope.spawn(write_one(tablet));
+  const WriteAnswer refused =
+      world.run(written(*partition, TestQueue::part("part", "me", 1, 1, 4)));
+  EXPECT_EQ(refused.status, WriteStatus::kOverloaded) << refused.detail;
+  faults.slow_factor = 1;
+  world.run_for(20s);
+  EXPECT_EQ(scope.live(), 0u);
+  EXPECT_EQ(parts(), 0u);
+  world.run(partition->stop());
+  world.run(tablet.stop());
+  world.shutdown();
+}
+
 TEST(MessageParts, BeginningAgainDropsTheEarlierParts) {
   TestQueue queue(2);
   queue.write(TestQueue::part("old", "me", 1, 0, 3));

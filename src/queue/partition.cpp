@@ -32,6 +32,7 @@ std::string_view to_string(WriteStatus status) {
     case WriteStatus::kFullByBytes: return "too many bytes";
     case WriteStatus::kDiskFull: return "disk full";
     case WriteStatus::kFailedBefore: return "an earlier write failed";
+    case WriteStatus::kSourceForgotten: return "the source was forgotten";
     case WriteStatus::kUnknown: return "unknown outcome";
     case WriteStatus::kStopped: return "stopped";
   }

@@ -80,6 +80,9 @@ enum class WriteStatus : std::uint8_t {
   // A write queued before this one failed, or an earlier number of its source was refused and has
   // not come again; nothing of this one was stored.
   kFailedBefore,
+  // The source was forgotten, since more than PartitionConfig::sources_max have written: whether
+  // this number was stored before is not known. Sent again, it is stored.
+  kSourceForgotten,
   kUnknown,  // The outcome will be known after the tablet's restart.
   kStopped,  // Not served here now; nothing was stored.
 };

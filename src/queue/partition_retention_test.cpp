@@ -137,6 +137,38 @@ TEST(PartitionRetention, SourcesAreForgottenWhenTheirMessagesAreGone) {
   EXPECT_EQ(queue.say("again", "me", 1).status, WriteStatus::kOk);
 }
 
+TEST(PartitionRetention, SourcesAreForgottenAlsoWhenNobodyWrites) {
+  PartitionConfig config = tiny_blobs();
+  config.source_lifetime_ms = 60'000;
+  TestQueue queue(6, config);
+  queue.say("one", "me", 5);
+  queue.say("two", "you", 1);
+  ASSERT_TRUE(queue.trim(2));
+  queue.world.run_for(30s);
+  EXPECT_EQ(queue.keys('s'), 2u);
+  queue.world.run_for(60s);
+  EXPECT_EQ(queue.partition().info().sources, 0u);
+  EXPECT_EQ(queue.keys('s'), 0u);
+}
+
+TEST(PartitionLimits, ASourceForgottenByCountFailsOnceWithThatReason) {
+  PartitionConfig config = tiny_blobs();
+  config.sources_max = 2;
+  TestQueue queue(6, config);
+  queue.say("one", "me", 5);
+  queue.say("two", "you", 1);
+  queue.say("three", "they", 1);
+  queue.world.run_for(10s);
+  EXPECT_EQ(queue.partition().info().sources, 2u);
+  const WriteAnswer refused = queue.say("five again?", "me", 5);
+  EXPECT_EQ(refused.status, WriteStatus::kSourceForgotten);
+  EXPECT_EQ(refused.detail, "the source was forgotten: more than 2 have written to the partition");
+  EXPECT_EQ(queue.say("seven", "me", 7).status, WriteStatus::kFailedBefore)
+      << "stored, it would make message 5 a duplicate";
+  EXPECT_EQ(queue.say("five", "me", 5).status, WriteStatus::kOk);
+  EXPECT_EQ(queue.say("seven", "me", 7).status, WriteStatus::kOk);
+}
+
 TEST(PartitionLimits, FullByCountUntilSomethingIsRemoved) {
   PartitionConfig config = tiny_blobs();
   config.count_max = 5;

@@ -140,15 +140,31 @@ bool Sources::idle(const Source& source, std::uint64_t now_ms, const PartitionCo
   return source.written_ms <= now_ms && now_ms - source.written_ms > lifetime;
 }
 
-std::vector<std::string> Sources::stale(Offset start, std::uint64_t now_ms,
-                                        const PartitionConfig& config, std::size_t most) const {
-  std::vector<std::string> ids;
+void Sources::forget_by_count(const std::string& id) {
+  erase(id);
+  const std::size_t hash = std::hash<std::string>()(id);
+  if (!forgotten_.insert(hash).second) return;
+  forgotten_order_.push_back(hash);
+  if (forgotten_order_.size() > kForgottenSourcesMax) {
+    forgotten_.erase(forgotten_order_.front());
+    forgotten_order_.pop_front();
+  }
+}
+
+bool Sources::take_forgotten(const std::string& id) {
+  return !forgotten_.empty() && forgotten_.erase(std::hash<std::string>()(id)) != 0;
+}
+
+std::vector<Sources::Stale> Sources::stale(Offset start, std::uint64_t now_ms,
+                                           const PartitionConfig& config, std::size_t most) const {
+  std::vector<Stale> ids;
   auto rest = by_offset_.begin();
   for (; rest != by_offset_.end() && ids.size() < most; ++rest) {
     const auto& [offset, id] = *rest;
     const bool too_many = sources_.size() - ids.size() > config.sources_max;
-    if (!too_many && (offset >= start || !idle(sources_.at(id), now_ms, config))) break;
-    ids.push_back(id);
+    const bool ended = offset < start && idle(sources_.at(id), now_ms, config);
+    if (!too_many && !ended) break;
+    ids.push_back({id, !ended});
   }
   if (rest == by_offset_.end()) return ids;
   // Behind one that lives longer.
@@ -156,7 +172,7 @@ std::vector<std::string> Sources::stale(Offset start, std::uint64_t now_ms,
     const auto& [offset, id] = *next;
     const bool goes = offset < start && idle(sources_.at(id), now_ms, config);
     if (ids.size() >= most || !goes) break;
-    ids.push_back(id);
+    ids.push_back({id, false});
   }
   return ids;
 }

@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/bytes.h"
@@ -29,6 +30,8 @@ namespace moraine::queue {
 inline constexpr std::size_t kSequenceWindow = 5;
 // A Kafka producer takes a new id when it begins anew: one that is idle so long is not coming back.
 inline constexpr std::uint64_t kSequenceLifetimeMs = 24ull * 3600 * 1000;
+// Sources forgotten by count that are remembered as such, in memory only.
+inline constexpr std::size_t kForgottenSourcesMax = 16'384;
 inline constexpr std::uint32_t kSequenceEnd = 0x80000000u;  // Sequences are below.
 
 struct SentBatch {
@@ -68,11 +71,19 @@ class Sources {
   const Source* find(const std::string& id) const;
   void set(const std::string& id, Source source);
   void erase(const std::string& id);
+  // Forgets a source that goes since there are too many.
+  void forget_by_count(const std::string& id);
+  // Whether the source was lately forgotten by count. Asking takes it off the list.
+  bool take_forgotten(const std::string& id);
   std::size_t size() const { return sources_.size(); }
 
   // Ids that may be forgotten, those with the lowest offsets first, at most `most`.
-  std::vector<std::string> stale(Offset start, std::uint64_t now_ms, const PartitionConfig& config,
-                                 std::size_t most) const;
+  struct Stale {
+    std::string id;
+    bool by_count = false;  // There are too many; it was neither idle nor without messages.
+  };
+  std::vector<Stale> stale(Offset start, std::uint64_t now_ms, const PartitionConfig& config,
+                           std::size_t most) const;
 
  private:
   std::map<std::string, Source> sources_;
@@ -82,6 +93,9 @@ class Sources {
 
   ByOffset by_offset_;
   ByOffset sequences_;  // Those of kSequence: they live shorter.
+  // Hashes of ids forgotten by count.
+  std::unordered_set<std::size_t> forgotten_;
+  std::deque<std::size_t> forgotten_order_;  // Oldest first; some may be taken already.
 };
 
 }  // namespace moraine::queue

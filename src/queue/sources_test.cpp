@@ -141,6 +141,15 @@ Source written_at(Offset offset, std::uint64_t ms) {
   return source;
 }
 
+std::vector<std::string> stale_ids(const Sources& sources, Offset start, std::uint64_t now_ms,
+                                   const PartitionConfig& config, std::size_t most = 10) {
+  std::vector<std::string> ids;
+  for (const Sources::Stale& stale : sources.stale(start, now_ms, config, most)) {
+    ids.push_back(stale.id);
+  }
+  return ids;
+}
+
 TEST(Sources, AreForgottenWhenTheirMessagesAreGoneAndTheyAreIdle) {
   Sources sources;
   sources.set("old", written_at(1, 1'000));
@@ -149,7 +158,7 @@ TEST(Sources, AreForgottenWhenTheirMessagesAreGoneAndTheyAreIdle) {
   config.source_lifetime_ms = 500;
   EXPECT_TRUE(sources.stale(1, 9'000, config, 10).empty()) << "its message is there";
   EXPECT_TRUE(sources.stale(2, 1'400, config, 10).empty()) << "it is not idle";
-  EXPECT_EQ(sources.stale(2, 9'000, config, 10), (std::vector<std::string>{"old"}));
+  EXPECT_EQ(stale_ids(sources, 2, 9'000, config), (std::vector<std::string>{"old"}));
   EXPECT_TRUE(sources.stale(2, 9'000, config, 0).empty());
 }
 
@@ -163,9 +172,9 @@ TEST(Sources, OfKafkaProducersLiveShorter) {
   const std::uint64_t late = 1'000 + kSequenceLifetimeMs + 1;
   EXPECT_TRUE(sources.stale(3, late - 1, config, 10).empty()) << "it is not idle";
   EXPECT_TRUE(sources.stale(2, late, config, 10).empty()) << "its message is there";
-  EXPECT_EQ(sources.stale(3, late, config, 10), (std::vector<std::string>{"kafka"}));
+  EXPECT_EQ(stale_ids(sources, 3, late, config), (std::vector<std::string>{"kafka"}));
   EXPECT_TRUE(sources.stale(3, late, config, 0).empty());
-  EXPECT_EQ(sources.stale(3, late + config.source_lifetime_ms, config, 10),
+  EXPECT_EQ(stale_ids(sources, 3, late + config.source_lifetime_ms, config),
             (std::vector<std::string>{"seqno", "kafka"}));
   sources.erase("kafka");
   EXPECT_TRUE(sources.stale(3, late, config, 10).empty());
@@ -178,12 +187,43 @@ TEST(Sources, PastTheirNumberThoseWithTheLowestOffsetsGo) {
   sources.set("a", written_at(10, 0));
   PartitionConfig config;
   config.sources_max = 3;
-  EXPECT_EQ(sources.stale(0, 0, config, 10), (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(stale_ids(sources, 0, 0, config), (std::vector<std::string>{"b", "c"}));
   sources.erase("b");
   sources.erase("b");
   EXPECT_EQ(sources.size(), 4u);
   EXPECT_EQ(sources.find("b"), nullptr);
-  EXPECT_EQ(sources.stale(0, 0, config, 10), (std::vector<std::string>{"c"}));
+  EXPECT_EQ(stale_ids(sources, 0, 0, config), (std::vector<std::string>{"c"}));
+}
+
+TEST(Sources, AreListedAsForgottenWhenThereWereTooMany) {
+  Sources sources;
+  sources.set("idle", written_at(0, 0));
+  sources.set("live", written_at(7, 9'000));
+  sources.set("newest", written_at(8, 9'000));
+  PartitionConfig config;
+  config.source_lifetime_ms = 500;
+  config.sources_max = 1;
+  const auto stale = sources.stale(5, 9'000, config, 10);
+  ASSERT_EQ(stale.size(), 2u);
+  EXPECT_FALSE(stale[0].by_count) << "it would go anyway";
+  EXPECT_TRUE(stale[1].by_count);
+  sources.erase("idle");
+  sources.forget_by_count("live");
+  EXPECT_EQ(sources.size(), 1u);
+  EXPECT_FALSE(sources.take_forgotten("idle"));
+  EXPECT_FALSE(sources.take_forgotten("newest"));
+  EXPECT_TRUE(sources.take_forgotten("live"));
+  EXPECT_FALSE(sources.take_forgotten("live")) << "once";
+}
+
+TEST(Sources, TheListOfForgottenOnesIsBounded) {
+  Sources sources;
+  for (std::size_t i = 0; i <= kForgottenSourcesMax; ++i) {
+    sources.forget_by_count(fmt::format("source {}", i));
+  }
+  EXPECT_FALSE(sources.take_forgotten("source 0"));
+  EXPECT_TRUE(sources.take_forgotten("source 1"));
+  EXPECT_TRUE(sources.take_forgotten(fmt::format("source {}", kForgottenSourcesMax)));
 }
 
 }  // namespace

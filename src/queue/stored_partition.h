@@ -160,7 +160,8 @@ class StoredPartition final : public Partition,
     std::optional<StoredEntry> whole;  // A message whose last part came; then no other entries.
     std::map<std::string, Source> sources;
     std::map<std::string, std::optional<ConsumerOffset>> consumers;
-    std::vector<std::string> forgotten;
+    std::vector<Sources::Stale> forgotten;
+    bool drops_parts = false;  // Of messages that failed before.
     std::vector<Answered> answers;
     std::vector<std::shared_ptr<OneShot<Result<void>>>> actions;
     std::vector<Command> commands;
@@ -215,6 +216,7 @@ class StoredPartition final : public Partition,
   void kick();
   bool has_work() const;
   bool retention_due() const;
+  bool sources_due() const;
   void retention_tick();
   RetentionView retention_view(Offset start, const Cycle* cycle) const;
   Offset read_up_to(const ConsumerOffset& consumer) const;
@@ -254,6 +256,7 @@ class StoredPartition final : public Partition,
   std::map<std::string, Offset> ends_at_commit_;
   std::map<std::string, OpenMessage> open_messages_;  // By source id.
   std::uint32_t next_slot_ = 0;
+  bool stray_parts_ = false;  // Keys of parts may be left of messages that failed.
 
   const std::size_t waiting_writes_max_;
   std::deque<Waiting> waiting_;

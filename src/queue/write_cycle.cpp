@@ -23,7 +23,7 @@ std::vector<HeadBlob> levels(const std::vector<StoredBlob>& head) {
 }  // namespace
 
 bool StoredPartition::has_work() const {
-  return !waiting_.empty() || !actions_.empty() || retention_due();
+  return !waiting_.empty() || !actions_.empty() || stray_parts_ || retention_due() || sources_due();
 }
 
 void StoredPartition::kick() {
@@ -88,6 +88,11 @@ Task<bool> StoredPartition::run_cycle() {
   cycle.first = end_;
   cycle.end = end_;
   cycle.start = start_;
+  if (stray_parts_) {
+    // Before the parts of messages that begin in this cycle.
+    cycle.commands.emplace_back(DeleteKeys{KeyRange::prefix(key_prefix('x', index_))});
+    cycle.drops_parts = true;
+  }
   take_actions(cycle);
   take_writes(cycle);
   co_await lay_out_cycle(cycle);
@@ -211,6 +216,12 @@ void StoredPartition::note_refused(const Producer& producer) {
 
 Judgement StoredPartition::judge_write(const Source* known, const WriteRequest& request) {
   const Instant now = world_.executor.now();
+  if (!known && sources_.take_forgotten(request.producer.source_id)) {
+    note_refused(request.producer);
+    return {WriteStatus::kSourceForgotten, std::nullopt,
+            fmt::format("the source was forgotten: more than {} have written to the partition",
+                        config_.sources_max)};
+  }
   if (!known && !refusals_.begins(request.producer, now)) {
     return {WriteStatus::kFailedBefore, std::nullopt,
             fmt::format("sequence {} of an unknown producer; what was before it may still come",

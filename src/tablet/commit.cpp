@@ -208,7 +208,9 @@ Task<Result<void>> Leader::write_snapshot() {
 Task<Result<blob::Colour>> Leader::ask_colour() {
   blob::Proxy* group = groups_.group(info_.latest_group(kFirstDataChannel));
   if (!group) co_return fail(Errc::kNotFound, "no such group");
-  const blob::StatusResult answer = co_await group->status({});
+  blob::StatusRequest request;
+  request.quorum_is_enough = true;
+  const blob::StatusResult answer = co_await group->status(request);
   if (answer.status != blob::Status::kOk) co_return fail(Errc::kUnavailable, answer.reason);
   colour_ = answer.colour;
   co_return answer.colour;

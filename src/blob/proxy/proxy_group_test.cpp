@@ -65,6 +65,19 @@ TEST(ProxyBlock, AlreadyCountsAsAFailure) {
   EXPECT_EQ(group.block(6).status, Status::kAlready);
 }
 
+TEST(ProxyStatus, WithAQuorumASilentDiskIsNotWaitedForWhereTheCallerSaysSo) {
+  for (const bool quorum_is_enough : {false, true}) {
+    TestGroup group(Species::kBlock42);
+    group.set_moods(0b1, Mood::kSilent);
+    StatusRequest request;
+    request.quorum_is_enough = quorum_is_enough;
+    request.deadline = group.now() + 30s;
+    const Instant begun = group.now();
+    EXPECT_EQ(group.run(group.proxy().status(request)).status, Status::kOk);
+    EXPECT_EQ(group.now() - begun < 2s, quorum_is_enough);
+  }
+}
+
 TEST(ProxyBlock, TheQuorumHasTheShapeOfTheGroup) {
   // By realm: which of its disks answer.
   const auto set_of = [](std::uint32_t a, std::uint32_t b, std::uint32_t c) {

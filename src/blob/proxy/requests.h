@@ -168,6 +168,8 @@ struct DiscoverResult {
 };
 
 struct StatusRequest {
+  // Once a quorum is ready, disks that are later than usual are not waited for.
+  bool quorum_is_enough = false;
   Instant deadline = Instant::never();
 };
 struct DiskState {

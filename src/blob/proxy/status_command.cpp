@@ -23,8 +23,14 @@ Task<std::optional<StatusResult>> status_once(ProxyContext& context, ViewPtr vie
   GroupTally ready(view->geometry());
   Failures failures;
   Broadcast cast(context, view, GetStatus{}, request.deadline);
+  Instant until = request.deadline;
   while (!cast.all_answered()) {
-    std::optional<DiskEvent> event = co_await cast.next(request.deadline);
+    if (request.quorum_is_enough && until == request.deadline &&
+        ready.state() == GroupTally::State::kQuorum) {
+      const Instant now = context.now();
+      until = std::min(until, now + context.health().hedge_delay(Operation::kIndex, 0, now));
+    }
+    std::optional<DiskEvent> event = co_await cast.next(until);
     if (!event) break;
     const DiskReply& reply = event->reply;
     if (reply.status == Status::kRace && context.must_restart(view, event->order, reply)) {

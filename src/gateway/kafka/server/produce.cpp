@@ -113,6 +113,8 @@ ErrorCode error_of(const queue::WriteAnswer& answer) {
     case queue::WriteStatus::kOverloaded:
     case queue::WriteStatus::kFailedBefore:
     case queue::WriteStatus::kUnknown: return ErrorCode::kRequestTimedOut;
+    // The client takes a new epoch and begins with sequence 0.
+    case queue::WriteStatus::kSourceForgotten: return ErrorCode::kUnknownProducerId;
     case queue::WriteStatus::kStopped: return ErrorCode::kNotLeaderOrFollower;
   }
   return ErrorCode::kUnknownServerError;

@@ -138,6 +138,7 @@ TEST_F(ProduceTest, OutcomesOfWritesBecomeErrorCodes) {
       {WriteStatus::kFullByBytes, ErrorCode::kPolicyViolation},
       {WriteStatus::kDiskFull, ErrorCode::kStorageError},
       {WriteStatus::kFailedBefore, ErrorCode::kRequestTimedOut},
+      {WriteStatus::kSourceForgotten, ErrorCode::kUnknownProducerId},
       {WriteStatus::kUnknown, ErrorCode::kRequestTimedOut},
       {WriteStatus::kStopped, ErrorCode::kNotLeaderOrFollower},
   };
