@@ -20,8 +20,7 @@ constexpr std::uint64_t kTransferMax = 1'000;
 
 // Nothing was changed, says the API.
 bool nothing_done(Errc code) {
-  return code == Errc::kAborted || code == Errc::kReadOnly || code == Errc::kInvalidArgument ||
-         code == Errc::kOverloaded || code == Errc::kNotFound;
+  return code != Errc::kUnknownOutcome;
 }
 
 std::string one_line(std::string text) {

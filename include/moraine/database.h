@@ -24,7 +24,8 @@
 // Errors     Every call says what was wrong in words. kNotFound: no such table. kAborted: the
 //            transaction lost to another one, or was left alone for too long; begin it anew.
 //            kReadOnly: the table is not mounted, or in a state in which this cannot be done.
-//            kUnavailable: the outcome is unknown.
+//            kUnknownOutcome: a commit may or may not have taken effect. kUnavailable: of a change
+//            of a table: it may or may not have been made; else: nothing was done.
 #pragma once
 
 #include <functional>

@@ -23,11 +23,14 @@ enum class Errc : std::uint8_t {
   kNoSpace,
   kReadOnly,
   kOverloaded,   // A named bound was reached; try later.
-  kTimeout,      // The outcome is unknown.
-  kUnavailable,  // The peer cannot be reached or has stopped; the outcome is unknown.
+  kTimeout,      // Not answered in time.
+  kUnavailable,  // The peer cannot be reached or has stopped.
   kUnsupported,
   kConflict,
   kAborted,  // The transaction lost to another one, or is over; begin it anew.
+  // A commit may or may not have taken effect: read what it wrote to find out. Every other code of
+  // a commit means that it changed nothing.
+  kUnknownOutcome,
 };
 
 std::string_view to_string(Errc code);

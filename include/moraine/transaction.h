@@ -4,7 +4,8 @@
 //            Of two that overlap and conflict at most one commits.
 // Threading  One thread at a time; scans that it gave may be on others.
 // Texts      As database.h says.
-// Errors     kAborted: it lost to another one, or is over; begin it anew.
+// Errors     kAborted: it lost to another one, or is over; begin it anew. kNoSpace, kOverloaded,
+//            kReadOnly and others: nothing was changed. kUnknownOutcome: it may be committed.
 #pragma once
 
 #include <chrono>
@@ -73,7 +74,9 @@ class Transaction {
                                   ReadOptions options, Rowset& rows) const;
   Result<Scan> scan(const Table& table, ScanOptions options) const;
 
-  // The commit timestamp. However it ends, the transaction is over.
+  // The commit timestamp. However it ends, the transaction is over. kUnknownOutcome: the database
+  // failed while the commit was being written; read what it wrote to find out whether it is there
+  // (without atomicity: which of it). Every other error: nothing was changed, it may be begun anew.
   Result<Timestamp> commit();
   Task<Result<Timestamp>> commit_async();
   void abort();

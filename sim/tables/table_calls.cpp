@@ -14,8 +14,7 @@ constexpr std::size_t kPastMax = 400;
 
 // Nothing was done, and nothing will be.
 bool is_refusal(Errc code) {
-  return code == Errc::kAborted || code == Errc::kReadOnly || code == Errc::kOverloaded ||
-         code == Errc::kInvalidArgument;
+  return code != Errc::kUnknownOutcome;
 }
 
 template <class T>

@@ -49,6 +49,7 @@ ExitCode exit_code_of(Errc code) {
     case Errc::kNoSpace: return kExitIo;
     case Errc::kOverloaded: return kExitNegative;
     case Errc::kTimeout:
+    case Errc::kUnknownOutcome:
     case Errc::kUnavailable: return kExitUnreachable;
   }
   return kExitNegative;

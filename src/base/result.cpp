@@ -17,6 +17,7 @@ std::string_view to_string(Errc code) {
     case Errc::kUnsupported: return "not supported";
     case Errc::kConflict: return "conflict";
     case Errc::kAborted: return "aborted";
+    case Errc::kUnknownOutcome: return "unknown outcome";
   }
   return "unknown";
 }

@@ -61,10 +61,19 @@ namespace {
 Task<Result<Timestamp>> commit_each(TabletCalls& calls, std::vector<Participant> participants,
                                     Instant deadline) {
   Timestamp newest = 0;
+  std::size_t done = 0;
   for (Participant& participant : participants) {
-    CO_TRY(const Timestamp committed,
-           co_await calls.commit(participant.tablet, std::move(participant.write), deadline));
-    newest = std::max(newest, committed);
+    Result<Timestamp> committed =
+        co_await calls.commit(participant.tablet, std::move(participant.write), deadline);
+    if (!committed && done == 0) co_return committed;
+    if (!committed) {
+      co_return fail(Errc::kUnknownOutcome,
+                     fmt::format("rows of {} of {} tablets are committed, then tablet {:x}: {}",
+                                 done, participants.size(), participant.tablet.value,
+                                 committed.error().message()));
+    }
+    newest = std::max(newest, *committed);
+    ++done;
   }
   co_return newest;
 }

@@ -1,8 +1,8 @@
 // Committing what a transaction has gathered.
 //
 // Promise    One tablet: one entry of its log. Several: two-phase, by a coordinator. OK gives the
-//            commit timestamp; kAborted: nothing was changed; kUnavailable: the outcome is unknown.
-//            Nothing to change is OK at once.
+//            commit timestamp. kUnknownOutcome: it may be committed; without atomicity, some of its
+//            rows may be. Every other error: nothing was changed. Nothing to change is OK at once.
 // Threading  The node's executor.
 // Tests      commit_test.cpp.
 #pragma once

@@ -101,14 +101,16 @@ Task<Result<Timestamp>> Coordinator::commit(std::vector<Participant> participant
   Result<Timestamp> decided = co_await commit_new(id, std::move(participants));
   const auto followers = std::move(undecided_.extract(id).mapped());
   // What has an unknown outcome is not refused: it may be asked about again.
-  if (!decided && decided.error().code != Errc::kUnavailable) remember_refusal(id, decided.error());
+  if (!decided && decided.error().code != Errc::kUnknownOutcome) {
+    remember_refusal(id, decided.error());
+  }
   for (const auto& follower : followers) follower->set(decided);
   co_return decided;
 }
 
 // What stood in the way for a moment has ended the transaction for good: it is begun anew.
 void Coordinator::remember_refusal(const TransactionId& id, Error error) {
-  if (error.code == Errc::kOverloaded) error.code = Errc::kAborted;
+  if (error.code == Errc::kOverloaded || error.code == Errc::kNoSpace) error.code = Errc::kAborted;
   refused_.emplace(id, std::move(error));
   refused_order_.push_back(id);
   while (refused_order_.size() > kRefusedMax) {
@@ -131,7 +133,8 @@ Task<Result<Timestamp>> Coordinator::commit_new(TransactionId id,
     const Errc code = prepared.error().code;
     // Nothing is decided, so nothing will be: to the client the outcome is known.
     const bool keeps = code == Errc::kAborted || code == Errc::kInvalidArgument ||
-                       code == Errc::kOverloaded || code == Errc::kReadOnly;
+                       code == Errc::kOverloaded || code == Errc::kReadOnly ||
+                       code == Errc::kNoSpace;
     co_return fail(keeps ? code : Errc::kAborted, prepared.error().context);
   }
   co_return co_await decide(id, std::move(tablets));
@@ -175,17 +178,25 @@ Task<Result<Timestamp>> Coordinator::decide(TransactionId id, std::vector<Tablet
   decision.id = id;
   decision.commit = *commit;
   decision.participants = std::move(participants);
-  // Once it is asked for, only the log knows: no abort may be sent, whatever it answers.
-  Result<void> logged = co_await log(decision);
-  if (!logged) co_return fail(Errc::kUnavailable, logged.error().context);
+  // Once the entry is being written only the log knows: no abort may be sent, whatever it answers.
+  bool sent = false;
+  Result<void> logged = co_await log(decision, sent);
+  if (!logged && sent) co_return fail(Errc::kUnknownOutcome, logged.error().message());
+  if (!logged) {
+    scope_.spawn(abort_all(id, std::move(decision.participants)));
+    co_return fail(Errc::kAborted, "not decided: " + logged.error().message());
+  }
   newest_ = std::max(newest_, decision.commit);
   tell(decision);
   co_return decision.commit;
 }
 
-Task<Result<void>> Coordinator::log(Decision decision) {
+Task<Result<void>> Coordinator::log(Decision decision, bool& sent) {
   CommitRequest request;
-  request.body = [decision](const std::vector<BlobId>&) { return encode_decision(decision); };
+  request.body = [&decision, &sent](const std::vector<BlobId>&) {
+    sent = true;
+    return encode_decision(decision);
+  };
   request.body_bytes_hint = encode_decision(decision).size();
   Leader::Confirmed confirmed = [this, decision](const std::vector<BlobId>&) {
     state_.add(decision);
@@ -221,7 +232,8 @@ Task<void> Coordinator::tell_all(Decision decision) {
   if (std::ranges::find(heard, 0) != heard.end() || leader_->ended()) co_return;
   decision.heard = true;
   // A failure ends this incarnation; the next one tells them again.
-  (void)co_await log(std::move(decision));
+  bool sent = false;
+  (void)co_await log(std::move(decision), sent);
 }
 
 Task<void> Coordinator::tell_one(TabletId tablet, TransactionId id, Timestamp commit, char& heard) {

@@ -16,8 +16,9 @@
 // Threading  The world's executor.
 // Limits     kParticipantsMax tablets, kUndecidedMax transactions at once, kHeardMax remembered
 //            after all have heard, kRefusedMax after they were refused.
-// Errors     kAborted; kOverloaded: nothing was done; kUnavailable: the outcome is unknown, and
-//            outcome() of a later incarnation will tell.
+// Errors     kUnknownOutcome: the decision may be durable; outcome() of a later incarnation says.
+//            All others (kAborted, kOverloaded, kNoSpace, kReadOnly, ...): this call has changed
+//            nothing. A repeated commit settles the first one by OK or kAborted only.
 // Tests      coordinator_test.cpp.
 #pragma once
 
@@ -106,7 +107,8 @@ class Coordinator {
   Task<void> tell_one(TabletId tablet, TransactionId id, Timestamp commit, char& heard);
   Task<void> abort_all(TransactionId id, std::vector<TabletId> participants);
   Task<void> abort_one(TabletId tablet, TransactionId id);
-  Task<Result<void>> log(Decision decision);
+  // `sent`: the entry was begun, so that a failure leaves the outcome unknown.
+  Task<Result<void>> log(Decision decision, bool& sent);
   Task<void> pause(Duration duration);
 
   World world_;

@@ -32,11 +32,12 @@ Task<Result<TabletReply>> RemoteTablets::call(TabletId tablet, TabletCall call, 
   if (frame.size() > kFrameBytesMax) {
     co_return fail(Errc::kInvalidArgument, fmt::format("a request of {} bytes", frame.size()));
   }
-  CO_TRY(const Slice answer, co_await network_.call(*node, std::move(frame), deadline));
-  Result<TabletReply> reply = decode_tablet_reply(answer);
+  const Result<Slice> answer = co_await network_.call(*node, std::move(frame), deadline);
+  if (!answer) co_return fail(Errc::kUnknownOutcome, answer.error().message());
+  Result<TabletReply> reply = decode_tablet_reply(*answer);
   // Whoever answers something else has perhaps done what was asked.
-  if (!reply) co_return fail(Errc::kUnavailable, reply.error().message());
-  if (reply->kind != kind) co_return fail(Errc::kUnavailable, "a reply to something else");
+  if (!reply) co_return fail(Errc::kUnknownOutcome, reply.error().message());
+  if (reply->kind != kind) co_return fail(Errc::kUnknownOutcome, "a reply to another request");
   if (!reply->status) co_return std::unexpected(reply->status.error());
   co_return reply;
 }

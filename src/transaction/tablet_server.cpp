@@ -249,7 +249,8 @@ Task<TabletReply> TabletServer::once(Hold served, TransactionId id, Timestamp st
     co_return *known->reply;
   }
   if (start < served->began) {
-    co_return failed({Errc::kUnavailable, "the transaction began before this incarnation did"});
+    co_return failed({Errc::kUnknownOutcome,
+                      "the commit was requested before this incarnation of the tablet began"});
   }
   auto answer = std::make_shared<Served::Answer>();
   answer->start = start;

@@ -200,11 +200,19 @@ void TableTablet::Impl::rotate_if_due() {
   maintenance_->wake();
 }
 
+// The leader asks for the body when it begins to write the entry: a commit that fails before is not
+// in the log, one that fails later may be.
 Task<Result<void>> TableTablet::Impl::log(Slice body, Leader::Confirmed confirmed) {
+  bool sent = false;
   CommitRequest request;
   request.body_bytes_hint = body.size();
-  request.body = [&body](const std::vector<BlobId>&) { return body; };
-  co_return co_await leader_->commit(std::move(request), std::move(confirmed));
+  request.body = [&body, &sent](const std::vector<BlobId>&) {
+    sent = true;
+    return body;
+  };
+  Result<void> written = co_await leader_->commit(std::move(request), std::move(confirmed));
+  if (!written && sent) written.error() = {Errc::kUnknownOutcome, written.error().message()};
+  co_return written;
 }
 
 Task<void> TableTablet::Impl::log_late(Slice body) {
@@ -229,7 +237,7 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   if (!drawn || leader_->ended()) {
     --in_flight_;
     take_back(promised, write.transaction, write.changes);
-    if (!drawn) co_return std::unexpected(drawn.error());
+    if (!drawn) co_return fail(Errc::kAborted, "no commit timestamp: " + drawn.error().message());
     co_return std::unexpected(*leader_->ended());
   }
   const Timestamp commit = *drawn;

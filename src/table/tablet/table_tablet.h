@@ -8,8 +8,9 @@
 // Limits     kRowsPerTransactionMax rows and kWriteBytesMax of a write; kUnflushedBytesMax in
 //            memory, past which writes fail with kOverloaded until a flush is done.
 // Errors     kAborted: a conflict; the text names the row, the lock and the other transaction.
-//            kReadOnly: frozen or stopping. kInvalidArgument. kConflict: another incarnation leads.
-//            kUnavailable: the outcome is unknown, this incarnation is over.
+//            kReadOnly: frozen or stopping. kInvalidArgument. kOverloaded. kNoSpace: the disks are
+//            nearly full. kConflict, kUnavailable: this incarnation is over. Each of them: nothing
+//            was changed. kUnknownOutcome: the entry was being written when this incarnation ended.
 // Tests      table_tablet_test.cpp, table_tablet_crash_test.cpp, two_phase_test.cpp.
 #pragma once
 

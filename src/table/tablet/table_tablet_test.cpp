@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "io/random.h"
 #include "table/tablet/test_table.h"
 
 namespace moraine::table {
@@ -239,11 +240,48 @@ TEST_F(TableTabletTest, ATabletThatWasSupersededStops) {
   table_.tablet->on_end([&] { told = true; });
   const auto late = table_.write({table_.rows.put({{"k", 1}})});
   ASSERT_FALSE(late);
-  EXPECT_EQ(late.error().code, Errc::kConflict);
+  EXPECT_EQ(late.error().code, Errc::kUnknownOutcome) << "its entry was begun";
   EXPECT_TRUE(told);
+  const auto later = table_.write({table_.rows.put({{"k", 1}})});
+  ASSERT_FALSE(later);
+  EXPECT_EQ(later.error().code, Errc::kConflict) << "nothing was begun";
   table_.stop();
   table_.tablet = std::move(*second);
   table_.put({{"k", 1}, {"v", "mine"}});
+}
+
+// A full disk refuses an entry that is being written, and what is queued behind it was not begun.
+TEST_F(TableTabletTest, AFailedCommitSaysWhetherItWasBegun) {
+  table_.put({{"k", 0}, {"v", "kept"}});
+  SimDrive& drive = table_.storage.node().disks().drive("device");
+  drive.faults().capacity = drive.allocated();
+  constexpr int kWriters = 60;
+  std::string large(1'000'000, '\0');
+  SeededRandom random(7);
+  std::vector<Result<Timestamp>> written(kWriters);
+  TaskScope scope;
+  for (int i = 0; i < kWriters; ++i) {
+    for (char& c : large) c = static_cast<char>(random.next());  // Nothing to pack.
+    scope.spawn(commit_into(*table_.tablet,
+                            table_.transaction({table_.rows.put({{"k", i + 1}, {"v", large}})}),
+                            written[static_cast<std::size_t>(i)]));
+  }
+  while (scope.live() > 0) table_.world.run_for(1s);
+  std::map<Errc, int> codes;
+  for (const auto& one : written) {
+    if (!one) ++codes[one.error().code];
+  }
+  EXPECT_GT(codes[Errc::kUnknownOutcome], 0);
+  EXPECT_GT(codes[Errc::kNoSpace], 0);
+  drive.faults().capacity = DiskFaults::kUnlimited;
+  table_.crash();
+  EXPECT_EQ(table_.get({{"k", 0}}), "k=0 v=kept");
+  for (int i = 0; i < kWriters; ++i) {
+    const auto& one = written[static_cast<std::size_t>(i)];
+    const bool found = table_.get({{"k", i + 1}}) != "-";
+    if (one) EXPECT_TRUE(found) << i;
+    if (!one && one.error().code != Errc::kUnknownOutcome) EXPECT_FALSE(found) << i;
+  }
 }
 
 TEST_F(TableTabletTest, ChunksAreTakenOverByAnotherTabletWithinItsRange) {

@@ -38,6 +38,7 @@ ErrorCode partition_error(const Error& error) {
     case Errc::kConflict:
     case Errc::kUnavailable: return ErrorCode::kNotLeaderOrFollower;
     case Errc::kTimeout:
+    case Errc::kUnknownOutcome:
     case Errc::kOverloaded: return ErrorCode::kRequestTimedOut;
     default: return ErrorCode::kStorageError;
   }
@@ -51,6 +52,7 @@ ErrorCode topic_error(const Error& error) {
     case Errc::kOverloaded: return ErrorCode::kPolicyViolation;
     case Errc::kTimeout:
     case Errc::kConflict:
+    case Errc::kUnknownOutcome:
     case Errc::kUnavailable: return ErrorCode::kRequestTimedOut;
     default: return ErrorCode::kUnknownServerError;
   }
