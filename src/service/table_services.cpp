@@ -112,7 +112,7 @@ std::optional<Timestamp> TableServices::try_timestamp() {
 }
 
 CommitParts TableServices::commit_parts() {
-  return {tablets_, [this] { return coordinator_.get(); }};
+  return {tablets_, timestamps_, [this] { return coordinator_.get(); }};
 }
 
 Task<Result<TransactionOutcome>> TableServices::ask(TabletId coordinator, TransactionId id) {

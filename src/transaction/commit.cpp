@@ -67,10 +67,10 @@ Task<Result<Timestamp>> commit_each(TabletCalls& calls, std::vector<Participant>
         co_await calls.commit(participant.tablet, std::move(participant.write), deadline);
     if (!committed && done == 0) co_return committed;
     if (!committed) {
-      co_return fail(Errc::kUnknownOutcome,
-                     fmt::format("rows of {} of {} tablets are committed, then tablet {:x}: {}",
-                                 done, participants.size(), participant.tablet.value,
-                                 committed.error().message()));
+      co_return fail(
+          Errc::kUnknownOutcome,
+          fmt::format("rows of {} of {} tablets are committed, then tablet {:x}: {}", done,
+                      participants.size(), participant.tablet.value, committed.error().message()));
     }
     newest = std::max(newest, *committed);
     ++done;
@@ -91,6 +91,12 @@ Task<Result<Timestamp>> commit_transaction(CommitParts parts, GatheredTransactio
   }
   const std::shared_ptr<Coordinator> coordinator = parts.coordinator();
   if (!coordinator) co_return fail(Errc::kAborted, "no coordinator runs; nothing was changed");
+  const Result<Timestamp> requested = co_await parts.timestamps.next();
+  if (!requested) {
+    co_return fail(Errc::kAborted,
+                   "no timestamp, nothing was changed: " + requested.error().message());
+  }
+  for (Participant& participant : participants) participant.write.requested = *requested;
   co_return co_await coordinator->commit(std::move(participants));
 }
 

@@ -24,6 +24,7 @@ struct TableChanges {
 
 struct CommitParts {
   TabletCalls& calls;
+  TimestampSource& timestamps;
   // Null: none runs now.
   std::function<std::shared_ptr<Coordinator>()> coordinator;
 };

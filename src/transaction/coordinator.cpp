@@ -12,11 +12,18 @@ constexpr Duration kPauseStep = 50ms;
 
 }  // namespace
 
+bool Coordinator::State::may_forget_oldest() const {
+  if (heard.empty()) return false;
+  const auto age = unix_seconds(heard.rbegin()->first) - unix_seconds(heard.begin()->first);
+  return heard.size() > heard_max_ || age > static_cast<std::uint64_t>(repeat_max_.count());
+}
+
 void Coordinator::State::add(const Decision& decision) {
-  decisions[decision.id] = decision;
+  Decision& known = decisions[decision.id] = decision;
   if (!decision.heard) return;
+  known.participants = {};  // None is told again.
   heard[decision.commit] = decision.id;
-  while (heard.size() > kHeardMax) {
+  while (may_forget_oldest()) {
     forgotten = std::max(forgotten, heard.begin()->first);
     decisions.erase(heard.begin()->second);
     heard.erase(heard.begin());
@@ -47,7 +54,7 @@ std::vector<Slice> Coordinator::State::snapshot() const {
 
 Coordinator::Coordinator(World world, TabletCalls& calls, TimestampSource& timestamps,
                          CoordinatorOptions options)
-    : world_(world), calls_(calls), timestamps_(timestamps), options_(options) {}
+    : world_(world), calls_(calls), timestamps_(timestamps), options_(options), state_(options_) {}
 
 Coordinator::~Coordinator() = default;
 
@@ -94,27 +101,39 @@ Task<Result<Timestamp>> Coordinator::commit(std::vector<Participant> participant
     co_return co_await *answer;
   }
   CO_TRY_VOID(admit(participants));
-  if (participants.front().write.start < state_.forgotten) {
-    co_return fail(Errc::kUnavailable, "the transaction is too old to tell whether it was decided");
+  const Timestamp requested = participants.front().write.commit_requested();
+  if (requested <= state_.forgotten) {
+    co_return fail(Errc::kUnknownOutcome,
+                   fmt::format("the commit of transaction {} is repeated too late: it may be among "
+                               "the decisions that are forgotten",
+                               to_string(id)));
+  }
+  if (requested <= refusals_forgotten_) {
+    co_return fail(Errc::kAborted,
+                   fmt::format("the commit of transaction {} was requested too long ago; nothing "
+                               "was changed",
+                               to_string(id)));
   }
   undecided_[id];
   Result<Timestamp> decided = co_await commit_new(id, std::move(participants));
   const auto followers = std::move(undecided_.extract(id).mapped());
   // What has an unknown outcome is not refused: it may be asked about again.
   if (!decided && decided.error().code != Errc::kUnknownOutcome) {
-    remember_refusal(id, decided.error());
+    remember_refusal(id, requested, decided.error());
   }
   for (const auto& follower : followers) follower->set(decided);
   co_return decided;
 }
 
 // What stood in the way for a moment has ended the transaction for good: it is begun anew.
-void Coordinator::remember_refusal(const TransactionId& id, Error error) {
+void Coordinator::remember_refusal(const TransactionId& id, Timestamp requested, Error error) {
   if (error.code == Errc::kOverloaded || error.code == Errc::kNoSpace) error.code = Errc::kAborted;
   refused_.emplace(id, std::move(error));
-  refused_order_.push_back(id);
-  while (refused_order_.size() > kRefusedMax) {
-    refused_.erase(refused_order_.front());
+  refused_order_.emplace_back(id, requested);
+  while (refused_order_.size() > options_.refused_max) {
+    const auto& [oldest, oldest_requested] = refused_order_.front();
+    refusals_forgotten_ = std::max(refusals_forgotten_, oldest_requested);
+    refused_.erase(oldest);
     refused_order_.pop_front();
   }
 }

@@ -9,13 +9,16 @@
 //            timestamp. kAborted: changed nothing, anywhere. Repeating a commit with the same id
 //            gives the same answer, also while it is being decided; of a refused one as long as
 //            this incarnation remembers it.
-// Invariants (1) A decision is forgotten only when every participant has heard it; transactions
-//            that began before the newest forgotten one was committed are not begun any more. (2)
-//            outcome() says aborted only of transactions that this incarnation is not deciding and
-//            that no incarnation has decided.
+// Invariants (1) A decision is forgotten only when every participant has acknowledged it. Commits
+//            that were first requested (TabletWrite::requested) before the newest forgotten one was
+//            committed, and are not listed, may be among the forgotten: they fail with
+//            kUnknownOutcome. Later ones were never decided, however long ago the transaction
+//            began. (2) outcome() says aborted only of transactions that this incarnation is not
+//            deciding and that no incarnation has decided.
 // Threading  The world's executor.
-// Limits     kParticipantsMax tablets, kUndecidedMax transactions at once, kHeardMax remembered
-//            after all have heard, kRefusedMax after they were refused.
+// Limits     kParticipantsMax tablets, kUndecidedMax transactions at once. An acknowledged decision
+//            is remembered for kRepeatMax, so that its client may repeat the request, or until
+//            kHeardMax newer ones are; refusals: the last kRefusedMax.
 // Errors     kUnknownOutcome: the decision may be durable; outcome() of a later incarnation says.
 //            All others (kAborted, kOverloaded, kNoSpace, kReadOnly, ...): this call has changed
 //            nothing. A repeated commit settles the first one by OK or kAborted only.
@@ -34,7 +37,8 @@
 namespace moraine {
 
 inline constexpr std::size_t kUndecidedMax = 10'000;
-inline constexpr std::size_t kHeardMax = 100'000;
+inline constexpr std::size_t kHeardMax = 1'000'000;
+inline constexpr std::chrono::seconds kRepeatMax = std::chrono::seconds{60};
 inline constexpr std::size_t kRefusedMax = 10'000;
 
 struct CoordinatorOptions {
@@ -42,6 +46,9 @@ struct CoordinatorOptions {
   Duration prepare_timeout = 10s;
   Duration retry_min = 50ms;  // Of telling a participant, doubling.
   Duration retry_max = 5s;
+  std::size_t heard_max = kHeardMax;
+  std::chrono::seconds repeat_max = kRepeatMax;
+  std::size_t refused_max = kRefusedMax;
   table::SeededBug bug{};
 };
 
@@ -80,6 +87,9 @@ class Coordinator {
  private:
   class State final : public TabletState {
    public:
+    explicit State(const CoordinatorOptions& options)
+        : heard_max_(options.heard_max), repeat_max_(options.repeat_max) {}
+
     std::map<TransactionId, Decision> decisions;
     std::map<Timestamp, TransactionId> heard;  // By commit.
     Timestamp forgotten = 0;
@@ -88,6 +98,12 @@ class Coordinator {
     Result<void> replay(const Slice& body) override;
     std::vector<Slice> snapshot() const override;
     std::vector<BlobId> live_blobs() const override { return {}; }
+
+   private:
+    bool may_forget_oldest() const;
+
+    const std::size_t heard_max_;
+    const std::chrono::seconds repeat_max_;
   };
 
   Coordinator(World world, TabletCalls& calls, TimestampSource& timestamps,
@@ -96,7 +112,7 @@ class Coordinator {
   Result<void> admit(const std::vector<Participant>& participants) const;
   // The first that asks has it decided, the others follow.
   Task<Result<Timestamp>> commit_new(TransactionId id, std::vector<Participant> participants);
-  void remember_refusal(const TransactionId& id, Error error);
+  void remember_refusal(const TransactionId& id, Timestamp requested, Error error);
   // `held`: those that prepared it.
   Task<Result<void>> prepare_all(std::vector<Participant> participants,
                                  std::vector<TabletId>& held);
@@ -120,7 +136,8 @@ class Coordinator {
   using Answer = OneShot<Result<Timestamp>>;
   std::map<TransactionId, std::vector<std::shared_ptr<Answer>>> undecided_;  // Who follows them.
   std::map<TransactionId, Error> refused_;
-  std::deque<TransactionId> refused_order_;  // Oldest first.
+  std::deque<std::pair<TransactionId, Timestamp>> refused_order_;  // Oldest first.
+  Timestamp refusals_forgotten_ = 0;  // Those requested up to here may be missing.
   std::size_t untold_ = 0;
   Timestamp newest_ = 0;  // Commit timestamp seen.
   TaskScope scope_;

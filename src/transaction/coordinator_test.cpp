@@ -61,10 +61,10 @@ class CoordinatorTest : public testing::Test {
  protected:
   ~CoordinatorTest() override { sim_.shutdown(); }
 
-  std::unique_ptr<Coordinator> boot() {
+  std::unique_ptr<Coordinator> boot(CoordinatorOptions options = {}) {
     auto booted = sim_.run(Coordinator::boot(storage_.world(), storage_,
                                              TabletInfo::simple(TabletId{9}, kTestGroup, 3),
-                                             tablets_, timestamps_));
+                                             tablets_, timestamps_, options));
     EXPECT_TRUE(booted) << booted.error().message();
     return std::move(*booted);
   }
@@ -77,6 +77,15 @@ class CoordinatorTest : public testing::Test {
       participant.write.start = 900;
     }
     return participants;
+  }
+  // As clients do: all began long ago, the request of each has its own moment.
+  Result<Timestamp> commit_requested(Coordinator& coordinator, std::uint8_t number,
+                                     Timestamp requested) {
+    std::vector<Participant> participants = participants_of(number);
+    for (Participant& participant : participants) participant.write.requested = requested;
+    Result<Timestamp> committed = sim_.run(coordinator.commit(std::move(participants)));
+    let_time_pass(1s);
+    return committed;
   }
   Result<Timestamp> commit(Coordinator& coordinator, std::uint8_t number) {
     return sim_.run(coordinator.commit(participants_of(number)));
@@ -198,11 +207,73 @@ TEST_F(CoordinatorTest, WithoutATimestampNothingIsCommitted) {
 TEST_F(CoordinatorTest, ASupersededCoordinatorDecidesNothing) {
   auto old = boot();
   auto fresh = boot();
-  EXPECT_EQ(commit(*old, 1).error().code, Errc::kUnavailable);
+  EXPECT_EQ(commit(*old, 1).error().code, Errc::kUnknownOutcome);
+  EXPECT_NE(commit(*old, 2).error().code, Errc::kUnknownOutcome) << "nothing was begun";
   EXPECT_EQ(fresh->outcome(transaction(1)).kind, TransactionOutcome::Kind::kAborted);
   EXPECT_EQ(old->outcome(transaction(1)).kind, TransactionOutcome::Kind::kUndecided);
   sim_.run(old->stop());
   sim_.run(fresh->stop());
+}
+
+TEST_F(CoordinatorTest, ATransactionOlderThanAllThatIsRememberedIsDecided) {
+  CoordinatorOptions options;
+  options.heard_max = 2;
+  auto coordinator = boot(options);
+  for (std::uint8_t i = 1; i <= 6; ++i) {
+    ASSERT_TRUE(commit_requested(*coordinator, i, ++timestamps_.last));
+  }
+  const auto old = commit_requested(*coordinator, 7, ++timestamps_.last);
+  EXPECT_TRUE(old) << old.error().message();
+  sim_.run(coordinator->stop());
+  coordinator = boot(options);
+  EXPECT_TRUE(commit_requested(*coordinator, 8, ++timestamps_.last));
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, ACommitThatIsRepeatedAfterItWasForgottenIsNotCommittedTwice) {
+  CoordinatorOptions options;
+  options.heard_max = 2;
+  auto coordinator = boot(options);
+  const Timestamp requested = ++timestamps_.last;
+  const Timestamp first = commit_requested(*coordinator, 1, requested).value();
+  EXPECT_EQ(commit_requested(*coordinator, 1, requested).value(), first);
+  for (std::uint8_t i = 2; i <= 6; ++i) {
+    ASSERT_TRUE(commit_requested(*coordinator, i, ++timestamps_.last));
+  }
+  EXPECT_EQ(commit_requested(*coordinator, 1, requested).error().code, Errc::kUnknownOutcome);
+  EXPECT_EQ(tablets_.committed[kFirst][transaction(1)], first);
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, DecisionsAreRememberedWhileTheirClientsMayRepeatThem) {
+  CoordinatorOptions options;
+  options.repeat_max = std::chrono::seconds(10);
+  auto coordinator = boot(options);
+  timestamps_.last = timestamp_of_seconds(1'000);
+  const Timestamp requested = ++timestamps_.last;
+  const Timestamp first = commit_requested(*coordinator, 1, requested).value();
+  timestamps_.last = timestamp_of_seconds(1'009);
+  ASSERT_TRUE(commit_requested(*coordinator, 2, ++timestamps_.last));
+  EXPECT_EQ(commit_requested(*coordinator, 1, requested).value(), first);
+  timestamps_.last = timestamp_of_seconds(1'012);
+  ASSERT_TRUE(commit_requested(*coordinator, 3, ++timestamps_.last));
+  EXPECT_EQ(commit_requested(*coordinator, 1, requested).error().code, Errc::kUnknownOutcome);
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, ARefusalThatIsForgottenStaysARefusal) {
+  CoordinatorOptions options;
+  options.refused_max = 1;
+  auto coordinator = boot(options);
+  tablets_.refuses[kSecond] = Errc::kAborted;
+  const Timestamp requested = ++timestamps_.last;
+  EXPECT_FALSE(commit_requested(*coordinator, 1, requested));
+  EXPECT_FALSE(commit_requested(*coordinator, 2, ++timestamps_.last));
+  EXPECT_FALSE(commit_requested(*coordinator, 3, ++timestamps_.last));
+  tablets_.refuses.clear();
+  EXPECT_EQ(commit_requested(*coordinator, 1, requested).error().code, Errc::kAborted);
+  EXPECT_TRUE(commit_requested(*coordinator, 4, ++timestamps_.last));
+  sim_.run(coordinator->stop());
 }
 
 TEST_F(CoordinatorTest, UnknownTransactionsAreAborted) {

@@ -33,6 +33,9 @@ Task<Result<TabletReply>> RemoteTablets::call(TabletId tablet, TabletCall call, 
     co_return fail(Errc::kInvalidArgument, fmt::format("a request of {} bytes", frame.size()));
   }
   const Result<Slice> answer = co_await network_.call(*node, std::move(frame), deadline);
+  if (!answer && answer.error().code == Errc::kOverloaded) {
+    co_return std::unexpected(answer.error());  // Nothing was sent.
+  }
   if (!answer) co_return fail(Errc::kUnknownOutcome, answer.error().message());
   Result<TabletReply> reply = decode_tablet_reply(*answer);
   // Whoever answers something else has perhaps done what was asked.

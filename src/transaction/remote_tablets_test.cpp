@@ -118,7 +118,7 @@ TEST_F(RemoteTabletsTest, ATransactionOlderThanTheIncarnationHasAnUnknownOutcome
   const TabletWrite old = put(1, 5);
   server_.remove(served_.get());
   ASSERT_TRUE(world_.run(server_.add(kTable, served_, table_.timestamps)));
-  EXPECT_EQ(code(commit(old)), Errc::kUnavailable);
+  EXPECT_EQ(code(commit(old)), Errc::kUnknownOutcome);
   EXPECT_TRUE(commit(put(1, 6)));
   EXPECT_EQ(sum(1), 6);
 }

@@ -12,9 +12,9 @@ using table::ChangeKind;
 using table::LockMode;
 using table::RowChange;
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 constexpr std::size_t kChangeBytesMin = 6;
-constexpr std::size_t kWriteBytesMin = 16 + 8 + 4;
+constexpr std::size_t kWriteBytesMin = 16 + 8 + 8 + 4;
 constexpr std::size_t kRowBytesMin = 1 + 4 + 4;
 
 std::unexpected<Error> bad(std::string_view what) {
@@ -38,7 +38,8 @@ std::string take_text(Decoder& decoder) {
 
 void append(Encoder& encoder, const TabletWrite& write) {
   append(encoder, write.transaction);
-  encoder.u64(write.start).u32(static_cast<std::uint32_t>(write.changes.size()));
+  encoder.u64(write.start).u64(write.requested);
+  encoder.u32(static_cast<std::uint32_t>(write.changes.size()));
   for (const RowChange& change : write.changes) table::append_change(encoder, change);
 }
 
@@ -70,6 +71,7 @@ Result<TabletWrite> take_write(Decoder& decoder) {
   TabletWrite write;
   write.transaction = take_id(decoder);
   write.start = decoder.u64();
+  write.requested = decoder.u64();
   const std::uint32_t count = decoder.count(kChangeBytesMin);
   write.changes.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {

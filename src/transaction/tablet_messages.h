@@ -2,7 +2,7 @@
 // oracle, and the replies.
 //
 // clang-format off
-//   request  = protocol u8 = 0x54  version u8 = 1  kind u8  tablet u64  fields  crc32c u32
+//   request  = protocol u8 = 0x54  version u8 = 2  kind u8  tablet u64  fields  crc32c u32
 //   1 commit           = write
 //   2 prepare          = coordinator u64  write
 //   3 commit prepared  = transaction (16)  commit u64
@@ -12,9 +12,10 @@
 //   7 next timestamp   = nothing
 //   8 lookup           = timestamp u64  columns  count u32, each: key (size u32, bytes)
 //   9 scan             = timestamp u64  columns  from to (size u32, bytes)  rows_max u32
-//   write    = transaction (16)  start u64  count u32, each: change of table/model/change.h
+//   write    = transaction (16)  start u64  requested u64 (0: not drawn)
+//              count u32, each: change of table/model/change.h
 //   columns  = count u32, each: u16
-//   reply    = protocol u8 = 0x54  version u8 = 1  kind u8 (of the request)
+//   reply    = protocol u8 = 0x54  version u8 = 2  kind u8 (of the request)
 //              status u8 (0: OK, else 1 + error code)  context (size u32, bytes)
 //              timestamp u64  outcome u8 (0 committed, 1 aborted, 2 undecided)  more u8
 //              count u32, each: exists u8, key (size u32, bytes), image (size u32, bytes; empty

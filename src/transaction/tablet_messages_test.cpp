@@ -26,7 +26,7 @@ TabletWrite write() {
   erase.key = "c";
   erase.kind = table::ChangeKind::kDelete;
   erase.locks.add(0, table::LockMode::kExclusive);
-  return {transaction(7), 900, {put, lock, erase}};
+  return {transaction(7), 900, {put, lock, erase}, 950};
 }
 
 std::vector<TabletCall> all_calls() {

@@ -77,7 +77,7 @@ Result<void> check_columns(const std::vector<table::ColumnIndex>& columns,
 // One incarnation of something that runs here.
 struct TabletServer::Served {
   struct Answer {
-    Timestamp start = 0;
+    Timestamp requested = 0;
     std::optional<TabletReply> reply;
     std::vector<std::shared_ptr<OneShot<bool>>> followers;
   };
@@ -87,7 +87,7 @@ struct TabletServer::Served {
   std::shared_ptr<Coordinator> coordinator;
   std::shared_ptr<TimestampOracle> oracle;
   std::size_t calls = 0;
-  Timestamp began = kMaxTimestamp;  // Transactions of before are not committed here.
+  Timestamp began = kMaxTimestamp;  // Commits that were requested before are refused.
   std::map<TransactionId, std::shared_ptr<Answer>> answers;
   std::deque<TransactionId> order;  // Oldest first.
 
@@ -99,7 +99,7 @@ struct TabletServer::Served {
     answers[id_of] = std::move(answer);
     order.push_back(id_of);
     while (order.size() > kAnswersMax && answers.at(order.front())->reply) {
-      began = std::max(began, answers.at(order.front())->start + 1);
+      began = std::max(began, answers.at(order.front())->requested + 1);
       answers.erase(order.front());
       order.pop_front();
     }
@@ -192,8 +192,8 @@ Task<TabletReply> TabletServer::serve_table(Hold served, TabletCall call) {
   table::TableTablet& tablet = *served->table;
   if (auto* commit = std::get_if<CommitCall>(&call)) {
     const TransactionId id = commit->write.transaction;
-    const Timestamp start = commit->write.start;
-    co_return co_await once(served, id, start, tablet.commit(std::move(commit->write)));
+    const Timestamp requested = commit->write.commit_requested();
+    co_return co_await once(served, id, requested, tablet.commit(std::move(commit->write)));
   }
   if (auto* prepare = std::get_if<PrepareCall>(&call)) {
     co_return replied(co_await tablet.prepare(std::move(prepare->write), prepare->coordinator));
@@ -220,8 +220,9 @@ Task<TabletReply> TabletServer::serve_coordinator(Hold served, TabletCall call) 
   if (auto* decide = std::get_if<DecideCall>(&call)) {
     if (decide->participants.empty()) co_return unserved();
     const TransactionId id = decide->participants.front().write.transaction;
-    const Timestamp start = decide->participants.front().write.start;
-    co_return co_await once(served, id, start, coordinator.commit(std::move(decide->participants)));
+    const Timestamp requested = decide->participants.front().write.commit_requested();
+    co_return co_await once(served, id, requested,
+                            coordinator.commit(std::move(decide->participants)));
   }
   const auto* asked = std::get_if<OutcomeCall>(&call);
   if (!asked) co_return unserved();
@@ -236,7 +237,7 @@ Task<TabletReply> TabletServer::serve_coordinator(Hold served, TabletCall call) 
   co_return reply;
 }
 
-Task<TabletReply> TabletServer::once(Hold served, TransactionId id, Timestamp start,
+Task<TabletReply> TabletServer::once(Hold served, TransactionId id, Timestamp requested,
                                      Task<Result<Timestamp>> work) {
   const auto found = served->answers.find(id);
   if (found != served->answers.end()) {
@@ -248,12 +249,12 @@ Task<TabletReply> TabletServer::once(Hold served, TransactionId id, Timestamp st
     }
     co_return *known->reply;
   }
-  if (start < served->began) {
+  if (requested < served->began) {
     co_return failed({Errc::kUnknownOutcome,
                       "the commit was requested before this incarnation of the tablet began"});
   }
   auto answer = std::make_shared<Served::Answer>();
-  answer->start = start;
+  answer->requested = requested;
   served->remember(id, answer);
   answer->reply = replied(co_await std::move(work));
   for (const auto& follower : std::exchange(answer->followers, {})) follower->set(true);

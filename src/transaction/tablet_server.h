@@ -1,9 +1,9 @@
 // TabletServer: serves the tablets, coordinators and the oracle of this node to others.
 //
 // The network may deliver a request twice, also after the incarnation that got it first has ended.
-// An incarnation remembers what it has answered to commits, and takes only transactions that began
-// after it did: of an older one that it does not remember it says that the outcome is unknown. So
-// no transaction is committed after somebody heard that it was not.
+// An incarnation remembers what it has answered to commits, and takes only commits that were first
+// requested after it began: an older one that it does not remember fails with kUnknownOutcome. So
+// no transaction is committed after a client was answered that it was not.
 //
 // Promise    A commit is carried out once, whatever the network repeats, and all repetitions get
 //            the same answer. Reads and "not committed" are answered only if no other incarnation
@@ -55,7 +55,7 @@ class TabletServer {
   static Task<TabletReply> serve_coordinator(Hold served, TabletCall call);
   static Task<TabletReply> look_up(Hold served, LookupCall call);
   static Task<TabletReply> scan(Hold served, ScanCall call);
-  static Task<TabletReply> once(Hold served, TransactionId id, Timestamp start,
+  static Task<TabletReply> once(Hold served, TransactionId id, Timestamp requested,
                                 Task<Result<Timestamp>> work);
 
   std::shared_ptr<State> state_;

@@ -2,8 +2,10 @@
 //
 // Promise    Pure. An outcome is known until its commit (of an abort: the transaction's start) is
 //            older than kTransactionAgeMax by the newest commit, or kFinishedMax others have ended
-//            since. A transaction that began at or below horizon() may have ended unnoticed: it
-//            must not be prepared.
+//            since. A transaction whose commit was requested at or below horizon() may have been
+//            committed unnoticed: it must not be prepared. One requested later was not, however
+//            long ago it began. Aborts that are forgotten need no horizon: the coordinator of an
+//            aborted transaction that is prepared again has no record of it and aborts it.
 // Tests      table_state_test.cpp.
 #pragma once
 
@@ -27,10 +29,12 @@ struct FinishedTransaction {
 
 class FinishedTransactions {
  public:
+  explicit FinishedTransactions(std::size_t most = kFinishedMax) : most_(most) {}
+
   void add(const FinishedTransaction& transaction) {
     if (!outcomes_.emplace(transaction.id.bytes, transaction.commit).second) return;
     order_.push_back(transaction);
-    if (order_.size() > kFinishedMax) drop_oldest();
+    if (order_.size() > most_) drop_oldest();
   }
   // Commit timestamp; 0: aborted.
   std::optional<Timestamp> outcome(const TransactionId& id) const {
@@ -57,11 +61,12 @@ class FinishedTransactions {
 
  private:
   void drop_oldest() {
-    set_horizon(order_.front().start);
+    set_horizon(order_.front().commit);
     outcomes_.erase(order_.front().id.bytes);
     order_.pop_front();
   }
 
+  std::size_t most_;
   absl::flat_hash_map<std::array<std::uint8_t, 16>, Timestamp> outcomes_;
   std::deque<FinishedTransaction> order_;  // Oldest first.
   Timestamp horizon_ = 0;

@@ -123,7 +123,19 @@ TEST_F(TableStateTest, OldOutcomesAreForgottenAndTheirAgeIsRefused) {
   EXPECT_TRUE(finished.outcome(id_of(1)));
   finished.forget(timestamp_of_seconds(1'400));
   EXPECT_FALSE(finished.outcome(id_of(1)));
-  EXPECT_EQ(finished.horizon(), timestamp_of_seconds(1'000));
+  EXPECT_EQ(finished.horizon(), timestamp_of_seconds(1'001));
+}
+
+TEST_F(TableStateTest, PastTheirNumberOutcomesOfCommitsRaiseTheHorizonAndAbortsDoNot) {
+  FinishedTransactions finished(2);
+  finished.add({id_of(1), 100, 0});
+  finished.add({id_of(2), 101, 150});
+  finished.add({id_of(3), 90, 160});
+  EXPECT_FALSE(finished.outcome(id_of(1)));
+  EXPECT_EQ(finished.horizon(), 0u);
+  finished.add({id_of(4), 91, 170});
+  EXPECT_FALSE(finished.outcome(id_of(2)));
+  EXPECT_EQ(finished.horizon(), 150u);
 }
 
 TEST_F(TableStateTest, BlobsOfOtherTabletsAreNeverItsOwn) {

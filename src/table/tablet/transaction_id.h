@@ -28,6 +28,11 @@ struct TabletWrite {
   TransactionId transaction;
   Timestamp start = 0;
   std::vector<RowChange> changes;  // By ascending key, each key once.
+  // Drawn when its commit was first requested, and the same whenever the request is repeated. What
+  // was decided earlier cannot be this transaction. 0: not drawn; its start stands for it.
+  Timestamp requested = 0;
+
+  Timestamp commit_requested() const { return requested != 0 ? requested : start; }
 };
 
 }  // namespace moraine::table

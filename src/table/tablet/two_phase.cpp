@@ -76,10 +76,12 @@ Result<std::shared_ptr<PreparedTransaction>> TableTablet::Impl::begin_prepare(
     TabletWrite& write, TabletId coordinator) {
   TRY_VOID(may_write());
   TRY_VOID(check_write(write));
-  const bool forgotten = write.start <= state_.finished().horizon();
+  const bool forgotten = write.commit_requested() <= state_.finished().horizon();
   if (forgotten || FinishedTransactions::too_old(write.start, state_.last_commit())) {
-    return fail(Errc::kAborted, fmt::format("transaction {} began at {}, which is too long ago",
-                                            to_string(write.transaction), write.start));
+    return fail(Errc::kAborted,
+                fmt::format("transaction {} began at {} and its commit was requested at {}, which "
+                            "is too long ago",
+                            to_string(write.transaction), write.start, write.commit_requested()));
   }
   TRY_VOID(acquire(write.transaction, write.start, write.changes));
   auto transaction = std::make_shared<PreparedTransaction>();
