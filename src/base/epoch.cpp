@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/invariant.h"
-
 namespace moraine {
 namespace {
 
@@ -18,11 +16,18 @@ constexpr std::size_t kCacheLine = 64;
 constexpr std::uint64_t kIdle = 0;
 // One retire() in so many looks which callbacks may run.
 constexpr std::size_t kRetiredPerCollection = 64;
+constexpr std::size_t kSlotsPerBlock = 64;
 
 // One for each thread that ever took a guard; passed on when the thread ends.
 struct alignas(kCacheLine) Slot {
   std::atomic<std::uint64_t> epoch{kIdle};  // Of the outermost guard.
   std::atomic<bool> taken{false};
+};
+
+// Slots are made in blocks, which are never freed.
+struct SlotBlock {
+  std::array<Slot, kSlotsPerBlock> slots;
+  SlotBlock* next = nullptr;  // Older.
 };
 
 struct Retired {
@@ -34,10 +39,8 @@ struct Retired {
 // the object unreachable: a guard that saw a later epoch cannot have loaded the object, and an
 // earlier one keeps it alive.
 struct Epochs {
-  std::array<Slot, kEpochThreadsMax> slots;
   alignas(kCacheLine) std::atomic<std::uint64_t> now{1};
-  alignas(kCacheLine) std::atomic<std::size_t> slots_used{
-      0};                               // Slots from here on were never taken.
+  alignas(kCacheLine) std::atomic<SlotBlock*> newest{nullptr};
   std::atomic<std::size_t> running{0};  // Callbacks taken from the line.
   std::mutex mutex;
   std::deque<Retired> line;    // Oldest first. Guarded by mutex.
@@ -68,30 +71,44 @@ struct SlotReturn {
 };
 thread_local SlotReturn slot_return;
 
+// Null: all are taken.
+Slot* take_free_slot(SlotBlock* newest) {
+  for (SlotBlock* block = newest; block != nullptr; block = block->next) {
+    for (Slot& slot : block->slots) {
+      if (slot.taken.load(std::memory_order_relaxed)) continue;
+      if (!slot.taken.exchange(true, std::memory_order_acq_rel)) return &slot;
+    }
+  }
+  return nullptr;
+}
+
+// A block whose first slot is the caller's. Collectors find it before the slot has its first epoch.
+Slot* add_block(Epochs& all) {
+  auto* const block = new SlotBlock;
+  block->slots.front().taken.store(true, std::memory_order_relaxed);
+  block->next = all.newest.load();
+  while (!all.newest.compare_exchange_weak(block->next, block)) {
+  }
+  return &block->slots.front();
+}
+
 [[gnu::noinline]] void take_slot() {
   Epochs& all = epochs();
-  for (std::size_t i = 0; i < kEpochThreadsMax; ++i) {
-    Slot& slot = all.slots[i];
-    if (slot.taken.load(std::memory_order_relaxed)) continue;
-    if (slot.taken.exchange(true, std::memory_order_acq_rel)) continue;
-    std::size_t used = all.slots_used.load();
-    while (used <= i && !all.slots_used.compare_exchange_weak(used, i + 1)) {
-    }
-    slot_return.armed = true;  // Makes the thread's end run its destructor.
-    this_thread.now = &all.now;
-    this_thread.slot = &slot;
-    return;
-  }
-  INVARIANT(false, "more than {} threads take epoch guards", kEpochThreadsMax);
+  Slot* slot = take_free_slot(all.newest.load());
+  if (slot == nullptr) slot = add_block(all);
+  slot_return.armed = true;  // Makes the thread's end run its destructor.
+  this_thread.now = &all.now;
+  this_thread.slot = slot;
 }
 
 // The epoch of the oldest guard.
 std::uint64_t oldest_guard(const Epochs& all) {
   std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
-  const std::size_t used = all.slots_used.load();
-  for (std::size_t i = 0; i < used; ++i) {
-    const std::uint64_t epoch = all.slots[i].epoch.load();
-    if (epoch != kIdle && epoch < oldest) oldest = epoch;
+  for (const SlotBlock* block = all.newest.load(); block != nullptr; block = block->next) {
+    for (const Slot& slot : block->slots) {
+      const std::uint64_t epoch = slot.epoch.load();
+      if (epoch != kIdle && epoch < oldest) oldest = epoch;
+    }
   }
   return oldest;
 }

@@ -10,8 +10,9 @@
 //            ended. Guards nest.
 // Threading  Any thread. Retired callbacks run on some thread that calls retire() or
 //            run_retired(), under no lock, and must not take a guard that they wait on.
-// Limits     kEpochThreadsMax threads at once; kRetiredMax retired callbacks, past which retire()
-//            tries harder, and never waits for readers.
+// Limits     Any number of threads: a cache line for each of the most that ever held guards at once
+//            is kept. kRetiredMax retired callbacks, past which retire() tries harder, and never
+//            waits for readers.
 // Traps      A guard must not live across a co_await.
 // Tests      epoch_test.cpp, epoch_threads_test.cpp.
 #pragma once
@@ -21,7 +22,6 @@
 
 namespace moraine {
 
-inline constexpr std::size_t kEpochThreadsMax = 1'024;
 inline constexpr std::size_t kRetiredMax = 65'536;
 
 class EpochGuard {

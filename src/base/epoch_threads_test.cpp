@@ -48,11 +48,35 @@ TEST(EpochThreads, ReadersNeverSeeAFreedObject) {
 }
 
 TEST(EpochThreads, SlotsOfThreadsThatEndedAreUsedAgain) {
-  for (std::size_t i = 0; i < kEpochThreadsMax + 100; ++i) {
+  for (int i = 0; i < 1'000; ++i) {
     std::thread([] { const EpochGuard guard; }).join();
   }
   bool freed = false;
   retire([&] { freed = true; });
+  EXPECT_TRUE(run_retired());
+  EXPECT_TRUE(freed);
+}
+
+TEST(EpochThreads, ThousandsOfThreadsHoldGuardsAtOnce) {
+  constexpr int kThreads = 1'300;
+  std::atomic<int> holding{0};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      const EpochGuard guard;
+      holding.fetch_add(1);
+      stop.wait(false);
+    });
+  }
+  while (holding.load() < kThreads) std::this_thread::yield();
+  bool freed = false;
+  retire([&] { freed = true; });
+  EXPECT_FALSE(run_retired());
+  EXPECT_FALSE(freed);
+  stop.store(true);
+  stop.notify_all();
+  for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(run_retired());
   EXPECT_TRUE(freed);
 }
