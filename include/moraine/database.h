@@ -120,7 +120,8 @@ class Database {
   Result<void> create_static_table(std::string_view path, const TableSchema& schema,
                                    const TableOptions& options = {});
   // All rows or none are added, after those that are there, which their keys may not be below. All
-  // have one timestamp, of the moment when the write began.
+  // have one timestamp: snapshots that began before it do not see them, those that begin while they
+  // are written wait for them.
   Result<void> write_static_table(std::string_view path,
                                   std::span<const std::vector<NamedValue>> rows);
   // A sorted static table with unique keys becomes a dynamic one, mounted. Its rows keep their

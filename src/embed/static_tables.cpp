@@ -12,15 +12,15 @@ namespace {
 
 using StaticRowsPtr = std::shared_ptr<const table::StaticRows>;
 
-// All have the timestamp `written`. Of a wrong row the error says which it is.
-Result<StaticRowsPtr> check_rows(const Table::Impl& table, Timestamp written,
+// The error of a wrong row says which it is.
+Result<StaticRowsPtr> check_rows(const Table::Impl& table,
                                  std::span<const std::vector<NamedValue>> rows) {
   if (table.dynamic) {
     return fail(Errc::kInvalidArgument,
                 fmt::format("{} is a dynamic table: rows come by transactions", table.path));
   }
   TRY(const std::shared_ptr<const table::RowLayout> layout, table::RowLayout::make(table.shown));
-  const auto checked = std::make_shared<table::StaticRows>(layout, written);
+  const auto checked = std::make_shared<table::StaticRows>(layout);
   for (const std::vector<NamedValue>& row : rows) {
     if (auto added = checked->add(row); !added) {
       return std::unexpected(
@@ -49,18 +49,16 @@ Result<void> Database::create_static_table(std::string_view path, const TableSch
 Task<Result<void>> Database::write_static_table_async(std::string path,
                                                       std::vector<std::vector<NamedValue>> rows) {
   StoredTables& tables = impl_->core->services().tables();
-  CO_TRY(const Timestamp written, co_await timestamp_async());
   CO_TRY(const Table table, co_await table_async(path));
-  CO_TRY(StaticRowsPtr checked, check_rows(*table.impl_, written, rows));
+  CO_TRY(StaticRowsPtr checked, check_rows(*table.impl_, rows));
   co_return co_await tables.write_static(scheme_path(path), std::move(checked));
 }
 
 // The rows are checked on the caller's thread: there may be many.
 Result<void> Database::write_static_table(std::string_view path,
                                           std::span<const std::vector<NamedValue>> rows) {
-  TRY(const Timestamp written, timestamp());
   TRY(const Table table, this->table(path));
-  TRY(const StaticRowsPtr checked, check_rows(*table.impl_, written, rows));
+  TRY(const StaticRowsPtr checked, check_rows(*table.impl_, rows));
   return impl_->core->get<Result<void>>(
       [&] { return impl_->core->services().tables().write_static(scheme_path(path), checked); });
 }

@@ -66,9 +66,8 @@ TableSchema stored_schema(const TableSchema& schema) {
   return stored;
 }
 
-StaticRows::StaticRows(std::shared_ptr<const RowLayout> layout, Timestamp timestamp)
+StaticRows::StaticRows(std::shared_ptr<const RowLayout> layout)
     : layout_(std::move(layout)),
-      timestamp_(timestamp),
       numbered_(has_row_numbers(layout_->schema())),
       cells_(layout_->schema().columns.size()),
       given_(cells_.size()) {}
@@ -128,7 +127,6 @@ Result<void> StaticRows::add(NamedRow row) {
     }
     VersionedValue& kept = made.values.emplace_back();
     kept.value = value;
-    kept.timestamp = timestamp_;
     kept.column = static_cast<ColumnIndex>(numbered_ ? i + 1 : i);
   }
   bytes_ += bytes;
@@ -148,14 +146,17 @@ std::string StaticRows::first_key(std::uint64_t number) const {
 
 class StaticRowCursor final : public RowCursor {
  public:
-  StaticRowCursor(std::shared_ptr<const StaticRows> rows, std::uint64_t first_number)
-      : rows_(std::move(rows)), first_number_(first_number), timestamp_(rows_->timestamp()) {}
+  StaticRowCursor(std::shared_ptr<const StaticRows> rows, std::uint64_t first_number,
+                  Timestamp timestamp)
+      : rows_(std::move(rows)), first_number_(first_number), timestamp_(timestamp) {}
 
   Step next() override {
     if (next_ == rows_->size()) return Step::kEnd;
     key_ = rows_->stored_key(next_, first_number_);
     row_.key = as_bytes(key_);
-    row_.values = rows_->rows_[next_].values;
+    values_ = rows_->rows_[next_].values;
+    for (VersionedValue& value : values_) value.timestamp = timestamp_;
+    row_.values = values_;
     row_.write_timestamps = {&timestamp_, 1};
     ++next_;
     return Step::kRow;
@@ -169,12 +170,13 @@ class StaticRowCursor final : public RowCursor {
   const Timestamp timestamp_;
   std::size_t next_ = 0;
   std::string key_;
+  std::vector<VersionedValue> values_;
   VersionedRow row_;
 };
 
 std::unique_ptr<RowCursor> StaticRows::cursor(std::shared_ptr<const StaticRows> rows,
-                                              std::uint64_t first_number) {
-  return std::make_unique<StaticRowCursor>(std::move(rows), first_number);
+                                              std::uint64_t first_number, Timestamp timestamp) {
+  return std::make_unique<StaticRowCursor>(std::move(rows), first_number, timestamp);
 }
 
 }  // namespace moraine::table

@@ -4,7 +4,7 @@
 // column (kRowNumberColumn): stored keys are unique, and rows keep their order.
 //
 // Promise    Rows are checked against the schema when they are added; a row that is refused leaves
-//            the rest as it was. All rows carry one timestamp. Values that are null take no room.
+//            the rest as it was. A cursor gives all rows one timestamp. Nulls take no room.
 // Threading  One thread at a time.
 // Limits     kStaticWriteBytesMax bytes of rows, and those of limits.h.
 // Errors     kInvalidArgument: as ChangeSet; "Sort order violation", "Duplicate key" with the keys.
@@ -31,24 +31,23 @@ bool has_row_numbers(const TableSchema& schema);
 class StaticRows {
  public:
   // `layout`: of the schema that its readers see.
-  StaticRows(std::shared_ptr<const RowLayout> layout, Timestamp timestamp);
+  explicit StaticRows(std::shared_ptr<const RowLayout> layout);
 
   Result<void> add(NamedRow row);
   bool empty() const { return rows_.empty(); }
   std::size_t size() const { return rows_.size(); }
-  Timestamp timestamp() const { return timestamp_; }
   const TableSchema& schema() const { return layout_->schema(); }
   // The key under which the first row is stored when `number` rows are there before it.
   std::string first_key(std::uint64_t number) const;
-  // Rows by their stored keys. The cursor keeps them alive.
+  // Rows by their stored keys, written at the timestamp. The cursor keeps them alive.
   static std::unique_ptr<RowCursor> cursor(std::shared_ptr<const StaticRows> rows,
-                                           std::uint64_t first_number);
+                                           std::uint64_t first_number, Timestamp timestamp);
 
  private:
   friend class StaticRowCursor;
   struct Row {
     std::string key;
-    std::vector<VersionedValue> values;
+    std::vector<VersionedValue> values;  // Without timestamps.
   };
 
   Result<void> read(NamedRow row);
@@ -56,7 +55,6 @@ class StaticRows {
   std::string stored_key(std::size_t row, std::uint64_t first_number) const;
 
   std::shared_ptr<const RowLayout> layout_;
-  const Timestamp timestamp_;
   const bool numbered_;
   std::deque<Row> rows_;
   std::size_t bytes_ = 0;

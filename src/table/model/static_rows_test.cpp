@@ -26,7 +26,7 @@ Result<void> add(StaticRows& rows, std::int64_t key, std::string_view text) {
 }
 
 TEST(StaticRows, AreRefusedOutOfOrderWithBothKeys) {
-  StaticRows rows(layout(true, true), 7);
+  StaticRows rows(layout(true, true));
   ASSERT_TRUE(add(rows, 5, "a"));
   const auto refused = add(rows, 4, "b");
   ASSERT_FALSE(refused);
@@ -36,23 +36,23 @@ TEST(StaticRows, AreRefusedOutOfOrderWithBothKeys) {
 }
 
 TEST(StaticRows, OfUniqueKeysMayNotRepeatAndOthersMay) {
-  StaticRows unique(layout(true, true), 7);
+  StaticRows unique(layout(true, true));
   ASSERT_TRUE(add(unique, 5, "a"));
   const auto refused = add(unique, 5, "b");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().context, "Duplicate key (5) in row 1");
-  StaticRows repeated(layout(true, false), 7);
+  StaticRows repeated(layout(true, false));
   EXPECT_TRUE(add(repeated, 5, "a"));
   EXPECT_TRUE(add(repeated, 5, "b"));
-  StaticRows unsorted(layout(false, false), 7);
+  StaticRows unsorted(layout(false, false));
   EXPECT_TRUE(add(unsorted, 5, "a"));
   EXPECT_TRUE(add(unsorted, 4, "b"));
 }
 
 TEST(StaticRows, WithoutUniqueKeysAreStoredWithTheirNumbersInOrder) {
-  auto rows = std::make_shared<StaticRows>(layout(true, false), 7);
+  auto rows = std::make_shared<StaticRows>(layout(true, false));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(add(*rows, 5, "text"));
-  const auto cursor = StaticRows::cursor(rows, 100);
+  const auto cursor = StaticRows::cursor(rows, 100, 7);
   std::string before;
   std::size_t count = 0;
   while (cursor->next() == RowCursor::Step::kRow) {

@@ -170,6 +170,8 @@ bool LookupPass::must_wait(ByteSpan key, std::uint64_t hash) {
   if (found.size() > 1) std::ranges::reverse(found);
   return false;
 }
+  if (concerns(view_->append, request_->timestamp)) [[unlikely]]
+    return true;
 
 bool LookupPass::read_chunks(ByteSpan key, std::uint64_t hash, const ReadSpec& spec,
                              RowBuilder& out) {

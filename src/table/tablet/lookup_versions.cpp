@@ -80,6 +80,7 @@ void answer(const TabletView& view, const VersionsQuery& query, const RowBuilder
 
 // Marks first, oldest store first, as LookupPass.
 bool must_wait(const TabletView& view, ByteSpan key, std::uint64_t hash, Timestamp timestamp) {
+  if (concerns(view.append, timestamp)) return true;
   for (auto store = view.memory.rbegin(); store != view.memory.rend(); ++store) {
     const MemoryStore::Row* row = (*store)->find(key, hash);
     if (row != nullptr && concerns(MemoryStore::prepared(*row), timestamp)) return true;

@@ -268,8 +268,9 @@ Task<Result<void>> Maintenance::flush_all() {
 Task<Result<void>> Maintenance::compact_all() {
   return impl_->compact_all();
 }
-Task<Result<void>> Maintenance::write_static(std::shared_ptr<const StaticRows> rows) {
-  return impl_->write_static(std::move(rows));
+Task<Result<void>> Maintenance::write_static(std::shared_ptr<const StaticRows> rows,
+                                             Timestamp timestamp) {
+  return impl_->write_static(std::move(rows), timestamp);
 }
 Task<void> Maintenance::settle() {
   return impl_->settle();

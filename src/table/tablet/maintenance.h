@@ -66,7 +66,7 @@ class Maintenance {
   Task<Result<void>> flush_all();  // Every frozen store, and the active one if it has rows.
   Task<Result<void>> compact_all();
   // As TableTablet::write_static.
-  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows);
+  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp);
   Task<void> settle();
   void add_statistics(TabletStatistics& statistics) const;
   // Ends background work, between two blobs at the latest, and waits for it.

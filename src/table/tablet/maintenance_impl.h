@@ -43,7 +43,7 @@ class Maintenance::Impl {
   void wake();
   Task<Result<void>> flush_all();
   Task<Result<void>> compact_all();
-  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows);
+  Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp);
   Task<void> settle();
   void add_statistics(TabletStatistics& statistics) const;
   Task<void> stop();
@@ -79,8 +79,8 @@ class Maintenance::Impl {
   Task<void> tell_cache(std::shared_ptr<MemoryStore> store);
 
   // static_write.cpp
-  Task<Result<void>> add_static(std::shared_ptr<const StaticRows> rows, std::uint64_t rows_before,
-                                std::string last);
+  Task<Result<void>> add_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp,
+                                std::uint64_t rows_before, std::string last);
 
   // install.cpp
   BuildPlaces places();
@@ -144,7 +144,6 @@ class Maintenance::Impl {
 
   std::uint64_t forced_ms_ = 0;  // forced_compaction_ms seen last.
 
-  bool writing_static_ = false;
   bool flushing_ = false;
   bool compacting_ = false;
   std::size_t settling_ = 0;

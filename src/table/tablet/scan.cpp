@@ -5,6 +5,7 @@
 #include <set>
 
 #include "io/sync.h"
+#include "table/memory/mark_rules.h"
 #include "table/tablet/gone_rows_scan.h"
 #include "table/tablet/hunk_reader.h"
 #include "table/tablet/lookup_pass.h"
@@ -45,7 +46,7 @@ class Scan final : public TabletScan {
 
  private:
   // What load() is for.
-  enum class Need : std::uint8_t { kNothing, kRows, kColumns, kDecision, kHunks };
+  enum class Need : std::uint8_t { kNothing, kRows, kColumns, kDecision, kAppend, kHunks };
 
   Result<void> check() const {
     return check_read_timestamps(request_.timestamp, request_.retention_timestamp,
@@ -69,7 +70,7 @@ class Scan final : public TabletScan {
     return Step::kNeedsData;
   }
   Step give(ColumnBatch& batch);
-  Task<Result<void>> wait_decided();
+  Task<Result<void>> wait_decided(std::string key);
   Task<Result<void>> load_hunks();
 
   const ScanRequest request_;
@@ -195,6 +196,7 @@ Result<TabletScan::Step> Scan::next(ColumnBatch& batch) {
   if (Result<void> fine = check(); !fine) return std::unexpected(std::move(fine).error());
   return read(batch);
 }
+  if (!over_ && concerns(view_->append, request_.timestamp)) return needs(Need::kAppend);
 
 Result<TabletScan::Step> Scan::read(ColumnBatch& batch) {
   while (!over_ && rows_left_ != 0) {
@@ -296,20 +298,25 @@ Task<Result<void>> Scan::load() {
     case Need::kNothing: co_return Result<void>();
     case Need::kRows: co_return co_await rows_->load();
     case Need::kColumns: co_return co_await columns_->load();
-    case Need::kDecision: co_return co_await wait_decided();
+    case Need::kDecision: co_return co_await wait_decided(std::exchange(waiting_, {}));
+    case Need::kAppend: co_return co_await wait_decided(position_);
     case Need::kHunks: co_return co_await load_hunks();
   }
   co_return Result<void>();
 }
 
 // Then goes on from that key, with what the stores have by then.
-Task<Result<void>> Scan::wait_decided() {
+Task<Result<void>> Scan::wait_decided(std::string key) {
   sources_.statistics.scan.waits.fetch_add(1, std::memory_order_relaxed);
   const Instant deadline = sources_.executor.now() + sources_.undecided_timeout;
   Result<void> decided =
-      co_await sources_.undecided.wait_decided(waiting_, request_.timestamp, deadline);
-  if (!decided) co_return decided;
-  close_segment(std::exchange(waiting_, {}));
+      co_await sources_.undecided.wait_decided(key, request_.timestamp, deadline);
+  if (!decided) {
+    waiting_ = std::move(key);
+    co_return decided;
+  }
+  close_segment(std::move(key));
+  over_ = false;
   view_ = sources_.views.hold();
   not_by_columns_.clear();
   co_return Result<void>();

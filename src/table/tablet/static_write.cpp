@@ -8,25 +8,22 @@
 
 namespace moraine::table {
 
-Task<Result<void>> Maintenance::Impl::write_static(std::shared_ptr<const StaticRows> rows) {
+Task<Result<void>> Maintenance::Impl::write_static(std::shared_ptr<const StaticRows> rows,
+                                                   Timestamp timestamp) {
   if (rows->empty()) co_return Result<void>{};
   if (!stores_.damaged().empty()) co_return std::unexpected(stores_.damaged().front().error);
-  if (std::exchange(writing_static_, true)) {
-    co_return fail(Errc::kOverloaded, "another write to the table goes on");
-  }
   std::uint64_t before = 0;
   std::string last;
   for (const auto& [id, reader] : stores_.chunks()) {
     before += reader->record().statistics.rows;
     last = std::max(last, reader->record().statistics.last_key);
   }
-  auto written = co_await add_static(std::move(rows), before, std::move(last));
-  writing_static_ = false;
-  co_return written;
+  co_return co_await add_static(std::move(rows), timestamp, before, std::move(last));
 }
 
 Task<Result<void>> Maintenance::Impl::add_static(std::shared_ptr<const StaticRows> rows,
-                                                 std::uint64_t rows_before, std::string last) {
+                                                 Timestamp timestamp, std::uint64_t rows_before,
+                                                 std::string last) {
   if (const std::string first = rows->first_key(rows_before); first <= last) {
     co_return fail(Errc::kInvalidArgument,
                    fmt::format("Sort order violation: the first key {} is not above {}, the last "
@@ -36,8 +33,8 @@ Task<Result<void>> Maintenance::Impl::add_static(std::shared_ptr<const StaticRow
   StoreLog::Replace change;
   BuildSpec spec = new_build();
   change.build = spec.build;
-  auto built =
-      co_await build_chunks(places(), std::move(spec), StaticRows::cursor(rows, rows_before));
+  auto built = co_await build_chunks(places(), std::move(spec),
+                                     StaticRows::cursor(rows, rows_before, timestamp));
   if (!built) {
     co_await give_up(change.build);
     co_return std::unexpected(std::move(built).error());

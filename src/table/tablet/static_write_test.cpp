@@ -24,7 +24,7 @@ class StaticWrite : public testing::Test {
     table_.boot();
   }
   std::shared_ptr<const StaticRows> rows(std::int64_t first, std::int64_t last) {
-    auto made = std::make_shared<StaticRows>(layout_, table_.timestamps.draw());
+    auto made = std::make_shared<StaticRows>(layout_);
     const std::string text(100, 'v');
     for (std::int64_t key = first; key < last; ++key) {
       const moraine::NamedValue row[] = {{"k", key}, {"v", std::string_view(text)}};
@@ -74,6 +74,36 @@ TEST_F(StaticWrite, IsWholeOrNotThereAfterAPowerCutAtAnyMoment) {
   }
   EXPECT_GT(whole, 0u);
   EXPECT_LT(whole, 20u);
+}
+
+// Whatever the moment at which a snapshot is taken: it sees all of the rows or none, every time.
+TEST_F(StaticWrite, ASnapshotThatIsOpenDoesNotChange) {
+  ASSERT_TRUE(write(0, 10));
+  std::int64_t next = 10;
+  std::size_t without = 0;
+  std::size_t with = 0;
+  for (int turn = 0; turn < 40; ++turn) {
+    const auto given = rows(next, next + 500);
+    const std::size_t before = table_.all().size();
+    const Timestamp early = table_.timestamps.draw();
+    auto done = std::make_shared<bool>(false);
+    TaskScope scope;
+    scope.spawn(write_and_tell(given, done));
+    table_.world.run_for(Duration(turn * 40us));
+    const Timestamp snapshot = turn % 4 == 0 ? early : table_.timestamps.draw();
+    const std::size_t first = table_.all(snapshot).size();
+    const std::string looked_up = table_.get({{"k", next}}, snapshot);
+    while (scope.live() > 0) table_.world.run_for(1ms);
+    ASSERT_TRUE(*done);
+    next += 500;
+    ASSERT_EQ(table_.all(snapshot).size(), first) << turn;
+    ASSERT_TRUE(first == before || first == before + 500) << first;
+    ASSERT_EQ(looked_up == "-", first == before) << turn;
+    ASSERT_EQ(table_.all().size(), before + 500);
+    ++(first == before ? without : with);
+  }
+  EXPECT_GT(without, 0u);
+  EXPECT_GT(with, 0u);
 }
 
 TEST_F(StaticWrite, MustBeAboveWhatIsThere) {

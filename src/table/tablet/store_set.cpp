@@ -127,6 +127,7 @@ std::shared_ptr<const TabletView> StoreSet::make_view() const {
   return view;
 }
 
+  view->append = append_;
 std::shared_ptr<ChunkReader> StoreSet::chunk(std::uint64_t id) const {
   const auto found = chunks_.find(id);
   return found == chunks_.end() ? nullptr : found->second;

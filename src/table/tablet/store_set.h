@@ -61,6 +61,9 @@ class StoreSet {
     std::vector<DamagedChunk> damaged;
   };
   void apply(Change change);
+  // Readers whom it concerns wait, of any key; {}: no more.
+  void set_append(PreparedMark mark);
+  const PreparedMark& append() const { return append_; }
   std::uint64_t flush_revision() const { return flush_revision_; }
 
   std::shared_ptr<ChunkReader> chunk(std::uint64_t id) const;
@@ -89,4 +92,5 @@ class StoreSet {
   ViewHolder views_;
 };
 
+  PreparedMark append_;
 }  // namespace moraine::table

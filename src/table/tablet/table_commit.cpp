@@ -261,6 +261,7 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
 }
 
 bool TableTablet::Impl::undecided(const std::string& key, Timestamp timestamp) {
+  if (concerns(stores_->append(), timestamp)) return true;
   const std::uint64_t hash = key_hash(as_bytes(key));
   for (const OpenMemoryStore& open : stores_->memory_stores()) {
     const MemoryStore::Row* row = open.store->find(as_bytes(key), hash);

@@ -184,6 +184,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<void> tick_for_ever();
   void tick();
   void ended();
+  Task<Result<void>> append_static(std::shared_ptr<const StaticRows> rows);
 
   TableResources& resources_;
   const TabletInfo info_;

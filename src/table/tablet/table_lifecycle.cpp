@@ -46,6 +46,9 @@ Task<Result<void>> TableTablet::Impl::write_static(std::shared_ptr<const StaticR
   if (!frozen_ || stopping_) {
     co_return fail(Errc::kReadOnly, "only static tables take rows in this way");
   }
+  if (stores_->append().since != 0) {
+    co_return fail(Errc::kOverloaded, "another write to the table goes on");
+  }
   gone_->forget();
   co_return co_await maintenance_->write_static(std::move(rows));
 }

@@ -33,6 +33,7 @@ struct TabletView : std::enable_shared_from_this<TabletView> {
   std::vector<PartitionView> partitions;             // By key; at least one.
   std::vector<DamagedChunk> damaged;                 // Not among the others.
   Timestamp retained_timestamp = kMinTimestamp;      // Below it versions may be gone.
+  PreparedMark append;  // Rows of a static table are being written: who waits, as for a row's mark.
 
   const PartitionView& partition_of(ByteSpan key) const;
 };
