@@ -6,6 +6,7 @@
 // Texts      As database.h says.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -66,12 +67,18 @@ struct Filter {
   Value value;  // Of the column's type, or a number that fits it.
 };
 
+inline constexpr std::chrono::hours kScanTimeoutMax = std::chrono::hours{1};
+
 struct ScanOptions {
   ReadOptions read;
   std::vector<Value> from;  // Key prefix, inclusive; empty: from the beginning.
   std::vector<Value> to;    // Exclusive; empty: to the end.
   std::vector<Filter> filters;
   std::uint64_t row_limit = ~std::uint64_t{0};
+  // From its last step on. Afterwards next() fails with kAborted, and what the scan kept is
+  // released but for the texts of its last batch. Above 0, at most kScanTimeoutMax. Of a
+  // transaction's scan: the transaction's timeout.
+  std::chrono::milliseconds timeout = std::chrono::seconds(30);
 };
 
 // Some thousand rows by columns. Texts live until the next batch.
@@ -87,8 +94,10 @@ struct ScanBatch {
   std::vector<Column> columns;
 };
 
-// A scan that a transaction gave: each step is a use of the transaction, and hears kAborted once
-// that has expired, was aborted or failed to commit. After its commit the scan goes on.
+// It expires when it is left alone (ScanOptions::timeout): until then it keeps what was compacted
+// away since it began.
+// A scan that a transaction gave: each step is a use of the transaction, and fails with kAborted
+// once that has expired, was aborted or failed to commit. After its commit the scan goes on.
 class Scan {
  public:
   struct Impl;

@@ -1,6 +1,7 @@
 // What the classes of the public API are made of.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,7 +34,11 @@ struct Table::Impl {
   std::vector<ValueType> key_types;
 };
 
-struct Scan::Impl {
+// A step and the sweep that looks whether the scan is idle (scan_registry.h) keep each other out by
+// `state`.
+struct Scan::Impl final : embed::IdleScan {
+  enum class State : std::uint8_t { kIdle, kStepping, kSwept, kExpired };
+
   std::shared_ptr<embed::DatabaseCore> core;
   std::shared_ptr<const OpenTable> table;
   std::shared_ptr<embed::TransactionLife> life;     // Of the transaction that gave it. May be null.
@@ -44,15 +49,36 @@ struct Scan::Impl {
   std::shared_ptr<table::TableTablet> tablet;
   std::unique_ptr<table::TabletScan> scan;
   table::ColumnBatch batch;
+  std::chrono::milliseconds timeout{0};
+  bool registered = false;
+  std::atomic<State> state{State::kIdle};
+  Clock::time_point used;  // Last.
 
-  // At the beginning of a step; while it goes on.
-  Result<void> begin_step() const { return life ? life->use_by_scan() : Result<void>(); }
+  ~Impl() override;
+  // One step, from begin_step() on.
+  class Step {
+   public:
+    explicit Step(Impl& impl) : impl_(impl) {}
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+    ~Step() { impl_.end_step(); }
+
+   private:
+    Impl& impl_;
+  };
+  Result<void> begin_step();
+  void end_step();
+  // While a step goes on.
   void renew_use() const {
     if (life) life->renew();
   }
   // False: no range is left.
   Result<bool> open_next();
   void show(ScanBatch& out);
+
+  bool release_if_idle(Clock::time_point now) override;
+  void release();
+  std::unexpected<Error> expired() const;
 };
 
 struct Transaction::Impl {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "embed/own_node.h"
+#include "embed/scan_registry.h"
 
 namespace moraine::embed {
 
@@ -35,6 +36,7 @@ class DatabaseCore {
 
   TableServices& services() { return parts_.services; }
   Executor& executor() { return parts_.executor; }
+  ScanRegistry& scans() { return *scans_; }
   // On the node's thread.
   std::uint64_t device_bytes_used() const;
   std::uint64_t device_bytes_written() const;
@@ -44,6 +46,7 @@ class DatabaseCore {
  private:
   const std::unique_ptr<OwnNode> own_;  // Null: connected.
   const NodeParts parts_;
+  const std::shared_ptr<ScanRegistry> scans_ = std::make_shared<ScanRegistry>(parts_.executor);
 };
 
 }  // namespace moraine::embed

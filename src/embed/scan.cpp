@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <thread>
+
 #include "embed/api_impl.h"
 
 namespace moraine {
@@ -24,6 +26,62 @@ Scan::Scan(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Scan::Scan(Scan&&) noexcept = default;
 Scan& Scan::operator=(Scan&&) noexcept = default;
 Scan::~Scan() = default;
+
+Scan::Impl::~Impl() {
+  if (registered) core->scans().remove(*this);
+}
+
+std::unexpected<Error> Scan::Impl::expired() const {
+  return fail(Errc::kAborted,
+              fmt::format("the scan was not used for {} ms and has expired; begin it anew",
+                          timeout.count()));
+}
+
+// Fails and ends the step, or begins it.
+Result<void> Scan::Impl::begin_step() {
+  State before = State::kIdle;
+  while (!state.compare_exchange_weak(before, State::kStepping)) {
+    if (before == State::kExpired) return expired();
+    if (before == State::kStepping) {
+      return fail(Errc::kInvalidArgument, "a step of the scan is running already");
+    }
+    before = State::kIdle;  // The sweep takes no time.
+    std::this_thread::yield();
+  }
+  Result<void> used_now = life ? life->use_by_scan() : Result<void>();
+  if (used_now && registered && Clock::now() - used > timeout) used_now = expired();
+  if (!used_now) {
+    release();
+    state.store(State::kExpired);
+    return used_now;
+  }
+  if (!std::exchange(registered, true)) {
+    used = Clock::now();
+    core->scans().add(*this);
+  }
+  return {};
+}
+
+void Scan::Impl::end_step() {
+  used = Clock::now();
+  state.store(State::kIdle);
+}
+
+bool Scan::Impl::release_if_idle(Clock::time_point now) {
+  State idle = State::kIdle;
+  if (!state.compare_exchange_strong(idle, State::kSwept)) return idle == State::kExpired;
+  const bool over = now - used > timeout;
+  if (over) release();
+  state.store(over ? State::kExpired : State::kIdle);
+  return over;
+}
+
+// The last batch may still be read.
+void Scan::Impl::release() {
+  if (scan) scan->release();
+  tablet.reset();
+  table.reset();
+}
 
 Result<bool> Scan::Impl::open_next() {
   scan.reset();
@@ -55,6 +113,7 @@ void Scan::Impl::show(ScanBatch& out) {
 
 Result<bool> Scan::next(ScanBatch& batch) {
   TRY_VOID(impl_->begin_step());
+  const Impl::Step running(*impl_);
   for (;;) {
     if (!impl_->scan) {
       TRY(const bool opened, impl_->open_next());
@@ -77,6 +136,7 @@ Result<bool> Scan::next(ScanBatch& batch) {
 
 Task<Result<bool>> Scan::next_async(ScanBatch& batch) {
   CO_TRY_VOID(impl_->begin_step());
+  const Impl::Step running(*impl_);
   for (;;) {
     if (!impl_->scan) {
       CO_TRY(const bool opened, impl_->open_next());

@@ -70,8 +70,20 @@ Result<void> Database::make_dynamic(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return make_dynamic_async(std::string(path)); });
 }
 
+namespace {
+
+std::string scans_metric(embed::DatabaseCore& core) {
+  return fmt::format(
+      "# HELP moraine_scans_open Scans that keep stores of the moment when they began\n"
+      "# TYPE moraine_scans_open gauge\n"
+      "moraine_scans_open {}\n",
+      core.scans().open());
+}
+
+}  // namespace
+
 Task<std::string> Database::metrics_async() const {
-  co_return to_prometheus(report_tables(impl_->core->services()));
+  co_return to_prometheus(report_tables(impl_->core->services())) + scans_metric(*impl_->core);
 }
 std::string Database::metrics() const {
   TablesReport report;
@@ -79,7 +91,7 @@ std::string Database::metrics() const {
     report = report_tables(impl_->core->services());
     co_return;
   });
-  return to_prometheus(report);
+  return to_prometheus(report) + scans_metric(*impl_->core);
 }
 
 }  // namespace moraine

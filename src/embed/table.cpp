@@ -305,6 +305,13 @@ Result<Scan> Table::scan(ScanOptions options) const {
   impl->core = impl_->core;
   impl->table = impl_->holder->hold();
   if (is_altered(*impl_, *impl->table)) return altered(*impl_);
+  if (options.timeout.count() <= 0 || options.timeout > kScanTimeoutMax) {
+    return fail(
+        Errc::kInvalidArgument,
+        fmt::format("a scan's timeout is above 0 and at most {} ms; {} ms was given",
+                    std::chrono::milliseconds(kScanTimeoutMax).count(), options.timeout.count()));
+  }
+  impl->timeout = options.timeout;
   impl->rows_left = options.row_limit;
   table::ScanRequest& request = impl->request;
   TRY(request.bounds.from, encode_bound(*impl_, options.from));

@@ -189,6 +189,7 @@ Result<Scan> Transaction::scan(const Table& table, ScanOptions options) const {
   if (impl_->atomic()) options.read.timestamp = impl_->start;
   TRY(Scan scan, table.scan(std::move(options)));
   scan.impl_->life = impl_->life;
+  scan.impl_->timeout = impl_->life->timeout();
   scan.impl_->request.in_transaction = impl_->atomic();
   return scan;
 }

@@ -20,6 +20,7 @@ class TransactionLife {
   TransactionLife(const table::TransactionId& id, std::chrono::milliseconds timeout);
 
   const table::TransactionId& id() const { return id_; }
+  std::chrono::milliseconds timeout() const { return timeout_; }
   // It is used: its timeout starts anew.
   Result<void> use();
   // The same for a step of a scan, which goes on after a commit.

@@ -97,6 +97,12 @@ constexpr Field kFields[] = {
      FIGURE(stores.uncompressed_bytes)},
     {"moraine_table_hunk_bytes", "gauge", "Bytes of hunks", FIGURE(stores.hunk_bytes)},
     {"moraine_table_memory_bytes", "gauge", "Bytes of memory stores", FIGURE(stores.memory_bytes)},
+    {"moraine_table_replaced_chunks", "gauge", "Replaced chunks that scans still read",
+     FIGURE(stores.replaced_chunks)},
+    {"moraine_table_replaced_bytes", "gauge", "Bytes on the disk of those",
+     FIGURE(stores.replaced_bytes)},
+    {"moraine_table_replaced_memory_bytes", "gauge",
+     "Bytes of flushed memory stores that scans still read", FIGURE(stores.replaced_memory_bytes)},
 };
 
 #undef FIGURE

@@ -19,6 +19,9 @@ void add_stores(table::TabletStatistics& sum, const table::TabletStatistics& one
   sum.compressed_bytes += one.compressed_bytes;
   sum.hunk_bytes += one.hunk_bytes;
   sum.memory_bytes += one.memory_bytes;
+  sum.replaced_chunks += one.replaced_chunks;
+  sum.replaced_bytes += one.replaced_bytes;
+  sum.replaced_memory_bytes += one.replaced_memory_bytes;
   sum.flushes += one.flushes;
   sum.compactions += one.compactions;
   sum.compacted_bytes_in += one.compacted_bytes_in;

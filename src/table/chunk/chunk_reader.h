@@ -124,6 +124,8 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
     virtual Task<Result<void>> load() = 0;
   };
   std::unique_ptr<ColumnCursor> scan_columns(const KeyBounds& bounds, Timestamp timestamp,
+    // Nothing is called any more; the chunk may go, texts of the last batch stay with the cursor.
+    virtual void release() = 0;
                                              std::span<const ColumnIndex> columns,
                                              std::span<const ColumnFilter> filters) const;
 

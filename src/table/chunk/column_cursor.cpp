@@ -87,6 +87,8 @@ class Cursor final : public ChunkReader::ColumnCursor {
     return feed_.load(std::move(blocks));
   }
 
+  void release() override { reader_.reset(); }
+
  private:
   const ChunkMeta& meta() const { return chunk_->meta(); }
   bool is_key(std::size_t column) const { return meta().schema.columns[column].key; }
@@ -212,7 +214,7 @@ class Cursor final : public ChunkReader::ColumnCursor {
   Value cell(const Source& source, std::uint32_t row);
   bool read_row_values(std::uint32_t row);
 
-  const std::shared_ptr<const ChunkReader> reader_;
+  std::shared_ptr<const ChunkReader> reader_;
   const OpenChunk* const chunk_;
   const bool bounded_;
   const ScanBounds bounds_;

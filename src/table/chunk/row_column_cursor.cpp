@@ -97,6 +97,8 @@ class RowColumnCursor final : public ChunkReader::ColumnCursor {
     return feed_.load(std::move(blocks));
   }
 
+  void release() override { reader_.reset(); }
+
  private:
   struct Source {
     enum class From : std::uint8_t { kNowhere, kKey, kCell };
@@ -130,7 +132,7 @@ class RowColumnCursor final : public ChunkReader::ColumnCursor {
   }
   void put(ColumnVector& column, std::size_t row, const Value& value) const;
 
-  const std::shared_ptr<const ChunkReader> reader_;
+  std::shared_ptr<const ChunkReader> reader_;
   const OpenChunk* const chunk_;
   const ScanBounds bounds_;
   const Timestamp timestamp_;

@@ -43,6 +43,7 @@ class Scan final : public TabletScan {
   Result<void> open();
   Result<Step> next(ColumnBatch& batch) override;
   Task<Result<void>> load() override;
+  void release() override;
 
  private:
   // What load() is for.
@@ -89,6 +90,8 @@ class Scan final : public TabletScan {
   std::size_t segment_rows_ = 0;  // Looked at; by columns: given.
   std::size_t rows_before_planning_ = kRowsBeforePlanningMin;
   std::size_t looked_ = 0;  // In this call.
+  bool texts_in_memory_ = false;  // Texts of the last batch are those of memory stores.
+  std::vector<std::shared_ptr<MemoryStore>> released_memory_;
   std::uint64_t rows_left_;
   Need need_ = Need::kNothing;
   std::string waiting_;  // The key whose row is being decided; not empty: before all else.
@@ -216,6 +219,7 @@ std::optional<TabletScan::Step> Scan::read_columns(ColumnBatch& batch) {
   columns_->limit_rows(rows_left_);
   switch (columns_->next(batch)) {
     case RowCursor::Step::kNeedsData: return needs(Need::kColumns);
+  texts_in_memory_ = false;
     case RowCursor::Step::kEnd:
       batch.rows = 0;
       rows_before_planning_ = segment_rows_ >= rows_before_planning_
@@ -240,6 +244,7 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
   const std::size_t looked_before = looked_;
   RowCursor& rows = *rows_;
   while (true) {
+  texts_in_memory_ = texts_stay;
     const RowCursor::Step step = rows.next();
     if (step == RowCursor::Step::kNeedsData) return end_rows(batch, Need::kRows);
     if (step == RowCursor::Step::kEnd) {
@@ -295,6 +300,15 @@ TabletScan::Step Scan::give(ColumnBatch& batch) {
 Task<Result<void>> Scan::load() {
   co_await hop(sources_.executor);
   switch (std::exchange(need_, Need::kNothing)) {
+void Scan::release() {
+  if (texts_in_memory_) released_memory_ = view_->memory;
+  rows_.reset();
+  if (columns_) columns_->release();
+  segment_.reset();
+  not_by_columns_.clear();
+  view_.reset();
+}
+
     case Need::kNothing: co_return Result<void>();
     case Need::kRows: co_return co_await rows_->load();
     case Need::kColumns: co_return co_await columns_->load();

@@ -93,6 +93,7 @@ void StoreSet::apply(Change change) {
   for (const StoreNumber number : change.flushed) {
     INVARIANT(number != active().number, "the active store {} cannot go", number);
     std::erase_if(memory_, [&](const OpenMemoryStore& store) { return store.number == number; });
+    if (const OpenMemoryStore* open = memory(number)) flushed_.emplace_back(open->store);
   }
   if (!change.flushed.empty()) ++flush_revision_;
   for (DamagedChunk& chunk : change.damaged) damaged_.push_back(std::move(chunk));
@@ -103,6 +104,20 @@ void StoreSet::apply(Change change) {
 }
 
 std::shared_ptr<const TabletView> StoreSet::make_view() const {
+std::size_t StoreSet::replaced_memory_bytes() {
+  std::erase_if(flushed_, [](const auto& store) { return store.expired(); });
+  std::size_t bytes = 0;
+  for (const auto& store : flushed_) {
+    if (const auto kept = store.lock()) bytes += kept->bytes();
+  }
+  return bytes;
+}
+
+void StoreSet::set_append(PreparedMark mark) {
+  append_ = mark;
+  views_.publish(make_view());
+}
+
   auto view = std::make_shared<TabletView>();
   view->schema = schema_;
   view->has_any = std::ranges::find(schema_->columns, ColumnType::kAny, &ColumnSchema::type) !=

@@ -74,6 +74,8 @@ class StoreSet {
   bool in_eden(std::uint64_t id) const;
   std::size_t eden_size() const { return eden_.size(); }
   std::size_t memory_bytes() const;
+  // Of stores that were flushed and that readers of before still have.
+  std::size_t replaced_memory_bytes();
   std::uint64_t unmerged_rows() const;
 
  private:
@@ -83,6 +85,7 @@ class StoreSet {
   std::shared_ptr<const TableSchema> schema_;
   KeyBounds bounds_;
   std::deque<OpenMemoryStore> memory_;
+  std::vector<std::weak_ptr<MemoryStore>> flushed_;
   std::map<std::uint64_t, std::shared_ptr<ChunkReader>> chunks_;
   std::set<std::uint64_t> eden_;
   std::vector<DamagedChunk> damaged_;

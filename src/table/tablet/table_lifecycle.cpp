@@ -174,3 +174,9 @@ TabletStatistics TableTablet::Impl::statistics() const {
 }
 
 }  // namespace moraine::table
+  for (const Retired& chunk : retired_) {
+    if (chunk.reader.expired()) continue;
+    ++all.replaced_chunks;
+    all.replaced_bytes += chunk.record.statistics.data_bytes + chunk.record.statistics.meta_bytes;
+  }
+  all.replaced_memory_bytes = stores_->replaced_memory_bytes();

@@ -85,6 +85,11 @@ struct TabletStatistics {
   std::uint64_t compressed_bytes = 0;
   std::uint64_t hunk_bytes = 0;
   std::uint64_t memory_bytes = 0;  // Of memory stores.
+  // Replaced by others, and kept for readers of before: chunks with their bytes on the disk, and
+  // bytes of memory stores that were flushed.
+  std::uint64_t replaced_chunks = 0;
+  std::uint64_t replaced_bytes = 0;
+  std::uint64_t replaced_memory_bytes = 0;
   std::uint64_t flushes = 0;
   std::uint64_t compactions = 0;
   std::uint64_t compacted_bytes_in = 0;

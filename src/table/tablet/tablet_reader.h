@@ -76,6 +76,9 @@ class TabletScan {
   virtual Result<Step> next(ColumnBatch& batch) = 0;
   // On the tablet's executor, after kNeedsData: loads blocks, hunks, or waits for a row.
   virtual Task<Result<void>> load() = 0;
+  // Lets all stores go that no text of the last batch borrows from. Nothing else is called any
+  // more. On any thread, while no other call is running.
+  virtual void release() = 0;
 };
 
 // All versions of one row, with texts of its own.

@@ -1,0 +1,40 @@
+#include "embed/scan_registry.h"
+
+#include <utility>
+
+namespace moraine::embed {
+
+void ScanRegistry::add(IdleScan& scan) {
+  const std::lock_guard lock(mutex_);
+  scans_.insert(&scan);
+  if (std::exchange(sweeping_, true)) return;
+  executor_.post([self = weak_from_this()] {
+    if (const auto registry = self.lock()) registry->sweep_later();
+  });
+}
+
+void ScanRegistry::remove(IdleScan& scan) {
+  const std::lock_guard lock(mutex_);
+  scans_.erase(&scan);
+}
+
+std::size_t ScanRegistry::open() const {
+  const std::lock_guard lock(mutex_);
+  return scans_.size();
+}
+
+void ScanRegistry::sweep_later() {
+  executor_.schedule(executor_.now() + kScanSweepPeriod, [self = weak_from_this()] {
+    if (const auto registry = self.lock()) registry->sweep();
+  });
+}
+
+void ScanRegistry::sweep() {
+  const std::lock_guard lock(mutex_);
+  const IdleScan::Clock::time_point now = IdleScan::Clock::now();
+  std::erase_if(scans_, [now](IdleScan* scan) { return scan->release_if_idle(now); });
+  sweeping_ = !scans_.empty();
+  if (sweeping_) sweep_later();
+}
+
+}  // namespace moraine::embed

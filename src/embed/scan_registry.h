@@ -1,0 +1,51 @@
+// ScanRegistry: scans that have begun, so that those that nobody goes on with are released.
+//
+// A scan keeps the stores of the moment at which it entered a tablet: chunks that were replaced
+// since stay on the disk, and memory stores in memory.
+//
+// Promise    A scan that was not used for its timeout is released within kScanSweepPeriod or so,
+//            whether anybody calls it again or not.
+// Threading  Any thread. Scans are released on the executor.
+// Tests      idle_scan_test.cpp.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "io/executor.h"
+
+namespace moraine::embed {
+
+inline constexpr Duration kScanSweepPeriod = 250ms;
+
+class IdleScan {
+ public:
+  using Clock = std::chrono::steady_clock;
+  virtual ~IdleScan() = default;
+  // Releases what it keeps if it was not used for too long. True: it keeps nothing any more.
+  virtual bool release_if_idle(Clock::time_point now) = 0;
+};
+
+class ScanRegistry : public std::enable_shared_from_this<ScanRegistry> {
+ public:
+  // The executor outlives the registry.
+  explicit ScanRegistry(Executor& executor) : executor_(executor) {}
+
+  void add(IdleScan& scan);
+  // Before it ends, also if it was released.
+  void remove(IdleScan& scan);
+  std::size_t open() const;
+
+ private:
+  void sweep();
+  void sweep_later();
+
+  Executor& executor_;
+  mutable std::mutex mutex_;
+  std::set<IdleScan*> scans_;  // Guarded by mutex_.
+  bool sweeping_ = false;      // A sweep is due. Guarded by mutex_.
+};
+
+}  // namespace moraine::embed
