@@ -58,6 +58,10 @@ struct OpenOptions {
   std::size_t block_cache_bytes = std::size_t{256} << 20;
   std::size_t compressed_cache_bytes = 0;
   std::size_t row_cache_bytes = std::size_t{64} << 20;
+  // Confirms the wall clock though it is far ahead of the newest timestamp in the folder: open()
+  // refuses a clock that is more than 30 days ahead, since one that is wrong would make live data
+  // expire. The environment variable MORAINE_ACCEPT_CLOCK=1 does the same.
+  bool accept_clock = false;
 };
 
 class Database {
@@ -65,6 +69,7 @@ class Database {
   struct Impl;
   // kConflict: another process has it open, and had for two seconds. One that was killed lets go of
   // it a moment after it is gone. kNoSpace: there is no room for the little that a start writes.
+  // kUnavailable: the wall clock is not believed (OpenOptions::accept_clock).
   static Result<Database> open(const std::string& folder, OpenOptions options = {});
   // The tables of a node that this process runs already, which goes on when this is gone
   // (src/embed/node_parts.h).
@@ -80,6 +85,9 @@ class Database {
   Result<Transaction> begin(TransactionOptions options = {});
   // A moment to read at: all that is committed now, and nothing later.
   Result<Timestamp> timestamp();
+  // Confirms the wall clock after it has jumped ahead by more than a day while the database was
+  // open: until then begin(), commit() and timestamp() fail and say so.
+  void accept_clock();
 
   // Makes missing parent directories, and mounts the table. `pivots`: first keys of the second
   // tablet and those after it.

@@ -316,6 +316,9 @@ Result<void> Database::settle_table(std::string_view path) {
 Task<Result<Timestamp>> Database::timestamp_async() {
   return impl_->core->services().timestamps().next();
 }
+void Database::accept_clock() {
+  impl_->core->services().clock().accept();
+}
 Result<Timestamp> Database::timestamp() {
   if (const auto given = impl_->core->services().try_timestamp()) return *given;
   return impl_->core->get<Result<Timestamp>>([&] { return timestamp_async(); });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/epoch.h"
 #include "embed/completion.h"
@@ -30,6 +31,11 @@ TcpNetworkOptions own_network(const blob::ClusterConfig& config) {
   return options;
 }
 
+bool clock_is_confirmed() {
+  const char* value = std::getenv("MORAINE_ACCEPT_CLOCK");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
 bool any_recovering(const blob::BlobNode& node) {
   return std::ranges::any_of(node.vdisks(), [](const auto& entry) {
     return entry.second->phase() == blob::VDisk::Phase::kRecovering;
@@ -53,6 +59,7 @@ OwnNode::OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options)
   tables.block_cache_bytes = options.block_cache_bytes;
   tables.compressed_cache_bytes = options.compressed_cache_bytes;
   tables.row_cache_bytes = options.row_cache_bytes;
+  tables.clock.accept = options.accept_clock || clock_is_confirmed();
   SchemeHostOptions scheme;
   scheme.group = tables.groups.front();
   scheme_ = std::make_unique<SchemeHost>(world_.world(), groups_, scheme);
@@ -103,6 +110,9 @@ Task<Result<void>> OwnNode::start() {
   for (;;) {
     const Instant look = std::min(deadline, world.executor.now() + kStartLook);
     const Result<void> running = co_await wait_running(look);
+    if (const std::optional<Error> clock = services_->clock().refusal()) {
+      co_return fail(clock->code, fmt::format("{}: {}", folder_.path, clock->context));
+    }
     if (running || running.error().code != Errc::kTimeout) co_return running;
     const std::optional<Error> why = boot_error();
     if (why && why->code == Errc::kNoSpace && world.executor.now() >= patience) {

@@ -119,6 +119,38 @@ class StoredTablesTest : public testing::Test {
   std::unique_ptr<Life> life_;
 };
 
+// Whole rows may expire after a day.
+TEST_F(StoredTablesTest, NothingExpiresByAClockThatJumpedBeforeItIsConfirmed) {
+  NewTable table;
+  table.schema = small_schema();
+  table.options.mount.min_data_versions = 0;
+  table.options.mount.min_data_ttl = std::chrono::milliseconds(0);
+  table.options.mount.max_data_ttl = std::chrono::hours(24);
+  ASSERT_TRUE(world_.run(tables().create("t", table)));
+  ASSERT_TRUE(write("t", 1, "one"));
+  const auto compact = [&] {
+    const auto tablet = tables().find("t")->holder()->hold()->readable(0).value();
+    EXPECT_TRUE(world_.run(tablet->flush()));
+    EXPECT_TRUE(world_.run(tablet->compact_all()));
+  };
+  const auto timestamp = [&] { return world_.run(life_->services.timestamps().next()); };
+  storage_.node().clock().jump(std::chrono::hours(24 * 365));
+  compact();
+  EXPECT_EQ(read("t", 1), "one");
+  EXPECT_EQ(timestamp().error().code, Errc::kUnavailable);
+  EXPECT_TRUE(life_->services.clock().refusal());
+  stop();
+  start();
+  EXPECT_TRUE(life_->services.clock().refusal()) << "at a start, too";
+  compact();
+  EXPECT_EQ(read("t", 1), "one");
+  life_->services.clock().accept();
+  EXPECT_TRUE(timestamp());
+  EXPECT_FALSE(life_->services.clock().refusal());
+  compact();
+  EXPECT_EQ(read("t", 1), "-");
+}
+
 TEST_F(StoredTablesTest, RowsAreThereAfterRestartsAndPowerCuts) {
   create("a/t", {100});
   ASSERT_TRUE(write("a/t", 1, "one"));

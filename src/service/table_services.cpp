@@ -19,13 +19,15 @@ StoredTablesOptions tables_options(const TableServicesOptions& options) {
 
 TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme,
                              Executor& background, TableServicesOptions options)
-    : world_(world),
+    : options_(std::move(options)),
+      clock_(world.clock, world.executor, options_.clock),
+      world_{world.executor, clock_, world.random, world.disks, world.network},
+      wall_clock_(world.clock),
       groups_(groups),
-      options_(std::move(options)),
       timestamps_(*this),
       blocks_(options_.block_cache_bytes),
       row_cache_memory_(options_.row_cache_bytes),
-      resources_{world, groups, timestamps_, background, blocks_, nullptr, row_cache_memory_},
+      resources_{world_, groups, timestamps_, background, blocks_, nullptr, row_cache_memory_},
       oracle_(world.executor, "timestamps",
               {[this] { return boot_oracle(); },
                [this](const std::shared_ptr<TimestampOracle>& oracle) { shared_oracle_ = oracle; },
@@ -36,7 +38,7 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
       coordinator_(world.executor, "coordinator",
                    {[this] { return boot_coordinator(); }, nullptr, nullptr}),
       tables_(
-          world, scheme, resources_, tablets_,
+          world_, scheme, resources_, tablets_,
           [this](TabletId coordinator, TransactionId id) { return ask(coordinator, id); },
           tables_options(options_)) {
   if (options_.compressed_cache_bytes > 0) {
@@ -81,9 +83,12 @@ Task<Result<std::unique_ptr<TimestampOracle>>> TableServices::boot_oracle() {
   OracleOptions options;
   options.leader = options_.leader;
   options.lease = options_.timestamp_lease;
+  options.clock = &clock_;
   options.bug = options_.bug;
+  // It looks at the clock for every timestamp, and at the guard before it makes some durable.
+  const World world{world_.executor, wall_clock_, world_.random, world_.disks, world_.network};
   return TimestampOracle::boot(
-      world_, groups_,
+      world, groups_,
       TabletInfo::simple(kTimestampTabletId, options_.groups.front(), kKeyValueChannels), options);
 }
 

@@ -22,6 +22,7 @@ struct TableServicesOptions {
   std::size_t compressed_cache_bytes = 0;  // 0: none.
   std::size_t row_cache_bytes = std::size_t{64} << 20;
   std::optional<Duration> timestamp_lease;  // As in OracleOptions.
+  ClockLimits clock;
   LeaderOptions leader;
   table::SeededBug bug{};
 };
@@ -49,6 +50,8 @@ class TableServices {
   // Without waiting; nullopt: timestamps().next() has to be asked.
   std::optional<Timestamp> try_timestamp();
   CommitParts commit_parts();
+  // The clock of the tables: the world's, as far as it is believed.
+  ClockGuard& clock() { return clock_; }
   const table::BlockCache& blocks() const { return blocks_; }
   table::SlabMemory& row_cache_memory() { return row_cache_memory_; }
 
@@ -67,9 +70,11 @@ class TableServices {
   Task<Result<std::unique_ptr<Coordinator>>> boot_coordinator();
   Task<Result<TransactionOutcome>> ask(TabletId coordinator, TransactionId id);
 
-  World world_;
-  BlobGroups& groups_;
   const TableServicesOptions options_;
+  ClockGuard clock_;
+  World world_;  // With that clock.
+  WallClock& wall_clock_;
+  BlobGroups& groups_;
   HostedTimestamps timestamps_;
   LocalTablets tablets_;
   table::BlockCache blocks_;

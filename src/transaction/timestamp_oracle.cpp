@@ -61,16 +61,18 @@ Task<Result<std::unique_ptr<TimestampOracle>>> TimestampOracle::boot(World world
   }
   Timestamp first = std::max<Timestamp>(oracle->state_.ceiling, kMinTimestamp);
   if (options.bug == table::SeededBug::kTimestampGoesBack) {
-    first = timestamp_of_seconds(oracle->clock_seconds());
+    first = timestamp_of_seconds(seconds_of(world.clock));
   }
+  // The clock is judged once here, for those that only read it; next() fails if it is refused.
+  (void)oracle->guard_.check(oracle->state_.ceiling);
   oracle->last_.store(first, std::memory_order_release);
   co_return std::move(oracle);
 }
 
 TimestampOracle::~TimestampOracle() = default;
 
-std::uint64_t TimestampOracle::clock_seconds() const {
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(world_.clock.since_epoch()).count();
+std::uint64_t TimestampOracle::seconds_of(const WallClock& clock) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(clock.since_epoch()).count();
   constexpr std::int64_t kSecondsMax = static_cast<std::int64_t>(unix_seconds(kMaxTimestamp)) - 1;
   return static_cast<std::uint64_t>(std::clamp<std::int64_t>(seconds, 0, kSecondsMax));
 }
@@ -89,7 +91,7 @@ bool TimestampOracle::lease_is_short() const {
 std::optional<Timestamp> TimestampOracle::try_next() {
   if (!lease_holds()) return std::nullopt;
   const Timestamp ceiling = ceiling_.load(std::memory_order_acquire);
-  const Timestamp by_clock = timestamp_of_seconds(clock_seconds());
+  const Timestamp by_clock = timestamp_of_seconds(seconds_of(world_.clock));
   Timestamp last = last_.load(std::memory_order_acquire);
   for (;;) {
     const Timestamp given = std::max(last + 1, by_clock);
@@ -114,7 +116,7 @@ Task<Result<Timestamp>> TimestampOracle::next() {
 }
 
 Task<void> TimestampOracle::extend_ahead() {
-  // A failure ends this incarnation; whoever asks next hears of it.
+  // The next call fails with the reason.
   (void)co_await extend();
 }
 
@@ -135,8 +137,9 @@ Task<Result<void>> TimestampOracle::extend() {
 }
 
 Task<Result<void>> TimestampOracle::raise_ceiling() {
+  CO_TRY_VOID(guard_.check(state_.ceiling));
   const Timestamp from =
-      std::max(last_.load(std::memory_order_acquire), timestamp_of_seconds(clock_seconds()));
+      std::max(last_.load(std::memory_order_acquire), timestamp_of_seconds(seconds_of(guard_)));
   const Timestamp ceiling = from + timestamp_of_seconds(kCeilingSeconds);
   if (ceiling >= kMaxTimestamp) co_return fail(Errc::kUnavailable, "timestamps are used up");
   const Instant asked = world_.executor.now();

@@ -9,7 +9,10 @@
 //            With a lease, an incarnation that was superseded gives out none once the newer one
 //            does: it stops a lease after its last confirmed entry, the newer one waits for longer.
 // Threading  The world's executor; try_next() on any thread.
-// Errors     kUnavailable, kConflict: this incarnation is over.
+//            A clock that has jumped far ahead is not followed before it is confirmed
+//            (clock_guard.h): no timestamps are given then.
+// Errors     kUnavailable: the clock is not believed, the text says so; or this incarnation is
+//            over. kConflict: likewise.
 // Tests      timestamp_oracle_test.cpp, ceiling_fuzz.cpp.
 #pragma once
 
@@ -17,9 +20,9 @@
 #include <memory>
 #include <optional>
 
-#include "table/model/timestamp.h"
 #include "table/tablet/seeded_bug.h"
 #include "tablet/leader.h"
+#include "transaction/clock_guard.h"
 
 namespace moraine {
 
@@ -30,6 +33,9 @@ struct OracleOptions {
   LeaderOptions leader;
   // nullopt: nothing else can have led this tablet a moment ago (one process owns the folder).
   std::optional<Duration> lease;
+  // Outlives the oracle, and goes on with the next one; null: it has its own.
+  ClockGuard* clock = nullptr;
+  ClockLimits clock_limits;  // Of its own.
   table::SeededBug bug{};
 };
 
@@ -67,9 +73,13 @@ class TimestampOracle final : public TimestampSource {
     std::vector<BlobId> live_blobs() const override { return {}; }
   };
 
-  TimestampOracle(World world, OracleOptions options) : world_(world), options_(options) {}
+  TimestampOracle(World world, OracleOptions options)
+      : world_(world),
+        options_(options),
+        own_clock_(world.clock, world.executor, options.clock_limits),
+        guard_(options.clock != nullptr ? *options.clock : own_clock_) {}
 
-  std::uint64_t clock_seconds() const;
+  static std::uint64_t seconds_of(const WallClock& clock);
   bool lease_holds() const;
   bool lease_is_short() const;
   Task<Result<void>> extend();
@@ -78,6 +88,8 @@ class TimestampOracle final : public TimestampSource {
 
   World world_;
   const OracleOptions options_;
+  ClockGuard own_clock_;
+  ClockGuard& guard_;
   State state_;
   std::unique_ptr<Leader> leader_;
   std::atomic<Timestamp> last_{0};

@@ -77,6 +77,38 @@ TEST_F(TimestampOracleTest, ARestartGivesHigherOnesThoughTheClockWentBack) {
   sim_.run(oracle->stop());
 }
 
+TEST_F(TimestampOracleTest, AClockThatJumpsFarAheadIsNotMadeDurable) {
+  auto oracle = boot();
+  const Timestamp before = next(*oracle);
+  clock_.now += std::chrono::hours(24 * 365);
+  const auto refused = sim_.run(oracle->next());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kUnavailable);
+  EXPECT_NE(refused.error().context.find("the wall clock says 2024-11-13"), std::string::npos)
+      << refused.error().context;
+  EXPECT_FALSE(oracle->try_next());
+  clock_.now -= std::chrono::hours(24 * 365);
+  const Timestamp after = next(*oracle);
+  EXPECT_GT(after, before);
+  EXPECT_EQ(unix_seconds(after), unix_seconds(before)) << "set right, as if nothing had been";
+  sim_.run(oracle->stop());
+}
+
+TEST_F(TimestampOracleTest, AClockThatIsFarAheadAtAStartWantsToBeConfirmed) {
+  auto oracle = boot();
+  const Timestamp before = next(*oracle);
+  sim_.run(oracle->stop());
+  clock_.now += std::chrono::hours(24 * 365);
+  oracle = boot();
+  EXPECT_EQ(sim_.run(oracle->next()).error().code, Errc::kUnavailable);
+  sim_.run(oracle->stop());
+  OracleOptions options;
+  options.clock_limits.accept = true;
+  oracle = boot(options);
+  EXPECT_GT(unix_seconds(next(*oracle)), unix_seconds(before) + 24 * 3'600 * 364);
+  sim_.run(oracle->stop());
+}
+
 TEST_F(TimestampOracleTest, NothingIsGivenWithoutWaitingBeforeACeilingIsDurable) {
   auto oracle = boot();
   EXPECT_FALSE(oracle->try_next());
