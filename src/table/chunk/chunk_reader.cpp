@@ -8,6 +8,7 @@
 #include "table/chunk/block_feed.h"
 #include "table/chunk/column_cursor.h"
 #include "table/chunk/group_lookup.h"
+#include "table/chunk/hot_rows.h"
 #include "table/chunk/open_chunk.h"
 #include "table/chunk/row_block.h"
 #include "table/chunk/scan_bounds.h"
@@ -81,7 +82,7 @@ class ChunkReader::Impl final : public OpenChunk {
       return Found::kNo;
     }
     if (meta().format == OptimizeFor::kScan) {
-      return lookup_in_group(*this, unit, key, spec, out, missing, pins);
+      return lookup_in_columns(unit, key, hash, spec, out, missing, pins);
     }
     const Slice* found = block(unit, pins);
     if (found == nullptr) {
@@ -96,8 +97,42 @@ class ChunkReader::Impl final : public OpenChunk {
       if (!meta().filter.empty()) count(statistics().filter_false_positives, 1);
       return Found::kNo;
     }
-    return rows.read(row, plan(), spec, out) ? Found::kYes : Found::kNo;
+    const std::size_t before = out.values.size();
+    if (!rows.read(row, plan(), spec, out)) return Found::kNo;
+    const bool long_block = found->size() > kHotBlockBytes && rows.rows() == 1;
+    if ((long_block || out.values.size() - before > kHotRowValues) && sees_all(spec)) {
+      RowBuilder whole;
+      const ReadSpec all{.timestamp = spec.timestamp};
+      if (rows.read(row, plan(), all, whole)) hot_.add(key, hash, schema(), std::move(whole));
+    }
+    return Found::kYes;
   }
+
+  Found lookup_in_columns(std::uint32_t unit, ByteSpan key, std::uint64_t hash,
+                          const ReadSpec& spec, RowBuilder& out,
+                          std::vector<std::uint32_t>& missing,
+                          std::span<const std::pair<std::uint32_t, Slice>> pins) const {
+    const std::size_t before = out.values.size();
+    const Found found = lookup_in_group(*this, unit, key, spec, out, missing, pins);
+    const bool is_long = out.values.size() - before > kHotRowValues;
+    if (found != Found::kYes || !is_long || !sees_all(spec)) return found;
+    RowBuilder whole;
+    std::vector<std::uint32_t> absent;  // Blocks of columns that are not wanted now.
+    const ReadSpec all{.timestamp = spec.timestamp};
+    if (lookup_in_group(*this, unit, key, all, whole, absent, pins) == Found::kYes) {
+      hot_.add(key, hash, schema(), std::move(whole));
+    }
+    return found;
+  }
+
+  // Versions of the chunk, none of which is too new.
+  bool sees_all(const ReadSpec& spec) const {
+    return spec.may_fold && spec.timestamp >= meta().statistics.max_timestamp;
+  }
+  HotRows& hot() const { return hot_; }
+
+ private:
+  mutable HotRows hot_;
 };
 
 ChunkReader::ChunkReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
@@ -159,7 +194,16 @@ ChunkReader::Found ChunkReader::lookup(
     key = without_added_columns(key, impl_->added_keys());
     hash = key_hash(key);
   }
+  if (impl_->hot().any() && impl_->sees_all(spec) &&
+      impl_->hot().find(key, hash, spec.columns, out)) {
+    return Found::kYes;
+  }
   return impl_->lookup_row(key, hash, spec, out, missing, pins);
+}
+
+bool ChunkReader::has_hot(ByteSpan key, std::uint64_t hash) const {
+  if (!impl_->hot().any() || impl_->added_keys() != 0) return false;
+  return impl_->hot().has(key, hash);
 }
 
 ChunkReader::Approach::Approach(const ChunkReader& chunk, ByteSpan key, std::uint64_t hash)

@@ -78,6 +78,8 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
   Found lookup(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out,
                std::vector<std::uint32_t>& missing,
                std::span<const std::pair<std::uint32_t, Slice>> pins) const;
+  // Does a lookup of the newest values (ReadSpec::may_fold) find the row without its block?
+  bool has_hot(ByteSpan key, std::uint64_t hash) const;
   // A key on its way: each step brings close to the processor what the one before it points to, and
   // looks at nothing that was not brought. Keys that take their steps together wait for memory
   // together. A hint; under an EpochGuard.
@@ -122,10 +124,10 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
     // A hint: more rows than these are not wanted at the next call.
     virtual void limit_rows(std::uint64_t) {}
     virtual Task<Result<void>> load() = 0;
-  };
-  std::unique_ptr<ColumnCursor> scan_columns(const KeyBounds& bounds, Timestamp timestamp,
     // Nothing is called any more; the chunk may go, texts of the last batch stay with the cursor.
     virtual void release() = 0;
+  };
+  std::unique_ptr<ColumnCursor> scan_columns(const KeyBounds& bounds, Timestamp timestamp,
                                              std::span<const ColumnIndex> columns,
                                              std::span<const ColumnFilter> filters) const;
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "table/model/fold_row.h"
+
 namespace moraine::table {
 namespace {
 
@@ -92,8 +94,8 @@ void read_all(const MemoryVersion* version, const ReadSpec& spec, RowBuilder& ou
 // Gathers, newest first, what decides the values.
 class DecidingRead {
  public:
-  DecidingRead(const ColumnSet* columns, RowBuilder& out)
-      : columns_(columns), out_(out), from_(out.values.size()) {}
+  DecidingRead(const ColumnSet* columns, bool may_fold, RowBuilder& out)
+      : columns_(columns), may_fold_(may_fold), out_(out), from_(out.values.size()) {}
 
   // Down to the newest delete, or to a version below which nothing matters. False: there are more
   // than `values_max` values.
@@ -104,7 +106,8 @@ class DecidingRead {
         out_.delete_timestamps.push_back(version->timestamp);
         break;
       }
-      if (const auto* digest = version->digest.load(std::memory_order_acquire)) {
+      const auto* digest = version->digest.load(std::memory_order_acquire);
+      if (digest != nullptr && (may_fold_ || digest->folded_count == 0)) {
         add(*digest);
         break;
       }
@@ -138,11 +141,16 @@ class DecidingRead {
     for (const VersionedValue& value : digest.values()) {
       if (columns_ == nullptr || columns_->has(value.column)) out_.values.push_back(value);
     }
+    for (const FoldedRange& range : digest.folded()) {
+      const bool wanted = columns_ == nullptr || columns_->has(range.column);
+      if (wanted && !closed_.has(range.column)) out_.folded.push_back(range);
+    }
     close(begin);
     if (digest.delete_timestamp != 0) out_.delete_timestamps.push_back(digest.delete_timestamp);
   }
 
   const ColumnSet* const columns_;
+  const bool may_fold_;
   RowBuilder& out_;
   const std::size_t from_;
   ClosedColumns closed_;
@@ -153,11 +161,33 @@ void read_deciding(const MemoryVersion* version, const ReadSpec& spec, RowBuilde
     out.delete_timestamps.push_back(version->timestamp);
     return;
   }
-  DecidingRead(spec.columns, out).read(version, std::numeric_limits<std::size_t>::max());
+  DecidingRead(spec.columns, spec.may_fold, out)
+      .read(version, std::numeric_limits<std::size_t>::max());
 }
 
-// Every kDigestSteps versions at most. A row of many deltas has none.
-void make_digest(Arena& arena, MemoryVersion& version, const MemoryVersion* older) {
+// Deltas become one value for each column; texts that this makes move to the arena.
+void fold_gathered(Arena& arena, const TableSchema& schema, RowBuilder& row) {
+  constexpr std::size_t kFoldedTextMax = 4'096;
+  thread_local TextMemory texts;
+  texts.clear();
+  fold_deltas(schema, kFoldedTextMax, texts, row);
+  for (const FoldedRange& range : row.folded) {
+    const auto is_folded = [&](const VersionedValue& value) {
+      return value.column == range.column && value.timestamp == range.newest;
+    };
+    const auto found = std::ranges::find_if(row.values, is_folded);
+    if (found == row.values.end() || !found->value.has_text()) continue;
+    const std::string_view text = found->value.text();
+    auto* const copy = static_cast<char*>(arena.allocate(text.size()));
+    std::ranges::copy(text, copy);
+    const std::string_view kept(copy, text.size());
+    found->value = found->value.type() == ValueType::kAny ? Value::any(kept) : Value(kept);
+  }
+}
+
+// Every kDigestSteps versions at most. A row of many deltas that cannot be folded has none.
+void make_digest(Arena& arena, const TableSchema* schema, MemoryVersion& version,
+                 const MemoryVersion* older) {
   constexpr std::uint16_t kDigestSteps = 16;
   constexpr std::size_t kDigestValuesMax = 1'024;
   if (older == nullptr || version.kind == ChangeKind::kDelete) return;
@@ -167,16 +197,22 @@ void make_digest(Arena& arena, MemoryVersion& version, const MemoryVersion* olde
   version.steps = 0;
   thread_local RowBuilder gathered;
   gathered.clear();
-  if (!DecidingRead(nullptr, gathered).read(&version, kDigestValuesMax)) return;
+  if (!DecidingRead(nullptr, true, gathered).read(&version, kDigestValuesMax)) return;
+  if (schema != nullptr) fold_gathered(arena, *schema, gathered);
   const Values& values = gathered.values;
-  void* memory = arena.allocate(sizeof(MemoryDigest) + values.size() * sizeof(VersionedValue));
+  const std::size_t value_bytes = values.size() * sizeof(VersionedValue);
+  const std::size_t folded_bytes = gathered.folded.size() * sizeof(FoldedRange);
+  void* memory = arena.allocate(sizeof(MemoryDigest) + value_bytes + folded_bytes);
   auto& digest = *new (memory) MemoryDigest;
   if (!gathered.delete_timestamps.empty()) {
     digest.delete_timestamp = gathered.delete_timestamps.front();
   }
   digest.value_count = values.size();
-  std::uninitialized_copy(values.begin(), values.end(),
-                          reinterpret_cast<VersionedValue*>(&digest + 1));
+  digest.folded_count = gathered.folded.size();
+  auto* const first = reinterpret_cast<VersionedValue*>(&digest + 1);
+  std::uninitialized_copy(values.begin(), values.end(), first);
+  std::uninitialized_copy(gathered.folded.begin(), gathered.folded.end(),
+                          reinterpret_cast<FoldedRange*>(first + values.size()));
   version.digest.store(&digest, std::memory_order_relaxed);
 }
 
@@ -189,8 +225,8 @@ MemoryStore::Row& MemoryStore::Row::make(Arena& arena, ByteSpan key, std::uint64
   return row;
 }
 
-bool MemoryStore::Row::add_version(Arena& arena, Timestamp timestamp, ChangeKind kind,
-                                   ByteSpan image) {
+bool MemoryStore::Row::add_version(Arena& arena, const TableSchema* schema, Timestamp timestamp,
+                                   ChangeKind kind, ByteSpan image) {
   MemoryVersion* newer = nullptr;
   MemoryVersion* older = newest_.load(std::memory_order_relaxed);
   while (older != nullptr && older->timestamp > timestamp) {
@@ -200,7 +236,7 @@ bool MemoryStore::Row::add_version(Arena& arena, Timestamp timestamp, ChangeKind
   MemoryVersion& version = make_version(arena, timestamp, kind, image);
   version.older.store(older, std::memory_order_relaxed);
   version.decides.store(decides_alone(version, older), std::memory_order_relaxed);
-  make_digest(arena, version, older);
+  make_digest(arena, schema, version, older);
   if (newer == nullptr) {
     newest_.store(&version, std::memory_order_release);
     return true;

@@ -15,13 +15,19 @@
 namespace moraine::table {
 
 // What decides the values of a row at one of its versions, gathered, so that readers need not walk
-// down all versions of a row whose columns are written one by one. Values follow it.
+// down all versions of a row whose columns are written one by one. Values follow it, and then the
+// ranges of those that are folded deltas.
 struct MemoryDigest {
   Timestamp delete_timestamp = 0;  // 0: none.
   std::size_t value_count = 0;
+  std::size_t folded_count = 0;
 
   std::span<const VersionedValue> values() const {
     return {reinterpret_cast<const VersionedValue*>(this + 1), value_count};
+  }
+  std::span<const FoldedRange> folded() const {
+    const VersionedValue* end = reinterpret_cast<const VersionedValue*>(this + 1) + value_count;
+    return {reinterpret_cast<const FoldedRange*>(end), folded_count};
   }
 };
 
@@ -58,7 +64,8 @@ class MemoryStore::Row {
   }
 
   // False: there is one of this timestamp.
-  bool add_version(Arena& arena, Timestamp timestamp, ChangeKind kind, ByteSpan image);
+  bool add_version(Arena& arena, const TableSchema* schema, Timestamp timestamp, ChangeKind kind,
+                   ByteSpan image);
   bool read(const ReadSpec& spec, RowBuilder& out) const;
 
  private:

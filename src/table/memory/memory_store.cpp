@@ -25,6 +25,7 @@ std::uint64_t key_hash(ByteSpan key, std::uint64_t seed) {
 }
 
 struct MemoryStore::State {
+  std::shared_ptr<const TableSchema> schema;  // May be null.
   Arena rows;
   Arena nodes;
   HashIndex by_hash;
@@ -78,6 +79,7 @@ class MemoryStore::Cursor : public RowCursor {
       if (!row.read(spec_, out_) && !prepared_) continue;
       out_.key = row.key();
       row_ = out_.row();
+      read_ = &row;
       position_.next();
       return Step::kRow;
     }
@@ -85,10 +87,19 @@ class MemoryStore::Cursor : public RowCursor {
   }
   const VersionedRow& row() const override { return row_; }
   bool prepared() const override { return prepared_; }
+  void unfold() override {
+    ReadSpec spec = spec_;
+    spec.may_fold = false;
+    out_.clear();
+    read_->read(spec, out_);
+    out_.key = read_->key();
+    row_ = out_.row();
+  }
   Task<Result<void>> load() override { co_return Result<void>(); }
 
  private:
   OrderedIndex::Position position_;
+  const Row* read_ = nullptr;
   const std::string to_;
   const ReadSpec spec_;
   RowBuilder out_;
@@ -96,7 +107,9 @@ class MemoryStore::Cursor : public RowCursor {
   bool prepared_ = false;
 };
 
-MemoryStore::MemoryStore() : state_(std::make_unique<State>()) {
+MemoryStore::MemoryStore(std::shared_ptr<const TableSchema> schema)
+    : state_(std::make_unique<State>()) {
+  state_->schema = std::move(schema);
   state_->count_bytes();
 }
 MemoryStore::~MemoryStore() = default;
@@ -113,7 +126,7 @@ MemoryStore::Row& MemoryStore::touch(ByteSpan key, std::uint64_t hash) {
 
 void MemoryStore::add(Row& row, Timestamp timestamp, ChangeKind kind, ByteSpan image) {
   if (kind == ChangeKind::kLock) return;
-  if (!row.add_version(state_->rows, timestamp, kind, image)) return;
+  if (!row.add_version(state_->rows, state_->schema.get(), timestamp, kind, image)) return;
   state_->count_timestamp(timestamp);
   state_->count_bytes();
 }

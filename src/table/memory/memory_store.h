@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "base/bytes.h"
+#include "moraine/schema.h"
 #include "table/model/change.h"
 #include "table/model/row_cursor.h"
 #include "table/model/versioned_row.h"
@@ -30,7 +31,9 @@ struct PreparedMark {
 
 class MemoryStore {
  public:
-  MemoryStore();
+  // With a schema deltas are folded as they come: a read of a row of many costs what one of few
+  // does.
+  explicit MemoryStore(std::shared_ptr<const TableSchema> schema = nullptr);
   MemoryStore(const MemoryStore&) = delete;
   MemoryStore& operator=(const MemoryStore&) = delete;
   ~MemoryStore();

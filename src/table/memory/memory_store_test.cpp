@@ -62,6 +62,55 @@ TEST_F(MemoryStoreTest, GivesBackTheNewestWriteThatCoversTheOthers) {
   EXPECT_EQ(as_text(row.key), test_key(1));
 }
 
+std::shared_ptr<const TableSchema> summing_schema() {
+  auto schema = std::make_shared<TableSchema>();
+  schema->columns.resize(3);
+  schema->columns[0].key = true;
+  schema->columns[1].aggregate = Aggregate::kSum;
+  schema->columns[2].aggregate = Aggregate::kDictSum;
+  return schema;
+}
+
+TEST(FoldedMemoryStore, ARowOfManyDeltasIsReadByAFewValues) {
+  MemoryStore store(summing_schema());
+  constexpr std::int64_t kDeltas = 20'000;
+  const std::string key = test_key(1);
+  for (std::int64_t i = 1; i <= kDeltas; ++i) {
+    test_write(store, key, static_cast<Timestamp>(i),
+               {{1, Value(i), true}, {2, Value::any("{a=1}"), true}});
+  }
+  const MemoryStore::Row* row = store.find(as_bytes(key), key_hash(as_bytes(key)));
+  ASSERT_NE(row, nullptr);
+  for (const std::int64_t at : {kDeltas, kDeltas / 2, std::int64_t{100}, std::int64_t{3}}) {
+    RowBuilder few;
+    MemoryStore::read(*row, {.timestamp = static_cast<Timestamp>(at), .may_fold = true}, few);
+    EXPECT_LE(few.values.size(), 64u);
+    std::int64_t sum = 0;
+    for (const VersionedValue& value : few.values) {
+      if (value.column == 1) sum += value.value.as_int64();
+    }
+    EXPECT_EQ(sum, at * (at + 1) / 2);
+  }
+  RowBuilder all;
+  MemoryStore::read(*row, {}, all);
+  EXPECT_EQ(all.values.size(), 2u * kDeltas) << "as they came, for those who want them so";
+  EXPECT_TRUE(all.folded.empty());
+  EXPECT_LT(store.bytes(), 200u * kDeltas);
+}
+
+TEST(FoldedMemoryStore, AVersionThatComesLateIsNotLostAmongThoseThatAreFolded) {
+  MemoryStore store(summing_schema());
+  const std::string key = test_key(1);
+  for (Timestamp at = 10; at < 1'000; at += 10) test_write(store, key, at, {{1, 1, true}});
+  test_write(store, key, 505, {{1, 1'000, false}});
+  const MemoryStore::Row* row = store.find(as_bytes(key), key_hash(as_bytes(key)));
+  RowBuilder read;
+  MemoryStore::read(*row, {.may_fold = true}, read);
+  std::int64_t sum = 0;
+  for (const VersionedValue& value : read.values) sum += value.value.as_int64();
+  EXPECT_EQ(sum, 1'000 + 49);
+}
+
 TEST_F(MemoryStoreTest, ReadsAtATimestamp) {
   test_write(store_, test_key(1), 10, {{1, 100}});
   test_write(store_, test_key(1), 20, {{1, 101}});

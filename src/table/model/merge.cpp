@@ -113,9 +113,13 @@ void merge_rows(std::span<const VersionedRow> rows, RowBuilder& out) {
               std::greater<>());
     merge_two(rows[0].delete_timestamps, rows[1].delete_timestamps, out.delete_timestamps,
               std::greater<>());
+    for (const VersionedRow& row : rows) {
+      out.folded.insert(out.folded.end(), row.folded.begin(), row.folded.end());
+    }
     return;
   }
   for (const VersionedRow& row : rows) {
+    out.folded.insert(out.folded.end(), row.folded.begin(), row.folded.end());
     out.values.insert(out.values.end(), row.values.begin(), row.values.end());
     out.write_timestamps.insert(out.write_timestamps.end(), row.write_timestamps.begin(),
                                 row.write_timestamps.end());

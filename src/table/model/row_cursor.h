@@ -25,6 +25,8 @@ class RowCursor {
   // A transaction that might be visible is about to change this row: the reader waits, then reads
   // the key again. Only memory stores know.
   virtual bool prepared() const { return false; }
+  // The row again without folded values (ReadSpec::may_fold).
+  virtual void unfold() {}
   virtual Task<Result<void>> load() = 0;
 };
 

@@ -29,11 +29,19 @@ struct VersionedValue {
   bool hunk = false;
 };
 
+// The column's value at `newest` stands for several parts, down to `oldest` (fold_row.h).
+struct FoldedRange {
+  ColumnIndex column = 0;
+  Timestamp newest = 0;
+  Timestamp oldest = 0;
+};
+
 struct VersionedRow {
   ByteSpan key;  // Encoded (key.h).
   std::span<const VersionedValue> values;
   std::span<const Timestamp> write_timestamps;
   std::span<const Timestamp> delete_timestamps;
+  std::span<const FoldedRange> folded{};
 };
 
 // Memory for one row that is reused for the next one.
@@ -42,15 +50,17 @@ struct RowBuilder {
   std::vector<VersionedValue> values;
   std::vector<Timestamp> write_timestamps;
   std::vector<Timestamp> delete_timestamps;
+  std::vector<FoldedRange> folded;
 
   void clear() {
     key = {};
     values.clear();
     write_timestamps.clear();
     delete_timestamps.clear();
+    folded.clear();
   }
   bool empty() const { return write_timestamps.empty() && delete_timestamps.empty(); }
-  VersionedRow row() const { return {key, values, write_timestamps, delete_timestamps}; }
+  VersionedRow row() const { return {key, values, write_timestamps, delete_timestamps, folded}; }
 };
 
 // The value columns that a read is about. A set bit: wanted.
@@ -80,6 +90,8 @@ struct ReadSpec {
   // value, or the deltas down to the newest full one), and of the row's timestamps only the newest.
   bool all_versions = false;
   const ColumnSet* columns = nullptr;  // Null: all.
+  // Deltas may come folded (fold_row.h). Not for reads with a retention timestamp.
+  bool may_fold = false;
 };
 
 }  // namespace moraine::table

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "table/chunk/hot_rows.h"
 #include "table/memory/mark_rules.h"
+#include "table/model/fold_row.h"
 #include "table/model/merge.h"
 #include "table/tablet/visible_row.h"
 
@@ -96,7 +98,8 @@ LookupPass::LookupPass(const TabletView& view, const LookupRequest& request, Row
       scratch_(&scratch),
       spec_{.timestamp = request.timestamp,
             .all_versions = false,
-            .columns = scratch.columns.wanted()} {}
+            .columns = scratch.columns.wanted(),
+            .may_fold = request.retention_timestamp == kNullTimestamp} {}
 
 Result<LookupPass> LookupPass::begin(const TabletView& view, const LookupRequest& request,
                                      RowCache* cache, Rowset& rows, LookupHelp* help) {
@@ -154,6 +157,12 @@ LookupPass::State LookupPass::read(std::size_t at, std::uint64_t hash) {
   const bool complete =
       cache_ != nullptr ? read_through_cache(key, hash) : read_chunks(key, hash, spec_, row);
   if (!complete) return State::kNeedsData;
+  if (!row.folded.empty() && sources_ > 1 && folds_overlap(row.row())) [[unlikely]] {
+    spec_.may_fold = false;
+    const State state = read(at, hash);
+    spec_.may_fold = true;
+    return state;
+  }
   return answer(at, key);
 }
 
@@ -161,6 +170,8 @@ LookupPass::State LookupPass::read(std::size_t at, std::uint64_t hash) {
 bool LookupPass::must_wait(ByteSpan key, std::uint64_t hash) {
   std::vector<const MemoryStore::Row*>& found = scratch_->memory_rows;
   found.clear();
+  if (concerns(view_->append, request_->timestamp)) [[unlikely]]
+    return true;
   for (auto store = view_->memory.rbegin(); store != view_->memory.rend(); ++store) {
     const MemoryStore::Row* row = (*store)->find(key, hash);
     if (row == nullptr) continue;
@@ -170,8 +181,6 @@ bool LookupPass::must_wait(ByteSpan key, std::uint64_t hash) {
   if (found.size() > 1) std::ranges::reverse(found);
   return false;
 }
-  if (concerns(view_->append, request_->timestamp)) [[unlikely]]
-    return true;
 
 bool LookupPass::read_chunks(ByteSpan key, std::uint64_t hash, const ReadSpec& spec,
                              RowBuilder& out) {
@@ -220,6 +229,10 @@ bool LookupPass::may_matter(const ChunkReader& chunk, const ReadSpec& spec,
       for (const VersionedValue& value : found.values) {
         if (value.column == column && !value.aggregate) newest = std::max(newest, value.timestamp);
       }
+      // What lies between folded parts matters.
+      for (const FoldedRange& range : found.folded) {
+        if (range.column == column) newest = std::min(newest, range.oldest);
+      }
       least = std::min(least, newest);
       if (least == 0) break;
     }
@@ -233,6 +246,13 @@ bool LookupPass::may_matter(const ChunkReader& chunk, const ReadSpec& spec,
   return statistics.max_timestamp >= decided_;
 }
 
+// Is the row kept by a chunk rather than by the cache?
+bool LookupPass::has_hot(ByteSpan key, std::uint64_t hash) const {
+  const auto remembers = [&](const auto& chunk) { return chunk->has_hot(key, hash); };
+  return spec_.may_fold && (std::ranges::any_of(view_->eden, remembers) ||
+                            std::ranges::any_of(view_->partition_of(key).chunks, remembers));
+}
+
 // The cached row stands for all chunks. What is not cached is read whole, and cached.
 bool LookupPass::read_through_cache(ByteSpan key, std::uint64_t hash) {
   RowBuilder& row = scratch_->row;
@@ -242,12 +262,15 @@ bool LookupPass::read_through_cache(ByteSpan key, std::uint64_t hash) {
     if (row.write_timestamps.size() + row.delete_timestamps.size() != before) ++sources_;
     return true;
   }
+  if (has_hot(key, hash)) return read_chunks(key, hash, spec_, row);
   const unsigned in_memory = std::exchange(sources_, 0);
   RowBuilder& whole = scratch_->whole;
   whole.clear();
   if (!read_chunks(key, hash, ReadSpec{.all_versions = true}, whole)) return false;
   const unsigned in_chunks = std::exchange(sources_, in_memory);
   if (in_chunks == 0) return true;
+  // Too long for the cache: its chunks remember what matters of it.
+  if (whole.values.size() > kHotRowValues) return read_chunks(key, hash, spec_, row);
   whole.key = key;
   if (in_chunks > 1) order_row(whole);
   cache_->insert(whole.row(), hash, view_->flush_revision);

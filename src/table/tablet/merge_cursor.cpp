@@ -6,6 +6,7 @@
 
 #include "base/invariant.h"
 #include "io/sync.h"
+#include "table/model/fold_row.h"
 #include "table/model/merge.h"
 
 namespace moraine::table {
@@ -114,8 +115,15 @@ class MergeCursor final : public RowCursor {
       if (equals_first(2 * at + 2)) used_.push_back(2 * at + 2);
     }
     std::ranges::reverse(used_);  // Met level by level: ascending positions.
-    merged_.clear();
     merge_rows(rows_, merged_);
+    if (!merged_.folded.empty() && folds_overlap(merged_.row())) {
+      rows_.clear();
+      for (const std::size_t at : used_) {
+        heap_[at].cursor->unfold();
+        rows_.push_back(heap_[at].cursor->row());
+      }
+      merge_rows(rows_, merged_);
+    }
     merged_.key = heap_.front().key;
     merged_row_ = merged_.row();
     row_ = &merged_row_;

@@ -54,7 +54,10 @@ class Scan final : public TabletScan {
                                  view_->retained_timestamp, request_.in_transaction);
   }
   ReadSpec spec() const {
-    return {.timestamp = request_.timestamp, .all_versions = false, .columns = batcher_.wanted()};
+    return {.timestamp = request_.timestamp,
+            .all_versions = false,
+            .columns = batcher_.wanted(),
+            .may_fold = request_.retention_timestamp == kNullTimestamp};
   }
   bool by_columns(const ChunkReader& chunk) const;
   std::optional<std::string> first_memory_key() const;
@@ -87,11 +90,11 @@ class Scan final : public TabletScan {
   std::unique_ptr<ChunkReader::ColumnCursor> columns_;
   std::set<const ChunkReader*> not_by_columns_;
   bool one_store_ = false;        // Has all rows of the segment.
+  bool texts_in_memory_ = false;  // Texts of the last batch are those of memory stores.
+  std::vector<std::shared_ptr<MemoryStore>> released_memory_;
   std::size_t segment_rows_ = 0;  // Looked at; by columns: given.
   std::size_t rows_before_planning_ = kRowsBeforePlanningMin;
   std::size_t looked_ = 0;  // In this call.
-  bool texts_in_memory_ = false;  // Texts of the last batch are those of memory stores.
-  std::vector<std::shared_ptr<MemoryStore>> released_memory_;
   std::uint64_t rows_left_;
   Need need_ = Need::kNothing;
   std::string waiting_;  // The key whose row is being decided; not empty: before all else.
@@ -193,13 +196,13 @@ Result<TabletScan::Step> Scan::next(ColumnBatch& batch) {
     return give(batch);
   }
   if (!waiting_.empty() && rows_left_ != 0) return needs(Need::kDecision);
+  if (!over_ && concerns(view_->append, request_.timestamp)) return needs(Need::kAppend);
   need_ = Need::kNothing;
   looked_ = 0;
   batch.rows = 0;
   if (Result<void> fine = check(); !fine) return std::unexpected(std::move(fine).error());
   return read(batch);
 }
-  if (!over_ && concerns(view_->append, request_.timestamp)) return needs(Need::kAppend);
 
 Result<TabletScan::Step> Scan::read(ColumnBatch& batch) {
   while (!over_ && rows_left_ != 0) {
@@ -216,10 +219,10 @@ Result<TabletScan::Step> Scan::read(ColumnBatch& batch) {
 }
 
 std::optional<TabletScan::Step> Scan::read_columns(ColumnBatch& batch) {
+  texts_in_memory_ = false;
   columns_->limit_rows(rows_left_);
   switch (columns_->next(batch)) {
     case RowCursor::Step::kNeedsData: return needs(Need::kColumns);
-  texts_in_memory_ = false;
     case RowCursor::Step::kEnd:
       batch.rows = 0;
       rows_before_planning_ = segment_rows_ >= rows_before_planning_
@@ -241,10 +244,10 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
                             : rows_left_);
   const bool waits = request_.timestamp != kAsyncLastCommitted;
   const bool texts_stay = segment_->chunks.empty();
+  texts_in_memory_ = texts_stay;
   const std::size_t looked_before = looked_;
   RowCursor& rows = *rows_;
   while (true) {
-  texts_in_memory_ = texts_stay;
     const RowCursor::Step step = rows.next();
     if (step == RowCursor::Step::kNeedsData) return end_rows(batch, Need::kRows);
     if (step == RowCursor::Step::kEnd) {
@@ -297,9 +300,6 @@ TabletScan::Step Scan::give(ColumnBatch& batch) {
   return Step::kRows;
 }
 
-Task<Result<void>> Scan::load() {
-  co_await hop(sources_.executor);
-  switch (std::exchange(need_, Need::kNothing)) {
 void Scan::release() {
   if (texts_in_memory_) released_memory_ = view_->memory;
   rows_.reset();
@@ -309,6 +309,9 @@ void Scan::release() {
   view_.reset();
 }
 
+Task<Result<void>> Scan::load() {
+  co_await hop(sources_.executor);
+  switch (std::exchange(need_, Need::kNothing)) {
     case Need::kNothing: co_return Result<void>();
     case Need::kRows: co_return co_await rows_->load();
     case Need::kColumns: co_return co_await columns_->load();

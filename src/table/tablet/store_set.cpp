@@ -18,10 +18,11 @@ bool newer(const std::shared_ptr<ChunkReader>& a, const std::shared_ptr<ChunkRea
   return left.id > right.id;
 }
 
-OpenMemoryStore new_store(StoreNumber number, Instant now) {
+OpenMemoryStore new_store(StoreNumber number, Instant now,
+                          const std::shared_ptr<const TableSchema>& schema) {
   OpenMemoryStore store;
   store.number = number;
-  store.store = std::make_shared<MemoryStore>();
+  store.store = std::make_shared<MemoryStore>(schema);
   store.created = now;
   return store;
 }
@@ -34,7 +35,7 @@ StoreSet::StoreSet(std::shared_ptr<const TableSchema> schema, KeyBounds bounds, 
       bounds_(std::move(bounds)),
       memory_([&] {
         std::deque<OpenMemoryStore> stores;
-        stores.push_back(new_store(first, now));
+        stores.push_back(new_store(first, now, schema_));
         return stores;
       }()),
       views_(make_view()) {}
@@ -45,7 +46,7 @@ void StoreSet::restore(const std::map<StoreNumber, std::shared_ptr<MemoryStore>>
             "stores are restored once, before any write");
   memory_.clear();
   for (const auto& [number, store] : stores) {
-    memory_.push_back(new_store(number, now));
+    memory_.push_back(new_store(number, now, schema_));
     memory_.back().store = store;
   }
   views_.publish(make_view());
@@ -57,7 +58,7 @@ OpenMemoryStore* StoreSet::memory(StoreNumber number) {
 }
 
 void StoreSet::rotate(Instant now) {
-  memory_.push_back(new_store(active().number + 1, now));
+  memory_.push_back(new_store(active().number + 1, now, schema_));
   views_.publish(make_view());
 }
 
@@ -92,8 +93,8 @@ void StoreSet::apply(Change change) {
   }
   for (const StoreNumber number : change.flushed) {
     INVARIANT(number != active().number, "the active store {} cannot go", number);
-    std::erase_if(memory_, [&](const OpenMemoryStore& store) { return store.number == number; });
     if (const OpenMemoryStore* open = memory(number)) flushed_.emplace_back(open->store);
+    std::erase_if(memory_, [&](const OpenMemoryStore& store) { return store.number == number; });
   }
   if (!change.flushed.empty()) ++flush_revision_;
   for (DamagedChunk& chunk : change.damaged) damaged_.push_back(std::move(chunk));
@@ -103,7 +104,6 @@ void StoreSet::apply(Change change) {
   views_.publish(make_view());
 }
 
-std::shared_ptr<const TabletView> StoreSet::make_view() const {
 std::size_t StoreSet::replaced_memory_bytes() {
   std::erase_if(flushed_, [](const auto& store) { return store.expired(); });
   std::size_t bytes = 0;
@@ -118,6 +118,7 @@ void StoreSet::set_append(PreparedMark mark) {
   views_.publish(make_view());
 }
 
+std::shared_ptr<const TabletView> StoreSet::make_view() const {
   auto view = std::make_shared<TabletView>();
   view->schema = schema_;
   view->has_any = std::ranges::find(schema_->columns, ColumnType::kAny, &ColumnSchema::type) !=
@@ -126,6 +127,7 @@ void StoreSet::set_append(PreparedMark mark) {
   view->flush_revision = flush_revision_;
   view->retained_timestamp = retained_timestamp_;
   view->damaged = damaged_;
+  view->append = append_;
   for (auto store = memory_.rbegin(); store != memory_.rend(); ++store) {
     view->memory.push_back(store->store);
   }
@@ -142,7 +144,6 @@ void StoreSet::set_append(PreparedMark mark) {
   return view;
 }
 
-  view->append = append_;
 std::shared_ptr<ChunkReader> StoreSet::chunk(std::uint64_t id) const {
   const auto found = chunks_.find(id);
   return found == chunks_.end() ? nullptr : found->second;

@@ -92,8 +92,8 @@ class StoreSet {
   std::vector<std::string> pivots_{std::string()};
   std::uint64_t flush_revision_ = 0;
   Timestamp retained_timestamp_ = kMinTimestamp;
+  PreparedMark append_;
   ViewHolder views_;
 };
 
-  PreparedMark append_;
 }  // namespace moraine::table

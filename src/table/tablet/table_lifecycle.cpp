@@ -50,7 +50,21 @@ Task<Result<void>> TableTablet::Impl::write_static(std::shared_ptr<const StaticR
     co_return fail(Errc::kOverloaded, "another write to the table goes on");
   }
   gone_->forget();
-  co_return co_await maintenance_->write_static(std::move(rows));
+  auto written = co_await append_static(std::move(rows));
+  if (leader_->ended()) co_return written;  // Whether it is there is known to the next incarnation.
+  stores_->set_append({});
+  wake_all_readers();
+  co_return written;
+}
+
+// Snapshots that begin before the write has its timestamp never see it; later ones wait for it. So
+// the mark is up before the timestamp is drawn.
+Task<Result<void>> TableTablet::Impl::append_static(std::shared_ptr<const StaticRows> rows) {
+  stores_->set_append({kMaxTimestamp, false});
+  CO_TRY(const Timestamp since, co_await resources_.timestamps.next());
+  stores_->set_append({since, false});
+  CO_TRY(const Timestamp written, co_await resources_.timestamps.next());
+  co_return co_await maintenance_->write_static(std::move(rows), written);
 }
 
 void TableTablet::Impl::ended() {
@@ -161,6 +175,12 @@ std::vector<std::string> TableTablet::Impl::split_keys(std::size_t parts) const 
 TabletStatistics TableTablet::Impl::statistics() const {
   TabletStatistics all;
   maintenance_->add_statistics(all);
+  for (const Retired& chunk : retired_) {
+    if (chunk.reader.expired()) continue;
+    ++all.replaced_chunks;
+    all.replaced_bytes += chunk.record.statistics.data_bytes + chunk.record.statistics.meta_bytes;
+  }
+  all.replaced_memory_bytes = stores_->replaced_memory_bytes();
   all.commits = commits_;
   all.conflicts = conflicts_;
   all.last_commit = state_.last_commit();
@@ -174,9 +194,3 @@ TabletStatistics TableTablet::Impl::statistics() const {
 }
 
 }  // namespace moraine::table
-  for (const Retired& chunk : retired_) {
-    if (chunk.reader.expired()) continue;
-    ++all.replaced_chunks;
-    all.replaced_bytes += chunk.record.statistics.data_bytes + chunk.record.statistics.meta_bytes;
-  }
-  all.replaced_memory_bytes = stores_->replaced_memory_bytes();

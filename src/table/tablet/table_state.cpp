@@ -13,7 +13,7 @@ TableState::TableState(TabletId own, std::shared_ptr<const TableSchema> schema)
 
 MemoryStore& TableState::replayed_store(StoreNumber number) {
   std::shared_ptr<MemoryStore>& store = replayed_[number];
-  if (!store) store = std::make_shared<MemoryStore>();
+  if (!store) store = std::make_shared<MemoryStore>(schema_);
   last_store_ = std::max(last_store_, number);
   return *store;
 }

@@ -139,7 +139,9 @@ class TableTablet {
   // Compacts every chunk there is now, with retention.
   Task<Result<void>> compact_all();
   // Rows of a static table become chunks, all or none of them, above all keys that are there.
-  // Requires: frozen. kInvalidArgument: says which key is not above which.
+  // Their timestamp is drawn here: snapshots that began before do not see them, those that begin
+  // until it is done wait for it. Requires: frozen. kInvalidArgument: says which key is not above
+  // which.
   Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows);
   // Waits until no flush or compaction is running or due.
   Task<void> settle();

@@ -1,0 +1,65 @@
+// HotRows: rows of one chunk that are long in versions, as readers of the newest values see them.
+//
+// A row that was written again and again is one block, which may be too long for the cache, and is
+// walked through by each reader. The first reader at or above the chunk's newest timestamp leaves
+// here what decides the row's values, with deltas folded; the chunk never changes, so it holds for
+// ever.
+//
+// Promise    find() never waits, and takes no lock. What is there stays until the chunk goes.
+// Threading  Any thread.
+// Limits     kHotRowsMax rows of a chunk, kHotRowBytesMax of texts each; others are read anew.
+// Tests      hot_rows_test.cpp, tablet_lookup_test.cpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "moraine/schema.h"
+#include "table/model/text_memory.h"
+#include "table/model/versioned_row.h"
+
+namespace moraine::table {
+
+inline constexpr std::size_t kHotRowsMax = 64;
+inline constexpr std::size_t kHotRowBytesMax = std::size_t{64} << 10;
+// A row is hot when a read of all its columns takes more values, or a block of one row has more
+// bytes.
+inline constexpr std::size_t kHotRowValues = 256;
+inline constexpr std::size_t kHotBlockBytes = std::size_t{256} << 10;
+
+class HotRows {
+ public:
+  HotRows() = default;
+  HotRows(const HotRows&) = delete;
+  HotRows& operator=(const HotRows&) = delete;
+  ~HotRows();
+
+  bool any() const { return table_.load(std::memory_order_acquire) != nullptr; }
+  // Adds what is known of the row; false: nothing.
+  bool find(ByteSpan key, std::uint64_t hash, const ColumnSet* columns, RowBuilder& out) const;
+  bool has(ByteSpan key, std::uint64_t hash) const { return entry(key, hash) != nullptr; }
+  // `row`: what decides the values of all columns, in order; folded here.
+  void add(ByteSpan key, std::uint64_t hash, const TableSchema& schema, RowBuilder row);
+
+ private:
+  struct Entry {
+    std::string key;
+    std::uint64_t hash = 0;
+    RowBuilder row;
+    TextMemory texts;
+  };
+  struct Table {
+    std::array<std::atomic<const Entry*>, 2 * kHotRowsMax> slots{};
+  };
+  const Entry* entry(ByteSpan key, std::uint64_t hash) const;
+
+  std::atomic<Table*> table_{nullptr};
+  std::mutex mutex_;                             // Of those who add.
+  std::vector<std::unique_ptr<Entry>> entries_;  // Guarded by mutex_.
+};
+
+}  // namespace moraine::table

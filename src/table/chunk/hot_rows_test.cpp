@@ -1,0 +1,79 @@
+#include "table/chunk/hot_rows.h"
+
+#include <gtest/gtest.h>
+
+namespace moraine::table {
+namespace {
+
+TableSchema schema() {
+  TableSchema made;
+  made.columns.resize(3);
+  made.columns[0].name = "k";
+  made.columns[0].key = true;
+  made.columns[1].name = "sum";
+  made.columns[1].aggregate = Aggregate::kSum;
+  made.columns[2].name = "text";
+  return made;
+}
+
+RowBuilder row_of(int deltas, std::string_view text) {
+  RowBuilder row;
+  for (int i = deltas; i > 0; --i) {
+    VersionedValue value;
+    value.value = Value(std::int64_t{1});
+    value.column = 1;
+    value.timestamp = static_cast<Timestamp>(100 + i);
+    value.aggregate = true;
+    row.values.push_back(value);
+  }
+  VersionedValue last;
+  last.value = Value(text);
+  last.column = 2;
+  last.timestamp = 100;
+  row.values.push_back(last);
+  row.write_timestamps.push_back(static_cast<Timestamp>(100 + deltas));
+  return row;
+}
+
+TEST(HotRows, GiveTheTotalAndTextsOfTheirOwn) {
+  HotRows rows;
+  EXPECT_FALSE(rows.any());
+  {
+    const std::string text(1'000, 'x');
+    rows.add(as_bytes("key"), 7, schema(), row_of(1'000, text));
+  }
+  EXPECT_TRUE(rows.any());
+  RowBuilder found;
+  ASSERT_TRUE(rows.find(as_bytes("key"), 7, nullptr, found));
+  ASSERT_EQ(found.values.size(), 2u);
+  EXPECT_EQ(found.values[0].value, Value(std::int64_t{1'000}));
+  EXPECT_EQ(found.values[1].value.text(), std::string(1'000, 'x'));
+  EXPECT_EQ(found.folded.size(), 1u);
+  EXPECT_FALSE(rows.find(as_bytes("other"), 7, nullptr, found));
+  EXPECT_FALSE(rows.find(as_bytes("key"), 8, nullptr, found));
+}
+
+TEST(HotRows, GiveTheColumnsThatAreWanted) {
+  HotRows rows;
+  rows.add(as_bytes("key"), 7, schema(), row_of(10, "x"));
+  ColumnSet wanted = ColumnSet::none(3);
+  wanted.add(2);
+  RowBuilder found;
+  ASSERT_TRUE(rows.find(as_bytes("key"), 7, &wanted, found));
+  ASSERT_EQ(found.values.size(), 1u);
+  EXPECT_TRUE(found.folded.empty());
+}
+
+TEST(HotRows, AreFewAndShort) {
+  HotRows rows;
+  rows.add(as_bytes("long"), 1, schema(), row_of(10, std::string(kHotRowBytesMax + 1, 'x')));
+  EXPECT_FALSE(rows.has(as_bytes("long"), 1));
+  for (std::uint64_t i = 0; i < kHotRowsMax + 10; ++i) {
+    const std::string key = std::to_string(i);
+    rows.add(as_bytes(key), 5, schema(), row_of(10, "x"));
+    EXPECT_EQ(rows.has(as_bytes(key), 5), i < kHotRowsMax);
+  }
+}
+
+}  // namespace
+}  // namespace moraine::table
