@@ -51,6 +51,7 @@ struct Scan::Impl final : embed::IdleScan {
   table::ColumnBatch batch;
   std::chrono::milliseconds timeout{0};
   bool registered = false;
+  bool ended = false;  // All rows were given; nothing is kept.
   std::atomic<State> state{State::kIdle};
   Clock::time_point used;  // Last.
 
@@ -68,6 +69,7 @@ struct Scan::Impl final : embed::IdleScan {
   };
   Result<void> begin_step();
   void end_step();
+  void end();
   // While a step goes on.
   void renew_use() const {
     if (life) life->renew();

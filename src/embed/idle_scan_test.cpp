@@ -122,6 +122,9 @@ TEST_F(IdleScans, AScanThatGoesOnDoesNotExpire) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));  // Sweeps pass by.
   }
   EXPECT_EQ(rows, 1'000u);
+  EXPECT_EQ(metric("moraine_scans_open"), 0u) << "it has ended, and keeps nothing";
+  const auto again = scan->next(batch);
+  EXPECT_TRUE(again && !*again);
 }
 
 TEST_F(IdleScans, AScanOfATransactionExpiresThoughTheTransactionIsUsed) {

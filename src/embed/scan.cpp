@@ -41,7 +41,11 @@ std::unexpected<Error> Scan::Impl::expired() const {
 Result<void> Scan::Impl::begin_step() {
   State before = State::kIdle;
   while (!state.compare_exchange_weak(before, State::kStepping)) {
-    if (before == State::kExpired) return expired();
+    if (before == State::kExpired) {
+      Result<void> of_life = life ? life->use_by_scan() : Result<void>();
+      if (of_life) of_life = expired();
+      return of_life;
+    }
     if (before == State::kStepping) {
       return fail(Errc::kInvalidArgument, "a step of the scan is running already");
     }
@@ -49,7 +53,8 @@ Result<void> Scan::Impl::begin_step() {
     std::this_thread::yield();
   }
   Result<void> used_now = life ? life->use_by_scan() : Result<void>();
-  if (used_now && registered && Clock::now() - used > timeout) used_now = expired();
+  const bool idle = registered && !ended && Clock::now() - used > timeout;
+  if (used_now && idle) used_now = expired();
   if (!used_now) {
     release();
     state.store(State::kExpired);
@@ -65,6 +70,10 @@ Result<void> Scan::Impl::begin_step() {
 void Scan::Impl::end_step() {
   used = Clock::now();
   state.store(State::kIdle);
+}
+
+void Scan::Impl::end() {
+  if (!std::exchange(ended, true)) core->scans().remove(*this);
 }
 
 bool Scan::Impl::release_if_idle(Clock::time_point now) {
@@ -117,7 +126,10 @@ Result<bool> Scan::next(ScanBatch& batch) {
   for (;;) {
     if (!impl_->scan) {
       TRY(const bool opened, impl_->open_next());
-      if (!opened) return false;
+      if (!opened) {
+        impl_->end();
+        return false;
+      }
     }
     TRY(const table::TabletScan::Step step, impl_->scan->next(impl_->batch));
     impl_->renew_use();
@@ -140,7 +152,10 @@ Task<Result<bool>> Scan::next_async(ScanBatch& batch) {
   for (;;) {
     if (!impl_->scan) {
       CO_TRY(const bool opened, impl_->open_next());
-      if (!opened) co_return false;
+      if (!opened) {
+        impl_->end();
+        co_return false;
+      }
     }
     CO_TRY(const table::TabletScan::Step step, impl_->scan->next(impl_->batch));
     impl_->renew_use();
