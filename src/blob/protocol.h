@@ -145,6 +145,13 @@ struct GetStatusReply {
   std::uint64_t missing = 0;  // Parts still to be replicated.
   std::uint64_t live_bytes = 0;
   std::uint64_t capacity_bytes = 0;
+  // From here on absent in the replies of older programs.
+  bool broken = false;
+  std::string reason;               // Why it does not serve.
+  bool replicating = false;         // Parts are being restored, and were already for a while.
+  std::uint64_t restored = 0;       // Parts, since that began.
+  std::uint64_t damaged_found = 0;  // Parts with a wrong checksum, since the node started.
+  std::uint64_t damaged_repaired = 0;
 };
 
 // Hands a newer group config to a disk that answered with an older generation.

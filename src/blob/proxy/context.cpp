@@ -51,8 +51,8 @@ void ProxyContext::reconfigure(GroupConfig newer) {
   for (std::uint32_t order = 0; order < now_at.size(); ++order) {
     if (order >= was_at.size() || now_at[order] != was_at[order]) health_.forget(order);
   }
-  log_info("group reconfigured",
-           {{"group", view_->config.id.value}, {"generation", view_->config.generation}});
+  log_info("group reconfigured", {{"group", fmt::format("{:x}", view_->config.id.value)},
+                                  {"generation", view_->config.generation}});
 }
 
 void ProxyContext::send(const Talk& talk, std::uint32_t tag, const ViewPtr& view,

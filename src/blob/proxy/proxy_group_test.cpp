@@ -190,7 +190,7 @@ TEST(ProxyStatus, MergesColourAndFreeSpaceAndTellsEachDisk) {
   const StatusResult result = group.run(group.proxy().status({}));
   EXPECT_EQ(result.status, Status::kOk);
   EXPECT_EQ(result.colour, Colour::kYellow);
-  EXPECT_DOUBLE_EQ(result.free_share, 0.1);
+  EXPECT_DOUBLE_EQ(result.free_share.value(), 0.1);
   EXPECT_EQ(result.disks[3].status, Status::kError);
   EXPECT_TRUE(result.disks[0].state.ready);
   group.set_moods(0b111, Mood::kError);

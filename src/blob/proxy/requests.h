@@ -174,14 +174,18 @@ struct StatusRequest {
 };
 struct DiskState {
   Status status = Status::kError;  // Of asking.
+  std::string reason;              // When not kOk.
   GetStatusReply state;            // When kOk.
+
+  bool serves() const { return status == Status::kOk && state.ready; }
+  bool whole() const { return serves() && state.replicated; }
 };
 struct StatusResult {
   Status status = Status::kError;  // kOk: a group quorum is ready.
   std::string reason;
   Colour colour = Colour::kGreen;
-  double free_share = 1;         // Least among the disks that answered.
-  std::vector<DiskState> disks;  // By order.
+  std::optional<double> free_share;  // Least among the disks that answered; nullopt: none did.
+  std::vector<DiskState> disks;      // By order.
 };
 
 }  // namespace moraine::blob

@@ -19,7 +19,10 @@ Task<std::optional<StatusResult>> status_once(ProxyContext& context, ViewPtr vie
                                               const StatusRequest& request) {
   StatusResult result;
   result.disks.resize(view->geometry().disks());
-  for (DiskState& disk : result.disks) disk.status = Status::kDeadline;
+  for (DiskState& disk : result.disks) {
+    disk.status = Status::kDeadline;
+    disk.reason = "no answer in time";
+  }
   GroupTally ready(view->geometry());
   Failures failures;
   Broadcast cast(context, view, GetStatus{}, request.deadline);
@@ -38,6 +41,7 @@ Task<std::optional<StatusResult>> status_once(ProxyContext& context, ViewPtr vie
     }
     DiskState& disk = result.disks[event->order];
     disk.status = reply.status;
+    disk.reason = reply.reason;
     const auto* state = std::get_if<GetStatusReply>(&reply.body);
     if (reply.status != Status::kOk || state == nullptr) {
       failures.add(event->order, reply.status, reply.reason);
@@ -45,7 +49,7 @@ Task<std::optional<StatusResult>> status_once(ProxyContext& context, ViewPtr vie
     }
     disk.state = *state;
     result.colour = std::max(result.colour, reply.colour);
-    result.free_share = std::min(result.free_share, free_share(*state));
+    result.free_share = std::min(result.free_share.value_or(1), free_share(*state));
     if (state->ready) ready.agreed(event->order);
   }
   const bool quorum = ready.state() == GroupTally::State::kQuorum;

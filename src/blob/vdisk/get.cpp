@@ -145,7 +145,9 @@ Task<void> VDisk::answer_part(BlobId id, std::uint32_t shift, std::uint32_t size
   const bool rotten = data.error().code == Errc::kCorrupt;
   answer.status = rotten ? Status::kCorrupted : Status::kError;
   // It may have been moved or collected under the read.
-  if (rotten && state_.index().locate(id) == location) state_.mark_corrupted(id);
+  if (!rotten || state_.index().locate(id) != location) co_return;
+  state_.mark_corrupted(id);
+  events_.damaged(id, data.error().context);
 }
 
 Task<Result<Slice>> VDisk::read_part(BlobId id, Location location, std::uint32_t shift,

@@ -161,6 +161,9 @@ Task<bool> GuidRecovery::first_run(std::uint64_t guid) {
 // Gets the group's index back. The data follows by replication, once we serve again.
 Task<bool> GuidRecovery::regain(std::uint64_t guid) {
   if (!co_await set_local(LocalState::kLost, guid)) co_return true;
+  disk_.events_.lost_its_data(disk_.lost_ ? "records on the device cannot be read"
+                                          : "the device was replaced, or the VDisk moved here",
+                              disk_.options_.loss_delay);
   const Instant silent_until = disk_.executor().now() + disk_.options_.loss_delay;
   while (disk_.executor().now() < silent_until && !over()) {
     co_await sleep_for(disk_.executor(), kNap);
@@ -181,7 +184,9 @@ Task<bool> GuidRecovery::regain(std::uint64_t guid) {
   if (!co_await set_local(LocalState::kFinal, guid)) co_return true;
   disk_.lost_ = false;
   disk_.state_.collect_all();
-  if (!over()) disk_.become_ready();
+  if (over()) co_return true;
+  disk_.events_.ready(true);
+  disk_.become_ready();
   co_return true;
 }
 

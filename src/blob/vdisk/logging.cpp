@@ -52,8 +52,9 @@ Task<Result<void>> VDisk::adopt_config(GroupConfig config) {
     if (meta.config->generation < config.generation) meta.config = config;
   };
   CO_TRY_VOID(co_await log_meta(std::move(change)));
+  events_.named(*state_.meta().config, state_.order());
   if (!mine) {
-    phase_ = Phase::kRetired;
+    retire();
     syncer_->stop();
   }
   co_return Result<void>();

@@ -102,6 +102,7 @@ Task<Result<void>> VDisk::store_part(BlobId id, Slice data, bool publish,
     co_return Result<void>();
   }
   state_.apply_put(record, location, true);
+  events_.stored(id);
   schedule_collection();
   co_return Result<void>();
 }

@@ -19,8 +19,10 @@ Task<void> Replicator::run() {
       disk_.replicated_ = true;
       continue;
     }
+    disk_.events_.pass_begins(disk_.state().missing().size());
     co_await pass();
     disk_.replicated_ = disk_.state().missing().empty();
+    if (!over()) disk_.events_.pass_ended(disk_.state().missing().size());
   }
 }
 
@@ -32,6 +34,7 @@ Task<void> Replicator::pass() {
     const std::size_t end = std::min(missing.size(), at + kReplicateBatch);
     for (std::size_t i = at; i < end; ++i) batch.spawn(restore(missing[i]));
     co_await batch.join();
+    disk_.events_.pass_goes_on(disk_.state().missing().size());
   }
   const std::vector<BlobId> away(disk_.state().handoffs().begin(), disk_.state().handoffs().end());
   for (std::size_t at = 0; at < away.size() && !over(); at += kReplicateBatch) {
@@ -137,7 +140,7 @@ Task<void> Replicator::restore(BlobId id) {
     if (!now || !disk_.state().kept(id, *now)) co_return;
     const auto stored = co_await disk_.store_part(id.with_part(part), seen.data[part - 1], true,
                                                   AppendClass::kOrdinary);
-    if (stored) ++restored_;
+    if (stored) disk_.events_.part_restored();
   }
 }
 

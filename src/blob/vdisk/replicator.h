@@ -28,7 +28,6 @@ class Replicator {
   Task<void> run();
   void stop() { stopped_ = true; }
 
-  std::uint64_t restored() const { return restored_; }
   std::uint64_t moved_home() const { return moved_home_; }
 
  private:
@@ -57,7 +56,6 @@ class Replicator {
 
   VDisk& disk_;
   bool stopped_ = false;
-  std::uint64_t restored_ = 0;
   std::uint64_t moved_home_ = 0;
 };
 

@@ -43,13 +43,17 @@ std::optional<DiskReply> VDisk::refuse(const DiskRequest& request) const {
     race.config = config;
     return race;
   }
+  const bool asks_state = std::holds_alternative<GetStatus>(request.body);
+  if (phase_ == Phase::kBroken) {
+    if (asks_state) return std::nullopt;
+    return reply(Status::kError, broken_reason_);
+  }
   if (request.target.at != config.geometry.coordinates(state_.order())) {
     return reply(Status::kError, "not this disk's coordinates");
   }
-  if (phase_ == Phase::kBroken) return reply(Status::kError, broken_reason_);
-  const bool neighbourly = configure || std::holds_alternative<ExchangeGuid>(request.body) ||
-                           std::holds_alternative<PullFacts>(request.body) ||
-                           std::holds_alternative<GetStatus>(request.body);
+  const bool neighbourly = configure || asks_state ||
+                           std::holds_alternative<ExchangeGuid>(request.body) ||
+                           std::holds_alternative<PullFacts>(request.body);
   if (phase_ == Phase::kRecovering && !neighbourly) {
     return reply(Status::kNotReady, "recovering");
   }
@@ -121,6 +125,12 @@ Task<DiskReply> VDisk::on(GetStatus) {
   status.live_bytes = device_.segments().live_bytes();
   status.capacity_bytes =
       std::uint64_t{device_.segments().count()} * device_.segments().segment_bytes();
+  status.broken = phase_ == Phase::kBroken;
+  status.reason = broken_reason_;
+  status.replicating = events_.replicating();
+  status.restored = events_.restored_now();
+  status.damaged_found = events_.damaged_found();
+  status.damaged_repaired = events_.damaged_repaired();
   DiskReply answer = reply(Status::kOk);
   answer.body = status;
   co_return answer;

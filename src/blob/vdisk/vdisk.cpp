@@ -14,7 +14,8 @@ VDisk::VDisk(Device& device, OwnerSlot slot, VDiskOptions options)
       slot_(slot),
       options_(options),
       state_(device.segments()),
-      cache_(options.cache_bytes) {}
+      cache_(options.cache_bytes),
+      events_(device.world().executor, device.path()) {}
 
 VDisk::~VDisk() {
   INVARIANT(calls_ == 0, "{} calls outlive their VDisk", calls_);
@@ -57,8 +58,13 @@ Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointRe
   syncer_ = std::make_unique<Syncer>(*this);
   replicator_ = std::make_unique<Replicator>(*this);
   phase_ = Phase::kRecovering;
+  events_.named(*state_.meta().config, state_.order());
+  if (std::string why = foreign(config); !why.empty()) {
+    break_down(std::move(why));
+    co_return Result<void>();
+  }
   if (state_.meta().config->disks[state_.order()] != self_) {
-    phase_ = Phase::kRetired;
+    retire();
     co_return Result<void>();
   }
   scope_.spawn(join_group());
@@ -79,6 +85,24 @@ Task<void> VDisk::stop() {
   while (calls_ > 0) co_await calls_done_.wait();
 }
 
+// A device keeps which member it is. One of another member of the same generation was put in the
+// wrong place, or is a copy: the member that belongs here is not on it.
+std::string VDisk::foreign(const GroupConfig& config) const {
+  const GroupConfig& kept = *state_.meta().config;
+  const DiskAddress& home = kept.disks[state_.order()];
+  if (home == self_ || kept.generation > config.generation) return {};
+  return fmt::format("foreign device: {} is that of {} on node {} device {} slot {}",
+                     device_.path(), kept.vdisk(state_.order()).to_string(), home.node.value,
+                     home.device, home.slot);
+}
+
+void VDisk::retire() {
+  if (phase_ == Phase::kRetired) return;
+  phase_ = Phase::kRetired;
+  const GroupConfig& config = *state_.meta().config;
+  events_.retired(config, config.disks[state_.order()]);
+}
+
 void VDisk::become_ready() {
   phase_ = Phase::kReady;
   scope_.spawn(collect_in_background());
@@ -91,6 +115,7 @@ void VDisk::become_ready() {
 }
 
 void VDisk::break_down(std::string reason) {
+  if (phase_ != Phase::kBroken) events_.broken(reason);
   phase_ = Phase::kBroken;
   broken_reason_ = std::move(reason);
 }
@@ -219,6 +244,7 @@ Task<Result<void>> VDisk::move_part(BlobId id, const SegmentSet& segments) {
   if (state_.index().locate(id) != location) co_return Result<void>();
   if (data) co_return co_await store_part(id, std::move(*data), false, AppendClass::kMaintenance);
   // Rotten: there is nothing to move. The neighbours may have what restores it.
+  events_.damaged(id, data.error().context);
   CO_TRY(const Location written,
          co_await device_.append(slot_, static_cast<std::uint8_t>(RecordKind::kLost), encode_id(id),
                                  Slice(), AppendClass::kMaintenance));

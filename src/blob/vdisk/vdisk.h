@@ -20,6 +20,7 @@
 #include "blob/vdisk/notify.h"
 #include "blob/vdisk/part_cache.h"
 #include "blob/vdisk/state.h"
+#include "blob/vdisk/vdisk_events.h"
 
 namespace moraine::blob {
 
@@ -73,6 +74,7 @@ class VDisk final : public DeviceOwner,
   bool replicated() const { return replicated_; }
   const VDiskState& state() const { return state_; }
   const PartCache& cache() const { return cache_; }
+  const VDiskEvents& events() const { return events_; }
   // Where threads may read the blob by themselves. nullopt: they cannot, or it is not whole here.
   std::optional<DirectPlace> locate(const BlobId& id) const;
 
@@ -148,6 +150,9 @@ class VDisk final : public DeviceOwner,
   Task<void> join_group();
   void become_ready();
   void break_down(std::string reason);
+  void retire();
+  // Why the device that was found here cannot be this member; empty when it may be.
+  std::string foreign(const GroupConfig& config) const;
 
   Task<Result<void>> move_parts(const std::vector<BlobId>& ids, const SegmentSet& segments);
   Task<void> move_and_note(BlobId id, const SegmentSet& segments, Result<void>& outcome);
@@ -158,6 +163,7 @@ class VDisk final : public DeviceOwner,
   const VDiskOptions options_;
   VDiskState state_;
   PartCache cache_;
+  VDiskEvents events_;
   Phase phase_ = Phase::kIdle;
   std::string broken_reason_;
   bool lost_ = false;        // Acknowledged records could not be read back.

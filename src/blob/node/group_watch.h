@@ -1,0 +1,76 @@
+// GroupWatch: how the groups are that have a member on this node, asked again and again.
+//
+// Promise    Every period each disk of these groups is asked for its state. A change of a group's
+//            condition is logged once, when two answers in a row agree on it.
+// Threading  The world's executor. stop() ends before destruction, and before the node stops.
+// Limits     One question in flight to each disk.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "blob/group/redundancy.h"
+#include "blob/node/blob_node.h"
+#include "io/sync.h"
+#include "io/world.h"
+
+namespace moraine::blob {
+
+struct GroupWatchOptions {
+  Duration period = 2s;
+  Duration answer_within = 3s;  // A disk that is silent for longer counts as away.
+};
+
+struct GroupReport {
+  GroupConfig config;
+  StatusResult status;
+  Redundancy redundancy;
+  Instant asked;  // When the question was sent.
+
+  // Blobs that disks of the group still have to get, over all of them.
+  std::uint64_t missing() const;
+};
+
+// Of what the disks said.
+Redundancy redundancy_of(const GroupConfig& config, const StatusResult& status);
+
+// One of: "ready", "replicating", "recovering", "broken", "unreachable", "silent".
+std::string_view state_word(const DiskState& disk);
+
+// "vdisk [82000000:1:0:2:0] on node 3 device 1 is unreachable: ..." for each disk that is not whole.
+std::vector<std::string> troubles(const GroupConfig& config, const StatusResult& status);
+
+class GroupWatch {
+ public:
+  GroupWatch(World world, BlobNode& node, GroupWatchOptions options = {});
+  GroupWatch(const GroupWatch&) = delete;
+  GroupWatch& operator=(const GroupWatch&) = delete;
+
+  void start() { tasks_.spawn(run()); }
+  // Waits for the answers in flight: at most answer_within.
+  Task<void> stop();
+
+  // As of the last answers.
+  const std::map<GroupId, GroupReport>& groups() const { return reports_; }
+
+ private:
+  // What was last logged of a group, and what was seen since.
+  struct Told {
+    std::optional<Redundancy> logged;
+    std::optional<Redundancy> seen;
+  };
+  Task<void> run();
+  Task<void> ask(GroupId group);
+  void note(const GroupReport& report);
+  static void log(const GroupReport& report, bool better);
+
+  World world_;
+  BlobNode& node_;
+  const GroupWatchOptions options_;
+  std::map<GroupId, GroupReport> reports_;
+  std::map<GroupId, Told> told_;
+  TaskScope tasks_;
+};
+
+}  // namespace moraine::blob

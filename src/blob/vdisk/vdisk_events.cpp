@@ -1,0 +1,154 @@
+#include "blob/vdisk/vdisk_events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/log.h"
+
+namespace moraine::blob {
+namespace {
+
+std::int64_t milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+}  // namespace
+
+VDiskEvents::VDiskEvents(Executor& executor, std::string path)
+    : executor_(executor), path_(std::move(path)) {}
+
+VDiskEvents::~VDiskEvents() {
+  if (line_due_) executor_.cancel(line_timer_);
+}
+
+void VDiskEvents::named(const GroupConfig& config, std::uint32_t order) {
+  name_ = config.vdisk(order).to_string();
+}
+
+void VDiskEvents::broken(std::string_view reason) {
+  log_error("VDisk broken: it does not serve until its device is put right or replaced",
+            {{"vdisk", name_}, {"path", path_}, {"reason", reason}});
+}
+
+void VDiskEvents::retired(const GroupConfig& config, const DiskAddress& to) {
+  log_info("VDisk retired: the group has moved it, and it serves nothing here any more",
+           {{"vdisk", name_},
+            {"path", path_},
+            {"generation", config.generation},
+            {"now_on_node", to.node.value},
+            {"device", to.device},
+            {"slot", to.slot}});
+}
+
+void VDiskEvents::lost_its_data(std::string_view why, Duration silence) {
+  if (std::exchange(loss_logged_, true)) return;
+  log_warning(
+      "VDisk has not the data that the group remembers: it stays silent, then gets the index back "
+      "and replicates",
+      {{"vdisk", name_}, {"path", path_}, {"why", why}, {"silent_ms", milliseconds(silence)}});
+}
+
+void VDiskEvents::ready(bool after_loss) {
+  loss_logged_ = false;
+  if (after_loss) {
+    log_info("VDisk has the group's index back and serves; its data follows by replication",
+             {{"vdisk", name_}, {"path", path_}});
+  } else {
+    log_debug("VDisk serves", {{"vdisk", name_}, {"path", path_}});
+  }
+}
+
+void VDiskEvents::damaged(const BlobId& id, std::string_view why) {
+  if (damaged_parts_.contains(id)) return;
+  if (damaged_parts_.size() < kDamagedKnownMax) damaged_parts_.insert(id);
+  happened(damaged_, fmt::format("{}: {}", id.to_string(), why));
+}
+
+void VDiskEvents::stored(const BlobId& id) {
+  if (damaged_parts_.empty() || damaged_parts_.erase(id) == 0) return;
+  happened(repaired_, id.to_string());
+}
+
+void VDiskEvents::happened(Often& often, std::string what) {
+  if (often.total++ == often.logged) often.first = std::move(what);
+  if (!line_due_) log_often();
+}
+
+void VDiskEvents::log_often() {
+  bool logged = false;
+  if (damaged_.total > damaged_.logged) {
+    log_warning("damaged data found: a checksum is wrong; it is restored from the group",
+                {{"vdisk", name_},
+                 {"path", path_},
+                 {"parts", damaged_.total - damaged_.logged},
+                 {"since_start", damaged_.total},
+                 {"first", damaged_.first}});
+    logged = true;
+  }
+  if (repaired_.total > repaired_.logged) {
+    log_info("damaged data repaired", {{"vdisk", name_},
+                                       {"path", path_},
+                                       {"parts", repaired_.total - repaired_.logged},
+                                       {"since_start", repaired_.total},
+                                       {"not_yet", damaged_parts_.size()},
+                                       {"first", repaired_.first}});
+    logged = true;
+  }
+  damaged_.logged = damaged_.total;
+  repaired_.logged = repaired_.total;
+  if (logged) log_later();
+}
+
+void VDiskEvents::log_later() {
+  line_due_ = true;
+  line_timer_ = executor_.schedule(executor_.now() + kEventLinePeriod, [this] {
+    line_due_ = false;
+    log_often();
+  });
+}
+
+// Single parts come and go while clients write; what is left after a whole pass, what was missing
+// when the VDisk began to serve, and what is much, is worth a line.
+void VDiskEvents::pass_begins(std::size_t missing) {
+  const bool first = passes_++ == 0;
+  if (replicating_ || missing == 0) return;
+  if (!first && left_over_ == 0 && missing < kReplicationNoticed) return;
+  replicating_ = true;
+  restored_before_ = restored_;
+  began_ = executor_.now();
+  progress_period_ = kReplicationLinePeriod;
+  progress_line_at_ = began_ + progress_period_;
+  log_info("replication began", {{"vdisk", name_}, {"path", path_}, {"missing", missing}});
+}
+
+void VDiskEvents::pass_goes_on(std::size_t missing) {
+  if (replicating_ && executor_.now() >= progress_line_at_) log_progress(missing);
+}
+
+void VDiskEvents::log_progress(std::size_t missing) {
+  log_info("replication goes on", {{"vdisk", name_},
+                                   {"path", path_},
+                                   {"missing", missing},
+                                   {"restored", restored_now()},
+                                   {"took_ms", milliseconds(executor_.now() - began_)}});
+  progress_period_ = std::min(progress_period_ * 2, Duration(kReplicationLinePeriodMax));
+  progress_line_at_ = executor_.now() + progress_period_;
+}
+
+void VDiskEvents::pass_ended(std::size_t missing) {
+  left_over_ = missing;
+  if (!replicating_ || missing > 0) {
+    pass_goes_on(missing);
+    return;
+  }
+  log_info("replication ended", {{"vdisk", name_},
+                                 {"path", path_},
+                                 {"restored", restored_now()},
+                                 {"took_ms", milliseconds(executor_.now() - began_)}});
+  replicating_ = false;
+}
+
+}  // namespace moraine::blob

@@ -1,0 +1,94 @@
+// VDiskEvents: what happens to one VDisk that an operator must know, as counts and as log lines.
+//
+// Promise    One line for each change of its state. What may happen thousands of times a second
+//            (damaged parts) is logged at once when it begins, then once a kEventLinePeriod, with
+//            the number since the last line. Nothing here changes what the VDisk does.
+// Threading  The VDisk's executor.
+// Limits     kDamagedKnownMax damaged parts are remembered, so that their repair is counted.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "blob/blob_id.h"
+#include "blob/group/config.h"
+#include "io/executor.h"
+
+namespace moraine::blob {
+
+inline constexpr Duration kEventLinePeriod = 10s;
+// Between two lines about a replication under way: the first, and what it grows to by doubling.
+inline constexpr Duration kReplicationLinePeriod = 30s;
+inline constexpr Duration kReplicationLinePeriodMax = 600s;
+// So many blobs missing are logged even when they may be restored within one pass.
+inline constexpr std::size_t kReplicationNoticed = 100;
+inline constexpr std::size_t kDamagedKnownMax = 100'000;
+
+class VDiskEvents {
+ public:
+  VDiskEvents(Executor& executor, std::string path);
+  VDiskEvents(const VDiskEvents&) = delete;
+  VDiskEvents& operator=(const VDiskEvents&) = delete;
+  ~VDiskEvents();
+
+  // The name in the lines; called whenever the config changes.
+  void named(const GroupConfig& config, std::uint32_t order);
+
+  void broken(std::string_view reason);
+  void retired(const GroupConfig& config, const DiskAddress& to);
+  // It has not all that the group remembers it to have had. Again before ready(): no line.
+  void lost_its_data(std::string_view why, Duration silence);
+  void ready(bool after_loss);
+
+  // A part whose checksum is wrong; again for the same part changes nothing.
+  void damaged(const BlobId& id_with_part, std::string_view why);
+  // Any part that was stored: the repair of a damaged one is counted.
+  void stored(const BlobId& id_with_part);
+
+  // Replication: around each pass over `missing` blobs, and now and then inside one.
+  void pass_begins(std::size_t missing);
+  void part_restored() { ++restored_; }
+  void pass_goes_on(std::size_t missing);
+  void pass_ended(std::size_t missing);
+
+  std::uint64_t damaged_found() const { return damaged_.total; }
+  std::uint64_t damaged_repaired() const { return repaired_.total; }
+  std::uint64_t restored() const { return restored_; }
+  bool replicating() const { return replicating_; }
+  // Parts restored since the replication under way began.
+  std::uint64_t restored_now() const { return replicating_ ? restored_ - restored_before_ : 0; }
+
+ private:
+  // Something that may happen often: its lines are limited.
+  struct Often {
+    std::uint64_t total = 0;
+    std::uint64_t logged = 0;  // Of them, those that a line has told.
+    std::string first;         // Since the last line.
+  };
+  void happened(Often& often, std::string what);
+  void log_often();
+  void log_later();
+  void log_progress(std::size_t missing);
+
+  Executor& executor_;
+  const std::string path_;
+  std::string name_ = "?";
+  bool loss_logged_ = false;
+  Often damaged_;
+  Often repaired_;
+  TimerId line_timer_;
+  bool line_due_ = false;  // The timer runs: lines wait for it.
+  std::set<BlobId> damaged_parts_;
+
+  std::uint64_t restored_ = 0;
+  std::uint64_t passes_ = 0;
+  std::size_t left_over_ = 0;  // Missing at the end of the last pass.
+  bool replicating_ = false;   // As last logged.
+  std::uint64_t restored_before_ = 0;
+  Instant began_;
+  Instant progress_line_at_;
+  Duration progress_period_{0};
+};
+
+}  // namespace moraine::blob
