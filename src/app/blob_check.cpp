@@ -61,7 +61,24 @@ void show(const VDiskReport& vdisk) {
              [](const std::string& what) { fmt::print("    INCONSISTENT {}\n", what); });
 }
 
+// A device that could not even be looked at is no finding.
+bool was_checked(const DeviceReport& device) {
+  return !device.unusable || device.unusable->code == Errc::kCorrupt ||
+         device.unusable->code == Errc::kNotFound;
+}
+
+// Why it was not checked, and what to do.
+std::string obstacle(const DeviceReport& device) {
+  if (device.unusable->code != Errc::kConflict) return device.unusable->message();
+  const std::string folder = std::filesystem::path(device.path).parent_path().string();
+  return in_use_advice(folder.empty() ? "." : folder);
+}
+
 void show(const DeviceReport& device) {
+  if (!was_checked(device)) {
+    fmt::print("{}: NOT CHECKED: {}\n", device.path, obstacle(device));
+    return;
+  }
   fmt::print("{}: {}, {} live\n", device.path, device.sound() ? "sound" : "DAMAGED",
              readable_size(device.live_bytes));
   if (device.unusable) fmt::print("  UNUSABLE {}\n", device.unusable->message());
@@ -88,8 +105,13 @@ void show_json(const std::vector<DeviceReport>& devices, bool sound) {
   Json json;
   json.object().field("sound", sound).key("devices").array();
   for (const DeviceReport& device : devices) {
-    json.object().field("path", device.path).field("sound", device.sound());
-    if (device.unusable) json.field("unusable", device.unusable->message());
+    json.object().field("path", device.path).field("checked", was_checked(device));
+    json.field("sound", device.sound());
+    if (!was_checked(device)) {
+      json.field("unusable", obstacle(device));
+    } else if (device.unusable) {
+      json.field("unusable", device.unusable->message());
+    }
     json.field("live_bytes", device.live_bytes).key("damage").array();
     for (const std::string& what : device.damage) json.value(what);
     json.end().key("vdisks").array();
@@ -99,21 +121,30 @@ void show_json(const std::vector<DeviceReport>& devices, bool sound) {
   fmt::print("{}\n", json.end().end().take());
 }
 
-// A device that could not even be looked at is no finding: its own exit code.
-std::optional<int> not_checked(const std::vector<DeviceReport>& devices) {
+// The exit code. Damage counts before what was not checked: it is certain.
+int verdict(const std::vector<DeviceReport>& devices) {
+  std::size_t damaged = 0;
+  const DeviceReport* skipped = nullptr;
+  std::size_t skips = 0;
   for (const DeviceReport& device : devices) {
-    if (!device.unusable || device.unusable->code == Errc::kCorrupt ||
-        device.unusable->code == Errc::kNotFound) {
-      continue;
+    if (!was_checked(device)) {
+      if (skips++ == 0) skipped = &device;
+    } else if (!device.sound()) {
+      ++damaged;
     }
-    if (device.unusable->code == Errc::kConflict) {
-      const std::string folder = std::filesystem::path(device.path).parent_path().string();
-      return report(kExitData, fmt::format("{}: {}", device.path,
-                                           in_use_advice(folder.empty() ? "." : folder)));
-    }
-    return report(*device.unusable);
   }
-  return std::nullopt;
+  if (skipped) {
+    const std::string others = skips > 1 ? fmt::format(" (and {} more)", skips - 1) : "";
+    fmt::print(stderr, "moraine: not checked: {}{}: {}\n", skipped->path, others,
+               obstacle(*skipped));
+  }
+  if (damaged > 0) {
+    fmt::print(stderr, "moraine: damage was found\n");
+    return kExitNegative;
+  }
+  if (!skipped) return kExitOk;
+  return skipped->unusable->code == Errc::kConflict ? kExitData
+                                                    : exit_code_of(skipped->unusable->code);
 }
 
 }  // namespace
@@ -132,15 +163,12 @@ int run_blob_check(const CheckOptions& options) {
   RealWorld world;
   const std::vector<DeviceReport> devices =
       world.run(check_all(world.world(), std::move(paths), options));
-  if (const auto code = not_checked(devices)) return *code;
-  const bool sound = std::ranges::all_of(devices, &DeviceReport::sound);
   if (options.json) {
-    show_json(devices, sound);
+    show_json(devices, std::ranges::all_of(devices, &DeviceReport::sound));
   } else {
     for (const DeviceReport& device : devices) show(device);
   }
-  if (!sound) fmt::print(stderr, "moraine: damage was found\n");
-  return sound ? kExitOk : kExitNegative;
+  return verdict(devices);
 }
 
 }  // namespace moraine::app
