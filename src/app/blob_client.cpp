@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "app/cluster_file.h"
 #include "app/data_folder.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr Duration kProbeTimeout = 5s;
 constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kStragglerWait = 2s;
+constexpr Duration kNodePoll = 200ms;
 
 // When the command must have ended, from the moment in which it was given.
 class Patience {
@@ -110,10 +112,12 @@ Task<Result<void>> probe(World world, blob::GroupConfig group, Duration timeout)
   co_return outcome;
 }
 
-Task<int> run_outside(World world, blob::GroupConfig group, const Patience& patience,
-                      const BlobCommand& command) {
-  const auto reached = co_await probe(world, group, patience.share(kProbeTimeout));
-  if (!reached) co_return report(kExitUnreachable, reached.error());
+Task<int> run_outside(World world, blob::GroupConfig group, bool must_reach,
+                      const Patience& patience, const BlobCommand& command) {
+  if (must_reach) {
+    const auto reached = co_await probe(world, group, patience.share(kProbeTimeout));
+    if (!reached) co_return report(kExitUnreachable, reached.error());
+  }
   GuestClient guest(world, group);
   const BlobTarget target{guest.proxy(), group, world.executor, patience.deadline(world.executor)};
   const int code = co_await command(target);
@@ -130,7 +134,8 @@ int run_as_guest(const blob::ClusterConfig& config, const TargetOptions& options
   LaneOptions lane;
   lane.name = "guest";
   RealWorld world(lane, std::move(*network));
-  const int code = world.run(run_outside(world.world(), *config.group(*group), patience, command));
+  const int code = world.run(run_outside(world.world(), *config.group(*group),
+                                         !options.tells_of_silence, patience, command));
   world.run(stop_network(world.network()));
   return code;
 }
@@ -161,13 +166,23 @@ int run_on_folder(const TargetOptions& options, const Patience& patience,
   return report(kExitData, fmt::format("{} is in use by another process", folder->path));
 }
 
+Result<blob::ClusterConfig> ask_for_config(const TargetOptions& options, const Patience& patience) {
+  TRY(const TcpAddress address, parse_address(options.node));
+  auto text = http_get(address, "/cluster.yaml", patience.left());
+  while (!text && options.wait_for_node && patience.left() > Duration::zero()) {
+    std::this_thread::sleep_for(patience.share(kNodePoll));
+    text = http_get(address, "/cluster.yaml", patience.left());
+  }
+  if (!text) return std::unexpected(text.error());
+  return blob::parse_cluster_config(*text);
+}
+
 int run_on_node(const TargetOptions& options, const Patience& patience,
                 const BlobCommand& command) {
-  const auto address = parse_address(options.node);
-  if (!address) return report(kExitUsage, address.error());
-  const auto text = http_get(*address, "/cluster.yaml", patience.left());
-  if (!text) return report(kExitUnreachable, text.error());
-  const auto config = blob::parse_cluster_config(*text);
+  if (const auto address = parse_address(options.node); !address) {
+    return report(kExitUsage, address.error());
+  }
+  const auto config = ask_for_config(options, patience);
   if (!config) return report(kExitUnreachable, config.error());
   return run_as_guest(*config, options, patience, command);
 }
@@ -176,6 +191,13 @@ int run_on_node(const TargetOptions& options, const Patience& patience,
 
 GuestClient::GuestClient(World world, const blob::GroupConfig& group)
     : endpoints_(world.network, world.executor, services_), proxy_(world, group, endpoints_) {}
+
+Result<blob::ClusterConfig> config_of_target(const TargetOptions& options) {
+  if (!options.node.empty()) return ask_for_config(options, Patience(options));
+  if (!options.config.empty()) return load_cluster_file(options.config);
+  TRY(DataFolder folder, open_data_folder(options.data.empty() ? kDefaultData : options.data));
+  return std::move(folder.config);
+}
 
 int run_on_target(const TargetOptions& options, const BlobCommand& command) {
   const Patience patience(options);

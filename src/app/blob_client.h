@@ -30,6 +30,9 @@ using BlobCommand = std::function<Task<int>(BlobTarget)>;
 
 int run_on_target(const TargetOptions& options, const BlobCommand& command);
 
+// The config of the folder, node or cluster that the options name.
+Result<blob::ClusterConfig> config_of_target(const TargetOptions& options);
+
 // The proxy of a process that has no disks of the group itself.
 class GuestClient {
  public:

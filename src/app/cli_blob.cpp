@@ -135,8 +135,14 @@ void add_status_and_check(CLI::App& blob, Action& action) {
   CLI::App* status = nullptr;
   auto asked =
       add(blob, action, status, "status", "How the disks of the group are", run_blob_status);
-  status->add_flag("--wait", asked->wait, "Until all are ready and replicated, or the timeout");
-  status->footer("Example:\n  moraine blob status --node 127.0.0.1:8080 --json\n");
+  status->add_flag(
+      "--wait", asked->wait,
+      "Until all are ready and replicated, or the timeout; nodes may still be starting");
+  status->footer(
+      "Without --group every group is shown.\n"
+      "Exit codes: 0 the group survives another failure, 1 no redundancy is left or it does not\n"
+      "            serve (with --wait: not whole in time), 5 no disk answered.\n"
+      "Example:\n  moraine blob status --node 127.0.0.1:8080 --json\n");
 
   CLI::App* check = nullptr;
   auto checked = add(blob, action, check, "check",

@@ -19,6 +19,9 @@ struct TargetOptions {
   std::string group;   // Empty: the only one.
   double timeout_seconds = 30;
   bool json = false;
+  // The command itself tells of disks that do not answer: it is run when no node does.
+  bool tells_of_silence = false;
+  bool wait_for_node = false;  // `node` may come up before the timeout.
 };
 inline constexpr const char* kDefaultData = "./data";
 inline constexpr double kTimeoutSecondsMax = 3600;

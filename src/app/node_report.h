@@ -3,13 +3,24 @@
 // Threading  The node's executor.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "blob/node/blob_node.h"
+#include "blob/node/group_watch.h"
+#include "io/real/tcp_network.h"
 
 namespace moraine::app {
 
-std::string node_status(blob::BlobNode& node, NodeId self);   // JSON
-std::string node_metrics(blob::BlobNode& node, NodeId self);  // Prometheus text
+struct NodeView {
+  blob::BlobNode& node;
+  NodeId self;
+  const blob::GroupWatch& groups;
+  std::map<NodeId, PeerState> peers;  // TcpNetwork::peers(), now.
+  Instant now;
+};
+
+std::string node_status(const NodeView& view);   // JSON
+std::string node_metrics(const NodeView& view);  // Prometheus text
 
 }  // namespace moraine::app

@@ -38,20 +38,26 @@ struct Plan {
 
 // What of a process answers requests.
 struct Served {
+  RealWorld& real;
   blob::BlobNode& node;
+  blob::GroupWatch& groups;
   std::unique_ptr<TopicNode> topics;  // Null: none, or not yet.
 };
 
 void answer(const Served& served, const Plan& plan, const TcpAddress& listen,
             const std::string& path, HttpAnswer reply) {
   const blob::BlobNode& node = served.node;
+  const auto view = [&] {
+    return NodeView{served.node, plan.self, served.groups, served.real.network().peers(),
+                    served.real.lane().now()};
+  };
   const std::string json = "application/json";
   if (path == "/ping") {
     reply({200, "text/plain; charset=utf-8", "ok\n"});
   } else if (path == "/status") {
-    reply({200, json, node_status(served.node, plan.self)});
+    reply({200, json, node_status(view())});
   } else if (path == "/metrics") {
-    std::string text = node_metrics(served.node, plan.self);
+    std::string text = node_metrics(view());
     if (served.topics) text += served.topics->metrics();
     reply({200, "text/plain; version=0.0.4; charset=utf-8", std::move(text)});
   } else if (path == "/cluster.yaml") {
@@ -168,6 +174,7 @@ Task<int> serve_node(RealWorld& real, const Plan& plan, Served& served, const Tc
   }
   const FolderAddresses addresses(plan.folder);
   const NodeWatch watch(world.executor, served.node, *plan.config.node(plan.self));
+  served.groups.start();
   if (plan.folder) {
     co_await wait_until_ready(world.executor, served.node, signal);
     const auto written = write_node_address(*plan.folder, listen);
@@ -200,7 +207,8 @@ Task<int> serve(RealWorld& real, const Plan& plan) {
   // A device that went missing from a folder in use is not taken for a new one.
   node_options.format_missing = plan.format_missing;
   blob::BlobNode node(real.world(), plan.config, plan.self, node_options);
-  Served served{node, nullptr};
+  blob::GroupWatch groups(real.world(), node);
+  Served served{real, node, groups, nullptr};
   auto http = start_http(real.world().executor, plan, served, listen);
   int code = kExitData;
   if (!http) {
@@ -214,6 +222,7 @@ Task<int> serve(RealWorld& real, const Plan& plan) {
   watch.reset();  // From here on a second signal ends the program at once.
   if (served.topics) co_await served.topics->stop();
   served.topics.reset();
+  co_await groups.stop();
   co_await node.stop();
   co_await stop_network(real.network());
   co_return code;
