@@ -168,7 +168,7 @@ std::string ServiceHost::unsettled() const {
     if (!table) return fmt::format("table {} is not there", i);
     for (const OpenRange& range : table->ranges) {
       if (!range.running || range.state != "mounted") {
-        return fmt::format("tablet {:x} of table {} is {}", range.tablet.value, i, range.state);
+        return fmt::format("tablet {} of table {} is {}", range.tablet.value, i, range.state);
       }
     }
   }

@@ -125,7 +125,7 @@ Result<TableReport> describe(const RunningTable& table,
   auto memory = std::make_shared<std::vector<std::unique_ptr<std::string>>>();  // Of pivots.
   for (std::size_t i = 0; i < record.tablets.size(); ++i) {
     TabletReport tablet;
-    tablet.id = fmt::format("{:x}", record.tablets[i].info.id.value);
+    tablet.id = std::to_string(record.tablets[i].info.id.value);
     tablet.state = open->ranges[i].state;
     memory->push_back(std::make_unique<std::string>(record.tablets[i].pivot));
     const std::string& pivot = *memory->back();

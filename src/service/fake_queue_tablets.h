@@ -91,7 +91,7 @@ class FakeQueueTablets final : public QueueTablets {
   Task<Result<void>> remove(TabletInfo info) override {
     co_await sleep_for(*executor_, 10ms);
     if (removals_fail) co_return fail(Errc::kUnavailable, "a fake");
-    INVARIANT(!running.contains(info.id), "tablet {:x} runs while it is deleted", info.id.value);
+    INVARIANT(!running.contains(info.id), "tablet {} runs while it is deleted", info.id.value);
     removed.insert(info.id);
     co_return Result<void>();
   }
@@ -108,7 +108,7 @@ class FakeQueueTablets::Tablet final : public QueueTabletHandle {
     for (queue::PartitionSetup& setup : partitions) {
       partitions_[setup.index] = std::make_shared<FakePartition>(std::move(setup.config));
     }
-    INVARIANT(fake_.running.emplace(id_, this).second, "tablet {:x} runs twice", id_.value);
+    INVARIANT(fake_.running.emplace(id_, this).second, "tablet {} runs twice", id_.value);
   }
   ~Tablet() override { leave(); }
 

@@ -9,7 +9,7 @@ KeyValueHost::KeyValueHost(World world, BlobGroups& groups, TabletInfo info, Lea
       groups_(groups),
       info_(std::move(info)),
       options_(options),
-      host_(world.executor, fmt::format("key-value {:x}", info_.id.value),
+      host_(world.executor, fmt::format("key-value {}", info_.id.value),
             {[this] { return boot(); }, nullptr, nullptr}) {}
 
 Task<Result<std::unique_ptr<KeyValue>>> KeyValueHost::boot() {

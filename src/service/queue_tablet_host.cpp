@@ -15,7 +15,7 @@ QueueTabletHost::QueueTabletHost(Executor& executor, QueueTablets& tablets, Sema
       info_(std::move(info)),
       partitions_(partitions),
       config_(std::move(config)),
-      host_(executor, fmt::format("queue {:x}", info_.id.value),
+      host_(executor, fmt::format("queue {}", info_.id.value),
             {[this] { return boot(); },
              [this](const std::shared_ptr<QueueTabletHandle>& tablet) { apply(tablet); },
              [this] { return finish_growing(); }}) {}
@@ -57,9 +57,8 @@ Task<void> QueueTabletHost::grow(std::shared_ptr<QueueTabletHandle> tablet) {
     queue::PartitionSetup setup{index, config_};
     const auto added = co_await tablet->add_partition(std::move(setup));
     if (!added) {
-      log_error("partition not added", {{"tablet", fmt::format("{:x}", info_.id.value)},
-                                        {"partition", index},
-                                        {"error", added.error()}});
+      log_error("partition not added",
+                {{"tablet", info_.id.value}, {"partition", index}, {"error", added.error()}});
       host_.restart();
       break;
     }

@@ -82,7 +82,7 @@ std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
   Host::Hooks hooks;
   hooks.boot = [this, id]() -> Task<Result<std::unique_ptr<table::TableTablet>>> {
     const auto now = index_of(id);
-    INVARIANT(now, "a host of tablet {:x} outlives it", id.value);
+    INVARIANT(now, "a host of tablet {} outlives it", id.value);
     return boot(record_.tablets[*now]);
   };
   hooks.booted = [this, id](const TabletPtr& tablet) {
@@ -98,8 +98,8 @@ std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
     publish();
     co_return;
   };
-  return std::make_shared<Host>(parts_.world.executor,
-                                fmt::format("table {} {:x}", path_, id.value), std::move(hooks));
+  return std::make_shared<Host>(parts_.world.executor, fmt::format("table {} {}", path_, id.value),
+                                std::move(hooks));
 }
 
 // A parameter by value: the record may change while it boots.
@@ -151,7 +151,7 @@ Task<Result<RunningTable::Heritage>> RunningTable::heritage_of(const TabletOfTab
   for (const TabletId parent : parents) {
     const auto info = std::ranges::find(record_.retired, parent, &TabletInfo::id);
     if (info == record_.retired.end()) {
-      co_return fail(Errc::kCorrupt, fmt::format("table {} does not know tablet {:x}, whose rows "
+      co_return fail(Errc::kCorrupt, fmt::format("table {} does not know tablet {}, whose rows "
                                                  "it is to take over",
                                                  shown_path(), parent.value));
     }

@@ -59,8 +59,7 @@ Task<void> SchemeHost::delete_for_good(TabletInfo info, std::function<Task<void>
       co_return;
     }
     if (scope_.closed()) co_return;
-    log_warning("tablet not deleted yet",
-                {{"tablet", fmt::format("{:x}", info.id.value)}, {"error", deleted.error()}});
+    log_warning("tablet not deleted yet", {{"tablet", info.id.value}, {"error", deleted.error()}});
     co_await stopping_.wait_until(world_.executor.now() + pause);
     pause = std::min(pause * 2, kRebootPauseMax);
   }

@@ -48,7 +48,7 @@ Result<void> check_unmounted(const RunningTable& table, std::string_view what) {
   for (const TabletOfTable& tablet : table.record().tablets) {
     if (tablet.state == MountState::kUnmounted) continue;
     return fail(Errc::kReadOnly, fmt::format("Cannot {} of {} since not all tablets are unmounted: "
-                                             "tablet {:x} is {}",
+                                             "tablet {} is {}",
                                              what, table.shown_path(), tablet.info.id.value,
                                              to_string(tablet.state)));
   }
@@ -198,7 +198,7 @@ Task<Result<void>> StoredTables::mount_alone(TablePtr table, MountState state) {
   for (TabletOfTable& tablet : record.tablets) {
     if (tablet.state == state) continue;
     if (tablet.state != MountState::kUnmounted) {
-      co_return fail(Errc::kReadOnly, fmt::format("Cannot mount tablet {:x} in \"{}\" state",
+      co_return fail(Errc::kReadOnly, fmt::format("Cannot mount tablet {} in \"{}\" state",
                                                   tablet.info.id.value, to_string(tablet.state)));
     }
     tablet.state = state;
@@ -211,7 +211,7 @@ Task<Result<void>> StoredTables::mount_alone(TablePtr table, MountState state) {
   for (std::size_t i = 0; i < record.tablets.size(); ++i) {
     if (!co_await table->wait_tablet(i, soon())) {
       co_return fail(Errc::kUnavailable,
-                     fmt::format("tablet {:x} of {} does not start yet; the log says why",
+                     fmt::format("tablet {} of {} does not start yet; the log says why",
                                  record.tablets[i].info.id.value, table->shown_path()));
     }
   }
@@ -246,7 +246,7 @@ Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
     TabletOfTable& tablet = record.tablets[i];
     if (tablet.state == state) continue;
     if (!unmounts && tablet.state != MountState::kMounted && tablet.state != way) {
-      co_return fail(Errc::kReadOnly, fmt::format("Cannot freeze tablet {:x} in \"{}\" state",
+      co_return fail(Errc::kReadOnly, fmt::format("Cannot freeze tablet {} in \"{}\" state",
                                                   tablet.info.id.value, to_string(tablet.state)));
     }
     tablet.state = way;
@@ -258,7 +258,7 @@ Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
     const auto tablet = co_await table->wait_tablet(i, soon());
     if (!tablet) {
       co_return fail(Errc::kUnavailable,
-                     fmt::format("tablet {:x} of {} does not run", record.tablets[i].info.id.value,
+                     fmt::format("tablet {} of {} does not run", record.tablets[i].info.id.value,
                                  table->shown_path()));
     }
     CO_TRY_VOID(co_await tablet->freeze());
@@ -280,7 +280,7 @@ Task<Result<void>> StoredTables::unfreeze_alone(TablePtr table) {
   TableRecord record = table->record();
   for (TabletOfTable& tablet : record.tablets) {
     if (tablet.state != MountState::kFrozen && tablet.state != MountState::kMounted) {
-      co_return fail(Errc::kReadOnly, fmt::format("Cannot unfreeze tablet {:x} in \"{}\" state",
+      co_return fail(Errc::kReadOnly, fmt::format("Cannot unfreeze tablet {} in \"{}\" state",
                                                   tablet.info.id.value, to_string(tablet.state)));
     }
     tablet.state = MountState::kMounted;

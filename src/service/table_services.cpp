@@ -124,7 +124,7 @@ Task<Result<TransactionOutcome>> TableServices::ask(TabletId coordinator, Transa
   const auto running = coordinator_.get();
   if (coordinator != kCoordinatorTabletId || !running) {
     co_return fail(Errc::kUnavailable,
-                   fmt::format("coordinator {:x} does not run here", coordinator.value));
+                   fmt::format("coordinator {} does not run here", coordinator.value));
   }
   co_return running->outcome(id);
 }

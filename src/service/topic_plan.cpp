@@ -95,7 +95,7 @@ std::uint32_t tablets_to_add(const std::vector<TopicTablet>& tablets, std::uint3
 
 std::vector<TopicTablet> spread(std::vector<TopicTablet> tablets, std::uint32_t partitions,
                                 TabletId first, std::span<const GroupId> groups) {
-  INVARIANT(!groups.empty(), "no groups for tablet {:x}", first.value);
+  INVARIANT(!groups.empty(), "no groups for tablet {}", first.value);
   const std::uint32_t now = held(tablets);
   INVARIANT(partitions >= now, "{} partitions would become {}", now, partitions);
   std::uint32_t left = partitions - now;

@@ -138,7 +138,7 @@ Task<Result<void>> Leader::write_entry(const LogEntry& entry,
                       : worst.status == blob::Status::kOutOfSpace ? Errc::kNoSpace
                                                                   : Errc::kUnavailable;
     co_return fail(
-        code, fmt::format("tablet {:x} generation {} step {}: {} {}", info_.id.value, generation_,
+        code, fmt::format("tablet {} generation {} step {}: {} {}", info_.id.value, generation_,
                           step_ + 1, to_string(worst.status), worst.reason));
   }
   ++step_;

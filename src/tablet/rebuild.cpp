@@ -72,9 +72,8 @@ class Rebuilder {
                                              entry.needed.step == 0 || entry.needed >= at);
     if (zero != (at.step == 0) || !refers_back || !own_snapshot || entry.snapshot > at ||
         wrong_needed || (zero && !entry.references.empty())) {
-      return fail(Errc::kCorrupt,
-                  fmt::format("log entry {}:{} of tablet {:x} contradicts its place", at.generation,
-                              at.step, info_.id.value));
+      return fail(Errc::kCorrupt, fmt::format("log entry {}:{} of tablet {} contradicts its place",
+                                              at.generation, at.step, info_.id.value));
     }
     for (const BlobId& id : entry.references) {
       TRY_VOID(info_.check_reference(id, at.generation));
@@ -152,7 +151,7 @@ class Rebuilder {
     }
     if (expected != last + 1) {
       co_return fail(Errc::kCorrupt,
-                     fmt::format("confirmed log entry {}:{} of tablet {:x} is missing", generation,
+                     fmt::format("confirmed log entry {}:{} of tablet {} is missing", generation,
                                  expected, info_.id.value));
     }
     co_return entries;
@@ -166,7 +165,7 @@ class Rebuilder {
     CO_TRY(const LogEntry snapshot, co_await read_entry(log_.snapshot));
     if (snapshot.kind != EntryKind::kSnapshot) {
       co_return fail(Errc::kCorrupt,
-                     fmt::format("log entry {}:{} of tablet {:x} is not a snapshot",
+                     fmt::format("log entry {}:{} of tablet {} is not a snapshot",
                                  log_.snapshot.generation, log_.snapshot.step, info_.id.value));
     }
     if (snapshot.needed != GenStep{}) log_.begin = snapshot.needed;
@@ -191,7 +190,7 @@ class Rebuilder {
     }
     if (at < log_.begin || (!met_snapshot && log_.snapshot != GenStep{})) {
       co_return fail(Errc::kCorrupt,
-                     fmt::format("the log of tablet {:x} ends at {}:{}, before its snapshot",
+                     fmt::format("the log of tablet {} ends at {}:{}, before its snapshot",
                                  info_.id.value, at.generation, at.step));
     }
     if (at != GenStep{}) spans.push_back({at.generation, log_.begin.step, at.step});

@@ -7,7 +7,7 @@
 namespace moraine {
 
 GroupId TabletInfo::group(Channel channel, Generation generation) const {
-  INVARIANT(channel < channels.size(), "tablet {:x} has no channel {}", id.value, channel);
+  INVARIANT(channel < channels.size(), "tablet {} has no channel {}", id.value, channel);
   GroupId found = channels[channel].front().group;
   for (const ChannelEntry& entry : channels[channel]) {
     if (entry.from <= generation) found = entry.group;
@@ -25,9 +25,8 @@ Result<void> TabletInfo::check_reference(const BlobId& at, Generation generation
   const bool own = at.tablet() == id;
   const bool known = at.channel() > kLogChannel && at.channel() < channels.size();
   if (own && known && at.generation() <= generation && at.part() == 0 && at.size() > 0) return {};
-  return fail(Errc::kCorrupt,
-              fmt::format("tablet {:x} generation {} refers to {}, which is not its", id.value,
-                          generation, at.to_string()));
+  return fail(Errc::kCorrupt, fmt::format("tablet {} generation {} refers to {}, which is not its",
+                                          id.value, generation, at.to_string()));
 }
 
 TabletInfo TabletInfo::simple(TabletId id, GroupId group, std::size_t channels) {
@@ -41,7 +40,7 @@ Result<void> check(const TabletInfo& info) {
   if (info.id.value == 0) return fail(Errc::kInvalidArgument, "tablet id 0");
   if (info.channels.size() <= kFirstDataChannel || info.channels.size() > kChannelsMax) {
     return fail(Errc::kInvalidArgument,
-                fmt::format("tablet {:x} has {} channels; it takes {} to {}", info.id.value,
+                fmt::format("tablet {} has {} channels; it takes {} to {}", info.id.value,
                             info.channels.size(), kFirstDataChannel + 1, kChannelsMax));
   }
   for (std::size_t channel = 0; channel < info.channels.size(); ++channel) {
@@ -52,7 +51,7 @@ Result<void> check(const TabletInfo& info) {
     }
     if (!ordered) {
       return fail(Errc::kInvalidArgument,
-                  fmt::format("tablet {:x}: history of channel {} does not begin at 0 and grow",
+                  fmt::format("tablet {}: history of channel {} does not begin at 0 and grow",
                               info.id.value, channel));
     }
   }

@@ -16,7 +16,7 @@ Result<void> check_writable(const OpenTable& table, const OpenRange& range) {
   if (!any)
     return fail(Errc::kReadOnly, fmt::format("Table {} has no mounted tablets", table.path));
   return fail(Errc::kReadOnly,
-              fmt::format("Tablet {:x} of table {} is in \"{}\" state while \"mounted\" expected",
+              fmt::format("Tablet {} of table {} is in \"{}\" state while \"mounted\" expected",
                           range.tablet.value, table.path, range.state));
 }
 
@@ -44,7 +44,7 @@ Result<std::vector<Participant>> split_by_tablet(GatheredTransaction transaction
       participant.write.changes.push_back(std::move(change));
       if (participant.write.changes.size() > table::kRowsPerTransactionMax) {
         return fail(Errc::kInvalidArgument,
-                    fmt::format("Transaction affects too many rows in tablet {:x}: more than {}",
+                    fmt::format("Transaction affects too many rows in tablet {}: more than {}",
                                 range.tablet.value, table::kRowsPerTransactionMax));
       }
     }

@@ -4,7 +4,7 @@ namespace moraine {
 namespace {
 
 std::unexpected<Error> not_here(TabletId id) {
-  return fail(Errc::kReadOnly, fmt::format("tablet {:x} does not run", id.value));
+  return fail(Errc::kReadOnly, fmt::format("tablet {} does not run", id.value));
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ Task<Result<void>> LocalTablets::prepare(TabletId tablet, TabletWrite write, Tab
 
 std::unexpected<Error> LocalTablets::absent(TabletId tablet) const {
   if (!is_gone_ || !is_gone_(tablet)) return not_here(tablet);
-  return fail(Errc::kNotFound, fmt::format("tablet {:x} is gone for good", tablet.value));
+  return fail(Errc::kNotFound, fmt::format("tablet {} is gone for good", tablet.value));
 }
 
 Task<Result<void>> LocalTablets::commit_prepared(TabletId tablet, TransactionId id,

@@ -18,7 +18,7 @@ std::size_t OpenTable::range_of(ByteSpan key) const {
 Result<std::shared_ptr<table::TableTablet>> OpenTable::readable(std::size_t range) const {
   const OpenRange& wanted = ranges[range];
   if (wanted.running) return wanted.running;
-  return fail(Errc::kReadOnly, fmt::format("Cannot read from tablet {:x} of table {} while it is "
+  return fail(Errc::kReadOnly, fmt::format("Cannot read from tablet {} of table {} while it is "
                                            "in \"{}\" state",
                                            wanted.tablet.value, path, wanted.state));
 }

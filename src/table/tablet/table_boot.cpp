@@ -54,7 +54,7 @@ Result<void> TableTablet::Impl::check_settings() const {
   }
   if (!settings_.bounds.to.empty() && settings_.bounds.from >= settings_.bounds.to) {
     return fail(Errc::kInvalidArgument,
-                fmt::format("tablet {:x} has an empty range", info_.id.value));
+                fmt::format("tablet {} has an empty range", info_.id.value));
   }
   return check(settings_.mount);
 }
@@ -159,7 +159,7 @@ Task<Result<void>> TableTablet::Impl::open_chunks() {
       co_return std::unexpected(
           std::move(chunk.reader)
               .error()
-              .within(fmt::format("{}: tablet {:x} cannot open chunk {}, meta {}",
+              .within(fmt::format("{}: tablet {} cannot open chunk {}, meta {}",
                                   settings_.table_path, info_.id.value, chunk.record.id,
                                   chunk.record.meta.to_string())));
     }
@@ -170,9 +170,9 @@ Task<Result<void>> TableTablet::Impl::open_chunks() {
     // A later incarnation may have replaced chunks meanwhile: then they are not damaged but gone.
     CO_TRY_VOID(co_await leader_->confirm_lead());
     for (const DamagedChunk& chunk : change.damaged) {
-      log_error("damaged chunk", {{"table", settings_.table_path},
-                                  {"tablet", fmt::format("{:x}", info_.id.value)},
-                                  {"error", chunk.error}});
+      log_error(
+          "damaged chunk",
+          {{"table", settings_.table_path}, {"tablet", info_.id.value}, {"error", chunk.error}});
     }
   }
   stores_->apply(std::move(change));

@@ -37,21 +37,21 @@ Result<void> TableTablet::Impl::may_write() const {
   if (leader_->ended()) return std::unexpected(*leader_->ended());
   if (frozen_ || stopping_) {
     return fail(Errc::kReadOnly,
-                fmt::format("{}: tablet {:x} is frozen", settings_.table_path, info_.id.value));
+                fmt::format("{}: tablet {} is frozen", settings_.table_path, info_.id.value));
   }
   const std::size_t bytes = stores_->memory_bytes();
   const MountConfig& mount = settings_.mount;
   // As much log is kept, too.
   const std::uint64_t store = std::min(mount.max_dynamic_store_bytes, kUnflushedBytesMax);
   if (bytes > std::clamp(kUnflushedStores * store, kUnflushedBytesMin, kUnflushedBytesMax)) {
-    return fail(Errc::kOverloaded, fmt::format("{}: tablet {:x} has {} bytes that are not flushed",
+    return fail(Errc::kOverloaded, fmt::format("{}: tablet {} has {} bytes that are not flushed",
                                                settings_.table_path, info_.id.value, bytes));
   }
   // Else writers who are quicker than compaction would fill the device with what is dead.
   const std::size_t overlapping = stores_->eden_size();
   if (overlapping > mount.max_overlapping_store_count && mount.enable_compaction_and_partitioning) {
     return fail(Errc::kOverloaded,
-                fmt::format("{}: tablet {:x} has {} overlapping stores; compaction is behind",
+                fmt::format("{}: tablet {} has {} overlapping stores; compaction is behind",
                             settings_.table_path, info_.id.value, overlapping));
   }
   return {};
@@ -67,7 +67,7 @@ Task<Result<void>> TableTablet::Impl::has_room(std::span<const RowChange> change
   const auto colour = co_await leader_->ask_colour();
   if (!colour || *colour < most) co_return Result<void>();
   co_return fail(Errc::kNoSpace,
-                 fmt::format("{}: tablet {:x}: the disks are nearly full; delete rows or remove "
+                 fmt::format("{}: tablet {}: the disks are nearly full; delete rows or remove "
                              "tables",
                              settings_.table_path, info_.id.value));
 }
@@ -92,12 +92,12 @@ Result<void> TableTablet::Impl::check_write(const TabletWrite& write) const {
   if (!write.changes.empty() && (write.changes.front().key < bounds.from ||
                                  (!bounds.to.empty() && write.changes.back().key >= bounds.to))) {
     return fail(Errc::kInvalidArgument,
-                fmt::format("a row is not in the range of tablet {:x}", info_.id.value));
+                fmt::format("a row is not in the range of tablet {}", info_.id.value));
   }
   if (bytes > kWriteBytesMax) {
     return fail(
         Errc::kInvalidArgument,
-        fmt::format("{}: a transaction changes {} bytes of tablet {:x}; at most {} are allowed",
+        fmt::format("{}: a transaction changes {} bytes of tablet {}; at most {} are allowed",
                     settings_.table_path, bytes, info_.id.value, kWriteBytesMax));
   }
   return {};

@@ -132,7 +132,7 @@ Task<Result<void>> TableTablet::Impl::commit_prepared(TransactionId id, Timestam
     if (found == prepared_.end()) {
       // Nobody is told to commit what it has not prepared: it was committed and forgotten.
       if (FinishedTransactions::too_old(commit, state_.last_commit())) co_return Result<void>();
-      co_return fail(Errc::kNotFound, fmt::format("transaction {} is not prepared in tablet {:x}",
+      co_return fail(Errc::kNotFound, fmt::format("transaction {} is not prepared in tablet {}",
                                                   to_string(id), info_.id.value));
     }
     const std::shared_ptr<PreparedTransaction> transaction = found->second;
