@@ -22,10 +22,10 @@ constexpr Duration kAskEvery = 200ms;
 constexpr Duration kAnswerWithin = 5s;
 constexpr double kLastMoment = 0.05;  // Seconds for a group when the time is up.
 
-// "-" when nothing is being replicated, else "37 % of 1200".
+// "-" when nothing is to be replicated, else "37 % of 1200".
 std::string progress_of(const blob::GetStatusReply& state) {
   const std::uint64_t all = state.restored + state.missing;
-  if (!state.replicating || all == 0) return "-";
+  if (state.replicated || all == 0) return "-";
   return fmt::format("{} % of {}", state.restored * 100 / all, all);
 }
 

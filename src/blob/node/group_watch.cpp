@@ -23,7 +23,7 @@ std::string why(const DiskState& disk) {
   if (!disk.state.ready) {
     return "it waits for a quorum of its group, or gets the group's index back";
   }
-  return fmt::format("{} blobs are missing, {} parts are restored", disk.state.missing,
+  return fmt::format("missing blobs {}, restored parts {}", disk.state.missing,
                      disk.state.restored);
 }
 
