@@ -79,6 +79,7 @@ TEST(PartitionRefusal, ALaterBatchOfAKnownProducerIsNotCalledOutOfOrder) {
 
 TEST(PartitionRefusal, AFirstBatchThatAnEarlierIncarnationRefusedIsNotPassed) {
   TestQueue queue(4);
+  queue.restart();
   EXPECT_EQ(queue.write(batch(1)).status, WriteStatus::kFailedBefore);
   EXPECT_EQ(queue.write(batch(2)).status, WriteStatus::kFailedBefore);
   for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(queue.write(batch(i)).status, WriteStatus::kOk);
@@ -86,6 +87,36 @@ TEST(PartitionRefusal, AFirstBatchThatAnEarlierIncarnationRefusedIsNotPassed) {
   EXPECT_EQ(queue.write(batch(70, "old")).status, WriteStatus::kFailedBefore);
   queue.world.run_for(kBeginnersTime);
   EXPECT_EQ(queue.write(batch(70, "old")).status, WriteStatus::kOk);
+}
+
+TEST(PartitionRefusal, InANewPartitionAProducerBeginsWithAnySequenceAtOnce) {
+  TestQueue queue(11);
+  EXPECT_EQ(queue.write(batch(70)).status, WriteStatus::kOk);
+  EXPECT_EQ(queue.write(batch(71)).status, WriteStatus::kOk);
+  ASSERT_TRUE(queue.world.run(queue.tablet->add_partition({1, {}})));
+  EXPECT_EQ(queue.wait(queue.tablet->partition(1)->write(batch(5))).status, WriteStatus::kOk);
+  // A first incarnation that stored nothing may have refused something.
+  ASSERT_TRUE(queue.world.run(queue.tablet->add_partition({2, {}})));
+  queue.crash();
+  ASSERT_TRUE(queue.world.run(queue.tablet->add_partition({2, {}})));
+  EXPECT_EQ(queue.wait(queue.tablet->partition(2)->write(batch(5))).status,
+            WriteStatus::kFailedBefore);
+}
+
+TEST(PartitionRefusal, ANewPartitionsFirstBatchThatIsRefusedIsNotPassed) {
+  Crowded crowded(12);
+  TestQueue& queue = crowded.queue;
+  PartitionSetup setup{1, {}};
+  setup.waiting_writes_max = 2;
+  ASSERT_TRUE(queue.world.run(queue.tablet->add_partition(std::move(setup))));
+  Partition& fresh = *queue.tablet->partition(1);
+  const auto send = [&](WriteRequest request) { return fresh.write(std::move(request)); };
+  for (int i = 0; i < 2; ++i) send(TestQueue::message("fills"));
+  EXPECT_EQ(crowded.status(send(batch(0))), WriteStatus::kOverloaded);
+  crowded.drain();
+  EXPECT_EQ(crowded.status(send(batch(1))), WriteStatus::kFailedBefore);
+  EXPECT_EQ(crowded.status(send(batch(0))), WriteStatus::kOk);
+  EXPECT_EQ(crowded.status(send(batch(1))), WriteStatus::kOk);
 }
 
 TEST(PartitionRefusal, ANumberRefusedByAFullPartitionIsNotPassedByALaterOne) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "queue/facts.h"
+
 namespace moraine::queue {
 
 Task<Result<std::unique_ptr<QueueTablet>>> QueueTablet::boot(World world, BlobGroups& groups,
@@ -17,12 +19,15 @@ Task<Result<std::unique_ptr<QueueTablet>>> QueueTablet::boot(World world, BlobGr
     if (self->on_end_) std::exchange(self->on_end_, nullptr)();
   });
   for (PartitionSetup& setup : partitions) {
-    auto added = co_await tablet->add_partition(std::move(setup));
-    if (!added) {
+    const PartitionIndex index = setup.index;
+    auto loaded = co_await tablet->load(std::move(setup));
+    if (!loaded) {
       co_await tablet->stop();
-      co_return std::unexpected(std::move(added).error());
+      co_return std::unexpected(std::move(loaded).error());
     }
+    tablet->partitions_.emplace(index, std::move(*loaded));
   }
+  co_await tablet->note_created(tablet->partitions_);
   if (const auto& ended = tablet->store_->leader().ended()) {
     Error error = *ended;
     co_await tablet->stop();
@@ -42,19 +47,40 @@ Task<Result<void>> QueueTablet::add_partition(PartitionSetup setup) {
     found->second->configure(std::move(setup.config));
     co_return Result<void>();
   }
-  auto partition = std::make_shared<StoredPartition>(world_, *store_, cache_, std::move(setup));
+  CO_TRY(const auto partition, co_await load(std::move(setup)));
+  Partitions added;
+  added.emplace(index, partition);
+  co_await note_created(std::move(added));
+  // It may have been added, or the tablet may have ended, meanwhile.
+  const std::optional<Error> ended = store_->leader().ended();
+  if (ended || !partitions_.emplace(index, partition).second) co_await partition->stop();
+  if (ended) co_return std::unexpected(*ended);
+  co_return Result<void>();
+}
+
+Task<Result<std::shared_ptr<StoredPartition>>> QueueTablet::load(PartitionSetup setup) {
+  const PartitionIndex index = setup.index;
+  const auto partition =
+      std::make_shared<StoredPartition>(world_, *store_, cache_, std::move(setup));
   auto loaded = co_await partition->load();
   if (!loaded) {
     co_await partition->stop();
     co_return std::unexpected(std::move(loaded).error().within(fmt::format("partition {}", index)));
   }
-  if (const auto found = partitions_.find(index); found != partitions_.end()) {
-    // Somebody else was quicker.
-    co_await partition->stop();
-    co_return Result<void>();
+  co_return partition;
+}
+
+// A partition of which nothing is stored, not even bounds, was never served. Its bounds are stored
+// before it is: later incarnations know then that this one may have refused something.
+Task<void> QueueTablet::note_created(Partitions loaded) {
+  std::erase_if(loaded, [](const auto& item) { return !item.second->never_served(); });
+  if (loaded.empty()) co_return;
+  std::vector<Command> commands;
+  for (const auto& [index, partition] : loaded) {
+    commands.emplace_back(WriteKey{meta_key(index), encode_bounds({})});
   }
-  partitions_.emplace(index, std::move(partition));
-  co_return Result<void>();
+  if (!co_await store_->execute(std::move(commands))) co_return;
+  for (const auto& [index, partition] : loaded) partition->created();
 }
 
 Task<void> QueueTablet::stop() {

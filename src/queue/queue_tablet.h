@@ -39,12 +39,16 @@ class QueueTablet {
   const KeyValue& store() const { return *store_; }
 
  private:
+  using Partitions = std::map<PartitionIndex, std::shared_ptr<StoredPartition>>;
+
   QueueTablet(World world, BlobCache& cache) : world_(world), cache_(cache) {}
+  Task<Result<std::shared_ptr<StoredPartition>>> load(PartitionSetup setup);
+  Task<void> note_created(Partitions loaded);
 
   World world_;
   BlobCache& cache_;
   std::unique_ptr<KeyValue> store_;
-  std::map<PartitionIndex, std::shared_ptr<StoredPartition>> partitions_;
+  Partitions partitions_;
   Callback on_end_;
 };
 

@@ -8,7 +8,8 @@
 //            all of this is forgotten after RefusalRules::memory: who gave a number up goes on
 //            then.
 //            A Kafka producer that is not known has to begin with sequence 0 for a while after the
-//            partition's start and after refusals: what was sent before may be on its way again.
+//            partition's start and after refusals: what was sent before may be sent again. With
+//            nothing_before() that holds after refusals only.
 // Invariants Of a source whose refusals are not all remembered, everything is refused until a
 //            number comes for the second time: by then the lower ones have come, too.
 // Threading  The executor of the tablet.
@@ -45,6 +46,9 @@ class Refusals {
  public:
   Refusals(RefusalRules rules, Instant now)
       : rules_(rules), beginners_until_(now + rules.beginners) {}
+
+  // No earlier incarnation of the partition has refused anything.
+  void nothing_before() { beginners_until_ = {}; }
 
   // Whether a write that has come may be queued; false: it is refused. `begins`: it is whole, or
   // the first part of its message.

@@ -144,6 +144,13 @@ TEST_F(RefusalsTest, AnUnknownProducerBeginsWithZeroForAWhile) {
   EXPECT_TRUE(refusals.begins(sequence(3), now)) << "one that is known needs no beginning";
 }
 
+TEST_F(RefusalsTest, InANewPartitionAnUnknownProducerBeginsAnywhereUntilOneIsRefused) {
+  refusals.nothing_before();
+  EXPECT_TRUE(refusals.begins(sequence(3), now));
+  refusals.refused({"new", Numbering::kSequence, 0, 0}, false, now);
+  EXPECT_FALSE(refusals.begins(sequence(3), now));
+}
+
 TEST_F(RefusalsTest, PastItsBoundAGapInSequencesMayBeARefusal) {
   Refusals few({.sources_max = 1}, now);
   few.refused(sequence(1), true, now);

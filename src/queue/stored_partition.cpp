@@ -81,7 +81,8 @@ std::uint64_t StoredPartition::now_ms() const {
 
 Task<Result<void>> StoredPartition::load() {
   Bounds bounds;
-  if (tablet_->find(meta_key(index_))) {
+  const bool has_bounds = tablet_->find(meta_key(index_)).has_value();
+  if (has_bounds) {
     CO_TRY(const Slice bytes, co_await tablet_->read(meta_key(index_)));
     CO_TRY(bounds, decode_bounds(bytes));
   }
@@ -98,6 +99,7 @@ Task<Result<void>> StoredPartition::load() {
   }
   CO_TRY_VOID(co_await load_facts('s'));
   CO_TRY_VOID(co_await load_facts('c'));
+  never_served_ = !has_bounds && blobs_.empty() && sources_.size() == 0 && consumers_.empty();
   for (const auto& [name, consumer] : consumers_) note_end(consumer, end_);
   // Parts of messages that were never finished.
   const KeyRange orphans = KeyRange::prefix(key_prefix('x', index_));

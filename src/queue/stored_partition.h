@@ -70,6 +70,10 @@ class StoredPartition final : public Partition,
 
   // What the tablet's keys say. kCorrupt names the key that cannot be.
   Task<Result<void>> load();
+  // After load(): nothing of it is stored, so no earlier incarnation took or refused writes.
+  bool never_served() const { return never_served_; }
+  // It is known to be new: producers begin with any sequence at once.
+  void created() { refusals_.nothing_before(); }
   // Answers everything that waits; nothing of the tablet is used once it ends.
   Task<void> stop();
   // The same without waiting for what is on its way.
@@ -262,6 +266,7 @@ class StoredPartition final : public Partition,
   std::deque<Waiting> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::deque<Action> actions_;
+  bool never_served_ = false;
   bool cycling_ = false;
   bool stopped_ = false;
   bool no_space_ = false;  // It stopped for want of space.
