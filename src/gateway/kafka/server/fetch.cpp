@@ -11,7 +11,6 @@ namespace moraine::kafka {
 namespace {
 
 constexpr std::int16_t kVersionMin = 4;
-constexpr std::int16_t kVersionOfZstd = 10;
 constexpr std::int16_t kVersionOfTopicIds = 13;
 // Readings of more than was expected, before it is taken as it is.
 constexpr int kReadingsMax = 4;
@@ -46,12 +45,6 @@ Slice batch_of_message(const queue::StoredEntry& entry) {
   BatchBuilder builder(options);
   if (!builder.append(record)) return {};
   return std::move(builder).build();
-}
-
-bool has_zstd(const queue::StoredEntry& entry) {
-  if (entry.format != queue::EntryFormat::kKafkaBatch) return false;
-  return entry.payload.size() >= kBatchHeaderBytes &&
-         BatchHeader::decode(entry.payload.data()).codec() == Compression::kZstd;
 }
 
 }  // namespace
@@ -282,11 +275,6 @@ Task<std::size_t> FetchWork::read_part(Part& part, std::size_t bytes_left, bool 
   part.answer->log_start_offset = static_cast<std::int64_t>(read->start);
   std::size_t bytes = 0;
   for (queue::StoredEntry& entry : read->entries) {
-    if (about_.version < kVersionOfZstd && has_zstd(entry)) {
-      if (bytes == 0) part.answer->error_code = ErrorCode::kUnsupportedCompressionType;
-      failed_ |= bytes == 0;
-      break;
-    }
     const bool whole = entry.format == queue::EntryFormat::kKafkaBatch;
     Slice batch = whole ? std::move(entry.payload) : batch_of_message(entry);
     if (bytes + batch.size() > most && !(first && bytes == 0)) break;
