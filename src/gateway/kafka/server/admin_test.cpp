@@ -38,15 +38,6 @@ class AdminTest : public KafkaServerTest {
     request.topics.push_back({name, count, {}});
     return ask(request, 3).results.at(0).error_code;
   }
-  // The value of one config of topic "t", and where it is from.
-  std::pair<std::string, ConfigSource> config(const std::string& name, std::int16_t version = 4) {
-    DescribeConfigsRequest request;
-    request.resources.push_back({ResourceType::kTopic, "t", std::vector{name}});
-    const auto response = ask(request, version);
-    const auto& found = response.results.at(0).configs.at(0);
-    EXPECT_EQ(found.name, name);
-    return {found.value.value_or("null"), found.config_source};
-  }
 };
 
 TEST_F(AdminTest, MetadataNamesTheOneBrokerAndAllOrNoTopics) {
@@ -86,6 +77,29 @@ TEST_F(AdminTest, MetadataFindsTopicsById) {
     const auto answer = ask(request, version);
     EXPECT_EQ(answer.topics.at(0).name, "t");
     EXPECT_EQ(answer.topics.at(1).error_code, ErrorCode::kUnknownTopicId);
+  }
+}
+
+TEST_F(AdminTest, MetadataByIdIgnoresTheName) {
+  make_topic("t");
+  make_topic("other");
+  const Uuid id = to_uuid(topics_.find("t")->id);
+  const Uuid unknown{{std::byte{9}}};
+  for (const std::string& name : {std::string(), std::string("other"), std::string("a b")}) {
+    for (const std::int16_t version : {10, 11, 12}) {
+      SCOPED_TRACE(name + " in version " + std::to_string(version));
+      MetadataRequest request;
+      request.topics.emplace();
+      request.topics->push_back({id, name});
+      request.topics->push_back({unknown, name});
+      const auto answer = ask(request, version);
+      ASSERT_EQ(answer.topics.size(), 2u);
+      EXPECT_EQ(answer.topics[0].error_code, ErrorCode::kNone);
+      EXPECT_EQ(answer.topics[0].name, "t");
+      EXPECT_EQ(answer.topics[0].topic_id, id);
+      EXPECT_EQ(answer.topics[1].error_code, ErrorCode::kUnknownTopicId);
+      EXPECT_EQ(answer.topics[1].topic_id, unknown);
+    }
   }
 }
 
@@ -145,59 +159,6 @@ TEST_F(AdminTest, PartitionsOnlyGrowInNumber) {
   EXPECT_EQ(grow("t", 4), ErrorCode::kInvalidPartitions);
   EXPECT_EQ(grow("x", 4), ErrorCode::kUnknownTopicOrPartition);
   EXPECT_EQ(metadata(std::vector<std::string>{"t"}, false).topics[0].partitions.size(), 4u);
-}
-
-TEST_F(AdminTest, ConfigsAreSetReplacedAndTakenBack) {
-  make_topic("t");
-  EXPECT_EQ(config("retention.ms"), std::pair(std::string("604800000"), ConfigSource::kDefault));
-  IncrementalAlterConfigsRequest change;
-  change.resources.push_back({ResourceType::kTopic, "t", {}});
-  change.resources[0].configs.push_back({"retention.ms", ConfigOperation::kSet, "5000"});
-  EXPECT_EQ(ask(change, 1).responses[0].error_code, ErrorCode::kNone);
-  EXPECT_EQ(config("retention.ms"), std::pair(std::string("5000"), ConfigSource::kDynamicTopic));
-  change.resources[0].configs[0] = {"retention.ms", ConfigOperation::kDelete, std::nullopt};
-  EXPECT_EQ(ask(change, 1).responses[0].error_code, ErrorCode::kNone);
-  EXPECT_EQ(config("retention.ms").second, ConfigSource::kDefault);
-  change.resources[0].configs[0] = {"no.such", ConfigOperation::kSet, "1"};
-  EXPECT_EQ(ask(change, 1).responses[0].error_code, ErrorCode::kInvalidConfig);
-  AlterConfigsRequest replace;
-  replace.resources.push_back({ResourceType::kTopic, "t", {{"max.message.bytes", "77"}}});
-  EXPECT_EQ(ask(replace, 1).responses[0].error_code, ErrorCode::kNone);
-  EXPECT_EQ(config("max.message.bytes").first, "77");
-  replace.resources[0].configs = {{"retention.bytes", "9"}};
-  replace.validate_only = true;
-  EXPECT_EQ(ask(replace, 2).responses[0].error_code, ErrorCode::kNone);
-  EXPECT_EQ(config("max.message.bytes").first, "77");
-  replace.validate_only = false;
-  EXPECT_EQ(ask(replace, 2).responses[0].error_code, ErrorCode::kNone);
-  EXPECT_EQ(config("max.message.bytes").second, ConfigSource::kDefault);
-}
-
-TEST_F(AdminTest, TwoWhoAppendToAListAtOnceBothSucceed) {
-  make_topic("t");
-  IncrementalAlterConfigsRequest change;
-  change.resources.push_back({ResourceType::kTopic, "t", {}});
-  auto& configs = change.resources[0].configs;
-  configs.push_back({"moraine.consumers.important", ConfigOperation::kAppend, "a"});
-  const auto first = send(change, 1);
-  connect();
-  configs[0].value = "b";
-  EXPECT_EQ(ask(change, 1).responses[0].error_code, ErrorCode::kNone);
-  client_.swap(others_.front());
-  EXPECT_EQ(receive<IncrementalAlterConfigsResponse>(first).responses[0].error_code,
-            ErrorCode::kNone);
-  EXPECT_EQ(config("moraine.consumers.important").first, "a,b");
-}
-
-TEST_F(AdminTest, TheBrokerTellsItsConfigs) {
-  DescribeConfigsRequest request;
-  request.resources.push_back({ResourceType::kBroker, "1", std::nullopt});
-  request.resources.push_back({ResourceType::kBroker, "2", std::nullopt});
-  request.resources.push_back({ResourceType::kTopic, "x", std::nullopt});
-  const auto response = ask(request, 1);
-  EXPECT_GT(response.results[0].configs.size(), 3u);
-  EXPECT_EQ(response.results[1].error_code, ErrorCode::kInvalidRequest);
-  EXPECT_EQ(response.results[2].error_code, ErrorCode::kUnknownTopicOrPartition);
 }
 
 TEST_F(AdminTest, RecordsAreDeletedUpToAnOffset) {

@@ -84,12 +84,15 @@ Task<MetadataResponse> serve(ServerContext& server, MetadataRequest request, Req
   const bool may_create = request.allow_auto_topic_creation && options.auto_create_topics;
   // Named twice, answered once: an answer is much larger than a name.
   std::set<std::pair<std::optional<std::string>, Uuid>> seen;
-  for (const MetadataRequest::Topic& asked : *request.topics) {
-    if (!seen.emplace(asked.name, asked.name ? Uuid{} : asked.topic_id).second) continue;
-    if (asked.name) {
-      response.topics.push_back(co_await find_named(server, *asked.name, may_create));
-    } else {
+  for (MetadataRequest::Topic& asked : *request.topics) {
+    // Clients that ask by id put an empty name beside it.
+    const bool by_id = !asked.topic_id.is_zero() || !asked.name;
+    if (by_id) asked.name.reset();
+    if (!seen.emplace(asked.name, asked.topic_id).second) continue;
+    if (by_id) {
       response.topics.push_back(find_by_id(server, asked.topic_id));
+    } else {
+      response.topics.push_back(co_await find_named(server, *asked.name, may_create));
     }
     Topic& topic = response.topics.back();
     if (!topic.name && about.version < kVersionOfNullNames) topic.name = std::string();
