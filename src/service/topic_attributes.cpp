@@ -79,7 +79,7 @@ Result<TopicRecord> decode_topic(const PathNode& node) {
   for (const TopicTablet& tablet : record.tablets) partitions += tablet.partitions;
   if (partitions > kPartitionsPerTopicMax) return fail(Errc::kCorrupt, "partitions of a topic");
   spec.partitions = static_cast<std::uint32_t>(partitions);
-  if (const auto checked = check_spec(spec); !checked) {
+  if (const auto checked = check_stored_spec(spec); !checked) {
     return fail(Errc::kCorrupt, checked.error().context);
   }
   record.info.name = node.path;

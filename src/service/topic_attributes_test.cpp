@@ -58,6 +58,14 @@ TEST(TopicAttributes, AnyFlippedBitIsFound) {
   }
 }
 
+TEST(TopicAttributes, AConfigThatWasAcceptedOnceIsStillRead) {
+  TopicRecord record = some_topic();
+  record.info.config["min.insync.replicas"] = "2";
+  const auto decoded = decode_topic(node_of(record));
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  EXPECT_EQ(decoded->info.config.at("min.insync.replicas"), "2");
+}
+
 TEST(TopicAttributes, WhatNoTopicMayHaveIsCorrupt) {
   TopicRecord unknown_config = some_topic();
   unknown_config.info.config["no.such"] = "1";

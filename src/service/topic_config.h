@@ -1,9 +1,14 @@
 // The configs of a topic: names, defaults and meanings.
 //
-// Promise    Pure. Names and defaults are those that Kafka users know.
+// Promise    Pure. Names and defaults are those that Kafka users know. What Kafka has and what is
+//            harmless here is accepted and stored, and says in its meaning that it has no effect;
+//            a value that would promise what is not kept is refused.
+// Limits     kImportantConsumersMax, kConfigTextBytesMax.
+// Tests      topic_config_test.cpp.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -18,27 +23,46 @@ namespace moraine {
 
 // Names in moraine.consumers.important.
 inline constexpr std::size_t kImportantConsumersMax = 1'000;
+// Of a config that is a list of replicas.
+inline constexpr std::size_t kConfigTextBytesMax = 4'096;
 
-enum class ConfigType : std::uint8_t { kBoolean, kString, kInt, kLong, kList };
+enum class ConfigType : std::uint8_t { kBoolean, kString, kInt, kLong, kDouble, kList };
 
 struct ConfigInfo {
   std::string_view name;
-  ConfigType type;
+  ConfigType type = ConfigType::kString;
   std::string_view default_value;
-  std::string_view meaning;  // One sentence, for people.
+  std::string_view meaning;           // One sentence, for people.
+  std::string_view broker_name = {};  // Of Kafka's default for all topics; empty: the name.
+  bool has_effect = true;
 };
 
 // In the order of their names.
 std::span<const ConfigInfo> topic_configs();
 const ConfigInfo* find_topic_config(std::string_view name);
-// kInvalidArgument: no such config, or a value that it cannot have.
+// kInvalidArgument: no such config, a value that it cannot have, or one that is not served.
 Result<void> check_topic_config(const std::string& name, const std::string& value);
+// The same for what is stored: values that were accepted once stay. kInvalidArgument.
+Result<void> check_stored_config(const std::string& name, const std::string& value);
+
+// What compression.type says.
+enum class TopicCompression : std::uint8_t { kProducer, kNone, kGzip, kSnappy, kLz4, kZstd };
 
 struct TopicSettings {
   std::optional<std::uint64_t> retention_ms;
   std::optional<std::uint64_t> retention_bytes;
   std::uint64_t max_message_bytes = 1'048'588;
   bool log_append_time = false;  // message.timestamp.type
+  // Of CreateTime: a message's time may be so far from that of the broker.
+  std::int64_t before_max_ms = std::numeric_limits<std::int64_t>::max();
+  std::int64_t after_max_ms = std::numeric_limits<std::int64_t>::max();
+  TopicCompression compression = TopicCompression::kProducer;
+  std::optional<int> compression_level;  // Nothing: the codec's usual one.
+
+  bool bounds_time() const {
+    return before_max_ms != std::numeric_limits<std::int64_t>::max() ||
+           after_max_ms != std::numeric_limits<std::int64_t>::max();
+  }
 };
 // Requires: checked values.
 TopicSettings topic_settings(const TopicInfo& topic);

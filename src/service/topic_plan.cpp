@@ -41,17 +41,27 @@ std::uint32_t room_in_last(const std::vector<TopicTablet>& tablets) {
   return last < kPartitionsPerTablet ? kPartitionsPerTablet - last : 0;
 }
 
-}  // namespace
+using CheckConfig = Result<void> (*)(const std::string& name, const std::string& value);
 
-Result<void> check_spec(const TopicSpec& spec) {
+Result<void> check_spec_with(const TopicSpec& spec, CheckConfig check_config) {
   TRY_VOID(check_partitions(spec.partitions));
   for (const auto& [name, value] : spec.config) {
-    TRY_VOID(check_topic_config(name, value));
+    TRY_VOID(check_config(name, value));
   }
   for (const auto& [name, consumer] : spec.consumers) {
     TRY_VOID(check_consumer(name));
   }
   return check_consumer_count(spec.consumers.size());
+}
+
+}  // namespace
+
+Result<void> check_spec(const TopicSpec& spec) {
+  return check_spec_with(spec, check_topic_config);
+}
+
+Result<void> check_stored_spec(const TopicSpec& spec) {
+  return check_spec_with(spec, check_stored_config);
 }
 
 Result<TopicInfo> changed(TopicInfo topic, const TopicChange& change) {

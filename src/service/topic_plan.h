@@ -34,6 +34,8 @@ struct TopicRecord {
 };
 
 Result<void> check_spec(const TopicSpec& spec);
+// The same for a topic that is stored: configs that were accepted once stay.
+Result<void> check_stored_spec(const TopicSpec& spec);
 // The topic as it will be.
 Result<TopicInfo> changed(TopicInfo topic, const TopicChange& change);
 

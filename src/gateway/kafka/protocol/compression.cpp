@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kFirstOutputBytes = 16 << 10;
 constexpr int kGzipWindow = 15 + 16;  // The largest window, with a gzip header.
+constexpr int kLz4Level = 0;
 constexpr int kZstdLevel = 3;
 
 constexpr std::array<std::uint8_t, 8> kXerialMagic{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0};
@@ -103,10 +104,9 @@ Checked<Slice> gunzip(ByteSpan packed, std::size_t size_max) {
   return output.too_large();
 }
 
-Slice gzip(ByteSpan plain) {
+Slice gzip(ByteSpan plain, int level) {
   z_stream stream{};
-  const int opened =
-      deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY);
+  const int opened = deflateInit2(&stream, level, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY);
   INVARIANT(opened == Z_OK, "deflateInit2 gives {}", opened);
   Buffer packed(deflateBound(&stream, plain.size()));
   stream.next_in = zlib_bytes(plain.data());
@@ -205,8 +205,9 @@ Checked<Slice> unlz4(ByteSpan packed, std::size_t size_max) {
   return output.too_large();
 }
 
-Slice lz4(ByteSpan plain) {
+Slice lz4(ByteSpan plain, int level) {
   LZ4F_preferences_t preferences{};
+  preferences.compressionLevel = level;
   preferences.frameInfo.blockMode = LZ4F_blockIndependent;
   Buffer packed(LZ4F_compressFrameBound(plain.size(), &preferences));
   const std::size_t size =
@@ -239,10 +240,10 @@ Checked<Slice> unzstd(ByteSpan packed, std::size_t size_max) {
   return output.too_large();
 }
 
-Slice zstd(ByteSpan plain) {
+Slice zstd(ByteSpan plain, int level) {
   Buffer packed(ZSTD_compressBound(plain.size()));
   const std::size_t size =
-      ZSTD_compress(packed.data(), packed.size(), plain.data(), plain.size(), kZstdLevel);
+      ZSTD_compress(packed.data(), packed.size(), plain.data(), plain.size(), level);
   INVARIANT(!ZSTD_isError(size), "ZSTD_compress: {}", ZSTD_getErrorName(size));
   return std::move(packed).freeze().sub(0, size);
 }
@@ -274,13 +275,13 @@ Checked<Slice> decompress(Compression codec, const Slice& packed, std::size_t si
                 fmt::format("codec {}", static_cast<int>(codec)));
 }
 
-Slice compress(Compression codec, ByteSpan plain) {
+Slice compress(Compression codec, ByteSpan plain, std::optional<int> level) {
   switch (codec) {
     case Compression::kNone: break;
-    case Compression::kGzip: return gzip(plain);
+    case Compression::kGzip: return gzip(plain, level.value_or(Z_DEFAULT_COMPRESSION));
     case Compression::kSnappy: return snap(plain);
-    case Compression::kLz4: return lz4(plain);
-    case Compression::kZstd: return zstd(plain);
+    case Compression::kLz4: return lz4(plain, level.value_or(kLz4Level));
+    case Compression::kZstd: return zstd(plain, level.value_or(kZstdLevel));
   }
   return Slice::copy_of(plain);
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/bytes.h"
@@ -24,6 +25,7 @@ std::string_view to_string(Compression codec);
 // Errors: kCorruptMessage, or kMessageTooLarge when there is more than size_max.
 Checked<Slice> decompress(Compression codec, const Slice& packed, std::size_t size_max);
 
-Slice compress(Compression codec, ByteSpan plain);
+// `level`: of the codec's own scale; nothing: its usual one. Snappy has none.
+Slice compress(Compression codec, ByteSpan plain, std::optional<int> level = std::nullopt);
 
 }  // namespace moraine::kafka

@@ -189,6 +189,27 @@ Checked<void> check_produced(const RecordBatch& batch, const ProduceRules& rules
   return check_content(header);
 }
 
+Checked<RecordBatch> recompressed(const RecordBatch& batch, Compression codec,
+                                  std::optional<int> level, std::size_t plain_bytes_max) {
+  auto plain = decompress(batch.header.codec(), batch.payload(), plain_bytes_max);
+  if (!plain) return std::unexpected(std::move(plain.error()));
+  const Slice payload =
+      codec == Compression::kNone ? std::move(*plain) : compress(codec, *plain, level);
+  RecordBatch made;
+  made.header = batch.header;
+  made.header.batch_length =
+      static_cast<std::int32_t>(kBatchHeaderBytes - kBatchLengthEnd + payload.size());
+  made.header.attributes = static_cast<std::int16_t>(
+      (batch.header.attributes & ~BatchHeader::kCodecMask) | static_cast<int>(codec));
+  Buffer bytes(kBatchHeaderBytes + payload.size());
+  std::memcpy(bytes.data() + kBatchHeaderBytes, payload.data(), payload.size());
+  made.header.encode(bytes.data());
+  made.header.crc = crc32c(bytes.span().subspan(kAttributesAt));
+  made.header.encode(bytes.data());
+  made.bytes = std::move(bytes).freeze();
+  return made;
+}
+
 void place_header(MutableByteSpan header, std::int64_t base_offset, std::int32_t leader_epoch) {
   INVARIANT(header.size() >= kBatchHeaderBytes, "a header of {} bytes", header.size());
   store_big(header.data() + kBaseOffsetAt, base_offset);

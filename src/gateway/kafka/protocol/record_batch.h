@@ -1,7 +1,7 @@
 // RecordBatch: the unit that producers send, the log keeps and consumers get, byte for byte.
 //
 // Promise    What parse accepts has a header whose fields are where they are said to be and as many
-//            bytes as its length says. Nothing here decompresses (records.h does).
+//            bytes as its length says. Only recompressed() decompresses.
 // Invariants Base offset and leader epoch are not under the checksum, so a broker places a batch
 //            without touching, copying or checking its records.
 //
@@ -110,6 +110,10 @@ struct ProduceRules {
 // A broker's checks of a batch before it is appended, without looking at single records.
 // check_records() of records.h is the rest.
 Checked<void> check_produced(const RecordBatch& batch, const ProduceRules& rules);
+
+// The same records in another codec, with a right checksum. Errors: those of decompress().
+Checked<RecordBatch> recompressed(const RecordBatch& batch, Compression codec,
+                                  std::optional<int> level, std::size_t plain_bytes_max);
 
 struct Placement {
   std::int64_t base_offset = 0;

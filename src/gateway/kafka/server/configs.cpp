@@ -17,6 +17,7 @@ kafka::ConfigType wire_type(moraine::ConfigType type) {
     case moraine::ConfigType::kString: return kafka::ConfigType::kString;
     case moraine::ConfigType::kInt: return kafka::ConfigType::kInt;
     case moraine::ConfigType::kLong: return kafka::ConfigType::kLong;
+    case moraine::ConfigType::kDouble: return kafka::ConfigType::kDouble;
     case moraine::ConfigType::kList: return kafka::ConfigType::kList;
   }
   return kafka::ConfigType::kUnknown;
@@ -41,8 +42,9 @@ Config topic_config(const TopicInfo& topic, const ConfigInfo& info,
     if (is_set) {
       config.synonyms.push_back({config.name, config.value, ConfigSource::kDynamicTopic});
     }
+    const std::string_view broker_name = info.broker_name.empty() ? info.name : info.broker_name;
     config.synonyms.push_back(
-        {config.name, std::string(info.default_value), ConfigSource::kDefault});
+        {std::string(broker_name), std::string(info.default_value), ConfigSource::kDefault});
   }
   return config;
 }

@@ -5,6 +5,7 @@
 
 #include "gateway/kafka/protocol/records.h"
 #include "gateway/kafka/server/handlers.h"
+#include "gateway/kafka/server/topic_batches.h"
 #include "service/topic_config.h"
 
 namespace moraine::kafka {
@@ -12,8 +13,6 @@ namespace {
 
 constexpr std::int16_t kVersionMin = 3;
 constexpr std::int16_t kVersionOfZstd = 7;
-// Records of one batch without compression; check_records() holds them in memory.
-constexpr std::size_t kCheckedBytesMax = std::size_t{128} << 20;
 
 // The least time for a write, whatever the client says: one disk's pause is no failure.
 constexpr std::chrono::milliseconds kTimeoutMin{1000};
@@ -36,6 +35,7 @@ struct Collection {
   std::vector<Write> writes;
   OneShot<bool> done;    // False: the time is over, or the client has left.
   RequestMemory memory;  // The partitions hold the payloads until they answer.
+  std::vector<ByteBudget::Lease> recompressed;  // Of payloads that were compressed anew.
 };
 
 void refuse_with(Outcome& outcome, Refusal refusal) {
@@ -70,17 +70,50 @@ queue::WriteRequest write_of(const RecordBatch& batch) {
   return request;
 }
 
+// A batch compressed anew takes its room out of the budget of requests.
+Checked<RecordBatch> recompress(const RecordBatch& batch, const TopicSettings& settings,
+                                Collection& all) {
+  auto made = in_topic_codec(batch, settings);
+  ByteBudget* const budget = all.memory ? all.memory->budget() : nullptr;
+  if (!made || !budget) return made;
+  // One for each: a lease that holds something may pass the limit.
+  ByteBudget::Lease& lease = all.recompressed.emplace_back();
+  if (budget->grow_now(lease, made->bytes.size())) return made;
+  return refuse(ErrorCode::kRequestTimedOut,
+                "no memory to compress the batch in the topic's codec; try again");
+}
+
+// The batch of a request as it is to be stored, but for the time of appending.
+std::expected<RecordBatch, BatchRefusal> prepare(ServerContext& server,
+                                                 const TopicSettings& settings,
+                                                 const Records& records, std::int16_t version,
+                                                 Collection& all) {
+  const auto refused = [](Refusal refusal) {
+    return std::unexpected(BatchRefusal{std::move(refusal), {}});
+  };
+  auto batch = single_batch(records.joined());
+  if (!batch) return refused(std::move(batch.error()));
+  if (auto checked = check_batch(*batch, settings, version); !checked) {
+    return refused(std::move(checked.error()));
+  }
+  const std::int64_t now_ms = server.clock.since_epoch().count();
+  if (auto checked = check_times(*batch, settings, now_ms); !checked) {
+    return std::unexpected(std::move(checked.error()));
+  }
+  if (!needs_other_codec(*batch, settings)) return std::move(*batch);
+  auto made = recompress(*batch, settings, all);
+  if (!made) return refused(std::move(made.error()));
+  return std::move(*made);
+}
+
 // Queues one batch, or says in `outcome` why not.
 std::optional<Write> queue_batch(ServerContext& server, const FoundPartition& found,
                                  const TopicSettings& settings, const Records& records,
-                                 std::int16_t version, Outcome& outcome) {
-  auto batch = single_batch(records.joined());
+                                 std::int16_t version, Collection& all, Outcome& outcome) {
+  auto batch = prepare(server, settings, records, version, all);
   if (!batch) {
-    refuse_with(outcome, std::move(batch.error()));
-    return std::nullopt;
-  }
-  if (auto checked = check_batch(*batch, settings, version); !checked) {
-    refuse_with(outcome, std::move(checked.error()));
+    refuse_with(outcome, std::move(batch.error().refusal));
+    outcome.record_errors = std::move(batch.error().records);
     return std::nullopt;
   }
   queue::WriteRequest request = write_of(*batch);
@@ -200,8 +233,8 @@ Task<ProduceOutcome> produce(ServerContext& server, ProduceRequest request, Requ
       const FoundPartition found = find_partition(server, info, answer.index);
       answer.error_code = found.error;
       if (!found.partition) continue;
-      auto write =
-          queue_batch(server, found, settings, topic.partitions[p].records, about.version, answer);
+      auto write = queue_batch(server, found, settings, topic.partitions[p].records, about.version,
+                               *all, answer);
       if (write) all->writes.push_back(std::move(*write));
     }
   }

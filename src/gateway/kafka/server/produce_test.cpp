@@ -4,6 +4,7 @@
 
 #include "base/checksum.h"
 #include "gateway/kafka/server/server_test_util.h"
+#include "gateway/kafka/server/topic_batches.h"
 
 namespace moraine::kafka {
 namespace {
@@ -221,6 +222,116 @@ TEST_F(ProduceTest, LogAppendTimeReplacesTheClientsTimes) {
   EXPECT_TRUE(crc_holds(*batch));
   EXPECT_EQ(batch->header.timestamp_type(), TimestampType::kLogAppendTime);
   EXPECT_EQ(batch->header.max_timestamp, answer.log_append_time_ms);
+}
+
+TEST_F(ProduceTest, ATopicsCodecReplacesAnother) {
+  const std::pair<const char*, Compression> codecs[] = {{"uncompressed", Compression::kNone},
+                                                        {"gzip", Compression::kGzip},
+                                                        {"snappy", Compression::kSnappy},
+                                                        {"lz4", Compression::kLz4},
+                                                        {"zstd", Compression::kZstd}};
+  for (const auto& [name, codec] : codecs) {
+    FakePartition& partition = make_topic(name, 1, {{"compression.type", name}});
+    for (int from = 0; from <= kCompressionLast; ++from) {
+      SCOPED_TRACE(fmt::format("{} to {}", from, name));
+      BatchOptions options{.codec = Compression(from), .producer_id = 7, .producer_epoch = 1};
+      options.base_sequence = 2 * from;
+      const Slice sent = batch_with({std::string(500, 'a'), "b"}, options);
+      const auto answer = produce(sent, 9, name);
+      ASSERT_EQ(answer.error_code, ErrorCode::kNone) << answer.error_message.value_or("");
+      const queue::WriteRequest& stored = partition.requests.back();
+      if (Compression(from) == codec) EXPECT_TRUE(equal(stored.payload, sent));
+      const auto batch = parse_batch(stored.payload);
+      ASSERT_TRUE(batch.has_value());
+      EXPECT_TRUE(crc_holds(*batch));
+      EXPECT_EQ(batch->header.codec(), codec);
+      EXPECT_EQ(batch->header.producer_id, 7);
+      EXPECT_EQ(batch->header.base_sequence, 2 * from);
+      EXPECT_EQ(stored.producer.number, static_cast<std::uint64_t>(2 * from));
+      EXPECT_EQ(stored.max_timestamp_ms, 1001);
+      auto reader = RecordReader::open(*batch);
+      ASSERT_TRUE(reader.has_value());
+      Record record;
+      ASSERT_TRUE(reader->next(record).value_or(false));
+      EXPECT_EQ(record.value->size(), 500u);
+      ASSERT_TRUE(reader->next(record).value_or(false));
+      EXPECT_EQ(record.timestamp, 1001);
+    }
+  }
+  EXPECT_EQ(service_.requests().used(), 0u);
+}
+
+TEST_F(ProduceTest, ABatchThatGrowsPastTheLimitInTheTopicsCodecIsRefused) {
+  FakePartition& partition =
+      make_topic("t", 1, {{"compression.type", "uncompressed"}, {"max.message.bytes", "1000"}});
+  const Slice packed = batch_with({std::string(5'000, 'a')}, {.codec = Compression::kZstd});
+  ASSERT_LT(packed.size(), 1'000u);
+  EXPECT_EQ(error_of(packed), ErrorCode::kMessageTooLarge);
+  EXPECT_TRUE(partition.requests.empty());
+}
+
+TEST_F(ProduceTest, BatchesCompressedAnewTakeTheirRoomOutOfTheBudget) {
+  FakePartition& partition =
+      make_topic("t", 1, {{"compression.type", "uncompressed"}, {"max.message.bytes", "20000000"}});
+  const Slice packed = batch_with({std::string(15'000'000, 'a')}, {.codec = Compression::kZstd});
+  ProduceRequest request = produce_of("t", packed);
+  const std::size_t room = service_.requests().limit() / 15'000'000;
+  for (std::size_t i = 0; i < room + 2; ++i) {
+    request.topics[0].partitions.push_back(request.topics[0].partitions[0]);
+  }
+  partition.stop_answering = true;
+  request.timeout_ms = 1000;
+  const auto answers = ask(request, 7).topics[0].partitions;
+  EXPECT_GT(partition.requests.size(), 0u);
+  EXPECT_LE(partition.requests.size(), room);
+  EXPECT_LE(service_.requests().used(), service_.requests().limit());
+  EXPECT_EQ(answers.back().error_code, ErrorCode::kRequestTimedOut);
+  partition.stop_answering = false;
+  for (std::size_t i = 0; i < partition.requests.size(); ++i) partition.answer_next();
+  world_.run_for(1ms);
+  EXPECT_EQ(service_.requests().used(), 0u);
+}
+
+TEST_F(ProduceTest, TimesOutsideTheTopicsBoundsAreRefused) {
+  FakePartition& partition = make_topic(
+      "t", 1,
+      {{"message.timestamp.before.max.ms", "60000"}, {"message.timestamp.after.max.ms", "1000"}});
+  const std::int64_t now_ms = SimClock::kEpoch.count() + now().count() / 1'000'000;
+  EXPECT_EQ(error_of(batch_with({"a"}, {}, now_ms)), ErrorCode::kNone);
+  EXPECT_EQ(error_of(batch_with({"a"}, {}, now_ms - 50'000)), ErrorCode::kNone);
+  EXPECT_EQ(error_of(batch_with({"a"}, {}, -1)), ErrorCode::kNone) << "no time at all";
+  EXPECT_EQ(partition.requests.size(), 3u);
+  for (const std::int64_t time :
+       {now_ms - 70'000, now_ms + 5'000, std::int64_t{0}, std::numeric_limits<std::int64_t>::min(),
+        std::numeric_limits<std::int64_t>::max() - 5}) {
+    const auto answer = produce(batch_with({"a"}, {.codec = Compression::kLz4}, time), 9);
+    EXPECT_EQ(answer.error_code, ErrorCode::kInvalidTimestamp) << time;
+    ASSERT_EQ(answer.record_errors.size(), 1u);
+    EXPECT_EQ(answer.record_errors[0].batch_index, 0);
+    EXPECT_NE(answer.error_message->find("message.timestamp"), std::string::npos);
+  }
+  EXPECT_EQ(partition.requests.size(), 3u);
+  // Of two records the one that is out of bounds is named.
+  BatchBuilder builder({});
+  for (const std::int64_t time : {now_ms, now_ms + 100'000}) {
+    Record record;
+    record.timestamp = time;
+    ASSERT_TRUE(builder.append(record));
+  }
+  const auto answer = produce(std::move(builder).build(), 9);
+  ASSERT_EQ(answer.record_errors.size(), 1u);
+  EXPECT_EQ(answer.record_errors[0].batch_index, 1);
+  make_topic(
+      "l", 1,
+      {{"message.timestamp.type", "LogAppendTime"}, {"message.timestamp.difference.max.ms", "1"}});
+  EXPECT_EQ(produce(batch_with({"a"}, {}, 0), 9, "l").error_code, ErrorCode::kNone)
+      << "the client's time is not kept";
+}
+
+TEST_F(ProduceTest, OfManyRecordsOutsideTheBoundsSomeAreNamed) {
+  make_topic("t", 1, {{"message.timestamp.difference.max.ms", "1000"}});
+  const std::vector<std::string> many(3 * kRecordErrorsMax, "x");
+  EXPECT_EQ(produce(batch_with(many)).record_errors.size(), kRecordErrorsMax);
 }
 
 }  // namespace

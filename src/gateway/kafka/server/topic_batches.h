@@ -1,0 +1,40 @@
+// What the configs of a topic make of a batch before it is appended: its size, its codec, the times
+// of its records.
+//
+// Promise    Pure. With the default configs a batch is returned as it came.
+// Limits     kCheckedBytesMax a batch without compression; kRecordErrorsMax records named in a
+//            refusal.
+// Tests      produce_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <vector>
+
+#include "gateway/kafka/protocol/data_messages.h"
+#include "gateway/kafka/protocol/record_batch.h"
+#include "service/topic_config.h"
+
+namespace moraine::kafka {
+
+// Records of one batch without compression; they are held in memory.
+inline constexpr std::size_t kCheckedBytesMax = std::size_t{128} << 20;
+inline constexpr std::size_t kRecordErrorsMax = 100;
+
+// A batch that is refused for some of its records names them.
+struct BatchRefusal {
+  Refusal refusal;
+  std::vector<ProduceResponse::RecordError> records;
+};
+
+// message.timestamp.*: kInvalidTimestamp, with the records that are too early or too late.
+// Requires: check_records() holds.
+std::expected<void, BatchRefusal> check_times(const RecordBatch& batch,
+                                              const TopicSettings& settings, std::int64_t now_ms);
+
+// compression.type: whether the batch has to be compressed anew, and so compressed.
+// kMessageTooLarge: longer than max.message.bytes then.
+bool needs_other_codec(const RecordBatch& batch, const TopicSettings& settings);
+Checked<RecordBatch> in_topic_codec(const RecordBatch& batch, const TopicSettings& settings);
+
+}  // namespace moraine::kafka
