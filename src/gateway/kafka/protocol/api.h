@@ -37,14 +37,22 @@ enum class ApiKey : std::int16_t {
   kAddOffsetsToTxn = 25,
   kEndTxn = 26,
   kTxnOffsetCommit = 28,
+  kDescribeAcls = 29,
   kDescribeConfigs = 32,
   kAlterConfigs = 33,
+  kDescribeLogDirs = 35,
   kSaslAuthenticate = 36,
   kCreatePartitions = 37,
   kDeleteGroups = 42,
+  kElectLeaders = 43,
   kIncrementalAlterConfigs = 44,
+  kListPartitionReassignments = 46,
   kOffsetDelete = 47,
+  kDescribeClientQuotas = 48,
+  kDescribeUserScramCredentials = 50,
   kDescribeCluster = 60,
+  kListTransactions = 66,
+  kDescribeTopicPartitions = 75,
 };
 
 // APIs that a server offers together or not at all: clients read the offer as "it works".

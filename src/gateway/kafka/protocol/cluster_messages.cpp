@@ -119,6 +119,7 @@ void fields(Io& io, Like<Io, FindCoordinatorResponse>& m) {
 template <class Io>
 void fields(Io& io, Like<Io, DescribeClusterRequest>& m) {
   io(m.include_cluster_authorized_operations);
+  if (io.since(1)) io(m.endpoint_type);
 }
 
 template <class Io>
@@ -127,8 +128,9 @@ void fields(Io& io, Like<Io, DescribeClusterResponse::Broker>& m) {
 }
 template <class Io>
 void fields(Io& io, Like<Io, DescribeClusterResponse>& m) {
-  io(m.throttle_time_ms, m.error_code, m.error_message, m.cluster_id, m.controller_id, m.brokers,
-     m.cluster_authorized_operations);
+  io(m.throttle_time_ms, m.error_code, m.error_message);
+  if (io.since(1)) io(m.endpoint_type);
+  io(m.cluster_id, m.controller_id, m.brokers, m.cluster_authorized_operations);
 }
 
 MORAINE_KAFKA_API(ApiVersions);

@@ -128,6 +128,8 @@ struct FindCoordinatorRequest {
   std::vector<std::string> keys;  // Versions below 4: exactly one.
 };
 
+enum class EndpointType : std::int8_t { kBrokers = 1, kControllers = 2 };
+
 struct DescribeClusterResponse {
   static constexpr ApiKey kApi = ApiKey::kDescribeCluster;
   struct Broker {
@@ -140,6 +142,7 @@ struct DescribeClusterResponse {
   std::int32_t throttle_time_ms = 0;
   ErrorCode error_code = ErrorCode::kNone;
   std::optional<std::string> error_message;
+  EndpointType endpoint_type = EndpointType::kBrokers;
   std::string cluster_id;
   std::int32_t controller_id = -1;
   std::vector<Broker> brokers;
@@ -151,6 +154,7 @@ struct DescribeClusterRequest {
   using Response = DescribeClusterResponse;
 
   bool include_cluster_authorized_operations = false;
+  EndpointType endpoint_type = EndpointType::kBrokers;
 };
 
 }  // namespace moraine::kafka

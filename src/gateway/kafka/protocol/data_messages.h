@@ -144,6 +144,8 @@ struct FetchRequest {
 inline constexpr std::int64_t kLatestOffset = -1;
 inline constexpr std::int64_t kEarliestOffset = -2;
 inline constexpr std::int64_t kOffsetOfMaxTimestamp = -3;
+// Of what is not in tiered storage: version 8.
+inline constexpr std::int64_t kEarliestLocalOffset = -4;
 
 struct ListOffsetsResponse {
   static constexpr ApiKey kApi = ApiKey::kListOffsets;

@@ -61,6 +61,7 @@ constexpr std::array kNames{
     NamedCode{ErrorCode::kConcurrentTransactions, "CONCURRENT_TRANSACTIONS"},
     NamedCode{ErrorCode::kTransactionalIdAuthorizationFailed,
               "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"},
+    NamedCode{ErrorCode::kSecurityDisabled, "SECURITY_DISABLED"},
     NamedCode{ErrorCode::kOperationNotAttempted, "OPERATION_NOT_ATTEMPTED"},
     NamedCode{ErrorCode::kStorageError, "KAFKA_STORAGE_ERROR"},
     NamedCode{ErrorCode::kSaslAuthenticationFailed, "SASL_AUTHENTICATION_FAILED"},
@@ -77,14 +78,19 @@ constexpr std::array kNames{
     NamedCode{ErrorCode::kMemberIdRequired, "MEMBER_ID_REQUIRED"},
     NamedCode{ErrorCode::kGroupMaxSizeReached, "GROUP_MAX_SIZE_REACHED"},
     NamedCode{ErrorCode::kFencedInstanceId, "FENCED_INSTANCE_ID"},
+    NamedCode{ErrorCode::kElectionNotNeeded, "ELECTION_NOT_NEEDED"},
     NamedCode{ErrorCode::kGroupSubscribedToTopic, "GROUP_SUBSCRIBED_TO_TOPIC"},
     NamedCode{ErrorCode::kInvalidRecord, "INVALID_RECORD"},
     NamedCode{ErrorCode::kUnstableOffsetCommit, "UNSTABLE_OFFSET_COMMIT"},
     NamedCode{ErrorCode::kThrottlingQuotaExceeded, "THROTTLING_QUOTA_EXCEEDED"},
     NamedCode{ErrorCode::kProducerFenced, "PRODUCER_FENCED"},
+    NamedCode{ErrorCode::kResourceNotFound, "RESOURCE_NOT_FOUND"},
+    NamedCode{ErrorCode::kDuplicateResource, "DUPLICATE_RESOURCE"},
     NamedCode{ErrorCode::kUnknownTopicId, "UNKNOWN_TOPIC_ID"},
     NamedCode{ErrorCode::kInconsistentTopicId, "INCONSISTENT_TOPIC_ID"},
     NamedCode{ErrorCode::kTransactionalIdNotFound, "TRANSACTIONAL_ID_NOT_FOUND"},
+    NamedCode{ErrorCode::kMismatchedEndpointType, "MISMATCHED_ENDPOINT_TYPE"},
+    NamedCode{ErrorCode::kUnsupportedEndpointType, "UNSUPPORTED_ENDPOINT_TYPE"},
 };
 static_assert(std::ranges::is_sorted(kNames, {}, &NamedCode::code));
 

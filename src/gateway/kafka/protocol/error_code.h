@@ -61,6 +61,7 @@ enum class ErrorCode : std::int16_t {
   kInvalidTransactionTimeout = 50,
   kConcurrentTransactions = 51,
   kTransactionalIdAuthorizationFailed = 53,
+  kSecurityDisabled = 54,
   kOperationNotAttempted = 55,
   kStorageError = 56,
   kSaslAuthenticationFailed = 58,
@@ -77,14 +78,19 @@ enum class ErrorCode : std::int16_t {
   kMemberIdRequired = 79,
   kGroupMaxSizeReached = 81,
   kFencedInstanceId = 82,
+  kElectionNotNeeded = 84,
   kGroupSubscribedToTopic = 86,
   kInvalidRecord = 87,
   kUnstableOffsetCommit = 88,
   kThrottlingQuotaExceeded = 89,
   kProducerFenced = 90,
+  kResourceNotFound = 91,
+  kDuplicateResource = 92,
   kUnknownTopicId = 100,
   kInconsistentTopicId = 103,
   kTransactionalIdNotFound = 105,
+  kMismatchedEndpointType = 114,
+  kUnsupportedEndpointType = 115,
 };
 
 // The protocol's own name, as OFFSET_OUT_OF_RANGE; UNKNOWN for a number without a name here.

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <concepts>
 #include <optional>
 #include <string>
@@ -70,6 +71,12 @@ class FieldReader {
     value(field);
     if (!since(version) && !field) from_.wrong("a field is null where its version has no null");
   }
+  // A structure behind a byte that says whether there is one: -1 is null.
+  template <class T>
+  void nullable_structure(std::optional<T>& field) {
+    field.reset();
+    if (from_.fixed<std::int8_t>() >= 0) structure(field.emplace());
+  }
   // The one element of what a later version has as an array.
   template <class T>
   T& first(std::vector<T>& items) {
@@ -104,6 +111,7 @@ class FieldReader {
   void value(T& field) {
     field = static_cast<T>(from_.fixed<std::underlying_type_t<T>>());
   }
+  void value(double& field) { field = std::bit_cast<double>(from_.fixed<std::uint64_t>()); }
   void value(bool& field) { field = from_.fixed<std::uint8_t>() != 0; }
   void value(Uuid& field);
   void value(std::string& field);

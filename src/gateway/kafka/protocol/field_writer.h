@@ -6,6 +6,8 @@
 //            cut. Tagged fields are left out when they have their default value.
 #pragma once
 
+#include <bit>
+
 #include "gateway/kafka/protocol/field_reader.h"
 #include "gateway/kafka/protocol/writer.h"
 
@@ -30,6 +32,11 @@ class FieldWriter {
     if (since(version)) return value(field);
     static const T kEmpty{};
     value(field ? *field : kEmpty);
+  }
+  template <class T>
+  void nullable_structure(const std::optional<T>& field) {
+    to_.fixed(static_cast<std::int8_t>(field ? 1 : -1));
+    if (field) structure(*field);
   }
   // A default element when there is none.
   template <class T>
@@ -63,6 +70,7 @@ class FieldWriter {
   void value(T field) {
     to_.fixed(static_cast<std::underlying_type_t<T>>(field));
   }
+  void value(double field) { to_.fixed(std::bit_cast<std::uint64_t>(field)); }
   void value(bool field) { to_.fixed(static_cast<std::uint8_t>(field ? 1 : 0)); }
   void value(const Uuid& field) { to_.raw(field.bytes); }
   void value(const std::string& field);

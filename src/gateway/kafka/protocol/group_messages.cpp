@@ -119,12 +119,14 @@ void fields(Io& io, Like<Io, DescribeGroupsResponse>& m) {
 template <class Io>
 void fields(Io& io, Like<Io, ListGroupsRequest>& m) {
   if (io.since(4)) io(m.states_filter);
+  if (io.since(5)) io(m.types_filter);
 }
 
 template <class Io>
 void fields(Io& io, Like<Io, ListGroupsResponse::Group>& m) {
   io(m.group_id, m.protocol_type);
   if (io.since(4)) io(m.group_state);
+  if (io.since(5)) io(m.group_type);
 }
 template <class Io>
 void fields(Io& io, Like<Io, ListGroupsResponse>& m) {

@@ -148,12 +148,15 @@ struct DescribeGroupsRequest {
   bool include_authorized_operations = false;
 };
 
+inline constexpr std::string_view kClassicGroup = "Classic";
+
 struct ListGroupsResponse {
   static constexpr ApiKey kApi = ApiKey::kListGroups;
   struct Group {
     std::string group_id;
     std::string protocol_type;
     std::string group_state;
+    std::string group_type = std::string(kClassicGroup);
   };
 
   std::int32_t throttle_time_ms = 0;
@@ -166,6 +169,7 @@ struct ListGroupsRequest {
   using Response = ListGroupsResponse;
 
   std::vector<std::string> states_filter;  // Empty: all.
+  std::vector<std::string> types_filter;   // Empty: all.
 };
 
 struct DeleteGroupsResponse {

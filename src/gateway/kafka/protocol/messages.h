@@ -10,21 +10,24 @@
 #include "gateway/kafka/protocol/group_messages.h"
 #include "gateway/kafka/protocol/offset_messages.h"
 #include "gateway/kafka/protocol/sasl_messages.h"
+#include "gateway/kafka/protocol/tool_messages.h"
 #include "gateway/kafka/protocol/topic_messages.h"
 #include "gateway/kafka/protocol/transaction_messages.h"
 
 namespace moraine::kafka {
 
-using AnyRequest =
-    std::variant<ProduceRequest, FetchRequest, ListOffsetsRequest, MetadataRequest,
-                 OffsetCommitRequest, OffsetFetchRequest, FindCoordinatorRequest, JoinGroupRequest,
-                 HeartbeatRequest, LeaveGroupRequest, SyncGroupRequest, DescribeGroupsRequest,
-                 ListGroupsRequest, SaslHandshakeRequest, ApiVersionsRequest, CreateTopicsRequest,
-                 DeleteTopicsRequest, DeleteRecordsRequest, InitProducerIdRequest,
-                 OffsetForLeaderEpochRequest, AddPartitionsToTxnRequest, AddOffsetsToTxnRequest,
-                 EndTxnRequest, TxnOffsetCommitRequest, DescribeConfigsRequest, AlterConfigsRequest,
-                 SaslAuthenticateRequest, CreatePartitionsRequest, DeleteGroupsRequest,
-                 IncrementalAlterConfigsRequest, OffsetDeleteRequest, DescribeClusterRequest>;
+using AnyRequest = std::variant<
+    ProduceRequest, FetchRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
+    OffsetFetchRequest, FindCoordinatorRequest, JoinGroupRequest, HeartbeatRequest,
+    LeaveGroupRequest, SyncGroupRequest, DescribeGroupsRequest, ListGroupsRequest,
+    SaslHandshakeRequest, ApiVersionsRequest, CreateTopicsRequest, DeleteTopicsRequest,
+    DeleteRecordsRequest, InitProducerIdRequest, OffsetForLeaderEpochRequest,
+    AddPartitionsToTxnRequest, AddOffsetsToTxnRequest, EndTxnRequest, TxnOffsetCommitRequest,
+    DescribeConfigsRequest, AlterConfigsRequest, SaslAuthenticateRequest, CreatePartitionsRequest,
+    DeleteGroupsRequest, IncrementalAlterConfigsRequest, OffsetDeleteRequest,
+    DescribeClusterRequest, DescribeAclsRequest, DescribeLogDirsRequest, ElectLeadersRequest,
+    ListPartitionReassignmentsRequest, DescribeClientQuotasRequest,
+    DescribeUserScramCredentialsRequest, ListTransactionsRequest, DescribeTopicPartitionsRequest>;
 
 // The answer to each alternative of AnyRequest, at the same index.
 template <class>

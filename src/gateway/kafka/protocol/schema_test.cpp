@@ -169,6 +169,10 @@ class Generator {
 
   void value(const Field& field) {
     const std::string& word = field.type->word;
+    if (word == "struct" && field.nullable.have(version_)) {
+      big(1, least() ? -1 : 1);
+      return least() ? void() : value(*field.type);
+    }
     if (least() && field.nullable.have(version_)) return length(word, -1);
     if (word != "array") return value(*field.type);
     const int count = least() ? 0 : 2;
@@ -182,7 +186,7 @@ class Generator {
     if (type.word == "bool") return big(1, 1);
     if (type.word == "uuid") {
       for (int i = 0; i < 16; ++i) big(1, counter_ + i);
-    } else if (type.word.front() == 'i') {
+    } else if (type.word.front() == 'i' || type.word == "f64") {
       big(std::stoi(type.word.substr(1)) / 8, counter_);
     } else {
       const std::string text = least() ? "" : fmt::format("{}-{}", type.word, counter_);
@@ -304,9 +308,9 @@ const Layout kLayouts[] = {
      "protocol_type:str protocol_data:str members:[{member_id:str group_instance_id:str?@4+ "
      "client_id:str client_host:str member_metadata:bytes member_assignment:bytes}] "
      "authorized_operations:i32@3+}]"},
-    {ApiKey::kListGroups, 3, "states_filter:[str]@4",
+    {ApiKey::kListGroups, 3, "states_filter:[str]@4+ types_filter:[str]@5+",
      "throttle_time_ms:i32@1+ error_code:i16 groups:[{group_id:str protocol_type:str "
-     "group_state:str@4}]"},
+     "group_state:str@4+ group_type:str@5+}]"},
     {ApiKey::kSaslHandshake, kNever, "mechanism:str", "error_code:i16 mechanisms:[str]"},
     {ApiKey::kApiVersions, 3, "client_software_name:str@3 client_software_version:str@3",
      "error_code:i16 api_keys:[{api_key:i16 min_version:i16 max_version:i16}] "
@@ -354,6 +358,12 @@ const Layout kLayouts[] = {
      "member_id:str@3 group_instance_id:str?@3 topics:[{name:str partitions:[{partition_index:i32 "
      "committed_offset:i64 committed_leader_epoch:i32@2+ committed_metadata:str?}]}]",
      "throttle_time_ms:i32 topics:[{name:str partitions:[{partition_index:i32 error_code:i16}]}]"},
+    {ApiKey::kDescribeAcls, 2,
+     "resource_type_filter:i8 resource_name_filter:str? pattern_type_filter:i8@1+ "
+     "principal_filter:str? host_filter:str? operation:i8 permission_type:i8",
+     "throttle_time_ms:i32 error_code:i16 error_message:str? resources:[{resource_type:i8 "
+     "resource_name:str pattern_type:i8@1+ acls:[{principal:str host:str operation:i8 "
+     "permission_type:i8}]}]"},
     {ApiKey::kDescribeConfigs, 4,
      "resources:[{resource_type:i8 resource_name:str configuration_keys:[str]?}] "
      "include_synonyms:bool@1+ include_documentation:bool@3+",
@@ -366,6 +376,11 @@ const Layout kLayouts[] = {
      "validate_only:bool",
      "throttle_time_ms:i32 responses:[{error_code:i16 error_message:str? resource_type:i8 "
      "resource_name:str}]"},
+    {ApiKey::kDescribeLogDirs, 2, "topics:[{topic:str partitions:[i32]}]?",
+     "throttle_time_ms:i32 error_code:i16@3+ results:[{error_code:i16 log_dir:str "
+     "topics:[{name:str "
+     "partitions:[{partition_index:i32 partition_size:i64 offset_lag:i64 is_future_key:bool}]}] "
+     "total_bytes:i64@4+ usable_bytes:i64@4+}]"},
     {ApiKey::kSaslAuthenticate, 2, "auth_bytes:bytes",
      "error_code:i16 error_message:str? auth_bytes:bytes session_lifetime_ms:i64@1+"},
     {ApiKey::kCreatePartitions, 2,
@@ -374,18 +389,47 @@ const Layout kLayouts[] = {
      "throttle_time_ms:i32 results:[{name:str error_code:i16 error_message:str?}]"},
     {ApiKey::kDeleteGroups, 2, "groups_names:[str]",
      "throttle_time_ms:i32 results:[{group_id:str error_code:i16}]"},
+    {ApiKey::kElectLeaders, 2,
+     "election_type:i8@1+ topic_partitions:[{topic:str partitions:[i32]}]? timeout_ms:i32",
+     "throttle_time_ms:i32 error_code:i16@1+ replica_election_results:[{topic:str "
+     "partition_result:[{partition_id:i32 error_code:i16 error_message:str?}]}]"},
     {ApiKey::kIncrementalAlterConfigs, 1,
      "resources:[{resource_type:i8 resource_name:str configs:[{name:str config_operation:i8 "
      "value:str?}]}] validate_only:bool",
      "throttle_time_ms:i32 responses:[{error_code:i16 error_message:str? resource_type:i8 "
      "resource_name:str}]"},
+    {ApiKey::kListPartitionReassignments, 0,
+     "timeout_ms:i32 topics:[{name:str partition_indexes:[i32]}]?",
+     "throttle_time_ms:i32 error_code:i16 error_message:str? topics:[{name:str "
+     "partitions:[{partition_index:i32 replicas:[i32] adding_replicas:[i32] "
+     "removing_replicas:[i32]}]}]"},
     {ApiKey::kOffsetDelete, kNever,
      "group_id:str topics:[{name:str partitions:[{partition_index:i32}]}]",
      "error_code:i16 throttle_time_ms:i32 topics:[{name:str partitions:[{partition_index:i32 "
      "error_code:i16}]}]"},
-    {ApiKey::kDescribeCluster, 0, "include_cluster_authorized_operations:bool",
-     "throttle_time_ms:i32 error_code:i16 error_message:str? cluster_id:str controller_id:i32 "
-     "brokers:[{broker_id:i32 host:str port:i32 rack:str?}] cluster_authorized_operations:i32"},
+    {ApiKey::kDescribeClientQuotas, 1,
+     "components:[{entity_type:str match_type:i8 match:str?}] strict:bool",
+     "throttle_time_ms:i32 error_code:i16 error_message:str? entries:[{entity:[{entity_type:str "
+     "entity_name:str?}] values:[{key:str value:f64}]}]?"},
+    {ApiKey::kDescribeUserScramCredentials, 0, "users:[{name:str}]?",
+     "throttle_time_ms:i32 error_code:i16 error_message:str? results:[{user:str error_code:i16 "
+     "error_message:str? credential_infos:[{mechanism:i8 iterations:i32}]}]"},
+    {ApiKey::kDescribeCluster, 0, "include_cluster_authorized_operations:bool endpoint_type:i8@1+",
+     "throttle_time_ms:i32 error_code:i16 error_message:str? endpoint_type:i8@1+ cluster_id:str "
+     "controller_id:i32 brokers:[{broker_id:i32 host:str port:i32 rack:str?}] "
+     "cluster_authorized_operations:i32"},
+    {ApiKey::kListTransactions, 0,
+     "state_filters:[str] producer_id_filters:[i64] duration_filter:i64@1+",
+     "throttle_time_ms:i32 error_code:i16 unknown_state_filters:[str] "
+     "transaction_states:[{transactional_id:str producer_id:i64 transaction_state:str}]"},
+    {ApiKey::kDescribeTopicPartitions, 0,
+     "topics:[{name:str}] response_partition_limit:i32 "
+     "cursor:{topic_name:str partition_index:i32}?",
+     "throttle_time_ms:i32 topics:[{error_code:i16 name:str? topic_id:uuid is_internal:bool "
+     "partitions:[{error_code:i16 partition_index:i32 leader_id:i32 leader_epoch:i32 "
+     "replica_nodes:[i32] isr_nodes:[i32] eligible_leader_replicas:[i32]? last_known_elr:[i32]? "
+     "offline_replicas:[i32]}] topic_authorized_operations:i32}] "
+     "next_cursor:{topic_name:str partition_index:i32}?"},
 };
 
 // --- The tests -----------------------------------------------------------------------------------

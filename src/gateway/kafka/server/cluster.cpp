@@ -120,9 +120,17 @@ Task<FindCoordinatorResponse> serve(ServerContext& server, FindCoordinatorReques
   co_return response;
 }
 
-Task<DescribeClusterResponse> serve(ServerContext& server, DescribeClusterRequest, RequestContext) {
+Task<DescribeClusterResponse> serve(ServerContext& server, DescribeClusterRequest request,
+                                    RequestContext) {
   const KafkaOptions& options = server.options;
   DescribeClusterResponse response;
+  if (request.endpoint_type != EndpointType::kBrokers) {
+    const bool controllers = request.endpoint_type == EndpointType::kControllers;
+    response.error_code = server.metrics.counted(controllers ? ErrorCode::kMismatchedEndpointType
+                                                             : ErrorCode::kUnsupportedEndpointType);
+    response.error_message = "this is a broker's address";
+    co_return response;
+  }
   response.cluster_id = options.cluster_id;
   response.controller_id = options.node_id;
   response.brokers.push_back(

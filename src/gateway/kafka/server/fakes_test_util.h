@@ -283,7 +283,11 @@ class FakeGroups final : public Groups {
     }
     return response;
   }
-  ListGroupsResponse list(const ListGroupsRequest&) const override { return {}; }
+  ListGroupsResponse list(const ListGroupsRequest&) const override {
+    ListGroupsResponse response;
+    for (const auto& [group, topic] : known) response.groups.emplace_back().group_id = group;
+    return response;
+  }
   Task<ErrorCode> admit_commit(const OffsetCommitRequest&) override { co_return commit_verdict; }
   Task<ErrorCode> remove(std::string group) override {
     co_return known.erase(group) > 0 ? ErrorCode::kNone : ErrorCode::kGroupIdNotFound;

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "gateway/kafka/groups/group.h"
@@ -5,6 +7,12 @@
 
 namespace moraine::kafka {
 namespace {
+
+// Whatever their capitals.
+bool same_word(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
 
 Task<void> forget(std::shared_ptr<queue::Partition> partition, std::string group,
                   ErrorCode& error) {
@@ -98,7 +106,12 @@ Task<DescribeGroupsResponse> serve(ServerContext& server, DescribeGroupsRequest 
 }
 
 Task<ListGroupsResponse> serve(ServerContext& server, ListGroupsRequest request, RequestContext) {
-  co_return server.groups.list(request);
+  ListGroupsResponse response = server.groups.list(request);
+  // All groups are of one type.
+  const auto& types = request.types_filter;
+  const auto classic = [](const std::string& type) { return same_word(type, kClassicGroup); };
+  if (!types.empty() && std::ranges::none_of(types, classic)) response.groups.clear();
+  co_return response;
 }
 
 Task<DeleteGroupsResponse> serve(ServerContext& server, DeleteGroupsRequest request,

@@ -76,4 +76,24 @@ Task<IncrementalAlterConfigsResponse> serve(ServerContext& server,
                                             IncrementalAlterConfigsRequest request,
                                             RequestContext about);
 
+Task<DescribeAclsResponse> serve(ServerContext& server, DescribeAclsRequest request,
+                                 RequestContext about);
+Task<DescribeLogDirsResponse> serve(ServerContext& server, DescribeLogDirsRequest request,
+                                    RequestContext about);
+Task<ElectLeadersResponse> serve(ServerContext& server, ElectLeadersRequest request,
+                                 RequestContext about);
+Task<ListPartitionReassignmentsResponse> serve(ServerContext& server,
+                                               ListPartitionReassignmentsRequest request,
+                                               RequestContext about);
+Task<DescribeClientQuotasResponse> serve(ServerContext& server, DescribeClientQuotasRequest request,
+                                         RequestContext about);
+Task<DescribeUserScramCredentialsResponse> serve(ServerContext& server,
+                                                 DescribeUserScramCredentialsRequest request,
+                                                 RequestContext about);
+Task<ListTransactionsResponse> serve(ServerContext& server, ListTransactionsRequest request,
+                                     RequestContext about);
+Task<DescribeTopicPartitionsResponse> serve(ServerContext& server,
+                                            DescribeTopicPartitionsRequest request,
+                                            RequestContext about);
+
 }  // namespace moraine::kafka

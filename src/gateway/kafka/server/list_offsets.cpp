@@ -110,7 +110,7 @@ Task<void> answer_partition(ServerContext& server, TopicPtr topic,
   const queue::PartitionInfo info = found.partition->info();
   if (asked.timestamp == kLatestOffset) {
     answer.offset = static_cast<std::int64_t>(info.end);
-  } else if (asked.timestamp == kEarliestOffset) {
+  } else if (asked.timestamp == kEarliestOffset || asked.timestamp == kEarliestLocalOffset) {
     answer.offset = static_cast<std::int64_t>(info.start);
   } else if (asked.timestamp == kOffsetOfMaxTimestamp) {
     co_await find_newest(*found.partition, answer);

@@ -32,7 +32,7 @@ class KafkaMetrics {
   Gauge& fetches_waiting;
 
  private:
-  static constexpr std::size_t kApiKeysMax = 64;
+  static constexpr std::size_t kApiKeysMax = 128;
   // Codes from -1 up; what is past the end is counted with the last.
   static constexpr std::size_t kErrorCodesMax = 128;
 

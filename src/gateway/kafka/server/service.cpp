@@ -77,15 +77,16 @@ constexpr auto handlers_of() {
   return std::array{Handler{Request::kApi, &decode_and_call<Request>}...};
 }
 // All but transactions and SASL, which are not offered.
-constexpr auto kHandlers =
-    handlers_of<ProduceRequest, FetchRequest, ListOffsetsRequest, MetadataRequest,
-                OffsetCommitRequest, OffsetFetchRequest, FindCoordinatorRequest, JoinGroupRequest,
-                HeartbeatRequest, LeaveGroupRequest, SyncGroupRequest, DescribeGroupsRequest,
-                ListGroupsRequest, ApiVersionsRequest, CreateTopicsRequest, DeleteTopicsRequest,
-                DeleteRecordsRequest, InitProducerIdRequest, OffsetForLeaderEpochRequest,
-                DescribeConfigsRequest, AlterConfigsRequest, CreatePartitionsRequest,
-                DeleteGroupsRequest, IncrementalAlterConfigsRequest, OffsetDeleteRequest,
-                DescribeClusterRequest>();
+constexpr auto kHandlers = handlers_of<
+    ProduceRequest, FetchRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
+    OffsetFetchRequest, FindCoordinatorRequest, JoinGroupRequest, HeartbeatRequest,
+    LeaveGroupRequest, SyncGroupRequest, DescribeGroupsRequest, ListGroupsRequest,
+    ApiVersionsRequest, CreateTopicsRequest, DeleteTopicsRequest, DeleteRecordsRequest,
+    InitProducerIdRequest, OffsetForLeaderEpochRequest, DescribeConfigsRequest, AlterConfigsRequest,
+    CreatePartitionsRequest, DeleteGroupsRequest, IncrementalAlterConfigsRequest,
+    OffsetDeleteRequest, DescribeClusterRequest, DescribeAclsRequest, DescribeLogDirsRequest,
+    ElectLeadersRequest, ListPartitionReassignmentsRequest, DescribeClientQuotasRequest,
+    DescribeUserScramCredentialsRequest, ListTransactionsRequest, DescribeTopicPartitionsRequest>();
 
 Call find_call(ApiKey api) {
   for (const Handler& handler : kHandlers) {
