@@ -1,7 +1,9 @@
 """All Kafka scenarios, cheap ones first."""
 
+import kafka_tools
 import kcat
 import node_clients
+import package_clients
 import raw
 import raw_groups
 from harness import run_all
@@ -12,6 +14,8 @@ SCENARIOS = [
     *raw_groups.SCENARIOS,
     *kcat.SCENARIOS,
     *node_clients.SCENARIOS,
+    *package_clients.SCENARIOS,
+    *kafka_tools.SCENARIOS,
 ]
 
 
