@@ -10,7 +10,7 @@ void ChannelGarbage::deleted(const BlobId& id) {
     highest_deleted_ = std::max(highest_deleted_, id.gen_step());
     return;
   }
-  if (kept_.erase(id) > 0) doomed_.insert(id);
+  if (sent_.erase(id) + kept_.erase(id) > 0) doomed_.insert(id);
 }
 
 void ChannelGarbage::passed(GenStep at) {
@@ -18,25 +18,25 @@ void ChannelGarbage::passed(GenStep at) {
   highest_deleted_ = std::max(highest_deleted_, at);
 }
 
-ChannelGarbage::Command ChannelGarbage::next(GenStep barrier) const {
+ChannelGarbage::Command ChannelGarbage::next(GenStep barrier, std::size_t flags_max) {
+  // Blobs of one channel are ordered by generation and step.
+  const auto below = [&] { return !fresh_.empty() && fresh_.begin()->gen_step() <= barrier; };
+  while (below() && sent_.size() < flags_max) sent_.insert(fresh_.extract(fresh_.begin()));
   Command command;
-  for (const BlobId& id : fresh_) {
-    if (id.gen_step() <= barrier) command.keep.push_back(id);
+  command.keep.assign(sent_.begin(), sent_.end());
+  if (!below()) command.barrier = barrier;
+  for (const BlobId& id : doomed_) {
+    if (command.flags() >= flags_max) break;
+    command.do_not_keep.push_back(id);
   }
-  command.do_not_keep.assign(doomed_.begin(), doomed_.end());
   return command;
 }
 
-void ChannelGarbage::done(const Command& command, GenStep barrier) {
-  dirty_ = highest_deleted_ > barrier;
+void ChannelGarbage::done(const Command& command) {
+  dirty_ = !command.barrier || highest_deleted_ > *command.barrier;
+  // What was deleted meanwhile is among the doomed already.
   for (const BlobId& id : command.keep) {
-    if (fresh_.erase(id) > 0) {
-      kept_.insert(id);
-    } else {
-      // Deleted while the command was on its way: its Keep flag is there now.
-      doomed_.insert(id);
-      dirty_ = true;
-    }
+    if (sent_.erase(id) > 0) kept_.insert(id);
   }
   for (const BlobId& id : command.do_not_keep) doomed_.erase(id);
   if (!doomed_.empty()) dirty_ = true;

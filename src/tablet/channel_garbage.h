@@ -1,10 +1,13 @@
 // ChannelGarbage: which flags and which barrier a channel needs next. Pure bookkeeping.
 //
-// Promise    A blob that is alive when a barrier passes it has its Keep flag in the same command. A
-//            deleted blob gets DoNotKeep if it ever had Keep, and nothing if a barrier takes it
-//            anyway.
+// Promise    A blob that is alive when a barrier passes it has its Keep flag in the same command or
+//            in one before it. A deleted blob gets DoNotKeep if it ever had Keep, and nothing if a
+//            barrier takes it anyway.
+// Limits     A command has as many flags as its caller allows; the rest follows in later ones.
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -26,15 +29,21 @@ class ChannelGarbage {
   struct Command {
     std::vector<BlobId> keep;
     std::vector<BlobId> do_not_keep;
+    // Not set: more Keep flags than fit come before the barrier may pass their blobs.
+    std::optional<GenStep> barrier;
+
+    std::size_t flags() const { return keep.size() + do_not_keep.size(); }
   };
-  // What to send with a barrier at `barrier`; call done() when it was carried out.
-  Command next(GenStep barrier) const;
-  void done(const Command& command, GenStep barrier);
+  // What to send next on the way to a barrier at `barrier`, with at most `flags_max` flags; call
+  // done() when it was carried out. A command with flags_max flags may have others behind it.
+  Command next(GenStep barrier, std::size_t flags_max = std::numeric_limits<std::size_t>::max());
+  void done(const Command& command);
 
  private:
   GenStep highest_deleted_;  // Of blobs without a flag: a barrier there takes them.
   std::set<BlobId> fresh_;   // Alive, above the last barrier.
-  std::set<BlobId> kept_;    // Alive, below it.
+  std::set<BlobId> sent_;    // Alive; a Keep flag was sent, and may or may not have arrived.
+  std::set<BlobId> kept_;    // Alive, below the barrier.
   std::set<BlobId> doomed_;  // Deleted, with a Keep flag to be taken back.
   bool dirty_ = false;       // Something was deleted since the last command.
 };

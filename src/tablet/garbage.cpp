@@ -1,13 +1,17 @@
 // Collecting what snapshots and deletions have left behind.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/log.h"
 #include "tablet/leader.h"
 
 namespace moraine {
 namespace {
 
 constexpr Duration kCollectPoll = 1ms;
+constexpr std::uint64_t kFailuresPerLine = 30;  // A minute, by the default period.
 
 }  // namespace
 
@@ -101,21 +105,28 @@ Task<bool> Leader::flag_leftovers(GroupId group, Channel channel, GenStep barrie
 Task<void> Leader::collect_channel(Channel channel) {
   if (channel == kLogChannel) {
     if (snapshot_.generation != generation_) co_return;
-    const GenStep barrier = log_barrier();
-    for (const GroupId id : info_.groups(channel)) {
-      if (!co_await send_collect(id, channel, barrier, {}, {})) co_return;
-    }
-    garbage_[channel].done({}, barrier);
+    ChannelGarbage::Command command;
+    command.barrier = log_barrier();
+    if (co_await send_command(channel, command)) garbage_[channel].done(command);
     co_return;
   }
   // Not past the entry before the newest: until another follows it, the newest counts only while
   // all that it refers to is there.
   if (step_ < 2) co_return;
   const GenStep barrier{generation_, step_ - 1};
-  const ChannelGarbage::Command command = garbage_[channel].next(barrier);
-  const bool moves = barrier > barriers_[channel];
-  if (!moves && command.keep.empty() && command.do_not_keep.empty()) co_return;
-  // Flags go to the group that holds the blob; the barrier to all.
+  while (!scope_.closed()) {
+    const ChannelGarbage::Command command = garbage_[channel].next(barrier, options_.collect_flags);
+    const bool moves = command.barrier && *command.barrier > barriers_[channel];
+    if (!moves && command.flags() == 0) co_return;
+    if (!co_await send_command(channel, command)) co_return;
+    if (moves) barriers_[channel] = barrier;
+    garbage_[channel].done(command);
+    if (command.flags() < options_.collect_flags) co_return;
+  }
+}
+
+// Flags go to the group that holds the blob; the barrier to all.
+Task<bool> Leader::send_command(Channel channel, const ChannelGarbage::Command& command) {
   for (const GroupId id : info_.groups(channel)) {
     const auto elsewhere = [&](const BlobId& blob) {
       return info_.group(channel, blob.generation()) != id;
@@ -124,12 +135,13 @@ Task<void> Leader::collect_channel(Channel channel) {
     std::vector<BlobId> do_not_keep = command.do_not_keep;
     std::erase_if(keep, elsewhere);
     std::erase_if(do_not_keep, elsewhere);
-    if (!co_await send_collect(id, channel, barrier, std::move(keep), std::move(do_not_keep))) {
-      co_return;
+    if (!command.barrier && keep.empty() && do_not_keep.empty()) continue;
+    if (!co_await send_collect(id, channel, command.barrier, std::move(keep),
+                               std::move(do_not_keep))) {
+      co_return false;
     }
   }
-  barriers_[channel] = barrier;
-  garbage_[channel].done(command, barrier);
+  co_return true;
 }
 
 Task<bool> Leader::send_collect(GroupId id, Channel channel, std::optional<GenStep> barrier,
@@ -149,8 +161,34 @@ Task<bool> Leader::send_collect(GroupId id, Channel channel, std::optional<GenSt
   collect_counter_ += answer.counters_used;
   if (answer.status == blob::Status::kBlocked) {
     end(Error{Errc::kConflict, "a newer leader collects"});
+    co_return false;
   }
-  co_return answer.status == blob::Status::kOk || answer.status == blob::Status::kAlready;
+  const bool done = answer.status == blob::Status::kOk || answer.status == blob::Status::kAlready;
+  note_collect(id, channel, done, answer);
+  co_return done;
+}
+
+// One line when collects begin to fail, one now and then while they do, one when they succeed
+// again: until then space of deleted blobs stays taken.
+void Leader::note_collect(GroupId id, Channel channel, bool done,
+                          const blob::CollectResult& answer) {
+  if (done) {
+    if (collects_failed_ > 0) {
+      log_info("collect succeeds again",
+               {{"tablet", info_.id.value}, {"failed", collects_failed_}});
+    }
+    collects_failed_ = 0;
+    return;
+  }
+  if (scope_.closed() || collects_failed_++ % kFailuresPerLine != 0) return;
+  const std::string group = fmt::format("{:x}", id.value);
+  log_warning("collect failed: space of deleted blobs is not freed until a later one succeeds",
+              {{"tablet", info_.id.value},
+               {"group", group},
+               {"channel", channel},
+               {"status", blob::to_string(answer.status)},
+               {"reason", answer.reason},
+               {"failed", collects_failed_}});
 }
 
 }  // namespace moraine

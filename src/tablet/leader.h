@@ -45,6 +45,8 @@ inline constexpr std::size_t kSnapshotPageMax = 4u << 20;
 // So many bytes of dead blobs and log are collected at once, without waiting for the period.
 inline constexpr std::uint64_t kDiscardedBytesMax = 8u << 20;
 inline constexpr std::size_t kEntryBytesInFlightMax = 64u << 20;  // Blobs of one entry being put.
+inline constexpr std::size_t kCollectPageFlags = 100'000;         // Sent as one collect.
+static_assert(kCollectPageFlags <= blob::kCollectFlagsMax);
 
 // The tablet's own state, as the machinery sees it.
 class TabletState {
@@ -72,7 +74,8 @@ struct LeaderOptions {
   std::uint64_t snapshot_log_bytes = 16u << 20;  // Log between two snapshots.
   Duration collect_period = 2s;
   std::size_t bytes_in_flight = kEntryBytesInFlightMax;  // Of one entry.
-  std::uint32_t leftover_ids = 10'000;  // Looked at in one step of collecting leftovers.
+  std::uint32_t leftover_ids = 10'000;            // Looked at in one step of collecting leftovers.
+  std::size_t collect_flags = kCollectPageFlags;  // Of one collect; more go in further ones.
   blob::SeededBug bug = blob::SeededBug::kNone;
 };
 
@@ -179,8 +182,10 @@ class Leader {
   Task<bool> collect_leftovers(Channel channel);
   Task<bool> flag_leftovers(GroupId group, Channel channel, GenStep barrier,
                             const std::set<BlobId>& live);
+  Task<bool> send_command(Channel channel, const ChannelGarbage::Command& command);
   Task<bool> send_collect(GroupId group, Channel channel, std::optional<GenStep> barrier,
                           std::vector<BlobId> keep, std::vector<BlobId> do_not_keep);
+  void note_collect(GroupId group, Channel channel, bool done, const blob::CollectResult& answer);
   GenStep log_barrier() const;
 
   Instant deadline() const { return world_.executor.now() + options_.timeout; }
@@ -198,6 +203,7 @@ class Leader {
   std::uint64_t log_bytes_ = 0;  // Since the snapshot.
   blob::Colour colour_ = blob::Colour::kGreen;
   std::uint32_t collect_counter_ = 0;
+  std::uint64_t collects_failed_ = 0;    // Since the last one that succeeded.
   std::vector<ChannelGarbage> garbage_;  // By channel.
   std::vector<GenStep> barriers_;        // By channel: the last one sent.
   bool snapshot_wanted_ = false;

@@ -1,4 +1,5 @@
 // What a leader does in pieces, and what it refuses to believe.
+#include "base/log.h"
 #include "tablet/test_tablet.h"
 
 namespace moraine {
@@ -97,6 +98,76 @@ TEST_F(LeaderBounds, LeftoversAreCollectedPageByPage) {
   ASSERT_EQ(found.items.size(), kept.size());
   for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_EQ(found.items[i].id, kept[i]);
   world_.run(next->leader->stop(false));
+}
+
+// A group whose proxy takes few flags at once.
+class CollectPages : public testing::Test {
+ protected:
+  static constexpr std::size_t kFlags = 20;
+  static constexpr std::size_t kWords = 90;
+
+  CollectPages() : world_(4), storage_(world_, 1u << 20, few_flags()) {}
+  ~CollectPages() override { world_.shutdown(); }
+
+  static blob::BlobNodeOptions few_flags() {
+    blob::BlobNodeOptions options;
+    options.proxy.collect_flags = kFlags;
+    return options;
+  }
+  std::unique_ptr<WordsTablet> boot(std::size_t flags_sent) {
+    LeaderOptions options;
+    options.collect_flags = flags_sent;
+    auto booted = world_.run(WordsTablet::boot(storage_.world(), storage_, options));
+    INVARIANT(booted, "{}", booted.error().message());
+    for (std::size_t i = 0; i < kWords; ++i) {
+      INVARIANT(world_.run((*booted)->say(std::to_string(i), 100)), "not written");
+    }
+    return std::move(*booted);
+  }
+  std::size_t data_blobs() {
+    blob::RangeRequest request;
+    request.from = BlobId::lowest(TabletId{42}, kFirstDataChannel);
+    request.to = BlobId::highest(TabletId{42}, kFirstDataChannel);
+    request.index_only = true;
+    return world_.run(storage_.group(kTestGroup)->range(request)).items.size();
+  }
+  // The blobs up to `last` are dead; two entries later a barrier may pass them.
+  void discard(WordsTablet& tablet, std::size_t last) {
+    auto& blobs = tablet.state.blobs;
+    const std::vector<BlobId> dead(blobs.begin(), blobs.begin() + static_cast<long>(last));
+    blobs.erase(blobs.begin(), blobs.begin() + static_cast<long>(last));
+    tablet.leader->discard(dead);
+    for (const char* word : {"a", "b"}) ASSERT_TRUE(world_.run(tablet.say(word)));
+    world_.run_for(20s);
+  }
+
+  SimWorld world_;
+  TestStorage storage_;
+};
+
+TEST_F(CollectPages, MoreFlagsThanAGroupTakesAtOnceGoInPages) {
+  auto tablet = boot(kFlags);
+  discard(*tablet, 1);
+  EXPECT_EQ(data_blobs(), kWords - 1) << "89 Keep flags went before the barrier";
+  discard(*tablet, kWords - 11);
+  EXPECT_EQ(data_blobs(), 10u) << "79 of them were taken back";
+  world_.run(tablet->leader->stop(false));
+}
+
+TEST_F(CollectPages, ACollectThatFailsIsLogged) {
+  ScopedLogCapture log;
+  auto tablet = boot(kWords);
+  discard(*tablet, 1);
+  EXPECT_EQ(data_blobs(), kWords);
+  std::size_t told = 0;
+  for (const std::string& line : log.lines()) {
+    if (!line.contains("collect failed")) continue;
+    ++told;
+    EXPECT_TRUE(line.contains("89 flags, at most 20")) << line;
+    EXPECT_TRUE(line.contains("tablet=42")) << line;
+  }
+  EXPECT_EQ(told, 1u) << "one line for a streak";
+  world_.run(tablet->leader->stop(false));
 }
 
 TEST_F(LeaderBounds, AnEntryThatRefersToWhatIsNotTheTabletsIsCorrupt) {

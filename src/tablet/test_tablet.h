@@ -20,8 +20,9 @@ inline constexpr GroupId kOtherGroup{0x82000001};
 class TestStorage final : public BlobGroups {
  public:
   // A device of 64 segments. A blob is shorter than a segment.
-  explicit TestStorage(SimWorld& world, std::uint32_t segment_bytes = 1u << 20)
-      : world_(world), segment_bytes_(segment_bytes), node_(world.add_node()) {
+  explicit TestStorage(SimWorld& world, std::uint32_t segment_bytes = 1u << 20,
+                       blob::BlobNodeOptions options = {})
+      : world_(world), segment_bytes_(segment_bytes), options_(options), node_(world.add_node()) {
     start();
   }
 
@@ -42,7 +43,7 @@ class TestStorage final : public BlobGroups {
     config.groups.push_back(config.groups[0]);
     config.groups[1].id = kOtherGroup;
     config.groups[1].disks[0].slot = 1;
-    storage_ = std::make_unique<blob::BlobNode>(node_.world(), config, node_.id());
+    storage_ = std::make_unique<blob::BlobNode>(node_.world(), config, node_.id(), options_);
     const auto started = world_.run(storage_->start());
     INVARIANT(started, "{}", started.error().message());
     node_.on_stop([this] { storage_->abandon(); });
@@ -57,6 +58,7 @@ class TestStorage final : public BlobGroups {
  private:
   SimWorld& world_;
   const std::uint32_t segment_bytes_;
+  const blob::BlobNodeOptions options_;
   SimNode& node_;
   std::unique_ptr<blob::BlobNode> storage_;
 };

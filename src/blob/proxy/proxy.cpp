@@ -42,7 +42,7 @@ GetResult ended(const GetRequest& request, Status status, std::string reason) {
 // Checks the request and gives it to `once`, again after each change of the group.
 template <class Result, class Request>
 Task<Result> carry_out(ProxyContext& context, Request request, Once<Result, Request> once) {
-  if (const auto sound = check_request(request); !sound) {
+  if (const auto sound = check_request(request, context.options()); !sound) {
     co_return ended<Result>(request, Status::kError, sound.error().context);
   }
   if (std::string refusal = context.refusal(); !refusal.empty()) {

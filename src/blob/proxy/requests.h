@@ -32,9 +32,10 @@ struct ProxyOptions {
   // Another disk is asked when one is late: after the group's typical latency, within these bounds.
   Duration hedge_min = 10ms;
   Duration hedge_max = 1s;
-  Duration hedge_initial = 200ms;     // While nothing was measured.
-  Duration avoid_failed_for = 1s;     // Other disks are preferred to one that failed so lately.
-  MetricRegistry* metrics = nullptr;  // Where commands are counted; outlives the proxy.
+  Duration hedge_initial = 200ms;  // While nothing was measured.
+  Duration avoid_failed_for = 1s;  // Other disks are preferred to one that failed so lately.
+  std::size_t collect_flags = kCollectFlagsMax;  // Of one collect; more are refused.
+  MetricRegistry* metrics = nullptr;             // Where commands are counted; outlives the proxy.
   SeededBug bug = SeededBug::kNone;
 };
 

@@ -81,15 +81,20 @@ Result<void> check_request(const CollectRequest& request) {
   TRY_VOID(check_tablet(request.tablet));
   const std::size_t flags = request.keep.size() + request.do_not_keep.size();
   if (flags == 0 && !request.barrier) return wrong("neither a barrier nor flags");
-  if (flags > kCollectFlagsMax) {
-    return wrong(fmt::format("{} flags, at most {}", flags, kCollectFlagsMax));
-  }
   const std::size_t messages = std::max<std::size_t>(1, (flags + kFlagsMax - 1) / kFlagsMax);
   if (messages - 1 > std::numeric_limits<std::uint32_t>::max() - request.counter) {
     return wrong(
         fmt::format("{} messages from counter {} on: no such counters", messages, request.counter));
   }
   return check_flags(request);
+}
+
+Result<void> check_request(const CollectRequest& request, const ProxyOptions& options) {
+  const std::size_t flags = request.keep.size() + request.do_not_keep.size();
+  if (flags > options.collect_flags) {
+    return wrong(fmt::format("{} flags, at most {}", flags, options.collect_flags));
+  }
+  return check_request(request);
 }
 
 Result<void> check_request(const RangeRequest& request) {
