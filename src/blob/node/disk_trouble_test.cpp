@@ -2,6 +2,9 @@
 // blocks are on their way.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/log.h"
 #include "blob/device/recovery.h"
 #include "blob/node/blob_node.h"
 #include "io/sim/sim_world.h"
@@ -140,6 +143,30 @@ TEST_F(DiskTrouble, AGroupWhoseIndexIsLostSaysSoForGoodAndItsNeighbourIsWell) {
     stop();
   }
   start();
+}
+
+TEST_F(DiskTrouble, DamageWithoutAnotherCopyIsLoggedAsAnErrorOnceForEachPart) {
+  ASSERT_EQ(put(1), Status::kOk);
+  restart();  // Nothing is cached.
+  const auto at = disk().state().index().locate(id(1).with_part(1));
+  ASSERT_TRUE(at);
+  node_.disks().drive("device").corrupt(
+      storage_->device(1)->superblock().segment_offset(at->segment) + at->offset + 7);
+  const ScopedLogCapture log;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(get(1), Status::kError);
+    world_.run_for(20s);
+  }
+  EXPECT_EQ(disk().events().damaged_found(), 1u);
+  EXPECT_EQ(disk().events().damaged_repaired(), 0u);
+  const auto lines = log.lines();
+  EXPECT_EQ(std::ranges::count_if(lines,
+                                  [](const std::string& line) {
+                                    return line.starts_with("error damaged data found") &&
+                                           line.contains("no other copy") &&
+                                           line.contains("[9:5:1:0:0:100000:1]");
+                                  }),
+            1);
 }
 
 TEST_F(DiskTrouble, BlocksThatOvertakeEachOtherAndFailAreNotSaidToHold) {

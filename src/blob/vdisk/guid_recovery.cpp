@@ -86,9 +86,10 @@ Task<bool> GuidRecovery::attempt() {
     case GuidAction::kGood: disk_.become_ready(); co_return true;
     case GuidAction::kInconsistent: break;
   }
-  disk_.break_down(fmt::format("guid {:x} (state {}) against {:x} (state {}) in the group's memory",
-                               meta.guid, static_cast<int>(local), remembered->guid,
-                               static_cast<int>(remembered->state)));
+  disk_.break_down(fmt::format(
+      "not the device that the group knows: an old copy, or one of another cluster; its guid is "
+      "{:x} (state {}), the group remembers {:x} (state {})",
+      meta.guid, static_cast<int>(local), remembered->guid, static_cast<int>(remembered->state)));
   co_return true;
 }
 

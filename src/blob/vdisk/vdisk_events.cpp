@@ -26,6 +26,7 @@ VDiskEvents::~VDiskEvents() {
 
 void VDiskEvents::named(const GroupConfig& config, std::uint32_t order) {
   name_ = config.vdisk(order).to_string();
+  alone_ = config.geometry.disks() == 1;
 }
 
 void VDiskEvents::broken(std::string_view reason) {
@@ -80,12 +81,15 @@ void VDiskEvents::happened(Often& often, std::string what) {
 void VDiskEvents::log_often() {
   bool logged = false;
   if (damaged_.total > damaged_.logged) {
-    log_warning("damaged data found: a checksum is wrong; it is restored from the group",
-                {{"vdisk", name_},
-                 {"path", path_},
-                 {"parts", damaged_.total - damaged_.logged},
-                 {"since_start", damaged_.total},
-                 {"first", damaged_.first}});
+    const LogLevel level = alone_ ? LogLevel::kError : LogLevel::kWarning;
+    log(level,
+        alone_ ? "damaged data found: a checksum is wrong, and the group has no other copy"
+               : "damaged data found: a checksum is wrong; it is restored from the group",
+        {{"vdisk", name_},
+         {"path", path_},
+         {"parts", damaged_.total - damaged_.logged},
+         {"since_start", damaged_.total},
+         {"first", damaged_.first}});
     logged = true;
   }
   if (repaired_.total > repaired_.logged) {

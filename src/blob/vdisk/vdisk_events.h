@@ -74,6 +74,7 @@ class VDiskEvents {
   Executor& executor_;
   const std::string path_;
   std::string name_ = "?";
+  bool alone_ = false;  // No other disk of the group could restore anything.
   bool loss_logged_ = false;
   Often damaged_;
   Often repaired_;
