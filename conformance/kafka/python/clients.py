@@ -127,20 +127,14 @@ def confluent_recreate(task):
 
 
 def confluent_tools(task):
-    from confluent_kafka import KafkaException
-    from confluent_kafka.admin import (AclBindingFilter, AclOperation, AclPermissionType,
-                                       ResourcePatternType, ResourceType)
+    from confluent_kafka import TopicCollection
     admin = confluent_admin(task)
-    every = AclBindingFilter(ResourceType.ANY, None, ResourcePatternType.ANY, None, None,
-                             AclOperation.ANY, AclPermissionType.ANY)
-    try:
-        admin.describe_acls(every).result(PATIENCE_SECONDS)
-        acls = 0
-    except KafkaException as error:
-        acls = error.args[0].code()
     users = admin.describe_user_scram_credentials().result(PATIENCE_SECONDS)
     cluster = admin.describe_cluster().result(PATIENCE_SECONDS)
-    return {"acls": acls, "users": len(users), "brokers": len(cluster.nodes)}
+    topics = admin.describe_topics(TopicCollection([task.topic]))
+    described = topics[task.topic].result(PATIENCE_SECONDS)
+    return {"users": len(users), "brokers": len(cluster.nodes),
+            "partitions": len(described.partitions)}
 
 
 # --- aiokafka --------------------------------------------------------------------------------------
