@@ -1,13 +1,19 @@
 // Database: a data folder opened inside this process.
 //
-//   auto db = moraine::Database::open("./data").value();
-//   db.create_table("/users", schema);
-//   auto users = db.table("/users").value();
-//   auto tx = db.begin().value();
-//   tx.insert(users, {{"id", 1}, {"name", "Ada"}});
-//   auto committed = tx.commit();
-//   moraine::Rowset rows;
-//   users.lookup({1}, {}, rows);
+//   moraine::Result<std::string> ada(moraine::Database& db) {
+//     auto users = db.table("/users");
+//     if (!users) return std::unexpected(users.error());
+//     auto tx = db.begin();
+//     if (!tx) return std::unexpected(tx.error());
+//     auto written = tx->insert(*users, {{"id", 1}, {"name", "Ada"}});
+//     if (!written) return std::unexpected(written.error());
+//     auto committed = tx->commit();
+//     if (!committed) return std::unexpected(committed.error());
+//     moraine::Rowset rows;
+//     auto found = users->lookup({1}, {}, rows);
+//     if (!found) return std::unexpected(found.error());
+//     return rows.exists(0) ? std::string(rows.at(0, 1).text()) : "nobody";
+//   }
 //
 // Promise    What was answered OK is durable. Reads at one timestamp, over any tables, see the same
 //            moment (table.h, transaction.h).
@@ -21,14 +27,17 @@
 //            it has ended. Texts of answers live with what holds them: a Rowset until it is filled
 //            again, a ScanBatch until the next step, a report or VersionedResult by its `memory`.
 // Limits     docs/limits.md. One process has a folder open.
-// Errors     Every call says what was wrong in words. kNotFound: no such table. kAborted: the
-//            transaction lost to another one, or was left alone for too long; begin it anew.
+// Errors     Every call returns its failure, with a text that says what was wrong; the compiler
+//            warns of results that are ignored. kNotFound: no such table, or it was removed since.
+//            kAborted: the transaction lost to another one, or was not used for too long; begin it
+//            anew.
 //            kReadOnly: the table is not mounted, or in a state in which this cannot be done.
 //            kUnknownOutcome: a commit may or may not have taken effect. kUnavailable: of a change
 //            of a table: it may or may not have been made; else: nothing was done.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -57,6 +66,9 @@ struct OpenOptions {
   std::uint64_t device_bytes = 0;  // Of a new folder's device; 0: as `moraine init` chooses.
   std::size_t block_cache_bytes = std::size_t{256} << 20;
   std::size_t compressed_cache_bytes = 0;
+  // Of tables with an in_memory_mode, all together. Chunks that do not fit are read from the disk;
+  // describe_table() and the metrics say so.
+  std::size_t in_memory_bytes = std::size_t{1} << 30;
   std::size_t row_cache_bytes = std::size_t{64} << 20;
   // Confirms the wall clock though it is far ahead of the newest timestamp in the folder: open()
   // refuses a clock that is more than 30 days ahead, since one that is wrong would make live data
@@ -67,10 +79,10 @@ struct OpenOptions {
 class Database {
  public:
   struct Impl;
-  // kConflict: another process has it open, and had for two seconds. One that was killed lets go of
-  // it a moment after it is gone. kNoSpace: there is no room for the little that a start writes.
+  // kConflict: another process has had it open for two seconds; a killed process releases it a
+  // moment after it exits. kNoSpace: not enough free space for what a start writes.
   // kUnavailable: the wall clock is not believed (OpenOptions::accept_clock).
-  static Result<Database> open(const std::string& folder, OpenOptions options = {});
+  [[nodiscard]] static Result<Database> open(const std::string& folder, OpenOptions options = {});
   // The tables of a node that this process runs already, which goes on when this is gone
   // (src/embed/node_parts.h).
   static Database connect(const embed::NodeParts& parts);
@@ -79,62 +91,74 @@ class Database {
   // Stops cleanly, once tables, scans and transactions that were got from it are gone too.
   ~Database();
 
-  // Reading and writing. After alter_table() a table is taken anew: reads and writes by the
-  // old one hear kInvalidArgument.
-  Result<Table> table(std::string_view path) const;
-  Result<Transaction> begin(TransactionOptions options = {});
+  // Reading and writing. After alter_table() a table is taken anew: reads and writes through the
+  // old handle fail with kInvalidArgument.
+  [[nodiscard]] Result<Table> table(std::string_view path) const;
+  [[nodiscard]] Result<Transaction> begin(TransactionOptions options = {});
   // A moment to read at: all that is committed now, and nothing later.
-  Result<Timestamp> timestamp();
+  [[nodiscard]] Result<Timestamp> timestamp();
   // Confirms the wall clock after it has jumped ahead by more than a day while the database was
   // open: until then begin(), commit() and timestamp() fail and say so.
   void accept_clock();
 
   // Makes missing parent directories, and mounts the table. `pivots`: first keys of the second
   // tablet and those after it.
-  Result<void> create_table(std::string_view path, const TableSchema& schema,
-                            const TableOptions& options = {},
-                            std::span<const std::vector<Value>> pivots = {});
-  Result<void> remove_table(std::string_view path);
+  [[nodiscard]] Result<void> create_table(std::string_view path, const TableSchema& schema,
+                                          const TableOptions& options = {},
+                                          std::span<const std::vector<Value>> pivots = {});
+  [[nodiscard]] Result<void> remove_table(std::string_view path);
   // kConflict: there is something in it; the text names it.
-  Result<void> remove_directory(std::string_view path);
-  Result<std::vector<std::string>> list_tables() const;
-  Result<TableReport> describe_table(std::string_view path) const;
+  [[nodiscard]] Result<void> remove_directory(std::string_view path);
+  [[nodiscard]] Result<std::vector<std::string>> list_tables() const;
+  [[nodiscard]] Result<TableReport> describe_table(std::string_view path) const;
 
   // A mounted table is read and written, a frozen one is read.
-  Result<void> mount_table(std::string_view path, bool frozen = false);
-  Result<void> unmount_table(std::string_view path);
-  Result<void> freeze_table(std::string_view path);
-  Result<void> unfreeze_table(std::string_view path);
-  Result<void> remount_table(std::string_view path, const TableMountOptions& options);
+  [[nodiscard]] Result<void> mount_table(std::string_view path, bool frozen = false);
+  [[nodiscard]] Result<void> unmount_table(std::string_view path);
+  [[nodiscard]] Result<void> freeze_table(std::string_view path);
+  [[nodiscard]] Result<void> unfreeze_table(std::string_view path);
+
+  // Options are stored when they are set, and in force after the next mount_table() or
+  // remount_table(); describe_table() says whether they wait for one. in_memory_mode and atomicity
+  // change while the table is unmounted (kReadOnly).
+  [[nodiscard]] Result<void> set_options(std::string_view path, const TableOptions& options);
+  // The same for some of them, by their YTsaurus names and as text:
+  //   set_attributes("/t", {{"forced_compaction_revision", "1"}}), then remount_table("/t"),
+  // compacts all rows that are there.
+  [[nodiscard]] Result<void> set_attributes(std::string_view path,
+                                            const std::map<std::string, std::string>& attributes);
+  // A mounted table goes on by the options that are stored; with `options`, after these were.
+  [[nodiscard]] Result<void> remount_table(std::string_view path);
+  [[nodiscard]] Result<void> remount_table(std::string_view path, const TableMountOptions& options);
 
   // Unmounted tables only.
-  Result<void> alter_table(std::string_view path, const TableSchema& schema);
-  Result<void> set_options(std::string_view path, const TableOptions& options);
-  Result<void> reshard_table(std::string_view path, std::span<const std::vector<Value>> pivots);
+  [[nodiscard]] Result<void> alter_table(std::string_view path, const TableSchema& schema);
+  [[nodiscard]] Result<void> reshard_table(std::string_view path,
+                                           std::span<const std::vector<Value>> pivots);
   // Into at most so many tablets of about equal size, as far as the keys of chunks tell. Gives how
   // many it has now: a small table may have fewer than were asked for.
-  Result<std::size_t> reshard_table(std::string_view path, std::size_t tablets);
+  [[nodiscard]] Result<std::size_t> reshard_table(std::string_view path, std::size_t tablets);
 
   // Mounted tables only: writes memory stores to chunks; compacts all chunks.
-  Result<void> flush_table(std::string_view path);
-  Result<void> compact_table(std::string_view path);
+  [[nodiscard]] Result<void> flush_table(std::string_view path);
+  [[nodiscard]] Result<void> compact_table(std::string_view path);
   // Waits until neither has work and the file system has dead space back.
-  Result<void> settle_table(std::string_view path);
+  [[nodiscard]] Result<void> settle_table(std::string_view path);
 
   // Static tables: rows come in whole writes, sorted by their key columns (which may repeat unless
   // schema.unique_keys says otherwise) or, without key columns, in the order given. They are read
   // by Table::scan, whose bounds are row numbers when there are no key columns; with unique keys
   // also by lookups.
-  Result<void> create_static_table(std::string_view path, const TableSchema& schema,
-                                   const TableOptions& options = {});
+  [[nodiscard]] Result<void> create_static_table(std::string_view path, const TableSchema& schema,
+                                                 const TableOptions& options = {});
   // All rows or none are added, after those that are there, which their keys may not be below. All
   // have one timestamp: snapshots that began before it do not see them, those that begin while they
   // are written wait for them.
-  Result<void> write_static_table(std::string_view path,
-                                  std::span<const std::vector<NamedValue>> rows);
+  [[nodiscard]] Result<void> write_static_table(std::string_view path,
+                                                std::span<const std::vector<NamedValue>> rows);
   // A sorted static table with unique keys becomes a dynamic one, mounted. Its rows keep their
   // timestamps.
-  Result<void> make_dynamic(std::string_view path);
+  [[nodiscard]] Result<void> make_dynamic(std::string_view path);
 
   // Prometheus text.
   std::string metrics() const;
@@ -162,9 +186,12 @@ class Database {
   Task<Result<void>> unmount_table_async(std::string path);
   Task<Result<void>> freeze_table_async(std::string path);
   Task<Result<void>> unfreeze_table_async(std::string path);
+  Task<Result<void>> set_options_async(std::string path, TableOptions options);
+  Task<Result<void>> set_attributes_async(std::string path,
+                                          std::map<std::string, std::string> attributes);
+  Task<Result<void>> remount_table_async(std::string path);
   Task<Result<void>> remount_table_async(std::string path, TableMountOptions options);
   Task<Result<void>> alter_table_async(std::string path, TableSchema schema);
-  Task<Result<void>> set_options_async(std::string path, TableOptions options);
   Task<Result<void>> reshard_table_async(std::string path, std::vector<std::vector<Value>> pivots);
   Task<Result<std::size_t>> reshard_table_async(std::string path, std::size_t tablets);
   Task<Result<void>> flush_table_async(std::string path);

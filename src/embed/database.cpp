@@ -9,6 +9,7 @@
 
 #include "embed/api_impl.h"
 #include "table/model/key.h"
+#include "table/model/value_check.h"
 
 namespace moraine {
 namespace {
@@ -26,15 +27,17 @@ Result<std::vector<std::string>> encode_pivots(const TableSchema& schema,
       return fail(Errc::kInvalidArgument, fmt::format("a pivot key of {} columns; the key has {}",
                                                       pivot.size(), schema.key_count()));
     }
+    std::string& key = encoded.emplace_back();
     for (std::size_t i = 0; i < pivot.size(); ++i) {
-      const ColumnSchema& column = schema.columns[i];
-      if (!pivot[i].is_null() && pivot[i].type() != physical_type(column.type)) {
-        return fail(Errc::kInvalidArgument,
-                    fmt::format("Mismatched type of column \"{}\" in pivot key: {} instead of {}",
-                                column.name, to_string(pivot[i].type()), to_string(column.type)));
+      table::TextMemory memory;
+      Value value = pivot[i];
+      if (!value.is_null()) {
+        auto cell = table::to_cell(schema.columns[i], value, {}, memory);
+        if (!cell) return std::unexpected(std::move(cell).error().within("pivot key"));
+        value = *cell;
       }
+      table::append_key_column(key, value);
     }
-    encoded.push_back(table::encode_key(pivot));
   }
   return encoded;
 }
@@ -110,7 +113,24 @@ void describe_tablet(TabletReport& report, const table::TabletStatistics& statis
   report.disk_bytes = statistics.compressed_bytes + statistics.hunk_bytes;
   report.uncompressed_bytes = statistics.uncompressed_bytes;
   report.memory_bytes = statistics.memory_bytes;
+  report.preload_completed_chunks = statistics.preload_completed_chunks;
+  report.preload_pending_chunks = statistics.preload_pending_chunks;
+  report.preload_failed_chunks = statistics.preload_failed_chunks;
+  report.preload_error = statistics.preload_error;
   report.error = statistics.error;
+}
+
+// As YTsaurus' attribute of this name.
+std::string preload_state(const TableReport& report) {
+  std::uint64_t pending = 0;
+  std::uint64_t failed = 0;
+  for (const TabletReport& tablet : report.tablets) {
+    pending += tablet.preload_pending_chunks;
+    failed += tablet.preload_failed_chunks;
+  }
+  if (report.options.in_memory_mode == TableMemory::kNone) return "none";
+  if (failed > 0) return "failed";
+  return pending > 0 ? "in_progress" : "complete";
 }
 
 Result<TableReport> describe(const RunningTable& table,
@@ -120,6 +140,9 @@ Result<TableReport> describe(const RunningTable& table,
   report.path = "/" + table.path();
   report.schema = record.schema;
   report.options = record.options;
+  report.options.mount.forced_compaction_revision = 0;
+  report.forced_compaction_revision = record.options.mount.forced_compaction_revision;
+  report.remount_needed = needs_remount(record);
   report.dynamic = record.dynamic;
   const auto open = table.holder()->hold();
   auto memory = std::make_shared<std::vector<std::unique_ptr<std::string>>>();  // Of pivots.
@@ -136,6 +159,7 @@ Result<TableReport> describe(const RunningTable& table,
     report.state = first || report.state == tablet.state ? tablet.state : "mixed";
     report.tablets.push_back(std::move(tablet));
   }
+  report.preload_state = preload_state(report);
   report.memory = std::move(memory);
   return report;
 }
@@ -226,6 +250,12 @@ Result<void> Database::unfreeze_table(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return unfreeze_table_async(std::string(path)); });
 }
 
+Task<Result<void>> Database::remount_table_async(std::string path) {
+  return impl_->core->services().tables().remount(scheme_path(path));
+}
+Result<void> Database::remount_table(std::string_view path) {
+  return impl_->core->get<Result<void>>([&] { return remount_table_async(std::string(path)); });
+}
 Task<Result<void>> Database::remount_table_async(std::string path, TableMountOptions options) {
   return impl_->core->services().tables().remount(scheme_path(path), std::move(options));
 }
@@ -248,6 +278,16 @@ Task<Result<void>> Database::set_options_async(std::string path, TableOptions op
 Result<void> Database::set_options(std::string_view path, const TableOptions& options) {
   return impl_->core->get<Result<void>>(
       [&] { return set_options_async(std::string(path), options); });
+}
+
+Task<Result<void>> Database::set_attributes_async(std::string path,
+                                                  std::map<std::string, std::string> attributes) {
+  return impl_->core->services().tables().set_attributes(scheme_path(path), std::move(attributes));
+}
+Result<void> Database::set_attributes(std::string_view path,
+                                      const std::map<std::string, std::string>& attributes) {
+  return impl_->core->get<Result<void>>(
+      [&] { return set_attributes_async(std::string(path), attributes); });
 }
 
 Task<Result<void>> Database::reshard_table_async(std::string path,

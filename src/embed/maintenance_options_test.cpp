@@ -30,16 +30,94 @@ class MaintenanceOptionsTest : public DatabaseTest {
   }
 };
 
-TEST_F(MaintenanceOptionsTest, AForcedCompactionRevisionRaisedByARemountCompactsAllChunks) {
+TEST_F(MaintenanceOptionsTest, AForcedCompactionRevisionCompactsAllChunksEachTimeItIsGiven) {
   TableOptions options;
   make(options);
   const std::uint64_t before = compactions();
   options.mount.forced_compaction_revision = 1;
   expect_ok(db_->remount_table("/users", options.mount));
   EXPECT_EQ(compactions(), before + 1);
+  insert(users(), {{"id", 7}, {"name", "y"}});
+  expect_ok(db_->flush_table("/users"));
+  const std::uint64_t between = compactions();
   expect_ok(db_->remount_table("/users", options.mount));
-  EXPECT_EQ(compactions(), before + 1) << "it was not raised again";
+  EXPECT_GT(compactions(), between) << "the same value again";
   EXPECT_EQ(name_of(users(), 50), "x");
+  EXPECT_EQ(name_of(users(), 7), "y");
+}
+
+TEST_F(MaintenanceOptionsTest, OptionsThatWereReadAndSetAgainOrderNoCompaction) {
+  TableOptions options;
+  options.mount.forced_compaction_revision = 1;
+  make(options);
+  const std::uint64_t before = compactions();
+  auto report = db_->describe_table("/users");
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->forced_compaction_revision, 1u);
+  report->options.mount.max_data_versions = 3;
+  expect_ok(db_->remount_table("/users", report->options.mount));
+  EXPECT_EQ(compactions(), before);
+  EXPECT_EQ(db_->describe_table("/users")->forced_compaction_revision, 1u);
+}
+
+TEST_F(MaintenanceOptionsTest, AttributesAreSetByNameAndWaitForARemount) {
+  make({});
+  const std::uint64_t before = compactions();
+  expect_ok(db_->set_attributes("/users", {{"forced_compaction_revision", "1"},
+                                           {"compression_codec", "zstd_3"},
+                                           {"optimize_for", "scan"}}));
+  auto report = db_->describe_table("/users");
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_TRUE(report->remount_needed);
+  EXPECT_EQ(report->options.compression_codec, "zstd_3");
+  EXPECT_EQ(compactions(), before);
+  reopen();
+  EXPECT_TRUE(db_->describe_table("/users")->remount_needed);
+  EXPECT_EQ(compactions(), 0u);
+  expect_ok(db_->remount_table("/users"));
+  EXPECT_EQ(compactions(), 1u);
+  EXPECT_FALSE(db_->describe_table("/users")->remount_needed);
+  EXPECT_EQ(name_of(users(), 50), "x");
+  const auto unknown = db_->set_attributes("/users", {{"backing_store_retention_time", "1"}});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Errc::kUnsupported);
+}
+
+TEST_F(MaintenanceOptionsTest, NewChunksAreWrittenByTheOptionsOfTheLastRemount) {
+  TableOptions options;
+  options.compression_codec = "none";
+  make(options);
+  const auto disk_bytes = [this] {
+    expect_ok(db_->compact_table("/users"));
+    return db_->describe_table("/users")->tablets[0].disk_bytes;
+  };
+  const std::uint64_t plain = disk_bytes();
+  options.compression_codec = "zlib_9";
+  expect_ok(db_->set_options("/users", options));
+  EXPECT_GE(disk_bytes(), plain) << "stored is not applied";
+  expect_ok(db_->remount_table("/users"));
+  EXPECT_LT(disk_bytes(), plain);
+}
+
+TEST_F(MaintenanceOptionsTest, LookupsInMemoryHaveADurationToo) {
+  make({});
+  const std::uint64_t before = figure("yt_tablet_node_lookup_duration_count");
+  insert(users(), {{"id", 500}, {"name", "hot"}});
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(name_of(users(), 500), "hot");
+  EXPECT_EQ(figure("yt_tablet_node_lookup_duration_count"), before + 10);
+}
+
+TEST_F(MaintenanceOptionsTest, TablesInMemoryShowHowFarTheyAre) {
+  TableOptions options;
+  options.in_memory_mode = TableMemory::kCompressed;
+  make(options);
+  const auto report = db_->describe_table("/users");
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->preload_state, "complete");
+  EXPECT_GT(report->tablets[0].preload_completed_chunks, 0u);
+  EXPECT_GT(figure("moraine_table_preload_completed_chunks"), 0u);
+  const std::string text = db_->metrics();
+  EXPECT_NE(text.find("\nmoraine_block_cache_pinned_bytes_max 1073741824\n"), std::string::npos);
 }
 
 TEST_F(MaintenanceOptionsTest, AForcedCompactionRevisionRaisedWhileUnmountedCountsAfterRestarts) {

@@ -58,6 +58,7 @@ OwnNode::OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options)
   for (const blob::GroupConfig& group : folder_.config.groups) tables.groups.push_back(group.id);
   tables.block_cache_bytes = options.block_cache_bytes;
   tables.compressed_cache_bytes = options.compressed_cache_bytes;
+  tables.in_memory_bytes = options.in_memory_bytes;
   tables.row_cache_bytes = options.row_cache_bytes;
   tables.clock.accept = options.accept_clock || clock_is_confirmed();
   SchemeHostOptions scheme;

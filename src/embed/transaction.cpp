@@ -126,7 +126,9 @@ Result<table::ChangeSet*> Transaction::Impl::changes_of(
   }
   auto found = parts.find(table->holder.get());
   if (found == parts.end()) {
-    table::ChangeSet none(table->layout, {}, limits_of(*table->holder->hold()));
+    const std::shared_ptr<const OpenTable> open = table->holder->hold();
+    if (open->removed) return fail(Errc::kNotFound, was_removed(table->path));
+    table::ChangeSet none(table->layout, {}, limits_of(*open));
     found = parts.emplace(table->holder.get(), Part{table, std::move(none)}).first;
   }
   if (found->second.table->schema != table->schema) {

@@ -73,7 +73,7 @@ void RunningTable::update(TableRecord record) {
 // Options and state as they are now; the tablet may have been started with older ones.
 void RunningTable::tell(std::size_t index, table::TableTablet& tablet) const {
   const auto settings = tablet_settings(path_, record_, index);
-  if (settings) (void)tablet.remount(settings->mount);
+  if (settings) (void)tablet.remount(settings->mount, settings->chunks);
   if (record_.tablets[index].state == MountState::kMounted) tablet.unfreeze();
 }
 
@@ -210,7 +210,7 @@ void RunningTable::publish() {
   if (*open->schema != record_.schema) {
     open->shown = std::make_shared<const TableSchema>(record_.schema);
   }
-  open->atomicity = static_cast<table::Atomicity>(record_.options.atomicity);
+  open->atomicity = static_cast<table::Atomicity>(record_.applied.atomicity);
   for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
     const TabletOfTable& tablet = record_.tablets[i];
     OpenRange range;
@@ -220,9 +220,17 @@ void RunningTable::publish() {
     range.state = to_string(tablet.state);
     if (tablet.state == MountState::kMounted && !range.running) range.state = "mounting";
     if (tablet.state == MountState::kFrozen && !range.running) range.state = "frozen_mounting";
+    if (removed_) range.running = nullptr;
+    if (removed_) range.state = "removed";
     open->ranges.push_back(std::move(range));
   }
+  open->removed = removed_;
   holder_->publish(std::move(open));
+}
+
+void RunningTable::mark_removed() {
+  removed_ = true;
+  publish();
 }
 
 RunningTable::TabletPtr RunningTable::tablet(std::size_t index) const {

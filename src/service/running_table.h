@@ -50,6 +50,8 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   // What the scheme says now: tablets start and stop, options reach those that run.
   void update(TableRecord record);
   void republish() { publish(); }
+  // Reads and writes through handles of it fail with kNotFound from here on.
+  void mark_removed();
   // Null: it does not run.
   TabletPtr tablet(std::size_t index) const;
   // Of a tablet that does not run: as it was when it last did in this process. nullopt: not known.
@@ -105,6 +107,7 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   std::map<TabletId, table::TabletStatistics> last_figures_;  // Of tablets that have stopped.
   Semaphore parents_{1};  // A tablet that several take over from is booted by one at a time.
   std::shared_ptr<TableHolder> holder_;
+  bool removed_ = false;
   bool stopped_ = false;
   bool stop_done_ = false;
   Waiters stop_waiters_{parts_.world.executor};

@@ -155,6 +155,7 @@ Result<StoredTables::TablePtr> StoredTables::adopt(const PathNode& node) {
 
 void StoredTables::drop(const TablePtr& table) {
   tables_.erase(table->path());
+  table->mark_removed();
   // One stop for all: the first deletion waits for it, and so do the others.
   const auto stop = [table] { return table->stop_once(); };
   for (const TabletOfTable& tablet : table->record().tablets) {

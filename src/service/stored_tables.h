@@ -70,10 +70,16 @@ class StoredTables {
   Task<Result<void>> unmount(std::string path);
   Task<Result<void>> freeze(std::string path);
   Task<Result<void>> unfreeze(std::string path);
+  // Tablets go on by the options that are stored; with `options`, these are stored first.
+  Task<Result<void>> remount(std::string path);
   Task<Result<void>> remount(std::string path, TableMountOptions options);
+  // Stored, and in force after the next mount or remount. in_memory_mode and atomicity change while
+  // the table is unmounted.
+  Task<Result<void>> set_options(std::string path, TableOptions options);
+  // The same for those that are named (table_record.h).
+  Task<Result<void>> set_attributes(std::string path, std::map<std::string, std::string> named);
   // Unmounted tables only.
   Task<Result<void>> alter(std::string path, TableSchema schema);
-  Task<Result<void>> set_options(std::string path, TableOptions options);
   Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots);
   Task<Result<void>> reshard(std::string path, std::size_t tablets);
 
@@ -103,13 +109,15 @@ class StoredTables {
   Task<Result<void>> mount_checked(TablePtr table, MountState state);
   Task<Result<void>> mount_alone(TablePtr table, MountState state);
   Task<Result<void>> unfreeze_alone(TablePtr table);
-  Task<Result<void>> store_checked(TablePtr table, TableRecord record);
   Task<Result<void>> write_static_alone(TablePtr table,
                                         std::shared_ptr<const table::StaticRows> rows);
   Task<Result<void>> make_dynamic_alone(TablePtr table);
-  void set_mount_options(TableRecord& record, const TableMountOptions& options) const;
-  Task<Result<void>> remount_alone(TablePtr table, TableMountOptions options);
+  std::uint64_t now_ms() const;
+  // The record with these options stored. Fails with what contradicts itself, or cannot change now.
+  Result<TableRecord> with_options(const RunningTable& table, TableOptions options) const;
   Task<Result<void>> replace_options(TablePtr table, TableOptions options);
+  Task<Result<void>> replace_attributes(TablePtr table, std::map<std::string, std::string> named);
+  Task<Result<void>> apply_stored(TablePtr table, std::optional<TableMountOptions> options);
   Task<Result<void>> replace_schema(TablePtr table, TableSchema schema);
   Task<Result<void>> reshard_alone(TablePtr table, std::vector<std::string> pivots);
   Task<Result<void>> reshard_by_count(TablePtr table, std::size_t tablets);

@@ -106,6 +106,7 @@ Task<Result<void>> StoredTables::create_alone(std::string path, NewTable table) 
   record.dynamic = table.dynamic;
   record.schema = std::move(table.schema);
   record.options = std::move(table.options);
+  apply_options(record, now_ms());
   if (!record.dynamic) table.mounted = true;
   const MountState state = record.dynamic ? MountState::kMounted : MountState::kFrozen;
   record.tablets.resize(table.pivots.size() + 1);
@@ -204,6 +205,7 @@ Task<Result<void>> StoredTables::mount_alone(TablePtr table, MountState state) {
     tablet.state = state;
     changed = true;
   }
+  if (changed) apply_options(record, now_ms());
   CO_TRY_VOID(tablet_settings(table->path(), record, 0));
   if (changed) {
     CO_TRY_VOID(co_await store(table, record));
@@ -288,47 +290,6 @@ Task<Result<void>> StoredTables::unfreeze_alone(TablePtr table) {
   co_return co_await store(table, std::move(record));
 }
 
-Task<Result<void>> StoredTables::remount(std::string path, TableMountOptions options) {
-  return change(std::move(path),
-                [this, options](TablePtr table) { return remount_alone(table, options); });
-}
-
-Task<Result<void>> StoredTables::remount_alone(TablePtr table, TableMountOptions options) {
-  CO_TRY_VOID(check_dynamic(*table, "be remounted"));
-  TableRecord record = table->record();
-  set_mount_options(record, options);
-  co_return co_await store_checked(table, std::move(record));
-}
-
-// The moment at which chunks became too old is kept with the option, so that it counts for tablets
-// that do not run now.
-void StoredTables::set_mount_options(TableRecord& record, const TableMountOptions& options) const {
-  if (options.forced_compaction_revision > record.options.mount.forced_compaction_revision) {
-    const auto now = static_cast<std::uint64_t>(world_.clock.since_epoch().count());
-    record.forced_compaction_ms = std::max(record.forced_compaction_ms, now);
-  }
-  record.options.mount = options;
-}
-
-Task<Result<void>> StoredTables::store_checked(TablePtr table, TableRecord record) {
-  CO_TRY_VOID(tablet_settings(table->path(), record, 0));
-  co_return co_await store(table, std::move(record));
-}
-
-Task<Result<void>> StoredTables::set_options(std::string path, TableOptions options) {
-  return change(std::move(path),
-                [this, options](TablePtr table) { return replace_options(table, options); });
-}
-
-Task<Result<void>> StoredTables::replace_options(TablePtr table, TableOptions options) {
-  CO_TRY_VOID(check_dynamic(*table, "change storage parameters"));
-  CO_TRY_VOID(check_unmounted(*table, "change storage parameters"));
-  TableRecord record = table->record();
-  set_mount_options(record, options.mount);
-  record.options = std::move(options);
-  co_return co_await store_checked(table, std::move(record));
-}
-
 Task<Result<void>> StoredTables::alter(std::string path, TableSchema schema) {
   return change(std::move(path),
                 [this, schema](TablePtr table) { return replace_schema(table, schema); });
@@ -341,7 +302,8 @@ Task<Result<void>> StoredTables::replace_schema(TablePtr table, TableSchema sche
   CO_TRY_VOID(table::check_schema(schema));
   CO_TRY_VOID(table::check_alter(record.schema, schema));
   record.schema = std::move(schema);
-  co_return co_await store_checked(table, std::move(record));
+  CO_TRY_VOID(tablet_settings(table->path(), record, 0));
+  co_return co_await store(table, std::move(record));
 }
 
 }  // namespace moraine

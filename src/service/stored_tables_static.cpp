@@ -49,6 +49,7 @@ Task<Result<void>> StoredTables::make_dynamic_alone(TablePtr table) {
   CO_TRY_VOID(table::check_schema(record.schema, table::TableKind::kSorted));
   record.dynamic = true;
   for (TabletOfTable& tablet : record.tablets) tablet.state = MountState::kMounted;
+  apply_options(record, now_ms());
   CO_TRY_VOID(tablet_settings(table->path(), record, 0));
   CO_TRY_VOID(co_await store(table, record));
   if (!co_await table->wait_tablet(0, soon())) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "service/table_services.h"
 #include "service/test_schema.h"
 #include "table/model/change_set.h"
@@ -188,13 +190,71 @@ TEST_F(StoredTablesTest, StatesChangeOnlyAsTheyMay) {
 
 TEST_F(StoredTablesTest, WhatNeedsAnUnmountedTableSaysSo) {
   create("t");
-  for (const auto& done : {world_.run(tables().alter("t", small_schema())),
-                           world_.run(tables().reshard("t", std::vector<std::string>{key(5)})),
-                           world_.run(tables().set_options("t", {}))}) {
+  for (const auto& done :
+       {world_.run(tables().alter("t", small_schema())),
+        world_.run(tables().reshard("t", std::vector<std::string>{key(5)})),
+        world_.run(tables().set_attributes("t", {{"in_memory_mode", "compressed"}})),
+        world_.run(tables().set_attributes("t", {{"atomicity", "none"}}))}) {
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::kReadOnly);
     EXPECT_NE(done.error().context.find("not all tablets are unmounted"), std::string::npos);
   }
+}
+
+TEST_F(StoredTablesTest, OptionsAreStoredWhenTheyAreSetAndInForceAfterARemount) {
+  create("t");
+  const auto max_versions = [&] {
+    return tables().find("t")->tablet(0)->settings().mount.retention.max_data_versions;
+  };
+  const auto format = [&] { return tables().find("t")->tablet(0)->settings().chunks.format; };
+  ASSERT_TRUE(world_.run(
+      tables().set_attributes("t", {{"max_data_versions", "5"}, {"optimize_for", "scan"}})));
+  EXPECT_EQ(tables().find("t")->record().options.mount.max_data_versions, 5u);
+  EXPECT_EQ(max_versions(), 1u);
+  EXPECT_EQ(format(), table::OptimizeFor::kLookup);
+  cut_power();
+  EXPECT_EQ(max_versions(), 1u) << "a restart is no remount";
+  EXPECT_EQ(tables().find("t")->record().options.mount.max_data_versions, 5u);
+  ASSERT_TRUE(world_.run(tables().remount("t")));
+  EXPECT_EQ(max_versions(), 5u);
+  EXPECT_EQ(format(), table::OptimizeFor::kScan);
+  cut_power();
+  EXPECT_EQ(max_versions(), 5u);
+  ASSERT_TRUE(world_.run(tables().set_attributes("t", {{"max_data_versions", "6"}})));
+  ASSERT_TRUE(world_.run(tables().unmount("t")));
+  ASSERT_TRUE(world_.run(tables().mount("t", false)));
+  EXPECT_EQ(max_versions(), 6u) << "a mount applies them too";
+}
+
+TEST_F(StoredTablesTest, TheSameForcedCompactionRevisionAgainCompactsWhatWasWrittenSince) {
+  create("t");
+  const auto chunks = [&] {
+    std::set<std::uint64_t> ids;
+    for (const auto& chunk : tables().find("t")->tablet(0)->chunk_records()) ids.insert(chunk.id);
+    return ids;
+  };
+  const auto settle = [&] { world_.run(tables().find("t")->tablet(0)->settle()); };
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(write("t", round, "flushed"));
+    ASSERT_TRUE(world_.run(tables().find("t")->tablet(0)->flush()));
+    settle();
+    ASSERT_TRUE(write("t", 100 + round, "in memory"));
+    const auto before = chunks();
+    ASSERT_TRUE(world_.run(tables().set_attributes("t", {{"forced_compaction_revision", "1"}})));
+    settle();
+    EXPECT_EQ(chunks(), before) << "not before the remount";
+    ASSERT_TRUE(world_.run(tables().remount("t")));
+    settle();
+    for (const std::uint64_t id : chunks()) EXPECT_FALSE(before.contains(id)) << round;
+    EXPECT_EQ(chunks().size(), 1u);
+    const auto after = chunks();
+    // Other options order nothing.
+    ASSERT_TRUE(world_.run(tables().set_attributes("t", {{"max_data_versions", "2"}})));
+    ASSERT_TRUE(world_.run(tables().remount("t")));
+    settle();
+    EXPECT_EQ(chunks(), after);
+  }
+  for (int round = 0; round < 3; ++round) EXPECT_EQ(read("t", 100 + round), "in memory");
 }
 
 TEST_F(StoredTablesTest, ReshardingKeepsEveryRowAndLetsGoOfTheOldTabletsInTheEnd) {
@@ -246,8 +306,16 @@ TEST_F(StoredTablesTest, APowerCutDuringAnUnmountLeavesATableThatEndsUnmounted) 
 TEST_F(StoredTablesTest, ARemovedTableLeavesNothing) {
   create("t", {10});
   ASSERT_TRUE(write("t", 1, "x"));
+  const auto holder = tables().find("t")->holder();
   ASSERT_TRUE(world_.run(tables().remove("t")));
   EXPECT_FALSE(tables().find("t"));
+  for (int look = 0; look < 2; ++look) {
+    const auto read = holder->hold()->readable(0);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, Errc::kNotFound);
+    EXPECT_NE(read.error().context.find("was removed"), std::string::npos) << read.error().context;
+    world_.run_for(1s);
+  }
   world_.run_for(30s);
   EXPECT_EQ(life_->scheme.deleting(), 0u);
   create("t", {10});

@@ -117,6 +117,7 @@ std::map<std::string, Option, std::less<>> make_options() {
       {"lookup_cache_rows_ratio", number(FIELD(mount.lookup_cache_rows_ratio))},
       {"lookup_cache_rows_per_tablet", number(FIELD(mount.lookup_cache_rows_per_tablet))},
       {"enable_lookup_cache_by_default", flag(FIELD(mount.enable_lookup_cache_by_default))},
+      {"enable_key_filter_for_lookup", flag(FIELD(mount.enable_key_filter_for_lookup))},
       {"max_dynamic_store_row_count", number(FIELD(mount.max_dynamic_store_row_count))},
       {"max_dynamic_store_bytes", number(FIELD(mount.max_dynamic_store_bytes))},
       {"dynamic_store_auto_flush_period",
@@ -130,6 +131,15 @@ std::map<std::string, Option, std::less<>> make_options() {
 }
 
 #undef FIELD
+
+// Attributes of YTsaurus that have no effect here, and why.
+const std::map<std::string, std::string, std::less<>>& unsupported() {
+  static const std::map<std::string, std::string, std::less<>> names = {
+      {"backing_store_retention_time",
+       "a memory store is released when it was flushed; conflicts are known apart from it"},
+  };
+  return names;
+}
 
 const std::map<std::string, Option, std::less<>>& all_options() {
   static const auto options = make_options();
@@ -148,6 +158,10 @@ Result<void> set_attributes(TableOptions& options,
                             const std::map<std::string, std::string>& named) {
   TableOptions changed = options;
   for (const auto& [name, value] : named) {
+    if (const auto why = unsupported().find(name); why != unsupported().end()) {
+      return fail(Errc::kUnsupported,
+                  fmt::format("attribute \"{}\" is not supported: {}", name, why->second));
+    }
     const auto found = all_options().find(name);
     if (found == all_options().end()) {
       return fail(Errc::kInvalidArgument, fmt::format("a table has no attribute \"{}\"", name));

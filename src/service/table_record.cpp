@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/coding.h"
 #include "base/sealed.h"
 #include "scheme/tablet_record.h"
@@ -11,7 +13,8 @@
 namespace moraine {
 namespace {
 
-constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersion = 3;
+constexpr std::uint8_t kVersionWithoutApplied = 2;
 constexpr std::size_t kTabletOfTableBytesMin = 1 + 2 * sizeof(std::uint32_t) + kTabletBytesMin;
 constexpr std::size_t kOptionBytesMin = 2 * sizeof(std::uint32_t);
 
@@ -49,6 +52,12 @@ Result<std::vector<TabletOfTable>> take_tablets(Decoder& decoder) {
   return tablets;
 }
 
+void append_options(Encoder& encoder, const TableOptions& options) {
+  const auto named = to_attributes(options);
+  encoder.u32(static_cast<std::uint32_t>(named.size()));
+  for (const auto& [name, value] : named) encoder.sized(name).sized(value);
+}
+
 Result<TableOptions> take_options(Decoder& decoder) {
   std::map<std::string, std::string> named;
   const std::uint32_t count = decoder.count(kOptionBytesMin);
@@ -83,10 +92,10 @@ Slice encode_table(const TableRecord& record) {
   Encoder encoder;
   encoder.u8(kVersion).flag(record.dynamic);
   table::append_schema(encoder, record.schema);
-  const auto named = to_attributes(record.options);
-  encoder.u32(static_cast<std::uint32_t>(named.size()));
-  for (const auto& [name, value] : named) encoder.sized(name).sized(value);
+  append_options(encoder, record.options);
   encoder.u64(record.forced_compaction_ms);
+  append_options(encoder, record.applied);
+  encoder.u64(record.applied_forced_compaction_ms);
   append_tablets(encoder, record.tablets);
   encoder.u32(static_cast<std::uint32_t>(record.retired.size()));
   for (const TabletInfo& info : record.retired) append_tablet(encoder, info);
@@ -96,12 +105,21 @@ Slice encode_table(const TableRecord& record) {
 Result<TableRecord> decode_table(const PathNode& node) {
   TRY(const ByteSpan bytes, unseal(node.attributes));
   Decoder decoder(bytes);
-  if (decoder.u8() != kVersion) return fail(Errc::kUnsupported, "table version");
+  const std::uint8_t version = decoder.u8();
+  if (version != kVersion && version != kVersionWithoutApplied) {
+    return fail(Errc::kUnsupported, fmt::format("table version {}", version));
+  }
   TableRecord record;
   record.dynamic = decoder.flag();
   TRY(record.schema, table::take_schema(decoder));
   TRY(record.options, take_options(decoder));
   record.forced_compaction_ms = decoder.u64();
+  record.applied = record.options;
+  record.applied_forced_compaction_ms = record.forced_compaction_ms;
+  if (version != kVersionWithoutApplied) {
+    TRY(record.applied, take_options(decoder));
+    record.applied_forced_compaction_ms = decoder.u64();
+  }
   TRY(record.tablets, take_tablets(decoder));
   const std::uint32_t retired = decoder.count(kTabletBytesMin);
   for (std::uint32_t i = 0; i < retired; ++i) {
@@ -116,9 +134,26 @@ TableSchema kept_schema(const TableRecord& record) {
   return record.dynamic ? record.schema : table::stored_schema(record.schema);
 }
 
+// A moment after everything that was written before the call, also when the clock was set back.
+void apply_options(TableRecord& record, std::uint64_t now_ms) {
+  if (record.forced_compaction_ms > record.applied_forced_compaction_ms) {
+    record.forced_compaction_ms = std::max(record.forced_compaction_ms, now_ms);
+  }
+  record.applied = record.options;
+  record.applied_forced_compaction_ms = record.forced_compaction_ms;
+}
+
+bool needs_remount(const TableRecord& record) {
+  const bool runs = std::ranges::any_of(record.tablets, [](const TabletOfTable& tablet) {
+    return tablet.state != MountState::kUnmounted;
+  });
+  return runs && (record.applied != record.options ||
+                  record.applied_forced_compaction_ms != record.forced_compaction_ms);
+}
+
 Result<table::TabletSettings> tablet_settings(const std::string& path, const TableRecord& record,
                                               std::size_t tablet) {
-  const TableOptions& options = record.options;
+  const TableOptions& options = record.applied;
   const TableMountOptions& mount = options.mount;
   table::TabletSettings settings;
   settings.schema = std::make_shared<const TableSchema>(kept_schema(record));
@@ -143,10 +178,11 @@ Result<table::TabletSettings> tablet_settings(const std::string& path, const Tab
   to.retention.max_data_ttl = mount.max_data_ttl;
   to.auto_compaction_period = mount.auto_compaction_period;
   to.forced_compaction_revision = mount.forced_compaction_revision;
-  to.forced_compaction_ms = record.forced_compaction_ms;
+  to.forced_compaction_ms = record.applied_forced_compaction_ms;
   to.lookup_cache_rows_ratio = mount.lookup_cache_rows_ratio;
   to.lookup_cache_rows_per_tablet = mount.lookup_cache_rows_per_tablet;
   to.enable_lookup_cache_by_default = mount.enable_lookup_cache_by_default;
+  to.enable_key_filter_for_lookup = mount.enable_key_filter_for_lookup;
   to.max_dynamic_store_row_count = mount.max_dynamic_store_row_count;
   to.max_dynamic_store_bytes = mount.max_dynamic_store_bytes;
   to.dynamic_store_auto_flush_period = mount.dynamic_store_auto_flush_period;

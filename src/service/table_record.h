@@ -1,7 +1,9 @@
 // TableRecord: a table as its node in the scheme says it.
 //
 // clang-format off
-//   table    = version u8 = 2  dynamic u8  schema  options  forced compaction u64 (ms)
+//   table    = version u8 = 3  dynamic u8  schema
+//              options  forced compaction u64 (ms)    stored: what a mount or remount applies
+//              options  forced compaction u64 (ms)    applied; not in version 2: as stored
 //              count u32  tablet_of_table*            in key order; the first pivot is empty
 //              count u32  tablet*                     retired: others may still read their blobs
 //              (tablet_record.h) crc32c u32
@@ -54,9 +56,12 @@ struct TabletOfTable {
 struct TableRecord {
   bool dynamic = true;
   TableSchema schema;
-  TableOptions options;
-  // When forced_compaction_revision was raised last, in milliseconds since 1970; 0: never.
+  TableOptions options;  // Stored.
+  // When forced_compaction_revision was given last, in milliseconds since 1970; 0: never.
   std::uint64_t forced_compaction_ms = 0;
+  TableOptions applied;  // By which tablets run.
+  // Chunks made until then are compacted; 0: none.
+  std::uint64_t applied_forced_compaction_ms = 0;
   std::vector<TabletOfTable> tablets;
   std::vector<TabletInfo> retired;
 };
@@ -71,7 +76,11 @@ Result<void> set_attributes(TableOptions& options, const std::map<std::string, s
 
 // What rows are kept by: of a static table it may have a row number (static_rows.h).
 TableSchema kept_schema(const TableRecord& record);
-// What the tablet itself is told.
+// What tablets run by is what is stored from here on. `now_ms`: since 1970.
+void apply_options(TableRecord& record, std::uint64_t now_ms);
+// Stored options wait for a remount.
+bool needs_remount(const TableRecord& record);
+// What the tablet itself is told, by the options that are applied.
 Result<table::TabletSettings> tablet_settings(const std::string& path, const TableRecord& record,
                                               std::size_t tablet);
 

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/coding.h"
+#include "base/sealed.h"
+#include "scheme/tablet_record.h"
 #include "service/test_schema.h"
+#include "table/model/schema_codec.h"
 #include "tablet/test_tablet.h"
 
 namespace moraine {
@@ -14,6 +18,8 @@ TableRecord sample() {
   record.options.compression_codec = "zstd_3";
   record.options.mount.max_data_versions = 7;
   record.forced_compaction_ms = 1'700'000'000'000;
+  apply_options(record, 0);
+  record.options.optimize_for = TableFormat::kScan;  // Stored since.
   record.tablets.resize(2);
   record.tablets[0].info = TabletInfo::simple(TabletId{11}, kTestGroup, kTableTabletChannels);
   record.tablets[0].state = MountState::kMounted;
@@ -39,11 +45,55 @@ TEST(TableRecordTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(found->schema, record.schema);
   EXPECT_EQ(found->options, record.options);
   EXPECT_EQ(found->forced_compaction_ms, record.forced_compaction_ms);
+  EXPECT_EQ(found->applied, record.applied);
+  EXPECT_EQ(found->applied_forced_compaction_ms, record.applied_forced_compaction_ms);
   ASSERT_EQ(found->tablets.size(), 2u);
   EXPECT_EQ(found->tablets[1].pivot, record.tablets[1].pivot);
   EXPECT_EQ(found->tablets[1].parents, record.tablets[1].parents);
   EXPECT_EQ(found->tablets[0].state, MountState::kMounted);
   EXPECT_EQ(found->retired.front().id, TabletId{3});
+}
+
+// Version 2 had one set of options, by which tablets ran.
+TEST(TableRecordTest, ReadsTheVersionBefore) {
+  const TableRecord record = sample();
+  Encoder encoder;
+  encoder.u8(2).flag(true);
+  table::append_schema(encoder, record.schema);
+  const auto named = to_attributes(record.options);
+  encoder.u32(static_cast<std::uint32_t>(named.size() - 1));
+  for (const auto& [name, value] : named) {
+    if (name != "enable_key_filter_for_lookup") encoder.sized(name).sized(value);
+  }
+  encoder.u64(record.forced_compaction_ms);
+  encoder.u32(1).u8(1).sized("");
+  append_tablet(encoder, record.tablets[0].info);
+  encoder.u32(0).u32(0);
+  const auto found = decode_table(node_of(seal(std::move(encoder))));
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(found->options, record.options);
+  EXPECT_EQ(found->applied, record.options);
+  EXPECT_EQ(found->forced_compaction_ms, record.forced_compaction_ms);
+  EXPECT_EQ(found->applied_forced_compaction_ms, record.forced_compaction_ms);
+  EXPECT_FALSE(needs_remount(*found));
+}
+
+TEST(TableRecordTest, WhatIsStoredWaitsForARemount) {
+  TableRecord record = sample();
+  EXPECT_TRUE(needs_remount(record));
+  EXPECT_EQ(tablet_settings("t", record, 0)->chunks.format, table::OptimizeFor::kLookup);
+  apply_options(record, 0);
+  EXPECT_FALSE(needs_remount(record));
+  EXPECT_EQ(tablet_settings("t", record, 0)->chunks.format, table::OptimizeFor::kScan);
+  record.forced_compaction_ms += 5;
+  EXPECT_TRUE(needs_remount(record));
+  apply_options(record, record.forced_compaction_ms + 7);
+  EXPECT_EQ(tablet_settings("t", record, 0)->mount.forced_compaction_ms,
+            sample().forced_compaction_ms + 12)
+      << "what was written until the remount counts";
+  for (TabletOfTable& tablet : record.tablets) tablet.state = MountState::kUnmounted;
+  record.options.optimize_for = TableFormat::kLookup;
+  EXPECT_FALSE(needs_remount(record)) << "a mount will do";
 }
 
 TEST(TableRecordTest, EveryChangedByteIsNoticed) {
@@ -75,6 +125,7 @@ TEST(TableRecordTest, OptionsHaveTheNamesOfYtsaurusAndRefuseOthers) {
                                           {"min_data_ttl", "soon"},
                                           {"max_data_versions", "-1"},
                                           {"optimize_for", "writes"},
+                                          {"backing_store_retention_time", "60000"},
                                           {"compression_codec", "zip"}}) {
     const auto set = set_attributes(options, {{name, value}});
     ASSERT_FALSE(set) << name;

@@ -25,7 +25,8 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
       wall_clock_(world.clock),
       groups_(groups),
       timestamps_(*this),
-      blocks_(options_.block_cache_bytes),
+      pinned_memory_(options_.in_memory_bytes),
+      blocks_(options_.block_cache_bytes, &pinned_memory_),
       row_cache_memory_(options_.row_cache_bytes),
       resources_{world_, groups, timestamps_, background, blocks_, nullptr, row_cache_memory_},
       oracle_(world.executor, "timestamps",
@@ -42,7 +43,8 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
           [this](TabletId coordinator, TransactionId id) { return ask(coordinator, id); },
           tables_options(options_)) {
   if (options_.compressed_cache_bytes > 0) {
-    compressed_blocks_ = std::make_unique<table::BlockCache>(options_.compressed_cache_bytes);
+    compressed_blocks_ =
+        std::make_unique<table::BlockCache>(options_.compressed_cache_bytes, &pinned_memory_);
     resources_.compressed_blocks = compressed_blocks_.get();
   }
 }

@@ -19,7 +19,8 @@ namespace moraine {
 struct TableServicesOptions {
   std::vector<GroupId> groups;
   std::size_t block_cache_bytes = std::size_t{256} << 20;
-  std::size_t compressed_cache_bytes = 0;  // 0: none.
+  std::size_t compressed_cache_bytes = 0;                    // 0: none.
+  std::size_t in_memory_bytes = table::kPinnedBytesDefault;  // Of tables with an in_memory_mode.
   std::size_t row_cache_bytes = std::size_t{64} << 20;
   std::optional<Duration> timestamp_lease;  // As in OracleOptions.
   ClockLimits clock;
@@ -53,6 +54,7 @@ class TableServices {
   // The clock of the tables: the world's, as far as it is believed.
   ClockGuard& clock() { return clock_; }
   const table::BlockCache& blocks() const { return blocks_; }
+  const table::PinnedMemory& pinned_memory() const { return pinned_memory_; }
   table::SlabMemory& row_cache_memory() { return row_cache_memory_; }
 
  private:
@@ -77,6 +79,7 @@ class TableServices {
   BlobGroups& groups_;
   HostedTimestamps timestamps_;
   LocalTablets tablets_;
+  table::PinnedMemory pinned_memory_;
   table::BlockCache blocks_;
   std::unique_ptr<table::BlockCache> compressed_blocks_;
   table::SlabMemory row_cache_memory_;

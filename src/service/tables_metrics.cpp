@@ -41,23 +41,43 @@ constexpr Field kFields[] = {
      "Keys that were looked up again once blocks were read or rows decided",
      FIGURE(lookup.retries)},
     {"yt_tablet_node_lookup_chunk_reader_statistics_data_bytes_read_from_disk_total", "counter",
-     "Bytes of chunks read from blob storage, for selects too", FIGURE(chunks.disk_bytes)},
+     "Bytes of chunks that lookups read from devices", FIGURE(lookup_chunks.disk_bytes)},
     {"yt_tablet_node_lookup_chunk_reader_statistics_data_bytes_read_from_cache_total", "counter",
-     "Bytes of blocks found in caches, for selects too", FIGURE(chunks.cache_bytes)},
+     "Bytes of blocks that lookups found in memory", FIGURE(lookup_chunks.cache_bytes)},
     {"yt_tablet_node_lookup_chunk_reader_statistics_data_bytes_transmitted_total", "counter",
-     "Bytes of chunks that blob storage sent", FIGURE(chunks.disk_bytes)},
+     "Bytes of chunks that blob storage groups sent to lookups; reads of a device of this process "
+     "are not sent",
+     FIGURE(lookup_chunks.transmitted_bytes)},
     {"yt_tablet_node_lookup_hunks_chunk_reader_statistics_data_bytes_read_from_disk_total",
-     "counter", "Bytes of hunks read from blob storage, for selects too", FIGURE(hunks.disk_bytes)},
-    {"yt_tablet_node_lookup_hunks_chunk_reader_statistics_data_bytes_read_from_cache_total",
-     "counter", "Bytes of hunks found in caches", FIGURE(hunks.cache_bytes)},
+     "counter", "Bytes of hunks that lookups read from devices", FIGURE(lookup_hunks.disk_bytes)},
     {"yt_tablet_node_lookup_hunks_chunk_reader_statistics_data_bytes_transmitted_total", "counter",
-     "Bytes of hunks that blob storage sent", FIGURE(hunks.disk_bytes)},
+     "Bytes of hunks that blob storage groups sent to lookups; reads of a device of this process "
+     "are not sent",
+     FIGURE(lookup_hunks.transmitted_bytes)},
     {"yt_tablet_node_lookup_key_filter_input_key_count_total", "counter",
-     "Keys that filters of chunks were asked for", FIGURE(chunks.filter_keys)},
+     "Keys that filters of chunks were asked for", FIGURE(lookup_chunks.filter_keys)},
     {"yt_tablet_node_lookup_key_filter_filtered_out_key_count_total", "counter",
-     "Keys that filters of chunks turned away", FIGURE(chunks.filtered_keys)},
+     "Keys that filters of chunks turned away", FIGURE(lookup_chunks.filtered_keys)},
     {"yt_tablet_node_lookup_key_filter_false_positive_key_count_total", "counter",
-     "Keys that filters of chunks let pass for nothing", FIGURE(chunks.filter_false_positives)},
+     "Keys that filters of chunks let pass for nothing",
+     FIGURE(lookup_chunks.filter_false_positives)},
+    {"yt_tablet_node_select_chunk_reader_statistics_data_bytes_read_from_disk_total", "counter",
+     "Bytes of chunks that scans read from devices", FIGURE(select_chunks.disk_bytes)},
+    {"yt_tablet_node_select_chunk_reader_statistics_data_bytes_read_from_cache_total", "counter",
+     "Bytes of blocks that scans found in memory", FIGURE(select_chunks.cache_bytes)},
+    {"yt_tablet_node_select_chunk_reader_statistics_data_bytes_transmitted_total", "counter",
+     "Bytes of chunks that blob storage groups sent to scans; reads of a device of this process "
+     "are not sent",
+     FIGURE(select_chunks.transmitted_bytes)},
+    {"yt_tablet_node_select_hunks_chunk_reader_statistics_data_bytes_read_from_disk_total",
+     "counter", "Bytes of hunks that scans read from devices", FIGURE(select_hunks.disk_bytes)},
+    {"yt_tablet_node_select_hunks_chunk_reader_statistics_data_bytes_transmitted_total", "counter",
+     "Bytes of hunks that blob storage groups sent to scans; reads of a device of this process are "
+     "not sent",
+     FIGURE(select_hunks.transmitted_bytes)},
+    {"moraine_table_background_read_bytes_total", "counter",
+     "Bytes of chunks that compactions and preloading read from devices",
+     FIGURE(background_chunks.disk_bytes)},
     {"yt_tablet_node_select_row_count_total", "counter", "Rows that scans gave",
      FIGURE(select.rows)},
     {"yt_tablet_node_select_unmerged_row_count_total", "counter",
@@ -87,6 +107,16 @@ constexpr Field kFields[] = {
      "Chunks in which everything had expired", FIGURE(stores.chunks_dropped_unread)},
     {"moraine_table_damaged_chunks", "gauge", "Chunks that cannot be read",
      FIGURE(stores.damaged_chunks)},
+    {"moraine_table_preload_completed_chunks", "gauge", "Chunks of in-memory tables in memory",
+     FIGURE(stores.preload_completed_chunks)},
+    {"moraine_table_preload_pending_chunks", "gauge",
+     "Chunks of in-memory tables that are yet to be brought into memory",
+     FIGURE(stores.preload_pending_chunks)},
+    {"moraine_table_preload_failed_chunks", "gauge",
+     "Chunks of in-memory tables that could not be brought into memory and are read from the disk",
+     FIGURE(stores.preload_failed_chunks)},
+    {"moraine_table_preload_failures_total", "counter",
+     "Attempts to bring chunks into memory that failed", FIGURE(stores.preload_failures)},
     {"moraine_table_chunks", "gauge", "Chunks", FIGURE(stores.chunks)},
     {"moraine_table_partitions", "gauge", "Partitions of tablets", FIGURE(stores.partitions)},
     {"moraine_table_overlapping_stores", "gauge", "Stores that a read meets, of the worst tablet",
@@ -148,7 +178,10 @@ double seconds(std::uint64_t nanoseconds) {
 }
 
 void durations(std::span<const TableFigures> tables, Text& text) {
-  text.head(kDuration, "histogram", "Seconds of lookups that had to read or to wait");
+  text.head(
+      kDuration, "histogram",
+      "Seconds from a lookup to its answer; of those of one key in memory some are timed and stand "
+      "for the others");
   const std::string bucket = fmt::format("{}_bucket", kDuration);
   for (const TableFigures& table : tables) {
     const DurationReport& report = table.lookup_duration;
@@ -196,15 +229,18 @@ void ranks(const TablesReport::Ranks& all, Text& text) {
   }
 }
 
-void blocks(const table::BlockCache::Statistics& cache, Text& text) {
+void blocks(const TablesReport& report, Text& text) {
+  const table::BlockCache::Statistics& cache = report.blocks;
   const auto one = [&text](std::string_view name, std::string_view kind, std::string_view help,
                            std::uint64_t value) {
     text.head(name, kind, help);
     text.sample(name, "", value);
   };
   one("moraine_block_cache_bytes", "gauge", "Bytes of blocks in the cache", cache.bytes);
-  one("moraine_block_cache_pinned_bytes", "gauge", "Bytes of blocks of tables in memory",
-      cache.pinned_bytes);
+  one("moraine_block_cache_pinned_bytes", "gauge", "Bytes of blocks of in-memory tables",
+      report.pinned_bytes);
+  one("moraine_block_cache_pinned_bytes_max", "gauge", "Limit of the bytes of in-memory tables",
+      report.pinned_bytes_max);
   one("moraine_block_cache_blocks", "gauge", "Blocks in the cache", cache.blocks);
   one("moraine_block_cache_inserted_total", "counter", "Blocks put in", cache.inserted);
   one("moraine_block_cache_evicted_total", "counter", "Blocks that left for others", cache.evicted);
@@ -224,7 +260,7 @@ std::string to_prometheus(const TablesReport& report) {
   }
   durations(tables, text);
   ranks(report.row_cache_ranks, text);
-  blocks(report.blocks, text);
+  blocks(report, text);
   return text.take();
 }
 

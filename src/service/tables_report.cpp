@@ -5,10 +5,6 @@
 namespace moraine {
 namespace {
 
-std::uint64_t now(const std::atomic<std::uint64_t>& counter) {
-  return counter.load(std::memory_order_relaxed);
-}
-
 void add_stores(table::TabletStatistics& sum, const table::TabletStatistics& one) {
   sum.unmerged_rows += one.unmerged_rows;
   sum.chunks += one.chunks;
@@ -28,6 +24,10 @@ void add_stores(table::TabletStatistics& sum, const table::TabletStatistics& one
   sum.compacted_bytes_out += one.compacted_bytes_out;
   sum.chunks_dropped_unread += one.chunks_dropped_unread;
   sum.damaged_chunks += one.damaged_chunks;
+  sum.preload_completed_chunks += one.preload_completed_chunks;
+  sum.preload_pending_chunks += one.preload_pending_chunks;
+  sum.preload_failed_chunks += one.preload_failed_chunks;
+  sum.preload_failures += one.preload_failures;
   sum.commits += one.commits;
   sum.conflicts += one.conflicts;
 }
@@ -46,29 +46,32 @@ std::uint64_t count_chunks(const RunningTable& table) {
 }  // namespace
 
 void ReadReport::add(const table::LookupStatistics& statistics) {
-  rows += now(statistics.rows);
-  missing_rows += now(statistics.missing_rows);
-  unmerged_rows += now(statistics.unmerged_rows);
-  data_weight += now(statistics.data_weight);
-  requests += now(statistics.requests);
-  waits += now(statistics.waits);
-  retries += now(statistics.retries);
+  using Figures = table::LookupStatistics;
+  rows += statistics.get(Figures::kRows);
+  missing_rows += statistics.get(Figures::kMissingRows);
+  unmerged_rows += statistics.get(Figures::kUnmergedRows);
+  data_weight += statistics.get(Figures::kDataWeight);
+  requests += statistics.get(Figures::kRequests);
+  waits += statistics.get(Figures::kWaits);
+  retries += statistics.get(Figures::kRetries);
 }
 
-void ChunkReadReport::add(const table::ChunkReadStatistics& statistics) {
-  disk_bytes += now(statistics.disk_bytes);
-  cache_bytes += now(statistics.cache_bytes);
-  filter_keys += now(statistics.filter_keys);
-  filtered_keys += now(statistics.filtered_keys);
-  filter_false_positives += now(statistics.filter_false_positives);
+void ChunkReadReport::add(const table::ChunkReadCounters& counters) {
+  using Figures = table::ChunkReadCounters;
+  disk_bytes += counters.get(Figures::kDiskBytes);
+  transmitted_bytes += counters.get(Figures::kTransmittedBytes);
+  cache_bytes += counters.get(Figures::kCacheBytes);
+  filter_keys += counters.get(Figures::kFilterKeys);
+  filtered_keys += counters.get(Figures::kFilteredKeys);
+  filter_false_positives += counters.get(Figures::kFilterFalsePositives);
 }
 
 // The sum is read first, so that no bucket can pass the count while others observe.
-void DurationReport::add(const Histogram& durations) {
+void DurationReport::add(const ThreadHistogram& durations) {
   sum += durations.sum();
   std::uint64_t most = 0;
   for (std::uint32_t power = kFirstPower; power <= kLastPower; ++power) {
-    most = std::max(most, durations.count_below(std::uint64_t{1} << power));
+    most = std::max(most, durations.count_below(power));
     below[power - kFirstPower] += most;
   }
   count += std::max(most, durations.count());
@@ -87,8 +90,11 @@ void TableFigures::add(table::TableTablet& tablet) {
   const table::ReadStatistics& reads = tablet.read_statistics();
   lookup.add(reads.lookup);
   select.add(reads.scan);
-  chunks.add(reads.chunks);
-  hunks.add(reads.hunks);
+  lookup_chunks.add(reads.chunks.of(table::ReadKind::kLookup));
+  lookup_hunks.add(reads.hunks.of(table::ReadKind::kLookup));
+  select_chunks.add(reads.chunks.of(table::ReadKind::kSelect));
+  select_hunks.add(reads.hunks.of(table::ReadKind::kSelect));
+  background_chunks.add(reads.chunks.of(table::ReadKind::kBackground));
   lookup_duration.add(reads.lookup_duration);
 }
 
@@ -105,6 +111,8 @@ TablesReport report_tables(TableServices& services) {
   }
   report.row_cache_ranks = services.row_cache_memory().ranks();
   report.blocks = services.blocks().statistics();
+  report.pinned_bytes = services.pinned_memory().bytes();
+  report.pinned_bytes_max = services.pinned_memory().bytes_max();
   return report;
 }
 

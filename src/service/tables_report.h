@@ -33,14 +33,15 @@ struct ReadReport {
   void add(const table::LookupStatistics& statistics);
 };
 
-// Bytes that reads of all kinds needed.
+// Bytes that reads of one kind needed.
 struct ChunkReadReport {
   std::uint64_t disk_bytes = 0;
+  std::uint64_t transmitted_bytes = 0;
   std::uint64_t cache_bytes = 0;
   std::uint64_t filter_keys = 0;
   std::uint64_t filtered_keys = 0;
   std::uint64_t filter_false_positives = 0;
-  void add(const table::ChunkReadStatistics& statistics);
+  void add(const table::ChunkReadCounters& counters);
 };
 
 struct DurationReport {
@@ -50,7 +51,7 @@ struct DurationReport {
   std::array<std::uint64_t, kLastPower - kFirstPower + 1> below{};
   std::uint64_t count = 0;
   std::uint64_t sum = 0;  // Nanoseconds.
-  void add(const Histogram& durations);
+  void add(const ThreadHistogram& durations);
 };
 
 struct TableFigures {
@@ -61,8 +62,11 @@ struct TableFigures {
   table::RowCache::Statistics row_cache;
   ReadReport lookup;
   ReadReport select;
-  ChunkReadReport chunks;
-  ChunkReadReport hunks;
+  ChunkReadReport lookup_chunks;
+  ChunkReadReport lookup_hunks;
+  ChunkReadReport select_chunks;
+  ChunkReadReport select_hunks;
+  ChunkReadReport background_chunks;  // Compactions, preloading.
   DurationReport lookup_duration;
   void add(table::TableTablet& tablet);
 };
@@ -72,6 +76,8 @@ struct TablesReport {
   std::vector<TableFigures> tables;  // By path.
   Ranks row_cache_ranks;
   table::BlockCache::Statistics blocks;
+  std::uint64_t pinned_bytes = 0;
+  std::uint64_t pinned_bytes_max = 0;
 };
 
 // On the node's executor.

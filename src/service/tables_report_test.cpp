@@ -18,10 +18,14 @@ TablesReport sample() {
   table.row_cache.outdated = 1;
   table.lookup.rows = 7;
   table.lookup.retries = 6;
-  table.chunks.disk_bytes = 4096;
-  table.hunks.disk_bytes = 100;
+  table.lookup_chunks.disk_bytes = 4096;
+  table.lookup_chunks.transmitted_bytes = 1024;
+  table.lookup_hunks.disk_bytes = 100;
+  table.lookup_hunks.transmitted_bytes = 99;
+  table.select_chunks.disk_bytes = 77;
+  table.stores.preload_failed_chunks = 5;
   table.stores.commits = 9;
-  Histogram durations(MetricUnit::kNanoseconds);
+  ThreadHistogram durations;
   durations.observe(2'000);
   durations.observe(5'000'000);
   table.lookup_duration.add(durations);
@@ -51,6 +55,16 @@ TEST(TablesReport, HasTheSensorsOfTheLookupCacheTaggedWithTheTable) {
                   "total" +
                       tag + "100"));
   EXPECT_TRUE(has(text, "moraine_table_commits_total" + tag + "9"));
+  EXPECT_TRUE(has(
+      text,
+      "yt_tablet_node_lookup_chunk_reader_statistics_data_bytes_transmitted_total" + tag + "1024"));
+  EXPECT_TRUE(
+      has(text, "yt_tablet_node_lookup_hunks_chunk_reader_statistics_data_bytes_transmitted_total" +
+                    tag + "99"));
+  EXPECT_TRUE(
+      has(text, "yt_tablet_node_select_chunk_reader_statistics_data_bytes_read_from_disk_total" +
+                    tag + "77"));
+  EXPECT_TRUE(has(text, "moraine_table_preload_failed_chunks" + tag + "5"));
 }
 
 TEST(TablesReport, HasSlabFiguresByRank) {

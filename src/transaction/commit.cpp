@@ -11,6 +11,7 @@ std::string_view name_of(table::Atomicity atomicity) {
 
 Result<void> check_writable(const OpenTable& table, const OpenRange& range) {
   if (range.state == "mounted") return {};
+  if (table.removed) return fail(Errc::kNotFound, was_removed(table.path));
   bool any = false;
   for (const OpenRange& other : table.ranges) any = any || other.state == "mounted";
   if (!any)

@@ -15,9 +15,15 @@ std::size_t OpenTable::range_of(ByteSpan key) const {
   return static_cast<std::size_t>(after - ranges.begin()) - 1;
 }
 
+std::string was_removed(std::string_view path) {
+  return fmt::format("table {} was removed; if there is one of that name again, take it anew",
+                     path);
+}
+
 Result<std::shared_ptr<table::TableTablet>> OpenTable::readable(std::size_t range) const {
   const OpenRange& wanted = ranges[range];
   if (wanted.running) return wanted.running;
+  if (removed) return fail(Errc::kNotFound, was_removed(path));
   return fail(Errc::kReadOnly, fmt::format("Cannot read from tablet {} of table {} while it is "
                                            "in \"{}\" state",
                                            wanted.tablet.value, path, wanted.state));

@@ -29,15 +29,19 @@ struct OpenTable : std::enable_shared_from_this<OpenTable> {
   std::string path;
   std::shared_ptr<const TableSchema> schema;
   bool dynamic = true;
+  bool removed = false;  // There is no such table any more.
   // What readers see of it, without the row number of static tables (static_rows.h). Null: all.
   std::shared_ptr<const TableSchema> shown;
   table::Atomicity atomicity = table::Atomicity::kFull;
   std::vector<OpenRange> ranges;
 
   std::size_t range_of(ByteSpan key) const;
-  // kReadOnly: the range is not mounted; says the state.
+  // kReadOnly: the range is not mounted; says the state. kNotFound: the table was removed.
   Result<std::shared_ptr<table::TableTablet>> readable(std::size_t range) const;
 };
+
+// What calls through a handle of a removed table say.
+std::string was_removed(std::string_view path);
 
 class TableHolder {
  public:

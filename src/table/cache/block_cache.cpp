@@ -55,7 +55,8 @@ struct BlockCache::State {
     return shards[(group * 0x9e3779b97f4a7c15U) >> 60];
   }
   bool evict_one();
-  void put(BlockSlot& slot, CachedBlock* block, bool pinned);
+  // The bytes that are pinned by it: 0 when the slot had a pinned block.
+  std::size_t put(BlockSlot& slot, CachedBlock* block, bool pinned);
 };
 static_assert(kShards == 16, "shard_of() takes four bits");
 
@@ -80,8 +81,9 @@ bool BlockCache::State::evict_one() {
 }
 
 // Counts the block, or drops it if the slot has one.
-void BlockCache::State::put(BlockSlot& slot, CachedBlock* block, bool pinned) {
+std::size_t BlockCache::State::put(BlockSlot& slot, CachedBlock* block, bool pinned) {
   const std::size_t size = block->bytes.size();
+  std::size_t newly_pinned = 0;
   Shard& shard = shard_of(slot);
   {
     const std::lock_guard lock(shard.mutex);
@@ -90,7 +92,7 @@ void BlockCache::State::put(BlockSlot& slot, CachedBlock* block, bool pinned) {
       block->pinned = pinned;
       if (pinned) {
         ++shard.pinned;
-        pinned_bytes.fetch_add(size, std::memory_order_relaxed);
+        newly_pinned = size;
       } else {
         shard.ring.enter(*block);
         bytes.fetch_add(size, std::memory_order_relaxed);
@@ -101,8 +103,8 @@ void BlockCache::State::put(BlockSlot& slot, CachedBlock* block, bool pinned) {
       shard.ring.leave(*present);
       present->pinned = true;
       ++shard.pinned;
-      bytes.fetch_sub(present->bytes.size(), std::memory_order_relaxed);
-      pinned_bytes.fetch_add(present->bytes.size(), std::memory_order_relaxed);
+      newly_pinned = present->bytes.size();
+      bytes.fetch_sub(newly_pinned, std::memory_order_relaxed);
     }
   }
   if (block == nullptr) {
@@ -110,10 +112,12 @@ void BlockCache::State::put(BlockSlot& slot, CachedBlock* block, bool pinned) {
   } else {
     delete block;  // Nobody saw it.
   }
+  pinned_bytes.fetch_add(newly_pinned, std::memory_order_relaxed);
+  return newly_pinned;
 }
 
-BlockCache::BlockCache(std::size_t bytes_max)
-    : bytes_max_(bytes_max), state_(std::make_unique<State>()) {}
+BlockCache::BlockCache(std::size_t bytes_max, PinnedMemory* pinned)
+    : bytes_max_(bytes_max), pinned_(pinned), state_(std::make_unique<State>()) {}
 
 BlockCache::~BlockCache() {
   for (Shard& shard : state_->shards) {
@@ -130,14 +134,34 @@ const Slice* BlockCache::find(const BlockSlot& slot) {
   return &block->bytes;
 }
 
-void BlockCache::insert(BlockSlot& slot, Slice bytes, bool pinned) {
+namespace {
+
+Slice compact(Slice bytes) {
+  if (bytes.held_bytes() / kHeldFactorMax <= bytes.size()) return bytes;
+  return Slice::copy_of(bytes.span());
+}
+
+}  // namespace
+
+void BlockCache::insert(BlockSlot& slot, Slice bytes) {
   const std::size_t size = bytes.size();
-  if (!pinned && size > bytes_max_ / kBlockShareMax) return;
-  if (bytes.held_bytes() / kHeldFactorMax > size) bytes = Slice::copy_of(bytes.span());
-  while (!pinned && state_->bytes.load(std::memory_order_relaxed) + size > bytes_max_) {
+  if (size > bytes_max_ / kBlockShareMax) return;
+  while (state_->bytes.load(std::memory_order_relaxed) + size > bytes_max_) {
     if (!state_->evict_one()) break;
   }
-  state_->put(slot, new CachedBlock(std::move(bytes), slot), pinned);
+  state_->put(slot, new CachedBlock(compact(std::move(bytes)), slot), false);
+}
+
+bool BlockCache::pin(BlockSlot& slot, Slice bytes) {
+  const std::size_t size = bytes.size();
+  if (pinned_ != nullptr && !pinned_->try_take(size)) return false;
+  // A block has one size, whoever made it.
+  const std::size_t taken =
+      state_->put(slot, new CachedBlock(compact(std::move(bytes)), slot), true);
+  INVARIANT(taken == 0 || taken == size, "a block of {} bytes was pinned as one of {}", size,
+            taken);
+  if (pinned_ != nullptr && taken == 0) pinned_->release(size);
+  return true;
 }
 
 void BlockCache::forget(std::span<BlockSlot> slots) {
@@ -158,6 +182,7 @@ void BlockCache::forget(std::span<BlockSlot> slots) {
     }
     (block->pinned ? state_->pinned_bytes : state_->bytes)
         .fetch_sub(block->bytes.size(), std::memory_order_relaxed);
+    if (block->pinned && pinned_ != nullptr) pinned_->release(block->bytes.size());
     retire([block] { delete block; });
   }
 }

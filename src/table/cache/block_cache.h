@@ -2,7 +2,8 @@
 //
 // Promise    A block that is there is found with one atomic load, on any thread, without a lock or
 //            a count. Blocks that were not used for a while go first (CLOCK). The limit is kept
-//            but for what is being inserted.
+//            but for what is being inserted. Pinned blocks stay until they are forgotten; they
+//            count against PinnedMemory alone.
 // Invariants A slot belongs to one chunk reader and one cache; it is emptied before it is destroyed
 //            (forget()).
 // Threading  Any thread. find() under an EpochGuard; what it gives lives until the guard ends; to
@@ -16,6 +17,7 @@
 #include <span>
 
 #include "base/bytes.h"
+#include "table/cache/pinned_memory.h"
 
 namespace moraine::table {
 
@@ -35,7 +37,8 @@ class BlockSlot {
 
 class BlockCache {
  public:
-  explicit BlockCache(std::size_t bytes_max);
+  // `pinned` outlives it; null: pinned blocks have no limit.
+  explicit BlockCache(std::size_t bytes_max, PinnedMemory* pinned = nullptr);
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
   ~BlockCache();  // Requires: every slot was forgotten.
@@ -47,8 +50,11 @@ class BlockCache {
     __builtin_prefetch(slot.block_.load(std::memory_order_acquire));
   }
   // Puts the block in; another one that got there first stays. A block above an eighth of the limit
-  // is not kept. `pinned`: stays until forgotten and does not count against the limit.
-  void insert(BlockSlot& slot, Slice bytes, bool pinned = false);
+  // is not kept.
+  void insert(BlockSlot& slot, Slice bytes);
+  // Puts the block in, or pins the one that is there. False: it would pass the limit of pinned
+  // bytes, and the slot is as it was.
+  [[nodiscard]] bool pin(BlockSlot& slot, Slice bytes);
   void forget(std::span<BlockSlot> slots);
 
   struct Statistics {
@@ -60,10 +66,13 @@ class BlockCache {
   };
   Statistics statistics() const;
   std::size_t bytes_max() const { return bytes_max_; }
+  // Null: there is no limit.
+  const PinnedMemory* pinned_memory() const { return pinned_; }
 
  private:
   struct State;
   const std::size_t bytes_max_;
+  PinnedMemory* const pinned_;
   std::unique_ptr<State> state_;
 };
 

@@ -72,9 +72,9 @@ TEST_F(BlockCacheTest, ALargeBlockIsNotKept) {
 }
 
 TEST_F(BlockCacheTest, PinnedBlocksStayAndDoNotCount) {
-  cache_.insert(slots_[0], Slice::copy_of(std::string(cache_.bytes_max() * 2, 'a')), true);
+  EXPECT_TRUE(cache_.pin(slots_[0], Slice::copy_of(std::string(cache_.bytes_max() * 2, 'a'))));
   cache_.insert(slots_[1], block('b'));
-  cache_.insert(slots_[1], block('b'), true);  // Now it is pinned.
+  EXPECT_TRUE(cache_.pin(slots_[1], block('b')));
   for (std::size_t i = 2; i < slots_.size(); ++i) cache_.insert(slots_[i], block('c'));
   EXPECT_TRUE(has(0));
   EXPECT_TRUE(has(1));
@@ -83,7 +83,8 @@ TEST_F(BlockCacheTest, PinnedBlocksStayAndDoNotCount) {
 }
 
 TEST_F(BlockCacheTest, ForgottenBlocksAreGoneAndLeaveRoom) {
-  for (std::size_t i = 0; i < kBlocksMax; ++i) cache_.insert(slots_[i], block('a'), i == 0);
+  EXPECT_TRUE(cache_.pin(slots_[0], block('a')));
+  for (std::size_t i = 1; i < kBlocksMax; ++i) cache_.insert(slots_[i], block('a'));
   cache_.forget(std::span(slots_).first(5));
   EXPECT_FALSE(has(0));
   EXPECT_FALSE(has(4));
@@ -111,11 +112,38 @@ TEST_F(BlockCacheTest, ASmallPartOfALargeBufferIsCopied) {
   EXPECT_LT(BlockCache::find(slots_[0])->held_bytes(), 2 * kBlock);
 }
 
+TEST(BlockCachePinned, CachesShareALimitAndGiveBackWhatIsForgotten) {
+  PinnedMemory pinned(3 * kBlock);
+  BlockCache first(0, &pinned);
+  BlockCache second(1u << 20, &pinned);
+  std::array<BlockSlot, 2> slots;
+  std::array<BlockSlot, 3> others;
+  EXPECT_TRUE(first.pin(slots[0], block('a')));
+  EXPECT_TRUE(first.pin(slots[0], block('a'))) << "again is free";
+  EXPECT_TRUE(second.pin(others[0], block('b')));
+  second.insert(others[1], block('b'));
+  EXPECT_TRUE(second.pin(others[1], block('b')));
+  EXPECT_EQ(pinned.bytes(), 3 * kBlock);
+  EXPECT_FALSE(first.pin(slots[1], block('a')));
+  second.insert(others[2], block('b'));
+  EXPECT_FALSE(second.pin(others[2], block('b')));
+  {
+    const EpochGuard guard;
+    EXPECT_EQ(BlockCache::find(slots[1]), nullptr);
+    EXPECT_NE(BlockCache::find(others[2]), nullptr) << "it is there as any other block";
+  }
+  second.forget(others);
+  EXPECT_EQ(pinned.bytes(), kBlock);
+  EXPECT_TRUE(first.pin(slots[1], block('a')));
+  first.forget(slots);
+  EXPECT_EQ(pinned.bytes(), 0u);
+}
+
 TEST(BlockCacheOff, ACacheOfNoBytesKeepsNothingButPinnedBlocks) {
   BlockCache cache(0);
   std::array<BlockSlot, 2> slots;
   cache.insert(slots[0], block('a'));
-  cache.insert(slots[1], block('a'), true);
+  EXPECT_TRUE(cache.pin(slots[1], block('a')));
   {
     const EpochGuard guard;
     EXPECT_EQ(BlockCache::find(slots[0]), nullptr);

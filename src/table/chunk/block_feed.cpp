@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/epoch.h"
-
 namespace moraine::table {
 
 const BlockFeed::Range* BlockFeed::range_of(const BlockInfo& info) const {
@@ -16,7 +14,7 @@ const BlockFeed::Range* BlockFeed::range_of(const BlockInfo& info) const {
 Slice BlockFeed::get(std::uint32_t block) {
   if (error_) return {};
   const BlockInfo& info = chunk_->meta().blocks[block];
-  auto found = chunk_->find_in_memory(block);
+  auto found = chunk_->find_in_memory(block, kind());
   if (!found) {
     error_ = std::move(found.error());
     return {};
@@ -35,9 +33,7 @@ Slice BlockFeed::get(std::uint32_t block) {
 }
 
 bool BlockFeed::in_memory(std::uint32_t block) const {
-  if (range_of(chunk_->meta().blocks[block]) != nullptr) return true;
-  const EpochGuard guard;
-  return chunk_->find(block) != nullptr;
+  return range_of(chunk_->meta().blocks[block]) != nullptr || chunk_->in_memory(block);
 }
 
 Task<Result<void>> BlockFeed::load(std::vector<std::uint32_t> blocks) {
@@ -56,7 +52,7 @@ Task<Result<void>> BlockFeed::load(std::vector<std::uint32_t> blocks) {
       if (next.at > end + kFeedGapMax || next.at + next.size > limit) break;
       end = next.at + next.size;
     }
-    auto bytes = co_await chunk_->read(at, static_cast<std::uint32_t>(end - at));
+    auto bytes = co_await chunk_->read(at, static_cast<std::uint32_t>(end - at), kind());
     if (!bytes) co_return std::unexpected(std::move(bytes.error()));
     ranges_.push_back({at, std::move(*bytes)});
   }

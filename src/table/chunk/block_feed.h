@@ -43,6 +43,7 @@ class BlockFeed {
     std::uint64_t end() const { return at + bytes.size(); }
   };
   const Range* range_of(const BlockInfo& info) const;
+  ReadKind kind() const { return use_cache_ ? ReadKind::kSelect : ReadKind::kBackground; }
 
   const OpenChunk* chunk_;
   const bool use_cache_;

@@ -76,10 +76,14 @@ class ChunkReader::Impl final : public OpenChunk {
     meta().filter.prefetch(hash);
     const auto unit = static_cast<std::uint32_t>(meta().index.find(key));
     if (meta().format == OptimizeFor::kLookup) prefetch_slot(unit);
-    if (!meta().filter.empty()) count(statistics().filter_keys, 1);
-    if (!meta().filter.may_have(hash)) {
-      count(statistics().filtered_keys, 1);
-      return Found::kNo;
+    const bool filters = spec.use_key_filter && !meta().filter.empty();
+    auto counters = lookup_counters().here();
+    if (filters) {
+      counters.add(ChunkReadCounters::kFilterKeys, 1);
+      if (!meta().filter.may_have(hash)) {
+        counters.add(ChunkReadCounters::kFilteredKeys, 1);
+        return Found::kNo;
+      }
     }
     if (meta().format == OptimizeFor::kScan) {
       return lookup_in_columns(unit, key, hash, spec, out, missing, pins);
@@ -91,10 +95,10 @@ class ChunkReader::Impl final : public OpenChunk {
     }
     const RowBlock rows(*found);
     rows.prefetch();
-    count(statistics().cache_bytes, found->size());
+    counters.add(ChunkReadCounters::kCacheBytes, found->size());
     const std::uint32_t row = rows.find(key, hash);
     if (row == RowBlock::kNone) {
-      if (!meta().filter.empty()) count(statistics().filter_false_positives, 1);
+      if (filters) counters.add(ChunkReadCounters::kFilterFalsePositives, 1);
       return Found::kNo;
     }
     const std::size_t before = out.values.size();
@@ -247,10 +251,10 @@ void ChunkReader::Approach::step() {
 }
 
 Task<Result<Slice>> ChunkReader::load(std::uint32_t block) const {
-  auto found = impl_->find_in_memory(block);
+  auto found = impl_->find_in_memory(block, ReadKind::kLookup);
   if (!found || !found->empty()) co_return found;
   const BlockInfo& info = impl_->meta().blocks[block];
-  auto stored = co_await impl_->read(info.at, info.size);
+  auto stored = co_await impl_->read(info.at, info.size, ReadKind::kLookup);
   if (!stored) {
     co_return std::unexpected(std::move(stored.error()).within(fmt::format("block {}", block)));
   }
@@ -260,7 +264,7 @@ Task<Result<Slice>> ChunkReader::load(std::uint32_t block) const {
 }
 
 std::optional<Slice> ChunkReader::load_here(std::uint32_t block) const {
-  auto found = impl_->find_in_memory(block);
+  auto found = impl_->find_in_memory(block, ReadKind::kLookup);
   if (!found) return std::nullopt;
   if (!found->empty()) return std::move(*found);
   const BlockInfo& info = impl_->meta().blocks[block];
@@ -308,22 +312,27 @@ std::unique_ptr<ChunkReader::ColumnCursor> ChunkReader::scan_columns(
   return make(shared_from_this(), *impl_, bounds, timestamp, columns, filters);
 }
 
-Task<Result<void>> ChunkReader::preload(bool compressed) {
+Task<Result<void>> ChunkReader::preload() {
+  CO_TRY_VOID(impl_->check_pin_room());
+  auto pinned = co_await pin_blocks();
+  if (!pinned) impl_->unpin();
+  co_return pinned;
+}
+
+Task<Result<void>> ChunkReader::pin_blocks() const {
   const std::vector<BlockInfo>& blocks = impl_->meta().blocks;
-  compressed = compressed && impl_->keeps_compressed();
   for (std::uint32_t block = 0; block < blocks.size();) {
     const std::uint64_t at = blocks[block].at;
     const std::uint64_t limit = std::min(impl_->blob_end(at), at + kFeedBytesMax);
     std::uint32_t end = block + 1;
     while (end < blocks.size() && blocks[end].at + blocks[end].size <= limit) ++end;
     const std::uint64_t size = blocks[end - 1].at + blocks[end - 1].size - at;
-    const auto bytes = co_await impl_->read(at, static_cast<std::uint32_t>(size));
-    if (!bytes) co_return std::unexpected(bytes.error());
+    CO_TRY(const Slice bytes,
+           co_await impl_->read(at, static_cast<std::uint32_t>(size), ReadKind::kBackground));
     for (; block < end; ++block) {
-      const ByteSpan stored = bytes->span().subspan(blocks[block].at - at, blocks[block].size);
-      auto opened = impl_->open_block(block, stored);
-      if (!opened) co_return std::unexpected(std::move(opened.error()));
-      impl_->pin(block, compressed ? Slice::copy_of(stored) : std::move(*opened), compressed);
+      const ByteSpan stored = bytes.span().subspan(blocks[block].at - at, blocks[block].size);
+      CO_TRY(const Slice opened, impl_->open_block(block, stored));
+      CO_TRY_VOID(impl_->pin(block, opened, stored));
     }
   }
   co_return Result<void>();

@@ -22,6 +22,7 @@
 #include "table/cache/block_cache.h"
 #include "table/chunk/chunk.h"
 #include "table/chunk/key_list.h"
+#include "table/chunk/read_counters.h"
 #include "table/model/column_batch.h"
 #include "table/model/row_cursor.h"
 
@@ -39,15 +40,9 @@ class BlobReader {
 struct ChunkCaches {
   BlockCache* uncompressed = nullptr;
   BlockCache* compressed = nullptr;  // Null: none.
-};
-
-// Relaxed counters; shared by the readers of a tablet. Lookups on several threads may lose a count.
-struct ChunkReadStatistics {
-  std::atomic<std::uint64_t> disk_bytes{0};
-  std::atomic<std::uint64_t> cache_bytes{0};
-  std::atomic<std::uint64_t> filter_keys{0};    // That a filter was asked for.
-  std::atomic<std::uint64_t> filtered_keys{0};  // The filter said no.
-  std::atomic<std::uint64_t> filter_false_positives{0};
+  // preload() keeps blocks as they are stored; without a compressed cache they are counted in the
+  // other one. Else it keeps them unpacked.
+  bool pins_compressed = false;
 };
 
 // Units of a chunk (chunk_meta.h) that a scan leaves out, by number. Empty: none.
@@ -131,9 +126,9 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
                                              std::span<const ColumnIndex> columns,
                                              std::span<const ColumnFilter> filters) const;
 
-  // Reads every block into memory and keeps it there (in_memory_mode). `compressed`: as it is
-  // stored.
-  Task<Result<void>> preload(bool compressed);
+  // Reads every block into memory and keeps it there (in_memory_mode). On failure none is kept.
+  // kOverloaded: they do not fit into what may be kept.
+  Task<Result<void>> preload();
   // Keys that cut the chunk into about `parts` of equal size.
   std::vector<std::string> split_keys(std::size_t parts) const;
   std::size_t memory_bytes() const;  // Of the meta.
@@ -141,6 +136,7 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
  private:
   class Impl;
   explicit ChunkReader(std::unique_ptr<Impl> impl);
+  Task<Result<void>> pin_blocks() const;
   // Of its rows: how many are below the key, about.
   double share_below(ByteSpan key) const;
 

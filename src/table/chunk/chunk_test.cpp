@@ -175,10 +175,10 @@ TEST_F(ChunkTest, AKeyThatIsNotThereIsMostlyRefusedByTheFilterAlone) {
     ASSERT_TRUE(found);
     EXPECT_FALSE(*found);
   }
-  EXPECT_GT(chunks_.statistics.filtered_keys.load(), 980u);
-  EXPECT_EQ(
-      chunks_.statistics.filtered_keys.load() + chunks_.statistics.filter_false_positives.load(),
-      1'000u);
+  EXPECT_GT(chunks_.statistics.get(ChunkReadCounters::kFilteredKeys), 980u);
+  EXPECT_EQ(chunks_.statistics.get(ChunkReadCounters::kFilteredKeys) +
+                chunks_.statistics.get(ChunkReadCounters::kFilterFalsePositives),
+            1'000u);
 }
 
 TEST_F(ChunkTest, AScanReadsManyBlocksAtOnce) {
@@ -192,14 +192,22 @@ TEST_F(ChunkTest, AScanReadsManyBlocksAtOnce) {
 }
 
 TEST_F(ChunkTest, APreloadedChunkIsReadWithoutTheDevice) {
-  for (const bool compressed : {false, true}) {
+  for (const auto& [compressed, packed_cache] :
+       {std::pair(false, false), std::pair(true, true), std::pair(true, false)}) {
     for (const OptimizeFor format : {OptimizeFor::kLookup, OptimizeFor::kScan}) {
-      chunks_.with_packed = true;
+      chunks_.with_packed = packed_cache;
+      chunks_.pins_compressed = compressed;
       const auto schema = std::make_shared<TableSchema>(plain_schema());
       const std::vector<OwnedRow> rows = plain_rows(2'000);
       const auto reader = chunks_.open(chunks_.write(schema, {.format = format}, rows), schema);
       ASSERT_TRUE(reader);
-      ASSERT_TRUE(run_now((*reader)->preload(compressed)));
+      ASSERT_TRUE(run_now((*reader)->preload()));
+      std::uint64_t stored = 0;
+      for (const blob::BlobId& blob : (*reader)->record().data) stored += blob.size();
+      const std::size_t pinned =
+          (packed_cache ? chunks_.packed : chunks_.cache).statistics().pinned_bytes;
+      if (compressed) EXPECT_LE(pinned, stored);
+      if (!compressed) EXPECT_GT(pinned, stored);
       const std::size_t reads = chunks_.blobs.reads;
       check_all(**reader, rows, {});
       EXPECT_EQ(chunks_.blobs.reads, reads);

@@ -41,7 +41,9 @@ ChunkReader::Found lookup_in_group(const OpenChunk& chunk, std::uint32_t unit, B
   std::string found;
   if (row < group.rows()) group.key(row, found);
   if (row == group.rows() || as_text(key) != found) {
-    if (!meta.filter.empty()) count(chunk.statistics().filter_false_positives, 1);
+    if (spec.use_key_filter && !meta.filter.empty()) {
+      chunk.lookup_counters().add(ChunkReadCounters::kFilterFalsePositives, 1);
+    }
     return Found::kNo;
   }
   return group.read(row, spec, out) ? Found::kYes : Found::kNo;

@@ -29,12 +29,17 @@ OpenChunk::OpenChunk(ChunkRecord record, ChunkMeta meta, std::shared_ptr<const T
   map_columns();
   places_.find_all();
   if (caches_.uncompressed != nullptr) slots_ = std::make_unique<BlockSlot[]>(block_count());
-  if (caches_.compressed != nullptr) packed_slots_ = std::make_unique<BlockSlot[]>(block_count());
+  if (packed_cache() != nullptr) packed_slots_ = std::make_unique<BlockSlot[]>(block_count());
 }
 
 OpenChunk::~OpenChunk() {
   if (slots_) caches_.uncompressed->forget({slots_.get(), block_count()});
-  if (packed_slots_) caches_.compressed->forget({packed_slots_.get(), block_count()});
+  if (packed_slots_) packed_cache()->forget({packed_slots_.get(), block_count()});
+}
+
+BlockCache* OpenChunk::packed_cache() const {
+  if (caches_.compressed != nullptr || !caches_.pins_compressed) return caches_.compressed;
+  return caches_.uncompressed;
 }
 
 void OpenChunk::map_columns() {
@@ -86,25 +91,31 @@ Result<Slice> OpenChunk::open_block(std::uint32_t block, ByteSpan stored) const 
   return opened;
 }
 
-Result<Slice> OpenChunk::find_in_memory(std::uint32_t block) const {
+Result<Slice> OpenChunk::find_in_memory(std::uint32_t block, ReadKind kind) const {
   Slice packed;
   {
     const EpochGuard guard;
     if (const Slice* found = find(block)) {
-      statistics_->cache_bytes.fetch_add(found->size(), std::memory_order_relaxed);
+      statistics_->of(kind).add(ChunkReadCounters::kCacheBytes, found->size());
       return *found;
     }
-    if (caches_.compressed != nullptr) {
+    if (packed_slots_) {
       if (const Slice* found = BlockCache::find(packed_slots_[block])) packed = *found;
     }
   }
   if (packed.empty()) return Slice();
-  statistics_->cache_bytes.fetch_add(packed.size(), std::memory_order_relaxed);
+  statistics_->of(kind).add(ChunkReadCounters::kCacheBytes, packed.size());
   auto opened = open_block(block, packed);
   if (opened && caches_.uncompressed != nullptr) {
     caches_.uncompressed->insert(slots_[block], *opened);
   }
   return opened;
+}
+
+bool OpenChunk::in_memory(std::uint32_t block) const {
+  const EpochGuard guard;
+  return find(block) != nullptr ||
+         (packed_slots_ && BlockCache::find(packed_slots_[block]) != nullptr);
 }
 
 void OpenChunk::keep(std::uint32_t block, const Slice& opened, ByteSpan stored) const {
@@ -114,17 +125,44 @@ void OpenChunk::keep(std::uint32_t block, const Slice& opened, ByteSpan stored) 
   }
 }
 
-void OpenChunk::pin(std::uint32_t block, Slice bytes, bool compressed) const {
-  BlockCache* cache = compressed ? caches_.compressed : caches_.uncompressed;
-  if (cache == nullptr) return;
-  cache->insert((compressed ? packed_slots_ : slots_)[block], std::move(bytes), true);
+std::unexpected<Error> OpenChunk::no_pin_room() const {
+  const PinnedMemory& memory = *pin_cache()->pinned_memory();
+  return fail(Errc::kOverloaded,
+              fmt::format("chunk {:x} does not fit into the memory for in-memory tables: {} of {} "
+                          "bytes are taken; raise the limit (in_memory_bytes), or set "
+                          "in_memory_mode of some table to none",
+                          record_.id, memory.bytes(), memory.bytes_max()));
+}
+
+Result<void> OpenChunk::check_pin_room() const {
+  if (pin_cache() == nullptr || pin_cache()->pinned_memory() == nullptr) return {};
+  const PinnedMemory& memory = *pin_cache()->pinned_memory();
+  std::uint64_t bytes = 0;
+  for (const BlockInfo& block : meta_.blocks) {
+    bytes += caches_.pins_compressed ? block.size : block.raw_bytes;
+  }
+  if (bytes <= memory.bytes_max() - std::min(memory.bytes(), memory.bytes_max())) return {};
+  return no_pin_room();
+}
+
+Result<void> OpenChunk::pin(std::uint32_t block, const Slice& opened, ByteSpan stored) const {
+  BlockCache* cache = pin_cache();
+  if (cache == nullptr) return fail(Errc::kUnsupported, "there is no cache to keep blocks in");
+  BlockSlot& slot = (caches_.pins_compressed ? packed_slots_ : slots_)[block];
+  if (cache->pin(slot, caches_.pins_compressed ? Slice::copy_of(stored) : opened)) return {};
+  return no_pin_room();
+}
+
+void OpenChunk::unpin() const {
+  const auto& slots = caches_.pins_compressed ? packed_slots_ : slots_;
+  if (slots) pin_cache()->forget({slots.get(), block_count()});
 }
 
 std::uint64_t OpenChunk::blob_end(std::uint64_t at) const {
   return meta_.blob_ends[blob_of(at)];
 }
 
-Task<Result<Slice>> OpenChunk::read(std::uint64_t at, std::uint32_t size) const {
+Task<Result<Slice>> OpenChunk::read(std::uint64_t at, std::uint32_t size, ReadKind kind) const {
   std::vector<Slice> parts;
   std::uint64_t done = 0;
   while (done < size) {
@@ -144,7 +182,9 @@ Task<Result<Slice>> OpenChunk::read(std::uint64_t at, std::uint32_t size) const 
                      fmt::format("chunk {:x}: blob {} gave {} bytes of {}", record_.id,
                                  record_.data[ordinal].to_string(), bytes->size(), part));
     }
-    statistics_->disk_bytes.fetch_add(part, std::memory_order_relaxed);
+    auto counters = statistics_->of(kind).here();
+    counters.add(ChunkReadCounters::kDiskBytes, part);
+    counters.add(ChunkReadCounters::kTransmittedBytes, part);
     // A thread that could not read it by itself may do so the next time.
     places_.refresh(ordinal);
     done += part;
@@ -167,7 +207,7 @@ std::optional<Slice> OpenChunk::read_here(std::uint64_t at, std::uint32_t size) 
   const std::optional<blob::DirectPlace> place = places_.get(ordinal);
   if (!place) return std::nullopt;
   auto bytes = place->read(static_cast<std::uint32_t>(at - begin), size);
-  if (bytes) statistics_->disk_bytes.fetch_add(size, std::memory_order_relaxed);
+  if (bytes) lookup_counters().add(ChunkReadCounters::kDiskBytes, size);
   return bytes;
 }
 

@@ -22,12 +22,6 @@
 
 namespace moraine::table {
 
-// Adds without the fence of an atomic addition, which would keep one lookup from overlapping with
-// the next.
-inline void count(std::atomic<std::uint64_t>& counter, std::uint64_t by) {
-  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-}
-
 class OpenChunk {
  public:
   OpenChunk(ChunkRecord record, ChunkMeta meta, std::shared_ptr<const TableSchema> schema,
@@ -41,7 +35,7 @@ class OpenChunk {
   const TableSchema& schema() const { return *schema_; }
   const ReadPlan& plan() const { return plan_; }
   const GroupLayout& layout() const { return layout_; }
-  ChunkReadStatistics& statistics() const { return *statistics_; }
+  ChunkReadCounters& lookup_counters() const { return statistics_->of(ReadKind::kLookup); }
   // Key columns that the table has and the chunk has not.
   std::size_t added_keys() const { return added_keys_; }
   std::uint32_t block_count() const { return static_cast<std::uint32_t>(meta_.blocks.size()); }
@@ -58,7 +52,9 @@ class OpenChunk {
     return caches_.uncompressed != nullptr ? BlockCache::find(slots_[block]) : nullptr;
   }
   // The same from anywhere in memory: unpacks a compressed one. Empty: not in memory.
-  Result<Slice> find_in_memory(std::uint32_t block) const;
+  Result<Slice> find_in_memory(std::uint32_t block, ReadKind kind) const;
+  // Whether find_in_memory() would find it.
+  bool in_memory(std::uint32_t block) const;
   void prefetch_slot(std::uint32_t block) const { __builtin_prefetch(&slots_[block]); }
   // What find() of the block looks at.
   void prefetch_block(std::uint32_t block) const {
@@ -68,11 +64,15 @@ class OpenChunk {
   Result<Slice> open_block(std::uint32_t block, ByteSpan stored) const;
   // Keeps a block in the caches.
   void keep(std::uint32_t block, const Slice& opened, ByteSpan stored) const;
-  bool keeps_compressed() const { return caches_.compressed != nullptr; }
-  void pin(std::uint32_t block, Slice bytes, bool compressed) const;
+  // Keeps a block until unpin(), packed or not as the caches say. kOverloaded: there is no room.
+  Result<void> pin(std::uint32_t block, const Slice& opened, ByteSpan stored) const;
+  // kOverloaded: not all blocks will find room, as far as their sizes tell.
+  Result<void> check_pin_room() const;
+  // Takes every pinned block, and those beside them, out of the cache.
+  void unpin() const;
 
   // Bytes of the data blobs, as if they were one.
-  Task<Result<Slice>> read(std::uint64_t at, std::uint32_t size) const;
+  Task<Result<Slice>> read(std::uint64_t at, std::uint32_t size, ReadKind kind) const;
   // The same on this thread, which waits for the disk. nullopt: only read() can say.
   std::optional<Slice> read_here(std::uint64_t at, std::uint32_t size) const;
   // What read_here() gave is not what was written there.
@@ -87,6 +87,12 @@ class OpenChunk {
   std::string name_of(std::uint32_t block) const;
   // The number of the blob in which the byte lies.
   std::size_t blob_of(std::uint64_t at) const;
+  // Of packed blocks. Null: they are not kept.
+  BlockCache* packed_cache() const;
+  BlockCache* pin_cache() const {
+    return caches_.pins_compressed ? packed_cache() : caches_.uncompressed;
+  }
+  std::unexpected<Error> no_pin_room() const;
 
   const ChunkRecord record_;
   const ChunkMeta meta_;

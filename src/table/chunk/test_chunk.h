@@ -108,13 +108,16 @@ class TestChunks {
                              caches(), statistics);
   }
   ChunkCaches caches() {
-    return {.uncompressed = &cache, .compressed = with_packed ? &packed : nullptr};
+    return {.uncompressed = &cache,
+            .compressed = with_packed ? &packed : nullptr,
+            .pins_compressed = pins_compressed};
   }
 
   TestBlobs blobs;
   BlockCache cache{kCacheBytes};
   BlockCache packed{kCacheBytes};
   bool with_packed = false;
+  bool pins_compressed = false;
   ChunkReadStatistics statistics;
 
  private:

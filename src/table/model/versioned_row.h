@@ -92,6 +92,7 @@ struct ReadSpec {
   const ColumnSet* columns = nullptr;  // Null: all.
   // Deltas may come folded (fold_row.h). Not for reads with a retention timestamp.
   bool may_fold = false;
+  bool use_key_filter = true;  // False: chunks are searched without asking their filters.
 };
 
 }  // namespace moraine::table

@@ -6,16 +6,17 @@
 
 namespace moraine::table {
 
-// A revision that was raised since it was looked at: all chunks that are here must be made anew.
-// One that was raised while the tablet did not run: those that are older than that.
-void Maintenance::Impl::note_revision() {
+// Compactions that were ordered since the last call: all chunks that are here must be made anew. At
+// the start of the tablet: those that are as old as the order.
+void Maintenance::Impl::note_revision(bool starting) {
   const MountConfig& mount = settings_.mount;
   if (!mount.enable_compaction_and_partitioning) return;
-  const bool raised = mount.forced_compaction_revision > revision_;
-  const bool later = mount.forced_compaction_ms > forced_ms_;
+  const bool ordered =
+      mount.forced_compaction_revision > revision_ || mount.forced_compaction_ms > forced_ms_;
   for (const auto& [id, reader] : stores_.chunks()) {
-    const bool older = reader->record().created_ms < mount.forced_compaction_ms;
-    if (raised || (later && older)) forced_.insert(id);
+    if (!ordered) break;
+    const bool older = reader->record().created_ms <= mount.forced_compaction_ms;
+    if (older || !starting) forced_.insert(id);
   }
   revision_ = mount.forced_compaction_revision;
   forced_ms_ = mount.forced_compaction_ms;

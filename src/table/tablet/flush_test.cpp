@@ -202,10 +202,11 @@ TEST_F(Flush, InMemoryTablesReadNothingFromTheDevice) {
   table->boot();
   put_many(0, 1'000, "a");
   table->flush();
-  const std::uint64_t read = table->tablet->read_statistics().chunks.disk_bytes;
+  const std::uint64_t read =
+      table->tablet->read_statistics().chunks.get(ChunkReadCounters::kDiskBytes);
   EXPECT_EQ(table->all().size(), 1'000u);
   EXPECT_EQ(table->get({{"k", 500}}), "k=500 v=a");
-  EXPECT_EQ(table->tablet->read_statistics().chunks.disk_bytes, read);
+  EXPECT_EQ(table->tablet->read_statistics().chunks.get(ChunkReadCounters::kDiskBytes), read);
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ Task<void> read_stretch(HunkJob& job, Stretch stretch, Semaphore& permits) {
 }  // namespace
 
 Task<Result<std::vector<Slice>>> read_hunks(std::span<const HunkRef> refs, BlobReader& blobs,
-                                            ChunkReadStatistics& statistics) {
+                                            ChunkReadCounters& counters) {
   HunkJob job{.refs = refs, .blobs = blobs, .order = {}, .bytes = {}, .outcome = {}};
   job.order.resize(refs.size());
   job.bytes.resize(refs.size());
@@ -91,7 +91,8 @@ Task<Result<std::vector<Slice>>> read_hunks(std::span<const HunkRef> refs, BlobR
   TaskScope scope;
   for (const Stretch& stretch : plan(job)) scope.spawn(read_stretch(job, stretch, permits));
   co_await scope.join();
-  statistics.disk_bytes.fetch_add(job.read_bytes, std::memory_order_relaxed);
+  counters.add(ChunkReadCounters::kDiskBytes, job.read_bytes);
+  counters.add(ChunkReadCounters::kTransmittedBytes, job.read_bytes);
   if (!job.outcome) co_return std::unexpected(std::move(job.outcome).error());
   co_return std::move(job.bytes);
 }

@@ -21,6 +21,6 @@ inline constexpr std::uint32_t kHunkGapMax = 4'096;  // Read over rather than ap
 
 // The bytes of each, in the order of `refs`.
 Task<Result<std::vector<Slice>>> read_hunks(std::span<const HunkRef> refs, BlobReader& blobs,
-                                            ChunkReadStatistics& statistics);
+                                            ChunkReadCounters& counters);
 
 }  // namespace moraine::table

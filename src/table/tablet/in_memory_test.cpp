@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "table/tablet/test_table.h"
 
 namespace moraine::table {
@@ -22,7 +24,9 @@ class InMemory : public testing::TestWithParam<InMemoryMode> {
     ASSERT_TRUE(table_.write(std::move(changes)));
     table_.flush();
   }
-  std::uint64_t disk_bytes() { return table_.tablet->read_statistics().chunks.disk_bytes.load(); }
+  std::uint64_t disk_bytes() {
+    return table_.tablet->read_statistics().chunks.get(ChunkReadCounters::kDiskBytes);
+  }
   // How much reading all rows, one by one, takes from the device.
   std::uint64_t read_all() {
     const std::uint64_t before = disk_bytes();
@@ -51,6 +55,21 @@ TEST_P(InMemory, AMountBringsAllChunksIntoMemory) {
   EXPECT_EQ(read_all() == 0, GetParam() != InMemoryMode::kNone);
 }
 
+// There is no cache of compressed blocks here.
+TEST_P(InMemory, WhatIsPinnedIsCompressedOrNotAsTheModeSays) {
+  put(0, 200);
+  const TabletStatistics statistics = table_.tablet->statistics();
+  const std::size_t pinned = table_.blocks.statistics().pinned_bytes;
+  switch (GetParam()) {
+    case InMemoryMode::kNone: EXPECT_EQ(pinned, 0u); break;
+    case InMemoryMode::kCompressed: EXPECT_EQ(pinned, statistics.compressed_bytes); break;
+    case InMemoryMode::kUncompressed: EXPECT_GE(pinned, statistics.uncompressed_bytes); break;
+  }
+  const std::uint64_t in_memory = GetParam() == InMemoryMode::kNone ? 0 : 1;
+  EXPECT_EQ(statistics.preload_completed_chunks, in_memory);
+  EXPECT_EQ(statistics.preload_pending_chunks + statistics.preload_failed_chunks, 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, InMemory,
                          testing::Values(InMemoryMode::kNone, InMemoryMode::kCompressed,
                                          InMemoryMode::kUncompressed),
@@ -62,7 +81,52 @@ INSTANTIATE_TEST_SUITE_P(Modes, InMemory,
                            }
                          });
 
-// forced_compaction_revision: chunks that are older than the moment it was raised are made anew.
+// Chunks that do not fit are read from the disk, the state says so, and they come into memory once
+// there is room.
+TEST(InMemoryQuota, AFullQuotaFailsPreloadsOnlyAndIsTriedAgain) {
+  TestTable table(17);
+  table.pinned.set_bytes_max(4'000);
+  table.settings.in_memory_mode = InMemoryMode::kUncompressed;
+  table.settings.mount.enable_compaction_and_partitioning = false;
+  table.boot();
+  const std::string text(100, 'x');
+  std::vector<RowChange> changes;
+  for (std::int64_t key = 0; key < 100; ++key) {
+    changes.push_back(table.rows.put({{"k", key}, {"v", text}}));
+  }
+  ASSERT_TRUE(table.write(std::move(changes)));
+  table.flush();
+  TabletStatistics statistics = table.tablet->statistics();
+  EXPECT_EQ(statistics.preload_failed_chunks, 1u);
+  EXPECT_EQ(statistics.preload_completed_chunks, 0u);
+  EXPECT_NE(statistics.preload_error.find("in_memory_bytes"), std::string::npos)
+      << statistics.preload_error;
+  EXPECT_EQ(table.pinned.bytes(), 0u) << "nothing is kept of a chunk that does not fit";
+  EXPECT_EQ(table.all().size(), 100u);
+
+  const std::uint64_t failures = statistics.preload_failures;
+  table.world.run_for(60s);
+  statistics = table.tablet->statistics();
+  EXPECT_GT(statistics.preload_failures, failures);
+  EXPECT_LT(statistics.preload_failures, failures + 30) << "attempts come later and later";
+
+  // A chunk that fits is taken, whatever the other one does.
+  table.put({{"k", 1'000}, {"v", "small"}});
+  table.flush();
+  statistics = table.tablet->statistics();
+  EXPECT_EQ(statistics.preload_completed_chunks, 1u);
+  EXPECT_EQ(statistics.preload_failed_chunks, 1u);
+  EXPECT_LE(table.pinned.bytes(), 4'000u);
+
+  table.pinned.set_bytes_max(1u << 20);
+  table.world.run_for(60s);
+  statistics = table.tablet->statistics();
+  EXPECT_EQ(statistics.preload_completed_chunks, 2u);
+  EXPECT_EQ(statistics.preload_failed_chunks, 0u);
+  EXPECT_EQ(statistics.preload_error, "");
+}
+
+// forced_compaction_revision: chunks that are older than the moment it was given are made anew.
 class ForcedCompaction : public testing::Test {
  protected:
   ForcedCompaction() : table_(13) { table_.boot(); }
@@ -97,6 +161,24 @@ TEST_F(ForcedCompaction, RaisedWhileUnmountedTakesOlderChunksOnce) {
   table_.restart();
   settle();
   EXPECT_EQ(chunk_id(), after) << "it is younger than the revision";
+}
+
+TEST_F(ForcedCompaction, TheSameRevisionOrderedAgainTakesWhatWasWrittenSince) {
+  MountConfig mount = table_.settings.mount;
+  mount.forced_compaction_revision = 1;
+  for (int round = 0; round < 3; ++round) {
+    table_.put({{"k", round}, {"v", "x"}});
+    table_.flush();
+    settle();
+    std::set<std::uint64_t> before;
+    for (const ChunkRecord& chunk : table_.tablet->chunk_records()) before.insert(chunk.id);
+    mount.forced_compaction_ms = std::max(now_ms(), mount.forced_compaction_ms + 1);
+    ASSERT_TRUE(table_.tablet->remount(mount));
+    settle();
+    for (const ChunkRecord& chunk : table_.tablet->chunk_records()) {
+      EXPECT_FALSE(before.contains(chunk.id)) << "round " << round;
+    }
+  }
 }
 
 TEST_F(ForcedCompaction, RaisedByARemountTakesAllChunksAlsoAfterACrash) {

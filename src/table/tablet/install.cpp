@@ -48,6 +48,7 @@ Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
     for (const std::uint64_t id : stores->removed) {
       if (auto reader = stores_.chunk(id)) dead.push_back(std::move(reader));
       retained_ms_.erase(id);
+      forget_preload(id);
       forced_.erase(id);
       left_alone_.erase(id);
     }
@@ -58,6 +59,7 @@ Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
   };
   auto replaced = co_await log_.replace(std::move(change), confirmed);
   if (!replaced) {
+    for (const auto& reader : stores->added) forget_preload(reader->record().id);
     co_await give_up(build);
     co_return std::unexpected(std::move(replaced).error());
   }
@@ -69,13 +71,10 @@ Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
 Task<Result<Maintenance::Impl::Readers>> Maintenance::Impl::open(std::vector<BuiltChunk> built) {
   Readers readers;
   for (BuiltChunk& chunk : built) {
-    const ChunkCaches caches{&resources_.blocks, resources_.compressed_blocks};
-    CO_TRY(auto reader, ChunkReader::open(std::move(chunk.record), chunk.meta, settings_.schema,
-                                          blobs_, caches, statistics_.chunks));
-    if (settings_.in_memory_mode != InMemoryMode::kNone) {
-      const bool compressed = settings_.in_memory_mode == InMemoryMode::kCompressed;
-      CO_TRY_VOID(co_await reader->preload(compressed));
-    }
+    CO_TRY(auto reader,
+           ChunkReader::open(std::move(chunk.record), chunk.meta, settings_.schema, blobs_,
+                             caches_of(resources_, settings_), statistics_.chunks));
+    co_await preload_new(reader);
     readers.push_back(std::move(reader));
   }
   co_return readers;

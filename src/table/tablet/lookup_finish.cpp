@@ -23,11 +23,11 @@ struct LeftKeys {
 };
 
 // Reads what can be read now. Those that cannot stay in `keys`.
-Result<void> read_left(const ViewHolder& views, const LookupRequest& request, RowCache* cache,
+Result<void> read_left(const ViewHolder& views, const LookupRequest& request, LookupPaths paths,
                        Rowset& rows, LookupHelp& help, LeftKeys& keys,
                        LookupStatistics& statistics) {
   const EpochGuard guard;
-  Result<LookupPass> pass = LookupPass::begin(views.get(), request, cache, rows, &help);
+  Result<LookupPass> pass = LookupPass::begin(views.get(), request, paths, rows, &help);
   if (!pass) return std::unexpected(std::move(pass).error());
   keys.waiting.clear();
   std::erase_if(keys.all, [&](std::uint32_t at) {
@@ -35,7 +35,8 @@ Result<void> read_left(const ViewHolder& views, const LookupRequest& request, Ro
     if (state == LookupPass::State::kWaits) keys.waiting.push_back(at);
     return state == LookupPass::State::kDone;
   });
-  pass->count(statistics);
+  auto counters = statistics.here();
+  pass->count(counters);
   return {};
 }
 
@@ -47,12 +48,12 @@ void cache_hunk(RowCache& cache, std::string_view key, const HunkRef& ref, std::
 }
 
 Task<Result<void>> fill_hunks(std::vector<HunkCell> cells, BlobReader& blobs,
-                              ChunkReadStatistics& statistics, const LookupRequest& request,
+                              ChunkReadCounters& counters, const LookupRequest& request,
                               RowCache* cache, Rowset& rows) {
   std::vector<HunkRef> refs;
   refs.reserve(cells.size());
   for (const HunkCell& cell : cells) refs.push_back(cell.ref);
-  Result<std::vector<Slice>> bytes = co_await read_hunks(refs, blobs, statistics);
+  Result<std::vector<Slice>> bytes = co_await read_hunks(refs, blobs, counters);
   if (!bytes) co_return std::unexpected(std::move(bytes).error());
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string_view text = rows.keep((*bytes)[i].text());
@@ -72,20 +73,22 @@ Task<Result<void>> TabletReader::finish_part(const LookupRequest& request, Rowse
                                              Instant deadline) const {
   LookupHelp help;
   LeftKeys keys{.all = std::move(part), .waiting = {}};
-  RowCache* const cache = cache_for(request);
+  const LookupPaths paths = paths_for(request);
   for (std::size_t round = 0; round < kLookupRoundsMax; ++round) {
-    Result<void> read = read_left(views_, request, cache, rows, help, keys, statistics_.lookup);
+    Result<void> read = read_left(views_, request, paths, rows, help, keys, statistics_.lookup);
     if (!read) co_return read;
     if (keys.all.empty()) {
       if (help.hunks.empty()) co_return read;
-      co_return co_await fill_hunks(std::move(help.hunks), blobs_, statistics_.hunks, request,
-                                    cache, rows);
+      co_return co_await fill_hunks(std::move(help.hunks), blobs_,
+                                    statistics_.hunks.of(ReadKind::kLookup), request, paths.cache,
+                                    rows);
     }
     if (round != 0 && executor_.now() >= deadline && !keys.waiting.empty()) break;
     Result<void> loaded = co_await load_blocks(std::exchange(help.missing, {}), help.pins);
     if (!loaded) co_return loaded;
-    statistics_.lookup.waits.fetch_add(keys.waiting.size(), std::memory_order_relaxed);
-    statistics_.lookup.retries.fetch_add(keys.all.size(), std::memory_order_relaxed);
+    auto counters = statistics_.lookup.here();
+    counters.add(LookupStatistics::kWaits, keys.waiting.size());
+    counters.add(LookupStatistics::kRetries, keys.all.size());
     for (const std::uint32_t at : keys.waiting) {
       Result<void> decided = co_await undecided_.wait_decided(std::string(request.keys[at]),
                                                               request.timestamp, deadline);
@@ -98,9 +101,16 @@ Task<Result<void>> TabletReader::finish_part(const LookupRequest& request, Rowse
 
 Task<Result<void>> TabletReader::finish_lookup(const LookupRequest& request, Rowset& rows,
                                                UnfinishedLookup left) const {
+  const Instant begun = left.begun;
+  Result<void> finished = co_await finish_parts(request, rows, std::move(left));
+  observe(begun);
+  co_return finished;
+}
+
+Task<Result<void>> TabletReader::finish_parts(const LookupRequest& request, Rowset& rows,
+                                              UnfinishedLookup left) const {
   co_await hop(executor_);
-  const Instant begun = executor_.now();
-  const Instant deadline = begun + undecided_timeout();
+  const Instant deadline = executor_.now() + undecided_timeout();
   for (std::size_t first = 0; first < left.keys.size(); first += kKeysFinishedAtOnce) {
     const std::size_t last = std::min(first + kKeysFinishedAtOnce, left.keys.size());
     std::vector<std::uint32_t> part(left.keys.begin() + static_cast<std::ptrdiff_t>(first),
@@ -108,8 +118,6 @@ Task<Result<void>> TabletReader::finish_lookup(const LookupRequest& request, Row
     Result<void> finished = co_await finish_part(request, rows, std::move(part), deadline);
     if (!finished) co_return finished;
   }
-  const Duration taken = executor_.now() - begun;
-  statistics_.lookup_duration.observe(static_cast<std::uint64_t>(taken.count()));
   co_return Result<void>();
 }
 

@@ -15,15 +15,22 @@ constexpr int kRoundsHereMax = 4;
 
 Result<void> TabletReader::read_left_here(const LookupRequest& request, Rowset& rows,
                                           UnfinishedLookup& left) const {
+  Result<void> read = read_blocks_here(request, rows, left);
+  if (!read || left.keys.empty()) observe(left.begun);
+  return read;
+}
+
+Result<void> TabletReader::read_blocks_here(const LookupRequest& request, Rowset& rows,
+                                            UnfinishedLookup& left) const {
   if (left.keys.size() > kBlocksHereMax) return {};
-  RowCache* const cache = cache_for(request);
+  const LookupPaths paths = paths_for(request);
   LookupHelp help;
   help.takes_hunks = false;
   for (int round = 0; round < kRoundsHereMax && !left.keys.empty(); ++round) {
     {
       const EpochGuard guard;
       const TabletView& view = views_.get();
-      Result<LookupPass> pass = LookupPass::begin(view, request, cache, rows, &help);
+      Result<LookupPass> pass = LookupPass::begin(view, request, paths, rows, &help);
       if (!pass) return std::unexpected(std::move(pass).error());
       std::erase_if(left.keys, [&](std::uint32_t at) {
         const std::uint64_t hash = key_hash(as_bytes(request.keys[at]));
@@ -35,7 +42,8 @@ Result<void> TabletReader::read_left_here(const LookupRequest& request, Rowset& 
         leave_all(request.keys.size(), left);
         return {};
       }
-      pass->count(statistics_.lookup);
+      auto counters = statistics_.lookup.here();
+      pass->count(counters);
     }
     if (help.missing.empty()) return {};
     if (!load_blocks_here(std::exchange(help.missing, {}), help.pins)) return {};

@@ -79,7 +79,7 @@ class LookupHere : public testing::Test {
 
 TEST_F(LookupHere, FindsABlockOnTheDiskWithoutTheExecutor) {
   const auto disk_bytes = [this] {
-    return table_->tablet->read_statistics().chunks.disk_bytes.load();
+    return table_->tablet->read_statistics().chunks.get(ChunkReadCounters::kDiskBytes);
   };
   const Instant before = table_->world.executor().now();
   EXPECT_EQ(look(1'000), row_of(1'000));
@@ -89,6 +89,12 @@ TEST_F(LookupHere, FindsABlockOnTheDiskWithoutTheExecutor) {
   EXPECT_GT(read, 0u);
   EXPECT_EQ(look(1'000), row_of(1'000));
   EXPECT_EQ(disk_bytes(), read) << "the block is in memory by now";
+  const ChunkReadStatistics& chunks = table_->tablet->read_statistics().chunks;
+  EXPECT_EQ(chunks.of(ReadKind::kLookup).get(ChunkReadCounters::kTransmittedBytes), 0u)
+      << "the device was read directly";
+  look({100, 500, 900, 1'300, 1'700});
+  EXPECT_EQ(chunks.of(ReadKind::kLookup).get(ChunkReadCounters::kTransmittedBytes), 0u)
+      << "they were left";
 }
 
 TEST_F(LookupHere, ManyMissingBlocksAreLeftForTheExecutor) {

@@ -88,21 +88,22 @@ std::span<const BlockPins::Pin> BlockPins::of(const ChunkReader* chunk) const {
   return {};
 }
 
-LookupPass::LookupPass(const TabletView& view, const LookupRequest& request, RowCache* cache,
+LookupPass::LookupPass(const TabletView& view, const LookupRequest& request, LookupPaths paths,
                        Rowset& rows, LookupHelp* help, LookupScratch& scratch)
     : view_(&view),
       request_(&request),
-      cache_(cache),
+      cache_(paths.cache),
       rows_(&rows),
       help_(help),
       scratch_(&scratch),
       spec_{.timestamp = request.timestamp,
             .all_versions = false,
             .columns = scratch.columns.wanted(),
-            .may_fold = request.retention_timestamp == kNullTimestamp} {}
+            .may_fold = request.retention_timestamp == kNullTimestamp,
+            .use_key_filter = paths.use_key_filter} {}
 
 Result<LookupPass> LookupPass::begin(const TabletView& view, const LookupRequest& request,
-                                     RowCache* cache, Rowset& rows, LookupHelp* help) {
+                                     LookupPaths paths, Rowset& rows, LookupHelp* help) {
   LookupScratch& scratch = scratch_of_thread();
   if (Result<void> fine = check_read_timestamps(request.timestamp, request.retention_timestamp,
                                                 view.retained_timestamp, request.in_transaction);
@@ -118,7 +119,7 @@ Result<LookupPass> LookupPass::begin(const TabletView& view, const LookupRequest
       if (met != nullptr) return std::unexpected(met->error);
     }
   }
-  return LookupPass(view, request, cache, rows, help, scratch);
+  return LookupPass(view, request, paths, rows, help, scratch);
 }
 
 void LookupPass::prefetch(std::size_t first, std::span<const std::uint64_t> hashes) {
@@ -266,7 +267,8 @@ bool LookupPass::read_through_cache(ByteSpan key, std::uint64_t hash) {
   const unsigned in_memory = std::exchange(sources_, 0);
   RowBuilder& whole = scratch_->whole;
   whole.clear();
-  if (!read_chunks(key, hash, ReadSpec{.all_versions = true}, whole)) return false;
+  const ReadSpec everything{.all_versions = true, .use_key_filter = spec_.use_key_filter};
+  if (!read_chunks(key, hash, everything, whole)) return false;
   const unsigned in_chunks = std::exchange(sources_, in_memory);
   if (in_chunks == 0) return true;
   // Too long for the cache: its chunks remember what matters of it.
@@ -355,12 +357,11 @@ void LookupPass::fill(std::size_t at, ByteSpan key, const Value* values) {
   rows_->set_exists(at);
 }
 
-void LookupPass::count(LookupStatistics& statistics) const {
-  constexpr std::memory_order kRelaxed = std::memory_order_relaxed;
-  if (found_rows_ != 0) statistics.rows.fetch_add(found_rows_, kRelaxed);
-  if (missing_rows_ != 0) statistics.missing_rows.fetch_add(missing_rows_, kRelaxed);
-  if (unmerged_rows_ != 0) statistics.unmerged_rows.fetch_add(unmerged_rows_, kRelaxed);
-  if (data_weight_ != 0) statistics.data_weight.fetch_add(data_weight_, kRelaxed);
+void LookupPass::count(LookupStatistics::Shard& counters) const {
+  counters.add(LookupStatistics::kRows, found_rows_);
+  counters.add(LookupStatistics::kMissingRows, missing_rows_);
+  counters.add(LookupStatistics::kUnmergedRows, unmerged_rows_);
+  counters.add(LookupStatistics::kDataWeight, data_weight_);
 }
 
 }  // namespace moraine::table

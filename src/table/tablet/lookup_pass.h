@@ -60,9 +60,9 @@ struct LookupScratch;
 
 class LookupPass {
  public:
-  // `cache` null: chunks are read. `help` null: keys that need reading are left.
+  // `help` null: keys that need reading are left.
   static Result<LookupPass> begin(const TabletView& view, const LookupRequest& request,
-                                  RowCache* cache, Rowset& rows, LookupHelp* help);
+                                  LookupPaths paths, Rowset& rows, LookupHelp* help);
 
   enum class State : std::uint8_t { kDone, kWaits, kNeedsData };
   // Key `at` of the request into row `at`. kNeedsData: blocks, which are in `help`; or hunks, when
@@ -71,10 +71,10 @@ class LookupPass {
   // Hints for keys that are read next: from `first` on, one for each hash.
   void prefetch(std::size_t first, std::span<const std::uint64_t> hashes);
   // Adds what was done to the tablet's figures.
-  void count(LookupStatistics& statistics) const;
+  void count(LookupStatistics::Shard& counters) const;
 
  private:
-  LookupPass(const TabletView& view, const LookupRequest& request, RowCache* cache, Rowset& rows,
+  LookupPass(const TabletView& view, const LookupRequest& request, LookupPaths paths, Rowset& rows,
              LookupHelp* help, LookupScratch& scratch);
 
   bool must_wait(ByteSpan key, std::uint64_t hash);

@@ -135,7 +135,7 @@ Result<VersionsState> read_versions(const ViewHolder& views, const VersionsQuery
 }
 
 Task<Result<void>> resolve_hunks(OwnedVersionedRow& row, BlobReader& blobs,
-                                 ChunkReadStatistics& statistics) {
+                                 ChunkReadCounters& counters) {
   std::vector<HunkRef> refs;
   for (const VersionedValue& value : row.row.values) {
     if (!value.hunk) continue;
@@ -143,7 +143,7 @@ Task<Result<void>> resolve_hunks(OwnedVersionedRow& row, BlobReader& blobs,
     refs.push_back(bytes.size() == kHunkRefBytes ? decode_hunk(bytes.data()) : HunkRef{});
   }
   if (refs.empty()) co_return Result<void>();
-  Result<std::vector<Slice>> bytes = co_await read_hunks(refs, blobs, statistics);
+  Result<std::vector<Slice>> bytes = co_await read_hunks(refs, blobs, counters);
   if (!bytes) co_return std::unexpected(std::move(bytes).error());
   std::size_t at = 0;
   for (VersionedValue& value : row.row.values) {
@@ -170,6 +170,16 @@ void wrap_scalars(const TabletView& view, OwnedVersionedRow& row) {
 Task<Result<OwnedVersionedRow>> TabletReader::lookup_versions(
     std::string key, Timestamp timestamp, std::optional<RetentionConfig> retention) const {
   co_await hop(executor_);
+  const Instant begun = executor_.now();
+  statistics_.lookup.add(LookupStatistics::kRequests, 1);
+  Result<OwnedVersionedRow> found =
+      co_await find_versions(std::move(key), timestamp, std::move(retention));
+  observe(begun);
+  co_return found;
+}
+
+Task<Result<OwnedVersionedRow>> TabletReader::find_versions(
+    std::string key, Timestamp timestamp, std::optional<RetentionConfig> retention) const {
   VersionsQuery query{.key = std::move(key), .timestamp = timestamp, .retention = retention};
   if (timestamp <= kMaxTimestamp) {
     query.now = timestamp;
@@ -183,7 +193,8 @@ Task<Result<OwnedVersionedRow>> TabletReader::lookup_versions(
     const Result<VersionsState> state = read_versions(views_, query, help, row);
     if (!state) co_return std::unexpected(state.error());
     if (*state == VersionsState::kDone) {
-      Result<void> whole = co_await resolve_hunks(row, blobs_, statistics_.hunks);
+      Result<void> whole =
+          co_await resolve_hunks(row, blobs_, statistics_.hunks.of(ReadKind::kLookup));
       if (!whole) co_return std::unexpected(std::move(whole).error());
       const EpochGuard guard;
       wrap_scalars(views_.get(), row);
@@ -195,7 +206,7 @@ Task<Result<OwnedVersionedRow>> TabletReader::lookup_versions(
     } else if (round != 0 && executor_.now() >= deadline) {
       break;
     } else {
-      statistics_.lookup.waits.fetch_add(1, std::memory_order_relaxed);
+      statistics_.lookup.add(LookupStatistics::kWaits, 1);
       moved = co_await undecided_.wait_decided(query.key, timestamp, deadline);
     }
     if (!moved) co_return std::unexpected(std::move(moved).error());

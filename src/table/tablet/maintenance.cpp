@@ -25,14 +25,15 @@ Maintenance::Impl::Impl(TableResources& resources, TabletSettings& settings, Sto
 }
 
 void Maintenance::Impl::start() {
-  note_revision();
+  note_revision(true);
   scope_.spawn(flush_for_ever());
   scope_.spawn(compact_for_ever());
+  if (settings_.in_memory_mode != InMemoryMode::kNone) scope_.spawn(preload_for_ever());
 }
 
 void Maintenance::Impl::wake() {
   ++changes_;
-  note_revision();
+  note_revision(false);
   update_row_cache();
   if (flush_wakes_.empty()) flush_wakes_.push(true);
   if (compact_wakes_.empty()) compact_wakes_.push(true);
@@ -228,7 +229,8 @@ void Maintenance::Impl::add_statistics(TabletStatistics& statistics) const {
   statistics.compacted_bytes_in += counted_.compacted_bytes_in;
   statistics.compacted_bytes_out += counted_.compacted_bytes_out;
   statistics.chunks_dropped_unread += counted_.chunks_dropped_unread;
-  for (const Failure* failure : {&flush_failure_, &compact_failure_}) {
+  add_preload_statistics(statistics);
+  for (const Failure* failure : {&preload_failure_, &flush_failure_, &compact_failure_}) {
     if (failure->last) statistics.error = failure->last->message();
   }
   if (!left_alone_.empty()) statistics.error = left_alone_.begin()->second.message();
@@ -247,6 +249,7 @@ void Maintenance::Impl::abandon() {
   scope_.close();
   flush_wakes_.push(true);
   compact_wakes_.push(true);
+  preload_wakes_.push(true);
 }
 
 Maintenance::Maintenance(TableResources& resources, TabletSettings& settings, StoreSet& stores,

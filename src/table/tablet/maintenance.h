@@ -54,6 +54,9 @@ class StoreLog {
   virtual bool space_is_short() const { return false; }
 };
 
+// Where chunks of a tablet keep their blocks.
+ChunkCaches caches_of(const TableResources& resources, const TabletSettings& settings);
+
 class Maintenance {
  public:
   Maintenance(TableResources& resources, TabletSettings& settings, StoreSet& stores, StoreLog& log,

@@ -1,4 +1,5 @@
-// Maintenance::Impl: a loop that flushes, a loop that compacts, and those who wait for them.
+// Maintenance::Impl: a loop that flushes, one that compacts, one that brings chunks into memory,
+// and calls that wait for them.
 //
 // Invariants (1) Only install() changes chunks, by one durable replace. (2) A chunk that was
 //            removed is kept open in graveyard_ until no reader holds it; then its blobs go.
@@ -93,6 +94,15 @@ class Maintenance::Impl {
   bool is_used(const BlobId& hunks) const;
   void update_row_cache();
 
+  // preload.cpp
+  Task<Result<void>> preload(std::shared_ptr<ChunkReader> reader);
+  Task<void> preload_new(std::shared_ptr<ChunkReader> reader);
+  Task<Result<void>> preload_missing();
+  Task<void> preload_for_ever();
+  void note_preload(const Result<void>& done);
+  void forget_preload(std::uint64_t chunk);
+  void add_preload_statistics(TabletStatistics& statistics) const;
+
   // compaction_input.cpp
   struct Plan {
     std::optional<CompactionJob> job;
@@ -103,7 +113,7 @@ class Maintenance::Impl {
   PlannedChunk planned(const std::shared_ptr<ChunkReader>& reader, const DeadSpace& space) const;
   DeadSpaceInput dead_space_input(const TabletView& view);
   std::set<BlobId> garbage_hunks() const;
-  void note_revision();
+  void note_revision(bool starting);
 
   // compaction.cpp
   Task<Result<void>> compact(CompactionJob job);
@@ -154,10 +164,15 @@ class Maintenance::Impl {
   std::pair<StoreNumber, std::size_t> seen_{0, 0};  // The active store and its bytes then.
   Failure flush_failure_;
   Failure compact_failure_;
+  Failure preload_failure_;
+  std::set<std::uint64_t> preloaded_;  // Chunks whose blocks are in memory.
+  std::set<std::uint64_t> preload_failed_;
+  Instant preload_after_;  // Those are tried again.
   TabletStatistics counted_;
   std::vector<std::shared_ptr<OneShot<bool>>> waiters_;
   Mailbox<bool> flush_wakes_{resources_.world.executor};
   Mailbox<bool> compact_wakes_{resources_.world.executor};
+  Mailbox<bool> preload_wakes_{resources_.world.executor};
   TaskScope scope_;
 };
 

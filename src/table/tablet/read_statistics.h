@@ -1,32 +1,44 @@
 // ReadStatistics: what reads of a tablet did, for metrics and attributes.
 //
-// Threading  Any thread; relaxed counters on cache lines of their own groups.
+// Promise    Nothing that was counted is lost, on any number of threads.
+// Threading  Any thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
-#include "base/metrics.h"
-#include "table/chunk/chunk_reader.h"
+#include "base/thread_counters.h"
+#include "table/chunk/read_counters.h"
 
 namespace moraine::table {
 
-struct LookupStatistics {
-  std::atomic<std::uint64_t> rows{0};  // Keys found.
-  std::atomic<std::uint64_t> missing_rows{0};
-  std::atomic<std::uint64_t> unmerged_rows{0};  // Found in single stores.
-  std::atomic<std::uint64_t> data_weight{0};
-  std::atomic<std::uint64_t> requests{0};
-  std::atomic<std::uint64_t> waits{0};    // For rows that were being decided.
-  std::atomic<std::uint64_t> retries{0};  // Of keys: each time that more was read for them.
+class LookupStatistics {
+ public:
+  enum Figure : std::uint8_t {
+    kRows,  // Keys found.
+    kMissingRows,
+    kUnmergedRows,  // Found in single stores.
+    kDataWeight,
+    kRequests,
+    kWaits,    // For rows that were being decided.
+    kRetries,  // Of keys: each time that more was read for them.
+    kFigures,
+  };
+  using Shard = ThreadCounters<kFigures>::Shard;
+
+  void add(Figure figure, std::uint64_t by) { counters_.add(figure, by); }
+  Shard here() { return counters_.here(); }
+  std::uint64_t get(Figure figure) const { return counters_.sum(figure); }
+
+ private:
+  ThreadCounters<kFigures> counters_;
 };
 
 struct ReadStatistics {
-  alignas(64) LookupStatistics lookup;
-  alignas(64) LookupStatistics scan;
-  alignas(64) ChunkReadStatistics chunks;
-  alignas(64) ChunkReadStatistics hunks;
-  Histogram lookup_duration{MetricUnit::kNanoseconds};  // Of lookups that had to read.
+  LookupStatistics lookup;
+  LookupStatistics scan;
+  ChunkReadStatistics chunks;
+  ChunkReadStatistics hunks;
+  ThreadHistogram lookup_duration;  // From the call to its answer, one for each request.
 };
 
 }  // namespace moraine::table

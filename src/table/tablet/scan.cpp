@@ -110,7 +110,7 @@ Result<void> Scan::open() {
   if (ends_before(view_->bounds.to, to_)) to_ = view_->bounds.to;
   gone_.begin(position_);
   over_ = !to_.empty() && position_ >= to_;
-  sources_.statistics.scan.requests.fetch_add(1, std::memory_order_relaxed);
+  sources_.statistics.scan.add(LookupStatistics::kRequests, 1);
   return {};
 }
 
@@ -291,11 +291,11 @@ TabletScan::Step Scan::give(ColumnBatch& batch) {
     weight += column.words.size() * sizeof(std::uint64_t);
     for (const std::string_view text : column.texts) weight += text.size();
   }
-  LookupStatistics& statistics = sources_.statistics.scan;
   if (batch.rows != 0) {
-    statistics.rows.fetch_add(batch.rows, std::memory_order_relaxed);
-    statistics.data_weight.fetch_add(weight, std::memory_order_relaxed);
-    if (one_store_) statistics.unmerged_rows.fetch_add(batch.rows, std::memory_order_relaxed);
+    auto counters = sources_.statistics.scan.here();
+    counters.add(LookupStatistics::kRows, batch.rows);
+    counters.add(LookupStatistics::kDataWeight, weight);
+    if (one_store_) counters.add(LookupStatistics::kUnmergedRows, batch.rows);
   }
   return Step::kRows;
 }
@@ -324,7 +324,7 @@ Task<Result<void>> Scan::load() {
 
 // Then goes on from that key, with what the stores have by then.
 Task<Result<void>> Scan::wait_decided(std::string key) {
-  sources_.statistics.scan.waits.fetch_add(1, std::memory_order_relaxed);
+  sources_.statistics.scan.add(LookupStatistics::kWaits, 1);
   const Instant deadline = sources_.executor.now() + sources_.undecided_timeout;
   Result<void> decided =
       co_await sources_.undecided.wait_decided(key, request_.timestamp, deadline);
@@ -341,8 +341,8 @@ Task<Result<void>> Scan::wait_decided(std::string key) {
 
 Task<Result<void>> Scan::load_hunks() {
   need_ = Need::kHunks;  // Until it is done.
-  Result<std::vector<Slice>> bytes =
-      co_await read_hunks(batcher_.hunks(), sources_.blobs, sources_.statistics.hunks);
+  Result<std::vector<Slice>> bytes = co_await read_hunks(
+      batcher_.hunks(), sources_.blobs, sources_.statistics.hunks.of(ReadKind::kSelect));
   if (!bytes) co_return std::unexpected(std::move(bytes).error());
   need_ = Need::kNothing;
   batcher_.resolve(*bytes, held_);

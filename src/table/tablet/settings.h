@@ -28,7 +28,6 @@ struct MountConfig {
   std::uint64_t max_dynamic_store_row_count = 1'000'000;
   std::uint64_t max_dynamic_store_bytes = std::uint64_t{128} << 20;
   std::chrono::milliseconds dynamic_store_auto_flush_period = std::chrono::minutes(15);
-  std::chrono::milliseconds backing_store_retention_time = std::chrono::seconds(60);
   bool merge_rows_on_flush = false;
 
   std::uint64_t min_partition_data_size = std::uint64_t{96} << 20;
@@ -40,8 +39,9 @@ struct MountConfig {
   double compaction_data_size_ratio = 2.0;
   std::uint32_t max_overlapping_store_count = 30;
   std::optional<std::chrono::milliseconds> auto_compaction_period;
-  std::uint64_t forced_compaction_revision = 0;  // Chunks made before it was raised are compacted.
-  std::uint64_t forced_compaction_ms = 0;        // When it was raised; 0: never.
+  std::uint64_t forced_compaction_revision = 0;
+  // Chunks made until then are compacted; 0: none. Raised while the tablet runs: all chunks.
+  std::uint64_t forced_compaction_ms = 0;
   bool enable_compaction_and_partitioning = true;
   bool enable_store_flush = true;
   double max_hunk_compaction_garbage_ratio = 0.5;

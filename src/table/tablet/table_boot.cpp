@@ -22,6 +22,13 @@ LeaderOptions leader_options(LeaderOptions options) {
 
 }  // namespace
 
+ReaderOptions reader_options(const MountConfig& mount) {
+  ReaderOptions options;
+  options.cache_by_default = mount.enable_lookup_cache_by_default;
+  options.use_key_filter = mount.enable_key_filter_for_lookup;
+  return options;
+}
+
 TableTablet::Impl::Impl(TableResources& resources, TabletInfo info, TabletSettings settings,
                         TableTabletOptions options)
     : resources_(resources),
@@ -74,15 +81,12 @@ Task<Result<void>> TableTablet::Impl::boot() {
   CO_TRY_VOID(co_await open_chunks());
   maintenance_ = std::make_unique<Maintenance>(resources_, settings_, *stores_, *this, cache_,
                                                blobs_, read_statistics_, options_.bug);
-  ReaderOptions reading;
-  reading.cache_by_default = settings_.mount.enable_lookup_cache_by_default;
   reader_ = std::make_unique<TabletReader>(executor(), stores_->views(), *this, blobs_, &cache_,
-                                           read_statistics_, reading);
+                                           read_statistics_, reader_options(settings_.mount));
   reader_->set_gone_range(gone_);
   leader_->on_end([this] { ended(); });
   maintenance_->start();
   scope_.spawn(tick_for_ever());
-  if (settings_.in_memory_mode != InMemoryMode::kNone) scope_.spawn(preload_chunks());
   co_return Result<void>();
 }
 
@@ -184,23 +188,11 @@ Task<void> TableTablet::Impl::open_chunk(OpenedChunk& chunk, Semaphore& turns) {
   const auto meta = co_await blobs_.read(chunk.record.meta, 0, chunk.record.meta.size());
   if (meta) {
     chunk.reader = ChunkReader::open(chunk.record, *meta, settings_.schema, blobs_,
-                                     {&resources_.blocks, resources_.compressed_blocks},
-                                     read_statistics_.chunks);
+                                     caches_of(resources_, settings_), read_statistics_.chunks);
   } else {
     chunk.reader = std::unexpected(meta.error());
   }
   turns.release();
-}
-
-Task<void> TableTablet::Impl::preload_chunks() {
-  const bool compressed = settings_.in_memory_mode == InMemoryMode::kCompressed;
-  for (const auto& [id, record] : std::map(state_.chunks())) {
-    const std::shared_ptr<ChunkReader> chunk = stores_->chunk(id);
-    if (scope_.closed()) co_return;
-    if (!chunk) continue;
-    const auto loaded = co_await chunk->preload(compressed);
-    (void)loaded;  // Reads say what is wrong.
-  }
 }
 
 }  // namespace moraine::table

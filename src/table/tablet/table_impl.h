@@ -55,6 +55,8 @@ struct PreparedTransaction {
   std::vector<std::shared_ptr<OneShot<bool>>> followers;  // Wait for the step to end.
 };
 
+ReaderOptions reader_options(const MountConfig& mount);
+
 class TableTablet::Impl final : public StoreLog, public UndecidedRows {
  public:
   Impl(TableResources& resources, TabletInfo info, TabletSettings settings,
@@ -86,7 +88,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   bool space_is_short() const override { return leader_->colour() >= kColourToStop; }
 
   // table_lifecycle.cpp
-  Result<void> remount(MountConfig mount);
+  Result<void> remount(MountConfig mount, std::optional<ChunkWriteOptions> chunks);
   Task<Result<void>> freeze();
   void unfreeze() { frozen_ = false; }
   Task<Result<void>> flush();
@@ -131,7 +133,6 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<Result<void>> open_chunks();
   Task<void> open_chunk(OpenedChunk& chunk, Semaphore& turns);
   Result<void> restore_prepared();
-  Task<void> preload_chunks();
 
   // table_commit.cpp
   Result<void> may_write() const;

@@ -14,12 +14,12 @@ constexpr Duration kFreezePoll = 1ms;
 
 }  // namespace
 
-Result<void> TableTablet::Impl::remount(MountConfig mount) {
+Result<void> TableTablet::Impl::remount(MountConfig mount,
+                                        std::optional<ChunkWriteOptions> chunks) {
   TRY_VOID(check(mount));
   settings_.mount = mount;
-  ReaderOptions reading;
-  reading.cache_by_default = mount.enable_lookup_cache_by_default;
-  reader_->set_options(reading);
+  if (chunks) settings_.chunks = *chunks;
+  reader_->set_options(reader_options(mount));
   maintenance_->wake();
   return {};
 }

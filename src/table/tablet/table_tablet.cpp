@@ -49,8 +49,8 @@ ReadStatistics& TableTablet::read_statistics() {
 const TabletSettings& TableTablet::settings() const {
   return impl_->settings();
 }
-Result<void> TableTablet::remount(MountConfig mount) {
-  return impl_->remount(mount);
+Result<void> TableTablet::remount(MountConfig mount, std::optional<ChunkWriteOptions> chunks) {
+  return impl_->remount(mount, chunks);
 }
 
 Task<Result<void>> TableTablet::freeze() {

@@ -96,6 +96,13 @@ struct TabletStatistics {
   std::uint64_t compacted_bytes_out = 0;
   std::uint64_t chunks_dropped_unread = 0;
   std::uint64_t damaged_chunks = 0;  // As far as is known.
+  // Chunks of a tablet in memory (in_memory_mode): those that are there, those that are not yet,
+  // and those that failed, which are read from the disk and tried again.
+  std::uint64_t preload_completed_chunks = 0;
+  std::uint64_t preload_pending_chunks = 0;
+  std::uint64_t preload_failed_chunks = 0;
+  std::uint64_t preload_failures = 0;  // Attempts.
+  std::string preload_error;           // Of the last attempt; empty: none is left.
   std::uint64_t commits = 0;
   std::uint64_t conflicts = 0;
   Timestamp last_commit = 0;
@@ -128,8 +135,8 @@ class TableTablet {
   RowCache& row_cache();
   ReadStatistics& read_statistics();
   const TabletSettings& settings() const;
-  // New mount options; effective at once.
-  Result<void> remount(MountConfig mount);
+  // New mount options, effective at once; `chunks`: how chunks are written from now on.
+  Result<void> remount(MountConfig mount, std::optional<ChunkWriteOptions> chunks = std::nullopt);
 
   // No more writes; ends when nothing is prepared and all rows are in chunks.
   Task<Result<void>> freeze();

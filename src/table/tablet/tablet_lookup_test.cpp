@@ -47,10 +47,10 @@ TEST_F(LookupTest, FindsRowsOfMemoryAndSaysWhichKeysAreNotThere) {
   EXPECT_EQ(show(0), "2 two - -");
   EXPECT_EQ(show(1), "no row");
   EXPECT_EQ(show(2), "1 one 5 -");
-  EXPECT_EQ(tablet.statistics.lookup.rows, 2u);
-  EXPECT_EQ(tablet.statistics.lookup.missing_rows, 1u);
-  EXPECT_EQ(tablet.statistics.lookup.unmerged_rows, 2u);
-  EXPECT_EQ(tablet.statistics.lookup.requests, 1u);
+  EXPECT_EQ(tablet.statistics.lookup.get(LookupStatistics::kRows), 2u);
+  EXPECT_EQ(tablet.statistics.lookup.get(LookupStatistics::kMissingRows), 1u);
+  EXPECT_EQ(tablet.statistics.lookup.get(LookupStatistics::kUnmergedRows), 2u);
+  EXPECT_EQ(tablet.statistics.lookup.get(LookupStatistics::kRequests), 1u);
 }
 
 TEST_F(LookupTest, SeesWhatWasCommittedAtOrBeforeTheTimestampAndNothingElse) {
@@ -102,7 +102,37 @@ TEST_F(LookupTest, ReadsBlocksThatAreNotInMemoryAndKeepsThem) {
   ASSERT_TRUE(lookup({1, 500, 999}, kSyncLastCommitted));
   EXPECT_EQ(show(1), "500 text - -");
   EXPECT_EQ(tablet.blobs.reads, reads);
-  EXPECT_EQ(tablet.statistics.lookup_duration.count(), 1u);
+}
+
+TEST_F(LookupTest, TheDurationOfEveryLookupIsCountedAlsoOfThoseInMemory) {
+  for (int i = 0; i < 100; ++i) tablet.write(i, 10, {{1, "text"}});
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(lookup({i}, kSyncLastCommitted));
+  EXPECT_EQ(tablet.statistics.lookup_duration.count(), 100u);
+  tablet.flush();
+  ASSERT_TRUE(lookup({1, 2, 3}, kSyncLastCommitted)) << "from the disk";
+  ASSERT_TRUE(lookup({1, 2, 3}, kSyncLastCommitted)) << "from the cache";
+  EXPECT_EQ(tablet.statistics.lookup_duration.count(), 102u);
+  EXPECT_EQ(tablet.statistics.lookup.get(LookupStatistics::kRequests), 102u);
+}
+
+TEST_F(LookupTest, ChunksAreSearchedWithoutTheirFilterWhenTheOptionSaysSo) {
+  for (int i = 0; i < 1'000; i += 2) tablet.write(i, 10, {{1, "text"}});
+  tablet.flush();
+  const ChunkReadCounters& counters = tablet.statistics.chunks.of(ReadKind::kLookup);
+  for (int i = 101; i < 301; i += 2) ASSERT_TRUE(lookup({i}, kSyncLastCommitted));
+  EXPECT_EQ(counters.get(ChunkReadCounters::kFilterKeys), 100u);
+  EXPECT_GE(counters.get(ChunkReadCounters::kFilteredKeys), 90u);
+  ReaderOptions options;
+  options.use_key_filter = false;
+  tablet.reader.set_options(options);
+  const std::uint64_t cached = counters.get(ChunkReadCounters::kCacheBytes);
+  for (int i = 101; i < 301; i += 2) {
+    ASSERT_TRUE(lookup({i}, kSyncLastCommitted));
+    EXPECT_EQ(show(0), "no row");
+  }
+  EXPECT_EQ(read(102, kSyncLastCommitted), "102 text - -");
+  EXPECT_EQ(counters.get(ChunkReadCounters::kFilterKeys), 100u);
+  EXPECT_GT(counters.get(ChunkReadCounters::kCacheBytes), cached);
 }
 
 TEST_F(LookupTest, UpdatesOfSingleColumnsAreMergedOverStores) {
@@ -137,7 +167,7 @@ TEST_F(LookupTest, LongValuesAreReadFromTheirHunksInOneReadWhenTheyAreNeighbours
   EXPECT_EQ(rows.at(1, 0).text(), long_b);
   EXPECT_FALSE(rows.exists(2));
   EXPECT_EQ(tablet.blobs.reads, reads + 1);
-  EXPECT_EQ(tablet.statistics.hunks.disk_bytes, 6'000u);
+  EXPECT_EQ(tablet.statistics.hunks.get(ChunkReadCounters::kDiskBytes), 6'000u);
 }
 
 TEST_F(LookupTest, ADamagedHunkIsNamed) {
@@ -167,7 +197,7 @@ TEST_F(LookupTest, SyncReadersWaitForTwoPhaseRowsAndAsyncOnesDoNot) {
   };
   EXPECT_EQ(read(1, kSyncLastCommitted), "1 after - -");
   EXPECT_EQ(tablet.undecided.waited.size(), 1u);
-  EXPECT_EQ(tablet.statistics.lookup.waits, 1u);
+  EXPECT_EQ(tablet.statistics.lookup.get(LookupStatistics::kWaits), 1u);
 }
 
 TEST_F(LookupTest, ReadersAtATimestampWaitForTransactionsThatBeganBeforeIt) {

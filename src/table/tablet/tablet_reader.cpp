@@ -55,41 +55,69 @@ TabletReader::TabletReader(Executor& executor, const ViewHolder& views, Undecide
 
 void TabletReader::set_options(ReaderOptions options) {
   cache_by_default_.store(options.cache_by_default, std::memory_order_relaxed);
+  use_key_filter_.store(options.use_key_filter, std::memory_order_relaxed);
   undecided_timeout_.store(options.undecided_timeout.count(), std::memory_order_relaxed);
   options_ = std::move(options);
 }
 
-RowCache* TabletReader::cache_for(const LookupRequest& request) const {
-  if (cache_ == nullptr ||
-      !request.use_lookup_cache.value_or(cache_by_default_.load(std::memory_order_relaxed))) {
-    return nullptr;
-  }
-  return cache_->rows_max() == 0 ? nullptr : cache_;
+LookupPaths TabletReader::paths_for(const LookupRequest& request) const {
+  LookupPaths paths;
+  paths.use_key_filter = use_key_filter_.load(std::memory_order_relaxed);
+  const bool cached = cache_ != nullptr && request.use_lookup_cache.value_or(
+                                               cache_by_default_.load(std::memory_order_relaxed));
+  if (cached && cache_->rows_max() != 0) paths.cache = cache_;
+  return paths;
 }
 
+void TabletReader::observe(Instant begun) const {
+  const Duration taken = executor_.now() - begun;
+  statistics_.lookup_duration.observe(static_cast<std::uint64_t>(taken.count()));
+}
+
+// A lookup of one key that is in memory takes little more than reading the clock: a few of those
+// are timed and stand for the others. One that turns out to need more is timed from then on.
 Result<void> TabletReader::try_lookup(const LookupRequest& request, Rowset& rows,
                                       UnfinishedLookup& left) const {
+  const bool timed = request.keys.size() != 1 || statistics_.lookup_duration.wants_sample();
+  if (timed) left.begun = executor_.now();
+  TRY_VOID(read_in_memory(request, rows, left));
+  if (!left.keys.empty()) {
+    if (!timed) left.begun = executor_.now();
+  } else if (!timed) {
+    statistics_.lookup_duration.observe_untimed();
+  } else if (request.keys.size() != 1) {
+    observe(left.begun);
+  } else {
+    const Duration taken = executor_.now() - left.begun;
+    statistics_.lookup_duration.observe_sample(static_cast<std::uint64_t>(taken.count()));
+  }
+  return {};
+}
+
+Result<void> TabletReader::read_in_memory(const LookupRequest& request, Rowset& rows,
+                                          UnfinishedLookup& left) const {
   const EpochGuard guard;
-  RowCache* const cache = cache_for(request);
+  const LookupPaths paths = paths_for(request);
   for (int attempt = 0; attempt < kViewRetriesMax; ++attempt) {
     const TabletView& view = views_.get();
     rows.reset(request.keys.size(), request.columns.size());
     left.keys.clear();
-    Result<LookupPass> pass = LookupPass::begin(view, request, cache, rows, nullptr);
+    Result<LookupPass> pass = LookupPass::begin(view, request, paths, rows, nullptr);
     if (!pass) return std::unexpected(std::move(pass).error());
     for (std::size_t at = 0; at < request.keys.size(); at += kKeysPrefetched) {
       read_group(*pass, request.keys, at, left);
     }
     // A store that came meanwhile may have what a mark that is gone by now spoke of.
     if (&view == &views_.get() || request.timestamp == kAsyncLastCommitted) {
-      pass->count(statistics_.lookup);
-      statistics_.lookup.requests.fetch_add(1, std::memory_order_relaxed);
+      auto counters = statistics_.lookup.here();
+      pass->count(counters);
+      counters.add(LookupStatistics::kRequests, 1);
       return {};
     }
   }
   rows.reset(request.keys.size(), request.columns.size());
   leave_all(request.keys.size(), left);
-  statistics_.lookup.requests.fetch_add(1, std::memory_order_relaxed);
+  statistics_.lookup.add(LookupStatistics::kRequests, 1);
   return {};
 }
 

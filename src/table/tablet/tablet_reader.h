@@ -55,6 +55,7 @@ struct LookupRequest {
 // Keys that try_lookup() left.
 struct UnfinishedLookup {
   std::vector<std::uint32_t> keys;  // Positions in the request.
+  Instant begun;                    // When the lookup did.
 };
 
 struct ScanRequest {
@@ -89,8 +90,15 @@ struct OwnedVersionedRow {
   std::vector<std::unique_ptr<char[]>> memory;
 };
 
+// How a lookup comes to rows of chunks.
+struct LookupPaths {
+  RowCache* cache = nullptr;  // Null: past it.
+  bool use_key_filter = true;
+};
+
 struct ReaderOptions {
   bool cache_by_default = false;
+  bool use_key_filter = true;
   Duration undecided_timeout = 10s;
   // The present moment, for retention of versioned lookups at a last committed timestamp. Empty:
   // the newest timestamp in the tablet's stores.
@@ -128,8 +136,17 @@ class TabletReader {
   void set_gone_range(std::shared_ptr<GoneRange> gone) { gone_ = std::move(gone); }
 
  private:
-  // Null: the read goes past it.
-  RowCache* cache_for(const LookupRequest& request) const;
+  // What one pass of a lookup reads through.
+  LookupPaths paths_for(const LookupRequest& request) const;
+  void observe(Instant begun) const;
+  Result<void> read_in_memory(const LookupRequest& request, Rowset& rows,
+                              UnfinishedLookup& left) const;
+  Result<void> read_blocks_here(const LookupRequest& request, Rowset& rows,
+                                UnfinishedLookup& left) const;
+  Task<Result<OwnedVersionedRow>> find_versions(std::string key, Timestamp timestamp,
+                                                std::optional<RetentionConfig> retention) const;
+  Task<Result<void>> finish_parts(const LookupRequest& request, Rowset& rows,
+                                  UnfinishedLookup left) const;
   Task<Result<void>> finish_part(const LookupRequest& request, Rowset& rows,
                                  std::vector<std::uint32_t> part, Instant deadline) const;
   Duration undecided_timeout() const {
@@ -145,6 +162,7 @@ class TabletReader {
   std::shared_ptr<GoneRange> gone_;
   ReaderOptions options_;  // On the tablet's executor only; what others need is beside it.
   std::atomic<bool> cache_by_default_{false};
+  std::atomic<bool> use_key_filter_{true};
   std::atomic<Duration::rep> undecided_timeout_{0};
 };
 

@@ -115,12 +115,13 @@ TEST_F(TabletRetention, AChunkInWhichEverythingIsExpiredIsDroppedUnread) {
   open(retention);
   for (std::int64_t key = 0; key < 100; ++key) table->put({{"k", key}, {"v", "a"}});
   table->flush();
-  const std::uint64_t read = table->tablet->read_statistics().chunks.disk_bytes;
+  const std::uint64_t read =
+      table->tablet->read_statistics().chunks.get(ChunkReadCounters::kDiskBytes);
   table->world.run_for(2h);
   const TabletStatistics figures = table->tablet->statistics();
   EXPECT_EQ(figures.chunks, 0u);
   EXPECT_EQ(figures.chunks_dropped_unread, 1u);
-  EXPECT_EQ(table->tablet->read_statistics().chunks.disk_bytes, read);
+  EXPECT_EQ(table->tablet->read_statistics().chunks.get(ChunkReadCounters::kDiskBytes), read);
   EXPECT_TRUE(table->all().empty());
   table->restart();
   EXPECT_TRUE(table->all().empty());

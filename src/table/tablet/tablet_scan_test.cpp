@@ -147,7 +147,7 @@ TEST_F(ScanTest, EveryMixtureOfStoresGivesTheSameRows) {
         }
       }
       EXPECT_EQ(rows, expected) << flushes;
-      EXPECT_EQ(other.statistics.scan.rows, expected.size());
+      EXPECT_EQ(other.statistics.scan.get(LookupStatistics::kRows), expected.size());
     }
   }
 }
@@ -203,7 +203,7 @@ TEST_F(ScanTest, ARowThatIsBeingDecidedIsWaitedForAndThenReadAgain) {
     tablet.flush();
   };
   EXPECT_EQ(scan(request), (Rows{"0 v", "1 v", "2 v", "4 v"}));
-  EXPECT_EQ(tablet.statistics.scan.waits, 2u);
+  EXPECT_EQ(tablet.statistics.scan.get(LookupStatistics::kWaits), 2u);
 }
 
 TEST_F(ScanTest, LongValuesComeFromTheirHunksAndFiltersOnThemHold) {

@@ -282,7 +282,8 @@ class TestTable {
   SimWorld world;
   TestStorage storage;
   TestTimestamps timestamps;
-  BlockCache blocks{64u << 20};
+  PinnedMemory pinned{64u << 20};
+  BlockCache blocks{64u << 20, &pinned};
   SlabMemory row_cache_memory{16u << 20};
   std::unique_ptr<TableResources> resources;  // Of this life.
   // From the next boot on.

@@ -1,0 +1,89 @@
+// in_memory_mode: the blocks of every chunk are read ahead and stay in memory. A chunk that could
+// not be brought there is read from the disk meanwhile, and tried again.
+
+#include <fmt/format.h>
+
+#include "table/tablet/maintenance_impl.h"
+
+namespace moraine::table {
+
+ChunkCaches caches_of(const TableResources& resources, const TabletSettings& settings) {
+  ChunkCaches caches{&resources.blocks, resources.compressed_blocks};
+  caches.pins_compressed = settings.in_memory_mode == InMemoryMode::kCompressed;
+  return caches;
+}
+
+Task<Result<void>> Maintenance::Impl::preload(std::shared_ptr<ChunkReader> reader) {
+  const std::uint64_t id = reader->record().id;
+  Result<void> loaded = co_await reader->preload();
+  (loaded ? preload_failed_ : preloaded_).erase(id);
+  (loaded ? preloaded_ : preload_failed_).insert(id);
+  co_return loaded;
+}
+
+// One line of the log for all that failed. The next attempt comes later and later.
+void Maintenance::Impl::note_preload(const Result<void>& done) {
+  if (done && !preload_failed_.empty()) return;
+  note(preload_failure_, done,
+       fmt::format("{} chunks are not in memory and are read from the disk; tried again",
+                   preload_failed_.size()));
+  if (!done) preload_after_ = after_failure(preload_failure_);
+}
+
+// A chunk that is being installed is in memory before anyone reads it, or tried again later.
+Task<void> Maintenance::Impl::preload_new(std::shared_ptr<ChunkReader> reader) {
+  if (settings_.in_memory_mode == InMemoryMode::kNone) co_return;
+  const Result<void> loaded = co_await preload(std::move(reader));
+  note_preload(loaded);
+  if (!loaded && preload_wakes_.empty()) preload_wakes_.push(true);
+}
+
+Task<Result<void>> Maintenance::Impl::preload_missing() {
+  Readers missing;
+  for (const auto& [id, reader] : stores_.chunks()) {
+    if (!preloaded_.contains(id)) missing.push_back(reader);
+  }
+  Result<void> all;
+  for (const auto& reader : missing) {
+    const std::uint64_t id = reader->record().id;
+    if (scope_.closed()) co_return all;
+    // It may have been replaced meanwhile.
+    if (stores_.chunk(id) != reader || preloaded_.contains(id)) continue;
+    Result<void> loaded = co_await preload(reader);
+    if (stores_.chunk(id) != reader) {
+      forget_preload(id);
+    } else if (!loaded && all) {
+      all = std::move(loaded);
+    }
+  }
+  co_return all;
+}
+
+Task<void> Maintenance::Impl::preload_for_ever() {
+  while (!scope_.closed()) {
+    if (now() >= preload_after_) note_preload(co_await preload_missing());
+    co_await wait(preload_wakes_, preload_failed_.empty() ? Instant::never() : preload_after_);
+  }
+}
+
+void Maintenance::Impl::forget_preload(std::uint64_t chunk) {
+  preloaded_.erase(chunk);
+  preload_failed_.erase(chunk);
+}
+
+void Maintenance::Impl::add_preload_statistics(TabletStatistics& statistics) const {
+  if (settings_.in_memory_mode == InMemoryMode::kNone) return;
+  for (const auto& [id, reader] : stores_.chunks()) {
+    if (preloaded_.contains(id)) {
+      ++statistics.preload_completed_chunks;
+    } else if (preload_failed_.contains(id)) {
+      ++statistics.preload_failed_chunks;
+    } else {
+      ++statistics.preload_pending_chunks;
+    }
+  }
+  statistics.preload_failures += preload_failure_.count;
+  if (preload_failure_.last) statistics.preload_error = preload_failure_.last->message();
+}
+
+}  // namespace moraine::table
