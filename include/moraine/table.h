@@ -105,7 +105,7 @@ class Scan {
   Scan& operator=(Scan&&) noexcept;
   ~Scan();
   // False: the end. Rows are in key order.
-  Result<bool> next(ScanBatch& batch);
+  [[nodiscard]] Result<bool> next(ScanBatch& batch);
   Task<Result<bool>> next_async(ScanBatch& batch);
 
  private:
@@ -134,28 +134,29 @@ class Table {
   struct Impl;
   const std::string& path() const;
   const TableSchema& schema() const;
-  Result<Columns> columns(std::initializer_list<std::string_view> names) const;
-  Result<Columns> columns(std::span<const std::string> names) const;
+  [[nodiscard]] Result<Columns> columns(std::initializer_list<std::string_view> names) const;
+  [[nodiscard]] Result<Columns> columns(std::span<const std::string> names) const;
 
   // One row of the answer for each key. Keys that are not found are not errors.
-  Result<void> lookup(std::span<const Key> keys, const ReadOptions& options, Rowset& rows) const;
-  Result<void> lookup(std::initializer_list<Value> key, const ReadOptions& options,
-                      Rowset& rows) const;
+  [[nodiscard]] Result<void> lookup(std::span<const Key> keys, const ReadOptions& options,
+                                    Rowset& rows) const;
+  [[nodiscard]] Result<void> lookup(std::initializer_list<Value> key, const ReadOptions& options,
+                                    Rowset& rows) const;
   Task<Result<void>> lookup_async(std::vector<std::vector<Value>> keys, ReadOptions options,
                                   Rowset& rows) const;
   // All versions of a row at or below the timestamp.
-  Result<VersionedResult> lookup_versions(Key key, Timestamp timestamp) const;
+  [[nodiscard]] Result<VersionedResult> lookup_versions(Key key, Timestamp timestamp) const;
   Task<Result<VersionedResult>> lookup_versions_async(std::vector<Value> key,
                                                       Timestamp timestamp) const;
   // Reads nothing yet: coroutines call it too, and then Scan::next_async().
-  Result<Scan> scan(ScanOptions options = {}) const;
+  [[nodiscard]] Result<Scan> scan(ScanOptions options = {}) const;
 
  private:
   friend class Database;
   friend class Transaction;
   explicit Table(std::shared_ptr<const Impl> impl);
-  Result<void> read(std::span<const Key> keys, const ReadOptions& options, bool in_transaction,
-                    Rowset& rows) const;
+  [[nodiscard]] Result<void> read(std::span<const Key> keys, const ReadOptions& options,
+                                  bool in_transaction, Rowset& rows) const;
   Task<Result<void>> read_async(std::vector<std::vector<Value>> keys, ReadOptions options,
                                 bool in_transaction, Rowset& rows) const;
   std::shared_ptr<const Impl> impl_;

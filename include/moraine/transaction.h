@@ -50,34 +50,36 @@ class Transaction {
   Timestamp start() const;
   std::string id() const;
 
-  // What can be checked is checked at once: the row against the schema, its size and that of the
-  // transaction against docs/limits.md. A write that was refused is not part of the transaction:
-  // commit() does not speak of it again. Every key column is named. Columns that an insert does
-  // not name become null, unless `update` says otherwise; aggregating ones keep their value.
-  Result<void> insert(const Table& table, NamedRow row, WriteOptions options = {});
-  Result<void> insert(const Table& table, std::initializer_list<NamedValue> row,
-                      WriteOptions options = {});
-  Result<void> remove(const Table& table, Key key);
-  Result<void> remove(const Table& table, std::initializer_list<Value> key);
+  // An insert upserts: it writes the row whether or not there is one with its key. What can be
+  // checked is checked at once: the row against the schema (an integer is taken for a double where
+  // that is exact), its size and that of the transaction against docs/limits.md. A write that was
+  // refused is not part of the transaction: commit() does not report it again. Every key column is
+  // named. Columns that an insert does not name become null, unless `update` says otherwise;
+  // aggregating ones keep their value.
+  [[nodiscard]] Result<void> insert(const Table& table, NamedRow row, WriteOptions options = {});
+  [[nodiscard]] Result<void> insert(const Table& table, std::initializer_list<NamedValue> row,
+                                    WriteOptions options = {});
+  [[nodiscard]] Result<void> remove(const Table& table, Key key);
+  [[nodiscard]] Result<void> remove(const Table& table, std::initializer_list<Value> key);
   // Locks of a row: one for each lock group of the schema (ColumnSchema::lock), for its columns,
   // and the primary one, for all other columns. The primary lock stands for the whole row: who
   // takes it conflicts with whoever takes any lock of the row, while two groups do not conflict.
   // Writes take the locks of the columns that they set (an insert without `update`: all), a remove
   // the primary one. `groups` by name; empty: the primary lock.
-  Result<void> lock(const Table& table, Key key, RowLock mode,
-                    std::span<const std::string> groups = {});
+  [[nodiscard]] Result<void> lock(const Table& table, Key key, RowLock mode,
+                                  std::span<const std::string> groups = {});
 
   // At its start, whatever options.timestamp says; without atomicity, at that timestamp.
-  Result<void> lookup(const Table& table, std::span<const Key> keys, ReadOptions options,
-                      Rowset& rows) const;
+  [[nodiscard]] Result<void> lookup(const Table& table, std::span<const Key> keys,
+                                    ReadOptions options, Rowset& rows) const;
   Task<Result<void>> lookup_async(Table table, std::vector<std::vector<Value>> keys,
                                   ReadOptions options, Rowset& rows) const;
-  Result<Scan> scan(const Table& table, ScanOptions options) const;
+  [[nodiscard]] Result<Scan> scan(const Table& table, ScanOptions options) const;
 
   // The commit timestamp. However it ends, the transaction is over. kUnknownOutcome: the database
   // failed while the commit was being written; read what it wrote to find out whether it is there
   // (without atomicity: which of it). Every other error: nothing was changed, it may be begun anew.
-  Result<Timestamp> commit();
+  [[nodiscard]] Result<Timestamp> commit();
   Task<Result<Timestamp>> commit_async();
   void abort();
 

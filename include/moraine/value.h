@@ -2,8 +2,8 @@
 //
 // Promise    compare() is the order of keys: null < int64 < uint64 < double < boolean < string <
 //            any; within a type by value, texts by their bytes.
-// Limits     Texts live as long as whoever gave them; a Value never owns memory. Of a text of 4 GiB
-//            and more it says one byte less than that: no table takes it.
+// Limits     A Value never owns memory: its text is valid as long as the string that it was made
+//            of. The size of a text of 4 GiB and more is given as 4 GiB - 1: no table takes it.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +43,10 @@ class Value {
         size_(static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), ~std::uint32_t{0}))),
         text_(text.data()) {}
   constexpr Value(const char* text) : Value(std::string_view(text)) {}
-  // Borrows it, as every text.
+  // Borrows it, as every text: a temporary, whose bytes would be gone with the statement, is
+  // refused. Give it a name, or say std::string_view(...) where it lives long enough.
   constexpr Value(const std::string& text) : Value(std::string_view(text)) {}
+  constexpr Value(const std::string&& text) = delete;
   static constexpr Value any(std::string_view yson) {
     Value value(yson);
     value.type_ = ValueType::kAny;

@@ -2,10 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <concepts>
+
 #include "embed/test_database.h"
 
 namespace moraine {
 namespace {
+
+// A Value borrows its text: of a temporary there would be nothing left to borrow.
+static_assert(!std::constructible_from<Value, std::string>);
+static_assert(!std::constructible_from<Value, const std::string>);
+static_assert(std::constructible_from<Value, std::string&>);
+static_assert(std::constructible_from<Value, const std::string&>);
+static_assert(std::constructible_from<Value, std::string_view>);
+static_assert(std::constructible_from<Value, const char*>);
 
 class BadInputTest : public DatabaseTest {
  protected:
@@ -257,6 +267,26 @@ TEST_F(BadInputTest, PivotsAndPathsAreChecked) {
   expect_has(said(db_->reshard_table("/t", std::size_t{0})), "positive");
   Rowset rows;
   expect_has(said(table().lookup({Value(1), Value("p")}, {}, rows)), "\"unmounted\" state");
+}
+
+TEST_F(BadInputTest, IntegersAreTakenForDoublesWhereThatIsExact) {
+  TableSchema schema;
+  schema.columns = {column("k", ColumnType::kDouble, true), column("score", ColumnType::kDouble)};
+  const std::vector<std::vector<Value>> pivots = {{Value(100)}};
+  expect_ok(db_->create_table("/scores", schema, {}, pivots));
+  const auto table = db_->table("/scores");
+  ASSERT_TRUE(table) << table.error().message();
+  insert(*table, {{"k", 1}, {"score", 3}});
+  insert(*table, {{"k", 200.5}, {"score", 4u}});
+  Rowset rows;
+  expect_ok(table->lookup({1}, {}, rows));
+  ASSERT_TRUE(rows.exists(0));
+  EXPECT_EQ(rows.at(0, 1).as_double(), 3.0);
+  auto tx = db_->begin();
+  ASSERT_TRUE(tx);
+  const auto refused = tx->insert(*table, {{"k", 2}, {"score", (std::int64_t{1} << 53) + 1}});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().context.find("score"), std::string::npos);
 }
 
 }  // namespace

@@ -122,6 +122,31 @@ TEST_F(Refusals, OnlyEmptyDirectoriesAreRemoved) {
   EXPECT_EQ(said(db_->create_table("/a", users_schema())), "ok") << "the name is free";
 }
 
+TEST_F(Refusals, ATableThatWasRemovedIsSaidToBeSo) {
+  expect_ok(db_->create_table("/users", users_schema()));
+  const Table table = users();
+  insert(table, {{"id", 1}, {"name", "x"}});
+  auto tx = db_->begin();
+  ASSERT_TRUE(tx);
+  expect_ok(tx->insert(table, {{"id", 2}, {"name", "y"}}));
+  expect_ok(db_->remove_table("/users"));
+  const std::string removed =
+      "not found: table /users was removed; if there is one of that name again, take it anew";
+  EXPECT_EQ(name_of(table, 1), removed);
+  EXPECT_EQ(said(tx->commit()), removed);
+  auto later = db_->begin();
+  ASSERT_TRUE(later);
+  EXPECT_EQ(said(later->insert(table, {{"id", 3}, {"name", "z"}})), removed);
+  auto scan = table.scan();
+  ScanBatch batch;
+  EXPECT_EQ(scan ? said(scan->next(batch)) : said(scan), removed);
+  const Value one(1);
+  EXPECT_EQ(said(table.lookup_versions(Key(&one, 1), kMaxTimestamp)), removed);
+  expect_ok(db_->create_table("/users", users_schema()));
+  EXPECT_EQ(name_of(table, 1), removed) << "another table has that name now";
+  EXPECT_EQ(name_of(users(), 1), "-");
+}
+
 // A bound that forbids to drop a version wins over one that permits it: a minimum above the
 // maximum has a meaning.
 TEST_F(Refusals, AMinimumOfVersionsOrAgeAboveTheMaximumIsTaken) {

@@ -291,10 +291,8 @@ namespace {
 // keys are.
 Result<Value> filter_value(const ColumnSchema& column, const Value& given) {
   if (given.is_null() || column.type == ColumnType::kAny) return given;
-  table::ValueRules rules;
-  rules.integral_to_double = true;
   table::TextMemory memory;  // Numbers need none, and texts stay those of the filter.
-  return table::to_cell(column, given, rules, memory);
+  return table::to_cell(column, given, {}, memory);
 }
 
 }  // namespace

@@ -95,6 +95,24 @@ std::string as_text(const Value& value) {
   }
 }
 
+// Of an integer. A double of 2^63 or 2^64 is not one of the type that it is compared in.
+Result<Value> exact_double(const ColumnSchema& column, const Value& value) {
+  constexpr double kSignedEnd = 0x1p63;
+  constexpr double kUnsignedEnd = 0x1p64;
+  bool exact = false;
+  double number = 0;
+  if (value.type() == ValueType::kInt64) {
+    number = static_cast<double>(value.as_int64());
+    exact = number < kSignedEnd && static_cast<std::int64_t>(number) == value.as_int64();
+  } else {
+    number = static_cast<double>(value.as_uint64());
+    exact = number < kUnsignedEnd && static_cast<std::uint64_t>(number) == value.as_uint64();
+  }
+  if (exact) return number;
+  return refuse(column, fmt::format("{} has no exact value of type {}; round it first",
+                                    as_text(value), to_string(column.type)));
+}
+
 // To the physical type of the column. Requires: neither null nor a column of type any.
 Result<Value> convert(const ColumnSchema& column, const Value& value, const ValueRules& rules,
                       TextMemory& memory) {
@@ -109,9 +127,9 @@ Result<Value> convert(const ColumnSchema& column, const Value& value, const Valu
     if (value.as_uint64() >> 63 != 0) return refuse(column, "value is out of range");
     return static_cast<std::int64_t>(value.as_uint64());
   }
-  if (rules.integral_to_double && to == ValueType::kDouble) {
-    if (from == ValueType::kInt64) return static_cast<double>(value.as_int64());
-    if (from == ValueType::kUint64) return static_cast<double>(value.as_uint64());
+  const bool integral = from == ValueType::kInt64 || from == ValueType::kUint64;
+  if (rules.integral_to_double && to == ValueType::kDouble && integral) {
+    return exact_double(column, value);
   }
   if (rules.string_to_all && from == ValueType::kString) return from_string(column, value);
   if (rules.all_to_string && to == ValueType::kString && from != ValueType::kAny) {

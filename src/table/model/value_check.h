@@ -17,7 +17,7 @@ namespace moraine::table {
 // What may be converted on the way in.
 struct ValueRules {
   bool integral_to_integral = true;  // int64 <-> uint64 when it fits.
-  bool integral_to_double = false;
+  bool integral_to_double = true;    // Where the double is exactly the integer.
   bool string_to_all = false;
   bool all_to_string = false;
   bool null_to_entity = false;  // A null given to an `any` value becomes the YSON entity.

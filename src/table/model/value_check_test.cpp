@@ -31,7 +31,6 @@ class ValueCheck : public testing::Test {
 TEST_F(ValueCheck, WrongTypesAreNamed) {
   EXPECT_EQ(why(kInt64, "5"), R"(Invalid type of column "x": expected "int64", actual "string")");
   EXPECT_EQ(why(kBoolean, 1), R"(Invalid type of column "x": expected "boolean", actual "int64")");
-  EXPECT_FALSE(takes(kDouble, 1));
   EXPECT_FALSE(takes(kString, Value::any("a")));
   EXPECT_FALSE(takes(kUtf8, true));
 }
@@ -72,9 +71,23 @@ TEST_F(ValueCheck, IntegersConvertWhenTheyFitUnlessToldNotTo) {
   EXPECT_TRUE(why(kInt64, std::uint64_t{5}).starts_with("Invalid type"));
 }
 
+TEST_F(ValueCheck, IntegersBecomeDoublesWhereThatIsExact) {
+  EXPECT_EQ(cell(kDouble, 3).value(), Value(3.0));
+  EXPECT_EQ(cell(kDouble, -3).value(), Value(-3.0));
+  EXPECT_EQ(cell(kDouble, std::uint64_t{3}).value(), Value(3.0));
+  EXPECT_EQ(cell(kDouble, std::int64_t{1} << 53).value(), Value(0x1p53));
+  EXPECT_EQ(cell(kDouble, std::numeric_limits<std::int64_t>::min()).value(), Value(-0x1p63));
+  EXPECT_EQ(cell(kDouble, std::uint64_t{1} << 63).value(), Value(0x1p63));
+  EXPECT_EQ(why(kDouble, (std::int64_t{1} << 53) + 1),
+            "Column \"x\": 9007199254740993 has no exact value of type double; round it first");
+  EXPECT_FALSE(takes(kDouble, std::numeric_limits<std::int64_t>::max()));
+  EXPECT_FALSE(takes(kDouble, std::numeric_limits<std::uint64_t>::max()));
+  rules_.integral_to_double = false;
+  EXPECT_TRUE(why(kDouble, 3).starts_with("Invalid type"));
+}
+
 TEST_F(ValueCheck, OtherConversionsAreOnDemand) {
-  rules_ = {.integral_to_double = true, .string_to_all = true, .all_to_string = true};
-  EXPECT_EQ(cell(kDouble, 2).value(), Value(2.0));
+  rules_ = {.string_to_all = true, .all_to_string = true};
   EXPECT_EQ(cell(kBoolean, "false").value(), Value(false));
   EXPECT_EQ(cell(kInt64, "-7").value(), Value(-7));
   EXPECT_EQ(cell(kUint8, "7").value(), Value(std::uint64_t{7}));
