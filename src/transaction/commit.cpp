@@ -70,7 +70,7 @@ Task<Result<Timestamp>> commit_each(TabletCalls& calls, std::vector<Participant>
     if (!committed) {
       co_return fail(
           Errc::kUnknownOutcome,
-          fmt::format("rows of {} of {} tablets are committed, then tablet {:x}: {}", done,
+          fmt::format("rows of {} of {} tablets are committed, then tablet {}: {}", done,
                       participants.size(), participant.tablet.value, committed.error().message()));
     }
     newest = std::max(newest, *committed);
