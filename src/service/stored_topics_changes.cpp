@@ -4,6 +4,7 @@
 
 #include "service/stored_topics.h"
 #include "service/topic_attributes.h"
+#include "service/topic_config.h"
 
 namespace moraine {
 namespace {
@@ -58,10 +59,11 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::create_alone(std::string name
   request.kind = NodeKind::kTopic;
   request.path = std::move(name);
   request.parents = true;
-  request.tablets = tablets_to_add({}, spec.partitions);
-  request.attributes = [record, partitions = spec.partitions, this](TabletId first) {
+  const std::uint32_t per_tablet = partitions_per_tablet(record.info);
+  request.tablets = tablets_to_add({}, spec.partitions, per_tablet);
+  request.attributes = [record, partitions = spec.partitions, per_tablet, this](TabletId first) {
     TopicRecord placed = record;
-    placed.tablets = spread({}, partitions, first, options_.groups);
+    placed.tablets = spread({}, partitions, per_tablet, first, options_.groups);
     return encode_topic(placed);
   };
   CO_TRY(const NodePtr node, co_await tree->create(std::move(request)));
@@ -89,10 +91,12 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::alter_alone(std::string name,
   AlterNode request;
   request.path = std::move(name);
   request.id = record.info.id;
-  request.tablets = tablets_to_add(record.tablets, record.info.partitions);
-  request.attributes = [record, this](TabletId first) {
+  const std::uint32_t per_tablet = partitions_per_tablet(record.info);
+  request.tablets = tablets_to_add(record.tablets, record.info.partitions, per_tablet);
+  request.attributes = [record, per_tablet, this](TabletId first) {
     TopicRecord placed = record;
-    placed.tablets = spread(record.tablets, record.info.partitions, first, options_.groups);
+    placed.tablets =
+        spread(record.tablets, record.info.partitions, per_tablet, first, options_.groups);
     return encode_topic(placed);
   };
   CO_TRY(const NodePtr node, co_await tree->alter(std::move(request)));

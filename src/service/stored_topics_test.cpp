@@ -169,10 +169,10 @@ TEST_F(StoredTopicsTest, ATopicGrowsInItsLastTabletAndThenInNewOnes) {
   ASSERT_TRUE(create("b", spec(1)));
   const FakePartition* const first = partition("a", 0);
   TopicChange change;
-  change.partitions = kPartitionsPerTablet + 5;
+  change.partitions = 21;
   const auto grown = alter("a", change);
   ASSERT_TRUE(grown) << grown.error().message();
-  EXPECT_EQ(running("a"), kPartitionsPerTablet + 5u);
+  EXPECT_EQ(running("a"), 21u);
   EXPECT_EQ(partition("a", 0), first) << "running partitions go on";
   EXPECT_EQ(fake_.boots, 3u);
   TopicsReport report = topics_->report();
@@ -180,7 +180,7 @@ TEST_F(StoredTopicsTest, ATopicGrowsInItsLastTabletAndThenInNewOnes) {
   EXPECT_EQ(report.topics[0].partitions[16].tablet, topic_tablet(2));
   cut_power();
   ASSERT_TRUE(world_.run(topics_->wait_running(soon())));
-  EXPECT_EQ(running("a"), kPartitionsPerTablet + 5u);
+  EXPECT_EQ(running("a"), 21u);
   EXPECT_EQ(topics_->report().topics[0].partitions[16].tablet, topic_tablet(2));
 }
 

@@ -252,6 +252,10 @@ queue::PartitionConfig partition_config(const TopicInfo& topic) {
   config.bytes_max = static_cast<std::uint64_t>(number_of(topic, "moraine.max.bytes"));
   config.write_bytes_per_second =
       static_cast<std::uint64_t>(number_of(topic, "moraine.write.quota"));
+  config.low_watermark = static_cast<std::uint64_t>(number_of(topic, "moraine.low.watermark"));
+  config.source_lifetime_ms =
+      static_cast<std::uint64_t>(number_of(topic, "moraine.sources.lifetime.ms"));
+  config.sources_max = static_cast<std::uint64_t>(number_of(topic, "moraine.sources.max"));
   for (const auto& [name, consumer] : topic.consumers) {
     if (consumer.important) config.important_consumers.push_back(name);
   }
@@ -261,6 +265,10 @@ queue::PartitionConfig partition_config(const TopicInfo& topic) {
     }
   }
   return config;
+}
+
+std::uint32_t partitions_per_tablet(const TopicInfo& topic) {
+  return static_cast<std::uint32_t>(number_of(topic, "moraine.partitions.per.tablet"));
 }
 
 }  // namespace moraine

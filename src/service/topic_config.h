@@ -23,6 +23,7 @@ namespace moraine {
 
 // Names in moraine.consumers.important.
 inline constexpr std::size_t kImportantConsumersMax = 1'000;
+inline constexpr std::uint32_t kPartitionsPerTabletMax = 1'000;
 // Of a config that is a list of replicas.
 inline constexpr std::size_t kConfigTextBytesMax = 4'096;
 
@@ -67,5 +68,7 @@ struct TopicSettings {
 // Requires: checked values.
 TopicSettings topic_settings(const TopicInfo& topic);
 queue::PartitionConfig partition_config(const TopicInfo& topic);
+// How many a tablet is filled up with when partitions are added.
+std::uint32_t partitions_per_tablet(const TopicInfo& topic);
 
 }  // namespace moraine

@@ -126,6 +126,10 @@ TEST(TopicConfig, WithoutAnyConfigTheDefaultsOfKafkaHold) {
   EXPECT_EQ(config.count_max, plain.count_max);
   EXPECT_EQ(config.bytes_max, plain.bytes_max);
   EXPECT_EQ(config.write_bytes_per_second, 0u);
+  EXPECT_EQ(config.low_watermark, plain.low_watermark);
+  EXPECT_EQ(config.source_lifetime_ms, plain.source_lifetime_ms);
+  EXPECT_EQ(config.sources_max, plain.sources_max);
+  EXPECT_EQ(partitions_per_tablet(topic), 16u);
 }
 
 TEST(TopicConfig, ConfigsReachTheSettings) {
@@ -134,6 +138,10 @@ TEST(TopicConfig, ConfigsReachTheSettings) {
                   {"retention.bytes", "5000"},
                   {"message.timestamp.type", "LogAppendTime"},
                   {"moraine.write.quota", "77"},
+                  {"moraine.low.watermark", "65536"},
+                  {"moraine.sources.lifetime.ms", "3600000"},
+                  {"moraine.sources.max", "1000"},
+                  {"moraine.partitions.per.tablet", "2"},
                   {"moraine.max.bytes", "88"},
                   {"moraine.max.messages", "99"}};
   topic.consumers = {{"billing", {true}}, {"curious", {false}}};
@@ -145,6 +153,10 @@ TEST(TopicConfig, ConfigsReachTheSettings) {
   EXPECT_EQ(config.write_bytes_per_second, 77u);
   EXPECT_EQ(config.bytes_max, 88u);
   EXPECT_EQ(config.count_max, 99u);
+  EXPECT_EQ(config.low_watermark, 65'536u);
+  EXPECT_EQ(config.source_lifetime_ms, 3'600'000u);
+  EXPECT_EQ(config.sources_max, 1'000u);
+  EXPECT_EQ(partitions_per_tablet(topic), 2u);
   EXPECT_EQ(config.important_consumers, std::vector<std::string>{"billing"});
 }
 

@@ -35,10 +35,10 @@ std::uint32_t held(const std::vector<TopicTablet>& tablets) {
 }
 
 // How many more the last tablet takes.
-std::uint32_t room_in_last(const std::vector<TopicTablet>& tablets) {
+std::uint32_t room_in_last(const std::vector<TopicTablet>& tablets, std::uint32_t per_tablet) {
   if (tablets.empty()) return 0;
   const std::uint32_t last = tablets.back().partitions;
-  return last < kPartitionsPerTablet ? kPartitionsPerTablet - last : 0;
+  return last < per_tablet ? per_tablet - last : 0;
 }
 
 using CheckConfig = Result<void> (*)(const std::string& name, const std::string& value);
@@ -97,27 +97,29 @@ Result<TopicInfo> changed(TopicInfo topic, const TopicChange& change) {
   return topic;
 }
 
-std::uint32_t tablets_to_add(const std::vector<TopicTablet>& tablets, std::uint32_t partitions) {
-  const std::uint32_t now = held(tablets) + room_in_last(tablets);
+std::uint32_t tablets_to_add(const std::vector<TopicTablet>& tablets, std::uint32_t partitions,
+                             std::uint32_t per_tablet) {
+  const std::uint32_t now = held(tablets) + room_in_last(tablets, per_tablet);
   if (partitions <= now) return 0;
-  return (partitions - now + kPartitionsPerTablet - 1) / kPartitionsPerTablet;
+  return (partitions - now + per_tablet - 1) / per_tablet;
 }
 
 std::vector<TopicTablet> spread(std::vector<TopicTablet> tablets, std::uint32_t partitions,
-                                TabletId first, std::span<const GroupId> groups) {
+                                std::uint32_t per_tablet, TabletId first,
+                                std::span<const GroupId> groups) {
   INVARIANT(!groups.empty(), "no groups for tablet {}", first.value);
   const std::uint32_t now = held(tablets);
   INVARIANT(partitions >= now, "{} partitions would become {}", now, partitions);
   std::uint32_t left = partitions - now;
   if (!tablets.empty()) {
-    const std::uint32_t filled = std::min(left, room_in_last(tablets));
+    const std::uint32_t filled = std::min(left, room_in_last(tablets, per_tablet));
     tablets.back().partitions += filled;
     left -= filled;
   }
   for (TabletId id = first; left > 0; ++id.value) {
     TopicTablet tablet;
     tablet.info = TabletInfo::simple(id, groups[id.value % groups.size()], kQueueTabletChannels);
-    tablet.partitions = std::min(left, kPartitionsPerTablet);
+    tablet.partitions = std::min(left, per_tablet);
     left -= tablet.partitions;
     tablets.push_back(std::move(tablet));
   }

@@ -1,7 +1,7 @@
 // What becomes of a topic when it is made or changed: pure decisions.
 //
 // Promise    Pure. A partition never moves to another tablet.
-// Limits     kPartitionsPerTablet, kTopicConsumersMax; kPartitionsPerTopicMax (topics.h).
+// Limits     kTopicConsumersMax; kPartitionsPerTopicMax (topics.h).
 // Errors     kInvalidArgument; kNotFound: a consumer to remove that is not there.
 // Tests      topic_plan_test.cpp.
 #pragma once
@@ -16,7 +16,6 @@
 
 namespace moraine {
 
-inline constexpr std::uint32_t kPartitionsPerTablet = 16;
 inline constexpr std::size_t kTopicConsumersMax = 3'000;
 inline constexpr std::size_t kQueueTabletChannels = 3;
 
@@ -39,11 +38,14 @@ Result<void> check_stored_spec(const TopicSpec& spec);
 // The topic as it will be.
 Result<TopicInfo> changed(TopicInfo topic, const TopicChange& change);
 
-// How many tablets a topic needs beyond those it has to hold `partitions`.
-std::uint32_t tablets_to_add(const std::vector<TopicTablet>& tablets, std::uint32_t partitions);
+// How many tablets a topic needs beyond those it has to hold `partitions`, each filled up to
+// `per_tablet`.
+std::uint32_t tablets_to_add(const std::vector<TopicTablet>& tablets, std::uint32_t partitions,
+                             std::uint32_t per_tablet);
 // Fills the last tablet, then adds tablets `first`, `first` + 1, ... in the groups by turns.
 // Requires: groups; at least as many partitions as there are.
 std::vector<TopicTablet> spread(std::vector<TopicTablet> tablets, std::uint32_t partitions,
-                                TabletId first, std::span<const GroupId> groups);
+                                std::uint32_t per_tablet, TabletId first,
+                                std::span<const GroupId> groups);
 
 }  // namespace moraine

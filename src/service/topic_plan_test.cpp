@@ -6,6 +6,7 @@ namespace moraine {
 namespace {
 
 constexpr GroupId kGroups[] = {{10}, {20}, {30}};
+constexpr std::uint32_t kPerTablet = 16;
 
 std::vector<std::uint32_t> sizes(const std::vector<TopicTablet>& tablets) {
   std::vector<std::uint32_t> found;
@@ -16,21 +17,31 @@ std::vector<std::uint32_t> sizes(const std::vector<TopicTablet>& tablets) {
 using Sizes = std::vector<std::uint32_t>;
 
 TEST(TopicPlan, GrowthFillsTheLastTabletAndThenMakesNewOnes) {
-  EXPECT_EQ(tablets_to_add({}, 1), 1u);
-  std::vector<TopicTablet> tablets = spread({}, 3, TabletId{100}, kGroups);
+  EXPECT_EQ(tablets_to_add({}, 1, kPerTablet), 1u);
+  std::vector<TopicTablet> tablets = spread({}, 3, kPerTablet, TabletId{100}, kGroups);
   EXPECT_EQ(sizes(tablets), Sizes{3});
-  EXPECT_EQ(tablets_to_add(tablets, kPartitionsPerTablet), 0u);
-  tablets = spread(tablets, kPartitionsPerTablet - 1, TabletId{101}, kGroups);
-  EXPECT_EQ(sizes(tablets), Sizes{kPartitionsPerTablet - 1});
-  EXPECT_EQ(tablets_to_add(tablets, 3 * kPartitionsPerTablet + 1), 3u);
-  tablets = spread(tablets, 3 * kPartitionsPerTablet + 1, TabletId{101}, kGroups);
-  EXPECT_EQ(sizes(tablets),
-            (Sizes{kPartitionsPerTablet, kPartitionsPerTablet, kPartitionsPerTablet, 1}));
+  EXPECT_EQ(tablets_to_add(tablets, kPerTablet, kPerTablet), 0u);
+  tablets = spread(tablets, kPerTablet - 1, kPerTablet, TabletId{101}, kGroups);
+  EXPECT_EQ(sizes(tablets), Sizes{kPerTablet - 1});
+  EXPECT_EQ(tablets_to_add(tablets, 3 * kPerTablet + 1, kPerTablet), 3u);
+  tablets = spread(tablets, 3 * kPerTablet + 1, kPerTablet, TabletId{101}, kGroups);
+  EXPECT_EQ(sizes(tablets), (Sizes{kPerTablet, kPerTablet, kPerTablet, 1}));
   EXPECT_EQ(tablets[3].info.id, TabletId{103});
 }
 
+TEST(TopicPlan, PartitionsPerTabletMayChangeBetweenGrowths) {
+  std::vector<TopicTablet> tablets = spread({}, 3, 1, TabletId{100}, kGroups);
+  EXPECT_EQ(sizes(tablets), (Sizes{1, 1, 1}));
+  EXPECT_EQ(tablets_to_add(tablets, 9, 4), 1u);
+  tablets = spread(tablets, 9, 4, TabletId{103}, kGroups);
+  EXPECT_EQ(sizes(tablets), (Sizes{1, 1, 4, 3}));
+  EXPECT_EQ(tablets_to_add(tablets, 10, 2), 1u) << "the last one is full by the lower bound";
+  tablets = spread(tablets, 10, 2, TabletId{104}, kGroups);
+  EXPECT_EQ(sizes(tablets), (Sizes{1, 1, 4, 3, 1}));
+}
+
 TEST(TopicPlan, TabletsTakeTheGroupsByTurns) {
-  const auto tablets = spread({}, 6 * kPartitionsPerTablet, TabletId{1'000}, kGroups);
+  const auto tablets = spread({}, 6 * kPerTablet, kPerTablet, TabletId{1'000}, kGroups);
   std::map<GroupId, int> used;
   for (const TopicTablet& tablet : tablets) ++used[tablet.info.latest_group(0)];
   EXPECT_EQ(used, (std::map<GroupId, int>{{{10}, 2}, {{20}, 2}, {{30}, 2}}));
