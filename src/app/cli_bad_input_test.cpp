@@ -32,7 +32,7 @@ class BadInput : public Cli {
 TEST_F(BadInput, MalformedIdsAreRefusedBeforeAnythingIsOpened) {
   for (const char* id :
        {"", "[1:1:1:0:0:6:0", "[1:1:1:0:0:6]", "1:1:1:0:0:6:0:0", "[a:1:1:0:0:6:0]",
-        "[-1:1:1:0:0:6:0]", "[1:1:1:256:0:6:0]", "[1:1:1:0:0:67108864:0]", "[01:1:1:0:0:6:0]",
+        "[-1:1:1:0:0:6:0]", "[1:1:1:256:0:6:0]", "[1:1:1:0:0:268435456:0]", "[01:1:1:0:0:6:0]",
         "[1:4294967296:1:0:0:6:0]", "zz", "0123"}) {
     const Outcome got = blob({"get", id});
     EXPECT_EQ(got.code, 2) << id << ": " << got.err;
