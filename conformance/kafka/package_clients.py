@@ -5,6 +5,7 @@ files and go to build/conformance/kafka. Where they cannot be had, these scenari
 """
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ INSTALL_SECONDS_MAX = 900
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 COPY_JARS = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 INVALID_CONFIG = 40
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def fetch(command, folder, what):
@@ -33,8 +35,10 @@ def fetch(command, folder, what):
         return f"{what} cannot be fetched: no end after {INSTALL_SECONDS_MAX} s"
     if done.returncode == 0:
         return ""
-    said = (done.stderr or done.stdout).decode(errors="replace").strip()
-    return f"{what} cannot be fetched: {said[-150:]}"
+    said = COLOURS.sub("", (done.stdout + done.stderr).decode(errors="replace"))
+    lines = [line for line in said.splitlines() if line.strip()] or ["no reason given"]
+    wrong = [line for line in lines if "error" in line.lower()] or lines[-1:]
+    return f"{what} cannot be fetched: {wrong[0][:150]}"
 
 
 class Packages:

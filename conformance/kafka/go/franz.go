@@ -25,7 +25,7 @@ var franzCodecs = map[string]kgo.CompressionCodec{
 
 func franzClient(t task, options ...kgo.Opt) *kgo.Client {
 	client, err := kgo.NewClient(append(options, kgo.SeedBrokers(t.address),
-		kgo.RecordDeliveryTimeout(60*time.Second), kgo.DefaultProduceTopic(t.topic()))...)
+		kgo.DefaultProduceTopic(t.topic()))...)
 	check(err)
 	return client
 }
