@@ -1,17 +1,19 @@
 # One static library and one test program per layer, found by file name:
 #   x.cpp -> the layer, x_test.cpp -> <layer>_tests, x_fuzz.cpp -> a libFuzzer program of its own.
 
-include(GoogleTest)
+if(MORAINE_TESTS)
+  include(GoogleTest)
+endif()
 
 # A test that runs longer than this hangs; it is no measure of speed.
 set(MORAINE_TEST_SECONDS_MAX 1200)
 
 # Two precompiled headers for the whole project: one for all code, one that adds GoogleTest.
 function(moraine_precompiled_header target)
-  file(WRITE ${CMAKE_BINARY_DIR}/${target}.cpp.new "")
-  file(COPY_FILE ${CMAKE_BINARY_DIR}/${target}.cpp.new ${CMAKE_BINARY_DIR}/${target}.cpp
+  file(WRITE ${PROJECT_BINARY_DIR}/${target}.cpp.new "")
+  file(COPY_FILE ${PROJECT_BINARY_DIR}/${target}.cpp.new ${PROJECT_BINARY_DIR}/${target}.cpp
     ONLY_IF_DIFFERENT)
-  add_library(${target} STATIC ${CMAKE_BINARY_DIR}/${target}.cpp)
+  add_library(${target} STATIC ${PROJECT_BINARY_DIR}/${target}.cpp)
   target_link_libraries(${target} fmt::fmt ${ARGN})
   target_precompile_headers(${target} PRIVATE
     <algorithm> <chrono> <coroutine> <cstdint> <deque> <expected> <functional> <map> <memory>
@@ -20,8 +22,10 @@ function(moraine_precompiled_header target)
 endfunction()
 
 moraine_precompiled_header(moraine_pch)
-moraine_precompiled_header(moraine_test_pch GTest::gtest)
-target_precompile_headers(moraine_test_pch PRIVATE <gtest/gtest.h>)
+if(MORAINE_TESTS)
+  moraine_precompiled_header(moraine_test_pch GTest::gtest)
+  target_precompile_headers(moraine_test_pch PRIVATE <gtest/gtest.h>)
+endif()
 
 function(moraine_use_precompiled_header target)
   target_precompile_headers(${target} REUSE_FROM moraine_pch)
@@ -47,7 +51,8 @@ function(moraine_layer name)
   cmake_parse_arguments(LAYER "" "" "LINK;PRIVATE" ${ARGN})
   moraine_find_sources(found src/${name})
   add_library(${name} STATIC ${found_sources})
-  target_include_directories(${name} PUBLIC src include)
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   target_link_libraries(${name} PUBLIC ${LAYER_LINK} PRIVATE ${LAYER_PRIVATE})
   moraine_use_precompiled_header(${name})
   moraine_tests(${name}_tests ${name} ${found_tests})
@@ -55,7 +60,7 @@ function(moraine_layer name)
 endfunction()
 
 function(moraine_tests target library)
-  if(NOT ARGN)
+  if(NOT ARGN OR NOT MORAINE_TESTS)
     return()
   endif()
   add_executable(${target} ${ARGN})
@@ -91,12 +96,14 @@ function(moraine_program name)
   add_library(${PROGRAM_LIBRARY} INTERFACE)
   if(found_sources)
     add_library(${PROGRAM_LIBRARY}_objects STATIC ${found_sources})
-    target_include_directories(${PROGRAM_LIBRARY}_objects PUBLIC . src)
+    target_include_directories(${PROGRAM_LIBRARY}_objects PUBLIC
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/.> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
     target_link_libraries(${PROGRAM_LIBRARY}_objects PUBLIC ${PROGRAM_LINK})
     moraine_use_precompiled_header(${PROGRAM_LIBRARY}_objects)
     target_link_libraries(${PROGRAM_LIBRARY} INTERFACE ${PROGRAM_LIBRARY}_objects)
   endif()
-  target_include_directories(${PROGRAM_LIBRARY} INTERFACE . src)
+  target_include_directories(${PROGRAM_LIBRARY} INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/.> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
   target_link_libraries(${PROGRAM_LIBRARY} INTERFACE ${PROGRAM_LINK})
   moraine_tests(${PROGRAM_LIBRARY}_tests ${PROGRAM_LIBRARY} ${found_tests})
   moraine_fuzzers(${PROGRAM_LIBRARY} ${found_fuzzers})
