@@ -208,16 +208,21 @@ void StoredPartition::fail_cycle(Cycle& cycle, const Error& error) {
   }
   for (const Waiting& waiting : waiting_) note_refused(waiting.request.producer);
   const WriteStatus status = known ? WriteStatus::kOverloaded : WriteStatus::kUnknown;
-  for (const Answered& write : cycle.answers) write.done->set(refused(status, error.message()));
+  const bool disk_full = error.code == Errc::kNoSpace;
+  for (const Answered& write : cycle.answers) {
+    write.done->set(refused(status, error.message(), disk_full));
+  }
   for (auto& done : cycle.actions) done->set(std::unexpected(error));
-  fail_waiting(WriteStatus::kFailedBefore, error.message());
+  fail_waiting(WriteStatus::kFailedBefore, error.message(), disk_full);
 }
 
-void StoredPartition::fail_waiting(WriteStatus status, const std::string& detail) {
+void StoredPartition::fail_waiting(WriteStatus status, const std::string& detail, bool disk_full) {
   waiting_bytes_ = 0;
   refusing_ = false;
   for (const Waiting& waiting : waiting_) note_refused(waiting.request.producer);
-  for (Waiting& waiting : std::exchange(waiting_, {})) waiting.done->set(refused(status, detail));
+  for (Waiting& waiting : std::exchange(waiting_, {})) {
+    waiting.done->set(refused(status, detail, disk_full));
+  }
   for (Action& action : std::exchange(actions_, {})) {
     action.done->set(fail(Errc::kUnavailable, detail));
   }

@@ -94,6 +94,7 @@ struct WriteAnswer {
   std::uint64_t max_number = 0;     // kSeqNo: the newest number of the source.
   std::uint64_t write_time_ms = 0;  // Given by the server.
   std::string detail;               // For people, when it failed.
+  bool disk_full = false;           // It failed for want of space; the status says how far it got.
 };
 
 struct StoredEntry {

@@ -54,9 +54,10 @@ std::string problem_of(const WriteRequest& request) {
 
 }  // namespace
 
-WriteAnswer refused(WriteStatus status, std::string detail) {
+WriteAnswer refused(WriteStatus status, std::string detail, bool disk_full) {
   WriteAnswer answer;
   answer.status = status;
+  answer.disk_full = disk_full || status == WriteStatus::kDiskFull;
   answer.detail = std::move(detail);
   return answer;
 }

@@ -57,7 +57,7 @@ struct PartitionSetup {
   RefusalRules refusals = {};
 };
 
-WriteAnswer refused(WriteStatus status, std::string detail);
+WriteAnswer refused(WriteStatus status, std::string detail, bool disk_full = false);
 
 class StoredPartition final : public Partition,
                               public std::enable_shared_from_this<StoredPartition> {
@@ -214,7 +214,7 @@ class StoredPartition final : public Partition,
   void answer_writes(Cycle& cycle);
   void answer_actions(Cycle& cycle);
   void fail_cycle(Cycle& cycle, const Error& error);
-  void fail_waiting(WriteStatus status, const std::string& detail);
+  void fail_waiting(WriteStatus status, const std::string& detail, bool disk_full = false);
   Task<void> wait_for_quota();
   Task<void> probe_space();
   void kick();

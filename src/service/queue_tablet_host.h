@@ -26,6 +26,8 @@ class QueueTabletHost {
 
   const TabletInfo& info() const { return info_; }
   bool running() const { return host_.get() != nullptr; }
+  // Why the last attempt to start it failed. nullopt: it runs, or was not tried.
+  const std::optional<Error>& boot_error() const { return host_.boot_error(); }
   // Waits until all its partitions run. False: not by the deadline, or never again.
   Task<bool> wait_running(Instant deadline);
   // Null while it does not run.

@@ -33,6 +33,11 @@ std::shared_ptr<queue::Partition> RunningTopic::partition(queue::PartitionIndex 
   return hosts_[place.host]->partition(place.index);
 }
 
+std::optional<Error> RunningTopic::start_error(queue::PartitionIndex index) const {
+  if (index >= places_.size()) return std::nullopt;
+  return hosts_[places_[index].host]->boot_error();
+}
+
 Task<bool> RunningTopic::wait_running(Instant deadline) const {
   const std::vector<HostPtr> hosts = hosts_;
   for (const HostPtr& host : hosts) {

@@ -31,6 +31,8 @@ class RunningTopic {
 
   // Null while it does not run.
   std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) const;
+  // Why its tablet did not start last time. nullopt: it runs, or was not tried.
+  std::optional<Error> start_error(queue::PartitionIndex index) const;
   // Waits until all partitions run. False: not by the deadline, or never again.
   Task<bool> wait_running(Instant deadline) const;
   TopicReport report() const;

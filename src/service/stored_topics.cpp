@@ -70,6 +70,12 @@ std::shared_ptr<queue::Partition> StoredTopics::partition(const TopicId& topic,
   return found == by_id_.end() ? nullptr : found->second->partition(index);
 }
 
+std::optional<Error> StoredTopics::start_error(const TopicId& topic,
+                                               queue::PartitionIndex index) const {
+  const auto found = by_id_.find(topic);
+  return found == by_id_.end() ? std::nullopt : found->second->start_error(index);
+}
+
 TopicsReport StoredTopics::report() const {
   TopicsReport report;
   report.scheme_running = scheme_.running();

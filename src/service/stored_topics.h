@@ -52,6 +52,8 @@ class StoredTopics final : public Topics {
   std::vector<TopicPtr> list() const override;
   std::shared_ptr<queue::Partition> partition(const TopicId& topic,
                                               queue::PartitionIndex index) override;
+  std::optional<Error> start_error(const TopicId& topic,
+                                   queue::PartitionIndex index) const override;
 
   TopicsReport report() const;
 

@@ -80,10 +80,16 @@ class TabletHost {
       const Instant began = executor_.now();
       auto booted = co_await hooks_.boot();
       if (booted) {
-        boot_error_.reset();
+        if (std::exchange(boot_error_, std::nullopt)) {
+          log_info("tablet runs after failed starts", {{"tablet", name_}});
+        }
         co_await serve(std::move(*booted));
       } else if (!scope_.closed()) {
-        log_warning("tablet does not start", {{"tablet", name_}, {"error", booted.error()}});
+        // Once for each reason; the attempts go on.
+        if (!boot_error_ || boot_error_->context != booted.error().context) {
+          log_warning("tablet does not start; retrying",
+                      {{"tablet", name_}, {"error", booted.error()}});
+        }
         boot_error_ = std::move(booted).error();
       }
       if (scope_.closed()) break;

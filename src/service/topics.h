@@ -75,6 +75,9 @@ class Topics {
 
   virtual std::shared_ptr<queue::Partition> partition(const TopicId& topic,
                                                       queue::PartitionIndex index) = 0;
+  // Why the last attempt to start a partition failed. nullopt: it runs, or was not tried.
+  virtual std::optional<Error> start_error(const TopicId& topic,
+                                           queue::PartitionIndex index) const = 0;
 };
 
 }  // namespace moraine

@@ -77,7 +77,12 @@ Task<Result<Generation>> Leader::next_generation() {
     }
   }
   highest = std::max(highest, history.back().from == 0 ? 0 : history.back().from - 1);
-  if (blocked >= kDeletedBlock) co_return fail(Errc::kNotFound, "the tablet was deleted");
+  if (blocked >= kDeletedBlock || highest >= kDeletedBlock - 1) {
+    co_return fail(Errc::kNotFound,
+                   fmt::format("tablet {:x} was deleted, or blocked for ever by hand (up to "
+                               "generation {}): it cannot be started any more",
+                               info_.id.value, blocked));
+  }
   // Our own block must be a new one, also when an incarnation died right after its block.
   co_return std::max(highest + 1, blocked + 2);
 }
@@ -151,6 +156,12 @@ Task<Result<void>> Leader::write_zero_entry(GenStep previous) {
   co_await put_blob(log_id(0, bytes.size()), bytes, result);
   if (result.status != blob::Status::kOk) {
     co_return refused("zero entry", result.status, result.reason);
+  }
+  if (result.beyond_barrier) {
+    co_return fail(Errc::kCorrupt,
+                   fmt::format("the log of tablet {:x} was collected past its last generation, by "
+                               "hand or by a deletion: the tablet cannot be started any more",
+                               info_.id.value));
   }
   colour_ = result.colour;
   co_return Result<void>();

@@ -3,12 +3,28 @@
 #include <algorithm>
 
 #include "base/invariant.h"
+#include "base/log.h"
 #include "tablet/leader.h"
 
 namespace moraine {
 namespace {
 
 constexpr Duration kRoomPoll = 100us;  // Between two looks at the bytes in flight.
+constexpr const char* kStopped = "stopped";
+
+// A leader that ends by itself says why, once.
+void log_end(TabletId tablet, Generation generation, const Error& error) {
+  const std::string name = fmt::format("{:x}", tablet.value);
+  if (error.code == Errc::kConflict) {
+    log_error(
+        "tablet is fenced by another writer: another node has started it, or its blobs were "
+        "blocked or collected by hand (moraine blob block, moraine blob collect)",
+        {{"tablet", name}, {"generation", generation}, {"error", error}});
+  } else if (error.context != kStopped) {
+    log_warning("tablet ends after a failed write",
+                {{"tablet", name}, {"generation", generation}, {"error", error}});
+  }
+}
 
 }  // namespace
 
@@ -155,6 +171,11 @@ Task<void> Leader::put_counted(BlobId id, Slice data, blob::PutResult& worst,
   co_await put_blob(id, std::move(data), result);
   in_flight -= bytes;
   worst.colour = std::max(worst.colour, result.colour);
+  // The leader's own barriers never pass a step that is open.
+  if (result.status == blob::Status::kOk && result.beyond_barrier) {
+    result.status = blob::Status::kBlocked;
+    result.reason = fmt::format("{} is behind a barrier of another writer", id.to_string());
+  }
   if (result.status == blob::Status::kOk || worst.status == blob::Status::kBlocked) co_return;
   if (worst.status != blob::Status::kOk && result.status != blob::Status::kBlocked) co_return;
   worst.status = result.status;
@@ -240,6 +261,7 @@ void Leader::count_discarded(std::uint64_t bytes) {
 
 void Leader::end(Error error) {
   if (ended_) return;
+  log_end(info_.id, generation_, error);
   ended_ = std::move(error);
   scope_.close();
   collector_wakes_.push(true);
@@ -254,7 +276,7 @@ void Leader::end(Error error) {
 
 void Leader::abandon() {
   scope_.close();
-  if (!ended_) end(Error{Errc::kUnavailable, "stopped"});
+  if (!ended_) end(Error{Errc::kUnavailable, kStopped});
 }
 
 Task<void> Leader::stop(bool last_snapshot) {

@@ -111,6 +111,7 @@ void Device::prepare_next() {
   if (!next_segment_) return;
   if (segments_[*next_segment_].written) {
     next_ready_ = true;
+    segments_.set_no_blocks(false);
     return;
   }
   scope_.spawn(prepare_next_segment(*next_segment_));
@@ -120,6 +121,7 @@ Task<void> Device::prepare_next_segment(std::uint32_t segment) {
   const auto reserved =
       co_await disk_->allocate(superblock_.segment_offset(segment), superblock_.segment_bytes);
   if (failure_) co_return;
+  segments_.set_no_blocks(!reserved && reserved.error().code == Errc::kNoSpace);
   if (reserved) {
     next_ready_ = true;
   } else {

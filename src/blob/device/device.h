@@ -109,6 +109,8 @@ class Device {
   const std::string& path() const { return path_; }
   SegmentTable& segments() { return segments_; }
   Colour colour() const { return segments_.colour(); }
+  // The file system under it has no blocks for its next segment.
+  bool file_system_full() const { return segments_.no_blocks(); }
   const std::optional<Error>& failure() const { return failure_; }
   const std::vector<std::string>& damage() const { return damage_; }
   World& world() { return world_; }

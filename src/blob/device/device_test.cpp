@@ -164,6 +164,25 @@ TEST_F(DeviceTest, SaysNoSpaceWhenNothingCanBeFreedAndRecoversWhenSomethingIs) {
   for (int i = 1; i < written; i += 2) expect(std::to_string(i), bytes_of(1, 60u << 10));
 }
 
+TEST_F(DeviceTest, AFullFileSystemShowsInColourAndFreeShareUntilItHasBlocksAgain) {
+  format(32);
+  open();
+  node_.disks().faults(kPath).capacity = kSegmentsOffset + 6 * (256u << 10);
+  int written = 0;
+  while (written < 100 && device_->colour() < Colour::kYellow &&
+         world_.run(owner_->set(std::to_string(written), bytes_of(1, 60u << 10)))) {
+    ++written;
+  }
+  EXPECT_GE(device_->colour(), Colour::kYellow) << written << " records of 60 KiB";
+  EXPECT_TRUE(device_->file_system_full());
+  EXPECT_LT(device_->segments().free_share(), 0.5) << "of 8 MiB only 1.5 can be had";
+  node_.disks().faults(kPath).capacity = ~std::uint64_t{0};
+  world_.run_for(2s);
+  EXPECT_EQ(device_->colour(), Colour::kGreen) << "without a write that asks for it";
+  EXPECT_FALSE(device_->file_system_full());
+  set("again", bytes_of(2, 60u << 10));
+}
+
 // Records of more than half a segment leave much of each segment empty: by bytes there is room.
 TEST_F(DeviceTest, IsNotGreenWhenRecordsThatFillSegmentsBadlyHaveTakenThemAll) {
   format(16);

@@ -89,6 +89,7 @@ Task<void> Device::maintain() {
 
 Task<void> Device::maintain_once() {
   if (stalled_) co_await relieve_stall();
+  if (segments_.no_blocks()) prepare_next();  // There may be some by now.
   if (checkpoint_due()) checkpoint_wanted_ = true;
   if (!failure_ && std::exchange(checkpoint_wanted_, false)) (void)co_await checkpoint();
   release_dead();

@@ -181,9 +181,20 @@ std::vector<std::uint32_t> SegmentTable::victims(std::uint64_t checkpoint,
   return found;
 }
 
+std::uint64_t SegmentTable::capacity_bytes() const {
+  const std::uint64_t nominal = std::uint64_t{count()} * segment_bytes_;
+  if (!no_blocks_) return nominal;
+  std::uint64_t written = 0;
+  for (const Segment& segment : segments_) {
+    if (segment.use == SegmentUse::kFree && segment.written) written += segment_bytes_;
+  }
+  return std::min(nominal, live_bytes_ + written);
+}
+
 double SegmentTable::free_share() const {
-  const double total = static_cast<double>(count()) * segment_bytes_;
-  return 1.0 - static_cast<double>(live_bytes_) / total;
+  const std::uint64_t capacity = capacity_bytes();
+  if (capacity == 0) return 0;
+  return 1.0 - static_cast<double>(live_bytes_) / static_cast<double>(capacity);
 }
 
 // Counted in whole segments of live data: what cleaning could get the device down to.
@@ -193,7 +204,8 @@ Colour SegmentTable::colour() const {
   const std::uint64_t needed = (copied + usable - 1) / usable;
   const auto free = needed >= count() ? 0u : count() - static_cast<std::uint32_t>(needed);
   const Colour by_bytes = colour_of(free, count());
-  return stuck_ ? std::max(by_bytes, Colour::kOrange) : by_bytes;
+  if (stuck_) return std::max(by_bytes, Colour::kOrange);
+  return no_blocks_ ? std::max(by_bytes, Colour::kYellow) : by_bytes;
 }
 
 Colour colour_of(std::uint32_t free, std::uint32_t total) {

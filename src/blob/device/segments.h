@@ -92,6 +92,12 @@ class SegmentTable {
   Colour colour() const;
   // Bytes that checkpoints need besides what is live; they count as used in the colour.
   void set_spared(std::uint64_t bytes) { spared_ = bytes; }
+  // The file system has no blocks for segments that were never written, so only written ones can be
+  // used: the free share counts those alone, and the colour is at least yellow.
+  void set_no_blocks(bool none) { no_blocks_ = none; }
+  bool no_blocks() const { return no_blocks_; }
+  // What the device can hold: its size, or what is live and the segments that have their blocks.
+  std::uint64_t capacity_bytes() const;
   // Cleaning gains nothing although little is free: records do not fill segments to their ends. The
   // colour is at least orange then: what frees space is still taken.
   void set_stuck(bool stuck) { stuck_ = stuck; }
@@ -106,6 +112,7 @@ class SegmentTable {
   std::uint64_t used_bytes_ = 0;
   std::uint64_t spared_ = 0;
   bool stuck_ = false;
+  bool no_blocks_ = false;
 };
 
 // The colour of a device on which `free` of `total` segments are not needed by live data.

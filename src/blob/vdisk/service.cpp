@@ -123,8 +123,7 @@ Task<DiskReply> VDisk::on(GetStatus) {
   status.blobs = state_.index().size();
   status.missing = state_.missing().size();
   status.live_bytes = device_.segments().live_bytes();
-  status.capacity_bytes =
-      std::uint64_t{device_.segments().count()} * device_.segments().segment_bytes();
+  status.capacity_bytes = device_.segments().capacity_bytes();
   status.broken = phase_ == Phase::kBroken;
   status.reason = broken_reason_;
   status.replicating = events_.replicating();

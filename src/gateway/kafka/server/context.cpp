@@ -1,18 +1,41 @@
 #include "gateway/kafka/server/context.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 namespace moraine::kafka {
+namespace {
+
+// A partition that is being started is soon there: clients ask again. One that cannot start is an
+// error that they report.
+ErrorCode error_of_absent(const std::optional<Error>& why) {
+  if (!why) return ErrorCode::kNotLeaderOrFollower;
+  switch (why->code) {
+    case Errc::kNoSpace: return ErrorCode::kStorageError;
+    case Errc::kNotFound:
+    case Errc::kCorrupt:
+    case Errc::kUnsupported:
+    case Errc::kInvalidArgument: return ErrorCode::kUnknownServerError;
+    default: return ErrorCode::kNotLeaderOrFollower;
+  }
+}
+
+}  // namespace
 
 FoundPartition find_partition(ServerContext& server, TopicPtr topic, std::int32_t index) {
   if (!topic || index < 0 || static_cast<std::uint32_t>(index) >= topic->partitions) {
-    return {std::move(topic), nullptr, ErrorCode::kUnknownTopicOrPartition};
+    return {std::move(topic), nullptr, ErrorCode::kUnknownTopicOrPartition, ""};
   }
-  auto partition = server.topics.partition(topic->id, static_cast<queue::PartitionIndex>(index));
+  const auto number = static_cast<queue::PartitionIndex>(index);
+  auto partition = server.topics.partition(topic->id, number);
   if (!partition || partition->stopped()) {
-    return {std::move(topic), nullptr, ErrorCode::kNotLeaderOrFollower};
+    const std::optional<Error> why = server.topics.start_error(topic->id, number);
+    const ErrorCode code = error_of_absent(why);
+    std::string reason = why ? fmt::format("the partition does not start: {}", why->message()) : "";
+    return {std::move(topic), nullptr, code, std::move(reason)};
   }
-  return {std::move(topic), std::move(partition), ErrorCode::kNone};
+  return {std::move(topic), std::move(partition), ErrorCode::kNone, ""};
 }
 
 FoundPartition find_partition(ServerContext& server, const std::string& topic, std::int32_t index) {

@@ -79,6 +79,7 @@ struct FoundPartition {
   TopicPtr topic;
   std::shared_ptr<queue::Partition> partition;
   ErrorCode error = ErrorCode::kNone;  // Else there is no partition.
+  std::string reason;                  // For people, when it does not start.
 };
 FoundPartition find_partition(ServerContext& server, TopicPtr topic, std::int32_t index);
 FoundPartition find_partition(ServerContext& server, const std::string& topic, std::int32_t index);

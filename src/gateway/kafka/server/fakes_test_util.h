@@ -233,6 +233,9 @@ class FakeTopics final : public Topics {
     if (starting) return nullptr;
     return fake(topic, index);
   }
+  std::optional<Error> start_error(const TopicId&, queue::PartitionIndex) const override {
+    return failed_start;
+  }
 
   std::shared_ptr<FakePartition> fake(const TopicId& topic, queue::PartitionIndex index) {
     auto& slot = partitions_[{topic, index}];
@@ -240,6 +243,7 @@ class FakeTopics final : public Topics {
     return slot;
   }
   bool starting = false;
+  std::optional<Error> failed_start;
 
  private:
   Executor& executor_;

@@ -145,7 +145,8 @@ ErrorCode error_of(const queue::WriteAnswer& answer) {
     case queue::WriteStatus::kDiskFull: return ErrorCode::kStorageError;
     case queue::WriteStatus::kOverloaded:
     case queue::WriteStatus::kFailedBefore:
-    case queue::WriteStatus::kUnknown: return ErrorCode::kRequestTimedOut;
+    case queue::WriteStatus::kUnknown:
+      return answer.disk_full ? ErrorCode::kStorageError : ErrorCode::kRequestTimedOut;
     // The client takes a new epoch and begins with sequence 0.
     case queue::WriteStatus::kSourceForgotten: return ErrorCode::kUnknownProducerId;
     case queue::WriteStatus::kStopped: return ErrorCode::kNotLeaderOrFollower;
@@ -232,6 +233,7 @@ Task<ProduceOutcome> produce(ServerContext& server, ProduceRequest request, Requ
       Outcome& answer = outcome.response.topics[t].partitions[p];
       const FoundPartition found = find_partition(server, info, answer.index);
       answer.error_code = found.error;
+      if (!found.reason.empty()) answer.error_message = found.reason;
       if (!found.partition) continue;
       auto write = queue_batch(server, found, settings, topic.partitions[p].records, about.version,
                                *all, answer);

@@ -107,6 +107,14 @@ TEST_F(ProduceTest, MissingTopicsAndPartitionsAreNotCreated) {
             ErrorCode::kUnknownTopicOrPartition);
   topics_.starting = true;
   EXPECT_EQ(error_of(batch_with({"a"})), ErrorCode::kNotLeaderOrFollower);
+  topics_.failed_start = Error{Errc::kUnavailable, "no quorum"};
+  EXPECT_EQ(error_of(batch_with({"a"})), ErrorCode::kNotLeaderOrFollower) << "may start soon";
+  topics_.failed_start = Error{Errc::kNoSpace, "full"};
+  EXPECT_EQ(error_of(batch_with({"a"})), ErrorCode::kStorageError);
+  topics_.failed_start = Error{Errc::kNotFound, "tablet 5 was deleted"};
+  const auto lost = produce(batch_with({"a"}));
+  EXPECT_EQ(lost.error_code, ErrorCode::kUnknownServerError) << "clients do not ask for ever";
+  EXPECT_TRUE(lost.error_message.value_or("").contains("tablet 5 was deleted"));
   request = produce_of("t", batch_with({"a"}), 2);
   EXPECT_EQ(ask(request, 7).topics[0].partitions[0].error_code, ErrorCode::kInvalidRequiredAcks);
 }
@@ -152,6 +160,11 @@ TEST_F(ProduceTest, OutcomesOfWritesBecomeErrorCodes) {
     EXPECT_EQ(answer.base_offset, -1);
     EXPECT_TRUE(answer.error_message.has_value());
   }
+  queue::WriteAnswer out_of_space;
+  out_of_space.status = WriteStatus::kUnknown;
+  out_of_space.disk_full = true;
+  partition.scripted.push_back(out_of_space);
+  EXPECT_EQ(produce(batch_with({"a"})).error_code, ErrorCode::kStorageError);
   queue::WriteAnswer duplicate;
   duplicate.status = WriteStatus::kDuplicate;
   duplicate.offset = 42;
