@@ -7,6 +7,7 @@
 
 #include "base/epoch.h"
 #include "embed/completion.h"
+#include "service/system_places.h"
 
 namespace moraine::embed {
 namespace {
@@ -105,6 +106,7 @@ Task<Result<void>> OwnNode::start() {
   while (any_recovering(*node_) && world.executor.now() < deadline) {
     co_await sleep_for(world.executor, kReadyPoll);
   }
+  CO_TRY_VOID(co_await check_places(deadline));
   services_started_ = true;
   scheme_->start();
   const Instant patience = world.executor.now() + kRoomPatience;
@@ -127,6 +129,22 @@ Task<Result<void>> OwnNode::start() {
     co_return fail(Errc::kTimeout,
                    fmt::format("{}: {}: {}", folder_.path, running.error().context, why->context));
   }
+}
+
+// The system's tablets are served from the first group, so they have to be there.
+Task<Result<void>> OwnNode::check_places(Instant deadline) {
+  std::vector<GroupId> configured;
+  for (const blob::GroupConfig& group : folder_.config.groups) configured.push_back(group.id);
+  CO_TRY(const SystemPlaces places,
+         co_await find_system_places(world_.world(), groups_, configured, deadline));
+  for (const auto& [tablet, group] : places) {
+    if (group == configured.front()) continue;
+    co_return fail(Errc::kConflict,
+                   fmt::format("{}/cluster.yaml: the first group is 0x{:x}, but tablet {:x} of the "
+                               "system is in group 0x{:x}; put that one first",
+                               folder_.path, configured.front().value, tablet.value, group.value));
+  }
+  co_return Result<void>();
 }
 
 Task<Result<void>> OwnNode::wait_running(Instant deadline) {

@@ -43,6 +43,7 @@ class OwnNode {
 
   OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options);
   Task<Result<void>> start();
+  Task<Result<void>> check_places(Instant deadline);
   Task<Result<void>> wait_running(Instant deadline);
   std::optional<Error> boot_error() const;
   Task<void> stop();

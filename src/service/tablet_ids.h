@@ -12,6 +12,9 @@ inline constexpr TabletId kGatewayTabletId{kTabletIdBase | 2};
 // Gives out timestamps; decides transactions over several tablets.
 inline constexpr TabletId kTimestampTabletId{kTabletIdBase | 3};
 inline constexpr TabletId kCoordinatorTabletId{kTabletIdBase | 4};
+// No tablets: blobs under these ids say where the others are, and which node serves topics.
+inline constexpr TabletId kPlacesTabletId{kTabletIdBase | 5};
+inline constexpr TabletId kTopicsClaimTabletId{kTabletIdBase | 6};
 inline constexpr TabletId kFirstTopicTabletId{kTabletIdBase | 1'000};
 
 inline constexpr std::size_t kKeyValueChannels = 3;

@@ -1,0 +1,106 @@
+#include "service/topics_claim.h"
+
+#include "tablet/test_tablet.h"
+
+namespace moraine {
+namespace {
+
+class TopicsClaimTest : public testing::Test {
+ protected:
+  TopicsClaimTest() : world_(12), storage_(world_) {}
+  ~TopicsClaimTest() override { world_.shutdown(); }
+
+  Result<std::unique_ptr<TopicsClaim>> take(std::uint32_t node, bool take_over = false) {
+    ClaimHolder self;
+    self.node = node;
+    self.address = "127.0.0.1:" + std::to_string(9090 + node);
+    ClaimOptions options;
+    options.take_over = take_over;
+    Result<std::unique_ptr<TopicsClaim>> taken = fail(Errc::kUnavailable, "");
+    world_.run(take_into(std::move(self), options, taken));
+    return taken;
+  }
+  Task<void> take_into(ClaimHolder self, ClaimOptions options,
+                       Result<std::unique_ptr<TopicsClaim>>& taken) {
+    taken = co_await TopicsClaim::take(storage_.world(), *storage_.group(kTestGroup),
+                                       std::move(self), options);
+  }
+  void wait(Duration time) { world_.run_for(time); }
+
+  SimWorld world_;
+  TestStorage storage_;
+};
+
+TEST_F(TopicsClaimTest, ASecondNodeIsRefusedAndToldWhichOneServes) {
+  const auto first = take(1);
+  ASSERT_TRUE(first) << first.error().message();
+  wait(10s);
+  const auto second = take(2);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::kConflict);
+  for (const char* word : {"node 1", "127.0.0.1:9091", "--take-over"}) {
+    EXPECT_TRUE(second.error().context.contains(word)) << second.error().context;
+  }
+  EXPECT_FALSE((*first)->lost()) << "looking harms nobody";
+  world_.run((*first)->stop());
+}
+
+TEST_F(TopicsClaimTest, ANodeThatEndedOrDiedIsFollowed) {
+  const auto first = take(1);
+  ASSERT_TRUE(first);
+  world_.run((*first)->stop());
+  const auto second = take(2);
+  ASSERT_TRUE(second) << second.error().message();
+  world_.run((*second)->stop());
+  // One that beats no more.
+  {
+    const auto dead = take(1);
+    ASSERT_TRUE(dead);
+    storage_.crash();
+  }
+  const auto third = take(3);
+  ASSERT_TRUE(third) << third.error().message();
+  world_.run((*third)->stop());
+}
+
+TEST_F(TopicsClaimTest, ANodeTakesItsOwnClaimBackAtOnce) {
+  const auto first = take(1);
+  ASSERT_TRUE(first);
+  storage_.crash();
+  const Instant before = storage_.world().executor.now();
+  const auto again = take(1);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_LT(storage_.world().executor.now() - before, ClaimOptions().silence);
+  world_.run((*again)->stop());
+}
+
+TEST_F(TopicsClaimTest, TakingOverFencesTheNodeBeforeAndTellsIt) {
+  const auto first = take(1);
+  ASSERT_TRUE(first);
+  bool told = false;
+  (*first)->on_lost([&told] { told = true; });
+  const auto second = take(2, true);
+  ASSERT_TRUE(second) << second.error().message();
+  EXPECT_TRUE((*first)->lost()) << "before the second one begins to serve";
+  EXPECT_TRUE(told);
+  wait(10s);
+  EXPECT_FALSE((*second)->lost()) << "it does not fight back";
+  world_.run((*first)->stop());
+  wait(3s);
+  EXPECT_FALSE((*second)->lost()) << "nor when it ends";
+  world_.run((*second)->stop());
+}
+
+TEST(TopicsClaim, AClaimIsReadAsItWasWrittenAndDamageIsSeen) {
+  const ClaimHolder holder{7, true, "host:9092"};
+  const Slice bytes = encode_claim(holder);
+  EXPECT_EQ(decode_claim(bytes).value(), holder);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::vector<std::byte> broken(bytes.span().begin(), bytes.span().end());
+    broken[i] ^= std::byte{1};
+    EXPECT_FALSE(decode_claim(broken)) << i;
+  }
+}
+
+}  // namespace
+}  // namespace moraine
