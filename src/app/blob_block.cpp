@@ -4,6 +4,7 @@
 #include "app/blob_client.h"
 #include "app/exit_code.h"
 #include "app/json.h"
+#include "app/tablet_guard.h"
 
 namespace moraine::app {
 namespace {
@@ -50,6 +51,15 @@ int run_blob_block(const BlockOptions& options) {
   if (options.tablet == 0) return report(kExitUsage, "tablet 0 is no tablet");
   if (!options.show && options.generation == 0) {
     return report(kExitUsage, "GENERATION is missing or 0; --show asks what is blocked");
+  }
+  if (!options.show) {
+    const bool for_ever = options.generation >= blob::kGenerationMax - 1;
+    const auto refused = refuse_unconfirmed(
+        options.yes, "blob block",
+        for_ever ? "fences it for ever, so that all of that is lost"
+                 : "fences its running leader, which ends and has to be started again",
+        options.tablet);
+    if (refused) return *refused;
   }
   return run_on_target(options.target, [&](BlobTarget target) {
     return options.show ? show_block(target, options) : block(target, options);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "app/cluster_file.h"
@@ -70,8 +69,7 @@ bool was_checked(const DeviceReport& device) {
 // Why it was not checked, and what to do.
 std::string obstacle(const DeviceReport& device) {
   if (device.unusable->code != Errc::kConflict) return device.unusable->message();
-  const std::string folder = std::filesystem::path(device.path).parent_path().string();
-  return in_use_advice(folder.empty() ? "." : folder);
+  return in_use_advice(device.path);
 }
 
 void show(const DeviceReport& device) {

@@ -82,7 +82,7 @@ Task<std::optional<int>> run_inside(World world, blob::ClusterConfig config, blo
   const auto started = co_await node.start();
   if (!started) {
     co_await node.stop();
-    if (devices_in_use(config.nodes.front())) co_return std::nullopt;
+    if (device_in_use(config.nodes.front())) co_return std::nullopt;
     if (started.error().code == Errc::kTimeout) {
       co_return report(blob::Status::kDeadline, started.error().context);
     }
@@ -163,7 +163,9 @@ int run_on_folder(const TargetOptions& options, const Patience& patience,
   // Nobody serves it: a command that ends soon, or a server that was killed.
   wait_for_devices(folder->config.nodes.front(), patience.share(kDeviceReleaseWait));
   if (const auto code = run_on_own(*folder, *group, patience, command)) return *code;
-  return report(kExitData, fmt::format("{} is in use by another process", folder->path));
+  const auto busy = device_in_use(folder->config.nodes.front());
+  return report(kExitData, fmt::format("{}: {}", folder->path,
+                                       in_use_advice(busy.value_or(folder->path + "/device-1"))));
 }
 
 Result<blob::ClusterConfig> ask_for_config(const TargetOptions& options, const Patience& patience) {

@@ -6,6 +6,7 @@
 #include "app/blob_client.h"
 #include "app/exit_code.h"
 #include "app/json.h"
+#include "app/tablet_guard.h"
 
 namespace moraine::app {
 namespace {
@@ -82,6 +83,10 @@ int run_blob_collect(const CollectOptions& options) {
   if (options.tablet == 0) return report(kExitUsage, "tablet 0 is no tablet");
   const auto request = request_of(options);
   if (!request) return report(kExitUsage, request.error());
+  const auto refused =
+      refuse_unconfirmed(options.yes, options.hard ? "blob collect --hard" : "blob collect",
+                         "deletes blobs that it needs, and what they hold is lost", options.tablet);
+  if (refused) return *refused;
   return run_on_target(options.target,
                        [&](BlobTarget target) { return collect(target, options, *request); });
 }

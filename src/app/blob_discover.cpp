@@ -5,6 +5,7 @@
 #include "app/exit_code.h"
 #include "app/files.h"
 #include "app/json.h"
+#include "app/tablet_guard.h"
 
 namespace moraine::app {
 namespace {
@@ -72,6 +73,11 @@ int run_blob_discover(const DiscoverOptions& options) {
   }
   if (const auto fine = check_output(options.output); options.body && !fine) {
     return report(kExitUsage, fine.error());
+  }
+  if (options.force_block != 0) {
+    const auto refused = refuse_unconfirmed(options.yes, "blob discover --force-block",
+                                            "fences its running leader", options.tablet);
+    if (refused) return *refused;
   }
   return run_on_target(options.target,
                        [&](BlobTarget target) { return discover(target, options); });

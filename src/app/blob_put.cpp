@@ -7,6 +7,7 @@
 #include "app/exit_code.h"
 #include "app/files.h"
 #include "app/json.h"
+#include "app/tablet_guard.h"
 
 namespace moraine::app {
 namespace {
@@ -50,7 +51,12 @@ Result<blob::BlobId> id_for(const PutOptions& options, const Slice& data) {
 
 int run_blob_put(const PutOptions& options) {
   // A wrong id is told before standard input is waited for.
-  if (const auto id = parse_id(options.id); !id) return report(kExitUsage, id.error());
+  const auto given = parse_id(options.id);
+  if (!given) return report(kExitUsage, given.error());
+  const auto refused =
+      refuse_unconfirmed(options.yes, "blob put", "writes a blob that its leader did not write",
+                         given->tablet().value);
+  if (refused) return *refused;
   auto data = read_bytes(options.file, blob::kBlobSizeMax);
   if (!data) return report(kExitUsage, data.error());
   const auto id = id_for(options, *data);

@@ -13,12 +13,12 @@
 
 #include "app/commands.h"
 #include "app/exit_code.h"
+#include "app/version.h"
 #include "base/log.h"
 
 namespace moraine::app {
 namespace {
 
-constexpr const char* kVersionText = "moraine 0.1 (data folder 1, device format 1)";
 constexpr const char* kExitCodes =
     "Exit codes: 0 done, 1 negative answer or damage, 2 wrong usage, 3 data folder or config,\n"
     "            4 disk failure or no space, 5 node not reachable.\n";
@@ -133,6 +133,10 @@ void add_serve_commands(CLI::App& root, Action& action) {
       .add_option("--kafka-host", options->advertise,
                   "Host that Kafka clients are told to connect to (default: that of --kafka)")
       ->type_name("HOST");
+  serve
+      .add_flag("--take-over", options->take_over,
+                "Serve topics also when another node of the config does: it serves them no more")
+      ->needs(config);
   serve.add_flag("--no-auto-create-topics", options->no_auto_create,
                  "Kafka clients do not make topics by naming them");
   serve
@@ -211,6 +215,8 @@ int run_cli(int argc, char** argv) {
   add_blob_commands(root, action);
   add_device_commands(root, action);
   add_topic_commands(root, action);
+  add_group_commands(root, action);
+  add_completion_command(root, action);
   try {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

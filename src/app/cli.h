@@ -19,5 +19,7 @@ void add_blob_commands(CLI::App& root, Action& action);
 void add_device_commands(CLI::App& root, Action& action);
 void add_serve_commands(CLI::App& root, Action& action);
 void add_topic_commands(CLI::App& root, Action& action);
+void add_group_commands(CLI::App& root, Action& action);
+void add_completion_command(CLI::App& root, Action& action);
 
 }  // namespace moraine::app

@@ -11,6 +11,7 @@ namespace moraine::app {
 namespace {
 
 constexpr const char* kTabletHelp = "The tablet's number, as in the ids of its blobs";
+constexpr const char* kYesHelp = "Also on a tablet of the system, a topic or a table";
 constexpr const char* kIdHelp = "[tablet:generation:step:channel:cookie:size:0], or 48 hex digits";
 
 void add_target(CLI::App& command, TargetOptions& target) {
@@ -50,6 +51,7 @@ void add_put_and_get(CLI::App& blob, Action& action) {
   put->add_option("ID", fresh->id, kIdHelp)->required();
   put->add_option("FILE", fresh->file, "Its bytes; - is standard input")->required();
   put->add_flag("--auto", fresh->auto_size, "Fill the size in from the file");
+  put->add_flag("--yes", fresh->yes, kYesHelp);
   put->footer(
       "Examples:\n"
       "  echo hello | moraine blob put '[1:1:1:0:0:6:0]' -\n"
@@ -89,6 +91,7 @@ void add_range_and_discover(CLI::App& blob, Action& action) {
   discover->add_option("--min-generation", newest->min_generation, "Older blobs do not count");
   discover->add_option("--force-block", newest->force_block,
                        "Block the tablet up to this generation before reading");
+  discover->add_flag("--yes", newest->yes, kYesHelp);
   discover->add_flag("--list", newest->list, "All confirmed blobs of channel 0, newest first");
   discover->add_flag("--body", newest->body,
                      "Print the blob's bytes; of several (--list) with --json only");
@@ -108,6 +111,7 @@ void add_block_and_collect(CLI::App& blob, Action& action) {
   block->add_option("GENERATION", fence->generation,
                     "Of the tablet that starts; every lower one is refused from now on");
   block->add_flag("--show", fence->show, "Only show what is blocked");
+  block->add_flag("--yes", fence->yes, kYesHelp);
   block->footer("Examples:\n  moraine blob block 1 5\n  moraine blob block 1 --show\n");
 
   CLI::App* collect = nullptr;
@@ -123,6 +127,7 @@ void add_block_and_collect(CLI::App& blob, Action& action) {
   collect->add_option("--barrier", garbage->barrier, "Everything up to here may go, unless kept")
       ->type_name("GENERATION:STEP");
   collect->add_flag("--hard", garbage->hard, "Keep flags do not help");
+  collect->add_flag("--yes", garbage->yes, kYesHelp);
   collect->add_option("--keep", garbage->keep, "Ids that a barrier spares")->type_name("ID");
   collect->add_option("--do-not-keep", garbage->do_not_keep, "Ids that are spared no longer")
       ->type_name("ID");

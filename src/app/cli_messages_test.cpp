@@ -106,7 +106,8 @@ TEST_F(Messages, AFolderThatIsServedIsSaidToBeServed) {
   make_folder("32MiB");
   RunningServer server({"--data", data(), "--http", "off", "--kafka", "off"}, folder / "log");
   for (const Outcome& outcome : {blob({"check"}), run({"device", "info", device()})}) {
-    expect_says(outcome, 3, "another process serves it (node " + server.address("node") + ")");
+    expect_says(outcome, 3, "process " + std::to_string(server.child().id()));
+    expect_says(outcome, 3, "serves it (node " + server.address("node") + ")");
     expect_says(outcome, 3, "moraine blob status --data " + data());
   }
   EXPECT_EQ(server.stop(), 0);

@@ -1,4 +1,8 @@
 // moraine serve: start, stop, HTTP, and commands that go to a running node.
+#include <unistd.h>
+
+#include <thread>
+
 #include "app/cli_test_util.h"
 #include "app/cluster_file.h"
 #include "app/http_get.h"
@@ -37,6 +41,26 @@ TEST_F(Serve, MakesAFolderListensAndEndsCleanly) {
 TEST_F(Serve, EndsOnInterruptToo) {
   RunningServer server = serve();
   EXPECT_EQ(server.stop(SIGINT), 0) << server.log();
+}
+
+TEST_F(Serve, GoesOnAfterSighup) {
+  RunningServer server = serve();
+  server.child().send(SIGHUP);
+  EXPECT_EQ(get(server, "/ping").value_or("-"), "ok\n");
+  EXPECT_EQ(server.stop(), 0) << server.log();
+  EXPECT_TRUE(server.log().contains("SIGHUP has no effect")) << server.log();
+}
+
+TEST_F(Serve, TellsItsVersionAndItsProcess) {
+  RunningServer server = serve();
+  EXPECT_TRUE(get(server, "/status").value_or("-").starts_with("{\"version\":\"0.1\""));
+  const std::string metrics = get(server, "/metrics").value_or("-");
+  for (const char* name : {"moraine_build_info{version=\"0.1\"", "\nmoraine_uptime_seconds ",
+                           "\nprocess_start_time_seconds ", "\nprocess_cpu_seconds_total ",
+                           "\nprocess_resident_memory_bytes ", "\nprocess_open_fds "}) {
+    EXPECT_TRUE(metrics.contains(name)) << name << "\n" << metrics;
+  }
+  EXPECT_EQ(server.stop(), 0) << server.log();
 }
 
 TEST_F(Serve, AnswersOverHttp) {
@@ -100,6 +124,39 @@ TEST_F(Serve, ATakenAddressIsAnError) {
       {"serve", "--data", folder / "other", "--size", "256MiB", "--http", server.address("http")});
   EXPECT_EQ(second.code, 3) << second.err;
   EXPECT_NE(second.err.find("cannot listen"), std::string::npos) << second.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "other")) << "nothing was made";
+  const Outcome third = run({"serve", "--data", folder / "other", "--size", "256MiB", "--http",
+                             "off", "--kafka", server.address("kafka")});
+  EXPECT_EQ(third.code, 3) << third.err;
+  EXPECT_TRUE(third.err.contains("--kafka")) << third.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "other")) << "nothing was made";
+  EXPECT_EQ(server.stop(), 0);
+}
+
+TEST_F(Serve, AnAddressThatAnotherReleasesSoonIsWaitedFor) {
+  const int other = open_listener(*resolve_numeric({"127.0.0.1", 0})).value_or(-1);
+  const std::string http = "127.0.0.1:" + std::to_string(local_port(other).value_or(0));
+  std::thread release([other] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ::close(other);
+  });
+  RunningServer server({"--data", data(), "--size", "256MiB", "--http", http}, folder / "log");
+  release.join();
+  EXPECT_EQ(server.address("http"), http);
+  EXPECT_EQ(server.stop(), 0) << server.log();
+}
+
+TEST_F(Serve, TheSecondServerOfAFolderNamesTheFirst) {
+  RunningServer server = serve();
+  // With the same addresses: what is wrong is the folder.
+  const Outcome second = run({"serve", "--data", data(), "--http", server.address("http"),
+                              "--kafka", server.address("kafka")});
+  EXPECT_EQ(second.code, 3) << second.err;
+  for (const std::string& word :
+       {"process " + std::to_string(server.child().id()), "node " + server.address("node"),
+        "kafka " + server.address("kafka")}) {
+    EXPECT_TRUE(second.err.contains(word)) << word << "\n" << second.err;
+  }
   EXPECT_EQ(server.stop(), 0);
 }
 

@@ -4,9 +4,10 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <limits>
 #include <memory>
 #include <string>
+
+#include "app/cli_topic.h"
 
 #include "app/cli.h"
 #include "app/commands.h"
@@ -18,26 +19,6 @@ namespace moraine::app {
 namespace {
 
 constexpr const char* kNameHelp = "The topic, as orders or team/orders";
-constexpr std::int64_t kPartitionMax = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
-
-// The words of CLI11's own checks are about types and ranges of the language.
-CLI::Validator whole_number(std::int64_t min, std::int64_t max = kNumberMax) {
-  return {[min, max](std::string& word) {
-            const auto number = parse_whole(word, min, max);
-            return number ? std::string() : number.error().context;
-          },
-          ""};
-}
-
-CLI::Validator topic_name() {
-  return {[](std::string& word) {
-            const auto checked = check_name_word(word);
-            return checked ? std::string() : checked.error().context;
-          },
-          ""};
-}
-
 // Every config with its default and meaning, a line each.
 std::string config_help() {
   std::string text = "Configs, with their defaults:\n";
@@ -47,21 +28,6 @@ std::string config_help() {
   return text + "\n";
 }
 
-void add_target(CLI::App& command, TopicTarget& target) {
-  auto* data =
-      command.add_option("--data", target.data, "Data folder: the server that has it is asked");
-  data->type_name("DIR");
-  command
-      .add_option("--kafka", target.kafka,
-                  "The kafka= address of a running server (default 127.0.0.1:9092)")
-      ->type_name("HOST:PORT")
-      ->excludes(data);
-  command.add_option("--timeout", target.timeout_seconds, "Seconds to wait for an answer")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, kTimeoutSecondsMax))
-      ->capture_default_str();
-}
-
 // One subcommand with its options object.
 template <class Options>
 std::shared_ptr<Options> add(CLI::App& parent, Action& action, CLI::App*& command, const char* name,
@@ -69,7 +35,7 @@ std::shared_ptr<Options> add(CLI::App& parent, Action& action, CLI::App*& comman
   command = parent.add_subcommand(name, what);
   auto options = std::make_shared<Options>();
   command->callback([&action, options, run] { action = [options, run] { return run(*options); }; });
-  add_target(*command, options->target);
+  add_topic_target(*command, options->target);
   command->add_flag("--json", options->target.json, json_help);
   if constexpr (requires { options->name; }) {
     command->add_option("NAME", options->name, kNameHelp)->required()->check(topic_name());
@@ -237,6 +203,38 @@ void add_commit(CLI::App& topic, Action& action) {
 }
 
 }  // namespace
+
+// The words of CLI11's own checks are about types and ranges of the language.
+CLI::Validator whole_number(std::int64_t min, std::int64_t max) {
+  return {[min, max](std::string& word) {
+            const auto number = parse_whole(word, min, max);
+            return number ? std::string() : number.error().context;
+          },
+          ""};
+}
+
+CLI::Validator topic_name() {
+  return {[](std::string& word) {
+            const auto checked = check_name_word(word);
+            return checked ? std::string() : checked.error().context;
+          },
+          ""};
+}
+
+void add_topic_target(CLI::App& command, TopicTarget& target) {
+  auto* data =
+      command.add_option("--data", target.data, "Data folder: the server that has it is asked");
+  data->type_name("DIR");
+  command
+      .add_option("--kafka", target.kafka,
+                  "The kafka= address of a running server (default 127.0.0.1:9092)")
+      ->type_name("HOST:PORT")
+      ->excludes(data);
+  command.add_option("--timeout", target.timeout_seconds, "Seconds to wait for an answer")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, kTimeoutSecondsMax))
+      ->capture_default_str();
+}
 
 void add_topic_commands(CLI::App& root, Action& action) {
   CLI::App& topic = *root.add_subcommand("topic", "Topics of a running server");

@@ -185,6 +185,29 @@ TEST_F(TopicCli, FollowingPrintsWhatComesAndCommitsAtTheEnd) {
   EXPECT_EQ(server.stop(), 0) << server.log();
 }
 
+TEST_F(TopicCli, AFollowerOutlivesItsServerAndGoesOnAtItsOffset) {
+  std::optional<RunningServer> server;
+  server.emplace(serve());
+  ASSERT_EQ(topic({"write", "t"}, "a\nb\n").code, 0);
+  // By folder: the next server has another address.
+  ChildProcess follower = start_topic({"read", "t", "-f", "--group", "g", "--data", data()});
+  EXPECT_EQ(follower.read_line(std::chrono::seconds(60)).value_or("-"), "a");
+  EXPECT_EQ(follower.read_line(std::chrono::seconds(60)).value_or("-"), "b");
+  for (const int signal : {SIGKILL, SIGTERM}) {
+    server->stop(signal);
+    server.emplace(serve());
+    const std::string line = "after " + std::to_string(signal);
+    ASSERT_EQ(topic({"write", "t"}, line + "\n").code, 0);
+    EXPECT_EQ(follower.read_line(std::chrono::seconds(60)).value_or("-"), line)
+        << read_file(folder / "errors");
+  }
+  follower.send(SIGINT);
+  EXPECT_EQ(follower.wait(), 0) << read_file(folder / "errors");
+  EXPECT_TRUE(read_file(folder / "errors").contains("connected again"));
+  EXPECT_EQ(topic({"read", "t", "--group", "g"}).out, "") << "it has committed";
+  EXPECT_EQ(server->stop(), 0) << server->log();
+}
+
 TEST_F(TopicCli, AnIdempotentWriterOutlivesItsServer) {
   std::optional<RunningServer> server;
   server.emplace(serve());

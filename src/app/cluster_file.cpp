@@ -109,18 +109,19 @@ Result<blob::GroupId> choose_group(const blob::ClusterConfig& config, std::strin
   return id;
 }
 
-bool devices_in_use(const blob::NodeConfig& node) {
+std::optional<std::string> device_in_use(const blob::NodeConfig& node) {
   DiskOptions options;
   options.read_only = true;
-  return std::ranges::any_of(node.devices, [&](const blob::DeviceConfig& device) {
+  for (const blob::DeviceConfig& device : node.devices) {
     const auto opened = DiskFile::open(device.path, options);
-    return !opened && opened.error().code == Errc::kConflict;
-  });
+    if (!opened && opened.error().code == Errc::kConflict) return device.path;
+  }
+  return std::nullopt;
 }
 
 void wait_for_devices(const blob::NodeConfig& node, Duration patience) {
   const auto give_up = std::chrono::steady_clock::now() + patience;
-  while (devices_in_use(node) && std::chrono::steady_clock::now() < give_up) {
+  while (device_in_use(node) && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(kDevicePoll);
   }
 }

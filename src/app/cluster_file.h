@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,8 +33,8 @@ Result<blob::GroupId> choose_group(const blob::ClusterConfig& config, std::strin
 // largest blob where the device allows.
 std::uint32_t choose_segment_bytes(std::uint64_t size);
 
-// Has another process a device of `node` open?
-bool devices_in_use(const blob::NodeConfig& node);
+// The path of a device of `node` that another process has open.
+std::optional<std::string> device_in_use(const blob::NodeConfig& node);
 
 // Waits until no process has a device of `node` open. The kernel lets go of the files of a killed
 // process only when its last I/O is done. Gives up after `patience`.

@@ -34,7 +34,8 @@ struct ServeOptions {
   std::string http = "127.0.0.1:8080";
   std::string grpc = "127.0.0.1:2136";
   std::string kafka = "127.0.0.1:9092";
-  std::string advertise;  // The host that Kafka clients are told.
+  std::string advertise;   // The host that Kafka clients are told.
+  bool take_over = false;  // Topics, from the node of the config that serves them.
   bool no_auto_create = false;
   std::uint32_t default_partitions = 1;
   std::string cache;  // Of topics' blobs.
@@ -56,6 +57,7 @@ struct PutOptions {
   std::string id;
   std::string file;
   bool auto_size = false;
+  bool yes = false;  // Also into tablets of the system (tablet_guard.h).
 };
 int run_blob_put(const PutOptions& options);
 
@@ -87,6 +89,7 @@ struct DiscoverOptions {
   std::uint32_t min_generation = 0;
   std::uint32_t force_block = 0;
   bool list = false;
+  bool yes = false;
   bool body = false;
   std::string output = "-";
 };
@@ -97,6 +100,7 @@ struct BlockOptions {
   std::uint64_t tablet = 0;
   std::uint32_t generation = 0;
   bool show = false;
+  bool yes = false;
 };
 int run_blob_block(const BlockOptions& options);
 
@@ -108,6 +112,7 @@ struct CollectOptions {
   std::uint32_t counter = 0;
   std::string barrier;  // "G:S"
   bool hard = false;
+  bool yes = false;
   std::vector<std::string> keep;
   std::vector<std::string> do_not_keep;
 };

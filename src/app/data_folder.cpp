@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/cluster_file.h"
+#include "app/file_holder.h"
 #include "app/files.h"
 #include "app/http_get.h"
 #include "base/log.h"
@@ -281,20 +282,26 @@ Result<std::optional<TcpAddress>> read_node_address(const DataFolder& folder) {
   return address;
 }
 
-std::string in_use_advice(const std::string& folder) {
-  const std::string path = inside(folder, kAddressFile);
-  std::error_code ignored;
-  const auto text = fs::exists(path, ignored) ? read_text(path) : Result<std::string>("");
-  const std::string address = text ? first_line(*text) : "";
-  const auto parsed = parse_address(address);
+std::string in_use_advice(const std::string& device) {
+  const std::string folder = fs::path(device).parent_path().string();
+  const auto address_in = [&folder](std::string_view file) {
+    const std::string path = inside(folder, file);
+    std::error_code ignored;
+    const auto text = fs::exists(path, ignored) ? read_text(path) : Result<std::string>("");
+    return text ? first_line(*text) : "";
+  };
+  const std::string holder = holder_text(device);
+  const std::string node = address_in(kAddressFile);
+  const auto parsed = parse_address(node);
   if (!parsed || !can_connect(*parsed, kProbeTimeout)) {
-    return "another process has it open: a server or another command; try again when that has "
-           "ended";
+    return fmt::format("{} has it open: a server or another command; try again when that has ended",
+                       holder);
   }
+  const std::string kafka = address_in(kKafkaAddressFile);
   return fmt::format(
-      "another process serves it (node {}): stop that server first, or ask it with moraine blob "
-      "status --data {}",
-      address, folder);
+      "{} serves it (node {}{}{}): stop that server first, or ask it with moraine blob status "
+      "--data {}",
+      holder, node, kafka.empty() ? "" : ", kafka ", kafka, folder.empty() ? "." : folder);
 }
 
 void remove_node_address(const DataFolder& folder) {

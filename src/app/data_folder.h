@@ -51,8 +51,9 @@ Result<bool> can_create_data_folder(const std::string& path);
 Result<void> write_node_address(const DataFolder& folder, const TcpAddress& address);
 // nullopt: no server has left one.
 Result<std::optional<TcpAddress>> read_node_address(const DataFolder& folder);
-// What to tell somebody who finds a device of this folder open: who has it, and what to do.
-std::string in_use_advice(const std::string& folder);
+// For the error when `device` of a folder is open elsewhere: the process that has it, the addresses
+// that it serves, and what to do.
+std::string in_use_advice(const std::string& device);
 void remove_node_address(const DataFolder& folder);
 
 Result<void> write_kafka_address(const DataFolder& folder, const TcpAddress& address);

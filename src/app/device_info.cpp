@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <filesystem>
 
 #include "app/commands.h"
 #include "app/data_folder.h"
@@ -132,9 +131,7 @@ int run_device_info(const DeviceInfoOptions& options) {
   RealWorld world;
   const auto info = world.run(gather(world.world(), options.path));
   if (!info && info.error().code == Errc::kConflict) {
-    const std::string folder = std::filesystem::path(options.path).parent_path().string();
-    return report(kExitData, fmt::format("{}: {}", options.path,
-                                         in_use_advice(folder.empty() ? "." : folder)));
+    return report(kExitData, fmt::format("{}: {}", options.path, in_use_advice(options.path)));
   }
   if (!info) return report(info.error());
   if (options.json) {

@@ -38,6 +38,11 @@ class KafkaClient {
 
   // A fresh connection to the same server.
   Result<void> reconnect();
+  // To the same server at another address.
+  Result<void> reconnect(TcpAddress address) {
+    address_ = std::move(address);
+    return reconnect();
+  }
 
   const TcpAddress& address() const { return address_; }
   Duration timeout() const { return timeout_; }

@@ -42,6 +42,7 @@ constexpr std::array kMeanings{
     Meaning{ErrorCode::kPolicyViolation, "a limit of the topic is reached"},
     Meaning{ErrorCode::kOutOfOrderSequenceNumber, "a batch before this one is missing"},
     Meaning{ErrorCode::kStorageError, "the storage failed or is full"},
+    Meaning{ErrorCode::kNonEmptyGroup, "the group has members; stop its consumers first"},
     Meaning{ErrorCode::kGroupIdNotFound, "there is no such group"},
     Meaning{ErrorCode::kUnsupportedCompressionType, "the server does not know this codec"},
     Meaning{ErrorCode::kInvalidRecord, "the server takes no such message"},

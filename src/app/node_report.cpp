@@ -6,6 +6,8 @@
 #include <chrono>
 
 #include "app/json.h"
+#include "app/process_metrics.h"
+#include "app/version.h"
 #include "base/metrics.h"
 
 namespace moraine::app {
@@ -222,7 +224,8 @@ void count_peers(MetricRegistry& registry, const NodeView& view) {
 
 std::string node_status(const NodeView& view) {
   Json json;
-  json.object().field("cluster", view.node.config().name).field("node", view.self.value);
+  json.object().field("version", kVersion).field("uptime_seconds", uptime_seconds());
+  json.field("cluster", view.node.config().name).field("node", view.self.value);
   json.key("groups").array();
   for (const blob::GroupConfig& group : view.node.config().groups) {
     const auto found = view.groups.groups().find(group.id);

@@ -1,5 +1,7 @@
 #include "app/node_watch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/log.h"
@@ -54,10 +56,21 @@ void NodeWatch::look_for_space() {
   full_ = full;
   if (full) {
     log_warning("devices are nearly full: topics take no writes until space is free",
-                {{"colour", to_string(worst)}});
+                {{"colour", to_string(worst)}, {"why", why_full()}});
   } else {
-    log_info("devices have space again", {{"colour", to_string(worst)}});
+    log_info("devices have space again: topics take writes again", {{"colour", to_string(worst)}});
   }
+}
+
+std::string NodeWatch::why_full() const {
+  for (const std::uint32_t id : well_) {
+    const blob::Device* device = node_.device(id);
+    if (device && device->file_system_full()) {
+      return fmt::format("the file system under {} has no room for its next segment",
+                         device->path());
+    }
+  }
+  return "by what the devices hold";
 }
 
 void NodeWatch::look_for_failures() {

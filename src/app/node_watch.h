@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "blob/node/blob_node.h"
@@ -28,6 +29,7 @@ class NodeWatch {
   void look_later();
   void look_for_recovery();
   void look_for_space();
+  std::string why_full() const;
   void look_for_failures();
 
   Executor& executor_;

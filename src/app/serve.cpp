@@ -13,10 +13,15 @@
 #include "app/http_server.h"
 #include "app/node_report.h"
 #include "app/node_watch.h"
+#include "app/process_metrics.h"
+#include "app/serve_plan.h"
 #include "app/topic_node.h"
 #include "base/log.h"
 #include "io/real/real_world.h"
 #include "io/real/signals.h"
+#include "service/system_places.h"
+#include "service/tablet_ids.h"
+#include "service/topics_claim.h"
 
 namespace moraine::app {
 namespace {
@@ -24,27 +29,19 @@ namespace {
 constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kReadyWait = 30s;
 constexpr Duration kTopicsStartTurn = 1s;  // After each, a signal is looked at.
-constexpr std::uint64_t kTopicFolderBytesMin = std::uint64_t{256} << 20;
-
-struct Plan {
-  blob::ClusterConfig config;
-  NodeId self;
-  TcpAddress listen;
-  std::optional<DataFolder> folder;
-  std::optional<TcpAddress> http;  // nullopt: off.
-  std::optional<TopicNodeOptions> topics;
-  bool format_missing = true;  // Devices that are not there are new ones.
-};
 
 // What of a process answers requests.
 struct Served {
   RealWorld& real;
   blob::BlobNode& node;
   blob::GroupWatch& groups;
-  std::unique_ptr<TopicNode> topics;  // Null: none, or not yet.
+  NodeGroups storage{node};
+  std::unique_ptr<TopicNode> topics{};   // Null: none, not yet, or no more.
+  std::unique_ptr<TopicsClaim> claim{};  // With topics, when the config has other nodes.
+  TaskScope stops{};
 };
 
-void answer(const Served& served, const Plan& plan, const TcpAddress& listen,
+void answer(const Served& served, const ServePlan& plan, const TcpAddress& listen,
             const std::string& path, HttpAnswer reply) {
   const blob::BlobNode& node = served.node;
   const auto view = [&] {
@@ -59,6 +56,7 @@ void answer(const Served& served, const Plan& plan, const TcpAddress& listen,
   } else if (path == "/metrics") {
     std::string text = node_metrics(view());
     if (served.topics) text += served.topics->metrics();
+    text += process_metrics();
     reply({200, "text/plain; version=0.0.4; charset=utf-8", std::move(text)});
   } else if (path == "/cluster.yaml") {
     // With the port that was really taken.
@@ -88,7 +86,7 @@ Task<Result<TcpAddress>> numeric(Lane& lane, TcpAddress address) {
   co_return TcpAddress{host, address.port};
 }
 
-void announce(const Plan& plan, const Served& served, const TcpAddress& listen,
+void announce(const ServePlan& plan, const Served& served, const TcpAddress& listen,
               const HttpServer* http) {
   const std::string http_text =
       http ? to_string(TcpAddress{plan.http->host, http->port()}) : std::string("off");
@@ -112,7 +110,7 @@ void announce(const Plan& plan, const Served& served, const TcpAddress& listen,
 }
 
 // Answers from before the node is up until it goes down: how far it is can always be asked.
-Result<std::unique_ptr<HttpServer>> start_http(Executor& executor, const Plan& plan,
+Result<std::unique_ptr<HttpServer>> start_http(Executor& executor, const ServePlan& plan,
                                                const Served& served, const TcpAddress& listen) {
   if (!plan.http) return std::unique_ptr<HttpServer>();
   // Called on the server's thread; the node belongs to the executor.
@@ -124,25 +122,102 @@ Result<std::unique_ptr<HttpServer>> start_http(Executor& executor, const Plan& p
   return HttpServer::start(*plan.http, std::move(handler));
 }
 
+// Calls `attempt` until it does not fail for want of an answer; nullopt: a signal came first.
+template <class T>
+Task<Result<std::optional<T>>> until_answered(RealWorld& real, const OneShot<int>& signal,
+                                              std::function<Task<Result<T>>(Instant)> attempt) {
+  bool logged = false;
+  Executor& executor = real.world().executor;
+  while (!signal.ready()) {
+    const Instant turn = executor.now() + kTopicsStartTurn;
+    auto result = co_await attempt(turn);
+    if (result) co_return std::optional<T>(std::move(*result));
+    const Errc code = result.error().code;
+    if (code != Errc::kTimeout && code != Errc::kUnavailable) {
+      co_return std::unexpected(std::move(result).error());
+    }
+    if (!std::exchange(logged, true)) {
+      log_info("topics are being started", {{"so far", result.error().context}});
+    }
+    if (executor.now() < turn) co_await sleep_for(executor, turn - executor.now());
+  }
+  co_return std::optional<T>();
+}
+
+std::string kafka_text(const TopicNodeOptions& options, std::uint16_t port) {
+  const bool own = options.advertised_host.empty();
+  return to_string(TcpAddress{own ? options.kafka.host : options.advertised_host, port});
+}
+
+Task<Result<bool>> topics_started(TopicNode& topics, Instant deadline) {
+  CO_TRY_VOID(co_await topics.start(deadline));
+  co_return true;
+}
+
+// One node of a cluster serves topics. False: a signal came first.
+Task<Result<bool>> claim_topics(RealWorld& real, const ServePlan& plan, Served& served,
+                                const TopicNodeOptions& options, const OneShot<int>& signal) {
+  if (plan.config.nodes.size() == 1) co_return true;
+  ClaimHolder self;
+  self.node = plan.self.value;
+  self.address = kafka_text(options, options.kafka.port);
+  ClaimOptions how;
+  how.take_over = plan.take_over;
+  blob::Proxy& group = *served.node.proxy(options.places.at(kSchemeTabletId));
+  std::function<Task<Result<std::unique_ptr<TopicsClaim>>>(Instant)> take = [&](Instant) {
+    return TopicsClaim::take(real.world(), group, self, how);
+  };
+  CO_TRY(auto taken, co_await until_answered(real, signal, std::move(take)));
+  if (!taken) co_return false;
+  served.claim = std::move(*taken);
+  co_return true;
+}
+
+Task<void> end_topics(Served& served) {
+  const std::unique_ptr<TopicNode> topics = std::move(served.topics);
+  if (topics) co_await topics->stop();
+}
+
+// Topics that another node has taken over are served here no more; the disks are.
+void watch_claim(Served& served) {
+  if (!served.claim) return;
+  served.claim->set_address(to_string(served.topics->kafka()));
+  if (served.claim->lost()) {
+    served.stops.spawn(end_topics(served));
+  } else {
+    served.claim->on_lost([&served] { served.stops.spawn(end_topics(served)); });
+  }
+}
+
 // Starts serving topics; nothing is served when a signal comes first.
-Task<Result<void>> start_topics(RealWorld& real, const Plan& plan, Served& served,
+Task<Result<void>> start_topics(RealWorld& real, const ServePlan& plan, Served& served,
                                 const OneShot<int>& signal) {
   if (!plan.topics) co_return Result<void>();
   TopicNodeOptions options = *plan.topics;
   options.node_id = static_cast<std::int32_t>(plan.self.value);
   CO_TRY(options.kafka, co_await numeric(real.lane(), options.kafka));
-  served.topics = std::make_unique<TopicNode>(real, served.node, std::move(options));
-  bool told = false;
-  while (!signal.ready()) {
-    Executor& executor = real.world().executor;
-    const auto started = co_await served.topics->start(executor.now() + kTopicsStartTurn);
-    if (started) co_return started;
-    if (started.error().code != Errc::kTimeout) {
-      co_return std::unexpected(Error(started.error()).within("--kafka"));
-    }
-    if (!std::exchange(told, true))
-      log_info("topics are being started", {{"so far", started.error().context}});
+  std::vector<blob::GroupId> configured;
+  for (const blob::GroupConfig& group : plan.config.groups) configured.push_back(group.id);
+  std::function<Task<Result<SystemPlaces>>(Instant)> find = [&](Instant turn) {
+    return find_system_places(real.world(), served.storage, configured, turn);
+  };
+  CO_TRY(auto places, co_await until_answered(real, signal, std::move(find)));
+  if (!places) co_return Result<void>();
+  options.places = std::move(*places);
+  const auto claimed = co_await claim_topics(real, plan, served, options, signal);
+  if (!claimed && claimed.error().code == Errc::kConflict) {
+    log_error("topics are not served here", {{"why", claimed.error().context}});
+    co_return Result<void>();
   }
+  if (!claimed) co_return std::unexpected(claimed.error());
+  if (!*claimed) co_return Result<void>();
+  served.topics = std::make_unique<TopicNode>(real, served.node, std::move(options));
+  std::function<Task<Result<bool>>(Instant)> start = [&](Instant turn) {
+    return topics_started(*served.topics, turn);
+  };
+  auto started = co_await until_answered(real, signal, std::move(start));
+  if (!started) co_return std::unexpected(std::move(started).error().within("--kafka"));
+  watch_claim(served);
   co_return Result<void>();
 }
 
@@ -164,8 +239,8 @@ class FolderAddresses {
 };
 
 // Brings the node up and serves until a signal comes.
-Task<int> serve_node(RealWorld& real, const Plan& plan, Served& served, const TcpAddress& listen,
-                     const HttpServer* http, OneShot<int>& signal) {
+Task<int> serve_node(RealWorld& real, const ServePlan& plan, Served& served,
+                     const TcpAddress& listen, const HttpServer* http, OneShot<int>& signal) {
   World world = real.world();
   const auto started = co_await served.node.start();
   if (!started) {
@@ -192,11 +267,16 @@ Task<int> serve_node(RealWorld& real, const Plan& plan, Served& served, const Tc
   co_return kExitOk;
 }
 
-Task<int> serve(RealWorld& real, const Plan& plan) {
+Task<int> serve(RealWorld& real, const ServePlan& plan) {
   OneShot<int> signal;
   std::optional<SignalWatch> watch;
-  watch.emplace(real.lane(), std::vector<int>{SIGINT, SIGTERM},
-                [&signal](int number) { signal.set(number); });
+  watch.emplace(real.lane(), std::vector<int>{SIGINT, SIGTERM, SIGHUP}, [&signal](int number) {
+    if (number == SIGHUP) {
+      log_info("SIGHUP has no effect: options and config are read at the start", {});
+    } else {
+      signal.set(number);
+    }
+  });
   auto address = co_await numeric(real.lane(), plan.listen);
   if (!address) co_return report(kExitData, address.error());
   if (const auto listening = real.network().listen(*address); !listening) {
@@ -208,7 +288,7 @@ Task<int> serve(RealWorld& real, const Plan& plan) {
   node_options.format_missing = plan.format_missing;
   blob::BlobNode node(real.world(), plan.config, plan.self, node_options);
   blob::GroupWatch groups(real.world(), node);
-  Served served{real, node, groups, nullptr};
+  Served served{real, node, groups};
   auto http = start_http(real.world().executor, plan, served, listen);
   int code = kExitData;
   if (!http) {
@@ -220,129 +300,25 @@ Task<int> serve(RealWorld& real, const Plan& plan) {
     co_await yield(real.world().executor);
   }
   watch.reset();  // From here on a second signal ends the program at once.
-  if (served.topics) co_await served.topics->stop();
-  served.topics.reset();
+  co_await end_topics(served);
+  co_await served.stops.join();
+  if (served.claim) co_await served.claim->stop();
   co_await groups.stop();
   co_await node.stop();
   co_await stop_network(real.network());
   co_return code;
 }
 
-Result<DataFolder> open_or_create(const ServeOptions& options) {
-  TRY(const bool fresh, can_create_data_folder(options.data));
-  if (!fresh) return open_data_folder(options.data);
-  NewFolder folder;
-  if (!options.size.empty()) {
-    TRY(folder.size, blob::parse_size(options.size));
-  }
-  TRY(DataFolder made, create_data_folder(options.data, folder));
-  log_info("data folder made",
-           {{"path", made.path}, {"size", made.config.nodes.front().devices.front().size}});
-  return made;
-}
-
-// The node of the config that this process is.
-Result<NodeId> choose_node(const ServeOptions& options, const blob::ClusterConfig& config) {
-  if (options.node == 0) {
-    if (config.nodes.size() == 1) return config.nodes.front().id;
-    return fail(Errc::kInvalidArgument,
-                fmt::format("{} has {} nodes: --node says which one this is", options.config,
-                            config.nodes.size()));
-  }
-  if (config.node(NodeId{options.node})) return NodeId{options.node};
-  return fail(Errc::kInvalidArgument,
-              fmt::format("{} has no node {}", options.config, options.node));
-}
-
-// Gives an exit code when there is nothing to serve.
-std::optional<int> plan_from_config(const ServeOptions& options, Plan& plan) {
-  auto config = load_cluster_file(options.config);
-  if (!config) return report(kExitData, config.error());
-  const auto self = choose_node(options, *config);
-  if (!self) return report(kExitUsage, self.error());
-  plan.config = std::move(*config);
-  plan.self = *self;
-  const blob::NodeConfig& own = *plan.config.node(plan.self);
-  plan.listen = {own.host, own.port};
-  for (const std::string& warning : blob::warnings(plan.config)) {
-    log_warning("config", {{"what", warning}});
-  }
-  return std::nullopt;
-}
-
-std::optional<int> plan_from_folder(const ServeOptions& options, Plan& plan) {
-  const auto fresh = can_create_data_folder(options.data);
-  plan.format_missing = fresh && *fresh;
-  if (plan.format_missing && plan.topics && !options.size.empty()) {
-    const auto size = blob::parse_size(options.size);
-    if (size && *size < kTopicFolderBytesMin) {
-      return report(kExitUsage, fmt::format("--size {} is too small for topics, which need 256MiB; "
-                                            "--kafka off serves blobs alone",
-                                            options.size));
-    }
-  }
-  auto folder = open_or_create(options);
-  if (!folder) return report(folder.error());
-  if (!plan.format_missing && !options.size.empty()) {
-    log_warning(
-        "--size is for a folder that is made now; this one keeps its own",
-        {{"folder", options.data}, {"size", folder->config.nodes.front().devices.front().size}});
-  }
-  plan.config = folder->config;
-  plan.self = plan.config.nodes.front().id;
-  plan.listen = {"127.0.0.1", 0};
-  plan.folder = std::move(*folder);
-  return std::nullopt;
-}
-
 }  // namespace
 
 int run_serve(const ServeOptions& options) {
-  std::optional<TcpAddress> http;
-  if (options.http != "off") {
-    auto address = parse_address(options.http);
-    if (!address) return report(kExitUsage, address.error());
-    http = std::move(*address);
-  }
-  if (options.grpc != "off") {
-    const auto address = parse_address(options.grpc);
-    if (!address) return report(kExitUsage, address.error());
-  }
-  std::optional<TopicNodeOptions> topics;
-  if (options.kafka != "off") {
-    auto address = parse_address(options.kafka);
-    if (!address) return report(kExitUsage, address.error());
-    topics.emplace();
-    topics->kafka = std::move(*address);
-    topics->advertised_host = options.advertise;
-    const bool any = topics->kafka.host == "0.0.0.0" || topics->kafka.host == "::";
-    if (any && options.advertise.empty()) {
-      return report(kExitUsage,
-                    fmt::format("--kafka {} needs --kafka-host: the name or address that "
-                                "clients are to connect to",
-                                options.kafka));
-    }
-    topics->auto_create_topics = !options.no_auto_create;
-    topics->default_partitions = options.default_partitions;
-    if (!options.cache.empty()) {
-      const auto bytes = blob::parse_size(options.cache);
-      if (!bytes) return report(kExitUsage, bytes.error());
-      topics->cache_bytes = *bytes;
-    }
-  }
-  if (!options.size.empty()) {
-    const auto size = blob::parse_size(options.size);
-    if (!size) return report(kExitUsage, size.error());
-  }
-  Plan plan;
-  plan.http = std::move(http);
-  plan.topics = std::move(topics);
-  const auto failed =
-      options.config.empty() ? plan_from_folder(options, plan) : plan_from_config(options, plan);
-  if (failed) return *failed;
+  // A terminal that closes, or an operator who expects a reload, ends nothing; serve() logs it.
+  std::signal(SIGHUP, SIG_IGN);
+  PortClaims claims;
+  ServePlan plan;
+  if (const auto failed = plan_serving(options, claims, plan)) return *failed;
   auto network = network_options(plan.config, plan.self);
   if (!network) return report(kExitData, network.error());
-  wait_for_devices(*plan.config.node(plan.self), kDeviceReleaseWait);
   LaneOptions lane;
   lane.name = "node";
   RealWorld world(lane, std::move(*network));

@@ -52,6 +52,11 @@ kafka::ListOffsetsRequest::Topic offsets_of(const std::string& topic,
 
 }  // namespace
 
+Result<void> TopicClient::reconnect() {
+  TRY(TcpAddress address, address_of(target_));
+  return kafka_.reconnect(std::move(address));
+}
+
 std::int32_t TopicClient::timeout_ms() const {
   return static_cast<std::int32_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(kafka_.timeout()).count());
@@ -283,7 +288,7 @@ int run_on_server(const TopicTarget& target, const TopicCommand& command) {
       std::chrono::duration_cast<Duration>(std::chrono::duration<double>(target.timeout_seconds));
   auto kafka = KafkaClient::connect(*address, timeout);
   if (!kafka) return report_topic_error(kafka.error());
-  TopicClient client(std::move(*kafka));
+  TopicClient client(std::move(*kafka), target);
   const auto result = command(client);
   return result ? *result : report_topic_error(result.error());
 }

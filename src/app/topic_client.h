@@ -21,9 +21,13 @@ using PartitionOffsets = std::map<std::int32_t, std::int64_t>;
 
 class TopicClient {
  public:
-  explicit TopicClient(KafkaClient kafka) : kafka_(std::move(kafka)) {}
+  // `target` says where the server is found after a restart.
+  TopicClient(KafkaClient kafka, TopicTarget target)
+      : kafka_(std::move(kafka)), target_(std::move(target)) {}
 
   KafkaClient& kafka() { return kafka_; }
+  // A fresh connection to the server, which may have another address by now.
+  Result<void> reconnect();
   std::int32_t timeout_ms() const;
 
   // By name.
@@ -67,6 +71,7 @@ class TopicClient {
   Result<kafka::DescribeConfigsResponse> describe_configs(const std::string& topic);
 
   KafkaClient kafka_;
+  const TopicTarget target_;
 };
 
 using TopicCommand = std::function<Result<int>(TopicClient&)>;

@@ -50,11 +50,11 @@ TopicNode::TopicNode(RealWorld& real, blob::BlobNode& node, TopicNodeOptions opt
       cache_(options_.cache_bytes),
       tablets_(real.world(), blob_groups_, cache_),
       scheme_(real.world(), blob_groups_,
-              SchemeHostOptions{node.config().groups.front().id, {}, nullptr}),
+              SchemeHostOptions{options_.places.at(kSchemeTabletId), {}, nullptr}),
       topics_(real.world(), scheme_, tablets_, topics_options(node.config())),
-      gateway_state_(
-          real.world(), blob_groups_,
-          TabletInfo::simple(kGatewayTabletId, node.config().groups.front().id, kKeyValueChannels)),
+      gateway_state_(real.world(), blob_groups_,
+                     TabletInfo::simple(kGatewayTabletId, options_.places.at(kGatewayTabletId),
+                                        kKeyValueChannels)),
       groups_(real.world(), [this] { return gateway_state_.get(); }),
       producer_ids_([this] { return gateway_state_.get(); }) {}
 

@@ -20,6 +20,7 @@
 #include "service/key_value_host.h"
 #include "service/queue_tablets.h"
 #include "service/stored_topics.h"
+#include "service/system_places.h"
 
 namespace moraine::app {
 
@@ -32,10 +33,21 @@ struct TopicNodeOptions {
   TcpAddress kafka;             // A numeric host.
   std::string advertised_host;  // Empty: that of `kafka`.
   std::int32_t node_id = 1;
+  SystemPlaces places;  // With the scheme's and the gateway's tablet.
   bool auto_create_topics = true;
   std::uint32_t default_partitions = 1;
   std::size_t cache_bytes = default_cache_bytes();
   std::size_t request_bytes = std::size_t{256} << 20;
+};
+
+// The groups that a node reaches.
+class NodeGroups final : public BlobGroups {
+ public:
+  explicit NodeGroups(blob::BlobNode& node) : node_(node) {}
+  blob::Proxy* group(blob::GroupId id) override { return node_.proxy(id); }
+
+ private:
+  blob::BlobNode& node_;
 };
 
 class TopicNode {
@@ -57,15 +69,6 @@ class TopicNode {
   std::string metrics() const;
 
  private:
-  class Groups final : public BlobGroups {
-   public:
-    explicit Groups(blob::BlobNode& node) : node_(node) {}
-    blob::Proxy* group(blob::GroupId id) override { return node_.proxy(id); }
-
-   private:
-    blob::BlobNode& node_;
-  };
-
   Result<void> check_segments() const;
   Task<Result<void>> load_groups(Instant deadline);
   Task<void> stop_topics();
@@ -73,7 +76,7 @@ class TopicNode {
   RealWorld& real_;
   blob::BlobNode& node_;
   const TopicNodeOptions options_;
-  Groups blob_groups_;
+  NodeGroups blob_groups_;
   queue::BlobCache cache_;
   StoredQueueTablets tablets_;
   SchemeHost scheme_;

@@ -106,7 +106,7 @@ Result<void> TopicProducer::send(std::vector<Batch> batches) {
     if (!again || Clock::now() >= deadline) return sent;
     std::this_thread::sleep_for(kRetryPause);
     // When that fails too, so does the next attempt.
-    if (lost) (void)client_.kafka().reconnect();
+    if (lost) (void)client_.reconnect();
   }
 }
 

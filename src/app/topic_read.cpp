@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "app/exit_code.h"
 #include "app/interrupt.h"
@@ -22,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 // A signal is heard after at most so long.
 constexpr Duration kFetchWait = 500ms;
 constexpr Duration kCommitPeriod = 1s;
+constexpr Duration kReconnectPause = 200ms;
+constexpr Duration kIdlePause = 5ms;  // After an answer without messages.
 constexpr std::size_t kOutputBytes = std::size_t{256} << 10;
 
 struct ReadPlan {
@@ -108,7 +111,7 @@ class Reading {
       TRY(const bool moved, poll());
       TRY_VOID(put_out());
       if (Clock::now() >= next_commit_) {
-        TRY_VOID(commit());
+        TRY_VOID(commit_or_reconnect());
       }
       if (moved) moved_at = Clock::now();
       if (!options_.follow && Clock::now() - moved_at > client_.kafka().timeout()) {
@@ -123,10 +126,34 @@ class Reading {
     auto moved = reader_.poll(kFetchWait, [this](std::int32_t partition, const auto& record) {
       return take(partition, record);
     });
-    const bool lost = !moved && moved.error().code == Errc::kUnavailable;
-    if (!lost || !options_.follow) return moved;
-    TRY_VOID(client_.kafka().reconnect());
+    if (moved || !survives(moved.error())) {
+      if (moved && !*moved) std::this_thread::sleep_for(kIdlePause);
+      return moved;
+    }
+    reconnect(moved.error());
     return false;
+  }
+
+  // Who follows waits for a server that is started again; the positions are kept here.
+  bool survives(const Error& error) const {
+    return options_.follow && error.code == Errc::kUnavailable;
+  }
+
+  void reconnect(const Error& why) {
+    if (!std::exchange(lost_, true)) {
+      fmt::print(stderr, "moraine: {}; waiting for the server\n", why.context);
+    }
+    std::this_thread::sleep_for(kReconnectPause);
+    if (!client_.reconnect()) return;
+    lost_ = false;
+    fmt::print(stderr, "moraine: connected again; reading goes on\n");
+  }
+
+  Result<void> commit_or_reconnect() {
+    auto committed = commit();
+    if (committed || !survives(committed.error())) return committed;
+    reconnect(committed.error());
+    return {};
   }
 
   bool take(std::int32_t partition, const kafka::Record& record) {
@@ -173,6 +200,7 @@ class Reading {
   std::string text_;
   std::optional<Error> output_error_;
   bool reader_gone_ = false;
+  bool lost_ = false;  // The connection, and it was said.
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
 };

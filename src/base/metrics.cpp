@@ -33,7 +33,7 @@ ExposedBounds exposed_bounds(MetricUnit unit) {
 }
 
 std::string in_base_unit(std::uint64_t value, MetricUnit unit) {
-  if (unit == MetricUnit::kNanoseconds) return fmt::format("{}", static_cast<double>(value) * 1e-9);
+  if (unit == MetricUnit::kNanoseconds) return fmt::format("{}", static_cast<double>(value) / 1e9);
   return fmt::format("{}", value);
 }
 

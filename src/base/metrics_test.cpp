@@ -93,6 +93,8 @@ TEST(Histogram, IsExposedInSecondsWithCumulativeBuckets) {
   const std::string text = registry.expose();
   EXPECT_NE(text.find("# TYPE put_seconds histogram\n"), std::string::npos);
   EXPECT_NE(text.find("put_seconds_bucket{group=\"1\",le=\"1.023e-06\"} 1\n"), std::string::npos);
+  EXPECT_NE(text.find("le=\"4.095e-06\""), std::string::npos) << "shortest decimals\n" << text;
+  EXPECT_EQ(text.find("0000000"), std::string::npos) << text;
   EXPECT_NE(text.find("put_seconds_bucket{group=\"1\",le=\"+Inf\"} 2\n"), std::string::npos);
   EXPECT_NE(text.find("put_seconds_sum{group=\"1\"} 1.5000005\n"), std::string::npos);
   EXPECT_NE(text.find("put_seconds_count{group=\"1\"} 2\n"), std::string::npos);

@@ -140,7 +140,7 @@ Task<Result<void>> OwnNode::check_places(Instant deadline) {
   for (const auto& [tablet, group] : places) {
     if (group == configured.front()) continue;
     co_return fail(Errc::kConflict,
-                   fmt::format("{}/cluster.yaml: the first group is 0x{:x}, but tablet {:x} of the "
+                   fmt::format("{}/cluster.yaml: the first group is 0x{:x}, but tablet {} of the "
                                "system is in group 0x{:x}; put that one first",
                                folder_.path, configured.front().value, tablet.value, group.value));
   }

@@ -108,11 +108,10 @@ Result<std::optional<SystemPlaces>> recorded(const std::vector<Said>& all) {
   if (!first) return std::nullopt;
   for (const auto& [tablet, group] : *first->record) {
     if (std::ranges::find(all, group, &Said::group) != all.end()) continue;
-    return fail(
-        Errc::kConflict,
-        fmt::format("the config has no group {}, which holds tablet {:x} of the system (the "
-                    "tree of topics and tables, or what goes with it); put it back",
-                    name_of(group), tablet.value));
+    return fail(Errc::kConflict,
+                fmt::format("the config has no group {}, which holds tablet {} of the system (the "
+                            "tree of topics and tables, or what goes with it); put it back",
+                            name_of(group), tablet.value));
   }
   return first->record;
 }
@@ -129,12 +128,11 @@ Result<SystemPlaces> chosen(const std::vector<Said>& all) {
     for (const Said& said : all) {
       if (!said.tablets.contains(tablet)) continue;
       if (!found.empty()) {
-        return fail(
-            Errc::kConflict,
-            fmt::format("tablet {:x} of the system was started in group {} and in group {}, "
-                        "which is not recorded: the config's first group was changed. Give "
-                        "a config with the group alone that has your data",
-                        tablet.value, found, name_of(said.group)));
+        return fail(Errc::kConflict,
+                    fmt::format("tablet {} of the system was started in group {} and in group {}, "
+                                "which is not recorded: the config's first group was changed. Give "
+                                "a config with the group alone that has your data",
+                                tablet.value, found, name_of(said.group)));
       }
       found = name_of(said.group);
       places[tablet] = said.group;

@@ -126,6 +126,7 @@ Task<Result<std::unique_ptr<TopicsClaim>>> TopicsClaim::take(World world, blob::
       CO_TRY(std::optional<Seen> again, co_await claim->look());
       alive = again && again->id != seen->id && !again->holder.released;
       if (again && again->holder.released) break;
+      if (alive) seen = std::move(again);
     }
     if (alive && !options.take_over) co_return std::unexpected(served_by(seen->holder));
     CO_TRY(seen, co_await claim->look());
@@ -154,9 +155,13 @@ Task<void> TopicsClaim::beat_for_ever() {
   }
 }
 
-Task<void> TopicsClaim::stop() {
+void TopicsClaim::abandon() {
   scope_.close();
   wakes_.push(true);
+}
+
+Task<void> TopicsClaim::stop() {
+  abandon();
   co_await scope_.join();
   if (lost_) co_return;
   self_.released = true;

@@ -56,6 +56,8 @@ class TopicsClaim {
   void set_address(std::string address) { self_.address = std::move(address); }
   // Ends the beats. Called once, before destruction.
   Task<void> stop();
+  // Tells the beats to end, and no more: the claim is left as a node that dies leaves it.
+  void abandon();
 
  private:
   struct Seen {

@@ -79,7 +79,7 @@ Task<Result<Generation>> Leader::next_generation() {
   highest = std::max(highest, history.back().from == 0 ? 0 : history.back().from - 1);
   if (blocked >= kDeletedBlock || highest >= kDeletedBlock - 1) {
     co_return fail(Errc::kNotFound,
-                   fmt::format("tablet {:x} was deleted, or blocked for ever by hand (up to "
+                   fmt::format("tablet {} was deleted, or blocked for ever by hand (up to "
                                "generation {}): it cannot be started any more",
                                info_.id.value, blocked));
   }
@@ -159,7 +159,7 @@ Task<Result<void>> Leader::write_zero_entry(GenStep previous) {
   }
   if (result.beyond_barrier) {
     co_return fail(Errc::kCorrupt,
-                   fmt::format("the log of tablet {:x} was collected past its last generation, by "
+                   fmt::format("the log of tablet {} was collected past its last generation, by "
                                "hand or by a deletion: the tablet cannot be started any more",
                                info_.id.value));
   }

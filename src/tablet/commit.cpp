@@ -14,15 +14,14 @@ constexpr const char* kStopped = "stopped";
 
 // A leader that ends by itself says why, once.
 void log_end(TabletId tablet, Generation generation, const Error& error) {
-  const std::string name = fmt::format("{:x}", tablet.value);
   if (error.code == Errc::kConflict) {
     log_error(
         "tablet is fenced by another writer: another node has started it, or its blobs were "
         "blocked or collected by hand (moraine blob block, moraine blob collect)",
-        {{"tablet", name}, {"generation", generation}, {"error", error}});
+        {{"tablet", tablet.value}, {"generation", generation}, {"error", error}});
   } else if (error.context != kStopped) {
     log_warning("tablet ends after a failed write",
-                {{"tablet", name}, {"generation", generation}, {"error", error}});
+                {{"tablet", tablet.value}, {"generation", generation}, {"error", error}});
   }
 }
 

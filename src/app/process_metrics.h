@@ -1,0 +1,15 @@
+// Figures of the process itself, in the form that Prometheus reads: version, start, CPU time,
+// memory, open files, threads. Names are those of Prometheus's own client libraries.
+#pragma once
+
+#include <string>
+
+namespace moraine::app {
+
+// Figures that the system does not give are left out.
+std::string process_metrics();
+
+// Seconds since the process was started.
+double uptime_seconds();
+
+}  // namespace moraine::app
