@@ -22,7 +22,8 @@ StoredTopicsOptions topics_options(const blob::ClusterConfig& config) {
   return options;
 }
 
-kafka::KafkaOptions kafka_options(const TopicNodeOptions& options, std::uint16_t port) {
+kafka::KafkaOptions kafka_options(const TopicNodeOptions& options, std::uint16_t port,
+                                  const kafka::Uuid& cluster_id) {
   kafka::KafkaOptions made;
   made.node_id = options.node_id;
   made.advertised_host =
@@ -31,6 +32,7 @@ kafka::KafkaOptions kafka_options(const TopicNodeOptions& options, std::uint16_t
   made.auto_create_topics = options.auto_create_topics;
   made.default_partitions = options.default_partitions;
   made.request_bytes_max = options.request_bytes;
+  made.cluster_id = kafka::cluster_id_text(cluster_id);
   return made;
 }
 
@@ -69,7 +71,7 @@ Task<Result<void>> TopicNode::start(Instant deadline) {
     scheme_.start();
   }
   CO_TRY_VOID(co_await scheme_.wait_known(deadline));
-  CO_TRY_VOID(co_await load_groups(deadline));
+  CO_TRY_VOID(co_await load_gateway_state(deadline));
   // One that does not start must not keep the others from being served.
   if (!co_await topics_.wait_running(deadline)) {
     log_warning("some partitions are still being started; clients are told to try again", {});
@@ -82,7 +84,7 @@ Task<Result<void>> TopicNode::start(Instant deadline) {
   World world = real_.world();
   service_ = std::make_unique<kafka::KafkaService>(
       kafka::KafkaParts{topics_, groups_, producer_ids_, world.executor, world.clock, registry_},
-      kafka_options(options_, listener_->port()));
+      kafka_options(options_, listener_->port(), *cluster_id_));
   co_return Result<void>();
 }
 
@@ -106,17 +108,31 @@ Result<void> TopicNode::check_segments() const {
   return {};
 }
 
-Task<Result<void>> TopicNode::load_groups(Instant deadline) {
-  Executor& executor = real_.world().executor;
+Task<Result<void>> TopicNode::load_gateway_state(Instant deadline) {
+  World world = real_.world();
   while (true) {
     if (!co_await gateway_state_.wait(deadline)) {
       co_return fail(Errc::kTimeout, "the tablet of consumer groups does not start");
     }
-    const auto loaded = co_await groups_.load();
+    Result<void> loaded = co_await load_cluster_id();
+    if (loaded) loaded = co_await groups_.load();
     if (loaded) co_return loaded;
-    if (executor.now() >= deadline) co_return fail(Errc::kTimeout, loaded.error().message());
-    co_await sleep_for(executor, kLoadRetry);
+    if (world.executor.now() >= deadline) co_return fail(Errc::kTimeout, loaded.error().message());
+    co_await sleep_for(world.executor, kLoadRetry);
   }
+}
+
+Task<Result<void>> TopicNode::load_cluster_id() {
+  if (cluster_id_) co_return Result<void>();
+  std::function<std::shared_ptr<KeyValue>()> tablet = [this] { return gateway_state_.get(); };
+  Random& random = real_.world().random;
+  Result<kafka::Uuid> id = co_await kafka::load_cluster_id(std::move(tablet), random);
+  if (!id && id.error().code == Errc::kNoSpace) {
+    log_warning("no space to store a cluster id; this run uses one of its own", {});
+    id = kafka::make_cluster_id(random);
+  }
+  CO_TRY(cluster_id_, std::move(id));
+  co_return Result<void>();
 }
 
 Task<void> TopicNode::stop_topics() {

@@ -8,9 +8,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "blob/node/blob_node.h"
+#include "gateway/kafka/cluster_id.h"
 #include "gateway/kafka/groups/stored_groups.h"
 #include "gateway/kafka/producer_ids.h"
 #include "gateway/kafka/server/service.h"
@@ -70,7 +72,8 @@ class TopicNode {
 
  private:
   Result<void> check_segments() const;
-  Task<Result<void>> load_groups(Instant deadline);
+  Task<Result<void>> load_cluster_id();
+  Task<Result<void>> load_gateway_state(Instant deadline);
   Task<void> stop_topics();
 
   RealWorld& real_;
@@ -85,6 +88,7 @@ class TopicNode {
   kafka::StoredGroups groups_;
   kafka::DurableProducerIds producer_ids_;
   MetricRegistry registry_;
+  std::optional<kafka::Uuid> cluster_id_;
   std::unique_ptr<kafka::KafkaService> service_;
   std::unique_ptr<TcpListener> listener_;
   bool started_ = false;

@@ -1,0 +1,35 @@
+// The id of a cluster, as clients of the Kafka protocol see it.
+//
+// Promise    Made at random by the first start and the same ever after: clients tell clusters apart
+//            by it, and notice when an address leads to another one.
+// Threading  The node's executor.
+// Errors     kUnavailable: the tablet is not here now; ask again. kCorrupt.
+// Tests      cluster_id_test.cpp, cluster_id_fuzz.cpp
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "gateway/kafka/protocol/types.h"
+#include "io/random.h"
+#include "io/task.h"
+#include "keyvalue/key_value.h"
+
+namespace moraine::kafka {
+
+// `tablet` returns null while the tablet is not here.
+Task<Result<Uuid>> load_cluster_id(std::function<std::shared_ptr<KeyValue>()> tablet,
+                                   Random& random);
+
+Uuid make_cluster_id(Random& random);
+
+// 22 letters, digits, '-' and '_', as Kafka's own tools write it.
+std::string cluster_id_text(const Uuid& id);
+
+// The id as it is stored.
+Slice encode_cluster_id(const Uuid& id);
+Result<Uuid> decode_cluster_id(const Slice& bytes);
+
+}  // namespace moraine::kafka
