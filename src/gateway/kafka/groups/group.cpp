@@ -128,6 +128,22 @@ Instant Group::useless_at() const {
   return wanted ? Instant::never() : empty_since_ + kEmptyGroupKept;
 }
 
+std::size_t Group::bytes() const {
+  std::size_t total = protocol_type_.size() + pending_.size() * kMemberCostBytes;
+  for (const Member& member : members_) {
+    total += kMemberCostBytes + member.record.bytes() + member.record.assignment.size();
+  }
+  return total;
+}
+
+std::size_t Group::member_bytes(const std::string& id) const {
+  if (pending_.contains(id)) return kMemberCostBytes;
+  for (const Member& member : members_) {
+    if (member.record.id == id) return kMemberCostBytes + member.record.bytes();
+  }
+  return 0;
+}
+
 bool Group::forgettable() const {
   return state_ == GroupState::kEmpty && pending_.empty() && !ever_stored_;
 }

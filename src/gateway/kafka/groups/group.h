@@ -102,6 +102,10 @@ class Group {
   GroupState state() const { return state_; }
   std::int32_t generation() const { return generation_; }
   const std::string& protocol_type() const { return protocol_type_; }
+  // What it keeps in memory of its members, pending ones and assignments.
+  std::size_t bytes() const;
+  // Of one member, without its assignment; 0 when there is none.
+  std::size_t member_bytes(const std::string& id) const;
   // Nothing would be missed: no member, no pending one, never kept.
   bool forgettable() const;
   // Kept, but nobody would miss it: no member, and no committed offset or none for long.

@@ -39,7 +39,8 @@ ErrorCode Group::check_join(const JoinCall& call) const {
     return ErrorCode::kInconsistentGroupProtocol;
   }
   std::size_t bytes = bytes_of(call);
-  if (request.protocols.size() > kProtocolsMax || bytes > kMemberBytesMax) {
+  if (request.protocols.size() > kProtocolsMax ||
+      bytes + request.protocol_type.size() > kMemberBytesMax) {
     return ErrorCode::kInvalidRequest;
   }
   ProtocolLists others;

@@ -96,7 +96,9 @@ ErrorCode Group::check_sync(const SyncGroupRequest& request) {
   }
   std::size_t bytes = 0;
   for (const auto& assignment : request.assignments) bytes += assignment.assignment.size();
-  if (bytes > kGroupBytesMax) return ErrorCode::kInvalidRequest;
+  if (bytes > kGroupBytesMax || request.assignments.size() > kMembersMax) {
+    return ErrorCode::kInvalidRequest;
+  }
   return state_ == GroupState::kPreparingRebalance ? ErrorCode::kRebalanceInProgress
                                                    : ErrorCode::kNone;
 }

@@ -21,6 +21,8 @@ inline constexpr std::size_t kMembersMax = 1'000;  // Of a group, with those tha
 inline constexpr std::size_t kProtocolsMax = 64;   // Of a member.
 inline constexpr std::size_t kMemberBytesMax = 1u << 20;  // What one member tells about itself.
 inline constexpr std::size_t kGroupBytesMax = 8u << 20;   // The same of all; also all assignments.
+// Memory of a member, or of one that is given an id, beside what it tells.
+inline constexpr std::size_t kMemberCostBytes = 512;
 // A group commits its offsets as the consumer of its name.
 inline constexpr std::size_t kGroupIdBytesMax = queue::kConsumerNameBytesMax;
 

@@ -21,6 +21,7 @@ Task<Result<void>> StoredGroups::load() {
   INVARIANT(!loaded_, "groups are loaded once");
   const std::shared_ptr<const bool> stopped = stopped_;
   entries_.clear();
+  bytes_ = 0;
   KeyRange range = KeyRange::prefix(std::string(kKeyPrefix));
   while (true) {
     const std::shared_ptr<KeyValue> tablet = *stopped ? nullptr : tablet_();
@@ -47,7 +48,8 @@ void StoredGroups::restore(const RangeRead::Item& item) {
     log_error("consumer group cannot be read", {{"group", id}, {"error", record.error()}});
     return;
   }
-  entries_.insert_or_assign(id, Entry(Group(std::move(*record), now())));
+  const auto [at, is_new] = entries_.insert_or_assign(id, Entry(Group(std::move(*record), now())));
+  count_bytes(at->second);
 }
 
 void StoredGroups::stop() {
@@ -68,6 +70,7 @@ void StoredGroups::stop() {
     wakes.syncs.emplace_back(std::move(held), std::move(response));
   }
   entries_.clear();
+  bytes_ = 0;
   joins_.clear();
   syncs_.clear();
   wakes.wake();
@@ -83,10 +86,16 @@ void StoredGroups::settle(Entry& entry, Wakes wakes) {
   GroupEffects effects = entry.group.take_effects();
   claim(effects, wakes);
   if (effects.store) entry.wanted = std::move(effects.store);
+  count_bytes(entry);
   start_write(entry);
   arm(entry);
   forget_if_gone(entry);
   wakes.wake();
+}
+
+void StoredGroups::count_bytes(Entry& entry) {
+  bytes_ -= std::exchange(entry.bytes, entry.group.bytes());
+  bytes_ += entry.bytes;
 }
 
 void StoredGroups::claim(GroupEffects& effects, Wakes& wakes) {
@@ -161,6 +170,7 @@ void StoredGroups::forget_if_gone(const Entry& entry) {
   if (entry.writing || entry.wanted || !(dead || entry.group.forgettable())) return;
   INVARIANT(entry.waiters.empty(), "group {} goes while someone waits", entry.group.id());
   world_.executor.cancel(entry.timer);
+  bytes_ -= entry.bytes;
   entries_.erase(entries_.find(entry.group.id()));
 }
 

@@ -30,6 +30,8 @@ class Groups {
   virtual HeartbeatResponse heartbeat(const HeartbeatRequest& request) = 0;
   virtual Task<LeaveGroupResponse> leave(LeaveGroupRequest request, std::int16_t version) = 0;
   virtual DescribeGroupsResponse describe(const DescribeGroupsRequest& request) const = 0;
+  // What the longest answer of list() takes in memory.
+  virtual std::size_t list_bytes() const = 0;
   virtual ListGroupsResponse list(const ListGroupsRequest& request) const = 0;
 
   // May this member commit offsets now? Also counts as a sign of life. An unknown group with

@@ -2,12 +2,31 @@
 #include "gateway/kafka/groups/stored_groups.h"
 
 #include <algorithm>
+#include <set>
 
 namespace moraine::kafka {
 namespace {
 
 constexpr std::size_t kMemberIdPrefixMax = 255;
 constexpr std::int16_t kLeaveListFrom = 3;
+
+constexpr std::size_t kStateBytes = 32;  // The longest name of a state.
+
+// What a group would keep of a request.
+std::size_t bytes_of(const JoinGroupRequest& request) {
+  std::size_t bytes = kMemberCostBytes + request.member_id.size() + request.protocol_type.size();
+  for (const MemberProtocol& protocol : request.protocols) {
+    bytes += protocol.name.size() + protocol.metadata.size();
+  }
+  return bytes;
+}
+std::size_t bytes_of(const SyncGroupRequest& request) {
+  std::size_t bytes = 0;
+  for (const SyncGroupRequest::Assignment& given : request.assignments) {
+    bytes += given.assignment.size();
+  }
+  return bytes;
+}
 
 // At most `most` bytes, not ending inside a character.
 std::string cut(const std::string& text, std::size_t most) {
@@ -23,8 +42,8 @@ ErrorCode check_group_id(const std::string& group) {
 
 }  // namespace
 
-StoredGroups::StoredGroups(World world, Tablet tablet)
-    : world_(world), tablet_(std::move(tablet)) {}
+StoredGroups::StoredGroups(World world, Tablet tablet, std::size_t bytes_max)
+    : world_(world), tablet_(std::move(tablet)), bytes_max_(bytes_max) {}
 
 ErrorCode StoredGroups::status() const {
   if (*stopped_) return ErrorCode::kCoordinatorNotAvailable;
@@ -50,8 +69,10 @@ Task<JoinGroupResponse> StoredGroups::join(JoinGroupRequest request, std::int16_
   refused.error_code = check_join(request);
   if (refused.error_code != ErrorCode::kNone) co_return refused;
   Entry* entry = find(request.group_id);
-  if (entry == nullptr) entry = add(request.group_id);
-  if (entry == nullptr) {
+  const std::size_t before = entry == nullptr ? 0 : entry->group.member_bytes(request.member_id);
+  const bool room = bytes_ - before + bytes_of(request) <= bytes_max_;
+  if (entry == nullptr && room) entry = add(request.group_id);
+  if (entry == nullptr || !room) {
     refused.error_code = ErrorCode::kGroupMaxSizeReached;
     co_return refused;
   }
@@ -75,6 +96,10 @@ Task<SyncGroupResponse> StoredGroups::sync(SyncGroupRequest request, std::int16_
   Entry* entry = find(request.group_id);
   if (refused.error_code == ErrorCode::kNone && entry == nullptr) {
     refused.error_code = ErrorCode::kUnknownMemberId;
+  }
+  const std::size_t given = bytes_of(request);
+  if (refused.error_code == ErrorCode::kNone && given > 0 && bytes_ + given > bytes_max_) {
+    refused.error_code = ErrorCode::kCoordinatorNotAvailable;
   }
   if (refused.error_code != ErrorCode::kNone) co_return refused;
   const RequestId id = ++last_request_;
@@ -106,6 +131,7 @@ Task<LeaveGroupResponse> StoredGroups::leave(LeaveGroupRequest request, std::int
   if (response.error_code == ErrorCode::kNone) {
     response.error_code = check_group_id(request.group_id);
   }
+  if (request.members.size() > kMembersMax) response.error_code = ErrorCode::kInvalidRequest;
   if (response.error_code != ErrorCode::kNone) co_return response;
   Entry* entry = find(request.group_id);
   const StoreTicket before = entry == nullptr ? 0 : entry->group.last_ticket();
@@ -141,16 +167,25 @@ DescribeGroupsResponse StoredGroups::describe(const DescribeGroupsRequest& reque
   return response;
 }
 
+std::size_t StoredGroups::list_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [id, entry] : entries_) {
+    bytes += 2 * sizeof(ListGroupsResponse::Group) + id.size() + kStateBytes;
+    bytes += entry.group.protocol_type().size();
+  }
+  return bytes;
+}
+
 ListGroupsResponse StoredGroups::list(const ListGroupsRequest& request) const {
   ListGroupsResponse response;
   if (*stopped_) response.error_code = ErrorCode::kCoordinatorNotAvailable;
   if (!loaded_) response.error_code = ErrorCode::kCoordinatorLoadInProgress;
   if (response.error_code != ErrorCode::kNone) return response;
+  const std::set<std::string_view> states(request.states_filter.begin(),
+                                          request.states_filter.end());
   for (const auto& [id, entry] : entries_) {
     const std::string state(to_string(entry.group.state()));
-    const bool asked =
-        request.states_filter.empty() ||
-        std::ranges::find(request.states_filter, state) != request.states_filter.end();
+    const bool asked = states.empty() || states.contains(state);
     if (!asked || entry.group.state() == GroupState::kDead) continue;
     response.groups.push_back({id, entry.group.protocol_type(), state});
   }

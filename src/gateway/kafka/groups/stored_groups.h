@@ -5,7 +5,8 @@
 // Invariants (1) Of one group at most one write is on its way; what waits behind it is the newest
 //            state. (2) A held request is answered exactly once: by its group, or by stop().
 // Threading  The world's executor.
-// Limits     kGroupsMax, kSessionTimeoutMinMs..kSessionTimeoutMaxMs; group_record.h.
+// Limits     kGroupsMax, kGroupsBytesMax, kSessionTimeoutMinMs..kSessionTimeoutMaxMs;
+//            group_record.h.
 // Errors     kCoordinatorLoadInProgress before load() ended; heartbeats are kNone then.
 //            kCoordinatorNotAvailable while the tablet is away, and after stop(); heartbeats of
 //            known members are answered while the tablet is away.
@@ -29,6 +30,8 @@
 namespace moraine::kafka {
 
 inline constexpr std::size_t kGroupsMax = 10'000;
+// What all groups keep in memory of their members and assignments.
+inline constexpr std::size_t kGroupsBytesMax = std::size_t{256} << 20;
 inline constexpr std::int32_t kSessionTimeoutMinMs = 6'000;
 inline constexpr std::int32_t kSessionTimeoutMaxMs = 1'800'000;
 
@@ -37,7 +40,7 @@ class StoredGroups final : public Groups {
   // Null while the tablet restarts.
   using Tablet = std::function<std::shared_ptr<KeyValue>()>;
 
-  StoredGroups(World world, Tablet tablet);
+  StoredGroups(World world, Tablet tablet, std::size_t bytes_max = kGroupsBytesMax);
   StoredGroups(const StoredGroups&) = delete;
   StoredGroups& operator=(const StoredGroups&) = delete;
   ~StoredGroups() override { stop(); }
@@ -54,6 +57,7 @@ class StoredGroups final : public Groups {
   HeartbeatResponse heartbeat(const HeartbeatRequest& request) override;
   Task<LeaveGroupResponse> leave(LeaveGroupRequest request, std::int16_t version) override;
   DescribeGroupsResponse describe(const DescribeGroupsRequest& request) const override;
+  std::size_t list_bytes() const override;
   ListGroupsResponse list(const ListGroupsRequest& request) const override;
   Task<ErrorCode> admit_commit(const OffsetCommitRequest& request) override;
   Task<ErrorCode> remove(std::string group) override;
@@ -69,6 +73,7 @@ class StoredGroups final : public Groups {
     explicit Entry(Group made) : group(std::move(made)) {}
 
     Group group;
+    std::size_t bytes = 0;  // Of the group, as bytes_ counts it.
     TimerId timer;
     Instant timer_at = Instant::never();
     std::optional<GroupEffects::Store> wanted;  // To be written next.
@@ -94,6 +99,7 @@ class StoredGroups final : public Groups {
   // group_store.cpp: effects.
   // Does what the group asks for, then wakes: the entry and this may be gone afterwards.
   void settle(Entry& entry, Wakes wakes = {});
+  void count_bytes(Entry& entry);
   Kept when_kept(Entry& entry);  // What was ordered last.
   void claim(GroupEffects& effects, Wakes& wakes);
   void start_write(Entry& entry);
@@ -107,10 +113,12 @@ class StoredGroups final : public Groups {
 
   World world_;
   Tablet tablet_;
+  const std::size_t bytes_max_;
   bool loaded_ = false;
   std::shared_ptr<bool> stopped_ = std::make_shared<bool>(false);
   RequestId last_request_ = 0;
   std::map<std::string, Entry> entries_;
+  std::size_t bytes_ = 0;  // Of all entries.
   std::unordered_map<RequestId, HeldJoin> joins_;
   std::unordered_map<RequestId, HeldSync> syncs_;
 };

@@ -361,6 +361,50 @@ TEST_F(StoredGroupsTest, WithTooManyGroupsAnEmptyOneGoesOrTheNewOneIsRefused) {
   EXPECT_EQ(ask(kGroupsMax + 2), ErrorCode::kMemberIdRequired) << "ids that nobody used are gone";
 }
 
+TEST_F(StoredGroupsTest, AllGroupsTogetherKeepABoundedNumberOfBytes) {
+  halt();
+  bytes_max_ = 100'000;
+  start();
+  const auto ask = [&](const std::string& group, const std::string& member) {
+    JoinGroupRequest request = join_request(member);
+    request.group_id = group;
+    request.protocols[0].metadata = Slice::copy_of(std::string(30'000, 'x'));
+    return join(std::move(request));
+  };
+  const std::vector<Later<JoinGroupResponse>> joins{ask("a", ""), ask("b", ""), ask("c", "")};
+  EXPECT_EQ(ask("d", "")->value().error_code, ErrorCode::kGroupMaxSizeReached);
+  EXPECT_FALSE(groups_->exists("d"));
+  world_.run_for(kInitialRebalanceDelay + 10ms);
+  for (const auto& answer : joins) EXPECT_EQ(answer->value().error_code, ErrorCode::kNone);
+  // Those that are members may come again.
+  const auto again = ask("b", joins[1]->value().member_id);
+  world_.run_for(10ms);
+  ASSERT_TRUE(again->has_value());
+  EXPECT_EQ((*again)->error_code, ErrorCode::kNone);
+  SyncGroupRequest assigns = sync_request(joins[0]->value().member_id, 1);
+  assigns.group_id = "a";
+  assigns.assignments.push_back({assigns.member_id, Slice::copy_of(std::string(30'000, 'x'))});
+  EXPECT_EQ(sync(assigns)->value().error_code, ErrorCode::kCoordinatorNotAvailable);
+  LeaveGroupRequest leaves = leave_request(joins[2]->value().member_id);
+  leaves.group_id = "c";
+  EXPECT_EQ(world_.run(groups_->leave(leaves, 1)).error_code, ErrorCode::kNone);
+  const auto assigned = sync(assigns);
+  world_.run_for(100ms);
+  ASSERT_TRUE(assigned->has_value());
+  EXPECT_EQ((*assigned)->error_code, ErrorCode::kNone);
+}
+
+TEST_F(StoredGroupsTest, ListsOfMoreMembersThanAGroupHasAreRefused) {
+  const auto members = stable({join_request()});
+  LeaveGroupRequest leaves = leave_request(members[0].member_id);
+  leaves.members.assign(kMembersMax + 1, {"nobody", std::nullopt});
+  EXPECT_EQ(world_.run(groups_->leave(leaves, 4)).error_code, ErrorCode::kInvalidRequest);
+  SyncGroupRequest assigns = sync_request(members[0].member_id, members[0].generation_id);
+  assigns.assignments.assign(kMembersMax + 1, {"nobody", {}});
+  EXPECT_EQ(sync(assigns)->value().error_code, ErrorCode::kInvalidRequest);
+  EXPECT_EQ(state(), "Stable");
+}
+
 TEST_F(StoredGroupsTest, ARecordThatRottedIsLeftOut) {
   stable({join_request()});
   ASSERT_TRUE(world_.run(tablet_->execute({WriteKey{"g/bad", Slice::copy_of("rot"), false}})));

@@ -93,7 +93,8 @@ class GroupsTest : public testing::Test {
     if (tablet) world_.run(tablet->stop());
   }
   void make_groups() {
-    groups_ = std::make_unique<StoredGroups>(storage_.world(), [this] { return tablet_; });
+    groups_ =
+        std::make_unique<StoredGroups>(storage_.world(), [this] { return tablet_; }, bytes_max_);
   }
   void start() {
     boot_tablet();
@@ -169,6 +170,7 @@ class GroupsTest : public testing::Test {
     return answers;
   }
 
+  std::size_t bytes_max_ = kGroupsBytesMax;
   SimWorld world_;
   TestStorage storage_;
   std::shared_ptr<KeyValue> tablet_;

@@ -27,7 +27,7 @@ constexpr std::array kApis{
     ApiInfo{ApiKey::kSyncGroup, "SyncGroup", 0, 5, 4},
     ApiInfo{ApiKey::kDescribeGroups, "DescribeGroups", 0, 5, 5},
     ApiInfo{ApiKey::kListGroups, "ListGroups", 0, 5, 3},
-    ApiInfo{ApiKey::kSaslHandshake, "SaslHandshake", 0, 1, kNever, ApiPart::kSasl},
+    ApiInfo{ApiKey::kSaslHandshake, "SaslHandshake", 0, 1, kNever},
     ApiInfo{ApiKey::kApiVersions, "ApiVersions", 0, 3, 3},
     ApiInfo{ApiKey::kCreateTopics, "CreateTopics", 0, 7, 5},
     ApiInfo{ApiKey::kDeleteTopics, "DeleteTopics", 0, 6, 4},
@@ -42,7 +42,7 @@ constexpr std::array kApis{
     ApiInfo{ApiKey::kDescribeConfigs, "DescribeConfigs", 0, 4, 4},
     ApiInfo{ApiKey::kAlterConfigs, "AlterConfigs", 0, 2, 2},
     ApiInfo{ApiKey::kDescribeLogDirs, "DescribeLogDirs", 0, 4, 2},
-    ApiInfo{ApiKey::kSaslAuthenticate, "SaslAuthenticate", 0, 2, 2, ApiPart::kSasl},
+    ApiInfo{ApiKey::kSaslAuthenticate, "SaslAuthenticate", 0, 2, 2},
     ApiInfo{ApiKey::kCreatePartitions, "CreatePartitions", 0, 3, 2},
     ApiInfo{ApiKey::kDeleteGroups, "DeleteGroups", 0, 2, 2},
     ApiInfo{ApiKey::kElectLeaders, "ElectLeaders", 0, 2, 2},
@@ -63,7 +63,6 @@ bool ServedParts::has(ApiPart part) const {
   switch (part) {
     case ApiPart::kCore: return true;
     case ApiPart::kTransactions: return transactions;
-    case ApiPart::kSasl: return sasl;
   }
   return false;
 }

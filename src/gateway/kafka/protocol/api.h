@@ -56,15 +56,14 @@ enum class ApiKey : std::int16_t {
 };
 
 // APIs that a server offers together or not at all: clients read the offer as "it works".
-enum class ApiPart : std::uint8_t { kCore, kTransactions, kSasl };
+enum class ApiPart : std::uint8_t { kCore, kTransactions };
 
 struct ServedParts {
   bool transactions = false;
-  bool sasl = false;
 
   bool has(ApiPart part) const;
 };
-inline constexpr ServedParts kEveryPart{.transactions = true, .sasl = true};
+inline constexpr ServedParts kEveryPart{.transactions = true};
 
 struct ApiInfo {
   ApiKey key;

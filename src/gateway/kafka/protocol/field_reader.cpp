@@ -39,13 +39,16 @@ void FieldReader::value(Uuid& field) {
 void FieldReader::value(std::string& field) {
   const auto read = text();
   if (!read) return from_.wrong("a string is null");
+  if (measured_ != nullptr) return void(measured_->text_bytes += read->size());
   field = as_text(*read);
 }
 
 void FieldReader::value(std::optional<std::string>& field) {
   const auto read = text();
   field.reset();
-  if (read) field.emplace(as_text(*read));
+  if (!read) return;
+  if (measured_ != nullptr) measured_->text_bytes += read->size();
+  field.emplace(measured_ != nullptr ? std::string_view() : as_text(*read));
 }
 
 void FieldReader::value(Slice& field) {
@@ -58,7 +61,10 @@ void FieldReader::value(Slice& field) {
 void FieldReader::value(std::optional<Slice>& field) {
   const std::int64_t size = length(1);
   field.reset();
-  if (size >= 0) field = Slice::copy_of(from_.raw(static_cast<std::size_t>(size)));
+  if (size < 0) return;
+  const ByteSpan bytes = from_.raw(static_cast<std::size_t>(size));
+  if (measured_ != nullptr) measured_->opaque_bytes += bytes.size();
+  field = measured_ != nullptr ? Slice() : Slice::copy_of(bytes);
 }
 
 void FieldReader::value(Records& field) {

@@ -54,8 +54,10 @@ class FieldReader {
   static constexpr bool kReads = true;
 
   // `input` is the memory that `from` reads.
-  FieldReader(Reader& from, const Slice& input, std::int16_t version, bool flexible)
-      : from_(from), input_(input), version_(version), flexible_(flexible) {}
+  // With `measured` nothing is stored: elements are read one over the other and counted.
+  FieldReader(Reader& from, const Slice& input, std::int16_t version, bool flexible,
+              DecodedSize* measured = nullptr)
+      : from_(from), input_(input), version_(version), flexible_(flexible), measured_(measured) {}
 
   bool since(int version) const { return version_ >= version; }
   bool between(int first, int last) const { return version_ >= first && version_ <= last; }
@@ -147,6 +149,7 @@ class FieldReader {
   const Slice& input_;
   const std::int16_t version_;
   const bool flexible_;
+  DecodedSize* const measured_;  // Null: values are stored.
   std::size_t elements_left_ = kElementsMax;
   TaggedFields* tagged_ = nullptr;  // Of the structure that is being read.
 };
@@ -161,6 +164,13 @@ bool FieldReader::array(std::vector<T>& items) {
     return true;
   }
   elements_left_ -= static_cast<std::size_t>(count);
+  if (measured_ != nullptr) {
+    measured_->elements += static_cast<std::size_t>(count);
+    measured_->element_bytes += static_cast<std::size_t>(count) * sizeof(T);
+    T element{};
+    for (std::int64_t i = 0; i < count && !from_.failed(); ++i) value(element);
+    return true;
+  }
   for (std::int64_t i = 0; i < count && !from_.failed(); ++i) value(items.emplace_back());
   return true;
 }

@@ -29,11 +29,29 @@ void write_no_tags(Writer& writer, std::int16_t version) {
   FieldWriter(writer, version, kCompact).structure(Tags{});
 }
 
+// What other protocols begin with, read as a size.
+std::string_view other_protocol(ByteSpan prefix) {
+  constexpr std::byte kTlsHandshake{0x16};
+  constexpr std::byte kTlsMajor{0x03};
+  if (prefix[0] == kTlsHandshake && prefix[1] == kTlsMajor) {
+    return "a TLS handshake: this port has no TLS; connect with security.protocol=PLAINTEXT";
+  }
+  for (const std::string_view method : {"GET ", "HEAD", "POST", "PUT "}) {
+    if (as_text(prefix.first(kSizePrefixBytes)) == method) {
+      return "an HTTP request: this port speaks the Kafka protocol";
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::size_t> request_size(ByteSpan prefix) {
   INVARIANT(prefix.size() >= kSizePrefixBytes, "a prefix of {} bytes", prefix.size());
   const auto size = load_big<std::int32_t>(prefix.data());
+  if (const std::string_view other = other_protocol(prefix); !other.empty()) {
+    return fail(Errc::kCorrupt, std::string(other));
+  }
   if (size < static_cast<std::int32_t>(kRequestBytesMin) ||
       size > static_cast<std::int32_t>(kRequestBytesMax)) {
     return fail(Errc::kCorrupt, fmt::format("a request of {} bytes is not in {}..{}", size,
@@ -114,8 +132,7 @@ Writer begin_response(const RequestHeader& request) {
 
 std::vector<Slice> finish_frame(Writer frame) {
   const std::size_t size = frame.size() - kSizePrefixBytes;
-  INVARIANT(size <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()),
-            "a frame of {} bytes", size);
+  if (size > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) return {};
   frame.patch(0, static_cast<std::int32_t>(size));
   return std::move(frame).finish();
 }

@@ -57,12 +57,12 @@ Result<Slice> open_response(const RequestHeader& request, const Slice& frame);
 // Error UNSUPPORTED_VERSION with what is offered, in the one version that every client can read.
 std::vector<Slice> encode_unsupported_version(const RequestHeader& request, ServedParts parts);
 
-// A frame up to its body, and its end.
+// A frame up to its body, and its end. Empty: the frame is longer than its size can say.
 Writer begin_request(const RequestHeader& header);
 Writer begin_response(const RequestHeader& request);
 std::vector<Slice> finish_frame(Writer frame);
 
-// A whole frame with its size. Requires: header.api is the request's.
+// A whole frame with its size; empty as above. Requires: header.api is the request's.
 template <class Request>
 std::vector<Slice> encode_request(const RequestHeader& header, const Request& request) {
   INVARIANT(header.api == Request::kApi, "a header for API {}", static_cast<int>(header.api));

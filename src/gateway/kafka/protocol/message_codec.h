@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "gateway/kafka/protocol/types.h"
 #include "gateway/kafka/protocol/writer.h"
 
 namespace moraine::kafka {
@@ -17,6 +18,10 @@ namespace moraine::kafka {
 // are an error.
 template <class Message>
 Result<Message> decode_body(const Slice& body, std::int16_t version);
+
+// What decode_body() would take in memory, found without taking it. Errors: as decode_body().
+template <class Message>
+Result<DecodedSize> measure_body(const Slice& body, std::int16_t version);
 
 // Requires: the version is in the table.
 template <class Message>

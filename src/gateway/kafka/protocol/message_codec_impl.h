@@ -13,7 +13,8 @@
 namespace moraine::kafka {
 
 template <class Message>
-Result<Message> decode_body(const Slice& body, std::int16_t version) {
+Result<void> read_body(const Slice& body, std::int16_t version, Message& message,
+                       DecodedSize* measured) {
   constexpr bool kIsRequest = requires { typename Message::Response; };
   constexpr std::string_view kKind = kIsRequest ? "request" : "response";
   const ApiInfo& api = api_info(Message::kApi);
@@ -21,8 +22,7 @@ Result<Message> decode_body(const Slice& body, std::int16_t version) {
     return fail(Errc::kUnsupported, fmt::format("{} version {}", api.name, version));
   }
   Reader reader(body);
-  FieldReader io(reader, body, version, api.flexible(version));
-  Message message;
+  FieldReader io(reader, body, version, api.flexible(version), measured);
   io.structure(message);
   if (!kIsRequest && reader.remaining() > 0) reader.wrong("there are bytes after its end");
   if (reader.failed()) {
@@ -30,7 +30,22 @@ Result<Message> decode_body(const Slice& body, std::int16_t version) {
                 fmt::format("{} {}, version {}, at byte {} of {}: {}", api.name, kKind, version,
                             reader.position(), body.size(), reader.problem()));
   }
+  return {};
+}
+
+template <class Message>
+Result<Message> decode_body(const Slice& body, std::int16_t version) {
+  Message message;
+  TRY_VOID(read_body(body, version, message, nullptr));
   return message;
+}
+
+template <class Message>
+Result<DecodedSize> measure_body(const Slice& body, std::int16_t version) {
+  Message message;
+  DecodedSize size;
+  TRY_VOID(read_body(body, version, message, &size));
+  return size;
 }
 
 template <class Message>
@@ -42,8 +57,9 @@ void encode_body(Writer& to, const Message& message, std::int16_t version) {
 
 }  // namespace moraine::kafka
 
-#define MORAINE_KAFKA_MESSAGE_(Message)                                      \
-  template Result<Message> decode_body<Message>(const Slice&, std::int16_t); \
+#define MORAINE_KAFKA_MESSAGE_(Message)                                           \
+  template Result<Message> decode_body<Message>(const Slice&, std::int16_t);      \
+  template Result<DecodedSize> measure_body<Message>(const Slice&, std::int16_t); \
   template void encode_body<Message>(Writer&, const Message&, std::int16_t)
 
 #define MORAINE_KAFKA_API(Name)          \

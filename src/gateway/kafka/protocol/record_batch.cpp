@@ -25,6 +25,9 @@ constexpr std::size_t kProducerEpochAt = 51;
 constexpr std::size_t kBaseSequenceAt = 53;
 constexpr std::size_t kRecordCountAt = 57;
 
+// A message of any format is longer than this.
+constexpr std::int32_t kOldestLengthMin = 14;
+
 // A batch that is not all there is told apart: at the end of a fetch it is no fault.
 enum class Found : std::uint8_t { kWhole, kCut, kWrong };
 
@@ -45,20 +48,23 @@ Parsed cut(std::size_t size) {
 
 Parsed parse(const Slice& bytes) {
   if (bytes.size() <= kMagicAt) return cut(bytes.size());
+  const auto length = load_big<std::int32_t>(bytes.data() + kLengthAt);
+  if (length < kOldestLengthMin) {
+    return wrong(ErrorCode::kCorruptMessage, fmt::format("a batch length of {}", length));
+  }
+  const std::size_t size = kBatchLengthEnd + static_cast<std::size_t>(length);
+  if (size > bytes.size()) return cut(bytes.size());
   const auto magic = load_big<std::int8_t>(bytes.data() + kMagicAt);
   if (magic == 0 || magic == 1) {
     return wrong(ErrorCode::kUnsupportedForMessageFormat,
                  fmt::format("message format {} is too old; 2 is served", magic));
   }
   if (magic != kMagic) {
-    return wrong(ErrorCode::kInvalidRecord, fmt::format("message format {} is unknown", magic));
+    return wrong(ErrorCode::kCorruptMessage, fmt::format("message format {} is unknown", magic));
   }
-  const auto length = load_big<std::int32_t>(bytes.data() + kLengthAt);
   if (length < static_cast<std::int32_t>(kBatchHeaderBytes - kBatchLengthEnd)) {
     return wrong(ErrorCode::kCorruptMessage, fmt::format("a batch length of {}", length));
   }
-  const std::size_t size = kBatchLengthEnd + static_cast<std::size_t>(length);
-  if (size > bytes.size()) return cut(bytes.size());
   return {Found::kWhole, {BatchHeader::decode(bytes.data()), bytes.sub(0, size)}, {}};
 }
 

@@ -99,8 +99,8 @@ TEST(RecordBatch, OldFormatsAreToldApartFromUnknownOnes) {
   };
   EXPECT_EQ(code_of(0), ErrorCode::kUnsupportedForMessageFormat);
   EXPECT_EQ(code_of(1), ErrorCode::kUnsupportedForMessageFormat);
-  EXPECT_EQ(code_of(3), ErrorCode::kInvalidRecord);
-  EXPECT_EQ(code_of(-1), ErrorCode::kInvalidRecord);
+  EXPECT_EQ(code_of(3), ErrorCode::kCorruptMessage);
+  EXPECT_EQ(code_of(-1), ErrorCode::kCorruptMessage);
 }
 
 TEST(RecordBatch, LengthsThatCannotBeAreCorrupt) {

@@ -32,4 +32,12 @@ struct Records {
   Slice joined() const;
 };
 
+// What decoding a message would take in memory.
+struct DecodedSize {
+  std::size_t elements = 0;       // Of all arrays.
+  std::size_t element_bytes = 0;  // Their structures, without what these point to.
+  std::size_t text_bytes = 0;
+  std::size_t opaque_bytes = 0;  // Copied as they are; records are shared and do not count.
+};
+
 }  // namespace moraine::kafka

@@ -4,11 +4,24 @@
 #include <utility>
 
 #include "gateway/kafka/server/handlers.h"
+#include "gateway/kafka/server/repeats.h"
 
 namespace moraine::kafka {
 namespace {
 
 using Topic = MetadataResponse::Topic;
+
+constexpr std::string_view kNoSasl =
+    "this listener has no SASL; connect with security.protocol=PLAINTEXT";
+// Versions of FindCoordinator that clients show the text of.
+constexpr std::int16_t kVersionOfShownTexts = 4;
+
+// What describe() makes in memory.
+std::size_t described_bytes(const TopicInfo& info) {
+  constexpr std::size_t kNodeListBytes = 32;  // The least that is allocated for one.
+  constexpr std::size_t kPartitionBytes = sizeof(MetadataResponse::Partition) + 2 * kNodeListBytes;
+  return 2 * sizeof(Topic) + info.name.size() + info.partitions * kPartitionBytes;
+}
 
 Topic describe(const ServerContext& server, const TopicInfo& info) {
   Topic topic;
@@ -26,6 +39,28 @@ Topic describe(const ServerContext& server, const TopicInfo& info) {
   return topic;
 }
 
+// Without partitions and with an error when there is no room for them.
+Task<Topic> describe_within(const ServerContext& server, TopicPtr info, AnswerRoom& room) {
+  if (co_await room.take(described_bytes(*info))) co_return describe(server, *info);
+  Topic topic;
+  topic.name = info->name;
+  topic.topic_id = to_uuid(info->id);
+  topic.error_code = ErrorCode::kInvalidRequest;
+  co_return topic;
+}
+
+Task<std::vector<Topic>> describe_all(const ServerContext& server, AnswerRoom& room) {
+  std::vector<Topic> topics;
+  for (const TopicPtr& info : server.topics.list()) {
+    topics.push_back(co_await describe_within(server, info, room));
+    if (topics.back().error_code == ErrorCode::kNone) continue;
+    if (co_await room.take(2 * sizeof(Topic) + info->name.size())) continue;
+    room.give_up();
+    break;
+  }
+  co_return topics;
+}
+
 // Makes a topic that a client named; why not, otherwise.
 Task<ErrorCode> auto_create(ServerContext& server, std::string name) {
   if (!check_topic_name(name)) co_return ErrorCode::kInvalidTopic;
@@ -37,7 +72,7 @@ Task<ErrorCode> auto_create(ServerContext& server, std::string name) {
   co_return ErrorCode::kLeaderNotAvailable;
 }
 
-Task<Topic> find_named(ServerContext& server, std::string name, bool may_create) {
+Task<Topic> find_named(ServerContext& server, std::string name, bool may_create, AnswerRoom& room) {
   TopicPtr info = server.topics.find(name);
   ErrorCode error = ErrorCode::kUnknownTopicOrPartition;
   if (!info && may_create) {
@@ -45,15 +80,14 @@ Task<Topic> find_named(ServerContext& server, std::string name, bool may_create)
     info = server.topics.find(name);
     if (!info && error == ErrorCode::kNone) error = ErrorCode::kLeaderNotAvailable;
   }
-  if (info) co_return describe(server, *info);
+  if (info) co_return co_await describe_within(server, std::move(info), room);
   Topic topic;
   topic.name = name;
   topic.error_code = check_topic_name(name) ? error : ErrorCode::kInvalidTopic;
   co_return topic;
 }
 
-Topic find_by_id(const ServerContext& server, const Uuid& id) {
-  if (const TopicPtr info = server.topics.find(to_topic_id(id))) return describe(server, *info);
+Topic unknown_id(const Uuid& id) {
   Topic topic;
   topic.name = std::nullopt;
   topic.topic_id = id;
@@ -67,6 +101,23 @@ Task<ApiVersionsResponse> serve(ServerContext&, ApiVersionsRequest, RequestConte
   co_return offered_apis({});
 }
 
+Task<SaslHandshakeResponse> serve(ServerContext& server, SaslHandshakeRequest,
+                                  RequestContext about) {
+  server.log_refusal(*about.client, kNoSasl);
+  SaslHandshakeResponse response;
+  response.error_code = server.metrics.counted(ErrorCode::kIllegalSaslState);
+  co_return response;
+}
+
+Task<SaslAuthenticateResponse> serve(ServerContext& server, SaslAuthenticateRequest,
+                                     RequestContext about) {
+  server.log_refusal(*about.client, kNoSasl);
+  SaslAuthenticateResponse response;
+  response.error_code = server.metrics.counted(ErrorCode::kIllegalSaslState);
+  response.error_message = kNoSasl;
+  co_return response;
+}
+
 Task<MetadataResponse> serve(ServerContext& server, MetadataRequest request, RequestContext about) {
   constexpr std::int16_t kVersionOfNullNames = 12;
   const KafkaOptions& options = server.options;
@@ -76,9 +127,7 @@ Task<MetadataResponse> serve(ServerContext& server, MetadataRequest request, Req
   response.cluster_id = options.cluster_id;
   response.controller_id = options.node_id;
   if (!request.topics) {
-    for (const TopicPtr& info : server.topics.list()) {
-      response.topics.push_back(describe(server, *info));
-    }
+    response.topics = co_await describe_all(server, *about.room);
     co_return response;
   }
   const bool may_create = request.allow_auto_topic_creation && options.auto_create_topics;
@@ -89,10 +138,13 @@ Task<MetadataResponse> serve(ServerContext& server, MetadataRequest request, Req
     const bool by_id = !asked.topic_id.is_zero() || !asked.name;
     if (by_id) asked.name.reset();
     if (!seen.emplace(asked.name, asked.topic_id).second) continue;
-    if (by_id) {
-      response.topics.push_back(find_by_id(server, asked.topic_id));
+    if (about.client->gone()) break;
+    if (!by_id) {
+      response.topics.push_back(co_await find_named(server, *asked.name, may_create, *about.room));
+    } else if (TopicPtr info = server.topics.find(to_topic_id(asked.topic_id))) {
+      response.topics.push_back(co_await describe_within(server, std::move(info), *about.room));
     } else {
-      response.topics.push_back(co_await find_named(server, *asked.name, may_create));
+      response.topics.push_back(unknown_id(asked.topic_id));
     }
     Topic& topic = response.topics.back();
     if (!topic.name && about.version < kVersionOfNullNames) topic.name = std::string();
@@ -102,15 +154,22 @@ Task<MetadataResponse> serve(ServerContext& server, MetadataRequest request, Req
 }
 
 Task<FindCoordinatorResponse> serve(ServerContext& server, FindCoordinatorRequest request,
-                                    RequestContext) {
+                                    RequestContext about) {
   FindCoordinatorResponse response;
+  const bool transactional = request.key_type != CoordinatorKind::kGroup;
+  // Older clients ask again for ever after any other code.
+  const ErrorCode refusal = about.version < kVersionOfShownTexts
+                                ? ErrorCode::kTransactionalIdAuthorizationFailed
+                                : ErrorCode::kUnsupportedVersion;
+  if (transactional) server.log_refusal(*about.client, kNoTransactions);
+  Repeats named;
   for (const std::string& key : request.keys) {
+    if (!named.first(key)) continue;
     FindCoordinatorResponse::Coordinator& coordinator = response.coordinators.emplace_back();
     coordinator.key = key;
-    if (request.key_type != CoordinatorKind::kGroup) {
-      coordinator.error_code =
-          server.metrics.counted(ErrorCode::kTransactionalIdAuthorizationFailed);
-      coordinator.error_message = "transactions are not served";
+    if (transactional) {
+      coordinator.error_code = server.metrics.counted(refusal);
+      coordinator.error_message = kNoTransactions;
       continue;
     }
     coordinator.node_id = server.options.node_id;
@@ -139,9 +198,10 @@ Task<DescribeClusterResponse> serve(ServerContext& server, DescribeClusterReques
 }
 
 Task<InitProducerIdResponse> serve(ServerContext& server, InitProducerIdRequest request,
-                                   RequestContext) {
+                                   RequestContext about) {
   InitProducerIdResponse response;
   if (request.transactional_id) {
+    server.log_refusal(*about.client, kNoTransactions);
     response.error_code = server.metrics.counted(ErrorCode::kTransactionalIdAuthorizationFailed);
     co_return response;
   }

@@ -1,15 +1,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "gateway/kafka/server/handlers.h"
+#include "gateway/kafka/server/repeats.h"
 #include "service/topic_config.h"
 
 namespace moraine::kafka {
 namespace {
 
 using Config = DescribeConfigsResponse::Config;
+
+// Items of a list are looked for one by one.
+constexpr std::size_t kListBytesMax = 1'024;
 
 kafka::ConfigType wire_type(moraine::ConfigType type) {
   switch (type) {
@@ -106,6 +112,41 @@ DescribeConfigsResponse::Resource describe(const ServerContext& server,
   return resource;
 }
 
+std::size_t bytes_of(const DescribeConfigsResponse::Resource& resource) {
+  std::size_t bytes = 2 * sizeof(resource) + resource.error_message.value_or("").size();
+  for (const Config& config : resource.configs) {
+    bytes += 2 * sizeof(config) + config.name.size() + config.value.value_or("").size() +
+             config.documentation.value_or("").size();
+    for (const DescribeConfigsResponse::Synonym& synonym : config.synonyms) {
+      bytes += 2 * sizeof(synonym) + synonym.name.size() + synonym.value.value_or("").size();
+    }
+  }
+  return bytes;
+}
+
+std::int32_t number_of(ResourceType type) {
+  return static_cast<std::int32_t>(type);
+}
+
+// Each resource once, with the keys of all places that name it.
+std::vector<DescribeConfigsRequest::Resource> merged(
+    std::vector<DescribeConfigsRequest::Resource> asked) {
+  std::map<std::pair<std::string, ResourceType>, std::size_t> places;
+  std::vector<DescribeConfigsRequest::Resource> once;
+  for (DescribeConfigsRequest::Resource& resource : asked) {
+    const auto [at, is_new] =
+        places.try_emplace(std::pair(resource.resource_name, resource.resource_type), once.size());
+    if (is_new) {
+      once.push_back(std::move(resource));
+      continue;
+    }
+    auto& keys = once[at->second].configuration_keys;
+    if (!resource.configuration_keys) keys.reset();
+    if (keys) std::ranges::move(*resource.configuration_keys, std::back_inserter(*keys));
+  }
+  return once;
+}
+
 std::vector<std::string> split_list(const std::string& text) {
   std::vector<std::string> items;
   for (std::size_t at = 0; at < text.size();) {
@@ -127,6 +168,9 @@ Checked<std::optional<std::string>> value_after(
   if (info == nullptr || info->type != moraine::ConfigType::kList ||
       (!appends && asked.config_operation != ConfigOperation::kSubtract)) {
     return refuse(ErrorCode::kInvalidConfig, asked.name + " is no list");
+  }
+  if (asked.value->size() > kListBytesMax) {
+    return refuse(ErrorCode::kInvalidConfig, fmt::format("{} is longer than any list", asked.name));
   }
   const auto set = topic.config.find(asked.name);
   std::vector<std::string> items =
@@ -188,15 +232,24 @@ Task<Checked<void>> alter(ServerContext& server, Resource asked, bool only_check
 }
 
 template <class Request>
-Task<typename Request::Response> alter_all(ServerContext& server, Request request) {
+Task<typename Request::Response> alter_all(ServerContext& server, Request request,
+                                           RequestContext about) {
+  Occurrences names;
+  for (const auto& asked : request.resources) {
+    names.add(asked.resource_name, number_of(asked.resource_type));
+  }
   typename Request::Response response;
   for (const auto& asked : request.resources) {
+    if (about.client->gone()) break;
     AlteredResource& answer = response.responses.emplace_back();
     answer.resource_type = asked.resource_type;
     answer.resource_name = asked.resource_name;
-    co_await server.config_changes.acquire();
-    const Checked<void> altered = co_await alter(server, asked, request.validate_only);
-    server.config_changes.release();
+    Checked<void> altered = refuse(ErrorCode::kInvalidRequest, "the resource is named twice");
+    if (!names.repeated(asked.resource_name, number_of(asked.resource_type))) {
+      co_await server.config_changes.acquire();
+      altered = co_await alter(server, asked, request.validate_only);
+      server.config_changes.release();
+    }
     if (altered) continue;
     answer.error_code = server.metrics.counted(altered.error().code);
     answer.error_message = altered.error().message;
@@ -207,24 +260,31 @@ Task<typename Request::Response> alter_all(ServerContext& server, Request reques
 }  // namespace
 
 Task<DescribeConfigsResponse> serve(ServerContext& server, DescribeConfigsRequest request,
-                                    RequestContext) {
+                                    RequestContext about) {
+  request.resources = merged(std::move(request.resources));
   DescribeConfigsResponse response;
   for (const DescribeConfigsRequest::Resource& asked : request.resources) {
-    response.results.push_back(describe(server, request, asked));
-    server.metrics.counted(response.results.back().error_code);
+    DescribeConfigsResponse::Resource resource = describe(server, request, asked);
+    if (!co_await about.room->take(bytes_of(resource))) {
+      resource.configs.clear();
+      resource.error_code = ErrorCode::kInvalidRequest;
+      resource.error_message = "too many resources in one request";
+    }
+    server.metrics.counted(resource.error_code);
+    response.results.push_back(std::move(resource));
   }
   co_return response;
 }
 
 Task<AlterConfigsResponse> serve(ServerContext& server, AlterConfigsRequest request,
-                                 RequestContext) {
-  return alter_all(server, std::move(request));
+                                 RequestContext about) {
+  return alter_all(server, std::move(request), std::move(about));
 }
 
 Task<IncrementalAlterConfigsResponse> serve(ServerContext& server,
                                             IncrementalAlterConfigsRequest request,
-                                            RequestContext) {
-  return alter_all(server, std::move(request));
+                                            RequestContext about) {
+  return alter_all(server, std::move(request), std::move(about));
 }
 
 }  // namespace moraine::kafka

@@ -83,9 +83,14 @@ Task<void> KafkaConnection::run() {
     Result<std::optional<RequestFrame>> frame = co_await input_.next();
     if (!frame && frame.error().code != Errc::kUnavailable) fail_with(frame.error().message());
     if (closed_ || !frame || !*frame) break;
-    const RequestFrame& arrived = **frame;
+    RequestFrame& arrived = **frame;
     service_.metrics().bytes_in.add(kSizePrefixBytes + arrived.bytes.size());
     const auto api = static_cast<ApiKey>(load_big<std::int16_t>(arrived.bytes.data()));
+    while (!closed_ && !may_begin(api)) co_await change();
+    if (closed_) break;
+    // Here, and not where it is handled: requests begin in their order.
+    const std::size_t handling = KafkaService::handling_bytes(arrived.bytes);
+    if (handling > 0) co_await service_.requests().grow(arrived.lease, handling);
     while (!closed_ && !may_begin(api)) co_await change();
     turn += kTurnBytesPerRequest + arrived.bytes.size();
     if (!closed_) begin(std::move(**frame));
@@ -128,7 +133,7 @@ void KafkaConnection::begin(RequestFrame frame) {
 }
 
 Task<void> KafkaConnection::handle(Request& request, RequestFrame frame) {
-  auto memory = std::make_shared<const ByteBudget::Lease>(std::move(frame.lease));
+  auto memory = std::make_shared<ByteBudget::Lease>(std::move(frame.lease));
   request.answer = co_await service_.handle(std::move(frame.bytes), client_, std::move(memory));
   const std::size_t held = HeldBytes(request.answer.pieces).total();
   request.unsent = std::move(request.answer.room);

@@ -50,7 +50,33 @@ TEST_F(ConnectionTest, ClosedClientsAreLoggedWithAFewLines) {
     EXPECT_TRUE(closed());
     connect();
   }
-  EXPECT_EQ(log_.lines().size(), kCloseLinesMax);
+  EXPECT_EQ(log_.lines().size(), ClientLog::kLinesMax);
+}
+
+TEST_F(ConnectionTest, ClientsOfSaslAreToldThatThereIsNone) {
+  for (const std::int16_t version : {0, 1}) {
+    const auto refused = ask(SaslHandshakeRequest{"PLAIN"}, version);
+    EXPECT_EQ(refused.error_code, ErrorCode::kIllegalSaslState);
+    EXPECT_TRUE(refused.mechanisms.empty());
+  }
+  const auto refused = ask(SaslAuthenticateRequest{Slice::copy_of("token")}, 2);
+  EXPECT_EQ(refused.error_code, ErrorCode::kIllegalSaslState);
+  EXPECT_NE(refused.error_message.value_or("").find("PLAINTEXT"), std::string::npos);
+  EXPECT_EQ(log_.lines().size(), 3u);
+  EXPECT_NE(log_.lines().back().find("SASL"), std::string::npos);
+  EXPECT_EQ(ask(ApiVersionsRequest{}, 3).error_code, ErrorCode::kNone) << "still connected";
+}
+
+TEST_F(ConnectionTest, OtherProtocolsAreCalledByTheirNames) {
+  send_bytes(unhex("16030102 00010001 fc0303aa"));
+  EXPECT_TRUE(closed());
+  ASSERT_EQ(log_.lines().size(), 1u);
+  EXPECT_NE(log_.lines()[0].find("TLS"), std::string::npos) << log_.lines()[0];
+  connect();
+  send_bytes(Slice::copy_of("GET / HTTP/1.1\r\n"));
+  EXPECT_TRUE(closed());
+  ASSERT_EQ(log_.lines().size(), 2u);
+  EXPECT_NE(log_.lines()[1].find("HTTP"), std::string::npos) << log_.lines()[1];
 }
 
 TEST_F(ConnectionTest, FramesComeByteByByteOrManyAtOnce) {

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "base/log.h"
+
 namespace moraine::kafka {
 namespace {
 
@@ -22,6 +24,19 @@ ErrorCode error_of_absent(const std::optional<Error>& why) {
 }
 
 }  // namespace
+
+void ClientLog::write(Instant now, std::string_view event, const std::string& peer,
+                      std::string_view reason) {
+  if (since_ + kPeriod <= now) {
+    if (lines_ > kLinesMax) {
+      log_warning("more kafka clients", {{"event", event}, {"count", lines_ - kLinesMax}});
+    }
+    since_ = now;
+    lines_ = 0;
+  }
+  if (++lines_ > kLinesMax) return;
+  log_warning(event, {{"peer", peer}, {"reason", reason}});
+}
 
 FoundPartition find_partition(ServerContext& server, TopicPtr topic, std::int32_t index) {
   if (!topic || index < 0 || static_cast<std::uint32_t>(index) >= topic->partitions) {
@@ -52,6 +67,12 @@ Uuid to_uuid(const TopicId& id) {
   Uuid uuid;
   std::memcpy(uuid.bytes.data(), id.data(), id.size());
   return uuid;
+}
+
+ErrorCode check_leader_epoch(std::int32_t known) {
+  constexpr std::int32_t kNoEpoch = -1;
+  if (known == kNoEpoch || known == kLeaderEpoch) return ErrorCode::kNone;
+  return known < kLeaderEpoch ? ErrorCode::kFencedLeaderEpoch : ErrorCode::kUnknownLeaderEpoch;
 }
 
 ErrorCode partition_error(const Error& error) {

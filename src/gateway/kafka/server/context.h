@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "gateway/kafka/groups/groups.h"
 #include "gateway/kafka/producer_ids.h"
 #include "gateway/kafka/protocol/messages.h"
+#include "gateway/kafka/server/answer_room.h"
 #include "gateway/kafka/server/budget.h"
 #include "gateway/kafka/server/client.h"
 #include "gateway/kafka/server/metrics.h"
@@ -32,6 +34,23 @@ struct KafkaParts {
   MetricRegistry& metrics;
 };
 
+// What clients that use transactions are told.
+inline constexpr std::string_view kNoTransactions =
+    "this server has no transactions; use a producer without transactional.id";
+
+// Lines about clients, so few that the log stays readable whatever clients do.
+class ClientLog {
+ public:
+  static constexpr std::size_t kLinesMax = 10;
+  static constexpr Duration kPeriod = 10s;
+
+  void write(Instant now, std::string_view event, const std::string& peer, std::string_view reason);
+
+ private:
+  Instant since_;
+  std::size_t lines_ = 0;
+};
+
 struct ServerContext {
   ServerContext(const KafkaParts& parts, KafkaOptions chosen)
       : topics(parts.topics),
@@ -46,6 +65,11 @@ struct ServerContext {
         reserved_responses(parts.executor, options.response_bytes_max / kReservedPart),
         slow_readers(parts.executor, responses, reserved_responses) {}
 
+  // Tells people that a client uses what is not served, where its answer may not.
+  void log_refusal(const Client& client, std::string_view reason) {
+    refused_clients.write(executor.now(), "kafka client refused", client.peer(), reason);
+  }
+
   Topics& topics;
   Groups& groups;
   ProducerIds& producer_ids;
@@ -54,17 +78,19 @@ struct ServerContext {
   const KafkaOptions options;
   KafkaMetrics metrics;
   // What answers keep in memory: all blocks that their slices are parts of. Above the two limits
-  // together come the answers that are not of Fetch, kCrowdedUnsentBytesMax and one answer of each
-  // connection, and one Fetch that overdraws each.
+  // together come kCrowdedUnsentBytesMax and kSmallAnswerBytes of each connection, and one answer
+  // that overdraws each.
   ByteBudget responses;
   ByteBudget reserved_responses;
   SlowReaders slow_readers;
+  ClientLog closed_clients;
+  ClientLog refused_clients;
   Semaphore config_changes{1};  // A change of configs that depends on those before it.
   TaskScope writes;             // Writes whose outcome is not known yet.
 };
 
 // The memory of a request, out of the service's budget; who keeps parts of the request keeps it.
-using RequestMemory = std::shared_ptr<const ByteBudget::Lease>;
+using RequestMemory = std::shared_ptr<ByteBudget::Lease>;
 
 // The request that a handler serves, beside its body.
 struct RequestContext {
@@ -72,6 +98,7 @@ struct RequestContext {
   std::string client_id;
   std::shared_ptr<Client> client;
   RequestMemory memory;
+  AnswerRoom* room = nullptr;  // Outlives the handler.
 };
 
 // A partition as a request names it.
@@ -86,6 +113,9 @@ FoundPartition find_partition(ServerContext& server, const std::string& topic, s
 
 TopicId to_topic_id(const Uuid& id);
 Uuid to_uuid(const TopicId& id);
+
+// What is wrong with the leader epoch that a client knows; -1: it knows none.
+ErrorCode check_leader_epoch(std::int32_t known);
 
 // What a failed read or change of a partition is to a client.
 ErrorCode partition_error(const Error& error);

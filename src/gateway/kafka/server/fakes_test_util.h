@@ -258,8 +258,9 @@ class FakeGroups final : public Groups {
 
   Duration join_delay = 1s;
   ErrorCode commit_verdict = ErrorCode::kNone;
-  std::map<std::string, std::string> known;  // Group to subscribed topic.
-  std::string state = "Empty";               // Of all that are known.
+  std::map<std::string, std::string> known;             // Group to subscribed topic.
+  std::string state = "Empty";                          // Of all that are known.
+  std::vector<DescribeGroupsResponse::Member> members;  // Likewise.
   GroupClient last_client;
 
   Task<JoinGroupResponse> join(JoinGroupRequest request, std::int16_t,
@@ -284,9 +285,11 @@ class FakeGroups final : public Groups {
       auto& group = response.groups.emplace_back();
       group.group_id = id;
       group.group_state = !known.contains(id) ? "Dead" : state;
+      if (known.contains(id)) group.members = members;
     }
     return response;
   }
+  std::size_t list_bytes() const override { return known.size() * 100; }
   ListGroupsResponse list(const ListGroupsRequest&) const override {
     ListGroupsResponse response;
     for (const auto& [group, topic] : known) response.groups.emplace_back().group_id = group;

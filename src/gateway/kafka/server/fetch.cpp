@@ -6,12 +6,15 @@
 #include "base/held_bytes.h"
 #include "base/log.h"
 #include "gateway/kafka/protocol/records.h"
+#include "gateway/kafka/server/repeats.h"
 
 namespace moraine::kafka {
 namespace {
 
 constexpr std::int16_t kVersionMin = 4;
 constexpr std::int16_t kVersionOfTopicIds = 13;
+// A watch of a partition.
+constexpr std::size_t kWatchBytes = 128;
 // Readings of more than was expected, before it is taken as it is.
 constexpr int kReadingsMax = 4;
 
@@ -59,6 +62,7 @@ FetchWork::FetchWork(ServerContext& server, FetchRequest request, RequestContext
       bytes_max_(bounded(request_.max_bytes, kFetchBytesMax)),
       bytes_min_(std::min(bounded(request_.min_bytes, kFetchBytesMax), bytes_max_)) {
   find_parts();
+  keep_what_is_needed();
 }
 
 FetchWork::~FetchWork() {
@@ -69,29 +73,53 @@ FetchWork::~FetchWork() {
   if (leave_hook_ != 0) about_.client->drop(leave_hook_);
 }
 
+TopicPtr FetchWork::find_topic(const FetchRequest::Topic& asked) const {
+  if (about_.version >= kVersionOfTopicIds) return server_.topics.find(to_topic_id(asked.topic_id));
+  if (TopicPtr topic = server_.topics.find(asked.name)) return topic;
+  const auto id = id_in_text(asked.name);
+  return id ? server_.topics.find(*id) : nullptr;
+}
+
+// A partition that is named again has its answer already.
 void FetchWork::find_parts() {
   const bool by_id = about_.version >= kVersionOfTopicIds;
+  Repeats named;
+  std::vector<std::pair<TopicPtr, const FetchRequest::Partition*>> asked_for;
   for (const FetchRequest::Topic& asked : request_.topics) {
+    const TopicPtr info = find_topic(asked);
     FetchResponse::Topic& topic = response_.topics.emplace_back();
     topic.name = asked.name;
     topic.topic_id = asked.topic_id;
-    topic.partitions.resize(asked.partitions.size());
-  }
-  for (std::size_t t = 0; t < request_.topics.size(); ++t) {
-    const FetchRequest::Topic& asked = request_.topics[t];
-    TopicPtr topic =
-        by_id ? server_.topics.find(to_topic_id(asked.topic_id)) : server_.topics.find(asked.name);
-    if (!topic && !by_id) {
-      if (const auto id = id_in_text(asked.name)) topic = server_.topics.find(*id);
+    for (const FetchRequest::Partition& partition : asked.partitions) {
+      const bool first = by_id ? named.first(asked.topic_id, partition.partition)
+                               : named.first(asked.name, partition.partition);
+      if (!first) continue;
+      topic.partitions.emplace_back();
+      asked_for.emplace_back(info, &partition);
     }
-    const ErrorCode missing =
-        by_id ? ErrorCode::kUnknownTopicId : ErrorCode::kUnknownTopicOrPartition;
-    for (std::size_t p = 0; p < asked.partitions.size(); ++p) {
-      FetchResponse::Partition& answer = response_.topics[t].partitions[p];
-      parts_.push_back(find_part(topic, missing, asked.partitions[p], answer));
+    if (topic.partitions.empty()) response_.topics.pop_back();
+  }
+  const ErrorCode missing =
+      by_id ? ErrorCode::kUnknownTopicId : ErrorCode::kUnknownTopicOrPartition;
+  for (FetchResponse::Topic& topic : response_.topics) {
+    for (FetchResponse::Partition& answer : topic.partitions) {
+      const auto& [info, partition] = asked_for[parts_.size()];
+      parts_.push_back(find_part(info, missing, *partition, answer));
       failed_ |= !parts_.back().partition;
     }
   }
+}
+
+// What it may hold for long while it waits.
+void FetchWork::keep_what_is_needed() {
+  request_.topics = {};
+  request_.forgotten_topics = {};
+  std::size_t bytes = parts_.size() * (sizeof(Part) + kWatchBytes);
+  for (const FetchResponse::Topic& topic : response_.topics) {
+    bytes += sizeof(topic) + topic.name.size();
+    bytes += topic.partitions.capacity() * sizeof(FetchResponse::Partition);
+  }
+  if (about_.memory && bytes < about_.memory->bytes()) about_.memory->settle(bytes);
 }
 
 FetchWork::Part FetchWork::find_part(const TopicPtr& topic, ErrorCode missing,
@@ -107,6 +135,8 @@ FetchWork::Part FetchWork::find_part(const TopicPtr& topic, ErrorCode missing,
   FoundPartition found = find_partition(server_, topic, asked.partition);
   answer.error_code = topic ? found.error : missing;
   if (!found.partition) return part;
+  answer.error_code = check_leader_epoch(asked.current_leader_epoch);
+  if (answer.error_code != ErrorCode::kNone) return part;
   if (asked.fetch_offset < 0) {
     answer.error_code = ErrorCode::kOffsetOutOfRange;
     return part;
@@ -169,16 +199,8 @@ std::size_t FetchWork::room_needed() const {
 }
 
 Task<void> FetchWork::take_room(std::size_t bytes) {
-  if (room_.bytes() > 0) {
-    const std::size_t more = bytes - std::min(bytes, room_.bytes());
-    if (more > 0) co_await room_.budget()->grow(room_, more);
-    co_return;
-  }
-  if (server_.responses.grow_now(room_, bytes)) co_return;
-  ByteBudget& reserved = server_.reserved_responses;
-  const bool first = bytes <= kShortFetchBytes || about_.client->reads();
-  const bool fits = bytes <= reserved.limit() / kFetchPartOfRest;
-  co_await (first && fits ? reserved : server_.responses).grow(room_, bytes);
+  const std::size_t more = bytes - std::min(bytes, room_.bytes());
+  if (more > 0) co_await kafka::take_room(server_, *about_.client, room_, more);
 }
 
 Task<void> FetchWork::read_within_budget() {
@@ -333,6 +355,14 @@ Task<void> FetchWork::wait_for_change() {
 }
 
 Task<FetchOutcome> fetch(ServerContext& server, FetchRequest request, RequestContext about) {
+  constexpr std::int32_t kNoSession = -1;
+  constexpr std::int32_t kNewSession = 0;
+  if (request.session_epoch != kNoSession && request.session_epoch != kNewSession) {
+    // No session was ever made: the client goes on with whole requests.
+    FetchOutcome outcome;
+    outcome.response.error_code = server.metrics.counted(ErrorCode::kFetchSessionIdNotFound);
+    co_return outcome;
+  }
   FetchWork work(server, std::move(request), std::move(about));
   co_return co_await work.run();
 }

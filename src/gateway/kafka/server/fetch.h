@@ -41,7 +41,9 @@ class FetchWork {
     std::shared_ptr<OneShot<bool>> waiter;
   };
 
+  TopicPtr find_topic(const FetchRequest::Topic& asked) const;
   void find_parts();
+  void keep_what_is_needed();
   Part find_part(const TopicPtr& topic, ErrorCode missing, const FetchRequest::Partition& asked,
                  FetchResponse::Partition& answer);
   // Sets the offsets of an answer; false: it is an error now.

@@ -197,5 +197,63 @@ TEST_F(FetchTest, APartitionThatStopsEndsTheWait) {
   EXPECT_EQ(response.session_id, 0);
 }
 
+TEST_F(FetchTest, LeaderEpochsThatAreNotOursAreRefused) {
+  make_topic("t").store_batch(batch_with({"a"}));
+  const auto fetched = [&](std::int32_t epoch) {
+    FetchRequest request = fetch_of("t", 0);
+    request.topics[0].partitions[0].current_leader_epoch = epoch;
+    return ask(request, 11).topics.at(0).partitions.at(0).error_code;
+  };
+  const auto listed = [&](std::int32_t epoch) {
+    ListOffsetsRequest request;
+    request.topics.push_back({"t", {{0, epoch, kLatestOffset, 1}}});
+    return ask(request, 7).topics.at(0).partitions.at(0).error_code;
+  };
+  const auto ended = [&](std::int32_t epoch) {
+    OffsetForLeaderEpochRequest request;
+    request.topics.push_back({"t", {{0, epoch, 0}}});
+    return ask(request, 4).topics.at(0).partitions.at(0).error_code;
+  };
+  for (const auto& [epoch, error] :
+       {std::pair(-1, ErrorCode::kNone), std::pair(kLeaderEpoch, ErrorCode::kNone),
+        std::pair(kLeaderEpoch + 1, ErrorCode::kUnknownLeaderEpoch),
+        std::pair(-2, ErrorCode::kFencedLeaderEpoch)}) {
+    EXPECT_EQ(fetched(epoch), error) << epoch;
+    EXPECT_EQ(listed(epoch), error) << epoch;
+    EXPECT_EQ(ended(epoch), error) << epoch;
+  }
+}
+
+TEST_F(FetchTest, SessionsThatWereNeverMadeAreNotFound) {
+  make_topic("t").store_batch(batch_with({"a"}));
+  FetchRequest request = fetch_of("t", 0, 10'000);
+  for (const std::int32_t id : {0, 77}) {
+    request.session_id = id;
+    request.session_epoch = 1;
+    const auto refused = ask(request, 11);
+    EXPECT_EQ(refused.error_code, ErrorCode::kFetchSessionIdNotFound);
+    EXPECT_EQ(refused.session_id, 0);
+    EXPECT_TRUE(refused.topics.empty());
+    for (const std::int32_t epoch : {0, -1}) {
+      request.session_epoch = epoch;
+      const auto answered = ask(request, 11);
+      EXPECT_EQ(answered.error_code, ErrorCode::kNone);
+      EXPECT_EQ(answered.session_id, 0);
+      EXPECT_EQ(answered.topics.at(0).partitions.at(0).high_watermark, 1);
+    }
+  }
+}
+
+TEST_F(FetchTest, APartitionThatIsNamedTwiceIsAnsweredOnce) {
+  make_topic("t").store_batch(batch_with({"a"}));
+  FetchRequest request = fetch_of("t", 0);
+  request.topics[0].partitions.push_back(request.topics[0].partitions[0]);
+  request.topics.push_back(request.topics[0]);
+  const auto answered = ask(request, 11);
+  ASSERT_EQ(answered.topics.size(), 1u);
+  ASSERT_EQ(answered.topics[0].partitions.size(), 1u);
+  EXPECT_GT(answered.topics[0].partitions[0].records.size(), 0u);
+}
+
 }  // namespace
 }  // namespace moraine::kafka

@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <utility>
 
 #include "gateway/kafka/groups/group.h"
+#include "gateway/kafka/server/committers.h"
 #include "gateway/kafka/server/handlers.h"
+#include "gateway/kafka/server/repeats.h"
 
 namespace moraine::kafka {
 namespace {
@@ -31,6 +34,16 @@ ErrorCode check_removable(const ServerContext& server, const std::string& group)
                                                             : ErrorCode::kNonEmptyGroup;
 }
 
+std::size_t bytes_of(const DescribeGroupsResponse::Group& group) {
+  std::size_t bytes = sizeof(group) + group.protocol_type.size() + group.protocol_data.size();
+  for (const DescribeGroupsResponse::Member& member : group.members) {
+    bytes += sizeof(member) + member.member_id.size() + member.client_id.size() +
+             member.client_host.size() + member.group_instance_id.value_or("").size() +
+             member.member_metadata.size() + member.member_assignment.size();
+  }
+  return bytes;
+}
+
 struct Forgotten {
   bool any = false;
   ErrorCode error = ErrorCode::kNone;  // Something may be left.
@@ -54,6 +67,7 @@ Task<Forgotten> forget_everywhere(ServerContext& server, std::string group) {
       partitions.spawn(forget(std::move(found.partition), group, forgotten.error));
     }
     co_await partitions.join();
+    co_await yield(server.executor);
   }
   co_return forgotten;
 }
@@ -101,12 +115,33 @@ Task<LeaveGroupResponse> serve(ServerContext& server, LeaveGroupRequest request,
 }
 
 Task<DescribeGroupsResponse> serve(ServerContext& server, DescribeGroupsRequest request,
-                                   RequestContext) {
-  co_return server.groups.describe(request);
+                                   RequestContext about) {
+  DescribeGroupsResponse response;
+  Repeats named;
+  for (const std::string& id : request.groups) {
+    if (!named.first(id)) continue;
+    DescribeGroupsRequest one;
+    one.groups.push_back(id);
+    DescribeGroupsResponse::Group group = std::move(server.groups.describe(one).groups.at(0));
+    if (!co_await about.room->take(bytes_of(group))) {
+      group = {};
+      group.group_id = id;
+      group.error_code = ErrorCode::kInvalidRequest;
+    }
+    server.metrics.counted(group.error_code);
+    response.groups.push_back(std::move(group));
+  }
+  co_return response;
 }
 
-Task<ListGroupsResponse> serve(ServerContext& server, ListGroupsRequest request, RequestContext) {
-  ListGroupsResponse response = server.groups.list(request);
+Task<ListGroupsResponse> serve(ServerContext& server, ListGroupsRequest request,
+                               RequestContext about) {
+  ListGroupsResponse response;
+  if (!co_await about.room->take(server.groups.list_bytes())) {
+    response.error_code = server.metrics.counted(ErrorCode::kInvalidRequest);
+    co_return response;
+  }
+  response = server.groups.list(request);
   // All groups are of one type.
   const auto& types = request.types_filter;
   const auto classic = [](const std::string& type) { return same_word(type, kClassicGroup); };
@@ -115,10 +150,21 @@ Task<ListGroupsResponse> serve(ServerContext& server, ListGroupsRequest request,
 }
 
 Task<DeleteGroupsResponse> serve(ServerContext& server, DeleteGroupsRequest request,
-                                 RequestContext) {
+                                 RequestContext about) {
+  const std::set<std::string_view> asked(request.groups.begin(), request.groups.end());
+  const Committers committers = co_await find_committers(server, asked);
   DeleteGroupsResponse response;
+  Repeats named;
   for (const std::string& group : request.groups) {
-    const ErrorCode error = co_await delete_group(server, group);
+    if (about.client->gone()) break;
+    if (!named.first(group)) continue;
+    ErrorCode error = check_removable(server, group);
+    const bool unknown = error == ErrorCode::kGroupIdNotFound;
+    if (error == ErrorCode::kNone || (unknown && committers.groups.contains(group))) {
+      error = co_await delete_group(server, group);
+    } else if (unknown && !committers.complete) {
+      error = ErrorCode::kCoordinatorLoadInProgress;
+    }
     response.results.push_back({group, server.metrics.counted(error)});
   }
   co_return response;

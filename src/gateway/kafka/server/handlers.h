@@ -29,6 +29,11 @@ Task<OffsetForLeaderEpochResponse> serve(ServerContext& server, OffsetForLeaderE
 
 Task<ApiVersionsResponse> serve(ServerContext& server, ApiVersionsRequest request,
                                 RequestContext about);
+// Clients of a listener without SASL are in no state to authenticate.
+Task<SaslHandshakeResponse> serve(ServerContext& server, SaslHandshakeRequest request,
+                                  RequestContext about);
+Task<SaslAuthenticateResponse> serve(ServerContext& server, SaslAuthenticateRequest request,
+                                     RequestContext about);
 Task<MetadataResponse> serve(ServerContext& server, MetadataRequest request, RequestContext about);
 Task<FindCoordinatorResponse> serve(ServerContext& server, FindCoordinatorRequest request,
                                     RequestContext about);

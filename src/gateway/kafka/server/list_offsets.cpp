@@ -3,6 +3,7 @@
 
 #include "gateway/kafka/protocol/records.h"
 #include "gateway/kafka/server/handlers.h"
+#include "gateway/kafka/server/repeats.h"
 
 namespace moraine::kafka {
 namespace {
@@ -105,8 +106,9 @@ Task<void> answer_partition(ServerContext& server, TopicPtr topic,
                             Answer& answer) {
   answer.partition_index = asked.partition_index;
   const FoundPartition found = find_partition(server, std::move(topic), asked.partition_index);
-  answer.error_code = found.error;
-  if (!found.partition) co_return;
+  answer.error_code =
+      found.partition ? check_leader_epoch(asked.current_leader_epoch) : found.error;
+  if (answer.error_code != ErrorCode::kNone) co_return;
   const queue::PartitionInfo info = found.partition->info();
   if (asked.timestamp == kLatestOffset) {
     answer.offset = static_cast<std::int64_t>(info.end);
@@ -130,13 +132,19 @@ Task<void> answer_partition(ServerContext& server, TopicPtr topic,
 Task<ListOffsetsResponse> serve(ServerContext& server, ListOffsetsRequest request,
                                 RequestContext about) {
   ListOffsetsResponse response;
+  Repeats named;
   for (const ListOffsetsRequest::Topic& asked : request.topics) {
     ListOffsetsResponse::Topic& topic = response.topics.emplace_back();
     topic.name = asked.name;
     const TopicPtr info = server.topics.find(asked.name);
     for (const ListOffsetsRequest::Partition& partition : asked.partitions) {
       Answer& answer = topic.partitions.emplace_back();
-      co_await answer_partition(server, info, partition, about.version, answer);
+      if (named.first(asked.name, partition.partition_index)) {
+        co_await answer_partition(server, info, partition, about.version, answer);
+      } else {
+        answer.partition_index = partition.partition_index;
+        answer.error_code = ErrorCode::kInvalidRequest;
+      }
       server.metrics.counted(answer.error_code);
     }
   }
@@ -153,8 +161,10 @@ Task<OffsetForLeaderEpochResponse> serve(ServerContext& server, OffsetForLeaderE
       OffsetForLeaderEpochResponse::Partition& answer = topic.partitions.emplace_back();
       answer.partition = partition.partition;
       const FoundPartition found = find_partition(server, asked.name, partition.partition);
-      answer.error_code = server.metrics.counted(found.error);
-      if (!found.partition || partition.leader_epoch > kLeaderEpoch) continue;
+      answer.error_code =
+          found.partition ? check_leader_epoch(partition.current_leader_epoch) : found.error;
+      if (server.metrics.counted(answer.error_code) != ErrorCode::kNone) continue;
+      if (partition.leader_epoch > kLeaderEpoch) continue;
       answer.leader_epoch = kLeaderEpoch;
       answer.end_offset = static_cast<std::int64_t>(found.partition->info().end);
     }

@@ -1,7 +1,9 @@
-#include <map>
+#include <set>
 #include <utility>
 
+#include "gateway/kafka/server/committers.h"
 #include "gateway/kafka/server/handlers.h"
+#include "gateway/kafka/server/repeats.h"
 
 namespace moraine::kafka {
 namespace {
@@ -74,38 +76,59 @@ OffsetFetchResponse::Partition find_committed(ServerContext& server, const std::
   return describe(index, offset ? &*offset : nullptr);
 }
 
-// Everything that a group has committed.
-std::vector<OffsetFetchResponse::Topic> all_committed(ServerContext& server,
-                                                      const std::string& group) {
-  std::vector<OffsetFetchResponse::Topic> topics;
+// Everything that a group has committed; kInvalidRequest: there is no room for it.
+Task<ErrorCode> all_committed(ServerContext& server, const std::string& group, AnswerRoom& room,
+                              std::vector<OffsetFetchResponse::Topic>& topics) {
   for (const TopicPtr& info : server.topics.list()) {
     OffsetFetchResponse::Topic topic;
     topic.name = info->name;
     for (std::uint32_t i = 0; i < info->partitions; ++i) {
       auto answer = find_committed(server, group, info, static_cast<std::int32_t>(i));
       const bool tells = answer.committed_offset >= 0 || answer.error_code != ErrorCode::kNone;
-      if (tells) topic.partitions.push_back(std::move(answer));
+      if (!tells) continue;
+      const std::size_t bytes = sizeof(answer) * 2 + answer.metadata.value_or("").size();
+      if (!co_await room.take(bytes)) co_return ErrorCode::kInvalidRequest;
+      topic.partitions.push_back(std::move(answer));
     }
     if (!topic.partitions.empty()) topics.push_back(std::move(topic));
+    co_await yield(server.executor);
   }
-  return topics;
+  co_return ErrorCode::kNone;
 }
 
-OffsetFetchResponse::Group fetch_group(ServerContext& server,
-                                       const OffsetFetchRequest::Group& asked) {
+// What a group has committed of these partitions, each once.
+Task<void> some_committed(ServerContext& server, const std::string& group,
+                          const std::vector<OffsetFetchRequest::Topic>& asked, AnswerRoom& room,
+                          std::vector<OffsetFetchResponse::Topic>& topics) {
+  Repeats named;
+  for (const OffsetFetchRequest::Topic& topic : asked) {
+    const TopicPtr info = server.topics.find(topic.name);
+    OffsetFetchResponse::Topic answered;
+    answered.name = topic.name;
+    for (const std::int32_t index : topic.partition_indexes) {
+      if (!named.first(topic.name, index)) continue;
+      auto answer = find_committed(server, group, info, index);
+      if (!co_await room.take(answer.metadata.value_or("").size())) {
+        answer = describe(index, nullptr);
+        answer.error_code = ErrorCode::kInvalidRequest;
+      }
+      answered.partitions.push_back(std::move(answer));
+    }
+    const bool repeats = answered.partitions.empty() && !topic.partition_indexes.empty();
+    if (!repeats) topics.push_back(std::move(answered));
+  }
+}
+
+Task<OffsetFetchResponse::Group> fetch_group(ServerContext& server,
+                                             const OffsetFetchRequest::Group& asked,
+                                             AnswerRoom& room) {
   OffsetFetchResponse::Group group;
   group.group_id = asked.group_id;
   if (!asked.topics) {
-    group.topics = all_committed(server, asked.group_id);
+    group.error_code = co_await all_committed(server, asked.group_id, room, group.topics);
+    if (group.error_code != ErrorCode::kNone) group.topics.clear();
   } else {
-    for (const OffsetFetchRequest::Topic& topic : *asked.topics) {
-      const TopicPtr info = server.topics.find(topic.name);
-      OffsetFetchResponse::Topic& answered = group.topics.emplace_back();
-      answered.name = topic.name;
-      for (const std::int32_t index : topic.partition_indexes) {
-        answered.partitions.push_back(find_committed(server, asked.group_id, info, index));
-      }
-    }
+    co_await some_committed(server, asked.group_id, *asked.topics, room, group.topics);
   }
   for (const OffsetFetchResponse::Topic& topic : group.topics) {
     for (const OffsetFetchResponse::Partition& partition : topic.partitions) {
@@ -113,7 +136,7 @@ OffsetFetchResponse::Group fetch_group(ServerContext& server,
     }
   }
   server.metrics.counted(group.error_code);
-  return group;
+  co_return group;
 }
 
 // Whether the group has committed, or may have, some of what is asked for.
@@ -134,11 +157,14 @@ Task<OffsetCommitResponse> serve(ServerContext& server, OffsetCommitRequest requ
                                  RequestContext) {
   const ErrorCode admitted = co_await server.groups.admit_commit(request);
   OffsetCommitResponse response;
+  Repeats named;
   for (const OffsetCommitRequest::Topic& asked : request.topics) {
     OffsetCommitResponse::Topic& topic = response.topics.emplace_back();
     topic.name = asked.name;
     for (const OffsetCommitRequest::Partition& partition : asked.partitions) {
-      topic.partitions.push_back({partition.partition_index, server.metrics.counted(admitted)});
+      const bool first = named.first(asked.name, partition.partition_index);
+      const ErrorCode error = first ? admitted : ErrorCode::kInvalidRequest;
+      topic.partitions.push_back({partition.partition_index, server.metrics.counted(error)});
     }
   }
   if (admitted != ErrorCode::kNone) co_return response;
@@ -147,30 +173,53 @@ Task<OffsetCommitResponse> serve(ServerContext& server, OffsetCommitRequest requ
     const OffsetCommitRequest::Topic& asked = request.topics[t];
     const TopicPtr info = server.topics.find(asked.name);
     for (std::size_t p = 0; p < asked.partitions.size(); ++p) {
-      start_commit(server, commits, request.group_id, info, asked.partitions[p],
-                   response.topics[t].partitions[p]);
+      OffsetCommitResponse::Partition& answer = response.topics[t].partitions[p];
+      if (answer.error_code != ErrorCode::kNone) continue;
+      start_commit(server, commits, request.group_id, info, asked.partitions[p], answer);
     }
   }
   co_await commits.join();
   co_return response;
 }
 
-Task<OffsetFetchResponse> serve(ServerContext& server, OffsetFetchRequest request, RequestContext) {
-  OffsetFetchResponse response;
+// A group that is named again is answered once, by what was asked first.
+Task<OffsetFetchResponse> serve(ServerContext& server, OffsetFetchRequest request,
+                                RequestContext about) {
+  std::set<std::string_view> asked_for_all;
   for (const OffsetFetchRequest::Group& group : request.groups) {
-    response.groups.push_back(fetch_group(server, group));
+    if (!group.topics) asked_for_all.insert(group.group_id);
+  }
+  const bool many = asked_for_all.size() > 1;
+  Committers committers;
+  if (many) committers = co_await find_committers(server, asked_for_all);
+  OffsetFetchResponse response;
+  Repeats named;
+  for (const OffsetFetchRequest::Group& group : request.groups) {
+    if (about.client->gone()) break;
+    if (!named.first(group.group_id)) continue;
+    if (many && !group.topics && !committers.groups.contains(group.group_id)) {
+      OffsetFetchResponse::Group& none = response.groups.emplace_back();
+      none.group_id = group.group_id;
+      if (!committers.complete) none.error_code = ErrorCode::kCoordinatorLoadInProgress;
+      server.metrics.counted(none.error_code);
+      continue;
+    }
+    response.groups.push_back(co_await fetch_group(server, group, *about.room));
   }
   co_return response;
 }
 
 Task<OffsetDeleteResponse> serve(ServerContext& server, OffsetDeleteRequest request,
-                                 RequestContext) {
+                                 RequestContext about) {
   OffsetDeleteResponse response;
   if (!server.groups.exists(request.group_id) && !may_have_offsets(server, request)) {
     response.error_code = server.metrics.counted(ErrorCode::kGroupIdNotFound);
     co_return response;
   }
+  Repeats named;
   for (const OffsetDeleteRequest::Topic& asked : request.topics) {
+    if (about.client->gone()) break;
+    co_await yield(server.executor);  // A look at all subscriptions takes time.
     OffsetDeleteResponse::Topic& topic = response.topics.emplace_back();
     topic.name = asked.name;
     const bool in_use = server.groups.subscribed(request.group_id, asked.name);
@@ -179,6 +228,7 @@ Task<OffsetDeleteResponse> serve(ServerContext& server, OffsetDeleteRequest requ
       answer.partition_index = index;
       const FoundPartition found = find_partition(server, asked.name, index);
       answer.error_code = in_use ? ErrorCode::kGroupSubscribedToTopic : coordinator_error(found);
+      if (!named.first(asked.name, index)) answer.error_code = ErrorCode::kInvalidRequest;
       if (server.metrics.counted(answer.error_code) != ErrorCode::kNone) continue;
       const Result<void> gone = co_await found.partition->forget_consumer(request.group_id);
       if (!gone) answer.error_code = server.metrics.counted(commit_error(gone.error()));

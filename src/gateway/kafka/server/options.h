@@ -29,6 +29,13 @@ inline constexpr std::size_t kCrowdedFetchBytesMax = std::size_t{1} << 20;
 // read: they do not wait behind those who may never take theirs.
 inline constexpr std::size_t kReservedPart = 8;
 inline constexpr std::size_t kShortFetchBytes = std::size_t{64} << 10;
+// An answer takes at most this part of the memory for answers, but a Fetch.
+inline constexpr std::size_t kAnswerPart = 2;
+// Answers of this size wait for nobody.
+inline constexpr std::size_t kSmallAnswerBytes = std::size_t{16} << 10;
+// Memory of longer ones is taken in steps, and others have their turn in between.
+inline constexpr std::size_t kAnswerStepBytes = std::size_t{64} << 10;
+inline constexpr std::size_t kAnswerTurnBytes = std::size_t{256} << 10;
 // A Fetch may keep blocks that it shows a part of while memory is plenty.
 inline constexpr std::size_t kSharedBlockBytesMax = std::size_t{16} << 20;
 inline constexpr Duration kFetchWaitMax = 5min;

@@ -49,7 +49,7 @@ Checked<void> check_batch(const RecordBatch& batch, const TopicSettings& setting
                            .zstd_allowed = version >= kVersionOfZstd};
   if (auto checked = check_produced(batch, rules); !checked) return checked;
   if (batch.header.transactional()) {
-    return refuse(ErrorCode::kTransactionalIdAuthorizationFailed, "transactions are not served");
+    return refuse(ErrorCode::kTransactionalIdAuthorizationFailed, std::string(kNoTransactions));
   }
   return check_records(batch, kCheckedBytesMax);
 }
@@ -197,6 +197,7 @@ Task<void> wait_for(ServerContext& server, std::shared_ptr<Collection> all,
 
 // One answer for every partition of the request.
 ProduceResponse all_answered(const ProduceRequest& request, ErrorCode code) {
+  const bool transactional = code == ErrorCode::kTransactionalIdAuthorizationFailed;
   ProduceResponse response;
   for (const ProduceRequest::Topic& topic : request.topics) {
     ProduceResponse::Topic& answered = response.topics.emplace_back();
@@ -204,6 +205,7 @@ ProduceResponse all_answered(const ProduceRequest& request, ErrorCode code) {
     for (const ProduceRequest::Partition& partition : topic.partitions) {
       answered.partitions.emplace_back().index = partition.index;
       answered.partitions.back().error_code = code;
+      if (transactional) answered.partitions.back().error_message = kNoTransactions;
     }
   }
   return response;
@@ -222,6 +224,7 @@ ErrorCode refusal_of(const ProduceRequest& request, std::int16_t version) {
 Task<ProduceOutcome> produce(ServerContext& server, ProduceRequest request, RequestContext about) {
   ProduceOutcome outcome;
   const ErrorCode refusal = refusal_of(request, about.version);
+  if (request.transactional_id) server.log_refusal(*about.client, kNoTransactions);
   outcome.response = all_answered(request, refusal);
   const auto all = std::make_shared<Collection>();
   all->memory = std::move(about.memory);

@@ -92,8 +92,20 @@ TEST_F(ProduceTest, TransactionsAreRefused) {
   EXPECT_EQ(error_of(batch_with({"a"}, options)), ErrorCode::kTransactionalIdAuthorizationFailed);
   ProduceRequest request = produce_of("t", batch_with({"a"}));
   request.transactional_id = "x";
-  EXPECT_EQ(ask(request, 9).topics[0].partitions[0].error_code,
-            ErrorCode::kTransactionalIdAuthorizationFailed);
+  const auto refused = ask(request, 9).topics[0].partitions[0];
+  EXPECT_EQ(refused.error_code, ErrorCode::kTransactionalIdAuthorizationFailed);
+  EXPECT_EQ(refused.error_message, kNoTransactions);
+  EXPECT_TRUE(partition.requests.empty());
+}
+
+TEST_F(ProduceTest, GarbageIsCorrupt) {
+  FakePartition& partition = make_topic("t");
+  for (const char byte : {'\0', '\1', 'x', '\xff'}) {
+    for (const std::size_t size : {1, 17, 61, 500}) {
+      EXPECT_EQ(error_of(Slice::copy_of(std::string(size, byte))), ErrorCode::kCorruptMessage)
+          << size << " times " << static_cast<int>(byte);
+    }
+  }
   EXPECT_TRUE(partition.requests.empty());
 }
 

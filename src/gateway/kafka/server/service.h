@@ -18,9 +18,6 @@
 
 namespace moraine::kafka {
 
-inline constexpr std::size_t kCloseLinesMax = 10;
-inline constexpr Duration kCloseLinesPeriod = 10s;
-
 struct Answer {
   enum class Kind : std::uint8_t {
     kResponse,
@@ -39,13 +36,15 @@ class KafkaService {
       : server_(parts, std::move(options)),
         requests_(parts.executor, server_.options.request_bytes_max) {}
 
-  // `frame`: what follows the size.
+  // What handling a request takes of the memory for requests, beside its frame. 0 when the frame is
+  // no request: handle() says why.
+  static std::size_t handling_bytes(const Slice& frame);
+  // `frame`: what follows the size. `memory` has room for it and for handling_bytes().
   Task<Answer> handle(Slice frame, std::shared_ptr<Client> client, RequestMemory memory);
   // Waits for writes that nobody waits for any more. Requires: no handle() runs.
   Task<void> stop();
 
-  // Tells people that a connection was closed for what the client did; at most kCloseLinesMax
-  // lines in kCloseLinesPeriod.
+  // Tells people that a connection was closed for what the client did.
   void closed_for_cause(const std::string& peer, const std::string& reason);
 
   ServerContext& context() { return server_; }
@@ -58,8 +57,6 @@ class KafkaService {
  private:
   ServerContext server_;
   ByteBudget requests_;
-  Instant close_lines_since_;
-  std::size_t close_lines_ = 0;
 };
 
 }  // namespace moraine::kafka

@@ -45,6 +45,17 @@ Asked partitions_asked(const ServerContext& server,
   return asked;
 }
 
+// What the answer about all partitions takes in memory.
+std::size_t bytes_of_all(const ServerContext& server) {
+  constexpr std::size_t kAskedBytes = 64;  // In the set of what is asked for.
+  std::size_t bytes = 0;
+  for (const TopicPtr& topic : server.topics.list()) {
+    bytes += 2 * (sizeof(DescribeLogDirsResponse::Topic) + topic->name.size());
+    bytes += topic->partitions * (2 * sizeof(DescribeLogDirsResponse::Partition) + kAskedBytes);
+  }
+  return bytes;
+}
+
 using Described = DescribeTopicPartitionsResponse::Topic;
 
 Described unknown_topic(const std::string& name) {
@@ -97,8 +108,12 @@ Task<DescribeAclsResponse> serve(ServerContext& server, DescribeAclsRequest, Req
 }
 
 Task<DescribeLogDirsResponse> serve(ServerContext& server, DescribeLogDirsRequest request,
-                                    RequestContext) {
+                                    RequestContext about) {
   DescribeLogDirsResponse response;
+  if (!request.topics && !co_await about.room->take(bytes_of_all(server))) {
+    response.error_code = server.metrics.counted(ErrorCode::kInvalidRequest);
+    co_return response;
+  }
   DescribeLogDirsResponse::Result& folder = response.results.emplace_back();
   folder.log_dir = kLogDir;
   for (const auto& [name, partitions] : partitions_asked(server, request.topics)) {

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <map>
 #include <set>
 #include <utility>
 
 #include "gateway/kafka/server/handlers.h"
+#include "gateway/kafka/server/repeats.h"
 #include "service/topic_config.h"
 
 namespace moraine::kafka {
@@ -93,9 +93,23 @@ void refuse_with(CreateTopicsResponse::Topic& answer, Refusal refusal) {
   answer.error_message = std::move(refusal.message);
 }
 
+// What describe_configs() makes in memory.
+std::size_t described_bytes(const TopicSpec& spec) {
+  std::size_t bytes = 0;
+  for (const ConfigInfo& info : topic_configs()) {
+    bytes += 2 * sizeof(CreateTopicsResponse::Config) + info.name.size();
+    bytes += info.default_value.size();
+  }
+  for (const auto& [name, value] : spec.config) bytes += value.size();
+  return bytes;
+}
+
 Task<void> create_topic(ServerContext& server, CreateTopicsRequest::Topic asked, bool only_check,
-                        CreateTopicsResponse::Topic& answer) {
+                        AnswerRoom& room, CreateTopicsResponse::Topic& answer) {
   auto spec = spec_of(server, asked);
+  if (spec && !co_await room.take(described_bytes(*spec))) {
+    spec = refuse(ErrorCode::kInvalidRequest, "too many topics in one request");
+  }
   if (!spec) {
     refuse_with(answer, std::move(spec.error()));
     co_return;
@@ -159,17 +173,18 @@ Task<Checked<void>> add_partitions(ServerContext& server, CreatePartitionsReques
 }  // namespace
 
 Task<CreateTopicsResponse> serve(ServerContext& server, CreateTopicsRequest request,
-                                 RequestContext) {
-  std::map<std::string, int> times;
-  for (const CreateTopicsRequest::Topic& asked : request.topics) ++times[asked.name];
+                                 RequestContext about) {
+  Occurrences names;
+  for (const CreateTopicsRequest::Topic& asked : request.topics) names.add(asked.name);
   CreateTopicsResponse response;
   for (const CreateTopicsRequest::Topic& asked : request.topics) {
+    if (about.client->gone()) break;
     CreateTopicsResponse::Topic& answer = response.topics.emplace_back();
     answer.name = asked.name;
-    if (times[asked.name] > 1) {
+    if (names.repeated(asked.name)) {
       refuse_with(answer, {ErrorCode::kInvalidRequest, "the topic is named twice"});
     } else {
-      co_await create_topic(server, asked, request.validate_only, answer);
+      co_await create_topic(server, asked, request.validate_only, *about.room, answer);
     }
     server.metrics.counted(answer.error_code);
   }
@@ -177,23 +192,44 @@ Task<CreateTopicsResponse> serve(ServerContext& server, CreateTopicsRequest requ
 }
 
 Task<DeleteTopicsResponse> serve(ServerContext& server, DeleteTopicsRequest request,
-                                 RequestContext) {
+                                 RequestContext about) {
+  const auto name_of = [](const DeleteTopicsRequest::Topic& asked) {
+    return asked.name ? std::string_view(*asked.name) : as_text(asked.topic_id.bytes);
+  };
+  Occurrences names;
+  for (const DeleteTopicsRequest::Topic& asked : request.topics) {
+    names.add(name_of(asked), asked.name.has_value());
+  }
   DeleteTopicsResponse response;
   for (const DeleteTopicsRequest::Topic& asked : request.topics) {
+    if (about.client->gone()) break;
     DeleteTopicsResponse::Topic& answer = response.topics.emplace_back();
-    co_await delete_topic(server, asked, answer);
+    if (names.repeated(name_of(asked), asked.name.has_value())) {
+      answer.name = asked.name;
+      answer.topic_id = asked.topic_id;
+      answer.error_code = ErrorCode::kInvalidRequest;
+      answer.error_message = "the topic is named twice";
+    } else {
+      co_await delete_topic(server, asked, answer);
+    }
     server.metrics.counted(answer.error_code);
   }
   co_return response;
 }
 
 Task<CreatePartitionsResponse> serve(ServerContext& server, CreatePartitionsRequest request,
-                                     RequestContext) {
+                                     RequestContext about) {
+  Occurrences names;
+  for (const CreatePartitionsRequest::Topic& asked : request.topics) names.add(asked.name);
   CreatePartitionsResponse response;
   for (const CreatePartitionsRequest::Topic& asked : request.topics) {
+    if (about.client->gone()) break;
     CreatePartitionsResponse::Topic& answer = response.results.emplace_back();
     answer.name = asked.name;
-    const auto added = co_await add_partitions(server, asked, request.validate_only);
+    Checked<void> added = refuse(ErrorCode::kInvalidRequest, "the topic is named twice");
+    if (!names.repeated(asked.name)) {
+      added = co_await add_partitions(server, asked, request.validate_only);
+    }
     if (added) continue;
     answer.error_code = server.metrics.counted(added.error().code);
     answer.error_message = added.error().message;
@@ -202,9 +238,11 @@ Task<CreatePartitionsResponse> serve(ServerContext& server, CreatePartitionsRequ
 }
 
 Task<DeleteRecordsResponse> serve(ServerContext& server, DeleteRecordsRequest request,
-                                  RequestContext) {
+                                  RequestContext about) {
   DeleteRecordsResponse response;
+  Repeats named;
   for (const DeleteRecordsRequest::Topic& asked : request.topics) {
+    if (about.client->gone()) break;
     DeleteRecordsResponse::Topic& topic = response.topics.emplace_back();
     topic.name = asked.name;
     for (const DeleteRecordsRequest::Partition& partition : asked.partitions) {
@@ -214,6 +252,9 @@ Task<DeleteRecordsResponse> serve(ServerContext& server, DeleteRecordsRequest re
       answer.error_code = found.error;
       if (found.partition && partition.offset < kHighWatermark) {
         answer.error_code = ErrorCode::kOffsetOutOfRange;
+      }
+      if (!named.first(asked.name, partition.partition_index)) {
+        answer.error_code = ErrorCode::kInvalidRequest;
       }
       if (server.metrics.counted(answer.error_code) != ErrorCode::kNone) continue;
       const queue::Offset to = partition.offset == kHighWatermark
