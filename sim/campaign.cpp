@@ -71,6 +71,9 @@ void run_plan(const Plan& plan, const SeedOptions& options, SimWorld& world, His
   };
   Nemesis nemesis(world, cluster, history, plan.nemesis, std::move(hooks));
 
+  workload.judge_errors(
+      [&](std::size_t client, Instant since) { return nemesis.troubled(client, since); });
+
   run_while(world, history, kFirstStart, [&] { return !cluster.all_ready(); });
   if (!cluster.all_ready()) history.fail("the group does not start: " + cluster.unsettled());
   for (std::size_t client = 0; client < cluster.clients(); ++client) workload.attach(client);

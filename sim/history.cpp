@@ -100,8 +100,10 @@ std::string_view to_string(Trouble trouble) {
     case Trouble::kReadError: return "read errors";
     case Trouble::kSyncError: return "sync error";
     case Trouble::kFull: return "full disk";
+    case Trouble::kReadOnly: return "read-only disk";
     case Trouble::kRot: return "bit rot";
     case Trouble::kMisdirect: return "misdirected writes";
+    case Trouble::kLie: return "lying disk";
     case Trouble::kReplace: return "disk replaced";
     case Trouble::kMove: return "member moved";
     case Trouble::kClockJump: return "clock jump";

@@ -14,6 +14,7 @@
 
 #include "sim/bug_hunt.h"
 #include "sim/campaign.h"
+#include "sim/moves.h"
 #include "sim/tables/tables_campaign.h"
 #include "sim/topics/topics_campaign.h"
 
@@ -21,7 +22,7 @@ namespace moraine::sim {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: moraine_sim [--seeds N] [--first S] [--seed S] [--scenario blob|topics|tables]\n"
+    "usage: moraine_sim [--seeds N] [--first S] [--seed S] [--scenario blob|moves|topics|tables]\n"
     "                   [--erasure none|block-4-2|block-4-2-spare|mirror-3-dc] [--minutes M]\n"
     "                   [--workers N] [--verbose]\n"
     "       moraine_sim --bugs [--scenario blob|topics|tables] [--workers N]\n";
@@ -63,7 +64,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 bool parse_option(Arguments& arguments, std::string_view name, std::string_view value) {
   if (name == "--scenario") {
     arguments.scenario = value;
-    return value == "blob" || value == "topics" || value == "tables";
+    return value == "blob" || value == "moves" || value == "topics" || value == "tables";
   }
   if (name == "--erasure") {
     const auto erasure = parse_erasure(value);
@@ -211,6 +212,7 @@ SeedOptions seed_options(const Arguments& arguments, std::uint64_t seed) {
 
 SeedReport run(const Arguments& arguments, std::uint64_t seed) {
   const SeedOptions options = seed_options(arguments, seed);
+  if (arguments.scenario == "moves") return run_moves_seed(options);
   if (arguments.scenario == "topics") return run_topics_seed(options);
   return arguments.scenario == "tables" ? run_tables_seed(options) : run_seed(options);
 }

@@ -51,20 +51,28 @@ void Nemesis::schedule_tick() {
 }
 
 void Nemesis::tick() {
+  record();
   for (std::uint32_t order = 0; order < members_.size(); ++order) watch(order);
+  record();
   for (std::size_t client = 0; client < cluster_.clients(); ++client) {
     const std::size_t host = cluster_.client_host(client);
     if (cluster_.alive(host)) continue;
     cluster_.start(host);
     if (hooks_.client_started) hooks_.client_started(client);
   }
-  // Once a moved member is complete its former host may be used for the next move.
+  // Once a moved member is complete its former host may be used for the next move, with an empty
+  // disk or as it is.
   if (left_ && !members_[left_->order].fresh) {
-    recycle(left_->host);
+    if (random_.one_in(2)) {
+      recycle(left_->host);
+    } else {
+      cluster_.drive(left_->host).faults() = DiskFaults{};
+    }
     left_.reset();
   }
   if (!troubling_ || history_.now() < next_trouble_) return;
   begin_something();
+  record();
   next_trouble_ = history_.now() + some_time(options_.pause_between_max);
 }
 
@@ -99,6 +107,26 @@ DiskSet Nemesis::lossy() const {
   DiskSet set = 0;
   for (std::uint32_t order = 0; order < members_.size(); ++order) {
     if (members_[order].rotten || members_[order].fresh) set |= disk_bit(order);
+  }
+  return set;
+}
+
+// Called after every change that the nemesis makes or notices.
+void Nemesis::record() {
+  const DiskSet now = failed();
+  if (moments_.empty() || moments_.back().failed != now) {
+    moments_.push_back({history_.now(), now});
+  }
+}
+
+DiskSet Nemesis::troubled(std::size_t client, Instant since) const {
+  DiskSet set = failed();
+  for (auto at = moments_.rbegin(); at != moments_.rend(); ++at) {
+    set |= at->failed;
+    if (at->at < since) break;
+  }
+  for (const ClientCut& cut : client_cuts_) {
+    if (cut.client == client && cut.until >= since) set |= disk_bit(cut.order);
   }
   return set;
 }
@@ -143,7 +171,8 @@ void Nemesis::begin_something() {
   if (dice < 68) return fault_disk(order, Trouble::kWriteError);
   if (dice < 71) return fault_disk(order, Trouble::kReadError);
   if (dice < 73) return fault_disk(order, Trouble::kSyncError);
-  if (dice < 77) return fault_disk(order, Trouble::kFull);
+  if (dice < 76) return fault_disk(order, Trouble::kFull);
+  if (dice < 77) return fault_disk(order, Trouble::kReadOnly);
   if (dice < 79) {
     note(Trouble::kClockJump, fmt::format("disk {}", order));
     const auto jump = std::chrono::milliseconds(random_.below(7'200'000)) - 1h;
@@ -154,7 +183,8 @@ void Nemesis::begin_something() {
   }
   if (lossless() || !options_.replace) return;
   if (dice < 85) return rot(order);
-  if (dice < 88) return misdirect(order);
+  if (dice < 87) return misdirect(order);
+  if (dice < 90) return lie(order);
   return dice < 95 ? replace(order) : move(order);
 }
 
@@ -233,6 +263,7 @@ void Nemesis::fault_disk(std::uint32_t order, Trouble trouble) {
       crash(order, CrashPolicy::kRandom);
       cluster_.start(host);
       break;
+    case Trouble::kReadOnly: faults.read_only = true; break;
     case Trouble::kFull: faults.capacity = cluster_.drive(host).allocated(); break;
     default: break;
   }
@@ -263,6 +294,14 @@ void Nemesis::misdirect(std::uint32_t order) {
   faults.misdirect.one_in = 0;
   member.ill = Ill::kDown;
   member.until = history_.now() + some_time(1s);
+}
+
+// Acknowledges writes that it does not make, until it gets well. A crash then takes back what was
+// promised, so the member counts as lossy from the first lie on.
+void Nemesis::lie(std::uint32_t order) {
+  note(Trouble::kLie, fmt::format("disk {}", order));
+  members_[order].rotten = true;
+  cluster_.drive(cluster_.host_of(order)).faults().lie.one_in = 1 + random_.below(6);
 }
 
 void Nemesis::replace(std::uint32_t order) {
@@ -296,6 +335,7 @@ void Nemesis::move(std::uint32_t order) {
 void Nemesis::recycle(std::size_t host) {
   if (cluster_.alive(host)) cluster_.crash(host);
   cluster_.replace_disk(host);
+  cluster_.drive(host).faults() = DiskFaults{};
   cluster_.start(host);
 }
 
@@ -332,14 +372,16 @@ void Nemesis::trouble_client() {
     default: {
       note(Trouble::kClientCut, fmt::format("client {}", client));
       const NodeId self = cluster_.node_id(host);
-      const NodeId peer = cluster_.node_id(cluster_.host_of(some_member()));
+      const std::uint32_t order = some_member();
+      const NodeId peer = cluster_.node_id(cluster_.host_of(order));
+      const Instant until = history_.now() + some_time(options_.trouble_max);
+      client_cuts_.push_back({client, order, history_.now(), until});
       world_.network().partition({self}, {peer});
-      world_.executor().schedule(history_.now() + some_time(options_.trouble_max),
-                                 [this, self, peer, alive = alive_] {
-                                   if (!*alive) return;
-                                   world_.network().unblock(self, peer);
-                                   world_.network().unblock(peer, self);
-                                 });
+      world_.executor().schedule(until, [this, self, peer, alive = alive_] {
+        if (!*alive) return;
+        world_.network().unblock(self, peer);
+        world_.network().unblock(peer, self);
+      });
     }
   }
 }

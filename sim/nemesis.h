@@ -3,7 +3,8 @@
 // Promise    At any time the members that are down, cut off, stuck, rotten, or replaced and not yet
 //            replicated are a tolerated set. (A blackout stops all of them at once, and loses
 //            nothing that was durable.) A group without redundancy loses no data, only time.
-//            heal() ends all trouble; what was rotten has then been replaced.
+//            troubled() tells them, now and in the past. heal() ends all trouble; what was rotten
+//            has then been replaced.
 // Threading  Events of the scenario.
 #pragma once
 
@@ -21,7 +22,8 @@ namespace moraine::sim {
 struct NemesisOptions {
   Duration pause_between_max = 2s;  // Between two troubles.
   Duration trouble_max = 5s;        // How long one lasts.
-  bool replace = true;              // Loses disks: bit rot, misdirected writes, replacement, moves.
+  // Loses disks: bit rot, misdirected writes, disks that lie, replacement, moves.
+  bool replace = true;
   bool blackouts = true;
   bool clients = true;
 };
@@ -43,6 +45,8 @@ class Nemesis {
   // hosts whose start fails are started again.
   void heal();
   blob::DiskSet failed() const;
+  // Members that were in trouble at some moment since then, or that this client was cut off from.
+  blob::DiskSet troubled(std::size_t client, Instant since) const;
   // Members whose data was lost and is not back yet.
   blob::DiskSet lossy() const;
 
@@ -73,12 +77,14 @@ class Nemesis {
   void fault_disk(std::uint32_t order, Trouble trouble);
   void rot(std::uint32_t order);
   void misdirect(std::uint32_t order);
+  void lie(std::uint32_t order);
   void replace(std::uint32_t order);
   void move(std::uint32_t order);
   void blackout();
   void trouble_client();
   void recycle(std::size_t host);
   void note(Trouble trouble, const std::string& what);
+  void record();
   Duration some_time(Duration most);
 
   SimWorld& world_;
@@ -94,6 +100,18 @@ class Nemesis {
     std::uint32_t order;
     std::size_t host;
   };
+  struct Moment {
+    Instant at;
+    blob::DiskSet failed;
+  };
+  std::vector<Moment> moments_;  // What failed() was, since when.
+  struct ClientCut {
+    std::size_t client;
+    std::uint32_t order;
+    Instant from;
+    Instant until;
+  };
+  std::vector<ClientCut> client_cuts_;
   std::optional<Left> left_;  // A member moved away from that host; its old copy is still there.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -1,5 +1,8 @@
 // The story of a move: a member goes to another node while writers run with the old config.
 
+#include <fmt/ranges.h>
+
+#include "base/log.h"
 #include "sim/story.h"
 
 namespace moraine::sim {
@@ -84,6 +87,48 @@ TEST(Reconfiguration, NoClientSeesItAndTheOldMemberNeverSpeaksForTheNewGeneratio
       for (const BlobId& id : writer->confirmed()) EXPECT_EQ(story.get(id), Status::kOk);
     }
   }
+}
+
+bool logged(const ScopedLogCapture& log, std::string_view what) {
+  return std::ranges::any_of(log.lines(), [&](const auto& line) { return line.contains(what); });
+}
+
+// One move is told to the members, another one of the same generation to a client.
+TEST(Reconfiguration, ASecondConfigOfAGenerationIsRefusedAndLogged) {
+  ScopedLogCapture log;
+  Story story(Species::kBlock42);
+  Cluster& cluster = story.cluster();
+  GroupConfig other = cluster.config();
+  ++other.generation;
+  other.disks[5] = {cluster.node_id(*cluster.spare()), 1, 0};
+  std::vector<std::size_t> members;
+  for (std::uint32_t order = 0; order < story.disks(); ++order) {
+    members.push_back(cluster.host_of(order));
+  }
+  cluster.move(2, *cluster.spare(), members);
+  story.world().run_for(1s);
+  ASSERT_TRUE(contradict(cluster.config(), other));
+
+  // A node and a disk that have the first do not take the second.
+  const auto told = story.world().run(cluster.blob_node(members[0])->reconfigure(other));
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().code, Errc::kConflict);
+  EXPECT_TRUE(told.error().message().contains("two configs of generation 2"));
+  EXPECT_EQ(story.ask(0, Configure{other}).status, Status::kError);
+  EXPECT_TRUE(logged(log, "config refused")) << fmt::format("{}", fmt::join(log.lines(), "\n"));
+
+  // A client that has the second gets an error that says so.
+  ASSERT_TRUE(story.world().run(cluster.blob_node(cluster.client_host(1))->reconfigure(other)));
+  PutRequest put;
+  put.id = BlobId(TabletId{1}, 1, 1, 0, 100, 1);
+  put.data = blob_bytes(put.id);
+  const PutResult result = story.world().run(cluster.proxy(1).put(put));
+  EXPECT_EQ(result.status, Status::kError);
+  EXPECT_TRUE(result.reason.contains("two configs of generation 2")) << result.reason;
+  EXPECT_TRUE(logged(log, "config refused by a disk"));
+  EXPECT_TRUE(logged(log, "request refused"));
+  story.settle();
+  EXPECT_EQ(story.put(put.id), Status::kOk) << "the first one goes on";
 }
 
 }  // namespace

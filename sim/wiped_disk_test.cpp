@@ -1,6 +1,7 @@
 // The story of wiped disks: a tolerable set loses everything, comes back with all that the group
 // knows, and then another set may go.
 
+#include "blob/group/erasure.h"
 #include "sim/story.h"
 
 namespace moraine::sim {
@@ -65,6 +66,46 @@ TEST(WipedDisk, AGroupOfOneThatLostItsDiskStartsEmpty) {
   story.replace(1);
   story.settle();
   EXPECT_EQ(story.get(blob(1)), Status::kNoData) << "there was nobody to remember it";
+}
+
+// The newest entry of the log has only `parts_written` parts, and its writer is gone. Then the
+// members without one are replaced one after another, each once the one before is complete.
+void tell_unconfirmed(Story& story, std::uint32_t parts_written) {
+  ASSERT_EQ(story.put(blob(1)), Status::kOk);
+  const BlobId open = blob(2);
+  const Geometry& geometry = story.cluster().geometry();
+  const auto subgroup = geometry.subgroup(open);
+  const std::vector<Slice> parts = split(geometry.species(), blob_bytes(open));
+  for (std::uint32_t slot = 0; slot < parts_written; ++slot) {
+    PutPart put;
+    put.id = open.with_part(slot + 1);
+    put.data = parts[slot];
+    ASSERT_EQ(story.ask(subgroup.order[slot], put).status, Status::kOk);
+  }
+  story.world().run_for(10s);
+  for (std::uint32_t slot = parts_written; slot < geometry.parts(); ++slot) {
+    story.replace(disk_bit(subgroup.order[slot]));
+    story.settle();
+  }
+  DiscoverRequest request;
+  request.tablet = kTablet;
+  request.read_body = true;
+  for (const Generation force : {0u, 1u}) {
+    request.force_blocked_generation = force;
+    const DiscoverResult found = story.world().run(story.cluster().proxy(0).discover(request));
+    EXPECT_EQ(found.status, Status::kOk) << found.reason;
+    EXPECT_EQ(found.id, blob(1)) << found.id.to_string();
+  }
+}
+
+TEST(WipedDisk, AnEntryThatWasNeverConfirmedIsNotTakenForConfirmedAfterThreeReplacements) {
+  Story story(Species::kBlock42);
+  tell_unconfirmed(story, 3);
+}
+
+TEST(WipedDisk, NorWithFewerPartsAndMoreReplacements) {
+  Story story(Species::kBlock42);
+  tell_unconfirmed(story, 1);
 }
 
 }  // namespace

@@ -66,21 +66,40 @@ Instant Workload::deadline(Session& session) {
   return session.executor.now() + Duration(2s) + Duration(1ms) * session.random.below(8'000);
 }
 
-bool Workload::answered(Session& session, Command command, Status status, Instant deadline,
-                        Duration paused_before, const std::string& what) {
+Workload::Sent Workload::sent(const Session& session, Instant deadline) {
+  return {session.executor.now(), deadline, paused_[session.client]};
+}
+
+bool Workload::answered(Session& session, Command command, Status status, const Sent& sent,
+                        const std::string& what, const std::string& reason) {
   if (session.over) return false;
   history_.tally.add(command, status);
   if (history_.verbose()) {
-    history_.say(fmt::format("client {} {} {}: {}", session.client, to_string(command), what,
-                             blob::to_string(status)));
+    history_.say(fmt::format("client {} {} {}: {} {}", session.client, to_string(command), what,
+                             blob::to_string(status), reason));
   }
-  const Duration paused = paused_[session.client] - paused_before;
-  if (session.executor.now() > deadline + kAnswerSlack + paused) {
-    history_.fail(
-        fmt::format("{} {} was answered {:.3f} s after its deadline", to_string(command), what,
-                    std::chrono::duration<double>(session.executor.now() - deadline).count()));
+  const Duration paused = paused_[session.client] - sent.paused;
+  const Instant now = session.executor.now();
+  if (now > sent.deadline + kAnswerSlack + paused) {
+    history_.fail(fmt::format("{} {} was answered {:.3f} s after its deadline", to_string(command),
+                              what, std::chrono::duration<double>(now - sent.deadline).count()));
+  }
+  if (status == Status::kError || status == Status::kNoGroup) {
+    judge_error(session, command, status, sent, fmt::format("{} ({})", what, reason));
   }
   return true;
+}
+
+void Workload::judge_error(const Session& session, Command command, Status status, const Sent& sent,
+                           const std::string& what) {
+  if (!troubled_) return;
+  const DiskSet set = troubled_(session.client, sent.at);
+  if (!tolerated(cluster_.geometry(), set)) return;
+  history_.fail(
+      fmt::format("client {} got {} for {} {} sent at {:.3f} s, while only the members "
+                  "{:b} were in trouble, which is tolerated",
+                  session.client, blob::to_string(status), to_string(command), what,
+                  std::chrono::duration<double>(sent.at.since_start).count(), set));
 }
 
 // A new incarnation fences the old ones, looks for the newest blob, and leads.
@@ -94,12 +113,12 @@ Task<void> Workload::boot(Session& session, TabletId tablet) {
   request.generation = generation;
   request.deadline = deadline(session);
   request.issuer = session.random.next() | 1;
-  const Duration paused = paused_[session.client];
+  const Sent at_sent = sent(session, request.deadline);
   if (request.blocked() > 0) {
     const Model::Ticket ticket = model_.block_sent(request);
     const BlockResult result = co_await session.proxy.block(request);
     const std::string what = fmt::format("tablet {} at {}", tablet.value, request.blocked());
-    if (!answered(session, Command::kBlock, result.status, request.deadline, paused, what)) {
+    if (!answered(session, Command::kBlock, result.status, at_sent, what, result.reason)) {
       co_return;
     }
     model_.block_done(ticket, request, result);
@@ -144,11 +163,10 @@ Task<Status> Workload::put(Session& session, BlobId id, Command command) {
   request.id = id;
   request.data = blob_bytes(id);
   request.deadline = deadline(session);
-  const Instant until = request.deadline;
-  const Duration paused = paused_[session.client];
+  const Sent at_sent = sent(session, request.deadline);
   const Model::Ticket ticket = model_.put_sent(id);
   const PutResult result = co_await session.proxy.put(std::move(request));
-  if (!answered(session, command, result.status, until, paused, id.to_string())) {
+  if (!answered(session, command, result.status, at_sent, id.to_string(), result.reason)) {
     co_return Status::kError;
   }
   model_.put_done(ticket, id, result);
@@ -184,14 +202,14 @@ Task<void> Workload::get_some(Session& session, TabletId tablet) {
 
 Task<void> Workload::get(Session& session, GetRequest request, Command command) {
   request.deadline = deadline(session);
-  const Duration paused = paused_[session.client];
+  const Sent at_sent = sent(session, request.deadline);
   const Model::Ticket ticket = model_.get_sent(request);
   const GetResult result = co_await session.proxy.get(request);
   const Status status = result.status == Status::kOk && result.items.size() == 1
                             ? result.items.front().status
                             : result.status;
   const std::string what = request.queries.front().id.to_string();
-  if (!answered(session, command, status, request.deadline, paused, what)) co_return;
+  if (!answered(session, command, status, at_sent, what, result.reason)) co_return;
   model_.get_done(ticket, request, result);
 }
 
@@ -202,16 +220,16 @@ Task<void> Workload::collect(Session& session, Leader leader) {
   request.deadline = deadline(session);
   ++leader->next_counter;
   leader->collecting = true;
-  const Duration paused = paused_[session.client];
+  const Sent at_sent = sent(session, request.deadline);
   const Model::Ticket ticket = model_.collect_sent(request);
   const CollectResult result = co_await session.proxy.collect(request);
   leader->collecting = false;
   const GenStep at = request.barrier.value_or(GenStep{});
   const std::string what = fmt::format(
-      "tablet {} channel {} {}:{} {} at {}:{}, keep {}, let go {} {}", request.tablet.value,
+      "tablet {} channel {} {}:{} {} at {}:{}, keep {}, let go {}", request.tablet.value,
       request.channel, request.record_generation, request.counter, request.hard ? "hard" : "soft",
-      at.generation, at.step, request.keep.size(), request.do_not_keep.size(), result.reason);
-  if (!answered(session, Command::kCollect, result.status, request.deadline, paused, what)) {
+      at.generation, at.step, request.keep.size(), request.do_not_keep.size());
+  if (!answered(session, Command::kCollect, result.status, at_sent, what, result.reason)) {
     co_return;
   }
   model_.collect_done(ticket, request, result);
@@ -229,11 +247,11 @@ Task<void> Workload::range(Session& session, TabletId tablet) {
     request.limit = 1 + static_cast<std::uint32_t>(session.random.below(20));
   }
   request.deadline = deadline(session);
-  const Duration paused = paused_[session.client];
+  const Sent at_sent = sent(session, request.deadline);
   const Model::Ticket ticket = model_.range_sent(request);
   const RangeResult result = co_await session.proxy.range(request);
   const std::string what = fmt::format("tablet {} channel {}", tablet.value, channel);
-  if (!answered(session, Command::kRange, result.status, request.deadline, paused, what)) co_return;
+  if (!answered(session, Command::kRange, result.status, at_sent, what, result.reason)) co_return;
   model_.range_done(ticket, request, result);
 }
 
@@ -251,12 +269,12 @@ Task<void> Workload::discover(Session& session, TabletId tablet) {
   request.deadline = deadline(session);
   const bool forced = request.force_blocked_generation != 0;
   const Command command = forced ? Command::kForcedDiscover : Command::kDiscover;
-  const Duration paused = paused_[session.client];
+  const Sent at_sent = sent(session, request.deadline);
   const Model::Ticket ticket = model_.discover_sent(request);
   const DiscoverResult result = co_await session.proxy.discover(request);
   const std::string what =
       fmt::format("tablet {} force {}", tablet.value, request.force_blocked_generation);
-  if (!answered(session, command, result.status, request.deadline, paused, what)) co_return;
+  if (!answered(session, command, result.status, at_sent, what, result.reason)) co_return;
   model_.discover_done(ticket, request, result);
 }
 
@@ -264,12 +282,12 @@ Task<void> Workload::ask_blocked(Session& session, TabletId tablet) {
   GetBlockRequest request;
   request.tablet = tablet;
   request.deadline = deadline(session);
-  const Duration paused = paused_[session.client];
+  const Sent at_sent = sent(session, request.deadline);
   const Model::Ticket ticket = model_.blocked_sent(tablet);
   const GetBlockResult result = co_await session.proxy.blocked_generation(request);
   const std::string what = fmt::format("tablet {}", tablet.value);
-  if (!answered(session, Command::kBlockedGeneration, result.status, request.deadline, paused,
-                what)) {
+  if (!answered(session, Command::kBlockedGeneration, result.status, at_sent, what,
+                result.reason)) {
     co_return;
   }
   model_.blocked_done(ticket, tablet, result);
@@ -278,9 +296,9 @@ Task<void> Workload::ask_blocked(Session& session, TabletId tablet) {
 Task<void> Workload::status(Session& session) {
   StatusRequest request;
   request.deadline = deadline(session);
-  const Duration paused = paused_[session.client];
+  const Sent at_sent = sent(session, request.deadline);
   const StatusResult result = co_await session.proxy.status(request);
-  (void)answered(session, Command::kStatus, result.status, request.deadline, paused, "group");
+  (void)answered(session, Command::kStatus, result.status, at_sent, "group", result.reason);
 }
 
 }  // namespace moraine::sim

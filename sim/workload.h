@@ -1,12 +1,14 @@
 // Workload: clients of several tablets, whose incarnations race each other through several proxies.
 //
 // Promise    Every command goes through the model when it is sent and when it is answered, has a
-//            deadline, and is answered by then. Callers keep the order that the storage asks of
+//            deadline, and is answered by then; not with ERROR while what is in trouble is a
+//            tolerated set of members. Callers keep the order that the storage asks of
 //            them: flags and barriers of one incarnation do not overtake each other.
 // Threading  Commands run on their client's node and die with it.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -35,6 +37,10 @@ class Workload {
   // No new commands from now on.
   void stop() { stopped_ = true; }
   std::size_t in_flight() const { return in_flight_; }
+  // Members that were in trouble, as this client sees them, at some moment since then. An answer of
+  // ERROR while they are a tolerated set breaks a promise.
+  using Troubled = std::function<blob::DiskSet(std::size_t client, Instant since)>;
+  void judge_errors(Troubled troubled) { troubled_ = std::move(troubled); }
   // A client's time stood still for so long: its answers may be that much later.
   void note_pause(std::size_t client, Duration pause) { paused_[client] += pause; }
 
@@ -83,9 +89,18 @@ class Workload {
   Leader leader_of(Session& session, blob::TabletId tablet);
 
   Instant deadline(Session& session);
+  // When a command was sent, and how long its client had been paused by then.
+  struct Sent {
+    Instant at;
+    Instant deadline;
+    Duration paused;
+  };
+  Sent sent(const Session& session, Instant deadline);
   // Counts the answer; false when the client died before it came.
-  bool answered(Session& session, Command command, blob::Status status, Instant deadline,
-                Duration paused_before, const std::string& what);
+  bool answered(Session& session, Command command, blob::Status status, const Sent& sent,
+                const std::string& what, const std::string& reason);
+  void judge_error(const Session& session, Command command, blob::Status status, const Sent& sent,
+                   const std::string& what);
 
   SimWorld& world_;
   Cluster& cluster_;
@@ -96,6 +111,7 @@ class Workload {
   std::size_t in_flight_ = 0;
   std::uint64_t sessions_made_ = 0;
   std::map<std::size_t, Duration> paused_;
+  Troubled troubled_;
   std::map<blob::TabletId, std::vector<Leader>> leaders_;     // Oldest first.
   std::map<blob::TabletId, blob::Generation> generations_;    // Highest that anyone tried.
   std::map<std::size_t, std::unique_ptr<Session>> sessions_;  // By client.
