@@ -173,6 +173,10 @@ struct ExchangeGuid {
 struct ExchangeGuidReply {
   GuidState state = GuidState::kEmpty;  // As remembered after the exchange.
   std::uint64_t guid = 0;
+  // How far the neighbour has read the asking disk's facts: in which log, up to where. A disk whose
+  // own log ends before that is an old copy of itself.
+  std::uint64_t log = 0;
+  std::uint64_t position = 0;
 };
 
 struct BlobFact {
@@ -223,6 +227,8 @@ using ReplyBody = std::variant<std::monostate, PutPartReply, GetPartsReply, Bloc
 struct DiskRequest {
   VDiskId target;  // With the sender's group generation.
   RequestBody body;
+  // Of the sender's config: two configs of one generation are told apart by it. 0: not stated.
+  std::uint32_t digest = 0;
 };
 
 struct DiskReply {
@@ -232,7 +238,8 @@ struct DiskReply {
   std::uint64_t incarnation = 0;
   Colour colour = Colour::kGreen;  // Worst known in the group.
   // Set with kRace: the disk's config. Newer than the sender's: take it and start again. Older: the
-  // disk is behind; it can be brought up with Configure.
+  // disk is behind; it can be brought up with Configure. Of the same generation: one of the two is
+  // wrong, and people have to say which.
   std::optional<GroupConfig> config;
   ReplyBody body;  // monostate unless the request was carried out.
 };

@@ -5,7 +5,7 @@
 //             crc32c u32 of all before it, bulk
 //   bulk      the data of every `data` field, in the order of their sizes in the header; not under
 //             the crc: the transport checks its payloads
-//   request   vdisk, tag u8, fields by tag
+//   request   vdisk, digest u32, tag u8, fields by tag
 //   reply     status u8, colour u8, incarnation u64, reason bytes, config?, tag u8, fields by tag
 //
 //   vdisk     group u32, generation u32, realm u8, domain u8, vdisk u8
@@ -31,7 +31,8 @@
 //                                                             bytes, replicating flag, restored
 //                                                             u64, damaged u64, repaired u64
 //   8 config  config                                          -
-//   9 guid    order u32, state u8, guid u64                   state u8, guid u64
+//   9 guid    order u32, state u8, guid u64                   state u8, guid u64, log u64,
+//                                                             position u64
 //   10 pull   order u32, log u64, after u64, cursor bytes     log u64, full flag, fact*,
 //                                                             position u64, cursor bytes,
 //                                                             more flag

@@ -42,7 +42,7 @@ std::vector<DiskRequest> sample_requests() {
   bodies.push_back(ExchangeGuid{31, GuidState::kInProgress, 77});
   bodies.push_back(PullFacts{4, 10, 20, Slice::copy_of("cursor")});
   std::vector<DiskRequest> requests;
-  for (RequestBody& body : bodies) requests.push_back({kTarget, std::move(body)});
+  for (RequestBody& body : bodies) requests.push_back({kTarget, std::move(body), 77});
   return requests;
 }
 
@@ -64,7 +64,7 @@ std::vector<DiskReply> sample_replies() {
   bodies.push_back(RangeIndexReply{{{kBlob, {3}, 63, true}, {BlobId(), {}, 0, false}}, true, 12});
   bodies.push_back(GetStatusReply{true, false, 1, 2, 3, 4, true, "why", true, 5, 6, 7});
   bodies.push_back(ConfigureReply{});
-  bodies.push_back(ExchangeGuidReply{GuidState::kFinal, 78});
+  bodies.push_back(ExchangeGuidReply{GuidState::kFinal, 78, 79, 80});
   bodies.push_back(PullFactsReply{1,
                                   true,
                                   {BlobFact{kBlob, {7}}, BlockFact{kTablet, 3},
@@ -293,34 +293,34 @@ TEST(ProtocolCodec, SaysWhatIsWrongWithAFrame) {
             "request (put): data of 20 bytes, but only 19 are left");
 }
 
-// Offsets in the header of a request: target 0..10, tag 11, body from 12.
+// Offsets in the header of a request: target 0..10, digest 11..14, tag 15, body from 16.
 TEST(ProtocolCodec, SaysWhatIsWrongWithARequest) {
   const std::vector<DiskRequest> requests = sample_requests();
   const Slice put = encode(requests[0]);
   EXPECT_EQ(problem(decode_request(with_byte(put, 9, 32))),
             "request (put): domain 32 is over its maximum 31");
-  EXPECT_NE(problem(decode_request(with_byte(put, 11, 0))).find("request tag 0 is unknown"),
+  EXPECT_NE(problem(decode_request(with_byte(put, 15, 0))).find("request tag 0 is unknown"),
             std::string::npos);
-  EXPECT_NE(problem(decode_request(with_byte(put, 11, 11))).find("request tag 11 is unknown"),
+  EXPECT_NE(problem(decode_request(with_byte(put, 15, 11))).find("request tag 11 is unknown"),
             std::string::npos);
-  const auto last_of_id = static_cast<std::uint8_t>(put.data()[kPrefixBytes + 12 + 24]);
+  const auto last_of_id = static_cast<std::uint8_t>(put.data()[kPrefixBytes + 16 + 24]);
   for (const std::uint8_t part : {0, 7, 15}) {
     const auto changed = static_cast<std::uint8_t>((last_of_id & 0xf0) | part);
-    EXPECT_NE(problem(decode_request(with_byte(put, 12 + 24, changed))).find("is not in 1..6"),
+    EXPECT_NE(problem(decode_request(with_byte(put, 16 + 24, changed))).find("is not in 1..6"),
               std::string::npos);
   }
-  EXPECT_EQ(problem(decode_request(with_byte(put, 12 + 25 + 4, 2))),
+  EXPECT_EQ(problem(decode_request(with_byte(put, 16 + 25 + 4, 2))),
             "request (put): flag 2 is neither 0 nor 1");
-  EXPECT_EQ(problem(decode_request(with_u32(put, 12 + 25, kBlobSizeMax + 1))),
+  EXPECT_EQ(problem(decode_request(with_u32(put, 16 + 25, kBlobSizeMax + 1))),
             "request (put): data of 10485761 bytes, over the maximum 10485760");
 
   const Slice guid = encode(requests[11]);
-  EXPECT_EQ(problem(decode_request(with_byte(guid, 12 + 4, 3))),
+  EXPECT_EQ(problem(decode_request(with_byte(guid, 16 + 4, 3))),
             "request (guid): guid state 3 is unknown");
-  EXPECT_EQ(problem(decode_request(with_u32(guid, 12, 32))),
+  EXPECT_EQ(problem(decode_request(with_u32(guid, 16, 32))),
             "request (guid): order 32 is over its maximum 31");
   const Slice configure = encode(requests[10]);
-  EXPECT_EQ(problem(decode_request(with_byte(configure, 20, 0xff))),
+  EXPECT_EQ(problem(decode_request(with_byte(configure, 24, 0xff))),
             "request (config): group config: the checksum does not hold");
 }
 
@@ -342,9 +342,9 @@ TEST(ProtocolCodec, SaysWhatIsWrongWithAReply) {
 
 TEST(ProtocolCodec, CountsAreBoundedBeforeAnythingIsReserved) {
   const Slice get = encode(sample_requests()[2]);
-  EXPECT_EQ(problem(decode_request(with_u32(get, 12, 0xffffffff))),
+  EXPECT_EQ(problem(decode_request(with_u32(get, 16, 0xffffffff))),
             "request (get): 4294967295 queries, over the maximum 10000");
-  EXPECT_NE(problem(decode_request(with_u32(get, 12, 10'000))).find("10000 queries in"),
+  EXPECT_NE(problem(decode_request(with_u32(get, 16, 10'000))).find("10000 queries in"),
             std::string::npos);
   const Slice range = encode(sample_replies()[6]);
   EXPECT_EQ(problem(decode_reply(with_u32(range, 16, 8'097))),

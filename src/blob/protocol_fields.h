@@ -244,6 +244,8 @@ template <class Io>
 void fields(Io& io, Like<Io, ExchangeGuidReply>& m) {
   io.choice(m.state, "guid state", known);
   io.integer(m.guid);
+  io.integer(m.log);
+  io.integer(m.position);
 }
 
 template <class Io>
@@ -298,6 +300,7 @@ void tagged(Io& io, Variant& body, std::string_view name, std::uint8_t first) {
 template <class Io>
 void fields(Io& io, Like<Io, DiskRequest>& m) {
   fields(io, m.target);
+  io.integer(m.digest);
   tagged(io, m.body, "request tag", 1);
 }
 

@@ -104,6 +104,7 @@ class Device {
 
   // The owner of a slot: the one that the log knew, or a new one.
   std::shared_ptr<DeviceOwner> attach(OwnerSlot slot);
+  const std::map<OwnerSlot, std::shared_ptr<DeviceOwner>>& owners() const { return owners_; }
   const Superblock& superblock() const { return superblock_; }
   const DeviceStats& stats() const { return stats_; }
   const std::string& path() const { return path_; }

@@ -105,6 +105,31 @@ bool GroupConfig::operator==(const GroupConfig& other) const {
          geometry.vdisks() == other.geometry.vdisks() && disks == other.disks;
 }
 
+std::uint32_t GroupConfig::digest() const {
+  // The last bytes are the checksum of the others.
+  const Slice bytes = encode();
+  const auto sum = load<std::uint32_t>(bytes.span().data() + bytes.size() - sizeof(std::uint32_t));
+  return sum == 0 ? 1 : sum;
+}
+
+bool contradict(const GroupConfig& a, const GroupConfig& b) {
+  return a.id == b.id && a.generation == b.generation && !(a == b);
+}
+
+std::string contradiction(const GroupConfig& ours, const GroupConfig& theirs) {
+  std::string differs = "its shape";
+  for (std::size_t order = 0; order < std::min(ours.disks.size(), theirs.disks.size()); ++order) {
+    if (ours.disks[order] == theirs.disks[order]) continue;
+    differs = fmt::format("disk {} at {} here and at {} there", order, printed(ours.disks[order]),
+                          printed(theirs.disks[order]));
+    break;
+  }
+  return fmt::format(
+      "group {:x} has two configs of generation {} that differ ({}): give all nodes the same "
+      "config, with a higher generation if the disks have changed",
+      ours.id.value, ours.generation, differs);
+}
+
 Slice GroupConfig::encode() const {
   INVARIANT(disks.size() == geometry.disks(), "group {:x} has {} disks in a shape of {}", id.value,
             disks.size(), geometry.disks());

@@ -1,6 +1,7 @@
 // GroupConfig: who the members of a group are, at one generation.
 //
-// Promise    Equal generations mean equal configs. A move of one VDisk makes the next generation.
+// Promise    A move of one VDisk makes the next generation. Equal generations are meant to be equal
+//            configs; digest() tells when they are not.
 // Format     version u8 = 1, group u32, generation u32, species u8, realms u8, domains u8, vdisks
 // u8,
 //            then for each disk in order: node u32, device u32, slot u32; crc32c u32 of all before
@@ -48,6 +49,8 @@ struct GroupConfig {
   std::vector<DiskAddress> disks;  // By order; size() == geometry.disks().
 
   VDiskId vdisk(std::uint32_t order) const;
+  // Of everything in it; never 0.
+  std::uint32_t digest() const;
   bool operator==(const GroupConfig&) const;
 
   Slice encode() const;
@@ -56,5 +59,9 @@ struct GroupConfig {
 
 // Contradictions in a config: wrong number of disks, an address used twice. Empty when sound.
 Result<void> check(const GroupConfig& config);
+// Do the two say different things of one generation of one group?
+bool contradict(const GroupConfig& a, const GroupConfig& b);
+// What is wrong then, and what to do: `ours` is known here, `theirs` came from elsewhere.
+std::string contradiction(const GroupConfig& ours, const GroupConfig& theirs);
 
 }  // namespace moraine::blob

@@ -159,5 +159,31 @@ TEST(CheckOfAGroupConfig, AcceptsASoundOneAndNamesContradictions) {
   EXPECT_EQ(check(config).error().code, Errc::kInvalidArgument);
 }
 
+TEST(GroupConfigDigest, TellsApartWhateverDiffers) {
+  GroupConfig config;
+  config.id = GroupId{0x82000000};
+  config.geometry = Geometry::standard(Species::kBlock42);
+  for (std::uint32_t i = 0; i < config.geometry.disks(); ++i) {
+    config.disks.push_back({NodeId{i + 1}, 1, 0});
+  }
+  EXPECT_EQ(config.digest(), GroupConfig(config).digest());
+  EXPECT_FALSE(contradict(config, config));
+  std::vector<GroupConfig> others(4, config);
+  others[0].disks[3].node = NodeId{9};
+  others[1].disks[3].device = 2;
+  others[2].disks[3].slot = 1;
+  std::swap(others[3].disks[0], others[3].disks[1]);
+  for (const GroupConfig& other : others) {
+    EXPECT_NE(other.digest(), config.digest());
+    EXPECT_TRUE(contradict(config, other));
+    GroupConfig next = other;
+    ++next.generation;
+    EXPECT_FALSE(contradict(config, next)) << "another generation may say other things";
+  }
+  const std::string said = contradiction(config, others[0]);
+  EXPECT_TRUE(said.contains("82000000 has two configs of generation 1")) << said;
+  EXPECT_TRUE(said.contains("disk 3 at node 4 device 1 slot 0 here and at node 9")) << said;
+}
+
 }  // namespace
 }  // namespace moraine::blob

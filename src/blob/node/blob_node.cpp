@@ -35,9 +35,38 @@ Task<Result<void>> BlobNode::start() {
   for (const GroupConfig& group : config_.groups) {
     CO_TRY_VOID(co_await start_vdisks(group));
   }
+  co_await start_left_behind();
   service_ = std::make_unique<NodeService>(world_.network, world_.executor, services_);
   co_await settle();
   co_return Result<void>();
+}
+
+Task<void> BlobNode::start_left_behind() {
+  for (const auto& [id, device] : devices_) {
+    for (const auto& [slot, owner] : device->owners()) {
+      const DiskAddress address{self_, id, static_cast<std::uint32_t>(slot) - 1};
+      auto disk = std::static_pointer_cast<VDisk>(owner);
+      if (vdisks_.contains(address) || !disk->state().configured()) continue;
+      const MetaState& meta = disk->state().meta();
+      const GroupConfig* group = config_.group(meta.config->id);
+      if (!group) {
+        log_warning("a VDisk of a group that the config does not have stays as it is",
+                    {{"group", fmt::format("{:x}", meta.config->id.value)},
+                     {"device", device->path()},
+                     {"slot", address.slot}});
+        continue;
+      }
+      if (meta.state == LocalState::kEmpty) continue;
+      const auto started = co_await disk->start(*group, address, endpoints_);
+      if (!started) {
+        log_warning("a VDisk that its group has left behind does not start",
+                    {{"device", device->path()}, {"error", started.error()}});
+        continue;
+      }
+      services_.add(address, disk);
+      vdisks_[address] = std::move(disk);
+    }
+  }
 }
 
 // A group of one disk needs nobody else: its clients are served from the first moment.
@@ -144,6 +173,11 @@ std::optional<DirectPlace> BlobNode::locate(GroupId group, const BlobId& id) con
 Task<Result<void>> BlobNode::reconfigure(GroupConfig newer) {
   CO_TRY_VOID(check(newer));
   for (GroupConfig& group : config_.groups) {
+    if (contradict(group, newer)) {
+      std::string reason = contradiction(group, newer);
+      log_error("config refused", {{"reason", reason}});
+      co_return fail(Errc::kConflict, std::move(reason));
+    }
     if (group.id != newer.id || group.generation >= newer.generation) continue;
     group = newer;
     CO_TRY_VOID(co_await start_vdisks(newer));

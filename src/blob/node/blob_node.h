@@ -57,7 +57,8 @@ class BlobNode {
   const MetricRegistry& metrics() const { return metrics_; }
 
   // A newer generation of a group: starts the VDisks that it places here, and tells those that are
-  // here already. Older or equal generations change nothing.
+  // here already. Older generations change nothing. kConflict: another config of the generation
+  // that is known.
   Task<Result<void>> reconfigure(GroupConfig newer);
 
   Device* device(std::uint32_t id);
@@ -69,6 +70,8 @@ class BlobNode {
  private:
   Task<Result<void>> open_device(const DeviceConfig& config);
   Task<Result<void>> start_vdisks(const GroupConfig& group);
+  // VDisks on the devices whose group has moved them elsewhere.
+  Task<void> start_left_behind();
   Task<void> settle();
   // Does a group without other members live on the device?
   bool needed_alone(std::uint32_t device) const;

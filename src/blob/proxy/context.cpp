@@ -19,6 +19,7 @@ ViewPtr make_view(GroupConfig config, EndpointResolver& resolver) {
     view->ids.push_back(config.vdisk(order));
     view->endpoints.push_back(resolver.resolve(config.disks[order]));
   }
+  view->digest = config.digest();
   view->config = std::move(config);
   return view;
 }
@@ -38,16 +39,19 @@ ProxyContext::ProxyContext(World world, GroupConfig config, EndpointResolver& re
       view_(make_view(std::move(config), resolver)),
       health_(view_->config.disks.size(), options_),
       metrics_(options_.metrics, view_->config.id),
-      pushed_(view_->config.disks.size(), 0) {}
+      pushes_(view_->config.disks.size()) {}
 
 void ProxyContext::reconfigure(GroupConfig newer) {
+  if (contradict(view_->config, newer)) {
+    log_error("config refused", {{"reason", contradiction(view_->config, newer)}});
+  }
   if (newer.generation <= view_->config.generation) return;
   const ViewPtr before = view_;
   view_ = make_view(std::move(newer), resolver_);
   const auto& now_at = view_->config.disks;
   const auto& was_at = before->config.disks;
   health_.resize(now_at.size());
-  pushed_.resize(now_at.size(), 0);
+  pushes_.resize(now_at.size());
   for (std::uint32_t order = 0; order < now_at.size(); ++order) {
     if (order >= was_at.size() || now_at[order] != was_at[order]) health_.forget(order);
   }
@@ -79,13 +83,20 @@ Task<DiskReply> ProxyContext::call(ViewPtr view, std::uint32_t order, RequestBod
     reply.reason = "no way to the disk";
     co_return reply;
   }
-  const Instant sent = now();
   const std::size_t bytes = put_bytes(body);
   put_bytes_ += bytes;
-  DiskRequest request{view->ids[order], std::move(body)};
-  reply = co_await endpoint->call(std::move(request), deadline);
+  const bool alone = view->geometry().disks() == 1;
+  for (std::uint32_t pushes = 0;; ++pushes) {
+    const Instant sent = now();
+    // Nobody else moves the only disk of a group on to another generation.
+    const bool last = alone || pushes == kConfigPushesMax;
+    DiskRequest request{view->ids[order], last ? std::move(body) : body, view->digest};
+    reply = co_await endpoint->call(std::move(request), deadline);
+    note(*view, order, operation, sent, reply);
+    if (last || !behind(*view, reply)) break;
+    if (!co_await bring_up(view, order, deadline)) break;
+  }
   put_bytes_ -= bytes;
-  note(*view, order, operation, sent, reply);
   co_return reply;
 }
 
@@ -105,29 +116,66 @@ void ProxyContext::note(const GroupView& view, std::uint32_t order, Operation op
   }
 }
 
-bool ProxyContext::must_restart(const ViewPtr& view, std::uint32_t order, const DiskReply& reply) {
+bool ProxyContext::must_restart(const ViewPtr& view, const DiskReply& reply) {
   const std::uint32_t generation = view->config.generation;
   if (view_->config.generation > generation) return true;
   if (!reply.config || reply.config->id != view->config.id || !check(*reply.config)) return false;
-  if (reply.config->generation > generation) {
-    reconfigure(*reply.config);
-    return true;
-  }
-  if (reply.config->generation < generation && pushed_[order] < generation) {
-    pushed_[order] = generation;
-    background_.spawn(push_config(view, order));
-  }
-  return false;
+  if (contradict(view->config, *reply.config)) note_contradiction(*view, *reply.config);
+  if (reply.config->generation <= generation) return false;
+  reconfigure(*reply.config);
+  return true;
 }
 
-Task<void> ProxyContext::push_config(ViewPtr view, std::uint32_t order) {
-  RequestBody body = Configure{view->config};
+// Once for each generation.
+void ProxyContext::note_contradiction(const GroupView& view, const GroupConfig& theirs) {
+  if (contradicted_ == theirs.generation) return;
+  contradicted_ = theirs.generation;
+  log_error("config refused by a disk", {{"reason", contradiction(view.config, theirs)}});
+}
+
+bool ProxyContext::behind(const GroupView& view, const DiskReply& reply) const {
+  const GroupConfig& config = view.config;
+  return reply.status == Status::kRace && reply.config && reply.config->id == config.id &&
+         reply.config->generation < config.generation &&
+         view_->config.generation == config.generation;
+}
+
+Task<bool> ProxyContext::bring_up(ViewPtr view, std::uint32_t order, Instant deadline) {
+  const std::uint32_t generation = view->config.generation;
+  std::shared_ptr<Push> push = pushes_[order];
+  auto taken = std::make_shared<OneShot<bool>>();
+  if (!push || push->over || push->generation != generation) {
+    push = std::make_shared<Push>();
+    push->generation = generation;
+    pushes_[order] = push;
+    push->waiting.push_back(taken);
+    background_.spawn(push_config(view, order, push));
+  } else {
+    push->waiting.push_back(taken);
+  }
+  TimerId timer;
+  if (deadline != Instant::never() && !taken->ready()) {
+    timer = executor().schedule(deadline, [taken] { taken->set(false); });
+  }
+  const bool has_it = co_await *taken;
+  if (timer.value != 0) executor().cancel(timer);
+  co_return has_it;
+}
+
+Task<void> ProxyContext::push_config(ViewPtr view, std::uint32_t order,
+                                     std::shared_ptr<Push> push) {
+  DiskRequest request{view->ids[order], Configure{view->config}, view->digest};
   const DiskReply reply =
-      co_await call(view, order, std::move(body), now() + options_.timeout, Operation::kIndex);
-  if (reply.status == Status::kOk || reply.status == Status::kAlready) co_return;
-  log_warning("a disk behind its group did not take the config",
-              {{"disk", view->ids[order].to_string()}, {"status", to_string(reply.status)}});
-  if (order < pushed_.size() && pushed_[order] == view->config.generation) pushed_[order] = 0;
+      co_await view->endpoints[order]->call(std::move(request), now() + options_.timeout);
+  const bool taken = reply.status == Status::kOk || reply.status == Status::kAlready;
+  if (!taken) {
+    log_warning("a disk with an older config of its group did not take the newer one",
+                {{"disk", view->ids[order].to_string()},
+                 {"status", to_string(reply.status)},
+                 {"reason", reply.reason}});
+  }
+  push->over = true;
+  for (const auto& waiting : std::exchange(push->waiting, {})) waiting->set(taken);
 }
 
 bool ProxyContext::begin_repair(const BlobId& id) {

@@ -31,12 +31,14 @@ inline constexpr std::size_t kDiskCallsMax = 65'536;
 inline constexpr std::size_t kPutBytesInFlightMax = std::size_t{512} << 20;
 inline constexpr std::size_t kRepairsMax = 16;
 inline constexpr std::uint32_t kRestartsMax = 100;
+inline constexpr std::uint32_t kConfigPushesMax = 3;  // To one disk during one call.
 
 // One generation of a group with the way to its disks.
 struct GroupView {
   GroupConfig config;
   std::vector<VDiskId> ids;                              // By order.
   std::vector<std::shared_ptr<DiskEndpoint>> endpoints;  // By order; null: cannot be reached.
+  std::uint32_t digest = 0;                              // Of config.
 
   const Geometry& geometry() const { return config.geometry; }
 };
@@ -80,19 +82,22 @@ class ProxyContext {
   GroupHealth& health() { return health_; }
   CommandMetrics& metrics() { return metrics_; }
   const ViewPtr& view() const { return view_; }
-  // Takes `newer` unless its generation is not above the current one.
+  // Takes `newer` unless its generation is not above the current one. One of the same generation
+  // with other disks is refused and logged.
   void reconfigure(GroupConfig newer);
 
-  // Calls disk `order`; its reply goes to `talk` with `tag`.
+  // Calls disk `order`; its reply goes to `talk` with `tag`. A disk that has an older config of the
+  // group is given the view's and called again, so kRace of an older one means that it did not take
+  // that in time.
   void send(const Talk& talk, std::uint32_t tag, const ViewPtr& view, std::uint32_t order,
             RequestBody body, Instant deadline, Operation operation);
   // One call without a Talk.
   Task<DiskReply> call(ViewPtr view, std::uint32_t order, RequestBody body, Instant deadline,
                        Operation operation);
 
-  // After kRace from disk `order`. True: a newer config is known, the command starts again. False:
-  // the disk is behind (it is being told), and counts as failed.
-  bool must_restart(const ViewPtr& view, std::uint32_t order, const DiskReply& reply);
+  // After kRace. True: a newer config is known, the command starts again. False: the disk did not
+  // take the view's config, and counts as failed.
+  bool must_restart(const ViewPtr& view, const DiskReply& reply);
 
   // Owns tasks that outlive commands.
   TaskScope& background() { return background_; }
@@ -121,9 +126,19 @@ class ProxyContext {
  private:
   Task<void> deliver(std::shared_ptr<Talk::Line> line, std::uint32_t tag, ViewPtr view,
                      std::uint32_t order, RequestBody body, Instant deadline, Operation operation);
-  Task<void> push_config(ViewPtr view, std::uint32_t order);
+  // The view's config under way to a disk that has an older one; calls of that disk wait for it.
+  struct Push {
+    std::uint32_t generation = 0;
+    bool over = false;
+    std::vector<std::shared_ptr<OneShot<bool>>> waiting;
+  };
+  bool behind(const GroupView& view, const DiskReply& reply) const;
+  // True when the disk has the view's config; false when it did not take it before `deadline`.
+  Task<bool> bring_up(ViewPtr view, std::uint32_t order, Instant deadline);
+  Task<void> push_config(ViewPtr view, std::uint32_t order, std::shared_ptr<Push> push);
   void note(const GroupView& view, std::uint32_t order, Operation operation, Instant sent,
             const DiskReply& reply);
+  void note_contradiction(const GroupView& view, const GroupConfig& theirs);
   void command_ended();
 
   World world_;
@@ -132,7 +147,8 @@ class ProxyContext {
   ViewPtr view_;
   GroupHealth health_;
   CommandMetrics metrics_;
-  std::vector<std::uint32_t> pushed_;  // By order: the generation last handed to that disk.
+  std::vector<std::shared_ptr<Push>> pushes_;  // By order: the last one; may be over, or null.
+  std::uint32_t contradicted_ = 0;  // A generation of which a disk has another config; 0: none.
   std::set<BlobId> repairs_;
   std::size_t commands_ = 0;
   std::size_t put_bytes_ = 0;

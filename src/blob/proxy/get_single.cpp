@@ -72,7 +72,7 @@ Task<std::optional<GetResult>> get_single(ProxyContext& context, ViewPtr view,
     const DiskReply reply =
         co_await context.call(view, 0, std::move(body), request.deadline,
                               request.index_only ? Operation::kIndex : Operation::kRead);
-    if (reply.status == Status::kRace && context.must_restart(view, 0, reply)) {
+    if (reply.status == Status::kRace && context.must_restart(view, reply)) {
       co_return std::nullopt;
     }
     const auto* answers = std::get_if<GetPartsReply>(&reply.body);

@@ -54,6 +54,8 @@ struct GroupAnswer {
   std::string reason;
   Generation blocked = 0;  // Highest in the replies that agreed.
 };
+// An acknowledgement counts for ProxyOptions::ok_lifetime after its question: its disk may have
+// been wiped since. A quorum that takes longer is asked for anew.
 Task<GroupAnswer> call_group(ProxyContext& context, ViewPtr view, RequestBody body,
                              AlreadyMeans already, Instant deadline);
 

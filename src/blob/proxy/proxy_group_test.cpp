@@ -272,30 +272,105 @@ Task<void> joined(TaskScope& scope) {
   co_await scope.join();
 }
 
-TEST(ProxyRace, ADiskThatIsBehindIsToldAndCountsAsFailedMeanwhile) {
-  TestGroup group(Species::kBlock42);
-  const GroupConfig old_config = group.proxy().config();
-  const GroupConfig config = move_disk(group, 0);
-  group.proxy().reconfigure(config);
-  const BlobId id = test_id(100, 1);
-  ScriptedDisk& behind = group.disk(id, 3);
-  behind.config = old_config;
+// Every member but the one that moved still has the config before the move.
+struct GroupBehind {
+  explicit GroupBehind(Duration delay = 1ms) {
+    const GroupConfig old_config = group.proxy().config();
+    config = move_disk(group, 0);
+    group.proxy().reconfigure(config);
+    for (std::uint32_t order = 1; order < group.geometry().disks(); ++order) {
+      ScriptedDisk& disk = group.disk(order);
+      disk.config = old_config;
+      disk.delay = delay;
+      disk.script = [this](const DiskRequest& request) -> std::optional<DiskReply> {
+        const bool configure = std::holds_alternative<Configure>(request.body);
+        if (configure) ++told;
+        if (configure && deaf) return ScriptedDisk::refusal(Status::kError);
+        return std::nullopt;
+      };
+    }
+  }
+  TestGroup group{Species::kBlock42};
+  GroupConfig config;
   std::uint32_t told = 0;
-  behind.script = [&](const DiskRequest& request) -> std::optional<DiskReply> {
-    if (std::holds_alternative<Configure>(request.body)) ++told;
-    return std::nullopt;
-  };
+  bool deaf = false;  // They refuse newer configs.
+};
+
+TEST(ProxyRace, DisksWithAnOlderConfigAreGivenTheNewerOneAndAskedAgain) {
+  GroupBehind behind(50ms);
+  const BlobId id = test_id(100, 1);
   TaskScope both;
   std::uint32_t ok = 0;
-  for (int i = 0; i < 2; ++i) both.spawn(put_once_more(group.proxy(), id, ok));
-  group.run(joined(both));
-  EXPECT_EQ(ok, 2u);
-  EXPECT_FALSE(behind.has(id, 4));
-  group.wait(2s);
-  EXPECT_EQ(told, 1u) << "once for both";
-  EXPECT_EQ(behind.config.generation, config.generation);
-  EXPECT_EQ(group.put(id, test_bytes(100)).status, Status::kOk);
-  EXPECT_TRUE(behind.has(id, 4));
+  for (int i = 0; i < 2; ++i) both.spawn(put_once_more(behind.group.proxy(), id, ok));
+  behind.group.run(joined(both));
+  EXPECT_EQ(ok, 2u) << "no put failed";
+  EXPECT_LE(behind.told, behind.group.geometry().disks() - 1) << "once for both";
+  for (std::uint32_t slot = 0; slot < 6; ++slot) {
+    EXPECT_TRUE(behind.group.disk(id, slot).has(id, slot + 1)) << slot;
+  }
+}
+
+TEST(ProxyRace, EveryCommandGetsItsAnswerFromDisksWithAnOlderConfig) {
+  EXPECT_EQ(GroupBehind().group.block(3).status, Status::kOk);
+  EXPECT_EQ(GroupBehind().group.get(test_id(100, 1)).status, Status::kNoData);
+  EXPECT_EQ(GroupBehind().group.restore(test_id(100, 1)).status, Status::kNoData);
+  GroupBehind asked;
+  EXPECT_EQ(asked.group.run(asked.group.proxy().status({})).status, Status::kOk);
+  GroupBehind discovered;
+  DiscoverRequest discover;
+  discover.tablet = TabletId{kTestTablet};
+  EXPECT_EQ(discovered.group.run(discovered.group.proxy().discover(discover)).status,
+            Status::kNoData);
+  GroupBehind collected;
+  CollectRequest collect;
+  collect.tablet = TabletId{kTestTablet};
+  collect.barrier = GenStep{1, 1};
+  collect.record_generation = 1;
+  EXPECT_EQ(collected.group.run(collected.group.proxy().collect(collect)).status, Status::kOk);
+}
+
+TEST(ProxyRace, ADiskThatDoesNotTakeTheNewerConfigCountsAsFailed) {
+  GroupBehind behind;
+  behind.deaf = true;
+  const BlockResult result = behind.group.block(3);
+  EXPECT_EQ(result.status, Status::kError);
+  EXPECT_TRUE(result.reason.contains("RACE")) << result.reason;
+}
+
+TEST(ProxyStatus, SilentDisksLeaveItOpenWhetherTheGroupIsReady) {
+  TestGroup group(Species::kBlock42);
+  StatusRequest request;
+  for (const std::uint32_t order : {0u, 1u, 2u}) {
+    group.disk(order).mood = ScriptedDisk::Mood::kSilent;
+  }
+  request.deadline = group.now() + 2s;
+  EXPECT_EQ(group.run(group.proxy().status(request)).status, Status::kDeadline);
+  for (const std::uint32_t order : {0u, 1u, 2u}) {
+    group.disk(order).mood = ScriptedDisk::Mood::kError;
+  }
+  request.deadline = group.now() + 2s;
+  EXPECT_EQ(group.run(group.proxy().status(request)).status, Status::kError);
+}
+
+// Disks 0 to 3 answer at once, 4 and 5 after `late`, 6 and 7 never.
+void answer_in_two_waves(TestGroup& group, Duration late) {
+  for (const std::uint32_t order : {4u, 5u}) group.disk(order).delay = late;
+  for (const std::uint32_t order : {6u, 7u}) group.disk(order).mood = ScriptedDisk::Mood::kSilent;
+}
+
+TEST(ProxyGroupCall, AcknowledgementsOlderThanTheirLifetimeAreAskedForAgain) {
+  TestGroup group(Species::kBlock42);
+  answer_in_two_waves(group, 14s);
+  std::uint32_t asked = 0;
+  group.disk(0).script = [&](const DiskRequest& request) -> std::optional<DiskReply> {
+    if (std::holds_alternative<BlockTablet>(request.body)) ++asked;
+    return std::nullopt;
+  };
+  EXPECT_EQ(group.block(3, 77).status, Status::kDeadline) << "two disks are always too late";
+  EXPECT_GE(asked, 2u);
+  TestGroup quick(Species::kBlock42);
+  answer_in_two_waves(quick, 10s);
+  EXPECT_EQ(quick.block(3, 77).status, Status::kOk);
 }
 
 TEST(ProxyRace, AConfigOfAnotherGroupIsNotTaken) {

@@ -97,7 +97,7 @@ bool PutRun::take(DiskEvent event) {
       result_.reason = disk_says(event.order, reply.reason);
       return true;
     case Status::kRace:
-      restart_ = context_.must_restart(view_, event.order, reply);
+      restart_ = context_.must_restart(view_, reply);
       if (restart_) return true;
       break;
     default:
@@ -178,7 +178,7 @@ Task<std::optional<PutResult>> put_single(ProxyContext& context, ViewPtr view,
       co_return result;
     }
     case Status::kRace:
-      if (context.must_restart(view, order, reply)) co_return std::nullopt;
+      if (context.must_restart(view, reply)) co_return std::nullopt;
       result.status = Status::kError;
       break;
     case Status::kBlocked:

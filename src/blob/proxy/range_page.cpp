@@ -66,61 +66,121 @@ RangeMerge::Page RangeMerge::finish() const {
   return page;
 }
 
-Task<RangePage> ask_range(ProxyContext& context, ViewPtr view, RangeAsk ask) {
-  RangeIndex body;
-  body.from = ask.from;
-  body.to = ask.to;
-  body.limit = ask.limit;
-  body.force_block = ask.force_block;
-  RangeMerge merge(view->geometry(), ask.from, ask.to);
-  GroupTally tally(view->geometry());
-  Failures failures;
-  RangePage result;
-  Broadcast cast(context, view, body, ask.deadline);
-  Instant until = ask.deadline;
-  while (tally.state() != GroupTally::State::kImpossible) {
-    const bool quorum = tally.state() == GroupTally::State::kQuorum;
-    if (quorum && cast.all_answered()) break;
-    if (quorum && until == ask.deadline) {
-      until = std::min(ask.deadline, context.now() + context.health().hedge_delay(
-                                                         Operation::kIndex, 0, context.now()));
-    }
-    const std::optional<DiskEvent> event = co_await cast.next(until);
-    if (!event) break;
-    const DiskReply& reply = event->reply;
-    if (reply.status == Status::kDeadline && context.now() >= ask.deadline) break;
-    if (reply.status == Status::kRace && context.must_restart(view, event->order, reply)) {
-      result.status = Status::kRace;
-      co_return result;
-    }
-    if (reply.status == Status::kBlocked) {
-      result.status = Status::kBlocked;
-      result.reason = disk_says(event->order, reply.reason);
-      co_return result;
-    }
-    const auto* index = std::get_if<RangeIndexReply>(&reply.body);
-    if (reply.status == Status::kOk && index != nullptr && merge.add(event->order, *index)) {
-      tally.agreed(event->order);
-      result.blocked = std::max(result.blocked, index->blocked);
-    } else {
-      failures.add(event->order, reply.status, reply.reason);
-      tally.failed(event->order);
-    }
+namespace {
+
+// One question to every disk, and the answers to it.
+class RangeRound {
+ public:
+  RangeRound(ProxyContext& context, ViewPtr view, const RangeAsk& ask)
+      : context_(context),
+        view_(std::move(view)),
+        deadline_(ask.deadline),
+        expires_(context.now() + context.options().ok_lifetime),
+        merge_(view_->geometry(), ask.from, ask.to),
+        tally_(view_->geometry()),
+        cast_(context, view_, body_of(ask), ask.deadline) {}
+
+  // nullopt: the answers of this round do not count any more.
+  Task<std::optional<RangePage>> run();
+
+ private:
+  static RangeIndex body_of(const RangeAsk& ask) {
+    RangeIndex body;
+    body.from = ask.from;
+    body.to = ask.to;
+    body.limit = ask.limit;
+    body.force_block = ask.force_block;
+    return body;
   }
-  switch (tally.state()) {
+  // True when the reply ends the page, with result_.
+  bool take(const DiskEvent& event);
+  RangePage finish();
+
+  ProxyContext& context_;
+  ViewPtr view_;
+  Instant deadline_;
+  Instant expires_;
+  RangeMerge merge_;
+  GroupTally tally_;
+  Failures failures_;
+  RangePage result_;
+  Broadcast cast_;
+};
+
+bool RangeRound::take(const DiskEvent& event) {
+  const DiskReply& reply = event.reply;
+  if (reply.status == Status::kRace && context_.must_restart(view_, reply)) {
+    result_.status = Status::kRace;
+    return true;
+  }
+  if (reply.status == Status::kBlocked) {
+    result_.status = Status::kBlocked;
+    result_.reason = disk_says(event.order, reply.reason);
+    return true;
+  }
+  const auto* index = std::get_if<RangeIndexReply>(&reply.body);
+  if (reply.status == Status::kOk && index != nullptr && merge_.add(event.order, *index)) {
+    tally_.agreed(event.order);
+    result_.blocked = std::max(result_.blocked, index->blocked);
+  } else {
+    failures_.add(event.order, reply.status, reply.reason);
+    tally_.failed(event.order);
+  }
+  return false;
+}
+
+RangePage RangeRound::finish() {
+  switch (tally_.state()) {
     case GroupTally::State::kQuorum:
-      result.status = Status::kOk;
-      result.page = merge.finish();
+      result_.status = Status::kOk;
+      result_.page = merge_.finish();
       break;
     case GroupTally::State::kImpossible:
-      result.status = failures.status();
-      result.reason = failures.reason("no group quorum");
+      result_.status = failures_.status();
+      result_.reason = failures_.reason("no group quorum");
       break;
     case GroupTally::State::kWaiting:
-      result.status = Status::kDeadline;
-      result.reason = failures.reason("no group quorum in time");
+      result_.status = Status::kDeadline;
+      result_.reason = failures_.reason("no group quorum in time");
   }
-  co_return result;
+  return std::move(result_);
+}
+
+Task<std::optional<RangePage>> RangeRound::run() {
+  bool hurried = false;
+  Instant until = std::min(deadline_, expires_);
+  while (tally_.state() != GroupTally::State::kImpossible) {
+    const bool quorum = tally_.state() == GroupTally::State::kQuorum;
+    if (quorum && cast_.all_answered()) break;
+    if (quorum && !hurried) {
+      hurried = true;
+      until = std::min(until, context_.now() + context_.health().hedge_delay(Operation::kIndex, 0,
+                                                                             context_.now()));
+    }
+    const std::optional<DiskEvent> event = co_await cast_.next(until);
+    if (!event) break;
+    if (event->reply.status == Status::kDeadline && context_.now() >= deadline_) break;
+    if (take(*event)) co_return std::move(result_);
+  }
+  const bool expired = context_.now() >= expires_;
+  const bool open = tally_.state() != GroupTally::State::kImpossible;
+  if (expired && open) co_return std::nullopt;
+  co_return finish();
+}
+
+}  // namespace
+
+Task<RangePage> ask_range(ProxyContext& context, ViewPtr view, RangeAsk ask) {
+  for (;;) {
+    RangeRound round(context, view, ask);
+    std::optional<RangePage> page = co_await round.run();
+    if (page) co_return std::move(*page);
+    if (context.now() >= ask.deadline) break;
+  }
+  RangePage late;
+  late.status = Status::kDeadline;
+  late.reason = "no group quorum in time";
+  co_return late;
 }
 
 }  // namespace moraine::blob

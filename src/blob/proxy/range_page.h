@@ -66,7 +66,8 @@ struct RangePage {
   RangeMerge::Page page;
   Generation blocked = 0;  // Highest that a disk told.
 };
-// Takes a group quorum of answers, and those of the others that come as soon as they usually do.
+// Takes a group quorum of answers, and those of the others that come as soon as they usually do. An
+// answer counts for ProxyOptions::ok_lifetime, as an acknowledgement does.
 Task<RangePage> ask_range(ProxyContext& context, ViewPtr view, RangeAsk ask);
 
 }  // namespace moraine::blob

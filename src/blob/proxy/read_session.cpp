@@ -161,7 +161,7 @@ Status ReadSession::take(DiskEvent event) {
       failures_.add(event.order, reply.status, reply.reason);
       return Status::kBlocked;
     case Status::kRace:
-      if (context_.must_restart(view_, event.order, reply)) return Status::kRace;
+      if (context_.must_restart(view_, reply)) return Status::kRace;
       break;
     case Status::kDeadline:
       if (context_.now() >= mode_.deadline) return Status::kDeadline;

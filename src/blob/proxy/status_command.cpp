@@ -36,7 +36,7 @@ Task<std::optional<StatusResult>> status_once(ProxyContext& context, ViewPtr vie
     std::optional<DiskEvent> event = co_await cast.next(until);
     if (!event) break;
     const DiskReply& reply = event->reply;
-    if (reply.status == Status::kRace && context.must_restart(view, event->order, reply)) {
+    if (reply.status == Status::kRace && context.must_restart(view, reply)) {
       co_return std::nullopt;
     }
     DiskState& disk = result.disks[event->order];
@@ -45,16 +45,25 @@ Task<std::optional<StatusResult>> status_once(ProxyContext& context, ViewPtr vie
     const auto* state = std::get_if<GetStatusReply>(&reply.body);
     if (reply.status != Status::kOk || state == nullptr) {
       failures.add(event->order, reply.status, reply.reason);
+      if (reply.status != Status::kDeadline) ready.failed(event->order);
       continue;
     }
     disk.state = *state;
     result.colour = std::max(result.colour, reply.colour);
     result.free_share = std::min(result.free_share.value_or(1), free_share(*state));
-    if (state->ready) ready.agreed(event->order);
+    if (state->ready) {
+      ready.agreed(event->order);
+    } else {
+      ready.failed(event->order);
+    }
   }
-  const bool quorum = ready.state() == GroupTally::State::kQuorum;
-  result.status = quorum ? Status::kOk : failures.status();
-  if (!quorum) result.reason = failures.reason("no group quorum is ready");
+  // Silence is no failure: the disks may be ready.
+  switch (ready.state()) {
+    case GroupTally::State::kQuorum: result.status = Status::kOk; break;
+    case GroupTally::State::kImpossible: result.status = failures.status(); break;
+    case GroupTally::State::kWaiting: result.status = Status::kDeadline; break;
+  }
+  if (result.status != Status::kOk) result.reason = failures.reason("no group quorum is ready");
   co_return result;
 }
 

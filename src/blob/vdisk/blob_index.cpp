@@ -111,6 +111,15 @@ void BlobIndex::drop_part(const BlobId& id) {
   extra_.erase(next);
 }
 
+void BlobIndex::clear() {
+  for (const auto& [id, location] : extra_) segments_.drop_live(location);
+  extra_.clear();
+  for (const auto& [id, entry] : entries_) {
+    if (entry.part != 0) segments_.drop_live(location_of(id, entry));
+  }
+  entries_.clear();
+}
+
 void BlobIndex::erase(const BlobId& id) {
   while (const std::uint8_t parts = local_parts(id)) {
     drop_part(id.with_part(static_cast<std::uint32_t>(std::countr_zero(parts)) + 1));

@@ -31,6 +31,7 @@ struct BlobEntry {
   std::uint32_t part : 4 = 0;       // 0: no local part.
   std::uint32_t corrupted : 1 = 0;  // The local part failed its checksum; replace it.
   std::uint32_t not_mine : 1 = 0;   // Provably nothing to replicate here.
+  std::uint32_t claimed : 1 = 0;    // Parts may have been acknowledged here and lost with the disk.
 };
 
 class BlobIndex {
@@ -69,6 +70,7 @@ class BlobIndex {
   // Lets the local part go; the entry stays.
   void drop_part(const BlobId& id_with_part);
   void erase(const BlobId& id);
+  void clear();
 
  private:
   Location location_of(const BlobId& id, const BlobEntry& entry) const;

@@ -26,6 +26,7 @@ GuidAction decide_guid(LocalState local, std::uint64_t guid, NeighbourGuid remem
     case LocalState::kLost:
       return remembered.state == GuidState::kFinal ? GuidAction::kLostData
                                                    : GuidAction::kInconsistent;
+    case LocalState::kRetired: return GuidAction::kInconsistent;
     case LocalState::kFinal:
       return remembered.state == GuidState::kFinal && remembered.guid == guid
                  ? GuidAction::kGood
@@ -73,29 +74,65 @@ Task<void> GuidRecovery::run_alone() {
 
 // True when recovery is over, one way or the other.
 Task<bool> GuidRecovery::attempt() {
-  const auto remembered = co_await ask_neighbours();
-  if (!remembered || over()) co_return over();
+  const std::optional<Answers> answers = co_await ask_neighbours();
+  if (!answers || over()) co_return over();
+  const NeighbourGuid remembered = answers->strongest;
   const MetaState& meta = disk_.state().meta();
   LocalState local = meta.state;
   // Lost records make a healthy disk one that lost its data; what it still has it keeps.
   if (disk_.lost_ && local == LocalState::kFinal) local = LocalState::kLost;
-  switch (decide_guid(local, meta.guid, *remembered)) {
-    case GuidAction::kFirstRun: co_return co_await first_run(fresh_guid(remembered->guid));
+  switch (decide_guid(local, meta.guid, remembered)) {
+    case GuidAction::kFirstRun: co_return co_await first_run(fresh_guid(remembered.guid));
     case GuidAction::kContinueFirstRun: co_return co_await first_run(meta.guid);
-    case GuidAction::kLostData: co_return co_await regain(fresh_guid(remembered->guid));
-    case GuidAction::kGood: disk_.become_ready(); co_return true;
-    case GuidAction::kInconsistent: break;
+    case GuidAction::kLostData: co_return co_await regain(fresh_guid(remembered.guid));
+    case GuidAction::kGood: judge_good(*answers); co_return true;
+    case GuidAction::kInconsistent: judge_inconsistent(remembered); co_return true;
+  }
+  co_return true;
+}
+
+// The guid is ours. Whether the data is, too, the neighbours know who have read it.
+void GuidRecovery::judge_good(const Answers& answers) {
+  if (answers.read_up_to <= disk_.state().last_lsn()) {
+    disk_.become_ready();
+    return;
+  }
+  disk_.break_down(fmt::format(
+      "this is an old copy of the disk: its log ends at {}, and disk {} has read it up to {}; "
+      "replace it by an empty disk",
+      disk_.state().last_lsn(), answers.read_by, answers.read_up_to));
+}
+
+void GuidRecovery::judge_inconsistent(NeighbourGuid remembered) {
+  const MetaState& meta = disk_.state().meta();
+  const bool newer =
+      remembered.state == GuidState::kFinal && guid_age(remembered.guid) > guid_age(meta.guid);
+  if (disk_.skipped_ && newer) {
+    // Moved away and back by generations that this disk has missed.
+    disk_.leave_group();
+    return;
   }
   disk_.break_down(fmt::format(
       "not the device that the group knows: an old copy, or one of another cluster; its guid is "
       "{:x} (state {}), the group remembers {:x} (state {})",
-      meta.guid, static_cast<int>(local), remembered->guid, static_cast<int>(remembered->state)));
-  co_return true;
+      meta.guid, static_cast<int>(meta.state), remembered.guid,
+      static_cast<int>(remembered.state)));
+}
+
+Task<bool> GuidRecovery::superseded() {
+  for (;;) {
+    const std::optional<Answers> answers = co_await ask_neighbours();
+    if (disk_.scope_.closed() || disk_.phase_ != VDisk::Phase::kReady) co_return false;
+    if (answers) {
+      co_return guid_age(answers->strongest.guid) > guid_age(disk_.state().meta().guid);
+    }
+    co_await sleep_for(disk_.executor(), kRetryDelay);
+  }
 }
 
 // The strongest memory among a quorum of the others; nullopt when too few answer. A disk that may
 // have lost its data does not count itself.
-Task<std::optional<NeighbourGuid>> GuidRecovery::ask_neighbours() {
+Task<std::optional<GuidRecovery::Answers>> GuidRecovery::ask_neighbours() {
   ExchangeGuid question;
   question.order = disk_.state().order();
   const bool trusted = disk_.state().meta().state == LocalState::kFinal && !disk_.lost_;
@@ -103,7 +140,7 @@ Task<std::optional<NeighbourGuid>> GuidRecovery::ask_neighbours() {
   DiskSet counted = answers.from;
   if (trusted) counted |= disk_bit(disk_.state().order());
   if (!group_quorum(disk_.state().geometry(), counted)) co_return std::nullopt;
-  co_return answers.strongest;
+  co_return answers;
 }
 
 Task<GuidRecovery::Answers> GuidRecovery::exchange(ExchangeGuid question) {
@@ -124,6 +161,10 @@ Task<void> GuidRecovery::exchange_with(std::uint32_t order, ExchangeGuid questio
   if (answer.status != Status::kOk || !got) co_return;
   answers.from |= disk_bit(order);
   if (got->state == question.state && got->guid == question.guid) answers.agreed |= disk_bit(order);
+  if (got->log == disk_.state().meta().guid && got->position > answers.read_up_to) {
+    answers.read_up_to = got->position;
+    answers.read_by = order;
+  }
   const NeighbourGuid said{got->state, got->guid};
   if (said.state != GuidState::kEmpty && supersedes(answers.strongest, said)) {
     answers.strongest = said;

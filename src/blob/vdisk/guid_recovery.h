@@ -21,12 +21,16 @@ class GuidRecovery {
  public:
   explicit GuidRecovery(VDisk& disk) : disk_(disk) {}
   Task<void> run();
+  // Has another incarnation of this member taken our place since we became ready?
+  Task<bool> superseded();
 
  private:
   struct Answers {
     DiskSet from = 0;
     DiskSet agreed = 0;  // Remember now what they were told.
     NeighbourGuid strongest;
+    std::uint64_t read_up_to = 0;  // The furthest that one has read our log.
+    std::uint32_t read_by = 0;
   };
   bool over() const;
   Task<void> run_alone();
@@ -34,7 +38,9 @@ class GuidRecovery {
   Task<bool> first_run(std::uint64_t guid);
   Task<bool> regain(std::uint64_t guid);
   std::uint64_t fresh_guid(std::uint64_t remembered);
-  Task<std::optional<NeighbourGuid>> ask_neighbours();
+  Task<std::optional<Answers>> ask_neighbours();
+  void judge_good(const Answers& answers);
+  void judge_inconsistent(NeighbourGuid remembered);
   Task<Answers> exchange(ExchangeGuid question);
   Task<void> exchange_with(std::uint32_t order, ExchangeGuid question, Answers& answers);
   Task<bool> have_remembered(GuidState state, std::uint64_t guid);

@@ -39,23 +39,53 @@ Task<Result<void>> VDisk::log_meta(MetaChange change) {
   co_return Result<void>();
 }
 
+// Everything before is forgotten with it.
+Task<Result<void>> VDisk::log_reset(MetaState meta) {
+  co_await meta_turn_.acquire();
+  SmallBytes header = encode_meta(meta);
+  // It frees room: a device that is nearly full takes it.
+  const auto written =
+      co_await device_.append(slot_, static_cast<std::uint8_t>(RecordKind::kReset),
+                              std::move(header), Slice(), AppendClass::kMaintenance);
+  if (written) {
+    state_.apply_reset(std::move(meta));
+    issuers_.clear();
+    read_by_.clear();
+    lost_ = false;
+    replicated_ = false;
+  }
+  meta_turn_.release();
+  if (!written) co_return std::unexpected(written.error());
+  co_return Result<void>();
+}
+
 Task<Result<void>> VDisk::adopt_config(GroupConfig config) {
   CO_TRY_VOID(check(config));
   const GroupConfig& current = *state_.meta().config;
   if (config.id != current.id) co_return fail(Errc::kInvalidArgument, "config of another group");
+  if (contradict(current, config)) {
+    note_contradiction(config);
+    co_return fail(Errc::kConflict, contradiction(current, config));
+  }
   if (config.generation <= current.generation) co_return Result<void>();
   if (config.disks.size() != current.disks.size()) {
     co_return fail(Errc::kInvalidArgument, "a group does not change its shape");
   }
-  const bool mine = config.disks[state_.order()] == self_;
-  MetaChange change = [config](MetaState& meta) {
-    if (meta.config->generation < config.generation) meta.config = config;
+  const std::optional<std::uint32_t> place = placed_here(config);
+  const bool mine = place == state_.order() && phase_ != Phase::kRetired;
+  const bool skipped = config.generation > current.generation + 1;
+  MetaChange change = [config, mine](MetaState& meta) {
+    if (meta.config->generation >= config.generation) return;
+    meta.config = config;
+    if (!mine && meta.state != LocalState::kEmpty) meta.state = LocalState::kRetired;
   };
   CO_TRY_VOID(co_await log_meta(std::move(change)));
   events_.named(*state_.meta().config, state_.order());
   if (!mine) {
-    retire();
-    syncer_->stop();
+    leave_group();
+  } else if (skipped && !alone()) {
+    skipped_ = true;
+    if (phase_ == Phase::kReady) scope_.spawn(verify_guid());
   }
   co_return Result<void>();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "blob/vdisk/vdisk.h"
 
 namespace moraine::blob {
@@ -9,7 +10,7 @@ namespace moraine::blob {
 Task<DiskReply> VDisk::ask(std::uint32_t order, RequestBody body) {
   const GroupConfig& config = *state_.meta().config;
   const auto endpoint = resolver_->resolve(config.disks[order]);
-  DiskRequest request{config.vdisk(order), std::move(body)};
+  DiskRequest request{config.vdisk(order), std::move(body), state_.config_digest()};
   DiskReply answer =
       co_await endpoint->call(std::move(request), executor().now() + options_.ask_timeout);
   if (answer.status == Status::kRace && answer.config && !scope_.closed()) {
@@ -21,14 +22,24 @@ Task<DiskReply> VDisk::ask(std::uint32_t order, RequestBody body) {
 // The newer of two configs wins on both sides.
 Task<void> VDisk::heal_config(std::uint32_t order, std::optional<GroupConfig> theirs) {
   const GroupConfig ours = *state_.meta().config;
-  if (theirs->id != ours.id || theirs->generation == ours.generation) co_return;
+  if (theirs->id != ours.id) co_return;
+  if (contradict(ours, *theirs)) note_contradiction(*theirs);
+  if (theirs->generation == ours.generation) co_return;
   if (theirs->generation > ours.generation) {
     (void)co_await adopt_config(std::move(*theirs));
     co_return;
   }
   const auto endpoint = resolver_->resolve(ours.disks[order]);
-  DiskRequest push{ours.vdisk(order), Configure{ours}};
+  DiskRequest push{ours.vdisk(order), Configure{ours}, ours.digest()};
   (void)co_await endpoint->call(std::move(push), executor().now() + options_.ask_timeout);
+}
+
+// Once for each generation, and again when the disk starts anew.
+void VDisk::note_contradiction(const GroupConfig& theirs) {
+  if (contradicted_ == theirs.generation) return;
+  contradicted_ = theirs.generation;
+  log_error("config refused", {{"disk", state_.meta().config->vdisk(state_.order()).to_string()},
+                               {"reason", contradiction(*state_.meta().config, theirs)}});
 }
 
 // A neighbour that asks for facts after `after` has everything up to there durably.

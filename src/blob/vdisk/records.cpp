@@ -12,7 +12,13 @@ constexpr std::uint8_t kMetaVersion = 1;
 constexpr std::size_t kFactBytesMin = 13;
 constexpr std::size_t kNeighbourBytes = 13;
 
-enum FactTag : std::uint8_t { kBlobTag = 1, kBlockTag = 2, kBarrierTag = 3, kPositionTag = 4 };
+enum FactTag : std::uint8_t {
+  kBlobTag = 1,
+  kBlockTag = 2,
+  kBarrierTag = 3,
+  kPositionTag = 4,
+  kClaimTag = 5,
+};
 
 void encode_blob_id(Encoder& encoder, const BlobId& id) {
   std::array<std::byte, kBlobIdBytes> bytes;
@@ -42,6 +48,10 @@ struct FactEncoder {
   }
   void operator()(const SyncPosition& fact) {
     encoder.u8(kPositionTag).u32(fact.order).u64(fact.log).u64(fact.position);
+  }
+  void operator()(const ClaimFact& fact) {
+    encoder.u8(kClaimTag);
+    encode_blob_id(encoder, fact.id);
   }
 };
 
@@ -79,6 +89,7 @@ Result<Fact> decode_fact(Decoder& decoder) {
       fact.position = decoder.u64();
       return fact;
     }
+    case kClaimTag: return ClaimFact{decode_blob_id(decoder)};
     default: return fail(Errc::kCorrupt, fmt::format("fact tag {}", tag));
   }
 }
@@ -157,7 +168,7 @@ Result<MetaState> decode_meta_state(ByteSpan bytes) {
   }
   meta.order = decoder.u32();
   const std::uint8_t state = decoder.u8();
-  if (state > static_cast<std::uint8_t>(LocalState::kFinal))
+  if (state > static_cast<std::uint8_t>(LocalState::kRetired))
     return fail(Errc::kCorrupt, "meta state");
   meta.state = static_cast<LocalState>(state);
   meta.guid = decoder.u64();

@@ -7,12 +7,14 @@
 //   lost     = id (24, with part)                                the local part cannot be read
 //   not_mine = id (25)                                           provably nothing to replicate here
 //   meta     = version u8 = 1  MetaState
+//   reset    = version u8 = 1  MetaState                         nothing before it counts any more
 //
 //   fact     = 1 id (25) ingress u32
 //            | 2 tablet u64 generation u32
 //            | 3 tablet u64 channel u8 hard u8 generation u32 counter u32
 //                barrier (generation u32 step u32) seen u32
 //            | 4 order u32 log u64 position u64                  how far a neighbour's log was read
+//            | 5 id (25)                                         parts may have been lost here
 // clang-format on
 //
 // Kinds, below device/record_kinds.h. Batches are checksummed by the device.
@@ -37,6 +39,7 @@ enum class RecordKind : std::uint8_t {
   kLost = 4,
   kNotMine = 5,
   kMeta = 6,
+  kReset = 7,
 };
 
 struct PutRecord {
@@ -51,7 +54,12 @@ struct SyncPosition {
   std::uint64_t log = 0;
   std::uint64_t position = 0;
 };
-using Fact = std::variant<BlobFact, BlockFact, BarrierFact, SyncPosition>;
+// This disk lost its data, and may have acknowledged parts of the blob before that. Neighbours are
+// not told: it is no proof that it did.
+struct ClaimFact {
+  BlobId id;
+};
+using Fact = std::variant<BlobFact, BlockFact, BarrierFact, SyncPosition, ClaimFact>;
 inline constexpr std::size_t kFactsPerRecordMax = 512;
 
 struct FactsRecord {
@@ -60,7 +68,8 @@ struct FactsRecord {
 };
 
 // What a disk knows of itself: its place in the group and whether its data is all there.
-enum class LocalState : std::uint8_t { kEmpty, kSelected, kLost, kFinal };
+// kRetired: the group has moved this member elsewhere; the data is that of the past.
+enum class LocalState : std::uint8_t { kEmpty, kSelected, kLost, kFinal, kRetired };
 struct NeighbourGuid {
   GuidState state = GuidState::kEmpty;
   std::uint64_t guid = 0;

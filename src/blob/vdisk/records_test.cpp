@@ -21,16 +21,17 @@ TEST(Records, FactsComeBackAsTheyWere) {
   barrier.barrier = {7, 8};
   barrier.seen = 9;
   record.facts = {BlobFact{blob(0), {77}}, BlockFact{TabletId{1}, 2}, barrier,
-                  SyncPosition{1, 2, 3}};
+                  SyncPosition{1, 2, 3}, ClaimFact{blob(0)}};
   const SmallBytes bytes = encode_facts(record);
   const auto decoded = decode_facts(bytes.span());
   ASSERT_TRUE(decoded);
   EXPECT_EQ(decoded->lsn, 42u);
-  ASSERT_EQ(decoded->facts.size(), 4u);
+  ASSERT_EQ(decoded->facts.size(), 5u);
   EXPECT_EQ(std::get<BlobFact>(decoded->facts[0]).ingress.bits, 77u);
   EXPECT_EQ(std::get<BarrierFact>(decoded->facts[2]).barrier, (GenStep{7, 8}));
   EXPECT_TRUE(std::get<BarrierFact>(decoded->facts[2]).hard);
   EXPECT_EQ(std::get<SyncPosition>(decoded->facts[3]).position, 3u);
+  EXPECT_EQ(std::get<ClaimFact>(decoded->facts[4]).id, blob(0));
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
     EXPECT_FALSE(decode_facts(bytes.span().first(cut))) << cut;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "blob/vdisk/guid_decision.h"
 #include "blob/vdisk/syncer.h"
 #include "blob/vdisk/vdisk.h"
@@ -29,7 +30,7 @@ Task<DiskReply> VDisk::handle(DiskRequest request) {
 }
 
 // The gate that every request passes: is it for us, and may we answer it now?
-std::optional<DiskReply> VDisk::refuse(const DiskRequest& request) const {
+std::optional<DiskReply> VDisk::refuse(const DiskRequest& request) {
   const GroupConfig& config = *state_.meta().config;
   if (request.target.group != config.id) return reply(Status::kNoGroup, "not this group's disk");
   const bool configure = std::holds_alternative<Configure>(request.body);
@@ -38,7 +39,18 @@ std::optional<DiskReply> VDisk::refuse(const DiskRequest& request) const {
     race.config = config;
     return race;
   }
-  if (phase_ == Phase::kRetired) {
+  if (!configure && request.digest != 0 && request.digest != state_.config_digest()) {
+    DiskReply race = reply(Status::kRace, fmt::format("group {:x} has two configs of generation {}",
+                                                      config.id.value, config.generation));
+    race.config = config;  // The sender sees what differs.
+    if (contradicted_ != config.generation) {
+      contradicted_ = config.generation;
+      log_error("request refused: its sender has another config of this generation",
+                {{"disk", config.vdisk(state_.order()).to_string()}});
+    }
+    return race;
+  }
+  if (phase_ == Phase::kRetired && !configure) {
     DiskReply race = reply(Status::kRace, "this member moved away");
     race.config = config;
     return race;
@@ -48,7 +60,7 @@ std::optional<DiskReply> VDisk::refuse(const DiskRequest& request) const {
     if (asks_state) return std::nullopt;
     return reply(Status::kError, broken_reason_);
   }
-  if (request.target.at != config.geometry.coordinates(state_.order())) {
+  if (!configure && request.target.at != config.geometry.coordinates(state_.order())) {
     return reply(Status::kError, "not this disk's coordinates");
   }
   const bool neighbourly = configure || asks_state ||
@@ -156,9 +168,16 @@ Task<DiskReply> VDisk::on(ExchangeGuid request) {
   }
   const auto& known = state_.meta().neighbours;
   const auto found = known.find(request.order);
+  ExchangeGuidReply remembered;
+  if (found != known.end()) {
+    remembered.state = found->second.state;
+    remembered.guid = found->second.guid;
+  }
+  const SyncPosition read = syncer_->read_so_far(request.order);
+  remembered.log = read.log;
+  remembered.position = read.position;
   DiskReply answer = reply(Status::kOk);
-  answer.body = found == known.end() ? ExchangeGuidReply{}
-                                     : ExchangeGuidReply{found->second.state, found->second.guid};
+  answer.body = remembered;
   co_return answer;
 }
 

@@ -42,6 +42,11 @@ VDiskState::Missing VDiskState::missing_parts(const BlobId& id, const BlobEntry&
     if (!geometry().allowed(own, part) || (local >> (part - 1) & 1) != 0) continue;
     const auto bit = static_cast<std::uint8_t>(1u << (part - 1));
     bool claimed = (entry.ingress.bits & present_bit(geometry(), own, part)) != 0;
+    if (entry.claimed != 0) {
+      // A handoff took a part only where the main had not.
+      const std::uint32_t main = present_bit(geometry(), part - 1, part);
+      claimed = claimed || geometry().is_main(own) || (entry.ingress.bits & main) == 0;
+    }
     if (!geometry().is_main(own)) {
       claimed = claimed && (entry.ingress.bits & moved_bit(geometry(), own, part)) == 0;
     }
@@ -108,7 +113,22 @@ void VDiskState::apply_not_mine(const BlobId& id) {
 
 void VDiskState::apply_meta(MetaState meta) {
   meta_ = std::move(meta);
+  config_digest_ = meta_.config ? meta_.config->digest() : 0;
   if (meta_.config) index_.set_species(meta_.config->geometry.species());
+}
+
+void VDiskState::apply_reset(MetaState meta) {
+  index_.clear();
+  barriers_ = Barriers();
+  blocks_.clear();
+  positions_.clear();
+  sync_log_.start_after(last_lsn_);
+  missing_.clear();
+  handoffs_.clear();
+  collect_ranges_.clear();
+  collect_ids_.clear();
+  tombstones_.clear();
+  apply_meta(std::move(meta));
 }
 
 void VDiskState::apply_blob_fact(const BlobFact& fact, std::uint64_t lsn) {
@@ -142,6 +162,10 @@ void VDiskState::apply_facts(const FactsRecord& record) {
       collect_ranges_.push_back({from, BlobId::highest(tablet, channel, moved->to)});
     } else if (const auto* position = std::get_if<SyncPosition>(&fact)) {
       positions_[position->order] = *position;
+    } else if (const auto* claim = std::get_if<ClaimFact>(&fact)) {
+      if (!index_.find(claim->id)) continue;
+      index_.ensure(claim->id).claimed = 1;
+      review(claim->id);
     }
   }
 }

@@ -38,9 +38,12 @@ class VDiskState {
   void apply_lost(const BlobId& id_with_part);
   void apply_not_mine(const BlobId& id);
   void apply_meta(MetaState meta);
+  // Everything is forgotten, and the room of its parts given back.
+  void apply_reset(MetaState meta);
 
   // --- Questions ---
   const MetaState& meta() const { return meta_; }
+  std::uint32_t config_digest() const { return config_digest_; }  // 0 without a config.
   bool configured() const { return meta_.config.has_value(); }
   const Geometry& geometry() const { return meta_.config->geometry; }
   std::uint32_t order() const { return meta_.order; }
@@ -85,7 +88,8 @@ class VDiskState {
   void collect_all();
   // Drops DoNotKeep marks that every neighbour has by now.
   void forget_tombstones(std::uint64_t acknowledged_by_all);
-  // After its data was lost, a disk claims every part that it may have acknowledged.
+  // After its data was lost, a disk claims every part that it may have acknowledged. Claims are its
+  // own: ingress facts tell only what was acknowledged for certain.
   std::vector<Fact> claims_after_loss() const;
 
   // --- Checkpoint ---
@@ -113,6 +117,7 @@ class VDiskState {
   Result<void> restore_blobs(ByteSpan bytes);
 
   MetaState meta_;
+  std::uint32_t config_digest_ = 0;
   BlobIndex index_;
   Barriers barriers_;
   std::map<TabletId, Generation> blocks_;

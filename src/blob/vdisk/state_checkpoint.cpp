@@ -1,9 +1,10 @@
 // The state as pages of a checkpoint.
 //
-//   page  = version u8 = 1  stage u8  body
+//   page  = version u8 = 2  stage u8  body
 //   meta  (stage 0) = lsn u64, MetaState
-//   blobs (stage 1) = count u32, each: id (25) ingress u32 not_mine u8 parts u8,
+//   blobs (stage 1) = count u32, each: id (25) ingress u32 marks u8 parts u8,
 //                     each part: part u8 segment u32 offset u32 crc u32
+//                     marks: bit 0 not_mine, bit 1 claimed (version 1 has bit 0 only)
 //   facts (stage 2) = FactsRecord: blocks, barriers, positions
 
 #include <bit>
@@ -16,7 +17,10 @@
 namespace moraine::blob {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersionOldest = 1;
+constexpr std::uint8_t kNotMineMark = 1;
+constexpr std::uint8_t kClaimedMark = 2;
 // Commits wait for a page to be made and written.
 constexpr std::size_t kBlobPageBytes = 32u << 10;
 constexpr std::size_t kEntryBytesMin = 30;
@@ -68,7 +72,9 @@ Slice VDiskState::blob_page(Cursor& cursor) const {
     const auto& [id, entry] = *at;
     std::array<std::byte, kBlobIdBytes> id_bytes;
     id.encode(id_bytes.data());
-    body.raw(id_bytes).u32(entry.ingress.bits).flag(entry.not_mine != 0);
+    const int marks =
+        (entry.not_mine != 0 ? kNotMineMark : 0) | (entry.claimed != 0 ? kClaimedMark : 0);
+    body.raw(id_bytes).u32(entry.ingress.bits).u8(static_cast<std::uint8_t>(marks));
     put_parts(body, id, entry);
     last = &id;
     ++count;
@@ -109,7 +115,10 @@ Slice VDiskState::fact_page(Cursor& cursor) const {
 
 Result<void> VDiskState::restore_page(ByteSpan page) {
   Decoder decoder(page);
-  if (decoder.u8() != kVersion) return fail(Errc::kCorrupt, "checkpoint page version");
+  const std::uint8_t version = decoder.u8();
+  if (version < kVersionOldest || version > kVersion) {
+    return fail(Errc::kCorrupt, fmt::format("checkpoint page version {}", version));
+  }
   const std::uint8_t stage = decoder.u8();
   if (stage == kMetaStage) {
     const std::uint64_t lsn = decoder.u64();
@@ -139,7 +148,11 @@ Result<void> VDiskState::restore_blobs(ByteSpan bytes) {
     if (id.part() != 0) return fail(Errc::kCorrupt, "checkpoint entry of a part");
     BlobEntry& entry = index_.ensure(id);
     entry.ingress = merge(entry.ingress, Ingress{decoder.u32()});
-    const bool not_mine = decoder.flag();
+    const std::uint8_t marks = decoder.u8();
+    if ((marks & ~(kNotMineMark | kClaimedMark)) != 0) {
+      return fail(Errc::kCorrupt, "checkpoint entry marks");
+    }
+    entry.claimed = (marks & kClaimedMark) != 0 ? 1 : 0;
     const std::uint8_t parts = decoder.u8();
     for (std::uint8_t p = 0; p < parts; ++p) {
       const std::uint8_t part = decoder.u8();
@@ -153,7 +166,7 @@ Result<void> VDiskState::restore_blobs(ByteSpan bytes) {
       }
       index_.set_part(id.with_part(part), location, false);
     }
-    if (parts == 0 && not_mine) index_.ensure(id).not_mine = 1;
+    if (parts == 0 && (marks & kNotMineMark) != 0) index_.ensure(id).not_mine = 1;
     review(id);
   }
   if (!decoder.finished()) return fail(Errc::kCorrupt, "checkpoint blob page length");

@@ -83,18 +83,7 @@ void VDiskState::forget_tombstones(std::uint64_t acknowledged_by_all) {
 std::vector<Fact> VDiskState::claims_after_loss() const {
   std::vector<Fact> claims;
   for (const auto& [id, entry] : index_.entries()) {
-    const int slot = own_slot(id);
-    if (slot < 0 || !kept(id, entry)) continue;
-    const auto own = static_cast<std::uint32_t>(slot);
-    Ingress claimed = entry.ingress;
-    for (std::uint32_t part = 1; part <= geometry().parts(); ++part) {
-      if (!geometry().allowed(own, part)) continue;
-      // A handoff took a part only where the main had not.
-      const std::uint32_t main = present_bit(geometry(), part - 1, part);
-      if (!geometry().is_main(own) && (entry.ingress.bits & main) != 0) continue;
-      claimed.bits |= present_bit(geometry(), own, part);
-    }
-    if (!(claimed == entry.ingress)) claims.push_back(BlobFact{id, claimed});
+    if (own_slot(id) >= 0 && kept(id, entry)) claims.push_back(ClaimFact{id});
   }
   return claims;
 }

@@ -211,6 +211,56 @@ TEST_F(StateTest, CheckpointPagesGiveTheSameStateBack) {
   }
 }
 
+TEST_F(StateTest, ClaimsAfterALossAreTheDisksOwnAndSurviveACheckpoint) {
+  const BlobId id = blob_with_slot(2);
+  const Ingress told{present_bit(state_.geometry(), 0, 1)};
+  apply({BlobFact{id, told}});
+  const std::uint64_t before = state_.last_lsn();
+  apply(state_.claims_after_loss());
+  EXPECT_EQ(state_.missing_parts(id, *state_.index().find(id)).claimed, 0b100);
+  EXPECT_EQ(state_.index().find(id)->ingress, told) << "nobody else takes it for acknowledged";
+  const auto all = [](const IndexFact&) { return true; };
+  EXPECT_TRUE(state_.sync_log().read(before, 100, all).facts.empty());
+
+  SegmentTable segments(64, 64u << 20);
+  VDiskState restored(segments);
+  VDiskState::Cursor cursor;
+  while (auto page = state_.checkpoint_page(cursor)) ASSERT_TRUE(restored.restore_page(*page));
+  EXPECT_EQ(restored.missing_parts(id, *restored.index().find(id)).claimed, 0b100);
+  state_.apply_not_mine(id);
+  EXPECT_EQ(state_.missing_parts(id, *state_.index().find(id)).claimed, 0);
+}
+
+TEST_F(StateTest, AHandoffClaimsOnlyPartsThatTheirMainsHaveNot) {
+  const BlobId id = blob_with_slot(6);
+  apply({BlobFact{id, {present_bit(state_.geometry(), 0, 1)}}});
+  apply(state_.claims_after_loss());
+  EXPECT_EQ(state_.missing_parts(id, *state_.index().find(id)).claimed, 0b111110);
+}
+
+TEST_F(StateTest, AResetForgetsEverythingAndGivesTheRoomBack) {
+  for (Step step = 1; step <= 4; ++step) put(blob_with_slot(2, step), 3);
+  const BlobId two = blob_with_slot(6, 9);
+  put(two, 1);
+  put(two, 2);
+  apply({BlockFact{kTablet, 5}});
+  pass_barrier({1, 1});
+  ASSERT_GT(segments_.live_bytes(), 0u);
+  const std::uint64_t lsn = state_.last_lsn();
+  MetaState fresh = meta_of(Species::kBlock42, 5);
+  fresh.state = LocalState::kEmpty;
+  state_.apply_reset(fresh);
+  EXPECT_EQ(segments_.live_bytes(), 0u);
+  EXPECT_TRUE(state_.index().entries().empty());
+  EXPECT_EQ(state_.blocked(kTablet), 0u);
+  EXPECT_TRUE(state_.barriers().all().empty());
+  EXPECT_TRUE(state_.missing().empty());
+  EXPECT_EQ(state_.order(), 5u);
+  EXPECT_EQ(state_.last_lsn(), lsn);
+  put(blob_with_slot(2, 7), 3);
+  EXPECT_EQ(state_.index().size(), 1u);
+}
+
 TEST(SyncLog, GivesWholeRecordsInOrderAndSaysWhenItCannotReachBack) {
   SyncLog log;
   log.start_after(10);

@@ -137,6 +137,11 @@ Syncer::Progress& Syncer::progress(std::uint32_t order) {
   return at->second;
 }
 
+SyncPosition Syncer::read_so_far(std::uint32_t order) {
+  const Progress& known = progress(order);
+  return {order, known.log, known.position};
+}
+
 Task<void> Syncer::follow(std::uint32_t order) {
   const Duration period = disk_.options_.sync_period;
   std::uint64_t pulls = 0;

@@ -30,6 +30,8 @@ class Syncer {
 
   // Pulls everything that `order` has now. False when it could not be asked to the end.
   Task<bool> pull_all(std::uint32_t order);
+  // How far `order` has been read.
+  SyncPosition read_so_far(std::uint32_t order);
   // Forgets how far a neighbour was read: the next pull is a full sync.
   void forget(std::uint32_t order) { progress_[order] = Progress{}; }
 

@@ -25,28 +25,10 @@ Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointRe
   INVARIANT(phase_ == Phase::kIdle, "a VDisk starts once");
   self_ = self;
   resolver_ = &resolver;
-  const auto order = std::ranges::find(config.disks, self);
-  if (order == config.disks.end()) {
-    co_return fail(Errc::kInvalidArgument, "the group has no member at this address");
-  }
-  const MetaState& meta = state_.meta();
-  if (meta.config && meta.config->id != config.id) {
-    co_return fail(Errc::kConflict,
-                   fmt::format("slot {} of {} belongs to group {:x}, not {:x}", slot_,
-                               device_.path(), meta.config->id.value, config.id.value));
-  }
-  if (meta.config && meta.config->geometry.species() != config.geometry.species()) {
-    co_return fail(Errc::kConflict,
-                   fmt::format("group {:x} is {} on disk and {} in the config", config.id.value,
-                               to_string(meta.config->geometry.species()),
-                               to_string(config.geometry.species())));
-  }
-  if (!meta.config || meta.config->generation < config.generation) {
-    MetaChange join = [&config, order](MetaState& joined) {
-      joined.order = static_cast<std::uint32_t>(order - config.disks.begin());
-      joined.config = config;
-    };
-    CO_TRY_VOID(co_await log_meta(std::move(join)));
+  CO_TRY_VOID(check_start(config));
+  std::string why = foreign();
+  if (why.empty()) {
+    CO_TRY_VOID(co_await take_place(config));
   }
   // A loss stays known until the neighbours have made up for it, however often we restart.
   // One that has nobody to ask cannot tell an empty slot from one whose every record was lost.
@@ -59,15 +41,15 @@ Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointRe
   replicator_ = std::make_unique<Replicator>(*this);
   phase_ = Phase::kRecovering;
   events_.named(*state_.meta().config, state_.order());
-  if (std::string why = foreign(config); !why.empty()) {
+  if (!why.empty()) {
     break_down(std::move(why));
     co_return Result<void>();
   }
-  if (state_.meta().config->disks[state_.order()] != self_) {
-    retire();
+  if (!placed_here(*state_.meta().config)) {
+    leave_group();
     co_return Result<void>();
   }
-  scope_.spawn(join_group());
+  work_.spawn(join_group());
   co_return Result<void>();
 }
 
@@ -82,25 +64,8 @@ void VDisk::abandon() {
 Task<void> VDisk::stop() {
   abandon();
   co_await scope_.join();
+  co_await work_.join();
   while (calls_ > 0) co_await calls_done_.wait();
-}
-
-// A device keeps which member it is. One of another member of the same generation was put in the
-// wrong place, or is a copy: the member that belongs here is not on it.
-std::string VDisk::foreign(const GroupConfig& config) const {
-  const GroupConfig& kept = *state_.meta().config;
-  const DiskAddress& home = kept.disks[state_.order()];
-  if (home == self_ || kept.generation > config.generation) return {};
-  return fmt::format("foreign device: {} is that of {} on node {} device {} slot {}",
-                     device_.path(), kept.vdisk(state_.order()).to_string(), home.node.value,
-                     home.device, home.slot);
-}
-
-void VDisk::retire() {
-  if (phase_ == Phase::kRetired) return;
-  phase_ = Phase::kRetired;
-  const GroupConfig& config = *state_.meta().config;
-  events_.retired(config, config.disks[state_.order()]);
 }
 
 void VDisk::become_ready() {
@@ -110,8 +75,8 @@ void VDisk::become_ready() {
     replicated_ = true;
     return;
   }
-  syncer_->start(scope_);
-  scope_.spawn(replicator_->run());
+  syncer_->start(work_);
+  work_.spawn(replicator_->run());
 }
 
 void VDisk::break_down(std::string reason) {
@@ -125,6 +90,11 @@ Result<void> VDisk::replay(std::uint8_t kind, ByteSpan inline_bytes, const Locat
   if (record == RecordKind::kMeta) {
     TRY(MetaState meta, decode_meta_state(inline_bytes));
     state_.apply_meta(std::move(meta));
+    return {};
+  }
+  if (record == RecordKind::kReset) {
+    TRY(MetaState meta, decode_meta_state(inline_bytes));
+    state_.apply_reset(std::move(meta));
     return {};
   }
   if (!state_.configured()) return fail(Errc::kCorrupt, "a record before the first meta record");

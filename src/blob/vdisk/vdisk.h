@@ -51,14 +51,18 @@ class VDisk final : public DeviceOwner,
   VDisk(Device& device, OwnerSlot slot, VDiskOptions options);
   ~VDisk() override;
 
-  // Begins to serve as the member of `config` that lives at `self`; recovery goes on behind.
-  // A config on disk that is newer wins.
+  // Begins to serve as the member of `config` that lives at `self`; recovery goes on behind. Where
+  // the group has moved the member elsewhere it is retired: it keeps its data until its successor
+  // is complete, and then gives the room back. One that is placed here again begins as an empty
+  // one.
+  // A config on disk that is newer wins; another one of the same generation is refused.
   Task<Result<void>> start(GroupConfig config, DiskAddress self, EndpointResolver& resolver);
   // Ends background work; requests from now on get kError.
   Task<void> stop();
   // Tells background work to end, and no more.
   void abandon();
-  // Takes a newer generation of the group; a member that it places elsewhere retires.
+  // Takes a newer generation of the group; a member that it places elsewhere retires. kConflict: it
+  // is another config of the generation that is known.
   Task<Result<void>> adopt_config(GroupConfig config);
 
   enum class Phase : std::uint8_t {
@@ -72,6 +76,8 @@ class VDisk final : public DeviceOwner,
   const std::string& broken_reason() const { return broken_reason_; }
   bool stopping() const { return stopping_; }
   bool replicated() const { return replicated_; }
+  // Retired, with its room given back: the slot may be used by another member or group.
+  bool vacant() const;
   const VDiskState& state() const { return state_; }
   const PartCache& cache() const { return cache_; }
   const VDiskEvents& events() const { return events_; }
@@ -99,7 +105,7 @@ class VDisk final : public DeviceOwner,
   // service.cpp: dispatch and small commands
   Task<DiskReply> serve(DiskRequest request);
   DiskReply reply(Status status, std::string reason = {}) const;
-  std::optional<DiskReply> refuse(const DiskRequest& request) const;
+  std::optional<DiskReply> refuse(const DiskRequest& request);
   Task<DiskReply> on(PutPart request);
   Task<DiskReply> on(GetParts request);
   Task<DiskReply> on(BlockTablet request);
@@ -138,21 +144,33 @@ class VDisk final : public DeviceOwner,
   Task<Result<void>> log_facts(std::vector<Fact> facts);
   using MetaChange = std::function<void(MetaState&)>;
   Task<Result<void>> log_meta(MetaChange change);
+  Task<Result<void>> log_reset(MetaState meta);
   void schedule_collection();
   Task<void> collect_in_background();
 
   // neighbours.cpp
   Task<DiskReply> ask(std::uint32_t order, RequestBody body);
   Task<void> heal_config(std::uint32_t order, std::optional<GroupConfig> theirs);
+  void note_contradiction(const GroupConfig& theirs);
   void note_read_by(std::uint32_t order, std::uint64_t log, std::uint64_t after);
   bool alone() const { return state_.geometry().disks() == 1; }
+
+  // retire.cpp
+  std::optional<std::uint32_t> placed_here(const GroupConfig& config) const;
+  void leave_group();
+  Task<void> retire();
+  Task<bool> successor_complete();
+  Task<void> begin_anew(std::optional<std::uint32_t> place);
+  Task<bool> quiet();
+  Task<void> verify_guid();
+  Result<void> check_start(const GroupConfig& config) const;
+  Task<Result<void>> take_place(const GroupConfig& config);
 
   Task<void> join_group();
   void become_ready();
   void break_down(std::string reason);
-  void retire();
   // Why the device that was found here cannot be this member; empty when it may be.
-  std::string foreign(const GroupConfig& config) const;
+  std::string foreign() const;
 
   Task<Result<void>> move_parts(const std::vector<BlobId>& ids, const SegmentSet& segments);
   Task<void> move_and_note(BlobId id, const SegmentSet& segments, Result<void>& outcome);
@@ -173,6 +191,7 @@ class VDisk final : public DeviceOwner,
   EndpointResolver* resolver_ = nullptr;
 
   std::uint64_t next_lsn_ = 1;
+  std::uint32_t contradicted_ = 0;  // A generation of which two configs were met; 0: none.
   // Not durable yet, by generation, with their issuers: the highest one fences.
   std::map<TabletId, std::map<Generation, std::uint64_t>> pending_blocks_;
   struct Issued {
@@ -183,13 +202,17 @@ class VDisk final : public DeviceOwner,
   Notify blocks_changed_;
   std::map<std::uint32_t, std::uint64_t> read_by_;  // How far each neighbour has our log.
 
+  bool retiring_ = false;  // retire() is running.
+  bool skipped_ = false;   // Generations were missed in which the group may have moved us.
+
   Semaphore meta_turn_{1};
   bool collecting_ = false;
   std::size_t calls_ = 0;
   Notify calls_done_;
   std::unique_ptr<Syncer> syncer_;
   std::unique_ptr<Replicator> replicator_;
-  TaskScope scope_;
+  TaskScope work_;   // Of one membership: recovery, sync, replication.
+  TaskScope scope_;  // Everything else.
 };
 
 }  // namespace moraine::blob
