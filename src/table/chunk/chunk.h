@@ -22,6 +22,10 @@ inline constexpr std::size_t kScanBlockRows = 4'096;
 inline constexpr std::uint64_t kChunkBytesMax = std::uint64_t{128}
                                                 << 20;  // Writers end a chunk there.
 
+// All versions of a row as a chunk has them. With its key and a unit's other rows they are within
+// kCodecBytesMax; more than what a memory store may hold of a row.
+inline constexpr std::size_t kEncodedRowBytesMax = std::size_t{960} << 20;
+
 enum class OptimizeFor : std::uint8_t { kLookup = 0, kScan = 1 };
 
 struct ChunkWriteOptions {
@@ -30,6 +34,7 @@ struct ChunkWriteOptions {
   std::size_t block_bytes = kLookupBlockBytes;  // Of the lookup format.
   bool key_filter = true;
   std::uint64_t key_seed = 0;  // Of the hashes of its units' keys.
+  std::size_t row_bytes_max = kEncodedRowBytesMax;
 };
 
 // What compaction decides by. Kept with the chunk's record in the tablet.

@@ -24,6 +24,8 @@ namespace moraine::table {
 
 inline constexpr std::size_t kMetaBytesMax = std::size_t{10} << 20;
 inline constexpr std::size_t kSamplesMax = 256;
+// Of their keys; one sample may be longer.
+inline constexpr std::size_t kSampleBytesMax = std::size_t{2} << 20;
 
 struct BlockInfo {
   std::uint64_t at = 0;  // In the data blobs, as if they were one.

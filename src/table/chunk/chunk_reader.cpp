@@ -55,6 +55,17 @@ double place_between(ByteSpan key, ByteSpan from, ByteSpan to) {
   return length <= 0 ? 0.5 : std::clamp((number(key) - number(from)) / length, 0.0, 1.0);
 }
 
+// Rows that are large are alone in their units.
+std::uint64_t large_row_in(const ChunkMeta& meta, std::size_t unit) {
+  const std::size_t first = unit * meta.blocks_per_unit;
+  if (meta.blocks[first].rows != 1) return 0;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = first; i < first + meta.blocks_per_unit; ++i) {
+    bytes += meta.blocks[i].raw_bytes;
+  }
+  return bytes < kLargeRowBytes ? 0 : bytes;
+}
+
 }  // namespace
 
 class ChunkReader::Impl final : public OpenChunk {
@@ -143,8 +154,23 @@ ChunkReader::ChunkReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
   const ChunkRecord& record = impl_->record();
   if (!record.to.empty()) share_ = share_below(as_bytes(record.to));
   if (!record.from.empty()) share_ = std::max(0.0, share_ - share_below(as_bytes(record.from)));
+  for (std::size_t unit = 0; unit < impl_->meta().units(); ++unit) {
+    largest_row_bytes_ = std::max(largest_row_bytes_, large_row_in(impl_->meta(), unit));
+  }
 }
 ChunkReader::~ChunkReader() = default;
+
+std::uint64_t ChunkReader::large_row_bytes(ByteSpan key) const {
+  if (largest_row_bytes_ == 0 || !impl_->spans(key) || !impl_->covers(key)) return 0;
+  const ChunkMeta& meta = impl_->meta();
+  key = without_added_columns(key, impl_->added_keys());
+  const std::size_t unit = meta.index.find(key);
+  const std::uint64_t bytes = large_row_in(meta, unit);
+  if (bytes == 0) return 0;
+  const bool same = meta.key_hashes.empty() ? meta.filter.may_have(key_hash(key))
+                                            : meta.key_hashes[unit] == key_hash(key, meta.key_seed);
+  return same ? bytes : 0;
+}
 
 Result<std::shared_ptr<ChunkReader>> ChunkReader::open(ChunkRecord record, const Slice& meta,
                                                        std::shared_ptr<const TableSchema> schema,

@@ -45,6 +45,9 @@ struct ChunkCaches {
   bool pins_compressed = false;
 };
 
+// From here on a row counts as large.
+inline constexpr std::uint64_t kLargeRowBytes = std::uint64_t{256} << 10;
+
 // Units of a chunk (chunk_meta.h) that a scan leaves out, by number. Empty: none.
 using LeftOut = std::vector<bool>;
 
@@ -133,6 +136,11 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
   std::vector<std::string> split_keys(std::size_t parts) const;
   std::size_t memory_bytes() const;  // Of the meta.
 
+  // Of all versions of the key's row, unpacked, when they are kLargeRowBytes or more; else 0.
+  std::uint64_t large_row_bytes(ByteSpan key) const;
+  // Of the largest such row.
+  std::uint64_t largest_row_bytes() const { return largest_row_bytes_; }
+
  private:
   class Impl;
   explicit ChunkReader(std::unique_ptr<Impl> impl);
@@ -142,6 +150,7 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
 
   std::unique_ptr<Impl> impl_;
   double share_ = 1;
+  std::uint64_t largest_row_bytes_ = 0;
 };
 
 }  // namespace moraine::table

@@ -16,19 +16,27 @@ namespace {
 // A chunk that has so much of these is as full as one of kChunkBytesMax.
 constexpr std::uint64_t kChunkRowsMax = 4'000'000;
 constexpr std::uint64_t kChunkRawBytesMax = std::uint64_t{1} << 30;
-constexpr std::uint64_t kIndexBytesMax = std::uint64_t{4} << 20;
-constexpr std::uint64_t kIndexBlockBytes = 28;  // Of a block in the meta, about.
+// Likewise of what grows with the rows in its meta; the rest of kMetaBytesMax is for samples, the
+// first and the last key, one more unit, and a wide schema.
+constexpr std::uint64_t kGrowingMetaBytes = std::uint64_t{6} << 20;
+constexpr std::uint64_t kGrowingMetaBytesMin = std::uint64_t{1} << 20;
+// Of the meta, at most: of a block, of a unit, of a column's range in a unit, of a column.
+constexpr std::uint64_t kMetaBlockBytes = 28;
+constexpr std::uint64_t kMetaUnitBytes = 24;
+constexpr std::uint64_t kMetaRangeBytes = 2 * kRangeTextBytes + 8;
+constexpr std::uint64_t kMetaColumnBytes = 64;
 
-// So that a block of one row, however it is encoded, is within kCodecBytesMax.
-constexpr std::uint64_t kRowBytesMax = std::uint64_t{512} << 20;
-
-std::uint64_t row_bytes(const VersionedRow& row) {
-  std::uint64_t bytes = row.key.size();
-  bytes += (row.write_timestamps.size() + row.delete_timestamps.size()) * kVarintBytesMax;
-  for (const VersionedValue& v : row.values) {
-    bytes += sizeof(VersionedValue) + (v.value.has_text() ? v.value.text().size() : 0);
+std::uint64_t schema_bytes(const TableSchema& schema) {
+  std::uint64_t bytes = 0;
+  for (const ColumnSchema& column : schema.columns) {
+    bytes += kMetaColumnBytes + column.name.size() + column.lock.size() + column.group.size() +
+             column.expression.size();
   }
   return bytes;
+}
+
+std::size_t shared_prefix(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
 void count_row(ChunkStatistics& statistics, const VersionedRow& row) {
@@ -60,8 +68,9 @@ class ChunkWriter::Impl {
         sink_(options.codec),
         hunks_(*schema_),
         unit_(options.format == OptimizeFor::kScan
-                  ? make_row_group_writer(*schema_)
-                  : make_row_block_writer(*schema_, options.block_bytes)) {
+                  ? make_row_group_writer(*schema_, options.row_bytes_max)
+                  : make_row_block_writer(*schema_, options.block_bytes, options.row_bytes_max)),
+        schema_bytes_(schema_bytes(*schema_)) {
     meta_.format = options.format;
     meta_.codec = options.codec;
     meta_.schema = *schema_;
@@ -75,10 +84,6 @@ class ChunkWriter::Impl {
   Result<void> add(const VersionedRow& row) {
     const std::string_view key = as_text(row.key);
     INVARIANT(meta_.statistics.rows == 0 || key > last_key_, "keys out of order");
-    if (const std::uint64_t size = row_bytes(row); size > kRowBytesMax) {
-      return fail(Errc::kInvalidArgument,
-                  fmt::format("a row of {} bytes, more than {}", size, kRowBytesMax));
-    }
     const VersionedRow converted = hunks_.convert(row);
     auto added = unit_->add(converted);
     if (added && !*added) {
@@ -131,29 +136,49 @@ class ChunkWriter::Impl {
     };
     return std::max({sink_.blobs().bytes(), share(rows(), kChunkRowsMax),
                      share(sink_.raw_bytes(), kChunkRawBytesMax),
-                     share(index_bytes_, kIndexBytesMax)});
+                     share(growing_meta_bytes(), growing_meta_bytes_max())});
   }
   BlobStream& blobs() { return sink_.blobs(); }
   BlobStream& hunk_blobs() { return hunks_.blobs(); }
 
  private:
+  // A filter takes ten bits of a row, about.
+  std::uint64_t growing_meta_bytes() const {
+    return index_bytes_ + (options_.key_filter ? rows() * 5 / 4 : 0);
+  }
+  std::uint64_t growing_meta_bytes_max() const {
+    if (schema_bytes_ + kGrowingMetaBytesMin > kGrowingMetaBytes) return kGrowingMetaBytesMin;
+    return kGrowingMetaBytes - schema_bytes_;
+  }
+
   void begin_unit(std::string_view key) {
     keys_hash_ = options_.key_seed;
     if (units_ > 0) {
-      meta_.separators.emplace_back(separator(last_key_, key));
-      index_bytes_ += meta_.separators.back().size();
+      const std::string_view last =
+          meta_.separators.empty() ? std::string_view() : meta_.separators.back();
+      std::string next(separator(last_key_, key));
+      index_bytes_ += next.size() - shared_prefix(last, next);
+      meta_.separators.push_back(std::move(next));
     }
-    index_bytes_ += kIndexBlockBytes * meta_.blocks_per_unit;
-    if (units_ % sample_stride_ == 0) {
-      // Every second one goes when there are too many.
-      if (meta_.samples.size() == kSamplesMax) {
-        sample_stride_ *= 2;
-        std::erase_if(meta_.samples,
-                      [this](const KeySample& s) { return s.unit % sample_stride_ != 0; });
-      }
-      if (units_ % sample_stride_ == 0) meta_.samples.push_back({units_, std::string(key)});
-    }
+    index_bytes_ += kMetaUnitBytes + kMetaBlockBytes * meta_.blocks_per_unit +
+                    kMetaRangeBytes * meta_.column_flags.size();
+    if (units_ % sample_stride_ == 0) add_sample(key);
     ++units_;
+  }
+
+  // Every second one goes when there are too many, or too many bytes of them.
+  void add_sample(std::string_view key) {
+    while (!meta_.samples.empty() &&
+           (meta_.samples.size() == kSamplesMax || sample_bytes_ + key.size() > kSampleBytesMax)) {
+      sample_stride_ *= 2;
+      std::erase_if(meta_.samples,
+                    [this](const KeySample& s) { return s.unit % sample_stride_ != 0; });
+      sample_bytes_ = 0;
+      for (const KeySample& sample : meta_.samples) sample_bytes_ += sample.key.size();
+      if (units_ % sample_stride_ != 0) return;
+    }
+    meta_.samples.push_back({units_, std::string(key)});
+    sample_bytes_ += key.size();
   }
 
   void finish_unit() {
@@ -178,7 +203,10 @@ class ChunkWriter::Impl {
   std::uint64_t keys_hash_ = 0;  // Of the unit.
   std::uint32_t units_ = 0;
   std::uint32_t sample_stride_ = 1;
+  const std::uint64_t schema_bytes_;
+  // Of the meta, about.
   std::uint64_t index_bytes_ = 0;
+  std::uint64_t sample_bytes_ = 0;
 };
 
 ChunkWriter::ChunkWriter(std::shared_ptr<const TableSchema> schema, ChunkWriteOptions options)

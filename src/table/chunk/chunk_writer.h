@@ -5,7 +5,7 @@
 //            ids may be given to blobs later. Deterministic: equal rows give equal bytes.
 // Threading  One thread at a time, any.
 // Limits     Blobs of at most kChunkBlobBytesMax; the caller ends a chunk when bytes() is near
-//            kChunkBytesMax. Rows of 512 MiB.
+//            kChunkBytesMax. Rows of kEncodedRowBytesMax.
 // Errors     kInvalidArgument: a value of another type than its column, a row that is too large.
 // Tests      chunk_test.cpp.
 #pragma once

@@ -30,6 +30,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "table/chunk/chunk.h"
 #include "table/chunk/codec.h"
 #include "table/chunk/hunk_places.h"
 #include "table/chunk/row_code.h"
@@ -40,7 +41,8 @@ inline constexpr std::uint64_t kBlockRowsMax = 1u << 20;
 
 class RowBlockBuilder {
  public:
-  RowBlockBuilder(std::vector<ValueType> types, ColumnIndex first_column, std::size_t block_bytes);
+  RowBlockBuilder(std::vector<ValueType> types, ColumnIndex first_column, std::size_t block_bytes,
+                  std::size_t row_bytes_max = kEncodedRowBytesMax);
 
   // False: the block is full and does not have the row.
   Result<bool> add(const VersionedRow& row);
@@ -65,6 +67,7 @@ class RowBlockBuilder {
   const std::vector<ValueType> types_;
   const ColumnIndex first_column_;
   const std::size_t block_bytes_;
+  const std::size_t row_bytes_max_;
   std::string keys_;
   std::string bodies_;
   std::vector<Row> rows_;

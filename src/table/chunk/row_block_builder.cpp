@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "table/chunk/row_block.h"
 #include "table/chunk/row_block_layout.h"
+#include "table/chunk/unit_writer.h"
 
 namespace moraine::table {
 namespace {
@@ -26,8 +27,11 @@ bool all_equal(const Items& items, Get get) {
 }  // namespace
 
 RowBlockBuilder::RowBlockBuilder(std::vector<ValueType> types, ColumnIndex first_column,
-                                 std::size_t block_bytes)
-    : types_(std::move(types)), first_column_(first_column), block_bytes_(block_bytes) {}
+                                 std::size_t block_bytes, std::size_t row_bytes_max)
+    : types_(std::move(types)),
+      first_column_(first_column),
+      block_bytes_(block_bytes),
+      row_bytes_max_(row_bytes_max) {}
 
 std::string_view RowBlockBuilder::key(std::size_t row) const {
   const std::size_t from = row == 0 ? 0 : rows_[row - 1].key_end;
@@ -50,6 +54,7 @@ Result<bool> RowBlockBuilder::add(const VersionedRow& row) {
   scratch_.clear();
   const auto kind = append_row(scratch_, types_, row, first_column_);
   if (!kind) return std::unexpected(kind.error());
+  TRY_VOID(check_encoded_row(scratch_.size(), row_bytes_max_));
   if (!rows_.empty() && (memory_bytes_with(row.key, scratch_.size()) > block_bytes_ ||
                          rows_.size() == kBlockRowsMax)) {
     return false;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "table/chunk/row_block.h"
 #include "table/chunk/unit_writer.h"
 
@@ -6,8 +8,9 @@ namespace {
 
 class RowBlockWriter final : public UnitWriter {
  public:
-  RowBlockWriter(const TableSchema& schema, std::size_t block_bytes)
-      : builder_(value_types(schema), static_cast<ColumnIndex>(schema.key_count()), block_bytes) {}
+  RowBlockWriter(const TableSchema& schema, std::size_t block_bytes, std::size_t row_bytes_max)
+      : builder_(value_types(schema), static_cast<ColumnIndex>(schema.key_count()), block_bytes,
+                 row_bytes_max) {}
 
   Result<bool> add(const VersionedRow& row) override { return builder_.add(row); }
   std::uint32_t rows() const override { return builder_.rows(); }
@@ -23,8 +26,15 @@ class RowBlockWriter final : public UnitWriter {
 }  // namespace
 
 std::unique_ptr<UnitWriter> make_row_block_writer(const TableSchema& schema,
-                                                  std::size_t block_bytes) {
-  return std::make_unique<RowBlockWriter>(schema, block_bytes);
+                                                  std::size_t block_bytes,
+                                                  std::size_t row_bytes_max) {
+  return std::make_unique<RowBlockWriter>(schema, block_bytes, row_bytes_max);
+}
+
+Result<void> check_encoded_row(std::size_t bytes, std::size_t bytes_max) {
+  if (bytes <= bytes_max) return {};
+  return fail(Errc::kInvalidArgument,
+              fmt::format("the versions of a row take {} bytes, more than {}", bytes, bytes_max));
 }
 
 std::vector<ValueType> value_types(const TableSchema& schema) {

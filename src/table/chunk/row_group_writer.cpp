@@ -10,11 +10,14 @@ namespace moraine::table {
 namespace {
 
 constexpr std::size_t kGroupBytesMax = std::size_t{8} << 20;  // Of texts and irregular rows.
+// An irregular row of this size is alone in its group: its size is known without reading it.
+constexpr std::size_t kAloneRowBytes = std::size_t{1} << 20;
 
 class RowGroupWriter final : public UnitWriter {
  public:
-  explicit RowGroupWriter(const TableSchema& schema)
+  RowGroupWriter(const TableSchema& schema, std::size_t row_bytes_max)
       : schema_(schema),
+        row_bytes_max_(row_bytes_max),
         layout_(schema_),
         types_(value_types(schema_)),
         key_count_(schema_.key_count()),
@@ -26,13 +29,15 @@ class RowGroupWriter final : public UnitWriter {
 
   Result<bool> add(const VersionedRow& row) override {
     if (rows() == kScanBlockRows || bytes_ > kGroupBytesMax) return false;
+    if (rows() == 1 && irregular_.size() > kAloneRowBytes) return false;
     if (auto decoded = decode_key(row.key, key_, key_memory_); !decoded) {
       return std::unexpected(std::move(decoded.error()));
     }
     if (auto fine = check_types(row); !fine) return std::unexpected(std::move(fine.error()));
     const bool regular = is_regular(row);
     if (!regular) {
-      if (auto done = add_irregular(row); !done) return std::unexpected(std::move(done.error()));
+      auto added = add_irregular(row);
+      if (!added || !*added) return added;
     }
     for (std::size_t i = 0; i < key_count_; ++i) segments_[i].add(key_[i]);
     const TimeParts time = time_parts(newest_timestamp(row));
@@ -99,12 +104,19 @@ class RowGroupWriter final : public UnitWriter {
     });
   }
 
-  Result<void> add_irregular(const VersionedRow& row) {
+  // False: it is too large for a group that has other rows.
+  Result<bool> add_irregular(const VersionedRow& row) {
     const std::size_t kind_at = irregular_.size();
     irregular_.push_back('\0');
     const auto kind = append_row(irregular_, types_, row, static_cast<ColumnIndex>(key_count_));
     if (!kind) return std::unexpected(kind.error());
-    bytes_ += irregular_.size() - kind_at;
+    const std::size_t size = irregular_.size() - kind_at;
+    TRY_VOID(check_encoded_row(size, row_bytes_max_));
+    if (rows() > 0 && size > kAloneRowBytes) {
+      irregular_.resize(kind_at);
+      return false;
+    }
+    bytes_ += size;
     irregular_[kind_at] = static_cast<char>(*kind);
     irregular_rows_.push_back(rows());
     irregular_ends_.push_back(irregular_.size());
@@ -115,7 +127,7 @@ class RowGroupWriter final : public UnitWriter {
           static_cast<std::uint8_t>(flags_[v.column] | (v.aggregate ? kColumnDeltas : 0) |
                                     (v.hunk ? kColumnHunks : 0) | (mixed ? kColumnMixed : 0));
     }
-    return {};
+    return true;
   }
 
   void add_values(const VersionedRow& row) {
@@ -146,6 +158,7 @@ class RowGroupWriter final : public UnitWriter {
   }
 
   const TableSchema schema_;
+  const std::size_t row_bytes_max_;
   const GroupLayout layout_;
   const std::vector<ValueType> types_;
   const std::size_t key_count_;
@@ -163,8 +176,9 @@ class RowGroupWriter final : public UnitWriter {
 
 }  // namespace
 
-std::unique_ptr<UnitWriter> make_row_group_writer(const TableSchema& schema) {
-  return std::make_unique<RowGroupWriter>(schema);
+std::unique_ptr<UnitWriter> make_row_group_writer(const TableSchema& schema,
+                                                  std::size_t row_bytes_max) {
+  return std::make_unique<RowGroupWriter>(schema, row_bytes_max);
 }
 
 }  // namespace moraine::table

@@ -10,10 +10,14 @@
 
 namespace moraine::table {
 
+// kInvalidArgument: the row is too large, and how large it is.
+Result<void> check_encoded_row(std::size_t bytes, std::size_t bytes_max);
+
 class UnitWriter {
  public:
   virtual ~UnitWriter() = default;
-  // False: the unit is full and does not have the row. Hunks are as they lie in blocks.
+  // False: the unit is full and does not have the row. A row that is larger than a unit is alone in
+  // one. Hunks are as they lie in blocks. After an error no more may be added.
   virtual Result<bool> add(const VersionedRow& row) = 0;
   virtual std::uint32_t rows() const = 0;
   // Puts the unit's blocks into the sink, what the format keeps of it into `meta`, and begins the
@@ -22,8 +26,10 @@ class UnitWriter {
 };
 
 std::unique_ptr<UnitWriter> make_row_block_writer(const TableSchema& schema,
-                                                  std::size_t block_bytes);
-std::unique_ptr<UnitWriter> make_row_group_writer(const TableSchema& schema);
+                                                  std::size_t block_bytes,
+                                                  std::size_t row_bytes_max);
+std::unique_ptr<UnitWriter> make_row_group_writer(const TableSchema& schema,
+                                                  std::size_t row_bytes_max);
 
 // Of the value columns, in order.
 std::vector<ValueType> value_types(const TableSchema& schema);
