@@ -25,6 +25,20 @@ MemoryVersion& make_version(Arena& arena, Timestamp timestamp, ChangeKind kind, 
   return version;
 }
 
+// A cell of few bytes counts as what it takes when its row is merged and written.
+std::uint64_t weight(ByteSpan image) {
+  constexpr std::uint64_t kOfVersion = 16;
+  constexpr std::uint64_t kOfCell = 12;
+  const std::uint64_t cells =
+      image.size() < sizeof(std::uint16_t) ? 0 : load<std::uint16_t>(image.data());
+  return kOfVersion + image.size() + kOfCell * cells;
+}
+
+std::uint32_t add_bounded(std::uint32_t a, std::uint64_t b) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  return static_cast<std::uint32_t>(std::min(kMost, a + b));
+}
+
 // Does every cell of `older` lie below a full one of `newer`? Both by ascending column.
 bool covers(const Values& newer, const Values& older) {
   auto at = newer.begin();
@@ -237,6 +251,7 @@ bool MemoryStore::Row::add_version(Arena& arena, const TableSchema* schema, Time
   version.older.store(older, std::memory_order_relaxed);
   version.decides.store(decides_alone(version, older), std::memory_order_relaxed);
   make_digest(arena, schema, version, older);
+  version_bytes_ = add_bounded(version_bytes_, weight(image));
   if (newer == nullptr) {
     newest_.store(&version, std::memory_order_release);
     return true;

@@ -67,6 +67,8 @@ class MemoryStore::Row {
   bool add_version(Arena& arena, const TableSchema* schema, Timestamp timestamp, ChangeKind kind,
                    ByteSpan image);
   bool read(const ReadSpec& spec, RowBuilder& out) const;
+  // Of all versions; the writer's.
+  std::uint32_t version_bytes() const { return version_bytes_; }
 
  private:
   Row(std::uint64_t hash, std::uint32_t key_bytes) : hash_(hash), key_bytes_(key_bytes) {}
@@ -75,6 +77,7 @@ class MemoryStore::Row {
   std::atomic<std::uint64_t> mark_{0};
   const std::uint64_t hash_;
   const std::uint32_t key_bytes_;
+  std::uint32_t version_bytes_ = 0;
 };
 
 }  // namespace moraine::table

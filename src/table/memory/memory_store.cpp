@@ -32,6 +32,7 @@ struct MemoryStore::State {
   OrderedIndex by_key{nodes};
   // Marks of rows that have more than one; the writer's.
   absl::flat_hash_map<const Row*, std::vector<PreparedMark>> marks;
+  std::uint64_t largest_row_bytes = 0;
 
   std::atomic<std::size_t> bytes{0};
   std::atomic<std::size_t> row_count{0};
@@ -127,6 +128,8 @@ MemoryStore::Row& MemoryStore::touch(ByteSpan key, std::uint64_t hash) {
 void MemoryStore::add(Row& row, Timestamp timestamp, ChangeKind kind, ByteSpan image) {
   if (kind == ChangeKind::kLock) return;
   if (!row.add_version(state_->rows, state_->schema.get(), timestamp, kind, image)) return;
+  state_->largest_row_bytes =
+      std::max<std::uint64_t>(state_->largest_row_bytes, row.version_bytes());
   state_->count_timestamp(timestamp);
   state_->count_bytes();
 }
@@ -181,6 +184,13 @@ bool MemoryStore::read(const Row& row, const ReadSpec& spec, RowBuilder& out) {
 std::unique_ptr<RowCursor> MemoryStore::scan(const KeyBounds& bounds, ReadSpec spec) const {
   return std::make_unique<Cursor>(state_->by_key.lower_bound(as_bytes(bounds.from)), bounds.to,
                                   spec);
+}
+
+std::uint64_t MemoryStore::version_bytes(const Row& row) {
+  return row.version_bytes();
+}
+std::uint64_t MemoryStore::largest_row_bytes() const {
+  return state_->largest_row_bytes;
 }
 
 std::size_t MemoryStore::bytes() const {

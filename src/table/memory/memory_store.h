@@ -63,6 +63,11 @@ class MemoryStore {
   class Cursor;
   std::unique_ptr<RowCursor> scan(const KeyBounds& bounds, ReadSpec spec) const;
 
+  // All versions of the row, by their images, cells and timestamps. On the writer's thread.
+  static std::uint64_t version_bytes(const Row& row);
+  // Of the largest row. On the writer's thread.
+  std::uint64_t largest_row_bytes() const;
+
   std::size_t bytes() const;  // Of memory taken.
   std::size_t rows() const;
   // Of versions; 0 when there are none.

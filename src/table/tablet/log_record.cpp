@@ -19,6 +19,8 @@ enum class Kind : std::uint8_t {
   kDropBuild = 6,
   kReplace = 7,
   kAdopt = 8,
+  kStage = 9,
+  kReplaceStaged = 10,
 };
 
 Encoder begin(Kind kind) {
@@ -93,8 +95,12 @@ Result<RowsRecord> take_rows(Decoder& decoder, const TableSchema& schema) {
   return record;
 }
 
-Result<ReplaceRecord> take_replace(Decoder& decoder) {
+Result<ReplaceRecord> take_replace(Decoder& decoder, bool staged) {
   ReplaceRecord record;
+  if (staged) {
+    record.staged = decoder.u32();
+    if (record.staged == 0) return fail(Errc::kCorrupt, "table log record: staged chunks");
+  }
   record.build = decoder.u64();
   record.flushed = take_numbers(decoder);
   record.removed = take_numbers(decoder);
@@ -121,7 +127,15 @@ Result<LogRecord> take_record(Decoder& decoder, Kind kind, const TableSchema& sc
       return BuildRecord{build, take_blobs(decoder)};
     }
     case Kind::kDropBuild: return DropBuildRecord{decoder.u64()};
-    case Kind::kReplace: return take_replace(decoder);
+    case Kind::kReplace: return take_replace(decoder, false);
+    case Kind::kReplaceStaged: return take_replace(decoder, true);
+    case Kind::kStage: {
+      StageRecord record;
+      record.build = decoder.u64();
+      record.first = decoder.flag();
+      TRY(record.chunks, take_chunks(decoder));
+      return record;
+    }
     case Kind::kAdopt: {
       AdoptRecord record;
       TRY(record.chunks, take_chunks(decoder));
@@ -190,6 +204,13 @@ void append_chunk(Encoder& encoder, const ChunkRecord& record) {
   for (const std::uint64_t* number : numbers_of(statistics)) encoder.u64(*number);
   encoder.sized(statistics.first_key).sized(statistics.last_key);
   encoder.sized(record.from).sized(record.to).u64(record.created_ms);
+}
+
+std::size_t encoded_bytes(const ChunkRecord& record) {
+  return kChunkBytesMin + record.data.size() * blob::kBlobIdBytes +
+         record.hunks.size() * (blob::kBlobIdBytes + sizeof(std::uint64_t)) +
+         record.statistics.first_key.size() + record.statistics.last_key.size() +
+         record.from.size() + record.to.size();
 }
 
 Result<ChunkRecord> take_chunk(Decoder& decoder) {
@@ -270,7 +291,8 @@ Slice encode(const DropBuildRecord& record) {
 }
 
 Slice encode(const ReplaceRecord& record) {
-  Encoder encoder = begin(Kind::kReplace);
+  Encoder encoder = begin(record.staged == 0 ? Kind::kReplace : Kind::kReplaceStaged);
+  if (record.staged != 0) encoder.u32(record.staged);
   encoder.u64(record.build);
   append_numbers(encoder, record.flushed);
   append_numbers(encoder, record.removed);
@@ -287,6 +309,13 @@ Slice encode(const AdoptRecord& record) {
   return encoder.slice();
 }
 
+Slice encode(const StageRecord& record) {
+  Encoder encoder = begin(Kind::kStage);
+  encoder.u64(record.build).flag(record.first);
+  append_chunks(encoder, record.chunks);
+  return encoder.slice();
+}
+
 Slice encode(const LogRecord& record) {
   if (const auto* rows = std::get_if<RowsRecord>(&record)) {
     return encode_rows(rows->store, rows->commit, rows->transaction, rows->changes);
@@ -297,6 +326,7 @@ Slice encode(const LogRecord& record) {
   if (const auto* build = std::get_if<BuildRecord>(&record)) return encode(*build);
   if (const auto* drop = std::get_if<DropBuildRecord>(&record)) return encode(*drop);
   if (const auto* replace = std::get_if<ReplaceRecord>(&record)) return encode(*replace);
+  if (const auto* stage = std::get_if<StageRecord>(&record)) return encode(*stage);
   return encode(std::get<AdoptRecord>(record));
 }
 

@@ -10,7 +10,9 @@
 //   6 drop      = build u64
 //   7 replace   = build u64  flushed  removed  chunks  eden
 //                 flags u8 (1: pivots follow)  [pivots]  retained u64
-//   8 adopt     = chunks
+//   8 adopt     = chunks                            read, no longer written
+//   9 stage     = build u64  flags u8 (1: the first of its build)  chunks
+//  10 replace   = staged u32, above 0  as 7           chunks staged before come too
 //   changes     = count u32, each: model/change.h
 //   flushed, removed, eden = count u32, each: u64
 //   chunks      = count u32, each: chunk
@@ -77,8 +79,16 @@ struct DropBuildRecord {
   std::uint64_t build = 0;  // 0: none; a record that changes nothing.
 };
 
+// Chunks that a later replace of the same build adds; for a list that is too long for one record.
+struct StageRecord {
+  std::uint64_t build = 0;
+  bool first = false;  // What an earlier incarnation has staged under this number is forgotten.
+  std::vector<ChunkRecord> chunks;
+};
+
 struct ReplaceRecord {
   std::uint64_t build = 0;
+  std::uint32_t staged = 0;  // Chunks of the build that were staged.
   std::vector<StoreNumber> flushed;
   std::vector<std::uint64_t> removed;
   std::vector<ChunkRecord> added;
@@ -92,7 +102,7 @@ struct AdoptRecord {
 };
 
 using LogRecord = std::variant<RowsRecord, PrepareRecord, CommitRecord, AbortRecord, BuildRecord,
-                               DropBuildRecord, ReplaceRecord, AdoptRecord>;
+                               DropBuildRecord, ReplaceRecord, AdoptRecord, StageRecord>;
 
 Slice encode_rows(StoreNumber store, Timestamp commit, const TransactionId& transaction,
                   std::span<const RowChange> changes);
@@ -103,6 +113,7 @@ Slice encode(const BuildRecord& record);
 Slice encode(const DropBuildRecord& record);
 Slice encode(const ReplaceRecord& record);
 Slice encode(const AdoptRecord& record);
+Slice encode(const StageRecord& record);
 Slice encode(const LogRecord& record);
 Result<LogRecord> decode_log_record(ByteSpan body, const TableSchema& schema);
 // Is it of a kind that brings rows or decides on some? By its head alone.
@@ -116,6 +127,7 @@ Result<std::vector<RowChange>> take_changes(Decoder& decoder, const TableSchema&
 void append_prepare(Encoder& encoder, const PrepareRecord& record);
 Result<PrepareRecord> take_prepare(Decoder& decoder, const TableSchema& schema);
 void append_chunk(Encoder& encoder, const ChunkRecord& record);
+std::size_t encoded_bytes(const ChunkRecord& record);
 Result<ChunkRecord> take_chunk(Decoder& decoder);
 void append_pivots(Encoder& encoder, const std::vector<std::string>& pivots);
 // The first is empty and they grow.

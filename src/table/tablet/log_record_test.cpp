@@ -61,7 +61,11 @@ TEST_F(LogRecordTest, EveryKindComesBackAsItWas) {
   replace.pivots = std::vector<std::string>{"", "m"};
   replace.retained_timestamp = 55;
   same_again(replace);
+  replace.staged = 2;
+  same_again(replace);
   same_again(AdoptRecord{{chunk(1)}});
+  same_again(StageRecord{3, true, {chunk(1), chunk(2)}});
+  same_again(StageRecord{3, false, {}});
 }
 
 TEST_F(LogRecordTest, AnotherVersionIsRefused) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace moraine::table {
 namespace {
 
@@ -38,6 +40,17 @@ Result<void> check_partitions(const MountConfig& config) {
 }
 
 }  // namespace
+
+std::uint64_t unflushed_bytes_max(const MountConfig& mount, const TabletLimits& limits) {
+  const std::uint64_t store = std::min(mount.max_dynamic_store_bytes, limits.unflushed_bytes_max);
+  return std::clamp(kUnflushedStores * store, limits.unflushed_bytes_min,
+                    limits.unflushed_bytes_max);
+}
+
+std::uint64_t store_bytes_max(const MountConfig& mount, const TabletLimits& limits) {
+  return std::min(mount.max_dynamic_store_bytes,
+                  unflushed_bytes_max(mount, limits) / kUnflushedPartOfStore);
+}
 
 Result<void> check(const MountConfig& config) {
   TRY_VOID(check_retention(config.retention));

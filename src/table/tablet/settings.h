@@ -21,6 +21,29 @@ namespace moraine::table {
 enum class Atomicity : std::uint8_t { kFull = 0, kNone = 1 };
 enum class InMemoryMode : std::uint8_t { kNone = 0, kCompressed = 1, kUncompressed = 2 };
 
+// Rows in memory, in stores of max_dynamic_store_bytes, within these bounds.
+inline constexpr std::uint64_t kUnflushedStores = 4;
+inline constexpr std::uint64_t kUnflushedBytesMin = std::uint64_t{64} << 20;
+inline constexpr std::uint64_t kUnflushedBytesMax = std::uint64_t{512} << 20;
+// A store is frozen at the latest when it has this part of what may be in memory: writes go on
+// while it is flushed.
+inline constexpr std::uint64_t kUnflushedPartOfStore = 2;
+// All versions of a row, in memory and in chunks.
+inline constexpr std::uint64_t kRowBytesMax = std::uint64_t{128} << 20;
+// Records of chunks in one record of the log; more of them take several.
+inline constexpr std::size_t kLoggedChunkBytesMax = std::size_t{4} << 20;
+// Keys at which partitions begin, all together: they are one record of the log.
+inline constexpr std::size_t kPivotBytesMax = std::size_t{2} << 20;
+
+// Bounds that are constants but for tests.
+struct TabletLimits {
+  std::uint64_t unflushed_bytes_min = kUnflushedBytesMin;
+  std::uint64_t unflushed_bytes_max = kUnflushedBytesMax;
+  std::uint64_t row_bytes_max = kRowBytesMax;
+  std::size_t logged_chunk_bytes_max = kLoggedChunkBytesMax;
+  std::size_t pivot_bytes_max = kPivotBytesMax;
+};
+
 // Options that may change while the tablet is mounted (remount).
 struct MountConfig {
   RetentionConfig retention;
@@ -60,7 +83,14 @@ struct TabletSettings {
   InMemoryMode in_memory_mode = InMemoryMode::kNone;
   ChunkWriteOptions chunks;
   MountConfig mount;
+  TabletLimits limits;
 };
+
+// Writes are refused while more than this is not flushed.
+std::uint64_t unflushed_bytes_max(const MountConfig& mount, const TabletLimits& limits);
+// The active store is frozen when it has so much: max_dynamic_store_bytes, or less where writes
+// would be refused before.
+std::uint64_t store_bytes_max(const MountConfig& mount, const TabletLimits& limits);
 
 // kInvalidArgument: names the options that contradict each other.
 Result<void> check(const MountConfig& config);

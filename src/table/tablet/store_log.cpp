@@ -40,6 +40,37 @@ Task<Result<void>> TableTablet::Impl::drop_build(std::uint64_t build) {
   });
 }
 
+// Of a long list of chunks all but the last part is staged, one record after another; the replace
+// that follows adds them all at once. A crash in between leaves the chunks out.
+Task<Result<std::uint32_t>> TableTablet::Impl::stage(std::uint64_t build,
+                                                     std::vector<ChunkRecord>& added) {
+  std::vector<std::size_t> ends;  // Of the records.
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const std::size_t more = encoded_bytes(added[i]);
+    if (bytes > 0 && bytes + more > settings_.limits.logged_chunk_bytes_max) {
+      ends.push_back(i);
+      bytes = 0;
+    }
+    bytes += more;
+  }
+  std::size_t done = 0;
+  for (const std::size_t end : ends) {
+    StageRecord record;
+    record.build = build;
+    record.first = done == 0;
+    const auto from = added.begin() + static_cast<std::ptrdiff_t>(done);
+    record.chunks.assign(from, added.begin() + static_cast<std::ptrdiff_t>(end));
+    Leader::Confirmed staged = [&record, this](const std::vector<BlobId>&) {
+      state_.stage(record);
+    };
+    CO_TRY_VOID(co_await log(encode(record), std::move(staged)));
+    done = end;
+  }
+  added.erase(added.begin(), added.begin() + static_cast<std::ptrdiff_t>(done));
+  co_return static_cast<std::uint32_t>(done);
+}
+
 Task<Result<void>> TableTablet::Impl::replace(Replace change, std::function<void()> confirmed) {
   ReplaceRecord record;
   record.build = change.build;
@@ -49,6 +80,7 @@ Task<Result<void>> TableTablet::Impl::replace(Replace change, std::function<void
   record.added_to_eden = std::move(change.added_to_eden);
   record.pivots = std::move(change.pivots);
   record.retained_timestamp = change.retained_timestamp;
+  CO_TRY(record.staged, co_await stage(record.build, record.added));
   co_return co_await log(encode(record), [&, this](const std::vector<BlobId>&) {
     for (const std::uint64_t id : record.removed) {
       const auto found = state_.chunks().find(id);

@@ -88,8 +88,10 @@ void StoreSet::apply(Change change) {
     chunks_[reader->record().id] = std::move(reader);
   }
   for (auto& reader : change.added) chunks_[reader->record().id] = std::move(reader);
+  largest_in_chunks_ = 0;
   for (const auto& [id, reader] : chunks_) {
     if (!partition_of(reader->record())) eden_.insert(id);
+    largest_in_chunks_ += reader->largest_row_bytes();
   }
   for (const StoreNumber number : change.flushed) {
     INVARIANT(number != active().number, "the active store {} cannot go", number);
@@ -156,6 +158,31 @@ bool StoreSet::in_eden(std::uint64_t id) const {
 std::size_t StoreSet::memory_bytes() const {
   std::size_t bytes = 0;
   for (const OpenMemoryStore& store : memory_) bytes += store.store->bytes();
+  return bytes;
+}
+
+std::uint64_t StoreSet::largest_rows_bytes() const {
+  std::uint64_t bytes = largest_in_chunks_;
+  for (const OpenMemoryStore& open : memory_) bytes += open.store->largest_row_bytes();
+  return bytes;
+}
+
+StoreSet::RowBytes StoreSet::row_bytes(ByteSpan key, std::uint64_t hash) const {
+  RowBytes bytes;
+  for (const OpenMemoryStore& open : memory_) {
+    const MemoryStore::Row* row = open.store->find(key, hash);
+    if (row != nullptr) bytes.in_memory += MemoryStore::version_bytes(*row);
+  }
+  if (largest_in_chunks_ == 0) return bytes;
+  const auto view = views_.hold();
+  for (const auto* chunks : {&view->eden, &view->partition_of(key).chunks}) {
+    for (const auto& reader : *chunks) {
+      const std::uint64_t more = reader->large_row_bytes(key);
+      if (more == 0) continue;
+      bytes.in_chunks += more;
+      bytes.chunks.push_back(reader->record().id);
+    }
+  }
   return bytes;
 }
 

@@ -76,6 +76,15 @@ class StoreSet {
   std::size_t memory_bytes() const;
   // Of stores that were flushed and that readers of before still have.
   std::size_t replaced_memory_bytes();
+  // No row has more versions than this, but for chunks in which it is not large.
+  std::uint64_t largest_rows_bytes() const;
+  // Of all versions of one row, likewise.
+  struct RowBytes {
+    std::uint64_t in_memory = 0;
+    std::uint64_t in_chunks = 0;
+    std::vector<std::uint64_t> chunks;  // In which it is large.
+  };
+  RowBytes row_bytes(ByteSpan key, std::uint64_t hash) const;
   std::uint64_t unmerged_rows() const;
 
  private:
@@ -93,6 +102,7 @@ class StoreSet {
   std::uint64_t flush_revision_ = 0;
   Timestamp retained_timestamp_ = kMinTimestamp;
   PreparedMark append_;
+  std::uint64_t largest_in_chunks_ = 0;  // The sum of their largest rows.
   ViewHolder views_;
 };
 

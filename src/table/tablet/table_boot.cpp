@@ -112,21 +112,15 @@ Result<void> TableTablet::Impl::restore_prepared() {
   return {};
 }
 
-// Whoever began before now may conflict with what the other tablets have seen, and has to fail.
-// That is made durable first: what is committed after a snapshot that is wanted proves that it was
-// written.
-Task<Result<void>> TableTablet::Impl::inherit_past() {
-  CO_TRY(const Timestamp now, co_await resources_.timestamps.next());
-  state_.inherit(now, options_.adopted_retained);
-  leader_->want_snapshot();
-  co_return co_await log(encode(DropBuildRecord{}), [](const std::vector<BlobId>&) {});
-}
-
-// Chunks of other tablets become this one's, under new numbers and within its range.
+// Chunks of other tablets become this one's, under new numbers and within its range. Whoever began
+// before now may conflict with what those tablets have seen, and has to fail. All of it becomes
+// durable at once, by a snapshot, which has any number of pages; a boot that ends before begins
+// again. What is committed after a snapshot that is wanted proves that it was written.
 Task<Result<void>> TableTablet::Impl::adopt_chunks() {
   if (state_.adopted()) co_return Result<void>();
   if (!options_.adopts && options_.adopted.empty()) co_return Result<void>();
-  CO_TRY_VOID(co_await inherit_past());
+  CO_TRY(const Timestamp now, co_await resources_.timestamps.next());
+  state_.inherit(now, options_.adopted_retained);
   AdoptRecord record;
   const KeyBounds& bounds = settings_.bounds;
   for (ChunkRecord chunk : options_.adopted) {
@@ -139,8 +133,9 @@ Task<Result<void>> TableTablet::Impl::adopt_chunks() {
     chunk.id = state_.next_chunk_id();
     record.chunks.push_back(std::move(chunk));
   }
-  co_return co_await log(encode(record),
-                         [&, this](const std::vector<BlobId>&) { state_.adopt(record); });
+  state_.adopt(record);
+  leader_->want_snapshot();
+  co_return co_await log(encode(DropBuildRecord{}), [](const std::vector<BlobId>&) {});
 }
 
 Task<Result<void>> TableTablet::Impl::open_chunks() {

@@ -128,7 +128,6 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
 
   // table_boot.cpp
   Result<void> check_settings() const;
-  Task<Result<void>> inherit_past();
   Task<Result<void>> adopt_chunks();
   Task<Result<void>> open_chunks();
   Task<void> open_chunk(OpenedChunk& chunk, Semaphore& turns);
@@ -140,6 +139,12 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<Result<void>> has_room(std::span<const RowChange> changes);
   Result<void> check_write(const TabletWrite& write) const;
   void drop_locks(TabletWrite& write) const;  // By seeded bugs.
+
+  // row_size.cpp
+  Result<void> check_row_sizes(std::span<const RowChange> changes);
+  void relieve(const StoreSet::RowBytes& row);
+
+  // table_commit.cpp
   Result<void> acquire(const TransactionId& id, Timestamp start,
                        std::span<const RowChange> changes);
   PromisedRows promise(OpenMemoryStore& open, std::span<const RowChange> changes,
@@ -176,6 +181,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<Result<void>> acquire_later(const TabletWrite& write, Error conflict);
 
   // store_log.cpp
+  Task<Result<std::uint32_t>> stage(std::uint64_t build, std::vector<ChunkRecord>& added);
   void snapshot_if_due(std::uint64_t log_bytes_min);
   void poll_retired();
   void bury(const Retired& chunk, Instant now);
@@ -206,6 +212,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::vector<Retired> retired_;  // Chunks that were replaced and may still be read.
   std::deque<std::pair<Instant, BlobId>> doomed_hunks_;  // When they go; oldest first.
   std::map<TabletId, Instant> borrowed_until_;  // Others, whose hunks are no longer referred to.
+  Instant next_relief_;                         // Not before; row_size.cpp.
   std::size_t in_flight_ = 0;                   // Writes that were not answered.
   bool frozen_ = false;
   bool stopping_ = false;

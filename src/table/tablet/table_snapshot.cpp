@@ -21,6 +21,7 @@ enum class Item : std::uint8_t {
   kFinished = 4,
   kRows = 5,
   kEnd = 6,
+  kStaged = 7,
 };
 
 Encoder begin_item(Item item) {
@@ -112,6 +113,14 @@ std::vector<Slice> TableState::snapshot() const {
     append_chunk(item, chunk);
     pages.add(std::as_const(item).span());
   }
+  for (const auto& [build, chunks] : staged_) {
+    for (const ChunkRecord& chunk : chunks) {
+      Encoder item = begin_item(Item::kStaged);
+      item.u64(build);
+      append_chunk(item, chunk);
+      pages.add(std::as_const(item).span());
+    }
+  }
   for (const auto& [id, record] : prepared_) {
     if (forgets_prepared_) break;
     Encoder item = begin_item(Item::kPrepared);
@@ -167,6 +176,7 @@ Result<void> TableState::restore_item(Decoder& decoder, bool& ended) {
     case Item::kFinished: return restore_finished(decoder);
     case Item::kRows: return restore_rows(decoder);
     case Item::kEnd: ended = true; return {};
+    case Item::kStaged: return restore_staged(decoder);
   }
   return fail(Errc::kCorrupt, "table snapshot: kind of an item");
 }
@@ -175,6 +185,13 @@ Result<void> TableState::restore_chunk(Decoder& decoder) {
   const bool eden = decoder.flag();
   TRY(const ChunkRecord chunk, take_chunk(decoder));
   add_chunk(chunk, eden);
+  return {};
+}
+
+Result<void> TableState::restore_staged(Decoder& decoder) {
+  const std::uint64_t build = decoder.u64();
+  TRY(ChunkRecord chunk, take_chunk(decoder));
+  staged_[build].push_back(std::move(chunk));
   return {};
 }
 

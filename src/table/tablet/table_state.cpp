@@ -89,16 +89,29 @@ Result<void> TableState::replay(const Slice& body) {
     return replay_commit(*commit);
   } else if (const auto* abort = std::get_if<AbortRecord>(&record)) {
     finished(abort->transaction, 0);
-  } else if (const auto* replaced = std::get_if<ReplaceRecord>(&record)) {
-    for (const StoreNumber number : replaced->flushed) {
-      replayed_.erase(number);
-      last_store_ = std::max(last_store_, number);
-    }
-    replace(*replaced);
+  } else if (auto* replaced = std::get_if<ReplaceRecord>(&record)) {
+    return replay_replace(std::move(*replaced));
+  } else if (const auto* staged = std::get_if<StageRecord>(&record)) {
+    stage(*staged);
   } else if (const auto* adopts = std::get_if<AdoptRecord>(&record)) {
     adopt(*adopts);
   }
   // Builds end with the incarnation that made them.
+  return {};
+}
+
+Result<void> TableState::replay_replace(ReplaceRecord record) {
+  for (const StoreNumber number : record.flushed) {
+    replayed_.erase(number);
+    last_store_ = std::max(last_store_, number);
+  }
+  const auto staged = staged_.find(record.build);
+  const std::size_t count = staged == staged_.end() ? 0 : staged->second.size();
+  if (record.staged == 0 && count != 0) staged_.erase(staged);  // Of an earlier incarnation.
+  if (record.staged != 0 && record.staged != count) {
+    return fail(Errc::kCorrupt, "the log adds chunks that are not staged");
+  }
+  replace(record);
   return {};
 }
 
@@ -136,6 +149,7 @@ void TableState::replay_kept_rows(StoreNumber number, Timestamp commit,
 Result<TableState::MemoryStores> TableState::begin(StoreSet& stores) {
   stores_ = &stores;
   kept_prepared_.clear();
+  staged_.clear();
   for (const auto& [id, record] : prepared_) {
     // It has them already: only locks that are held now count, and those agree with it.
     TRY_VOID(locks_.acquire(id, kMaxTimestamp, record->changes));
@@ -173,7 +187,14 @@ void TableState::built(std::uint64_t build, const std::vector<BlobId>& blobs) {
   all.insert(all.end(), blobs.begin(), blobs.end());
 }
 
+void TableState::stage(const StageRecord& record) {
+  std::vector<ChunkRecord>& all = staged_[record.build];
+  if (record.first) all.clear();
+  all.insert(all.end(), record.chunks.begin(), record.chunks.end());
+}
+
 std::vector<BlobId> TableState::drop_build(std::uint64_t build) {
+  staged_.erase(build);
   const auto found = builds_.find(build);
   if (found == builds_.end()) return {};
   std::vector<BlobId> blobs = std::move(found->second);
@@ -190,14 +211,15 @@ void TableState::add_chunk(const ChunkRecord& record, bool eden) {
 
 std::vector<BlobId> TableState::replace(const ReplaceRecord& record) {
   std::set<BlobId> named;
-  for (const ChunkRecord& chunk : record.added) {
-    const bool eden =
-        std::ranges::find(record.added_to_eden, chunk.id) != record.added_to_eden.end();
-    add_chunk(chunk, eden);
+  const std::set<std::uint64_t> to_eden(record.added_to_eden.begin(), record.added_to_eden.end());
+  const auto add = [&](const ChunkRecord& chunk) {
+    add_chunk(chunk, to_eden.contains(chunk.id));
     named.insert(chunk.meta);
     named.insert(chunk.data.begin(), chunk.data.end());
     for (const HunkUse& use : chunk.hunks) named.insert(use.blob);
-  }
+  };
+  if (record.staged != 0) std::ranges::for_each(staged_[record.build], add);
+  std::ranges::for_each(record.added, add);
   for (const std::uint64_t id : record.removed) {
     const auto found = chunks_.find(id);
     if (found == chunks_.end()) continue;

@@ -11,6 +11,7 @@
 //   5 rows     = store u64  count u32, each: key (size u32, bytes)  count u32, each: version
 //                of a store whose rows stay in the log: its number, without rows
 //   6 end      = nothing
+//   7 staged   = build u64  chunk                    log_record.h; after the chunks
 //   version    = timestamp u64  kind u8 (1 write, 2 delete)  [image: size u32, bytes]
 // clang-format on
 //
@@ -71,7 +72,9 @@ class TableState final : public TabletState {
   void built(std::uint64_t build, const std::vector<BlobId>& blobs);
   // Own blobs of the build.
   std::vector<BlobId> drop_build(std::uint64_t build);
-  // Blobs of the build that no added chunk names.
+  // Chunks of a build of this incarnation that replace() will add.
+  void stage(const StageRecord& record);
+  // Blobs of the build that no added chunk names. Requires: as many staged chunks as it says.
   std::vector<BlobId> replace(const ReplaceRecord& record);
   void adopt(const AdoptRecord& record);
   // Other tablets had these keys until now: conflicts are not known below `now`, nor versions below
@@ -106,11 +109,13 @@ class TableState final : public TabletState {
   void replay_kept_rows(StoreNumber store, Timestamp commit, const std::vector<RowChange>& changes);
   void flushed(StoreNumber number);
   void add_chunk(const ChunkRecord& record, bool eden);
+  Result<void> replay_replace(ReplaceRecord record);
 
   // table_snapshot.cpp
   Result<void> restore_item(Decoder& decoder, bool& ended);
   Result<void> restore_head(Decoder& decoder);
   Result<void> restore_chunk(Decoder& decoder);
+  Result<void> restore_staged(Decoder& decoder);
   Result<void> restore_prepared(Decoder& decoder);
   Result<void> restore_finished(Decoder& decoder);
   Result<void> restore_rows(Decoder& decoder);
@@ -130,6 +135,8 @@ class TableState final : public TabletState {
   std::map<BlobId, std::uint32_t> hunk_users_;  // Chunks that refer to the blob.
   std::vector<std::string> pivots_{std::string()};
   std::map<std::uint64_t, std::vector<BlobId>> builds_;  // Of this incarnation.
+  std::map<std::uint64_t, std::vector<ChunkRecord>>
+      staged_;  // By build; until begin(): of the last.
   std::map<TransactionId, std::shared_ptr<PrepareRecord>> prepared_;
   FinishedTransactions finished_;
   LockTable locks_;

@@ -5,8 +5,9 @@
 //            conflict are never both committed (lock_table.h). A transaction that was prepared is
 //            there after any number of restarts, until it is finished with one outcome.
 // Threading  The world's executor; reader() is for any thread.
-// Limits     kRowsPerTransactionMax rows and kWriteBytesMax of a write; kUnflushedBytesMax in
-//            memory, past which writes fail with kOverloaded until a flush is done.
+// Limits     kRowsPerTransactionMax rows and kWriteBytesMax of a write; unflushed_bytes_max() in
+//            memory, past which writes fail with kOverloaded until a flush is done; kRowBytesMax of
+//            a row's versions, past which writes to it fail with kOverloaded until some expire.
 // Errors     kAborted: a conflict; the text names the row, the lock and the other transaction.
 //            kReadOnly: frozen or stopping. kInvalidArgument. kOverloaded. kNoSpace: the disks are
 //            nearly full. kConflict, kUnavailable: this incarnation is over. Each of them: nothing
@@ -29,10 +30,6 @@
 namespace moraine::table {
 
 inline constexpr std::size_t kWriteBytesMax = std::size_t{7} << 20;  // Fits a commit's body.
-// Rows in memory, in stores of max_dynamic_store_bytes, within these bounds.
-inline constexpr std::uint64_t kUnflushedStores = 4;
-inline constexpr std::uint64_t kUnflushedBytesMin = std::uint64_t{64} << 20;
-inline constexpr std::uint64_t kUnflushedBytesMax = std::uint64_t{512} << 20;
 
 // Of the disks: from here on rows are refused with kNoSpace.
 inline constexpr blob::Colour kColourToStop = blob::Colour::kLightYellow;
