@@ -92,7 +92,9 @@ class Build {
       pending_.emplace_back();
       looked_at_ = kBytesBetweenLooks;
     }
-    return writer_->add(row);
+    auto added = writer_->add(row);
+    if (!added && spec_.refused_key != nullptr) *spec_.refused_key = as_text(row.key);
+    return added;
   }
 
   // What retention leaves of it.

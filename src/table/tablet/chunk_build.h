@@ -47,6 +47,8 @@ struct BuildSpec {
   std::vector<OutsideStore> outside;
   bool tombstones_always_go = false;      // A seeded bug.
   std::set<blob::BlobId> unwanted_hunks;  // Their values are written anew.
+  // Becomes the key of the row that could not be written, if that is why it fails. Outlives it.
+  std::string* refused_key = nullptr;
 };
 
 struct BuiltChunk {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "table/tablet/deleted_units.h"
+#include "table/tablet/log_record.h"
 #include "table/tablet/maintenance_impl.h"
 #include "table/tablet/merge_cursor.h"
 
@@ -13,6 +14,7 @@ using Kind = CompactionJob::Kind;
 constexpr std::string_view kAboveAllKeys = "\xff";
 
 Task<Result<void>> Maintenance::Impl::compact(CompactionJob job) {
+  refused_key_.clear();
   switch (job.kind) {
     case Kind::kDrop: {
       StoreLog::Replace change;
@@ -48,10 +50,30 @@ std::vector<std::string> Maintenance::Impl::with_pivots(std::vector<std::string>
   return pivots;
 }
 
+// They are one record of the log, and a page of each snapshot.
+bool Maintenance::Impl::pivots_fit(const std::vector<std::string>& pivots) const {
+  std::size_t bytes = 0;
+  for (const std::string& pivot : pivots) bytes += pivot.size();
+  return pivots.size() <= kPivotsMax && bytes <= settings_.limits.pivot_bytes_max;
+}
+
+std::uint64_t Maintenance::Impl::partition_bytes(std::size_t partition) const {
+  const auto view = stores_.views().hold();
+  std::uint64_t bytes = 0;
+  for (const auto& reader : view->partitions[partition].chunks) {
+    bytes += reader->record().statistics.data_bytes;
+  }
+  return bytes;
+}
+
 Task<Result<void>> Maintenance::Impl::change_pivots(CompactionJob job) {
   StoreLog::Replace change;
   if (job.kind == Kind::kSplit) {
     change.pivots = with_pivots(std::move(job.pivots));
+    if (!pivots_fit(*change.pivots)) {
+      unsplittable_[stores_.pivots()[job.partition]] = partition_bytes(job.partition);
+      co_return Result<void>{};
+    }
   } else {
     change.pivots = stores_.pivots();
     const auto first = change.pivots->begin() + static_cast<std::ptrdiff_t>(job.partition) + 1;
@@ -116,10 +138,19 @@ RetentionScope Maintenance::Impl::scope(Timestamp newest) const {
 std::vector<OutsideStore> Maintenance::Impl::outside(const Readers& chosen,
                                                      const MemoryStore* flushed, Timestamp newest) {
   std::vector<OutsideStore> stores;
+  std::set<std::uint64_t> inside;
+  std::string_view first;
+  std::string_view last = kAboveAllKeys;
+  for (const auto& reader : chosen) {
+    const ChunkRecord& record = reader->record();
+    first = inside.empty() ? first_key(record) : std::min(first, first_key(record));
+    last = inside.empty() ? last_key(record) : std::max(last, last_key(record));
+    inside.insert(record.id);
+  }
   for (const auto& [id, reader] : stores_.chunks()) {
     const ChunkRecord& record = reader->record();
-    if (record.statistics.min_timestamp > newest) continue;
-    if (std::ranges::find(chosen, reader) != chosen.end()) continue;
+    if (record.statistics.min_timestamp > newest || inside.contains(id)) continue;
+    if (last_key(record) < first || first_key(record) > last) continue;  // Of no row of the merge.
     stores.push_back({std::string(first_key(record)), std::string(last_key(record)),
                       record.statistics.min_timestamp});
   }
@@ -204,6 +235,26 @@ Task<Result<BuildOutcome>> Maintenance::Impl::merge(const Readers& chosen, Build
   co_return std::move(built);
 }
 
+// Of chunks whose merge has failed: those that have a part of the row that was too large. Without
+// them the others can be merged.
+std::vector<std::uint64_t> Maintenance::Impl::with_refused_row(
+    const std::vector<std::uint64_t>& chunks) const {
+  if (refused_key_.empty()) return chunks;
+  std::vector<std::uint64_t> large;
+  std::vector<std::uint64_t> around;
+  for (const std::uint64_t id : chunks) {
+    const auto reader = stores_.chunk(id);
+    if (!reader || refused_key_ < first_key(reader->record()) ||
+        refused_key_ > last_key(reader->record())) {
+      continue;
+    }
+    around.push_back(id);
+    if (reader->large_row_bytes(as_bytes(refused_key_)) != 0) large.push_back(id);
+  }
+  if (!large.empty()) return large;
+  return around.empty() ? chunks : around;
+}
+
 Task<Result<void>> Maintenance::Impl::rewrite(CompactionJob job) {
   Readers chosen;
   StoreLog::Replace change;
@@ -213,10 +264,11 @@ Task<Result<void>> Maintenance::Impl::rewrite(CompactionJob job) {
     bytes_in += chosen.back()->record().statistics.data_bytes;
   }
   BuildSpec spec = rewrite_spec(job, chosen);
+  spec.refused_key = &refused_key_;
   change.build = spec.build;
   change.removed = job.chunks;
   if (job.kind == Kind::kSplit) {
-    if (spec.cuts.empty()) {
+    if (spec.cuts.empty() || !pivots_fit(with_pivots(spec.cuts))) {
       unsplittable_[stores_.pivots()[job.partition]] = bytes_in;
       co_return Result<void>{};
     }

@@ -1,10 +1,16 @@
 // What the plan is told of the chunks.
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "table/tablet/maintenance_impl.h"
 
 namespace moraine::table {
+namespace {
+
+constexpr std::size_t kQuestionsPerTurn = 16;  // About how many keys of two chunks agree.
+
+}  // namespace
 
 // Compactions that were ordered since the last call: all chunks that are here must be made anew. At
 // the start of the tablet: those that are as old as the order.
@@ -56,9 +62,6 @@ DeadSpaceInput Maintenance::Impl::dead_space_input(const TabletView& view) {
     if (store->max_timestamp() == 0) continue;
     input.memory_since = std::min(input.memory_since, store->min_timestamp());
   }
-  input.in_common = [this](const ChunkRecord& young, const ChunkRecord& old) {
-    return in_common_.share(*stores_.chunk(young.id), *stores_.chunk(old.id));
-  };
   return input;
 }
 
@@ -77,46 +80,65 @@ PlannedChunk Maintenance::Impl::planned(const std::shared_ptr<ChunkReader>& read
 }
 
 // What the job will write, about.
-std::uint64_t Maintenance::Impl::output_bytes(const CompactionJob& job,
-                                              const PlanInput& input) const {
+std::uint64_t Maintenance::Impl::output_bytes(const CompactionJob& job, const PlanInput& input) {
+  if (job.kind == CompactionJob::Kind::kDrop) return 0;
+  const std::set<std::uint64_t> ids(job.chunks.begin(), job.chunks.end());
   double bytes = 0;
   const auto add = [&](const std::vector<PlannedChunk>& chunks) {
     for (const PlannedChunk& chunk : chunks) {
-      if (std::ranges::find(job.chunks, chunk.record->id) == job.chunks.end()) continue;
+      if (!ids.contains(chunk.record->id)) continue;
       bytes += (1 - chunk.dead_fraction) * static_cast<double>(chunk.record->statistics.data_bytes);
     }
   };
-  if (job.kind == CompactionJob::Kind::kDrop) return 0;
   add(input.eden);
   for (const PlannedPartition& partition : input.partitions) add(partition.chunks);
   return static_cast<std::uint64_t>(bytes);
 }
 
-Maintenance::Impl::Plan Maintenance::Impl::plan() {
-  const auto view = stores_.views().hold();
+// On the background executor, and in turns: lookups in filters of many chunks take long.
+Task<DeadSpaceReport> Maintenance::Impl::find_dead(std::shared_ptr<const TabletView> view) {
+  DeadSpaceInput input = dead_space_input(*view);
+  std::unordered_map<std::uint64_t, const ChunkReader*> readers;
+  for (const auto& reader : view->eden) readers[reader->record().id] = reader.get();
+  for (const PartitionView& partition : view->partitions) {
+    for (const auto& reader : partition.chunks) readers[reader->record().id] = reader.get();
+  }
+  input.in_common = [this, &readers](const ChunkRecord& young, const ChunkRecord& old) {
+    return in_common_.share(*readers.at(young.id), *readers.at(old.id));
+  };
   in_common_.keep_only(stores_.chunks());
-  const DeadSpaceReport dead = find_dead_space(dead_space_input(*view));
-  const std::set<BlobId> garbage = garbage_hunks();
+  co_await hop(resources_.background);
+  DeadSpaceFinder finder(input);
+  while (!stopping_ && !finder.run(kQuestionsPerTurn)) co_await yield(resources_.background);
+  DeadSpaceReport report = finder.finish();
+  co_await hop(resources_.world.executor);
+  co_return report;
+}
 
+PlanInput Maintenance::Impl::plan_input(const TabletView& view, const DeadSpaceReport& dead) const {
+  const std::set<BlobId> garbage = garbage_hunks();
+  const std::set<std::uint64_t> waiting = failed_jobs_.waiting(now());
+  const auto left_out = [&](const ChunkReader& reader) {
+    const std::uint64_t id = reader.record().id;
+    return left_alone_.contains(id) || waiting.contains(id);
+  };
   PlanInput input;
   input.now_ms = now_ms();
-  input.mount = &settings_.mount;
-  input.resting = now() - last_write_ >= kIdleAfter;
-  input.idle = settling_ > 0 || input.resting;
   if (revision_ >= kFirstTimeRevision) input.forced_before_ms = revision_;
   std::size_t next = 0;
-  for (const auto& reader : view->eden) {
+  for (const auto& reader : view.eden) {
     PlannedChunk chunk = planned(reader, dead.chunks[next++]);
-    if (!left_alone_.contains(reader->record().id)) input.eden.push_back(std::move(chunk));
+    if (!left_out(*reader)) input.eden.push_back(std::move(chunk));
   }
-  for (std::size_t i = 0; i < view->partitions.size(); ++i) {
+  for (std::size_t i = 0; i < view.partitions.size(); ++i) {
     PlannedPartition& partition = input.partitions.emplace_back();
-    partition.from = view->partitions[i].from;
-    if (i + 1 < view->partitions.size()) partition.to = view->partitions[i + 1].from;
+    partition.from = view.partitions[i].from;
+    if (i + 1 < view.partitions.size()) partition.to = view.partitions[i + 1].from;
     std::uint64_t bytes = 0;
-    for (const auto& reader : view->partitions[i].chunks) {
+    for (const auto& reader : view.partitions[i].chunks) {
       PlannedChunk chunk = planned(reader, dead.chunks[next++]);
-      if (left_alone_.contains(reader->record().id)) continue;
+      if (waiting.contains(reader->record().id)) partition.keeps_bounds = true;
+      if (left_out(*reader)) continue;
       chunk.hunk_garbage = std::ranges::any_of(
           chunk.record->hunks, [&](const HunkUse& use) { return garbage.contains(use.blob); });
       bytes += chunk.record->statistics.data_bytes;
@@ -125,16 +147,32 @@ Maintenance::Impl::Plan Maintenance::Impl::plan() {
     const auto tried = unsplittable_.find(partition.from);
     partition.whole = tried != unsplittable_.end() && bytes < 2 * tried->second;
   }
+  return input;
+}
+
+// Chunks that come meanwhile are planned for the next time; none go, since only what follows from
+// a plan removes them.
+Task<Maintenance::Impl::Plan> Maintenance::Impl::plan() {
+  const auto view = stores_.views().hold();
+  const bool resting = now() - last_write_ >= kIdleAfter;
+  const bool idle = settling_ > 0 || resting;
+  const DeadSpaceReport dead = co_await find_dead(view);
+  const MountConfig mount = settings_.mount;  // May change while it is being used.
+  PlanInput input = plan_input(*view, dead);
+  input.mount = &mount;
+  input.resting = resting;
+  input.idle = idle;
   Plan plan;
+  co_await hop(resources_.background);
   plan.job = plan_compaction(input);
-  // It is planned again when there is room.
-  if (plan.job && log_.space_is_short() && output_bytes(*plan.job, input) > kShortSpaceJobBytes) {
-    plan.job.reset();
-  }
-  plan.next_ms = dead.next_ms;
+  const std::uint64_t bytes = plan.job ? output_bytes(*plan.job, input) : 0;
   const std::uint64_t periodic = next_periodic_ms(input);
+  co_await hop(resources_.world.executor);
+  // It is planned again when there is room.
+  if (plan.job && log_.space_is_short() && bytes > kShortSpaceJobBytes) plan.job.reset();
+  plan.next_ms = dead.next_ms;
   if (periodic != 0 && (plan.next_ms == 0 || periodic < plan.next_ms)) plan.next_ms = periodic;
-  return plan;
+  co_return plan;
 }
 
 }  // namespace moraine::table

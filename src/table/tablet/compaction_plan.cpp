@@ -2,8 +2,10 @@
 #include "table/tablet/compaction_plan.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/invariant.h"
+#include "table/tablet/chunk_runs.h"
 #include "table/tablet/dead_space.h"
 
 namespace moraine::table {
@@ -33,40 +35,25 @@ std::uint64_t periodic_ms(const ChunkRecord& record, const MountConfig& mount) {
          static_cast<std::uint64_t>(period * (1 + kAutoCompactionSplay * splay));
 }
 
-// The chunks of one run have disjoint keys.
-struct Run {
-  Chunks chunks;
-  std::uint64_t bytes = 0;
-};
-
-std::vector<Run> runs_of(const PlannedPartition& partition) {
-  Chunks by_id;
-  for (const PlannedChunk& chunk : partition.chunks) by_id.push_back(&chunk);
-  std::ranges::sort(by_id, {}, [](const PlannedChunk* chunk) { return chunk->record->id; });
-  std::vector<Run> runs;
-  for (const PlannedChunk* chunk : by_id) {
-    const auto apart = [chunk](const Run& run) {
-      return std::ranges::none_of(run.chunks, [chunk](const PlannedChunk* other) {
-        return overlap(*chunk->record, *other->record);
-      });
-    };
-    auto run = std::ranges::find_if(runs, apart);
-    if (run == runs.end()) run = runs.emplace(runs.end());
-    run->chunks.push_back(chunk);
-    run->bytes += bytes(*chunk);
-  }
-  return runs;
-}
-
 class Planner {
  public:
   explicit Planner(const PlanInput& input) : input_(input), mount_(*input.mount) {
     for (const PlannedPartition& partition : input.partitions) {
       partitioned_bytes_ += total(partition.chunks);
-      deepest_ = std::max(deepest_, depth(partition.chunks));
+      depths_.push_back(depth(partition.chunks));
+      deepest_ = std::max(deepest_, depths_.back());
+      const std::size_t ends = 2 * partition.chunks.size();
+      steps_ += ends * static_cast<std::size_t>(std::bit_width(ends));
     }
+    runs_.resize(input.partitions.size());
     eden_bytes_ = total(input.eden);
   }
+
+  ~Planner() {
+    if (input_.steps != nullptr) *input_.steps += steps_;
+  }
+  Planner(const Planner&) = delete;
+  Planner& operator=(const Planner&) = delete;
 
   std::optional<CompactionJob> plan() const {
     if (auto job = forced()) return job;
@@ -188,24 +175,32 @@ class Planner {
 
   // Reads would meet too many stores: the smallest runs go, whatever their sizes.
   std::optional<CompactionJob> too_deep(std::size_t i) const {
-    const PlannedPartition& partition = input_.partitions[i];
-    const std::size_t met = depth(partition.chunks) + input_.eden.size();
-    if (met <= mount_.max_overlapping_store_count || depth(partition.chunks) < 2) {
-      return std::nullopt;
-    }
-    std::vector<Run> runs = runs_of(partition);
-    std::ranges::sort(runs, {}, &Run::bytes);
+    const std::size_t met = depths_[i] + input_.eden.size();
+    if (met <= mount_.max_overlapping_store_count || depths_[i] < 2) return std::nullopt;
+    const std::vector<const Run*> runs = by_bytes(i);
     const std::size_t excess = met - mount_.max_overlapping_store_count + 1;
     const std::size_t count = std::max<std::size_t>({2, excess, mount_.max_compaction_store_count});
     return merge_runs(i, runs, 0, std::min(count, runs.size()));
   }
 
-  std::optional<CompactionJob> merge_runs(std::size_t i, const std::vector<Run>& runs,
+  // Looked for once.
+  const std::vector<Run>& runs(std::size_t i) const {
+    if (!runs_[i]) runs_[i] = runs_of(input_.partitions[i], steps_);
+    return *runs_[i];
+  }
+  std::vector<const Run*> by_bytes(std::size_t i) const {
+    std::vector<const Run*> sorted;
+    for (const Run& run : runs(i)) sorted.push_back(&run);
+    std::ranges::sort(sorted, {}, [](const Run* run) { return run->bytes; });
+    return sorted;
+  }
+
+  std::optional<CompactionJob> merge_runs(std::size_t i, const std::vector<const Run*>& runs,
                                           std::size_t first, std::size_t count) const {
     Chunks chosen;
     for (std::size_t run = first; run < first + count; ++run) {
       if (chosen.size() >= kJobChunksMax && run > first + 1) break;
-      chosen.insert(chosen.end(), runs[run].chunks.begin(), runs[run].chunks.end());
+      chosen.insert(chosen.end(), runs[run]->chunks.begin(), runs[run]->chunks.end());
     }
     return job(Kind::kCompact, i, chosen);
   }
@@ -250,7 +245,8 @@ class Planner {
   std::optional<CompactionJob> split(std::size_t i) const {
     const PlannedPartition& partition = input_.partitions[i];
     const std::uint64_t size = total(partition.chunks);
-    if (partition.whole || size <= mount_.max_partition_data_size) return std::nullopt;
+    if (partition.whole || partition.keeps_bounds || size <= mount_.max_partition_data_size)
+      return std::nullopt;
     if (auto made = split_at_gaps(i)) return made;
     const std::uint64_t part = std::max<std::uint64_t>(
         {mount_.min_partition_data_size, mount_.max_partition_data_size / 3, 1});
@@ -292,27 +288,25 @@ class Planner {
   std::optional<CompactionJob> at_rest(std::size_t i) const {
     const PlannedPartition& partition = input_.partitions[i];
     if (!input_.resting || partition.chunks.size() > kJobChunksMax) return std::nullopt;
-    const std::vector<Run> runs = runs_of(partition);
-    if (runs.size() < 2) return std::nullopt;
-    const std::uint64_t largest = std::ranges::max(runs, {}, &Run::bytes).bytes;
+    if (runs(i).size() < 2) return std::nullopt;
+    const std::uint64_t largest = by_bytes(i).back()->bytes;
     if ((total(partition.chunks) - largest) * kRestRatio < largest) return std::nullopt;
     return job(Kind::kCompact, i, all(partition.chunks));
   }
 
   std::optional<CompactionJob> tier(std::size_t i) const {
-    std::vector<Run> runs = runs_of(input_.partitions[i]);
     const std::size_t least = std::max<std::size_t>(2, mount_.min_compaction_store_count);
     const std::size_t usual = input_.idle ? kIdleRuns : kQuietRuns;
+    const std::vector<const Run*> runs = by_bytes(i);
     if (runs.size() < (input_.resting ? least : std::max(least, usual))) return std::nullopt;
-    std::ranges::sort(runs, {}, &Run::bytes);
     const bool small = total(input_.partitions[i].chunks) <= mount_.min_partition_data_size;
     if (input_.resting && small) return merge_runs(i, runs, 0, runs.size());
     const std::size_t most = std::max<std::size_t>(least, mount_.max_compaction_store_count);
     for (std::size_t first = 0; first + least <= runs.size(); ++first) {
-      std::uint64_t sum = runs[first].bytes;
+      std::uint64_t sum = runs[first]->bytes;
       std::size_t count = 1;
       while (first + count < runs.size() && count < most) {
-        const std::uint64_t next = runs[first + count].bytes;
+        const std::uint64_t next = runs[first + count]->bytes;
         const double fits = mount_.compaction_data_size_ratio * static_cast<double>(sum);
         if (next > mount_.compaction_data_size_base && static_cast<double>(next) > fits) break;
         sum += next;
@@ -326,11 +320,12 @@ class Planner {
   // Small chunks side by side in one run: reads do not mind, but their number must not grow.
   std::optional<CompactionJob> scattered(std::size_t i) const {
     const std::size_t least = std::max<std::size_t>(4, mount_.max_compaction_store_count);
-    for (Run& run : runs_of(input_.partitions[i])) {
-      std::ranges::sort(run.chunks, {},
+    for (const Run& run : runs(i)) {
+      Chunks chunks = run.chunks;
+      std::ranges::sort(chunks, {},
                         [](const PlannedChunk* chunk) { return first_key(*chunk->record); });
       Chunks small;
-      for (const PlannedChunk* chunk : run.chunks) {
+      for (const PlannedChunk* chunk : chunks) {
         if (bytes(*chunk) * 4 > mount_.compaction_data_size_base) {
           if (small.size() >= least) break;
           small.clear();
@@ -356,6 +351,9 @@ class Planner {
     if (i + 1 >= input_.partitions.size() || busy(input_.partitions[i + 1].chunks)) {
       return std::nullopt;
     }
+    if (input_.partitions[i].keeps_bounds || input_.partitions[i + 1].keeps_bounds) {
+      return std::nullopt;
+    }
     const std::uint64_t here = total(input_.partitions[i].chunks);
     const std::uint64_t next = total(input_.partitions[i + 1].chunks);
     if (std::min(here, next) >= mount_.min_partition_data_size ||
@@ -372,6 +370,9 @@ class Planner {
   std::uint64_t partitioned_bytes_ = 0;
   std::uint64_t eden_bytes_ = 0;
   std::size_t deepest_ = 0;
+  std::vector<std::size_t> depths_;  // By partition.
+  mutable std::vector<std::optional<std::vector<Run>>> runs_;
+  mutable std::uint64_t steps_ = 0;
 };
 
 }  // namespace

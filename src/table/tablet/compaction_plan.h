@@ -10,7 +10,9 @@
 // Promise    Pure. Work that is proposed makes progress: doing it again and again ends, and then
 //            reads meet at most max_overlapping_store_count stores, partitions have sizes within
 //            the bounds asked for, and at most half of a partition is dead.
-// Limits     kJobChunksMax chunks of a job, unless everything must be compacted.
+//            Takes n log n comparisons of n chunks, times the runs that they form (chunk_runs.h).
+// Limits     kJobChunksMax chunks of a job, unless everything must be compacted. Chunks that are
+//            in no run wait for a later plan.
 // Tests      compaction_plan_test.cpp, compaction_plan_random_test.cpp.
 #pragma once
 
@@ -63,6 +65,7 @@ struct PlannedPartition {
   std::string to;
   std::vector<PlannedChunk> chunks;  // Newest first.
   bool whole = false;                // There is no key to split it at.
+  bool keeps_bounds = false;         // Some of its chunks are not among these: no split, no merge.
 };
 
 struct PlanInput {
@@ -73,6 +76,7 @@ struct PlanInput {
   bool idle = false;                   // Writing has ended, as far as is known.
   bool resting = false;                // Nothing was written for a while.
   const MountConfig* mount = nullptr;
+  std::uint64_t* steps = nullptr;  // Comparisons of chunks are counted here, if it is set.
 };
 
 struct CompactionJob {

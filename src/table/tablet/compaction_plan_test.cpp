@@ -1,5 +1,6 @@
 #include "table/tablet/compaction_plan.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -330,6 +331,49 @@ TEST_F(CompactionPlan, BoundsOfATakenOverChunkCountInPlaceOfItsKeys) {
   EXPECT_EQ(last_key(record), "k");
   add("l", "z", 50 * kMb);
   EXPECT_EQ(depth(input.partitions[0].chunks), 1u);
+}
+
+TEST_F(CompactionPlan, PartitionsOfWhichNotAllChunksAreToldKeepTheirBounds) {
+  two_partitions();
+  add("a", "b", 50 * kMb);
+  add("n", "o", 150 * kMb, 1);
+  input.partitions[1].keeps_bounds = true;
+  EXPECT_FALSE(plan_compaction(input));
+  for (const char* key : {"c", "d", "e", "f", "g"}) add(key, key, 100 * kMb);
+  input.partitions[0].keeps_bounds = true;
+  EXPECT_FALSE(plan_compaction(input));
+}
+
+TEST_F(CompactionPlan, TakesStepsThatGrowWithTheNumberOfChunks) {
+  mount.max_partition_data_size = ~std::uint64_t{0};
+  mount.max_overlapping_store_count = 1'000;
+  for (const std::size_t runs : {1, 8}) {
+    std::vector<std::uint64_t> took;
+    for (const std::size_t count : {1'000, 8'000}) {
+      input.partitions.assign(1, {});
+      records_.clear();
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t first = i / runs * 100 + i % runs;
+        add(fmt::format("{:08}", first), fmt::format("{:08}", first + 99), 30 * kMb);
+      }
+      std::uint64_t steps = 0;
+      input.steps = &steps;
+      plan_compaction(input);
+      took.push_back(steps);
+    }
+    EXPECT_GT(took[0], 1'000u);
+    EXPECT_LT(took[1], 8 * took[0] * 2) << runs;
+  }
+}
+
+TEST_F(CompactionPlan, OfVeryManyChunksOverEachOtherMergesSome) {
+  std::uint64_t steps = 0;
+  input.steps = &steps;
+  for (std::size_t i = 0; i < 4'000; ++i) add("a", "z", kMb);
+  const auto job = plan_compaction(input);
+  ASSERT_TRUE(job);
+  EXPECT_GE(job->chunks.size(), 2u);
+  EXPECT_LT(steps, 4'000u * 300);
 }
 
 }  // namespace

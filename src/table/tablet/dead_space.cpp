@@ -5,6 +5,7 @@
 
 #include "base/epoch.h"
 #include "table/memory/memory_store.h"
+#include "table/tablet/chunk_overlaps.h"
 #include "table/tablet/compaction_plan.h"
 
 namespace moraine::table {
@@ -42,10 +43,19 @@ double share_come_of_age(const ChunkStatistics& figures, std::uint64_t age, std:
 constexpr std::uint64_t kReaderPauseMs = 10'000;  // While somebody reads the past.
 constexpr std::uint64_t kPatience = 8;            // The part of an age that it waits.
 
-class Finder {
+std::vector<const ChunkRecord*> records_of(const DeadSpaceInput& input) {
+  std::vector<const ChunkRecord*> records;
+  for (const DeadSpaceChunk& chunk : input.chunks) records.push_back(chunk.record);
+  return records;
+}
+
+}  // namespace
+
+class DeadSpaceFinder::Impl {
  public:
-  explicit Finder(const DeadSpaceInput& input)
+  explicit Impl(const DeadSpaceInput& input)
       : input_(input),
+        overlaps_(records_of(input)),
         min_age_(input.retention.min_data_ttl == 0ms
                      ? 0
                      // Reads of the second that has just passed the limit go on.
@@ -61,12 +71,26 @@ class Finder {
     }
   }
 
-  DeadSpaceReport find() {
-    for (std::size_t i = 0; i < input_.chunks.size(); ++i) find_own(i);
-    if (one_version()) {
-      for (std::size_t i = 0; i < input_.chunks.size(); ++i) find_kills(i);
+  bool run(std::size_t questions) {
+    if (!one_version()) return true;
+    while (young_ < input_.chunks.size()) {
+      if (!begun_) begin_kills();
+      const std::span<const std::uint32_t> others = overlaps_.of(young_);
+      for (; of_age_ > 0 && next_ < others.size(); ++next_) {
+        if (!covers(young_, others[next_])) continue;
+        if (questions-- == 0) return false;
+        find_kill(others[next_]);
+      }
+      ++young_;
+      begun_ = false;
     }
+    return true;
+  }
+
+  DeadSpaceReport finish() {
+    for (std::size_t i = 0; i < input_.chunks.size(); ++i) find_own(i);
     find_expired();
+    report_.steps += overlaps_.steps();
     for (DeadSpace& space : report_.chunks) {
       space.dead = std::min(space.dead, 1.0);
       space.dead_by_eden = std::min(space.dead_by_eden, 1.0);
@@ -109,10 +133,7 @@ class Finder {
     if (expires()) space.dead += come_of_age(figures, max_age_, retained, input_.now_ms);
   }
   bool lies_on_something(std::size_t i) const {
-    for (std::size_t old = 0; old < input_.chunks.size(); ++old) {
-      if (covers(i, old)) return true;
-    }
-    return false;
+    return std::ranges::any_of(overlaps_.of(i), [&](std::uint32_t old) { return covers(i, old); });
   }
   double superseded(const ChunkStatistics& figures, std::uint64_t retained) {
     return come_of_age(figures, min_age_, retained, seen_until_ms_);
@@ -132,78 +153,97 @@ class Finder {
     return share_come_of_age(figures, age, retained, until_ms);
   }
 
-  // What the chunk does to older ones beneath it.
-  void find_kills(std::size_t young) {
-    const ChunkStatistics& figures = record(young).statistics;
-    double beneath = 0;
-    for (std::size_t old = 0; old < input_.chunks.size(); ++old) {
-      if (covers(young, old)) beneath += static_cast<double>(record(old).statistics.rows);
+  // What the young chunk does to older ones beneath it.
+  void begin_kills() {
+    begun_ = true;
+    next_ = 0;
+    of_age_ = 0;
+    beneath_ = 0;
+    for (const std::uint32_t old : overlaps_.of(young_)) {
+      ++report_.steps;
+      if (covers(young_, old)) beneath_ += static_cast<double>(record(old).statistics.rows);
     }
-    if (beneath == 0) return;
-    const double of_age = superseded(figures, 0);
-    if (of_age == 0) return;
-    for (std::size_t old = 0; old < input_.chunks.size(); ++old) {
-      if (!covers(young, old)) continue;
-      const auto rows = static_cast<double>(record(old).statistics.rows);
-      const double share = input_.in_common(record(young), record(old));
-      // A share below 0: unknown, the rows are spread over all that lies beneath.
-      const double hits = static_cast<double>(figures.rows) * (share < 0 ? rows / beneath : share);
-      const double dead = std::min(1.0, hits * of_age / std::max(rows, 1.0));
-      DeadSpace& space = report_.chunks[old];
-      const bool apart = input_.chunks[young].eden && !input_.chunks[old].eden;
-      (apart ? space.dead_by_eden : space.dead) += dead;
-      if (!apart && mostly_deletes(figures)) space.deleted += dead;
-    }
+    if (beneath_ > 0) of_age_ = superseded(record(young_).statistics, 0);
   }
+  void find_kill(std::size_t old) {
+    ++report_.steps;
+    const ChunkStatistics& figures = record(young_).statistics;
+    const auto rows = static_cast<double>(record(old).statistics.rows);
+    const double share = input_.in_common(record(young_), record(old));
+    // A share below 0: unknown, the rows are spread over all that lies beneath.
+    const double hits = static_cast<double>(figures.rows) * (share < 0 ? rows / beneath_ : share);
+    const double dead = std::min(1.0, hits * of_age_ / std::max(rows, 1.0));
+    DeadSpace& space = report_.chunks[old];
+    const bool apart = input_.chunks[young_].eden && !input_.chunks[old].eden;
+    (apart ? space.dead_by_eden : space.dead) += dead;
+    if (!apart && mostly_deletes(figures)) space.deleted += dead;
+  }
+  // Of two that overlap.
   bool covers(std::size_t young, std::size_t old) const {
-    return young != old && !input_.chunks[young].left_alone && younger(young, old) &&
-           overlap(record(young), record(old));
+    return !input_.chunks[young].left_alone && younger(young, old);
   }
 
-  // Chunks of which every version may go, with all that they hide.
+  // Chunks of which every version may go, with all that they hide. What stays keeps the chunks
+  // above it, without which its versions would be seen again.
   void find_expired() {
     if (!expires()) return;
     std::vector<bool> gone(input_.chunks.size());
+    std::vector<std::size_t> staying;
     for (std::size_t i = 0; i < gone.size(); ++i) {
       const Timestamp newest = record(i).statistics.max_timestamp;
       const std::uint64_t end = ms_of(newest) + max_age_;
-      gone[i] = end <= input_.now_ms && newest < input_.memory_since;
-      if (!gone[i]) due(end);
+      gone[i] = end <= input_.now_ms && newest < input_.memory_since && overlaps_.complete();
+      if (gone[i]) continue;
+      due(end);
+      staying.push_back(i);
     }
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (std::size_t i = 0; i < gone.size(); ++i) {
-        if (!gone[i] || !shown_by(i, gone)) continue;
-        gone[i] = false;
-        changed = true;
+    while (!staying.empty()) {
+      const std::size_t stays = staying.back();
+      staying.pop_back();
+      for (const std::uint32_t other : overlaps_.of(stays)) {
+        ++report_.steps;
+        const Timestamp newest = record(other).statistics.max_timestamp;
+        if (!gone[other] || record(stays).statistics.min_timestamp >= newest) continue;
+        gone[other] = false;
+        staying.push_back(other);
       }
     }
     for (std::size_t i = 0; i < gone.size(); ++i) report_.chunks[i].all_expired = gone[i];
   }
-  // Would versions of a chunk that stays be seen again without this one?
-  bool shown_by(std::size_t i, const std::vector<bool>& gone) const {
-    for (std::size_t other = 0; other < gone.size(); ++other) {
-      if (gone[other] || other == i || !overlap(record(i), record(other))) continue;
-      if (record(other).statistics.min_timestamp < record(i).statistics.max_timestamp) return true;
-    }
-    return false;
-  }
 
   const DeadSpaceInput& input_;
+  const ChunkOverlaps overlaps_;
   const std::uint64_t min_age_;  // Ages at which versions may go, as timestamps have them.
   const std::uint64_t max_age_;
   std::uint64_t seen_until_ms_ = 0;
+  // Of the chunk whose kills are being found.
+  std::size_t young_ = 0;
+  bool begun_ = false;
+  std::size_t next_ = 0;  // Among those that overlap it.
+  double beneath_ = 0;    // Rows.
+  double of_age_ = 0;
   DeadSpaceReport report_;
 };
 
-}  // namespace
+DeadSpaceFinder::DeadSpaceFinder(const DeadSpaceInput& input)
+    : impl_(std::make_unique<Impl>(input)) {}
+DeadSpaceFinder::~DeadSpaceFinder() = default;
+bool DeadSpaceFinder::run(std::size_t questions) {
+  return impl_->run(questions);
+}
+DeadSpaceReport DeadSpaceFinder::finish() {
+  return impl_->finish();
+}
 
 bool mostly_deletes(const ChunkStatistics& figures) {
   return figures.values == 0 && figures.deletes > 0 && figures.deletes >= figures.rows;
 }
 
 DeadSpaceReport find_dead_space(const DeadSpaceInput& input) {
-  return Finder(input).find();
+  DeadSpaceFinder finder(input);
+  while (!finder.run(~std::size_t{0})) {
+  }
+  return finder.finish();
 }
 
 double KeysInCommon::share(const ChunkReader& young, const ChunkReader& old) {

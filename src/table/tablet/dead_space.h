@@ -6,7 +6,9 @@
 //
 // Promise    Pure, but for KeysInCommon, which remembers its answers. Versions that a compaction
 //            has already left in place do not count again until time allows to drop more of them.
-// Threading  The tablet's executor.
+//            Steps grow with the chunks and with the pairs of them that overlap (chunk_overlaps.h).
+//            Where those are not all known no chunk counts as expired.
+// Threading  One thread at a time.
 // Tests      dead_space_test.cpp.
 #pragma once
 
@@ -56,10 +58,26 @@ struct DeadSpaceInput {
 struct DeadSpaceReport {
   std::vector<DeadSpace> chunks;  // As in the input.
   std::uint64_t next_ms = 0;      // When more will be dead by the passing of time; 0: never.
+  std::uint64_t steps = 0;        // That it took: comparisons of chunks.
 };
 
 // A chunk of tombstones; a row of it may yet be a write without values.
 bool mostly_deletes(const ChunkStatistics& figures);
+
+// The work in parts, since in_common() takes long. The input outlives it.
+class DeadSpaceFinder {
+ public:
+  explicit DeadSpaceFinder(const DeadSpaceInput& input);
+  ~DeadSpaceFinder();
+  // Asks in_common() so many times at most. True: that was all.
+  bool run(std::size_t questions);
+  // Requires: run() gave true.
+  DeadSpaceReport finish();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 DeadSpaceReport find_dead_space(const DeadSpaceInput& input);
 

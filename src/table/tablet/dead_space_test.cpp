@@ -168,5 +168,49 @@ TEST_F(DeadSpaceTest, AnExpiredChunkStaysWhileOlderVersionsAreInMemory) {
   EXPECT_FALSE(find_dead_space(input).chunks[0].all_expired);
 }
 
+TEST_F(DeadSpaceTest, IsFoundInStepsThatGrowWithTheNumberOfChunks) {
+  input.retention.min_data_versions = 0;
+  input.retention.max_data_ttl = 1s;
+  std::vector<std::uint64_t> took;
+  for (const std::size_t count : {1'000, 8'000}) {
+    input.chunks.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t first = i / 8 * 100 + i % 8;
+      // The first of a row of neighbours stays, and keeps those above it one after another.
+      const std::uint64_t written = i == 0 ? kStart : kStart - 1'000 + i % 900;
+      add(std::to_string(10'000'000 + first), std::to_string(10'000'000 + first + 99), 1'000,
+          written);
+    }
+    const auto report = find_dead_space(input);
+    took.push_back(report.steps);
+  }
+  EXPECT_GT(took[0], 1'000u);
+  EXPECT_LT(took[1], 8 * took[0] * 2);
+}
+
+TEST_F(DeadSpaceTest, IsFoundInPartsAsAtOnce) {
+  for (int i = 0; i < 30; ++i) {
+    add(std::string(1, static_cast<char>('a' + i % 20)),
+        std::string(1, static_cast<char>('c' + i % 20)), 100 + static_cast<std::uint64_t>(i),
+        kStart - 100 + static_cast<std::uint64_t>(i));
+  }
+  const auto whole = find_dead_space(input);
+  DeadSpaceFinder finder(input);
+  std::size_t turns = 1;
+  while (!finder.run(3)) ++turns;
+  const auto parts = finder.finish();
+  EXPECT_GT(turns, 5u);
+  for (std::size_t i = 0; i < whole.chunks.size(); ++i) {
+    EXPECT_DOUBLE_EQ(whole.chunks[i].dead, parts.chunks[i].dead) << i;
+  }
+}
+
+TEST_F(DeadSpaceTest, NothingCountsAsExpiredWhereNotAllOverlapsAreKnown) {
+  input.retention.min_data_versions = 0;
+  for (std::size_t i = 0; i < 1'000; ++i) add("a", "z", 10, kStart - 1'000);
+  const auto report = find_dead_space(input);
+  for (const DeadSpace& space : report.chunks) EXPECT_FALSE(space.all_expired);
+}
+
 }  // namespace
 }  // namespace moraine::table

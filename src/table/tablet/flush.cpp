@@ -21,7 +21,7 @@ void Maintenance::Impl::rotate_if_due() {
   const OpenMemoryStore& active = stores_.active();
   if (active.store->rows() == 0) return;
   const bool full = active.store->rows() >= mount.max_dynamic_store_row_count ||
-                    active.store->bytes() >= mount.max_dynamic_store_bytes;
+                    active.store->bytes() >= store_bytes_max(mount, settings_.limits);
   const bool old = now() - active.created >= mount.dynamic_store_auto_flush_period;
   if (full || old) stores_.rotate(now());
 }

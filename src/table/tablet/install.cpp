@@ -51,6 +51,7 @@ Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
       forget_preload(id);
       forced_.erase(id);
       left_alone_.erase(id);
+      failed_jobs_.forget(id);
     }
     stores_.apply(std::move(*stores));
     bury(std::move(dead));

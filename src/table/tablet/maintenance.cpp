@@ -107,14 +107,22 @@ Task<void> Maintenance::Impl::compact_for_ever() {
     const std::uint64_t changes = changes_;
     const bool idle = settling_ > 0;
     note_writes();
-    Plan next = plan();
+    Plan next = co_await plan();
+    if (scope_.closed()) break;
     if (next.job) {
       compacting_ = true;
+      const std::vector<std::uint64_t> chunks = next.job->chunks;
       const auto done = co_await compact(std::move(*next.job));
       compacting_ = false;
       note(compact_failure_, done, "compaction failed");
+      // Others may go on: it is tried again when its time has come. Damaged chunks are known.
+      const bool remembered = !done && !chunks.empty() && done.error().code != Errc::kCorrupt;
+      if (remembered) failed_jobs_.add(with_refused_row(chunks), done.error(), now());
       notify();
-      if (!done && !scope_.closed()) co_await wait(compact_wakes_, after_failure(compact_failure_));
+      if (!done && !scope_.closed()) {
+        const Instant soon = now() + kMaintenancePause;
+        co_await wait(compact_wakes_, remembered ? soon : after_failure(compact_failure_));
+      }
       continue;
     }
     if (idle) quiet_changes_ = changes;
@@ -125,6 +133,7 @@ Task<void> Maintenance::Impl::compact_for_ever() {
       const std::chrono::milliseconds left(next.next_ms > here ? next.next_ms - here : 0);
       until = now() + std::clamp<Duration>(left, kPlanPeriodMin, kPlanPeriodMax);
     }
+    until = std::min(until, failed_jobs_.next(now()));
     const Instant idle_at = last_write_ + kIdleAfter;
     if (now() < idle_at) until = std::min(until, idle_at);
     co_await wait(compact_wakes_, until);
@@ -157,6 +166,7 @@ Task<Result<void>> Maintenance::Impl::compact_all() {
   std::vector<std::uint64_t> ids;
   for (const auto& [id, reader] : stores_.chunks()) ids.push_back(id);
   forced_.insert(ids.begin(), ids.end());
+  for (const std::uint64_t id : ids) failed_jobs_.forget(id);
   const std::uint64_t failures = compact_failure_.count;
   wake();
   for (;;) {
@@ -178,6 +188,12 @@ Task<Result<void>> Maintenance::Impl::compact_all() {
   }
   if (!left_alone_.empty()) co_return std::unexpected(left_alone_.begin()->second);
   co_return Result<void>{};
+}
+
+void Maintenance::Impl::compact_soon(const std::vector<std::uint64_t>& chunks) {
+  if (!settings_.mount.enable_compaction_and_partitioning) return;
+  forced_.insert(chunks.begin(), chunks.end());
+  wake();
 }
 
 Task<void> Maintenance::Impl::settle() {
@@ -233,6 +249,7 @@ void Maintenance::Impl::add_statistics(TabletStatistics& statistics) const {
   for (const Failure* failure : {&preload_failure_, &flush_failure_, &compact_failure_}) {
     if (failure->last) statistics.error = failure->last->message();
   }
+  if (const Error* error = failed_jobs_.error()) statistics.error = error->message();
   if (!left_alone_.empty()) statistics.error = left_alone_.begin()->second.message();
   if (!stores_.damaged().empty()) statistics.error = stores_.damaged().front().error.message();
   statistics.damaged_chunks = stores_.damaged().size() + left_alone_.size();
@@ -270,6 +287,9 @@ Task<Result<void>> Maintenance::flush_all() {
 }
 Task<Result<void>> Maintenance::compact_all() {
   return impl_->compact_all();
+}
+void Maintenance::compact_soon(const std::vector<std::uint64_t>& chunks) {
+  impl_->compact_soon(chunks);
 }
 Task<Result<void>> Maintenance::write_static(std::shared_ptr<const StaticRows> rows,
                                              Timestamp timestamp) {

@@ -2,7 +2,7 @@
 //
 // Promise    Nothing is lost or seen twice at any moment: stores are replaced in one commit, and
 //            readers go on with what they hold. Failures are retried with a pause and shown in
-//            the statistics; reads go on.
+//            the statistics; reads go on, and so do compactions of other chunks.
 // Threading  The tablet's executor; merging and packing on the background one.
 // Limits     One flush and one compaction at a time; kBuildBytesInFlightMax bytes of finished
 //            blobs of each.
@@ -68,6 +68,8 @@ class Maintenance {
   void wake();
   Task<Result<void>> flush_all();  // Every frozen store, and the active one if it has rows.
   Task<Result<void>> compact_all();
+  // These chunks are compacted with retention as soon as may be, unless compaction is turned off.
+  void compact_soon(const std::vector<std::uint64_t>& chunks);
   // As TableTablet::write_static.
   Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp);
   Task<void> settle();

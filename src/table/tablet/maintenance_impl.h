@@ -17,6 +17,7 @@
 #include "io/sync.h"
 #include "table/tablet/chunk_build.h"
 #include "table/tablet/dead_space.h"
+#include "table/tablet/failed_jobs.h"
 #include "table/tablet/maintenance.h"
 #include "table/tablet/seeded_bug.h"
 
@@ -44,6 +45,7 @@ class Maintenance::Impl {
   void wake();
   Task<Result<void>> flush_all();
   Task<Result<void>> compact_all();
+  void compact_soon(const std::vector<std::uint64_t>& chunks);
   Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp);
   Task<void> settle();
   void add_statistics(TabletStatistics& statistics) const;
@@ -108,8 +110,10 @@ class Maintenance::Impl {
     std::optional<CompactionJob> job;
     std::uint64_t next_ms = 0;  // 0: never.
   };
-  Plan plan();
-  std::uint64_t output_bytes(const CompactionJob& job, const PlanInput& input) const;
+  Task<Plan> plan();
+  Task<DeadSpaceReport> find_dead(std::shared_ptr<const TabletView> view);
+  PlanInput plan_input(const TabletView& view, const DeadSpaceReport& dead) const;
+  static std::uint64_t output_bytes(const CompactionJob& job, const PlanInput& input);
   PlannedChunk planned(const std::shared_ptr<ChunkReader>& reader, const DeadSpace& space) const;
   DeadSpaceInput dead_space_input(const TabletView& view);
   std::set<BlobId> garbage_hunks() const;
@@ -131,6 +135,9 @@ class Maintenance::Impl {
   RetentionScope scope(Timestamp newest) const;
   std::vector<std::string> split_pivots(const CompactionJob& job, const Readers& chosen) const;
   std::vector<std::string> with_pivots(std::vector<std::string> more) const;
+  bool pivots_fit(const std::vector<std::string>& pivots) const;
+  std::uint64_t partition_bytes(std::size_t partition) const;
+  std::vector<std::uint64_t> with_refused_row(const std::vector<std::uint64_t>& chunks) const;
 
   TableResources& resources_;
   TabletSettings& settings_;
@@ -145,12 +152,14 @@ class Maintenance::Impl {
   mutable std::uint64_t builds_ = 0;
   const std::uint64_t key_seed_;  // Of the chunks that are made here.
   Readers graveyard_;
-  KeysInCommon in_common_;
+  KeysInCommon in_common_;                              // Of the plan that is being made.
   std::map<std::uint64_t, std::uint64_t> retained_ms_;  // By chunk: when retention was applied.
   std::set<std::uint64_t> forced_;                      // Chunks.
   std::map<std::uint64_t, Error> left_alone_;           // Chunks with damage that a merge has met.
-  std::uint64_t revision_ = 0;                          // forced_compaction_revision seen last.
-  std::map<std::string, std::uint64_t> unsplittable_;   // Partitions by `from`, their bytes then.
+  FailedJobs failed_jobs_;
+  std::string refused_key_;  // Of the last job that failed: a row that no chunk can hold, or empty.
+  std::uint64_t revision_ = 0;                         // forced_compaction_revision seen last.
+  std::map<std::string, std::uint64_t> unsplittable_;  // Partitions by `from`, their bytes then.
 
   std::uint64_t forced_ms_ = 0;  // forced_compaction_ms seen last.
 

@@ -42,8 +42,7 @@ Result<void> TableTablet::Impl::may_write() const {
   const std::size_t bytes = stores_->memory_bytes();
   const MountConfig& mount = settings_.mount;
   // As much log is kept, too.
-  const std::uint64_t store = std::min(mount.max_dynamic_store_bytes, kUnflushedBytesMax);
-  if (bytes > std::clamp(kUnflushedStores * store, kUnflushedBytesMin, kUnflushedBytesMax)) {
+  if (bytes > unflushed_bytes_max(mount, settings_.limits)) {
     return fail(Errc::kOverloaded, fmt::format("{}: tablet {} has {} bytes that are not flushed",
                                                settings_.table_path, info_.id.value, bytes));
   }
@@ -193,7 +192,7 @@ void TableTablet::Impl::take_back(PromisedRows& promised, const TransactionId& i
 void TableTablet::Impl::rotate_if_due() {
   if (!settings_.mount.enable_store_flush) return;
   const MemoryStore& active = *stores_->active().store;
-  const bool full = active.bytes() >= settings_.mount.max_dynamic_store_bytes ||
+  const bool full = active.bytes() >= store_bytes_max(settings_.mount, settings_.limits) ||
                     active.rows() >= settings_.mount.max_dynamic_store_row_count;
   if (!full || active.rows() == 0) return;
   stores_->rotate(executor().now());
@@ -223,6 +222,7 @@ Task<void> TableTablet::Impl::log_late(Slice body) {
 Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   CO_TRY_VOID(may_write());
   CO_TRY_VOID(check_write(write));
+  CO_TRY_VOID(check_row_sizes(write.changes));
   if (leader_->colour() >= kColourToStop) {
     CO_TRY_VOID(co_await has_room(write.changes));
     CO_TRY_VOID(may_write());

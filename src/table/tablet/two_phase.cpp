@@ -76,6 +76,7 @@ Result<std::shared_ptr<PreparedTransaction>> TableTablet::Impl::begin_prepare(
     TabletWrite& write, TabletId coordinator) {
   TRY_VOID(may_write());
   TRY_VOID(check_write(write));
+  TRY_VOID(check_row_sizes(write.changes));
   const bool forgotten = write.commit_requested() <= state_.finished().horizon();
   if (forgotten || FinishedTransactions::too_old(write.start, state_.last_commit())) {
     return fail(Errc::kAborted,
