@@ -165,16 +165,15 @@ Task<Result<SystemPlaces>> find_once(World world, BlobGroups& groups,
     if (silent != all.end()) co_return fail(Errc::kTimeout, silent->reason);
     CO_TRY(places, chosen(all));
   }
-  bool anywhere = false;
-  Result<void> outcome;
+  // Without a record the places follow from the tablets' blocks at the next start.
   for (const Said& said : all) {
-    anywhere |= said.record.has_value();
     if (said.record || !said.answered) continue;
-    auto written = co_await record(world, groups, said.group, *places);
-    anywhere |= written.has_value();
-    if (!written) outcome = std::move(written);
+    const auto written = co_await record(world, groups, said.group, *places);
+    if (!written)
+      log_warning(
+          "places of the system's tablets are not recorded in a group; the next start tries again",
+          {{"error", written.error()}});
   }
-  if (!anywhere) co_return fail(Errc::kTimeout, outcome.error().context);
   co_return *places;
 }
 
