@@ -19,7 +19,7 @@ class HotRow : public testing::TestWithParam<OptimizeFor> {
   }
   std::uint64_t block_bytes() {
     const auto& chunks = table_.tablet->read_statistics().chunks;
-    return chunks.cache_bytes + chunks.disk_bytes;
+    return chunks.get(ChunkReadCounters::kCacheBytes) + chunks.get(ChunkReadCounters::kDiskBytes);
   }
   static Task<void> flush(TableTablet& tablet) {
     const auto flushed = co_await tablet.flush();
