@@ -46,12 +46,6 @@ Task<Result<void>> Leader::commit(CommitRequest request, Confirmed confirmed) {
   if (pending->bytes > kCommitBytesMax || request.blobs.size() > kEntryReferencesMax) {
     co_return fail(Errc::kInvalidArgument, fmt::format("a commit of {} bytes", pending->bytes));
   }
-  // Refused before it is written: an entry that cannot be written ends the incarnation.
-  if (request.body_bytes_hint > kBodyBytesMax) {
-    co_return fail(Errc::kInvalidArgument,
-                   fmt::format("a commit whose body has {} bytes, more than {}",
-                               request.body_bytes_hint, kBodyBytesMax));
-  }
   if (queued_bytes_ > kQueuedBytesMax || queue_.size() >= kQueuedCommitsMax) {
     co_return fail(Errc::kOverloaded,
                    fmt::format("{} commits of {} bytes wait; at most {} and {} may", queue_.size(),

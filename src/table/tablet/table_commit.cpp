@@ -202,6 +202,12 @@ void TableTablet::Impl::rotate_if_due() {
 // The leader asks for the body when it begins to write the entry: a commit that fails before is not
 // in the log, one that fails later may be.
 Task<Result<void>> TableTablet::Impl::log(Slice body, Leader::Confirmed confirmed) {
+  // Refused before it is written: an entry that cannot be written ends the incarnation.
+  if (body.size() > kBodyBytesMax) {
+    co_return fail(Errc::kInvalidArgument,
+                   fmt::format("{}: tablet {}: a record of {} bytes, more than {}",
+                               settings_.table_path, info_.id.value, body.size(), kBodyBytesMax));
+  }
   bool sent = false;
   CommitRequest request;
   request.body_bytes_hint = body.size();
