@@ -301,7 +301,7 @@ TEST_F(StoredTopicsTest, WhatTheSchemeSaysIsMadeTrueWhenItStartsAnew) {
   growth.attributes = [](TabletId) {
     TopicRecord record;
     const GroupId groups[] = {kTestGroup};
-    record.tablets = spread({}, 9, topic_tablet(1), groups);
+    record.tablets = spread({}, 9, 16, topic_tablet(1), groups);
     return encode_topic(record);
   };
   ASSERT_TRUE(world_.run((*other)->alter(growth)));

@@ -15,7 +15,7 @@ TopicRecord some_topic() {
   record.info.partitions = 40;
   record.info.config = {{"retention.bytes", "100"}, {"retention.ms", "-1"}};
   record.info.consumers = {{"a", {true}}, {"b", {false}}};
-  record.tablets = spread({}, 40, TabletId{500}, kGroups);
+  record.tablets = spread({}, 40, 16, TabletId{500}, kGroups);
   return record;
 }
 
@@ -80,7 +80,7 @@ TEST(TopicAttributes, WhatNoTopicMayHaveIsCorrupt) {
 
 TEST(TopicAttributes, TheLargestTopicFits) {
   TopicRecord record = some_topic();
-  record.tablets = spread({}, kPartitionsPerTopicMax, TabletId{500}, kGroups);
+  record.tablets = spread({}, kPartitionsPerTopicMax, 16, TabletId{500}, kGroups);
   for (std::size_t i = 0; i < kTopicConsumersMax; ++i) {
     std::string name(queue::kConsumerNameBytesMax, 'c');
     name.replace(0, 5, std::to_string(10'000 + i));

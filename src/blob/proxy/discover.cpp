@@ -26,6 +26,11 @@ class DiscoverRun {
  private:
   // kOk: it is the answer. kNoData: it was never confirmed, go on. Others end the search.
   Task<Status> try_blob(SeenBlob blob);
+  // Whether some disk knows that it was confirmed: then it may not be passed over.
+  bool was_confirmed(const SeenBlob& blob) const;
+  // Of a confirmed blob that could not be read: kNoData when it was collected since its index
+  // entry was read, kError when it is lost.
+  Task<Status> explain_loss(BlobId id);
 
   ProxyContext& context_;
   ViewPtr view_;
@@ -56,13 +61,29 @@ Task<Status> DiscoverRun::try_blob(SeenBlob blob) {
     result_.id = blob.id;
     result_.reason.clear();
   }
-  // Some disk knows that it was confirmed, so it may not be passed over.
-  const bool was_complete = confirmed(geometry, layout_of(geometry, blob.ingress));
-  if (status == Status::kNoData && was_complete) {
-    result_.reason = fmt::format("{} was confirmed and cannot be restored", blob.id.to_string());
-    status = Status::kError;
-  }
+  if (status == Status::kNoData && was_confirmed(blob)) status = co_await explain_loss(blob.id);
   co_return status;
+}
+
+bool DiscoverRun::was_confirmed(const SeenBlob& blob) const {
+  return confirmed(view_->geometry(), layout_of(view_->geometry(), blob.ingress));
+}
+
+Task<Status> DiscoverRun::explain_loss(BlobId id) {
+  RangeAsk ask;
+  ask.from = id;
+  ask.to = id;
+  ask.limit = 1;
+  ask.force_block = force_block_;
+  ask.deadline = request_.deadline;
+  RangePage page = co_await ask_range(context_, view_, ask);
+  result_.reason = std::move(page.reason);
+  if (page.status != Status::kOk) co_return page.status;
+  if (page.page.blobs.empty() || !was_confirmed(page.page.blobs.front())) {
+    co_return Status::kNoData;
+  }
+  result_.reason = fmt::format("{} was confirmed and cannot be restored", id.to_string());
+  co_return Status::kError;
 }
 
 Task<std::optional<DiscoverResult>> DiscoverRun::run() {
