@@ -98,7 +98,8 @@ class Campaign {
     }
     const Instant deadline = world_.lane().now() + kReadyWithin;
     for (;;) {
-      const blob::StatusRequest request{world_.lane().now() + 5s};
+      blob::StatusRequest request;
+      request.deadline = world_.lane().now() + 5s;
       const blob::StatusResult status = co_await guest_.proxy().status(request);
       const bool ready = std::ranges::all_of(status.disks, [](const blob::DiskState& disk) {
         return disk.status == blob::Status::kOk && disk.state.ready;

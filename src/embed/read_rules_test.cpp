@@ -49,7 +49,8 @@ TEST_F(ReadRules, WithoutAtomicitySyncAndAsyncReadsAreTheSame) {
     loose.atomicity = TableAtomicity::kNone;
     auto tx = db_->begin(loose);
     ASSERT_TRUE(tx);
-    expect_ok(tx->insert(table, {{"id", 1}, {"name", std::to_string(i)}}));
+    const std::string text = std::to_string(i);
+    expect_ok(tx->insert(table, {{"id", 1}, {"name", text}}));
     ASSERT_TRUE(tx->commit());
     EXPECT_EQ(name_of(table, 1), std::to_string(i));
     EXPECT_EQ(read_at(table, 1, kAsyncLastCommitted), std::to_string(i));

@@ -139,7 +139,10 @@ TEST_F(TableRules, ALookupNamesEveryKeyColumn) {
 
 TEST_F(TableRules, OneLookupReadsManyKeysInTheOrderAsked) {
   const Table table = make();
-  for (std::int64_t id = 0; id < 10; ++id) insert(table, {{"k", id}, {"v", fmt::format("{}", id)}});
+  for (std::int64_t id = 0; id < 10; ++id) {
+    const std::string text = fmt::format("{}", id);
+    insert(table, {{"k", id}, {"v", text}});
+  }
   const Value values[] = {Value(7), Value(3), Value(77), Value(7)};
   const Key keys[] = {Key(&values[0], 1), Key(&values[1], 1), Key(&values[2], 1),
                       Key(&values[3], 1)};
@@ -192,7 +195,10 @@ TEST_F(TableRules, ARowWrittenAfterItsDeletionHasNothingOfItsFormerLife) {
 
 TEST_F(TableRules, CompactionDropsWhatRetentionAllowsAndKeepsTheNewest) {
   const Table table = make();
-  for (int i = 0; i < 5; ++i) insert(table, {{"k", 1}, {"v", fmt::format("{}", i)}});
+  for (int i = 0; i < 5; ++i) {
+    const std::string text = fmt::format("{}", i);
+    insert(table, {{"k", 1}, {"v", text}});
+  }
   insert(table, {{"k", 2}, {"v", "x"}});
   erase(table, 2);
   EXPECT_EQ(versions(table, 1), 5u) << "memory keeps all; what is flushed may be compacted at once";
@@ -207,7 +213,10 @@ TEST_F(TableRules, MinDataVersionsAreKept) {
   TableMountOptions mount = keep_nothing();
   mount.min_data_versions = mount.max_data_versions = 3;
   const Table table = make(mount);
-  for (int i = 0; i < 5; ++i) insert(table, {{"k", 1}, {"v", fmt::format("{}", i)}});
+  for (int i = 0; i < 5; ++i) {
+    const std::string text = fmt::format("{}", i);
+    insert(table, {{"k", 1}, {"v", text}});
+  }
   flush();
   compact();
   EXPECT_EQ(versions(table, 1), 3u);
@@ -215,7 +224,10 @@ TEST_F(TableRules, MinDataVersionsAreKept) {
 
 TEST_F(TableRules, MinDataTtlKeepsEveryVersionOfTheLastMoments) {
   const Table table = make(TableMountOptions());
-  for (int i = 0; i < 5; ++i) insert(table, {{"k", 1}, {"v", fmt::format("{}", i)}});
+  for (int i = 0; i < 5; ++i) {
+    const std::string text = fmt::format("{}", i);
+    insert(table, {{"k", 1}, {"v", text}});
+  }
   flush();
   compact();
   EXPECT_EQ(versions(table, 1), 5u);
