@@ -179,14 +179,14 @@ bool FetchWork::any_data() {
 }
 
 // What read_all() is expected to give: what is asked for, or one batch, but no more than there may
-// be from the offsets on.
+// be from the offsets on. Parts that are answered with an error are not read.
 std::size_t FetchWork::room_needed() const {
   std::uint64_t asked = 0;
   std::uint64_t stored = 0;
   for (const Part& part : parts_) {
-    if (!part.partition) continue;
+    if (!part.partition || part.answer->error_code != ErrorCode::kNone) continue;
     const queue::PartitionInfo info = part.partition->info();
-    if (part.offset >= info.end) continue;
+    if (part.offset >= info.end || info.start >= info.end) continue;
     const std::uint64_t messages = info.end - info.start;
     const std::uint64_t left = std::min(messages, info.end - part.offset);
     const std::uint64_t likely = 2 * (info.bytes / messages + 1) * left;

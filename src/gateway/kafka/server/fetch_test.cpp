@@ -111,6 +111,22 @@ TEST_F(FetchTest, OffsetsOutOfRangeAreAnErrorAtOnce) {
   EXPECT_LT(now() - before, 1s);
 }
 
+// Retention or DeleteRecords leaves start == end.
+TEST_F(FetchTest, AnEmptiedPartitionIsOutOfRangeAndTheOthersAreRead) {
+  FakePartition& emptied = make_topic("t", 2);
+  emptied.store_batch(batch_with({"a"}));
+  world_.run(emptied.trim(1));
+  topics_.fake(topics_.find("t")->id, 1)->store_batch(batch_with({"b"}));
+  FetchRequest request = fetch_of("t", 0);
+  request.topics[0].partitions.push_back(request.topics[0].partitions[0]);
+  request.topics[0].partitions[1].partition = 1;
+  const auto response = ask(request, 11);
+  ASSERT_EQ(response.topics.at(0).partitions.size(), 2u);
+  EXPECT_EQ(response.topics[0].partitions[0].error_code, ErrorCode::kOffsetOutOfRange);
+  EXPECT_EQ(response.topics[0].partitions[1].error_code, ErrorCode::kNone);
+  EXPECT_EQ(values(response.topics[0].partitions[1].records), Values{"0=b"});
+}
+
 TEST_F(FetchTest, ALongMessageIsGivenWholeWhateverTheLimits) {
   FakePartition& partition = make_topic("t");
   partition.store_batch(batch_with({std::string(600'000, 'x')}));
