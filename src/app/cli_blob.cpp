@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kTabletHelp = "The tablet's number, as in the ids of its blobs";
 constexpr const char* kYesHelp = "Also on a tablet of the system, a topic or a table";
-constexpr const char* kIdHelp = "[tablet:generation:step:channel:cookie:size:0], or 48 hex digits";
+constexpr const char* kIdHelp = "[tablet:generation:step:channel:cookie:size:0], or 50 hex digits";
 
 void add_target(CLI::App& command, TargetOptions& target) {
   auto* data = command.add_option("--data", target.data,

@@ -9,7 +9,7 @@
 //   reply     status u8, colour u8, incarnation u64, reason bytes, config?, tag u8, fields by tag
 //
 //   vdisk     group u32, generation u32, realm u8, domain u8, vdisk u8
-//   id        24 bytes of BlobId
+//   id        25 bytes of BlobId
 //   tg        tablet u64, generation u32
 //   config    bytes of GroupConfig (group/config.h)
 //   data      size u32; the bytes are in bulk

@@ -75,10 +75,10 @@ Task<Result<std::optional<TopicsClaim::Seen>>> TopicsClaim::look() {
   co_return std::optional<Seen>(seen);
 }
 
-// Two that race choose the same generation, and one of them is refused.
+// Two that race choose the same generation, and one of them is refused: a block has one issuer. The
+// first generation is 2, since the one before it must be there to be blocked.
 Task<Result<void>> TopicsClaim::fence(const std::optional<Seen>& before) {
-  generation_ = before ? std::max(before->id.generation(), before->blocked) + 2 : 1;
-  if (generation_ == 1) co_return Result<void>();
+  generation_ = before ? std::max(before->id.generation(), before->blocked) + 2 : 2;
   blob::BlockRequest request;
   request.tablet = kTopicsClaimTabletId;
   request.generation = generation_;

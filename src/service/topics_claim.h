@@ -2,10 +2,10 @@
 //
 //   claim blob = version u8, node u32, released flag, address (u32 length, bytes), crc32c u32
 //
-// Promise    take() ends OK for at most one living node at a time, unless it is told to take over:
-//            then the node before it is fenced, and told so at its next beat. A holder that died is
-//            recognised by its silence, one that ended by what it left, and the node itself after a
-//            restart by its number.
+// Promise    At most one node holds the claim: the next holder has fenced the one before, whose
+//            next beat fails. Without ClaimOptions::take_over, take() leaves a holder that beats
+//            alone; one that does not for ClaimOptions::silence counts as dead. A holder that ended
+//            is recognised by what it left, and the node itself after a restart by its number.
 // Invariants Each holder has a generation of its own in blob storage, so a holder that was
 //            superseded cannot beat. Only the newest blob is kept.
 // Threading  The world's executor.
@@ -52,11 +52,11 @@ class TopicsClaim {
   // Called once, when another node has taken over.
   void on_lost(Callback hook) { on_lost_ = std::move(hook); }
   bool lost() const { return lost_; }
-  // Where topics are served; told with the next beat.
+  // Where topics are served; written with the next beat.
   void set_address(std::string address) { self_.address = std::move(address); }
   // Ends the beats. Called once, before destruction.
   Task<void> stop();
-  // Tells the beats to end, and no more: the claim is left as a node that dies leaves it.
+  // Stops the beats, and no more: the claim is left as a node that dies leaves it.
   void abandon();
 
  private:

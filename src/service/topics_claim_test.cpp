@@ -49,6 +49,21 @@ TEST_F(TopicsClaimTest, ASecondNodeIsRefusedAndToldWhichOneServes) {
   world_.run((*first)->stop());
 }
 
+TEST_F(TopicsClaimTest, OfTwoNodesThatTakeAFreeClaimAtOnceOneIsRefused) {
+  Result<std::unique_ptr<TopicsClaim>> first = fail(Errc::kUnavailable, "");
+  Result<std::unique_ptr<TopicsClaim>> second = fail(Errc::kUnavailable, "");
+  TaskScope scope;
+  scope.spawn(take_into({1, false, "127.0.0.1:9091"}, {}, first));
+  scope.spawn(take_into({2, false, "127.0.0.1:9092"}, {}, second));
+  wait(30s);
+  ASSERT_EQ(scope.live(), 0u);
+  ASSERT_EQ(first.has_value() + second.has_value(), 1);
+  EXPECT_EQ((first ? second : first).error().code, Errc::kConflict);
+  const auto& holder = first ? first : second;
+  EXPECT_FALSE((*holder)->lost());
+  world_.run((*holder)->stop());
+}
+
 TEST_F(TopicsClaimTest, ANodeThatEndedOrDiedIsFollowed) {
   const auto first = take(1);
   ASSERT_TRUE(first);

@@ -1,10 +1,10 @@
 // The records that a VDisk keeps in its device's log, as inline bytes beside the data.
 //
 // clang-format off
-//   put      = id (24, with part)  ingress u32  lsn u64          data: the part
+//   put      = id (25, with part)  ingress u32  lsn u64          data: the part
 //   facts    = version u8 = 1  lsn u64  count u32  fact*         lsn is the last fact's
-//   drop     = id (24, with part)  ingress u32  lsn u64          the local part went home
-//   lost     = id (24, with part)                                the local part cannot be read
+//   drop     = id (25, with part)  ingress u32  lsn u64          the local part went home
+//   lost     = id (25, with part)                                the local part cannot be read
 //   not_mine = id (25)                                           provably nothing to replicate here
 //   meta     = version u8 = 1  MetaState
 //   reset    = version u8 = 1  MetaState                         nothing before it counts any more

@@ -1,9 +1,9 @@
 // ChunkRecord as bytes, for a tablet's log and snapshots.
 //
 // clang-format off
-//   record     = version u8 = 1  id u64  format u8  meta blob(24)  data u32, blob(24)*
+//   record     = version u8 = 1  id u64  format u8  meta blob(25)  data u32, blob(25)*
 //                hunks u32, hunk*  statistics  from sized  to sized  created u64
-//   hunk       = blob(24)  bytes u64
+//   hunk       = blob(25)  bytes u64
 //   statistics = rows, values, deletes, superseded, data bytes, uncompressed bytes, meta bytes,
 //                hunk bytes, min timestamp, max timestamp: u64;  first key sized  last key sized
 //   sized      = u32 size, bytes

@@ -6,7 +6,7 @@
 //   2 prepare   = store u64  transaction (16)  start u64  coordinator u64  changes
 //   3 commit    = transaction (16)  commit u64
 //   4 abort     = transaction (16)
-//   5 build     = build u64  count u32, each: blob (24)
+//   5 build     = build u64  count u32, each: blob (25)
 //   6 drop      = build u64
 //   7 replace   = build u64  flushed  removed  chunks  eden
 //                 flags u8 (1: pivots follow)  [pivots]  retained u64
@@ -17,8 +17,8 @@
 //   flushed, removed, eden = count u32, each: u64
 //   chunks      = count u32, each: chunk
 //   pivots      = count u32, each: size u32, bytes
-//   chunk       = id u64  format u8  meta (24)  count u32, each: blob (24)
-//                 count u32, each: hunk blob (24), bytes u64
+//   chunk       = id u64  format u8  meta (25)  count u32, each: blob (25)
+//                 count u32, each: hunk blob (25), bytes u64
 //                 rows values deletes superseded data_bytes uncompressed_bytes
 //                 meta_bytes hunk_bytes min_timestamp max_timestamp     u64 each
 //                 first_key last_key from to                            size u32 and bytes each
