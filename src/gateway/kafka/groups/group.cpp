@@ -2,6 +2,8 @@
 #include "gateway/kafka/groups/group.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "base/invariant.h"
 
@@ -142,6 +144,18 @@ std::size_t Group::member_bytes(const std::string& id) const {
     if (member.record.id == id) return kMemberCostBytes + member.record.bytes();
   }
   return 0;
+}
+
+std::size_t Group::replaced_bytes(const SyncGroupRequest& request) const {
+  std::set<std::string_view> given;
+  for (const SyncGroupRequest::Assignment& assignment : request.assignments) {
+    given.insert(assignment.member_id);
+  }
+  std::size_t bytes = 0;
+  for (const Member& member : members_) {
+    if (given.contains(member.record.id)) bytes += member.record.assignment.size();
+  }
+  return bytes;
 }
 
 bool Group::forgettable() const {

@@ -106,6 +106,8 @@ class Group {
   std::size_t bytes() const;
   // Of one member, without its assignment; 0 when there is none.
   std::size_t member_bytes(const std::string& id) const;
+  // Of the assignments that those of the request would replace.
+  std::size_t replaced_bytes(const SyncGroupRequest& request) const;
   // Nothing would be missed: no member, no pending one, never kept.
   bool forgettable() const;
   // Kept, but nobody would miss it: no member, and no committed offset or none for long.

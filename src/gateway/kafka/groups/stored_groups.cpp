@@ -98,7 +98,8 @@ Task<SyncGroupResponse> StoredGroups::sync(SyncGroupRequest request, std::int16_
     refused.error_code = ErrorCode::kUnknownMemberId;
   }
   const std::size_t given = bytes_of(request);
-  if (refused.error_code == ErrorCode::kNone && given > 0 && bytes_ + given > bytes_max_) {
+  if (refused.error_code == ErrorCode::kNone && given > 0 &&
+      bytes_ - entry->group.replaced_bytes(request) + given > bytes_max_) {
     refused.error_code = ErrorCode::kCoordinatorNotAvailable;
   }
   if (refused.error_code != ErrorCode::kNone) co_return refused;

@@ -394,6 +394,29 @@ TEST_F(StoredGroupsTest, AllGroupsTogetherKeepABoundedNumberOfBytes) {
   EXPECT_EQ((*assigned)->error_code, ErrorCode::kNone);
 }
 
+TEST_F(StoredGroupsTest, AssignmentsThatReplaceOthersNeedNoRoomBesideThem) {
+  halt();
+  bytes_max_ = 100'000;
+  start();
+  const auto joined = [&](const std::string& member) {
+    const auto answer = join(join_request(member));
+    world_.run_for(kInitialRebalanceDelay + 10ms);
+    return answer->value();
+  };
+  const auto assigned = [&](const JoinGroupResponse& member, std::size_t bytes) {
+    SyncGroupRequest request = sync_request(member.member_id, member.generation_id);
+    request.assignments.push_back({member.member_id, Slice::copy_of(std::string(bytes, 'x'))});
+    const auto answer = sync(std::move(request));
+    world_.run_for(100ms);
+    return answer->value().error_code;
+  };
+  const JoinGroupResponse member = joined("");
+  EXPECT_EQ(assigned(member, 60'000), ErrorCode::kNone);
+  EXPECT_EQ(assigned(member, 60'000), ErrorCode::kNone) << "the answer was lost";
+  EXPECT_EQ(assigned(joined(member.member_id), 60'000), ErrorCode::kNone) << "a rebalance";
+  EXPECT_EQ(assigned(member, 160'000), ErrorCode::kCoordinatorNotAvailable);
+}
+
 TEST_F(StoredGroupsTest, ListsOfMoreMembersThanAGroupHasAreRefused) {
   const auto members = stable({join_request()});
   LeaveGroupRequest leaves = leave_request(members[0].member_id);
