@@ -8,6 +8,7 @@
 #include "gateway/kafka/protocol/field_reader.h"
 #include "gateway/kafka/server/request_cost.h"
 #include "gateway/kafka/server/server_test_util.h"
+#include "gateway/kafka/server/topic_batches.h"
 
 namespace moraine::kafka {
 namespace {
@@ -269,6 +270,7 @@ std::optional<AnyRequest> longest_of(std::size_t kind, const Filler& filler,
 constexpr std::size_t kKinds = std::variant_size_v<AnyRequest>;
 constexpr std::size_t kRequestBytes = std::size_t{64} << 20;
 constexpr std::size_t kResponseBytes = std::size_t{16} << 20;
+constexpr std::size_t kErrorTextBytes = std::size_t{256} << 10;  // Of one Produce answer.
 
 struct Sent {
   bool ended = false;
@@ -465,6 +467,42 @@ TEST_F(LongRequestTest, ChangesThatNameSomethingTwiceAreRefusedAsByKafka) {
   EXPECT_EQ(listed.topics.at(0).partitions.at(1).error_code, ErrorCode::kInvalidRequest);
 }
 
+TEST_F(LongRequestTest, AProduceNamesABoundedNumberOfRecordsHoweverManyBatchesItHas) {
+  make_topic("old", 1, {{"message.timestamp.before.max.ms", "1000"}});
+  const std::vector<std::string> values(kRecordErrorsMax, "x");
+  ProduceRequest request = produce_of("old", batch_with(values, {.codec = Compression::kZstd}));
+  request.topics[0].partitions.assign(5'000, request.topics[0].partitions[0]);
+  const auto partitions = ask(request, 9).topics.at(0).partitions;
+  ASSERT_EQ(partitions.size(), 5'000u);
+  std::size_t named = 0;
+  std::size_t text = 0;
+  for (const ProduceResponse::Partition& partition : partitions) {
+    EXPECT_EQ(partition.error_code, ErrorCode::kInvalidTimestamp);
+    named += partition.record_errors.size();
+    text += partition.error_message.value_or("").size();
+  }
+  EXPECT_EQ(partitions[0].record_errors.size(), kRecordErrorsMax);
+  EXPECT_EQ(named, kRecordErrorsMax);
+  EXPECT_TRUE(partitions[1].error_message.has_value());
+  EXPECT_LE(text, kErrorTextBytes);
+}
+
+TEST_F(LongRequestTest, AProduceToPartitionsThatDoNotStartSaysWhyWithinABound) {
+  topics_.starting = true;
+  topics_.failed_start = Error(Errc::kCorrupt, std::string(1'000, 'x'));
+  ProduceRequest request = produce_of("n0", batch_with({"a"}));
+  request.topics[0].partitions.assign(5'000, request.topics[0].partitions[0]);
+  const auto partitions = ask(request, 9).topics.at(0).partitions;
+  ASSERT_EQ(partitions.size(), 5'000u);
+  std::size_t text = 0;
+  for (const ProduceResponse::Partition& partition : partitions) {
+    EXPECT_NE(partition.error_code, ErrorCode::kNone);
+    text += partition.error_message.value_or("").size();
+  }
+  EXPECT_TRUE(partitions[0].error_message.has_value());
+  EXPECT_LE(text, kErrorTextBytes);
+}
+
 TEST_F(LongRequestTest, TopicsWhosePartitionsHaveNoRoomAreAnsweredWithAnError) {
   constexpr std::size_t kLarge = 10;
   for (std::size_t i = 0; i < kLarge; ++i) make_topic("z" + std::to_string(i), kLargePartitions);
@@ -483,6 +521,29 @@ TEST_F(LongRequestTest, TopicsWhosePartitionsHaveNoRoomAreAnsweredWithAnError) {
   }
   EXPECT_GE(whole, kExisting);
   EXPECT_LT(whole, kExisting + kLarge);
+}
+
+class LittleRoomTest : public KafkaServerTest {
+ protected:
+  LittleRoomTest() : KafkaServerTest(KafkaOptions{.response_bytes_max = std::size_t{256} << 10}) {}
+};
+
+TEST_F(LittleRoomTest, DescribedPartitionsTakeRoomBeforeTheyAreBuilt) {
+  make_topic("a", 2'000);
+  make_topic("b", 10);
+  DescribeTopicPartitionsRequest request;
+  const auto whole = ask(request, 0);
+  ASSERT_EQ(whole.topics.size(), 2u);
+  EXPECT_EQ(whole.topics[0].error_code, ErrorCode::kInvalidRequest);
+  EXPECT_EQ(whole.topics[0].name, "a");
+  EXPECT_TRUE(whole.topics[0].partitions.empty());
+  EXPECT_EQ(whole.topics[1].partitions.size(), 10u);
+  request.response_partition_limit = 100;
+  const auto page = ask(request, 0);
+  ASSERT_EQ(page.topics.size(), 1u);
+  EXPECT_EQ(page.topics[0].error_code, ErrorCode::kNone);
+  EXPECT_EQ(page.topics[0].partitions.size(), 100u);
+  EXPECT_EQ(page.next_cursor.value_or(PartitionCursor{}).partition_index, 100);
 }
 
 }  // namespace

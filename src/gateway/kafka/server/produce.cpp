@@ -19,6 +19,9 @@ constexpr std::chrono::milliseconds kTimeoutMin{1000};
 // The longest, so that a connection does not wait for ever.
 constexpr std::chrono::milliseconds kTimeoutMax = std::chrono::minutes(10);
 
+// Of all error messages of one answer: what is over it is answered with codes alone.
+constexpr std::size_t kErrorTextBytesMax = std::size_t{256} << 10;
+
 using Outcome = ProduceResponse::Partition;
 
 // A batch that is on its way into its partition.
@@ -36,11 +39,20 @@ struct Collection {
   OneShot<bool> done;    // False: the time is over, or the client has left.
   RequestMemory memory;  // The partitions hold the payloads until they answer.
   std::vector<ByteBudget::Lease> recompressed;  // Of payloads that were compressed anew.
+  // What the answer may still have beside codes: the request paid for no more.
+  std::size_t text_left = kErrorTextBytesMax;
+  std::size_t records_left = kRecordErrorsMax;
 };
 
-void refuse_with(Outcome& outcome, Refusal refusal) {
+void explain(Outcome& outcome, std::string text, Collection& all) {
+  if (text.size() > all.text_left) return;
+  all.text_left -= text.size();
+  outcome.error_message = std::move(text);
+}
+
+void refuse_with(Outcome& outcome, Refusal refusal, Collection& all) {
   outcome.error_code = refusal.code;
-  outcome.error_message = std::move(refusal.message);
+  explain(outcome, std::move(refusal.message), all);
 }
 
 Checked<void> check_batch(const RecordBatch& batch, const TopicSettings& settings,
@@ -97,7 +109,8 @@ std::expected<RecordBatch, BatchRefusal> prepare(ServerContext& server,
     return refused(std::move(checked.error()));
   }
   const std::int64_t now_ms = server.clock.since_epoch().count();
-  if (auto checked = check_times(*batch, settings, now_ms); !checked) {
+  if (auto checked = check_times(*batch, settings, now_ms, all.records_left); !checked) {
+    all.records_left -= checked.error().records.size();
     return std::unexpected(std::move(checked.error()));
   }
   if (!needs_other_codec(*batch, settings)) return std::move(*batch);
@@ -110,9 +123,10 @@ std::expected<RecordBatch, BatchRefusal> prepare(ServerContext& server,
 std::optional<Write> queue_batch(ServerContext& server, const FoundPartition& found,
                                  const TopicSettings& settings, const Records& records,
                                  std::int16_t version, Collection& all, Outcome& outcome) {
+  const std::size_t recompressed = all.recompressed.size();
   auto batch = prepare(server, settings, records, version, all);
   if (!batch) {
-    refuse_with(outcome, std::move(batch.error().refusal));
+    refuse_with(outcome, std::move(batch.error().refusal), all);
     outcome.record_errors = std::move(batch.error().records);
     return std::nullopt;
   }
@@ -122,6 +136,12 @@ std::optional<Write> queue_batch(ServerContext& server, const FoundPartition& fo
     write.append_time = server.clock.since_epoch().count();
     const auto placed = place(*batch, {.log_append_time = write.append_time});
     request.payload = Records{{placed[0], placed[1]}}.joined();
+    // The copy is no longer than the request's own batch, so it need not wait; it takes the place
+    // of one that was compressed anew.
+    const bool paid = all.recompressed.size() > recompressed;
+    if (!paid && all.memory && all.memory->budget() != nullptr) {
+      all.memory->settle(all.memory->bytes() + request.payload.size());
+    }
     request.max_timestamp_ms = write.append_time;
   }
   write.outcome = &outcome;
@@ -154,14 +174,15 @@ ErrorCode error_of(const queue::WriteAnswer& answer) {
   return ErrorCode::kUnknownServerError;
 }
 
-void tell(const Write& write) {
+void tell(const Write& write, Collection& all) {
   Outcome& outcome = *write.outcome;
   const queue::WriteAnswer& answer = *write.got;
   outcome.error_code = error_of(answer);
   outcome.log_start_offset = static_cast<std::int64_t>(write.partition->info().start);
   if (outcome.error_code != ErrorCode::kNone) {
-    outcome.error_message =
-        answer.detail.empty() ? std::string(queue::to_string(answer.status)) : answer.detail;
+    explain(outcome,
+            answer.detail.empty() ? std::string(queue::to_string(answer.status)) : answer.detail,
+            all);
     return;
   }
   outcome.base_offset = static_cast<std::int64_t>(answer.offset.value_or(0));
@@ -188,9 +209,9 @@ Task<void> wait_for(ServerContext& server, std::shared_ptr<Collection> all,
   }
   for (const Write& write : all->writes) {
     if (write.got) {
-      tell(write);
+      tell(write, *all);
     } else {
-      refuse_with(*write.outcome, {ErrorCode::kRequestTimedOut, "not durable in time"});
+      refuse_with(*write.outcome, {ErrorCode::kRequestTimedOut, "not durable in time"}, *all);
     }
   }
 }
@@ -236,7 +257,7 @@ Task<ProduceOutcome> produce(ServerContext& server, ProduceRequest request, Requ
       Outcome& answer = outcome.response.topics[t].partitions[p];
       const FoundPartition found = find_partition(server, info, answer.index);
       answer.error_code = found.error;
-      if (!found.reason.empty()) answer.error_message = found.reason;
+      if (!found.reason.empty()) explain(answer, found.reason, *all);
       if (!found.partition) continue;
       auto write = queue_batch(server, found, settings, topic.partitions[p].records, about.version,
                                *all, answer);

@@ -317,6 +317,20 @@ TEST_F(ProduceTest, BatchesCompressedAnewTakeTheirRoomOutOfTheBudget) {
   EXPECT_EQ(service_.requests().used(), 0u);
 }
 
+TEST_F(ProduceTest, CopiesWithTheTimeOfAppendingCountAsMemoryOfTheRequest) {
+  FakePartition& partition = make_topic("t", 1, {{"message.timestamp.type", "LogAppendTime"}});
+  partition.stop_answering = true;
+  const Slice batch = batch_with({std::string(500'000, 'a')});
+  send(produce_of("t", batch), 9);
+  world_.run_for(10ms);
+  ASSERT_EQ(partition.requests.size(), 1u);
+  EXPECT_GE(service_.requests().used(), 2 * batch.size());
+  partition.stop_answering = false;
+  partition.answer_next();
+  world_.run_for(10ms);
+  EXPECT_EQ(service_.requests().used(), 0u);
+}
+
 TEST_F(ProduceTest, TimesOutsideTheTopicsBoundsAreRefused) {
   FakePartition& partition = make_topic(
       "t", 1,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -66,14 +67,22 @@ Described unknown_topic(const std::string& name) {
   return topic;
 }
 
-// Partitions [from, from + most) of a topic.
+// What describe() makes in memory of `count` partitions.
+std::size_t described_bytes(const TopicInfo& info, std::uint32_t count) {
+  constexpr std::size_t kNodeListBytes = 32;  // The least that is allocated for one.
+  constexpr std::size_t kPartitionBytes =
+      sizeof(DescribeTopicPartitionsResponse::Partition) + 2 * kNodeListBytes;
+  return 2 * sizeof(Described) + info.name.size() + count * kPartitionBytes;
+}
+
+// Partitions [from, from + count) of a topic, which has them.
 Described describe(const ServerContext& server, const TopicInfo& info, std::uint32_t from,
-                   std::uint32_t most) {
+                   std::uint32_t count) {
   Described topic;
   topic.name = info.name;
   topic.topic_id = to_uuid(info.id);
-  const std::uint32_t end = std::min(info.partitions, from + most);
-  for (std::uint32_t i = from; i < end; ++i) {
+  topic.partitions.reserve(count);
+  for (std::uint32_t i = from; i < from + count; ++i) {
     DescribeTopicPartitionsResponse::Partition& partition = topic.partitions.emplace_back();
     partition.partition_index = static_cast<std::int32_t>(i);
     partition.leader_id = server.options.node_id;
@@ -86,15 +95,33 @@ Described describe(const ServerContext& server, const TopicInfo& info, std::uint
   return topic;
 }
 
-// The names to describe, in their order.
+// Without partitions and with an error when there is no room for them.
+Task<Described> describe_within(const ServerContext& server, TopicPtr info, std::uint32_t from,
+                                std::uint32_t most, AnswerRoom& room) {
+  const std::uint32_t count = std::min(info->partitions - std::min(from, info->partitions), most);
+  if (co_await room.take(described_bytes(*info, count))) {
+    co_return describe(server, *info, from, count);
+  }
+  Described topic;
+  topic.name = info->name;
+  topic.topic_id = to_uuid(info->id);
+  topic.error_code = ErrorCode::kInvalidRequest;
+  co_return topic;
+}
+
+// The names to describe, in their order; of all topics no more than one answer has, and the next.
 std::set<std::string> names_asked(const ServerContext& server,
                                   const DescribeTopicPartitionsRequest& request) {
   std::set<std::string> names;
-  for (const auto& topic : request.topics) names.insert(topic.name);
-  if (request.topics.empty()) {
-    for (const TopicPtr& topic : server.topics.list()) names.insert(topic->name);
+  const std::string first = request.cursor ? request.cursor->topic_name : "";
+  for (const auto& topic : request.topics) {
+    if (topic.name >= first) names.insert(topic.name);
   }
-  if (request.cursor) names.erase(names.begin(), names.lower_bound(request.cursor->topic_name));
+  if (!request.topics.empty()) return names;
+  for (const TopicPtr& topic : server.topics.list()) {
+    if (topic->name >= first) names.insert(topic->name);
+    if (names.size() > kDescribedPartitionsMax + 1) names.erase(std::prev(names.end()));
+  }
   return names;
 }
 
@@ -195,7 +222,7 @@ Task<ListTransactionsResponse> serve(ServerContext&, ListTransactionsRequest req
 
 Task<DescribeTopicPartitionsResponse> serve(ServerContext& server,
                                             DescribeTopicPartitionsRequest request,
-                                            RequestContext) {
+                                            RequestContext about) {
   DescribeTopicPartitionsResponse response;
   const std::int32_t limit = request.response_partition_limit;
   auto left = static_cast<std::uint32_t>(limit > 0 ? std::min(limit, kDescribedPartitionsMax)
@@ -214,7 +241,13 @@ Task<DescribeTopicPartitionsResponse> serve(ServerContext& server,
       --left;
       continue;
     }
-    response.topics.push_back(describe(server, *info, static_cast<std::uint32_t>(from), left));
+    response.topics.push_back(co_await describe_within(
+        server, info, static_cast<std::uint32_t>(from), left, *about.room));
+    if (response.topics.back().error_code != ErrorCode::kNone) {
+      server.metrics.counted(response.topics.back().error_code);
+      --left;
+      continue;
+    }
     const auto given = static_cast<std::uint32_t>(response.topics.back().partitions.size());
     left -= given;
     const std::uint32_t next = static_cast<std::uint32_t>(from) + given;

@@ -40,13 +40,15 @@ Compression codec_of(TopicCompression compression, Compression producers) {
 }  // namespace
 
 std::expected<void, BatchRefusal> check_times(const RecordBatch& batch,
-                                              const TopicSettings& settings, std::int64_t now_ms) {
+                                              const TopicSettings& settings, std::int64_t now_ms,
+                                              std::size_t named_max) {
   if (settings.log_append_time || !settings.bounds_time()) return {};
   const std::int64_t from = earlier(now_ms, settings.before_max_ms);
   const std::int64_t to = later(now_ms, settings.after_max_ms);
   auto reader = RecordReader::open(batch, kCheckedBytesMax);
   if (!reader) return refused(std::move(reader.error()));
   BatchRefusal refusal;
+  bool in_bounds = true;
   Record record;
   while (true) {
     const auto more = reader->next(record);
@@ -54,15 +56,18 @@ std::expected<void, BatchRefusal> check_times(const RecordBatch& batch,
     if (!*more) break;
     if (record.timestamp == kNoTimestamp) continue;
     if (record.timestamp >= from && record.timestamp <= to) continue;
-    if (refusal.records.size() >= kRecordErrorsMax) break;
-    refusal.records.push_back({reader->offset_delta(), fmt::format("time {} is not from {} to {}",
-                                                                   record.timestamp, from, to)});
+    std::string why = fmt::format("time {} is not from {} to {}", record.timestamp, from, to);
+    if (in_bounds) {
+      in_bounds = false;
+      refusal.refusal = {ErrorCode::kInvalidTimestamp,
+                         fmt::format("record {}: {} (message.timestamp.before.max.ms and "
+                                     "message.timestamp.after.max.ms of the topic)",
+                                     reader->offset_delta(), why)};
+    }
+    if (refusal.records.size() >= named_max) break;
+    refusal.records.push_back({reader->offset_delta(), std::move(why)});
   }
-  if (refusal.records.empty()) return {};
-  refusal.refusal = {ErrorCode::kInvalidTimestamp,
-                     fmt::format("record {}: {} (message.timestamp.before.max.ms and "
-                                 "message.timestamp.after.max.ms of the topic)",
-                                 refusal.records[0].batch_index, *refusal.records[0].message)};
+  if (in_bounds) return {};
   return std::unexpected(std::move(refusal));
 }
 

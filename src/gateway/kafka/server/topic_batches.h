@@ -2,8 +2,8 @@
 // of its records.
 //
 // Promise    Pure. With the default configs a batch is returned as it came.
-// Limits     kCheckedBytesMax a batch without compression; kRecordErrorsMax records named in a
-//            refusal.
+// Limits     kCheckedBytesMax a batch without compression; kRecordErrorsMax records named in the
+//            refusals of one request.
 // Tests      produce_test.cpp.
 #pragma once
 
@@ -27,10 +27,11 @@ struct BatchRefusal {
   std::vector<ProduceResponse::RecordError> records;
 };
 
-// message.timestamp.*: kInvalidTimestamp, with the records that are too early or too late.
-// Requires: check_records() holds.
+// message.timestamp.*: kInvalidTimestamp, with the first `named_max` records that are too early or
+// too late. Requires: check_records() holds.
 std::expected<void, BatchRefusal> check_times(const RecordBatch& batch,
-                                              const TopicSettings& settings, std::int64_t now_ms);
+                                              const TopicSettings& settings, std::int64_t now_ms,
+                                              std::size_t named_max);
 
 // compression.type: whether the batch has to be compressed anew, and so compressed.
 // kMessageTooLarge: longer than max.message.bytes then.
