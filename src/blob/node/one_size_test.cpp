@@ -73,7 +73,11 @@ TEST_F(OneSize, OfTwoPutsAtOnceOneIsRefused) {
     scope.spawn(put_into(proxy(), put_of(id(101)), second));
     world_.run(joined(scope));
   }
-  EXPECT_EQ((first == Status::kOk) + (second == Status::kOk), 1);
+  ASSERT_EQ((first == Status::kOk) + (second == Status::kOk), 1);
+  const BlobId winner = first == Status::kOk ? id(100) : id(101);
+  EXPECT_EQ(put(winner).status, Status::kOk) << "the one that was acknowledged, again";
+  EXPECT_EQ(get(winner), Status::kOk);
+  EXPECT_EQ(put(id(102)).status, Status::kError);
 }
 
 TEST_F(OneSize, ACollectedBlobIsNotInTheWay) {

@@ -57,12 +57,16 @@ Task<DiskReply> VDisk::on(PutPart request) {
     request.extra_blocks.push_back({request.id.tablet(), request.id.generation()});
     if (auto refused = co_await check_fences(request.extra_blocks)) co_return std::move(*refused);
   }
-  if (auto refused = refuse_other_size(request)) co_return std::move(*refused);
   const BlobEntry* entry = state_.index().find(request.id.whole());
+  const bool here = entry && !entry->corrupted && state_.index().locate(request.id);
+  // What is stored here may be put again, whatever else was stored at the same time.
+  if (!here) {
+    if (auto refused = refuse_other_size(request)) co_return std::move(*refused);
+  }
   PutPartReply stored;
   if (!state_.barriers().keeps(request.id.whole(), entry ? entry->ingress : Ingress{})) {
     stored.beyond_barrier = true;
-  } else if (!entry || entry->corrupted || !state_.index().locate(request.id)) {
+  } else if (!here) {
     if (options_.bug == SeededBug::kAckBeforeSync) {
       scope_.spawn(store_unawaited(request.id, request.data));
     } else {
