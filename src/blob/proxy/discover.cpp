@@ -29,8 +29,9 @@ class DiscoverRun {
   // Whether some disk knows that it was confirmed: then it may not be passed over.
   bool was_confirmed(const SeenBlob& blob) const;
   // Of a confirmed blob that could not be read: kNoData when it was collected since its index
-  // entry was read, kError when it is lost.
-  Task<Status> explain_loss(BlobId id);
+  // entry was read, which those say who knew that it was confirmed; kError when it is lost, or when
+  // they do not all answer.
+  Task<Status> explain_loss(SeenBlob blob);
 
   ProxyContext& context_;
   ViewPtr view_;
@@ -61,7 +62,7 @@ Task<Status> DiscoverRun::try_blob(SeenBlob blob) {
     result_.id = blob.id;
     result_.reason.clear();
   }
-  if (status == Status::kNoData && was_confirmed(blob)) status = co_await explain_loss(blob.id);
+  if (status == Status::kNoData && was_confirmed(blob)) status = co_await explain_loss(blob);
   co_return status;
 }
 
@@ -69,20 +70,29 @@ bool DiscoverRun::was_confirmed(const SeenBlob& blob) const {
   return confirmed(view_->geometry(), layout_of(view_->geometry(), blob.ingress));
 }
 
-Task<Status> DiscoverRun::explain_loss(BlobId id) {
+Task<Status> DiscoverRun::explain_loss(SeenBlob blob) {
+  const DiskSet witnesses = blob.confirmed_by != 0 ? blob.confirmed_by : blob.listed_by;
   RangeAsk ask;
-  ask.from = id;
-  ask.to = id;
+  ask.from = blob.id;
+  ask.to = blob.id;
   ask.limit = 1;
   ask.force_block = force_block_;
+  ask.wait_for = witnesses;
   ask.deadline = request_.deadline;
   RangePage page = co_await ask_range(context_, view_, ask);
   result_.reason = std::move(page.reason);
   if (page.status != Status::kOk) co_return page.status;
-  if (page.page.blobs.empty() || !was_confirmed(page.page.blobs.front())) {
-    co_return Status::kNoData;
+  DiskSet listed_by = 0;
+  bool still_confirmed = false;
+  for (const SeenBlob& now : page.page.blobs) {
+    listed_by |= now.listed_by;
+    still_confirmed = still_confirmed || was_confirmed(now);
   }
-  result_.reason = fmt::format("{} was confirmed and cannot be restored", id.to_string());
+  const DiskSet denied = page.answered & ~listed_by;
+  if (!still_confirmed && (witnesses & ~denied) == 0) co_return Status::kNoData;
+  result_.reason =
+      fmt::format("{} was confirmed and cannot be restored{}", blob.id.to_string(),
+                  still_confirmed ? "" : "; not all disks that knew it say that it was collected");
   co_return Status::kError;
 }
 

@@ -224,6 +224,30 @@ TEST(ProxyDiscover, ABlobOnceSeenCompleteIsNeverPassedOver) {
   EXPECT_EQ(discover(group).status, Status::kError);
 }
 
+TEST(ProxyDiscover, ABlobThatASilentDiskKnewAsCompleteIsNotPassedOver) {
+  for (const Mood then : {Mood::kSilent, Mood::kError}) {
+    TestGroup group(Species::kBlock42);
+    const BlobId id = test_id(300, 2);
+    group.put(test_id(300, 1), test_bytes(300, 1));
+    place_parts(group, id, 6);
+    for (std::uint32_t slot = 4; slot < 6; ++slot) {
+      group.disk(id, slot).ingress[id].bits = 0b11111100;
+    }
+    for (std::uint32_t slot = 0; slot < 4; ++slot) group.disk(id, slot).wipe();
+    // The two that know it answer the first question about the index and no later one.
+    for (std::uint32_t slot = 4; slot < 6; ++slot) {
+      ScriptedDisk& disk = group.disk(id, slot);
+      disk.script = [&disk, then](const DiskRequest& request) -> std::optional<DiskReply> {
+        if (std::holds_alternative<GetParts>(request.body)) disk.mood = then;
+        return std::nullopt;
+      };
+    }
+    const DiscoverResult found = discover(group);
+    EXPECT_NE(found.status, Status::kOk) << found.id.to_string();
+    EXPECT_NE(found.status, Status::kNoData);
+  }
+}
+
 TEST(ProxyDiscover, ABlobThatIsCollectedWhileItIsReadIsPassedOver) {
   TestGroup group(Species::kBlock42);
   const BlobId id = test_id(300, 2);

@@ -32,6 +32,10 @@ bool RangeMerge::add(std::uint32_t order, const RangeIndexReply& reply) {
     SeenBlob& blob = blobs_[item.id];
     blob.id = item.id;
     blob.ingress = merge(blob.ingress, item.ingress);
+    blob.listed_by |= disk_bit(order);
+    if (confirmed(geometry_, layout_of(geometry_, item.ingress))) {
+      blob.confirmed_by |= disk_bit(order);
+    }
     const int slot = geometry_.subgroup(item.id).slot_of(order);
     if (slot < 0) continue;
     const auto at = static_cast<std::uint32_t>(slot);
@@ -75,6 +79,7 @@ class RangeRound {
       : context_(context),
         view_(std::move(view)),
         deadline_(ask.deadline),
+        wait_for_(ask.wait_for),
         expires_(context.now() + context.options().ok_lifetime),
         merge_(view_->geometry(), ask.from, ask.to),
         tally_(view_->geometry()),
@@ -94,11 +99,14 @@ class RangeRound {
   }
   // True when the reply ends the page, with result_.
   bool take(const DiskEvent& event);
+  // How long answers beyond a quorum are waited for.
+  Duration patience() const;
   RangePage finish();
 
   ProxyContext& context_;
   ViewPtr view_;
   Instant deadline_;
+  DiskSet wait_for_;  // Less those that have answered or failed.
   Instant expires_;
   RangeMerge merge_;
   GroupTally tally_;
@@ -118,6 +126,7 @@ bool RangeRound::take(const DiskEvent& event) {
     result_.reason = disk_says(event.order, reply.reason);
     return true;
   }
+  wait_for_ &= ~disk_bit(event.order);
   const auto* index = std::get_if<RangeIndexReply>(&reply.body);
   if (reply.status == Status::kOk && index != nullptr && merge_.add(event.order, *index)) {
     tally_.agreed(event.order);
@@ -129,11 +138,17 @@ bool RangeRound::take(const DiskEvent& event) {
   return false;
 }
 
+Duration RangeRound::patience() const {
+  if (wait_for_ != 0) return context_.options().ok_lifetime / 2;
+  return context_.health().hedge_delay(Operation::kIndex, 0, context_.now());
+}
+
 RangePage RangeRound::finish() {
   switch (tally_.state()) {
     case GroupTally::State::kQuorum:
       result_.status = Status::kOk;
       result_.page = merge_.finish();
+      result_.answered = tally_.agreed();
       break;
     case GroupTally::State::kImpossible:
       result_.status = failures_.status();
@@ -147,15 +162,15 @@ RangePage RangeRound::finish() {
 }
 
 Task<std::optional<RangePage>> RangeRound::run() {
+  const bool waits = wait_for_ != 0;
   bool hurried = false;
   Instant until = std::min(deadline_, expires_);
   while (tally_.state() != GroupTally::State::kImpossible) {
     const bool quorum = tally_.state() == GroupTally::State::kQuorum;
-    if (quorum && cast_.all_answered()) break;
+    if (quorum && (cast_.all_answered() || (waits && wait_for_ == 0))) break;
     if (quorum && !hurried) {
       hurried = true;
-      until = std::min(until, context_.now() + context_.health().hedge_delay(Operation::kIndex, 0,
-                                                                             context_.now()));
+      until = std::min(until, context_.now() + patience());
     }
     const std::optional<DiskEvent> event = co_await cast_.next(until);
     if (!event) break;

@@ -21,6 +21,8 @@ struct SeenBlob {
   DiskSet unknown = 0;  // Slots that gave no definite answer.
   Ingress ingress;
   OwnWords own{};
+  DiskSet listed_by = 0;     // Disks, by order, in whose answer it was.
+  DiskSet confirmed_by = 0;  // Those that know by themselves that it was confirmed.
 };
 
 // Merges the answers of disks to one RangeIndex.
@@ -58,12 +60,15 @@ struct RangeAsk {
   BlobId to;
   std::uint32_t limit = 0;
   std::optional<TabletGeneration> force_block;
+  // Disks, by order, that are waited for beyond a quorum, half of ProxyOptions::ok_lifetime long.
+  DiskSet wait_for = 0;
   Instant deadline;
 };
 struct RangePage {
   Status status = Status::kError;  // kRace: start again.
   std::string reason;
   RangeMerge::Page page;
+  DiskSet answered = 0;    // Disks, by order, whose answers are in the page.
   Generation blocked = 0;  // Highest that a disk told.
 };
 // Takes a group quorum of answers, and those of the others that come as soon as they usually do. An
