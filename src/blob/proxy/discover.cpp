@@ -11,6 +11,11 @@ namespace moraine::blob {
 namespace {
 
 constexpr Channel kLogChannel = 0;
+// Between two looks at a blob of which the disks disagree whether it is collected.
+constexpr Duration kCollectPauseFirst = 50ms;
+constexpr Duration kCollectPauseMax = 1s;
+// For the disks that knew such a blob.
+constexpr Duration kWitnessWait = 2s;
 
 class DiscoverRun {
  public:
@@ -24,8 +29,10 @@ class DiscoverRun {
   Task<std::optional<DiscoverResult>> run();
 
  private:
-  // kOk: it is the answer. kNoData: it was never confirmed, go on. Others end the search.
+  // kOk: it is the answer. kNoData: it was never confirmed, or is collected: go on. Others end the
+  // search.
   Task<Status> try_blob(SeenBlob blob);
+  Task<Status> read_blob(SeenBlob blob);
   // Whether some disk knows that it was confirmed: then it may not be passed over.
   bool was_confirmed(const SeenBlob& blob) const;
   // Of a confirmed blob that could not be read: kNoData when it was collected since its index
@@ -38,10 +45,25 @@ class DiscoverRun {
   const DiscoverRequest& request_;
   std::optional<TabletGeneration> force_block_;
   DiscoverResult result_;
+  bool looks_lost_ = false;  // What explain_loss() found last.
 };
 
 Task<Status> DiscoverRun::try_blob(SeenBlob blob) {
+  Duration pause = kCollectPauseFirst;
+  for (;;) {
+    Status status = co_await read_blob(blob);
+    if (status == Status::kNoData && was_confirmed(blob)) status = co_await explain_loss(blob);
+    // A barrier may have reached some disks and not yet the others: it does soon.
+    const bool may_change = status == Status::kError && looks_lost_;
+    if (!may_change || context_.now() + pause >= request_.deadline) co_return status;
+    co_await sleep_for(context_.executor(), pause);
+    pause = std::min(2 * pause, kCollectPauseMax);
+  }
+}
+
+Task<Status> DiscoverRun::read_blob(SeenBlob blob) {
   const Geometry& geometry = view_->geometry();
+  looks_lost_ = false;
   Status status = Status::kNoData;
   if (confirmed(geometry, blob.layout) && !request_.read_body) {
     status = Status::kOk;
@@ -62,7 +84,6 @@ Task<Status> DiscoverRun::try_blob(SeenBlob blob) {
     result_.id = blob.id;
     result_.reason.clear();
   }
-  if (status == Status::kNoData && was_confirmed(blob)) status = co_await explain_loss(blob);
   co_return status;
 }
 
@@ -78,9 +99,13 @@ Task<Status> DiscoverRun::explain_loss(SeenBlob blob) {
   ask.limit = 1;
   ask.force_block = force_block_;
   ask.wait_for = witnesses;
-  ask.deadline = request_.deadline;
+  ask.deadline = std::min(request_.deadline, context_.now() + kWitnessWait);
   RangePage page = co_await ask_range(context_, view_, ask);
   result_.reason = std::move(page.reason);
+  if (page.status == Status::kDeadline && context_.now() < request_.deadline) {
+    looks_lost_ = true;
+    co_return Status::kError;
+  }
   if (page.status != Status::kOk) co_return page.status;
   DiskSet listed_by = 0;
   bool still_confirmed = false;
@@ -90,6 +115,7 @@ Task<Status> DiscoverRun::explain_loss(SeenBlob blob) {
   }
   const DiskSet denied = page.answered & ~listed_by;
   if (!still_confirmed && (witnesses & ~denied) == 0) co_return Status::kNoData;
+  looks_lost_ = true;
   result_.reason =
       fmt::format("{} was confirmed and cannot be restored{}", blob.id.to_string(),
                   still_confirmed ? "" : "; not all disks that knew it say that it was collected");
