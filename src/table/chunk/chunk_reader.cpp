@@ -115,7 +115,8 @@ class ChunkReader::Impl final : public OpenChunk {
     const std::size_t before = out.values.size();
     if (!rows.read(row, plan(), spec, out)) return Found::kNo;
     const bool long_block = found->size() > kHotBlockBytes && rows.rows() == 1;
-    if ((long_block || out.values.size() - before > kHotRowValues) && sees_all(spec)) {
+    const bool hot = long_block || is_long(out.values.size() - before);
+    if (hot && sees_all(spec) && hot_.may_add(hash)) {
       RowBuilder whole;
       const ReadSpec all{.timestamp = spec.timestamp};
       if (rows.read(row, plan(), all, whole)) hot_.add(key, hash, schema(), std::move(whole));
@@ -129,8 +130,8 @@ class ChunkReader::Impl final : public OpenChunk {
                           std::span<const std::pair<std::uint32_t, Slice>> pins) const {
     const std::size_t before = out.values.size();
     const Found found = lookup_in_group(*this, unit, key, spec, out, missing, pins);
-    const bool is_long = out.values.size() - before > kHotRowValues;
-    if (found != Found::kYes || !is_long || !sees_all(spec)) return found;
+    const bool hot = found == Found::kYes && is_long(out.values.size() - before);
+    if (!hot || !sees_all(spec) || !hot_.may_add(hash)) return found;
     RowBuilder whole;
     std::vector<std::uint32_t> absent;  // Blocks of columns that are not wanted now.
     const ReadSpec all{.timestamp = spec.timestamp};
@@ -140,6 +141,10 @@ class ChunkReader::Impl final : public OpenChunk {
     return found;
   }
 
+  // By its versions; a row that has one of each column is only wide.
+  bool is_long(std::size_t values) const {
+    return values > std::max(kHotRowValues, schema().columns.size());
+  }
   // Versions of the chunk, none of which is too new.
   bool sees_all(const ReadSpec& spec) const {
     return spec.may_fold && spec.timestamp >= meta().statistics.max_timestamp;

@@ -42,16 +42,25 @@ bool HotRows::find(ByteSpan key, std::uint64_t hash, const ColumnSet* columns,
   return true;
 }
 
+bool HotRows::may_add(std::uint64_t hash) const {
+  if (full_.load(std::memory_order_relaxed)) return false;
+  return hash == 0 || refused_[hash % kRefusedRows].load(std::memory_order_relaxed) != hash;
+}
+
+void HotRows::refuse(std::uint64_t hash) {
+  refused_[hash % kRefusedRows].store(hash, std::memory_order_relaxed);
+}
+
 void HotRows::add(ByteSpan key, std::uint64_t hash, const TableSchema& schema, RowBuilder row) {
   auto made = std::make_unique<Entry>();
   TextMemory folded;
   fold_deltas(schema, kHotRowBytesMax, folded, row);
-  if (row.values.size() > kHotRowValues) return;
+  if (row.values.size() > kHotRowValues) return refuse(hash);
   std::size_t bytes = 0;
   for (VersionedValue& value : row.values) {
     if (!value.value.has_text()) continue;
     bytes += value.value.text().size();
-    if (bytes > kHotRowBytesMax) return;
+    if (bytes > kHotRowBytesMax) return refuse(hash);
     const std::string_view kept = made->texts.keep(std::string(value.value.text()));
     const bool any = value.value.type() == ValueType::kAny;
     value.value = any ? Value::any(kept) : Value(kept);
@@ -73,6 +82,7 @@ void HotRows::add(ByteSpan key, std::uint64_t hash, const TableSchema& schema, R
   }
   table->slots[at].store(made.get(), std::memory_order_release);
   entries_.push_back(std::move(made));
+  if (entries_.size() == kHotRowsMax) full_.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace moraine::table

@@ -7,7 +7,8 @@
 //
 // Promise    find() never waits, and takes no lock. What is there stays until the chunk goes.
 // Threading  Any thread.
-// Limits     kHotRowsMax rows of a chunk, kHotRowBytesMax of texts each; others are read anew.
+// Limits     kHotRowsMax rows of a chunk, kHotRowBytesMax of texts each; others are read anew. Of
+//            rows that were refused the last kRefusedRows are remembered, by their hashes.
 // Tests      hot_rows_test.cpp, tablet_lookup_test.cpp.
 #pragma once
 
@@ -26,8 +27,9 @@ namespace moraine::table {
 
 inline constexpr std::size_t kHotRowsMax = 64;
 inline constexpr std::size_t kHotRowBytesMax = std::size_t{64} << 10;
-// A row is hot when a read of all its columns takes more values, or a block of one row has more
-// bytes.
+inline constexpr std::size_t kRefusedRows = 32;
+// A row is hot when a read of all its columns takes more values, and more than there are columns,
+// or a block of one row has more bytes.
 inline constexpr std::size_t kHotRowValues = 256;
 inline constexpr std::size_t kHotBlockBytes = std::size_t{256} << 10;
 
@@ -42,6 +44,8 @@ class HotRows {
   // Adds what is known of the row; false: nothing.
   bool find(ByteSpan key, std::uint64_t hash, const ColumnSet* columns, RowBuilder& out) const;
   bool has(ByteSpan key, std::uint64_t hash) const { return entry(key, hash) != nullptr; }
+  // False: add() would refuse the row, or has done so; it need not be read for that.
+  bool may_add(std::uint64_t hash) const;
   // `row`: what decides the values of all columns, in order; folded here.
   void add(ByteSpan key, std::uint64_t hash, const TableSchema& schema, RowBuilder row);
 
@@ -56,8 +60,12 @@ class HotRows {
     std::array<std::atomic<const Entry*>, 2 * kHotRowsMax> slots{};
   };
   const Entry* entry(ByteSpan key, std::uint64_t hash) const;
+  void refuse(std::uint64_t hash);
 
   std::atomic<Table*> table_{nullptr};
+  std::atomic<bool> full_{false};
+  // Each in the place that its hash says; 0: none. Another row of the same hash is refused too.
+  std::array<std::atomic<std::uint64_t>, kRefusedRows> refused_{};
   std::mutex mutex_;                             // Of those who add.
   std::vector<std::unique_ptr<Entry>> entries_;  // Guarded by mutex_.
 };

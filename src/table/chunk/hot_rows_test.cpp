@@ -68,11 +68,36 @@ TEST(HotRows, AreFewAndShort) {
   HotRows rows;
   rows.add(as_bytes("long"), 1, schema(), row_of(10, std::string(kHotRowBytesMax + 1, 'x')));
   EXPECT_FALSE(rows.has(as_bytes("long"), 1));
+  EXPECT_FALSE(rows.may_add(1)) << "it is not read for this again";
+  EXPECT_TRUE(rows.may_add(5));
   for (std::uint64_t i = 0; i < kHotRowsMax + 10; ++i) {
+    EXPECT_EQ(rows.may_add(5), i < kHotRowsMax);
     const std::string key = std::to_string(i);
     rows.add(as_bytes(key), 5, schema(), row_of(10, "x"));
     EXPECT_EQ(rows.has(as_bytes(key), 5), i < kHotRowsMax);
   }
+}
+
+TEST(HotRows, RefusedOnesAreRememberedWithinABound) {
+  HotRows rows;
+  TableSchema wide = schema();
+  wide.columns.resize(kHotRowValues + 10);
+  RowBuilder row;
+  for (std::size_t column = 2; column < wide.columns.size(); ++column) {
+    VersionedValue value;
+    value.value = Value(std::int64_t{1});
+    value.column = static_cast<ColumnIndex>(column);
+    value.timestamp = 100;
+    row.values.push_back(value);
+  }
+  for (std::uint64_t hash = 1; hash <= 2 * kRefusedRows; ++hash) {
+    EXPECT_TRUE(rows.may_add(hash));
+    rows.add(as_bytes("wide"), hash, wide, row);
+    EXPECT_FALSE(rows.may_add(hash));
+  }
+  EXPECT_TRUE(rows.may_add(1)) << "newer ones take its place";
+  EXPECT_TRUE(rows.may_add(0));
+  EXPECT_FALSE(rows.any());
 }
 
 }  // namespace
