@@ -247,6 +247,16 @@ bool LookupPass::may_matter(const ChunkReader& chunk, const ReadSpec& spec,
   return statistics.max_timestamp >= decided_;
 }
 
+// Does the lookup read at or above the newest timestamp of every chunk that may have the key? Then
+// chunks remember rows that are long in versions.
+bool LookupPass::sees_all(ByteSpan key) const {
+  const auto seen = [&](const auto& chunk) {
+    return chunk->record().statistics.max_timestamp <= spec_.timestamp;
+  };
+  return spec_.may_fold && std::ranges::all_of(view_->eden, seen) &&
+         std::ranges::all_of(view_->partition_of(key).chunks, seen);
+}
+
 // Is the row kept by a chunk rather than by the cache?
 bool LookupPass::has_hot(ByteSpan key, std::uint64_t hash) const {
   const auto remembers = [&](const auto& chunk) { return chunk->has_hot(key, hash); };
@@ -271,11 +281,16 @@ bool LookupPass::read_through_cache(ByteSpan key, std::uint64_t hash) {
   if (!read_chunks(key, hash, everything, whole)) return false;
   const unsigned in_chunks = std::exchange(sources_, in_memory);
   if (in_chunks == 0) return true;
-  // Too long for the cache: its chunks remember what matters of it.
-  if (whole.values.size() > kHotRowValues) return read_chunks(key, hash, spec_, row);
+  // What its chunks remember is shorter than the whole of a long row.
+  const bool is_long = whole.values.size() > kHotRowValues;
+  if (is_long) {
+    if (!read_chunks(key, hash, spec_, row)) return false;
+    if (!sees_all(key) || has_hot(key, hash)) return true;
+  }
   whole.key = key;
   if (in_chunks > 1) order_row(whole);
   cache_->insert(whole.row(), hash, view_->flush_revision);
+  if (is_long) return true;
   sources_ += in_chunks;
   row.values.insert(row.values.end(), whole.values.begin(), whole.values.end());
   row.write_timestamps.insert(row.write_timestamps.end(), whole.write_timestamps.begin(),

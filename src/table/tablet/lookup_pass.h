@@ -82,6 +82,7 @@ class LookupPass {
   bool read_chunk(const std::shared_ptr<ChunkReader>& chunk, ByteSpan key, std::uint64_t hash,
                   const ReadSpec& spec, RowBuilder& out);
   bool read_through_cache(ByteSpan key, std::uint64_t hash);
+  bool sees_all(ByteSpan key) const;
   bool has_hot(ByteSpan key, std::uint64_t hash) const;
   bool may_matter(const ChunkReader& chunk, const ReadSpec& spec, const RowBuilder& found);
   State answer(std::size_t at, ByteSpan key);

@@ -256,6 +256,24 @@ TEST_F(LookupTest, TheRowCacheStandsForTheChunks) {
   EXPECT_EQ(show(0), "1 b - w");
 }
 
+// The newest of many plain values decides: no chunk has to remember such a row.
+TEST_F(LookupTest, RowsOfManyPlainVersionsAreCached) {
+  tablet.cache.set_rows_max(100);
+  for (Timestamp at = 10; at < 310; ++at) tablet.write(1, at, {{1, at == 309 ? "new" : "old"}});
+  tablet.flush();
+  ASSERT_TRUE(lookup({1}, 15, kAllColumns, true));
+  EXPECT_EQ(show(0), "1 old - -");
+  EXPECT_EQ(tablet.cache.statistics().inserts, 0u) << "a chunk may remember what later ones read";
+  for (std::uint64_t time = 0; time < 3; ++time) {
+    ASSERT_TRUE(lookup({1}, kSyncLastCommitted, kAllColumns, true));
+    EXPECT_EQ(show(0), "1 new - -");
+    EXPECT_EQ(tablet.cache.statistics().inserts, 1u);
+    EXPECT_EQ(tablet.cache.statistics().hits, time);
+  }
+  ASSERT_TRUE(lookup({1}, 15, kAllColumns, true));
+  EXPECT_EQ(show(0), "1 old - -");
+}
+
 TEST_F(LookupTest, VersionedLookupsGiveEveryVersionWithItsTimestamp) {
   tablet.write(1, 10, {{1, "a"}});
   tablet.flush();
