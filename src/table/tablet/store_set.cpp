@@ -93,6 +93,7 @@ void StoreSet::apply(Change change) {
     if (!partition_of(reader->record())) eden_.insert(id);
     largest_in_chunks_ += reader->largest_row_bytes();
   }
+  std::erase_if(flushed_, [](const auto& store) { return store.expired(); });
   for (const StoreNumber number : change.flushed) {
     INVARIANT(number != active().number, "the active store {} cannot go", number);
     if (const OpenMemoryStore* open = memory(number)) flushed_.emplace_back(open->store);

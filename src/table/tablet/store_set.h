@@ -76,6 +76,8 @@ class StoreSet {
   std::size_t memory_bytes() const;
   // Of stores that were flushed and that readers of before still have.
   std::size_t replaced_memory_bytes();
+  // Flushed stores that were still read at the last change, and those that it flushed.
+  std::size_t replaced_stores() const { return flushed_.size(); }
   // No row has more versions than this, but for chunks in which it is not large.
   std::uint64_t largest_rows_bytes() const;
   // Of all versions of one row, likewise.

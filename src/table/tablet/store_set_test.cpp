@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/epoch.h"
+
 namespace moraine::table {
 namespace {
 
@@ -39,6 +41,20 @@ TEST_F(StoreSetTest, AViewThatIsHeldGoesOnAfterTheStoreWasFlushed) {
   EXPECT_EQ(old->memory.size(), 1u);
   EXPECT_EQ(view()->flush_revision, 1u);
   EXPECT_EQ(old->flush_revision, 0u);
+}
+
+TEST_F(StoreSetTest, FlushedStoresThatNobodyReadsAreForgottenByLaterFlushes) {
+  const auto held = stores_.active().store;
+  for (StoreNumber number = 5; number < 105; ++number) {
+    stores_.rotate(Instant{});
+    StoreSet::Change change;
+    change.flushed = {number};
+    stores_.apply(std::move(change));
+    while (!run_retired()) {
+    }
+  }
+  EXPECT_LE(stores_.replaced_stores(), 3u);
+  EXPECT_GE(stores_.replaced_stores(), 1u) << "the first is still read";
 }
 
 TEST_F(StoreSetTest, KeysFindTheirPartitions) {
