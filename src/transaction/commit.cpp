@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "table/model/no_timestamp.h"
+
 namespace moraine {
 namespace {
 
@@ -93,10 +95,7 @@ Task<Result<Timestamp>> commit_transaction(CommitParts parts, GatheredTransactio
   const std::shared_ptr<Coordinator> coordinator = parts.coordinator();
   if (!coordinator) co_return fail(Errc::kAborted, "no coordinator runs; nothing was changed");
   const Result<Timestamp> requested = co_await parts.timestamps.next();
-  if (!requested) {
-    co_return fail(Errc::kAborted,
-                   "no timestamp, nothing was changed: " + requested.error().message());
-  }
+  if (!requested) co_return std::unexpected(no_timestamp(requested.error()));
   for (Participant& participant : participants) participant.write.requested = *requested;
   co_return co_await coordinator->commit(std::move(participants));
 }

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "table/model/key.h"
 #include "tablet/test_tablet.h"
+#include "transaction/commit.h"
 
 namespace moraine {
 namespace {
@@ -11,8 +13,9 @@ class CountedTimestamps final : public TimestampSource {
  public:
   Timestamp last = 1000;
   bool fails = false;
+  Errc code = Errc::kUnavailable;
   Task<Result<Timestamp>> next() override {
-    if (fails) co_return fail(Errc::kUnavailable, "no timestamps");
+    if (fails) co_return fail(code, "no timestamps");
     co_return ++last;
   }
 };
@@ -101,6 +104,38 @@ class CoordinatorTest : public testing::Test {
   ToldTablets tablets_;
   CountedTimestamps timestamps_;
 };
+
+TEST_F(CoordinatorTest, ACommitWithoutATimestampFailsWithUnavailableWhenTheSourceDoes) {
+  const std::shared_ptr<Coordinator> coordinator = boot();
+  const auto key = [](std::int64_t number) {
+    return table::encode_key(std::vector<Value>{Value(number)});
+  };
+  auto table = std::make_shared<OpenTable>();
+  table->ranges.resize(2);
+  table->ranges[0].tablet = kFirst;
+  table->ranges[1].tablet = kSecond;
+  table->ranges[1].from = key(10);
+  for (OpenRange& range : table->ranges) range.state = "mounted";
+  timestamps_.fails = true;
+  const auto code = [&](Errc of_source) {
+    timestamps_.code = of_source;
+    GatheredTransaction gathered;
+    gathered.id = transaction(1);
+    gathered.tables.push_back({table, {}});
+    for (const std::int64_t number : {1, 20}) {
+      gathered.tables[0].changes.emplace_back().key = key(number);
+    }
+    CommitParts parts{tablets_, timestamps_, [&] { return coordinator; }};
+    const Result<Timestamp> committed =
+        sim_.run(commit_transaction(std::move(parts), std::move(gathered), Instant::never()));
+    EXPECT_FALSE(committed);
+    return committed ? Errc::kIo : committed.error().code;
+  };
+  EXPECT_EQ(code(Errc::kUnavailable), Errc::kUnavailable);
+  EXPECT_EQ(code(Errc::kUnknownOutcome), Errc::kAborted) << "nothing was changed";
+  EXPECT_TRUE(tablets_.prepared.empty());
+  sim_.run(coordinator->stop());
+}
 
 TEST_F(CoordinatorTest, AllParticipantsCommitAtOneTimestamp) {
   auto coordinator = boot();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "table/memory/mark_rules.h"
+#include "table/model/no_timestamp.h"
 #include "table/tablet/table_impl.h"
 
 namespace moraine::table {
@@ -243,7 +244,7 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   if (!drawn || leader_->ended()) {
     --in_flight_;
     take_back(promised, write.transaction, write.changes);
-    if (!drawn) co_return fail(Errc::kAborted, "no commit timestamp: " + drawn.error().message());
+    if (!drawn) co_return std::unexpected(no_timestamp(drawn.error()));
     co_return std::unexpected(*leader_->ended());
   }
   const Timestamp commit = *drawn;

@@ -150,6 +150,39 @@ TEST_F(TableTabletTest, BadWritesAreRefusedAndChangeNothing) {
   EXPECT_TRUE(table_.all().empty());
 }
 
+class RefusedTimestamps final : public TimestampSource {
+ public:
+  explicit RefusedTimestamps(TimestampSource& source) : source_(source) {}
+  Task<Result<Timestamp>> next() override {
+    if (failure) co_return fail(*failure, "refused");
+    co_return co_await source_.next();
+  }
+  std::optional<Errc> failure;
+
+ private:
+  TimestampSource& source_;
+};
+
+TEST_F(TableTabletTest, AWriteWithoutATimestampFailsWithUnavailableWhenTheSourceDoes) {
+  RefusedTimestamps timestamps(table_.timestamps);
+  table_.stop();
+  const auto before = std::move(table_.resources);
+  table_.resources.reset(new TableResources{before->world, before->groups, timestamps,
+                                            before->background, before->blocks,
+                                            before->compressed_blocks, before->row_cache_memory});
+  table_.boot();
+  timestamps.failure = Errc::kUnavailable;
+  EXPECT_EQ(table_.write({table_.rows.put({{"k", 1}, {"v", "a"}})}).error().code,
+            Errc::kUnavailable);
+  timestamps.failure = Errc::kUnknownOutcome;
+  EXPECT_EQ(table_.write({table_.rows.put({{"k", 1}, {"v", "a"}})}).error().code, Errc::kAborted);
+  timestamps.failure.reset();
+  EXPECT_EQ(table_.get({{"k", 1}}), "-");
+  table_.put({{"k", 1}, {"v", "b"}});
+  EXPECT_EQ(table_.get({{"k", 1}}), "k=1 v=b");
+  table_.stop();
+}
+
 TEST_F(TableTabletTest, AsManySmallRowsAsAreAllowedFitIntoOneTransaction) {
   std::vector<RowChange> changes;
   for (std::size_t i = 0; i < kRowsPerTransactionMax; ++i) {

@@ -1,0 +1,18 @@
+// What a commit fails with that got no timestamp, and so has changed nothing.
+//
+// Promise    Pure. kUnavailable as the source of timestamps says it; kAborted for all others, among
+//            them that it is unknown what became of the call.
+// Tests      table_tablet_test.cpp, coordinator_test.cpp.
+#pragma once
+
+#include "base/result.h"
+
+namespace moraine {
+
+inline Error no_timestamp(const Error& error) {
+  const bool refused = error.code == Errc::kUnavailable;
+  return {refused ? error.code : Errc::kAborted,
+          "no timestamp, nothing was changed: " + error.message()};
+}
+
+}  // namespace moraine
