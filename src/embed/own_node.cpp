@@ -120,8 +120,8 @@ Task<Result<void>> OwnNode::start() {
     const std::optional<Error> why = boot_error();
     if (why && why->code == Errc::kNoSpace && world.executor.now() >= patience) {
       co_return fail(Errc::kNoSpace,
-                     fmt::format("{}: there is no room for the little that a start writes; make "
-                                 "some and open it again ({})",
+                     fmt::format("{}: not enough free space to start its tablets; free some and "
+                                 "open it again ({})",
                                  folder_.path, why->context));
     }
     if (world.executor.now() < deadline) continue;

@@ -27,7 +27,7 @@ Error refuse(milliseconds wall, milliseconds expected, milliseconds most) {
   return {Errc::kUnavailable,
           fmt::format("the wall clock says {}, {} ahead of {}, where the last timestamps and the "
                       "time since then leave it; at most {} are believed. No timestamps are given, "
-                      "and nothing expires by this clock: set it right, or confirm it "
+                      "and no rows of tables expire by this clock: set it right, or confirm it "
                       "(accept_clock, docs/operations.md)",
                       date_of(wall), span_of(wall - expected), date_of(expected), span_of(most))};
 }

@@ -47,7 +47,7 @@ Task<Result<void>> TableTablet::Impl::write_static(std::shared_ptr<const StaticR
     co_return fail(Errc::kReadOnly, "only static tables take rows in this way");
   }
   if (stores_->append().since != 0) {
-    co_return fail(Errc::kOverloaded, "another write to the table goes on");
+    co_return fail(Errc::kOverloaded, "another write to the table is in progress; retry");
   }
   gone_->forget();
   auto written = co_await append_static(std::move(rows));
