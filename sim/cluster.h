@@ -83,6 +83,10 @@ class Cluster {
   // The next generation places `order` on `host`, which must be a spare that is alive. Only the
   // hosts in `told` (and the new one) hear of it.
   void move(std::uint32_t order, std::size_t host, const std::vector<std::size_t>& told);
+  // What the host starts with the next time.
+  void set_known(std::size_t host, blob::GroupConfig config) {
+    hosts_[host]->known = std::move(config);
+  }
   // The host that no member lives on, or nothing.
   std::optional<std::size_t> spare() const;
 

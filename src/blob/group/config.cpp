@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <map>
 
 #include "base/checksum.h"
 #include "base/coding.h"
 #include "base/invariant.h"
+#include "blob/group/quorum.h"
 
 namespace moraine::blob {
 namespace {
@@ -126,8 +128,39 @@ std::string contradiction(const GroupConfig& ours, const GroupConfig& theirs) {
   }
   return fmt::format(
       "group {:x} has two configs of generation {} that differ ({}): give all nodes the same "
-      "config, with a higher generation if the disks have changed",
+      "config; the move of one disk makes the next generation",
       ours.id.value, ours.generation, differs);
+}
+
+Result<void> check_change(const GroupConfig& known, const GroupConfig& newer) {
+  const auto refuse = [&](std::string why) {
+    return fail(Errc::kConflict,
+                fmt::format("group {:x} cannot go from generation {} to {}: {}", newer.id.value,
+                            known.generation, newer.generation, std::move(why)));
+  };
+  if (known.disks.size() != newer.disks.size()) return refuse("its shape would change");
+  DiskSet changed = 0;
+  std::string where;
+  for (std::uint32_t order = 0; order < known.disks.size(); ++order) {
+    const DiskAddress& before = known.disks[order];
+    const DiskAddress& after = newer.disks[order];
+    if (before == after) continue;
+    if (changed == 0) {
+      where = fmt::format("disk {} from {} to {}", order, printed(before), printed(after));
+    }
+    changed |= disk_bit(order);
+  }
+  if (changed == 0) return {};
+  if (known.disks.size() == 1) {
+    return refuse(fmt::format("it would move {}, and there is no other copy of its data", where));
+  }
+  const bool next = newer.generation == known.generation + 1;
+  const int count = std::popcount(changed);
+  if (next ? count == 1 : tolerated(known.geometry, changed)) return {};
+  return refuse(
+      fmt::format("it would move {} disks at once ({} first): put them back, move one disk "
+                  "with each generation, and wait until it is replicated",
+                  count, where));
 }
 
 Slice GroupConfig::encode() const {

@@ -63,5 +63,10 @@ Result<void> check(const GroupConfig& config);
 bool contradict(const GroupConfig& a, const GroupConfig& b);
 // What is wrong then, and what to do: `ours` is known here, `theirs` came from elsewhere.
 std::string contradiction(const GroupConfig& ours, const GroupConfig& theirs);
+// May the group of `known` become that of `newer`, a later generation, without losing data? The
+// next generation moves at most one disk; one that comes after generations that are not known here,
+// no more than the group may lose at once. A group of one disk has no other copy of its data and is
+// never moved. kConflict otherwise.
+Result<void> check_change(const GroupConfig& known, const GroupConfig& newer);
 
 }  // namespace moraine::blob

@@ -185,5 +185,52 @@ TEST(GroupConfigDigest, TellsApartWhateverDiffers) {
   EXPECT_TRUE(said.contains("disk 3 at node 4 device 1 slot 0 here and at node 9")) << said;
 }
 
+TEST(GroupConfigChange, MovesOneDiskWithEachGeneration) {
+  GroupConfig known;
+  known.id = GroupId{0x82000000};
+  known.geometry = Geometry::standard(Species::kBlock42);
+  for (std::uint32_t i = 0; i < known.geometry.disks(); ++i) {
+    known.disks.push_back({NodeId{i + 1}, 1, 0});
+  }
+  GroupConfig next = known;
+  next.generation = 2;
+  EXPECT_TRUE(check_change(known, next)) << "nothing moves";
+  next.disks[3].node = NodeId{9};
+  EXPECT_TRUE(check_change(known, next));
+  next.disks[4].node = NodeId{10};
+  const auto refused = check_change(known, next);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kConflict);
+  EXPECT_TRUE(refused.error().message().contains("2 disks at once (disk 3 from node 4 device 1"))
+      << refused.error().message();
+  // After generations that were missed: what the group may lose.
+  next.generation = 3;
+  EXPECT_TRUE(check_change(known, next));
+  next.disks[5].node = NodeId{11};
+  next.generation = 4;
+  EXPECT_FALSE(check_change(known, next));
+  // A new order of the same disks moves them, too.
+  GroupConfig reordered = known;
+  reordered.generation = 2;
+  std::swap(reordered.disks[0], reordered.disks[1]);
+  EXPECT_FALSE(check_change(known, reordered));
+}
+
+TEST(GroupConfigChange, AGroupOfOneIsNotMoved) {
+  GroupConfig known;
+  known.id = GroupId{1};
+  known.disks.push_back({NodeId{1}, 1, 0});
+  GroupConfig newer = known;
+  for (const std::uint32_t generation : {2u, 3u}) {
+    newer.generation = generation;
+    newer.disks[0].device = 1;
+    EXPECT_TRUE(check_change(known, newer));
+    newer.disks[0].device = 2;
+    const auto refused = check_change(known, newer);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().message().contains("no other copy")) << refused.error().message();
+  }
+}
+
 }  // namespace
 }  // namespace moraine::blob

@@ -170,13 +170,26 @@ std::optional<DirectPlace> BlobNode::locate(GroupId group, const BlobId& id) con
   return found == vdisks_.end() ? std::nullopt : found->second->locate(id);
 }
 
+// A node may have missed generations that its disks and the group know; of those its disks judge.
+// So does the disk of a group of one: only where its data is it may not be moved away.
+Result<void> BlobNode::check_newer(const GroupConfig& known, const GroupConfig& newer) const {
+  if (contradict(known, newer)) return fail(Errc::kConflict, contradiction(known, newer));
+  if (known.id != newer.id || newer.generation <= known.generation) return {};
+  if (known.disks.size() > 1 && newer.generation == known.generation + 1) {
+    TRY_VOID(check_change(known, newer));
+  }
+  for (const auto& [address, disk] : vdisks_) {
+    TRY_VOID(disk->check_config(newer));
+  }
+  return {};
+}
+
 Task<Result<void>> BlobNode::reconfigure(GroupConfig newer) {
   CO_TRY_VOID(check(newer));
   for (GroupConfig& group : config_.groups) {
-    if (contradict(group, newer)) {
-      std::string reason = contradiction(group, newer);
-      log_error("config refused", {{"reason", reason}});
-      co_return fail(Errc::kConflict, std::move(reason));
+    if (auto sound = check_newer(group, newer); !sound) {
+      log_error("config refused", {{"reason", sound.error().message()}});
+      co_return sound;
     }
     if (group.id != newer.id || group.generation >= newer.generation) continue;
     group = newer;

@@ -57,8 +57,8 @@ class BlobNode {
   const MetricRegistry& metrics() const { return metrics_; }
 
   // A newer generation of a group: starts the VDisks that it places here, and tells those that are
-  // here already. Older generations change nothing. kConflict: another config of the generation
-  // that is known.
+  // here already. Older generations change nothing. kConflict, and nothing changes: another config
+  // of the generation that is known, or one that could lose data (see check_change()).
   Task<Result<void>> reconfigure(GroupConfig newer);
 
   Device* device(std::uint32_t id);
@@ -68,6 +68,7 @@ class BlobNode {
   const std::map<DiskAddress, std::shared_ptr<VDisk>>& vdisks() const { return vdisks_; }
 
  private:
+  Result<void> check_newer(const GroupConfig& known, const GroupConfig& newer) const;
   Task<Result<void>> open_device(const DeviceConfig& config);
   Task<Result<void>> start_vdisks(const GroupConfig& group);
   // VDisks on the devices whose group has moved them elsewhere.

@@ -39,24 +39,32 @@ Task<Result<void>> VDisk::log_meta(MetaChange change) {
   co_return Result<void>();
 }
 
-// Everything before is forgotten with it.
-Task<Result<void>> VDisk::log_reset(MetaState meta) {
+// Everything before is forgotten with it. A part that cleaning moved behind the record would come
+// back with the next start, so nothing is moved from here on.
+Task<Result<bool>> VDisk::log_reset(ResetPlan plan) {
   co_await meta_turn_.acquire();
-  SmallBytes header = encode_meta(meta);
+  std::optional<MetaState> meta = plan(state_.meta());
+  if (!meta) {
+    meta_turn_.release();
+    co_return false;
+  }
+  resetting_ = true;
+  SmallBytes header = encode_meta(*meta);
   // It frees room: a device that is nearly full takes it.
   const auto written =
       co_await device_.append(slot_, static_cast<std::uint8_t>(RecordKind::kReset),
                               std::move(header), Slice(), AppendClass::kMaintenance);
   if (written) {
-    state_.apply_reset(std::move(meta));
+    state_.apply_reset(std::move(*meta));
     issuers_.clear();
     read_by_.clear();
     lost_ = false;
     replicated_ = false;
   }
+  resetting_ = false;
   meta_turn_.release();
   if (!written) co_return std::unexpected(written.error());
-  co_return Result<void>();
+  co_return true;
 }
 
 Task<Result<void>> VDisk::adopt_config(GroupConfig config) {
@@ -64,12 +72,17 @@ Task<Result<void>> VDisk::adopt_config(GroupConfig config) {
   const GroupConfig& current = *state_.meta().config;
   if (config.id != current.id) co_return fail(Errc::kInvalidArgument, "config of another group");
   if (contradict(current, config)) {
-    note_contradiction(config);
-    co_return fail(Errc::kConflict, contradiction(current, config));
+    std::string reason = contradiction(current, config);
+    note_refused(config, reason);
+    co_return fail(Errc::kConflict, std::move(reason));
   }
   if (config.generation <= current.generation) co_return Result<void>();
   if (config.disks.size() != current.disks.size()) {
     co_return fail(Errc::kInvalidArgument, "a group does not change its shape");
+  }
+  if (auto sound = check_config(config); !sound) {
+    note_refused(config, sound.error().message());
+    co_return sound;
   }
   const std::optional<std::uint32_t> place = placed_here(config);
   const bool mine = place == state_.order() && phase_ != Phase::kRetired;

@@ -23,7 +23,7 @@ Task<DiskReply> VDisk::ask(std::uint32_t order, RequestBody body) {
 Task<void> VDisk::heal_config(std::uint32_t order, std::optional<GroupConfig> theirs) {
   const GroupConfig ours = *state_.meta().config;
   if (theirs->id != ours.id) co_return;
-  if (contradict(ours, *theirs)) note_contradiction(*theirs);
+  if (contradict(ours, *theirs)) note_refused(*theirs, contradiction(ours, *theirs));
   if (theirs->generation == ours.generation) co_return;
   if (theirs->generation > ours.generation) {
     (void)co_await adopt_config(std::move(*theirs));
@@ -35,11 +35,11 @@ Task<void> VDisk::heal_config(std::uint32_t order, std::optional<GroupConfig> th
 }
 
 // Once for each generation, and again when the disk starts anew.
-void VDisk::note_contradiction(const GroupConfig& theirs) {
+void VDisk::note_refused(const GroupConfig& theirs, const std::string& reason) {
   if (contradicted_ == theirs.generation) return;
   contradicted_ = theirs.generation;
   log_error("config refused", {{"disk", state_.meta().config->vdisk(state_.order()).to_string()},
-                               {"reason", contradiction(*state_.meta().config, theirs)}});
+                               {"reason", reason}});
 }
 
 // A neighbour that asks for facts after `after` has everything up to there durably.

@@ -1,8 +1,10 @@
 // Taking a place in the group, leaving it, and coming back to it.
 //
 // A member that was moved away keeps its data until its successor is complete, then gives the room
-// back. What is on the disk after that, or of a member that another one has replaced meanwhile, is
-// of no use: whoever is placed here next begins as an empty disk.
+// back; so does one in whose place the group has put another member. What is on the disk after
+// that, or of a member that another one has replaced meanwhile, is of no use: whoever is placed
+// here next begins as an empty disk. A group of one has no other copy of its data: that is never
+// forgotten.
 
 #include <algorithm>
 
@@ -47,7 +49,19 @@ Result<void> VDisk::check_start(const GroupConfig& config) const {
   if (contradict(*meta.config, config)) {
     return fail(Errc::kConflict, contradiction(*meta.config, config));
   }
-  return {};
+  return check_config(config);
+}
+
+Result<void> VDisk::check_config(const GroupConfig& config) const {
+  const MetaState& meta = state_.meta();
+  if (!meta.config || meta.config->id != config.id || meta.state == LocalState::kEmpty) return {};
+  if (config.generation <= meta.config->generation) return {};
+  const bool next = config.generation == meta.config->generation + 1;
+  const bool stays = placed_here(*meta.config) == placed_here(config);
+  if (!next && stays && meta.config->disks.size() == config.disks.size()) return {};
+  // One that retired before such moves were refused may come back.
+  if (alone() && meta.state == LocalState::kRetired) return {};
+  return check_change(*meta.config, config);
 }
 
 // A device keeps which member it is. One of another member was put in the wrong place, or is a
@@ -64,27 +78,39 @@ std::string VDisk::foreign() const {
                      home.device, home.slot);
 }
 
-// What is on the disk becomes that of the member that the newest config places here.
+// What is on the disk becomes that of the member that the newest config places here, unless it is
+// still of use to the member that it was.
 Task<Result<void>> VDisk::take_place(const GroupConfig& config) {
   const MetaState& meta = state_.meta();
   const bool known = meta.config && meta.config->id == config.id;
   const bool newer = !known || meta.config->generation < config.generation;
   const GroupConfig newest = newer ? config : *meta.config;
   const std::optional<std::uint32_t> place = placed_here(newest);
-  const bool away = meta.config && (!known || meta.state == LocalState::kRetired || vacant() ||
-                                    (place && *place != meta.order));
-  if (place && away) {
-    MetaState fresh;
-    fresh.config = newest;
-    fresh.order = *place;
-    co_return co_await log_reset(std::move(fresh));
+  const bool returns = known && meta.state == LocalState::kRetired && place == meta.order;
+  const bool empty = !known || meta.state == LocalState::kEmpty;
+  const bool bare = meta.config && empty && (!known || vacant() || place != meta.order);
+  if (place && (bare || (returns && !alone()))) {
+    ResetPlan plan = [&newest, place](const MetaState&) {
+      MetaState fresh;
+      fresh.config = newest;
+      fresh.order = *place;
+      return std::optional(std::move(fresh));
+    };
+    const auto forgotten = co_await log_reset(std::move(plan));
+    if (!forgotten) co_return std::unexpected(forgotten.error());
+    co_return Result<void>();
   }
   skipped_ = known && newest.generation > meta.config->generation + 1;
-  if (!newer) co_return Result<void>();
-  MetaChange join = [&newest, place](MetaState& joined) {
+  if (!newer && !returns) co_return Result<void>();
+  MetaChange join = [&newest, place, returns](MetaState& joined) {
     joined.config = newest;
-    if (place) joined.order = *place;
-    if (!place && joined.state != LocalState::kEmpty) joined.state = LocalState::kRetired;
+    if (joined.state == LocalState::kEmpty) {
+      joined.order = place.value_or(joined.order);
+    } else if (returns) {
+      joined.state = LocalState::kFinal;
+    } else if (place != joined.order) {
+      joined.state = LocalState::kRetired;
+    }
   };
   co_return co_await log_meta(std::move(join));
 }
@@ -115,14 +141,18 @@ Task<bool> VDisk::quiet() {
   co_return !scope_.closed() && phase_ == Phase::kRetired;
 }
 
+// What is here is of no use any more, or is that of the member that has come back.
+Task<bool> VDisk::may_leave(std::optional<std::uint32_t> place) {
+  if (state_.meta().state == LocalState::kEmpty) co_return place.has_value();
+  if (place == state_.order()) co_return true;
+  if (alone()) co_return false;
+  co_return co_await successor_complete();
+}
+
 Task<void> VDisk::retire() {
   while (!scope_.closed() && phase_ == Phase::kRetired) {
     const std::optional<std::uint32_t> place = placed_here(*state_.meta().config);
-    const bool empty = state_.meta().state == LocalState::kEmpty;
-    // A group of one has no other copy of its data.
-    bool leave = place.has_value();
-    if (!place && !empty && !alone()) leave = co_await successor_complete();
-    if (leave && co_await quiet() && placed_here(*state_.meta().config) == place) {
+    if (co_await may_leave(place) && co_await quiet()) {
       co_await begin_anew(place);
       if (phase_ != Phase::kRetired) break;
     }
@@ -131,15 +161,43 @@ Task<void> VDisk::retire() {
   retiring_ = false;
 }
 
+// Nothing changes when a newer config has another place meanwhile.
+Task<Result<bool>> VDisk::forget(std::optional<std::uint32_t> place) {
+  ResetPlan plan = [this, place](const MetaState& now) -> std::optional<MetaState> {
+    if (placed_here(*now.config) != place) return std::nullopt;
+    MetaState fresh;
+    fresh.config = now.config;
+    fresh.order = place.value_or(now.order);
+    return fresh;
+  };
+  return log_reset(std::move(plan));
+}
+
+// The member of a group of one is back, with its data.
+Task<Result<bool>> VDisk::rejoin() {
+  MetaChange back = [this](MetaState& meta) {
+    if (placed_here(*meta.config) && meta.state == LocalState::kRetired) {
+      meta.state = LocalState::kFinal;
+    }
+  };
+  CO_TRY_VOID(co_await log_meta(std::move(back)));
+  co_return state_.meta().state == LocalState::kFinal;
+}
+
 // Nothing of the former membership runs. Forgets it, and joins again when there is a place.
 Task<void> VDisk::begin_anew(std::optional<std::uint32_t> place) {
-  MetaState fresh;
-  fresh.config = state_.meta().config;
-  fresh.order = place.value_or(state_.order());
-  const auto forgotten = co_await log_reset(std::move(fresh));
-  if (!forgotten || scope_.closed()) co_return;
+  const bool keeps = alone() && state_.meta().state != LocalState::kEmpty;
+  Result<bool> begun = false;
+  if (keeps) {
+    begun = co_await rejoin();
+  } else {
+    begun = co_await forget(place);
+  }
+  if (!begun || !*begun || scope_.closed()) co_return;
   events_.named(*state_.meta().config, state_.order());
-  log_info(place ? "VDisk takes its place as an empty one" : "VDisk gave its room back",
+  log_info(!place  ? "VDisk gave its room back"
+           : keeps ? "VDisk takes its place with its data"
+                   : "VDisk takes its place as an empty one",
            {{"vdisk", state_.meta().config->vdisk(state_.order()).to_string()},
             {"path", device_.path()},
             {"slot", self_.slot}});

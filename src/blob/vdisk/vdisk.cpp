@@ -45,7 +45,7 @@ Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointRe
     break_down(std::move(why));
     co_return Result<void>();
   }
-  if (!placed_here(*state_.meta().config)) {
+  if (!placed_here(*state_.meta().config) || state_.meta().state == LocalState::kRetired) {
     leave_group();
     co_return Result<void>();
   }
@@ -157,7 +157,7 @@ Task<Result<void>> VDisk::checkpoint(CheckpointSink& sink) {
 
 Task<Result<void>> VDisk::evacuate(const SegmentSet& segments) {
   std::optional<BlobId> after;
-  for (;;) {
+  while (!resetting_) {
     // Pages over the index, so that a long one does not hold the lane.
     std::vector<BlobId> found;
     const auto& entries = state_.index().entries();
@@ -173,9 +173,10 @@ Task<Result<void>> VDisk::evacuate(const SegmentSet& segments) {
     }
     const bool last = at == entries.end();
     CO_TRY_VOID(co_await move_parts(found, segments));
-    if (last) co_return Result<void>();
+    if (last) break;
     co_await yield(executor());
   }
+  co_return Result<void>();
 }
 
 Task<void> VDisk::visit_live(LiveMap& map) {
@@ -211,7 +212,7 @@ Task<Result<void>> VDisk::move_part(BlobId id, const SegmentSet& segments) {
   // A place that cannot be read now stays where it is; the other records move on.
   if (!data && data.error().code == Errc::kIo) co_return Result<void>();
   if (!data && data.error().code != Errc::kCorrupt) co_return std::unexpected(data.error());
-  if (state_.index().locate(id) != location) co_return Result<void>();
+  if (resetting_ || state_.index().locate(id) != location) co_return Result<void>();
   if (data) co_return co_await store_part(id, std::move(*data), false, AppendClass::kMaintenance);
   // Rotten: there is nothing to move. The neighbours may have what restores it.
   events_.damaged(id, data.error().context);

@@ -53,17 +53,23 @@ class VDisk final : public DeviceOwner,
 
   // Begins to serve as the member of `config` that lives at `self`; recovery goes on behind. Where
   // the group has moved the member elsewhere it is retired: it keeps its data until its successor
-  // is complete, and then gives the room back. One that is placed here again begins as an empty
-  // one.
-  // A config on disk that is newer wins; another one of the same generation is refused.
+  // is complete, and then gives the room back, or becomes the other member that the config places
+  // here. One that is placed here again begins as an empty one; that of a group of one has its
+  // data.
+  // A config on disk that is newer wins; another one of the same generation is refused, and so is
+  // one that check_config() refuses.
   Task<Result<void>> start(GroupConfig config, DiskAddress self, EndpointResolver& resolver);
   // Ends background work; requests from now on get kError.
   Task<void> stop();
   // Tells background work to end, and no more.
   void abandon();
   // Takes a newer generation of the group; a member that it places elsewhere retires. kConflict: it
-  // is another config of the generation that is known.
+  // is another config of the generation that is known, or check_config() refuses it.
   Task<Result<void>> adopt_config(GroupConfig config);
+  // kConflict: the config is newer than the one that is known, this disk has data, and taking the
+  // config could lose it (see check_change()). Of a config that comes after generations that were
+  // missed a disk can tell so only when its own place changes.
+  Result<void> check_config(const GroupConfig& config) const;
 
   enum class Phase : std::uint8_t {
     kIdle,        // Not started.
@@ -144,14 +150,17 @@ class VDisk final : public DeviceOwner,
   Task<Result<void>> log_facts(std::vector<Fact> facts);
   using MetaChange = std::function<void(MetaState&)>;
   Task<Result<void>> log_meta(MetaChange change);
-  Task<Result<void>> log_reset(MetaState meta);
+  // From what is known when its turn has come. nullopt: nothing is reset.
+  using ResetPlan = std::function<std::optional<MetaState>(const MetaState&)>;
+  // False: the plan gave nothing.
+  Task<Result<bool>> log_reset(ResetPlan plan);
   void schedule_collection();
   Task<void> collect_in_background();
 
   // neighbours.cpp
   Task<DiskReply> ask(std::uint32_t order, RequestBody body);
   Task<void> heal_config(std::uint32_t order, std::optional<GroupConfig> theirs);
-  void note_contradiction(const GroupConfig& theirs);
+  void note_refused(const GroupConfig& theirs, const std::string& reason);
   void note_read_by(std::uint32_t order, std::uint64_t log, std::uint64_t after);
   bool alone() const { return state_.geometry().disks() == 1; }
 
@@ -160,6 +169,9 @@ class VDisk final : public DeviceOwner,
   void leave_group();
   Task<void> retire();
   Task<bool> successor_complete();
+  Task<bool> may_leave(std::optional<std::uint32_t> place);
+  Task<Result<bool>> forget(std::optional<std::uint32_t> place);
+  Task<Result<bool>> rejoin();
   Task<void> begin_anew(std::optional<std::uint32_t> place);
   Task<bool> quiet();
   Task<void> verify_guid();
@@ -191,7 +203,7 @@ class VDisk final : public DeviceOwner,
   EndpointResolver* resolver_ = nullptr;
 
   std::uint64_t next_lsn_ = 1;
-  std::uint32_t contradicted_ = 0;  // A generation of which two configs were met; 0: none.
+  std::uint32_t contradicted_ = 0;  // A generation of which a config was refused; 0: none.
   // Not durable yet, by generation, with their issuers: the highest one fences.
   std::map<TabletId, std::map<Generation, std::uint64_t>> pending_blocks_;
   struct Issued {
@@ -206,6 +218,7 @@ class VDisk final : public DeviceOwner,
   bool skipped_ = false;   // Generations were missed in which the group may have moved us.
 
   Semaphore meta_turn_{1};
+  bool resetting_ = false;  // A reset record is on its way: no part is moved behind it.
   bool collecting_ = false;
   std::size_t calls_ = 0;
   Notify calls_done_;
