@@ -58,7 +58,7 @@ TEST_F(FullFileSystem, OpensAsLongAsThereIsRoomAndThenSaysThatThereIsNone) {
   }
   ASSERT_FALSE(opened) << "something makes room; take another device";
   EXPECT_EQ(opened.error().code, Errc::kNoSpace) << opened.error().message();
-  EXPECT_NE(opened.error().context.find(disk_ + "/data: there is no room"), std::string::npos)
+  EXPECT_NE(opened.error().context.find(disk_ + "/data: not enough free space"), std::string::npos)
       << opened.error().message();
   std::filesystem::remove(disk_ + "/filler");
   expect_ok(open_there());
