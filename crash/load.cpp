@@ -77,7 +77,7 @@ Task<void> Load::block(TabletTruth& tablet) {
   if (!generation) co_return;
   blob::BlockRequest request;
   request.tablet = tablet.id();
-  request.generation = *generation;
+  request.generation = *generation + 1;
   request.deadline = deadline();
   const blob::BlockResult result = co_await proxy_.block(request);
   tablet.block_ended(result.status);
