@@ -172,8 +172,7 @@ bool Cluster::ready(std::uint32_t order) {
 
 bool Cluster::replicated(std::uint32_t order) {
   const auto disk = vdisk(order);
-  return disk && disk->phase() == VDisk::Phase::kReady && disk->replicated() &&
-         disk->state().missing().empty();
+  return disk && disk->phase() == VDisk::Phase::kReady && disk->replicated();
 }
 
 bool Cluster::all_ready() {
@@ -198,7 +197,7 @@ std::vector<std::string> Cluster::troubles(bool handoffs) {
     } else if (disk->phase() != VDisk::Phase::kReady) {
       found.push_back(fmt::format("disk {} is in phase {} {}", order,
                                   static_cast<int>(disk->phase()), disk->broken_reason()));
-    } else if (!replicated(order)) {
+    } else if (!replicated(order) || !disk->state().missing().empty()) {
       const auto& missing = disk->state().missing();
       found.push_back(fmt::format("disk {} misses {} parts, {} first", order, missing.size(),
                                   missing.empty() ? "none" : missing.begin()->to_string()));

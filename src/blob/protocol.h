@@ -140,7 +140,7 @@ struct RangeIndexReply {
 struct GetStatus {};
 struct GetStatusReply {
   bool ready = false;       // Past guid recovery and initial sync.
-  bool replicated = false;  // The last pass found nothing missing.
+  bool replicated = false;  // What was missing when the last pass began is here.
   std::uint64_t blobs = 0;
   std::uint64_t missing = 0;  // Parts still to be replicated.
   std::uint64_t live_bytes = 0;

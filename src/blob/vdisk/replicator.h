@@ -41,7 +41,7 @@ class Replicator {
     PartSet data;
   };
   bool over() const;
-  Task<void> pass();
+  Task<std::size_t> pass();
   Task<void> restore(BlobId id);
   Task<void> send_home(BlobId id);
   Task<bool> bring_to_main(BlobId id, std::uint32_t part, const Survey& survey);

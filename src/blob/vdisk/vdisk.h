@@ -197,7 +197,7 @@ class VDisk final : public DeviceOwner,
   Phase phase_ = Phase::kIdle;
   std::string broken_reason_;
   bool lost_ = false;        // Acknowledged records could not be read back.
-  bool replicated_ = false;  // The last pass found nothing missing.
+  bool replicated_ = false;  // What was missing when the last pass began is here.
   bool stopping_ = false;
   DiskAddress self_;
   EndpointResolver* resolver_ = nullptr;

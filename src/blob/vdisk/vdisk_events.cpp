@@ -142,10 +142,10 @@ void VDiskEvents::log_progress(std::size_t missing) {
   progress_line_at_ = executor_.now() + progress_period_;
 }
 
-void VDiskEvents::pass_ended(std::size_t missing) {
-  left_over_ = missing;
-  if (!replicating_ || missing > 0) {
-    pass_goes_on(missing);
+void VDiskEvents::pass_ended(std::size_t left_over) {
+  left_over_ = left_over;
+  if (!replicating_ || left_over > 0) {
+    pass_goes_on(left_over);
     return;
   }
   log_info("replication ended", {{"vdisk", name_},

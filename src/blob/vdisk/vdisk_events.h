@@ -50,7 +50,8 @@ class VDiskEvents {
   void pass_begins(std::size_t missing);
   void part_restored() { ++restored_; }
   void pass_goes_on(std::size_t missing);
-  void pass_ended(std::size_t missing);
+  // `left_over`: of those that were missing when it began.
+  void pass_ended(std::size_t left_over);
 
   std::uint64_t damaged_found() const { return damaged_.total; }
   std::uint64_t damaged_repaired() const { return repaired_.total; }
@@ -84,7 +85,7 @@ class VDiskEvents {
 
   std::uint64_t restored_ = 0;
   std::uint64_t passes_ = 0;
-  std::size_t left_over_ = 0;  // Missing at the end of the last pass.
+  std::size_t left_over_ = 0;  // By the last pass.
   bool replicating_ = false;   // As last logged.
   std::uint64_t restored_before_ = 0;
   Instant began_;
