@@ -90,8 +90,8 @@ class Cluster {
   // The host that no member lives on, or nothing.
   std::optional<std::size_t> spare() const;
 
-  // A member serves; it has all that it missed when its last pass began; all members serve, and none
-  // misses a part.
+  // A member serves; it has all that it missed when its last pass began; all members serve, and
+  // none misses a part.
   bool ready(std::uint32_t order);
   bool replicated(std::uint32_t order);
   bool all_ready();

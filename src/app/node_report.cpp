@@ -169,7 +169,8 @@ void count_vdisk(MetricRegistry& registry, const MetricLabels& labels, const blo
   gauge("moraine_vdisk_handoffs", disk.state().handoffs().size(), "Blobs to be moved home");
   gauge("moraine_vdisk_ready", disk.phase() == blob::VDisk::Phase::kReady ? 1 : 0,
         "1 when it serves");
-  gauge("moraine_vdisk_replicated", disk.replicated() ? 1 : 0, "1 when all that was missing when the last pass began is restored");
+  gauge("moraine_vdisk_replicated", disk.replicated() ? 1 : 0,
+        "1 when all that was missing when the last pass began is restored");
   gauge("moraine_vdisk_broken", disk.phase() == blob::VDisk::Phase::kBroken ? 1 : 0,
         "1 when it does not serve until its device is put right or replaced");
   gauge("moraine_vdisk_retired", disk.phase() == blob::VDisk::Phase::kRetired ? 1 : 0,

@@ -1,4 +1,6 @@
-// A folder that somebody else has open.
+// A folder that somebody else has open, or whose config was edited.
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "embed/test_database.h"
@@ -9,6 +11,22 @@ namespace {
 class OpenTest : public DatabaseTest {
  protected:
   Result<Database> open_again() { return Database::open(folder_ + "/data"); }
+  void put_a_group_first() {
+    const std::string path = folder_ + "/data/cluster.yaml";
+    std::ifstream file(path);
+    std::string config(std::istreambuf_iterator<char>(file), {});
+    const std::string groups = "\ngroups:\n";
+    const std::size_t at = config.find(groups);
+    ASSERT_NE(at, std::string::npos) << config;
+    config.insert(at + groups.size(),
+                  "  - id: 0x82000001\n"
+                  "    generation: 1\n"
+                  "    erasure: none\n"
+                  "    shape: {realms: 1, domains: 1, vdisks: 1}\n"
+                  "    disks:\n"
+                  "      - {node: 1, device: 1, slot: 1}\n");
+    std::ofstream(path) << config;
+  }
 };
 
 TEST_F(OpenTest, AFolderThatStaysOpenElsewhereIsRefused) {
@@ -22,6 +40,21 @@ TEST_F(OpenTest, AFolderThatIsLetGoOfMeanwhileIsOpened) {
   const auto second = open_again();
   other.join();
   EXPECT_TRUE(second) << second.error().message();
+}
+
+TEST_F(OpenTest, AGroupThatIsPutFirstLeavesTheTablesWhereTheyAre) {
+  expect_ok(db_->create_table("/users", users_schema()));
+  insert(users(), {{"id", 1}, {"name", "kept"}});
+  db_.reset();
+  put_a_group_first();
+  open();
+  EXPECT_EQ(name_of(users(), 1), "kept");
+  // New tablets take the groups by turns.
+  for (const char* path : {"/a", "/b"}) expect_ok(db_->create_table(path, users_schema()));
+  insert(users(), {{"id", 2}, {"name", "new"}});
+  reopen();
+  EXPECT_EQ(name_of(users(), 1), "kept");
+  EXPECT_EQ(name_of(users(), 2), "new");
 }
 
 }  // namespace

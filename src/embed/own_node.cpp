@@ -8,6 +8,7 @@
 #include "base/epoch.h"
 #include "embed/completion.h"
 #include "service/system_places.h"
+#include "service/tablet_ids.h"
 
 namespace moraine::embed {
 namespace {
@@ -47,6 +48,7 @@ bool any_recovering(const blob::BlobNode& node) {
 
 OwnNode::OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options)
     : folder_(std::move(folder)),
+      options_(options),
       world_(lane_options("moraine"), own_network(folder_.config)),
       background_(lane_options("compaction", true)),
       groups_(*this) {
@@ -55,18 +57,6 @@ OwnNode::OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options)
   node_options.format_missing = fresh;
   node_ = std::make_unique<blob::BlobNode>(world_.world(), folder_.config,
                                            folder_.config.nodes.front().id, node_options);
-  TableServicesOptions tables;
-  for (const blob::GroupConfig& group : folder_.config.groups) tables.groups.push_back(group.id);
-  tables.block_cache_bytes = options.block_cache_bytes;
-  tables.compressed_cache_bytes = options.compressed_cache_bytes;
-  tables.in_memory_bytes = options.in_memory_bytes;
-  tables.row_cache_bytes = options.row_cache_bytes;
-  tables.clock.accept = options.accept_clock || clock_is_confirmed();
-  SchemeHostOptions scheme;
-  scheme.group = tables.groups.front();
-  scheme_ = std::make_unique<SchemeHost>(world_.world(), groups_, scheme);
-  services_ = std::make_unique<TableServices>(world_.world(), groups_, *scheme_, background_,
-                                              std::move(tables));
 }
 
 Result<std::unique_ptr<OwnNode>> OwnNode::open(const std::string& folder,
@@ -106,8 +96,7 @@ Task<Result<void>> OwnNode::start() {
   while (any_recovering(*node_) && world.executor.now() < deadline) {
     co_await sleep_for(world.executor, kReadyPoll);
   }
-  CO_TRY_VOID(co_await check_places(deadline));
-  services_started_ = true;
+  CO_TRY_VOID(co_await make_services(deadline));
   scheme_->start();
   const Instant patience = world.executor.now() + kRoomPatience;
   for (;;) {
@@ -131,19 +120,21 @@ Task<Result<void>> OwnNode::start() {
   }
 }
 
-// The system's tablets are served from the first group, so they have to be there.
-Task<Result<void>> OwnNode::check_places(Instant deadline) {
-  std::vector<GroupId> configured;
-  for (const blob::GroupConfig& group : folder_.config.groups) configured.push_back(group.id);
-  CO_TRY(const SystemPlaces places,
-         co_await find_system_places(world_.world(), groups_, configured, deadline));
-  for (const auto& [tablet, group] : places) {
-    if (group == configured.front()) continue;
-    co_return fail(Errc::kConflict,
-                   fmt::format("{}/cluster.yaml: the first group is 0x{:x}, but tablet {} of the "
-                               "system is in group 0x{:x}; put that one first",
-                               folder_.path, configured.front().value, tablet.value, group.value));
-  }
+Task<Result<void>> OwnNode::make_services(Instant deadline) {
+  TableServicesOptions tables;
+  for (const blob::GroupConfig& group : folder_.config.groups) tables.groups.push_back(group.id);
+  CO_TRY(tables.places,
+         co_await find_system_places(world_.world(), groups_, tables.groups, deadline));
+  tables.block_cache_bytes = options_.block_cache_bytes;
+  tables.compressed_cache_bytes = options_.compressed_cache_bytes;
+  tables.in_memory_bytes = options_.in_memory_bytes;
+  tables.row_cache_bytes = options_.row_cache_bytes;
+  tables.clock.accept = options_.accept_clock || clock_is_confirmed();
+  SchemeHostOptions scheme;
+  scheme.group = tables.places.at(kSchemeTabletId);
+  scheme_ = std::make_unique<SchemeHost>(world_.world(), groups_, scheme);
+  services_ = std::make_unique<TableServices>(world_.world(), groups_, *scheme_, background_,
+                                              std::move(tables));
   co_return Result<void>();
 }
 
@@ -160,7 +151,7 @@ std::optional<Error> OwnNode::boot_error() const {
 
 // All of it goes away on the thread that it lived on.
 Task<void> OwnNode::stop() {
-  if (services_started_) {
+  if (services_) {
     co_await scheme_->stop();
     co_await services_->stop();
   }

@@ -43,19 +43,21 @@ class OwnNode {
 
   OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options);
   Task<Result<void>> start();
-  Task<Result<void>> check_places(Instant deadline);
+  // Where the system's tablets are decides what the services are made with.
+  Task<Result<void>> make_services(Instant deadline);
   Task<Result<void>> wait_running(Instant deadline);
   std::optional<Error> boot_error() const;
   Task<void> stop();
 
   const app::DataFolder folder_;
+  const OpenOptions options_;
   RealWorld world_;
   Lane background_;
   Groups groups_;
   std::unique_ptr<blob::BlobNode> node_;
+  // From start() on, if the system's tablets were found.
   std::unique_ptr<SchemeHost> scheme_;
   std::unique_ptr<TableServices> services_;
-  bool services_started_ = false;
 };
 
 }  // namespace moraine::embed

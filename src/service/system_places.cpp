@@ -118,9 +118,11 @@ Result<std::optional<SystemPlaces>> recorded(const std::vector<Said>& all) {
 
 // Where tablets are that were started before there was a record; the first group for the others.
 Result<SystemPlaces> chosen(const std::vector<Said>& all) {
-  const auto home = std::ranges::find_if(all, [](const Said& said) {
-    return said.tablets.contains(kSchemeTabletId) || !said.tablets.empty();
-  });
+  auto home = std::ranges::find_if(
+      all, [](const Said& said) { return said.tablets.contains(kSchemeTabletId); });
+  if (home == all.end()) {
+    home = std::ranges::find_if(all, [](const Said& said) { return !said.tablets.empty(); });
+  }
   SystemPlaces places;
   for (const TabletId tablet : kSystemTablets) {
     places[tablet] = home == all.end() ? all.front().group : home->group;

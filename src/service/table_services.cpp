@@ -81,6 +81,12 @@ void TableServices::abandon() {
   oracle_.abandon();
 }
 
+TabletInfo TableServices::system_tablet(TabletId id) const {
+  const auto place = options_.places.find(id);
+  const GroupId group = place == options_.places.end() ? options_.groups.front() : place->second;
+  return TabletInfo::simple(id, group, kKeyValueChannels);
+}
+
 Task<Result<std::unique_ptr<TimestampOracle>>> TableServices::boot_oracle() {
   OracleOptions options;
   options.leader = options_.leader;
@@ -89,19 +95,15 @@ Task<Result<std::unique_ptr<TimestampOracle>>> TableServices::boot_oracle() {
   options.bug = options_.bug;
   // It looks at the clock for every timestamp, and at the guard before it makes some durable.
   const World world{world_.executor, wall_clock_, world_.random, world_.disks, world_.network};
-  return TimestampOracle::boot(
-      world, groups_,
-      TabletInfo::simple(kTimestampTabletId, options_.groups.front(), kKeyValueChannels), options);
+  return TimestampOracle::boot(world, groups_, system_tablet(kTimestampTabletId), options);
 }
 
 Task<Result<std::unique_ptr<Coordinator>>> TableServices::boot_coordinator() {
   CoordinatorOptions options;
   options.leader = options_.leader;
   options.bug = options_.bug;
-  return Coordinator::boot(
-      world_, groups_,
-      TabletInfo::simple(kCoordinatorTabletId, options_.groups.front(), kKeyValueChannels),
-      tablets_, timestamps_, options);
+  return Coordinator::boot(world_, groups_, system_tablet(kCoordinatorTabletId), tablets_,
+                           timestamps_, options);
 }
 
 Task<Result<Timestamp>> TableServices::HostedTimestamps::next() {

@@ -11,13 +11,15 @@
 #include <optional>
 
 #include "service/stored_tables.h"
+#include "service/system_places.h"
 #include "transaction/commit.h"
 #include "transaction/timestamp_oracle.h"
 
 namespace moraine {
 
 struct TableServicesOptions {
-  std::vector<GroupId> groups;
+  std::vector<GroupId> groups;  // New tablets take them by turns.
+  SystemPlaces places;          // Of the oracle and the coordinator. Not named: the first group.
   std::size_t block_cache_bytes = std::size_t{256} << 20;
   std::size_t compressed_cache_bytes = 0;                    // 0: none.
   std::size_t in_memory_bytes = table::kPinnedBytesDefault;  // Of tables with an in_memory_mode.
@@ -68,6 +70,7 @@ class TableServices {
     TableServices& services_;
   };
 
+  TabletInfo system_tablet(TabletId id) const;
   Task<Result<std::unique_ptr<TimestampOracle>>> boot_oracle();
   Task<Result<std::unique_ptr<Coordinator>>> boot_coordinator();
   Task<Result<TransactionOutcome>> ask(TabletId coordinator, TransactionId id);
