@@ -26,8 +26,7 @@
 //   6 range   from id, to id, limit u32, force_block tg?      item*, more flag, blocked u32
 //   7 status  -                                               ready flag, replicated flag,
 //                                                             blobs u64, missing u64, live u64,
-//                                                             capacity u64, and then, not from
-//                                                             older programs: broken flag, reason
+//                                                             capacity u64, broken flag, reason
 //                                                             bytes, replicating flag, restored
 //                                                             u64, damaged u64, repaired u64
 //   8 config  config                                          -

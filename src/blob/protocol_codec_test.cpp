@@ -241,34 +241,11 @@ TEST(ProtocolCodec, RefusesEveryFlippedBitOfTheHeader) {
   for (const DiskReply& reply : sample_replies()) flip_all(encode(reply), decode_reply);
 }
 
-// A status reply without the fields that were added: 16 bytes of every reply, 2 flags, 4 numbers.
-constexpr std::size_t kOldStatusBytes = 16 + 2 + 4 * 8;
-
-bool is_status(const Slice& frame) {
-  const Result<DiskReply> reply = decode_reply(frame);
-  return reply && std::holds_alternative<GetStatusReply>(reply->body);
-}
-
-TEST(ProtocolCodec, TheStatusReplyOfAnOlderProgramIsUnderstood) {
-  const GetStatusReply now{true, false, 1, 2, 3, 4, true, "why", true, 5, 6, 7};
-  const Slice frame = encode(carried_out(now));
-  const Slice old = rewritten(frame, [](auto& header) { header.resize(kOldStatusBytes); });
-  const Result<DiskReply> reply = decode_reply(old);
-  ASSERT_TRUE(reply) << reply.error().message();
-  const auto& state = std::get<GetStatusReply>(reply->body);
-  EXPECT_TRUE(state.ready);
-  EXPECT_EQ(state.capacity_bytes, 4u);
-  EXPECT_FALSE(state.broken);
-  EXPECT_EQ(state.reason, "");
-  EXPECT_EQ(state.damaged_repaired, 0u);
-}
-
 TEST(ProtocolCodec, HeadersCutShortOrGrownAreRefusedAlsoWithARightChecksum) {
   const auto cut_all = [](const Slice& frame, auto decode) {
     const std::size_t header_size = load<std::uint32_t>(frame.data() + 2);
     for (std::size_t size = 0; size < header_size; ++size) {
       const Slice cut = rewritten(frame, [&](auto& header) { header.resize(size); });
-      if (is_status(frame) && size == kOldStatusBytes) continue;  // As older programs send it.
       EXPECT_NE(problem(decode(cut)), "it decodes") << size;
     }
     const Slice grown = rewritten(frame, [&](auto& header) { header.resize(header_size + 1); });

@@ -218,7 +218,6 @@ void fields(Io& io, Like<Io, GetStatusReply>& m) {
   io.integer(m.missing);
   io.integer(m.live_bytes);
   io.integer(m.capacity_bytes);
-  if (!io.goes_on()) return;
   io.flag(m.broken);
   io.text(m.reason, "reason", kReasonBytesMax);
   io.flag(m.replicating);

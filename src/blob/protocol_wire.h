@@ -71,9 +71,6 @@ class WireWriter {
     for (const T& item : items) each(*this, item);
   }
 
-  // Before fields that were added later, at the end of a message: older programs do not send them.
-  static bool goes_on() { return true; }
-
   ByteSpan header() const { return header_.span(); }
   std::vector<Slice> take_bulk() && { return std::move(bulk_); }
 
@@ -126,8 +123,6 @@ class WireReader {
     items.reserve(count);
     for (std::size_t i = 0; i < count && !failed(); ++i) each(*this, items.emplace_back());
   }
-
-  bool goes_on() const { return !header_.finished(); }
 
   // The first problem stays; values read after it mean nothing.
   void wrong(std::string problem);

@@ -1,6 +1,7 @@
 // The end of a write cycle: what is removed, what is remembered, and the answers.
 
 #include <algorithm>
+#include <bit>
 
 #include "base/log.h"
 #include "queue/facts.h"
@@ -198,7 +199,11 @@ Task<void> StoredPartition::break_a_rule(Cycle& cycle) {
 // Everything behind a failed write fails: stored later, it would make the failed one a duplicate.
 void StoredPartition::fail_cycle(Cycle& cycle, const Error& error) {
   const bool known = error.code == Errc::kOverloaded || error.code == Errc::kInvalidArgument;
-  log_warning("a partition's write failed", {{"partition", index_}, {"why", error.message()}});
+  // A partition that goes on failing has ever fewer lines.
+  if (std::has_single_bit(++failures_in_row_)) {
+    log_warning("a partition's write failed",
+                {{"partition", index_}, {"in_a_row", failures_in_row_}, {"why", error.message()}});
+  }
   // Which parts of open messages are there is not known.
   open_messages_.clear();
   stray_parts_ = true;

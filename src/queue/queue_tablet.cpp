@@ -41,7 +41,15 @@ std::shared_ptr<Partition> QueueTablet::partition(PartitionIndex index) {
   return found == partitions_.end() ? nullptr : found->second;
 }
 
+// One at a time: the bounds that note_created() stores must not meet a partition that serves.
 Task<Result<void>> QueueTablet::add_partition(PartitionSetup setup) {
+  co_await adding_.acquire();
+  auto added = co_await add_one(std::move(setup));
+  adding_.release();
+  co_return added;
+}
+
+Task<Result<void>> QueueTablet::add_one(PartitionSetup setup) {
   const PartitionIndex index = setup.index;
   if (const auto found = partitions_.find(index); found != partitions_.end()) {
     found->second->configure(std::move(setup.config));
@@ -51,10 +59,11 @@ Task<Result<void>> QueueTablet::add_partition(PartitionSetup setup) {
   Partitions added;
   added.emplace(index, partition);
   co_await note_created(std::move(added));
-  // It may have been added, or the tablet may have ended, meanwhile.
-  const std::optional<Error> ended = store_->leader().ended();
-  if (ended || !partitions_.emplace(index, partition).second) co_await partition->stop();
-  if (ended) co_return std::unexpected(*ended);
+  if (const std::optional<Error> ended = store_->leader().ended()) {
+    co_await partition->stop();
+    co_return std::unexpected(*ended);
+  }
+  partitions_.emplace(index, partition);
   co_return Result<void>();
 }
 

@@ -42,6 +42,7 @@ class QueueTablet {
   using Partitions = std::map<PartitionIndex, std::shared_ptr<StoredPartition>>;
 
   QueueTablet(World world, BlobCache& cache) : world_(world), cache_(cache) {}
+  Task<Result<void>> add_one(PartitionSetup setup);
   Task<Result<std::shared_ptr<StoredPartition>>> load(PartitionSetup setup);
   Task<void> note_created(Partitions loaded);
 
@@ -49,6 +50,7 @@ class QueueTablet {
   BlobCache& cache_;
   std::unique_ptr<KeyValue> store_;
   Partitions partitions_;
+  Semaphore adding_{1};
   Callback on_end_;
 };
 

@@ -21,6 +21,29 @@ TEST(QueueTablet, PartitionsAreAddedAndKeptApart) {
   EXPECT_EQ(queue.tablet->partition(1)->info().end, 1u);
 }
 
+Task<void> add_and_write(QueueTablet& tablet, Executor& executor, Duration after) {
+  co_await sleep_for(executor, after);
+  EXPECT_TRUE(co_await tablet.add_partition({1, {}}));
+  const auto written = tablet.partition(1)->write(TestQueue::message("from one of many"));
+  EXPECT_EQ((co_await *written).status, WriteStatus::kOk);
+}
+
+Task<void> add_many_times(QueueTablet& tablet, Executor& executor, int times) {
+  TaskScope scope;
+  for (int i = 0; i < times; ++i) scope.spawn(add_and_write(tablet, executor, i * 50us));
+  co_await scope.join();
+}
+
+TEST(QueueTablet, APartitionAddedManyTimesAtOnceKeepsWhatIsWritten) {
+  constexpr int kTimes = 40;
+  TestQueue queue(9);
+  queue.world.run(add_many_times(*queue.tablet, queue.world.executor(), kTimes));
+  EXPECT_EQ(queue.tablet->partition(1)->info().end, Offset{kTimes});
+  queue.restart();
+  ASSERT_TRUE(queue.world.run(queue.tablet->add_partition({1, {}})));
+  EXPECT_EQ(queue.tablet->partition(1)->info().end, Offset{kTimes});
+}
+
 TEST(QueueTablet, AddingAPartitionThatIsThereConfiguresIt) {
   TestQueue queue(2);
   queue.say("one");

@@ -261,6 +261,7 @@ class StoredPartition final : public Partition,
   std::map<std::string, OpenMessage> open_messages_;  // By source id.
   std::uint32_t next_slot_ = 0;
   bool stray_parts_ = false;  // Keys of parts may be left of messages that failed.
+  std::uint64_t failures_in_row_ = 0;
 
   const std::size_t waiting_writes_max_;
   std::deque<Waiting> waiting_;

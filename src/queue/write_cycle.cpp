@@ -10,7 +10,9 @@ namespace moraine::queue {
 namespace {
 
 constexpr Duration kQuotaPauseMax = 100ms;
+// Doubled with each failure in a row.
 constexpr Duration kPauseAfterFailure = 10ms;
+constexpr std::uint64_t kPauseDoublingsMax = 6;
 constexpr std::size_t kSourceFactBytes = 256;  // At most, without the source's id.
 
 std::vector<HeadBlob> levels(const std::vector<StoredBlob>& head) {
@@ -39,7 +41,13 @@ Task<void> StoredPartition::run_cycles() {
   while (!stopped_ && has_work()) {
     co_await wait_for_quota();
     co_await probe_space();
-    if (!stopped_ && !co_await run_cycle()) co_await sleep_for(world_.executor, kPauseAfterFailure);
+    if (stopped_) break;
+    if (co_await run_cycle()) {
+      failures_in_row_ = 0;
+      continue;
+    }
+    const std::uint64_t doublings = std::min(failures_in_row_ - 1, kPauseDoublingsMax);
+    co_await sleep_for(world_.executor, kPauseAfterFailure * (1 << doublings));
   }
   cycling_ = false;
 }

@@ -4,7 +4,7 @@
 //   meta  (stage 0) = lsn u64, MetaState
 //   blobs (stage 1) = count u32, each: id (25) ingress u32 marks u8 parts u8,
 //                     each part: part u8 segment u32 offset u32 crc u32
-//                     marks: bit 0 not_mine, bit 1 claimed (version 1 has bit 0 only)
+//                     marks: bit 0 not_mine, bit 1 claimed
 //   facts (stage 2) = FactsRecord: blocks, barriers, positions
 
 #include <bit>
@@ -18,7 +18,6 @@ namespace moraine::blob {
 namespace {
 
 constexpr std::uint8_t kVersion = 2;
-constexpr std::uint8_t kVersionOldest = 1;
 constexpr std::uint8_t kNotMineMark = 1;
 constexpr std::uint8_t kClaimedMark = 2;
 // Commits wait for a page to be made and written.
@@ -116,7 +115,7 @@ Slice VDiskState::fact_page(Cursor& cursor) const {
 Result<void> VDiskState::restore_page(ByteSpan page) {
   Decoder decoder(page);
   const std::uint8_t version = decoder.u8();
-  if (version < kVersionOldest || version > kVersion) {
+  if (version != kVersion) {
     return fail(Errc::kCorrupt, fmt::format("checkpoint page version {}", version));
   }
   const std::uint8_t stage = decoder.u8();
