@@ -7,7 +7,28 @@
 
 namespace moraine::table {
 
+namespace {
+
+// Many chunks of many tablets have hot rows, and none knows of the others.
+std::atomic<std::size_t> held_by_process{0};
+
+bool take_bytes(std::size_t bytes) {
+  if (held_by_process.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kHotBytesMax)
+    return true;
+  held_by_process.fetch_sub(bytes, std::memory_order_relaxed);
+  return false;
+}
+
+}  // namespace
+
+std::size_t HotRows::bytes_held() {
+  return held_by_process.load(std::memory_order_relaxed);
+}
+
 HotRows::~HotRows() {
+  std::size_t bytes = 0;
+  for (const auto& entry : entries_) bytes += entry->bytes;
+  held_by_process.fetch_sub(bytes, std::memory_order_relaxed);
   delete table_.load(std::memory_order_acquire);
 }
 
@@ -43,7 +64,9 @@ bool HotRows::find(ByteSpan key, std::uint64_t hash, const ColumnSet* columns,
 }
 
 bool HotRows::may_add(std::uint64_t hash) const {
-  if (full_.load(std::memory_order_relaxed)) return false;
+  if (full_.load(std::memory_order_relaxed) || bytes_held() > kHotBytesMax - kHotRowBytesMax) {
+    return false;
+  }
   return hash == 0 || refused_[hash % kRefusedRows].load(std::memory_order_relaxed) != hash;
 }
 
@@ -67,10 +90,16 @@ void HotRows::add(ByteSpan key, std::uint64_t hash, const TableSchema& schema, R
   }
   made->key = as_text(key);
   made->hash = hash;
-  made->row = std::move(row);
+  // A copy: what was read for it may have had thousands of values.
+  made->row = row;
   made->row.key = {};
   const std::lock_guard lock(mutex_);
   if (entries_.size() == kHotRowsMax || has(key, hash)) return;
+  made->bytes =
+      sizeof(Entry) + made->key.size() + bytes + made->row.values.size() * sizeof(VersionedValue) +
+      made->row.folded.size() * sizeof(FoldedRange) +
+      (made->row.write_timestamps.size() + made->row.delete_timestamps.size()) * sizeof(Timestamp);
+  if (!take_bytes(made->bytes)) return;
   Table* table = table_.load(std::memory_order_relaxed);
   if (table == nullptr) {
     table = new Table;

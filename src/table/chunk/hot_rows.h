@@ -7,8 +7,9 @@
 //
 // Promise    find() never waits, and takes no lock. What is there stays until the chunk goes.
 // Threading  Any thread.
-// Limits     kHotRowsMax rows of a chunk, kHotRowBytesMax of texts each; others are read anew. Of
-//            rows that were refused the last kRefusedRows are remembered, by their hashes.
+// Limits     kHotRowsMax rows of a chunk, kHotRowBytesMax of texts each, and kHotBytesMax in all
+//            chunks of the process; others are read anew. Of rows that were refused the last
+//            kRefusedRows are remembered, by their hashes.
 // Tests      hot_rows_test.cpp, tablet_lookup_test.cpp.
 #pragma once
 
@@ -27,6 +28,7 @@ namespace moraine::table {
 
 inline constexpr std::size_t kHotRowsMax = 64;
 inline constexpr std::size_t kHotRowBytesMax = std::size_t{64} << 10;
+inline constexpr std::size_t kHotBytesMax = std::size_t{64} << 20;
 inline constexpr std::size_t kRefusedRows = 32;
 // A row is hot when a read of all its columns takes more values, and more than there are columns,
 // or a block of one row has more bytes.
@@ -39,6 +41,9 @@ class HotRows {
   HotRows(const HotRows&) = delete;
   HotRows& operator=(const HotRows&) = delete;
   ~HotRows();
+
+  // Of all chunks of the process.
+  static std::size_t bytes_held();
 
   bool any() const { return table_.load(std::memory_order_acquire) != nullptr; }
   // Adds what is known of the row; false: nothing.
@@ -55,6 +60,7 @@ class HotRows {
     std::uint64_t hash = 0;
     RowBuilder row;
     TextMemory texts;
+    std::size_t bytes = 0;
   };
   struct Table {
     std::array<std::atomic<const Entry*>, 2 * kHotRowsMax> slots{};

@@ -78,6 +78,25 @@ TEST(HotRows, AreFewAndShort) {
   }
 }
 
+TEST(HotRows, OfAllChunksTakeABoundedShareOfMemory) {
+  const std::size_t before = HotRows::bytes_held();
+  {
+    std::vector<std::unique_ptr<HotRows>> chunks;
+    std::size_t added = 0;
+    for (std::size_t i = 0; i < 2 * kHotBytesMax / kHotRowBytesMax; ++i) {
+      chunks.push_back(std::make_unique<HotRows>());
+      chunks.back()->add(as_bytes("key"), 3, schema(),
+                         row_of(10, std::string(kHotRowBytesMax, 'x')));
+      added += chunks.back()->has(as_bytes("key"), 3) ? 1 : 0;
+    }
+    EXPECT_GT(added, kHotBytesMax / kHotRowBytesMax / 2);
+    EXPECT_LT(added, chunks.size());
+    EXPECT_LE(HotRows::bytes_held(), kHotBytesMax);
+    EXPECT_FALSE(chunks.back()->may_add(4)) << "it is not read in vain";
+  }
+  EXPECT_EQ(HotRows::bytes_held(), before);
+}
+
 TEST(HotRows, RefusedOnesAreRememberedWithinABound) {
   HotRows rows;
   TableSchema wide = schema();
