@@ -1,6 +1,7 @@
 """Cases that no client produces on purpose, as hand-made frames. Numbers as in README.md."""
 
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -152,6 +153,7 @@ def bad_batches_are_refused(context):
         expect(client.produce(broker, name, broken)["error_code"], 2, "error of a flipped bit")
         code = client.produce(broker, name, good[:-3])["error_code"]
         check(code in (2, 87), f"error of a cut batch: {code}")
+        expect(client.produce(broker, name, b"\x07" * 80)["error_code"], 2, "error of garbage")
         expect(client.produce(broker, name, good, partition=9)["error_code"], 3, "no partition")
         expect(client.produce(broker, "no-such-topic-here", good)["error_code"], 3, "no topic")
         expect(client.end_offset(broker, name), 0, "log end")
@@ -281,6 +283,53 @@ def fetch_by_topic_id(context):
             expect(got["error_code"], code, f"error for the id {topic.hex()}")
 
 
+def leader_epochs_are_compared(context):
+    name = client.topic(context.address, "epochs")
+    with Broker(context.address) as broker:
+        metadata = broker.call("Metadata", 12, topics=[{"name": name}])
+        epoch = metadata["topics"][0]["partitions"][0]["leader_epoch"]
+        # FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
+        wanted = [(-1, 0), (epoch, 0), (epoch + 1, 75)] + ([(epoch - 1, 74)] if epoch > 0 else [])
+        for said, code in wanted:
+            request = client.fetch_request(name, 0)
+            request["topics"][0]["partitions"][0]["current_leader_epoch"] = said
+            got = client.partition_of(broker.call("Fetch", 11, **request))
+            expect(got["error_code"], code, f"Fetch with epoch {said} of {epoch}")
+            got = broker.call("ListOffsets", 5, replica_id=-1, isolation_level=0, topics=[
+                {"name": name, "partitions": [{"partition_index": 0, "current_leader_epoch": said,
+                                               "timestamp": -1}]}])
+            got = got["topics"][0]["partitions"][0]["error_code"]
+            expect(got, code, f"ListOffsets with epoch {said} of {epoch}")
+
+
+def unknown_fetch_sessions_are_refused(context):
+    name = client.topic(context.address, "session")
+    with Broker(context.address) as broker:
+        request = client.fetch_request(name, 0)
+        request.update(session_id=123456, session_epoch=5)
+        answer = broker.call("Fetch", 11, **request)
+        expect(answer["error_code"], 70, "error of an unknown session")
+        expect(len(answer["responses"]), 0, "partitions of an unknown session")
+
+
+def other_security_is_refused(context):
+    with Broker(context.address) as broker:
+        answer = broker.call("SaslHandshake", 1, mechanism="PLAIN")
+        expect(answer["error_code"], 34, "error of SaslHandshake")
+    tls = ssl.create_default_context()
+    tls.check_hostname = False
+    tls.verify_mode = ssl.CERT_NONE
+    with Broker(context.address, timeout=10) as broker:
+        try:
+            tls.wrap_socket(broker.socket)
+            check(False, "TLS was agreed on")
+        except (ssl.SSLError, OSError) as error:
+            check(not isinstance(error, TimeoutError), "a TLS client waits without an end")
+    if not context.server.external:
+        log = context.server.log.read_text(errors="replace")
+        check("TLS" in log, "the log does not say that a client speaks TLS")
+
+
 def answers_keep_their_order(context):
     name = client.topic(context.address, "order")
     with Broker(context.address) as broker:
@@ -327,6 +376,9 @@ SCENARIOS = [
     ("raw deleted records are gone", deleted_records_are_gone),
     ("raw every version answers as described", every_version_answers_as_described),
     ("raw fetch by topic id", fetch_by_topic_id),
+    ("raw leader epochs are compared", leader_epochs_are_compared),
+    ("raw unknown fetch sessions are refused", unknown_fetch_sessions_are_refused),
+    ("raw other security is refused", other_security_is_refused),
     ("raw answers keep their order", answers_keep_their_order),
     ("raw many connections", many_connections),
 ]
