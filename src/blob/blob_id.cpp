@@ -127,7 +127,7 @@ std::uint32_t BlobId::hash() const {
   const std::uint64_t sum =
       0x06c9c021156eaa1f + 0x001dff3d8dc48f5d * low(word(0)) + 0x179ca10c9242235d * high(word(0)) +
       0x0f530cad458b0fb1 * low(word(1)) + 0xb5026f5aa96619e9 * high(word(1)) +
-      0x5851f42d4c957f2d * step_and_cookie + 0x2545f4914f6cdd1d * (cookie() >> 24);
+      0x5851f42d4c957f2d * step_and_cookie + 0x2545f4914f6cdd1du * (cookie() >> 24);
   return static_cast<std::uint32_t>(sum >> 32);
 }
 

@@ -33,7 +33,7 @@ class TextArena {
     if (block_ < blocks_.size() && blocks_[block_].size - used_ >= text.size()) [[likely]] {
       char* to = blocks_[block_].bytes.get() + used_;
       used_ += text.size();
-      std::memcpy(to, text.data(), text.size());
+      text.copy(to, text.size());
       return {to, text.size()};
     }
     return keep_in_next_block(text);
