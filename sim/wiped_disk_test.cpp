@@ -34,6 +34,8 @@ void tell(Story& story, DiskSet first, DiskSet second) {
   for (std::uint32_t order = 0; order < story.disks(); ++order) {
     if (!contains(first, order)) continue;
     EXPECT_EQ(story.ask(order, GetBlock{TabletId{99}}).status, Status::kNotReady) << order;
+    const DiskReply status = story.ask(order, GetStatus{});
+    EXPECT_TRUE(std::get<GetStatusReply>(status.body).reason.contains("lost its data")) << order;
   }
   story.settle();
   for (std::uint32_t order = 0; order < story.disks(); ++order) {

@@ -106,8 +106,17 @@ bool any_answered(const blob::StatusResult& result) {
   });
 }
 
+// Disks that know another config of this generation answer nothing else.
+bool config_refused(const blob::StatusResult& result) {
+  return !any_answered(result) &&
+         std::ranges::any_of(result.disks, [](const blob::DiskState& disk) {
+           return disk.status == blob::Status::kRace;
+         });
+}
+
 // What the program ends with: docs/operations.md has the table.
 int code_of(const blob::StatusResult& result, const blob::Redundancy& redundancy, bool wait) {
+  if (config_refused(result)) return kExitData;
   if (!any_answered(result)) return kExitUnreachable;
   if (wait) {
     return redundancy.condition == blob::GroupCondition::kWhole ? kExitOk : kExitNegative;

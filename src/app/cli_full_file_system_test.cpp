@@ -81,5 +81,27 @@ TEST_F(FullFileSystem, IsSeenInStatusLogAndExitCodeAndWritesGoOnWhenThereIsRoom)
   umount(small.c_str());
 }
 
+TEST_F(FullFileSystem, AServerThatWasKilledStartsAgainOnIt) {
+  const std::string small = folder / "small";
+  const std::string problem = mount_small(small);
+  if (!problem.empty()) GTEST_SKIP() << problem;
+  const std::string target = small + "/data";
+  const std::vector<std::string> arguments{"--data", target, "--size", "512MiB", "--http", "off"};
+  {
+    RunningServer server(arguments, folder / "log");
+    ASSERT_EQ(run({"topic", "write", "t", "--data", target}, "kept\n").code, 0);
+    fill(small + "/filler");
+    server.stop(SIGKILL);
+  }
+  fill(small + "/filler");
+  {
+    RunningServer server(arguments, folder / "log");
+    EXPECT_EQ(run({"topic", "read", "t", "--kafka", server.address("kafka")}).out, "kept\n")
+        << server.log();
+    EXPECT_EQ(server.stop(), 0) << server.log();
+  }
+  umount(small.c_str());
+}
+
 }  // namespace
 }  // namespace moraine::app

@@ -46,7 +46,9 @@ void add_reset(CLI::App& group, Action& action) {
       ->check(CLI::IsMember({"start", "end"}))
       ->excludes(offset);
   reset->footer(
-      "The group must have no members: stop its consumers first.\n\n"
+      "The group must have no members: stop its consumers first, and moraine topic read --group, "
+      "which\n"
+      "is no member and would commit over the reset. A group that is not there is made.\n\n"
       "Examples:\n"
       "  moraine group reset billing --to start\n"
       "  moraine group reset billing --topic orders --partition 0 --offset 17\n");

@@ -67,6 +67,7 @@ TEST_F(Messages, ForeignThingsAreSaidToBeForeignAndNotCorrupt) {
 TEST_F(Messages, NumbersAreThoseThatWereGiven) {
   expect_says(run({"init", "--data", folder / "new", "--size", "1KiB"}), 2,
               "1024 bytes are too few");
+  expect_says(run({"init", "--data", folder / "new", "--size", "0"}), 2, "--size 0");
   expect_says(run({"device", "format", folder / "disk", "--size", "1KiB"}), 2,
               "1024 bytes are too few");
   write_file(folder / "tiny", "abc");

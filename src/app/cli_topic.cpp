@@ -164,7 +164,7 @@ void add_read(CLI::App& topic, Action& action) {
   read->add_flag("--follow,-f", options->follow, "Wait for more, until SIGINT or SIGTERM");
   read->add_option("--group", options->group,
                    "Begin where this consumer group has committed, and commit what was printed, "
-                   "every second and at the end")
+                   "every second and at the end; not as a member: it gets all partitions")
       ->type_name("NAME");
   read->add_option("--format", options->format, "value, key-value or json")
       ->type_name("NAME")

@@ -269,8 +269,28 @@ Result<DataFolder> create_data_folder(const std::string& path, const NewFolder& 
   return open_data_folder(path);
 }
 
+namespace {
+
+// For commands of this machine, which can be given the address by hand: a full file system does not
+// keep a server from its start.
+Result<void> write_address(const std::string& path, const TcpAddress& address) {
+  const std::string text = to_string(address) + "\n";
+  auto written = write_text(path, text);
+  if (written || written.error().code != Errc::kNoSpace) return written;
+  // That of a server which was killed may be all the room that there is, and is wrong anyway.
+  unlink(path.c_str());
+  written = write_text(path, text);
+  if (written || written.error().code != Errc::kNoSpace) return written;
+  unlink((path + ".new").c_str());
+  log_warning("no room to write where the server is: commands with --data do not find it",
+              {{"file", path}, {"address", to_string(address)}});
+  return {};
+}
+
+}  // namespace
+
 Result<void> write_node_address(const DataFolder& folder, const TcpAddress& address) {
-  return write_text(inside(folder.path, kAddressFile), to_string(address) + "\n");
+  return write_address(inside(folder.path, kAddressFile), address);
 }
 
 Result<std::optional<TcpAddress>> read_node_address(const DataFolder& folder) {
@@ -309,7 +329,7 @@ void remove_node_address(const DataFolder& folder) {
 }
 
 Result<void> write_kafka_address(const DataFolder& folder, const TcpAddress& address) {
-  return write_text(inside(folder.path, kKafkaAddressFile), to_string(address) + "\n");
+  return write_address(inside(folder.path, kKafkaAddressFile), address);
 }
 
 Result<TcpAddress> read_kafka_address(const DataFolder& folder) {

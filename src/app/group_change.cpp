@@ -34,10 +34,18 @@ void show(const GroupResetOptions& options, const TopicOffsets& offsets) {
   fmt::print("{}", table.text());
 }
 
+Result<void> check_no_members(const GroupState& state) {
+  if (state.members.empty()) return {};
+  return fail(Errc::kConflict,
+              fmt::format("group {} has {}: stop its consumers first", state.group_id,
+                          counted(state.members.size(), "member")));
+}
+
 // The topics that the reset is for.
 Result<std::vector<std::string>> topics_of(TopicClient& client, const GroupResetOptions& options) {
   if (!options.topic.empty()) return std::vector{options.topic};
-  TRY_VOID(describe_group(client, options.group));
+  TRY(const GroupState state, describe_group(client, options.group));
+  TRY_VOID(check_no_members(state));
   TRY(const TopicOffsets committed, committed_offsets(client, options.group));
   std::vector<std::string> topics;
   for (const auto& [topic, offsets] : committed) topics.push_back(topic);
@@ -77,6 +85,7 @@ Result<int> reset(TopicClient& client, const GroupResetOptions& options) {
 
 Result<int> remove(TopicClient& client, const GroupDeleteOptions& options) {
   TRY(const GroupState state, describe_group(client, options.group));
+  TRY_VOID(check_no_members(state));
   if (!options.yes) {
     TRY(const TopicOffsets committed, committed_offsets(client, options.group));
     return report(

@@ -41,9 +41,18 @@ struct Served {
   TaskScope stops{};
 };
 
+// The file's, with the groups as they are now.
+blob::ClusterConfig current_config(blob::BlobNode& node) {
+  blob::ClusterConfig config = node.config();
+  for (blob::GroupConfig& group : config.groups) {
+    const blob::Proxy* proxy = node.proxy(group.id);
+    if (proxy != nullptr && proxy->config().generation > group.generation) group = proxy->config();
+  }
+  return config;
+}
+
 void answer(const Served& served, const ServePlan& plan, const TcpAddress& listen,
             const std::string& path, HttpAnswer reply) {
-  const blob::BlobNode& node = served.node;
   const auto view = [&] {
     return NodeView{served.node, plan.self, served.groups, served.real.network().peers(),
                     served.real.lane().now()};
@@ -59,9 +68,9 @@ void answer(const Served& served, const ServePlan& plan, const TcpAddress& liste
     text += process_metrics();
     reply({200, "text/plain; version=0.0.4; charset=utf-8", std::move(text)});
   } else if (path == "/cluster.yaml") {
+    const blob::ClusterConfig config = current_config(served.node);
     // With the port that was really taken.
-    reply({200, "application/yaml",
-           to_yaml(plan.folder ? with_address(node.config(), listen) : node.config())});
+    reply({200, "application/yaml", to_yaml(plan.folder ? with_address(config, listen) : config)});
   } else {
     reply({404, "text/plain; charset=utf-8",
            "here are /ping, /status, /metrics and /cluster.yaml\n"});

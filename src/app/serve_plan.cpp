@@ -15,6 +15,7 @@ Result<DataFolder> make_folder(const ServeOptions& options) {
   NewFolder folder;
   if (!options.size.empty()) {
     TRY(folder.size, blob::parse_size(options.size));
+    if (folder.size == 0) return fail(Errc::kInvalidArgument, "--size 0: a device needs some room");
   }
   TRY(DataFolder made, create_data_folder(options.data, folder));
   log_info("data folder made",

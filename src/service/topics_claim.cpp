@@ -93,11 +93,16 @@ Task<Result<void>> TopicsClaim::fence(const std::optional<Seen>& before) {
 Task<Result<void>> TopicsClaim::write() {
   blob::PutRequest request;
   request.data = encode_claim(self_);
-  request.id = BlobId(kTopicsClaimTabletId, generation_, ++step_, 0,
+  // A put that failed may have left parts: the same bytes go to the same id.
+  if (written_ || unwritten_ != self_) ++step_;
+  written_ = false;
+  unwritten_ = self_;
+  request.id = BlobId(kTopicsClaimTabletId, generation_, step_, 0,
                       static_cast<std::uint32_t>(request.data.size()), 0);
   request.deadline = deadline();
   const blob::PutResult put = co_await group_.put(std::move(request));
   if (put.status != blob::Status::kOk) co_return refused("put", put.status, put.reason);
+  written_ = true;
   blob::CollectRequest collect;
   collect.tablet = kTopicsClaimTabletId;
   collect.record_generation = generation_;
@@ -147,6 +152,11 @@ Task<void> TopicsClaim::beat_for_ever() {
     (void)co_await wakes_.pop_until(world_.executor.now() + options_.beat);
     if (scope_.closed()) break;
     const auto written = co_await write();
+    if (written && std::exchange(silent_, false)) log_info("the claim of topics is renewed again");
+    if (!written && written.error().code != Errc::kConflict && !std::exchange(silent_, true)) {
+      log_warning("the claim of topics cannot be renewed; retrying every second",
+                  {{"error", written.error()}});
+    }
     if (written || written.error().code != Errc::kConflict || scope_.closed()) continue;
     lost_ = true;
     log_error("another node has taken the topics over; this one serves them no more",

@@ -80,6 +80,9 @@ class TopicsClaim {
   const ClaimOptions options_;
   Generation generation_ = 0;
   Step step_ = 0;
+  bool written_ = true;    // The blob of step_ is.
+  ClaimHolder unwritten_;  // What was last put.
+  bool silent_ = false;    // The last beat failed.
   std::uint32_t collects_ = 0;
   bool lost_ = false;
   Callback on_lost_;

@@ -1,5 +1,8 @@
 #include "service/topics_claim.h"
 
+#include <algorithm>
+
+#include "base/log.h"
 #include "tablet/test_tablet.h"
 
 namespace moraine {
@@ -47,6 +50,31 @@ TEST_F(TopicsClaimTest, ASecondNodeIsRefusedAndToldWhichOneServes) {
   }
   EXPECT_FALSE((*first)->lost()) << "looking harms nobody";
   world_.run((*first)->stop());
+}
+
+TEST_F(TopicsClaimTest, BeatsThatFailAreLoggedOnceAndLeaveOneBlob) {
+  const auto claim = take(1);
+  ASSERT_TRUE(claim) << claim.error().message();
+  wait(3s);
+  const ScopedLogCapture log;
+  const auto blobs = [this] {
+    return storage_.storage().vdisks().begin()->second->state().index().size();
+  };
+  const std::size_t before = blobs();
+  auto& faults = storage_.node().disks().drive("device").faults();
+  faults.slow_factor = 1'000'000;
+  wait(60s);
+  faults.slow_factor = 1;
+  EXPECT_FALSE((*claim)->lost());
+  wait(300s);
+  const auto count = [&](std::string_view text) {
+    return std::ranges::count_if(log.lines(),
+                                 [&](const auto& line) { return line.contains(text); });
+  };
+  EXPECT_EQ(count("cannot be renewed"), 1);
+  EXPECT_EQ(count("renewed again"), 1);
+  EXPECT_LE(blobs(), before + 1);
+  world_.run((*claim)->stop());
 }
 
 TEST_F(TopicsClaimTest, OfTwoNodesThatTakeAFreeClaimAtOnceOneIsRefused) {

@@ -21,6 +21,7 @@ std::string why(const DiskState& disk) {
   if (disk.status != Status::kOk) return disk.reason;
   if (disk.state.broken) return disk.state.reason;
   if (!disk.state.ready) {
+    if (!disk.state.reason.empty()) return disk.state.reason;
     return "it waits for a quorum of its group, or gets the group's index back";
   }
   return fmt::format("missing blobs {}, restored parts {}", disk.state.missing,
@@ -47,6 +48,7 @@ Redundancy redundancy_of(const GroupConfig& config, const StatusResult& status) 
 
 std::string_view state_word(const DiskState& disk) {
   if (disk.status == Status::kDeadline) return "silent";
+  if (disk.status == Status::kRace) return "refuses";
   if (disk.status != Status::kOk) return "unreachable";
   if (disk.state.broken) return "broken";
   if (!disk.state.ready) return "recovering";

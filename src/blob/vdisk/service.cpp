@@ -138,6 +138,12 @@ Task<DiskReply> VDisk::on(GetStatus) {
   status.capacity_bytes = device_.segments().capacity_bytes();
   status.broken = phase_ == Phase::kBroken;
   status.reason = broken_reason_;
+  if (phase_ == Phase::kRecovering && (lost_ || state_.meta().state == LocalState::kLost)) {
+    status.reason =
+        "it has lost its data (the device was replaced or wiped) and waits for a quorum of disks "
+        "that have theirs; when more disks than the group survives have lost it, one of the old "
+        "devices has to be put back";
+  }
   status.replicating = events_.replicating();
   status.restored = events_.restored_now();
   status.damaged_found = events_.damaged_found();

@@ -170,7 +170,8 @@ TEST_P(TcpNetworkTest, AnotherClusterIsRefusedWithAReason) {
   EXPECT_NE(reply.error().context.find("cluster 'south'"), std::string::npos)
       << reply.error().message();
   EXPECT_TRUE(std::ranges::any_of(log_.lines(), [](const std::string& line) {
-    return line.contains("connection refused") && line.contains("south");
+    return line.contains("connection refused") && line.contains("south") &&
+           line.contains("peer=127.0.0.1:");
   }));
 }
 

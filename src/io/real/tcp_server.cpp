@@ -72,9 +72,17 @@ void TcpServer::accept_all() {
   }
 }
 
+void TcpServer::note_refusal(const std::string& peer, const Error& why) {
+  ++refusals_;
+  if (lane_.now() < refusal_line_at_) return;
+  log_warning("connection refused", {{"peer", peer}, {"reason", why}, {"since_last", refusals_}});
+  refusals_ = 0;
+  refusal_line_at_ = lane_.now() + kRefusalLinePeriod;
+}
+
 void TcpServer::add_session(int fd) {
   if (sessions_.size() >= kSessionsMax) {
-    log_warning("connection refused", {{"reason", "too many connections"}, {"max", kSessionsMax}});
+    note_refusal(peer_address(fd), {Errc::kOverloaded, "too many connections"});
     ::close(fd);
     return;
   }

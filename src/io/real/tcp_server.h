@@ -25,6 +25,7 @@
 namespace moraine {
 
 inline constexpr std::size_t kSessionsMax = 1024;
+inline constexpr Duration kRefusalLinePeriod = 10s;
 inline constexpr std::size_t kServedRequestsMax = 1024;
 inline constexpr std::size_t kServedBytesMax = std::size_t{128} << 20;
 inline constexpr Duration kAcceptRetryDelay = 100ms;
@@ -55,6 +56,8 @@ class TcpServer final : public FdHandler {
 
   void accept_all();
   void add_session(int fd);
+  // A line every kRefusalLinePeriod at most.
+  void note_refusal(const std::string& peer, const Error& why);
   void remove_session(std::uint64_t number) { sessions_.erase(number); }
 
   Lane& lane_;
@@ -67,6 +70,8 @@ class TcpServer final : public FdHandler {
   TimerId retry_timer_;
   std::uint16_t port_ = 0;
   std::uint64_t next_session_ = 1;
+  std::uint64_t refusals_ = 0;  // Since the last line.
+  Instant refusal_line_at_;
   std::unordered_map<std::uint64_t, std::shared_ptr<TcpSession>> sessions_;
 };
 

@@ -10,6 +10,7 @@
 namespace moraine {
 
 void TcpSession::start(int fd) {
+  address_ = peer_address(fd);
   connection_ = std::make_shared<TcpConnection>(server_->lane_, *this);
   connection_->attach(fd);
   greeting_timer_ = server_->lane_.schedule(server_->lane_.now() + kGreetingTimeout, [this] {
@@ -38,8 +39,10 @@ Result<void> TcpSession::greet(const Frame& frame) {
   if (frame.kind != FrameKind::kHello) return fail(Errc::kCorrupt, "a frame before the hello");
   TRY(const Hello hello, decode_hello(frame.payload));
   if (hello.cluster != server_->cluster_) {
-    return fail(Errc::kConflict, fmt::format("node {} is of cluster '{}', this is cluster '{}'",
-                                             hello.node.value, hello.cluster, server_->cluster_));
+    const std::string who =
+        hello.node.value == 0 ? "a command" : fmt::format("node {}", hello.node.value);
+    return fail(Errc::kConflict, fmt::format("{} is of cluster '{}', this is cluster '{}'", who,
+                                             hello.cluster, server_->cluster_));
   }
   if (hello.peer != server_->self_) {
     return fail(Errc::kConflict,
@@ -103,7 +106,7 @@ void TcpSession::on_closed(const Error& why) {
     // Its own calls tell this node whether the peer is up. Node 0 is a command that has ended.
     log_debug("session ended", {{"peer", from_.value}, {"reason", why}});
   } else if (why.code != Errc::kUnavailable) {
-    log_warning("connection refused", {{"reason", why}});
+    server->note_refusal(address_, why);
   }
   server->remove_session(number_);
 }

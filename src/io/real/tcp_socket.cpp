@@ -120,6 +120,21 @@ Result<std::uint16_t> local_port(int fd) {
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address.storage)->sin_port);
 }
 
+std::string peer_address(int fd) {
+  SocketAddress address;
+  address.size = sizeof(address.storage);
+  auto* socket = reinterpret_cast<sockaddr*>(&address.storage);
+  if (getpeername(fd, socket, &address.size) != 0) return "?";
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  if (getnameinfo(socket, address.size, host, sizeof(host), port, sizeof(port),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "?";
+  }
+  const bool six = address.storage.ss_family == AF_INET6;
+  return fmt::format("{}{}{}:{}", six ? "[" : "", host, six ? "]" : "", port);
+}
+
 Result<int> open_connection(const SocketAddress& address) {
   TRY(const int fd, open_socket(address));
   tune_connection(fd);

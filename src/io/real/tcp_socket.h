@@ -39,6 +39,8 @@ Result<SocketAddress> resolve_numeric(const TcpAddress& address);
 
 Result<int> open_listener(const SocketAddress& address);
 Result<std::uint16_t> local_port(int fd);
+// Of whoever is at the other end, as HOST:PORT; "?" when it has gone.
+std::string peer_address(int fd);
 // Starts connecting; the socket becomes writable when that is done (see connect_status).
 Result<int> open_connection(const SocketAddress& address);
 // 0, or the errno that connecting or the connection failed with.
