@@ -10,9 +10,7 @@
 #include "base/invariant.h"
 
 #if __has_feature(thread_sanitizer)
-// Of the sanitizer's runtime: what was accessed before at these addresses is forgotten.
-extern "C" void AnnotateNewMemory(const char* file, int line, const volatile void* memory,
-                                  std::size_t bytes);
+#include <sanitizer/tsan_interface.h>
 #endif
 
 namespace moraine {
@@ -20,14 +18,19 @@ namespace {
 
 // The kernel maps a ring where an earlier ring of another thread may have been. The thread
 // sanitizer sees neither that mapping nor its end, which are system calls inside liburing, and
-// would report accesses of the two threads as a race.
-void announce_mappings([[maybe_unused]] const io_uring& ring) {
+// would report accesses of the two threads as a race: every end comes before every later mapping.
 #if __has_feature(thread_sanitizer)
-  AnnotateNewMemory(__FILE__, __LINE__, ring.sq.ring_ptr, ring.sq.ring_sz);
-  AnnotateNewMemory(__FILE__, __LINE__, ring.cq.ring_ptr, ring.cq.ring_sz);
-  AnnotateNewMemory(__FILE__, __LINE__, ring.sq.sqes, ring.sq.ring_entries * sizeof(io_uring_sqe));
-#endif
+char mappings;
+void note_unmapping() {
+  __tsan_release(&mappings);
 }
+void note_mapping() {
+  __tsan_acquire(&mappings);
+}
+#else
+void note_unmapping() {}
+void note_mapping() {}
+#endif
 
 // Best flags first; older kernels refuse the later ones with EINVAL.
 constexpr std::array<unsigned, 3> kSetupFlags = {
@@ -67,8 +70,9 @@ Result<std::unique_ptr<Uring>> Uring::create() {
     status = io_uring_queue_init_params(kUringEntries, ring.get(), &params);
     if (status == -EINVAL) continue;
     if (status < 0) break;
-    announce_mappings(*ring);
+    note_mapping();
     if (auto supported = check_support(*ring); !supported) {
+      note_unmapping();
       io_uring_queue_exit(ring.get());
       return std::unexpected(std::move(supported).error());
     }
@@ -81,6 +85,7 @@ Result<std::unique_ptr<Uring>> Uring::create() {
 Uring::Uring(std::unique_ptr<io_uring> ring) : ring_(std::move(ring)) {}
 
 Uring::~Uring() {
+  note_unmapping();
   io_uring_queue_exit(ring_.get());
 }
 
