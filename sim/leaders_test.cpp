@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/test_seeds.h"
+
 namespace moraine::sim {
 namespace {
 
-constexpr std::uint64_t kSeedsPerShard = 25;
+constexpr std::uint64_t kSeedsPerShard = seeds_of_test(25);
 
 class Leaders : public testing::TestWithParam<std::uint64_t> {};
 

@@ -3,11 +3,12 @@
 
 #include "sim/bug_hunt.h"
 #include "sim/tables/tables_campaign.h"
+#include "sim/test_seeds.h"
 
 namespace moraine::sim {
 namespace {
 
-constexpr std::uint64_t kSeedsPerShard = 10;
+constexpr std::uint64_t kSeedsPerShard = seeds_of_test(10);
 
 class TablesCampaign : public testing::TestWithParam<std::uint64_t> {};
 
