@@ -90,11 +90,11 @@ class Cluster {
   // The host that no member lives on, or nothing.
   std::optional<std::size_t> spare() const;
 
-  // A member serves; it has all that it missed when its last pass began; all members serve, and
-  // none misses a part.
   bool ready(std::uint32_t order);
+  // It serves, and has all that it missed when its last pass began.
   bool replicated(std::uint32_t order);
   bool all_ready();
+  // All members serve, and none misses a part.
   bool all_replicated();
   // Says what keeps all_replicated() from being true, and which parts are away from home.
   std::string unsettled();

@@ -26,7 +26,7 @@
 namespace moraine {
 
 // Columns of one table, resolved once. Default: all of them, of any table. Reads of another table,
-// or of the same one taken anew after its columns changed, hear kInvalidArgument.
+// or of the same one opened again after its columns changed, fail with kInvalidArgument.
 class Columns {
  public:
   Columns() = default;

@@ -36,7 +36,8 @@ inline constexpr std::chrono::hours kTransactionTimeoutMax = std::chrono::hours{
 struct TransactionOptions {
   TableAtomicity atomicity = TableAtomicity::kFull;
   // From its last use: a read, a write, a step of a scan that it gave. Afterwards all of these and
-  // its commit hear kAborted; none of its writes is kept. Above 0, at most kTransactionTimeoutMax.
+  // its commit fail with kAborted; none of its writes is kept. Above 0, at most
+  // kTransactionTimeoutMax.
   std::chrono::milliseconds timeout = std::chrono::seconds(30);
 };
 

@@ -39,7 +39,7 @@ class Countdown {
   std::coroutine_handle<> waiter_;
 };
 
-// What the task held is let go of before the waiter hears that it has ended.
+// The task's frame is destroyed before the waiter is resumed.
 template <class T>
 Task<void> run_into(Task<T> task, std::optional<T>& value, Countdown& running) {
   value.emplace(co_await Task<T>(std::move(task)));

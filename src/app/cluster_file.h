@@ -36,8 +36,8 @@ std::uint32_t choose_segment_bytes(std::uint64_t size);
 // The path of a device of `node` that another process has open.
 std::optional<std::string> device_in_use(const blob::NodeConfig& node);
 
-// Waits until no process has a device of `node` open. The kernel lets go of the files of a killed
-// process only when its last I/O is done. Gives up after `patience`.
+// Waits until no process has a device of `node` open. The kernel closes the files of a killed
+// process only when its last I/O is done. Returns after `patience` in any case.
 void wait_for_devices(const blob::NodeConfig& node, Duration patience);
 inline constexpr Duration kDeviceReleaseWait = 3s;
 

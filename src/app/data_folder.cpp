@@ -202,7 +202,29 @@ void undo(const std::string& folder, bool folder_was_there) {
   if (!folder_was_there) rmdir(folder.c_str());
 }
 
+// For commands of this machine, which can be given the address by hand: a full file system does not
+// keep a server from its start.
+Result<void> write_address(const std::string& path, const TcpAddress& address) {
+  const std::string text = to_string(address) + "\n";
+  auto written = write_text(path, text);
+  if (written || written.error().code != Errc::kNoSpace) return written;
+  // That of a server which was killed may be all the room that there is, and is wrong anyway.
+  unlink(path.c_str());
+  written = write_text(path, text);
+  if (written || written.error().code != Errc::kNoSpace) return written;
+  unlink((path + ".new").c_str());
+  log_warning("no room to write where the server is: commands with --data do not find it",
+              {{"file", path}, {"address", to_string(address)}});
+  return {};
+}
+
 }  // namespace
+
+Result<std::uint64_t> parse_device_size(std::string_view text) {
+  TRY(const std::uint64_t size, blob::parse_size(text));
+  if (size == 0) return fail(Errc::kInvalidArgument, "--size 0: a device needs some room");
+  return size;
+}
 
 Result<bool> can_create_data_folder(const std::string& path) {
   std::error_code error;
@@ -268,26 +290,6 @@ Result<DataFolder> create_data_folder(const std::string& path, const NewFolder& 
   }
   return open_data_folder(path);
 }
-
-namespace {
-
-// For commands of this machine, which can be given the address by hand: a full file system does not
-// keep a server from its start.
-Result<void> write_address(const std::string& path, const TcpAddress& address) {
-  const std::string text = to_string(address) + "\n";
-  auto written = write_text(path, text);
-  if (written || written.error().code != Errc::kNoSpace) return written;
-  // That of a server which was killed may be all the room that there is, and is wrong anyway.
-  unlink(path.c_str());
-  written = write_text(path, text);
-  if (written || written.error().code != Errc::kNoSpace) return written;
-  unlink((path + ".new").c_str());
-  log_warning("no room to write where the server is: commands with --data do not find it",
-              {{"file", path}, {"address", to_string(address)}});
-  return {};
-}
-
-}  // namespace
 
 Result<void> write_node_address(const DataFolder& folder, const TcpAddress& address) {
   return write_address(inside(folder.path, kAddressFile), address);

@@ -42,6 +42,9 @@ struct DataFolder {
   blob::ClusterConfig config;  // Device paths are ready to open.
 };
 
+// What --size was given; 0 is refused, which NewFolder takes for a default.
+Result<std::uint64_t> parse_device_size(std::string_view text);
+
 Result<DataFolder> open_data_folder(const std::string& path);
 // kAlreadyExists: there is one already.
 Result<DataFolder> create_data_folder(const std::string& path, const NewFolder& options);

@@ -43,9 +43,12 @@ Result<void> check_no_members(const GroupState& state) {
 
 // The topics that the reset is for.
 Result<std::vector<std::string>> topics_of(TopicClient& client, const GroupResetOptions& options) {
+  const Result<GroupState> state = describe_group(client, options.group);
+  if (state) {
+    TRY_VOID(check_no_members(*state));
+  }
   if (!options.topic.empty()) return std::vector{options.topic};
-  TRY(const GroupState state, describe_group(client, options.group));
-  TRY_VOID(check_no_members(state));
+  if (!state) return std::unexpected(state.error());
   TRY(const TopicOffsets committed, committed_offsets(client, options.group));
   std::vector<std::string> topics;
   for (const auto& [topic, offsets] : committed) topics.push_back(topic);

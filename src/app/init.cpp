@@ -14,8 +14,7 @@ namespace {
 Result<NewFolder> folder_of(const InitOptions& options) {
   NewFolder folder;
   if (!options.size.empty()) {
-    TRY(folder.size, blob::parse_size(options.size));
-    if (folder.size == 0) return fail(Errc::kInvalidArgument, "--size 0: a device needs some room");
+    TRY(folder.size, parse_device_size(options.size));
   }
   if (!options.segment_size.empty()) {
     TRY(const std::uint64_t bytes, blob::parse_size(options.segment_size));

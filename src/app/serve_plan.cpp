@@ -14,8 +14,7 @@ constexpr std::uint64_t kTopicFolderBytesMin = std::uint64_t{256} << 20;
 Result<DataFolder> make_folder(const ServeOptions& options) {
   NewFolder folder;
   if (!options.size.empty()) {
-    TRY(folder.size, blob::parse_size(options.size));
-    if (folder.size == 0) return fail(Errc::kInvalidArgument, "--size 0: a device needs some room");
+    TRY(folder.size, parse_device_size(options.size));
   }
   TRY(DataFolder made, create_data_folder(options.data, folder));
   log_info("data folder made",
