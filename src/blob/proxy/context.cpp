@@ -94,7 +94,14 @@ Task<DiskReply> ProxyContext::call(ViewPtr view, std::uint32_t order, RequestBod
     reply = co_await endpoint->call(std::move(request), deadline);
     note(*view, order, operation, sent, reply);
     if (last || !behind(*view, reply)) break;
-    if (!co_await bring_up(view, order, deadline)) break;
+    const Status taken = co_await bring_up(view, order, deadline);
+    if (taken == Status::kOk) continue;
+    if (taken != Status::kDeadline) break;
+    if (now() < deadline) continue;
+    reply = DiskReply{};
+    reply.status = Status::kDeadline;
+    reply.reason = "it has an older config of the group and did not take the newer one in time";
+    break;
   }
   put_bytes_ -= bytes;
   co_return reply;
@@ -140,10 +147,10 @@ bool ProxyContext::behind(const GroupView& view, const DiskReply& reply) const {
          view_->config.generation == config.generation;
 }
 
-Task<bool> ProxyContext::bring_up(ViewPtr view, std::uint32_t order, Instant deadline) {
+Task<Status> ProxyContext::bring_up(ViewPtr view, std::uint32_t order, Instant deadline) {
   const std::uint32_t generation = view->config.generation;
   std::shared_ptr<Push> push = pushes_[order];
-  auto taken = std::make_shared<OneShot<bool>>();
+  auto taken = std::make_shared<OneShot<Status>>();
   if (!push || push->over || push->generation != generation) {
     push = std::make_shared<Push>();
     push->generation = generation;
@@ -155,11 +162,11 @@ Task<bool> ProxyContext::bring_up(ViewPtr view, std::uint32_t order, Instant dea
   }
   TimerId timer;
   if (deadline != Instant::never() && !taken->ready()) {
-    timer = executor().schedule(deadline, [taken] { taken->set(false); });
+    timer = executor().schedule(deadline, [taken] { taken->set(Status::kDeadline); });
   }
-  const bool has_it = co_await *taken;
+  const Status outcome = co_await *taken;
   if (timer.value != 0) executor().cancel(timer);
-  co_return has_it;
+  co_return outcome;
 }
 
 Task<void> ProxyContext::push_config(ViewPtr view, std::uint32_t order,
@@ -175,7 +182,8 @@ Task<void> ProxyContext::push_config(ViewPtr view, std::uint32_t order,
                  {"reason", reply.reason}});
   }
   push->over = true;
-  for (const auto& waiting : std::exchange(push->waiting, {})) waiting->set(taken);
+  const Status outcome = taken ? Status::kOk : reply.status;
+  for (const auto& waiting : std::exchange(push->waiting, {})) waiting->set(outcome);
 }
 
 bool ProxyContext::begin_repair(const BlobId& id) {

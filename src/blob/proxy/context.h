@@ -87,8 +87,8 @@ class ProxyContext {
   void reconfigure(GroupConfig newer);
 
   // Calls disk `order`; its reply goes to `talk` with `tag`. A disk that has an older config of the
-  // group is given the view's and called again, so kRace of an older one means that it did not take
-  // that in time.
+  // group is given the view's and called again, so kRace of an older one means that it refused it;
+  // kDeadline, that it did not take it before `deadline`.
   void send(const Talk& talk, std::uint32_t tag, const ViewPtr& view, std::uint32_t order,
             RequestBody body, Instant deadline, Operation operation);
   // One call without a Talk.
@@ -130,11 +130,11 @@ class ProxyContext {
   struct Push {
     std::uint32_t generation = 0;
     bool over = false;
-    std::vector<std::shared_ptr<OneShot<bool>>> waiting;
+    std::vector<std::shared_ptr<OneShot<Status>>> waiting;
   };
   bool behind(const GroupView& view, const DiskReply& reply) const;
-  // True when the disk has the view's config; false when it did not take it before `deadline`.
-  Task<bool> bring_up(ViewPtr view, std::uint32_t order, Instant deadline);
+  // kOk: the disk has the view's config. kDeadline: it did not answer in time, or `deadline` came.
+  Task<Status> bring_up(ViewPtr view, std::uint32_t order, Instant deadline);
   Task<void> push_config(ViewPtr view, std::uint32_t order, std::shared_ptr<Push> push);
   void note(const GroupView& view, std::uint32_t order, Operation operation, Instant sent,
             const DiskReply& reply);

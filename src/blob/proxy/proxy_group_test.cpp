@@ -337,6 +337,21 @@ TEST(ProxyRace, ADiskThatDoesNotTakeTheNewerConfigCountsAsFailed) {
   EXPECT_TRUE(result.reason.contains("RACE")) << result.reason;
 }
 
+TEST(ProxyRace, ADiskThatIsSilentToTheNewerConfigLeavesItOpenWhetherTheGroupIsReady) {
+  GroupBehind behind;
+  for (const std::uint32_t order : {1u, 2u, 3u}) {
+    ScriptedDisk& disk = behind.group.disk(order);
+    disk.script = [&disk](const DiskRequest&) -> std::optional<DiskReply> {
+      disk.mood = ScriptedDisk::Mood::kSilent;
+      return std::nullopt;
+    };
+  }
+  StatusRequest request;
+  request.deadline = behind.group.now() + 2s;
+  const StatusResult result = behind.group.run(behind.group.proxy().status(request));
+  EXPECT_EQ(result.status, Status::kDeadline) << result.reason;
+}
+
 TEST(ProxyStatus, SilentDisksLeaveItOpenWhetherTheGroupIsReady) {
   TestGroup group(Species::kBlock42);
   StatusRequest request;

@@ -57,7 +57,7 @@ Task<Result<bool>> VDisk::log_reset(ResetPlan plan) {
   if (written) {
     state_.apply_reset(std::move(*meta));
     issuers_.clear();
-    read_by_.clear();
+    forget_rule_ = ForgetRule();
     lost_ = false;
     replicated_ = false;
   }

@@ -1,7 +1,5 @@
 // Asking the other disks of the group, and keeping configs alike.
 
-#include <algorithm>
-
 #include "base/log.h"
 #include "blob/vdisk/vdisk.h"
 
@@ -44,15 +42,16 @@ void VDisk::note_refused(const GroupConfig& theirs, const std::string& reason) {
 
 // A neighbour that asks for facts after `after` has everything up to there durably.
 void VDisk::note_read_by(std::uint32_t order, std::uint64_t log, std::uint64_t after) {
-  read_by_[order] = log == state_.meta().guid ? after : 0;
-  std::uint64_t all = ~std::uint64_t{0};
-  for (std::uint32_t other = 0; other < state_.geometry().disks(); ++other) {
-    if (other == state_.order()) continue;
-    const auto found = read_by_.find(other);
-    all = std::min(all, found == read_by_.end() ? 0 : found->second);
+  const DiskSet neighbours = state_.geometry().all_disks() & ~disk_bit(state_.order());
+  forget_rule_.read_by(order, log == state_.meta().guid ? after : 0, neighbours);
+  if (options_.bug == SeededBug::kForgetTombstone) {
+    state_.forget_tombstones(~std::uint64_t{0} - 1);
   }
-  if (options_.bug == SeededBug::kForgetTombstone) all = ~std::uint64_t{0} - 1;
-  state_.forget_tombstones(all);
+}
+
+void VDisk::note_has_read(std::uint32_t order, std::uint64_t round) {
+  const std::uint64_t upto = forget_rule_.has_read(order, round);
+  if (upto != 0) state_.forget_tombstones(upto);
 }
 
 }  // namespace moraine::blob

@@ -86,8 +86,8 @@ class VDiskState {
   bool collect_some(std::size_t most);
   // Every entry against the keep rule: what follows recovery.
   void collect_all();
-  // Drops DoNotKeep marks that every neighbour has by now.
-  void forget_tombstones(std::uint64_t acknowledged_by_all);
+  // Drops the DoNotKeep marks up to `position` (see ForgetRule).
+  void forget_tombstones(std::uint64_t position);
   // After its data was lost, a disk claims every part that it may have acknowledged. Claims are its
   // own: ingress facts tell only what was acknowledged for certain.
   std::vector<Fact> claims_after_loss() const;

@@ -15,8 +15,8 @@ void VDiskState::collect_one(const BlobId& id) {
     index_.erase(id);
     return;
   }
-  // The mark stays until every neighbour has it: a disk that slept through the collection could
-  // otherwise bring the blob back by its Keep flag.
+  // The mark stays as ForgetRule says: a disk that slept through the collection could otherwise
+  // bring the blob back by its Keep flag.
   while (const std::uint8_t parts = index_.local_parts(id)) {
     index_.drop_part(id.with_part(static_cast<std::uint32_t>(std::countr_zero(parts)) + 1));
   }
@@ -64,15 +64,15 @@ void VDiskState::collect_all() {
   }
 }
 
-void VDiskState::forget_tombstones(std::uint64_t acknowledged_by_all) {
-  while (!tombstones_.empty() && tombstones_.begin()->first <= acknowledged_by_all) {
+void VDiskState::forget_tombstones(std::uint64_t position) {
+  while (!tombstones_.empty() && tombstones_.begin()->first <= position) {
     const BlobId id = tombstones_.begin()->second;
     const BlobEntry* entry = index_.find(id);
     if (entry && kept(id, *entry)) {
       // Still above the barrier: the mark will be needed when the barrier passes.
       const BlobId kept_id = id;
       tombstones_.erase(tombstones_.begin());
-      tombstones_.emplace(acknowledged_by_all + 1, kept_id);
+      tombstones_.emplace(position + 1, kept_id);
       continue;
     }
     if (entry) index_.erase(id);

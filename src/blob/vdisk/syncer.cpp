@@ -152,7 +152,8 @@ Task<void> Syncer::follow(std::uint32_t order) {
     co_await sleep_for(disk_.executor(), period / 2 + Duration(jitter));
     if (stopped_ || disk_.scope_.closed()) break;
     if (pulls++ % kPullsPerReminder == 0) co_await remind(order);
-    (void)co_await pull_all(order);
+    const std::uint64_t round = disk_.forget_rule_.round();
+    if (co_await pull_all(order)) disk_.note_has_read(order, round);
   }
 }
 
@@ -206,8 +207,9 @@ Task<Result<void>> Syncer::take(Progress& own, std::uint32_t order, PullFactsRep
     next.position = pulled.position;
     next.full = true;
   } else if (pulled.log != own.log) {
-    // The neighbour lost its data between two pages.
+    // The neighbour lost its data between two pages: it is read from the beginning.
     own = Progress{};
+    own.more = true;
     co_return Result<void>();
   }
   std::vector<IndexFact> now;

@@ -17,6 +17,7 @@
 #include "blob/device/device.h"
 #include "blob/endpoint/disk_service.h"
 #include "blob/seeded_bug.h"
+#include "blob/vdisk/forget_rule.h"
 #include "blob/vdisk/notify.h"
 #include "blob/vdisk/part_cache.h"
 #include "blob/vdisk/state.h"
@@ -162,6 +163,7 @@ class VDisk final : public DeviceOwner,
   Task<void> heal_config(std::uint32_t order, std::optional<GroupConfig> theirs);
   void note_refused(const GroupConfig& theirs, const std::string& reason);
   void note_read_by(std::uint32_t order, std::uint64_t log, std::uint64_t after);
+  void note_has_read(std::uint32_t order, std::uint64_t round);
   bool alone() const { return state_.geometry().disks() == 1; }
 
   // retire.cpp
@@ -212,7 +214,7 @@ class VDisk final : public DeviceOwner,
   };
   std::map<TabletId, Issued> issuers_;  // Of durable blocks taken here, since the start.
   Notify blocks_changed_;
-  std::map<std::uint32_t, std::uint64_t> read_by_;  // How far each neighbour has our log.
+  ForgetRule forget_rule_;
 
   bool retiring_ = false;  // retire() is running.
   bool skipped_ = false;   // Generations were missed in which the group may have moved us.

@@ -1,0 +1,62 @@
+#include "blob/vdisk/forget_rule.h"
+
+#include <gtest/gtest.h>
+
+namespace moraine::blob {
+namespace {
+
+constexpr DiskSet kNeighbours = 0b110;  // Of disk 0.
+
+TEST(ForgetRule, MarksGoOnceAllHaveThemAndAllWereReadSince) {
+  ForgetRule rule;
+  const std::uint64_t before = rule.round();
+  rule.read_by(1, 10, kNeighbours);
+  EXPECT_EQ(rule.round(), before) << "disk 2 has nothing yet";
+  rule.read_by(2, 7, kNeighbours);
+  const std::uint64_t round = rule.round();
+  ASSERT_NE(round, before);
+  EXPECT_EQ(rule.has_read(1, round), 0u);
+  EXPECT_EQ(rule.has_read(1, round), 0u) << "the same neighbour again";
+  EXPECT_EQ(rule.has_read(2, round), 7u);
+  EXPECT_EQ(rule.has_read(2, round), 0u) << "the round is over";
+}
+
+TEST(ForgetRule, APullThatBeganBeforeAllHadTheMarkProvesNothing) {
+  ForgetRule rule;
+  const std::uint64_t early = rule.round();
+  rule.read_by(1, 10, kNeighbours);
+  rule.read_by(2, 10, kNeighbours);
+  EXPECT_EQ(rule.has_read(1, early), 0u);
+  EXPECT_EQ(rule.has_read(2, rule.round()), 0u) << "disk 1 was read too early";
+  EXPECT_EQ(rule.has_read(1, rule.round()), 10u);
+}
+
+TEST(ForgetRule, ANeighbourThatLostItsDataEndsTheRound) {
+  ForgetRule rule;
+  rule.read_by(1, 10, kNeighbours);
+  rule.read_by(2, 10, kNeighbours);
+  const std::uint64_t round = rule.round();
+  EXPECT_EQ(rule.has_read(1, round), 0u);
+  rule.read_by(2, 0, kNeighbours);
+  EXPECT_EQ(rule.has_read(2, round), 0u);
+  rule.read_by(2, 12, kNeighbours);
+  EXPECT_NE(rule.round(), round);
+  EXPECT_EQ(rule.has_read(2, rule.round()), 0u);
+  EXPECT_EQ(rule.has_read(1, rule.round()), 10u);
+}
+
+TEST(ForgetRule, RoundsFollowEachOtherOnlyWhenThereIsMoreToForget) {
+  ForgetRule rule;
+  rule.read_by(1, 10, 0b10);
+  const std::uint64_t first = rule.round();
+  EXPECT_EQ(rule.has_read(1, first), 10u);
+  rule.read_by(1, 10, 0b10);
+  EXPECT_EQ(rule.round(), first);
+  rule.read_by(1, 15, 0b10);
+  rule.read_by(1, 20, 0b10);
+  EXPECT_EQ(rule.round(), first + 1);
+  EXPECT_EQ(rule.has_read(1, first + 1), 15u) << "as all had it when the round began";
+}
+
+}  // namespace
+}  // namespace moraine::blob
