@@ -259,7 +259,11 @@ int run_campaign(const Arguments& arguments) {
   };
   const auto done = [&](const Outcome& outcome) {
     tally += outcome.told.tally;
-    if (outcome.told.failed) failures.push_back(outcome);
+    if (outcome.told.failed) {
+      failures.push_back(outcome);
+      fmt::print("FAILED: {}\n", outcome.text);
+      std::fflush(stdout);
+    }
     if (++ended % report_each == 0) {
       fmt::print("{} of {} seeds, {} failed\n", ended, arguments.seeds, failures.size());
       std::fflush(stdout);

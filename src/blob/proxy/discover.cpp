@@ -36,8 +36,8 @@ class DiscoverRun {
   // Whether some disk knows that it was confirmed: then it may not be passed over.
   bool was_confirmed(const SeenBlob& blob) const;
   // Of a confirmed blob that could not be read: kNoData when it was collected since its index
-  // entry was read, which those say who knew that it was confirmed; kError when it is lost, or when
-  // they do not all answer.
+  // entry was read, which those say who knew that it was confirmed; kError with looks_lost_ set
+  // when it is lost, or when they do not all answer.
   Task<Status> explain_loss(SeenBlob blob);
 
   ProxyContext& context_;
@@ -45,7 +45,9 @@ class DiscoverRun {
   const DiscoverRequest& request_;
   std::optional<TabletGeneration> force_block_;
   DiscoverResult result_;
-  bool looks_lost_ = false;  // What explain_loss() found last.
+  // What explain_loss() found last.
+  bool looks_lost_ = false;
+  bool still_confirmed_ = false;  // A disk knows that it was confirmed, and that it is kept.
 };
 
 Task<Status> DiscoverRun::try_blob(SeenBlob blob) {
@@ -55,7 +57,11 @@ Task<Status> DiscoverRun::try_blob(SeenBlob blob) {
     if (status == Status::kNoData && was_confirmed(blob)) status = co_await explain_loss(blob);
     // A barrier may have reached some disks and not yet the others: it does soon.
     const bool may_change = status == Status::kError && looks_lost_;
-    if (!may_change || context_.now() + pause >= request_.deadline) co_return status;
+    if (!may_change) co_return status;
+    if (context_.now() + pause >= request_.deadline) {
+      // Nobody says that it is there: the time was too short for those who could deny it.
+      co_return still_confirmed_ ? Status::kError : Status::kDeadline;
+    }
     co_await sleep_for(context_.executor(), pause);
     pause = std::min(2 * pause, kCollectPauseMax);
   }
@@ -101,6 +107,7 @@ Task<Status> DiscoverRun::explain_loss(SeenBlob blob) {
   ask.wait_for = witnesses;
   ask.deadline = std::min(request_.deadline, context_.now() + kWitnessWait);
   RangePage page = co_await ask_range(context_, view_, ask);
+  still_confirmed_ = false;
   result_.reason = std::move(page.reason);
   if (page.status == Status::kDeadline && context_.now() < request_.deadline) {
     looks_lost_ = true;
@@ -108,17 +115,16 @@ Task<Status> DiscoverRun::explain_loss(SeenBlob blob) {
   }
   if (page.status != Status::kOk) co_return page.status;
   DiskSet listed_by = 0;
-  bool still_confirmed = false;
   for (const SeenBlob& now : page.page.blobs) {
     listed_by |= now.listed_by;
-    still_confirmed = still_confirmed || was_confirmed(now);
+    still_confirmed_ = still_confirmed_ || was_confirmed(now);
   }
   const DiskSet denied = page.answered & ~listed_by;
-  if (!still_confirmed && (witnesses & ~denied) == 0) co_return Status::kNoData;
+  if (!still_confirmed_ && (witnesses & ~denied) == 0) co_return Status::kNoData;
   looks_lost_ = true;
   result_.reason =
       fmt::format("{} was confirmed and cannot be restored{}", blob.id.to_string(),
-                  still_confirmed ? "" : "; not all disks that knew it say that it was collected");
+                  still_confirmed_ ? "" : "; not all disks that knew it say that it was collected");
   co_return Status::kError;
 }
 
