@@ -126,6 +126,38 @@ TEST(InMemoryQuota, AFullQuotaFailsPreloadsOnlyAndIsTriedAgain) {
   EXPECT_EQ(statistics.preload_error, "");
 }
 
+Task<void> flush_of(TableTablet& tablet, bool& done) {
+  done = (co_await tablet.flush()).has_value();
+}
+
+// The simulator ends a run in which some loop never sleeps.
+TEST(InMemoryQuota, AChunkThatFailedBeforeItIsInstalledIsTriedAgainAtIntervals) {
+  TestTable table(19);
+  table.pinned.set_bytes_max(0);
+  table.settings.in_memory_mode = InMemoryMode::kUncompressed;
+  table.boot();
+  table.put({{"k", 1}, {"v", "text"}});
+  TaskScope flushes;
+  bool done = false;
+  flushes.spawn(flush_of(*table.tablet, done));
+  for (int i = 0; i < 100'000 && table.tablet->statistics().preload_failures == 0; ++i) {
+    table.world.run_for(1us);
+  }
+  ASSERT_EQ(table.tablet->statistics().preload_failures, 1u);
+  // The chunk is built; its record in the log is not durable.
+  SimDrive& drive = table.storage.node().disks().drive("device");
+  drive.set_stuck(true);
+  table.world.run_for(5s);
+  ASSERT_FALSE(done);
+  drive.set_stuck(false);
+  table.world.run_for(5s);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(table.tablet->statistics().preload_failed_chunks, 1u);
+  table.pinned.set_bytes_max(1u << 20);
+  table.world.run_for(60s);
+  EXPECT_EQ(table.tablet->statistics().preload_completed_chunks, 1u);
+}
+
 // forced_compaction_revision: chunks that are older than the moment it was given are made anew.
 class ForcedCompaction : public testing::Test {
  protected:

@@ -72,11 +72,14 @@ Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
 Task<Result<Maintenance::Impl::Readers>> Maintenance::Impl::open(std::vector<BuiltChunk> built) {
   Readers readers;
   for (BuiltChunk& chunk : built) {
-    CO_TRY(auto reader,
-           ChunkReader::open(std::move(chunk.record), chunk.meta, settings_.schema, blobs_,
-                             caches_of(resources_, settings_), statistics_.chunks));
-    co_await preload_new(reader);
-    readers.push_back(std::move(reader));
+    auto reader = ChunkReader::open(std::move(chunk.record), chunk.meta, settings_.schema, blobs_,
+                                    caches_of(resources_, settings_), statistics_.chunks);
+    if (!reader) {
+      for (const auto& before : readers) forget_preload(before->record().id);
+      co_return std::unexpected(std::move(reader).error());
+    }
+    co_await preload_new(*reader);
+    readers.push_back(std::move(*reader));
   }
   co_return readers;
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "table/tablet/maintenance_impl.h"
 
 namespace moraine::table {
@@ -61,7 +63,13 @@ Task<Result<void>> Maintenance::Impl::preload_missing() {
 
 Task<void> Maintenance::Impl::preload_for_ever() {
   while (!scope_.closed()) {
-    if (now() >= preload_after_) note_preload(co_await preload_missing());
+    if (now() >= preload_after_) {
+      note_preload(co_await preload_missing());
+      // Those that failed while they are being installed are not among the stores yet.
+      if (!preload_failed_.empty()) {
+        preload_after_ = std::max(preload_after_, now() + kMaintenancePause);
+      }
+    }
     co_await wait(preload_wakes_, preload_failed_.empty() ? Instant::never() : preload_after_);
   }
 }
