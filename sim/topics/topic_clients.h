@@ -60,7 +60,9 @@ class TopicClients {
     Producer& producer;
     const Leader leader;
     std::size_t in_flight = 0;
-    bool broken = false;  // An outcome is unknown, or the leader has gone.
+    std::uint64_t sent = 0;      // Entries; each is a turn.
+    std::uint64_t answered = 0;  // The turn whose answer is next.
+    bool broken = false;         // An outcome is unknown, or the leader has gone.
   };
 
   bool goes_on() const { return !stopped_ && !history_.failed(); }
@@ -87,7 +89,7 @@ class TopicClients {
   Task<void> produce_in_pipelines(std::unique_ptr<Producer> producer);
   Task<void> run_pipeline(Pipeline& pipeline);
   void send_next(Pipeline& pipeline);
-  Task<void> await_entry(Pipeline& pipeline, std::uint64_t index,
+  Task<void> await_entry(Pipeline& pipeline, std::uint64_t index, std::uint64_t turn,
                          std::vector<Reply<queue::WriteAnswer>> replies);
 
   Task<void> audit(PartitionName partition, SeededRandom random);

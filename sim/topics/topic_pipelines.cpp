@@ -48,16 +48,19 @@ void TopicClients::send_next(Pipeline& pipeline) {
     entry.in_flight = true;
     ++pipeline.in_flight;
     auto replies = start_send(pipeline.leader, producer.partition, requests_of(producer, entry));
-    scope_.spawn(await_entry(pipeline, entry.name.index, std::move(replies)));
+    scope_.spawn(await_entry(pipeline, entry.name.index, pipeline.sent++, std::move(replies)));
     return;
   }
 }
 
-Task<void> TopicClients::await_entry(Pipeline& pipeline, std::uint64_t index,
+// One stream carries the answers: they arrive in the order of the requests.
+Task<void> TopicClients::await_entry(Pipeline& pipeline, std::uint64_t index, std::uint64_t turn,
                                      std::vector<Reply<WriteAnswer>> replies) {
   Answers answers;
   for (const auto& reply : replies) answers.push_back(co_await *reply);
   co_await yield(world_.executor());
+  while (pipeline.answered < turn) co_await sleep_for(world_.executor(), kDrainPoll);
+  ++pipeline.answered;
   Producer& producer = pipeline.producer;
   Entry& entry = producer.window[index - producer.window.front().name.index];
   const std::optional<WriteAnswer> answer = whole_answer(answers, 0, entry.parts);
