@@ -79,7 +79,7 @@ function(moraine_fuzzers library)
   foreach(file ${ARGN})
     get_filename_component(fuzzer ${file} NAME_WE)
     add_executable(${fuzzer} ${file})
-    target_link_libraries(${fuzzer} ${library} GTest::gtest)  # Helpers of tests assert.
+    target_link_libraries(${fuzzer} ${library} GTest::gtest)  # Test helpers use its assertions.
     target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
     add_dependencies(fuzzers ${fuzzer})
   endforeach()

@@ -261,7 +261,7 @@ int run_campaign(const Arguments& arguments) {
     tally += outcome.told.tally;
     if (outcome.told.failed) {
       failures.push_back(outcome);
-      fmt::print("FAILED: {}\n", outcome.text);
+      if (failures.size() <= kFailuresShown) fmt::print("FAILED: {}\n", outcome.text);
       std::fflush(stdout);
     }
     if (++ended % report_each == 0) {

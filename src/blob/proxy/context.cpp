@@ -86,6 +86,7 @@ Task<DiskReply> ProxyContext::call(ViewPtr view, std::uint32_t order, RequestBod
   const std::size_t bytes = put_bytes(body);
   put_bytes_ += bytes;
   const bool alone = view->geometry().disks() == 1;
+  Status taken = Status::kOk;  // How the last push of the config ended.
   for (std::uint32_t pushes = 0;; ++pushes) {
     const Instant sent = now();
     // Nobody else moves the only disk of a group on to another generation.
@@ -94,14 +95,15 @@ Task<DiskReply> ProxyContext::call(ViewPtr view, std::uint32_t order, RequestBod
     reply = co_await endpoint->call(std::move(request), deadline);
     note(*view, order, operation, sent, reply);
     if (last || !behind(*view, reply)) break;
-    const Status taken = co_await bring_up(view, order, deadline);
-    if (taken == Status::kOk) continue;
-    if (taken != Status::kDeadline) break;
-    if (now() < deadline) continue;
+    taken = co_await bring_up(view, order, deadline);
+    const bool late = taken == Status::kDeadline;
+    if (taken != Status::kOk && (!late || now() >= deadline)) break;
+  }
+  // Silence is no refusal.
+  if (taken == Status::kDeadline && behind(*view, reply)) {
     reply = DiskReply{};
     reply.status = Status::kDeadline;
     reply.reason = "it has an older config of the group and did not take the newer one in time";
-    break;
   }
   put_bytes_ -= bytes;
   co_return reply;

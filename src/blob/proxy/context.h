@@ -87,8 +87,8 @@ class ProxyContext {
   void reconfigure(GroupConfig newer);
 
   // Calls disk `order`; its reply goes to `talk` with `tag`. A disk that has an older config of the
-  // group is given the view's and called again, so kRace of an older one means that it refused it;
-  // kDeadline, that it did not take it before `deadline`.
+  // group is given the view's and called again, so kRace with an older config means that it refused
+  // the view's or could not be given it; kDeadline, that it did not take it in time.
   void send(const Talk& talk, std::uint32_t tag, const ViewPtr& view, std::uint32_t order,
             RequestBody body, Instant deadline, Operation operation);
   // One call without a Talk.

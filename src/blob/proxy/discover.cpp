@@ -35,9 +35,9 @@ class DiscoverRun {
   Task<Status> read_blob(SeenBlob blob);
   // Whether some disk knows that it was confirmed: then it may not be passed over.
   bool was_confirmed(const SeenBlob& blob) const;
-  // Of a confirmed blob that could not be read: kNoData when it was collected since its index
-  // entry was read, which those say who knew that it was confirmed; kError with looks_lost_ set
-  // when it is lost, or when they do not all answer.
+  // Of a confirmed blob that could not be read. kNoData: it was collected since its index entry was
+  // read, as every disk that knew it as confirmed reports. kError with looks_lost_ set: it is lost,
+  // or not all of them report that.
   Task<Status> explain_loss(SeenBlob blob);
 
   ProxyContext& context_;
@@ -47,7 +47,8 @@ class DiscoverRun {
   DiscoverResult result_;
   // What explain_loss() found last.
   bool looks_lost_ = false;
-  bool still_confirmed_ = false;  // A disk knows that it was confirmed, and that it is kept.
+  bool still_confirmed_ = false;  // A disk still has it as confirmed and kept.
+  bool silent_witness_ = false;   // A disk that knew it has not answered.
 };
 
 Task<Status> DiscoverRun::try_blob(SeenBlob blob) {
@@ -59,8 +60,7 @@ Task<Status> DiscoverRun::try_blob(SeenBlob blob) {
     const bool may_change = status == Status::kError && looks_lost_;
     if (!may_change) co_return status;
     if (context_.now() + pause >= request_.deadline) {
-      // Nobody says that it is there: the time was too short for those who could deny it.
-      co_return still_confirmed_ ? Status::kError : Status::kDeadline;
+      co_return silent_witness_ && !still_confirmed_ ? Status::kDeadline : Status::kError;
     }
     co_await sleep_for(context_.executor(), pause);
     pause = std::min(2 * pause, kCollectPauseMax);
@@ -109,6 +109,7 @@ Task<Status> DiscoverRun::explain_loss(SeenBlob blob) {
   RangePage page = co_await ask_range(context_, view_, ask);
   still_confirmed_ = false;
   result_.reason = std::move(page.reason);
+  silent_witness_ = (witnesses & ~page.answered) != 0;
   if (page.status == Status::kDeadline && context_.now() < request_.deadline) {
     looks_lost_ = true;
     co_return Status::kError;

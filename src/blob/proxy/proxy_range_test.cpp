@@ -270,24 +270,29 @@ TEST(ProxyDiscover, ABlobThatIsCollectedWhileItIsReadIsPassedOver) {
 }
 
 TEST(ProxyDiscover, IsLateWhenADiskThatKnewACollectedBlobDoesNotAnswer) {
-  TestGroup group(Species::kBlock42);
-  const BlobId id = test_id(300, 2);
-  group.put(test_id(300, 1), test_bytes(300, 1));
-  group.put(id, test_bytes(300, 2));
-  for (std::uint32_t slot = 0; slot < 6; ++slot) group.disk(id, slot).ingress[id].bits = 0b11111100;
-  const auto collect = [&group, id](const DiskRequest& request) -> std::optional<DiskReply> {
-    if (!std::holds_alternative<GetParts>(request.body)) return std::nullopt;
-    for (std::uint32_t order = 0; order < 8; ++order) {
-      ScriptedDisk& disk = group.disk(order);
-      disk.ingress.erase(id);
-      for (std::uint32_t part = 1; part <= 6; ++part) disk.parts.erase(id.with_part(part));
+  for (const Mood then : {Mood::kSilent, Mood::kNotReady}) {
+    TestGroup group(Species::kBlock42);
+    const BlobId id = test_id(300, 2);
+    group.put(test_id(300, 1), test_bytes(300, 1));
+    group.put(id, test_bytes(300, 2));
+    for (std::uint32_t slot = 0; slot < 6; ++slot) {
+      group.disk(id, slot).ingress[id].bits = 0b11111100;
     }
-    group.disk(id, 5).mood = Mood::kNotReady;
-    return std::nullopt;
-  };
-  for (std::uint32_t order = 0; order < 8; ++order) group.disk(order).script = collect;
-  const DiscoverResult found = discover(group);
-  EXPECT_EQ(found.status, Status::kDeadline) << found.reason;
+    const auto collect = [&group, id,
+                          then](const DiskRequest& request) -> std::optional<DiskReply> {
+      if (!std::holds_alternative<GetParts>(request.body)) return std::nullopt;
+      for (std::uint32_t order = 0; order < 8; ++order) {
+        ScriptedDisk& disk = group.disk(order);
+        disk.ingress.erase(id);
+        for (std::uint32_t part = 1; part <= 6; ++part) disk.parts.erase(id.with_part(part));
+      }
+      group.disk(id, 5).mood = then;
+      return std::nullopt;
+    };
+    for (std::uint32_t order = 0; order < 8; ++order) group.disk(order).script = collect;
+    const DiscoverResult found = discover(group);
+    EXPECT_EQ(found.status, Status::kDeadline) << found.reason;
+  }
 }
 
 TEST(ProxyDiscover, IsAnErrorWhenTheGroupCannotBeRead) {

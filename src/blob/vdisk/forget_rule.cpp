@@ -14,7 +14,8 @@ std::uint64_t ForgetRule::read_by_all(DiskSet neighbours) const {
 
 void ForgetRule::read_by(std::uint32_t order, std::uint64_t position, DiskSet neighbours) {
   read_by_[order] = position;
-  // The neighbour lost its data: what it had counts no more.
+  // It restarted from an older position, or lost its data: what it acknowledged before does not
+  // count.
   if (unread_ != 0 && position < upto_) unread_ = 0;
   if (unread_ != 0) return;
   const std::uint64_t all = read_by_all(neighbours);

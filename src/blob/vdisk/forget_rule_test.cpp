@@ -31,7 +31,7 @@ TEST(ForgetRule, APullThatBeganBeforeAllHadTheMarkProvesNothing) {
   EXPECT_EQ(rule.has_read(1, rule.round()), 10u);
 }
 
-TEST(ForgetRule, ANeighbourThatLostItsDataEndsTheRound) {
+TEST(ForgetRule, ANeighbourThatFallsBackEndsTheRound) {
   ForgetRule rule;
   rule.read_by(1, 10, kNeighbours);
   rule.read_by(2, 10, kNeighbours);
@@ -43,6 +43,18 @@ TEST(ForgetRule, ANeighbourThatLostItsDataEndsTheRound) {
   EXPECT_NE(rule.round(), round);
   EXPECT_EQ(rule.has_read(2, rule.round()), 0u);
   EXPECT_EQ(rule.has_read(1, rule.round()), 10u);
+}
+
+TEST(ForgetRule, AFallBackThatIsStillNewsBeginsAnotherRound) {
+  ForgetRule rule;
+  rule.read_by(1, 10, kNeighbours);
+  rule.read_by(2, 10, kNeighbours);
+  const std::uint64_t round = rule.round();
+  rule.read_by(2, 6, kNeighbours);
+  EXPECT_EQ(rule.round(), round + 1);
+  EXPECT_EQ(rule.has_read(1, round), 0u) << "of the round before";
+  EXPECT_EQ(rule.has_read(1, round + 1), 0u);
+  EXPECT_EQ(rule.has_read(2, round + 1), 6u);
 }
 
 TEST(ForgetRule, RoundsFollowEachOtherOnlyWhenThereIsMoreToForget) {

@@ -43,7 +43,8 @@ void VDisk::note_refused(const GroupConfig& theirs, const std::string& reason) {
 // A neighbour that asks for facts after `after` has everything up to there durably.
 void VDisk::note_read_by(std::uint32_t order, std::uint64_t log, std::uint64_t after) {
   const DiskSet neighbours = state_.geometry().all_disks() & ~disk_bit(state_.order());
-  forget_rule_.read_by(order, log == state_.meta().guid ? after : 0, neighbours);
+  const bool ours = log == state_.meta().guid && after <= state_.sync_log().last();
+  forget_rule_.read_by(order, ours ? after : 0, neighbours);
   if (options_.bug == SeededBug::kForgetTombstone) {
     state_.forget_tombstones(~std::uint64_t{0} - 1);
   }

@@ -199,6 +199,8 @@ Task<Syncer::Step> Syncer::step(std::uint32_t order) {
 
 // The progress counts once the facts are durable: what could not be logged is pulled again.
 Task<Result<void>> Syncer::take(Progress& own, std::uint32_t order, PullFactsReply pulled) {
+  // The neighbour has lost its data: what it acknowledged before does not count any more.
+  if (own.log != 0 && pulled.log != own.log) disk_.note_read_by(order, 0, 0);
   Progress next = own;
   if (pulled.full && own.cursor.empty()) {
     // The first page: changes made while the pages are read are pulled from here afterwards.

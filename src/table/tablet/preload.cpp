@@ -36,7 +36,10 @@ void Maintenance::Impl::note_preload(const Result<void>& done) {
 Task<void> Maintenance::Impl::preload_new(std::shared_ptr<ChunkReader> reader) {
   if (settings_.in_memory_mode == InMemoryMode::kNone) co_return;
   const Result<void> loaded = co_await preload(std::move(reader));
+  const Instant planned = preload_after_;
   note_preload(loaded);
+  // Chunks that keep failing do not put off the attempt at older ones.
+  if (planned > now()) preload_after_ = planned;
   if (!loaded && preload_wakes_.empty()) preload_wakes_.push(true);
 }
 
