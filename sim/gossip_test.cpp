@@ -1,5 +1,7 @@
 // The story of gossip: what one disk knows durably all others learn; and nobody deletes alone.
 
+#include <utility>
+
 #include "sim/story.h"
 
 namespace moraine::sim {
@@ -72,10 +74,8 @@ TEST(Gossip, AKeepFlagThatReachedOneDiskHoldsWhenItsBarrierComesByGossip) {
   }
 }
 
-TEST(Gossip, ADiskThatSleptThroughACollectionDoesNotBringTheBlobBack) {
-  Story story(Species::kMirror3dc);
-  const BlobId id = blob(1);
-  ASSERT_EQ(story.put(id), Status::kOk);
+// Keeps the blob below a barrier.
+CollectRequest keep_below_barrier(const BlobId& id) {
   CollectRequest keep;
   keep.tablet = kTablet;
   keep.channel = 1;
@@ -83,15 +83,40 @@ TEST(Gossip, ADiskThatSleptThroughACollectionDoesNotBringTheBlobBack) {
   keep.counter = 1;
   keep.barrier = GenStep{1, 5};
   keep.keep = {id};
+  return keep;
+}
+
+CollectRequest drop_after(const CollectRequest& keep) {
+  CollectRequest drop = keep;
+  ++drop.counter;
+  drop.do_not_keep = std::exchange(drop.keep, {});
+  return drop;
+}
+
+TEST(Gossip, DoNotKeepMarksGoOnceAllDisksHaveThem) {
+  Story story(Species::kBlock42);
+  const BlobId id = blob(1);
+  ASSERT_EQ(story.put(id), Status::kOk);
+  const CollectRequest keep = keep_below_barrier(id);
+  ASSERT_EQ(story.collect(keep), Status::kOk);
+  story.world().run_for(10s);
+  ASSERT_EQ(story.collect(drop_after(keep)), Status::kOk);
+  story.world().run_for(30s);
+  for (std::uint32_t order = 0; order < story.disks(); ++order) {
+    EXPECT_EQ(story.cluster().vdisk(order)->state().index().find(id), nullptr) << order;
+  }
+}
+
+TEST(Gossip, ADiskThatSleptThroughACollectionDoesNotBringTheBlobBack) {
+  Story story(Species::kMirror3dc);
+  const BlobId id = blob(1);
+  ASSERT_EQ(story.put(id), Status::kOk);
+  const CollectRequest keep = keep_below_barrier(id);
   ASSERT_EQ(story.collect(keep), Status::kOk);
   story.world().run_for(10s);
   const DiskSet sleeper = DiskSet{1} << std::countr_zero(story.holders(id));
   story.crash(sleeper);
-  CollectRequest drop = keep;
-  drop.counter = 2;
-  drop.keep.clear();
-  drop.do_not_keep = {id};
-  ASSERT_EQ(story.collect(drop), Status::kOk);
+  ASSERT_EQ(story.collect(drop_after(keep)), Status::kOk);
   story.world().run_for(60s);
   EXPECT_EQ(story.get(id), Status::kNoData);
   story.start(sleeper);

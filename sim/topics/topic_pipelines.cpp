@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kPace = 4;             // Entries sent in the time others think, on average.
 constexpr std::uint64_t kPipelineSends = 100;  // Until it looks for another leader, on average.
-constexpr Duration kDrainPoll = 1ms;
+constexpr Duration kPoll = 1ms;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Task<void> TopicClients::run_pipeline(Pipeline& pipeline) {
       co_await sleep_for(world_.executor(), Duration(1 + random.below(2 * pace)));
     }
   }
-  while (pipeline.in_flight > 0) co_await sleep_for(world_.executor(), kDrainPoll);
+  while (pipeline.in_flight > 0) co_await sleep_for(world_.executor(), kPoll);
 }
 
 // The lowest number that is not on its way.
@@ -59,7 +59,7 @@ Task<void> TopicClients::await_entry(Pipeline& pipeline, std::uint64_t index, st
   Answers answers;
   for (const auto& reply : replies) answers.push_back(co_await *reply);
   co_await yield(world_.executor());
-  while (pipeline.answered < turn) co_await sleep_for(world_.executor(), kDrainPoll);
+  while (pipeline.answered < turn) co_await sleep_for(world_.executor(), kPoll);
   ++pipeline.answered;
   Producer& producer = pipeline.producer;
   Entry& entry = producer.window[index - producer.window.front().name.index];

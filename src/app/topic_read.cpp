@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A signal is heard after at most so long.
+// How long a signal may go unnoticed.
 constexpr Duration kFetchWait = 500ms;
 constexpr Duration kCommitPeriod = 1s;
 constexpr Duration kReconnectPause = 200ms;

@@ -5,8 +5,8 @@
 //            come again, and so for every number that is refused meanwhile. A writer that sends on
 //            without waiting, in one stream (requests and answers in order), and always the lowest
 //            number that is to be sent, loses nothing. A new epoch of a Kafka producer begins anew.
-//            Without another refusal all of this is forgotten after RefusalRules::memory: who gave
-//            a number up goes on then.
+//            Without another refusal all of this is forgotten after RefusalRules::memory: a writer
+//            that abandoned a number may then continue.
 //            A Kafka producer that is not known has to begin with sequence 0 for a while after the
 //            partition's start and after refusals: what was sent before may be sent again. With
 //            nothing_before() that holds after refusals only.

@@ -83,7 +83,7 @@ bool Device::ensure_room() {
     return false;
   }
   if (allocate_error_) {
-    // The file system is full. Those who wait hear it; later appends try again.
+    // The file system is full: pending appends fail, later ones try again.
     fail_pending(*std::exchange(allocate_error_, std::nullopt), true);
     return false;
   }

@@ -4,31 +4,31 @@
 
 namespace moraine::blob {
 
-std::uint64_t ForgetRule::read_by_all(DiskSet neighbours) const {
+std::uint64_t ForgetRule::acknowledged_by_all(DiskSet neighbours) const {
   std::uint64_t all = ~std::uint64_t{0};
   for (std::uint32_t order = 0; order < kGroupDisksMax; ++order) {
-    if (contains(neighbours, order)) all = std::min(all, read_by_[order]);
+    if (contains(neighbours, order)) all = std::min(all, acknowledged_[order]);
   }
   return all;
 }
 
-void ForgetRule::read_by(std::uint32_t order, std::uint64_t position, DiskSet neighbours) {
-  read_by_[order] = position;
+void ForgetRule::acknowledged(std::uint32_t order, std::uint64_t position, DiskSet neighbours) {
+  acknowledged_[order] = position;
   // It restarted from an older position, or lost its data: what it acknowledged before does not
   // count.
-  if (unread_ != 0 && position < upto_) unread_ = 0;
-  if (unread_ != 0) return;
-  const std::uint64_t all = read_by_all(neighbours);
+  if (unpulled_ != 0 && position < upto_) unpulled_ = 0;
+  if (unpulled_ != 0) return;
+  const std::uint64_t all = acknowledged_by_all(neighbours);
   if (all <= settled_) return;
   ++round_;
   upto_ = all;
-  unread_ = neighbours;
+  unpulled_ = neighbours;
 }
 
-std::uint64_t ForgetRule::has_read(std::uint32_t order, std::uint64_t round) {
-  if (unread_ == 0 || round != round_) return 0;
-  unread_ &= ~disk_bit(order);
-  if (unread_ != 0) return 0;
+std::uint64_t ForgetRule::pulled(std::uint32_t order, std::uint64_t round) {
+  if (unpulled_ == 0 || round != round_) return 0;
+  unpulled_ &= ~disk_bit(order);
+  if (unpulled_ != 0) return 0;
   settled_ = upto_;
   return upto_;
 }

@@ -41,17 +41,17 @@ void VDisk::note_refused(const GroupConfig& theirs, const std::string& reason) {
 }
 
 // A neighbour that asks for facts after `after` has everything up to there durably.
-void VDisk::note_read_by(std::uint32_t order, std::uint64_t log, std::uint64_t after) {
+void VDisk::note_acknowledged(std::uint32_t order, std::uint64_t log, std::uint64_t after) {
   const DiskSet neighbours = state_.geometry().all_disks() & ~disk_bit(state_.order());
   const bool ours = log == state_.meta().guid && after <= state_.sync_log().last();
-  forget_rule_.read_by(order, ours ? after : 0, neighbours);
+  forget_rule_.acknowledged(order, ours ? after : 0, neighbours);
   if (options_.bug == SeededBug::kForgetTombstone) {
     state_.forget_tombstones(~std::uint64_t{0} - 1);
   }
 }
 
-void VDisk::note_has_read(std::uint32_t order, std::uint64_t round) {
-  const std::uint64_t upto = forget_rule_.has_read(order, round);
+void VDisk::note_pulled(std::uint32_t order, std::uint64_t round) {
+  const std::uint64_t upto = forget_rule_.pulled(order, round);
   if (upto != 0) state_.forget_tombstones(upto);
 }
 

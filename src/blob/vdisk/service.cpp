@@ -195,7 +195,7 @@ Task<DiskReply> VDisk::on(PullFacts request) {
   if (request.order >= state_.geometry().disks() || request.order == state_.order()) {
     co_return reply(Status::kError, "no such neighbour");
   }
-  if (request.cursor.empty()) note_read_by(request.order, request.log, request.after);
+  if (request.cursor.empty()) note_acknowledged(request.order, request.log, request.after);
   auto pulled = serve_pull(state_, request);
   if (!pulled) co_return reply(Status::kError, pulled.error().message());
   DiskReply answer = reply(Status::kOk);

@@ -153,7 +153,7 @@ Task<void> Syncer::follow(std::uint32_t order) {
     if (stopped_ || disk_.scope_.closed()) break;
     if (pulls++ % kPullsPerReminder == 0) co_await remind(order);
     const std::uint64_t round = disk_.forget_rule_.round();
-    if (co_await pull_all(order)) disk_.note_has_read(order, round);
+    if (co_await pull_all(order)) disk_.note_pulled(order, round);
   }
 }
 
@@ -200,7 +200,7 @@ Task<Syncer::Step> Syncer::step(std::uint32_t order) {
 // The progress counts once the facts are durable: what could not be logged is pulled again.
 Task<Result<void>> Syncer::take(Progress& own, std::uint32_t order, PullFactsReply pulled) {
   // The neighbour has lost its data: what it acknowledged before does not count any more.
-  if (own.log != 0 && pulled.log != own.log) disk_.note_read_by(order, 0, 0);
+  if (own.log != 0 && pulled.log != own.log) disk_.note_acknowledged(order, 0, 0);
   Progress next = own;
   if (pulled.full && own.cursor.empty()) {
     // The first page: changes made while the pages are read are pulled from here afterwards.

@@ -162,8 +162,8 @@ class VDisk final : public DeviceOwner,
   Task<DiskReply> ask(std::uint32_t order, RequestBody body);
   Task<void> heal_config(std::uint32_t order, std::optional<GroupConfig> theirs);
   void note_refused(const GroupConfig& theirs, const std::string& reason);
-  void note_read_by(std::uint32_t order, std::uint64_t log, std::uint64_t after);
-  void note_has_read(std::uint32_t order, std::uint64_t round);
+  void note_acknowledged(std::uint32_t order, std::uint64_t log, std::uint64_t after);
+  void note_pulled(std::uint32_t order, std::uint64_t round);
   bool alone() const { return state_.geometry().disks() == 1; }
 
   // retire.cpp
