@@ -67,6 +67,8 @@ class TopicNode {
   TcpAddress kafka() const {
     return {options_.kafka.host, listener_ ? listener_->port() : options_.kafka.port};
   }
+  bool serving() const { return listener_ != nullptr; }
+  TopicsReport report() const { return topics_.report(); }
   // In the form that Prometheus reads.
   std::string metrics() const;
 

@@ -19,9 +19,9 @@
 
 #include "gateway/kafka/server/frame_input.h"
 #include "gateway/kafka/server/service.h"
-#include "gateway/kafka/server/watchdog.h"
 #include "io/stream.h"
 #include "io/sync.h"
+#include "io/watchdog.h"
 
 namespace moraine::kafka {
 

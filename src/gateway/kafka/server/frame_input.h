@@ -19,8 +19,8 @@
 #include "base/result.h"
 #include "gateway/kafka/protocol/frame.h"
 #include "gateway/kafka/server/budget.h"
-#include "gateway/kafka/server/watchdog.h"
 #include "io/stream.h"
+#include "io/watchdog.h"
 
 namespace moraine::kafka {
 

@@ -9,7 +9,7 @@
 
 #include "io/executor.h"
 
-namespace moraine::kafka {
+namespace moraine {
 
 class Watchdog {
  public:
@@ -43,4 +43,4 @@ class Watchdog {
   Instant timer_at_ = Instant::never();
 };
 
-}  // namespace moraine::kafka
+}  // namespace moraine
