@@ -20,7 +20,7 @@ void let_go_of_piece(std::span<StoredEntry> entries) {
   std::vector<Slice*> payloads;
   payloads.reserve(entries.size());
   for (StoredEntry& entry : entries) payloads.push_back(&entry.payload);
-  let_go_of_large_blocks(payloads);
+  release_large_blocks(payloads);
 }
 
 }  // namespace

@@ -13,11 +13,11 @@
 namespace moraine {
 namespace {
 
-// Where the handler writes; -1 when nobody watches. Lock-free, so the handler may read it.
+// The pipe that the handler writes to; -1 without a watch. Lock-free, so the handler may read it.
 std::atomic<int> signal_pipe{-1};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-// A full pipe holds thousands of unread signals: one more says nothing new.
+// Dropped when the pipe is full: it holds thousands of unread signals then.
 void pass_on(int signal) {
   const int saved = errno;
   const auto byte = static_cast<unsigned char>(signal);

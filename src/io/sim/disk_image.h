@@ -23,7 +23,7 @@ struct SimExtent {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::vector<Slice> pieces;
-  bool discard = false;  // The file system's word, not a transfer: it is never misdirected.
+  bool discard = false;  // Done by the file system, not a transfer: it is never misdirected.
 
   SimExtent() = default;
   // Requires: offset, and the address and size of each piece, are multiples of kSectorSize.
@@ -41,7 +41,7 @@ class DiskImage {
   explicit DiskImage(std::uint64_t size) : size_(size) {}
 
   std::uint64_t size() const { return size_; }
-  // Forgets what lies past `size`.
+  // Drops the bytes past `size`.
   void resize(std::uint64_t size);
 
   // Writing past the end extends the image.

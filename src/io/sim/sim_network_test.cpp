@@ -11,7 +11,7 @@
 namespace moraine {
 namespace {
 
-// Answers "text" by "node:text" and counts what it served.
+// Replies "node:text" to "text" and counts what it served.
 struct Echo {
   explicit Echo(SimNode& node) : world(node.world()) {
     world.network.serve(

@@ -10,7 +10,7 @@
 namespace moraine {
 namespace {
 
-// One coroutine that waits for a change, resumed by the executor.
+// One coroutine that waits for a change, resumed by a posted callback.
 class Waiter {
  public:
   auto wait() {
@@ -48,7 +48,7 @@ struct Pipe {
 };
 
 std::unexpected<Error> closed() {
-  return fail(Errc::kUnavailable, "the stream is closed");
+  return fail(Errc::kUnavailable, "the connection is closed");
 }
 
 class SimStream final : public ByteStream {

@@ -255,7 +255,7 @@ void FetchWork::keep_little(std::vector<Slice>& pieces) {
     std::vector<Slice*> all;
     all.reserve(pieces.size());
     for (Slice& piece : pieces) all.push_back(&piece);
-    let_go_of_large_blocks(all);
+    release_large_blocks(all);
     held = HeldBytes(pieces).total();
   }
   held_bytes_ += held;
