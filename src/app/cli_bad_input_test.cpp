@@ -118,8 +118,8 @@ TEST_F(BadInput, ATruncatedOrForeignDeviceIsRefused) {
   const std::string image = read_file(device());
   std::filesystem::resize_file(device(), 16u << 20);
   std::uint32_t before = fingerprint(device());
-  expect_refused(blob({"get", kHello}), 3, "cut short");
-  expect_refused(run({"serve", "--data", data()}), 3, "cut short");
+  expect_refused(blob({"get", kHello}), 3, "truncated");
+  expect_refused(run({"serve", "--data", data()}), 3, "truncated");
   EXPECT_EQ(blob({"check"}).code, 1);
   EXPECT_EQ(fingerprint(device()), before);
 

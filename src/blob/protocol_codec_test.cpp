@@ -80,7 +80,7 @@ std::vector<DiskReply> sample_replies() {
   return replies;
 }
 
-// The same frame with `change` done to its header and the checksum made right again.
+// The same frame with `change` applied to its header and a valid checksum.
 template <class Change>
 Slice rewritten(const Slice& frame, Change change) {
   const auto header_size = load<std::uint32_t>(frame.data() + 2);

@@ -9,7 +9,7 @@ namespace moraine::blob {
 namespace {
 
 std::unexpected<Error> rotten(const Location& location) {
-  return fail(Errc::kCorrupt, fmt::format("data at segment {} offset {}: checksum",
+  return fail(Errc::kCorrupt, fmt::format("data at segment {} offset {}: checksum does not match",
                                           location.segment, location.offset));
 }
 
@@ -21,7 +21,7 @@ Task<Result<Slice>> read_unaligned(Disk& disk, std::uint64_t offset, std::size_t
   co_return sectors.sub(offset - from, size);
 }
 
-// A part of data that has a table: reads the blocks that cover it, and the table.
+// A range of data with a checksum table: reads the blocks that cover it, and the table.
 Task<Result<Slice>> read_blocks(Disk& disk, std::uint64_t base, Location location,
                                 std::uint32_t shift, std::uint32_t size) {
   const std::uint32_t table_size = table_bytes(location.size);

@@ -1,4 +1,4 @@
-// Location: where the data of one record lies on a device.
+// Location: where the data of one record is stored on a device.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ struct SeenBlob {
   PartLayout layout;    // Data is there.
   DiskSet unknown = 0;  // Slots that gave no definite answer.
   Ingress ingress;
-  OwnWords own{};
+  OwnIngresses own{};
   DiskSet listed_by = 0;     // Disks, by order, in whose answer it was.
   DiskSet confirmed_by = 0;  // Those that know by themselves that it was confirmed.
 };

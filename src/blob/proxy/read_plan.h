@@ -69,7 +69,7 @@ class ReadPlan {
   BlobId id_;
   Geometry::Subgroup subgroup_;
   Ingress ingress_;
-  OwnWords own_{};
+  OwnIngresses own_{};
   DiskSet asked_again_ = 0;
 };
 

@@ -37,7 +37,7 @@ class Replicator {
     DiskSet unknown = 0;  // Slots without a definite answer.
     DiskSet lost = 0;     // Slots that should have a part and have not.
     Ingress told;         // By all of them.
-    OwnWords own{};
+    OwnIngresses own{};
     PartSet data;
   };
   bool over() const;
