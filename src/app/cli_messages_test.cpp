@@ -100,7 +100,7 @@ TEST_F(Messages, AStatusIsSaidOnce) {
   EXPECT_EQ(blob({"put", kHello, "-"}, "hello\n").err,
             "moraine: BLOCKED: disk 0: tablet 1 is blocked up to generation 4\n");
   EXPECT_EQ(blob({"block", "1", "4"}).err,
-            "moraine: ALREADY: generation 3 of tablet 1 was blocked before, or a higher one\n");
+            "moraine: ALREADY: generation 3 of tablet 1 or a higher one is already blocked\n");
 }
 
 TEST_F(Messages, AFolderThatIsServedIsSaidToBeServed) {

@@ -298,7 +298,7 @@ TEST(ProtocolCodec, SaysWhatIsWrongWithARequest) {
             "request (guid): order 32 is over its maximum 31");
   const Slice configure = encode(requests[10]);
   EXPECT_EQ(problem(decode_request(with_byte(configure, 24, 0xff))),
-            "request (config): group config: the checksum does not hold");
+            "request (config): group config: the checksum does not match");
 }
 
 TEST(ProtocolCodec, SaysWhatIsWrongWithAReply) {

@@ -1,5 +1,5 @@
-// A VDisk on a disk in trouble: places that cannot be read while cleaning, writes that fail while
-// blocks are on their way.
+// A VDisk on a failing disk: places that cannot be read while cleaning, writes that fail while
+// blocks are pending.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -114,7 +114,7 @@ TEST_F(DiskTrouble, APlaceThatCannotBeReadStaysWhereItIsAndTheRestIsCleaned) {
   EXPECT_EQ(*disk().state().index().locate(id(kStep).with_part(1)), *bad) << "not moved";
 }
 
-// The index of one of two groups rots, wholly. Neither has copies elsewhere.
+// The whole index of one of two groups is corrupted. Neither has copies elsewhere.
 TEST_F(DiskTrouble, AGroupWhoseIndexIsLostSaysSoForGoodAndItsNeighbourIsWell) {
   ASSERT_EQ(put(1), Status::kOk);
   ASSERT_EQ(put(1, kOtherGroup), Status::kOk);
@@ -186,7 +186,7 @@ TEST_F(DiskTrouble, BlocksThatOvertakeEachOtherAndFailAreNotSaidToHold) {
   ASSERT_EQ(answers.size(), 4u);
   for (const Status status : answers) EXPECT_EQ(status, Status::kError) << to_string(status);
   EXPECT_TRUE(storage_->device(1)->failure());
-  // Whatever arrived is the truth from now on, for everybody.
+  // Whatever was stored is valid from now on, for all clients.
   restart();
   const Generation blocked = disk().state().blocked(kTablet);
   EXPECT_TRUE(blocked == 0 || blocked == 6 || blocked == 8) << blocked;

@@ -1,4 +1,4 @@
-// What an operator sees of a group whose disks are taken away, replaced, swapped, damaged, moved.
+// What an operator sees when disks of a group are removed, replaced, swapped, damaged, moved.
 #include "blob/node/group_watch.h"
 
 #include <gtest/gtest.h>
@@ -188,7 +188,7 @@ TEST_F(GroupWatchTest, DamageThatIsFoundAndRepairedIsCountedAndLoggedInFewLines)
   ASSERT_GT(rotten, 10u);
   for (Step step = 1; step <= kBlobs; ++step) EXPECT_EQ(get(step), Status::kOk) << step;
   world_.run_for(30s);
-  // What was not among the parts that a read took is still unknown: read again.
+  // Damage in parts that the read did not use is still unknown: read again.
   for (std::uint32_t device = 1; device <= kDisks; ++device) {
     if (device != 4) EXPECT_EQ(disk(device).events().damaged_found(), 0u) << device;
   }

@@ -1,4 +1,4 @@
-// What makes a request wrong in itself: checked before any disk is asked.
+// Validation of requests, before any disk is called.
 //
 // Errors     kInvalidArgument, with the reason for the caller.
 #pragma once
