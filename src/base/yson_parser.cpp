@@ -172,8 +172,9 @@ class Parser {
       std::uint64_t length = 0;
       if (!varint(length)) return false;
       // Zigzag: odd ones are negative.
-      if (length % 2 != 0 || length / 2 > input_.size() - at_)
+      if (length % 2 != 0 || length / 2 > input_.size() - at_) {
         return refuse("invalid string length");
+      }
       bytes = input_.substr(at_, length / 2);
       at_ += bytes.size();
     } else {

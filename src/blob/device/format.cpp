@@ -109,8 +109,9 @@ Result<Superblock> decode_superblock(ByteSpan sector) {
   superblock.size = decoder.u64();
   superblock.segment_bytes = decoder.u32();
   superblock.segments = decoder.u32();
-  if (!checksum_holds(sector, decoder))
+  if (!checksum_holds(sector, decoder)) {
     return fail(Errc::kCorrupt, "superblock checksum does not match");
+  }
   const auto plan = plan_superblock(superblock.size, superblock.segment_bytes);
   if (!plan || plan->segments != superblock.segments) {
     return fail(Errc::kCorrupt, "superblock fields contradict each other");

@@ -59,9 +59,9 @@ class Recovery {
       found = true;
     }
     if (!found) co_return fail(Errc::kCorrupt, "no readable root");
-    if (broken > 0)
-      log_.damage.push_back(
-          fmt::format("{} of {} root sectors are damaged", broken, kRootSlots));
+    if (broken > 0) {
+      log_.damage.push_back(fmt::format("{} of {} root sectors are damaged", broken, kRootSlots));
+    }
     co_return Result<void>();
   }
 

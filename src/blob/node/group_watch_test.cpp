@@ -150,10 +150,10 @@ TEST_F(GroupWatchTest, AReplacedDiskIsFollowedFromLossToTheEndOfReplication) {
   world_.run_for(4s);
   EXPECT_EQ(condition(), GroupCondition::kDegraded);
   EXPECT_EQ(state_word(report().status.disks[2]), "recovering");
-  EXPECT_EQ(lines("warning VDisk has not the data", "device-3"), 1u) << all_lines();
+  EXPECT_EQ(lines("warning VDisk lacks data", "device-3"), 1u) << all_lines();
   EXPECT_EQ(lines("replication began"), 0u);
   world_.run_for(60s);
-  EXPECT_EQ(lines("VDisk has the group's index back", "device-3"), 1u) << all_lines();
+  EXPECT_EQ(lines("VDisk has recovered the group's index", "device-3"), 1u) << all_lines();
   EXPECT_EQ(lines("replication began", "device-3"), 1u) << all_lines();
   EXPECT_EQ(lines("replication ended", "device-3"), 1u) << all_lines();
   EXPECT_EQ(condition(), GroupCondition::kWhole);
@@ -170,7 +170,7 @@ TEST_F(GroupWatchTest, ADeviceOfAnotherMemberIsNamedAndDoesNotServe) {
   start();
   world_.run_for(20s);
   EXPECT_EQ(disk(3).phase(), VDisk::Phase::kBroken);
-  EXPECT_EQ(lines("error VDisk broken", "foreign device: device-3 is that of [82000000:1:0:1:0]"),
+  EXPECT_EQ(lines("error VDisk broken", "foreign device: device-3 belongs to [82000000:1:0:1:0]"),
             1u)
       << all_lines();
   EXPECT_EQ(state_word(report().status.disks[2]), "broken");
@@ -216,7 +216,7 @@ TEST_F(GroupWatchTest, AMoveIsLoggedWhereItLeavesAndWhereItArrives) {
   ASSERT_TRUE(world_.run(storage_->reconfigure(moved)));
   world_.run_for(60s);
   EXPECT_EQ(lines("VDisk retired", "device-8"), 1u) << all_lines();
-  EXPECT_EQ(lines("VDisk has not the data", "device-9"), 1u) << all_lines();
+  EXPECT_EQ(lines("VDisk lacks data", "device-9"), 1u) << all_lines();
   EXPECT_EQ(lines("replication ended", "device-9"), 1u) << all_lines();
   EXPECT_EQ(lines("group reconfigured", "group=82000000 generation=2"), 1u) << all_lines();
   EXPECT_EQ(report().config.generation, 2u);

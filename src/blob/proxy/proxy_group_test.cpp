@@ -370,8 +370,9 @@ TEST(ProxyStatus, SilentDisksLeaveItOpenWhetherTheGroupIsReady) {
 // Disks 0 to 3 answer at once, 4 and 5 after `late`, 6 and 7 never.
 void answer_in_two_waves(TestGroup& group, Duration late) {
   for (const std::uint32_t order : {4u, 5u}) group.disk(order).delay = late;
-  for (const std::uint32_t order : {6u, 7u})
+  for (const std::uint32_t order : {6u, 7u}) {
     group.disk(order).behaviour = ScriptedDisk::Behaviour::kSilent;
+  }
 }
 
 TEST(ProxyGroupCall, AcknowledgementsOlderThanTheirLifetimeAreAskedForAgain) {

@@ -70,8 +70,9 @@ Result<void> check_request(const GetRequest& request) {
 
 Result<void> check_request(const BlockRequest& request) {
   TRY_VOID(check_tablet(request.tablet));
-  if (request.generation == 0)
+  if (request.generation == 0) {
     return wrong("the generation is 0; the first generation of a tablet is 1");
+  }
   return {};
 }
 

@@ -14,7 +14,7 @@ std::uint64_t ForgetRule::read_by_all(DiskSet neighbours) const {
 
 void ForgetRule::read_by(std::uint32_t order, std::uint64_t position, DiskSet neighbours) {
   read_by_[order] = position;
-  // The neighbour lost its data: what it had counts no more.
+  // The neighbour lost its data: what it had does not count any more.
   if (unread_ != 0 && position < upto_) unread_ = 0;
   if (unread_ != 0) return;
   const std::uint64_t all = read_by_all(neighbours);

@@ -1,8 +1,8 @@
-// ForgetRule: when a disk may forget its DoNotKeep marks.
+// ForgetRule: when a disk may drop its DoNotKeep marks.
 //
-// Promise    A mark may go when every neighbour has it durably, and this disk has since then read
-//            every neighbour to the end: no fact that is older than the mark can come any more, so
-//            a late Keep flag cannot bring the blob back.
+// Promise    A mark may be dropped when every neighbour has it durably, and this disk has since
+//            then read every neighbour to the end: no fact that is older than the mark can arrive
+//            any more, so a late Keep flag cannot restore the blob.
 // Threading  None: bookkeeping without I/O.
 #pragma once
 
@@ -15,10 +15,11 @@ namespace moraine::blob {
 
 class ForgetRule {
  public:
-  // Of all `neighbours`, `order` has this disk's log durably up to `position`; 0: nothing of it.
+  // Neighbour `order`, one of `neighbours`, has this disk's log durably up to `position`; 0:
+  // nothing.
   void read_by(std::uint32_t order, std::uint64_t position, DiskSet neighbours);
 
-  // The round under way; a pull that begins now belongs to it.
+  // The current round; a pull that begins now belongs to it.
   std::uint64_t round() const { return round_; }
   // A pull from neighbour `order` that began in `round` has reached the end of its log. Returns the
   // position up to which marks may be forgotten; 0: not yet.
@@ -29,8 +30,8 @@ class ForgetRule {
 
   std::array<std::uint64_t, kGroupDisksMax> read_by_{};
   std::uint64_t round_ = 0;
-  std::uint64_t upto_ = 0;     // Of the round under way: all have the log up to here.
-  std::uint64_t settled_ = 0;  // Of the last round that ended.
+  std::uint64_t upto_ = 0;     // Current round: all neighbours have the log up to here.
+  std::uint64_t settled_ = 0;  // upto_ of the last round that ended.
   DiskSet unread_ = 0;         // Neighbours that were not read since the round began; 0: no round.
 };
 

@@ -65,23 +65,23 @@ Task<DiskReply> VDisk::on(GetParts request) {
   co_return answered;
 }
 
-// What this disk knows of the blob by its own word. Of garbage: that it had whatever others may
-// still say it has.
-Ingress VDisk::own_word(const BlobId& id) const {
+// What this disk knows about the blob. For garbage: every part that this disk may have had, so that
+// facts of other disks about it do not make the answer look out of date.
+Ingress VDisk::own_ingress(const BlobId& id) const {
   const BlobEntry* entry = state_.index().find(id);
   const Ingress known = entry ? entry->ingress : Ingress{};
   const int slot = state_.own_slot(id);
   if (slot < 0 || state_.barriers().keeps(id, known)) return known;
-  Ingress word;
+  Ingress had;
   for (std::uint32_t part = 1; part <= state_.geometry().parts(); ++part) {
     const auto own = static_cast<std::uint32_t>(slot);
     if (!state_.geometry().allowed(own, part)) continue;
-    word.bits |= present_bit(state_.geometry(), own, part);
+    had.bits |= present_bit(state_.geometry(), own, part);
   }
-  return word;
+  return had;
 }
 
-// One answer per local part of the query, or a single one that says why there is none.
+// One answer per local part of the query, or a single one with the reason why there is none.
 Task<void> VDisk::answer(const PartQuery& query, std::uint32_t number, bool index_only,
                          std::vector<PartAnswer>& answers) {
   const BlobId id = query.id.whole();
@@ -91,14 +91,14 @@ Task<void> VDisk::answer(const PartQuery& query, std::uint32_t number, bool inde
   base.part = query.id.part();
   base.status = Status::kNoData;
   if (!entry || !state_.kept(id, *entry)) {
-    base.ingress = own_word(id);
+    base.ingress = own_ingress(id);
     answers.push_back(std::move(base));
     co_return;
   }
   base.ingress = entry->ingress;
   std::uint8_t parts = 0xff;
   if (query.id.part() != 0) parts = static_cast<std::uint8_t>(1u << (query.id.part() - 1));
-  // The entry itself tells of one local part; mostly it is the one asked for.
+  // The entry itself has one local part; mostly it is the one requested.
   const bool here = entry->part != 0 && entry->part == query.id.part();
   if (!here) parts &= state_.index().local_parts(id);
   if (parts == 0) {
@@ -118,7 +118,7 @@ Task<void> VDisk::answer(const PartQuery& query, std::uint32_t number, bool inde
       one.status = Status::kOk;
     } else {
       co_await answer_part(id.with_part(one.part), query.shift, query.size, one);
-      if ((parts & (parts - 1)) != 0) entry = state_.index().find(id);  // It may be another one.
+      if ((parts & (parts - 1)) != 0) entry = state_.index().find(id);  // It may have moved.
     }
     answers.push_back(std::move(one));
   }
@@ -128,8 +128,8 @@ Task<void> VDisk::answer_part(BlobId id, std::uint32_t shift, std::uint32_t size
                               PartAnswer& answer) {
   const auto location = state_.index().locate(id);
   if (!location) {
-    // It went home, or was collected, while other parts were read.
-    answer.ingress = own_word(id.whole());
+    // It was moved to its main, or collected, while other parts were read.
+    answer.ingress = own_ingress(id.whole());
     co_return;
   }
   if (shift >= location->size || size > location->size - shift) {
@@ -144,7 +144,7 @@ Task<void> VDisk::answer_part(BlobId id, std::uint32_t shift, std::uint32_t size
   }
   const bool rotten = data.error().code == Errc::kCorrupt;
   answer.status = rotten ? Status::kCorrupted : Status::kError;
-  // It may have been moved or collected under the read.
+  // It may have been moved or collected during the read.
   if (!rotten || state_.index().locate(id) != location) co_return;
   state_.mark_corrupted(id);
   events_.damaged(id, data.error().context);

@@ -135,7 +135,7 @@ TEST_F(StateTest, ADoNotKeepMarkStaysUntilEveryNeighbourHasIt) {
   }
   EXPECT_EQ(state_.index().local_parts(id), 0) << "the data is gone";
   ASSERT_TRUE(state_.index().find(id)) << "the mark is not";
-  // A disk that slept through it still says Keep: the mark wins.
+  // A disk that was down meanwhile still has Keep: the mark wins.
   EXPECT_TRUE(state_.news({BlobFact{id, {kKeepBit}}}).empty());
   state_.forget_tombstones(marked - 1);
   EXPECT_TRUE(state_.index().find(id));

@@ -69,8 +69,9 @@ int open_flags(const std::string& path, const DiskOptions& options) {
 
 Result<void> check_options(const std::string& path, const DiskOptions& options) {
   if (!options.create) return {};
-  if (options.read_only)
+  if (options.read_only) {
     return fail(Errc::kInvalidArgument, path + ": create and read_only cannot be combined");
+  }
   if (options.create_size == 0 || options.create_size % kSectorSize != 0) {
     return fail(Errc::kInvalidArgument, fmt::format("{}: size {} is not a positive multiple of {}",
                                                     path, options.create_size, kSectorSize));

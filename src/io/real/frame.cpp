@@ -58,8 +58,9 @@ Result<FrameHeader> decode_frame_header(ByteSpan bytes) {
   const std::uint8_t version = in.u8();
   const std::uint8_t kind = in.u8();
   const std::uint16_t magic = in.u16();
-  if (magic != kMagic)
+  if (magic != kMagic) {
     return fail(Errc::kCorrupt, "frame: wrong magic, not frames of this protocol");
+  }
   if (version != kFrameVersion) {
     return fail(Errc::kUnsupported, fmt::format("frame: version {}, this node supports version {}",
                                                 version, kFrameVersion));
