@@ -102,7 +102,7 @@ TEST(ChannelGarbage, ABlobWhoseKeepMayHaveArrivedGetsItTakenBackWhenDeleted) {
   garbage.created(blob(1));
   garbage.created(blob(2));
   garbage.deleted(blob(2));
-  (void)garbage.next({5, 2});  // Not answered: the disks may have the flag.
+  (void)garbage.next({5, 2});  // No result: the disks may have the flag.
   garbage.deleted(blob(1));
   const auto command = garbage.next({5, 3});
   EXPECT_TRUE(command.keep.empty());
