@@ -247,7 +247,7 @@ TEST(CheckOfAClusterConfig, NamesContradictionsWithinAGroup) {
             "groups[0]: group 82000000: 7 disks, but its shape has 8");
 }
 
-TEST(WarningsOfAClusterConfig, TellWhenANodeHoldsTwoFailDomainsOfAGroupOverSeveralNodes) {
+TEST(WarningsOfAClusterConfig, ReportANodeWithTwoFailDomainsOfAGroupOverSeveralNodes) {
   EXPECT_TRUE(warnings(sample(Species::kBlock42, 8, 1)).empty());
   EXPECT_TRUE(warnings(sample(Species::kBlock42, 1, 8)).empty());
   const std::vector<std::string> found = warnings(sample(Species::kMirror3dc, 8, 2));

@@ -41,11 +41,11 @@ PartLayout layout_of(const Geometry& geometry, Ingress ingress) {
 }
 
 DiskSet out_of_date(const Geometry& geometry, Ingress all, const OwnIngresses& own) {
-  const PartLayout told = layout_of(geometry, all);
+  const PartLayout known = layout_of(geometry, all);
   DiskSet slots = 0;
   for (std::uint32_t slot = 0; slot < geometry.slots(); ++slot) {
     for (std::uint32_t part = 1; part <= geometry.parts(); ++part) {
-      if (!told.has(slot, part)) continue;
+      if (!known.has(slot, part)) continue;
       if ((own[slot].bits & present_bit(geometry, slot, part)) == 0) slots |= disk_bit(slot);
     }
   }

@@ -120,7 +120,7 @@ TEST_F(KeyValueTest, TransactionsOfOneEntrySeeEachOther) {
   expect("y", value_of(1, 10));
 }
 
-TEST_F(KeyValueTest, SharedBlobsStayUntilTheLastKeyGoes) {
+TEST_F(KeyValueTest, SharedBlobsStayUntilTheLastKeyIsDeleted) {
   ASSERT_TRUE(execute({write("a", value_of(1, 9000))}));
   ASSERT_TRUE(execute({CopyKeys{KeyRange::prefix("a"), "", "copy-"}}));
   ASSERT_TRUE(execute({DeleteKeys{KeyRange::prefix("a")}}));

@@ -150,7 +150,7 @@ TEST_F(CollectPages, MoreFlagsThanAGroupTakesAtOnceGoInPages) {
   discard(*tablet, 1);
   EXPECT_EQ(data_blobs(), kWords - 1) << "89 Keep flags went before the barrier";
   discard(*tablet, kWords - 11);
-  EXPECT_EQ(data_blobs(), 10u) << "79 of them were taken back";
+  EXPECT_EQ(data_blobs(), 10u) << "79 of them were overridden";
   world_.run(tablet->leader->stop(false));
 }
 
@@ -159,14 +159,14 @@ TEST_F(CollectPages, ACollectThatFailsIsLogged) {
   auto tablet = boot(kWords);
   discard(*tablet, 1);
   EXPECT_EQ(data_blobs(), kWords);
-  std::size_t told = 0;
+  std::size_t logged = 0;
   for (const std::string& line : log.lines()) {
     if (!line.contains("collect failed")) continue;
-    ++told;
+    ++logged;
     EXPECT_TRUE(line.contains("89 flags, at most 20")) << line;
     EXPECT_TRUE(line.contains("tablet=42")) << line;
   }
-  EXPECT_EQ(told, 1u) << "one line for a streak";
+  EXPECT_EQ(logged, 1u) << "one line for consecutive failures";
   world_.run(tablet->leader->stop(false));
 }
 

@@ -99,7 +99,7 @@ TEST_F(LeaderTest, ALeaderThatWasSupersededNeverGetsOkAgain) {
   stop(fresh);
 }
 
-TEST_F(LeaderTest, ABootThatDiedAfterItsBlockDoesNotStandInTheWay) {
+TEST_F(LeaderTest, ABootThatCrashedAfterItsBlockDoesNotPreventTheNext) {
   for (Generation generation = 1; generation < 4; ++generation) {
     blob::BlockRequest request;
     request.tablet = TabletId{42};
@@ -221,7 +221,7 @@ TEST_F(LeaderTest, AnAcknowledgedWordSurvivesPowerCutsAtAnyMoment) {
   EXPECT_GT(confirmed.size(), 100u);
 }
 
-TEST_F(LeaderTest, ADeletedTabletBootsNoMoreAndLeavesNothing) {
+TEST_F(LeaderTest, ADeletedTabletDoesNotBootAndLeavesNothing) {
   WordsTablet& tablet = boot();
   say(tablet, "word", 10'000);
   const auto deleted = world_.run(delete_tablet(storage_.world(), storage_, WordsTablet::info()));

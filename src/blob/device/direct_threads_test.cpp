@@ -66,7 +66,7 @@ void read_on(Shared& shared, std::uint64_t& wrong, std::uint64_t& right) {
   }
 }
 
-TEST(DirectThreads, NobodyTakesTheBytesOfAnotherLife) {
+TEST(DirectThreads, NoReaderReturnsTheBytesOfAnotherLife) {
   Shared shared;
   const auto move_in = [&shared](std::uint64_t word) {
     shared.disk->fill(word);

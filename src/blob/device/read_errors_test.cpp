@@ -97,13 +97,13 @@ TEST_F(ReadErrors, DataThatDecidesTheEndOfTheLogIsNotTakenForTornWhenItCannotBeR
   const auto opened = try_open();
   if (opened) {
     EXPECT_TRUE(owner()->names().contains("second") || owner()->lost())
-        << "acknowledged, and gone without a word";
+        << "acknowledged, and lost without a report";
   } else {
     EXPECT_EQ(opened.error().code, Errc::kIo) << opened.error().message();
   }
 }
 
-TEST_F(ReadErrors, ARottenCheckpointChunkConcernsItsOwnerOnly) {
+TEST_F(ReadErrors, ACorruptedCheckpointChunkAffectsOnlyItsOwner) {
   open();
   for (int i = 0; i < 50; ++i) {
     set(std::to_string(i), bytes_of(1, 100), 1);

@@ -105,7 +105,7 @@ TEST_F(LocalEndpointTest, ACallUnderWayKeepsItsServiceAlive) {
   EXPECT_EQ(reply->status, Status::kOk);
 }
 
-TEST_F(LocalEndpointTest, TheEndpointMayGoBeforeItsCall) {
+TEST_F(LocalEndpointTest, TheEndpointMayBeDestroyedBeforeItsCall) {
   disk->delay = 10ms;
   auto brief = std::make_unique<LocalEndpoint>(services, kAddress, node.world().executor);
   Task<DiskReply> call = brief->call(put_request("x"), in(1s));

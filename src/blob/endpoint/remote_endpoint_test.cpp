@@ -221,7 +221,7 @@ TEST_F(RemoteEndpointTest, ANodeServiceThatWasDestroyedAnswersAnError) {
   EXPECT_EQ(reply.reason, "node 2: stopped");
 }
 
-TEST_F(RemoteEndpointTest, TheEndpointMayGoBeforeItsCall) {
+TEST_F(RemoteEndpointTest, TheEndpointMayBeDestroyedBeforeItsCall) {
   auto brief = std::make_unique<RemoteEndpoint>(a.world().network, address);
   Task<DiskReply> call = brief->call(put_request("x"), world.executor().now() + 1s);
   brief.reset();

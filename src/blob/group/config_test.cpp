@@ -159,7 +159,7 @@ TEST(CheckOfAGroupConfig, AcceptsASoundOneAndNamesContradictions) {
   EXPECT_EQ(check(config).error().code, Errc::kInvalidArgument);
 }
 
-TEST(GroupConfigDigest, TellsApartWhateverDiffers) {
+TEST(GroupConfigDigest, DiffersWhenAnyFieldDiffers) {
   GroupConfig config;
   config.id = GroupId{0x82000000};
   config.geometry = Geometry::standard(Species::kBlock42);

@@ -83,7 +83,7 @@ Task<void> GroupWatch::run() {
       if (member) here.insert(disk->state().meta().config->id);
     }
     std::erase_if(reports_, [&](const auto& entry) { return !here.contains(entry.first); });
-    std::erase_if(told_, [&](const auto& entry) { return !here.contains(entry.first); });
+    std::erase_if(histories_, [&](const auto& entry) { return !here.contains(entry.first); });
     TaskScope asking;
     for (const GroupId group : here) asking.spawn(ask(group));
     co_await asking.join();

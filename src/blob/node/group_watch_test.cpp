@@ -87,7 +87,7 @@ class GroupWatchTest : public testing::Test {
     return text;
   }
   // Damages the part of the blob that this device has, where it has one.
-  bool rot(std::uint32_t device, Step step) {
+  bool corrupt(std::uint32_t device, Step step) {
     for (std::uint32_t part = 1; part <= kPartsMax; ++part) {
       const auto at = disk(device).state().index().locate(id(step).with_part(part));
       if (!at) continue;
@@ -107,7 +107,7 @@ class GroupWatchTest : public testing::Test {
   std::unique_ptr<GroupWatch> watch_;
 };
 
-TEST_F(GroupWatchTest, AGroupInWhichAllIsWellSaysSoOnce) {
+TEST_F(GroupWatchTest, AHealthyGroupIsLoggedOnce) {
   put(1);
   world_.run_for(60s);
   EXPECT_EQ(condition(), GroupCondition::kWhole);
@@ -183,9 +183,9 @@ TEST_F(GroupWatchTest, DamageThatIsFoundAndRepairedIsCountedAndLoggedInFewLines)
   constexpr Step kBlobs = 30;
   for (Step step = 1; step <= kBlobs; ++step) put(step);
   world_.run_for(10s);
-  std::uint64_t rotten = 0;
-  for (Step step = 1; step <= kBlobs; ++step) rotten += rot(4, step) ? 1 : 0;
-  ASSERT_GT(rotten, 10u);
+  std::uint64_t corrupted = 0;
+  for (Step step = 1; step <= kBlobs; ++step) corrupted += corrupt(4, step) ? 1 : 0;
+  ASSERT_GT(corrupted, 10u);
   for (Step step = 1; step <= kBlobs; ++step) EXPECT_EQ(get(step), Status::kOk) << step;
   world_.run_for(30s);
   // Damage in parts that the read did not use is still unknown: read again.
@@ -194,7 +194,7 @@ TEST_F(GroupWatchTest, DamageThatIsFoundAndRepairedIsCountedAndLoggedInFewLines)
   }
   const VDiskEvents& events = disk(4).events();
   EXPECT_GT(events.damaged_found(), 10u);
-  EXPECT_LE(events.damaged_found(), rotten);
+  EXPECT_LE(events.damaged_found(), corrupted);
   EXPECT_EQ(events.damaged_repaired(), events.damaged_found());
   EXPECT_EQ(report().status.disks[3].state.damaged_found, events.damaged_found());
   EXPECT_EQ(report().status.disks[3].state.damaged_repaired, events.damaged_repaired());

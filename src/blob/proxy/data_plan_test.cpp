@@ -209,7 +209,7 @@ TEST(DataPlan, AMirrorReadAsksOneDiskAndAnotherAfterAnError) {
   EXPECT_EQ(bench.asked.size(), 2u);
 }
 
-TEST(DataPlan, NoDataOfBlock42IsSaidWithUpToTwoSlotsUnknownOnly) {
+TEST(DataPlan, NoDataOfBlock42IsReturnedWithUpToTwoSlotsUnknownOnly) {
   for (const Fate fate : {Fate::kFailed, Fate::kNotYet, Fate::kLate}) {
     for (DiskSet bad = 0; bad < disk_bit(8); ++bad) {
       Bench bench(Species::kBlock42, test_bytes(100));
@@ -274,7 +274,7 @@ TEST(DataPlan, AnAnswerOfTheWrongSizeCountsAsAFailure) {
   EXPECT_TRUE(equal(plan.data(), blob.sub(0, 100)));
 }
 
-TEST(ScanPlan, TellsConfirmedRestorableAbsentAndUnknownApart) {
+TEST(ScanPlan, DistinguishesConfirmedRestorableAbsentAndUnknown) {
   using Outcome = ScanPlan::Outcome;
   for (std::uint32_t parts = 0; parts <= 6; ++parts) {
     for (std::uint32_t down = 0; down <= 3; ++down) {

@@ -213,7 +213,7 @@ TEST(ProxyGet, EndsAtItsDeadlineWithTheItemsThatWereDone) {
   EXPECT_EQ(result.items[1].status, Status::kOk);
 }
 
-TEST(ProxyGet, AFencedReaderHearsBlockedAndForceBlockIsRecorded) {
+TEST(ProxyGet, AFencedReaderGetsBlockedAndForceBlockIsRecorded) {
   for (const Species species : {Species::kNone, Species::kBlock42}) {
     TestGroup group(species);
     const BlobId id = test_id(100, 1);

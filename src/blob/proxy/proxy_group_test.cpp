@@ -44,7 +44,7 @@ TEST(ProxyBlock, TakesTheGenerationOfTheTabletThatStarts) {
   EXPECT_EQ(group.put(test_id(10, 1, 5), test_bytes(10)).status, Status::kOk);
 }
 
-TEST(ProxyBlock, SaysAlreadyToAnotherIssuerAndToALowerGeneration) {
+TEST(ProxyBlock, ReturnsAlreadyToAnotherIssuerAndToALowerGeneration) {
   TestGroup group(Species::kBlock42);
   EXPECT_EQ(group.block(5, 11).status, Status::kOk);
   group.wait(1s);
@@ -284,7 +284,7 @@ struct GroupBehind {
       disk.delay = delay;
       disk.script = [this](const DiskRequest& request) -> std::optional<DiskReply> {
         const bool configure = std::holds_alternative<Configure>(request.body);
-        if (configure) ++told;
+        if (configure) ++configs_received;
         if (configure && refuse_configs) return ScriptedDisk::refusal(Status::kError);
         return std::nullopt;
       };
@@ -292,7 +292,7 @@ struct GroupBehind {
   }
   TestGroup group{Species::kBlock42};
   GroupConfig config;
-  std::uint32_t told = 0;
+  std::uint32_t configs_received = 0;
   bool refuse_configs = false;
 };
 
@@ -304,7 +304,7 @@ TEST(ProxyRace, DisksWithAnOlderConfigAreGivenTheNewerOneAndAskedAgain) {
   for (int i = 0; i < 2; ++i) both.spawn(put_once_more(behind.group.proxy(), id, ok));
   behind.group.run(joined(both));
   EXPECT_EQ(ok, 2u) << "no put failed";
-  EXPECT_LE(behind.told, behind.group.geometry().disks() - 1) << "once for both";
+  EXPECT_LE(behind.configs_received, behind.group.geometry().disks() - 1) << "once for both";
   for (std::uint32_t slot = 0; slot < 6; ++slot) {
     EXPECT_TRUE(behind.group.disk(id, slot).has(id, slot + 1)) << slot;
   }

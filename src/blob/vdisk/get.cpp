@@ -9,7 +9,7 @@ namespace moraine::blob {
 namespace {
 
 // How many queries to read at once: bounded in number and in bytes.
-std::size_t group_size(std::span<const PartQuery> queries) {
+std::size_t read_batch_size(std::span<const PartQuery> queries) {
   std::size_t count = 0;
   std::uint64_t bytes = 0;
   while (count < queries.size() && count < kReadsPerGetMax && bytes < kGetReplyBytesMax) {
@@ -23,7 +23,8 @@ std::size_t group_size(std::span<const PartQuery> queries) {
 
 Task<DiskReply> VDisk::on(GetParts request) {
   if (request.queries.size() > kPartQueriesMax) {
-    co_return reply(Status::kError, fmt::format("{} queries", request.queries.size()));
+    co_return reply(Status::kError, fmt::format("{} queries, at most {} are allowed",
+                                                request.queries.size(), kPartQueriesMax));
   }
   if (request.reader) {
     const std::vector<TabletGeneration> reader{*request.reader};
@@ -36,15 +37,15 @@ Task<DiskReply> VDisk::on(GetParts request) {
   GetPartsReply got;
   std::uint64_t bytes = 0;
   std::size_t done = 0;
-  // Groups of queries run at once; a group's answers are kept in the order of its queries.
+  // Batches of queries run concurrently; answers are kept in the order of the queries.
   while (done < request.queries.size() && bytes < kGetReplyBytesMax / 2) {
-    const std::size_t group = group_size(std::span(request.queries).subspan(done));
-    std::vector<std::vector<PartAnswer>> answers(group);
+    const std::size_t batch = read_batch_size(std::span(request.queries).subspan(done));
+    std::vector<std::vector<PartAnswer>> answers(batch);
     if (request.queries.size() == 1) {
       co_await answer(request.queries[0], 0, request.index_only, answers[0]);
     } else {
       TaskScope reads;
-      for (std::size_t i = 0; i < group; ++i) {
+      for (std::size_t i = 0; i < batch; ++i) {
         const auto number = static_cast<std::uint32_t>(done + i);
         reads.spawn(answer(request.queries[done + i], number, request.index_only, answers[i]));
       }
@@ -142,10 +143,10 @@ Task<void> VDisk::answer_part(BlobId id, std::uint32_t shift, std::uint32_t size
     answer.data = std::move(*data);
     co_return;
   }
-  const bool rotten = data.error().code == Errc::kCorrupt;
-  answer.status = rotten ? Status::kCorrupted : Status::kError;
+  const bool corrupted = data.error().code == Errc::kCorrupt;
+  answer.status = corrupted ? Status::kCorrupted : Status::kError;
   // It may have been moved or collected during the read.
-  if (!rotten || state_.index().locate(id) != location) co_return;
+  if (!corrupted || state_.index().locate(id) != location) co_return;
   state_.mark_corrupted(id);
   events_.damaged(id, data.error().context);
 }

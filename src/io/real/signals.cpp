@@ -33,8 +33,9 @@ SignalWatch::SignalWatch(Lane& lane, const std::vector<int>& signals, Handler ha
   INVARIANT(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0, "pipe2: {}", std::strerror(errno));
   read_fd_ = ends[0];
   write_fd_ = ends[1];
-  int nobody = -1;
-  INVARIANT(signal_pipe.compare_exchange_strong(nobody, write_fd_), "signals are watched already");
+  int no_watch = -1;
+  INVARIANT(signal_pipe.compare_exchange_strong(no_watch, write_fd_),
+            "signals are watched already");
   watch_ = lane_.watch(read_fd_, *this);
   for (const int signal : signals) {
     struct sigaction action{};

@@ -163,7 +163,7 @@ TEST_P(TcpStreamTest, StopEndsWhatWaits) {
   EXPECT_FALSE(Peer(port_).connected());
 }
 
-TEST_P(TcpStreamTest, TellsWhoTheOtherSideIs) {
+TEST_P(TcpStreamTest, ReturnsTheAddressOfThePeer) {
   serve(say_peer);
   Peer peer(port_);
   EXPECT_TRUE(peer.receive(100).starts_with("127.0.0.1:"));

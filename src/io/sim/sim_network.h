@@ -7,7 +7,7 @@
 //            (2) Messages of one link overtake each other unless the link is `ordered`.
 // Threading  The thread of the simulation.
 // Limits     kFrameBytesMax (longer requests: kInvalidArgument), kCallsInFlightMax,
-//            kBytesInFlightMax. A call without a deadline may wait for ever.
+//            kBytesInFlightMax. A call without a deadline may wait forever.
 #pragma once
 
 #include <coroutine>

@@ -133,7 +133,7 @@ TEST_F(SimNetworkTest, AOneWayPartitionLosesOneDirection) {
   EXPECT_TRUE(call("x", 10ms));
 }
 
-TEST_F(SimNetworkTest, APartitionLosesWhatIsOnItsWayAndEndsByHeal) {
+TEST_F(SimNetworkTest, APartitionLosesMessagesInFlightAndEndsByHeal) {
   std::vector<Result<Slice>> replies;
   spawn(call_into(a.world().network, b.id(), Slice::copy_of("x"), {10ms}, replies));
   world.network().partition({a.id()}, {b.id()});

@@ -13,7 +13,7 @@
 //   3. Drain: pending callbacks and timers run at once until nothing is pending, so that coroutines
 //      complete (NodeExecutor::kDrainedEventsMax bounds it).
 //   4. on_crash hooks run, last first: each destroys the components of this life. Drain again.
-//   5. restart(): the node is alive anew; the scenario builds components from world().
+//   5. restart(): the node is alive again; the scenario builds components from world().
 // crash() does all of 1-4 before it returns when called outside the loop or from an event of the
 // scenario (posted to SimWorld::executor(), or an on_io hook). Called from an event of a node,
 // whose frames may be on the stack, it does 1 at once, and 2-4 as the scenario's next event; a
