@@ -20,7 +20,7 @@ constexpr std::size_t kSlotsPerBlock = 64;
 
 // One for each thread that took a guard; reused by another thread when this one ends.
 struct alignas(kCacheLine) Slot {
-  std::atomic<std::uint64_t> epoch{kIdle};  // Of the outermost guard.
+  std::atomic<std::uint64_t> epoch{kIdle};  // Epoch of the outermost guard.
   std::atomic<bool> taken{false};
 };
 

@@ -28,7 +28,7 @@ namespace moraine {
 
 inline constexpr std::size_t kMetricSeriesMax = 10'000;
 
-// Only goes up.
+// Only increases.
 class Counter {
  public:
   void add(std::uint64_t count = 1) { value_.fetch_add(count, std::memory_order_relaxed); }
@@ -38,7 +38,7 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-// Goes up and down.
+// Increases and decreases.
 class Gauge {
  public:
   void set(std::int64_t value) { value_.store(value, std::memory_order_relaxed); }

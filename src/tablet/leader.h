@@ -39,7 +39,7 @@ inline constexpr std::size_t kCommitBytesMax = 32u << 20;
 inline constexpr std::size_t kBatchedBytesMax = 16u << 20;
 inline constexpr std::size_t kQueuedBytesMax = 128u << 20;
 inline constexpr std::size_t kQueuedCommitsMax = 65'536;
-inline constexpr std::size_t kBodyBytesMax = 8u << 20;        // Of one commit.
+inline constexpr std::size_t kBodyBytesMax = 8u << 20;        // In one commit.
 inline constexpr std::size_t kSharedBodyBytesMax = 1u << 20;  // Past this an entry is full.
 inline constexpr std::size_t kSnapshotPageMax = 4u << 20;
 // This many bytes of dead blobs and log are collected at once, without waiting for the period.
@@ -74,7 +74,7 @@ struct LeaderOptions {
   Duration timeout = 30s;                        // For one storage command.
   std::uint64_t snapshot_log_bytes = 16u << 20;  // Log between two snapshots.
   Duration collect_period = 2s;
-  std::size_t bytes_in_flight = kEntryBytesInFlightMax;  // Of one entry.
+  std::size_t bytes_in_flight = kEntryBytesInFlightMax;  // For one entry.
   std::uint32_t leftover_ids = 10'000;            // Read in one step of collecting leftovers.
   std::size_t collect_flags = kCollectPageFlags;  // In one collect; the rest in further ones.
   blob::SeededBug bug = blob::SeededBug::kNone;
@@ -127,7 +127,7 @@ class Leader {
   void abandon();
 
   Generation generation() const { return generation_; }
-  // Of the newest confirmed entry; while `confirmed` runs: of that commit.
+  // Position of the newest confirmed entry; while `confirmed` runs: of that commit.
   GenStep position() const { return {generation_, step_}; }
   const TabletInfo& info() const { return info_; }
   // Set once this incarnation has ended.
@@ -196,7 +196,7 @@ class Leader {
   TabletState& state_;
   const LeaderOptions options_;
   Generation generation_ = 0;
-  Step step_ = 0;  // Of the newest confirmed entry.
+  Step step_ = 0;  // Step of the newest confirmed entry.
   GenStep snapshot_;
   GenStep log_begin_;  // The oldest entry that the next boot needs; at most snapshot_.
   std::vector<BlobId> snapshot_pages_;

@@ -48,7 +48,7 @@ inline constexpr std::uint64_t kLargestBatchBytes = 11u << 20;
 inline constexpr std::uint64_t kSplitBytes = 512u << 10;  // Worth another batch in flight.
 inline constexpr std::uint64_t kBatchEnough = 1u << 20;   // A batch is not filled beyond this.
 inline constexpr std::uint32_t kReservedSegments = 3;
-inline constexpr std::uint64_t kPendingBytesMax = 256u << 20;  // Of ordinary appends that wait.
+inline constexpr std::uint64_t kPendingBytesMax = 256u << 20;  // Of waiting ordinary appends.
 inline constexpr std::uint32_t kPrewrittenSegments = 2;  // Kept ready; further ones are discarded.
 inline constexpr std::uint64_t kFormatPrefillBytes = 64u << 20;
 
@@ -75,7 +75,7 @@ struct DeviceStats {
   std::uint64_t segments_evacuated = 0;
   std::uint64_t segments_prewritten = 0;
   std::uint64_t segments_trimmed = 0;
-  std::uint64_t bytes_trimmed = 0;  // Of segments in use.
+  std::uint64_t bytes_trimmed = 0;  // In segments in use.
   std::uint64_t recovery_bytes_read = 0;
 };
 
@@ -286,12 +286,12 @@ class Device {
   std::uint64_t garbage_check_at_ = 0;  // log_bytes_ of the next check of what a checkpoint frees.
   bool checkpointing_ = false;
   bool cleaning_ = false;
-  std::optional<std::uint32_t> prewriting_;  // Not to be opened now.
+  std::optional<std::uint32_t> prewriting_;  // Must not be opened meanwhile.
   struct PrewriteLeft {
     std::optional<std::uint32_t> segment;
     std::uint64_t bytes = 0;
   };
-  PrewriteLeft prewrite_left_at_;  // Of a segment that was not written to its end.
+  PrewriteLeft prewrite_left_at_;  // Progress in a segment that is not fully prewritten.
   std::uint64_t ordinary_appends_ = 0;
   std::uint64_t ordinary_seen_ = 0;  // By the maintenance loop.
   Instant idle_since_{};

@@ -58,7 +58,7 @@ Result<Superblock> decode_superblock(ByteSpan sector);
 
 struct Root {
   std::uint64_t device = 0;
-  std::uint64_t sequence = 0;  // Of root updates.
+  std::uint64_t sequence = 0;  // Number of the root update.
   bool clean = false;          // Nothing was appended after this root.
   std::uint64_t last_sequence = 0;
   std::uint64_t last_epoch = 0;

@@ -38,7 +38,7 @@ struct GroupView {
   GroupConfig config;
   std::vector<VDiskId> ids;                              // By order.
   std::vector<std::shared_ptr<DiskEndpoint>> endpoints;  // By order; null: cannot be reached.
-  std::uint32_t digest = 0;                              // Of config.
+  std::uint32_t digest = 0;                              // config.digest().
 
   const Geometry& geometry() const { return config.geometry; }
 };

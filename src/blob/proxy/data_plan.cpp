@@ -10,7 +10,7 @@
 namespace moraine::blob {
 namespace {
 
-constexpr std::uint32_t kDataParts = 4;  // Of block-4-2.
+constexpr std::uint32_t kDataParts = 4;  // In block-4-2.
 
 std::uint32_t end_of(const PartRange& range) {
   return range.offset + range.size;

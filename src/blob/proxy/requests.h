@@ -126,7 +126,7 @@ struct CollectResult {
 };
 
 struct RangeRequest {
-  BlobId from;  // Of the same tablet and channel; from > to: descending.
+  BlobId from;  // Same tablet and channel as `to`; from > to: descending.
   BlobId to;
   bool must_restore = false;  // Drops what was provably never confirmed, restores the rest.
   bool index_only = false;
@@ -145,7 +145,7 @@ struct RangeResult {
   std::string reason;
   std::vector<RangeFound> items;  // In the requested order.
   bool more = false;              // The limit was reached before the end.
-  Generation blocked = 0;         // Of the tablet; 0: not blocked.
+  Generation blocked = 0;         // Generation of the tablet; 0: not blocked.
 };
 
 struct DiscoverRequest {

@@ -211,7 +211,7 @@ class VDisk final : public DeviceOwner,
     Generation generation = 0;
     std::uint64_t issuer = 0;
   };
-  std::map<TabletId, Issued> issuers_;  // Of durable blocks taken here, since the start.
+  std::map<TabletId, Issued> issuers_;  // Of durable blocks stored here since the start.
   Notify blocks_changed_;
   ForgetRule forget_rule_;
 
@@ -225,7 +225,7 @@ class VDisk final : public DeviceOwner,
   Notify calls_done_;
   std::unique_ptr<Syncer> syncer_;
   std::unique_ptr<Replicator> replicator_;
-  TaskScope work_;   // Of one membership: recovery, sync, replication.
+  TaskScope work_;   // Tasks of one membership: recovery, sync, replication.
   TaskScope scope_;  // Everything else.
 };
 

@@ -245,7 +245,7 @@ void Lane::poll_io(Duration wait) {
   }
 }
 
-// One shot at a time: arming looks at the state of the descriptor, so no edge is ever lost.
+// One shot at a time: arming checks the state of the descriptor, so no edge is ever lost.
 void Lane::arm_epoll_poll() {
   io_uring_sqe* entry = uring_->next_entry();
   io_uring_prep_poll_add(entry, epoll_fd_, POLLIN);

@@ -89,7 +89,7 @@ Task<Result<void>> TcpStream::readable() {
       readable_ = false;
     }
     co_await wait(reader_);
-    if (fd_ >= 0 && readable_) co_return Result<void>();  // The system has just said so.
+    if (fd_ >= 0 && readable_) co_return Result<void>();  // Just reported by the system.
   }
   co_return closed();
 }

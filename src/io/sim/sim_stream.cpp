@@ -38,7 +38,7 @@ class Waiter {
 // One direction.
 struct Pipe {
   std::vector<std::byte> bytes;
-  std::size_t taken = 0;  // Of bytes.
+  std::size_t taken = 0;  // Number of `bytes` that were read.
   bool no_writer = false;
   bool no_reader = false;
   Waiter reader;
