@@ -1,4 +1,4 @@
-// The rules of timestamps, schema changes and space, one test each, by the public API.
+// The rules of timestamps, schema changes and space, one test each, through the public API.
 
 #include "embed/test_database.h"
 
@@ -98,7 +98,7 @@ TEST_F(ReadRules, ASchemaChangeLeavesWrittenDataAsItIs) {
   EXPECT_EQ(name_of(users(), 499), "x");
 }
 
-// No auto_compaction_period is set: compaction knows what is deleted.
+// No auto_compaction_period is set: compaction detects deleted rows itself.
 TEST_F(ReadRules, SpaceOfDeletedRowsComesBackByItself) {
   TableOptions options;
   options.mount.min_data_ttl = options.mount.max_data_ttl = std::chrono::milliseconds(0);

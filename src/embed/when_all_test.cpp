@@ -10,7 +10,7 @@ namespace {
 class WhenAll : public DatabaseTest {
  protected:
   WhenAll() { expect_ok(db_->create_table("/users", users_schema())); }
-  // Waits in between, so that all are under way at once.
+  // Waits in between, so that all run concurrently.
   Task<int> wait_and_give(int value, int& running, int& most) {
     most = std::max(most, ++running);
     const auto drawn = co_await db_->timestamp_async();
