@@ -41,8 +41,7 @@ struct Scan::Impl final : embed::IdleScan {
 
   std::shared_ptr<embed::DatabaseCore> core;
   std::shared_ptr<const OpenTable> table;
-  std::shared_ptr<embed::TransactionLife>
-      life;  // Of the transaction that made the scan. May be null.
+  std::shared_ptr<embed::TransactionLife> life;     // Of its transaction. May be null.
   std::vector<std::unique_ptr<std::string>> texts;  // Texts of filters.
   table::ScanRequest request;
   std::size_t range = 0;  // The range being read.
@@ -93,8 +92,8 @@ struct Transaction::Impl {
     std::shared_ptr<const Table::Impl> table;
     table::ChangeSet changes;
   };
-  std::map<const TableHolder*, Part>
-      parts;  // Keyed by holder, since a table's path may be written in several ways.
+  // Keyed by holder, since a table's path may be written in several ways.
+  std::map<const TableHolder*, Part> parts;
 
   ~Impl() { life->abort(); }
   // Reads are at the transaction's start.

@@ -9,7 +9,7 @@ namespace {
 constexpr unsigned kPointerBits = 48;
 constexpr std::uint64_t kPointerMask = (std::uint64_t{1} << kPointerBits) - 1;
 
-// Other bits than those that choose the segment and, in all but huge tables, the slot.
+// Bits other than those that choose the segment and, except in huge tables, the slot.
 std::uint64_t tag_of(std::uint64_t hash) {
   return (hash >> 42) << kPointerBits;
 }

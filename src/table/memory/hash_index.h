@@ -1,6 +1,6 @@
 // HashIndex: rows of a memory store by the hash of their key.
 //
-// Promise    A row is found with about two cache misses; a reader never waits. Growing happens in
+// Promise    A row is found with about two cache misses; a reader never blocks. The index grows in
 //            steps of a sixty-fourth of the rows.
 // Threading  insert: the writer. find: any thread.
 #pragma once
@@ -18,7 +18,7 @@ namespace moraine::table {
 
 class HashIndex {
  public:
-  // Requires: the key is not there.
+  // Requires: the key is not in the index.
   void insert(MemoryStore::Row& row);
   MemoryStore::Row* find(ByteSpan key, std::uint64_t hash) const;
   void prefetch(std::uint64_t hash) const;
@@ -28,8 +28,8 @@ class HashIndex {
   static constexpr unsigned kSegmentBits = 6;
   static constexpr std::size_t kSlotsMin = 16;
 
-  // Open addressing. A slot is a pointer with sixteen bits of the hash above it, or 0. Tables that
-  // were outgrown live on for readers that are inside.
+  // Open addressing. A slot is a pointer with sixteen bits of the hash above it, or 0. Outgrown
+  // tables are kept for readers that still use them.
   struct Table {
     explicit Table(std::size_t size)
         : mask(size - 1), slots(std::make_unique<std::atomic<std::uint64_t>[]>(size)) {}
