@@ -1,4 +1,4 @@
-// Any bytes as a block of either format: refused, or every row of it can be read.
+// Any bytes as a block of either format: rejected, or every row of it can be read.
 
 #include <cstddef>
 #include <cstdint>

@@ -98,7 +98,7 @@ TEST_P(UnitsWithin, AUnitThatLacksOneKeyIsNotFound) {
   EXPECT_EQ(count(within), within.size() - 1);
 }
 
-TEST_P(UnitsWithin, AsManyKeysThatAreOthersAreNotEnough) {
+TEST_P(UnitsWithin, AnEqualNumberOfOtherKeysIsNotEnough) {
   const auto reader = chunk();
   EXPECT_EQ(count(reader->units_within(list_of(1, 2 * kRows, 2))), 0u);
   KeyList keys;

@@ -23,7 +23,7 @@ Result<void> take_version(VarintReader& in) {
   return fail(Errc::kUnsupported, fmt::format("row group of version {}", version));
 }
 
-// Rows ascend, bodies are rows; hunk references are completed in place.
+// Row numbers must ascend and bodies must be valid rows; hunk references are completed in place.
 Result<void> check_irregular(MutableByteSpan raw, std::uint32_t rows, const TableSchema& schema,
                              const HunkPlaces& hunks) {
   const auto view = IrregularView::open(raw);
@@ -38,7 +38,7 @@ Result<void> check_irregular(MutableByteSpan raw, std::uint32_t rows, const Tabl
     if (!view->in_order(i, end)) return damaged("irregular rows' ends");
     VarintReader in(view->bytes(i));
     const auto kind = in.fixed<std::uint8_t>();
-    // The newest timestamp is in another block: one that does not fit gives wrong timestamps only.
+    // The newest timestamp is in another block: a wrong one only gives wrong timestamps.
     if (!check_row(in, types, kind, ~Timestamp{0}, places) || !in.finished()) {
       return damaged("an irregular row");
     }

@@ -1,4 +1,4 @@
-// Segments: the values of one column in one row group.
+// Column segments: the values of one column in one row group.
 //
 // clang-format off
 //   segment    = version u8 = 1  encoding u8  flags u8 (1 nulls, 2 absents)  type u8
@@ -32,7 +32,7 @@
 
 namespace moraine::table {
 
-// Words in the order of their values: of numbers only.
+// Numbers only: maps words to words in the order of their values.
 std::uint64_t ordered_word(ValueType type, std::uint64_t word);
 inline bool is_text_type(ValueType type) {
   return type == ValueType::kString || type == ValueType::kAny;
@@ -42,13 +42,13 @@ class SegmentBuilder {
  public:
   explicit SegmentBuilder(ValueType type) : type_(type) {}
 
-  // Requires: of the type, or null.
+  // Requires: a value of the type, or null.
   void add(const Value& value);
   void add_null() { add_mark(nulls_, kNullMark); }
   void add_absent() { add_mark(absents_, kAbsentMark); }
   std::size_t rows() const { return marks_.size(); }
   ColumnRange range() const;
-  // The segment; the builder is empty afterwards.
+  // Returns the segment; the builder is empty afterwards.
   std::string finish();
 
  private:
@@ -68,7 +68,7 @@ class SegmentBuilder {
 
 class SegmentView {
  public:
-  // `check`: also what is in the payload; needed once for bytes of unknown origin.
+  // `check`: also checks the payload; needed once for bytes of unknown origin.
   static Result<SegmentView> open(ByteSpan bytes, std::uint32_t rows, ValueType type, bool check);
 
   std::uint32_t rows() const { return rows_; }

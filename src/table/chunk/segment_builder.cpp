@@ -10,7 +10,8 @@
 namespace moraine::table {
 namespace {
 
-constexpr std::size_t kTableShare = 4;      // A table has at most so many entries less than rows.
+// A table has at most 1/kTableShare as many entries as rows.
+constexpr std::size_t kTableShare = 4;
 constexpr std::size_t kWordTableMax = 256;  // Entries.
 constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
 
@@ -20,7 +21,7 @@ struct Table {
   std::vector<std::uint64_t> places;  // By row.
 };
 
-// Nullopt: too many different ones.
+// Nullopt: too many different values.
 template <class Key, class Get>
 std::optional<Table<Key>> make_table(std::size_t rows, std::size_t entries_max, Get get) {
   absl::flat_hash_map<Key, std::uint64_t> found;
@@ -73,7 +74,7 @@ void SegmentBuilder::add(const Value& value) {
 void SegmentBuilder::add_mark(std::size_t& count, Mark mark) {
   ++count;
   marks_.push_back(mark);
-  // The value before it again, which costs least.
+  // Repeats the value before it, which costs least.
   words_.push_back(words_.empty() ? 0 : words_.back());
 }
 

@@ -23,7 +23,7 @@ std::vector<std::uint64_t> random_words(Random& random) {
   return words;
 }
 
-TEST(Words, GiveBackEveryNumberAloneAndTogether) {
+TEST(Words, ReturnEveryNumberAloneAndTogether) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SeededRandom random(seed);
     const std::vector<std::uint64_t> words = random_words(random);
@@ -50,7 +50,7 @@ TEST(Words, NumbersInEvenStepsTakeNoBits) {
   EXPECT_EQ(bytes.size(), 4 + 8 * WordsView::kPartBytes);
 }
 
-// Few or many different values, in runs or not.
+// Few or many different values, with or without runs.
 Value pick(OwnedRow& memory, ValueType type, Random& random, std::uint64_t different,
            const Value& before) {
   if (!random.one_in(3) && before.type() == type && different < 5) return before;
@@ -60,7 +60,7 @@ Value pick(OwnedRow& memory, ValueType type, Random& random, std::uint64_t diffe
   return random_value(memory, type, fixed);
 }
 
-TEST(Segment, GivesBackValuesNullsAndAbsences) {
+TEST(Segment, ReturnsValuesNullsAndAbsences) {
   static constexpr ValueType kTypes[] = {ValueType::kInt64,  ValueType::kUint64,
                                          ValueType::kDouble, ValueType::kBoolean,
                                          ValueType::kString, ValueType::kAny};

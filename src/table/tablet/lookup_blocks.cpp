@@ -49,7 +49,7 @@ bool load_blocks_here(std::vector<MissingBlock> missing, BlockPins& pins) {
   drop_repeated(missing);
   if (missing.size() > kBlocksHereMax) return false;
   for (const MissingBlock& block : missing) {
-    std::optional<Slice> bytes = block.chunk->load_here(block.block);
+    std::optional<Slice> bytes = block.chunk->load_blocking(block.block);
     if (!bytes) return false;
     pins.add(block.chunk, block.block, *std::move(bytes));
   }

@@ -94,7 +94,7 @@ class Scan final : public TabletScan {
   std::vector<std::shared_ptr<MemoryStore>> released_memory_;
   std::size_t segment_rows_ = 0;  // Looked at; by columns: given.
   std::size_t rows_before_planning_ = kRowsBeforePlanningMin;
-  std::size_t looked_ = 0;  // In this call.
+  std::size_t visited_ = 0;  // In this call.
   std::uint64_t rows_left_;
   Need need_ = Need::kNothing;
   std::string waiting_;  // The key whose row is being decided; not empty: before all else.
@@ -198,7 +198,7 @@ Result<TabletScan::Step> Scan::next(ColumnBatch& batch) {
   if (!waiting_.empty() && rows_left_ != 0) return needs(Need::kDecision);
   if (!over_ && concerns(view_->append, request_.timestamp)) return needs(Need::kAppend);
   need_ = Need::kNothing;
-  looked_ = 0;
+  visited_ = 0;
   batch.rows = 0;
   if (Result<void> fine = check(); !fine) return std::unexpected(std::move(fine).error());
   return read(batch);
@@ -212,7 +212,7 @@ Result<TabletScan::Step> Scan::read(ColumnBatch& batch) {
     }
     const std::optional<Step> step = columns_ ? read_columns(batch) : read_rows(batch);
     if (step) return *step;
-    if (looked_ >= kRowsPerCallMax) return give(batch);
+    if (visited_ >= kRowsPerCallMax) return give(batch);
   }
   over_ = true;
   return Step::kEnd;
@@ -233,7 +233,7 @@ std::optional<TabletScan::Step> Scan::read_columns(ColumnBatch& batch) {
     case RowCursor::Step::kRow: break;
   }
   segment_rows_ += batch.rows;
-  looked_ += kBatchRowsMax;
+  visited_ += kBatchRowsMax;
   if (batch.rows == 0) return std::nullopt;
   return give(batch);
 }
@@ -245,7 +245,7 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
   const bool waits = request_.timestamp != kAsyncLastCommitted;
   const bool texts_stay = segment_->chunks.empty();
   texts_in_memory_ = texts_stay;
-  const std::size_t looked_before = looked_;
+  const std::size_t looked_before = visited_;
   RowCursor& rows = *rows_;
   while (true) {
     const RowCursor::Step step = rows.next();
@@ -260,10 +260,10 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
     }
     const bool visible = batcher_.add(rows.row(), texts_stay, batch);
     if (gone_.learning()) gone_.met(rows.row(), visible);
-    ++looked_;
-    if (batcher_.full(batch) || looked_ >= kRowsPerCallMax) break;
+    ++visited_;
+    if (batcher_.full(batch) || visited_ >= kRowsPerCallMax) break;
   }
-  segment_rows_ += looked_ - looked_before;
+  segment_rows_ += visited_ - looked_before;
   if (segment_->only_memory_hinders && segment_rows_ >= rows_before_planning_) {
     close_segment(std::string(as_text(rows_->row().key)) + '\0');
   }
