@@ -24,7 +24,7 @@ DamagedChunk damaged_chunk(const ChunkRecord& record, const Error& error, std::s
   damaged.error.code = Errc::kCorrupt;
   damaged.error.context = fmt::format(
       "chunk {:x} with keys from {} to {} cannot be read, meta blob {}: {}", record.id,
-      key_for_people(record.statistics.first_key), key_for_people(record.statistics.last_key),
+      printable_key(record.statistics.first_key), printable_key(record.statistics.last_key),
       record.meta.to_string(), error.message());
   return damaged;
 }

@@ -193,7 +193,7 @@ Result<void> LockTable::State::check(const RowChange& change, const Name& name,
       if (!result || !(taken_since(before, mode, start) || in_the_way(now, mode))) return;
       result = fail(Errc::kAborted,
                     fmt::format("row lock conflict: row {}: {}; transaction {} began at {}",
-                                key_for_people(change.key),
+                                printable_key(change.key),
                                 obstacle(now, before, mode, start).text(name_of(lock)),
                                 to_string(id), start));
     });

@@ -38,7 +38,7 @@ Result<void> TableTablet::Impl::check_row_sizes(std::span<const RowChange> chang
         fmt::format("{}: tablet {}: row {} has {} bytes of versions, at most {} are allowed; "
                     "write to it less often, or lower min_data_ttl ({} ms) or "
                     "min_data_versions ({}) so that old versions can go",
-                    settings_.table_path, info_.id.value, key_for_people(change.key), bytes, most,
+                    settings_.table_path, info_.id.value, printable_key(change.key), bytes, most,
                     settings_.mount.retention.min_data_ttl.count(),
                     settings_.mount.retention.min_data_versions));
   }

@@ -28,7 +28,7 @@ Task<Result<void>> Maintenance::Impl::add_static(std::shared_ptr<const StaticRow
     co_return fail(Errc::kInvalidArgument,
                    fmt::format("Sort order violation: the first key {} is not above {}, the last "
                                "one of the table",
-                               key_for_people(first), key_for_people(last)));
+                               printable_key(first), printable_key(last)));
   }
   StoreLog::Replace change;
   BuildSpec spec = new_build();
