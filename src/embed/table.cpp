@@ -57,7 +57,7 @@ using TabletPtr = std::shared_ptr<table::TableTablet>;
 Result<void> finish_lookup(embed::DatabaseCore& core, const TabletPtr& tablet,
                            const table::LookupRequest& request, Rowset& rows,
                            table::UnfinishedLookup& left) {
-  TRY_VOID(tablet->reader().read_left_here(request, rows, left));
+  TRY_VOID(tablet->reader().read_missing_blocks_inline(request, rows, left));
   if (left.keys.empty()) return {};
   return core.get<Result<void>>([&] { return finish(tablet, request, rows, std::move(left)); });
 }

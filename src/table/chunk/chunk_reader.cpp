@@ -311,16 +311,16 @@ std::optional<Slice> ChunkReader::load_blocking(std::uint32_t block) const {
 }
 
 std::unique_ptr<RowCursor> ChunkReader::scan(const KeyBounds& bounds, ReadSpec spec, bool use_cache,
-                                             LeftOut left_out) const {
+                                             SkippedUnits skipped) const {
   const auto make =
       impl_->meta().format == OptimizeFor::kLookup ? make_row_block_cursor : make_row_group_cursor;
-  return make(shared_from_this(), *impl_, bounds, spec, use_cache, std::move(left_out));
+  return make(shared_from_this(), *impl_, bounds, spec, use_cache, std::move(skipped));
 }
 
-LeftOut ChunkReader::units_within(const KeyList& keys) const {
+SkippedUnits ChunkReader::units_within(const KeyList& keys) const {
   const ChunkMeta& meta = impl_->meta();
   const ChunkRecord& record = impl_->record();
-  LeftOut within(meta.units());
+  SkippedUnits within(meta.units());
   const bool in_part = !record.from.empty() || !record.to.empty();
   if (meta.key_hashes.empty() || in_part || impl_->added_keys() != 0) return within;
   std::size_t from = keys.lower_bound(as_bytes(record.statistics.first_key));

@@ -50,7 +50,7 @@ struct ChunkCaches {
 inline constexpr std::uint64_t kLargeRowBytes = std::uint64_t{256} << 10;
 
 // Units of a chunk (chunk_meta.h) that a scan skips, by number. Empty: none.
-using LeftOut = std::vector<bool>;
+using SkippedUnits = std::vector<bool>;
 
 class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
  public:
@@ -105,10 +105,10 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
   // The cursor keeps the reader alive. `use_cache` false: uncached blocks are read without
   // inserting them into the cache, as compaction does.
   std::unique_ptr<RowCursor> scan(const KeyBounds& bounds, ReadSpec spec, bool use_cache,
-                                  LeftOut left_out = {}) const;
+                                  SkippedUnits skipped = {}) const;
   // Units all of whose keys are in the list, found without reading them. A unit is found only if
   // its keys are exactly those that the list has in its range.
-  LeftOut units_within(const KeyList& keys) const;
+  SkippedUnits units_within(const KeyList& keys) const;
 
   // Columns of rows that need no merging with other stores, or nullptr when this chunk cannot be
   // read so (scan format: deltas or hunks in a wanted column; lookup format: hunks, values of type

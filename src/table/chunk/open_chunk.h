@@ -114,9 +114,11 @@ class OpenChunk {
 // Both keep `reader` alive, which owns `chunk`.
 std::unique_ptr<RowCursor> make_row_block_cursor(std::shared_ptr<const ChunkReader> reader,
                                                  const OpenChunk& chunk, KeyBounds bounds,
-                                                 ReadSpec spec, bool use_cache, LeftOut left_out);
+                                                 ReadSpec spec, bool use_cache,
+                                                 SkippedUnits skipped);
 std::unique_ptr<RowCursor> make_row_group_cursor(std::shared_ptr<const ChunkReader> reader,
                                                  const OpenChunk& chunk, KeyBounds bounds,
-                                                 ReadSpec spec, bool use_cache, LeftOut left_out);
+                                                 ReadSpec spec, bool use_cache,
+                                                 SkippedUnits skipped);
 
 }  // namespace moraine::table

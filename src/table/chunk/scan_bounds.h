@@ -16,14 +16,14 @@ namespace moraine::table {
 
 class ScanBounds {
  public:
-  ScanBounds(const OpenChunk& chunk, KeyBounds bounds, LeftOut left_out = {});
+  ScanBounds(const OpenChunk& chunk, KeyBounds bounds, SkippedUnits skipped = {});
 
   std::uint32_t first_unit() const { return first_unit_; }
   std::uint32_t end_unit() const { return end_unit_; }
-  bool leaves_out(std::uint32_t unit) const { return !left_out_.empty() && left_out_[unit]; }
+  bool skips_unit(std::uint32_t unit) const { return !skipped_.empty() && skipped_[unit]; }
   // The first unit at or after this one that is not left out, or the end.
   std::uint32_t next_unit(std::uint32_t unit) const {
-    while (unit < end_unit_ && leaves_out(unit)) ++unit;
+    while (unit < end_unit_ && skips_unit(unit)) ++unit;
     return unit;
   }
   // A lower bound of the chunk's keys within the bounds.
@@ -37,7 +37,7 @@ class ScanBounds {
 
  private:
   KeyBounds bounds_;
-  LeftOut left_out_;
+  SkippedUnits skipped_;
   std::string seek_key_;
   std::uint32_t first_unit_ = 0;
   std::uint32_t end_unit_ = 0;

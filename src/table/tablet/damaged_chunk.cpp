@@ -17,7 +17,7 @@ DamagedChunk damaged_chunk(const ChunkRecord& record, const Error& error, std::s
   DamagedChunk damaged;
   damaged.id = record.id;
   damaged.from = std::max(record.statistics.first_key, record.from);
-  // Columns that were added to the key since are null in the chunk's rows.
+  // Columns that were added to the key later are null in the chunk's rows.
   damaged.to = record.statistics.last_key + std::string(key_columns + 1, '\0');
   if (!record.to.empty() && record.to < damaged.to) damaged.to = record.to;
   damaged.min_timestamp = record.statistics.min_timestamp;

@@ -219,8 +219,8 @@ TEST_F(LockTableTest, WhatIsForgottenMovesTheHorizonFirst) {
   EXPECT_EQ(history.horizon(), Timestamp{11});
   EXPECT_EQ(history.size(), kRememberedRowsMax - 1);
   RowStamps seen;
-  EXPECT_FALSE(history.look(0, 10, seen));
-  EXPECT_TRUE(history.look(2, 11, seen));
+  EXPECT_FALSE(history.find(0, 10, seen));
+  EXPECT_TRUE(history.find(2, 11, seen));
 }
 
 TEST_F(LockTableTest, AllLocksAreTakenOrNone) {

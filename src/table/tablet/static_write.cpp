@@ -1,4 +1,4 @@
-// Rows of static tables become chunks at once.
+// Writes rows of static tables directly to chunks.
 
 #include <fmt/format.h>
 

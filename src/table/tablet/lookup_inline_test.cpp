@@ -49,7 +49,7 @@ class LookupHere : public testing::Test {
     Found found;
     const TabletReader& reader = table_->tablet->reader();
     EXPECT_TRUE(reader.try_lookup(request, rows, found.left));
-    EXPECT_TRUE(reader.read_left_here(request, rows, found.left));
+    EXPECT_TRUE(reader.read_missing_blocks_inline(request, rows, found.left));
     for (std::uint32_t i = 0; i < numbers.size(); ++i) {
       const bool left = std::ranges::find(found.left.keys, i) != found.left.keys.end();
       found.rows.push_back(left ? "?" : rows.exists(i) ? table_->text(rows.row(i)) : "-");

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "io/random.h"
-#include "table/tablet/gone_range.h"
+#include "table/tablet/deleted_range.h"
 #include "table/tablet/test_table.h"
 
 namespace moraine::table {
@@ -19,9 +19,9 @@ std::vector<std::string> lines(const std::map<int, std::string>& rows) {
   return all;
 }
 
-class ScanGoneTest : public testing::Test {
+class ScanDeletedTest : public testing::Test {
  protected:
-  ScanGoneTest() : table_(11) { table_.boot(); }
+  ScanDeletedTest() : table_(11) { table_.boot(); }
   void put(int key, const std::string& text) {
     table_.put({{"k", key}, {"v", std::string_view(text)}});
     rows_[key] = text;
@@ -35,7 +35,7 @@ class ScanGoneTest : public testing::Test {
     ASSERT_TRUE(table_.write(std::move(changes)));
   }
   // Rows, of which the first ones were deleted; a scan has met that.
-  void make_gone() {
+  void make_deleted() {
     for (int key = 0; key < 300; ++key) put(key, "x");
     erase(0, 200);
     EXPECT_EQ(table_.all(), lines(rows_));
@@ -46,8 +46,8 @@ class ScanGoneTest : public testing::Test {
   std::map<int, std::string> rows_;
 };
 
-TEST_F(ScanGoneTest, ARowThatComesBackIsSeen) {
-  make_gone();
+TEST_F(ScanDeletedTest, ARowThatComesBackIsSeen) {
+  make_deleted();
   EXPECT_EQ(table_.all(), lines(rows_));
   put(150, "back");
   EXPECT_EQ(table_.all(), lines(rows_));
@@ -55,7 +55,7 @@ TEST_F(ScanGoneTest, ARowThatComesBackIsSeen) {
   EXPECT_EQ(table_.all(), lines(rows_));
 }
 
-TEST_F(ScanGoneTest, ThePastIsSeenAsItWas) {
+TEST_F(ScanDeletedTest, ThePastIsSeenAsItWas) {
   for (int key = 0; key < 300; ++key) put(key, "x");
   const auto before = lines(rows_);
   const Timestamp then = table_.timestamps.draw();
@@ -67,15 +67,15 @@ TEST_F(ScanGoneTest, ThePastIsSeenAsItWas) {
   }
 }
 
-TEST_F(ScanGoneTest, ARangeThatEndsWithinWhatIsGoneHasNoRows) {
-  make_gone();
+TEST_F(ScanDeletedTest, ARangeThatEndsWithinWhatIsGoneHasNoRows) {
+  make_deleted();
   EXPECT_TRUE(table_.all(kSyncLastCommitted, {"", table_.rows.key({{"k", 100}})}).empty());
   const KeyBounds late{table_.rows.key({{"k", 100}}), table_.rows.key({{"k", 202}})};
   EXPECT_EQ(table_.all(kSyncLastCommitted, late).size(), 2u);
 }
 
-TEST_F(ScanGoneTest, APreparedRowAmongThemIsWaitedFor) {
-  make_gone();
+TEST_F(ScanDeletedTest, APreparedRowAmongThemIsWaitedFor) {
+  make_deleted();
   TabletWrite write =
       table_.transaction({table_.rows.put({{"k", 50}, {"v", std::string_view("new")}})});
   const TransactionId id = write.transaction;
@@ -89,8 +89,8 @@ TEST_F(ScanGoneTest, APreparedRowAmongThemIsWaitedFor) {
   EXPECT_EQ(table_.all(), lines(rows_));
 }
 
-TEST_F(ScanGoneTest, FlushAndCompactionChangeNothing) {
-  make_gone();
+TEST_F(ScanDeletedTest, FlushAndCompactionChangeNothing) {
+  make_deleted();
   table_.flush();
   EXPECT_EQ(table_.all(), lines(rows_));
   erase(200, 280);
@@ -108,7 +108,7 @@ Task<void> commit_one(TableTablet& tablet, TabletWrite write, bool& done) {
   done = (co_await tablet.commit(std::move(write))).has_value();
 }
 
-TEST(ScanGoneModel, RandomWritesDeletesAndScansAgreeWithAMap) {
+TEST(ScanDeletedModel, RandomWritesDeletesAndScansAgreeWithAMap) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     MountConfig mount;
     mount.max_dynamic_store_row_count = 200;
