@@ -105,7 +105,7 @@ TEST_F(CacheRules, AFixedNumberOfRowsForEachTabletIsUnderstoodToo) {
   EXPECT_EQ(metric("cache_hits"), 1u);
 }
 
-TEST_F(CacheRules, ItKeepsTheShareOfRowsThatWasAskedFor) {
+TEST_F(CacheRules, ItKeepsTheConfiguredShareOfRows) {
   const Table table = make(cached(0.1, true));
   for (std::int64_t k = 0; k < kRows; ++k) EXPECT_TRUE(read(table, k));
   const std::string text = db_->metrics();

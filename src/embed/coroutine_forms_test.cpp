@@ -69,7 +69,7 @@ Task<Result<void>> CoroutineForms::read() {
   co_return Result<void>();
 }
 
-TEST_F(CoroutineForms, ReadRowsVersionsAndMoments) {
+TEST_F(CoroutineForms, ReadRowsVersionsAndTimestamps) {
   run(&CoroutineForms::read);
   const Value one(1);
   const auto versions = users().lookup_versions(Key(&one, 1), db_->timestamp().value_or(0));
@@ -104,7 +104,7 @@ Task<Result<void>> CoroutineForms::read_in_a_transaction() {
   co_return Result<void>();
 }
 
-TEST_F(CoroutineForms, ReadInATransactionTheMomentOfItsStart) {
+TEST_F(CoroutineForms, ReadTheSnapshotOfATransactionsStart) {
   run(&CoroutineForms::read_in_a_transaction);
 }
 

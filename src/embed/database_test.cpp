@@ -75,7 +75,7 @@ TEST_F(DatabaseTest, TransactionsOverTabletsAndTablesAreAtomic) {
   EXPECT_EQ(name_of(table, 150, before), "-");
 }
 
-TEST_F(DatabaseTest, ScansGiveRowsInKeyOrderOverTabletsWithinBoundsAndFilters) {
+TEST_F(DatabaseTest, ScansReturnRowsInKeyOrderOverTabletsWithinBoundsAndFilters) {
   const std::vector<std::vector<Value>> pivots = {{Value(50)}};
   expect_ok(db_->create_table("/users", users_schema(), {}, pivots));
   const Table table = users();

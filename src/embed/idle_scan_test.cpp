@@ -112,7 +112,7 @@ TEST_F(IdleScans, RowsInMemoryStayAsLongAsTheirTextsMayBeRead) {
   wait_for_none("moraine_table_replaced_memory_bytes");
 }
 
-TEST_F(IdleScans, AScanThatGoesOnDoesNotExpire) {
+TEST_F(IdleScans, AScanInUseDoesNotExpire) {
   ScanOptions options;
   options.timeout = std::chrono::seconds(20);
   auto scan = users().scan(options);

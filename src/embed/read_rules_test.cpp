@@ -57,7 +57,7 @@ TEST_F(ReadRules, WithoutAtomicitySyncAndAsyncReadsAreTheSame) {
   }
 }
 
-TEST_F(ReadRules, OneTimestampIsOneMomentOverAllTables) {
+TEST_F(ReadRules, OneTimestampIsOneSnapshotOverAllTables) {
   const Table table = make();
   expect_ok(db_->create_table("/others", users_schema()));
   const auto others = db_->table("/others");
@@ -99,7 +99,7 @@ TEST_F(ReadRules, ASchemaChangeLeavesWrittenDataAsItIs) {
 }
 
 // No auto_compaction_period is set: compaction detects deleted rows itself.
-TEST_F(ReadRules, SpaceOfDeletedRowsComesBackByItself) {
+TEST_F(ReadRules, SpaceOfDeletedRowsIsFreedByItself) {
   TableOptions options;
   options.mount.min_data_ttl = options.mount.max_data_ttl = std::chrono::milliseconds(0);
   const Table table = make(options);

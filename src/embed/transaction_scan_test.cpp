@@ -128,7 +128,7 @@ TEST_F(TransactionScan, ATransactionDestroyedWithoutACommitIsAborted) {
   EXPECT_NE(step(scan).find("is over"), std::string::npos);
 }
 
-TEST_F(TransactionScan, AfterACommitItGoesOnAtTheMomentOfTheStart) {
+TEST_F(TransactionScan, AfterACommitItContinuesAtTheTimestampOfTheStart) {
   const Table table = users();
   std::optional<Transaction> tx(begin());
   Scan scan = begun(*tx, table);

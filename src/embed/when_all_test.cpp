@@ -40,7 +40,7 @@ class WhenAll : public DatabaseTest {
   }
 };
 
-TEST_F(WhenAll, RunsAllAtOnceAndGivesTheirValuesInOrder) {
+TEST_F(WhenAll, RunsAllAtOnceAndReturnsTheirValuesInOrder) {
   int most = 0;
   const auto values = db_->run<std::vector<int>>([&] { return give_all(10, most); });
   EXPECT_EQ(values, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
@@ -53,7 +53,7 @@ TEST_F(WhenAll, OfNothingEndsAtOnce) {
   EXPECT_TRUE(db_->run<std::vector<int>>([&] { return give_all(0, most); }).empty());
 }
 
-TEST_F(WhenAll, TasksAndRunMayGiveNothing) {
+TEST_F(WhenAll, TasksAndRunMayReturnNothing) {
   int sum = 0;
   db_->run<void>([&] { return add_all(4, sum); });
   EXPECT_EQ(sum, -10);

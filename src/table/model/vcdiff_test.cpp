@@ -191,7 +191,7 @@ TEST(VcdiffApply, ASourceThatIsTooShortIsRefused) {
             "corrupt: VCDIFF patch: copies bytes beyond the source");
 }
 
-TEST(VcdiffEncode, WhatWasDecodedComesBackInAsFewBytes) {
+TEST(VcdiffEncode, WhatWasDecodedIsEncodedInAsFewBytes) {
   const Vcdiff patch = decode_vcdiff(kPlain).value();
   EXPECT_EQ(encode_vcdiff(patch).value(), kPlain);
 }

@@ -45,7 +45,7 @@ TEST(DeletedRange, AWriteIntoItWithdrawsItAtOnceAndOneBesideItDoesNot) {
   EXPECT_EQ(skipped(range, "c"), "c");
 }
 
-TEST(DeletedRange, IsNotLearntWhenAWriteIntoItWasOpenWhenTheScanBeganOrCameLater) {
+TEST(DeletedRange, IsNotPublishedWhenAWriteIntoItWasOpenWhenTheScanBeganOrCameLater) {
   DeletedRange range;
   const std::uint64_t open = range.begin_write("c", "c");
   const std::uint64_t during = range.ticket();
@@ -73,7 +73,7 @@ TEST(DeletedRange, WritesThatEndInAnotherOrderAreWaitedFor) {
   EXPECT_GT(range.ticket(), second);
 }
 
-TEST(DeletedRange, IsNotLearntWhenMoreWritesCameThanAreRemembered) {
+TEST(DeletedRange, IsNotPublishedWhenMoreWritesCameThanAreRemembered) {
   DeletedRange range;
   const std::uint64_t ticket = range.ticket();
   for (std::size_t i = 0; i <= kRecentWritesMax; ++i) range.end_write(range.begin_write("x", "y"));

@@ -76,7 +76,7 @@ TEST_F(StaticWrite, IsWholeOrNotThereAfterAPowerCutAtAnyMoment) {
   EXPECT_LT(whole, 20u);
 }
 
-// Whatever the moment at which a snapshot is taken: it sees all of the rows or none, every time.
+// At any time a snapshot sees all of the rows or none, every time.
 TEST_F(StaticWrite, ASnapshotThatIsOpenDoesNotChange) {
   ASSERT_TRUE(write(0, 10));
   std::int64_t next = 10;
@@ -129,7 +129,7 @@ class UnsortedStaticWrite : public StaticWrite {
   UnsortedStaticWrite() : StaticWrite(false) {}
 };
 
-TEST_F(UnsortedStaticWrite, GoesOnWithTheNumbersOfItsRowsAfterRestarts) {
+TEST_F(UnsortedStaticWrite, ContinuesTheNumbersOfItsRowsAfterRestarts) {
   ASSERT_TRUE(write(5, 7));
   table_.crash();
   ASSERT_TRUE(write(0, 2));

@@ -1,4 +1,4 @@
-// Scans over rows that are gone: quick, and never wrong.
+// Scans over deleted rows: fast, and never wrong.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class ScanDeletedTest : public testing::Test {
     }
     ASSERT_TRUE(table_.write(std::move(changes)));
   }
-  // Rows, of which the first ones were deleted; a scan has met that.
+  // Rows, the first of which are deleted; a scan has found that.
   void make_deleted() {
     for (int key = 0; key < 300; ++key) put(key, "x");
     erase(0, 200);
@@ -46,7 +46,7 @@ class ScanDeletedTest : public testing::Test {
   std::map<int, std::string> rows_;
 };
 
-TEST_F(ScanDeletedTest, ARowThatComesBackIsSeen) {
+TEST_F(ScanDeletedTest, ARowWrittenAgainIsSeen) {
   make_deleted();
   EXPECT_EQ(table_.all(), lines(rows_));
   put(150, "back");
@@ -80,7 +80,7 @@ TEST_F(ScanDeletedTest, APreparedRowAmongThemIsWaitedFor) {
       table_.transaction({table_.rows.put({{"k", 50}, {"v", std::string_view("new")}})});
   const TransactionId id = write.transaction;
   ASSERT_TRUE(table_.world.run(table_.tablet->prepare(std::move(write), kCoordinator)));
-  // Readers that do not wait teach nobody that the row is gone.
+  // Readers that do not wait publish nothing.
   EXPECT_EQ(table_.all(kAsyncLastCommitted), lines(rows_));
   table_.world.run_for(1ms);
   const Timestamp commit = table_.timestamps.draw();
@@ -103,7 +103,7 @@ TEST_F(ScanDeletedTest, FlushAndCompactionChangeNothing) {
   EXPECT_EQ(table_.all(), lines(rows_));
 }
 
-// One transaction after the other; some are in flight while others are read.
+// Commits one transaction after the other; some are in flight while others are read.
 Task<void> commit_one(TableTablet& tablet, TabletWrite write, bool& done) {
   done = (co_await tablet.commit(std::move(write))).has_value();
 }
