@@ -1,4 +1,4 @@
-// The story of gossip: what one disk knows durably all others learn; and nobody deletes alone.
+// Gossip: what one disk knows durably reaches all others; and no disk deletes alone.
 
 #include "sim/story.h"
 
@@ -33,7 +33,7 @@ TEST(Gossip, ASoftBarrierOnOneDiskDeletesNothingUntilAQuorumHasIt) {
   story.world().network().isolate(story.nodes_of(disk_bit(lonely)).front());
   ASSERT_EQ(story.ask(lonely, barrier_at({1, 5}, 1)).status, Status::kOk);
   story.world().run_for(30s);
-  EXPECT_EQ(story.holders(id), before) << "the lonely disk keeps its data";
+  EXPECT_EQ(story.holders(id), before) << "the single disk keeps its data";
   EXPECT_EQ(story.get(id), Status::kOk);
   story.world().network().heal();
   story.world().run_for(30s);

@@ -18,7 +18,7 @@ TEST_P(Moves, GiveClientsNoErrorOnSlowDisks) {
   EXPECT_FALSE(report.failure) << to_string(report.erasure) << " " << *report.failure;
 }
 
-// Puts do not wait for the slow disk, so it misses their parts without an end.
+// Puts do not wait for the slow disk, so it keeps missing parts.
 TEST(Replication, OfAReplacedDiskEndsUnderALoadThatItIsTooSlowFor) {
   SimWorld world(3);
   History history(world, false);

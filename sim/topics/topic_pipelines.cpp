@@ -1,4 +1,4 @@
-// Producers that send on without waiting for answers.
+// Producers that send without waiting for replies.
 
 #include "sim/topics/topic_clients.h"
 
@@ -9,8 +9,8 @@ using queue::WriteStatus;
 
 namespace {
 
-constexpr std::uint64_t kPace = 4;             // Entries sent in the time others think, on average.
-constexpr std::uint64_t kPipelineSends = 100;  // Until it looks for another leader, on average.
+constexpr std::uint64_t kPace = 4;  // Entries sent per think time of other producers, on average.
+constexpr std::uint64_t kPipelineSends = 100;  // Until it chooses another leader, on average.
 constexpr Duration kDrainPoll = 1ms;
 
 }  // namespace
@@ -32,7 +32,7 @@ Task<void> TopicClients::run_pipeline(Pipeline& pipeline) {
   while (goes_on() && !pipeline.broken && !random.one_in(kPipelineSends)) {
     fill_window(pipeline.producer);
     send_next(pipeline);
-    // Now and then several at once.
+    // Sometimes several at once.
     if (!random.one_in(3)) {
       co_await sleep_for(world_.executor(), Duration(1 + random.below(2 * pace)));
     }
@@ -40,7 +40,7 @@ Task<void> TopicClients::run_pipeline(Pipeline& pipeline) {
   while (pipeline.in_flight > 0) co_await sleep_for(world_.executor(), kDrainPoll);
 }
 
-// The lowest number that is not on its way.
+// The lowest number that is not in flight.
 void TopicClients::send_next(Pipeline& pipeline) {
   Producer& producer = pipeline.producer;
   for (Entry& entry : producer.window) {
