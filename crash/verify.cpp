@@ -15,7 +15,7 @@ constexpr Duration kAnswerWithin = 10s;
 constexpr Duration kAskAgainAfter = 100ms;
 constexpr std::size_t kReportsMax = 50;
 
-// The next ids to ask for together, taken off the end of `ids`.
+// The next ids to read together, taken off the end of `ids`.
 std::vector<blob::BlobId> take_some(std::vector<blob::BlobId>& ids) {
   std::vector<blob::BlobId> some;
   std::uint64_t bytes = 0;
@@ -43,7 +43,7 @@ Task<Verifier::Verdicts> Verifier::look_once(std::vector<blob::BlobId> ids, bool
     verdict.reason = result.reason;
     if (verdict.status == blob::Status::kOk && !equal(result.items[i].data, bytes_of(ids[i]))) {
       verdict.status = blob::Status::kCorrupted;
-      verdict.reason = "other bytes came back";
+      verdict.reason = "different bytes were read";
     }
   }
   co_return verdicts;

@@ -1,4 +1,4 @@
-"""Members of a group that join, leave and die while messages come in."""
+"""Members of a group that join, leave and die while messages arrive."""
 
 import signal
 
@@ -10,9 +10,9 @@ ROUNDS = 5
 
 
 class Member:
-    """A client process in a group; what it reads and what it says go to files.
+    """A client process in a group; the messages and its log go to files.
 
-    Subclasses tell how many partitions it has now.
+    Subclasses report how many partitions it has now.
     """
 
     def __init__(self, context, command, group_id, number):

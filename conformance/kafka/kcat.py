@@ -188,7 +188,8 @@ def c17_leaving_is_noticed_at_once(context):
 
 
 def members_join_leave_and_die(context):
-    # A kcat that ends may have taken one message that it no longer prints: one for each of the two.
+    # A kcat that ends may have consumed one message that it does not print: one for each of the
+    # two.
     return churn(context, lambda name, group_id, number: GroupMember(context, name, group_id, number),
                  lambda name, data: run(context, "-P", "-t", name, input=data),
                  context.scaled(200_000), unprinted_max=2)

@@ -21,7 +21,7 @@ SCRIPTS = {"kafkajs": "kafkajs.cjs", "platformatic": "platformatic.mjs"}
 CODECS = {"kafkajs": kcat.CODECS, "platformatic": kcat.CODECS}
 MESSAGES = 100_000
 NODE_WITH_ZSTD = (22, 15)
-missing = None  # Why the packages are not there; "" when they are.
+missing = None  # Why the packages are missing; "" when they are present.
 
 
 def install():
@@ -83,7 +83,7 @@ def roundtrip(library, codec):
 
 
 def exchange_with_kcat(library):
-    """What one client compresses the other must be able to read."""
+    """Each client must be able to read what the other compresses."""
     def scenario(context):
         command(context, library, "")
         for codec in kcat.CODECS:

@@ -192,14 +192,14 @@ def decode_fields(fields, reader, version, flexible):
 
 
 class Broker:
-    """One connection. Answers come in the order of the requests."""
+    """One connection. Responses come in the order of the requests."""
 
     def __init__(self, address, timeout=30):
         host, _, port = address.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.correlation = 0
-        self.waiting = []  # (message, version, correlation) of requests without an answer yet.
+        self.waiting = []  # (message, version, correlation) of requests without a response yet.
 
     def __enter__(self):
         return self

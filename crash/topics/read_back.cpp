@@ -55,8 +55,8 @@ Result<std::vector<std::int64_t>> log_ends(const std::string& address, const std
     const rd_kafka_resp_err_t code =
         rd_kafka_query_watermark_offsets(client.get(), topic.c_str(), i, &low, &high, kAnswerMs);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      return fail(Errc::kUnavailable, fmt::format("the ends of partition {} are not told: {}", i,
-                                                  rd_kafka_err2str(code)));
+      return fail(Errc::kUnavailable, fmt::format("the end of partition {} could not be read: {}",
+                                                  i, rd_kafka_err2str(code)));
     }
     if (low != 0) return fail(Errc::kCorrupt, fmt::format("partition {} begins at {}", i, low));
     ends.push_back(high);

@@ -72,7 +72,7 @@ TEST_F(Topic, MessagesOfAProducerKeepTheirOrder) {
   EXPECT_EQ(only(Violation::kDisordered), 1u);
 }
 
-TEST_F(Topic, WhatNobodySentIsForeign) {
+TEST_F(Topic, AMessageThatWasNotSentIsForeign) {
   const MessageId id = send(0);
   LogCheck check(truth);
   check.see(0, 0, "words");
