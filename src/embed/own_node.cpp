@@ -100,8 +100,8 @@ Task<Result<void>> OwnNode::start() {
   scheme_->start();
   const Instant no_space_deadline = world.executor.now() + kNoSpaceGrace;
   for (;;) {
-    const Instant poll = std::min(deadline, world.executor.now() + kStartPoll);
-    const Result<void> running = co_await wait_running(poll);
+    const Instant poll_deadline = std::min(deadline, world.executor.now() + kStartPoll);
+    const Result<void> running = co_await wait_running(poll_deadline);
     if (const std::optional<Error> clock = services_->clock().refusal()) {
       co_return fail(clock->code, fmt::format("{}: {}", folder_.path, clock->context));
     }

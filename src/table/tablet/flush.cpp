@@ -78,14 +78,14 @@ Task<Result<void>> Maintenance::Impl::flush(StoreNumber number) {
     co_return std::unexpected(std::move(built).error());
   }
   if (built->dropped) change.retained_timestamp = retained;
-  co_await update_row_cache(store);
+  co_await update_cached_rows(store);
   CO_TRY_VOID(co_await install(std::move(change), std::move(built->chunks)));
   ++counted_.flushes;
   co_return Result<void>{};
 }
 
 // Updates cached rows with what the new chunks will have, before readers see those.
-Task<void> Maintenance::Impl::update_row_cache(std::shared_ptr<MemoryStore> store) {
+Task<void> Maintenance::Impl::update_cached_rows(std::shared_ptr<MemoryStore> store) {
   if (bug_ == SeededBug::kRowCacheNotTold) co_return;
   cache_.begin_flush(stores_.flush_revision() + 1);
   if (cache_.rows_max() == 0) co_return;

@@ -80,7 +80,7 @@ class Maintenance::Impl {
   bool flush_due();
   Instant next_flush_look();
   Task<Result<void>> flush(StoreNumber number);
-  Task<void> update_row_cache(std::shared_ptr<MemoryStore> store);
+  Task<void> update_cached_rows(std::shared_ptr<MemoryStore> store);
 
   // static_write.cpp
   Task<Result<void>> add_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp,
