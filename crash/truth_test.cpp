@@ -27,7 +27,7 @@ TEST_F(Truth, OnlyAnAcknowledgedBlobMustBeThere) {
   EXPECT_EQ(fate(put(Status::kBlocked)), Fate::kDoubt);
 }
 
-TEST_F(Truth, ADoubtEndsWithALook) {
+TEST_F(Truth, ADoubtEndsWithARead) {
   const blob::BlobId there = put(Status::kError);
   const blob::BlobId absent = put(Status::kError);
   tablet.found(there);

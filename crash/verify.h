@@ -49,7 +49,7 @@ class Verifier {
   using Verdicts = std::vector<Verdict>;
 
   Task<Verdicts> look(std::vector<blob::BlobId> ids, bool must_restore, blob::Status wanted);
-  Task<Verdicts> look_once(std::vector<blob::BlobId> ids, bool must_restore);
+  Task<Verdicts> read_once(std::vector<blob::BlobId> ids, bool must_restore);
   void lose(const Verdict& verdict, const char* expected);
 
   Executor& executor_;

@@ -56,9 +56,9 @@ Plan plan_of(const SeedOptions& options) {
 }
 
 void run_while(SimWorld& world, const History& history, Duration time,
-               const std::function<bool()>& goes_on) {
+               const std::function<bool()>& keep_running) {
   const Instant end = world.executor().now() + time;
-  while (world.executor().now() < end && !history.failed() && goes_on()) world.run_for(kStep);
+  while (world.executor().now() < end && !history.failed() && keep_running()) world.run_for(kStep);
 }
 
 void run_plan(const Plan& plan, const SeedOptions& options, SimWorld& world, History& history) {

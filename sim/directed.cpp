@@ -75,7 +75,7 @@ Failure barrier_before_keep(SeededBug bug) {
 
 // A replaced member that cannot reach its neighbours must not report itself complete: its operator
 // would replace the next ones.
-Failure replaced_in_the_dark(SeededBug bug) {
+Failure replaced_while_isolated(SeededBug bug) {
   const ScopedLogCapture silence(0);
   Stage stage(block42(bug));
   stage.open();
@@ -105,7 +105,7 @@ Task<void> put_into(Proxy& proxy, PutRequest request, std::optional<PutResult>& 
 
 // A member acknowledges a part and loses its disk, while the other parts are delayed. Once it is
 // back the old acknowledgement must not count.
-Failure acknowledgement_of_the_lost(SeededBug bug) {
+Failure stale_acknowledgement(SeededBug bug) {
   const ScopedLogCapture silence(0);
   ClusterOptions options = block42(bug);
   options.node.proxy.hedge_min = 60s;  // Disables hedged requests.
@@ -151,8 +151,8 @@ Failure acknowledgement_of_the_lost(SeededBug bug) {
 const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> all = {
       {SeededBug::kLonelyBarrier, "a barrier that comes before the flags", barrier_before_keep},
-      {SeededBug::kServeBeforeRecovery, "replaced in the dark", replaced_in_the_dark},
-      {SeededBug::kCountStaleAck, "the acknowledgement of the lost", acknowledgement_of_the_lost},
+      {SeededBug::kServeBeforeRecovery, "replaced while isolated", replaced_while_isolated},
+      {SeededBug::kCountStaleAck, "the acknowledgement of a lost disk", stale_acknowledgement},
   };
   return all;
 }

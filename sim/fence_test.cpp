@@ -75,7 +75,7 @@ TEST(Fence, NeedsAGroupQuorumOfTheRightShape) {
   EXPECT_EQ(story.block(TabletId{2}, 2), Status::kOk);
 }
 
-TEST(Fence, IsForgottenByNobodyOverARestartOfEveryDisk) {
+TEST(Fence, SurvivesARestartOfEveryDisk) {
   Story story(Species::kBlock42);
   ASSERT_EQ(story.block(TabletId{1}, 8), Status::kOk);
   story.crash(0xff);

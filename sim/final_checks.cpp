@@ -23,11 +23,11 @@ constexpr std::uint64_t kCheckpointBytesMax = 512u << 10;
 
 void FinalChecks::check() {
   settle();
-  if (!history_.failed()) promised_are_there("once healed");
+  if (!history_.failed()) promised_exist("once healed");
   if (!history_.failed()) commands_succeed();
   if (!history_.failed()) collect_everything();
-  if (!history_.failed()) doomed_are_gone();
-  if (!history_.failed()) promised_are_there("after the collection");
+  if (!history_.failed()) doomed_are_removed();
+  if (!history_.failed()) promised_exist("after the collection");
   if (!history_.failed()) space_adds_up();
   if (!history_.failed() && cluster_.geometry().disks() > 1) losses_are_survived();
 }
@@ -135,7 +135,7 @@ GetResult FinalChecks::read(std::vector<BlobId> ids, bool must_restore) {
   return result;
 }
 
-void FinalChecks::promised_are_there(const char* when) {
+void FinalChecks::promised_exist(const char* when) {
   std::vector<BlobId> ids;
   for (const auto& [tablet, record] : model_.tablets()) {
     for (const auto& [id, blob] : record.blobs) {
@@ -172,7 +172,7 @@ bool FinalChecks::doomed_on_disks(std::string& where) {
   return false;
 }
 
-void FinalChecks::doomed_are_gone() {
+void FinalChecks::doomed_are_removed() {
   std::string where;
   const Instant end = history_.now() + kCollectBound;
   while (doomed_on_disks(where) && history_.now() < end) world_.run_for(500ms);
@@ -242,7 +242,7 @@ void FinalChecks::survive(DiskSet lost, std::uint32_t round) {
   for (std::uint32_t order = 0; order < cluster_.geometry().disks(); ++order) {
     if (contains(lost, order)) cluster_.crash(cluster_.host_of(order), CrashPolicy::kRandom);
   }
-  promised_are_there(fmt::format("with disks {:b} lost", lost).c_str());
+  promised_exist(fmt::format("with disks {:b} lost", lost).c_str());
   if (!history_.failed()) {
     generation_ += 2;
     block_and_put(model_.tablets().begin()->first);

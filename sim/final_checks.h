@@ -26,8 +26,8 @@ class FinalChecks {
   void commands_succeed();
   void block_and_put(blob::TabletId tablet);
   void collect_everything();
-  void promised_are_there(const char* when);
-  void doomed_are_gone();
+  void promised_exist(const char* when);
+  void doomed_are_removed();
   bool doomed_on_disks(std::string& where);
   void space_adds_up();
   // Stops tolerated sets of members and reads.

@@ -72,7 +72,7 @@ TEST(Gossip, AKeepFlagThatReachedOneDiskHoldsWhenItsBarrierComesByGossip) {
   }
 }
 
-TEST(Gossip, ADiskThatSleptThroughACollectionDoesNotBringTheBlobBack) {
+TEST(Gossip, ADiskThatMissedACollectionDoesNotRestoreTheBlob) {
   Story story(Species::kMirror3dc);
   const BlobId id = blob(1);
   ASSERT_EQ(story.put(id), Status::kOk);

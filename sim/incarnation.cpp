@@ -135,12 +135,12 @@ Task<void> Incarnation::live(std::shared_ptr<Incarnation> self) {
   self->over_ = true;
 }
 
-bool Incarnation::goes_on() const {
+bool Incarnation::keep_running() const {
   return !leader_->ended() && world_.executor.now() < until_;
 }
 
 Task<void> Incarnation::write_words(int writer) {
-  for (int number = 0; goes_on(); ++number) {
+  for (int number = 0; keep_running(); ++number) {
     if (writer == 0 && state_.blobs.size() > kBlobsAlive) {
       (void)co_await drop_one();
       continue;

@@ -58,7 +58,7 @@ class Incarnation final : public BlobGroups {
   Task<void> write_words(int writer);
   Task<Result<void>> say(std::string word, std::size_t blob_bytes);
   Task<Result<void>> drop_one();
-  bool goes_on() const;
+  bool keep_running() const;
 
   Cluster& cluster_;
   const std::size_t host_;

@@ -21,7 +21,7 @@ constexpr Duration kFirstStart = 60s;
 constexpr Duration kSettleTime = 10min;  // Within it everything ends, and a last boot must succeed.
 constexpr std::size_t kOnOneNodeMax = 3;
 constexpr int kRepeatedBoots = 4;
-constexpr int kBootsInPeaceMax = 20;
+constexpr int kFinalBootsMax = 20;
 
 using Words = std::vector<std::string>;
 
@@ -86,9 +86,9 @@ class LeadersRun {
   }
 
   template <class Condition>
-  void run_while(Duration time, Condition goes_on) {
+  void run_while(Duration time, Condition keep_running) {
     const Instant end = history_.now() + time;
-    while (history_.now() < end && !history_.failed() && goes_on()) world_.run_for(kStep);
+    while (history_.now() < end && !history_.failed() && keep_running()) world_.run_for(kStep);
   }
 
   // Occasionally affects a node: starts a leader there, or makes the node fail.
@@ -193,7 +193,7 @@ class LeadersRun {
       run_while(kSettleTime, [&] { return !one->over(); });
       check_generations();
       if (one->booted() || history_.failed()) return one;
-      if (attempt == kBootsInPeaceMax) {
+      if (attempt == kFinalBootsMax) {
         history_.fail("no leader can boot: " + one->refusal());
         return one;
       }

@@ -50,7 +50,7 @@ class MovesBack : public testing::Test {
   std::vector<BlobId> confirmed_;
 };
 
-TEST_F(MovesBack, ARetiredMemberGivesItsRoomBackOnceItsSuccessorIsComplete) {
+TEST_F(MovesBack, ARetiredMemberFreesItsSpaceOnceItsSuccessorIsComplete) {
   put_some();
   Device& device = *cluster().blob_node(home_)->device(1);
   const std::uint64_t before = device.segments().live_bytes();
@@ -75,7 +75,7 @@ TEST_F(MovesBack, ARetiredMemberGivesItsRoomBackOnceItsSuccessorIsComplete) {
   expect_all();
 }
 
-TEST_F(MovesBack, TheSameMemberComesBack) {
+TEST_F(MovesBack, TheSameMemberReturns) {
   put_some();
   move_away();
   put_some();
@@ -97,7 +97,7 @@ TEST_F(MovesBack, AnotherMemberComesToThePlace) {
   expect_all();
 }
 
-TEST_F(MovesBack, TheSameMemberComesBackBeforeItsRoomWasGivenBack) {
+TEST_F(MovesBack, TheSameMemberReturnsBeforeItsSpaceWasFreed) {
   put_some();
   cluster().move(kMoved, *cluster().spare(), {home_});
   for (int i = 0; i < 300 && !cluster().ready(kMoved); ++i) story_.world().run_for(100ms);
@@ -106,7 +106,7 @@ TEST_F(MovesBack, TheSameMemberComesBackBeforeItsRoomWasGivenBack) {
   expect_all();
 }
 
-TEST_F(MovesBack, ItComesBackAfterItMissedThatItWasMoved) {
+TEST_F(MovesBack, ItReturnsAfterItMissedThatItWasMoved) {
   put_some();
   cluster().crash(home_);
   cluster().move(kMoved, *cluster().spare(), {});
@@ -123,7 +123,7 @@ TEST_F(MovesBack, ItComesBackAfterItMissedThatItWasMoved) {
   expect_all();
 }
 
-TEST_F(MovesBack, AMemberThatRanOnThroughBothMovesBeginsAnew) {
+TEST_F(MovesBack, AMemberThatRanThroughBothMovesStartsOver) {
   put_some();
   story_.world().network().isolate(cluster().node_id(home_));
   cluster().move(kMoved, *cluster().spare(), {});
@@ -251,7 +251,7 @@ TEST_F(MovesBack, AMemberThatBecomesAnotherOneKeepsItsDataUntilItsSuccessorIsCom
   EXPECT_EQ(at_home()->state().order(), kMoved + 1);
 }
 
-TEST_F(MovesBack, AConfigTakenWhileTheRoomIsGivenBackStays) {
+TEST_F(MovesBack, AConfigTakenWhileTheSpaceIsFreedStays) {
   put_some();
   cluster().move(kMoved, *cluster().spare(), {home_});
   story_.settle();

@@ -10,7 +10,7 @@ namespace {
 
 class Moves : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(Moves, GiveClientsNoErrorOnSlowDisks) {
+TEST_P(Moves, CauseNoClientErrorsOnSlowDisks) {
   SeedOptions options;
   options.seed = GetParam();
   options.trouble = 30s;

@@ -78,7 +78,7 @@ void Nemesis::tick() {
 
 void Nemesis::watch(std::uint32_t order) {
   Member& member = members_[order];
-  if (member.ill != Ill::kNo && history_.now() >= member.until) make_well(order);
+  if (member.ill != Ill::kNo && history_.now() >= member.until) recover(order);
   if (member.ill != Ill::kNo) return;
   const std::size_t host = cluster_.host_of(order);
   if (!cluster_.alive(host)) {
@@ -208,7 +208,7 @@ void Nemesis::make_ill(std::uint32_t order, Ill ill, Trouble trouble) {
   }
 }
 
-void Nemesis::make_well(std::uint32_t order) {
+void Nemesis::recover(std::uint32_t order) {
   Member& member = members_[order];
   const std::size_t host = cluster_.host_of(order);
   const Ill was = std::exchange(member.ill, Ill::kNo);
@@ -344,7 +344,7 @@ void Nemesis::blackout() {
   note(Trouble::kBlackout, "");
   for (std::uint32_t order = 0; order < members_.size(); ++order) {
     Member& member = members_[order];
-    if (member.ill != Ill::kNo) make_well(order);
+    if (member.ill != Ill::kNo) recover(order);
     crash(order, CrashPolicy::kRandom);
     member.ill = Ill::kDown;
     member.until = history_.now() + some_time(2s);
@@ -390,7 +390,7 @@ void Nemesis::trouble_client() {
 void Nemesis::heal() {
   troubling_ = false;
   for (std::uint32_t order = 0; order < members_.size(); ++order) {
-    if (members_[order].ill != Ill::kNo) make_well(order);
+    if (members_[order].ill != Ill::kNo) recover(order);
     cluster_.drive(cluster_.host_of(order)).faults() = DiskFaults{};
     if (members_[order].rotten) {
       replace(order);

@@ -71,7 +71,7 @@ class Nemesis {
   bool lossless() const { return cluster_.geometry().species() == blob::Species::kNone; }
 
   void make_ill(std::uint32_t order, Ill ill, Trouble trouble);
-  void make_well(std::uint32_t order);
+  void recover(std::uint32_t order);
   void crash(std::uint32_t order, CrashPolicy policy);
   void cut(std::uint32_t order, bool one_way);
   void uncut(std::uint32_t order);

@@ -85,7 +85,7 @@ void read_totals(Database& database, ReportWriter& reports) {
   }
 }
 
-void keep_up(Database& database, ReportWriter& reports, std::uint64_t seed) {
+void run_upkeep(Database& database, ReportWriter& reports, std::uint64_t seed) {
   Upkeep upkeep(database, reports, seed);
   while (!reports.stopping) {
     upkeep.step();
@@ -103,7 +103,7 @@ void run_load(Database& database, ReportWriter& reports, std::uint64_t seed,
     threads.emplace_back([&, i] { write_in_coroutine(database, reports, seed + i + 1'001); });
   }
   threads.emplace_back([&] { read_totals(database, reports); });
-  threads.emplace_back([&] { keep_up(database, reports, seed); });
+  threads.emplace_back([&] { run_upkeep(database, reports, seed); });
   int signal = 0;
   sigwait(&ending, &signal);
   reports.stopping = true;

@@ -26,7 +26,7 @@ constexpr std::uint64_t kLoadMsMin = 50;
 constexpr std::uint64_t kLoadMsMax = 500;
 constexpr std::uint64_t kDownMsMax = 100;
 constexpr std::chrono::seconds kProgressWithin{60};
-constexpr std::chrono::milliseconds kLookEvery{5};
+constexpr std::chrono::milliseconds kPollEvery{5};
 constexpr std::uint64_t kStopOneIn = 6;        // A graceful stop before the kill.
 constexpr std::uint64_t kReplaceOneIn = 2;     // One member is replaced by another.
 constexpr std::uint64_t kDieOneIn = 4;         // Of those: it dies.
@@ -158,7 +158,7 @@ class TopicsCampaign {
         return fail(Errc::kTimeout,
                     fmt::format("{} within {} s", otherwise, kProgressWithin.count()));
       }
-      std::this_thread::sleep_for(kLookEvery);
+      std::this_thread::sleep_for(kPollEvery);
     }
     return {};
   }

@@ -113,7 +113,7 @@ class Graph {
         continue;
       }
       const std::size_t to = visit.steps[visit.next++].to;
-      if (colours_[to] == Colour::kOnPath) return tell_cycle(path, to);
+      if (colours_[to] == Colour::kOnPath) return describe_cycle(path, to);
       if (colours_[to] == Colour::kDone) continue;
       colours_[to] = Colour::kOnPath;
       path.push_back({to, steps(to, snapshot), 0});
@@ -121,7 +121,7 @@ class Graph {
     return std::nullopt;
   }
 
-  std::string tell_cycle(const std::vector<Visit>& path, std::size_t to) const {
+  std::string describe_cycle(const std::vector<Visit>& path, std::size_t to) const {
     std::string text;
     bool within = false;
     for (const Visit& visit : path) {

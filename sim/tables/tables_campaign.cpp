@@ -218,14 +218,15 @@ class Run {
     access_ = std::make_unique<RemoteAccess>(world_, *hosts);
     return hosts;
   }
-  void run_while(Duration time, const std::function<bool()>& goes_on) {
+  void run_while(Duration time, const std::function<bool()>& keep_running) {
     const Instant end = world_.executor().now() + time;
-    while (world_.executor().now() < end && !history_.failed() && goes_on()) world_.run_for(kStep);
+    while (world_.executor().now() < end && !history_.failed() && keep_running())
+      world_.run_for(kStep);
   }
   // Also after a failure: coroutines must finish.
-  void run_to_the_end(Duration time, const std::function<bool()>& goes_on) {
+  void run_to_the_end(Duration time, const std::function<bool()>& keep_running) {
     const Instant end = world_.executor().now() + time;
-    while (world_.executor().now() < end && goes_on()) world_.run_for(kStep);
+    while (world_.executor().now() < end && keep_running()) world_.run_for(kStep);
   }
 
   void check_final_state() {

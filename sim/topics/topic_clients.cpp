@@ -185,10 +185,10 @@ Task<TopicClients::Answers> TopicClients::send(Leader leader, PartitionName part
 }
 
 Task<void> TopicClients::produce(std::unique_ptr<Producer> producer) {
-  while (goes_on()) {
+  while (keep_running()) {
     co_await think(producer->random);
     const Leader leader = hosts_.leader(producer->partition.tablet, producer->random);
-    if (!goes_on() || !leader || !there(producer->partition)) continue;
+    if (!keep_running() || !leader || !there(producer->partition)) continue;
     fill_window(*producer);
     std::vector<WriteRequest> requests;
     for (const Entry& entry : producer->window) {
@@ -325,10 +325,10 @@ Task<void> TopicClients::trim(Leader leader, PartitionName partition, Offset off
 // Reads everything, in order, and commits its offset.
 Task<void> TopicClients::audit(PartitionName partition, SeededRandom random) {
   Offset& position = audited_[partition];
-  while (goes_on()) {
+  while (keep_running()) {
     co_await think(random);
     const Leader leader = hosts_.leader(partition.tablet, random);
-    if (!goes_on() || !leader || !there(partition)) continue;
+    if (!keep_running() || !leader || !there(partition)) continue;
     const auto answer = co_await read(leader, partition, {position, kReadBytes});
     if (answer && *answer) {
       for (const queue::StoredEntry& entry : (*answer)->entries) {
@@ -340,7 +340,7 @@ Task<void> TopicClients::audit(PartitionName partition, SeededRandom random) {
         position = entry.offset + entry.count;
       }
     }
-    if (!goes_on() || !random.one_in(2)) continue;
+    if (!keep_running() || !random.one_in(2)) continue;
     if (position > 0) co_await commit(leader, partition, kAuditor, position);
   }
 }
@@ -348,10 +348,10 @@ Task<void> TopicClients::audit(PartitionName partition, SeededRandom random) {
 // Reads at random, moves back and forth, and removes what the auditor has read.
 Task<void> TopicClients::read_randomly(PartitionName partition, SeededRandom random) {
   Offset end = 0;
-  while (goes_on()) {
+  while (keep_running()) {
     co_await think(random);
     const Leader leader = hosts_.leader(partition.tablet, random);
-    if (!goes_on() || !leader || !there(partition)) continue;
+    if (!keep_running() || !leader || !there(partition)) continue;
     const std::uint64_t dice = random.below(10);
     if (dice < 6) {
       const auto answer =

@@ -63,7 +63,7 @@ class TopicClients {
     bool broken = false;  // An outcome is unknown, or the leader has ended.
   };
 
-  bool goes_on() const { return !stopped_ && !history_.failed(); }
+  bool keep_running() const { return !stopped_ && !history_.failed(); }
   bool there(const PartitionName& partition) const {
     return hosts_.partitions(partition.tablet) > partition.index;
   }

@@ -17,10 +17,10 @@ constexpr Duration kDrainPoll = 1ms;
 
 // Each pipeline has one leader, and ends when everything in it is answered.
 Task<void> TopicClients::produce_in_pipelines(std::unique_ptr<Producer> producer) {
-  while (goes_on()) {
+  while (keep_running()) {
     co_await think(producer->random);
     const Leader leader = hosts_.leader(producer->partition.tablet, producer->random);
-    if (!goes_on() || !leader || !there(producer->partition)) continue;
+    if (!keep_running() || !leader || !there(producer->partition)) continue;
     Pipeline pipeline{*producer, leader};
     co_await run_pipeline(pipeline);
   }
@@ -29,7 +29,7 @@ Task<void> TopicClients::produce_in_pipelines(std::unique_ptr<Producer> producer
 Task<void> TopicClients::run_pipeline(Pipeline& pipeline) {
   SeededRandom& random = pipeline.producer.random;
   const auto pace = static_cast<std::uint64_t>(options_.think_max.count()) / kPace;
-  while (goes_on() && !pipeline.broken && !random.one_in(kPipelineSends)) {
+  while (keep_running() && !pipeline.broken && !random.one_in(kPipelineSends)) {
     fill_window(pipeline.producer);
     send_next(pipeline);
     // Sometimes several at once.

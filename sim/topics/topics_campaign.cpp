@@ -112,9 +112,10 @@ class Run {
     hooks.client_started = [this](std::size_t client) { hosts_.attach(client); };
     return hooks;
   }
-  void run_while(Duration time, const std::function<bool()>& goes_on) {
+  void run_while(Duration time, const std::function<bool()>& keep_running) {
     const Instant end = world_.executor().now() + time;
-    while (world_.executor().now() < end && !history_.failed() && goes_on()) world_.run_for(kStep);
+    while (world_.executor().now() < end && !history_.failed() && keep_running())
+      world_.run_for(kStep);
   }
 
   void check_final_state() {

@@ -27,7 +27,7 @@ class Cursor {
  public:
   explicit Cursor(std::string_view bytes) : bytes_(bytes) {}
   std::uint8_t byte() {
-    if (bytes_.empty()) return give_up();
+    if (bytes_.empty()) return set_failed();
     const auto value = static_cast<std::uint8_t>(bytes_.front());
     bytes_.remove_prefix(1);
     return value;
@@ -37,13 +37,13 @@ class Cursor {
     for (;;) {
       const std::uint8_t next = byte();
       value = value << 7 | (next & 0x7f);
-      if (value > kIntegerMax) return give_up();
+      if (value > kIntegerMax) return set_failed();
       if ((next & 0x80) == 0) return static_cast<std::uint32_t>(value);
     }
   }
   std::string_view take(std::size_t size) {
     if (size > bytes_.size()) {
-      give_up();
+      set_failed();
       return {};
     }
     const std::string_view taken = bytes_.substr(0, size);
@@ -55,7 +55,7 @@ class Cursor {
   bool finished() const { return !failed_ && bytes_.empty(); }
 
  private:
-  std::uint8_t give_up() {
+  std::uint8_t set_failed() {
     failed_ = true;
     bytes_ = {};
     return 0;

@@ -51,7 +51,7 @@ class VcdiffPieces {
   // False: too many pieces. Requires: at < 2^30, and the target stays below 2^32 bytes.
   [[nodiscard]] bool append(VcdiffKind kind, std::uint32_t at, std::uint32_t size) {
     if (size == 0) return true;
-    if (!goes_on(kind, at)) {
+    if (!continues_last(kind, at)) {
       if (packed_.size() == kVcdiffPiecesMax) return false;
       packed_.push_back({size_, static_cast<std::uint32_t>(kind), at});
     }
@@ -67,7 +67,7 @@ class VcdiffPieces {
   };
   static_assert(sizeof(Packed) == 8);
 
-  bool goes_on(VcdiffKind kind, std::uint32_t at) const {
+  bool continues_last(VcdiffKind kind, std::uint32_t at) const {
     if (packed_.empty()) return false;
     const Packed& last = packed_.back();
     if (static_cast<VcdiffKind>(last.kind) != kind) return false;

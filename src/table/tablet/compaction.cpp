@@ -290,7 +290,7 @@ Task<Result<void>> Maintenance::Impl::rewrite(CompactionJob job) {
   }
   chosen.clear();
   if (!built) {
-    co_await give_up(change.build);
+    co_await abandon_build(change.build);
     co_return std::unexpected(std::move(built).error());
   }
   if (built->dropped) {

@@ -82,7 +82,7 @@ class Planner {
     return std::max(kDeadShareMax * size, std::min(size / 2, double{kDeadBytesLittle}));
   }
 
-  bool must_go(const PlannedChunk& chunk) const {
+  bool must_compact(const PlannedChunk& chunk) const {
     if (chunk.forced) return true;
     if (!mount_.enable_compaction_and_partitioning) return false;
     if (chunk.record->created_ms < input_.forced_before_ms) return true;
@@ -108,7 +108,7 @@ class Planner {
   }
 
   std::optional<CompactionJob> forced() const {
-    const auto old = [this](const PlannedChunk& chunk) { return must_go(chunk); };
+    const auto old = [this](const PlannedChunk& chunk) { return must_compact(chunk); };
     if (!busy(input_.eden) && std::ranges::any_of(input_.eden, old)) return partition_eden();
     for (std::size_t i = 0; i < input_.partitions.size(); ++i) {
       const auto& chunks = input_.partitions[i].chunks;

@@ -74,7 +74,7 @@ Task<Result<void>> Maintenance::Impl::flush(StoreNumber number) {
   const Timestamp retained = horizon(store->max_timestamp());
   auto built = co_await build_chunks(places(), std::move(spec), store->scan({}, everything()));
   if (!built) {
-    co_await give_up(change.build);
+    co_await abandon_build(change.build);
     co_return std::unexpected(std::move(built).error());
   }
   if (built->dropped) change.retained_timestamp = retained;

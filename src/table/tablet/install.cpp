@@ -34,7 +34,7 @@ Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
   auto opened = co_await open(std::move(built));
   const std::uint64_t build = change.build;
   if (!opened) {
-    co_await give_up(build);
+    co_await abandon_build(build);
     co_return std::unexpected(std::move(opened).error());
   }
   auto stores = std::make_shared<StoreSet::Change>();
@@ -61,7 +61,7 @@ Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
   auto replaced = co_await log_.replace(std::move(change), confirmed);
   if (!replaced) {
     for (const auto& reader : stores->added) forget_preload(reader->record().id);
-    co_await give_up(build);
+    co_await abandon_build(build);
     co_return std::unexpected(std::move(replaced).error());
   }
   sweep_retired();
@@ -84,7 +84,7 @@ Task<Result<Maintenance::Impl::Readers>> Maintenance::Impl::open(std::vector<Bui
   co_return readers;
 }
 
-Task<void> Maintenance::Impl::give_up(std::uint64_t build) {
+Task<void> Maintenance::Impl::abandon_build(std::uint64_t build) {
   if (build == 0 || stopping_) co_return;
   // If this fails too, the next incarnation drops the build.
   (void)co_await log_.drop_build(build);

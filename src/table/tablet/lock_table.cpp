@@ -295,8 +295,8 @@ void LockTable::release(const TransactionId& id, std::span<const RowChange> chan
   }
 }
 
-std::optional<LockTable::Held> LockTable::held_against(Timestamp start,
-                                                       std::span<const RowChange> changes) const {
+std::optional<LockTable::Held> LockTable::conflicting_holder(
+    Timestamp start, std::span<const RowChange> changes) const {
   if (start < horizon()) return std::nullopt;
   std::optional<Held> held;
   bool lost = false;

@@ -55,7 +55,7 @@ class LockTable {
     std::size_t change = 0;
     TransactionId owner;  // All zeros: it shares the lock, and is unknown.
   };
-  std::optional<Held> held_against(Timestamp start, std::span<const RowChange> changes) const;
+  std::optional<Held> conflicting_holder(Timestamp start, std::span<const RowChange> changes) const;
   // A change of an earlier incarnation, from the log.
   void remember(const RowChange& change, Timestamp commit, const TransactionId& id);
   // Drops what was committed before `before`.

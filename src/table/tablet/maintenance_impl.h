@@ -91,7 +91,7 @@ class Maintenance::Impl {
   BuildSpec new_build() const;
   Task<Result<void>> install(StoreLog::Replace change, std::vector<BuiltChunk> built);
   Task<Result<Readers>> open(std::vector<BuiltChunk> built);
-  Task<void> give_up(std::uint64_t build);
+  Task<void> abandon_build(std::uint64_t build);
   void retire(Readers readers);
   void sweep_retired();
   bool is_used(const BlobId& hunks) const;

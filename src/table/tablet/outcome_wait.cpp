@@ -30,7 +30,7 @@ bool changes_key(const PrepareRecord& record, const std::string& key) {
 std::shared_ptr<PreparedTransaction> TableTablet::Impl::blocking_transaction(
     const TabletWrite& write) {
   if (!options_.ask_coordinator || settings_.atomicity == Atomicity::kNone) return nullptr;
-  const auto held = state_.locks().held_against(write.start, write.changes);
+  const auto held = state_.locks().conflicting_holder(write.start, write.changes);
   if (!held) return nullptr;
   const auto may_be_decided = [&](const PreparedTransaction& other) {
     return other.durable && other.record->start < write.start;

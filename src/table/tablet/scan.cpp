@@ -245,7 +245,7 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
   const bool waits = request_.timestamp != kAsyncLastCommitted;
   const bool texts_stay = segment_->chunks.empty();
   texts_in_memory_ = texts_stay;
-  const std::size_t looked_before = visited_;
+  const std::size_t visited_before = visited_;
   RowCursor& rows = *rows_;
   while (true) {
     const RowCursor::Step step = rows.next();
@@ -263,7 +263,7 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
     ++visited_;
     if (batcher_.full(batch) || visited_ >= kRowsPerCallMax) break;
   }
-  segment_rows_ += visited_ - looked_before;
+  segment_rows_ += visited_ - visited_before;
   if (segment_->only_memory_hinders && segment_rows_ >= rows_before_planning_) {
     close_segment(std::string(as_text(rows_->row().key)) + '\0');
   }

@@ -36,7 +36,7 @@ Task<Result<void>> Maintenance::Impl::add_static(std::shared_ptr<const StaticRow
   auto built = co_await build_chunks(places(), std::move(spec),
                                      StaticRows::cursor(rows, rows_before, timestamp));
   if (!built) {
-    co_await give_up(change.build);
+    co_await abandon_build(change.build);
     co_return std::unexpected(std::move(built).error());
   }
   co_return co_await install(std::move(change), std::move(built->chunks));
