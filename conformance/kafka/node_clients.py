@@ -61,8 +61,8 @@ def run(context, library, case, **options):
 
 
 def node_version():
-    said = subprocess.run(["node", "--version"], capture_output=True, check=False).stdout.decode()
-    return tuple(int(part) for part in said.strip().lstrip("v").split(".")[:2])
+    output = subprocess.run(["node", "--version"], capture_output=True, check=False).stdout.decode()
+    return tuple(int(part) for part in output.strip().lstrip("v").split(".")[:2])
 
 
 def check_codec(library, codec):
@@ -110,7 +110,7 @@ class NodeMember(Member):
                          group_id, number)
 
     def partitions(self):
-        lines = [line for line in self.said("err").splitlines() if line.startswith("assigned ")]
+        lines = [line for line in self.output("err").splitlines() if line.startswith("assigned ")]
         return int(lines[-1].split()[1]) if lines else 0
 
 

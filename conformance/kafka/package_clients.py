@@ -35,8 +35,8 @@ def fetch(command, folder, what):
         return f"{what} cannot be fetched: no end after {INSTALL_SECONDS_MAX} s"
     if done.returncode == 0:
         return ""
-    said = COLOURS.sub("", (done.stdout + done.stderr).decode(errors="replace"))
-    lines = [line for line in said.splitlines() if line.strip()] or ["no reason given"]
+    output = COLOURS.sub("", (done.stdout + done.stderr).decode(errors="replace"))
+    lines = [line for line in output.splitlines() if line.strip()] or ["no reason given"]
     wrong = [line for line in lines if "error" in line.lower()] or lines[-1:]
     return f"{what} cannot be fetched: {wrong[0][:150]}"
 

@@ -182,7 +182,7 @@ def c30_what_a_kill_must_keep(context):
         got = client.values_in(client.fetch(broker, name, 2)["records"])
         expect(got[-11:], [b"v"] * 8 + [b"once"] * 3, "values")
         fresh_id, _ = client.producer_id(broker)
-        check(fresh_id != producer, "a producer id was given out twice")
+        check(fresh_id != producer, "a producer id was issued twice")
 
 
 SCENARIOS = [

@@ -1,7 +1,7 @@
 """A small Kafka client over plain sockets: every message of messages.txt at every version.
 
-Broker(address).call("Metadata", 4, topics=None) sends one request and returns the decoded answer as
-a dict. Fields that are not given get zero, empty or null. An answer that does not decode to its last
+Broker(address).call("Metadata", 4, topics=None) sends one request and returns the decoded response
+as a dict. Missing fields get zero, empty or null. A response that does not decode to its last
 byte is a ProtocolError.
 """
 
