@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "table/chunk/segment.h"
+#include "table/chunk/column_segment.h"
 
 namespace moraine::table {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "table/chunk/block_feed.h"
 #include "table/chunk/column_cursor.h"
+#include "table/chunk/column_segment.h"
 #include "table/chunk/row_block.h"
 #include "table/chunk/scan_bounds.h"
-#include "table/chunk/segment.h"
 #include "table/model/merge.h"
 
 namespace moraine::table {

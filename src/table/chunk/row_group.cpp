@@ -62,7 +62,7 @@ Result<void> check_block(MutableByteSpan raw, std::uint32_t rows, std::uint32_t 
   }
   const std::size_t column = layout.column_at(place);
   const ValueType type = physical_type(schema.columns[column].type);
-  if (auto segment = SegmentView::open(raw, rows, type, true); !segment) {
+  if (auto segment = ColumnSegmentView::open(raw, rows, type, true); !segment) {
     return std::unexpected(std::move(segment.error()));
   }
   return {};
@@ -208,7 +208,7 @@ void RowGroup::set(std::uint32_t place, ByteSpan block) {
   } else {
     const std::size_t column = layout_->column_at(place);
     const ValueType type = physical_type(schema_->columns[column].type);
-    const auto segment = SegmentView::open(block, rows_, type, false);
+    const auto segment = ColumnSegmentView::open(block, rows_, type, false);
     INVARIANT(segment, "a block that was checked: {}", segment.error().message());
     columns_[column] = *segment;
   }
@@ -247,7 +247,7 @@ bool RowGroup::read(std::uint32_t row, const ReadSpec& spec, RowBuilder& out) co
   const std::size_t from = out.values.size();
   for (std::size_t i = 0; i < plan_->columns.size(); ++i) {
     if (!plan_->wants(i, spec.columns)) continue;
-    const SegmentView& segment = columns_[key_count_ + i];
+    const ColumnSegmentView& segment = columns_[key_count_ + i];
     if (segment.is_absent(row)) continue;
     out.values.push_back(
         {.value = segment.get(row), .timestamp = newest, .column = plan_->columns[i].target});

@@ -1,9 +1,9 @@
 // Row groups of the scan format: rows as columns.
 //
-// A group has one segment (segment.h) for each key column, its rows' timestamps, one segment for
-// each value column, and the irregular rows: those with several versions, deletes, deltas, hunks,
-// or a value in a column of type any that is not YSON. The value columns have null for an irregular
-// row.
+// A group has one segment (column_segment.h) for each key column, its rows' timestamps, one segment
+// for each value column, and the irregular rows: those with several versions, deletes, deltas,
+// hunks, or a value in a column of type any that is not YSON. The value columns have null for an
+// irregular row.
 //
 // clang-format off
 //   times     = version u8 = 1  seconds words  counters words      (words.h)
@@ -24,9 +24,9 @@
 
 #include "base/result.h"
 #include "moraine/schema.h"
+#include "table/chunk/column_segment.h"
 #include "table/chunk/hunk_places.h"
 #include "table/chunk/row_block.h"
-#include "table/chunk/segment.h"
 
 namespace moraine::table {
 
@@ -106,7 +106,7 @@ class RowGroup {
   // Requires: the blocks listed by needed().
   bool read(std::uint32_t row, const ReadSpec& spec, RowBuilder& out) const;
   // Requires: the column's block.
-  const SegmentView& segment(std::size_t column) const { return columns_[column]; }
+  const ColumnSegmentView& segment(std::size_t column) const { return columns_[column]; }
   const TimesView& times() const { return times_; }
 
  private:
@@ -115,7 +115,7 @@ class RowGroup {
   const ReadPlan* plan_;
   std::size_t key_count_;
   std::uint32_t rows_ = 0;
-  std::vector<SegmentView> columns_;  // By column of the chunk's schema.
+  std::vector<ColumnSegmentView> columns_;  // By column of the chunk's schema.
   TimesView times_;
   IrregularView irregular_;
   mutable std::string key_;

@@ -57,7 +57,7 @@ class RowGroupWriter final : public UnitWriter {
 
   void finish(BlockSink& sink, BlockSink::Times times, ChunkMeta& meta) override {
     const std::uint32_t count = rows();
-    for (SegmentBuilder& segment : segments_) meta.ranges.push_back(segment.range());
+    for (ColumnSegmentBuilder& segment : segments_) meta.ranges.push_back(segment.range());
     meta.irregular_rows.push_back(static_cast<std::uint32_t>(irregular_rows_.size()));
     for (std::size_t i = 0; i < flags_.size(); ++i) {
       meta.column_flags[i] = static_cast<std::uint8_t>(meta.column_flags[i] | flags_[i]);
@@ -163,7 +163,7 @@ class RowGroupWriter final : public UnitWriter {
   const GroupLayout layout_;
   const std::vector<ValueType> types_;
   const std::size_t key_count_;
-  std::vector<SegmentBuilder> segments_;  // By column.
+  std::vector<ColumnSegmentBuilder> segments_;  // By column.
   std::vector<std::uint8_t> flags_;
   std::vector<std::uint64_t> seconds_;
   std::vector<std::uint64_t> counters_;

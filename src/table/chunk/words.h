@@ -11,7 +11,7 @@
 //            and kBitsPadding more.
 // Limits     kWordsMax numbers.
 // Threading  Pure; a view of immutable bytes.
-// Tests      segment_test.cpp.
+// Tests      column_segment_test.cpp.
 #pragma once
 
 #include <cstdint>

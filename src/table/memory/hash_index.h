@@ -25,7 +25,7 @@ class HashIndex {
   std::size_t bytes() const { return bytes_; }  // Writer.
 
  private:
-  static constexpr unsigned kSegmentBits = 6;
+  static constexpr unsigned kShardBits = 6;
   static constexpr std::size_t kSlotsMin = 16;
 
   // Open addressing. A slot is a pointer with sixteen bits of the hash above it, or 0. Outgrown
@@ -36,15 +36,15 @@ class HashIndex {
     const std::size_t mask;
     const std::unique_ptr<std::atomic<std::uint64_t>[]> slots;
   };
-  struct Segment {
+  struct Shard {
     std::atomic<Table*> table{nullptr};
     std::size_t rows = 0;
   };
 
   static void put(Table& table, MemoryStore::Row& row);
-  void grow(Segment& segment);
+  void grow(Shard& shard);
 
-  std::array<Segment, std::size_t{1} << kSegmentBits> segments_;
+  std::array<Shard, std::size_t{1} << kShardBits> shards_;
   std::vector<std::unique_ptr<Table>> tables_;
   std::size_t bytes_ = 0;
 };
