@@ -112,9 +112,9 @@ void TableTablet::Impl::discard(const ChunkRecord&) {
 // reading them.
 void TableTablet::Impl::poll_retired() {
   const Instant now = executor().now();
-  while (!discarded_hunks_.empty() && discarded_hunks_.front().first <= now) {
-    leader_->discard({discarded_hunks_.front().second});
-    discarded_hunks_.pop_front();
+  while (!hunks_to_discard_.empty() && hunks_to_discard_.front().first <= now) {
+    leader_->discard({hunks_to_discard_.front().second});
+    hunks_to_discard_.pop_front();
   }
   std::erase_if(borrowed_until_, [now](const auto& entry) { return entry.second <= now; });
   if (retired_.empty()) return;
@@ -142,7 +142,7 @@ void TableTablet::Impl::discard_unread(const Retired& chunk, Instant now) {
     if (state_.uses_hunks(use.blob) || read(use.blob)) continue;
     hunks = true;
     if (use.blob.tablet() == info_.id) {
-      discarded_hunks_.emplace_back(now + kHunkGrace, use.blob);
+      hunks_to_discard_.emplace_back(now + kHunkGrace, use.blob);
     } else {
       borrowed_until_[use.blob.tablet()] = now + kHunkGrace;
     }

@@ -210,7 +210,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::map<TransactionId, std::shared_ptr<PreparedTransaction>> prepared_;
   std::unordered_multimap<std::string, std::shared_ptr<OneShot<bool>>> waiting_;
   std::vector<Retired> retired_;  // Chunks that were replaced and may still be read.
-  std::deque<std::pair<Instant, BlobId>> discarded_hunks_;  // When to discard them; oldest first.
+  std::deque<std::pair<Instant, BlobId>> hunks_to_discard_;  // When to discard them; oldest first.
   // Other tablets whose hunks are no longer referred to.
   std::map<TabletId, Instant> borrowed_until_;
   Instant next_large_row_compaction_;  // Earliest time of the next one; row_size.cpp.
