@@ -43,7 +43,7 @@ void plan_topics(SeededRandom& random, TopicOptions& topics) {
   if (random.one_in(3)) topics.refusals.numbers_max = 1 + random.below(20);
   // No grace period for unknown producers.
   topics.sequences_wrap = random.one_in(2);
-  if (topics.sequences_wrap) topics.refusals.beginners = Duration(0);
+  if (topics.sequences_wrap) topics.refusals.unknown_producer_grace = Duration(0);
 }
 
 Plan plan_of(const SeedOptions& options) {

@@ -58,13 +58,13 @@ TEST(BlobCache, PiecesOfOtherTabletsPartitionsAndLengthsAreOthers) {
   EXPECT_FALSE(cache.find({1, 2, 3, 5}));
 }
 
-Task<void> enter(LoadingRoom& room, std::size_t bytes, int& inside) {
+Task<void> enter(LoadingBudget& room, std::size_t bytes, int& inside) {
   co_await room.enter(bytes);
   ++inside;
 }
 
-TEST(LoadingRoom, HoldsNoMoreThanItsBoundOrALongerOneAlone) {
-  LoadingRoom room;
+TEST(LoadingBudget, HoldsNoMoreThanItsBoundOrALongerOneAlone) {
+  LoadingBudget room;
   int inside = 0;
   spawn(enter(room, kLoadingBytesMax - 10, inside));
   EXPECT_TRUE(room.busy());

@@ -1,5 +1,5 @@
-// Any bytes as what is stored of sources, consumers and bounds, and as a data key: refused, or
-// decoded to what encodes to the same bytes.
+// Any bytes as stored sources, consumers and bounds, and as a data key: refused, or decoded to a
+// value that encodes to the same bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ void look(const Slice& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ByteSpan input(reinterpret_cast<const std::byte*>(data), size);
   look(Slice::copy_of(input));
-  // The same with a version and a checksum that are right.
+  // The same with a valid version and checksum.
   if (size == 0) return 0;
   Encoder encoder;
   encoder.u8(1).raw(input.subspan(1));

@@ -1,4 +1,4 @@
-// Any bytes as a piece, with and without checksums made good: refused, or every entry can be read.
+// Any bytes as a piece, with and without corrected checksums: refused, or every entry can be read.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteSpan input(reinterpret_cast<const std::byte*>(data), size);
   look(Slice::copy_of(input));
   if (size < kPieceHeaderBytes) return 0;
-  // The same with a header that fits: magic, version, sizes and checksums.
+  // The same with a valid header: magic, version, sizes and checksums.
   Buffer made(size);
   std::memcpy(made.data(), input.data(), size);
   const std::uint32_t room = static_cast<std::uint32_t>(size - kPieceHeaderBytes);
