@@ -174,7 +174,8 @@ std::string ServiceHost::unsettled() const {
   }
   const auto coordinator = life_->services.commit_parts().coordinator();
   if (!coordinator) return "no coordinator runs";
-  if (coordinator->untold() + coordinator->undecided() > 0) return "outcomes are not delivered yet";
+  if (coordinator->unacknowledged() + coordinator->undecided() > 0)
+    return "decisions are not acknowledged";
   return {};
 }
 

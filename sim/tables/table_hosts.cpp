@@ -292,9 +292,9 @@ std::string TableHosts::unsettled() const {
     const Hold running = newest(id);
     if (!running) return fmt::format("tablet {} has no leader", id.value);
     if (!running->coordinator) continue;
-    if (running->coordinator->untold() + running->coordinator->undecided() > 0) {
-      return fmt::format("coordinator {} has {} undelivered and {} undecided transactions",
-                         id.value, running->coordinator->untold(),
+    if (running->coordinator->unacknowledged() + running->coordinator->undecided() > 0) {
+      return fmt::format("coordinator {} has {} unacknowledged and {} undecided transactions",
+                         id.value, running->coordinator->unacknowledged(),
                          running->coordinator->undecided());
     }
   }

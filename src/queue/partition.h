@@ -42,7 +42,7 @@ enum class EntryFormat : std::uint8_t {
 
 enum class Numbering : std::uint8_t {
   kNone,      // Never a duplicate.
-  kSeqNo,     // 64 bits, increasing, gaps allowed; a number that is not greater is a duplicate.
+  kSeqNo,     // 64 bits, increasing, with gaps; a number that is not greater is a duplicate.
   kSequence,  // 31 bits, dense, wrapping to 0, within an epoch: an idempotent Kafka producer.
 };
 
@@ -60,7 +60,8 @@ struct WriteRequest {
   std::int64_t max_timestamp_ms = 0;  // The newest client timestamp in it; searched by find_time().
   Producer producer;
   // A message too long for one request is sent in parts, in order, each with the same producer and
-  // number. The message gets its offset with the last part; earlier parts are answered when durable.
+  // number. The message gets its offset with the last part; earlier parts are answered when
+  // durable.
   std::uint32_t part = 0;
   std::uint32_t parts = 1;
 };

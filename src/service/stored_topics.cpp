@@ -89,8 +89,7 @@ TopicsReport StoredTopics::report() const {
   return report;
 }
 
-// Makes true what the scheme says: topics that are new to this node, that have changed, or that are
-// gone.
+// Follows the state of the scheme: topics that are new to this node, have changed, or were removed.
 void StoredTopics::follow(const Scheme& scheme) {
   if (stopping_) return;
   for (const NodePtr& node : scheme.all(NodeKind::kTopic)) {

@@ -293,7 +293,7 @@ TEST_F(StoredTopicsTest, WhatTheSchemeSaysIsMadeTrueWhenItStartsAnew) {
   RemoveNode removal;
   removal.path = "gone";
   removal.id = topics_->find("gone")->id;
-  removal.doomed = {TabletInfo::simple(topic_tablet(0), kTestGroup, kQueueTabletChannels)};
+  removal.deleted = {TabletInfo::simple(topic_tablet(0), kTestGroup, kQueueTabletChannels)};
   ASSERT_TRUE(world_.run((*other)->remove(removal)));
   AlterNode growth;
   growth.path = "grown";

@@ -30,13 +30,13 @@ std::string name_of(GroupId group) {
   return fmt::format("0x{:x}", group.value);
 }
 
-// What one group says.
+// The reply of one group.
 struct Said {
   GroupId group;
   bool answered = false;
   std::string reason;
   std::optional<SystemPlaces> record;
-  std::set<TabletId> tablets;  // Of the system, that have been started here.
+  std::set<TabletId> tablets;  // System tablets that were started in this group.
 };
 
 Task<Result<void>> ask(World world, BlobGroups& groups, Said& said) {
@@ -100,23 +100,24 @@ Result<std::optional<SystemPlaces>> recorded(const std::vector<Said>& all) {
     if (!first) first = &said;
     if (*said.record != *first->record) {
       return fail(Errc::kConflict,
-                  fmt::format("groups {} and {} are of two clusters: their records of the system's "
-                              "tablets differ; take one of them out of the config",
+                  fmt::format("groups {} and {} are of two clusters: their records of the system "
+                              "tablets differ; remove one of them from the config",
                               name_of(first->group), name_of(said.group)));
     }
   }
   if (!first) return std::nullopt;
   for (const auto& [tablet, group] : *first->record) {
     if (std::ranges::find(all, group, &Said::group) != all.end()) continue;
-    return fail(Errc::kConflict,
-                fmt::format("the config has no group {}, which holds tablet {} of the system (the "
-                            "tree of topics and tables, or what goes with it); put it back",
-                            name_of(group), tablet.value));
+    return fail(
+        Errc::kConflict,
+        fmt::format("the config has no group {}, which stores system tablet {} (the tree of "
+                    "topics and tables, or another one); put the group back",
+                    name_of(group), tablet.value));
   }
   return first->record;
 }
 
-// Where tablets are that were started before there was a record; the first group for the others.
+// The groups of tablets that were started without a record; the first group for the others.
 Result<SystemPlaces> chosen(const std::vector<Said>& all) {
   auto home = std::ranges::find_if(
       all, [](const Said& said) { return said.tablets.contains(kSchemeTabletId); });
@@ -131,9 +132,9 @@ Result<SystemPlaces> chosen(const std::vector<Said>& all) {
       if (!said.tablets.contains(tablet)) continue;
       if (!found.empty()) {
         return fail(Errc::kConflict,
-                    fmt::format("tablet {} of the system was started in group {} and in group {}, "
-                                "which is not recorded: the config's first group was changed. Give "
-                                "a config with the group alone that has your data",
+                    fmt::format("system tablet {} was started in group {} and in group {}, and no "
+                                "record says which one counts: the config's first group was "
+                                "changed. Use a config with only the group that has your data",
                                 tablet.value, found, name_of(said.group)));
       }
       found = name_of(said.group);
@@ -143,7 +144,7 @@ Result<SystemPlaces> chosen(const std::vector<Said>& all) {
   return places;
 }
 
-// A group that misses the record gets it; one that does not answer gets it at a later start.
+// A group without the record gets it; one that does not answer gets it at a later start.
 Task<Result<void>> record(World world, BlobGroups& groups, GroupId group, SystemPlaces places) {
   blob::PutRequest request;
   request.id = record_id();
@@ -152,12 +153,12 @@ Task<Result<void>> record(World world, BlobGroups& groups, GroupId group, System
   const blob::PutResult put = co_await groups.group(group)->put(std::move(request));
   if (put.status == blob::Status::kOk) co_return Result<void>();
   co_return fail(Errc::kUnavailable,
-                 fmt::format("the places of the system's tablets cannot be "
+                 fmt::format("the groups of the system tablets cannot be "
                              "recorded in group {}: {} {}",
                              name_of(group), to_string(put.status), put.reason));
 }
 
-// kTimeout: groups have to be asked again.
+// kTimeout: the caller retries.
 Task<Result<SystemPlaces>> find_once(World world, BlobGroups& groups,
                                      std::vector<GroupId> configured) {
   CO_TRY(const std::vector<Said> all, co_await ask_all(world, groups, std::move(configured)));
@@ -167,13 +168,13 @@ Task<Result<SystemPlaces>> find_once(World world, BlobGroups& groups,
     if (silent != all.end()) co_return fail(Errc::kTimeout, silent->reason);
     CO_TRY(places, chosen(all));
   }
-  // Without a record the places follow from the tablets' blocks at the next start.
+  // Without a record the next start finds the groups by the tablets' blocked generations.
   for (const Said& said : all) {
     if (said.record || !said.answered) continue;
     const auto written = co_await record(world, groups, said.group, *places);
     if (!written)
       log_warning(
-          "places of the system's tablets are not recorded in a group; the next start tries again",
+          "the groups of the system tablets are not recorded in a group; the next start retries",
           {{"error", written.error()}});
   }
   co_return *places;
@@ -192,7 +193,7 @@ Result<SystemPlaces> decode_places(ByteSpan bytes) {
   TRY(const ByteSpan inside, unseal(bytes));
   Decoder decoder(inside);
   if (decoder.u8() != kRecordVersion) {
-    return fail(Errc::kUnsupported, "places of the system's tablets, of another version");
+    return fail(Errc::kUnsupported, "record of the system tablets' groups: another version");
   }
   const std::uint8_t count = decoder.u8();
   SystemPlaces places;
@@ -200,11 +201,12 @@ Result<SystemPlaces> decode_places(ByteSpan bytes) {
     const TabletId tablet{decoder.u64()};
     const GroupId group{decoder.u32()};
     if (!places.empty() && tablet <= places.rbegin()->first) {
-      return fail(Errc::kCorrupt, "places of the system's tablets: order");
+      return fail(Errc::kCorrupt, "record of the system tablets' groups: order");
     }
     places[tablet] = group;
   }
-  if (!decoder.finished()) return fail(Errc::kCorrupt, "places of the system's tablets: length");
+  if (!decoder.finished())
+    return fail(Errc::kCorrupt, "record of the system tablets' groups: length");
   return places;
 }
 
