@@ -207,7 +207,7 @@ TEST_F(StoredTopicsTest, ATabletThatEndsIsStartedAgain) {
   EXPECT_EQ(fake_.boots, 5u);
 }
 
-TEST_F(StoredTopicsTest, ARemovedTopicIsGoneAtOnceAndItsTabletsSoon) {
+TEST_F(StoredTopicsTest, ARemovedTopicDisappearsAtOnceAndItsTabletsSoon) {
   const auto first = create("a", spec(40));
   ASSERT_TRUE(remove("a"));
   EXPECT_FALSE(topics_->find("a"));
@@ -367,7 +367,7 @@ TEST_F(StoredTopicsTest, AThousandPartitionsStartABoundedNumberAtOnce) {
   EXPECT_EQ(fake_.booting_most, kBootsMax);
 }
 
-TEST_F(StoredTopicsTest, TheReportTellsHowFarConsumersAreBehind) {
+TEST_F(StoredTopicsTest, TheReportHasTheLagOfConsumers) {
   TopicSpec made = spec(2);
   made.consumers = {{"billing", {true}}, {"idle", {}}};
   ASSERT_TRUE(create("a", made));

@@ -66,7 +66,7 @@ class TestTables {
   }
 
   // As a coordinator would, of a transaction that nobody has prepared.
-  Result<void> tell_commit(TabletId tablet) {
+  Result<void> send_commit(TabletId tablet) {
     return run(services_->tablets().commit_prepared(tablet, {}, now(), Instant::never()));
   }
 
