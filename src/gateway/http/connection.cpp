@@ -13,12 +13,12 @@ namespace moraine::http {
 namespace {
 
 constexpr std::size_t kFirstReadBytes = std::size_t{4} << 10;
-// A client that is still sending reads no answer; a short rest is dropped, for a longer one the
-// connection is closed.
+// A client that is still sending does not read the answer: a short rest of the body is dropped, for
+// a longer one the connection is closed.
 constexpr std::size_t kDrainedBytesMax = std::size_t{256} << 10;
-// Written between two looks at whether the client reads.
+// Bytes written between two checks that the client reads.
 constexpr std::size_t kProgressBytes = std::size_t{256} << 10;
-constexpr std::string_view kBytesAhead = "the request has a line that is too long";
+constexpr std::string_view kBytesAhead = "a line of the request is too long";
 
 Slice text(std::string_view bytes) {
   return Slice::copy_of(bytes);
@@ -113,7 +113,7 @@ Task<bool> HttpConnection::read_header() {
       const Result<bool> more = co_await read_more(kFirstReadBytes);
       if (!more || !*more || closed_) co_return false;
     }
-    // Some clients end a body with a line break that belongs to nothing.
+    // Some clients send an extra line break after a body.
     while (ahead_.text().starts_with("\r\n")) ahead_ = ahead_.sub(2, ahead_.size() - 2);
     const bool partial = ahead_.empty() || ahead_.text() == "\r";
     const auto taken =
@@ -194,7 +194,7 @@ Task<bool> HttpConnection::drain() {
 // After the handler has returned.
 Task<void> HttpConnection::finish() {
   if (answer_ == Answer::kNone && !closed_) {
-    Reply nothing = text_reply(500, "the server gave no answer\n");
+    Reply nothing = text_reply(500, "the server sent no answer\n");
     std::ignore = co_await reply(std::move(nothing));
   }
   // A client that waits for "100 Continue" sends no body to be dropped.
@@ -247,7 +247,7 @@ Task<Result<void>> HttpConnection::begin(Head head) {
 }
 
 Task<Result<void>> HttpConnection::write(Slice bytes) {
-  if (answer_ != Answer::kBegun) co_return fail(Errc::kInvalidArgument, "no answer was begun");
+  if (answer_ != Answer::kBegun) co_return fail(Errc::kInvalidArgument, "the answer was not begun");
   // An empty chunk would end the body.
   if (bytes.empty() || request_.method == "HEAD") co_return Result<void>();
   std::vector<Slice> pieces;
@@ -258,7 +258,7 @@ Task<Result<void>> HttpConnection::write(Slice bytes) {
 }
 
 Task<Result<void>> HttpConnection::end(Fields trailers) {
-  if (answer_ != Answer::kBegun) co_return fail(Errc::kInvalidArgument, "no answer was begun");
+  if (answer_ != Answer::kBegun) co_return fail(Errc::kInvalidArgument, "the answer was not begun");
   if (chunked_) {
     std::string last = "0\r\n";
     for (const auto& [name, value] : trailers.all()) append_field(last, name, value);

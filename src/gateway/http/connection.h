@@ -1,8 +1,8 @@
-// HttpConnection: one client's requests and answers, one after another.
+// HttpConnection: one client's requests and answers, in order.
 //
-// Promise    While it waits for a request it holds no buffer. What a handler left of a request's
-//            body is read and dropped, or the connection is closed when that is long.
-// Invariants Nothing is written before the answer to the request before is whole.
+// Promise    While it waits for a request it holds no buffer. The unread rest of a request's body
+//            is read and dropped; if it is long, the connection is closed.
+// Invariants Nothing is written before the previous answer is complete.
 // Threading  The service's executor.
 #pragma once
 
@@ -28,9 +28,9 @@ class HttpConnection final : private Exchange {
 
   // Serves until the stream ends or must be closed.
   Task<void> run();
-  // Answers that there are too many connections.
+  // Answers 503: too many connections.
   Task<void> turn_away();
-  // Requires: idle. It ends soon.
+  // Closes an idle connection; its task ends soon. Requires: idle.
   void evict();
 
  private:
@@ -43,7 +43,7 @@ class HttpConnection final : private Exchange {
   Task<Result<void>> write(Slice bytes) override;
   Task<Result<void>> end(Fields trailers) override;
 
-  // False: the stream is over, or the request was refused.
+  // False: the stream has ended, or the request was refused.
   Task<bool> read_header();
   Task<bool> wait_for_request();
   // Reads more of what the client sends; false at the end.
@@ -65,7 +65,7 @@ class HttpConnection final : private Exchange {
   Answer answer_ = Answer::kNone;
   bool keep_alive_ = true;
   bool chunked_ = false;
-  bool awaits_continue_ = false;  // The client sends its body when it is told to.
+  bool awaits_continue_ = false;  // The client sends its body after "100 Continue".
   bool closed_ = false;
   std::optional<HttpService::Idle::iterator> idle_;  // Set while it waits for a request.
 };

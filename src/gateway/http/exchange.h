@@ -1,9 +1,9 @@
-// Exchange: one request, its body and its answer, as a handler sees them.
+// Exchange: one request, its body and its answer; the interface for handlers.
 //
-// Promise    Bodies stream in both directions at the speed of the slower side. An answer is given
-//            once: reply(), or begin(), write()..., end().
+// Promise    Bodies stream in both directions at the speed of the slower side. A request is
+//            answered once: reply(), or begin(), write()..., end().
 // Threading  The executor of the connection; the handler's coroutine alone.
-// Errors     kUnavailable: the client is gone; a handler that sees it may just return.
+// Errors     kUnavailable: the client has disconnected; the handler may return.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Exchange {
  public:
   virtual const Request& request() const = 0;
 
-  // The next piece of the body; empty: it is over. kInvalidArgument: it is no valid HTTP.
+  // The next part of the body; empty: the end. kInvalidArgument: invalid HTTP.
   virtual Task<Result<Slice>> read() = 0;
   // The whole body. kInvalidArgument: it has more than `most` bytes.
   Task<Result<Slice>> read_all(std::size_t most);
@@ -27,11 +27,11 @@ class Exchange {
   virtual Task<Result<void>> reply(Reply reply) = 0;
 
   // An answer whose length is not known: chunked, or until the connection closes for a client of
-  // HTTP/1.0. A handler that returns without end() makes the client see a broken answer.
+  // HTTP/1.0. If a handler returns without end() the client sees a truncated answer.
   virtual Task<Result<void>> begin(Head head) = 0;
-  // Ends when the system has taken the bytes.
+  // Returns when the operating system has taken the bytes.
   virtual Task<Result<void>> write(Slice bytes) = 0;
-  // Trailers go to clients of HTTP/1.1; their names belong into a field "Trailer" of the head.
+  // Trailers are sent to clients of HTTP/1.1; list their names in the field "Trailer" of the head.
   virtual Task<Result<void>> end(Fields trailers) = 0;
 
  protected:

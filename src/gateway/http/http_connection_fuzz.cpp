@@ -1,4 +1,4 @@
-// Whatever a client sends, in whatever pieces, a connection ends with it and holds nothing.
+// Whatever a client sends, in any pieces, the connection ends with the client and holds nothing.
 #include "base/invariant.h"
 #include "gateway/http/http_test_util.h"
 

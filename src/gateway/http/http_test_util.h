@@ -22,7 +22,7 @@ inline Task<void> write_text(std::shared_ptr<ByteStream> stream, std::string tex
   std::ignore = co_await stream->write(std::move(pieces));
 }
 
-// Appends what comes until the stream ends.
+// Appends all bytes until the stream ends.
 inline Task<void> read_to_end(std::shared_ptr<ByteStream> stream, std::string& into, bool& ended) {
   Buffer buffer(4096);
   for (;;) {
@@ -35,7 +35,7 @@ inline Task<void> read_to_end(std::shared_ptr<ByteStream> stream, std::string& i
 
 class HttpTest : public testing::Test {
  protected:
-  // A client; it reads all that comes.
+  // A client that reads all bytes.
   struct Client {
     std::shared_ptr<ByteStream> stream;
     std::string got{};
@@ -66,7 +66,7 @@ class HttpTest : public testing::Test {
     tasks_.spawn(write_text(client.stream, std::move(text)));
     world_.run_for(10ms);
   }
-  // All that comes back within a while.
+  // All bytes of the answer within a while.
   std::string answer(std::string text) {
     Client& client = connect();
     send(client, std::move(text));

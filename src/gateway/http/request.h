@@ -1,4 +1,4 @@
-// What a client asks over HTTP, and what it is answered.
+// An HTTP request and its reply.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace moraine::http {
 
-// Header fields in their order. Names are compared without regard to case.
+// Header fields in their order. Names are case-insensitive.
 class Fields {
  public:
   void add(std::string name, std::string value) {
@@ -28,10 +28,10 @@ class Fields {
 };
 
 struct Request {
-  std::string method;  // As it was sent: "GET".
+  std::string method;  // As sent: "GET".
   Target target;
   Fields fields;
-  std::string peer;  // The client, for people.
+  std::string peer;  // The client's address, for logs.
 };
 
 inline constexpr std::string_view kPlainText = "text/plain; charset=utf-8";
@@ -39,7 +39,7 @@ inline constexpr std::string_view kPlainText = "text/plain; charset=utf-8";
 struct Head {
   unsigned status = 200;
   std::string content_type{kPlainText};
-  Fields fields{};  // Others than Content-Type and those of the transfer.
+  Fields fields{};  // Without Content-Type and the fields of the transfer.
 };
 
 struct Reply {

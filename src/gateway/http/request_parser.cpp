@@ -28,7 +28,7 @@ class RequestParser::Impl final : public beast_http::basic_parser<true> {
   }
 
   Request request;
-  std::optional<Refusal> refusal;  // Of what Beast does not look at.
+  std::optional<Refusal> refusal;  // For what Beast does not check.
   ByteSpan piece;
   bool is_1_0 = false;
 

@@ -1,7 +1,7 @@
-// RequestParser: one HTTP/1.x request out of bytes, without I/O.
+// RequestParser: parses one HTTP/1.x request, without I/O.
 //
-// Promise    Gives the header when it is whole, then the body piece by piece, whether it has a
-//            length or comes in chunks.
+// Promise    Returns the header when it is complete, then the body in parts, whether it has a
+//            length or is chunked.
 // Limits     kHeaderBytesMax of header (request line and fields).
 // Tests      request_parser_test.cpp, http_connection_fuzz.cpp
 #pragma once
@@ -20,7 +20,7 @@ namespace moraine::http {
 
 inline constexpr std::size_t kHeaderBytesMax = std::size_t{64} << 10;
 
-// Why a request cannot be served: the status to answer with, and the reason for people.
+// Why a request cannot be served: the status to answer with, and a text with the reason.
 struct Refusal {
   unsigned status = 400;
   std::string reason;
@@ -33,12 +33,12 @@ class RequestParser {
   RequestParser& operator=(const RequestParser&) = delete;
   ~RequestParser();
 
-  // Takes bytes from the front and returns how many: up to the end of the header, or of one piece
-  // of the body. 0: more bytes are needed behind the same ones.
+  // Takes bytes from the front and returns how many: up to the end of the header, or of one part of
+  // the body. 0: call again with the same bytes and more.
   std::expected<std::size_t, Refusal> feed(ByteSpan bytes);
 
   bool header_done() const;
-  bool done() const;  // The body is over too.
+  bool done() const;  // The body is complete too.
   // Requires: header_done(). `peer` is left empty.
   Request take_request();
   bool keep_alive() const;  // The client allows another request.

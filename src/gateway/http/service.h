@@ -1,9 +1,8 @@
 // HttpService: serves HTTP/1.1 and 1.0 on streams.
 //
 // Promise    Every request that can be read gets an answer: the handler's, or one that says what is
-//            wrong with it. Connections are kept alive, requests that were sent ahead are served in
-//            their order. A new connection past the bound takes the place of the one that is idle
-//            for longest.
+//            wrong with it. Connections are kept alive, pipelined requests are served in order. A
+//            new connection past the bound replaces the one that is idle for longest.
 // Threading  The executor.
 // Limits     HttpOptions, kHeaderBytesMax; kInputBytes read ahead of a handler.
 // Tests      http_test.cpp, http_connection_fuzz.cpp
@@ -36,13 +35,13 @@ class HttpConnection;
 
 class HttpService {
  public:
-  // The handler outlives every stream that is served.
+  // The handler outlives every served stream.
   HttpService(Executor& executor, MetricRegistry& registry, HttpHandler handler,
               HttpOptions options = {});
   HttpService(const HttpService&) = delete;
   HttpService& operator=(const HttpService&) = delete;
 
-  // What serves the connections of a listener. The service outlives its tasks.
+  // The function that serves the connections of a listener. The service outlives its tasks.
   StreamHandler streams();
 
   std::size_t connections() const { return connections_; }
@@ -60,7 +59,7 @@ class HttpService {
   Gauge& open_;
   std::array<Counter*, 6> answers_{};  // By the first digit of the status.
   std::size_t connections_ = 0;
-  Idle idle_;  // The one that is idle for longest first.
+  Idle idle_;  // Longest idle first.
 };
 
 }  // namespace moraine::http

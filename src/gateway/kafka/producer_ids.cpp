@@ -55,7 +55,7 @@ Task<Result<std::int64_t>> DurableProducerIds::next() {
     taking_ = true;
     Result<void> taken = co_await take_block();
     taking_ = false;
-    // Before the others are woken: they may use the block up.
+    // Before the others are woken: they may use up the range.
     Result<std::int64_t> id = 0;
     if (taken) {
       id = next_++;
@@ -70,7 +70,8 @@ Task<Result<std::int64_t>> DurableProducerIds::next() {
 
 Task<Result<void>> DurableProducerIds::take_block() {
   std::shared_ptr<KeyValue> tablet = tablet_();
-  if (tablet == nullptr) co_return fail(Errc::kUnavailable, "the tablet of producer ids");
+  if (tablet == nullptr)
+    co_return fail(Errc::kUnavailable, "the tablet of producer ids is not running");
   std::int64_t first = 1;
   Result<Slice> stored = co_await tablet->read(kKey);
   if (stored) {
@@ -81,7 +82,8 @@ Task<Result<void>> DurableProducerIds::take_block() {
   // Never below what was given out here.
   first = std::max(first, end_);
   tablet = tablet_();
-  if (tablet == nullptr) co_return fail(Errc::kUnavailable, "the tablet of producer ids");
+  if (tablet == nullptr)
+    co_return fail(Errc::kUnavailable, "the tablet of producer ids is not running");
   if (first > std::numeric_limits<std::int64_t>::max() - kProducerIdsPerBlock) {
     co_return fail(Errc::kOverloaded, "no producer ids are left");
   }

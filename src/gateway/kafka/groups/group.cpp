@@ -238,7 +238,7 @@ void Group::touch(Member& member, Instant now) {
 
 void Group::remove_member(const std::string& id, Instant now) {
   const auto at = std::ranges::find(members_, id, [](const Member& m) { return m.record.id; });
-  INVARIANT(at != members_.end(), "member {} is not there to be removed", id);
+  INVARIANT(at != members_.end(), "member {} to be removed does not exist", id);
   if (leader_ == at->record.id) leader_.clear();
   drop_requests(*at, ErrorCode::kUnknownMemberId);
   members_.erase(at);

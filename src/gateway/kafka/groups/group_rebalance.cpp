@@ -1,4 +1,4 @@
-// Group: a rebalance from its first join to the assignment that is kept.
+// Group: a rebalance from its first join to the stored assignment.
 #include <algorithm>
 #include <limits>
 
@@ -42,7 +42,7 @@ void Group::complete_join(Instant now) {
   if (members_.empty()) return become_empty(now);
   initial_ = false;
   if (!elect_leader()) {
-    // Only static members, none of them back: their sessions decide.
+    // Only static members, none of which has rejoined: they expire by their sessions.
     rebalance_until_ = now + longest_rebalance();
     return;
   }
@@ -62,7 +62,7 @@ void Group::complete_join(Instant now) {
   }
 }
 
-// The leader stays when it is back, else the first that is.
+// The leader stays if it has rejoined, else the first member that has.
 bool Group::elect_leader() {
   const Member* leader = find(leader_);
   if (leader != nullptr && leader->join) return true;
@@ -79,7 +79,7 @@ void Group::become_empty(Instant now) {
   empty_since_ = now;
   protocol_.clear();
   leader_.clear();
-  if (generation_ == 0) return;  // Nobody ever was a member.
+  if (generation_ == 0) return;  // It never had a member.
   generation_ = generation_ == std::numeric_limits<std::int32_t>::max() ? 1 : generation_ + 1;
   order_store(record());
 }

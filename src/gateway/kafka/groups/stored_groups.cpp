@@ -12,7 +12,7 @@ constexpr std::int16_t kLeaveListFrom = 3;
 
 constexpr std::size_t kStateBytes = 32;  // The longest name of a state.
 
-// What a group would keep of a request.
+// The memory that a group would need for a request.
 std::size_t bytes_of(const JoinGroupRequest& request) {
   std::size_t bytes = kMemberCostBytes + request.member_id.size() + request.protocol_type.size();
   for (const MemberProtocol& protocol : request.protocols) {
@@ -120,7 +120,7 @@ HeartbeatResponse StoredGroups::heartbeat(const HeartbeatRequest& request) {
   response.error_code = check_group_id(request.group_id);
   if (response.error_code != ErrorCode::kNone || !loaded_) return response;
   Entry* entry = find(request.group_id);
-  // It only moves deadlines away, so the timer may stay.
+  // It only postpones deadlines, so the timer may stay.
   response.error_code =
       entry == nullptr ? ErrorCode::kUnknownMemberId : entry->group.heartbeat(request, now());
   return response;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kNotReading = "the client does not read its answers";
 
-// After so much others have their turn: a client that is always faster than the socket is no reason
-// for all to wait. A request counts as some bytes.
+// Yields after so many bytes: a client that always has data must not starve others. A request
+// counts as some bytes.
 constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
 constexpr std::size_t kTurnBytesPerRequest = std::size_t{32} << 10;
 
@@ -27,7 +27,7 @@ std::size_t bytes_of(const std::vector<Slice>& pieces) {
   return bytes;
 }
 
-// Cuts the first kProgressBytes bytes off, from piece `at` on.
+// Cuts off the first kProgressBytes bytes, from slice `at` on.
 std::vector<Slice> cut_part(std::vector<Slice>& pieces, std::size_t& at) {
   std::vector<Slice> part;
   std::size_t room = kProgressBytes;
@@ -88,7 +88,7 @@ Task<void> KafkaConnection::run() {
     const auto api = static_cast<ApiKey>(load_big<std::int16_t>(arrived.bytes.data()));
     while (!closed_ && !may_begin(api)) co_await change();
     if (closed_) break;
-    // Here, and not where it is handled: requests begin in their order.
+    // Here, and not in the handler: requests begin in their order.
     const std::size_t handling = KafkaService::handling_bytes(arrived.bytes);
     if (handling > 0) co_await service_.requests().grow(arrived.lease, handling);
     while (!closed_ && !may_begin(api)) co_await change();
@@ -207,7 +207,7 @@ Task<bool> KafkaConnection::send(std::vector<Slice> pieces) {
   co_return sent;
 }
 
-// By the executor: whoever calls is in the middle of something.
+// Posted to the executor: the caller is not done yet.
 void KafkaConnection::wake_reader() {
   if (!reader_) return;
   service_.executor().post([reader = std::exchange(reader_, nullptr)] { reader.resume(); });

@@ -23,7 +23,7 @@ class FakePartition final : public queue::Partition {
  public:
   explicit FakePartition(Executor& executor) : executor_(executor) {}
 
-  // What the next writes are answered with, instead of being stored.
+  // The answer of the next writes, instead of storing them.
   std::deque<queue::WriteAnswer> scripted;
   Duration write_delay = 1ms;
   bool stop_answering = false;

@@ -15,14 +15,14 @@ constexpr std::int16_t kVersionMin = 4;
 constexpr std::int16_t kVersionOfTopicIds = 13;
 // A watch of a partition.
 constexpr std::size_t kWatchBytes = 128;
-// Readings of more than was expected, before it is taken as it is.
+// Retries after more data than expected, before it is accepted.
 constexpr int kReadingsMax = 4;
 
 std::size_t bounded(std::int32_t asked, std::size_t most) {
   return std::min(static_cast<std::size_t>(std::max(asked, 0)), most);
 }
 
-// One client writes a topic's id, as text, where its name belongs.
+// One client sends a topic's id, as text, in the field of its name.
 std::optional<TopicId> id_in_text(const std::string& text) {
   Uuid id;
   std::size_t digits = 0;
@@ -110,7 +110,7 @@ void FetchWork::find_parts() {
   }
 }
 
-// What it may hold for long while it waits.
+// The memory that it may hold for long while it waits.
 void FetchWork::keep_what_is_needed() {
   request_.topics = {};
   request_.forgotten_topics = {};
@@ -178,8 +178,8 @@ bool FetchWork::any_data() {
   return found;
 }
 
-// What read_all() is expected to give: what is asked for, or one batch, but no more than there may
-// be from the offsets on. Parts that are answered with an error are not read.
+// The expected size of read_all(): what is requested, or one batch, but no more than is stored from
+// the offsets on. Parts that are answered with an error are not read.
 std::size_t FetchWork::room_needed() const {
   std::uint64_t asked = 0;
   std::uint64_t stored = 0;
@@ -358,7 +358,7 @@ Task<FetchOutcome> fetch(ServerContext& server, FetchRequest request, RequestCon
   constexpr std::int32_t kNoSession = -1;
   constexpr std::int32_t kNewSession = 0;
   if (request.session_epoch != kNoSession && request.session_epoch != kNewSession) {
-    // No session was ever made: the client goes on with whole requests.
+    // Sessions are never created: the client continues with full requests.
     FetchOutcome outcome;
     outcome.response.error_code = server.metrics.counted(ErrorCode::kFetchSessionIdNotFound);
     co_return outcome;

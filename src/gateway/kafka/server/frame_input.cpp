@@ -8,7 +8,7 @@
 namespace moraine::kafka {
 namespace {
 
-constexpr std::string_view kStalled = "a request does not go on";
+constexpr std::string_view kStalled = "a request makes no progress";
 
 }  // namespace
 

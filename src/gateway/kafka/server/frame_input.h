@@ -1,11 +1,11 @@
 // FrameInput: the requests of a stream, one frame at a time.
 //
-// Promise    Frames are given whole, however their bytes arrive. While it waits for one to begin it
-//            holds no memory; a long frame gets memory in steps, as its bytes arrive, each taken
-//            out of the budget before.
+// Promise    Frames are returned whole, however their bytes arrive. While it waits for one to begin
+//            it holds no memory; a long frame gets memory in steps, as its bytes arrive, each step
+//            reserved in the budget before.
 // Threading  The executor.
 // Limits     kRequestBytesMax a frame; kInputChunkBytes read ahead.
-// Errors     kCorrupt: a size that no request has. kUnavailable: the stream ended inside a frame.
+// Errors     kCorrupt: an invalid size. kUnavailable: the stream ended inside a frame.
 // Tests      connection_test.cpp, kafka_connection_fuzz.cpp
 #pragma once
 
@@ -29,7 +29,7 @@ inline constexpr std::size_t kInputChunkBytes = std::size_t{16} << 10;
 inline constexpr std::size_t kFrameStepBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kFrameStepFactor = 4;
 
-// Given to the watchdog between frames.
+// The watchdog's timeout text between frames.
 inline constexpr std::string_view kIdleReason = "idle";
 
 struct RequestFrame {
@@ -57,7 +57,7 @@ class FrameInput {
   ByteStream& stream_;
   ByteBudget& budget_;
   Watchdog& watchdog_;
-  Buffer chunk_;  // Empty unless something is ahead.
+  Buffer chunk_;  // Empty unless bytes were read ahead.
   std::size_t chunk_begin_ = 0;
   std::size_t chunk_end_ = 0;
 };

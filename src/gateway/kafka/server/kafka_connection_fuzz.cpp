@@ -1,5 +1,5 @@
-// Whatever a client sends, in whatever pieces, a connection ends with it, holds nothing afterwards
-// and does not crash.
+// Whatever a client sends, in any pieces, the connection ends with the client, holds nothing
+// afterwards and does not crash.
 #include "base/invariant.h"
 #include "gateway/kafka/server/server_test_util.h"
 

@@ -12,7 +12,7 @@ using Answer = ListOffsetsResponse::Partition;
 
 constexpr int kBatchesSearchedMax = 1'000;
 
-// The first record of an entry that `wanted` takes, as (time, offset).
+// The first record of an entry that `wanted` accepts, as (time, offset).
 template <class Wanted>
 Checked<std::optional<TimedOffset>> first_in(const queue::StoredEntry& entry, Wanted wanted) {
   const auto offset = static_cast<std::int64_t>(entry.offset);
@@ -79,7 +79,7 @@ Task<void> find_newest(queue::Partition& partition, Answer& answer) {
   const auto start = static_cast<std::int64_t>(partition.info().start);
   auto newest = newest_in(**entry, start);
   // The newest record of the batch may be deleted; then another batch may have a newer one. Each
-  // step halves the times in which it can be.
+  // step halves the possible time range.
   std::int64_t low = newest && *newest ? (*newest)->timestamp : -1;
   std::int64_t high = newest ? (*entry)->max_timestamp_ms : low;
   std::optional<queue::StoredEntry> later;

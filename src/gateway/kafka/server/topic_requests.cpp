@@ -42,7 +42,7 @@ Checked<std::uint32_t> partitions_of(const ServerContext& server,
   return static_cast<std::uint32_t>(asked.num_partitions);
 }
 
-// The checks of Kafka, in its order: which error a client sees depends on it.
+// Kafka's checks, in its order, which determines the error that a client sees.
 Checked<TopicSpec> spec_of(const ServerContext& server, const CreateTopicsRequest::Topic& asked) {
   if (auto named = check_topic_name(asked.name); !named) {
     return refuse(ErrorCode::kInvalidTopic, named.error().context);
@@ -93,7 +93,7 @@ void refuse_with(CreateTopicsResponse::Topic& answer, Refusal refusal) {
   answer.error_message = std::move(refusal.message);
 }
 
-// What describe_configs() makes in memory.
+// The memory of the result of describe_configs().
 std::size_t described_bytes(const TopicSpec& spec) {
   std::size_t bytes = 0;
   for (const ConfigInfo& info : topic_configs()) {
