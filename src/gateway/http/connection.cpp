@@ -138,8 +138,8 @@ Task<void> HttpConnection::refuse(Refusal refusal) {
   keep_alive_ = false;
   request_ = Request();
   answer_ = Answer::kNone;
-  Reply told = text_reply(refusal.status, refusal.reason + "\n");
-  std::ignore = co_await reply(std::move(told));
+  Reply answer = text_reply(refusal.status, refusal.reason + "\n");
+  std::ignore = co_await reply(std::move(answer));
 }
 
 Task<Result<Slice>> HttpConnection::read() {

@@ -168,7 +168,7 @@ TEST_F(HttpTest, ABodyIsAskedForWhenTheHandlerWantsIt) {
   EXPECT_TRUE(client.got.contains("PUT /x [ok]")) << client.got;
 }
 
-TEST_F(HttpTest, ABodyThatNobodyReadIsDroppedOrEndsTheConnection) {
+TEST_F(HttpTest, AnUnreadBodyIsDroppedOrEndsTheConnection) {
   serve(ignore_body);
   const std::string little(1000, 'x');
   const std::string after = "GET / HTTP/1.1\r\n\r\n";

@@ -94,7 +94,7 @@ TEST(RequestParser, RefusesWhatIsNoRequestAndSaysWhy) {
   }
 }
 
-TEST(RequestParser, KnowsWhetherTheConnectionGoesOn) {
+TEST(RequestParser, KnowsWhetherTheConnectionIsKeptAlive) {
   EXPECT_TRUE(Fed("GET / HTTP/1.1\r\n\r\n").parser.keep_alive());
   EXPECT_FALSE(Fed("GET / HTTP/1.1\r\nConnection: close\r\n\r\n").parser.keep_alive());
   EXPECT_FALSE(Fed("GET / HTTP/1.0\r\n\r\n").parser.keep_alive());

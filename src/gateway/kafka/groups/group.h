@@ -165,7 +165,7 @@ class Group {
   Member* find(const std::string& id);
   Member* find_instance(const std::optional<std::string>& instance);
   ErrorCode check_member(const std::string& id, const std::optional<std::string>& instance);
-  Instant useless_at() const;  // When an empty group is removed.
+  Instant removable_at() const;  // When an empty group is removed.
   void touch(Member& member, Instant now);
   void remove_member(const std::string& id, Instant now);
   void drop_requests(Member& member, ErrorCode error);

@@ -181,11 +181,11 @@ void Group::expire_syncs(Instant now) {
   const bool waits = state_ == GroupState::kCompletingRebalance || state_ == GroupState::kStable;
   if (!waits || sync_until_ > now) return;
   sync_until_ = Instant::never();
-  std::vector<std::string> silent;
+  std::vector<std::string> unsynced;
   for (const Member& member : members_) {
-    if (!member.synced) silent.push_back(member.record.id);
+    if (!member.synced) unsynced.push_back(member.record.id);
   }
-  for (const std::string& id : silent) {
+  for (const std::string& id : unsynced) {
     if (find(id) != nullptr) remove_member(id, now);
   }
 }

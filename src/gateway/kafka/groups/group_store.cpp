@@ -91,7 +91,7 @@ void StoredGroups::settle(Entry& entry, Wakes wakes) {
   count_bytes(entry);
   start_write(entry);
   arm(entry);
-  forget_if_gone(entry);
+  drop_if_removed(entry);
   wakes.wake();
 }
 
@@ -113,7 +113,7 @@ void StoredGroups::claim(GroupEffects& effects, Wakes& wakes) {
   }
 }
 
-StoredGroups::Kept StoredGroups::when_kept(Entry& entry) {
+StoredGroups::Kept StoredGroups::when_stored(Entry& entry) {
   auto kept = std::make_shared<OneShot<bool>>();
   entry.waiters.emplace_back(entry.group.last_ticket(), kept);
   return kept;
@@ -168,7 +168,7 @@ void StoredGroups::on_timer(const std::string& group) {
   settle(entry);
 }
 
-void StoredGroups::forget_if_gone(const Entry& entry) {
+void StoredGroups::drop_if_removed(const Entry& entry) {
   const bool dead = entry.group.state() == GroupState::kDead;
   if (entry.writing || entry.wanted || !(dead || entry.group.forgettable())) return;
   INVARIANT(entry.waiters.empty(), "group {} is dropped while a request waits", entry.group.id());

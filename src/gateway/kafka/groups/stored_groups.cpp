@@ -146,7 +146,7 @@ Task<LeaveGroupResponse> StoredGroups::leave(LeaveGroupRequest request, std::int
     response.members.clear();
   }
   if (entry == nullptr) co_return response;
-  const Kept kept = entry->group.last_ticket() == before ? nullptr : when_kept(*entry);
+  const Kept kept = entry->group.last_ticket() == before ? nullptr : when_stored(*entry);
   settle(*entry);
   if (kept && !co_await *kept) response.error_code = ErrorCode::kCoordinatorNotAvailable;
   co_return response;
@@ -203,7 +203,7 @@ Task<ErrorCode> StoredGroups::admit_commit(const OffsetCommitRequest& request) {
   if (entry == nullptr) co_return ErrorCode::kGroupMaxSizeReached;
   const StoreTicket before = entry->group.last_ticket();
   const ErrorCode error = entry->group.commit(request, now());
-  const Kept kept = entry->group.last_ticket() == before ? nullptr : when_kept(*entry);
+  const Kept kept = entry->group.last_ticket() == before ? nullptr : when_stored(*entry);
   settle(*entry);
   if (kept && !co_await *kept) co_return ErrorCode::kCoordinatorNotAvailable;
   co_return error;
@@ -216,7 +216,7 @@ Task<ErrorCode> StoredGroups::remove(std::string group) {
   if (entry == nullptr) co_return ErrorCode::kGroupIdNotFound;
   const ErrorCode error = entry->group.remove();
   if (error != ErrorCode::kNone) co_return error;
-  const Kept kept = when_kept(*entry);
+  const Kept kept = when_stored(*entry);
   settle(*entry);
   co_return co_await *kept ? ErrorCode::kNone : ErrorCode::kCoordinatorNotAvailable;
 }

@@ -100,14 +100,14 @@ class StoredGroups final : public Groups {
   // Executes the effects of the group, then wakes waiters, which may destroy the entry and this.
   void settle(Entry& entry, Wakes wakes = {});
   void count_bytes(Entry& entry);
-  Kept when_kept(Entry& entry);  // Waits until the last change is stored.
+  Kept when_stored(Entry& entry);  // Waits until the last change is stored.
   void claim(GroupEffects& effects, Wakes& wakes);
   void start_write(Entry& entry);
   Task<void> write(std::shared_ptr<const bool> stopped, std::string group);
   void finish_write(const std::string& group, StoreTicket ticket, bool kept);
   void arm(Entry& entry);
   void on_timer(const std::string& group);
-  void forget_if_gone(const Entry& entry);
+  void drop_if_removed(const Entry& entry);
   void restore(const RangeRead::Item& item);
   Instant now() const { return world_.executor.now(); }
 

@@ -28,7 +28,7 @@ TEST_F(StoredGroupsTest, TwoMembersThatStartTogetherJoinInOneGeneration) {
   EXPECT_EQ(state(), "Stable");
 }
 
-TEST_F(StoredGroupsTest, FromVersionFourAMemberIsToldItsIdFirst) {
+TEST_F(StoredGroupsTest, FromVersionFourAMemberGetsItsIdFirst) {
   const auto refused = join(join_request(), 5);
   ASSERT_TRUE(refused->has_value());
   EXPECT_EQ((*refused)->error_code, ErrorCode::kMemberIdRequired);

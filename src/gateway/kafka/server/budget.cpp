@@ -60,8 +60,8 @@ ByteBudget::Lease ByteBudget::force(std::size_t bytes) {
 void ByteBudget::give(std::size_t bytes) {
   INVARIANT(bytes <= used_, "{} bytes released of {}", bytes, used_);
   used_ -= bytes;
-  serve(begun_);
-  if (begun_.empty()) serve(fresh_);
+  serve(holding_);
+  if (holding_.empty()) serve(fresh_);
 }
 
 void ByteBudget::serve(std::deque<Waiting>& queue) {

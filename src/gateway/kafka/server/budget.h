@@ -79,7 +79,7 @@ class ByteBudget {
   bool roomy() const { return used_ <= limit_ / 8; }
   // Users that can do with less memory should.
   bool crowded() const { return used_ > limit_ / 2; }
-  std::size_t waiting() const { return fresh_.size() + begun_.size(); }
+  std::size_t waiting() const { return fresh_.size() + holding_.size(); }
   std::size_t waiting_bytes() const { return waiting_bytes_; }
 
  private:
@@ -89,7 +89,7 @@ class ByteBudget {
     std::coroutine_handle<> self;
   };
 
-  std::deque<Waiting>& queue_of(const Lease& lease) { return lease.bytes_ > 0 ? begun_ : fresh_; }
+  std::deque<Waiting>& queue_of(const Lease& lease) { return lease.bytes_ > 0 ? holding_ : fresh_; }
   void wait(Lease& lease, std::size_t bytes, std::coroutine_handle<> self);
   bool try_grow(Lease& lease, std::size_t bytes);
   void give(std::size_t bytes);
@@ -100,7 +100,7 @@ class ByteBudget {
   std::size_t used_ = 0;
   std::size_t waiting_bytes_ = 0;
   bool overdrawn_ = false;
-  std::deque<Waiting> begun_;  // Waiters that hold bytes.
+  std::deque<Waiting> holding_;  // Waiters that hold bytes.
   std::deque<Waiting> fresh_;
 };
 

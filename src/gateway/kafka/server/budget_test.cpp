@@ -23,7 +23,7 @@ Task<void> take(SimExecutor& executor, ByteBudget& budget, std::vector<std::size
   co_await sleep_for(executor, 1s);
 }
 
-TEST(ByteBudget, ThoseWhoWaitAreServedInOrder) {
+TEST(ByteBudget, WaitersAreServedInOrder) {
   SimExecutor executor;
   ByteBudget budget(executor, 100);
   std::string order;
@@ -52,7 +52,7 @@ TEST(ByteBudget, HoldersOfPartsAllFinishAlthoughTogetherTheyNeedTooMuch) {
   EXPECT_EQ(budget.used(), 0u);
 }
 
-TEST(ByteBudget, WhatALeaseDoesNotNeedGoesToThoseWhoWait) {
+TEST(ByteBudget, WhatALeaseDoesNotNeedGoesToWaiters) {
   SimExecutor executor;
   ByteBudget budget(executor, 100);
   std::string order;

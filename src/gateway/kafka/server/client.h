@@ -26,10 +26,10 @@ class Client {
   std::string host() const;
 
   // The connection has ended: answers are not needed any more.
-  bool gone() const { return gone_; }
+  bool disconnected() const { return disconnected_; }
   void leave();
   // Called by leave(); removed by drop().
-  std::uint64_t on_leave(Callback callback);
+  std::uint64_t on_disconnect(Callback callback);
   void drop(std::uint64_t hook) { hooks_.erase(hook); }
 
   // Memory of answers that are not sent yet.
@@ -41,7 +41,7 @@ class Client {
 
  private:
   const std::string peer_;
-  bool gone_ = false;
+  bool disconnected_ = false;
   std::uint64_t taken_bytes_ = 0;
   std::size_t unsent_bytes_ = 0;
   std::uint64_t next_hook_ = 1;

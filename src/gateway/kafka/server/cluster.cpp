@@ -138,7 +138,7 @@ Task<MetadataResponse> serve(ServerContext& server, MetadataRequest request, Req
     const bool by_id = !asked.topic_id.is_zero() || !asked.name;
     if (by_id) asked.name.reset();
     if (!seen.emplace(asked.name, asked.topic_id).second) continue;
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     if (!by_id) {
       response.topics.push_back(co_await find_named(server, *asked.name, may_create, *about.room));
     } else if (TopicPtr info = server.topics.find(to_topic_id(asked.topic_id))) {

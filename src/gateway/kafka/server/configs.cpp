@@ -240,7 +240,7 @@ Task<typename Request::Response> alter_all(ServerContext& server, Request reques
   }
   typename Request::Response response;
   for (const auto& asked : request.resources) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     AlteredResource& answer = response.responses.emplace_back();
     answer.resource_type = asked.resource_type;
     answer.resource_name = asked.resource_name;

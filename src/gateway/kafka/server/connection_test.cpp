@@ -53,7 +53,7 @@ TEST_F(ConnectionTest, ClosedClientsAreLoggedWithAFewLines) {
   EXPECT_EQ(log_.lines().size(), ClientLog::kLinesMax);
 }
 
-TEST_F(ConnectionTest, ClientsOfSaslAreToldThatThereIsNone) {
+TEST_F(ConnectionTest, ClientsOfSaslGetAnErrorText) {
   for (const std::int16_t version : {0, 1}) {
     const auto refused = ask(SaslHandshakeRequest{"PLAIN"}, version);
     EXPECT_EQ(refused.error_code, ErrorCode::kIllegalSaslState);

@@ -125,9 +125,9 @@ class FakePartition final : public queue::Partition {
     end_ += entry.count;
     bytes_ += entry.payload.size();
     entries_.push_back(std::move(entry));
-    tell_watchers();
+    notify_watchers();
   }
-  void tell_watchers() {
+  void notify_watchers() {
     for (auto& [number, moved] : watchers_) moved();
   }
   int reads = 0;

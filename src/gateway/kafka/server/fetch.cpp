@@ -70,7 +70,7 @@ FetchWork::~FetchWork() {
     if (part.watch != 0) part.partition->unwatch(part.watch);
   }
   if (timer_.value != 0) server_.executor.cancel(timer_);
-  if (leave_hook_ != 0) about_.client->drop(leave_hook_);
+  if (disconnect_hook_ != 0) about_.client->drop(disconnect_hook_);
 }
 
 TopicPtr FetchWork::find_topic(const FetchRequest::Topic& asked) const {
@@ -147,7 +147,7 @@ FetchWork::Part FetchWork::find_part(const TopicPtr& topic, ErrorCode missing,
   return part;
 }
 
-bool FetchWork::look(Part& part) {
+bool FetchWork::set_offsets(Part& part) {
   if (part.answer->error_code != ErrorCode::kNone) return false;
   const queue::PartitionInfo info = part.partition->info();
   if (part.partition->stopped()) {
@@ -172,7 +172,7 @@ bool FetchWork::look(Part& part) {
 bool FetchWork::any_data() {
   bool found = false;
   for (Part& part : parts_) {
-    if (!part.partition || !look(part)) continue;
+    if (!part.partition || !set_offsets(part)) continue;
     found |= static_cast<std::int64_t>(part.offset) < part.answer->high_watermark;
   }
   return found;
@@ -213,7 +213,7 @@ Task<void> FetchWork::read_within_budget() {
   std::size_t need = room_needed();
   for (int reading = 1; true; ++reading) {
     co_await take_room(need);
-    if (about_.client->gone()) co_return;
+    if (about_.client->disconnected()) co_return;
     ready_bytes_ = co_await read_all();
     if (held_bytes_ <= room_.bytes() || reading == kReadingsMax) break;
     if (room_.budget()->grow_now(room_, held_bytes_ - room_.bytes())) break;
@@ -241,7 +241,7 @@ Task<FetchOutcome> FetchWork::run() {
 }
 
 bool FetchWork::time_over() const {
-  return about_.client->gone() || server_.executor.now() >= deadline_;
+  return about_.client->disconnected() || server_.executor.now() >= deadline_;
 }
 
 void FetchWork::drop_records() {
@@ -279,7 +279,7 @@ Task<std::size_t> FetchWork::read_all() {
 }
 
 Task<std::size_t> FetchWork::read_part(Part& part, std::size_t bytes_left, bool first) {
-  if (!look(part) || static_cast<std::int64_t>(part.offset) >= part.answer->high_watermark) {
+  if (!set_offsets(part) || static_cast<std::int64_t>(part.offset) >= part.answer->high_watermark) {
     co_return 0;
   }
   queue::ReadRequest request;
@@ -324,7 +324,7 @@ void FetchWork::watch_all() {
     part.watch = part.partition->watch([w = wake_, &executor] { wake(w, executor); });
   }
   timer_ = executor.schedule(deadline_, [w = wake_, &executor] { wake(w, executor); });
-  leave_hook_ = about_.client->on_leave([w = wake_, &executor] { wake(w, executor); });
+  disconnect_hook_ = about_.client->on_disconnect([w = wake_, &executor] { wake(w, executor); });
 }
 
 // Whether there may be enough to answer by now.

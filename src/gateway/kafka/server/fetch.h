@@ -47,7 +47,7 @@ class FetchWork {
   Part find_part(const TopicPtr& topic, ErrorCode missing, const FetchRequest::Partition& asked,
                  FetchResponse::Partition& answer);
   // Sets the offsets of an answer; false: it became an error.
-  bool look(Part& part);
+  bool set_offsets(Part& part);
   bool any_data();
   std::size_t room_needed() const;
   // Reserves memory for read_all(), and reads; on return all data is covered.
@@ -78,7 +78,7 @@ class FetchWork {
   bool failed_ = false;          // A partition has an error: it is answered at once.
   bool watching_ = false;
   TimerId timer_;
-  std::uint64_t leave_hook_ = 0;
+  std::uint64_t disconnect_hook_ = 0;
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
 };
 

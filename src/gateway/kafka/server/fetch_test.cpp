@@ -206,7 +206,7 @@ TEST_F(FetchTest, APartitionThatStopsEndsTheWait) {
   const auto header = send(fetch_of("t", 0, 10'000), 11);
   world_.run_for(100ms);
   partition.is_stopped = true;
-  partition.tell_watchers();
+  partition.notify_watchers();
   const auto response = receive<FetchResponse>(header);
   EXPECT_EQ(response.topics[0].partitions[0].error_code, ErrorCode::kNotLeaderOrFollower);
   EXPECT_LT(now(), 1s);

@@ -19,8 +19,8 @@ bool same_word(std::string_view a, std::string_view b) {
 
 Task<void> forget(std::shared_ptr<queue::Partition> partition, std::string group,
                   ErrorCode& error) {
-  const Result<void> gone = co_await partition->forget_consumer(std::move(group));
-  if (!gone) error = ErrorCode::kCoordinatorNotAvailable;
+  const Result<void> removed = co_await partition->forget_consumer(std::move(group));
+  if (!removed) error = ErrorCode::kCoordinatorNotAvailable;
 }
 
 // kNone: without members. kGroupIdNotFound: there may still be committed offsets.
@@ -156,7 +156,7 @@ Task<DeleteGroupsResponse> serve(ServerContext& server, DeleteGroupsRequest requ
   DeleteGroupsResponse response;
   Repeats named;
   for (const std::string& group : request.groups) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     if (!named.first(group)) continue;
     ErrorCode error = check_removable(server, group);
     const bool unknown = error == ErrorCode::kGroupIdNotFound;

@@ -195,7 +195,7 @@ Task<OffsetFetchResponse> serve(ServerContext& server, OffsetFetchRequest reques
   OffsetFetchResponse response;
   Repeats named;
   for (const OffsetFetchRequest::Group& group : request.groups) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     if (!named.first(group.group_id)) continue;
     if (many && !group.topics && !committers.groups.contains(group.group_id)) {
       OffsetFetchResponse::Group& none = response.groups.emplace_back();
@@ -218,7 +218,7 @@ Task<OffsetDeleteResponse> serve(ServerContext& server, OffsetDeleteRequest requ
   }
   Repeats named;
   for (const OffsetDeleteRequest::Topic& asked : request.topics) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     co_await yield(server.executor);  // Checking all subscriptions takes time.
     OffsetDeleteResponse::Topic& topic = response.topics.emplace_back();
     topic.name = asked.name;
@@ -230,8 +230,8 @@ Task<OffsetDeleteResponse> serve(ServerContext& server, OffsetDeleteRequest requ
       answer.error_code = in_use ? ErrorCode::kGroupSubscribedToTopic : coordinator_error(found);
       if (!named.first(asked.name, index)) answer.error_code = ErrorCode::kInvalidRequest;
       if (server.metrics.counted(answer.error_code) != ErrorCode::kNone) continue;
-      const Result<void> gone = co_await found.partition->forget_consumer(request.group_id);
-      if (!gone) answer.error_code = server.metrics.counted(commit_error(gone.error()));
+      const Result<void> removed = co_await found.partition->forget_consumer(request.group_id);
+      if (!removed) answer.error_code = server.metrics.counted(commit_error(removed.error()));
     }
   }
   co_return response;

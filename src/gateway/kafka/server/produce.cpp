@@ -198,11 +198,11 @@ Task<void> collect(std::shared_ptr<Collection> all) {
 Task<void> wait_for(ServerContext& server, std::shared_ptr<Collection> all,
                     std::shared_ptr<Client> client, Instant deadline) {
   server.writes.spawn(collect(all));
-  if (!all->done.ready() && !client->gone()) {
+  if (!all->done.ready() && !client->disconnected()) {
     Executor& executor = server.executor;
     const TimerId timer = executor.schedule(deadline, [all] { all->done.set(false); });
     const std::uint64_t hook =
-        client->on_leave([all, &executor] { executor.post([all] { all->done.set(false); }); });
+        client->on_disconnect([all, &executor] { executor.post([all] { all->done.set(false); }); });
     co_await all->done;
     client->drop(hook);
     executor.cancel(timer);

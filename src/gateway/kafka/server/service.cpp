@@ -51,10 +51,10 @@ Task<Answer> encode_within(AnswerRoom& room, const RequestHeader& header,
 
 Task<Answer> call(ServerContext& server, RequestHeader header, ProduceRequest request,
                   RequestContext about) {
-  const bool silent = request.acks == 0;
+  const bool no_answer = request.acks == 0;
   AnswerRoom& room = *about.room;
   const ProduceOutcome outcome = co_await produce(server, std::move(request), std::move(about));
-  if (!silent) co_return co_await encode_within(room, header, outcome.response);
+  if (!no_answer) co_return co_await encode_within(room, header, outcome.response);
   // The only way to notify a producer that does not wait for an answer.
   if (outcome.failed) co_return close_because("a Produce without acknowledgement failed");
   co_return Answer{Answer::Kind::kSilence, {}, {}, {}};

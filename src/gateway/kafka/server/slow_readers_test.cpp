@@ -9,7 +9,7 @@
 namespace moraine::kafka {
 namespace {
 
-TEST(SlowReaders, WhoStandsLongestGoesFirstAndNoMoreThanAreInTheWay) {
+TEST(SlowReaders, TheLongestStalledAreClosedFirstAndNoMoreThanNeeded) {
   SimExecutor executor;
   ByteBudget common(executor, 1'000'000);
   ByteBudget reserved(executor, 1'000'000);
@@ -35,7 +35,7 @@ TEST(SlowReaders, WhoStandsLongestGoesFirstAndNoMoreThanAreInTheWay) {
   EXPECT_EQ(closed, "b");
 }
 
-TEST(SlowReaders, WhoTakesBytesIsNotClosedHoweverCrowdedItIs) {
+TEST(SlowReaders, AConnectionThatMakesProgressIsNotClosed) {
   SimExecutor executor;
   ByteBudget common(executor, 1'000);
   ByteBudget reserved(executor, 1'000);
@@ -136,7 +136,7 @@ TEST_F(SlowReadersTest, AnAnswerCountsWithTheBlockThatItKeepsAndIsCopiedWhenRoom
 TEST_F(SlowReadersTest, StalledClientsHoldNoMoreThanTheBudgetAndOneAnswer) {
   stall(40, 5);
   EXPECT_LE(most_used(20s), kResponseBytes + 2 * kBatchBytes);
-  EXPECT_LE(used(), kResponseBytes / 2) << "the last are in nobody's way";
+  EXPECT_LE(used(), kResponseBytes / 2) << "the last ones need not be closed";
 }
 
 TEST_F(SlowReadersTest, OthersAreServedBesideManyStalledClients) {
@@ -148,13 +148,13 @@ TEST_F(SlowReadersTest, OthersAreServedBesideManyStalledClients) {
             ErrorCode::kNone);
   const auto tail = ask(fetch_of("small", 0), 11);
   EXPECT_GT(tail.topics[0].partitions[0].records.size(), 0u);
-  EXPECT_LT(now() - before, kContendedStallTimeout) << "short answers wait for nobody";
+  EXPECT_LT(now() - before, kContendedStallTimeout) << "short answers do not wait";
   const auto long_one = ask(fetch_one(5), 11);
   EXPECT_GT(long_one.topics[0].partitions[0].records.size(), kBatchBytes);
   EXPECT_LT(now() - before, kStalledWriteTimeout / 2);
 }
 
-TEST_F(SlowReadersTest, AClientThatWasSeenToReadDoesNotWaitForThoseWhoStall) {
+TEST_F(SlowReadersTest, AClientThatIsKnownToReadDoesNotWaitForStalledOnes) {
   for (std::size_t i = 0; i <= kUnreadBytesMax / kBatchBytes; ++i) ask(fetch_one(5), 11);
   const auto reader = client_;
   stall(40, 1);

@@ -178,7 +178,7 @@ Task<CreateTopicsResponse> serve(ServerContext& server, CreateTopicsRequest requ
   for (const CreateTopicsRequest::Topic& asked : request.topics) names.add(asked.name);
   CreateTopicsResponse response;
   for (const CreateTopicsRequest::Topic& asked : request.topics) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     CreateTopicsResponse::Topic& answer = response.topics.emplace_back();
     answer.name = asked.name;
     if (names.repeated(asked.name)) {
@@ -202,7 +202,7 @@ Task<DeleteTopicsResponse> serve(ServerContext& server, DeleteTopicsRequest requ
   }
   DeleteTopicsResponse response;
   for (const DeleteTopicsRequest::Topic& asked : request.topics) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     DeleteTopicsResponse::Topic& answer = response.topics.emplace_back();
     if (names.repeated(name_of(asked), asked.name.has_value())) {
       answer.name = asked.name;
@@ -223,7 +223,7 @@ Task<CreatePartitionsResponse> serve(ServerContext& server, CreatePartitionsRequ
   for (const CreatePartitionsRequest::Topic& asked : request.topics) names.add(asked.name);
   CreatePartitionsResponse response;
   for (const CreatePartitionsRequest::Topic& asked : request.topics) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     CreatePartitionsResponse::Topic& answer = response.results.emplace_back();
     answer.name = asked.name;
     Checked<void> added = refuse(ErrorCode::kInvalidRequest, "the topic is named twice");
@@ -242,7 +242,7 @@ Task<DeleteRecordsResponse> serve(ServerContext& server, DeleteRecordsRequest re
   DeleteRecordsResponse response;
   Repeats named;
   for (const DeleteRecordsRequest::Topic& asked : request.topics) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     DeleteRecordsResponse::Topic& topic = response.topics.emplace_back();
     topic.name = asked.name;
     for (const DeleteRecordsRequest::Partition& partition : asked.partitions) {
