@@ -10,7 +10,7 @@
 namespace moraine::app {
 namespace {
 
-constexpr std::size_t kTurnedAwayMax = 64;  // Connections past the bound that are told so.
+constexpr std::size_t kTurnedAwayMax = 64;  // Connections past the bound that get an answer.
 
 http::HttpOptions options() {
   http::HttpOptions options;
@@ -24,7 +24,7 @@ http::Reply typed(std::string_view type, const std::string& text) {
   return reply;
 }
 
-// The file's, with the groups as they are now.
+// The config of the file, with the current groups.
 blob::ClusterConfig current_config(blob::BlobNode& node) {
   blob::ClusterConfig config = node.config();
   for (blob::GroupConfig& group : config.groups) {
@@ -40,7 +40,7 @@ void add_topics(const Served& served, std::vector<std::string>& out) {
     return;
   }
   const TopicsReport report = served.topics->report();
-  if (!report.scheme_running) out.emplace_back("the tablet of the scheme does not run");
+  if (!report.scheme_running) out.emplace_back("the scheme's tablet is not running");
   if (report.tablets_starting > 0) {
     out.push_back(fmt::format("{} of {} tablets of topics are starting", report.tablets_starting,
                               report.tablets_starting + report.tablets_running));
@@ -103,10 +103,11 @@ http::Reply HttpPages::page(const std::string& path) const {
   }
   if (path == "/cluster.yaml") {
     const blob::ClusterConfig config = current_config(served_.node);
-    // With the port that was really taken.
+    // With the actual port.
     return typed("application/yaml", to_yaml(plan_.folder ? with_address(config, node_) : config));
   }
-  return http::text_reply(404, "here are /ping, /ready, /status, /metrics and /cluster.yaml\n");
+  return http::text_reply(
+      404, "no such page; there are /ping, /ready, /status, /metrics and /cluster.yaml\n");
 }
 
 Task<void> HttpPages::answer(http::Exchange& exchange) {

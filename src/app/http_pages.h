@@ -1,13 +1,11 @@
-// HttpPages: what a running node tells over HTTP.
+// HttpPages: the HTTP pages of a running node.
 //
 //   /ping          alive
-//   /ready         200 when all that is placed on this node is up; 503 with what is not, one a line
-//   /status        disks, groups and peers as JSON
-//   /metrics       in the form that Prometheus reads
-//   /cluster.yaml  the config as it is now
+//   /ready 200 when everything on this node is up; 503 with a line for each part that is not
+//   /status disks, groups and peers as JSON /metrics in the form that Prometheus reads
+//   /cluster.yaml the config as it is now
 //
-// Promise    Answers from before the node is up until it goes down: how far it is can always be
-//            asked.
+// Promise    Answers also while the node is starting and stopping.
 // Threading  The node's executor.
 // Limits     kHttpConnectionsMax connections; those of gateway/http.
 #pragma once
@@ -26,12 +24,12 @@ namespace moraine::app {
 
 inline constexpr std::size_t kHttpConnectionsMax = 1'024;
 
-// What is placed on this node and not up, for people. Empty: all is.
+// A line for each part of this node that is not up. Empty: all are.
 std::vector<std::string> not_ready(const Served& served, const ServePlan& plan);
 
 class HttpPages {
  public:
-  // `served` and `plan` outlive it; `node` is where the node itself listens.
+  // `served` and `plan` outlive the object; `node` is the address of the node's transport.
   HttpPages(const Served& served, const ServePlan& plan, TcpAddress node);
   HttpPages(const HttpPages&) = delete;
   HttpPages& operator=(const HttpPages&) = delete;
@@ -39,7 +37,7 @@ class HttpPages {
   // Requires: a numeric host.
   Result<void> open(const TcpAddress& address);
   std::uint16_t port() const { return listener_ ? listener_->port() : 0; }
-  // Ends when no page is being answered any more.
+  // Returns when no request is in flight any more.
   Task<void> stop();
 
  private:

@@ -1,4 +1,4 @@
-// NodeWatch: looks at a serving node once a second and logs what has changed.
+// NodeWatch: polls a running node once a second and logs changes.
 //
 // Promise    One line for each change: a device fails, space runs out or is back, VDisks recover.
 // Threading  The node's executor.
@@ -34,8 +34,8 @@ class NodeWatch {
 
   Executor& executor_;
   blob::BlobNode& node_;
-  std::vector<std::uint32_t> well_;  // Devices that have not failed.
-  std::size_t recovering_ = 0;       // As last logged.
+  std::vector<std::uint32_t> healthy_devices_;  // Devices that have not failed.
+  std::size_t recovering_ = 0;                  // As last logged.
   bool full_ = false;
   TimerId timer_;
 };

@@ -23,7 +23,7 @@ namespace {
 
 constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kReadyWait = 30s;
-constexpr Duration kTopicsStartTurn = 1s;  // After each, a signal is looked at.
+constexpr Duration kTopicsStartTurn = 1s;  // Signals are checked after each.
 
 Task<void> wait_until_ready(Executor& executor, blob::BlobNode& node, const OneShot<int>& signal) {
   const Instant deadline = executor.now() + kReadyWait;
@@ -32,7 +32,7 @@ Task<void> wait_until_ready(Executor& executor, blob::BlobNode& node, const OneS
   }
 }
 
-// A name becomes the number that can be bound.
+// Resolves a host name to a numeric address.
 Task<Result<TcpAddress>> numeric(Lane& lane, TcpAddress address) {
   CO_TRY(const std::vector<SocketAddress> found, co_await resolve(lane, address));
   char host[NI_MAXHOST];
@@ -72,7 +72,7 @@ Task<Result<void>> open_pages(RealWorld& real, const ServePlan& plan, HttpPages&
   co_return pages.open(address);
 }
 
-// Calls `attempt` until it does not fail for want of an answer; nullopt: a signal came first.
+// Retries `attempt` while it fails because of a timeout; nullopt: a signal came first.
 template <class T>
 Task<Result<std::optional<T>>> until_answered(RealWorld& real, const OneShot<int>& signal,
                                               std::function<Task<Result<T>>(Instant)> attempt) {
@@ -129,7 +129,7 @@ Task<void> end_topics(Served& served) {
   if (topics) co_await topics->stop();
 }
 
-// Topics that another node has taken over are served here no more; the disks are.
+// After another node has taken the topics over, only the disks are served here.
 void watch_claim(Served& served) {
   if (!served.claim) return;
   served.claim->set_address(to_string(served.topics->kafka()));
@@ -140,7 +140,7 @@ void watch_claim(Served& served) {
   }
 }
 
-// Starts serving topics; nothing is served when a signal comes first.
+// Starts to serve topics, unless a signal comes first.
 Task<Result<void>> start_topics(RealWorld& real, const ServePlan& plan, Served& served,
                                 const OneShot<int>& signal) {
   if (!plan.topics) co_return Result<void>();
@@ -173,8 +173,8 @@ Task<Result<void>> start_topics(RealWorld& real, const ServePlan& plan, Served& 
   co_return Result<void>();
 }
 
-// The addresses that the folder of a running node tells. A server that was refused because another
-// has the folder leaves the other's alone.
+// The address files in the folder of a running node. A server that failed because another one has
+// the folder does not change them.
 class FolderAddresses {
  public:
   explicit FolderAddresses(const std::optional<DataFolder>& folder) : folder_(folder) {}
@@ -190,7 +190,7 @@ class FolderAddresses {
   const std::optional<DataFolder>& folder_;
 };
 
-// Brings the node up and serves until a signal comes.
+// Starts the node and serves until a signal comes.
 Task<int> serve_node(RealWorld& real, const ServePlan& plan, Served& served,
                      const TcpAddress& listen, const HttpPages& pages, OneShot<int>& signal) {
   World world = real.world();
@@ -237,7 +237,7 @@ Task<int> serve(RealWorld& real, const ServePlan& plan) {
   }
   const TcpAddress listen{plan.listen.host, real.network().port()};
   blob::BlobNodeOptions node_options;
-  // A device that went missing from a folder in use is not taken for a new one.
+  // A device that is missing from an existing folder is not created as a new one.
   node_options.format_missing = plan.format_missing;
   blob::BlobNode node(real.world(), plan.config, plan.self, node_options);
   blob::GroupWatch groups(real.world(), node);
@@ -263,7 +263,7 @@ Task<int> serve(RealWorld& real, const ServePlan& plan) {
 }  // namespace
 
 int run_serve(const ServeOptions& options) {
-  // A terminal that closes, or an operator who expects a reload, ends nothing; serve() logs it.
+  // SIGHUP from a closed terminal, or for a reload, must not end the process; serve() logs it.
   std::signal(SIGHUP, SIG_IGN);
   PortClaims claims;
   ServePlan plan;

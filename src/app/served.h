@@ -1,4 +1,4 @@
-// Served: what of a process answers requests.
+// Served: the parts of a process that answer requests.
 //
 // Threading  The node's executor.
 #pragma once
@@ -20,8 +20,8 @@ struct Served {
   blob::GroupWatch& groups;
   NodeGroups storage{node};
   bool devices_open = false;
-  bool topics_elsewhere = false;         // Another node of the cluster has them.
-  std::unique_ptr<TopicNode> topics{};   // Null: none, not yet, or no more.
+  bool topics_elsewhere = false;         // Another node of the cluster serves them.
+  std::unique_ptr<TopicNode> topics{};   // Null: none, not started, or stopped.
   std::unique_ptr<TopicsClaim> claim{};  // With topics, when the config has other nodes.
   TaskScope stops{};
 };

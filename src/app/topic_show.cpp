@@ -15,7 +15,7 @@ struct ListedTopic {
   std::string name;
   std::int32_t partitions = 0;
   std::int64_t messages = 0;
-  std::uint64_t unavailable = 0;  // Partitions that have not said how many they have.
+  std::uint64_t unavailable = 0;  // Partitions whose number of messages is not known.
 };
 
 ListedTopic summed(const std::string& name, std::int32_t partitions, const TopicOffsets& starts,
@@ -35,9 +35,10 @@ ListedTopic summed(const std::string& name, std::int32_t partitions, const Topic
 }
 
 void say_unavailable() {
-  fmt::print(stderr,
-             "moraine: partitions that are not available are being started, or cannot be: the "
-             "server's log says why\n");
+  fmt::print(
+      stderr,
+      "moraine: partitions that are not available are being started or cannot start: see the "
+      "server's log for the reason\n");
 }
 
 void show_list_json(const std::vector<ListedTopic>& topics) {
