@@ -71,9 +71,9 @@ void add_group_commands(CLI::App& root, Action& action) {
       run_group_describe);
   command->footer("Example:\n  moraine group describe billing\n");
   add_reset(group, action);
-  auto gone =
+  auto removal =
       add(group, action, command, "delete", "Delete a group and its offsets", run_group_delete);
-  command->add_flag("--yes", gone->yes, "Really");
+  command->add_flag("--yes", removal->yes, "Really");
   command->footer("Example:\n  moraine group delete billing --yes\n");
 }
 

@@ -108,9 +108,10 @@ void add_list_describe_remove(CLI::App& topic, Action& action) {
   describe->footer("Example:\n  moraine topic describe orders\n");
 
   CLI::App* remove = nullptr;
-  auto gone = add(topic, action, remove, "remove", "Remove a topic with all its messages",
-                  kJsonHelp, run_topic_remove);
-  remove->add_flag("--yes", gone->yes, "Remove it; without this only print what would be removed");
+  auto removal = add(topic, action, remove, "remove", "Remove a topic with all its messages",
+                     kJsonHelp, run_topic_remove);
+  remove->add_flag("--yes", removal->yes,
+                   "Remove it; without this only print what would be removed");
   remove->footer("Example:\n  moraine topic remove orders --yes\n");
 }
 

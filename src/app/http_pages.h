@@ -1,9 +1,10 @@
 // HttpPages: the HTTP pages of a running node.
 //
 //   /ping          alive
-//   /ready 200 when everything on this node is up; 503 with a line for each part that is not
-//   /status disks, groups and peers as JSON /metrics in the form that Prometheus reads
-//   /cluster.yaml the config as it is now
+//   /ready         200 when everything on this node is up; else 503 with a line for each part
+//   /status        disks, groups and peers as JSON
+//   /metrics       in the Prometheus format
+//   /cluster.yaml  the current config
 //
 // Promise    Answers also while the node is starting and stopping.
 // Threading  The node's executor.

@@ -52,11 +52,11 @@ constexpr Field kFields[] = {
 // Calls `visit` for the partitions that are reported separately.
 template <class Visit>
 void each_partition(const TopicsReport& report, const Visit& visit) {
-  std::size_t told = 0;
+  std::size_t reported = 0;
   for (const TopicReport& topic : report.topics) {
     for (const PartitionReport& partition : topic.partitions) {
       if (!partition.running) continue;
-      if (++told > kReportedPartitionsMax) return;
+      if (++reported > kReportedPartitionsMax) return;
       visit(topic, partition);
     }
   }

@@ -85,7 +85,7 @@ Task<Result<NodePtr>> Scheme::create(CreateNode request) {
   CO_TRY_VOID(admit());
   co_await changes_.acquire();
   co_await yield(world_.executor);
-  auto created = co_await create_alone(std::move(request));
+  auto created = co_await create_locked(std::move(request));
   changes_.release();
   co_return created;
 }
@@ -94,7 +94,7 @@ Task<Result<NodePtr>> Scheme::alter(AlterNode request) {
   CO_TRY_VOID(admit());
   co_await changes_.acquire();
   co_await yield(world_.executor);
-  auto altered = co_await alter_alone(std::move(request));
+  auto altered = co_await alter_locked(std::move(request));
   changes_.release();
   co_return altered;
 }
@@ -103,12 +103,12 @@ Task<Result<void>> Scheme::remove(RemoveNode request) {
   CO_TRY_VOID(admit());
   co_await changes_.acquire();
   co_await yield(world_.executor);
-  auto removed = co_await remove_alone(std::move(request));
+  auto removed = co_await remove_locked(std::move(request));
   changes_.release();
   co_return removed;
 }
 
-Task<Result<NodePtr>> Scheme::create_alone(CreateNode request) {
+Task<Result<NodePtr>> Scheme::create_locked(CreateNode request) {
   CO_TRY(const std::vector<std::string> parents,
          tree_.missing_parents(request.path, request.parents));
   CO_TRY(const Slice attributes, attributes_of(request.attributes, request.tablets));
@@ -130,7 +130,7 @@ Task<Result<NodePtr>> Scheme::create_alone(CreateNode request) {
   co_return created;
 }
 
-Task<Result<NodePtr>> Scheme::alter_alone(AlterNode request) {
+Task<Result<NodePtr>> Scheme::alter_locked(AlterNode request) {
   CO_TRY(const NodePtr now, find_same(request.path, request.id));
   auto node = std::make_shared<PathNode>(*now);
   CO_TRY(node->attributes, attributes_of(request.attributes, request.tablets));
@@ -140,7 +140,7 @@ Task<Result<NodePtr>> Scheme::alter_alone(AlterNode request) {
   co_return altered;
 }
 
-Task<Result<void>> Scheme::remove_alone(RemoveNode request) {
+Task<Result<void>> Scheme::remove_locked(RemoveNode request) {
   CO_TRY_VOID(find_same(request.path, request.id));
   CO_TRY_VOID(tree_.removable(request.path));
   CO_TRY_VOID(check_deletions(request.deleted));

@@ -92,9 +92,9 @@ class Scheme {
   Task<Result<void>> load();
   Result<void> load_item(const std::string& key, const Slice& value);
   Result<void> admit() const;
-  Task<Result<NodePtr>> create_alone(CreateNode request);
-  Task<Result<NodePtr>> alter_alone(AlterNode request);
-  Task<Result<void>> remove_alone(RemoveNode request);
+  Task<Result<NodePtr>> create_locked(CreateNode request);
+  Task<Result<NodePtr>> alter_locked(AlterNode request);
+  Task<Result<void>> remove_locked(RemoveNode request);
   Result<NodePtr> find_same(const std::string& path, const PathId& id) const;
   Result<Slice> attributes_of(const AttributesOf& attributes, std::uint32_t tablets) const;
   Result<void> check_deletions(const std::vector<TabletInfo>& deleted) const;

@@ -116,12 +116,12 @@ void StoredTables::follow(const Scheme& scheme) {
     }
     scope_.spawn(finish_transitions(node->path));
   }
-  std::vector<TablePtr> gone;
+  std::vector<TablePtr> removed;
   for (const auto& [path, table] : tables_) {
     const NodePtr node = scheme.find(path);
-    if (!node || node->id != table->id()) gone.push_back(table);
+    if (!node || node->id != table->id()) removed.push_back(table);
   }
-  for (const TablePtr& table : gone) drop(table);
+  for (const TablePtr& table : removed) drop(table);
   if (!std::exchange(watching_, true)) scope_.spawn(release_retired());
 }
 

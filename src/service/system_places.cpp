@@ -31,7 +31,7 @@ std::string name_of(GroupId group) {
 }
 
 // The reply of one group.
-struct Said {
+struct GroupReply {
   GroupId group;
   bool answered = false;
   std::string reason;
@@ -39,9 +39,9 @@ struct Said {
   std::set<TabletId> tablets;  // System tablets that were started in this group.
 };
 
-Task<Result<void>> ask(World world, BlobGroups& groups, Said& said) {
-  blob::Proxy* proxy = groups.group(said.group);
-  if (!proxy) co_return fail(Errc::kNotFound, "no group " + name_of(said.group));
+Task<Result<void>> ask(World world, BlobGroups& groups, GroupReply& reply) {
+  blob::Proxy* proxy = groups.group(reply.group);
+  if (!proxy) co_return fail(Errc::kNotFound, "no group " + name_of(reply.group));
   const Instant deadline = world.executor.now() + kAnswerWithin;
   blob::GetRequest request;
   request.queries.push_back({record_id()});
@@ -50,11 +50,12 @@ Task<Result<void>> ask(World world, BlobGroups& groups, Said& said) {
   const blob::GetResult got = co_await proxy->get(std::move(request));
   const blob::Status status = got.items.size() == 1 ? got.items[0].status : got.status;
   if (status == blob::Status::kOk) {
-    CO_TRY(said.record, decode_places(got.items[0].data));
-    said.answered = true;
+    CO_TRY(reply.record, decode_places(got.items[0].data));
+    reply.answered = true;
     co_return Result<void>();
   }
-  said.reason = fmt::format("group {}: {} {}", name_of(said.group), to_string(status), got.reason);
+  reply.reason =
+      fmt::format("group {}: {} {}", name_of(reply.group), to_string(status), got.reason);
   if (status != blob::Status::kNoData) co_return Result<void>();
   for (const TabletId tablet : kSystemTablets) {
     blob::GetBlockRequest block;
@@ -62,23 +63,23 @@ Task<Result<void>> ask(World world, BlobGroups& groups, Said& said) {
     block.deadline = deadline;
     const blob::GetBlockResult blocked = co_await proxy->blocked_generation(block);
     if (blocked.status != blob::Status::kOk) {
-      said.reason = fmt::format("group {}: {} {}", name_of(said.group), to_string(blocked.status),
-                                blocked.reason);
+      reply.reason = fmt::format("group {}: {} {}", name_of(reply.group), to_string(blocked.status),
+                                 blocked.reason);
       co_return Result<void>();
     }
-    if (blocked.blocked > 0) said.tablets.insert(tablet);
+    if (blocked.blocked > 0) reply.tablets.insert(tablet);
   }
-  said.answered = true;
+  reply.answered = true;
   co_return Result<void>();
 }
 
-Task<void> ask_one(World world, BlobGroups& groups, Said& said, Result<void>& outcome) {
-  outcome = co_await ask(world, groups, said);
+Task<void> ask_one(World world, BlobGroups& groups, GroupReply& reply, Result<void>& outcome) {
+  outcome = co_await ask(world, groups, reply);
 }
 
-Task<Result<std::vector<Said>>> ask_all(World world, BlobGroups& groups,
-                                        std::vector<GroupId> configured) {
-  std::vector<Said> all(configured.size());
+Task<Result<std::vector<GroupReply>>> ask_all(World world, BlobGroups& groups,
+                                              std::vector<GroupId> configured) {
+  std::vector<GroupReply> all(configured.size());
   std::vector<Result<void>> outcomes(configured.size());
   TaskScope asks;
   for (std::size_t i = 0; i < configured.size(); ++i) {
@@ -93,21 +94,21 @@ Task<Result<std::vector<Said>>> ask_all(World world, BlobGroups& groups,
 }
 
 // The record that the groups have. nullopt: none of them.
-Result<std::optional<SystemPlaces>> recorded(const std::vector<Said>& all) {
-  const Said* first = nullptr;
-  for (const Said& said : all) {
-    if (!said.record) continue;
-    if (!first) first = &said;
-    if (*said.record != *first->record) {
+Result<std::optional<SystemPlaces>> recorded(const std::vector<GroupReply>& all) {
+  const GroupReply* first = nullptr;
+  for (const GroupReply& reply : all) {
+    if (!reply.record) continue;
+    if (!first) first = &reply;
+    if (*reply.record != *first->record) {
       return fail(Errc::kConflict,
                   fmt::format("groups {} and {} are of two clusters: their records of the system "
                               "tablets differ; remove one of them from the config",
-                              name_of(first->group), name_of(said.group)));
+                              name_of(first->group), name_of(reply.group)));
     }
   }
   if (!first) return std::nullopt;
   for (const auto& [tablet, group] : *first->record) {
-    if (std::ranges::find(all, group, &Said::group) != all.end()) continue;
+    if (std::ranges::find(all, group, &GroupReply::group) != all.end()) continue;
     return fail(
         Errc::kConflict,
         fmt::format("the config has no group {}, which stores system tablet {} (the tree of "
@@ -118,27 +119,28 @@ Result<std::optional<SystemPlaces>> recorded(const std::vector<Said>& all) {
 }
 
 // The groups of tablets that were started without a record; the first group for the others.
-Result<SystemPlaces> chosen(const std::vector<Said>& all) {
+Result<SystemPlaces> chosen(const std::vector<GroupReply>& all) {
   auto home = std::ranges::find_if(
-      all, [](const Said& said) { return said.tablets.contains(kSchemeTabletId); });
+      all, [](const GroupReply& reply) { return reply.tablets.contains(kSchemeTabletId); });
   if (home == all.end()) {
-    home = std::ranges::find_if(all, [](const Said& said) { return !said.tablets.empty(); });
+    home =
+        std::ranges::find_if(all, [](const GroupReply& reply) { return !reply.tablets.empty(); });
   }
   SystemPlaces places;
   for (const TabletId tablet : kSystemTablets) {
     places[tablet] = home == all.end() ? all.front().group : home->group;
     std::string found;
-    for (const Said& said : all) {
-      if (!said.tablets.contains(tablet)) continue;
+    for (const GroupReply& reply : all) {
+      if (!reply.tablets.contains(tablet)) continue;
       if (!found.empty()) {
         return fail(Errc::kConflict,
                     fmt::format("system tablet {} was started in group {} and in group {}, and no "
                                 "record says which one counts: the config's first group was "
                                 "changed. Use a config with only the group that has your data",
-                                tablet.value, found, name_of(said.group)));
+                                tablet.value, found, name_of(reply.group)));
       }
-      found = name_of(said.group);
-      places[tablet] = said.group;
+      found = name_of(reply.group);
+      places[tablet] = reply.group;
     }
   }
   return places;
@@ -161,17 +163,17 @@ Task<Result<void>> record(World world, BlobGroups& groups, GroupId group, System
 // kTimeout: the caller retries.
 Task<Result<SystemPlaces>> find_once(World world, BlobGroups& groups,
                                      std::vector<GroupId> configured) {
-  CO_TRY(const std::vector<Said> all, co_await ask_all(world, groups, std::move(configured)));
+  CO_TRY(const std::vector<GroupReply> all, co_await ask_all(world, groups, std::move(configured)));
   CO_TRY(std::optional<SystemPlaces> places, recorded(all));
-  const auto silent = std::ranges::find_if_not(all, &Said::answered);
+  const auto silent = std::ranges::find_if_not(all, &GroupReply::answered);
   if (!places) {
     if (silent != all.end()) co_return fail(Errc::kTimeout, silent->reason);
     CO_TRY(places, chosen(all));
   }
   // Without a record the next start finds the groups by the tablets' blocked generations.
-  for (const Said& said : all) {
-    if (said.record || !said.answered) continue;
-    const auto written = co_await record(world, groups, said.group, *places);
+  for (const GroupReply& reply : all) {
+    if (reply.record || !reply.answered) continue;
+    const auto written = co_await record(world, groups, reply.group, *places);
     if (!written)
       log_warning(
           "the groups of the system tablets are not recorded in a group; the next start retries",

@@ -124,12 +124,12 @@ TEST_F(TopicsClaimTest, ANodeTakesItsOwnClaimBackAtOnce) {
 TEST_F(TopicsClaimTest, TakingOverFencesAndNotifiesThePreviousNode) {
   const auto first = take(1);
   ASSERT_TRUE(first);
-  bool told = false;
-  (*first)->on_lost([&told] { told = true; });
+  bool notified = false;
+  (*first)->on_lost([&notified] { notified = true; });
   const auto second = take(2, true);
   ASSERT_TRUE(second) << second.error().message();
   EXPECT_TRUE((*first)->lost()) << "before the second one begins to serve";
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(notified);
   wait(10s);
   EXPECT_FALSE((*second)->lost()) << "it does not fight back";
   world_.run((*first)->stop());

@@ -85,8 +85,8 @@ void Group::become_empty(Instant now) {
 }
 
 ErrorCode Group::check_sync(const SyncGroupRequest& request) {
-  const auto differs = [](const std::optional<std::string>& said, const std::string& is) {
-    return said && *said != is;
+  const auto differs = [](const std::optional<std::string>& sent, const std::string& is) {
+    return sent && *sent != is;
   };
   const ErrorCode refused = check_member(request.member_id, request.group_instance_id);
   if (refused != ErrorCode::kNone) return refused;

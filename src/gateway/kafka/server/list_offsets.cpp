@@ -46,7 +46,7 @@ void take_found(Answer& answer, const Checked<std::optional<TimedOffset>>& found
 // The first record from the start on that is not older than `time`.
 Task<void> find_by_time(queue::Partition& partition, std::int64_t time, Answer& answer) {
   auto entry = co_await partition.find_time(time);
-  for (int looked = 0; looked < kBatchesSearchedMax; ++looked) {
+  for (int searched = 0; searched < kBatchesSearchedMax; ++searched) {
     if (!entry) answer.error_code = partition_error(entry.error());
     if (!entry || !*entry) co_return;
     const auto start = static_cast<std::int64_t>(partition.info().start);
