@@ -1,4 +1,4 @@
-// Commands by hand on the tablets of the system and of topics.
+// Commands of operators on the tablets of the system and of topics.
 #include "app/cli_test_util.h"
 #include "service/tablet_ids.h"
 
@@ -20,7 +20,7 @@ class TabletGuard : public Cli {
   }
 };
 
-TEST_F(TabletGuard, WhatWouldDestroyASystemTabletIsRefusedWithoutYes) {
+TEST_F(TabletGuard, CommandsThatDestroyASystemTabletNeedYes) {
   RunningServer server = serve();
   ASSERT_EQ(topic({"write", "t"}, "kept\n").code, 0);
   const std::string scheme = std::to_string(kSchemeTabletId.value);

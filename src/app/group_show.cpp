@@ -47,7 +47,7 @@ struct Described {
   std::map<std::string, PartitionOffsets> committed;
   std::map<std::string, PartitionOffsets> ends;
 
-  // nullopt: the partition is not available, or its topic is gone.
+  // nullopt: the partition is not available, or its topic was removed.
   std::optional<std::int64_t> lag(const std::string& topic, std::int32_t partition,
                                   std::int64_t offset) const {
     const auto found = ends.find(topic);

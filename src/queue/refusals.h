@@ -76,7 +76,7 @@ class Refusals {
     bool incomplete = false;
     std::optional<std::uint64_t> beyond;  // Likewise, but only from this number on.
     std::uint64_t base = 0;               // kSequence: numbers are counted from here.
-    std::set<std::uint64_t> numbers;      // Refused, and not come again.
+    std::set<std::uint64_t> numbers;      // Refused, and not sent again yet.
 
     std::uint64_t place(std::uint64_t number) const;
   };

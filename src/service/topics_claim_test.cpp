@@ -99,7 +99,7 @@ TEST_F(TopicsClaimTest, ANodeThatEndedOrDiedIsFollowed) {
   const auto second = take(2);
   ASSERT_TRUE(second) << second.error().message();
   world_.run((*second)->stop());
-  // One that beats no more.
+  // A holder without heartbeats.
   {
     const auto dead = take(1);
     ASSERT_TRUE(dead);

@@ -1,4 +1,4 @@
-// The HTTP server as a client sees it.
+// The HTTP server, tested through a client.
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 namespace moraine::http {
 namespace {
 
-// Says what it was asked.
+// Answers with the request.
 Task<void> echo(Exchange& exchange) {
   const Result<Slice> body = co_await exchange.read_all(1 << 20);
   Reply reply = text_reply(200, "");
@@ -36,7 +36,7 @@ Task<void> stream_three(Exchange& exchange) {
   std::ignore = co_await exchange.end(std::move(trailers));
 }
 
-// Never looks at the body.
+// Never reads the body.
 Task<void> ignore_body(Exchange& exchange) {
   Reply reply = text_reply(200, "done");
   std::ignore = co_await exchange.reply(std::move(reply));
@@ -74,7 +74,7 @@ TEST_F(HttpTest, RequestsSentAheadAreAnsweredInTheirOrder) {
   std::string text;
   for (int i = 0; i < 20; ++i) {
     text += fmt::format("POST /{} HTTP/1.1\r\nContent-Length: 2\r\n\r\n{:02}", i, i);
-    if (i % 3 == 0) text += "\r\n";  // Belongs to nothing.
+    if (i % 3 == 0) text += "\r\n";  // An extra line break.
   }
   for (const std::size_t step : {1, 5, 1 << 20}) {
     streams_.read_bytes_max = step;
@@ -181,7 +181,7 @@ TEST_F(HttpTest, AnUnreadBodyIsDroppedOrEndsTheConnection) {
                                         much.size(), much, after)),
                      "done"),
             1u);
-  // One that waits to be asked is not asked.
+  // A client that waits for "100 Continue" does not get it.
   Client& waiting = connect();
   send(waiting, "PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   EXPECT_FALSE(waiting.got.contains("100 Continue")) << waiting.got;

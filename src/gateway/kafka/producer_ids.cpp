@@ -79,7 +79,7 @@ Task<Result<void>> DurableProducerIds::take_block() {
   } else if (stored.error().code != Errc::kNotFound) {
     co_return std::unexpected(std::move(stored).error());
   }
-  // Never below what was given out here.
+  // Never below the ids that were allocated here.
   first = std::max(first, end_);
   tablet = tablet_();
   if (tablet == nullptr)

@@ -17,7 +17,7 @@ JoinGroupRequest request_of(const std::string& member, std::vector<MemberProtoco
   return request;
 }
 
-// A group, a clock, and all answers so far by request. What is to be kept is kept at once.
+// A group, a clock, and all answers so far by request. Changes are stored at once.
 class GroupTest : public testing::Test {
  protected:
   RequestId join(JoinGroupRequest request, std::int16_t version = 3) {
@@ -57,7 +57,7 @@ class GroupTest : public testing::Test {
     request.generation_id = group_.generation();
     return group_.heartbeat(request, now_);
   }
-  // Time passes; what is due happens when it is due.
+  // Advances the clock; deadlines expire in time.
   void pass(Duration duration) {
     const Instant until = now_ + duration;
     while (group_.deadline() <= until) {

@@ -376,7 +376,7 @@ TEST_F(StoredGroupsTest, AllGroupsTogetherKeepABoundedNumberOfBytes) {
   EXPECT_FALSE(groups_->exists("d"));
   world_.run_for(kInitialRebalanceDelay + 10ms);
   for (const auto& answer : joins) EXPECT_EQ(answer->value().error_code, ErrorCode::kNone);
-  // Those that are members may come again.
+  // Members may rejoin.
   const auto again = ask("b", joins[1]->value().member_id);
   world_.run_for(10ms);
   ASSERT_TRUE(again->has_value());

@@ -71,7 +71,7 @@ TEST(Metadata, MatchesTheBytesOfRealClients) {
                       "00000000 00000001 00000001 00000001 00000001 00000001")));
 }
 
-// --- Values that versions spell differently ------------------------------------------------------
+// --- Values that versions encode differently -----------------------------------------------------
 
 TEST(Metadata, NullMeansAllTopicsInEveryVersion) {
   for (const std::int16_t version : {0, 1, 9, 12}) {
@@ -213,7 +213,7 @@ TEST(Fetch, TaggedStructuresComeBack) {
   EXPECT_EQ(found.snapshot_id->epoch, 2);
 }
 
-// --- Input that lies -----------------------------------------------------------------------------
+// --- Malicious input -----------------------------------------------------------------------------
 
 std::string problem_of(ApiKey api, std::int16_t version, std::string_view bytes) {
   const auto request = decode_any_request(api, version, unhex(bytes));
@@ -273,7 +273,7 @@ TEST(Encoding, CutsTextThatNoVersionCanCarry) {
   }
 }
 
-// --- What consumers tell each other --------------------------------------------------------------
+// --- Metadata of consumers -----------------------------------------------------------------------
 
 TEST(ConsumerProtocol, ReadsSubscriptionsOfAnyVersion) {
   const Slice bytes = encode_subscription({0, {"a", "b"}, Slice::copy_of("data")});

@@ -71,7 +71,7 @@ TEST(ByteBudget, WhatALeaseDoesNotNeedGoesToWaiters) {
   EXPECT_EQ(budget.used(), 0u);
 }
 
-// As Fetch does: room for what is expected, then for what was found, or it waits without it.
+// As Fetch does: reserves what is expected, then what was found, or releases it and waits.
 Task<void> read_more_than_expected(SimExecutor& executor, ByteBudget& budget, std::size_t found,
                                    std::size_t& done) {
   ByteBudget::Lease lease;

@@ -239,7 +239,7 @@ TEST_F(SmallBudgetTest, LongRequestsOfManyClientsTakeTurnsAndAllEnd) {
     most = std::max(most, service_.requests().used());
   }
   EXPECT_EQ(answered, clients.size());
-  // The limit, and the one that may overdraw.
+  // The limit, and the one request that may exceed it.
   EXPECT_LE(most, 200'000u + 160'000u);
   EXPECT_EQ(service_.requests().used(), 0u);
 }

@@ -185,7 +185,7 @@ TEST_F(FetchTest, SingleMessagesAreGivenAsBatchesOfOne) {
   EXPECT_EQ(values(fetch(fetch_of("t", 1)).records), Values{"1=two"});
 }
 
-// As Kafka does: many clients read zstd and ask with an old version.
+// As Kafka does: many clients read zstd and send an old version.
 TEST_F(FetchTest, EveryVersionReturnsZstdUnchanged) {
   FakePartition& partition = make_topic("t");
   partition.store_batch(batch_with({"a"}));

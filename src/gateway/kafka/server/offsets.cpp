@@ -30,7 +30,7 @@ Task<void> commit_one(ServerContext& server, FoundPartition found, queue::Consum
   if (!committed) answer.error_code = server.metrics.counted(commit_error(committed.error()));
 }
 
-// Starts the commit of one partition, or says in `answer` why not.
+// Starts the commit of one partition, or sets the error in `answer`.
 void start_commit(ServerContext& server, TaskScope& commits, const std::string& group,
                   const TopicPtr& topic, const OffsetCommitRequest::Partition& asked,
                   OffsetCommitResponse::Partition& answer) {

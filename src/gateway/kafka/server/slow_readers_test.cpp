@@ -57,7 +57,7 @@ TEST(SlowReaders, AConnectionThatMakesProgressIsNotClosed) {
 constexpr std::size_t kResponseBytes = 8'000'000;
 constexpr std::size_t kBatchBytes = 1'000'000;
 
-// Clients that ask for batches of kBatchBytes, of which eight share a block.
+// Clients that fetch batches of kBatchBytes, of which eight share a buffer.
 class SlowReadersTest : public KafkaServerTest {
  protected:
   static constexpr std::size_t kBatchesPerBlock = 8;
@@ -87,7 +87,7 @@ class SlowReadersTest : public KafkaServerTest {
     request.topics[0].partitions[0].partition_max_bytes = 1;
     return request;
   }
-  // New clients that ask `times` each and read nothing.
+  // New clients that send `times` requests each and read nothing.
   void stall(int clients, int times) {
     for (int i = 0; i < clients; ++i) {
       connect();
@@ -95,7 +95,7 @@ class SlowReadersTest : public KafkaServerTest {
     }
   }
   std::size_t used() { return service_.responses().used() + service_.reserved_responses().used(); }
-  // Runs, and gives the most memory that answers kept meanwhile.
+  // Runs, and returns the peak memory of answers.
   std::size_t most_used(Duration time) {
     std::size_t most = 0;
     for (Duration at = Duration::zero(); at < time; at += 5ms) {
