@@ -82,8 +82,8 @@ Result<kafka::RequestHeader> KafkaClient::begin(ApiKey api) {
 
 Result<Slice> KafkaClient::exchange(const kafka::RequestHeader& header,
                                     const std::vector<Slice>& frame) {
-  for (const Slice& piece : frame) {
-    if (auto sent = socket_.send(piece); !sent) {
+  for (const Slice& slice : frame) {
+    if (auto sent = socket_.send(slice); !sent) {
       return std::unexpected(broken(sent.error().context));
     }
   }

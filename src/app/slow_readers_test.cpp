@@ -66,8 +66,8 @@ Socket stalled_client(const TcpAddress& address, int number) {
     partition.partition_max_bytes = 50 << 20;
     request.topics.push_back({"big", {}, {partition}});
     const kafka::RequestHeader header{kafka::ApiKey::kFetch, 11, i, "stalled"};
-    for (const Slice& piece : kafka::encode_request(header, request)) {
-      EXPECT_TRUE(socket->send(piece));
+    for (const Slice& slice : kafka::encode_request(header, request)) {
+      EXPECT_TRUE(socket->send(slice));
     }
   }
   return std::move(*socket);

@@ -36,7 +36,7 @@ Task<bool> StoredTables::wait_running(Instant deadline) {
                         tablets[i].state == MountState::kUnmounting;
       if (!ends) co_return false;
     }
-    // Published first: a caller that knows that it runs can read it.
+    // Published before this returns: the caller can then read the table.
     table->republish();
   }
   co_return true;

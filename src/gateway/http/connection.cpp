@@ -34,15 +34,15 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
 }
 
 // Cuts at most kProgressBytes off the front.
-std::vector<Slice> cut_part(std::vector<Slice>& pieces, std::size_t& at) {
+std::vector<Slice> cut_part(std::vector<Slice>& slices, std::size_t& at) {
   std::vector<Slice> part;
-  for (std::size_t room = kProgressBytes; at < pieces.size() && room > 0;) {
-    Slice& piece = pieces[at];
-    const std::size_t size = std::min(room, piece.size());
-    part.push_back(piece.sub(0, size));
-    piece = piece.sub(size, piece.size() - size);
+  for (std::size_t room = kProgressBytes; at < slices.size() && room > 0;) {
+    Slice& slice = slices[at];
+    const std::size_t size = std::min(room, slice.size());
+    part.push_back(slice.sub(0, size));
+    slice = slice.sub(size, slice.size() - size);
     room -= size;
-    if (piece.empty()) ++at;
+    if (slice.empty()) ++at;
   }
   return part;
 }
@@ -172,10 +172,10 @@ Task<Result<Slice>> HttpConnection::read() {
     const ByteSpan body = parser_->body();
     const std::size_t from =
         body.empty() ? 0 : static_cast<std::size_t>(body.data() - ahead_.data());
-    Slice piece = ahead_.sub(from, body.size());
+    Slice slice = ahead_.sub(from, body.size());
     ahead_ = ahead_.sub(*taken, ahead_.size() - *taken);
     needs_more = *taken == 0;
-    if (!piece.empty()) co_return piece;
+    if (!slice.empty()) co_return slice;
   }
   co_return Slice();
 }
@@ -183,9 +183,9 @@ Task<Result<Slice>> HttpConnection::read() {
 Task<bool> HttpConnection::drain() {
   std::size_t dropped = 0;
   while (!parser_->done()) {
-    const Result<Slice> piece = co_await read();
-    if (!piece) co_return false;
-    dropped += piece->size();
+    const Result<Slice> slice = co_await read();
+    if (!slice) co_return false;
+    dropped += slice->size();
     if (dropped > kDrainedBytesMax) co_return false;
   }
   co_return true;
@@ -227,10 +227,10 @@ Task<Result<void>> HttpConnection::reply(Reply reply) {
   if (answer_ != Answer::kNone) co_return fail(Errc::kInvalidArgument, "answered twice");
   answer_ = Answer::kBegun;
   chunked_ = false;
-  std::vector<Slice> pieces;
-  pieces.push_back(text(head_text(reply.head, reply.body.size())));
-  if (has_body(reply.head) && !reply.body.empty()) pieces.push_back(std::move(reply.body));
-  CO_TRY_VOID(co_await send(std::move(pieces)));
+  std::vector<Slice> slices;
+  slices.push_back(text(head_text(reply.head, reply.body.size())));
+  if (has_body(reply.head) && !reply.body.empty()) slices.push_back(std::move(reply.body));
+  CO_TRY_VOID(co_await send(std::move(slices)));
   answer_ = Answer::kWhole;
   co_return Result<void>();
 }
@@ -241,20 +241,20 @@ Task<Result<void>> HttpConnection::begin(Head head) {
   const bool body = has_body(head);
   chunked_ = body && !parser_->is_http_1_0();
   if (body && !chunked_) keep_alive_ = false;
-  std::vector<Slice> pieces;
-  pieces.push_back(text(head_text(head, std::nullopt)));
-  co_return co_await send(std::move(pieces));
+  std::vector<Slice> slices;
+  slices.push_back(text(head_text(head, std::nullopt)));
+  co_return co_await send(std::move(slices));
 }
 
 Task<Result<void>> HttpConnection::write(Slice bytes) {
   if (answer_ != Answer::kBegun) co_return fail(Errc::kInvalidArgument, "the answer was not begun");
   // An empty chunk would end the body.
   if (bytes.empty() || request_.method == "HEAD") co_return Result<void>();
-  std::vector<Slice> pieces;
-  if (chunked_) pieces.push_back(text(fmt::format("{:x}\r\n", bytes.size())));
-  pieces.push_back(std::move(bytes));
-  if (chunked_) pieces.push_back(text("\r\n"));
-  co_return co_await send(std::move(pieces));
+  std::vector<Slice> slices;
+  if (chunked_) slices.push_back(text(fmt::format("{:x}\r\n", bytes.size())));
+  slices.push_back(std::move(bytes));
+  if (chunked_) slices.push_back(text("\r\n"));
+  co_return co_await send(std::move(slices));
 }
 
 Task<Result<void>> HttpConnection::end(Fields trailers) {
@@ -263,18 +263,18 @@ Task<Result<void>> HttpConnection::end(Fields trailers) {
     std::string last = "0\r\n";
     for (const auto& [name, value] : trailers.all()) append_field(last, name, value);
     last += "\r\n";
-    std::vector<Slice> pieces;
-    pieces.push_back(text(last));
-    CO_TRY_VOID(co_await send(std::move(pieces)));
+    std::vector<Slice> slices;
+    slices.push_back(text(last));
+    CO_TRY_VOID(co_await send(std::move(slices)));
   }
   answer_ = Answer::kWhole;
   co_return Result<void>();
 }
 
-Task<Result<void>> HttpConnection::send(std::vector<Slice> pieces) {
-  for (std::size_t at = 0; at < pieces.size();) {
+Task<Result<void>> HttpConnection::send(std::vector<Slice> slices) {
+  for (std::size_t at = 0; at < slices.size();) {
     watchdog_.writing(service_.options_.stalled_timeout, "the answer");
-    const auto sent = co_await stream_->write(cut_part(pieces, at));
+    const auto sent = co_await stream_->write(cut_part(slices, at));
     watchdog_.not_writing();
     if (!sent) {
       close();

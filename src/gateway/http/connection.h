@@ -51,7 +51,7 @@ class HttpConnection final : private Exchange {
   Task<void> finish();
   Task<void> refuse(Refusal refusal);
   Task<bool> drain();
-  Task<Result<void>> send(std::vector<Slice> pieces);
+  Task<Result<void>> send(std::vector<Slice> slices);
   std::string head_text(const Head& head, std::optional<std::uint64_t> length);
   bool has_body(const Head& head) const;
   void close();

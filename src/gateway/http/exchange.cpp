@@ -8,25 +8,25 @@
 namespace moraine::http {
 
 Task<Result<Slice>> Exchange::read_all(std::size_t most) {
-  std::vector<Slice> pieces;
+  std::vector<Slice> slices;
   std::size_t bytes = 0;
   for (;;) {
-    CO_TRY(Slice piece, co_await read());
-    if (piece.empty()) break;
-    bytes += piece.size();
+    CO_TRY(Slice slice, co_await read());
+    if (slice.empty()) break;
+    bytes += slice.size();
     if (bytes > most) {
       co_return fail(Errc::kInvalidArgument,
                      fmt::format("the request's body has more than {} bytes", most));
     }
-    pieces.push_back(std::move(piece));
+    slices.push_back(std::move(slice));
   }
-  if (pieces.empty()) co_return Slice();
-  if (pieces.size() == 1) co_return std::move(pieces.front());
+  if (slices.empty()) co_return Slice();
+  if (slices.size() == 1) co_return std::move(slices.front());
   Buffer whole(bytes);
   std::size_t at = 0;
-  for (const Slice& piece : pieces) {
-    std::memcpy(whole.data() + at, piece.data(), piece.size());
-    at += piece.size();
+  for (const Slice& slice : slices) {
+    std::memcpy(whole.data() + at, slice.data(), slice.size());
+    at += slice.size();
   }
   co_return std::move(whole).freeze();
 }

@@ -17,9 +17,9 @@
 namespace moraine::http {
 
 inline Task<void> write_text(std::shared_ptr<ByteStream> stream, std::string text) {
-  std::vector<Slice> pieces;
-  pieces.push_back(Slice::copy_of(text));
-  std::ignore = co_await stream->write(std::move(pieces));
+  std::vector<Slice> slices;
+  slices.push_back(Slice::copy_of(text));
+  std::ignore = co_await stream->write(std::move(slices));
 }
 
 // Appends all bytes until the stream ends.

@@ -21,7 +21,7 @@
 
 namespace moraine::kafka {
 
-inline constexpr std::int64_t kProducerIdsPerBlock = 1'000;
+inline constexpr std::int64_t kProducerIdsPerRange = 1'000;
 
 class ProducerIds {
  public:
@@ -29,7 +29,7 @@ class ProducerIds {
   virtual Task<Result<std::int64_t>> next() = 0;
 };
 
-// Allocates ids in ranges from a durable counter: one write for kProducerIdsPerBlock ids.
+// Allocates ids in ranges from a durable counter: one write for kProducerIdsPerRange ids.
 class DurableProducerIds final : public ProducerIds {
  public:
   // `tablet` returns null while the tablet is not running.
@@ -39,7 +39,7 @@ class DurableProducerIds final : public ProducerIds {
   Task<Result<std::int64_t>> next() override;
 
  private:
-  Task<Result<void>> take_block();
+  Task<Result<void>> allocate_range();
 
   const std::function<std::shared_ptr<KeyValue>()> tablet_;
   std::int64_t next_ = 0;

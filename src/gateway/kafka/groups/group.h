@@ -89,7 +89,7 @@ class Group {
   ErrorCode commit(const OffsetCommitRequest& request, Instant now);
   // kNone: the group is dead.
   ErrorCode remove();
-  // The changes up to `ticket` are stored, or may not be.
+  // `kept`: the changes up to `ticket` are durable; otherwise they may not be.
   void stored(StoreTicket ticket, bool kept, Instant now);
   void expire(Instant now);
 

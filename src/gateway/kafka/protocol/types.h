@@ -24,11 +24,11 @@ struct Uuid {
 // Consecutive record batches. Written without copying; read as one slice that shares the memory of
 // its frame.
 struct Records {
-  std::vector<Slice> pieces;
-  bool is_null = false;  // Then there are no pieces.
+  std::vector<Slice> slices;
+  bool is_null = false;  // Then there are no slices.
 
   std::size_t size() const;
-  // All pieces as one; copies only when there are several.
+  // All slices as one; copies only when there are several.
   Slice joined() const;
 };
 

@@ -55,8 +55,8 @@ class KafkaConnection {
   // Sends the answers that are ready; one runs at a time.
   Task<void> write_ready();
   // Moves the slices of one write out of the queue; false: the connection is to be closed.
-  bool collect(std::vector<Slice>& pieces, std::vector<ByteBudget::Lease>& leases);
-  Task<bool> send(std::vector<Slice> pieces);
+  bool collect(std::vector<Slice>& slices, std::vector<ByteBudget::Lease>& leases);
+  Task<bool> send(std::vector<Slice> slices);
 
   // Suspends the reading task until wake_reader().
   auto change();

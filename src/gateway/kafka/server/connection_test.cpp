@@ -13,8 +13,8 @@ class ConnectionTest : public KafkaServerTest {
   const ScopedLogCapture log_;
 };
 
-Slice frame_of(std::vector<Slice> pieces) {
-  return joined(std::move(pieces));
+Slice frame_of(std::vector<Slice> slices) {
+  return joined(std::move(slices));
 }
 
 TEST_F(ConnectionTest, AnUnknownVersionOfApiVersionsIsAnsweredInVersionZero) {
@@ -173,14 +173,14 @@ TEST_F(ConnectionTest, AClientThatLeavesEndsItsLongPoll) {
 TEST_F(ConnectionTest, ManyPipelinedRequestsAreHandledAFewAtATime) {
   FakePartition& partition = make_topic("t");
   partition.stop_answering = true;
-  std::vector<Slice> pieces;
+  std::vector<Slice> slices;
   for (int i = 0; i < 200; ++i) {
     const RequestHeader header{ApiKey::kProduce, 7, i, "c"};
-    for (Slice& piece : encode_request(header, produce_of("t", batch_with({"x"})))) {
-      pieces.push_back(std::move(piece));
+    for (Slice& slice : encode_request(header, produce_of("t", batch_with({"x"})))) {
+      slices.push_back(std::move(slice));
     }
   }
-  const Slice all = joined(std::move(pieces));
+  const Slice all = joined(std::move(slices));
   send_bytes(all);
   world_.run_for(1s);
   EXPECT_EQ(partition.requests.size(), kPipelinedRequestsMax);

@@ -15,7 +15,7 @@ constexpr std::int16_t kVersionMin = 4;
 constexpr std::int16_t kVersionOfTopicIds = 13;
 // A watch of a partition.
 constexpr std::size_t kWatchBytes = 128;
-// Retries after more data than expected, before it is accepted.
+// How often a read that found more than expected is repeated, before it is accepted.
 constexpr int kReadingsMax = 4;
 
 std::size_t bounded(std::int32_t asked, std::size_t most) {
@@ -249,14 +249,14 @@ void FetchWork::drop_records() {
   held_bytes_ = 0;
 }
 
-void FetchWork::keep_little(std::vector<Slice>& pieces) {
-  std::size_t held = HeldBytes(pieces).total();
+void FetchWork::copy_small_parts(std::vector<Slice>& slices) {
+  std::size_t held = HeldBytes(slices).total();
   if (!server_.responses.roomy() || held_bytes_ + held > kSharedBlockBytesMax) {
     std::vector<Slice*> all;
-    all.reserve(pieces.size());
-    for (Slice& piece : pieces) all.push_back(&piece);
+    all.reserve(slices.size());
+    for (Slice& slice : slices) all.push_back(&slice);
     release_large_blocks(all);
-    held = HeldBytes(pieces).total();
+    held = HeldBytes(slices).total();
   }
   held_bytes_ += held;
 }
@@ -301,10 +301,10 @@ Task<std::size_t> FetchWork::read_part(Part& part, std::size_t bytes_left, bool 
     Slice batch = whole ? std::move(entry.payload) : batch_of_message(entry);
     if (bytes + batch.size() > most && !(first && bytes == 0)) break;
     bytes += batch.size();
-    part.answer->records.pieces.push_back(std::move(batch));
+    part.answer->records.slices.push_back(std::move(batch));
   }
   read->entries.clear();
-  keep_little(part.answer->records.pieces);
+  copy_small_parts(part.answer->records.slices);
   co_return bytes;
 }
 

@@ -56,7 +56,7 @@ class FetchWork {
   Task<std::size_t> read_all();
   Task<std::size_t> read_part(Part& part, std::size_t bytes_left, bool first);
   // Copies slices that are a small part of a large buffer, unless memory is plenty.
-  void keep_little(std::vector<Slice>& pieces);
+  void copy_small_parts(std::vector<Slice>& slices);
   void drop_records();
   bool time_over() const;
   void watch_all();

@@ -9,9 +9,9 @@ using namespace moraine::kafka;
 namespace {
 
 Task<void> send_all(std::shared_ptr<ByteStream> client, Slice bytes) {
-  std::vector<Slice> pieces;
-  pieces.push_back(std::move(bytes));
-  co_await client->write(std::move(pieces));
+  std::vector<Slice> slices;
+  slices.push_back(std::move(bytes));
+  co_await client->write(std::move(slices));
 }
 
 Task<void> read_all(std::shared_ptr<ByteStream> client) {

@@ -36,14 +36,14 @@ template <class Response>
 Task<Answer> encode_within(AnswerRoom& room, const RequestHeader& header,
                            const Response& response) {
   Answer answer;
-  if (!room.given_up()) answer.pieces = encode_response(header, response);
-  if (answer.pieces.empty()) co_return close_for_length(header, room);
-  const std::size_t held = HeldBytes(answer.pieces).total();
+  if (!room.given_up()) answer.slices = encode_response(header, response);
+  if (answer.slices.empty()) co_return close_for_length(header, room);
+  const std::size_t held = HeldBytes(answer.slices).total();
   if (!room.has(held)) {
     // Not held while it waits.
-    answer.pieces.clear();
+    answer.slices.clear();
     if (!co_await room.take_in_all(held)) co_return close_for_length(header, room);
-    answer.pieces = encode_response(header, response);
+    answer.slices = encode_response(header, response);
   }
   answer.room = room.release();
   co_return answer;

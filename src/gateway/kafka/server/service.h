@@ -25,9 +25,9 @@ struct Answer {
     kClose,    // The connection is to be closed; `reason` says why.
   };
   Kind kind = Kind::kResponse;
-  std::vector<Slice> pieces;  // A whole frame.
+  std::vector<Slice> slices;  // A whole frame.
   std::string reason;
-  ByteBudget::Lease room;  // The memory of the pieces, if it was reserved before.
+  ByteBudget::Lease room;  // The memory of the slices, if it was reserved before.
 };
 
 class KafkaService {
