@@ -128,10 +128,9 @@ struct ConsumerOffset {
 };
 
 struct PartitionConfig {
-  std::optional<std::uint64_t> retention_ms;  // Older messages are removed.
-  std::optional<std::uint64_t>
-      retention_bytes;  // The oldest are removed while more than this remains.
-  std::uint64_t count_max = 1'000'000'000'000;  // Past these, writes are refused.
+  std::optional<std::uint64_t> retention_ms;     // Older messages are removed.
+  std::optional<std::uint64_t> retention_bytes;  // The oldest are removed while more remains.
+  std::uint64_t count_max = 1'000'000'000'000;   // Past these, writes are refused.
   std::uint64_t bytes_max = std::uint64_t{1} << 40;
   std::uint64_t write_bytes_per_second = 0;  // 0: no quota.
   std::uint64_t source_lifetime_ms = 16ull * 24 * 3600 * 1000;

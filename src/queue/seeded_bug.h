@@ -15,11 +15,11 @@ enum class SeededBug : std::uint8_t {
   kIgnoreImportant,     // Retention removes what an important consumer has not read.
   kServeBehindRefused,  // Writes behind a refused one are kept, and stored later.
   kForgetWindow,        // A restart forgets the batches of Kafka producers.
-  kDeleteHeadFirst,  // Merged head blobs are deleted before the blob that replaces them is durable.
-  kAckConsumerEarly,   // A consumer's offset is answered before it is durable.
-  kCacheBeforeCommit,  // The cache keeps pieces of transactions that fail.
-  kForgetStart,        // The start offset is not stored.
-  kForgetRefused,      // Numbers above a refused one are stored before it is sent again.
+  kDeleteHeadFirst,     // Merged head blobs are deleted before their replacement is durable.
+  kAckConsumerEarly,    // A consumer's offset is answered before it is durable.
+  kCacheBeforeCommit,   // The cache keeps pieces of transactions that fail.
+  kForgetStart,         // The start offset is not stored.
+  kForgetRefused,       // Numbers above a refused one are stored before it is sent again.
 };
 
 inline constexpr int kSeededBugs = 12;

@@ -162,8 +162,7 @@ class StoredPartition final : public Partition,
     std::uint64_t new_bytes = 0;
     std::size_t fact_bytes = 0;
     std::vector<StoredEntry> entries;
-    std::optional<StoredEntry>
-        whole;  // A message completed by its last part; no other entries then.
+    std::optional<StoredEntry> whole;  // A message completed by its last part; the only entry.
     std::map<std::string, Source> sources;
     std::map<std::string, std::optional<ConsumerOffset>> consumers;
     std::vector<Sources::Stale> forgotten;
