@@ -174,8 +174,9 @@ std::string ServiceHost::unsettled() const {
   }
   const auto coordinator = life_->services.commit_parts().coordinator();
   if (!coordinator) return "no coordinator runs";
-  if (coordinator->unacknowledged() + coordinator->undecided() > 0)
+  if (coordinator->unacknowledged() + coordinator->undecided() > 0) {
     return "decisions are not acknowledged";
+  }
   return {};
 }
 

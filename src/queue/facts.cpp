@@ -60,8 +60,9 @@ Result<ConsumerOffset> decode_consumer(std::string name, ByteSpan bytes) {
   consumer.committed_ms = decoder.u64();
   consumer.leader_epoch = decoder.fixed<std::int32_t>();
   consumer.metadata = std::string(as_text(decoder.sized()));
-  if (!ends_with_crc(decoder, bytes))
+  if (!ends_with_crc(decoder, bytes)) {
     return fail(Errc::kCorrupt, "a stored consumer of a partition is damaged");
+  }
   return consumer;
 }
 

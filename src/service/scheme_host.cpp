@@ -21,8 +21,9 @@ Task<Result<void>> SchemeHost::wait_known(Instant deadline) {
 
 Task<Result<std::shared_ptr<Scheme>>> SchemeHost::scheme() {
   auto running = co_await host_.wait(world_.executor.now() + kSchemeTimeout);
-  if (!running)
+  if (!running) {
     co_return fail(Errc::kUnavailable, "the scheme's tablet is not running; nothing was changed");
+  }
   co_return running;
 }
 

@@ -207,8 +207,9 @@ Result<SystemPlaces> decode_places(ByteSpan bytes) {
     }
     places[tablet] = group;
   }
-  if (!decoder.finished())
+  if (!decoder.finished()) {
     return fail(Errc::kCorrupt, "record of the system tablets' groups: length");
+  }
   return places;
 }
 

@@ -54,8 +54,9 @@ Task<Result<void>> TableServices::start(Instant deadline) {
     oracle_.start();
     coordinator_.start();
   }
-  if (!co_await oracle_.wait(deadline))
+  if (!co_await oracle_.wait(deadline)) {
     co_return fail(Errc::kTimeout, "the timestamp oracle did not start in time");
+  }
   if (!co_await coordinator_.wait(deadline)) {
     co_return fail(Errc::kTimeout, "the coordinator did not start in time");
   }

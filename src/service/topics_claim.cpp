@@ -152,8 +152,9 @@ Task<void> TopicsClaim::run_heartbeats() {
     (void)co_await wakes_.pop_until(world_.executor.now() + options_.heartbeat);
     if (scope_.closed()) break;
     const auto written = co_await write();
-    if (written && std::exchange(renewal_failed_, false))
+    if (written && std::exchange(renewal_failed_, false)) {
       log_info("the claim of topics is renewed again");
+    }
     if (!written && written.error().code != Errc::kConflict &&
         !std::exchange(renewal_failed_, true)) {
       log_warning("the claim of topics cannot be renewed; retrying every second",

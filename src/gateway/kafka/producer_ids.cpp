@@ -70,8 +70,9 @@ Task<Result<std::int64_t>> DurableProducerIds::next() {
 
 Task<Result<void>> DurableProducerIds::allocate_range() {
   std::shared_ptr<KeyValue> tablet = tablet_();
-  if (tablet == nullptr)
+  if (tablet == nullptr) {
     co_return fail(Errc::kUnavailable, "the tablet of producer ids is not running");
+  }
   std::int64_t first = 1;
   Result<Slice> stored = co_await tablet->read(kKey);
   if (stored) {
@@ -82,8 +83,9 @@ Task<Result<void>> DurableProducerIds::allocate_range() {
   // Never below the ids that were allocated here.
   first = std::max(first, end_);
   tablet = tablet_();
-  if (tablet == nullptr)
+  if (tablet == nullptr) {
     co_return fail(Errc::kUnavailable, "the tablet of producer ids is not running");
+  }
   if (first > std::numeric_limits<std::int64_t>::max() - kProducerIdsPerRange) {
     co_return fail(Errc::kOverloaded, "no producer ids are left");
   }

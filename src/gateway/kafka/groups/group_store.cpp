@@ -26,8 +26,9 @@ Task<Result<void>> StoredGroups::load() {
   KeyRange range = KeyRange::prefix(std::string(kKeyPrefix));
   while (true) {
     const std::shared_ptr<KeyValue> tablet = *stopped ? nullptr : tablet_();
-    if (tablet == nullptr)
+    if (tablet == nullptr) {
       co_return fail(Errc::kUnavailable, "the tablet of groups is not running");
+    }
     const Result<RangeRead> page = co_await tablet->read_range(range, kReadBytesMax, true);
     if (*stopped) co_return fail(Errc::kUnavailable, "groups were stopped");
     if (!page) co_return std::unexpected<Error>(page.error());
@@ -133,8 +134,9 @@ Task<void> StoredGroups::write(std::shared_ptr<const bool> stopped, std::string 
   Result<void> outcome = fail(Errc::kUnavailable, "the tablet of groups is not running");
   if (tablet != nullptr) outcome = co_await tablet->execute(commands_of(group, order));
   if (*stopped) co_return;
-  if (!outcome)
+  if (!outcome) {
     log_warning("group is not stored; retrying", {{"group", group}, {"error", outcome.error()}});
+  }
   finish_write(group, order.ticket, outcome.has_value());
 }
 
