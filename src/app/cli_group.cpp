@@ -73,7 +73,8 @@ void add_group_commands(CLI::App& root, Action& action) {
   add_reset(group, action);
   auto removal =
       add(group, action, command, "delete", "Delete a group and its offsets", run_group_delete);
-  command->add_flag("--yes", removal->yes, "Really");
+  command->add_flag("--yes", removal->yes,
+                    "Delete it; without this only print what would be deleted");
   command->footer("Example:\n  moraine group delete billing --yes\n");
 }
 

@@ -54,8 +54,7 @@ Result<void> KafkaClient::reconnect() {
   if (!socket) {
     return std::unexpected(
         broken(fmt::format("{}; no server is running there: start one with moraine serve, or give "
-                           "the kafka= address that it "
-                           "printed",
+                           "the kafka= address that it printed",
                            socket.error().context)));
   }
   socket_ = std::move(*socket);

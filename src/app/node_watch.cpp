@@ -70,7 +70,7 @@ std::string NodeWatch::why_full() const {
                          device->path());
     }
   }
-  return "the devices' own data";
+  return "the devices are filled with data";
 }
 
 void NodeWatch::look_for_failures() {
