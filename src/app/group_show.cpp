@@ -56,7 +56,7 @@ struct Described {
   }
 };
 
-Result<Described> look(TopicClient& client, const std::string& group) {
+Result<Described> read_description(TopicClient& client, const std::string& group) {
   Described found;
   TRY(found.state, describe_group(client, group));
   TRY(found.committed, committed_offsets(client, group));
@@ -119,7 +119,7 @@ int run_group_list(const GroupListOptions& options) {
 
 int run_group_describe(const GroupDescribeOptions& options) {
   return run_on_server(options.target, [&](TopicClient& client) -> Result<int> {
-    TRY(const Described group, look(client, options.group));
+    TRY(const Described group, read_description(client, options.group));
     options.target.json ? describe_json(group) : describe_text(group);
     return kExitOk;
   });

@@ -17,21 +17,21 @@ std::size_t recovering_vdisks(const blob::BlobNode& node) {
 NodeWatch::NodeWatch(Executor& executor, blob::BlobNode& node, const blob::NodeConfig& own)
     : executor_(executor), node_(node) {
   for (const blob::DeviceConfig& device : own.devices) healthy_devices_.push_back(device.id);
-  look_later();
+  schedule_poll();
 }
 
-void NodeWatch::look() {
-  look_for_failures();
-  look_for_space();
-  look_for_recovery();
-  look_later();
+void NodeWatch::poll() {
+  check_failures();
+  check_space();
+  check_recovery();
+  schedule_poll();
 }
 
-void NodeWatch::look_later() {
-  timer_ = executor_.schedule(executor_.now() + kWatchPoll, [this] { look(); });
+void NodeWatch::schedule_poll() {
+  timer_ = executor_.schedule(executor_.now() + kWatchPoll, [this] { poll(); });
 }
 
-void NodeWatch::look_for_recovery() {
+void NodeWatch::check_recovery() {
   const std::size_t recovering = recovering_vdisks(node_);
   if (recovering == recovering_) return;
   if (recovering > recovering_) {
@@ -46,7 +46,7 @@ void NodeWatch::look_for_recovery() {
 }
 
 // Topics take no writes from yellow on.
-void NodeWatch::look_for_space() {
+void NodeWatch::check_space() {
   blob::Colour worst = blob::Colour::kGreen;
   for (const std::uint32_t id : healthy_devices_) {
     if (const blob::Device* device = node_.device(id)) worst = std::max(worst, device->colour());
@@ -73,7 +73,7 @@ std::string NodeWatch::why_full() const {
   return "the devices are filled with data";
 }
 
-void NodeWatch::look_for_failures() {
+void NodeWatch::check_failures() {
   std::erase_if(healthy_devices_, [this](std::uint32_t id) {
     const blob::Device* device = node_.device(id);
     if (!device || !device->failure()) return false;

@@ -25,12 +25,12 @@ class NodeWatch {
   ~NodeWatch() { executor_.cancel(timer_); }
 
  private:
-  void look();
-  void look_later();
-  void look_for_recovery();
-  void look_for_space();
+  void poll();
+  void schedule_poll();
+  void check_recovery();
+  void check_space();
   std::string why_full() const;
-  void look_for_failures();
+  void check_failures();
 
   Executor& executor_;
   blob::BlobNode& node_;

@@ -95,7 +95,7 @@ std::int64_t lag_of(const Described& topic, std::int32_t partition, std::int64_t
   return std::max<std::int64_t>(0, topic.ends.at(partition) - committed);
 }
 
-Result<Described> look(TopicClient& client, const std::string& name) {
+Result<Described> read_description(TopicClient& client, const std::string& name) {
   Described topic;
   topic.name = name;
   TRY(topic.partitions, client.partitions(name, std::nullopt));
@@ -190,7 +190,7 @@ int run_topic_list(const TopicListOptions& options) {
 
 int run_topic_describe(const TopicDescribeOptions& options) {
   return run_on_server(options.target, [&](TopicClient& client) -> Result<int> {
-    TRY(const Described topic, look(client, options.name));
+    TRY(const Described topic, read_description(client, options.name));
     options.target.json ? describe_json(topic) : describe_text(topic);
     return kExitOk;
   });
