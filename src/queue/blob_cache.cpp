@@ -2,15 +2,15 @@
 
 namespace moraine::queue {
 
-bool LoadingBudget::try_enter(std::size_t bytes) {
+bool LoadingBudget::try_acquire(std::size_t bytes) {
   if (used_ > 0 && used_ + bytes > kLoadingBytesMax) return false;
   used_ += bytes;
   return true;
 }
 
-void LoadingBudget::leave(std::size_t bytes) {
+void LoadingBudget::release(std::size_t bytes) {
   used_ -= bytes;
-  while (!waiting_.empty() && try_enter(waiting_.front().bytes)) {
+  while (!waiting_.empty() && try_acquire(waiting_.front().bytes)) {
     const std::coroutine_handle<> next = waiting_.front().self;
     waiting_.pop_front();
     next.resume();

@@ -23,21 +23,21 @@ inline constexpr std::size_t kCacheBytesDefault = std::size_t{256} << 20;
 
 inline constexpr std::size_t kLoadingBytesMax = std::size_t{64} << 20;
 
-// A read of a piece calls enter() before and leave() after; waiting reads are served in order.
+// A read of a piece calls acquire() before and release() after; waiting reads are served in order.
 class LoadingBudget {
  public:
-  auto enter(std::size_t bytes) {
+  auto acquire(std::size_t bytes) {
     struct Awaiter {
-      LoadingBudget& room;
+      LoadingBudget& budget;
       std::size_t bytes;
-      bool await_ready() { return room.waiting_.empty() && room.try_enter(bytes); }
-      void await_suspend(std::coroutine_handle<> self) { room.waiting_.push_back({bytes, self}); }
+      bool await_ready() { return budget.waiting_.empty() && budget.try_acquire(bytes); }
+      void await_suspend(std::coroutine_handle<> self) { budget.waiting_.push_back({bytes, self}); }
       void await_resume() const noexcept {}
     };
     return Awaiter{*this, bytes};
   }
   // Resumes the reads that fit now, inside the call.
-  void leave(std::size_t bytes);
+  void release(std::size_t bytes);
   // When true, nothing should be read ahead.
   bool busy() const { return !waiting_.empty() || used_ > kLoadingBytesMax / 2; }
   std::size_t used() const { return used_; }
@@ -47,7 +47,7 @@ class LoadingBudget {
     std::size_t bytes;
     std::coroutine_handle<> self;
   };
-  bool try_enter(std::size_t bytes);
+  bool try_acquire(std::size_t bytes);
 
   std::size_t used_ = 0;
   std::deque<Waiting> waiting_;

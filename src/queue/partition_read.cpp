@@ -142,10 +142,10 @@ Task<Result<Piece>> StoredPartition::load_piece(const StoredBlob& blob, PieceRef
 
 Task<Result<Piece>> StoredPartition::read_piece(std::string key, PieceRef ref) {
   co_await device_reads_.acquire();
-  const auto room = cache_.loading();
-  co_await room->enter(ref.bytes);
+  const auto budget = cache_.loading();
+  co_await budget->acquire(ref.bytes);
   auto bytes = co_await read_bytes(key, ref.at, ref.bytes);
-  room->leave(ref.bytes);
+  budget->release(ref.bytes);
   device_reads_.release();
   if (!bytes) co_return std::unexpected(std::move(bytes).error());
   CO_TRY(Piece piece, Piece::open(std::move(*bytes)));
