@@ -15,7 +15,7 @@ namespace {
 using namespace moraine;
 using namespace moraine::queue;
 
-void check(const Slice& bytes) {
+void check_bytes(const Slice& bytes) {
   if (const auto source = decode_source(bytes)) {
     if (!equal(encode_source(*source), bytes)) __builtin_trap();
     Producer producer{"me", source->numbering, source->max_number, source->epoch};
@@ -39,12 +39,12 @@ void check(const Slice& bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ByteSpan input(reinterpret_cast<const std::byte*>(data), size);
-  check(Slice::copy_of(input));
+  check_bytes(Slice::copy_of(input));
   // The same with a valid version and checksum.
   if (size == 0) return 0;
   Encoder encoder;
   encoder.u8(1).raw(input.subspan(1));
   encoder.u32(crc32c(encoder.span()));
-  check(encoder.slice());
+  check_bytes(encoder.slice());
   return 0;
 }

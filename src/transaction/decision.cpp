@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kDecided = 1;
-constexpr std::uint8_t kHeard = 2;
+constexpr std::uint8_t kAcknowledged = 2;
 constexpr std::size_t kDecisionBytesMin = 16 + 8 + 4;
 constexpr std::size_t kDecisionsPerPage = 2'000;
 static_assert(kDecisionsPerPage * (kDecisionBytesMin + 1) < kSnapshotPageMax);
@@ -46,7 +46,7 @@ Result<ByteSpan> body_of(ByteSpan bytes) {
 
 Slice encode_decision(const Decision& decision) {
   Encoder encoder;
-  encoder.u8(kVersion).u8(decision.acknowledged ? kHeard : kDecided);
+  encoder.u8(kVersion).u8(decision.acknowledged ? kAcknowledged : kDecided);
   append(encoder, decision);
   return seal(std::move(encoder));
 }
@@ -56,8 +56,8 @@ Result<Decision> decode_decision(ByteSpan bytes) {
   Decoder decoder(body);
   const std::uint8_t kind = decoder.u8();
   Decision decision = take(decoder);
-  decision.acknowledged = kind == kHeard;
-  const bool known = kind == kDecided || kind == kHeard;
+  decision.acknowledged = kind == kAcknowledged;
+  const bool known = kind == kDecided || kind == kAcknowledged;
   if (!decoder.finished() || !known || decision.participants.size() > kParticipantsMax) {
     return fail(Errc::kCorrupt, "a decision");
   }
