@@ -30,6 +30,7 @@ class RequestParser::Impl final : public beast_http::basic_parser<true> {
   Request request;
   std::optional<Refusal> refusal;  // For what Beast does not check.
   ByteSpan piece;
+  std::size_t header_bytes = 0;  // Parsed so far.
   bool is_1_0 = false;
 
  private:
@@ -69,12 +70,16 @@ RequestParser::~RequestParser() = default;
 
 std::expected<std::size_t, Refusal> RequestParser::feed(ByteSpan bytes) {
   impl_->piece = {};
+  const bool in_header = !header_done();
   error_code failed;
   const std::size_t taken =
       impl_->put(boost::asio::const_buffer(bytes.data(), bytes.size()), failed);
-  if (!failed || failed == error::need_more) return taken;
+  // Beast's own limit covers only the bytes that are not parsed yet.
+  if (in_header) impl_->header_bytes += taken;
+  const bool too_long = impl_->header_bytes > kHeaderBytesMax;
+  if ((!failed || failed == error::need_more) && !too_long) return taken;
   if (impl_->refusal) return std::unexpected(std::move(*impl_->refusal));
-  if (failed == error::header_limit) {
+  if (failed == error::header_limit || too_long) {
     return std::unexpected(
         Refusal{431, fmt::format("the request's header has more than {} bytes", kHeaderBytesMax)});
   }

@@ -94,6 +94,14 @@ TEST(RequestParser, RefusesWhatIsNoRequestAndSaysWhy) {
   }
 }
 
+TEST(RequestParser, ManyShortFieldsAreCountedTogether) {
+  std::string text = "GET / HTTP/1.1\r\n";
+  while (text.size() <= kHeaderBytesMax) text += "A: b\r\n";
+  Fed fed(text + "\r\n", 100);
+  ASSERT_TRUE(fed.refused);
+  EXPECT_EQ(fed.refused->status, 431u);
+}
+
 TEST(RequestParser, KnowsWhetherTheConnectionIsKeptAlive) {
   EXPECT_TRUE(Fed("GET / HTTP/1.1\r\n\r\n").parser.keep_alive());
   EXPECT_FALSE(Fed("GET / HTTP/1.1\r\nConnection: close\r\n\r\n").parser.keep_alive());
