@@ -1,5 +1,5 @@
-// The benchmarks of blob storage. Each measures its contenders in turns (ours, peer, ours, peer,
-// ...) on one file system and adds its lines to the report.
+// The benchmarks of blob storage. Each measures both sides in turns (ours, peer, ours, peer, ...)
+// on one file system and adds its lines to the report.
 #pragma once
 
 #include <functional>
@@ -26,8 +26,8 @@ Result<void> bench_encode(const Setting& setting);
 Result<void> bench_degraded(const Setting& setting);
 Result<void> bench_index(const Setting& setting);
 
-// The other half of bench_index, in a process of its own that is killed: fills a device with
-// `count` blobs, says on standard output what memory they took, and waits.
+// The other half of bench_index, in a separate process that is killed: fills a device with `count`
+// blobs, prints to standard output how much memory they take, and waits.
 Result<void> fill_and_wait(const std::string& folder, std::uint64_t count);
 
 }  // namespace moraine::bench

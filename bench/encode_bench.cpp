@@ -16,7 +16,7 @@ constexpr int kData = 4;
 constexpr int kParity = 2;
 constexpr std::size_t kBlobs = 8;
 
-// Writes its parity over the same memory again and again: nothing can be quicker to get.
+// Writes its parity to the same memory repeatedly: the fastest memory there is.
 class Peer {
  public:
   Peer() : parity_(kBlob / kData * kParity) {

@@ -1,5 +1,5 @@
 // Gets: single sectors against the raw disk, repeated ones from the cache, and large blobs of a
-// group that has lost two of its disks against those of a whole one.
+// group that has lost two of its disks against those of a complete one.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// What a million blobs cost in memory, and what opening a device with them costs.
+// Memory cost of a million blobs, and the cost of opening a device with them.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ StoreOptions options_for(const std::string& folder, std::uint64_t count) {
   return options;
 }
 
-// A child that runs fill_and_wait(), and what it says.
+// A child that runs fill_and_wait(), and its output.
 class Filler {
  public:
   static Result<Filler> start(const std::string& folder, std::uint64_t count) {
@@ -84,7 +84,7 @@ class Filler {
 struct Opened {
   double seconds = 0;
   double bytes_read = 0;
-  double heap = 0;  // More than before.
+  double heap = 0;  // Growth.
 };
 
 // Opens the device and closes it cleanly.
@@ -97,7 +97,7 @@ Result<Opened> reopen(const StoreOptions& options, std::uint64_t count) {
   opened.heap = heap_bytes() - before;
   opened.bytes_read = static_cast<double>(store->device(0).stats().recovery_bytes_read);
   if (store->blobs() != count) {
-    return fail(Errc::kCorrupt, fmt::format("{} of {} blobs are there", store->blobs(), count));
+    return fail(Errc::kCorrupt, fmt::format("{} of {} blobs were found", store->blobs(), count));
   }
   return opened;
 }
@@ -130,9 +130,9 @@ Result<void> bench_index(const Setting& setting) {
   double grown = 0;
   {
     TRY(Filler filler, Filler::start(setting.folder.path(), count));
-    const std::string said = filler.wait_for_line();
-    if (said.empty()) return fail(Errc::kIo, "the process that fills the device failed");
-    grown = std::strtod(said.c_str(), nullptr);
+    const std::string output = filler.wait_for_line();
+    if (output.empty()) return fail(Errc::kIo, "the process that fills the device failed");
+    grown = std::strtod(output.c_str(), nullptr);
   }
   TRY(const Opened after_kill, reopen(options, count));
   TRY(const Opened after_stop, reopen(options, count));

@@ -1,4 +1,4 @@
-// What one round of a benchmark measured, and how rounds are summed up.
+// The measurements of one round of a benchmark, and how rounds are combined.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ class Stopwatch {
 // CPU time of this process so far, in seconds.
 double cpu_seconds();
 
-// What is allocated now, without the idle blocks of the buffers: they are bounded.
+// Currently allocated bytes, without the idle blocks of the buffers: they are bounded.
 double heap_bytes();
 
 struct Round {
@@ -41,7 +41,7 @@ struct Round {
 // Requires: not empty.
 double median(std::vector<double> values);
 
-// The rounds of one contender.
+// The rounds of one side.
 class Rounds {
  public:
   void add(Round round);

@@ -22,7 +22,7 @@ struct Contest {
   Rounds threads;
 };
 
-// The store and the raw disk in turns; both write over blocks that were written before.
+// The store and the raw disk in turns; both overwrite blocks that were written before.
 Result<Contest> against_raw(Store& store, RawFiles& raw, const Store::Load& load, int rounds,
                             double write_factor) {
   RawFiles::Plan plan;

@@ -20,7 +20,7 @@ namespace moraine::bench {
 namespace {
 
 constexpr std::size_t kFillBytes = 1u << 20;
-constexpr std::size_t kWriteBuffers = 16;  // Different contents; writes take them in turn.
+constexpr std::size_t kWriteBuffers = 16;  // Different contents, used in turn.
 
 std::unexpected<Error> system_error(const std::string& what, int number) {
   return fail(Errc::kIo, fmt::format("{}: {}", what, std::strerror(number)));

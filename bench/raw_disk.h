@@ -1,5 +1,5 @@
-// RawFiles: the disk without us: files that were written once, then O_DIRECT reads and durable
-// writes (O_DIRECT and RWF_DSYNC) as fast as the operating system carries them out.
+// RawFiles: the disk without Moraine: prefilled files, then O_DIRECT reads and durable writes
+// (O_DIRECT and RWF_DSYNC) as fast as the operating system executes them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class RawFiles {
  public:
   // Opens existing files for reading.
   static Result<RawFiles> open(const std::vector<std::string>& paths);
-  // Makes files of `bytes` each, with every block written and synced.
+  // Creates files of `bytes` each, with every block written and synced.
   static Result<RawFiles> create(const std::vector<std::string>& paths, std::uint64_t bytes);
   RawFiles(RawFiles&& other) noexcept;
   RawFiles& operator=(RawFiles&&) = delete;
@@ -32,7 +32,7 @@ class RawFiles {
     // Reads only: offsets are drawn from the first `extent` bytes of a file.
     std::uint64_t extent = 0;
   };
-  // Sequential in each file, the files in turn; goes on where the last call ended and wraps.
+  // Sequential in each file, the files in turn; continues where the last call ended and wraps.
   Result<Round> write_durably(const Plan& plan);
   Result<Round> read_randomly(const Plan& plan);
 
@@ -56,7 +56,7 @@ class RawFiles {
   std::uint64_t random_ = 0x9e3779b97f4a7c15;
 };
 
-// Bytes that no compression shrinks, different for each seed.
+// Incompressible bytes, different for each seed.
 Slice random_bytes(std::size_t size, std::uint64_t seed);
 
 }  // namespace moraine::bench

@@ -1,7 +1,7 @@
-// Report: the lines of a run, as a table for people and as JSON.
+// Report: the lines of a run, as a printed table and as JSON.
 //
 //   JSON = a list of objects: bench, name, value, unit, peer, peer_value, ratio, goal, holds.
-//          Fields that a line has not are null; goal reads like "ratio >= 0.85".
+//          Missing fields of a line are null; goal reads like "ratio >= 0.85".
 #pragma once
 
 #include <optional>
@@ -35,9 +35,9 @@ struct Line {
 
 class Report {
  public:
-  // Shows the line at once.
+  // Prints the line immediately.
   void add(Line line);
-  // A figure behind a line; indented below the lines, not in the JSON.
+  // A detail of a line; printed indented below the lines, not in the JSON.
   void note(std::string_view text);
   void note(std::string_view contender, const Rounds& rounds);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr NodeId kNode{1};
 constexpr blob::GroupId kGroup{1};
-constexpr std::size_t kContents = 16;  // Different blobs; puts take them in turn.
+constexpr std::size_t kContents = 16;  // Different blobs, used in turn.
 constexpr std::uint32_t kStepBlobs = 1u << 20;
 
 blob::ClusterConfig cluster(const StoreOptions& options) {
@@ -154,7 +154,7 @@ Task<Result<void>> Store::start() {
 }
 
 Store::~Store() {
-  // All at once: each may be in a sleep of its own.
+  // All first: each may be sleeping.
   for (const auto& [address, disk] : node_.vdisks()) disk->abandon();
   if (started_) world_.run(node_.stop());
   world_.run(world_.network().stop());

@@ -17,7 +17,7 @@ namespace moraine::bench {
 
 struct StoreOptions {
   blob::Species species = blob::Species::kNone;
-  std::string folder;               // Of the device files; they are made when they are missing.
+  std::string folder;               // Of the device files; they are created when they are missing.
   std::uint64_t device_bytes = 0;   // Of each.
   std::uint64_t segment_bytes = 0;  // 0: the default.
   bool prefill = false;             // Write every block of new devices once.
@@ -36,13 +36,13 @@ class Store {
   };
   // Durable puts of new blobs.
   Result<Round> put(const Load& load);
-  // Whole blobs at random among the `newest` last ones that were put.
+  // Whole blobs, chosen at random among the `newest` last ones.
   Result<Round> get(const Load& load, std::uint64_t newest);
 
-  // Stops one member of the group for good: it answers nothing from now on.
+  // Stops one member of the group permanently: it no longer answers.
   void stop_disk(std::uint32_t order);
   blob::Device& device(std::uint32_t order);
-  // Where the log of a device ends, at most: all data lies before it.
+  // An upper bound for the end of a device's log: all data lies before it.
   std::uint64_t used_bytes(std::uint32_t order);
   std::uint64_t blobs() const { return put_; }
 

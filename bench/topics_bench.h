@@ -1,5 +1,5 @@
 // The benchmark of topics: Moraine against Apache Kafka and Redis Streams, with one client program
-// on one machine in one run. A peer that cannot be had here is named as skipped; ours is still
+// on one machine in one run. A peer that is not available is reported as skipped; ours is still
 // measured.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace moraine::bench {
 
 Result<void> bench_topics(const Setting& setting);
 
-// The brokers that take part, all running.
+// The running brokers.
 struct Field {
   const Setting& setting;
   std::unique_ptr<Broker> ours;
@@ -42,12 +42,12 @@ struct FullLoad {
   double kafka = 0;
 };
 
-// Adds a line of ours against a peer: skipped, and why, when the peer has no rounds.
+// Adds a line of ours against a peer: skipped, with the reason, when the peer has no rounds.
 void add_ratio(Report& report, const std::string& name, double ours, const std::string& unit,
                const std::string& peer, const std::string& why_not, std::optional<double> peers,
                std::optional<double> goal);
 
-// Parts of the benchmark, in files of their own.
+// Parts of the benchmark, each in its own file.
 Result<FullLoad> bench_throughput(Field& field, std::int32_t partitions);
 Result<void> bench_latency(Field& field, const FullLoad& full);
 Result<void> bench_partitions(Field& field);

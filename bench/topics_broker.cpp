@@ -57,12 +57,12 @@ std::string kafka_script() {
 
 std::optional<std::string> kafka_missing() {
   if (!std::filesystem::exists(kafka_script())) return "no " + kafka_script();
-  FILE* said = popen((kafka_script() + " fetch 2>&1").c_str(), "r");
-  if (said == nullptr) return "no shell";
+  FILE* output = popen((kafka_script() + " fetch 2>&1").c_str(), "r");
+  if (output == nullptr) return "no shell";
   std::string why;
   char text[256];
-  while (std::fgets(text, sizeof text, said) != nullptr) why += text;
-  if (pclose(said) == 0) return std::nullopt;
+  while (std::fgets(text, sizeof text, output) != nullptr) why += text;
+  if (pclose(output) == 0) return std::nullopt;
   while (!why.empty() && why.back() == '\n') why.pop_back();
   return why;
 }

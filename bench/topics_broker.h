@@ -1,7 +1,7 @@
-// Broker: a message broker that speaks Kafka's protocol, as a child process on a folder of its own,
-// and what the system knows about that process.
+// Broker: a message broker that speaks Kafka's protocol, as a child process on its own folder, and
+// the system's statistics of that process.
 //
-// Promise    It dies with this object. The address stays the same over a restart.
+// Promise    The process is killed with this object. The address stays the same over a restart.
 // Threading  Plain blocking calls.
 // Errors     kUnsupported: this machine cannot run that broker; the context says why.
 #pragma once
@@ -17,12 +17,12 @@
 namespace moraine::bench {
 
 enum class BrokerKind : std::uint8_t {
-  kMoraine,       // `moraine serve` that stands beside this program.
-  kKafka,         // Apache Kafka with its defaults: acknowledged writes lie in memory.
+  kMoraine,       // The `moraine serve` beside this program.
+  kKafka,         // Apache Kafka with its defaults: acknowledged writes are in memory.
   kKafkaDurable,  // Apache Kafka that syncs before it acknowledges.
 };
 
-// Why Apache Kafka cannot be run here; fetches it when it is not in the cache yet.
+// Why Apache Kafka cannot be run here; downloads it when it is not in the cache yet.
 std::optional<std::string> kafka_missing();
 std::string kafka_script();
 
@@ -40,15 +40,16 @@ Usage usage_of(pid_t process);
 
 class Broker {
  public:
-  // Returns at once; it may need seconds until it serves.
+  // Returns immediately; the broker may need seconds until it serves.
   static Result<std::unique_ptr<Broker>> start(BrokerKind kind, const std::string& folder);
 
-  // Empty until a Moraine that has chosen its port has said so: see wait_for_address().
+  // Empty until a Moraine that chooses its port has reported it: see wait_for_address().
   const std::string& address() const { return address_; }
   Result<void> wait_for_address();
-  // Until its port takes connections. A client that asks earlier may sleep for a second.
+  // Waits until its port accepts connections. A client that connects earlier may sleep for a
+  // second.
   Result<void> wait_for_port() const;
-  // Stops it cleanly, if it still runs.
+  // Stops it cleanly, if it is still running.
   void stop();
   Result<void> start_again();
   Usage usage() const { return usage_of(child_->id()); }

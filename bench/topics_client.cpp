@@ -23,7 +23,7 @@ constexpr std::size_t kTextBytes = std::size_t{8} << 20;
 constexpr std::uint64_t kPollEvery = 64;
 constexpr int kAnswerMs = 60'000;
 constexpr std::size_t kConsumeBatch = 10'000;
-constexpr int kSilenceMs = 20'000;  // A broker that gives nothing for so long has failed.
+constexpr int kSilenceMs = 20'000;  // A broker that sends nothing for this long has failed.
 
 struct Closer {
   void operator()(rd_kafka_t* client) const { rd_kafka_destroy(client); }
@@ -64,7 +64,7 @@ std::int64_t now_ns() {
   return std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
 }
 
-// What the acknowledgements said.
+// The acknowledged messages.
 struct Delivered {
   std::uint64_t good = 0;
   std::uint64_t bad = 0;
@@ -133,7 +133,7 @@ struct Writer {
     return writer;
   }
 
-  // Waits while too many messages are under way.
+  // Waits while too many messages are in flight.
   void send(std::int32_t partition, const char* bytes, int flags) const {
     while (rd_kafka_produce(topic.get(), partition, flags, const_cast<char*>(bytes), kMessageBytes,
                             nullptr, 0, nullptr) != 0) {
@@ -150,7 +150,7 @@ struct Writer {
   }
 };
 
-// Calls send(index) at the rate for that long; how often.
+// Calls send(index) at the rate for that long; returns the number of calls.
 template <class Send>
 std::uint64_t paced(rd_kafka_t* client, double seconds, double rate, Send send) {
   const Stopwatch watch;
@@ -217,7 +217,7 @@ class Reader {
     for (std::int32_t i = 0; i < partitions_; ++i) rd_kafka_consume_stop(topic_.get(), i);
   }
 
-  // Waits for `count` messages, or as many as come within the time: how many.
+  // Waits for `count` messages, or as many as arrive within the time; returns how many.
   Result<std::uint64_t> take(std::uint64_t count, int wait_ms, std::uint64_t& bytes) {
     const auto got = rd_kafka_consume_batch_queue(queue_.get(), wait_ms, batch_.data(),
                                                   std::min<std::uint64_t>(count, kConsumeBatch));
@@ -236,7 +236,7 @@ class Reader {
     return good;
   }
 
-  // The next message; null when none came within the time.
+  // The next message; null when none arrived within the time.
   Handle<rd_kafka_message_t> next(int wait_ms) const {
     return Handle<rd_kafka_message_t>(rd_kafka_consume_queue(queue_.get(), wait_ms));
   }
@@ -259,7 +259,7 @@ Round summed(std::uint64_t operations, double seconds) {
   return round;
 }
 
-// A message to each partition: the client is connected and knows the leaders.
+// Sends a message to each partition, so that the client is connected and knows the leaders.
 Result<void> warm_writer(const Writer& writer, const TopicLoad& load) {
   for (std::int32_t i = 0; i < load.partitions; ++i) {
     writer.send(i, slice(static_cast<std::uint64_t>(i)), 0);
@@ -330,7 +330,7 @@ Result<Round> produce(const TopicLoad& load, double seconds, double rate) {
 Result<Round> consume(const TopicLoad& load, std::uint64_t count) {
   TRY(Reader reader, Reader::open(load, RD_KAFKA_OFFSET_BEGINNING));
   std::uint64_t bytes = 0;
-  // From the first messages on: how a client starts is its own affair.
+  // Timed from the first messages on, without the client's start.
   TRY(std::uint64_t seen, reader.take(1, kSilenceMs, bytes));
   const Stopwatch watch;
   while (seen < count) {
@@ -351,7 +351,7 @@ Result<Round> tail(const TopicLoad& load, double seconds, double rate) {
   TRY(Reader reader, Reader::open(load, RD_KAFKA_OFFSET_END));
   std::vector<std::uint64_t> latencies;
   std::atomic<bool> done = false;
-  std::this_thread::sleep_for(500ms);  // The reader finds the end.
+  std::this_thread::sleep_for(500ms);  // Until the reader is at the end.
   std::jthread reading([&] {
     while (!done) {
       const auto message = reader.next(20);

@@ -17,7 +17,7 @@ namespace moraine::bench {
 
 inline constexpr std::uint32_t kMessageBytes = 1'024;
 inline constexpr std::uint32_t kMessagesWaitingMax = 16'384;
-// To one partition before the next one's turn.
+// Messages sent to one partition before the next one's turn.
 inline constexpr std::uint64_t kMessagesPerTurn = 64;
 
 struct TopicLoad {
@@ -31,14 +31,14 @@ struct TopicLoad {
 Result<void> create_topic(const TopicLoad& load);
 Result<void> delete_topic(const TopicLoad& load);
 
-// One message to each partition: a broker makes files when it first sees one.
+// Sends one message to each partition: a broker creates files at the first one.
 Result<void> touch(const TopicLoad& load);
 
-// Produces for `seconds` and waits for all acknowledgements. `rate` in messages a second; 0: as
-// many as the broker takes. Latencies, from the call to the acknowledgement, only with a rate.
+// Produces for `seconds` and waits for all acknowledgements. `rate` in messages per second; 0: as
+// many as the broker accepts. Latencies, from the call to the acknowledgement, only with a rate.
 Result<Round> produce(const TopicLoad& load, double seconds, double rate = 0);
 
-// Reads every partition from its beginning until `count` messages have come.
+// Reads every partition from its beginning until `count` messages have arrived.
 Result<Round> consume(const TopicLoad& load, std::uint64_t count);
 
 // As produce() with a rate, while a consumer reads at the end: latencies from produce to consume.

@@ -1,4 +1,5 @@
-// Latency at half load, the cost of a message as partitions grow, and what a node takes at rest.
+// Latency at half load, the cost of a message as partitions grow, and the resources of a node at
+// rest.
 
 #include <fmt/format.h>
 

@@ -117,7 +117,7 @@ Result<Round> Redis::produce(std::uint32_t streams, double seconds) {
   for (const Connection& connection : connections_) before.push_back(connection.lines);
   const Stopwatch watch;
   std::uint64_t sent = 0;  // By each connection.
-  // The kernel's buffers hold the answers of all that is under way, so neither side waits in send.
+  // The kernel's buffers hold all outstanding replies, so neither side blocks in send.
   while (watch.seconds() < seconds) {
     for (const Connection& connection : connections_) {
       TRY_VOID(send(connection, some));

@@ -25,7 +25,7 @@ class Redis {
   Result<Round> produce(std::uint32_t streams, double seconds);
 
  private:
-  // One of several, as one client's commands never fill a whole sync.
+  // One of several, since one client's commands never fill a whole sync.
   struct Connection {
     int socket = -1;
     std::uint64_t lines = 0;  // Of all answers so far.
@@ -34,7 +34,7 @@ class Redis {
   explicit Redis(app::ChildProcess child) : child_(std::move(child)) {}
   Result<void> connect(int port);
   static Result<void> send(const Connection& to, const std::string& bytes);
-  // Reads until so many lines have come in all.
+  // Reads until this many lines have arrived in total.
   static Result<void> receive_until(Connection& from, std::uint64_t lines);
 
   app::ChildProcess child_;

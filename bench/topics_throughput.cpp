@@ -13,7 +13,7 @@ constexpr double kGoalConsume = 1;
 constexpr double kWriteAmplificationMax = 1.3;
 constexpr std::uint64_t kConsumeMax = 500'000;
 
-// One broker and what it did.
+// One broker and its measurements.
 struct Contender {
   Broker* broker = nullptr;
   std::string name;

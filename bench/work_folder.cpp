@@ -22,7 +22,8 @@ Result<WorkFolder> WorkFolder::create(const std::string& parent) {
     return fail(Errc::kIo, fmt::format("{}: {}", parent, std::strerror(errno)));
   }
   if (info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC) {
-    return fail(Errc::kInvalidArgument, parent + " lies in memory; choose a disk with --dir");
+    return fail(Errc::kInvalidArgument,
+                parent + " is a memory file system; choose a disk with --dir");
   }
   std::string path = parent + "/bench.XXXXXX";
   if (mkdtemp(path.data()) == nullptr) {

@@ -1,4 +1,4 @@
-// WorkFolder: where a run keeps its files; gone with everything in it when the run ends.
+// WorkFolder: the files of a run; removed with everything in it when the run ends.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace moraine::bench {
 
 class WorkFolder {
  public:
-  // A fresh folder below `parent`, which is made when it is missing. kInvalidArgument when that
-  // lies in memory: nothing measured there would say anything about disks.
+  // A new folder below `parent`, which is created when it is missing. kInvalidArgument when that is
+  // on a memory file system, where measurements say nothing about disks.
   static Result<WorkFolder> create(const std::string& parent);
   WorkFolder(WorkFolder&& other) noexcept;
   WorkFolder& operator=(WorkFolder&&) = delete;
@@ -25,8 +25,8 @@ class WorkFolder {
   std::string path_;
 };
 
-// Removes a file or folder of an earlier part of the run and lets the file system settle, so that
-// the next part does not pay for it.
+// Removes a file or folder of an earlier part of the run and syncs the file system, so that the
+// next part does not pay for it.
 void discard(const std::string& path);
 
 }  // namespace moraine::bench

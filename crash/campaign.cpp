@@ -72,7 +72,7 @@ class Campaign {
       load_.start(round);
       const std::uint64_t load_ms = kLoadMsMin + random_.below(kLoadMsMax - kLoadMsMin);
       co_await pause(load_ms);
-      const std::size_t killed = co_await strike();
+      const std::size_t killed = co_await kill_some();
       load_.stop();
       co_await load_.joined();
       show(round, load_ms, killed, before);
@@ -90,7 +90,7 @@ class Campaign {
     co_return Result<void>();
   }
 
-  // Everything runs, and every disk is ready.
+  // Starts everything, and waits until every disk is ready.
   Task<Result<void>> bring_up() {
     CO_TRY_VOID(servers_.start_all());
     for (const NodeId node : servers_.nodes()) {
@@ -122,8 +122,8 @@ class Campaign {
     report_losses();
   }
 
-  // Kills one process, or all. While one of several is down the load goes on.
-  Task<std::size_t> strike() {
+  // Kills one process, or all. While one of several is down the load continues.
+  Task<std::size_t> kill_some() {
     const std::vector<NodeId> nodes = servers_.nodes();
     const bool all = nodes.size() == 1 || random_.one_in(kKillAllOneIn);
     ++kills_;

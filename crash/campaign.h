@@ -13,7 +13,7 @@ struct CampaignOptions {
   std::string binary;
   std::string folder;  // Empty: a temporary one, removed after success.
   blob::Species species = blob::Species::kNone;
-  std::uint64_t seed = 0;  // 0: drawn.
+  std::uint64_t seed = 0;  // 0: random.
   bool topics = false;     // Messages instead of blobs.
   bool tables = false;     // Transactions on tables instead of blobs.
   std::string self;        // This program; tables start it as their worker.

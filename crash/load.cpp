@@ -97,7 +97,7 @@ Task<void> Load::test_fence(TabletTruth& tablet) {
   }
   tablet.put_in_doubt(id, round_);
   if (result.status != blob::Status::kOk) co_return;
-  violations_.push_back(fmt::format("{} was stored past its fence", id.to_string()));
+  violations_.push_back(fmt::format("{} was stored despite its fence", id.to_string()));
 }
 
 }  // namespace moraine::crash

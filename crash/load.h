@@ -1,7 +1,7 @@
-// Load: writers that put, collect and block through a proxy, and tell the truth what they heard.
+// Load: writers that put, collect and block through a proxy, and record the replies in the truth.
 //
-// Promise    Whatever is not answered with OK stays in doubt. A put of a fenced generation that is
-//            answered with OK is a violation.
+// Promise    Whatever did not get OK stays in doubt. A put of a fenced generation that gets OK is a
+//            violation.
 // Threading  One executor.
 #pragma once
 
@@ -25,7 +25,7 @@ struct LoadOptions {
 struct LoadCounts {
   std::uint64_t acknowledged = 0;
   std::uint64_t in_doubt = 0;
-  std::uint64_t refused = 0;  // By a fence, as it must be.
+  std::uint64_t refused = 0;  // By a fence, as expected.
   std::uint64_t collects = 0;
   std::uint64_t blocks = 0;
 };
@@ -34,7 +34,7 @@ class Load {
  public:
   Load(Executor& executor, blob::Proxy& proxy, Random& random, LoadOptions options);
 
-  // Writers run from now on, until stop(); joined() waits for the last answer.
+  // Writers run from now on, until stop(); joined() waits for the last reply.
   void start(std::uint32_t round);
   void stop() { stopping_ = true; }
   Task<void> joined();

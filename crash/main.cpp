@@ -1,4 +1,4 @@
-// moraine_crash: kills the real program under load, again and again, and looks for what was lost.
+// moraine_crash: kills the real program under load, repeatedly, and checks what was lost.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   app.add_option("--tables-worker", worker.folder, "Runs that process on this folder")->group("");
   app.add_option("--first-id", worker.first_id, "Of its transactions")->group("");
   app.add_option("--folder", options.folder, "Where the data goes (default: a temporary folder)");
-  app.add_option("--seed", options.seed, "Of the load and the moments of the kills");
+  app.add_option("--seed", options.seed, "Seed of the load and of the times of the kills");
   app.footer("Exit codes: 0 nothing lost, 1 something lost, 2 could not run.");
   CLI11_PARSE(app, argc, argv);
   if (!worker.folder.empty()) {

@@ -14,12 +14,12 @@ namespace moraine::crash {
 namespace {
 
 constexpr Duration kStartTimeout = 120s;
-// Below the range that the system hands out, so that no connection takes a port between two runs.
+// Below the ephemeral port range, so that no connection takes a port between two runs.
 constexpr std::uint64_t kPortMin = 20'000;
 constexpr std::uint64_t kPortCount = 10'000;
 constexpr int kPortTries = 1'000;
 
-// How a group is spread: every process can be lost.
+// How a group is spread over processes: any one process may be lost.
 struct Layout {
   std::uint32_t nodes;
   std::uint32_t devices;  // Of each node.
@@ -166,7 +166,7 @@ Result<void> Servers::check() const {
   const int code = child.wait();
   if (code == 0) return {};
   return fail(Errc::kCorrupt,
-              fmt::format("moraine blob check gives {}; see {}", code, options.output));
+              fmt::format("moraine blob check ended with {}; see {}", code, options.output));
 }
 
 }  // namespace moraine::crash

@@ -27,21 +27,21 @@ struct ServersOptions {
 
 class Servers {
  public:
-  // Makes the data folder or writes the cluster's config.
+  // Creates the data folder or writes the cluster's config.
   static Result<Servers> prepare(const ServersOptions& options, Random& random);
 
   const blob::ClusterConfig& config() const { return config_; }
   std::vector<NodeId> nodes() const;
-  // Starts those that do not run, and waits until they listen.
+  // Starts those that are not running, and waits until they listen.
   Result<void> start_all();
   // Where a node listens now.
   TcpAddress address(NodeId node) const { return addresses_.at(node); }
-  // Where Kafka's clients are served; "off" if nowhere.
+  // Address for Kafka clients; "off" if none.
   const std::string& kafka() const { return kafka_; }
   void kill(NodeId node);  // SIGKILL
-  // SIGTERM to all; an error unless every one ends with 0.
+  // SIGTERM to all; an error unless every one exits with 0.
   Result<void> stop_all();
-  // moraine blob check: an error unless it finds nothing. Requires: none runs.
+  // moraine blob check: an error unless it finds no problem. Requires: none is running.
   Result<void> check() const;
   std::string log_path() const { return options_.folder + "/servers.log"; }
 

@@ -61,7 +61,7 @@ std::optional<blob::CollectRequest> TabletTruth::begin_collect(Random& random) {
     return collect_;
   }
   auto middle = std::next(blobs_.begin(), static_cast<std::ptrdiff_t>(blobs_.size() / 2));
-  // What is on its way may arrive on either side of a barrier.
+  // Puts in flight may arrive on either side of a barrier.
   const auto oldest = oldest_in_flight();
   if (oldest && *oldest <= middle->first) middle = blobs_.find(*oldest);
   if (middle == blobs_.begin()) return std::nullopt;
@@ -113,7 +113,7 @@ std::optional<blob::Generation> TabletTruth::begin_block() {
 
 void TabletTruth::block_ended(blob::Status status) {
   busy_ = false;
-  // ALREADY: an attempt whose answer was lost had done it.
+  // ALREADY: an attempt whose reply was lost had done it.
   if (status != blob::Status::kOk && status != blob::Status::kAlready) return;
   blocking_ = false;
   fenced_ = generation_;

@@ -1,10 +1,10 @@
 // Truth: what the killed program has promised, kept outside of it.
 //
-// Promise    stored: acknowledged, must be there byte for byte. doubt: sent, no answer; absent or
+// Promise    stored: acknowledged, must exist byte for byte. doubt: sent, no reply; absent or
 //            whole. fading: a collect that covers it was sent; either is right. gone: that collect
 //            was acknowledged; must not be readable.
-// Invariants (1) An id is used once. (2) The bytes of a blob follow from its id. (3) A tablet has
-//            one collect or block under way, repeated until it is acknowledged.
+// Invariants (1) An id is used once. (2) The bytes of a blob are derived from its id. (3) A tablet
+//            has one collect or block in flight, repeated until it is acknowledged.
 // Threading  One executor.
 #pragma once
 
@@ -41,15 +41,15 @@ class TabletTruth {
   blob::BlobId begin_put(std::uint32_t size, std::uint32_t round);
   void put_ended(const blob::BlobId& id, blob::Status status);
 
-  // The collect to send now: the one whose answer never came, or a new one over the older half.
-  // nullopt: nothing to collect, or one is under way.
+  // The collect to send now: the one without a reply, or a new one over the older half. nullopt:
+  // nothing to collect, or one is in flight.
   std::optional<blob::CollectRequest> begin_collect(Random& random);
   void collect_ended(const blob::CollectResult& result);
 
-  // The generation to block now; nullopt while something else is under way.
+  // The generation to block now; nullopt while something else is in flight.
   std::optional<blob::Generation> begin_block();
   void block_ended(blob::Status status);
-  // A block was sent and its answer never came.
+  // A block was sent and got no reply.
   bool block_unfinished() const { return blocking_ && !busy_; }
   // A generation that must be refused; 0: none yet.
   blob::Generation fenced() const { return fenced_; }
@@ -57,7 +57,7 @@ class TabletTruth {
   blob::BlobId fenced_id(std::uint32_t size);
   void put_in_doubt(const blob::BlobId& id, std::uint32_t round);
 
-  // After a look with must-restore.
+  // After a read with must-restore.
   void found(const blob::BlobId& id);
   void absent(const blob::BlobId& id);
 

@@ -27,7 +27,7 @@ TEST_F(Truth, OnlyAnAcknowledgedBlobMustBeThere) {
   EXPECT_EQ(fate(put(Status::kBlocked)), Fate::kDoubt);
 }
 
-TEST_F(Truth, ADoubtEndsWithALook) {
+TEST_F(Truth, ADoubtEndsWithARead) {
   const blob::BlobId there = put(Status::kError);
   const blob::BlobId absent = put(Status::kError);
   tablet.found(there);
@@ -40,7 +40,7 @@ TEST_F(Truth, ACollectWithoutAnAnswerIsSentAgain) {
   for (int i = 0; i < 40; ++i) put();
   const auto first = tablet.begin_collect(random);
   ASSERT_TRUE(first);
-  EXPECT_FALSE(tablet.begin_collect(random)) << "one is under way";
+  EXPECT_FALSE(tablet.begin_collect(random)) << "one is in flight";
   tablet.collect_ended({Status::kDeadline, "", 0});
   EXPECT_TRUE(tablet.gone().empty());
   const auto again = tablet.begin_collect(random);
@@ -67,7 +67,7 @@ TEST_F(Truth, ABlockFencesTheGenerationOfItsPuts) {
   const auto blocked = tablet.begin_block();
   ASSERT_TRUE(blocked);
   tablet.block_ended(Status::kDeadline);
-  EXPECT_EQ(tablet.fenced(), 0u) << "nobody knows";
+  EXPECT_EQ(tablet.fenced(), 0u) << "unknown";
   EXPECT_TRUE(tablet.block_unfinished());
   ASSERT_EQ(tablet.begin_block(), blocked);
   tablet.block_ended(Status::kAlready);

@@ -12,10 +12,10 @@ namespace {
 constexpr std::size_t kQueriesAtOnce = 64;
 constexpr std::uint64_t kBytesAtOnce = 16u << 20;
 constexpr Duration kAnswerWithin = 10s;
-constexpr Duration kAskAgainAfter = 100ms;
+constexpr Duration kRetryPause = 100ms;
 constexpr std::size_t kReportsMax = 50;
 
-// The next ids to ask for together, taken off the end of `ids`.
+// The next ids to read together, taken off the end of `ids`.
 std::vector<blob::BlobId> take_some(std::vector<blob::BlobId>& ids) {
   std::vector<blob::BlobId> some;
   std::uint64_t bytes = 0;
@@ -29,7 +29,7 @@ std::vector<blob::BlobId> take_some(std::vector<blob::BlobId>& ids) {
 
 }  // namespace
 
-Task<Verifier::Verdicts> Verifier::look_once(std::vector<blob::BlobId> ids, bool must_restore) {
+Task<Verifier::Verdicts> Verifier::read_once(std::vector<blob::BlobId> ids, bool must_restore) {
   blob::GetRequest request;
   for (const blob::BlobId& id : ids) request.queries.push_back({id, 0, 0});
   request.must_restore = must_restore;
@@ -43,7 +43,7 @@ Task<Verifier::Verdicts> Verifier::look_once(std::vector<blob::BlobId> ids, bool
     verdict.reason = result.reason;
     if (verdict.status == blob::Status::kOk && !equal(result.items[i].data, bytes_of(ids[i]))) {
       verdict.status = blob::Status::kCorrupted;
-      verdict.reason = "other bytes came back";
+      verdict.reason = "different bytes were read";
     }
   }
   co_return verdicts;
@@ -56,7 +56,7 @@ Task<Verifier::Verdicts> Verifier::look(std::vector<blob::BlobId> ids, bool must
   while (!ids.empty()) {
     std::vector<blob::BlobId> again;
     for (std::vector<blob::BlobId> some = take_some(ids); !some.empty(); some = take_some(ids)) {
-      const Verdicts verdicts = co_await look_once(std::move(some), must_restore);
+      const Verdicts verdicts = co_await read_once(std::move(some), must_restore);
       const bool patient = executor_.now() < give_up;
       for (const Verdict& verdict : verdicts) {
         const bool may_change =
@@ -70,7 +70,7 @@ Task<Verifier::Verdicts> Verifier::look(std::vector<blob::BlobId> ids, bool must
       }
     }
     ids = std::move(again);
-    if (!ids.empty()) co_await sleep_for(executor_, kAskAgainAfter);
+    if (!ids.empty()) co_await sleep_for(executor_, kRetryPause);
   }
   co_return done;
 }

@@ -1,7 +1,7 @@
-// Verifier: reads back what the truth says must be there, and compares every byte.
+// Verifier: reads back what must exist by the truth, and compares every byte.
 //
-// Promise    An answer that may be better later (ERROR, DEADLINE) is asked again until `patience`
-//            has passed; then the blob counts as lost.
+// Promise    A reply that may improve later (ERROR, DEADLINE) is retried until `patience` has
+//            passed; then the blob counts as lost.
 // Threading  One executor.
 #pragma once
 
@@ -20,7 +20,7 @@ struct VerifyCounts {
   std::uint64_t lost = 0;
   std::uint64_t doubt_there = 0;
   std::uint64_t doubt_absent = 0;
-  std::uint64_t collected = 0;  // Checked to be gone.
+  std::uint64_t collected = 0;  // Checked to be removed.
   std::vector<std::string> reports;
 };
 
@@ -29,7 +29,8 @@ class Verifier {
   Verifier(Executor& executor, blob::Proxy& proxy, Duration patience)
       : executor_(executor), proxy_(proxy), patience_(patience) {}
 
-  // Of the tablet: what was put in `since` and later, and `sample` older blobs.
+  // Checks the blobs of the tablet that were put in round `since` and later, and `sample` older
+  // ones.
   Task<void> check_stored(TabletTruth& tablet, std::uint32_t since, std::size_t sample,
                           Random& random);
   Task<void> settle_doubts(TabletTruth& tablet);
@@ -38,7 +39,7 @@ class Verifier {
   VerifyCounts& counts() { return counts_; }
 
  private:
-  // What became of one id: kOk with bytes that fit, kNoData, kCorrupted (other bytes), or the last
+  // The result for one id: kOk with the right bytes, kNoData, kCorrupted (other bytes), or the last
   // failure.
   struct Verdict {
     blob::BlobId id;
@@ -48,7 +49,7 @@ class Verifier {
   using Verdicts = std::vector<Verdict>;
 
   Task<Verdicts> look(std::vector<blob::BlobId> ids, bool must_restore, blob::Status wanted);
-  Task<Verdicts> look_once(std::vector<blob::BlobId> ids, bool must_restore);
+  Task<Verdicts> read_once(std::vector<blob::BlobId> ids, bool must_restore);
   void lose(const Verdict& verdict, const char* expected);
 
   Executor& executor_;

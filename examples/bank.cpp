@@ -1,4 +1,4 @@
-// Accounts in a table: transfers in transactions, balances read at one moment.
+// Accounts in a table: transfers in transactions, balances read from one snapshot.
 #include <cstdio>
 
 #include "moraine/database.h"
@@ -12,7 +12,7 @@ int fail_with(const Error& error) {
   return 1;
 }
 
-// Moves money, or gives kAborted when another transfer was first.
+// Moves money, or fails with kAborted when another transfer was first.
 Result<Timestamp> transfer(Database& db, const Table& accounts, int from, int to, int amount) {
   auto tx = db.begin();
   if (!tx) return std::unexpected(tx.error());

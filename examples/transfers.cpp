@@ -1,4 +1,5 @@
-// Coroutines: many transfers at once on the database's thread; one that loses begins anew.
+// Coroutines: many concurrent transfers on the database's thread; one that loses a conflict is
+// retried.
 #include <cstdio>
 
 #include "moraine/database.h"

@@ -22,7 +22,7 @@ Result<std::string> run(const char* folder) {
   if (!tx) return std::unexpected(tx.error());
   auto written = tx->insert(*users, {{"id", 1}, {"name", "Ada"}, {"score", 3}});
   if (!written) return std::unexpected(written.error());
-  auto committed = tx->commit();  // Durable when it is answered.
+  auto committed = tx->commit();  // Durable when it returns.
   if (!committed) return std::unexpected(committed.error());
 
   Rowset rows;

@@ -24,11 +24,11 @@ class Absence : public testing::Test {
   static ClusterOptions options() {
     ClusterOptions options;
     options.node = quick_node_options();
-    // What is half-written stays as it is until a read decides.
+    // A half-written blob stays as it is until a read decides.
     options.node.vdisk.replication_period = 1h;
     return options;
   }
-  // Puts the first `count` parts of the blob where they belong, as a client that died half-way.
+  // Puts the first `count` parts of the blob in their places, as a client that died half-way.
   BlobId half_written(Step step, std::uint32_t count) {
     const BlobId id = stage_.id(1, step, 1'000 + step);
     (void)stage_.model().put_sent(id);
@@ -97,7 +97,7 @@ TEST_F(Absence, ARestoringGetDecidesAHalfWrittenBlobByItsParts) {
 TEST_F(Absence, AHalfWrittenBlobThatCouldBeConfirmedIsAnError) {
   const BlobId id = half_written(1, 4);
   const auto subgroup = stage_.cluster().geometry().subgroup(id);
-  // Three parts are seen; with three disks silent it could be complete.
+  // Three parts are visible; with three unreachable disks it could be complete.
   stage_.hide(disk_bit(subgroup.order[0]) | disk_bit(subgroup.order[5]) |
               disk_bit(subgroup.order[6]));
   const Status status = stage_.get_one(id, true);

@@ -17,14 +17,14 @@ std::string Hunt::to_string() const {
 
 namespace {
 
-// Bugs of tablets are found by the story of the leaders.
+// Bugs of tablets are found by the leaders scenario.
 Hunt hunt_in_leaders(Hunt hunt, blob::SeededBug bug) {
   for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
     ++hunt.runs;
-    const LeadersReport report = tell_leaders(seed, bug);
+    const LeadersReport report = run_leaders(seed, bug);
     if (!report.failure) continue;
     hunt.found = true;
-    hunt.where = "the story of the leaders";
+    hunt.where = "the leaders scenario";
     hunt.message = *report.failure;
     return hunt;
   }
@@ -39,7 +39,7 @@ Hunt hunt_bug(blob::SeededBug bug) {
   for (const Scenario& scenario : scenarios()) {
     if (scenario.bug != bug) continue;
     ++hunt.runs;
-    if (const auto failure = scenario.tell(bug)) {
+    if (const auto failure = scenario.run(bug)) {
       hunt.found = true;
       hunt.where = fmt::format("the scenario \"{}\"", scenario.name);
       hunt.message = *failure;

@@ -1,7 +1,7 @@
 // Seeded bugs, and how each of them is found.
 //
-// Promise    A hunt runs the scenarios made for the bug (directed.h), then seeds of the
-//            campaign, until the oracle says that something is wrong.
+// Promise    A hunt runs the scenarios made for the bug (directed.h), then seeds of the campaign,
+//            until the model reports a failure.
 // Limits     kHuntSeedsMax seeds.
 #pragma once
 
@@ -21,7 +21,7 @@ struct Hunt {
   bool found = false;
   std::uint64_t runs = 0;
   std::string where;    // The scenario or the campaign.
-  std::string message;  // What the oracle said.
+  std::string message;  // The failure that the model reported.
 
   std::string to_string() const;
 };

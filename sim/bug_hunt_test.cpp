@@ -11,18 +11,18 @@ using blob::SeededBug;
 
 TEST(Scenarios, EndWellWithoutABug) {
   for (const Scenario& scenario : scenarios()) {
-    const auto failure = scenario.tell(SeededBug::kNone);
+    const auto failure = scenario.run(SeededBug::kNone);
     EXPECT_FALSE(failure) << scenario.name << ": " << *failure;
   }
 }
 
 TEST(Scenarios, EndBadlyWithTheirBug) {
   for (const Scenario& scenario : scenarios()) {
-    EXPECT_TRUE(scenario.tell(scenario.bug)) << scenario.name;
+    EXPECT_TRUE(scenario.run(scenario.bug)) << scenario.name;
   }
 }
 
-// Those that few seeds find; `moraine_sim --bugs` hunts all.
+// Bugs that few seeds find; `moraine_sim --bugs` hunts all.
 TEST(BugHunt, FindsSeededBugs) {
   for (const SeededBug bug :
        {SeededBug::kAckBeforeSync, SeededBug::kIgnoreBlockOnPut, SeededBug::kForgetBlock,

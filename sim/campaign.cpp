@@ -1,9 +1,9 @@
 #include "sim/campaign.h"
 
 #include "base/log.h"
+#include "sim/final_checks.h"
 #include "sim/model.h"
 #include "sim/nemesis.h"
-#include "sim/peace.h"
 #include "sim/workload.h"
 
 namespace moraine::sim {
@@ -13,7 +13,7 @@ constexpr Duration kFirstStart = 30s;
 constexpr Duration kStep = 500ms;
 constexpr Duration kDrainBound = 20s;
 
-// What varies from seed to seed beside the order of events.
+// What varies from seed to seed besides the order of events.
 struct Plan {
   SimOptions world;
   ClusterOptions cluster;
@@ -34,7 +34,8 @@ Plan plan_of(const SeedOptions& options) {
     links.delay_max = 50ms + Duration(1ms) * random.below(1'000);
   }
   plan.cluster.erasure = options.erasure.value_or(static_cast<Erasure>(options.seed % kErasures));
-  // Small devices fill up. Parts are then small against segments, so that cleaning can pack them.
+  // Small devices fill up. Parts are then small relative to segments, so that cleaning can pack
+  // them.
   const bool small = random.one_in(4);
   plan.cluster.segments = small ? 18 : 48;
   if (small) plan.workload.blob_size_max = 40'000;
@@ -55,9 +56,9 @@ Plan plan_of(const SeedOptions& options) {
 }
 
 void run_while(SimWorld& world, const History& history, Duration time,
-               const std::function<bool()>& goes_on) {
+               const std::function<bool()>& keep_running) {
   const Instant end = world.executor().now() + time;
-  while (world.executor().now() < end && !history.failed() && goes_on()) world.run_for(kStep);
+  while (world.executor().now() < end && !history.failed() && keep_running()) world.run_for(kStep);
 }
 
 void run_plan(const Plan& plan, const SeedOptions& options, SimWorld& world, History& history) {
@@ -75,7 +76,7 @@ void run_plan(const Plan& plan, const SeedOptions& options, SimWorld& world, His
       [&](std::size_t client, Instant since) { return nemesis.troubled(client, since); });
 
   run_while(world, history, kFirstStart, [&] { return !cluster.all_ready(); });
-  if (!cluster.all_ready()) history.fail("the group does not start: " + cluster.unsettled());
+  if (!cluster.all_ready()) history.fail("the group did not start: " + cluster.unsettled());
   for (std::size_t client = 0; client < cluster.clients(); ++client) workload.attach(client);
   nemesis.start();
   run_while(world, history, options.trouble, [] { return true; });
@@ -85,7 +86,7 @@ void run_plan(const Plan& plan, const SeedOptions& options, SimWorld& world, His
   if (workload.in_flight() > 0 && !history.failed()) {
     history.fail("commands were never answered");
   }
-  if (!history.failed()) Peace(world, cluster, model, history).check();
+  if (!history.failed()) FinalChecks(world, cluster, model, history).check();
   world.shutdown();
 }
 

@@ -1,7 +1,7 @@
-// One seed of the campaign: a cluster, clients and a nemesis for some minutes, then peace, and the
-// question whether everything is as it was promised.
+// One seed of the campaign: a cluster, clients and a nemesis for some minutes, then the final
+// checks of everything that was promised.
 //
-// Promise    The same options give the same trace hash. failure names the seed, the virtual time,
+// Promise    The same options give the same trace hash. `failure` names the seed, the virtual time,
 //            the blob or tablet, and what was expected.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace moraine::sim {
 
 struct SeedOptions {
   std::uint64_t seed = 1;
-  std::optional<Erasure> erasure;  // By the seed when not given.
-  Duration trouble = 75s;          // How long the nemesis is at work.
+  std::optional<Erasure> erasure;  // Chosen by the seed when not given.
+  Duration trouble = 75s;          // How long the nemesis is active.
   blob::SeededBug bug = blob::SeededBug::kNone;
   queue::SeededBug topic_bug = queue::SeededBug::kNone;
   table::SeededBug table_bug = table::SeededBug::kNone;
@@ -34,7 +34,7 @@ struct SeedReport {
 };
 
 SeedReport run_seed(const SeedOptions& options);
-// What a run that has ended has to tell.
+// The report of a finished run.
 SeedReport report_of(Erasure erasure, SimWorld& world, const History& history);
 
 }  // namespace moraine::sim

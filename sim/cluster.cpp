@@ -25,7 +25,7 @@ Result<Erasure> parse_erasure(std::string_view text) {
     const auto erasure = static_cast<Erasure>(i);
     if (text == to_string(erasure)) return erasure;
   }
-  return fail(Errc::kInvalidArgument, fmt::format("no erasure is called {}", text));
+  return fail(Errc::kInvalidArgument, fmt::format("unknown erasure {}", text));
 }
 
 Geometry geometry_of(Erasure erasure) {
@@ -135,13 +135,14 @@ Device* Cluster::device(std::uint32_t order) {
   return running ? running->device(1) : nullptr;
 }
 
-void Cluster::move(std::uint32_t order, std::size_t host, const std::vector<std::size_t>& told) {
+void Cluster::move(std::uint32_t order, std::size_t host,
+                   const std::vector<std::size_t>& informed) {
   INVARIANT(alive(host), "host {} is down", host);
   ++config_.generation;
   config_.disks[order] = {node_id(host), 1, 0};
-  std::vector<std::size_t> hear = told;
-  hear.push_back(host);
-  for (const std::size_t one : hear) {
+  std::vector<std::size_t> reached = informed;
+  reached.push_back(host);
+  for (const std::size_t one : reached) {
     hosts_[one]->known = config_;
     if (!alive(one)) continue;
     Host& listener = *hosts_[one];
@@ -152,8 +153,8 @@ void Cluster::move(std::uint32_t order, std::size_t host, const std::vector<std:
 
 Task<void> Cluster::run_reconfigure(Host& host, GroupConfig config) {
   if (!host.blob) co_return;
-  auto told = co_await host.blob->reconfigure(std::move(config));
-  if (!told) host.start_failure = std::move(told).error();
+  auto informed = co_await host.blob->reconfigure(std::move(config));
+  if (!informed) host.start_failure = std::move(informed).error();
 }
 
 std::optional<std::size_t> Cluster::spare() const {
@@ -225,7 +226,7 @@ bool Cluster::settle(Duration bound) {
 
 namespace {
 
-// The 8 bytes at `index` of the blob's endless stream.
+// The 8 bytes at `index` of the blob's infinite stream.
 std::uint64_t word_at(std::uint64_t key, std::uint64_t index) {
   std::uint64_t x = key + (index + 1) * 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;

@@ -1,7 +1,7 @@
 // Cluster: a whole group in a simulated world: one node per VDisk, spare nodes, and client nodes.
 //
-// Promise    Every VDisk and proxy is the real one, and they talk over the simulated network. Hosts
-//            crash and start again; what a host knows of the group survives with it.
+// Promise    Every VDisk and proxy is the real one, and they communicate over the simulated
+//            network. Hosts crash and restart; a host's knowledge of the group survives restarts.
 // Invariants Hosts 0..disks-1 held the members of the first generation, in order; then come the
 //            spares, then the clients.
 // Threading  The thread of the simulation. Calls come from outside the loop or from its own events.
@@ -51,7 +51,7 @@ class Cluster {
   std::size_t hosts() const { return hosts_.size(); }
   std::size_t clients() const { return options_.clients; }
   std::size_t client_host(std::size_t client) const { return hosts_.size() - clients() + client; }
-  // The host of member `order` by the newest generation.
+  // The host of member `order` in the newest generation.
   std::size_t host_of(std::uint32_t order) const { return config_.disks[order].node.value - 1; }
   // Member `order` lives on host_of(order).
   SimNode& node(std::size_t host) { return *hosts_[host]->node; }
@@ -59,46 +59,46 @@ class Cluster {
   SimDrive& drive(std::size_t host) { return node(host).disks().drive(kDevicePath); }
   bool alive(std::size_t host) const { return hosts_[host]->node->alive(); }
 
-  // Starts what is not running; devices that are not there are formatted.
+  // Starts what is not running; missing devices are formatted.
   void start(std::size_t host);
   void crash(std::size_t host, CrashPolicy policy = CrashPolicy::kRandom);
-  // Why the last start failed; null when it did not (or is under way).
+  // Why the last start failed; null when it did not (or is in progress).
   const std::optional<Error>& start_failure(std::size_t host) const {
     return hosts_[host]->start_failure;
   }
-  // An empty disk takes the place of the host's, which then knows the newest generation. Requires:
+  // Replaces the host's disk by an empty one; the host then knows the newest generation. Requires:
   // the host is down.
   void replace_disk(std::size_t host);
 
-  // Where other services of a host get their requests. Requires: the host is alive.
+  // Dispatches requests to other services of a host. Requires: the host is alive.
   RequestRouter& router(std::size_t host) { return *hosts_[host]->router; }
   // Null while the host is down.
   blob::BlobNode* blob_node(std::size_t host) { return hosts_[host]->blob.get(); }
-  // The member as the newest generation places it; null while it does not run.
+  // The member as the newest generation places it; null while it is not running.
   std::shared_ptr<blob::VDisk> vdisk(std::uint32_t order);
   blob::Device* device(std::uint32_t order);
   // Requires: the client's host is alive.
   blob::Proxy& proxy(std::size_t client) { return *blob_node(client_host(client))->proxy(kGroup); }
 
   // The next generation places `order` on `host`, which must be a spare that is alive. Only the
-  // hosts in `told` (and the new one) hear of it.
-  void move(std::uint32_t order, std::size_t host, const std::vector<std::size_t>& told);
-  // What the host starts with the next time.
+  // hosts in `informed` (and the new one) are informed.
+  void move(std::uint32_t order, std::size_t host, const std::vector<std::size_t>& informed);
+  // The config that the host starts with the next time.
   void set_known(std::size_t host, blob::GroupConfig config) {
     hosts_[host]->known = std::move(config);
   }
-  // The host that no member lives on, or nothing.
+  // The host without a member, or nothing.
   std::optional<std::size_t> spare() const;
 
   bool ready(std::uint32_t order);
-  // It serves, and has all that it missed when its last pass began.
+  // It serves, and has all parts that it missed when its last pass began.
   bool replicated(std::uint32_t order);
   bool all_ready();
   // All members serve, and none misses a part.
   bool all_replicated();
-  // Says what keeps all_replicated() from being true, and which parts are away from home.
+  // What keeps all_replicated() from being true, and which parts are not on their mains.
   std::string unsettled();
-  // Runs the world until all_replicated() and no handoff holds a part; false: the bound came first.
+  // Runs the world until all_replicated() and no handoff holds a part; false: timed out.
   bool settle(Duration bound);
 
  private:
@@ -122,7 +122,7 @@ class Cluster {
   blob::GroupConfig config_;
 };
 
-// The bytes of a blob follow from its id.
+// The bytes of a blob are derived from its id.
 Slice blob_bytes(const blob::BlobId& id);
 // Equal to blob_bytes(id).sub(shift, data.size())?
 bool right_bytes(const blob::BlobId& id, std::uint32_t shift, ByteSpan data);

@@ -22,7 +22,7 @@ ClusterOptions block42(SeededBug bug) {
   return options;
 }
 
-// Blobs until each slot rotation has some.
+// Puts blobs until each slot rotation has some.
 std::vector<BlobId> put_some(Stage& stage, Generation generation, Step count) {
   std::vector<BlobId> ids;
   for (Step step = 1; step <= count; ++step) {
@@ -43,7 +43,7 @@ void read_all(Stage& stage, const std::vector<BlobId>& ids, const char* when) {
   }
 }
 
-// Two members sleep while Keep is agreed, and hear of the barrier first. If they act on it alone
+// Two members are down while Keep is agreed, and learn of the barrier first. If they apply it alone
 // they drop what is kept; then two more are lost.
 Failure barrier_before_keep(SeededBug bug) {
   const ScopedLogCapture silence(0);
@@ -55,7 +55,7 @@ Failure barrier_before_keep(SeededBug bug) {
   CollectRequest keep = stage.collect_request(1);
   keep.keep = ids;
   if (stage.collect(keep).status != Status::kOk) stage.history().fail("keep was not agreed");
-  // They come back, and from then on hear of nothing but the client.
+  // They restart, and from then on only the client can reach them.
   stage.cut(sleepers, stage.member_hosts());
   stage.start(sleepers);
   stage.world().run_for(500ms);
@@ -73,9 +73,9 @@ Failure barrier_before_keep(SeededBug bug) {
   return stage.failure();
 }
 
-// A replaced member that cannot hear its neighbours must not call itself complete: its operator
+// A replaced member that cannot reach its neighbours must not report itself complete: its operator
 // would replace the next ones.
-Failure replaced_in_the_dark(SeededBug bug) {
+Failure replaced_while_isolated(SeededBug bug) {
   const ScopedLogCapture silence(0);
   Stage stage(block42(bug));
   stage.open();
@@ -92,7 +92,7 @@ Failure replaced_in_the_dark(SeededBug bug) {
   while (!stage.cluster().replicated(2) && stage.history().now() < end) {
     stage.world().run_for(1ms);
   }
-  if (!stage.cluster().replicated(2)) stage.history().fail("a replaced disk stays incomplete");
+  if (!stage.cluster().replicated(2)) stage.history().fail("a replaced disk is still incomplete");
   stage.replace(disk_bit(5) | disk_bit(6));
   stage.world().run_for(30s);
   if (!stage.failed()) read_all(stage, ids, "after one replacement and then two");
@@ -103,12 +103,12 @@ Task<void> put_into(Proxy& proxy, PutRequest request, std::optional<PutResult>& 
   result = co_await proxy.put(std::move(request));
 }
 
-// A member acknowledges a part and loses its disk, while the other parts are held up on their way.
-// Once it is back the old acknowledgement must not count.
-Failure acknowledgement_of_the_lost(SeededBug bug) {
+// A member acknowledges a part and loses its disk, while the other parts are delayed. Once it is
+// back the old acknowledgement must not count.
+Failure stale_acknowledgement(SeededBug bug) {
   const ScopedLogCapture silence(0);
   ClusterOptions options = block42(bug);
-  options.node.proxy.hedge_min = 60s;  // Nothing is sent twice.
+  options.node.proxy.hedge_min = 60s;  // Disables hedged requests.
   options.node.proxy.hedge_max = 60s;
   options.node.proxy.hedge_initial = 60s;
   Stage stage(options);
@@ -151,8 +151,8 @@ Failure acknowledgement_of_the_lost(SeededBug bug) {
 const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> all = {
       {SeededBug::kLonelyBarrier, "a barrier that comes before the flags", barrier_before_keep},
-      {SeededBug::kServeBeforeRecovery, "replaced in the dark", replaced_in_the_dark},
-      {SeededBug::kCountStaleAck, "the acknowledgement of the lost", acknowledgement_of_the_lost},
+      {SeededBug::kServeBeforeRecovery, "replaced while isolated", replaced_while_isolated},
+      {SeededBug::kCountStaleAck, "the acknowledgement of a lost disk", stale_acknowledgement},
   };
   return all;
 }

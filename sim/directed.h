@@ -1,6 +1,6 @@
-// Scenarios told step by step, for bugs that chance meets too seldom.
+// Scenarios with fixed steps, for bugs that random runs rarely find.
 //
-// Promise    Without a seeded bug every scenario ends well; with its own bug it does not.
+// Promise    Without a seeded bug every scenario succeeds; with its own bug it fails.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ namespace moraine::sim {
 struct Scenario {
   blob::SeededBug bug;
   const char* name;
-  // What went wrong, if anything.
-  std::optional<std::string> (*tell)(blob::SeededBug bug);
+  // Returns the failure, if any.
+  std::optional<std::string> (*run)(blob::SeededBug bug);
 };
 
 const std::vector<Scenario>& scenarios();

@@ -1,4 +1,4 @@
-// The story of the fence: after a block was acknowledged, no older generation is ever told OK.
+// Fencing: after a block was acknowledged, no older generation ever gets OK.
 
 #include "sim/story.h"
 
@@ -20,7 +20,7 @@ CollectRequest barrier(std::uint64_t tablet, Generation generation, std::uint32_
   return request;
 }
 
-// Whoever took the block, and whoever is up later: a tolerated set each time.
+// Different tolerated sets of members are down when the block is taken and later.
 TEST(Fence, HoldsThroughAnyProxyWithAnyOtherTolerableSetDown) {
   Story story(Species::kBlock42);
   std::uint64_t tablet = 100;
@@ -31,7 +31,7 @@ TEST(Fence, HoldsThroughAnyProxyWithAnyOtherTolerableSetDown) {
     story.crash(during);
     ASSERT_EQ(story.block(TabletId{tablet}, 5), Status::kOk);
     story.start(during);
-    // As soon as they serve again, others go.
+    // As soon as they serve again, others crash.
     while (!story.cluster().all_ready()) story.world().run_for(50ms);
     story.crash(after);
     for (const std::size_t client : {0, 1}) {
@@ -75,7 +75,7 @@ TEST(Fence, NeedsAGroupQuorumOfTheRightShape) {
   EXPECT_EQ(story.block(TabletId{2}, 2), Status::kOk);
 }
 
-TEST(Fence, IsForgottenByNobodyOverARestartOfEveryDisk) {
+TEST(Fence, SurvivesARestartOfEveryDisk) {
   Story story(Species::kBlock42);
   ASSERT_EQ(story.block(TabletId{1}, 8), Status::kOk);
   story.crash(0xff);

@@ -1,4 +1,4 @@
-// The story of gossip: what one disk knows durably all others learn; and nobody deletes alone.
+// Gossip: what one disk knows durably reaches all others; and no disk deletes alone.
 
 #include <utility>
 
@@ -35,7 +35,7 @@ TEST(Gossip, ASoftBarrierOnOneDiskDeletesNothingUntilAQuorumHasIt) {
   story.world().network().isolate(story.nodes_of(disk_bit(lonely)).front());
   ASSERT_EQ(story.ask(lonely, barrier_at({1, 5}, 1)).status, Status::kOk);
   story.world().run_for(30s);
-  EXPECT_EQ(story.holders(id), before) << "the lonely disk keeps its data";
+  EXPECT_EQ(story.holders(id), before) << "the single disk keeps its data";
   EXPECT_EQ(story.get(id), Status::kOk);
   story.world().network().heal();
   story.world().run_for(30s);
@@ -107,7 +107,7 @@ TEST(Gossip, DoNotKeepMarksGoOnceAllDisksHaveThem) {
   }
 }
 
-TEST(Gossip, ADiskThatSleptThroughACollectionDoesNotBringTheBlobBack) {
+TEST(Gossip, ADiskThatMissedACollectionDoesNotRestoreTheBlob) {
   Story story(Species::kMirror3dc);
   const BlobId id = blob(1);
   ASSERT_EQ(story.put(id), Status::kOk);

@@ -1,7 +1,7 @@
-// History: what one simulated run did, and the first thing that went wrong in it.
+// History: what one simulated run did, and the first failure in it.
 //
-// Promise    The first failure is kept, with the seed and the virtual time; whoever drives the run
-//            looks at failed() and stops.
+// Promise    The first failure is kept, with the seed and the virtual time; the driver of the run
+//            checks failed() and stops.
 // Threading  The thread of the simulation.
 #pragma once
 
@@ -35,7 +35,7 @@ enum class Command : std::uint8_t {
 inline constexpr std::size_t kCommands = static_cast<std::size_t>(Command::kStatus) + 1;
 inline constexpr std::size_t kStatuses = 32;  // Status numbers are below this.
 
-// What clients of topics ask.
+// Commands of clients of topics.
 enum class TopicCommand : std::uint8_t {
   kBoot,
   kAddPartition,
@@ -52,7 +52,7 @@ inline constexpr std::size_t kTopicCommands = static_cast<std::size_t>(TopicComm
 enum class TopicAnswer : std::uint8_t { kOk = 0, kTimeout = 14, kFailed = 15 };
 inline constexpr std::size_t kTopicAnswers = 16;
 
-// What clients of tables do.
+// Commands of clients of tables.
 enum class TableCommand : std::uint8_t {
   kBoot,
   kMaintain,
@@ -75,7 +75,7 @@ inline constexpr std::size_t kTableCommands = static_cast<std::size_t>(TableComm
 enum class TableAnswer : std::uint8_t { kOk, kAborted, kRefused, kUnknown, kTimeout, kFailed };
 inline constexpr std::size_t kTableAnswers = static_cast<std::size_t>(TableAnswer::kFailed) + 1;
 
-// What the nemesis did; what it led to is in FaultCounters.
+// What the nemesis did; the resulting faults are in FaultCounters.
 enum class Trouble : std::uint8_t {
   kCrash,
   kBlackout,
@@ -132,7 +132,7 @@ struct Tally {
   }
   void add(Trouble trouble) { ++troubles[static_cast<std::size_t>(trouble)]; }
   Tally& operator+=(const Tally& other);
-  // Several lines for people.
+  // Printable, several lines.
   std::string to_string() const;
 
  private:

@@ -11,9 +11,9 @@ namespace {
 
 constexpr int kWriters = 3;
 constexpr std::size_t kBlobBytesMax = 6'000;
-constexpr std::size_t kBlobsAlive = 6;      // Past this the oldest is dropped.
+constexpr std::size_t kBlobsAlive = 6;      // Above this the oldest is dropped.
 constexpr std::size_t kPageBytes = 300;     // Snapshots have several pages.
-constexpr std::uint64_t kThinkMaxMs = 120;  // Between two commits of a writer.
+constexpr std::uint64_t kThinkMaxMs = 120;  // Maximum time between two commits of a writer.
 
 enum class Record : std::uint8_t { kWord = 1, kDrop = 2 };
 
@@ -36,7 +36,7 @@ LeaderOptions quick_leader(blob::SeededBug bug) {
 
 }  // namespace
 
-Slice Chronicle::encode_word(const std::string& word, const std::vector<BlobId>& ids) {
+Slice WordList::encode_word(const std::string& word, const std::vector<BlobId>& ids) {
   Encoder encoder;
   encoder.u8(static_cast<std::uint8_t>(Record::kWord)).sized(word);
   encoder.u8(static_cast<std::uint8_t>(ids.size()));
@@ -44,18 +44,18 @@ Slice Chronicle::encode_word(const std::string& word, const std::vector<BlobId>&
   return encoder.slice();
 }
 
-Slice Chronicle::encode_drop(const BlobId& id) {
+Slice WordList::encode_drop(const BlobId& id) {
   Encoder encoder;
   encoder.u8(static_cast<std::uint8_t>(Record::kDrop));
   encode_id(encoder, id);
   return encoder.slice();
 }
 
-void Chronicle::drop(const BlobId& id) {
+void WordList::drop(const BlobId& id) {
   std::erase(blobs, id);
 }
 
-Result<void> Chronicle::replay(const Slice& body) {
+Result<void> WordList::replay(const Slice& body) {
   Decoder decoder(body);
   while (decoder.remaining() > 0) {
     if (static_cast<Record>(decoder.u8()) == Record::kDrop) {
@@ -73,7 +73,7 @@ Result<void> Chronicle::replay(const Slice& body) {
   return {};
 }
 
-Result<void> Chronicle::restore(const std::vector<Slice>& pages) {
+Result<void> WordList::restore(const std::vector<Slice>& pages) {
   restored = true;
   for (const Slice& page : pages) {
     TRY_VOID(replay(page));
@@ -81,7 +81,7 @@ Result<void> Chronicle::restore(const std::vector<Slice>& pages) {
   return {};
 }
 
-std::vector<Slice> Chronicle::snapshot() const {
+std::vector<Slice> WordList::snapshot() const {
   std::vector<Slice> pages;
   Encoder page;
   for (const std::string& word : words) {
@@ -135,20 +135,20 @@ Task<void> Incarnation::live(std::shared_ptr<Incarnation> self) {
   self->over_ = true;
 }
 
-bool Incarnation::goes_on() const {
+bool Incarnation::keep_running() const {
   return !leader_->ended() && world_.executor.now() < until_;
 }
 
 Task<void> Incarnation::write_words(int writer) {
-  for (int number = 0; goes_on(); ++number) {
+  for (int number = 0; keep_running(); ++number) {
     if (writer == 0 && state_.blobs.size() > kBlobsAlive) {
       (void)co_await drop_one();
       continue;
     }
     std::string word = fmt::format("{}/{}-{}", name_, writer, number);
     const std::size_t bytes = random_.one_in(3) ? 1 + random_.below(kBlobBytesMax) : 0;
-    const auto said = co_await say(word, bytes);
-    if (said) acknowledged_.push_back(std::move(word));
+    const auto committed = co_await say(word, bytes);
+    if (committed) acknowledged_.push_back(std::move(word));
     co_await sleep_for(world_.executor, Duration(1ms) * random_.below(kThinkMaxMs));
   }
 }
@@ -161,7 +161,7 @@ Task<Result<void>> Incarnation::say(std::string word, std::size_t blob_bytes) {
     request.blobs.push_back(std::move(data));
   }
   request.body = [word](const std::vector<BlobId>& ids) {
-    return Chronicle::encode_word(word, ids);
+    return WordList::encode_word(word, ids);
   };
   Leader::Confirmed confirmed = [this, word](const std::vector<BlobId>& ids) {
     state_.words.push_back(word);
@@ -173,7 +173,7 @@ Task<Result<void>> Incarnation::say(std::string word, std::size_t blob_bytes) {
 Task<Result<void>> Incarnation::drop_one() {
   const BlobId id = state_.blobs.front();
   CommitRequest request;
-  request.body = [id](const std::vector<BlobId>&) { return Chronicle::encode_drop(id); };
+  request.body = [id](const std::vector<BlobId>&) { return WordList::encode_drop(id); };
   Leader::Confirmed confirmed = [this, id](const std::vector<BlobId>&) {
     state_.drop(id);
     leader_->discard({id});

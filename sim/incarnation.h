@@ -1,8 +1,7 @@
-// Incarnation: one leader of the story's tablet on one node: boots, commits words for a while,
+// Incarnation: one leader of the scenario's tablet on one node: boots, commits words for a while,
 // ends.
 //
-// Promise    view() is what it has confirmed, in order; acknowledged() what its clients heard OK
-//            of.
+// Promise    view() is what it has confirmed, in order; acknowledged() what its clients got OK for.
 // Threading  The node that it was made for. Kept until the world is shut down.
 #pragma once
 
@@ -16,7 +15,7 @@
 namespace moraine::sim {
 
 // A list of words, some of them with a blob; blobs are dropped again.
-class Chronicle final : public TabletState {
+class WordList final : public TabletState {
  public:
   std::vector<std::string> words;
   std::vector<BlobId> blobs;
@@ -34,7 +33,7 @@ class Chronicle final : public TabletState {
 
 class Incarnation final : public BlobGroups {
  public:
-  // Lives for `life`, or until another takes its place.
+  // Runs for `life`, or until another replaces it.
   Incarnation(Cluster& cluster, std::size_t client, std::string name, Duration life,
               blob::SeededBug bug);
 
@@ -50,7 +49,7 @@ class Incarnation final : public BlobGroups {
   blob::Generation generation() const { return generation_; }
   const std::vector<std::string>& found() const { return found_; }
   const std::vector<std::string>& acknowledged() const { return acknowledged_; }
-  const Chronicle& view() const { return state_; }
+  const WordList& view() const { return state_; }
   const std::string& name() const { return name_; }
   const std::string& refusal() const { return refusal_; }
 
@@ -59,7 +58,7 @@ class Incarnation final : public BlobGroups {
   Task<void> write_words(int writer);
   Task<Result<void>> say(std::string word, std::size_t blob_bytes);
   Task<Result<void>> drop_one();
-  bool goes_on() const;
+  bool keep_running() const;
 
   Cluster& cluster_;
   const std::size_t host_;
@@ -68,7 +67,7 @@ class Incarnation final : public BlobGroups {
   const Instant until_;
   LeaderOptions options_;
   SeededRandom random_;
-  Chronicle state_;
+  WordList state_;
   std::unique_ptr<Leader> leader_;
   bool booted_ = false;
   bool over_ = false;

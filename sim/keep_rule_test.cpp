@@ -1,5 +1,5 @@
-// The story of the keep rule: every combination of barriers and flags, on whole groups, at once and
-// after every disk was restarted; and what collect commands are refused.
+// The keep rule: every combination of barriers and flags, on whole groups, immediately and after
+// every disk was restarted; and which collect commands are refused.
 
 #include "sim/story.h"
 
@@ -84,7 +84,7 @@ TEST(KeepRule, RefusesCommandsThatContradictEarlierOnes) {
   EXPECT_EQ(at(4, {2, 0}), Status::kError) << "an earlier record";
   EXPECT_EQ(at(6, {1, 9}), Status::kError) << "a lower barrier";
   EXPECT_EQ(at(6, {2, 0}), Status::kOk) << "an equal one";
-  EXPECT_EQ(at(1, {1, 0}, true), Status::kOk) << "hard barriers are counted apart";
+  EXPECT_EQ(at(1, {1, 0}, true), Status::kOk) << "hard barriers are counted separately";
   CollectRequest other = command(c, 1);
   other.channel = 3;
   other.barrier = GenStep{9, 9};

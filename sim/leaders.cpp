@@ -18,10 +18,10 @@ constexpr std::size_t kNodes = 3;
 constexpr Duration kTrouble = 25s;
 constexpr Duration kStep = 10ms;
 constexpr Duration kFirstStart = 60s;
-constexpr Duration kPeace = 10min;  // In which everything ends, and a last boot must succeed.
+constexpr Duration kSettleTime = 10min;  // Within it everything ends, and a last boot must succeed.
 constexpr std::size_t kOnOneNodeMax = 3;
 constexpr int kRepeatedBoots = 4;
-constexpr int kBootsInPeaceMax = 20;
+constexpr int kFinalBootsMax = 20;
 
 using Words = std::vector<std::string>;
 
@@ -30,9 +30,9 @@ bool begins_with(const Words& all, const Words& beginning) {
          std::equal(beginning.begin(), beginning.end(), all.begin());
 }
 
-class LeadersStory {
+class LeadersRun {
  public:
-  LeadersStory(std::uint64_t seed, blob::SeededBug bug)
+  LeadersRun(std::uint64_t seed, blob::SeededBug bug)
       : bug_(bug),
         world_(seed, world_options(seed)),
         history_(world_),
@@ -40,9 +40,9 @@ class LeadersStory {
         nemesis_(world_, cluster_, history_, nemesis_options(), {}),
         random_(world_.stream("leaders")) {}
 
-  LeadersReport tell() {
+  LeadersReport run_all() {
     run_while(kFirstStart, [&] { return !cluster_.all_ready(); });
-    if (!cluster_.all_ready()) history_.fail("the group does not start: " + cluster_.unsettled());
+    if (!cluster_.all_ready()) history_.fail("the group did not start: " + cluster_.unsettled());
     nemesis_.start();
     const Instant end = history_.now() + kTrouble;
     while (history_.now() < end && !history_.failed()) {
@@ -50,7 +50,7 @@ class LeadersStory {
       world_.run_for(kStep);
       check_generations();
     }
-    make_peace();
+    end_faults();
     if (!history_.failed()) judge();
     world_.shutdown();
     return report();
@@ -86,20 +86,19 @@ class LeadersStory {
   }
 
   template <class Condition>
-  void run_while(Duration time, Condition goes_on) {
+  void run_while(Duration time, Condition keep_running) {
     const Instant end = history_.now() + time;
-    while (history_.now() < end && !history_.failed() && goes_on()) world_.run_for(kStep);
+    while (history_.now() < end && !history_.failed() && keep_running()) world_.run_for(kStep);
   }
 
-  // Once in a while something happens to a node: a leader is started there, or the node has a bad
-  // moment.
+  // Occasionally affects a node: starts a leader there, or makes the node fail.
   void trouble() {
     if (!random_.one_in(40)) return;
     const std::size_t client = random_.below(kNodes);
     const std::size_t host = cluster_.client_host(client);
     if (!cluster_.alive(host) || cluster_.node(host).paused()) return;
     switch (random_.below(8)) {
-      case 0: cluster_.crash(host); break;  // The nemesis starts it again.
+      case 0: cluster_.crash(host); break;  // The nemesis restarts it.
       case 1: pause(host); break;
       case 2: cut(host); break;
       case 3: start_everywhere(); break;
@@ -107,7 +106,7 @@ class LeadersStory {
     }
   }
 
-  // Boots that run side by side choose the same generation.
+  // Concurrent boots choose the same generation.
   void start_everywhere() {
     for (std::size_t client = 0; client < kNodes; ++client) {
       const std::size_t host = cluster_.client_host(client);
@@ -138,7 +137,7 @@ class LeadersStory {
       if (cluster_.alive(host) && cluster_.node(host).paused()) cluster_.node(host).resume();
     });
   }
-  // From some members, one way or both.
+  // Cuts it off from some members, one way or both.
   void cut(std::size_t host) {
     const NodeId self = cluster_.node_id(host);
     const Duration time = some_time();
@@ -166,10 +165,10 @@ class LeadersStory {
     }
   }
 
-  // All trouble ends; the leaders that are left live out their time.
-  void make_peace() {
+  // Ends all faults; the remaining leaders run to their ends.
+  void end_faults() {
     nemesis_.heal();
-    run_while(kPeace, [&] {
+    run_while(kSettleTime, [&] {
       for (std::size_t client = 0; client < kNodes; ++client) {
         const std::size_t host = cluster_.client_host(client);
         if (cluster_.alive(host) && cluster_.node(host).paused()) cluster_.node(host).resume();
@@ -181,21 +180,21 @@ class LeadersStory {
     check_generations();
     if (history_.failed()) return;
     if (!std::ranges::all_of(incarnations_, [](const auto& one) { return one.second->over(); })) {
-      history_.fail("a leader does not end");
-    } else if (!cluster_.settle(kPeace)) {
-      history_.fail("the group does not settle: " + cluster_.unsettled());
+      history_.fail("a leader did not end");
+    } else if (!cluster_.settle(kSettleTime)) {
+      history_.fail("the group did not settle: " + cluster_.unsettled());
     }
   }
 
-  // A boot in quiet times, some of them with members down.
-  std::shared_ptr<Incarnation> boot_in_peace(std::size_t client) {
+  // A boot after all faults have ended, sometimes with members down.
+  std::shared_ptr<Incarnation> boot_after_faults(std::size_t client) {
     for (int attempt = 1;; ++attempt) {
       const auto one = add(client, Duration(0));
-      run_while(kPeace, [&] { return !one->over(); });
+      run_while(kSettleTime, [&] { return !one->over(); });
       check_generations();
       if (one->booted() || history_.failed()) return one;
-      if (attempt == kBootsInPeaceMax) {
-        history_.fail("no leader can boot any more: " + one->refusal());
+      if (attempt == kFinalBootsMax) {
+        history_.fail("no leader can boot: " + one->refusal());
         return one;
       }
       world_.run_for(1s);
@@ -203,17 +202,18 @@ class LeadersStory {
   }
 
   void judge() {
-    const auto last = boot_in_peace(0);
+    const auto last = boot_after_faults(0);
     if (history_.failed()) return;
     const Words words = last->view().words;
     for (const auto& [client, one] : incarnations_) {
       if (!one->booted()) continue;
       if (!begins_with(words, one->found())) {
         history_.fail(
-            fmt::format("generation {} found a past that is not the final one", one->generation()));
+            fmt::format("generation {} found a history that is not a prefix of the final one",
+                        one->generation()));
       }
       if (!begins_with(words, one->view().words)) {
-        history_.fail(fmt::format("generation {} confirmed what is not in the final state",
+        history_.fail(fmt::format("generation {} confirmed entries that are not in the final state",
                                   one->generation()));
       }
     }
@@ -237,12 +237,12 @@ class LeadersStory {
       const auto order = static_cast<std::uint32_t>(random_.below(cluster_.geometry().disks()));
       const std::uint32_t other = (order + 3) % cluster_.geometry().disks();
       for (const std::uint32_t down : {order, other}) cluster_.crash(cluster_.host_of(down));
-      const auto one = boot_in_peace(static_cast<std::size_t>(boot) % kNodes);
+      const auto one = boot_after_faults(static_cast<std::size_t>(boot) % kNodes);
       if (!history_.failed() && one->found() != words) {
-        history_.fail(fmt::format("generation {} sees another past", one->generation()));
+        history_.fail(fmt::format("generation {} sees a different history", one->generation()));
       }
       for (const std::uint32_t down : {order, other}) cluster_.start(cluster_.host_of(down));
-      if (!cluster_.settle(kPeace)) history_.fail("not settled: " + cluster_.unsettled());
+      if (!cluster_.settle(kSettleTime)) history_.fail("not settled: " + cluster_.unsettled());
     }
   }
 
@@ -272,7 +272,7 @@ class LeadersStory {
   const blob::SeededBug bug_;
   SimWorld world_;
   History history_;
-  // By client. Outlive the cluster: a crash of its nodes ends them.
+  // By client. Must outlive the cluster: a crash of its nodes ends them.
   std::vector<std::pair<std::size_t, std::shared_ptr<Incarnation>>> incarnations_;
   std::map<blob::Generation, const Incarnation*> leaders_;
   Cluster cluster_;
@@ -282,9 +282,9 @@ class LeadersStory {
 
 }  // namespace
 
-LeadersReport tell_leaders(std::uint64_t seed, blob::SeededBug bug) {
+LeadersReport run_leaders(std::uint64_t seed, blob::SeededBug bug) {
   const ScopedLogCapture silence(0);
-  return LeadersStory(seed, bug).tell();
+  return LeadersRun(seed, bug).run_all();
 }
 
 }  // namespace moraine::sim

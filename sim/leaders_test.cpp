@@ -1,4 +1,4 @@
-// Seeds of the story of the leaders (P18: the tail's fate is final; P19: one voice).
+// Seeds of the leaders scenario (P18: the outcome of the log's tail is final; P19: one leader).
 #include "sim/leaders.h"
 
 #include <gtest/gtest.h>
@@ -18,14 +18,14 @@ TEST_P(Leaders, EveryAcknowledgedCommitIsThereOnceAndInOneOrder) {
   std::uint64_t refused = 0;
   std::uint64_t snapshots = 0;
   for (std::uint64_t i = 0; i < kSeedsPerShard; ++i) {
-    const LeadersReport report = tell_leaders(1 + GetParam() * kSeedsPerShard + i);
+    const LeadersReport report = run_leaders(1 + GetParam() * kSeedsPerShard + i);
     EXPECT_FALSE(report.failure) << *report.failure;
     boots += report.boots;
     acknowledged += report.acknowledged;
     refused += report.refused;
     snapshots += report.snapshots;
   }
-  // The story is about something.
+  // The scenario must not be trivial.
   EXPECT_GT(boots, 10 * kSeedsPerShard);
   EXPECT_GT(refused, kSeedsPerShard);
   EXPECT_GT(acknowledged, 100 * kSeedsPerShard);
@@ -34,9 +34,9 @@ TEST_P(Leaders, EveryAcknowledgedCommitIsThereOnceAndInOneOrder) {
 
 INSTANTIATE_TEST_SUITE_P(Shard, Leaders, testing::Range<std::uint64_t>(0, 4));
 
-TEST(LeadersStory, TheSameSeedGivesTheSameTraceHash) {
-  EXPECT_EQ(tell_leaders(7).trace_hash, tell_leaders(7).trace_hash);
-  EXPECT_NE(tell_leaders(7).trace_hash, tell_leaders(8).trace_hash);
+TEST(LeadersRun, TheSameSeedGivesTheSameTraceHash) {
+  EXPECT_EQ(run_leaders(7).trace_hash, run_leaders(7).trace_hash);
+  EXPECT_NE(run_leaders(7).trace_hash, run_leaders(8).trace_hash);
 }
 
 }  // namespace

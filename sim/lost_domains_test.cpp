@@ -1,5 +1,5 @@
-// The story of lost domains: whatever set of disks the failure model allows is gone, every
-// confirmed blob of every size is read back byte for byte, while writing goes on.
+// Lost domains: for every set of lost disks that the failure model allows, every confirmed blob of
+// every size is read back byte for byte, while writes continue.
 
 #include <gtest/gtest.h>
 
@@ -78,7 +78,7 @@ class LostDomains {
     ASSERT_TRUE(cluster_.settle(5min)) << when << " " << cluster_.unsettled();
   }
 
-  // An empty disk in the place of member `order`, under load, until it has everything again.
+  // Replaces member `order` by an empty disk, under load, and waits until it has everything again.
   void replace(std::uint32_t order) {
     start_writer();
     const std::size_t host = cluster_.host_of(order);

@@ -36,21 +36,21 @@ struct Arguments {
   std::optional<double> minutes;
   std::uint64_t workers = 2;
   bool verbose = false;
-  std::string scenario;  // Empty: blob; of bugs: all.
+  std::string scenario;  // Empty: blob; with --bugs: all.
   bool bugs = false;
 };
 
-// What one child process tells its parent: this, and then `text_size` bytes.
-struct Told {
+// The report of a child process to its parent: this, and then `text_size` bytes.
+struct ChildReport {
   std::uint64_t number = 0;
   bool failed = false;
   std::uint32_t text_size = 0;
   Tally tally;
 };
-static_assert(std::is_trivially_copyable_v<Told>);
+static_assert(std::is_trivially_copyable_v<ChildReport>);
 
 struct Outcome {
-  Told told;
+  ChildReport report;
   std::string text;
 };
 
@@ -101,7 +101,7 @@ std::optional<Arguments> parse(int argc, char** argv) {
     } else if (name == "--bugs") {
       arguments.bugs = true;
     } else if (i + 1 == argc || !parse_option(arguments, name, argv[i + 1])) {
-      fmt::print(stderr, "moraine_sim: {} is not understood\n{}", name, kUsage);
+      fmt::print(stderr, "moraine_sim: unknown argument {}\n{}", name, kUsage);
       return std::nullopt;
     } else {
       ++i;
@@ -110,7 +110,7 @@ std::optional<Arguments> parse(int argc, char** argv) {
   return arguments;
 }
 
-// A job in a process of its own: a broken invariant ends only that.
+// A job in its own process: a broken invariant ends only that process.
 struct Child {
   pid_t pid = 0;
   int pipe = -1;
@@ -148,9 +148,9 @@ Child start_child(const Job& job, std::uint64_t number) {
   if (pid == 0) {
     ::close(ends[0]);
     Outcome outcome = job(number);
-    outcome.told.number = number;
-    outcome.told.text_size = static_cast<std::uint32_t>(outcome.text.size());
-    write_all(ends[1], &outcome.told, sizeof(outcome.told));
+    outcome.report.number = number;
+    outcome.report.text_size = static_cast<std::uint32_t>(outcome.text.size());
+    write_all(ends[1], &outcome.report, sizeof(outcome.report));
     write_all(ends[1], outcome.text.data(), outcome.text.size());
     std::fflush(nullptr);
     ::_exit(0);
@@ -161,22 +161,22 @@ Child start_child(const Job& job, std::uint64_t number) {
 
 Outcome finish_child(const Child& child) {
   Outcome outcome;
-  const bool told = read_all(child.pipe, &outcome.told, sizeof(outcome.told));
-  if (told) {
-    outcome.text.resize(outcome.told.text_size);
+  const bool complete = read_all(child.pipe, &outcome.report, sizeof(outcome.report));
+  if (complete) {
+    outcome.text.resize(outcome.report.text_size);
     read_all(child.pipe, outcome.text.data(), outcome.text.size());
   } else {
-    outcome.told = Told{};
-    outcome.told.number = child.number;
-    outcome.told.failed = true;
-    outcome.text = fmt::format("seed {}: the process ended before the run did", child.number);
+    outcome.report = ChildReport{};
+    outcome.report.number = child.number;
+    outcome.report.failed = true;
+    outcome.text = fmt::format("seed {}: the process ended before the run finished", child.number);
   }
   ::close(child.pipe);
   ::waitpid(child.pid, nullptr, 0);
   return outcome;
 }
 
-// Jobs [first, first + count), `workers` at a time; outcomes are given as they come.
+// Runs jobs [first, first + count), `workers` at a time; outcomes are delivered as they arrive.
 void run_jobs(const Job& job, std::uint64_t first, std::uint64_t count, std::uint64_t workers,
               const std::function<void(const Outcome&)>& done) {
   std::vector<Child> children;
@@ -252,14 +252,14 @@ int run_campaign(const Arguments& arguments) {
   const Job job = [&](std::uint64_t seed) {
     const SeedReport report = run(arguments, seed);
     Outcome outcome;
-    outcome.told.tally = report.tally;
-    outcome.told.failed = report.failure.has_value();
+    outcome.report.tally = report.tally;
+    outcome.report.failed = report.failure.has_value();
     outcome.text = fmt::format("{} {}", to_string(report.erasure), report.failure.value_or(""));
     return outcome;
   };
   const auto done = [&](const Outcome& outcome) {
-    tally += outcome.told.tally;
-    if (outcome.told.failed) {
+    tally += outcome.report.tally;
+    if (outcome.report.failed) {
       failures.push_back(outcome);
       if (failures.size() <= kFailuresShown) fmt::print("FAILED: {}\n", outcome.text);
       std::fflush(stdout);
@@ -277,7 +277,7 @@ int run_campaign(const Arguments& arguments) {
   }
   fmt::print("FAILED: {} of {} seeds\n", failures.size(), ended);
   for (std::size_t i = 0; i < std::min(failures.size(), kFailuresShown); ++i) {
-    fmt::print("  {}\n    {}\n", failures[i].text, reproduce(arguments, failures[i].told.number));
+    fmt::print("  {}\n    {}\n", failures[i].text, reproduce(arguments, failures[i].report.number));
   }
   return 1;
 }
@@ -310,12 +310,12 @@ int run_bugs(const Arguments& arguments) {
   const Job job = [](std::uint64_t number) {
     const Hunt hunt = hunt_number(number);
     Outcome outcome;
-    outcome.told.failed = !hunt.found;
+    outcome.report.failed = !hunt.found;
     outcome.text = hunt.to_string();
     return outcome;
   };
   const auto done = [&](const Outcome& outcome) {
-    missed += outcome.told.failed ? 1 : 0;
+    missed += outcome.report.failed ? 1 : 0;
     fmt::print("{}\n", outcome.text);
     std::fflush(stdout);
   };

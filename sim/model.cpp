@@ -39,14 +39,14 @@ bool Model::doomed(const BlobId& id, const BlobRecord& record) const {
 }
 
 void Model::lost(const BlobId& id, const char* where) {
-  history_.fail(fmt::format("{} says NODATA of {}, which was confirmed and not collected", where,
+  history_.fail(fmt::format("{} got NODATA for {}, which was confirmed and not collected", where,
                             id.to_string()));
 }
 
 void Model::seen(const BlobId& id, bool restoring, const char* where) {
   BlobRecord* record = find(id);
   if (!record) {
-    history_.fail(fmt::format("{} found {}, which nobody wrote", where, id.to_string()));
+    history_.fail(fmt::format("{} found {}, which was never written", where, id.to_string()));
     return;
   }
   if (restoring) record->confirmed = true;
@@ -59,22 +59,22 @@ void Model::check_data(const BlobId& id, std::uint32_t shift, std::size_t size, 
                               id.to_string(), shift, size));
   } else if (!right_bytes(id, shift, data)) {
     history_.fail(
-        fmt::format("read other bytes than were written: {} from {}", id.to_string(), shift));
+        fmt::format("read different bytes than were written: {} from {}", id.to_string(), shift));
   }
 }
 
-void Model::check_blocked(TabletId id, Generation least, Generation said) {
-  if (said < least) {
+void Model::check_blocked(TabletId id, Generation least, Generation reported) {
+  if (reported < least) {
     history_.fail(
-        fmt::format("tablet {} is said to be blocked up to {}, after a block of {} was "
+        fmt::format("tablet {} is reported blocked up to {}, after a block of {} was "
                     "acknowledged",
-                    id.value, said, least));
+                    id.value, reported, least));
   }
-  if (said > tablet(id).blocked_sent) {
+  if (reported > tablet(id).blocked_sent) {
     history_.fail(
-        fmt::format("tablet {} is said to be blocked up to {}; nobody asked for more "
-                    "than {}",
-                    id.value, said, tablet(id).blocked_sent));
+        fmt::format("tablet {} is reported blocked up to {}; nothing was requested above "
+                    "{}",
+                    id.value, reported, tablet(id).blocked_sent));
   }
 }
 
@@ -98,11 +98,11 @@ void Model::put_done(const Ticket& ticket, const BlobId& id, const PutResult& re
     BlobRecord& record = owner.blobs[id];
     if (result.beyond_barrier && !record.exposed) {
       history_.fail(
-          fmt::format("put of {} was called garbage; no barrier covers it", id.to_string()));
+          fmt::format("put of {} was reported as garbage; no barrier covers it", id.to_string()));
     }
     record.confirmed = true;
   } else if (result.status == Status::kBlocked && id.generation() > owner.blocked_sent) {
-    history_.fail(fmt::format("put of {} got BLOCKED; nobody blocked above {}", id.to_string(),
+    history_.fail(fmt::format("put of {} got BLOCKED; nothing was blocked above {}", id.to_string(),
                               owner.blocked_sent));
   }
 }
@@ -157,7 +157,7 @@ void Model::block_done(const Ticket& ticket, const BlockRequest& request,
   owner.blocked_agreed = std::max(owner.blocked_agreed, request.blocked());
 }
 
-// Below a barrier only those are safe whose Keep was agreed before, or comes with the barrier.
+// Below a barrier only blobs are safe whose Keep was agreed before, or is sent with the barrier.
 void Model::expose(TabletRecord& owner, const CollectRequest& request) {
   BarrierRecord& barrier = owner.barriers[request.channel];
   for (const BlobId& id : request.keep) owner.blobs[id].keep_sent = true;
@@ -231,7 +231,7 @@ void Model::range_done(const Ticket& ticket, const RangeRequest& request,
   std::set<BlobId> found;
   for (const RangeFound& item : result.items) {
     if (!found.insert(item.id).second) {
-      history_.fail(fmt::format("range gives {} twice", item.id.to_string()));
+      history_.fail(fmt::format("range returned {} twice", item.id.to_string()));
     }
     seen(item.id, request.must_restore, "range");
     if (!request.index_only) check_data(item.id, 0, item.id.size(), item.data);
@@ -242,7 +242,7 @@ void Model::range_done(const Ticket& ticket, const RangeRequest& request,
     // Behind the last item of a range that was cut at its limit.
     const bool beyond = result.more && !result.items.empty() &&
                         (descending ? id < result.items.back().id : id > result.items.back().id);
-    if (!beyond) lost(id, "range (by leaving it out)");
+    if (!beyond) lost(id, "range (by omitting it)");
   }
   if (request.force_block) {
     TabletRecord& owner = tablet(request.from.tablet());
@@ -274,7 +274,7 @@ void Model::discover_done(const Ticket& ticket, const DiscoverRequest& request,
   for (auto at = ticket.must_exist.rbegin(); at != ticket.must_exist.rend(); ++at) {
     if (found && *at <= result.id) break;
     if (find(*at)->must_exist()) {
-      lost(*at, found ? "discover (by giving an older blob)" : "discover");
+      lost(*at, found ? "discover (by returning an older blob)" : "discover");
       break;
     }
   }

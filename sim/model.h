@@ -1,10 +1,10 @@
 // Model: what clients were promised, kept outside the system; the oracle of every run.
 //
-// Promise    Judges each answer by what was asked and answered before: an acknowledged blob is read
-//            back exactly until a collect that may cover it was issued; a fenced writer never hears
-//            OK; blocks never go back. Says only what must be so under every tolerated failure.
-// Terms      confirmed: a put was acknowledged, or a restoring read said OK. exposed: some collect
-//            that was sent may remove it. doomed: an acknowledged collect must remove it.
+// Promise    Checks each reply against earlier requests and replies: an acknowledged blob is read
+//            back exactly until a collect that may cover it was issued; a fenced writer never gets
+//            OK; blocks never decrease. Requires only what must hold under every tolerated failure.
+// Terms      confirmed: a put was acknowledged, or a restoring read returned OK. exposed: some
+//            collect that was sent may remove it. doomed: an acknowledged collect must remove it.
 // Threading  The thread of the simulation.
 #pragma once
 
@@ -29,7 +29,7 @@ struct BlobRecord {
   bool must_exist() const { return confirmed && !exposed; }
 };
 
-// Barriers of one (tablet, channel): as far as any was sent, and as far as any was agreed.
+// Barriers of one (tablet, channel): the highest sent, and the highest agreed.
 struct BarrierRecord {
   blob::GenStep soft_sent;
   blob::GenStep soft_agreed;
@@ -40,7 +40,7 @@ struct BarrierRecord {
 struct TabletRecord {
   blob::Generation blocked_agreed = 0;
   blob::Generation blocked_sent = 0;
-  std::map<blob::Generation, std::uint64_t> block_winners;  // The issuer that heard OK.
+  std::map<blob::Generation, std::uint64_t> block_winners;  // The issuer that got OK.
   std::map<blob::BlobId, BlobRecord> blobs;
   std::map<blob::Channel, BarrierRecord> barriers;
 };
@@ -60,10 +60,10 @@ class Model {
   struct Ticket {
     blob::Generation blocked = 0;
     std::set<blob::BlobId> must_exist;
-    blob::GenStep agreed;  // Of a collect: the barrier of its kind.
+    blob::GenStep agreed;  // For a collect: the barrier of its kind.
   };
 
-  // Each pair: when the command is sent, and when its answer comes.
+  // Each pair: called when the command is sent, and when its reply arrives.
   Ticket put_sent(const blob::BlobId& id);
   void put_done(const Ticket& ticket, const blob::BlobId& id, const blob::PutResult& result);
 
@@ -94,7 +94,7 @@ class Model {
  private:
   void expose(TabletRecord& tablet, const blob::CollectRequest& request);
   void check_data(const blob::BlobId& id, std::uint32_t shift, std::size_t size, const Slice& data);
-  void check_blocked(blob::TabletId tablet, blob::Generation least, blob::Generation said);
+  void check_blocked(blob::TabletId tablet, blob::Generation least, blob::Generation reported);
   // `id` was read: it must have been written; a restoring read confirms it.
   void seen(const blob::BlobId& id, bool restoring, const char* where);
   void lost(const blob::BlobId& id, const char* where);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "sim/peace.h"
+#include "sim/final_checks.h"
 #include "sim/workload.h"
 
 namespace moraine::sim {
@@ -16,7 +16,7 @@ constexpr Duration kStep = 20ms;
 constexpr Duration kStartBound = 60s;
 constexpr Duration kMoveBound = 120s;
 constexpr Duration kDrainBound = 20s;
-constexpr std::uint64_t kSlowMax = 400;  // Times as slow as usual: about 0.1 s a write.
+constexpr std::uint64_t kSlowMax = 400;  // Slow-down factor: about 0.1 s per write.
 constexpr Erasure kMoving[] = {Erasure::kBlock42, Erasure::kBlock42Spare, Erasure::kMirror3dc};
 
 class MovesRun {
@@ -79,18 +79,19 @@ class MovesRun {
   std::vector<Move> moves_;
 };
 
-// Some hosts are told, the others find out.
+// Some hosts are informed, the others find out.
 void MovesRun::move_one() {
   const auto order = static_cast<std::uint32_t>(random_.below(cluster_.geometry().disks()));
-  std::vector<std::size_t> told;
+  std::vector<std::size_t> informed;
   const std::uint64_t share = 1 + random_.below(8);
   for (std::size_t host = 0; host < cluster_.hosts(); ++host) {
-    if (random_.one_in(share)) told.push_back(host);
+    if (random_.one_in(share)) informed.push_back(host);
   }
   history_.tally.add(Trouble::kMove);
-  if (history_.verbose()) history_.say(fmt::format("disk {} moves, {} told", order, told.size()));
+  if (history_.verbose())
+    history_.say(fmt::format("disk {} moves, {} hosts informed", order, informed.size()));
   moves_.push_back({order, history_.now()});
-  cluster_.move(order, *cluster_.spare(), told);
+  cluster_.move(order, *cluster_.spare(), informed);
   if (!run_until(kMoveBound, [&] { return cluster_.replicated(order); }) && !history_.failed()) {
     history_.fail(fmt::format("disk {} is not complete {} s after it was moved: {}", order,
                               kMoveBound / 1s, cluster_.unsettled()));
@@ -101,7 +102,7 @@ void MovesRun::move_one() {
 void MovesRun::run() {
   workload_.judge_errors([this](std::size_t, Instant since) { return moving(since); });
   if (!run_until(kStartBound, [&] { return cluster_.all_ready(); })) {
-    history_.fail("the group does not start: " + cluster_.unsettled());
+    history_.fail("the group did not start: " + cluster_.unsettled());
   }
   for (std::size_t host = 0; host + cluster_.clients() < cluster_.hosts(); ++host) {
     cluster_.drive(host).faults().slow_factor = 1 + random_.below(kSlowMax);
@@ -116,7 +117,7 @@ void MovesRun::run() {
   for (std::size_t host = 0; host + cluster_.clients() < cluster_.hosts(); ++host) {
     cluster_.drive(host).faults() = DiskFaults{};
   }
-  if (!history_.failed()) Peace(world_, cluster_, model_, history_).check();
+  if (!history_.failed()) FinalChecks(world_, cluster_, model_, history_).check();
   world_.shutdown();
 }
 

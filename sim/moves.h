@@ -1,7 +1,7 @@
-// Moves: one seed of members that move without a pause, on slow disks, under a load without one.
+// Moves: one seed in which members move continuously, on slow disks, under continuous load.
 //
-// Promise    Clients get no error, whichever disks know of which generation. A member is moved as
-//            soon as the one before is complete, also to places where members once were.
+// Promise    Clients get no error, whichever disks know which generation. A member is moved as soon
+//            as the one before is complete, also to hosts where members once were.
 #pragma once
 
 #include "sim/campaign.h"

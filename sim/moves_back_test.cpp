@@ -1,4 +1,4 @@
-// The story of a place: members leave it, give its room back, and are placed there again.
+// Moving back: members leave a host, free its space, and are placed there again.
 
 #include "sim/story.h"
 
@@ -36,7 +36,7 @@ class MovesBack : public testing::Test {
     story_.start(kOthers);
     story_.settle();
   }
-  // The member goes to the spare, is complete there, and its old place is free.
+  // The member moves to the spare, is complete there, and its old place is free.
   void move_away() {
     cluster().move(kMoved, *cluster().spare(), {});
     story_.settle();
@@ -50,11 +50,11 @@ class MovesBack : public testing::Test {
   std::vector<BlobId> confirmed_;
 };
 
-TEST_F(MovesBack, ARetiredMemberGivesItsRoomBackOnceItsSuccessorIsComplete) {
+TEST_F(MovesBack, ARetiredMemberFreesItsSpaceOnceItsSuccessorIsComplete) {
   put_some();
   Device& device = *cluster().blob_node(home_)->device(1);
   const std::uint64_t before = device.segments().live_bytes();
-  // A successor that cannot be reached is not complete.
+  // A successor that cannot be reached does not count as complete.
   story_.world().network().isolate(cluster().node_id(*cluster().spare()));
   cluster().move(kMoved, *cluster().spare(), {home_});
   story_.world().run_for(30s);
@@ -67,7 +67,7 @@ TEST_F(MovesBack, ARetiredMemberGivesItsRoomBackOnceItsSuccessorIsComplete) {
   EXPECT_TRUE(at_home()->vacant());
   EXPECT_TRUE(at_home()->state().index().entries().empty());
   EXPECT_LT(device.segments().live_bytes(), before / 2);
-  // It stays free when the host starts again with the newest config.
+  // It stays free when the host restarts with the newest config.
   cluster().crash(home_);
   cluster().start(home_);
   story_.world().run_for(5s);
@@ -75,7 +75,7 @@ TEST_F(MovesBack, ARetiredMemberGivesItsRoomBackOnceItsSuccessorIsComplete) {
   expect_all();
 }
 
-TEST_F(MovesBack, TheSameMemberComesBack) {
+TEST_F(MovesBack, TheSameMemberReturns) {
   put_some();
   move_away();
   put_some();
@@ -97,7 +97,7 @@ TEST_F(MovesBack, AnotherMemberComesToThePlace) {
   expect_all();
 }
 
-TEST_F(MovesBack, TheSameMemberComesBackBeforeItsRoomWasGivenBack) {
+TEST_F(MovesBack, TheSameMemberReturnsBeforeItsSpaceWasFreed) {
   put_some();
   cluster().move(kMoved, *cluster().spare(), {home_});
   for (int i = 0; i < 300 && !cluster().ready(kMoved); ++i) story_.world().run_for(100ms);
@@ -106,13 +106,13 @@ TEST_F(MovesBack, TheSameMemberComesBackBeforeItsRoomWasGivenBack) {
   expect_all();
 }
 
-TEST_F(MovesBack, ItComesBackAfterItMissedThatItWasMoved) {
+TEST_F(MovesBack, ItReturnsAfterItMissedThatItWasMoved) {
   put_some();
   cluster().crash(home_);
   cluster().move(kMoved, *cluster().spare(), {});
   story_.settle();
   put_some();
-  // It starts with the first generation, reaches nobody, and is told of the third.
+  // It starts with the first generation, reaches no other node, and is informed of the third.
   story_.world().network().isolate(cluster().node_id(home_));
   cluster().start(home_);
   story_.world().run_for(5s);
@@ -123,7 +123,7 @@ TEST_F(MovesBack, ItComesBackAfterItMissedThatItWasMoved) {
   expect_all();
 }
 
-TEST_F(MovesBack, AMemberThatRanOnThroughBothMovesBeginsAnew) {
+TEST_F(MovesBack, AMemberThatRanThroughBothMovesStartsOver) {
   put_some();
   story_.world().network().isolate(cluster().node_id(home_));
   cluster().move(kMoved, *cluster().spare(), {});
@@ -143,7 +143,7 @@ TEST_F(MovesBack, WhatWasLeftBehindIsFoundWhenTheHostStartsWithTheNewConfig) {
   story_.settle();
   cluster().start(home_);
   story_.world().run_for(10s);
-  ASSERT_TRUE(at_home()) << "its room is being given back";
+  ASSERT_TRUE(at_home()) << "its space is being freed";
   EXPECT_TRUE(at_home()->vacant());
   expect_all();
 }
@@ -177,7 +177,7 @@ TEST_F(MovesBack, AnUnchangedCopyOfADeviceIsReady) {
   expect_all();
 }
 
-// The config with disks 1, 2 and 3 in each other's places.
+// The config with disks 1, 2 and 3 permuted.
 GroupConfig reordered(GroupConfig config, std::uint32_t generation) {
   config.generation = generation;
   std::rotate(config.disks.begin() + 1, config.disks.begin() + 2, config.disks.begin() + 4);
@@ -231,7 +231,7 @@ TEST_F(MovesBack, ANewOrderAfterUnknownGenerationsCostsNothing) {
 TEST_F(MovesBack, AMemberThatBecomesAnotherOneKeepsItsDataUntilItsSuccessorIsComplete) {
   put_some();
   const std::size_t spare = *cluster().spare();
-  // The old place does not learn of the first move, and the new one reaches nobody.
+  // The old host does not learn of the first move, and the new one reaches no other node.
   story_.world().network().isolate(cluster().node_id(home_));
   story_.world().network().isolate(cluster().node_id(spare));
   cluster().move(kMoved, spare, {});
@@ -251,12 +251,12 @@ TEST_F(MovesBack, AMemberThatBecomesAnotherOneKeepsItsDataUntilItsSuccessorIsCom
   EXPECT_EQ(at_home()->state().order(), kMoved + 1);
 }
 
-TEST_F(MovesBack, AConfigTakenWhileTheRoomIsGivenBackStays) {
+TEST_F(MovesBack, AConfigTakenWhileTheSpaceIsFreedStays) {
   put_some();
   cluster().move(kMoved, *cluster().spare(), {home_});
   story_.settle();
   ASSERT_FALSE(at_home()->vacant());
-  // The new config is still being written when the member begins to give its room back.
+  // The new config is still being written when the member begins to free its space.
   cluster().drive(home_).faults().slow_factor = 20'000;
   cluster().move(kMoved, home_, {});
   story_.world().run_for(1ms);
@@ -281,7 +281,7 @@ TEST_F(MovesBack, NothingIsMovedBehindTheRecordThatForgetsIt) {
   ASSERT_FALSE(at_home()->state().index().entries().empty());
   const SegmentSet all(cluster().blob_node(home_)->device(1)->segments().count(), true);
   {
-    // Cleaning goes on all the time.
+    // Cleaning runs all the time.
     TaskScope cleaning;
     cluster().drive(home_).faults().slow_factor = 100;
     for (int i = 0; i < 60'000 && !at_home()->vacant(); ++i) {

@@ -10,7 +10,7 @@ namespace {
 
 class Moves : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(Moves, GiveClientsNoErrorOnSlowDisks) {
+TEST_P(Moves, CauseNoClientErrorsOnSlowDisks) {
   SeedOptions options;
   options.seed = GetParam();
   options.trouble = 30s;
@@ -18,7 +18,7 @@ TEST_P(Moves, GiveClientsNoErrorOnSlowDisks) {
   EXPECT_FALSE(report.failure) << to_string(report.erasure) << " " << *report.failure;
 }
 
-// Puts do not wait for the slow disk, so it misses their parts without an end.
+// Puts do not wait for the slow disk, so it keeps missing parts.
 TEST(Replication, OfAReplacedDiskEndsUnderALoadThatItIsTooSlowFor) {
   SimWorld world(3);
   History history(world, false);

@@ -11,8 +11,8 @@ using namespace moraine::blob;
 namespace {
 
 constexpr Duration kTick = 100ms;
-constexpr int kStartsFailedMax = 8;         // After so many failed starts a disk is replaced.
-constexpr std::uint64_t kRottenTicks = 50;  // How long a rotten disk is put up with, on average.
+constexpr int kStartsFailedMax = 8;         // After this many failed starts a disk is replaced.
+constexpr std::uint64_t kRottenTicks = 50;  // How long a corrupt disk is kept, on average.
 
 }  // namespace
 
@@ -78,7 +78,7 @@ void Nemesis::tick() {
 
 void Nemesis::watch(std::uint32_t order) {
   Member& member = members_[order];
-  if (member.ill != Ill::kNo && history_.now() >= member.until) make_well(order);
+  if (member.ill != Ill::kNo && history_.now() >= member.until) recover(order);
   if (member.ill != Ill::kNo) return;
   const std::size_t host = cluster_.host_of(order);
   if (!cluster_.alive(host)) {
@@ -208,11 +208,11 @@ void Nemesis::make_ill(std::uint32_t order, Ill ill, Trouble trouble) {
   }
 }
 
-void Nemesis::make_well(std::uint32_t order) {
+void Nemesis::recover(std::uint32_t order) {
   Member& member = members_[order];
   const std::size_t host = cluster_.host_of(order);
   const Ill was = std::exchange(member.ill, Ill::kNo);
-  if (history_.verbose()) history_.say(fmt::format("nemesis: disk {} is let go", order));
+  if (history_.verbose()) history_.say(fmt::format("nemesis: disk {} recovers", order));
   switch (was) {
     case Ill::kNo: break;
     case Ill::kDown: cluster_.start(host); break;
@@ -275,7 +275,7 @@ void Nemesis::rot(std::uint32_t order) {
   members_[order].rotten = true;
   const DiskImage image = drive.snapshot();
   for (std::uint64_t flips = 1 + random_.below(12); flips > 0; --flips) {
-    // The superblock and the roots have twins; both of a pair are not hit at once.
+    // The superblock and the roots have copies; both of a pair are not hit at once.
     const std::uint64_t from =
         kSegmentsOffset + align_down(random_.below(image.size() - kSegmentsOffset), kSectorSize);
     const auto sector = image.written_sector_from(from);
@@ -296,8 +296,8 @@ void Nemesis::misdirect(std::uint32_t order) {
   member.until = history_.now() + some_time(1s);
 }
 
-// Acknowledges writes that it does not make, until it gets well. A crash then takes back what was
-// promised, so the member counts as lossy from the first lie on.
+// Acknowledges writes that it does not make, until it recovers. A crash then loses acknowledged
+// writes, so the member counts as lossy from the first lie on.
 void Nemesis::lie(std::uint32_t order) {
   note(Trouble::kLie, fmt::format("disk {}", order));
   members_[order].rotten = true;
@@ -320,18 +320,19 @@ void Nemesis::replace(std::uint32_t order) {
 void Nemesis::move(std::uint32_t order) {
   const auto target = cluster_.spare();
   if (left_ || !target || !cluster_.alive(*target)) return;
-  std::vector<std::size_t> told;
+  std::vector<std::size_t> informed;
   for (std::size_t host = 0; host < cluster_.hosts(); ++host) {
-    if (random_.one_in(4)) told.push_back(host);
+    if (random_.one_in(4)) informed.push_back(host);
   }
-  note(Trouble::kMove, fmt::format("disk {} to host {}, {} told", order, *target, told.size()));
+  note(Trouble::kMove,
+       fmt::format("disk {} to host {}, {} hosts informed", order, *target, informed.size()));
   members_[order].rotten = false;
   members_[order].fresh = true;
   left_ = Left{order, cluster_.host_of(order)};
-  cluster_.move(order, *target, told);
+  cluster_.move(order, *target, informed);
 }
 
-// The host that a member has left gets an empty disk, for the next move.
+// Puts an empty disk into the host that a member has left, for the next move.
 void Nemesis::recycle(std::size_t host) {
   if (cluster_.alive(host)) cluster_.crash(host);
   cluster_.replace_disk(host);
@@ -343,7 +344,7 @@ void Nemesis::blackout() {
   note(Trouble::kBlackout, "");
   for (std::uint32_t order = 0; order < members_.size(); ++order) {
     Member& member = members_[order];
-    if (member.ill != Ill::kNo) make_well(order);
+    if (member.ill != Ill::kNo) recover(order);
     crash(order, CrashPolicy::kRandom);
     member.ill = Ill::kDown;
     member.until = history_.now() + some_time(2s);
@@ -389,7 +390,7 @@ void Nemesis::trouble_client() {
 void Nemesis::heal() {
   troubling_ = false;
   for (std::uint32_t order = 0; order < members_.size(); ++order) {
-    if (members_[order].ill != Ill::kNo) make_well(order);
+    if (members_[order].ill != Ill::kNo) recover(order);
     cluster_.drive(cluster_.host_of(order)).faults() = DiskFaults{};
     if (members_[order].rotten) {
       replace(order);

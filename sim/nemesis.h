@@ -1,10 +1,10 @@
-// Nemesis: makes trouble for a cluster, inside its failure model.
+// Nemesis: injects faults into a cluster, within its failure model.
 //
-// Promise    At any time the members that are down, cut off, stuck, rotten, or replaced and not yet
-//            replicated are a tolerated set. (A blackout stops all of them at once, and loses
+// Promise    At any time the members that are down, cut off, stuck, corrupt, or replaced and not
+//            yet replicated are a tolerated set. (A blackout stops all of them at once, and loses
 //            nothing that was durable.) A group without redundancy loses no data, only time.
-//            troubled() tells them, now and in the past. heal() ends all trouble; what was rotten
-//            has then been replaced.
+//            troubled() returns them, now and in the past. heal() ends all faults; corrupt disks
+//            have then been replaced.
 // Threading  Events of the scenario.
 #pragma once
 
@@ -20,9 +20,10 @@
 namespace moraine::sim {
 
 struct NemesisOptions {
-  Duration pause_between_max = 2s;  // Between two troubles.
-  Duration trouble_max = 5s;        // How long one lasts.
-  // Loses disks: bit rot, misdirected writes, disks that lie, replacement, moves.
+  Duration pause_between_max = 2s;  // Between two faults.
+  Duration trouble_max = 5s;        // Maximum duration of a fault.
+  // Enables faults that lose disks: bit rot, misdirected writes, disks that lie, replacement,
+  // moves.
   bool replace = true;
   bool blackouts = true;
   bool clients = true;
@@ -30,7 +31,7 @@ struct NemesisOptions {
 
 class Nemesis {
  public:
-  // What the workload has to be told.
+  // Notifications to the workload.
   struct Hooks {
     std::function<void(std::size_t client)> client_started;
     std::function<void(std::size_t client, Duration pause)> client_paused;
@@ -39,15 +40,15 @@ class Nemesis {
   Nemesis(SimWorld& world, Cluster& cluster, History& history, NemesisOptions options, Hooks hooks);
   ~Nemesis() { *alive_ = false; }
 
-  // Trouble from now on until heal().
+  // Injects faults from now on until heal().
   void start();
-  // Ends all trouble and starts what is down; rotten disks are replaced. Goes on watching, so that
+  // Ends all faults and starts what is down; corrupt disks are replaced. Keeps watching, so that
   // hosts whose start fails are started again.
   void heal();
   blob::DiskSet failed() const;
-  // Members that were in trouble at some moment since then, or that this client was cut off from.
+  // Members that were faulty at some time since then, or that this client was cut off from.
   blob::DiskSet troubled(std::size_t client, Instant since) const;
-  // Members whose data was lost and is not back yet.
+  // Members whose data was lost and is not restored yet.
   blob::DiskSet lossy() const;
 
  private:
@@ -64,13 +65,13 @@ class Nemesis {
   void schedule_tick();
   void watch(std::uint32_t order);
   void begin_something();
-  // May `more` be in trouble, besides those that are?
+  // May `more` become faulty, besides those that are?
   bool allowed(blob::DiskSet more) const;
   std::uint32_t some_member();
   bool lossless() const { return cluster_.geometry().species() == blob::Species::kNone; }
 
   void make_ill(std::uint32_t order, Ill ill, Trouble trouble);
-  void make_well(std::uint32_t order);
+  void recover(std::uint32_t order);
   void crash(std::uint32_t order, CrashPolicy policy);
   void cut(std::uint32_t order, bool one_way);
   void uncut(std::uint32_t order);
@@ -104,7 +105,7 @@ class Nemesis {
     Instant at;
     blob::DiskSet failed;
   };
-  std::vector<Moment> moments_;  // What failed() was, since when.
+  std::vector<Moment> moments_;  // Values of failed(), and since when.
   struct ClientCut {
     std::size_t client;
     std::uint32_t order;

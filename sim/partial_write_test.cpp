@@ -1,4 +1,4 @@
-// The story of a put that died half-way: a restoring read decides its fate, for good.
+// A put that died half-way: a restoring read decides its outcome, finally.
 
 #include "sim/story.h"
 
@@ -13,7 +13,7 @@ BlobId blob(Step step) {
   return BlobId(TabletId{4}, 1, step, 0, 1000, 6);
 }
 
-// Parts 1..count of the blob on their mains, as a proxy that died would leave them.
+// Writes parts 1..count of the blob to their mains, as a proxy that died would leave them.
 void leave_parts(Story& story, const BlobId& id, std::uint32_t count) {
   const std::vector<Slice> parts = split(Species::kBlock42, blob_bytes(id));
   const auto subgroup = story.cluster().geometry().subgroup(id);
@@ -35,7 +35,7 @@ TEST(PartialWrite, IsAbsentBelowFourPartsAndRestoredFromFourOn) {
     story.world().run_for(20s);
     EXPECT_EQ(story.get(id, true), expected) << count << " parts, after sync";
     if (count < 4) continue;
-    // Once it was said to be there, it is there under any two losses.
+    // Once it was reported present, it survives any two losses.
     for (std::uint32_t a = 0; a < 8; a += 3) {
       const DiskSet down = disk_bit(a) | disk_bit((a + 1) % 8);
       story.crash(down);
@@ -57,7 +57,7 @@ TEST(PartialWrite, AbsenceIsAProofAndSilenceIsNot) {
     if (lost <= 2) {
       EXPECT_EQ(status, Status::kNoData) << lost << " down";
     } else {
-      // Disks that are silent, and not refusing, are waited for until the deadline.
+      // Disks that do not answer, rather than refuse, are waited for until the deadline.
       EXPECT_TRUE(status == Status::kError || status == Status::kDeadline) << to_string(status);
     }
     EXPECT_NE(story.get(there), Status::kNoData) << lost << " down";

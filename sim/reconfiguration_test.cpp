@@ -1,4 +1,4 @@
-// The story of a move: a member goes to another node while writers run with the old config.
+// Reconfiguration: a member moves to another node while writers run with the old config.
 
 #include <fmt/ranges.h>
 
@@ -57,7 +57,7 @@ TEST(Reconfiguration, NoClientSeesItAndTheOldMemberNeverSpeaksForTheNewGeneratio
     const GroupConfig before = story.cluster().config();
     const std::size_t old_host = story.cluster().host_of(moved);
     story.cluster().move(moved, *story.cluster().spare(), {});
-    // The new member gets everything while writing goes on.
+    // The new member gets everything while writes continue.
     for (int i = 0; i < 600 && !story.cluster().replicated(moved); ++i) {
       story.world().run_for(100ms);
     }
@@ -69,7 +69,7 @@ TEST(Reconfiguration, NoClientSeesItAndTheOldMemberNeverSpeaksForTheNewGeneratio
     EXPECT_GT(first.confirmed().size(), 100u);
     EXPECT_EQ(story.cluster().proxy(0).config().generation, before.generation + 1);
 
-    // The old copy is alive, and says nothing but that it is no member any more.
+    // The old copy is alive, and only replies that it is no longer a member.
     const auto old = story.cluster().blob_node(old_host)->vdisk(1, 0);
     ASSERT_TRUE(old);
     for (const GroupConfig& config : {before, story.cluster().config()}) {
@@ -93,7 +93,7 @@ bool logged(const ScopedLogCapture& log, std::string_view what) {
   return std::ranges::any_of(log.lines(), [&](const auto& line) { return line.contains(what); });
 }
 
-// One move is told to the members, another one of the same generation to a client.
+// One move is sent to the members, another one of the same generation to a client.
 TEST(Reconfiguration, ASecondConfigOfAGenerationIsRefusedAndLogged) {
   ScopedLogCapture log;
   Story story(Species::kBlock42);
@@ -109,11 +109,11 @@ TEST(Reconfiguration, ASecondConfigOfAGenerationIsRefusedAndLogged) {
   story.world().run_for(1s);
   ASSERT_TRUE(contradict(cluster.config(), other));
 
-  // A node and a disk that have the first do not take the second.
-  const auto told = story.world().run(cluster.blob_node(members[0])->reconfigure(other));
-  ASSERT_FALSE(told);
-  EXPECT_EQ(told.error().code, Errc::kConflict);
-  EXPECT_TRUE(told.error().message().contains("two configs of generation 2"));
+  // A node and a disk that have the first reject the second.
+  const auto informed = story.world().run(cluster.blob_node(members[0])->reconfigure(other));
+  ASSERT_FALSE(informed);
+  EXPECT_EQ(informed.error().code, Errc::kConflict);
+  EXPECT_TRUE(informed.error().message().contains("two configs of generation 2"));
   EXPECT_EQ(story.ask(0, Configure{other}).status, Status::kError);
   EXPECT_TRUE(logged(log, "config refused")) << fmt::format("{}", fmt::join(log.lines(), "\n"));
 
@@ -128,7 +128,7 @@ TEST(Reconfiguration, ASecondConfigOfAGenerationIsRefusedAndLogged) {
   EXPECT_TRUE(logged(log, "config refused by a disk"));
   EXPECT_TRUE(logged(log, "request refused"));
   story.settle();
-  EXPECT_EQ(story.put(put.id), Status::kOk) << "the first one goes on";
+  EXPECT_EQ(story.put(put.id), Status::kOk) << "the first one continues";
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ Stage::~Stage() {
 void Stage::open() {
   const Instant end = history_.now() + kStartBound;
   while (!cluster_.all_ready() && history_.now() < end) world_.run_for(100ms);
-  if (!cluster_.all_ready()) history_.fail("the group does not start: " + cluster_.unsettled());
+  if (!cluster_.all_ready()) history_.fail("the group did not start: " + cluster_.unsettled());
 }
 
 DiskReply Stage::ask(std::uint32_t order, RequestBody body) {
@@ -141,7 +141,7 @@ std::vector<std::size_t> Stage::client_hosts() {
 }
 
 void Stage::settle(Duration bound) {
-  if (!cluster_.settle(bound)) history_.fail("does not settle: " + cluster_.unsettled());
+  if (!cluster_.settle(bound)) history_.fail("did not settle: " + cluster_.unsettled());
 }
 
 }  // namespace moraine::sim

@@ -1,4 +1,4 @@
-// Stage: a cluster with a model, driven step by step: each command is awaited, answers are checked.
+// Stage: a cluster with a model, driven step by step: each command is awaited, replies are checked.
 //
 // Promise    Commands go through the model as those of the campaign do. Steps after a failure do
 //            nothing.
@@ -27,12 +27,12 @@ class Stage {
   History& history() { return history_; }
   blob::Proxy& proxy(std::size_t client = 0) { return cluster_.proxy(client); }
 
-  // How long a command may take, from now on.
+  // Time limit of the following commands.
   void set_command_time(Duration time) { command_time_ = time; }
-  // Sends a request to one member, past all proxies.
+  // Sends a request to one member directly, without a proxy.
   blob::DiskReply ask(std::uint32_t order, blob::RequestBody body);
 
-  // Runs until every member serves; an error of the stage when that does not happen.
+  // Runs until every member serves; a failure of the stage when that does not happen.
   void open();
   bool failed() const { return history_.failed(); }
   const std::optional<std::string>& failure() const { return history_.failure(); }
@@ -54,10 +54,10 @@ class Stage {
   // Members by order.
   void crash(blob::DiskSet members, CrashPolicy policy = CrashPolicy::kRandom);
   void start(blob::DiskSet members);
-  void replace(blob::DiskSet members);  // They start again with empty disks.
+  void replace(blob::DiskSet members);  // They restart with empty disks.
   // Cuts members off from hosts, both ways.
   void cut(blob::DiskSet members, const std::vector<std::size_t>& hosts);
-  // Cuts the clients off from the members, and from no other.
+  // Cuts the members off from the clients only.
   void hide(blob::DiskSet members) {
     world_.network().heal();
     cut(members, client_hosts());

@@ -1,5 +1,5 @@
-// The story of a slow quorum: members acknowledge, are wiped, and come back before others answer.
-// What they acknowledged is gone, so it must not count.
+// A slow quorum: members acknowledge, are wiped, and come back before others answer. What they
+// acknowledged is lost, so it must not count.
 
 #include "sim/story.h"
 
@@ -10,7 +10,7 @@ using namespace moraine::blob;
 
 constexpr TabletId kTablet{3};
 constexpr DiskSet kWiped = 0b00000011;   // Acknowledge first, then lose it.
-constexpr DiskSet kSlow = 0b00111100;    // Their requests are held back until then.
+constexpr DiskSet kSlow = 0b00111100;    // Their requests are delayed until then.
 constexpr DiskSet kCutOff = 0b11000000;  // Never get one.
 
 class SlowQuorum {
@@ -20,7 +20,7 @@ class SlowQuorum {
     const NodeId self = story_.cluster().node_id(client_);
     for (const NodeId node : story_.nodes_of(kSlow)) network.clog(self, node);
     for (const NodeId node : story_.nodes_of(kCutOff)) network.block(self, node);
-    // What the first ones get they cannot pass on.
+    // The first ones cannot forward what they receive.
     for (const NodeId one : story_.nodes_of(kWiped)) {
       for (const NodeId other : story_.nodes_of(kWiped | kSlow | kCutOff)) {
         if (one != other) network.partition({one}, {other});
@@ -30,7 +30,7 @@ class SlowQuorum {
 
   Story& story() { return story_; }
 
-  // Runs `command` with the wipe in its middle, and stops the moment it is answered.
+  // Runs `command` with the wipe in its middle, and stops as soon as it is answered.
   Status run(Task<Status> command) {
     std::optional<Status> answered;
     TaskScope scope;
@@ -103,8 +103,8 @@ TEST(SlowQuorum, ABlockCountsNoAcknowledgementOfAMemberThatWasWipedSince) {
     EXPECT_TRUE(group_quorum(slow.story().cluster().geometry(), fenced))
         << "it was acknowledged, and the members " << fenced << " have it";
   }
-  // Members that got the block back from their neighbours do not know whose it was, so the outcome
-  // may stay unknown; a failure it is not.
+  // Members that got the block back from their neighbours do not know its issuer, so the outcome
+  // may stay unknown; but it must not be a failure.
   EXPECT_NE(status, Status::kError);
 }
 

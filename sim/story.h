@@ -1,5 +1,5 @@
-// Story: a quiet cluster and the commands of a client, in plain calls. For the tests of one
-// property each.
+// Story: a quiet cluster and the commands of a client, in plain calls. For tests of one property
+// each.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ class Story {
     return world_.run(cluster_.proxy(client).collect(std::move(request))).status;
   }
 
-  // Asks one member directly, whatever the network does.
+  // Sends to one member directly, whatever the network does.
   blob::DiskReply ask(std::uint32_t order, blob::RequestBody body) {
     blob::DiskRequest request{cluster_.config().vdisk(order), std::move(body)};
     return world_.run(cluster_.vdisk(order)->handle(std::move(request)));

@@ -1,5 +1,5 @@
-// The story of wiped disks: a tolerable set loses everything, comes back with all that the group
-// knows, and then another set may go.
+// Wiped disks: a tolerated set loses everything, gets back all that the group knows, and then
+// another set may be lost.
 
 #include "blob/group/erasure.h"
 #include "sim/story.h"
@@ -16,7 +16,7 @@ BlobId blob(Step step) {
   return BlobId(kTablet, 1, step, 0, 1 + step * 53 % 4000, 2);
 }
 
-void tell(Story& story, DiskSet first, DiskSet second) {
+void check_wiped(Story& story, DiskSet first, DiskSet second) {
   for (Step step = 1; step <= kBlobs; ++step) ASSERT_EQ(story.put(blob(step)), Status::kOk);
   ASSERT_EQ(story.block(TabletId{99}, 7), Status::kOk);
   CollectRequest collect;
@@ -29,7 +29,7 @@ void tell(Story& story, DiskSet first, DiskSet second) {
   story.world().run_for(10s);
 
   story.replace(first);
-  // Nothing is acknowledged before recovery: the disks are back, but silent.
+  // Nothing is acknowledged before recovery: the disks are back, but do not answer.
   story.world().run_for(1s);
   for (std::uint32_t order = 0; order < story.disks(); ++order) {
     if (!contains(first, order)) continue;
@@ -54,12 +54,12 @@ void tell(Story& story, DiskSet first, DiskSet second) {
 
 TEST(WipedDisk, Block42GetsTwoDisksBackAndThenTwoOthers) {
   Story story(Species::kBlock42);
-  tell(story, 0b00100001, 0b10000100);
+  check_wiped(story, 0b00100001, 0b10000100);
 }
 
 TEST(WipedDisk, Mirror3dcGetsARealmAndADiskBackAndThenOthers) {
   Story story(Species::kMirror3dc);
-  tell(story, 0b000'001'111, 0b111'000'010);
+  check_wiped(story, 0b000'001'111, 0b111'000'010);
 }
 
 TEST(WipedDisk, AGroupOfOneThatLostItsDiskStartsEmpty) {
@@ -67,12 +67,12 @@ TEST(WipedDisk, AGroupOfOneThatLostItsDiskStartsEmpty) {
   ASSERT_EQ(story.put(blob(1)), Status::kOk);
   story.replace(1);
   story.settle();
-  EXPECT_EQ(story.get(blob(1)), Status::kNoData) << "there was nobody to remember it";
+  EXPECT_EQ(story.get(blob(1)), Status::kNoData) << "no other disk had it";
 }
 
-// The newest entry of the log has only `parts_written` parts, and its writer is gone. Then the
-// members without one are replaced one after another, each once the one before is complete.
-void tell_unconfirmed(Story& story, std::uint32_t parts_written) {
+// The newest entry of the log has only `parts_written` parts, and its writer has ended. Then the
+// members without a part are replaced one after another, each once the one before is complete.
+void check_unconfirmed(Story& story, std::uint32_t parts_written) {
   ASSERT_EQ(story.put(blob(1)), Status::kOk);
   const BlobId open = blob(2);
   const Geometry& geometry = story.cluster().geometry();
@@ -102,12 +102,12 @@ void tell_unconfirmed(Story& story, std::uint32_t parts_written) {
 
 TEST(WipedDisk, AnEntryThatWasNeverConfirmedIsNotTakenForConfirmedAfterThreeReplacements) {
   Story story(Species::kBlock42);
-  tell_unconfirmed(story, 3);
+  check_unconfirmed(story, 3);
 }
 
 TEST(WipedDisk, NorWithFewerPartsAndMoreReplacements) {
   Story story(Species::kBlock42);
-  tell_unconfirmed(story, 1);
+  check_unconfirmed(story, 1);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ using namespace moraine::blob;
 
 namespace {
 
-constexpr Duration kAnswerSlack = 1s;  // Behind the deadline: timers and messages take a while.
+constexpr Duration kAnswerSlack = 1s;  // After the deadline, for timers and messages.
 
 }  // namespace
 
@@ -97,12 +97,12 @@ void Workload::judge_error(const Session& session, Command command, Status statu
   if (!tolerated(cluster_.geometry(), set)) return;
   history_.fail(
       fmt::format("client {} got {} for {} {} sent at {:.3f} s, while only the members "
-                  "{:b} were in trouble, which is tolerated",
+                  "{:b} were faulty, which is tolerated",
                   session.client, blob::to_string(status), to_string(command), what,
                   std::chrono::duration<double>(sent.at.since_start).count(), set));
 }
 
-// A new incarnation fences the old ones, looks for the newest blob, and leads.
+// A new incarnation fences the old ones, finds the newest blob, and leads.
 Task<void> Workload::boot(Session& session, TabletId tablet) {
   Generation& highest = generations_[tablet];
   const bool contested = highest > 1 && session.random.one_in(4);
@@ -137,7 +137,7 @@ Task<void> Workload::put_new(Session& session, Leader leader) {
   leader->putting.insert(id);
   const Status status = co_await put(session, id, Command::kPut);
   leader->putting.erase(id);
-  // A newer incarnation exists, or is about to; whoever comes next boots one.
+  // A newer incarnation exists, or is about to; the next command boots one.
   if (status == Status::kBlocked) std::erase(leaders_[leader->tablet], leader);
 }
 
@@ -147,7 +147,7 @@ Task<void> Workload::put_again(Session& session, TabletId tablet) {
   (void)co_await put(session, id, Command::kRePut);
 }
 
-// By an incarnation that does not know yet that it is over.
+// By an incarnation that does not know yet that it is fenced.
 Task<void> Workload::put_fenced(Session& session, TabletId tablet) {
   const Generation blocked = model_.tablet(tablet).blocked_agreed;
   if (blocked == 0) co_return;
@@ -226,7 +226,7 @@ Task<void> Workload::collect(Session& session, Leader leader) {
   leader->collecting = false;
   const GenStep at = request.barrier.value_or(GenStep{});
   const std::string what = fmt::format(
-      "tablet {} channel {} {}:{} {} at {}:{}, keep {}, let go {}", request.tablet.value,
+      "tablet {} channel {} {}:{} {} at {}:{}, keep {}, do not keep {}", request.tablet.value,
       request.channel, request.record_generation, request.counter, request.hard ? "hard" : "soft",
       at.generation, at.step, request.keep.size(), request.do_not_keep.size());
   if (!answered(session, Command::kCollect, result.status, at_sent, what, result.reason)) {
@@ -261,7 +261,7 @@ Task<void> Workload::discover(Session& session, TabletId tablet) {
   request.read_body = session.random.one_in(2);
   request.discover_blocked = session.random.one_in(2);
   if (session.random.one_in(3)) {
-    // As a booting incarnation does: what it has fenced already, or is about to.
+    // As a booting incarnation does: a generation that it has already fenced, or is about to.
     const Generation highest = std::max<Generation>(1, generations_[tablet]);
     request.force_blocked_generation =
         std::max<Generation>(1, highest - static_cast<Generation>(session.random.below(2)));

@@ -1,10 +1,10 @@
 // Workload: clients of several tablets, whose incarnations race each other through several proxies.
 //
 // Promise    Every command goes through the model when it is sent and when it is answered, has a
-//            deadline, and is answered by then; not with ERROR while what is in trouble is a
-//            tolerated set of members. Callers keep the order that the storage asks of
-//            them: flags and barriers of one incarnation do not overtake each other.
-// Threading  Commands run on their client's node and die with it.
+//            deadline, and is answered by then; not with ERROR while the faulty members are a
+//            tolerated set. Callers keep the order that the storage requires: flags and barriers of
+//            one incarnation do not overtake each other.
+// Threading  Commands run on their client's node and end with it.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,11 @@ class Workload {
   // No new commands from now on.
   void stop() { stopped_ = true; }
   std::size_t in_flight() const { return in_flight_; }
-  // Members that were in trouble, as this client sees them, at some moment since then. An answer of
-  // ERROR while they are a tolerated set breaks a promise.
+  // Members that were faulty, as this client sees them, at some time since then. A reply of ERROR
+  // while they are a tolerated set breaks a promise.
   using Troubled = std::function<blob::DiskSet(std::size_t client, Instant since)>;
   void judge_errors(Troubled troubled) { troubled_ = std::move(troubled); }
-  // A client's time stood still for so long: its answers may be that much later.
+  // The client was paused for this long: its replies may be that much later.
   void note_pause(std::size_t client, Duration pause) { paused_[client] += pause; }
 
  private:
@@ -54,7 +54,7 @@ class Workload {
     bool collecting = false;
   };
   using Leader = std::shared_ptr<Incarnation>;
-  // One life of one client.
+  // One run of one client, until it crashes.
   struct Session {
     std::size_t client;
     Executor& executor;
@@ -80,7 +80,7 @@ class Workload {
   Task<void> ask_blocked(Session& session, blob::TabletId tablet);
   Task<void> status(Session& session);
 
-  // workload_plan.cpp: what to ask
+  // workload_plan.cpp: what to request
   blob::BlobId new_id(Session& session, Incarnation& leader);
   blob::BlobId some_blob(Session& session, blob::TabletId tablet);
   bool plan_collect(Session& session, Incarnation& leader, blob::CollectRequest& request);
@@ -96,7 +96,7 @@ class Workload {
     Duration paused;
   };
   Sent sent(const Session& session, Instant deadline);
-  // Counts the answer; false when the client died before it came.
+  // Counts the reply; false when the client crashed before it arrived.
   bool answered(Session& session, Command command, blob::Status status, const Sent& sent,
                 const std::string& what, const std::string& reason);
   void judge_error(const Session& session, Command command, blob::Status status, const Sent& sent,
@@ -113,7 +113,7 @@ class Workload {
   std::map<std::size_t, Duration> paused_;
   Troubled troubled_;
   std::map<blob::TabletId, std::vector<Leader>> leaders_;     // Oldest first.
-  std::map<blob::TabletId, blob::Generation> generations_;    // Highest that anyone tried.
+  std::map<blob::TabletId, blob::Generation> generations_;    // Highest that was tried.
   std::map<std::size_t, std::unique_ptr<Session>> sessions_;  // By client.
 };
 

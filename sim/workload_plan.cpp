@@ -1,4 +1,4 @@
-// What the clients ask for next.
+// What the clients request next.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ using namespace moraine::blob;
 
 namespace {
 
-constexpr std::size_t kLeadersKept = 3;  // Old incarnations that go on writing.
+constexpr std::size_t kLeadersKept = 3;  // Old incarnations that continue to write.
 
 std::uint32_t choose_size(Random& random, std::uint32_t most) {
   static constexpr std::uint32_t kEdges[] = {1, 31, 32, 33, 127, 128, 129, 4096};
@@ -39,7 +39,7 @@ BlobId Workload::new_id(Session& session, Incarnation& leader) {
   return BlobId(leader.tablet, leader.generation, step, channel, size, cookie);
 }
 
-// Mostly one that was written; lately more often than long ago.
+// Mostly a written one; recent ones more often.
 BlobId Workload::some_blob(Session& session, TabletId tablet) {
   const auto& blobs = model_.tablet(tablet).blobs;
   if (blobs.empty() || session.random.one_in(40)) {

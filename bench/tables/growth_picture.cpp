@@ -18,7 +18,7 @@ constexpr double kTop = 40;
 constexpr double kBottom = 50;
 constexpr int kGridLines = 4;
 
-// Where figures lie in the picture.
+// Maps values to positions in the picture.
 class Frame {
  public:
   explicit Frame(const std::vector<GrowthPoint>& points)

@@ -1,5 +1,5 @@
-// Lookups a second over rows, as an SVG picture: both axes from the smallest figure to the largest,
-// rows in powers.
+// Lookups per second over rows, as an SVG picture: both axes from the smallest value to the
+// largest, rows in powers.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct GrowthPoint {
   double peer = 0;
 };
 
-// Requires: two points at least, rows growing.
+// Requires: at least two points, rows increasing.
 std::string growth_picture(const std::vector<GrowthPoint>& points);
 
 }  // namespace moraine::bench

@@ -1,6 +1,6 @@
 // OurTable: a database folder with one table, through the public API.
 //
-// Threading  load() and settle() from one thread; what database() and table() give, as they say.
+// Threading  load() and settle() from one thread; database() and table() as their classes say.
 #pragma once
 
 #include <memory>
@@ -28,18 +28,18 @@ struct OurOptions {
 
 class OurTable {
  public:
-  // Makes the table when it is missing.
+  // Creates the table when it is missing.
   static Result<std::unique_ptr<OurTable>> open(const OurOptions& options);
 
   // Durable transactions of kRowsPerBatch rows.
   Result<void> load(RowRange range, std::uint64_t version);
-  // Everything is in chunks, and nothing is left to compact.
+  // Waits until everything is in chunks, and nothing is left to compact.
   Result<void> settle();
-  // Ends the database and opens it again; gives how long opening took, in seconds.
+  // Closes the database and opens it again; returns how long opening took, in seconds.
   Result<double> reopen();
   void close();
 
-  // Of all chunks of the table, as they are stored.
+  // Stored bytes of all chunks of the table.
   Result<std::uint64_t> chunk_bytes() const;
 
   Database& database() { return *database_; }
@@ -65,9 +65,9 @@ Result<void> commit_row(Database& database, const Table& table, const KeyText& k
 class OurReader {
  public:
   static Result<OurReader> make(const Table& table, bool row_cache);
-  // Whether the row is there; every byte asked for is in memory then.
+  // Whether the row exists; every requested byte is in memory then.
   Result<bool> get(const KeyText& key);
-  // How many are there.
+  // How many rows exist.
   Result<std::size_t> get_many(std::span<const KeyText> keys);
 
  private:

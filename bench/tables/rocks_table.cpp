@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kBloomBits = 10;
 constexpr auto kSettlePoll = std::chrono::milliseconds(10);
-constexpr int kQuietPolls = 5;  // In a row: one compaction may ask for the next.
+constexpr int kQuietPolls = 5;  // In a row, since one compaction may cause the next.
 
 }  // namespace
 
@@ -131,7 +131,7 @@ Result<void> RocksTable::commit_row(const KeyText& key, const ValueText& value) 
 std::uint64_t RocksTable::bytes_on_device() const {
   std::uint64_t bytes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(options_.folder)) {
-    std::error_code gone;  // Files come and go.
+    std::error_code gone;  // Files appear and disappear.
     const std::uint64_t size = entry.file_size(gone);
     if (!gone) bytes += size;
   }

@@ -1,5 +1,5 @@
 // RocksTable: the same rows in RocksDB: LZ4, a Bloom filter of 10 bits, direct reads (its cache and
-// ours are the only memory of blocks), its defaults otherwise.
+// ours are the only memory for blocks), otherwise its defaults.
 //
 // Threading  As OurTable.
 #pragma once
@@ -38,11 +38,11 @@ class RocksTable {
 
   // Batches of kRowsPerBatch rows through its log, not synced.
   Result<void> load(RowRange range, std::uint64_t version);
-  // Everything is in files, and nothing is left to compact.
+  // Waits until everything is in files, and nothing is left to compact.
   Result<void> settle();
   Result<double> reopen();
   void close();
-  // Statistics or not, from the next reopen() on.
+  // Takes effect at the next reopen().
   void count_bytes(bool on) { options_.statistics = on; }
 
   // One durable row of a key and a value.

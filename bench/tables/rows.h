@@ -1,8 +1,8 @@
-// The rows that both sides keep: a 16-byte key with a 100-byte value, and a row of ten columns.
+// The rows that both sides store: a 16-byte key with a 100-byte value, and a row of ten columns.
 //
-// Promise    The same number and version give the same bytes on every run. Keys of numbers that
-//            follow each other lie anywhere; numbers past those that were loaded give keys between
-//            the ones that are there. Values shrink to about a half, as those of db_bench do.
+// Promise    The same number and version give the same bytes on every run. Keys of consecutive
+//            numbers are scattered; numbers beyond the loaded ones give keys between the existing
+//            ones. Values compress to about half, as those of db_bench do.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct RowRange {
   std::uint64_t count = 0;
 };
 
-// Numbers that look random, cheaply.
+// Cheap pseudo-random numbers.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}
@@ -73,7 +73,7 @@ class ValueText {
 // Eight numbers, the key among them, and two texts.
 struct WideRow {
   static constexpr std::size_t kNumbers = 7;
-  static constexpr std::size_t kSummed = 2;  // The number that is summed up; below a million.
+  static constexpr std::size_t kSummed = 2;  // The number that is summed; below a million.
 
   std::int64_t id = 0;
   std::array<std::int64_t, kNumbers> numbers{};
@@ -91,7 +91,7 @@ class WideRowMaker {
   std::array<char, 24> comment_{};
 };
 
-// One value that holds all but the key, as users of a key-value store write it: numbers as
+// One value with all columns except the key, as users of a key-value store write it: numbers as
 // variable-length integers, texts with their length before them.
 void encode_wide(const WideRow& row, std::string& out);
 // Texts live as long as the bytes.

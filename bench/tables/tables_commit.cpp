@@ -22,7 +22,7 @@ constexpr std::uint32_t kManyWriters = 64;
 constexpr std::size_t kCacheBytes = std::size_t{64} << 20;
 constexpr std::uint64_t kRoomRows = 6'000'000;
 
-// What all writers of a round share.
+// Shared by all writers of a round.
 struct Writers {
   explicit Writers(double for_seconds) : seconds(for_seconds) {}
   bool over() const { return watch.seconds() >= seconds; }

@@ -1,4 +1,5 @@
-// The same lookups on more and more rows, all in memory; then memory at rest and the time to open.
+// The same lookups on an increasing number of rows, all in memory; then memory at rest and the time
+// to open.
 
 #include <fmt/format.h>
 

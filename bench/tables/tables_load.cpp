@@ -6,7 +6,7 @@ namespace moraine::bench {
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
-// Of a device, for each byte of rows: log, chunks before and after a compaction.
+// Size of a device per byte of rows: log, chunks before and after a compaction.
 constexpr std::uint64_t kDeviceFactor = 6;
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace moraine::bench {
 
 inline constexpr std::uint64_t kRows = 10'000'000;
 inline constexpr std::uint64_t kRowsQuick = 1'000'000;
-// Nothing of ours uses the cache of rows unless a line says so.
+// The row cache of ours is used only where a line says so.
 inline constexpr std::size_t kRowCacheOff = std::size_t{1} << 20;
 
 inline std::uint64_t rows_of(const Setting& setting) {
@@ -21,15 +21,15 @@ inline std::uint64_t rows_of(const Setting& setting) {
 
 struct PairOptions {
   std::string name;        // Of the folders.
-  std::uint64_t rows = 0;  // That devices must have room for, overwrites included.
+  std::uint64_t rows = 0;  // That devices must have space for, overwrites included.
   std::size_t cache_bytes = 0;
-  std::size_t row_cache_bytes = kRowCacheOff;  // Of ours; the peer's cache has it more.
+  std::size_t row_cache_bytes = kRowCacheOff;  // Of ours; added to the peer's cache.
   bool wide = false;
   bool statistics = false;
   TableOptions table;
 };
 
-// Gone from the disk with this object.
+// Removed from the disk with this object.
 struct Pair {
   std::unique_ptr<OurTable> ours;
   std::unique_ptr<RocksTable> peer;

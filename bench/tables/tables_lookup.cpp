@@ -15,7 +15,7 @@ constexpr double kGoalMissing = 1;
 constexpr double kGoalScan = 1.5;
 constexpr std::size_t kBatch = 32;
 constexpr std::uint64_t kHotRows = 10'000;
-// Room for rows, their keys, and what blocks need besides.
+// Enough for rows, their keys, and the overhead of blocks.
 constexpr std::size_t kCacheBytesPerRow = 300;
 constexpr std::size_t kRowCacheBytes = std::size_t{16} << 20;
 

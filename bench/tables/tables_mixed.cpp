@@ -1,4 +1,4 @@
-// Half reads, half durable updates, over four times what the caches hold; and reads while all of a
+// Half reads, half durable updates, over four times what the caches hold; and reads while a whole
 // table is compacted.
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ Result<Latencies> read_and_update(Reader& reader, const Update& update, std::uin
       continue;
     }
     const Result<void> updated = update(key, ValueText(row, seed));
-    // Both threads had the same row; rare, and the peer cannot notice.
+    // Both threads updated the same row; rare, and the peer does not detect it.
     if (!updated && updated.error().code == Errc::kAborted) continue;
     if (!updated) return std::unexpected(updated.error());
     latencies.updates.push_back(watch.nanoseconds() - started);
@@ -58,7 +58,7 @@ Result<Latencies> read_and_update(Reader& reader, const Update& update, std::uin
   return latencies;
 }
 
-// Rounds of one side, reads and updates apart.
+// Rounds of one side, reads and updates separately.
 struct SideRounds {
   Rounds reads;
   Rounds updates;
@@ -120,7 +120,7 @@ Result<void> mixed_lines(const Setting& setting, const Pair& pair, std::uint64_t
   return {};
 }
 
-// Reads until `over` says so.
+// Reads until `over` returns true.
 Result<Round> read_until(const Table& table, std::uint64_t rows,
                          const std::function<bool()>& over) {
   TRY(OurReader reader, OurReader::make(table, false));

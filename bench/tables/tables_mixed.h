@@ -7,7 +7,7 @@ namespace moraine::bench {
 
 inline constexpr std::uint64_t kWorkingSetPerCache = 4;
 
-// On a pair with `rows` rows, that many times its caches.
+// On a pair with `rows` rows, several times the size of its caches.
 Result<void> bench_mixed(const Setting& setting, const Pair& pair, std::uint64_t rows);
 
 }  // namespace moraine::bench

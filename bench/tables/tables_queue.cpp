@@ -1,4 +1,4 @@
-// A table used as a queue: rows come at growing keys and go at the old end.
+// A table used as a queue: rows are added at growing keys and deleted at the old end.
 
 #include <fmt/format.h>
 #include <rocksdb/db.h>
@@ -15,7 +15,7 @@
 namespace moraine::bench {
 namespace {
 
-constexpr std::uint64_t kTurnsOver = 100;  // Rows that pass, in live sizes.
+constexpr std::uint64_t kTurnsOver = 100;  // Rows added, as a multiple of the live rows.
 constexpr std::size_t kMessageBytes = 1'000;
 constexpr std::uint64_t kMessageRowBytes = kKeyBytes + kMessageBytes;
 constexpr std::uint64_t kFirstRows = 100;
@@ -27,7 +27,7 @@ constexpr double kMB = 1e6;
 constexpr std::uint64_t kStoresPerLive = 8;
 constexpr auto kOverloadPause = std::chrono::milliseconds(5);
 
-// Bytes that do not shrink, different from row to row.
+// Incompressible bytes, different from row to row.
 class Messages {
  public:
   Messages() : bytes_(random_bytes(kMessageBytes * 64, 5)) {}
@@ -40,7 +40,7 @@ class Messages {
   Slice bytes_;
 };
 
-// One side: appends rows, and deletes as many `live` rows behind them.
+// One side: appends rows, and deletes the rows that are more than `live` behind them.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -138,8 +138,8 @@ Result<void> read_first_rows(Queue& queue, std::vector<double>& costs) {
   return {};
 }
 
-// The first rows are read all along the second and third and the last two turns, whatever is in
-// memory then: what counts is whether rows that are gone make them slower.
+// The first rows are read throughout the second and third and the last two turns, whatever is in
+// memory then: the question is whether deleted rows make reads slower.
 Result<QueueFigures> run_queue(Queue& queue, std::uint64_t live,
                                const std::function<Result<void>()>& settle) {
   QueueFigures figures;
@@ -193,7 +193,7 @@ void add_figures(Report& report, std::uint64_t live, const QueueFigures& ours,
 }  // namespace
 
 Result<void> bench_tables_queue(const Setting& setting) {
-  // Less than this, and what is kept for quick commits counts for more than what lives.
+  // With less, the space reserved for quick commits would outweigh the live rows.
   const std::uint64_t live = 128'000;
   PairOptions options;
   options.name = "queue";

@@ -11,7 +11,7 @@ namespace moraine::bench {
 namespace {
 
 constexpr double kGoalColumn = 10;
-// Of ten columns, with what blocks need besides.
+// Of ten columns, with the overhead of blocks.
 constexpr std::size_t kCacheBytesPerRow = 400;
 
 std::uint64_t touch(std::string_view text) {
@@ -21,7 +21,7 @@ std::uint64_t touch(std::string_view text) {
 Round round_of(std::uint64_t rows, double seconds, std::uint64_t touched) {
   Round round;
   round.operations = rows;
-  // The compiler must not see that nobody needs the sum.
+  // Keeps the compiler from removing the unused sum.
   round.bytes = rows * kRowBytes + (touched & 1);
   round.seconds = seconds;
   return round;

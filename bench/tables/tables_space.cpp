@@ -1,5 +1,5 @@
 // Bytes on the device and bytes written, after a load in random order and after every row was
-// overwritten three times. The rows then serve for reads and updates past the cache.
+// overwritten three times. The rows are then used for reads and updates that miss the cache.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-"""Members of a group that join, leave and die while messages come in."""
+"""Members of a group that join, leave and die while messages arrive."""
 
 import signal
 
@@ -10,9 +10,9 @@ ROUNDS = 5
 
 
 class Member:
-    """A client process in a group; what it reads and what it says go to files.
+    """A client process in a group; the messages and its log go to files.
 
-    Subclasses tell how many partitions it has now.
+    Subclasses report how many partitions it has now.
     """
 
     def __init__(self, context, command, group_id, number):
@@ -20,13 +20,13 @@ class Member:
         with open(f"{self.path}.out", "wb") as out, open(f"{self.path}.err", "wb") as err:
             self.process = context.spawn(command, stdout=out, stderr=err)
 
-    def said(self, kind):
+    def output(self, kind):
         with open(f"{self.path}.{kind}", "rb") as file:
             return file.read().decode(errors="replace")
 
     def lines(self):
         """`partition offset value`, each."""
-        return [line for line in self.said("out").splitlines() if line.count(" ") == 2]
+        return [line for line in self.output("out").splitlines() if line.count(" ") == 2]
 
     def values(self):
         return {line.rpartition(" ")[2] for line in self.lines()}
@@ -36,9 +36,9 @@ class Member:
 
 
 def churn(context, start, produce, count, unprinted_max=0):
-    """`start(topic, group, number)` gives a Member, `produce(topic, bytes)` writes lines.
+    """`start(topic, group, number)` returns a Member, `produce(topic, bytes)` writes lines.
 
-    Every message must be read, but for `unprinted_max` that a member took with it when it ended.
+    Every message must be read, except `unprinted_max` that a member consumed when it ended.
     """
     name = client.topic(context.address, "churn", partitions=PARTITIONS)
     group_id = client.fresh("churn")

@@ -1,4 +1,4 @@
-"""The requests that scenarios need again and again, over wire.Broker."""
+"""Requests shared by many scenarios, over wire.Broker."""
 
 import itertools
 import time
@@ -7,7 +7,7 @@ from harness import check, expect
 from records import batch, batches
 from wire import Broker
 
-NOT_READY = (3, 5, 6)  # A topic that was just made may not be served yet.
+NOT_READY = (3, 5, 6)  # A topic that was just created may not be served yet.
 COORDINATOR_NOT_READY = (14, 15, 16)
 READY_SECONDS_MAX = 20
 NAMES = itertools.count(1)
@@ -55,7 +55,7 @@ def produce_request(name, records, partition=0, acks=-1):
 
 
 def produce(broker, name, records, partition=0):
-    """The partition's answer; records is a batch or a list of values."""
+    """The partition's response; records is a batch or a list of values."""
     if isinstance(records, list):
         records = batch(records)
     answer = broker.call("Produce", 7, **produce_request(name, records, partition))
@@ -82,7 +82,7 @@ def values_in(data):
 
 
 def retried(call):
-    """Repeats a call while the coordinator is not there yet."""
+    """Repeats a call until the coordinator is available."""
     limit = time.monotonic() + READY_SECONDS_MAX
     while (answer := call())["error_code"] in COORDINATOR_NOT_READY and time.monotonic() < limit:
         time.sleep(0.05)

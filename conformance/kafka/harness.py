@@ -1,4 +1,4 @@
-"""What scenarios are made of: the server under test, outcomes, and the loop that runs them.
+"""Parts of scenarios: the server under test, outcomes, and the loop that runs them.
 
 A scenario is a function with a Context; it returns a short note or None, raises Skipped with the
 reason, or fails with any other exception.
@@ -156,7 +156,7 @@ class Context:
         return count // 20 if self.quick else count
 
     def spawn(self, command, **options):
-        """A process that ends with the scenario at the latest."""
+        """A process that ends no later than the scenario."""
         child = subprocess.Popen([str(word) for word in command], **options)
         self.children.append(child)
         return child
@@ -191,7 +191,8 @@ def run_one(context, name, function):
         outcome, text = "skipped", str(reason)
     except Failed as reason:
         outcome, text = "FAILED", str(reason)
-    except Exception as error:  # A broken answer may raise anything; the others must still run.
+    # A malformed response may raise anything; the others must still run.
+    except Exception as error:
         at = traceback.extract_tb(error.__traceback__)[-1]
         outcome = "FAILED"
         text = f"{type(error).__name__}: {error} ({pathlib.Path(at.filename).name}:{at.lineno})"

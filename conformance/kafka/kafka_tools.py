@@ -20,13 +20,13 @@ PERFORMANCE = "org.apache.kafka.tools.ProducerPerformance"
 
 
 def tool(context, name, *words, fails=False):
-    """What a tool printed."""
+    """The output of a tool."""
     done = context.run(["java", "-Xmx256m", "-cp", f"{JAVA.need()}/jars/*", name, *words],
                        seconds=120)
-    said = (done.stdout + done.stderr).decode(errors="replace")
+    output = (done.stdout + done.stderr).decode(errors="replace")
     if (done.returncode != 0) != fails:
-        raise Failed(f"{name} ended with {done.returncode}: {said.strip()[-250:]}")
-    return said
+        raise Failed(f"{name} ended with {done.returncode}: {output.strip()[-250:]}")
+    return output
 
 
 def at(context):
@@ -37,8 +37,8 @@ def topics(context):
     name = client.fresh("tool")
     tool(context, TOPICS, *at(context), "--create", "--topic", name, "--partitions", "2",
          "--config", "segment.ms=3600000", "--config", "compression.type=lz4")
-    said = tool(context, TOPICS, *at(context), "--describe", "--topic", name)
-    check("PartitionCount: 2" in said and "segment.ms=3600000" in said, said[-200:])
+    output = tool(context, TOPICS, *at(context), "--describe", "--topic", name)
+    check("PartitionCount: 2" in output and "segment.ms=3600000" in output, output[-200:])
     tool(context, TOPICS, *at(context), "--alter", "--topic", name, "--partitions", "3")
     check(name in tool(context, TOPICS, *at(context), "--list"), "the list")
     tool(context, TOPICS, *at(context), "--delete", "--topic", name)
@@ -49,9 +49,9 @@ def configs(context):
     entity = ("--entity-type", "topics", "--entity-name", name)
     tool(context, CONFIGS, *at(context), *entity, "--alter", "--add-config",
          "retention.ms=86400000,flush.ms=1000")
-    said = tool(context, CONFIGS, *at(context), *entity, "--describe", "--all")
+    output = tool(context, CONFIGS, *at(context), *entity, "--describe", "--all")
     for line in ("retention.ms=86400000", "flush.ms=1000", "log.flush.interval.ms"):
-        check(line in said, f"no {line}: {said[-200:]}")
+        check(line in output, f"no {line}: {output[-200:]}")
     tool(context, CONFIGS, *at(context), *entity, "--alter", "--delete-config", "flush.ms")
     tool(context, CONFIGS, *at(context), *entity, "--alter", "--add-config",
          "min.insync.replicas=2", fails=True)
@@ -65,8 +65,8 @@ def groups(context):
                "--from-beginning", "--max-messages", "100", "--timeout-ms", "30000")
     expect(got.count("message "), 100, "messages of the console consumer")
     check(group in tool(context, GROUPS, *at(context), "--list"), "the list")
-    said = tool(context, GROUPS, *at(context), "--describe", "--group", group)
-    check(name in said, said[-200:])
+    output = tool(context, GROUPS, *at(context), "--describe", "--group", group)
+    check(name in output, output[-200:])
     tool(context, GROUPS, *at(context), "--group", group, "--topic", name, "--reset-offsets",
          "--to-earliest", "--execute")
     tool(context, GROUPS, *at(context), "--group", group, "--delete")
@@ -82,8 +82,8 @@ def records(context):
     plan.write_text('{"version": 1, "partitions": [{"topic": "%s", "partition": 0, "offset": 400}]}'
                     % name)
     tool(context, DELETE_RECORDS, *at(context), "--offset-json-file", plan)
-    said = tool(context, OFFSETS, *at(context), "--topic", name, "--time", "-2")
-    check(f"{name}:0:400" in said, said[-200:])
+    output = tool(context, OFFSETS, *at(context), "--topic", name, "--time", "-2")
+    check(f"{name}:0:400" in output, output[-200:])
 
 
 def cluster(context):
@@ -94,8 +94,8 @@ def cluster(context):
          "--partition", "0")
     tool(context, TRANSACTIONS, *at(context), "list")
     check("Cluster ID" in tool(context, CLUSTER, "cluster-id", *at(context)), "the cluster's id")
-    said = tool(context, ACLS, *at(context), "--list", fails=True)
-    check("SecurityDisabled" in said or "no authorizer" in said.lower(), said[-200:])
+    output = tool(context, ACLS, *at(context), "--list", fails=True)
+    check("SecurityDisabled" in output or "no authorizer" in output.lower(), output[-200:])
 
 
 SCENARIOS = [

@@ -218,7 +218,7 @@ const cases = {
     })
   },
 
-  // A member until it is told to leave (SIGINT) or killed: `partition offset value` lines on standard
+  // A member until it has to leave (SIGINT) or is killed: `partition offset value` lines on standard
   // output, `assigned N` on standard error.
   async member () {
     const consumer = client().consumer({

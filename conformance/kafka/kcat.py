@@ -24,8 +24,8 @@ def kcat(context, *arguments):
 def run(context, *arguments, fails=False, **options):
     done = context.run(kcat(context, *arguments), **options)
     if (done.returncode != 0) != fails:
-        said = done.stderr.decode(errors="replace")[-200:]
-        raise Failed(f"kcat {' '.join(map(str, arguments))} ended with {done.returncode}: {said}")
+        output = done.stderr.decode(errors="replace")[-200:]
+        raise Failed(f"kcat {' '.join(map(str, arguments))} ended with {done.returncode}: {output}")
     return done
 
 
@@ -46,12 +46,12 @@ def numbered(context, count):
 
 
 def c01_metadata_of_an_empty_server(context):
-    said = run(context, "-L").stdout.decode()
+    output = run(context, "-L").stdout.decode()
     host = context.address
-    check(f"at {host}" in said and "(controller)" in said and " 1 brokers:" in said, said)
+    check(f"at {host}" in output and "(controller)" in output and " 1 brokers:" in output, output)
     if context.server.external:
         return "not empty: another's server"
-    check(" 0 topics:" in said, said)
+    check(" 0 topics:" in output, output)
 
 
 def c04_auto_creation(context):
@@ -130,8 +130,8 @@ def c10_offsets_by_time(context):
     time.sleep(0.05)
     run(context, "-P", "-t", name, input=b"new\n" * 10)
     for timestamp, offset in ((-1, 20), (-2, 0), (middle, 10)):
-        said = run(context, "-Q", "-t", f"{name}:0:{timestamp}").stdout.decode()
-        check(f"offset {offset}" in said, f"{offset} wanted at {timestamp}: {said}")
+        output = run(context, "-Q", "-t", f"{name}:0:{timestamp}").stdout.decode()
+        check(f"offset {offset}" in output, f"{offset} wanted at {timestamp}: {output}")
     expect([line.split()[1] for line in consume(context, name, "-o", f"s@{middle}")],
            ["new"] * 10, "messages since a time")
     expect(len(consume(context, name, "-o", "beginning", "-o", f"e@{middle}")), 10,
@@ -169,7 +169,7 @@ class GroupMember(Member):
         super().__init__(context, command, group_id, number)
 
     def partitions(self):
-        lines = [line for line in self.said("err").splitlines() if "rebalanced" in line]
+        lines = [line for line in self.output("err").splitlines() if "rebalanced" in line]
         if not lines or "assigned: " not in lines[-1]:
             return 0
         return lines[-1].split("assigned: ")[1].count("[")
@@ -188,7 +188,8 @@ def c17_leaving_is_noticed_at_once(context):
 
 
 def members_join_leave_and_die(context):
-    # A kcat that ends may have taken one message that it no longer prints: one for each of the two.
+    # A kcat that ends may have consumed one message that it does not print: one for each of the
+    # two.
     return churn(context, lambda name, group_id, number: GroupMember(context, name, group_id, number),
                  lambda name, data: run(context, "-P", "-t", name, input=data),
                  context.scaled(200_000), unprinted_max=2)

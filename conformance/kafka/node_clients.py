@@ -21,7 +21,7 @@ SCRIPTS = {"kafkajs": "kafkajs.cjs", "platformatic": "platformatic.mjs"}
 CODECS = {"kafkajs": kcat.CODECS, "platformatic": kcat.CODECS}
 MESSAGES = 100_000
 NODE_WITH_ZSTD = (22, 15)
-missing = None  # Why the packages are not there; "" when they are.
+missing = None  # Why the packages are missing; "" when they are present.
 
 
 def install():
@@ -61,8 +61,8 @@ def run(context, library, case, **options):
 
 
 def node_version():
-    said = subprocess.run(["node", "--version"], capture_output=True, check=False).stdout.decode()
-    return tuple(int(part) for part in said.strip().lstrip("v").split(".")[:2])
+    output = subprocess.run(["node", "--version"], capture_output=True, check=False).stdout.decode()
+    return tuple(int(part) for part in output.strip().lstrip("v").split(".")[:2])
 
 
 def check_codec(library, codec):
@@ -83,7 +83,7 @@ def roundtrip(library, codec):
 
 
 def exchange_with_kcat(library):
-    """What one client compresses the other must be able to read."""
+    """Each client must be able to read what the other compresses."""
     def scenario(context):
         command(context, library, "")
         for codec in kcat.CODECS:
@@ -110,7 +110,7 @@ class NodeMember(Member):
                          group_id, number)
 
     def partitions(self):
-        lines = [line for line in self.said("err").splitlines() if line.startswith("assigned ")]
+        lines = [line for line in self.output("err").splitlines() if line.startswith("assigned ")]
         return int(lines[-1].split()[1]) if lines else 0
 
 

@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = ROOT / "build/conformance/kafka"
 MESSAGES = 20_000
 GROUP_MESSAGES = 2_000
-RECREATE_SECONDS_MAX = 8  # Less than a broker that waits for lost batches takes.
+RECREATE_SECONDS_MAX = 8  # Less than the wait of a broker for lost batches.
 INSTALL_SECONDS_MAX = 900
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 COPY_JARS = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
@@ -35,21 +35,21 @@ def fetch(command, folder, what):
         return f"{what} cannot be fetched: no end after {INSTALL_SECONDS_MAX} s"
     if done.returncode == 0:
         return ""
-    said = COLOURS.sub("", (done.stdout + done.stderr).decode(errors="replace"))
-    lines = [line for line in said.splitlines() if line.strip()] or ["no reason given"]
+    output = COLOURS.sub("", (done.stdout + done.stderr).decode(errors="replace"))
+    lines = [line for line in output.splitlines() if line.strip()] or ["no reason given"]
     wrong = [line for line in lines if "error" in line.lower()] or lines[-1:]
     return f"{what} cannot be fetched: {wrong[0][:150]}"
 
 
 class Packages:
-    """Packages of one registry, fetched once and again when their pins change."""
+    """Packages of one registry, fetched once, and again when their pins change."""
 
     def __init__(self, name, programs, pins, install):
         self.name = name
         self.programs = programs
         self.pins = [HERE / pin for pin in pins]
         self.install = install
-        self.missing = None  # Why they are not there; "" when they are.
+        self.missing = None  # Why they are missing; "" when they are present.
 
     @property
     def folder(self):
@@ -157,7 +157,7 @@ def codecs(library, names=CODECS):
 
 
 def recompressed(library):
-    """What a producer sends in one codec is stored in the topic's."""
+    """Messages sent with one codec are stored with the topic's."""
     def scenario(context):
         COMMANDS[library]()
         count = context.scaled(MESSAGES)
@@ -169,7 +169,7 @@ def recompressed(library):
 
 
 def old_fetch(library, version=None):
-    """zstd for requests from before there was zstd."""
+    """zstd for requests of versions without zstd."""
     def scenario(context):
         COMMANDS[library]()
         name = client.topic(context.address, "old-fetch")

@@ -1,4 +1,4 @@
-"""Cases that no client produces on purpose, as hand-made frames. Numbers as in README.md."""
+"""Cases that no client produces, as hand-made frames. Numbers as in README.md."""
 
 import socket
 import ssl
@@ -215,7 +215,7 @@ def deleted_records_are_gone(context):
         expect(client.produce(broker, name, [b"new"])["base_offset"], 100, "the next offset")
 
 
-SIMPLE = {  # Requests that every version understands; the topic is filled in.
+SIMPLE = {  # Requests that every version has; the topic is filled in.
     "ApiVersions": lambda name: HANDSHAKE,
     "Metadata": lambda name: {"topics": [{"name": name}]},
     "ListOffsets": lambda name: {"replica_id": -1, "topics": [
@@ -290,16 +290,16 @@ def leader_epochs_are_compared(context):
         epoch = metadata["topics"][0]["partitions"][0]["leader_epoch"]
         # FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
         wanted = [(-1, 0), (epoch, 0), (epoch + 1, 75)] + ([(epoch - 1, 74)] if epoch > 0 else [])
-        for said, code in wanted:
+        for sent, code in wanted:
             request = client.fetch_request(name, 0)
-            request["topics"][0]["partitions"][0]["current_leader_epoch"] = said
+            request["topics"][0]["partitions"][0]["current_leader_epoch"] = sent
             got = client.partition_of(broker.call("Fetch", 11, **request))
-            expect(got["error_code"], code, f"Fetch with epoch {said} of {epoch}")
+            expect(got["error_code"], code, f"Fetch with epoch {sent} of {epoch}")
             got = broker.call("ListOffsets", 5, replica_id=-1, isolation_level=0, topics=[
-                {"name": name, "partitions": [{"partition_index": 0, "current_leader_epoch": said,
+                {"name": name, "partitions": [{"partition_index": 0, "current_leader_epoch": sent,
                                                "timestamp": -1}]}])
             got = got["topics"][0]["partitions"][0]["error_code"]
-            expect(got, code, f"ListOffsets with epoch {said} of {epoch}")
+            expect(got, code, f"ListOffsets with epoch {sent} of {epoch}")
 
 
 def unknown_fetch_sessions_are_refused(context):
@@ -365,7 +365,7 @@ SCENARIOS = [
     ("C08 acks=0 has no answer", c08_acks_0_has_no_answer),
     ("C11 a fetch at the end waits", c11_fetch_at_the_end_waits),
     ("C12 a waiting fetch wakes on a write", c12_fetch_wakes_on_a_write),
-    ("C13 an offset out of range is told at once", c13_offset_out_of_range),
+    ("C13 an offset out of range is reported at once", c13_offset_out_of_range),
     ("C14 a big message is returned whole", c14_a_big_message_is_returned_whole),
     ("C22 a repeated batch is stored once", c22_a_repeated_batch_is_stored_once),
     ("C23 a gap in sequences is refused", c23_a_gap_in_sequences_is_refused),

@@ -23,7 +23,7 @@ class Member:
                 "protocols": [{"name": self.protocol, "metadata": b"meta"}]}
 
     def ask_to_join(self):
-        """Takes a member id first, as clients of version 4 and later must."""
+        """Gets a member id first, as clients of version 4 and later must."""
         if not self.id:
             answer = client.retried(
                 lambda: self.broker.call("JoinGroup", 5, **self.join_request()))
@@ -132,7 +132,7 @@ def a_silent_member_is_dropped(context):
     expect(first.join()["error_code"], 0, "JoinGroup")
     first.sync([(first.id, b"a")])
     second = Member(context.address, first.group, session=30000)
-    second.ask_to_join()  # Waits for the first, which never comes back.
+    second.ask_to_join()  # Waits for the first, which does not return.
     answer = second.joined()
     expect((answer["error_code"], len(answer["members"])), (0, 1), "error and members")
     expect(first.heartbeat(), 25, "heartbeat of the dropped member")
@@ -173,7 +173,7 @@ def c30_what_a_kill_must_keep(context):
         wait_until(lambda: client.offset_of(broker, name, 0, -1)["error_code"] == 0,
                    "the partition is served again")
         expect(client.topic_id(broker, name), identity, "topic id")
-        if context.server.is_moraine():  # Apache Kafka writes the log start down once a minute.
+        if context.server.is_moraine():  # Apache Kafka persists the log start once a minute.
             expect(client.offset_of(broker, name, 0, -2)["offset"], 2, "log start")
         expect(client.end_offset(broker, name), 13, "log end")
         wait_until(lambda: member.committed(name) == 5, "the committed offset")
@@ -182,7 +182,7 @@ def c30_what_a_kill_must_keep(context):
         got = client.values_in(client.fetch(broker, name, 2)["records"])
         expect(got[-11:], [b"v"] * 8 + [b"once"] * 3, "values")
         fresh_id, _ = client.producer_id(broker)
-        check(fresh_id != producer, "a producer id was given out twice")
+        check(fresh_id != producer, "a producer id was issued twice")
 
 
 SCENARIOS = [

@@ -1,7 +1,7 @@
 """A small Kafka client over plain sockets: every message of messages.txt at every version.
 
-Broker(address).call("Metadata", 4, topics=None) sends one request and returns the decoded answer as
-a dict. Fields that are not given get zero, empty or null. An answer that does not decode to its last
+Broker(address).call("Metadata", 4, topics=None) sends one request and returns the decoded response
+as a dict. Missing fields get zero, empty or null. A response that does not decode to its last
 byte is a ProtocolError.
 """
 
@@ -192,14 +192,14 @@ def decode_fields(fields, reader, version, flexible):
 
 
 class Broker:
-    """One connection. Answers come in the order of the requests."""
+    """One connection. Responses come in the order of the requests."""
 
     def __init__(self, address, timeout=30):
         host, _, port = address.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.correlation = 0
-        self.waiting = []  # (message, version, correlation) of requests without an answer yet.
+        self.waiting = []  # (message, version, correlation) of requests without a response yet.
 
     def __enter__(self):
         return self

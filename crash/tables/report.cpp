@@ -8,7 +8,7 @@
 namespace moraine::crash {
 namespace {
 
-// Cuts the part before `separator`, or all that is left.
+// Takes the part before `separator`, or the rest.
 std::string_view take(std::string_view& text, char separator) {
   const std::size_t end = text.find(separator);
   const std::string_view part = text.substr(0, end);

@@ -1,4 +1,4 @@
-// What the program under test tells of itself, a line for each event.
+// Reports of the program under test, one line for each event.
 //
 // clang-format off
 //   line    = "ready"                               tables are served
@@ -7,15 +7,15 @@
 //           | "aborted" id
 //           | "unknown" id reason
 //           | "upkeep" what                         a flush, a reshard, ... is done
-//           | "violation" what                      the program saw something that cannot be
+//           | "violation" what                      the program found a contradiction
 //           | "stopped"                             the last line of a clean end
 //   change  = table ":" shard ":" key ":" kind ":" argument
 //   kind    = "p" put, argument: extra columns of the schema | "d" delete | "n" delta, argument: of
 //           the sum
 // clang-format on
 //
-// Promise    Pure. A line is at most kReportBytesMax, which a pipe takes whole or not at all.
-// Errors     kInvalidArgument: no such line.
+// Promise    Pure. A line is at most kReportBytesMax, which a pipe writes atomically.
+// Errors     kInvalidArgument: not a report line.
 // Tests      report_test.cpp.
 #pragma once
 
@@ -69,7 +69,7 @@ struct Report {
     kStopped
   };
   Kind kind = Kind::kReady;
-  TransactionReport transaction;  // Its id alone, but for kPending.
+  TransactionReport transaction;  // Only its id, except for kPending.
   Timestamp commit = 0;
   std::string text;
 };

@@ -6,25 +6,25 @@ namespace moraine::crash {
 namespace {
 
 TEST(TablesReport, ATransactionIsReadAsItWasWritten) {
-  TransactionReport told{7, 1234, {}};
-  told.changes = {{{0, 1, 2}, RowChangeKind::kPut, 3},
-                  {{1, -1, 2'000'000'000'007}, RowChangeKind::kDelete, 0},
-                  {{2, 3, 4}, RowChangeKind::kDelta, -55}};
-  const std::string line = to_line(told);
+  TransactionReport written{7, 1234, {}};
+  written.changes = {{{0, 1, 2}, RowChangeKind::kPut, 3},
+                     {{1, -1, 2'000'000'000'007}, RowChangeKind::kDelete, 0},
+                     {{2, 3, 4}, RowChangeKind::kDelta, -55}};
+  const std::string line = to_line(written);
   EXPECT_EQ(line, "pending 7 1234 0:1:2:p:3 1:-1:2000000000007:d:0 2:3:4:n:-55");
   const auto report = parse_report(line);
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(report->kind, Report::Kind::kPending);
-  EXPECT_EQ(report->transaction, told);
+  EXPECT_EQ(report->transaction, written);
 }
 
 TEST(TablesReport, TheLongestTransactionFitsALine) {
-  TransactionReport told{~std::uint64_t{0}, kMaxTimestamp, {}};
+  TransactionReport written{~std::uint64_t{0}, kMaxTimestamp, {}};
   for (std::size_t i = 0; i < kReportChangesMax; ++i) {
-    told.changes.push_back(
+    written.changes.push_back(
         {{2, -100, -4'000'000'000'000'000'000}, RowChangeKind::kDelta, -9'000'000'000'000'000'000});
   }
-  EXPECT_LT(to_line(told).size(), kReportBytesMax);
+  EXPECT_LT(to_line(written).size(), kReportBytesMax);
 }
 
 TEST(TablesReport, AnswersAreRead) {

@@ -29,7 +29,7 @@ Result<void> mount_soon(Database& database, const std::string& path) {
   for (;;) {
     TRY(const TableReport report, database.describe_table(path));
     if (report.state == "mounted") return {};
-    Result<void> done = fail(Errc::kReadOnly, "the table is on its way: " + report.state);
+    Result<void> done = fail(Errc::kReadOnly, "the table is in transition: " + report.state);
     if (report.state == "frozen") done = database.unfreeze_table(path);
     if (report.state == "unmounted") done = database.mount_table(path);
     if (!done && std::chrono::steady_clock::now() > deadline) {
@@ -141,7 +141,7 @@ Result<RowState> state_of(const TableSchema& schema, const RowName& row,
   const std::string expected = state.writer ? text_of(*state.writer, row) : std::string();
   const bool has_text = !cells[3].is_null();
   if (has_text != state.writer.has_value() || (has_text && cells[3].text() != expected)) {
-    return fail(Errc::kCorrupt, "its text is not the one that its transaction wrote");
+    return fail(Errc::kCorrupt, "its text is not what its transaction wrote");
   }
   for (std::int64_t i = 0; i < extras_of(schema); ++i) {
     const Value& extra = cells[kFixedColumns + static_cast<std::size_t>(i)];

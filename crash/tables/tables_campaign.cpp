@@ -47,7 +47,8 @@ class TablesCampaign {
     const TruthCounts& counts = truth_.counts();
     const TablesVerifyCounts& checked = verifier_.counts();
     fmt::print(
-        "{} stops, {} steps of upkeep; aborted {}, unknown {}, pending and there {}, not there {}; "
+        "{} stops, {} steps of upkeep; aborted {}, unknown {}, pending and applied {}, not applied "
+        "{}; "
         "{} rows and {} snapshots of the past verified, {} wrong, {} violations\n",
         stops_, upkeep_, counts.aborted, counts.unknown, counts.found, counts.absent, checked.rows,
         checked.snapshots, checked.wrong, violations_);
@@ -72,7 +73,7 @@ class TablesCampaign {
     return {};
   }
 
-  // One life of the program under test. How long it was loaded.
+  // One run of the program under test. Returns how long it was loaded.
   Result<std::uint64_t> run_worker(End end) {
     app::ChildOptions child;
     child.arguments = {options_.binary,
@@ -90,7 +91,7 @@ class TablesCampaign {
       TRY_VOID(listen(worker, Clock::now() + std::chrono::milliseconds(load_ms), false));
     } else {
       TRY(const bool ready, listen(worker, Clock::now() + kReadyWithin, true));
-      if (!ready) return fail(Errc::kTimeout, "the program does not get ready; see worker.log");
+      if (!ready) return fail(Errc::kTimeout, "the program did not become ready; see worker.log");
       load_ms = kLoadMsMin + random_.below(kLoadMsMax - kLoadMsMin);
       TRY_VOID(listen(worker, Clock::now() + std::chrono::milliseconds(load_ms), false));
     }
@@ -105,10 +106,10 @@ class TablesCampaign {
           fmt::format("the program ended by itself with {}; see worker.log", worker.wait()));
     }
     worker.send(end == End::kStopped ? SIGTERM : SIGKILL);
-    // What it had told before it died is still in the pipe.
+    // Reports sent before it died are still in the pipe.
     TRY_VOID(listen(worker, Clock::now() + kStopWithin, false));
     if (worker.running() && end == End::kStopped && !ended_) {
-      return fail(Errc::kTimeout, "the program does not stop; see worker.log");
+      return fail(Errc::kTimeout, "the program did not stop; see worker.log");
     }
     const int code = worker.wait();
     if (end == End::kStopped && code != 0) {
@@ -117,8 +118,8 @@ class TablesCampaign {
     return {};
   }
 
-  // Takes in what the program tells until the deadline, its end, or "ready" if that is waited for:
-  // then true.
+  // Processes reports until the deadline, the program's end, or, with `for_ready`, until "ready":
+  // then returns true.
   Result<bool> listen(app::ChildProcess& worker, Clock::time_point deadline, bool for_ready) {
     ended_ = false;
     for (;;) {
@@ -149,7 +150,7 @@ class TablesCampaign {
     }
   }
 
-  // In this process: what the killed one left is opened, read and closed.
+  // In this process: opens, reads and closes what the killed one left.
   Result<void> verify() {
     OpenOptions open;
     open.device_bytes = std::uint64_t{2} << 30;
@@ -171,8 +172,9 @@ class TablesCampaign {
   void show(std::uint32_t round, End end, std::uint64_t load_ms, const TruthCounts& before) {
     const TruthCounts& counts = truth_.counts();
     fmt::print(
-        "round {}: {} after {} ms; acknowledged {} (in all {}), aborted {}, pending and there {}, "
-        "not there {}; so far lost {}, half-applied {}\n",
+        "round {}: {} after {} ms; acknowledged {} (in all {}), aborted {}, pending and applied "
+        "{}, "
+        "not applied {}; so far lost {}, half-applied {}\n",
         round, name_of(end), load_ms, counts.acknowledged - before.acknowledged,
         counts.acknowledged, counts.aborted - before.aborted, counts.found - before.found,
         counts.absent - before.absent, verifier_.counts().lost, verifier_.counts().half_applied);

@@ -39,7 +39,7 @@ void TablesTruth::begin(TransactionReport transaction) {
   next_id_ = std::max(next_id_, transaction.id + 1);
   if (transaction.start <= newest_before_) {
     violations_.push_back(
-        fmt::format("transaction {} began at {}; {} was given before the program was started",
+        fmt::format("transaction {} began at {}; {} was issued before the program was started",
                     transaction.id, transaction.start, newest_before_));
   }
   newest_ = std::max(newest_, transaction.start);

@@ -1,11 +1,11 @@
-// TablesTruth: what the killed program has promised of its tables, kept outside of it.
+// TablesTruth: what the killed program has promised for its tables, kept outside of it.
 //
-// Promise    A transaction is undecided from the moment it is pending until it is settled:
-//            committed at a timestamp, or aborted. at() is what a row must be at a timestamp, by
+// Promise    A transaction is undecided from the time it is pending until it is settled: committed
+//            at a timestamp, or aborted. at() is the required state of a row at a timestamp, from
 //            the transactions that are settled as committed and nothing else.
-// Invariants (1) An id is used once. (2) What a put writes follows from the transaction's id and
+// Invariants (1) An id is used once. (2) What a put writes is derived from the transaction's id and
 //            the row. (3) Every transaction puts a marker into each shard of each table that it
-//            changes, so an undecided one is found, or not, by its markers.
+//            changes, so its markers show whether an undecided one was applied.
 // Threading  One thread.
 #pragma once
 
@@ -19,15 +19,15 @@
 
 namespace moraine::crash {
 
-// Keys of markers: this and the transaction's id. Other keys are below.
+// A marker's key is this plus the transaction's id. Other keys are below.
 inline constexpr std::int64_t kMarkerBase = std::int64_t{1} << 40;
 
 RowName marker_of(const RowName& row, std::uint64_t id);
 std::string text_of(std::uint64_t id, const RowName& row);
 
 struct RowState {
-  std::optional<std::uint64_t> writer;  // Of the texts; none: only deltas came.
-  std::int64_t extra = 0;               // Extra columns that its put knew; the last one is set.
+  std::optional<std::uint64_t> writer;  // Of the texts; none: deltas only.
+  std::int64_t extra = 0;               // Extra columns known to its put; the last one is set.
   std::optional<std::int64_t> sum;
   bool operator==(const RowState&) const = default;
 };
@@ -38,8 +38,8 @@ struct TruthCounts {
   std::uint64_t acknowledged = 0;
   std::uint64_t aborted = 0;
   std::uint64_t unknown = 0;
-  std::uint64_t found = 0;   // Undecided ones that turned out to be there,
-  std::uint64_t absent = 0;  // and not to be.
+  std::uint64_t found = 0;   // Undecided ones that were found applied,
+  std::uint64_t absent = 0;  // and not applied.
 };
 
 class TablesTruth {
@@ -48,7 +48,7 @@ class TablesTruth {
   void committed(std::uint64_t id, Timestamp commit);
   void aborted(std::uint64_t id);
   void unknown(std::uint64_t id) { counts_.unknown += undecided_.contains(id) ? 1 : 0; }
-  // After a look at the tables. nullopt: it is not there.
+  // After reading the tables. nullopt: not applied.
   void settle(std::uint64_t id, std::optional<Timestamp> commit);
 
   const std::map<std::uint64_t, TransactionReport>& undecided() const { return undecided_; }
@@ -65,7 +65,7 @@ class TablesTruth {
   const std::vector<Timestamp>& commits() const { return commits_; }  // Acknowledged, all.
   std::uint64_t next_id() const { return next_id_; }
   const TruthCounts& counts() const { return counts_; }
-  // What cannot be, in the order it was seen.
+  // Contradictions, in the order in which they were found.
   std::vector<std::string>& violations() { return violations_; }
 
  private:
@@ -83,7 +83,7 @@ class TablesTruth {
   std::vector<std::pair<TransactionReport, Timestamp>> acknowledged_;
   std::vector<TransactionReport> refused_;
   std::vector<Timestamp> commits_;
-  Timestamp newest_ = 0;         // That was ever told.
+  Timestamp newest_ = 0;         // Highest ever reported.
   Timestamp newest_before_ = 0;  // Before this round.
   std::uint64_t next_id_ = 1;
   TruthCounts counts_;

@@ -27,7 +27,7 @@ TEST(TablesTruth, ARowIsWhatTheSettledTransactionsMadeOfIt) {
   EXPECT_FALSE(truth.at(kRow, 32));
   truth.begin(one(4, 40, RowChangeKind::kDelta, 7));
   truth.committed(4, 42);
-  EXPECT_EQ(truth.at(kRow, 50), (RowState{std::nullopt, 0, 7})) << "a delete takes the sum along";
+  EXPECT_EQ(truth.at(kRow, 50), (RowState{std::nullopt, 0, 7})) << "a delete resets the sum";
   EXPECT_EQ(truth.all_at(0, 50).size(), 1u);
   EXPECT_TRUE(truth.all_at(0, 35).empty());
   EXPECT_TRUE(truth.all_at(1, 50).empty());
@@ -52,7 +52,7 @@ TEST(TablesTruth, AnUndecidedTransactionIsWhatTheTablesSay) {
   EXPECT_EQ(truth.at(kRow, 20)->writer, 2u);
 }
 
-TEST(TablesTruth, CommitsThatAreToldOutOfOrderCountByTheirTimestamps) {
+TEST(TablesTruth, CommitsReportedOutOfOrderCountByTheirTimestamps) {
   TablesTruth truth;
   truth.begin(one(1, 10, RowChangeKind::kPut));
   truth.begin(one(2, 11, RowChangeKind::kPut));

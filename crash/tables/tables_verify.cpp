@@ -43,7 +43,7 @@ Result<void> TablesVerifier::verify(Database& database) {
   }
   const std::vector<Timestamp>& commits = truth_.commits();
   for (std::size_t i = 0; i < kSnapshots && !commits.empty(); ++i) {
-    // The last ones of the round, and any.
+    // One of the last of the round, and one of all.
     const std::size_t back = i == 0 ? random_.below(std::min<std::size_t>(commits.size(), 50))
                                     : random_.below(commits.size());
     const Timestamp past = commits[commits.size() - 1 - back];
@@ -93,7 +93,7 @@ Result<void> TablesVerifier::settle_undecided() {
 Result<void> TablesVerifier::check_acknowledged() {
   const auto& acknowledged = truth_.acknowledged();
   const std::size_t checked = std::min(acknowledged.size(), kAcknowledgedChecked);
-  // The last ones are the ones at risk.
+  // The last ones are the most at risk.
   for (std::size_t i = acknowledged.size() - checked; i < acknowledged.size(); ++i) {
     const auto& [transaction, commit] = acknowledged[i];
     bool partly = false;
@@ -116,8 +116,8 @@ Result<void> TablesVerifier::check_refused() {
     TRY(const std::optional<Timestamp> written, find_markers(refused[i], partly));
     if (!written) continue;
     ++(partly ? counts_.half_applied : counts_.wrong);
-    report(fmt::format("WRONG transaction {} was aborted and is there at {}", refused[i].id,
-                       *written));
+    report(
+        fmt::format("WRONG transaction {} was aborted but exists at {}", refused[i].id, *written));
   }
   return {};
 }
@@ -133,7 +133,7 @@ void TablesVerifier::compare(const RowName& row, const std::optional<RowState>& 
                      to_string(found)));
 }
 
-// Both in key order, side by side.
+// Compares both in key order.
 Result<void> TablesVerifier::check_scan(std::uint32_t table, Timestamp timestamp) {
   const std::map<RowName, RowState> all = truth_.all_at(table, timestamp);
   auto expected = all.begin();

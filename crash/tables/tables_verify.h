@@ -1,11 +1,11 @@
-// TablesVerifier: what is in the tables after a kill, held against the truth.
+// TablesVerifier: compares the tables after a kill with the truth.
 //
-// Promise    verify() settles what was undecided, then looks for: acknowledged transactions that
-//            are not there (lost), transactions of which a part is there (half-applied), rows that
-//            nobody wrote or that should be gone (wrong), in scans and lookups of the present and
-//            of the past.
+// Promise    verify() settles what was undecided, then detects: acknowledged transactions that are
+//            missing (lost), transactions that are applied in part (half-applied), rows that were
+//            never written or should be deleted (wrong), in scans and lookups of the present and of
+//            the past.
 // Threading  One thread, not the database's.
-// Limits     kReportsMax of each look are told.
+// Limits     At most kReportsMax reports per check.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,11 @@ class TablesVerifier {
   // An error: the tables cannot be read.
   Result<void> verify(Database& database);
   const TablesVerifyCounts& counts() const { return counts_; }
-  // Since they were last taken.
+  // Reports since the last call.
   std::vector<std::string> take_reports() { return std::exchange(reports_, {}); }
 
  private:
-  // When its markers were written; nullopt: not there.
+  // When its markers were written; nullopt: none found.
   Result<std::optional<Timestamp>> find_markers(const TransactionReport& transaction, bool& partly);
   Result<void> settle_undecided();
   Result<void> check_acknowledged();

@@ -48,15 +48,15 @@ class TablesVerifierTest : public testing::Test {
     }
     return transaction.commit();
   }
-  // Again while a tablet has not heard yet of the end of the one before it.
+  // Retries while a tablet does not know yet that the transaction before it has ended.
   Timestamp write(const TransactionReport& report) {
     Result<Timestamp> committed = try_write(report);
     while (!committed && committed.error().code == Errc::kAborted) committed = try_write(report);
     EXPECT_TRUE(committed) << committed.error().message();
     return committed.value_or(0);
   }
-  // Written, told and acknowledged.
-  void write_told() {
+  // Written, reported and acknowledged.
+  void write_reported() {
     const TransactionReport report = two_rows();
     truth_.begin(report);
     truth_.committed(report.id, write(report));
@@ -76,15 +76,15 @@ class TablesVerifierTest : public testing::Test {
 };
 
 TEST_F(TablesVerifierTest, WhatWasAcknowledgedIsThere) {
-  write_told();
-  write_told();
+  write_reported();
+  write_reported();
   EXPECT_TRUE(verify().clean());
   EXPECT_GT(verifier_.counts().rows, 4u);
   EXPECT_TRUE(truth_.violations().empty());
 }
 
 TEST_F(TablesVerifierTest, AnAcknowledgedTransactionThatIsNotThereIsLost) {
-  write_told();
+  write_reported();
   const TransactionReport never = two_rows();
   truth_.begin(never);
   truth_.committed(never.id, never.start + 1);
@@ -111,13 +111,13 @@ TEST_F(TablesVerifierTest, AHalfOfATransactionIsSeen) {
   EXPECT_EQ(verify().half_applied, 1u);
 }
 
-TEST_F(TablesVerifierTest, ARowThatNobodyToldOfIsWrong) {
-  write_told();
+TEST_F(TablesVerifierTest, ARowThatWasNotReportedIsWrong) {
+  write_reported();
   write(two_rows());
   EXPECT_GE(verify().wrong, 1u);
 }
 
-TEST_F(TablesVerifierTest, ADeletedRowThatComesBackIsWrong) {
+TEST_F(TablesVerifierTest, ADeletedRowThatReappearsIsWrong) {
   TransactionReport report = two_rows();
   truth_.begin(report);
   truth_.committed(report.id, write(report));

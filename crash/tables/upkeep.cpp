@@ -24,12 +24,12 @@ void Upkeep::step() {
     default: done = move(table); break;
   }
   if (done) {
-    told_.tell(fmt::format("upkeep {} {}", doing_, path_of(table)));
+    reports_.send(fmt::format("upkeep {} {}", doing_, path_of(table)));
     return;
   }
   std::string text = done.error().message();
   std::ranges::replace(text, '\n', ' ');
-  told_.tell(
+  reports_.send(
       fmt::format("violation {} of {} failed: {}", doing_, path_of(table), text.substr(0, 1'000)));
 }
 

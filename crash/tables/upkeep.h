@@ -1,4 +1,4 @@
-// Upkeep: what is done to tables while others write to them.
+// Upkeep: maintenance of tables while others write to them.
 //
 // Threading  One thread. Each step ends with the table mounted, unless the program is killed.
 #pragma once
@@ -9,10 +9,10 @@ namespace moraine::crash {
 
 class Upkeep {
  public:
-  Upkeep(Database& database, Told& told, std::uint64_t seed)
-      : database_(database), told_(told), random_(seed) {}
+  Upkeep(Database& database, ReportWriter& reports, std::uint64_t seed)
+      : database_(database), reports_(reports), random_(seed) {}
 
-  // One random step on one random table; an error is told as a violation.
+  // One random step on one random table; an error is reported as a violation.
   void step();
 
  private:
@@ -28,7 +28,7 @@ class Upkeep {
   Result<void> reformat(std::uint32_t table);
 
   Database& database_;
-  Told& told_;
+  ReportWriter& reports_;
   SeededRandom random_;
   std::string doing_;
 };

@@ -1,11 +1,11 @@
-// The program under test: embeds the database, and tells what it does to standard output
+// The program under test: embeds the database, and reports what it does to standard output
 // (report.h).
 //
-// Promise    A transaction is told as pending with all of its rows before its commit is asked for,
-//            and its answer after it came. What the program itself finds wrong is told as a
-//            violation: a snapshot in which the sums do not add up to nothing, a row at the
-//            timestamp of its own commit that is not the one written.
-// Threading  Threads that wait, coroutines on the database's thread, a reader, and one thread that
+// Promise    A transaction is reported as pending with all of its rows before its commit is
+//            requested, and its outcome when the commit returns. What the program itself finds
+//            wrong is reported as a violation: a snapshot in which the sums do not add up to zero,
+//            a row at the timestamp of its own commit that is not the one written.
+// Threading  Blocking threads, coroutines on the database's thread, a reader, and one thread that
 //            flushes, compacts, unmounts, reshards and alters. SIGTERM ends it cleanly.
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace moraine::crash {
 
 struct WorkerOptions {
-  std::string folder;  // Of the database; made when it is missing.
+  std::string folder;  // Of the database; created when it is missing.
   std::uint64_t seed = 1;
   std::uint64_t first_id = 1;  // Of transactions. Markers of earlier ones may be deleted.
 };

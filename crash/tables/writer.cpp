@@ -18,7 +18,7 @@ constexpr std::uint64_t kRowsMax = 8;
 constexpr std::size_t kTrimRowsMax = 40;
 constexpr std::uint64_t kTransferMax = 1'000;
 
-// Nothing was changed, says the API.
+// The API guarantees that nothing was changed.
 bool nothing_done(Errc code) {
   return code != Errc::kUnknownOutcome;
 }
@@ -30,10 +30,10 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-void Told::tell(std::string line) {
+void ReportWriter::send(std::string line) {
   line += '\n';
   const std::lock_guard lock(mutex_);
-  // Nobody listens any more: the end is near.
+  // The reader of the pipe is gone: stop.
   if (::write(STDOUT_FILENO, line.data(), line.size()) != std::ssize(line)) stopping = true;
 }
 
@@ -95,7 +95,7 @@ bool Writer::draw_trim(TransactionReport& report) {
   const auto shard = static_cast<std::int64_t>(random_.below(kShards));
   ScanOptions options;
   options.from = {Value(shard), Value(kMarkerBase)};
-  options.to = {Value(shard), Value(kMarkerBase + static_cast<std::int64_t>(told_.first_id()))};
+  options.to = {Value(shard), Value(kMarkerBase + static_cast<std::int64_t>(reports_.first_id()))};
   options.row_limit = kTrimRowsMax;
   auto scan = tables_[table]->scan(std::move(options));
   ScanBatch batch;
@@ -123,7 +123,7 @@ void Writer::add_markers(TransactionReport& report) {
 
 TransactionReport Writer::draw() {
   TransactionReport report;
-  report.id = told_.new_id();
+  report.id = reports_.new_id();
   if (random_.one_in(kTransferOneIn)) {
     draw_transfer(report);
   } else {
@@ -142,19 +142,19 @@ Result<void> Writer::fill(Transaction& transaction, const TransactionReport& rep
 
 bool Writer::answered(const TransactionReport& report, const Result<Timestamp>& committed) {
   if (committed) {
-    told_.tell(fmt::format("committed {} {}", report.id, *committed));
+    reports_.send(fmt::format("committed {} {}", report.id, *committed));
     return true;
   }
   const bool aborted = nothing_done(committed.error().code);
-  told_.tell(fmt::format("{} {} {}", aborted ? "aborted" : "unknown", report.id,
-                         one_line(committed.error().message())));
+  reports_.send(fmt::format("{} {} {}", aborted ? "aborted" : "unknown", report.id,
+                            one_line(committed.error().message())));
   return false;
 }
 
 bool Writer::write() {
   TransactionReport report;
   if (random_.one_in(kTrimOneIn)) {
-    report.id = told_.new_id();
+    report.id = reports_.new_id();
     if (!draw_trim(report)) return true;
     add_markers(report);
   } else {
@@ -165,10 +165,10 @@ bool Writer::write() {
   report.start = transaction->start();
   const auto filled = fill(*transaction, report);
   if (!filled) {
-    told_.tell("violation refused: " + one_line(filled.error().message()));
+    reports_.send("violation refused: " + one_line(filled.error().message()));
     return false;
   }
-  told_.tell(to_line(report));
+  reports_.send(to_line(report));
   const auto committed = transaction->commit();
   if (committed && random_.one_in(kCheckOneIn)) check_own(report, *committed);
   return answered(report, committed);
@@ -181,15 +181,15 @@ Task<bool> Writer::write_async() {
   report.start = transaction->start();
   const auto filled = fill(*transaction, report);
   if (!filled) {
-    told_.tell("violation refused: " + one_line(filled.error().message()));
+    reports_.send("violation refused: " + one_line(filled.error().message()));
     co_return false;
   }
-  told_.tell(to_line(report));
+  reports_.send(to_line(report));
   const auto committed = co_await transaction->commit_async();
   co_return answered(report, committed);
 }
 
-// At the timestamp of its commit a row is what the transaction made of it.
+// At the timestamp of its commit a row must be what the transaction wrote.
 void Writer::check_own(const TransactionReport& report, Timestamp commit) {
   ReadOptions options;
   options.timestamp = commit;
@@ -198,7 +198,7 @@ void Writer::check_own(const TransactionReport& report, Timestamp commit) {
     const Table& table = *tables_[change.row.table];
     const auto found =
         table.lookup({Value(change.row.shard), Value(change.row.key)}, options, rows);
-    // The table is being unmounted, or the past has gone by.
+    // The table is being unmounted, or the timestamp is no longer retained.
     if (!found) return;
     bool right = rows.exists(0) == (change.kind != RowChangeKind::kDelete);
     std::string read = "no row";
@@ -210,9 +210,9 @@ void Writer::check_own(const TransactionReport& report, Timestamp commit) {
       right = right && (change.kind != RowChangeKind::kDelta || state->sum.has_value());
     }
     if (right) continue;
-    told_.tell(fmt::format("violation row {} at the commit {} of transaction {}, change {}: {}",
-                           to_string(change.row), commit, report.id, static_cast<char>(change.kind),
-                           one_line(read)));
+    reports_.send(fmt::format("violation row {} at the commit {} of transaction {}, change {}: {}",
+                              to_string(change.row), commit, report.id,
+                              static_cast<char>(change.kind), one_line(read)));
   }
 }
 

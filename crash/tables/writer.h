@@ -1,6 +1,6 @@
-// Writer: random transactions over the served tables, told before and after.
+// Writer: random transactions over the served tables, reported before and after.
 //
-// Threading  One writer for each thread or coroutine; Told is shared by all.
+// Threading  One writer for each thread or coroutine; ReportWriter is shared by all.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@
 namespace moraine::crash {
 
 // Standard output, a line at a time.
-class Told {
+class ReportWriter {
  public:
-  explicit Told(std::uint64_t first_id) : first_id_(first_id), next_id_(first_id) {}
-  void tell(std::string line);
+  explicit ReportWriter(std::uint64_t first_id) : first_id_(first_id), next_id_(first_id) {}
+  void send(std::string line);
   std::uint64_t new_id() { return next_id_.fetch_add(1); }
   std::uint64_t first_id() const { return first_id_; }
   std::atomic<bool> stopping = false;
@@ -31,12 +31,12 @@ class Told {
 
 class Writer {
  public:
-  Writer(Database& database, Told& told, std::uint64_t seed)
-      : database_(database), told_(told), random_(seed) {}
+  Writer(Database& database, ReportWriter& reports, std::uint64_t seed)
+      : database_(database), reports_(reports), random_(seed) {}
 
-  // Handles of the tables as they are now. On a thread other than the database's.
+  // Opens the tables again. On a thread other than the database's.
   Result<void> refresh();
-  // One transaction. False: the handles may be old.
+  // One transaction. False: the handles may be out of date.
   bool write();
   Task<bool> write_async();
 
@@ -54,7 +54,7 @@ class Writer {
   void check_own(const TransactionReport& report, Timestamp commit);
 
   Database& database_;
-  Told& told_;
+  ReportWriter& reports_;
   SeededRandom random_;
   Tables tables_;
 };

@@ -32,15 +32,15 @@ using KafkaHandle = std::unique_ptr<T, KafkaCloser>;
 
 using KafkaSettings = std::vector<std::pair<std::string, std::string>>;
 
-// `prepare` sets what is not text: callbacks and their opaque. Connections that break are made
-// again within milliseconds.
+// `prepare` sets what is not text: callbacks and their opaque. Broken connections are reestablished
+// within milliseconds.
 Result<KafkaHandle<rd_kafka_t>> open_client(
     rd_kafka_type_t type, const std::string& address, const KafkaSettings& settings,
     const std::function<void(rd_kafka_conf_t*)>& prepare = {});
 
 Result<void> create_topic(const std::string& address, const std::string& topic,
                           std::int32_t partitions);
-// To that many partitions.
+// Grows the topic to that many partitions.
 Result<void> grow_topic(const std::string& address, const std::string& topic,
                         std::int32_t partitions);
 

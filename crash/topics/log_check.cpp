@@ -32,7 +32,7 @@ void LogCheck::see(std::int32_t partition, std::int64_t offset, std::string_view
   const auto id = message_id(bytes);
   if (!id || id->producer >= known_.size() || id->number >= known_[id->producer].size()) {
     truth_.violate(Violation::kForeign,
-                   fmt::format("{}: {} bytes that nobody sent", at, bytes.size()));
+                   fmt::format("{}: {} bytes that were never sent", at, bytes.size()));
     return;
   }
   Known& known = known_[id->producer][id->number];
@@ -54,7 +54,7 @@ void LogCheck::check_known(Known& known, const MessageId& id, std::int32_t parti
   const std::string at =
       fmt::format("partition {} offset {}: {}", partition, offset, to_string(id));
   if (known.seen_at >= 0) {
-    truth_.violate(Violation::kDoubled, fmt::format("{} stands also at {}", at, known.seen_at));
+    truth_.violate(Violation::kDoubled, fmt::format("{} is also at {}", at, known.seen_at));
     return;
   }
   known.seen_at = offset;

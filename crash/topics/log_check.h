@@ -1,8 +1,7 @@
-// LogCheck: one read of all partitions from their beginnings, held against the truth.
+// LogCheck: one read of all partitions from their beginnings, compared with the truth.
 //
-// Promise    see() tells the truth of everything that must not stand in a log, finish() of what is
-//            missing.
-// Threading  One thread. Nothing is sent while it lives; the group may go on.
+// Promise    see() reports everything that must not be in a log, finish() what is missing.
+// Threading  One thread. Nothing is sent while it lives; the group may continue.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +14,14 @@ namespace moraine::crash {
 
 struct LogCheckCounts {
   std::uint64_t read = 0;
-  std::uint64_t verified = 0;  // Acknowledged messages that stand where and as they must.
+  std::uint64_t verified = 0;  // Acknowledged messages that are as and where they must be.
 };
 
 class LogCheck {
  public:
   explicit LogCheck(TopicTruth& truth);
 
-  // The messages of a partition, in the order in which they come.
+  // The messages of a partition, in the order in which they arrive.
   void see(std::int32_t partition, std::int64_t offset, std::string_view bytes);
   // Where the next message of a partition is expected.
   std::int64_t next(std::int32_t partition) const;

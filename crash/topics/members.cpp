@@ -127,15 +127,16 @@ Result<void> Members::check_commits() const {
   const rd_kafka_resp_err_t code = rd_kafka_committed(client.get(), list.get(), kAnswerMs);
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return fail(Errc::kUnavailable,
-                fmt::format("the commits are not told: {}", rd_kafka_err2str(code)));
+                fmt::format("the commits could not be read: {}", rd_kafka_err2str(code)));
   }
   for (int i = 0; i < list->cnt; ++i) {
     const rd_kafka_topic_partition_t& found = list->elems[i];
     if (found.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      return fail(Errc::kUnavailable, fmt::format("the commit of partition {} is not told: {}",
-                                                  found.partition, rd_kafka_err2str(found.err)));
+      return fail(Errc::kUnavailable,
+                  fmt::format("the commit of partition {} could not be read: {}", found.partition,
+                              rd_kafka_err2str(found.err)));
     }
-    // Below 0: there is none.
+    // Below 0: no commit.
     truth_->found_commit(found.partition, floors[static_cast<std::size_t>(found.partition)],
                          std::max<std::int64_t>(found.offset, 0));
   }

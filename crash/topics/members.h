@@ -1,6 +1,7 @@
 // Members: a consumer group of librdkafka consumers, each on its own thread, commits by hand.
 //
-// Promise    A message is told to the truth as processed before a commit that covers it is sent.
+// Promise    A message is recorded in the truth as processed before a commit that covers it is
+//            sent.
 // Threading  The owner's thread.
 #pragma once
 
@@ -19,8 +20,8 @@
 namespace moraine::crash {
 
 enum class Goodbye : std::uint8_t {
-  kLeaves,  // The group is told at once.
-  kDies,    // The group learns it from the silence.
+  kLeaves,  // The group is informed immediately.
+  kDies,    // The group notices missing heartbeats.
 };
 
 class Member {
@@ -45,7 +46,7 @@ class Member {
 
   const std::string topic_;
   TopicTruth& truth_;
-  SeededRandom random_;                          // This and the next two are the thread's.
+  SeededRandom random_;                          // This and the next two: used by the thread.
   std::map<std::int32_t, Assignment> assigned_;  // By partition.
   std::uint64_t until_commit_ = 1;
   rd_kafka_t* client_ = nullptr;
@@ -58,9 +59,9 @@ class Members {
   static Result<Members> open(const std::string& address, const std::string& topic,
                               TopicTruth& truth, std::size_t count, Random& random);
 
-  // Holds the commits that the server knows against the truth.
+  // Compares the commits that the server has with the truth.
   Result<void> check_commits() const;
-  // One ends and another takes its place.
+  // One ends and another replaces it.
   Result<void> replace_one(Goodbye goodbye);
 
  private:

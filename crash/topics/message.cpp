@@ -11,7 +11,7 @@ namespace moraine::crash {
 namespace {
 
 constexpr std::uint32_t kMark = 0x4d437231;
-// As many words are repeated as are random: compression has something to do.
+// Half of the words are repeated, so that compression has an effect.
 constexpr std::size_t kRepeats = 2;
 
 }  // namespace

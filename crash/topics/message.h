@@ -1,4 +1,4 @@
-// A message of the topics campaign: its bytes follow from its id, its partition and its size.
+// A message of the topics campaign: its bytes are derived from its id, its partition and its size.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@ namespace moraine::crash {
 
 struct MessageId {
   std::uint32_t producer = 0;
-  std::uint64_t number = 0;  // From 0, one after the other.
+  std::uint64_t number = 0;  // From 0, consecutive.
   auto operator<=>(const MessageId&) const = default;
 };
 std::string to_string(const MessageId& id);
@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kMessageBytesMin = 16;
 
 // Requires: size >= kMessageBytesMin.
 std::string message_bytes(const MessageId& id, std::int32_t partition, std::uint32_t size);
-// The id that the bytes begin with; nullopt: no message of this campaign.
+// The id that the bytes begin with; nullopt: not a message of this campaign.
 std::optional<MessageId> message_id(std::string_view bytes);
 // Mostly small, some of several blobs.
 std::uint32_t draw_message_size(Random& random);

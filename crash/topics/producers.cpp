@@ -51,7 +51,7 @@ Producer::~Producer() {
   ending_ = true;
   if (thread_.joinable()) thread_.join();
   if (!client_) return;
-  // What is still under way stays in doubt: no delivery is reported any more.
+  // Messages in flight stay in doubt: no more deliveries are reported.
   rd_kafka_purge(client_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
 }
 

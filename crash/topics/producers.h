@@ -1,8 +1,9 @@
-// Producers: idempotent librdkafka producers, each on its own thread, that send until told to rest.
+// Producers: idempotent librdkafka producers, each on its own thread, that send until they are
+// paused.
 //
-// Promise    Every message is told to the truth before it is sent, every answer after it came. A
-//            message is tried until the server answers it. One that fails for good sends no more.
-//            Codecs and batch sizes differ.
+// Promise    Every message is recorded in the truth before it is sent, every reply when it arrives.
+//            A message is retried until the server replies to it. A producer with a permanent
+//            failure sends no more. Codecs and batch sizes differ.
 // Threading  The owner's thread.
 // Limits     kMessagesWaitingMax per producer.
 #pragma once
@@ -32,7 +33,7 @@ class Producer {
   ~Producer();
 
   void rest(bool resting) { resting_ = resting; }
-  // It rests, or has failed, and nothing of it is under way.
+  // It is paused, or has failed, and has nothing in flight.
   bool at_rest() const { return idle_; }
 
  private:
@@ -46,7 +47,7 @@ class Producer {
 
   TopicTruth& truth_;
   const std::uint32_t number_;
-  SeededRandom random_;  // The thread's.
+  SeededRandom random_;  // Used by the thread.
   KafkaHandle<rd_kafka_t> client_;
   KafkaHandle<rd_kafka_topic_t> topic_;
   std::atomic<bool> resting_ = false;
@@ -57,7 +58,7 @@ class Producer {
 
 class Producers {
  public:
-  // As many as the truth knows.
+  // As many as the truth has.
   static Result<Producers> open(const std::string& address, const std::string& topic,
                                 TopicTruth& truth, Random& random);
 

@@ -55,8 +55,8 @@ Result<std::vector<std::int64_t>> log_ends(const std::string& address, const std
     const rd_kafka_resp_err_t code =
         rd_kafka_query_watermark_offsets(client.get(), topic.c_str(), i, &low, &high, kAnswerMs);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      return fail(Errc::kUnavailable, fmt::format("the ends of partition {} are not told: {}", i,
-                                                  rd_kafka_err2str(code)));
+      return fail(Errc::kUnavailable, fmt::format("the end of partition {} could not be read: {}",
+                                                  i, rd_kafka_err2str(code)));
     }
     if (low != 0) return fail(Errc::kCorrupt, fmt::format("partition {} begins at {}", i, low));
     ends.push_back(high);
@@ -70,17 +70,17 @@ Result<LogCheckCounts> read_back(const std::string& address, const std::string& 
   TRY(const auto client, open_reader(address));
   TRY_VOID(assign_all(client.get(), topic, truth.partitions()));
   LogCheck check(truth);
-  Clock::time_point heard = Clock::now();
+  Clock::time_point last_message = Clock::now();
   std::string trouble = "silence";
   while (!missing(check, ends).empty()) {
     const KafkaHandle<rd_kafka_message_t> message(rd_kafka_consumer_poll(client.get(), kPollMs));
     if (message && message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
       check.see(message->partition, message->offset, bytes_of(*message));
-      heard = Clock::now();
+      last_message = Clock::now();
     } else if (message) {
       trouble = rd_kafka_message_errstr(message.get());
     }
-    if (Clock::now() - heard > kSilenceMax) {
+    if (Clock::now() - last_message > kSilenceMax) {
       check.finish();
       return fail(Errc::kTimeout,
                   fmt::format("cannot read to the end:{}; {}", missing(check, ends), trouble));

@@ -1,4 +1,4 @@
-// Reads all of a topic with a consumer of its own and holds it against the truth.
+// Reads all of a topic with its own consumer and compares it with the truth.
 //
 // Threading  Plain blocking calls.
 #pragma once
@@ -16,7 +16,7 @@ namespace moraine::crash {
 Result<std::vector<std::int64_t>> log_ends(const std::string& address, const std::string& topic,
                                            std::int32_t partitions);
 
-// Requires: the producers rest. An error: it could not be read to its end.
+// Requires: the producers are paused. An error: it could not be read to its end.
 Result<LogCheckCounts> read_back(const std::string& address, const std::string& topic,
                                  TopicTruth& truth);
 

@@ -187,7 +187,7 @@ void TopicTruth::violate(Violation kind, std::string what) {
 
 void TopicTruth::violate_locked(Violation kind, std::string what) {
   const std::uint64_t count = ++counts_.violations[static_cast<std::size_t>(kind)];
-  if (count > kViolationsToldMax) return;
+  if (count > kViolationTextsMax) return;
   texts_.push_back(fmt::format("{} {}", to_string(kind), what));
 }
 

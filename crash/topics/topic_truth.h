@@ -1,11 +1,11 @@
 // TopicTruth: what clients of a killed server were promised, kept outside of it.
 //
-// Promise    acknowledged: stands once, at the offset that was told. in flight or given up: once or
+// Promise    acknowledged: exists once, at the acknowledged offset. in flight or given up: once or
 //            not at all. A consumer of the group resumes at a commit that was sent, not below the
-//            last one that was acknowledged, and never leaves a message out.
-// Invariants (1) A number of a producer is used once. (2) A commit is told before it is sent.
+//            last one that was acknowledged, and never skips a message.
+// Invariants (1) A number of a producer is used once. (2) A commit is recorded before it is sent.
 // Threading  Any thread.
-// Limits     Texts of kViolationsToldMax violations of each kind; all are counted.
+// Limits     Texts of kViolationTextsMax violations of each kind; all are counted.
 #pragma once
 
 #include <array>
@@ -20,19 +20,19 @@
 
 namespace moraine::crash {
 
-inline constexpr std::uint64_t kViolationsToldMax = 20;
+inline constexpr std::uint64_t kViolationTextsMax = 20;
 
 enum class Violation : std::uint8_t {
-  kLost,        // Acknowledged, and not there.
-  kDoubled,     // There twice.
-  kMoved,       // Not where the acknowledgement says.
+  kLost,        // Acknowledged, but missing.
+  kDoubled,     // Stored twice.
+  kMoved,       // Not at the acknowledged offset.
   kDisordered,  // Before an earlier message of its producer.
   kForeign,     // Never sent, or not to this partition.
   kChanged,     // Other bytes, or another message than a consumer saw there.
   kHole,        // An offset without a message.
-  kSkipped,     // The group left messages out.
-  kWentBack,    // The group is behind an acknowledged commit, or a consumer behind itself.
-  kRefused,     // A producer was told for good that its message is not taken.
+  kSkipped,     // The group skipped messages.
+  kWentBack,    // The group is behind an acknowledged commit, or a consumer went back.
+  kRefused,     // A producer's message was permanently refused.
 };
 inline constexpr std::size_t kViolationKinds = 10;
 const char* to_string(Violation kind);
@@ -42,7 +42,7 @@ struct SentMessage {
   std::int32_t partition = 0;
   std::uint32_t size = 0;
   Fate fate = Fate::kInFlight;
-  std::int64_t offset = -1;  // -1: not told.
+  std::int64_t offset = -1;  // -1: unknown.
 };
 
 struct TopicCounts {
@@ -61,11 +61,11 @@ struct TopicCounts {
   std::uint64_t violations_in_all() const;
 };
 
-// A partition in the hands of one member of the group, from assignment to revocation.
+// A partition assigned to one member of the group, from assignment to revocation.
 struct Assignment {
   std::int32_t partition = 0;
   std::int64_t floor = 0;      // The last acknowledged commit when it was assigned.
-  std::int64_t next = -1;      // -1: nothing came yet.
+  std::int64_t next = -1;      // -1: no message yet.
   std::int64_t committed = 0;  // By this member, acknowledged.
 };
 
@@ -90,9 +90,9 @@ class TopicTruth {
   void committed(Assignment& assignment, std::int64_t offset);
   // The last acknowledged commit.
   std::int64_t commit_floor(std::int32_t partition) const;
-  // The server, asked for the commit after commit_floor() was taken, says `offset`.
+  // The server, asked for the commit after commit_floor() was taken, returned `offset`.
   void found_commit(std::int32_t partition, std::int64_t floor, std::int64_t offset);
-  // How far the group is: every offset below was processed.
+  // How far the group has read: every offset below was processed.
   std::int64_t processed_to(std::int32_t partition) const;
   // What a member of the group saw there.
   std::optional<MessageId> processed_at(std::int32_t partition, std::int64_t offset) const;

@@ -45,7 +45,7 @@ TEST_F(Topic, AMessageInFlightIsThereOrNot) {
   EXPECT_EQ(truth.counts().violations_in_all(), 0u);
 }
 
-TEST_F(Topic, AMessageThatStandsTwiceIsDoubled) {
+TEST_F(Topic, AMessageStoredTwiceIsDoubled) {
   const MessageId flying = send(0);
   LogCheck check(truth);
   check.see(0, 0, bytes(flying, 0));
@@ -53,7 +53,7 @@ TEST_F(Topic, AMessageThatStandsTwiceIsDoubled) {
   EXPECT_EQ(only(Violation::kDoubled), 1u);
 }
 
-TEST_F(Topic, AMessageStandsWhereItWasAcknowledged) {
+TEST_F(Topic, AMessageIsWhereItWasAcknowledged) {
   const MessageId id = store(0, 1);
   LogCheck check(truth);
   check.see(0, 0, bytes(id, 0));
@@ -72,7 +72,7 @@ TEST_F(Topic, MessagesOfAProducerKeepTheirOrder) {
   EXPECT_EQ(only(Violation::kDisordered), 1u);
 }
 
-TEST_F(Topic, WhatNobodySentIsForeign) {
+TEST_F(Topic, AMessageThatWasNotSentIsForeign) {
   const MessageId id = send(0);
   LogCheck check(truth);
   check.see(0, 0, "words");

@@ -26,12 +26,12 @@ constexpr std::uint64_t kLoadMsMin = 50;
 constexpr std::uint64_t kLoadMsMax = 500;
 constexpr std::uint64_t kDownMsMax = 100;
 constexpr std::chrono::seconds kProgressWithin{60};
-constexpr std::chrono::milliseconds kLookEvery{5};
+constexpr std::chrono::milliseconds kPollEvery{5};
 constexpr std::uint64_t kStopOneIn = 6;        // A graceful stop before the kill.
-constexpr std::uint64_t kReplaceOneIn = 2;     // Another member takes the place of one.
-constexpr std::uint64_t kDieOneIn = 4;         // Of those.
+constexpr std::uint64_t kReplaceOneIn = 2;     // One member is replaced by another.
+constexpr std::uint64_t kDieOneIn = 4;         // Of those: it dies.
 constexpr std::uint64_t kGrowOneIn = 20;       // One partition more.
-constexpr std::uint64_t kAwaitGroupOneIn = 2;  // The kill waits until the group gets on.
+constexpr std::uint64_t kAwaitGroupOneIn = 2;  // The kill waits until the group makes progress.
 const std::string kTopic = "crash";
 
 class TopicsCampaign {
@@ -61,7 +61,7 @@ class TopicsCampaign {
     TRY(Members members, Members::open(servers_.kafka(), kTopic, truth_, kMembers, random_));
     for (std::uint32_t round = 1; round <= rounds; ++round) {
       TRY_VOID(run_round(round, members));
-      // What is wrong is looked into as it is.
+      // A violation is examined as it is.
       const bool last = round == rounds || violated();
       if (last || round % check_every_ == 0) {
         TRY_VOID(check_all(producers));
@@ -102,7 +102,7 @@ class TopicsCampaign {
     return {};
   }
 
-  // Returns after some time of load: how many milliseconds after it had come to life.
+  // Returns after some time of load: how many milliseconds since the first progress.
   Result<std::uint64_t> load() {
     const TopicCounts before = truth_.counts();
     TRY_VOID(await("no message is acknowledged", [&] {
@@ -124,14 +124,14 @@ class TopicsCampaign {
     return grow_topic(servers_.kafka(), kTopic, wanted);
   }
 
-  // Lets everything come to rest, reads all of it, and waits for the group to have read it too.
+  // Pauses everything, reads all of it, and waits until the group has read it too.
   Result<void> check_all(Producers& producers) {
     producers.rest(true);
-    TRY_VOID(await("messages stay under way", [&] { return producers.at_rest(); }));
+    TRY_VOID(await("messages stay in flight", [&] { return producers.at_rest(); }));
     TRY(const LogCheckCounts counts, read_back(servers_.kafka(), kTopic, truth_));
     TRY(const std::vector<std::int64_t> ends,
         log_ends(servers_.kafka(), kTopic, truth_.partitions()));
-    TRY_VOID(await("the group does not come to the end", [&] { return group_is_at(ends); }));
+    TRY_VOID(await("the group does not reach the end", [&] { return group_is_at(ends); }));
     verified_ = counts.verified;
     const TopicCounts now = truth_.counts();
     fmt::print(
@@ -158,7 +158,7 @@ class TopicsCampaign {
         return fail(Errc::kTimeout,
                     fmt::format("{} within {} s", otherwise, kProgressWithin.count()));
       }
-      std::this_thread::sleep_for(kLookEvery);
+      std::this_thread::sleep_for(kPollEvery);
     }
     return {};
   }

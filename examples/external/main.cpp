@@ -1,4 +1,4 @@
-// Opens the database of the folder that it is given, writes a row and reads it.
+// Opens the database in the given folder, writes a row and reads it.
 
 #include <moraine/database.h>
 

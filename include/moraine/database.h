@@ -15,25 +15,26 @@
 //     return rows.exists(0) ? std::string(rows.at(0, 1).text()) : "nobody";
 //   }
 //
-// Promise    What was answered OK is durable. Reads at one timestamp, over any tables, see the same
-//            moment (table.h, transaction.h).
-// Threading  A Database: any thread. Lookups of data in memory run on the caller's thread; all else
-//            on the database's own thread, for which the plain forms wait. The forms that give a
-//            Task are awaited by coroutines on that thread (run()); what has no such form does not
-//            wait and is called there as it is, but for open(). A Task takes its arguments by
-//            value; the object it was asked of and what it fills live until it has ended.
-// Texts      A Value borrows its text. Plain calls keep copies: texts of rows, keys, bounds and
-//            filters may go when the call has returned. A Task needs those that it was given until
-//            it has ended. Texts of answers live with what holds them: a Rowset until it is filled
-//            again, a ScanBatch until the next step, a report or VersionedResult by its `memory`.
-// Limits     docs/limits.md. One process has a folder open.
-// Errors     Every call returns its failure, with a text that says what was wrong; the compiler
-//            warns of results that are ignored. kNotFound: no such table, or it was removed since.
-//            kAborted: the transaction lost to another one, or was not used for too long; begin it
-//            anew.
-//            kReadOnly: the table is not mounted, or in a state in which this cannot be done.
-//            kUnknownOutcome: a commit may or may not have taken effect. kUnavailable: of a change
-//            of a table: it may or may not have been made; else: nothing was done.
+// Promise    A write that returned OK is durable. Reads at one timestamp, over any tables, see one
+//            consistent snapshot (table.h, transaction.h).
+// Threading  A Database: any thread. Lookups of data in memory run on the caller's thread;
+//            everything else runs on the database's own thread, and the blocking calls wait for it.
+//            Coroutines on that thread (run()) await the calls that return a Task; calls without
+//            such a form do not block, except open(), and may be made there too. A Task takes its
+//            arguments by value; the object that it was called on and the object that it fills must
+//            live until it has finished.
+// Texts      A Value borrows its text. Blocking calls copy the texts of rows, keys, bounds and
+//            filters: the caller may free them once the call has returned. A Task needs the texts
+//            passed to it until it has finished. Texts of results live as long as their owner: a
+//            Rowset until it is filled again, a ScanBatch until the next step, a report or
+//            VersionedResult as long as its `memory`.
+// Limits     docs/limits.md. Only one process can have a folder open.
+// Errors     Every call returns its failure with a text that says what was wrong; the compiler
+//            warns about ignored results. kNotFound: the table does not exist or was removed.
+//            kAborted: the transaction lost a conflict or timed out; begin a new one. kReadOnly:
+//            the table is not mounted, or is in a state that does not permit this operation.
+//            kUnknownOutcome: a commit may or may not have taken effect. kUnavailable: a change of
+//            a table may or may not have been made; from any other call: nothing was done.
 #pragma once
 
 #include <functional>
@@ -62,72 +63,72 @@ struct NodeParts;
 }
 
 struct OpenOptions {
-  bool create = true;              // Makes the folder when it is missing.
-  std::uint64_t device_bytes = 0;  // Of a new folder's device; 0: as `moraine init` chooses.
+  bool create = true;              // Creates the folder when it is missing.
+  std::uint64_t device_bytes = 0;  // Size of a new folder's device; 0: as `moraine init` chooses.
   std::size_t block_cache_bytes = std::size_t{256} << 20;
   std::size_t compressed_cache_bytes = 0;
-  // Of tables with an in_memory_mode, all together. Chunks that do not fit are read from the disk;
-  // describe_table() and the metrics say so.
+  // Total for all tables with an in_memory_mode. Chunks that do not fit are read from the disk;
+  // describe_table() and the metrics report them.
   std::size_t in_memory_bytes = std::size_t{1} << 30;
   std::size_t row_cache_bytes = std::size_t{64} << 20;
-  // Confirms the wall clock though it is far ahead of the newest timestamp in the folder: open()
-  // refuses a clock that is more than 30 days ahead, since one that is wrong would make live data
-  // expire. The environment variable MORAINE_ACCEPT_CLOCK=1 does the same.
+  // Accepts the wall clock though it is far ahead of the newest timestamp in the folder. By default
+  // open() refuses a clock that is more than 30 days ahead, since a wrong clock would make live
+  // data expire. The environment variable MORAINE_ACCEPT_CLOCK=1 does the same.
   bool accept_clock = false;
 };
 
 class Database {
  public:
   struct Impl;
-  // kConflict: another process has had it open for two seconds; a killed process releases it a
-  // moment after it exits. kNoSpace: not enough free space for what a start writes.
-  // kUnavailable: the wall clock is not believed (OpenOptions::accept_clock).
+  // kConflict: another process still had the folder open after two seconds; the lock of a killed
+  // process is released a moment after it exits. kNoSpace: not enough free space for what a start
+  // writes. kUnavailable: the wall clock is too far ahead (OpenOptions::accept_clock).
   [[nodiscard]] static Result<Database> open(const std::string& folder, OpenOptions options = {});
-  // The tables of a node that this process runs already, which goes on when this is gone
-  // (src/embed/node_parts.h).
+  // The tables of a node that already runs in this process; the node keeps running when this object
+  // is destroyed (src/embed/node_parts.h).
   static Database connect(const embed::NodeParts& parts);
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
-  // Stops cleanly, once tables, scans and transactions that were got from it are gone too.
+  // Stops cleanly, once all tables, scans and transactions obtained from it are destroyed too.
   ~Database();
 
-  // Reading and writing. After alter_table() a table is taken anew: reads and writes through the
-  // old handle fail with kInvalidArgument.
+  // Reading and writing. After alter_table() call table() again: reads and writes through the old
+  // handle fail with kInvalidArgument.
   [[nodiscard]] Result<Table> table(std::string_view path) const;
   [[nodiscard]] Result<Transaction> begin(TransactionOptions options = {});
-  // A moment to read at: all that is committed now, and nothing later.
+  // A timestamp to read at: such a read sees all that is committed now, and nothing later.
   [[nodiscard]] Result<Timestamp> timestamp();
-  // Confirms the wall clock after it has jumped ahead by more than a day while the database was
-  // open: until then begin(), commit() and timestamp() fail and say so.
+  // Accepts the wall clock after it has jumped ahead by more than a day while the database was
+  // open. Until then begin(), commit() and timestamp() fail with a text that says so.
   void accept_clock();
 
-  // Makes missing parent directories, and mounts the table. `pivots`: first keys of the second
-  // tablet and those after it.
+  // Creates missing parent directories, and mounts the table. `pivots`: first keys of the second
+  // and following tablets.
   [[nodiscard]] Result<void> create_table(std::string_view path, const TableSchema& schema,
                                           const TableOptions& options = {},
                                           std::span<const std::vector<Value>> pivots = {});
   [[nodiscard]] Result<void> remove_table(std::string_view path);
-  // kConflict: there is something in it; the text names it.
+  // kConflict: the directory is not empty; the text names an entry.
   [[nodiscard]] Result<void> remove_directory(std::string_view path);
   [[nodiscard]] Result<std::vector<std::string>> list_tables() const;
   [[nodiscard]] Result<TableReport> describe_table(std::string_view path) const;
 
-  // A mounted table is read and written, a frozen one is read.
+  // A mounted table can be read and written, a frozen one can only be read.
   [[nodiscard]] Result<void> mount_table(std::string_view path, bool frozen = false);
   [[nodiscard]] Result<void> unmount_table(std::string_view path);
   [[nodiscard]] Result<void> freeze_table(std::string_view path);
   [[nodiscard]] Result<void> unfreeze_table(std::string_view path);
 
-  // Options are stored when they are set, and in force after the next mount_table() or
-  // remount_table(); describe_table() says whether they wait for one. in_memory_mode and atomicity
-  // change while the table is unmounted (kReadOnly).
+  // Options are stored when they are set, and take effect at the next mount_table() or
+  // remount_table(); TableReport::remount_needed says whether one is needed. in_memory_mode and
+  // atomicity can only be changed while the table is unmounted (else kReadOnly).
   [[nodiscard]] Result<void> set_options(std::string_view path, const TableOptions& options);
-  // The same for some of them, by their YTsaurus names and as text:
+  // The same for a subset of the options, by their YTsaurus names and as text:
   //   set_attributes("/t", {{"forced_compaction_revision", "1"}}), then remount_table("/t"),
-  // compacts all rows that are there.
+  // compacts all existing rows.
   [[nodiscard]] Result<void> set_attributes(std::string_view path,
                                             const std::map<std::string, std::string>& attributes);
-  // A mounted table goes on by the options that are stored; with `options`, after these were.
+  // Applies the stored options to a mounted table; with `options`, stores these first.
   [[nodiscard]] Result<void> remount_table(std::string_view path);
   [[nodiscard]] Result<void> remount_table(std::string_view path, const TableMountOptions& options);
 
@@ -135,43 +136,44 @@ class Database {
   [[nodiscard]] Result<void> alter_table(std::string_view path, const TableSchema& schema);
   [[nodiscard]] Result<void> reshard_table(std::string_view path,
                                            std::span<const std::vector<Value>> pivots);
-  // Into at most so many tablets of about equal size, as far as the keys of chunks tell. Gives how
-  // many it has now: a small table may have fewer than were asked for.
+  // Splits the table into at most `tablets` tablets of about equal size, estimated from the keys of
+  // chunks. Returns the resulting number of tablets: a small table may get fewer than requested.
   [[nodiscard]] Result<std::size_t> reshard_table(std::string_view path, std::size_t tablets);
 
   // Mounted tables only: writes memory stores to chunks; compacts all chunks.
   [[nodiscard]] Result<void> flush_table(std::string_view path);
   [[nodiscard]] Result<void> compact_table(std::string_view path);
-  // Waits until neither has work and the file system has dead space back.
+  // Waits until flush and compaction have no work left and dead space was returned to the file
+  // system.
   [[nodiscard]] Result<void> settle_table(std::string_view path);
 
-  // Static tables: rows come in whole writes, sorted by their key columns (which may repeat unless
-  // schema.unique_keys says otherwise) or, without key columns, in the order given. They are read
-  // by Table::scan, whose bounds are row numbers when there are no key columns; with unique keys
-  // also by lookups.
+  // Static tables: each write adds whole rows, sorted by the key columns (keys may repeat unless
+  // schema.unique_keys is set) or, without key columns, in the order given. They are read by
+  // Table::scan, whose bounds are row numbers when there are no key columns; with unique keys also
+  // by lookups.
   [[nodiscard]] Result<void> create_static_table(std::string_view path, const TableSchema& schema,
                                                  const TableOptions& options = {});
-  // All rows or none are added, after those that are there, which their keys may not be below. All
-  // have one timestamp: snapshots that began before it do not see them, those that begin while they
-  // are written wait for them.
+  // Appends all rows or none. Their keys may not be below those of existing rows. All get the same
+  // timestamp: snapshots that began earlier do not see them, snapshots that begin while they are
+  // being written wait for them.
   [[nodiscard]] Result<void> write_static_table(std::string_view path,
                                                 std::span<const std::vector<NamedValue>> rows);
-  // A sorted static table with unique keys becomes a dynamic one, mounted. Its rows keep their
+  // Makes a sorted static table with unique keys dynamic, and mounts it. Its rows keep their
   // timestamps.
   [[nodiscard]] Result<void> make_dynamic(std::string_view path);
 
-  // Prometheus text.
+  // Metrics in Prometheus text format.
   std::string metrics() const;
-  // What is stored takes up this much: an idle database gives dead space back after about a second.
+  // Space that stored data takes up. An idle database returns dead space after about a second.
   std::uint64_t device_bytes_used() const;
   std::uint64_t device_bytes_written() const;
 
-  // Runs a coroutine on the database's thread and waits for it. It uses the forms that give a Task;
-  // those that wait would wait for themselves. Several at once: when_all.h.
+  // Runs a coroutine on the database's thread and waits for it. The coroutine must use the calls
+  // that return a Task; a blocking call there would deadlock. Several at once: when_all.h.
   template <class T>
   T run(std::function<Task<T>()> body);
 
-  // The same as above, for coroutines.
+  // The calls above, for coroutines.
   Task<Result<Table>> table_async(std::string path) const;
   Task<Result<Transaction>> begin_async(TransactionOptions options = {});
   Task<Result<Timestamp>> timestamp_async();

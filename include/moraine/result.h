@@ -1,8 +1,7 @@
 // Expected failures as values.
 //
 // Promise    A Result holds a value or an Error; an Error holds a small code that callers branch on
-//            and a context that people read. Programmer errors end the
-//            program.
+//            and a context for the user to read. Programmer errors end the program.
 // Limits     Contexts are built on the cold path only.
 #pragma once
 
@@ -18,18 +17,18 @@ enum class Errc : std::uint8_t {
   kInvalidArgument,  // The caller's input is wrong; the same call will fail again.
   kNotFound,
   kAlreadyExists,
-  kCorrupt,  // Bytes were there, but a checksum or grammar check failed.
+  kCorrupt,  // The bytes were read, but a checksum or grammar check failed.
   kIo,       // The device failed; what is on it is unknown until recovery.
   kNoSpace,
   kReadOnly,
-  kOverloaded,   // A named bound was reached; try later.
-  kTimeout,      // Not answered in time.
+  kOverloaded,   // A named limit was reached; retry later.
+  kTimeout,      // No answer in time.
   kUnavailable,  // The peer cannot be reached or has stopped.
   kUnsupported,
   kConflict,
-  kAborted,  // The transaction lost to another one, or is over; begin it anew.
-  // A commit may or may not have taken effect: read what it wrote to find out. Every other code of
-  // a commit means that it changed nothing.
+  kAborted,  // The transaction lost a conflict, or is over; begin a new one.
+  // A commit may or may not have taken effect: read what it wrote to find out. Any other error of a
+  // commit means that it changed nothing.
   kUnknownOutcome,
 };
 
@@ -39,7 +38,7 @@ struct [[nodiscard]] Error {
   Errc code = Errc::kIo;
   std::string context;
 
-  // Reads as "corrupt: segment 7 header".
+  // For example "corrupt: segment 7 header".
   std::string message() const;
   // The same error with `prefix: ` before its context.
   Error within(std::string_view prefix) &&;

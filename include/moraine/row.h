@@ -1,4 +1,4 @@
-// Rows and keys as callers give them. They borrow their values.
+// Rows and keys as callers pass them. They borrow their values.
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // Rowset: rows that a read found, with the memory of their texts.
 //
-// Promise    Reused from read to read without allocating again. Row i answers key i of a lookup; a
-//            key that was not found has exists(i) false.
+// Promise    Can be reused from read to read without allocating again. Row i is the result for key
+//            i of a lookup; exists(i) is false for a key that was not found.
 // Threading  One thread at a time.
 #pragma once
 
@@ -35,10 +35,10 @@ class Rowset {
     return values_[row * columns_ + column];
   }
 
-  // For whoever fills it.
+  // For the code that fills it.
   void set_exists(std::size_t row) { exists_[row] = 1; }
   Value* cells(std::size_t row) { return values_.data() + row * columns_; }
-  // The same value with its text in this rowset's memory.
+  // Copies the text of `value` into this rowset's memory.
   Value keep(const Value& value) {
     if (!value.has_text()) return value;
     const std::string_view text = keep(value.text());

@@ -1,7 +1,7 @@
 // TableSchema: the columns of a table.
 //
-// Promise    Plain data; check_schema() (src/table/model/schema_check.h) says whether it may be a
-//            table's. Key columns come first.
+// Promise    Plain data; check_schema() (src/table/model/schema_check.h) says whether a table may
+//            have this schema. Key columns come first.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ enum class ColumnType : std::uint8_t {
 };
 std::string_view to_string(ColumnType type);  // As in YTsaurus schemas: "int64", "any", ...
 std::optional<ColumnType> parse_column_type(std::string_view name);
-// How cells of the column are kept.
+// How cells of the column are stored.
 ValueType physical_type(ColumnType type);
 
 enum class Aggregate : std::uint8_t { kNone, kSum, kMin, kMax, kFirst, kXdelta, kDictSum };
@@ -53,10 +53,10 @@ struct ColumnSchema {
   ColumnType type = ColumnType::kString;
   bool required = false;
   bool key = false;          // Ascending.
-  std::string expression{};  // Of a computed key column.
+  std::string expression{};  // For a computed key column.
   Aggregate aggregate = Aggregate::kNone;
   std::string lock{};   // Lock group; empty: the primary one.
-  std::string group{};  // Columns of one group lie together in scan format.
+  std::string group{};  // Columns of one column group are stored together in scan format.
   std::optional<std::uint64_t> max_inline_hunk_size{};
   bool operator==(const ColumnSchema&) const = default;
 };

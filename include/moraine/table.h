@@ -1,9 +1,9 @@
 // Table: lookups and scans of one table.
 //
-// Promise    Reads at one timestamp, over any tables, see the same moment.
-// Threading  A Table: any thread. A Scan, a Rowset: one thread at a time. Lookups of what is in
-//            memory run on the caller's thread.
-// Texts      As database.h says.
+// Promise    Reads at one timestamp, over any tables, see one consistent snapshot.
+// Threading  A Table: any thread. A Scan, a Rowset: one thread at a time. Lookups of data in memory
+//            run on the caller's thread.
+// Texts      See database.h.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,14 @@
 
 namespace moraine {
 
-// Columns of one table, resolved once. Default: all of them, of any table. Reads of another table,
-// or of the same one opened again after its columns changed, fail with kInvalidArgument.
+// Columns of one table, resolved once. Default: all columns of any table. Reads of another table,
+// or of the same table opened again after its columns changed, fail with kInvalidArgument.
 class Columns {
  public:
   Columns() = default;
   const std::vector<std::uint16_t>& indexes() const { return indexes_; }
   bool all() const { return table_ == 0; }
-  // Stands for the table and its schema; 0: any.
+  // Identifies the table and its schema; 0: any.
   std::uint64_t table() const { return table_; }
 
  private:
@@ -43,11 +43,11 @@ class Columns {
 
 struct ReadOptions {
   Columns columns;
-  // The moment to read: kSyncLastCommitted, kAsyncLastCommitted, or from kMinTimestamp to
-  // kMaxTimestamp. One that was not given out yet sees what is committed now; the same read may
-  // see more later.
+  // The timestamp to read at: kSyncLastCommitted, kAsyncLastCommitted, or from kMinTimestamp to
+  // kMaxTimestamp. A read at a timestamp that was not issued yet sees what is committed now; the
+  // same read may see more later.
   Timestamp timestamp = kSyncLastCommitted;
-  Timestamp retention_timestamp = kNullTimestamp;  // Older versions are not seen.
+  Timestamp retention_timestamp = kNullTimestamp;  // Older versions are ignored.
   std::optional<bool> use_lookup_cache;            // nullopt: as the table's options say.
 };
 
@@ -64,7 +64,7 @@ struct Filter {
   };
   std::string column;
   Op op = Op::kEqual;
-  Value value;  // Of the column's type, or a number that fits it.
+  Value value;  // Has the column's type, or is a number that fits it.
 };
 
 inline constexpr std::chrono::hours kScanTimeoutMax = std::chrono::hours{1};
@@ -75,36 +75,36 @@ struct ScanOptions {
   std::vector<Value> to;    // Exclusive; empty: to the end.
   std::vector<Filter> filters;
   std::uint64_t row_limit = ~std::uint64_t{0};
-  // From its last step on. Afterwards next() fails with kAborted, and what the scan kept is
-  // released but for the texts of its last batch. Above 0, at most kScanTimeoutMax. Of a
-  // transaction's scan: the transaction's timeout.
+  // Measured from the scan's last step. Afterwards next() fails with kAborted, and everything that
+  // the scan holds is released except the texts of its last batch. Above 0, at most
+  // kScanTimeoutMax. A transaction's scan uses the transaction's timeout instead.
   std::chrono::milliseconds timeout = std::chrono::seconds(30);
 };
 
-// Some thousand rows by columns. Texts live until the next batch.
+// A few thousand rows, stored by column. Texts live until the next batch.
 struct ScanBatch {
   struct Column {
     ValueType type = ValueType::kNull;
     std::span<const std::uint64_t> words;  // int64, uint64, double: their bits; boolean: 0 or 1.
     std::span<const std::string_view> texts;
-    std::span<const std::uint8_t> nulls;  // 1: null. Empty: none is.
+    std::span<const std::uint8_t> nulls;  // 1: null. Empty: no nulls.
     Value at(std::size_t row) const;
   };
   std::size_t rows = 0;
   std::vector<Column> columns;
 };
 
-// It expires when it is left alone (ScanOptions::timeout): until then it keeps what was compacted
-// away since it began.
-// A scan that a transaction gave: each step is a use of the transaction, and fails with kAborted
-// once that has expired, was aborted or failed to commit. After its commit the scan goes on.
+// A scan that is not used expires (ScanOptions::timeout): until then it retains data that was
+// compacted away since it began. A scan made by a transaction: each step counts as a use of the
+// transaction, and fails with kAborted once the transaction has expired, was aborted or failed to
+// commit. After a successful commit the scan can be continued.
 class Scan {
  public:
   struct Impl;
   Scan(Scan&&) noexcept;
   Scan& operator=(Scan&&) noexcept;
   ~Scan();
-  // False: the end. Rows are in key order.
+  // False: no more rows. Rows are in key order.
   [[nodiscard]] Result<bool> next(ScanBatch& batch);
   Task<Result<bool>> next_async(ScanBatch& batch);
 
@@ -126,7 +126,7 @@ struct VersionedResult {
   std::vector<Timestamp> write_timestamps;  // Newest first.
   std::vector<Timestamp> delete_timestamps;
   std::vector<RowVersion> versions;    // By column, newest first.
-  std::shared_ptr<const void> memory;  // Of texts.
+  std::shared_ptr<const void> memory;  // Owns the texts.
 };
 
 class Table {
@@ -137,7 +137,7 @@ class Table {
   [[nodiscard]] Result<Columns> columns(std::initializer_list<std::string_view> names) const;
   [[nodiscard]] Result<Columns> columns(std::span<const std::string> names) const;
 
-  // One row of the answer for each key. Keys that are not found are not errors.
+  // One row of the result for each key. A key that is not found is not an error.
   [[nodiscard]] Result<void> lookup(std::span<const Key> keys, const ReadOptions& options,
                                     Rowset& rows) const;
   [[nodiscard]] Result<void> lookup(std::initializer_list<Value> key, const ReadOptions& options,
@@ -148,7 +148,7 @@ class Table {
   [[nodiscard]] Result<VersionedResult> lookup_versions(Key key, Timestamp timestamp) const;
   Task<Result<VersionedResult>> lookup_versions_async(std::vector<Value> key,
                                                       Timestamp timestamp) const;
-  // Reads nothing yet: coroutines call it too, and then Scan::next_async().
+  // Does not read yet, so coroutines call it too, and then Scan::next_async().
   [[nodiscard]] Result<Scan> scan(ScanOptions options = {}) const;
 
  private:

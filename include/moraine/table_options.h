@@ -1,4 +1,4 @@
-// How a table is kept: attributes of tables, with the defaults and names of YTsaurus.
+// How a table is stored: attributes of tables, with the defaults and names of YTsaurus.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ enum class TableFormat : std::uint8_t { kLookup = 0, kScan = 1 };             //
 enum class TableAtomicity : std::uint8_t { kFull = 0, kNone = 1 };            // atomicity
 enum class TableMemory : std::uint8_t { kNone, kCompressed, kUncompressed };  // in_memory_mode
 
-// Options are stored when they are set, and in force once the table is mounted or remounted.
+// Options are stored when they are set, and take effect once the table is mounted or remounted.
 struct TableMountOptions {
   // A version may be dropped when max_* permits it, by number or age, and neither min_* forbids it.
   std::uint32_t min_data_versions = 1;
@@ -20,14 +20,14 @@ struct TableMountOptions {
   std::chrono::milliseconds min_data_ttl = std::chrono::minutes(30);
   std::chrono::milliseconds max_data_ttl = std::chrono::minutes(30);
   std::optional<std::chrono::milliseconds> auto_compaction_period;
-  // An order rather than a setting. Any value but 0, also the one that was given last, has all rows
-  // compacted that are written before the next remount or mount; 0 orders nothing. Reports give 0
-  // here, so that options which were read, changed and set again order nothing either.
+  // A command rather than a setting. Any value except 0, also the same one as before, compacts all
+  // rows written before the next remount or mount; 0 does nothing. Reports return 0 here, so that
+  // options which were read, changed and set again do not repeat the command.
   std::uint64_t forced_compaction_revision = 0;
   double lookup_cache_rows_ratio = 0;
   std::uint64_t lookup_cache_rows_per_tablet = 0;
   bool enable_lookup_cache_by_default = false;
-  bool enable_key_filter_for_lookup = true;  // Lookups ask the filters of chunks that have one.
+  bool enable_key_filter_for_lookup = true;  // Lookups use the key filters of chunks.
   std::uint64_t max_dynamic_store_row_count = 1'000'000;
   std::uint64_t max_dynamic_store_bytes = std::uint64_t{128} << 20;
   std::chrono::milliseconds dynamic_store_auto_flush_period = std::chrono::minutes(15);
@@ -39,13 +39,13 @@ struct TableMountOptions {
   bool operator==(const TableMountOptions&) const = default;
 };
 
-// Format, codec, block size and filter are those of chunks that are written from then on.
+// Format, codec, block size and filter apply to chunks written after the change.
 struct TableOptions {
   TableFormat optimize_for = TableFormat::kLookup;
   std::string compression_codec = "lz4";
-  TableAtomicity atomicity = TableAtomicity::kFull;  // Changes while the table is unmounted.
+  TableAtomicity atomicity = TableAtomicity::kFull;  // Can change only while unmounted.
   TableMemory in_memory_mode = TableMemory::kNone;   // Likewise.
-  std::uint64_t block_size = 0;                      // Of the lookup format; 0: the default.
+  std::uint64_t block_size = 0;                      // For the lookup format; 0: the default.
   bool key_filter = true;
   TableMountOptions mount;
   bool operator==(const TableOptions&) const = default;

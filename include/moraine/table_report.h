@@ -1,4 +1,4 @@
-// TableReport: what describe_table() tells.
+// TableReport: the result of describe_table().
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,32 @@ struct TabletReport {
   std::string id;
   std::vector<Value> pivot;
   std::string state;       // "mounted", "frozen", ...
-  std::uint64_t rows = 0;  // Of all stores, not merged.
+  std::uint64_t rows = 0;  // Sum over all stores, not merged.
   std::uint64_t chunks = 0;
   std::uint64_t partitions = 0;
   std::uint64_t disk_bytes = 0;
   std::uint64_t uncompressed_bytes = 0;
   std::uint64_t memory_bytes = 0;
-  // Of a table with an in_memory_mode: chunks in memory, not there yet, and those that failed,
-  // which are read from the disk and tried again.
+  // For a table with an in_memory_mode: chunks that are in memory, that are not loaded yet, and
+  // that failed to load; the last are read from the disk and retried.
   std::uint64_t preload_completed_chunks = 0;
   std::uint64_t preload_pending_chunks = 0;
   std::uint64_t preload_failed_chunks = 0;
-  std::string preload_error;  // Of the last attempt; empty: none has failed since.
+  std::string preload_error;  // Of the last attempt; empty: no failure since.
   std::string error;
 };
 
 struct TableReport {
   std::string path;
   TableSchema schema;
-  TableOptions options;                          // As they are stored.
-  std::uint64_t forced_compaction_revision = 0;  // That was given last.
-  bool remount_needed = false;  // Tablets run by older options than those that are stored.
+  TableOptions options;                          // As stored.
+  std::uint64_t forced_compaction_revision = 0;  // The last value that was set.
+  bool remount_needed = false;  // Tablets still use older options than the stored ones.
   bool dynamic = true;
-  std::string state;          // That of all tablets, or "mixed".
-  std::string preload_state;  // Of in_memory_mode: "none", "in_progress", "complete" or "failed".
+  std::string state;          // The state of all tablets, or "mixed".
+  std::string preload_state;  // With in_memory_mode: "none", "in_progress", "complete" or "failed".
   std::vector<TabletReport> tablets;
-  std::shared_ptr<const void> memory;  // Of texts.
+  std::shared_ptr<const void> memory;  // Owns the texts.
 };
 
 }  // namespace moraine

@@ -1,7 +1,7 @@
 // Task<T>: a lazily started coroutine with one awaiter.
 //
 // Promise    The body runs on the thread that awaits it, and the awaiter is resumed where the body
-//            ends: no hop, no lock. `spawn` starts a Task that nobody awaits.
+//            ends: no hop, no lock. `spawn` starts a Task without an awaiter.
 // Invariants (1) A Task is awaited at most once. (2) A Task that was never started frees its frame.
 // Threading  A coroutine changes threads only where it awaits something that says so (io/lane.h).
 // Errors     Bodies do not throw; an exception that leaves one ends the program.

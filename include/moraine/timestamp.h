@@ -1,4 +1,4 @@
-// Timestamps: unix seconds << 30 | counter, unique and growing.
+// Timestamps: unix seconds << 30 | counter, unique and increasing.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ using Timestamp = std::uint64_t;
 inline constexpr Timestamp kNullTimestamp = 0;
 inline constexpr Timestamp kMinTimestamp = 1;
 inline constexpr Timestamp kMaxTimestamp = 0x3fffffffffffff00;
-// Reads the newest committed versions, and waits for rows whose transaction is being decided.
+// Reads the newest committed versions, and waits for rows whose transaction is being committed.
 inline constexpr Timestamp kSyncLastCommitted = 0x3fffffffffffff01;
 // The same without waiting.
 inline constexpr Timestamp kAsyncLastCommitted = 0x3fffffffffffff04;

@@ -3,7 +3,8 @@
 // Promise    compare() is the order of keys: null < int64 < uint64 < double < boolean < string <
 //            any; within a type by value, texts by their bytes.
 // Limits     A Value never owns memory: its text is valid as long as the string that it was made
-//            of. The size of a text of 4 GiB and more is given as 4 GiB - 1: no table takes it.
+//            from. The size of a text of 4 GiB or more is given as 4 GiB - 1: every table rejects
+//            it.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 
 namespace moraine {
 
-// What a cell is on the wire and on disk; many column types share one (schema.h).
+// The type of a cell on the wire and on disk; many column types share one (schema.h).
 enum class ValueType : std::uint8_t {
   kNull = 0,
   kInt64 = 1,
@@ -43,8 +44,8 @@ class Value {
         size_(static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), ~std::uint32_t{0}))),
         text_(text.data()) {}
   constexpr Value(const char* text) : Value(std::string_view(text)) {}
-  // Borrows it, as every text: a temporary, whose bytes would be gone with the statement, is
-  // refused. Give it a name, or say std::string_view(...) where it lives long enough.
+  // Borrows the string. A temporary is refused, since its bytes would be freed with the statement:
+  // give it a name, or write std::string_view(...) where it lives long enough.
   constexpr Value(const std::string& text) : Value(std::string_view(text)) {}
   constexpr Value(const std::string&& text) = delete;
   static constexpr Value any(std::string_view yson) {
@@ -63,7 +64,7 @@ class Value {
   constexpr std::uint64_t as_uint64() const { return unsigned_; }
   constexpr double as_double() const { return double_; }
   constexpr bool as_boolean() const { return unsigned_ != 0; }
-  // Of a string or any.
+  // Requires a string or any.
   constexpr std::string_view text() const { return {text_, size_}; }
 
  private:

@@ -1,12 +1,13 @@
-// when_all: several tasks at the same time on one thread.
+// when_all: runs several tasks concurrently on one thread.
 //
 //   std::vector<Task<Result<Timestamp>>> transfers;
 //   for (...) transfers.push_back(transfer(db, accounts, from, to));
 //   for (const auto& done : co_await when_all(std::move(transfers))) ...
 //
-// Promise    All are started, in their order, before any is waited for. It ends when the last has
-//            ended, with their values in the order of the tasks.
-// Threading  The tasks end on the thread that awaits it, as those of a Database do in its run().
+// Promise    All tasks are started, in order, before any is awaited. It finishes when the last task
+//            has finished, and returns their values in the order of the tasks.
+// Threading  The tasks must finish on the thread that awaits when_all, as those of a Database do in
+//            its run().
 #pragma once
 
 #include <coroutine>
@@ -21,12 +22,12 @@ namespace moraine {
 
 namespace detail {
 
-// Awaited by one coroutine until so many others have ended.
+// Awaited by one coroutine until `left` others have finished.
 class Countdown {
  public:
   explicit Countdown(std::size_t left) : left_(left) {}
-  // The waiter goes on inside, and may destroy this.
-  void one_ended() {
+  // Resumes the waiter, which may destroy this.
+  void one_finished() {
     if (--left_ == 0 && waiter_) waiter_.resume();
   }
 
@@ -43,11 +44,11 @@ class Countdown {
 template <class T>
 Task<void> run_into(Task<T> task, std::optional<T>& value, Countdown& running) {
   value.emplace(co_await Task<T>(std::move(task)));
-  running.one_ended();
+  running.one_finished();
 }
 inline Task<void> run_and_count(Task<void> task, Countdown& running) {
   co_await Task<void>(std::move(task));
-  running.one_ended();
+  running.one_finished();
 }
 
 }  // namespace detail

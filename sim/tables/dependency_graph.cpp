@@ -25,7 +25,7 @@ struct Edge {
   std::uint64_t row = 0;
 };
 
-// What is done at once: one edge, or a dependency and the rw that follows it.
+// One edge, or a dependency and the rw that follows it.
 struct Step {
   std::size_t to = 0;
   std::string how;
@@ -33,8 +33,7 @@ struct Step {
 
 class Graph {
  public:
-  // Of the transactions of `history` that `chosen` says; writers between two chosen ones are passed
-  // over.
+  // With `locked_only`: only of transactions that lock their reads; other writers are skipped.
   Graph(const std::vector<CommittedTransaction>& history, bool locked_only) : history_(history) {
     edges_.resize(history.size());
     for (std::size_t i = 0; i < history.size(); ++i) {
@@ -81,7 +80,7 @@ class Graph {
       add(std::prev(later)->second, {reader, Kind::kWriteRead, read.row});
     }
   }
-  std::string tell(std::size_t from, const Edge& edge) const {
+  std::string describe(std::size_t from, const Edge& edge) const {
     return fmt::format("{} -{} of row {:x}-> ", history_[from].name, name_of(edge.kind), edge.row);
   }
 
@@ -89,14 +88,14 @@ class Graph {
     std::vector<Step> steps;
     for (const Edge& edge : edges_[from]) {
       if (!snapshot) {
-        steps.push_back({edge.to, tell(from, edge)});
+        steps.push_back({edge.to, describe(from, edge)});
         continue;
       }
       if (edge.kind == Kind::kReadWrite) continue;
-      steps.push_back({edge.to, tell(from, edge)});
+      steps.push_back({edge.to, describe(from, edge)});
       for (const Edge& second : edges_[edge.to]) {
         if (second.kind != Kind::kReadWrite) continue;
-        steps.push_back({second.to, tell(from, edge) + tell(edge.to, second)});
+        steps.push_back({second.to, describe(from, edge) + describe(edge.to, second)});
       }
     }
     return steps;
@@ -114,7 +113,7 @@ class Graph {
         continue;
       }
       const std::size_t to = visit.steps[visit.next++].to;
-      if (colours_[to] == Colour::kOnPath) return tell_cycle(path, to);
+      if (colours_[to] == Colour::kOnPath) return describe_cycle(path, to);
       if (colours_[to] == Colour::kDone) continue;
       colours_[to] = Colour::kOnPath;
       path.push_back({to, steps(to, snapshot), 0});
@@ -122,7 +121,7 @@ class Graph {
     return std::nullopt;
   }
 
-  std::string tell_cycle(const std::vector<Visit>& path, std::size_t to) const {
+  std::string describe_cycle(const std::vector<Visit>& path, std::size_t to) const {
     std::string text;
     bool within = false;
     for (const Visit& visit : path) {

@@ -3,9 +3,9 @@
 // Transactions depend on each other by rows: a write follows an older write (ww), a read follows
 // the write that it saw (wr), a write follows the reads that did not see it (rw).
 //
-// Promise    Pure. Under snapshot isolation no cycle is without two rw one after the other; under
-//            serializability there is no cycle at all. A cycle is told with its transactions, rows
-//            and kinds.
+// Promise    Pure. Under snapshot isolation every cycle has two adjacent rw edges; under
+//            serializability there is no cycle at all. A cycle is reported with its transactions,
+//            rows and kinds.
 // Tests      dependency_graph_test.cpp.
 #pragma once
 
@@ -29,9 +29,9 @@ struct CommittedTransaction {
   std::vector<RowAccess> writes;
 };
 
-// nullopt: there is none.
+// nullopt: no cycle.
 std::optional<std::string> find_snapshot_cycle(const std::vector<CommittedTransaction>& history);
-// Among those that lock what they read.
+// Among transactions that lock what they read.
 std::optional<std::string> find_locked_cycle(const std::vector<CommittedTransaction>& history);
 
 }  // namespace moraine::sim

@@ -7,7 +7,7 @@ namespace {
 
 using History = std::vector<CommittedTransaction>;
 
-// Two transactions read x and y as they were, each writes one of them.
+// Two transactions read x and y unchanged, each writes one of them.
 History write_skew(bool locked) {
   return {{1, locked, {{10, 0}, {20, 0}}, {{10, 1}}}, {2, locked, {{10, 0}, {20, 0}}, {{20, 1}}}};
 }

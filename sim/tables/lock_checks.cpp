@@ -1,4 +1,4 @@
-// Locks once all trouble is over: now it can be told who must conflict and who must not.
+// Lock checks after all faults have ended, when it is certain which transactions must conflict.
 
 #include <fmt/format.h>
 
@@ -52,15 +52,15 @@ Task<bool> TableClients::expect_both(PlannedChange first, PlannedChange second, 
         "{}: {}",
         to_string(first.row), static_cast<int>(first.kind), static_cast<int>(second.kind),
         first.locked, first.weak ? " weak" : "", second.locked,
-        both ? "they must not conflict, and do" : "both were committed"));
+        both ? "they must not conflict, but they do" : "both were committed"));
   }
   co_return true;
 }
 
-// A client that has heard of its commit is not in its own way.
+// A client's write must not conflict with its own acknowledged commit.
 Task<bool> TableClients::rewrite() {
   const Rows registers = layout_.rows(RowSort::kRegister);
-  bool committed = false;  // The one before.
+  bool committed = false;  // Whether the one before was.
   for (int i = 0; i < kRewrites; ++i) {
     const auto start = co_await draw();
     if (!start) co_return false;
@@ -72,7 +72,7 @@ Task<bool> TableClients::rewrite() {
     }
     const Ending ended = co_await commit(std::move(transaction), TableCommand::kRegister);
     if (committed && ended.why.find(kConflict) != std::string::npos) {
-      history_.fail("a client conflicts with its own commit, which it has heard of: " + ended.why);
+      history_.fail("a client conflicts with its own acknowledged commit: " + ended.why);
     }
     if (ended.fate == Fate::kUnknown) co_return false;
     committed = ended.fate == Fate::kCommitted;

@@ -7,7 +7,7 @@
 namespace moraine::sim {
 namespace {
 
-// A row whose halves are written apart is two, to the graph.
+// A row whose halves are written separately counts as two in the graph.
 std::uint64_t graph_row(const RowName& row, Halves halves) {
   return row.number() * (kWholeRow + 1) + halves;
 }
@@ -63,7 +63,7 @@ void TableModel::check_cycles() {
     history.push_back(std::move(one));
   }
   if (const auto cycle = find_snapshot_cycle(history)) {
-    history_.fail("not a history of snapshots: " + *cycle);
+    history_.fail("not a snapshot isolation history: " + *cycle);
   }
   if (const auto cycle = find_locked_cycle(history)) {
     history_.fail("transactions that lock what they read are not serializable: " + *cycle);

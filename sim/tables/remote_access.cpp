@@ -13,7 +13,7 @@ constexpr Duration kCallDeadline = 5s;
 template <class T>
 Task<Answer<T>> RemoteAccess::ask(std::function<Task<Result<T>>(TableHosts::Session&)> call) {
   TableHosts::Session* session = hosts_.some_session(random_);
-  if (!session) co_return Result<T>(fail(Errc::kReadOnly, "no node runs"));
+  if (!session) co_return Result<T>(fail(Errc::kReadOnly, "no node is running"));
   std::function<Task<Result<T>>()> on_node = [session, call = std::move(call)] {
     return call(*session);
   };
@@ -114,7 +114,7 @@ Task<void> RemoteAccess::look_on_node(TableHosts::Hold running, RowName row,
 
 Task<Answer<std::vector<FoundVersion>>> RemoteAccess::look(RowName row) {
   auto reply = std::make_shared<OneShot<Answer<std::vector<FoundVersion>>>>();
-  // Nobody holds the tablet while it waits: its node may end meanwhile.
+  // The tablet is not held during the wait: its node may end meanwhile.
   if (const TableHosts::Hold running = hosts_.newest(layout_.tablet_of(row))) {
     hosts_.use(running, [row, reply](TableHosts::Hold hold) {
       return look_on_node(std::move(hold), row, reply);

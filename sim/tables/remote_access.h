@@ -1,4 +1,5 @@
-// RemoteAccess: tables that are served by several nodes, asked over the network by any of them.
+// RemoteAccess: tables that are served by several nodes, requested over the network from any of
+// them.
 #pragma once
 
 #include "sim/tables/table_access.h"
@@ -33,7 +34,7 @@ class RemoteAccess final : public TableAccess {
   SimWorld& world_;
   TableHosts& hosts_;
   const TableLayout& layout_;
-  SeededRandom random_;  // Which node asks, and how.
+  SeededRandom random_;  // Chooses the requesting node, and how it reads.
 };
 
 }  // namespace moraine::sim

@@ -22,7 +22,7 @@ Result<OpenPtr> open(Life& life, std::uint32_t table) {
   return OpenPtr(found->holder()->hold());
 }
 
-// Those of kValueColumns that are there, in their order.
+// The existing ones of kValueColumns, in their order.
 std::vector<table::ColumnIndex> columns_of(const TableSchema& schema) {
   std::vector<table::ColumnIndex> columns;
   for (const std::string_view name : kValueColumns) {
@@ -118,7 +118,7 @@ Task<Result<std::vector<SeenRow>>> read_on_node(Life& life, std::vector<RowName>
                             : look_up(table, std::move(keys), at));
 }
 
-// As a program would say it.
+// Adds the change as a program would.
 Result<void> add_change(table::ChangeSet& changes, const PlannedChange& planned,
                         std::uint64_t transaction) {
   const NamedValue key{"k", Value(planned.row.key)};

@@ -1,4 +1,4 @@
-// ServiceAccess: tables as a program on the node that serves them uses them.
+// ServiceAccess: uses tables as a program on the node that serves them does.
 #pragma once
 
 #include "sim/tables/service_host.h"

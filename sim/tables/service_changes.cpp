@@ -1,4 +1,4 @@
-// Changes of tables, and what is known of their shapes.
+// Changes of tables, and their known shapes.
 
 #include <fmt/format.h>
 
@@ -78,11 +78,11 @@ Task<std::optional<bool>> ServiceHost::change(TableCommand command, Change body)
   };
   const Answer<void> answer = co_await ask<void>(call);
   const bool refused = answer && !*answer && is_refusal((*answer).error().code);
-  const TableAnswer told = !answer   ? TableAnswer::kTimeout
-                           : *answer ? TableAnswer::kOk
-                           : refused ? TableAnswer::kRefused
-                                     : TableAnswer::kUnknown;
-  history_.tally.add(command, told);
+  const TableAnswer outcome = !answer   ? TableAnswer::kTimeout
+                              : *answer ? TableAnswer::kOk
+                              : refused ? TableAnswer::kRefused
+                                        : TableAnswer::kUnknown;
+  history_.tally.add(command, outcome);
   if (history_.verbose()) {
     history_.say(fmt::format("{}: {}", to_string(command),
                              !answer   ? "timeout"
@@ -124,13 +124,13 @@ Task<bool> ServiceHost::mount(std::uint32_t table) {
   const auto mounted = co_await change(
       TableCommand::kMount, [path](StoredTables& tables) { return tables.mount(path, false); });
   if (mounted.value_or(true)) co_return mounted.has_value();
-  // It is frozen, or on its way somewhere since a change that failed: that one is asked for again.
+  // It is frozen, or in transition since a change that failed: that change is repeated.
   (void)co_await change(TableCommand::kMount,
                         [path](StoredTables& tables) { return tables.unmount(path); });
   co_return false;
 }
 
-// A reshard or an alter that was acknowledged is there, whoever serves by now.
+// An acknowledged reshard or alter must have its effect, whichever node serves.
 Task<void> ServiceHost::check_shape(std::uint32_t table) {
   const Shape before = shapes_[table];
   const std::function<Task<Result<TableRecord>>(Life&)> call = [table](Life& life) {
@@ -147,13 +147,13 @@ Task<void> ServiceHost::check_shape(std::uint32_t table) {
                               pivots.size() + 1, before.pivots->size() + 1));
   }
   if (before.tablets_max > 0 && pivots.size() >= before.tablets_max) {
-    history_.fail(fmt::format("table {} has {} tablets; {} were asked for", table,
+    history_.fail(fmt::format("table {} has {} tablets; {} were requested", table,
                               pivots.size() + 1, before.tablets_max));
   }
   if (before.schema && record.schema != *before.schema) {
     history_.fail(fmt::format("table {} does not have the schema that was acknowledged", table));
   }
-  // What was unknown is known.
+  // The unknown outcome is resolved.
   shapes_[table].pivots = std::move(pivots);
   shapes_[table].schema = record.schema;
 }
@@ -246,7 +246,7 @@ Task<void> ServiceHost::mount_all() {
   mounting_ = false;
 }
 
-// Rewritten chunks refer to no other tablet: those that were replaced are let go of.
+// Rewritten chunks refer to no other tablet: replaced tablets are released.
 Task<bool> ServiceHost::tidy() {
   for (std::uint32_t i = 0; i < options_.layout.tables; ++i) {
     const std::function<Task<Result<void>>(Life&)> compact = [i](Life& life) {
@@ -259,7 +259,7 @@ Task<bool> ServiceHost::tidy() {
     };
     const Answer<TableRecord> found = co_await ask<TableRecord>(call);
     if (!found || !*found) co_return false;
-    // Hunks stay where they are.
+    // Hunks are not rewritten.
     const auto keeps_hunks = [](const ColumnSchema& column) {
       return column.max_inline_hunk_size.has_value();
     };

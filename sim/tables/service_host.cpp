@@ -8,7 +8,7 @@ namespace {
 constexpr Duration kTick = 200ms;
 constexpr Duration kEndPoll = 1ms;
 constexpr Duration kStartTime = 60s;
-constexpr std::uint64_t kEndTicks = 40;  // Between two peaceful ends, on average.
+constexpr std::uint64_t kEndTicks = 40;  // Between two clean stops, on average.
 
 LeaderOptions leader_options() {
   LeaderOptions options;
@@ -165,7 +165,7 @@ std::string ServiceHost::unsettled() const {
   if (!life_ || !life_->ready || life_->ending) return "no node serves tables";
   for (std::uint32_t i = 0; i < options_.layout.tables; ++i) {
     const auto table = open(i);
-    if (!table) return fmt::format("table {} is not there", i);
+    if (!table) return fmt::format("table {} does not exist", i);
     for (const OpenRange& range : table->ranges) {
       if (!range.running || range.state != "mounted") {
         return fmt::format("tablet {} of table {} is {}", range.tablet.value, i, range.state);
@@ -174,7 +174,9 @@ std::string ServiceHost::unsettled() const {
   }
   const auto coordinator = life_->services.commit_parts().coordinator();
   if (!coordinator) return "no coordinator runs";
-  if (coordinator->untold() + coordinator->undecided() > 0) return "transactions are not told";
+  if (coordinator->unacknowledged() + coordinator->undecided() > 0) {
+    return "decisions are not acknowledged";
+  }
   return {};
 }
 

@@ -2,10 +2,10 @@
 // tables: the scheme, timestamps, a coordinator, tablets. Tables are resharded, altered, frozen and
 // unmounted while clients use them.
 //
-// Promise    When the node that serves has crashed, or has been told to end, another takes over. A
-//            change of a table that was acknowledged is there ever after; another shape than that
-//            is a failure at once. In peace every table is mounted.
-// Threading  Events of the scenario; what serves lives on its node.
+// Promise    When the serving node has crashed, or was told to stop, another takes over. An
+//            acknowledged change of a table is permanent; any other shape is an immediate failure.
+//            After all faults every table is mounted.
+// Threading  Events of the scenario; the services run on their node.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace moraine::sim {
 
 class ServiceHost final : public TableStage {
  public:
-  // One life of what serves.
+  // One run of the services on a node.
   struct Life final : BlobGroups {
     Life(std::uint64_t its_number, std::size_t its_client, World its_world, blob::Proxy& its_proxy,
          const TableOptions& options);
@@ -31,7 +31,7 @@ class ServiceHost final : public TableStage {
     blob::Proxy& proxy;
     SchemeHost scheme;
     TableServices services;
-    std::size_t calls = 0;  // Of the scenario, that have not ended.
+    std::size_t calls = 0;  // Calls of the scenario in progress.
     bool ready = false;
     bool ending = false;
     std::shared_ptr<bool> over = std::make_shared<bool>(false);
@@ -50,18 +50,18 @@ class ServiceHost final : public TableStage {
 
   const TableOptions& options() const { return options_; }
   static std::string path_of(std::uint32_t table);
-  // Null: nobody serves it.
+  // Null: not served.
   std::shared_ptr<const OpenTable> open(std::uint32_t table) const;
-  // Runs a call on the node that serves. The call may use its life until it has ended.
+  // Runs a call on the serving node. The call may use its Life until it has ended.
   template <class T>
   Task<Answer<T>> ask(std::function<Task<Result<T>>(Life&)> call);
 
  private:
-  // What a table is known to be; nullopt: a change of unknown outcome.
+  // The known shape of a table; nullopt: a change of unknown outcome.
   struct Shape {
     std::optional<std::vector<std::string>> pivots;
     std::optional<TableSchema> schema;
-    std::size_t tablets_max = 0;  // Of a reshard by count; 0: none.
+    std::size_t tablets_max = 0;  // After a reshard by count; 0: none.
     bool made = false;
     int alters = 0;
   };
@@ -83,7 +83,7 @@ class ServiceHost final : public TableStage {
   Task<void> reshard(std::uint32_t table, SeededRandom& random);
   Task<void> alter(std::uint32_t table, SeededRandom& random);
   Task<void> maintain(std::uint32_t table, SeededRandom& random);
-  // Nothing: unknown. False: refused.
+  // Nullopt: unknown. False: refused.
   Task<std::optional<bool>> change(TableCommand command, Change body);
   Task<bool> mount(std::uint32_t table);
   Task<void> check_shape(std::uint32_t table);

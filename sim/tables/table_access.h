@@ -1,7 +1,7 @@
-// How the scenario reaches tables, whoever serves them.
+// How the scenario accesses tables, independent of how they are served.
 //
-// TableAccess  What clients ask. Answers come to the scenario; nothing at all: it took too long.
-// TableStage   Who serves: starts, ends and moves it.
+// TableAccess  Requests of clients. Replies are delivered to the scenario; nothing: timed out.
+// TableStage   The serving side: starts, ends and moves it.
 // Threading    Events of the scenario; calls are made on the nodes.
 #pragma once
 
@@ -23,7 +23,7 @@ using Reply = std::shared_ptr<OneShot<Answer<T>>>;
 class TableAccess {
  public:
   virtual ~TableAccess() = default;
-  // Rows of one place are read by one call.
+  // Rows with one place are read by one call.
   virtual std::uint64_t place_of(const RowName& row) const = 0;
   // Does its table have the extra column by now?
   virtual bool has_extra(const RowName& row) const = 0;
@@ -32,7 +32,7 @@ class TableAccess {
   // Rows of one place in the order of their names, at least one.
   virtual Task<Answer<std::vector<SeenRow>>> read(std::vector<RowName> rows, Timestamp at) = 0;
   virtual Task<Answer<Timestamp>> commit(ModelTransaction transaction) = 0;
-  // All that is kept of the row.
+  // All versions of the row that are kept.
   virtual Task<Answer<std::vector<FoundVersion>>> look(RowName row) = 0;
 };
 
@@ -41,27 +41,27 @@ class TableStage {
   virtual ~TableStage() = default;
   // A client node that has just been started.
   virtual void attach(std::size_t client) = 0;
-  // No more trouble: what is not served gets served, and that is all.
+  // No more faults: only starts what is not served.
   virtual void calm() = 0;
-  // Nothing is started any more.
+  // Nothing is started after this.
   virtual void stop() = 0;
-  // Ends what serves in peace; others take over elsewhere.
+  // Stops the serving nodes cleanly; others take over.
   virtual void move_all() = 0;
   // What is not served, or not decided; empty: nothing.
   virtual std::string unsettled() const = 0;
   virtual std::size_t booting() const = 0;
-  // Whatever was replaced goes. False: it has not yet.
+  // Replaced tablets are removed. False: not yet.
   virtual Task<bool> tidy() = 0;
 };
 
-inline constexpr Duration kCallTime = 12s;  // After it the outcome is called unknown.
+inline constexpr Duration kCallTime = 12s;  // Afterwards the outcome counts as unknown.
 
 template <class T>
 Task<void> carry(Task<Result<T>> task, Reply<T> reply) {
   reply->set(co_await std::move(task));
 }
 
-// Runs a call on a node. `over`: its life has ended.
+// Runs a call on a node. `over`: its run has ended.
 template <class T>
 Task<Answer<T>> ask_node(SimWorld& world, Executor& node, std::shared_ptr<bool> over,
                          std::function<Task<Result<T>>()> call) {

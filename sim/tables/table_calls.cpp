@@ -1,4 +1,4 @@
-// What clients ask of tables, told to the model.
+// Requests of clients to tables, recorded in the model.
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kPastMax = 400;
 
-// Nothing was done, and nothing will be.
+// The request had no effect, and will have none.
 bool is_refusal(Errc code) {
   return code != Errc::kUnknownOutcome;
 }
@@ -86,10 +86,10 @@ bool TableClients::in_one_place(const std::vector<PlannedChange>& changes) const
 Task<TableClients::Ending> TableClients::commit(ModelTransaction transaction,
                                                 TableCommand command) {
   const std::uint64_t number = transaction.number;
-  std::string told = fmt::format("transaction {} from {}", number, transaction.start);
+  std::string text = fmt::format("transaction {} from {}", number, transaction.start);
   for (const PlannedChange& change : transaction.changes) {
     if (!history_.verbose()) break;
-    told += fmt::format(" [{}: kind {} value {}]", to_string(change.row),
+    text += fmt::format(" [{}: kind {} value {}]", to_string(change.row),
                         static_cast<int>(change.kind), change.value);
   }
   const Timestamp floor = std::max(model_.floor(), transaction.start);
@@ -100,7 +100,7 @@ Task<TableClients::Ending> TableClients::commit(ModelTransaction transaction,
     const std::string how = !answer   ? "timeout"
                             : *answer ? fmt::format("committed at {}", **answer)
                                       : (*answer).error().message();
-    history_.say(fmt::format("{}: {}", told, how));
+    history_.say(fmt::format("{}: {}", text, how));
   }
   if (answer && *answer) {
     model_.committed(number, **answer, floor);
@@ -109,7 +109,7 @@ Task<TableClients::Ending> TableClients::commit(ModelTransaction transaction,
   if (answer && is_refusal((*answer).error().code)) {
     const Error& error = (*answer).error();
     if (error.code == Errc::kInvalidArgument) {
-      history_.fail(fmt::format("{}: {}", told, error.message()));
+      history_.fail(fmt::format("{}: {}", text, error.message()));
     }
     model_.refused(number);
     co_return Ending{Fate::kRefused, error.code == Errc::kAborted, error.message()};
@@ -118,12 +118,12 @@ Task<TableClients::Ending> TableClients::commit(ModelTransaction transaction,
   co_return Ending{Fate::kUnknown, false, {}};
 }
 
-// nullopt: it could not be looked at.
+// nullopt: it could not be read.
 Task<std::optional<std::vector<FoundVersion>>> TableClients::look(RowName row) {
   const auto answer = co_await access_.look(row);
   if (answer && *answer) co_return **answer;
   if (history_.verbose()) {
-    history_.say(fmt::format("{} cannot be looked at: {}", to_string(row),
+    history_.say(fmt::format("{} cannot be read: {}", to_string(row),
                              answer ? (*answer).error().message() : "timeout"));
   }
   co_return std::nullopt;

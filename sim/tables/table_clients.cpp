@@ -39,8 +39,8 @@ Task<void> TableClients::think(SeededRandom& random) {
   co_await sleep_for(world_.executor(), Duration(1 + random.below(most)));
 }
 
-// Some transactions take long: others are committed and flushed meanwhile.
-Task<void> TableClients::dawdle(SeededRandom& random) {
+// Makes some transactions slow: others are committed and flushed meanwhile.
+Task<void> TableClients::pause_randomly(SeededRandom& random) {
   if (!random.one_in(4)) co_return;
   const auto most = static_cast<std::uint64_t>(kDawdleMax.count());
   co_await sleep_for(world_.executor(), Duration(1 + random.below(most)));
@@ -84,7 +84,7 @@ void TableClients::check_total(const Seen& seen, Timestamp at) {
 
 TableClients::Rows TableClients::pick(RowSort sort, std::size_t count, SeededRandom& random) const {
   Rows all = layout_.rows(sort);
-  // Neighbours now and then: they are in one tablet.
+  // Sometimes neighbours: they are in one tablet.
   const std::size_t window =
       random.one_in(2) ? std::min<std::size_t>(all.size(), count + 1) : all.size();
   const std::size_t from = random.below(all.size() - window + 1);
@@ -121,7 +121,7 @@ Task<void> TableClients::transfer(SeededRandom& random) {
     transaction.changes.push_back(
         {row, PlannedKind::kPut, found.value.value_or(0) + moved, random.below(kTextBytesMax)});
   }
-  co_await dawdle(random);
+  co_await pause_randomly(random);
   const bool one = in_one_place(transaction.changes);
   (void)co_await commit(std::move(transaction),
                         one ? TableCommand::kTransferOne : TableCommand::kTransferMany);
@@ -140,7 +140,7 @@ Task<void> TableClients::change_registers(SeededRandom& random) {
   transaction.locks_reads = random.one_in(2);
   const std::size_t put = random.below(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    // What is only read comes last in a pair, so that such transactions meet.
+    // The row that is only read is last in a pair, so that such transactions overlap.
     if (i == put) {
       transaction.changes.push_back({rows[i], PlannedKind::kPut,
                                      static_cast<std::int64_t>(transaction.number),
@@ -151,7 +151,7 @@ Task<void> TableClients::change_registers(SeededRandom& random) {
       transaction.changes.push_back({rows[i], PlannedKind::kReadLock, 0, 0});
     }
   }
-  co_await dawdle(random);
+  co_await pause_randomly(random);
   const TableCommand command =
       transaction.locks_reads ? TableCommand::kLockedRegister : TableCommand::kRegister;
   (void)co_await commit(std::move(transaction), command);
@@ -169,7 +169,7 @@ Task<void> TableClients::add_deltas(SeededRandom& random) {
     transaction.changes.push_back({row, kind, 0, 0});
   }
   if (random.one_in(10)) {
-    // A delete travels with a put, by which its transaction is known.
+    // A delete is sent with a put, by which its transaction is identified.
     transaction.changes.front().kind = PlannedKind::kDelete;
     transaction.changes.push_back(
         {pick(RowSort::kRegister, 1, random).front(), PlannedKind::kPut, 0, 0});
@@ -177,7 +177,7 @@ Task<void> TableClients::add_deltas(SeededRandom& random) {
   (void)co_await commit(std::move(transaction), TableCommand::kDelta);
 }
 
-// Halves have locks of their own: writers of different ones do not meet.
+// Halves have their own locks: writers of different ones do not conflict.
 Task<void> TableClients::change_halves(SeededRandom& random) {
   const auto start = co_await draw();
   if (!start) co_return;
@@ -200,7 +200,7 @@ Task<void> TableClients::change_halves(SeededRandom& random) {
     transaction.changes.front() = {rows.front(), PlannedKind::kDelete};
     transaction.changes.push_back({pick(RowSort::kRegister, 1, random).front()});
   }
-  co_await dawdle(random);
+  co_await pause_randomly(random);
   (void)co_await commit(std::move(transaction), TableCommand::kHalves);
 }
 

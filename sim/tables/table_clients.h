@@ -1,8 +1,8 @@
 // TableClients: transactions over the tables, from every node, and readers of all kinds.
 //
-// Promise    The model is told of everything that is sent, answered and seen. Accounts keep their
-//            sum: an audit that reads all of them at one timestamp and finds another sum is a
-//            failure at once.
+// Promise    Everything that is sent, replied and seen is recorded in the model. Accounts keep
+//            their sum: an audit that reads all of them at one timestamp and finds another sum is
+//            an immediate failure.
 // Threading  Events of the scenario.
 #pragma once
 
@@ -21,18 +21,18 @@ class TableClients {
                History& history);
 
   void start();
-  // No new transactions; those of unknown outcome are looked for until finish().
+  // No new transactions; those of unknown outcome are polled until finish().
   void stop() { scope_.close(); }
   void finish() { resolving_.close(); }
   std::size_t running() const { return scope_.live(); }
   std::size_t resolving() const { return resolving_.live(); }
 
-  // Reads every row at a fresh timestamp, and as last committed. False: something did not answer.
+  // Reads every row at a new timestamp, and as last committed. False: something did not answer.
   Task<bool> read_everything();
-  // Shows the model all that the tablets keep.
+  // Passes all versions that the tablets keep to the model.
   Task<bool> show_versions();
-  // In peace: who conflicts with whom by lock groups and modes, and that a client can write at once
-  // what it has just committed.
+  // After all faults: which transactions conflict by lock groups and modes, and that a client can
+  // immediately write again what it has just committed.
   Task<bool> check_locks();
 
  private:
@@ -49,9 +49,9 @@ class TableClients {
   Task<void> read_some(SeededRandom& random);
   Task<void> audit(SeededRandom& random);
   Task<void> think(SeededRandom& random);
-  Task<void> dawdle(SeededRandom& random);
+  Task<void> pause_randomly(SeededRandom& random);
 
-  // nullopt: no timestamp could be had.
+  // nullopt: no timestamp was available.
   Task<std::optional<Timestamp>> draw();
   // How a transaction ended for its client.
   struct Ending {
@@ -83,7 +83,7 @@ class TableClients {
   const TableOptions options_;
   const TableLayout& layout_;
   SeededRandom random_;
-  Timestamp opened_ = 0;  // The accounts are there since.
+  Timestamp opened_ = 0;  // Timestamp since which the accounts exist.
   std::deque<Timestamp> past_;
   TaskScope scope_;
   TaskScope resolving_;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration kTick = 200ms;
 constexpr Duration kRetirePoll = 1ms;
-constexpr std::uint64_t kRetireTicks = 80;  // Between two peaceful ends, on average.
+constexpr std::uint64_t kRetireTicks = 80;  // Between two clean stops, on average.
 constexpr std::uint64_t kOldLeaderOdds = 12;
 constexpr Duration kAskTimeout = 2s;
 
@@ -216,7 +216,7 @@ Task<Result<TableHosts::Hold>> TableHosts::begin(Session& session, TabletId id) 
   co_return running;
 }
 
-// Others may reach it once it is served.
+// Other nodes may reach it once it is served.
 Task<Result<void>> TableHosts::publish(Session& session, Hold running) {
   if (running->table) {
     co_return co_await session.server.add(running->id, running->table, session.timestamps);
@@ -241,7 +241,7 @@ Task<void> TableHosts::boot(Session& session, TabletId id) {
       forget(*found);
       if (!*session.over) session.scope.spawn(retire(session, *found));
     });
-    // A node serves one incarnation of a tablet; an older one would never be asked again.
+    // A node serves one incarnation of a tablet; an older one would get no more requests.
     for (const Hold& older : std::list(session.running)) {
       if (older->id == id && older != running) session.scope.spawn(retire(session, older));
     }
@@ -292,9 +292,10 @@ std::string TableHosts::unsettled() const {
     const Hold running = newest(id);
     if (!running) return fmt::format("tablet {} has no leader", id.value);
     if (!running->coordinator) continue;
-    if (running->coordinator->untold() + running->coordinator->undecided() > 0) {
-      return fmt::format("coordinator {} has {} untold and {} undecided transactions", id.value,
-                         running->coordinator->untold(), running->coordinator->undecided());
+    if (running->coordinator->unacknowledged() + running->coordinator->undecided() > 0) {
+      return fmt::format("coordinator {} has {} unacknowledged and {} undecided transactions",
+                         id.value, running->coordinator->unacknowledged(),
+                         running->coordinator->undecided());
     }
   }
   return {};
@@ -312,7 +313,7 @@ TableHosts::Hold TableHosts::newest(TabletId id) const {
   return found == served_.end() || found->second.empty() ? nullptr : found->second.back();
 }
 
-// Now and then one that leads no more.
+// Sometimes one that no longer leads.
 std::optional<NodeId> TableHosts::locate(TabletId id) {
   const auto found = served_.find(id);
   if (found == served_.end() || found->second.empty()) return std::nullopt;

@@ -1,9 +1,9 @@
 // TableHosts: tablets of tables, coordinators and the timestamp oracle on the client nodes of a
 // cluster, started at random on several at once, stopped, flushed and compacted.
 //
-// Promise    Every tablet has a leader again soon after it lost one, and now and then several race
-//            to be it. Nodes reach each other's tablets over the network.
-// Threading  Incarnations live on their node; the rest are events of the scenario.
+// Promise    Every tablet has a leader again soon after it lost one, and sometimes several race to
+//            lead it. Nodes reach each other's tablets over the network.
+// Threading  Incarnations run on their node; the rest are events of the scenario.
 #pragma once
 
 #include <list>
@@ -39,7 +39,7 @@ class TableHosts final : public TableStage {
   };
   using Hold = std::shared_ptr<Running>;
 
-  // One life of one node.
+  // One run of one node.
   struct Session final : BlobGroups {
     Session(TableHosts& hosts, std::size_t which, World its_world, blob::Proxy& its_proxy,
             Network& port);
@@ -62,22 +62,22 @@ class TableHosts final : public TableStage {
   TableHosts(SimWorld& world, Cluster& cluster, History& history, TableOptions options);
   ~TableHosts() override { *alive_ = false; }
 
-  // A node that has just been started may have tablets.
+  // A node that has just been started may get tablets.
   void attach(std::size_t client) override;
-  // No more races, ends and jumps: what has no leader gets one, and that is all.
+  // No more races, ends and jumps: only starts leaders where there are none.
   void calm() override { calm_ = true; }
-  // Nothing is started any more.
+  // Nothing is started after this.
   void stop() override { stopped_ = true; }
   Task<bool> tidy() override { co_return true; }
-  // Ends every incarnation in peace; others come up elsewhere.
+  // Ends every incarnation cleanly; others start elsewhere.
   void move_all() override;
 
-  // Every tablet has a leader, and coordinators have told all they have to tell.
+  // Every tablet has a leader, and coordinators have delivered all outcomes.
   std::string unsettled() const override;
   std::size_t booting() const override;
-  // Null: no node runs.
+  // Null: no node is running.
   Session* some_session(SeededRandom& random);
-  // The newest that runs; null: there is none.
+  // The newest running one; null: none.
   Hold newest(TabletId id) const;
   Session& session(std::size_t client) { return *sessions_.at(client); }
   const TableOptions& options() const { return options_; }

@@ -11,7 +11,7 @@ bool changes_row(const PlannedChange& change) {
   return changed_halves(change) != 0;
 }
 
-// The transaction is told by a version of the row.
+// A version of the row identifies the transaction.
 bool signs(const PlannedChange& change) {
   return changes_row(change) && change.kind != PlannedKind::kDelete;
 }
@@ -31,7 +31,7 @@ const PlannedChange* change_of_row(const ModelTransaction& transaction, const Ro
 
 void TableModel::drawn(Timestamp given, Timestamp floor) {
   if (given <= floor) {
-    history_.fail(fmt::format("timestamp {} was given after {}", given, floor));
+    history_.fail(fmt::format("timestamp {} was issued after {}", given, floor));
   }
   floor_ = std::max(floor_, given);
 }
@@ -72,7 +72,7 @@ void TableModel::looked(std::uint64_t number, const RowName& row,
     wanted_.erase(known);
     return;
   }
-  // It may have come and gone since the last look.
+  // Its versions may have been written and dropped since the last poll.
   const bool missed = history_.now() - known->second > *versions_stay_;
   known->second = history_.now();
   if (missed) wanted_.erase(known);
@@ -96,7 +96,7 @@ const ModelTransaction* TableModel::find(std::uint64_t number) const {
 }
 
 void TableModel::seen(ModelRead read) {
-  // Whoever wrote what is seen must have been sent and not refused; the rest is judged later.
+  // The writer of what was seen must have been sent and not refused; the rest is judged later.
   for (const auto& number : {read.seen.writer, read.seen.left, read.seen.right}) {
     if (!number) continue;
     const ModelTransaction* writer = find(static_cast<std::uint64_t>(*number));
@@ -113,7 +113,7 @@ void TableModel::found(const RowName& row, const std::vector<FoundVersion>& vers
   found_[row] = versions;
 }
 
-// Null: it cannot be told. Deltas that retention has folded have no single writer.
+// Null: unknown. Deltas that retention has folded have no single writer.
 ModelTransaction* TableModel::writer_of(const RowName& row, const FoundVersion& version) {
   const std::optional<std::int64_t> number = version.by();
   const bool folded = !version.writer && !version.half && !keeps_all_;
@@ -129,9 +129,8 @@ ModelTransaction* TableModel::writer_of(const RowName& row, const FoundVersion& 
 
 void TableModel::resolve(const RowName& row, ModelTransaction& transaction, Timestamp at) {
   if (transaction.fate == Fate::kRefused) {
-    return history_.fail(
-        fmt::format("{}: transaction {} was refused, and its change is there at {}", to_string(row),
-                    transaction.number, at));
+    return history_.fail(fmt::format("{}: transaction {} was refused, but its change exists at {}",
+                                     to_string(row), transaction.number, at));
   }
   if (transaction.fate == Fate::kUnknown) {
     transaction.fate = Fate::kCommitted;
@@ -139,12 +138,12 @@ void TableModel::resolve(const RowName& row, ModelTransaction& transaction, Time
   }
   if (transaction.commit != at || at <= transaction.start) {
     history_.fail(fmt::format(
-        "{}: transaction {} began at {}, was committed at {}, and its change is there at {}",
+        "{}: transaction {} began at {}, was committed at {}, and its change exists at {}",
         to_string(row), transaction.number, transaction.start, transaction.commit, at));
   }
 }
 
-// Every transaction with a delete has a put too, which has told when it was committed.
+// Every transaction with a delete has a put too, which shows when it was committed.
 void TableModel::resolve_deletes() {
   std::map<Timestamp, const ModelTransaction*> by_commit;
   for (const auto& [number, transaction] : transactions_) {
@@ -158,12 +157,12 @@ void TableModel::resolve_deletes() {
       const PlannedChange* change =
           known == by_commit.end() ? nullptr : change_of_row(*known->second, row);
       if (change && change->kind == PlannedKind::kDelete) continue;
-      history_.fail(fmt::format("{}: nobody deleted it at {}", to_string(row), version.at));
+      history_.fail(fmt::format("{}: no transaction deleted it at {}", to_string(row), version.at));
     }
   }
 }
 
-// Nothing that was committed is missing, nothing is there in part.
+// No committed change is missing, no transaction is applied in part.
 void TableModel::check_kept() {
   for (const auto& [number, transaction] : transactions_) {
     if (transaction.fate != Fate::kCommitted) continue;
@@ -177,7 +176,7 @@ void TableModel::check_kept() {
                          });
       if (there) continue;
       history_.fail(
-          fmt::format("{}: transaction {} was committed at {}{}, its change is not there",
+          fmt::format("{}: transaction {} was committed at {}{}, its change is missing",
                       to_string(change.row), number, transaction.commit,
                       transaction.acknowledged == Instant::never() ? " as others show" : ""));
     }
@@ -223,7 +222,7 @@ void TableModel::check_overlaps() {
   for (const auto& [row, versions] : rows_) {
     for (std::size_t i = 1; i < versions.size(); ++i) {
       check_pair(row, versions[i - 1], versions[i]);
-      // Shared writes, and those of one half, stand in any number between two that conflict.
+      // Any number of shared writes, and writes of one half, may lie between two that conflict.
       for (std::size_t k = i - 1; k > 0; --k) {
         const PlannedChange& between = *versions[k].change;
         const bool shared = between.kind == PlannedKind::kSharedDelta;
@@ -234,7 +233,7 @@ void TableModel::check_overlaps() {
   }
 }
 
-// Nobody changes a row while it is locked by a reader that is committed.
+// A row is not changed while it is locked by a committed reader.
 void TableModel::check_read_locks() {
   for (const auto& [number, reader] : transactions_) {
     if (reader.fate != Fate::kCommitted) continue;
@@ -244,7 +243,7 @@ void TableModel::check_read_locks() {
   }
 }
 
-// A weak lock is forgotten with its transaction: who began before may write after.
+// A weak lock is dropped with its transaction: a transaction that began before may write after.
 void TableModel::check_read_lock(const ModelTransaction& reader, const PlannedChange& lock) {
   for (const Version& version : rows_[lock.row]) {
     if (version.by == &reader) continue;
@@ -273,7 +272,7 @@ std::size_t TableModel::count_at(const Versions& versions, Timestamp at, Halves 
   return count;
 }
 
-// What the first `count` versions make of the row.
+// The row after its first `count` versions.
 SeenRow TableModel::state(const Versions& versions, std::size_t count) {
   SeenRow row;
   for (std::size_t i = 0; i < count; ++i) {
@@ -311,7 +310,7 @@ void TableModel::check_read(const ModelRead& read) {
                             to_string(expected)));
 }
 
-// Some state that has everything acknowledged before the read began.
+// Any state that has everything acknowledged before the read began.
 void TableModel::check_last_committed(const ModelRead& read, const Versions& versions) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < versions.size(); ++i) {
@@ -344,7 +343,7 @@ void TableModel::judge() {
       if (writer) resolve(row, *writer, version.at);
     }
   }
-  // They were looked for all the time.
+  // They were polled all the time.
   for (const auto& [number, looked_at] : wanted_) {
     if (transactions_.at(number).fate == Fate::kUnknown) refused(number);
   }

@@ -1,14 +1,14 @@
 // TableModel: what transactions over tables were promised, and what readers saw.
 //
-// Transactions and reads are written down as they happen. Once all trouble is over the versions
-// that the tablets keep tell which of the transactions with an unknown outcome were committed, and
-// when; then everything that was seen must agree with one history.
+// Transactions and reads are recorded as they happen. Once all faults have ended the versions that
+// the tablets keep show which of the transactions with an unknown outcome were committed, and when;
+// then everything that was seen must agree with one history.
 //
-// Promise    Reports to the history: a timestamp that is not above one given before; an
-//            acknowledged change that is lost; a transaction of which a part is there; a change of
-//            a refused one; a read that shows anything else than what was committed up to its
-//            timestamp, or, of last committed reads, less than what was acknowledged before; two
-//            committed transactions that overlap and conflict; cycles (dependency_graph.h).
+// Promise    Reports to the history: a timestamp that is not above one issued before; an
+//            acknowledged change that is lost; a transaction that is applied in part; a change of a
+//            refused one; a read that shows anything else than what was committed up to its
+//            timestamp, or, for last committed reads, less than what was acknowledged before; two
+//            overlapping committed transactions that conflict; cycles (dependency_graph.h).
 // Threading  The thread of the simulation.
 // Limits     Rows whose old versions may have been dropped by retention are not judged while a
 //            transaction of unknown outcome that touches them is not resolved.
@@ -48,33 +48,33 @@ struct ModelRead {
 
 class TableModel {
  public:
-  // `versions_stay`: retention drops no version before; nullopt: none while the run lasts.
+  // `versions_stay`: how long retention keeps every version; nullopt: as long as the run.
   TableModel(History& history, std::optional<Duration> versions_stay)
       : history_(history), keeps_all_(!versions_stay), versions_stay_(versions_stay) {}
 
-  // A timestamp that is asked for now is above this.
+  // A timestamp that is requested now must be above this.
   Timestamp floor() const { return floor_; }
-  // One was given; `floor` is that of when it was asked for.
+  // One was issued; `floor` is the floor at the time of the request.
   void drawn(Timestamp given, Timestamp floor);
 
-  // Before it is sent. Gives its number.
+  // Called before it is sent.
   void sent(ModelTransaction transaction);
   void refused(std::uint64_t number);
-  // Its outcome is unknown. It is looked for while its versions cannot have been dropped.
+  // Its outcome is unknown. It is polled while its versions cannot have been dropped.
   void unknown(std::uint64_t number);
   void committed(std::uint64_t number, Timestamp commit, Timestamp floor);
   void seen(ModelRead read);
   std::uint64_t next_number() { return ++numbers_; }
   const ModelTransaction* find(std::uint64_t number) const;
 
-  // Transactions to be looked for, and the row by which they are found.
+  // Transactions to poll for, and the row that identifies them.
   std::vector<std::pair<std::uint64_t, RowName>> wanted() const;
-  // What a tablet keeps of the row by now.
+  // The versions of the row that a tablet has now.
   void looked(std::uint64_t number, const RowName& row, const std::vector<FoundVersion>& versions);
 
-  // All that a tablet keeps of a row, once nothing is under way.
+  // All versions that a tablet keeps of a row, once nothing is in progress.
   void found(const RowName& row, const std::vector<FoundVersion>& versions);
-  // Judges everything.
+  // Checks everything.
   void judge();
   std::uint64_t reads_checked() const { return reads_checked_; }
 
@@ -101,7 +101,7 @@ class TableModel {
   void check_cycles();
   static SeenRow state(const Versions& versions, std::size_t count);
   static std::size_t count_at(const Versions& versions, Timestamp at);
-  // Of versions that change one of these halves.
+  // Counts versions that change one of these halves.
   static std::size_t count_at(const Versions& versions, Timestamp at, Halves halves);
   void add_read(CommittedTransaction& to, const RowName& row, const SeenRow& seen_then,
                 Timestamp start);
@@ -115,7 +115,7 @@ class TableModel {
   std::uint64_t numbers_ = 0;
   std::map<std::uint64_t, ModelTransaction> transactions_;
   std::vector<ModelRead> reads_;
-  std::map<std::uint64_t, Instant> wanted_;  // When they were looked for last.
+  std::map<std::uint64_t, Instant> wanted_;  // When they were last polled.
   std::map<RowName, std::vector<FoundVersion>> found_;
   std::map<RowName, Versions> rows_;
   std::set<RowName> open_;  // Touched by transactions whose outcome stays unknown.

@@ -1,4 +1,4 @@
-// What varies from seed to seed in the campaign of tables.
+// What varies from seed to seed in the tables campaign.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ namespace moraine::sim {
 
 struct TableOptions {
   TableLayout layout;
-  // By one node at a time, with all its services; tables are resharded and altered. False: by
-  // several nodes, tablet by tablet.
+  // True: one node at a time serves all tables, with all services; tables are resharded and
+  // altered. False: several nodes serve them, tablet by tablet.
   bool one_owner = false;
-  std::vector<table::TabletSettings> settings;   // By table; bounds are the tablet's own.
+  std::vector<table::TabletSettings> settings;   // By table; each tablet has its own bounds.
   std::vector<moraine::TableOptions> of_tables;  // The same with one owner.
   Duration changes_every = 2s;                   // Of tables.
   std::size_t row_cache_bytes = 1u << 20;
@@ -28,7 +28,7 @@ struct TableOptions {
   Duration maintenance_every = 1s;
   Duration jumps_every = 5s;  // Of clocks.
   std::chrono::milliseconds jump_max{20'000};
-  std::optional<Duration> versions_stay;  // nullopt: all of them, while the run lasts.
+  std::optional<Duration> versions_stay;  // nullopt: all, as long as the run.
   table::SeededBug bug{};
 };
 

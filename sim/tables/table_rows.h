@@ -1,9 +1,9 @@
-// The tables of the campaign: their rows by names, and how they look in tablets.
+// The tables of the campaign: their rows by name, and their encoding in tablets.
 //
-// Every table has the same columns: the key, the transaction that wrote the row, a value, a sum
-// that gathers deltas, a text, and a left and a right half, which have a lock group each and hold
-// the transaction that wrote them. A table that is altered gets an extra column. Keys are of four
-// sorts, mixed in every tablet: accounts, registers, sums and halves.
+// Every table has the same columns: the key, the transaction that wrote the row, a value, a sum of
+// deltas, a text, and a left and a right half, which have a lock group each and hold the
+// transaction that wrote them. A table that is altered gets an extra column. Keys are of four
+// kinds, mixed in every tablet: accounts, registers, sums and halves.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ enum class PlannedKind : std::uint8_t {
   kReadLock,
 };
 
-// Parts of a row that have locks of their own, as a set.
+// Set of parts of a row that have locks of their own.
 using Halves = std::uint8_t;
 inline constexpr Halves kLeftHalf = 1;
 inline constexpr Halves kRightHalf = 2;
@@ -67,13 +67,13 @@ struct PlannedChange {
   std::int64_t value = 0;
   std::size_t text_bytes = 0;
   bool extra = false;  // A put writes the extra column too.
-  // Halves that it locks for reading; of a read lock, none: the whole row.
+  // Halves that it locks for reading; for a read lock, none means the whole row.
   Halves locked = 0;
   bool weak = false;  // That lock is a weak one.
 };
-// What of the row it changes.
+// The halves that it changes.
 Halves changed_halves(const PlannedChange& change);
-// What of the row it locks for reading.
+// The halves that it locks for reading.
 Halves read_halves(const PlannedChange& change);
 
 struct TableLayout {
@@ -104,7 +104,7 @@ inline constexpr std::array<std::string_view, 7> kValueColumns = {"w", "v", "s",
                                                                   "l", "r", "x"};
 // All columns but the key.
 std::vector<table::ColumnIndex> value_columns();
-// Sets what the i-th of kValueColumns shows.
+// Sets the field for the i-th of kValueColumns.
 void show_cell(SeenRow& row, std::size_t i, std::int64_t value);
 std::string key_of(const RowName& row);
 table::RowChange change_of(const PlannedChange& planned, std::uint64_t transaction);
@@ -118,7 +118,7 @@ struct FoundVersion {
   std::optional<std::int64_t> writer;
   std::optional<std::int64_t> delta;
   std::optional<std::int64_t> half;
-  // The transaction, by whichever of them is there.
+  // The transaction, from whichever field is set.
   std::optional<std::int64_t> by() const { return writer ? writer : half ? half : delta; }
 };
 // `schema` is that of the tablet.

@@ -16,9 +16,9 @@ constexpr Duration kStep = 500ms;
 constexpr Duration kDrainBound = 60s;
 constexpr Duration kSettleBound = 180s;
 constexpr int kPeacefulTries = 20;
-constexpr std::uint64_t kOneOwnerSeeds = 3;  // One seed in so many.
+constexpr std::uint64_t kOneOwnerSeeds = 3;  // One seed in this many.
 
-// What varies from seed to seed beside the order of events.
+// What varies from seed to seed besides the order of events.
 struct Plan {
   SimOptions world;
   ClusterOptions cluster;
@@ -31,7 +31,7 @@ table::Codec some_codec(SeededRandom& random) {
   return *table::parse_codec(kNames[random.below(std::size(kNames))]);
 }
 
-// Small stores and few chunks, so that flush and compaction are always at work.
+// Small stores and few chunks, so that flush and compaction are always active.
 table::TabletSettings some_settings(SeededRandom& random, const table::RetentionConfig& retention) {
   table::TabletSettings settings;
   settings.table_path = "//sim";
@@ -65,7 +65,7 @@ table::TabletSettings some_settings(SeededRandom& random, const table::Retention
   return settings;
 }
 
-// The same for a table that is made by its name, as far as there are options for it.
+// The same for a table that is created by name, as far as there are options for it.
 moraine::TableOptions some_options(SeededRandom& random, const table::TabletSettings& settings) {
   moraine::TableOptions options;
   const table::MountConfig& from = settings.mount;
@@ -115,13 +115,13 @@ void plan_tables(SeededRandom& random, TableOptions& tables) {
     tables.of_tables.push_back(some_options(random, tables.settings.back()));
   }
   tables.row_cache_bytes = random.one_in(4) ? 16u << 10 : 1u << 20;
-  // All blocks stay, or none: which of them go first depends on addresses in memory.
+  // All blocks stay, or none: the order of eviction depends on addresses in memory.
   tables.block_cache_bytes = random.one_in(4) ? 1 : 8u << 20;
   tables.workers = 3 + random.below(6);
   tables.think_max = 20ms + Duration(1ms) * random.below(200);
   tables.boots_every = 1s + Duration(1ms) * random.below(8'000);
   tables.maintenance_every = 200ms + Duration(1ms) * random.below(3'000);
-  // A clock that is ahead makes versions old: they are to stay for a while all the same.
+  // A clock that is ahead makes versions old: they must stay for a while nevertheless.
   tables.jump_max = std::chrono::milliseconds(tables.versions_stay ? 300 : 60'000);
 }
 
@@ -166,7 +166,7 @@ void say_plan(const History& history, const TableOptions& tables) {
   }
 }
 
-// One run. The members are ended in the reverse order of their making.
+// One run. The members are destroyed in the reverse order of their construction.
 class Run {
  public:
   Run(const Plan& plan, const SeedOptions& options, SimWorld& world, History& history)
@@ -179,9 +179,9 @@ class Run {
         clients_(world, plan.tables, *access_, model_, history),
         nemesis_(world, cluster_, history, plan.nemesis, hooks()) {}
 
-  void tell() {
+  void run_all() {
     run_while(kFirstStart, [this] { return !cluster_.all_ready(); });
-    if (!cluster_.all_ready()) history_.fail("the group does not start: " + cluster_.unsettled());
+    if (!cluster_.all_ready()) history_.fail("the group did not start: " + cluster_.unsettled());
     for (std::size_t client = 0; client < cluster_.clients(); ++client) stage_->attach(client);
     clients_.start();
     nemesis_.start();
@@ -192,7 +192,7 @@ class Run {
     clients_.stop();
     run_to_the_end(kDrainBound, [this] { return clients_.running() > 0; });
     if (clients_.running() > 0) history_.fail("calls were never answered");
-    if (!history_.failed()) peace();
+    if (!history_.failed()) check_final_state();
     clients_.finish();
     stage_->stop();
     run_to_the_end(kDrainBound,
@@ -218,25 +218,26 @@ class Run {
     access_ = std::make_unique<RemoteAccess>(world_, *hosts);
     return hosts;
   }
-  void run_while(Duration time, const std::function<bool()>& goes_on) {
+  void run_while(Duration time, const std::function<bool()>& keep_running) {
     const Instant end = world_.executor().now() + time;
-    while (world_.executor().now() < end && !history_.failed() && goes_on()) world_.run_for(kStep);
+    while (world_.executor().now() < end && !history_.failed() && keep_running())
+      world_.run_for(kStep);
   }
-  // Also when something has failed: coroutines must come to their ends.
-  void run_to_the_end(Duration time, const std::function<bool()>& goes_on) {
+  // Also after a failure: coroutines must finish.
+  void run_to_the_end(Duration time, const std::function<bool()>& keep_running) {
     const Instant end = world_.executor().now() + time;
-    while (world_.executor().now() < end && goes_on()) world_.run_for(kStep);
+    while (world_.executor().now() < end && keep_running()) world_.run_for(kStep);
   }
 
-  void peace() {
+  void check_final_state() {
     if (!cluster_.settle(kSettleBound)) {
-      return history_.fail("does not settle: " + cluster_.unsettled());
+      return history_.fail("did not settle: " + cluster_.unsettled());
     }
-    // The first finds everything; the second, elsewhere and with nothing in memory, too.
+    // The first pass finds everything; so must the second, elsewhere and with nothing in memory.
     for (int i = 0; i < 2 && !history_.failed(); ++i) {
       run_while(kDrainBound, [this] { return !stage_->unsettled().empty(); });
       const std::string unsettled = stage_->unsettled();
-      if (!unsettled.empty()) return history_.fail("in peace: " + unsettled);
+      if (!unsettled.empty()) return history_.fail("after all faults: " + unsettled);
       if (i == 0) try_until("locks cannot be checked", &TableClients::check_locks);
       try_until("not all rows can be read", &TableClients::read_everything);
       if (i == 0) try_until("not all versions can be read", &TableClients::show_versions);
@@ -244,7 +245,7 @@ class Run {
       if (i == 0) stage_->move_all();
     }
   }
-  // Nothing that is needed may go with what was replaced.
+  // Removing replaced tablets must not remove anything that is needed.
   void tidy() {
     for (int i = 0; i < kPeacefulTries * 2 && !history_.failed(); ++i) {
       if (world_.run(stage_->tidy())) {
@@ -252,14 +253,14 @@ class Run {
       }
       world_.run_for(kStep);
     }
-    history_.fail("in peace: what was replaced does not go");
+    history_.fail("after all faults: replaced tablets are not removed");
   }
   void try_until(std::string_view otherwise, Task<bool> (TableClients::*what)()) {
     for (int i = 0; i < kPeacefulTries && !history_.failed(); ++i) {
       if (world_.run((clients_.*what)())) return;
       world_.run_for(kStep);
     }
-    history_.fail(fmt::format("in peace: {}", otherwise));
+    history_.fail(fmt::format("after all faults: {}", otherwise));
   }
 
   const SeedOptions& options_;
@@ -289,7 +290,7 @@ SeedReport run_tables_seed(const SeedOptions& options) {
   SimWorld world(options.seed, plan.world);
   History history(world, options.verbose);
   say_plan(history, plan.tables);
-  Run(plan, options, world, history).tell();
+  Run(plan, options, world, history).run_all();
   return report_of(plan.cluster.erasure, world, history);
 }
 

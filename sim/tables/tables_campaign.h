@@ -1,6 +1,6 @@
-// One seed of the campaign of tables: a cluster, tablets, coordinators and a timestamp oracle on
-// its clients, transactions, readers and a nemesis for a while, then peace, and the question
-// whether everything is as it was promised.
+// One seed of the tables campaign: a cluster, tablets, coordinators and a timestamp oracle on its
+// clients, transactions, readers and a nemesis for a while, then the final checks of everything
+// that was promised.
 //
 // Promise    As campaign.h.
 #pragma once

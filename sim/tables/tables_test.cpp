@@ -1,4 +1,4 @@
-// Seeds of the campaign of tables as tests; `moraine_sim --scenario tables` runs more of them.
+// Seeds of the tables campaign as tests; `moraine_sim --scenario tables` runs more of them.
 #include <gtest/gtest.h>
 
 #include "sim/bug_hunt.h"

@@ -14,10 +14,10 @@ using queue::WriteStatus;
 
 namespace {
 
-constexpr Duration kCallTime = 10s;  // After it the outcome is called unknown.
+constexpr Duration kCallTime = 10s;  // Afterwards the outcome counts as unknown.
 constexpr std::size_t kReadBytes = 60'000;
 constexpr std::uint32_t kProducersPerPartition = 100;  // Ids are below this in each.
-constexpr std::size_t kEntryBytesMin = 24;             // The name fits.
+constexpr std::size_t kEntryBytesMin = 24;             // Enough for the name.
 
 TopicAnswer answer_kind(const std::optional<WriteAnswer>& answer) {
   return answer ? static_cast<TopicAnswer>(answer->status) : TopicAnswer::kTimeout;
@@ -79,7 +79,7 @@ void TopicClients::start() {
                            : produce_in_pipelines(std::move(producer)));
       }
       scope_.spawn(audit(partition, world_.stream("auditor", place)));
-      scope_.spawn(wander(partition, world_.stream("wanderer", place)));
+      scope_.spawn(read_randomly(partition, world_.stream("wanderer", place)));
     }
   }
 }
@@ -111,7 +111,7 @@ void TopicClients::fill_window(Producer& producer) {
   SeededRandom& random = producer.random;
   std::size_t most = options_.window_max;
   if (producer.numbering == Numbering::kNone) most = 1;
-  // So many are remembered with their offsets.
+  // Only this many are remembered with their offsets.
   if (producer.numbering == Numbering::kSequence) most = std::min(most, queue::kSequenceWindow);
   const std::size_t wanted = 1 + random.below(most);
   while (producer.window.size() < wanted) {
@@ -185,10 +185,10 @@ Task<TopicClients::Answers> TopicClients::send(Leader leader, PartitionName part
 }
 
 Task<void> TopicClients::produce(std::unique_ptr<Producer> producer) {
-  while (goes_on()) {
+  while (keep_running()) {
     co_await think(producer->random);
     const Leader leader = hosts_.leader(producer->partition.tablet, producer->random);
-    if (!goes_on() || !leader || !there(producer->partition)) continue;
+    if (!keep_running() || !leader || !there(producer->partition)) continue;
     fill_window(*producer);
     std::vector<WriteRequest> requests;
     for (const Entry& entry : producer->window) {
@@ -201,7 +201,7 @@ Task<void> TopicClients::produce(std::unique_ptr<Producer> producer) {
   }
 }
 
-// A message in parts is stored with its last one.
+// A message in parts is stored with its last part.
 std::optional<WriteAnswer> TopicClients::whole_answer(const Answers& answers, std::size_t at,
                                                       std::uint32_t parts) {
   const std::size_t last = at + parts - 1;
@@ -236,7 +236,7 @@ void TopicClients::take_answer(Producer& producer, Entry& entry,
   switch (answer->status) {
     case WriteStatus::kOk:
     case WriteStatus::kDuplicate: {
-      // Of a SeqNo only the newest one's place is told.
+      // For a SeqNo only the newest one's offset is reported.
       const bool own =
           answer->status == WriteStatus::kOk || producer.numbering == Numbering::kSequence;
       model_.acknowledged(producer.partition, entry.name, own ? answer->offset : std::nullopt);
@@ -245,12 +245,12 @@ void TopicClients::take_answer(Producer& producer, Entry& entry,
     }
     case WriteStatus::kOutOfOrder:
     case WriteStatus::kStaleEpoch:
-      return history_.fail(fmt::format("producer {}, which sends in order, was told: {} ({})",
+      return history_.fail(fmt::format("producer {}, which sends in order, got: {} ({})",
                                        producer.id, queue::to_string(answer->status),
                                        answer->detail));
     case WriteStatus::kInvalid:
       if (entry.parts > 1) return;
-      return history_.fail(fmt::format("producer {} was told: {}", producer.id, answer->detail));
+      return history_.fail(fmt::format("producer {} got: {}", producer.id, answer->detail));
     case WriteStatus::kUnknown: return;
     default:
       if (producer.numbering == Numbering::kNone) model_.refused(producer.partition, entry.name);
@@ -322,13 +322,13 @@ Task<void> TopicClients::trim(Leader leader, PartitionName partition, Offset off
                                                     : TopicAnswer::kFailed);
 }
 
-// Reads everything, in order, and says how far it is.
+// Reads everything, in order, and commits its offset.
 Task<void> TopicClients::audit(PartitionName partition, SeededRandom random) {
   Offset& position = audited_[partition];
-  while (goes_on()) {
+  while (keep_running()) {
     co_await think(random);
     const Leader leader = hosts_.leader(partition.tablet, random);
-    if (!goes_on() || !leader || !there(partition)) continue;
+    if (!keep_running() || !leader || !there(partition)) continue;
     const auto answer = co_await read(leader, partition, {position, kReadBytes});
     if (answer && *answer) {
       for (const queue::StoredEntry& entry : (*answer)->entries) {
@@ -340,18 +340,18 @@ Task<void> TopicClients::audit(PartitionName partition, SeededRandom random) {
         position = entry.offset + entry.count;
       }
     }
-    if (!goes_on() || !random.one_in(2)) continue;
+    if (!keep_running() || !random.one_in(2)) continue;
     if (position > 0) co_await commit(leader, partition, kAuditor, position);
   }
 }
 
-// Reads here and there, goes back and forth, and removes what the auditor has read.
-Task<void> TopicClients::wander(PartitionName partition, SeededRandom random) {
+// Reads at random, moves back and forth, and removes what the auditor has read.
+Task<void> TopicClients::read_randomly(PartitionName partition, SeededRandom random) {
   Offset end = 0;
-  while (goes_on()) {
+  while (keep_running()) {
     co_await think(random);
     const Leader leader = hosts_.leader(partition.tablet, random);
-    if (!goes_on() || !leader || !there(partition)) continue;
+    if (!keep_running() || !leader || !there(partition)) continue;
     const std::uint64_t dice = random.below(10);
     if (dice < 6) {
       const auto answer =

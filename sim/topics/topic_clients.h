@@ -1,10 +1,10 @@
-// TopicClients: producers and consumers of all partitions. They outlive every node, try again after
-// unknown outcomes, and tell the model what they send and hear.
+// TopicClients: producers and consumers of all partitions. They outlive every node, retry after
+// unknown outcomes, and record in the model what they send and receive.
 //
-// Promise    A producer with numbers sends what is not acknowledged again, in order, to whoever
-//            leads now; one without numbers sends everything once. Some send on without waiting
-//            for answers, and what was refused again, the lowest number first. The auditor reads
-//            every message of its partition.
+// Promise    A producer with sequence numbers resends what is not acknowledged, in order, to the
+//            present leader; one without sends everything once. Some pipeline without waiting for
+//            replies, and resend what was refused, the lowest number first. The auditor reads every
+//            message of its partition.
 // Threading  Events of the scenario; calls run on the node of the leader.
 #pragma once
 
@@ -55,17 +55,17 @@ class TopicClients {
     std::uint64_t next_number = 1;
     std::deque<Entry> window;  // Not acknowledged yet.
   };
-  // A producer that does not wait, and one leader.
+  // A producer that does not wait for replies, and one leader.
   struct Pipeline {
     Producer& producer;
     const Leader leader;
     std::size_t in_flight = 0;
     std::uint64_t sent = 0;      // Entries; each is a turn.
     std::uint64_t answered = 0;  // The turn whose answer is next.
-    bool broken = false;         // An outcome is unknown, or the leader has gone.
+    bool broken = false;         // An outcome is unknown, or the leader has ended.
   };
 
-  bool goes_on() const { return !stopped_ && !history_.failed(); }
+  bool keep_running() const { return !stopped_ && !history_.failed(); }
   bool there(const PartitionName& partition) const {
     return hosts_.partitions(partition.tablet) > partition.index;
   }
@@ -78,7 +78,7 @@ class TopicClients {
                                                     std::vector<queue::WriteRequest> requests);
   Task<Answers> send(Leader leader, PartitionName partition,
                      std::vector<queue::WriteRequest> requests);
-  // Of a message whose first part's answer is at `at`.
+  // The reply for a message whose first part's reply is at `at`.
   static std::optional<queue::WriteAnswer> whole_answer(const Answers& answers, std::size_t at,
                                                         std::uint32_t parts);
   void take_answers(Producer& producer, const Answers& answers);
@@ -93,13 +93,13 @@ class TopicClients {
                          std::vector<Reply<queue::WriteAnswer>> replies);
 
   Task<void> audit(PartitionName partition, SeededRandom random);
-  Task<void> wander(PartitionName partition, SeededRandom random);
+  Task<void> read_randomly(PartitionName partition, SeededRandom random);
   Task<std::optional<Result<queue::ReadAnswer>>> read(Leader leader, PartitionName partition,
                                                       queue::ReadRequest request);
   Task<void> commit(Leader leader, PartitionName partition, std::string consumer,
                     queue::Offset offset);
   Task<void> trim(Leader leader, PartitionName partition, queue::Offset offset);
-  // The partition as the leader has it; null when it has not. Runs on the leader's node.
+  // The partition in this leader; null when it has none. Runs on the leader's node.
   std::shared_ptr<queue::Partition> find(const Leader& leader, const PartitionName& partition);
   template <class T>
   void give_up_later(const Reply<T>& reply);

@@ -11,7 +11,7 @@ namespace {
 constexpr Duration kTick = 200ms;
 constexpr Duration kRetirePoll = 1ms;
 constexpr std::uint64_t kGrowTicks = 60;    // Between two growths, on average.
-constexpr std::uint64_t kRetireTicks = 60;  // Between two peaceful ends, on average.
+constexpr std::uint64_t kRetireTicks = 60;  // Between two clean stops, on average.
 
 }  // namespace
 

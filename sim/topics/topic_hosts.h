@@ -1,8 +1,8 @@
 // TopicHosts: queue tablets on the client nodes of a cluster, started at random on several at once.
 //
-// Promise    Every tablet has a leader again soon after it lost one, and now and then several race
-//            to be it. What a new incarnation has loaded is shown to the model.
-// Threading  Incarnations live on their node; the rest are events of the scenario.
+// Promise    Every tablet has a leader again soon after it lost one, and sometimes several race to
+//            lead it. What a new incarnation has loaded is passed to the model.
+// Threading  Incarnations run on their node; the rest are events of the scenario.
 #pragma once
 
 #include <list>
@@ -23,9 +23,9 @@ struct TopicOptions {
   Duration boots_every = 4s;       // At most; races for the lead.
   Duration think_max = 150ms;
   std::size_t message_bytes_max = 2'000;
-  std::size_t window_max = 5;  // Entries of a producer on their way.
-  std::size_t producers = 3;   // Of a partition, that wait for answers.
-  std::size_t pipelines = 2;   // Of a partition, that do not.
+  std::size_t window_max = 5;  // Entries of a producer in flight.
+  std::size_t producers = 3;   // Per partition, that wait for replies.
+  std::size_t pipelines = 2;   // Per partition, that do not.
   bool sequences_wrap = false;
   std::size_t waiting_writes_max = queue::kInFlightWritesMax;
   queue::RefusalRules refusals = {};
@@ -35,14 +35,14 @@ struct TopicOptions {
 
 class TopicHosts {
  public:
-  // One incarnation that has booted.
+  // A booted incarnation.
   struct Served {
     std::size_t client = 0;
     std::uint64_t tablet = 0;
     std::uint64_t generation = 0;
-    queue::QueueTablet* running = nullptr;  // Null once it is over.
+    queue::QueueTablet* running = nullptr;  // Null once it has ended.
     Executor* executor = nullptr;
-    std::size_t adding = 0;  // Partitions on their way.
+    std::size_t adding = 0;  // Partitions being added.
     bool retiring = false;
   };
   using Leader = std::shared_ptr<Served>;
@@ -51,15 +51,15 @@ class TopicHosts {
              TopicOptions options);
   ~TopicHosts() { *alive_ = false; }
 
-  // A node that has just been started may have tablets.
+  // A node that has just been started may get tablets.
   void attach(std::size_t client);
   // No new incarnations from now on.
   void stop() { stopped_ = true; }
 
-  // Incarnations on their way.
+  // Incarnations being booted.
   std::size_t booting() const;
 
-  // The newest that runs, and now and then an older one; null: there is none.
+  // The newest running one, and sometimes an older one; null: none.
   Leader leader(std::uint64_t tablet, SeededRandom& random) const;
   std::size_t partitions(std::uint64_t tablet) const { return sizes_.at(tablet); }
   std::vector<queue::PartitionSetup> setups(std::uint64_t tablet) const;
@@ -69,7 +69,7 @@ class TopicHosts {
   static LeaderOptions leader_options();
 
  private:
-  // One life of one node.
+  // One run of one node.
   struct Session final : BlobGroups {
     Session(std::size_t which, World its_world, blob::Proxy& its_proxy)
         : client(which), world(its_world), proxy(its_proxy) {}
@@ -88,7 +88,7 @@ class TopicHosts {
   void schedule_tick();
   void boot_somewhere(std::uint64_t tablet);
   Task<void> boot(Session& session, std::uint64_t tablet);
-  // Ends an incarnation that is not the leader any more, or is to give way.
+  // Ends an incarnation that no longer leads, or has to step down.
   Task<void> retire(Session& session, Leader served, queue::QueueTablet* tablet);
   void grow(std::uint64_t tablet);
   static Task<void> add(Leader served, queue::PartitionSetup setup);
@@ -103,7 +103,7 @@ class TopicHosts {
   SeededRandom random_;
   bool stopped_ = false;
   std::map<std::uint64_t, std::size_t> sizes_;    // Partitions of each tablet.
-  std::map<std::uint64_t, std::size_t> booting_;  // Incarnations on their way.
+  std::map<std::uint64_t, std::size_t> booting_;  // Incarnations being booted.
   std::map<std::uint64_t, std::vector<Leader>> served_;
   std::map<std::size_t, std::unique_ptr<Session>> sessions_;  // By client.
   Instant next_race_;

@@ -56,7 +56,7 @@ void TopicModel::acknowledged(const PartitionName& partition, const MessageName&
 void TopicModel::refused(const PartitionName& partition, const MessageName& name) {
   SentMessage& message = records_[partition].messages[name];
   message.refused = true;
-  if (message.offset) fail(partition, to_string(name) + " was refused, and is there");
+  if (message.offset) fail(partition, to_string(name) + " was refused, but exists");
 }
 
 void TopicModel::place(const PartitionName& partition, const MessageName& name, Offset offset) {
@@ -64,20 +64,20 @@ void TopicModel::place(const PartitionName& partition, const MessageName& name, 
   SentMessage& message = record.messages[name];
   const auto [at, fresh] = record.contents.try_emplace(offset, name);
   if (!fresh && at->second != name) {
-    return fail(partition, fmt::format("offset {} gave {} and then {}", offset,
+    return fail(partition, fmt::format("offset {} returned {} and then {}", offset,
                                        to_string(at->second), to_string(name)));
   }
   if (message.offset && *message.offset != offset) {
-    return fail(partition, fmt::format("{} is there twice, at {} and {}", to_string(name),
+    return fail(partition, fmt::format("{} exists twice, at {} and {}", to_string(name),
                                        *message.offset, offset));
   }
-  if (message.refused) fail(partition, to_string(name) + " was refused, and is there");
+  if (message.refused) fail(partition, to_string(name) + " was refused, but exists");
   if (message.offset) return;
   message.offset = offset;
   check_order(partition, name, offset);
 }
 
-// Among those of the same producer whose place is known.
+// Among messages of the same producer with a known offset.
 void TopicModel::check_order(const PartitionName& partition, const MessageName& name,
                              Offset offset) {
   const auto& messages = records_[partition].messages;
@@ -109,13 +109,14 @@ void TopicModel::seen(const PartitionName& partition, const queue::StoredEntry& 
   Record& record = records_[partition];
   const auto found = name ? record.messages.find(*name) : record.messages.end();
   if (found == record.messages.end()) {
-    return fail(partition, fmt::format("offset {} gives what nobody sent", entry.offset));
+    return fail(partition,
+                fmt::format("offset {} returns a message that was never sent", entry.offset));
   }
   const SentMessage& message = found->second;
   if (entry.payload.text() != payload_of(*name, message.size) || entry.count != message.count ||
       entry.number != message.number) {
     return fail(partition,
-                fmt::format("offset {} gives {}, changed", entry.offset, to_string(*name)));
+                fmt::format("offset {} returns {}, changed", entry.offset, to_string(*name)));
   }
   place(partition, *name, entry.offset);
 }
@@ -164,7 +165,7 @@ void TopicModel::booted(const PartitionName& partition, std::uint64_t generation
                         const queue::Partition& loaded) {
   Record& record = records_[partition];
   const queue::PartitionInfo info = loaded.info();
-  // What a newer incarnation has done since is not known to this one.
+  // This incarnation does not know what a newer one has done since.
   if (generation < record.newest) return;
   record.newest = generation;
   if (info.start < record.start || info.end < record.end) {

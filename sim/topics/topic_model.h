@@ -1,9 +1,9 @@
 // TopicModel: what producers and consumers of partitions were promised, and what they saw.
 //
-// Promise    Reports to the history: an acknowledged message that is lost, unseen, stored twice or
-//            in another order than its producer's; an offset with two contents; a message that
-//            nobody sent, or that was refused; an acknowledged consumer's offset that is lost; a
-//            start or end that goes back over restarts; a start past the important consumer.
+// Promise    Reports to the history: an acknowledged message that is lost, unread, stored twice or
+//            in another order than its producer's; an offset with two contents; a message that was
+//            never sent, or was refused; an acknowledged consumer's offset that is lost; a start or
+//            end that decreases over restarts; a start past the important consumer.
 // Threading  The thread of the simulation.
 #pragma once
 
@@ -44,7 +44,7 @@ struct SentMessage {
   std::optional<queue::Offset> offset;
 };
 
-// The payload begins with the name, and follows from it.
+// The payload begins with the name, and is derived from it.
 std::string payload_of(const MessageName& name, std::size_t size);
 
 class TopicModel {
@@ -52,10 +52,10 @@ class TopicModel {
   explicit TopicModel(History& history) : history_(history) {}
 
   void sent(const PartitionName& partition, const MessageName& name, SentMessage message);
-  // With the offset when the answer gave it.
+  // With the offset when the reply had it.
   void acknowledged(const PartitionName& partition, const MessageName& name,
                     std::optional<queue::Offset> offset);
-  // The answer promised that nothing was stored, and it is not sent again.
+  // The reply promised that nothing was stored, and it is not sent again.
   void refused(const PartitionName& partition, const MessageName& name);
   void seen(const PartitionName& partition, const queue::StoredEntry& entry);
 
@@ -63,10 +63,10 @@ class TopicModel {
                    queue::Offset offset);
   void commit_done(const PartitionName& partition, const std::string& consumer,
                    queue::Offset offset);
-  // The offset that a consumer was told is durable.
+  // The offset that was acknowledged to a consumer.
   queue::Offset committed(const PartitionName& partition, const std::string& consumer);
 
-  // Start and end as one incarnation shows them.
+  // Start and end as one incarnation reports them.
   void bounds(const PartitionName& partition, std::uint64_t generation, queue::Offset start,
               queue::Offset end);
   // A partition as a new incarnation has loaded it.
@@ -86,7 +86,7 @@ class TopicModel {
     std::map<MessageName, SentMessage> messages;
     std::map<queue::Offset, MessageName> contents;
     std::map<std::string, Commits> consumers;
-    queue::Offset start = 0;  // The highest ones that anybody saw.
+    queue::Offset start = 0;  // The highest that were seen.
     queue::Offset end = 0;
     std::uint64_t newest = 0;  // Generation that booted.
     std::map<std::uint64_t, std::pair<queue::Offset, queue::Offset>> shown;  // By generation.

@@ -1,4 +1,4 @@
-// Producers that send on without waiting for answers.
+// Producers that send without waiting for replies.
 
 #include "sim/topics/topic_clients.h"
 
@@ -9,18 +9,18 @@ using queue::WriteStatus;
 
 namespace {
 
-constexpr std::uint64_t kPace = 4;             // Entries sent in the time others think, on average.
-constexpr std::uint64_t kPipelineSends = 100;  // Until it looks for another leader, on average.
+constexpr std::uint64_t kPace = 4;  // Entries sent per think time of other producers, on average.
+constexpr std::uint64_t kPipelineSends = 100;  // Until it chooses another leader, on average.
 constexpr Duration kPoll = 1ms;
 
 }  // namespace
 
 // Each pipeline has one leader, and ends when everything in it is answered.
 Task<void> TopicClients::produce_in_pipelines(std::unique_ptr<Producer> producer) {
-  while (goes_on()) {
+  while (keep_running()) {
     co_await think(producer->random);
     const Leader leader = hosts_.leader(producer->partition.tablet, producer->random);
-    if (!goes_on() || !leader || !there(producer->partition)) continue;
+    if (!keep_running() || !leader || !there(producer->partition)) continue;
     Pipeline pipeline{*producer, leader};
     co_await run_pipeline(pipeline);
   }
@@ -29,10 +29,10 @@ Task<void> TopicClients::produce_in_pipelines(std::unique_ptr<Producer> producer
 Task<void> TopicClients::run_pipeline(Pipeline& pipeline) {
   SeededRandom& random = pipeline.producer.random;
   const auto pace = static_cast<std::uint64_t>(options_.think_max.count()) / kPace;
-  while (goes_on() && !pipeline.broken && !random.one_in(kPipelineSends)) {
+  while (keep_running() && !pipeline.broken && !random.one_in(kPipelineSends)) {
     fill_window(pipeline.producer);
     send_next(pipeline);
-    // Now and then several at once.
+    // Sometimes several at once.
     if (!random.one_in(3)) {
       co_await sleep_for(world_.executor(), Duration(1 + random.below(2 * pace)));
     }
@@ -40,7 +40,7 @@ Task<void> TopicClients::run_pipeline(Pipeline& pipeline) {
   while (pipeline.in_flight > 0) co_await sleep_for(world_.executor(), kPoll);
 }
 
-// The lowest number that is not on its way.
+// The lowest number that is not in flight.
 void TopicClients::send_next(Pipeline& pipeline) {
   Producer& producer = pipeline.producer;
   for (Entry& entry : producer.window) {

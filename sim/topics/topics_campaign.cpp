@@ -15,7 +15,7 @@ constexpr Duration kDrainBound = 60s;
 constexpr Duration kSettleBound = 180s;
 constexpr std::size_t kReadBytes = 1u << 20;
 
-// What varies from seed to seed beside the order of events.
+// What varies from seed to seed besides the order of events.
 struct Plan {
   SimOptions world;
   ClusterOptions cluster;
@@ -41,9 +41,9 @@ void plan_topics(SeededRandom& random, TopicOptions& topics) {
   if (random.one_in(3)) topics.waiting_writes_max = 6 + random.below(20);
   if (random.one_in(3)) topics.refusals.sources_max = 1 + random.below(3);
   if (random.one_in(3)) topics.refusals.numbers_max = 1 + random.below(20);
-  // Producers that begin in the middle are not waited for.
+  // No grace period for unknown producers.
   topics.sequences_wrap = random.one_in(2);
-  if (topics.sequences_wrap) topics.refusals.beginners = Duration(0);
+  if (topics.sequences_wrap) topics.refusals.unknown_producer_grace = Duration(0);
 }
 
 Plan plan_of(const SeedOptions& options) {
@@ -60,7 +60,7 @@ Plan plan_of(const SeedOptions& options) {
   }
   plan.cluster.erasure =
       options.erasure.value_or(options.seed % 2 == 0 ? Erasure::kMirror3dc : Erasure::kBlock42);
-  // Small devices fill up, and get room again by retention.
+  // Small devices fill up, and get free space by retention.
   plan.cluster.segments = random.one_in(5) ? 14 : 96;
   plan.cluster.clients = 3;
   plan.cluster.node = quick_node_options();
@@ -74,7 +74,7 @@ Plan plan_of(const SeedOptions& options) {
   return plan;
 }
 
-// One run. The members are ended in the reverse order of their making.
+// One run. The members are destroyed in the reverse order of their construction.
 class Run {
  public:
   Run(const Plan& plan, const SeedOptions& options, SimWorld& world, History& history)
@@ -88,9 +88,9 @@ class Run {
         clients_(world, hosts_, model_, history, plan.topics),
         nemesis_(world, cluster_, history, plan.nemesis, hooks()) {}
 
-  void tell() {
+  void run_all() {
     run_while(kFirstStart, [this] { return !cluster_.all_ready(); });
-    if (!cluster_.all_ready()) history_.fail("the group does not start: " + cluster_.unsettled());
+    if (!cluster_.all_ready()) history_.fail("the group did not start: " + cluster_.unsettled());
     for (std::size_t client = 0; client < cluster_.clients(); ++client) hosts_.attach(client);
     clients_.start();
     nemesis_.start();
@@ -102,7 +102,7 @@ class Run {
     const auto busy = [this] { return clients_.running() > 0 || hosts_.booting() > 0; };
     while (busy() && world_.executor().now() < end) world_.run_for(kStep);
     if (busy()) history_.fail("calls were never answered");
-    if (!history_.failed()) peace();
+    if (!history_.failed()) check_final_state();
     world_.shutdown();
   }
 
@@ -112,17 +112,18 @@ class Run {
     hooks.client_started = [this](std::size_t client) { hosts_.attach(client); };
     return hooks;
   }
-  void run_while(Duration time, const std::function<bool()>& goes_on) {
+  void run_while(Duration time, const std::function<bool()>& keep_running) {
     const Instant end = world_.executor().now() + time;
-    while (world_.executor().now() < end && !history_.failed() && goes_on()) world_.run_for(kStep);
+    while (world_.executor().now() < end && !history_.failed() && keep_running())
+      world_.run_for(kStep);
   }
 
-  void peace() {
+  void check_final_state() {
     if (!cluster_.settle(kSettleBound)) {
-      return history_.fail("does not settle: " + cluster_.unsettled());
+      return history_.fail("did not settle: " + cluster_.unsettled());
     }
     for (std::uint64_t tablet = 1; tablet <= plan_.topics.tablets; ++tablet) {
-      // The first finds everything; the second, elsewhere and with nothing in memory, too.
+      // The first pass finds everything; so must the second, elsewhere and with nothing in memory.
       for (std::size_t client = 0; client < 2 && !history_.failed(); ++client) {
         look_at(tablet, client);
       }
@@ -139,7 +140,7 @@ class Run {
         cluster_.node(cluster_.client_host(client)).world(), groups, TopicHosts::info(tablet),
         cache, hosts_.setups(tablet), TopicHosts::leader_options()));
     if (!booted) {
-      return history_.fail(fmt::format("tablet {} does not start after all trouble had ended: {}",
+      return history_.fail(fmt::format("tablet {} does not start after all faults had ended: {}",
                                        tablet, booted.error().message()));
     }
     for (const queue::PartitionSetup& setup : hosts_.setups(tablet)) {
@@ -154,11 +155,11 @@ class Run {
   }
   void read_all(const PartitionName& name, queue::Partition& partition, queue::Offset from) {
     queue::Offset at = std::max(from, partition.info().start);
-    if (at > from && from > 0) history_.fail("the auditor's place was passed");
+    if (at > from && from > 0) history_.fail("the start passed the auditor's offset");
     while (at < partition.info().end && !history_.failed()) {
       const auto answer = world_.run(partition.read({at, kReadBytes}));
       if (answer && answer->entries.empty() && partition.info().start > at) {
-        at = partition.info().start;  // Retention goes on.
+        at = partition.info().start;  // Retention continues.
         continue;
       }
       if (!answer || answer->entries.empty()) {
@@ -199,7 +200,7 @@ SeedReport run_topics_seed(const SeedOptions& options) {
   const Plan plan = plan_of(options);
   SimWorld world(options.seed, plan.world);
   History history(world, options.verbose);
-  Run(plan, options, world, history).tell();
+  Run(plan, options, world, history).run_all();
   return report_of(plan.cluster.erasure, world, history);
 }
 

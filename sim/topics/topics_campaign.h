@@ -1,5 +1,5 @@
-// One seed of the campaign of topics: a cluster, queue tablets on its clients, producers, consumers
-// and a nemesis for a while, then peace, and the question whether everything is as it was promised.
+// One seed of the topics campaign: a cluster, queue tablets on its clients, producers, consumers
+// and a nemesis for a while, then the final checks of everything that was promised.
 //
 // Promise    As campaign.h.
 #pragma once

@@ -1,4 +1,4 @@
-// Seeds of the campaign of topics as tests; `moraine_sim --scenario topics` runs more of them.
+// Seeds of the topics campaign as tests; `moraine_sim --scenario topics` runs more of them.
 #include "sim/topics/topics_campaign.h"
 
 #include <gtest/gtest.h>

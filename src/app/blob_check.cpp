@@ -60,7 +60,7 @@ void show(const VDiskReport& vdisk) {
              [](const std::string& what) { fmt::print("    INCONSISTENT {}\n", what); });
 }
 
-// A device that could not even be looked at is no finding.
+// A device that could not be read is not damage.
 bool was_checked(const DeviceReport& device) {
   return !device.unusable || device.unusable->code == Errc::kCorrupt ||
          device.unusable->code == Errc::kNotFound;
@@ -119,7 +119,7 @@ void show_json(const std::vector<DeviceReport>& devices, bool sound) {
   fmt::print("{}\n", json.end().end().take());
 }
 
-// The exit code. Damage counts before what was not checked: it is certain.
+// The exit code. Damage has precedence over devices that were not checked: it is certain.
 int verdict(const std::vector<DeviceReport>& devices) {
   std::size_t damaged = 0;
   const DeviceReport* skipped = nullptr;

@@ -21,7 +21,7 @@ constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kStragglerWait = 2s;
 constexpr Duration kNodePoll = 200ms;
 
-// When the command must have ended, from the moment in which it was given.
+// The deadline of the command, counted from its start.
 class Patience {
  public:
   explicit Patience(const TargetOptions& options)
@@ -41,7 +41,7 @@ class Patience {
   std::chrono::steady_clock::time_point until_;
 };
 
-// What a device that failed answers with is the device's failure.
+// Errors of a failed device become that device's failure.
 int code_with_devices(int code, blob::BlobNode& node, const blob::NodeConfig& own) {
   const bool failed = std::ranges::any_of(own.devices, [&](const blob::DeviceConfig& config) {
     const blob::Device* device = node.device(config.id);
@@ -50,7 +50,7 @@ int code_with_devices(int code, blob::BlobNode& node, const blob::NodeConfig& ow
   return code == kExitNegative && failed ? kExitIo : code;
 }
 
-// Waits until every disk is ready, or until a quorum is and the rest had their chance.
+// Waits until every disk is ready, or until a quorum is and the rest had time to become ready.
 Task<void> wait_until_ready(World world, const blob::BlobNode& node, blob::GroupConfig group,
                             Instant deadline) {
   const Instant patient_until = world.executor.now() + kStragglerWait;
@@ -71,7 +71,7 @@ Task<void> wait_until_ready(World world, const blob::BlobNode& node, blob::Group
   }
 }
 
-// nullopt: another process has the devices.
+// nullopt: another process has the devices open.
 Task<std::optional<int>> run_inside(World world, blob::ClusterConfig config, blob::GroupId group,
                                     const Patience& patience, const BlobCommand& command) {
   const Instant deadline = patience.deadline(world.executor);
@@ -86,7 +86,7 @@ Task<std::optional<int>> run_inside(World world, blob::ClusterConfig config, blo
     if (started.error().code == Errc::kTimeout) {
       co_return report(blob::Status::kDeadline, started.error().context);
     }
-    // Whatever is wrong with the bytes of a folder is not the caller's input.
+    // An error in the bytes of a folder is not wrong usage.
     const ExitCode code = exit_code_of(started.error().code);
     co_return report(code == kExitUsage ? kExitData : code, started.error());
   }
@@ -97,7 +97,7 @@ Task<std::optional<int>> run_inside(World world, blob::ClusterConfig config, blo
   co_return code;
 }
 
-// Is any node of the group there? Any reply will do.
+// Whether any node of the group answers; any reply counts.
 Task<Result<void>> probe(World world, blob::GroupConfig group, Duration timeout) {
   Result<void> outcome = fail(Errc::kUnavailable, "the group has no disks");
   NodeId previous;
@@ -140,7 +140,7 @@ int run_as_guest(const blob::ClusterConfig& config, const TargetOptions& options
   return code;
 }
 
-// nullopt: another process has the folder.
+// nullopt: another process has the folder open.
 std::optional<int> run_on_own(const DataFolder& folder, blob::GroupId group,
                               const Patience& patience, const BlobCommand& command) {
   auto network = network_options(folder.config, folder.config.nodes.front().id);
@@ -160,7 +160,7 @@ int run_on_folder(const TargetOptions& options, const Patience& patience,
   if (address && *address && can_connect(**address, patience.share(kProbeTimeout))) {
     return run_as_guest(with_address(folder->config, **address), options, patience, command);
   }
-  // Nobody serves it: a command that ends soon, or a server that was killed.
+  // No server answers: the holder is a command that ends soon, or a server that was killed.
   wait_for_devices(folder->config.nodes.front(), patience.share(kDeviceReleaseWait));
   if (const auto code = run_on_own(*folder, *group, patience, command)) return *code;
   const auto busy = device_in_use(folder->config.nodes.front());

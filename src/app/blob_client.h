@@ -1,7 +1,7 @@
-// Runs a command on a group: in this process on a data folder, or as a guest of running nodes.
+// Runs a command on a group: in this process on a data folder, or as a client of running nodes.
 //
-// Promise    A data folder is opened exclusively; when a server has it, the command goes to that
-//            server. Everything is closed cleanly before the exit code is given back.
+// Promise    A data folder is opened exclusively; when a server has it open, the command is sent to
+//            that server. Everything is closed cleanly before the exit code is returned.
 // Threading  Blocks the calling thread; the command runs on a lane of its own.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace moraine::app {
 
-// What a command works with. Its parts outlive the command's task.
+// The context of a command. Its parts outlive the command's task.
 struct BlobTarget {
   blob::Proxy& proxy;
   const blob::GroupConfig& group;
@@ -36,7 +36,7 @@ Result<blob::ClusterConfig> config_of_target(const TargetOptions& options);
 // The proxy of a process that has no disks of the group itself.
 class GuestClient {
  public:
-  // `world` was made with the network options of the config, and outlives this.
+  // `world` has the network options of the config, and outlives this.
   GuestClient(World world, const blob::GroupConfig& group);
   blob::Proxy& proxy() { return proxy_; }
   // Called once, before destruction.

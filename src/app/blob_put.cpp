@@ -31,7 +31,8 @@ Task<int> put(BlobTarget target, const PutOptions& options, blob::BlobId id, Sli
     fmt::print("{}\n", id.to_string());
   }
   if (result.beyond_barrier) {
-    fmt::print(stderr, "moraine: the blob is under a barrier: it was garbage when it came\n");
+    fmt::print(stderr,
+               "moraine: the blob is at or below a barrier: it is garbage and not readable\n");
   }
   co_return kExitOk;
 }
@@ -50,7 +51,7 @@ Result<blob::BlobId> id_for(const PutOptions& options, const Slice& data) {
 }  // namespace
 
 int run_blob_put(const PutOptions& options) {
-  // A wrong id is told before standard input is waited for.
+  // A wrong id is reported before standard input is read.
   const auto given = parse_id(options.id);
   if (!given) return report(kExitUsage, given.error());
   const auto refused =

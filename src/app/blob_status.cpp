@@ -22,7 +22,7 @@ constexpr Duration kAskEvery = 200ms;
 constexpr Duration kAnswerWithin = 5s;
 constexpr double kLastMoment = 0.05;  // Seconds for a group when the time is up.
 
-// "-" when nothing is to be replicated, else "37 % of 1200".
+// "-" when nothing has to be replicated, else "37 % of 1200".
 std::string progress_of(const blob::GetStatusReply& state) {
   const std::uint64_t all = state.restored + state.missing;
   if (state.replicated || all == 0) return "-";
@@ -106,7 +106,7 @@ bool any_answered(const blob::StatusResult& result) {
   });
 }
 
-// Disks that know another config of this generation answer nothing else.
+// Disks with another config of this generation answer nothing else.
 bool config_refused(const blob::StatusResult& result) {
   return !any_answered(result) &&
          std::ranges::any_of(result.disks, [](const blob::DiskState& disk) {
@@ -114,7 +114,7 @@ bool config_refused(const blob::StatusResult& result) {
          });
 }
 
-// What the program ends with: docs/operations.md has the table.
+// The exit code: docs/operations.md has the table.
 int code_of(const blob::StatusResult& result, const blob::Redundancy& redundancy, bool wait) {
   if (config_refused(result)) return kExitData;
   if (!any_answered(result)) return kExitUnreachable;
@@ -132,7 +132,7 @@ Task<int> status(BlobTarget target, const StatusOptions& options) {
     request.deadline = std::min(target.deadline, target.executor.now() + kAnswerWithin);
     blob::StatusResult asked = co_await target.proxy.status(request);
     const bool late = target.executor.now() >= target.deadline;
-    // What the last moment cut short says less than the answer before it.
+    // An answer that the deadline cut short says less than the one before it.
     if (!late || result.disks.empty()) result = std::move(asked);
     redundancy = redundancy_of(target.proxy.config(), result);
     if (!options.wait || late || redundancy.condition == blob::GroupCondition::kWhole) break;
@@ -152,12 +152,12 @@ Task<int> status(BlobTarget target, const StatusOptions& options) {
   co_return code;
 }
 
-// The group that is named, or all, one after the other; each in what is left of the time.
+// The named group, or all in turn; each within the time that is left.
 int run_on_each_group(StatusOptions options) {
   const auto began = std::chrono::steady_clock::now();
   std::vector<std::string> groups{options.target.group};
   if (options.target.group.empty()) {
-    // What is wrong with the target is said by the command itself.
+    // The command itself reports errors of the target.
     const auto config = config_of_target(options.target);
     if (config && config->groups.size() > 1) groups.clear();
     for (std::size_t i = 0; config && groups.size() < config->groups.size(); ++i) {

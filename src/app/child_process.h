@@ -1,4 +1,4 @@
-// ChildProcess: a program of this machine, run as a user would run it.
+// ChildProcess: runs a program as a user would.
 //
 // Promise    The child dies with this process, and with this object.
 // Threading  Plain blocking calls.
@@ -33,10 +33,10 @@ class ChildProcess {
 
   pid_t id() const { return id_; }
   bool running();
-  // The next line of its standard output. kUnavailable: it ended. kTimeout: nothing came.
+  // The next line of its standard output. kUnavailable: it ended. kTimeout: no output.
   Result<std::string> read_line(Duration timeout);
   void send(int signal) const;
-  // Waits for its end: the exit code, or 128 and the signal that ended it.
+  // Waits for its end: the exit code, or 128 plus the signal that ended it.
   int wait();
 
  private:

@@ -40,7 +40,7 @@ std::shared_ptr<Options> on_run(CLI::App& command, Action& action, int (*run)(co
   return options;
 }
 
-// The command that the words led to before one of them was wrong.
+// The command that was parsed before an argument was wrong.
 const CLI::App& innermost(const CLI::App& root) {
   const CLI::App* found = &root;
   while (!found->get_subcommands().empty()) found = found->get_subcommands().back();
@@ -52,7 +52,7 @@ std::string name_of(const CLI::App& command) {
   return parent ? name_of(*parent) + " " + command.get_name() : command.get_name();
 }
 
-// What is wrong with the words, with the command that they were for.
+// The error of the arguments, with their command.
 std::string explain(const CLI::App& root, const CLI::ParseError& error) {
   const CLI::App& command = innermost(root);
   const std::string name = name_of(command);
@@ -76,7 +76,7 @@ bool asks_for_json(int argc, char** argv) {
 }
 
 void add_init_command(CLI::App& root, Action& action) {
-  CLI::App& init = *root.add_subcommand("init", "Make a data folder without serving it");
+  CLI::App& init = *root.add_subcommand("init", "Create a data folder without serving it");
   auto fresh = on_run(init, action, run_init);
   init.add_option("--data", fresh->data, "Data folder")->type_name("DIR")->capture_default_str();
   init.add_option(
@@ -101,12 +101,13 @@ void add_init_command(CLI::App& root, Action& action) {
 void add_serve_commands(CLI::App& root, Action& action) {
   CLI::App& serve = *root.add_subcommand("serve", "Run a node on a data folder or from a config");
   auto options = std::make_shared<ServeOptions>();
-  auto* data = serve.add_option("--data", options->data, "Data folder; made when it is not there")
-                   ->type_name("DIR")
-                   ->capture_default_str();
+  auto* data =
+      serve.add_option("--data", options->data, "Data folder; created if it does not exist")
+          ->type_name("DIR")
+          ->capture_default_str();
   serve
       .add_option("--size", options->size,
-                  "Size of a folder made now, e.g. 10GiB (default: 80 % "
+                  "Size of a folder created now, e.g. 10GiB (default: 80 % "
                   "of the free space, at most 64GiB)")
       ->type_name("SIZE");
   auto* config = serve.add_option("--config", options->config, "Be a node of this cluster")
@@ -135,13 +136,13 @@ void add_serve_commands(CLI::App& root, Action& action) {
       ->type_name("HOST");
   serve
       .add_flag("--take-over", options->take_over,
-                "Serve topics also when another node of the config does: it serves them no more")
+                "Take the topics over from the node of the config that serves them")
       ->needs(config);
   serve.add_flag("--no-auto-create-topics", options->no_auto_create,
-                 "Kafka clients do not make topics by naming them");
+                 "Do not create topics that Kafka clients name");
   serve
       .add_option("--default-partitions", options->default_partitions,
-                  "Partitions of a topic that is made without a number")
+                  "Partitions of a topic that is created without a number")
       ->type_name("N")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -150,7 +151,7 @@ void add_serve_commands(CLI::App& root, Action& action) {
                   "Memory for blobs of topics, e.g. 512MiB (default: an eighth of the "
                   "machine's, at most 1GiB)")
       ->type_name("SIZE");
-  // Nodes of one config on one machine do not get in each other's way.
+  // Different default ports for nodes of one config on one machine.
   serve.callback([&action, options, config, http, kafka] {
     if (config->count() > 0 && kafka->count() == 0) options->kafka = "off";
     if (config->count() > 0 && http->count() == 0 && options->node > 0) {
@@ -173,7 +174,7 @@ void add_device_commands(CLI::App& root, Action& action) {
   device.require_subcommand(1);
   device.footer("Example:\n  moraine device info ./data/device-1\n");
 
-  CLI::App& format = *device.add_subcommand("format", "Make an empty device");
+  CLI::App& format = *device.add_subcommand("format", "Create an empty device");
   auto options = on_run(format, action, run_device_format);
   format.add_option("PATH", options->path, "File or block device")->required();
   format
@@ -199,7 +200,7 @@ void add_device_commands(CLI::App& root, Action& action) {
 }
 
 int run_cli(int argc, char** argv) {
-  // A reader that goes away is an error of the write, not the end of the program.
+  // A closed pipe is an error of the write, and does not end the program.
   std::signal(SIGPIPE, SIG_IGN);
   CLI::App root("moraine: fault-tolerant storage of topics and blobs", "moraine");
   root.require_subcommand(1);

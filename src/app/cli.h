@@ -1,4 +1,4 @@
-// The command line: options and help of every command. Only cli*.cpp know the parser library.
+// The command line: options and help of every command. Only cli*.cpp use the parser library.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@ class App;
 
 namespace moraine::app {
 
-// What parsing found to do.
+// The action of the parsed command line.
 using Action = std::function<int()>;
 
-// Parses, runs and gives the exit code.
+// Parses, runs and returns the exit code.
 int run_cli(int argc, char** argv);
 
 void add_blob_commands(CLI::App& root, Action& action);

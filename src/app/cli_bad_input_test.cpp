@@ -14,7 +14,7 @@ constexpr const char* kHello = "[1:1:1:0:0:6:0]";
 
 class BadInput : public Cli {
  protected:
-  // The command fails so, says so, and leaves the device as it was.
+  // The command fails with this code and text, and does not change the device.
   void expect_refused(const Outcome& outcome, int code, const std::string& words) {
     EXPECT_EQ(outcome.code, code) << outcome.err;
     EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
@@ -58,7 +58,7 @@ TEST_F(BadInput, SizesThatDoNotMatchAreRefused) {
   EXPECT_EQ(fingerprint(device()), before);
 }
 
-TEST_F(BadInput, WrongUsageIsToldWithCodeTwo) {
+TEST_F(BadInput, WrongUsageExitsWithCodeTwo) {
   make_folder("32MiB");
   EXPECT_EQ(run({}).code, 2);
   EXPECT_EQ(run({"nonsense"}).code, 2);
@@ -100,7 +100,7 @@ TEST_F(BadInput, AForeignFolderIsNotTouched) {
   expect_refused(run({"blob", "status", "--data", folder / "nowhere"}), 3, "no data folder");
 }
 
-TEST_F(BadInput, AFolderOfTheFutureIsLeftAlone) {
+TEST_F(BadInput, AFolderOfANewerVersionIsNotTouched) {
   make_folder("32MiB");
   const std::uint32_t before = fingerprint(device());
   write_file(data() + "/VERSION", "moraine data folder, version 2\n");
@@ -118,8 +118,8 @@ TEST_F(BadInput, ATruncatedOrForeignDeviceIsRefused) {
   const std::string image = read_file(device());
   std::filesystem::resize_file(device(), 16u << 20);
   std::uint32_t before = fingerprint(device());
-  expect_refused(blob({"get", kHello}), 3, "cut short");
-  expect_refused(run({"serve", "--data", data()}), 3, "cut short");
+  expect_refused(blob({"get", kHello}), 3, "truncated");
+  expect_refused(run({"serve", "--data", data()}), 3, "truncated");
   EXPECT_EQ(blob({"check"}).code, 1);
   EXPECT_EQ(fingerprint(device()), before);
 
@@ -203,7 +203,7 @@ TEST_F(BadInput, AFolderInUseIsNotOpenedTwice) {
   EXPECT_EQ(blob({"get", kHello}).out, "hello\n");
 }
 
-TEST_F(BadInput, AnUnreachableNodeHasACodeOfItsOwn) {
+TEST_F(BadInput, AnUnreachableNodeHasItsOwnExitCode) {
   expect_refused(run({"blob", "status", "--node", "127.0.0.1:1"}), 5, "127.0.0.1:1");
   expect_refused(run({"blob", "status", "--node", "no-such-host.invalid:80"}), 5, "no-such-host");
 }
@@ -262,7 +262,7 @@ TEST_F(BadInput, AFullFileSystemRefusesPutsAndKeepsWhatItHas) {
   umount(small.c_str());
 }
 
-TEST_F(BadInput, AReadOnlyFolderIsSaidToBeSo) {
+TEST_F(BadInput, AReadOnlyFolderIsReportedAsReadOnly) {
   const std::string problem = own_mounts();
   if (!problem.empty()) GTEST_SKIP() << problem;
   make_folder("32MiB");

@@ -16,8 +16,8 @@ constexpr const char* kIdHelp = "[tablet:generation:step:channel:cookie:size:0],
 
 void add_target(CLI::App& command, TargetOptions& target) {
   auto* data = command.add_option("--data", target.data,
-                                  "Data folder (default ./data); when a "
-                                  "server has it, that server is asked");
+                                  "Data folder (default ./data); when a server has it open, the "
+                                  "command is sent to that server");
   data->type_name("DIR");
   auto* node = command.add_option("--node", target.node, "The http= address of a running node");
   node->type_name("HOST:PORT")->excludes(data);
@@ -47,10 +47,11 @@ std::shared_ptr<Options> add(CLI::App& parent, Action& action, CLI::App*& comman
 
 void add_put_and_get(CLI::App& blob, Action& action) {
   CLI::App* put = nullptr;
-  auto fresh = add(blob, action, put, "put", "Store a blob; OK means it is safe", run_blob_put);
+  auto fresh =
+      add(blob, action, put, "put", "Store a blob; OK means that it is durable", run_blob_put);
   put->add_option("ID", fresh->id, kIdHelp)->required();
   put->add_option("FILE", fresh->file, "Its bytes; - is standard input")->required();
-  put->add_flag("--auto", fresh->auto_size, "Fill the size in from the file");
+  put->add_flag("--auto", fresh->auto_size, "Take the size in the id from the file");
   put->add_flag("--yes", fresh->yes, kYesHelp);
   put->footer(
       "Examples:\n"
@@ -66,7 +67,7 @@ void add_put_and_get(CLI::App& blob, Action& action) {
       ->type_name("FILE")
       ->capture_default_str();
   get->add_flag("--must-restore", wanted->must_restore,
-                "Make sure that the blob is fully stored before saying OK");
+                "Restore missing parts of the blob before returning OK");
   get->footer("Example:\n  moraine blob get '[1:1:1:0:0:6:0]' --offset 1 --size 3\n");
 }
 
@@ -81,7 +82,7 @@ void add_range_and_discover(CLI::App& blob, Action& action) {
   range->add_option("--limit", asked->limit, "At most so many; 0: all");
   range->add_flag("--reverse", asked->reverse, "Newest first");
   range->add_flag("--must-restore", asked->must_restore,
-                  "Only what is certainly there, fully stored");
+                  "Leave out blobs that were never confirmed, restore the others");
   range->footer("Example:\n  moraine blob range --tablet 1 --channel 0\n");
 
   CLI::App* discover = nullptr;
@@ -109,24 +110,24 @@ void add_block_and_collect(CLI::App& blob, Action& action) {
       add(blob, action, block, "block", "Reject a tablet's old generations", run_blob_block);
   block->add_option("TABLET", fence->tablet, kTabletHelp)->required();
   block->add_option("GENERATION", fence->generation,
-                    "Of the tablet that starts; every lower one is refused from now on");
+                    "Generation of the starting tablet; every lower one is refused from now on");
   block->add_flag("--show", fence->show, "Only show what is blocked");
   block->add_flag("--yes", fence->yes, kYesHelp);
   block->footer("Examples:\n  moraine blob block 1 5\n  moraine blob block 1 --show\n");
 
   CLI::App* collect = nullptr;
-  auto garbage = add(blob, action, collect, "collect", "Say which blobs are no longer needed",
+  auto garbage = add(blob, action, collect, "collect", "Delete blobs that are no longer needed",
                      run_blob_collect);
   collect->add_option("TABLET", garbage->tablet, kTabletHelp)->required();
   collect->add_option("CHANNEL", garbage->channel, "Channel whose blobs are meant")
       ->required()
       ->check(CLI::Range(0, 255));
-  collect->add_option("--generation", garbage->generation, "Of the tablet that says so")
+  collect->add_option("--generation", garbage->generation, "Generation of the tablet that collects")
       ->required();
   collect->add_option("--counter", garbage->counter, "Rises with every collect of a generation");
-  collect->add_option("--barrier", garbage->barrier, "Everything up to here may go, unless kept")
+  collect->add_option("--barrier", garbage->barrier, "Delete everything up to here, unless kept")
       ->type_name("GENERATION:STEP");
-  collect->add_flag("--hard", garbage->hard, "Keep flags do not help");
+  collect->add_flag("--hard", garbage->hard, "Ignore keep flags");
   collect->add_flag("--yes", garbage->yes, kYesHelp);
   collect->add_option("--keep", garbage->keep, "Ids that a barrier spares")->type_name("ID");
   collect->add_option("--do-not-keep", garbage->do_not_keep, "Ids that are spared no longer")
@@ -138,11 +139,11 @@ void add_block_and_collect(CLI::App& blob, Action& action) {
 
 void add_status_and_check(CLI::App& blob, Action& action) {
   CLI::App* status = nullptr;
-  auto asked =
-      add(blob, action, status, "status", "How the disks of the group are", run_blob_status);
+  auto asked = add(blob, action, status, "status", "Show the state of a group and its disks",
+                   run_blob_status);
   status->add_flag(
       "--wait", asked->wait,
-      "Until all are ready and replicated, or the timeout; nodes may still be starting");
+      "Wait until all disks are ready and replicated, or the timeout; nodes may still be starting");
   status->footer(
       "Without --group every group is shown.\n"
       "Exit codes: 0 the group survives another failure, 1 no redundancy is left or it does not\n"
@@ -151,7 +152,7 @@ void add_status_and_check(CLI::App& blob, Action& action) {
 
   CLI::App* check = nullptr;
   auto checked = add(blob, action, check, "check",
-                     "Verify every checksum and index of a folder that nobody serves; reads only",
+                     "Verify every checksum and index of a folder that is not served; reads only",
                      run_blob_check);
   auto* data = check->add_option("--data", checked->data, "Data folder (default ./data)");
   data->type_name("DIR");

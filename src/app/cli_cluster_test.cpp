@@ -15,7 +15,7 @@ namespace {
 constexpr int kNodes = 4;
 constexpr int kDevices = 2;
 
-// Below the range that the system hands out by itself.
+// Below the system's range of ephemeral ports.
 int free_port() {
   OsRandom random;
   for (;;) {
@@ -55,13 +55,13 @@ class Cluster : public Cli {
                                         log_file(node)));
   }
   std::string log_file(int node) const { return folder / fmt::format("log-{}", node); }
-  // What the node tells over HTTP.
+  // A page of the node's HTTP server.
   std::string page(int node, const std::string& path) {
     const auto address = parse_address(servers.at(node).address("http"));
     EXPECT_TRUE(address);
     return http_get(*address, path, std::chrono::seconds(30)).value_or("");
   }
-  // Waits until the log of the node has the words; the test runner bounds it.
+  // Waits until the log of the node has the text; the test runner bounds the time.
   void wait_for_log(int node, const std::string& words) {
     while (!read_file(log_file(node)).contains(words)) usleep(20'000);
   }
@@ -161,7 +161,7 @@ TEST_F(Cluster, StatusWaitsForNodesThatDoNotServeYet) {
   EXPECT_EQ(run({"blob", "status", "--node", http, "--wait"}).code, 0);
 }
 
-TEST_F(Cluster, StatusThatWaitedInVainShowsTheLastState) {
+TEST_F(Cluster, StatusShowsTheLastStateAfterATimeout) {
   write_config();
   const auto began = std::chrono::steady_clock::now();
   const Outcome nobody = cluster_blob({"status", "--wait", "--timeout", "1"});
@@ -250,7 +250,7 @@ TEST_F(Cluster, CheckKeepsWhatItFoundWhenOtherDisksAreInUse) {
   EXPECT_TRUE(json.out.contains("n4d2\",\"checked\":true,\"sound\":true")) << json.out;
 }
 
-TEST_F(Cluster, SaysWhichNodeIsMeant) {
+TEST_F(Cluster, AsksWhichNodeIsMeant) {
   write_config();
   const Outcome none = run({"serve", "--config", config(), "--http", "off"});
   EXPECT_EQ(none.code, 2) << none.err;

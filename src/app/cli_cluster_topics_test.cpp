@@ -1,4 +1,4 @@
-// Topics of a cluster: one node serves them, and they stay where they were made.
+// Topics of a cluster: one node serves them, and they stay in their group.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 namespace moraine::app {
 namespace {
 
-// Below the range that the system hands out by itself.
+// Below the system's range of ephemeral ports.
 int free_port() {
   OsRandom random;
   for (;;) {
@@ -86,7 +86,7 @@ TEST_F(ClusterTopics, ASecondNodeSaysWhichOneServesThemAndTakesOverOnRequest) {
   EXPECT_EQ(first.stop(), 0) << first.log();
 }
 
-TEST_F(ClusterTopics, AGroupPutFirstInTheConfigDoesNotMakeThemVanish) {
+TEST_F(ClusterTopics, ANewFirstGroupInTheConfigDoesNotHideThem) {
   write_config(group(1, 1));
   {
     RunningServer server = serve(1, {"--kafka", "127.0.0.1:0"});

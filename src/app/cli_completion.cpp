@@ -1,5 +1,5 @@
-// moraine completion: a script that completes commands and options in a shell, made from the very
-// commands that the parser knows.
+// moraine completion: a script that completes commands and options in a shell, generated from the
+// parser's commands.
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -15,7 +15,7 @@
 namespace moraine::app {
 namespace {
 
-// Visits every command with the words that lead to it: "", "blob", "blob put".
+// Visits every command with its path: "", "blob", "blob put".
 template <class Visit>
 void each_command(const CLI::App& command, const std::string& path, const Visit& visit) {
   visit(command, path);

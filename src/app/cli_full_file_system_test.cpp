@@ -1,4 +1,4 @@
-// A file system that others have filled before the device is full: what an operator sees.
+// A file system that other programs have filled before the device is full.
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -45,7 +45,7 @@ class FullFileSystem : public Cli {
   }
 };
 
-TEST_F(FullFileSystem, IsSeenInStatusLogAndExitCodeAndWritesGoOnWhenThereIsRoom) {
+TEST_F(FullFileSystem, IsSeenInStatusLogAndExitCodeAndWritesResumeWhenSpaceIsFreed) {
   const std::string small = folder / "small";
   const std::string problem = mount_small(small);
   if (!problem.empty()) GTEST_SKIP() << problem;
@@ -62,7 +62,7 @@ TEST_F(FullFileSystem, IsSeenInStatusLogAndExitCodeAndWritesGoOnWhenThereIsRoom)
   Outcome wrote;
   for (int i = 0; i < kWritesMax && wrote.code <= 0; ++i) {
     wrote = run({"topic", "write", "t", "--data", target}, lines);
-    fill(small + "/filler");  // What the server has given back since.
+    fill(small + "/filler");  // The space that the server has released since.
   }
   EXPECT_EQ(wrote.code, 4) << wrote.err;
   EXPECT_TRUE(wrote.err.contains("KAFKA_STORAGE_ERROR")) << wrote.err;

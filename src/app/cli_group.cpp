@@ -29,7 +29,7 @@ std::shared_ptr<Options> add(CLI::App& parent, Action& action, CLI::App*& comman
 void add_reset(CLI::App& group, Action& action) {
   CLI::App* reset = nullptr;
   auto options =
-      add(group, action, reset, "reset", "Set where a group goes on reading", run_group_reset);
+      add(group, action, reset, "reset", "Set the committed offsets of a group", run_group_reset);
   reset
       ->add_option("--topic", options->topic,
                    "Which topic (default: all that the group has committed to)")
@@ -48,7 +48,7 @@ void add_reset(CLI::App& group, Action& action) {
   reset->footer(
       "The group must have no members: stop its consumers first, and moraine topic read --group, "
       "which\n"
-      "is no member and would commit over the reset. A group that is not there is made.\n\n"
+      "is no member and would overwrite the reset. A group that does not exist is created.\n\n"
       "Examples:\n"
       "  moraine group reset billing --to start\n"
       "  moraine group reset billing --topic orders --partition 0 --offset 17\n");
@@ -71,9 +71,10 @@ void add_group_commands(CLI::App& root, Action& action) {
       run_group_describe);
   command->footer("Example:\n  moraine group describe billing\n");
   add_reset(group, action);
-  auto gone =
-      add(group, action, command, "delete", "Forget a group and its offsets", run_group_delete);
-  command->add_flag("--yes", gone->yes, "Really");
+  auto removal =
+      add(group, action, command, "delete", "Delete a group and its offsets", run_group_delete);
+  command->add_flag("--yes", removal->yes,
+                    "Delete it; without this only print what would be deleted");
   command->footer("Example:\n  moraine group delete billing --yes\n");
 }
 

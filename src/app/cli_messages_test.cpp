@@ -1,4 +1,4 @@
-// What the program says when it refuses: which command, what was found, what to do.
+// Error texts of the program: which command, what was found, what to do.
 #include "app/cli_test_util.h"
 #include "app/cluster_file.h"
 #include "app/http_get.h"
@@ -18,7 +18,7 @@ class Messages : public Cli {
   }
 };
 
-TEST_F(Messages, WrongWordsNameTheCommandThatTheyWereFor) {
+TEST_F(Messages, WrongArgumentsNameTheirCommand) {
   expect_says(run({}), 2, "a command is missing: serve, init, blob, device");
   expect_says(run({"nonsense"}), 2, "'nonsense' is none of serve, init, blob, device");
   expect_says(run({"blob", "nonsense"}), 2, "blob: 'nonsense' is none of put, get");
@@ -27,7 +27,7 @@ TEST_F(Messages, WrongWordsNameTheCommandThatTheyWereFor) {
   expect_says(run({"init", "--bogus"}), 2, "init: ");
 }
 
-TEST_F(Messages, RefusalsAreJsonTooWhenJsonIsAskedFor) {
+TEST_F(Messages, ErrorsAreJsonTooWithTheJsonOption) {
   const std::string head = "{\"status\":\"ERROR\",\"reason\":\"";
   for (const Outcome& outcome :
        {run({"blob", "get", "x", "--json"}), run({"blob", "status", "--bogus", "--json"}),
@@ -48,7 +48,7 @@ TEST_F(Messages, AnOutputThatCannotBeWrittenIsWrongUsage) {
   expect_says(blob({"discover", "1", "--body", "--output", folder.path()}), 2, "it is a folder");
 }
 
-TEST_F(Messages, ForeignThingsAreSaidToBeForeignAndNotCorrupt) {
+TEST_F(Messages, ForeignFilesAreReportedAsForeignAndNotCorrupt) {
   std::filesystem::create_directory(data());
   write_file(data() + "/thesis.txt", "years of work");
   expect_says(blob({"status"}), 3, "it holds 'thesis.txt', which is not of moraine");
@@ -76,7 +76,7 @@ TEST_F(Messages, NumbersAreThoseThatWereGiven) {
   EXPECT_NE(info.err.find("less than 65536 bytes"), std::string::npos) << info.err;
 }
 
-TEST_F(Messages, WordsOfTopicCommandsAreCheckedBeforeTheServerIsAsked) {
+TEST_F(Messages, ArgumentsOfTopicCommandsAreCheckedBeforeAnyRequest) {
   expect_says(run({"topic", "read", "t", "--count", "abc"}), 2,
               "--count: 'abc' is no whole number");
   expect_says(run({"topic", "read", "t", "--count", "-1"}), 2, "--count: -1 is not 0 or more");
@@ -94,16 +94,16 @@ TEST_F(Messages, WordsOfTopicCommandsAreCheckedBeforeTheServerIsAsked) {
   }
 }
 
-TEST_F(Messages, AStatusIsSaidOnce) {
+TEST_F(Messages, AStatusIsPrintedOnce) {
   make_folder("32MiB");
   ASSERT_EQ(blob({"block", "1", "5"}).code, 0);
   EXPECT_EQ(blob({"put", kHello, "-"}, "hello\n").err,
             "moraine: BLOCKED: disk 0: tablet 1 is blocked up to generation 4\n");
   EXPECT_EQ(blob({"block", "1", "4"}).err,
-            "moraine: ALREADY: generation 3 of tablet 1 was blocked before, or a higher one\n");
+            "moraine: ALREADY: generation 3 of tablet 1 or a higher one is already blocked\n");
 }
 
-TEST_F(Messages, AFolderThatIsServedIsSaidToBeServed) {
+TEST_F(Messages, AServedFolderIsReportedAsServed) {
   make_folder("32MiB");
   RunningServer server({"--data", data(), "--http", "off", "--kafka", "off"}, folder / "log");
   for (const Outcome& outcome : {blob({"check"}), run({"device", "info", device()})}) {
@@ -114,12 +114,12 @@ TEST_F(Messages, AFolderThatIsServedIsSaidToBeServed) {
   EXPECT_EQ(server.stop(), 0);
 }
 
-TEST_F(Messages, AServerThatRecoversSaysSoAndAnswersMeanwhile) {
+TEST_F(Messages, ARecoveringServerReportsItAndAnswers) {
   make_folder("32MiB", "block-4-2");
   ASSERT_EQ(blob({"put", kHello, "-"}, "hello\n").code, 0);
   std::filesystem::remove(device(3));
   ASSERT_EQ(run({"device", "format", device(3), "--size", "32MiB"}).code, 0);
-  // Told beforehand, since the line that tells a free one comes only when all is ready.
+  // A fixed port, since the line with a free one is printed only when all is ready.
   const TcpAddress http{"127.0.0.1", static_cast<std::uint16_t>(10'000 + getpid() % 10'000)};
   ChildOptions options;
   options.arguments = {moraine_binary(), "serve",         "--data",  data(),

@@ -24,7 +24,7 @@ class Serve : public Cli {
   }
 };
 
-TEST_F(Serve, MakesAFolderListensAndEndsCleanly) {
+TEST_F(Serve, CreatesAFolderListensAndEndsCleanly) {
   RunningServer server = serve();
   EXPECT_TRUE(server.line().starts_with("listening http=127.0.0.1:")) << server.line();
   EXPECT_EQ(server.address("grpc"), "off");
@@ -43,7 +43,7 @@ TEST_F(Serve, EndsOnInterruptToo) {
   EXPECT_EQ(server.stop(SIGINT), 0) << server.log();
 }
 
-TEST_F(Serve, GoesOnAfterSighup) {
+TEST_F(Serve, ContinuesAfterSighup) {
   RunningServer server = serve();
   server.child().send(SIGHUP);
   EXPECT_EQ(get(server, "/ping").value_or("-"), "ok\n");
@@ -51,7 +51,7 @@ TEST_F(Serve, GoesOnAfterSighup) {
   EXPECT_TRUE(server.log().contains("SIGHUP has no effect")) << server.log();
 }
 
-TEST_F(Serve, TellsItsVersionAndItsProcess) {
+TEST_F(Serve, ReportsItsVersionAndItsProcess) {
   RunningServer server = serve();
   EXPECT_TRUE(get(server, "/status").value_or("-").starts_with("{\"version\":\"0.1\""));
   const std::string metrics = get(server, "/metrics").value_or("-");
@@ -109,7 +109,7 @@ TEST_F(Serve, AKilledServerLeavesWhatItAcknowledged) {
   EXPECT_EQ(blob({"check"}).code, 0);
 }
 
-TEST_F(Serve, AHalfMadeFolderIsMadeAnew) {
+TEST_F(Serve, AnIncompleteFolderIsCreatedAgain) {
   std::filesystem::create_directory(data());
   write_file(data() + "/VERSION.making", "");
   write_file(data() + "/device-1", "half");

@@ -1,4 +1,4 @@
-// Commands by hand on the tablets of the system and of topics.
+// Commands of operators on the tablets of the system and of topics.
 #include "app/cli_test_util.h"
 #include "service/tablet_ids.h"
 
@@ -20,7 +20,7 @@ class TabletGuard : public Cli {
   }
 };
 
-TEST_F(TabletGuard, WhatWouldDestroyASystemTabletIsRefusedWithoutYes) {
+TEST_F(TabletGuard, CommandsThatDestroyASystemTabletNeedYes) {
   RunningServer server = serve();
   ASSERT_EQ(topic({"write", "t"}, "kept\n").code, 0);
   const std::string scheme = std::to_string(kSchemeTabletId.value);
@@ -64,9 +64,9 @@ TEST_F(TabletGuard, ATabletThatIsFencedForEverIsAnErrorForClientsAndALineInTheLo
   EXPECT_EQ(read.code, 1) << read.err;
   const std::string log = server.log();
   EXPECT_TRUE(log.contains("tablet is fenced by another writer")) << log;
-  const std::size_t line = log.find("blocked for ever");
+  const std::size_t line = log.find("blocked by hand");
   EXPECT_NE(line, std::string::npos) << log;
-  EXPECT_EQ(log.find("blocked for ever", line + 1), std::string::npos) << "once\n" << log;
+  EXPECT_EQ(log.find("blocked by hand", line + 1), std::string::npos) << "once\n" << log;
   EXPECT_EQ(server.stop(), 0) << server.log();
 }
 

@@ -1,4 +1,4 @@
-// The commands on a data folder, as a user gives them.
+// The commands on a data folder, as a user runs them.
 #include "app/cli_test_util.h"
 
 namespace moraine::app {
@@ -150,7 +150,7 @@ TEST_F(Cli, ChecksAHealthyFolderWithoutChangingIt) {
   EXPECT_EQ(fingerprint(device()), before);
 }
 
-TEST_F(Cli, CheckNamesTheBlobWhoseBytesRotted) {
+TEST_F(Cli, CheckNamesTheDamagedBlob) {
   make_folder("32MiB");
   const std::string bytes = some_bytes(200'000, 9);
   ASSERT_EQ(blob({"put", "--auto", "1:1:1:0:0:0:0", "-"}, bytes).code, 0);
@@ -182,7 +182,7 @@ TEST_F(Cli, FormatsAndShowsADevice) {
   EXPECT_NE(run({"device", "info", path}).out.find("green"), std::string::npos);
 }
 
-TEST_F(Cli, HelpAndVersionAreThere) {
+TEST_F(Cli, HelpAndVersionArePrinted) {
   EXPECT_EQ(run({"--version"}).code, 0);
   for (const std::vector<std::string>& command :
        std::vector<std::vector<std::string>>{{},

@@ -63,7 +63,7 @@ inline std::string some_bytes(std::size_t size, std::uint64_t seed) {
   return bytes;
 }
 
-// Of the whole file: equal before and after means that nothing was touched.
+// Of the whole file: equal before and after means that nothing was changed.
 inline std::uint32_t fingerprint(const std::string& path) {
   return crc32c(as_bytes(read_file(path)));
 }
@@ -111,7 +111,7 @@ class Cli : public testing::Test {
   TemporaryFolder folder;
 };
 
-// A server that was started and says that it listens.
+// A started server that listens.
 class RunningServer {
  public:
   RunningServer(std::vector<std::string> arguments, const std::string& log)

@@ -53,7 +53,7 @@ void add_partition(CLI::App& command, std::optional<std::int32_t>& partition, co
 
 void add_create_and_alter(CLI::App& topic, Action& action) {
   CLI::App* create = nullptr;
-  auto fresh = add(topic, action, create, "create", "Make a topic", kJsonHelp, run_topic_create);
+  auto fresh = add(topic, action, create, "create", "Create a topic", kJsonHelp, run_topic_create);
   create
       ->add_option("--partitions", fresh->partitions,
                    fmt::format("How many partitions it has; at most {}", kPartitionsPerTopicMax))
@@ -80,7 +80,7 @@ void add_create_and_alter(CLI::App& topic, Action& action) {
   CLI::App* alter = nullptr;
   auto change =
       add(topic, action, alter, "alter", "Change a topic's settings", kJsonHelp, run_topic_alter);
-  alter->add_option("--partitions", change->partitions, "The new total; more than there are")
+  alter->add_option("--partitions", change->partitions, "The new total; more than now")
       ->type_name("N")
       ->check(whole_number(1, kPartitionsPerTopicMax));
   alter->add_option("--config", change->configs, "Set a config; again for more")
@@ -108,17 +108,18 @@ void add_list_describe_remove(CLI::App& topic, Action& action) {
   describe->footer("Example:\n  moraine topic describe orders\n");
 
   CLI::App* remove = nullptr;
-  auto gone = add(topic, action, remove, "remove", "Remove a topic with all its messages",
-                  kJsonHelp, run_topic_remove);
-  remove->add_flag("--yes", gone->yes, "Do it; without it only what would be removed is said");
+  auto removal = add(topic, action, remove, "remove", "Remove a topic with all its messages",
+                     kJsonHelp, run_topic_remove);
+  remove->add_flag("--yes", removal->yes,
+                   "Remove it; without this only print what would be removed");
   remove->footer("Example:\n  moraine topic remove orders --yes\n");
 }
 
 void add_write(CLI::App& topic, Action& action) {
   CLI::App* write = nullptr;
   auto options = add(topic, action, write, "write",
-                     "Write messages, one a line; they are durable when it says so", kJsonHelp,
-                     run_topic_write);
+                     "Write messages, one a line; they are durable when the command succeeds",
+                     kJsonHelp, run_topic_write);
   add_partition(*write, options->partition,
                 "Write there (default: by the key as Kafka's clients do; without keys in turn)");
   auto* key = write->add_option("--key", options->key, "The key of every message");
@@ -140,7 +141,7 @@ void add_write(CLI::App& topic, Action& action) {
   write->add_flag("--idempotent", options->idempotent,
                   "Send again when an answer is lost; each message is written once");
   write->footer(
-      "A topic that is not there is made with the server's defaults, where the server allows "
+      "A topic that does not exist is created with the server's defaults, where the server allows "
       "it.\n\n"
       "Examples:\n"
       "  echo hello | moraine topic write orders\n"
@@ -204,7 +205,7 @@ void add_commit(CLI::App& topic, Action& action) {
 
 }  // namespace
 
-// The words of CLI11's own checks are about types and ranges of the language.
+// Replaces the error texts of CLI11's own checks, which name C++ types and ranges.
 CLI::Validator whole_number(std::int64_t min, std::int64_t max) {
   return {[min, max](std::string& word) {
             const auto number = parse_whole(word, min, max);
@@ -223,7 +224,7 @@ CLI::Validator topic_name() {
 
 void add_topic_target(CLI::App& command, TopicTarget& target) {
   auto* data =
-      command.add_option("--data", target.data, "Data folder: the server that has it is asked");
+      command.add_option("--data", target.data, "Data folder: use the server that serves it");
   data->type_name("DIR");
   command
       .add_option("--kafka", target.kafka,

@@ -43,7 +43,7 @@ std::vector<std::string> sorted_lines(const std::string& text) {
 
 using Lines = std::vector<std::string>;
 
-TEST_F(TopicCli, ATopicIsMadeShownAlteredAndRemoved) {
+TEST_F(TopicCli, ATopicIsCreatedShownAlteredAndRemoved) {
   RunningServer server = serve();
   ASSERT_EQ(topic({"create", "team/orders", "--partitions", "2", "--config", "retention.ms=1000000",
                    "--consumer", "billing:important", "--consumer", "audit"})
@@ -146,7 +146,7 @@ TEST_F(TopicCli, BatchesFitWhatTheTopicTakes) {
   EXPECT_EQ(server.stop(), 0) << server.log();
 }
 
-TEST_F(TopicCli, AGroupGoesOnWhereItHasCommitted) {
+TEST_F(TopicCli, AGroupContinuesAtItsCommittedOffset) {
   RunningServer server = serve();
   ASSERT_EQ(topic({"write", "made.by.writing"}, "a\nb\nc\n").code, 0);
   const Lines read_it{"read", "made.by.writing", "--group", "g"};
@@ -171,7 +171,7 @@ TEST_F(TopicCli, AGroupGoesOnWhereItHasCommitted) {
   EXPECT_EQ(server.stop(), 0) << server.log();
 }
 
-TEST_F(TopicCli, FollowingPrintsWhatComesAndCommitsAtTheEnd) {
+TEST_F(TopicCli, FollowingPrintsNewMessagesAndCommitsAtTheEnd) {
   RunningServer server = serve();
   ASSERT_EQ(topic({"write", "t"}, "a\n").code, 0);
   ChildProcess follower = start_topic({"read", "t", "-f", "--group", "g", "--data", data()});
@@ -185,7 +185,7 @@ TEST_F(TopicCli, FollowingPrintsWhatComesAndCommitsAtTheEnd) {
   EXPECT_EQ(server.stop(), 0) << server.log();
 }
 
-TEST_F(TopicCli, AFollowerOutlivesItsServerAndGoesOnAtItsOffset) {
+TEST_F(TopicCli, AFollowerContinuesAtItsOffsetAfterAServerRestart) {
   std::optional<RunningServer> server;
   server.emplace(serve());
   ASSERT_EQ(topic({"write", "t"}, "a\nb\n").code, 0);
@@ -208,7 +208,7 @@ TEST_F(TopicCli, AFollowerOutlivesItsServerAndGoesOnAtItsOffset) {
   EXPECT_EQ(server->stop(), 0) << server->log();
 }
 
-TEST_F(TopicCli, AnIdempotentWriterOutlivesItsServer) {
+TEST_F(TopicCli, AnIdempotentWriterSurvivesAServerRestart) {
   std::optional<RunningServer> server;
   server.emplace(serve());
   const std::string kafka = server->address("kafka");
@@ -226,7 +226,7 @@ TEST_F(TopicCli, AnIdempotentWriterOutlivesItsServer) {
     expected += text;
     EXPECT_EQ(::write(lines, text.data(), text.size()), static_cast<ssize_t>(text.size()));
     if (part == 1) break;
-    // The writer is on its way.
+    // The writer has started.
     EXPECT_EQ(topic({"read", "t", "-f", "--count", "1"}).out, "0\n");
     server->stop(SIGKILL);
     server.emplace(serve(kafka));
@@ -239,7 +239,7 @@ TEST_F(TopicCli, AnIdempotentWriterOutlivesItsServer) {
   EXPECT_EQ(server->stop(), 0) << server->log();
 }
 
-TEST_F(TopicCli, WithoutAServerItIsSaidHowToStartOne) {
+TEST_F(TopicCli, WithoutAServerTheErrorSaysHowToStartOne) {
   const Outcome nobody = run({"topic", "list", "--kafka", "127.0.0.1:1"});
   EXPECT_EQ(nobody.code, 5);
   EXPECT_TRUE(nobody.err.contains("moraine serve")) << nobody.err;

@@ -1,4 +1,4 @@
-// A cluster config as the program uses it: read from a file, and made into network options.
+// A cluster config: read from a file, and converted to network options.
 //
 // Promise    Device paths that are relative in the file are relative to the file's folder.
 // Errors     Contradictions name the file and the place in it (blob/cluster_config.h).
@@ -17,10 +17,10 @@ namespace moraine::app {
 
 Result<blob::ClusterConfig> load_cluster_file(const std::string& path);
 
-// What nodes of one cluster greet each other with: name and id.
+// The name and id of the handshake between nodes of one cluster.
 Result<TcpNetworkOptions> network_options(const blob::ClusterConfig& config, NodeId self);
 
-// Stops it without the news that its own peers are let go.
+// Stops it without log lines about peers that it disconnects itself.
 Task<void> stop_network(TcpNetwork& network);
 
 // "127.0.0.1:8080", "[::1]:8080", "localhost:0".
@@ -37,7 +37,7 @@ std::uint32_t choose_segment_bytes(std::uint64_t size);
 std::optional<std::string> device_in_use(const blob::NodeConfig& node);
 
 // Waits until no process has a device of `node` open. The kernel closes the files of a killed
-// process only when its last I/O is done. Returns after `patience` in any case.
+// process only when its last I/O is done. Returns after `patience` at the latest.
 void wait_for_devices(const blob::NodeConfig& node, Duration patience);
 inline constexpr Duration kDeviceReleaseWait = 3s;
 

@@ -1,4 +1,4 @@
-// The commands of the program: what each is told, and the function that carries it out.
+// The commands of the program: the options and the function of each.
 //
 // Promise    A command prints its answer on standard output, everything else on standard error, and
 //            returns an ExitCode.
@@ -11,31 +11,31 @@
 
 namespace moraine::app {
 
-// Where a `moraine blob` command goes. At most one of data, node and config is set.
+// Where a `moraine blob` command is executed. At most one of data, node and config is set.
 struct TargetOptions {
   std::string data;    // A data folder; in the end kDefaultData.
   std::string node;    // The HTTP address of a running node.
-  std::string config;  // A cluster config; its nodes are asked.
+  std::string config;  // A cluster config; the command is sent to its nodes.
   std::string group;   // Empty: the only one.
   double timeout_seconds = 30;
   bool json = false;
-  // The command itself tells of disks that do not answer: it is run when no node does.
+  // The command itself reports disks that do not answer: it is run also when no node answers.
   bool tells_of_silence = false;
-  bool wait_for_node = false;  // `node` may come up before the timeout.
+  bool wait_for_node = false;  // `node` may start before the timeout.
 };
 inline constexpr const char* kDefaultData = "./data";
 inline constexpr double kTimeoutSecondsMax = 3600;
 
 struct ServeOptions {
   std::string data = kDefaultData;
-  std::string size;  // Of a folder made now.
+  std::string size;  // Of a folder created now.
   std::string config;
   std::uint32_t node = 0;  // 0: the only one of the config.
   std::string http = "127.0.0.1:8080";
   std::string grpc = "127.0.0.1:2136";
   std::string kafka = "127.0.0.1:9092";
-  std::string advertise;   // The host that Kafka clients are told.
-  bool take_over = false;  // Topics, from the node of the config that serves them.
+  std::string advertise;   // The host that Kafka clients connect to.
+  bool take_over = false;  // Take topics over from the node of the config that serves them.
   bool no_auto_create = false;
   std::uint32_t default_partitions = 1;
   std::string cache;  // Of topics' blobs.
@@ -57,7 +57,7 @@ struct PutOptions {
   std::string id;
   std::string file;
   bool auto_size = false;
-  bool yes = false;  // Also into tablets of the system (tablet_guard.h).
+  bool yes = false;  // Also into system tablets (tablet_guard.h).
 };
 int run_blob_put(const PutOptions& options);
 

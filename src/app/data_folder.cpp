@@ -62,7 +62,7 @@ bool has_name(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Enough of it to be recognised.
+// Enough of the line to recognise it.
 std::string first_line(const std::string& text) {
   return text.substr(0, std::min(text.find('\n'), kQuotedBytesMax));
 }
@@ -93,14 +93,14 @@ Result<void> check_version(const std::string& folder) {
   return {};
 }
 
-// Keeps a second process from making the same folder at the same time.
+// Prevents a second process from creating the same folder at the same time.
 class FolderLock {
  public:
   static Result<FolderLock> take(const std::string& folder) {
     FolderLock lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (lock.fd_ < 0) return std::unexpected(disk_error(errno, "open", folder));
     if (flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
-      return fail(Errc::kConflict, folder + ": another process is making this data folder");
+      return fail(Errc::kConflict, folder + ": another process is creating this data folder");
     }
     return lock;
   }
@@ -135,7 +135,7 @@ Result<blob::ClusterConfig> plan_config(const std::string& folder, const NewFold
   }
   const std::uint32_t segment_bytes =
       options.segment_bytes != 0 ? options.segment_bytes : choose_segment_bytes(size);
-  // Whole sectors are used; what was asked for is what is spoken of.
+  // Whole sectors are used; messages have the requested size.
   TRY_VOID(blob::plan_superblock(options.size != 0 ? options.size : size, segment_bytes));
   blob::NodeConfig node;
   node.id = kFolderNode;
@@ -192,28 +192,29 @@ Result<void> fill_folder(const std::string& folder, const NewFolder& options) {
   return {};
 }
 
-// What a failed creation left behind, and the folder if it was made for it.
+// Removes the files of a failed creation, and the folder if it was created for it.
 void undo(const std::string& folder, bool folder_was_there) {
   if (auto removed = remove_half_made(folder); !removed) {
-    log_warning("half-made data folder stays", {{"path", folder}, {"why", removed.error()}});
+    log_warning("incomplete data folder could not be removed",
+                {{"path", folder}, {"why", removed.error()}});
     return;
   }
   unlink(inside(folder, kMakingFile).c_str());
   if (!folder_was_there) rmdir(folder.c_str());
 }
 
-// For commands of this machine, which can be given the address by hand: a full file system does not
-// keep a server from its start.
+// The address is only for commands on this machine, which can also get it as an option: a full file
+// system must not prevent a start.
 Result<void> write_address(const std::string& path, const TcpAddress& address) {
   const std::string text = to_string(address) + "\n";
   auto written = write_text(path, text);
   if (written || written.error().code != Errc::kNoSpace) return written;
-  // That of a server which was killed may be all the room that there is, and is wrong anyway.
+  // The file of a killed server is wrong, and may take the last free space.
   unlink(path.c_str());
   written = write_text(path, text);
   if (written || written.error().code != Errc::kNoSpace) return written;
   unlink((path + ".new").c_str());
-  log_warning("no room to write where the server is: commands with --data do not find it",
+  log_warning("no space to write the server's address: commands with --data will not find it",
               {{"file", path}, {"address", to_string(address)}});
   return {};
 }
@@ -222,7 +223,7 @@ Result<void> write_address(const std::string& path, const TcpAddress& address) {
 
 Result<std::uint64_t> parse_device_size(std::string_view text) {
   TRY(const std::uint64_t size, blob::parse_size(text));
-  if (size == 0) return fail(Errc::kInvalidArgument, "--size 0: a device needs some room");
+  if (size == 0) return fail(Errc::kInvalidArgument, "--size 0: a device needs some space");
   return size;
 }
 
@@ -241,7 +242,7 @@ Result<bool> can_create_data_folder(const std::string& path) {
   if (foreign != names.end()) {
     return fail(Errc::kUnsupported,
                 fmt::format("{} is no data folder: it holds '{}', which is not of moraine. Give a "
-                            "folder that is empty or not there yet; nothing was touched",
+                            "folder that is empty or does not exist yet; nothing was touched",
                             path, *foreign));
   }
   if (!has_name(names, kMakingFile)) {
@@ -257,7 +258,7 @@ Result<DataFolder> open_data_folder(const std::string& path) {
   TRY(const bool fresh, can_create_data_folder(path));
   if (fresh) {
     return fail(Errc::kNotFound, fmt::format("{} is no data folder yet; moraine serve or moraine "
-                                             "init makes one",
+                                             "init creates one",
                                              path));
   }
   TRY_VOID(check_version(path));
@@ -283,7 +284,7 @@ Result<DataFolder> create_data_folder(const std::string& path, const NewFolder& 
   if (error) return std::unexpected(disk_error(error.value(), "make folder", path));
   TRY(const FolderLock lock, FolderLock::take(path));
   TRY(const bool still_fresh, can_create_data_folder(path));
-  if (!still_fresh) return fail(Errc::kAlreadyExists, path + " was made by another process");
+  if (!still_fresh) return fail(Errc::kAlreadyExists, path + " was created by another process");
   if (auto filled = fill_folder(path, options); !filled) {
     undo(path, was_there);
     return std::unexpected(std::move(filled).error());

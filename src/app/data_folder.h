@@ -1,18 +1,19 @@
-// A data folder: all that one node keeps, for those who do not want to write a config.
+// A data folder: everything that one node stores, for use without a config.
 //
-//   DIR/VERSION        "moraine data folder, version 1"; written last when the folder is made
+//   DIR/VERSION        "moraine data folder, version 1"; written last when the folder is created
 //   DIR/cluster.yaml   one node, one group; written once
 //   DIR/device-N       the devices of the group
 //   DIR/node.port      HOST:PORT of the running server's node transport
 //   DIR/kafka.address  HOST:PORT at which the running server speaks the Kafka protocol
-//   DIR/VERSION.making the folder is being made: nothing in it is of value yet
+//   DIR/VERSION.making the folder is being created: nothing in it is of value yet
 //
-// Promise    A folder is made whole or made again: whoever dies half way leaves one that the next
-//            start makes anew. A folder that is not empty and not ours is never touched.
+// Promise    A folder is created completely: if the process dies during the creation, the next
+//            start creates it again. A folder that is not empty and not a data folder is never
+//            changed.
 // Threading  Plain blocking calls.
 // Errors     kNotFound, kConflict (in use), kUnsupported (foreign, of another version, or with a
-//            config that contradicts itself), kReadOnly, kNoSpace, kIo; kInvalidArgument: sizes
-//            that cannot be.
+//            config that contradicts itself), kReadOnly, kNoSpace, kIo; kInvalidArgument: invalid
+//            sizes.
 #pragma once
 
 #include <cstdint>
@@ -42,25 +43,25 @@ struct DataFolder {
   blob::ClusterConfig config;  // Device paths are ready to open.
 };
 
-// What --size was given; 0 is refused, which NewFolder takes for a default.
+// The value of --size; 0 is refused, since NewFolder uses it for the default.
 Result<std::uint64_t> parse_device_size(std::string_view text);
 
 Result<DataFolder> open_data_folder(const std::string& path);
-// kAlreadyExists: there is one already.
+// kAlreadyExists: it is a data folder already.
 Result<DataFolder> create_data_folder(const std::string& path, const NewFolder& options);
-// True when the folder is not there, empty, or half made.
+// True when the folder does not exist, is empty, or was not created completely.
 Result<bool> can_create_data_folder(const std::string& path);
 
 Result<void> write_node_address(const DataFolder& folder, const TcpAddress& address);
-// nullopt: no server has left one.
+// nullopt: no server has written one.
 Result<std::optional<TcpAddress>> read_node_address(const DataFolder& folder);
-// For the error when `device` of a folder is open elsewhere: the process that has it, the addresses
-// that it serves, and what to do.
+// The error text when `device` of a folder is open elsewhere: the process that has it, the
+// addresses that it serves, and what to do.
 std::string in_use_advice(const std::string& device);
 void remove_node_address(const DataFolder& folder);
 
 Result<void> write_kafka_address(const DataFolder& folder, const TcpAddress& address);
-// kUnavailable: no server has left one; says how to start it.
+// kUnavailable: no server has written one; the text says how to start it.
 Result<TcpAddress> read_kafka_address(const DataFolder& folder);
 void remove_kafka_address(const DataFolder& folder);
 

@@ -27,7 +27,7 @@ void note(VDiskReport& report, std::string what) {
   }
 }
 
-// One entry against the group: may this disk hold these parts at all?
+// Checks one entry against the group: whether this disk may have these parts.
 void check_placement(const blob::VDiskState& state, const blob::BlobId& id, std::uint32_t part,
                      VDiskReport& report) {
   const int slot = state.own_slot(id);
@@ -66,7 +66,7 @@ void check_index(const blob::VDisk& disk, VDiskReport& report, std::vector<LiveP
   for (const auto& [id, entry] : state.index().entries()) {
     if (id.part() != 0 || id.tablet().value == 0 || id.size() == 0 ||
         id.size() > blob::kBlobSizeMax) {
-      note(report, fmt::format("{} is an id that no blob has", id.to_string()));
+      note(report, fmt::format("{} is not a valid blob id", id.to_string()));
       continue;
     }
     const std::uint8_t local = state.index().local_parts(id);
@@ -103,7 +103,7 @@ void check_overlaps(std::vector<LivePart>& parts) {
 
 Task<Result<void>> verify(blob::Device& device, blob::Location location) {
   CO_TRY_VOID(co_await device.read(location, 0, location.size));
-  // One byte of it goes by the table, which a whole read does not need.
+  // Reading one byte uses the table, which a whole read does not need.
   if (location.size > blob::kChecksumBlock) {
     CO_TRY_VOID(co_await device.read(location, 0, 1));
   }
@@ -123,7 +123,7 @@ Task<void> verify_part(blob::Device& device, LivePart part, const CheckWatcher& 
   turn.release();
 }
 
-// In the order of the disk, several at once.
+// In the order of the disk, several concurrently.
 Task<void> verify_all(blob::Device& device, const std::vector<LivePart>& parts,
                       const CheckWatcher& watcher) {
   TaskScope scope;

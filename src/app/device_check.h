@@ -1,10 +1,10 @@
 // check_device: reads everything that is live on one device and verifies it.
 //
 // Promise    Writes nothing. Every checksum of every live record is computed: fixed pages,
-//            checkpoint, log, all data and its tables. Every index entry is held against the device
-//            and the group.
+//            checkpoint, log, all data and its tables. Every index entry is compared with the
+//            device and the group.
 // Threading  The world's executor.
-// Limits     kDamageListedMax items of each kind of damage are named, all are counted.
+// Limits     kDamageListedMax items of each kind of damage are listed, all are counted.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct VDiskReport {
   std::uint32_t slot = 0;
   std::string vdisk;          // "" while it belongs to no group.
   std::uint64_t blobs = 0;    // Index entries.
-  std::uint64_t parts = 0;    // Of them with data here, by part.
+  std::uint64_t parts = 0;    // Parts of them that are stored here.
   std::uint64_t bytes = 0;    // Of those parts.
   std::uint64_t missing = 0;  // Blobs of which a part is still to be replicated.
   std::uint64_t blocks = 0;
@@ -53,7 +53,7 @@ struct DeviceReport {
   bool sound() const;
 };
 
-// Told the bytes to verify once, then how many were verified.
+// Called with the bytes to verify once, then with the number of verified bytes.
 struct CheckWatcher {
   std::function<void(const std::string& path, std::uint64_t total)> begin;
   std::function<void(std::uint64_t bytes)> verified;

@@ -20,7 +20,7 @@ std::unexpected<Error> wrong(std::string why) {
   return fail(Errc::kInvalidArgument, std::move(why));
 }
 
-// Anything but zeros where the device's own pages would go is somebody's data.
+// Anything but zeros in the place of the device's own pages is other data.
 Task<Result<void>> refuse_foreign(World world, std::string path, std::uint64_t& size) {
   DiskOptions options;
   options.read_only = true;
@@ -48,8 +48,7 @@ Task<Result<blob::Superblock>> format(World world, const DeviceFormatOptions& op
   plan.create = ::stat(options.path.c_str(), &info) != 0;
   std::uint64_t size = plan.size;
   if (plan.create && plan.size == 0) {
-    co_return wrong(
-        fmt::format("{} does not exist: --size says how large it shall be", options.path));
+    co_return wrong(fmt::format("{} does not exist: give its size with --size", options.path));
   }
   if (!plan.create) {
     const auto free = co_await refuse_foreign(world, options.path, size);
@@ -64,7 +63,7 @@ Task<Result<blob::Superblock>> format(World world, const DeviceFormatOptions& op
     plan.segment_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, ~0u));
   }
   auto formatted = co_await blob::Device::format(world, options.path, plan);
-  // Made by this command and of no use; what was refused beforehand was not made.
+  // Created by this command and useless; a refused format has created nothing.
   const bool made = plan.create && !formatted && formatted.error().code != Errc::kAlreadyExists &&
                     formatted.error().code != Errc::kInvalidArgument;
   if (made) unlink(options.path.c_str());

@@ -19,7 +19,7 @@ void print(std::string_view status, std::string_view reason, std::string_view li
   fmt::print("{}\n", json.take());
 }
 
-// Where the context alone says what is wrong, the code's name would only make people search.
+// Where the context says everything, the code's name is left out.
 std::string readable(const Error& error) {
   switch (error.code) {
     case Errc::kInvalidArgument:

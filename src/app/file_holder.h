@@ -13,7 +13,7 @@ struct FileHolder {
   std::string name;  // Of its program.
 };
 
-// Looks through the processes of this machine; nullopt: none that this user may look at has it.
+// Searches the processes of this machine; nullopt: none that this user may inspect has it open.
 std::optional<FileHolder> holder_of(const std::string& path);
 
 // "process 4711 (moraine)", or "another process" when it cannot be named.

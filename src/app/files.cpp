@@ -37,7 +37,7 @@ Result<void> write_all(int fd, const std::string& path, ByteSpan bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(fd, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    // Whoever read it has enough.
+    // The reader of the pipe has enough.
     if (count < 0 && errno == EPIPE && fd == STDOUT_FILENO) return {};
     if (count < 0) return std::unexpected(disk_error(errno, "write", path));
     bytes = bytes.subspan(static_cast<std::size_t>(count));

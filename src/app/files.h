@@ -19,7 +19,7 @@ Result<Slice> read_bytes(const std::string& path, std::size_t bytes_max);
 Result<std::string> read_text(const std::string& path);
 // Replaces the file; durable when this returns.
 Result<void> write_text(const std::string& path, std::string_view text);
-// Can write_bytes() write there? Changes nothing. kInvalidArgument: says why not.
+// Whether write_bytes() can write there; changes nothing. kInvalidArgument: the text says why not.
 Result<void> check_output(const std::string& path);
 // "-" is standard output. kInvalidArgument: the file cannot be opened.
 Result<void> write_bytes(const std::string& path, ByteSpan bytes);

@@ -41,7 +41,7 @@ Result<void> check_no_members(const GroupState& state) {
                           counted(state.members.size(), "member")));
 }
 
-// The topics that the reset is for.
+// The topics to reset.
 Result<std::vector<std::string>> topics_of(TopicClient& client, const GroupResetOptions& options) {
   const Result<GroupState> state = describe_group(client, options.group);
   if (state) {
@@ -53,9 +53,9 @@ Result<std::vector<std::string>> topics_of(TopicClient& client, const GroupReset
   std::vector<std::string> topics;
   for (const auto& [topic, offsets] : committed) topics.push_back(topic);
   if (!topics.empty()) return topics;
-  return fail(Errc::kNotFound,
-              fmt::format("group {} has committed nothing; --topic says what it is to read",
-                          options.group));
+  return fail(
+      Errc::kNotFound,
+      fmt::format("group {} has committed nothing; give the topic with --topic", options.group));
 }
 
 Result<PartitionOffsets> wanted_offsets(TopicClient& client, const GroupResetOptions& options,

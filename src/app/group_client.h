@@ -1,4 +1,4 @@
-// Questions and requests about consumer groups, over the connection of a TopicClient.
+// Requests about consumer groups, over the connection of a TopicClient.
 //
 // Threading  Blocks; one thread.
 // Errors     Those of KafkaClient, and refusals by name (kafka_error.h). kNotFound: no such group.

@@ -1,4 +1,4 @@
-// The `moraine group` commands: what each is told, and the function that carries it out.
+// The `moraine group` commands: the options and the function of each.
 //
 // Promise    As in commands.h. Every command is a client of a running server.
 #pragma once
@@ -22,7 +22,7 @@ struct GroupDescribeOptions {
 };
 int run_group_describe(const GroupDescribeOptions& options);
 
-// Where the group goes on: the start or the end, or an offset of one partition.
+// The new position of the group: the start or the end, or an offset of one partition.
 struct GroupResetOptions {
   TopicTarget target;
   std::string group;

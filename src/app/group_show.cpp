@@ -47,7 +47,7 @@ struct Described {
   std::map<std::string, PartitionOffsets> committed;
   std::map<std::string, PartitionOffsets> ends;
 
-  // nullopt: the partition is not available, or its topic is gone.
+  // nullopt: the partition is not available, or its topic was removed.
   std::optional<std::int64_t> lag(const std::string& topic, std::int32_t partition,
                                   std::int64_t offset) const {
     const auto found = ends.find(topic);
@@ -56,7 +56,7 @@ struct Described {
   }
 };
 
-Result<Described> look(TopicClient& client, const std::string& group) {
+Result<Described> read_description(TopicClient& client, const std::string& group) {
   Described found;
   TRY(found.state, describe_group(client, group));
   TRY(found.committed, committed_offsets(client, group));
@@ -119,7 +119,7 @@ int run_group_list(const GroupListOptions& options) {
 
 int run_group_describe(const GroupDescribeOptions& options) {
   return run_on_server(options.target, [&](TopicClient& client) -> Result<int> {
-    TRY(const Described group, look(client, options.group));
+    TRY(const Described group, read_description(client, options.group));
     options.target.json ? describe_json(group) : describe_text(group);
     return kExitOk;
   });

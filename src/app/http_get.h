@@ -14,7 +14,7 @@ namespace moraine::app {
 
 inline constexpr std::size_t kHttpGetBytesMax = std::size_t{8} << 20;
 
-// Does anybody listen there?
+// Whether a process listens there.
 bool can_connect(const TcpAddress& address, Duration timeout);
 
 Result<std::string> http_get(const TcpAddress& address, const std::string& path, Duration timeout);

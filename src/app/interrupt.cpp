@@ -15,7 +15,7 @@ InterruptWatch::InterruptWatch() {
   came = 0;
   struct sigaction action{};
   action.sa_handler = note;
-  // No SA_RESTART: whoever waits is to look up.
+  // No SA_RESTART: a blocking call must return and check the flag.
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, &interrupt_before_);
   sigaction(SIGTERM, &action, &terminate_before_);

@@ -1,4 +1,4 @@
-// InterruptWatch: SIGINT and SIGTERM as a question, so that a command can end its work cleanly.
+// InterruptWatch: a flag for SIGINT and SIGTERM, so that a command can end its work cleanly.
 //
 // Promise    The first signal makes interrupted() true and ends a blocking call with EINTR; the
 //            second one ends the program as usual.

@@ -4,7 +4,7 @@
 //   json.object().field("id", id).key("parts").array().value(1u).end().end();
 //
 // Promise    The text is valid JSON when every object() and array() has its end(). Bytes that are
-//            no UTF-8 come out as U+FFFD.
+//            no UTF-8 are written as U+FFFD.
 #pragma once
 
 #include <concepts>
@@ -47,8 +47,8 @@ class Json {
   void separate();
 
   std::string text_;
-  std::vector<char> open_;  // The brackets that are still to come.
-  bool first_ = true;       // Nothing stands in the innermost bracket yet.
+  std::vector<char> open_;  // The pending closing brackets.
+  bool first_ = true;       // The innermost bracket is empty.
   bool after_key_ = false;
 };
 

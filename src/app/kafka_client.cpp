@@ -20,7 +20,7 @@ std::int16_t own_version_max(const kafka::ApiInfo& info) {
   return info.key == ApiKey::kFetch ? kFetchVersionMax : info.version_max;
 }
 
-// The highest version of each API that both sides know; nothing for those without one.
+// The highest version of each API that both sides support; none for the others.
 std::map<ApiKey, std::int16_t> common_versions(const kafka::ApiVersionsResponse& offered) {
   std::map<ApiKey, std::int16_t> versions;
   for (const kafka::ApiVersionsResponse::Range& range : offered.api_keys) {
@@ -52,13 +52,13 @@ Result<void> KafkaClient::reconnect() {
   socket_ = Socket();
   auto socket = Socket::connect(address_, timeout_);
   if (!socket) {
-    return std::unexpected(broken(fmt::format(
-        "{}; no server is there: start one with moraine serve, or give the kafka= address that it "
-        "printed",
-        socket.error().context)));
+    return std::unexpected(
+        broken(fmt::format("{}; no server is running there: start one with moraine serve, or give "
+                           "the kafka= address that it printed",
+                           socket.error().context)));
   }
   socket_ = std::move(*socket);
-  // The version that every server knows.
+  // The version that every server supports.
   versions_ = {{ApiKey::kApiVersions, std::int16_t{0}}};
   TRY(const kafka::ApiVersionsResponse offered, call(kafka::ApiVersionsRequest{}));
   TRY_VOID(check_answer(offered.error_code, to_string(address_)));
@@ -81,8 +81,8 @@ Result<kafka::RequestHeader> KafkaClient::begin(ApiKey api) {
 
 Result<Slice> KafkaClient::exchange(const kafka::RequestHeader& header,
                                     const std::vector<Slice>& frame) {
-  for (const Slice& piece : frame) {
-    if (auto sent = socket_.send(piece); !sent) {
+  for (const Slice& slice : frame) {
+    if (auto sent = socket_.send(slice); !sent) {
       return std::unexpected(broken(sent.error().context));
     }
   }

@@ -1,6 +1,6 @@
 // KafkaClient: one connection to a server of the Kafka protocol, one request at a time.
 //
-// Promise    call() sends a request in the highest version that both sides know and gives its
+// Promise    call() sends a request in the highest version that both sides support and returns its
 //            response. After an error of the connection every call fails until reconnect().
 // Threading  Blocks; one thread.
 // Limits     kRequestBytesMax of frame.h for requests, kKafkaResponseBytesMax for responses.
@@ -36,7 +36,7 @@ class KafkaClient {
     return response;
   }
 
-  // A fresh connection to the same server.
+  // A new connection to the same server.
   Result<void> reconnect();
   // To the same server at another address.
   Result<void> reconnect(TcpAddress address) {
@@ -54,7 +54,7 @@ class KafkaClient {
   // The header of the next request of this API.
   Result<kafka::RequestHeader> begin(kafka::ApiKey api);
   Result<Slice> exchange(const kafka::RequestHeader& header, const std::vector<Slice>& frame);
-  // Gives the connection up: it may be in the middle of a frame.
+  // Closes the connection: it may be in the middle of a frame.
   Error broken(std::string_view why);
 
   TcpAddress address_;

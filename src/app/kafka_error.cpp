@@ -18,7 +18,7 @@ struct Meaning {
 constexpr std::array kMeanings{
     Meaning{ErrorCode::kUnknownServerError, "the server failed; its log says why"},
     Meaning{ErrorCode::kOffsetOutOfRange, "the partition has no such offset"},
-    Meaning{ErrorCode::kCorruptMessage, "the bytes were damaged on their way"},
+    Meaning{ErrorCode::kCorruptMessage, "the bytes were damaged in transit"},
     Meaning{ErrorCode::kUnknownTopicOrPartition, "there is no such topic or partition"},
     Meaning{ErrorCode::kLeaderNotAvailable, "the partition is being started"},
     Meaning{ErrorCode::kNotLeaderOrFollower, "the partition is being started, or is elsewhere"},
@@ -32,20 +32,20 @@ constexpr std::array kMeanings{
     Meaning{ErrorCode::kIllegalGeneration, "the group has members; only they may commit"},
     Meaning{ErrorCode::kUnknownMemberId, "the group has members; only they may commit"},
     Meaning{ErrorCode::kRebalanceInProgress, "the group has members that are just joining"},
-    Meaning{ErrorCode::kUnsupportedVersion, "the server does not speak this version"},
+    Meaning{ErrorCode::kUnsupportedVersion, "the server does not support this version"},
     Meaning{ErrorCode::kTopicAlreadyExists, "there is a topic of this name already"},
     Meaning{ErrorCode::kInvalidPartitions,
             "a topic cannot have so many partitions, or fewer than "
             "before"},
     Meaning{ErrorCode::kInvalidReplicationFactor, "there are not so many nodes"},
-    Meaning{ErrorCode::kInvalidConfig, "no such config, or a value that it cannot have"},
+    Meaning{ErrorCode::kInvalidConfig, "no such config, or an invalid value"},
     Meaning{ErrorCode::kPolicyViolation, "a limit of the topic is reached"},
     Meaning{ErrorCode::kOutOfOrderSequenceNumber, "a batch before this one is missing"},
     Meaning{ErrorCode::kStorageError, "the storage failed or is full"},
     Meaning{ErrorCode::kNonEmptyGroup, "the group has members; stop its consumers first"},
     Meaning{ErrorCode::kGroupIdNotFound, "there is no such group"},
-    Meaning{ErrorCode::kUnsupportedCompressionType, "the server does not know this codec"},
-    Meaning{ErrorCode::kInvalidRecord, "the server takes no such message"},
+    Meaning{ErrorCode::kUnsupportedCompressionType, "the server does not support this codec"},
+    Meaning{ErrorCode::kInvalidRecord, "the server does not accept this message"},
     Meaning{ErrorCode::kThrottlingQuotaExceeded, "a quota is used up; try later"},
 };
 

@@ -1,4 +1,4 @@
-// Refusals of a Kafka server as errors of the program: by name, and with what they mean.
+// Error codes of a Kafka server as errors of the program: by name, and with their meaning.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace moraine::app {
 
-// One sentence for people; empty for codes that say it all by their name.
+// One sentence; empty for codes whose name says everything.
 std::string_view meaning_of(kafka::ErrorCode code);
 
-// The answer may be another one a moment later: nothing was done, and nothing is wrong.
+// A temporary error: nothing was done, and a retry may succeed.
 bool is_passing(kafka::ErrorCode code);
 
-// "orders: TOPIC_ALREADY_EXISTS: there is a topic of this name already". The server's own words
-// stand in place of the meaning when it sent some. Passing ones are kOverloaded.
+// "orders: TOPIC_ALREADY_EXISTS: there is a topic of this name already". The server's text, if it
+// sent one, replaces the meaning. Temporary errors are kOverloaded.
 Error kafka_error(kafka::ErrorCode code, std::string_view what,
                   const std::optional<std::string>& words = std::nullopt);
 
-// Nothing, or the error.
+// OK, or the error.
 Result<void> check_answer(kafka::ErrorCode code, std::string_view what,
                           const std::optional<std::string>& words = std::nullopt);
 

@@ -117,7 +117,7 @@ bool LineInput::ready_within(Duration patience) {
     if (buffer_.find('\n', seen_) != std::string::npos) return true;
     seen_ = buffer_.size();
     if (!wait(patience)) return false;
-    if (!fill()) return true;  // next() meets the same error.
+    if (!fill()) return true;  // next() fails with the same error.
   }
   return true;
 }

@@ -30,7 +30,7 @@ struct InputRules {
   std::string key_separator = {};                 // Not empty: between key and value of each line.
   bool null_key = false;  // A line without separator, or with an empty key, has no key.
 };
-// `number` is that of the line, for people.
+// `number`: of the line, for error texts.
 Result<InputMessage> to_message(std::string_view line, const InputRules& rules,
                                 std::uint64_t number);
 
@@ -38,7 +38,7 @@ class LineInput {
  public:
   using Stop = std::function<bool()>;
 
-  // "-" is standard input. `stop`: asked while waiting; true is the end of the input.
+  // "-" is standard input. `stop`: called while waiting; true ends the input.
   static Result<LineInput> open(const std::string& path, Stop stop);
   LineInput(LineInput&& other) noexcept;
   LineInput& operator=(LineInput&&) = delete;
@@ -48,7 +48,7 @@ class LineInput {
   Result<std::optional<std::string>> next();
   // Everything that is left.
   Result<std::string> rest();
-  // Is there a line, or the end, without waiting longer than that?
+  // Whether a line, or the end, is available within that time.
   bool ready_within(Duration patience);
 
  private:

@@ -48,7 +48,7 @@ TEST_F(LineInputTest, TheWholeInputIsOneMessage) {
   EXPECT_EQ(input("").rest().value_or("-"), "");
 }
 
-TEST_F(LineInputTest, AnInputThatIsNotThereIsAnError) {
+TEST_F(LineInputTest, AMissingInputFileIsAnError) {
   EXPECT_FALSE(LineInput::open(folder / "nothing", [] { return false; }));
 }
 

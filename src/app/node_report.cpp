@@ -78,8 +78,8 @@ double seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-// What the group's disks said last, and what follows from it. Groups without a member here are not
-// asked: their health is null.
+// The last replies of the group's disks, and the group's health. Groups without a member here are
+// not polled: their health is null.
 void add_health(Json& json, const blob::GroupReport* report, Instant now) {
   if (!report) {
     json.key("health").null();
@@ -147,13 +147,14 @@ void count_device(MetricRegistry& registry, const MetricLabels& labels, blob::De
   counter("moraine_device_segments_freed_total", stats.segments_freed, "Segments freed");
   counter("moraine_device_segments_evacuated_total", stats.segments_evacuated,
           "Segments that cleaning emptied");
-  gauge("moraine_device_recovery_read_bytes", stats.recovery_bytes_read, "Read when it was opened");
+  gauge("moraine_device_recovery_read_bytes", stats.recovery_bytes_read,
+        "Bytes read when it was opened");
   gauge("moraine_device_segments", device.segments().count(), "Segments");
   gauge("moraine_device_free_segments", device.segments().free(), "Free segments");
-  gauge("moraine_device_live_bytes", device.segments().live_bytes(), "Bytes that are needed");
+  gauge("moraine_device_live_bytes", device.segments().live_bytes(), "Bytes of live data");
   gauge("moraine_device_used_bytes", device.segments().used_bytes(), "Bytes taken up on the disk");
   counter("moraine_device_trimmed_bytes_total", stats.bytes_trimmed,
-          "Bytes of dead data given back to the file system");
+          "Bytes of dead data returned to the file system");
   gauge("moraine_device_size_bytes", device.superblock().size, "Size");
   gauge("moraine_device_colour", static_cast<std::uint64_t>(device.colour()),
         "Space colour: 0 green to 8 black");
@@ -166,13 +167,14 @@ void count_vdisk(MetricRegistry& registry, const MetricLabels& labels, const blo
   };
   gauge("moraine_vdisk_blobs", disk.state().index().size(), "Index entries");
   gauge("moraine_vdisk_missing", disk.state().missing().size(), "Blobs to be replicated");
-  gauge("moraine_vdisk_handoffs", disk.state().handoffs().size(), "Blobs to be moved home");
+  gauge("moraine_vdisk_handoffs", disk.state().handoffs().size(),
+        "Blobs whose parts are to be moved to their main");
   gauge("moraine_vdisk_ready", disk.phase() == blob::VDisk::Phase::kReady ? 1 : 0,
         "1 when it serves");
   gauge("moraine_vdisk_replicated", disk.replicated() ? 1 : 0,
         "1 when all that was missing when the last pass began is restored");
   gauge("moraine_vdisk_broken", disk.phase() == blob::VDisk::Phase::kBroken ? 1 : 0,
-        "1 when it does not serve until its device is put right or replaced");
+        "1 when it does not serve until its device is repaired or replaced");
   gauge("moraine_vdisk_retired", disk.phase() == blob::VDisk::Phase::kRetired ? 1 : 0,
         "1 when the group has moved it elsewhere");
   gauge("moraine_vdisk_replicating", disk.events().replicating() ? 1 : 0,
@@ -185,7 +187,7 @@ void count_vdisk(MetricRegistry& registry, const MetricLabels& labels, const blo
   counter("moraine_vdisk_damaged_parts_total", disk.events().damaged_found(),
           "Parts found with a wrong checksum");
   counter("moraine_vdisk_repaired_parts_total", disk.events().damaged_repaired(),
-          "Of them, parts that were repaired");
+          "Damaged parts that were repaired");
 }
 
 void count_group(MetricRegistry& registry, const blob::GroupReport& report) {
@@ -197,9 +199,9 @@ void count_group(MetricRegistry& registry, const blob::GroupReport& report) {
   gauge("moraine_group_condition", static_cast<std::int64_t>(redundancy.condition),
         "0 whole, 1 degraded, 2 no redundancy left, 3 data at risk, 4 not available");
   gauge("moraine_group_disk_failures_survived", redundancy.disks_survived,
-        "Any so many more disks may fail; -1: more have failed than is survived");
+        "How many more disks may fail; -1: more have failed than the group survives");
   gauge("moraine_group_node_failures_survived", redundancy.nodes_survived,
-        "Any so many more nodes may fail; -1: more have failed than is survived");
+        "How many more nodes may fail; -1: more have failed than the group survives");
   gauge("moraine_group_disk_failures_survived_at_best", redundancy.disks_survived_at_best,
         "The same when every disk is whole");
   gauge("moraine_group_disks", redundancy.disks, "Disks of the group");

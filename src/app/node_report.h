@@ -1,4 +1,4 @@
-// What a running node says of itself: /status and /metrics.
+// The reports of a running node: /status and /metrics.
 //
 // Threading  The node's executor.
 #pragma once

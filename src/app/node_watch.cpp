@@ -16,22 +16,22 @@ std::size_t recovering_vdisks(const blob::BlobNode& node) {
 
 NodeWatch::NodeWatch(Executor& executor, blob::BlobNode& node, const blob::NodeConfig& own)
     : executor_(executor), node_(node) {
-  for (const blob::DeviceConfig& device : own.devices) well_.push_back(device.id);
-  look_later();
+  for (const blob::DeviceConfig& device : own.devices) healthy_devices_.push_back(device.id);
+  schedule_poll();
 }
 
-void NodeWatch::look() {
-  look_for_failures();
-  look_for_space();
-  look_for_recovery();
-  look_later();
+void NodeWatch::poll() {
+  check_failures();
+  check_space();
+  check_recovery();
+  schedule_poll();
 }
 
-void NodeWatch::look_later() {
-  timer_ = executor_.schedule(executor_.now() + kWatchPoll, [this] { look(); });
+void NodeWatch::schedule_poll() {
+  timer_ = executor_.schedule(executor_.now() + kWatchPoll, [this] { poll(); });
 }
 
-void NodeWatch::look_for_recovery() {
+void NodeWatch::check_recovery() {
   const std::size_t recovering = recovering_vdisks(node_);
   if (recovering == recovering_) return;
   if (recovering > recovering_) {
@@ -46,9 +46,9 @@ void NodeWatch::look_for_recovery() {
 }
 
 // Topics take no writes from yellow on.
-void NodeWatch::look_for_space() {
+void NodeWatch::check_space() {
   blob::Colour worst = blob::Colour::kGreen;
-  for (const std::uint32_t id : well_) {
+  for (const std::uint32_t id : healthy_devices_) {
     if (const blob::Device* device = node_.device(id)) worst = std::max(worst, device->colour());
   }
   const bool full = worst >= blob::Colour::kYellow;
@@ -63,18 +63,18 @@ void NodeWatch::look_for_space() {
 }
 
 std::string NodeWatch::why_full() const {
-  for (const std::uint32_t id : well_) {
+  for (const std::uint32_t id : healthy_devices_) {
     const blob::Device* device = node_.device(id);
     if (device && device->file_system_full()) {
-      return fmt::format("the file system under {} has no room for its next segment",
+      return fmt::format("the file system under {} has no space for its next segment",
                          device->path());
     }
   }
-  return "by what the devices hold";
+  return "the devices are filled with data";
 }
 
-void NodeWatch::look_for_failures() {
-  std::erase_if(well_, [this](std::uint32_t id) {
+void NodeWatch::check_failures() {
+  std::erase_if(healthy_devices_, [this](std::uint32_t id) {
     const blob::Device* device = node_.device(id);
     if (!device || !device->failure()) return false;
     log_error("device failed; nothing more is written to it until the next start",

@@ -1,4 +1,4 @@
-// NodeWatch: looks at a serving node once a second and logs what has changed.
+// NodeWatch: polls a running node once a second and logs changes.
 //
 // Promise    One line for each change: a device fails, space runs out or is back, VDisks recover.
 // Threading  The node's executor.
@@ -25,17 +25,17 @@ class NodeWatch {
   ~NodeWatch() { executor_.cancel(timer_); }
 
  private:
-  void look();
-  void look_later();
-  void look_for_recovery();
-  void look_for_space();
+  void poll();
+  void schedule_poll();
+  void check_recovery();
+  void check_space();
   std::string why_full() const;
-  void look_for_failures();
+  void check_failures();
 
   Executor& executor_;
   blob::BlobNode& node_;
-  std::vector<std::uint32_t> well_;  // Devices that have not failed.
-  std::size_t recovering_ = 0;       // As last logged.
+  std::vector<std::uint32_t> healthy_devices_;  // Devices that have not failed.
+  std::size_t recovering_ = 0;                  // As last logged.
   bool full_ = false;
   TimerId timer_;
 };

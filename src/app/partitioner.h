@@ -1,7 +1,7 @@
 // Partitioner: which partition a message goes to.
 //
-// Promise    Messages with the same key go to the same partition, and to the one that Kafka's own
-//            clients choose. Messages without a key go round.
+// Promise    Messages with the same key go to the same partition, the one that Kafka's own clients
+//            choose. Messages without a key are distributed in turn.
 // Threading  A value.
 #pragma once
 

@@ -27,7 +27,7 @@ TEST(Partitioner, SameKeysGoToTheSamePartition) {
   EXPECT_EQ(partition_of_key(as_bytes("21"), 7), (-973932308 & 0x7fffffff) % 7);
 }
 
-TEST(Partitioner, MessagesWithoutAKeyGoRound) {
+TEST(Partitioner, MessagesWithoutAKeyAreDistributedInTurn) {
   Partitioner partitioner(3, std::nullopt, 2);
   for (const std::int32_t expected : {2, 0, 1, 2}) {
     EXPECT_EQ(partitioner.choose(std::nullopt), expected);

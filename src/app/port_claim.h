@@ -1,12 +1,12 @@
-// PortClaims: the addresses that a server is about to listen on, bound before it makes anything.
+// PortClaims: the addresses of a server, bound before it creates anything.
 //
-// Promise    An address that another process listens on is refused before the server has touched
-//            its data. One that is released within `patience` is taken: the kernel closes the
-//            sockets of a killed process only when its last I/O is done. The listeners of this
-//            process bind beside a claim.
+// Promise    An address that another process listens on is refused before the server has opened its
+//            data. An address in use is retried for `patience`: the kernel closes the sockets of a
+//            killed process only when its last I/O is done. The listeners of this process can bind
+//            a claimed address.
 // Threading  Blocks.
-// Errors     kConflict: in use, or given twice; says by which option. kInvalidArgument: no address
-//            of this machine.
+// Errors     kConflict: in use, or given twice; the text names the option. kInvalidArgument: no
+//            address of this machine.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class PortClaims {
   PortClaims& operator=(const PortClaims&) = delete;
   ~PortClaims();
 
-  // `option` names the address in errors: "--http". A port 0 claims nothing but the host.
+  // `option` names the address in errors: "--http". With port 0 only the host is checked.
   Result<void> add(std::string_view option, const TcpAddress& address,
                    Duration patience = kAddressReleaseWait);
 

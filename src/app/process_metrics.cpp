@@ -49,7 +49,7 @@ std::optional<std::uint64_t> open_files() {
     ++count;
   }
   if (error || count == 0) return std::nullopt;
-  return count - 1;  // But for the one that lists them.
+  return count - 1;  // Without the one that lists them.
 }
 
 void add(std::string& out, std::string_view name, std::string_view kind, std::string_view help,
@@ -91,7 +91,8 @@ std::string process_metrics() {
   add(out, "process_open_fds", "Open files and sockets", open_files());
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    add(out, "process_max_fds", "How many there may be", std::uint64_t{limit.rlim_cur});
+    add(out, "process_max_fds", "Maximum number of open files and sockets",
+        std::uint64_t{limit.rlim_cur});
   }
   return out;
 }

@@ -1,12 +1,12 @@
-// Figures of the process itself, in the form that Prometheus reads: version, start, CPU time,
-// memory, open files, threads. Names are those of Prometheus's own client libraries.
+// Metrics of the process itself in the Prometheus format: version, start, CPU time, memory, open
+// files, threads. Names are those of Prometheus's own client libraries.
 #pragma once
 
 #include <string>
 
 namespace moraine::app {
 
-// Figures that the system does not give are left out.
+// Metrics that the system does not provide are left out.
 std::string process_metrics();
 
 // Seconds since the process was started.

@@ -6,7 +6,7 @@ Task<Result<ReadOnlyDevice>> open_read_only(World world, std::string path) {
   blob::DeviceOptions options;
   options.read_only = true;
   ReadOnlyDevice opened;
-  // Owners are made while the device is being opened; it keeps them, and so do we.
+  // Owners are created while the device is being opened; the device and this object share them.
   auto found = std::make_shared<decltype(opened.vdisks)>();
   blob::Device::OwnerFactory factory = [found](blob::Device& device, blob::OwnerSlot slot) {
     blob::VDiskOptions vdisk_options;

@@ -1,4 +1,4 @@
-// A device opened for looking only, with the VDisks that its log knows.
+// A device opened read-only, with the VDisks of its log.
 //
 // Promise    Nothing is written.
 // Errors     kConflict: a process has the device open.
@@ -26,7 +26,7 @@ struct ReadOnlyDevice {
 
 Task<Result<ReadOnlyDevice>> open_read_only(World world, std::string path);
 
-// The fixed pages as they are, each copy by itself.
+// The fixed pages as stored, each copy separately.
 struct FixedPages {
   std::vector<Result<blob::Superblock>> superblocks;  // kSuperblockCopies
   std::vector<std::optional<blob::Root>> roots;       // kRootSlots

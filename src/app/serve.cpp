@@ -6,76 +6,24 @@
 #include <cstdio>
 #include <optional>
 
-#include "app/cluster_file.h"
 #include "app/commands.h"
 #include "app/data_folder.h"
 #include "app/exit_code.h"
-#include "app/http_server.h"
-#include "app/node_report.h"
+#include "app/http_pages.h"
 #include "app/node_watch.h"
-#include "app/process_metrics.h"
 #include "app/serve_plan.h"
-#include "app/topic_node.h"
+#include "app/served.h"
 #include "base/log.h"
-#include "io/real/real_world.h"
 #include "io/real/signals.h"
 #include "service/system_places.h"
 #include "service/tablet_ids.h"
-#include "service/topics_claim.h"
 
 namespace moraine::app {
 namespace {
 
 constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kReadyWait = 30s;
-constexpr Duration kTopicsStartTurn = 1s;  // After each, a signal is looked at.
-
-// What of a process answers requests.
-struct Served {
-  RealWorld& real;
-  blob::BlobNode& node;
-  blob::GroupWatch& groups;
-  NodeGroups storage{node};
-  std::unique_ptr<TopicNode> topics{};   // Null: none, not yet, or no more.
-  std::unique_ptr<TopicsClaim> claim{};  // With topics, when the config has other nodes.
-  TaskScope stops{};
-};
-
-// The file's, with the groups as they are now.
-blob::ClusterConfig current_config(blob::BlobNode& node) {
-  blob::ClusterConfig config = node.config();
-  for (blob::GroupConfig& group : config.groups) {
-    const blob::Proxy* proxy = node.proxy(group.id);
-    if (proxy != nullptr && proxy->config().generation > group.generation) group = proxy->config();
-  }
-  return config;
-}
-
-void answer(const Served& served, const ServePlan& plan, const TcpAddress& listen,
-            const std::string& path, HttpAnswer reply) {
-  const auto view = [&] {
-    return NodeView{served.node, plan.self, served.groups, served.real.network().peers(),
-                    served.real.lane().now()};
-  };
-  const std::string json = "application/json";
-  if (path == "/ping") {
-    reply({200, "text/plain; charset=utf-8", "ok\n"});
-  } else if (path == "/status") {
-    reply({200, json, node_status(view())});
-  } else if (path == "/metrics") {
-    std::string text = node_metrics(view());
-    if (served.topics) text += served.topics->metrics();
-    text += process_metrics();
-    reply({200, "text/plain; version=0.0.4; charset=utf-8", std::move(text)});
-  } else if (path == "/cluster.yaml") {
-    const blob::ClusterConfig config = current_config(served.node);
-    // With the port that was really taken.
-    reply({200, "application/yaml", to_yaml(plan.folder ? with_address(config, listen) : config)});
-  } else {
-    reply({404, "text/plain; charset=utf-8",
-           "here are /ping, /status, /metrics and /cluster.yaml\n"});
-  }
-}
+constexpr Duration kTopicsStartTurn = 1s;  // Signals are checked after each.
 
 Task<void> wait_until_ready(Executor& executor, blob::BlobNode& node, const OneShot<int>& signal) {
   const Instant deadline = executor.now() + kReadyWait;
@@ -84,7 +32,7 @@ Task<void> wait_until_ready(Executor& executor, blob::BlobNode& node, const OneS
   }
 }
 
-// A name becomes the number that can be bound.
+// Resolves a host name to a numeric address.
 Task<Result<TcpAddress>> numeric(Lane& lane, TcpAddress address) {
   CO_TRY(const std::vector<SocketAddress> found, co_await resolve(lane, address));
   char host[NI_MAXHOST];
@@ -96,9 +44,9 @@ Task<Result<TcpAddress>> numeric(Lane& lane, TcpAddress address) {
 }
 
 void announce(const ServePlan& plan, const Served& served, const TcpAddress& listen,
-              const HttpServer* http) {
+              const HttpPages& pages) {
   const std::string http_text =
-      http ? to_string(TcpAddress{plan.http->host, http->port()}) : std::string("off");
+      plan.http ? to_string(TcpAddress{plan.http->host, pages.port()}) : std::string("off");
   const std::string kafka_text =
       served.topics ? to_string(served.topics->kafka()) : std::string("off");
   fmt::print("listening http={} grpc=off kafka={} node={}\n", http_text, kafka_text,
@@ -115,23 +63,16 @@ void announce(const ServePlan& plan, const Served& served, const TcpAddress& lis
     fmt::print(stderr, "try: echo hello | moraine blob put --data {} '[1:1:1:0:0:6:0]' -\n",
                plan.folder->path);
   }
-  if (http) fmt::print(stderr, "try: curl http://{}/status\n", http_text);
+  if (plan.http) fmt::print(stderr, "try: curl http://{}/status\n", http_text);
 }
 
-// Answers from before the node is up until it goes down: how far it is can always be asked.
-Result<std::unique_ptr<HttpServer>> start_http(Executor& executor, const ServePlan& plan,
-                                               const Served& served, const TcpAddress& listen) {
-  if (!plan.http) return std::unique_ptr<HttpServer>();
-  // Called on the server's thread; the node belongs to the executor.
-  HttpHandler handler = [&](std::string path, HttpAnswer reply) {
-    executor.post([&, path = std::move(path), reply = std::move(reply)]() mutable {
-      answer(served, plan, listen, path, std::move(reply));
-    });
-  };
-  return HttpServer::start(*plan.http, std::move(handler));
+Task<Result<void>> open_pages(RealWorld& real, const ServePlan& plan, HttpPages& pages) {
+  if (!plan.http) co_return Result<void>();
+  CO_TRY(const TcpAddress address, co_await numeric(real.lane(), *plan.http));
+  co_return pages.open(address);
 }
 
-// Calls `attempt` until it does not fail for want of an answer; nullopt: a signal came first.
+// Retries `attempt` while it fails because of a timeout; nullopt: a signal came first.
 template <class T>
 Task<Result<std::optional<T>>> until_answered(RealWorld& real, const OneShot<int>& signal,
                                               std::function<Task<Result<T>>(Instant)> attempt) {
@@ -184,10 +125,11 @@ Task<Result<bool>> claim_topics(RealWorld& real, const ServePlan& plan, Served& 
 
 Task<void> end_topics(Served& served) {
   const std::unique_ptr<TopicNode> topics = std::move(served.topics);
+  served.topics_elsewhere = true;
   if (topics) co_await topics->stop();
 }
 
-// Topics that another node has taken over are served here no more; the disks are.
+// After another node has taken the topics over, only the disks are served here.
 void watch_claim(Served& served) {
   if (!served.claim) return;
   served.claim->set_address(to_string(served.topics->kafka()));
@@ -198,7 +140,7 @@ void watch_claim(Served& served) {
   }
 }
 
-// Starts serving topics; nothing is served when a signal comes first.
+// Starts to serve topics, unless a signal comes first.
 Task<Result<void>> start_topics(RealWorld& real, const ServePlan& plan, Served& served,
                                 const OneShot<int>& signal) {
   if (!plan.topics) co_return Result<void>();
@@ -216,6 +158,7 @@ Task<Result<void>> start_topics(RealWorld& real, const ServePlan& plan, Served& 
   const auto claimed = co_await claim_topics(real, plan, served, options, signal);
   if (!claimed && claimed.error().code == Errc::kConflict) {
     log_error("topics are not served here", {{"why", claimed.error().context}});
+    served.topics_elsewhere = true;
     co_return Result<void>();
   }
   if (!claimed) co_return std::unexpected(claimed.error());
@@ -230,8 +173,8 @@ Task<Result<void>> start_topics(RealWorld& real, const ServePlan& plan, Served& 
   co_return Result<void>();
 }
 
-// The addresses that the folder of a running node tells. A server that was refused because another
-// has the folder leaves the other's alone.
+// The address files in the folder of a running node. A server that failed because another one has
+// the folder does not change them.
 class FolderAddresses {
  public:
   explicit FolderAddresses(const std::optional<DataFolder>& folder) : folder_(folder) {}
@@ -247,15 +190,16 @@ class FolderAddresses {
   const std::optional<DataFolder>& folder_;
 };
 
-// Brings the node up and serves until a signal comes.
+// Starts the node and serves until a signal comes.
 Task<int> serve_node(RealWorld& real, const ServePlan& plan, Served& served,
-                     const TcpAddress& listen, const HttpServer* http, OneShot<int>& signal) {
+                     const TcpAddress& listen, const HttpPages& pages, OneShot<int>& signal) {
   World world = real.world();
   const auto started = co_await served.node.start();
   if (!started) {
     const ExitCode reason = exit_code_of(started.error().code);
     co_return report(reason == kExitUsage ? kExitData : reason, started.error());
   }
+  served.devices_open = true;
   const FolderAddresses addresses(plan.folder);
   const NodeWatch watch(world.executor, served.node, *plan.config.node(plan.self));
   served.groups.start();
@@ -270,7 +214,7 @@ Task<int> serve_node(RealWorld& real, const ServePlan& plan, Served& served,
     const auto written = write_kafka_address(*plan.folder, served.topics->kafka());
     if (!written) co_return report(written.error());
   }
-  if (!signal.ready()) announce(plan, served, listen, http);
+  if (!signal.ready()) announce(plan, served, listen, pages);
   const int number = co_await signal;
   log_info("stopping", {{"signal", number}});
   co_return kExitOk;
@@ -293,20 +237,18 @@ Task<int> serve(RealWorld& real, const ServePlan& plan) {
   }
   const TcpAddress listen{plan.listen.host, real.network().port()};
   blob::BlobNodeOptions node_options;
-  // A device that went missing from a folder in use is not taken for a new one.
+  // A device that is missing from an existing folder is not created as a new one.
   node_options.format_missing = plan.format_missing;
   blob::BlobNode node(real.world(), plan.config, plan.self, node_options);
   blob::GroupWatch groups(real.world(), node);
   Served served{real, node, groups};
-  auto http = start_http(real.world().executor, plan, served, listen);
+  HttpPages pages(served, plan, listen);
   int code = kExitData;
-  if (!http) {
-    report(kExitData, http.error());
+  if (const auto opened = co_await open_pages(real, plan, pages); !opened) {
+    report(kExitData, opened.error());
   } else {
-    code = co_await serve_node(real, plan, served, listen, http->get(), signal);
-    http->reset();
-    // Requests that the server posted before it ended run now, while the node is still there.
-    co_await yield(real.world().executor);
+    code = co_await serve_node(real, plan, served, listen, pages, signal);
+    co_await pages.stop();
   }
   watch.reset();  // From here on a second signal ends the program at once.
   co_await end_topics(served);
@@ -321,7 +263,7 @@ Task<int> serve(RealWorld& real, const ServePlan& plan) {
 }  // namespace
 
 int run_serve(const ServeOptions& options) {
-  // A terminal that closes, or an operator who expects a reload, ends nothing; serve() logs it.
+  // SIGHUP from a closed terminal, or for a reload, must not end the process; serve() logs it.
   std::signal(SIGHUP, SIG_IGN);
   PortClaims claims;
   ServePlan plan;

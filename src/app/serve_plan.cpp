@@ -51,7 +51,7 @@ std::optional<int> plan_from_config(const ServeOptions& options, ServePlan& plan
   return std::nullopt;
 }
 
-// Waits for the devices of a process that was killed a moment ago.
+// Waits for the devices of a process that was just killed.
 std::optional<int> refuse_if_in_use(const blob::NodeConfig& own) {
   wait_for_devices(own, kDeviceReleaseWait);
   const auto busy = device_in_use(own);
@@ -73,7 +73,7 @@ std::optional<int> check_new_size(const ServeOptions& options, const ServePlan& 
   const auto size = blob::parse_size(options.size);
   if (!size || *size >= kTopicFolderBytesMin) return std::nullopt;
   return report(kExitUsage, fmt::format("--size {} is too small for topics, which need 256MiB; "
-                                        "--kafka off serves blobs alone",
+                                        "--kafka off serves blobs only",
                                         options.size));
 }
 
@@ -83,8 +83,8 @@ void take_folder(DataFolder folder, ServePlan& plan) {
   plan.folder = std::move(folder);
 }
 
-// A folder that is there is looked at before the addresses are, so that a second server of it
-// is refused with the name of the first one; a new one is made when the addresses are taken.
+// An existing folder is checked before the addresses, so that the error of a second server names
+// the first one; a new folder is created after the addresses are bound.
 std::optional<int> plan_from_folder(const ServeOptions& options, PortClaims& claims,
                                     ServePlan& plan) {
   const auto fresh = can_create_data_folder(options.data);
@@ -103,7 +103,7 @@ std::optional<int> plan_from_folder(const ServeOptions& options, PortClaims& cla
   if (!folder) return report(folder.error());
   if (!options.size.empty()) {
     log_warning(
-        "--size is for a folder that is made now; this one keeps its own",
+        "--size is for a folder that is created now; this one keeps its own",
         {{"folder", options.data}, {"size", folder->config.nodes.front().devices.front().size}});
   }
   take_folder(std::move(*folder), plan);

@@ -1,7 +1,7 @@
-// What `moraine serve` is to run, from its options: the config, this node of it, the addresses.
+// What `moraine serve` runs, from its options: the config, this node of it, the addresses.
 //
-// Promise    A server that cannot run is refused before it makes anything: its addresses are
-//            claimed and its devices are free before a new folder is made.
+// Promise    A server that cannot run fails before it creates anything: its addresses are bound and
+//            its devices are checked to be free before a new folder is created.
 // Threading  Blocks.
 #pragma once
 
@@ -21,8 +21,8 @@ struct ServePlan {
   std::optional<DataFolder> folder;
   std::optional<TcpAddress> http;  // nullopt: off.
   std::optional<TopicNodeOptions> topics;
-  bool take_over = false;      // Topics that another node serves.
-  bool format_missing = true;  // Devices that are not there are new ones.
+  bool take_over = false;      // Take over topics that another node serves.
+  bool format_missing = true;  // Missing devices are created.
 };
 
 // The exit code when there is nothing to serve; the reason is reported.

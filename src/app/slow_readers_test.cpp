@@ -1,4 +1,4 @@
-// Clients that ask for much and read nothing, beside others, on a running server.
+// Clients that request much and read nothing, beside others, on a running server.
 #include <gtest/gtest.h>
 
 #include "app/cli_test_util.h"
@@ -51,7 +51,7 @@ class SlowReadersCli : public Cli {
   }
 };
 
-// Asks for all of the topic from some offset on, many times over.
+// Fetches the whole topic from some offset on, many times.
 Socket stalled_client(const TcpAddress& address, int number) {
   auto socket = Socket::connect(address, std::chrono::seconds(60));
   EXPECT_TRUE(socket) << socket.error().message();
@@ -66,8 +66,8 @@ Socket stalled_client(const TcpAddress& address, int number) {
     partition.partition_max_bytes = 50 << 20;
     request.topics.push_back({"big", {}, {partition}});
     const kafka::RequestHeader header{kafka::ApiKey::kFetch, 11, i, "stalled"};
-    for (const Slice& piece : kafka::encode_request(header, request)) {
-      EXPECT_TRUE(socket->send(piece));
+    for (const Slice& slice : kafka::encode_request(header, request)) {
+      EXPECT_TRUE(socket->send(slice));
     }
   }
   return std::move(*socket);
@@ -82,7 +82,7 @@ TEST_F(SlowReadersCli, ClientsThatReadNothingAreClosedAndOthersAreServedMeanwhil
   ASSERT_TRUE(address);
   std::vector<Socket> stalled;
   for (int i = 0; i < kStalledClients; ++i) stalled.push_back(stalled_client(*address, i));
-  // Each command gives up long before those are closed for their own sake.
+  // Each command times out long before those are closed as stalled.
   static_assert(kafka::kStalledWriteTimeout > std::chrono::seconds(30));
   int rounds = 0;
   bool closed = false;

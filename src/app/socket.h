@@ -1,8 +1,8 @@
 // Socket: a connected TCP socket with plain blocking calls.
 //
 // Threading  Blocks.
-// Errors     kUnavailable: not reachable, or the peer went away. kTimeout: nothing moved for as
-//            long as was said when connecting.
+// Errors     kUnavailable: not reachable, or the peer disconnected. kTimeout: no progress for the
+//            timeout that was set when connecting.
 #pragma once
 
 #include <utility>
@@ -15,7 +15,7 @@ namespace moraine::app {
 
 class Socket {
  public:
-  // Holds nothing.
+  // Not connected.
   Socket() = default;
   static Result<Socket> connect(const TcpAddress& address, Duration timeout);
   Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -26,7 +26,7 @@ class Socket {
   ~Socket();
 
   bool open() const { return fd_ >= 0; }
-  // All of it. Requires: open().
+  // Sends all bytes. Requires: open().
   Result<void> send(ByteSpan bytes);
   // Fills `to`. Requires: open().
   Result<void> receive(MutableByteSpan to);

@@ -1,4 +1,4 @@
-// Output for people: aligned tables, sizes in units, and a progress bar.
+// Text output: aligned tables, sizes in units, and a progress bar.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace moraine::app {
 
-// Columns are as wide as their widest cell; cells that are numbers stand right-aligned.
+// Columns are as wide as their widest cell; numbers are right-aligned.
 class Table {
  public:
   explicit Table(std::vector<std::string> heads) : rows_{std::move(heads)} {}
@@ -20,13 +20,13 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "1.5 MiB": three digits are enough for people.
+// "1.5 MiB": with three digits.
 std::string readable_size(std::uint64_t bytes);
 
 // "1 blob", "2 blobs".
 std::string counted(std::uint64_t count, std::string_view noun);
 
-// Shows how far a long job is: a bar that moves on a terminal, a line every tenth part otherwise.
+// The progress of a long job: a bar on a terminal, a line for every tenth otherwise.
 class Progress {
  public:
   // `quiet` shows nothing.

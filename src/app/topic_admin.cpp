@@ -132,7 +132,7 @@ Result<int> alter(TopicClient& client, const TopicAlterOptions& options, const C
   return kExitOk;
 }
 
-// Says what would be removed.
+// Prints what would be removed.
 Result<int> warn(TopicClient& client, const std::string& name,
                  const std::vector<std::int32_t>& partitions) {
   TRY(const PartitionOffsets starts, client.offsets(name, partitions, kafka::kEarliestOffset));
@@ -140,7 +140,7 @@ Result<int> warn(TopicClient& client, const std::string& name,
   std::int64_t messages = 0;
   for (const auto& [partition, end] : ends) messages += end - starts.at(partition);
   return report(kExitUsage,
-                fmt::format("this would remove {} with {} and {}; nothing was removed: say --yes",
+                fmt::format("this would remove {} with {} and {}; nothing was removed: give --yes",
                             name, counted(partitions.size(), "partition"),
                             counted(static_cast<std::uint64_t>(messages), "message")));
 }

@@ -32,7 +32,7 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
   return number;
 }
 
-// Takes pieces of a fixed form off the front of a text.
+// Parses parts of a fixed form from the front of a text.
 class Pieces {
  public:
   explicit Pieces(std::string_view text) : rest_(text) {}
@@ -130,7 +130,7 @@ Result<void> check_configs(const std::map<std::string, std::string>& configs,
   }
   for (const std::string& name : unset) {
     if (configs.contains(name)) return wrong(fmt::format("config {} is both set and unset", name));
-    // Of a name that is unknown every value is refused.
+    // For an unknown name every value is refused.
     if (!find_topic_config(name)) return check_topic_config(name, "");
   }
   return {};

@@ -1,6 +1,6 @@
-// What topic commands are told in words: names, numbers, configs, consumers, positions, separators.
+// Arguments of topic commands: names, numbers, configs, consumers, positions, separators.
 //
-// Promise    Pure. kInvalidArgument names the word and says what is expected.
+// Promise    Pure. kInvalidArgument names the argument and says what is expected.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace moraine::app {
 
-// The name of a topic: check_topic_name(), in words for people.
+// The name of a topic: check_topic_name(), with detailed errors.
 Result<void> check_name_word(const std::string& word);
 
-// Digits, perhaps after a '-'; within the bounds.
+// Digits, optionally after a '-'; within the bounds.
 Result<std::int64_t> parse_whole(std::string_view word, std::int64_t min, std::int64_t max);
 
-// Configs that exist, with values that they can have; none both set and unset.
+// Known configs with valid values; none both set and unset.
 Result<void> check_configs(const std::map<std::string, std::string>& configs,
                            const std::vector<std::string>& unset);
 
@@ -56,12 +56,12 @@ using Position = std::variant<FromStart, FromEnd, FromOffset, FromTime>;
 // "start", "end", "17" (an offset), "1700000000000ms", "2024-05-01T10:00:00Z".
 Result<Position> parse_position(std::string_view word);
 
-// RFC 3339 with seconds, any fraction, and Z or +HH:MM; a space may stand for the T.
+// RFC 3339 with seconds, any fraction, and Z or +HH:MM; a space may replace the T.
 Result<std::int64_t> parse_time_ms(std::string_view word);
-// "2024-05-01T10:00:00.123Z"; the number where no such date exists.
+// "2024-05-01T10:00:00.123Z"; the number if no such date exists.
 std::string time_text(std::int64_t milliseconds);
 
-// With \t, \n, \0 and \\ for what is hard to type. Not empty.
+// With the escapes \t, \n, \0 and \\. Not empty.
 Result<std::string> parse_separator(std::string_view word);
 
 // "none", "gzip", "snappy", "lz4", "zstd".

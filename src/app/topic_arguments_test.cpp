@@ -80,7 +80,7 @@ TEST(TopicArguments, TimesAreRfc3339) {
   }
 }
 
-TEST(TopicArguments, TimesThatAreNoneAreRefused) {
+TEST(TopicArguments, InvalidTimesAreRefused) {
   for (const char* wrong :
        {"", "2024-05-01", "2024-05-01T10:00:00", "2024-05-01T10:00Z", "2023-02-29T00:00:00Z",
         "2024-13-01T00:00:00Z", "2024-05-01T24:00:00Z", "2024-05-01T10:00:00.Z",
@@ -119,7 +119,7 @@ TEST(TopicArguments, SeparatorsMayBeEscaped) {
   EXPECT_FALSE(parse_separator("\\x"));
 }
 
-TEST(TopicArguments, CodecsGoByTheirNames) {
+TEST(TopicArguments, CodecsAreParsedByName) {
   EXPECT_EQ(parse_codec("none").value(), kafka::Compression::kNone);
   EXPECT_EQ(parse_codec("zstd").value(), kafka::Compression::kZstd);
   EXPECT_FALSE(parse_codec("brotli"));

@@ -18,7 +18,7 @@ namespace {
 using kafka::ErrorCode;
 
 constexpr Duration kRetryPause = 50ms;
-// For so long an overview waits for partitions that are being started.
+// How long an overview waits for partitions that are being started.
 constexpr Duration kOverviewPatience = 2s;
 
 std::string place(const std::string& topic, std::int32_t partition) {

@@ -1,7 +1,7 @@
-// TopicClient: questions and requests about topics, over one connection.
+// TopicClient: requests about topics, over one connection.
 //
-// Promise    Answers that are passing (a partition is being started) are asked for again until the
-//            timeout. Topics are never made by asking for them, but where it is said.
+// Promise    Temporary errors (a partition is being started) are retried until the timeout.
+//            Requests do not create topics, except where noted.
 // Threading  Blocks; one thread.
 // Errors     Those of KafkaClient, and refusals by name (kafka_error.h).
 #pragma once
@@ -21,12 +21,12 @@ using PartitionOffsets = std::map<std::int32_t, std::int64_t>;
 
 class TopicClient {
  public:
-  // `target` says where the server is found after a restart.
+  // `target` is used to find the server after a restart.
   TopicClient(KafkaClient kafka, TopicTarget target)
       : kafka_(std::move(kafka)), target_(std::move(target)) {}
 
   KafkaClient& kafka() { return kafka_; }
-  // A fresh connection to the server, which may have another address by now.
+  // A new connection to the server, which may have another address by now.
   Result<void> reconnect();
   std::int32_t timeout_ms() const;
 
@@ -34,21 +34,21 @@ class TopicClient {
   Result<std::map<std::string, std::int32_t>> partition_counts();
   // kNotFound: no such topic.
   Result<std::int32_t> partition_count(const std::string& topic);
-  // The same, and the server may make it with its defaults, if it is one that does.
+  // The same, and the server may create it with its defaults, if it is configured so.
   Result<std::int32_t> partition_count_or_create(const std::string& topic);
   // Why there can be no topic of this name: it is a folder, or would be below a topic.
   std::optional<Error> name_clash(const std::string& topic);
-  // All partitions, or the one that is wanted. kNotFound: it is not there.
+  // All partitions, or the wanted one. kNotFound: it does not exist.
   Result<std::vector<std::int32_t>> partitions(const std::string& topic,
                                                std::optional<std::int32_t> wanted);
 
-  // `timestamp`: kEarliestOffset, kLatestOffset or a time; -1 is the answer for a time past the
-  // last message.
+  // `timestamp`: kEarliestOffset, kLatestOffset or a time; returns -1 for a time past the last
+  // message.
   Result<PartitionOffsets> offsets(const std::string& topic,
                                    const std::vector<std::int32_t>& partitions,
                                    std::int64_t timestamp);
-  // The same for all partitions of many topics. Those that are not available even after a short
-  // while are left out.
+  // The same for all partitions of many topics. Partitions that are not available after a short
+  // wait are left out.
   Result<std::map<std::string, PartitionOffsets>> offsets(
       const std::map<std::string, std::int32_t>& counts, std::int64_t timestamp);
 
@@ -64,7 +64,7 @@ class TopicClient {
   Result<std::string> config(const std::string& topic, const std::string& name);
 
  private:
-  // Calls again while the error is a passing one.
+  // Retries while the error is temporary.
   template <class T>
   Result<T> patiently(const std::function<Result<T>()>& attempt);
   Result<std::int32_t> count_partitions(const std::string& topic, bool may_create);
@@ -79,7 +79,7 @@ using TopicCommand = std::function<Result<int>(TopicClient&)>;
 // Connects, runs the command, and reports its error.
 int run_on_server(const TopicTarget& target, const TopicCommand& command);
 
-// The exit code of an error of a topic command: what the server has not is a negative answer.
+// The exit code of an error of a topic command: "not found" on the server is a negative answer.
 int report_topic_error(const Error& error);
 
 }  // namespace moraine::app

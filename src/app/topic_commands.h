@@ -1,4 +1,4 @@
-// The `moraine topic` commands: what each is told, and the function that carries it out.
+// The `moraine topic` commands: the options and the function of each.
 //
 // Promise    As in commands.h. Every command is a client of a running server.
 #pragma once
@@ -12,7 +12,7 @@ namespace moraine::app {
 
 inline constexpr const char* kDefaultKafka = "127.0.0.1:9092";
 
-// Which server a command goes to. At most one of kafka and data is set.
+// The server of a command. At most one of kafka and data is set.
 struct TopicTarget {
   std::string kafka;  // Its address; in the end kDefaultKafka.
   std::string data;   // The data folder that it serves.

@@ -21,7 +21,7 @@ constexpr Field kFields[] = {
      [](const PartitionInfo& info) { return info.start; }},
     {"moraine_topic_end_offset", "gauge", "Offset of the next message",
      [](const PartitionInfo& info) { return info.end; }},
-    {"moraine_topic_stored_bytes", "gauge", "Bytes that the partition takes",
+    {"moraine_topic_stored_bytes", "gauge", "Stored bytes of the partition",
      [](const PartitionInfo& info) { return info.bytes; }},
     {"moraine_topic_head_blobs", "gauge", "Small blobs at the end",
      [](const PartitionInfo& info) { return info.head_blobs; }},
@@ -33,7 +33,7 @@ constexpr Field kFields[] = {
      [](const PartitionInfo& info) { return info.written_messages; }},
     {"moraine_topic_written_bytes_total", "counter", "Bytes of messages written since the start",
      [](const PartitionInfo& info) { return info.written_bytes; }},
-    {"moraine_topic_duplicates_total", "counter", "Writes that were stored before",
+    {"moraine_topic_duplicates_total", "counter", "Duplicate writes that were dropped",
      [](const PartitionInfo& info) { return info.duplicates; }},
     {"moraine_topic_read_messages_total", "counter", "Messages read since the start",
      [](const PartitionInfo& info) { return info.read_messages; }},
@@ -49,20 +49,20 @@ constexpr Field kFields[] = {
      [](const PartitionInfo& info) { return info.removed_bytes; }},
 };
 
-// Calls `visit` for the partitions that are told one by one.
+// Calls `visit` for the partitions that are reported separately.
 template <class Visit>
 void each_partition(const TopicsReport& report, const Visit& visit) {
-  std::size_t told = 0;
+  std::size_t reported = 0;
   for (const TopicReport& topic : report.topics) {
     for (const PartitionReport& partition : topic.partitions) {
       if (!partition.running) continue;
-      if (++told > kReportedPartitionsMax) return;
+      if (++reported > kReportedPartitionsMax) return;
       visit(topic, partition);
     }
   }
 }
 
-// As Prometheus wants label values: backslash, quote and line end are escaped.
+// A label value for Prometheus: backslash, quote and line end are escaped.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {

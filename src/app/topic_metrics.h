@@ -1,6 +1,6 @@
-// The state of topics in the form that Prometheus reads.
+// The state of topics in the Prometheus format.
 //
-// Limits     Of the partitions of a node the first kReportedPartitionsMax are told one by one.
+// Limits     The first kReportedPartitionsMax partitions of a node are reported separately.
 #pragma once
 
 #include <string>

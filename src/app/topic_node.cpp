@@ -72,11 +72,11 @@ Task<Result<void>> TopicNode::start(Instant deadline) {
   }
   CO_TRY_VOID(co_await scheme_.wait_known(deadline));
   CO_TRY_VOID(co_await load_gateway_state(deadline));
-  // One that does not start must not keep the others from being served.
+  // One that does not start must not prevent the others from being served.
   if (!co_await topics_.wait_running(deadline)) {
-    log_warning("some partitions are still being started; clients are told to try again", {});
+    log_warning("some partitions are still being started; clients are told to retry", {});
   }
-  // Nothing is accepted before the lane turns, so the service is there in time.
+  // No connection is accepted before the lane's next turn, so the service is created in time.
   StreamHandler handler = [this](std::shared_ptr<ByteStream> stream) {
     return kafka::serve_kafka(*service_)(std::move(stream));
   };
@@ -101,7 +101,7 @@ Result<void> TopicNode::check_segments() const {
       if (!opened || opened->data_size_max() >= needed) continue;
       return fail(Errc::kInvalidArgument,
                   fmt::format("{}: its segments are too small for topics; folders of 256MiB and "
-                              "more have large ones (--kafka off serves blobs alone)",
+                              "more have large ones (--kafka off serves blobs only)",
                               opened->path()));
     }
   }
@@ -112,7 +112,7 @@ Task<Result<void>> TopicNode::load_gateway_state(Instant deadline) {
   World world = real_.world();
   while (true) {
     if (!co_await gateway_state_.wait(deadline)) {
-      co_return fail(Errc::kTimeout, "the tablet of consumer groups does not start");
+      co_return fail(Errc::kTimeout, "the tablet of consumer groups has not started");
     }
     Result<void> loaded = co_await load_cluster_id();
     if (loaded) loaded = co_await groups_.load();
@@ -128,7 +128,7 @@ Task<Result<void>> TopicNode::load_cluster_id() {
   Random& random = real_.world().random;
   Result<kafka::Uuid> id = co_await kafka::load_cluster_id(std::move(tablet), random);
   if (!id && id.error().code == Errc::kNoSpace) {
-    log_warning("no space to store a cluster id; this run uses one of its own", {});
+    log_warning("no space to store a cluster id; this run uses a temporary one", {});
     id = kafka::make_cluster_id(random);
   }
   CO_TRY(cluster_id_, std::move(id));

@@ -54,20 +54,22 @@ class NodeGroups final : public BlobGroups {
 
 class TopicNode {
  public:
-  // `real` and `node` outlive it. Requires: the node's config has a group.
+  // `real` and `node` outlive the object. Requires: the node's config has a group.
   TopicNode(RealWorld& real, blob::BlobNode& node, TopicNodeOptions options);
   TopicNode(const TopicNode&) = delete;
   TopicNode& operator=(const TopicNode&) = delete;
   ~TopicNode();
 
-  // kTimeout: not by the deadline; it goes on and may be called again.
+  // kTimeout: the deadline has passed; the start continues, and start() may be called again.
   Task<Result<void>> start(Instant deadline);
   Task<void> stop();
 
   TcpAddress kafka() const {
     return {options_.kafka.host, listener_ ? listener_->port() : options_.kafka.port};
   }
-  // In the form that Prometheus reads.
+  bool serving() const { return listener_ != nullptr; }
+  TopicsReport report() const { return topics_.report(); }
+  // In the Prometheus format.
   std::string metrics() const;
 
  private:

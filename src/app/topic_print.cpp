@@ -12,7 +12,7 @@ std::string_view text_of(const kafka::NullableBytes& bytes) {
   return bytes ? as_text(*bytes) : std::string_view();
 }
 
-// As "name"; under "name_base64" what is no text.
+// As "name"; bytes that are no text as "name_base64".
 void add_bytes(Json& json, const std::string& name, const kafka::NullableBytes& bytes) {
   if (!bytes) {
     json.key(name).null();

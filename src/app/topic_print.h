@@ -1,4 +1,4 @@
-// How a message that was read is printed.
+// The output formats of messages.
 //
 // Promise    One line for each message in every format; the bytes of value and key-value are those
 //            of the message, line ends in them included.

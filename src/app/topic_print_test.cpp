@@ -31,7 +31,7 @@ TEST(TopicPrint, EachFormatIsALine) {
             "\"time\":\"2024-05-01T10:00:00.123Z\",\"key\":\"k\",\"value\":\"a \\\"b\\\"\"}\n");
 }
 
-TEST(TopicPrint, NullIsEmptyForPeopleAndNullInJson) {
+TEST(TopicPrint, NullIsEmptyInTextAndNullInJson) {
   kafka::Record record = some_record();
   record.key.reset();
   record.value.reset();
@@ -57,7 +57,7 @@ TEST(TopicPrint, FormatsGoByTheirNames) {
   EXPECT_FALSE(parse_format("xml"));
 }
 
-TEST(TransferProgressText, SaysHowFarItIs) {
+TEST(TransferProgressText, ShowsTheProgress) {
   EXPECT_EQ(progress_text("wrote", 1, 1536, std::nullopt), "wrote 1 message, 1.50 KiB");
   EXPECT_EQ(progress_text("read", 500, 10, 2000), "read 500 of 2000 messages, 10 B, 25 %");
 }

@@ -105,7 +105,7 @@ Result<void> TopicProducer::send(std::vector<Batch> batches) {
     const bool again = sent.error().code == Errc::kOverloaded || (lost && options_.idempotent);
     if (!again || Clock::now() >= deadline) return sent;
     std::this_thread::sleep_for(kRetryPause);
-    // When that fails too, so does the next attempt.
+    // If this fails too, the next attempt fails.
     if (lost) (void)client_.reconnect();
   }
 }

@@ -1,12 +1,12 @@
 // TopicProducer: writes messages to the partitions of a topic, in batches.
 //
-// Promise    What flush() answered OK to is durable on the server. The messages of a partition are
-//            written in the order of add(). An idempotent producer sends a batch again after every
-//            loss of its answer, and it is written once.
+// Promise    When flush() returns OK all messages are durable on the server. The messages of a
+//            partition are written in the order of add(). An idempotent producer resends a batch
+//            whenever its answer is lost, and the batch is written once.
 // Threading  Blocks; one thread.
 // Limits     kPendingBytesMax bytes wait in memory, or one message.
-// Errors     Those of KafkaClient, and refusals by name. The outcome of what was not acknowledged
-//            is then unknown.
+// Errors     Those of KafkaClient, and refusals by name. The outcome of unacknowledged messages is
+//            then unknown.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct ProducerOptions {
 
 // What was acknowledged of one partition.
 struct WrittenRange {
-  std::int64_t first = -1;  // -1: the server could not say.
+  std::int64_t first = -1;  // -1: not known to the server.
   std::int64_t last = -1;
   std::uint64_t messages = 0;
 };
@@ -43,9 +43,9 @@ class TopicProducer {
   TopicProducer(TopicClient& client, std::string topic, const ProducerOptions& options)
       : client_(client), topic_(std::move(topic)), options_(options) {}
 
-  // Takes a producer id where one is needed. Called once, first.
+  // Gets a producer id if one is needed. Called once, first.
   Result<void> start();
-  // Sends what waits when the message does not fit beside it.
+  // Sends the pending messages when this one does not fit with them.
   Result<void> add(std::int32_t partition, const kafka::Record& record);
   Result<void> flush();
 
@@ -63,7 +63,7 @@ class TopicProducer {
 
   kafka::BatchOptions options_of(std::int32_t partition) const;
   Result<void> send(std::vector<Batch> batches);
-  // Sends once. Batches that are to be sent again stay; the error says why.
+  // Sends once. Batches to be resent stay; the error says why.
   Result<void> attempt(std::vector<Batch>& batches);
   Result<void> take_answer(const kafka::ProduceResponse::Partition& answer,
                            std::vector<Batch>& batches);

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a signal may go unnoticed.
+// Signals are checked at least this often.
 constexpr Duration kFetchWait = 500ms;
 constexpr Duration kCommitPeriod = 1s;
 constexpr Duration kReconnectPause = 200ms;
@@ -40,7 +40,7 @@ Result<ReadPlan> plan_read(const TopicReadOptions& options) {
   return plan;
 }
 
-// False: whoever read standard output has gone.
+// False: standard output was closed by its reader.
 Result<bool> write_out(std::string& text) {
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -115,7 +115,7 @@ class Reading {
       }
       if (moved) moved_at = Clock::now();
       if (!options_.follow && Clock::now() - moved_at > client_.kafka().timeout()) {
-        return fail(Errc::kTimeout, options_.name + ": the server gives no messages");
+        return fail(Errc::kTimeout, options_.name + ": the server returned no messages in time");
       }
     }
     return commit();
@@ -134,7 +134,7 @@ class Reading {
     return false;
   }
 
-  // Who follows waits for a server that is started again; the positions are kept here.
+  // --follow waits for a server that restarts; the positions are kept here.
   bool survives(const Error& error) const {
     return options_.follow && error.code == Errc::kUnavailable;
   }
@@ -146,7 +146,7 @@ class Reading {
     std::this_thread::sleep_for(kReconnectPause);
     if (!client_.reconnect()) return;
     lost_ = false;
-    fmt::print(stderr, "moraine: connected again; reading goes on\n");
+    fmt::print(stderr, "moraine: connected again; reading continues\n");
   }
 
   Result<void> commit_or_reconnect() {
@@ -165,7 +165,7 @@ class Reading {
     return options_.count == 0 || messages_ < options_.count;
   }
 
-  // What is printed may be committed.
+  // Printed messages may be committed.
   Result<void> put_out() {
     if (!output_error_ && !text_.empty()) put_out_now();
     progress_.at(messages_, bytes_);
@@ -200,7 +200,7 @@ class Reading {
   std::string text_;
   std::optional<Error> output_error_;
   bool reader_gone_ = false;
-  bool lost_ = false;  // The connection, and it was said.
+  bool lost_ = false;  // The connection is lost, and that was reported.
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
 };

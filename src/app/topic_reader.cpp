@@ -49,7 +49,7 @@ kafka::FetchRequest TopicReader::next_request(Duration wait) {
     asked.fetch_offset = offset;
     asked.partition_max_bytes = kFetchPartitionBytes;
   }
-  // An answer may be full before all had their turn.
+  // An answer may be full before all partitions had their turn.
   const std::size_t first = turn_++ % std::max<std::size_t>(topic.partitions.size(), 1);
   std::ranges::rotate(topic.partitions,
                       topic.partitions.begin() + static_cast<std::ptrdiff_t>(first));
@@ -126,7 +126,7 @@ Result<void> TopicReader::find_anew(std::int32_t partition) {
     return fail(Errc::kNotFound,
                 fmt::format("{}, partition {} ends before offset {}", topic_, partition, position));
   }
-  fmt::print(stderr, "moraine: {}, partition {}: {} to {} are removed; reading goes on at {}\n",
+  fmt::print(stderr, "moraine: {}, partition {}: {} to {} are removed; reading continues at {}\n",
              topic_, partition, position, start - 1, start);
   position = start;
   return {};

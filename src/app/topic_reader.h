@@ -1,8 +1,8 @@
 // TopicReader: reads messages of partitions, from a position on.
 //
-// Promise    Every message from the positions on is given once and in order within its partition;
-//            what the server has removed is passed over, and said so. positions() is always the
-//            first offset that was not given.
+// Promise    Every message from the positions on is returned once and in order within its
+//            partition; removed messages are skipped with a notice. positions() is always the first
+//            offset that was not returned.
 // Threading  Blocks; one thread.
 // Limits     kFetchAnswerBytes for one answer, or one batch.
 // Errors     Those of KafkaClient, and refusals by name. kCorrupt: a batch whose checksum is wrong.
@@ -36,10 +36,10 @@ class TopicReader {
         ends_(std::move(ends)) {}
 
   const PartitionOffsets& positions() const { return positions_; }
-  // Nothing is left before the ends, or a Take said so.
+  // All messages before the ends were read, or a Take ended the reading.
   bool done() const;
-  // Asks the server once and gives what it answers; it waits that long for a message. False: there
-  // was none.
+  // Sends one request, which waits that long for a message, and passes on the messages. False:
+  // there was none.
   Result<bool> poll(Duration wait, const Take& take);
 
  private:
@@ -48,14 +48,14 @@ class TopicReader {
   Result<bool> take_partition(const kafka::FetchResponse::Partition& answer, const Take& take);
   Result<void> take_batch(std::int32_t partition, const kafka::RecordBatch& batch,
                           const Take& take);
-  // The position is outside of what the partition has.
+  // The position is outside the partition's offsets.
   Result<void> find_anew(std::int32_t partition);
 
   TopicClient& client_;
   const std::string topic_;
   PartitionOffsets positions_;
   std::optional<PartitionOffsets> ends_;
-  std::size_t turn_ = 0;  // Which partition is asked for first.
+  std::size_t turn_ = 0;  // Which partition comes first in the next request.
   bool stopped_ = false;
 };
 

@@ -15,7 +15,7 @@ struct ListedTopic {
   std::string name;
   std::int32_t partitions = 0;
   std::int64_t messages = 0;
-  std::uint64_t unavailable = 0;  // Partitions that have not said how many they have.
+  std::uint64_t unavailable = 0;  // Partitions whose number of messages is not known.
 };
 
 ListedTopic summed(const std::string& name, std::int32_t partitions, const TopicOffsets& starts,
@@ -35,9 +35,10 @@ ListedTopic summed(const std::string& name, std::int32_t partitions, const Topic
 }
 
 void say_unavailable() {
-  fmt::print(stderr,
-             "moraine: partitions that are not available are being started, or cannot be: the "
-             "server's log says why\n");
+  fmt::print(
+      stderr,
+      "moraine: partitions that are not available are being started or cannot start: see the "
+      "server's log for the reason\n");
 }
 
 void show_list_json(const std::vector<ListedTopic>& topics) {
@@ -94,7 +95,7 @@ std::int64_t lag_of(const Described& topic, std::int32_t partition, std::int64_t
   return std::max<std::int64_t>(0, topic.ends.at(partition) - committed);
 }
 
-Result<Described> look(TopicClient& client, const std::string& name) {
+Result<Described> read_description(TopicClient& client, const std::string& name) {
   Described topic;
   topic.name = name;
   TRY(topic.partitions, client.partitions(name, std::nullopt));
@@ -189,7 +190,7 @@ int run_topic_list(const TopicListOptions& options) {
 
 int run_topic_describe(const TopicDescribeOptions& options) {
   return run_on_server(options.target, [&](TopicClient& client) -> Result<int> {
-    TRY(const Described topic, look(client, options.name));
+    TRY(const Described topic, read_description(client, options.name));
     options.target.json ? describe_json(topic) : describe_text(topic);
     return kExitOk;
   });

@@ -21,7 +21,7 @@
 namespace moraine::app {
 namespace {
 
-// For so long messages wait for company.
+// How long messages wait for more, to be sent in one batch.
 constexpr Duration kLinger = 20ms;
 
 struct WritePlan {
@@ -47,7 +47,7 @@ std::int64_t now_ms() {
       .count();
 }
 
-// Batches must fit what the topic takes, or short messages would be refused for their company.
+// A batch must not exceed the topic's limit, or short messages would be refused with it.
 std::size_t batch_bytes_of(TopicClient& client, const std::string& topic) {
   const auto text = client.config(topic, "max.message.bytes");
   std::size_t bytes = kBatchBytesDefault;
@@ -144,7 +144,7 @@ Result<int> write(TopicClient& client, const TopicWriteOptions& options, WritePl
   {
     Writing writing(options, plan.rules, make_partitioner(count, options.partition), producer);
     done = writing.run(input);
-    // The lines before a wrong one are good.
+    // The lines before a wrong one are written.
     if (!done && done.error().code == Errc::kInvalidArgument) (void)producer.flush();
   }
   if (!done) {
@@ -167,7 +167,7 @@ int run_topic_write(const TopicWriteOptions& options) {
   if (std::filesystem::is_directory(options.file)) {
     return report(kExitUsage, fmt::format("{} is a folder, not a file", options.file));
   }
-  // Before anything is asked of the server: signals are watched only while messages are written.
+  // Before any request to the server: signals are handled only while messages are written.
   std::optional<InterruptWatch> watch;
   auto input = LineInput::open(options.file, [&watch] { return watch && watch->interrupted(); });
   if (!input) return report(kExitUsage, input.error());

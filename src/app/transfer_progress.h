@@ -1,5 +1,5 @@
-// TransferProgress: how many messages a long transfer has moved, as a line that changes on a
-// terminal; nothing where standard error is none.
+// TransferProgress: the number of transferred messages, as a changing line on a terminal; nothing
+// if standard error is no terminal.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class TransferProgress {
   TransferProgress& operator=(const TransferProgress&) = delete;
   ~TransferProgress();  // Clears the line.
 
-  // How far it is now.
+  // Sets the current progress.
   void at(std::uint64_t messages, std::uint64_t bytes);
 
  private:

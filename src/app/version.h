@@ -1,4 +1,4 @@
-// What this program is, for --version, /status and /metrics.
+// The version of the program, for --version, /status and /metrics.
 #pragma once
 
 namespace moraine::app {

@@ -12,7 +12,7 @@ namespace moraine::detail {
 namespace {
 
 constexpr std::size_t kExactPages = 8;
-// Larger blocks are mappings of their own: in the heap they leave holes that nothing fits into.
+// Blocks of at least this size get their own mapping: in the heap they would fragment it.
 constexpr std::size_t kMappedBytesMin = std::size_t{2} << 20;
 
 // Idle blocks are linked through their own memory.

@@ -1,10 +1,10 @@
 // BlockPool: freed large blocks kept for the next buffers of their size.
 //
-// Promise    Memory that was used lately is handed out again without the page faults and system
-//            calls that a fresh block of this size costs. Blocks are aligned to kAlignment.
-// Why        malloc gives large blocks back to the system at once: a fresh one costs more than to
-//            encode or checksum what it is for.
-// Threading  Any thread; a few instructions under one lock, the system is asked outside it.
+// Promise    Recently used memory is reused without the page faults and system calls that a fresh
+//            block of this size costs. Blocks are aligned to kAlignment.
+// Why        malloc returns large blocks to the system at once, and getting a fresh one costs more
+//            than encoding or checksumming its contents.
+// Threading  Any thread; a few instructions under one lock. System calls are made outside the lock.
 // Limits     kPooledBlockBytesMin..kPooledBlockBytesMax a block; at most `bytes_max` idle bytes.
 #pragma once
 
@@ -32,13 +32,14 @@ class BlockPool {
   // number of pages and exceeds what is needed by a quarter at most.
   // Requires: kPooledBlockBytesMin <= size <= kPooledBlockBytesMax.
   Block* take(std::size_t size);
-  // Takes back a block of take() that nobody refers to. Of too many idle blocks the largest go.
+  // Returns an unreferenced block of take() to the pool. Past `bytes_max` the largest idle blocks
+  // are freed.
   void give(Block* block) noexcept;
 
   std::size_t idle_bytes() const;
 
  private:
-  // One class a page up to eight pages, then four for each doubling.
+  // One size class per page up to eight pages, then four per doubling.
   static constexpr std::size_t kClasses = 44;
   struct SizeClass {
     std::size_t index = 0;
@@ -58,7 +59,7 @@ class BlockPool {
 // The pool of all Buffers; lives as long as the program.
 BlockPool& shared_block_pool();
 
-// Straight from the system. Requires: capacity is a multiple of kAlignment.
+// Allocated from the system, not the pool. Requires: capacity is a multiple of kAlignment.
 Block* make_aligned_block(std::size_t capacity);
 void free_aligned_block(Block* block) noexcept;
 

@@ -10,7 +10,7 @@ namespace moraine {
 namespace detail {
 namespace {
 
-// Sanitizers must see every block freed, to tell a late use of it.
+// Sanitizers must see every block freed, to detect a use after free.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
     __has_feature(memory_sanitizer)
 constexpr bool kPooling = false;

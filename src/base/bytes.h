@@ -3,9 +3,9 @@
 // Promise    A Slice is an immutable view that keeps its memory alive. A Buffer is the one writable
 //            owner of fresh memory and becomes a Slice by freeze().
 // Invariants (1) Bytes of a Slice never change after freeze(). (2) Buffers of kAlignment bytes or
-//            more start at a multiple of kAlignment, so they can go to an O_DIRECT disk as they
-//            are.
-// Threading  The count is atomic: Slices may be copied and dropped on any thread.
+//            more start at a multiple of kAlignment, so they can be written to an O_DIRECT disk
+//            without a copy.
+// Threading  The reference count is atomic: Slices may be copied and destroyed on any thread.
 #pragma once
 
 #include <atomic>

@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;
 constexpr std::uint64_t kIdle = 0;
-// One retire() in so many looks which callbacks may run.
+// One retire() in this many checks which callbacks may run.
 constexpr std::size_t kRetiredPerCollection = 64;
 constexpr std::size_t kSlotsPerBlock = 64;
 
-// One for each thread that ever took a guard; passed on when the thread ends.
+// One for each thread that took a guard; reused by another thread when this one ends.
 struct alignas(kCacheLine) Slot {
-  std::atomic<std::uint64_t> epoch{kIdle};  // Of the outermost guard.
+  std::atomic<std::uint64_t> epoch{kIdle};  // Epoch of the outermost guard.
   std::atomic<bool> taken{false};
 };
 
@@ -41,10 +41,10 @@ struct Retired {
 struct Epochs {
   alignas(kCacheLine) std::atomic<std::uint64_t> now{1};
   alignas(kCacheLine) std::atomic<SlotBlock*> newest{nullptr};
-  std::atomic<std::size_t> running{0};  // Callbacks taken from the line.
+  std::atomic<std::size_t> running{0};  // Callbacks taken from `line` and not finished.
   std::mutex mutex;
-  std::deque<Retired> line;    // Oldest first. Guarded by mutex.
-  std::size_t since_look = 0;  // Retired since the last look. Guarded by mutex.
+  std::deque<Retired> line;         // Oldest first. Guarded by mutex.
+  std::size_t since_collected = 0;  // Retired since the last collection. Guarded by mutex.
 };
 
 // Never destroyed: threads may outlive static objects.
@@ -115,7 +115,7 @@ std::uint64_t oldest_guard(const Epochs& all) {
 
 // Requires: the mutex.
 std::vector<Retired> take_free(Epochs& all) {
-  all.since_look = 0;
+  all.since_collected = 0;
   const std::uint64_t oldest = oldest_guard(all);
   std::vector<Retired> free;
   while (!all.line.empty() && all.line.front().epoch < oldest) {
@@ -143,7 +143,7 @@ EpochGuard::EpochGuard() {
   if (thread.depth++ != 0) return;
   if (thread.slot == nullptr) [[unlikely]]
     take_slot();
-  // Sequentially consistent: whoever retires sees the guard, or the guard sees what was retired.
+  // Sequentially consistent: either retire() sees the guard, or the guard sees what was retired.
   thread.slot->epoch.exchange(thread.now->load(std::memory_order_acquire));
 #if !defined(__x86_64__)
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -163,8 +163,8 @@ void retire(std::move_only_function<void()> free) {
     const std::lock_guard lock(all.mutex);
     all.line.push_back({all.now.fetch_add(1), std::move(free)});
     const bool many = all.line.size() > kRetiredMax;
-    if (++all.since_look < kRetiredPerCollection && !many) return;
-    if (this_thread.collecting) return;  // A callback retires: the outer run comes back to it.
+    if (++all.since_collected < kRetiredPerCollection && !many) return;
+    if (this_thread.collecting) return;  // Called from a callback: a later call collects it.
     ready = take_free(all);
   }
   run(all, ready);

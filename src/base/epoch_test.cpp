@@ -8,7 +8,7 @@
 namespace moraine {
 namespace {
 
-TEST(Epoch, RunsWhatWasRetiredWhenNobodyReads) {
+TEST(Epoch, RunsWhatWasRetiredWithoutReaders) {
   bool freed = false;
   retire([&] { freed = true; });
   EXPECT_TRUE(run_retired());

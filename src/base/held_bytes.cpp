@@ -36,7 +36,7 @@ void HeldBytes::add(const Slice& slice) {
   if (!same) total_ += block_;
 }
 
-void let_go_of_large_blocks(std::span<Slice* const> slices) {
+void release_large_blocks(std::span<Slice* const> slices) {
   for (std::size_t from = 0; from < slices.size();) {
     std::size_t to = from + 1;
     std::size_t shown = slices[from]->size();

@@ -1,7 +1,7 @@
-// What slices keep in memory beyond what they show.
+// The memory that slices keep alive, which may be more than the bytes that they view.
 //
-// Promise    Pure. A run is slices one after another that lie side by side, as parts of one block
-//            do; its block counts once.
+// Promise    Pure. A run is consecutive slices that are adjacent in memory, as parts of one block
+//            are; its block counts once.
 // Tests      held_bytes_test.cpp
 #pragma once
 
@@ -24,13 +24,13 @@ class HeldBytes {
   std::size_t total() const { return total_; }
 
  private:
-  const std::byte* end_ = nullptr;  // Of the last slice.
-  std::size_t block_ = 0;           // What it keeps alive.
+  const std::byte* end_ = nullptr;  // End of the last slice.
+  std::size_t block_ = 0;           // Bytes that the last slice keeps alive.
   std::size_t total_ = 0;
 };
 
-// Runs that show less than half of their block get memory of their own, so that all that the slices
-// keep alive is at most about twice what they show.
-void let_go_of_large_blocks(std::span<Slice* const> slices);
+// Copies runs that view less than half of their block and releases the block, so that the slices
+// keep alive at most about twice the bytes that they view.
+void release_large_blocks(std::span<Slice* const> slices);
 
 }  // namespace moraine

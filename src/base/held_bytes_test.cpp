@@ -27,10 +27,10 @@ TEST(HeldBytes, SmallPartsGetMemoryOfTheirOwnAndLargeOnesStay) {
   std::vector<Slice> parts = {a.sub(10, 5'000), a.sub(5'010, 7'000), b.sub(0, kBlock - 9), Slice()};
   std::vector<Slice*> all;
   for (Slice& part : parts) all.push_back(&part);
-  let_go_of_large_blocks(all);
+  release_large_blocks(all);
   EXPECT_EQ(parts[0].text(), std::string(5'000, 'a'));
   EXPECT_EQ(parts[1].text(), std::string(7'000, 'a'));
-  EXPECT_EQ(parts[0].data() + 5'000, parts[1].data()) << "they still go out as one";
+  EXPECT_EQ(parts[0].data() + 5'000, parts[1].data()) << "they are still adjacent";
   EXPECT_EQ(parts[2].data(), b.data());
   EXPECT_LE(HeldBytes(parts).total(), 2 * (12'000 + kBlock));
   EXPECT_LE(parts[0].held_bytes(), 24'000u);

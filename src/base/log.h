@@ -76,10 +76,10 @@ inline void log_error(std::string_view message, LogFields fields = {}) {
 void set_log_level(LogLevel level);
 LogLevel log_level();
 
-// Gets each line without time and level. An empty sink means standard error.
+// Receives each line without time and level. An empty sink means standard error.
 using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 
-// Installs `sink` and returns the one before it.
+// Installs `sink` and returns the previous one.
 LogSink exchange_log_sink(LogSink sink);
 
 // Keeps what is logged during its life, in place of standard error; lines past `lines_max` are

@@ -75,7 +75,7 @@ TEST(Log, GivesTheOuterCaptureBackWhenTheInnerOneEnds) {
 }
 
 TEST(Log, GoesToStandardErrorWithTimeInUtcAndLevel) {
-  // A zone that no line may follow: it is 13 hours and 45 minutes ahead.
+  // Lines must not use the local zone, which is 13 hours and 45 minutes ahead here.
   const char* zone = std::getenv("TZ");
   const std::string zone_before = zone ? zone : "";
   setenv("TZ", "ZNE-13:45", 1);

@@ -4,8 +4,8 @@
 //   Counter& puts = registry.counter("moraine_blob_puts_total", {{"group", "1"}}, "Puts by group");
 //   puts.add();
 //
-// Promise    Asking twice for the same name and labels gives the same metric; it lives as long as
-//            its registry. expose() is sorted, so equal states give equal text.
+// Promise    The same name and labels always return the same metric, which lives as long as its
+//            registry. expose() is sorted, so equal states give equal text.
 // Invariants A name has one kind, and a histogram one unit.
 // Threading  Any thread. Look a metric up once and keep the reference: lookups take a lock.
 // Limits     At most kMetricSeriesMax series; past that, new label sets of a name share one series
@@ -28,7 +28,7 @@ namespace moraine {
 
 inline constexpr std::size_t kMetricSeriesMax = 10'000;
 
-// Only goes up.
+// Only increases.
 class Counter {
  public:
   void add(std::uint64_t count = 1) { value_.fetch_add(count, std::memory_order_relaxed); }
@@ -38,7 +38,7 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-// Goes up and down.
+// Increases and decreases.
 class Gauge {
  public:
   void set(std::int64_t value) { value_.store(value, std::memory_order_relaxed); }
@@ -49,7 +49,7 @@ class Gauge {
   std::atomic<std::int64_t> value_{0};
 };
 
-// What the observed integers mean. Nanoseconds are exposed as seconds, as Prometheus likes them.
+// The unit of the observed integers. Nanoseconds are exposed as seconds, as is usual in Prometheus.
 enum class MetricUnit : std::uint8_t { kCount, kBytes, kNanoseconds };
 
 // Distribution of non-negative integers, in buckets of kStepsPerOctave per power of two: a quantile
@@ -69,7 +69,7 @@ class Histogram {
   std::uint64_t sum() const { return sum_.load(std::memory_order_relaxed); }
   // How many observed values are below `bound`, exactly. Requires: `bound` is a power of two.
   std::uint64_t count_below(std::uint64_t bound) const;
-  // The least bucket end that `fraction` of the values do not pass; 0 when there are none.
+  // The smallest bucket end that `fraction` of the values do not exceed; 0 without values.
   // Requires: 0 <= fraction <= 1.
   std::uint64_t quantile(double fraction) const;
 

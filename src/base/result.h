@@ -6,7 +6,7 @@
 #define MORAINE_CAT_(a, b) a##b
 #define MORAINE_CAT(a, b) MORAINE_CAT_(a, b)
 
-// TRY(auto bytes, decode(input)): binds the value, or leaves the function with the error.
+// TRY(auto bytes, decode(input)): binds the value, or returns the error from the function.
 #define TRY(lhs, expr) MORAINE_TRY_(MORAINE_CAT(result_, __LINE__), lhs, expr, return)
 #define CO_TRY(lhs, expr) MORAINE_TRY_(MORAINE_CAT(result_, __LINE__), lhs, expr, co_return)
 #define MORAINE_TRY_(tmp, lhs, expr, leave)                          \

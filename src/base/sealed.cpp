@@ -10,10 +10,10 @@ Slice seal(Encoder encoder) {
 }
 
 Result<ByteSpan> unseal(ByteSpan bytes) {
-  if (bytes.size() < sizeof(std::uint32_t)) return fail(Errc::kCorrupt, "record is cut short");
+  if (bytes.size() < sizeof(std::uint32_t)) return fail(Errc::kCorrupt, "record is truncated");
   const ByteSpan covered = bytes.first(bytes.size() - sizeof(std::uint32_t));
   if (crc32c(covered) != load<std::uint32_t>(bytes.data() + covered.size())) {
-    return fail(Errc::kCorrupt, "record checksum");
+    return fail(Errc::kCorrupt, "record checksum does not match");
   }
   return covered;
 }

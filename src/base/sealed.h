@@ -10,7 +10,7 @@
 namespace moraine {
 
 Slice seal(Encoder encoder);
-// What was sealed. kCorrupt: the checksum does not match.
+// The bytes before the checksum. kCorrupt: the checksum does not match.
 Result<ByteSpan> unseal(ByteSpan bytes);
 
 }  // namespace moraine

@@ -1,11 +1,10 @@
-// ThreadCounters: sums that many threads add to, each in memory of its own.
+// ThreadCounters: sums that many threads add to, each thread in its own memory.
 //
-// Promise    Nothing that was added is lost, whatever threads come and go: a sum has everything
-//            that was added before it by threads that the reader knows to have done so. An addition
-//            is a load and a store, without a locked instruction, which would keep one lookup from
-//            overlapping with the next.
-// Invariants A shard is written by one thread at a time, but for the last one, which is shared.
-// Threading  Any thread. A Shard is used by the thread that asked for it, and not across a
+// Promise    No addition is lost when threads start and end: a sum includes every addition that
+//            happens before it. An addition is a load and a store, without a locked instruction,
+//            which would keep one lookup from overlapping with the next.
+// Invariants A shard is written by one thread at a time, except the last one, which is shared.
+// Threading  Any thread. A Shard is used only by the thread that obtained it, and not across a
 //            co_await.
 // Limits     kThreadShards - 1 threads have a shard of their own at a time; others share the last
 //            one, by atomic additions.
@@ -51,7 +50,7 @@ class ThreadCounters {
         count.store(count.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
       }
     }
-    // For what this thread keeps for itself. Requires: !shared().
+    // For values that only this thread uses. Requires: !shared().
     std::uint64_t get(std::size_t counter) const {
       return counts_->at[counter].load(std::memory_order_relaxed);
     }
@@ -74,7 +73,7 @@ class ThreadCounters {
     for (std::atomic<Counts*>& shard : shards_) delete shard.load(std::memory_order_acquire);
   }
 
-  // Of this thread.
+  // The shard of this thread.
   Shard here() {
     const std::size_t number = std::min<std::size_t>(thread_number(), kThreadShards - 1);
     Counts* counts = shards_[number].load(std::memory_order_acquire);
@@ -107,9 +106,9 @@ class ThreadCounters {
   std::array<std::atomic<Counts*>, kThreadShards> shards_{};
 };
 
-// Durations of calls, in buckets that end at powers of two nanoseconds. A call that takes less than
-// reading the clock twice need not be timed each time: of those, one in kCallsPerSample is, and
-// stands for the calls that follow it on the same thread. Every call is counted.
+// Durations of calls, in buckets that end at powers of two nanoseconds. Calls that take less time
+// than reading the clock twice may be sampled: one in kCallsPerSample is timed, and its duration is
+// used for the calls that follow it on the same thread. Every call is counted.
 class ThreadHistogram {
  public:
   static constexpr std::uint64_t kCallsPerSample = 16;
@@ -122,7 +121,8 @@ class ThreadHistogram {
     shard.set(kCallsLeft, shard.get(kCallsLeft) - 1);
     return false;
   }
-  // A call that wants_sample() asked to time; one that took as long as the last of those.
+  // observe_sample: a call for which wants_sample() was true. observe_untimed: one for which it was
+  // false, counted with the duration of the last sample.
   void observe_sample(std::uint64_t nanoseconds) {
     auto shard = counters_.here();
     add(shard, nanoseconds);

@@ -30,7 +30,7 @@ TEST(ThreadCounters, NothingIsLostWithMoreThreadsThanShards) {
   EXPECT_EQ(counters.sum(0), 0u);
 }
 
-TEST(ThreadCounters, NothingIsLostWhenThreadsComeAndGo) {
+TEST(ThreadCounters, NothingIsLostWhenThreadsStartAndEnd) {
   ThreadCounters<1> counters;
   for (int round = 0; round < 50; ++round) {
     std::vector<std::jthread> threads;

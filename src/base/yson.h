@@ -35,7 +35,7 @@ inline constexpr std::size_t kYsonDepthMax = 256;
 struct YsonNode;
 struct YsonPair;
 using YsonList = std::vector<YsonNode>;
-using YsonMap = std::vector<YsonPair>;  // In the order of the input. Of equal keys the last counts.
+using YsonMap = std::vector<YsonPair>;  // In the order of the input. The last of equal keys wins.
 
 struct YsonNode {
   // monostate: the entity `#`.
@@ -63,11 +63,11 @@ const YsonNode* find(const YsonMap& map, std::string_view key);
 
 enum class YsonDocument : std::uint8_t {
   kNode,
-  kListFragment,  // `items` without brackets; comes as a list.
-  kMapFragment,   // `pairs` without braces; comes as a map.
+  kListFragment,  // `items` without brackets; parsed as a list.
+  kMapFragment,   // `pairs` without braces; parsed as a map.
 };
 Result<YsonNode> parse_yson(std::string_view input, YsonDocument document = YsonDocument::kNode);
-// That the input is a document of this kind; makes no tree.
+// Checks that the input is a document of this kind, without building a tree.
 Result<void> check_yson(std::string_view input, YsonDocument document = YsonDocument::kNode);
 
 enum class YsonFormat : std::uint8_t { kBinary, kText, kPretty };

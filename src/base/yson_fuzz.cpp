@@ -1,4 +1,4 @@
-// Any bytes as YSON: refused, or read to a tree that every format gives back.
+// Any bytes as YSON: rejected, or parsed to a tree that every format round-trips.
 
 #include <cstddef>
 #include <cstdint>

@@ -39,7 +39,7 @@ constexpr char kBinaryFalse = 4;
 constexpr char kBinaryTrue = 5;
 constexpr char kBinaryUint64 = 6;
 
-// Reads into trees, or nowhere: every `out` may be null. After a failure error_ says what, and
+// Builds trees, or only checks when `out` is null. After a failure error_ says what failed, and
 // nothing more is read.
 class Parser {
  public:
@@ -113,7 +113,7 @@ class Parser {
     ++at_;
     return true;
   }
-  // After an item: true, more may follow, false: the end or a failure.
+  // After an item. True: more may follow. False: the end or a failure.
   bool separated(char closing, bool& closed) {
     closed = closes(closing);
     if (closed) return false;
@@ -172,7 +172,9 @@ class Parser {
       std::uint64_t length = 0;
       if (!varint(length)) return false;
       // Zigzag: odd ones are negative.
-      if (length % 2 != 0 || length / 2 > input_.size() - at_) return refuse("length of a string");
+      if (length % 2 != 0 || length / 2 > input_.size() - at_) {
+        return refuse("invalid string length");
+      }
       bytes = input_.substr(at_, length / 2);
       at_ += bytes.size();
     } else {
@@ -229,7 +231,7 @@ class Parser {
       any = true;
       ++at_;
     }
-    if (!any || code > 255) return refuse("code of an escaped character");
+    if (!any || code > 255) return refuse("invalid code of an escaped character");
     c = static_cast<char>(code);
     return true;
   }
@@ -267,7 +269,7 @@ class Parser {
     T result{};
     const char* end = digits.data() + digits.size();
     const auto [stop, code] = std::from_chars(digits.data(), end, result);
-    if (digits.empty() || code != std::errc() || stop != end) return refuse("a number");
+    if (digits.empty() || code != std::errc() || stop != end) return refuse("invalid number");
     if (out != nullptr) out->value = result;
     return true;
   }
@@ -277,7 +279,7 @@ class Parser {
     while (at_ < input_.size() && is_number_char(input_[at_])) ++at_;
     std::string_view token = input_.substr(begin, at_ - begin);
     if (token.starts_with('+')) token.remove_prefix(1);
-    if (token.starts_with('+')) return refuse("a number");
+    if (token.starts_with('+')) return refuse("invalid number");
     if (token.ends_with('u')) return convert<std::uint64_t>(token.substr(0, token.size() - 1), out);
     if (token.find_first_of(".eE") != std::string_view::npos) return convert<double>(token, out);
     return convert<std::int64_t>(token, out);

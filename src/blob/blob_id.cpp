@@ -9,7 +9,7 @@ namespace moraine::blob {
 namespace {
 
 constexpr std::size_t kHexDigits = 2 * kBlobIdBytes;
-// Longer texts are cut in error messages.
+// Longer texts are truncated in error messages.
 constexpr std::size_t kQuotedTextMax = 80;
 
 struct Field {
@@ -122,7 +122,7 @@ std::optional<BlobId> BlobId::predecessor() const {
 std::uint32_t BlobId::hash() const {
   const auto low = [](std::uint64_t word) { return word & 0xffffffff; };
   const auto high = [](std::uint64_t word) { return word >> 32; };
-  // The step's low byte takes the place of a cookie's high byte, which has a term of its own.
+  // The step's low byte replaces the cookie's high byte, which is a separate term.
   const std::uint64_t step_and_cookie = std::uint64_t{step() & 255} << 24 ^ cookie();
   const std::uint64_t sum =
       0x06c9c021156eaa1f + 0x001dff3d8dc48f5d * low(word(0)) + 0x179ca10c9242235d * high(word(0)) +
@@ -173,7 +173,7 @@ Result<BlobId> BlobId::parse(std::string_view text) {
   }
   const std::size_t close = text.find(']');
   if (close == std::string_view::npos) return bad_id(text, "the closing \"]\" is missing");
-  if (close + 1 != text.size()) return bad_id(text, "something follows the closing \"]\"");
+  if (close + 1 != text.size()) return bad_id(text, "there are characters after the closing \"]\"");
 
   std::array<std::uint64_t, kFields.size()> values{};
   std::string_view rest = text.substr(1, close - 1);
@@ -211,7 +211,7 @@ Result<void> check_puttable(const BlobId& id, std::size_t bytes) {
   };
   if (id.tablet().value == 0) return refuse("the tablet is not set");
   if (id.part() != 0) return refuse("part must be 0");
-  if (id.size() == 0) return refuse("an empty blob");
+  if (id.size() == 0) return refuse("the blob is empty");
   if (id.size() > kBlobSizeMax) {
     return refuse(fmt::format("size is over its maximum {}", kBlobSizeMax));
   }

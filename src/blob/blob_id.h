@@ -46,8 +46,8 @@ using Channel = std::uint8_t;
 inline constexpr Generation kGenerationMax = ~Generation{0};
 inline constexpr Step kStepMax = ~Step{0};
 inline constexpr std::uint32_t kCookieMax = ~std::uint32_t{0};
-inline constexpr std::uint32_t kBlobSizeMax = 10u << 20;            // What may be put.
-inline constexpr std::uint32_t kBlobSizeFieldMax = (1u << 28) - 1;  // What an id can say.
+inline constexpr std::uint32_t kBlobSizeMax = 10u << 20;            // Largest blob of a put.
+inline constexpr std::uint32_t kBlobSizeFieldMax = (1u << 28) - 1;  // Largest size in an id.
 inline constexpr std::uint32_t kPartFieldMax = 15;
 inline constexpr std::size_t kBlobIdBytes = 25;
 
@@ -80,7 +80,7 @@ class BlobId {
   BlobId with_part(std::uint32_t part) const;
   BlobId whole() const { return with_part(0); }
 
-  // Same blob but for the size: no two such blobs may exist.
+  // Equal in all fields but the size: no two such blobs may exist.
   bool differs_only_in_size(const BlobId& other) const;
   // The greatest id below this one; nullopt when there is none.
   std::optional<BlobId> predecessor() const;
@@ -133,7 +133,7 @@ class BlobId {
   alignas(4) std::array<std::byte, 28> bytes_{};
 };
 
-// What a client may put: tablet set, part 0, size 1..kBlobSizeMax and equal to `bytes`.
+// Whether a client may put it: tablet set, part 0, size 1..kBlobSizeMax and equal to `bytes`.
 Result<void> check_puttable(const BlobId& id, std::size_t bytes);
 
 }  // namespace moraine::blob

@@ -1,4 +1,4 @@
-// Parsing never crashes, and what it accepts it prints again; decoding accepts any 25 bytes.
+// Parsing never crashes, and what it accepts prints as the same text; any 25 bytes can be decoded.
 #include <array>
 #include <cstring>
 

@@ -161,7 +161,7 @@ TEST(BlobId, ParseErrorsNameTheFieldAndTheReason) {
   EXPECT_EQ(parse_error("[1:2:3:4:5:6:7"),
             "blob id \"[1:2:3:4:5:6:7\": the closing \"]\" is missing");
   EXPECT_EQ(parse_error("[1:2:3:4:5:6:7] "),
-            "blob id \"[1:2:3:4:5:6:7] \": something follows the closing \"]\"");
+            "blob id \"[1:2:3:4:5:6:7] \": there are characters after the closing \"]\"");
   EXPECT_EQ(parse_error("[1:2:3:4:5:6]"),
             "blob id \"[1:2:3:4:5:6]\": has 6 fields of 7: part is missing");
   EXPECT_EQ(parse_error("[1]"), "blob id \"[1]\": has 1 fields of 7: generation is missing");
@@ -264,7 +264,7 @@ TEST(CheckPuttable, SaysWhyItRefuses) {
   EXPECT_EQ(why(BlobId(TabletId{}, 1, 1, 0, 5, 0), 5),
             "invalid argument: put of [0:1:1:0:0:5:0]: the tablet is not set");
   EXPECT_NE(why(BlobId(kTablet, 1, 1, 0, 5, 0, 2), 5).find("part must be 0"), std::string::npos);
-  EXPECT_NE(why(BlobId(kTablet, 1, 1, 0, 0, 0), 0).find("an empty blob"), std::string::npos);
+  EXPECT_NE(why(BlobId(kTablet, 1, 1, 0, 0, 0), 0).find("the blob is empty"), std::string::npos);
   EXPECT_NE(why(BlobId(kTablet, 1, 1, 0, kBlobSizeMax + 1, 0), kBlobSizeMax + 1)
                 .find("size is over its maximum 10485760"),
             std::string::npos);

@@ -44,7 +44,7 @@ Result<void> check_device(const DeviceConfig& device) {
 }
 
 Result<void> check_node(const NodeConfig& node) {
-  if (node.id.value == 0) return wrong("id 0 is no node");
+  if (node.id.value == 0) return wrong("id 0 is not allowed");
   if (node.host.empty()) return wrong("host is empty");
   if (node.port == 0) return wrong("port is 0");
   if (node.devices.size() > kNodeDevicesMax) {
@@ -70,7 +70,7 @@ Result<void> check_node(const NodeConfig& node) {
 }
 
 Result<void> check_nodes(const ClusterConfig& config) {
-  if (config.nodes.empty()) return wrong("nodes: there are none");
+  if (config.nodes.empty()) return wrong("nodes: at least one node is needed");
   if (config.nodes.size() > kClusterNodesMax) {
     return wrong(
         fmt::format("nodes: {}, over the maximum {}", config.nodes.size(), kClusterNodesMax));
@@ -96,7 +96,7 @@ Result<void> check_nodes(const ClusterConfig& config) {
   return {};
 }
 
-// Which group takes which place, over all groups so far.
+// Which group uses which address, over all groups so far.
 using Places = std::map<DiskAddress, GroupId>;
 
 Result<void> check_disk(const ClusterConfig& config, const DiskAddress& disk) {

@@ -1,11 +1,11 @@
-// ClusterConfig: what cluster.yaml says: the nodes, their devices, and the static groups on them.
+// ClusterConfig: the contents of cluster.yaml: nodes, their devices, and the static groups on them.
 //
 //   cluster:
-//     name: example              # id: a number that tells clusters of one name apart; optional
+//     name: example              # id: a number that distinguishes clusters of one name; optional
 //   nodes:
 //     - id: 1
 //       host: 127.0.0.1
-//       port: 7500               # Of the transport between nodes.
+//       port: 7500               # For connections between nodes.
 //       devices:
 //         - id: 1
 //           path: /data/moraine/device1
@@ -18,8 +18,8 @@
 //       disks:                   # By order: realm, then domain, then vdisk.
 //         - {node: 1, device: 1, slot: 0}
 //
-// Promise    A config that was parsed is sound: check() finds nothing. Unknown and repeated fields
-//            are errors, so a misspelt one is not overlooked.
+// Promise    A parsed config is valid: check() succeeds. Unknown and repeated fields are errors, so
+//            a misspelt one is not overlooked.
 // Limits     kClusterYamlBytesMax of text; the counts below.
 // Errors     kInvalidArgument, naming the place ("groups[0].disks[3].node") and the line.
 #pragma once
@@ -73,13 +73,13 @@ Result<ClusterConfig> parse_cluster_config(std::string_view yaml);
 // Parses to the same config.
 std::string to_yaml(const ClusterConfig& config);
 
-// Contradictions: two nodes of one id or one host and port, two devices of one id or path on a
-// node, two groups of one id, a disk on an unknown node or device, a slot used twice, a group with
-// two disks on one device, and all that check(GroupConfig) finds.
+// Fails on two nodes of one id or one host and port, two devices of one id or path on a node, two
+// groups of one id, a disk on an unknown node or device, a slot used twice, a group with two disks
+// on one device, and everything that check(GroupConfig) rejects.
 Result<void> check(const ClusterConfig& config);
 
-// What weakens a config: groups over several nodes with two fail domains on one of them.
-// Requires: check() finds nothing.
+// Weaknesses of a valid config: groups over several nodes with two fail domains on one of them.
+// Requires: check() succeeds.
 std::vector<std::string> warnings(const ClusterConfig& config);
 
 // One node with one device and a group of erasure none on it.

@@ -1,4 +1,4 @@
-// Parsing never crashes; what it accepts is sound and comes back from its YAML.
+// Parsing never crashes; what it accepts is valid and round-trips through YAML.
 #include "base/invariant.h"
 #include "blob/cluster_config.h"
 

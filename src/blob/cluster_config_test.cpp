@@ -139,7 +139,7 @@ TEST(ClusterConfig, NamesTheFieldThatIsMissingUnknownOrRepeated) {
   EXPECT_EQ(problem(replaced("    generation: 3\n", "")),
             "groups[0] (line 15): field \"generation\" is missing");
   EXPECT_EQ(problem(replaced("    host: 127.0.0.1\n", "    host: a\n    host: b\n")),
-            "nodes[0] (line 5): field \"host\" is there twice");
+            "nodes[0] (line 5): field \"host\" is repeated");
   EXPECT_EQ(problem("nodes: []\ngroups: []\n"), "document (line 1): field \"cluster\" is missing");
 }
 
@@ -183,8 +183,8 @@ TEST(ClusterConfig, NamesTheErasureOrShapeThatIsBad) {
 
 TEST(ClusterConfig, TextThatIsNotOneYamlDocumentIsRefused) {
   EXPECT_EQ(problem(""), "document: is not a map");
-  EXPECT_EQ(problem(", \x03"), "document: there is more than one");
-  EXPECT_EQ(problem(std::string(kYaml) + "---\nb: 2\n"), "document: there is more than one");
+  EXPECT_EQ(problem(", \x03"), "document: the file holds more than one");
+  EXPECT_EQ(problem(std::string(kYaml) + "---\nb: 2\n"), "document: the file holds more than one");
   EXPECT_NE(problem("cluster: [1, 2\n").find("document (line "), std::string::npos);
   EXPECT_NE(problem("\xff\xfe\x00").find("document"), std::string::npos);
   EXPECT_NE(problem(std::string(100'000, '[')).find("document"), std::string::npos);
@@ -209,7 +209,7 @@ TEST(CheckOfAClusterConfig, NamesContradictionsBetweenNodes) {
   EXPECT_EQ(contradiction(config, [](ClusterConfig& c) { c.nodes[3].devices[1].path = "/data/1"; }),
             "nodes[3]: devices[1]: the node has a device at /data/1 already");
   EXPECT_EQ(contradiction(config, [](ClusterConfig& c) { c.nodes.clear(); }),
-            "nodes: there are none");
+            "nodes: at least one node is needed");
   EXPECT_EQ(contradiction(config, [](ClusterConfig& c) { c.name.clear(); }),
             "cluster.name is empty");
 }
@@ -247,7 +247,7 @@ TEST(CheckOfAClusterConfig, NamesContradictionsWithinAGroup) {
             "groups[0]: group 82000000: 7 disks, but its shape has 8");
 }
 
-TEST(WarningsOfAClusterConfig, TellWhenANodeHoldsTwoFailDomainsOfAGroupOverSeveralNodes) {
+TEST(WarningsOfAClusterConfig, ReportANodeWithTwoFailDomainsOfAGroupOverSeveralNodes) {
   EXPECT_TRUE(warnings(sample(Species::kBlock42, 8, 1)).empty());
   EXPECT_TRUE(warnings(sample(Species::kBlock42, 1, 8)).empty());
   const std::vector<std::string> found = warnings(sample(Species::kMirror3dc, 8, 2));

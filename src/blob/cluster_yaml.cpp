@@ -1,5 +1,5 @@
-// The YAML form of ClusterConfig. The only file that knows the YAML library: its exceptions end
-// here.
+// The YAML form of ClusterConfig. The only file that uses the YAML library: its exceptions are
+// caught here.
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
@@ -28,7 +28,7 @@ class Reader {
                 fmt::format("{}{}: {}", place_.empty() ? "document" : place_, where, why));
   }
 
-  // A map with no other fields than these, none of them twice.
+  // Checks that it is a map with no other fields than these, none of them twice.
   Result<void> expect_fields(std::initializer_list<std::string_view> names) const {
     if (!node_.IsMap()) return wrong("is not a map");
     std::vector<std::string> seen;
@@ -40,7 +40,7 @@ class Reader {
                                  name.substr(0, kQuotedTextMax), fmt::join(names, ", ")));
       }
       if (std::ranges::find(seen, name) != seen.end()) {
-        return wrong(fmt::format("field {:?} is there twice", name));
+        return wrong(fmt::format("field {:?} is repeated", name));
       }
       seen.push_back(name);
     }
@@ -235,7 +235,7 @@ class Ignore final : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// YAML::LoadAll does not end on some texts that are no YAML; reading two documents does.
+// YAML::LoadAll does not terminate on some texts that are not YAML; reading two documents does.
 bool holds_several_documents(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -293,7 +293,7 @@ Result<ClusterConfig> parse_cluster_config(std::string_view yaml) {
   try {
     const std::string text(yaml);
     if (holds_several_documents(text)) {
-      return fail(Errc::kInvalidArgument, "document: there is more than one");
+      return fail(Errc::kInvalidArgument, "document: the file holds more than one");
     }
     return read_cluster(Reader(YAML::Load(text), ""));
   } catch (const YAML::Exception& error) {

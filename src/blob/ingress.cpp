@@ -21,7 +21,7 @@ std::uint32_t present_bit(const Geometry& geometry, std::uint32_t slot, std::uin
 }
 
 std::uint32_t moved_bit(const Geometry& geometry, std::uint32_t slot, std::uint32_t part) {
-  INVARIANT(!geometry.is_main(slot), "slot {} is a main: its part is home", slot);
+  INVARIANT(!geometry.is_main(slot), "slot {} is a main: its part is never moved", slot);
   if (geometry.species() != Species::kBlock42) return 1u << (kMovedShift + slot);
   return 1u << (kMovedShift + (slot - kBlock42Parts) * kBlock42Parts + part - 1);
 }
@@ -40,12 +40,12 @@ PartLayout layout_of(const Geometry& geometry, Ingress ingress) {
   return layout;
 }
 
-DiskSet out_of_date(const Geometry& geometry, Ingress all, const OwnWords& own) {
-  const PartLayout told = layout_of(geometry, all);
+DiskSet out_of_date(const Geometry& geometry, Ingress all, const OwnIngresses& own) {
+  const PartLayout known = layout_of(geometry, all);
   DiskSet slots = 0;
   for (std::uint32_t slot = 0; slot < geometry.slots(); ++slot) {
     for (std::uint32_t part = 1; part <= geometry.parts(); ++part) {
-      if (!told.has(slot, part)) continue;
+      if (!known.has(slot, part)) continue;
       if ((own[slot].bits & present_bit(geometry, slot, part)) == 0) slots |= disk_bit(slot);
     }
   }

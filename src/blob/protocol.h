@@ -1,7 +1,7 @@
-// What may be asked of one VDisk, by a proxy or by a neighbour, and what it answers.
+// Requests to one VDisk, from a proxy or a neighbour, and its replies.
 //
 // Promise    One request type for local and remote disks: DiskEndpoint hides which it is. Requests
-//            are idempotent, so a lost reply may be answered by asking again.
+//            are idempotent, so a request whose reply was lost may be sent again.
 // Limits     kPartQueriesMax queries per get, kRangeItemsMax items per range reply, kFlagsMax flags
 //            per collect; replies stay under kFrameBytesMax.
 // Format     protocol_codec.cpp has the byte grammar.
@@ -32,7 +32,7 @@ inline constexpr std::size_t kFlagsMax = 10'000;
 inline constexpr std::size_t kSyncFactsMax = 8'192;
 inline constexpr std::size_t kExtraBlocksMax = 100;
 inline constexpr std::size_t kCursorBytesMax = 256;
-inline constexpr std::size_t kReasonBytesMax = 1'024;  // Longer reasons are cut on the wire.
+inline constexpr std::size_t kReasonBytesMax = 1'024;  // Longer reasons are truncated on the wire.
 
 struct TabletGeneration {
   TabletId tablet;
@@ -40,7 +40,7 @@ struct TabletGeneration {
   auto operator<=>(const TabletGeneration&) const = default;
 };
 
-// Index facts of one blob as merged by OR: flags, and which slot ever had which part.
+// Index facts of one blob, merged by OR: flags, and which slot ever had which part.
 struct Ingress {
   // bits 0-1: Keep, DoNotKeep; then presence and deletion bits; see ingress.h.
   std::uint32_t bits = 0;
@@ -63,30 +63,30 @@ struct PutPartReply {
 };
 
 struct PartQuery {
-  BlobId id;                // Part 0 asks for every local part.
+  BlobId id;                // Part 0: every local part.
   std::uint32_t shift = 0;  // Within the part, not within the blob.
   std::uint32_t size = 0;   // 0: to the end of the part.
 };
 struct GetParts {
   std::vector<PartQuery> queries;
   bool index_only = false;
-  // Recorded as a block (durably) before anything is read.
+  // Stored durably as a block before anything is read.
   std::optional<TabletGeneration> force_block;
-  // The asking tablet: BLOCKED when its generation is fenced.
+  // The reading tablet: BLOCKED when its generation is fenced.
   std::optional<TabletGeneration> reader;
 };
 struct PartAnswer {
   std::uint32_t query = 0;  // Index into GetParts::queries.
-  // kOk with data (or, index only, without), kNoData, kNotYet, kCorrupted, kError. A query of part
-  // 0 gives one kOk answer per local part, or a single answer when there is none.
+  // kOk with data (without data for index_only), kNoData, kNotYet, kCorrupted, kError. A query of
+  // part 0 returns one kOk answer per local part, or a single other answer when there is none.
   Status status = Status::kError;
   std::uint32_t part = 0;
   Slice data;
-  Ingress ingress;  // What this disk knows of the blob; zero when it knows nothing.
+  Ingress ingress;  // What this disk knows about the blob; zero when it knows nothing.
 };
 struct GetPartsReply {
   // In the order of the queries. Ends early, with truncated set, when the bytes would exceed
-  // kGetReplyBytesMax: the caller asks again for the rest.
+  // kGetReplyBytesMax: the caller sends the remaining queries again.
   std::vector<PartAnswer> answers;
   bool truncated = false;
 };
@@ -94,7 +94,7 @@ struct GetPartsReply {
 struct BlockTablet {
   TabletId tablet;
   Generation generation = 0;  // This and every lower generation are rejected from now on.
-  std::uint64_t issuer = 0;   // Random; lets a retry of the same block be recognised.
+  std::uint64_t issuer = 0;   // Random; identifies a retry of the same block.
 };
 struct BlockTabletReply {
   Generation blocked = 0;
@@ -128,11 +128,11 @@ struct RangeIndex {
 struct RangeItem {
   BlobId id;
   Ingress ingress;
-  std::uint8_t local_parts = 0;  // Bit part-1: data is here.
-  bool not_yet = false;          // This disk should have a part that it has not.
+  std::uint8_t local_parts = 0;  // Bit part-1: this disk has the data.
+  bool not_yet = false;          // This disk lacks a part that it should have.
 };
 struct RangeIndexReply {
-  std::vector<RangeItem> items;  // In the asked order.
+  std::vector<RangeItem> items;  // In the requested order.
   bool more = false;             // The limit was reached before the end.
   Generation blocked = 0;
 };
@@ -140,21 +140,21 @@ struct RangeIndexReply {
 struct GetStatus {};
 struct GetStatusReply {
   bool ready = false;       // Past guid recovery and initial sync.
-  bool replicated = false;  // What was missing when the last pass began is here.
+  bool replicated = false;  // Everything missing when the last pass began is replicated.
   std::uint64_t blobs = 0;
   std::uint64_t missing = 0;  // Parts still to be replicated.
   std::uint64_t live_bytes = 0;
   std::uint64_t capacity_bytes = 0;
-  // From here on absent in the replies of older programs.
+  // Replies of older programs end before these.
   bool broken = false;
   std::string reason;               // Why it does not serve.
-  bool replicating = false;         // Parts are being restored, and were already for a while.
-  std::uint64_t restored = 0;       // Parts, since that began.
+  bool replicating = false;         // Parts have been restored for a while and still are.
+  std::uint64_t restored = 0;       // Parts restored since that began.
   std::uint64_t damaged_found = 0;  // Parts with a wrong checksum, since the node started.
   std::uint64_t damaged_repaired = 0;
 };
 
-// Hands a newer group config to a disk that answered with an older generation.
+// Sends a newer group config to a disk that replied with an older generation.
 struct Configure {
   GroupConfig config;
 };
@@ -162,19 +162,19 @@ struct ConfigureReply {};
 
 // --- Requests of neighbours --------------------------------------------------------------------
 
-// Guid recovery: a disk asks what its neighbours remember of it, and has them remember.
+// Guid recovery: a disk reads what its neighbours remember about it, or updates that.
 enum class GuidState : std::uint8_t { kEmpty, kInProgress, kFinal };
 struct ExchangeGuid {
   std::uint32_t order = 0;  // The asking disk.
-  // kEmpty only asks; otherwise the neighbour durably remembers (guid, state).
+  // kEmpty only reads; otherwise the neighbour durably stores (guid, state).
   GuidState state = GuidState::kEmpty;
   std::uint64_t guid = 0;
 };
 struct ExchangeGuidReply {
-  GuidState state = GuidState::kEmpty;  // As remembered after the exchange.
+  GuidState state = GuidState::kEmpty;  // As stored after the exchange.
   std::uint64_t guid = 0;
-  // How far the neighbour has read the asking disk's facts: in which log, up to where. A disk whose
-  // own log ends before that is an old copy of itself.
+  // How far the neighbour has read the asking disk's facts: which log, and the position in it. A
+  // disk whose own log ends before that is an old copy of itself.
   std::uint64_t log = 0;
   std::uint64_t position = 0;
 };
@@ -211,7 +211,7 @@ struct PullFactsReply {
   std::uint64_t log = 0;
   bool full = false;
   std::vector<IndexFact> facts;
-  std::uint64_t position = 0;  // Once applied (at the end of a full sync), ask after this.
+  std::uint64_t position = 0;  // `after` of the next pull, once applied; at the end of a full sync.
   Slice cursor;                // Full sync: the next page; empty when done.
   bool more = false;
 };
@@ -227,24 +227,24 @@ using ReplyBody = std::variant<std::monostate, PutPartReply, GetPartsReply, Bloc
 struct DiskRequest {
   VDiskId target;  // With the sender's group generation.
   RequestBody body;
-  // Of the sender's config: two configs of one generation are told apart by it. 0: not stated.
+  // Digest of the sender's config: distinguishes two configs of one generation. 0: not stated.
   std::uint32_t digest = 0;
 };
 
 struct DiskReply {
   Status status = Status::kError;
-  std::string reason;  // For people; empty when kOk.
-  // Changes when the disk was wiped; equal values mean that earlier answers still hold.
+  std::string reason;  // Readable text; empty when kOk.
+  // Changes when the disk was wiped; while it stays equal, earlier answers are still valid.
   std::uint64_t incarnation = 0;
   Colour colour = Colour::kGreen;  // Worst known in the group.
-  // Set with kRace: the disk's config. Newer than the sender's: take it and start again. Older: the
-  // disk is behind; it can be brought up with Configure. Of the same generation: one of the two is
-  // wrong, and people have to say which.
+  // Set with kRace: the disk's config. Newer than the sender's: adopt it and start again. Older:
+  // send the disk the newer one with Configure. Same generation: the two contradict each other, and
+  // an operator has to decide which one is right.
   std::optional<GroupConfig> config;
   ReplyBody body;  // monostate unless the request was carried out.
 };
 
-// One VDisk as its callers see it. A reply always comes: transport errors arrive as kError (not
+// The caller's interface to one VDisk. Every call returns a reply: transport errors are kError (not
 // reached, or lost) or kDeadline.
 class DiskEndpoint {
  public:

@@ -103,7 +103,7 @@ std::vector<Slice> pieces_of(const Message& message) {
   return pieces;
 }
 
-// The header's size, when everything up to the crc is sound.
+// The header's size, when everything up to the crc is valid.
 Result<std::size_t> check_head(ByteSpan frame, Kind kind) {
   if (frame.size() < kPrefixBytes + kCrcBytes) {
     return fail(Errc::kCorrupt, fmt::format("only {} bytes", frame.size()));
@@ -121,7 +121,7 @@ Result<std::size_t> check_head(ByteSpan frame, Kind kind) {
   }
   const ByteSpan checked = frame.first(kPrefixBytes + size);
   if (crc32c(checked) != load<std::uint32_t>(checked.data() + checked.size())) {
-    return fail(Errc::kCorrupt, "the header's checksum does not hold");
+    return fail(Errc::kCorrupt, "the header's checksum does not match");
   }
   return size;
 }

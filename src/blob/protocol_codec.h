@@ -1,5 +1,5 @@
-// The wire form of DiskRequest and DiskReply in pieces, for senders that put something in front or
-// can write several pieces.
+// The wire form of DiskRequest and DiskReply in pieces, for senders that prepend a prefix or can
+// write several pieces.
 //
 // Promise    The pieces, one after another, are the bytes of encode(). Bulk data (parts of blobs)
 //            shares the memory of the message.
@@ -17,7 +17,7 @@ namespace moraine::blob {
 std::vector<Slice> encode_pieces(const DiskRequest& request);
 std::vector<Slice> encode_pieces(const DiskReply& reply);
 
-// `prefix` and the pieces in one fresh slice.
+// `prefix` and the pieces in one new slice.
 Slice concatenate(ByteSpan prefix, const std::vector<Slice>& pieces);
 
 }  // namespace moraine::blob

@@ -1,4 +1,4 @@
-// Decoding never crashes, and what it accepts has exactly one spelling.
+// Decoding never crashes, and what it accepts has exactly one encoding.
 #include "base/checksum.h"
 #include "base/coding.h"
 #include "base/invariant.h"
@@ -19,7 +19,7 @@ void try_both(const Slice& frame) {
   }
 }
 
-// The input as kind, header size, header and bulk of a frame whose checksum holds, so that the
+// The input as kind, header size, header and bulk of a frame with a valid checksum, so that the
 // grammar is reached.
 Slice sealed(ByteSpan input) {
   Decoder from(input);

@@ -80,7 +80,7 @@ std::vector<DiskReply> sample_replies() {
   return replies;
 }
 
-// The same frame with `change` done to its header and the checksum made right again.
+// The same frame with `change` applied to its header and a valid checksum.
 template <class Change>
 Slice rewritten(const Slice& frame, Change change) {
   const auto header_size = load<std::uint32_t>(frame.data() + 2);
@@ -298,7 +298,7 @@ TEST(ProtocolCodec, SaysWhatIsWrongWithARequest) {
             "request (guid): order 32 is over its maximum 31");
   const Slice configure = encode(requests[10]);
   EXPECT_EQ(problem(decode_request(with_byte(configure, 24, 0xff))),
-            "request (config): group config: the checksum does not hold");
+            "request (config): group config: the checksum does not match");
 }
 
 TEST(ProtocolCodec, SaysWhatIsWrongWithAReply) {

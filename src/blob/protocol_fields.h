@@ -1,7 +1,7 @@
 // The fields of every message, described once for both directions (protocol_wire.h).
 //
-// Promise    What the reader accepts keeps the limits of protocol.h, has only known values of
-//            enumerations, and part numbers in range.
+// Promise    A message that the reader accepts is within the limits of protocol.h, has only known
+//            values of enumerations, and part numbers in range.
 // Format     protocol_codec.cpp has the byte grammar.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace moraine::blob::wire {
 
-// Least bytes of an item on the wire.
+// Smallest size of an item on the wire.
 constexpr std::size_t kTabletGenerationBytes = 12;
 constexpr std::size_t kQueryBytes = kBlobIdBytes + 8;
 constexpr std::size_t kAnswerBytes = 14;

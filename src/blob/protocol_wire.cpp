@@ -81,7 +81,7 @@ ByteSpan WireReader::sized(std::string_view name, std::size_t size_max) {
 
 Result<void> WireReader::finish() {
   if (!problem_.empty()) return fail(Errc::kCorrupt, std::move(problem_));
-  if (header_.failed()) return fail(Errc::kCorrupt, "the header is short");
+  if (header_.failed()) return fail(Errc::kCorrupt, "the header is truncated");
   if (header_.remaining() > 0) {
     return fail(Errc::kCorrupt,
                 fmt::format("{} bytes too many in the header", header_.remaining()));

@@ -4,9 +4,9 @@
 //   void fields(Io& io, Like<Io, GetBlock>& m) { io.integer(m.tablet.value); }
 //
 // Promise    A description used for both directions cannot write what it does not read. The reader
-//            never runs past its input, allocates no more than a small multiple of it, and keeps
-//            the first thing that was wrong; after that it gives zeros.
-// Invariants Bulk bytes lie behind the header in the order of their sizes in it. The reader takes
+//            never runs past its input, allocates no more than a small multiple of it, and reports
+//            the first error; after that it returns zeros.
+// Invariants Bulk bytes follow the header in the order of their sizes in it. The reader returns
 //            them as slices of the frame.
 #pragma once
 
@@ -50,7 +50,7 @@ class WireWriter {
     header_.raw(bytes);
   }
   void part_id(const BlobId& id, std::uint32_t, std::uint32_t) { blob_id(id); }
-  // Longer text is cut.
+  // Longer text is truncated.
   void text(std::string_view value, std::string_view, std::size_t size_max) {
     header_.sized(value.substr(0, size_max));
   }
@@ -95,7 +95,7 @@ class WireReader {
     value = header_.fixed<T>();
     if (value > max) wrong(fmt::format("{} {} is over its maximum {}", name, value, max));
   }
-  // `known` tells the values of the enumeration.
+  // `known` is true for values of the enumeration.
   template <class T>
   void choice(T& value, std::string_view name, bool (*known)(T)) {
     const auto code = header_.fixed<std::underlying_type_t<T>>();
@@ -124,7 +124,7 @@ class WireReader {
     for (std::size_t i = 0; i < count && !failed(); ++i) each(*this, items.emplace_back());
   }
 
-  // The first problem stays; values read after it mean nothing.
+  // Keeps the first problem; values read after it are meaningless.
   void wrong(std::string problem);
   bool failed() const { return !problem_.empty() || header_.failed(); }
   // Header and bulk must have been read to their ends.

@@ -1,5 +1,5 @@
-// Bugs that can be switched on, to show that the checkers of the simulator see them. Each breaks
-// one rule that the rest of the code keeps; production never sets one.
+// Bugs that can be switched on, to prove that the checkers of the simulator detect them. Each
+// breaks one rule that the rest of the code keeps; production never sets one.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ enum class SeededBug : std::uint8_t {
   kAckBeforeSync,        // A put answers before its record is durable.
   kIgnoreBlockOnPut,     // A disk takes writes of fenced generations.
   kForgetBlock,          // A block is not written to the log.
-  kDropKeepInMerge,      // A Keep flag that comes by sync is lost.
-  kLonelyBarrier,        // A soft barrier acts before a quorum has it.
+  kDropKeepInMerge,      // A Keep flag received by sync is lost.
+  kLonelyBarrier,        // A soft barrier takes effect before a quorum has it.
   kBarrierBeforeFlags,   // The barrier of a collect takes effect without its flags.
-  kSkipReplication,      // A replaced disk calls itself replicated at once.
+  kSkipReplication,      // A replaced disk reports itself as replicated at once.
   kForgetTombstone,      // A DoNotKeep mark is dropped before all disks have it.
   kServeBeforeRecovery,  // A wiped disk acknowledges as if nothing had happened.
   kSkipForcedBlock,      // A forced read does not fence.
   kDropHandoffEarly,     // A handoff part is dropped before its main has it.
-  kSkipChecksum,         // Rotten data is served.
+  kSkipChecksum,         // Corrupted data is served.
   kSkipOneQuorumMember,  // Proxy: a put needs one part less.
-  kNoDataOnError,        // Proxy: an unreachable blob is called absent.
+  kNoDataOnError,        // Proxy: an unreachable blob is reported as absent.
   kCountStaleAck,        // Proxy: acknowledgements of a wiped disk still count.
   kSkipTabletBlock,      // Tablet: a leader boots without blocking the generations before it.
   kSkipZeroEntry,        // Tablet: a leader boots without settling the end of the log.

@@ -1,4 +1,4 @@
-// Bad input: each mistake is refused with the word that helps, and changes nothing.
+// Bad input: each mistake is refused with an error that names it, and changes nothing.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace moraine {
 namespace {
 
-// A Value borrows its text: of a temporary there would be nothing left to borrow.
+// A Value borrows its text: that of a temporary would be freed at once.
 static_assert(!std::constructible_from<Value, std::string>);
 static_assert(!std::constructible_from<Value, const std::string>);
 static_assert(std::constructible_from<Value, std::string&>);
@@ -31,21 +31,21 @@ class BadInputTest : public DatabaseTest {
   BadInputTest() { expect_ok(db_->create_table("/t", schema())); }
 
   Table table() { return std::move(*db_->table("/t")); }
-  // What an insert is told; "OK".
+  // The error of an insert, or "OK".
   std::string insert_error(std::initializer_list<NamedValue> row, WriteOptions options = {}) {
     auto tx = db_->begin();
     EXPECT_TRUE(tx);
-    return said(tx->insert(table(), row, options));
+    return outcome(tx->insert(table(), row, options));
   }
   template <class T>
-  static std::string said(const Result<T>& result) {
+  static std::string outcome(const Result<T>& result) {
     return result ? std::string("OK") : result.error().message();
   }
   static void expect_has(const std::string& text, std::string_view part) {
     EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;
   }
   std::string create_error(const TableSchema& made, const TableOptions& options = {}) {
-    return said(db_->create_table("/other", made, options));
+    return outcome(db_->create_table("/other", made, options));
   }
 };
 
@@ -73,7 +73,7 @@ TEST_F(BadInputTest, MissingUnknownAndRepeatedColumnsAreNamed) {
   expect_ok(db_->create_table("/keys", required));
   auto tx = db_->begin();
   const NamedValue row[] = {{"part", "p"}, {"must", true}};
-  expect_has(said(tx->insert(*db_->table("/keys"), row)), "\"id\"");
+  expect_has(outcome(tx->insert(*db_->table("/keys"), row)), "\"id\"");
 }
 
 TEST_F(BadInputTest, EveryKeyColumnIsNamedByAnInsertAlsoWhenItMayBeNull) {
@@ -119,23 +119,24 @@ TEST_F(BadInputTest, ATableOfAnotherDatabaseIsRefused) {
   auto tx = other->begin();
   ASSERT_TRUE(tx);
   const NamedValue row[] = {{"id", 1}, {"part", "p"}, {"must", true}};
-  expect_has(said(tx->insert(table(), row)), "another database");
+  expect_has(outcome(tx->insert(table(), row)), "another database");
   const Value key[] = {Value(1), Value("p")};
   const Key keys[] = {key};
   Rowset rows;
-  expect_has(said(tx->lookup(table(), keys, {}, rows)), "another database");
+  expect_has(outcome(tx->lookup(table(), keys, {}, rows)), "another database");
 }
 
 TEST_F(BadInputTest, KeysOfLookupsAndDeletesAreChecked) {
   Rowset rows;
-  expect_has(said(table().lookup({Value(1)}, {}, rows)), "too few columns");
-  expect_has(said(table().lookup({Value(1), Value("p"), Value(2)}, {}, rows)), "too many columns");
-  expect_has(said(table().lookup({Value("x"), Value("p")}, {}, rows)), "\"id\"");
+  expect_has(outcome(table().lookup({Value(1)}, {}, rows)), "too few columns");
+  expect_has(outcome(table().lookup({Value(1), Value("p"), Value(2)}, {}, rows)),
+             "too many columns");
+  expect_has(outcome(table().lookup({Value("x"), Value("p")}, {}, rows)), "\"id\"");
   auto tx = db_->begin();
-  expect_has(said(tx->remove(table(), {Value(1)})), "too few columns");
+  expect_has(outcome(tx->remove(table(), {Value(1)})), "too few columns");
   const Value key[] = {Value(1), Value("p")};
   const std::string groups[] = {"nobody"};
-  expect_has(said(tx->lock(table(), key, RowLock::kSharedStrong, groups)), "\"nobody\"");
+  expect_has(outcome(tx->lock(table(), key, RowLock::kSharedStrong, groups)), "\"nobody\"");
 }
 
 TEST_F(BadInputTest, ValuesKeysAndRowsPastTheirLimitsAreRefused) {
@@ -148,7 +149,7 @@ TEST_F(BadInputTest, ValuesKeysAndRowsPastTheirLimitsAreRefused) {
   expect_has(insert_error({{"id", 1}, {"part", std::string_view(long_key)}, {"must", true}}),
              "Key is too long");
   Rowset rows;
-  expect_has(said(table().lookup({Value(1), Value(std::string_view(long_key))}, {}, rows)),
+  expect_has(outcome(table().lookup({Value(1), Value(std::string_view(long_key))}, {}, rows)),
              "Key is too long");
   TableSchema wide;
   wide.columns = {column("id", ColumnType::kInt64, true)};
@@ -162,7 +163,7 @@ TEST_F(BadInputTest, ValuesKeysAndRowsPastTheirLimitsAreRefused) {
     row.push_back({wide.columns[i].name, std::string_view(big)});
   }
   auto tx = db_->begin();
-  expect_has(said(tx->insert(*db_->table("/wide"), row)), "Row is too large: ");
+  expect_has(outcome(tx->insert(*db_->table("/wide"), row)), "Row is too large: ");
 }
 
 TEST_F(BadInputTest, SchemasThatCannotBeATablesAreRefused) {
@@ -210,12 +211,14 @@ TEST_F(BadInputTest, OptionsThatContradictEachOtherAreNamed) {
   expect_has(create_error(schema(), options), "\"zip\"");
   TableMountOptions mount;
   mount.max_dynamic_store_row_count = 0;
-  expect_has(said(db_->remount_table("/t", mount)), "max_dynamic_store_row_count");
+  expect_has(outcome(db_->remount_table("/t", mount)), "max_dynamic_store_row_count");
   EXPECT_EQ(db_->describe_table("/t")->options, TableOptions());
 }
 
 TEST_F(BadInputTest, SchemaChangesThatOldRowsWouldNotFitAreRefused) {
-  const auto alter = [this](const TableSchema& made) { return said(db_->alter_table("/t", made)); };
+  const auto alter = [this](const TableSchema& made) {
+    return outcome(db_->alter_table("/t", made));
+  };
   expect_has(alter(schema()), "not all tablets are unmounted");
   expect_ok(db_->unmount_table("/t"));
   TableSchema made = schema();
@@ -241,7 +244,7 @@ TEST_F(BadInputTest, ReadsNameWhatIsWrongWithThem) {
   ReadOptions options;
   options.timestamp = 0;
   Rowset rows;
-  expect_has(said(table().lookup({Value(1), Value("p")}, options, rows)), "timestamp");
+  expect_has(outcome(table().lookup({Value(1), Value("p")}, options, rows)), "timestamp");
   EXPECT_FALSE(table().columns({"nobody"}));
   ScanOptions scan;
   scan.filters = {{"nobody", Filter::Op::kEqual, Value(1)}};
@@ -256,17 +259,17 @@ TEST_F(BadInputTest, ReadsNameWhatIsWrongWithThem) {
 
 TEST_F(BadInputTest, PivotsAndPathsAreChecked) {
   const std::vector<std::vector<Value>> falling = {{Value(5)}, {Value(3)}};
-  expect_has(said(db_->create_table("/p", schema(), {}, falling)), "strictly increasing");
+  expect_has(outcome(db_->create_table("/p", schema(), {}, falling)), "strictly increasing");
   const std::vector<std::vector<Value>> typed = {{Value("x")}};
-  expect_has(said(db_->create_table("/p", schema(), {}, typed)), "\"id\"");
+  expect_has(outcome(db_->create_table("/p", schema(), {}, typed)), "\"id\"");
   EXPECT_EQ(db_->create_table("/t", schema()).error().code, Errc::kAlreadyExists);
   EXPECT_EQ(db_->remove_table("/nobody").error().code, Errc::kNotFound);
   EXPECT_FALSE(db_->create_table("", schema()));
   EXPECT_EQ(db_->reshard_table("/t", 2).error().code, Errc::kReadOnly);
   expect_ok(db_->unmount_table("/t"));
-  expect_has(said(db_->reshard_table("/t", std::size_t{0})), "positive");
+  expect_has(outcome(db_->reshard_table("/t", std::size_t{0})), "positive");
   Rowset rows;
-  expect_has(said(table().lookup({Value(1), Value("p")}, {}, rows)), "\"unmounted\" state");
+  expect_has(outcome(table().lookup({Value(1), Value("p")}, {}, rows)), "\"unmounted\" state");
 }
 
 TEST_F(BadInputTest, IntegersAreTakenForDoublesWhereThatIsExact) {

@@ -1,5 +1,5 @@
-// The rules of the row cache (lookup cache) and of the key filter, one test each, by the public
-// API.
+// The rules of the row cache (lookup cache) and of the key filter, one test each, through the
+// public API.
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ class CacheRules : public DatabaseTest {
     expect_ok(table.lookup({Value(key)}, options, rows));
     return rows.exists(0);
   }
-  std::uint64_t figure(const std::string& name) {
+  std::uint64_t metric(const std::string& name) {
     const std::string text = db_->metrics();
     const std::string line = "\nyt_tablet_node_lookup_" + name + "_total{table_path=\"/t\"} ";
     const std::size_t at = text.find(line);
@@ -58,33 +58,33 @@ TEST_F(CacheRules, ALookupThatSaysNothingFollowsTheTablesDefault) {
   const Table table = make(cached(1, true));
   EXPECT_TRUE(read(table, 1));
   EXPECT_TRUE(read(table, 1));
-  EXPECT_EQ(figure("cache_misses"), 1u);
-  EXPECT_EQ(figure("cache_inserts"), 1u);
-  EXPECT_EQ(figure("cache_hits"), 1u);
+  EXPECT_EQ(metric("cache_misses"), 1u);
+  EXPECT_EQ(metric("cache_inserts"), 1u);
+  EXPECT_EQ(metric("cache_hits"), 1u);
 }
 
 TEST_F(CacheRules, ByDefaultATableDoesNotUseIt) {
   const Table table = make(cached(1, false));
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(read(table, 1));
-  EXPECT_EQ(figure("cache_misses") + figure("cache_inserts") + figure("cache_hits"), 0u);
+  EXPECT_EQ(metric("cache_misses") + metric("cache_inserts") + metric("cache_hits"), 0u);
 }
 
 TEST_F(CacheRules, ALookupThatAsksForItUsesItWhateverTheDefault) {
   const Table table = make(cached(1, false));
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(read(table, 1, true));
-  EXPECT_EQ(figure("cache_hits"), 2u);
+  EXPECT_EQ(metric("cache_hits"), 2u);
 }
 
 TEST_F(CacheRules, ALookupThatDeclinesItNeitherReadsNorFillsIt) {
   const Table table = make(cached(1, true));
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(read(table, 1, false));
-  EXPECT_EQ(figure("cache_misses") + figure("cache_inserts") + figure("cache_hits"), 0u);
+  EXPECT_EQ(metric("cache_misses") + metric("cache_inserts") + metric("cache_hits"), 0u);
 }
 
 TEST_F(CacheRules, WithoutAShareOfRowsNothingIsCached) {
   const Table table = make(cached(0, true));
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(read(table, 1, true));
-  EXPECT_EQ(figure("cache_inserts") + figure("cache_hits"), 0u);
+  EXPECT_EQ(metric("cache_inserts") + metric("cache_hits"), 0u);
 }
 
 TEST_F(CacheRules, ARemountTurnsItOn) {
@@ -93,7 +93,7 @@ TEST_F(CacheRules, ARemountTurnsItOn) {
   expect_ok(db_->remount_table("/t", cached(1, true).mount));
   EXPECT_TRUE(read(table, 1));
   EXPECT_TRUE(read(table, 1));
-  EXPECT_EQ(figure("cache_hits"), 1u);
+  EXPECT_EQ(metric("cache_hits"), 1u);
 }
 
 TEST_F(CacheRules, AFixedNumberOfRowsForEachTabletIsUnderstoodToo) {
@@ -102,10 +102,10 @@ TEST_F(CacheRules, AFixedNumberOfRowsForEachTabletIsUnderstoodToo) {
   const Table table = make(options);
   EXPECT_TRUE(read(table, 1));
   EXPECT_TRUE(read(table, 1));
-  EXPECT_EQ(figure("cache_hits"), 1u);
+  EXPECT_EQ(metric("cache_hits"), 1u);
 }
 
-TEST_F(CacheRules, ItKeepsTheShareOfRowsThatWasAskedFor) {
+TEST_F(CacheRules, ItKeepsTheConfiguredShareOfRows) {
   const Table table = make(cached(0.1, true));
   for (std::int64_t k = 0; k < kRows; ++k) EXPECT_TRUE(read(table, k));
   const std::string text = db_->metrics();
@@ -117,9 +117,9 @@ TEST_F(CacheRules, ItKeepsTheShareOfRowsThatWasAskedFor) {
 TEST_F(CacheRules, KeysThatAreNotThereAreMissesThatInsertNothing) {
   const Table table = make(cached(1, true));
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(read(table, kRows + 7));
-  EXPECT_EQ(figure("cache_misses"), 3u);
-  EXPECT_EQ(figure("cache_inserts"), 0u);
-  EXPECT_EQ(figure("missing_row_count"), 3u);
+  EXPECT_EQ(metric("cache_misses"), 3u);
+  EXPECT_EQ(metric("cache_inserts"), 0u);
+  EXPECT_EQ(metric("missing_row_count"), 3u);
 }
 
 TEST_F(CacheRules, OfATableInMemoryItKeepsWhatHunksHold) {
@@ -128,28 +128,28 @@ TEST_F(CacheRules, OfATableInMemoryItKeepsWhatHunksHold) {
   text_ = std::string(20'000, 'h');
   const Table table = make(options, 100);
   EXPECT_TRUE(read(table, 5));
-  const std::uint64_t before = figure("hunks_chunk_reader_statistics_data_bytes_read_from_disk");
+  const std::uint64_t before = metric("hunks_chunk_reader_statistics_data_bytes_read_from_disk");
   EXPECT_GE(before, text_.size());
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(read(table, 5));
-  EXPECT_EQ(figure("hunks_chunk_reader_statistics_data_bytes_read_from_disk"), before);
+  EXPECT_EQ(metric("hunks_chunk_reader_statistics_data_bytes_read_from_disk"), before);
 }
 
-// Even keys are there, so that the bounds of the chunk do not answer for odd ones.
+// Even keys exist, so that the bounds of the chunk do not rule out odd ones.
 TEST_F(CacheRules, TheKeyFilterTurnsMissingKeysAwayWithoutReadingABlock) {
   step_ = 2;
   make({});
   reopen();
   const auto table = db_->table("/t");
   ASSERT_TRUE(table) << table.error().message();
-  const std::uint64_t before = figure("chunk_reader_statistics_data_bytes_read_from_disk");
-  // A filter lets about one key of 256 pass for nothing.
+  const std::uint64_t before = metric("chunk_reader_statistics_data_bytes_read_from_disk");
+  // A filter has about one false positive in 256 keys.
   for (std::int64_t k = 1; k < kRows; k += 2) EXPECT_FALSE(read(*table, k));
-  EXPECT_GE(figure("key_filter_filtered_out_key_count"), 95u);
-  if (figure("key_filter_false_positive_key_count") > 0) return;
-  EXPECT_EQ(figure("chunk_reader_statistics_data_bytes_read_from_disk"), before);
+  EXPECT_GE(metric("key_filter_filtered_out_key_count"), 95u);
+  if (metric("key_filter_false_positive_key_count") > 0) return;
+  EXPECT_EQ(metric("chunk_reader_statistics_data_bytes_read_from_disk"), before);
 }
 
-TEST_F(CacheRules, MemoryIsToldForEverySizeOfItem) {
+TEST_F(CacheRules, MemoryIsReportedForEverySizeOfItem) {
   make(cached(1, true));
   const std::string text = db_->metrics();
   for (const char* name :

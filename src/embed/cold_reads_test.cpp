@@ -1,4 +1,4 @@
-// Reads past the caches, on threads of their own, while rows change and their chunks move.
+// Reads that miss the caches, on their own threads, while rows change and chunks move.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class ColdReadsTest : public DatabaseTest {
     ASSERT_TRUE(opened) << opened.error().message();
     db_.emplace(std::move(*opened));
   }
-  // Does not shrink much, and says whose it is.
+  // Hardly compressible, and names its row.
   static std::string value_of(std::int64_t id, int version) {
     std::string value = fmt::format("{}/{}:", id, version);
     std::uint64_t noise =
@@ -57,7 +57,7 @@ class ColdReadsTest : public DatabaseTest {
     ASSERT_TRUE(tx->commit());
     expect_ok(db_->flush_table("/users"));
   }
-  // The version of the row; -1: not as it was written by anyone.
+  // The version of the row; -1: the value was never written.
   static int version_in(std::int64_t id, const std::string& value) {
     const std::size_t slash = value.find('/');
     const std::size_t colon = value.find(':');
@@ -75,7 +75,7 @@ TEST_F(ColdReadsTest, EveryRowIsFoundOnTheDisk) {
 }
 
 TEST_F(ColdReadsTest, RowsAreRightWhileChunksAreFlushedAndCompactedAndTheirPlacesReused) {
-  std::atomic<int> written = 0;  // Versions from here on must be seen.
+  std::atomic<int> written = 0;  // Readers must see at least this version.
   std::atomic<bool> over = false;
   std::atomic<std::uint64_t> wrong = 0;
   std::atomic<std::uint64_t> stale = 0;

@@ -1,4 +1,4 @@
-// Columns are those of the table that made them.
+// Columns can only be used with the table that made them.
 
 #include "embed/test_database.h"
 

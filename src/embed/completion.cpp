@@ -13,26 +13,27 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kPausesPerLook = 32;
-// A yield this long means that others need the processor; who sleeps is woken, who yields is not.
+constexpr int kPausesPerCheck = 32;
+// A yield this long means that other threads need the processor: a sleeping thread gets woken, a
+// yielding one does not.
 constexpr auto kLongYield = std::chrono::microseconds(300);
-constexpr auto kRestAfterLongYield = std::chrono::milliseconds(50);
+constexpr auto kNoSpinAfterLongYield = std::chrono::milliseconds(50);
 
-std::atomic<unsigned> watchers{0};
-std::atomic<Clock::rep> rest_until{0};  // Nobody looks on before.
+std::atomic<unsigned> spinners{0};
+std::atomic<Clock::rep> no_spin_before{0};  // No thread spins before this time.
 
-unsigned watchers_max() {
+unsigned spinners_max() {
   static const unsigned most = std::max(1u, std::thread::hardware_concurrency() / 2);
   return most;
 }
 
-// A place among those who look on, while there is one.
-class Place {
+// One of the limited number of slots for spinning threads, if one is free.
+class SpinSlot {
  public:
-  Place() : taken_(watchers.fetch_add(1, std::memory_order_relaxed) < watchers_max()) {}
-  ~Place() { watchers.fetch_sub(1, std::memory_order_relaxed); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  SpinSlot() : taken_(spinners.fetch_add(1, std::memory_order_relaxed) < spinners_max()) {}
+  ~SpinSlot() { spinners.fetch_sub(1, std::memory_order_relaxed); }
+  SpinSlot(const SpinSlot&) = delete;
+  SpinSlot& operator=(const SpinSlot&) = delete;
   explicit operator bool() const { return taken_; }
 
  private:
@@ -42,30 +43,30 @@ class Place {
 }  // namespace
 
 void Completion::set() {
-  // The waiting thread may be gone after the exchange. A wake at an address that nobody waits at,
-  // or that somebody else uses by then, does no harm: waits on futexes look again.
+  // The waiting thread may have destroyed this after the exchange. A wake at an address where no
+  // thread waits, or that was reused, is harmless: waits on futexes check their condition again.
   if (state_.exchange(kSet, std::memory_order_acq_rel) != kAsleep) return;
   syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-bool Completion::watch() const {
-  const Place place;
-  if (!place) return false;
+bool Completion::spin() const {
+  const SpinSlot slot;
+  if (!slot) return false;
   Clock::time_point now = Clock::now();
-  if (now.time_since_epoch().count() < rest_until.load(std::memory_order_relaxed)) return false;
-  const Clock::time_point until = now + kWatchTime;
+  if (now.time_since_epoch().count() < no_spin_before.load(std::memory_order_relaxed)) return false;
+  const Clock::time_point until = now + kSpinTime;
   while (now < until) {
-    for (int i = 0; i < kPausesPerLook; ++i) {
+    for (int i = 0; i < kPausesPerCheck; ++i) {
       if (state_.load(std::memory_order_acquire) == kSet) return true;
       _mm_pause();
     }
-    // The kernel's own threads finish durable writes, perhaps on this processor.
+    // The kernel's own threads may need this processor to finish durable writes.
     const Clock::time_point before = Clock::now();
     std::this_thread::yield();
     now = Clock::now();
     if (now - before >= kLongYield) {
-      const Clock::time_point rest = now + kRestAfterLongYield;
-      rest_until.store(rest.time_since_epoch().count(), std::memory_order_relaxed);
+      const Clock::time_point again = now + kNoSpinAfterLongYield;
+      no_spin_before.store(again.time_since_epoch().count(), std::memory_order_relaxed);
       return false;
     }
   }
@@ -73,7 +74,7 @@ bool Completion::watch() const {
 }
 
 void Completion::wait() {
-  if (watch()) return;
+  if (spin()) return;
   std::uint32_t expected = kOpen;
   if (!state_.compare_exchange_strong(expected, kAsleep, std::memory_order_acq_rel)) return;
   while (state_.load(std::memory_order_acquire) != kSet) {
@@ -83,7 +84,7 @@ void Completion::wait() {
 
 namespace {
 
-Task<void> run_and_tell(std::function<Task<void>()> body, Completion& done) {
+Task<void> run_and_set(std::function<Task<void>()> body, Completion& done) {
   co_await body();
   done.set();
 }
@@ -92,7 +93,7 @@ Task<void> run_and_tell(std::function<Task<void>()> body, Completion& done) {
 
 void wait_for(Executor& executor, std::function<Task<void>()> body) {
   Completion done;
-  executor.post([&] { spawn(run_and_tell(std::move(body), done)); });
+  executor.post([&] { spawn(run_and_set(std::move(body), done)); });
   done.wait();
 }
 

@@ -1,10 +1,10 @@
-// Completion: lets a thread wait for work that it handed to the database's thread.
+// Completion: lets a thread wait for work that it posted to the database's thread.
 //
-// Promise    wait() returns after set(), and set() reads and writes nothing here once wait() may
+// Promise    wait() returns after set(), and set() does not touch this object once wait() may
 //            return: a Completion may live on the waiting thread's stack.
 // Threading  set() once, on any thread; wait() once, on another.
-// Limits     A wait looks for its end for kWatchTime before it sleeps: a durable commit is often
-//            quicker than a sleep and a wake. At most half of the processors look on at once.
+// Limits     wait() spins for up to kSpinTime before it sleeps: a durable commit is often quicker
+//            than a sleep and a wake-up. At most half of the processors spin at once.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace moraine::embed {
 
 class Completion {
  public:
-  static constexpr auto kWatchTime = std::chrono::microseconds(300);
+  static constexpr auto kSpinTime = std::chrono::microseconds(300);
 
   void set();
   void wait();
@@ -28,12 +28,12 @@ class Completion {
   enum State : std::uint32_t { kOpen, kAsleep, kSet };
 
   // True when set() was seen.
-  bool watch() const;
+  bool spin() const;
 
   std::atomic<std::uint32_t> state_{kOpen};  // A futex.
 };
 
-// Runs a coroutine on another thread's executor and waits for its end.
+// Runs a coroutine on another thread's executor and waits until it has finished.
 void wait_for(Executor& executor, std::function<Task<void>()> body);
 
 }  // namespace moraine::embed

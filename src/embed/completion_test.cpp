@@ -17,14 +17,14 @@ TEST(Completion, WaitReturnsAtOnceWhenItWasSetBefore) {
 TEST(Completion, AThreadThatSleepsIsWoken) {
   Completion done;
   std::thread setter([&] {
-    std::this_thread::sleep_for(10 * Completion::kWatchTime);
+    std::this_thread::sleep_for(10 * Completion::kSpinTime);
     done.set();
   });
   done.wait();
   setter.join();
 }
 
-// Each is gone as soon as its wait() returns; a set() that came later would meet another's.
+// Each object is destroyed as soon as its wait() returns; a late set() would hit another one.
 TEST(Completion, ManyThreadsHandStackObjectsToOneSetter) {
   constexpr int kThreads = 8;
   constexpr int kRounds = 5'000;

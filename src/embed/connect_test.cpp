@@ -1,4 +1,4 @@
-// Databases connected to a node that somebody else runs.
+// Databases connected to a node that other code runs.
 
 #include "embed/own_node.h"
 #include "embed/test_database.h"
@@ -45,7 +45,7 @@ class Connect : public testing::Test {
   std::unique_ptr<embed::OwnNode> node_;
 };
 
-TEST_F(Connect, TheNodeGoesOnWhenADatabaseIsGone) {
+TEST_F(Connect, TheNodeKeepsRunningWhenADatabaseIsDestroyed) {
   {
     Database database = Database::connect(node_->parts());
     ASSERT_TRUE(database.create_table("/users", users_schema()));

@@ -1,4 +1,4 @@
-// The forms of the public API that coroutines await, one test for each group.
+// The coroutine forms of the public API, one test for each group.
 
 #include <algorithm>
 
@@ -35,14 +35,14 @@ class CoroutineForms : public DatabaseTest {
     co_return report.state;
   }
 
- public:  // What the tests run.
+ public:  // Bodies of the tests.
   Task<Result<void>> read();
   Task<Result<void>> read_in_a_transaction();
   Task<Result<void>> change_states();
   Task<Result<void>> change_schema_and_tablets();
   Task<Result<void>> maintain();
   Task<Result<void>> make_static();
-  Task<Result<void>> hear_errors();
+  Task<Result<void>> get_errors();
 };
 
 Task<Result<void>> CoroutineForms::read() {
@@ -69,7 +69,7 @@ Task<Result<void>> CoroutineForms::read() {
   co_return Result<void>();
 }
 
-TEST_F(CoroutineForms, ReadRowsVersionsAndMoments) {
+TEST_F(CoroutineForms, ReadRowsVersionsAndTimestamps) {
   run(&CoroutineForms::read);
   const Value one(1);
   const auto versions = users().lookup_versions(Key(&one, 1), db_->timestamp().value_or(0));
@@ -104,7 +104,7 @@ Task<Result<void>> CoroutineForms::read_in_a_transaction() {
   co_return Result<void>();
 }
 
-TEST_F(CoroutineForms, ReadInATransactionTheMomentOfItsStart) {
+TEST_F(CoroutineForms, ReadTheSnapshotOfATransactionsStart) {
   run(&CoroutineForms::read_in_a_transaction);
 }
 
@@ -214,7 +214,7 @@ TEST_F(CoroutineForms, MakeWriteAndTurnStaticTables) {
   EXPECT_EQ(name_of(users(), 3), "c");
 }
 
-Task<Result<void>> CoroutineForms::hear_errors() {
+Task<Result<void>> CoroutineForms::get_errors() {
   const auto none = co_await db_->table_async("/none");
   EXPECT_TRUE(!none && none.error().code == Errc::kNotFound);
   const auto report = co_await db_->describe_table_async("/none");
@@ -237,7 +237,7 @@ Task<Result<void>> CoroutineForms::hear_errors() {
 }
 
 TEST_F(CoroutineForms, SayWhatIsWrongAsThePlainFormsDo) {
-  run(&CoroutineForms::hear_errors);
+  run(&CoroutineForms::get_errors);
 }
 
 }  // namespace

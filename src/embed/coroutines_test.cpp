@@ -44,7 +44,7 @@ class CoroutinesTest : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  // One row of its own, and one in the other tablet that all share.
+  // Increments a row of its own, and one in the other tablet that all coroutines share.
   Task<int> count_up(const Table& table, std::int64_t own) {
     WriteOptions delta;
     delta.update = true;

@@ -1,4 +1,4 @@
-// Bytes that rot on the device: what is damaged is named, the rest stays readable.
+// Bytes that rot on the device: errors name what is damaged, the rest stays readable.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,8 @@ namespace {
 class DamageTest : public DatabaseTest {
  protected:
   static constexpr std::size_t kWindowBytes = std::size_t{8} << 20;
-  // Changes one byte wherever the text is on the device. How often that was.
+  // Changes one byte in each occurrence of the text on the device. Returns the number of
+  // occurrences.
   std::size_t rot(const std::string& text) {
     std::size_t found = 0;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
@@ -53,7 +54,7 @@ TEST_F(DamageTest, ARottenBlockOfAChunkIsNamedAndTheRestIsRead) {
   expect_ok(db_->create_table("/users", users_schema(), options));
   put(0, 100, "rotten text of the first rows");
   put(100, 200, "sound text of the other rows");
-  // The log has no rows from here on.
+  // After this the log has no rows.
   expect_ok(db_->freeze_table("/users"));
   db_.reset();
   EXPECT_GT(rot("rotten text of the first rows"), 0u);

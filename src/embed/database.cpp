@@ -1,4 +1,4 @@
-// Database: tables by their paths.
+// Database: creates, changes and describes tables by path.
 
 #include "moraine/database.h"
 
@@ -86,16 +86,16 @@ Task<Result<void>> reshard(StoredTables& tables, std::string path,
   co_return co_await tables.reshard(scheme_path(path), std::move(encoded));
 }
 
-// How many tablets it has then. Nothing runs between the end of the change and the look at it.
+// Returns the resulting number of tablets. Nothing runs between the change and this look-up.
 Task<Result<std::size_t>> reshard_by_count(StoredTables& tables, std::string path,
                                            std::size_t tablets) {
   CO_TRY_VOID(co_await tables.reshard(path, tablets));
   const auto table = tables.find(path);
-  if (!table) co_return fail(Errc::kUnavailable, "the table is gone since");
+  if (!table) co_return fail(Errc::kUnavailable, "the table was removed meanwhile");
   co_return table->record().tablets.size();
 }
 
-// A tablet that does not run has no work.
+// A tablet that is not running has no work.
 Task<Result<void>> settle(DatabaseCore& core, std::string path) {
   const auto table = core.services().tables().find(scheme_path(path));
   if (!table) co_return no_table(path);
@@ -120,7 +120,7 @@ void describe_tablet(TabletReport& report, const table::TabletStatistics& statis
   report.error = statistics.error;
 }
 
-// As YTsaurus' attribute of this name.
+// As YTsaurus' attribute of the same name.
 std::string preload_state(const TableReport& report) {
   std::uint64_t pending = 0;
   std::uint64_t failed = 0;
@@ -145,7 +145,7 @@ Result<TableReport> describe(const RunningTable& table,
   report.remount_needed = needs_remount(record);
   report.dynamic = record.dynamic;
   const auto open = table.holder()->hold();
-  auto memory = std::make_shared<std::vector<std::unique_ptr<std::string>>>();  // Of pivots.
+  auto memory = std::make_shared<std::vector<std::unique_ptr<std::string>>>();  // Texts of pivots.
   for (std::size_t i = 0; i < record.tablets.size(); ++i) {
     TabletReport tablet;
     tablet.id = std::to_string(record.tablets[i].info.id.value);

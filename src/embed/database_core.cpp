@@ -13,7 +13,7 @@ Result<std::unique_ptr<DatabaseCore>> DatabaseCore::open(const std::string& fold
 
 void DatabaseCore::run(std::function<Task<void>()> body) {
   INVARIANT(!parts_.executor.on_this_thread(),
-            "a call that waits for the database's thread was made on that thread");
+            "a blocking call was made on the database's own thread; await its _async form");
   wait_for(parts_.executor, std::move(body));
 }
 

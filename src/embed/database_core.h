@@ -1,9 +1,10 @@
-// DatabaseCore: the node behind a Database: one of its own, or one that somebody else runs.
+// DatabaseCore: the node behind a Database: its own node, or one that other code in this process
+// runs.
 //
-// Promise    run() ends when the coroutine has; it may be called from any thread but the node's
-//            own.
-// Threading  Made and destroyed on any thread but the node's own. `services` on the node's thread,
-//            but for what says otherwise.
+// Promise    run() returns when the coroutine has finished; it may be called from any thread except
+//            the node's own.
+// Threading  Constructed and destroyed on any thread except the node's own. `services` is used on
+//            the node's thread, except where it says otherwise.
 #pragma once
 
 #include <functional>
@@ -25,7 +26,7 @@ class DatabaseCore {
   DatabaseCore(const DatabaseCore&) = delete;
   DatabaseCore& operator=(const DatabaseCore&) = delete;
 
-  // Runs a coroutine on the node's thread and waits for its end.
+  // Runs a coroutine on the node's thread and waits until it has finished.
   void run(std::function<Task<void>()> body);
   template <class T>
   T get(std::function<Task<T>()> body) {
@@ -40,7 +41,7 @@ class DatabaseCore {
   // On the node's thread.
   std::uint64_t device_bytes_used() const;
   std::uint64_t device_bytes_written() const;
-  // The devices give dead space back now and not only when they are idle.
+  // Makes the devices return dead space now instead of when they are idle.
   Task<void> give_back();
 
  private:

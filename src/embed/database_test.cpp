@@ -75,7 +75,7 @@ TEST_F(DatabaseTest, TransactionsOverTabletsAndTablesAreAtomic) {
   EXPECT_EQ(name_of(table, 150, before), "-");
 }
 
-TEST_F(DatabaseTest, ScansGiveRowsInKeyOrderOverTabletsWithinBoundsAndFilters) {
+TEST_F(DatabaseTest, ScansReturnRowsInKeyOrderOverTabletsWithinBoundsAndFilters) {
   const std::vector<std::vector<Value>> pivots = {{Value(50)}};
   expect_ok(db_->create_table("/users", users_schema(), {}, pivots));
   const Table table = users();
@@ -150,7 +150,7 @@ TEST_F(DatabaseTest, ATableTakenBeforeItsSchemaChangedIsNotReadByIt) {
   score.columns = old.columns({"score"}).value();
   expect_ok(db_->unmount_table("/users"));
   expect_ok(db_->mount_table("/users"));
-  EXPECT_EQ(name_of(old, 1), "x") << "mounted anew, and the same";
+  EXPECT_EQ(name_of(old, 1), "x") << "mounted again with the same schema";
   expect_ok(db_->unmount_table("/users"));
   TableSchema swapped = users_schema();
   std::swap(swapped.columns[1], swapped.columns[2]);
@@ -190,13 +190,13 @@ TEST_F(DatabaseTest, ATableThatIsNotMountedIsDescribedWithWhatItHolds) {
   EXPECT_EQ(rows_and_chunks().first, 300u);
   EXPECT_GT(rows_and_chunks().second, 0u);
   reopen();
-  EXPECT_EQ(rows_and_chunks().first, 300u) << "nobody has looked yet";
+  EXPECT_EQ(rows_and_chunks().first, 300u) << "nothing has counted the rows again";
   const std::vector<std::vector<Value>> pivots = {{Value(100)}, {Value(200)}};
   expect_ok(db_->reshard_table("/users", pivots));
   EXPECT_NEAR(static_cast<double>(rows_and_chunks().first), 300, 3) << "each row is counted once";
 }
 
-TEST_F(DatabaseTest, MistakesAreToldInWords) {
+TEST_F(DatabaseTest, ErrorsNameTheMistake) {
   expect_ok(db_->create_table("/users", users_schema()));
   const Table table = users();
   auto tx = db_->begin();

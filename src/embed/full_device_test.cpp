@@ -1,4 +1,5 @@
-// A device that fills up: rows are refused in time, and what frees space still works.
+// A device that fills up: rows are refused before it is full, and operations that free space still
+// work.
 
 #include <thread>
 
@@ -45,7 +46,7 @@ class FullDevice : public DatabaseTest {
     (void)committed;
     return {};
   }
-  // Writes until it is refused; the rows that are there then.
+  // Writes until a write is refused; returns the number of rows written.
   std::int64_t fill(Error& why) {
     for (std::int64_t first = 0;; first += kRowsPerCommit) {
       Result<void> done = write(first);
@@ -76,7 +77,7 @@ class FullDevice : public DatabaseTest {
   SeededRandom random_{5};
 };
 
-TEST_F(FullDevice, RefusesRowsGivesThemAllBackAndTakesOthersOnceRowsWereDeleted) {
+TEST_F(FullDevice, RefusesRowsReturnsAllOfThemAndTakesOthersOnceRowsWereDeleted) {
   Error why;
   const std::int64_t rows = fill(why);
   EXPECT_EQ(why.code, Errc::kNoSpace) << why.message();
@@ -108,8 +109,8 @@ TEST_F(FullDevice, TablesCanBeRemovedAndOthersTakeTheirPlace) {
   EXPECT_TRUE(made) << made.error().message();
 }
 
-// What is in memory may be more than what is left of a small device: then it cannot be flushed.
-TEST_F(FullDevice, ADeviceWithoutRoomForAFlushOpensIsReadAndLetsTablesGo) {
+// Memory may hold more than the free space of a small device: then it cannot be flushed.
+TEST_F(FullDevice, ADeviceWithoutRoomForAFlushOpensIsReadAndItsTablesCanBeRemoved) {
   const auto open_small = [this] {
     db_.reset();
     auto opened = Database::open(folder_ + "/small", {.device_bytes = std::uint64_t{256} << 20});
@@ -132,7 +133,7 @@ TEST_F(FullDevice, ADeviceWithoutRoomForAFlushOpensIsReadAndLetsTablesGo) {
   const auto removed = db_->remove_table("/t");
   ASSERT_TRUE(removed) << removed.error().message();
   expect_ok(db_->create_table("/t", schema));
-  // The room of the removed table comes back a little later.
+  // The space of the removed table becomes free a little later.
   Result<void> written = write(0);
   for (int i = 0; i < 1'000 && !written && written.error().code == Errc::kNoSpace; ++i) {
     expect_ok(db_->settle_table("/t"));

@@ -1,5 +1,5 @@
-// A file system that others have filled: the folder opens while there is room for what a start
-// writes, and says so at once when there is none.
+// A file system that other programs have filled: the folder opens while there is enough space for
+// what a start writes, and fails with kNoSpace otherwise.
 
 #include <sys/mount.h>
 
@@ -56,7 +56,7 @@ TEST_F(FullFileSystem, OpensAsLongAsThereIsRoomAndThenSaysThatThereIsNone) {
     db_.reset();
     opened = open_there();
   }
-  ASSERT_FALSE(opened) << "something makes room; take another device";
+  ASSERT_FALSE(opened) << "opening always found space; use another device";
   EXPECT_EQ(opened.error().code, Errc::kNoSpace) << opened.error().message();
   EXPECT_NE(opened.error().context.find(disk_ + "/data: not enough free space"), std::string::npos)
       << opened.error().message();

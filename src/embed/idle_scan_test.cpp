@@ -1,4 +1,4 @@
-// Scans that nobody goes on with: they expire, and what they kept is released.
+// Idle scans: they expire, and what they held is released.
 
 #include <thread>
 
@@ -9,7 +9,7 @@ namespace moraine {
 namespace {
 
 constexpr std::chrono::milliseconds kShort{50};
-// How long anything may take on a machine that is busy with other things.
+// An upper bound for any wait on a busy machine.
 constexpr std::chrono::minutes kPatience{2};
 
 class IdleScans : public DatabaseTest {
@@ -37,7 +37,7 @@ class IdleScans : public DatabaseTest {
     EXPECT_TRUE(more && *more);
     return std::move(*scan);
   }
-  // Of all tables.
+  // Summed over all tables.
   std::uint64_t metric(const std::string& name) {
     const std::string text = "\n" + db_->metrics();
     std::uint64_t sum = 0;
@@ -60,7 +60,7 @@ class IdleScans : public DatabaseTest {
   }
 };
 
-TEST_F(IdleScans, AScanThatIsLeftAloneReleasesTheChunksThatItReads) {
+TEST_F(IdleScans, AnIdleScanReleasesTheChunksThatItReads) {
   expect_ok(db_->flush_table("/users"));
   ScanBatch batch;
   Scan scan = begun(batch, kShort);
@@ -76,7 +76,8 @@ TEST_F(IdleScans, AScanThatIsLeftAloneReleasesTheChunksThatItReads) {
   const auto late = scan.next(batch);
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Errc::kAborted);
-  EXPECT_EQ(late.error().context, "the scan was not used for 50 ms and has expired; begin it anew");
+  EXPECT_EQ(late.error().context,
+            "the scan was not used for 50 ms and has expired; begin a new one");
 }
 
 TEST_F(IdleScans, WhatAScanKeepsIsInTheMetrics) {
@@ -111,7 +112,7 @@ TEST_F(IdleScans, RowsInMemoryStayAsLongAsTheirTextsMayBeRead) {
   wait_for_none("moraine_table_replaced_memory_bytes");
 }
 
-TEST_F(IdleScans, AScanThatGoesOnDoesNotExpire) {
+TEST_F(IdleScans, AScanInUseDoesNotExpire) {
   ScanOptions options;
   options.timeout = std::chrono::seconds(20);
   auto scan = users().scan(options);
@@ -123,10 +124,10 @@ TEST_F(IdleScans, AScanThatGoesOnDoesNotExpire) {
     ASSERT_TRUE(more) << more.error().message();
     if (!*more) break;
     rows += batch.rows;
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // Sweeps pass by.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // Several sweeps run meanwhile.
   }
   EXPECT_EQ(rows, 1'000u);
-  EXPECT_EQ(metric("moraine_scans_open"), 0u) << "it has ended, and keeps nothing";
+  EXPECT_EQ(metric("moraine_scans_open"), 0u) << "it has ended, and holds nothing";
   const auto again = scan->next(batch);
   EXPECT_TRUE(again && !*again);
 }

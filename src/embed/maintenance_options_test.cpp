@@ -1,4 +1,4 @@
-// Options that maintenance follows, through the public API.
+// Options of background maintenance, through the public API.
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ namespace {
 
 class MaintenanceOptionsTest : public DatabaseTest {
  protected:
-  // Of the present life of the table's tablet.
-  std::uint64_t figure(const std::string& name) {
+  // Counted since the table's tablet was last mounted.
+  std::uint64_t metric(const std::string& name) {
     const std::string text = db_->metrics();
     const std::string line = "\n" + name + "{table_path=\"/users\"} ";
     const std::size_t at = text.find(line);
@@ -19,7 +19,7 @@ class MaintenanceOptionsTest : public DatabaseTest {
   }
   std::uint64_t compactions() {
     expect_ok(db_->settle_table("/users"));
-    return figure("moraine_table_compactions_total");
+    return metric("moraine_table_compactions_total");
   }
   void make(const TableOptions& options) {
     expect_ok(db_->create_table("/users", users_schema(), options));
@@ -101,10 +101,10 @@ TEST_F(MaintenanceOptionsTest, NewChunksAreWrittenByTheOptionsOfTheLastRemount) 
 
 TEST_F(MaintenanceOptionsTest, LookupsInMemoryHaveADurationToo) {
   make({});
-  const std::uint64_t before = figure("yt_tablet_node_lookup_duration_count");
+  const std::uint64_t before = metric("yt_tablet_node_lookup_duration_count");
   insert(users(), {{"id", 500}, {"name", "hot"}});
   for (int i = 0; i < 10; ++i) EXPECT_EQ(name_of(users(), 500), "hot");
-  EXPECT_EQ(figure("yt_tablet_node_lookup_duration_count"), before + 10);
+  EXPECT_EQ(metric("yt_tablet_node_lookup_duration_count"), before + 10);
 }
 
 TEST_F(MaintenanceOptionsTest, TablesInMemoryShowHowFarTheyAre) {
@@ -115,7 +115,7 @@ TEST_F(MaintenanceOptionsTest, TablesInMemoryShowHowFarTheyAre) {
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(report->preload_state, "complete");
   EXPECT_GT(report->tablets[0].preload_completed_chunks, 0u);
-  EXPECT_GT(figure("moraine_table_preload_completed_chunks"), 0u);
+  EXPECT_GT(metric("moraine_table_preload_completed_chunks"), 0u);
   const std::string text = db_->metrics();
   EXPECT_NE(text.find("\nmoraine_block_cache_pinned_bytes_max 1073741824\n"), std::string::npos);
 }
@@ -140,9 +140,9 @@ TEST_F(MaintenanceOptionsTest, ChunksOfATableInMemoryAreNotReadFromTheDevice) {
   make(options);
   const std::string name =
       "yt_tablet_node_lookup_chunk_reader_statistics_data_bytes_read_from_disk_total";
-  const std::uint64_t before = figure(name);
+  const std::uint64_t before = metric(name);
   for (std::int64_t id = 0; id < 100; ++id) EXPECT_EQ(name_of(users(), id), "x");
-  EXPECT_EQ(figure(name), before);
+  EXPECT_EQ(metric(name), before);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // NodeParts: what a Database needs of a node.
 //
-// Threading  Plain references. Whoever runs the node keeps it running until every Database that was
-//            connected to it, and what was got from those, is gone.
+// Threading  Plain references. The owner of the node keeps it running until every Database that was
+//            connected to it, and every object obtained from those, is destroyed.
 #pragma once
 
 #include "blob/node/blob_node.h"
@@ -11,7 +11,7 @@
 namespace moraine::embed {
 
 struct NodeParts {
-  Executor& executor;       // The thread that the node lives on.
+  Executor& executor;       // The thread that the node runs on.
   TableServices& services;  // Started.
   blob::BlobNode& node;
 };

@@ -1,4 +1,4 @@
-// A folder that somebody else has open, or whose config was edited.
+// A folder that another process has open, or whose config was edited.
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -35,7 +35,7 @@ TEST_F(OpenTest, AFolderThatStaysOpenElsewhereIsRefused) {
   EXPECT_EQ(second.error().code, Errc::kConflict);
 }
 
-TEST_F(OpenTest, AFolderThatIsLetGoOfMeanwhileIsOpened) {
+TEST_F(OpenTest, AFolderThatIsReleasedMeanwhileIsOpened) {
   std::thread other([this] { db_.reset(); });
   const auto second = open_again();
   other.join();
@@ -49,7 +49,7 @@ TEST_F(OpenTest, AGroupThatIsPutFirstLeavesTheTablesWhereTheyAre) {
   put_a_group_first();
   open();
   EXPECT_EQ(name_of(users(), 1), "kept");
-  // New tablets take the groups by turns.
+  // New tablets are spread over the groups in turn.
   for (const char* path : {"/a", "/b"}) expect_ok(db_->create_table(path, users_schema()));
   insert(users(), {{"id", 2}, {"name", "new"}});
   reopen();

@@ -15,8 +15,8 @@ namespace {
 
 constexpr Duration kStartTimeout = 120s;
 constexpr Duration kReadyPoll = 1ms;
-constexpr Duration kStartLook = 500ms;  // Between looks at what holds a start up.
-constexpr Duration kRoomPatience = 2s;  // A device that opens may make some itself.
+constexpr Duration kStartPoll = 500ms;  // Between checks of what delays a start.
+constexpr Duration kNoSpaceGrace = 2s;  // A device that is being opened may free some space.
 constexpr std::uint64_t kDeviceBytesMin = std::uint64_t{256} << 20;
 
 LaneOptions lane_options(std::string name, bool background = false) {
@@ -26,7 +26,7 @@ LaneOptions lane_options(std::string name, bool background = false) {
   return options;
 }
 
-// The node alone: calls to itself work.
+// A node without peers: only calls to itself work.
 TcpNetworkOptions own_network(const blob::ClusterConfig& config) {
   TcpNetworkOptions options;
   options.self = config.nodes.front().id;
@@ -53,7 +53,7 @@ OwnNode::OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options)
       background_(lane_options("compaction", true)),
       groups_(*this) {
   blob::BlobNodeOptions node_options;
-  // A device that went missing from a folder in use is not taken for a new one.
+  // A missing device of a folder in use is not replaced by a new one.
   node_options.format_missing = fresh;
   node_ = std::make_unique<blob::BlobNode>(world_.world(), folder_.config,
                                            folder_.config.nodes.front().id, node_options);
@@ -84,7 +84,7 @@ Result<std::unique_ptr<OwnNode>> OwnNode::open(const std::string& folder,
 
 OwnNode::~OwnNode() {
   wait_for(world_.lane(), [this] { return stop(); });
-  // In this order: what the node's thread has handed over ends first.
+  // In this order, so that work handed over by the node's thread finishes first.
   background_.stop();
   world_.lane().stop();
 }
@@ -98,19 +98,19 @@ Task<Result<void>> OwnNode::start() {
   }
   CO_TRY_VOID(co_await make_services(deadline));
   scheme_->start();
-  const Instant patience = world.executor.now() + kRoomPatience;
+  const Instant no_space_deadline = world.executor.now() + kNoSpaceGrace;
   for (;;) {
-    const Instant look = std::min(deadline, world.executor.now() + kStartLook);
-    const Result<void> running = co_await wait_running(look);
+    const Instant poll_deadline = std::min(deadline, world.executor.now() + kStartPoll);
+    const Result<void> running = co_await wait_running(poll_deadline);
     if (const std::optional<Error> clock = services_->clock().refusal()) {
       co_return fail(clock->code, fmt::format("{}: {}", folder_.path, clock->context));
     }
     if (running || running.error().code != Errc::kTimeout) co_return running;
     const std::optional<Error> why = boot_error();
-    if (why && why->code == Errc::kNoSpace && world.executor.now() >= patience) {
+    if (why && why->code == Errc::kNoSpace && world.executor.now() >= no_space_deadline) {
       co_return fail(Errc::kNoSpace,
-                     fmt::format("{}: not enough free space to start its tablets; free some and "
-                                 "open it again ({})",
+                     fmt::format("{}: not enough free space to start its tablets; free some space "
+                                 "and open it again ({})",
                                  folder_.path, why->context));
     }
     if (world.executor.now() < deadline) continue;
@@ -142,20 +142,20 @@ Task<Result<void>> OwnNode::wait_running(Instant deadline) {
   CO_TRY_VOID(co_await scheme_->wait_known(deadline));
   CO_TRY_VOID(co_await services_->start(deadline));
   if (co_await services_->tables().wait_running(deadline)) co_return Result<void>();
-  co_return fail(Errc::kTimeout, "some tables do not start");
+  co_return fail(Errc::kTimeout, "some tables did not start");
 }
 
 std::optional<Error> OwnNode::boot_error() const {
   return scheme_->boot_error() ? scheme_->boot_error() : services_->boot_error();
 }
 
-// All of it goes away on the thread that it lived on.
+// Everything is destroyed on the thread that it ran on.
 Task<void> OwnNode::stop() {
   if (services_) {
     co_await scheme_->stop();
     co_await services_->stop();
   }
-  // What readers could still see holds blocks of the caches.
+  // Retired objects that readers could still see hold blocks of the caches.
   while (!run_retired()) co_await sleep_for(world_.lane(), kReadyPoll);
   services_.reset();
   scheme_.reset();

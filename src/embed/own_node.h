@@ -1,10 +1,10 @@
 // OwnNode: a node inside this process: blob storage, scheme and tables on a thread of their own.
 //
-// Promise    open() gives a node whose tables run; the destructor stops it cleanly.
-// Errors     kNoSpace: a start writes a little, and there is no room for it. kTimeout: says what
-//            does not start.
-// Threading  open() and the destructor: the thread that owns it. What `parts` refer to lives on the
-//            node's own thread.
+// Promise    open() returns a node whose tables run; the destructor stops it cleanly.
+// Errors     kNoSpace: not enough free space for what a start writes. kTimeout: the text says what
+//            did not start.
+// Threading  open() and the destructor: the thread that owns the object. The objects that `parts`
+//            refers to are used on the node's own thread.
 #pragma once
 
 #include <memory>
@@ -43,7 +43,7 @@ class OwnNode {
 
   OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options);
   Task<Result<void>> start();
-  // Where the system's tablets are decides what the services are made with.
+  // The services need the places of the system's tablets.
   Task<Result<void>> make_services(Instant deadline);
   Task<Result<void>> wait_running(Instant deadline);
   std::optional<Error> boot_error() const;
@@ -55,7 +55,7 @@ class OwnNode {
   Lane background_;
   Groups groups_;
   std::unique_ptr<blob::BlobNode> node_;
-  // From start() on, if the system's tablets were found.
+  // Set by start(), if the system's tablets were found.
   std::unique_ptr<SchemeHost> scheme_;
   std::unique_ptr<TableServices> services_;
 };

@@ -1,4 +1,4 @@
-// The rules of timestamps, schema changes and space, one test each, by the public API.
+// The rules of timestamps, schema changes and space, one test each, through the public API.
 
 #include "embed/test_database.h"
 
@@ -57,7 +57,7 @@ TEST_F(ReadRules, WithoutAtomicitySyncAndAsyncReadsAreTheSame) {
   }
 }
 
-TEST_F(ReadRules, OneTimestampIsOneMomentOverAllTables) {
+TEST_F(ReadRules, OneTimestampIsOneSnapshotOverAllTables) {
   const Table table = make();
   expect_ok(db_->create_table("/others", users_schema()));
   const auto others = db_->table("/others");
@@ -98,8 +98,8 @@ TEST_F(ReadRules, ASchemaChangeLeavesWrittenDataAsItIs) {
   EXPECT_EQ(name_of(users(), 499), "x");
 }
 
-// No auto_compaction_period is set: compaction knows what is deleted.
-TEST_F(ReadRules, SpaceOfDeletedRowsComesBackByItself) {
+// No auto_compaction_period is set: compaction detects deleted rows itself.
+TEST_F(ReadRules, SpaceOfDeletedRowsIsFreedByItself) {
   TableOptions options;
   options.mount.min_data_ttl = options.mount.max_data_ttl = std::chrono::milliseconds(0);
   const Table table = make(options);

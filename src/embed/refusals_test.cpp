@@ -1,4 +1,4 @@
-// What cannot be is refused, in words that name it as the caller did.
+// Impossible requests are refused with an error that uses the caller's names.
 
 #include <functional>
 
@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 class Refusals : public DatabaseTest {
  protected:
   template <class T>
-  static std::string said(const Result<T>& result) {
+  static std::string outcome(const Result<T>& result) {
     return result ? "ok" : result.error().message();
   }
   static void expect_has(const std::string& text, std::string_view part) {
@@ -21,7 +21,7 @@ class Refusals : public DatabaseTest {
   std::string begin(milliseconds timeout) {
     TransactionOptions options;
     options.timeout = timeout;
-    return said(db_->begin(options));
+    return outcome(db_->begin(options));
   }
 };
 
@@ -39,56 +39,56 @@ TEST_F(Refusals, ATransactionsTimeoutIsAboveZeroAndAtMostAnHour) {
     options.timeout = milliseconds(0);
     return db_->begin_async(options);
   });
-  EXPECT_EQ(said(awaited), begin(milliseconds(0)));
+  EXPECT_EQ(outcome(awaited), begin(milliseconds(0)));
 }
 
 TEST_F(Refusals, EveryCallOfAMissingTableSaysSoWithItsPath) {
   const std::vector<std::vector<Value>> pivots = {{Value(1)}};
   const std::string expected = "not found: no table /a/none";
   const std::string_view path = "/a/none";
-  EXPECT_EQ(said(db_->table(path)), expected);
-  EXPECT_EQ(said(db_->describe_table(path)), expected);
-  EXPECT_EQ(said(db_->remove_table(path)), expected);
-  EXPECT_EQ(said(db_->mount_table(path)), expected);
-  EXPECT_EQ(said(db_->unmount_table(path)), expected);
-  EXPECT_EQ(said(db_->freeze_table(path)), expected);
-  EXPECT_EQ(said(db_->unfreeze_table(path)), expected);
-  EXPECT_EQ(said(db_->remount_table(path, {})), expected);
-  EXPECT_EQ(said(db_->alter_table(path, users_schema())), expected);
-  EXPECT_EQ(said(db_->set_options(path, {})), expected);
-  EXPECT_EQ(said(db_->reshard_table(path, pivots)), expected);
-  EXPECT_EQ(said(db_->reshard_table(path, std::size_t{2})), expected);
-  EXPECT_EQ(said(db_->flush_table(path)), expected);
-  EXPECT_EQ(said(db_->compact_table(path)), expected);
-  EXPECT_EQ(said(db_->settle_table(path)), expected);
-  EXPECT_EQ(said(db_->write_static_table(path, {})), expected);
-  EXPECT_EQ(said(db_->make_dynamic(path)), expected);
+  EXPECT_EQ(outcome(db_->table(path)), expected);
+  EXPECT_EQ(outcome(db_->describe_table(path)), expected);
+  EXPECT_EQ(outcome(db_->remove_table(path)), expected);
+  EXPECT_EQ(outcome(db_->mount_table(path)), expected);
+  EXPECT_EQ(outcome(db_->unmount_table(path)), expected);
+  EXPECT_EQ(outcome(db_->freeze_table(path)), expected);
+  EXPECT_EQ(outcome(db_->unfreeze_table(path)), expected);
+  EXPECT_EQ(outcome(db_->remount_table(path, {})), expected);
+  EXPECT_EQ(outcome(db_->alter_table(path, users_schema())), expected);
+  EXPECT_EQ(outcome(db_->set_options(path, {})), expected);
+  EXPECT_EQ(outcome(db_->reshard_table(path, pivots)), expected);
+  EXPECT_EQ(outcome(db_->reshard_table(path, std::size_t{2})), expected);
+  EXPECT_EQ(outcome(db_->flush_table(path)), expected);
+  EXPECT_EQ(outcome(db_->compact_table(path)), expected);
+  EXPECT_EQ(outcome(db_->settle_table(path)), expected);
+  EXPECT_EQ(outcome(db_->write_static_table(path, {})), expected);
+  EXPECT_EQ(outcome(db_->make_dynamic(path)), expected);
 }
 
 TEST_F(Refusals, ErrorsOfATableNameItsWholePath) {
   expect_ok(db_->create_table("/a/t", users_schema()));
   const auto table = db_->table("/a/t");
   ASSERT_TRUE(table);
-  EXPECT_EQ(said(db_->create_table("/a/t", users_schema())), "already exists: /a/t is a table");
-  expect_has(said(db_->create_table("/a", users_schema())), "'/a' is a directory");
-  expect_has(said(db_->create_table("/a/t/u", users_schema())), "'/a/t' is a table, not");
-  expect_has(said(db_->alter_table("/a/t", users_schema())), " of /a/t since");
+  EXPECT_EQ(outcome(db_->create_table("/a/t", users_schema())), "already exists: /a/t is a table");
+  expect_has(outcome(db_->create_table("/a", users_schema())), "'/a' is a directory");
+  expect_has(outcome(db_->create_table("/a/t/u", users_schema())), "'/a/t' is a table, not");
+  expect_has(outcome(db_->alter_table("/a/t", users_schema())), " of /a/t since");
   insert(*table, {{"id", 1}, {"name", "x"}});
   auto late = db_->begin();
   insert(*table, {{"id", 1}, {"name", "y"}});
   expect_ok(late->insert(*table, {{"id", 1}, {"name", "z"}}));
-  expect_has(said(late->commit()), "/a/t");
+  expect_has(outcome(late->commit()), "/a/t");
   expect_ok(db_->unmount_table("/a/t"));
   Rowset rows;
-  expect_has(said(table->lookup({Value(1)}, {}, rows)), " /a/t ");
+  expect_has(outcome(table->lookup({Value(1)}, {}, rows)), " /a/t ");
   auto tx = db_->begin();
   expect_ok(tx->insert(*table, {{"id", 1}, {"name", "x"}}));
-  expect_has(said(tx->commit()), "Table /a/t has no mounted tablets");
-  expect_has(said(db_->flush_table("/a/t")), "/a/t is not mounted");
-  EXPECT_EQ(said(db_->settle_table("/a/t")), "ok") << "a table that is not mounted has no work";
+  expect_has(outcome(tx->commit()), "Table /a/t has no mounted tablets");
+  expect_has(outcome(db_->flush_table("/a/t")), "/a/t is not mounted");
+  EXPECT_EQ(outcome(db_->settle_table("/a/t")), "ok") << "a table that is not mounted has no work";
 }
 
-TEST_F(Refusals, AReshardByCountTellsHowManyTabletsWereMade) {
+TEST_F(Refusals, AReshardByCountReturnsTheNumberOfTablets) {
   expect_ok(db_->create_table("/t", users_schema()));
   {
     const auto table = db_->table("/t");
@@ -104,25 +104,25 @@ TEST_F(Refusals, AReshardByCountTellsHowManyTabletsWereMade) {
 
 TEST_F(Refusals, OnlyEmptyDirectoriesAreRemoved) {
   expect_ok(db_->create_table("/a/b/t", users_schema()));
-  EXPECT_EQ(said(db_->remove_directory("/a/b")),
+  EXPECT_EQ(outcome(db_->remove_directory("/a/b")),
             "conflict: directory /a/b is not empty: there is /a/b/t");
-  EXPECT_EQ(said(db_->remove_directory("/a")),
+  EXPECT_EQ(outcome(db_->remove_directory("/a")),
             "conflict: directory /a is not empty: there is /a/b");
-  EXPECT_EQ(said(db_->remove_directory("/a/b/t")),
+  EXPECT_EQ(outcome(db_->remove_directory("/a/b/t")),
             "invalid argument: /a/b/t is a table, not a directory");
-  EXPECT_EQ(said(db_->remove_directory("/a/c")), "not found: no directory /a/c");
-  EXPECT_EQ(said(db_->remove_directory("/")), "not found: no directory /");
+  EXPECT_EQ(outcome(db_->remove_directory("/a/c")), "not found: no directory /a/c");
+  EXPECT_EQ(outcome(db_->remove_directory("/")), "not found: no directory /");
   expect_ok(db_->remove_table("/a/b/t"));
   expect_ok(db_->remove_directory("/a/b"));
-  EXPECT_EQ(said(db_->remove_directory("/a/b")), "not found: no directory /a/b");
+  EXPECT_EQ(outcome(db_->remove_directory("/a/b")), "not found: no directory /a/b");
   const auto awaited = db_->run<Result<void>>([&] { return db_->remove_directory_async("/a"); });
-  EXPECT_EQ(said(awaited), "ok");
+  EXPECT_EQ(outcome(awaited), "ok");
   reopen();
-  EXPECT_EQ(said(db_->remove_directory("/a")), "not found: no directory /a");
-  EXPECT_EQ(said(db_->create_table("/a", users_schema())), "ok") << "the name is free";
+  EXPECT_EQ(outcome(db_->remove_directory("/a")), "not found: no directory /a");
+  EXPECT_EQ(outcome(db_->create_table("/a", users_schema())), "ok") << "the name is free";
 }
 
-TEST_F(Refusals, ATableThatWasRemovedIsSaidToBeSo) {
+TEST_F(Refusals, CallsOnARemovedTableSaySo) {
   expect_ok(db_->create_table("/users", users_schema()));
   const Table table = users();
   insert(table, {{"id", 1}, {"name", "x"}});
@@ -133,22 +133,22 @@ TEST_F(Refusals, ATableThatWasRemovedIsSaidToBeSo) {
   const std::string removed =
       "not found: table /users was removed; if there is one of that name again, take it anew";
   EXPECT_EQ(name_of(table, 1), removed);
-  EXPECT_EQ(said(tx->commit()), removed);
+  EXPECT_EQ(outcome(tx->commit()), removed);
   auto later = db_->begin();
   ASSERT_TRUE(later);
-  EXPECT_EQ(said(later->insert(table, {{"id", 3}, {"name", "z"}})), removed);
+  EXPECT_EQ(outcome(later->insert(table, {{"id", 3}, {"name", "z"}})), removed);
   auto scan = table.scan();
   ScanBatch batch;
-  EXPECT_EQ(scan ? said(scan->next(batch)) : said(scan), removed);
+  EXPECT_EQ(scan ? outcome(scan->next(batch)) : outcome(scan), removed);
   const Value one(1);
-  EXPECT_EQ(said(table.lookup_versions(Key(&one, 1), kMaxTimestamp)), removed);
+  EXPECT_EQ(outcome(table.lookup_versions(Key(&one, 1), kMaxTimestamp)), removed);
   expect_ok(db_->create_table("/users", users_schema()));
   EXPECT_EQ(name_of(table, 1), removed) << "another table has that name now";
   EXPECT_EQ(name_of(users(), 1), "-");
 }
 
-// A bound that forbids to drop a version wins over one that permits it: a minimum above the
-// maximum has a meaning.
+// A limit that forbids to drop a version wins over one that permits it: a minimum above the maximum
+// is valid.
 TEST_F(Refusals, AMinimumOfVersionsOrAgeAboveTheMaximumIsTaken) {
   TableOptions options;
   options.mount.min_data_versions = 3;
@@ -168,8 +168,8 @@ TEST_F(Refusals, AMinimumOfVersionsOrAgeAboveTheMaximumIsTaken) {
   expect_ok(db_->remount_table("/versions", options.mount));
 }
 
-// As YTsaurus does: any timestamp up to the greatest may be read.
-TEST_F(Refusals, AMomentInTheFutureSeesWhatIsCommittedNow) {
+// As in YTsaurus: any timestamp up to the greatest may be read.
+TEST_F(Refusals, ATimestampInTheFutureSeesWhatIsCommittedNow) {
   expect_ok(db_->create_table("/users", users_schema()));
   const Table table = users();
   insert(table, {{"id", 1}, {"name", "now"}});

@@ -23,7 +23,7 @@ class RewriteTest : public DatabaseTest {
   }
 };
 
-TEST_F(RewriteTest, ACommitOverTwoTabletsDoesNotStandInTheWayOfTheNextOne) {
+TEST_F(RewriteTest, ACommitOverTwoTabletsDoesNotBlockTheNextOne) {
   const Table table = users();
   for (int i = 0; i < kRewrites; ++i) {
     const auto committed = write(table, {1, 150}, i);
@@ -32,7 +32,7 @@ TEST_F(RewriteTest, ACommitOverTwoTabletsDoesNotStandInTheWayOfTheNextOne) {
   EXPECT_EQ(name_of(table, 150), std::to_string(kRewrites - 1));
 }
 
-TEST_F(RewriteTest, NorInTheWayOfOneThatWritesOneTablet) {
+TEST_F(RewriteTest, NorOneThatWritesOneTablet) {
   const Table table = users();
   for (int i = 0; i < kRewrites / 2; ++i) {
     const auto both = write(table, {1, 150}, i);

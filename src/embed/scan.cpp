@@ -33,11 +33,11 @@ Scan::Impl::~Impl() {
 
 std::unexpected<Error> Scan::Impl::expired() const {
   return fail(Errc::kAborted,
-              fmt::format("the scan was not used for {} ms and has expired; begin it anew",
+              fmt::format("the scan was not used for {} ms and has expired; begin a new one",
                           timeout.count()));
 }
 
-// Fails and ends the step, or begins it.
+// Begins a step, or fails without beginning it.
 Result<void> Scan::Impl::begin_step() {
   State before = State::kIdle;
   while (!state.compare_exchange_weak(before, State::kStepping)) {
@@ -47,9 +47,9 @@ Result<void> Scan::Impl::begin_step() {
       return of_life;
     }
     if (before == State::kStepping) {
-      return fail(Errc::kInvalidArgument, "a step of the scan is running already");
+      return fail(Errc::kInvalidArgument, "another step of this scan is still running");
     }
-    before = State::kIdle;  // The sweep takes no time.
+    before = State::kIdle;  // The sweep is short.
     std::this_thread::yield();
   }
   Result<void> used_now = life ? life->use_by_scan() : Result<void>();
@@ -85,7 +85,7 @@ bool Scan::Impl::release_if_idle(Clock::time_point now) {
   return over;
 }
 
-// The last batch may still be read.
+// Keeps the last batch readable.
 void Scan::Impl::release() {
   if (scan) scan->release();
   tablet.reset();

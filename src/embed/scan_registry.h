@@ -1,10 +1,10 @@
-// ScanRegistry: scans that have begun, so that those that nobody goes on with are released.
+// ScanRegistry: all started scans, so that idle ones are released.
 //
-// A scan keeps the stores of the moment at which it entered a tablet: chunks that were replaced
+// A scan holds the stores that a tablet had when the scan entered it: chunks that were replaced
 // since stay on the disk, and memory stores in memory.
 //
-// Promise    A scan that was not used for its timeout is released within kScanSweepPeriod or so,
-//            whether anybody calls it again or not.
+// Promise    A scan that was not used for its timeout is released within about kScanSweepPeriod,
+//            whether or not it is called again.
 // Threading  Any thread. Scans are released on the executor.
 // Tests      idle_scan_test.cpp.
 #pragma once
@@ -24,17 +24,17 @@ class IdleScan {
  public:
   using Clock = std::chrono::steady_clock;
   virtual ~IdleScan() = default;
-  // Releases what it keeps if it was not used for too long. True: it keeps nothing any more.
+  // Releases what it holds if it was not used for too long. True: it holds nothing any more.
   virtual bool release_if_idle(Clock::time_point now) = 0;
 };
 
 class ScanRegistry : public std::enable_shared_from_this<ScanRegistry> {
  public:
-  // The executor outlives the registry.
+  // The executor must outlive the registry.
   explicit ScanRegistry(Executor& executor) : executor_(executor) {}
 
   void add(IdleScan& scan);
-  // Before it ends, also if it was released.
+  // Call before the scan is destroyed, even if it was released.
   void remove(IdleScan& scan);
   std::size_t open() const;
 
@@ -45,7 +45,7 @@ class ScanRegistry : public std::enable_shared_from_this<ScanRegistry> {
   Executor& executor_;
   mutable std::mutex mutex_;
   std::set<IdleScan*> scans_;  // Guarded by mutex_.
-  bool sweeping_ = false;      // A sweep is due. Guarded by mutex_.
+  bool sweeping_ = false;      // A sweep is scheduled. Guarded by mutex_.
 };
 
 }  // namespace moraine::embed

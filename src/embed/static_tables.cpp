@@ -1,4 +1,4 @@
-// Static tables, and figures of all tables.
+// Static tables, and metrics of all tables.
 
 #include <fmt/format.h>
 
@@ -12,12 +12,12 @@ namespace {
 
 using StaticRowsPtr = std::shared_ptr<const table::StaticRows>;
 
-// The error of a wrong row says which it is.
+// An error names the wrong row.
 Result<StaticRowsPtr> check_rows(const Table::Impl& table,
                                  std::span<const std::vector<NamedValue>> rows) {
   if (table.dynamic) {
     return fail(Errc::kInvalidArgument,
-                fmt::format("{} is a dynamic table: rows come by transactions", table.path));
+                fmt::format("{} is a dynamic table: write its rows with transactions", table.path));
   }
   TRY(const std::shared_ptr<const table::RowLayout> layout, table::RowLayout::make(table.shown));
   const auto checked = std::make_shared<table::StaticRows>(layout);
@@ -54,7 +54,7 @@ Task<Result<void>> Database::write_static_table_async(std::string path,
   co_return co_await tables.write_static(scheme_path(path), std::move(checked));
 }
 
-// The rows are checked on the caller's thread: there may be many.
+// Checks the rows on the caller's thread, since there may be many.
 Result<void> Database::write_static_table(std::string_view path,
                                           std::span<const std::vector<NamedValue>> rows) {
   TRY(const Table table, this->table(path));
@@ -74,7 +74,7 @@ namespace {
 
 std::string scans_metric(embed::DatabaseCore& core) {
   return fmt::format(
-      "# HELP moraine_scans_open Scans that keep stores of the moment when they began\n"
+      "# HELP moraine_scans_open Scans that hold the stores of their start\n"
       "# TYPE moraine_scans_open gauge\n"
       "moraine_scans_open {}\n",
       core.scans().open());

@@ -174,7 +174,7 @@ TEST_F(StaticTablesTest, StaticAndDynamicTablesRefuseEachOthersCalls) {
   EXPECT_TRUE(has(error_of(db_->make_dynamic("/u")), "at least one key column"));
 }
 
-TEST_F(StaticTablesTest, FiguresOfAllTablesAreToldAsMetrics) {
+TEST_F(StaticTablesTest, MetricsOfAllTablesAreReported) {
   TableOptions options;
   options.mount.lookup_cache_rows_per_tablet = 100;
   options.mount.enable_lookup_cache_by_default = true;

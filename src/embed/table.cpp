@@ -12,7 +12,7 @@
 namespace moraine {
 namespace {
 
-// What a lookup needs once for each thread.
+// Reused by all lookups of a thread.
 struct LookupMemory {
   std::vector<std::string> keys;
   std::vector<std::string_view> views;
@@ -53,16 +53,16 @@ Task<Result<void>> finish(std::shared_ptr<table::TableTablet> tablet, table::Loo
 
 using TabletPtr = std::shared_ptr<table::TableTablet>;
 
-// The keys that are not in memory: a few blocks on this thread, the rest on the node's.
+// Reads the keys that are not in memory: a few blocks on this thread, more on the node's.
 Result<void> finish_lookup(embed::DatabaseCore& core, const TabletPtr& tablet,
                            const table::LookupRequest& request, Rowset& rows,
                            table::UnfinishedLookup& left) {
-  TRY_VOID(tablet->reader().read_left_here(request, rows, left));
+  TRY_VOID(tablet->reader().read_missing_blocks_inline(request, rows, left));
   if (left.keys.empty()) return {};
   return core.get<Result<void>>([&] { return finish(tablet, request, rows, std::move(left)); });
 }
 
-// On this thread if all is in memory.
+// Runs on this thread if everything is in memory.
 Result<void> lookup_in(embed::DatabaseCore& core, const OpenTable& open, std::size_t range,
                        const table::LookupRequest& request, Rowset& rows) {
   TRY(const TabletPtr tablet, open.readable(range));
@@ -72,7 +72,8 @@ Result<void> lookup_in(embed::DatabaseCore& core, const OpenTable& open, std::si
   return finish_lookup(core, tablet, request, rows, left);
 }
 
-// The same for a table of one range, without touching a count when all is in memory. Null: done.
+// The same for a table of one range, without changing a reference count when all is in memory.
+// Null: done.
 Result<TabletPtr> try_single(const OpenTable& open, const table::LookupRequest& request,
                              Rowset& rows, table::UnfinishedLookup& left) {
   const TabletPtr& running = open.ranges[0].running;
@@ -107,14 +108,15 @@ Result<void> lookup_ranges(embed::DatabaseCore& core, const OpenTable& open,
   return {};
 }
 
-// What the table's columns are called and where they are may be something else by now.
+// The schema may have changed since the handle was made.
 bool is_altered(const Table::Impl& table, const OpenTable& open) {
   return open.schema != table.schema;
 }
 
 std::unexpected<Error> altered(const Table::Impl& table) {
   return fail(Errc::kInvalidArgument,
-              fmt::format("the schema of {} has changed: take the table anew", table.path));
+              fmt::format("the schema of {} has changed: open it again with Database::table()",
+                          table.path));
 }
 
 Result<void> lookup_encoded(const Table::Impl& table, const table::LookupRequest& request,
@@ -143,10 +145,10 @@ Result<void> lookup_encoded(const Table::Impl& table, const table::LookupRequest
 
 std::unexpected<Error> no_lookups(const Table::Impl& table) {
   return fail(Errc::kInvalidArgument,
-              fmt::format("{} does not have unique keys: it is read by scans", table.path));
+              fmt::format("{} does not have unique keys: read it with scans", table.path));
 }
 
-// The indexes of other columns may mean something else here, or nothing.
+// Indexes of another table's columns may be wrong or out of range here.
 bool are_of(const Columns& columns, const Table::Impl& table) {
   return columns.all() || columns.table() == table.columns_id;
 }
@@ -179,7 +181,7 @@ Result<std::string> encode_bound(const Table::Impl& table, std::span<const Value
 
 }  // namespace
 
-// The ordinary key, whose values are as they are kept, needs no checks and no memory of its own.
+// The common case: values that have the stored type need no checks and no memory.
 Result<void> encode_given_key(const Table::Impl& table, Key key, std::string& out) {
   bool plain = key.size() == table.key_types.size();
   for (std::size_t i = 0; plain && i < key.size(); ++i) {
@@ -287,11 +289,11 @@ Result<VersionedResult> Table::lookup_versions(Key key, Timestamp timestamp) con
 
 namespace {
 
-// Of the column's own type, so that it is compared by its value; values of `any` are compared as
+// Converted to the column's type, so that it is compared by value; values of `any` are compared as
 // keys are.
 Result<Value> filter_value(const ColumnSchema& column, const Value& given) {
   if (given.is_null() || column.type == ColumnType::kAny) return given;
-  table::TextMemory memory;  // Numbers need none, and texts stay those of the filter.
+  table::TextMemory memory;  // Numbers need none, and texts remain those of the filter.
   return table::to_cell(column, given, {}, memory);
 }
 

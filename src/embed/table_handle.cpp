@@ -1,4 +1,4 @@
-// Tables by their paths, and their columns by their names.
+// Tables by path, and their columns by name.
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 namespace moraine {
 namespace {
 
-// The same for every Table of one path, database and schema, so that equal ids mean that indexes
-// of columns mean the same. Never 0, which stands for all columns of any table.
+// The same for every Table of one path, database and schema, so that equal ids mean equal column
+// indexes. Never 0, which means all columns of any table.
 std::uint64_t columns_id(const Table::Impl& table) {
   std::string text = fmt::format("{} {}", fmt::ptr(table.core.get()), scheme_path(table.path));
   for (const ColumnSchema& column : table.schema->columns) {

@@ -1,4 +1,4 @@
-// The rules of sorted tables, one test each, by the public API.
+// The rules of sorted tables, one test each, through the public API.
 
 #include <fmt/format.h>
 
@@ -206,7 +206,7 @@ TEST_F(TableRules, CompactionDropsWhatRetentionAllowsAndKeepsTheNewest) {
   compact();
   EXPECT_EQ(versions(table, 1), 1u);
   EXPECT_EQ(read(table, 1), "4/#");
-  EXPECT_EQ(versions(table, 2), 0u) << "the tombstone is gone, nothing older is left";
+  EXPECT_EQ(versions(table, 2), 0u) << "the tombstone was dropped, nothing older exists";
 }
 
 TEST_F(TableRules, MinDataVersionsAreKept) {
@@ -267,7 +267,7 @@ TEST_F(TableRules, DeltasAreFoldedByReadsAndByCompaction) {
       EXPECT_EQ(read(table, 1), "5") << "without the flag it is overwritten";
       erase(table, 1);
       insert(table, {{"k", 1}, {"n", 7}}, {.aggregate = true});
-      EXPECT_EQ(read(table, 1), "7") << "a delete begins anew";
+      EXPECT_EQ(read(table, 1), "7") << "a delete resets the sum";
     }
     expect_ok(db_->remove_table("/t"));
   }

@@ -1,4 +1,4 @@
-// Transactions: changes are gathered here and sent when the transaction commits.
+// Transactions: changes are collected here and sent when the transaction commits.
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ std::unique_ptr<Transaction::Impl> new_transaction(std::shared_ptr<embed::Databa
   return impl;
 }
 
-// So that what could not be committed is refused when it is given.
+// Lets a write that could not be committed be refused immediately.
 table::ChangeLimits limits_of(const OpenTable& table) {
   table::ChangeLimits limits;
   limits.rows = table::kRowsPerTransactionMax;
@@ -53,14 +53,14 @@ table::ChangeLimits limits_of(const OpenTable& table) {
   return limits;
 }
 
-// A key column that is null is named as well.
+// A null key column must be named as well.
 Result<void> check_key_columns(const TableSchema& schema, NamedRow row) {
   for (std::size_t i = 0; i < schema.key_count(); ++i) {
     const ColumnSchema& column = schema.columns[i];
     if (!column.expression.empty()) continue;
     const auto named = [&](const NamedValue& value) { return value.name == column.name; };
     if (std::ranges::any_of(row, named)) continue;
-    // A name that is no column's, perhaps a slip, tells more: the insert refuses it.
+    // An unknown column name, perhaps a typo, is the better error: the insert reports it.
     const auto unknown = [&](const NamedValue& value) { return !schema.find(value.name); };
     if (std::ranges::any_of(row, unknown)) return {};
     return fail(Errc::kInvalidArgument, fmt::format("Missing key column \"{}\"", column.name));
@@ -108,11 +108,11 @@ Result<void> Transaction::Impl::use_last() {
   return used;
 }
 
-// Equal ids in two folders mean different tablets.
+// Equal ids in two folders refer to different tablets.
 Result<void> Transaction::Impl::check_table(const Table::Impl& table) const {
   if (table.core == core) return {};
   return fail(Errc::kInvalidArgument,
-              fmt::format("{} is a table of another database than the transaction", table.path));
+              fmt::format("{} belongs to another database than the transaction", table.path));
 }
 
 Result<table::ChangeSet*> Transaction::Impl::changes_of(
@@ -122,7 +122,7 @@ Result<table::ChangeSet*> Transaction::Impl::changes_of(
   if (!table->dynamic && !table->holder->hold()->dynamic) {
     return fail(
         Errc::kInvalidArgument,
-        fmt::format("{} is a static table: its rows come by write_static_table()", table->path));
+        fmt::format("{} is a static table: write its rows with write_static_table()", table->path));
   }
   auto found = parts.find(table->holder.get());
   if (found == parts.end()) {
@@ -206,8 +206,8 @@ Result<GatheredTransaction> Transaction::Impl::gather() {
     TableChanges changes;
     changes.table = holder->hold();
     if (changes.table->schema != part.table->schema) {
-      return fail(Errc::kInvalidArgument, fmt::format("the schema of {} has changed: take the "
-                                                      "table anew",
+      return fail(Errc::kInvalidArgument, fmt::format("the schema of {} has changed: open it "
+                                                      "again with Database::table()",
                                                       part.table->path));
     }
     changes.changes = part.changes.take();

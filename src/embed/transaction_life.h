@@ -1,9 +1,9 @@
-// TransactionLife: whether a transaction may still be used; scans that it gave know it too.
+// TransactionLife: whether a transaction may still be used; shared with its scans.
 //
-// Promise    Once it has ended it says so every time, in the same words. An end is for good, but
-//            that a commit may turn out to have failed.
+// Promise    Once it has ended, every use fails with the same text. An end is final, except that a
+//            commit may still turn out to have failed.
 // Threading  Any thread.
-// Errors     kAborted: it is over, or was left alone for longer than its timeout.
+// Errors     kAborted: the transaction is over, or was not used for longer than its timeout.
 // Tests      transaction_timeout_test.cpp, transaction_scan_test.cpp.
 #pragma once
 
@@ -21,22 +21,22 @@ class TransactionLife {
 
   const table::TransactionId& id() const { return id_; }
   std::chrono::milliseconds timeout() const { return timeout_; }
-  // It is used: its timeout starts anew.
+  // Marks a use: the timeout starts again.
   Result<void> use();
-  // The same for a step of a scan, which goes on after a commit.
+  // The same for a step of a scan, which is still permitted after a commit.
   Result<void> use_by_scan();
-  // A step that was long has ended; whether it was in time is not asked.
+  // Restarts the timeout after a long step, without checking whether it has expired.
   void renew();
 
-  Result<void> commit();  // It is used last. The outcome is not known yet.
+  Result<void> commit();  // The last use. The outcome is not known yet.
   void fail_commit();
-  void abort();  // Unless it is over.
+  void abort();  // No effect if it is over.
 
  private:
   using Clock = std::chrono::steady_clock;
   enum class State : std::uint8_t { kOpen, kCommitted, kAborted, kExpired };
 
-  // False: it has ended already.
+  // False: it had already ended.
   bool end(State state);
   std::unexpected<Error> refusal(State state) const;
 

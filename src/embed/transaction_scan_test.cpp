@@ -1,4 +1,5 @@
-// Scans that a transaction gave: they are uses of it, and end with it unless it commits.
+// Scans of a transaction: each step is a use of the transaction, and they end with it unless it
+// commits.
 
 #include <thread>
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kTablets = 6;
 
-// One row in each tablet, so that every step of a scan gives one row.
+// One row in each tablet, so that every step of a scan returns one row.
 class TransactionScan : public DatabaseTest {
  protected:
   TransactionScan() {
@@ -30,14 +31,14 @@ class TransactionScan : public DatabaseTest {
     EXPECT_TRUE(tx) << tx.error().message();
     return std::move(*tx);
   }
-  // After its first row.
+  // A scan after its first row.
   static Scan begun(const Transaction& tx, const Table& table) {
     auto scan = tx.scan(table, {});
     EXPECT_TRUE(scan) << scan.error().message();
     EXPECT_EQ(step(*scan), "old");
     return std::move(*scan);
   }
-  // The name of the row that the next step gives, "end", or the error.
+  // The name of the row that the next step returns, "end", or the error.
   static std::string step(Scan& scan) {
     ScanBatch batch;
     const auto more = scan.next(batch);
@@ -66,33 +67,33 @@ TEST_F(TransactionScan, ItsStepsAreUsesOfTheTransaction) {
   constexpr std::chrono::milliseconds kPause{120};
   using Clock = std::chrono::steady_clock;
   const Table table = users();
-  // A machine that is busy may pause for longer than the timeout: then once more.
+  // A busy machine may pause for longer than the timeout: then retry.
   for (bool in_time = false; !in_time;) {
     Transaction tx = begin(kTimeout);
     auto scan = tx.scan(table, {});
     if (!scan) continue;
     in_time = true;
     Clock::time_point last = Clock::now();
-    std::string said;
+    std::string error;
     for (std::int64_t id = 0; id < kTablets && in_time; ++id) {
       std::this_thread::sleep_for(kPause);
-      said = step(*scan);
+      error = step(*scan);
       in_time = Clock::now() - last < kTimeout;
       last = Clock::now();
     }
     const auto written = tx.insert(table, {{"id", 1}, {"name", "new"}});
     in_time = in_time && Clock::now() - last < kTimeout;
     if (!in_time) continue;
-    EXPECT_EQ(said, "old");
+    EXPECT_EQ(error, "old");
     EXPECT_TRUE(written) << "after " << kTablets << " pauses: " << written.error().message();
   }
 }
 
-TEST_F(TransactionScan, AfterItHasExpiredItsScansHearSoInTheWordsOfItsReads) {
+TEST_F(TransactionScan, AfterItHasExpiredItsScansFailWithTheErrorOfItsReads) {
   const Table table = users();
   std::optional<Transaction> tx;
   std::optional<Scan> begun;
-  // A machine that is busy may be slower than the timeout: then once more.
+  // A busy machine may be slower than the timeout: then retry.
   while (!begun || step(*begun) != "old") {
     begun.reset();
     tx.emplace(begin(std::chrono::milliseconds(300)));
@@ -100,34 +101,34 @@ TEST_F(TransactionScan, AfterItHasExpiredItsScansHearSoInTheWordsOfItsReads) {
   }
   Scan scan = std::move(*begun);
   std::this_thread::sleep_for(std::chrono::milliseconds(350));
-  const std::string said = step(scan);
-  EXPECT_NE(said.find("was not used for 300 ms and has expired"), std::string::npos) << said;
-  EXPECT_TRUE(said.starts_with("aborted: ")) << said;
-  EXPECT_EQ(step(scan), said);
-  EXPECT_EQ(step_awaited(scan), said);
-  EXPECT_EQ(look_up(*tx, table), said);
+  const std::string error = step(scan);
+  EXPECT_NE(error.find("was not used for 300 ms and has expired"), std::string::npos) << error;
+  EXPECT_TRUE(error.starts_with("aborted: ")) << error;
+  EXPECT_EQ(step(scan), error);
+  EXPECT_EQ(step_awaited(scan), error);
+  EXPECT_EQ(look_up(*tx, table), error);
 }
 
-TEST_F(TransactionScan, AfterAnAbortItsScansHearSoInTheWordsOfItsReads) {
+TEST_F(TransactionScan, AfterAnAbortItsScansFailWithTheErrorOfItsReads) {
   const Table table = users();
   Transaction tx = begin();
   Scan scan = begun(tx, table);
   tx.abort();
-  const std::string said = step(scan);
-  EXPECT_NE(said.find(tx.id() + " is over"), std::string::npos) << said;
-  EXPECT_TRUE(said.starts_with("aborted: ")) << said;
-  EXPECT_EQ(step_awaited(scan), said);
-  EXPECT_EQ(look_up(tx, table), said);
+  const std::string error = step(scan);
+  EXPECT_NE(error.find(tx.id() + " is over"), std::string::npos) << error;
+  EXPECT_TRUE(error.starts_with("aborted: ")) << error;
+  EXPECT_EQ(step_awaited(scan), error);
+  EXPECT_EQ(look_up(tx, table), error);
 }
 
-TEST_F(TransactionScan, ATransactionThatIsGoneWithoutACommitWasAborted) {
+TEST_F(TransactionScan, ATransactionDestroyedWithoutACommitIsAborted) {
   std::optional<Transaction> tx(begin());
   Scan scan = begun(*tx, users());
   tx.reset();
   EXPECT_NE(step(scan).find("is over"), std::string::npos);
 }
 
-TEST_F(TransactionScan, AfterACommitItGoesOnAtTheMomentOfTheStart) {
+TEST_F(TransactionScan, AfterACommitItContinuesAtTheTimestampOfTheStart) {
   const Table table = users();
   std::optional<Transaction> tx(begin());
   Scan scan = begun(*tx, table);
@@ -143,7 +144,7 @@ TEST_F(TransactionScan, AfterACommitItGoesOnAtTheMomentOfTheStart) {
   EXPECT_EQ(step(scan), "end");
 }
 
-TEST_F(TransactionScan, AfterACommitThatFailedItHearsKAborted) {
+TEST_F(TransactionScan, AfterACommitThatFailedItFailsWithKAborted) {
   const Table table = users();
   Transaction tx = begin();
   Scan scan = begun(tx, table);
@@ -155,7 +156,7 @@ TEST_F(TransactionScan, AfterACommitThatFailedItHearsKAborted) {
   EXPECT_NE(step(scan).find("is over"), std::string::npos);
 }
 
-TEST_F(TransactionScan, ReadsOfAMomentThatWasCompactedAwayHearKAborted) {
+TEST_F(TransactionScan, ReadsOfASnapshotThatWasCompactedAwayFailWithKAborted) {
   TableMountOptions keep_nothing;
   keep_nothing.min_data_ttl = keep_nothing.max_data_ttl = std::chrono::milliseconds(0);
   expect_ok(db_->remount_table("/users", keep_nothing));
@@ -166,9 +167,9 @@ TEST_F(TransactionScan, ReadsOfAMomentThatWasCompactedAwayHearKAborted) {
   for (std::int64_t id = 0; id < 2; ++id) insert(table, {{"id", id}, {"name", "new"}});
   expect_ok(db_->flush_table("/users"));
   expect_ok(db_->compact_table("/users"));
-  for (const std::string& said : {look_up(tx, table), step(*scan), step_awaited(*scan)}) {
-    EXPECT_TRUE(said.starts_with("aborted: ")) << said;
-    EXPECT_NE(said.find("compacted away"), std::string::npos) << said;
+  for (const std::string& error : {look_up(tx, table), step(*scan), step_awaited(*scan)}) {
+    EXPECT_TRUE(error.starts_with("aborted: ")) << error;
+    EXPECT_NE(error.find("compacted away"), std::string::npos) << error;
   }
   ReadOptions then;
   then.timestamp = tx.start();

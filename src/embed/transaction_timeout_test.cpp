@@ -1,4 +1,4 @@
-// Transactions that are left alone for longer than their timeout.
+// Transactions that are idle for longer than their timeout.
 
 #include <thread>
 
@@ -14,7 +14,7 @@ class TransactionTimeout : public DatabaseTest {
  protected:
   TransactionTimeout() { expect_ok(db_->create_table("/users", users_schema())); }
 
-  // Has written row 1 and locked row 2, in time, and then was left alone for too long.
+  // A transaction that wrote row 1 and locked row 2 in time, and then was idle for too long.
   Transaction expired(const Table& table) {
     TransactionOptions options;
     options.timeout = kTimeout;
@@ -22,7 +22,7 @@ class TransactionTimeout : public DatabaseTest {
     for (;;) {
       auto tx = db_->begin(options);
       EXPECT_TRUE(tx) << tx.error().message();
-      // A machine that is busy may be slower than the timeout: then once more.
+      // A busy machine may be slower than the timeout: then retry.
       if (!tx->insert(table, {{"id", 1}, {"name", "late"}})) continue;
       if (!tx->lock(table, Key(&two, 1), RowLock::kExclusive)) continue;
       std::this_thread::sleep_for(2 * kTimeout);

@@ -10,7 +10,7 @@ namespace {
 class WhenAll : public DatabaseTest {
  protected:
   WhenAll() { expect_ok(db_->create_table("/users", users_schema())); }
-  // Waits in between, so that all are under way at once.
+  // Waits in between, so that all run concurrently.
   Task<int> wait_and_give(int value, int& running, int& most) {
     most = std::max(most, ++running);
     const auto drawn = co_await db_->timestamp_async();
@@ -40,7 +40,7 @@ class WhenAll : public DatabaseTest {
   }
 };
 
-TEST_F(WhenAll, RunsAllAtOnceAndGivesTheirValuesInOrder) {
+TEST_F(WhenAll, RunsAllAtOnceAndReturnsTheirValuesInOrder) {
   int most = 0;
   const auto values = db_->run<std::vector<int>>([&] { return give_all(10, most); });
   EXPECT_EQ(values, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
@@ -53,7 +53,7 @@ TEST_F(WhenAll, OfNothingEndsAtOnce) {
   EXPECT_TRUE(db_->run<std::vector<int>>([&] { return give_all(0, most); }).empty());
 }
 
-TEST_F(WhenAll, TasksAndRunMayGiveNothing) {
+TEST_F(WhenAll, TasksAndRunMayReturnNothing) {
   int sum = 0;
   db_->run<void>([&] { return add_all(4, sum); });
   EXPECT_EQ(sum, -10);

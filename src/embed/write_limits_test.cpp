@@ -1,4 +1,4 @@
-// How much fits into one transaction: what commit() could not take, insert() refuses.
+// How much fits into one transaction: insert() refuses what commit() could not write.
 
 #include "embed/test_database.h"
 #include "table/tablet/table_tablet.h"
@@ -25,7 +25,7 @@ class WriteLimits : public DatabaseTest {
     EXPECT_TRUE(tx) << tx.error().message();
     return std::move(*tx);
   }
-  // Empty: it was taken.
+  // The error; empty: success.
   std::string give(Transaction& tx, std::int64_t id, std::string_view name) {
     const auto given = tx.insert(table(), {{"id", id}, {"name", name}});
     if (given) return "";

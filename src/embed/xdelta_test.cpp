@@ -1,4 +1,4 @@
-// Columns with the aggregate "xdelta", by the public API.
+// Columns with the aggregate "xdelta", through the public API.
 
 #include "embed/test_database.h"
 #include "table/model/test_patches.h"
@@ -17,7 +17,7 @@ constexpr std::int64_t kKey = 1;
 
 class XdeltaColumn : public DatabaseTest {
  protected:
-  // No handle outlives a step: the folder is opened anew.
+  // No handle may outlive a step: the folder is reopened.
   void make() {
     TableSchema schema;
     schema.columns = {column("k", ColumnType::kInt64, true), column("v", ColumnType::kString)};
@@ -38,7 +38,7 @@ class XdeltaColumn : public DatabaseTest {
            {.update = true, .aggregate = true});
   }
   std::string read() { return name_of(reach(), kKey); }
-  // As it is, flushed, compacted, and opened anew.
+  // Unflushed, flushed, compacted, and reopened.
   void expect_everywhere(const std::string& state) {
     EXPECT_EQ(read(), state);
     expect_ok(db_->flush_table("/t"));

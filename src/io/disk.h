@@ -6,9 +6,9 @@
 // Invariants Offsets, sizes and memory addresses are multiples of kSectorSize (Buffers of
 //            kAlignment bytes or more are aligned; see base/bytes.h).
 // Threading  Calls come from one executor and complete on it. Any number may be in flight up to the
-//            implementation's queue depth; past it, calls wait their turn in order.
+//            implementation's queue depth; past it, calls are queued in order.
 // Errors     kNoSpace: nothing of the write is promised. kReadOnly. kIo: after a failed write or
-//            sync nothing is known about un-synced bytes; the owner stops and recovery decides.
+//            sync the state of un-synced bytes is unknown; the owner stops and recovery decides.
 #pragma once
 
 #include <cstdint>
@@ -40,18 +40,18 @@ class Disk {
   virtual Task<Result<void>> sync() = 0;
   // Reserves blocks for the range (a file system may otherwise fail a later write with kNoSpace).
   virtual Task<Result<void>> allocate(std::uint64_t offset, std::uint64_t size) = 0;
-  // Gives the blocks of the range back. What it holds is undefined from the call on, also after a
+  // Releases the blocks of the range. Its contents are undefined from the call on, also after a
   // power cut, until it is written again. kUnsupported: the medium keeps its blocks, and nothing
   // has changed.
   virtual Task<Result<void>> discard(std::uint64_t offset, std::uint64_t size) = 0;
   virtual std::uint64_t size() const = 0;
-  // For threads that read by themselves, with a file of their own. Null: this disk has none.
+  // For blocking reads on other threads, through a separate file descriptor. Null: not supported.
   virtual std::shared_ptr<const DiskReader> reader() { return nullptr; }
 };
 
 struct DiskOptions {
-  bool create = false;            // Fails with kAlreadyExists when the file is there.
-  std::uint64_t create_size = 0;  // Nominal size of a created file; its blocks come by allocate().
+  bool create = false;            // Fails with kAlreadyExists when the file exists.
+  std::uint64_t create_size = 0;  // Nominal size of a created file; allocate() reserves its blocks.
   bool read_only = false;
 };
 

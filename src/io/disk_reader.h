@@ -1,10 +1,10 @@
-// DiskReader: reads of an open disk by threads that wait for them.
+// DiskReader: blocking reads of an open disk.
 //
-// Promise    Gives the bytes that are there at some moment of the call, or an error; never waits
-//            for the disk's executor.
+// Promise    Returns the bytes that the disk holds at some moment of the call, or an error; never
+//            waits for the disk's executor.
 // Invariants Offsets and sizes are multiples of kSectorSize (io/disk.h).
-// Threading  Any thread, any number of reads at once (a simulated one: the simulation's). It may
-//            outlive its Disk: what it reads then is whatever is in the file by then.
+// Threading  Any thread, any number of reads at once (a simulated reader: the simulation's thread).
+//            It may outlive its Disk: it then reads whatever the file holds by that time.
 // Errors     As io/disk.h.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Executor: one event loop. Everything a component does runs on one Executor, so its state needs no
-// locks. The real one is a lane (a thread per core); the simulated one is the whole world's loop on
-// virtual time.
+// locks. The real one is a lane (a thread per core); the simulated one is the loop of the whole
+// simulated world, on virtual time.
 //
 // Promise    Callbacks run one at a time, posted ones in the order of posting.
 // Threading  post() may be called from any thread; the rest only from the executor's own thread.

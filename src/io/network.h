@@ -1,6 +1,6 @@
 // Network: request and reply between nodes.
 //
-// Promise    call() gives the peer's reply, or an error that says the outcome is unknown
+// Promise    call() returns the peer's reply, or an error that says the outcome is unknown
 //            (kTimeout, kUnavailable) or that nothing was sent (kOverloaded). A request may be
 //            delivered twice: handlers are idempotent. Requests are not ordered.
 // Threading  As every component: the caller's executor.
@@ -35,7 +35,7 @@ class Network {
   virtual ~Network() = default;
   virtual NodeId self() const = 0;
   virtual Task<Result<Slice>> call(NodeId to, Slice request, Instant deadline) = 0;
-  // Installs the one handler of this node; requests before that are refused (kUnavailable).
+  // Installs the one handler of this node; requests before that fail with kUnavailable.
   virtual void serve(RequestHandler handler) = 0;
 };
 

@@ -53,7 +53,7 @@ Task<Slice> RequestRouter::answer(std::shared_ptr<State> state, NodeId from, Sli
     const auto found = state->ports.find(static_cast<std::uint8_t>(request.data()[0]));
     if (found != state->ports.end()) port = found->second.get();
   }
-  // The handler may be replaced while it is at work.
+  // The handler may be replaced while it runs.
   const std::shared_ptr<RequestHandler> handler = port->handler();
   if (!handler) co_return Slice();
   co_return co_await (*handler)(from, std::move(request));

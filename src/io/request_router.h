@@ -1,8 +1,8 @@
 // RequestRouter: several services behind the one request handler of a node.
 //
-// Promise    A request goes to the port of its first byte, or to rest() when no port has it. Calls
-//            of a port are those of the network below. A request without a handler gets an empty
-//            reply.
+// Promise    A request goes to the port of its first byte, or to rest() when there is no such port.
+//            Calls made through a port go to the underlying network. A request without a handler
+//            gets an empty reply.
 // Threading  The network's executor.
 #pragma once
 

@@ -1,9 +1,9 @@
-// ByteStream: a connection of bytes with a client, as gateways see it.
+// ByteStream: a byte connection to a client, used by gateways.
 //
-// Promise    Bytes arrive in order or the stream ends. A stream that waits holds no buffer.
+// Promise    Bytes arrive in order or the stream ends. A waiting stream holds no buffer.
 // Threading  The executor that the stream was made on.
 // Limits     One read and one write at a time.
-// Errors     kUnavailable: the other side, or close(), ended it.
+// Errors     kUnavailable: the peer closed the connection, or close() was called.
 #pragma once
 
 #include <functional>
@@ -21,15 +21,15 @@ class ByteStream {
  public:
   virtual ~ByteStream() = default;
 
-  // Waits until read() has something to give: bytes, the end, or an error.
+  // Waits until read() can return without waiting: bytes, the end, or an error.
   virtual Task<Result<void>> readable() = 0;
-  // What has arrived, at most into.size() bytes, waiting for the first; 0 at the end.
+  // Waits for at least one byte and returns up to into.size() received bytes; 0 at the end.
   virtual Task<Result<std::size_t>> read(MutableByteSpan into) = 0;
-  // All of the pieces, in order; ends when the system has taken them.
+  // Writes all pieces in order; completes when the system has accepted them.
   virtual Task<Result<void>> write(std::vector<Slice> pieces) = 0;
-  // A read or write that waits ends with kUnavailable, as do all later ones.
+  // Pending and later reads and writes fail with kUnavailable.
   virtual void close() = 0;
-  // The other side, for people: "127.0.0.1:5123".
+  // The peer's address, for logs: "127.0.0.1:5123".
   virtual std::string peer() const = 0;
 };
 

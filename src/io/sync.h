@@ -31,7 +31,7 @@ inline auto sleep_for(Executor& executor, Duration duration) {
   return Awaiter{executor, duration};
 }
 
-// Continues on `executor`'s thread; free when already there.
+// Continues on `executor`'s thread; costs nothing when already there.
 inline auto hop(Executor& executor) {
   struct Awaiter {
     Executor& executor;
@@ -79,8 +79,8 @@ class OneShot {
   std::coroutine_handle<> waiter_;
 };
 
-// An unbounded-by-itself queue with one reader; whoever pushes bounds what is in flight.
-// `pop_until` gives nullopt when `deadline` passes first.
+// A queue with one reader and no limit of its own: the pushing code bounds what is in flight.
+// `pop_until` returns nullopt when `deadline` passes first.
 template <class T>
 class Mailbox {
  public:
@@ -169,7 +169,7 @@ class Semaphore {
 };
 
 // Owns background tasks: every task ends before join() returns, and destroying the scope while one
-// lives is an invariant failure. close() tells tasks to stop; they check closed() after each await.
+// lives is an invariant failure. close() asks tasks to stop; they check closed() after each await.
 class TaskScope {
  public:
   TaskScope() = default;

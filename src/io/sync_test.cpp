@@ -253,7 +253,7 @@ Task<void> work_until_closed(Executor& executor, TaskScope& scope, int& rounds) 
   }
 }
 
-TEST(TaskScope, CloseTellsTasksToStop) {
+TEST(TaskScope, CloseAsksTasksToStop) {
   SimExecutor loop;
   TaskScope scope;
   int rounds = 0;

@@ -1,5 +1,5 @@
-// World: all that one component may touch outside its own memory. Above io/ nothing reaches a file,
-// socket, thread, clock or random source by any other way.
+// World: everything that a component may use outside its own memory. Code above io/ reaches files,
+// sockets, threads, clocks and random sources only through it.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace moraine {
 
-// Wall-clock time may jump either way; only people and retention rules look at it.
+// Wall-clock time may jump in either direction; it is used only for logs and retention rules.
 class WallClock {
  public:
   virtual ~WallClock() = default;

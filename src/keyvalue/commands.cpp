@@ -13,13 +13,14 @@ bool goes_inline(const WriteKey& write) {
 
 Result<void> check_key(const std::string& key) {
   if (key.empty() || key.size() > kKeyBytesMax) {
-    return fail(Errc::kInvalidArgument,
-                fmt::format("a key has 1 to {} bytes, not {}", kKeyBytesMax, key.size()));
+    return fail(
+        Errc::kInvalidArgument,
+        fmt::format("a key must have 1 to {} bytes, this one has {}", kKeyBytesMax, key.size()));
   }
   return {};
 }
 
-// What the commands run on: the view, and the blobs not yet used.
+// The state of a run: the view, and the blobs not yet used.
 struct Run {
   KeyView& view;
   const std::vector<BlobId>& blobs;
@@ -47,7 +48,9 @@ struct Run {
 
   Result<void> operator()(const RenameKey& rename) {
     const StoredValue* found = view.find(rename.from);
-    if (!found) return fail(Errc::kNotFound, fmt::format("rename: no key {:?}", rename.from));
+    if (!found) {
+      return fail(Errc::kNotFound, fmt::format("rename: key {:?} does not exist", rename.from));
+    }
     StoredValue value = *found;
     value.created_ms = now_ms;
     view.erase(rename.from);
@@ -63,7 +66,9 @@ struct Run {
       }
       return found.size() <= kKeysPerRangeMax;
     });
-    if (found.size() > kKeysPerRangeMax) return fail(Errc::kInvalidArgument, "copy: too many keys");
+    if (found.size() > kKeysPerRangeMax) {
+      return fail(Errc::kInvalidArgument, "copy: the range has too many keys");
+    }
     for (auto& [key, value] : found) {
       TRY_VOID(check_key(key));
       view.set(std::move(key), std::move(value));
@@ -76,12 +81,15 @@ struct Run {
     joined.created_ms = now_ms;
     for (const std::string& input : concat.inputs) {
       const StoredValue* found = view.find(input);
-      if (!found) return fail(Errc::kNotFound, fmt::format("concat: no key {:?}", input));
+      if (!found) {
+        return fail(Errc::kNotFound, fmt::format("concat: key {:?} does not exist", input));
+      }
       joined.pieces.insert(joined.pieces.end(), found->pieces.begin(), found->pieces.end());
       if (!concat.keep_inputs) view.erase(input);
       if (joined.pieces.size() > kValuePiecesMax) {
-        return fail(Errc::kInvalidArgument,
-                    fmt::format("concat: more than {} pieces", kValuePiecesMax));
+        return fail(
+            Errc::kInvalidArgument,
+            fmt::format("concat: the value would have more than {} pieces", kValuePiecesMax));
       }
     }
     view.set(concat.output, std::move(joined));
@@ -94,8 +102,9 @@ struct Run {
       keys.push_back(key);
       return keys.size() <= kKeysPerRangeMax;
     });
-    if (keys.size() > kKeysPerRangeMax)
-      return fail(Errc::kInvalidArgument, "delete: too many keys");
+    if (keys.size() > kKeysPerRangeMax) {
+      return fail(Errc::kInvalidArgument, "delete: the range has too many keys");
+    }
     for (const std::string& key : keys) view.erase(key);
     return {};
   }
@@ -194,7 +203,9 @@ void KeyView::clear() {
 
 Result<void> check(const std::vector<Command>& commands) {
   if (commands.size() > kTransactionCommandsMax) {
-    return fail(Errc::kInvalidArgument, fmt::format("{} commands", commands.size()));
+    return fail(Errc::kInvalidArgument,
+                fmt::format("the transaction has {} commands, at most {} are allowed",
+                            commands.size(), kTransactionCommandsMax));
   }
   for (const Command& command : commands) {
     if (const auto* write = std::get_if<WriteKey>(&command)) {

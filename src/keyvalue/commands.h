@@ -1,7 +1,7 @@
 // The commands of a key-value tablet, and what each does to the keys: pure.
 //
 // Promise    A transaction's commands run in the order given, each seeing the effects of those
-//            before it; when one fails nothing of the transaction happens.
+//            before it; when one fails the whole transaction changes nothing.
 // Limits     kKeyBytesMax, kTransactionCommandsMax, kKeysPerRangeMax, kValuePiecesMax.
 #pragma once
 
@@ -20,9 +20,9 @@ namespace moraine {
 inline constexpr std::size_t kKeyBytesMax = 4'000;
 inline constexpr std::size_t kTransactionCommandsMax = 10'000;
 inline constexpr std::size_t kKeysPerRangeMax = 100'000;
-inline constexpr std::size_t kValueBlobBytesMax = 8u << 20;  // Longer values take several blobs.
-inline constexpr std::size_t kValuePiecesMax = 2'048;        // Of one value, by concat.
-inline constexpr std::size_t kInlineValueMax = 1'000;        // Up to this, values live in the log.
+inline constexpr std::size_t kValueBlobBytesMax = 8u << 20;  // Longer values use several blobs.
+inline constexpr std::size_t kValuePiecesMax = 2'048;        // In one value, by concat.
+inline constexpr std::size_t kInlineValueMax = 1'000;        // Up to this, values are in the log.
 
 // Keys as byte strings; nullopt: unbounded.
 struct KeyRange {
@@ -58,13 +58,13 @@ struct ConcatKeys {
 struct DeleteKeys {
   KeyRange range;
 };
-// One key, if it is there.
+// One key, if it exists.
 DeleteKeys delete_key(std::string key);
 using Command = std::variant<WriteKey, RenameKey, CopyKeys, ConcatKeys, DeleteKeys>;
 
 using KeyMap = std::map<std::string, StoredValue>;
 
-// The keys as they will be when what came before is confirmed.
+// The keys as they will be when all earlier transactions are confirmed.
 class KeyView {
  public:
   explicit KeyView(const KeyMap& base) : base_(base) {}
@@ -75,11 +75,11 @@ class KeyView {
   // Keys of the range in order; stops when `visit` returns false.
   void scan(const KeyRange& range,
             const std::function<bool(const std::string&, const StoredValue&)>& visit) const;
-  // Everything since the last accept or roll_back; either ends it.
+  // Changes since the last accept() or roll_back().
   const std::vector<Change>& changes() const { return changes_; }
   void accept();
   void roll_back();
-  // The base has all of it now.
+  // Drops the overlay: the base has all of it now.
   void clear();
 
  private:
@@ -93,11 +93,11 @@ class KeyView {
   std::vector<std::pair<std::string, std::optional<std::optional<StoredValue>>>> undo_;
 };
 
-// Wrong on its face, whatever the keys are.
+// Checks the commands alone, without the keys.
 Result<void> check(const std::vector<Command>& commands);
 
-// Runs the commands on `view`. `blobs`: the ids of the blobs that blob_pieces() asked for, in
-// order. kNotFound: a rename or concat of a missing key. On failure the caller rolls the view back.
+// Runs the commands on `view`. `blobs`: the ids of the blobs of blob_pieces(), in order. kNotFound:
+// a rename or concat of a missing key. On failure the caller rolls the view back.
 Result<void> run_commands(const std::vector<Command>& commands, const std::vector<BlobId>& blobs,
                           std::uint64_t now_ms, KeyView& view);
 

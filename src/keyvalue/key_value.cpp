@@ -23,7 +23,7 @@ class HeldBlobs {
     }
   }
   void release() {
-    for (const BlobId& id : std::exchange(ids_, {})) state_.let_go(id);
+    for (const BlobId& id : std::exchange(ids_, {})) state_.release(id);
   }
 
  private:
@@ -84,7 +84,7 @@ Task<Result<void>> KeyValue::commit(std::shared_ptr<Transaction> transaction) {
 }
 
 // Runs when every earlier transaction is confirmed or in the same entry, so `view_` is what the
-// commands must see. A transaction that fails still has its (empty) place in the log.
+// commands must see. A transaction that fails still has an (empty) body in the log.
 Slice KeyValue::run(Transaction& transaction, const std::vector<BlobId>& blobs) {
   ++unconfirmed_;
   const auto now = static_cast<std::uint64_t>(world_.clock.since_epoch().count());
@@ -105,8 +105,9 @@ Slice KeyValue::run(Transaction& transaction, const std::vector<BlobId>& blobs) 
   if (body.size() > kBodyBytesMax) {
     view_.roll_back();
     transaction.unused = blobs;
-    transaction.outcome = fail(Errc::kInvalidArgument,
-                               fmt::format("a transaction that changes {} bytes", body.size()));
+    transaction.outcome =
+        fail(Errc::kInvalidArgument,
+             fmt::format("the transaction is too large: its changes have {} bytes", body.size()));
     return encode_changes({});
   }
   view_.accept();
@@ -156,16 +157,19 @@ Task<Result<blob::Colour>> KeyValue::ask_colour() {
 
 Task<Result<Slice>> KeyValue::read(std::string key, std::uint64_t offset, std::uint64_t size) {
   const auto found = state_.keys().find(key);
-  if (found == state_.keys().end())
-    co_return fail(Errc::kNotFound, fmt::format("no key {:?}", key));
+  if (found == state_.keys().end()) {
+    co_return fail(Errc::kNotFound, fmt::format("key {:?} does not exist", key));
+  }
   const std::uint64_t total = found->second.size();
   if (offset > total) {
-    co_return fail(Errc::kInvalidArgument, fmt::format("offset {} of {} bytes", offset, total));
+    co_return fail(Errc::kInvalidArgument,
+                   fmt::format("offset {} is past the end of the value at {}", offset, total));
   }
   const std::uint64_t wanted = size == 0 ? total - offset : std::min(size, total - offset);
   if (wanted > kReadBytesMax) {
-    co_return fail(Errc::kInvalidArgument,
-                   fmt::format("{} bytes are more than {} at once", wanted, kReadBytesMax));
+    co_return fail(
+        Errc::kInvalidArgument,
+        fmt::format("{} bytes requested, at most {} can be read at once", wanted, kReadBytesMax));
   }
   co_return co_await read_value(found->second, offset, wanted);
 }
@@ -187,7 +191,7 @@ Task<Result<RangeRead>> KeyValue::read_range(KeyRange range, std::uint64_t limit
     bytes += cost;
     chosen.emplace_back(KeyInfo{at->first, at->second.size(), at->second.created_ms}, at->second);
   }
-  // A transaction that deletes a value meanwhile leaves its blobs until the last one is read.
+  // The blobs of a value that is deleted meanwhile stay until the last one is read.
   HeldBlobs held(state_);
   for (const auto& [info, value] : chosen) {
     if (with_data) held.add(value);
@@ -223,7 +227,7 @@ Task<Result<Slice>> KeyValue::read_value(const StoredValue& value, std::uint64_t
   return read_pieces(std::move(wanted), size);
 }
 
-// The blobs are held until all of them are read: a transaction meanwhile cannot take them.
+// The blobs are held until all of them are read: a transaction meanwhile cannot delete them.
 Task<Result<Slice>> KeyValue::read_pieces(std::vector<ValuePiece> pieces, std::uint64_t size) {
   std::vector<Result<Slice>> parts(pieces.size());
   TaskScope reads;
@@ -237,7 +241,7 @@ Task<Result<Slice>> KeyValue::read_pieces(std::vector<ValuePiece> pieces, std::u
   }
   co_await reads.join();
   for (const ValuePiece& piece : pieces) {
-    if (!piece.is_inline()) state_.let_go(piece.id);
+    if (!piece.is_inline()) state_.release(piece.id);
   }
   discard_unreferenced();
   if (parts.size() == 1) co_return std::move(parts.front());
@@ -255,7 +259,7 @@ Task<void> KeyValue::read_piece(BlobId id, std::uint32_t offset, std::uint32_t s
                                 Result<Slice>& out) {
   blob::Proxy* group = groups_.group(leader_->info().group(id.channel(), id.generation()));
   if (!group) {
-    out = fail(Errc::kNotFound, "no such group");
+    out = fail(Errc::kNotFound, "the group of the blob is not in the config");
     co_return;
   }
   blob::GetRequest request;

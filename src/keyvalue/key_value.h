@@ -1,8 +1,8 @@
 // KeyValue: a tablet that keeps keys and values, changed by atomic transactions.
 //
-// Promise    execute() answers OK when the transaction is durable, and then all of it holds; any
-//            other answer but kUnavailable means that nothing of it does. Reads see confirmed
-//            transactions only, and give the bytes of the moment at which they were asked.
+// Promise    execute() returns OK when the whole transaction is durable; any error but kUnavailable
+//            means that it changed nothing. Reads see confirmed transactions only, and return the
+//            value at the time of the call.
 // Threading  The world's executor.
 // Limits     commands.h; replies of at most kReadBytesMax.
 // Errors     kNotFound, kInvalidArgument; kConflict: another lock generation, or a newer
@@ -35,7 +35,7 @@ struct RangeRead {
     Slice value;
   };
   std::vector<Item> items;  // In key order, whole values.
-  bool overrun = false;     // The limit ended it.
+  bool overrun = false;     // The limit was reached.
 };
 
 class KeyValue {
@@ -45,13 +45,13 @@ class KeyValue {
   Task<void> stop();
   void abandon() { leader_->abandon(); }
 
-  // With a lock generation: only while it is the current one.
+  // With a lock generation: fails with kConflict when it is not the current one.
   Task<Result<void>> execute(std::vector<Command> commands,
                              std::optional<std::uint64_t> lock = std::nullopt);
-  // Raises the lock generation and gives the new one.
+  // Increments the lock generation and returns the new one.
   Task<Result<std::uint64_t>> acquire_lock();
 
-  // Bytes [offset, offset + size) of a value; size 0: to the end. Cut at the value's end.
+  // Bytes [offset, offset + size) of a value, up to its end; size 0: to the end.
   Task<Result<Slice>> read(std::string key, std::uint64_t offset = 0, std::uint64_t size = 0);
   Task<Result<RangeRead>> read_range(KeyRange range, std::uint64_t limit_bytes, bool with_data);
   std::vector<KeyInfo> list(const KeyRange& range, std::size_t most) const;
@@ -59,7 +59,7 @@ class KeyValue {
   // The sizes of the pieces that the value was joined from; empty: no such key.
   std::vector<std::uint64_t> piece_sizes(const std::string& key) const;
 
-  // How full the disks for values were when last written to, and a question to them.
+  // How full the disks for values were at the last write; ask_colour() asks them now.
   blob::Colour colour() const { return leader_->colour(); }
   Task<Result<blob::Colour>> ask_colour();
 

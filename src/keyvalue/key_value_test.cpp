@@ -95,7 +95,7 @@ TEST_F(KeyValueTest, ATransactionThatFailsChangesNothing) {
   EXPECT_EQ(failed.error().code, Errc::kNotFound);
   expect("a", value_of(1, 10));
   EXPECT_EQ(tablet_->list({}, 10).size(), 1u);
-  // It goes once another entry follows the one that names it.
+  // It is collected once another entry follows the one that refers to it.
   ASSERT_TRUE(execute({write("a", value_of(1, 10))}));
   world_.run_for(20s);
   EXPECT_EQ(data_blobs(), 0u) << "the blob of the failed transaction goes";
@@ -120,7 +120,7 @@ TEST_F(KeyValueTest, TransactionsOfOneEntrySeeEachOther) {
   expect("y", value_of(1, 10));
 }
 
-TEST_F(KeyValueTest, SharedBlobsStayUntilTheLastKeyGoes) {
+TEST_F(KeyValueTest, SharedBlobsStayUntilTheLastKeyIsDeleted) {
   ASSERT_TRUE(execute({write("a", value_of(1, 9000))}));
   ASSERT_TRUE(execute({CopyKeys{KeyRange::prefix("a"), "", "copy-"}}));
   ASSERT_TRUE(execute({DeleteKeys{KeyRange::prefix("a")}}));

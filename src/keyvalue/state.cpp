@@ -15,9 +15,9 @@ std::size_t encoded_bytes(const std::string& key, const StoredValue& value) {
 
 }  // namespace
 
-void KeyValueState::let_go(const BlobId& id) {
+void KeyValueState::release(const BlobId& id) {
   const auto found = references_.find(id);
-  INVARIANT(found != references_.end(), "{} is let go too often", id.to_string());
+  INVARIANT(found != references_.end(), "reference count of {} underflows", id.to_string());
   if (--found->second > 0) return;
   references_.erase(found);
   unreferenced_.push_back(id);
@@ -30,7 +30,7 @@ void KeyValueState::erase(const std::string& key) {
   const StoredValue old = std::move(found->second);
   keys_.erase(found);
   for (const ValuePiece& piece : old.pieces) {
-    if (!piece.is_inline()) let_go(piece.id);
+    if (!piece.is_inline()) release(piece.id);
   }
 }
 
@@ -44,8 +44,8 @@ void KeyValueState::set(const std::string& key, const StoredValue& value) {
   keys_[key] = value;
 }
 
-// All references are taken before any is given back, so that a blob that only moves between keys is
-// never unreferenced in between.
+// All references are acquired before any is released, so that a blob that only moves between keys
+// is never unreferenced in between.
 void KeyValueState::apply(const std::vector<Change>& changes) {
   std::vector<BlobId> held;
   for (const Change& change : changes) {
@@ -66,7 +66,7 @@ void KeyValueState::apply(const std::vector<Change>& changes) {
       lock_generation_ = std::get<SetLock>(change).generation;
     }
   }
-  for (const BlobId& id : held) let_go(id);
+  for (const BlobId& id : held) release(id);
 }
 
 Result<void> KeyValueState::replay(const Slice& body) {

@@ -21,8 +21,8 @@ class KeyValueState final : public TabletState {
 
   void apply(const std::vector<Change>& changes);
   void hold(const BlobId& id) { ++references_[id]; }
-  void let_go(const BlobId& id);
-  // Blobs that nothing refers to since the last call.
+  void release(const BlobId& id);
+  // Blobs that became unreferenced since the last call.
   std::vector<BlobId> take_unreferenced() { return std::exchange(unreferenced_, {}); }
 
   Result<void> restore(const std::vector<Slice>& pages) override;

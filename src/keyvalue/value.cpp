@@ -31,20 +31,20 @@ Result<ValuePiece> decode_piece(Decoder& decoder, const Slice& bytes) {
   const std::uint8_t tag = decoder.u8();
   if (tag == kInlineTag) {
     const ByteSpan data = decoder.sized();
-    if (decoder.failed()) return fail(Errc::kCorrupt, "value is cut short");
+    if (decoder.failed()) return fail(Errc::kCorrupt, "value is truncated");
     piece.inline_data = Slice::copy_of(
         bytes.span().subspan(static_cast<std::size_t>(data.data() - bytes.data()), data.size()));
     piece.size = static_cast<std::uint32_t>(data.size());
     return piece;
   }
-  if (tag != kBlobTag) return fail(Errc::kCorrupt, "value piece tag");
+  if (tag != kBlobTag) return fail(Errc::kCorrupt, "unknown tag of a value piece");
   const ByteSpan id = decoder.raw(blob::kBlobIdBytes);
-  if (decoder.failed()) return fail(Errc::kCorrupt, "value is cut short");
+  if (decoder.failed()) return fail(Errc::kCorrupt, "value is truncated");
   piece.id = BlobId::decode(id.data());
   piece.offset = decoder.u32();
   piece.size = decoder.u32();
   if (piece.id == BlobId() || std::uint64_t{piece.offset} + piece.size > piece.id.size()) {
-    return fail(Errc::kCorrupt, "value piece lies outside its blob");
+    return fail(Errc::kCorrupt, "value piece is outside its blob");
   }
   return piece;
 }
@@ -86,7 +86,7 @@ Slice encode_changes(const std::vector<Change>& changes) {
 
 Result<std::vector<Change>> decode_changes(const Slice& bytes) {
   Decoder decoder(bytes);
-  if (decoder.u8() != kVersion) return fail(Errc::kCorrupt, "changes version");
+  if (decoder.u8() != kVersion) return fail(Errc::kCorrupt, "unknown version of changes");
   const std::uint32_t count = decoder.count(kChangeBytesMin);
   std::vector<Change> changes;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -101,10 +101,10 @@ Result<std::vector<Change>> decode_changes(const Slice& bytes) {
     } else if (tag == kLockTag) {
       changes.push_back(SetLock{decoder.u64()});
     } else {
-      return fail(Errc::kCorrupt, "change tag");
+      return fail(Errc::kCorrupt, "unknown tag of a change");
     }
   }
-  if (!decoder.finished()) return fail(Errc::kCorrupt, "changes length");
+  if (!decoder.finished()) return fail(Errc::kCorrupt, "wrong length of changes");
   return changes;
 }
 

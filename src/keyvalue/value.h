@@ -1,4 +1,4 @@
-// StoredValue: what a key holds: a chain of pieces, each inline or a range of a blob.
+// StoredValue: the value of a key: a chain of pieces, each inline or a range of a blob.
 //
 //   value  = created u64 (milliseconds since the epoch)  count u32  piece*
 //   piece  = 1 id (25) offset u32 size u32  |  2 sized bytes
@@ -21,7 +21,7 @@ namespace moraine {
 using blob::BlobId;
 
 struct ValuePiece {
-  BlobId id;  // Part of no blob when inline.
+  BlobId id;  // Not set when inline.
   std::uint32_t offset = 0;
   std::uint32_t size = 0;
   Slice inline_data;

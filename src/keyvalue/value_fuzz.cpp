@@ -1,4 +1,4 @@
-// Any bytes as a key-value log body: refused, or decoded to what encodes to the same bytes.
+// Any bytes as a key-value log body: rejected, or decoded to what encodes to the same bytes.
 
 #include <cstddef>
 #include <cstdint>

@@ -2,15 +2,15 @@
 
 namespace moraine::queue {
 
-bool LoadingRoom::try_enter(std::size_t bytes) {
+bool LoadingBudget::try_acquire(std::size_t bytes) {
   if (used_ > 0 && used_ + bytes > kLoadingBytesMax) return false;
   used_ += bytes;
   return true;
 }
 
-void LoadingRoom::leave(std::size_t bytes) {
+void LoadingBudget::release(std::size_t bytes) {
   used_ -= bytes;
-  while (!waiting_.empty() && try_enter(waiting_.front().bytes)) {
+  while (!waiting_.empty() && try_acquire(waiting_.front().bytes)) {
     const std::coroutine_handle<> next = waiting_.front().self;
     waiting_.pop_front();
     next.resume();
@@ -30,7 +30,7 @@ std::optional<Piece> BlobCache::find(const Key& key) {
 
 void BlobCache::insert(const Key& key, Piece piece) {
   erase(key);
-  // What the slice keeps alive counts, not what it shows.
+  // Counts the memory that the slice keeps alive, not only its own bytes.
   const std::size_t bytes =
       std::max(piece.bytes().held_bytes(), piece.bytes().size()) + sizeof(Kept);
   if (bytes > bytes_max_) return;

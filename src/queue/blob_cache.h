@@ -1,8 +1,8 @@
-// BlobCache: pieces in memory, shared by all partitions of a node, and the memory of those that are
-// on their way into it.
+// BlobCache: an LRU cache of pieces, shared by all partitions of a node, and a budget for the
+// memory of pieces that are being read into it.
 //
-// Promise    Holds at most `bytes_max`; past that, what was used longest ago goes. Never the only
-//            copy. Pieces are read for at most kLoadingBytesMax at once, or a longer one alone.
+// Promise    Holds at most `bytes_max`; past that the least recently used pieces are evicted. Never
+//            the only copy. Pieces being read take at most kLoadingBytesMax, or one longer piece.
 // Threading  One executor.
 #pragma once
 
@@ -23,22 +23,22 @@ inline constexpr std::size_t kCacheBytesDefault = std::size_t{256} << 20;
 
 inline constexpr std::size_t kLoadingBytesMax = std::size_t{64} << 20;
 
-// Who reads pieces enters before and leaves after; those who wait are served in order.
-class LoadingRoom {
+// A read of a piece calls acquire() before and release() after; waiting reads are served in order.
+class LoadingBudget {
  public:
-  auto enter(std::size_t bytes) {
+  auto acquire(std::size_t bytes) {
     struct Awaiter {
-      LoadingRoom& room;
+      LoadingBudget& budget;
       std::size_t bytes;
-      bool await_ready() { return room.waiting_.empty() && room.try_enter(bytes); }
-      void await_suspend(std::coroutine_handle<> self) { room.waiting_.push_back({bytes, self}); }
+      bool await_ready() { return budget.waiting_.empty() && budget.try_acquire(bytes); }
+      void await_suspend(std::coroutine_handle<> self) { budget.waiting_.push_back({bytes, self}); }
       void await_resume() const noexcept {}
     };
     return Awaiter{*this, bytes};
   }
-  // Resumes those who can enter now, inside the call.
-  void leave(std::size_t bytes);
-  // What nobody waits for yet should not be read now.
+  // Resumes the reads that fit now, inside the call.
+  void release(std::size_t bytes);
+  // When true, nothing should be read ahead.
   bool busy() const { return !waiting_.empty() || used_ > kLoadingBytesMax / 2; }
   std::size_t used() const { return used_; }
 
@@ -47,7 +47,7 @@ class LoadingRoom {
     std::size_t bytes;
     std::coroutine_handle<> self;
   };
-  bool try_enter(std::size_t bytes);
+  bool try_acquire(std::size_t bytes);
 
   std::size_t used_ = 0;
   std::deque<Waiting> waiting_;
@@ -55,8 +55,8 @@ class LoadingRoom {
 
 class BlobCache {
  public:
-  // A piece: its tablet's incarnation-free id, partition and first offset, and how many messages:
-  // pieces of the same name have the same entries.
+  // A piece is identified by its tablet (any incarnation), partition, first offset and number of
+  // messages: pieces with the same key have the same entries.
   struct Key {
     std::uint64_t tablet = 0;
     PartitionIndex partition = 0;
@@ -72,8 +72,8 @@ class BlobCache {
   void insert(const Key& key, Piece piece);
   void erase(const Key& key);
 
-  // Outlives the cache with those who hold it.
-  const std::shared_ptr<LoadingRoom>& loading() const { return loading_; }
+  // Shared, so that a pending read may outlive the cache.
+  const std::shared_ptr<LoadingBudget>& loading() const { return loading_; }
 
   std::size_t bytes() const { return bytes_; }
   std::uint64_t hits() const { return hits_; }
@@ -96,8 +96,8 @@ class BlobCache {
   void drop(std::list<Kept>::iterator at);
 
   std::size_t bytes_max_;
-  std::shared_ptr<LoadingRoom> loading_ = std::make_shared<LoadingRoom>();
-  std::list<Kept> used_;  // The newest first.
+  std::shared_ptr<LoadingBudget> loading_ = std::make_shared<LoadingBudget>();
+  std::list<Kept> used_;  // Most recently used first.
   std::unordered_map<Key, std::list<Kept>::iterator, Hash> kept_;
   std::size_t bytes_ = 0;
   std::uint64_t hits_ = 0;

@@ -58,26 +58,26 @@ TEST(BlobCache, PiecesOfOtherTabletsPartitionsAndLengthsAreOthers) {
   EXPECT_FALSE(cache.find({1, 2, 3, 5}));
 }
 
-Task<void> enter(LoadingRoom& room, std::size_t bytes, int& inside) {
-  co_await room.enter(bytes);
+Task<void> acquire(LoadingBudget& budget, std::size_t bytes, int& inside) {
+  co_await budget.acquire(bytes);
   ++inside;
 }
 
-TEST(LoadingRoom, HoldsNoMoreThanItsBoundOrALongerOneAlone) {
-  LoadingRoom room;
+TEST(LoadingBudget, HoldsNoMoreThanItsBoundOrALongerOneAlone) {
+  LoadingBudget budget;
   int inside = 0;
-  spawn(enter(room, kLoadingBytesMax - 10, inside));
-  EXPECT_TRUE(room.busy());
-  spawn(enter(room, 2 * kLoadingBytesMax, inside));
-  spawn(enter(room, 5, inside));
+  spawn(acquire(budget, kLoadingBytesMax - 10, inside));
+  EXPECT_TRUE(budget.busy());
+  spawn(acquire(budget, 2 * kLoadingBytesMax, inside));
+  spawn(acquire(budget, 5, inside));
   EXPECT_EQ(inside, 1) << "the short one does not overtake";
-  room.leave(kLoadingBytesMax - 10);
+  budget.release(kLoadingBytesMax - 10);
   EXPECT_EQ(inside, 2);
-  EXPECT_EQ(room.used(), 2 * kLoadingBytesMax);
-  room.leave(2 * kLoadingBytesMax);
+  EXPECT_EQ(budget.used(), 2 * kLoadingBytesMax);
+  budget.release(2 * kLoadingBytesMax);
   EXPECT_EQ(inside, 3);
-  room.leave(5);
-  EXPECT_FALSE(room.busy());
+  budget.release(5);
+  EXPECT_FALSE(budget.busy());
 }
 
 TEST(BlobCache, ErasingGivesTheMemoryBack) {

@@ -1,4 +1,4 @@
-// The end of a write cycle: what is removed, what is remembered, and the answers.
+// The end of a write cycle: removals, the state of producers and consumers, and the answers.
 
 #include <algorithm>
 #include <bit>
@@ -29,7 +29,7 @@ RetentionView StoredPartition::retention_view(Offset start, const Cycle* cycle) 
   return view;
 }
 
-// Nobody has read what was not there when he said so.
+// A consumer that committed past the end has read only up to the end of that time.
 Offset StoredPartition::read_up_to(const ConsumerOffset& consumer) const {
   const auto end = ends_at_commit_.find(consumer.consumer);
   return end == ends_at_commit_.end() ? consumer.offset : std::min(consumer.offset, end->second);
@@ -152,11 +152,11 @@ void StoredPartition::apply(Cycle& cycle) {
   disk_full_ = disk_full_ || tablet_->colour() >= blob::Colour::kYellow;
   answer_writes(cycle);
   answer_actions(cycle);
-  if (moved) tell_watches();
+  if (moved) notify_watches();
 }
 
 void StoredPartition::answer_writes(Cycle& cycle) {
-  for (Answered& write : std::exchange(cycle.answers, {})) {
+  for (PendingAnswer& write : std::exchange(cycle.answers, {})) {
     write.done->set(std::move(write.answer));
   }
 }
@@ -165,8 +165,8 @@ void StoredPartition::answer_actions(Cycle& cycle) {
   for (auto& done : std::exchange(cycle.actions, {})) done->set(Result<void>());
 }
 
-// What the simulator's checkers are to find: the rules of a cycle, broken one by one.
-Task<void> StoredPartition::break_a_rule(Cycle& cycle) {
+// Seeded bugs: each breaks one rule of a cycle for the simulator's checkers to find.
+Task<void> StoredPartition::apply_seeded_bug(Cycle& cycle) {
   switch (bug_) {
     case SeededBug::kAckBeforeCommit: answer_writes(cycle); break;
     case SeededBug::kAckConsumerEarly: answer_actions(cycle); break;
@@ -199,22 +199,22 @@ Task<void> StoredPartition::break_a_rule(Cycle& cycle) {
 // Everything behind a failed write fails: stored later, it would make the failed one a duplicate.
 void StoredPartition::fail_cycle(Cycle& cycle, const Error& error) {
   const bool known = error.code == Errc::kOverloaded || error.code == Errc::kInvalidArgument;
-  // A partition that goes on failing has ever fewer lines.
+  // A partition that keeps failing logs at growing intervals.
   if (std::has_single_bit(++failures_in_row_)) {
     log_warning("a partition's write failed",
                 {{"partition", index_}, {"in_a_row", failures_in_row_}, {"why", error.message()}});
   }
-  // Which parts of open messages are there is not known.
+  // It is unknown which parts of open messages are stored.
   open_messages_.clear();
   stray_parts_ = true;
-  // Before anybody is told, who may write at once.
-  for (const Answered& write : cycle.answers) {
+  // Before the answers are set: a writer may write again at once.
+  for (const PendingAnswer& write : cycle.answers) {
     if (write.answer.status == WriteStatus::kOk) note_refused(write.producer);
   }
   for (const Waiting& waiting : waiting_) note_refused(waiting.request.producer);
   const WriteStatus status = known ? WriteStatus::kOverloaded : WriteStatus::kUnknown;
   const bool disk_full = error.code == Errc::kNoSpace;
-  for (const Answered& write : cycle.answers) {
+  for (const PendingAnswer& write : cycle.answers) {
     write.done->set(refused(status, error.message(), disk_full));
   }
   for (auto& done : cycle.actions) done->set(std::unexpected(error));

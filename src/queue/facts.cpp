@@ -38,7 +38,7 @@ Result<Bounds> decode_bounds(ByteSpan bytes) {
   bounds.start = decoder.u64();
   bounds.end = decoder.u64();
   if (!ends_with_crc(decoder, bytes) || bounds.start > bounds.end) {
-    return fail(Errc::kCorrupt, "bounds of a partition");
+    return fail(Errc::kCorrupt, "the stored bounds of a partition are damaged");
   }
   return bounds;
 }
@@ -60,7 +60,9 @@ Result<ConsumerOffset> decode_consumer(std::string name, ByteSpan bytes) {
   consumer.committed_ms = decoder.u64();
   consumer.leader_epoch = decoder.fixed<std::int32_t>();
   consumer.metadata = std::string(as_text(decoder.sized()));
-  if (!ends_with_crc(decoder, bytes)) return fail(Errc::kCorrupt, "consumer of a partition");
+  if (!ends_with_crc(decoder, bytes)) {
+    return fail(Errc::kCorrupt, "a stored consumer of a partition is damaged");
+  }
   return consumer;
 }
 

@@ -1,4 +1,4 @@
-// Small facts of a partition as values of keys: its bounds, and how far consumers have read.
+// Small records of a partition, stored as values of keys: its bounds, and its consumers' offsets.
 //
 // clang-format off
 //   bounds    version u8 = 1, start u64, end u64, crc u32 (of all before it)

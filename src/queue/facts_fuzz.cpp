@@ -1,5 +1,5 @@
-// Any bytes as what is stored of sources, consumers and bounds, and as a data key: refused, or
-// decoded to what encodes to the same bytes.
+// Any bytes as stored sources, consumers and bounds, and as a data key: refused, or decoded to a
+// value that encodes to the same bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace {
 using namespace moraine;
 using namespace moraine::queue;
 
-void look(const Slice& bytes) {
+void check_bytes(const Slice& bytes) {
   if (const auto source = decode_source(bytes)) {
     if (!equal(encode_source(*source), bytes)) __builtin_trap();
     Producer producer{"me", source->numbering, source->max_number, source->epoch};
@@ -39,12 +39,12 @@ void look(const Slice& bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ByteSpan input(reinterpret_cast<const std::byte*>(data), size);
-  look(Slice::copy_of(input));
-  // The same with a version and a checksum that are right.
+  check_bytes(Slice::copy_of(input));
+  // The same with a valid version and checksum.
   if (size == 0) return 0;
   Encoder encoder;
   encoder.u8(1).raw(input.subspan(1));
   encoder.u32(crc32c(encoder.span()));
-  look(encoder.slice());
+  check_bytes(encoder.slice());
   return 0;
 }

@@ -5,9 +5,9 @@
 //            has kKeptBytes: from then on it is moved by reference.
 //
 // The head is a list of blobs, older ones first, each at a level; levels get finer towards the end.
-// New bytes arrive at the finest level. When a level would reach its border, all of its blobs and
-// the new bytes become one blob that arrives at the next coarser level, and so on. When the head
-// would reach the low watermark, all of it becomes a body blob.
+// New bytes are added at the finest level. When a level would reach its border, all of its blobs
+// and the new bytes become one blob that is added to the next coarser level, and so on. When the
+// head would reach the low watermark, the whole head becomes a body blob.
 #pragma once
 
 #include <array>
@@ -32,17 +32,17 @@ struct HeadPlan {
   bool to_body = false;
   std::uint8_t level = 0;          // Of the new blob, when it stays in the head.
   std::size_t rewritten_from = 0;  // Head blobs from here on become part of the new blob.
-  // With to_body, those before it become part of the body as they are.
+  // With to_body, the blobs before it become part of the body without being rewritten.
 };
 
-// Requires: `head` as this function has made it.
+// Requires: `head` is a result of earlier plans.
 HeadPlan plan_head(const std::vector<HeadBlob>& head, std::uint64_t new_bytes,
                    std::uint64_t low_watermark);
 
-// All of a head becomes body, whatever its size.
+// The plan that moves the whole head to the body, whatever its size.
 HeadPlan plan_whole_head(const std::vector<HeadBlob>& head);
 
-// The levels of a head of which only the sizes are known.
+// The levels of a head whose blob sizes are known.
 std::vector<HeadBlob> levels_of(const std::vector<std::uint64_t>& sizes);
 
 }  // namespace moraine::queue

@@ -9,8 +9,8 @@
 //   source    s PARTITION _ source id
 //   consumer  c PARTITION _ name
 //
-// PARTITION, MESSAGE, PART and COUNT have 10 digits, OFFSET 20. TIME is the newest of the clients'
-// times in the blob, 20 digits.
+// PARTITION, MESSAGE, PART and COUNT have 10 digits, OFFSET 20. TIME is the newest client
+// timestamp in the blob, 20 digits.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +36,13 @@ std::string data_key(const DataKeyName& name);
 std::optional<DataKeyName> parse_data_key(std::string_view key);
 
 std::string part_key(PartitionIndex partition, std::uint32_t message, std::uint32_t part);
-// What all keys of one message's parts begin with.
+// The common prefix of the keys of one message's parts.
 std::string part_key_prefix(PartitionIndex partition, std::uint32_t message);
 std::string meta_key(PartitionIndex partition);
 std::string source_key(PartitionIndex partition, std::string_view source_id);
 std::string consumer_key(PartitionIndex partition, std::string_view consumer);
 
-// What all keys of one kind ('d', 'x', 's', 'c') and partition begin with.
+// The common prefix of the keys of one kind ('d', 'x', 's', 'c') and partition.
 std::string key_prefix(char kind, PartitionIndex partition);
 
 }  // namespace moraine::queue

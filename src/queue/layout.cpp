@@ -7,7 +7,7 @@
 namespace moraine::queue {
 namespace {
 
-// Entries in runs of at most `room` bytes, the first one of at most `first_room`.
+// Splits entries into runs of at most `room` bytes, the first one of at most `first_room`.
 std::vector<std::vector<StoredEntry>> pack(std::vector<StoredEntry> entries, std::size_t first_room,
                                            std::size_t room) {
   std::vector<std::vector<StoredEntry>> runs;
@@ -28,7 +28,7 @@ std::vector<std::vector<StoredEntry>> pack(std::vector<StoredEntry> entries, std
   return runs;
 }
 
-// Gathers pieces into one stored blob and the commands that make it.
+// Gathers pieces into one stored blob and the commands that create it.
 class BlobMaker {
  public:
   BlobMaker(Layout& layout, PartitionIndex partition, std::uint64_t now_ms)
@@ -38,7 +38,7 @@ class BlobMaker {
   std::uint64_t bytes() const { return blob_.bytes; }
   bool only_fresh() const { return inputs_.empty(); }
 
-  // A head blob as it is.
+  // Adds a head blob unchanged.
   void keep(const StoredBlob& head) {
     for (const PieceRef& piece : head.pieces) {
       append({piece.offset, piece.messages, blob_.bytes, piece.bytes});
@@ -106,8 +106,8 @@ std::uint8_t level_for(std::uint64_t bytes) {
   return level;
 }
 
-// Kept head blobs and the new pieces become body blobs; a short rest of new entries stays in the
-// head.
+// Kept head blobs and the new pieces become body blobs; a short remainder of new entries stays in
+// the head.
 void lay_out_body(LayoutRequest& request, Layout& layout) {
   BlobMaker maker(layout, request.partition, request.now_ms);
   for (std::size_t i = 0; i < request.plan.rewritten_from; ++i) maker.keep(request.head[i]);
@@ -115,7 +115,7 @@ void lay_out_body(LayoutRequest& request, Layout& layout) {
   const std::size_t room = kept + kKeptBytes < kPieceBytesMax ? kPieceBytesMax - kept : kKeptBytes;
   layout.compacted = !request.head.empty();
   for (const auto& run : pack(std::move(request.entries), room, kPieceBytesMax)) {
-    // A payload longer than a blob of the tablet stands alone.
+    // A payload longer than a blob of the tablet is a piece of its own.
     if (!maker.empty() && piece_cost(run.front()) > kPieceBytesMax) maker.finish_body();
     maker.add(run);
     if (maker.bytes() >= request.low_watermark) maker.finish_body();
@@ -137,7 +137,7 @@ Layout lay_out(LayoutRequest request) {
       request.head.begin() + static_cast<std::ptrdiff_t>(plan.rewritten_from), request.head.end());
   for (const StoredBlob& blob : rewritten) layout.rewritten_bytes += blob.bytes;
   layout.replaced = plan.to_body ? request.head.size() : rewritten.size();
-  // Before the new blobs: one of them may take the name of one that goes.
+  // Before the new blobs: one of them may reuse the key of a deleted one.
   for (const StoredBlob& blob : rewritten) layout.commands.emplace_back(delete_key(blob.key()));
   if (plan.to_body) {
     lay_out_body(request, layout);

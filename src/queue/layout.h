@@ -14,10 +14,10 @@
 
 namespace moraine::queue {
 
-// Of one blob of the tablet, when its payloads allow.
+// Of one blob of the tablet, unless one payload is longer.
 inline constexpr std::size_t kPieceBytesMax = 8'000'000;
 
-// A piece inside a stored blob. The messages of a piece that nobody has looked at yet are 0.
+// A piece inside a stored blob. `messages` is 0 until its header was read.
 struct PieceRef {
   Offset offset = 0;
   std::uint32_t messages = 0;
@@ -36,11 +36,11 @@ struct StoredBlob {
   std::string key() const { return data_key(name); }
 };
 
-// What a write does to the end of the list of blobs.
+// How a write changes the end of the list of blobs.
 struct Layout {
-  std::size_t replaced = 0;  // So many blobs at the end give way to `added`.
+  std::size_t replaced = 0;  // The number of blobs at the end that `added` replaces.
   std::vector<StoredBlob> added;
-  std::vector<Piece> fresh;  // The pieces that are new.
+  std::vector<Piece> fresh;  // The new pieces.
   std::vector<Command> commands;
   std::uint64_t rewritten_bytes = 0;
   bool compacted = false;

@@ -1,4 +1,4 @@
-// Messages in parts: kept under names of their own until the last part comes.
+// Messages in parts: stored under keys of their own until the last part arrives.
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ void StoredPartition::drop_open_message(Cycle& cycle, const std::string& source_
   open_messages_.erase(found);
 }
 
-// Makes room: the producer that has been silent longest may be dead.
+// Drops the message that has been idle longest: its producer may be dead.
 void StoredPartition::drop_idle_message(Cycle& cycle) {
   if (open_messages_.size() < kOpenMessagesMax) return;
   const auto oldest = std::ranges::min_element(
@@ -24,8 +24,8 @@ void StoredPartition::drop_idle_message(Cycle& cycle) {
   drop_open_message(cycle, std::string(oldest->first));
 }
 
-// Parts are kept under names of their own until the last one comes; then one transaction joins them
-// to a message, which takes its offset.
+// Parts are stored under keys of their own until the last one arrives; then one transaction joins
+// them to a message, which takes its offset.
 WriteAnswer StoredPartition::take_part(Cycle& cycle, WriteRequest& request) {
   const Producer& producer = request.producer;
   const std::string& id = producer.source_id;
@@ -43,7 +43,7 @@ WriteAnswer StoredPartition::take_part(Cycle& cycle, WriteRequest& request) {
     drop_open_message(cycle, id);
     drop_idle_message(cycle);
     if (open_messages_.size() >= kOpenMessagesMax) {
-      return refused(WriteStatus::kOverloaded, "too many messages come in parts");
+      return refused(WriteStatus::kOverloaded, "too many messages in parts are incomplete");
     }
     open_messages_[id] = {next_slot_++, producer, request.parts, 0, 0, 0, {}};
   }

@@ -1,4 +1,4 @@
-// Messages in parts: there as a whole, or not at all.
+// Messages in parts: stored as a whole, or not at all.
 
 #include <gtest/gtest.h>
 

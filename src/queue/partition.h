@@ -1,9 +1,8 @@
-// Partition: one ordered, durable sequence of messages, as its users see it.
+// Partition: one ordered, durable sequence of messages; the interface for its users.
 //
-// Promise    Offsets are dense. A write is answered with success when it is durable, in the order
-//            of the calls of write(); a read sees only what was answered or will be, and the same
-//            offset gives the same bytes for ever. When a write fails, everything queued behind it
-//            fails too.
+// Promise    Offsets are dense. A write succeeds when it is durable; writes complete in the order
+//            of the calls of write(). A read sees only durable writes, and the same offset always
+//            returns the same bytes. When a write fails, everything queued behind it fails too.
 // Threading  The executor of the tablet.
 // Limits     kPayloadBytesMax a write, kEntryBytesMax a message in parts, kSourceIdBytesMax;
 //            kInFlightBytesMax and kInFlightWritesMax waiting.
@@ -34,8 +33,8 @@ inline constexpr std::size_t kConsumerMetadataBytesMax = 4'096;
 inline constexpr std::size_t kInFlightBytesMax = std::size_t{128} << 20;
 inline constexpr std::size_t kInFlightWritesMax = 65'536;
 
-// What the payload of an entry is. An entry is the unit of writing and takes one offset for each of
-// its messages.
+// The format of an entry's payload. An entry is the unit of writing and takes one offset for each
+// of its messages.
 enum class EntryFormat : std::uint8_t {
   kMessage = 0,     // One message, as it is.
   kKafkaBatch = 1,  // A record batch; its first 8 bytes receive the offset, its bytes 12-15 a 0.
@@ -43,7 +42,7 @@ enum class EntryFormat : std::uint8_t {
 
 enum class Numbering : std::uint8_t {
   kNone,      // Never a duplicate.
-  kSeqNo,     // 64 bits that only grow; gaps are fine; what does not grow is a duplicate.
+  kSeqNo,     // 64 bits, increasing, with gaps; a number that is not greater is a duplicate.
   kSequence,  // 31 bits, dense, wrapping to 0, within an epoch: an idempotent Kafka producer.
 };
 
@@ -58,10 +57,10 @@ struct WriteRequest {
   Slice payload;
   EntryFormat format = EntryFormat::kMessage;
   std::uint32_t count = 1;            // Messages in it.
-  std::int64_t max_timestamp_ms = 0;  // The clients' newest time in it; searched by find_time().
+  std::int64_t max_timestamp_ms = 0;  // The newest client timestamp in it; searched by find_time().
   Producer producer;
-  // A message too long for one request comes in parts, each with the same producer and number, in
-  // order. It is answered, and takes its offset, with the last one; others are answered when
+  // A message too long for one request is sent in parts, in order, each with the same producer and
+  // number. The message gets its offset with the last part; earlier parts are answered when
   // durable.
   std::uint32_t part = 0;
   std::uint32_t parts = 1;
@@ -78,10 +77,10 @@ enum class WriteStatus : std::uint8_t {
   kFullByBytes,
   kDiskFull,
   // A write queued before this one failed, or an earlier number of its source was refused and has
-  // not come again; nothing of this one was stored.
+  // not been sent again; nothing of this write was stored.
   kFailedBefore,
-  // The source was forgotten, since more than PartitionConfig::sources_max have written: whether
-  // this number was stored before is not known. Sent again, it is stored.
+  // The source was evicted, since more than PartitionConfig::sources_max have written: whether this
+  // number was stored before is not known. If it is sent again, it is stored.
   kSourceForgotten,
   kUnknown,  // The outcome will be known after the tablet's restart.
   kStopped,  // Not served here now; nothing was stored.
@@ -93,8 +92,8 @@ struct WriteAnswer {
   std::optional<Offset> offset;     // Of the first message.
   std::uint64_t max_number = 0;     // kSeqNo: the newest number of the source.
   std::uint64_t write_time_ms = 0;  // Given by the server.
-  std::string detail;               // For people, when it failed.
-  bool disk_full = false;           // It failed for want of space; the status says how far it got.
+  std::string detail;               // When it failed: a text for logs and messages.
+  bool disk_full = false;           // It failed for lack of space; the status says how far it got.
 };
 
 struct StoredEntry {
@@ -105,7 +104,7 @@ struct StoredEntry {
   std::uint64_t write_time_ms = 0;
   std::string source_id;
   std::uint64_t number = 0;
-  Slice payload;  // Of neighbours in one blob, adjacent memory.
+  Slice payload;  // Payloads of neighbours in one blob are adjacent in memory.
 };
 
 struct ReadRequest {
@@ -129,8 +128,8 @@ struct ConsumerOffset {
 };
 
 struct PartitionConfig {
-  std::optional<std::uint64_t> retention_ms;     // Older ones go.
-  std::optional<std::uint64_t> retention_bytes;  // The oldest go while more than this remains.
+  std::optional<std::uint64_t> retention_ms;     // Older messages are removed.
+  std::optional<std::uint64_t> retention_bytes;  // The oldest are removed while more remains.
   std::uint64_t count_max = 1'000'000'000'000;   // Past these, writes are refused.
   std::uint64_t bytes_max = std::uint64_t{1} << 40;
   std::uint64_t write_bytes_per_second = 0;  // 0: no quota.
@@ -168,7 +167,7 @@ class Partition {
 
   // kInvalidArgument: an offset past the end. At the end: no entries.
   virtual Task<Result<ReadAnswer>> read(ReadRequest request) = 0;
-  // What a read from there will need is fetched meanwhile.
+  // Starts to load what a read from `offset` will need into the cache.
   virtual void read_ahead(Offset /*offset*/, std::size_t /*bytes*/) {}
   // The first entry whose max_timestamp_ms is at least `time_ms`; nullopt: there is none.
   virtual Task<Result<std::optional<StoredEntry>>> find_time(std::int64_t time_ms) = 0;
@@ -184,7 +183,7 @@ class Partition {
   virtual std::vector<ConsumerOffset> all_committed() const = 0;
   virtual Task<Result<void>> forget_consumer(std::string consumer) = 0;
 
-  // Removes everything before `offset` for readers at once; answers the new start.
+  // Hides everything before `offset` from readers at once; returns the new start.
   // kInvalidArgument: past the end.
   virtual Task<Result<Offset>> trim(Offset offset) = 0;
 

@@ -1,4 +1,4 @@
-// Power cuts: everything that was acknowledged is there, and the keys tile the offsets.
+// Power cuts: everything that was acknowledged is stored, and the keys tile the offsets.
 
 #include <gtest/gtest.h>
 
@@ -34,14 +34,14 @@ TEST(PartitionCrash, AtRandomMomentsLosesNothingThatWasAcknowledged) {
       const std::vector<std::string> texts = queue.texts();
       ASSERT_GE(texts.size(), acknowledged);
       for (std::size_t i = 0; i < texts.size(); ++i) ASSERT_EQ(texts[i], text_of(i + 1));
-      // What was not acknowledged may be there: it counts from now on, and the rest is sent again.
+      // Unacknowledged writes may be stored: they count from now on, and the rest is sent again.
       acknowledged = texts.size();
       next = texts.size() + 1;
     }
   }
 }
 
-// What a client knows at one moment.
+// The knowledge of a client at one moment.
 struct Known {
   std::uint64_t acknowledged = 0;
   std::uint64_t sent = 0;

@@ -140,7 +140,7 @@ class ModelRun {
     ASSERT_EQ(found->has_value(), first.has_value());
     if (first) ASSERT_EQ((*found)->offset, *first);
   }
-  // Some of what was on its way is there, and it is a prefix.
+  // Some of the writes in flight are stored, and they are a prefix.
   void crash_with_writes() {
     std::vector<TestQueue::Answer> answers;
     std::vector<ModelEntry> sent;

@@ -12,15 +12,16 @@ namespace moraine::queue {
 namespace {
 
 constexpr std::size_t kReadStep = 16u << 20;
-// A blob may be joined to another between two looks at it.
-constexpr int kLooksMax = 64;
+// A blob may be joined to another one between two lookups.
+constexpr int kLookupsMax = 64;
 
-// Before the next piece is waited for: of the one that these entries are from little may be shown.
-void let_go_of_piece(std::span<StoredEntry> entries) {
+// Called before waiting for the next piece: copies entries out of a large piece of which they are a
+// small share, so that it can be freed.
+void release_piece(std::span<StoredEntry> entries) {
   std::vector<Slice*> payloads;
   payloads.reserve(entries.size());
   for (StoredEntry& entry : entries) payloads.push_back(&entry.payload);
-  let_go_of_large_blocks(payloads);
+  release_large_blocks(payloads);
 }
 
 }  // namespace
@@ -52,8 +53,8 @@ Task<Result<Slice>> StoredPartition::read_bytes(std::string key, std::uint64_t a
   co_return std::move(joined).freeze();
 }
 
-// Fills in what piece `index` of the blob at `blob_offset` holds, or the list of pieces itself.
-Task<Result<void>> StoredPartition::look_at_piece(Offset blob_offset, std::size_t index) {
+// Fills in the offsets of piece `index` of the blob at `blob_offset`, and first the list of pieces.
+Task<Result<void>> StoredPartition::read_piece_info(Offset blob_offset, std::size_t index) {
   StoredBlob* blob = find_blob(blob_offset);
   if (!blob) co_return Result<void>();
   const std::string key = blob->key();
@@ -71,7 +72,7 @@ Task<Result<void>> StoredPartition::look_at_piece(Offset blob_offset, std::size_
   blob = find_blob(blob_offset);
   if (!blob || blob->key() != key) co_return Result<void>();
   if (blob->pieces.empty()) blob->pieces = std::move(pieces);
-  // A piece longer than a blob of the tablet is alone, in several of those.
+  // A piece longer than a blob of the tablet is the only one, stored in several blobs.
   if (index == 0 && header.bytes() == blob->bytes) {
     blob->pieces = {{header.first_offset, header.messages, 0, blob->bytes}};
     co_return Result<void>();
@@ -88,17 +89,17 @@ Task<Result<void>> StoredPartition::look_at_piece(Offset blob_offset, std::size_
 
 namespace {
 
-// The piece of `pieces` that holds the offset, or the next one to look at.
+// The piece of `pieces` that contains the offset, or the next one whose header is to be read.
 struct PieceSearch {
   std::optional<std::size_t> found;
-  std::size_t look_at = 0;
+  std::size_t read_next = 0;
 };
 
 PieceSearch search(const std::vector<PieceRef>& pieces, Offset offset) {
   std::size_t low = 0;
   std::size_t high = pieces.size();
   while (low < high) {
-    // One that is known already, if it is the middle's neighbour, saves a look.
+    // A known neighbour of the middle saves a header read.
     const std::size_t middle = (low + high) / 2;
     const PieceRef& piece = pieces[middle];
     if (piece.messages == 0) return {std::nullopt, middle};
@@ -124,14 +125,14 @@ Task<Result<Piece>> StoredPartition::load_piece(const StoredBlob& blob, PieceRef
     const auto done = std::make_shared<OneShot<bool>>();
     other->waiting.push_back(done);
     co_await *done;
-    // A piece of the same offset may have been a shorter one.
+    // The piece that was loaded at this offset may be a shorter one.
     if (!other->piece || other->piece->header().messages == ref.messages) co_return other->piece;
   }
   const auto loading = std::make_shared<Loading>();
   loading_[ref.offset] = loading;
   loading->piece = co_await read_piece(key, ref);
   if (loading->piece) cache_.insert(name, *loading->piece);
-  // Another may have taken the place.
+  // Another load may have replaced this one.
   if (const auto own = loading_.find(ref.offset); own != loading_.end() && own->second == loading) {
     loading_.erase(own);
   }
@@ -141,15 +142,15 @@ Task<Result<Piece>> StoredPartition::load_piece(const StoredBlob& blob, PieceRef
 
 Task<Result<Piece>> StoredPartition::read_piece(std::string key, PieceRef ref) {
   co_await device_reads_.acquire();
-  const auto room = cache_.loading();
-  co_await room->enter(ref.bytes);
+  const auto budget = cache_.loading();
+  co_await budget->acquire(ref.bytes);
   auto bytes = co_await read_bytes(key, ref.at, ref.bytes);
-  room->leave(ref.bytes);
+  budget->release(ref.bytes);
   device_reads_.release();
   if (!bytes) co_return std::unexpected(std::move(bytes).error());
   CO_TRY(Piece piece, Piece::open(std::move(*bytes)));
   if (piece.header().first_offset != ref.offset || piece.header().messages != ref.messages) {
-    co_return fail(Errc::kCorrupt, fmt::format("{:?} holds other messages", key));
+    co_return fail(Errc::kCorrupt, fmt::format("{:?} contains other messages than expected", key));
   }
   co_return std::move(piece);
 }
@@ -163,28 +164,28 @@ void StoredPartition::read_ahead(Offset offset, std::size_t bytes) {
     if (!blob) return;
     const PieceSearch at = search(blob->pieces, std::max(offset, start_));
     if (!at.found) {
-      scope_.spawn(bring(offset));
+      scope_.spawn(load_into_cache(offset));
       return;
     }
     const PieceRef& ref = blob->pieces[*at.found];
     if (!cache_.holds(cache_key(ref.offset, ref.messages)) && !loading_.contains(ref.offset)) {
-      scope_.spawn(bring(ref.offset));
+      scope_.spawn(load_into_cache(ref.offset));
       ++begun;
     }
-    // Of a piece that is being read nobody knows how much is left.
+    // How much of a partly read piece is left is not known.
     if (ref.offset >= offset) covered += ref.bytes;
     offset = ref.offset + ref.messages;
   }
 }
 
-Task<void> StoredPartition::bring(Offset offset) {
+Task<void> StoredPartition::load_into_cache(Offset offset) {
   const auto self = shared_from_this();
   (void)co_await piece_at(offset);
 }
 
 // nullopt: nothing is stored there.
 Task<Result<std::optional<Piece>>> StoredPartition::piece_at(Offset offset) {
-  for (int look = 0; look < kLooksMax; ++look) {
+  for (int look = 0; look < kLookupsMax; ++look) {
     StoredBlob* blob = find_blob(offset);
     if (!blob) co_return std::optional<Piece>();
     const PieceSearch at = search(blob->pieces, offset);
@@ -194,14 +195,14 @@ Task<Result<std::optional<Piece>>> StoredPartition::piece_at(Offset offset) {
       if (piece.error().code != Errc::kNotFound) co_return std::unexpected(piece.error());
       continue;
     }
-    if (at.look_at >= blob->pieces.size() && !blob->pieces.empty()) {
+    if (at.read_next >= blob->pieces.size() && !blob->pieces.empty()) {
       co_return fail(Errc::kCorrupt, fmt::format("{:?} has no offset {}", blob->key(), offset));
     }
-    const auto looked = co_await look_at_piece(blob->name.offset, at.look_at);
-    if (!looked && looked.error().code != Errc::kNotFound)
-      co_return std::unexpected(looked.error());
+    const auto known = co_await read_piece_info(blob->name.offset, at.read_next);
+    if (!known && known.error().code != Errc::kNotFound) co_return std::unexpected(known.error());
   }
-  co_return fail(Errc::kUnavailable, fmt::format("offset {} cannot be found", offset));
+  co_return fail(Errc::kUnavailable,
+                 fmt::format("offset {} was moved too often during the read; retry", offset));
 }
 
 Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
@@ -222,13 +223,13 @@ Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
     auto found = co_await piece_at(at);
     if (!found && answer.entries.empty()) co_return std::unexpected(std::move(found).error());
     if (found && !*found && answer.entries.empty() && at < start_) {
-      // Removed meanwhile: what is left is the answer.
+      // Removed meanwhile: return what is left.
       answer.start = start_;
       answer.end = end_;
       at = start_;
       continue;
     }
-    // Not to be had now, or removed: what is there is an answer too.
+    // Not available now, or removed: return the entries read so far.
     if (!found || !*found) break;
     const Piece& piece = **found;
     const std::size_t before = answer.entries.size();
@@ -242,10 +243,10 @@ Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
       answer.entries.push_back(std::move(entry));
       if (at >= answer.end) break;
     }
-    if (!full && at < answer.end) let_go_of_piece(std::span(answer.entries).subspan(before));
+    if (!full && at < answer.end) release_piece(std::span(answer.entries).subspan(before));
   }
   counters_.read_bytes += bytes;
-  // Readers go on where they stopped.
+  // Readers usually continue where they stopped.
   if (!answer.entries.empty() && at < end_) {
     read_ahead(at, kReadAheadBytes);
   }
@@ -262,7 +263,7 @@ Task<Result<std::optional<StoredEntry>>> StoredPartition::find_time_from(Offset 
   const InUse in_use(reading_);
   Offset at = std::max(from_offset, start_);
   while (!stopped_) {
-    // The first blob from here on that has such a time.
+    // The first blob from here on that has such a timestamp.
     const auto from =
         std::upper_bound(blobs_.begin(), blobs_.end(), at,
                          [](Offset wanted, const StoredBlob& blob) { return wanted < blob.end(); });
@@ -285,7 +286,7 @@ Task<Result<std::optional<StoredEntry>>> StoredPartition::find_time_from(Offset 
   co_return fail(Errc::kUnavailable, "the partition is stopped");
 }
 
-// By the names of the blobs; of the one that holds the start, by its entries from there on.
+// By the keys of the blobs; for the blob that contains the start, by its entries from there on.
 Task<Result<std::int64_t>> StoredPartition::newest_time() {
   const auto self = shared_from_this();
   const InUse in_use(reading_);
@@ -318,14 +319,14 @@ Task<Result<std::int64_t>> StoredPartition::newest_time() {
 
 Task<Result<std::optional<StoredEntry>>> StoredPartition::find_newest() {
   const auto self = shared_from_this();
-  for (int look = 0; look < kLooksMax; ++look) {
+  for (int look = 0; look < kLookupsMax; ++look) {
     CO_TRY(const std::int64_t newest, co_await newest_time());
     if (newest < 0) co_return std::optional<StoredEntry>();
     CO_TRY(std::optional<StoredEntry> found, co_await find_time(newest));
     // Else it was removed meanwhile.
     if (found || start_ == end_) co_return std::move(found);
   }
-  co_return fail(Errc::kUnavailable, "the newest entry cannot be found");
+  co_return fail(Errc::kUnavailable, "the newest entry was moved too often during the read; retry");
 }
 
 }  // namespace moraine::queue

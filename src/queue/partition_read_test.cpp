@@ -1,4 +1,4 @@
-// Reading: by offset, by time, after merges, and being told of what is new.
+// Reading: by offset, by time, after merges, and notifications of new messages.
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ TEST(PartitionRead, TheSameOffsetGivesTheSameBytesThroughMergesAndRestarts) {
   EXPECT_EQ(queue.texts(), texts);
 }
 
-TEST(PartitionRead, APieceIsLetGoOfBeforeTheNextIsWaitedFor) {
+TEST(PartitionRead, APieceIsReleasedBeforeTheNextIsWaitedFor) {
   constexpr std::size_t kMessage = 20'000;
   TestQueue queue(8, {}, 0);
   std::vector<TestQueue::Answer> answers;
@@ -142,21 +142,21 @@ TEST(PartitionRead, TheNewestIsFoundWhenItsBlobBeginsWithNewerOnesThatWereRemove
   EXPECT_EQ((*queue.world.run(queue.partition().find_newest()))->offset, 4u);
 }
 
-TEST(PartitionRead, WatchersAreToldWhenTheEndMovesAndWhenItStops) {
+TEST(PartitionRead, WatchersAreNotifiedWhenTheEndMovesAndWhenItStops) {
   TestQueue queue(6);
-  int told = 0;
+  int notified = 0;
   int twice = 0;
-  const auto watch = queue.partition().watch([&told] { ++told; });
+  const auto watch = queue.partition().watch([&notified] { ++notified; });
   const auto other = queue.partition().watch([&twice] { ++twice; });
   queue.say("one");
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(notified, 1);
   queue.say("one", "me", 1);
   queue.say("one", "me", 1);
-  EXPECT_EQ(told, 2) << "a duplicate moves nothing";
+  EXPECT_EQ(notified, 2) << "a duplicate moves nothing";
   queue.partition().unwatch(watch);
   queue.partition().unwatch(watch);
   queue.say("two");
-  EXPECT_EQ(told, 2);
+  EXPECT_EQ(notified, 2);
   EXPECT_EQ(twice, 3);
   const auto kept = queue.tablet->partition(0);
   queue.stop();
@@ -169,16 +169,16 @@ TEST(PartitionRead, AWatcherMayUnwatchOthersAndItself) {
   TestQueue queue(7);
   std::uint64_t first = 0;
   std::uint64_t second = 0;
-  int told = 0;
+  int notified = 0;
   first = queue.partition().watch([&] {
-    ++told;
+    ++notified;
     queue.partition().unwatch(second);
     queue.partition().unwatch(first);
   });
-  second = queue.partition().watch([&told] { told += 100; });
+  second = queue.partition().watch([&notified] { notified += 100; });
   queue.say("one");
   queue.say("two");
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(notified, 1);
 }
 
 TEST(PartitionRead, ConsumersAreKeptAndForgotten) {

@@ -1,4 +1,4 @@
-// Writers that send on without waiting, while some of their writes are refused.
+// Writers that pipeline, while some of their writes are refused.
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ TEST(PartitionRefusal, ANumberRefusedByOverloadIsNotPassedByALaterOne) {
   EXPECT_EQ(crowded.status(queue.send(TestQueue::message("one", "me", 1))),
             WriteStatus::kOverloaded);
   crowded.drain();
-  // Sent before the answer was heard.
+  // Sent before the answer was received.
   EXPECT_EQ(queue.say("two", "me", 2).status, WriteStatus::kFailedBefore);
   EXPECT_EQ(queue.say("one", "me", 1).status, WriteStatus::kOk);
   EXPECT_EQ(queue.say("two", "me", 2).status, WriteStatus::kOk);
@@ -83,9 +83,9 @@ TEST(PartitionRefusal, AFirstBatchThatAnEarlierIncarnationRefusedIsNotPassed) {
   EXPECT_EQ(queue.write(batch(1)).status, WriteStatus::kFailedBefore);
   EXPECT_EQ(queue.write(batch(2)).status, WriteStatus::kFailedBefore);
   for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(queue.write(batch(i)).status, WriteStatus::kOk);
-  // One that was forgotten goes on where it was, after a while.
+  // An evicted one continues where it was, after a while.
   EXPECT_EQ(queue.write(batch(70, "old")).status, WriteStatus::kFailedBefore);
-  queue.world.run_for(kBeginnersTime);
+  queue.world.run_for(kUnknownProducerGrace);
   EXPECT_EQ(queue.write(batch(70, "old")).status, WriteStatus::kOk);
 }
 
@@ -146,7 +146,7 @@ Task<void> write_key(KeyValue& store, std::string key) {
 TEST(PartitionRefusal, ANumberRefusedByABusyTabletIsNotPassedByALaterOne) {
   TestQueue queue(10, {}, TestQueue::kCacheBytes, 10u << 20);
   const auto one = queue.send(TestQueue::message("one", "me", 1));
-  // Before the partition's transaction others of the tablet come.
+  // Other transactions of the tablet come before the partition's.
   auto& store = const_cast<KeyValue&>(queue.tablet->store());
   for (std::size_t i = 0; i < kQueuedCommitsMax; ++i) spawn(write_key(store, "other"));
   EXPECT_EQ(queue.wait(one).status, WriteStatus::kOverloaded);
@@ -225,7 +225,7 @@ TEST(PartitionRefusal, WritesFailWithDiskFullWhileTheFileSystemIsFullAndNothingI
   EXPECT_EQ(queue.say("late", "you", 1).status, WriteStatus::kDiskFull);
   drive.faults().capacity = DiskFaults::kUnlimited;
   queue.restart();
-  queue.world.run_for(10s);  // The device looks for room by itself.
+  queue.world.run_for(10s);  // The device checks for free space by itself.
   for (std::uint64_t i = 0; i < 60; ++i) {
     const WriteStatus status = queue.say(text, "me", 2 + i).status;
     EXPECT_TRUE(status == WriteStatus::kOk || status == WriteStatus::kDuplicate);

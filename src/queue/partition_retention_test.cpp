@@ -89,7 +89,7 @@ TEST(PartitionRetention, AnImportantConsumerPastTheEndHasReadUpToTheEnd) {
   EXPECT_EQ(queue.partition().info().start, 8u);
 }
 
-TEST(PartitionRetention, AConsumerThatGoesBackIsHeardInTheSameTransaction) {
+TEST(PartitionRetention, AConsumerThatGoesBackCountsInTheSameTransaction) {
   PartitionConfig config = tiny_blobs();
   config.important_consumers = {"reader"};
   TestQueue queue(4, config);
@@ -211,7 +211,7 @@ TEST(PartitionLimits, WhatWaitsBehindARefusedWriteIsRefusedWithIt) {
   EXPECT_EQ(queue.say("one", "me", 1).status, WriteStatus::kOk);
 }
 
-TEST(PartitionLimits, AFullDiskIsToldAndForgottenWhenSpaceComesBack) {
+TEST(PartitionLimits, AFullDiskIsReportedUntilSpaceIsFreed) {
   TestQueue queue(10, tiny_blobs());
   const std::string text(500'000, 'x');
   WriteStatus status = WriteStatus::kOk;

@@ -94,7 +94,7 @@ TEST(PartitionWrite, AFailedWriteFailsEverythingQueuedBehindIt) {
   // Another incarnation takes over; this one does not know yet.
   auto other = queue.boot_another();
   const auto first = queue.send(TestQueue::message("first", "me", 2));
-  queue.world.run_for(1us);  // It is on its way.
+  queue.world.run_for(1us);  // It is in flight.
   std::vector<TestQueue::Answer> behind;
   for (std::uint64_t i = 0; i < 20; ++i) {
     behind.push_back(queue.send(TestQueue::message("behind", "me", 3 + i)));
@@ -107,14 +107,14 @@ TEST(PartitionWrite, AFailedWriteFailsEverythingQueuedBehindIt) {
   }
   EXPECT_TRUE(queue.partition().stopped());
   EXPECT_EQ(queue.say("late", "me", 99).status, WriteStatus::kStopped);
-  // The one that leads has nothing of it.
+  // The leader has nothing of it.
   queue.stop();
   queue.tablet = std::move(other);
   EXPECT_EQ(queue.say("first", "me", 2).status, WriteStatus::kOk);
   EXPECT_EQ(queue.texts(), (std::vector<std::string>{"before", "first"}));
 }
 
-TEST(PartitionWrite, AnIncarnationThatWasReplacedTellsItsOwner) {
+TEST(PartitionWrite, AReplacedIncarnationNotifiesItsOwner) {
   TestQueue queue(7);
   int ended = 0;
   queue.tablet->on_end([&ended] { ++ended; });
@@ -128,7 +128,7 @@ TEST(PartitionWrite, AnIncarnationThatWasReplacedTellsItsOwner) {
   queue.tablet = std::move(other);
 }
 
-TEST(PartitionWrite, AnIncarnationThatWasReplacedCallsNobodyOutOfOrder) {
+TEST(PartitionWrite, AReplacedIncarnationReportsNoWriteAsOutOfOrder) {
   TestQueue queue(12);
   const auto batch = [](std::uint32_t sequence) {
     WriteRequest request = TestQueue::message("x");

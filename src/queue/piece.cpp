@@ -192,7 +192,7 @@ Result<PieceHeader> decode_piece_header(ByteSpan bytes) {
                     header.messages >= header.entries &&
                     header.index_bytes >= std::size_t{header.entries} * kPieceEntryBytes &&
                     header.first_offset <= UINT64_MAX - header.messages;
-  if (!sane) return std::unexpected(corrupt("impossible header"));
+  if (!sane) return std::unexpected(corrupt("invalid header"));
   return header;
 }
 
@@ -210,7 +210,7 @@ Result<Piece> Piece::open(Slice bytes) {
   TRY(piece.header_, decode_piece_header(bytes));
   if (bytes.size() != piece.header_.bytes()) {
     return std::unexpected(
-        corrupt(fmt::format("{} bytes where {} are said", bytes.size(), piece.header_.bytes())));
+        corrupt(fmt::format("{} bytes, the header says {}", bytes.size(), piece.header_.bytes())));
   }
   const ByteSpan all = bytes;
   const std::size_t payload_at = kPieceHeaderBytes + piece.header_.index_bytes;
@@ -225,7 +225,7 @@ Result<Piece> Piece::open(Slice bytes) {
   return piece;
 }
 
-// Entries tile the offsets and the payloads; sources are all there.
+// Checks that entries tile the offsets and the payloads, and that all sources are present.
 Result<void> Piece::check_index() const {
   std::uint64_t messages = 0;
   std::uint64_t payload = 0;

@@ -1,8 +1,8 @@
-// Piece: consecutive entries of a partition as one run of bytes: what a head blob is, and what body
-// blobs are made of.
+// Piece: consecutive entries of a partition encoded as one run of bytes. A head blob is one piece,
+// a body blob has one or more.
 //
-// Promise    What encode() gives, open() takes back; anything else is kCorrupt. Payloads lie side
-//            by side in the order of their offsets, so a reader gets many with one slice.
+// Promise    open() accepts what encode() returns; anything else is kCorrupt. Payloads are adjacent
+//            in the order of their offsets, so a reader gets many with one slice.
 // Limits     kPieceEntriesMax, kPieceSourcesMax, 4 GiB.
 //
 // clang-format off
@@ -49,16 +49,16 @@ struct PieceHeader {
   std::size_t bytes() const { return kPieceHeaderBytes + std::size_t{index_bytes} + payload_bytes; }
 };
 
-// The header at the start of `bytes`, by itself: its checksum is not looked at.
+// Decodes only the header at the start of `bytes`; its checksum is not checked.
 Result<PieceHeader> decode_piece_header(ByteSpan bytes);
 
-// How many bytes the entry takes in a piece, its source id counted every time.
+// At most how many bytes the entry takes in a piece: its source id is counted every time.
 std::size_t piece_cost(const StoredEntry& entry);
 
 // Requires: at least one entry, consecutive offsets, and the limits. Kafka batches get their
 // offset.
 Slice encode_piece(const std::vector<StoredEntry>& entries);
-// The header and index of a piece with one entry whose payload is stored apart: what follows it.
+// The header and index of a piece with one entry whose payload is stored separately, after it.
 Slice encode_piece_front(const StoredEntry& entry, std::uint32_t payload_bytes,
                          std::uint32_t payload_crc);
 
@@ -68,7 +68,7 @@ class Piece {
   Piece() = default;
   // Checks both checksums.
   static Result<Piece> open(Slice bytes);
-  // What encode_piece() has just made.
+  // For bytes that encode_piece() has just returned; checks nothing.
   static Piece trusted(Slice bytes);
 
   const PieceHeader& header() const { return header_; }

@@ -1,4 +1,4 @@
-// Any bytes as a piece, with and without checksums made good: refused, or every entry can be read.
+// Any bytes as a piece, with and without corrected checksums: refused, or every entry can be read.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 using namespace moraine;
 using namespace moraine::queue;
 
-void look(Slice bytes) {
+void check_bytes(Slice bytes) {
   const auto piece = Piece::open(std::move(bytes));
   if (!piece) return;
   Offset next = piece->header().first_offset;
@@ -32,9 +32,9 @@ void look(Slice bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ByteSpan input(reinterpret_cast<const std::byte*>(data), size);
-  look(Slice::copy_of(input));
+  check_bytes(Slice::copy_of(input));
   if (size < kPieceHeaderBytes) return 0;
-  // The same with a header that fits: magic, version, sizes and checksums.
+  // The same with a valid header: magic, version, sizes and checksums.
   Buffer made(size);
   std::memcpy(made.data(), input.data(), size);
   const std::uint32_t room = static_cast<std::uint32_t>(size - kPieceHeaderBytes);
@@ -46,6 +46,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   store(made.data() + 36, room - index);
   store(made.data() + 12, crc32c(made.span().subspan(kPieceHeaderBytes + index)));
   store(made.data() + 8, crc32c(made.span().subspan(12, kPieceHeaderBytes - 12 + index)));
-  look(std::move(made).freeze());
+  check_bytes(std::move(made).freeze());
   return 0;
 }

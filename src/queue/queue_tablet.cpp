@@ -13,7 +13,7 @@ Task<Result<std::unique_ptr<QueueTablet>>> QueueTablet::boot(World world, BlobGr
   std::unique_ptr<QueueTablet> tablet(new QueueTablet(world, cache));
   CO_TRY(tablet->store_, co_await KeyValue::boot(world, groups, std::move(info), options));
   QueueTablet* const self = tablet.get();
-  // Before anything is loaded: it may end at any time.
+  // Set before anything is loaded: the tablet may end at any time.
   tablet->store_->on_end([self] {
     for (const auto& [index, partition] : self->partitions_) partition->abandon();
     if (self->on_end_) std::exchange(self->on_end_, nullptr)();
@@ -41,7 +41,7 @@ std::shared_ptr<Partition> QueueTablet::partition(PartitionIndex index) {
   return found == partitions_.end() ? nullptr : found->second;
 }
 
-// One at a time: the bounds that note_created() stores must not meet a partition that serves.
+// One at a time: note_created() must not store bounds of a partition that already serves.
 Task<Result<void>> QueueTablet::add_partition(PartitionSetup setup) {
   co_await adding_.acquire();
   auto added = co_await add_one(std::move(setup));
@@ -79,8 +79,8 @@ Task<Result<std::shared_ptr<StoredPartition>>> QueueTablet::load(PartitionSetup 
   co_return partition;
 }
 
-// A partition of which nothing is stored, not even bounds, was never served. Its bounds are stored
-// before it is: later incarnations know then that this one may have refused something.
+// A partition of which nothing is stored, not even bounds, has never served. Its bounds are stored
+// before it serves, so that later incarnations know that this one may have refused writes.
 Task<void> QueueTablet::note_created(Partitions loaded) {
   std::erase_if(loaded, [](const auto& item) { return !item.second->never_served(); });
   if (loaded.empty()) co_return;

@@ -1,7 +1,7 @@
-// QueueTablet: a key-value tablet and the partitions that it keeps.
+// QueueTablet: a key-value tablet and the partitions that it stores.
 //
-// Promise    boot() makes this incarnation the one that may write, with every partition as it was
-//            acknowledged.
+// Promise    After boot() only this incarnation may write, and every partition has all acknowledged
+//            writes.
 // Threading  The world's executor.
 // Errors     Those of KeyValue::boot(); kCorrupt names what is damaged.
 // Tests      queue_tablet_test.cpp.
@@ -24,16 +24,16 @@ class QueueTablet {
   QueueTablet(const QueueTablet&) = delete;
   QueueTablet& operator=(const QueueTablet&) = delete;
 
-  // Null when it is not one of this tablet.
+  // Null when the partition is not of this tablet.
   std::shared_ptr<Partition> partition(PartitionIndex index);
-  // A new partition; one that is there already gets the config.
+  // Adds a partition; an existing one gets the config.
   Task<Result<void>> add_partition(PartitionSetup setup);
 
-  // Ends cleanly. Partitions that somebody still holds answer "stopped".
+  // Stops cleanly. Calls on partitions that are still referenced fail with "stopped".
   Task<void> stop();
-  // What a power cut leaves time for.
+  // Stops without waiting, as at a power cut.
   void abandon();
-  // Called once, when it ends by itself: another incarnation has taken over, or storage failed.
+  // Called once, when the tablet ends by itself: fenced by another incarnation, or storage failed.
   void on_end(Callback hook) { on_end_ = std::move(hook); }
 
   const KeyValue& store() const { return *store_; }

@@ -9,7 +9,7 @@ std::int32_t epoch_of(const Producer& producer) {
   return producer.numbering == Numbering::kSequence ? producer.epoch : 0;
 }
 
-// What is refused first is in the middle of what can be compared.
+// The base is chosen so that the first refused number is in the middle of the comparable range.
 std::uint64_t base_of(const Producer& producer) {
   return producer.numbering == Numbering::kSequence ? producer.number + kSequenceEnd / 2 : 0;
 }
@@ -29,8 +29,8 @@ bool Refusals::admit(const Producer& producer, bool begins, Instant now) {
     found = sources_.end();
   }
   if (found == sources_.end()) {
-    // Sequences are dense: they need no memory to be in order.
-    if (producer.numbering == Numbering::kSequence || now >= crowded_until_) return true;
+    // Sequences are dense: a gap shows without remembered refusals.
+    if (producer.numbering == Numbering::kSequence || now >= seq_nos_lost_until_) return true;
     remember(producer, now, true);
     return false;
   }
@@ -73,14 +73,14 @@ void Refusals::forget(Records::iterator record) {
 void Refusals::refused(const Producer& producer, bool known, Instant now) {
   if (producer.numbering == Numbering::kNone) return;
   if (producer.numbering == Numbering::kSequence && !known) {
-    beginners_until_ = now + rules_.beginners;
+    unknown_producers_until_ = now + rules_.unknown_producer_grace;
   }
   remember(producer, now, false);
 }
 
 bool Refusals::begins(const Producer& producer, Instant now) {
   if (producer.numbering != Numbering::kSequence) return true;
-  if (producer.number == 0 || now >= beginners_until_) return true;
+  if (producer.number == 0 || now >= unknown_producers_until_) return true;
   remember(producer, now, false);
   return false;
 }
@@ -99,7 +99,7 @@ void Refusals::remember(const Producer& producer, Instant now, bool incomplete) 
   if (found == sources_.end()) {
     if (sources_.size() >= rules_.sources_max || numbers_ >= rules_.numbers_max) {
       const bool dense = producer.numbering == Numbering::kSequence;
-      (dense ? sequences_lost_until_ : crowded_until_) = now + rules_.memory;
+      (dense ? sequences_lost_until_ : seq_nos_lost_until_) = now + rules_.memory;
       return;
     }
     found = sources_.try_emplace(producer.source_id).first;
@@ -113,7 +113,7 @@ void Refusals::remember(const Producer& producer, Instant now, bool incomplete) 
   note(found->second, found->second.place(producer.number));
 }
 
-// Without room the lowest ones are kept.
+// Past the bound the lowest numbers are kept.
 void Refusals::note(Refused& record, std::uint64_t place) {
   if (record.beyond && place >= *record.beyond) return;
   if (!record.numbers.insert(place).second) return;

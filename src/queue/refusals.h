@@ -1,17 +1,18 @@
-// Refusals: what a partition remembers of the writes that it refused, so that nothing newer of the
-// same source is stored before a refused number has come again: it would be called a duplicate.
+// Refusals: the writes that a partition has refused. Nothing newer of the same source is stored
+// before a refused number is sent again: otherwise the retry would be taken for a duplicate.
 //
-// Promise    After refused(), admit() lets nothing newer of the source pass until the number has
-//            come again, and so for every number that is refused meanwhile. A writer that sends on
-//            without waiting, in one stream (requests and answers in order), and always the lowest
-//            number that is to be sent, loses nothing. A new epoch of a Kafka producer begins anew.
-//            Without another refusal all of this is forgotten after RefusalRules::memory: a writer
-//            that abandoned a number may then continue.
-//            A Kafka producer that is not known has to begin with sequence 0 for a while after the
-//            partition's start and after refusals: what was sent before may be sent again. With
-//            nothing_before() that holds after refusals only.
-// Invariants Of a source whose refusals are not all remembered, everything is refused until a
-//            number comes for the second time: by then the lower ones have come, too.
+// Promise    After refused(), admit() rejects newer numbers of the source until the refused number
+//            is sent again, and likewise for every number that is refused meanwhile. A writer that
+//            pipelines in one stream (requests and answers in order), and always sends the lowest
+//            unsent number next, loses nothing. A new epoch of a Kafka producer starts from a clean
+//            state. Refusals expire after RefusalRules::memory without another one: a writer that
+//            abandoned a number can then continue.
+//            An unknown Kafka producer has to begin with sequence 0 for
+//            RefusalRules::unknown_producer_grace after the partition's start and after refusals:
+//            earlier batches may be sent again. After nothing_refused_before() this holds after
+//            refusals only.
+// Invariants When not all refusals of a source are remembered, everything of it is refused until a
+//            number is sent for the second time: by then the lower ones have been sent, too.
 // Threading  The executor of the tablet.
 // Limits     RefusalRules::sources_max, RefusalRules::numbers_max.
 // Tests      refusals_test.cpp, partition_refusal_test.cpp.
@@ -31,38 +32,38 @@ namespace moraine::queue {
 
 inline constexpr std::size_t kRefusedSourcesMax = 16'384;
 inline constexpr std::size_t kRefusedNumbersMax = 65'536;  // Of all sources.
-// Longer than any client waits before it tries again.
+// Longer than any client waits before it retries.
 inline constexpr Duration kRefusalMemory = 120s;
-inline constexpr Duration kBeginnersTime = 10s;
+inline constexpr Duration kUnknownProducerGrace = 10s;
 
 struct RefusalRules {
   std::size_t sources_max = kRefusedSourcesMax;
   std::size_t numbers_max = kRefusedNumbersMax;
   Duration memory = kRefusalMemory;
-  Duration beginners = kBeginnersTime;
+  Duration unknown_producer_grace = kUnknownProducerGrace;
 };
 
 class Refusals {
  public:
   Refusals(RefusalRules rules, Instant now)
-      : rules_(rules), beginners_until_(now + rules.beginners) {}
+      : rules_(rules), unknown_producers_until_(now + rules.unknown_producer_grace) {}
 
   // No earlier incarnation of the partition has refused anything.
-  void nothing_before() { beginners_until_ = {}; }
+  void nothing_refused_before() { unknown_producers_until_ = {}; }
 
-  // Whether a write that has come may be queued; false: it is refused. `begins`: it is whole, or
-  // the first part of its message.
+  // Whether a new write may be queued; false: it is refused. `begins`: it is a whole message, or
+  // the first part of one.
   bool admit(const Producer& producer, bool begins, Instant now);
-  // A write that had been admitted was not stored. `known`: something of its source is.
+  // An admitted write was not stored. `known`: its source has stored messages.
   void refused(const Producer& producer, bool known, Instant now);
-  // Whether a producer of which nothing is stored may begin with this; false: it is refused.
+  // Whether an unknown producer may begin with this number; false: it is refused.
   bool begins(const Producer& producer, Instant now);
   // Whether a gap in a producer's sequences may be a refusal that is not remembered.
   bool may_have_refused(Instant now) const { return now < sequences_lost_until_; }
-  // All numbers of the source up to its newest have their place, or are not wanted any more.
+  // All numbers of the source up to its newest are stored, or will not be sent any more.
   void stored(const std::string& source_id, const Source& source);
 
-  // Forgets what is too old.
+  // Drops expired refusals.
   void sweep(Instant now);
   std::size_t size() const { return sources_.size(); }
 
@@ -71,11 +72,11 @@ class Refusals {
     Numbering numbering = Numbering::kSeqNo;
     std::int32_t epoch = 0;
     Instant until;
-    // Some that were refused may not be in `numbers`.
+    // Some refused numbers may not be in `numbers`.
     bool incomplete = false;
-    std::optional<std::uint64_t> beyond;  // Likewise for numbers from here on.
+    std::optional<std::uint64_t> beyond;  // Likewise, but only from this number on.
     std::uint64_t base = 0;               // kSequence: numbers are counted from here.
-    std::set<std::uint64_t> numbers;      // Refused, and not come again.
+    std::set<std::uint64_t> numbers;      // Refused, and not sent again yet.
 
     std::uint64_t place(std::uint64_t number) const;
   };
@@ -83,16 +84,16 @@ class Refusals {
 
   void remember(const Producer& producer, Instant now, bool incomplete);
   void note(Refused& record, std::uint64_t place);
-  // The lowest number has come again.
+  // The lowest number was sent again.
   void take_lowest(Records::iterator record);
   void forget(Records::iterator record);
 
   const RefusalRules rules_;
   Records sources_;
   std::size_t numbers_ = 0;       // In all records.
-  Instant crowded_until_;         // Some SeqNos are not remembered.
+  Instant seq_nos_lost_until_;    // Some SeqNos are not remembered.
   Instant sequences_lost_until_;  // Some sequences are not.
-  Instant beginners_until_;
+  Instant unknown_producers_until_;
 };
 
 }  // namespace moraine::queue

@@ -83,7 +83,7 @@ TEST_F(RefusalsTest, OnlyTheFirstPartOfAMessageBringsItBack) {
   EXPECT_TRUE(admit(seq_no(6)));
 }
 
-TEST_F(RefusalsTest, WhoGaveUpGoesOnAfterATimeThatHisOwnTriesDoNotProlong) {
+TEST_F(RefusalsTest, AWriterThatGaveUpContinuesAfterATimeThatItsTriesDoNotProlong) {
   refuse(seq_no(5));
   for (std::uint64_t number = 6; now < kStart + kRefusalMemory; ++number) {
     EXPECT_FALSE(admit(seq_no(number)));
@@ -133,19 +133,19 @@ TEST_F(RefusalsTest, AnUnknownProducerBeginsWithZeroForAWhile) {
   EXPECT_FALSE(refusals.begins(sequence(3), now));
   EXPECT_TRUE(refusals.begins(sequence(0), now));
   EXPECT_TRUE(refusals.begins(seq_no(3), now));
-  now = now + kBeginnersTime;
+  now = now + kUnknownProducerGrace;
   EXPECT_FALSE(admit(sequence(4))) << "3 was refused before";
   EXPECT_TRUE(admit(sequence(3)));
   EXPECT_TRUE(refusals.begins(sequence(3), now));
   refusals.refused({"new", Numbering::kSequence, 0, 0}, false, now);
   EXPECT_FALSE(refusals.begins(sequence(3), now));
-  now = now + kBeginnersTime;
+  now = now + kUnknownProducerGrace;
   refusals.refused({"old", Numbering::kSequence, 7, 0}, true, now);
   EXPECT_TRUE(refusals.begins(sequence(3), now)) << "one that is known needs no beginning";
 }
 
 TEST_F(RefusalsTest, InANewPartitionAnUnknownProducerBeginsAnywhereUntilOneIsRefused) {
-  refusals.nothing_before();
+  refusals.nothing_refused_before();
   EXPECT_TRUE(refusals.begins(sequence(3), now));
   refusals.refused({"new", Numbering::kSequence, 0, 0}, false, now);
   EXPECT_FALSE(refusals.begins(sequence(3), now));
@@ -168,7 +168,7 @@ TEST_F(RefusalsTest, PastItsBoundWhatIsNotRememberedIsRefusedUntilItCanBe) {
   few.refused(seq_no(1, "c"), true, now);
   EXPECT_EQ(few.size(), 2u);
   EXPECT_FALSE(few.admit(seq_no(2, "c"), true, now)) << "1 was refused";
-  EXPECT_FALSE(few.admit(seq_no(1, "d"), true, now)) << "nobody knows";
+  EXPECT_FALSE(few.admit(seq_no(1, "d"), true, now)) << "it is unknown whether it was refused";
   EXPECT_TRUE(few.admit(sequence(8), true, now)) << "sequences are dense";
   EXPECT_TRUE(few.admit(seq_no(1, "a"), true, now));
   EXPECT_FALSE(few.admit(seq_no(1, "c"), true, now)) << "now it is remembered";
@@ -180,26 +180,26 @@ TEST_F(RefusalsTest, PastItsBoundWhatIsNotRememberedIsRefusedUntilItCanBe) {
   EXPECT_TRUE(few.admit(seq_no(2, "d"), true, now));
 }
 
-// Sends on without waiting, the lowest number that is not on its way first.
+// Pipelines, the lowest number that is not in flight first.
 struct Writer {
   Producer producer;
   std::set<std::uint64_t> waiting;
-  std::deque<std::uint64_t> on_the_way;  // In the order of sending.
-  std::deque<std::uint64_t> refused;     // Not heard of yet.
-  std::uint64_t accepted = 0;            // All up to this one.
+  std::deque<std::uint64_t> in_flight;  // In the order of sending.
+  std::deque<std::uint64_t> refused;    // Not answered yet.
+  std::uint64_t accepted = 0;           // All up to this one.
 };
 
 // One step of one writer. False: a number was passed.
 bool step(Writer& writer, Refusals& refusals, SeededRandom& random, bool refusing) {
   const std::uint64_t dice = random.below(3);
   if (dice == 0 && !writer.waiting.empty()) {
-    writer.on_the_way.push_back(writer.waiting.extract(writer.waiting.begin()).value());
+    writer.in_flight.push_back(writer.waiting.extract(writer.waiting.begin()).value());
   } else if (dice == 1 && !writer.refused.empty()) {
     writer.waiting.insert(writer.refused.front());
     writer.refused.pop_front();
-  } else if (dice == 2 && !writer.on_the_way.empty()) {
-    writer.producer.number = writer.on_the_way.front();
-    writer.on_the_way.pop_front();
+  } else if (dice == 2 && !writer.in_flight.empty()) {
+    writer.producer.number = writer.in_flight.front();
+    writer.in_flight.pop_front();
     if (!refusals.admit(writer.producer, true, kStart)) {
       writer.refused.push_back(writer.producer.number);
     } else if (refusing && random.one_in(4)) {
@@ -235,7 +235,7 @@ TEST(RefusalsRandom, WritersThatDoNotWaitLoseNothingAndEnd) {
           << "seed " << seed << ": " << writer.producer.number << " was accepted before "
           << writer.accepted;
     }
-    ASSERT_LT(steps, kSteps) << "seed " << seed << ": somebody waits for ever";
+    ASSERT_LT(steps, kSteps) << "seed " << seed << ": a writer waits for ever";
   }
 }
 

@@ -1,6 +1,6 @@
 // Which blobs of a partition are no longer needed. Pure.
 //
-// Promise    Only a prefix goes, and never what an important consumer has not read.
+// Promise    Only a prefix is removed, and never what an important consumer has not read.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct RetentionView {
   std::uint64_t now_ms = 0;
   std::uint64_t total_bytes = 0;
   Offset start = 0;  // Blobs that end at or before it are removed.
-  // The least offset that an important consumer has still to read; nullopt: nobody is important.
+  // The lowest offset that an important consumer has not read; nullopt: no consumer is important.
   std::optional<Offset> unread_from;
 };
 
-// Whether the oldest blob may go.
+// Whether the oldest blob may be removed.
 bool removable(const BlobAge& oldest, const RetentionView& view, const PartitionConfig& config);
 
 }  // namespace moraine::queue

@@ -1,4 +1,4 @@
-// Bugs that can be switched on, to show that the checkers of the simulator see them. Each breaks
+// Bugs that can be switched on, to prove that the checkers of the simulator find them. Each breaks
 // one rule that the rest of the code keeps; production never sets one.
 #pragma once
 
@@ -10,16 +10,16 @@ namespace moraine::queue {
 enum class SeededBug : std::uint8_t {
   kNone,
   kAckBeforeCommit,     // A write is answered before its transaction is durable.
-  kForgetSources,       // What is known of producers is not stored.
+  kForgetSources,       // The state of producers is not stored.
   kShowBeforeCommit,    // The end moves, and readers see, before the transaction is durable.
   kIgnoreImportant,     // Retention removes what an important consumer has not read.
   kServeBehindRefused,  // Writes behind a refused one are kept, and stored later.
   kForgetWindow,        // A restart forgets the batches of Kafka producers.
-  kDeleteHeadFirst,     // Merged head blobs go before the blob that has their messages is there.
+  kDeleteHeadFirst,     // Merged head blobs are deleted before their replacement is durable.
   kAckConsumerEarly,    // A consumer's offset is answered before it is durable.
   kCacheBeforeCommit,   // The cache keeps pieces of transactions that fail.
-  kForgetStart,         // How far messages were removed is not stored.
-  kForgetRefused,       // What is newer than a refused number is stored before it comes again.
+  kForgetStart,         // The start offset is not stored.
+  kForgetRefused,       // Numbers above a refused one are stored before it is sent again.
 };
 
 inline constexpr int kSeededBugs = 12;

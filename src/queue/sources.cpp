@@ -83,10 +83,12 @@ Result<Source> decode_source(ByteSpan bytes) {
 Judgement judge(const Source* known, const Producer& producer, std::uint32_t count) {
   if (producer.numbering == Numbering::kNone) return {};
   if (known && known->numbering != producer.numbering) {
-    return {WriteStatus::kInvalid, std::nullopt, "the source counts in another way"};
+    return {WriteStatus::kInvalid, std::nullopt, "the source has used another kind of numbering"};
   }
   if (producer.numbering == Numbering::kSequence) return judge_sequence(known, producer, count);
-  if (count != 1) return {WriteStatus::kInvalid, std::nullopt, "a SeqNo for several messages"};
+  if (count != 1) {
+    return {WriteStatus::kInvalid, std::nullopt, "a SeqNo must belong to one message"};
+  }
   if (!known || producer.number > known->max_number) return {};
   return {WriteStatus::kDuplicate, known->offset, {}};
 }
@@ -167,7 +169,7 @@ std::vector<Sources::Stale> Sources::stale(Offset start, std::uint64_t now_ms,
     ids.push_back({id, !ended});
   }
   if (rest == by_offset_.end()) return ids;
-  // Behind one that lives longer.
+  // It is behind one that expires later.
   for (auto next = sequences_.lower_bound(*rest); next != sequences_.end(); ++next) {
     const auto& [offset, id] = *next;
     const bool goes = offset < start && idle(sources_.at(id), now_ms, config);

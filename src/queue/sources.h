@@ -1,8 +1,8 @@
-// Sources: what a partition remembers of those who write to it, so that a message sent twice is
+// Sources: the producers of a partition and their newest numbers, so that a message sent twice is
 // stored once.
 //
-// Promise    judge() decides by what is durable and what the same batch has accepted before.
-// Invariants A source's state changes only by accept(); a batch that fails is forgotten whole.
+// Promise    judge() decides from what is durable and what the same batch has accepted before.
+// Invariants A source's state changes only by accept(); a failed batch changes nothing.
 // Threading  The executor of the tablet.
 // Limits     kSequenceWindow batches of a Kafka producer are remembered with their offsets.
 //
@@ -28,9 +28,9 @@
 namespace moraine::queue {
 
 inline constexpr std::size_t kSequenceWindow = 5;
-// A Kafka producer takes a new id when it begins anew: one that is idle so long is not coming back.
+// A Kafka producer takes a new id when it restarts: an id that is idle for so long is dead.
 inline constexpr std::uint64_t kSequenceLifetimeMs = 24ull * 3600 * 1000;
-// Sources forgotten by count that are remembered as such, in memory only.
+// How many evicted sources are remembered as evicted, in memory only.
 inline constexpr std::size_t kForgottenSourcesMax = 16'384;
 inline constexpr std::uint32_t kSequenceEnd = 0x80000000u;  // Sequences are below.
 
@@ -60,9 +60,9 @@ struct Judgement {
   std::string detail;
 };
 
-// Whether an entry is to be stored. `known`: null when nothing is remembered of its source.
+// Whether an entry is to be stored. `known`: null when its source is unknown.
 Judgement judge(const Source* known, const Producer& producer, std::uint32_t count);
-// What is remembered after it was stored at `offset`.
+// The state of the source after the entry was stored at `offset`.
 Source after(const Source* known, const Producer& producer, std::uint32_t count, Offset offset,
              std::uint64_t now_ms);
 
@@ -71,16 +71,16 @@ class Sources {
   const Source* find(const std::string& id) const;
   void set(const std::string& id, Source source);
   void erase(const std::string& id);
-  // Forgets a source that goes since there are too many.
+  // Evicts a source because there are too many.
   void forget_by_count(const std::string& id);
-  // Whether the source was lately forgotten by count. Asking takes it off the list.
+  // Whether the source was lately evicted by count. The call takes it off the list.
   bool take_forgotten(const std::string& id);
   std::size_t size() const { return sources_.size(); }
 
-  // Ids that may be forgotten, those with the lowest offsets first, at most `most`.
+  // Ids that may be dropped, those with the lowest offsets first, at most `most`.
   struct Stale {
     std::string id;
-    bool by_count = false;  // There are too many; it was neither idle nor without messages.
+    bool by_count = false;  // Evicted by count; it was neither idle nor without messages.
   };
   std::vector<Stale> stale(Offset start, std::uint64_t now_ms, const PartitionConfig& config,
                            std::size_t most) const;
@@ -92,8 +92,8 @@ class Sources {
   static bool idle(const Source& source, std::uint64_t now_ms, const PartitionConfig& config);
 
   ByOffset by_offset_;
-  ByOffset sequences_;  // Those of kSequence: they live shorter.
-  // Hashes of ids forgotten by count.
+  ByOffset sequences_;  // Those of kSequence: they expire sooner.
+  // Hashes of ids evicted by count.
   std::unordered_set<std::size_t> forgotten_;
   std::deque<std::size_t> forgotten_order_;  // Oldest first; some may be taken already.
 };

@@ -35,10 +35,10 @@ std::string problem_of(const WriteRequest& request) {
     return "a record batch that is too short";
   }
   if (producer.numbering != Numbering::kNone && producer.source_id.empty()) {
-    return "a number without a source id";
+    return "a sequence number without a source id";
   }
   if (producer.numbering == Numbering::kSequence && producer.number >= kSequenceEnd) {
-    return "a sequence past 2^31";
+    return "a sequence number past 2^31";
   }
   if (request.parts == 0 || request.part >= request.parts) return "no such part";
   if (request.parts > kMessagePartsMax) return "too many parts";
@@ -178,7 +178,7 @@ void StoredPartition::abandon() {
   no_space_ = ended && ended->code == Errc::kNoSpace;
   world_.executor.cancel(retention_timer_);
   fail_waiting(stopped_status(), "the partition stops");
-  tell_watches();
+  notify_watches();
 }
 
 Task<void> StoredPartition::stop() {
@@ -195,17 +195,17 @@ std::shared_ptr<OneShot<WriteAnswer>> StoredPartition::write(WriteRequest reques
   const Producer& producer = request.producer;
   if (!refusals_.admit(producer, request.part == 0, world_.executor.now())) {
     return answered(WriteStatus::kFailedBefore,
-                    "an earlier write of the source was refused and has not come again");
+                    "an earlier write of the source was refused and must be sent again first");
   }
   const std::size_t bytes = request.payload.size() + kPieceEntryBytes;
   const bool full =
       waiting_bytes_ + bytes > kInFlightBytesMax || waiting_.size() >= waiting_writes_max_;
-  // A later write of the same source must not pass one that was refused.
+  // A later write of the same source must not overtake a refused one.
   if (refusing_ || full) {
     refusing_ = true;
     note_refused(producer);
     return answered(WriteStatus::kOverloaded,
-                    fmt::format("{} bytes wait to be written", waiting_bytes_));
+                    fmt::format("{} bytes are waiting to be written", waiting_bytes_));
   }
   auto done = std::make_shared<OneShot<WriteAnswer>>();
   waiting_bytes_ += bytes;
@@ -217,7 +217,7 @@ std::shared_ptr<OneShot<WriteAnswer>> StoredPartition::write(WriteRequest reques
 Task<Result<void>> StoredPartition::act(Action action) {
   if (stopped_) co_return fail(Errc::kUnavailable, "the partition is stopped");
   if (actions_.size() >= kWaitingActionsMax) {
-    co_return fail(Errc::kOverloaded, fmt::format("{} changes wait", actions_.size()));
+    co_return fail(Errc::kOverloaded, fmt::format("{} changes are waiting", actions_.size()));
   }
   const auto self = shared_from_this();
   const auto done = std::make_shared<OneShot<Result<void>>>();
@@ -230,7 +230,7 @@ Task<Result<void>> StoredPartition::act(Action action) {
 Task<Result<void>> StoredPartition::commit(ConsumerOffset offset) {
   if (offset.consumer.empty() || offset.consumer.size() > kConsumerNameBytesMax) {
     co_return fail(Errc::kInvalidArgument,
-                   fmt::format("a consumer's name of {} bytes", offset.consumer.size()));
+                   fmt::format("the consumer's name has {} bytes", offset.consumer.size()));
   }
   if (offset.metadata.size() > kConsumerMetadataBytesMax) {
     co_return fail(Errc::kInvalidArgument, "the metadata is too long");
@@ -293,7 +293,7 @@ void StoredPartition::configure(PartitionConfig config) {
 }
 
 // A callback may watch and unwatch.
-void StoredPartition::tell_watches() {
+void StoredPartition::notify_watches() {
   std::vector<std::shared_ptr<Watch>> watches;
   for (const auto& [id, watch] : watches_) watches.push_back(watch);
   for (const auto& watch : watches) watch->call();

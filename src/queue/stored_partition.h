@@ -1,11 +1,11 @@
 // StoredPartition: a partition whose blobs, sources and consumers are keys of a key-value tablet.
 //
-// Invariants (1) One transaction at a time is on its way: what is asked meanwhile goes into the
-//            next one together. (2) Nothing of a transaction is visible before it is durable.
-//            (3) What is in memory follows from the tablet's keys.
+// Invariants (1) One transaction at a time is in flight: requests that arrive meanwhile share the
+//            next one. (2) Nothing of a transaction is visible before it is durable.
+//            (3) The state in memory is a function of the tablet's keys.
 // Threading  The executor of the tablet.
 // Limits     kCycle*Max for a transaction, kOpenMessagesMax messages in
-//            parts, kDeviceReadsMax reads from the device at once.
+//            parts, kDeviceReadsMax concurrent reads from the device.
 // Tests      *_test.cpp beside it.
 #pragma once
 
@@ -39,11 +39,11 @@ inline constexpr std::size_t kCycleActionsMax = 1'000;
 inline constexpr std::size_t kWaitingActionsMax = 100'000;
 inline constexpr std::size_t kOpenMessagesMax = 16;
 inline constexpr std::size_t kMessagePartsMax = 1'000;
-// A message of which no part has come for so long may give way to another.
+// An incomplete message that got no part for so long may be dropped for another one.
 inline constexpr Duration kOpenMessageIdle = 10s;
 inline constexpr std::size_t kDeviceReadsMax = 20;
 inline constexpr std::size_t kReadAheadBytes = 4u << 20;
-inline constexpr std::size_t kReadAheadPieces = 16;  // Begun at once.
+inline constexpr std::size_t kReadAheadPieces = 16;  // Started by one call.
 inline constexpr std::size_t kForgottenSourcesPerCycle = 1'000;
 inline constexpr std::size_t kRemovedBlobsPerCycle = 1'000;
 inline constexpr Duration kRetentionPeriod = 5s;
@@ -62,21 +62,22 @@ WriteAnswer refused(WriteStatus status, std::string detail, bool disk_full = fal
 class StoredPartition final : public Partition,
                               public std::enable_shared_from_this<StoredPartition> {
  public:
-  // `tablet` and `cache` are there until stop() has ended.
+  // `tablet` and `cache` must live until stop() has ended.
   StoredPartition(World world, KeyValue& tablet, BlobCache& cache, PartitionSetup setup);
   StoredPartition(const StoredPartition&) = delete;
   StoredPartition& operator=(const StoredPartition&) = delete;
   ~StoredPartition() override { world_.executor.cancel(retention_timer_); }
 
-  // What the tablet's keys say. kCorrupt names the key that cannot be.
+  // Loads the state from the tablet's keys. kCorrupt names the invalid key.
   Task<Result<void>> load();
-  // After load(): nothing of it is stored, so no earlier incarnation took or refused writes.
+  // After load(): nothing of the partition is stored, so no earlier incarnation accepted or refused
+  // writes.
   bool never_served() const { return never_served_; }
-  // It is known to be new: producers begin with any sequence at once.
-  void created() { refusals_.nothing_before(); }
-  // Answers everything that waits; nothing of the tablet is used once it ends.
+  // The partition is new: producers may begin with any sequence at once.
+  void created() { refusals_.nothing_refused_before(); }
+  // Fails everything that waits; the tablet is not used after it ends.
   Task<void> stop();
-  // The same without waiting for what is on its way.
+  // The same without waiting for operations in flight.
   void abandon();
 
   std::shared_ptr<OneShot<WriteAnswer>> write(WriteRequest request) override;
@@ -115,9 +116,9 @@ class StoredPartition final : public Partition,
     std::variant<SetConsumer, ForgetConsumer, Trim> what;
     std::shared_ptr<OneShot<Result<void>>> done;
   };
-  // A message of which parts have come.
+  // A message that has got some of its parts.
   struct OpenMessage {
-    std::uint32_t slot = 0;  // In the names of its parts' keys.
+    std::uint32_t slot = 0;  // Part of its parts' keys.
     Producer producer;
     std::uint32_t parts = 0;
     std::uint32_t next = 0;
@@ -126,7 +127,7 @@ class StoredPartition final : public Partition,
     Instant touched;
   };
   struct Watch {
-    Callback callback;  // Null once it is not wanted any more.
+    Callback callback;  // Null after unwatch().
     void call() {
       if (callback) callback();
     }
@@ -142,18 +143,18 @@ class StoredPartition final : public Partition,
    private:
     std::size_t& count_;
   };
-  // A piece that is being read, and who else waits for it.
+  // A piece that is being read, and the other readers that wait for it.
   struct Loading {
     Result<Piece> piece;
     std::vector<std::shared_ptr<OneShot<bool>>> waiting;
   };
-  // A write that was taken, and what it will hear.
-  struct Answered {
+  // A write of the cycle, and the answer that it will get.
+  struct PendingAnswer {
     std::shared_ptr<OneShot<WriteAnswer>> done;
     WriteAnswer answer;
     Producer producer;
   };
-  // One transaction, from taking what waits to answering it.
+  // One transaction, from taking the queued writes to answering them.
   struct Cycle {
     std::uint64_t now_ms = 0;
     Offset first = 0;  // The end before it.
@@ -161,26 +162,26 @@ class StoredPartition final : public Partition,
     std::uint64_t new_bytes = 0;
     std::size_t fact_bytes = 0;
     std::vector<StoredEntry> entries;
-    std::optional<StoredEntry> whole;  // A message whose last part came; then no other entries.
+    std::optional<StoredEntry> whole;  // A message completed by its last part; the only entry.
     std::map<std::string, Source> sources;
     std::map<std::string, std::optional<ConsumerOffset>> consumers;
     std::vector<Sources::Stale> forgotten;
     bool drops_parts = false;  // Of messages that failed before.
-    std::vector<Answered> answers;
+    std::vector<PendingAnswer> answers;
     std::vector<std::shared_ptr<OneShot<Result<void>>>> actions;
     std::vector<Command> commands;
     Layout layout;
     std::size_t removed = 0;  // Blobs at the front.
     Offset start = 0;
-    // Somebody is told that he is wrong: true only if this incarnation still leads, so something
-    // is written.
+    // A write is rejected as wrong. That is true only if this incarnation still leads, so the cycle
+    // must write something.
     bool confirm = false;
     bool shown = false;  // By a seeded bug: before it was durable.
   };
 
   Result<void> load_blobs();
   Task<Result<void>> load_facts(char kind);  // 's' or 'c', as in keys.h.
-  void tell_watches();
+  void notify_watches();
   WriteStatus stopped_status() const {
     return no_space_ ? WriteStatus::kDiskFull : WriteStatus::kStopped;
   }
@@ -188,7 +189,7 @@ class StoredPartition final : public Partition,
   // write_cycle.cpp
   Task<void> run_cycles();
   Task<bool> run_cycle();  // False: it failed.
-  // Why nothing can be taken now.
+  // Why no write can be accepted now.
   std::optional<WriteAnswer> refusal() const;
   static bool full(const Cycle& cycle);
   void take_writes(Cycle& cycle);
@@ -209,7 +210,7 @@ class StoredPartition final : public Partition,
   // cycle_end.cpp
   void add_removals(Cycle& cycle);
   void add_facts(Cycle& cycle);
-  Task<void> break_a_rule(Cycle& cycle);
+  Task<void> apply_seeded_bug(Cycle& cycle);
   void apply(Cycle& cycle);
   void answer_writes(Cycle& cycle);
   void answer_actions(Cycle& cycle);
@@ -230,13 +231,13 @@ class StoredPartition final : public Partition,
 
   // partition_read.cpp
   Task<Result<std::optional<Piece>>> piece_at(Offset offset);
-  Task<Result<std::int64_t>> newest_time();  // Below 0: there is none.
+  Task<Result<std::int64_t>> newest_time();  // Below 0: no timestamps.
   Task<Result<Piece>> load_piece(const StoredBlob& blob, PieceRef ref);
   Task<Result<Piece>> read_piece(std::string key, PieceRef ref);
-  Task<void> bring(Offset offset);  // Into the cache.
+  Task<void> load_into_cache(Offset offset);
   Task<Result<Slice>> read_bytes(std::string key, std::uint64_t at, std::uint64_t bytes);
   StoredBlob* find_blob(Offset offset);
-  Task<Result<void>> look_at_piece(Offset blob_offset, std::size_t index);
+  Task<Result<void>> read_piece_info(Offset blob_offset, std::size_t index);
   BlobCache::Key cache_key(Offset offset, std::uint32_t messages) const;
 
   std::size_t head_from() const;
@@ -256,11 +257,11 @@ class StoredPartition final : public Partition,
   Sources sources_;
   Refusals refusals_;
   std::map<std::string, ConsumerOffset> consumers_;
-  // Consumers that committed past the end: where that was.
+  // By consumer that committed past the end: the end at that time.
   std::map<std::string, Offset> ends_at_commit_;
   std::map<std::string, OpenMessage> open_messages_;  // By source id.
   std::uint32_t next_slot_ = 0;
-  bool stray_parts_ = false;  // Keys of parts may be left of messages that failed.
+  bool stray_parts_ = false;  // Keys of parts of failed messages may remain.
   std::uint64_t failures_in_row_ = 0;
 
   const std::size_t waiting_writes_max_;
@@ -270,8 +271,8 @@ class StoredPartition final : public Partition,
   bool never_served_ = false;
   bool cycling_ = false;
   bool stopped_ = false;
-  bool no_space_ = false;  // It stopped for want of space.
-  bool refusing_ = false;  // Since a write was refused, until nothing waits.
+  bool no_space_ = false;  // It stopped for lack of space.
+  bool refusing_ = false;  // From a refused write until the queue is empty.
   double quota_ = 0;       // Bytes that may be taken now.
   Instant quota_at_;
   bool disk_full_ = false;

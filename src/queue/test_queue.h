@@ -27,7 +27,7 @@ class TestQueue {
   }
 
   static TabletInfo info() { return TabletInfo::simple(TabletId{77}, kTestGroup, 3); }
-  // Another incarnation of the same tablet; the earlier ones may not write from then on.
+  // Boots another incarnation of the same tablet, which fences the earlier ones.
   std::unique_ptr<QueueTablet> boot_another() {
     PartitionSetup setup{PartitionIndex{0}, config_};
     setup.waiting_writes_max = waiting_writes_max;
@@ -42,13 +42,13 @@ class TestQueue {
     if (tablet) world.run(tablet->stop());
     tablet.reset();
   }
-  // With nothing left in memory.
+  // With an empty cache.
   void restart() {
     stop();
     cache = BlobCache(kCacheBytes);
     boot();
   }
-  // A power cut, and a start with what the device has.
+  // A power cut, and a restart from the device.
   void crash() {
     storage.crash();
     cache = BlobCache(kCacheBytes);
@@ -124,8 +124,8 @@ class TestQueue {
   std::size_t keys(char kind) const {
     return tablet->store().list(KeyRange::prefix(key_prefix(kind, 0)), 100'000).size();
   }
-  // What is wrong with the names of the data keys; empty: they tile the offsets, and the head is
-  // within its bounds.
+  // An error in the names of the data keys; empty: they tile the offsets, and the head is within
+  // its bounds.
   std::string untidy() {
     std::uint64_t head_bytes = 0;
     std::size_t head_blobs = 0;

@@ -1,4 +1,4 @@
-// The write cycle: takes what waits, makes one transaction of it, and answers when it is durable.
+// The write cycle: takes the queued writes, commits them in one transaction, and answers them.
 
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ void StoredPartition::kick() {
 
 Task<void> StoredPartition::run_cycles() {
   const auto self = shared_from_this();
-  // What is asked in one turn of the loop goes together.
+  // Requests of one turn of the event loop share a transaction.
   co_await yield(world_.executor);
   while (!stopped_ && has_work()) {
     co_await wait_for_quota();
@@ -67,7 +67,7 @@ Task<void> StoredPartition::wait_for_quota() {
   }
 }
 
-// A full disk is asked again from time to time; otherwise each write tells.
+// A full disk is polled from time to time; otherwise the colour comes with each write.
 Task<void> StoredPartition::probe_space() {
   if (!disk_full_) co_return;
   const Instant now = world_.executor.now();
@@ -111,7 +111,7 @@ Task<bool> StoredPartition::run_cycle() {
     if (stopped_) {
       done = fail(Errc::kUnavailable, "the partition stops");
     } else {
-      if (bug_ != SeededBug::kNone) co_await break_a_rule(cycle);
+      if (bug_ != SeededBug::kNone) co_await apply_seeded_bug(cycle);
       done = co_await tablet_->execute(std::move(cycle.commands));
     }
   }
@@ -156,14 +156,14 @@ void StoredPartition::take_writes(Cycle& cycle) {
     return refuse_writes(cycle, *refusal_now);
   }
   if (config_.write_bytes_per_second > 0 && quota_ <= 0) return;
-  // At least one is taken; more only while the quota lasts.
+  // At least one write is taken; more only while the quota lasts.
   const double quota = config_.write_bytes_per_second > 0 ? quota_ : kCycleBytesMax;
   const auto room = static_cast<std::size_t>(std::min<double>(quota, kCycleBytesMax));
   while (!waiting_.empty() && !full(cycle)) {
     WriteRequest& request = waiting_.front().request;
     const bool first = cycle.answers.empty();
     const bool finishes_parts = request.parts > 1 && request.part + 1 == request.parts;
-    // The last part of a message is a transaction of its own.
+    // The last part of a message gets a transaction of its own.
     if (finishes_parts && !first) break;
     const std::size_t bytes = request.payload.size() + kPieceEntryBytes;
     if (!first && cycle.new_bytes + bytes > room) break;
@@ -186,7 +186,7 @@ void StoredPartition::take_writes(Cycle& cycle) {
   quota_ -= static_cast<double>(cycle.new_bytes);
 }
 
-// All that waits: stored later, it would make what is refused now a duplicate.
+// Refuses all queued writes: stored later, they would make the refused ones duplicates.
 void StoredPartition::refuse_writes(Cycle& cycle, const WriteAnswer& refusal) {
   while (!waiting_.empty()) {
     Waiting& waiting = waiting_.front();
@@ -199,7 +199,7 @@ void StoredPartition::refuse_writes(Cycle& cycle, const WriteAnswer& refusal) {
   refusing_ = false;
 }
 
-// What waits of the source, for the same reason.
+// Refuses the queued writes of the source, for the same reason.
 void StoredPartition::fail_source(Cycle& cycle, const std::string& source_id) {
   std::deque<Waiting> others;
   for (Waiting& waiting : std::exchange(waiting_, {})) {
@@ -232,7 +232,7 @@ Judgement StoredPartition::judge_write(const Source* known, const WriteRequest& 
   }
   if (!known && !refusals_.begins(request.producer, now)) {
     return {WriteStatus::kFailedBefore, std::nullopt,
-            fmt::format("sequence {} of an unknown producer; what was before it may still come",
+            fmt::format("sequence {} of an unknown producer; earlier batches may still be retried",
                         request.producer.number)};
   }
   Judgement judged = judge(known, request.producer, request.count);
@@ -281,7 +281,7 @@ WriteAnswer StoredPartition::take_write(Cycle& cycle, WriteRequest& request) {
   return answer;
 }
 
-// Reads back what is to be rewritten. If that cannot be had now, the new blob stands beside it.
+// Reads back the blobs to be rewritten. If they cannot be read now, the new blob is stored alone.
 Task<void> StoredPartition::lay_out_cycle(Cycle& cycle) {
   if (cycle.entries.empty() && !cycle.whole) co_return;
   LayoutRequest request;

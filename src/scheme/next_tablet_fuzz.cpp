@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace moraine;
   const ByteSpan input(reinterpret_cast<const std::byte*>(data), size);
   (void)decode_next_tablet(input);
-  // With a right checksum, so that the grammar is reached.
+  // With a valid checksum, so that the fields are decoded.
   Encoder encoder;
   encoder.raw(input);
   const Slice bytes = seal(std::move(encoder));

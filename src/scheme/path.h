@@ -1,4 +1,4 @@
-// Paths of the tree: names with '/' between them, without one at either end: "team/orders".
+// Paths of the tree: names separated by '/', with no '/' at either end: "team/orders".
 //
 // Promise    Pure.
 #pragma once

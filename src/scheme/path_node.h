@@ -32,7 +32,7 @@ using PathId = std::array<std::uint8_t, 16>;
 struct PathNode {
   NodeKind kind = NodeKind::kDirectory;
   std::string path;
-  PathId id{};  // New for each node that is made, whatever its path.
+  PathId id{};  // New for each created node, whatever its path.
   std::uint64_t created_ms = 0;
   Slice attributes;
 };

@@ -9,7 +9,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace moraine;
-  // With a right checksum, so that the grammar is reached.
+  // With a valid checksum, so that the fields are decoded.
   Encoder encoder;
   encoder.raw(ByteSpan(reinterpret_cast<const std::byte*>(data), size));
   const Slice bytes = seal(std::move(encoder));

@@ -21,12 +21,12 @@ class PathTree {
  public:
   // Null when there is none.
   NodePtr find(std::string_view path) const;
-  // The nodes right in a directory, by path. kNotFound; kInvalidArgument: no directory.
+  // The children of a directory, by path. kNotFound; kInvalidArgument: no directory.
   Result<std::vector<NodePtr>> list(std::string_view directory) const;
   std::vector<NodePtr> all(NodeKind kind) const;
   std::size_t size() const { return nodes_.size(); }
 
-  // The directories that have to be made first, outermost first, for a node at `path`.
+  // The directories that have to be created first, outermost first, for a node at `path`.
   // kAlreadyExists; kNotFound: without `parents`, a missing one; kInvalidArgument: a bad path, or a
   // parent that is no directory; kOverloaded: too many nodes.
   Result<std::vector<std::string>> missing_parents(std::string_view path, bool parents) const;

@@ -10,15 +10,15 @@ namespace moraine {
 namespace {
 
 constexpr std::string_view kNodePrefix = "node/";
-constexpr std::string_view kDoomedPrefix = "doomed/";
+constexpr std::string_view kDeletionPrefix = "doomed/";
 constexpr std::string_view kNextTabletKey = "next_tablet";
 constexpr std::uint64_t kLoadedBytes = 8u << 20;  // At once.
 
 std::string node_key(std::string_view path) {
   return fmt::format("{}{}", kNodePrefix, path);
 }
-std::string doomed_key(TabletId id) {
-  return fmt::format("{}{:016x}", kDoomedPrefix, id.value);
+std::string deletion_key(TabletId id) {
+  return fmt::format("{}{:016x}", kDeletionPrefix, id.value);
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ Task<Result<std::unique_ptr<Scheme>>> Scheme::boot(World world, BlobGroups& grou
   std::unique_ptr<Scheme> scheme(new Scheme(world, options.first_tablet));
   CO_TRY(scheme->tablet_, co_await KeyValue::boot(world, groups, std::move(info), options.leader));
   auto loaded = co_await scheme->load();
-  // It may have ended meanwhile; from here on on_end() tells.
+  // It may have ended meanwhile; from here on on_end() reports it.
   if (const auto& ended = scheme->tablet_->leader().ended(); loaded && ended) {
     loaded = std::unexpected(*ended);
   }
@@ -39,7 +39,7 @@ Task<Result<std::unique_ptr<Scheme>>> Scheme::boot(World world, BlobGroups& grou
   co_return std::move(scheme);
 }
 
-// In key order, so that a directory comes before what is in it.
+// In key order, so that a directory is loaded before its children.
 Task<Result<void>> Scheme::load() {
   KeyRange range;
   while (true) {
@@ -60,10 +60,10 @@ Result<void> Scheme::load_item(const std::string& key, const Slice& value) {
     next_tablet_ = std::max(next_tablet_, next);
     return {};
   }
-  if (key.starts_with(kDoomedPrefix)) {
+  if (key.starts_with(kDeletionPrefix)) {
     TRY(TabletInfo info, decode_tablet(value));
     const TabletId id = info.id;
-    doomed_.emplace(id, std::move(info));
+    deletions_.emplace(id, std::move(info));
     return {};
   }
   TRY(PathNode node, decode_node(value));
@@ -75,16 +75,17 @@ Result<void> Scheme::load_item(const std::string& key, const Slice& value) {
 
 Result<void> Scheme::admit() const {
   if (changes_.waiting() < kSchemeChangesMax) return {};
-  return fail(Errc::kOverloaded, fmt::format("{} changes of the tree wait", changes_.waiting()));
+  return fail(Errc::kOverloaded,
+              fmt::format("{} changes of the tree are waiting", changes_.waiting()));
 }
 
 // The yield after each acquire: a released permit resumes its waiter inside the releasing change,
-// and a long chain of changes that end at once would nest.
+// and a long chain of changes that end at once would recurse.
 Task<Result<NodePtr>> Scheme::create(CreateNode request) {
   CO_TRY_VOID(admit());
   co_await changes_.acquire();
   co_await yield(world_.executor);
-  auto created = co_await create_alone(std::move(request));
+  auto created = co_await create_locked(std::move(request));
   changes_.release();
   co_return created;
 }
@@ -93,7 +94,7 @@ Task<Result<NodePtr>> Scheme::alter(AlterNode request) {
   CO_TRY_VOID(admit());
   co_await changes_.acquire();
   co_await yield(world_.executor);
-  auto altered = co_await alter_alone(std::move(request));
+  auto altered = co_await alter_locked(std::move(request));
   changes_.release();
   co_return altered;
 }
@@ -102,12 +103,12 @@ Task<Result<void>> Scheme::remove(RemoveNode request) {
   CO_TRY_VOID(admit());
   co_await changes_.acquire();
   co_await yield(world_.executor);
-  auto removed = co_await remove_alone(std::move(request));
+  auto removed = co_await remove_locked(std::move(request));
   changes_.release();
   co_return removed;
 }
 
-Task<Result<NodePtr>> Scheme::create_alone(CreateNode request) {
+Task<Result<NodePtr>> Scheme::create_locked(CreateNode request) {
   CO_TRY(const std::vector<std::string> parents,
          tree_.missing_parents(request.path, request.parents));
   CO_TRY(const Slice attributes, attributes_of(request.attributes, request.tablets));
@@ -129,45 +130,46 @@ Task<Result<NodePtr>> Scheme::create_alone(CreateNode request) {
   co_return created;
 }
 
-Task<Result<NodePtr>> Scheme::alter_alone(AlterNode request) {
+Task<Result<NodePtr>> Scheme::alter_locked(AlterNode request) {
   CO_TRY(const NodePtr now, find_same(request.path, request.id));
   auto node = std::make_shared<PathNode>(*now);
   CO_TRY(node->attributes, attributes_of(request.attributes, request.tablets));
-  CO_TRY_VOID(check_doomed(request.doomed));
+  CO_TRY_VOID(check_deletions(request.deleted));
   const NodePtr altered = std::move(node);
-  CO_TRY_VOID(co_await store_nodes({altered}, request.tablets, std::move(request.doomed)));
+  CO_TRY_VOID(co_await store_nodes({altered}, request.tablets, std::move(request.deleted)));
   co_return altered;
 }
 
-Task<Result<void>> Scheme::remove_alone(RemoveNode request) {
+Task<Result<void>> Scheme::remove_locked(RemoveNode request) {
   CO_TRY_VOID(find_same(request.path, request.id));
   CO_TRY_VOID(tree_.removable(request.path));
-  CO_TRY_VOID(check_doomed(request.doomed));
+  CO_TRY_VOID(check_deletions(request.deleted));
   std::vector<Command> commands;
   commands.push_back(delete_key(node_key(request.path)));
-  for (const TabletInfo& info : request.doomed) {
-    commands.push_back(WriteKey{doomed_key(info.id), encode_tablet(info), false});
+  for (const TabletInfo& info : request.deleted) {
+    commands.push_back(WriteKey{deletion_key(info.id), encode_tablet(info), false});
   }
   CO_TRY_VOID(co_await tablet_->execute(std::move(commands)));
   tree_.erase(request.path);
-  add_doomed(std::move(request.doomed));
+  add_deletions(std::move(request.deleted));
   co_return Result<void>();
 }
 
-Result<void> Scheme::check_doomed(const std::vector<TabletInfo>& doomed) const {
-  if (doomed.size() > kTabletsPerChangeMax) {
-    return fail(Errc::kInvalidArgument, fmt::format("{} tablets in one change", doomed.size()));
+Result<void> Scheme::check_deletions(const std::vector<TabletInfo>& deleted) const {
+  if (deleted.size() > kTabletsPerChangeMax) {
+    return fail(Errc::kInvalidArgument, fmt::format("{} tablets in one change", deleted.size()));
   }
-  if (doomed_.size() + doomed.size() > kDoomedTabletsMax) {
-    return fail(Errc::kOverloaded, fmt::format("{} tablets wait for deletion", doomed_.size()));
+  if (deletions_.size() + deleted.size() > kPendingDeletionsMax) {
+    return fail(Errc::kOverloaded,
+                fmt::format("{} tablets are waiting for deletion", deletions_.size()));
   }
   return {};
 }
 
-void Scheme::add_doomed(std::vector<TabletInfo> doomed) {
-  for (TabletInfo& info : doomed) {
+void Scheme::add_deletions(std::vector<TabletInfo> deleted) {
+  for (TabletInfo& info : deleted) {
     const TabletId id = info.id;
-    doomed_.emplace(id, std::move(info));
+    deletions_.emplace(id, std::move(info));
   }
 }
 
@@ -190,7 +192,7 @@ Result<Slice> Scheme::attributes_of(const AttributesOf& attributes, std::uint32_
 }
 
 Task<Result<void>> Scheme::store_nodes(std::vector<NodePtr> nodes, std::uint32_t tablets,
-                                       std::vector<TabletInfo> doomed) {
+                                       std::vector<TabletInfo> deleted) {
   const TabletId next{next_tablet_.value + tablets};
   std::vector<Command> commands;
   for (const NodePtr& node : nodes) {
@@ -199,12 +201,12 @@ Task<Result<void>> Scheme::store_nodes(std::vector<NodePtr> nodes, std::uint32_t
   if (tablets > 0) {
     commands.push_back(WriteKey{std::string(kNextTabletKey), encode_next_tablet(next), false});
   }
-  for (const TabletInfo& info : doomed) {
-    commands.push_back(WriteKey{doomed_key(info.id), encode_tablet(info), false});
+  for (const TabletInfo& info : deleted) {
+    commands.push_back(WriteKey{deletion_key(info.id), encode_tablet(info), false});
   }
   CO_TRY_VOID(co_await tablet_->execute(std::move(commands)));
   next_tablet_ = next;
-  add_doomed(std::move(doomed));
+  add_deletions(std::move(deleted));
   for (NodePtr& node : nodes) {
     const auto set = tree_.set(std::move(node));
     INVARIANT(set, "the tree has changed under a change: {}", set.error().message());
@@ -212,17 +214,17 @@ Task<Result<void>> Scheme::store_nodes(std::vector<NodePtr> nodes, std::uint32_t
   co_return Result<void>();
 }
 
-std::vector<TabletInfo> Scheme::doomed() const {
+std::vector<TabletInfo> Scheme::pending_deletions() const {
   std::vector<TabletInfo> infos;
-  for (const auto& [id, info] : doomed_) infos.push_back(info);
+  for (const auto& [id, info] : deletions_) infos.push_back(info);
   return infos;
 }
 
-Task<Result<void>> Scheme::forget_doomed(TabletId id) {
+Task<Result<void>> Scheme::forget_deleted(TabletId id) {
   std::vector<Command> commands;
-  commands.push_back(delete_key(doomed_key(id)));
+  commands.push_back(delete_key(deletion_key(id)));
   CO_TRY_VOID(co_await tablet_->execute(std::move(commands)));
-  doomed_.erase(id);
+  deletions_.erase(id);
   co_return Result<void>();
 }
 

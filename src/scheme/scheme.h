@@ -1,15 +1,15 @@
-// Scheme: the path tree of the system, kept by a tablet: directories, topics, tables.
+// Scheme: the path tree of the system, stored by a tablet: directories, topics, tables.
 //
 //   keys of the tablet: "node/" path        a node (path_node.h)
 //                       "doomed/" 16 hex    a tablet to be deleted (tablet_record.h)
 //                       "next_tablet"       version u8 = 1  id u64  crc32c u32
 //
-// Promise    A change is durable and whole when it is answered OK. Ids of tablets are given out in
-//            the same transaction as the node that uses them, and never twice. A node that is
-//            removed leaves its tablets on a durable list until they are known to be gone.
-// Invariants Changes run one at a time, so each sees all that came before it.
-// Threading  The world's executor. Whoever awaits a change keeps the Scheme alive.
-// Limits     kNodesMax, kAttributesBytesMax, kTabletsPerChangeMax, kDoomedTabletsMax,
+// Promise    A change is durable and atomic when it returns OK. Ids of tablets are allocated in the
+//            same transaction as the node that uses them, and never reused. The tablets of a
+//            removed node stay on a durable list until they are known to be deleted.
+// Invariants Changes run one at a time, so each sees all earlier ones.
+// Threading  The world's executor. The caller keeps the Scheme alive while a change is awaited.
+// Limits     kNodesMax, kAttributesBytesMax, kTabletsPerChangeMax, kPendingDeletionsMax,
 //            kSchemeChangesMax waiting.
 // Errors     kInvalidArgument, kNotFound, kAlreadyExists, kOverloaded; kConflict: a directory that
 //            is not empty, or a newer incarnation of the tablet; kUnavailable: the outcome is
@@ -29,34 +29,34 @@
 namespace moraine {
 
 inline constexpr std::uint32_t kTabletsPerChangeMax = 4'096;
-inline constexpr std::size_t kDoomedTabletsMax = 1'000'000;
+inline constexpr std::size_t kPendingDeletionsMax = 1'000'000;
 inline constexpr std::size_t kSchemeChangesMax = 10'000;
 
-// Told the first of the tablet ids that the change takes; the others follow it.
+// Gets the first of the tablet ids that the change allocates; the others follow it.
 using AttributesOf = std::function<Slice(TabletId first)>;
 
 struct CreateNode {
   NodeKind kind = NodeKind::kDirectory;
   std::string path;
-  bool parents = false;  // Makes the directories that are missing.
+  bool parents = false;  // Creates missing directories.
   std::uint32_t tablets = 0;
   AttributesOf attributes;  // None: no attributes.
 };
 struct AlterNode {
   std::string path;
-  PathId id{};  // kNotFound when the node at the path is another one.
+  PathId id{};  // kNotFound when the node at the path has another id.
   std::uint32_t tablets = 0;
   AttributesOf attributes;
-  std::vector<TabletInfo> doomed;  // Tablets that it does not need any more.
+  std::vector<TabletInfo> deleted;  // Tablets that it does not need any more.
 };
 struct RemoveNode {
   std::string path;
   PathId id{};
-  std::vector<TabletInfo> doomed;  // Its tablets.
+  std::vector<TabletInfo> deleted;  // Its tablets.
 };
 
 struct SchemeOptions {
-  TabletId first_tablet{1};  // Below it no id is given out.
+  TabletId first_tablet{1};  // The lowest id that is allocated.
   LeaderOptions leader;
 };
 
@@ -82,9 +82,9 @@ class Scheme {
   std::size_t size() const { return tree_.size(); }
 
   // Tablets of removed nodes that still have to be deleted.
-  std::vector<TabletInfo> doomed() const;
-  // The tablet is deleted: it leaves the list.
-  Task<Result<void>> forget_doomed(TabletId id);
+  std::vector<TabletInfo> pending_deletions() const;
+  // Takes a tablet that was deleted off the list.
+  Task<Result<void>> forget_deleted(TabletId id);
 
  private:
   Scheme(World world, TabletId first_tablet) : world_(world), next_tablet_(first_tablet) {}
@@ -92,20 +92,20 @@ class Scheme {
   Task<Result<void>> load();
   Result<void> load_item(const std::string& key, const Slice& value);
   Result<void> admit() const;
-  Task<Result<NodePtr>> create_alone(CreateNode request);
-  Task<Result<NodePtr>> alter_alone(AlterNode request);
-  Task<Result<void>> remove_alone(RemoveNode request);
+  Task<Result<NodePtr>> create_locked(CreateNode request);
+  Task<Result<NodePtr>> alter_locked(AlterNode request);
+  Task<Result<void>> remove_locked(RemoveNode request);
   Result<NodePtr> find_same(const std::string& path, const PathId& id) const;
   Result<Slice> attributes_of(const AttributesOf& attributes, std::uint32_t tablets) const;
-  Result<void> check_doomed(const std::vector<TabletInfo>& doomed) const;
-  void add_doomed(std::vector<TabletInfo> doomed);
+  Result<void> check_deletions(const std::vector<TabletInfo>& deleted) const;
+  void add_deletions(std::vector<TabletInfo> deleted);
   Task<Result<void>> store_nodes(std::vector<NodePtr> nodes, std::uint32_t tablets,
-                                 std::vector<TabletInfo> doomed = {});
+                                 std::vector<TabletInfo> deleted = {});
 
   World world_;
   std::unique_ptr<KeyValue> tablet_;
   PathTree tree_;
-  std::map<TabletId, TabletInfo> doomed_;
+  std::map<TabletId, TabletInfo> deletions_;
   TabletId next_tablet_;
   Semaphore changes_{1};
 };

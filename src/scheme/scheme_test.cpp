@@ -61,11 +61,11 @@ class SchemeTest : public testing::Test {
   Result<NodePtr> create(CreateNode request) {
     return world_.run(scheme_->create(std::move(request)));
   }
-  Result<void> remove(const std::string& path, std::vector<TabletInfo> doomed = {}) {
+  Result<void> remove(const std::string& path, std::vector<TabletInfo> deleted = {}) {
     RemoveNode request;
     request.path = path;
     if (const NodePtr node = scheme_->find(path)) request.id = node->id;
-    request.doomed = std::move(doomed);
+    request.deleted = std::move(deleted);
     return world_.run(scheme_->remove(std::move(request)));
   }
   std::string attributes(const std::string& path) {
@@ -148,18 +148,18 @@ TEST_F(SchemeTest, ADirectoryGoesOnlyWhenItIsEmpty) {
   EXPECT_EQ(scheme_->size(), 0u);
 }
 
-TEST_F(SchemeTest, TabletsOfARemovedNodeStayOnTheListUntilTheyAreForgotten) {
+TEST_F(SchemeTest, TabletsOfARemovedNodeStayOnTheListUntilTheyAreDeleted) {
   ASSERT_TRUE(create(topic("a", 2)));
   ASSERT_TRUE(remove("a", {TabletInfo::simple(TabletId{1'000}, kTestGroup, 3),
                            TabletInfo::simple(TabletId{1'001}, kTestGroup, 3)}));
   cut_power();
   EXPECT_FALSE(scheme_->find("a"));
-  ASSERT_EQ(scheme_->doomed().size(), 2u);
-  EXPECT_EQ(scheme_->doomed()[1].id, TabletId{1'001});
-  ASSERT_TRUE(world_.run(scheme_->forget_doomed(TabletId{1'000})));
+  ASSERT_EQ(scheme_->pending_deletions().size(), 2u);
+  EXPECT_EQ(scheme_->pending_deletions()[1].id, TabletId{1'001});
+  ASSERT_TRUE(world_.run(scheme_->forget_deleted(TabletId{1'000})));
   restart();
-  ASSERT_EQ(scheme_->doomed().size(), 1u);
-  EXPECT_EQ(scheme_->doomed()[0].id, TabletId{1'001});
+  ASSERT_EQ(scheme_->pending_deletions().size(), 1u);
+  EXPECT_EQ(scheme_->pending_deletions()[0].id, TabletId{1'001});
 }
 
 TEST_F(SchemeTest, OfTwoCreatesAtOnceExactlyOneSucceeds) {

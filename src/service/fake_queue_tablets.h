@@ -1,4 +1,4 @@
-// Tablets of partitions without storage, for tests: what they were told, and faults on demand.
+// Tablets of partitions without storage, for tests: they record their calls and fail on demand.
 #pragma once
 
 #include <map>

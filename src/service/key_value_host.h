@@ -1,8 +1,8 @@
 // KeyValueHost: keeps a key-value tablet running on this node.
 //
 // Promise    As TabletHost: one incarnation at a time, a new one when it has ended by itself.
-// Threading  The world's executor. Whoever awaits a call of the tablet keeps the pointer that it
-//            was given; a tablet that has ended answers errors.
+// Threading  The world's executor. A caller keeps its pointer to the tablet while it awaits a call;
+//            calls of a tablet that has ended fail.
 // Tests      key_value_host_test.cpp.
 #pragma once
 
@@ -15,13 +15,13 @@ namespace moraine {
 
 class KeyValueHost {
  public:
-  // `groups` outlives it.
+  // `groups` outlives the host.
   KeyValueHost(World world, BlobGroups& groups, TabletInfo info, LeaderOptions options = {});
 
   void start() { host_.start(); }
-  // Null while it does not run.
+  // Null while the tablet is not running.
   std::shared_ptr<KeyValue> get() const { return host_.get(); }
-  // Null: not by the deadline, or never again.
+  // Null: the deadline has passed, or the host was stopped.
   Task<std::shared_ptr<KeyValue>> wait(Instant deadline) { return host_.wait(deadline); }
   Task<void> stop() { return host_.stop(); }
   void abandon() { host_.abandon(); }

@@ -28,7 +28,7 @@ void QueueTabletHost::set(std::uint32_t partitions, queue::PartitionConfig confi
 }
 
 // The yield: a released permit resumes its waiter inside the release, and a long chain of boots
-// that end at once would nest.
+// that end at once would recurse.
 Task<Result<std::unique_ptr<QueueTabletHandle>>> QueueTabletHost::boot() {
   co_await boots_.acquire();
   co_await yield(executor_);
@@ -63,7 +63,7 @@ Task<void> QueueTabletHost::grow(std::shared_ptr<QueueTabletHandle> tablet) {
       break;
     }
     ++given_;
-    // The config may be another one by now.
+    // The config may have changed meanwhile.
     if (const auto partition = tablet->partition(index)) partition->configure(config_);
   }
   grown_.wake_all();

@@ -3,7 +3,7 @@
 //
 // Promise    As TabletHost. set() reaches the running partitions at once and every later
 //            incarnation; new partitions are added one after the other.
-// Threading  The node's executor. Held by shared_ptr: whoever awaits a call keeps one.
+// Threading  The node's executor. Held by shared_ptr; a caller keeps one while it awaits a call.
 // Tests      stored_topics_test.cpp.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace moraine {
 
 class QueueTabletHost {
  public:
-  // `boots` bounds how many tablets start at once; it and `tablets` outlive the host.
+  // `boots` bounds how many tablets boot concurrently; it and `tablets` outlive the host.
   QueueTabletHost(Executor& executor, QueueTablets& tablets, Semaphore& boots, TabletInfo info,
                   std::uint32_t partitions, queue::PartitionConfig config);
 
@@ -26,11 +26,11 @@ class QueueTabletHost {
 
   const TabletInfo& info() const { return info_; }
   bool running() const { return host_.get() != nullptr; }
-  // Why the last attempt to start it failed. nullopt: it runs, or was not tried.
+  // Why the last boot failed. nullopt: it runs, or was not booted yet.
   const std::optional<Error>& boot_error() const { return host_.boot_error(); }
-  // Waits until all its partitions run. False: not by the deadline, or never again.
+  // Waits until all its partitions run. False: the deadline has passed, or the host was stopped.
   Task<bool> wait_running(Instant deadline);
-  // Null while it does not run.
+  // Null while the tablet is not running.
   std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) const;
 
   // Called once.
@@ -49,7 +49,7 @@ class QueueTabletHost {
   const TabletInfo info_;
   std::uint32_t partitions_;
   queue::PartitionConfig config_;
-  std::uint32_t given_ = 0;  // How many partitions this incarnation has.
+  std::uint32_t given_ = 0;  // The number of partitions of this incarnation.
   TaskScope growth_;
   Waiters grown_{executor_};
   TabletHost<QueueTabletHandle> host_;

@@ -30,7 +30,7 @@ Task<Result<std::unique_ptr<QueueTabletHandle>>> StoredQueueTablets::boot(
     TabletInfo info, std::vector<queue::PartitionSetup> partitions) {
   CO_TRY(auto tablet, co_await queue::QueueTablet::boot(world_, groups_, std::move(info), cache_,
                                                         std::move(partitions), options_));
-  // It may have ended while its partitions were loaded; from here on on_end() tells.
+  // It may have ended while its partitions were loaded; from here on on_end() reports it.
   if (const std::optional<Error> ended = tablet->store().leader().ended()) {
     co_await tablet->stop();
     co_return std::unexpected(*ended);

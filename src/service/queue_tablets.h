@@ -1,7 +1,7 @@
-// QueueTablets: how tablets of partitions are started and deleted, and one that runs.
+// QueueTablets: boots and deletes tablets of partitions; RunningTablet is one that runs.
 //
-// Promise    boot() gives a tablet that leads, with the partitions named; remove() is done when no
-//            incarnation can start any more and the blobs go.
+// Promise    boot() returns a leading tablet with the named partitions; remove() ends when no
+//            incarnation can start any more and the blobs are being deleted.
 // Threading  The node's executor.
 #pragma once
 
@@ -21,7 +21,7 @@ class QueueTabletHandle {
   virtual ~QueueTabletHandle() = default;
   // Null: not of this tablet.
   virtual std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) = 0;
-  // Not while another is being added, nor once stop() was called.
+  // Requires: no other partition is being added, and stop() was not called.
   virtual Task<Result<void>> add_partition(queue::PartitionSetup setup) = 0;
   virtual Task<void> stop() = 0;
   virtual void abandon() = 0;
@@ -41,7 +41,7 @@ class QueueTablets {
 // The tablets of queue/, in the groups of this node.
 class StoredQueueTablets final : public QueueTablets {
  public:
-  // `groups` and `cache` outlive it and its tablets.
+  // `groups` and `cache` outlive the object and its tablets.
   StoredQueueTablets(World world, BlobGroups& groups, queue::BlobCache& cache,
                      LeaderOptions options = {})
       : world_(world), groups_(groups), cache_(cache), options_(options) {}

@@ -14,7 +14,7 @@ bool runs(MountState state) {
   return state != MountState::kUnmounted;
 }
 
-// One key range cut to another; nullopt: they do not meet.
+// The intersection of two key ranges; nullopt: it is empty.
 std::optional<table::ChunkRecord> clipped(table::ChunkRecord record, const table::KeyBounds& to) {
   if (record.from < to.from) record.from = to.from;
   if (!to.to.empty() && (record.to.empty() || to.to < record.to)) record.to = to.to;
@@ -46,7 +46,7 @@ std::optional<std::size_t> RunningTable::index_of(TabletId tablet) const {
 
 void RunningTable::update(TableRecord record) {
   record_ = std::move(record);
-  std::erase_if(last_figures_, [this](const auto& known) { return !index_of(known.first); });
+  std::erase_if(last_statistics_, [this](const auto& known) { return !index_of(known.first); });
   std::vector<Slot> before = std::exchange(slots_, {});
   for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
     const TabletOfTable& tablet = record_.tablets[i];
@@ -64,14 +64,14 @@ void RunningTable::update(TableRecord record) {
     } else if (!runs(state) && slot.host) {
       scope_.spawn(stop_host(std::exchange(slot.host, nullptr)));
     } else if (const TabletPtr running = slot.host ? slot.host->get() : nullptr) {
-      tell(i, *running);
+      configure(i, *running);
     }
   }
   publish();
 }
 
-// Options and state as they are now; the tablet may have been started with older ones.
-void RunningTable::tell(std::size_t index, table::TableTablet& tablet) const {
+// Sets the current options and state; the tablet may have been booted with older ones.
+void RunningTable::configure(std::size_t index, table::TableTablet& tablet) const {
   const auto settings = tablet_settings(path_, record_, index);
   if (settings) (void)tablet.remount(settings->mount, settings->chunks);
   if (record_.tablets[index].state == MountState::kMounted) tablet.unfreeze();
@@ -87,8 +87,8 @@ std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
   };
   hooks.booted = [this, id](const TabletPtr& tablet) {
     parts_.tablets.add(id, tablet);
-    if (const auto now = index_of(id)) tell(*now, *tablet);
-    // By the executor: the host hands the tablet out after this.
+    if (const auto now = index_of(id)) configure(*now, *tablet);
+    // Posted: the host publishes the tablet after this.
     parts_.world.executor.post([self = weak_from_this()] {
       if (const auto table = self.lock()) table->publish();
     });
@@ -102,24 +102,24 @@ std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
                                 std::move(hooks));
 }
 
-// A parameter by value: the record may change while it boots.
+// By value: the record may change while the tablet boots.
 Task<Result<std::unique_ptr<table::TableTablet>>> RunningTable::boot(TabletOfTable tablet) {
   co_await parts_.boots.acquire();
   co_await yield(parts_.world.executor);
   const auto index = index_of(tablet.info.id);
   Result<std::unique_ptr<table::TableTablet>> booted =
-      fail(Errc::kUnavailable, "the tablet is gone from its table");
+      fail(Errc::kUnavailable, "the tablet is no longer part of its table");
   if (index) {
     const auto settings = tablet_settings(path_, record_, *index);
     if (!settings) {
       booted = std::unexpected(settings.error());
     } else {
-      auto heritage = co_await heritage_of(tablet, settings->bounds);
-      if (!heritage) {
-        booted = std::unexpected(heritage.error());
+      auto inherited = co_await inherit_from_parents(tablet, settings->bounds);
+      if (!inherited) {
+        booted = std::unexpected(inherited.error());
       } else {
         const bool frozen = tablet.state != MountState::kMounted;
-        booted = co_await boot_with(tablet.info, *settings, frozen, std::move(*heritage));
+        booted = co_await boot_with(tablet.info, *settings, frozen, std::move(*inherited));
       }
     }
   }
@@ -128,26 +128,26 @@ Task<Result<std::unique_ptr<table::TableTablet>>> RunningTable::boot(TabletOfTab
 }
 
 Task<Result<std::unique_ptr<table::TableTablet>>> RunningTable::boot_with(
-    TabletInfo info, table::TabletSettings settings, bool frozen, Heritage heritage) {
+    TabletInfo info, table::TabletSettings settings, bool frozen, Inherited inherited) {
   table::TableTabletOptions options;
   options.leader = parts_.leader;
   options.ask_coordinator = parts_.ask_coordinator;
   options.frozen = frozen;
-  options.adopts = heritage.any;
-  options.adopted = std::move(heritage.chunks);
-  options.adopted_retained = heritage.retained;
+  options.adopts = inherited.any;
+  options.adopted = std::move(inherited.chunks);
+  options.adopted_retained = inherited.retained;
   options.others = record_.retired;
   options.bug = parts_.bug;
   co_return co_await table::TableTablet::boot(parts_.resources, std::move(info),
                                               std::move(settings), std::move(options));
 }
 
-Task<Result<RunningTable::Heritage>> RunningTable::heritage_of(const TabletOfTable& tablet,
-                                                               const table::KeyBounds& bounds) {
-  Heritage heritage;
+Task<Result<RunningTable::Inherited>> RunningTable::inherit_from_parents(
+    const TabletOfTable& tablet, const table::KeyBounds& bounds) {
+  Inherited inherited;
   const std::vector<TabletId> parents = tablet.parents;
   const table::KeyBounds within = bounds;
-  heritage.any = !parents.empty();
+  inherited.any = !parents.empty();
   for (const TabletId parent : parents) {
     const auto info = std::ranges::find(record_.retired, parent, &TabletInfo::id);
     if (info == record_.retired.end()) {
@@ -155,35 +155,35 @@ Task<Result<RunningTable::Heritage>> RunningTable::heritage_of(const TabletOfTab
                                                  "it is to take over",
                                                  shown_path(), parent.value));
     }
-    CO_TRY(Heritage found, co_await look_into(*info));
-    heritage.retained = std::max(heritage.retained, found.retained);
+    CO_TRY(Inherited found, co_await read_parent(*info));
+    inherited.retained = std::max(inherited.retained, found.retained);
     for (table::ChunkRecord& record : found.chunks) {
       if (parts_.bug == table::SeededBug::kReshardLosesPivot) {
         record.from = std::max(record.from, within.from + '\0');
       }
       if (auto part = clipped(std::move(record), within)) {
-        heritage.chunks.push_back(std::move(*part));
+        inherited.chunks.push_back(std::move(*part));
       }
     }
   }
-  co_return heritage;
+  co_return inherited;
 }
 
-Task<Result<RunningTable::Heritage>> RunningTable::look_into(TabletInfo parent) {
+Task<Result<RunningTable::Inherited>> RunningTable::read_parent(TabletInfo parent) {
   co_await parents_.acquire();
   co_await yield(parts_.world.executor);
-  auto found = co_await look_into_alone(std::move(parent));
+  auto found = co_await read_parent_locked(std::move(parent));
   parents_.release();
   co_return found;
 }
 
-Task<Result<RunningTable::Heritage>> RunningTable::look_into_alone(TabletInfo parent) {
+Task<Result<RunningTable::Inherited>> RunningTable::read_parent_locked(TabletInfo parent) {
   CO_TRY(table::TabletSettings settings, tablet_settings(path_, record_, 0));
   settings.bounds = {};
   settings.mount.enable_compaction_and_partitioning = false;
   CO_TRY(const std::unique_ptr<table::TableTablet> old,
          co_await boot_with(std::move(parent), std::move(settings), true, {}));
-  Heritage found{true, old->chunk_records(), old->statistics().retained};
+  Inherited found{true, old->chunk_records(), old->statistics().retained};
   co_await old->stop();
   co_return found;
 }
@@ -194,7 +194,7 @@ Task<Result<void>> RunningTable::with_stopped_tablet(
   tablet.state = MountState::kFrozen;
   CO_TRY(const std::unique_ptr<table::TableTablet> booted, co_await boot(std::move(tablet)));
   Result<void> used = co_await use(*booted);
-  note_figures(*booted);
+  save_statistics(*booted);
   co_await booted->stop();
   co_return used;
 }
@@ -238,20 +238,20 @@ RunningTable::TabletPtr RunningTable::tablet(std::size_t index) const {
   return host ? host->get() : nullptr;
 }
 
-void RunningTable::note_figures(const table::TableTablet& tablet) {
-  last_figures_[tablet.info().id] = tablet.statistics();
+void RunningTable::save_statistics(const table::TableTablet& tablet) {
+  last_statistics_[tablet.info().id] = tablet.statistics();
 }
 
 std::optional<table::TabletStatistics> RunningTable::figures(std::size_t index) const {
   if (const TabletPtr running = tablet(index)) return running->statistics();
-  const auto known = last_figures_.find(record_.tablets[index].info.id);
-  if (known == last_figures_.end()) return std::nullopt;
+  const auto known = last_statistics_.find(record_.tablets[index].info.id);
+  if (known == last_statistics_.end()) return std::nullopt;
   table::TabletStatistics last = known->second;
   last.memory_bytes = 0;
   return last;
 }
 
-Task<Result<void>> RunningTable::learn_figures() {
+Task<Result<void>> RunningTable::load_statistics() {
   for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
     if (record_.tablets[i].state != MountState::kUnmounted || figures(i)) continue;
     CO_TRY_VOID(co_await with_stopped_tablet(
@@ -269,7 +269,7 @@ Task<RunningTable::TabletPtr> RunningTable::wait_tablet(std::size_t index, Insta
 Task<void> RunningTable::stop_host(std::shared_ptr<Host> host) {
   const auto self = shared_from_this();
   ending_.push_back(host);
-  if (const TabletPtr running = host->get()) note_figures(*running);
+  if (const TabletPtr running = host->get()) save_statistics(*running);
   co_await host->stop();
   std::erase_if(ending_, [&](const auto& one) { return one.expired() || one.lock() == host; });
 }

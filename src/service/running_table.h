@@ -1,8 +1,8 @@
-// RunningTable: one table of this node: its record, its tablets that run, and what readers see of
-// it.
+// RunningTable: one table of this node: its record, its running tablets, and the published view for
+// readers.
 //
-// Promise    Every tablet that the record calls mounted or frozen, or on its way from there, is
-//            kept running. Each change of a tablet's life is published at once.
+// Promise    Every tablet whose state in the record is mounted, frozen, or a transition from these,
+//            is kept running. Each start and end of a tablet is published at once.
 // Threading  The node's executor; holder() is for any thread.
 // Tests      stored_tables_test.cpp.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace moraine {
 
-// What every table needs; outlives them.
+// Shared by all tables; outlives them.
 struct TableParts {
   World world;
   table::TableResources& resources;
@@ -41,35 +41,35 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   RunningTable(TableParts& parts, std::string path, PathId id, TableRecord record);
 
   const std::string& path() const { return path_; }
-  // As people write it.
+  // With the leading '/', as in messages.
   std::string shown_path() const { return "/" + path_; }
   const PathId& id() const { return id_; }
   const TableRecord& record() const { return record_; }
   std::shared_ptr<TableHolder> holder() const { return holder_; }
 
-  // What the scheme says now: tablets start and stop, options reach those that run.
+  // Applies a new record: starts and stops tablets, passes options to running ones.
   void update(TableRecord record);
   void republish() { publish(); }
-  // Reads and writes through handles of it fail with kNotFound from here on.
+  // From here on reads and writes through handles of the table fail with kNotFound.
   void mark_removed();
-  // Null: it does not run.
+  // Null: it is not running.
   TabletPtr tablet(std::size_t index) const;
-  // Of a tablet that does not run: as it was when it last did in this process. nullopt: not known.
+  // Of a stopped tablet: its last statistics in this process. nullopt: unknown.
   std::optional<table::TabletStatistics> figures(std::size_t index) const;
-  // Boots tablets that are not mounted and of which nothing is known, to look.
-  Task<Result<void>> learn_figures();
-  // Waits until it runs. Null: not by the deadline.
+  // Boots unmounted tablets without known statistics, to read them.
+  Task<Result<void>> load_statistics();
+  // Waits until it runs. Null: the deadline has passed.
   Task<TabletPtr> wait_tablet(std::size_t index, Instant deadline);
-  // Its tablets, stopped or not, for deletion.
+  // The host of a tablet, stopped or not, for deletion.
   std::shared_ptr<Host> host(std::size_t index) const { return slots_[index].host; }
 
   Task<void> stop_tablet(std::size_t index);
   Task<void> stop();
-  // The same for several callers: the first one stops it, all wait.
+  // stop() for several callers: the first one stops it, all wait.
   Task<void> stop_once();
   void abandon();
 
-  // Boots a tablet that is not mounted, frozen, hands it to `use`, and stops it.
+  // Boots an unmounted tablet as frozen, calls `use` with it, and stops it.
   Task<Result<void>> with_stopped_tablet(
       std::size_t index, std::function<Task<Result<void>>(table::TableTablet&)> use);
 
@@ -81,21 +81,22 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
 
   std::shared_ptr<Host> make_host(std::size_t index);
   Task<Result<std::unique_ptr<table::TableTablet>>> boot(TabletOfTable tablet);
-  // What a tablet takes over from those before it.
-  struct Heritage {
+  // What a tablet takes over from its parents.
+  struct Inherited {
     bool any = false;
     std::vector<table::ChunkRecord> chunks;
     Timestamp retained = 0;
   };
-  Task<Result<Heritage>> heritage_of(const TabletOfTable& tablet, const table::KeyBounds& bounds);
-  Task<Result<Heritage>> look_into(TabletInfo parent);
-  Task<Result<Heritage>> look_into_alone(TabletInfo parent);
+  Task<Result<Inherited>> inherit_from_parents(const TabletOfTable& tablet,
+                                               const table::KeyBounds& bounds);
+  Task<Result<Inherited>> read_parent(TabletInfo parent);
+  Task<Result<Inherited>> read_parent_locked(TabletInfo parent);
   Task<Result<std::unique_ptr<table::TableTablet>>> boot_with(TabletInfo info,
                                                               table::TabletSettings settings,
-                                                              bool frozen, Heritage heritage);
+                                                              bool frozen, Inherited inherited);
   std::optional<std::size_t> index_of(TabletId tablet) const;
-  void note_figures(const table::TableTablet& tablet);
-  void tell(std::size_t index, table::TableTablet& tablet) const;
+  void save_statistics(const table::TableTablet& tablet);
+  void configure(std::size_t index, table::TableTablet& tablet) const;
   void publish();
   Task<void> stop_host(std::shared_ptr<Host> host);
 
@@ -104,15 +105,15 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   const PathId id_;
   TableRecord record_;
   std::vector<Slot> slots_;
-  std::map<TabletId, table::TabletStatistics> last_figures_;  // Of tablets that have stopped.
-  Semaphore parents_{1};  // A tablet that several take over from is booted by one at a time.
+  std::map<TabletId, table::TabletStatistics> last_statistics_;  // Of stopped tablets.
+  Semaphore parents_{1};  // Only one child at a time boots a parent.
   std::shared_ptr<TableHolder> holder_;
   bool removed_ = false;
   bool stopped_ = false;
   bool stop_done_ = false;
   Waiters stop_waiters_{parts_.world.executor};
   std::vector<std::weak_ptr<Host>> ending_;
-  TaskScope scope_;  // Hosts that stop.
+  TaskScope scope_;  // Stopping hosts.
 };
 
 }  // namespace moraine

@@ -1,6 +1,6 @@
 // RunningTopic: a topic and the tablets that serve its partitions.
 //
-// Threading  The node's executor. Held by shared_ptr: whoever awaits a call keeps one.
+// Threading  The node's executor. Held by shared_ptr; a caller keeps one while it awaits a call.
 // Tests      stored_topics_test.cpp.
 #pragma once
 
@@ -19,7 +19,7 @@ class RunningTopic {
   using HostPtr = std::shared_ptr<QueueTabletHost>;
   using MakeHost = std::function<HostPtr(const TopicTablet&, const queue::PartitionConfig&)>;
 
-  // Hosts are made and started for its tablets.
+  // Creates and starts hosts for its tablets.
   RunningTopic(TopicRecord record, const MakeHost& make_host);
 
   // Requires: the same topic, with no fewer partitions.
@@ -29,18 +29,18 @@ class RunningTopic {
   const std::vector<TopicTablet>& tablets() const { return tablets_; }
   const std::vector<HostPtr>& hosts() const { return hosts_; }
 
-  // Null while it does not run.
+  // Null while it is not running.
   std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) const;
-  // Why its tablet did not start last time. nullopt: it runs, or was not tried.
+  // Why the last boot of its tablet failed. nullopt: it runs, or was not booted yet.
   std::optional<Error> start_error(queue::PartitionIndex index) const;
-  // Waits until all partitions run. False: not by the deadline, or never again.
+  // Waits until all partitions run. False: the deadline has passed, or it was stopped.
   Task<bool> wait_running(Instant deadline) const;
   TopicReport report() const;
 
  private:
   struct Place {
     std::uint32_t host = 0;
-    queue::PartitionIndex index = 0;  // In the tablet.
+    queue::PartitionIndex index = 0;  // Within the tablet.
   };
 
   TopicPtr info_;

@@ -16,12 +16,14 @@ void SchemeHost::start() {
 
 Task<Result<void>> SchemeHost::wait_known(Instant deadline) {
   if (co_await host_.wait(deadline)) co_return Result<void>();
-  co_return fail(Errc::kTimeout, "the scheme does not start");
+  co_return fail(Errc::kTimeout, "the scheme's tablet did not start in time");
 }
 
 Task<Result<std::shared_ptr<Scheme>>> SchemeHost::scheme() {
   auto running = co_await host_.wait(world_.executor.now() + kSchemeTimeout);
-  if (!running) co_return fail(Errc::kUnavailable, "the scheme does not run; nothing was changed");
+  if (!running) {
+    co_return fail(Errc::kUnavailable, "the scheme's tablet is not running; nothing was changed");
+  }
   co_return running;
 }
 
@@ -34,11 +36,11 @@ Task<Result<std::unique_ptr<Scheme>>> SchemeHost::boot() {
                       options);
 }
 
-// Followers first: they know which of the doomed run here.
+// Followers first: they know which of the tablets to delete run here.
 void SchemeHost::follow(const Scheme& scheme) {
   if (scope_.closed()) return;
   for (const Follower& follower : followers_) follower(scheme);
-  for (const TabletInfo& info : scheme.doomed()) begin_deletion(info, nullptr);
+  for (const TabletInfo& info : scheme.pending_deletions()) begin_deletion(info, nullptr);
 }
 
 void SchemeHost::begin_deletion(const TabletInfo& info, std::function<Task<void>()> stop) {
@@ -74,8 +76,8 @@ Task<Result<void>> SchemeHost::delete_once(TabletInfo info) {
     CO_TRY_VOID(co_await delete_tablet(world_, groups_, std::move(info)));
   }
   const auto running = host_.get();
-  if (!running) co_return fail(Errc::kUnavailable, "the scheme does not run");
-  co_return co_await running->forget_doomed(id);
+  if (!running) co_return fail(Errc::kUnavailable, "the scheme's tablet is not running");
+  co_return co_await running->forget_deleted(id);
 }
 
 Task<void> SchemeHost::stop() {

@@ -1,10 +1,11 @@
-// SchemeHost: keeps the scheme's tablet running, and deletes the tablets that it has doomed.
+// SchemeHost: keeps the scheme's tablet running, and deletes the tablets on its list of pending
+// deletions.
 //
-// Promise    Whenever the scheme's tablet starts, followers are told, so what it says is made true
-//            again. A tablet that is doomed is deleted in the background, over restarts, until
-//            nothing is left of it.
-// Threading  The world's executor. Calls that wait have ended before it goes away.
-// Limits     kDeletionsMax at once.
+// Promise    Whenever the scheme's tablet starts, followers are called, so that they follow its
+//            state. Tablets on the list are deleted in the background, over restarts, until nothing
+//            is left of them.
+// Threading  The world's executor. Waiting calls must have ended before it is destroyed.
+// Limits     kDeletionsMax concurrent deletions.
 // Tests      stored_topics_test.cpp.
 #pragma once
 
@@ -19,7 +20,7 @@
 
 namespace moraine {
 
-inline constexpr std::size_t kDeletionsMax = 16;  // At once.
+inline constexpr std::size_t kDeletionsMax = 16;
 inline constexpr Duration kSchemeTimeout = 10s;
 
 using RemoveTablet = std::function<Task<Result<void>>(TabletInfo)>;
@@ -34,26 +35,26 @@ class SchemeHost {
  public:
   using Follower = std::function<void(const Scheme&)>;
 
-  // `groups` outlives it.
+  // `groups` outlives the host.
   SchemeHost(World world, BlobGroups& groups, SchemeHostOptions options);
 
-  // Before start(). Followers outlive it, or its stop().
+  // Call before start(). Followers must live until stop() has ended.
   void add_follower(Follower follower) { followers_.push_back(std::move(follower)); }
   // A second call does nothing.
   void start();
-  // kTimeout: not by the deadline; it goes on.
+  // kTimeout: the deadline has passed; the start continues.
   Task<Result<void>> wait_known(Instant deadline);
   bool running() const { return host_.get() != nullptr; }
   const std::optional<Error>& boot_error() const { return host_.boot_error(); }
-  // To make a change; waits for kSchemeTimeout.
+  // The scheme, for a change; waits for kSchemeTimeout.
   Task<Result<std::shared_ptr<Scheme>>> scheme();
-  // A doomed tablet that may run here: `stop` is awaited first.
+  // Deletes a tablet that may run here: `stop` is awaited first.
   void begin_deletion(const TabletInfo& info, std::function<Task<void>()> stop);
   std::size_t deleting() const { return deleting_.size(); }
 
   // Called once.
   Task<void> stop();
-  // Tells everything to end, and no more.
+  // Requests everything to end, without waiting.
   void abandon();
 
  private:

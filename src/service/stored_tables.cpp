@@ -21,7 +21,7 @@ StoredTables::StoredTables(World world, SchemeHost& scheme, table::TableResource
              boots_, options_.leader, options_.bug} {
   INVARIANT(!options_.groups.empty(), "tables need groups");
   scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
-  tablets.tell_gone_by([this](TabletId id) { return is_gone(id); });
+  tablets.set_deleted_check([this](TabletId id) { return is_deleted(id); });
 }
 
 Task<bool> StoredTables::wait_running(Instant deadline) {
@@ -36,7 +36,7 @@ Task<bool> StoredTables::wait_running(Instant deadline) {
                         tablets[i].state == MountState::kUnmounting;
       if (!ends) co_return false;
     }
-    // Whoever was told that it runs can read it.
+    // Published before this returns: the caller can then read the table.
     table->republish();
   }
   co_return true;
@@ -80,7 +80,7 @@ Task<Result<std::vector<table::TabletStatistics>>> StoredTables::figures(std::st
   };
   Result<void> learnt;
   if (!known(table)) {
-    learnt = co_await change(path, [](TablePtr one) { return one->learn_figures(); });
+    learnt = co_await change(path, [](TablePtr one) { return one->load_statistics(); });
     table = find(path);
   }
   if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
@@ -116,17 +116,17 @@ void StoredTables::follow(const Scheme& scheme) {
     }
     scope_.spawn(finish_transitions(node->path));
   }
-  std::vector<TablePtr> gone;
+  std::vector<TablePtr> removed;
   for (const auto& [path, table] : tables_) {
     const NodePtr node = scheme.find(path);
-    if (!node || node->id != table->id()) gone.push_back(table);
+    if (!node || node->id != table->id()) removed.push_back(table);
   }
-  for (const TablePtr& table : gone) drop(table);
-  if (!std::exchange(watching_, true)) scope_.spawn(let_go_of_retired());
+  for (const TablePtr& table : removed) drop(table);
+  if (!std::exchange(watching_, true)) scope_.spawn(release_retired());
 }
 
-// Who is in no table was replaced, with nothing prepared, or deleted.
-bool StoredTables::is_gone(TabletId id) const {
+// A tablet of no table was deleted, or replaced when it had nothing prepared.
+bool StoredTables::is_deleted(TabletId id) const {
   if (!knows_all_) return false;
   for (const auto& [path, table] : tables_) {
     for (const TabletOfTable& tablet : table->record().tablets) {
@@ -156,14 +156,14 @@ Result<StoredTables::TablePtr> StoredTables::adopt(const PathNode& node) {
 void StoredTables::drop(const TablePtr& table) {
   tables_.erase(table->path());
   table->mark_removed();
-  // One stop for all: the first deletion waits for it, and so do the others.
+  // One stop for all: all deletions wait for it.
   const auto stop = [table] { return table->stop_once(); };
   for (const TabletOfTable& tablet : table->record().tablets) {
     scheme_.begin_deletion(tablet.info, stop);
   }
 }
 
-// Tablets that were on their way when the node stopped.
+// Continues transitions of tablets that were unfinished when the node stopped.
 Task<void> StoredTables::finish_transitions(std::string path) {
   const TablePtr table = find(path);
   if (!table) co_return;
@@ -175,25 +175,25 @@ Task<void> StoredTables::finish_transitions(std::string path) {
   }
   if (!unmounts && !freezes) co_return;
   const auto done = unmounts ? co_await unmount(path) : co_await freeze(path);
-  if (!done) log_warning("table stays on its way", {{"table", path}, {"error", done.error()}});
+  if (!done) log_warning("table stays in transition", {{"table", path}, {"error", done.error()}});
 }
 
-Task<void> StoredTables::let_go_of_retired() {
+Task<void> StoredTables::release_retired() {
   while (!scope_.closed()) {
     co_await stopping_.wait_until(world_.executor.now() + kRetiredPeriod);
     for (const TablePtr& table : list()) {
       if (scope_.closed()) co_return;
       if (table->record().retired.empty()) continue;
-      const auto done =
-          co_await change(table->path(), [this](TablePtr one) { return let_go_alone(one); });
+      const auto done = co_await change(
+          table->path(), [this](TablePtr one) { return release_retired_locked(one); });
       if (!done) {
-        log_debug("retired tablets stay", {{"table", table->path()}, {"error", done.error()}});
+        log_debug("retired tablets kept", {{"table", table->path()}, {"error", done.error()}});
       }
     }
   }
 }
 
-Task<Result<void>> StoredTables::let_go_alone(TablePtr table) {
+Task<Result<void>> StoredTables::release_retired_locked(TablePtr table) {
   TableRecord record = table->record();
   std::set<TabletId> needed;
   for (std::size_t i = 0; i < record.tablets.size(); ++i) {
@@ -202,17 +202,17 @@ Task<Result<void>> StoredTables::let_go_alone(TablePtr table) {
     if (options_.bug != table::SeededBug::kRetiredTooEarly) {
       for (const TabletId id : running->borrowed_from()) needed.insert(id);
     }
-    // One that runs has taken over what it was to.
+    // A running tablet has taken over its parents' chunks.
     record.tablets[i].parents.clear();
   }
-  std::vector<TabletInfo> doomed;
+  std::vector<TabletInfo> deleted;
   for (const TabletInfo& info : record.retired) {
-    if (!needed.contains(info.id)) doomed.push_back(info);
+    if (!needed.contains(info.id)) deleted.push_back(info);
   }
-  if (doomed.empty()) co_return Result<void>();
+  if (deleted.empty()) co_return Result<void>();
   std::erase_if(record.retired, [&](const TabletInfo& info) { return !needed.contains(info.id); });
-  CO_TRY_VOID(co_await store(table, std::move(record), 0, nullptr, doomed));
-  for (const TabletInfo& info : doomed) scheme_.begin_deletion(info, nullptr);
+  CO_TRY_VOID(co_await store(table, std::move(record), 0, nullptr, deleted));
+  for (const TabletInfo& info : deleted) scheme_.begin_deletion(info, nullptr);
   co_return Result<void>();
 }
 

@@ -1,4 +1,4 @@
-// Changes of tables: decided, made durable in the scheme, then carried out.
+// Changes of tables: decided, made durable in the scheme, then applied.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 namespace moraine {
 namespace {
 
-// Another incarnation of the scheme has taken over: to the caller, it cannot be reached.
+// Another incarnation of the scheme has taken over: the caller gets kUnavailable.
 Result<void> unless_superseded(Result<void> done) {
   if (!done && done.error().code == Errc::kConflict) done.error().code = Errc::kUnavailable;
   return done;
@@ -55,9 +55,9 @@ Result<void> check_unmounted(const RunningTable& table, std::string_view what) {
   return {};
 }
 
-Task<Result<void>> StoredTables::alone(std::function<Task<Result<void>>()> body) {
+Task<Result<void>> StoredTables::locked(std::function<Task<Result<void>>()> body) {
   if (changes_.waiting() >= kTableChangesMax) {
-    co_return fail(Errc::kOverloaded, fmt::format("{} changes wait", changes_.waiting()));
+    co_return fail(Errc::kOverloaded, fmt::format("{} changes are waiting", changes_.waiting()));
   }
   co_await changes_.acquire();
   co_await yield(world_.executor);
@@ -72,17 +72,17 @@ Task<Result<void>> StoredTables::change(std::string path, Change body) {
     if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
     co_return unless_superseded(co_await body(table));
   };
-  co_return co_await alone(on_table);
+  co_return co_await locked(on_table);
 }
 
 Task<Result<void>> StoredTables::store(TablePtr table, TableRecord record, std::uint32_t tablets,
-                                       Fill fill, std::vector<TabletInfo> doomed) {
+                                       Fill fill, std::vector<TabletInfo> deleted) {
   CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   AlterNode request;
   request.path = table->path();
   request.id = table->id();
   request.tablets = tablets;
-  request.doomed = std::move(doomed);
+  request.deleted = std::move(deleted);
   request.attributes = [record = std::move(record), fill = std::move(fill)](TabletId first) {
     TableRecord filled = record;
     if (fill) fill(filled, first);
@@ -95,12 +95,12 @@ Task<Result<void>> StoredTables::store(TablePtr table, TableRecord record, std::
 
 Task<Result<void>> StoredTables::create(std::string path, NewTable table) {
   const std::function<Task<Result<void>>()> made = [&] {
-    return create_alone(std::move(path), std::move(table));
+    return create_locked(std::move(path), std::move(table));
   };
-  co_return unless_superseded(co_await alone(made));
+  co_return unless_superseded(co_await locked(made));
 }
 
-Task<Result<void>> StoredTables::create_alone(std::string path, NewTable table) {
+Task<Result<void>> StoredTables::create_locked(std::string path, NewTable table) {
   CO_TRY_VOID(check_pivots(table.pivots));
   TableRecord record;
   record.dynamic = table.dynamic;
@@ -135,34 +135,35 @@ Task<Result<void>> StoredTables::create_alone(std::string path, NewTable table) 
   CO_TRY(const NodePtr node, co_await tree->create(std::move(request)));
   CO_TRY(const TablePtr made, adopt(*node));
   if (!table.mounted) co_return Result<void>();
-  co_return co_await mount_alone(made, state);
+  co_return co_await mount_locked(made, state);
 }
 
 Task<Result<void>> StoredTables::remove(std::string path) {
-  return change(std::move(path), [this](TablePtr table) { return remove_alone(table); });
+  return change(std::move(path), [this](TablePtr table) { return remove_locked(table); });
 }
 
-Task<Result<void>> StoredTables::remove_alone(TablePtr table) {
+Task<Result<void>> StoredTables::remove_locked(TablePtr table) {
   CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   RemoveNode request;
   request.path = table->path();
   request.id = table->id();
-  for (const TabletOfTable& tablet : table->record().tablets) request.doomed.push_back(tablet.info);
-  for (const TabletInfo& info : table->record().retired) request.doomed.push_back(info);
+  for (const TabletOfTable& tablet : table->record().tablets)
+    request.deleted.push_back(tablet.info);
+  for (const TabletInfo& info : table->record().retired) request.deleted.push_back(info);
   const std::vector<TabletInfo> retired = table->record().retired;
   CO_TRY_VOID(co_await tree->remove(std::move(request)));
-  // Unless the scheme has started anew meanwhile and said so.
+  // Unless the scheme has restarted meanwhile and follow() has done it.
   if (find(table->path()) == table) drop(table);
   for (const TabletInfo& info : retired) scheme_.begin_deletion(info, nullptr);
   co_return Result<void>();
 }
 
 Task<Result<void>> StoredTables::remove_directory(std::string path) {
-  const std::function<Task<Result<void>>()> removed = [&] { return remove_directory_alone(path); };
-  co_return co_await alone(removed);
+  const std::function<Task<Result<void>>()> removed = [&] { return remove_directory_locked(path); };
+  co_return co_await locked(removed);
 }
 
-Task<Result<void>> StoredTables::remove_directory_alone(std::string path) {
+Task<Result<void>> StoredTables::remove_directory_locked(std::string path) {
   CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   const NodePtr node = tree->find(path);
   if (!node) co_return fail(Errc::kNotFound, fmt::format("no directory /{}", path));
@@ -190,10 +191,10 @@ Task<Result<void>> StoredTables::mount(std::string path, bool frozen) {
 
 Task<Result<void>> StoredTables::mount_checked(TablePtr table, MountState state) {
   CO_TRY_VOID(check_dynamic(*table, "be mounted"));
-  co_return co_await mount_alone(table, state);
+  co_return co_await mount_locked(table, state);
 }
 
-Task<Result<void>> StoredTables::mount_alone(TablePtr table, MountState state) {
+Task<Result<void>> StoredTables::mount_locked(TablePtr table, MountState state) {
   TableRecord record = table->record();
   bool changed = false;
   for (TabletOfTable& tablet : record.tablets) {
@@ -213,7 +214,7 @@ Task<Result<void>> StoredTables::mount_alone(TablePtr table, MountState state) {
   for (std::size_t i = 0; i < record.tablets.size(); ++i) {
     if (!co_await table->wait_tablet(i, soon())) {
       co_return fail(Errc::kUnavailable,
-                     fmt::format("tablet {} of {} does not start yet; the log says why",
+                     fmt::format("tablet {} of {} has not started yet; see the log for the reason",
                                  record.tablets[i].info.id.value, table->shown_path()));
     }
   }
@@ -237,7 +238,8 @@ Task<Result<void>> StoredTables::freeze(std::string path) {
                 [this](TablePtr table) { return move_to(table, MountState::kFrozen); });
 }
 
-// To unmounted or frozen: first on the way, durably; then nothing is left in memory; then there.
+// To unmounted or frozen: first the transitional state is stored; then memory is flushed; then the
+// final state is stored.
 Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
   const bool unmounts = state == MountState::kUnmounted;
   CO_TRY_VOID(check_dynamic(*table, unmounts ? "be unmounted" : "be frozen"));
@@ -260,7 +262,7 @@ Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
     const auto tablet = co_await table->wait_tablet(i, soon());
     if (!tablet) {
       co_return fail(Errc::kUnavailable,
-                     fmt::format("tablet {} of {} does not run", record.tablets[i].info.id.value,
+                     fmt::format("tablet {} of {} is not running", record.tablets[i].info.id.value,
                                  table->shown_path()));
     }
     CO_TRY_VOID(co_await tablet->freeze());
@@ -274,10 +276,10 @@ Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
 }
 
 Task<Result<void>> StoredTables::unfreeze(std::string path) {
-  return change(std::move(path), [this](TablePtr table) { return unfreeze_alone(table); });
+  return change(std::move(path), [this](TablePtr table) { return unfreeze_locked(table); });
 }
 
-Task<Result<void>> StoredTables::unfreeze_alone(TablePtr table) {
+Task<Result<void>> StoredTables::unfreeze_locked(TablePtr table) {
   CO_TRY_VOID(check_dynamic(*table, "be unfrozen"));
   TableRecord record = table->record();
   for (TabletOfTable& tablet : record.tablets) {

@@ -26,7 +26,7 @@ Result<TableRecord> StoredTables::with_options(const RunningTable& table,
   if (options.mount.forced_compaction_revision == 0) {
     options.mount.forced_compaction_revision = record.options.mount.forced_compaction_revision;
   } else {
-    // Later than the one before, whatever the clock says: it is an order of its own.
+    // Later than the previous one, whatever the clock says: each setting is a new command.
     record.forced_compaction_ms = std::max(now_ms(), record.forced_compaction_ms + 1);
   }
   record.options = std::move(options);
@@ -55,7 +55,7 @@ Task<Result<void>> StoredTables::set_attributes(std::string path,
 Task<Result<void>> StoredTables::replace_attributes(TablePtr table,
                                                     std::map<std::string, std::string> named) {
   TableOptions options = table->record().options;
-  options.mount.forced_compaction_revision = 0;  // Unless it is among those that are named.
+  options.mount.forced_compaction_revision = 0;  // Unless it is among the named ones.
   CO_TRY_VOID(moraine::set_attributes(options, named));
   co_return co_await replace_options(table, std::move(options));
 }
@@ -78,14 +78,14 @@ Task<Result<void>> StoredTables::apply_stored(TablePtr table,
   if (options) stored.mount = *options;
   CO_TRY(TableRecord record, with_options(*table, std::move(stored)));
   if (record.forced_compaction_ms > record.applied_forced_compaction_ms) {
-    // What is in memory is compacted too, once it is in chunks. Where there is no room for that,
-    // compacting the chunks may make some.
+    // Rows in memory are flushed first, to be compacted too. If there is no space for a flush,
+    // compacting the chunks may free some.
     for (std::size_t i = 0; i < record.tablets.size(); ++i) {
       const auto tablet = table->tablet(i);
       if (!tablet) continue;
       const auto flushed = co_await tablet->flush();
       if (flushed) continue;
-      log_warning("rows in memory are left out of a forced compaction",
+      log_warning("rows in memory could not be flushed and are not part of a forced compaction",
                   {{"table", table->shown_path()}, {"error", flushed.error()}});
     }
   }

@@ -1,5 +1,5 @@
-// Resharding: new tablets take over the chunks of old ones by key range; nothing is rewritten at
-// once.
+// Resharding: new tablets take over the chunks of old ones by key range; nothing is rewritten
+// immediately.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 namespace moraine {
 namespace {
 
-// Tablets of the old table whose ranges meet [from, to); an empty `to` is no bound.
+// Tablets of the old table whose ranges overlap [from, to); an empty `to` is no bound.
 std::vector<TabletId> parents_of(const TableRecord& record, const std::string& from,
                                  const std::string& to) {
   std::vector<TabletId> parents;
@@ -27,7 +27,7 @@ std::vector<TabletId> parents_of(const TableRecord& record, const std::string& f
 
 Task<Result<void>> StoredTables::reshard(std::string path, std::vector<std::string> pivots) {
   return change(std::move(path),
-                [this, pivots](TablePtr table) { return reshard_alone(table, pivots); });
+                [this, pivots](TablePtr table) { return reshard_locked(table, pivots); });
 }
 
 Task<Result<void>> StoredTables::reshard(std::string path, std::size_t tablets) {
@@ -40,7 +40,7 @@ Task<Result<void>> StoredTables::reshard_by_count(TablePtr table, std::size_t ta
   CO_TRY_VOID(check_dynamic(*table, "be resharded"));
   CO_TRY_VOID(check_unmounted(*table, "reshard the tablets"));
   CO_TRY(std::vector<std::string> pivots, co_await choose_pivots(table, tablets));
-  co_return co_await reshard_alone(table, std::move(pivots));
+  co_return co_await reshard_locked(table, std::move(pivots));
 }
 
 Task<Result<std::vector<std::string>>> StoredTables::choose_pivots(TablePtr table,
@@ -69,7 +69,7 @@ Task<Result<std::vector<std::string>>> StoredTables::choose_pivots(TablePtr tabl
   co_return pivots;
 }
 
-Task<Result<void>> StoredTables::reshard_alone(TablePtr table, std::vector<std::string> pivots) {
+Task<Result<void>> StoredTables::reshard_locked(TablePtr table, std::vector<std::string> pivots) {
   CO_TRY_VOID(check_dynamic(*table, "be resharded"));
   CO_TRY_VOID(check_unmounted(*table, "reshard the tablets"));
   CO_TRY_VOID(check_pivots(pivots));

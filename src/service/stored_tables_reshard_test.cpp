@@ -60,9 +60,9 @@ class StoredTablesReshardTest : public testing::Test {
   }
 
   std::vector<table::TabletStatistics> figures() {
-    auto told = tables_.run(tables_.tables().figures(TestTables::kPath));
-    EXPECT_TRUE(told) << told.error().message();
-    return told ? std::move(*told) : std::vector<table::TabletStatistics>();
+    auto statistics = tables_.run(tables_.tables().figures(TestTables::kPath));
+    EXPECT_TRUE(statistics) << statistics.error().message();
+    return statistics ? std::move(*statistics) : std::vector<table::TabletStatistics>();
   }
 
   TestTables tables_;
@@ -91,7 +91,7 @@ TEST_F(StoredTablesReshardTest, TabletsTakeOverWhatOthersHadTakenOver) {
   expect_rows(100);
 }
 
-TEST_F(StoredTablesReshardTest, ReplacedTabletsAreLetGoOnceNobodyNeedsTheirBlobs) {
+TEST_F(StoredTablesReshardTest, ReplacedTabletsAreDeletedOnceTheirBlobsAreNotNeeded) {
   write(0, 100);
   reshard({key(30), key(60)});
   EXPECT_EQ(tables_.tables().find(TestTables::kPath)->record().retired.size(), 1u);
@@ -125,7 +125,7 @@ TEST_F(StoredTablesReshardTest, VersionsThatTheOldTabletsHaveDroppedAreNotReadAs
   write(5, 6);
   expect_ok(tables_.flush());
   expect_ok(tables_.compact());
-  ASSERT_FALSE(tables_.lookup({key(1)}, {0, 1}, past)) << "its version is gone";
+  ASSERT_FALSE(tables_.lookup({key(1)}, {0, 1}, past)) << "its version was dropped";
   reshard({key(5)});
   EXPECT_FALSE(tables_.lookup({key(1)}, {0, 1}, past));
   tables_.cut_power();
@@ -133,18 +133,18 @@ TEST_F(StoredTablesReshardTest, VersionsThatTheOldTabletsHaveDroppedAreNotReadAs
   expect_rows(10);
 }
 
-TEST_F(StoredTablesReshardTest, TabletsThatWereReplacedAnswerThatTheyAreGone) {
+TEST_F(StoredTablesReshardTest, CallsOfReplacedTabletsFailWithNotFound) {
   write(0, 100);
   const TabletId old = tables_.open()->ranges[0].tablet;
-  EXPECT_EQ(tables_.tell_commit(old).error().code, Errc::kNotFound) << "it is not prepared";
+  EXPECT_EQ(tables_.send_commit(old).error().code, Errc::kNotFound) << "it is not prepared";
   reshard({key(30)});
-  EXPECT_EQ(tables_.tell_commit(old).error().code, Errc::kNotFound);
+  EXPECT_EQ(tables_.send_commit(old).error().code, Errc::kNotFound);
   const TabletId fresh = tables_.open()->ranges[0].tablet;
   expect_ok(tables_.run(tables_.tables().unmount(TestTables::kPath)));
-  EXPECT_EQ(tables_.tell_commit(fresh).error().code, Errc::kReadOnly) << "it will run again";
+  EXPECT_EQ(tables_.send_commit(fresh).error().code, Errc::kReadOnly) << "it will run again";
 }
 
-TEST_F(StoredTablesReshardTest, TabletsThatShareAChunkTellTheirPartsOfIt) {
+TEST_F(StoredTablesReshardTest, TabletsThatShareAChunkReportTheirPartsOfIt) {
   write(0, 1'000);
   expect_ok(tables_.flush());
   const auto whole = figures();
@@ -169,7 +169,7 @@ TEST_F(StoredTablesReshardTest, TabletsThatShareAChunkTellTheirPartsOfIt) {
   EXPECT_LE(bytes, whole[0].compressed_bytes + whole[0].hunk_bytes + 10);
 }
 
-TEST_F(StoredTablesReshardTest, ATableThatIsNotMountedTellsWhatItsTabletsHave) {
+TEST_F(StoredTablesReshardTest, StatisticsOfAnUnmountedTableAreReadFromItsTablets) {
   write(0, 100);
   StoredTables& tables = tables_.tables();
   expect_ok(tables_.run(tables.unmount(TestTables::kPath)));

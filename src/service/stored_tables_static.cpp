@@ -1,4 +1,4 @@
-// Static tables: rows come in whole writes, in order, until the table is made a dynamic one.
+// Static tables: rows are added by whole writes, in order, until the table is made dynamic.
 
 #include <fmt/format.h>
 
@@ -17,15 +17,15 @@ Result<void> check_dynamic(const RunningTable& table, std::string_view what) {
 Task<Result<void>> StoredTables::write_static(std::string path,
                                               std::shared_ptr<const table::StaticRows> rows) {
   return change(std::move(path),
-                [this, rows](TablePtr table) { return write_static_alone(table, rows); });
+                [this, rows](TablePtr table) { return write_static_locked(table, rows); });
 }
 
-Task<Result<void>> StoredTables::write_static_alone(TablePtr table,
-                                                    std::shared_ptr<const table::StaticRows> rows) {
+Task<Result<void>> StoredTables::write_static_locked(
+    TablePtr table, std::shared_ptr<const table::StaticRows> rows) {
   if (table->record().dynamic) {
     co_return fail(
         Errc::kInvalidArgument,
-        fmt::format("{} is a dynamic table: rows come by transactions", table->shown_path()));
+        fmt::format("{} is a dynamic table: write rows in transactions", table->shown_path()));
   }
   if (table->record().schema != rows->schema()) {
     co_return fail(Errc::kAborted,
@@ -33,17 +33,17 @@ Task<Result<void>> StoredTables::write_static_alone(TablePtr table,
   }
   const auto tablet = co_await table->wait_tablet(0, soon());
   if (!tablet) {
-    co_return fail(Errc::kUnavailable, fmt::format("{} does not run", table->shown_path()));
+    co_return fail(Errc::kUnavailable, fmt::format("{} is not running", table->shown_path()));
   }
   co_return co_await tablet->write_static(std::move(rows));
 }
 
 Task<Result<void>> StoredTables::make_dynamic(std::string path) {
-  return change(std::move(path), [this](TablePtr table) { return make_dynamic_alone(table); });
+  return change(std::move(path), [this](TablePtr table) { return make_dynamic_locked(table); });
 }
 
-// The tablet goes on with the chunks that it has.
-Task<Result<void>> StoredTables::make_dynamic_alone(TablePtr table) {
+// The tablet keeps its chunks.
+Task<Result<void>> StoredTables::make_dynamic_locked(TablePtr table) {
   TableRecord record = table->record();
   if (record.dynamic) co_return Result<void>();
   CO_TRY_VOID(table::check_schema(record.schema, table::TableKind::kSorted));
@@ -53,7 +53,7 @@ Task<Result<void>> StoredTables::make_dynamic_alone(TablePtr table) {
   CO_TRY_VOID(tablet_settings(table->path(), record, 0));
   CO_TRY_VOID(co_await store(table, record));
   if (!co_await table->wait_tablet(0, soon())) {
-    co_return fail(Errc::kUnavailable, fmt::format("{} does not run", table->shown_path()));
+    co_return fail(Errc::kUnavailable, fmt::format("{} is not running", table->shown_path()));
   }
   table->republish();
   co_return Result<void>();

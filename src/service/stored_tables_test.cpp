@@ -248,7 +248,7 @@ TEST_F(StoredTablesTest, TheSameForcedCompactionRevisionAgainCompactsWhatWasWrit
     for (const std::uint64_t id : chunks()) EXPECT_FALSE(before.contains(id)) << round;
     EXPECT_EQ(chunks().size(), 1u);
     const auto after = chunks();
-    // Other options order nothing.
+    // Other options start no compaction.
     ASSERT_TRUE(world_.run(tables().set_attributes("t", {{"max_data_versions", "2"}})));
     ASSERT_TRUE(world_.run(tables().remount("t")));
     settle();

@@ -89,8 +89,7 @@ TopicsReport StoredTopics::report() const {
   return report;
 }
 
-// Makes true what the scheme says: topics that are new to this node, that have changed, or that are
-// gone.
+// Follows the state of the scheme: topics that are new to this node, have changed, or were removed.
 void StoredTopics::follow(const Scheme& scheme) {
   if (stopping_) return;
   for (const NodePtr& node : scheme.all(NodeKind::kTopic)) {
@@ -98,12 +97,12 @@ void StoredTopics::follow(const Scheme& scheme) {
     if (!adopted)
       log_error("topic not served", {{"topic", node->path}, {"error", adopted.error()}});
   }
-  std::vector<TopicRef> gone;
+  std::vector<TopicRef> removed;
   for (const auto& [name, topic] : by_name_) {
     const NodePtr node = scheme.find(name);
-    if (!node || node->id != topic->info()->id) gone.push_back(topic);
+    if (!node || node->id != topic->info()->id) removed.push_back(topic);
   }
-  for (const TopicRef& topic : gone) drop(topic);
+  for (const TopicRef& topic : removed) drop(topic);
 }
 
 Result<StoredTopics::TopicRef> StoredTopics::adopt(const PathNode& node) {

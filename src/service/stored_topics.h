@@ -1,13 +1,13 @@
-// StoredTopics: the topics of a node, kept in the scheme, their partitions in queue tablets.
+// StoredTopics: the topics of a node, stored in the scheme, their partitions in queue tablets.
 //
 //   scheme node (topic_attributes.h)  ->  RunningTopic  ->  a QueueTabletHost for each tablet
 //
-// Promise    As Topics. Every tablet of every topic is kept running, kBootsMax starting at once.
-//            What the scheme says is made true again whenever its tablet starts, so a change whose
-//            outcome was unknown comes out as one of the two. A removed topic's tablets are doomed
-//            (scheme_host.h).
+// Promise    As Topics. Every tablet of every topic is kept running; kBootsMax boot concurrently.
+//            Whenever the scheme's tablet starts, the running topics follow its state, so a change
+//            with an unknown outcome is then either applied or not. The tablets of a removed topic
+//            are deleted in the background (scheme_host.h).
 // Invariants Changes run one at a time.
-// Threading  The world's executor. Calls that wait have ended before it goes away.
+// Threading  The world's executor. Waiting calls must have ended before it is destroyed.
 // Limits     kTopicChangesMax waiting; those of Topics and Scheme.
 // Errors     As Topics. kUnavailable also when the partitions of a topic do not run within
 //            kRunTimeout: the change itself is durable then.
@@ -29,19 +29,19 @@ inline constexpr std::size_t kTopicChangesMax = 10'000;
 inline constexpr Duration kRunTimeout = 60s;
 
 struct StoredTopicsOptions {
-  std::vector<GroupId> groups;  // New tablets take them by turns.
+  std::vector<GroupId> groups;  // Assigned to new tablets in turn.
 };
 
 class StoredTopics final : public Topics {
  public:
-  // `scheme` and `tablets` outlive it; `scheme` has not started. Requires: options.groups.
+  // `scheme` and `tablets` outlive the object; `scheme` has not started. Requires: options.groups.
   StoredTopics(World world, SchemeHost& scheme, QueueTablets& tablets, StoredTopicsOptions options);
 
-  // Waits until every partition runs. False: not by the deadline.
+  // Waits until every partition runs. False: the deadline has passed.
   Task<bool> wait_running(Instant deadline);
   // Called once, after the scheme's.
   Task<void> stop();
-  // Tells everything to end, and no more.
+  // Requests everything to end, without waiting.
   void abandon();
 
   Task<Result<TopicPtr>> create(std::string name, TopicSpec spec) override;
@@ -62,15 +62,15 @@ class StoredTopics final : public Topics {
   using HostPtr = RunningTopic::HostPtr;
 
   Task<Result<void>> begin_change();
-  Task<Result<TopicRef>> create_alone(std::string name, TopicSpec spec);
-  Task<Result<TopicRef>> alter_alone(std::string name, TopicChange change);
-  Task<Result<void>> remove_alone(std::string name);
+  Task<Result<TopicRef>> create_locked(std::string name, TopicSpec spec);
+  Task<Result<TopicRef>> alter_locked(std::string name, TopicChange change);
+  Task<Result<void>> remove_locked(std::string name);
   Task<Result<TopicPtr>> when_running(TopicRef topic);
 
   void follow(const Scheme& scheme);
   Result<TopicRef> adopt(const PathNode& node);
   HostPtr make_host(const TopicTablet& tablet, const queue::PartitionConfig& config);
-  // The topic is gone from the scheme.
+  // The topic was removed from the scheme.
   void drop(const TopicRef& topic);
   Task<void> stop_host(HostPtr host);
 

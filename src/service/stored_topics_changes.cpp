@@ -1,4 +1,4 @@
-// Changes of topics: decided, made durable in the scheme, then carried out.
+// Changes of topics: decided, made durable in the scheme, then applied.
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 namespace moraine {
 namespace {
 
-// Another incarnation of the scheme has taken over: to the caller, it cannot be reached.
+// Another incarnation of the scheme has taken over: the caller gets kUnavailable.
 Error unreachable(Error error) {
   if (error.code == Errc::kConflict) error.code = Errc::kUnavailable;
   return error;
@@ -17,10 +17,10 @@ Error unreachable(Error error) {
 
 }  // namespace
 
-// Ends OK with the permit of changes_. The yield: see Scheme::create().
+// Returns OK with the permit of changes_ acquired. The yield: see Scheme::create().
 Task<Result<void>> StoredTopics::begin_change() {
   if (changes_.waiting() >= kTopicChangesMax) {
-    co_return fail(Errc::kOverloaded, fmt::format("{} changes wait", changes_.waiting()));
+    co_return fail(Errc::kOverloaded, fmt::format("{} changes are waiting", changes_.waiting()));
   }
   co_await changes_.acquire();
   co_await yield(world_.executor);
@@ -38,13 +38,13 @@ Task<Result<TopicPtr>> StoredTopics::create(std::string name, TopicSpec spec) {
   CO_TRY_VOID(check_topic_name(name));
   CO_TRY_VOID(check_spec(spec));
   CO_TRY_VOID(co_await begin_change());
-  auto created = co_await create_alone(std::move(name), std::move(spec));
+  auto created = co_await create_locked(std::move(name), std::move(spec));
   changes_.release();
   if (!created) co_return std::unexpected(unreachable(std::move(created).error()));
   co_return co_await when_running(std::move(*created));
 }
 
-Task<Result<StoredTopics::TopicRef>> StoredTopics::create_alone(std::string name, TopicSpec spec) {
+Task<Result<StoredTopics::TopicRef>> StoredTopics::create_locked(std::string name, TopicSpec spec) {
   CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   if (by_name_.contains(name)) {
     co_return fail(Errc::kAlreadyExists, fmt::format("'{}' is a topic", name));
@@ -72,14 +72,14 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::create_alone(std::string name
 
 Task<Result<TopicPtr>> StoredTopics::alter(std::string name, TopicChange change) {
   CO_TRY_VOID(co_await begin_change());
-  auto altered = co_await alter_alone(std::move(name), std::move(change));
+  auto altered = co_await alter_locked(std::move(name), std::move(change));
   changes_.release();
   if (!altered) co_return std::unexpected(unreachable(std::move(altered).error()));
   co_return co_await when_running(std::move(*altered));
 }
 
-Task<Result<StoredTopics::TopicRef>> StoredTopics::alter_alone(std::string name,
-                                                               TopicChange change) {
+Task<Result<StoredTopics::TopicRef>> StoredTopics::alter_locked(std::string name,
+                                                                TopicChange change) {
   CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
@@ -105,13 +105,13 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::alter_alone(std::string name,
 
 Task<Result<void>> StoredTopics::remove(std::string name) {
   CO_TRY_VOID(co_await begin_change());
-  auto removed = co_await remove_alone(std::move(name));
+  auto removed = co_await remove_locked(std::move(name));
   changes_.release();
   if (!removed) co_return std::unexpected(unreachable(std::move(removed).error()));
   co_return removed;
 }
 
-Task<Result<void>> StoredTopics::remove_alone(std::string name) {
+Task<Result<void>> StoredTopics::remove_locked(std::string name) {
   CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
@@ -121,9 +121,9 @@ Task<Result<void>> StoredTopics::remove_alone(std::string name) {
   RemoveNode request;
   request.path = std::move(name);
   request.id = topic->info()->id;
-  for (const TopicTablet& tablet : topic->tablets()) request.doomed.push_back(tablet.info);
+  for (const TopicTablet& tablet : topic->tablets()) request.deleted.push_back(tablet.info);
   CO_TRY_VOID(co_await tree->remove(std::move(request)));
-  // Unless the scheme has started anew meanwhile and said so.
+  // Unless the scheme has restarted meanwhile and follow() has done it.
   const auto still = by_id_.find(topic->info()->id);
   if (still != by_id_.end()) drop(topic);
   co_return Result<void>();

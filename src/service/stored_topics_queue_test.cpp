@@ -139,7 +139,7 @@ TEST_F(StoredTopicsQueueTest, NothingIsLeftOfARemovedTopic) {
   EXPECT_GT(blobs_of(kFirstTopicTabletId), 0u);
   ASSERT_TRUE(world_.run(topics().remove("orders")));
   world_.run_for(10s);
-  EXPECT_TRUE(held->stopped()) << "whoever holds a partition is told";
+  EXPECT_TRUE(held->stopped()) << "holders of a partition see that it stopped";
   EXPECT_EQ(topics().report().tablets_being_deleted, 0u);
   EXPECT_EQ(blobs_of(kFirstTopicTabletId), 0u);
   EXPECT_EQ(blobs_of(TabletId{kFirstTopicTabletId.value + 1}), 0u);

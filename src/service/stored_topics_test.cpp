@@ -95,7 +95,7 @@ TEST_F(StoredTopicsTest, ATopicThatIsMadeRunsAndStaysOverRestartsAndPowerCuts) {
   made.consumers = {{"billing", {true}}};
   const auto created = create("team/orders", made);
   ASSERT_TRUE(created) << created.error().message();
-  EXPECT_EQ(running("team/orders"), 20u) << "all partitions run when create answers";
+  EXPECT_EQ(running("team/orders"), 20u) << "all partitions run when create returns";
   for (int i = 0; i < 3; ++i) {
     const TopicPtr topic = topics_->find("team/orders");
     ASSERT_TRUE(topic);
@@ -173,7 +173,7 @@ TEST_F(StoredTopicsTest, ATopicGrowsInItsLastTabletAndThenInNewOnes) {
   const auto grown = alter("a", change);
   ASSERT_TRUE(grown) << grown.error().message();
   EXPECT_EQ(running("a"), 21u);
-  EXPECT_EQ(partition("a", 0), first) << "running partitions go on";
+  EXPECT_EQ(partition("a", 0), first) << "running partitions continue";
   EXPECT_EQ(fake_.boots, 3u);
   TopicsReport report = topics_->report();
   EXPECT_EQ(report.topics[0].partitions[15].tablet, topic_tablet(0));
@@ -207,7 +207,7 @@ TEST_F(StoredTopicsTest, ATabletThatEndsIsStartedAgain) {
   EXPECT_EQ(fake_.boots, 5u);
 }
 
-TEST_F(StoredTopicsTest, ARemovedTopicIsGoneAtOnceAndItsTabletsSoon) {
+TEST_F(StoredTopicsTest, ARemovedTopicDisappearsAtOnceAndItsTabletsSoon) {
   const auto first = create("a", spec(40));
   ASSERT_TRUE(remove("a"));
   EXPECT_FALSE(topics_->find("a"));
@@ -279,7 +279,7 @@ TEST_F(StoredTopicsTest, APowerCutAtAnyMomentOfARemovalLeavesTheTopicOrNothing) 
   EXPECT_LT(kept, 40) << "and some after it";
 }
 
-// Another node took the scheme and changed it: this one learns of it when it takes it back.
+// Another node led the scheme and changed it: this node follows the change when it leads again.
 TEST_F(StoredTopicsTest, WhatTheSchemeSaysIsMadeTrueWhenItStartsAnew) {
   ASSERT_TRUE(create("gone", spec(1)));
   ASSERT_TRUE(create("grown", spec(1)));
@@ -293,7 +293,7 @@ TEST_F(StoredTopicsTest, WhatTheSchemeSaysIsMadeTrueWhenItStartsAnew) {
   RemoveNode removal;
   removal.path = "gone";
   removal.id = topics_->find("gone")->id;
-  removal.doomed = {TabletInfo::simple(topic_tablet(0), kTestGroup, kQueueTabletChannels)};
+  removal.deleted = {TabletInfo::simple(topic_tablet(0), kTestGroup, kQueueTabletChannels)};
   ASSERT_TRUE(world_.run((*other)->remove(removal)));
   AlterNode growth;
   growth.path = "grown";
@@ -367,7 +367,7 @@ TEST_F(StoredTopicsTest, AThousandPartitionsStartABoundedNumberAtOnce) {
   EXPECT_EQ(fake_.booting_most, kBootsMax);
 }
 
-TEST_F(StoredTopicsTest, TheReportTellsHowFarConsumersAreBehind) {
+TEST_F(StoredTopicsTest, TheReportHasTheLagOfConsumers) {
   TopicSpec made = spec(2);
   made.consumers = {{"billing", {true}}, {"idle", {}}};
   ASSERT_TRUE(create("a", made));
@@ -390,7 +390,7 @@ TEST_F(StoredTopicsTest, TheReportTellsHowFarConsumersAreBehind) {
   EXPECT_EQ(one.consumers[0].lag, 40u);
   EXPECT_TRUE(one.consumers[0].important);
   EXPECT_EQ(one.consumers[1].lag, 90u) << "idle has read nothing";
-  EXPECT_EQ(one.consumers[2].lag, 90u) << "what is removed is not behind";
+  EXPECT_EQ(one.consumers[2].lag, 90u) << "removed messages do not count";
 }
 
 }  // namespace

@@ -30,18 +30,18 @@ std::string name_of(GroupId group) {
   return fmt::format("0x{:x}", group.value);
 }
 
-// What one group says.
-struct Said {
+// The reply of one group.
+struct GroupReply {
   GroupId group;
   bool answered = false;
   std::string reason;
   std::optional<SystemPlaces> record;
-  std::set<TabletId> tablets;  // Of the system, that have been started here.
+  std::set<TabletId> tablets;  // System tablets that were started in this group.
 };
 
-Task<Result<void>> ask(World world, BlobGroups& groups, Said& said) {
-  blob::Proxy* proxy = groups.group(said.group);
-  if (!proxy) co_return fail(Errc::kNotFound, "no group " + name_of(said.group));
+Task<Result<void>> ask(World world, BlobGroups& groups, GroupReply& reply) {
+  blob::Proxy* proxy = groups.group(reply.group);
+  if (!proxy) co_return fail(Errc::kNotFound, "no group " + name_of(reply.group));
   const Instant deadline = world.executor.now() + kAnswerWithin;
   blob::GetRequest request;
   request.queries.push_back({record_id()});
@@ -50,11 +50,12 @@ Task<Result<void>> ask(World world, BlobGroups& groups, Said& said) {
   const blob::GetResult got = co_await proxy->get(std::move(request));
   const blob::Status status = got.items.size() == 1 ? got.items[0].status : got.status;
   if (status == blob::Status::kOk) {
-    CO_TRY(said.record, decode_places(got.items[0].data));
-    said.answered = true;
+    CO_TRY(reply.record, decode_places(got.items[0].data));
+    reply.answered = true;
     co_return Result<void>();
   }
-  said.reason = fmt::format("group {}: {} {}", name_of(said.group), to_string(status), got.reason);
+  reply.reason =
+      fmt::format("group {}: {} {}", name_of(reply.group), to_string(status), got.reason);
   if (status != blob::Status::kNoData) co_return Result<void>();
   for (const TabletId tablet : kSystemTablets) {
     blob::GetBlockRequest block;
@@ -62,23 +63,23 @@ Task<Result<void>> ask(World world, BlobGroups& groups, Said& said) {
     block.deadline = deadline;
     const blob::GetBlockResult blocked = co_await proxy->blocked_generation(block);
     if (blocked.status != blob::Status::kOk) {
-      said.reason = fmt::format("group {}: {} {}", name_of(said.group), to_string(blocked.status),
-                                blocked.reason);
+      reply.reason = fmt::format("group {}: {} {}", name_of(reply.group), to_string(blocked.status),
+                                 blocked.reason);
       co_return Result<void>();
     }
-    if (blocked.blocked > 0) said.tablets.insert(tablet);
+    if (blocked.blocked > 0) reply.tablets.insert(tablet);
   }
-  said.answered = true;
+  reply.answered = true;
   co_return Result<void>();
 }
 
-Task<void> ask_one(World world, BlobGroups& groups, Said& said, Result<void>& outcome) {
-  outcome = co_await ask(world, groups, said);
+Task<void> ask_one(World world, BlobGroups& groups, GroupReply& reply, Result<void>& outcome) {
+  outcome = co_await ask(world, groups, reply);
 }
 
-Task<Result<std::vector<Said>>> ask_all(World world, BlobGroups& groups,
-                                        std::vector<GroupId> configured) {
-  std::vector<Said> all(configured.size());
+Task<Result<std::vector<GroupReply>>> ask_all(World world, BlobGroups& groups,
+                                              std::vector<GroupId> configured) {
+  std::vector<GroupReply> all(configured.size());
   std::vector<Result<void>> outcomes(configured.size());
   TaskScope asks;
   for (std::size_t i = 0; i < configured.size(); ++i) {
@@ -93,57 +94,59 @@ Task<Result<std::vector<Said>>> ask_all(World world, BlobGroups& groups,
 }
 
 // The record that the groups have. nullopt: none of them.
-Result<std::optional<SystemPlaces>> recorded(const std::vector<Said>& all) {
-  const Said* first = nullptr;
-  for (const Said& said : all) {
-    if (!said.record) continue;
-    if (!first) first = &said;
-    if (*said.record != *first->record) {
+Result<std::optional<SystemPlaces>> recorded(const std::vector<GroupReply>& all) {
+  const GroupReply* first = nullptr;
+  for (const GroupReply& reply : all) {
+    if (!reply.record) continue;
+    if (!first) first = &reply;
+    if (*reply.record != *first->record) {
       return fail(Errc::kConflict,
-                  fmt::format("groups {} and {} are of two clusters: their records of the system's "
-                              "tablets differ; take one of them out of the config",
-                              name_of(first->group), name_of(said.group)));
+                  fmt::format("groups {} and {} are of two clusters: their records of the system "
+                              "tablets differ; remove one of them from the config",
+                              name_of(first->group), name_of(reply.group)));
     }
   }
   if (!first) return std::nullopt;
   for (const auto& [tablet, group] : *first->record) {
-    if (std::ranges::find(all, group, &Said::group) != all.end()) continue;
-    return fail(Errc::kConflict,
-                fmt::format("the config has no group {}, which holds tablet {} of the system (the "
-                            "tree of topics and tables, or what goes with it); put it back",
-                            name_of(group), tablet.value));
+    if (std::ranges::find(all, group, &GroupReply::group) != all.end()) continue;
+    return fail(
+        Errc::kConflict,
+        fmt::format("the config has no group {}, which stores system tablet {} (the tree of "
+                    "topics and tables, or another one); put the group back",
+                    name_of(group), tablet.value));
   }
   return first->record;
 }
 
-// Where tablets are that were started before there was a record; the first group for the others.
-Result<SystemPlaces> chosen(const std::vector<Said>& all) {
+// The groups of tablets that were started without a record; the first group for the others.
+Result<SystemPlaces> chosen(const std::vector<GroupReply>& all) {
   auto home = std::ranges::find_if(
-      all, [](const Said& said) { return said.tablets.contains(kSchemeTabletId); });
+      all, [](const GroupReply& reply) { return reply.tablets.contains(kSchemeTabletId); });
   if (home == all.end()) {
-    home = std::ranges::find_if(all, [](const Said& said) { return !said.tablets.empty(); });
+    home =
+        std::ranges::find_if(all, [](const GroupReply& reply) { return !reply.tablets.empty(); });
   }
   SystemPlaces places;
   for (const TabletId tablet : kSystemTablets) {
     places[tablet] = home == all.end() ? all.front().group : home->group;
     std::string found;
-    for (const Said& said : all) {
-      if (!said.tablets.contains(tablet)) continue;
+    for (const GroupReply& reply : all) {
+      if (!reply.tablets.contains(tablet)) continue;
       if (!found.empty()) {
         return fail(Errc::kConflict,
-                    fmt::format("tablet {} of the system was started in group {} and in group {}, "
-                                "which is not recorded: the config's first group was changed. Give "
-                                "a config with the group alone that has your data",
-                                tablet.value, found, name_of(said.group)));
+                    fmt::format("system tablet {} was started in group {} and in group {}, and no "
+                                "record says which one counts: the config's first group was "
+                                "changed. Use a config with only the group that has your data",
+                                tablet.value, found, name_of(reply.group)));
       }
-      found = name_of(said.group);
-      places[tablet] = said.group;
+      found = name_of(reply.group);
+      places[tablet] = reply.group;
     }
   }
   return places;
 }
 
-// A group that misses the record gets it; one that does not answer gets it at a later start.
+// A group without the record gets it; one that does not answer gets it at a later start.
 Task<Result<void>> record(World world, BlobGroups& groups, GroupId group, SystemPlaces places) {
   blob::PutRequest request;
   request.id = record_id();
@@ -152,28 +155,28 @@ Task<Result<void>> record(World world, BlobGroups& groups, GroupId group, System
   const blob::PutResult put = co_await groups.group(group)->put(std::move(request));
   if (put.status == blob::Status::kOk) co_return Result<void>();
   co_return fail(Errc::kUnavailable,
-                 fmt::format("the places of the system's tablets cannot be "
+                 fmt::format("the groups of the system tablets cannot be "
                              "recorded in group {}: {} {}",
                              name_of(group), to_string(put.status), put.reason));
 }
 
-// kTimeout: groups have to be asked again.
+// kTimeout: the caller retries.
 Task<Result<SystemPlaces>> find_once(World world, BlobGroups& groups,
                                      std::vector<GroupId> configured) {
-  CO_TRY(const std::vector<Said> all, co_await ask_all(world, groups, std::move(configured)));
+  CO_TRY(const std::vector<GroupReply> all, co_await ask_all(world, groups, std::move(configured)));
   CO_TRY(std::optional<SystemPlaces> places, recorded(all));
-  const auto silent = std::ranges::find_if_not(all, &Said::answered);
+  const auto silent = std::ranges::find_if_not(all, &GroupReply::answered);
   if (!places) {
     if (silent != all.end()) co_return fail(Errc::kTimeout, silent->reason);
     CO_TRY(places, chosen(all));
   }
-  // Without a record the places follow from the tablets' blocks at the next start.
-  for (const Said& said : all) {
-    if (said.record || !said.answered) continue;
-    const auto written = co_await record(world, groups, said.group, *places);
+  // Without a record the next start finds the groups by the tablets' blocked generations.
+  for (const GroupReply& reply : all) {
+    if (reply.record || !reply.answered) continue;
+    const auto written = co_await record(world, groups, reply.group, *places);
     if (!written)
       log_warning(
-          "places of the system's tablets are not recorded in a group; the next start tries again",
+          "the groups of the system tablets are not recorded in a group; the next start retries",
           {{"error", written.error()}});
   }
   co_return *places;
@@ -192,7 +195,7 @@ Result<SystemPlaces> decode_places(ByteSpan bytes) {
   TRY(const ByteSpan inside, unseal(bytes));
   Decoder decoder(inside);
   if (decoder.u8() != kRecordVersion) {
-    return fail(Errc::kUnsupported, "places of the system's tablets, of another version");
+    return fail(Errc::kUnsupported, "record of the system tablets' groups: another version");
   }
   const std::uint8_t count = decoder.u8();
   SystemPlaces places;
@@ -200,11 +203,13 @@ Result<SystemPlaces> decode_places(ByteSpan bytes) {
     const TabletId tablet{decoder.u64()};
     const GroupId group{decoder.u32()};
     if (!places.empty() && tablet <= places.rbegin()->first) {
-      return fail(Errc::kCorrupt, "places of the system's tablets: order");
+      return fail(Errc::kCorrupt, "record of the system tablets' groups: order");
     }
     places[tablet] = group;
   }
-  if (!decoder.finished()) return fail(Errc::kCorrupt, "places of the system's tablets: length");
+  if (!decoder.finished()) {
+    return fail(Errc::kCorrupt, "record of the system tablets' groups: length");
+  }
   return places;
 }
 

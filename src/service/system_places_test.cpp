@@ -21,7 +21,7 @@ class SystemPlacesTest : public testing::Test {
     EXPECT_TRUE(found) << found.error().message();
     return found ? found->at(kSchemeTabletId) : GroupId{};
   }
-  // As before there was a record.
+  // Tablets that were started without a record.
   void start_tablet(TabletId tablet, GroupId group) {
     auto booted = world_.run(KeyValue::boot(storage_.world(), storage_,
                                             TabletInfo::simple(tablet, group, kKeyValueChannels)));

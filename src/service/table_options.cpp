@@ -15,7 +15,7 @@ using Milliseconds = std::chrono::milliseconds;
 
 struct Option {
   std::function<std::string(const TableOptions&)> get;
-  std::function<bool(TableOptions&, std::string_view)> set;  // False: it cannot be.
+  std::function<bool(TableOptions&, std::string_view)> set;  // False: an invalid value.
 };
 
 template <class T>
@@ -136,7 +136,7 @@ std::map<std::string, Option, std::less<>> make_options() {
 const std::map<std::string, std::string, std::less<>>& unsupported() {
   static const std::map<std::string, std::string, std::less<>> names = {
       {"backing_store_retention_time",
-       "a memory store is released when it was flushed; conflicts are known apart from it"},
+       "a memory store is released when it was flushed; conflicts are tracked separately"},
   };
   return names;
 }

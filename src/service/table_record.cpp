@@ -134,7 +134,7 @@ TableSchema kept_schema(const TableRecord& record) {
   return record.dynamic ? record.schema : table::stored_schema(record.schema);
 }
 
-// A moment after everything that was written before the call, also when the clock was set back.
+// A time after everything that was written before the call, also when the clock was set back.
 void apply_options(TableRecord& record, std::uint64_t now_ms) {
   if (record.forced_compaction_ms > record.applied_forced_compaction_ms) {
     record.forced_compaction_ms = std::max(record.forced_compaction_ms, now_ms);

@@ -1,4 +1,4 @@
-// TableRecord: a table as its node in the scheme says it.
+// TableRecord: a table as stored in its node of the scheme.
 //
 // clang-format off
 //   table    = version u8 = 3  dynamic u8  schema
@@ -36,7 +36,7 @@ namespace moraine {
 inline constexpr std::size_t kTabletsPerTableMax = 1'000;
 inline constexpr std::size_t kTableTabletChannels = 3;
 
-// What a tablet is meant to be; the ones with "-ing" are on their way to it.
+// The desired state of a tablet; those with "-ing" are transitions to it.
 enum class MountState : std::uint8_t {
   kUnmounted = 0,
   kMounted = 1,
@@ -57,10 +57,10 @@ struct TableRecord {
   bool dynamic = true;
   TableSchema schema;
   TableOptions options;  // Stored.
-  // When forced_compaction_revision was given last, in milliseconds since 1970; 0: never.
+  // When forced_compaction_revision was set last, in milliseconds since 1970; 0: never.
   std::uint64_t forced_compaction_ms = 0;
-  TableOptions applied;  // By which tablets run.
-  // Chunks made until then are compacted; 0: none.
+  TableOptions applied;  // The options that tablets use.
+  // Chunks created before it are compacted; 0: none.
   std::uint64_t applied_forced_compaction_ms = 0;
   std::vector<TabletOfTable> tablets;
   std::vector<TabletInfo> retired;
@@ -71,16 +71,16 @@ Result<TableRecord> decode_table(const PathNode& node);
 
 // Attributes by their YTsaurus names ("min_data_ttl", "optimize_for", ...), all of them.
 std::map<std::string, std::string> to_attributes(const TableOptions& options);
-// Changes what is named. kInvalidArgument: an unknown name or a value that cannot be.
+// Sets the named attributes. kInvalidArgument: an unknown name or an invalid value.
 Result<void> set_attributes(TableOptions& options, const std::map<std::string, std::string>& named);
 
-// What rows are kept by: of a static table it may have a row number (static_rows.h).
+// The schema of stored rows: for a static table it may have a row number (static_rows.h).
 TableSchema kept_schema(const TableRecord& record);
-// What tablets run by is what is stored from here on. `now_ms`: since 1970.
+// Makes the stored options the applied ones. `now_ms`: since 1970.
 void apply_options(TableRecord& record, std::uint64_t now_ms);
-// Stored options wait for a remount.
+// Whether stored options wait for a remount.
 bool needs_remount(const TableRecord& record);
-// What the tablet itself is told, by the options that are applied.
+// The settings of a tablet, from the applied options.
 Result<table::TabletSettings> tablet_settings(const std::string& path, const TableRecord& record,
                                               std::size_t tablet);
 

@@ -10,13 +10,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   node.path = "t";
   node.attributes = Slice::copy_of(bytes);
   (void)decode_table(node);
-  // With a checksum that fits, so that the grammar behind it is reached.
+  // With a valid checksum, so that the fields are decoded.
   Encoder encoder;
   encoder.raw(bytes);
   node.attributes = seal(std::move(encoder));
   if (const auto record = decode_table(node)) {
     node.attributes = encode_table(*record);
-    INVARIANT(decode_table(node).has_value(), "what was read can be written");
+    INVARIANT(decode_table(node).has_value(), "a decoded value can be encoded");
   }
   return 0;
 }

@@ -134,7 +134,7 @@ TEST(TableRecordTest, OptionsHaveTheNamesOfYtsaurusAndRefuseOthers) {
   }
 }
 
-TEST(TableRecordTest, ATabletIsToldItsBoundsAndOptions) {
+TEST(TableRecordTest, ATabletGetsItsBoundsAndOptions) {
   const TableRecord record = sample();
   const auto first = tablet_settings("t", record, 0);
   const auto second = tablet_settings("t", record, 1);

@@ -54,9 +54,11 @@ Task<Result<void>> TableServices::start(Instant deadline) {
     oracle_.start();
     coordinator_.start();
   }
-  if (!co_await oracle_.wait(deadline)) co_return fail(Errc::kTimeout, "timestamps do not start");
+  if (!co_await oracle_.wait(deadline)) {
+    co_return fail(Errc::kTimeout, "the timestamp oracle did not start in time");
+  }
   if (!co_await coordinator_.wait(deadline)) {
-    co_return fail(Errc::kTimeout, "the coordinator does not start");
+    co_return fail(Errc::kTimeout, "the coordinator did not start in time");
   }
   co_return Result<void>();
 }
@@ -67,7 +69,7 @@ std::optional<Error> TableServices::boot_error() const {
   return tables_.boot_error();
 }
 
-// Tables first: what they have prepared may still ask the coordinator.
+// Tables first: their prepared transactions may still ask the coordinator.
 Task<void> TableServices::stop() {
   co_await tables_.stop();
   if (!started_) co_return;
@@ -93,7 +95,7 @@ Task<Result<std::unique_ptr<TimestampOracle>>> TableServices::boot_oracle() {
   options.lease = options_.timestamp_lease;
   options.clock = &clock_;
   options.bug = options_.bug;
-  // It looks at the clock for every timestamp, and at the guard before it makes some durable.
+  // It reads the clock for every timestamp, and checks the guard before it raises the ceiling.
   const World world{world_.executor, wall_clock_, world_.random, world_.disks, world_.network};
   return TimestampOracle::boot(world, groups_, system_tablet(kTimestampTabletId), options);
 }
@@ -111,7 +113,7 @@ Task<Result<Timestamp>> TableServices::HostedTimestamps::next() {
   if (!oracle) {
     oracle = co_await services_.oracle_.wait(services_.world_.executor.now() + kTimestampTimeout);
   }
-  if (!oracle) co_return fail(Errc::kUnavailable, "no timestamps are given now");
+  if (!oracle) co_return fail(Errc::kUnavailable, "the timestamp oracle is not running");
   co_return co_await oracle->next();
 }
 
@@ -128,7 +130,7 @@ Task<Result<TransactionOutcome>> TableServices::ask(TabletId coordinator, Transa
   const auto running = coordinator_.get();
   if (coordinator != kCoordinatorTabletId || !running) {
     co_return fail(Errc::kUnavailable,
-                   fmt::format("coordinator {} does not run here", coordinator.value));
+                   fmt::format("coordinator {} is not running here", coordinator.value));
   }
   co_return running->outcome(id);
 }

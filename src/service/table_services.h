@@ -1,7 +1,7 @@
-// TableServices: all that tables need on one node: timestamps, a coordinator, caches, the tables.
+// TableServices: the tables of one node with their timestamp oracle, coordinator and caches.
 //
-// Promise    start() ends when timestamps are given and transactions are decided; tables start by
-//            themselves. stop() ends cleanly: what was acknowledged is durable anyway.
+// Promise    start() ends when the oracle and the coordinator serve; tables start in the
+//            background. stop() ends cleanly: what was acknowledged is durable anyway.
 // Threading  The world's executor; try_timestamp() anywhere.
 // Tests      stored_tables_test.cpp.
 #pragma once
@@ -18,8 +18,8 @@
 namespace moraine {
 
 struct TableServicesOptions {
-  std::vector<GroupId> groups;  // New tablets take them by turns.
-  SystemPlaces places;          // Of the oracle and the coordinator. Not named: the first group.
+  std::vector<GroupId> groups;  // Assigned to new tablets in turn.
+  SystemPlaces places;          // Of the oracle and the coordinator. Absent: the first group.
   std::size_t block_cache_bytes = std::size_t{256} << 20;
   std::size_t compressed_cache_bytes = 0;                    // 0: none.
   std::size_t in_memory_bytes = table::kPinnedBytesDefault;  // Of tables with an in_memory_mode.
@@ -32,35 +32,35 @@ struct TableServicesOptions {
 
 class TableServices {
  public:
-  // `groups`, `scheme` and `background` outlive it; `scheme` has not started.
+  // `groups`, `scheme` and `background` outlive the object; `scheme` has not started.
   TableServices(World world, BlobGroups& groups, SchemeHost& scheme, Executor& background,
                 TableServicesOptions options);
   TableServices(const TableServices&) = delete;
   TableServices& operator=(const TableServices&) = delete;
 
-  // kTimeout: not by the deadline; it goes on, and may be called again.
+  // kTimeout: the deadline has passed; the start continues, and start() may be called again.
   Task<Result<void>> start(Instant deadline);
-  // After the scheme's.
+  // Call after the scheme's.
   Task<void> stop();
   void abandon();
 
-  // Why something that tables need, or a tablet of one, failed to start. nullopt: nothing did.
+  // Why the oracle, the coordinator or a tablet failed to start. nullopt: none failed.
   std::optional<Error> boot_error() const;
 
   StoredTables& tables() { return tables_; }
   LocalTablets& tablets() { return tablets_; }
   TimestampSource& timestamps() { return timestamps_; }
-  // Without waiting; nullopt: timestamps().next() has to be asked.
+  // Without waiting; nullopt: call timestamps().next().
   std::optional<Timestamp> try_timestamp();
   CommitParts commit_parts();
-  // The clock of the tables: the world's, as far as it is believed.
+  // The clock of the tables: the world's, checked by ClockGuard.
   ClockGuard& clock() { return clock_; }
   const table::BlockCache& blocks() const { return blocks_; }
   const table::PinnedMemory& pinned_memory() const { return pinned_memory_; }
   table::SlabMemory& row_cache_memory() { return row_cache_memory_; }
 
  private:
-  // Timestamps of whichever incarnation runs.
+  // Timestamps of the running incarnation of the oracle.
   class HostedTimestamps final : public TimestampSource {
    public:
     explicit HostedTimestamps(TableServices& services) : services_(services) {}

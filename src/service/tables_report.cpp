@@ -32,7 +32,7 @@ void add_stores(table::TabletStatistics& sum, const table::TabletStatistics& one
   sum.conflicts += one.conflicts;
 }
 
-// Those that several tablets took over from one count once.
+// Chunks that several tablets took over from one parent count once.
 std::uint64_t count_chunks(const RunningTable& table) {
   std::set<BlobId> metas;
   for (std::size_t i = 0; i < table.record().tablets.size(); ++i) {
@@ -66,7 +66,7 @@ void ChunkReadReport::add(const table::ChunkReadCounters& counters) {
   filter_false_positives += counters.get(Figures::kFilterFalsePositives);
 }
 
-// The sum is read first, so that no bucket can pass the count while others observe.
+// The sum is read first, so that no bucket exceeds the count while other threads observe.
 void DurationReport::add(const ThreadHistogram& durations) {
   sum += durations.sum();
   std::uint64_t most = 0;

@@ -1,11 +1,11 @@
-// TablesReport: how all tables of a node are doing, at one moment, and its Prometheus text.
+// TablesReport: statistics of all tables of a node at one moment, and their Prometheus text.
 //
 // Names are those of YTsaurus' sensors with dots as underscores, `yt_tablet_node_...`, tagged with
-// the table's path; what has no such name begins with `moraine_`.
+// the table's path; metrics without such a name begin with `moraine_`.
 //
-// Promise    Plain values, without a way back to the tables. Rendering is pure: equal reports give
-//            equal text. Counters begin anew when a tablet does.
-// Limits     Of the tables of a node the first kReportedTablesMax are told one by one.
+// Promise    Plain values, without references to the tables. Rendering is pure: equal reports
+//            produce equal text. Counters are reset when a tablet restarts.
+// Limits     The first kReportedTablesMax tables of a node are reported separately.
 // Tests      tables_report_test.cpp.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace moraine {
 
 inline constexpr std::size_t kReportedTablesMax = 1'000;
 
-// Rows that reads of one kind gave.
+// Rows returned by one kind of reads.
 struct ReadReport {
   std::uint64_t rows = 0;
   std::uint64_t missing_rows = 0;
@@ -33,7 +33,7 @@ struct ReadReport {
   void add(const table::LookupStatistics& statistics);
 };
 
-// Bytes that reads of one kind needed.
+// Bytes read by one kind of reads.
 struct ChunkReadReport {
   std::uint64_t disk_bytes = 0;
   std::uint64_t transmitted_bytes = 0;
@@ -58,7 +58,7 @@ struct TableFigures {
   std::string path;
   std::uint64_t tablets = 0;
   std::uint64_t tablets_running = 0;
-  table::TabletStatistics stores;  // Sums of all tablets that run.
+  table::TabletStatistics stores;  // Sums of all running tablets.
   table::RowCache::Statistics row_cache;
   ReadReport lookup;
   ReadReport select;

@@ -86,7 +86,7 @@ TEST(TablesReport, HasDurationsAsAHistogramInSeconds) {
       << text;
 }
 
-TEST(TablesReport, EveryFamilyIsToldOnce) {
+TEST(TablesReport, EveryFamilyIsReportedOnce) {
   std::istringstream lines(to_prometheus(sample()));
   std::set<std::string> families;
   for (std::string line; std::getline(lines, line);) {

@@ -1,9 +1,9 @@
 // TabletHost: keeps one tablet running on this node.
 //
 // Promise    Boots the tablet, and boots it again when it has ended by itself, after a pause that
-//            grows while that goes on. At most one incarnation runs at a time.
-// Threading  The executor's thread. Whoever awaits a call keeps the host alive; whoever awaits a
-//            call of the tablet keeps the pointer that get() gave.
+//            grows with repeated failures. At most one incarnation runs at a time.
+// Threading  The executor's thread. A caller keeps the host alive while it awaits a call of the
+//            host, and the pointer from get() while it awaits a call of the tablet.
 // Tests      key_value_host_test.cpp.
 #pragma once
 
@@ -29,7 +29,7 @@ class TabletHost {
   struct Hooks {
     std::function<Task<Result<std::unique_ptr<T>>>()> boot;
     // Both may be absent.
-    std::function<void(const std::shared_ptr<T>&)> booted;  // Before anybody else gets it.
+    std::function<void(const std::shared_ptr<T>&)> booted;  // Called before get() returns it.
     std::function<Task<void>()> ending;                     // Awaited before it is stopped.
   };
 
@@ -38,9 +38,9 @@ class TabletHost {
       : executor_(executor), name_(std::move(name)), hooks_(std::move(hooks)) {}
 
   void start() { scope_.spawn(run()); }
-  // Null while it does not run.
+  // Null while the tablet is not running.
   std::shared_ptr<T> get() const { return tablet_; }
-  // Waits until it runs. Null: not by the deadline, or never again.
+  // Waits until it runs. Null: the deadline has passed, or the host was stopped.
   Task<std::shared_ptr<T>> wait(Instant deadline) {
     while (!tablet_ && !scope_.closed()) {
       if (!co_await ready_.wait_until(deadline)) break;
@@ -48,19 +48,19 @@ class TabletHost {
     co_return tablet_;
   }
   bool stopping() const { return scope_.closed(); }
-  // Why the last attempt to start it failed. nullopt: it runs, or was not tried.
+  // Why the last boot failed. nullopt: it runs, or was not booted yet.
   const std::optional<Error>& boot_error() const { return boot_error_; }
 
-  // Ends this incarnation; another follows.
+  // Ends this incarnation; another is booted.
   void restart() {
     if (ended_) executor_.post([ended = ended_] { ended->set(true); });
   }
-  // Ends it for good, once what is in flight has ended. Called once.
+  // Stops it finally, after operations in flight have ended. Called once.
   Task<void> stop() {
     close();
     co_await scope_.join();
   }
-  // Tells it to end, and no more.
+  // Requests it to end, without waiting.
   void abandon() {
     if (tablet_) tablet_->abandon();
     close();
@@ -85,7 +85,7 @@ class TabletHost {
         }
         co_await serve(std::move(*booted));
       } else if (!scope_.closed()) {
-        // Once for each reason; the attempts go on.
+        // One line per reason; boots are retried.
         if (!boot_error_ || boot_error_->context != booted.error().context) {
           log_warning("tablet does not start; retrying",
                       {{"tablet", name_}, {"error", booted.error()}});

@@ -11,7 +11,7 @@ constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kConfigBytesMin = 2 * sizeof(std::uint32_t);
 constexpr std::size_t kConsumerBytesMin = sizeof(std::uint32_t) + 1;
 
-// Strictly after all that the map has: one spelling for every map.
+// Strictly after all names of the map: each map has one encoding.
 template <class Map>
 bool follows(const Map& map, const std::string& name) {
   return map.empty() || map.rbegin()->first < name;

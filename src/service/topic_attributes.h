@@ -8,7 +8,7 @@
 //              crc32c u32
 // clang-format on
 //
-// Promise    Pure. Equal topics have equal bytes; what decodes keeps the bounds and rules of
+// Promise    Pure. Equal topics have equal bytes; a decoded topic satisfies the bounds and rules of
 //            topic_plan.h.
 // Errors     kCorrupt; kUnsupported: another version.
 // Tests      topic_attributes_test.cpp, topic_attributes_fuzz.cpp.

@@ -24,7 +24,7 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
   return number;
 }
 
-// Between commas; the empty text has none.
+// Splits at commas; the empty text has no items.
 std::vector<std::string> split_names(std::string_view text) {
   std::vector<std::string> found;
   while (!text.empty()) {
@@ -172,7 +172,7 @@ std::int64_t number_of(const TopicInfo& topic, std::string_view name) {
   return *number;
 }
 
-// -1 is none.
+// -1 is no limit.
 std::optional<std::uint64_t> bound_of(const TopicInfo& topic, std::string_view name) {
   const std::int64_t number = number_of(topic, name);
   if (number < 0) return std::nullopt;
@@ -188,7 +188,7 @@ TopicCompression compression_of(std::string_view word) {
   return TopicCompression::kProducer;
 }
 
-// Only where it is set: the defaults are those of the codecs.
+// Only if it is set: the defaults are those of the codecs.
 std::optional<int> level_of(const TopicInfo& topic, TopicCompression compression) {
   std::string_view name;
   if (compression == TopicCompression::kGzip) name = "compression.gzip.level";
@@ -198,7 +198,7 @@ std::optional<int> level_of(const TopicInfo& topic, TopicCompression compression
   return static_cast<int>(number_of(topic, name));
 }
 
-// `name`, or where that is not set the bound of both directions.
+// The value of `name`, or if that is not set the bound of both directions.
 std::int64_t time_bound_of(const TopicInfo& topic, const std::string& name) {
   return number_of(topic,
                    topic.config.contains(name) ? name : "message.timestamp.difference.max.ms");

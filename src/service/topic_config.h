@@ -1,8 +1,8 @@
 // The configs of a topic: names, defaults and meanings.
 //
-// Promise    Pure. Names and defaults are those that Kafka users know. What Kafka has and what is
-//            harmless here is accepted and stored, and says in its meaning that it has no effect;
-//            a value that would promise what is not kept is refused.
+// Promise    Pure. Names and defaults are those of Kafka. Kafka's configs that are harmless here
+//            are accepted and stored, and their meaning says that they have no effect; a value that
+//            promises something that is not supported is refused.
 // Limits     kImportantConsumersMax, kConfigTextBytesMax.
 // Tests      topic_config_test.cpp.
 #pragma once
@@ -33,7 +33,7 @@ struct ConfigInfo {
   std::string_view name;
   ConfigType type = ConfigType::kString;
   std::string_view default_value;
-  std::string_view meaning;           // One sentence, for people.
+  std::string_view meaning;           // One sentence of documentation.
   std::string_view broker_name = {};  // Of Kafka's default for all topics; empty: the name.
   bool has_effect = true;
 };
@@ -41,12 +41,12 @@ struct ConfigInfo {
 // In the order of their names.
 std::span<const ConfigInfo> topic_configs();
 const ConfigInfo* find_topic_config(std::string_view name);
-// kInvalidArgument: no such config, a value that it cannot have, or one that is not served.
+// kInvalidArgument: no such config, an invalid value, or one that is not supported.
 Result<void> check_topic_config(const std::string& name, const std::string& value);
-// The same for what is stored: values that were accepted once stay. kInvalidArgument.
+// The same for stored values: values that were accepted once stay valid. kInvalidArgument.
 Result<void> check_stored_config(const std::string& name, const std::string& value);
 
-// What compression.type says.
+// The codec of compression.type.
 enum class TopicCompression : std::uint8_t { kProducer, kNone, kGzip, kSnappy, kLz4, kZstd };
 
 struct TopicSettings {
@@ -54,11 +54,11 @@ struct TopicSettings {
   std::optional<std::uint64_t> retention_bytes;
   std::uint64_t max_message_bytes = 1'048'588;
   bool log_append_time = false;  // message.timestamp.type
-  // Of CreateTime: a message's time may be so far from that of the broker.
+  // For CreateTime: how far a message's timestamp may be from the broker's time.
   std::int64_t before_max_ms = std::numeric_limits<std::int64_t>::max();
   std::int64_t after_max_ms = std::numeric_limits<std::int64_t>::max();
   TopicCompression compression = TopicCompression::kProducer;
-  std::optional<int> compression_level;  // Nothing: the codec's usual one.
+  std::optional<int> compression_level;  // nullopt: the codec's default.
 
   bool bounds_time() const {
     return before_max_ms != std::numeric_limits<std::int64_t>::max() ||
@@ -68,7 +68,7 @@ struct TopicSettings {
 // Requires: checked values.
 TopicSettings topic_settings(const TopicInfo& topic);
 queue::PartitionConfig partition_config(const TopicInfo& topic);
-// How many a tablet is filled up with when partitions are added.
+// How many partitions a tablet gets when partitions are added.
 std::uint32_t partitions_per_tablet(const TopicInfo& topic);
 
 }  // namespace moraine

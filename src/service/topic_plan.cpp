@@ -34,7 +34,7 @@ std::uint32_t held(const std::vector<TopicTablet>& tablets) {
   return partitions;
 }
 
-// How many more the last tablet takes.
+// How many more partitions fit into the last tablet.
 std::uint32_t room_in_last(const std::vector<TopicTablet>& tablets, std::uint32_t per_tablet) {
   if (tablets.empty()) return 0;
   const std::uint32_t last = tablets.back().partitions;

@@ -1,8 +1,8 @@
-// What becomes of a topic when it is made or changed: pure decisions.
+// How a topic is created and changed: pure decisions.
 //
 // Promise    Pure. A partition never moves to another tablet.
 // Limits     kTopicConsumersMax; kPartitionsPerTopicMax (topics.h).
-// Errors     kInvalidArgument; kNotFound: a consumer to remove that is not there.
+// Errors     kInvalidArgument; kNotFound: a consumer to remove that does not exist.
 // Tests      topic_plan_test.cpp.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace moraine {
 inline constexpr std::size_t kTopicConsumersMax = 3'000;
 inline constexpr std::size_t kQueueTabletChannels = 3;
 
-// A tablet of a topic: it holds the partitions that follow those of the tablet before it, under the
+// A tablet of a topic: it has the partitions that follow those of the tablet before it, under the
 // indexes 0, 1, ...
 struct TopicTablet {
   TabletInfo info;
@@ -33,17 +33,17 @@ struct TopicRecord {
 };
 
 Result<void> check_spec(const TopicSpec& spec);
-// The same for a topic that is stored: configs that were accepted once stay.
+// The same for a stored topic: configs that were accepted once stay valid.
 Result<void> check_stored_spec(const TopicSpec& spec);
-// The topic as it will be.
+// The topic after the change.
 Result<TopicInfo> changed(TopicInfo topic, const TopicChange& change);
 
-// How many tablets a topic needs beyond those it has to hold `partitions`, each filled up to
+// How many new tablets a topic needs to have `partitions`, each filled up to
 // `per_tablet`.
 std::uint32_t tablets_to_add(const std::vector<TopicTablet>& tablets, std::uint32_t partitions,
                              std::uint32_t per_tablet);
-// Fills the last tablet, then adds tablets `first`, `first` + 1, ... in the groups by turns.
-// Requires: groups; at least as many partitions as there are.
+// Fills the last tablet, then adds tablets `first`, `first` + 1, ... in the groups in turn.
+// Requires: groups; at least the current number of partitions.
 std::vector<TopicTablet> spread(std::vector<TopicTablet> tablets, std::uint32_t partitions,
                                 std::uint32_t per_tablet, TabletId first,
                                 std::span<const GroupId> groups);

@@ -1,7 +1,7 @@
 // Topics: the topics of a node, by name and by id.
 //
-// Promise    What create, alter and remove answer OK to is durable. A partition is null while its
-//            tablet is being started.
+// Promise    A change is durable when create, alter or remove returns OK. A partition is null while
+//            its tablet is being started.
 // Threading  The node's executor.
 // Limits     kPartitionsPerTopicMax, kTopicsMax; the names of topics as in check_topic_name().
 // Errors     kAlreadyExists, kNotFound, kInvalidArgument, kOverloaded; kUnavailable: the outcome is
@@ -35,9 +35,9 @@ struct TopicConsumer {
 
 struct TopicInfo {
   std::string name;  // "orders", "team/orders".
-  TopicId id{};      // Never all zero; new for a topic that was removed and made again.
+  TopicId id{};      // Never all zero; new for a topic that was removed and created again.
   std::uint32_t partitions = 1;
-  std::map<std::string, std::string> config;  // What differs from the defaults (topic_config.h).
+  std::map<std::string, std::string> config;  // Differences from the defaults (topic_config.h).
   std::map<std::string, TopicConsumer> consumers;  // Declared ones; others may commit offsets too.
   std::uint64_t created_ms = 0;
 };
@@ -49,11 +49,11 @@ struct TopicSpec {
   std::map<std::string, TopicConsumer> consumers;
 };
 
-// All of it or nothing.
+// Applied as a whole or not at all.
 struct TopicChange {
-  std::optional<std::uint32_t> partitions;  // The new total; more than there are now.
-  std::map<std::string, std::optional<std::string>> config;  // nullopt: back to the default.
-  bool replace_config = false;  // What `config` does not name goes back to the default.
+  std::optional<std::uint32_t> partitions;  // The new total; more than the current one.
+  std::map<std::string, std::optional<std::string>> config;  // nullopt: reset to the default.
+  bool replace_config = false;  // Resets configs that `config` does not name.
   std::map<std::string, std::optional<TopicConsumer>> consumers;  // nullopt: removed.
 };
 
@@ -75,7 +75,7 @@ class Topics {
 
   virtual std::shared_ptr<queue::Partition> partition(const TopicId& topic,
                                                       queue::PartitionIndex index) = 0;
-  // Why the last attempt to start a partition failed. nullopt: it runs, or was not tried.
+  // Why the last boot of a partition's tablet failed. nullopt: it runs, or was not booted yet.
   virtual std::optional<Error> start_error(const TopicId& topic,
                                            queue::PartitionIndex index) const = 0;
 };

@@ -12,7 +12,7 @@ namespace moraine {
 namespace {
 
 constexpr std::uint8_t kClaimVersion = 1;
-constexpr int kBeatsToNotice = 2;
+constexpr int kHeartbeatsToNotice = 2;
 
 std::unexpected<Error> refused(std::string_view what, blob::Status status,
                                const std::string& reason) {
@@ -22,12 +22,12 @@ std::unexpected<Error> refused(std::string_view what, blob::Status status,
 }
 
 Error served_by(const ClaimHolder& holder) {
-  return {
-      Errc::kConflict,
-      fmt::format("node {} serves the topics of this cluster (kafka {}), and one node does. Send "
-                  "clients there, or stop it, or give this node --take-over; --kafka off serves "
-                  "blobs alone",
-                  holder.node, holder.address)};
+  return {Errc::kConflict,
+          fmt::format(
+              "node {} serves the topics of this cluster (kafka {}), and only one node does. Send "
+              "clients there, or stop it, or start this node with --take-over; --kafka off "
+              "serves blobs only",
+              holder.node, holder.address)};
 }
 
 }  // namespace
@@ -53,8 +53,8 @@ Result<ClaimHolder> decode_claim(ByteSpan bytes) {
   return holder;
 }
 
-// What the newest holder left. nullopt: there was none.
-Task<Result<std::optional<TopicsClaim::Seen>>> TopicsClaim::look() {
+// The claim of the newest holder. nullopt: there was none.
+Task<Result<std::optional<TopicsClaim::Seen>>> TopicsClaim::read_newest() {
   blob::DiscoverRequest request;
   request.tablet = kTopicsClaimTabletId;
   request.read_body = true;
@@ -65,7 +65,7 @@ Task<Result<std::optional<TopicsClaim::Seen>>> TopicsClaim::look() {
   seen.blocked = found.blocked;
   if (found.status == blob::Status::kNoData) {
     if (found.blocked == 0) co_return std::optional<Seen>();
-    // One that died between its block and its first blob.
+    // A holder that died between its block and its first blob.
     seen.holder.released = true;
     co_return std::optional<Seen>(seen);
   }
@@ -75,8 +75,8 @@ Task<Result<std::optional<TopicsClaim::Seen>>> TopicsClaim::look() {
   co_return std::optional<Seen>(seen);
 }
 
-// Two that race choose the same generation, and one of them is refused: a block has one issuer. The
-// first generation is 2, since the one before it must be there to be blocked.
+// Two nodes that race choose the same generation, and one of them is refused: a block has one
+// issuer. The first generation is 2, since generation 1 must exist to be blocked.
 Task<Result<void>> TopicsClaim::fence(const std::optional<Seen>& before) {
   generation_ = before ? std::max(before->id.generation(), before->blocked) + 2 : 2;
   blob::BlockRequest request;
@@ -93,7 +93,7 @@ Task<Result<void>> TopicsClaim::fence(const std::optional<Seen>& before) {
 Task<Result<void>> TopicsClaim::write() {
   blob::PutRequest request;
   request.data = encode_claim(self_);
-  // A put that failed may have left parts: the same bytes go to the same id.
+  // A failed put may have left parts: the same bytes are put under the same id.
   if (written_ || unwritten_ != self_) ++step_;
   written_ = false;
   unwritten_ = self_;
@@ -110,7 +110,7 @@ Task<Result<void>> TopicsClaim::write() {
   collect.barrier =
       step_ > 1 ? GenStep{generation_, step_ - 1} : GenStep{generation_ - 1, ~Step{0}};
   collect.deadline = deadline();
-  // What is not collected now is with the next beat.
+  // What is not collected now is collected with the next heartbeat.
   (void)co_await group_.collect(std::move(collect));
   co_return Result<void>();
 }
@@ -119,47 +119,50 @@ Task<Result<std::unique_ptr<TopicsClaim>>> TopicsClaim::take(World world, blob::
                                                              ClaimHolder self,
                                                              ClaimOptions options) {
   std::unique_ptr<TopicsClaim> claim(new TopicsClaim(world, group, std::move(self), options));
-  CO_TRY(std::optional<Seen> seen, co_await claim->look());
+  CO_TRY(std::optional<Seen> seen, co_await claim->read_newest());
   const bool others = seen && !seen->holder.released && seen->holder.node != claim->self_.node;
   bool alive = false;
   if (others) {
-    log_info("another node has served topics; looking whether it still does",
+    log_info("another node has served topics; checking whether it still does",
              {{"node", seen->holder.node}, {"kafka", seen->holder.address}});
     const Instant until = world.executor.now() + options.silence;
     while (!alive && world.executor.now() < until) {
-      co_await sleep_for(world.executor, options.beat);
-      CO_TRY(std::optional<Seen> again, co_await claim->look());
+      co_await sleep_for(world.executor, options.heartbeat);
+      CO_TRY(std::optional<Seen> again, co_await claim->read_newest());
       alive = again && again->id != seen->id && !again->holder.released;
       if (again && again->holder.released) break;
       if (alive) seen = std::move(again);
     }
     if (alive && !options.take_over) co_return std::unexpected(served_by(seen->holder));
-    CO_TRY(seen, co_await claim->look());
+    CO_TRY(seen, co_await claim->read_newest());
   }
   CO_TRY_VOID(co_await claim->fence(seen));
   CO_TRY_VOID(co_await claim->write());
   if (alive) {
     log_warning("topics are taken over from a node that serves them",
                 {{"node", seen->holder.node}});
-    co_await sleep_for(world.executor, kBeatsToNotice * options.beat);
+    co_await sleep_for(world.executor, kHeartbeatsToNotice * options.heartbeat);
   }
-  claim->scope_.spawn(claim->beat_for_ever());
+  claim->scope_.spawn(claim->run_heartbeats());
   co_return std::move(claim);
 }
 
-Task<void> TopicsClaim::beat_for_ever() {
+Task<void> TopicsClaim::run_heartbeats() {
   while (!scope_.closed() && !lost_) {
-    (void)co_await wakes_.pop_until(world_.executor.now() + options_.beat);
+    (void)co_await wakes_.pop_until(world_.executor.now() + options_.heartbeat);
     if (scope_.closed()) break;
     const auto written = co_await write();
-    if (written && std::exchange(silent_, false)) log_info("the claim of topics is renewed again");
-    if (!written && written.error().code != Errc::kConflict && !std::exchange(silent_, true)) {
+    if (written && std::exchange(renewal_failed_, false)) {
+      log_info("the claim of topics is renewed again");
+    }
+    if (!written && written.error().code != Errc::kConflict &&
+        !std::exchange(renewal_failed_, true)) {
       log_warning("the claim of topics cannot be renewed; retrying every second",
                   {{"error", written.error()}});
     }
     if (written || written.error().code != Errc::kConflict || scope_.closed()) continue;
     lost_ = true;
-    log_error("another node has taken the topics over; this one serves them no more",
+    log_error("another node has taken the topics over; this node serves them no longer",
               {{"error", written.error()}});
     if (on_lost_) std::exchange(on_lost_, nullptr)();
   }

@@ -1,17 +1,18 @@
-// TopicsClaim: one node of a cluster serves the topics; the others know which one.
+// TopicsClaim: a claim in blob storage that lets one node of a cluster serve the topics.
 //
 //   claim blob = version u8, node u32, released flag, address (u32 length, bytes), crc32c u32
 //
-// Promise    At most one node holds the claim: the next holder has fenced the one before, whose
-//            next beat fails. Without ClaimOptions::take_over, take() leaves a holder that beats
-//            alone; one that does not for ClaimOptions::silence counts as dead. A holder that ended
-//            is recognised by what it left, and the node itself after a restart by its number.
-// Invariants Each holder has a generation of its own in blob storage, so a holder that was
-//            superseded cannot beat. Only the newest blob is kept.
+// Promise    At most one node holds the claim: a new holder fences the previous one, whose next
+//            heartbeat fails. Without ClaimOptions::take_over, take() fails while the holder renews
+//            the claim; a holder without heartbeats for ClaimOptions::silence counts as dead. A
+//            holder that stopped cleanly has marked the claim as released, and a restarted node
+//            recognises its own claim by its node number.
+// Invariants Each holder has a generation of its own in blob storage, so a superseded holder cannot
+//            renew. Only the newest blob is kept.
 // Threading  The world's executor.
-// Limits     A beat every ClaimOptions::beat: one put and one collect.
-// Errors     kConflict: another node serves topics; says which one and what to do. kUnavailable,
-//            kTimeout: the group does not answer.
+// Limits     A heartbeat every ClaimOptions::heartbeat: one put and one collect.
+// Errors     kConflict: another node serves topics; the text says which one and what to do.
+//            kUnavailable, kTimeout: the group does not answer.
 // Tests      topics_claim_test.cpp, topics_claim_fuzz.cpp.
 #pragma once
 
@@ -35,15 +36,15 @@ Slice encode_claim(const ClaimHolder& holder);
 Result<ClaimHolder> decode_claim(ByteSpan bytes);
 
 struct ClaimOptions {
-  Duration beat = 1s;
-  Duration silence = 4s;  // Of a holder that is taken for dead.
+  Duration heartbeat = 1s;
+  Duration silence = 4s;  // A holder without heartbeats for so long counts as dead.
   Duration timeout = 5s;  // Of one storage command.
   bool take_over = false;
 };
 
 class TopicsClaim {
  public:
-  // `group` outlives it.
+  // `group` outlives the claim.
   static Task<Result<std::unique_ptr<TopicsClaim>>> take(World world, blob::Proxy& group,
                                                          ClaimHolder self, ClaimOptions options);
   TopicsClaim(const TopicsClaim&) = delete;
@@ -52,11 +53,11 @@ class TopicsClaim {
   // Called once, when another node has taken over.
   void on_lost(Callback hook) { on_lost_ = std::move(hook); }
   bool lost() const { return lost_; }
-  // Where topics are served; written with the next beat.
+  // The address of topics; written with the next heartbeat.
   void set_address(std::string address) { self_.address = std::move(address); }
-  // Ends the beats. Called once, before destruction.
+  // Ends the heartbeats. Called once, before destruction.
   Task<void> stop();
-  // Stops the beats, and no more: the claim is left as a node that dies leaves it.
+  // Stops the heartbeats without releasing the claim, as a crash does.
   void abandon();
 
  private:
@@ -68,10 +69,10 @@ class TopicsClaim {
   TopicsClaim(World world, blob::Proxy& group, ClaimHolder self, ClaimOptions options)
       : world_(world), group_(group), self_(std::move(self)), options_(options) {}
 
-  Task<Result<std::optional<Seen>>> look();
+  Task<Result<std::optional<Seen>>> read_newest();
   Task<Result<void>> fence(const std::optional<Seen>& before);
   Task<Result<void>> write();
-  Task<void> beat_for_ever();
+  Task<void> run_heartbeats();
   Instant deadline() const { return world_.executor.now() + options_.timeout; }
 
   World world_;
@@ -80,9 +81,9 @@ class TopicsClaim {
   const ClaimOptions options_;
   Generation generation_ = 0;
   Step step_ = 0;
-  bool written_ = true;    // The blob of step_ is.
-  ClaimHolder unwritten_;  // What was last put.
-  bool silent_ = false;    // The last beat failed.
+  bool written_ = true;          // The blob of step_ is written.
+  ClaimHolder unwritten_;        // What was last put.
+  bool renewal_failed_ = false;  // The last heartbeat failed.
   std::uint32_t collects_ = 0;
   bool lost_ = false;
   Callback on_lost_;

@@ -38,7 +38,7 @@ class TopicsClaimTest : public testing::Test {
   TestStorage storage_;
 };
 
-TEST_F(TopicsClaimTest, ASecondNodeIsRefusedAndToldWhichOneServes) {
+TEST_F(TopicsClaimTest, ASecondNodeIsRefusedWithTheNodeThatServes) {
   const auto first = take(1);
   ASSERT_TRUE(first) << first.error().message();
   wait(10s);
@@ -48,7 +48,7 @@ TEST_F(TopicsClaimTest, ASecondNodeIsRefusedAndToldWhichOneServes) {
   for (const char* word : {"node 1", "127.0.0.1:9091", "--take-over"}) {
     EXPECT_TRUE(second.error().context.contains(word)) << second.error().context;
   }
-  EXPECT_FALSE((*first)->lost()) << "looking harms nobody";
+  EXPECT_FALSE((*first)->lost()) << "a read does not fence the holder";
   world_.run((*first)->stop());
 }
 
@@ -99,7 +99,7 @@ TEST_F(TopicsClaimTest, ANodeThatEndedOrDiedIsFollowed) {
   const auto second = take(2);
   ASSERT_TRUE(second) << second.error().message();
   world_.run((*second)->stop());
-  // One that beats no more.
+  // A holder without heartbeats.
   {
     const auto dead = take(1);
     ASSERT_TRUE(dead);
@@ -121,15 +121,15 @@ TEST_F(TopicsClaimTest, ANodeTakesItsOwnClaimBackAtOnce) {
   world_.run((*again)->stop());
 }
 
-TEST_F(TopicsClaimTest, TakingOverFencesTheNodeBeforeAndTellsIt) {
+TEST_F(TopicsClaimTest, TakingOverFencesAndNotifiesThePreviousNode) {
   const auto first = take(1);
   ASSERT_TRUE(first);
-  bool told = false;
-  (*first)->on_lost([&told] { told = true; });
+  bool notified = false;
+  (*first)->on_lost([&notified] { notified = true; });
   const auto second = take(2, true);
   ASSERT_TRUE(second) << second.error().message();
   EXPECT_TRUE((*first)->lost()) << "before the second one begins to serve";
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(notified);
   wait(10s);
   EXPECT_FALSE((*second)->lost()) << "it does not fight back";
   world_.run((*first)->stop());

@@ -1,6 +1,6 @@
-// TopicsReport: how all topics of a node are doing, at one moment.
+// TopicsReport: statistics of all topics of a node at one moment.
 //
-// Promise    Plain values, without a way back to the topics.
+// Promise    Plain values, without references to the topics.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace moraine {
 struct ConsumerReport {
   std::string consumer;
   queue::Offset offset = 0;  // Committed; for a declared consumer without one, the start.
-  std::uint64_t lag = 0;     // Messages there that it has not read.
+  std::uint64_t lag = 0;     // Stored messages that it has not read.
   bool important = false;
 };
 
 struct PartitionReport {
   queue::PartitionIndex index = 0;
   TabletId tablet;
-  bool running = false;  // When not, nothing below is known.
+  bool running = false;  // When false, nothing below is known.
   queue::PartitionInfo info;
   std::vector<ConsumerReport> consumers;  // By name.
 };
@@ -41,7 +41,7 @@ struct TopicsReport {
   bool scheme_running = false;
 };
 
-// What the partition says of itself; declared consumers are named even when they have read nothing.
+// The statistics of a partition; declared consumers are listed even when they have read nothing.
 PartitionReport report_of(const queue::Partition& partition, const TopicInfo& topic);
 
 }  // namespace moraine

@@ -1,6 +1,6 @@
-// Waiters: coroutines that wait to be woken, each with a deadline.
+// Waiters: coroutines that wait for wake_all(), each with a deadline.
 //
-// Promise    A coroutine that is waiting when wake_all() is called goes on inside that call.
+// Promise    A coroutine that is waiting when wake_all() is called is resumed inside that call.
 // Threading  The executor's thread.
 #pragma once
 

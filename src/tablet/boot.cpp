@@ -1,4 +1,4 @@
-// From nothing to leader: find the generation, fence the older ones, rebuild, fix the tail's fate.
+// Boot of a leader: choose a generation, fence the older ones, rebuild, decide the last entry.
 
 #include <algorithm>
 
@@ -42,7 +42,7 @@ Task<Result<std::unique_ptr<Leader>>> Leader::boot(World world, BlobGroups& grou
   CO_TRY_VOID(check(info));
   std::unique_ptr<Leader> leader(new Leader(world, groups, std::move(info), state, options));
   CO_TRY_VOID(co_await leader->become_leader());
-  leader->scope_.spawn(leader->collect_for_ever());
+  leader->scope_.spawn(leader->collect_loop());
   co_return std::move(leader);
 }
 
@@ -60,7 +60,10 @@ Task<Result<Generation>> Leader::next_generation() {
   const auto& history = info_.channels[kLogChannel];
   for (auto entry = history.rbegin(); entry != history.rend(); ++entry) {
     blob::Proxy* group = groups_.group(entry->group);
-    if (!group) co_return fail(Errc::kNotFound, fmt::format("no group {:x}", entry->group.value));
+    if (!group) {
+      co_return fail(Errc::kNotFound,
+                     fmt::format("group {:x} is not in the config", entry->group.value));
+    }
     blob::DiscoverRequest request;
     request.tablet = info_.id;
     request.min_generation = entry->from;
@@ -79,17 +82,18 @@ Task<Result<Generation>> Leader::next_generation() {
   highest = std::max(highest, history.back().from == 0 ? 0 : history.back().from - 1);
   if (blocked >= kDeletedBlock || highest >= kDeletedBlock - 1) {
     co_return fail(Errc::kNotFound,
-                   fmt::format("tablet {} was deleted, or blocked for ever by hand (up to "
-                               "generation {}): it cannot be started any more",
+                   fmt::format("tablet {} was deleted, or blocked by hand up to generation {}: it "
+                               "cannot be started any more",
                                info_.id.value, blocked));
   }
-  // Our own block must be a new one, also when an incarnation died right after its block.
+  // The block of this generation must be a new one, also when an incarnation crashed right after
+  // its block.
   co_return std::max(highest + 1, blocked + 2);
 }
 
-// With one issuer: two incarnations that chose the same generation cannot both succeed.
+// With one random issuer: two incarnations that chose the same generation cannot both succeed.
 Task<Result<void>> Leader::block_all() {
-  // The log's group first: what it says of blocks is what the next boot goes by.
+  // The log's group first: the next boot chooses its generation by the blocks in it.
   std::vector<GroupId> groups;
   for (std::size_t channel = 0; channel < info_.channels.size(); ++channel) {
     const GroupId id = info_.latest_group(static_cast<Channel>(channel));
@@ -99,7 +103,9 @@ Task<Result<void>> Leader::block_all() {
   const std::uint64_t issuer = world_.random.next() | 1;
   for (const GroupId id : groups) {
     blob::Proxy* group = groups_.group(id);
-    if (!group) co_return fail(Errc::kNotFound, fmt::format("no group {:x}", id.value));
+    if (!group) {
+      co_return fail(Errc::kNotFound, fmt::format("group {:x} is not in the config", id.value));
+    }
     blob::BlockRequest request;
     request.tablet = info_.id;
     request.generation = generation_;
@@ -116,7 +122,9 @@ Task<Result<void>> Leader::block_all() {
 Task<Result<void>> Leader::replay_log() {
   CO_TRY(RebuiltLog log,
          co_await rebuild_log(world_, groups_, info_, generation_ - 1, options_.timeout));
-  if (log.last.generation >= generation_) co_return fail(Errc::kConflict, "a newer leader wrote");
+  if (log.last.generation >= generation_) {
+    co_return fail(Errc::kConflict, "a newer leader has written to the log");
+  }
   snapshot_ = log.snapshot;
   log_begin_ = log.begin;
   snapshot_pages_ = log.page_ids;
@@ -173,13 +181,15 @@ Task<Result<void>> delete_tablet(World world, BlobGroups& groups, TabletInfo inf
     const auto channel = static_cast<Channel>(i);
     for (const GroupId id : info.groups(channel)) {
       blob::Proxy* group = groups.group(id);
-      if (!group) co_return fail(Errc::kNotFound, fmt::format("no group {:x}", id.value));
+      if (!group) {
+        co_return fail(Errc::kNotFound, fmt::format("group {:x} is not in the config", id.value));
+      }
       blob::BlockRequest block;
       block.tablet = info.id;
       block.generation = blob::kGenerationMax;
       block.deadline = deadline;
       const auto blocked = co_await group->block(std::move(block));
-      // Blocked for ever by an earlier deletion is as good.
+      // kAlready: blocked by an earlier deletion.
       if (blocked.status != blob::Status::kOk && blocked.status != blob::Status::kAlready) {
         co_return refused("block", blocked.status, blocked.reason);
       }

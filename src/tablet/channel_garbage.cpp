@@ -34,7 +34,7 @@ ChannelGarbage::Command ChannelGarbage::next(GenStep barrier, std::size_t flags_
 
 void ChannelGarbage::done(const Command& command) {
   dirty_ = !command.barrier || highest_deleted_ > *command.barrier;
-  // What was deleted meanwhile is among the doomed already.
+  // Blobs deleted meanwhile are in doomed_ already.
   for (const BlobId& id : command.keep) {
     if (sent_.erase(id) > 0) kept_.insert(id);
   }

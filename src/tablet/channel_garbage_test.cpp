@@ -56,7 +56,7 @@ TEST(ChannelGarbage, AKeptBlobThatIsDeletedLosesItsFlagOnce) {
   EXPECT_TRUE(garbage.next({5, 9}).do_not_keep.empty());
 }
 
-TEST(ChannelGarbage, WhatIsPassedWhileABarrierIsOnItsWayWaitsForTheNext) {
+TEST(ChannelGarbage, WhatIsPassedWhileABarrierIsPendingWaitsForTheNext) {
   ChannelGarbage garbage;
   garbage.passed({5, 3});
   const auto command = garbage.next({5, 3});
@@ -75,7 +75,7 @@ TEST(ChannelGarbage, AnAdoptedBlobHasItsFlagAlready) {
   EXPECT_EQ(garbage.next({5, 0}).do_not_keep, Ids{blob(1, 4)});
 }
 
-TEST(ChannelGarbage, ABlobDeletedWhileItsKeepIsOnTheWayLosesItAgain) {
+TEST(ChannelGarbage, ABlobDeletedWhileItsKeepIsPendingLosesItAgain) {
   ChannelGarbage garbage;
   garbage.created(blob(1));
   const auto command = garbage.next({5, 1});
@@ -102,7 +102,7 @@ TEST(ChannelGarbage, ABlobWhoseKeepMayHaveArrivedGetsItTakenBackWhenDeleted) {
   garbage.created(blob(1));
   garbage.created(blob(2));
   garbage.deleted(blob(2));
-  (void)garbage.next({5, 2});  // Not answered: the disks may have the flag.
+  (void)garbage.next({5, 2});  // No result: the disks may have the flag.
   garbage.deleted(blob(1));
   const auto command = garbage.next({5, 3});
   EXPECT_TRUE(command.keep.empty());

@@ -1,4 +1,4 @@
-// Commits: queued, written one entry at a time, answered in order.
+// Commits: queued, written one entry at a time, completed in order.
 
 #include <algorithm>
 
@@ -9,10 +9,10 @@
 namespace moraine {
 namespace {
 
-constexpr Duration kRoomPoll = 100us;  // Between two looks at the bytes in flight.
+constexpr Duration kInFlightPoll = 100us;  // Between two checks of the bytes in flight.
 constexpr const char* kStopped = "stopped";
 
-// A leader that ends by itself says why, once.
+// Logged once, by a leader that ends by itself.
 void log_end(TabletId tablet, Generation generation, const Error& error) {
   if (error.code == Errc::kConflict) {
     log_error(
@@ -20,7 +20,7 @@ void log_end(TabletId tablet, Generation generation, const Error& error) {
         "blocked or collected by hand (moraine blob block, moraine blob collect)",
         {{"tablet", tablet.value}, {"generation", generation}, {"error", error}});
   } else if (error.context != kStopped) {
-    log_warning("tablet ends after a failed write",
+    log_warning("tablet leader stops after a failed write",
                 {{"tablet", tablet.value}, {"generation", generation}, {"error", error}});
   }
 }
@@ -38,18 +38,21 @@ Task<Result<void>> Leader::commit(CommitRequest request, Confirmed confirmed) {
   for (const DataBlob& blob : request.blobs) {
     if (blob.channel < kFirstDataChannel || blob.channel >= info_.channels.size() ||
         blob.data.empty() || blob.data.size() > blob::kBlobSizeMax) {
-      co_return fail(Errc::kInvalidArgument, fmt::format("a blob of {} bytes in channel {}",
-                                                         blob.data.size(), blob.channel));
+      co_return fail(Errc::kInvalidArgument,
+                     fmt::format("the channel or size of a blob is invalid: {} bytes in channel {}",
+                                 blob.data.size(), blob.channel));
     }
     pending->bytes += blob.data.size();
   }
   if (pending->bytes > kCommitBytesMax || request.blobs.size() > kEntryReferencesMax) {
-    co_return fail(Errc::kInvalidArgument, fmt::format("a commit of {} bytes", pending->bytes));
+    co_return fail(Errc::kInvalidArgument,
+                   fmt::format("the commit is too large: {} bytes in {} blobs", pending->bytes,
+                               request.blobs.size()));
   }
   if (queued_bytes_ > kQueuedBytesMax || queue_.size() >= kQueuedCommitsMax) {
     co_return fail(Errc::kOverloaded,
-                   fmt::format("{} commits of {} bytes wait; at most {} and {} may", queue_.size(),
-                               queued_bytes_, kQueuedCommitsMax, kQueuedBytesMax));
+                   fmt::format("{} commits of {} bytes are queued, at most {} and {} are allowed",
+                               queue_.size(), queued_bytes_, kQueuedCommitsMax, kQueuedBytesMax));
   }
   pending->request = std::move(request);
   pending->confirmed = std::move(confirmed);
@@ -63,7 +66,7 @@ Task<Result<void>> Leader::confirm_lead() {
   co_return co_await commit({}, [](const std::vector<BlobId>&) {});
 }
 
-// Whatever has gathered becomes one entry.
+// Moves queued commits into one entry.
 Leader::Batch Leader::next_batch() {
   Batch batch;
   batch.entry.snapshot = snapshot_;
@@ -127,11 +130,13 @@ Task<void> Leader::write_queued() {
   writing_ = false;
 }
 
-// The entry and the blobs go out together; the step counts when all of them are durable.
+// The entry and its blobs are written in parallel; the step is confirmed when all are durable.
 Task<Result<void>> Leader::write_entry(const LogEntry& entry,
                                        const std::vector<std::pair<BlobId, Slice>>& blobs) {
   if (const std::size_t size = unpacked_bytes(entry); size > kEntryBytesMax) {
-    co_return fail(Errc::kInvalidArgument, fmt::format("a log entry of {} bytes", size));
+    co_return fail(Errc::kInvalidArgument,
+                   fmt::format("a log entry would have {} bytes, at most {} are allowed", size,
+                               kEntryBytesMax));
   }
   const Slice bytes = encode(entry);
   blob::PutResult worst;
@@ -141,7 +146,7 @@ Task<Result<void>> Leader::write_entry(const LogEntry& entry,
   puts.spawn(put_counted(log_id(step_ + 1, bytes.size()), bytes, worst, in_flight));
   for (const auto& [id, data] : blobs) {
     while (in_flight > 0 && in_flight + data.size() > options_.bytes_in_flight) {
-      co_await sleep_for(world_.executor, kRoomPoll);
+      co_await sleep_for(world_.executor, kInFlightPoll);
     }
     if (worst.status != blob::Status::kOk) break;  // The entry cannot be confirmed any more.
     puts.spawn(put_counted(id, data, worst, in_flight));
@@ -161,7 +166,8 @@ Task<Result<void>> Leader::write_entry(const LogEntry& entry,
   co_return Result<void>();
 }
 
-// Takes a failure, and the worst colour, into `worst`. The fence outweighs other failures.
+// Puts a blob and merges a failure, and the worst colour, into `worst`. kBlocked replaces other
+// failures.
 Task<void> Leader::put_counted(BlobId id, Slice data, blob::PutResult& worst,
                                std::size_t& in_flight) {
   const std::size_t bytes = data.size();
@@ -170,7 +176,7 @@ Task<void> Leader::put_counted(BlobId id, Slice data, blob::PutResult& worst,
   co_await put_blob(id, std::move(data), result);
   in_flight -= bytes;
   worst.colour = std::max(worst.colour, result.colour);
-  // The leader's own barriers never pass a step that is open.
+  // The leader's own barriers never pass an unconfirmed step.
   if (result.status == blob::Status::kOk && result.beyond_barrier) {
     result.status = blob::Status::kBlocked;
     result.reason = fmt::format("{} is behind a barrier of another writer", id.to_string());
@@ -184,7 +190,7 @@ Task<void> Leader::put_counted(BlobId id, Slice data, blob::PutResult& worst,
 Task<void> Leader::put_blob(BlobId id, Slice data, blob::PutResult& result) {
   blob::Proxy* group = groups_.group(info_.group(id.channel(), generation_));
   if (!group) {
-    result.reason = "no such group";
+    result.reason = "the group of its channel is not in the config";
     co_return;
   }
   blob::PutRequest request;
@@ -212,7 +218,9 @@ Task<Result<void>> Leader::write_snapshot() {
     pages.emplace_back(id, std::move(page));
   }
   if (pages.size() > kEntryReferencesMax) {
-    co_return fail(Errc::kUnsupported, fmt::format("a snapshot of {} pages", pages.size()));
+    co_return fail(Errc::kUnsupported,
+                   fmt::format("the snapshot has {} pages, at most {} are supported", pages.size(),
+                               kEntryReferencesMax));
   }
   CO_TRY_VOID(co_await write_entry(entry, pages));
   snapshot_ = entry.snapshot;
@@ -227,7 +235,7 @@ Task<Result<void>> Leader::write_snapshot() {
 
 Task<Result<blob::Colour>> Leader::ask_colour() {
   blob::Proxy* group = groups_.group(info_.latest_group(kFirstDataChannel));
-  if (!group) co_return fail(Errc::kNotFound, "no such group");
+  if (!group) co_return fail(Errc::kNotFound, "the group of the data channel is not in the config");
   blob::StatusRequest request;
   request.quorum_is_enough = true;
   const blob::StatusResult answer = co_await group->status(request);
@@ -245,7 +253,7 @@ void Leader::want_snapshot() {
 void Leader::discard(const std::vector<BlobId>& ids) {
   std::uint64_t bytes = 0;
   for (const BlobId& id : ids) {
-    INVARIANT(id.channel() < garbage_.size(), "{} is of no channel", id.to_string());
+    INVARIANT(id.channel() < garbage_.size(), "{} has an unknown channel", id.to_string());
     garbage_[id.channel()].deleted(id);
     bytes += id.size();
   }
@@ -253,9 +261,9 @@ void Leader::discard(const std::vector<BlobId>& ids) {
 }
 
 void Leader::count_discarded(std::uint64_t bytes) {
-  const bool told = discarded_bytes_ >= kDiscardedBytesMax;
+  const bool woken = discarded_bytes_ >= kDiscardedBytesMax;
   discarded_bytes_ += bytes;
-  if (!told && discarded_bytes_ >= kDiscardedBytesMax) collector_wakes_.push(true);
+  if (!woken && discarded_bytes_ >= kDiscardedBytesMax) collector_wakes_.push(true);
 }
 
 void Leader::end(Error error) {

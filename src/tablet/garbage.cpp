@@ -1,4 +1,4 @@
-// Collecting what snapshots and deletions have left behind.
+// Collecting the garbage of snapshots and deletions.
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@ constexpr std::uint64_t kFailuresPerLine = 30;  // A minute, by the default peri
 
 }  // namespace
 
-// First what earlier incarnations left, then, from time to time, what this one does.
-Task<void> Leader::collect_for_ever() {
+// First the garbage of earlier incarnations, then, periodically, that of this one.
+Task<void> Leader::collect_loop() {
   std::vector<bool> clean(info_.channels.size(), false);
   while (!scope_.closed()) {
     co_await collector_wakes_.pop_until(world_.executor.now() + options_.collect_period);
@@ -45,13 +45,13 @@ Task<void> Leader::collect_now() {
   }
 }
 
-// Right before what the next boot needs. That is never entry 0 of a generation, the zero entry.
+// Right before the first entry that the next boot needs, which is never a zero entry (step 0).
 GenStep Leader::log_barrier() const {
   return {log_begin_.generation, log_begin_.step == 0 ? 0 : log_begin_.step - 1};
 }
 
-// Blobs of earlier generations that nothing refers to. The index itself is asked, so nothing leaks
-// whatever an earlier incarnation had time to record.
+// Blobs of earlier generations that nothing refers to. Found in the index itself, so that nothing
+// leaks whatever an earlier incarnation recorded.
 Task<bool> Leader::collect_leftovers(Channel channel) {
   const GenStep barrier =
       channel == kLogChannel ? log_barrier() : GenStep{generation_ - 1, blob::kStepMax};
@@ -70,7 +70,7 @@ Task<bool> Leader::collect_leftovers(Channel channel) {
   co_return true;
 }
 
-// Gives every blob up to `barrier` the flag that it needs before a barrier passes it, page by page.
+// Sets the flag that every blob up to `barrier` needs before a barrier passes it, page by page.
 Task<bool> Leader::flag_leftovers(GroupId group, Channel channel, GenStep barrier,
                                   const std::set<BlobId>& live) {
   BlobId from = BlobId::lowest(info_.id, channel);
@@ -92,7 +92,7 @@ Task<bool> Leader::flag_leftovers(GroupId group, Channel channel, GenStep barrie
     for (const blob::RangeFound& found : answer.items) {
       (live.contains(found.id) ? keep : do_not_keep).push_back(found.id);
     }
-    // Above this id and below every other one.
+    // Above this id and below the next blob's.
     from = answer.items.back().id.with_part(blob::kPartFieldMax);
     more = answer.more;
     if (!co_await send_collect(group, channel, {}, std::move(keep), std::move(do_not_keep))) {
@@ -110,8 +110,8 @@ Task<void> Leader::collect_channel(Channel channel) {
     if (co_await send_command(channel, command)) garbage_[channel].done(command);
     co_return;
   }
-  // Not past the entry before the newest: until another follows it, the newest counts only while
-  // all that it refers to is there.
+  // Not past the entry before the newest: until another follows it, the newest entry is accepted
+  // only while all blobs that it refers to exist.
   if (step_ < 2) co_return;
   const GenStep barrier{generation_, step_ - 1};
   while (!scope_.closed()) {
@@ -160,7 +160,7 @@ Task<bool> Leader::send_collect(GroupId id, Channel channel, std::optional<GenSt
   const auto answer = co_await group->collect(std::move(request));
   collect_counter_ += answer.counters_used;
   if (answer.status == blob::Status::kBlocked) {
-    end(Error{Errc::kConflict, "a newer leader collects"});
+    end(Error{Errc::kConflict, "a newer leader has fenced this one"});
     co_return false;
   }
   const bool done = answer.status == blob::Status::kOk || answer.status == blob::Status::kAlready;
@@ -168,8 +168,8 @@ Task<bool> Leader::send_collect(GroupId id, Channel channel, std::optional<GenSt
   co_return done;
 }
 
-// One line when collects begin to fail, one now and then while they do, one when they succeed
-// again: until then space of deleted blobs stays taken.
+// One line when collects begin to fail, one per kFailuresPerLine failures, one when they succeed
+// again: until then the space of deleted blobs is not freed.
 void Leader::note_collect(GroupId id, Channel channel, bool done,
                           const blob::CollectResult& answer) {
   if (done) {

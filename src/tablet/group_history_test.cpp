@@ -88,7 +88,7 @@ TEST_F(GroupHistory, WhatIsCollectedGoesFromEveryGroupAndTheRestStays) {
   options.snapshot_log_bytes = 1;
   auto tablet = boot(info(history_), options);
   ASSERT_EQ(tablet->state.blobs.size(), 3u);
-  // The blob in B goes; those in A stay.
+  // The blob in B is collected; those in A stay.
   tablet->leader->discard({tablet->state.blobs[1]});
   tablet->state.blobs.erase(tablet->state.blobs.begin() + 1);
   say(*tablet, "and a snapshot");

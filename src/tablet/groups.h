@@ -13,7 +13,7 @@ class BlobGroups {
   virtual ~BlobGroups() = default;
   // Null when there is no such group.
   virtual blob::Proxy* group(blob::GroupId id) = 0;
-  // Where threads of this process may read the blob by themselves; nullopt: only the group has it.
+  // Where threads of this process may read the blob directly; nullopt: read it through the group.
   virtual std::optional<blob::DirectPlace> locate(blob::GroupId, const blob::BlobId&) {
     return std::nullopt;
   }

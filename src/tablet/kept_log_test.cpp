@@ -16,7 +16,7 @@ class KeptWords final : public TabletState {
   Words words;
   std::vector<GenStep> places;  // By word; (0, 0): in a snapshot.
   std::size_t in_pages = 0;     // Words of the next snapshot.
-  std::size_t kept = 0;         // Words that replay_kept() brought.
+  std::size_t kept = 0;         // Words from replay_kept().
 
   static Slice encode(const Words& some) {
     Encoder encoder;
@@ -137,7 +137,7 @@ TEST_F(KeptLogTest, TheLogIsCollectedUpToWhatIsNeededAndNoFurther) {
   say(50);
   ASSERT_TRUE(world_.run(tablet_->cut(40)));
   world_.run_for(10s);
-  // Ten words, the snapshot and the commit after it; the zero entry is gone too.
+  // Ten words, the snapshot and the commit after it; the zero entry is collected too.
   EXPECT_EQ(log_blobs(), 12u);
   ASSERT_TRUE(world_.run(tablet_->cut(50)));
   world_.run_for(10s);
@@ -183,7 +183,7 @@ TEST_F(KeptLogTest, AnAcknowledgedWordSurvivesPowerCutsAtAnyMoment) {
   Words confirmed;
   for (std::uint64_t life = 0; life < 40; ++life) {
     boot();
-    // What was confirmed is a prefix; one more may have been on its way.
+    // What was confirmed is a prefix; one more may have been in flight.
     const Words& words = tablet_->state.words;
     ASSERT_GE(words.size(), confirmed.size());
     ASSERT_TRUE(std::equal(confirmed.begin(), confirmed.end(), words.begin()));

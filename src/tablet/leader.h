@@ -1,17 +1,17 @@
 // Leader: the one incarnation of a tablet that may write.
 //
-// Promise    boot() ends OK for at most one incarnation of a generation, with every commit that was
-//            ever confirmed, in order, and nothing that was not decided for good. commit() answers
-//            OK when its entry and all its blobs are durable; a leader that has been superseded
-//            never gets OK again and stops itself.
-// Invariants (1) One log entry is being written at a time; what is asked meanwhile goes into the
-//            next one together. (2) Blobs of a commit carry its step, so a barrier at a confirmed
-//            step never passes a blob whose commit is open.
+// Promise    boot() succeeds for at most one incarnation of a generation, with every commit that
+//            was ever confirmed, in order, and no commit whose outcome could still change. commit()
+//            returns OK when its entry and all its blobs are durable; a leader that has been
+//            superseded never gets OK again and stops itself.
+// Invariants (1) One log entry is being written at a time; commits made meanwhile share the next
+//            one. (2) Blobs of a commit have its step in their ids, so a barrier at a confirmed
+//            step never passes a blob of an unconfirmed commit.
 // Threading  The world's executor.
 // Limits     kCommitBytesMax per commit, kBatchedBytesMax per entry, kQueuedBytesMax waiting,
 //            kEntryBytesInFlightMax being written.
 // Errors     kConflict: another incarnation has taken over. kUnavailable and kNoSpace: the outcome
-//            is unknown; this incarnation is over. kOverloaded: nothing was done.
+//            is unknown; this incarnation has ended. kOverloaded: nothing was done.
 // Tests      leader_test.cpp.
 #pragma once
 
@@ -39,43 +39,44 @@ inline constexpr std::size_t kCommitBytesMax = 32u << 20;
 inline constexpr std::size_t kBatchedBytesMax = 16u << 20;
 inline constexpr std::size_t kQueuedBytesMax = 128u << 20;
 inline constexpr std::size_t kQueuedCommitsMax = 65'536;
-inline constexpr std::size_t kBodyBytesMax = 8u << 20;        // Of one commit.
+inline constexpr std::size_t kBodyBytesMax = 8u << 20;        // In one commit.
 inline constexpr std::size_t kSharedBodyBytesMax = 1u << 20;  // Past this an entry is full.
 inline constexpr std::size_t kSnapshotPageMax = 4u << 20;
-// So many bytes of dead blobs and log are collected at once, without waiting for the period.
+// This many bytes of dead blobs and log are collected at once, without waiting for the period.
 inline constexpr std::uint64_t kDiscardedBytesMax = 8u << 20;
 inline constexpr std::size_t kEntryBytesInFlightMax = 64u << 20;  // Blobs of one entry being put.
 inline constexpr std::size_t kCollectPageFlags = 100'000;         // Sent as one collect.
 static_assert(kCollectPageFlags <= blob::kCollectFlagsMax);
 
-// The tablet's own state, as the machinery sees it.
+// The tablet's own state, as the leader uses it.
 class TabletState {
  public:
   virtual ~TabletState() = default;
   // The pages of the newest snapshot, then the bodies of every later commit, in order.
   virtual Result<void> restore(const std::vector<Slice>& pages) = 0;
   virtual Result<void> replay(const Slice& body) = 0;
-  // The state in pages of at most kSnapshotPageMax: the whole of it, or all but what stays in the
-  // log from needed_since() on.
+  // The state in pages of at most kSnapshotPageMax: all of it, or all but what stays in the log
+  // from needed_since() on.
   virtual std::vector<Slice> snapshot() const = 0;
-  // The oldest entry with bodies that a snapshot of now does not repeat; (0, 0): there is none.
-  // Never below what it was before.
+  // The oldest entry with bodies that a snapshot made now would not contain; (0, 0): there is none.
+  // Never decreases.
   virtual GenStep needed_since() const { return {}; }
-  // A body from there on that stands before the snapshot; they come after restore(), in order.
+  // A body from needed_since() on that is before the snapshot in the log. Called after restore(),
+  // in order.
   virtual Result<void> replay_kept(const Slice&) { return {}; }
-  // Where the bodies stand that come next.
+  // The entry of the bodies that are replayed next.
   virtual void replaying(GenStep) {}
   // Every blob of the data channels that the state refers to.
   virtual std::vector<BlobId> live_blobs() const = 0;
 };
 
 struct LeaderOptions {
-  Duration timeout = 30s;                        // Of one storage command.
+  Duration timeout = 30s;                        // For one storage command.
   std::uint64_t snapshot_log_bytes = 16u << 20;  // Log between two snapshots.
   Duration collect_period = 2s;
-  std::size_t bytes_in_flight = kEntryBytesInFlightMax;  // Of one entry.
-  std::uint32_t leftover_ids = 10'000;            // Looked at in one step of collecting leftovers.
-  std::size_t collect_flags = kCollectPageFlags;  // Of one collect; more go in further ones.
+  std::size_t bytes_in_flight = kEntryBytesInFlightMax;  // For one entry.
+  std::uint32_t leftover_ids = 10'000;            // Read in one step of collecting leftovers.
+  std::size_t collect_flags = kCollectPageFlags;  // In one collect; the rest in further ones.
   blob::SeededBug bug = blob::SeededBug::kNone;
 };
 
@@ -86,8 +87,8 @@ struct DataBlob {
 
 struct CommitRequest {
   std::vector<DataBlob> blobs;
-  // The body, told the ids that the blobs got. Called in commit order, when every commit before it
-  // is confirmed or in the same entry. Empty: there is none.
+  // Makes the body from the ids of the blobs. Called in commit order, when every commit before it
+  // is confirmed or in the same entry. Empty: no body.
   std::function<Slice(const std::vector<BlobId>&)> body;
   std::size_t body_bytes_hint = 0;
 };
@@ -102,7 +103,7 @@ class Leader {
   ~Leader();
 
   // Calls `confirmed` with the blobs' ids when the commit is durable, before later commits are, and
-  // then answers. `confirmed` applies the commit to the state.
+  // then returns. `confirmed` applies the commit to the state.
   using Confirmed = std::move_only_function<void(const std::vector<BlobId>&)>;
   Task<Result<void>> commit(CommitRequest request, Confirmed confirmed);
 
@@ -110,10 +111,10 @@ class Leader {
   // newest. Written as an entry without a body.
   Task<Result<void>> confirm_lead();
 
-  // Blobs that the confirmed state refers to no more and that nobody reads: they are collected.
+  // Collects blobs that the confirmed state does not refer to any more and that are not being read.
   void discard(const std::vector<BlobId>& ids);
-  // Ends when all that is dead by now was handed to the groups, or could not be; a snapshot that is
-  // wanted comes before.
+  // Returns when collects for everything dead by now have succeeded or failed; waits first for a
+  // requested snapshot.
   Task<void> collect_now();
 
   // Writes a snapshot before the next commit, whatever the log's length.
@@ -122,22 +123,21 @@ class Leader {
   // Ends background work and waits for what is in flight. With `last_snapshot` the next boot has
   // little to replay.
   Task<void> stop(bool last_snapshot);
-  // Tells background work to end, and no more.
+  // Asks background work to end, without waiting for it.
   void abandon();
 
   Generation generation() const { return generation_; }
-  // Of the newest confirmed entry; while `confirmed` runs: of that commit.
+  // Position of the newest confirmed entry; while `confirmed` runs: of that commit.
   GenStep position() const { return {generation_, step_}; }
   const TabletInfo& info() const { return info_; }
-  // Set once this incarnation is over.
+  // Set once this incarnation has ended.
   const std::optional<Error>& ended() const { return ended_; }
   // Called once, when it ends by itself.
   void on_end(Callback hook) { on_end_ = std::move(hook); }
   std::uint64_t log_bytes() const { return log_bytes_; }
-  // How full the disks were when the last entry was written.
-  // As the last answer of the groups told.
+  // How full the disks are, by the last reply of the groups.
   blob::Colour colour() const { return colour_; }
-  // As the group of the first data channel tells now.
+  // The current colour, from the group of the first data channel.
   Task<Result<blob::Colour>> ask_colour();
 
  private:
@@ -176,7 +176,7 @@ class Leader {
   BlobId log_id(Step step, std::size_t size) const;
 
   // garbage.cpp
-  Task<void> collect_for_ever();
+  Task<void> collect_loop();
   void count_discarded(std::uint64_t bytes);
   Task<void> collect_channel(Channel channel);
   Task<bool> collect_leftovers(Channel channel);
@@ -196,7 +196,7 @@ class Leader {
   TabletState& state_;
   const LeaderOptions options_;
   Generation generation_ = 0;
-  Step step_ = 0;  // Of the newest confirmed entry.
+  Step step_ = 0;  // Step of the newest confirmed entry.
   GenStep snapshot_;
   GenStep log_begin_;  // The oldest entry that the next boot needs; at most snapshot_.
   std::vector<BlobId> snapshot_pages_;
@@ -221,7 +221,7 @@ class Leader {
   TaskScope scope_;
 };
 
-// Removes every trace of a tablet: no incarnation boots any more, and its blobs go.
+// Deletes a tablet: no incarnation can boot any more, and its blobs are collected.
 Task<Result<void>> delete_tablet(World world, BlobGroups& groups, TabletInfo info);
 
 }  // namespace moraine

@@ -1,4 +1,4 @@
-// What a leader does in pieces, and what it refuses to believe.
+// Work that a leader splits into pieces, and corrupted state that it rejects.
 #include "base/log.h"
 #include "tablet/test_tablet.h"
 
@@ -84,7 +84,7 @@ TEST_F(LeaderBounds, LeftoversAreCollectedPageByPage) {
   LeaderOptions options;
   options.leftover_ids = 3;
   auto next = boot(options);
-  // Its state forgets every other blob without having said so.
+  // Its state drops every other blob without a discard().
   std::vector<BlobId> kept;
   for (std::size_t i = 0; i < next->state.blobs.size(); i += 2)
     kept.push_back(next->state.blobs[i]);
@@ -150,7 +150,7 @@ TEST_F(CollectPages, MoreFlagsThanAGroupTakesAtOnceGoInPages) {
   discard(*tablet, 1);
   EXPECT_EQ(data_blobs(), kWords - 1) << "89 Keep flags went before the barrier";
   discard(*tablet, kWords - 11);
-  EXPECT_EQ(data_blobs(), 10u) << "79 of them were taken back";
+  EXPECT_EQ(data_blobs(), 10u) << "79 of them were overridden";
   world_.run(tablet->leader->stop(false));
 }
 
@@ -159,23 +159,23 @@ TEST_F(CollectPages, ACollectThatFailsIsLogged) {
   auto tablet = boot(kWords);
   discard(*tablet, 1);
   EXPECT_EQ(data_blobs(), kWords);
-  std::size_t told = 0;
+  std::size_t logged = 0;
   for (const std::string& line : log.lines()) {
     if (!line.contains("collect failed")) continue;
-    ++told;
+    ++logged;
     EXPECT_TRUE(line.contains("89 flags, at most 20")) << line;
     EXPECT_TRUE(line.contains("tablet=42")) << line;
   }
-  EXPECT_EQ(told, 1u) << "one line for a streak";
+  EXPECT_EQ(logged, 1u) << "one line for consecutive failures";
   world_.run(tablet->leader->stop(false));
 }
 
 TEST_F(LeaderBounds, AnEntryThatRefersToWhatIsNotTheTabletsIsCorrupt) {
   std::vector<BlobId> foreign{
-      BlobId(TabletId{42}, 2, 1, 9, 10, 1),            // A channel that it has not.
+      BlobId(TabletId{42}, 2, 1, 9, 10, 1),            // An unknown channel.
       BlobId(TabletId{42}, 2, 1, kLogChannel, 10, 1),  // Its own log.
       BlobId(TabletId{43}, 2, 1, 2, 10, 1),            // Another tablet.
-      BlobId(TabletId{42}, 7, 1, 2, 10, 1),            // A generation to come.
+      BlobId(TabletId{42}, 7, 1, 2, 10, 1),            // A later generation.
   };
   auto first = boot();
   const Generation generation = first->leader->generation();
@@ -208,7 +208,7 @@ TEST_F(LeaderBounds, ALogThatContradictsItselfIsCorrupt) {
   const Generation generation = first->leader->generation();
   world_.run(first->leader->stop(false));
   LogEntry entry;
-  entry.snapshot = {generation, 7};  // A snapshot of the future.
+  entry.snapshot = {generation, 7};  // A snapshot after the entry.
   put_entry({generation, 1}, entry);
   EXPECT_EQ(boot_failure(), Errc::kCorrupt);
 }

@@ -44,7 +44,7 @@ class LeaderTest : public testing::Test {
   std::vector<std::unique_ptr<WordsTablet>> tablets_;
 };
 
-// Not one: a block below it would have no issuer, and two first boots could both succeed.
+// Not generation 1: a block below it would have no issuer, and two first boots could both succeed.
 TEST_F(LeaderTest, ANewTabletStartsEmptyAtGenerationTwo) {
   WordsTablet& tablet = boot();
   EXPECT_EQ(tablet.leader->generation(), 2u);
@@ -99,7 +99,7 @@ TEST_F(LeaderTest, ALeaderThatWasSupersededNeverGetsOkAgain) {
   stop(fresh);
 }
 
-TEST_F(LeaderTest, ABootThatDiedAfterItsBlockDoesNotStandInTheWay) {
+TEST_F(LeaderTest, ABootThatCrashedAfterItsBlockDoesNotPreventTheNext) {
   for (Generation generation = 1; generation < 4; ++generation) {
     blob::BlockRequest request;
     request.tablet = TabletId{42};
@@ -130,7 +130,7 @@ TEST_F(LeaderTest, OfTwoFirstBootsAtOnceOneSucceeds) {
   EXPECT_EQ(leaders, 1);
 }
 
-// A commit deletes a blob of its own entry; nothing follows it; the collector has all the time.
+// A commit deletes a blob of its own entry; no commit follows it, and the collector runs.
 TEST_F(LeaderTest, CollectionNeverTakesWhatTheNewestEntryNeedsToCount) {
   WordsTablet& tablet = boot();
   say(tablet, "first");
@@ -184,7 +184,7 @@ TEST_F(LeaderTest, BlobsThatNothingRefersToAreCollectedAfterABoot) {
   say(tablet, "forgotten", 50'000);
   stop(tablet);
   EXPECT_EQ(blobs_in(kFirstDataChannel), 2u);
-  // The next incarnation drops the second blob from its state without ever having said so.
+  // The next incarnation drops the second blob from its state without a discard().
   WordsTablet& next = boot();
   next.state.blobs.pop_back();
   world_.run_for(10s);
@@ -198,7 +198,7 @@ TEST_F(LeaderTest, AnAcknowledgedWordSurvivesPowerCutsAtAnyMoment) {
   for (int life = 0; life < 30; ++life) {
     auto tablet = world_.run(WordsTablet::boot(storage_.world(), storage_));
     ASSERT_TRUE(tablet) << tablet.error().message();
-    // What was confirmed is a prefix; one more may have been on its way.
+    // What was confirmed is a prefix; one more may have been in flight.
     const Words& words = (*tablet)->state.words;
     ASSERT_GE(words.size(), confirmed.size());
     ASSERT_TRUE(std::equal(confirmed.begin(), confirmed.end(), words.begin()));
@@ -221,7 +221,7 @@ TEST_F(LeaderTest, AnAcknowledgedWordSurvivesPowerCutsAtAnyMoment) {
   EXPECT_GT(confirmed.size(), 100u);
 }
 
-TEST_F(LeaderTest, ADeletedTabletBootsNoMoreAndLeavesNothing) {
+TEST_F(LeaderTest, ADeletedTabletDoesNotBootAndLeavesNothing) {
   WordsTablet& tablet = boot();
   say(tablet, "word", 10'000);
   const auto deleted = world_.run(delete_tablet(storage_.world(), storage_, WordsTablet::info()));

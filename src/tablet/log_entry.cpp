@@ -12,7 +12,7 @@ namespace moraine {
 namespace {
 
 constexpr std::uint8_t kMagic = 0x4c;
-constexpr std::uint8_t kFirstVersion = 1;  // Read only: bodies as they are.
+constexpr std::uint8_t kFirstVersion = 1;  // Read only: bodies are not packed.
 constexpr std::uint8_t kVersion = 2;
 constexpr std::size_t kHeadBytes = 40;  // All fields but ids and bodies.
 constexpr std::size_t kLz4RatioMax = 255;
@@ -36,7 +36,7 @@ void append_bodies(Encoder& encoder, const LogEntry& entry) {
   for (const Slice& body : entry.bodies) encoder.sized(body);
 }
 
-// Empty: they do not become smaller.
+// Empty when packing does not make them smaller.
 std::vector<std::byte> pack(ByteSpan plain) {
   std::vector<std::byte> packed(plain.size() - plain.size() / 16);
   const int size = LZ4_compress_default(
@@ -48,14 +48,14 @@ std::vector<std::byte> pack(ByteSpan plain) {
 
 Result<Slice> unpack(ByteSpan packed, std::size_t size) {
   if (size > kEntryBytesMax || size > packed.size() * kLz4RatioMax + kLz4Slack) {
-    return fail(Errc::kCorrupt, "log entry: size of its bodies");
+    return fail(Errc::kCorrupt, "log entry: the size of its bodies is invalid");
   }
   Buffer plain(size);
   const int got = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()),
                                       reinterpret_cast<char*>(plain.data()),
                                       static_cast<int>(packed.size()), static_cast<int>(size));
   if (got < 0 || static_cast<std::size_t>(got) != size) {
-    return fail(Errc::kCorrupt, "log entry: packed bodies");
+    return fail(Errc::kCorrupt, "log entry: its packed bodies are invalid");
   }
   return std::move(plain).freeze();
 }
@@ -74,11 +74,11 @@ void take_bodies(Decoder& decoder, const Slice& from, LogEntry& entry) {
 Result<void> take_packed_bodies(Decoder& decoder, LogEntry& entry) {
   const std::uint32_t size = decoder.u32();
   const ByteSpan packed = decoder.sized();
-  if (decoder.failed()) return fail(Errc::kCorrupt, "log entry length");
+  if (decoder.failed()) return fail(Errc::kCorrupt, "log entry has a wrong length");
   TRY(const Slice plain, unpack(packed, size));
   Decoder inner(plain.span());
   take_bodies(inner, plain, entry);
-  if (!inner.finished()) return fail(Errc::kCorrupt, "log entry: length of its bodies");
+  if (!inner.finished()) return fail(Errc::kCorrupt, "log entry: its bodies have a wrong length");
   return {};
 }
 
@@ -126,39 +126,41 @@ Slice encode(const LogEntry& entry) {
 }
 
 Result<LogEntry> decode_log_entry(const Slice& bytes) {
-  if (bytes.size() < sizeof(std::uint32_t)) return fail(Errc::kCorrupt, "log entry is cut short");
+  if (bytes.size() < sizeof(std::uint32_t)) return fail(Errc::kCorrupt, "log entry is truncated");
   const std::size_t covered = bytes.size() - sizeof(std::uint32_t);
   if (crc32c(bytes.span().first(covered)) != load<std::uint32_t>(bytes.data() + covered)) {
-    return fail(Errc::kCorrupt, "log entry checksum");
+    return fail(Errc::kCorrupt, "log entry checksum does not match");
   }
   Decoder decoder(bytes.span().first(covered));
   if (decoder.u8() != kMagic) return fail(Errc::kCorrupt, "not a log entry");
   const std::uint8_t version = decoder.u8();
   if (version != kVersion && version != kFirstVersion) {
-    return fail(Errc::kUnsupported, "log entry of another version");
+    return fail(Errc::kUnsupported, "log entry has an unknown version");
   }
   LogEntry entry;
   const std::uint8_t kind = decoder.u8();
-  if (kind < 1 || kind > 3) return fail(Errc::kCorrupt, "log entry kind");
+  if (kind < 1 || kind > 3) return fail(Errc::kCorrupt, "log entry has an unknown kind");
   entry.kind = static_cast<EntryKind>(kind);
   entry.snapshot = take_gen_step(decoder);
   entry.previous = take_gen_step(decoder);
   if (version != kFirstVersion) entry.needed = take_gen_step(decoder);
   const std::uint32_t references = decoder.count(blob::kBlobIdBytes);
-  if (references > kEntryReferencesMax) return fail(Errc::kCorrupt, "log entry references");
+  if (references > kEntryReferencesMax) {
+    return fail(Errc::kCorrupt, "log entry has too many references");
+  }
   for (std::uint32_t i = 0; i < references; ++i) {
     entry.references.push_back(BlobId::decode(decoder.raw(blob::kBlobIdBytes).data()));
   }
   const std::uint8_t packing = version == kFirstVersion ? 0 : decoder.u8();
   if (packing > static_cast<std::uint8_t>(Packing::kLz4)) {
-    return fail(Errc::kCorrupt, "log entry packing");
+    return fail(Errc::kCorrupt, "log entry has an unknown packing");
   }
   if (packing == static_cast<std::uint8_t>(Packing::kLz4)) {
     TRY_VOID(take_packed_bodies(decoder, entry));
   } else {
     take_bodies(decoder, bytes, entry);
   }
-  if (!decoder.finished()) return fail(Errc::kCorrupt, "log entry length");
+  if (!decoder.finished()) return fail(Errc::kCorrupt, "log entry has a wrong length");
   return entry;
 }
 

@@ -5,12 +5,12 @@
 //            snapshot_generation u32  snapshot_step u32   the snapshot that replay starts from
 //            previous_generation u32  previous_step u32   zero entry: the log before it ends here
 //            needed_generation u32  needed_step u32       snapshot: the log is needed from here on
-//            count u32, each: id (25)                     blobs that must be there for it to count
+//            count u32, each: id (25)                     blobs that must exist for it to count
 //            packing u8 (0 none, 1 lz4)                   of the bodies
 //            none: bodies;  lz4: size u32 of bodies, packed (size u32, bytes)
 //            crc32c u32                                   of all before it
 //   bodies = count u32, each: size u32, bytes             bodies of the commits in it
-// Version 1 has no needed_* and no packing: its bodies follow the ids as they are.
+// Version 1 has no needed_* and no packing: its bodies follow the ids, not packed.
 // clang-format on
 //
 // Promise    Entry s of a generation is written only when entry s - 1 is confirmed, so every entry
@@ -38,13 +38,13 @@ enum class EntryKind : std::uint8_t { kZero = 1, kCommit = 2, kSnapshot = 3 };
 struct LogEntry {
   EntryKind kind = EntryKind::kCommit;
   GenStep snapshot;  // (0, 0): there is none yet; replay starts at the beginning.
-  GenStep previous;  // Of a zero entry: the last accepted entry; (0, 0) when the log was empty.
-  GenStep needed;    // Of a snapshot: entries from here on complete it; (0, 0): none before it.
+  GenStep previous;  // In a zero entry: the last accepted entry; (0, 0) when the log was empty.
+  GenStep needed;    // In a snapshot: entries from here on complete it; (0, 0): none before it.
   std::vector<BlobId> references;
   std::vector<Slice> bodies;
 };
 
-// Of its bodies as they are; an entry of more than kEntryBytesMax must not be written.
+// Size with unpacked bodies; an entry of more than kEntryBytesMax must not be written.
 std::size_t unpacked_bytes(const LogEntry& entry);
 Slice encode(const LogEntry& entry);
 Result<LogEntry> decode_log_entry(const Slice& bytes);

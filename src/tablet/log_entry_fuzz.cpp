@@ -1,4 +1,4 @@
-// Any bytes as a log entry: refused, or decoded to what comes back from its own encoding.
+// Any bytes as a log entry: rejected, or decoded to an entry that round-trips.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace moraine;
-  // With a right checksum, so that the grammar is reached.
+  // With a valid checksum, so that the grammar is reached.
   Buffer buffer(size + sizeof(std::uint32_t));
   if (size > 0) std::memcpy(buffer.data(), data, size);
   store(buffer.data() + size, crc32c(ByteSpan(buffer.data(), size)));

@@ -34,7 +34,7 @@ class Rebuilder {
     co_return std::move(log_);
   }
 
-  // Has somebody fenced a higher generation meanwhile?
+  // Has another leader fenced a higher generation meanwhile?
   Task<bool> overtaken() {
     blob::Proxy* const group = groups_.group(info_.latest_group(kLogChannel));
     if (!group) co_return false;
@@ -51,7 +51,9 @@ class Rebuilder {
   Result<blob::Proxy*> proxy(Channel channel, Generation generation) const {
     const GroupId group = info_.group(channel, generation);
     blob::Proxy* found = groups_.group(group);
-    if (!found) return fail(Errc::kNotFound, fmt::format("no group {:x}", group.value));
+    if (!found) {
+      return fail(Errc::kNotFound, fmt::format("group {:x} is not in the config", group.value));
+    }
     return found;
   }
 
@@ -60,7 +62,7 @@ class Rebuilder {
     return fail(Errc::kUnavailable, fmt::format("{}: {} {}", what, to_string(status), reason));
   }
 
-  // The entry that stands at `at`, once it is known to make sense there.
+  // Decodes the entry at `at` and checks that it is valid there.
   Result<LogEntry> decode(const Slice& bytes, GenStep at) const {
     TRY(LogEntry entry, decode_log_entry(bytes));
     const bool zero = entry.kind == EntryKind::kZero;
@@ -72,8 +74,9 @@ class Rebuilder {
                                              entry.needed.step == 0 || entry.needed >= at);
     if (zero != (at.step == 0) || !refers_back || !own_snapshot || entry.snapshot > at ||
         wrong_needed || (zero && !entry.references.empty())) {
-      return fail(Errc::kCorrupt, fmt::format("log entry {}:{} of tablet {} contradicts its place",
-                                              at.generation, at.step, info_.id.value));
+      return fail(Errc::kCorrupt,
+                  fmt::format("log entry {}:{} of tablet {} is not valid at its position",
+                              at.generation, at.step, info_.id.value));
     }
     for (const BlobId& id : entry.references) {
       TRY_VOID(info_.check_reference(id, at.generation));
@@ -81,7 +84,7 @@ class Rebuilder {
     return entry;
   }
 
-  // The newest restorable entry: of the group in use, else of older ones.
+  // The newest restorable entry: of the current group, else of older ones.
   Task<Result<bool>> find_newest() {
     const auto& history = info_.channels[kLogChannel];
     for (auto entry = history.rbegin(); entry != history.rend(); ++entry) {
@@ -104,7 +107,7 @@ class Rebuilder {
     co_return false;
   }
 
-  // It counts when all that it refers to is there, for good.
+  // The newest entry is accepted when all blobs that it refers to are confirmed.
   Task<Result<void>> decide_newest() {
     log_.last = newest_.gen_step();
     for (const BlobId& id : newest_entry_.references) {
@@ -157,7 +160,7 @@ class Rebuilder {
     co_return entries;
   }
 
-  // What the snapshot refers to, and where the log begins that completes it.
+  // The pages of the snapshot, and the beginning of the log that completes it.
   Task<Result<void>> find_begin() {
     log_.snapshot = newest_entry_.snapshot;
     log_.begin = log_.snapshot;
@@ -190,7 +193,7 @@ class Rebuilder {
     }
     if (at < log_.begin || (!met_snapshot && log_.snapshot != GenStep{})) {
       co_return fail(Errc::kCorrupt,
-                     fmt::format("the log of tablet {} ends at {}:{}, before its snapshot",
+                     fmt::format("the log of tablet {} ends at {}:{}, which is before its snapshot",
                                  info_.id.value, at.generation, at.step));
     }
     if (at != GenStep{}) spans.push_back({at.generation, log_.begin.step, at.step});
@@ -246,7 +249,7 @@ Task<Result<RebuiltLog>> rebuild_log(World world, BlobGroups& groups, const Tabl
                                      Generation fence, Duration timeout) {
   Rebuilder rebuilder(world, groups, info, fence, timeout);
   auto log = co_await rebuilder.run();
-  // A newer leader may have collected what this one still wanted to read.
+  // A newer leader may have collected entries that this one needs.
   if (!log && log.error().code == Errc::kCorrupt && co_await rebuilder.overtaken()) {
     co_return fail(Errc::kConflict, "a newer leader has taken over");
   }

@@ -1,8 +1,8 @@
 // Rebuilding a tablet's log from its blobs.
 //
-// Promise    The newest entry's fate is decided by a restoring read under the block of the new
-//            generation; every older entry is confirmed, so one that is missing is an error and
-//            never skipped.
+// Promise    Whether the newest entry counts is decided by a restoring read under the block of the
+//            new generation; every older entry is confirmed, so a missing one is an error and never
+//            skipped.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,16 @@ struct RebuiltEntry {
 
 struct RebuiltLog {
   GenStep last;      // The last accepted entry; (0, 0): the log is empty.
-  GenStep snapshot;  // Where `pages` stand; (0, 0): there is no snapshot.
+  GenStep snapshot;  // The entry of `pages`; (0, 0): there is no snapshot.
   std::vector<BlobId> page_ids;
   std::vector<Slice> pages;
-  GenStep begin;  // Of the log that was read: what the snapshot leaves out, or the snapshot.
-  std::vector<RebuiltEntry> entries;  // From there on, in order; those without bodies left out.
+  GenStep begin;  // First entry that was read: what the snapshot leaves out, or the snapshot.
+  std::vector<RebuiltEntry> entries;  // From `begin` on, in order; without those that have no body.
   std::uint64_t log_bytes = 0;        // From the snapshot on.
 };
 
-// Reads the log as it is once generations up to `fence` can write no more: every disk that is read
-// records that block first.
+// Reads the log as it is once generations up to `fence` cannot write any more: every disk that is
+// read stores that block first.
 Task<Result<RebuiltLog>> rebuild_log(World world, BlobGroups& groups, const TabletInfo& info,
                                      Generation fence, Duration timeout);
 

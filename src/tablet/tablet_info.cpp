@@ -25,8 +25,9 @@ Result<void> TabletInfo::check_reference(const BlobId& at, Generation generation
   const bool own = at.tablet() == id;
   const bool known = at.channel() > kLogChannel && at.channel() < channels.size();
   if (own && known && at.generation() <= generation && at.part() == 0 && at.size() > 0) return {};
-  return fail(Errc::kCorrupt, fmt::format("tablet {} generation {} refers to {}, which is not its",
-                                          id.value, generation, at.to_string()));
+  return fail(Errc::kCorrupt,
+              fmt::format("tablet {} generation {} refers to {}, which is not its blob", id.value,
+                          generation, at.to_string()));
 }
 
 TabletInfo TabletInfo::simple(TabletId id, GroupId group, std::size_t channels) {
@@ -37,10 +38,10 @@ TabletInfo TabletInfo::simple(TabletId id, GroupId group, std::size_t channels) 
 }
 
 Result<void> check(const TabletInfo& info) {
-  if (info.id.value == 0) return fail(Errc::kInvalidArgument, "tablet id 0");
+  if (info.id.value == 0) return fail(Errc::kInvalidArgument, "the tablet id is 0");
   if (info.channels.size() <= kFirstDataChannel || info.channels.size() > kChannelsMax) {
     return fail(Errc::kInvalidArgument,
-                fmt::format("tablet {} has {} channels; it takes {} to {}", info.id.value,
+                fmt::format("tablet {} has {} channels; {} to {} are allowed", info.id.value,
                             info.channels.size(), kFirstDataChannel + 1, kChannelsMax));
   }
   for (std::size_t channel = 0; channel < info.channels.size(); ++channel) {
@@ -51,7 +52,8 @@ Result<void> check(const TabletInfo& info) {
     }
     if (!ordered) {
       return fail(Errc::kInvalidArgument,
-                  fmt::format("tablet {}: history of channel {} does not begin at 0 and grow",
+                  fmt::format("tablet {}: the history of channel {} does not begin at generation 0 "
+                              "or is not ascending",
                               info.id.value, channel));
     }
   }

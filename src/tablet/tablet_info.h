@@ -1,5 +1,4 @@
-// TabletInfo: where the blobs of one tablet are: for every channel, which group since which
-// generation.
+// TabletInfo: where the blobs of one tablet are: for every channel, its groups by first generation.
 //
 // Promise    Pure. Every (channel, generation) has exactly one group.
 #pragma once
@@ -35,17 +34,17 @@ struct ChannelEntry {
 
 struct TabletInfo {
   TabletId id;
-  // By channel; each history is in ascending order of `from` and begins at 0. A group may come
-  // back.
+  // By channel; each history is in ascending order of `from` and begins at 0. A group may appear
+  // again.
   std::vector<std::vector<ChannelEntry>> channels;
 
   GroupId group(Channel channel, Generation generation) const;
   GroupId latest_group(Channel channel) const { return channels[channel].back().group; }
   // Every group that the channel ever used.
   std::set<GroupId> groups(Channel channel) const;
-  // May a log entry or a body of `generation` refer to this blob? kCorrupt: says why not.
+  // May a log entry or a body of `generation` refer to this blob? kCorrupt with the reason if not.
   Result<void> check_reference(const BlobId& id, Generation generation) const;
-  // All channels in one group since ever.
+  // All channels in one group since generation 0.
   static TabletInfo simple(TabletId id, GroupId group, std::size_t channels);
 };
 

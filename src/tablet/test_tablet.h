@@ -63,7 +63,7 @@ class TestStorage final : public BlobGroups {
   std::unique_ptr<blob::BlobNode> storage_;
 };
 
-// Words in the log, one long word in a blob each when it is long.
+// Words in the log; a long word is a blob.
 class WordsState final : public TabletState {
  public:
   std::vector<std::string> words;

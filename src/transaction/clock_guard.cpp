@@ -25,9 +25,9 @@ std::string span_of(milliseconds span) {
 
 Error refuse(milliseconds wall, milliseconds expected, milliseconds most) {
   return {Errc::kUnavailable,
-          fmt::format("the wall clock says {}, {} ahead of {}, where the last timestamps and the "
-                      "time since then leave it; at most {} are believed. No timestamps are given, "
-                      "and no rows of tables expire by this clock: set it right, or confirm it "
+          fmt::format("the wall clock says {}, {} ahead of {}, the time expected from the last "
+                      "timestamps; at most {} are accepted. No timestamps are issued, and no rows "
+                      "of tables expire by this clock: correct the clock, or confirm it "
                       "(accept_clock, docs/operations.md)",
                       date_of(wall), span_of(wall - expected), date_of(expected), span_of(most))};
 }
@@ -38,12 +38,12 @@ ClockGuard::ClockGuard(const WallClock& clock, const Executor& executor, ClockLi
     : clock_(clock), executor_(executor), limits_(limits), accepts_(limits.accept) {}
 
 milliseconds ClockGuard::expected() const {
-  return believed_->time + std::chrono::floor<milliseconds>(executor_.now() - believed_->at);
+  return accepted_->time + std::chrono::floor<milliseconds>(executor_.now() - accepted_->at);
 }
 
 milliseconds ClockGuard::since_epoch() const {
   const std::lock_guard lock(mutex_);
-  if (!believed_) return milliseconds(0);
+  if (!accepted_) return milliseconds(0);
   const milliseconds wall = clock_.since_epoch();
   const milliseconds sum = expected();
   return wall - sum > limits_.jump_max ? sum : wall;
@@ -53,20 +53,20 @@ Result<void> ClockGuard::check(Timestamp durable) {
   const std::lock_guard lock(mutex_);
   const milliseconds wall = clock_.since_epoch();
   const milliseconds made = std::chrono::seconds(unix_seconds(durable));
-  if (!believed_) believed_ = Believed{durable == 0 ? wall : made, executor_.now()};
+  if (!accepted_) accepted_ = Accepted{durable == 0 ? wall : made, executor_.now()};
   const milliseconds sum = std::max(made, expected());
   const milliseconds most = started_ ? limits_.jump_max : limits_.jump_at_start_max;
   if (!accepts_ && wall - sum > most) {
-    const bool told = refusal_.has_value();
+    const bool reported = refusal_.has_value();
     refusal_ = refuse(wall, sum, most);
-    if (!told) log_warning("timestamps are refused", {{"why", refusal_->context}});
+    if (!reported) log_warning("timestamps are refused", {{"why", refusal_->context}});
     return std::unexpected(*refusal_);
   }
-  if (refusal_) log_info("timestamps are given again", {{"clock", date_of(wall)}});
+  if (refusal_) log_info("timestamps are issued again", {{"clock", date_of(wall)}});
   refusal_.reset();
   accepts_ = false;
   started_ = true;
-  believed_ = Believed{wall, executor_.now()};
+  accepted_ = Accepted{wall, executor_.now()};
   return {};
 }
 

@@ -21,7 +21,7 @@ class ClockGuardTest : public testing::Test {
   Timestamp timestamp() const {
     return timestamp_of_seconds(static_cast<std::uint64_t>(clock_.now.count()) / 1'000);
   }
-  // Time goes by for all clocks.
+  // Advances all clocks.
   void pass(Duration duration) {
     sim_.run_for(duration);
     clock_.now += std::chrono::floor<std::chrono::milliseconds>(duration);

@@ -60,7 +60,7 @@ Result<std::vector<Participant>> split_by_tablet(GatheredTransaction transaction
 
 namespace {
 
-// Tablets one after the other; without atomicity each row stands for itself.
+// Commits tablet by tablet; without atomicity each row is independent.
 Task<Result<Timestamp>> commit_each(TabletCalls& calls, std::vector<Participant> participants,
                                     Instant deadline) {
   Timestamp newest = 0;

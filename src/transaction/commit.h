@@ -1,8 +1,9 @@
 // Committing what a transaction has gathered.
 //
-// Promise    One tablet: one entry of its log. Several: two-phase, by a coordinator. OK gives the
-//            commit timestamp. kUnknownOutcome: it may be committed; without atomicity, some of its
-//            rows may be. Every other error: nothing was changed. Nothing to change is OK at once.
+// Promise    One tablet: one entry of its log. Several: two-phase commit by a coordinator. Returns
+//            the commit timestamp. kUnknownOutcome: it may be committed; without atomicity, some of
+//            its rows may be. Every other error: nothing was changed. An empty commit is OK at
+// once.
 // Threading  The node's executor.
 // Tests      commit_test.cpp.
 #pragma once

@@ -39,7 +39,7 @@ TEST(OpenTableTest, AKeyIsInTheLastRangeThatBeginsAtOrBelowIt) {
   EXPECT_EQ(table->range_of(as_bytes(std::string())), 0u);
 }
 
-TEST(OpenTableTest, ARangeThatDoesNotRunIsToldWithItsState) {
+TEST(OpenTableTest, ARangeThatDoesNotRunFailsWithItsState) {
   const auto table = table_of({}, 1);
   table->ranges[0].state = "unmounted";
   const auto found = table->readable(0);

@@ -7,26 +7,28 @@
 namespace moraine {
 namespace {
 
-// A stop does not wait longer than this for a pause to end.
+// A pause checks for a stop this often.
 constexpr Duration kPauseStep = 50ms;
 
 }  // namespace
 
 bool Coordinator::State::may_forget_oldest() const {
-  if (heard.empty()) return false;
-  const auto age = unix_seconds(heard.rbegin()->first) - unix_seconds(heard.begin()->first);
-  return heard.size() > heard_max_ || age > static_cast<std::uint64_t>(repeat_max_.count());
+  if (acknowledged.empty()) return false;
+  const auto age =
+      unix_seconds(acknowledged.rbegin()->first) - unix_seconds(acknowledged.begin()->first);
+  return acknowledged.size() > acknowledged_max_ ||
+         age > static_cast<std::uint64_t>(repeat_max_.count());
 }
 
 void Coordinator::State::add(const Decision& decision) {
   Decision& known = decisions[decision.id] = decision;
-  if (!decision.heard) return;
-  known.participants = {};  // None is told again.
-  heard[decision.commit] = decision.id;
+  if (!decision.acknowledged) return;
+  known.participants = {};  // The decision is not sent again.
+  acknowledged[decision.commit] = decision.id;
   while (may_forget_oldest()) {
-    forgotten = std::max(forgotten, heard.begin()->first);
-    decisions.erase(heard.begin()->second);
-    heard.erase(heard.begin());
+    forgotten = std::max(forgotten, acknowledged.begin()->first);
+    decisions.erase(acknowledged.begin()->second);
+    acknowledged.erase(acknowledged.begin());
   }
 }
 
@@ -67,21 +69,21 @@ Task<Result<std::unique_ptr<Coordinator>>> Coordinator::boot(World world, BlobGr
          co_await Leader::boot(world, groups, std::move(info), made->state_, options.leader));
   for (const auto& [id, decision] : made->state_.decisions) {
     made->newest_ = std::max(made->newest_, decision.commit);
-    if (!decision.heard) made->tell(decision);
+    if (!decision.acknowledged) made->send_decision(decision);
   }
   co_return std::move(made);
 }
 
 Result<void> Coordinator::admit(const std::vector<Participant>& participants) const {
   if (leader_->ended()) return std::unexpected(*leader_->ended());
-  if (scope_.closed()) return fail(Errc::kUnavailable, "the coordinator stops");
+  if (scope_.closed()) return fail(Errc::kUnavailable, "the coordinator is stopping");
   if (participants.empty() || participants.size() > kParticipantsMax) {
     return fail(Errc::kInvalidArgument, fmt::format("a transaction over {} tablets; at most {}",
                                                     participants.size(), kParticipantsMax));
   }
-  if (undecided_.size() + untold_ >= kUndecidedMax) {
-    return fail(Errc::kOverloaded,
-                fmt::format("{} transactions are being decided", undecided_.size() + untold_));
+  if (undecided_.size() + unacknowledged_ >= kUndecidedMax) {
+    return fail(Errc::kOverloaded, fmt::format("{} transactions are being decided",
+                                               undecided_.size() + unacknowledged_));
   }
   return {};
 }
@@ -117,7 +119,7 @@ Task<Result<Timestamp>> Coordinator::commit(std::vector<Participant> participant
   undecided_[id];
   Result<Timestamp> decided = co_await commit_new(id, std::move(participants));
   const auto followers = std::move(undecided_.extract(id).mapped());
-  // What has an unknown outcome is not refused: it may be asked about again.
+  // A commit with an unknown outcome is not recorded as refused: it may be repeated.
   if (!decided && decided.error().code != Errc::kUnknownOutcome) {
     remember_refusal(id, requested, decided.error());
   }
@@ -125,7 +127,7 @@ Task<Result<Timestamp>> Coordinator::commit(std::vector<Participant> participant
   co_return decided;
 }
 
-// What stood in the way for a moment has ended the transaction for good: it is begun anew.
+// Also a temporary error has ended this transaction: the client has to start a new one.
 void Coordinator::remember_refusal(const TransactionId& id, Timestamp requested, Error error) {
   if (error.code == Errc::kOverloaded || error.code == Errc::kNoSpace) error.code = Errc::kAborted;
   refused_.emplace(id, std::move(error));
@@ -145,12 +147,13 @@ Task<Result<Timestamp>> Coordinator::commit_new(TransactionId id,
   std::vector<TabletId> held;
   Result<void> prepared = co_await prepare_all(std::move(participants), held);
   if (!prepared) {
-    // Who has its locks lets go before the client hears of it: a second try does not meet them.
+    // Locks are released before the client is answered, so that a retry does not conflict with
+    // them.
     std::erase_if(tablets, [&](TabletId one) { return std::ranges::count(held, one) > 0; });
     scope_.spawn(abort_all(id, std::move(tablets)));
     co_await abort_all(id, std::move(held));
     const Errc code = prepared.error().code;
-    // Nothing is decided, so nothing will be: to the client the outcome is known.
+    // Nothing was decided, and will not be: the outcome is known.
     const bool keeps = code == Errc::kAborted || code == Errc::kInvalidArgument ||
                        code == Errc::kOverloaded || code == Errc::kReadOnly ||
                        code == Errc::kNoSpace;
@@ -170,7 +173,7 @@ Task<Result<void>> Coordinator::prepare_all(std::vector<Participant> participant
     prepares.spawn(prepare_one(std::move(participants[i]), deadline, results[i]));
   }
   co_await prepares.join();
-  // A refusal says more than a timeout.
+  // A refusal is more specific than a timeout.
   const Result<void>* failed = nullptr;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Result<void>& result = results[i];
@@ -197,7 +200,7 @@ Task<Result<Timestamp>> Coordinator::decide(TransactionId id, std::vector<Tablet
   decision.id = id;
   decision.commit = *commit;
   decision.participants = std::move(participants);
-  // Once the entry is being written only the log knows: no abort may be sent, whatever it answers.
+  // Once the entry is being written, its outcome is in the log: no abort may be sent any more.
   bool sent = false;
   Result<void> logged = co_await log(decision, sent);
   if (!logged && sent) co_return fail(Errc::kUnknownOutcome, logged.error().message());
@@ -206,7 +209,7 @@ Task<Result<Timestamp>> Coordinator::decide(TransactionId id, std::vector<Tablet
     co_return fail(Errc::kAborted, "not decided: " + logged.error().message());
   }
   newest_ = std::max(newest_, decision.commit);
-  tell(decision);
+  send_decision(decision);
   co_return decision.commit;
 }
 
@@ -235,39 +238,41 @@ TransactionOutcome Coordinator::outcome(const TransactionId& id) const {
   return {TransactionOutcome::Kind::kAborted, 0};
 }
 
-void Coordinator::tell(const Decision& decision) {
-  ++untold_;
-  scope_.spawn(tell_all(decision));
+void Coordinator::send_decision(const Decision& decision) {
+  ++unacknowledged_;
+  scope_.spawn(send_to_all(decision));
 }
 
-Task<void> Coordinator::tell_all(Decision decision) {
-  std::vector<char> heard(decision.participants.size(), 0);
+Task<void> Coordinator::send_to_all(Decision decision) {
+  std::vector<char> acknowledged(decision.participants.size(), 0);
   TaskScope calls;
-  for (std::size_t i = 0; i < heard.size(); ++i) {
-    calls.spawn(tell_one(decision.participants[i], decision.id, decision.commit, heard[i]));
+  for (std::size_t i = 0; i < acknowledged.size(); ++i) {
+    calls.spawn(
+        send_to_one(decision.participants[i], decision.id, decision.commit, acknowledged[i]));
   }
   co_await calls.join();
-  --untold_;
-  if (std::ranges::find(heard, 0) != heard.end() || leader_->ended()) co_return;
-  decision.heard = true;
-  // A failure ends this incarnation; the next one tells them again.
+  --unacknowledged_;
+  if (std::ranges::find(acknowledged, 0) != acknowledged.end() || leader_->ended()) co_return;
+  decision.acknowledged = true;
+  // A failure ends this incarnation; the next one sends the decision again.
   bool sent = false;
   (void)co_await log(std::move(decision), sent);
 }
 
-Task<void> Coordinator::tell_one(TabletId tablet, TransactionId id, Timestamp commit, char& heard) {
+Task<void> Coordinator::send_to_one(TabletId tablet, TransactionId id, Timestamp commit,
+                                    char& acknowledged) {
   Duration wait = options_.retry_min;
   while (!scope_.closed() && !leader_->ended()) {
     const Instant deadline = world_.executor.now() + options_.prepare_timeout;
-    const Result<void> told = co_await calls_.commit_prepared(tablet, id, commit, deadline);
-    // One that has no record of it has finished it and forgotten: only an undecided or committed
-    // transaction is prepared for ever.
-    if (told || told.error().code == Errc::kNotFound) {
-      heard = 1;
+    const Result<void> applied = co_await calls_.commit_prepared(tablet, id, commit, deadline);
+    // A participant without a record of the transaction has finished and forgotten it: undecided
+    // and committed transactions stay prepared until then.
+    if (applied || applied.error().code == Errc::kNotFound) {
+      acknowledged = 1;
       co_return;
     }
-    log_debug("participant has not heard of a commit",
-              {{"transaction", to_string(id)}, {"error", told.error()}});
+    log_debug("participant has not acknowledged a commit",
+              {{"transaction", to_string(id)}, {"error", applied.error()}});
     co_await pause(wait);
     wait = std::min(wait * 2, options_.retry_max);
   }
@@ -279,7 +284,7 @@ Task<void> Coordinator::abort_all(TransactionId id, std::vector<TabletId> partic
   co_await calls.join();
 }
 
-// Tried once: a participant that does not hear it asks.
+// Sent once: a participant that does not get it asks for the outcome.
 Task<void> Coordinator::abort_one(TabletId tablet, TransactionId id) {
   const Instant deadline = world_.executor.now() + options_.prepare_timeout;
   (void)co_await calls_.abort_prepared(tablet, id, deadline);
@@ -293,7 +298,7 @@ Task<void> Coordinator::pause(Duration duration) {
   }
 }
 
-// Commits under way may still send aborts.
+// Commits in flight may still send aborts.
 Task<void> Coordinator::stop() {
   scope_.close();
   while (!undecided_.empty()) co_await sleep_for(world_.executor, kPauseStep);

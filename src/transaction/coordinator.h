@@ -1,27 +1,27 @@
 // Coordinator: the tablet that decides transactions over several tablets.
 //
-// commit(): every participant prepares; a timestamp is drawn; the decision is made durable, and
-// that is the moment at which the transaction is committed; the client is answered; participants
-// are told until each has heard. Nothing is written for a transaction that is not committed: what
-// the coordinator has no record of is aborted.
+// commit(): every participant prepares; a commit timestamp is acquired; the decision is made
+// durable, which commits the transaction; the client is answered; the decision is sent to each
+// participant until it acknowledges. Nothing is written for a transaction that is not committed: a
+// transaction without a record is aborted.
 //
-// Promise    A transaction has one outcome for ever, whatever dies when. OK: committed at that
-//            timestamp. kAborted: changed nothing, anywhere. Repeating a commit with the same id
-//            gives the same answer, also while it is being decided; of a refused one as long as
+// Promise    A transaction has one final outcome, whichever processes fail. OK: committed at that
+//            timestamp. kAborted: nothing was changed anywhere. Repeating a commit with the same id
+//            returns the same result, also while it is being decided; for a refused one as long as
 //            this incarnation remembers it.
 // Invariants (1) A decision is forgotten only when every participant has acknowledged it. Commits
 //            that were first requested (TabletWrite::requested) before the newest forgotten one was
 //            committed, and are not listed, may be among the forgotten: they fail with
 //            kUnknownOutcome. Later ones were never decided, however long ago the transaction
-//            began. (2) outcome() says aborted only of transactions that this incarnation is not
-//            deciding and that no incarnation has decided.
+//            began. (2) outcome() returns aborted only for transactions that this incarnation is
+//            not deciding and that no incarnation has decided.
 // Threading  The world's executor.
 // Limits     kParticipantsMax tablets, kUndecidedMax transactions at once. An acknowledged decision
 //            is remembered for kRepeatMax, so that its client may repeat the request, or until
-//            kHeardMax newer ones are; refusals: the last kRefusedMax.
-// Errors     kUnknownOutcome: the decision may be durable; outcome() of a later incarnation says.
+//            kAcknowledgedMax newer ones are; refusals: the last kRefusedMax.
+// Errors     kUnknownOutcome: the decision may be durable; ask outcome() of a later incarnation.
 //            All others (kAborted, kOverloaded, kNoSpace, kReadOnly, ...): this call has changed
-//            nothing. A repeated commit settles the first one by OK or kAborted only.
+//            nothing. For a repeated commit only OK and kAborted tell the outcome of the first.
 // Tests      coordinator_test.cpp.
 #pragma once
 
@@ -37,16 +37,16 @@
 namespace moraine {
 
 inline constexpr std::size_t kUndecidedMax = 10'000;
-inline constexpr std::size_t kHeardMax = 1'000'000;
+inline constexpr std::size_t kAcknowledgedMax = 1'000'000;
 inline constexpr std::chrono::seconds kRepeatMax = std::chrono::seconds{60};
 inline constexpr std::size_t kRefusedMax = 10'000;
 
 struct CoordinatorOptions {
   LeaderOptions leader;
   Duration prepare_timeout = 10s;
-  Duration retry_min = 50ms;  // Of telling a participant, doubling.
+  Duration retry_min = 50ms;  // Of sending a decision to a participant; doubles.
   Duration retry_max = 5s;
-  std::size_t heard_max = kHeardMax;
+  std::size_t acknowledged_max = kAcknowledgedMax;
   std::chrono::seconds repeat_max = kRepeatMax;
   std::size_t refused_max = kRefusedMax;
   table::SeededBug bug{};
@@ -59,22 +59,22 @@ struct Participant {
 
 class Coordinator {
  public:
-  // `calls` and `timestamps` outlive it.
+  // `calls` and `timestamps` outlive the coordinator.
   static Task<Result<std::unique_ptr<Coordinator>>> boot(World world, BlobGroups& groups,
                                                          TabletInfo info, TabletCalls& calls,
                                                          TimestampSource& timestamps,
                                                          CoordinatorOptions options = {});
   ~Coordinator();
 
-  // Gives the commit timestamp. All writes are of one transaction.
+  // Returns the commit timestamp. All writes are of one transaction.
   Task<Result<Timestamp>> commit(std::vector<Participant> participants);
   TransactionOutcome outcome(const TransactionId& id) const;
-  // OK: when this was called no other incarnation had begun. An outcome() of before is then true
-  // wherever else the coordinator might run by now.
+  // OK: no other incarnation had started when this was called. An earlier result of outcome() is
+  // then valid, even if the coordinator runs elsewhere by now.
   Task<Result<void>> confirm_lead() { return leader_->confirm_lead(); }
 
   std::size_t undecided() const { return undecided_.size(); }
-  std::size_t untold() const { return untold_; }
+  std::size_t unacknowledged() const { return unacknowledged_; }
   const TabletInfo& info() const { return leader_->info(); }
   Task<void> stop();
   void abandon();
@@ -88,10 +88,10 @@ class Coordinator {
   class State final : public TabletState {
    public:
     explicit State(const CoordinatorOptions& options)
-        : heard_max_(options.heard_max), repeat_max_(options.repeat_max) {}
+        : acknowledged_max_(options.acknowledged_max), repeat_max_(options.repeat_max) {}
 
     std::map<TransactionId, Decision> decisions;
-    std::map<Timestamp, TransactionId> heard;  // By commit.
+    std::map<Timestamp, TransactionId> acknowledged;  // By commit timestamp.
     Timestamp forgotten = 0;
     void add(const Decision& decision);
     Result<void> restore(const std::vector<Slice>& pages) override;
@@ -102,7 +102,7 @@ class Coordinator {
    private:
     bool may_forget_oldest() const;
 
-    const std::size_t heard_max_;
+    const std::size_t acknowledged_max_;
     const std::chrono::seconds repeat_max_;
   };
 
@@ -110,20 +110,20 @@ class Coordinator {
               CoordinatorOptions options);
 
   Result<void> admit(const std::vector<Participant>& participants) const;
-  // The first that asks has it decided, the others follow.
+  // Runs a commit for its first request; repeated requests wait for the result.
   Task<Result<Timestamp>> commit_new(TransactionId id, std::vector<Participant> participants);
   void remember_refusal(const TransactionId& id, Timestamp requested, Error error);
-  // `held`: those that prepared it.
+  // `held`: the tablets that have prepared it.
   Task<Result<void>> prepare_all(std::vector<Participant> participants,
                                  std::vector<TabletId>& held);
   Task<void> prepare_one(Participant participant, Instant deadline, Result<void>& out);
   Task<Result<Timestamp>> decide(TransactionId id, std::vector<TabletId> participants);
-  void tell(const Decision& decision);
-  Task<void> tell_all(Decision decision);
-  Task<void> tell_one(TabletId tablet, TransactionId id, Timestamp commit, char& heard);
+  void send_decision(const Decision& decision);
+  Task<void> send_to_all(Decision decision);
+  Task<void> send_to_one(TabletId tablet, TransactionId id, Timestamp commit, char& acknowledged);
   Task<void> abort_all(TransactionId id, std::vector<TabletId> participants);
   Task<void> abort_one(TabletId tablet, TransactionId id);
-  // `sent`: the entry was begun, so that a failure leaves the outcome unknown.
+  // `sent`: writing of the entry has begun, so that a failure leaves the outcome unknown.
   Task<Result<void>> log(Decision decision, bool& sent);
   Task<void> pause(Duration duration);
 
@@ -134,12 +134,12 @@ class Coordinator {
   State state_;
   std::unique_ptr<Leader> leader_;
   using Answer = OneShot<Result<Timestamp>>;
-  std::map<TransactionId, std::vector<std::shared_ptr<Answer>>> undecided_;  // Who follows them.
+  std::map<TransactionId, std::vector<std::shared_ptr<Answer>>> undecided_;  // With their repeats.
   std::map<TransactionId, Error> refused_;
   std::deque<std::pair<TransactionId, Timestamp>> refused_order_;  // Oldest first.
   Timestamp refusals_forgotten_ = 0;  // Those requested up to here may be missing.
-  std::size_t untold_ = 0;
-  Timestamp newest_ = 0;  // Commit timestamp seen.
+  std::size_t unacknowledged_ = 0;
+  Timestamp newest_ = 0;  // The newest commit timestamp.
   TaskScope scope_;
 };
 

@@ -20,13 +20,13 @@ class CountedTimestamps final : public TimestampSource {
   }
 };
 
-// Tablets that remember what they were told.
+// Tablets that record the calls that they get.
 class ToldTablets final : public TabletCalls {
  public:
   std::map<TabletId, std::set<TransactionId>> prepared;
   std::map<TabletId, std::map<TransactionId, Timestamp>> committed;
-  std::map<TabletId, Errc> refuses;  // To prepare.
-  std::set<TabletId> deaf;           // To the outcome.
+  std::map<TabletId, Errc> refuses;  // Errors of prepare().
+  std::set<TabletId> unreachable;    // To the outcome.
 
   Task<Result<Timestamp>> commit(TabletId, TabletWrite, Instant) override {
     co_return fail(Errc::kUnsupported, "one-phase");
@@ -39,13 +39,13 @@ class ToldTablets final : public TabletCalls {
   }
   Task<Result<void>> commit_prepared(TabletId tablet, TransactionId id, Timestamp commit,
                                      Instant) override {
-    if (deaf.contains(tablet)) co_return fail(Errc::kTimeout, "deaf");
+    if (unreachable.contains(tablet)) co_return fail(Errc::kTimeout, "unreachable");
     prepared[tablet].erase(id);
     committed[tablet][id] = commit;
     co_return Result<void>{};
   }
   Task<Result<void>> abort_prepared(TabletId tablet, TransactionId id, Instant) override {
-    if (deaf.contains(tablet)) co_return fail(Errc::kTimeout, "deaf");
+    if (unreachable.contains(tablet)) co_return fail(Errc::kTimeout, "unreachable");
     prepared[tablet].erase(id);
     co_return Result<void>{};
   }
@@ -81,7 +81,7 @@ class CoordinatorTest : public testing::Test {
     }
     return participants;
   }
-  // As clients do: all began long ago, the request of each has its own moment.
+  // As clients do: all transactions began long ago, each commit is requested at its own time.
   Result<Timestamp> commit_requested(Coordinator& coordinator, std::uint8_t number,
                                      Timestamp requested) {
     std::vector<Participant> participants = participants_of(number);
@@ -144,19 +144,18 @@ TEST_F(CoordinatorTest, AllParticipantsCommitAtOneTimestamp) {
   let_time_pass(1s);
   EXPECT_EQ(tablets_.committed[kFirst][transaction(1)], *committed);
   EXPECT_EQ(tablets_.committed[kSecond][transaction(1)], *committed);
-  EXPECT_EQ(coordinator->untold(), 0u);
+  EXPECT_EQ(coordinator->unacknowledged(), 0u);
   sim_.run(coordinator->stop());
 }
 
-TEST_F(CoordinatorTest, OneRefusalAbortsAllAndSaysWhy) {
+TEST_F(CoordinatorTest, OneRefusalAbortsAllWithItsReason) {
   tablets_.refuses[kSecond] = Errc::kAborted;
   auto coordinator = boot();
   const Result<Timestamp> committed = commit(*coordinator, 1);
   ASSERT_FALSE(committed);
   EXPECT_EQ(committed.error().code, Errc::kAborted);
   EXPECT_NE(committed.error().context.find("row conflict"), std::string::npos);
-  EXPECT_TRUE(tablets_.prepared[kFirst].empty())
-      << "who tries again at once does not meet its own locks";
+  EXPECT_TRUE(tablets_.prepared[kFirst].empty()) << "a retry does not conflict with its own locks";
   EXPECT_EQ(coordinator->outcome(transaction(1)).kind, TransactionOutcome::Kind::kAborted);
   sim_.run(coordinator->stop());
 }
@@ -198,15 +197,15 @@ TEST_F(CoordinatorTest, WhatWasRefusedStaysRefused) {
   sim_.run(coordinator->stop());
 }
 
-TEST_F(CoordinatorTest, ADecisionSurvivesACrashAndIsToldByTheNextIncarnation) {
-  tablets_.deaf = {kFirst, kSecond};
+TEST_F(CoordinatorTest, ADecisionSurvivesACrashAndIsSentByTheNextIncarnation) {
+  tablets_.unreachable = {kFirst, kSecond};
   auto coordinator = boot();
   const Timestamp committed = commit(*coordinator, 1).value();
   coordinator->abandon();
   let_time_pass(20s);
   coordinator.reset();
   storage_.crash();
-  tablets_.deaf.clear();
+  tablets_.unreachable.clear();
   coordinator = boot();
   const TransactionOutcome outcome = coordinator->outcome(transaction(1));
   EXPECT_EQ(outcome.kind, TransactionOutcome::Kind::kCommitted);
@@ -217,15 +216,15 @@ TEST_F(CoordinatorTest, ADecisionSurvivesACrashAndIsToldByTheNextIncarnation) {
   sim_.run(coordinator->stop());
 }
 
-TEST_F(CoordinatorTest, ADeafParticipantIsToldUntilItHears) {
-  tablets_.deaf = {kSecond};
+TEST_F(CoordinatorTest, ADecisionIsSentUntilTheParticipantAcknowledges) {
+  tablets_.unreachable = {kSecond};
   auto coordinator = boot();
   const Timestamp committed = commit(*coordinator, 1).value();
   let_time_pass(30s);
-  EXPECT_EQ(coordinator->untold(), 1u);
-  tablets_.deaf.clear();
+  EXPECT_EQ(coordinator->unacknowledged(), 1u);
+  tablets_.unreachable.clear();
   let_time_pass(10s);
-  EXPECT_EQ(coordinator->untold(), 0u);
+  EXPECT_EQ(coordinator->unacknowledged(), 0u);
   EXPECT_EQ(tablets_.committed[kSecond][transaction(1)], committed);
   sim_.run(coordinator->stop());
 }
@@ -252,7 +251,7 @@ TEST_F(CoordinatorTest, ASupersededCoordinatorDecidesNothing) {
 
 TEST_F(CoordinatorTest, ATransactionOlderThanAllThatIsRememberedIsDecided) {
   CoordinatorOptions options;
-  options.heard_max = 2;
+  options.acknowledged_max = 2;
   auto coordinator = boot(options);
   for (std::uint8_t i = 1; i <= 6; ++i) {
     ASSERT_TRUE(commit_requested(*coordinator, i, ++timestamps_.last));
@@ -267,7 +266,7 @@ TEST_F(CoordinatorTest, ATransactionOlderThanAllThatIsRememberedIsDecided) {
 
 TEST_F(CoordinatorTest, ACommitThatIsRepeatedAfterItWasForgottenIsNotCommittedTwice) {
   CoordinatorOptions options;
-  options.heard_max = 2;
+  options.acknowledged_max = 2;
   auto coordinator = boot(options);
   const Timestamp requested = ++timestamps_.last;
   const Timestamp first = commit_requested(*coordinator, 1, requested).value();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kDecided = 1;
-constexpr std::uint8_t kHeard = 2;
+constexpr std::uint8_t kAcknowledged = 2;
 constexpr std::size_t kDecisionBytesMin = 16 + 8 + 4;
 constexpr std::size_t kDecisionsPerPage = 2'000;
 static_assert(kDecisionsPerPage * (kDecisionBytesMin + 1) < kSnapshotPageMax);
@@ -46,7 +46,7 @@ Result<ByteSpan> body_of(ByteSpan bytes) {
 
 Slice encode_decision(const Decision& decision) {
   Encoder encoder;
-  encoder.u8(kVersion).u8(decision.heard ? kHeard : kDecided);
+  encoder.u8(kVersion).u8(decision.acknowledged ? kAcknowledged : kDecided);
   append(encoder, decision);
   return seal(std::move(encoder));
 }
@@ -56,8 +56,8 @@ Result<Decision> decode_decision(ByteSpan bytes) {
   Decoder decoder(body);
   const std::uint8_t kind = decoder.u8();
   Decision decision = take(decoder);
-  decision.heard = kind == kHeard;
-  const bool known = kind == kDecided || kind == kHeard;
+  decision.acknowledged = kind == kAcknowledged;
+  const bool known = kind == kDecided || kind == kAcknowledged;
   if (!decoder.finished() || !known || decision.participants.size() > kParticipantsMax) {
     return fail(Errc::kCorrupt, "a decision");
   }
@@ -78,7 +78,7 @@ std::vector<Slice> encode_decisions(const Decisions& decisions) {
     Encoder encoder;
     encoder.u8(kVersion).u64(decisions.forgotten).u32(static_cast<std::uint32_t>(count));
     for (const std::size_t end = at + count; at < end; ++at) {
-      encoder.flag(all[at].heard);
+      encoder.flag(all[at].acknowledged);
       append(encoder, all[at]);
     }
     pages.push_back(seal(std::move(encoder)));
@@ -93,9 +93,9 @@ Result<Decisions> decode_decisions(ByteSpan page) {
   decisions.forgotten = decoder.u64();
   const std::uint32_t count = decoder.count(kDecisionBytesMin + 1);
   for (std::uint32_t i = 0; i < count && !decoder.failed(); ++i) {
-    const bool heard = decoder.flag();
+    const bool acknowledged = decoder.flag();
     decisions.known.push_back(take(decoder));
-    decisions.known.back().heard = heard;
+    decisions.known.back().acknowledged = acknowledged;
     if (decisions.known.back().participants.size() > kParticipantsMax) {
       return fail(Errc::kCorrupt, "a decision with too many participants");
     }

@@ -1,10 +1,11 @@
-// Decision: what a coordinator has decided, as bytes of its log.
+// Decision: a commit decision of a coordinator, as bytes of its log.
 //
 // clang-format off
-//   record   = version u8 = 1  kind u8  decision  crc32c u32        kind 1: decided, 2: all have
-//   heard decision = id (16)  commit u64  count u32  tablet u64 *
-//   page     = version u8 = 1  forgotten u64  count u32  (heard u8  decision)*  crc32c u32     of a
-//            snapshot
+//   record   = version u8 = 1  kind u8  decision  crc32c u32
+//              kind 1: decided, 2: all participants have acknowledged
+//   decision = id (16)  commit u64  count u32  tablet u64 *
+//   page     = version u8 = 1  forgotten u64  count u32  (acknowledged u8  decision)*  crc32c u32
+//              of a snapshot
 // clang-format on
 //
 // Promise    Pure. Equal decisions have equal bytes.
@@ -27,7 +28,7 @@ struct Decision {
   table::TransactionId id;
   Timestamp commit = 0;
   std::vector<TabletId> participants;
-  bool heard = false;  // Every participant has answered.
+  bool acknowledged = false;  // By every participant.
   bool operator==(const Decision&) const = default;
 };
 

@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteSpan bytes(reinterpret_cast<const std::byte*>(data), size);
   (void)decode_decision(bytes);
   (void)decode_decisions(bytes);
-  // With a checksum that fits, so that the grammar behind it is reached.
+  // With a valid checksum, so that the fields are decoded.
   Encoder encoder;
   encoder.raw(bytes);
   const Slice whole = seal(std::move(encoder));
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (const auto page = decode_decisions(whole)) {
     const auto again = decode_decisions(encode_decisions(*page).front());
-    INVARIANT(again.has_value(), "what was read can be written");
+    INVARIANT(again.has_value(), "a decoded value can be encoded");
   }
   return 0;
 }

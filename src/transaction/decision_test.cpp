@@ -18,7 +18,7 @@ Decision sample(std::uint8_t number, std::size_t participants) {
 TEST(DecisionTest, ReadsBackWhatWasWritten) {
   Decision decision = sample(3, 5);
   EXPECT_EQ(decode_decision(encode_decision(decision)).value(), decision);
-  decision.heard = true;
+  decision.acknowledged = true;
   EXPECT_EQ(decode_decision(encode_decision(decision)).value(), decision);
 }
 

@@ -4,7 +4,7 @@ namespace moraine {
 namespace {
 
 std::unexpected<Error> not_here(TabletId id) {
-  return fail(Errc::kReadOnly, fmt::format("tablet {} does not run", id.value));
+  return fail(Errc::kReadOnly, fmt::format("tablet {} is not running", id.value));
 }
 
 }  // namespace
@@ -28,8 +28,8 @@ Task<Result<void>> LocalTablets::prepare(TabletId tablet, TabletWrite write, Tab
 }
 
 std::unexpected<Error> LocalTablets::absent(TabletId tablet) const {
-  if (!is_gone_ || !is_gone_(tablet)) return not_here(tablet);
-  return fail(Errc::kNotFound, fmt::format("tablet {} is gone for good", tablet.value));
+  if (!is_deleted_ || !is_deleted_(tablet)) return not_here(tablet);
+  return fail(Errc::kNotFound, fmt::format("tablet {} was deleted", tablet.value));
 }
 
 Task<Result<void>> LocalTablets::commit_prepared(TabletId tablet, TransactionId id,

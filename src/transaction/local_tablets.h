@@ -1,7 +1,8 @@
 // LocalTablets: the tablets of tables that run in this process.
 //
-// Promise    Whoever is told to commit or to abort and is gone for good answers kNotFound: nothing
-//            is prepared there any more. Others that do not run answer kReadOnly.
+// Promise    commit_prepared() and abort_prepared() of a deleted tablet fail with kNotFound:
+//            nothing is prepared there any more. Calls of other tablets that do not run fail with
+//            kReadOnly.
 // Threading  The node's executor.
 #pragma once
 
@@ -19,9 +20,11 @@ class LocalTablets final : public TabletCalls {
     tablets_[id] = std::move(tablet);
   }
   void remove(TabletId id) { tablets_.erase(id); }
-  // Asked of tablets that do not run: true of those that never will again. None: never.
-  void tell_gone_by(std::function<bool(TabletId)> is_gone) { is_gone_ = std::move(is_gone); }
-  // Null: not here.
+  // Called for tablets that do not run; returns true when the tablet was deleted. Unset: never.
+  void set_deleted_check(std::function<bool(TabletId)> is_deleted) {
+    is_deleted_ = std::move(is_deleted);
+  }
+  // Null: not in this process.
   std::shared_ptr<table::TableTablet> find(TabletId id) const;
 
   Task<Result<Timestamp>> commit(TabletId tablet, TabletWrite write, Instant deadline) override;
@@ -34,7 +37,7 @@ class LocalTablets final : public TabletCalls {
  private:
   std::unexpected<Error> absent(TabletId tablet) const;
 
-  std::function<bool(TabletId)> is_gone_;
+  std::function<bool(TabletId)> is_deleted_;
   std::map<TabletId, std::shared_ptr<table::TableTablet>> tablets_;
 };
 

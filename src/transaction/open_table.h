@@ -1,5 +1,4 @@
-// OpenTable: a table as those see it who read and write it: its schema and where its key ranges
-// are.
+// OpenTable: a table for readers and writers: its schema and where its key ranges are.
 //
 // Promise    Immutable; a change of the table publishes another one. Ranges are in key order, the
 //            first begins with the empty key, and each ends where the next begins.
@@ -29,18 +28,18 @@ struct OpenTable : std::enable_shared_from_this<OpenTable> {
   std::string path;
   std::shared_ptr<const TableSchema> schema;
   bool dynamic = true;
-  bool removed = false;  // There is no such table any more.
-  // What readers see of it, without the row number of static tables (static_rows.h). Null: all.
+  bool removed = false;  // The table was removed.
+  // The schema for readers, without the row number of static tables (static_rows.h). Null: all.
   std::shared_ptr<const TableSchema> shown;
   table::Atomicity atomicity = table::Atomicity::kFull;
   std::vector<OpenRange> ranges;
 
   std::size_t range_of(ByteSpan key) const;
-  // kReadOnly: the range is not mounted; says the state. kNotFound: the table was removed.
+  // kReadOnly: the range is not mounted; the text has the state. kNotFound: the table was removed.
   Result<std::shared_ptr<table::TableTablet>> readable(std::size_t range) const;
 };
 
-// What calls through a handle of a removed table say.
+// The error text of calls through a handle of a removed table.
 std::string was_removed(std::string_view path);
 
 class TableHolder {

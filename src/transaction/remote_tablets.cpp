@@ -7,7 +7,7 @@
 namespace moraine {
 namespace {
 
-constexpr Duration kAskTimeout = 1s;  // Of one question for a timestamp.
+constexpr Duration kAskTimeout = 1s;  // Of one request for a timestamp.
 constexpr Duration kAskPause = 50ms;
 
 Result<void> nothing(const Result<TabletReply>& reply) {
@@ -30,7 +30,8 @@ Task<Result<TabletReply>> RemoteTablets::call(TabletId tablet, TabletCall call, 
   const std::size_t kind = call.index();
   Slice frame = encode(TabletRequest{tablet, std::move(call)});
   if (frame.size() > kFrameBytesMax) {
-    co_return fail(Errc::kInvalidArgument, fmt::format("a request of {} bytes", frame.size()));
+    co_return fail(Errc::kInvalidArgument,
+                   fmt::format("a request of {} bytes is too long", frame.size()));
   }
   const Result<Slice> answer = co_await network_.call(*node, std::move(frame), deadline);
   if (!answer && answer.error().code == Errc::kOverloaded) {
@@ -38,7 +39,7 @@ Task<Result<TabletReply>> RemoteTablets::call(TabletId tablet, TabletCall call, 
   }
   if (!answer) co_return fail(Errc::kUnknownOutcome, answer.error().message());
   Result<TabletReply> reply = decode_tablet_reply(*answer);
-  // Whoever answers something else has perhaps done what was asked.
+  // The node may have executed the request although its reply is of another kind.
   if (!reply) co_return fail(Errc::kUnknownOutcome, reply.error().message());
   if (reply->kind != kind) co_return fail(Errc::kUnknownOutcome, "a reply to another request");
   if (!reply->status) co_return std::unexpected(reply->status.error());

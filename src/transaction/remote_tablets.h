@@ -1,8 +1,7 @@
 // RemoteTablets: tablets, coordinators and the timestamp oracle of other nodes.
 //
-// Promise    Each call is sent once, to the node that leads the tablet as far as is known here. As
-//            TabletCalls for what errors mean; kReadOnly: nobody leads the tablet, nothing was
-//                        done.
+// Promise    Each call is sent once, to the last known leader of the tablet. Errors as TabletCalls;
+//            kReadOnly: the tablet has no leader, nothing was done.
 // Threading  The world's executor.
 // Tests      remote_tablets_test.cpp.
 #pragma once
@@ -17,9 +16,9 @@ namespace moraine {
 
 class RemoteTablets final : public TabletCalls {
  public:
-  // nullopt: nobody leads it.
+  // nullopt: it has no leader.
   using Locate = std::function<std::optional<NodeId>(TabletId)>;
-  // `network` outlives it.
+  // `network` outlives the object.
   RemoteTablets(Network& network, Locate locate) : network_(network), locate_(std::move(locate)) {}
 
   Task<Result<Timestamp>> commit(TabletId tablet, TabletWrite write, Instant deadline) override;
@@ -39,22 +38,22 @@ class RemoteTablets final : public TabletCalls {
   Task<Result<std::vector<FoundRow>>> lookup(TabletId tablet, LookupCall call, Instant deadline);
   struct ScanPage {
     std::vector<FoundRow> rows;
-    bool more = false;  // Above the last of `rows`.
+    bool more = false;  // There are rows above the last of `rows`.
   };
   Task<Result<ScanPage>> scan(TabletId tablet, ScanCall call, Instant deadline);
 
  private:
-  // The reply, if it says OK.
+  // The reply, if its status is OK.
   Task<Result<TabletReply>> call(TabletId tablet, TabletCall call, Instant deadline);
 
   Network& network_;
   const Locate locate_;
 };
 
-// The timestamps of an oracle, wherever it runs. Asks again until `timeout` has passed.
+// The timestamps of an oracle, wherever it runs. Retries until `timeout` has passed.
 class RemoteTimestamps final : public TimestampSource {
  public:
-  // All outlive it.
+  // All outlive the object.
   RemoteTimestamps(Executor& executor, RemoteTablets& tablets, TabletId oracle,
                    Duration timeout = 5s)
       : executor_(executor), tablets_(tablets), oracle_(oracle), timeout_(timeout) {}

@@ -133,7 +133,7 @@ TEST_F(RemoteTabletsTest, ReadsOfASupersededIncarnationAreNotAnswered) {
   table_.stop();
 }
 
-TEST_F(RemoteTabletsTest, WhatRunsNowhereIsToldSo) {
+TEST_F(RemoteTabletsTest, CallsOfATabletThatRunsNowhereFail) {
   EXPECT_EQ(code(world_.run(remote_.abort_prepared(TabletId{5}, {}, soon()))), Errc::kReadOnly);
   where_.reset();
   EXPECT_EQ(code(commit(put(1, 5))), Errc::kReadOnly);

@@ -1,8 +1,8 @@
 // TabletCalls: how transactions reach the tablets of tables and their coordinators, wherever they
 // run.
 //
-// Promise    Every call may be repeated. kUnknownOutcome: what was asked for may have been done.
-//            Other errors of commit() and prepare(): nothing of the transaction is there.
+// Promise    Every call may be repeated. kUnknownOutcome: the call may have been executed. Other
+//            errors of commit() and prepare(): nothing of the transaction was stored.
 // Threading  The caller's executor.
 #pragma once
 

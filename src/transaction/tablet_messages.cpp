@@ -192,7 +192,7 @@ Result<TabletCall> take_call(Decoder& decoder, std::uint8_t kind) {
   }
 }
 
-// So that read_image() may read it.
+// Whether read_image() may read it.
 bool is_image(ByteSpan image) {
   Decoder decoder(image);
   const std::size_t count = decoder.u16();
@@ -223,7 +223,7 @@ Encoder begin(std::size_t kind) {
   return encoder;
 }
 
-// The bytes behind the version and below the checksum.
+// The bytes between the version and the checksum.
 Result<ByteSpan> body_of(ByteSpan bytes) {
   TRY(const ByteSpan body, unseal(bytes));
   if (body.size() < 3) return bad("too short");

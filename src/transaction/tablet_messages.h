@@ -1,5 +1,5 @@
-// What nodes ask each other about tables: requests to tablets, coordinators and the timestamp
-// oracle, and the replies.
+// Messages between nodes about tables: requests to tablets, coordinators and the timestamp oracle,
+// and the replies.
 //
 // clang-format off
 //   request  = protocol u8 = 0x54  version u8 = 2  kind u8  tablet u64  fields  crc32c u32
@@ -23,8 +23,8 @@
 //              crc32c u32
 // clang-format on
 //
-// Promise    Pure. One spelling per message. Keys and images of changes are not checked against a
-//            schema: the tablet that gets them does.
+// Promise    Pure. Each message has one encoding. Keys and images of changes are not checked
+//            against a schema here: the tablet that gets them does.
 // Limits     kKeysPerCallMax keys, kScanRowsMax rows of a page, kParticipantsMax tablets.
 // Errors     kCorrupt; kUnsupported: another version.
 // Tests      tablet_messages_test.cpp, tablet_messages_fuzz.cpp.
@@ -94,7 +94,7 @@ struct FoundRow {
 };
 
 struct TabletReply {
-  std::size_t kind = 0;  // Index of the call that it answers.
+  std::size_t kind = 0;  // The index of the request's kind.
   Result<void> status;
   Timestamp timestamp = 0;
   TransactionOutcome::Kind outcome = TransactionOutcome::Kind::kUndecided;

@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteSpan bytes(reinterpret_cast<const std::byte*>(data), size);
   (void)decode_tablet_request(bytes);
   (void)decode_tablet_reply(bytes);
-  // With a checksum that fits, so that the grammar behind it is reached.
+  // With a valid checksum, so that the fields are decoded.
   Encoder encoder;
   encoder.raw(bytes);
   const Slice whole = seal(std::move(encoder));

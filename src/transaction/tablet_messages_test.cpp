@@ -55,7 +55,7 @@ TEST(TabletMessages, AreReadAsTheyWereWritten) {
   EXPECT_EQ(kind, std::variant_size_v<TabletCall>);
 }
 
-TEST(TabletMessages, AReplyTellsRowsOrAnError) {
+TEST(TabletMessages, AReplyHasRowsOrAnError) {
   TabletReply reply;
   reply.kind = 7;
   reply.timestamp = 12;

@@ -119,7 +119,7 @@ TabletServer::~TabletServer() {
   state_->served.clear();
 }
 
-// Registered first: whatever was refused before then began before the timestamp that is drawn now.
+// Registered first: every request refused before that is older than the timestamp acquired now.
 Task<Result<void>> TabletServer::open(TabletId id, Hold served, TimestampSource& timestamps) {
   served->id = id;
   state_->served[id] = served;
@@ -172,7 +172,7 @@ Task<Slice> TabletServer::answer(std::shared_ptr<State> state, Slice frame) {
   const auto found = state->served.find(request->tablet);
   if (found == state->served.end()) {
     reply = failed(
-        {Errc::kReadOnly, fmt::format("tablet {} does not run here", request->tablet.value)});
+        {Errc::kReadOnly, fmt::format("tablet {} is not running here", request->tablet.value)});
   } else {
     const Hold served = found->second;
     ++served->calls;
@@ -198,11 +198,11 @@ Task<TabletReply> TabletServer::serve_table(Hold served, TabletCall call) {
   if (auto* prepare = std::get_if<PrepareCall>(&call)) {
     co_return replied(co_await tablet.prepare(std::move(prepare->write), prepare->coordinator));
   }
-  if (const auto* told = std::get_if<CommitPreparedCall>(&call)) {
-    co_return replied(co_await tablet.commit_prepared(told->id, told->commit));
+  if (const auto* decided = std::get_if<CommitPreparedCall>(&call)) {
+    co_return replied(co_await tablet.commit_prepared(decided->id, decided->commit));
   }
-  if (const auto* told = std::get_if<AbortPreparedCall>(&call)) {
-    co_return replied(co_await tablet.abort_prepared(told->id));
+  if (const auto* aborted = std::get_if<AbortPreparedCall>(&call)) {
+    co_return replied(co_await tablet.abort_prepared(aborted->id));
   }
   if (auto* lookup = std::get_if<LookupCall>(&call)) {
     co_return co_await look_up(served, std::move(*lookup));
@@ -296,7 +296,7 @@ Task<TabletReply> TabletServer::look_up(Hold served, LookupCall call) {
   co_return reply;
 }
 
-// Key columns are read too, behind those that are asked for: they give each row its key.
+// Key columns are read too, after the requested ones, to build each row's key.
 Task<TabletReply> TabletServer::scan(Hold served, ScanCall call) {
   table::TableTablet& tablet = *served->table;
   const TableSchema& schema = *tablet.settings().schema;

@@ -1,16 +1,16 @@
 // TabletServer: serves the tablets, coordinators and the oracle of this node to others.
 //
 // The network may deliver a request twice, also after the incarnation that got it first has ended.
-// An incarnation remembers what it has answered to commits, and takes only commits that were first
+// An incarnation remembers its answers to commits, and accepts only commits that were first
 // requested after it began: an older one that it does not remember fails with kUnknownOutcome. So
-// no transaction is committed after a client was answered that it was not.
+// no transaction is committed after its client was told that it was not.
 //
-// Promise    A commit is carried out once, whatever the network repeats, and all repetitions get
-//            the same answer. Reads and "not committed" are answered only if no other incarnation
-//            had begun when they were found out.
+// Promise    A commit is executed once, whatever the network repeats, and all repetitions get the
+//            same answer. Results of reads and "not committed" are returned only if no other
+//            incarnation had started when they were computed.
 // Threading  The world's executor.
-// Limits     kAnswersMax remembered of each tablet; a scan gives kScanRowsMax rows a page.
-// Errors     kReadOnly: what is asked for does not run here, nothing was done.
+// Limits     kAnswersMax answers remembered per tablet; a scan returns kScanRowsMax rows a page.
+// Errors     kReadOnly: the tablet is not running here, nothing was done.
 // Tests      remote_tablets_test.cpp.
 #pragma once
 
@@ -32,15 +32,15 @@ class TabletServer {
   TabletServer(const TabletServer&) = delete;
   TabletServer& operator=(const TabletServer&) = delete;
 
-  // From now on it is served, in place of another incarnation; commits once a timestamp was drawn.
+  // Serves it, in place of an earlier incarnation; commits once a timestamp was acquired.
   Task<Result<void>> add(TabletId id, std::shared_ptr<table::TableTablet> tablet,
                          TimestampSource& timestamps);
   Task<Result<void>> add(TabletId id, std::shared_ptr<Coordinator> coordinator,
                          TimestampSource& timestamps);
   void add(TabletId id, std::shared_ptr<TimestampOracle> oracle);
-  // Requests that are being served go on.
+  // Requests in flight continue.
   void remove(const void* served);
-  // Requests that are being served by it.
+  // Requests in flight.
   std::size_t calls(const void* served) const;
 
  private:

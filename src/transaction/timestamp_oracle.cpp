@@ -9,7 +9,7 @@ namespace moraine {
 namespace {
 
 constexpr std::uint8_t kCeilingVersion = 1;
-// The newer incarnation waits so much longer than the older one serves: clocks do not run alike.
+// The newer incarnation waits this much longer than the older one serves, for clock drift.
 constexpr int kLeaseMarginDivisor = 4;
 
 }  // namespace
@@ -63,7 +63,7 @@ Task<Result<std::unique_ptr<TimestampOracle>>> TimestampOracle::boot(World world
   if (options.bug == table::SeededBug::kTimestampGoesBack) {
     first = timestamp_of_seconds(seconds_of(world.clock));
   }
-  // The clock is judged once here, for those that only read it; next() fails if it is refused.
+  // The clock is checked once here, for callers that only read it; next() fails if it is refused.
   (void)oracle->guard_.check(oracle->state_.ceiling);
   oracle->last_.store(first, std::memory_order_release);
   co_return std::move(oracle);
@@ -120,7 +120,7 @@ Task<void> TimestampOracle::extend_ahead() {
   (void)co_await extend();
 }
 
-// Whoever comes while the ceiling is being raised waits for that.
+// Calls that arrive while the ceiling is being raised wait for that.
 Task<Result<void>> TimestampOracle::extend() {
   if (extending_) {
     auto done = std::make_shared<OneShot<bool>>();

@@ -1,18 +1,17 @@
-// TimestampOracle: the tablet that gives out timestamps.
+// TimestampOracle: the tablet that issues timestamps.
 //
 //   body and snapshot = version u8 = 1  ceiling u64  crc32c u32
 //
-// Promise    Each timestamp is above every one given before, over restarts and whatever the clock
-//            does; its seconds are those of the clock unless the clock goes back. A timestamp is
-//            given only below a ceiling that is durable, and an incarnation begins at the ceiling
-//            it finds.
-//            With a lease, an incarnation that was superseded gives out none once the newer one
-//            does: it stops a lease after its last confirmed entry, the newer one waits for longer.
+// Promise    Each timestamp is above every earlier one, over restarts and whatever the clock does;
+//            its seconds are those of the clock unless the clock goes back. Timestamps are issued
+//            only below a durable ceiling, and an incarnation begins at the ceiling that it finds.
+//            With a lease, a superseded incarnation issues none once the newer one does: it stops a
+//            lease after its last confirmed entry, and the newer one waits for longer.
+//            While the clock has jumped far ahead and is not confirmed (clock_guard.h), no
+//            timestamps are issued.
 // Threading  The world's executor; try_next() on any thread.
-//            A clock that has jumped far ahead is not followed before it is confirmed
-//            (clock_guard.h): no timestamps are given then.
-// Errors     kUnavailable: the clock is not believed, the text says so; or this incarnation is
-//            over. kConflict: likewise.
+// Errors     kUnavailable: the clock is refused (the text says so), or this incarnation has ended.
+//            kConflict: this incarnation has ended.
 // Tests      timestamp_oracle_test.cpp, ceiling_fuzz.cpp.
 #pragma once
 
@@ -26,14 +25,14 @@
 
 namespace moraine {
 
-// So many seconds of timestamps are made durable at once.
+// How far ahead, in seconds, the ceiling is made durable.
 inline constexpr std::uint64_t kCeilingSeconds = 10;
 
 struct OracleOptions {
   LeaderOptions leader;
-  // nullopt: nothing else can have led this tablet a moment ago (one process owns the folder).
+  // nullopt: no other process can have led this tablet just before (one process owns the folder).
   std::optional<Duration> lease;
-  // Outlives the oracle, and goes on with the next one; null: it has its own.
+  // Outlives the oracle and is passed to the next one; null: the oracle has its own.
   ClockGuard* clock = nullptr;
   ClockLimits clock_limits;  // Of its own.
   table::SeededBug bug{};
@@ -50,9 +49,9 @@ class TimestampOracle final : public TimestampSource {
   ~TimestampOracle() override;
 
   Task<Result<Timestamp>> next() override;
-  // Without waiting; nullopt: next() has to be asked.
+  // Without waiting; nullopt: call next().
   std::optional<Timestamp> try_next();
-  // The last one given, or a bound below the next.
+  // The last issued one, or a bound below the next.
   Timestamp last() const { return last_.load(std::memory_order_acquire); }
 
   Task<void> stop();
@@ -93,7 +92,7 @@ class TimestampOracle final : public TimestampSource {
   State state_;
   std::unique_ptr<Leader> leader_;
   std::atomic<Timestamp> last_{0};
-  std::atomic<Timestamp> ceiling_{0};  // Durable: all that is given is below.
+  std::atomic<Timestamp> ceiling_{0};  // Durable; all issued timestamps are below.
   std::atomic<std::int64_t> lease_end_ns_{0};
   bool extending_ = false;
   std::vector<std::shared_ptr<OneShot<bool>>> waiting_;

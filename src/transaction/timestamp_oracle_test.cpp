@@ -90,11 +90,12 @@ TEST_F(TimestampOracleTest, AClockThatJumpsFarAheadIsNotMadeDurable) {
   clock_.now -= std::chrono::hours(24 * 365);
   const Timestamp after = next(*oracle);
   EXPECT_GT(after, before);
-  EXPECT_EQ(unix_seconds(after), unix_seconds(before)) << "set right, as if nothing had been";
+  EXPECT_EQ(unix_seconds(after), unix_seconds(before))
+      << "after a correction timestamps continue as before";
   sim_.run(oracle->stop());
 }
 
-TEST_F(TimestampOracleTest, AClockThatIsFarAheadAtAStartWantsToBeConfirmed) {
+TEST_F(TimestampOracleTest, AClockThatIsFarAheadAtAStartMustBeConfirmed) {
   auto oracle = boot();
   const Timestamp before = next(*oracle);
   sim_.run(oracle->stop());

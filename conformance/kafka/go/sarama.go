@@ -49,7 +49,7 @@ func saramaMessage(t task, i int) *sarama.ProducerMessage {
 	return &sarama.ProducerMessage{Topic: t.topic(), Value: sarama.ByteEncoder(message(i))}
 }
 
-// All of partition 0; `version` chooses how old the requests are.
+// All of partition 0; `version` is the version of the requests.
 func saramaRead(t task) outcome {
 	consumer, err := sarama.NewConsumer([]string{t.address}, saramaConfig(t))
 	check(err)
@@ -147,7 +147,7 @@ func saramaConfigs(t task) outcome {
 	}
 	err = admin.AlterConfig(sarama.TopicResource, t.topic(),
 		map[string]*string{"min.insync.replicas": text("2")}, false)
-	// The library gives the error as text only.
+	// The library returns the error as text only.
 	refused := err != nil && strings.Contains(err.Error(), sarama.ErrInvalidConfig.Error())
 	return outcome{"known": len(found), "min.insync.replicas": map[bool]int{true: int(sarama.ErrInvalidConfig)}[refused]}
 }

@@ -204,7 +204,7 @@ public class Client {
     return outcome;
   }
 
-  // A client that asks for what is not served ends with an error, and the broker goes on.
+  // A client that requests what is not served ends with an error, and the broker continues.
   static Map<String, Object> sasl() throws Exception {
     String login = "org.apache.kafka.common.security.plain.PlainLoginModule required "
         + "username=\"a\" password=\"b\";";

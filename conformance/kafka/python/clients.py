@@ -206,7 +206,7 @@ def aio_recreate(task):
 
 def kpy_options(task):
     options = {"bootstrap_servers": task.address}
-    if "version" in task.options:  # How old the requests are.
+    if "version" in task.options:  # The version of the requests.
         options["api_version"] = tuple(map(int, task.options["version"].split(".")))
     return options
 

@@ -44,7 +44,7 @@ Slice padded_copy(ByteSpan bytes) {
   return std::move(buffer).freeze();
 }
 
-// Aligned memory goes to the disk as it is; only a last part of a sector is copied.
+// Aligned memory is written without a copy; only an incomplete last sector is copied.
 void append_data(std::vector<Slice>& pieces, const Slice& data) {
   if (!data.aligned(kSectorSize)) {
     pieces.push_back(padded_copy(data));
@@ -57,7 +57,7 @@ void append_data(std::vector<Slice>& pieces, const Slice& data) {
 
 }  // namespace
 
-bool stands_aligned(std::size_t data_size) {
+bool starts_aligned(std::size_t data_size) {
   return data_size > 0 && (data_size >= kChecksumBlock || data_size % kSectorSize == 0);
 }
 
@@ -83,7 +83,7 @@ DataChecksum checksum_data(ByteSpan data) {
 std::uint64_t lone_batch_bytes(std::size_t inline_size, std::size_t data_size) {
   const std::uint64_t front = kBatchHeaderBytes + kDescriptorBytes + inline_size +
                               table_bytes(static_cast<std::uint32_t>(data_size));
-  if (!stands_aligned(data_size)) return align_up(front + data_size, kSectorSize);
+  if (!starts_aligned(data_size)) return align_up(front + data_size, kSectorSize);
   return align_up(front, kSectorSize) + align_up(data_size, kSectorSize);
 }
 
@@ -114,11 +114,11 @@ std::optional<BatchHeader> peek_header(ByteSpan sector) {
 Result<BatchMeta> decode_meta(ByteSpan bytes) {
   const auto header = peek_header(bytes);
   if (!header) return fail(Errc::kCorrupt, "no batch header");
-  if (bytes.size() < header->meta_size) return fail(Errc::kCorrupt, "batch meta is cut short");
+  if (bytes.size() < header->meta_size) return fail(Errc::kCorrupt, "batch meta is truncated");
   const ByteSpan meta = bytes.first(header->meta_size);
   const auto expected = load<std::uint32_t>(bytes.data() + 8);
   if (crc32c(meta.subspan(kChecksumFrom)) != expected) {
-    return fail(Errc::kCorrupt, "batch meta checksum");
+    return fail(Errc::kCorrupt, "batch meta checksum does not match");
   }
   BatchMeta batch{*header, {}};
   const std::uint64_t batch_bytes = std::uint64_t{header->sectors} * kSectorSize;
@@ -132,7 +132,7 @@ Result<BatchMeta> decode_meta(ByteSpan bytes) {
     record.data_offset = decoder.u32();
     record.data_crc = decoder.u32();
     record.inline_bytes = decoder.raw(inline_size);
-    if (decoder.failed()) return fail(Errc::kCorrupt, "batch descriptors are cut short");
+    if (decoder.failed()) return fail(Errc::kCorrupt, "batch descriptors are truncated");
     if (record.data_size > 0 &&
         (record.data_offset < header->meta_size ||
          std::uint64_t{record.data_offset} + record.data_size > batch_bytes)) {
@@ -155,7 +155,7 @@ bool BatchBuilder::add(RecordInput record, std::uint64_t bytes_max) {
   const std::uint64_t meta = kDescriptorBytes + record.inline_bytes.size();
   std::uint64_t packed = 0;
   std::uint64_t aligned = 0;
-  if (stands_aligned(size)) {
+  if (starts_aligned(size)) {
     const std::uint32_t table = table_bytes(static_cast<std::uint32_t>(size));
     aligned = align_up(size, kSectorSize) + (table > 0 && aligned_count_ > 0 ? kAlignedCost : 0);
     if (aligned_count_ == 0) packed = table;
@@ -175,14 +175,14 @@ bool BatchBuilder::add(RecordInput record, std::uint64_t bytes_max) {
   return true;
 }
 
-// Packed data first, behind the meta; then aligned data in the order of adding, each with its table
-// right before it.
+// Packed data first, after the meta; then aligned data in the order of adding, each with its
+// checksum table right before it.
 std::uint64_t BatchBuilder::place(std::vector<Placed*>& aligned) {
   std::uint64_t at = meta_bytes_;
   for (Placed& placed : records_) {
     const std::size_t size = placed.input.data.size();
     if (size == 0) continue;
-    if (stands_aligned(size)) {
+    if (starts_aligned(size)) {
       aligned.push_back(&placed);
       continue;
     }
@@ -216,7 +216,7 @@ Slice BatchBuilder::encode_front(const BatchHeader& header, std::uint64_t front_
       std::memcpy(at, input.inline_bytes.data(), input.inline_bytes.size());
       at += input.inline_bytes.size();
     }
-    if (!input.data.empty() && !stands_aligned(input.data.size())) {
+    if (!input.data.empty() && !starts_aligned(input.data.size())) {
       std::memcpy(front.data() + placed.offset, input.data.data(), input.data.size());
     }
   }

@@ -1,4 +1,4 @@
-// Batch: what one group commit writes. Segments hold nothing but batches, each on a sector bound.
+// Batch: what one group commit writes. Segments hold only batches, each at a sector boundary.
 //
 //   batch      = header descriptor* padding data
 //   header     = magic "MRNB"  version u16 = 1  records u16
@@ -10,14 +10,15 @@
 //   descriptor = owner u8  kind u8  inline_size u16  data_size u32  data_offset u32  data_crc u32
 //                inline bytes
 //   data       = bytes of each record at its data_offset (from the batch's start). Data of
-//                kChecksumBlock bytes or more, and data that fills whole sectors, starts on a
-//                sector bound. Data above kChecksumBlock is preceded by its table, one crc32c for
-//                each kChecksumBlock bytes; its data_crc is the crc32c of that table, so any block
-//                can be checked alone.
+//                kChecksumBlock bytes or more, and data that fills whole sectors, starts at a
+//                sector boundary. Data above kChecksumBlock is preceded by its checksum table, one
+//                crc32c for each kChecksumBlock bytes; its data_crc is the crc32c of that table, so
+//                any block can be checked alone.
 //
-// Promise    Meta and data are checksummed apart: facts stay readable when data rots, and a batch
-//            whose data was torn is told from a whole one. Device, segment, sector and epoch are in
-//            the header, so an old, foreign or misdirected batch is never taken for a new one.
+// Promise    Meta and data have separate checksums: facts stay readable when data is corrupted, and
+//            a batch with torn data is distinguished from a whole one. Device, segment, sector and
+//            epoch are in the header, so an old, foreign or misdirected batch is never mistaken for
+//            a new one.
 // Terms      epoch: grows with each segment opened. run: grows with each opening of the device.
 //            durable: every sequence up to this one was durable when the batch was composed.
 #pragma once
@@ -38,7 +39,7 @@ inline constexpr std::size_t kDescriptorBytes = 16;
 inline constexpr std::size_t kBatchRecordsMax = 1024;
 inline constexpr std::size_t kBatchPiecesMax = 900;  // Below the kernel's limit of 1024.
 inline constexpr std::size_t kInlineBytesMax = 48u << 10;
-inline constexpr std::uint64_t kBatchBytesMax = 4u << 20;  // One larger record may stand alone.
+inline constexpr std::uint64_t kBatchBytesMax = 4u << 20;  // A larger record is a batch alone.
 
 struct BatchHeader {
   std::uint16_t records = 0;
@@ -77,7 +78,7 @@ std::optional<BatchHeader> peek_header(ByteSpan sector);
 // Checks the meta's checksum and grammar. Requires: bytes.size() >= header.meta_size.
 Result<BatchMeta> decode_meta(ByteSpan bytes);
 
-// One record on its way into a batch.
+// One record to be added to a batch.
 struct RecordInput {
   OwnerSlot owner = 0;
   std::uint8_t kind = 0;
@@ -85,7 +86,7 @@ struct RecordInput {
   Slice data;
 };
 
-// data_crc, and the table behind it (empty up to kChecksumBlock bytes).
+// data_crc, and the checksum table (empty for data up to kChecksumBlock bytes).
 struct DataChecksum {
   std::uint32_t crc = 0;
   std::vector<std::uint32_t> table;
@@ -95,8 +96,8 @@ DataChecksum checksum_data(ByteSpan data);
 // Lays records out and turns them into the pieces of one disk write.
 class BatchBuilder {
  public:
-  // False, and unchanged, when the record does not fit into `bytes_max` more (never for a first
-  // record that a segment can hold at all). Checksums are computed here.
+  // False, and nothing changes, when the record does not fit into `bytes_max` more bytes (never for
+  // a first record that a segment can hold at all). Checksums are computed here.
   bool add(RecordInput record, std::uint64_t bytes_max);
   bool empty() const { return records_.size() == 0; }
   std::size_t records() const { return records_.size(); }
@@ -117,7 +118,7 @@ class BatchBuilder {
     DataChecksum checksum;
     std::uint32_t offset = 0;
   };
-  // Gives every record its offset; returns where the batch ends and lists the aligned records.
+  // Assigns every record its offset; returns where the batch ends and lists the aligned records.
   std::uint64_t place(std::vector<Placed*>& aligned);
   Slice encode_front(const BatchHeader& header, std::uint64_t front_bytes, const Placed* first);
 
@@ -131,8 +132,8 @@ class BatchBuilder {
 // Bytes of a batch that holds this one record: what a segment must have room for.
 std::uint64_t lone_batch_bytes(std::size_t inline_size, std::size_t data_size);
 
-// True when data of this size starts on a sector bound.
-bool stands_aligned(std::size_t data_size);
+// True when data of this size starts at a sector boundary.
+bool starts_aligned(std::size_t data_size);
 // Bytes of the checksum table before data of this size; 0 when it has none.
 std::uint32_t table_bytes(std::uint32_t data_size);
 

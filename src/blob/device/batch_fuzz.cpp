@@ -1,5 +1,5 @@
-// Any bytes as a batch, and as the fixed sectors of a device: decoded or refused, never out of
-// bounds.
+// Any bytes as a batch, and as the fixed sectors of a device: decoded or rejected, never read out
+// of bounds.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)decode_superblock(bytes);
   (void)decode_root(bytes);
   if (const auto manifest = decode_manifest(bytes)) {
-    // One of version 1 comes back as one of today.
+    // One of version 1 is encoded with the current version.
     const bool today = manifest->segments.empty() || manifest->segments[0].sectors.has_value();
     const Slice again = encode_manifest(*manifest);
     const auto read = decode_manifest(again);

@@ -1,5 +1,5 @@
-// The write path of a device: appends gather into batches, batches go to the disk, completions come
-// back in log order.
+// The write path of a device: appends are gathered into batches, batches are written to the disk,
+// and appends complete in log order.
 
 #include <algorithm>
 
@@ -25,10 +25,11 @@ void Device::enqueue(Append& append) {
   std::optional<Error> refused = failure_;
   if (!refused && options_.read_only) refused = Error{Errc::kReadOnly, path_};
   if (!refused && append.class_ == AppendClass::kOrdinary && pending_bytes_ > kPendingBytesMax) {
-    refused = Error{Errc::kOverloaded, fmt::format("{}: {} bytes wait", path_, pending_bytes_)};
+    refused = Error{Errc::kOverloaded,
+                    fmt::format("{}: {} bytes are waiting to be written", path_, pending_bytes_)};
   }
   if (refused) {
-    // Not resumed from within its own suspension.
+    // A coroutine is not resumed inside its own await_suspend.
     append.result_ = std::unexpected(*refused);
     world_.executor.post([waiter = append.waiter_] { waiter.resume(); });
     return;
@@ -83,13 +84,13 @@ bool Device::ensure_room() {
     return false;
   }
   if (allocate_error_) {
-    // The file system is full: pending appends fail, later ones try again.
+    // The file system is full. Pending appends fail; later ones try again.
     fail_pending(*std::exchange(allocate_error_, std::nullopt), true);
     return false;
   }
   if (!next_ready_) prepare_next();
   if (!next_segment_) {
-    // Only maintenance comes here with nothing free: waiting for itself would be for ever.
+    // Only maintenance gets here without a free segment: it would wait for itself forever.
     fail_pending(Error{Errc::kNoSpace, fmt::format("{}: no segment is free", path_)}, true);
   }
   if (!next_ready_) return false;
@@ -126,7 +127,7 @@ Task<void> Device::prepare_next_segment(std::uint32_t segment) {
     next_ready_ = true;
   } else {
     next_segment_.reset();
-    // Who comes later tries again, and may find room.
+    // Later appends try again, and may find free space.
     if (has_pending()) allocate_error_ = reserved.error();
   }
   schedule_pump();
@@ -170,7 +171,7 @@ void Device::start_batch() {
   const std::uint64_t offset =
       superblock_.segment_offset(*open_segment_) + std::uint64_t{open_sector_} * kSectorSize;
   segments_.at(*open_segment_).last_sequence = header.sequence;
-  // Nobody may take the segment for empty while the batch is under way.
+  // Counted as live before the write, so that the segment is not freed while the batch is written.
   std::uint64_t new_live = 0;
   for (const Location& location : batch->locations) {
     if (location.size > 0) segments_.add_live(location);
@@ -192,8 +193,8 @@ Task<void> Device::write_batch(std::shared_ptr<Batch> batch, std::uint64_t offse
   complete_in_order();
 }
 
-// Acknowledges the durable batches at the front, oldest first. Waiters run here; what they append
-// goes into the next batch together.
+// Acknowledges the durable batches at the front, oldest first. Waiters are resumed here; what they
+// append goes into the next batch together.
 void Device::complete_in_order() {
   while (!in_flight_.empty() && in_flight_.front()->outcome) {
     const std::shared_ptr<Batch> batch = in_flight_.front();

@@ -22,7 +22,7 @@ Slice value_of(int version, std::size_t size) {
   return std::move(buffer).freeze();
 }
 
-// What a client knows: for each name the versions that it may find (nullopt: absent).
+// For each name the versions that a client may find (nullopt: absent).
 struct Truth {
   std::map<std::string, std::set<std::optional<int>>> allowed;
   std::map<int, std::size_t> sizes;
@@ -42,7 +42,7 @@ DeviceOptions small_options() {
 }
 
 // Puts, overwrites and erases with several in flight, so that checkpoints, cleaning and trimming
-// come along; `pause` lets the device be idle now and then.
+// happen; `pause` leaves the device idle at times.
 class Scenario {
  public:
   Scenario(SimWorld& world, Device& device)
@@ -56,7 +56,7 @@ class Scenario {
       TaskScope scope;
       for (int k = 0; k < 4; ++k) {
         std::string name = fmt::format("n{}", (i + k * 7) % 24);
-        // Some names stay for ever, all over the device: cleaning has to carry them along.
+        // Some names stay forever, all over the device: cleaning has to copy them.
         const bool cold = random.one_in(8);
         if (cold) name = fmt::format("cold{}", i + k);
         if (random.one_in(4) && !cold) {
@@ -119,7 +119,7 @@ void check_image(const Image& image, CrashPolicy policy) {
   world.run((*opened)->stop());
 }
 
-// Runs the scenario with a power cut tried at every boundary; gives what the device did.
+// Runs the scenario with a power cut tried at every boundary; returns the device's statistics.
 DeviceStats cut_at_every_boundary(std::uint64_t segments, int operations, Duration pause) {
   SimWorld world(5);
   SimNode& node = world.add_node();

@@ -8,8 +8,8 @@
 namespace moraine::blob {
 namespace {
 
-std::unexpected<Error> rotten(const Location& location) {
-  return fail(Errc::kCorrupt, fmt::format("data at segment {} offset {}: checksum",
+std::unexpected<Error> checksum_error(const Location& location) {
+  return fail(Errc::kCorrupt, fmt::format("data at segment {} offset {}: checksum does not match",
                                           location.segment, location.offset));
 }
 
@@ -21,12 +21,12 @@ Task<Result<Slice>> read_unaligned(Disk& disk, std::uint64_t offset, std::size_t
   co_return sectors.sub(offset - from, size);
 }
 
-// A part of data that has a table: reads the blocks that cover it, and the table.
+// A range of data with a checksum table: reads the blocks that cover it, and the table.
 Task<Result<Slice>> read_blocks(Disk& disk, std::uint64_t base, Location location,
                                 std::uint32_t shift, std::uint32_t size) {
   const std::uint32_t table_size = table_bytes(location.size);
   CO_TRY(const Slice table, co_await read_unaligned(disk, base - table_size, table_size));
-  if (crc32c(table) != location.crc) co_return rotten(location);
+  if (crc32c(table) != location.crc) co_return checksum_error(location);
   const auto from = static_cast<std::uint32_t>(align_down(shift, kChecksumBlock));
   const auto to = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(align_up(shift + size, kChecksumBlock), location.size));
@@ -36,7 +36,7 @@ Task<Result<Slice>> read_blocks(Disk& disk, std::uint64_t base, Location locatio
     const std::size_t index = at / kChecksumBlock * sizeof(std::uint32_t);
     if (crc32c(blocks.span().subspan(at - from, length)) !=
         load<std::uint32_t>(table.data() + index)) {
-      co_return rotten(location);
+      co_return checksum_error(location);
     }
   }
   co_return blocks.sub(shift - from, size);
@@ -58,7 +58,7 @@ Task<Result<Slice>> read_data(Disk& disk, const Superblock& superblock, Location
   const std::uint64_t to = align_up(base + location.size, kSectorSize);
   CO_TRY(const Slice sectors, co_await disk.read(from, to - from));
   const ByteSpan data = sectors.span().subspan(base - from, location.size);
-  if (checksum_data(data).crc != location.crc) co_return rotten(location);
+  if (checksum_data(data).crc != location.crc) co_return checksum_error(location);
   co_return sectors.sub(base - from + shift, size);
 }
 

@@ -1,15 +1,15 @@
 // Device: a file or block device that keeps the records of its owners (VDisks) in one log.
 //
-// Promise    append() completes when the record is durable, in log order: whatever an owner does
-//            after one append it can rely on after a crash if it can rely on anything later. Data
-//            is written once; its Location stays valid until the owner lets it go or moves it.
+// Promise    append() completes when the record is durable, in log order: if a record survives a
+//            crash, so do all that completed before it. Data is written once; its Location stays
+//            valid until the owner drops or moves it.
 // Invariants (1) Segments are recycled whole, and only behind the last checkpoint. (2) After a
 //            failed write nothing more is written: every append fails until the device is reopened.
-//            (3) Dead parts of a segment are given back to the file system only behind a checkpoint
+//            (3) Dead parts of a segment are returned to the file system only behind a checkpoint
 //            of this opening, and only while every live byte of the segment is accounted for.
 // Threading  One executor.
 // Limits     kBatchesInFlightMax batches and kBytesInFlightToDiskMax bytes being written;
-//            kPendingBytesMax bytes waiting, past which ordinary appends hear kOverloaded;
+//            kPendingBytesMax bytes waiting, past which ordinary appends fail with kOverloaded;
 //            kReservedSegments segments only for checkpoints and cleaning.
 // Errors     kNoSpace: nothing could be freed; nothing was written. kIo: see invariant 2.
 // Tests      device_test.cpp, batch_test.cpp, log_order_test.cpp, segments_test.cpp; fuzzers
@@ -48,16 +48,16 @@ inline constexpr std::uint64_t kLargestBatchBytes = 11u << 20;
 inline constexpr std::uint64_t kSplitBytes = 512u << 10;  // Worth another batch in flight.
 inline constexpr std::uint64_t kBatchEnough = 1u << 20;   // A batch is not filled beyond this.
 inline constexpr std::uint32_t kReservedSegments = 3;
-inline constexpr std::uint64_t kPendingBytesMax = 256u << 20;  // Of ordinary appends that wait.
-inline constexpr std::uint32_t kPrewrittenSegments = 2;        // Kept ready; others are given back.
+inline constexpr std::uint64_t kPendingBytesMax = 256u << 20;  // Of waiting ordinary appends.
+inline constexpr std::uint32_t kPrewrittenSegments = 2;  // Kept ready; further ones are discarded.
 inline constexpr std::uint64_t kFormatPrefillBytes = 64u << 20;
 
 struct FormatOptions {
   std::uint64_t size = 0;  // 0: as large as the disk is.
   std::uint32_t segment_bytes = kSegmentBytesDefault;
-  std::uint32_t prefill_segments = 0;  // Written once now, so that first commits there are quick.
+  std::uint32_t prefill_segments = 0;  // Written once now, so that first commits there are fast.
   std::uint64_t prefill_bytes = kFormatPrefillBytes;  // At least, of the first segment.
-  bool create = true;                                 // Make the file; otherwise it must be there.
+  bool create = true;                                 // Create the file; otherwise it must exist.
   bool force = false;                                 // Format over an existing device.
 };
 
@@ -75,7 +75,7 @@ struct DeviceStats {
   std::uint64_t segments_evacuated = 0;
   std::uint64_t segments_prewritten = 0;
   std::uint64_t segments_trimmed = 0;
-  std::uint64_t bytes_trimmed = 0;  // Of segments in use.
+  std::uint64_t bytes_trimmed = 0;  // In segments in use.
   std::uint64_t recovery_bytes_read = 0;
 };
 
@@ -97,12 +97,12 @@ class Device {
                                                     DeviceOptions options, OwnerFactory factory);
   ~Device();
 
-  // Waits for what is in flight, writes a last checkpoint, closes. The device is of no use after.
+  // Waits for what is in flight, writes a last checkpoint, closes. The device is unusable after it.
   Task<void> stop();
-  // Tells background work to end, and no more.
+  // Asks background work to end, without waiting for it.
   void abandon();
 
-  // The owner of a slot: the one that the log knew, or a new one.
+  // The owner of a slot: the one recovered from the log, or a new one.
   std::shared_ptr<DeviceOwner> attach(OwnerSlot slot);
   const std::map<OwnerSlot, std::shared_ptr<DeviceOwner>>& owners() const { return owners_; }
   const Superblock& superblock() const { return superblock_; }
@@ -110,15 +110,15 @@ class Device {
   const std::string& path() const { return path_; }
   SegmentTable& segments() { return segments_; }
   Colour colour() const { return segments_.colour(); }
-  // The file system under it has no blocks for its next segment.
+  // The file system has no blocks left for the next segment.
   bool file_system_full() const { return segments_.no_blocks(); }
   const std::optional<Error>& failure() const { return failure_; }
   const std::vector<std::string>& damage() const { return damage_; }
   World& world() { return world_; }
-  // The largest data that a record may carry here.
+  // The largest data that a record may have on this device.
   std::uint32_t data_size_max() const;
 
-  // One record on its way to the log; lives in the frame of the coroutine that awaits it.
+  // One record to be appended; lives in the frame of the coroutine that awaits it.
   class Append {
    public:
     Append(Device& device, OwnerSlot owner, std::uint8_t kind, SmallBytes inline_bytes, Slice data,
@@ -144,8 +144,8 @@ class Device {
     std::coroutine_handle<> waiter_;
     Result<Location> result_;
   };
-  // co_await gives the data's Location once the record is durable. The new data is live: the owner
-  // lets it go with segments().drop_live().
+  // co_await returns the data's Location once the record is durable. The new data is live: the
+  // owner drops it with segments().drop_live().
   Append append(OwnerSlot owner, std::uint8_t kind, SmallBytes inline_bytes, Slice data,
                 AppendClass append_class = AppendClass::kOrdinary) {
     return Append(*this, owner, kind, std::move(inline_bytes), std::move(data), append_class);
@@ -153,15 +153,15 @@ class Device {
 
   // Bytes [shift, shift + size) of the data. Requires: they lie within it.
   Task<Result<Slice>> read(Location location, std::uint32_t shift, std::uint32_t size);
-  // Where other threads may read the data. nullopt: they cannot. Requires: the data is live.
+  // Where other threads may read the data; nullopt when they cannot. Requires: the data is live.
   std::optional<DirectPlace> place(const Location& location) const;
 
   // Runs one checkpoint now. Safe at any time; at most one runs at once.
   Task<Result<void>> checkpoint();
   // Frees and cleans what the policy allows, now. True when a segment was freed.
   Task<Result<bool>> clean(double fill_max);
-  // Gives back the dead space that is worth it, now and whatever else goes on. An idle device does
-  // so by itself.
+  // Returns dead space to the file system where it is worth it, now and also under load. An idle
+  // device does so by itself.
   Task<void> give_back();
 
  private:
@@ -205,7 +205,7 @@ class Device {
 
   // maintenance.cpp
   void nudge();
-  // Kept for checkpoints and cleaning: a fixed few, and room for two checkpoints.
+  // Kept for checkpoints and cleaning: kReservedSegments, and space for two checkpoints.
   std::uint32_t reserved_segments() const;
   Task<void> maintain();
   Task<void> maintain_once();
@@ -213,7 +213,7 @@ class Device {
   bool checkpoint_due();
   void release_dead();
   bool note_idle();
-  // Ordinary appends came since the maintenance loop last looked.
+  // Ordinary appends came since the last note_idle().
   bool busy() const { return ordinary_appends_ != ordinary_seen_; }
   Task<Result<Location>> write_manifest(Manifest& manifest);
   void forget_checkpoint(const Manifest& manifest, const Location& location);
@@ -263,7 +263,7 @@ class Device {
   std::uint64_t epoch_ = 0;
   std::optional<std::uint32_t> open_segment_;
   std::uint32_t open_sector_ = 0;
-  std::optional<std::uint32_t> next_segment_;  // Opened after it.
+  std::optional<std::uint32_t> next_segment_;  // Opened after open_segment_.
   bool next_ready_ = false;
   std::optional<Error> allocate_error_;  // Why there is no next segment.
 
@@ -280,26 +280,26 @@ class Device {
   Root root_;
   Location manifest_location_;  // Where manifest_ lies.
   Manifest manifest_;
-  std::uint64_t log_bytes_ = 0;         // Appended since its start.
-  std::uint64_t checkpoint_bytes_ = 0;  // Its size.
+  std::uint64_t log_bytes_ = 0;         // Appended since the last checkpoint began.
+  std::uint64_t checkpoint_bytes_ = 0;  // Size of the last checkpoint.
   bool checkpoint_wanted_ = false;
-  std::uint64_t garbage_looked_at_ = 0;  // Log bytes at which to see again what a checkpoint frees.
+  std::uint64_t garbage_check_at_ = 0;  // log_bytes_ of the next check of what a checkpoint frees.
   bool checkpointing_ = false;
   bool cleaning_ = false;
-  std::optional<std::uint32_t> prewriting_;  // Not to be opened now.
+  std::optional<std::uint32_t> prewriting_;  // Must not be opened meanwhile.
   struct PrewriteLeft {
     std::optional<std::uint32_t> segment;
     std::uint64_t bytes = 0;
   };
-  PrewriteLeft prewrite_left_at_;  // Of a segment that was not written to its end.
+  PrewriteLeft prewrite_left_at_;  // Progress in a segment that is not fully prewritten.
   std::uint64_t ordinary_appends_ = 0;
   std::uint64_t ordinary_seen_ = 0;  // By the maintenance loop.
   Instant idle_since_{};
-  std::uint64_t batches_then_ = 0;  // When prewriting last looked.
+  std::uint64_t batches_then_ = 0;  // At the last call of prewrite().
   std::uint64_t bytes_then_ = 0;
   bool trimming_ = false;
   bool can_discard_ = true;
-  Instant trim_after_{};  // A pass that came to nothing is not repeated at once.
+  Instant trim_after_{};  // Delays the next pass after one that freed nothing.
   Duration trim_pause_{};
   std::uint64_t give_back_asked_ = 0;
   std::uint64_t give_back_done_ = 0;

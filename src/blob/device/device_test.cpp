@@ -140,7 +140,7 @@ TEST_F(DeviceTest, TakesEarlyCheckpointsOnlyWhenTheyMakeDeadBytesFree) {
   EXPECT_GT(device_->stats().checkpoints, before);
 }
 
-TEST_F(DeviceTest, SaysNoSpaceWhenNothingCanBeFreedAndRecoversWhenSomethingIs) {
+TEST_F(DeviceTest, FailsWithNoSpaceWhenNothingCanBeFreedAndRecoversWhenSomethingIs) {
   format(16);
   DeviceOptions options;
   options.checkpoint_log_bytes = 512u << 10;
@@ -214,7 +214,7 @@ TEST_F(DeviceTest, WritesFreshSegmentsAheadWhileIdleAndOpensThoseFirst) {
   expect("a", bytes_of(1, 1000));
 }
 
-TEST_F(DeviceTest, TellsRottenDataFromGood) {
+TEST_F(DeviceTest, DetectsCorruptedData) {
   format();
   open();
   set("a", bytes_of(1, 100u << 10));
@@ -228,7 +228,7 @@ TEST_F(DeviceTest, TellsRottenDataFromGood) {
   expect("b", bytes_of(2, 100u << 10));
 }
 
-TEST_F(DeviceTest, ReportsAnAcknowledgedBatchThatRotted) {
+TEST_F(DeviceTest, ReportsAnAcknowledgedBatchThatIsCorrupted) {
   format();
   open();
   set("a", bytes_of(1, 1000));
@@ -246,7 +246,7 @@ TEST_F(DeviceTest, ReportsAnAcknowledgedBatchThatRotted) {
   expect("c", bytes_of(3, 1000));
 }
 
-TEST_F(DeviceTest, SurvivesOneRottenSuperblockAndOneRottenRoot) {
+TEST_F(DeviceTest, SurvivesOneCorruptedSuperblockAndOneCorruptedRoot) {
   format();
   open();
   set("a", bytes_of(1, 1000));

@@ -1,8 +1,8 @@
-// SegmentLives: how often each segment of a device was given up, for readers past its executor.
+// SegmentLives: how often each segment of a device was freed, for readers on other threads.
 //
-// Promise    Whoever sees the same number before and after a read of a segment has read what lay
-//            there in that life: a segment's number grows before it is freed, and before anything
-//            is written to it or discarded after that.
+// Promise    A reader that sees the same number before and after a read of a segment has read the
+//            data of that life: a segment's number grows before it is freed, and before anything is
+//            written to it or discarded after that.
 // Threading  of() on any thread; end() and end_all() on the device's executor.
 #pragma once
 

@@ -11,7 +11,7 @@ std::optional<Slice> DirectPlace::read(std::uint32_t shift, std::uint32_t bytes)
   const std::uint64_t from = align_down(begin, kSectorSize);
   const std::uint64_t to = align_up(begin + bytes, kSectorSize);
   const Result<Slice> sectors = reads->disk->read(from, to - from);
-  // What was written meanwhile belongs to somebody else.
+  // The segment was freed meanwhile: the bytes may be other data.
   if (!sectors || !current()) return std::nullopt;
   return sectors->sub(begin - from, bytes);
 }

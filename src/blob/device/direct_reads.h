@@ -1,10 +1,10 @@
-// DirectReads and DirectPlace: data of a device, read by threads that wait for the disk themselves.
+// DirectReads and DirectPlace: blocking reads of a device's data on any thread.
 //
-// Promise    read() gives bytes of the data that the place was made for, or nullopt: the segment
-//            was given up since (the data is elsewhere or nowhere), the device was closed, or the
-//            disk failed. It does not check them: data that its owner let go may be discarded,
-//            and data may rot. Whoever reads knows a checksum; what does not match is read through
-//            the device, which says what is wrong.
+// Promise    read() returns bytes of the data that the place was made for, or nullopt: the segment
+//            was freed since (the data was moved or deleted), the device was closed, or the disk
+//            failed. It does not check them: data that its owner dropped may be discarded, and data
+//            may be corrupted. The caller checks its own checksum; data that does not match is read
+//            through the device, which reports what is wrong.
 // Threading  Any thread.
 // Limits     kDirectReadMax bytes at once.
 // Tests      direct_reads_test.cpp, direct_threads_test.cpp.
@@ -27,7 +27,7 @@ struct DirectReads {
   std::shared_ptr<const SegmentLives> lives;
 };
 
-// Where data lies as long as `life` is its segment's.
+// Where data is stored, valid as long as `life` is the current life of its segment.
 struct DirectPlace {
   std::shared_ptr<const DirectReads> reads;
   std::uint64_t offset = 0;  // In bytes, on the disk.

@@ -37,7 +37,7 @@ class DirectReadsTest : public testing::Test {
     ASSERT_TRUE(written) << written.error().message();
   }
   DirectPlace place(const std::string& name) { return *device_->place(owner_->names().at(name)); }
-  // Moves all that lives in the segment of the data.
+  // Moves all live data out of the segment.
   void clean_out(const std::string& name) {
     const std::uint32_t segment = owner_->names().at(name).segment;
     // The next record begins another segment.
@@ -48,7 +48,7 @@ class DirectReadsTest : public testing::Test {
     SegmentSet moved(device_->segments().count(), false);
     moved[segment] = true;
     ASSERT_TRUE(world_.run(owner_->evacuate(moved)));
-    // Dead space of it may just be on its way to the file system.
+    // Its dead space may be being discarded.
     for (int i = 0; i < 100 && device_->segments()[segment].readers > 0; ++i) world_.run_for(1ms);
     ASSERT_TRUE(world_.run(device_->clean(0.99)));
     ASSERT_EQ(device_->segments()[segment].use, SegmentUse::kFree);
@@ -88,13 +88,13 @@ TEST_F(DirectReadsTest, APlaceWhoseSegmentWasRecycledIsRefused) {
   clean_out("x");
   EXPECT_FALSE(old.current());
   EXPECT_FALSE(old.read(0, 100));
-  // The data goes on elsewhere.
+  // The data was moved.
   const DirectPlace now = place("x");
   EXPECT_NE(now.offset, old.offset);
   const auto bytes = now.read(0, now.size);
   ASSERT_TRUE(bytes);
   EXPECT_TRUE(equal(*bytes, data));
-  // Also once the segment serves again.
+  // Also once the segment is used again.
   while (device_->segments()[old.segment].use == SegmentUse::kFree) {
     set("more", bytes_of(2, 300'000));
   }
@@ -102,7 +102,7 @@ TEST_F(DirectReadsTest, APlaceWhoseSegmentWasRecycledIsRefused) {
 }
 
 TEST_F(DirectReadsTest, ASegmentThatIsGivenUpDuringTheReadIsRefused) {
-  // Somebody writes the segment anew while the bytes are on their way.
+  // The segment is overwritten during the read.
   class Overtaken final : public DiskReader {
    public:
     Overtaken(std::shared_ptr<const DiskReader> disk, SegmentLives& lives, std::uint32_t segment)

@@ -1,4 +1,4 @@
-// Readers of a segment that is given up and written anew all the time.
+// Readers of a segment that is freed and overwritten all the time.
 
 #include <gtest/gtest.h>
 
@@ -40,12 +40,12 @@ struct Shared {
   std::shared_ptr<SegmentLives> lives = std::make_shared<SegmentLives>(1);
   std::shared_ptr<const DirectReads> reads = std::make_shared<DirectReads>(disk, lives);
   std::mutex mutex;
-  DirectPlace place;  // Guarded by mutex, as is what lies there.
+  DirectPlace place;  // Guarded by mutex, as is the data there.
   std::uint64_t word = 0;
   std::atomic<bool> over = false;
 };
 
-// Keeps a place for a few reads, so that it is out of date now and then.
+// Keeps a place for a few reads, so that it is sometimes out of date.
 void read_on(Shared& shared, std::uint64_t& wrong, std::uint64_t& right) {
   while (!shared.over) {
     DirectPlace place;
@@ -66,7 +66,7 @@ void read_on(Shared& shared, std::uint64_t& wrong, std::uint64_t& right) {
   }
 }
 
-TEST(DirectThreads, NobodyTakesTheBytesOfAnotherLife) {
+TEST(DirectThreads, NoReaderReturnsTheBytesOfAnotherLife) {
   Shared shared;
   const auto move_in = [&shared](std::uint64_t word) {
     shared.disk->fill(word);

@@ -62,19 +62,22 @@ Result<Superblock> plan_superblock(std::uint64_t size, std::uint32_t segment_byt
   const std::uint64_t segments = room / segment_bytes;
   if (segments < kSegmentsMin) {
     const std::uint64_t least = kSegmentsOffset + std::uint64_t{kSegmentsMin} * segment_bytes;
-    return fail(Errc::kInvalidArgument,
-                fmt::format("{} bytes are too few: with segments of {} a device has at least {}",
-                            size, segment_bytes, least));
+    return fail(
+        Errc::kInvalidArgument,
+        fmt::format("{} bytes are too few: with segments of {} bytes a device needs at least {}",
+                    size, segment_bytes, least));
   }
   if (segments > kSegmentsMax) {
     return fail(Errc::kInvalidArgument,
                 fmt::format("{} bytes make {} segments of {}; a device has at most {}", size,
                             segments, segment_bytes, kSegmentsMax));
   }
-  // The manifest is one record: it must fit into a segment with room to spare.
+  // The manifest is one record: it must fit into a segment with space left.
   if (segments * kManifestBytesPerSegment + kManifestSlack > segment_bytes) {
-    return fail(Errc::kInvalidArgument,
-                fmt::format("{} segments need larger ones than {} bytes", segments, segment_bytes));
+    return fail(
+        Errc::kInvalidArgument,
+        fmt::format("{} segments are too many for segments of {} bytes: use a larger segment size",
+                    segments, segment_bytes));
   }
   return Superblock{0, size, segment_bytes, static_cast<std::uint32_t>(segments)};
 }
@@ -106,7 +109,9 @@ Result<Superblock> decode_superblock(ByteSpan sector) {
   superblock.size = decoder.u64();
   superblock.segment_bytes = decoder.u32();
   superblock.segments = decoder.u32();
-  if (!checksum_holds(sector, decoder)) return fail(Errc::kCorrupt, "superblock checksum");
+  if (!checksum_holds(sector, decoder)) {
+    return fail(Errc::kCorrupt, "superblock checksum does not match");
+  }
   const auto plan = plan_superblock(superblock.size, superblock.segment_bytes);
   if (!plan || plan->segments != superblock.segments) {
     return fail(Errc::kCorrupt, "superblock fields contradict each other");
@@ -169,7 +174,7 @@ Result<Manifest> decode_manifest(ByteSpan bytes) {
   Decoder decoder(bytes);
   const std::uint16_t version = decoder.u16();
   if (version < kManifestVersionFirst || version > kManifestVersion) {
-    return fail(Errc::kCorrupt, "manifest version");
+    return fail(Errc::kCorrupt, "unknown manifest version");
   }
   const bool first = version == kManifestVersionFirst;
   const std::uint8_t flags_max = kUsedFlag | kWrittenFlag | (first ? 0 : kHolesFlag);
@@ -187,7 +192,7 @@ Result<Manifest> decode_manifest(ByteSpan bytes) {
   for (std::uint32_t i = 0; i < segments; ++i) {
     const std::uint64_t epoch = decoder.u64();
     const std::uint8_t flags = decoder.u8();
-    if (flags > flags_max) return fail(Errc::kCorrupt, "manifest segment flags");
+    if (flags > flags_max) return fail(Errc::kCorrupt, "unknown segment flags in the manifest");
     Manifest::SegmentState state;
     state.epoch = epoch;
     state.used = (flags & kUsedFlag) != 0;
@@ -196,7 +201,7 @@ Result<Manifest> decode_manifest(ByteSpan bytes) {
     if (!first) state.sectors = decoder.u32();
     manifest.segments.push_back(state);
   }
-  if (!decoder.finished()) return fail(Errc::kCorrupt, "manifest length");
+  if (!decoder.finished()) return fail(Errc::kCorrupt, "wrong manifest length");
   return manifest;
 }
 

@@ -10,10 +10,10 @@
 //   manifest   = version u16 = 2, start_sequence u64, start_epoch u64, start_run u32,
 //                count u32 of chunks: owner u8, segment u32, offset u32, size u32, crc u32
 //                count u32 of segments: epoch u64, flags u8 (1 used, 2 written before, 4 holes),
-//                sectors u32 (that it takes up on the disk; version 1 ends before them)
+//                sectors u32 (that it occupies on the disk; version 1 ends before them)
 //
-// Promise    A root update writes the two sectors of one pair, the pairs in turn: a torn update
-//            leaves the other pair, and one rotten sector leaves its twin.
+// Promise    A root update writes the two sectors of one pair, alternating between the pairs: a
+//            torn update leaves the other pair intact, and one corrupted sector leaves its copy.
 #pragma once
 
 #include <cstdint>
@@ -47,23 +47,23 @@ struct Superblock {
   }
 };
 
-// The superblock of a device of `size` bytes, or why there can be none.
+// The superblock of a device of `size` bytes; an error when the size is not possible.
 Result<Superblock> plan_superblock(std::uint64_t size, std::uint32_t segment_bytes);
 
-// Whatever else is wrong with it, this sector was a superblock once.
+// True when the sector has the magic of a superblock, even if the rest of it is damaged.
 bool has_superblock_magic(ByteSpan sector);
 Slice encode_superblock(const Superblock& superblock);
-// kCorrupt says what is wrong: "not a moraine device", a version of the future, a checksum.
+// kCorrupt: not a moraine device, an unknown version, or a wrong checksum.
 Result<Superblock> decode_superblock(ByteSpan sector);
 
 struct Root {
   std::uint64_t device = 0;
-  std::uint64_t sequence = 0;  // Of root updates.
+  std::uint64_t sequence = 0;  // Number of the root update.
   bool clean = false;          // Nothing was appended after this root.
   std::uint64_t last_sequence = 0;
   std::uint64_t last_epoch = 0;
   std::uint32_t run = 0;
-  // Where the next batch goes; beyond the last segment: nowhere yet. Holds when clean.
+  // Where the next batch goes; past the last segment: none yet. Valid when clean.
   std::uint32_t tail_segment = ~0u;
   std::uint32_t tail_sector = 0;
   Location manifest;  // size 0: nothing was checkpointed yet.
@@ -87,9 +87,9 @@ struct Manifest {
   struct SegmentState {
     std::uint64_t epoch = 0;
     bool used = false;
-    bool written = false;  // Its blocks were written before: commits there are quicker.
-    bool holes = false;    // Parts of it were given back to the file system.
-    // Sectors that it takes up; nullopt: not known, as in manifests of version 1.
+    bool written = false;  // Its blocks were written before: commits there are faster.
+    bool holes = false;    // Parts of it were returned to the file system.
+    // Sectors that it occupies; nullopt: unknown, as in manifests of version 1.
     std::optional<std::uint32_t> sectors;
   };
   std::vector<SegmentState> segments;

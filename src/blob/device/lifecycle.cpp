@@ -16,7 +16,7 @@ constexpr std::size_t kPrefillBytes = 1u << 20;
 Task<Result<void>> refuse_to_overwrite(Disk& disk, const std::string& path) {
   if (disk.size() < kSegmentsOffset) co_return Result<void>();
   CO_TRY(const Slice sectors, co_await disk.read(0, kSuperblockCopies * kSectorSize));
-  // Also one of another version, or a damaged one: somebody's data.
+  // Also a device of another version, or a damaged one: it may hold data.
   for (std::uint64_t i = 0; i < kSuperblockCopies; ++i) {
     if (!has_superblock_magic(sectors.sub(i * kSectorSize, kSectorSize))) continue;
     co_return fail(Errc::kAlreadyExists, fmt::format("{} is a moraine device already", path));
@@ -24,7 +24,7 @@ Task<Result<void>> refuse_to_overwrite(Disk& disk, const std::string& path) {
   co_return Result<void>();
 }
 
-// Blocks written once before are committed to more quickly than fresh ones.
+// Commits to blocks that were written before are faster than to fresh ones.
 Task<Result<void>> prefill(Disk& disk, const Superblock& superblock, const FormatOptions& options) {
   const Slice zeros = Buffer::zeroed(kPrefillBytes).freeze();
   const std::uint32_t segments = std::min(options.prefill_segments, superblock.segments);
@@ -65,7 +65,7 @@ Device::Device(World world, std::string path, DeviceOptions options, OwnerFactor
 
 Device::~Device() {
   INVARIANT(in_flight_.empty() && !has_pending(), "device {} destroyed with work in flight", path_);
-  // Somebody else may open the file from now on.
+  // The file may be opened again from now on.
   segments_.lives()->end_all();
 }
 
@@ -84,7 +84,7 @@ Task<Result<Superblock>> Device::format(World world, std::string path, FormatOpt
   const std::uint64_t size = options.size != 0 ? options.size : disk->size();
   if (size > disk->size()) {
     co_return fail(Errc::kInvalidArgument,
-                   fmt::format("{} has {} bytes, {} were asked for", path, disk->size(), size));
+                   fmt::format("{} has {} bytes, {} were requested", path, disk->size(), size));
   }
   CO_TRY(Superblock superblock, plan_superblock(size, options.segment_bytes));
   superblock.device = world.random.next() | 1;
@@ -92,7 +92,7 @@ Task<Result<Superblock>> Device::format(World world, std::string path, FormatOpt
   if (options.prefill_segments > 0 || options.prefill_bytes > 0) {
     CO_TRY_VOID(co_await prefill(*disk, superblock, options));
   }
-  // Roots first: a device counts as formatted when its superblock is there.
+  // Roots first: a device counts as formatted when it has a superblock.
   for (std::uint64_t sequence = 0; sequence < 2; ++sequence) {
     Root root;
     root.device = superblock.device;
@@ -122,7 +122,7 @@ std::shared_ptr<DeviceOwner> Device::attach(OwnerSlot slot) {
   std::shared_ptr<DeviceOwner>& owner = owners_[slot];
   if (owner) return owner;
   owner = factory_(*this, slot);
-  // All that it ever wrote may have been in what was lost.
+  // All its records may have been lost.
   if (log_lost_) owner->recovered(true);
   return owner;
 }
@@ -130,7 +130,7 @@ std::shared_ptr<DeviceOwner> Device::attach(OwnerSlot slot) {
 Task<Result<void>> Device::recover() {
   CO_TRY(RecoveredLog log, co_await recover_log(*disk_));
   adopt_segments(log);
-  // Owners that lost a chunk: what is left of their state is taken as far as it makes sense.
+  // Owners that lost a chunk: the rest of their state is restored as far as it is consistent.
   std::set<OwnerSlot> torn;
   for (std::size_t i = 0; i < log.chunks.size(); ++i) {
     const OwnerSlot slot = log.manifest.chunks[i].owner;
@@ -162,16 +162,16 @@ Task<Result<void>> Device::recover() {
   const bool lost = !log.plan.lost.empty() || log.unreadable;
   for (auto& [slot, owner] : owners_) owner->recovered(lost || torn.contains(slot));
   log_lost_ = lost;
-  // From here on the log grows: the root must not promise otherwise.
+  // From here on the log grows: the root must not be marked clean.
   if (root_.clean && !options_.read_only) {
     CO_TRY_VOID(co_await write_root(root_.manifest, false));
   }
   co_return Result<void>();
 }
 
-// What each segment takes up, by the manifest and by the batches after it. What was given back
-// since the checkpoint is not known: it counts as taken until it is given back again. The basis is
-// the most that the bytes can hold, so that trimming looks at each segment once.
+// The space that each segment occupies, by the manifest and the batches after it. Space discarded
+// since the checkpoint is unknown: it counts as occupied until it is discarded again. The basis is
+// the most that the bytes can hold, so that trimming checks each segment once.
 void Device::measure_segments(const RecoveredLog& log) {
   std::vector<std::uint64_t> ends(superblock_.segments, 0);
   for (const std::size_t i : log.plan.replay) {
@@ -184,7 +184,7 @@ void Device::measure_segments(const RecoveredLog& log) {
   }
   for (std::uint32_t i = 0; i < superblock_.segments; ++i) {
     const Manifest::SegmentState& state = log.manifest.segments[i];
-    // After a crash any part may have been given back since the checkpoint.
+    // After a crash any part may have been discarded since the checkpoint.
     segments_.at(i).holes = state.holes || !log.root.clean;
     if (!log.root.clean) segments_.at(i).written = false;
     if (segments_[i].use == SegmentUse::kFree) continue;
@@ -197,8 +197,8 @@ void Device::measure_segments(const RecoveredLog& log) {
   }
 }
 
-// Appending goes on where the log ends. What a crash left behind there is of an older run, so it
-// is never taken for ours.
+// Appending continues where the log ends. Batches that a crash left there have an older run, so
+// they are never mistaken for new ones.
 void Device::resume_tail(const RecoveredLog& log) {
   std::uint32_t segment = log.root.tail_segment;
   std::uint32_t sector = log.root.tail_sector;
@@ -225,7 +225,7 @@ void Device::adopt_segments(const RecoveredLog& log) {
     used[i] = log.manifest.segments[i].used;
     epochs[i] = log.manifest.segments[i].epoch;
   }
-  // A segment with nothing but the torn end of a run is free: its batches never count again.
+  // A segment with only the torn end of a run is free: its batches are never part of the log again.
   for (const std::size_t i : log.plan.replay) {
     const BatchHeader& header = log.batches[i].header;
     used[header.segment] = true;

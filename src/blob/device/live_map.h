@@ -20,10 +20,10 @@ class LiveMap {
  public:
   LiveMap(const std::vector<std::uint32_t>& segments, std::uint32_t segment_bytes);
 
-  // Takes one live extent; those of other segments are none of its business.
+  // Adds one live extent; extents of other segments are ignored.
   void add(const Location& location);
 
-  // Bytes of the extents added for this segment; nullopt when one of them cannot be right.
+  // Bytes of the extents added for this segment; nullopt when one of them is invalid.
   std::optional<std::uint64_t> bytes(std::uint32_t segment) const;
   struct Gap {
     std::uint32_t offset = 0;  // Within the segment.

@@ -1,4 +1,4 @@
-// Location: where the data of one record lies on a device.
+// Location: where the data of one record is stored on a device.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ struct Location {
   std::uint32_t segment = 0;
   std::uint32_t offset = 0;  // In bytes, within the segment.
   std::uint32_t size = 0;
-  std::uint32_t crc = 0;  // Of the whole data.
+  std::uint32_t crc = 0;  // data_crc of the record (see batch.h).
   bool operator==(const Location&) const = default;
 };
 

@@ -19,7 +19,7 @@ struct Run {
 std::map<std::uint32_t, Run> by_run(const std::vector<BatchHeader>& headers,
                                     std::uint64_t start_sequence, std::uint32_t start_run) {
   std::map<std::uint32_t, Run> runs;
-  // The run that wrote the checkpoint is expected even when nothing of it can be read any more.
+  // The run that wrote the checkpoint is expected even when none of its batches can be read.
   runs[start_run].first = start_sequence;
   for (std::size_t i = 0; i < headers.size(); ++i) {
     const BatchHeader& header = headers[i];
@@ -43,7 +43,7 @@ LogPlan order_log(const std::vector<BatchHeader>& headers, std::uint64_t start_s
   const auto runs = by_run(headers, start_sequence, start_run);
   for (auto run = runs.begin(); run != runs.end(); ++run) {
     const auto next = std::next(run);
-    // A later run says where this one ended; otherwise the log's own marks do.
+    // A later run records where this one ended; otherwise `durable` of its own batches does.
     const bool closed = next != runs.end();
     const std::uint64_t acknowledged = closed ? next->second.previous_last : run->second.durable;
     const std::uint64_t end = closed ? next->second.previous_last : run->second.last_found;

@@ -13,17 +13,17 @@ constexpr Duration kMaintenancePeriod = 500ms;
 constexpr std::size_t kVictimsMax = 16;         // Evacuated in one pass over the owners' indexes.
 constexpr std::uint64_t kCheckpointRatio = 8;   // Log bytes per checkpoint byte, at least.
 constexpr std::uint64_t kRatioForSpace = 16;    // The same while the log is short.
-constexpr std::uint64_t kLogPerLive = 4;        // Live bytes per log byte behind no checkpoint.
-constexpr std::uint64_t kSpacePerGarbage = 16;  // Log bytes per dead one that make it worth while.
-constexpr std::uint64_t kLooksPerSegment = 16;  // Of log, at what is dead.
+constexpr std::uint64_t kLogPerLive = 4;        // Live bytes per log byte after the checkpoint.
+constexpr std::uint64_t kSpacePerGarbage = 16;  // Log bytes per dead one that justify a checkpoint.
+constexpr std::uint64_t kChecksPerSegment = 16;  // Checks for dead bytes per segment of log.
 constexpr Duration kIdleToShrink = 10s;
 constexpr double kFillUnderPressure = 0.8;
 constexpr double kFillWhenStalled = 0.97;
 constexpr int kReliefRounds = 64;
-constexpr std::uint64_t kCheckpointSlack = 64u << 10;  // Always left for the next checkpoint.
+constexpr std::uint64_t kCheckpointSlack = 64u << 10;  // Always kept for the next checkpoint.
 
-// Cleaning costs copies, so it waits until a quarter of the device is left, and is keener below an
-// eighth.
+// Cleaning costs copies, so it waits until a quarter of the device is free, and cleans fuller
+// segments below an eighth.
 double fill_to_clean(std::uint32_t free, std::uint32_t count, double fill_max) {
   if (free * 4 >= count) return 0;
   if (free * 8 >= count) return fill_max;
@@ -32,7 +32,7 @@ double fill_to_clean(std::uint32_t free, std::uint32_t count, double fill_max) {
 
 }  // namespace
 
-// Chunks of one owner on their way into the log.
+// Appends the checkpoint chunks of one owner to the log.
 class Device::Sink final : public CheckpointSink {
  public:
   Sink(Device& device, OwnerSlot owner, Manifest& manifest)
@@ -59,9 +59,9 @@ std::uint32_t Device::reserved_segments() const {
   return kReservedSegments + static_cast<std::uint32_t>(checkpoints / superblock_.segment_bytes);
 }
 
-// By the log's length, sooner when segments get scarce, since only a checkpoint makes them free.
-// While dead bytes wait for it, in proportion to what is live: they do not pile up behind little
-// that lives.
+// By the log's length, sooner when few segments are free, since only a checkpoint frees them. While
+// dead bytes wait for a checkpoint, the length is in proportion to the live bytes: a device with
+// little live data does not accumulate garbage.
 bool Device::checkpoint_due() {
   if (checkpointing_) return false;
   if (segments_.free() <= reserved_segments() + 2) return log_bytes_ >= superblock_.segment_bytes;
@@ -71,8 +71,8 @@ bool Device::checkpoint_due() {
   const std::uint64_t for_space =
       std::max({segments_.live_bytes() / kLogPerLive, std::uint64_t{superblock_.segment_bytes} / 2,
                 kRatioForSpace * checkpoint_bytes_});
-  if (log_bytes_ < std::max(for_space, garbage_looked_at_)) return false;
-  garbage_looked_at_ = log_bytes_ + superblock_.segment_bytes / kLooksPerSegment;
+  if (log_bytes_ < std::max(for_space, garbage_check_at_)) return false;
+  garbage_check_at_ = log_bytes_ + superblock_.segment_bytes / kChecksPerSegment;
   return garbage().held >= for_space / kSpacePerGarbage;
 }
 
@@ -80,7 +80,7 @@ Task<void> Device::maintain() {
   idle_since_ = world_.executor.now();
   while (!scope_.closed() && !failure_) {
     (void)co_await nudges_->pop_until(world_.executor.now() + kMaintenancePeriod);
-    // Whoever nudged may be in the middle of completing a batch.
+    // The caller of nudge() may be completing a batch.
     co_await yield(world_.executor);
     if (scope_.closed() || failure_) break;
     co_await maintain_once();
@@ -117,8 +117,8 @@ bool Device::note_idle() {
   return now - idle_since_ >= kMaintenancePeriod;
 }
 
-// Ordinary appends wait for a segment. Frees what is dead, then what a checkpoint makes dead, then
-// copies; when nothing helps the waiters hear kNoSpace.
+// Ordinary appends wait for a segment. Frees dead segments, then those that a checkpoint makes
+// dead, then cleans; when nothing helps the waiting appends fail with kNoSpace.
 Task<void> Device::relieve_stall() {
   bool checkpointed = false;
   for (int round = 0; round < kReliefRounds && !failure_; ++round) {
@@ -205,7 +205,7 @@ Task<Result<void>> Device::checkpoint() {
   if (outcome) {
     std::swap(manifest_, manifest);
     log_bytes_ -= log_bytes_before;
-    garbage_looked_at_ = 0;
+    garbage_check_at_ = 0;
     checkpoint_wanted_ = false;
     checkpoint_bytes_ = location.size;
     for (const Manifest::Chunk& chunk : manifest_.chunks) checkpoint_bytes_ += chunk.location.size;
@@ -214,7 +214,7 @@ Task<Result<void>> Device::checkpoint() {
     location = manifest_location_;
     manifest_location_ = root_.manifest;
   }
-  // The older checkpoint, or what was written of the one that failed.
+  // The older checkpoint, or the written part of a failed one.
   forget_checkpoint(manifest, location);
   checkpointing_ = false;
   co_return outcome;

@@ -1,8 +1,8 @@
-// DeviceOwner: what a device asks of each VDisk that keeps its records there.
+// DeviceOwner: what a device requires of each VDisk that keeps its records there.
 //
 // Promise    After restore() of every chunk of the last checkpoint and replay() of every later
 //            record, in log order, the owner's state is as it was when the last record became
-//            durable. Replaying a record over a state that has it already changes nothing.
+//            durable. Replaying a record that the state already has changes nothing.
 // Threading  The device's executor.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace moraine::blob {
 
-// Where an owner writes its checkpoint; chunks are restored in the order of writing.
+// Receives the checkpoint of an owner; chunks are restored in the order of writing.
 class CheckpointSink {
  public:
   virtual ~CheckpointSink() = default;
@@ -34,18 +34,18 @@ class DeviceOwner {
   virtual ~DeviceOwner() = default;
   virtual Result<void> restore(ByteSpan chunk) = 0;
   virtual Result<void> replay(std::uint8_t kind, ByteSpan inline_bytes, const Location& data) = 0;
-  // Recovery is over. `lost`: acknowledged records could not be read; the owner's index may lack
+  // Recovery has ended. `lost`: acknowledged records could not be read; the owner's index may lack
   // facts that it once confirmed.
   virtual void recovered(bool lost) = 0;
   // The device failed: nothing more will be written until it is opened again.
   virtual void failed(const Error& error) = 0;
 
-  // Writes out everything that replay from now on would not bring back.
+  // Writes everything that a replay of later records would not restore.
   virtual Task<Result<void>> checkpoint(CheckpointSink& sink) = 0;
   // Moves every live record out of `segments`.
   virtual Task<Result<void>> evacuate(const SegmentSet& segments) = 0;
-  // Adds every location of its index to `map`. What stays live meanwhile is in it for certain; what
-  // is let go meanwhile may be.
+  // Adds every location of its index to `map`. Locations that stay live meanwhile are included;
+  // those dropped meanwhile may be.
   virtual Task<void> visit_live(LiveMap& map) = 0;
 };
 

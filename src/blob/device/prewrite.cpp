@@ -1,4 +1,4 @@
-// Blocks written once before are committed to in half the time: fresh segments are written with
+// Commits to blocks that were written before take half the time: fresh segments are filled with
 // zeros ahead of need.
 
 #include <algorithm>
@@ -30,9 +30,9 @@ std::optional<std::uint32_t> Device::choose_prewrite(std::uint32_t least) const 
   return ready >= least ? std::nullopt : fresh;
 }
 
-// On an idle device it stops as soon as there is real work, and goes on there later. Under a load
-// of small commits, which are who gains, it begins when none is left: on a file, commits to written
-// blocks are slow too while others of its blocks are written for the first time.
+// On an idle device it stops as soon as appends come, and continues there later. Under a load of
+// small commits, which gain most, it begins only when no written segment is left: on a file,
+// commits to written blocks are slow too while other blocks are written for the first time.
 Task<void> Device::prewrite(bool idle) {
   const std::uint64_t batches = stats_.batches - std::exchange(batches_then_, stats_.batches);
   const std::uint64_t bytes =
@@ -41,7 +41,7 @@ Task<void> Device::prewrite(bool idle) {
   if ((!idle && !small) || prewriting_ || segments_.free() <= reserved_segments() + 2) co_return;
   const auto fresh = choose_prewrite(idle ? kPrewrittenSegments : 1);
   if (next_ready_ && !segments_[*next_segment_].written) {
-    // Something better is there, or will be.
+    // A written segment is available, or will be.
     next_segment_.reset();
     next_ready_ = false;
     if (!fresh) prepare_next();
@@ -62,7 +62,7 @@ Task<void> Device::prewrite(bool idle) {
     pieces.push_back(zeros.sub(0, size));
     const auto written =
         co_await disk_->write(start + done, std::move(pieces), Durability::kCached);
-    if (!written) break;  // The file system is full, or the log will meet the same fault.
+    if (!written) break;  // The file system is full, or log writes will fail in the same way.
     done += size;
     if (!idle) co_await sleep_for(world_.executor, kPrewritePause);
   }
@@ -80,7 +80,7 @@ Task<void> Device::prewrite(bool idle) {
   prepare_next();
 }
 
-// The rest of an open segment that was never written is left for one that was.
+// Seals an open segment that was not written before, so that a written one is opened next.
 void Device::leave_slow_segment() {
   if (!open_segment_ || segments_[*open_segment_].written) return;
   if (!in_flight_.empty() || has_pending() || !next_ready_) return;

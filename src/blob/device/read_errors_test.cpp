@@ -1,5 +1,5 @@
-// A disk that refuses to read, or gives back other bytes, while a device is opened: what was
-// acknowledged is there, or said to be lost, or the device does not open.
+// A disk that fails reads, or returns other bytes, while a device is opened: acknowledged records
+// are present, or reported lost, or the device does not open.
 #include <gtest/gtest.h>
 
 #include "blob/device/device.h"
@@ -70,7 +70,7 @@ class ReadErrors : public testing::Test {
 TEST_F(ReadErrors, ALogThatCannotBeReadKeepsTheDeviceFromOpening) {
   open();
   for (int i = 0; i < 20; ++i) set(std::to_string(i), bytes_of(1, 5'000));
-  // Not the first sector of the segment, which is looked at by itself.
+  // Not the first sector of the segment, which is checked separately.
   const std::uint64_t bad = place(owner()->names().at("10"));
   crash();
   drive().fail_reads_at(bad, kSectorSize);
@@ -81,7 +81,7 @@ TEST_F(ReadErrors, ALogThatCannotBeReadKeepsTheDeviceFromOpening) {
 
 TEST_F(ReadErrors, DataThatDecidesTheEndOfTheLogIsNotTakenForTornWhenItCannotBeRead) {
   open();
-  // One batch: the second record's table of checksums lies far behind the batch's head.
+  // One batch: the second record's checksum table is far from the batch's header.
   std::vector<std::string> done;
   TaskScope scope;
   scope.spawn(set_and_count(owner(), "first", bytes_of(1, 300'000), done));
@@ -97,13 +97,13 @@ TEST_F(ReadErrors, DataThatDecidesTheEndOfTheLogIsNotTakenForTornWhenItCannotBeR
   const auto opened = try_open();
   if (opened) {
     EXPECT_TRUE(owner()->names().contains("second") || owner()->lost())
-        << "acknowledged, and gone without a word";
+        << "acknowledged, and lost without a report";
   } else {
     EXPECT_EQ(opened.error().code, Errc::kIo) << opened.error().message();
   }
 }
 
-TEST_F(ReadErrors, ARottenCheckpointChunkConcernsItsOwnerOnly) {
+TEST_F(ReadErrors, ACorruptedCheckpointChunkAffectsOnlyItsOwner) {
   open();
   for (int i = 0; i < 50; ++i) {
     set(std::to_string(i), bytes_of(1, 100), 1);
@@ -133,7 +133,7 @@ TEST_F(ReadErrors, ACheckpointLargerThanTheReservedSegmentsFitsAFullDevice) {
   drive().remove();
   format(48, kSmall);
   open();
-  // Many names with little data each: the index is most of what there is.
+  // Many names with little data each: most of the device is index.
   std::vector<std::string> done;
   bool full = false;
   for (int round = 0; round < 600 && !full; ++round) {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kScanBytes = 256u << 10;  // Read at once while looking for batches.
 constexpr std::size_t kProbesInFlight = 32;
 
-// All that recovery learns, gathered step by step.
+// Reads the log step by step.
 class Recovery {
  public:
   explicit Recovery(Disk& disk) : disk_(disk) {}
@@ -59,7 +59,9 @@ class Recovery {
       found = true;
     }
     if (!found) co_return fail(Errc::kCorrupt, "no readable root");
-    if (broken > 0) log_.damage.push_back(fmt::format("{} of {} root sectors", broken, kRootSlots));
+    if (broken > 0) {
+      log_.damage.push_back(fmt::format("{} of {} root sectors are damaged", broken, kRootSlots));
+    }
     co_return Result<void>();
   }
 
@@ -73,7 +75,7 @@ class Recovery {
     if (!bytes) co_return std::unexpected(std::move(bytes).error().within("checkpoint manifest"));
     CO_TRY(log_.manifest, decode_manifest(*bytes));
     if (log_.manifest.segments.size() != log_.superblock.segments) {
-      co_return fail(Errc::kCorrupt, "manifest is of another device");
+      co_return fail(Errc::kCorrupt, "manifest belongs to another device");
     }
     for (const auto& segment : log_.manifest.segments) {
       log_.epoch_max = std::max(log_.epoch_max, segment.epoch);
@@ -89,7 +91,7 @@ class Recovery {
     co_return co_await read_data(disk_, log_.superblock, location, 0, location.size);
   }
 
-  // A checkpoint chunk that rots takes index facts with it: reported, not fatal.
+  // A corrupted checkpoint chunk loses index facts: reported, not fatal.
   Task<Result<void>> read_chunks() {
     for (const Manifest::Chunk& chunk : log_.manifest.chunks) {
       log_.bytes_read += chunk.location.size;
@@ -105,7 +107,7 @@ class Recovery {
     co_return Result<void>();
   }
 
-  // Looks at the first sector of every segment: which were opened since the checkpoint?
+  // Reads the first sector of every segment to find those opened since the checkpoint.
   Task<Result<void>> probe_segments() {
     TaskScope scope;
     Result<void> outcome;
@@ -143,13 +145,13 @@ class Recovery {
     if (blank || foreign) {
       // Never written, or before the device was formatted.
     } else if (!whole || header->segment != segment || header->sector != 0) {
-      // A batch of any age may have rotted or been overwritten here: what follows it tells.
+      // A batch of any age may have been corrupted or overwritten here: those after it decide.
       candidates_.insert(segment);
     } else {
       log_.epoch_max = std::max(log_.epoch_max, header->epoch);
       if (header->epoch >= log_.manifest.start_epoch) candidates_.insert(segment);
     }
-    // The open segment of the checkpoint may have a rotten first sector.
+    // The open segment of the checkpoint may have a corrupted first sector.
     const auto& state = log_.manifest.segments[segment];
     if (state.used && state.epoch >= log_.manifest.start_epoch) candidates_.insert(segment);
   }
@@ -163,8 +165,8 @@ class Recovery {
     co_return Result<void>();
   }
 
-  // Collects the batches of one segment; behind a gap it looks for the next one, sector by sector,
-  // as far as batches in flight at a crash can reach.
+  // Collects the batches of one segment; after a gap it searches for the next one, sector by
+  // sector, as far as batches in flight at a crash can reach.
   Task<Result<void>> scan(std::uint32_t segment) {
     const std::uint32_t sectors = log_.superblock.segment_bytes / kSectorSize;
     const auto window_max =
@@ -229,8 +231,8 @@ class Recovery {
     co_return Found(FoundBatch{*header, std::move(meta)});
   }
 
-  // The data of the newest batches decides where the log ends, so it is checked before ordering. A
-  // disk that refuses to read it leaves that open: the device is not opened.
+  // The data of the newest batches decides where the log ends, so it is checked before ordering.
+  // When the disk fails to read it the end is unknown, and the device is not opened.
   Task<Result<void>> order() {
     std::uint64_t durable = 0;
     std::vector<BatchHeader> headers;
@@ -247,7 +249,7 @@ class Recovery {
     log_.plan = order_log(headers, log_.manifest.start_sequence, log_.manifest.start_run,
                           [&whole](std::size_t i) { return whole[i]; });
     for (const std::uint64_t sequence : log_.plan.lost) {
-      log_.damage.push_back(fmt::format("log batch {}", sequence));
+      log_.damage.push_back(fmt::format("log batch {} is lost", sequence));
     }
     log_.sequence_max = std::max(log_.sequence_max, log_.plan.last);
     co_return Result<void>();
@@ -266,7 +268,7 @@ class Recovery {
       }
       const std::uint32_t table = table_bytes(record.data_size);
       if (table > 0) {
-        // A range of one byte makes read_data look at the table.
+        // A range of one byte makes read_data check the table.
         auto probed = co_await read_data(disk_, log_.superblock, location, 0, 1);
         if (!probed && probed.error().code != Errc::kCorrupt) {
           co_return std::unexpected(std::move(probed).error());
@@ -293,8 +295,8 @@ Location location_of(const BatchHeader& header, const RecordView& record) {
 
 Task<Result<Superblock>> read_superblock(Disk& disk) {
   if (disk.size() < kSegmentsOffset) {
-    co_return fail(Errc::kCorrupt,
-                   fmt::format("not a moraine device: it has less than {} bytes", kSegmentsOffset));
+    co_return fail(Errc::kCorrupt, fmt::format("not a moraine device: it has fewer than {} bytes",
+                                               kSegmentsOffset));
   }
   CO_TRY(const Slice sectors, co_await disk.read(0, kSuperblockCopies * kSectorSize));
   Result<Superblock> superblock = decode_superblock(sectors.sub(0, kSectorSize));
@@ -303,7 +305,7 @@ Task<Result<Superblock>> read_superblock(Disk& disk) {
     if (copy) superblock = std::move(copy);
   }
   if (superblock && disk.size() < superblock->size) {
-    co_return fail(Errc::kCorrupt, fmt::format("the device is cut short: {} bytes of {}",
+    co_return fail(Errc::kCorrupt, fmt::format("the device is truncated: {} bytes of {}",
                                                disk.size(), superblock->size));
   }
   co_return superblock;

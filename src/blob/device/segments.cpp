@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::uint64_t kCopyOverhead = 16u << 10;  // Headers of batches, per segment.
 constexpr std::uint64_t kRecordOverhead = 64;       // Its descriptor and facts.
-constexpr std::uint64_t kPaddingShare = 32;         // Padding: one byte for so many.
-constexpr std::uint64_t kGainShare = 16;  // Of a segment: what cleaning it gains at least.
+constexpr std::uint64_t kPaddingShare = 32;         // One byte of padding per this many bytes.
+constexpr std::uint64_t kGainShare = 16;  // Cleaning must gain this fraction of a segment.
 
-// What records take up when they are copied.
+// Space that records occupy when they are copied.
 std::uint64_t copied_bytes(std::uint64_t live, std::uint64_t records) {
   return live + live / kPaddingShare + records * kRecordOverhead;
 }
 
-// What is filled of a segment: it ends where the next record does not fit.
+// The usable part of a segment: it ends where the next record does not fit.
 std::uint64_t usable_bytes(std::uint64_t segment, std::uint64_t live, std::uint64_t records) {
   return segment - std::min(segment / 2, live / std::max<std::uint64_t>(records, 1));
 }
@@ -197,7 +197,7 @@ double SegmentTable::free_share() const {
   return 1.0 - static_cast<double>(live_bytes_) / static_cast<double>(capacity);
 }
 
-// Counted in whole segments of live data: what cleaning could get the device down to.
+// Counted in whole segments of live data: what cleaning could reduce the device to.
 Colour SegmentTable::colour() const {
   const std::uint64_t usable = usable_bytes(segment_bytes_, live_bytes_, live_records_);
   const std::uint64_t copied = copied_bytes(live_bytes_, live_records_) + spared_;

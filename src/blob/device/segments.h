@@ -1,9 +1,9 @@
-// SegmentTable: what each segment of a device is used for, and the pure choices made from that.
+// SegmentTable: the use of each segment of a device, and the pure decisions made from it.
 //
 // Invariants (1) A segment is free, open (appended to) or sealed. (2) live <= segment size.
 //            (3) A segment is freed only when it is sealed, nothing in it is live, no read holds
-//            it, and the whole of it lies before the last checkpoint. (4) Live bytes of a sealed
-//            segment only become fewer.
+//            it, and all of it is before the last checkpoint. (4) The live bytes of a sealed
+//            segment only decrease.
 // Threading  The device's executor.
 #pragma once
 
@@ -23,14 +23,14 @@ enum class SegmentUse : std::uint8_t { kFree, kOpen, kSealed };
 struct Segment {
   SegmentUse use = SegmentUse::kFree;
   bool written = false;       // Its blocks were written before.
-  bool holes = false;         // Parts of it were given back to the file system.
+  bool holes = false;         // Parts of it were returned to the file system.
   std::uint32_t readers = 0;  // Reads and moves that hold it.
   std::uint64_t epoch = 0;
   std::uint64_t live = 0;     // Bytes that an index refers to.
-  std::uint32_t records = 0;  // That these bytes belong to.
+  std::uint32_t records = 0;  // Records of these bytes.
   std::uint64_t last_sequence = 0;
-  std::uint64_t used = 0;   // Bytes that it takes up on the disk; none when it is free.
-  std::uint64_t basis = 0;  // Live bytes that `used` was found for.
+  std::uint64_t used = 0;   // Bytes that it occupies on the disk; 0 when it is free.
+  std::uint64_t basis = 0;  // Live bytes when `used` was measured.
 };
 
 class SegmentTable {
@@ -45,7 +45,7 @@ class SegmentTable {
   std::uint32_t segment_bytes() const { return segment_bytes_; }
   std::uint32_t free() const { return free_; }
   std::uint64_t live_bytes() const { return live_bytes_; }
-  // Bytes that segments in use take up: what was appended, less what was given back.
+  // Bytes that segments in use occupy: what was appended, less what was discarded.
   std::uint64_t used_bytes() const { return used_bytes_; }
   const Segment& operator[](std::uint32_t segment) const { return segments_[segment]; }
   Segment& at(std::uint32_t segment) { return segments_[segment]; }
@@ -54,7 +54,7 @@ class SegmentTable {
   std::optional<std::uint32_t> choose_free(std::optional<std::uint32_t> except) const;
   void open(std::uint32_t segment, std::uint64_t epoch);
   void seal(std::uint32_t segment);
-  void reopen(std::uint32_t segment);  // A sealed one that has room left.
+  void reopen(std::uint32_t segment);  // A sealed one that has space left.
   void release(std::uint32_t segment);
 
   // A segment's life ends when it is released and before it is opened.
@@ -62,7 +62,7 @@ class SegmentTable {
 
   void add_live(const Location& location);
   void drop_live(const Location& location);
-  // The segment takes up `bytes` of the disk for `basis` live bytes.
+  // The segment occupies `bytes` on the disk, with `basis` live bytes.
   void measure(std::uint32_t segment, std::uint64_t bytes, std::uint64_t basis);
   // The open segment was appended to up to `bytes`; its new data is counted live already.
   void grow(std::uint32_t segment, std::uint64_t bytes, std::uint64_t new_live);
@@ -74,12 +74,12 @@ class SegmentTable {
     double fill_max = 0.5;        // None fuller than this share.
     std::size_t most = 16;        // Segments at once.
     std::uint64_t open_room = 0;  // Bytes left in the open segment.
-    std::uint64_t spared = 0;     // Bytes of the free segments that cleaning leaves alone.
+    std::uint64_t spared = 0;     // Bytes of the free segments that cleaning does not use.
   };
-  // None that would gain next to nothing.
+  // Excludes segments that would gain next to nothing.
   std::vector<std::uint32_t> victims(std::uint64_t checkpoint, const CleanLimits& limits) const;
 
-  // Bytes that giving back its dead parts would gain, in proportion to what died since it was
+  // Bytes that discarding its dead parts would gain, in proportion to what died since it was
   // measured.
   std::uint64_t gain(std::uint32_t segment) const;
   // Sealed segments that no read holds, wholly before `checkpoint`, with live data and a gain of at
@@ -99,7 +99,7 @@ class SegmentTable {
   // What the device can hold: its size, or what is live and the segments that have their blocks.
   std::uint64_t capacity_bytes() const;
   // Cleaning gains nothing although little is free: records do not fill segments to their ends. The
-  // colour is at least orange then: what frees space is still taken.
+  // colour is at least orange then: commands that free space are still accepted.
   void set_stuck(bool stuck) { stuck_ = stuck; }
 
  private:

@@ -15,7 +15,7 @@ void fill(SegmentTable& table, std::uint32_t i, std::uint32_t live) {
   if (live > 0) table.add_live({i, 0, live, 0});
 }
 
-TEST(Segments, ColoursComeInOrderAsSpaceGoes) {
+TEST(Segments, ColoursFollowTheFreeSpace) {
   Colour worst = Colour::kGreen;
   EXPECT_EQ(colour_of(1000, 1000), Colour::kGreen);
   for (std::uint32_t free = 1000; free-- > 0;) {

@@ -11,7 +11,7 @@
 
 namespace moraine::blob {
 
-// Bytes that tell one seed from another.
+// Bytes that depend on the seed.
 inline Slice bytes_of(std::uint64_t seed, std::size_t size) {
   SeededRandom random(seed);
   Buffer buffer(size);
@@ -51,7 +51,7 @@ class TestOwner final : public DeviceOwner {
   }
   const std::map<std::string, Location>& names() const { return names_; }
   bool lost() const { return lost_; }
-  // A fault of this owner: it does not list what lives under this name.
+  // A fault of this owner: visit_live() leaves out the data of this name.
   void hide(std::string name) { hidden_ = std::move(name); }
 
   Result<void> restore(ByteSpan chunk) override {

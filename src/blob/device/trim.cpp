@@ -1,10 +1,10 @@
-// Giving dead space back to the file system.
+// Returning dead space to the file system.
 //
-// A sealed segment behind the last checkpoint is read by nobody but the owners of what is live in
-// it: recovery starts at the checkpoint. So its dead parts can be discarded. The owners list what
-// is live; a segment is touched only when the list accounts for every live byte of it, and is held
-// against reuse until the last discard is over. Live bytes of a sealed segment only become fewer,
-// so what was dead when the list was checked stays dead.
+// A sealed segment behind the last checkpoint is read only by the owners of its live data: recovery
+// starts at the checkpoint. So its dead parts can be discarded. The owners list what is live; a
+// segment is changed only when the list accounts for every live byte of it, and is held against
+// reuse until the last discard has completed. The live bytes of a sealed segment only decrease, so
+// what was dead when the list was checked stays dead.
 
 #include <algorithm>
 
@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::size_t kTrimmedAtOnce = 64;  // Segments for one pass over the owners' indexes.
 constexpr std::uint64_t kSegmentWorthMax = 256u << 10;
-constexpr std::uint64_t kGapBytesMax = 16u << 10;  // Smaller gaps stay, in large segments.
+constexpr std::uint64_t kGapBytesMax = 16u << 10;  // Smaller gaps are kept, in large segments.
 constexpr std::uint64_t kGapsPerSegment = 1024;
 constexpr std::uint64_t kLivePerIdleGarbage = 256;
 constexpr std::uint64_t kLivePerGarbage = 12;  // Under load.
 constexpr std::uint64_t kSegmentPerGain = 8;   // Likewise, of one segment.
 constexpr std::uint64_t kCheckpointsPerGarbage = 2;
-constexpr Duration kTrimPause = 20ms;  // After a pass that came to nothing; each doubles it.
+constexpr Duration kTrimPause = 20ms;  // After a pass that freed nothing; doubles with each.
 constexpr Duration kTrimPauseMax = 64s;
 constexpr Duration kGiveBackPoll = 1ms;
 constexpr Duration kGiveBackPause = 5ms;
@@ -56,7 +56,7 @@ bool Device::may_trim() const {
          world_.executor.now() >= trim_after_;
 }
 
-// What a segment must gain at least to be looked at.
+// The least gain for which a segment is trimmed.
 std::uint64_t Device::segment_worth() const {
   return std::min<std::uint64_t>(kSegmentWorthMax, superblock_.segment_bytes / 8);
 }
@@ -67,7 +67,7 @@ void Device::seal_open() {
   open_sector_ = 0;
 }
 
-// The maintenance loop does it: checkpoints, cleaning and trimming take turns there.
+// Done by the maintenance loop, where checkpoints, cleaning and trimming take turns.
 Task<void> Device::give_back() {
   const std::uint64_t ticket = ++give_back_asked_;
   nudge();
@@ -76,9 +76,9 @@ Task<void> Device::give_back() {
   }
 }
 
-// Everything that is dead and worth it. A checkpoint brings what was written since the last one
-// within reach; the open segment is left for another one when it holds enough itself. Whoever waits
-// for it gets another round when the segment was just being written to, or its facts were changing.
+// Discards dead space where it is worth it. A checkpoint makes space written since the last one
+// available; the open segment is sealed when it has enough dead space itself. give_back() gets more
+// rounds, for a segment that was being written to or whose facts were changing.
 Task<void> Device::reclaim(bool stop_when_busy) {
   const int rounds = stop_when_busy ? 1 : kGiveBackRounds;
   for (int round = 0; round < rounds; ++round) {
@@ -105,8 +105,8 @@ Task<void> Device::reclaim(bool stop_when_busy) {
   }
 }
 
-// A segment with holes is slow to commit to when it is used again, so segments that are about to
-// die as a whole are waited for.
+// Commits to a segment with holes are slow when it is reused, so segments that will soon be dead as
+// a whole are not trimmed.
 Task<void> Device::trim_under_load() {
   if (!may_trim()) co_return;
   const std::uint64_t least = superblock_.segment_bytes / kSegmentPerGain;
@@ -124,7 +124,7 @@ Task<void> Device::trim(std::uint64_t least, bool stop_when_busy) {
     std::vector<std::shared_ptr<DeviceOwner>> owners;
     for (const auto& [slot, owner] : owners_) owners.push_back(owner);
     for (const auto& owner : owners) co_await owner->visit_live(map);
-    // From here to the holds nothing is awaited.
+    // Nothing is awaited from here until the segments are held.
     for (const Manifest::Chunk& chunk : manifest_.chunks) map.add(chunk.location);
     map.add(manifest_location_);
     std::vector<std::uint32_t> held;
@@ -141,7 +141,7 @@ Task<void> Device::trim(std::uint64_t least, bool stop_when_busy) {
       }
       --segments_.at(segment).readers;
     }
-    // What was dying while it was listed is tried again as long as there is progress.
+    // Segments whose data died while it was listed are tried again as long as there is progress.
     more = going && !held.empty();
     if (more) {
       trim_pause_ = {};
@@ -153,14 +153,14 @@ Task<void> Device::trim(std::uint64_t least, bool stop_when_busy) {
   trimming_ = false;
 }
 
-// The map knows every live byte of the segment, and nobody reads what is not live any more.
+// The map has every live byte of the segment, and no read of dead data is in progress.
 bool Device::accounted_for(std::uint32_t segment, const LiveMap& map) const {
   const Segment& s = segments_[segment];
   return !failure_ && s.use == SegmentUse::kSealed && s.readers == 0 &&
          s.last_sequence < manifest_.start_sequence && map.bytes(segment) == s.live;
 }
 
-// False when it was left before its end.
+// False when it stopped early.
 Task<bool> Device::discard_gaps(std::uint32_t segment, std::vector<LiveMap::Gap> gaps,
                                 bool stop_when_busy) {
   const std::uint64_t base = superblock_.segment_offset(segment);
@@ -170,7 +170,7 @@ Task<bool> Device::discard_gaps(std::uint32_t segment, std::vector<LiveMap::Gap>
     if (failure_ || scope_.closed() || stalled_ || (stop_when_busy && busy())) co_return false;
     const auto done = co_await disk_->discard(base + gap.offset, gap.size);
     if (!done) {
-      // The file system has no holes; or the log will meet the same fault.
+      // The file system has no holes, or log writes will fail in the same way.
       if (done.error().code == Errc::kUnsupported) can_discard_ = false;
       co_return false;
     }
@@ -184,7 +184,7 @@ Task<bool> Device::discard_gaps(std::uint32_t segment, std::vector<LiveMap::Gap>
   co_return true;
 }
 
-// Free segments beyond those that are kept ready.
+// Discards free segments beyond those that are kept ready.
 Task<void> Device::shrink() {
   if (!may_trim() || prewriting_ || manifest_.start_run != run_) co_return;
   if (segments_.free() <= reserved_segments() + 2) co_return;

@@ -1,4 +1,4 @@
-// Dead space goes back to the file system; nothing that is live ever does.
+// Dead space is returned to the file system; live data never is.
 
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ class TrimTest : public testing::Test {
       }
     }
   }
-  // Some names stay for ever, most are overwritten soon, so that all segments are partly dead.
+  // Some names stay forever, most are overwritten soon, so that all segments are partly dead.
   void fill(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
       if (i % 8 == 0) set("cold" + std::to_string(i), i, i % 24 == 0 ? 70'000 : 3'000);
@@ -130,8 +130,8 @@ TEST_F(TrimTest, UnderLoadTheDeviceStaysInProportionToWhatIsLive) {
   expect_all();
 }
 
-// Much lives, so that several segments are filled between two checkpoints; and what is overwritten
-// at once dies in them before the next one.
+// Much live data, so that several segments are filled between two checkpoints; what is overwritten
+// at once is dead in them before the next one.
 TEST_F(TrimTest, APowerCutAfterAnyDiscardUnderLoadFindsTheWholeLog) {
   std::uint64_t discards = 0;
   node_.disks().on_io([&](const IoEvent& event) {
@@ -191,7 +191,7 @@ TEST_F(TrimTest, TrimmedSegmentsAreNotTakenForWrittenOnesAndFreeOnesShrink) {
   EXPECT_LT(used(), 128u << 10);
 }
 
-// The checkpoint does not know what was given back after it.
+// The checkpoint does not have what was discarded after it.
 TEST_F(TrimTest, AfterACrashSegmentsAreAllocatedAnewBeforeTheyAreUsed) {
   fill(150);
   for (int i = 0; i < 4; ++i) erase("hot" + std::to_string(i));

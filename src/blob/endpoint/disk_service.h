@@ -1,9 +1,9 @@
-// DiskService: one VDisk as its node serves it.
+// DiskService: the server side of one VDisk.
 //
-// Promise    handle() always ends with a reply; requests that come after a stop get kError.
+// Promise    handle() always returns a reply; requests after a stop get kError.
 // Threading  handle() starts, runs and ends on executor(), any number of times at once; a call may
 //            drop the last reference to its service there. executor() is called on any thread and
-//            always gives the same one.
+//            always returns the same one.
 #pragma once
 
 #include "blob/protocol.h"

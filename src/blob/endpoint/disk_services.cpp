@@ -6,7 +6,7 @@
 
 namespace moraine::blob {
 
-// Belongs to the caller's executor. Whoever comes first, the service or the deadline, sets it.
+// Belongs to the caller's executor. Set by the service's reply or the deadline, whichever is first.
 struct DiskServices::Outcome : OneShot<DiskReply> {};
 
 void DiskServices::add(const DiskAddress& address, const std::shared_ptr<DiskService>& service) {
@@ -38,7 +38,7 @@ Task<DiskReply> DiskServices::call(DiskAddress address, DiskRequest request, Exe
     co_return error_reply(
         fmt::format("{}: overloaded by {} calls", to_string(address), kServiceCallsMax));
   }
-  // From here on the reference goes to the service's executor, and only there it is dropped.
+  // From here on the reference moves to the service's executor, and is released only there.
   std::shared_ptr<DiskService> service = entry->service.lock();
   if (!service) {
     entry->calls.fetch_sub(1, std::memory_order_relaxed);

@@ -1,11 +1,11 @@
 // DiskServices: the VDisks that run on one node, by address.
 //
-// Promise    A call reaches the service on its executor and comes back to the caller's, with the
-//            service's reply or with kDeadline when that passed first; an abandoned call ends by
-//            itself. An address where nothing runs (never added, removed, destroyed) gives kError.
-// Invariants A call under way keeps its service alive, and lets go of it on the service's executor.
+// Promise    A call runs on the service's executor and returns on the caller's, with the service's
+//            reply, or with kDeadline when that passes first; an abandoned call runs to its end. An
+//            address where nothing runs (never added, removed, destroyed) returns kError.
+// Invariants A call in flight keeps its service alive, and releases it on the service's executor.
 // Threading  Any thread.
-// Limits     kServiceCallsMax calls under way per service; past it, kError.
+// Limits     kServiceCallsMax calls in flight per service; past it, kError.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class DiskServices {
 
   // Does not own the service. Requires: no living service at `address`.
   void add(const DiskAddress& address, const std::shared_ptr<DiskService>& service);
-  // Calls from now on get kError; those under way go on.
+  // Calls from now on get kError; those in flight continue.
   void remove(const DiskAddress& address);
 
   // Requires: awaited on `home`, which outlives the call even when it is abandoned.

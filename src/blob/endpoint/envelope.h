@@ -1,4 +1,4 @@
-// Envelope: which VDisk of a node a frame between nodes is for, or from.
+// Envelope: the VDisk that a frame between nodes is addressed to, or comes from.
 //
 // Format     version u8 = 1, device u32, slot u32, then an encoded DiskRequest or DiskReply.
 #pragma once
@@ -18,7 +18,7 @@ struct Envelope {
 };
 
 Slice seal(const DiskAddress& address, const std::vector<Slice>& content);
-// The content shares the frame. kCorrupt: a short frame or an unknown version.
+// The content shares the frame's memory. kCorrupt: a truncated frame or an unknown version.
 Result<Envelope> open_envelope(const Slice& frame);
 
 }  // namespace moraine::blob

@@ -2,7 +2,7 @@
 
 namespace moraine::blob {
 
-// Not a coroutine itself: the task does not need this endpoint any more.
+// Not a coroutine itself, so that the task does not refer to this endpoint.
 Task<DiskReply> LocalEndpoint::call(DiskRequest request, Instant deadline) {
   return services_.call(address_, std::move(request), home_, deadline);
 }

@@ -1,7 +1,7 @@
-// LocalEndpoint: a VDisk of this node as its callers on one executor see it.
+// LocalEndpoint: a VDisk of this node, for callers on one executor.
 //
-// Promise    As DiskServices::call(): requests are not encoded, and a reply always comes.
-// Threading  Used on `home`; replies come there.
+// Promise    As DiskServices::call(): requests are not encoded, and every call returns a reply.
+// Threading  Used on `home`; replies are delivered there.
 #pragma once
 
 #include "blob/endpoint/disk_services.h"

@@ -105,7 +105,7 @@ TEST_F(LocalEndpointTest, ACallUnderWayKeepsItsServiceAlive) {
   EXPECT_EQ(reply->status, Status::kOk);
 }
 
-TEST_F(LocalEndpointTest, TheEndpointMayGoBeforeItsCall) {
+TEST_F(LocalEndpointTest, TheEndpointMayBeDestroyedBeforeItsCall) {
   disk->delay = 10ms;
   auto brief = std::make_unique<LocalEndpoint>(services, kAddress, node.world().executor);
   Task<DiskReply> call = brief->call(put_request("x"), in(1s));
@@ -179,11 +179,11 @@ TEST(LocalEndpointOnLanes, AnAbandonedCallEndsAfterTheDeadlineAndMayHoldTheLastR
   other.start();
   const Instant soon = home.now() + 1ms;
   EXPECT_TRUE(home.run(put_from(home, endpoint, soon, Status::kDeadline)));
-  // A later call that came back shows that the first has reached the other lane.
+  // A later call that has returned shows that the first has reached the other lane.
   EXPECT_TRUE(home.run(put_from(home, second_endpoint, Instant::never(), Status::kOk)));
   disk.reset();
   other.post([&gate] { gate.set(true); });
-  // The abandoned call comes back to this lane before the reply of a later one does.
+  // The abandoned call returns to this lane before the reply of a later one.
   EXPECT_TRUE(home.run(put_from(home, second_endpoint, Instant::never(), Status::kOk)));
   other.stop();
   EXPECT_EQ(destroyed_on_own_thread, true);

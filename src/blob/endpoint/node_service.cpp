@@ -13,7 +13,7 @@ Slice seal_reply(const DiskAddress& address, const DiskReply& reply) {
   Slice frame = seal(address, encode_pieces(reply));
   if (frame.size() <= kFrameBytesMax) return frame;
   const DiskReply error = error_reply(
-      fmt::format("a reply of {} bytes, over the maximum {}", frame.size(), kFrameBytesMax));
+      fmt::format("the reply has {} bytes, over the maximum {}", frame.size(), kFrameBytesMax));
   return seal(address, encode_pieces(error));
 }
 
@@ -48,7 +48,7 @@ Task<Slice> NodeService::answer(std::shared_ptr<State> state, Slice frame) {
   Result<DiskRequest> request = decode_request(envelope->content);
   envelope->content = {};
   if (!request) co_return seal_reply(address, error_reply(request.error().message()));
-  // The asking node minds its deadline; here a request simply runs to its end.
+  // The calling node enforces its deadline; here a request runs to its end.
   const DiskReply reply = co_await state->services.call(address, std::move(*request),
                                                         state->executor, Instant::never());
   co_return seal_reply(address, reply);

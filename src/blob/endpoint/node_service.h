@@ -1,10 +1,10 @@
 // NodeService: answers the requests of other nodes for the VDisks of this one.
 //
-// Promise    Every request gets a reply: bytes that are no request get kError with the reason, as
-//            does an address where nothing runs.
+// Promise    Every request gets a reply: invalid requests get kError with the reason, as does an
+//            address where nothing runs.
 // Threading  The network's executor.
-// Limits     A reply over kFrameBytesMax becomes kError. How many requests are under way is bounded
-//            by the network and by DiskServices.
+// Limits     A reply over kFrameBytesMax becomes kError. The network and DiskServices bound the
+//            number of requests in flight.
 #pragma once
 
 #include <memory>

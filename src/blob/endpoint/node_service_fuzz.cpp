@@ -1,4 +1,4 @@
-// Whatever bytes arrive from another node, a reply goes back and nothing crashes.
+// Any bytes from another node get a reply, and nothing crashes.
 #include "base/checksum.h"
 #include "base/coding.h"
 #include "base/invariant.h"
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static Cluster& cluster = *new Cluster;
   const ByteSpan bytes(reinterpret_cast<const std::byte*>(data), size);
   cluster.send(Slice::copy_of(bytes));
-  // The bytes as the header of a request that has a right checksum.
+  // The bytes as the header of a request with a valid checksum.
   Encoder request;
   request.u8(1).u8(1).sized(bytes);
   request.u32(crc32c(request.span()));

@@ -9,7 +9,7 @@
 namespace moraine::blob {
 namespace {
 
-// What must be kept of a request to judge its reply.
+// What is kept of a request to check its reply.
 struct Asked {
   std::size_t body;  // Index of the request's body.
   std::size_t queries;
@@ -25,7 +25,7 @@ Result<void> check_fits(const Asked& asked, const DiskReply& reply) {
   if (!has_body && reply.status == Status::kOk) {
     return fail(Errc::kCorrupt, "the reply is OK but has no body");
   }
-  // Bodies of replies stand in the order of the requests, behind monostate.
+  // Bodies of replies are in the order of the requests, after monostate.
   if (has_body && reply.body.index() != asked.body + 1) {
     return fail(Errc::kCorrupt, "the reply is to another kind of request");
   }
@@ -33,7 +33,7 @@ Result<void> check_fits(const Asked& asked, const DiskReply& reply) {
     for (const PartAnswer& answer : parts->answers) {
       if (answer.query < asked.queries) continue;
       return fail(Errc::kCorrupt,
-                  fmt::format("an answer to query {} of {}", answer.query, asked.queries));
+                  fmt::format("the reply answers query {} of {}", answer.query, asked.queries));
     }
   }
   return {};
@@ -43,8 +43,8 @@ Result<DiskReply> open_reply(const DiskAddress& address, const Asked& asked, con
   TRY(const Envelope envelope, open_envelope(frame));
   TRY(DiskReply reply, decode_reply(envelope.content));
   if (envelope.device != address.device || envelope.slot != address.slot) {
-    return fail(Errc::kCorrupt, fmt::format("a reply of device {} slot {}: {}", envelope.device,
-                                            envelope.slot, reply.reason));
+    return fail(Errc::kCorrupt, fmt::format("the reply comes from device {} slot {}: {}",
+                                            envelope.device, envelope.slot, reply.reason));
   }
   TRY_VOID(check_fits(asked, reply));
   return reply;
@@ -58,7 +58,7 @@ Task<DiskReply> call_remote(Network& network, DiskAddress address, DiskRequest r
   const Asked asked = asked_by(request);
   Slice frame = seal(address, encode_pieces(request));
   if (frame.size() > kFrameBytesMax) {
-    co_return error_reply(fmt::format("{}: a request of {} bytes, over the maximum {}",
+    co_return error_reply(fmt::format("{}: the request has {} bytes, over the maximum {}",
                                       to_string(address), frame.size(), kFrameBytesMax));
   }
   request = {};
@@ -74,7 +74,7 @@ Task<DiskReply> call_remote(Network& network, DiskAddress address, DiskRequest r
 
 }  // namespace
 
-// Not a coroutine itself: the task does not need this endpoint any more.
+// Not a coroutine itself, so that the task does not refer to this endpoint.
 Task<DiskReply> RemoteEndpoint::call(DiskRequest request, Instant deadline) {
   return call_remote(network_, address_, std::move(request), deadline);
 }

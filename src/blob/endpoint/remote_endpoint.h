@@ -1,7 +1,7 @@
 // RemoteEndpoint: a VDisk of another node, over the network.
 //
-// Promise    A reply always comes. One that is passed on fits its request: kOk has the body of the
-//            request's kind, and answers of a get name queries that were asked.
+// Promise    Every call returns a reply. A VDisk's reply is passed on only when it matches its
+//            request: kOk has the body of the request's kind, answers of a get name its queries.
 // Threading  The network's executor.
 // Errors     kDeadline: the deadline passed. kError: not reached, lost, or not understood.
 #pragma once

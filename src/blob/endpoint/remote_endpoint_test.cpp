@@ -162,7 +162,7 @@ TEST_F(RemoteEndpointTest, RepliesThatDoNotFitTheRequestBecomeErrors) {
   EXPECT_NE(reason(PutPartReply{}).find("another kind of request"), std::string::npos);
   const std::string odd_query =
       reason(GetPartsReply{{{2, Status::kOk, 1, Slice::copy_of("x"), {}}}, false});
-  EXPECT_NE(odd_query.find("an answer to query 2 of 2"), std::string::npos) << odd_query;
+  EXPECT_NE(odd_query.find("the reply answers query 2 of 2"), std::string::npos) << odd_query;
   EXPECT_EQ(odd_query.substr(0, prefix.size()), prefix);
 }
 
@@ -221,7 +221,7 @@ TEST_F(RemoteEndpointTest, ANodeServiceThatWasDestroyedAnswersAnError) {
   EXPECT_EQ(reply.reason, "node 2: stopped");
 }
 
-TEST_F(RemoteEndpointTest, TheEndpointMayGoBeforeItsCall) {
+TEST_F(RemoteEndpointTest, TheEndpointMayBeDestroyedBeforeItsCall) {
   auto brief = std::make_unique<RemoteEndpoint>(a.world().network, address);
   Task<DiskReply> call = brief->call(put_request("x"), world.executor().now() + 1s);
   brief.reset();

@@ -1,4 +1,4 @@
-// Replies that an endpoint gives by itself, when no VDisk did.
+// Replies that an endpoint makes itself, when no VDisk replied.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
-// NodeEndpoints: the endpoints of all VDisks as callers on one executor of a node see them.
+// NodeEndpoints: the endpoints of all VDisks, for callers on one executor of a node.
 //
-// Promise    Addresses of this node give LocalEndpoints, all others RemoteEndpoints. Nothing is
-//            contacted: an address where nothing runs answers calls with kError.
+// Promise    Addresses of this node resolve to LocalEndpoints, all others to RemoteEndpoints.
+//            Nothing is contacted: calls to an address where nothing runs return kError.
 // Threading  One executor, which is also the network's.
-// Limits     kEndpointsCachedMax endpoints are kept; past it, those that nobody else holds go.
+// Limits     kEndpointsCachedMax endpoints are kept; past it, unreferenced ones are dropped.
 #pragma once
 
 #include <map>

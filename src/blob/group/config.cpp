@@ -135,7 +135,7 @@ std::string contradiction(const GroupConfig& ours, const GroupConfig& theirs) {
 Result<void> check_change(const GroupConfig& known, const GroupConfig& newer) {
   const auto refuse = [&](std::string why) {
     return fail(Errc::kConflict,
-                fmt::format("group {:x} cannot go from generation {} to {}: {}", newer.id.value,
+                fmt::format("group {:x} cannot change from generation {} to {}: {}", newer.id.value,
                             known.generation, newer.generation, std::move(why)));
   };
   if (known.disks.size() != newer.disks.size()) return refuse("its shape would change");
@@ -158,8 +158,8 @@ Result<void> check_change(const GroupConfig& known, const GroupConfig& newer) {
   const int count = std::popcount(changed);
   if (next ? count == 1 : tolerated(known.geometry, changed)) return {};
   return refuse(
-      fmt::format("it would move {} disks at once ({} first): put them back, move one disk "
-                  "with each generation, and wait until it is replicated",
+      fmt::format("it would move {} disks at once (first {}): undo the moves, then move one disk "
+                  "per generation and wait until it is replicated",
                   count, where));
 }
 
@@ -185,7 +185,7 @@ Result<GroupConfig> GroupConfig::decode(ByteSpan bytes) {
   const std::uint8_t version = from.u8();
   if (version != kVersion) return corrupt(fmt::format("version {} is unknown", version));
   if (crc32c(body) != load<std::uint32_t>(body.data() + body.size())) {
-    return corrupt("the checksum does not hold");
+    return corrupt("the checksum does not match");
   }
   GroupConfig config;
   config.id.value = from.u32();
@@ -194,7 +194,7 @@ Result<GroupConfig> GroupConfig::decode(ByteSpan bytes) {
   const std::uint8_t realms = from.u8();
   const std::uint8_t domains = from.u8();
   const std::uint8_t vdisks = from.u8();
-  if (from.failed()) return corrupt("its head is short");
+  if (from.failed()) return corrupt("its header is truncated");
   auto geometry = Geometry::make(species, realms, domains, vdisks);
   if (!geometry) return corrupt(geometry.error().context);
   config.geometry = *geometry;
@@ -215,7 +215,7 @@ Result<void> check(const GroupConfig& config) {
   const auto refuse = [&](std::string why) {
     return fail(Errc::kInvalidArgument, fmt::format("group {:x}: {}", config.id.value, why));
   };
-  if (config.generation == 0) return refuse("generation 0: the first is 1");
+  if (config.generation == 0) return refuse("generation is 0; the first generation is 1");
   if (config.disks.size() != config.geometry.disks()) {
     return refuse(fmt::format("{} disks, but its shape has {}", config.disks.size(),
                               config.geometry.disks()));

@@ -1,11 +1,10 @@
-// GroupConfig: who the members of a group are, at one generation.
+// GroupConfig: the members of a group at one generation.
 //
-// Promise    A move of one VDisk makes the next generation. Equal generations are meant to be equal
-//            configs; digest() tells when they are not.
-// Format     version u8 = 1, group u32, generation u32, species u8, realms u8, domains u8, vdisks
-// u8,
-//            then for each disk in order: node u32, device u32, slot u32; crc32c u32 of all before
-//            it.
+// Promise    A move of one VDisk makes the next generation. Equal generations should be equal
+//            configs; digest() detects when they are not.
+// Format     version u8 = 1, group u32, generation u32, species u8, realms u8, domains u8,
+//            vdisks u8, then for each disk in order: node u32, device u32, slot u32; crc32c u32 of
+//            all before it.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +48,7 @@ struct GroupConfig {
   std::vector<DiskAddress> disks;  // By order; size() == geometry.disks().
 
   VDiskId vdisk(std::uint32_t order) const;
-  // Of everything in it; never 0.
+  // Checksum of the whole config; never 0.
   std::uint32_t digest() const;
   bool operator==(const GroupConfig&) const;
 
@@ -57,16 +56,16 @@ struct GroupConfig {
   static Result<GroupConfig> decode(ByteSpan bytes);
 };
 
-// Contradictions in a config: wrong number of disks, an address used twice. Empty when sound.
+// Fails on a wrong number of disks or an address used twice.
 Result<void> check(const GroupConfig& config);
-// Do the two say different things of one generation of one group?
+// Are these two different configs of one generation of one group?
 bool contradict(const GroupConfig& a, const GroupConfig& b);
-// What is wrong then, and what to do: `ours` is known here, `theirs` came from elsewhere.
+// How they differ, and what to do about it: `ours` is known here, `theirs` was received.
 std::string contradiction(const GroupConfig& ours, const GroupConfig& theirs);
-// May the group of `known` become that of `newer`, a later generation, without losing data? The
-// next generation moves at most one disk; one that comes after generations that are not known here,
-// no more than the group may lose at once. A group of one disk has no other copy of its data and is
-// never moved. kConflict otherwise.
+// May the group change from `known` to `newer`, a later generation, without losing data? The next
+// generation moves at most one disk; one that follows generations unknown here, at most as many as
+// the group may lose at once. A group of one disk has no other copy of its data and is never moved.
+// kConflict otherwise.
 Result<void> check_change(const GroupConfig& known, const GroupConfig& newer);
 
 }  // namespace moraine::blob

@@ -1,4 +1,4 @@
-// Decoding and parsing never crash, and what they accept has one spelling.
+// Decoding and parsing never crash, and what they accept has one encoding.
 #include "base/checksum.h"
 #include "base/coding.h"
 #include "base/invariant.h"
@@ -9,7 +9,7 @@ using namespace moraine::blob;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ByteSpan bytes(reinterpret_cast<const std::byte*>(data), size);
-  // A right checksum is put behind, so that the grammar is reached.
+  // A valid checksum is appended, so that the grammar is reached.
   Encoder sealed;
   sealed.raw(bytes);
   sealed.u32(crc32c(bytes));

@@ -19,7 +19,7 @@ GroupConfig sample(Species species) {
   return config;
 }
 
-// The same bytes with their checksum made right again.
+// The same bytes with a valid checksum.
 Slice resealed(Slice bytes) {
   Encoder to;
   to.raw(bytes.span().first(bytes.size() - 4));
@@ -135,13 +135,13 @@ TEST(GroupConfig, RefusesEveryTruncationAndEveryFlippedBit) {
 TEST(GroupConfig, SaysWhatIsWrongWithBytesWhoseChecksumHolds) {
   const Slice bytes = sample(Species::kBlock42).encode();
   EXPECT_EQ(why_not(with_byte(bytes, 0, 2)), "group config: version 2 is unknown");
-  EXPECT_EQ(why_not(with_byte(bytes, 20, 99)), "group config: the checksum does not hold");
+  EXPECT_EQ(why_not(with_byte(bytes, 20, 99)), "group config: the checksum does not match");
   EXPECT_EQ(why_not(resealed(with_byte(bytes, 9, 5))), "group config: species 5 is unknown");
   EXPECT_NE(why_not(resealed(with_byte(bytes, 10, 2))).find("one realm"), std::string::npos);
   EXPECT_NE(why_not(resealed(with_byte(bytes, 11, 255))).find("more than 32"), std::string::npos);
   EXPECT_EQ(why_not(resealed(with_byte(bytes, 11, 9))),
             "group config: 113 bytes do not fit 9 disks");
-  EXPECT_EQ(why_not(resealed(bytes.sub(0, 12))), "group config: its head is short");
+  EXPECT_EQ(why_not(resealed(bytes.sub(0, 12))), "group config: its header is truncated");
 
   GroupConfig twice = sample(Species::kBlock42);
   twice.disks[7] = twice.disks[2];
@@ -159,7 +159,7 @@ TEST(CheckOfAGroupConfig, AcceptsASoundOneAndNamesContradictions) {
   EXPECT_EQ(check(config).error().code, Errc::kInvalidArgument);
 }
 
-TEST(GroupConfigDigest, TellsApartWhateverDiffers) {
+TEST(GroupConfigDigest, DiffersWhenAnyFieldDiffers) {
   GroupConfig config;
   config.id = GroupId{0x82000000};
   config.geometry = Geometry::standard(Species::kBlock42);
@@ -203,7 +203,7 @@ TEST(GroupConfigChange, MovesOneDiskWithEachGeneration) {
   EXPECT_EQ(refused.error().code, Errc::kConflict);
   EXPECT_TRUE(refused.error().message().contains("2 disks at once (disk 3 from node 4 device 1"))
       << refused.error().message();
-  // After generations that were missed: what the group may lose.
+  // After missed generations: as many as the group may lose.
   next.generation = 3;
   EXPECT_TRUE(check_change(known, next));
   next.disks[5].node = NodeId{11};

@@ -31,7 +31,7 @@ bool has(std::uint32_t set, std::uint32_t index) {
   return (set >> index & 1) != 0;
 }
 
-// For each choice of four source parts: how the two others come from them, ready for ISA-L.
+// For each choice of four source parts: the tables from which ISA-L computes the two others.
 class Tables {
  public:
   static const Tables& get() {
@@ -45,7 +45,7 @@ class Tables {
              const Targets& targets) const {
     if (size == 0 || wanted == 0) return;
     const std::uint32_t others = ~from & (kParitySet | kDataSet);
-    // The two others have their tables side by side, so that both can be made in one pass.
+    // The tables of the two others are adjacent, so that both can be computed in one pass.
     const bool skips_first = !has(wanted, static_cast<std::uint32_t>(std::countr_zero(others)));
     const unsigned char* table = tables_[from].data() + (skips_first ? kTableBytes : 0);
     std::array<unsigned char*, kDataParts> in{};
@@ -80,7 +80,7 @@ class Tables {
     }
     Matrix to_data{};
     const int singular = gf_invert_matrix(chosen.data(), to_data.data(), kDataParts);
-    INVARIANT(singular == 0, "the parts {:06b} do not give the blob back", from);
+    INVARIANT(singular == 0, "the blob cannot be restored from parts {:06b}", from);
 
     std::array<unsigned char, kParityParts * kDataParts> rows{};
     std::uint32_t at = 0;
@@ -98,7 +98,7 @@ class Tables {
   std::array<std::array<unsigned char, kParityParts * kTableBytes>, 1 << kAllParts> tables_{};
 };
 
-// Fresh parts of one size in one block, each aligned like a Buffer of its own.
+// New parts of one size in one block, each aligned like a separate Buffer.
 class FreshParts {
  public:
   FreshParts(std::uint32_t parts, std::uint32_t part_size)
@@ -126,8 +126,9 @@ std::uint32_t parts_at_hand(const PartSet& parts) {
 // The first four of a set of parts.
 Result<std::uint32_t> choose_sources(std::uint32_t at_hand) {
   if (count(at_hand) < kDataParts) {
-    return fail(Errc::kNotFound, fmt::format("{} parts at hand of the {} that a blob takes",
-                                             count(at_hand), kDataParts));
+    return fail(Errc::kNotFound,
+                fmt::format("{} parts available, {} are needed to restore the blob", count(at_hand),
+                            kDataParts));
   }
   while (count(at_hand) > kDataParts) at_hand &= ~std::bit_floor(at_hand);
   return at_hand;
@@ -144,13 +145,14 @@ Sources source_pointers(const PartSet& parts, std::uint32_t from, std::size_t of
 
 Result<void> check_sizes(Species species, std::uint32_t blob_size, const PartSet& parts) {
   if (blob_size == 0 || blob_size > kBlobSizeFieldMax) {
-    return fail(Errc::kInvalidArgument, fmt::format("a blob of {} bytes", blob_size));
+    return fail(Errc::kInvalidArgument, fmt::format("the blob size {} is out of range", blob_size));
   }
   const std::uint32_t expected = stored_part_size(species, blob_size);
   for (std::uint32_t i = 0; i < kAllParts; ++i) {
     if (parts[i].empty() || parts[i].size() == expected) continue;
-    return fail(Errc::kCorrupt, fmt::format("part {} of a blob of {} bytes has {} bytes and not {}",
-                                            i + 1, blob_size, parts[i].size(), expected));
+    return fail(Errc::kCorrupt,
+                fmt::format("part {} of a blob of {} bytes has {} bytes, expected {}", i + 1,
+                            blob_size, parts[i].size(), expected));
   }
   return {};
 }
@@ -161,7 +163,7 @@ Result<Slice> any_replica(Species species, const PartSet& parts) {
   for (std::uint32_t i = 0; i < replicas; ++i) {
     if (!parts[i].empty()) return parts[i];
   }
-  return fail(Errc::kNotFound, "no replica at hand");
+  return fail(Errc::kNotFound, "no replica is available");
 }
 
 // Requires: `padded` has room for `part_size` bytes.
@@ -201,7 +203,7 @@ std::vector<Slice> split_block42(const Slice& blob) {
   return parts;
 }
 
-// Computes the lost data parts straight into their place in the blob.
+// Computes the lost data parts directly into their place in the blob.
 void restore_into(std::byte* blob, std::uint32_t blob_size, const PartSet& parts,
                   std::uint32_t from) {
   std::uint32_t lost = kDataSet & ~from;
@@ -214,7 +216,7 @@ void restore_into(std::byte* blob, std::uint32_t blob_size, const PartSet& parts
     targets[lost_count] = blob + ranges[lost_count].offset;
     ++lost_count;
   }
-  // Two lost slices may differ in length: together as far as both go, then the longer one alone.
+  // Two lost slices may differ in length: both up to the shorter length, then the longer one alone.
   const std::uint32_t together = lost_count == 2 ? std::min(ranges[0].size, ranges[1].size) : 0;
   if (lost_count == 2)
     Tables::get().apply(from, lost, together, source_pointers(parts, from), targets);

@@ -1,7 +1,7 @@
-// Splitting a blob into parts and putting it together again.
+// Splitting a blob into parts and joining it again.
 //
 // Promise    none and mirror-3-dc: every part is the whole blob. block-4-2: parts 1-4 are
-//            contiguous slices of the blob, parts 5-6 parity; any four parts give the blob back.
+//            contiguous slices of the blob, parts 5-6 parity; any four parts restore the blob.
 // Code       Reed-Solomon over GF(2^8) (polynomial 0x11d), byte by byte of the padded data parts
 //            d1..d4: part 5 is d1 + d2 + d3 + d4, part 6 is d1 + 2 d2 + 4 d3 + 8 d4. It is linear,
 //            so a byte range of a part depends only on the same range of others. Changing the code
@@ -10,8 +10,8 @@
 //            zero padded to stored_part_size(). Of the size mod 128 bytes that do not fill a row,
 //            parts 1-3 take 32 each while 32 remain; what is left goes to part 4.
 // Memory     Parts and blobs share memory instead of copying wherever the bytes are the same; the
-//            rest of the parts of one call share one fresh block.
-// Errors     kNotFound: not enough parts. kCorrupt: a part has not the size it must have.
+//            other parts of one call share one new block.
+// Errors     kNotFound: not enough parts. kCorrupt: a part has the wrong size.
 // Threading  Any thread.
 // Limits     Blobs of 1..kBlobSizeFieldMax bytes.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace moraine::blob {
 
-// Bytes that each part of a blob of `size` bytes takes on a disk.
+// Bytes that each part of a blob of `size` bytes occupies on a disk.
 // none, mirror-3-dc: size. block-4-2: ceil(size / 128) * 32.
 std::uint32_t stored_part_size(Species species, std::uint32_t size);
 
@@ -42,14 +42,14 @@ PartRange data_slice(std::uint32_t blob_size, std::uint32_t part);
 // Requires: the size of `blob` is within the limits.
 std::vector<Slice> split(Species species, const Slice& blob);
 
-// Index i is part i+1; an empty Slice means "not at hand".
+// Index i is part i+1; an empty Slice means "not available".
 using PartSet = std::array<Slice, kPartsMax>;
 
 // The blob from any sufficient set of whole parts; kNotFound when they do not suffice.
 Result<Slice> join(Species species, std::uint32_t blob_size, const PartSet& parts);
 
-// Fills in the missing parts named by `wanted` (bit part-1) from any sufficient set of whole parts.
-// On an error `parts` is as it was. Requires: `wanted` names parts of the species only.
+// Computes the missing parts named by `wanted` (bit part-1) from any sufficient set of whole parts.
+// On an error `parts` is unchanged. Requires: `wanted` names parts of the species only.
 Result<void> restore_parts(Species species, std::uint32_t blob_size, PartSet& parts,
                            std::uint32_t wanted);
 

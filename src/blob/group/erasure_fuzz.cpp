@@ -25,7 +25,7 @@ void lose_and_join(const Slice& blob, std::uint32_t lost) {
   }
 }
 
-// Parts that no split made: any sizes, any number. The answer is an error or a blob of its size.
+// Arbitrary parts: any sizes, any number. The result is an error or a blob of the right size.
 void join_anything(const Slice& bytes, std::uint32_t blob_size, std::uint32_t present) {
   PartSet parts;
   const std::size_t each = bytes.size() / kPartsMax;

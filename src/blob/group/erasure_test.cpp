@@ -139,7 +139,7 @@ TEST(Split, OfMirrorsSharesTheBlob) {
   }
 }
 
-// On disk for ever: these bytes must never change.
+// Stored on disks: these bytes must never change.
 TEST(Split, GivesTheFixedVectors) {
   const auto rows = split(kBlock, counting_blob(0, 128));
   EXPECT_EQ(hex(rows[4]), std::string(64, '0'));
@@ -286,11 +286,11 @@ TEST(Join, ReportsTooFewPartsAndWrongSizes) {
     EXPECT_EQ(joined.error().code, Errc::kNotFound);
   }
   EXPECT_EQ(join(kBlock, 1000, parts_without(parts, 7)).error().context,
-            "3 parts at hand of the 4 that a blob takes");
+            "3 parts available, 4 are needed to restore the blob");
   PartSet short_part = parts_without(parts, 0);
   short_part[2] = short_part[2].sub(0, 255);
   EXPECT_EQ(join(kBlock, 1000, short_part).error().message(),
-            "corrupt: part 3 of a blob of 1000 bytes has 255 bytes and not 256");
+            "corrupt: part 3 of a blob of 1000 bytes has 255 bytes, expected 256");
   EXPECT_EQ(restore_parts(kBlock, 1000, short_part, 1).error().code, Errc::kCorrupt);
   EXPECT_EQ(join(kBlock, 0, {}).error().code, Errc::kInvalidArgument);
   EXPECT_EQ(join(kBlock, ~0u, {}).error().code, Errc::kInvalidArgument);
@@ -318,7 +318,7 @@ TEST(RestoreParts, LeavesThePartsAloneWhenTheyDoNotSuffice) {
   PartSet three = parts_without(parts, 0b000111);
   EXPECT_EQ(restore_parts(kBlock, 1000, three, 0b000001).error().code, Errc::kNotFound);
   EXPECT_TRUE(three[0].empty());
-  EXPECT_TRUE(restore_parts(kBlock, 1000, three, 0b001000));  // At hand: nothing to do.
+  EXPECT_TRUE(restore_parts(kBlock, 1000, three, 0b001000));  // Available: nothing to do.
 
   PartSet replicas;
   EXPECT_EQ(restore_parts(Species::kMirror3dc, 10, replicas, 0b001).error().code, Errc::kNotFound);

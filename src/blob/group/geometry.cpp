@@ -6,9 +6,9 @@ namespace moraine::blob {
 namespace {
 
 constexpr std::uint32_t kRealmsUsed = 3;   // Columns of a mirror-3-dc subgroup.
-constexpr std::uint32_t kDomainsUsed = 3;  // Rows of it.
+constexpr std::uint32_t kDomainsUsed = 3;  // Rows of a mirror-3-dc subgroup.
 
-// splitmix64: which vdisk of a domain takes a part. Fixed for ever, as placement depends on it.
+// splitmix64: chooses the vdisk of a domain for a part. Must never change: placement depends on it.
 class Draws {
  public:
   explicit Draws(std::uint32_t hash) : state_(hash) {}
@@ -26,7 +26,7 @@ class Draws {
   std::uint64_t state_;
 };
 
-// What is wrong with a shape, or nothing.
+// Why a shape is invalid; empty when it is valid.
 std::string shape_fault(Species species, std::uint64_t realms, std::uint64_t domains,
                         std::uint64_t vdisks) {
   if (realms == 0 || domains == 0 || vdisks == 0) return "no count may be 0";
@@ -111,7 +111,7 @@ Geometry::Subgroup Geometry::subgroup(const BlobId& id) const {
 Geometry::Subgroup Geometry::ring_subgroup(std::uint32_t hash) const {
   Subgroup group;
   group.size = static_cast<std::uint8_t>(slots());
-  // The remainder is taken before the slot is added, so that the ring has no seam at 2^32.
+  // The remainder is taken before the slot is added, so that the sum cannot overflow 2^32.
   std::uint32_t domain = hash % domains_;
   for (std::uint32_t slot = 0; slot < group.size; ++slot) {
     group.order[slot] = static_cast<std::uint8_t>(domain);

@@ -1,4 +1,4 @@
-// The shape of a group: which disks there are and which of them hold which part of a blob.
+// The shape of a group: its disks, and which of them hold which part of a blob.
 //
 // Promise    Pure functions of (species, shape, blob id): every process computes the same
 //            placement.
@@ -52,7 +52,7 @@ struct Coordinates {
 class Geometry {
  public:
   Geometry() = default;  // The default shape of none.
-  // Errors with the reason when the shape cannot carry the species: none and block-4-2 take one
+  // Fails with the reason when the shape does not fit the species: none and block-4-2 take one
   // realm; block-4-2 at least 8 domains; mirror-3-dc at least 3 realms of at least 3 domains; at
   // most kGroupDisksMax disks in all.
   static Result<Geometry> make(Species species, std::uint32_t realms, std::uint32_t domains,
@@ -74,7 +74,7 @@ class Geometry {
   // Disks in a blob's subgroup.
   std::uint32_t slots() const { return choose(1, 8, 9); }
   std::uint32_t parts() const { return choose(1, 6, 3); }
-  // Distinct parts that give the blob back.
+  // Distinct parts needed to restore the blob.
   std::uint32_t parts_to_restore() const { return choose(1, 4, 1); }
 
   // The disks (by order) of `id`'s subgroup, slot by slot.
@@ -86,7 +86,7 @@ class Geometry {
   };
   Subgroup subgroup(const BlobId& id) const;
 
-  // May `part` live in `slot`? Mains hold only their own part; block-4-2 handoffs any part;
+  // May `part` be stored in `slot`? Mains hold only their own part; block-4-2 handoffs any part;
   // mirror-3-dc slot i only part i % 3 + 1. False for slots and parts that do not exist.
   bool allowed(std::uint32_t slot, std::uint32_t part) const;
   bool is_main(std::uint32_t slot) const { return slot < parts(); }

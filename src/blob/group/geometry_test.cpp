@@ -213,7 +213,7 @@ TEST(Subgroup, SpreadsBlobsEvenlyOverAllDisks) {
   }
 }
 
-// Placement is for ever: these orders must never change.
+// Data on disks depends on the placement: these orders must never change.
 TEST(Subgroup, DrawsOfVdisksAreFixed) {
   const BlobId id = BlobId::parse("[12345:1:1:0:0:1000:0]").value();
   const auto ring = Geometry::make(Species::kBlock42, 1, 8, 4)->subgroup(id);

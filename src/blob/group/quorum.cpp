@@ -18,7 +18,7 @@ DiskSet lowest_bits(std::uint32_t n) {
   return n >= kGroupDisksMax ? ~DiskSet{0} : disk_bit(n) - 1;
 }
 
-// How many failed domains each realm has, as far as the fail model of mirror-3-dc cares.
+// Failed domains by realm, as the fail model of mirror-3-dc counts them.
 struct RealmCounts {
   std::uint32_t with_one = 0;  // Realms with at least one.
   std::uint32_t with_two = 0;  // Realms with at least two.
@@ -30,7 +30,7 @@ struct RealmCounts {
   bool tolerated() const { return with_one <= 2 && with_two <= 1; }
 };
 
-// Takes the lowest `n` of the set's bits off it.
+// Removes the lowest `n` bits from the set and returns them.
 DiskSet take_lowest(DiskSet& set, std::uint32_t n) {
   const DiskSet taken = set & lowest_bits(n);
   set = n >= kGroupDisksMax ? 0 : set >> n;
@@ -65,8 +65,8 @@ RealmCounts count_columns(DiskSet slots) {
   return counts;
 }
 
-// Mains match their own part: taking it there is never worse. The two handoffs then share out what
-// is left.
+// Mains match their own part: using it there is never worse. The two handoffs then match what is
+// left.
 std::uint32_t block42_matching(const PartLayout& layout) {
   constexpr std::uint32_t kMains = 6;
   std::uint32_t missing = 0;

@@ -3,7 +3,7 @@
 // Promise    Every tolerated failure set leaves each confirmed blob readable, and leaves enough
 //            disks to confirm new ones. Any two group quorums intersect; every group quorum
 //            intersects every write quorum.
-// Terms      A layout may name parts where they may not live (Geometry::allowed): those count as
+// Terms      A layout may have parts where they are not allowed (Geometry::allowed): those count as
 //            readable, but never towards a confirmation. Set bits beyond the disks or slots of the
 //            group are ignored.
 // Cost       No heap; a few nanoseconds each.
@@ -16,7 +16,7 @@
 
 namespace moraine::blob {
 
-// Fail model of group operations: is the set of failed disks (by order) one we promise to survive?
+// Fail model of group operations: does the group survive this set of failed disks (by order)?
 // A domain has failed when any of its disks has. none: nothing. block-4-2: at most 2 domains.
 // mirror-3-dc: at most 2 realms with a failed domain, at most 1 of them with more than one.
 bool tolerated(const Geometry& geometry, DiskSet failed);
@@ -28,7 +28,7 @@ bool group_quorum(const Geometry& geometry, DiskSet acknowledged);
 // The same fail model over the slots of one blob's subgroup.
 bool slots_tolerated(const Geometry& geometry, DiskSet failed_slots);
 
-// What is known of one blob's parts: for each slot, the set of parts there (bit part-1).
+// The known parts of one blob: for each slot, the set of parts there (bit part-1).
 struct PartLayout {
   std::array<std::uint8_t, kSlotsMax> parts_at{};
 
@@ -47,9 +47,9 @@ struct PartLayout {
   std::uint8_t distinct() const;  // Union of parts over all slots.
 };
 
-// Maximum matching between distinct parts and distinct slots, parts only where they may live: the
-// count of replicas of block-4-2. Two parts on one handoff count once; one part on two slots counts
-// once. mirror-3-dc: the number of realms with a replica.
+// Maximum matching between distinct parts and distinct slots, parts only where they are allowed:
+// the count of replicas of block-4-2. Two parts on one handoff count once; one part on two slots
+// counts once. mirror-3-dc: the number of realms with a replica.
 std::uint32_t effective_parts(const Geometry& geometry, const PartLayout& layout);
 
 // Write quorum of one blob: may a put with these acknowledged parts answer OK? none: the one part.
@@ -60,12 +60,12 @@ bool confirmed(const Geometry& geometry, const PartLayout& acknowledged);
 // Can the blob's bytes be computed from these parts?
 bool restorable(const Geometry& geometry, const PartLayout& readable);
 
-// What a read may conclude when the parts in `readable` were found and the slots in `unknown` gave
-// no definite answer (error, silence, not yet replicated).
+// What a read may conclude when the parts in `readable` were found and the slots in `unknown`
+// returned no definite answer (error, no reply, not yet replicated).
 enum class Verdict : std::uint8_t {
   kReadable,  // Enough parts.
   kAbsent,    // Provably never confirmed: NODATA.
-  kUnknown,   // Could have been confirmed, or too many disks are silent: ERROR.
+  kUnknown,   // Could have been confirmed, or too many disks do not answer: ERROR.
 };
 // kReadable when restorable(readable). Otherwise kUnknown when `unknown` is outside the fail model,
 // or when the parts found, together with anything the unknown slots could hold, could be

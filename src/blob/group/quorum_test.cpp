@@ -76,8 +76,8 @@ std::vector<BlobId> ids_of_all_placements(const Geometry& geometry) {
   return ids;
 }
 
-// Which sets of block-4-2 parts can be given to slots one each: bit s of the answer is the set s.
-// A definition by exhaustion, to compare the matching with.
+// Which sets of block-4-2 parts can be assigned to slots, one each: bit s of the result is set s.
+// Found by exhaustive search, to compare the matching with.
 std::uint64_t matchable_sets(const PartLayout& layout) {
   constexpr std::array<std::uint64_t, 6> kSetsWithout{0x5555555555555555, 0x3333333333333333,
                                                       0x0f0f0f0f0f0f0f0f, 0x00ff00ff00ff00ff,
@@ -283,8 +283,9 @@ TEST(Durability, EveryToleratedLossLeavesAWriteQuorum) {
   }
 }
 
-// Group quorums meet each other, and what a group tolerates every blob in it tolerates: so a group
-// quorum meets every write quorum, and a tolerated loss leaves every confirmed blob.
+// Group quorums intersect each other, and every failure set that the group tolerates is tolerated
+// by every blob in it: so a group quorum intersects every write quorum, and a tolerated loss leaves
+// every confirmed blob readable.
 TEST(Quorums, IntersectOnEveryShape) {
   const std::vector<std::tuple<Species, int, int, int>> shapes{
       {Species::kNone, 1, 4, 1},      {Species::kBlock42, 1, 8, 1},
@@ -355,12 +356,12 @@ TEST(Judge, APartialWriteIsAbsentBelowFourPartsAndReadableFromFour) {
     const int parts = std::popcount(mains);
     const PartLayout found = full_layout(kBlock, mains);
     EXPECT_EQ(judge(kBlock, found, 0), parts >= 4 ? Verdict::kReadable : Verdict::kAbsent);
-    // Three silent disks could hold what is missing.
+    // Three disks that do not answer could hold what is missing.
     if (parts == 3) EXPECT_EQ(judge(kBlock, found, ~mains & 63), Verdict::kUnknown);
   }
 }
 
-// The definition by exhaustion: try everything that the unknown slots could hold.
+// By exhaustive search: try everything that the unknown slots could hold.
 bool could_be_confirmed(PartLayout layout, DiskSet unknown, std::uint32_t slot = 0) {
   while (slot < 8 && !contains(unknown, slot)) ++slot;
   if (slot == 8) return (matchable_sets(layout) >> 63) != 0;

@@ -29,7 +29,7 @@ std::vector<Geometry> shapes() {
   return all;
 }
 
-// By the definition: the most that may fail whichever they are, over every subset of the units.
+// By the definition: the largest number that may fail, whichever they are, over every subset.
 int by_definition(const Geometry& geometry, DiskSet failed, const std::vector<DiskSet>& units) {
   if (!tolerated(geometry, failed)) return -1;
   int least_fatal = static_cast<int>(units.size()) + 1;

@@ -25,8 +25,8 @@ Task<Result<void>> BlobNode::start() {
     }
     auto opened = co_await open_device(device);
     if (opened) continue;
-    // A group with other members goes on without this one, as without a disk that broke later. A
-    // node without any device has nothing to go on with.
+    // A group with other members works without this one, as without a disk that breaks later. A
+    // node without any usable device does not start.
     const bool last = broken_.size() + 1 == node->devices.size();
     if (needed_alone(device.id) || last) co_return opened;
     log_error("device not usable", {{"path", device.path}, {"error", opened.error()}});
@@ -35,13 +35,13 @@ Task<Result<void>> BlobNode::start() {
   for (const GroupConfig& group : config_.groups) {
     CO_TRY_VOID(co_await start_vdisks(group));
   }
-  co_await start_left_behind();
+  co_await start_retired();
   service_ = std::make_unique<NodeService>(world_.network, world_.executor, services_);
   co_await settle();
   co_return Result<void>();
 }
 
-Task<void> BlobNode::start_left_behind() {
+Task<void> BlobNode::start_retired() {
   for (const auto& [id, device] : devices_) {
     for (const auto& [slot, owner] : device->owners()) {
       const DiskAddress address{self_, id, static_cast<std::uint32_t>(slot) - 1};
@@ -50,7 +50,7 @@ Task<void> BlobNode::start_left_behind() {
       const MetaState& meta = disk->state().meta();
       const GroupConfig* group = config_.group(meta.config->id);
       if (!group) {
-        log_warning("a VDisk of a group that the config does not have stays as it is",
+        log_warning("ignored a VDisk on the device: its group is not in the config",
                     {{"group", fmt::format("{:x}", meta.config->id.value)},
                      {"device", device->path()},
                      {"slot", address.slot}});
@@ -59,7 +59,7 @@ Task<void> BlobNode::start_left_behind() {
       if (meta.state == LocalState::kEmpty) continue;
       const auto started = co_await disk->start(*group, address, endpoints_);
       if (!started) {
-        log_warning("a VDisk that its group has left behind does not start",
+        log_warning("a VDisk that its group has moved elsewhere does not start",
                     {{"device", device->path()}, {"error", started.error()}});
         continue;
       }
@@ -69,7 +69,7 @@ Task<void> BlobNode::start_left_behind() {
   }
 }
 
-// A group of one disk needs nobody else: its clients are served from the first moment.
+// Waits for groups of one disk, which need no other disk: they serve as soon as start() returns.
 Task<void> BlobNode::settle() {
   for (const auto& [address, disk] : vdisks_) {
     if (disk->state().geometry().disks() > 1) continue;
@@ -137,7 +137,7 @@ Task<void> BlobNode::stop() {
   for (auto& [group, proxy] : proxies_) co_await proxy->stop();
   service_.reset();
   for (auto& [address, disk] : vdisks_) services_.remove(address);
-  // All of them first: their background tasks then end side by side.
+  // All of them first, so that their background tasks end in parallel.
   for (auto& [address, disk] : vdisks_) disk->abandon();
   for (auto& [address, disk] : vdisks_) co_await disk->stop();
   vdisks_.clear();
@@ -170,8 +170,8 @@ std::optional<DirectPlace> BlobNode::locate(GroupId group, const BlobId& id) con
   return found == vdisks_.end() ? std::nullopt : found->second->locate(id);
 }
 
-// A node may have missed generations that its disks and the group know; of those its disks judge.
-// So does the disk of a group of one: only where its data is it may not be moved away.
+// A node may have missed generations that its disks and the group know; for those its disks decide.
+// So does the disk of a group of one: it may not be moved away only where its data is.
 Result<void> BlobNode::check_newer(const GroupConfig& known, const GroupConfig& newer) const {
   if (contradict(known, newer)) return fail(Errc::kConflict, contradiction(known, newer));
   if (known.id != newer.id || newer.generation <= known.generation) return {};

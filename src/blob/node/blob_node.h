@@ -1,7 +1,7 @@
 // BlobNode: the blob storage of one process: its devices, its VDisks, and proxies to every group.
 //
-// Promise    start() opens (or, when new, formats) the devices that the config gives this node and
-//            serves the VDisks on them, to its own proxies and to other nodes. stop() ends cleanly.
+// Promise    start() opens (or, when new, formats) the devices of this node in the config and
+//            serves their VDisks to its own proxies and to other nodes. stop() ends cleanly.
 // Threading  The world's executor.
 // Limits     kOwnersMax VDisks a device.
 #pragma once
@@ -28,9 +28,9 @@ struct BlobNodeOptions {
   DeviceOptions device;
   VDiskOptions vdisk;
   ProxyOptions proxy;
-  bool format_missing = true;          // Format devices whose file is not there.
-  std::uint32_t prefill_segments = 0;  // Of devices formatted here.
-  // No further device is opened after this: start() then gives kTimeout.
+  bool format_missing = true;          // Format devices whose file does not exist.
+  std::uint32_t prefill_segments = 0;  // For devices formatted here.
+  // No further device is opened after this: start() then fails with kTimeout.
   Instant open_deadline = Instant::never();
 };
 
@@ -43,27 +43,27 @@ class BlobNode {
 
   Task<Result<void>> start();
   Task<void> stop();
-  // What a power cut leaves time for: tells every background task to end. The world's calls fail
-  // from now on.
+  // For a simulated power cut: asks every background task to end. The world's calls fail from now
+  // on.
   void abandon();
 
   // The proxy to a group of the config, made on first use; null when there is no such group.
   Proxy* proxy(GroupId group);
-  // Where threads of this process may read a blob by themselves: only of a group whose one disk is
-  // here. nullopt: they ask the proxy.
+  // Where threads of this process may read a blob directly: only in a group of one disk, which is
+  // here. nullopt: read through the proxy.
   std::optional<DirectPlace> locate(GroupId group, const BlobId& id) const;
   const ClusterConfig& config() const { return config_; }
-  // What the proxies count.
+  // Metrics of the proxies.
   const MetricRegistry& metrics() const { return metrics_; }
 
-  // A newer generation of a group: starts the VDisks that it places here, and tells those that are
-  // here already. Older generations change nothing. kConflict, and nothing changes: another config
-  // of the generation that is known, or one that could lose data (see check_change()).
+  // Adopts a newer generation of a group: starts the VDisks that it places here, and passes it to
+  // those that run already. Older generations change nothing. kConflict, and nothing changes:
+  // another config of the known generation, or one that could lose data (see check_change()).
   Task<Result<void>> reconfigure(GroupConfig newer);
 
   Device* device(std::uint32_t id);
   const std::map<std::uint32_t, std::unique_ptr<Device>>& devices() const { return devices_; }
-  // Null when none runs at that place.
+  // Null when none runs there.
   std::shared_ptr<VDisk> vdisk(std::uint32_t device, std::uint32_t slot);
   const std::map<DiskAddress, std::shared_ptr<VDisk>>& vdisks() const { return vdisks_; }
 
@@ -72,11 +72,11 @@ class BlobNode {
   Task<Result<void>> open_device(const DeviceConfig& config);
   Task<Result<void>> start_vdisks(const GroupConfig& group);
   // VDisks on the devices whose group has moved them elsewhere.
-  Task<void> start_left_behind();
+  Task<void> start_retired();
   Task<void> settle();
-  // Does a group without other members live on the device?
+  // Does the device have the only disk of a group?
   bool needed_alone(std::uint32_t device) const;
-  // Slot 0 of a device is its own.
+  // Owner slot 0 of a device is the device itself.
   static OwnerSlot owner_slot(const DiskAddress& address) {
     return static_cast<OwnerSlot>(address.slot + 1);
   }

@@ -1,5 +1,5 @@
-// A VDisk on a disk in trouble: places that cannot be read while cleaning, writes that fail while
-// blocks are on their way.
+// A VDisk on a failing disk: places that cannot be read while cleaning, writes that fail while
+// blocks are pending.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -108,14 +108,14 @@ TEST_F(DiskTrouble, APlaceThatCannotBeReadStaysWhereItIsAndTheRestIsCleaned) {
   }
   EXPECT_GT(device.stats().segments_evacuated, 0u);
   EXPECT_FALSE(device.failure());
-  EXPECT_EQ(get(kStep), Status::kError) << "it is there, and cannot be read now";
+  EXPECT_EQ(get(kStep), Status::kError) << "it is stored, and cannot be read now";
   for (Step step = 2 * kStep; step <= last; step += kStep)
     EXPECT_EQ(get(step), Status::kOk) << step;
   EXPECT_EQ(*disk().state().index().locate(id(kStep).with_part(1)), *bad) << "not moved";
 }
 
-// The index of one of two groups rots, wholly. Neither has copies elsewhere.
-TEST_F(DiskTrouble, AGroupWhoseIndexIsLostSaysSoForGoodAndItsNeighbourIsWell) {
+// The whole index of one of two groups is corrupted. Neither has copies elsewhere.
+TEST_F(DiskTrouble, AGroupWhoseIndexIsLostStaysBrokenAndItsNeighbourIsHealthy) {
   ASSERT_EQ(put(1), Status::kOk);
   ASSERT_EQ(put(1, kOtherGroup), Status::kOk);
   stop();
@@ -126,14 +126,14 @@ TEST_F(DiskTrouble, AGroupWhoseIndexIsLostSaysSoForGoodAndItsNeighbourIsWell) {
   const auto log = world_.run(recover_log(**opened));
   ASSERT_TRUE(log);
   opened->reset();
-  int rotten = 0;
+  int corrupted = 0;
   for (const Manifest::Chunk& chunk : log->manifest.chunks) {
     if (chunk.owner != 2) continue;
     node_.disks().drive("device").corrupt(log->superblock.segment_offset(chunk.location.segment) +
                                           chunk.location.offset + 5);
-    ++rotten;
+    ++corrupted;
   }
-  ASSERT_GT(rotten, 0);
+  ASSERT_GT(corrupted, 0);
   for (int life = 0; life < 3; ++life) {
     start();
     EXPECT_EQ(get(1), Status::kOk);
@@ -169,7 +169,7 @@ TEST_F(DiskTrouble, DamageWithoutAnotherCopyIsLoggedAsAnErrorOnceForEachPart) {
             1);
 }
 
-TEST_F(DiskTrouble, BlocksThatOvertakeEachOtherAndFailAreNotSaidToHold) {
+TEST_F(DiskTrouble, BlocksThatOvertakeEachOtherAndFailAreNotReported) {
   ASSERT_EQ(put(1), Status::kOk);
   std::vector<Status> answers;
   node_.disks().drive("device").faults().write_error.next = 1;
@@ -182,11 +182,11 @@ TEST_F(DiskTrouble, BlocksThatOvertakeEachOtherAndFailAreNotSaidToHold) {
   late.data = Buffer::zeroed(10).freeze();
   scope.spawn(ask(disk(), {proxy().config().vdisk(0), late}, answers));
   world_.run_for(5s);
-  ASSERT_EQ(scope.live(), 0u) << "somebody waits for ever";
+  ASSERT_EQ(scope.live(), 0u) << "a waiter is never resumed";
   ASSERT_EQ(answers.size(), 4u);
   for (const Status status : answers) EXPECT_EQ(status, Status::kError) << to_string(status);
   EXPECT_TRUE(storage_->device(1)->failure());
-  // Whatever arrived is the truth from now on, for everybody.
+  // Whatever was stored is valid from now on, for all clients.
   restart();
   const Generation blocked = disk().state().blocked(kTablet);
   EXPECT_TRUE(blocked == 0 || blocked == 6 || blocked == 8) << blocked;

@@ -10,7 +10,7 @@
 namespace moraine::blob {
 namespace {
 
-constexpr Duration kNap = 100ms;  // A stop is noticed this soon.
+constexpr Duration kStopPoll = 100ms;  // A stop is noticed within this time.
 
 bool same(const std::optional<Redundancy>& a, const Redundancy& b) {
   return a && a->condition == b.condition && a->not_whole == b.not_whole &&
@@ -22,7 +22,7 @@ std::string why(const DiskState& disk) {
   if (disk.state.broken) return disk.state.reason;
   if (!disk.state.ready) {
     if (!disk.state.reason.empty()) return disk.state.reason;
-    return "it waits for a quorum of its group, or gets the group's index back";
+    return "it waits for a quorum of its group, or recovers the group's index";
   }
   return fmt::format("missing blobs {}, restored parts {}", disk.state.missing,
                      disk.state.restored);
@@ -83,13 +83,13 @@ Task<void> GroupWatch::run() {
       if (member) here.insert(disk->state().meta().config->id);
     }
     std::erase_if(reports_, [&](const auto& entry) { return !here.contains(entry.first); });
-    std::erase_if(told_, [&](const auto& entry) { return !here.contains(entry.first); });
+    std::erase_if(histories_, [&](const auto& entry) { return !here.contains(entry.first); });
     TaskScope asking;
     for (const GroupId group : here) asking.spawn(ask(group));
     co_await asking.join();
     const Instant next = world_.executor.now() + options_.period;
     while (!tasks_.closed() && world_.executor.now() < next) {
-      co_await sleep_for(world_.executor, kNap);
+      co_await sleep_for(world_.executor, kStopPoll);
     }
   }
 }
@@ -103,7 +103,7 @@ Task<void> GroupWatch::ask(GroupId group) {
   request.deadline = report.asked + options_.answer_within;
   report.status = co_await proxy->status(request);
   report.config = proxy->config();
-  // The group grew or the proxy was stopped: the next answer fits.
+  // The group grew or the proxy was stopped: the next report will match.
   if (tasks_.closed() || report.status.disks.size() != report.config.disks.size()) co_return;
   report.redundancy = redundancy_of(report.config, report.status);
   note(report);
@@ -111,12 +111,12 @@ Task<void> GroupWatch::ask(GroupId group) {
 }
 
 void GroupWatch::note(const GroupReport& report) {
-  Told& told = told_[report.config.id];
-  const bool stable = same(told.seen, report.redundancy);
-  told.seen = report.redundancy;
-  if (!stable || same(told.logged, report.redundancy)) return;
-  const bool better = !told.logged || report.redundancy.condition < told.logged->condition;
-  told.logged = report.redundancy;
+  History& history = histories_[report.config.id];
+  const bool stable = same(history.seen, report.redundancy);
+  history.seen = report.redundancy;
+  if (!stable || same(history.logged, report.redundancy)) return;
+  const bool better = !history.logged || report.redundancy.condition < history.logged->condition;
+  history.logged = report.redundancy;
   log(report, better);
 }
 

@@ -1,9 +1,9 @@
-// GroupWatch: how the groups are that have a member on this node, asked again and again.
+// GroupWatch: polls the health of the groups that have a member on this node.
 //
-// Promise    Every period each disk of these groups is asked for its state. A change of a group's
-//            condition is logged once, when two answers in a row agree on it.
-// Threading  The world's executor. stop() ends before destruction, and before the node stops.
-// Limits     One question in flight to each disk.
+// Promise    Every period the state of each disk of these groups is requested. A change of a
+//            group's condition is logged once, when two reports in a row agree on it.
+// Threading  The world's executor. stop() completes before destruction, and before the node stops.
+// Limits     One request in flight to each disk.
 #pragma once
 
 #include <map>
@@ -19,20 +19,20 @@ namespace moraine::blob {
 
 struct GroupWatchOptions {
   Duration period = 2s;
-  Duration answer_within = 3s;  // A disk that is silent for longer counts as away.
+  Duration answer_within = 3s;  // A disk that does not answer for longer counts as unreachable.
 };
 
 struct GroupReport {
   GroupConfig config;
   StatusResult status;
   Redundancy redundancy;
-  Instant asked;  // When the question was sent.
+  Instant asked;  // When the requests were sent.
 
-  // Blobs that disks of the group still have to get, over all of them.
+  // Blobs that disks of the group still have to replicate, summed over the disks.
   std::uint64_t missing() const;
 };
 
-// Of what the disks said.
+// From the disks' reported states.
 Redundancy redundancy_of(const GroupConfig& config, const StatusResult& status);
 
 // One of: "ready", "replicating", "recovering", "broken", "unreachable", "silent".
@@ -55,8 +55,8 @@ class GroupWatch {
   const std::map<GroupId, GroupReport>& groups() const { return reports_; }
 
  private:
-  // What was last logged of a group, and what was seen since.
-  struct Told {
+  // What was last logged about a group, and the last report.
+  struct History {
     std::optional<Redundancy> logged;
     std::optional<Redundancy> seen;
   };
@@ -69,7 +69,7 @@ class GroupWatch {
   BlobNode& node_;
   const GroupWatchOptions options_;
   std::map<GroupId, GroupReport> reports_;
-  std::map<GroupId, Told> told_;
+  std::map<GroupId, History> histories_;
   TaskScope tasks_;
 };
 

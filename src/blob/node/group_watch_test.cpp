@@ -1,4 +1,4 @@
-// What an operator sees of a group whose disks are taken away, replaced, swapped, damaged, moved.
+// What an operator sees when disks of a group are removed, replaced, swapped, damaged, moved.
 #include "blob/node/group_watch.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ class GroupWatchTest : public testing::Test {
     return text;
   }
   // Damages the part of the blob that this device has, where it has one.
-  bool rot(std::uint32_t device, Step step) {
+  bool corrupt(std::uint32_t device, Step step) {
     for (std::uint32_t part = 1; part <= kPartsMax; ++part) {
       const auto at = disk(device).state().index().locate(id(step).with_part(part));
       if (!at) continue;
@@ -107,7 +107,7 @@ class GroupWatchTest : public testing::Test {
   std::unique_ptr<GroupWatch> watch_;
 };
 
-TEST_F(GroupWatchTest, AGroupInWhichAllIsWellSaysSoOnce) {
+TEST_F(GroupWatchTest, AHealthyGroupIsLoggedOnce) {
   put(1);
   world_.run_for(60s);
   EXPECT_EQ(condition(), GroupCondition::kWhole);
@@ -150,10 +150,10 @@ TEST_F(GroupWatchTest, AReplacedDiskIsFollowedFromLossToTheEndOfReplication) {
   world_.run_for(4s);
   EXPECT_EQ(condition(), GroupCondition::kDegraded);
   EXPECT_EQ(state_word(report().status.disks[2]), "recovering");
-  EXPECT_EQ(lines("warning VDisk has not the data", "device-3"), 1u) << all_lines();
+  EXPECT_EQ(lines("warning VDisk lacks data", "device-3"), 1u) << all_lines();
   EXPECT_EQ(lines("replication began"), 0u);
   world_.run_for(60s);
-  EXPECT_EQ(lines("VDisk has the group's index back", "device-3"), 1u) << all_lines();
+  EXPECT_EQ(lines("VDisk has recovered the group's index", "device-3"), 1u) << all_lines();
   EXPECT_EQ(lines("replication began", "device-3"), 1u) << all_lines();
   EXPECT_EQ(lines("replication ended", "device-3"), 1u) << all_lines();
   EXPECT_EQ(condition(), GroupCondition::kWhole);
@@ -170,7 +170,7 @@ TEST_F(GroupWatchTest, ADeviceOfAnotherMemberIsNamedAndDoesNotServe) {
   start();
   world_.run_for(20s);
   EXPECT_EQ(disk(3).phase(), VDisk::Phase::kBroken);
-  EXPECT_EQ(lines("error VDisk broken", "foreign device: device-3 is that of [82000000:1:0:1:0]"),
+  EXPECT_EQ(lines("error VDisk broken", "foreign device: device-3 belongs to [82000000:1:0:1:0]"),
             1u)
       << all_lines();
   EXPECT_EQ(state_word(report().status.disks[2]), "broken");
@@ -183,18 +183,18 @@ TEST_F(GroupWatchTest, DamageThatIsFoundAndRepairedIsCountedAndLoggedInFewLines)
   constexpr Step kBlobs = 30;
   for (Step step = 1; step <= kBlobs; ++step) put(step);
   world_.run_for(10s);
-  std::uint64_t rotten = 0;
-  for (Step step = 1; step <= kBlobs; ++step) rotten += rot(4, step) ? 1 : 0;
-  ASSERT_GT(rotten, 10u);
+  std::uint64_t corrupted = 0;
+  for (Step step = 1; step <= kBlobs; ++step) corrupted += corrupt(4, step) ? 1 : 0;
+  ASSERT_GT(corrupted, 10u);
   for (Step step = 1; step <= kBlobs; ++step) EXPECT_EQ(get(step), Status::kOk) << step;
   world_.run_for(30s);
-  // What was not among the parts that a read took is still unknown: read again.
+  // Damage in parts that the read did not use is still unknown: read again.
   for (std::uint32_t device = 1; device <= kDisks; ++device) {
     if (device != 4) EXPECT_EQ(disk(device).events().damaged_found(), 0u) << device;
   }
   const VDiskEvents& events = disk(4).events();
   EXPECT_GT(events.damaged_found(), 10u);
-  EXPECT_LE(events.damaged_found(), rotten);
+  EXPECT_LE(events.damaged_found(), corrupted);
   EXPECT_EQ(events.damaged_repaired(), events.damaged_found());
   EXPECT_EQ(report().status.disks[3].state.damaged_found, events.damaged_found());
   EXPECT_EQ(report().status.disks[3].state.damaged_repaired, events.damaged_repaired());
@@ -216,7 +216,7 @@ TEST_F(GroupWatchTest, AMoveIsLoggedWhereItLeavesAndWhereItArrives) {
   ASSERT_TRUE(world_.run(storage_->reconfigure(moved)));
   world_.run_for(60s);
   EXPECT_EQ(lines("VDisk retired", "device-8"), 1u) << all_lines();
-  EXPECT_EQ(lines("VDisk has not the data", "device-9"), 1u) << all_lines();
+  EXPECT_EQ(lines("VDisk lacks data", "device-9"), 1u) << all_lines();
   EXPECT_EQ(lines("replication ended", "device-9"), 1u) << all_lines();
   EXPECT_EQ(lines("group reconfigured", "group=82000000 generation=2"), 1u) << all_lines();
   EXPECT_EQ(report().config.generation, 2u);

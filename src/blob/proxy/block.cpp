@@ -11,7 +11,7 @@ Task<std::optional<BlockResult>> block_once(ProxyContext& context, ViewPtr view,
   body.tablet = request.tablet;
   body.generation = request.blocked();
   body.issuer = request.issuer;
-  // kOk means that a quorum took the block of this very issuer.
+  // kOk means that a quorum stored the block of this issuer.
   GroupAnswer answer =
       co_await call_group(context, view, body, AlreadyMeans::kFailed, request.deadline);
   if (answer.status == Status::kRace) co_return std::nullopt;
@@ -19,7 +19,7 @@ Task<std::optional<BlockResult>> block_once(ProxyContext& context, ViewPtr view,
   result.status = answer.status;
   result.reason = std::move(answer.reason);
   if (result.status == Status::kAlready) {
-    result.reason = fmt::format("generation {} of tablet {} was blocked before, or a higher one",
+    result.reason = fmt::format("generation {} of tablet {} or a higher one is already blocked",
                                 request.blocked(), request.tablet.value);
   }
   co_return result;

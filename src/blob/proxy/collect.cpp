@@ -41,7 +41,7 @@ Task<std::optional<CollectResult>> collect_once(ProxyContext& context, ViewPtr v
     GroupAnswer answer = co_await call_group(context, view, std::move(message),
                                              AlreadyMeans::kAgreed, request.deadline);
     if (answer.status == Status::kRace) co_return std::nullopt;
-    // With ALREADY as agreement, a quorum that cannot be had is an error.
+    // ALREADY counts as agreement, so a quorum that cannot be reached is an error.
     result.status = answer.status == Status::kAlready ? Status::kError : answer.status;
     result.reason = std::move(answer.reason);
     if (result.status != Status::kOk) break;

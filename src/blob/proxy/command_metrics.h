@@ -1,9 +1,9 @@
-// CommandMetrics: how often each command of a proxy was given, how it ended, how long it took.
+// CommandMetrics: counts, outcomes and durations of a proxy's commands.
 //
 //   moraine_proxy_commands_total{command="put",group="82000000",result="ok"}
 //   moraine_proxy_command_seconds{command="put",group="82000000"}
 //
-// Promise    A command costs two relaxed atomic additions more. Without a registry nothing is kept.
+// Promise    Costs two relaxed atomic additions per command. Without a registry nothing is counted.
 // Threading  The proxy's executor; the registry is read from any thread.
 #pragma once
 
@@ -36,7 +36,8 @@ class CommandMetrics {
   void note(Command command, Status status, Duration took);
 
  private:
-  // OK, ALREADY and NODATA are answers; BLOCKED is the fence at work; the rest is trouble.
+  // kOk: OK, ALREADY and NODATA. kBlocked: BLOCKED, which is normal for a fenced generation.
+  // kError: all others.
   enum class Outcome : std::uint8_t { kOk, kBlocked, kError };
   static constexpr std::size_t kOutcomes = 3;
   static Outcome outcome_of(Status status);

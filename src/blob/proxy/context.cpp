@@ -59,20 +59,21 @@ void ProxyContext::reconfigure(GroupConfig newer) {
                                   {"generation", view_->config.generation}});
 }
 
-void ProxyContext::send(const Talk& talk, std::uint32_t tag, const ViewPtr& view,
+void ProxyContext::send(const ReplyQueue& replies, std::uint32_t tag, const ViewPtr& view,
                         std::uint32_t order, RequestBody body, Instant deadline,
                         Operation operation) {
-  background_.spawn(deliver(talk.line_, tag, view, order, std::move(body), deadline, operation));
+  background_.spawn(
+      deliver(replies.queue_, tag, view, order, std::move(body), deadline, operation));
 }
 
-Task<void> ProxyContext::deliver(std::shared_ptr<Talk::Line> line, std::uint32_t tag, ViewPtr view,
-                                 std::uint32_t order, RequestBody body, Instant deadline,
-                                 Operation operation) {
+Task<void> ProxyContext::deliver(std::shared_ptr<ReplyQueue::Queue> queue, std::uint32_t tag,
+                                 ViewPtr view, std::uint32_t order, RequestBody body,
+                                 Instant deadline, Operation operation) {
   DiskEvent event;
   event.tag = tag;
   event.order = order;
   event.reply = co_await call(view, order, std::move(body), deadline, operation);
-  if (!line->over) line->events.push(std::move(event));
+  if (!queue->over) queue->events.push(std::move(event));
 }
 
 Task<DiskReply> ProxyContext::call(ViewPtr view, std::uint32_t order, RequestBody body,
@@ -80,7 +81,7 @@ Task<DiskReply> ProxyContext::call(ViewPtr view, std::uint32_t order, RequestBod
   DiskEndpoint* endpoint = view->endpoints[order].get();
   DiskReply reply;
   if (endpoint == nullptr) {
-    reply.reason = "no way to the disk";
+    reply.reason = "the disk has no known endpoint";
     co_return reply;
   }
   const std::size_t bytes = put_bytes(body);
@@ -89,13 +90,13 @@ Task<DiskReply> ProxyContext::call(ViewPtr view, std::uint32_t order, RequestBod
   Status taken = Status::kOk;  // How the last push of the config ended.
   for (std::uint32_t pushes = 0;; ++pushes) {
     const Instant sent = now();
-    // Nobody else moves the only disk of a group on to another generation.
+    // A proxy does not move the only disk of a group to another generation.
     const bool last = alone || pushes == kConfigPushesMax;
     DiskRequest request{view->ids[order], last ? std::move(body) : body, view->digest};
     reply = co_await endpoint->call(std::move(request), deadline);
     note(*view, order, operation, sent, reply);
     if (last || !behind(*view, reply)) break;
-    taken = co_await bring_up(view, order, deadline);
+    taken = co_await update_config_of(view, order, deadline);
     const bool late = taken == Status::kDeadline;
     if (taken != Status::kOk && (!late || now() >= deadline)) break;
   }
@@ -103,7 +104,7 @@ Task<DiskReply> ProxyContext::call(ViewPtr view, std::uint32_t order, RequestBod
   if (taken == Status::kDeadline && behind(*view, reply)) {
     reply = DiskReply{};
     reply.status = Status::kDeadline;
-    reply.reason = "it has an older config of the group and did not take the newer one in time";
+    reply.reason = "it has an older config of the group and did not adopt the newer one in time";
   }
   put_bytes_ -= bytes;
   co_return reply;
@@ -135,7 +136,7 @@ bool ProxyContext::must_restart(const ViewPtr& view, const DiskReply& reply) {
   return true;
 }
 
-// Once for each generation.
+// Logged once for each generation.
 void ProxyContext::note_contradiction(const GroupView& view, const GroupConfig& theirs) {
   if (contradicted_ == theirs.generation) return;
   contradicted_ = theirs.generation;
@@ -149,7 +150,7 @@ bool ProxyContext::behind(const GroupView& view, const DiskReply& reply) const {
          view_->config.generation == config.generation;
 }
 
-Task<Status> ProxyContext::bring_up(ViewPtr view, std::uint32_t order, Instant deadline) {
+Task<Status> ProxyContext::update_config_of(ViewPtr view, std::uint32_t order, Instant deadline) {
   const std::uint32_t generation = view->config.generation;
   std::shared_ptr<Push> push = pushes_[order];
   auto taken = std::make_shared<OneShot<Status>>();
@@ -178,7 +179,7 @@ Task<void> ProxyContext::push_config(ViewPtr view, std::uint32_t order,
       co_await view->endpoints[order]->call(std::move(request), now() + options_.timeout);
   const bool taken = reply.status == Status::kOk || reply.status == Status::kAlready;
   if (!taken) {
-    log_warning("a disk with an older config of its group did not take the newer one",
+    log_warning("a disk with an older config of its group did not adopt the newer one",
                 {{"disk", view->ids[order].to_string()},
                  {"status", to_string(reply.status)},
                  {"reason", reply.reason}});

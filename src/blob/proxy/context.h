@@ -1,12 +1,12 @@
 // ProxyContext: what all commands of one proxy share: the group's config, its disks, their health,
 // and the disk calls in flight.
 //
-// Promise    A call that a finished command left behind runs to its end; joined() waits for all.
+// Promise    A call whose command has finished runs to its end; joined() waits for all calls.
 // Invariants (1) A command works on one GroupView from start to end; a newer config makes it start
-//            again. (2) The generation of view() never falls.
+//            again. (2) The generation of view() never decreases.
 // Threading  The executor of the World that it was made with.
 // Limits     kCommandsMax commands, kDiskCallsMax calls and kPutBytesInFlightMax bytes in flight;
-//            refusal() tells when one is reached. kRepairsMax repairs, more are left to the scrub.
+//            refusal() says when one is reached. kRepairsMax repairs, more are left to the scrub.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,12 @@ inline constexpr std::size_t kRepairsMax = 16;
 inline constexpr std::uint32_t kRestartsMax = 100;
 inline constexpr std::uint32_t kConfigPushesMax = 3;  // To one disk during one call.
 
-// One generation of a group with the way to its disks.
+// One generation of a group with the endpoints of its disks.
 struct GroupView {
   GroupConfig config;
   std::vector<VDiskId> ids;                              // By order.
   std::vector<std::shared_ptr<DiskEndpoint>> endpoints;  // By order; null: cannot be reached.
-  std::uint32_t digest = 0;                              // Of config.
+  std::uint32_t digest = 0;                              // config.digest().
 
   const Geometry& geometry() const { return config.geometry; }
 };
@@ -50,25 +50,25 @@ struct DiskEvent {
   DiskReply reply;
 };
 
-// The replies that one command waits for. Those that come after its end are dropped.
-class Talk {
+// The replies that one command waits for. Replies after its end are dropped.
+class ReplyQueue {
  public:
-  explicit Talk(Executor& executor) : line_(std::make_shared<Line>(executor)) {}
-  Talk(const Talk&) = delete;
-  Talk& operator=(const Talk&) = delete;
-  ~Talk() { line_->over = true; }
+  explicit ReplyQueue(Executor& executor) : queue_(std::make_shared<Queue>(executor)) {}
+  ReplyQueue(const ReplyQueue&) = delete;
+  ReplyQueue& operator=(const ReplyQueue&) = delete;
+  ~ReplyQueue() { queue_->over = true; }
 
-  // The next reply, or nullopt when `deadline` comes first.
-  auto next(Instant deadline) { return line_->events.pop_until(deadline); }
+  // The next reply, or nullopt when `deadline` passes first.
+  auto next(Instant deadline) { return queue_->events.pop_until(deadline); }
 
  private:
   friend class ProxyContext;
-  struct Line {
-    explicit Line(Executor& executor) : events(executor) {}
+  struct Queue {
+    explicit Queue(Executor& executor) : events(executor) {}
     Mailbox<DiskEvent> events;
     bool over = false;
   };
-  std::shared_ptr<Line> line_;
+  std::shared_ptr<Queue> queue_;
 };
 
 class ProxyContext {
@@ -82,21 +82,21 @@ class ProxyContext {
   GroupHealth& health() { return health_; }
   CommandMetrics& metrics() { return metrics_; }
   const ViewPtr& view() const { return view_; }
-  // Takes `newer` unless its generation is not above the current one. One of the same generation
-  // with other disks is refused and logged.
+  // Adopts `newer` if its generation is above the current one. One of the same generation with
+  // other disks is refused and logged.
   void reconfigure(GroupConfig newer);
 
-  // Calls disk `order`; its reply goes to `talk` with `tag`. A disk that has an older config of the
-  // group is given the view's and called again, so kRace with an older config means that it refused
-  // the view's or could not be given it; kDeadline, that it did not take it in time.
-  void send(const Talk& talk, std::uint32_t tag, const ViewPtr& view, std::uint32_t order,
+  // Calls disk `order`; its reply goes to `replies` with `tag`. A disk that has an older config of
+  // the group is sent the view's and called again, so kRace with an older config means that it
+  // refused the view's or could not be sent it, and kDeadline that it did not adopt it in time.
+  void send(const ReplyQueue& replies, std::uint32_t tag, const ViewPtr& view, std::uint32_t order,
             RequestBody body, Instant deadline, Operation operation);
-  // One call without a Talk.
+  // One call without a ReplyQueue.
   Task<DiskReply> call(ViewPtr view, std::uint32_t order, RequestBody body, Instant deadline,
                        Operation operation);
 
   // After kRace. True: a newer config is known, the command starts again. False: the disk did not
-  // take the view's config, and counts as failed.
+  // adopt the view's config, and counts as failed.
   bool must_restart(const ViewPtr& view, const DiskReply& reply);
 
   // Owns tasks that outlive commands.
@@ -105,7 +105,7 @@ class ProxyContext {
   bool begin_repair(const BlobId& id);
   void end_repair(const BlobId& id) { repairs_.erase(id); }
 
-  // Why no new command is accepted; empty when it is.
+  // Why no new command is accepted; empty when it would be.
   std::string refusal() const;
   void close() { background_.close(); }
   // Waits until no command and no disk call is left. At most one coroutine waits.
@@ -124,17 +124,17 @@ class ProxyContext {
   };
 
  private:
-  Task<void> deliver(std::shared_ptr<Talk::Line> line, std::uint32_t tag, ViewPtr view,
+  Task<void> deliver(std::shared_ptr<ReplyQueue::Queue> queue, std::uint32_t tag, ViewPtr view,
                      std::uint32_t order, RequestBody body, Instant deadline, Operation operation);
-  // The view's config under way to a disk that has an older one; calls of that disk wait for it.
+  // The view's config being sent to a disk that has an older one; calls of that disk wait for it.
   struct Push {
     std::uint32_t generation = 0;
     bool over = false;
     std::vector<std::shared_ptr<OneShot<Status>>> waiting;
   };
   bool behind(const GroupView& view, const DiskReply& reply) const;
-  // kOk: the disk has the view's config. kDeadline: it did not answer in time, or `deadline` came.
-  Task<Status> bring_up(ViewPtr view, std::uint32_t order, Instant deadline);
+  // kOk: the disk has the view's config. kDeadline: it did not answer in time or before `deadline`.
+  Task<Status> update_config_of(ViewPtr view, std::uint32_t order, Instant deadline);
   Task<void> push_config(ViewPtr view, std::uint32_t order, std::shared_ptr<Push> push);
   void note(const GroupView& view, std::uint32_t order, Operation operation, Instant sent,
             const DiskReply& reply);
@@ -147,12 +147,12 @@ class ProxyContext {
   ViewPtr view_;
   GroupHealth health_;
   CommandMetrics metrics_;
-  std::vector<std::shared_ptr<Push>> pushes_;  // By order: the last one; may be over, or null.
-  std::uint32_t contradicted_ = 0;  // A generation of which a disk has another config; 0: none.
+  std::vector<std::shared_ptr<Push>> pushes_;  // By order: the last one, ended or not; or null.
+  std::uint32_t contradicted_ = 0;  // A generation for which a disk has another config; 0: none.
   std::set<BlobId> repairs_;
   std::size_t commands_ = 0;
   std::size_t put_bytes_ = 0;
-  std::shared_ptr<OneShot<bool>> idle_;  // Set while someone waits for the commands to end.
+  std::shared_ptr<OneShot<bool>> idle_;  // Set while joined() waits for the commands to end.
   TaskScope background_;
 };
 

@@ -10,7 +10,7 @@
 namespace moraine::blob {
 namespace {
 
-constexpr std::uint32_t kDataParts = 4;  // Of block-4-2.
+constexpr std::uint32_t kDataParts = 4;  // In block-4-2.
 
 std::uint32_t end_of(const PartRange& range) {
   return range.offset + range.size;
@@ -83,7 +83,7 @@ bool DataPlan::expected(std::uint32_t slot, const PartRange& range) const {
   return contains(in_flight_ & ~late_, slot) && covers(asked_range_[slot], range);
 }
 
-// Not asked yet, or it has something but was asked for other columns.
+// Not read yet, or it has a part but was read for other columns.
 bool DataPlan::worth_asking(std::uint32_t slot, const PartRange& range) const {
   if (contains(in_flight_ | failed_, slot)) return false;
   if (!contains(asked_, slot)) return true;
@@ -171,7 +171,7 @@ void DataPlan::take(const ReadAsk& asked, const PartAnswer& answer) {
   definite_ &= ~disk_bit(asked.slot);
 }
 
-void DataPlan::answered(const ReadAsk& asked, std::span<const PartAnswer> answers, Heard) {
+void DataPlan::answered(const ReadAsk& asked, std::span<const PartAnswer> answers, AnswerOrigin) {
   const DiskSet slot = disk_bit(asked.slot);
   in_flight_ &= ~slot;
   late_ &= ~slot;
@@ -179,7 +179,7 @@ void DataPlan::answered(const ReadAsk& asked, std::span<const PartAnswer> answer
   definite_ |= slot;
   if (answers.empty()) definite_ &= ~slot;
   for (const PartAnswer& answer : answers) {
-    heard(asked.slot, answer.ingress);
+    add_ingress(asked.slot, answer.ingress);
     take(asked, answer);
   }
   if (!contains(definite_, asked.slot) && found_.parts_at[asked.slot] == 0) failed_ |= slot;
@@ -210,7 +210,7 @@ void DataPlan::settle() {
   asked_ &= ~again;
   definite_ &= ~again;
   if (((in_flight_ & ~late_) | again) != 0) return;
-  const Verdict verdict = judge(geometry_, found_, all_slots() & ~believed(definite_));
+  const Verdict verdict = judge(geometry_, found_, all_slots() & ~up_to_date(definite_));
   if (verdict == Verdict::kAbsent) status_ = Status::kNoData;
 }
 
@@ -221,7 +221,7 @@ bool DataPlan::assemble() {
   return true;
 }
 
-// The hull's columns of every part at hand; nullopt when they are too few.
+// The hull's columns of every available part; nullopt when they are too few.
 std::optional<PartSet> DataPlan::columns() const {
   PartSet set;
   std::uint32_t count = 0;

@@ -1,10 +1,10 @@
 // DataPlan: reads a byte range of one blob.
 //
-// Promise    block-4-2 reads the columns of the data parts that cover the range; when one is
-//            missing, broken or late, the same columns of other parts, and computes it. Mirrors are
-//            read one disk at a time: mains before handoffs, fast ones before slow ones; another
-//            one when a disk fails or is late, more when one has nothing. kNoData only when judge()
-//            proves it.
+// Promise    block-4-2: reads the columns of the data parts that cover the range; when one is
+//            missing, broken or late, it reads the same columns of other parts and computes it.
+//            Mirrors: reads one disk at a time, mains before handoffs and fast disks before slow
+//            ones; another one when a disk fails or is late, more when one has nothing. kNoData
+//            only when judge() proves it.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace moraine::blob {
 
-// Which disks (by order) to turn to last, and how the others compare.
+// Which disks (by order) to read last, and how the others compare.
 struct ReadPreference {
   DiskSet avoid = 0;
   std::array<std::uint8_t, kGroupDisksMax> rank{};  // Lower is faster.
@@ -35,14 +35,15 @@ class DataPlan final : public ReadPlan {
 
   bool done() const override { return status_.has_value(); }
   void next(std::vector<ReadAsk>& asks) override;
-  void answered(const ReadAsk& ask, std::span<const PartAnswer> answers, Heard heard) override;
+  void answered(const ReadAsk& ask, std::span<const PartAnswer> answers,
+                AnswerOrigin origin) override;
   void failed(const ReadAsk& ask) override;
   void late(std::uint32_t slot) override;
 
   // Requires: done(). kOk, kNoData or kError.
   Status status() const { return *status_; }
   const Slice& data() const { return data_; }
-  // Parts whose checksum did not hold.
+  // Parts whose checksum did not match.
   const PartLayout& broken() const { return broken_; }
 
  private:
@@ -74,13 +75,13 @@ class DataPlan final : public ReadPlan {
   PartRange hull_;                            // Columns from which missing parts are computed.
   std::vector<Piece> pieces_;
   std::array<PartRange, kSlotsMax> asked_range_{};
-  std::array<std::uint8_t, kSlotsMax> ranked_{};  // Mirrors: slots in the order of asking.
+  std::array<std::uint8_t, kSlotsMax> ranked_{};  // Mirrors: slots in the order of reading.
   DiskSet avoid_ = 0;
   DiskSet asked_ = 0;
   DiskSet in_flight_ = 0;
   DiskSet late_ = 0;
   DiskSet failed_ = 0;
-  DiskSet definite_ = 0;  // Answered, and nothing stays open.
+  DiskSet definite_ = 0;  // Slots with a definite answer.
   PartLayout found_;
   PartLayout broken_;
   std::optional<Status> status_;

@@ -11,7 +11,7 @@
 namespace moraine::blob {
 namespace {
 
-enum class Fate : std::uint8_t { kWell, kFailed, kNotYet, kCorrupted, kLate };
+enum class Fate : std::uint8_t { kHealthy, kFailed, kNotYet, kCorrupted, kLate };
 
 // A blob's disks as a table: which slot has which part, and how each slot answers.
 struct Bench {
@@ -20,7 +20,7 @@ struct Bench {
   std::vector<Slice> parts;
   PartLayout layout;
   std::array<Fate, kSlotsMax> fates{};
-  std::vector<ReadAsk> asked;  // All that was asked.
+  std::vector<ReadAsk> asked;  // All reads so far.
 
   Bench(Species species, const Slice& blob)
       : geometry(Geometry::standard(species)),
@@ -30,7 +30,7 @@ struct Bench {
   }
   void set(DiskSet slots, Fate fate) {
     for (std::uint32_t slot = 0; slot < geometry.slots(); ++slot) {
-      fates[slot] = contains(slots, slot) ? fate : Fate::kWell;
+      fates[slot] = contains(slots, slot) ? fate : Fate::kHealthy;
     }
   }
 
@@ -209,7 +209,7 @@ TEST(DataPlan, AMirrorReadAsksOneDiskAndAnotherAfterAnError) {
   EXPECT_EQ(bench.asked.size(), 2u);
 }
 
-TEST(DataPlan, NoDataOfBlock42IsSaidWithUpToTwoSlotsUnknownOnly) {
+TEST(DataPlan, NoDataOfBlock42IsReturnedWithUpToTwoSlotsUnknownOnly) {
   for (const Fate fate : {Fate::kFailed, Fate::kNotYet, Fate::kLate}) {
     for (DiskSet bad = 0; bad < disk_bit(8); ++bad) {
       Bench bench(Species::kBlock42, test_bytes(100));
@@ -274,14 +274,14 @@ TEST(DataPlan, AnAnswerOfTheWrongSizeCountsAsAFailure) {
   EXPECT_TRUE(equal(plan.data(), blob.sub(0, 100)));
 }
 
-TEST(ScanPlan, TellsConfirmedRestorableAbsentAndUnknownApart) {
+TEST(ScanPlan, DistinguishesConfirmedRestorableAbsentAndUnknown) {
   using Outcome = ScanPlan::Outcome;
   for (std::uint32_t parts = 0; parts <= 6; ++parts) {
     for (std::uint32_t down = 0; down <= 3; ++down) {
       Bench bench(Species::kBlock42, test_bytes(100));
       bench.layout = {};
       for (std::uint32_t part = 1; part <= parts; ++part) bench.layout.add(part - 1, part);
-      // The slots that are down hold nothing, as far as there are such.
+      // The slots that are down, if any, hold nothing.
       DiskSet bad = 0;
       for (std::uint32_t i = 0; i < down; ++i) bad |= disk_bit(7 - i);
       bench.set(bad, Fate::kFailed);

@@ -11,10 +11,10 @@ namespace moraine::blob {
 namespace {
 
 constexpr Channel kLogChannel = 0;
-// Between two looks at a blob of which the disks disagree whether it is collected.
+// Between two reads of a blob when disks disagree whether it is collected.
 constexpr Duration kCollectPauseFirst = 50ms;
 constexpr Duration kCollectPauseMax = 1s;
-// For the disks that knew such a blob.
+// How long to wait for the disks that knew such a blob.
 constexpr Duration kWitnessWait = 2s;
 
 class DiscoverRun {
@@ -29,15 +29,15 @@ class DiscoverRun {
   Task<std::optional<DiscoverResult>> run();
 
  private:
-  // kOk: it is the answer. kNoData: it was never confirmed, or is collected: go on. Others end the
-  // search.
+  // kOk: it is the result. kNoData: it was never confirmed, or is collected: try the next blob.
+  // Other statuses end the search.
   Task<Status> try_blob(SeenBlob blob);
   Task<Status> read_blob(SeenBlob blob);
-  // Whether some disk knows that it was confirmed: then it may not be passed over.
+  // Whether some disk knows that it was confirmed: then it may not be skipped.
   bool was_confirmed(const SeenBlob& blob) const;
-  // Of a confirmed blob that could not be read. kNoData: it was collected since its index entry was
+  // Why a confirmed blob could not be read. kNoData: it was collected since its index entry was
   // read, as every disk that knew it as confirmed reports. kError with looks_lost_ set: it is lost,
-  // or not all of them report that.
+  // or not all of these disks report that.
   Task<Status> explain_loss(SeenBlob blob);
 
   ProxyContext& context_;
@@ -47,7 +47,7 @@ class DiscoverRun {
   DiscoverResult result_;
   // What explain_loss() found last.
   bool looks_lost_ = false;
-  bool still_confirmed_ = false;  // A disk still has it as confirmed and kept.
+  bool still_confirmed_ = false;  // A disk still lists it as confirmed and kept.
   bool silent_witness_ = false;   // A disk that knew it has not answered.
 };
 
@@ -56,7 +56,7 @@ Task<Status> DiscoverRun::try_blob(SeenBlob blob) {
   for (;;) {
     Status status = co_await read_blob(blob);
     if (status == Status::kNoData && was_confirmed(blob)) status = co_await explain_loss(blob);
-    // A barrier may have reached some disks and not yet the others: it does soon.
+    // A barrier may have reached some disks and not yet the others: it will soon.
     const bool may_change = status == Status::kError && looks_lost_;
     if (!may_change) co_return status;
     if (context_.now() + pause >= request_.deadline) {
@@ -123,9 +123,9 @@ Task<Status> DiscoverRun::explain_loss(SeenBlob blob) {
   const DiskSet denied = page.answered & ~listed_by;
   if (!still_confirmed_ && (witnesses & ~denied) == 0) co_return Status::kNoData;
   looks_lost_ = true;
-  result_.reason =
-      fmt::format("{} was confirmed and cannot be restored{}", blob.id.to_string(),
-                  still_confirmed_ ? "" : "; not all disks that knew it say that it was collected");
+  result_.reason = fmt::format(
+      "{} was confirmed and cannot be restored{}", blob.id.to_string(),
+      still_confirmed_ ? "" : "; not all disks that knew it report that it was collected");
   co_return Status::kError;
 }
 

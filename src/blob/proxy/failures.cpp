@@ -4,7 +4,7 @@
 
 namespace moraine::blob {
 
-std::string disk_says(std::uint32_t order, std::string_view reason) {
+std::string disk_reason(std::uint32_t order, std::string_view reason) {
   return fmt::format("disk {}{}{}", order, reason.empty() ? "" : ": ", reason);
 }
 

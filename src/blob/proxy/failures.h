@@ -1,4 +1,4 @@
-// Failures: which disks failed in one command, for its reason.
+// Failures: which disks failed in one command, for the reason in its result.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace moraine::blob {
 
 inline constexpr std::uint32_t kFailuresKept = 8;
 
-// The reason of a command that ends with the status of one disk: "disk 3: why".
-std::string disk_says(std::uint32_t order, std::string_view reason);
+// The reason of a command that ends with the status of one disk: "disk 3: reason".
+std::string disk_reason(std::uint32_t order, std::string_view reason);
 
 class Failures {
  public:

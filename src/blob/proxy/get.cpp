@@ -18,13 +18,13 @@ void set_flags(GetItem& item, Ingress ingress) {
   item.do_not_keep = item.do_not_keep || do_not_keep_flag(ingress);
 }
 
-// Keeps little memory alive: a small range of a large blob is copied.
+// A small range of a large blob is copied, so that it does not keep the whole blob in memory.
 Slice range_of(const Slice& blob, const GetQuery& query) {
   const Slice range = blob.sub(query.shift, asked_bytes(query));
   return range.size() * 2 < blob.size() ? Slice::copy_of(range.span()) : range;
 }
 
-// One get of a group with several disks, under way.
+// One get of a group with several disks.
 class GetRun {
  public:
   GetRun(ProxyContext& context, ViewPtr view, const GetRequest& request)
@@ -33,10 +33,10 @@ class GetRun {
   Task<std::optional<GetResult>> run();
 
  private:
-  using Indexes = std::vector<std::uint32_t>;  // Of queries.
+  using Indexes = std::vector<std::uint32_t>;  // Indexes of queries.
 
   ReadMode mode(bool index_only) const;
-  // Each of these gives the items their status; what it returns, if not kOk, ends the get.
+  // Each of these sets the status of the items; a returned status other than kOk ends the get.
   Task<Status> read(Indexes indexes);
   Task<Status> scan(std::uint32_t from, std::uint32_t to);
   Task<Status> restore(std::vector<ScanPlan>& scans, std::uint32_t from, Indexes todo);
@@ -92,11 +92,11 @@ Task<Status> GetRun::read(Indexes indexes) {
     set_flags(item, plan.ingress());
     if (plan.status() == Status::kError) explain(session.reason("not enough disks answered"));
   }
-  if (status != Status::kOk) explain(session.reason("the get was cut short"));
+  if (status != Status::kOk) explain(session.reason("the get ended early"));
   co_return status;
 }
 
-// Looks the queries [from, to) up in all indexes, restores what has to be, and reads the rest.
+// Looks up the queries [from, to) in all indexes, restores unconfirmed blobs, and reads the rest.
 Task<Status> GetRun::scan(std::uint32_t from, std::uint32_t to) {
   const auto goal = request_.must_restore ? ScanPlan::Goal::kConfirmed : ScanPlan::Goal::kReadable;
   std::vector<ScanPlan> scans;
@@ -109,7 +109,7 @@ Task<Status> GetRun::scan(std::uint32_t from, std::uint32_t to) {
   ReadSession session(context_, view_, mode(true), std::move(pointers));
   const Status scanned = co_await session.run();
   if (scanned != Status::kOk) {
-    explain(session.reason("the get was cut short"));
+    explain(session.reason("the get ended early"));
     co_return scanned;
   }
   Indexes to_read;

@@ -14,11 +14,11 @@ inline constexpr std::size_t kRestoresAtOnce = 16;
 Task<std::optional<GetResult>> get_once(ProxyContext& context, ViewPtr view,
                                         const GetRequest& request);
 
-// The same, of a group of one disk. Requires: view->geometry().disks() == 1.
+// The same for a group of one disk. Requires: view->geometry().disks() == 1.
 Task<std::optional<GetResult>> get_single(ProxyContext& context, ViewPtr view,
                                           const GetRequest& request);
 
-// Bytes that the query asks for.
+// Bytes that the query requests.
 std::uint32_t asked_bytes(const GetQuery& query);
 
 }  // namespace moraine::blob

@@ -1,4 +1,4 @@
-// Get of a group of one disk: the disk's answers are the answers, awaited in place.
+// Get of a group of one disk: the disk's answers are the result, awaited in place.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace moraine::blob {
 namespace {
 
-// Queries from `at` on, as many as one message takes.
+// Queries from `at` on, as many as fit into one message.
 GetParts message_from(const GetRequest& request, std::size_t at) {
   GetParts body;
   body.index_only = request.index_only;
@@ -28,7 +28,7 @@ GetParts message_from(const GetRequest& request, std::size_t at) {
   return body;
 }
 
-// Takes the answers of the message that began at query `at`; returns how many queries it settled.
+// Takes the answers of the message that began at query `at`; returns how many queries it answered.
 std::size_t take_answers(const GetRequest& request, std::size_t at, std::size_t asked,
                          const GetPartsReply& reply, GetResult& result) {
   std::size_t settled = 0;
@@ -48,7 +48,7 @@ std::size_t take_answers(const GetRequest& request, std::size_t at, std::size_t 
       item.data = answer.data;
     } else if (result.reason.empty()) {
       result.reason =
-          fmt::format("the disk says {} of {}", to_string(answer.status), item.id.to_string());
+          fmt::format("the disk returned {} for {}", to_string(answer.status), item.id.to_string());
     }
   }
   return reply.truncated ? settled : asked;
@@ -86,7 +86,7 @@ Task<std::optional<GetResult>> get_single(ProxyContext& context, ViewPtr view,
     const bool final = reply.status == Status::kBlocked || reply.status == Status::kDeadline;
     Failures failures;
     failures.add(0, reply.status, reply.reason);
-    result.reason = final ? disk_says(0, reply.reason) : failures.reason("the blob's only disk");
+    result.reason = final ? disk_reason(0, reply.reason) : failures.reason("the blob's only disk");
     if (final) result.status = reply.status;
     for (; at < count; ++at) result.items[at].status = final ? reply.status : Status::kError;
   }

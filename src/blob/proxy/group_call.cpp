@@ -14,22 +14,22 @@ Generation blocked_in(const ReplyBody& body) {
 }  // namespace
 
 Broadcast::Broadcast(ProxyContext& context, ViewPtr view, const RequestBody& body, Instant deadline)
-    : talk_(context.executor()), waiting_(view->geometry().disks()) {
+    : replies_(context.executor()), waiting_(view->geometry().disks()) {
   for (std::uint32_t order = 0; order < view->geometry().disks(); ++order) {
-    context.send(talk_, order, view, order, body, deadline, Operation::kIndex);
+    context.send(replies_, order, view, order, body, deadline, Operation::kIndex);
   }
 }
 
 Task<std::optional<DiskEvent>> Broadcast::next(Instant until) {
   if (waiting_ == 0) co_return std::nullopt;
-  std::optional<DiskEvent> event = co_await talk_.next(until);
+  std::optional<DiskEvent> event = co_await replies_.next(until);
   if (event) --waiting_;
   co_return event;
 }
 
 namespace {
 
-// One question to every disk, and what they said to it.
+// One request to every disk, and the replies.
 class Round {
  public:
   Round(ProxyContext& context, ViewPtr view, const RequestBody& body, AlreadyMeans already,
@@ -42,7 +42,7 @@ class Round {
         tally_(view_->geometry()),
         cast_(context, view_, body, deadline) {}
 
-  // nullopt: acknowledgements of this round do not count any more.
+  // nullopt: the acknowledgements of this round have expired.
   Task<std::optional<GroupAnswer>> run();
 
  private:
@@ -60,7 +60,7 @@ class Round {
   Failures failures_;
   GroupAnswer answer_;
   bool already_seen_ = false;
-  bool space_alone_ = true;  // Nothing else was in the way.
+  bool space_alone_ = true;  // All failures were kOutOfSpace.
   Broadcast cast_;
 };
 
@@ -75,7 +75,7 @@ bool Round::take(const DiskEvent& event) {
   }
   if (reply.status == Status::kBlocked || reply.status == Status::kDeadline) {
     answer_.status = reply.status;
-    answer_.reason = disk_says(event.order, reply.reason);
+    answer_.reason = disk_reason(event.order, reply.reason);
     return true;
   }
   if (reply.status == Status::kRace && context_.must_restart(view_, reply)) {

@@ -12,7 +12,7 @@
 
 namespace moraine::blob {
 
-// Which disks agreed and which did not: decides as soon as more answers cannot change it.
+// Which disks agreed and which did not: decides as soon as more answers cannot change the result.
 class GroupTally {
  public:
   enum class State : std::uint8_t { kWaiting, kQuorum, kImpossible };
@@ -32,30 +32,30 @@ class GroupTally {
   DiskSet failed_ = 0;
 };
 
-// The same body to every disk, and the replies one by one.
+// Sends the same body to every disk and returns the replies one by one.
 class Broadcast {
  public:
   Broadcast(ProxyContext& context, ViewPtr view, const RequestBody& body, Instant deadline);
-  // nullopt: `until` came first, or every disk has answered.
+  // nullopt: `until` passed first, or every disk has replied.
   Task<std::optional<DiskEvent>> next(Instant until);
   bool all_answered() const { return waiting_ == 0; }
 
  private:
-  Talk talk_;
+  ReplyQueue replies_;
   std::uint32_t waiting_;
 };
 
 enum class AlreadyMeans : std::uint8_t { kAgreed, kFailed };
 
 struct GroupAnswer {
-  // kOk: a quorum agreed; those that have not answered go on in the background. kAlready: no
-  // quorum, and a disk said so. kRace: start again.
+  // kOk: a quorum agreed; the other calls continue in the background. kAlready: no quorum, and a
+  // disk returned kAlready. kRace: start again.
   Status status = Status::kError;
   std::string reason;
   Generation blocked = 0;  // Highest in the replies that agreed.
 };
-// An acknowledgement counts for ProxyOptions::ok_lifetime after its question: its disk may have
-// been wiped since. A quorum that takes longer is asked for anew.
+// An acknowledgement counts for ProxyOptions::ok_lifetime after its request: its disk may have been
+// wiped since. When a quorum takes longer, all disks are called again.
 Task<GroupAnswer> call_group(ProxyContext& context, ViewPtr view, RequestBody body,
                              AlreadyMeans already, Instant deadline);
 
@@ -69,8 +69,8 @@ Task<std::optional<CollectResult>> collect_once(ProxyContext& context, ViewPtr v
 Task<std::optional<StatusResult>> status_once(ProxyContext& context, ViewPtr view,
                                               const StatusRequest& request);
 
-// The messages of a collect, in order: all flags first, at most kFlagsMax to a message and each
-// with a counter of its own; the last one carries the barrier.
+// The messages of a collect, in order: all flags first, at most kFlagsMax per message and each with
+// its own counter; the last one has the barrier.
 std::vector<Collect> split_collect(const CollectRequest& request);
 
 }  // namespace moraine::blob

@@ -39,7 +39,7 @@ GetResult ended(const GetRequest& request, Status status, std::string reason) {
   return result;
 }
 
-// Checks the request and gives it to `once`, again after each change of the group.
+// Checks the request and passes it to `once`, again after each change of the group.
 template <class Result, class Request>
 Task<Result> carry_out(ProxyContext& context, Request request, Once<Result, Request> once) {
   if (const auto sound = check_request(request, context.options()); !sound) {
@@ -58,11 +58,12 @@ Task<Result> carry_out(ProxyContext& context, Request request, Once<Result, Requ
     std::optional<Result> result = co_await once(context, context.view(), request);
     if (result) co_return std::move(*result);
   }
-  co_return ended<Result>(request, Status::kError,
-                          fmt::format("the group changed {} times meanwhile", kRestartsMax));
+  co_return ended<Result>(
+      request, Status::kError,
+      fmt::format("the group changed {} times during the command", kRestartsMax));
 }
 
-// The same, counted.
+// The same, with metrics.
 template <class Result, class Request>
 Task<Result> run(ProxyContext& context, Command command, Request request,
                  Once<Result, Request> once) {

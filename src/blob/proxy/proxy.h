@@ -2,8 +2,8 @@
 //
 // Promise    A command ends by its deadline (30 s when it has none), with kOk only when its effect
 //            survives every tolerated set of failures. A change of the group's membership is
-//            followed inside: no client sees kRace. Wrong requests give kError with the reason.
-// Invariants Commands are not ordered: who needs an order waits for the answer.
+//            handled here: no client sees kRace. Invalid requests return kError with the reason.
+// Invariants Commands are not ordered: a caller that needs an order waits for each result.
 // Threading  The executor of the World that it was made with.
 // Limits     context.h and requests.h; past them kError with "overloaded".
 // Tests      proxy_*_test.cpp
@@ -25,13 +25,14 @@ class Proxy {
  public:
   // `resolver` outlives the proxy. Requires: check(config).
   Proxy(World world, GroupConfig config, EndpointResolver& resolver, ProxyOptions options = {});
-  // Requires: stop() has ended, or no command was ever given.
+  // Requires: stop() has completed, or no command was ever started.
   ~Proxy();
 
   // kOk, kBlocked, kOutOfSpace, kDeadline, kNoGroup, or kError: it may still become visible.
   Task<PutResult> put(PutRequest request);
   Task<GetResult> get(GetRequest request);
-  // kOk: a quorum took the block of this issuer. kAlready: it was blocked by another, or higher.
+  // kOk: a quorum stored the block of this issuer. kAlready: this generation is already blocked by
+  // another issuer, or a higher one is.
   Task<BlockResult> block(BlockRequest request);
   Task<GetBlockResult> blocked_generation(GetBlockRequest request);
   Task<CollectResult> collect(CollectRequest request);

@@ -8,7 +8,7 @@
 namespace moraine::blob {
 namespace {
 
-using Mood = ScriptedDisk::Mood;
+using Behaviour = ScriptedDisk::Behaviour;
 
 // Ids of `size` bytes, one for each of the eight rotations of a block-4-2 group.
 std::vector<BlobId> rotations(const Geometry& geometry, std::size_t size) {
@@ -36,7 +36,8 @@ std::vector<GetQuery> some_ranges(const BlobId& id) {
 void check_all_pairs(TestGroup& group, const BlobId& id, const Slice& data) {
   for (std::uint32_t a = 0; a < 8; ++a) {
     for (std::uint32_t b = 0; b < a; ++b) {
-      group.set_moods(disk_bit(a) | disk_bit(b), (a + b) % 2 == 0 ? Mood::kError : Mood::kSilent);
+      group.set_behaviours(disk_bit(a) | disk_bit(b),
+                           (a + b) % 2 == 0 ? Behaviour::kError : Behaviour::kSilent);
       GetRequest request;
       request.queries = some_ranges(id);
       const GetResult result = group.run(group.proxy().get(request));
@@ -48,7 +49,7 @@ void check_all_pairs(TestGroup& group, const BlobId& id, const Slice& data) {
       }
     }
   }
-  group.set_moods(0, Mood::kWell);
+  group.set_behaviours(0, Behaviour::kHealthy);
 }
 
 TEST(ProxyGet, EveryPairOfLostDisksLeavesEveryBlobOfBlock42Readable) {
@@ -75,8 +76,8 @@ TEST(ProxyGet, NoDataIsAProof) {
   TestGroup group(Species::kBlock42);
   const BlobId never = test_id(100, 99);
   for (std::uint32_t down = 0; down <= 4; ++down) {
-    for (const Mood mood : {Mood::kError, Mood::kNotReady}) {
-      group.set_moods(disk_bit(down) - 1, mood);
+    for (const Behaviour behaviour : {Behaviour::kError, Behaviour::kNotReady}) {
+      group.set_behaviours(disk_bit(down) - 1, behaviour);
       EXPECT_EQ(group.get(never).status, down <= 2 ? Status::kNoData : Status::kError) << down;
       EXPECT_EQ(group.restore(never).status, down <= 2 ? Status::kNoData : Status::kError);
       EXPECT_EQ(group.get(never, 0, 0, false, true).status,
@@ -92,7 +93,7 @@ TEST(ProxyGet, AConfirmedBlobIsNeverNoDataWhateverIsDown) {
     const BlobId id = test_id(100, 1);
     ASSERT_EQ(group.put(id, data).status, Status::kOk);
     for (DiskSet bad = 0; bad <= group.geometry().all_disks(); ++bad) {
-      group.set_moods(bad, Mood::kError);
+      group.set_behaviours(bad, Behaviour::kError);
       const GetItem got = group.get(id);
       ASSERT_NE(got.status, Status::kNoData) << bad;
       if (tolerated(group.geometry(), bad)) ASSERT_EQ(got.status, Status::kOk) << bad;
@@ -191,7 +192,7 @@ TEST(ProxyGet, ASilentDiskDelaysAReadOnlyUntilTheHedge) {
     const BlobId id = test_id(1000, 1);
     ASSERT_EQ(group.put(id, test_bytes(1000)).status, Status::kOk);
     for (int i = 0; i < 5; ++i) group.get(id);
-    group.disk(id, 0).mood = Mood::kSilent;
+    group.disk(id, 0).behaviour = Behaviour::kSilent;
     const Instant before = group.now();
     EXPECT_EQ(group.get(id).status, Status::kOk);
     EXPECT_LT(group.now() - before, 1s);
@@ -202,7 +203,7 @@ TEST(ProxyGet, EndsAtItsDeadlineWithTheItemsThatWereDone) {
   TestGroup group(Species::kBlock42);
   const BlobId id = test_id(1000, 1);
   ASSERT_EQ(group.put(id, test_bytes(1000)).status, Status::kOk);
-  for (const std::uint32_t slot : {0u, 1u, 2u}) group.disk(id, slot).mood = Mood::kSilent;
+  for (const std::uint32_t slot : {0u, 1u, 2u}) group.disk(id, slot).behaviour = Behaviour::kSilent;
   GetRequest request;
   request.queries = {{id, 0, 0}, {id, 800, 10}};
   request.deadline = group.now() + 2s;
@@ -212,7 +213,7 @@ TEST(ProxyGet, EndsAtItsDeadlineWithTheItemsThatWereDone) {
   EXPECT_EQ(result.items[1].status, Status::kOk);
 }
 
-TEST(ProxyGet, AFencedReaderHearsBlockedAndForceBlockIsRecorded) {
+TEST(ProxyGet, AFencedReaderGetsBlockedAndForceBlockIsRecorded) {
   for (const Species species : {Species::kNone, Species::kBlock42}) {
     TestGroup group(species);
     const BlobId id = test_id(100, 1);

@@ -10,7 +10,7 @@
 namespace moraine::blob {
 namespace {
 
-using Mood = ScriptedDisk::Mood;
+using Behaviour = ScriptedDisk::Behaviour;
 
 Generation blocked(TestGroup& group) {
   GetBlockRequest request;
@@ -44,7 +44,7 @@ TEST(ProxyBlock, TakesTheGenerationOfTheTabletThatStarts) {
   EXPECT_EQ(group.put(test_id(10, 1, 5), test_bytes(10)).status, Status::kOk);
 }
 
-TEST(ProxyBlock, SaysAlreadyToAnotherIssuerAndToALowerGeneration) {
+TEST(ProxyBlock, ReturnsAlreadyToAnotherIssuerAndToALowerGeneration) {
   TestGroup group(Species::kBlock42);
   EXPECT_EQ(group.block(5, 11).status, Status::kOk);
   group.wait(1s);
@@ -68,7 +68,7 @@ TEST(ProxyBlock, AlreadyCountsAsAFailure) {
 TEST(ProxyStatus, WithAQuorumASilentDiskIsNotWaitedForWhereTheCallerSaysSo) {
   for (const bool quorum_is_enough : {false, true}) {
     TestGroup group(Species::kBlock42);
-    group.set_moods(0b1, Mood::kSilent);
+    group.set_behaviours(0b1, Behaviour::kSilent);
     StatusRequest request;
     request.quorum_is_enough = quorum_is_enough;
     request.deadline = group.now() + 30s;
@@ -84,17 +84,17 @@ TEST(ProxyBlock, TheQuorumHasTheShapeOfTheGroup) {
     return a | b << 3 | c << 6;
   };
   TestGroup mirror(Species::kMirror3dc);
-  mirror.set_moods(~set_of(0b111, 0b011, 0) & 0x1ff, Mood::kError);
+  mirror.set_behaviours(~set_of(0b111, 0b011, 0) & 0x1ff, Behaviour::kError);
   EXPECT_EQ(mirror.block(5).status, Status::kOk);
-  mirror.set_moods(~set_of(0b011, 0b011, 0b011) & 0x1ff, Mood::kError);
+  mirror.set_behaviours(~set_of(0b011, 0b011, 0b011) & 0x1ff, Behaviour::kError);
   EXPECT_EQ(mirror.block(6).status, Status::kError);
 
   TestGroup block(Species::kBlock42);
-  block.set_moods(0b11, Mood::kSilent);
+  block.set_behaviours(0b11, Behaviour::kSilent);
   EXPECT_EQ(block.block(5).status, Status::kOk);
-  block.set_moods(0b111, Mood::kSilent);
+  block.set_behaviours(0b111, Behaviour::kSilent);
   EXPECT_EQ(block.block(6, 0, 2s).status, Status::kDeadline);
-  block.set_moods(0b111, Mood::kError);
+  block.set_behaviours(0b111, Behaviour::kError);
   EXPECT_EQ(block.block(6).status, Status::kError);
 }
 
@@ -179,21 +179,21 @@ TEST(ProxyCollect, WrongRequestsSayWhatIsWrong) {
   for (Step step = 1; step <= 15'000; ++step) request.keep.push_back(test_id(10, step));
   request.counter = ~std::uint32_t{0};
   result = group.run(group.proxy().collect(request));
-  EXPECT_NE(result.reason.find("no such counters"), std::string::npos);
+  EXPECT_NE(result.reason.find("exceed the counters"), std::string::npos);
 }
 
 TEST(ProxyStatus, MergesColourAndFreeSpaceAndTellsEachDisk) {
   TestGroup group(Species::kBlock42);
   group.disk(2).colour = Colour::kYellow;
   group.disk(2).live_bytes = 90;
-  group.disk(3).mood = Mood::kError;
+  group.disk(3).behaviour = Behaviour::kError;
   const StatusResult result = group.run(group.proxy().status({}));
   EXPECT_EQ(result.status, Status::kOk);
   EXPECT_EQ(result.colour, Colour::kYellow);
   EXPECT_DOUBLE_EQ(result.free_share.value(), 0.1);
   EXPECT_EQ(result.disks[3].status, Status::kError);
   EXPECT_TRUE(result.disks[0].state.ready);
-  group.set_moods(0b111, Mood::kError);
+  group.set_behaviours(0b111, Behaviour::kError);
   EXPECT_EQ(group.run(group.proxy().status({})).status, Status::kError);
 }
 
@@ -221,7 +221,7 @@ TEST(ProxyRace, ANewerConfigIsTakenAndTheRequestStartsAgain) {
     const std::uint32_t mover = group.geometry().subgroup(before).order[0];
     ScriptedDisk* old_home = group.at(group.proxy().config().disks[mover]);
     const GroupConfig config = move_disk(group, mover);
-    if (species == Species::kNone) old_home->config = config;  // It must hear of it somewhere.
+    if (species == Species::kNone) old_home->config = config;  // It learns the config only here.
     const std::size_t old_parts = old_home->parts.size();
 
     const BlobId id = test_id(100, 2);
@@ -284,16 +284,16 @@ struct GroupBehind {
       disk.delay = delay;
       disk.script = [this](const DiskRequest& request) -> std::optional<DiskReply> {
         const bool configure = std::holds_alternative<Configure>(request.body);
-        if (configure) ++told;
-        if (configure && deaf) return ScriptedDisk::refusal(Status::kError);
+        if (configure) ++configs_received;
+        if (configure && refuse_configs) return ScriptedDisk::refusal(Status::kError);
         return std::nullopt;
       };
     }
   }
   TestGroup group{Species::kBlock42};
   GroupConfig config;
-  std::uint32_t told = 0;
-  bool deaf = false;  // They refuse newer configs.
+  std::uint32_t configs_received = 0;
+  bool refuse_configs = false;
 };
 
 TEST(ProxyRace, DisksWithAnOlderConfigAreGivenTheNewerOneAndAskedAgain) {
@@ -304,7 +304,7 @@ TEST(ProxyRace, DisksWithAnOlderConfigAreGivenTheNewerOneAndAskedAgain) {
   for (int i = 0; i < 2; ++i) both.spawn(put_once_more(behind.group.proxy(), id, ok));
   behind.group.run(joined(both));
   EXPECT_EQ(ok, 2u) << "no put failed";
-  EXPECT_LE(behind.told, behind.group.geometry().disks() - 1) << "once for both";
+  EXPECT_LE(behind.configs_received, behind.group.geometry().disks() - 1) << "once for both";
   for (std::uint32_t slot = 0; slot < 6; ++slot) {
     EXPECT_TRUE(behind.group.disk(id, slot).has(id, slot + 1)) << slot;
   }
@@ -331,7 +331,7 @@ TEST(ProxyRace, EveryCommandGetsItsAnswerFromDisksWithAnOlderConfig) {
 
 TEST(ProxyRace, ADiskThatDoesNotTakeTheNewerConfigCountsAsFailed) {
   GroupBehind behind;
-  behind.deaf = true;
+  behind.refuse_configs = true;
   const BlockResult result = behind.group.block(3);
   EXPECT_EQ(result.status, Status::kError);
   EXPECT_TRUE(result.reason.contains("RACE")) << result.reason;
@@ -342,7 +342,7 @@ TEST(ProxyRace, ADiskThatIsSilentToTheNewerConfigLeavesItOpenWhetherTheGroupIsRe
   for (const std::uint32_t order : {1u, 2u, 3u}) {
     ScriptedDisk& disk = behind.group.disk(order);
     disk.script = [&disk](const DiskRequest&) -> std::optional<DiskReply> {
-      disk.mood = ScriptedDisk::Mood::kSilent;
+      disk.behaviour = ScriptedDisk::Behaviour::kSilent;
       return std::nullopt;
     };
   }
@@ -356,12 +356,12 @@ TEST(ProxyStatus, SilentDisksLeaveItOpenWhetherTheGroupIsReady) {
   TestGroup group(Species::kBlock42);
   StatusRequest request;
   for (const std::uint32_t order : {0u, 1u, 2u}) {
-    group.disk(order).mood = ScriptedDisk::Mood::kSilent;
+    group.disk(order).behaviour = ScriptedDisk::Behaviour::kSilent;
   }
   request.deadline = group.now() + 2s;
   EXPECT_EQ(group.run(group.proxy().status(request)).status, Status::kDeadline);
   for (const std::uint32_t order : {0u, 1u, 2u}) {
-    group.disk(order).mood = ScriptedDisk::Mood::kError;
+    group.disk(order).behaviour = ScriptedDisk::Behaviour::kError;
   }
   request.deadline = group.now() + 2s;
   EXPECT_EQ(group.run(group.proxy().status(request)).status, Status::kError);
@@ -370,7 +370,9 @@ TEST(ProxyStatus, SilentDisksLeaveItOpenWhetherTheGroupIsReady) {
 // Disks 0 to 3 answer at once, 4 and 5 after `late`, 6 and 7 never.
 void answer_in_two_waves(TestGroup& group, Duration late) {
   for (const std::uint32_t order : {4u, 5u}) group.disk(order).delay = late;
-  for (const std::uint32_t order : {6u, 7u}) group.disk(order).mood = ScriptedDisk::Mood::kSilent;
+  for (const std::uint32_t order : {6u, 7u}) {
+    group.disk(order).behaviour = ScriptedDisk::Behaviour::kSilent;
+  }
 }
 
 TEST(ProxyGroupCall, AcknowledgementsOlderThanTheirLifetimeAreAskedForAgain) {

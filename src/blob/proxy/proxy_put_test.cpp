@@ -8,7 +8,7 @@
 namespace moraine::blob {
 namespace {
 
-using Mood = ScriptedDisk::Mood;
+using Behaviour = ScriptedDisk::Behaviour;
 
 TEST(ProxyPut, AnOkPutPlacesEveryPartOnItsMain) {
   for (const Species species : {Species::kNone, Species::kBlock42, Species::kMirror3dc}) {
@@ -54,18 +54,19 @@ TEST(ProxyPut, OneDiskThatHasTheBlobInAnotherSizeEndsThePut) {
 }
 
 TEST(ProxyPut, EveryPairOfBadDisksIsWorkedAroundOnBlock42) {
-  for (const Mood mood : {Mood::kError, Mood::kSilent, Mood::kNotReady, Mood::kOutOfSpace}) {
+  for (const Behaviour behaviour :
+       {Behaviour::kError, Behaviour::kSilent, Behaviour::kNotReady, Behaviour::kOutOfSpace}) {
     TestGroup group(Species::kBlock42);
     Step step = 0;
     for (std::uint32_t a = 0; a < 8; ++a) {
       for (std::uint32_t b = 0; b < a; ++b) {
         group.forget_health();
         const BlobId id = test_id(300, ++step);
-        group.set_moods(disk_bit(a) | disk_bit(b), mood);
+        group.set_behaviours(disk_bit(a) | disk_bit(b), behaviour);
         ASSERT_EQ(group.put(id, test_bytes(300)).status, Status::kOk);
         PartLayout layout = group.layout(id);
         EXPECT_TRUE(confirmed(group.geometry(), layout));
-        // Any two disks may go right after the OK.
+        // Any two disks may fail right after the OK.
         for (std::uint32_t c = 0; c < 8; ++c) {
           for (std::uint32_t d = 0; d < c; ++d) {
             PartLayout left = layout;
@@ -84,20 +85,20 @@ TEST(ProxyPut, ThreeBadDisksAreAnErrorAndSpaceIsNamedWhenItIsTheReason) {
   const Geometry::Subgroup subgroup = group.geometry().subgroup(id);
   const DiskSet three =
       disk_bit(subgroup.order[0]) | disk_bit(subgroup.order[1]) | disk_bit(subgroup.order[2]);
-  group.set_moods(three, Mood::kError);
+  group.set_behaviours(three, Behaviour::kError);
   const PutResult error = group.put(id, test_bytes(300));
   EXPECT_EQ(error.status, Status::kError);
   EXPECT_NE(error.reason.find("no write quorum"), std::string::npos);
   group.forget_health();
-  group.set_moods(three, Mood::kOutOfSpace);
+  group.set_behaviours(three, Behaviour::kOutOfSpace);
   EXPECT_EQ(group.put(test_id(300, 1), test_bytes(300)).status, Status::kOutOfSpace);
-  group.set_moods(0, Mood::kWell);
+  group.set_behaviours(0, Behaviour::kHealthy);
   EXPECT_EQ(group.put(id, test_bytes(300)).status, Status::kOk) << "the next request tries again";
 }
 
 TEST(ProxyPut, EndsAtItsDeadlineWhenTooManyDisksAreSilent) {
   TestGroup group(Species::kBlock42);
-  group.set_moods(0b111, Mood::kSilent);
+  group.set_behaviours(0b111, Behaviour::kSilent);
   const Instant before = group.now();
   EXPECT_EQ(group.put(test_id(300, 1), test_bytes(300), 5s).status, Status::kDeadline);
   EXPECT_EQ(group.now() - before, 5s);
@@ -174,11 +175,11 @@ TEST(ProxyPut, ASlowMainIsAcceleratedAndAvoidedNextTime) {
 TEST(ProxyPut, AWipedDiskMakesItsPartBeSentAgain) {
   TestGroup group(Species::kBlock42);
   const BlobId id = test_id(100, 1);
-  // Main 5 needs 13 s once, so all acknowledgements grow old; main 0 is wiped meanwhile. The
-  // handoffs are full, so nobody else can take part 6.
+  // Main 5 needs 13 s once, so all acknowledgements expire; main 0 is wiped meanwhile. The handoffs
+  // are full, so no other disk can take part 6.
   group.disk(id, 5).delay = 13s;
   group.world().executor.schedule(group.now() + 12s, [&] { group.disk(id, 5).delay = 1ms; });
-  group.disk(id, 6).mood = group.disk(id, 7).mood = Mood::kOutOfSpace;
+  group.disk(id, 6).behaviour = group.disk(id, 7).behaviour = Behaviour::kOutOfSpace;
   group.world().executor.schedule(group.now() + 5s, [&] { group.disk(id, 0).wipe(); });
   EXPECT_EQ(group.put(id, test_bytes(100)).status, Status::kOk);
   EXPECT_TRUE(group.disk(id, 0).has(id, 1));
@@ -213,7 +214,7 @@ TEST(ProxyPut, PartWritesLeftBehindRunToTheirEnd) {
 }
 
 TEST(ProxyPut, EveryToleratedFailureSetOfMirror3dcStillTakesPutsAndBlocks) {
-  for (const Mood mood : {Mood::kError, Mood::kSilent}) {
+  for (const Behaviour behaviour : {Behaviour::kError, Behaviour::kSilent}) {
     TestGroup group(Species::kMirror3dc);
     const Slice data = test_bytes(200);
     const BlobId before = test_id(200, 1);
@@ -222,7 +223,7 @@ TEST(ProxyPut, EveryToleratedFailureSetOfMirror3dcStillTakesPutsAndBlocks) {
     for (DiskSet bad = 0; bad < disk_bit(9); ++bad) {
       if (!tolerated(group.geometry(), bad)) continue;
       ++sets;
-      group.set_moods(bad, mood);
+      group.set_behaviours(bad, behaviour);
       group.forget_health();
       const GetItem got = group.get(before);
       ASSERT_EQ(got.status, Status::kOk) << bad << " " << group.last_reason;
@@ -243,7 +244,7 @@ TEST(ProxyPut, OneBadDiskInEachRealmNeverGivesAWrongAnswer) {
   for (std::uint32_t a = 0; a < 3; ++a) {
     for (std::uint32_t b = 3; b < 6; ++b) {
       for (std::uint32_t c = 6; c < 9; ++c) {
-        group.set_moods(disk_bit(a) | disk_bit(b) | disk_bit(c), Mood::kSilent);
+        group.set_behaviours(disk_bit(a) | disk_bit(b) | disk_bit(c), Behaviour::kSilent);
         GetRequest request;
         request.queries.push_back({id});
         request.deadline = group.now() + 3s;

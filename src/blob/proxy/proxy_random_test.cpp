@@ -1,5 +1,5 @@
-// Many clients, and disks that fail, fall silent, slow down and recover at random, within what the
-// group tolerates: nothing confirmed is ever lost, and every answer is one that the rules allow.
+// Many clients, and disks that fail, hang, slow down and recover at random, within what the group
+// tolerates: no confirmed blob is lost, and every result is one that the rules allow.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -9,7 +9,7 @@
 namespace moraine::blob {
 namespace {
 
-using Mood = ScriptedDisk::Mood;
+using Behaviour = ScriptedDisk::Behaviour;
 
 class Storm {
  public:
@@ -23,7 +23,7 @@ class Storm {
       change_weather();
       group_.wait(Duration{random_.below(400'000'000)});
     }
-    group_.set_moods(0, Mood::kWell);
+    group_.set_behaviours(0, Behaviour::kHealthy);
     group_.wait(40s);
     for (const auto& [id, data] : confirmed_) {
       const GetItem got = group_.restore(id);
@@ -45,10 +45,12 @@ class Storm {
       if (tolerated(group_.geometry(), more)) bad = more;
     }
     if (random_.one_in(4)) bad = 0;
-    constexpr std::array kMoods{Mood::kError, Mood::kSilent, Mood::kNotReady, Mood::kOutOfSpace};
+    constexpr std::array kBehaviours{Behaviour::kError, Behaviour::kSilent, Behaviour::kNotReady,
+                                     Behaviour::kOutOfSpace};
     for (std::uint32_t order = 0; order < disks; ++order) {
       ScriptedDisk& disk = group_.disk(order);
-      disk.mood = contains(bad, order) ? kMoods[random_.below(kMoods.size())] : Mood::kWell;
+      disk.behaviour = contains(bad, order) ? kBehaviours[random_.below(kBehaviours.size())]
+                                            : Behaviour::kHealthy;
       disk.delay = random_.one_in(10) ? Duration{300ms} : Duration{random_.below(3'000'000)};
     }
   }
@@ -79,7 +81,7 @@ class Storm {
     get.must_restore = random_.one_in(3);
     const GetResult got = co_await group_.proxy().get(std::move(get));
     const GetItem& item = got.items.front();
-    // Disks change while it reads, so it may fail; but not so as to deny the blob.
+    // Disks change while it reads, so it may fail, but never with NODATA.
     EXPECT_NE(item.status, Status::kNoData) << id.to_string();
     if (item.status == Status::kOk) {
       EXPECT_TRUE(equal(item.data, data.sub(shift, item.data.size())));

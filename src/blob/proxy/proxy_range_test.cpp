@@ -6,7 +6,7 @@
 namespace moraine::blob {
 namespace {
 
-using Mood = ScriptedDisk::Mood;
+using Behaviour = ScriptedDisk::Behaviour;
 
 RangeRequest all_of(Channel channel = 0) {
   RangeRequest request;
@@ -123,11 +123,11 @@ TEST(ProxyRange, AnIdThatMayExistAndCannotBeRestoredMakesItAnError) {
 TEST(ProxyRange, NeedsAGroupQuorumOfAnswers) {
   TestGroup group(Species::kBlock42);
   group.put(test_id(50, 1), test_bytes(50));
-  group.set_moods(0b11, Mood::kSilent);
+  group.set_behaviours(0b11, Behaviour::kSilent);
   EXPECT_EQ(group.run(group.proxy().range(all_of())).items.size(), 1u);
-  group.set_moods(0b111, Mood::kError);
+  group.set_behaviours(0b111, Behaviour::kError);
   EXPECT_EQ(group.run(group.proxy().range(all_of())).status, Status::kError);
-  group.set_moods(0b111, Mood::kSilent);
+  group.set_behaviours(0b111, Behaviour::kSilent);
   RangeRequest request = all_of();
   request.deadline = group.now() + 1s;
   EXPECT_EQ(group.run(group.proxy().range(request)).status, Status::kDeadline);
@@ -137,9 +137,9 @@ TEST(ProxyRange, RefusesTwoTabletsOrChannels) {
   TestGroup group(Species::kNone);
   RangeRequest request = all_of();
   request.to = BlobId::highest(TabletId{kTestTablet + 1}, 0);
-  EXPECT_EQ(group.run(group.proxy().range(request)).reason, "a range over two tablets");
+  EXPECT_EQ(group.run(group.proxy().range(request)).reason, "the range spans two tablets");
   request.to = BlobId::highest(TabletId{kTestTablet}, 1);
-  EXPECT_EQ(group.run(group.proxy().range(request)).reason, "a range over two channels");
+  EXPECT_EQ(group.run(group.proxy().range(request)).reason, "the range spans two channels");
 }
 
 TEST(ProxyDiscover, FindsTheNewestBlobOfChannelZero) {
@@ -218,14 +218,14 @@ TEST(ProxyDiscover, ABlobOnceSeenCompleteIsNeverPassedOver) {
   const BlobId id = test_id(300, 2);
   group.put(test_id(300, 1), test_bytes(300, 1));
   place_parts(group, id, 6);
-  // Disks have told each other, then four of them lost it all: beyond the fail model.
+  // Disks have synced, then four of them lost all data: beyond the fail model.
   for (std::uint32_t slot = 0; slot < 6; ++slot) group.disk(id, slot).ingress[id].bits = 0b11111100;
   for (std::uint32_t slot = 0; slot < 4; ++slot) group.disk(id, slot).wipe();
   EXPECT_EQ(discover(group).status, Status::kError);
 }
 
 TEST(ProxyDiscover, ABlobThatASilentDiskKnewAsCompleteIsNotPassedOver) {
-  for (const Mood then : {Mood::kSilent, Mood::kError}) {
+  for (const Behaviour then : {Behaviour::kSilent, Behaviour::kError}) {
     TestGroup group(Species::kBlock42);
     const BlobId id = test_id(300, 2);
     group.put(test_id(300, 1), test_bytes(300, 1));
@@ -234,11 +234,11 @@ TEST(ProxyDiscover, ABlobThatASilentDiskKnewAsCompleteIsNotPassedOver) {
       group.disk(id, slot).ingress[id].bits = 0b11111100;
     }
     for (std::uint32_t slot = 0; slot < 4; ++slot) group.disk(id, slot).wipe();
-    // The two that know it answer the first question about the index and no later one.
+    // The two that know it answer the first index request and no later one.
     for (std::uint32_t slot = 4; slot < 6; ++slot) {
       ScriptedDisk& disk = group.disk(id, slot);
       disk.script = [&disk, then](const DiskRequest& request) -> std::optional<DiskReply> {
-        if (std::holds_alternative<GetParts>(request.body)) disk.mood = then;
+        if (std::holds_alternative<GetParts>(request.body)) disk.behaviour = then;
         return std::nullopt;
       };
     }
@@ -270,7 +270,7 @@ TEST(ProxyDiscover, ABlobThatIsCollectedWhileItIsReadIsPassedOver) {
 }
 
 TEST(ProxyDiscover, IsLateWhenADiskThatKnewACollectedBlobDoesNotAnswer) {
-  for (const Mood then : {Mood::kSilent, Mood::kNotReady}) {
+  for (const Behaviour then : {Behaviour::kSilent, Behaviour::kNotReady}) {
     TestGroup group(Species::kBlock42);
     const BlobId id = test_id(300, 2);
     group.put(test_id(300, 1), test_bytes(300, 1));
@@ -286,7 +286,7 @@ TEST(ProxyDiscover, IsLateWhenADiskThatKnewACollectedBlobDoesNotAnswer) {
         disk.ingress.erase(id);
         for (std::uint32_t part = 1; part <= 6; ++part) disk.parts.erase(id.with_part(part));
       }
-      group.disk(id, 5).mood = then;
+      group.disk(id, 5).behaviour = then;
       return std::nullopt;
     };
     for (std::uint32_t order = 0; order < 8; ++order) group.disk(order).script = collect;
@@ -298,9 +298,9 @@ TEST(ProxyDiscover, IsLateWhenADiskThatKnewACollectedBlobDoesNotAnswer) {
 TEST(ProxyDiscover, IsAnErrorWhenTheGroupCannotBeRead) {
   TestGroup group(Species::kBlock42);
   group.put(test_id(300, 1), test_bytes(300, 1));
-  group.set_moods(0b11, Mood::kError);
+  group.set_behaviours(0b11, Behaviour::kError);
   EXPECT_EQ(discover(group).status, Status::kOk);
-  group.set_moods(0b111, Mood::kError);
+  group.set_behaviours(0b111, Behaviour::kError);
   EXPECT_EQ(discover(group).status, Status::kError);
 }
 
@@ -312,9 +312,9 @@ TEST(ProxyDiscover, TheForcedBlockKeepsALatePutFromBecomingConfirmed) {
   for (const std::uint32_t slot : {0u, 1u, 2u, 3u, 6u, 7u}) {
     group.disk(late, slot).blocks[TabletId{kTestTablet}] = {2, 1};
   }
-  group.disk(late, 0).mood = group.disk(late, 1).mood = Mood::kError;
+  group.disk(late, 0).behaviour = group.disk(late, 1).behaviour = Behaviour::kError;
   EXPECT_NE(discover(group, 0, 2).status, Status::kOk);
-  group.set_moods(0, Mood::kWell);
+  group.set_behaviours(0, Behaviour::kHealthy);
   EXPECT_EQ(group.put(late, test_bytes(300, 7)).status, Status::kBlocked);
   EXPECT_FALSE(group.disk(late, 4).has(late, 5)) << "the read has fenced it";
 }

@@ -7,7 +7,7 @@
 namespace moraine::blob {
 namespace {
 
-using Mood = ScriptedDisk::Mood;
+using Behaviour = ScriptedDisk::Behaviour;
 
 TEST(ProxyRestore, APartialWriteIsDecidedByTheNumberOfItsParts) {
   for (const bool index_only : {false, true}) {
@@ -28,7 +28,7 @@ TEST(ProxyRestore, APartialWriteIsDecidedByTheNumberOfItsParts) {
       EXPECT_TRUE(confirmed(group.geometry(), group.layout(id))) << parts;
       for (std::uint32_t a = 0; a < 8; ++a) {
         for (std::uint32_t b = 0; b < a; ++b) {
-          group.set_moods(disk_bit(a) | disk_bit(b), Mood::kError);
+          group.set_behaviours(disk_bit(a) | disk_bit(b), Behaviour::kError);
           ASSERT_TRUE(equal(group.get(id).data, data));
         }
       }
@@ -49,7 +49,8 @@ TEST(ProxyRestore, WithDisksDownItRestoresProvesOrSaysError) {
         if (!contains(down, slot)) ++seen;
       }
       for (std::uint32_t slot = 0; slot < 8; ++slot) {
-        group.disk(id, slot).mood = contains(down, slot) ? Mood::kError : Mood::kWell;
+        group.disk(id, slot).behaviour =
+            contains(down, slot) ? Behaviour::kError : Behaviour::kHealthy;
       }
       const auto lost = static_cast<std::uint32_t>(std::popcount(down));
       const GetItem got = group.restore(id);
@@ -89,7 +90,7 @@ TEST(ProxyRestore, OnceOkABlobStaysReadableUnderEveryToleratedLoss) {
   ASSERT_EQ(group.restore(id).status, Status::kOk);
   for (DiskSet bad = 0; bad < disk_bit(9); ++bad) {
     if (!tolerated(group.geometry(), bad)) continue;
-    group.set_moods(bad, Mood::kError);
+    group.set_behaviours(bad, Behaviour::kError);
     ASSERT_TRUE(equal(group.get(id).data, data)) << bad;
     ASSERT_EQ(group.restore(id, true).status, Status::kOk) << bad;
   }
@@ -146,7 +147,7 @@ TEST(ProxyRestore, SilentDisksDoNotKeepAPresentBlobFromBeingRestored) {
   const Slice data = test_bytes(500);
   const BlobId id = test_id(500, 1);
   ASSERT_EQ(group.put(id, data).status, Status::kOk);
-  group.disk(id, 0).mood = group.disk(id, 3).mood = Mood::kSilent;
+  group.disk(id, 0).behaviour = group.disk(id, 3).behaviour = Behaviour::kSilent;
   const Instant before = group.now();
   const GetItem got = group.restore(id);
   EXPECT_EQ(got.status, Status::kOk) << group.last_reason;

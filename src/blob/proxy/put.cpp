@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kTagParts = 16;  // tag = slot * kTagParts + part
 
-// One put under way: what its replies have told so far.
+// One put: the state of its replies so far.
 class PutRun {
  public:
   PutRun(ProxyContext& context, ViewPtr view, const PartWrites& writes, PutPlan plan,
@@ -25,14 +25,14 @@ class PutRun {
         deadline_(deadline),
         started_(context.now()),
         subgroup_(view_->geometry().subgroup(writes.id)),
-        talk_(context.executor()) {}
+        replies_(context.executor()) {}
 
   Task<std::optional<PutResult>> run();
 
  private:
   void send(PartPlace place);
   void accelerate();
-  // True when the reply ends the put; result_ (or restart_) tells how.
+  // True when the reply ends the put, with result_ or restart_.
   bool take(DiskEvent event);
   PutResult finish(PutPlan::State state);
   bool has_bug(SeededBug bug) const { return context_.options().bug == bug; }
@@ -44,11 +44,11 @@ class PutRun {
   Instant deadline_;
   Instant started_;
   Geometry::Subgroup subgroup_;
-  Talk talk_;
+  ReplyQueue replies_;
   Failures failures_;
   PutResult result_;
   bool restart_ = false;
-  // An acknowledgement is as old as its question: the reply may have waited for a stalled process.
+  // An acknowledgement is as old as its request: the reply may have waited for a stalled process.
   std::array<std::array<Instant, kPartsMax>, kSlotsMax> sent_{};
 };
 
@@ -59,7 +59,7 @@ void PutRun::send(PartPlace place) {
   body.ignore_block = writes_.ignore_block;
   body.extra_blocks = writes_.extra_blocks;
   sent_[place.slot][place.part - 1] = context_.now();
-  context_.send(talk_, place.slot * kTagParts + place.part, view_, subgroup_.order[place.slot],
+  context_.send(replies_, place.slot * kTagParts + place.part, view_, subgroup_.order[place.slot],
                 std::move(body), deadline_, Operation::kWrite);
 }
 
@@ -94,17 +94,17 @@ bool PutRun::take(DiskEvent event) {
     case Status::kBlocked:
     case Status::kDeadline:
       result_.status = reply.status;
-      result_.reason = disk_says(event.order, reply.reason);
+      result_.reason = disk_reason(event.order, reply.reason);
       return true;
     case Status::kRace:
       restart_ = context_.must_restart(view_, reply);
       if (restart_) return true;
       break;
     default:
-      // No other disk may take what one disk knows to be wrong.
+      // A blob of another size is stored on one disk: the put must not succeed on the others.
       if (const auto* put = std::get_if<PutPartReply>(&reply.body); put && put->other_size) {
         result_.status = Status::kError;
-        result_.reason = disk_says(event.order, reply.reason);
+        result_.reason = disk_reason(event.order, reply.reason);
         return true;
       }
   }
@@ -139,7 +139,7 @@ Task<std::optional<PutResult>> PutRun::run() {
       co_return finish(PutPlan::State::kOk);
     }
     for (const PartPlace place : step.sends) send(place);
-    std::optional<DiskEvent> event = co_await talk_.next(std::min(deadline_, hedge_at));
+    std::optional<DiskEvent> event = co_await replies_.next(std::min(deadline_, hedge_at));
     if (event) {
       if (!take(std::move(*event))) continue;
       if (restart_) co_return std::nullopt;
@@ -187,7 +187,7 @@ Task<std::optional<PutResult>> put_single(ProxyContext& context, ViewPtr view,
     case Status::kNoGroup: break;
     default: result.status = Status::kError;
   }
-  result.reason = disk_says(order, reply.reason);
+  result.reason = disk_reason(order, reply.reason);
   co_return result;
 }
 

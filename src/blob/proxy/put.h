@@ -1,4 +1,4 @@
-// Put, and the writing of parts that restores share with it.
+// Put, and the writing of parts, which restores use too.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ struct PartWrites {
   bool ignore_block = false;
   std::vector<TabletGeneration> extra_blocks;
 };
-// Carries out `plan` to its decision, to `deadline`, or to a disk that says BLOCKED or DEADLINE.
-// Part writes still in flight then run on in the background. `writes` outlives the task.
+// Carries out `plan` until it is decided, until `deadline`, or until a disk returns BLOCKED or
+// DEADLINE. Part writes still in flight continue in the background. `writes` outlives the task.
 Task<std::optional<PutResult>> write_parts(ProxyContext& context, ViewPtr view,
                                            const PartWrites& writes, PutPlan plan,
                                            Instant deadline);

@@ -8,9 +8,9 @@
 namespace moraine::blob {
 namespace {
 
-// What one place costs, by what is known of it. The sums are compared, so the steps matter: a slow
-// main (kSlowMainCost) is worse than any good handoff and better than a slow one; a place that was
-// late for this very blob is worse than any four that only may be slow.
+// The cost of one place, by what is known about it. The sums are compared, so the steps matter: a
+// slow main (kSlowMainCost) is worse than any good handoff and better than a slow one; a place that
+// was late for this blob is worse than any four that only may be slow.
 constexpr std::uint32_t kInFlightCost = 1;
 constexpr std::uint32_t kMainCost = 2;
 constexpr std::uint32_t kHandoffCost = 3;
@@ -21,7 +21,7 @@ constexpr std::uint32_t kLateInFlightCost = 30;
 constexpr std::uint32_t kLateCost = 31;
 constexpr std::uint32_t kImpossible = 1000;
 
-// A realm is suspect once so many of its disks were late for one blob.
+// A realm is suspect once this many of its disks were late for one blob.
 constexpr int kSuspectRealmDisks = 2;
 constexpr std::uint32_t kSuspectRealmCost = 6;
 
@@ -141,7 +141,7 @@ DiskSet PutPlan::accelerate(std::span<const Duration> predicted) {
     late |= disk_bit(slot);
   }
   if (late == 0) return 0;
-  // A realm may fall silent together with a disk of another: mirror-3-dc cannot go one by one.
+  // A realm may fail together with a disk of another: mirror-3-dc cannot mark slots one by one.
   if (geometry_.species() != Species::kMirror3dc) late = disk_bit(slowest);
   slow_ |= late;
   accelerated_ |= late;
@@ -170,7 +170,7 @@ std::vector<PartPlace> PutPlan::wanted() const {
   return {at(0, 1)};
 }
 
-// Only parts whose main is failed or slow look at the two handoffs; both choices are tried out.
+// Only parts whose main has failed or is slow may use the two handoffs; both choices are tried.
 std::vector<PartPlace> PutPlan::wanted_block42() const {
   std::vector<PartPlace> places;
   std::vector<std::uint32_t> homeless;

@@ -2,9 +2,9 @@
 //
 // Promise    kOk only when the counted acknowledgements are a write quorum. Each main gets its own
 //            part; parts of failed or slow mains go to handoffs, distinct parts to distinct disks.
-//            The plan goes on until the failed slots leave the fail model.
-// Invariants (1) An acknowledgement of an incarnation that is gone, or older than ok_lifetime at
-//            the decision, does not count; the part is sent again. (2) At most writes_max() part
+//            The plan continues until the failed slots exceed the fail model.
+// Invariants (1) An acknowledgement of a former incarnation, or older than ok_lifetime at the
+//            decision, does not count; the part is sent again. (2) At most writes_max() part
 //            writes.
 // Threading  None: a value without I/O.
 #pragma once
@@ -34,15 +34,15 @@ class PutPlan {
     std::vector<PartPlace> sends;  // In flight from now on, until acknowledged or failed.
   };
 
-  // Slots in `slow` are used only where nothing better is left.
+  // Slots in `slow` are used only when nothing better is left.
   PutPlan(const Geometry& geometry, DiskSet slow, Duration ok_lifetime)
       : geometry_(geometry), ok_lifetime_(ok_lifetime), slow_(slow) {}
 
-  // The part is known to be there, as heard at `at`.
+  // The part is known to be stored there, as of `at`.
   void seed(PartPlace place, std::uint64_t incarnation, Instant at);
   // What to do now. kWaiting: at least one part is in flight.
   Step next(Instant now);
-  // Incarnation 0: the reply did not say.
+  // Incarnation 0: the reply did not have one.
   void acknowledged(PartPlace place, std::uint64_t incarnation, Instant at);
   void failed(PartPlace place, std::uint64_t incarnation, bool out_of_space);
   // The put takes longer than expected: the slot in flight with the greatest `predicted` (by slot;

@@ -28,12 +28,12 @@ std::vector<std::uint32_t> slots_of(const std::vector<PartPlace>& places) {
 
 struct Played {
   State state;
-  DiskSet failed = 0;  // Slots that were asked and refused.
+  DiskSet failed = 0;  // Slots that refused a write.
   PartLayout layout;
   std::uint32_t writes = 0;
 };
 
-// Plays a put where the slots in `bad` refuse, and replies come in an order drawn from `seed`.
+// Runs a put where the slots in `bad` refuse, and replies come in an order drawn from `seed`.
 Played play(PutPlan plan, DiskSet bad, std::uint64_t seed) {
   SeededRandom random(seed);
   std::vector<PartPlace> flying;
@@ -250,7 +250,7 @@ TEST(PutPlan, AcceleratesTheSlowestPartAndEachSlotOnce) {
   EXPECT_EQ(plan.next(kNow).state, State::kOk);
 }
 
-// Disks of `silent` never answer, those of `broken` answer with errors; others may be thought slow,
+// Disks of `silent` never reply, those of `broken` reply with errors; others may be marked as slow,
 // rightly or not.
 void expect_ok(Species species, DiskSet silent, DiskSet broken, DiskSet slow) {
   PutPlan plan(Geometry::standard(species), slow, kLifetime);

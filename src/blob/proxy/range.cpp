@@ -20,7 +20,7 @@ class RangeRun {
   Task<std::optional<RangeResult>> run();
 
  private:
-  // Each gives kOk, or the status that ends the range.
+  // Each returns kOk, or the status that ends the range.
   Task<Status> take_page(std::vector<SeenBlob> blobs);
   Task<Status> take_batch(std::span<const SeenBlob> blobs);
   std::size_t batch_size(std::span<const SeenBlob> rest) const;
@@ -57,7 +57,7 @@ std::size_t RangeRun::batch_size(std::span<const SeenBlob> rest) const {
   return count;
 }
 
-// Nothing more fits. kOk when the caller asked for a bound.
+// Nothing more fits. kOk when the caller set a limit.
 Status RangeRun::overflow(bool rest_left) {
   if (!rest_left) return Status::kOk;
   result_.more = true;

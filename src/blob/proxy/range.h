@@ -8,7 +8,7 @@
 
 namespace moraine::blob {
 
-// Discover looks at so many ids first, then at twice as many, up to the maximum.
+// Discover reads this many ids first, then twice as many, up to the maximum.
 inline constexpr std::uint32_t kDiscoverBatchFirst = 10;
 inline constexpr std::uint32_t kDiscoverBatchMirror3dc = 100;
 inline constexpr std::uint32_t kDiscoverBatchMax = 1'000;

@@ -72,7 +72,7 @@ RangeMerge::Page RangeMerge::finish() const {
 
 namespace {
 
-// One question to every disk, and the answers to it.
+// One request to every disk, and the replies.
 class RangeRound {
  public:
   RangeRound(ProxyContext& context, ViewPtr view, const RangeAsk& ask)
@@ -85,7 +85,7 @@ class RangeRound {
         tally_(view_->geometry()),
         cast_(context, view_, body_of(ask), ask.deadline) {}
 
-  // nullopt: the answers of this round do not count any more.
+  // nullopt: the answers of this round have expired.
   Task<std::optional<RangePage>> run();
 
  private:
@@ -99,14 +99,14 @@ class RangeRound {
   }
   // True when the reply ends the page, with result_.
   bool take(const DiskEvent& event);
-  // How long answers beyond a quorum are waited for.
-  Duration patience() const;
+  // How long to wait for answers beyond a quorum.
+  Duration extra_wait() const;
   RangePage finish();
 
   ProxyContext& context_;
   ViewPtr view_;
   Instant deadline_;
-  DiskSet wait_for_;  // Less those that have answered or failed.
+  DiskSet wait_for_;  // Without those that have answered or failed.
   Instant expires_;
   RangeMerge merge_;
   GroupTally tally_;
@@ -123,7 +123,7 @@ bool RangeRound::take(const DiskEvent& event) {
   }
   if (reply.status == Status::kBlocked) {
     result_.status = Status::kBlocked;
-    result_.reason = disk_says(event.order, reply.reason);
+    result_.reason = disk_reason(event.order, reply.reason);
     return true;
   }
   wait_for_ &= ~disk_bit(event.order);
@@ -138,7 +138,7 @@ bool RangeRound::take(const DiskEvent& event) {
   return false;
 }
 
-Duration RangeRound::patience() const {
+Duration RangeRound::extra_wait() const {
   if (wait_for_ != 0) return context_.options().ok_lifetime / 2;
   return context_.health().hedge_delay(Operation::kIndex, 0, context_.now());
 }
@@ -170,7 +170,7 @@ Task<std::optional<RangePage>> RangeRound::run() {
     if (quorum && (cast_.all_answered() || (waits && wait_for_ == 0))) break;
     if (quorum && !hurried) {
       hurried = true;
-      until = std::min(until, context_.now() + patience());
+      until = std::min(until, context_.now() + extra_wait());
     }
     const std::optional<DiskEvent> event = co_await cast_.next(until);
     if (!event) break;

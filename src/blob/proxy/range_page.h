@@ -1,4 +1,4 @@
-// One page of a range over all disks of a group: asking, and merging what they say.
+// One page of a range over all disks of a group: requests, and merging of the answers.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,31 @@
 
 namespace moraine::blob {
 
-// What the disks that answered say together of one blob.
+// The merged answers of the disks about one blob.
 struct SeenBlob {
   BlobId id;
-  PartLayout layout;    // Data is there.
-  DiskSet unknown = 0;  // Slots that gave no definite answer.
+  PartLayout layout;    // Parts that disks have.
+  DiskSet unknown = 0;  // Slots without a definite answer.
   Ingress ingress;
-  OwnWords own{};
-  DiskSet listed_by = 0;     // Disks, by order, in whose answer it was.
-  DiskSet confirmed_by = 0;  // Those that know by themselves that it was confirmed.
+  OwnIngresses own{};
+  DiskSet listed_by = 0;     // Disks, by order, whose answers contained it.
+  DiskSet confirmed_by = 0;  // Those whose own index says that it was confirmed.
 };
 
 // Merges the answers of disks to one RangeIndex.
 //
-// Promise    ids() are complete up to where the page ends: an id that a disk left out because of
-//            its limit is not reported before that disk could tell.
+// Promise    ids() are complete up to the end of the page: the page ends before any id that a disk
+//            may have left out because of its limit.
 class RangeMerge {
  public:
   RangeMerge(const Geometry& geometry, BlobId from, BlobId to)
       : geometry_(geometry), from_(from), to_(to) {}
 
-  // False, and nothing taken, when the items are not in the asked order and range.
+  // False, and nothing is added, when the items are not in the requested order and range.
   bool add(std::uint32_t order, const RangeIndexReply& reply);
 
   struct Page {
-    std::vector<SeenBlob> blobs;  // In the asked order.
+    std::vector<SeenBlob> blobs;  // In the requested order.
     std::optional<BlobId> next;   // Where the next page begins; nullopt: this was the last.
   };
   Page finish() const;
@@ -51,7 +51,7 @@ class RangeMerge {
   BlobId from_;
   BlobId to_;
   DiskSet answered_ = 0;
-  std::optional<BlobId> horizon_;  // The first last id of a disk that has more.
+  std::optional<BlobId> horizon_;  // The earliest last id of the disks that have more.
   std::map<BlobId, SeenBlob> blobs_;
 };
 
@@ -60,7 +60,7 @@ struct RangeAsk {
   BlobId to;
   std::uint32_t limit = 0;
   std::optional<TabletGeneration> force_block;
-  // Disks, by order, that are waited for beyond a quorum, half of ProxyOptions::ok_lifetime long.
+  // Disks, by order, to wait for beyond a quorum, for at most half of ProxyOptions::ok_lifetime.
   DiskSet wait_for = 0;
   Instant deadline;
 };
@@ -69,9 +69,9 @@ struct RangePage {
   std::string reason;
   RangeMerge::Page page;
   DiskSet answered = 0;    // Disks, by order, whose answers are in the page.
-  Generation blocked = 0;  // Highest that a disk told.
+  Generation blocked = 0;  // Highest that a disk returned.
 };
-// Takes a group quorum of answers, and those of the others that come as soon as they usually do. An
+// Waits for a group quorum of answers, and for the other disks as long as they usually take. An
 // answer counts for ProxyOptions::ok_lifetime, as an acknowledgement does.
 Task<RangePage> ask_range(ProxyContext& context, ViewPtr view, RangeAsk ask);
 

@@ -1,5 +1,5 @@
-// ReadPlan: what to ask of the disks of one blob next, until it is decided. ReadSession carries the
-// plans of many blobs out together.
+// ReadPlan: what to read from the disks of one blob next, until it is decided. ReadSession carries
+// out the plans of many blobs together.
 //
 // Threading  None: values without I/O.
 #pragma once
@@ -22,8 +22,8 @@ struct ReadAsk {
   std::uint32_t size = 0;    // 0: to the end of the part.
 };
 
-// Who gave an answer, and since when it holds: an answer is as old as its question.
-struct Heard {
+// The incarnation that answered, and the time of the request: an answer is as old as its request.
+struct AnswerOrigin {
   std::uint64_t incarnation = 0;
   Instant at;
 };
@@ -39,28 +39,28 @@ class ReadPlan {
   Ingress ingress() const { return ingress_; }  // Merged over all answers.
 
   virtual bool done() const = 0;
-  // Appends what to ask now. Requires: !done(). Afterwards the plan is done, or a question is in
-  // flight.
+  // Appends the next reads. Requires: !done(). Afterwards the plan is done, or a read is in flight.
   virtual void next(std::vector<ReadAsk>& asks) = 0;
-  // Exactly one of these ends each question. `answers` are all that one disk said to it.
-  virtual void answered(const ReadAsk& ask, std::span<const PartAnswer> answers, Heard heard) = 0;
+  // Exactly one of these ends each read. `answers` are all answers of one disk to it.
+  virtual void answered(const ReadAsk& ask, std::span<const PartAnswer> answers,
+                        AnswerOrigin origin) = 0;
   virtual void failed(const ReadAsk& ask) = 0;
-  // The slot is late with its answer: go on without it, if possible.
+  // The slot is late with its answer: continue without it, if possible.
   virtual void late(std::uint32_t slot) = 0;
 
  protected:
   DiskSet all_slots() const { return disk_bit(geometry_.slots()) - 1; }
-  void heard(std::uint32_t slot, Ingress said) {
-    ingress_ = merge(ingress_, said);
-    own_[slot] = merge(own_[slot], said);
+  void add_ingress(std::uint32_t slot, Ingress reported) {
+    ingress_ = merge(ingress_, reported);
+    own_[slot] = merge(own_[slot], reported);
   }
-  // Of the slots that gave a definite answer, those whose word still holds.
-  DiskSet believed(DiskSet definite) const {
+  // The slots with a definite answer that is not out of date.
+  DiskSet up_to_date(DiskSet definite) const {
     return definite & ~out_of_date(geometry_, ingress_, own_);
   }
-  // The others of them; each is given once, to be asked again.
+  // The others; each slot is returned once, to be read again.
   DiskSet to_ask_again(DiskSet definite) {
-    const DiskSet again = definite & ~believed(definite) & ~asked_again_;
+    const DiskSet again = definite & ~up_to_date(definite) & ~asked_again_;
     asked_again_ |= again;
     return again;
   }
@@ -69,7 +69,7 @@ class ReadPlan {
   BlobId id_;
   Geometry::Subgroup subgroup_;
   Ingress ingress_;
-  OwnWords own_{};
+  OwnIngresses own_{};
   DiskSet asked_again_ = 0;
 };
 

@@ -21,7 +21,7 @@ ReadSession::ReadSession(ProxyContext& context, ViewPtr view, ReadMode mode,
       undone_(plans_.size()),
       finished_(plans_.size(), false),
       outbox_(view_->geometry().disks()),
-      talk_(context.executor()) {}
+      replies_(context.executor()) {}
 
 std::size_t ReadSession::bytes_of(const Item& item) const {
   if (mode_.index_only) return kIndexAnswerBytes;
@@ -29,7 +29,7 @@ std::size_t ReadSession::bytes_of(const Item& item) const {
   return stored_part_size(view_->geometry().species(), plans_[item.plan]->id().size());
 }
 
-// Puts what the plan wants to ask into the outbox.
+// Moves the plan's next reads into the outbox.
 void ReadSession::advance(std::uint32_t index) {
   ReadPlan& plan = *plans_[index];
   if (finished_[index]) return;
@@ -87,7 +87,7 @@ void ReadSession::send(std::uint32_t order, std::vector<Item> items, std::size_t
   message.hedge_at =
       context_.now() + context_.health().hedge_delay(operation, bytes, context_.now());
   messages_.push_back(std::move(message));
-  context_.send(talk_, tag, view_, order, std::move(body), mode_.deadline, operation);
+  context_.send(replies_, tag, view_, order, std::move(body), mode_.deadline, operation);
 }
 
 Instant ReadSession::next_hedge() const {
@@ -122,24 +122,24 @@ void ReadSession::fail_items(const Message& message, std::size_t from) {
   }
 }
 
-// Hands each question its answers; what a truncated reply left out is asked again.
+// Passes each read its answers; what a truncated reply left out is read again.
 void ReadSession::take_answers(Message& message, const DiskReply& reply) {
   const auto* body = std::get_if<GetPartsReply>(&reply.body);
   if (body == nullptr) return fail_items(message, 0);
-  const Heard heard{reply.incarnation, message.sent};
+  const AnswerOrigin origin{reply.incarnation, message.sent};
   const std::span<const PartAnswer> answers(body->answers);
   std::size_t at = 0;
   std::size_t query = 0;
   for (; query < message.items.size(); ++query) {
     std::size_t end = at;
     while (end < answers.size() && answers[end].query == query) ++end;
-    // The last answered question may lack parts of its answer; only the first one cannot be helped.
+    // The last answered read may lack parts of its answer: it is repeated, unless it is the first.
     const bool cut = body->truncated && end == answers.size() &&
                      (end == at || (query > 0 && message.items[query].ask.part == 0));
     if (cut) break;
     const Item& item = message.items[query];
     if (!finished_[item.plan]) {
-      plans_[item.plan]->answered(item.ask, answers.subspan(at, end - at), heard);
+      plans_[item.plan]->answered(item.ask, answers.subspan(at, end - at), origin);
       advance(item.plan);
     }
     at = end;
@@ -151,7 +151,7 @@ void ReadSession::take_answers(Message& message, const DiskReply& reply) {
 }
 
 Status ReadSession::take(DiskEvent event) {
-  // The plans' next questions append to messages_, so this one is taken out of it.
+  // The plans' next reads append to messages_, so this message is moved out of it.
   Message message = std::move(messages_[event.tag]);
   messages_[event.tag].waiting = false;
   const DiskReply& reply = event.reply;
@@ -177,7 +177,7 @@ Task<Status> ReadSession::run() {
   for (std::uint32_t i = 0; i < plans_.size(); ++i) advance(i);
   while (undone_ > 0) {
     flush();
-    std::optional<DiskEvent> event = co_await talk_.next(std::min(mode_.deadline, next_hedge()));
+    std::optional<DiskEvent> event = co_await replies_.next(std::min(mode_.deadline, next_hedge()));
     if (event) {
       const Status status = take(std::move(*event));
       if (status != Status::kOk) co_return status;

@@ -1,8 +1,8 @@
 // ReadSession: carries out the ReadPlans of many blobs, with few messages to each disk.
 //
-// Promise    Ends when every plan is done, at the deadline, or at once when a disk says BLOCKED or
-//            shows a newer config. A disk that is late makes its plans go on without it.
-// Limits     A message has at most kPartQueriesMax queries and asks for at most kGetReplyBytesMax.
+// Promise    Ends when every plan is done, at the deadline, or at once when a disk returns BLOCKED
+//            or a newer config. When a disk is late its plans continue without it.
+// Limits     A message has at most kPartQueriesMax queries for at most kGetReplyBytesMax bytes.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class ReadSession {
   // The plans outlive the session.
   ReadSession(ProxyContext& context, ViewPtr view, ReadMode mode, std::vector<ReadPlan*> plans);
 
-  // kOk: all plans are done. kBlocked, kDeadline: reason() tells more. kRace: start again.
+  // kOk: all plans are done. kBlocked, kDeadline: reason() has details. kRace: start again.
   Task<Status> run();
   std::string reason(std::string_view what) const { return failures_.reason(what); }
 
@@ -51,7 +51,7 @@ class ReadSession {
   void send(std::uint32_t order, std::vector<Item> items, std::size_t bytes);
   Instant next_hedge() const;
   void hedge();
-  // kOk: go on.
+  // kOk: the session continues.
   Status take(DiskEvent event);
   void take_answers(Message& message, const DiskReply& reply);
   void fail_items(const Message& message, std::size_t from);
@@ -65,7 +65,7 @@ class ReadSession {
   std::vector<std::vector<Item>> outbox_;  // By disk order.
   std::vector<Message> messages_;          // By tag.
   std::vector<ReadAsk> asks_;              // Scratch.
-  Talk talk_;
+  ReplyQueue replies_;
   Failures failures_;
 };
 

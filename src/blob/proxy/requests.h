@@ -1,9 +1,9 @@
-// What a client may ask of a group through its proxy, and what it hears.
+// Commands of a client to a group, through its proxy, and their results.
 //
-// Promise    kOk means done for good: under every tolerated failure set. kError and kDeadline mean
-//            that the effect is unknown. kBlocked means that the caller's generation is fenced: it
-//            ends.
-// Limits     The constants below; past them the answer is kError with the reason.
+// Promise    kOk means that the effect survives every tolerated failure set. kError and kDeadline
+//            mean that the effect is unknown. kBlocked means that the caller's generation is fenced
+//            and must stop.
+// Limits     The constants below; past them the result is kError with the reason.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ inline constexpr std::size_t kRangeIdsMax = 1'000'000;
 inline constexpr std::size_t kCollectFlagsMax = 1'000'000;
 
 struct ProxyOptions {
-  Duration timeout = 30s;      // Of commands that come without a deadline.
+  Duration timeout = 30s;      // For commands without a deadline.
   Duration ok_lifetime = 12s;  // A put does not count older acknowledgements.
-  // Another disk is asked when one is late: after the group's typical latency, within these bounds.
+  // Another disk is called when one is late: after the group's typical latency, in these bounds.
   Duration hedge_min = 10ms;
   Duration hedge_max = 1s;
   Duration hedge_initial = 200ms;  // While nothing was measured.
-  Duration avoid_failed_for = 1s;  // Other disks are preferred to one that failed so lately.
-  std::size_t collect_flags = kCollectFlagsMax;  // Of one collect; more are refused.
+  Duration avoid_failed_for = 1s;  // Other disks are preferred to one that failed this recently.
+  std::size_t collect_flags = kCollectFlagsMax;  // In one collect; more are refused.
   MetricRegistry* metrics = nullptr;             // Where commands are counted; outlives the proxy.
   SeededBug bug = SeededBug::kNone;
 };
@@ -49,18 +49,18 @@ struct PutResult {
   Status status = Status::kError;
   std::string reason;
   Colour colour = Colour::kGreen;  // Worst that a disk reported.
-  bool beyond_barrier = false;     // The blob was garbage already when it came.
+  bool beyond_barrier = false;     // The blob was garbage already when it was put.
 };
 
 struct GetQuery {
   BlobId id;
   std::uint32_t shift = 0;  // Below id.size().
-  std::uint32_t size = 0;   // 0: to the end. Cut at the end of the blob.
+  std::uint32_t size = 0;   // 0: to the end. Limited to the end of the blob.
 };
 struct GetRequest {
   std::vector<GetQuery> queries;
   Instant deadline = Instant::never();
-  // Makes what is found a confirmed blob before saying kOk: whoever decides on presence sets it.
+  // Completes an unconfirmed blob before returning kOk: set when the caller relies on its presence.
   bool must_restore = false;
   bool index_only = false;
   std::optional<TabletGeneration> force_block;
@@ -71,7 +71,7 @@ struct GetItem {
   BlobId id;
   std::uint32_t shift = 0;
   Slice data;
-  // As far as the disks know that were asked.
+  // As far as the disks that were read know.
   bool keep = false;
   bool do_not_keep = false;
 };
@@ -84,7 +84,7 @@ struct GetResult {
 
 struct BlockRequest {
   TabletId tablet;
-  // Of the tablet that starts, at least 1: every lower one is rejected from now on.
+  // Generation of the starting tablet, at least 1: every lower one is rejected from now on.
   Generation generation = 0;
   Instant deadline = Instant::never();
   std::uint64_t issuer = 0;  // 0: a random one is drawn. A retry repeats it.
@@ -110,7 +110,7 @@ struct CollectRequest {
   TabletId tablet;
   Channel channel = 0;
   Generation record_generation = 0;
-  // Flags past kFlagsMax go in messages of their own, each with the next counter; the last carries
+  // Flags past kFlagsMax are sent in separate messages, each with the next counter; the last has
   // the barrier. The caller's next counter is counter + counters_used.
   std::uint32_t counter = 0;
   std::optional<GenStep> barrier;
@@ -122,11 +122,11 @@ struct CollectRequest {
 struct CollectResult {
   Status status = Status::kError;
   std::string reason;
-  std::uint32_t counters_used = 0;  // Also of a command that failed half way.
+  std::uint32_t counters_used = 0;  // Also for a command that failed midway.
 };
 
 struct RangeRequest {
-  BlobId from;  // Of the same tablet and channel; from > to: descending.
+  BlobId from;  // Same tablet and channel as `to`; from > to: descending.
   BlobId to;
   bool must_restore = false;  // Drops what was provably never confirmed, restores the rest.
   bool index_only = false;
@@ -143,20 +143,20 @@ struct RangeFound {
 struct RangeResult {
   Status status = Status::kError;
   std::string reason;
-  std::vector<RangeFound> items;  // In the asked order.
+  std::vector<RangeFound> items;  // In the requested order.
   bool more = false;              // The limit was reached before the end.
-  Generation blocked = 0;         // Of the tablet; 0: not blocked.
+  Generation blocked = 0;         // Generation of the tablet; 0: not blocked.
 };
 
 struct DiscoverRequest {
   TabletId tablet;
   Generation min_generation = 0;  // Older blobs do not count.
-  // All confirmed blobs of channel 0, as a restoring range gives them and within its limits;
-  // without it only the newest.
+  // All confirmed blobs of channel 0, as a restoring range returns them and within its limits;
+  // otherwise only the newest.
   bool list = false;
   bool read_body = false;  // With the content of what is returned.
   bool discover_blocked = false;
-  Generation force_blocked_generation = 0;  // 0: none. Recorded by each disk before it reads.
+  Generation force_blocked_generation = 0;  // 0: none. Stored by each disk before it reads.
   Instant deadline = Instant::never();
 };
 struct DiscoverResult {
@@ -169,12 +169,12 @@ struct DiscoverResult {
 };
 
 struct StatusRequest {
-  // Once a quorum is ready, disks that are later than usual are not waited for.
+  // Once a quorum is ready, do not wait for disks that are slower than usual.
   bool quorum_is_enough = false;
   Instant deadline = Instant::never();
 };
 struct DiskState {
-  Status status = Status::kError;  // Of asking.
+  Status status = Status::kError;  // Of the request.
   std::string reason;              // When not kOk.
   GetStatusReply state;            // When kOk.
 
@@ -185,7 +185,7 @@ struct StatusResult {
   Status status = Status::kError;  // kOk: a group quorum is ready.
   std::string reason;
   Colour colour = Colour::kGreen;
-  std::optional<double> free_share;  // Least among the disks that answered; nullopt: none did.
+  std::optional<double> free_share;  // Smallest of the disks that answered; nullopt: none did.
   std::vector<DiskState> disks;      // By order.
 };
 

@@ -93,7 +93,7 @@ Task<Restored> restore_blob(ProxyContext& context, ViewPtr view, const ScanPlan&
                context.options().ok_lifetime);
   for (const ScanPlan::Seen& seen : scan.seen()) {
     if (whole.broken.has(seen.place.slot, seen.place.part)) continue;
-    plan.seed(seen.place, seen.heard.incarnation, seen.heard.at);
+    plan.seed(seen.place, seen.origin.incarnation, seen.origin.at);
   }
   PartWrites writes;
   writes.id = scan.id();

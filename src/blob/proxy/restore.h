@@ -1,4 +1,4 @@
-// Making a blob whole again: of one that was found unconfirmed, and of parts found broken.
+// Restoring a blob that was found unconfirmed, and parts that were found broken.
 #pragma once
 
 #include <string>
@@ -20,12 +20,11 @@ struct Restored {
 Task<Restored> restore_blob(ProxyContext& context, ViewPtr view, const ScanPlan& scan,
                             Instant deadline);
 
-// Writes the `broken` parts of `id` anew, in the background; does nothing when kRepairsMax are at
-// work.
+// Rewrites the `broken` parts of `id` in the background; does nothing when kRepairsMax are running.
 void repair_in_background(ProxyContext& context, ViewPtr view, const BlobId& id,
                           const PartLayout& broken);
 
-// The order in which reads turn to the disks, as of now.
+// The order in which reads should use the disks now.
 ReadPreference read_preference(ProxyContext& context, const GroupView& view);
 
 }  // namespace moraine::blob

@@ -11,13 +11,14 @@ void ScanPlan::next(std::vector<ReadAsk>& asks) {
   }
 }
 
-void ScanPlan::answered(const ReadAsk& ask, std::span<const PartAnswer> answers, Heard heard) {
+void ScanPlan::answered(const ReadAsk& ask, std::span<const PartAnswer> answers,
+                        AnswerOrigin origin) {
   const DiskSet slot = disk_bit(ask.slot);
   in_flight_ &= ~slot;
   answered_ |= slot;
   bool definite = !answers.empty();
   for (const PartAnswer& answer : answers) {
-    this->heard(ask.slot, answer.ingress);
+    add_ingress(ask.slot, answer.ingress);
     if (answer.status == Status::kNoData) continue;
     const bool possible = answer.part >= 1 && answer.part <= geometry_.parts() &&
                           geometry_.allowed(ask.slot, answer.part);
@@ -26,7 +27,7 @@ void ScanPlan::answered(const ReadAsk& ask, std::span<const PartAnswer> answers,
       continue;
     }
     layout_.add(ask.slot, answer.part);
-    seen_.push_back({{ask.slot, static_cast<std::uint8_t>(answer.part)}, heard});
+    seen_.push_back({{ask.slot, static_cast<std::uint8_t>(answer.part)}, origin});
   }
   if (definite) definite_ |= slot;
   settle();
@@ -53,9 +54,9 @@ void ScanPlan::settle() {
   const DiskSet again = to_ask_again(definite_);
   asked_ &= ~again;
   definite_ &= ~again;
-  // What was never confirmed may still be restorable: disks that are not late are heard first.
+  // What was never confirmed may still be restorable: wait for the disks that are not late.
   if (((in_flight_ & ~late_) | again) != 0) return;
-  const Verdict verdict = judge(geometry_, layout_, all_slots() & ~believed(definite_));
+  const Verdict verdict = judge(geometry_, layout_, all_slots() & ~up_to_date(definite_));
   if (verdict == Verdict::kAbsent) {
     outcome_ = Outcome::kAbsent;
   } else if (verdict == Verdict::kReadable) {

@@ -1,8 +1,8 @@
 // ScanPlan: finds out from the indexes of all its disks where the parts of one blob are.
 //
-// Promise    kEnough as soon as the goal is met. Otherwise it hears every disk that is not late,
-//            and decides when that is enough: kAbsent when judge() proves that the blob was never
-//            confirmed. Late disks are waited for only while nothing can be said without them.
+// Promise    kEnough as soon as the goal is met. Otherwise it waits for every disk that is not late
+//            and then decides: kAbsent when judge() proves that the blob was never confirmed. It
+//            waits for late disks only while nothing can be decided without them.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ class ScanPlan final : public ReadPlan {
   enum class Goal : std::uint8_t { kReadable, kConfirmed };
   enum class Outcome : std::uint8_t {
     kEnough,
-    kRestorable,  // Goal kConfirmed: its bytes can be had, but it is not confirmed.
+    kRestorable,  // Goal kConfirmed: the blob can be read, but it is not confirmed.
     kAbsent,
     kUnknown,
   };
   struct Seen {
     PartPlace place;
-    Heard heard;
+    AnswerOrigin origin;
   };
 
   ScanPlan(const Geometry& geometry, const BlobId& id, Goal goal)
@@ -35,7 +35,8 @@ class ScanPlan final : public ReadPlan {
 
   bool done() const override { return outcome_.has_value(); }
   void next(std::vector<ReadAsk>& asks) override;
-  void answered(const ReadAsk& ask, std::span<const PartAnswer> answers, Heard heard) override;
+  void answered(const ReadAsk& ask, std::span<const PartAnswer> answers,
+                AnswerOrigin origin) override;
   void failed(const ReadAsk& ask) override;
   void late(std::uint32_t slot) override;
 

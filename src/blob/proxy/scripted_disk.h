@@ -1,6 +1,6 @@
-// ScriptedDisk: a VDisk in memory for tests of the proxy, which behaves as it is told.
+// ScriptedDisk: a VDisk in memory for tests of the proxy, with behaviour that the test controls.
 //
-// Keeps parts, blocks and flags with the simplest rules that a proxy can see; no sync, no barriers.
+// Keeps parts, blocks and flags by the simplest rules that a proxy relies on; no sync or barriers.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace moraine::blob {
 
 class ScriptedDisk final : public DiskEndpoint {
  public:
-  enum class Mood : std::uint8_t { kWell, kError, kSilent, kNotReady, kOutOfSpace };
+  enum class Behaviour : std::uint8_t { kHealthy, kError, kSilent, kNotReady, kOutOfSpace };
 
   ScriptedDisk(Executor& executor, GroupConfig group, std::uint32_t order)
       : config(std::move(group)), executor_(executor), order_(order) {}
@@ -29,7 +29,7 @@ class ScriptedDisk final : public DiskEndpoint {
     ++calls;
     if (std::holds_alternative<PutPart>(request.body)) ++puts;
     if (std::holds_alternative<GetParts>(request.body)) ++gets;
-    if (mood == Mood::kSilent) {
+    if (behaviour == Behaviour::kSilent) {
       co_await sleep_for(executor_, deadline - executor_.now());
       co_return refusal(Status::kDeadline);
     }
@@ -54,8 +54,8 @@ class ScriptedDisk final : public DiskEndpoint {
     return parts.contains(id.with_part(part));
   }
 
-  // What the test may change or look at.
-  Mood mood = Mood::kWell;
+  // What the test may change or inspect.
+  Behaviour behaviour = Behaviour::kHealthy;
   Duration delay = 1ms;
   std::function<std::optional<DiskReply>(const DiskRequest&)> script;  // nullopt: as usual.
   std::map<BlobId, Slice> parts;                                       // By id with part.
@@ -100,9 +100,9 @@ class ScriptedDisk final : public DiskEndpoint {
       reply.config = config;
       return reply;
     }
-    switch (mood) {
-      case Mood::kError: return refusal(Status::kError);
-      case Mood::kNotReady: return refusal(Status::kNotReady);
+    switch (behaviour) {
+      case Behaviour::kError: return refusal(Status::kError);
+      case Behaviour::kNotReady: return refusal(Status::kNotReady);
       default: break;
     }
     std::visit([&](auto& body) { serve(body, reply); }, request.body);
@@ -110,7 +110,7 @@ class ScriptedDisk final : public DiskEndpoint {
   }
 
   void serve(PutPart& put, DiskReply& reply) {
-    if (mood == Mood::kOutOfSpace) return void(reply.status = Status::kOutOfSpace);
+    if (behaviour == Behaviour::kOutOfSpace) return void(reply.status = Status::kOutOfSpace);
     bool fenced = !put.ignore_block && is_blocked({put.id.tablet(), put.id.generation()});
     for (const TabletGeneration& extra : put.extra_blocks) fenced = fenced || is_blocked(extra);
     if (fenced) return void(reply.status = Status::kBlocked);

@@ -1,4 +1,4 @@
-// Status: how the disks of the group are.
+// Status: the state of the group's disks.
 #include <algorithm>
 
 #include "blob/proxy/group_call.h"
@@ -57,7 +57,7 @@ Task<std::optional<StatusResult>> status_once(ProxyContext& context, ViewPtr vie
       ready.failed(event->order);
     }
   }
-  // Silence is no failure: the disks may be ready.
+  // A missing reply is not a failure: the disks may be ready.
   switch (ready.state()) {
     case GroupTally::State::kQuorum: result.status = Status::kOk; break;
     case GroupTally::State::kImpossible: result.status = failures.status(); break;

@@ -67,7 +67,7 @@ class TestGroup final : public EndpointResolver {
   Proxy& proxy() { return *proxy_; }
   World world() { return node_.world(); }
   const Geometry& geometry() const { return proxy_->config().geometry; }
-  // By its present address.
+  // By its current address.
   ScriptedDisk& disk(std::uint32_t order) { return *at(proxy_->config().disks[order]); }
   ScriptedDisk& disk(const BlobId& id, std::uint32_t slot) {
     return disk(geometry().subgroup(id).order[slot]);
@@ -83,10 +83,10 @@ class TestGroup final : public EndpointResolver {
     return found == disks_.end() ? nullptr : found->second.get();
   }
 
-  // Sets the mood of the disks in `set` (by order), and makes the others well.
-  void set_moods(DiskSet set, ScriptedDisk::Mood mood) {
+  // Sets the behaviour of the disks in `set` (by order), and makes the others healthy.
+  void set_behaviours(DiskSet set, ScriptedDisk::Behaviour behaviour) {
     for (std::uint32_t order = 0; order < geometry().disks(); ++order) {
-      disk(order).mood = contains(set, order) ? mood : ScriptedDisk::Mood::kWell;
+      disk(order).behaviour = contains(set, order) ? behaviour : ScriptedDisk::Behaviour::kHealthy;
     }
   }
   void forget_health() { wait(11s); }
@@ -122,7 +122,7 @@ class TestGroup final : public EndpointResolver {
     return run(proxy_->block(request));
   }
 
-  // Puts single parts of a blob where they belong, past the proxy.
+  // Stores single parts of a blob on their disks, without the proxy.
   void place(const BlobId& id, const Slice& data, std::uint32_t slot, std::uint32_t part) {
     ScriptedDisk& to = disk(id, slot);
     to.parts[id.with_part(part)] = split(geometry().species(), data)[part - 1];

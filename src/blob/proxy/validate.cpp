@@ -15,7 +15,7 @@ std::unexpected<Error> wrong(std::string why) {
 }
 
 Result<void> check_tablet(TabletId tablet) {
-  if (tablet.value == 0) return wrong("tablet 0 is no tablet");
+  if (tablet.value == 0) return wrong("the tablet is not set");
   return {};
 }
 
@@ -24,7 +24,7 @@ Result<void> check_flags(const CollectRequest& request) {
   all.insert(all.end(), request.do_not_keep.begin(), request.do_not_keep.end());
   for (const BlobId& id : all) {
     if (id.tablet() != request.tablet || id.channel() != request.channel || id.part() != 0) {
-      return wrong(fmt::format("{} is no blob of tablet {} channel {}", id.to_string(),
+      return wrong(fmt::format("{} is not a blob of tablet {} channel {}", id.to_string(),
                                request.tablet.value, request.channel));
     }
   }
@@ -46,7 +46,8 @@ Result<void> check_request(const PutRequest& request) {
 
 Result<void> check_request(const GetRequest& request) {
   if (request.queries.size() > kGetQueriesMax) {
-    return wrong(fmt::format("{} queries, at most {}", request.queries.size(), kGetQueriesMax));
+    return wrong(
+        fmt::format("{} queries, at most {} are allowed", request.queries.size(), kGetQueriesMax));
   }
   std::size_t bytes = 0;
   for (const GetQuery& query : request.queries) {
@@ -54,7 +55,7 @@ Result<void> check_request(const GetRequest& request) {
     TRY_VOID(check_tablet(id.tablet()));
     if (id.part() != 0) return wrong(fmt::format("{} names a part", id.to_string()));
     if (id.size() == 0 || id.size() > kBlobSizeMax) {
-      return wrong(fmt::format("{} has a size that no blob has", id.to_string()));
+      return wrong(fmt::format("{} has a size of 0 or over the maximum", id.to_string()));
     }
     if (query.shift >= id.size()) {
       return wrong(fmt::format("shift {} is past the end of {}", query.shift, id.to_string()));
@@ -62,14 +63,16 @@ Result<void> check_request(const GetRequest& request) {
     bytes += asked_bytes(query);
   }
   if (!request.index_only && bytes > kGetBytesMax) {
-    return wrong(fmt::format("{} bytes asked, at most {}", bytes, kGetBytesMax));
+    return wrong(fmt::format("{} bytes requested, at most {} are allowed", bytes, kGetBytesMax));
   }
   return {};
 }
 
 Result<void> check_request(const BlockRequest& request) {
   TRY_VOID(check_tablet(request.tablet));
-  if (request.generation == 0) return wrong("no tablet starts with generation 0");
+  if (request.generation == 0) {
+    return wrong("the generation is 0; the first generation of a tablet is 1");
+  }
   return {};
 }
 
@@ -84,7 +87,8 @@ Result<void> check_request(const CollectRequest& request) {
   const std::size_t messages = std::max<std::size_t>(1, (flags + kFlagsMax - 1) / kFlagsMax);
   if (messages - 1 > std::numeric_limits<std::uint32_t>::max() - request.counter) {
     return wrong(
-        fmt::format("{} messages from counter {} on: no such counters", messages, request.counter));
+        fmt::format("{} messages from counter {} on exceed the counters of this generation",
+                    messages, request.counter));
   }
   return check_flags(request);
 }
@@ -92,17 +96,17 @@ Result<void> check_request(const CollectRequest& request) {
 Result<void> check_request(const CollectRequest& request, const ProxyOptions& options) {
   const std::size_t flags = request.keep.size() + request.do_not_keep.size();
   if (flags > options.collect_flags) {
-    return wrong(fmt::format("{} flags, at most {}", flags, options.collect_flags));
+    return wrong(fmt::format("{} flags, at most {} are allowed", flags, options.collect_flags));
   }
   return check_request(request);
 }
 
 Result<void> check_request(const RangeRequest& request) {
   TRY_VOID(check_tablet(request.from.tablet()));
-  if (request.from.tablet() != request.to.tablet()) return wrong("a range over two tablets");
-  if (request.from.channel() != request.to.channel()) return wrong("a range over two channels");
+  if (request.from.tablet() != request.to.tablet()) return wrong("the range spans two tablets");
+  if (request.from.channel() != request.to.channel()) return wrong("the range spans two channels");
   if (request.limit > kRangeIdsMax) {
-    return wrong(fmt::format("limit {}, at most {}", request.limit, kRangeIdsMax));
+    return wrong(fmt::format("limit {}, at most {} is allowed", request.limit, kRangeIdsMax));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// What makes a request wrong in itself: checked before any disk is asked.
+// Validation of requests, before any disk is called.
 //
 // Errors     kInvalidArgument, with the reason for the caller.
 #pragma once
@@ -16,7 +16,7 @@ Result<void> check_request(const CollectRequest& request);
 Result<void> check_request(const RangeRequest& request);
 Result<void> check_request(const DiscoverRequest& request);
 Result<void> check_request(const StatusRequest& request);
-// With the bounds that this proxy was given.
+// With the limits in the options of this proxy.
 template <class Request>
 Result<void> check_request(const Request& request, const ProxyOptions&) {
   return check_request(request);

@@ -33,7 +33,7 @@ BarrierFact Barriers::fact_of(const BarrierSequence& sequence, BarrierRecordKey 
 Barriers::Answer Barriers::check(const BarrierFact& fact, std::uint32_t own_order) const {
   if (fact.barrier == GenStep::max() &&
       (fact.record_generation != kGenerationMax || fact.counter != ~0u)) {
-    return {Status::kError, "a barrier at Max:Max needs generation and counter at Max"};
+    return {Status::kError, "a barrier at Max:Max needs a record generation and counter of Max"};
   }
   const auto found = sequences_.find(sequence_of(fact));
   if (found == sequences_.end()) return {};
@@ -42,19 +42,20 @@ Barriers::Answer Barriers::check(const BarrierFact& fact, std::uint32_t own_orde
   if (const auto same = records.find(key); same != records.end()) {
     if (same->second.barrier != fact.barrier) {
       return {Status::kError,
-              fmt::format("record {}:{} was used for barrier {} already", key.generation,
+              fmt::format("record {}:{} was already used for barrier {}", key.generation,
                           key.counter, describe(same->second.barrier))};
     }
     return {contains(same->second.seen, own_order) ? Status::kAlready : Status::kOk, {}};
   }
   if (const auto later = records.upper_bound(key); later != records.end()) {
     return {Status::kError,
-            fmt::format("record {}:{} comes after {}:{}", key.generation, key.counter,
-                        later->first.generation, later->first.counter)};
+            fmt::format("record {}:{} is older than {}:{}, which was used already", key.generation,
+                        key.counter, later->first.generation, later->first.counter)};
   }
   if (!records.empty() && fact.barrier < records.rbegin()->second.barrier) {
-    return {Status::kError, fmt::format("barrier {} is below {}", describe(fact.barrier),
-                                        describe(records.rbegin()->second.barrier))};
+    return {Status::kError,
+            fmt::format("barrier {} is below the last barrier {}", describe(fact.barrier),
+                        describe(records.rbegin()->second.barrier))};
   }
   return {};
 }
@@ -72,7 +73,7 @@ std::optional<BarrierFact> Barriers::news(const BarrierFact& fact, std::uint32_t
     const bool known = merged.seen == same->second.seen && merged.barrier == same->second.barrier;
     return known ? std::nullopt : std::optional(merged);
   }
-  // Older than what is in force: it can change nothing any more.
+  // Older than the record in effect: it cannot change anything.
   if (sequence.holds && !sequence.records.empty() &&
       key_of(fact) < sequence.records.begin()->first) {
     return std::nullopt;
@@ -90,20 +91,20 @@ std::optional<Barriers::Moved> Barriers::merge(const BarrierFact& fact, const Ge
   record.barrier = std::max(record.barrier, fact.barrier);
   record.seen |= fact.seen;
   const std::optional<GenStep> before = sequence.holds;
-  // The newest record that may act decides; everything before it is history.
+  // The newest record that may take effect decides; older ones are superseded.
   auto acting = sequence.records.end();
   for (auto at = sequence.records.begin(); at != sequence.records.end(); ++at) {
     if (fact.hard || group_quorum(geometry, at->second.seen)) acting = at;
   }
   if (acting != sequence.records.end()) {
-    // A newer record may come with a lower barrier (from a disk that had not seen the older one):
-    // the barrier stays, and the record tells it from now on.
+    // A newer record may have a lower barrier (from a disk that had not seen the older one): the
+    // barrier stays, and the record has it from now on.
     if (sequence.holds) acting->second.barrier = std::max(acting->second.barrier, *sequence.holds);
     sequence.holds = acting->second.barrier;
     sequence.records.erase(sequence.records.begin(), acting);
   }
   while (sequence.records.size() > kPendingBarriersMax) {
-    // The first record is the one in force, if any is.
+    // The first record is the one in effect, if any is.
     sequence.records.erase(sequence.holds ? std::next(sequence.records.begin())
                                           : sequence.records.begin());
   }
@@ -111,7 +112,7 @@ std::optional<Barriers::Moved> Barriers::merge(const BarrierFact& fact, const Ge
   return Moved{sequence_of(fact), before, *sequence.holds};
 }
 
-BarrierFact Barriers::standing(const BarrierFact& fact) const {
+BarrierFact Barriers::current(const BarrierFact& fact) const {
   const auto sequence = sequences_.find(sequence_of(fact));
   if (sequence == sequences_.end()) return fact;
   const auto record = sequence->second.records.find(key_of(fact));

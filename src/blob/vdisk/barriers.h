@@ -1,10 +1,10 @@
 // Barriers: which blobs of each (tablet, channel) may be collected, as one disk knows it.
 //
 // Promise    Pure bookkeeping: merging records in any order, any number of times, ends in the same
-//            state. A hard barrier holds at once; a soft one when a group quorum of disks is known
-//            to have its record, so that whatever this disk deletes is known to survive.
-// Limits     kPendingBarriersMax records wait for their quorum per sequence; of more, the oldest go
-//            (which only delays collection).
+//            state. A hard barrier takes effect at once; a soft one when a group quorum of disks is
+//            known to have its record, so that the barrier of a deleted blob is never lost.
+// Limits     kPendingBarriersMax records per sequence wait for their quorum; past it the oldest are
+//            dropped, which only delays collection.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ class Barriers {
  public:
   using Records = std::map<BarrierRecordKey, BarrierRecord>;
   struct Sequence {
-    Records records;               // The newest in force, and those after it.
-    std::optional<GenStep> holds;  // Everything at or below is under the barrier.
+    Records records;               // The newest in effect, and those after it.
+    std::optional<GenStep> holds;  // The barrier in effect.
   };
 
   // The answer to a collect command's barrier: kOk (new or known only from others), kAlready, or
@@ -64,8 +64,8 @@ class Barriers {
   };
   std::optional<Moved> merge(const BarrierFact& fact, const Geometry& geometry);
 
-  // The record of `fact` as it stands here now; the fact itself when it is history.
-  BarrierFact standing(const BarrierFact& fact) const;
+  // The current state of the record of `fact`; the fact itself when the record was superseded.
+  BarrierFact current(const BarrierFact& fact) const;
 
   // The keep rule: above the hard barrier, and above the soft one or flagged Keep and not
   // DoNotKeep.

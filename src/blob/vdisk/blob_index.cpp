@@ -101,7 +101,7 @@ void BlobIndex::drop_part(const BlobId& id) {
   segments_.drop_live(location_of(id, entry));
   entry.part = 0;
   entry.corrupted = 0;
-  // Another local part takes the entry's own place.
+  // Another local part moves into the entry.
   const auto next = extra_.lower_bound(id.whole());
   if (next == extra_.end() || next->first.whole() != id.whole()) return;
   entry.part = next->first.part() & 15;

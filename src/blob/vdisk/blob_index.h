@@ -1,11 +1,11 @@
-// BlobIndex: every blob that one VDisk has, should have, or was told about.
+// BlobIndex: every blob that one VDisk has, should have, or knows from its neighbours.
 //
 // Promise    Ordered by id; a lookup, an insert and a step cost a few cache misses each.
 // Invariants (1) An entry with a local part has a Location whose bytes are counted live on the
 //            device.
 //            (2) Entries are keyed by the whole blob's id (part 0).
-// Limits     About 60 bytes a blob; a second local part of a blob (a handoff may hold several)
-//            costs a map node more.
+// Limits     About 60 bytes per blob; a second local part of a blob (a handoff may hold several)
+//            costs one more map node.
 #pragma once
 
 #include <absl/container/btree_map.h>
@@ -31,7 +31,7 @@ struct BlobEntry {
   std::uint32_t part : 4 = 0;       // 0: no local part.
   std::uint32_t corrupted : 1 = 0;  // The local part failed its checksum; replace it.
   std::uint32_t not_mine : 1 = 0;   // Provably nothing to replicate here.
-  std::uint32_t claimed : 1 = 0;    // Parts may have been acknowledged here and lost with the disk.
+  std::uint32_t claimed : 1 = 0;    // Parts may have been acknowledged here and lost since.
 };
 
 class BlobIndex {
@@ -44,30 +44,30 @@ class BlobIndex {
   std::size_t size() const { return entries_.size(); }
   const Map& entries() const { return entries_; }
 
-  // Could this location lie on the device at all?
+  // Is this location within the device?
   bool fits(const Location& location) const;
 
   // Requires: id.part() == 0.
   const BlobEntry* find(const BlobId& id) const;
-  // The entries that differ from `id` in their size alone.
+  // The entries that differ from `id` only in their size.
   std::vector<BlobId> other_sizes(const BlobId& id) const;
   BlobEntry& ensure(const BlobId& id) { return entries_[id]; }
 
-  // Where a local part lies; nullopt when it is not here.
+  // Where a local part is stored; nullopt when it is not on this disk.
   std::optional<Location> locate(const BlobId& id_with_part) const;
   // Whether any blob has a second local part.
   bool has_extra_parts() const { return !extra_.empty(); }
   // Bit part-1 for every local part.
   std::uint8_t local_parts(const BlobId& id) const;
 
-  // Adds the locations of up to `most` entries after `after` to `map`, and moves `after` on. False:
+  // Adds the locations of up to `most` entries after `after` to `map`, and advances `after`. False:
   // these were the last.
   bool visit_live(std::optional<BlobId>& after, std::size_t most, LiveMap& map) const;
 
-  // Records a local part. `counted`: the location is counted live already (fresh from an append);
-  // a former location of the part is let go.
+  // Records a local part. `counted`: the location is counted live already (fresh from an append). A
+  // former location of the part is dropped.
   void set_part(const BlobId& id_with_part, const Location& location, bool counted);
-  // Lets the local part go; the entry stays.
+  // Drops the local part; the entry stays.
   void drop_part(const BlobId& id_with_part);
   void erase(const BlobId& id);
   void clear();

@@ -20,7 +20,7 @@ BarrierFact barrier_fact(const Collect& request, std::uint32_t order) {
   return fact;
 }
 
-// Why the flags cannot be meant, or empty.
+// Why the flags are invalid; empty when they are valid.
 std::string wrong_flags(const Collect& request) {
   if (request.keep.size() + request.do_not_keep.size() > kFlagsMax) return "too many flags";
   std::set<BlobId> seen;
@@ -28,7 +28,7 @@ std::string wrong_flags(const Collect& request) {
     for (const BlobId& id : *list) {
       if (id.part() != 0) return fmt::format("{} names a part", id.to_string());
       if (id.tablet() != request.tablet || id.channel() != request.channel) {
-        return fmt::format("{} is of another tablet or channel", id.to_string());
+        return fmt::format("{} belongs to another tablet or channel", id.to_string());
       }
       if (!seen.insert(id).second) return fmt::format("{} is flagged twice", id.to_string());
     }
@@ -53,7 +53,7 @@ std::optional<DiskReply> VDisk::refuse_collect(const Collect& request) const {
 
 Task<DiskReply> VDisk::on(Collect request) {
   if (auto refused = refuse_collect(request)) co_return std::move(*refused);
-  // A deleted tablet is blocked for ever and may still be deleted again.
+  // A deleted tablet is blocked forever; its deletion may be repeated.
   const bool deletion = request.hard && request.barrier == GenStep::max() &&
                         state_.blocked(request.tablet) == kGenerationMax;
   if (!deletion) {
@@ -73,7 +73,7 @@ Task<DiskReply> VDisk::on(Collect request) {
     status = checked.status;
     facts.push_back(fact);
   }
-  // Flags come first in the log, so they hold before the barrier does.
+  // Flags come first in the log, so they take effect before the barrier.
   const auto logged = co_await log_facts(state_.news(facts));
   if (!logged) {
     const bool full = logged.error().code == Errc::kNoSpace;

@@ -1,11 +1,11 @@
-// Blocks. A generation is fenced from the moment its block is accepted; that it is fenced is said
-// only once the block is durable, since a crash could still forget it.
+// Blocks. A generation is fenced as soon as its block is accepted; requests are answered BLOCKED
+// only once the block is durable, since a crash could still lose it.
 
 #include "blob/vdisk/vdisk.h"
 
 namespace moraine::blob {
 
-// Is `generation` of the tablet fenced? Waits while a block that would fence it is on its way.
+// Is `generation` of the tablet fenced? Waits while a block that would fence it is pending.
 Task<Result<bool>> VDisk::fenced(TabletId tablet, Generation generation) {
   for (;;) {
     if (generation <= state_.blocked(tablet)) co_return true;
@@ -25,7 +25,7 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
   const Generation current = under_way ? pending->second.rbegin()->first : state_.blocked(tablet);
   if (generation == 0 && current == 0) co_return Status::kOk;  // Fences nothing.
   if (generation <= current) {
-    // A generation that is known from neighbours only has no issuer here.
+    // A block that is known only from neighbours has no issuer here.
     const auto taken = issuers_.find(tablet);
     std::uint64_t by = 0;
     if (under_way) {
@@ -34,9 +34,9 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
       by = taken->second.issuer;
     }
     const bool same = generation == current && issuer != 0 && by == issuer;
-    // Either answer speaks of a durable block.
+    // Both replies require a durable block.
     CO_TRY(const bool durable, co_await fenced(tablet, current));
-    if (!durable) co_return fail(Errc::kUnavailable, "the block under way failed");
+    if (!durable) co_return fail(Errc::kUnavailable, "the pending block failed");
     co_return same ? Status::kOk : Status::kAlready;
   }
   pending_blocks_[tablet][generation] = issuer;
@@ -45,7 +45,7 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
     std::vector<Fact> facts{BlockFact{tablet, generation}};
     logged = co_await log_facts(std::move(facts));
   }
-  // Others may be on their way, lower or higher: each fences until its own fate is known.
+  // Other blocks may be pending, lower or higher: each fences until it succeeds or fails.
   auto& open = pending_blocks_[tablet];
   open.erase(generation);
   if (open.empty()) pending_blocks_.erase(tablet);
@@ -56,8 +56,8 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
 }
 
 Task<DiskReply> VDisk::on(BlockTablet request) {
-  if (request.tablet.value == 0) co_return reply(Status::kError, "tablet 0");
-  // When space is short only tablets that have a block record may renew it.
+  if (request.tablet.value == 0) co_return reply(Status::kError, "the tablet is not set");
+  // When space is low only tablets that have a block record may renew it.
   const Colour colour = device_.colour();
   if (colour >= Colour::kRed ||
       (colour >= Colour::kPreOrange && state_.blocked(request.tablet) == 0)) {

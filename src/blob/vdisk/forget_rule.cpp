@@ -14,8 +14,8 @@ std::uint64_t ForgetRule::acknowledged_by_all(DiskSet neighbours) const {
 
 void ForgetRule::acknowledged(std::uint32_t order, std::uint64_t position, DiskSet neighbours) {
   acknowledged_[order] = position;
-  // It restarted from an older position, or lost its data: what it acknowledged before does not
-  // count.
+  // The neighbour restarted from an older position, or lost its data: what it acknowledged before
+  // does not count.
   if (unpulled_ != 0 && position < upto_) unpulled_ = 0;
   if (unpulled_ != 0) return;
   const std::uint64_t all = acknowledged_by_all(neighbours);

@@ -9,7 +9,7 @@ namespace moraine::blob {
 namespace {
 
 // How many queries to read at once: bounded in number and in bytes.
-std::size_t group_size(std::span<const PartQuery> queries) {
+std::size_t read_batch_size(std::span<const PartQuery> queries) {
   std::size_t count = 0;
   std::uint64_t bytes = 0;
   while (count < queries.size() && count < kReadsPerGetMax && bytes < kGetReplyBytesMax) {
@@ -23,7 +23,8 @@ std::size_t group_size(std::span<const PartQuery> queries) {
 
 Task<DiskReply> VDisk::on(GetParts request) {
   if (request.queries.size() > kPartQueriesMax) {
-    co_return reply(Status::kError, fmt::format("{} queries", request.queries.size()));
+    co_return reply(Status::kError, fmt::format("{} queries, at most {} are allowed",
+                                                request.queries.size(), kPartQueriesMax));
   }
   if (request.reader) {
     const std::vector<TabletGeneration> reader{*request.reader};
@@ -36,15 +37,15 @@ Task<DiskReply> VDisk::on(GetParts request) {
   GetPartsReply got;
   std::uint64_t bytes = 0;
   std::size_t done = 0;
-  // Groups of queries run at once; a group's answers are kept in the order of its queries.
+  // Batches of queries run concurrently; answers are kept in the order of the queries.
   while (done < request.queries.size() && bytes < kGetReplyBytesMax / 2) {
-    const std::size_t group = group_size(std::span(request.queries).subspan(done));
-    std::vector<std::vector<PartAnswer>> answers(group);
+    const std::size_t batch = read_batch_size(std::span(request.queries).subspan(done));
+    std::vector<std::vector<PartAnswer>> answers(batch);
     if (request.queries.size() == 1) {
       co_await answer(request.queries[0], 0, request.index_only, answers[0]);
     } else {
       TaskScope reads;
-      for (std::size_t i = 0; i < group; ++i) {
+      for (std::size_t i = 0; i < batch; ++i) {
         const auto number = static_cast<std::uint32_t>(done + i);
         reads.spawn(answer(request.queries[done + i], number, request.index_only, answers[i]));
       }
@@ -65,23 +66,23 @@ Task<DiskReply> VDisk::on(GetParts request) {
   co_return answered;
 }
 
-// What this disk knows of the blob by its own word. Of garbage: that it had whatever others may
-// still say it has.
-Ingress VDisk::own_word(const BlobId& id) const {
+// What this disk knows about the blob. For garbage: every part that this disk may have had, so that
+// facts of other disks about it do not make the answer look out of date.
+Ingress VDisk::own_ingress(const BlobId& id) const {
   const BlobEntry* entry = state_.index().find(id);
   const Ingress known = entry ? entry->ingress : Ingress{};
   const int slot = state_.own_slot(id);
   if (slot < 0 || state_.barriers().keeps(id, known)) return known;
-  Ingress word;
+  Ingress had;
   for (std::uint32_t part = 1; part <= state_.geometry().parts(); ++part) {
     const auto own = static_cast<std::uint32_t>(slot);
     if (!state_.geometry().allowed(own, part)) continue;
-    word.bits |= present_bit(state_.geometry(), own, part);
+    had.bits |= present_bit(state_.geometry(), own, part);
   }
-  return word;
+  return had;
 }
 
-// One answer per local part of the query, or a single one that says why there is none.
+// One answer per local part of the query, or a single one with the reason why there is none.
 Task<void> VDisk::answer(const PartQuery& query, std::uint32_t number, bool index_only,
                          std::vector<PartAnswer>& answers) {
   const BlobId id = query.id.whole();
@@ -91,14 +92,14 @@ Task<void> VDisk::answer(const PartQuery& query, std::uint32_t number, bool inde
   base.part = query.id.part();
   base.status = Status::kNoData;
   if (!entry || !state_.kept(id, *entry)) {
-    base.ingress = own_word(id);
+    base.ingress = own_ingress(id);
     answers.push_back(std::move(base));
     co_return;
   }
   base.ingress = entry->ingress;
   std::uint8_t parts = 0xff;
   if (query.id.part() != 0) parts = static_cast<std::uint8_t>(1u << (query.id.part() - 1));
-  // The entry itself tells of one local part; mostly it is the one asked for.
+  // The entry itself has one local part; mostly it is the one requested.
   const bool here = entry->part != 0 && entry->part == query.id.part();
   if (!here) parts &= state_.index().local_parts(id);
   if (parts == 0) {
@@ -118,7 +119,7 @@ Task<void> VDisk::answer(const PartQuery& query, std::uint32_t number, bool inde
       one.status = Status::kOk;
     } else {
       co_await answer_part(id.with_part(one.part), query.shift, query.size, one);
-      if ((parts & (parts - 1)) != 0) entry = state_.index().find(id);  // It may be another one.
+      if ((parts & (parts - 1)) != 0) entry = state_.index().find(id);  // It may have moved.
     }
     answers.push_back(std::move(one));
   }
@@ -128,8 +129,8 @@ Task<void> VDisk::answer_part(BlobId id, std::uint32_t shift, std::uint32_t size
                               PartAnswer& answer) {
   const auto location = state_.index().locate(id);
   if (!location) {
-    // It went home, or was collected, while other parts were read.
-    answer.ingress = own_word(id.whole());
+    // It was moved to its main, or collected, while other parts were read.
+    answer.ingress = own_ingress(id.whole());
     co_return;
   }
   if (shift >= location->size || size > location->size - shift) {
@@ -142,10 +143,10 @@ Task<void> VDisk::answer_part(BlobId id, std::uint32_t shift, std::uint32_t size
     answer.data = std::move(*data);
     co_return;
   }
-  const bool rotten = data.error().code == Errc::kCorrupt;
-  answer.status = rotten ? Status::kCorrupted : Status::kError;
-  // It may have been moved or collected under the read.
-  if (!rotten || state_.index().locate(id) != location) co_return;
+  const bool corrupted = data.error().code == Errc::kCorrupt;
+  answer.status = corrupted ? Status::kCorrupted : Status::kError;
+  // It may have been moved or collected during the read.
+  if (!corrupted || state_.index().locate(id) != location) co_return;
   state_.mark_corrupted(id);
   events_.damaged(id, data.error().context);
 }

@@ -1,7 +1,7 @@
-// Guid recovery, the decision: is our data all there? A pure function.
+// Guid recovery, the decision: is this disk's data complete? A pure function.
 //
-// Every disk has a guid that its neighbours remember, so that an emptied disk cannot pose as a
-// healthy one.
+// Every disk has a guid that its neighbours remember, so that an emptied disk cannot be mistaken
+// for a healthy one.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace moraine::blob {
 
-// A guid is 16 bits of age and 48 random bits. Each recovery of a disk makes it one older, so that
-// a message that comes late cannot take the place of what was said after it.
+// A guid is 16 bits of age and 48 random bits. Each recovery of a disk increments the age, so that
+// a late message cannot replace a newer guid.
 constexpr std::uint64_t guid_age(std::uint64_t guid) {
   return guid >> 48;
 }
@@ -30,13 +30,13 @@ constexpr bool supersedes(NeighbourGuid current, NeighbourGuid offered) {
 
 enum class GuidAction : std::uint8_t {
   kFirstRun,          // A new disk of a new group.
-  kContinueFirstRun,  // It crashed half-way through that.
-  kLostData,          // Get the index back from the neighbours.
+  kContinueFirstRun,  // It crashed during its first run.
+  kLostData,          // Recover the index from the neighbours.
   kGood,
-  kInconsistent,  // Memories contradict each other: serve nothing.
+  kInconsistent,  // The disk and its neighbours contradict each other: serve nothing.
 };
 
-// `remembered`: the strongest of what a quorum of neighbours remembers.
+// `remembered`: the strongest guid that a quorum of neighbours remembers.
 GuidAction decide_guid(LocalState local, std::uint64_t guid, NeighbourGuid remembered);
 
 }  // namespace moraine::blob

@@ -12,7 +12,7 @@ namespace moraine::blob {
 namespace {
 
 constexpr Duration kRetryDelay = 200ms;
-constexpr Duration kNap = 100ms;  // A stop is noticed this soon.
+constexpr Duration kStopPoll = 100ms;  // A stop is noticed within this time.
 
 }  // namespace
 
@@ -59,7 +59,7 @@ bool GuidRecovery::over() const {
   return disk_.scope_.closed() || disk_.phase_ != VDisk::Phase::kRecovering;
 }
 
-// A group of one has nobody to ask, and nobody to get facts back from.
+// A group of one disk has no neighbours to ask or to recover facts from.
 Task<void> GuidRecovery::run_alone() {
   if (disk_.lost_ || disk_.state().meta().state == LocalState::kLost) {
     disk_.break_down("acknowledged records cannot be read and there is no copy of them");
@@ -72,33 +72,34 @@ Task<void> GuidRecovery::run_alone() {
   disk_.become_ready();
 }
 
-// True when recovery is over, one way or the other.
+// True when recovery has ended, successfully or not.
 Task<bool> GuidRecovery::attempt() {
   const std::optional<Answers> answers = co_await ask_neighbours();
   if (!answers || over()) co_return over();
   const NeighbourGuid remembered = answers->strongest;
   const MetaState& meta = disk_.state().meta();
   LocalState local = meta.state;
-  // Lost records make a healthy disk one that lost its data; what it still has it keeps.
+  // A healthy disk with lost records counts as one that lost its data; it keeps what it still has.
   if (disk_.lost_ && local == LocalState::kFinal) local = LocalState::kLost;
   switch (decide_guid(local, meta.guid, remembered)) {
     case GuidAction::kFirstRun: co_return co_await first_run(fresh_guid(remembered.guid));
     case GuidAction::kContinueFirstRun: co_return co_await first_run(meta.guid);
-    case GuidAction::kLostData: co_return co_await regain(fresh_guid(remembered.guid));
+    case GuidAction::kLostData: co_return co_await recover_index(fresh_guid(remembered.guid));
     case GuidAction::kGood: judge_good(*answers); co_return true;
     case GuidAction::kInconsistent: judge_inconsistent(remembered); co_return true;
   }
   co_return true;
 }
 
-// The guid is ours. Whether the data is, too, the neighbours know who have read it.
+// The guid matches. The neighbours know how far they have read this disk's log, so they can tell
+// whether its data is complete.
 void GuidRecovery::judge_good(const Answers& answers) {
   if (answers.read_up_to <= disk_.state().last_lsn()) {
     disk_.become_ready();
     return;
   }
   disk_.break_down(fmt::format(
-      "this is an old copy of the disk: its log ends at {}, and disk {} has read it up to {}; "
+      "this is an old copy of the disk: its log ends at {}, but disk {} has read it up to {}; "
       "replace it by an empty disk",
       disk_.state().last_lsn(), answers.read_by, answers.read_up_to));
 }
@@ -130,8 +131,8 @@ Task<bool> GuidRecovery::superseded() {
   }
 }
 
-// The strongest memory among a quorum of the others; nullopt when too few answer. A disk that may
-// have lost its data does not count itself.
+// The strongest guid that a quorum of the others remembers; nullopt when too few answer. A disk
+// that may have lost its data does not count itself.
 Task<std::optional<GuidRecovery::Answers>> GuidRecovery::ask_neighbours() {
   ExchangeGuid question;
   question.order = disk_.state().order();
@@ -177,7 +178,7 @@ Task<bool> GuidRecovery::have_remembered(GuidState state, std::uint64_t guid) {
   order.state = state;
   order.guid = guid;
   const Answers answers = co_await exchange(order);
-  // Who remembers something else did not take our word for it.
+  // Neighbours that still remember something else did not accept the guid.
   co_return group_quorum(disk_.state().geometry(), answers.agreed);
 }
 
@@ -200,15 +201,15 @@ Task<bool> GuidRecovery::first_run(std::uint64_t guid) {
   co_return true;
 }
 
-// Gets the group's index back. The data follows by replication, once we serve again.
-Task<bool> GuidRecovery::regain(std::uint64_t guid) {
+// Recovers the group's index. The data is replicated once this disk serves again.
+Task<bool> GuidRecovery::recover_index(std::uint64_t guid) {
   if (!co_await set_local(LocalState::kLost, guid)) co_return true;
-  disk_.events_.lost_its_data(disk_.lost_ ? "records on the device cannot be read"
-                                          : "the device was replaced, or the VDisk moved here",
-                              disk_.options_.loss_delay);
+  disk_.events_.data_lost(disk_.lost_ ? "records on the device cannot be read"
+                                      : "the device was replaced, or the VDisk moved here",
+                          disk_.options_.loss_delay);
   const Instant silent_until = disk_.executor().now() + disk_.options_.loss_delay;
   while (disk_.executor().now() < silent_until && !over()) {
-    co_await sleep_for(disk_.executor(), kNap);
+    co_await sleep_for(disk_.executor(), kStopPoll);
   }
   for (std::uint32_t order = 0; order < disk_.state().geometry().disks(); ++order) {
     disk_.syncer_->forget(order);
@@ -232,7 +233,7 @@ Task<bool> GuidRecovery::regain(std::uint64_t guid) {
   co_return true;
 }
 
-// The neighbours whose whole index is here now.
+// Returns the neighbours whose whole index was pulled.
 Task<DiskSet> GuidRecovery::pull_from_all(DiskSet already) {
   DiskSet synced = 0;
   TaskScope pulling;

@@ -25,7 +25,7 @@ Task<Result<void>> VDisk::log_facts(std::vector<Fact> facts) {
   co_return Result<void>();
 }
 
-// Meta records replace each other whole, so changes take turns.
+// A meta record replaces the whole former one, so changes are made one at a time.
 Task<Result<void>> VDisk::log_meta(MetaChange change) {
   co_await meta_turn_.acquire();
   MetaState meta = state_.meta();
@@ -39,8 +39,8 @@ Task<Result<void>> VDisk::log_meta(MetaChange change) {
   co_return Result<void>();
 }
 
-// Everything before is forgotten with it. A part that cleaning moved behind the record would come
-// back with the next start, so nothing is moved from here on.
+// The record drops everything before it. A part that cleaning moved behind the record would
+// reappear at the next start, so nothing is moved from here on.
 Task<Result<bool>> VDisk::log_reset(ResetPlan plan) {
   co_await meta_turn_.acquire();
   std::optional<MetaState> meta = plan(state_.meta());
@@ -50,7 +50,7 @@ Task<Result<bool>> VDisk::log_reset(ResetPlan plan) {
   }
   resetting_ = true;
   SmallBytes header = encode_meta(*meta);
-  // It frees room: a device that is nearly full takes it.
+  // It frees space, so a nearly full device accepts it.
   const auto written =
       co_await device_.append(slot_, static_cast<std::uint8_t>(RecordKind::kReset),
                               std::move(header), Slice(), AppendClass::kMaintenance);
@@ -70,7 +70,9 @@ Task<Result<bool>> VDisk::log_reset(ResetPlan plan) {
 Task<Result<void>> VDisk::adopt_config(GroupConfig config) {
   CO_TRY_VOID(check(config));
   const GroupConfig& current = *state_.meta().config;
-  if (config.id != current.id) co_return fail(Errc::kInvalidArgument, "config of another group");
+  if (config.id != current.id) {
+    co_return fail(Errc::kInvalidArgument, "the config belongs to another group");
+  }
   if (contradict(current, config)) {
     std::string reason = contradiction(current, config);
     note_refused(config, reason);
@@ -78,7 +80,7 @@ Task<Result<void>> VDisk::adopt_config(GroupConfig config) {
   }
   if (config.generation <= current.generation) co_return Result<void>();
   if (config.disks.size() != current.disks.size()) {
-    co_return fail(Errc::kInvalidArgument, "a group does not change its shape");
+    co_return fail(Errc::kInvalidArgument, "the shape of a group cannot change");
   }
   if (auto sound = check_config(config); !sound) {
     note_refused(config, sound.error().message());
@@ -93,7 +95,7 @@ Task<Result<void>> VDisk::adopt_config(GroupConfig config) {
     if (!mine && meta.state != LocalState::kEmpty) meta.state = LocalState::kRetired;
   };
   CO_TRY_VOID(co_await log_meta(std::move(change)));
-  events_.named(*state_.meta().config, state_.order());
+  events_.set_name(*state_.meta().config, state_.order());
   if (!mine) {
     leave_group();
   } else if (skipped && !alone()) {

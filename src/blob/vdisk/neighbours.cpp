@@ -1,4 +1,4 @@
-// Asking the other disks of the group, and keeping configs alike.
+// Requests to the other disks of the group, and exchange of configs.
 
 #include "base/log.h"
 #include "blob/vdisk/vdisk.h"
@@ -17,7 +17,7 @@ Task<DiskReply> VDisk::ask(std::uint32_t order, RequestBody body) {
   co_return answer;
 }
 
-// The newer of two configs wins on both sides.
+// Both sides adopt the newer of two configs.
 Task<void> VDisk::heal_config(std::uint32_t order, std::optional<GroupConfig> theirs) {
   const GroupConfig ours = *state_.meta().config;
   if (theirs->id != ours.id) co_return;
@@ -32,7 +32,7 @@ Task<void> VDisk::heal_config(std::uint32_t order, std::optional<GroupConfig> th
   (void)co_await endpoint->call(std::move(push), executor().now() + options_.ask_timeout);
 }
 
-// Once for each generation, and again when the disk starts anew.
+// Logged once for each generation since the disk started.
 void VDisk::note_refused(const GroupConfig& theirs, const std::string& reason) {
   if (contradicted_ == theirs.generation) return;
   contradicted_ = theirs.generation;
@@ -40,7 +40,7 @@ void VDisk::note_refused(const GroupConfig& theirs, const std::string& reason) {
                                {"reason", reason}});
 }
 
-// A neighbour that asks for facts after `after` has everything up to there durably.
+// A neighbour that pulls facts after `after` has everything up to there durably.
 void VDisk::note_acknowledged(std::uint32_t order, std::uint64_t log, std::uint64_t after) {
   const DiskSet neighbours = state_.geometry().all_disks() & ~disk_bit(state_.order());
   const bool ours = log == state_.meta().guid && after <= state_.sync_log().last();

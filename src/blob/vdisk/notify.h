@@ -1,4 +1,4 @@
-// Notify: coroutines of one executor wait for "something changed" and look again.
+// Notify: wakes all waiting coroutines of one executor, which then check their conditions again.
 #pragma once
 
 #include <coroutine>

@@ -1,4 +1,4 @@
-// PartCache: whole parts read lately, least recently used out first.
+// PartCache: recently read whole parts; the least recently used are evicted first.
 //
 // Threading  The VDisk's executor.
 // Limits     `bytes_max` of data; parts above kCachedPartMax are not kept.
@@ -19,7 +19,7 @@ class PartCache {
  public:
   explicit PartCache(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // Empty when the part is not here.
+  // Empty when the part is not cached.
   Slice find(const BlobId& id);
   void insert(const BlobId& id, Slice data);
   void erase(const BlobId& id);

@@ -9,23 +9,23 @@ std::optional<DiskReply> VDisk::refuse_put(const PutPart& request) const {
   const Geometry& geometry = state_.geometry();
   const int slot = state_.own_slot(id);
   if (id.tablet().value == 0 || id.size() == 0 || id.size() > kBlobSizeMax) {
-    return reply(Status::kError, fmt::format("{} cannot be stored", id.to_string()));
+    return reply(Status::kError, fmt::format("{} has an invalid tablet or size", id.to_string()));
   }
   if (id.part() == 0 || id.part() > geometry.parts() || slot < 0 ||
       !geometry.allowed(static_cast<std::uint32_t>(slot), id.part())) {
-    return reply(Status::kError, fmt::format("{} does not belong here", id.to_string()));
+    return reply(Status::kError, fmt::format("{} does not belong on this disk", id.to_string()));
   }
   const std::uint32_t expected = stored_part_size(geometry.species(), id.size());
   if (request.data.size() != expected) {
-    return reply(Status::kError, fmt::format("{} needs {} bytes, {} came", id.to_string(), expected,
-                                             request.data.size()));
+    return reply(Status::kError, fmt::format("{} needs {} bytes, the request has {}",
+                                             id.to_string(), expected, request.data.size()));
   }
   if (request.data.size() > device_.data_size_max()) {
     return reply(Status::kError, fmt::format("segments of {} hold at most {} bytes", device_.path(),
                                              device_.data_size_max()));
   }
-  // Restores are let through while anything at all may be written. So is the first entry of a
-  // tablet's incarnation, as its block is: one that cannot start is not read and frees no space.
+  // Restores are accepted while anything at all may be written. So is the first entry of a tablet's
+  // incarnation, like its block: a tablet that cannot start cannot free space.
   const bool starts = id.channel() == 0 && id.step() == 0;
   const Colour limit = request.ignore_block || starts ? Colour::kRed : Colour::kPreOrange;
   if (device_.colour() >= limit) {
@@ -35,7 +35,7 @@ std::optional<DiskReply> VDisk::refuse_put(const PutPart& request) const {
   return std::nullopt;
 }
 
-// Two blobs may not differ in their size alone. Restores write what was stored before.
+// Two blobs may not differ only in their size. Restores write what was stored before.
 std::optional<DiskReply> VDisk::refuse_other_size(const PutPart& request) const {
   if (request.ignore_block) return std::nullopt;
   for (const BlobId& other : state_.index().other_sizes(request.id)) {
@@ -43,7 +43,7 @@ std::optional<DiskReply> VDisk::refuse_other_size(const PutPart& request) const 
     const bool stored = entry.part != 0 || layout_of(state_.geometry(), entry.ingress).slots() != 0;
     if (!stored || !state_.kept(other, entry)) continue;
     DiskReply refused =
-        reply(Status::kError, fmt::format("{} is stored already with another size: {}",
+        reply(Status::kError, fmt::format("{} is already stored with another size: {}",
                                           request.id.whole().to_string(), other.to_string()));
     refused.body = PutPartReply{.other_size = true};
     return refused;
@@ -59,7 +59,7 @@ Task<DiskReply> VDisk::on(PutPart request) {
   }
   const BlobEntry* entry = state_.index().find(request.id.whole());
   const bool here = entry && !entry->corrupted && state_.index().locate(request.id);
-  // What is stored here may be put again, whatever else was stored at the same time.
+  // A part that is stored here may be put again, whatever was stored at the same time.
   if (!here) {
     if (auto refused = refuse_other_size(request)) co_return std::move(*refused);
   }
@@ -77,7 +77,7 @@ Task<DiskReply> VDisk::on(PutPart request) {
         co_return reply(full ? Status::kOutOfSpace : Status::kError, written.error().message());
       }
     }
-    // Of two that were written at once the one that became durable first is stored.
+    // Of two concurrent writes the one that became durable first is stored.
     if (auto refused = refuse_other_size(request)) co_return std::move(*refused);
   }
   DiskReply answer = reply(Status::kOk);
@@ -89,7 +89,8 @@ Task<void> VDisk::store_unawaited(BlobId id, Slice data) {
   (void)co_await store_part(id, std::move(data), true, AppendClass::kOrdinary);
 }
 
-// Appends the part and takes it into the index. `publish`: the neighbours hear that it is here.
+// Appends the part and adds it to the index. `publish`: the neighbours learn that it is stored
+// here.
 Task<Result<void>> VDisk::store_part(BlobId id, Slice data, bool publish,
                                      AppendClass append_class) {
   const auto slot = static_cast<std::uint32_t>(state_.own_slot(id));

@@ -90,7 +90,7 @@ Result<Fact> decode_fact(Decoder& decoder) {
       return fact;
     }
     case kClaimTag: return ClaimFact{decode_blob_id(decoder)};
-    default: return fail(Errc::kCorrupt, fmt::format("fact tag {}", tag));
+    default: return fail(Errc::kCorrupt, fmt::format("unknown fact tag {}", tag));
   }
 }
 
@@ -110,7 +110,7 @@ Result<PutRecord> decode_put(ByteSpan bytes) {
   record.id = decode_blob_id(decoder);
   record.ingress.bits = decoder.u32();
   record.lsn = decoder.u64();
-  if (!decoder.finished()) return fail(Errc::kCorrupt, "put record length");
+  if (!decoder.finished()) return fail(Errc::kCorrupt, "wrong length of a put record");
   return record;
 }
 
@@ -121,7 +121,7 @@ SmallBytes encode_id(const BlobId& id) {
 }
 
 Result<BlobId> decode_id(ByteSpan bytes) {
-  if (bytes.size() != kBlobIdBytes) return fail(Errc::kCorrupt, "id record length");
+  if (bytes.size() != kBlobIdBytes) return fail(Errc::kCorrupt, "wrong length of an id record");
   return BlobId::decode(bytes.data());
 }
 
@@ -135,7 +135,9 @@ SmallBytes encode_facts(const FactsRecord& record) {
 
 Result<FactsRecord> decode_facts(ByteSpan bytes) {
   Decoder decoder(bytes);
-  if (decoder.u8() != kFactsVersion) return fail(Errc::kCorrupt, "facts version");
+  if (decoder.u8() != kFactsVersion) {
+    return fail(Errc::kCorrupt, "unknown version of a facts record");
+  }
   FactsRecord record;
   record.lsn = decoder.u64();
   const std::uint32_t count = decoder.count(kFactBytesMin);
@@ -143,7 +145,7 @@ Result<FactsRecord> decode_facts(ByteSpan bytes) {
     TRY(Fact fact, decode_fact(decoder));
     record.facts.push_back(std::move(fact));
   }
-  if (!decoder.finished()) return fail(Errc::kCorrupt, "facts length");
+  if (!decoder.finished()) return fail(Errc::kCorrupt, "wrong length of a facts record");
   return record;
 }
 
@@ -161,15 +163,16 @@ SmallBytes encode_meta(const MetaState& meta) {
 
 Result<MetaState> decode_meta_state(ByteSpan bytes) {
   Decoder decoder(bytes);
-  if (decoder.u8() != kMetaVersion) return fail(Errc::kCorrupt, "meta version");
+  if (decoder.u8() != kMetaVersion) return fail(Errc::kCorrupt, "unknown version of a meta record");
   MetaState meta;
   if (decoder.flag()) {
     TRY(meta.config, GroupConfig::decode(decoder.sized()));
   }
   meta.order = decoder.u32();
   const std::uint8_t state = decoder.u8();
-  if (state > static_cast<std::uint8_t>(LocalState::kRetired))
-    return fail(Errc::kCorrupt, "meta state");
+  if (state > static_cast<std::uint8_t>(LocalState::kRetired)) {
+    return fail(Errc::kCorrupt, "unknown state in a meta record");
+  }
   meta.state = static_cast<LocalState>(state);
   meta.guid = decoder.u64();
   const std::uint32_t count = decoder.count(kNeighbourBytes);
@@ -177,11 +180,11 @@ Result<MetaState> decode_meta_state(ByteSpan bytes) {
     const std::uint32_t order = decoder.u32();
     const std::uint8_t neighbour = decoder.u8();
     if (neighbour > static_cast<std::uint8_t>(GuidState::kFinal)) {
-      return fail(Errc::kCorrupt, "meta neighbour state");
+      return fail(Errc::kCorrupt, "unknown neighbour state in a meta record");
     }
     meta.neighbours[order] = {static_cast<GuidState>(neighbour), decoder.u64()};
   }
-  if (!decoder.finished()) return fail(Errc::kCorrupt, "meta length");
+  if (!decoder.finished()) return fail(Errc::kCorrupt, "wrong length of a meta record");
   return meta;
 }
 

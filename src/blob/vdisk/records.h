@@ -3,11 +3,11 @@
 // clang-format off
 //   put      = id (25, with part)  ingress u32  lsn u64          data: the part
 //   facts    = version u8 = 1  lsn u64  count u32  fact*         lsn is the last fact's
-//   drop     = id (25, with part)  ingress u32  lsn u64          the local part went home
+//   drop     = id (25, with part)  ingress u32  lsn u64          the local part moved to its main
 //   lost     = id (25, with part)                                the local part cannot be read
 //   not_mine = id (25)                                           provably nothing to replicate here
 //   meta     = version u8 = 1  MetaState
-//   reset    = version u8 = 1  MetaState                         nothing before it counts any more
+//   reset    = version u8 = 1  MetaState                         all records before it are void
 //
 //   fact     = 1 id (25) ingress u32
 //            | 2 tablet u64 generation u32
@@ -54,8 +54,8 @@ struct SyncPosition {
   std::uint64_t log = 0;
   std::uint64_t position = 0;
 };
-// This disk lost its data, and may have acknowledged parts of the blob before that. Neighbours are
-// not told: it is no proof that it did.
+// This disk lost its data, and may have acknowledged parts of the blob before that. Not sent to
+// neighbours: it is no proof that it did.
 struct ClaimFact {
   BlobId id;
 };
@@ -67,8 +67,8 @@ struct FactsRecord {
   std::vector<Fact> facts;
 };
 
-// What a disk knows of itself: its place in the group and whether its data is all there.
-// kRetired: the group has moved this member elsewhere; the data is that of the past.
+// What a disk knows about itself: its place in the group and whether its data is complete.
+// kRetired: the group has moved this member elsewhere; the data is outdated.
 enum class LocalState : std::uint8_t { kEmpty, kSelected, kLost, kFinal, kRetired };
 struct NeighbourGuid {
   GuidState state = GuidState::kEmpty;
@@ -79,7 +79,7 @@ struct MetaState {
   std::uint32_t order = 0;
   LocalState state = LocalState::kEmpty;
   std::uint64_t guid = 0;
-  std::map<std::uint32_t, NeighbourGuid> neighbours;  // By order: what we remember of them.
+  std::map<std::uint32_t, NeighbourGuid> neighbours;  // By order: as this disk knows them.
 };
 
 SmallBytes encode_put(const PutRecord& record);

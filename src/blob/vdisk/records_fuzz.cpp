@@ -1,4 +1,4 @@
-// Any bytes as a VDisk record or a checkpoint page: decoded or refused. What is decoded encodes to
+// Any bytes as a VDisk record or a checkpoint page: decoded or rejected. What is decoded encodes to
 // the same bytes.
 
 #include <cstddef>

@@ -27,9 +27,9 @@ Task<void> Replicator::run() {
   }
 }
 
-// One round over everything that was missing, or away from home, when it began. Returns how much of
-// what was missing then still is: under a load that never pauses, parts that a slow disk was not
-// waited for come without an end, and say nothing about what it lost.
+// One round over all blobs that were missing parts, or had handoff parts, when it began. Returns
+// how many of those missing then still are: under constant load new parts keep going missing on a
+// slow disk that puts do not wait for, and say nothing about what it lost.
 Task<std::size_t> Replicator::pass() {
   const std::vector<BlobId> missing(disk_.state().missing().begin(), disk_.state().missing().end());
   for (std::size_t at = 0; at < missing.size() && !over(); at += kReplicateBatch) {
@@ -37,13 +37,13 @@ Task<std::size_t> Replicator::pass() {
     const std::size_t end = std::min(missing.size(), at + kReplicateBatch);
     for (std::size_t i = at; i < end; ++i) batch.spawn(restore(missing[i]));
     co_await batch.join();
-    disk_.events_.pass_goes_on(disk_.state().missing().size());
+    disk_.events_.pass_progress(disk_.state().missing().size());
   }
   const std::vector<BlobId> away(disk_.state().handoffs().begin(), disk_.state().handoffs().end());
   for (std::size_t at = 0; at < away.size() && !over(); at += kReplicateBatch) {
     TaskScope batch;
     const std::size_t end = std::min(away.size(), at + kReplicateBatch);
-    for (std::size_t i = at; i < end; ++i) batch.spawn(send_home(away[i]));
+    for (std::size_t i = at; i < end; ++i) batch.spawn(move_to_mains(away[i]));
     co_await batch.join();
   }
   const auto& still = disk_.state().missing();
@@ -61,10 +61,10 @@ Task<Replicator::Survey> Replicator::survey(BlobId id) {
   }
   co_await asking.join();
   const int slot = disk_.state().own_slot(id);
-  const Ingress known = disk_.own_word(id);
-  result.told = merge(result.told, known);
+  const Ingress known = disk_.own_ingress(id);
+  result.ingress = merge(result.ingress, known);
   if (slot >= 0) result.own[static_cast<std::size_t>(slot)] = known;
-  result.unknown |= out_of_date(disk_.state().geometry(), result.told, result.own);
+  result.unknown |= out_of_date(disk_.state().geometry(), result.ingress, result.own);
   co_return result;
 }
 
@@ -81,7 +81,7 @@ Task<void> Replicator::survey_slot(BlobId id, std::uint32_t slot, std::uint32_t 
     co_return;
   }
   for (const PartAnswer& one : got->answers) {
-    survey.told = merge(survey.told, one.ingress);
+    survey.ingress = merge(survey.ingress, one.ingress);
     survey.own[slot] = merge(survey.own[slot], one.ingress);
     if (one.status == Status::kOk && disk_.state().geometry().allowed(slot, one.part)) {
       survey.found.add(slot, one.part);
@@ -93,7 +93,7 @@ Task<void> Replicator::survey_slot(BlobId id, std::uint32_t slot, std::uint32_t 
   }
 }
 
-// Reads as many distinct parts as restoring takes, from whoever has them.
+// Reads as many distinct parts as restoring needs, from the disks that have them.
 Task<bool> Replicator::fetch(BlobId id, Survey& survey) {
   const auto subgroup = disk_.state().geometry().subgroup(id);
   std::uint32_t wanted = disk_.state().geometry().parts_to_restore();
@@ -131,7 +131,8 @@ Task<void> Replicator::restore(BlobId id) {
   if (!entry || over()) co_return;
   const Geometry& geometry = disk_.state().geometry();
   if (!restorable(geometry, seen.found)) {
-    // Silence proves nothing, and news that came meanwhile may be of parts that the survey missed.
+    // A missing answer proves nothing, and facts that came meanwhile may be about parts that the
+    // survey missed.
     if (seen.unknown == 0 && entry->ingress == before) co_await judge_absent(id, seen);
     co_return;
   }
@@ -150,12 +151,12 @@ Task<void> Replicator::restore(BlobId id) {
   }
 }
 
-// Every disk has told, and the parts do not suffice.
+// Every disk has answered, and the parts do not suffice.
 Task<void> Replicator::judge_absent(BlobId id, const Survey& seen) {
   const BlobEntry* entry = disk_.state().index().find(id);
   if (!entry) co_return;
-  // Below the soft barrier only its Keep holds it: a flag that came late, after the blob was
-  // collected elsewhere. It is let go for good.
+  // Below the soft barrier only its Keep flag keeps it, and that came late, after the blob was
+  // collected elsewhere: it is collected here too.
   Ingress unflagged = entry->ingress;
   unflagged.bits &= ~kKeepBit;
   if (!disk_.state().barriers().keeps(id, unflagged)) {
@@ -163,18 +164,18 @@ Task<void> Replicator::judge_absent(BlobId id, const Survey& seen) {
     (void)co_await disk_.log_facts(disk_.state().news(gone));
     co_return;
   }
-  // Parts that were lost with a disk are not coming back.
+  // Parts that were lost with a disk cannot be restored.
   const auto own = static_cast<std::uint32_t>(disk_.state().own_slot(id));
   const bool tolerated = slots_tolerated(disk_.state().geometry(), seen.lost | disk_bit(own));
   if (tolerated) co_await conclude_absent(id);
 }
 
-// The blob was never confirmed: within the failure model its parts would have sufficed.
+// The blob was never confirmed: within the fail model its parts would have sufficed.
 Task<void> Replicator::conclude_absent(BlobId id) {
   const BlobEntry* entry = disk_.state().index().find(id);
   if (!entry) co_return;
   if (disk_.state().missing_parts(id, *entry).claimed == 0) {
-    disk_.state_.give_up(id);
+    disk_.state_.defer(id);
     co_return;
   }
   SmallBytes header = encode_id(id);
@@ -183,8 +184,8 @@ Task<void> Replicator::conclude_absent(BlobId id) {
   if (logged) disk_.state_.apply_not_mine(id);
 }
 
-// A handoff's parts go to their mains; what the mains have is let go here.
-Task<void> Replicator::send_home(BlobId id) {
+// Sends a handoff's parts to their mains; parts that the mains have are dropped here.
+Task<void> Replicator::move_to_mains(BlobId id) {
   if (!disk_.state().handoffs().contains(id) || over()) co_return;
   const Survey seen = co_await survey(id);
   const std::uint8_t parts = disk_.state().index().local_parts(id);
@@ -200,7 +201,7 @@ Task<void> Replicator::send_home(BlobId id) {
     known.bits |= present_bit(geometry, part - 1, part);
   }
   if (disk_.options_.bug == SeededBug::kDropHandoffEarly) home = 0xff;
-  // One replica a realm is a write quorum; two realms alone would not be.
+  // One replica in each realm is a write quorum; one in each of two realms is not.
   const bool all = std::popcount(home) >= static_cast<int>(geometry.parts());
   if (geometry.species() == Species::kMirror3dc && !all) co_return;
   for (std::uint32_t part = 1; part <= geometry.parts() && !over(); ++part) {
@@ -232,7 +233,7 @@ Task<bool> Replicator::bring_to_main(BlobId id, std::uint32_t part, const Survey
   co_return answer.status == Status::kOk;
 }
 
-// Who asks this disk from now on hears that the mains have got theirs.
+// Readers of this disk learn from its ingress that the mains have the parts.
 Task<void> Replicator::drop_local(BlobId id, Ingress known) {
   const auto slot = static_cast<std::uint32_t>(disk_.state().own_slot(id));
   known.bits |= moved_bit(disk_.state().geometry(), slot, id.part());
@@ -243,7 +244,7 @@ Task<void> Replicator::drop_local(BlobId id, Ingress known) {
   if (!logged) co_return;
   disk_.state_.apply_drop(record);
   disk_.cache_.erase(id);
-  ++moved_home_;
+  ++moved_to_mains_;
 }
 
 }  // namespace moraine::blob

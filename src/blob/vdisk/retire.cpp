@@ -1,10 +1,9 @@
-// Taking a place in the group, leaving it, and coming back to it.
+// Joining a group, leaving it, and coming back to it.
 //
-// A member that was moved away keeps its data until its successor is complete, then gives the room
-// back; so does one in whose place the group has put another member. What is on the disk after
-// that, or of a member that another one has replaced meanwhile, is of no use: whoever is placed
-// here next begins as an empty disk. A group of one has no other copy of its data: that is never
-// forgotten.
+// A member that was moved away keeps its data until its successor is complete, then releases its
+// space; so does one at whose address the group has placed another member. Data left after that, or
+// of a member that was replaced meanwhile, is not used: the next member placed here starts as an
+// empty disk. A group of one disk has no other copy of its data, which is never dropped.
 
 #include <algorithm>
 
@@ -59,13 +58,13 @@ Result<void> VDisk::check_config(const GroupConfig& config) const {
   const bool next = config.generation == meta.config->generation + 1;
   const bool stays = placed_here(*meta.config) == placed_here(config);
   if (!next && stays && meta.config->disks.size() == config.disks.size()) return {};
-  // One that retired before such moves were refused may come back.
+  // The only disk of a group is no longer moved, but one that was moved and retired may come back.
   if (alone() && meta.state == LocalState::kRetired) return {};
   return check_change(*meta.config, config);
 }
 
-// A device keeps which member it is. One of another member was put in the wrong place, or is a
-// copy: the member that belongs here is not on it. What retired is of no member any more.
+// A device stores which member it is. One of another member was attached at the wrong place, or is
+// a copy: it does not have the data of the member that belongs here. Retired data has no member.
 std::string VDisk::foreign() const {
   const MetaState& meta = state_.meta();
   if (!meta.config || meta.state == LocalState::kRetired || meta.state == LocalState::kEmpty) {
@@ -73,13 +72,13 @@ std::string VDisk::foreign() const {
   }
   const DiskAddress& home = meta.config->disks[meta.order];
   if (home == self_) return {};
-  return fmt::format("foreign device: {} is that of {} on node {} device {} slot {}",
+  return fmt::format("foreign device: {} belongs to {} on node {} device {} slot {}",
                      device_.path(), meta.config->vdisk(meta.order).to_string(), home.node.value,
                      home.device, home.slot);
 }
 
-// What is on the disk becomes that of the member that the newest config places here, unless it is
-// still of use to the member that it was.
+// The disk becomes the member that the newest config places here, unless its former member still
+// needs the data.
 Task<Result<void>> VDisk::take_place(const GroupConfig& config) {
   const MetaState& meta = state_.meta();
   const bool known = meta.config && meta.config->id == config.id;
@@ -134,14 +133,15 @@ Task<bool> VDisk::successor_complete() {
   co_return answer.status == Status::kOk&& status && status->ready && status->replicated;
 }
 
-// True when nothing of the former membership runs any more.
-Task<bool> VDisk::quiet() {
+// Waits for the work and calls of the former membership. False when the VDisk stops or is not
+// retired any more.
+Task<bool> VDisk::wait_until_idle() {
   co_await work_.join();
   while (calls_ > 0 && !scope_.closed()) co_await calls_done_.wait();
   co_return !scope_.closed() && phase_ == Phase::kRetired;
 }
 
-// What is here is of no use any more, or is that of the member that has come back.
+// The data is not needed any more, or belongs to the member that has come back.
 Task<bool> VDisk::may_leave(std::optional<std::uint32_t> place) {
   if (state_.meta().state == LocalState::kEmpty) co_return place.has_value();
   if (place == state_.order()) co_return true;
@@ -152,8 +152,8 @@ Task<bool> VDisk::may_leave(std::optional<std::uint32_t> place) {
 Task<void> VDisk::retire() {
   while (!scope_.closed() && phase_ == Phase::kRetired) {
     const std::optional<std::uint32_t> place = placed_here(*state_.meta().config);
-    if (co_await may_leave(place) && co_await quiet()) {
-      co_await begin_anew(place);
+    if (co_await may_leave(place) && co_await wait_until_idle()) {
+      co_await restart_membership(place);
       if (phase_ != Phase::kRetired) break;
     }
     co_await sleep_for(executor(), options_.replication_period);
@@ -161,7 +161,7 @@ Task<void> VDisk::retire() {
   retiring_ = false;
 }
 
-// Nothing changes when a newer config has another place meanwhile.
+// Nothing changes when a newer config has changed the place meanwhile.
 Task<Result<bool>> VDisk::forget(std::optional<std::uint32_t> place) {
   ResetPlan plan = [this, place](const MetaState& now) -> std::optional<MetaState> {
     if (placed_here(*now.config) != place) return std::nullopt;
@@ -173,7 +173,7 @@ Task<Result<bool>> VDisk::forget(std::optional<std::uint32_t> place) {
   return log_reset(std::move(plan));
 }
 
-// The member of a group of one is back, with its data.
+// The only disk of a group is back, with its data.
 Task<Result<bool>> VDisk::rejoin() {
   MetaChange back = [this](MetaState& meta) {
     if (placed_here(*meta.config) && meta.state == LocalState::kRetired) {
@@ -184,8 +184,8 @@ Task<Result<bool>> VDisk::rejoin() {
   co_return state_.meta().state == LocalState::kFinal;
 }
 
-// Nothing of the former membership runs. Forgets it, and joins again when there is a place.
-Task<void> VDisk::begin_anew(std::optional<std::uint32_t> place) {
+// Drops the former membership, whose work has ended, and joins again when there is a place.
+Task<void> VDisk::restart_membership(std::optional<std::uint32_t> place) {
   const bool keeps = alone() && state_.meta().state != LocalState::kEmpty;
   Result<bool> begun = false;
   if (keeps) {
@@ -194,10 +194,10 @@ Task<void> VDisk::begin_anew(std::optional<std::uint32_t> place) {
     begun = co_await forget(place);
   }
   if (!begun || !*begun || scope_.closed()) co_return;
-  events_.named(*state_.meta().config, state_.order());
-  log_info(!place  ? "VDisk gave its room back"
-           : keeps ? "VDisk takes its place with its data"
-                   : "VDisk takes its place as an empty one",
+  events_.set_name(*state_.meta().config, state_.order());
+  log_info(!place  ? "VDisk released its space"
+           : keeps ? "VDisk rejoined its group with its data"
+                   : "VDisk joined its group as an empty one",
            {{"vdisk", state_.meta().config->vdisk(state_.order()).to_string()},
             {"path", device_.path()},
             {"slot", self_.slot}});
@@ -208,7 +208,7 @@ Task<void> VDisk::begin_anew(std::optional<std::uint32_t> place) {
   work_.spawn(join_group());
 }
 
-// The group may have moved this member away and back by generations that it has missed.
+// The group may have moved this member away and back in generations that it has missed.
 Task<void> VDisk::verify_guid() {
   GuidRecovery recovery(*this);
   const bool superseded = co_await recovery.superseded();

@@ -29,20 +29,23 @@ Task<DiskReply> VDisk::handle(DiskRequest request) {
   co_return answer;
 }
 
-// The gate that every request passes: is it for us, and may we answer it now?
+// Admission of every request: is it for this disk, and may it be answered now?
 std::optional<DiskReply> VDisk::refuse(const DiskRequest& request) {
   const GroupConfig& config = *state_.meta().config;
-  if (request.target.group != config.id) return reply(Status::kNoGroup, "not this group's disk");
+  if (request.target.group != config.id) {
+    return reply(Status::kNoGroup, "this disk belongs to another group");
+  }
   const bool configure = std::holds_alternative<Configure>(request.body);
   if (!configure && request.target.generation != config.generation) {
-    DiskReply race = reply(Status::kRace, fmt::format("group generation is {}", config.generation));
+    DiskReply race =
+        reply(Status::kRace, fmt::format("the group generation is {}", config.generation));
     race.config = config;
     return race;
   }
   if (!configure && request.digest != 0 && request.digest != state_.config_digest()) {
     DiskReply race = reply(Status::kRace, fmt::format("group {:x} has two configs of generation {}",
                                                       config.id.value, config.generation));
-    race.config = config;  // The sender sees what differs.
+    race.config = config;  // So that the sender can report the difference.
     if (contradicted_ != config.generation) {
       contradicted_ = config.generation;
       log_error("request refused: its sender has another config of this generation",
@@ -51,7 +54,7 @@ std::optional<DiskReply> VDisk::refuse(const DiskRequest& request) {
     return race;
   }
   if (phase_ == Phase::kRetired && !configure) {
-    DiskReply race = reply(Status::kRace, "this member moved away");
+    DiskReply race = reply(Status::kRace, "the group has moved this member elsewhere");
     race.config = config;
     return race;
   }
@@ -61,7 +64,7 @@ std::optional<DiskReply> VDisk::refuse(const DiskRequest& request) {
     return reply(Status::kError, broken_reason_);
   }
   if (!configure && request.target.at != config.geometry.coordinates(state_.order())) {
-    return reply(Status::kError, "not this disk's coordinates");
+    return reply(Status::kError, "the target is another member of the group");
   }
   const bool neighbourly = configure || asks_state ||
                            std::holds_alternative<ExchangeGuid>(request.body) ||
@@ -72,13 +75,13 @@ std::optional<DiskReply> VDisk::refuse(const DiskRequest& request) {
   return std::nullopt;
 }
 
-// Not a coroutine itself: the handlers own what they are given.
+// Not a coroutine itself: the handlers own their arguments.
 Task<DiskReply> VDisk::serve(DiskRequest request) {
   return std::visit([this](auto& body) { return on(std::move(body)); }, request.body);
 }
 
 Task<DiskReply> VDisk::on(GetBlock request) {
-  // A block on its way counts once it is durable.
+  // A pending block counts once it is durable.
   const auto fenced_by_pending = pending_blocks_.find(request.tablet);
   if (fenced_by_pending != pending_blocks_.end()) {
     const auto waited = co_await fenced(request.tablet, fenced_by_pending->second.rbegin()->first);
@@ -141,8 +144,8 @@ Task<DiskReply> VDisk::on(GetStatus) {
   if (phase_ == Phase::kRecovering && (lost_ || state_.meta().state == LocalState::kLost)) {
     status.reason =
         "it has lost its data (the device was replaced or wiped) and waits for a quorum of disks "
-        "that have theirs; when more disks than the group survives have lost it, one of the old "
-        "devices has to be put back";
+        "that have theirs; if more disks than the group survives have lost theirs, put back one of "
+        "the old devices";
   }
   status.replicating = events_.replicating();
   status.restored = events_.restored_now();
@@ -188,7 +191,7 @@ Task<DiskReply> VDisk::on(ExchangeGuid request) {
 }
 
 Task<DiskReply> VDisk::on(PullFacts request) {
-  // Only a disk whose index is whole may speak for it.
+  // Only a disk with a complete index may serve facts from it.
   if (state_.meta().state != LocalState::kFinal || lost_) {
     co_return reply(Status::kNotReady, "recovering");
   }

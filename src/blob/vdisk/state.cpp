@@ -6,7 +6,7 @@
 
 namespace moraine::blob {
 
-// A durable record passed: neighbours that read up to it have read everything.
+// Notes a durable record: a neighbour that has read up to it has read everything before it.
 void VDiskState::pass_lsn(std::uint64_t lsn) {
   note_lsn(lsn);
   sync_log_.advance(lsn);
@@ -43,7 +43,7 @@ VDiskState::Missing VDiskState::missing_parts(const BlobId& id, const BlobEntry&
     const auto bit = static_cast<std::uint8_t>(1u << (part - 1));
     bool claimed = (entry.ingress.bits & present_bit(geometry(), own, part)) != 0;
     if (entry.claimed != 0) {
-      // A handoff took a part only where the main had not.
+      // A handoff stored a part only where the main lacked it.
       const std::uint32_t main = present_bit(geometry(), part - 1, part);
       claimed = claimed || geometry().is_main(own) || (entry.ingress.bits & main) == 0;
     }
@@ -51,7 +51,7 @@ VDiskState::Missing VDiskState::missing_parts(const BlobId& id, const BlobEntry&
       claimed = claimed && (entry.ingress.bits & moved_bit(geometry(), own, part)) == 0;
     }
     if (claimed) missing.claimed = static_cast<std::uint8_t>(missing.claimed | bit);
-    // A main should have its part of every blob; a handoff only what it once took.
+    // A main should have its part of every blob; a handoff only what it once stored.
     if (claimed || geometry().is_main(own)) {
       missing.parts = static_cast<std::uint8_t>(missing.parts | bit);
     }
@@ -59,7 +59,7 @@ VDiskState::Missing VDiskState::missing_parts(const BlobId& id, const BlobEntry&
   return missing;
 }
 
-// Brings the work lists in line with one entry.
+// Updates the work lists for one entry.
 void VDiskState::review(const BlobId& id) {
   const BlobEntry* entry = index_.find(id);
   const bool kept_here = entry && kept(id, *entry);
@@ -153,10 +153,10 @@ void VDiskState::apply_facts(const FactsRecord& record) {
       publish(record.lsn, *block);
     } else if (const auto* barrier = std::get_if<BarrierFact>(&fact)) {
       const auto moved = barriers_.merge(*barrier, geometry());
-      publish(record.lsn, barriers_.standing(*barrier));
+      publish(record.lsn, barriers_.current(*barrier));
       if (!moved) continue;
       const auto& [tablet, channel, hard] = moved->sequence;
-      // Below its former place a soft barrier has nothing left but what flags keep.
+      // Below its former position a soft barrier has only blobs that flags keep.
       const BlobId from = moved->from && !hard ? BlobId::highest(tablet, channel, *moved->from)
                                                : BlobId::lowest(tablet, channel);
       collect_ranges_.push_back({from, BlobId::highest(tablet, channel, moved->to)});
@@ -170,8 +170,8 @@ void VDiskState::apply_facts(const FactsRecord& record) {
   }
 }
 
-// Of several facts of one blob the first place counts, so that flags stay before a barrier; of
-// several of one barrier the last.
+// Several facts of one blob are merged at the position of the first, so that flags stay before a
+// barrier; several of one barrier at that of the last.
 std::vector<Fact> VDiskState::news(const std::vector<IndexFact>& facts) const {
   std::vector<std::optional<Fact>> changed;
   std::map<BlobId, std::size_t> blobs;
@@ -208,20 +208,20 @@ std::vector<Fact> VDiskState::news(const std::vector<IndexFact>& facts) const {
   return kept;
 }
 
-// The fact merged with what is known, when that changes something.
+// The fact merged with what is known; nullopt when that changes nothing.
 std::optional<BlobFact> VDiskState::news_of(const BlobFact& fact) const {
   if (own_slot(fact.id) < 0 && !flagged(fact.ingress)) return std::nullopt;
   const BlobEntry* entry = index_.find(fact.id);
   const Ingress known = entry ? entry->ingress : Ingress{};
   const Ingress merged = merge(known, fact.ingress);
   if (entry && merged == known) return std::nullopt;
-  // A blob that is garbage already only matters for its DoNotKeep mark.
+  // For a blob that is garbage already only its DoNotKeep mark matters.
   const bool tombstone = do_not_keep_flag(merged) && !do_not_keep_flag(known);
   if (!entry && !barriers_.keeps(fact.id, merged) && !tombstone) return std::nullopt;
   return BlobFact{fact.id, merged};
 }
 
-// Flags go to all: a disk that passes a barrier on passes on what the barrier may not take.
+// Flags go to all disks: a disk that forwards a barrier must also forward the flags that limit it.
 bool VDiskState::concerns(const IndexFact& fact, std::uint32_t order) const {
   const auto* blob = std::get_if<BlobFact>(&fact);
   return !blob || flagged(blob->ingress) || geometry().subgroup(blob->id).slot_of(order) >= 0;
@@ -233,7 +233,7 @@ void VDiskState::mark_corrupted(const BlobId& id) {
   if (entry.part == id.part()) {
     entry.corrupted = 1;
   } else {
-    index_.drop_part(id);  // One of several: the others are sound.
+    index_.drop_part(id);  // One of several: the others are intact.
   }
   review(id.whole());
 }

@@ -1,7 +1,7 @@
-// VDiskState: all that a VDisk knows, and how each durable record changes it. No I/O.
+// VDiskState: the state of a VDisk, and how each durable record changes it. No I/O.
 //
-// Promise    The same records in the same order give the same state, live or replayed; applying a
-//            record twice changes nothing.
+// Promise    The same records in the same order produce the same state, live or replayed; applying
+//            a record twice changes nothing.
 // Threading  The device's executor.
 #pragma once
 
@@ -38,7 +38,7 @@ class VDiskState {
   void apply_lost(const BlobId& id_with_part);
   void apply_not_mine(const BlobId& id);
   void apply_meta(MetaState meta);
-  // Everything is forgotten, and the room of its parts given back.
+  // Drops everything, and the live bytes of its parts.
   void apply_reset(MetaState meta);
 
   // --- Questions ---
@@ -60,8 +60,8 @@ class VDiskState {
   bool kept(const BlobId& id, const BlobEntry& entry) const {
     return barriers_.keeps(id, entry.ingress);
   }
-  // Parts that this disk should have and has not, as bits. `claimed`: those that it once
-  // acknowledged (or might have, before it lost its data).
+  // Parts that this disk lacks and should have, as bits. `claimed`: those that it once acknowledged
+  // (or might have, before it lost its data).
   struct Missing {
     std::uint8_t parts = 0;
     std::uint8_t claimed = 0;
@@ -72,24 +72,24 @@ class VDiskState {
   const absl::btree_set<BlobId>& missing() const { return missing_; }
   const absl::btree_set<BlobId>& handoffs() const { return handoffs_; }
 
-  // Of these facts, those that would change something here, merged with what is known.
+  // The facts that would change this state, merged with what is known.
   std::vector<Fact> news(const std::vector<IndexFact>& facts) const;
-  // Is a blob fact of interest to the disk `order`?
+  // Does the disk `order` need this fact?
   bool concerns(const IndexFact& fact, std::uint32_t order) const;
 
   // --- Housekeeping that needs no record: it follows from the facts ---
   void mark_corrupted(const BlobId& id_with_part);
-  // Puts a blob aside that cannot be replicated now; it comes back when its facts change.
-  void give_up(const BlobId& id) { missing_.erase(id); }
+  // Skips a blob that cannot be replicated now; it is tried again when its facts change.
+  void defer(const BlobId& id) { missing_.erase(id); }
   bool has_garbage() const { return !collect_ids_.empty() || !collect_ranges_.empty(); }
-  // Takes up to `most` collected blobs out of the index. True when there is more to do.
+  // Removes up to `most` collected blobs from the index. True when there is more to do.
   bool collect_some(std::size_t most);
-  // Every entry against the keep rule: what follows recovery.
+  // Checks every entry against the keep rule, after recovery.
   void collect_all();
   // Drops the DoNotKeep marks up to `position` (see ForgetRule).
   void forget_tombstones(std::uint64_t position);
-  // After its data was lost, a disk claims every part that it may have acknowledged. Claims are its
-  // own: ingress facts tell only what was acknowledged for certain.
+  // After its data was lost, a disk claims every part that it may have acknowledged. Claims stay
+  // local: ingress facts have only what was certainly acknowledged.
   std::vector<Fact> claims_after_loss() const;
 
   // --- Checkpoint ---

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint8_t kVersion = 2;
 constexpr std::uint8_t kNotMineMark = 1;
 constexpr std::uint8_t kClaimedMark = 2;
-// Commits wait for a page to be made and written.
+// Commits wait while a page is encoded and written.
 constexpr std::size_t kBlobPageBytes = 32u << 10;
 constexpr std::size_t kEntryBytesMin = 30;
 constexpr std::size_t kEntryBytesMax = kEntryBytesMin + kPartsMax * 13;
@@ -43,7 +43,7 @@ std::optional<Slice> VDiskState::checkpoint_page(Cursor& cursor) const {
   }
 }
 
-// Commits wait while a page is made: the entry alone is looked at where it tells all.
+// Commits wait while a page is encoded: only the entry is read where it has everything.
 void VDiskState::put_parts(Encoder& body, const BlobId& id, const BlobEntry& entry) const {
   if (!index_.has_extra_parts()) {
     body.u8(entry.part == 0 ? 0 : 1);
@@ -116,7 +116,7 @@ Result<void> VDiskState::restore_page(ByteSpan page) {
   Decoder decoder(page);
   const std::uint8_t version = decoder.u8();
   if (version != kVersion) {
-    return fail(Errc::kCorrupt, fmt::format("checkpoint page version {}", version));
+    return fail(Errc::kCorrupt, fmt::format("unknown version {} of a checkpoint page", version));
   }
   const std::uint8_t stage = decoder.u8();
   if (stage == kMetaStage) {
@@ -129,7 +129,9 @@ Result<void> VDiskState::restore_page(ByteSpan page) {
   }
   if (!configured()) return fail(Errc::kCorrupt, "checkpoint page before its meta page");
   if (stage == kBlobStage) return restore_blobs(decoder.raw(decoder.remaining()));
-  if (stage != kFactStage) return fail(Errc::kCorrupt, fmt::format("checkpoint stage {}", stage));
+  if (stage != kFactStage) {
+    return fail(Errc::kCorrupt, fmt::format("unknown checkpoint stage {}", stage));
+  }
   TRY(FactsRecord record, decode_facts(decoder.raw(decoder.remaining())));
   const std::uint64_t lsn = std::exchange(record.lsn, 0);  // Nothing new for the neighbours.
   apply_facts(record);
@@ -144,12 +146,12 @@ Result<void> VDiskState::restore_blobs(ByteSpan bytes) {
     const ByteSpan id_bytes = decoder.raw(kBlobIdBytes);
     if (id_bytes.empty()) break;
     const BlobId id = BlobId::decode(id_bytes.data());
-    if (id.part() != 0) return fail(Errc::kCorrupt, "checkpoint entry of a part");
+    if (id.part() != 0) return fail(Errc::kCorrupt, "a checkpoint entry has a part number");
     BlobEntry& entry = index_.ensure(id);
     entry.ingress = merge(entry.ingress, Ingress{decoder.u32()});
     const std::uint8_t marks = decoder.u8();
     if ((marks & ~(kNotMineMark | kClaimedMark)) != 0) {
-      return fail(Errc::kCorrupt, "checkpoint entry marks");
+      return fail(Errc::kCorrupt, "unknown marks in a checkpoint entry");
     }
     entry.claimed = (marks & kClaimedMark) != 0 ? 1 : 0;
     const std::uint8_t parts = decoder.u8();
@@ -161,14 +163,14 @@ Result<void> VDiskState::restore_blobs(ByteSpan bytes) {
       location.crc = decoder.u32();
       location.size = stored_part_size(geometry().species(), id.size());
       if (decoder.failed() || part == 0 || part > kPartsMax || !index_.fits(location)) {
-        return fail(Errc::kCorrupt, "checkpoint entry location");
+        return fail(Errc::kCorrupt, "invalid location in a checkpoint entry");
       }
       index_.set_part(id.with_part(part), location, false);
     }
     if (parts == 0 && (marks & kNotMineMark) != 0) index_.ensure(id).not_mine = 1;
     review(id);
   }
-  if (!decoder.finished()) return fail(Errc::kCorrupt, "checkpoint blob page length");
+  if (!decoder.finished()) return fail(Errc::kCorrupt, "wrong length of a checkpoint blob page");
   return {};
 }
 

@@ -1,4 +1,4 @@
-// What follows from the facts alone: collecting garbage, forgetting marks, claims after a loss.
+// What follows from the facts alone: collecting garbage, dropping marks, claims after a loss.
 
 #include <bit>
 
@@ -15,8 +15,8 @@ void VDiskState::collect_one(const BlobId& id) {
     index_.erase(id);
     return;
   }
-  // The mark stays as ForgetRule says: a disk that slept through the collection could otherwise
-  // bring the blob back by its Keep flag.
+  // The mark stays until ForgetRule allows to drop it: a disk that was down during the collection
+  // could otherwise restore the blob by its Keep flag.
   while (const std::uint8_t parts = index_.local_parts(id)) {
     index_.drop_part(id.with_part(static_cast<std::uint32_t>(std::countr_zero(parts)) + 1));
   }
@@ -56,7 +56,7 @@ void VDiskState::collect_all() {
     if (!kept(id, entry)) garbage.push_back(id);
   }
   for (const BlobId& id : garbage) collect_one(id);
-  // Marks whose age was lost with a restart count as made now.
+  // The age of marks is lost by a restart: they count as made now.
   tombstones_.clear();
   if (!configured() || geometry().disks() == 1) return;
   for (const auto& [id, entry] : index_.entries()) {

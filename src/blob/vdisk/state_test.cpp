@@ -61,7 +61,7 @@ class StateTest : public testing::Test {
   std::uint32_t counter_ = 0;
 };
 
-TEST_F(StateTest, AMainMissesItsPartOfEveryBlobItHearsOf) {
+TEST_F(StateTest, AMainMissesItsPartOfEveryKnownBlob) {
   const BlobId id = blob_with_slot(2);
   apply({BlobFact{id, {present_bit(state_.geometry(), 0, 1)}}});
   EXPECT_TRUE(state_.missing().contains(id));
@@ -94,10 +94,10 @@ TEST_F(StateTest, AHandoffMissesOnlyWhatItOnceTook) {
   apply({BlobFact{id, {present_bit(state_.geometry(), 7, 4)}}});
   EXPECT_EQ(state_.missing_parts(id, *state_.index().find(id)).claimed, 0b1000);
   apply({BlobFact{id, {moved_bit(state_.geometry(), 7, 4)}}});
-  EXPECT_TRUE(state_.missing().empty()) << "it gave the part back";
+  EXPECT_TRUE(state_.missing().empty()) << "it moved the part to its main";
 }
 
-TEST_F(StateTest, AHandoffMayHoldSeveralPartsAndLetsThemGoOneByOne) {
+TEST_F(StateTest, AHandoffMayHoldSeveralPartsAndDropsThemOneByOne) {
   const BlobId id = blob_with_slot(6);
   put(id, 2);
   put(id, 5);
@@ -111,7 +111,7 @@ TEST_F(StateTest, AHandoffMayHoldSeveralPartsAndLetsThemGoOneByOne) {
   EXPECT_EQ(segments_.live_bytes(), 0u);
 }
 
-TEST_F(StateTest, BlobsUnderTheBarrierGoAndKeptOnesStay) {
+TEST_F(StateTest, BlobsUnderTheBarrierAreCollectedAndKeptOnesStay) {
   const BlobId gone = blob_with_slot(0, 1);
   const BlobId kept = blob_with_slot(0, 2);
   const BlobId above = blob_with_slot(0, 9);
@@ -135,7 +135,7 @@ TEST_F(StateTest, ADoNotKeepMarkStaysUntilEveryNeighbourHasIt) {
   }
   EXPECT_EQ(state_.index().local_parts(id), 0) << "the data is gone";
   ASSERT_TRUE(state_.index().find(id)) << "the mark is not";
-  // A disk that slept through it still says Keep: the mark wins.
+  // A disk that was down meanwhile still has Keep: the mark wins.
   EXPECT_TRUE(state_.news({BlobFact{id, {kKeepBit}}}).empty());
   state_.forget_tombstones(marked - 1);
   EXPECT_TRUE(state_.index().find(id));
@@ -168,7 +168,7 @@ TEST_F(StateTest, NewsLeavesOutWhatIsKnownAndWhatIsGarbage) {
   EXPECT_EQ(state_.news({BlockFact{kTablet, 5}}).size(), 1u);
 }
 
-TEST_F(StateTest, APutThatReplacesRottenDataClearsTheMark) {
+TEST_F(StateTest, APutThatReplacesCorruptedDataClearsTheMark) {
   const BlobId id = blob_with_slot(0);
   put(id, 1);
   state_.mark_corrupted(id.with_part(1));
@@ -213,12 +213,13 @@ TEST_F(StateTest, CheckpointPagesGiveTheSameStateBack) {
 
 TEST_F(StateTest, ClaimsAfterALossAreTheDisksOwnAndSurviveACheckpoint) {
   const BlobId id = blob_with_slot(2);
-  const Ingress told{present_bit(state_.geometry(), 0, 1)};
-  apply({BlobFact{id, told}});
+  const Ingress reported{present_bit(state_.geometry(), 0, 1)};
+  apply({BlobFact{id, reported}});
   const std::uint64_t before = state_.last_lsn();
   apply(state_.claims_after_loss());
   EXPECT_EQ(state_.missing_parts(id, *state_.index().find(id)).claimed, 0b100);
-  EXPECT_EQ(state_.index().find(id)->ingress, told) << "nobody else takes it for acknowledged";
+  EXPECT_EQ(state_.index().find(id)->ingress, reported)
+      << "no other disk counts it as acknowledged";
   const auto all = [](const IndexFact&) { return true; };
   EXPECT_TRUE(state_.sync_log().read(before, 100, all).facts.empty());
 
@@ -238,7 +239,7 @@ TEST_F(StateTest, AHandoffClaimsOnlyPartsThatTheirMainsHaveNot) {
   EXPECT_EQ(state_.missing_parts(id, *state_.index().find(id)).claimed, 0b111110);
 }
 
-TEST_F(StateTest, AResetForgetsEverythingAndGivesTheRoomBack) {
+TEST_F(StateTest, AResetDropsEverythingAndReleasesTheSpace) {
   for (Step step = 1; step <= 4; ++step) put(blob_with_slot(2, step), 3);
   const BlobId two = blob_with_slot(6, 9);
   put(two, 1);

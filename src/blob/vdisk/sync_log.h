@@ -1,7 +1,7 @@
 // SyncLog: the recent index facts of one disk, for its neighbours to pull.
 //
-// Promise    Facts come out in the order in which they became durable, so a Keep flag is always
-//            seen before the barrier that it outlives.
+// Promise    Facts are returned in the order in which they became durable, so a Keep flag is always
+//            seen before a barrier that would collect its blob.
 // Limits     kSyncLogFactsMax facts; a neighbour that is further behind needs a full sync.
 #pragma once
 
@@ -23,15 +23,14 @@ class SyncLog {
     IndexFact fact;
   };
 
-  // Nothing at or before `lsn` is held.
+  // Starts empty: facts at or before `lsn` are not kept.
   void start_after(std::uint64_t lsn) {
     items_.clear();
     start_ = last_ = lsn;
   }
-  // A fact at or before the start is known to be held elsewhere and is passed over. Otherwise
-  // requires: lsn >= last().
+  // A fact at or before the start is ignored. Otherwise requires: lsn >= last().
   void push(std::uint64_t lsn, IndexFact fact);
-  // A record without facts for the neighbours passed.
+  // Notes a record without facts for the neighbours.
   void advance(std::uint64_t lsn) { last_ = std::max(last_, lsn); }
   std::uint64_t last() const { return last_; }
   bool reaches(std::uint64_t after) const { return after >= start_ && after <= last_; }
@@ -48,7 +47,7 @@ class SyncLog {
 
  private:
   std::deque<Item> items_;
-  std::uint64_t start_ = 0;  // Facts up to here are gone.
+  std::uint64_t start_ = 0;  // Facts up to here were dropped.
   std::uint64_t last_ = 0;
 };
 

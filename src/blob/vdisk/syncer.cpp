@@ -8,7 +8,7 @@
 namespace moraine::blob {
 namespace {
 
-// cursor = stage u8, then the key after which the page goes on:
+// cursor = stage u8, then the key after which the next page starts:
 //   blobs: id (25)   blocks: tablet u64   barriers: tablet u64 channel u8 hard u8
 enum Stage : std::uint8_t { kBlobs = 0, kBlocks = 1, kBarriers = 2 };
 
@@ -146,7 +146,7 @@ Task<void> Syncer::follow(std::uint32_t order) {
   const Duration period = disk_.options_.sync_period;
   std::uint64_t pulls = 0;
   while (!stopped_ && !disk_.scope_.closed()) {
-    // Neighbours are not asked in step with each other.
+    // Neighbours are not pulled all at the same time.
     const auto jitter = static_cast<std::int64_t>(
         disk_.device_.world().random.below(static_cast<std::uint64_t>(period.count())));
     co_await sleep_for(disk_.executor(), period / 2 + Duration(jitter));
@@ -197,19 +197,19 @@ Task<Syncer::Step> Syncer::step(std::uint32_t order) {
   co_return more ? Step::kMore : Step::kDone;
 }
 
-// The progress counts once the facts are durable: what could not be logged is pulled again.
+// The progress advances once the facts are durable: what could not be logged is pulled again.
 Task<Result<void>> Syncer::take(Progress& own, std::uint32_t order, PullFactsReply pulled) {
   // The neighbour has lost its data: what it acknowledged before does not count any more.
   if (own.log != 0 && pulled.log != own.log) disk_.note_acknowledged(order, 0, 0);
   Progress next = own;
   if (pulled.full && own.cursor.empty()) {
-    // The first page: changes made while the pages are read are pulled from here afterwards.
+    // The first page: changes made while the pages are read are pulled from this position later.
     next = Progress{};
     next.log = pulled.log;
     next.position = pulled.position;
     next.full = true;
   } else if (pulled.log != own.log) {
-    // The neighbour lost its data between two pages: it is read from the beginning.
+    // The neighbour lost its data between two pages: start again from the beginning.
     own = Progress{};
     own.more = true;
     co_return Result<void>();
@@ -243,7 +243,7 @@ Task<Result<void>> Syncer::take(Progress& own, std::uint32_t order, PullFactsRep
   co_return Result<void>();
 }
 
-// Everything that the neighbour knew when it sent its barriers is here: they may act.
+// Everything that the neighbour knew when it sent its barriers was pulled: they may take effect.
 Task<Result<void>> Syncer::finish_full(Progress& own, std::uint32_t order) {
   std::vector<Fact> facts = disk_.state().news(std::exchange(own.barriers, {}));
   facts.push_back(SyncPosition{order, own.log, own.position});

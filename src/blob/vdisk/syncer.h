@@ -1,8 +1,8 @@
-// Syncer: pulls index facts from every neighbour, for ever.
+// Syncer: pulls index facts from every neighbour, all the time.
 //
-// Promise    Whatever one disk of the group knows durably, all others know a few periods later.
-//            A barrier that comes with a full sync acts only after every flag that was set before
-//            it is here too.
+// Promise    What one disk of the group knows durably, all others know a few periods later. A
+//            barrier received by a full sync takes effect only after every flag that was set before
+//            it was received too.
 // Threading  The VDisk's executor.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace moraine::blob {
 
 class VDisk;
 
-// The answer to a neighbour's pull. Full sync goes through blobs, blocks, barriers by key.
+// The reply to a neighbour's pull. A full sync sends blobs, blocks, barriers in key order.
 Result<PullFactsReply> serve_pull(const VDiskState& state, const PullFacts& request);
 
 class Syncer {
@@ -28,11 +28,11 @@ class Syncer {
   void start(TaskScope& scope);
   void stop() { stopped_ = true; }
 
-  // Pulls everything that `order` has now. False when it could not be asked to the end.
+  // Pulls everything that `order` has now. False when the end was not reached.
   Task<bool> pull_all(std::uint32_t order);
-  // How far `order` has been read.
+  // The position up to which `order` was read.
   SyncPosition read_so_far(std::uint32_t order);
-  // Forgets how far a neighbour was read: the next pull is a full sync.
+  // Resets the position of a neighbour: the next pull is a full sync.
   void forget(std::uint32_t order) { progress_[order] = Progress{}; }
 
  private:
@@ -42,14 +42,14 @@ class Syncer {
     // During a full sync and until its tail is caught up.
     bool full = false;
     Slice cursor;
-    bool more = false;  // The last portion was not all.
+    bool more = false;  // The last reply did not reach the end.
     std::uint64_t target = 0;
     std::vector<IndexFact> barriers;
   };
   Task<void> follow(std::uint32_t order);
-  // A neighbour that lost its data has forgotten our guid, too.
+  // Sends this disk's guid again to a neighbour that lost its data, and the guid with it.
   Task<void> remind(std::uint32_t order);
-  // One request and what follows from it.
+  // One request and the handling of its reply.
   enum class Step : std::uint8_t { kMore, kDone, kFailed };
   Task<Step> step(std::uint32_t order);
   Task<Result<void>> take(Progress& progress, std::uint32_t order, PullFactsReply pulled);

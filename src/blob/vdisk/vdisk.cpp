@@ -30,8 +30,8 @@ Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointRe
   if (why.empty()) {
     CO_TRY_VOID(co_await take_place(config));
   }
-  // A loss stays known until the neighbours have made up for it, however often we restart.
-  // One that has nobody to ask cannot tell an empty slot from one whose every record was lost.
+  // A loss stays recorded until the index is recovered from the neighbours, however often the disk
+  // restarts. Without neighbours an empty slot cannot be told from one that lost all its records.
   const LocalState before = state_.meta().state;
   if (lost_ && (before == LocalState::kFinal || (alone() && before == LocalState::kEmpty))) {
     MetaChange lose = [](MetaState& lost) { lost.state = LocalState::kLost; };
@@ -40,7 +40,7 @@ Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointRe
   syncer_ = std::make_unique<Syncer>(*this);
   replicator_ = std::make_unique<Replicator>(*this);
   phase_ = Phase::kRecovering;
-  events_.named(*state_.meta().config, state_.order());
+  events_.set_name(*state_.meta().config, state_.order());
   if (!why.empty()) {
     break_down(std::move(why));
     co_return Result<void>();
@@ -97,13 +97,15 @@ Result<void> VDisk::replay(std::uint8_t kind, ByteSpan inline_bytes, const Locat
     state_.apply_reset(std::move(meta));
     return {};
   }
-  if (!state_.configured()) return fail(Errc::kCorrupt, "a record before the first meta record");
+  if (!state_.configured()) {
+    return fail(Errc::kCorrupt, "a record comes before the first meta record");
+  }
   switch (record) {
     case RecordKind::kPut: {
       TRY(const PutRecord put, decode_put(inline_bytes));
       if (put.id.part() == 0 || put.id.part() > kPartsMax ||
           data.size != stored_part_size(state_.geometry().species(), put.id.size())) {
-        return fail(Errc::kCorrupt, fmt::format("put record of {}", put.id.to_string()));
+        return fail(Errc::kCorrupt, fmt::format("invalid put record of {}", put.id.to_string()));
       }
       state_.apply_put(put, data, false);
       return {};
@@ -128,12 +130,11 @@ Result<void> VDisk::replay(std::uint8_t kind, ByteSpan inline_bytes, const Locat
       state_.apply_not_mine(id);
       return {};
     }
-    default: return fail(Errc::kCorrupt, fmt::format("record kind {}", kind));
+    default: return fail(Errc::kCorrupt, fmt::format("unknown record kind {}", kind));
   }
 }
 
-// With facts missing, a Keep flag may be among them: nothing is collected before the neighbours
-// have told us theirs.
+// A Keep flag may be among lost facts: nothing is collected before the neighbours' facts are here.
 void VDisk::recovered(bool lost) {
   lost_ = lost;
   if (!lost && state_.configured()) state_.collect_all();
@@ -158,7 +159,7 @@ Task<Result<void>> VDisk::checkpoint(CheckpointSink& sink) {
 Task<Result<void>> VDisk::evacuate(const SegmentSet& segments) {
   std::optional<BlobId> after;
   while (!resetting_) {
-    // Pages over the index, so that a long one does not hold the lane.
+    // Pages over the index, so that a large one does not block the lane.
     std::vector<BlobId> found;
     const auto& entries = state_.index().entries();
     auto at = after ? entries.upper_bound(*after) : entries.begin();
@@ -184,7 +185,7 @@ Task<void> VDisk::visit_live(LiveMap& map) {
   while (state_.index().visit_live(after, kVisitStep, map)) co_await yield(executor());
 }
 
-// Many at once, so that small parts share batches: alone, each would take a sector or more.
+// Many at once, so that small parts share batches: alone, each would need a sector or more.
 Task<Result<void>> VDisk::move_parts(const std::vector<BlobId>& ids, const SegmentSet& segments) {
   for (std::size_t at = 0; at < ids.size();) {
     TaskScope moves;
@@ -209,12 +210,12 @@ Task<Result<void>> VDisk::move_part(BlobId id, const SegmentSet& segments) {
   const auto location = state_.index().locate(id);
   if (!location || !segments[location->segment]) co_return Result<void>();
   auto data = co_await device_.read(*location, 0, location->size);
-  // A place that cannot be read now stays where it is; the other records move on.
+  // A part that cannot be read now stays where it is; the others are moved.
   if (!data && data.error().code == Errc::kIo) co_return Result<void>();
   if (!data && data.error().code != Errc::kCorrupt) co_return std::unexpected(data.error());
   if (resetting_ || state_.index().locate(id) != location) co_return Result<void>();
   if (data) co_return co_await store_part(id, std::move(*data), false, AppendClass::kMaintenance);
-  // Rotten: there is nothing to move. The neighbours may have what restores it.
+  // Corrupted: there is nothing to move. The neighbours may be able to restore it.
   events_.damaged(id, data.error().context);
   CO_TRY(const Location written,
          co_await device_.append(slot_, static_cast<std::uint8_t>(RecordKind::kLost), encode_id(id),

@@ -1,8 +1,8 @@
 // VDisk: one member of a group; keeps parts of blobs, and the group's blocks and barriers.
 //
-// Promise    An answer of OK means durable on this disk. BLOCKED, ALREADY and NODATA are said only
-//            from durable facts. A disk that lost its data says NOTREADY until it has the group's
-//            index back, and NOT_YET for what it should have and has not.
+// Promise    A reply of OK means durable on this disk. BLOCKED, ALREADY and NODATA are returned
+//            only from durable facts. A disk that lost its data returns NOTREADY until it has
+//            recovered the group's index, and NOT_YET for parts that it should have and lacks.
 // Threading  The device's executor.
 // Limits     See protocol.h for messages; kReadsPerGetMax reads in flight per request.
 // Tests      state_test.cpp, barriers_test.cpp, records_test.cpp; whole groups in sim/.
@@ -28,8 +28,8 @@ namespace moraine::blob {
 struct VDiskOptions {
   Duration sync_period = 1s;         // Between two pulls from a neighbour.
   Duration replication_period = 2s;  // Between two passes over what is missing.
-  // A disk that lost its data stays silent this long, so that no proxy still counts what it once
-  // acknowledged (the proxy's limit is shorter).
+  // A disk that lost its data serves nothing for this long, so that no proxy still counts its
+  // former acknowledgements (the proxy's limit is shorter).
   Duration loss_delay = 15s;
   Duration ask_timeout = 5s;
   std::uint64_t cache_bytes = 64u << 20;
@@ -40,7 +40,7 @@ inline constexpr std::size_t kReadsPerGetMax = 32;
 inline constexpr std::size_t kMovesMax = 128;  // Parts that cleaning moves at once.
 inline constexpr std::uint64_t kMovedBytesMax = 4u << 20;
 inline constexpr std::size_t kCollectStep = 512;  // Entries collected between two yields.
-inline constexpr std::size_t kVisitStep = 2048;   // Entries looked at between two yields.
+inline constexpr std::size_t kVisitStep = 2048;   // Entries visited between two yields.
 
 class Replicator;
 class Syncer;
@@ -52,43 +52,42 @@ class VDisk final : public DeviceOwner,
   VDisk(Device& device, OwnerSlot slot, VDiskOptions options);
   ~VDisk() override;
 
-  // Begins to serve as the member of `config` that lives at `self`; recovery goes on behind. Where
+  // Starts as the member of `config` at address `self`; recovery continues in the background. When
   // the group has moved the member elsewhere it is retired: it keeps its data until its successor
-  // is complete, and then gives the room back, or becomes the other member that the config places
-  // here. One that is placed here again begins as an empty one; that of a group of one has its
-  // data.
-  // A config on disk that is newer wins; another one of the same generation is refused, and so is
-  // one that check_config() refuses.
+  // is complete, and then releases its space, or becomes the other member that the config places
+  // here. A member that is placed here again starts empty; that of a group of one keeps its data.
+  // A newer config on disk wins; another one of the same generation is refused, and so is one that
+  // check_config() refuses.
   Task<Result<void>> start(GroupConfig config, DiskAddress self, EndpointResolver& resolver);
   // Ends background work; requests from now on get kError.
   Task<void> stop();
-  // Tells background work to end, and no more.
+  // Asks background work to end, without waiting for it.
   void abandon();
-  // Takes a newer generation of the group; a member that it places elsewhere retires. kConflict: it
-  // is another config of the generation that is known, or check_config() refuses it.
+  // Adopts a newer generation of the group; a member that it places elsewhere retires. kConflict:
+  // it is another config of the known generation, or check_config() refuses it.
   Task<Result<void>> adopt_config(GroupConfig config);
-  // kConflict: the config is newer than the one that is known, this disk has data, and taking the
-  // config could lose it (see check_change()). Of a config that comes after generations that were
-  // missed a disk can tell so only when its own place changes.
+  // kConflict: the config is newer than the known one, this disk has data, and adopting the config
+  // could lose it (see check_change()). For a config after missed generations a disk can detect
+  // this only when its own place changes.
   Result<void> check_config(const GroupConfig& config) const;
 
   enum class Phase : std::uint8_t {
     kIdle,        // Not started.
-    kRecovering,  // Asking the neighbours whether our data is all there, or getting it back.
+    kRecovering,  // Checks with the neighbours whether its data is complete, or recovers it.
     kReady,
     kRetired,  // The group has moved this member elsewhere.
-    kBroken,   // The group's memory contradicts ours, or the device failed.
+    kBroken,   // The group remembers another guid, or the device failed.
   };
   Phase phase() const { return phase_; }
   const std::string& broken_reason() const { return broken_reason_; }
   bool stopping() const { return stopping_; }
   bool replicated() const { return replicated_; }
-  // Retired, with its room given back: the slot may be used by another member or group.
+  // Retired, with its space released: the slot may be used by another member or group.
   bool vacant() const;
   const VDiskState& state() const { return state_; }
   const PartCache& cache() const { return cache_; }
   const VDiskEvents& events() const { return events_; }
-  // Where threads may read the blob by themselves. nullopt: they cannot, or it is not whole here.
+  // Where threads may read the blob directly. nullopt: they cannot, or it is not whole here.
   std::optional<DirectPlace> locate(const BlobId& id) const;
 
   // DiskService
@@ -131,7 +130,7 @@ class VDisk final : public DeviceOwner,
   Task<Result<void>> store_part(BlobId id, Slice data, bool publish, AppendClass append_class);
 
   // get.cpp
-  Ingress own_word(const BlobId& id) const;
+  Ingress own_ingress(const BlobId& id) const;
   Task<void> answer(const PartQuery& query, std::uint32_t number, bool index_only,
                     std::vector<PartAnswer>& answers);
   Task<void> answer_part(BlobId id, std::uint32_t shift, std::uint32_t size, PartAnswer& answer);
@@ -151,9 +150,9 @@ class VDisk final : public DeviceOwner,
   Task<Result<void>> log_facts(std::vector<Fact> facts);
   using MetaChange = std::function<void(MetaState&)>;
   Task<Result<void>> log_meta(MetaChange change);
-  // From what is known when its turn has come. nullopt: nothing is reset.
+  // Called with the current meta when the reset is written. nullopt: nothing is reset.
   using ResetPlan = std::function<std::optional<MetaState>(const MetaState&)>;
-  // False: the plan gave nothing.
+  // False: the plan returned nullopt.
   Task<Result<bool>> log_reset(ResetPlan plan);
   void schedule_collection();
   Task<void> collect_in_background();
@@ -174,8 +173,8 @@ class VDisk final : public DeviceOwner,
   Task<bool> may_leave(std::optional<std::uint32_t> place);
   Task<Result<bool>> forget(std::optional<std::uint32_t> place);
   Task<Result<bool>> rejoin();
-  Task<void> begin_anew(std::optional<std::uint32_t> place);
-  Task<bool> quiet();
+  Task<void> restart_membership(std::optional<std::uint32_t> place);
+  Task<bool> wait_until_idle();
   Task<void> verify_guid();
   Result<void> check_start(const GroupConfig& config) const;
   Task<Result<void>> take_place(const GroupConfig& config);
@@ -183,7 +182,7 @@ class VDisk final : public DeviceOwner,
   Task<void> join_group();
   void become_ready();
   void break_down(std::string reason);
-  // Why the device that was found here cannot be this member; empty when it may be.
+  // Why the device found here cannot be this member; empty when it can.
   std::string foreign() const;
 
   Task<Result<void>> move_parts(const std::vector<BlobId>& ids, const SegmentSet& segments);
@@ -199,34 +198,34 @@ class VDisk final : public DeviceOwner,
   Phase phase_ = Phase::kIdle;
   std::string broken_reason_;
   bool lost_ = false;        // Acknowledged records could not be read back.
-  bool replicated_ = false;  // What was missing when the last pass began is here.
+  bool replicated_ = false;  // Everything missing when the last pass began is replicated.
   bool stopping_ = false;
   DiskAddress self_;
   EndpointResolver* resolver_ = nullptr;
 
   std::uint64_t next_lsn_ = 1;
-  std::uint32_t contradicted_ = 0;  // A generation of which a config was refused; 0: none.
+  std::uint32_t contradicted_ = 0;  // A generation for which a config was refused; 0: none.
   // Not durable yet, by generation, with their issuers: the highest one fences.
   std::map<TabletId, std::map<Generation, std::uint64_t>> pending_blocks_;
   struct Issued {
     Generation generation = 0;
     std::uint64_t issuer = 0;
   };
-  std::map<TabletId, Issued> issuers_;  // Of durable blocks taken here, since the start.
+  std::map<TabletId, Issued> issuers_;  // Of durable blocks stored here since the start.
   Notify blocks_changed_;
   ForgetRule forget_rule_;
 
   bool retiring_ = false;  // retire() is running.
-  bool skipped_ = false;   // Generations were missed in which the group may have moved us.
+  bool skipped_ = false;   // Generations were missed in which the group may have moved this disk.
 
   Semaphore meta_turn_{1};
-  bool resetting_ = false;  // A reset record is on its way: no part is moved behind it.
+  bool resetting_ = false;  // A reset record is pending: no part is moved behind it.
   bool collecting_ = false;
   std::size_t calls_ = 0;
   Notify calls_done_;
   std::unique_ptr<Syncer> syncer_;
   std::unique_ptr<Replicator> replicator_;
-  TaskScope work_;   // Of one membership: recovery, sync, replication.
+  TaskScope work_;   // Tasks of one membership: recovery, sync, replication.
   TaskScope scope_;  // Everything else.
 };
 

@@ -24,18 +24,18 @@ VDiskEvents::~VDiskEvents() {
   if (line_due_) executor_.cancel(line_timer_);
 }
 
-void VDiskEvents::named(const GroupConfig& config, std::uint32_t order) {
+void VDiskEvents::set_name(const GroupConfig& config, std::uint32_t order) {
   name_ = config.vdisk(order).to_string();
   alone_ = config.geometry.disks() == 1;
 }
 
 void VDiskEvents::broken(std::string_view reason) {
-  log_error("VDisk broken: it does not serve until its device is put right or replaced",
+  log_error("VDisk broken: it does not serve until its device is repaired or replaced",
             {{"vdisk", name_}, {"path", path_}, {"reason", reason}});
 }
 
 void VDiskEvents::retired(const GroupConfig& config, const DiskAddress& to) {
-  log_info("VDisk retired: the group has moved it, and it serves nothing here any more",
+  log_info("VDisk retired: the group has moved it elsewhere, and it does not serve here any more",
            {{"vdisk", name_},
             {"path", path_},
             {"generation", config.generation},
@@ -44,10 +44,10 @@ void VDiskEvents::retired(const GroupConfig& config, const DiskAddress& to) {
             {"slot", to.slot}});
 }
 
-void VDiskEvents::lost_its_data(std::string_view why, Duration silence) {
+void VDiskEvents::data_lost(std::string_view why, Duration silence) {
   if (std::exchange(loss_logged_, true)) return;
   log_warning(
-      "VDisk has not the data that the group remembers: it stays silent, then gets the index back "
+      "VDisk lacks data that the group remembers: it waits, then recovers the index from the group "
       "and replicates",
       {{"vdisk", name_}, {"path", path_}, {"why", why}, {"silent_ms", milliseconds(silence)}});
 }
@@ -55,7 +55,7 @@ void VDiskEvents::lost_its_data(std::string_view why, Duration silence) {
 void VDiskEvents::ready(bool after_loss) {
   loss_logged_ = false;
   if (after_loss) {
-    log_info("VDisk has the group's index back and serves; its data follows by replication",
+    log_info("VDisk has recovered the group's index and serves; its data is being replicated",
              {{"vdisk", name_}, {"path", path_}});
   } else {
     log_debug("VDisk serves", {{"vdisk", name_}, {"path", path_}});
@@ -65,20 +65,20 @@ void VDiskEvents::ready(bool after_loss) {
 void VDiskEvents::damaged(const BlobId& id, std::string_view why) {
   if (damaged_parts_.contains(id)) return;
   if (damaged_parts_.size() < kDamagedKnownMax) damaged_parts_.insert(id);
-  happened(damaged_, fmt::format("{}: {}", id.to_string(), why));
+  count(damaged_, fmt::format("{}: {}", id.to_string(), why));
 }
 
 void VDiskEvents::stored(const BlobId& id) {
   if (damaged_parts_.empty() || damaged_parts_.erase(id) == 0) return;
-  happened(repaired_, id.to_string());
+  count(repaired_, id.to_string());
 }
 
-void VDiskEvents::happened(Often& often, std::string what) {
-  if (often.total++ == often.logged) often.first = std::move(what);
-  if (!line_due_) log_often();
+void VDiskEvents::count(FrequentEvent& event, std::string what) {
+  if (event.total++ == event.logged) event.first = std::move(what);
+  if (!line_due_) log_frequent();
 }
 
-void VDiskEvents::log_often() {
+void VDiskEvents::log_frequent() {
   bool logged = false;
   if (damaged_.total > damaged_.logged) {
     const LogLevel level = alone_ ? LogLevel::kError : LogLevel::kWarning;
@@ -110,12 +110,12 @@ void VDiskEvents::log_later() {
   line_due_ = true;
   line_timer_ = executor_.schedule(executor_.now() + kEventLinePeriod, [this] {
     line_due_ = false;
-    log_often();
+    log_frequent();
   });
 }
 
-// Single parts come and go while clients write; what is left after a whole pass, what was missing
-// when the VDisk began to serve, and what is much, is worth a line.
+// Single parts go missing and are restored while clients write. Logged are parts still missing
+// after a whole pass, parts missing when the VDisk began to serve, and large numbers.
 void VDiskEvents::pass_begins(std::size_t missing) {
   const bool first = passes_++ == 0;
   if (replicating_ || missing == 0) return;
@@ -128,16 +128,16 @@ void VDiskEvents::pass_begins(std::size_t missing) {
   log_info("replication began", {{"vdisk", name_}, {"path", path_}, {"missing", missing}});
 }
 
-void VDiskEvents::pass_goes_on(std::size_t missing) {
+void VDiskEvents::pass_progress(std::size_t missing) {
   if (replicating_ && executor_.now() >= progress_line_at_) log_progress(missing);
 }
 
 void VDiskEvents::log_progress(std::size_t missing) {
-  log_info("replication goes on", {{"vdisk", name_},
-                                   {"path", path_},
-                                   {"missing", missing},
-                                   {"restored", restored_now()},
-                                   {"took_ms", milliseconds(executor_.now() - began_)}});
+  log_info("replication continues", {{"vdisk", name_},
+                                     {"path", path_},
+                                     {"missing", missing},
+                                     {"restored", restored_now()},
+                                     {"took_ms", milliseconds(executor_.now() - began_)}});
   progress_period_ = std::min(progress_period_ * 2, Duration(kReplicationLinePeriodMax));
   progress_line_at_ = executor_.now() + progress_period_;
 }
@@ -145,7 +145,7 @@ void VDiskEvents::log_progress(std::size_t missing) {
 void VDiskEvents::pass_ended(std::size_t left_over) {
   left_over_ = left_over;
   if (!replicating_ || left_over > 0) {
-    pass_goes_on(left_over);
+    pass_progress(left_over);
     return;
   }
   log_info("replication ended", {{"vdisk", name_},

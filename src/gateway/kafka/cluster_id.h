@@ -1,9 +1,9 @@
-// The id of a cluster, as clients of the Kafka protocol see it.
+// The cluster id of the Kafka protocol.
 //
-// Promise    Made at random by the first start and the same ever after: clients tell clusters apart
-//            by it, and notice when an address leads to another one.
+// Promise    Generated at random by the first start and never changed: clients identify a cluster
+//            by it, and notice when an address belongs to another one.
 // Threading  The node's executor.
-// Errors     kUnavailable: the tablet is not here now; ask again. kCorrupt.
+// Errors     kUnavailable: the tablet is not running now; retry. kCorrupt.
 // Tests      cluster_id_test.cpp, cluster_id_fuzz.cpp
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace moraine::kafka {
 
-// `tablet` returns null while the tablet is not here.
+// `tablet` returns null while the tablet is not running.
 Task<Result<Uuid>> load_cluster_id(std::function<std::shared_ptr<KeyValue>()> tablet,
                                    Random& random);
 

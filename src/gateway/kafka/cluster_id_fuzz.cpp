@@ -1,4 +1,4 @@
-// Decoding a cluster id never crashes, and what it accepts has one spelling.
+// Decoding a cluster id never crashes, and each accepted value has one encoding.
 #include "base/invariant.h"
 #include "gateway/kafka/cluster_id.h"
 

@@ -53,9 +53,9 @@ Task<Result<std::int64_t>> DurableProducerIds::next() {
       continue;
     }
     taking_ = true;
-    Result<void> taken = co_await take_block();
+    Result<void> taken = co_await allocate_range();
     taking_ = false;
-    // Before the others are woken: they may use the block up.
+    // Before the others are woken: they may use up the range.
     Result<std::int64_t> id = 0;
     if (taken) {
       id = next_++;
@@ -68,9 +68,11 @@ Task<Result<std::int64_t>> DurableProducerIds::next() {
   co_return next_++;
 }
 
-Task<Result<void>> DurableProducerIds::take_block() {
+Task<Result<void>> DurableProducerIds::allocate_range() {
   std::shared_ptr<KeyValue> tablet = tablet_();
-  if (tablet == nullptr) co_return fail(Errc::kUnavailable, "the tablet of producer ids");
+  if (tablet == nullptr) {
+    co_return fail(Errc::kUnavailable, "the tablet of producer ids is not running");
+  }
   std::int64_t first = 1;
   Result<Slice> stored = co_await tablet->read(kKey);
   if (stored) {
@@ -78,19 +80,21 @@ Task<Result<void>> DurableProducerIds::take_block() {
   } else if (stored.error().code != Errc::kNotFound) {
     co_return std::unexpected(std::move(stored).error());
   }
-  // Never below what was given out here.
+  // Never below the ids that were allocated here.
   first = std::max(first, end_);
   tablet = tablet_();
-  if (tablet == nullptr) co_return fail(Errc::kUnavailable, "the tablet of producer ids");
-  if (first > std::numeric_limits<std::int64_t>::max() - kProducerIdsPerBlock) {
+  if (tablet == nullptr) {
+    co_return fail(Errc::kUnavailable, "the tablet of producer ids is not running");
+  }
+  if (first > std::numeric_limits<std::int64_t>::max() - kProducerIdsPerRange) {
     co_return fail(Errc::kOverloaded, "no producer ids are left");
   }
   std::vector<Command> commands;
   commands.push_back(
-      WriteKey{kKey, encode_producer_id_counter(first + kProducerIdsPerBlock), false});
+      WriteKey{kKey, encode_producer_id_counter(first + kProducerIdsPerRange), false});
   CO_TRY_VOID(co_await tablet->execute(std::move(commands)));
   next_ = first;
-  end_ = first + kProducerIdsPerBlock;
+  end_ = first + kProducerIdsPerRange;
   co_return Result<void>();
 }
 

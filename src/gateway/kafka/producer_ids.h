@@ -1,10 +1,10 @@
-// ProducerIds: the ids that idempotent producers are told apart by.
+// ProducerIds: allocates the ids of idempotent producers.
 //
-// Promise    An id is given once, over all restarts. 0 is never given: some clients send it for
-//            "none".
+// Promise    An id is allocated once, over all restarts. 0 is never allocated: some clients send it
+//            for "none".
 // Threading  The node's executor.
 // Limits     An id past 2^63 - 1 would be needed after 300 years of a billion a second.
-// Errors     kUnavailable: the tablet is not here now; ask again. kCorrupt.
+// Errors     kUnavailable: the tablet is not running now; retry. kCorrupt.
 // Tests      producer_ids_test.cpp, producer_ids_fuzz.cpp
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace moraine::kafka {
 
-inline constexpr std::int64_t kProducerIdsPerBlock = 1'000;
+inline constexpr std::int64_t kProducerIdsPerRange = 1'000;
 
 class ProducerIds {
  public:
@@ -29,26 +29,26 @@ class ProducerIds {
   virtual Task<Result<std::int64_t>> next() = 0;
 };
 
-// Takes ids in blocks out of a durable counter: one write for kProducerIdsPerBlock ids.
+// Allocates ids in ranges from a durable counter: one write for kProducerIdsPerRange ids.
 class DurableProducerIds final : public ProducerIds {
  public:
-  // `tablet` gives null while the tablet is not here.
+  // `tablet` returns null while the tablet is not running.
   explicit DurableProducerIds(std::function<std::shared_ptr<KeyValue>()> tablet)
       : tablet_(std::move(tablet)) {}
 
   Task<Result<std::int64_t>> next() override;
 
  private:
-  Task<Result<void>> take_block();
+  Task<Result<void>> allocate_range();
 
   const std::function<std::shared_ptr<KeyValue>()> tablet_;
   std::int64_t next_ = 0;
-  std::int64_t end_ = 0;  // Of the block; next_ == end_: it is used up.
+  std::int64_t end_ = 0;  // Of the range; next_ == end_: it is used up.
   bool taking_ = false;
-  std::vector<std::shared_ptr<OneShot<bool>>> waiting_;  // For the block that is being taken.
+  std::vector<std::shared_ptr<OneShot<bool>>> waiting_;  // For the range that is being allocated.
 };
 
-// The counter as it is stored: the first id that was never given out.
+// The stored counter: the first id that was never allocated.
 Slice encode_producer_id_counter(std::int64_t next);
 Result<std::int64_t> decode_producer_id_counter(const Slice& bytes);
 

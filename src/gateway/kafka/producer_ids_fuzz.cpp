@@ -1,4 +1,4 @@
-// Decoding a counter never crashes, and what it accepts has one spelling.
+// Decoding a counter never crashes, and each accepted value has one encoding.
 #include "base/invariant.h"
 #include "gateway/kafka/producer_ids.h"
 

@@ -1,7 +1,7 @@
 // DiskEngine: carries out single disk operations, by io_uring or by a pool of threads.
 //
 // Promise    Every request is completed exactly once, on the lane, never inside submit().
-// Invariants A request, its pieces and their memory stay where they are until it completes.
+// Invariants A request, its pieces and their memory stay at their addresses until it completes.
 // Threading  The lane's thread.
 #pragma once
 
@@ -38,7 +38,7 @@ class DiskEngine {
   virtual void submit(DiskRequest& request) = 0;
 };
 
-// co_await perform(engine, request): submits it and gives its result.
+// co_await perform(engine, request): submits it and returns its result.
 inline auto perform(DiskEngine& engine, DiskRequest& request) {
   struct Awaiter {
     DiskEngine& engine;

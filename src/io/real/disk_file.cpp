@@ -36,7 +36,7 @@ Errc code_of(int error_number) {
   }
 }
 
-// The reason in words, with what the reader can do about it where strerror is too short.
+// strerror(), with an explanation where it is too short to act on.
 std::string reason_of(int error_number) {
   const std::string text = std::strerror(error_number);
   switch (code_of(error_number)) {
@@ -69,8 +69,9 @@ int open_flags(const std::string& path, const DiskOptions& options) {
 
 Result<void> check_options(const std::string& path, const DiskOptions& options) {
   if (!options.create) return {};
-  if (options.read_only)
-    return fail(Errc::kInvalidArgument, path + ": create and read_only exclude each other");
+  if (options.read_only) {
+    return fail(Errc::kInvalidArgument, path + ": create and read_only cannot be combined");
+  }
   if (options.create_size == 0 || options.create_size % kSectorSize != 0) {
     return fail(Errc::kInvalidArgument, fmt::format("{}: size {} is not a positive multiple of {}",
                                                     path, options.create_size, kSectorSize));
@@ -121,7 +122,7 @@ Result<DiskFile> DiskFile::open(const std::string& path, const DiskOptions& opti
   return file;
 }
 
-// By the descriptor: the path may name another file by now.
+// Opened through the descriptor: the path may name another file by now.
 Result<DiskFile> DiskFile::reopen() const {
   const std::string self = fmt::format("/proc/self/fd/{}", fd_);
   const int fd = ::open(self.c_str(), O_RDONLY | O_CLOEXEC);
@@ -137,7 +138,7 @@ Result<void> DiskFile::lock() const {
   if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return {};
   if (errno == EWOULDBLOCK) {
     return fail(Errc::kConflict,
-                fmt::format("open {}: another process or disk has it open", path_));
+                fmt::format("open {}: it is already open in this or another process", path_));
   }
   return std::unexpected(disk_error(errno, "flock", path_));
 }

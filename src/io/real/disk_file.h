@@ -1,10 +1,9 @@
 // DiskFile: opens, creates, measures and locks the file or block device under a Disk.
 //
 // Promise    A created file and its directory entry are durable when create_disk_file returns.
-// While
-//            a DiskFile lives, nobody else can open the same file through here.
+//            While a DiskFile lives, the same file cannot be opened through this class again.
 // Threading  Plain blocking calls.
-// Errors     As io/disk.h; kConflict names a path that is open elsewhere (or mounted).
+// Errors     As io/disk.h; kConflict: the path is open elsewhere (or mounted).
 #pragma once
 
 #include <cstdint>
@@ -24,12 +23,12 @@ class DiskFile {
   DiskFile& operator=(DiskFile&&) = delete;
   ~DiskFile();
 
-  // The same file once more, for reading past the page cache, and without the lock.
+  // Opens the same file again, for reading without the page cache, and without the lock.
   Result<DiskFile> reopen() const;
 
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }
-  // In whole sectors; an incomplete last one is left out.
+  // In whole sectors; an incomplete last sector is not counted.
   std::uint64_t size() const { return size_; }
   bool is_block_device() const { return is_block_device_; }
   bool read_only() const { return read_only_; }

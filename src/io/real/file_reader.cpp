@@ -10,7 +10,7 @@
 namespace moraine {
 namespace {
 
-// Results that ask for a repetition (EINTR, EAGAIN) before a read fails.
+// Retries after EINTR or EAGAIN before a read fails.
 constexpr int kReadRetriesMax = 100;
 
 }  // namespace

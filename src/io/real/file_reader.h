@@ -1,6 +1,6 @@
-// FileReader: a DiskReader on a file of its own, one pread a time.
+// FileReader: a DiskReader with its own file descriptor, one pread at a time.
 //
-// Threading  Any thread; the calling one waits.
+// Threading  Any thread; the calling thread blocks.
 #pragma once
 
 #include "io/disk_reader.h"

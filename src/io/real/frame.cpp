@@ -58,23 +58,25 @@ Result<FrameHeader> decode_frame_header(ByteSpan bytes) {
   const std::uint8_t version = in.u8();
   const std::uint8_t kind = in.u8();
   const std::uint16_t magic = in.u16();
-  if (magic != kMagic) return fail(Errc::kCorrupt, "frame: these are not frames");
+  if (magic != kMagic) {
+    return fail(Errc::kCorrupt, "frame: wrong magic, not frames of this protocol");
+  }
   if (version != kFrameVersion) {
-    return fail(Errc::kUnsupported,
-                fmt::format("frame: version {}, this node speaks {}", version, kFrameVersion));
+    return fail(Errc::kUnsupported, fmt::format("frame: version {}, this node supports version {}",
+                                                version, kFrameVersion));
   }
   FrameHeader header;
   header.length = in.u32();
   header.request = in.u64();
   header.payload_crc = in.u32();
   if (in.u32() != crc32c(bytes.first(kCheckedBytes))) {
-    return fail(Errc::kCorrupt, "frame: header checksum");
+    return fail(Errc::kCorrupt, "frame: header checksum does not match");
   }
-  if (!is_kind(kind)) return fail(Errc::kCorrupt, fmt::format("frame: kind {}", kind));
+  if (!is_kind(kind)) return fail(Errc::kCorrupt, fmt::format("frame: unknown kind {}", kind));
   header.kind = static_cast<FrameKind>(kind);
   if (header.length > length_max(header.kind)) {
     return fail(Errc::kCorrupt,
-                fmt::format("frame: a {} of {} bytes, at most {} are allowed",
+                fmt::format("frame: a {} has {} bytes, at most {} are allowed",
                             to_string(header.kind), header.length, length_max(header.kind)));
   }
   return header;
@@ -82,8 +84,8 @@ Result<FrameHeader> decode_frame_header(ByteSpan bytes) {
 
 Result<void> check_frame_payload(const FrameHeader& header, ByteSpan payload) {
   if (payload.size() == header.length && crc32c(payload) == header.payload_crc) return {};
-  return fail(Errc::kCorrupt,
-              fmt::format("frame: payload checksum of a {}", to_string(header.kind)));
+  return fail(Errc::kCorrupt, fmt::format("frame: payload checksum of a {} does not match",
+                                          to_string(header.kind)));
 }
 
 Slice encode_hello(const Hello& hello) {
@@ -99,7 +101,7 @@ Result<Hello> decode_hello(ByteSpan payload) {
   hello.peer.value = in.u32();
   hello.cluster = as_text(in.sized());
   if (!in.finished() || hello.cluster.size() > kClusterBytesMax) {
-    return fail(Errc::kCorrupt, "frame: hello");
+    return fail(Errc::kCorrupt, "frame: malformed hello");
   }
   return hello;
 }
@@ -113,7 +115,7 @@ Result<Error> decode_refusal(ByteSpan payload) {
   Decoder in(payload);
   const std::uint8_t code = in.u8();
   if (in.failed() || code > static_cast<std::uint8_t>(Errc::kConflict)) {
-    return fail(Errc::kCorrupt, "frame: refusal");
+    return fail(Errc::kCorrupt, "frame: malformed refusal");
   }
   return Error{static_cast<Errc>(code), std::string(as_text(in.raw(in.remaining())))};
 }

@@ -3,17 +3,18 @@
 //   frame   := header payload
 //   header  := version:u8 kind:u8 magic:u16 length:u32 request:u64 payload_crc:u32 header_crc:u32
 //   payload := length bytes, by kind:
-//     hello    node:u32 peer:u32 cluster:sized-text    who speaks, whom it wants, in which cluster
+//     hello    node:u32 peer:u32 cluster:sized-text    the sender, the node it wants, its cluster
 //     request  opaque                                  `request` is chosen by the caller
 //     reply    opaque                                  `request` repeats the caller's number
 //     refusal  code:u8 reason:text                     `request` was not served
 //     close    reason:text                             the sender closes the connection
 //
 // All integers are little-endian. header_crc is the CRC32C of the header's bytes before it,
-// payload_crc that of the payload. magic and version are at the same place in every version, and
-// one that is not kFrameVersion is refused as such. hello is the first frame in each direction.
+// payload_crc that of the payload. magic and version are at the same place in every version; a
+// version other than kFrameVersion fails with kUnsupported. hello is the first frame in each
+// direction.
 //
-// Promise    Encoding and decoding are inverse; a decoder gives an Error on any other bytes.
+// Promise    Encoding and decoding are inverse; a decoder returns an Error for any other bytes.
 // Limits     kFrameBytesMax for requests and replies, kControlBytesMax for the other kinds.
 #pragma once
 
@@ -70,9 +71,9 @@ struct Hello {
 Slice encode_hello(const Hello& hello);
 Result<Hello> decode_hello(ByteSpan payload);
 
-// A reason longer than fits is cut.
+// A reason that is too long is truncated.
 Slice encode_refusal(Errc code, std::string_view reason);
-// The Error that was encoded, or kCorrupt as the failure of decoding.
+// The encoded Error; fails with kCorrupt when the payload cannot be decoded.
 Result<Error> decode_refusal(ByteSpan payload);
 Slice encode_close(std::string_view reason);
 

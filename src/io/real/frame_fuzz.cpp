@@ -1,4 +1,4 @@
-// Any bytes, cut anywhere, give frames or an error; what decodes encodes back to the same bytes.
+// Any bytes, split anywhere, give frames or an error; what decodes encodes back to the same bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +49,7 @@ void read_stream(ByteSpan stream, std::size_t step) {
 
 }  // namespace
 
-// The first byte chooses how the rest is fed: as it is, or as the payload of a frame that is right.
+// The first byte chooses how the rest is fed: as it is, or as the payload of a valid frame.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::size_t step = data[1] + std::size_t{1};

@@ -1,11 +1,11 @@
-// FrameReader: cuts a stream of bytes into frames, without copying large payloads.
+// FrameReader: splits a stream of bytes into frames, without copying large payloads.
 //
-// Promise    The frames come out whole, checked and in order, however the stream was cut. After an
-//            error the stream is lost: only destruction is left.
+// Promise    Frames are returned whole, checked and in order, however the stream was split. After
+//            an error the reader may only be destroyed.
 // Invariants While a payload is incomplete, nothing is read ahead behind it.
 // Threading  One thread.
 // Limits     kReadAheadBytes of read-ahead plus one payload; payloads above the current limit are
-//            an error before memory is taken for them.
+//            an error before memory is allocated for them.
 #pragma once
 
 #include <array>
@@ -33,9 +33,9 @@ class FrameReader {
   void set_payload_max(std::size_t payload_max) { payload_max_ = payload_max; }
 
   // Where the next bytes of the stream go: the first span, then the second. Either may be empty,
-  // not both. Requires: next() gave no frame.
+  // not both. Requires: next() returned no frame.
   std::array<MutableByteSpan, 2> space();
-  // `count` bytes were put there.
+  // `count` bytes were written to space().
   void filled(std::size_t count);
   // The next frame, or nullopt when more bytes are needed.
   Result<std::optional<Frame>> next();

@@ -22,9 +22,9 @@ namespace {
 
 constexpr std::uint64_t kWakeKey = 0;
 constexpr int kEventsPerPoll = 64;
-// After work from another thread the next often follows at once: a look costs less than a wake.
-constexpr Duration kLookForPosts = 20us;
-constexpr int kPausesPerLook = 16;
+// After a post from another thread the next often follows at once: spinning costs less than a wake.
+constexpr Duration kSpinForPosts = 20us;
+constexpr int kPausesPerCheck = 16;
 
 bool threads_forced() {
   const char* value = std::getenv("MORAINE_IO");
@@ -66,7 +66,7 @@ void Lane::start() {
       CPU_SET(*options_.cpu, &set);
       pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
     }
-    if (options_.background) give_way();
+    if (options_.background) lower_thread_priority();
     own();
     run_until(stopping_);
     drain();
@@ -180,7 +180,7 @@ void Lane::take_inbox() {
   had_posts_ = true;
 }
 
-// Runs at most kReadyPerTurn callbacks; what these post comes after what was there.
+// Runs at most kReadyPerTurn callbacks; callbacks that these post run after the earlier ones.
 void Lane::run_ready() {
   for (std::size_t budget = kReadyPerTurn; budget > 0; --budget) {
     if (running_next_ == running_.size()) {
@@ -205,12 +205,13 @@ void Lane::fire_timers() {
   while (Callback callback = timers_.take_due(at, before)) callback();
 }
 
-// Not while disks work: the kernel finishes durable writes on threads that need a processor.
-bool Lane::look_for_posts() {
+// Not while disk I/O is in flight: the kernel completes durable writes on threads that need a
+// processor.
+bool Lane::spin_for_posts() {
   if (!std::exchange(had_posts_, false) || io_in_flight_ > 0) return false;
-  const Instant until = now() + kLookForPosts;
+  const Instant until = now() + kSpinForPosts;
   do {
-    for (int i = 0; i < kPausesPerLook; ++i) {
+    for (int i = 0; i < kPausesPerCheck; ++i) {
       if (inbox_filled_.load(std::memory_order_relaxed)) return true;
       _mm_pause();
     }
@@ -220,7 +221,7 @@ bool Lane::look_for_posts() {
 
 // Zero when there is work; otherwise the loop is marked as sleeping until the next post().
 Duration Lane::time_to_sleep() {
-  if (look_for_posts()) return Duration::zero();
+  if (spin_for_posts()) return Duration::zero();
   Duration wait = Duration::max();
   if (timers_.size() > 0) {
     wait = timers_.next() - now();
@@ -244,7 +245,7 @@ void Lane::poll_io(Duration wait) {
   }
 }
 
-// One shot at a time: arming looks at the state of the descriptor, so no edge is ever lost.
+// One shot at a time: arming checks the state of the descriptor, so no edge is ever lost.
 void Lane::arm_epoll_poll() {
   io_uring_sqe* entry = uring_->next_entry();
   io_uring_prep_poll_add(entry, epoll_fd_, POLLIN);
@@ -269,7 +270,7 @@ void Lane::poll_epoll(Duration wait) {
 }
 
 // The key carries the watch's generation: an event of a descriptor that was unwatched earlier in
-// the same batch finds nobody.
+// the same batch is ignored.
 void Lane::dispatch(std::uint64_t key, std::uint32_t events) {
   if (key == kWakeKey) return;
   const Watch& watch = watches_[(key & 0xffffffffU) - 1];

@@ -1,16 +1,14 @@
 // Lane: the real Executor, one thread with one event loop for callbacks, timers, sockets and disks.
 //
 // Promise    Callbacks posted by one thread run in the order of posting. The loop sleeps only when
-// it
-//            has nothing to do, in one system call that waits for all of its sources. stop() runs
-//            what was posted before it and waits for the I/O in flight; timers not yet due are
+//            it has nothing to do, in one system call that waits for all of its sources. stop()
+//            runs what was posted before it and waits for the I/O in flight; timers not yet due are
 //            dropped.
 // Invariants The thread that first runs the lane (start() or run()) owns it from then on.
 // Threading  post() from any thread; it does not touch the lane after the callback can have run.
 //            start() and stop() from a thread that does not own the lane. All else from the
 //            owner, or from the constructing thread before the lane is first run.
-// Limits     kReadyPerTurn callbacks between two looks at I/O. The queues are bounded by those who
-//            post.
+// Limits     kReadyPerTurn callbacks between two polls for I/O. The posting code bounds the queues.
 #pragma once
 
 #include <pthread.h>
@@ -35,7 +33,7 @@ namespace moraine {
 
 enum class IoMode : std::uint8_t {
   kAuto,   // io_uring where the kernel allows it; MORAINE_IO=threads in the environment forbids it.
-  kUring,  // io_uring, or the program ends.
+  kUring,  // io_uring; the program ends without it.
   kThreads,  // epoll and a pool of threads for disks.
 };
 
@@ -43,16 +41,16 @@ struct LaneOptions {
   std::string name = "lane";  // Shown by ps and perf; at most 15 bytes of it.
   IoMode io = IoMode::kAuto;
   std::optional<unsigned> cpu;  // Pins the thread of start().
-  bool background = false;      // Its thread gives way to others that want its processor.
+  bool background = false;      // Its thread yields its processor to other threads.
 };
 
-// Told when a watched file descriptor changes. Edge-triggered: use it until EAGAIN.
+// Called when a watched file descriptor changes. Edge-triggered: use it until EAGAIN.
 class FdHandler {
  public:
   struct Ready {
     bool readable = false;  // Also set at end of stream and on errors.
     bool writable = false;  // Also set on errors.
-    bool ended = false;     // End of stream or an error: read on until that shows.
+    bool ended = false;     // End of stream or an error: read until read() returns it.
   };
   virtual void on_ready(Ready ready) = 0;
 
@@ -122,7 +120,7 @@ class Lane final : public Executor {
   void take_inbox();
   void run_ready();
   void fire_timers();
-  bool look_for_posts();
+  bool spin_for_posts();
   Duration time_to_sleep();
   void poll_io(Duration wait);
   void arm_epoll_poll();
@@ -151,7 +149,7 @@ class Lane final : public Executor {
   std::vector<Callback> inbox_;       // Guarded by inbox_mutex_.
   bool sleeping_ = false;             // Guarded by inbox_mutex_: the next post() wakes the loop.
   std::atomic<bool> inbox_filled_{};  // Lets a busy loop skip the mutex.
-  bool had_posts_ = false;            // By other threads, since the loop last looked for more.
+  bool had_posts_ = false;            // By other threads, since the last spin_for_posts().
 };
 
 template <class T>

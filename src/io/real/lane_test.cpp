@@ -161,7 +161,7 @@ struct Counter final : FdHandler {
   OneShot<int>* done = nullptr;
 };
 
-TEST_P(LaneTest, TellsAWatcherThatItsDescriptorIsReadable) {
+TEST_P(LaneTest, NotifiesAWatcherWhenItsDescriptorIsReadable) {
   Lane lane(options());
   const int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   Counter counter;

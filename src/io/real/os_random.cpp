@@ -11,7 +11,7 @@ namespace moraine {
 
 std::uint64_t OsRandom::next() {
   if (used_ == batch_.size()) {
-    // Up to 256 bytes come whole once the system is up; before that the call waits.
+    // Up to 256 bytes are returned whole; during early boot the call blocks.
     static_assert(sizeof(batch_) <= 256);
     ssize_t count = 0;
     do {

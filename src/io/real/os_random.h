@@ -1,6 +1,6 @@
 // OsRandom: random numbers of the operating system, fetched kOsRandomBatch at a time.
 //
-// Threading  One thread. A forked child must not go on using it.
+// Threading  One thread. A forked child must not use it.
 #pragma once
 
 #include <array>

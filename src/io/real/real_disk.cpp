@@ -18,7 +18,7 @@ bool worth_repeating(int result, int& retries) {
   return (result == -EINTR || result == -EAGAIN) && ++retries <= kDiskRetriesMax;
 }
 
-// What is left of a write.
+// The part of a write that is not done yet.
 struct Remainder {
   iovec* first;
   std::size_t count;
@@ -154,7 +154,7 @@ Task<Result<void>> RealDisk::allocate(std::uint64_t offset, std::uint64_t size) 
   if (file_.read_only())
     co_return fail(Errc::kReadOnly, "allocate " + file_.path() + ": opened read-only");
   if (!in_range(offset, size)) co_return out_of_range("allocate", offset, size);
-  // On a block device fallocate would zero the range, and every block is there already.
+  // On a block device fallocate would zero the range, and every block is allocated already.
   if (file_.is_block_device() || size == 0) co_return Result<void>();
   DiskRequest reserve = request(DiskRequest::Kind::kAllocate);
   reserve.offset = offset;

@@ -1,12 +1,11 @@
-// RealDisk and RealDiskStore: disks on files and block devices, past the page cache.
+// RealDisk and RealDiskStore: disks on files and block devices, bypassing the page cache.
 //
 // Promise    As io/disk.h. Durable writes are RWF_DSYNC writes, sync() is an fdatasync.
-// Invariants Offsets, sizes and addresses are whole sectors; a range outside size() is refused with
-//            kInvalidArgument and touches nothing. discard() punches a hole; block devices and file
-//            systems without holes answer kUnsupported.
+// Invariants Offsets, sizes and addresses are whole sectors; a range outside size() fails with
+//            kInvalidArgument and changes nothing. discard() punches a hole; on block devices and
+//            file systems without holes it fails with kUnsupported.
 // Threading  The lane's thread; no operation may be in flight when a disk is destroyed. open()
-// makes
-//            a few blocking system calls on the lane.
+//            makes a few blocking system calls on the lane.
 // Limits     kDiskQueueDepth operations of a disk in flight; more wait in order.
 #pragma once
 
@@ -23,7 +22,7 @@
 namespace moraine {
 
 inline constexpr std::size_t kDiskQueueDepth = 128;
-// Results that ask for a repetition (EINTR, EAGAIN) before an operation fails.
+// Retries after EINTR or EAGAIN before an operation fails.
 inline constexpr int kDiskRetriesMax = 100;
 
 class RealDisk final : public Disk {
@@ -43,7 +42,7 @@ class RealDisk final : public Disk {
   const DiskFile& file() const { return file_; }
 
  private:
-  // A place in the queue depth, given back by its destructor.
+  // A slot of the queue depth, released by its destructor.
   class Place {
    public:
     explicit Place(RealDisk& disk);
@@ -70,7 +69,7 @@ class RealDisk final : public Disk {
   std::size_t in_flight_ = 0;
 };
 
-// Chooses the engine by what the lane has. Outlives nothing: disks stay usable after it.
+// Chooses the engine by what the lane supports. Disks may outlive the store.
 class RealDiskStore final : public DiskStore {
  public:
   explicit RealDiskStore(Lane& lane) : lane_(lane) {}

@@ -112,7 +112,7 @@ TEST_P(RealDiskTest, AllocatesBlocksWithoutChangingTheSize) {
   EXPECT_TRUE(all_are(*lane_.run(disk->read(0, 4096)), 0));
 }
 
-TEST_P(RealDiskTest, DiscardedRangesGiveTheirBlocksBackAndLeaveTheRestAlone) {
+TEST_P(RealDiskTest, DiscardedRangesReleaseTheirBlocksAndLeaveTheRestUnchanged) {
   auto disk = create("d");
   ASSERT_TRUE(lane_.run(disk->write(0, one(filled(1u << 20, 5)), Durability::kDurable)));
   const auto blocks = [&] {

@@ -24,7 +24,7 @@ class SystemClock final : public WallClock {
 
 class RealWorld {
  public:
-  // A default network has node 0 alone: calls to self work, nobody else is known.
+  // A default network has node 0 alone: calls to self work, no other node is known.
   explicit RealWorld(LaneOptions lane = {}, TcpNetworkOptions network = {})
       : lane_(std::move(lane)), disks_(lane_), network_(lane_, std::move(network)) {}
 

@@ -13,11 +13,11 @@
 namespace moraine {
 namespace {
 
-// Where the handler writes; -1 when nobody watches. Lock-free, so the handler may read it.
+// The pipe that the handler writes to; -1 without a watch. Lock-free, so the handler may read it.
 std::atomic<int> signal_pipe{-1};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-// A full pipe holds thousands of unread signals: one more says nothing new.
+// Dropped when the pipe is full: it holds thousands of unread signals then.
 void pass_on(int signal) {
   const int saved = errno;
   const auto byte = static_cast<unsigned char>(signal);
@@ -33,8 +33,9 @@ SignalWatch::SignalWatch(Lane& lane, const std::vector<int>& signals, Handler ha
   INVARIANT(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0, "pipe2: {}", std::strerror(errno));
   read_fd_ = ends[0];
   write_fd_ = ends[1];
-  int nobody = -1;
-  INVARIANT(signal_pipe.compare_exchange_strong(nobody, write_fd_), "signals are watched already");
+  int no_watch = -1;
+  INVARIANT(signal_pipe.compare_exchange_strong(no_watch, write_fd_),
+            "signals are watched already");
   watch_ = lane_.watch(read_fd_, *this);
   for (const int signal : signals) {
     struct sigaction action{};

@@ -2,9 +2,9 @@
 //
 // Promise    Each delivery of a watched signal leads to a callback on the lane; deliveries of the
 //            same signal that come close together may lead to one.
-// Invariants One SignalWatch at a time in a process. Its end gives the signals back as they were.
-// Threading  Constructed and destroyed on the lane's thread or while the lane does not run. Works
-//            in whatever thread the system delivers the signal.
+// Invariants One SignalWatch at a time in a process. Its destructor restores the previous handlers.
+// Threading  Constructed and destroyed on the lane's thread or while the lane does not run. The
+//            system may deliver the signal to any thread.
 #pragma once
 
 #include <signal.h>
@@ -32,14 +32,14 @@ class SignalWatch final : public FdHandler {
 
  private:
   Lane& lane_;
-  std::shared_ptr<Handler> handler_;  // Callbacks on their way hold it weakly.
+  std::shared_ptr<Handler> handler_;  // Pending callbacks hold it weakly.
   int read_fd_ = -1;
   int write_fd_ = -1;
   WatchId watch_;
   std::vector<std::pair<int, struct sigaction>> previous_;
 };
 
-// Suspends until one of `signals` comes, and gives its number.
+// Suspends until one of `signals` is delivered, and returns its number.
 Task<int> wait_for_signal(Lane& lane, std::vector<int> signals);
 
 }  // namespace moraine

@@ -42,7 +42,7 @@ void TcpConnection::send(FrameKind kind, std::uint64_t request, Slice payload) {
 }
 
 bool TcpConnection::drop_unsent(std::uint64_t request) {
-  // Old frames come first, and they are the ones that are dropped: the search is short.
+  // Dropped frames are mostly old ones, which are at the front: the search is short.
   for (auto it = queue_.begin(); it != queue_.end(); ++it) {
     if (it->request != request) continue;
     if (it == queue_.begin() && front_sent_ > 0) return false;

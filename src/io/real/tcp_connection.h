@@ -1,10 +1,10 @@
 // TcpConnection: frames over one non-blocking TCP socket of a lane.
 //
 // Promise    Frames are sent whole and in order, many with one system call, payloads without a
-//            copy. Frames received are checked. The owner hears on_closed exactly once, and nothing
-//            after it.
+//            copy. Received frames are checked. on_closed is called exactly once, and no other
+//            callback after it.
 // Invariants Nothing is delivered inside send(); sending starts in the next loop turn.
-// Threading  The lane's thread. Owner calls may send, close and drop the last reference.
+// Threading  The lane's thread. The owner's callbacks may send, close and drop the last reference.
 // Limits     The owner bounds what it sends (unsent_frames, unsent_bytes) and stops reading by
 //            set_reading(false) when it has too much to do.
 #pragma once
@@ -41,22 +41,22 @@ class TcpConnection final : public FdHandler, public std::enable_shared_from_thi
   TcpConnection& operator=(const TcpConnection&) = delete;
   ~TcpConnection();
 
-  // Takes the socket over. Frames sent before it wait for it; one that still connects may be given.
+  // Takes ownership of the socket, which may still be connecting. Frames sent before are queued.
   void attach(int fd);
   // Requires: the payload is within the limit of its kind.
   void send(FrameKind kind, std::uint64_t request, Slice payload);
-  // Forgets a frame of which nothing was sent; false when it is not there.
+  // Drops a queued frame of which no byte was sent; false when there is none.
   bool drop_unsent(std::uint64_t request);
   std::size_t unsent_frames() const { return queue_.size(); }
   std::size_t unsent_bytes() const { return unsent_bytes_; }
 
   void set_reading(bool reading);
-  // Until then payloads are limited to kControlBytesMax: strangers get no memory.
+  // Until then payloads are limited to kControlBytesMax: an unknown peer cannot use much memory.
   void trust() { reader_.set_payload_max(kFrameBytesMax); }
 
   bool closed() const { return owner_ == nullptr; }
   void close(const Error& why);
-  // Tells the peer why, as far as the socket takes it, and closes.
+  // Sends the reason to the peer if the socket accepts it, and closes.
   void reject(const Error& why);
 
   void on_ready(Ready ready) override;

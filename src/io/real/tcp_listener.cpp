@@ -21,13 +21,13 @@ namespace {
 
 constexpr int kClientBacklog = 4096;
 constexpr int kClientKeepAliveIdleSeconds = 60;
-// Bytes that the kernel takes and has not sent: more would be memory that no budget knows of, and
-// would hide that a client does not read.
+// Unsent bytes that the kernel buffers: more would be memory outside of every budget, and would
+// hide that a client does not read.
 constexpr int kUnsentInKernelMax = 128 << 10;
-// Files that are no connections of clients: devices, nodes, the log.
+// Open files besides client connections: devices, nodes, the log.
 constexpr rlim_t kOtherFiles = 4096;
 constexpr Duration kAcceptRetry = 100ms;
-// Connections taken before others have their turn.
+// Connections accepted before other callbacks run.
 constexpr int kAcceptedPerTurn = 256;
 
 void raise_file_limit(std::size_t connections) {
@@ -38,13 +38,12 @@ void raise_file_limit(std::size_t connections) {
   limit.rlim_cur = wanted;
   setrlimit(RLIMIT_NOFILE, &limit);
   if (wanted < connections + kOtherFiles) {
-    log_warning("few open files are allowed",
+    log_warning("the limit of open files is low for the connections allowed: raise ulimit -n",
                 {{"allowed", static_cast<std::uint64_t>(wanted)}, {"connections", connections}});
   }
 }
 
-// No TCP_USER_TIMEOUT: a client that does not read for a while keeps a window of zero, which is no
-// sign of death.
+// No TCP_USER_TIMEOUT: a live client that does not read for a while keeps a window of zero.
 void tune_client(int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -117,7 +116,7 @@ void TcpListener::accept_all() {
     } else if (errno == EAGAIN) {
       return;
     } else if (errno != EINTR && errno != ECONNABORTED) {
-      // Out of descriptors or memory: no edge will say that there are some again.
+      // Out of descriptors or memory: no edge will report when there are some again.
       if (!std::exchange(failing_, true)) {
         log_error("accept failed", {{"reason", std::strerror(errno)}});
       }

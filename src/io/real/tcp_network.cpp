@@ -12,7 +12,7 @@
 
 namespace moraine {
 
-// Shared by the caller, who may leave at the deadline, and the handler's task.
+// Shared by the caller, which may return at the deadline, and the handler's task.
 struct TcpNetwork::SelfCall {
   OneShot<Result<Slice>> reply;
 };
@@ -62,18 +62,19 @@ void TcpNetwork::serve(RequestHandler handler) {
 
 Task<Result<Slice>> TcpNetwork::call(NodeId to, Slice request, Instant deadline) {
   INVARIANT(lane_.on_this_thread(), "node {} is called from another thread", self_.value);
-  if (stopped_) co_return fail(Errc::kUnavailable, "this node stops");
+  if (stopped_) co_return fail(Errc::kUnavailable, "this node is stopping");
   if (to == self_) co_return co_await call_self(std::move(request), deadline);
   const auto peer = peers_.find(to);
   if (peer == peers_.end()) {
-    co_return fail(Errc::kInvalidArgument, fmt::format("node {} is not known here", to.value));
+    co_return fail(Errc::kInvalidArgument,
+                   fmt::format("node {} is not in the config of this node", to.value));
   }
   co_return co_await peer->second->call(std::move(request), deadline);
 }
 
 Task<Result<Slice>> TcpNetwork::call_self(Slice request, Instant deadline) {
   std::shared_ptr<RequestHandler> handler = server_->handler();
-  if (!handler) co_return fail(Errc::kUnavailable, "this node does not serve");
+  if (!handler) co_return fail(Errc::kUnavailable, "this node serves no requests");
   if (request.size() > kFrameBytesMax) {
     co_return fail(Errc::kInvalidArgument, fmt::format("a request of {} bytes, at most {}",
                                                        request.size(), kFrameBytesMax));
@@ -112,7 +113,7 @@ Task<void> TcpNetwork::serve_self(std::shared_ptr<SelfCall> call,
 void TcpNetwork::close() {
   stopped_ = true;
   server_->close();
-  const Error why{Errc::kUnavailable, "this node stops"};
+  const Error why{Errc::kUnavailable, "this node is stopping"};
   for (const auto& [node, peer] : peers_) peer->close(why);
 }
 

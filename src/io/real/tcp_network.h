@@ -1,7 +1,7 @@
 // TcpNetwork: Network over TCP, one connection to each peer that is called.
 //
 // Promise    As io/network.h. Calls to self go to the handler without a socket.
-// Threading  One lane. stop() ends before destruction when handlers may run.
+// Threading  One lane. stop() must complete before destruction when handlers may run.
 // Limits     io/network.h, io/real/tcp_peer.h (calling) and io/real/tcp_server.h (serving).
 // Errors     kInvalidArgument: an unknown node, or a request or reply above kFrameBytesMax.
 #pragma once
@@ -26,17 +26,17 @@ class TaskScope;
 
 struct TcpNetworkOptions {
   NodeId self;
-  std::string cluster;  // At most kClusterBytesMax bytes; other clusters are refused.
+  std::string cluster;  // At most kClusterBytesMax bytes; nodes of other clusters are refused.
   std::map<NodeId, TcpAddress> peers;
 };
 
-// How another node looks from here.
+// What this node knows about another one.
 struct PeerState {
   TcpAddress address;
-  bool called = false;                // Never called: nothing is known of it.
-  bool up = false;                    // A connection stands.
-  std::optional<Instant> down_since;  // The last call or connection failed, first at this moment.
-  std::string reason;                 // While it is down.
+  bool called = false;                // False: nothing is known about it.
+  bool up = false;                    // Connected.
+  std::optional<Instant> down_since;  // Time of the first failure since it was last up.
+  std::string reason;                 // Why it is down.
 };
 
 class TcpNetwork final : public Network {
@@ -73,7 +73,7 @@ class TcpNetwork final : public Network {
   bool stopped_ = false;
   std::size_t self_calls_ = 0;
   std::size_t self_bytes_ = 0;
-  // In the order of construction: the tasks end last.
+  // Declared first, so that the tasks end last.
   std::unique_ptr<TaskScope> tasks_;
   std::unique_ptr<TcpServer> server_;
   std::map<NodeId, std::unique_ptr<TcpPeer>> peers_;

@@ -26,7 +26,7 @@ Task<void> rest(Lane& lane) {
   co_await sleep_for(lane, kBackoffMin);
 }
 
-// Requests wait here until open() lets them go.
+// Requests wait here until open().
 struct Gate {
   Task<Slice> pass(Slice request) {
     ++arrived;
@@ -90,7 +90,7 @@ TEST_P(TcpNetworkTest, ACallGivesTheReplyOfThePeer) {
 TEST_P(TcpNetworkTest, HostNamesAreResolved) {
   second_->serve(echo);
   first_->set_peer(kSecond, {"localhost", second_->port()});
-  // The name may give ::1 first, where nobody listens; the next attempt takes the next address.
+  // The name may resolve to ::1 first, where nothing listens; the second attempt uses another one.
   Result<Slice> reply = call("hello");
   for (int attempt = 0; attempt < 20 && !reply; ++attempt) {
     lane_.run(rest(lane_));
@@ -151,7 +151,7 @@ TEST_P(TcpNetworkTest, AnUnknownNodeIsAWrongArgument) {
             Errc::kInvalidArgument);
 }
 
-TEST_P(TcpNetworkTest, ACallWithoutReplyEndsAtItsDeadlineAndItsLateReplyHarmsNobody) {
+TEST_P(TcpNetworkTest, ACallWithoutReplyEndsAtItsDeadlineAndItsLateReplyIsDropped) {
   Gate gate;
   second_->serve(gate.handler());
   EXPECT_EQ(call("late", 20ms).error().code, Errc::kTimeout);
@@ -249,7 +249,7 @@ Task<void> call_many(TcpNetwork& network, Slice request, std::size_t count, Gate
   TaskScope scope;
   for (std::size_t i = 0; i < count; ++i) scope.spawn(count_call(network, request, tally));
   while (gate.arrived < arrive) co_await sleep_for(lane, 1ms);
-  // Whatever else could be read would be read by now.
+  // Anything else that could be read would have been read by now.
   for (int i = 0; i < 20; ++i) co_await sleep_for(lane, 1ms);
   EXPECT_EQ(gate.arrived, arrive);
   gate.open();
@@ -312,7 +312,8 @@ TEST_P(TcpNetworkTest, APeerThatGoesDownAndComesBackIsLoggedOnceForEachChange) {
   EXPECT_EQ(count_lines(log_, "peer up"), 2u);
   EXPECT_EQ(count_lines(log_, "peer down"), 1u);
   lane_.run(first_->stop());
-  EXPECT_EQ(count_lines(log_, "peer down"), 1u) << "its own end says nothing of the peer";
+  EXPECT_EQ(count_lines(log_, "peer down"), 1u)
+      << "stopping this node does not mean that the peer is down";
 }
 
 TEST_P(TcpNetworkTest, ACommandThatEndsLeavesNoLineInTheLogOfTheNode) {

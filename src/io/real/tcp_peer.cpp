@@ -15,7 +15,7 @@ TcpPeer::TcpPeer(Lane& lane, TaskScope& tasks, Hello hello, TcpAddress address)
     : lane_(lane), tasks_(tasks), hello_(std::move(hello)), address_(std::move(address)) {}
 
 TcpPeer::~TcpPeer() {
-  close({Errc::kUnavailable, "this node stops"});
+  close({Errc::kUnavailable, "this node is stopping"});
 }
 
 std::string TcpPeer::name() const {
@@ -67,7 +67,7 @@ Result<void> TcpPeer::ensure_connection() {
   connection->send(FrameKind::kHello, 0, encode_hello(hello_));
   greeting_timer_ = lane_.schedule(lane_.now() + kGreetingTimeout, [this] {
     greeting_timer_ = {};
-    connection_->close({Errc::kUnavailable, "no greeting in time"});
+    connection_->close({Errc::kUnavailable, "no hello from the peer in time"});
   });
   tasks_.spawn(connect(connection));
   if (!connection->closed()) return {};
@@ -77,7 +77,7 @@ Result<void> TcpPeer::ensure_connection() {
 Task<void> TcpPeer::connect(std::shared_ptr<TcpConnection> connection) {
   const std::uint64_t attempt = attempts_++;
   Result<std::vector<SocketAddress>> addresses = co_await resolve(lane_, address_);
-  // A closed connection may mean that this peer is gone.
+  // When the connection is closed, this peer may have been destroyed.
   if (connection->closed()) co_return;
   if (!addresses) {
     connection->close(addresses.error());
@@ -125,8 +125,8 @@ void TcpPeer::greeted(ByteSpan payload) {
   if (hello->cluster != hello_.cluster || hello->node != hello_.peer) {
     connection_->reject(
         {Errc::kUnavailable,
-         fmt::format("node {} of cluster '{}' answers, wanted node {} of '{}'", hello->node.value,
-                     hello->cluster, hello_.peer.value, hello_.cluster)});
+         fmt::format("node {} of cluster '{}' answered, expected node {} of '{}'",
+                     hello->node.value, hello->cluster, hello_.peer.value, hello_.cluster)});
     return;
   }
   ready_ = true;
@@ -151,7 +151,7 @@ void TcpPeer::on_closed(const Error& why) {
   waiting_.clear();
   lane_.cancel(std::exchange(greeting_timer_, {}));
   last_failure_ = why.context;
-  // A connection that worked is made again at once; one that did not waits longer each time.
+  // After a working connection the next attempt is immediate; after a failed one backoff grows.
   if (!std::exchange(ready_, false)) backoff_ = std::clamp(backoff_ * 2, kBackoffMin, kBackoffMax);
   if (!std::exchange(closing_, false)) note_down(why);
   retry_at_ = lane_.now() + backoff_;
@@ -163,7 +163,7 @@ void TcpPeer::on_closed(const Error& why) {
     failed.push_back(call);
   }
   bytes_in_flight_ = 0;
-  // A resumed caller may use this peer again, or end it: nothing of it is touched from here on.
+  // A resumed caller may use or destroy this peer: its members are not touched from here on.
   for (Call* call : failed) call->reply.set(std::unexpected(error));
 }
 
@@ -185,14 +185,14 @@ PeerState TcpPeer::state() const {
 
 void TcpPeer::set_address(TcpAddress address) {
   if (address == address_) return;
-  close({Errc::kUnavailable, "the peer has moved"});
+  close({Errc::kUnavailable, "the peer's address has changed"});
   address_ = std::move(address);
   retry_at_ = {};
 }
 
 void TcpPeer::close(const Error& why) {
   if (!connection_) return;
-  closing_ = true;  // What this node does itself says nothing of the peer.
+  closing_ = true;  // Closed by this node: the peer is not reported as down.
   connection_->close(why);
 }
 

@@ -2,8 +2,8 @@
 //
 // Promise    A call ends with the reply, or with kTimeout at its deadline, or with kUnavailable as
 //            soon as the connection breaks. The connection is made when a call needs it; after a
-//            failed attempt calls fail at once until the backoff has passed. That the peer is down,
-//            and that it is up again, is logged once for each change.
+//            failed attempt calls fail at once until the backoff has passed. Each change between up
+//            and down is logged once.
 // Invariants Requests are sent only after the peer has proved its node id and cluster.
 // Threading  The lane's thread.
 // Limits     kCallsInFlightMax calls and kBytesInFlightMax request bytes, then kOverloaded.
@@ -41,9 +41,9 @@ class TcpPeer final : public TcpConnection::Owner {
   ~TcpPeer();
 
   Task<Result<Slice>> call(Slice request, Instant deadline);
-  // The next connection goes there; the one that is, breaks.
+  // The next connection uses it; the current one is closed.
   void set_address(TcpAddress address);
-  // Breaks the connection; every call in flight fails with `why`.
+  // Closes the connection; every call in flight fails with `why`.
   void close(const Error& why);
 
   PeerState state() const;
@@ -74,7 +74,7 @@ class TcpPeer final : public TcpConnection::Owner {
   TcpAddress address_;
 
   std::shared_ptr<TcpConnection> connection_;
-  bool ready_ = false;  // The peer has greeted.
+  bool ready_ = false;  // The peer's hello was accepted.
   TimerId greeting_timer_;
   std::uint64_t attempts_ = 0;
   Duration backoff_{0};
@@ -88,7 +88,7 @@ class TcpPeer final : public TcpConnection::Owner {
   std::uint64_t next_request_ = 1;
   std::unordered_map<std::uint64_t, Call*> calls_;
   std::size_t bytes_in_flight_ = 0;
-  std::deque<std::pair<std::uint64_t, Slice>> waiting_;  // Requests until the peer has greeted.
+  std::deque<std::pair<std::uint64_t, Slice>> waiting_;  // Requests until ready_.
 };
 
 }  // namespace moraine

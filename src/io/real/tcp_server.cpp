@@ -45,7 +45,7 @@ void TcpServer::close() {
   lane_.cancel(std::exchange(retry_timer_, {}));
   std::vector<std::shared_ptr<TcpSession>> sessions;
   for (const auto& [number, session] : sessions_) sessions.push_back(session);
-  const Error why{Errc::kUnavailable, "this node stops"};
+  const Error why{Errc::kUnavailable, "this node is stopping"};
   for (const auto& session : sessions) session->close(why);
 }
 
@@ -61,7 +61,7 @@ void TcpServer::accept_all() {
     } else if (errno == EAGAIN) {
       return;
     } else if (errno != EINTR && errno != ECONNABORTED) {
-      // Out of descriptors or memory: no edge will say that there are some again.
+      // Out of descriptors or memory: no edge will report when there are some again.
       log_error("accept failed", {{"reason", std::strerror(errno)}});
       retry_timer_ = lane_.schedule(lane_.now() + kAcceptRetryDelay, [this] {
         retry_timer_ = {};

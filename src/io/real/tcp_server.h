@@ -1,13 +1,13 @@
 // TcpServer: accepts connections of other nodes and serves their requests.
 //
-// Promise    A request is handed to the handler once per arrival, and its reply goes back on the
-//            connection it came by; when that is gone the reply is dropped. A stranger (another
-//            cluster, another protocol, a wrong node) is told why and closed, and logged.
+// Promise    Each received request is passed to the handler once, and its reply is sent on the
+//            connection that it came from; when that is closed the reply is dropped. A wrong peer
+//            (another cluster, protocol or node) is sent the reason, disconnected and logged.
 // Invariants A connection carries requests only after its hello was accepted.
 // Threading  The lane's thread.
-// Limits     kSessionsMax connections. Of one connection at most kServedRequestsMax requests or
-//            kServedBytesMax bytes are being served or wait to be sent back; past that it is not
-//            read, so the peer feels it.
+// Limits     kSessionsMax connections. Per connection at most kServedRequestsMax requests or
+//            kServedBytesMax bytes are being served or wait to be sent back; past that the
+//            connection is not read, which is backpressure on the peer.
 #pragma once
 
 #include <cstddef>
@@ -42,11 +42,11 @@ class TcpServer final : public FdHandler {
 
   Result<void> listen(const TcpAddress& address);  // A numeric host; port 0 lets the system choose.
   std::uint16_t port() const { return port_; }     // 0 when it does not listen.
-  // Requests that are being served stay with the handler they came to; an empty one refuses.
+  // Requests that are being served keep their handler. An empty handler refuses requests.
   void serve(RequestHandler handler);
-  // Null when nobody serves. Whoever runs its task holds it until the task ends.
+  // Null without a handler. The caller holds the pointer until the handler's task ends.
   std::shared_ptr<RequestHandler> handler() const { return handler_; }
-  // Closes the listener and every connection; handlers that run are left to end.
+  // Closes the listener and every connection; running handlers are not interrupted.
   void close();
 
   void on_ready(Ready ready) override;
@@ -56,7 +56,7 @@ class TcpServer final : public FdHandler {
 
   void accept_all();
   void add_session(int fd);
-  // A line every kRefusalLinePeriod at most.
+  // Logs at most one line per kRefusalLinePeriod.
   void note_refusal(const std::string& peer, const Error& why);
   void remove_session(std::uint64_t number) { sessions_.erase(number); }
 
@@ -70,7 +70,7 @@ class TcpServer final : public FdHandler {
   TimerId retry_timer_;
   std::uint16_t port_ = 0;
   std::uint64_t next_session_ = 1;
-  std::uint64_t refusals_ = 0;  // Since the last line.
+  std::uint64_t refusals_ = 0;  // Since the last log line.
   Instant refusal_line_at_;
   std::unordered_map<std::uint64_t, std::shared_ptr<TcpSession>> sessions_;
 };

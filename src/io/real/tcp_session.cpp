@@ -15,7 +15,7 @@ void TcpSession::start(int fd) {
   connection_->attach(fd);
   greeting_timer_ = server_->lane_.schedule(server_->lane_.now() + kGreetingTimeout, [this] {
     greeting_timer_ = {};
-    connection_->close({Errc::kUnavailable, "no greeting in time"});
+    connection_->close({Errc::kUnavailable, "no hello from the peer in time"});
   });
 }
 
@@ -41,8 +41,8 @@ Result<void> TcpSession::greet(const Frame& frame) {
   if (hello.cluster != server_->cluster_) {
     const std::string who =
         hello.node.value == 0 ? "a command" : fmt::format("node {}", hello.node.value);
-    return fail(Errc::kConflict, fmt::format("{} is of cluster '{}', this is cluster '{}'", who,
-                                             hello.cluster, server_->cluster_));
+    return fail(Errc::kConflict, fmt::format("{} belongs to cluster '{}', this is cluster '{}'",
+                                             who, hello.cluster, server_->cluster_));
   }
   if (hello.peer != server_->self_) {
     return fail(Errc::kConflict,
@@ -61,7 +61,7 @@ Result<void> TcpSession::greet(const Frame& frame) {
 void TcpSession::request(Frame frame) {
   std::shared_ptr<RequestHandler> handler = server_->handler();
   if (!handler) {
-    const Slice refusal = encode_refusal(Errc::kUnavailable, "the node does not serve");
+    const Slice refusal = encode_refusal(Errc::kUnavailable, "the node serves no requests");
     connection_->send(FrameKind::kRefusal, frame.request, refusal);
   } else {
     ++serving_;
@@ -103,7 +103,7 @@ void TcpSession::on_closed(const Error& why) {
   TcpServer* server = std::exchange(server_, nullptr);
   server->lane_.cancel(std::exchange(greeting_timer_, {}));
   if (greeted_) {
-    // Its own calls tell this node whether the peer is up. Node 0 is a command that has ended.
+    // Debug only: TcpPeer logs whether the peer is up, and node 0 is a command that has ended.
     log_debug("session ended", {{"peer", from_.value}, {"reason", why}});
   } else if (why.code != Errc::kUnavailable) {
     server->note_refusal(address_, why);

@@ -39,7 +39,7 @@ class TcpSession final : public TcpConnection::Owner,
   TimerId greeting_timer_;
   bool greeted_ = false;
   NodeId from_;
-  std::string address_;  // Of the peer.
+  std::string address_;  // The peer's.
   std::size_t serving_ = 0;
   std::size_t serving_bytes_ = 0;
 };

@@ -1,7 +1,7 @@
 // TCP sockets: addresses, listening, connecting. Every socket is non-blocking and close-on-exec.
 //
 // Threading  resolve() completes on the lane that it was given; the rest are plain calls.
-// Errors     kInvalidArgument: an address that nobody can have. kUnavailable: the system says no.
+// Errors     kInvalidArgument: an invalid address. kUnavailable: a system call failed.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,7 +17,7 @@
 
 namespace moraine {
 
-// A peer that acknowledges nothing for this long is gone.
+// A peer that acknowledges nothing for this long counts as dead.
 inline constexpr Duration kDeadPeerTimeout = 10s;
 
 struct TcpAddress {
@@ -39,13 +39,13 @@ Result<SocketAddress> resolve_numeric(const TcpAddress& address);
 
 Result<int> open_listener(const SocketAddress& address);
 Result<std::uint16_t> local_port(int fd);
-// Of whoever is at the other end, as HOST:PORT; "?" when it has gone.
+// The peer's address as HOST:PORT; "?" when the socket is no longer connected.
 std::string peer_address(int fd);
 // Starts connecting; the socket becomes writable when that is done (see connect_status).
 Result<int> open_connection(const SocketAddress& address);
 // 0, or the errno that connecting or the connection failed with.
 int connect_status(int fd);
-// No delay of small frames, dead peers noticed.
+// Sends small frames without delay and detects dead peers.
 void tune_connection(int fd);
 
 }  // namespace moraine

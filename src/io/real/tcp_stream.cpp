@@ -16,7 +16,7 @@ namespace moraine {
 namespace {
 
 std::unexpected<Error> closed() {
-  return fail(Errc::kUnavailable, "the stream is closed");
+  return fail(Errc::kUnavailable, "the connection is closed");
 }
 
 std::unexpected<Error> broken(const char* operation) {
@@ -89,7 +89,7 @@ Task<Result<void>> TcpStream::readable() {
       readable_ = false;
     }
     co_await wait(reader_);
-    if (fd_ >= 0 && readable_) co_return Result<void>();  // The system has just said so.
+    if (fd_ >= 0 && readable_) co_return Result<void>();  // Just reported by the system.
   }
   co_return closed();
 }
@@ -148,7 +148,7 @@ void TcpStream::close() {
   ::close(std::exchange(fd_, -1));
   const std::coroutine_handle<> reader = std::exchange(reader_, nullptr);
   const std::coroutine_handle<> writer = std::exchange(writer_, nullptr);
-  // Not inside this call: whoever closes is not yet done.
+  // Posted: the caller of close() has to finish first.
   if (reader) lane_.post([reader] { reader.resume(); });
   if (writer) lane_.post([writer] { writer.resume(); });
 }

@@ -1,11 +1,11 @@
 // TcpListener: accepts connections of clients and serves each as a ByteStream.
 //
-// Promise    A call to the system is tried first; a stream waits for the socket only when there is
-//            nothing to do, and then holds no buffer. Pieces are written without copying, those
-//            that are neighbours in memory as one. A connection past the limit is accepted and
+// Promise    A system call is tried first; a stream waits for the socket only when the call would
+//            block, and then holds no buffer. Pieces are written without copying; pieces that are
+//            adjacent in memory are written as one. A connection past the limit is accepted and
 //            closed.
 // Threading  The lane's thread.
-// Limits     kClientConnectionsMax connections, fewer by choice; kPiecesPerWrite pieces a call.
+// Limits     kClientConnectionsMax connections, or fewer by option; kPiecesPerWrite pieces a call.
 // Tests      tcp_stream_test.cpp
 #pragma once
 
@@ -28,12 +28,12 @@ namespace moraine {
 inline constexpr std::size_t kClientConnectionsMax = 20'000;
 inline constexpr std::size_t kPiecesPerWrite = 256;
 
-// A client's socket of a lane.
+// One client connection on a lane.
 class TcpStream final : public ByteStream,
                         public FdHandler,
                         public std::enable_shared_from_this<TcpStream> {
  public:
-  // Takes the socket over.
+  // Takes ownership of the socket.
   TcpStream(Lane& lane, int fd, std::string peer);
   TcpStream(const TcpStream&) = delete;
   TcpStream& operator=(const TcpStream&) = delete;
@@ -54,7 +54,7 @@ class TcpStream final : public ByteStream,
   Lane& lane_;
   int fd_;
   WatchId watch_;
-  bool readable_ = true;  // Maybe: the system is to be asked.
+  bool readable_ = true;  // Maybe: a read has to be tried.
   bool writable_ = true;
   bool ended_ = false;  // The other side sends no more; what it sent is still read.
   std::coroutine_handle<> reader_;
@@ -69,7 +69,7 @@ struct TcpListenerLimits {
 class TcpListener final : public FdHandler {
  public:
   // Listens on a numeric host; port 0 lets the system choose. Raises the limit of open files of
-  // the process to what the connections may need, as far as the system lets it.
+  // the process to what the connections may need, as far as the system allows.
   static Result<std::unique_ptr<TcpListener>> open(Lane& lane, const TcpAddress& address,
                                                    StreamHandler handler,
                                                    TcpListenerLimits limits = {});

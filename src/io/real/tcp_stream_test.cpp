@@ -69,7 +69,7 @@ Task<void> echo(std::shared_ptr<ByteStream> stream) {
     if (!read || *read == 0) co_return;
     const Slice whole = std::move(buffer).freeze();
     std::vector<Slice> pieces;
-    // Neighbours and single bytes, to be put together again.
+    // Adjacent pieces and single bytes, to be joined again.
     for (std::size_t at = 0; at < *read; ++at) pieces.push_back(whole.sub(at, 1));
     if (!co_await stream->write(std::move(pieces))) co_return;
   }
@@ -163,7 +163,7 @@ TEST_P(TcpStreamTest, StopEndsWhatWaits) {
   EXPECT_FALSE(Peer(port_).connected());
 }
 
-TEST_P(TcpStreamTest, TellsWhoTheOtherSideIs) {
+TEST_P(TcpStreamTest, ReturnsTheAddressOfThePeer) {
   serve(say_peer);
   Peer peer(port_);
   EXPECT_TRUE(peer.receive(100).starts_with("127.0.0.1:"));

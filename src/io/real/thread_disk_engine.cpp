@@ -47,8 +47,8 @@ ssize_t call_system(const DiskRequest& request) {
   return 0;
 }
 
-// Threading  The queue is shared under the mutex; a request belongs to one worker from its taking
-//            until its completion is posted.
+// Threading  The queue is shared under the mutex; a request belongs to one worker from when it is
+//            dequeued until its completion is posted.
 class ThreadDiskEngine final : public DiskEngine {
  public:
   explicit ThreadDiskEngine(Lane& lane) : lane_(lane) {

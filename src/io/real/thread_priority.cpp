@@ -10,27 +10,27 @@ namespace moraine {
 namespace {
 
 constexpr std::int32_t kNice = 10;
-// Of the longest turns: threads with shorter ones need not wait for its end.
-constexpr std::uint64_t kTurnNanoseconds = 50'000'000;
+// A long time slice: threads with shorter slices preempt this one before its slice ends.
+constexpr std::uint64_t kSliceNanoseconds = 50'000'000;
 
-// The first version of what sched_setattr(2) takes.
-struct SchedulerWish {
-  std::uint32_t size = sizeof(SchedulerWish);
+// The first version of the sched_setattr(2) argument.
+struct SchedulerAttributes {
+  std::uint32_t size = sizeof(SchedulerAttributes);
   std::uint32_t policy = SCHED_OTHER;
   std::uint64_t flags = 0;
   std::int32_t nice = kNice;
   std::uint32_t priority = 0;
-  std::uint64_t runtime = kTurnNanoseconds;
+  std::uint64_t runtime = kSliceNanoseconds;
   std::uint64_t deadline = 0;
   std::uint64_t period = 0;
 };
-static_assert(sizeof(SchedulerWish) == 48);
+static_assert(sizeof(SchedulerAttributes) == 48);
 
 }  // namespace
 
-void give_way() {
-  const SchedulerWish wish;
-  (void)syscall(SYS_sched_setattr, 0, &wish, 0u);
+void lower_thread_priority() {
+  const SchedulerAttributes attributes;
+  (void)syscall(SYS_sched_setattr, 0, &attributes, 0u);
 }
 
 }  // namespace moraine

@@ -1,11 +1,10 @@
-// What the scheduler is told of a thread.
+// Scheduling priority of threads.
 #pragma once
 
 namespace moraine {
 
-// From now on the calling thread gives way to ordinary ones that wake on its processor, at once
-// rather than after its turn, and has a small share while they are busy. A hint: where the kernel
-// refuses it nothing changes.
-void give_way();
+// From now on ordinary threads that wake on the calling thread's processor preempt it at once, and
+// it gets a small share while they are busy. A hint: nothing changes where the kernel refuses it.
+void lower_thread_priority();
 
 }  // namespace moraine

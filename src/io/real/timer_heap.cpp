@@ -56,7 +56,7 @@ void TimerHeap::drop_stale_top() {
   }
 }
 
-// The callback is handed out, not destroyed here: its destructor may use this heap again.
+// The callback is returned, not destroyed here: its destructor may use this heap.
 Callback TimerHeap::free_slot(std::uint32_t slot) {
   Callback callback = std::move(slots_[slot].callback);
   slots_[slot].callback = nullptr;

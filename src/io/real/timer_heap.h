@@ -1,6 +1,6 @@
 // TimerHeap: the timers of one lane.
 //
-// Promise    Timers fall due in the order of their times; equal times in the order of adding. A
+// Promise    Timers are due in the order of their times, equal times in the order of adding. A
 //            cancelled timer never runs.
 // Invariants A TimerId is never reused while its slot's 32-bit generation has not wrapped.
 // Threading  One thread.
@@ -24,8 +24,8 @@ class TimerHeap {
 
   // Time of the earliest timer, or Instant::never().
   Instant next();
-  // Takes the earliest timer that is due at `now` and was added before `mark()` gave `before`; an
-  // empty callback when there is none. The limit keeps a timer that re-arms itself from looping.
+  // Removes the earliest timer that is due at `now` and was added before mark() returned `before`;
+  // an empty callback when there is none. `before` keeps a timer that re-arms itself from looping.
   Callback take_due(Instant now, std::uint64_t before);
   std::uint64_t mark() const { return next_order_; }
 

@@ -16,9 +16,9 @@
 namespace moraine {
 namespace {
 
-// The kernel maps a ring where an earlier ring of another thread may have been. The thread
-// sanitizer sees neither that mapping nor its end, which are system calls inside liburing, and
-// would report accesses of the two threads as a race: every end comes before every later mapping.
+// The kernel may map a ring where an earlier ring of another thread was. The thread sanitizer sees
+// neither mapping nor unmapping, which are system calls inside liburing, and would report accesses
+// of the two threads as a race. These annotations order every unmapping before later mappings.
 #if __has_feature(thread_sanitizer)
 char mappings;
 void note_unmapping() {
@@ -102,7 +102,7 @@ io_uring_sqe* Uring::next_entry() {
 
 void Uring::commit(io_uring_sqe* entry, UringOperation& operation, bool at_once) {
   io_uring_sqe_set_data(entry, &operation);
-  // What is refused now goes with the next turn.
+  // What the kernel refuses now is submitted by the next turn.
   if (at_once || io_uring_sq_ready(ring_.get()) >= kSubmitEarly) {
     (void)io_uring_submit(ring_.get());
   }

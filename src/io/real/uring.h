@@ -1,11 +1,11 @@
 // Uring: the io_uring of one lane.
 //
-// Promise    Operations are submitted with few system calls, but the device need not wait for a
-//            turn to end: when kSubmitEarly are prepared, at once where the caller says so, the
-//            rest by the next turn. Completions run inside turn().
+// Promise    Operations are submitted with few system calls: when kSubmitEarly are prepared, at
+//            once when the caller asks for it, and otherwise by the next turn(). Completions run
+//            inside turn().
 // Invariants An operation stays at its address until it completes.
-// Threading  Created, used and turned by one thread only; it may be destroyed by another one after
-//            that. Destruction needs no operation in flight except polls.
+// Threading  Created and used by one thread only; another thread may destroy it after that. No
+//            operation except polls may be in flight at destruction.
 // Limits     kUringEntries prepared operations; past it they are submitted early.
 #pragma once
 
@@ -25,7 +25,7 @@ inline constexpr unsigned kUringCompletions = 4096;
 inline constexpr unsigned kSubmitEarly = 8;
 
 struct UringOperation {
-  // `result` is what the system call would have given, or a negative errno.
+  // `result` is what the system call would have returned, or a negative errno.
   void (*complete)(UringOperation& self, int result) = nullptr;
 };
 
@@ -42,7 +42,7 @@ class Uring {
   void commit(io_uring_sqe* entry, UringOperation& operation, bool at_once = false);
 
   // Submits what is prepared, waits up to `wait` for a completion (not at all when zero, without
-  // end when Duration::max()) and runs the completions that are there. Completions past
+  // limit when Duration::max()) and runs the completions that have arrived. Completions past
   // kCompletionsPerTurn wait for the next turn.
   void turn(Duration wait);
 

@@ -10,7 +10,7 @@
 namespace moraine {
 namespace {
 
-// Against the time that a device takes for this much, a system call of its own is nothing.
+// A device takes so long for this much that a separate system call costs nothing in comparison.
 constexpr std::size_t kSubmitAtOnceBytes = 64u << 10;
 
 std::size_t bytes_of(const DiskRequest& request) {

@@ -1,6 +1,6 @@
 // DiskImage: the bytes of a simulated disk, as a value.
 //
-// Promise    Copies are cheap (chunks are shared until written) and independent. Sectors never
+// Promise    Copies are cheap (pages are shared until written) and independent. Sectors never
 //            written read as zeros. Written bytes are shared with the writer, not copied.
 // Invariants Offsets and sizes are multiples of kSectorSize.
 // Threading  One thread.
@@ -23,7 +23,7 @@ struct SimExtent {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::vector<Slice> pieces;
-  bool discard = false;  // The file system's word, not a transfer: it is never misdirected.
+  bool discard = false;  // Done by the file system, not a transfer: it is never misdirected.
 
   SimExtent() = default;
   // Requires: offset, and the address and size of each piece, are multiples of kSectorSize.
@@ -41,7 +41,7 @@ class DiskImage {
   explicit DiskImage(std::uint64_t size) : size_(size) {}
 
   std::uint64_t size() const { return size_; }
-  // Forgets what lies past `size`.
+  // Drops the bytes past `size`.
   void resize(std::uint64_t size);
 
   // Writing past the end extends the image.
@@ -54,13 +54,13 @@ class DiskImage {
   std::optional<std::uint64_t> written_sector_from(std::uint64_t from) const;
 
  private:
-  static constexpr std::uint64_t kChunkSectors = 256;
-  using Chunk = std::array<Slice, kChunkSectors>;  // An empty slice is a sector of zeros.
+  static constexpr std::uint64_t kPageSectors = 256;
+  using Page = std::array<Slice, kPageSectors>;  // An empty slice is a sector of zeros.
 
-  Chunk& writable_chunk(std::uint64_t index);
+  Page& writable_page(std::uint64_t index);
 
   std::uint64_t size_ = 0;
-  std::map<std::uint64_t, std::shared_ptr<Chunk>> chunks_;
+  std::map<std::uint64_t, std::shared_ptr<Page>> pages_;
 };
 
 }  // namespace moraine

@@ -13,7 +13,7 @@ void NodeExecutor::post(Callback callback) {
     return;
   }
   ++late_posts_;
-  enqueue_afterlife(afterlife_now_.since_start, std::move(callback));
+  enqueue_private(private_now_.since_start, std::move(callback));
 }
 
 TimerId NodeExecutor::schedule(Instant when, Callback callback) {
@@ -22,7 +22,7 @@ TimerId NodeExecutor::schedule(Instant when, Callback callback) {
     return loop_.enqueue(loop_.fill_slot(this, due.since_start, std::move(callback)));
   }
   ++late_timers_;
-  return enqueue_afterlife(std::max(when, afterlife_now_).since_start, std::move(callback));
+  return enqueue_private(std::max(when, private_now_).since_start, std::move(callback));
 }
 
 void NodeExecutor::resume() {
@@ -37,23 +37,23 @@ void NodeExecutor::kill() {
   INVARIANT(alive_, "node {} died twice in one life", node_);
   alive_ = false;
   paused_ = false;
-  afterlife_now_ = loop_.now();
-  afterlife_ = std::exchange(set_aside_, {});
-  std::erase_if(afterlife_, [this](const Entry& entry) { return loop_.stale(entry); });
+  private_now_ = loop_.now();
+  private_queue_ = std::exchange(set_aside_, {});
+  std::erase_if(private_queue_, [this](const Entry& entry) { return loop_.stale(entry); });
   loop_.drop_stale();
   std::erase_if(loop_.heap_, [this](const Entry& entry) {
     if (loop_.slots_[entry.slot].owner != this) return false;
-    afterlife_.push_back(entry);
+    private_queue_.push_back(entry);
     return true;
   });
   std::make_heap(loop_.heap_.begin(), loop_.heap_.end(), SimExecutor::Later{});
-  std::make_heap(afterlife_.begin(), afterlife_.end(), SimExecutor::Later{});
+  std::make_heap(private_queue_.begin(), private_queue_.end(), SimExecutor::Later{});
 }
 
-TimerId NodeExecutor::enqueue_afterlife(Duration time, Callback callback) {
+TimerId NodeExecutor::enqueue_private(Duration time, Callback callback) {
   const Entry entry = loop_.fill_slot(this, time, std::move(callback));
-  afterlife_.push_back(entry);
-  std::push_heap(afterlife_.begin(), afterlife_.end(), SimExecutor::Later{});
+  private_queue_.push_back(entry);
+  std::push_heap(private_queue_.begin(), private_queue_.end(), SimExecutor::Later{});
   if (!draining_ && !std::exchange(drain_posted_, true)) {
     loop_.post([this] {
       drain_posted_ = false;
@@ -64,25 +64,24 @@ TimerId NodeExecutor::enqueue_afterlife(Duration time, Callback callback) {
 }
 
 void NodeExecutor::drain() {
-  INVARIANT(!alive_, "node {} is alive: only the dead are drained", node_);
+  INVARIANT(!alive_, "node {} is alive: only dead nodes are drained", node_);
   if (std::exchange(draining_, true)) return;
-  while (!afterlife_.empty()) {
-    const Entry entry = afterlife_.front();
-    std::pop_heap(afterlife_.begin(), afterlife_.end(), SimExecutor::Later{});
-    afterlife_.pop_back();
-    if (!loop_.stale(entry)) run_afterlife(entry);
+  while (!private_queue_.empty()) {
+    const Entry entry = private_queue_.front();
+    std::pop_heap(private_queue_.begin(), private_queue_.end(), SimExecutor::Later{});
+    private_queue_.pop_back();
+    if (!loop_.stale(entry)) run_private(entry);
   }
   draining_ = false;
 }
 
-void NodeExecutor::run_afterlife(const Entry& entry) {
-  INVARIANT(
-      ++drained_ <= kDrainedEventsMax,
-      "node {} does not come to rest after its death: {} events drained, of them {} posts and "
-      "{} timers added since; {} disk and {} network calls refused. A loop ignores both "
-      "errors and TaskScope::closed()",
-      node_, drained_, late_posts_, late_timers_, refused_disk_, refused_network_);
-  afterlife_now_ = std::max(afterlife_now_, Instant{entry.time});
+void NodeExecutor::run_private(const Entry& entry) {
+  INVARIANT(++drained_ <= kDrainedEventsMax,
+            "node {} does not become idle after its death: {} events drained, of them {} posts and "
+            "{} timers added since; {} disk and {} network calls refused. A loop ignores both "
+            "errors and TaskScope::closed()",
+            node_, drained_, late_posts_, late_timers_, refused_disk_, refused_network_);
+  private_now_ = std::max(private_now_, Instant{entry.time});
   Callback callback = loop_.take(entry);
   loop_.trace(static_cast<std::uint64_t>(entry.time.count()));
   NodeExecutor* const before = std::exchange(loop_.running_, this);

@@ -1,12 +1,12 @@
 // NodeExecutor: the Executor of one life of one simulated node.
 //
-// Promise    Paused: events that fall due wait for resume(). Killed: nothing that the node does has
-//            an effect any more, and its pending callbacks and timers run in fast forward on a
-//            private clock, at no virtual time, so that its coroutines reach their ends.
+// Promise    Paused: due events wait for resume(). Killed: nothing that the node does has an effect
+//            any more, and its pending callbacks and timers run at once on a private clock, without
+//            virtual time passing, so that its coroutines complete.
 // Invariants A killed executor stays dead; the next life of the node has an executor of its own.
 // Threading  The thread of the simulation.
-// Limits     kDrainedEventsMax events after death: past it a loop ignores both errors and
-//            TaskScope::closed(), and the simulation stops.
+// Limits     kDrainedEventsMax events after death: past it the simulation stops, as some loop
+//            ignores both errors and TaskScope::closed().
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class NodeExecutor final : public Executor {
   NodeExecutor(SimExecutor& loop, std::uint32_t node) : loop_(loop), node_(node) {}
 
   void post(Callback callback) override;
-  // After death: the private clock, which stands at the last timer that ran.
-  Instant now() const override { return alive_ ? loop_.now() : afterlife_now_; }
+  // After death: the private clock, which shows the time of the last timer that ran.
+  Instant now() const override { return alive_ ? loop_.now() : private_now_; }
   TimerId schedule(Instant when, Callback callback) override;
   void cancel(TimerId timer) override { loop_.cancel(timer); }
   bool on_this_thread() const override { return true; }
@@ -37,10 +37,10 @@ class NodeExecutor final : public Executor {
 
   // Everything pending moves to the private clock; drain() runs it.
   void kill();
-  // Runs what is pending after death until nothing is. Requires: !alive().
+  // Runs pending events until none is left. Requires: !alive().
   void drain();
 
-  // Counted for the message of a drain that does not end.
+  // Counted for the error text of a drain that does not end.
   void note_refused_disk() { ++refused_disk_; }
   void note_refused_network() { ++refused_network_; }
 
@@ -49,8 +49,8 @@ class NodeExecutor final : public Executor {
   using Entry = SimExecutor::Entry;
 
   void set_aside(Entry entry) { set_aside_.push_back(entry); }
-  TimerId enqueue_afterlife(Duration time, Callback callback);
-  void run_afterlife(const Entry& entry);
+  TimerId enqueue_private(Duration time, Callback callback);
+  void run_private(const Entry& entry);
 
   SimExecutor& loop_;
   const std::uint32_t node_;
@@ -60,8 +60,8 @@ class NodeExecutor final : public Executor {
   Duration last_post_{0};
 
   // After death.
-  std::vector<Entry> afterlife_;  // A heap, as the loop's queue.
-  Instant afterlife_now_;
+  std::vector<Entry> private_queue_;  // A heap, as the loop's queue.
+  Instant private_now_;
   bool draining_ = false;
   bool drain_posted_ = false;
   std::uint64_t drained_ = 0;

@@ -7,7 +7,7 @@
 namespace moraine {
 namespace {
 
-// Suspends until the drive has done the request, or the node is dead.
+// Suspends until the drive has completed the request, or the node is dead.
 struct Submitted {
   SimDrive& drive;
   SimDiskRequest& request;
@@ -22,7 +22,7 @@ struct Submitted {
   }
 };
 
-// Answers at once, in the life of the node that made it.
+// Reads complete at once, as long as the node's life that created the reader lasts.
 class SimDiskReader final : public DiskReader {
  public:
   SimDiskReader(SimDrive& drive, const NodeExecutor& executor)

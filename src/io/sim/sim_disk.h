@@ -1,9 +1,9 @@
 // SimDiskStore: the disks of one simulated node. They outlive its crashes.
 //
-// Promise    As io/disk.h, with the faults that io/sim/sim_drive.h can make. A crash leaves what
-//            io/sim/sim_medium.h says; every disk of the node crashes at the same moment.
-// Invariants A Disk belongs to the life of the node that opened it: after a crash of the node it
-//            answers kUnavailable for good, also when the node has been restarted.
+// Promise    As io/disk.h, with the faults of io/sim/sim_drive.h. What a crash leaves is described
+//            in io/sim/sim_medium.h; every disk of the node crashes at the same moment.
+// Invariants A Disk belongs to the life of the node that opened it: after a crash of the node all
+//            its calls fail with kUnavailable, also when the node has been restarted.
 // Threading  The thread of the simulation.
 #pragma once
 
@@ -26,7 +26,7 @@ class SimDiskStore {
   SimDiskStore(const SimDiskStore&) = delete;
   SimDiskStore& operator=(const SimDiskStore&) = delete;
 
-  // The drive at `path`; its faults can be set before anyone creates a disk on it.
+  // The drive at `path`; its faults can be set before a disk is created on it.
   SimDrive& drive(const std::string& path);
   DiskFaults& faults(const std::string& path) { return drive(path).faults(); }
 
@@ -35,7 +35,7 @@ class SimDiskStore {
   void on_io(std::function<void(const IoEvent&)> hook) { shared_.hook = std::move(hook); }
   std::uint64_t io_events() const { return shared_.events; }
 
-  // Makes a disk of an image, so that a test can open what a crash left.
+  // Creates a disk from an image, so that a test can open what a crash left.
   void install(const std::string& path, DiskImage image) { drive(path).install(std::move(image)); }
   DiskImage crash_image(const std::string& path, CrashPolicy policy, std::uint64_t variant = 0) {
     return drive(path).crash_image(policy, variant);

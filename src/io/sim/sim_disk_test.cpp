@@ -139,7 +139,7 @@ TEST_F(SimDiskTest, ACrashReleasesTheLockAndTheOldDiskAnswersUnavailable) {
   EXPECT_EQ(read(0, 1), ".");
 }
 
-// The image at each I/O boundary, as the kindest and as the worst crash leaves it.
+// The image at each I/O boundary, after a crash that keeps and one that loses un-synced writes.
 TEST_F(SimDiskTest, ATestCanTakeACrashImageAtEachIoBoundary) {
   create();
   std::vector<std::string> kept;

@@ -90,10 +90,10 @@ void SimDrive::finish(std::uint64_t id) {
     held_.push_back(id);
     return;
   }
-  if (!tell(id, false)) return;
+  if (!call_hook(id, false)) return;
   found->second->outcome = execute(*found->second);
   found->second->took_effect = true;
-  if (!tell(id, true)) return;
+  if (!call_hook(id, true)) return;
   complete(id);
 }
 
@@ -128,7 +128,7 @@ Duration SimDrive::time_of(const SimDiskRequest& request) {
   return (transfer_free_ - shared_.loop.now()) + latency * static_cast<std::int64_t>(factor);
 }
 
-bool SimDrive::tell(std::uint64_t id, bool done) {
+bool SimDrive::call_hook(std::uint64_t id, bool done) {
   const SimDiskRequest& request = *in_flight_.at(id);
   IoEvent::Kind kind{};
   switch (request.kind) {
@@ -257,7 +257,7 @@ SimDrive::Outcome SimDrive::allocate(const SimDiskRequest& request) {
   const bool refused = faults_.no_space.strikes(fault_random_);
   if (refused || !has_room(request.offset, request.size)) {
     shared_.faults.add(FaultKind::kNoSpace);
-    return std::unexpected(error(Errc::kNoSpace, "no room", request));
+    return std::unexpected(error(Errc::kNoSpace, "no space", request));
   }
   allocated_.insert(request.offset, request.offset + request.size);
   return Slice();

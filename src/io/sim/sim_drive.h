@@ -5,8 +5,8 @@
 // Invariants (1) A request stays at its address until it completes. (2) A request of a node that
 //            has died completes with kUnavailable and has no effect after the death.
 // Threading  The thread of the simulation.
-// Errors     A range outside size() gives kInvalidArgument and touches nothing.
-// Limits     kSimDiskQueueDepth requests on their way; past it they wait in order.
+// Errors     A range outside size() fails with kInvalidArgument and changes nothing.
+// Limits     kSimDiskQueueDepth requests in flight; past it they are queued in order.
 #pragma once
 
 #include <coroutine>
@@ -30,14 +30,14 @@ namespace moraine {
 inline constexpr std::size_t kSimDiskQueueDepth = 256;
 
 struct DiskTiming {
-  Duration request_min = 50us;  // Of all requests but syncs.
+  Duration request_min = 50us;  // For all requests but syncs.
   Duration request_max = 300us;
   Duration sync_min = 100us;
   Duration sync_max = 500us;
-  std::uint64_t bytes_per_us = 1000;  // Of the drive, shared by its requests.
+  std::uint64_t bytes_per_us = 1000;  // Bandwidth shared by all requests.
 };
 
-// The faults of one drive. Change it at any moment; requests look when they take effect.
+// The faults of one drive. May be changed at any moment; requests check it when they take effect.
 struct DiskFaults {
   static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
@@ -54,7 +54,7 @@ struct DiskFaults {
   bool no_discard = false;  // The file system has no holes.
 };
 
-// A moment at which a test may look at the disk or crash the node.
+// A moment at which a test may inspect the disk or crash the node.
 struct IoEvent {
   enum class Kind : std::uint8_t { kWrite, kSync, kDiscard };
   Kind kind;
@@ -62,7 +62,7 @@ struct IoEvent {
   std::string_view path;
   std::uint64_t offset;
   std::uint64_t size;
-  std::uint64_t number;  // Of this event in its store, from 0.
+  std::uint64_t number;  // Number of this event in its store, from 0.
 };
 
 // What all drives of a node share.
@@ -72,7 +72,7 @@ struct DriveShared {
   DiskTiming timing;
   bool trace_contents;
   std::function<void(const IoEvent&)> hook = nullptr;
-  std::uint64_t events = 0;  // Of writes, discards and syncs.
+  std::uint64_t events = 0;  // Writes, discards and syncs so far.
 };
 
 struct SimDiskRequest {
@@ -106,11 +106,11 @@ class SimDrive {
   std::uint64_t allocated() const { return allocated_.total(); }
 
   void submit(SimDiskRequest& request);
-  // What a discarded range may hold: an un-synced write of zeros or of rubbish.
+  // What a discarded range may hold: an un-synced write of zeros or of random bytes.
   SimExtent discarded(std::uint64_t offset, std::uint64_t size);
-  // What a thread that waits would get, at once. kUnavailable while the drive is stuck.
+  // What a blocking read would return, without delay. kUnavailable while the drive is stuck.
   Result<Slice> read_now(std::uint64_t offset, std::uint64_t size);
-  // `life` counts the crashes that the holder's open was preceded by.
+  // The number of crashes so far: a disk that was opened at another number is stale.
   std::uint64_t life() const { return life_; }
   void unlock(std::uint64_t life);
 
@@ -123,17 +123,17 @@ class SimDrive {
   void truncate(std::uint64_t size);
   // A replaced disk: the same size, all zeros.
   void wipe();
-  // The file is gone; opening it gives kNotFound.
+  // Deletes the file: opening it fails with kNotFound.
   void remove();
   void install(DiskImage image);
 
   // What readers see now.
   DiskImage snapshot() const { return medium_.visible(); }
-  // What a power cut now would leave. Changes nothing and shifts no random stream.
-  // A `variant` for each other image that the random policy could leave at this moment.
+  // What a power cut now would leave. Changes nothing and shifts no random stream. Each `variant`
+  // is another image that the random policy could leave at this moment.
   DiskImage crash_image(CrashPolicy policy, std::uint64_t variant = 0) const;
-  // The power goes: the platter is what is left, the lock goes, pending requests complete with
-  // kUnavailable. Requires: the executors of the pending requests are dead.
+  // Power loss: only the platter's contents remain, the lock is released, pending requests complete
+  // with kUnavailable. Requires: the executors of the pending requests are dead.
   void crash(CrashPolicy policy);
 
  private:
@@ -144,7 +144,7 @@ class SimDrive {
   void complete(std::uint64_t id);
   Duration time_of(const SimDiskRequest& request);
   // Calls the hook. False: the node crashed inside it.
-  bool tell(std::uint64_t id, bool done);
+  bool call_hook(std::uint64_t id, bool done);
   void trace(const SimDiskRequest& request);
 
   Outcome execute(SimDiskRequest& request);

@@ -74,7 +74,7 @@ TEST_F(SimDriveTest, WritesPastTheCapacityFailAndAllocatedRangesDoNot) {
   EXPECT_EQ(world.faults()[FaultKind::kNoSpace], 3U);
 }
 
-TEST_F(SimDriveTest, ADiscardGivesRoomBackAndLeavesTheRestAlone) {
+TEST_F(SimDriveTest, ADiscardReleasesSpaceAndLeavesTheRestUnchanged) {
   create();
   ASSERT_TRUE(write(0, "abcdefgh", Durability::kDurable));
   drive().faults().capacity = 8 * kSectorSize;

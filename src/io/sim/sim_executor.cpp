@@ -69,8 +69,8 @@ void SimExecutor::clear() {
 
 SimExecutor::Entry SimExecutor::fill_slot(NodeExecutor* owner, Duration time, Callback callback) {
   if (free_slots_.empty()) {
-    INVARIANT(slots_.size() < kEventsPendingMax, "{} events are pending: something never stops",
-              slots_.size());
+    INVARIANT(slots_.size() < kEventsPendingMax,
+              "{} events are pending: some loop adds events without end", slots_.size());
     free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
     slots_.emplace_back();
   }

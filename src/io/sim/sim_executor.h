@@ -37,12 +37,12 @@ class SimExecutor final : public Executor {
   void cancel(TimerId timer) override;
   bool on_this_thread() const override { return true; }
 
-  // Runs the next event. False: nothing is due, ever.
+  // Runs the next event. False: no event is pending.
   bool step();
-  // Runs all that is due up to `when`, and moves time there.
+  // Runs all events due up to `when`, and moves time there.
   void run_until(Instant when);
   void run_for(Duration duration) { run_until(now_ + duration); }
-  // Runs until nothing is due. False: `bound` came first.
+  // Runs until no event is pending. False: `bound` was reached first.
   bool run_until_idle(Instant bound = Instant::never());
 
   // Counts cancelled events that still hold a place in the queue.
@@ -51,7 +51,7 @@ class SimExecutor final : public Executor {
   // The node whose event runs now; null in the scenario's events and outside the loop.
   const NodeExecutor* running() const { return running_; }
 
-  // Mixes `word` into the hash of all that happened.
+  // Mixes `word` into trace_hash().
   void trace(std::uint64_t word) {
     trace_hash_ = (trace_hash_ ^ word) * 0x9e3779b97f4a7c15;
     trace_hash_ ^= trace_hash_ >> 32;
@@ -75,7 +75,7 @@ class SimExecutor final : public Executor {
   struct Slot {
     Callback callback;
     NodeExecutor* owner = nullptr;
-    std::uint64_t order = 0;  // Of the event that is in the slot; 0 is none.
+    std::uint64_t order = 0;  // Order of the event in the slot; 0 is none.
   };
   // Heap order: the earliest entry first.
   struct Later {

@@ -61,7 +61,7 @@ TEST(SimExecutor, ACancelledTimerDoesNotRunAndItsSlotIsUsedAgain) {
   const TimerId first = loop.schedule({1ms}, [&] { order.push_back(1); });
   loop.cancel(first);
   const TimerId second = loop.schedule({1ms}, [&] { order.push_back(2); });
-  loop.cancel(first);  // Of a slot that someone else has now.
+  loop.cancel(first);  // Its slot is used by another timer now.
   loop.run_until_idle();
   EXPECT_EQ(order, Order{2});
   loop.cancel(second);
@@ -199,7 +199,7 @@ TEST(NodeExecutorDeathTest, ALoopThatIgnoresDeathIsReported) {
   std::function<void()> again = [&] { node.schedule(node.now() + 1s, [&] { again(); }); };
   again();
   node.kill();
-  EXPECT_DEATH(node.drain(), "node 5 does not come to rest");
+  EXPECT_DEATH(node.drain(), "node 5 does not become idle");
 }
 
 TEST(SimExecutorDeathTest, ALoopThatNeverSleepsIsReported) {

@@ -1,7 +1,7 @@
-// What goes wrong in the simulated world, how often, and how often it did.
+// Faults of the simulated world: their chances and counters.
 //
 // Promise    Every fault that reaches a component is counted under its kind, so that a scenario can
-//            show that it met what it was meant to meet.
+//            prove that the intended faults occurred.
 // Threading  The thread of the simulation.
 #pragma once
 
@@ -49,16 +49,16 @@ class FaultCounters {
  public:
   void add(FaultKind kind, std::uint64_t n = 1) { counts_[static_cast<std::size_t>(kind)] += n; }
   std::uint64_t operator[](FaultKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
-  // Adds what another world met: a campaign sums its seeds.
+  // Adds the counts of another world: a campaign sums its seeds.
   FaultCounters& operator+=(const FaultCounters& other);
-  // The kinds that were met, as "crash 3, read_error 12"; "none" when there were none.
+  // The kinds that occurred, as "crash 3, read_error 12"; "none" when there were none.
   std::string to_string() const;
 
  private:
   std::array<std::uint64_t, kFaultKinds> counts_{};
 };
 
-// When a fault strikes: for the next `next` operations, and at random for one in `one_in` of them
+// When a fault occurs: for the next `next` operations, and at random for one in `one_in` operations
 // (0 is never, 1 always).
 struct FaultChance {
   std::uint64_t one_in = 0;

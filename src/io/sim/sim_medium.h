@@ -1,10 +1,10 @@
-// SimMedium: the bytes of one simulated disk, what of them is durable, and what a power cut leaves.
+// SimMedium: the bytes of one simulated disk, which are durable, and what a power cut leaves.
 //
 // Promise    Reads see every write that completed. A crash keeps what is durable and decides for
 //            each other write by itself: kept, lost, or torn at sector bounds.
 // Invariants durable_ with the whole of log_ applied in order is visible_, unless a disk lied or a
 //            sync failed.
-// Threading  One thread. No time passes here: io/sim/sim_drive.h says when.
+// Threading  One thread. No time passes here: io/sim/sim_drive.h decides when requests take effect.
 // Limits     kUnsyncedMax writes wait for a sync; past it the oldest reaches the platter by itself.
 #pragma once
 
@@ -18,11 +18,11 @@
 
 namespace moraine {
 
-// What becomes of the writes that no sync covered, completed and in flight alike.
+// The fate of writes that no sync covered, completed and in flight alike.
 enum class CrashPolicy : std::uint8_t {
   kRandom,  // Each is kept, lost or torn, from the seed.
-  kKeep,    // All are on the platter: the kindest crash (a killed process, for example).
-  kLose,    // None is.
+  kKeep,    // All are kept, as when only the process is killed.
+  kLose,    // All are lost.
 };
 
 class SimMedium {
@@ -44,12 +44,12 @@ class SimMedium {
   // sync makes the lost ones durable.
   void fail_sync(std::uint64_t mark, Random& random, FaultCounters& faults);
 
-  // What is on the platter when the power goes now, with these writes in flight.
+  // The platter's contents after a power loss now, with these writes in flight.
   DiskImage crash_image(CrashPolicy policy, const std::vector<const SimExtent*>& in_flight,
                         FaultChance& misdirect, Random& random, FaultCounters& faults) const;
-  // The platter and nothing else is there from now on.
+  // From now on `image` is both the durable and the visible contents.
   void replace(DiskImage image);
-  // The rot is on the platter whatever becomes of the writes around it.
+  // The flipped bit is on the platter whatever happens to the writes around it.
   void flip_bit(std::uint64_t offset, unsigned bit);
 
  private:

@@ -113,7 +113,7 @@ void SimNetwork::node_died(NodeNetwork& network) {
           .refused = true,
           .payload = Slice()});
   }
-  // The handler lives on in the requests that are still being served.
+  // Requests that are still being served keep the handler alive.
   network.handler_ = nullptr;
 }
 
@@ -202,7 +202,8 @@ void SimNetwork::deliver(Message message) {
   if (!message.reply) return deliver_request(std::move(message));
   if (message.refused) {
     return end(message.call,
-               fail(Errc::kUnavailable, fmt::format("node {} is not there", message.from.value)));
+               fail(Errc::kUnavailable,
+                    fmt::format("node {} is down or serves no requests", message.from.value)));
   }
   end(message.call, std::move(message.payload));
 }

@@ -1,13 +1,13 @@
-// SimNetwork: the fabric that joins the simulated nodes.
+// SimNetwork: the network between the simulated nodes.
 //
 // Promise    As io/network.h: a call ends with the peer's reply, or kTimeout at its deadline, or
-//            kUnavailable; an unlucky one is delivered twice, late or never. Calls of a node to
-//            itself meet no faults.
-// Invariants (1) A dead node sends nothing; what reaches it is refused or ignored, by the seed.
+//            kUnavailable; with faults a request may be delivered twice, late or never. Calls of a
+//            node to itself have no faults.
+// Invariants (1) A dead node sends nothing; requests to it are refused or ignored, by the seed.
 //            (2) Messages of one link overtake each other unless the link is `ordered`.
 // Threading  The thread of the simulation.
 // Limits     kFrameBytesMax (longer requests: kInvalidArgument), kCallsInFlightMax,
-//            kBytesInFlightMax. A call without a deadline may wait for ever.
+//            kBytesInFlightMax. A call without a deadline may wait forever.
 #pragma once
 
 #include <coroutine>
@@ -24,7 +24,7 @@
 
 namespace moraine {
 
-// Of one direction between two nodes; a reply meets those of its own direction.
+// Faults of one direction between two nodes; a reply is subject to those of its own direction.
 struct LinkFaults {
   Duration latency_min = 20us;
   Duration latency_max = 200us;
@@ -38,14 +38,14 @@ struct LinkFaults {
 
 class SimNetwork;
 
-// The network as one life of a node sees it.
+// The network during one life of a node.
 class NodeNetwork final : public Network {
  public:
   NodeNetwork(SimNetwork& fabric, NodeExecutor& executor) : fabric_(fabric), executor_(executor) {}
 
   NodeId self() const override { return {executor_.node()}; }
   Task<Result<Slice>> call(NodeId to, Slice request, Instant deadline) override;
-  // An empty handler refuses again. Requests that are being served keep theirs.
+  // An empty handler refuses requests. Requests that are being served keep their handler.
   void serve(RequestHandler handler) override;
 
  private:
@@ -70,11 +70,11 @@ class SimNetwork {
 
   // The faults of all links that have none of their own.
   LinkFaults& everywhere() { return everywhere_; }
-  // The faults of one direction, from here on its own; they start as those of everywhere().
+  // The faults of one direction; from now on separate from everywhere(), of which they are a copy.
   LinkFaults& link(NodeId from, NodeId to);
   void reset_link(NodeId from, NodeId to) { links_.erase({from, to}); }
 
-  // One-way partitions: messages of the direction, also those on their way, are lost.
+  // One-way partitions: messages of the direction, also those in flight, are lost.
   void block(NodeId from, NodeId to) { blocked_.insert({from, to}); }
   void unblock(NodeId from, NodeId to) { blocked_.erase({from, to}); }
   // Both ways, between each of `left` and each of `right`.
@@ -88,10 +88,10 @@ class SimNetwork {
 
   std::size_t calls_in_flight() const { return calls_.size(); }
 
-  // A node is there from its first attach on; each life attaches anew.
+  // A node is known from its first attach on; each life attaches again.
   void attach(NodeNetwork& network);
-  // The node of `network` has died: its calls end now, those to it by seed now or at their
-  // deadlines.
+  // The node of `network` has died: its own calls end now, calls to it end now or at their
+  // deadlines, by the seed.
   void node_died(NodeNetwork& network);
 
  private:
@@ -113,7 +113,7 @@ class SimNetwork {
     NodeId to;
     std::uint64_t call;
     bool reply;
-    bool refused;  // A reply that says: nobody serves here.
+    bool refused;  // A reply without a payload: the node serves no requests.
     Slice payload;
   };
   struct Called;

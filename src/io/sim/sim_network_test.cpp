@@ -11,7 +11,7 @@
 namespace moraine {
 namespace {
 
-// Answers "text" by "node:text" and counts what it served.
+// Replies "node:text" to "text" and counts what it served.
 struct Echo {
   explicit Echo(SimNode& node) : world(node.world()) {
     world.network.serve(
@@ -133,7 +133,7 @@ TEST_F(SimNetworkTest, AOneWayPartitionLosesOneDirection) {
   EXPECT_TRUE(call("x", 10ms));
 }
 
-TEST_F(SimNetworkTest, APartitionLosesWhatIsOnItsWayAndEndsByHeal) {
+TEST_F(SimNetworkTest, APartitionLosesMessagesInFlightAndEndsByHeal) {
   std::vector<Result<Slice>> replies;
   spawn(call_into(a.world().network, b.id(), Slice::copy_of("x"), {10ms}, replies));
   world.network().partition({a.id()}, {b.id()});

@@ -1,23 +1,23 @@
 // SimNode: one simulated machine: an executor, a clock, disks and a place in the network.
 //
-// Promise    Components get all they may touch from world(). A crash is a power cut: un-synced
-//            writes meet the fate that the policy says, and nothing the node does later reaches a
-//            disk or another node. The disks and the wall clock outlive crashes.
+// Promise    Components get everything they may use from world(). A crash is a power cut: un-synced
+//            writes are kept or lost by the policy, and nothing the node does later reaches a disk
+//            or another node. The disks and the wall clock outlive crashes.
 // Threading  The thread of the simulation.
 //
 // The sequence of a crash. The scenario registers its hooks for each life:
-//   1. crash(): the disks freeze, the locks on them go, the executor is dead. From here on disk
-//      and network calls of this life, pending and new, end with kUnavailable.
-//   2. on_stop hooks run, in order: each tells its component to end (TaskScope::close(), a last
+//   1. crash(): the disks freeze, their locks are released, the executor is dead. From here on disk
+//      and network calls of this life, pending and new, fail with kUnavailable.
+//   2. on_stop hooks run, in order: each asks its component to stop (TaskScope::close(), a last
 //      message to its mailbox). What waits for a timer or for I/O needs no such hook.
-//   3. Drain: pending callbacks and timers run in fast forward until nothing is pending, so that
-//      coroutines reach their ends (NodeExecutor::kDrainedEventsMax bounds it).
+//   3. Drain: pending callbacks and timers run at once until nothing is pending, so that coroutines
+//      complete (NodeExecutor::kDrainedEventsMax bounds it).
 //   4. on_crash hooks run, last first: each destroys the components of this life. Drain again.
-//   5. restart(): the node is alive anew; the scenario builds components from world().
+//   5. restart(): the node is alive again; the scenario builds components from world().
 // crash() does all of 1-4 before it returns when called outside the loop or from an event of the
 // scenario (posted to SimWorld::executor(), or an on_io hook). Called from an event of a node,
 // whose frames may be on the stack, it does 1 at once, and 2-4 as the scenario's next event; a
-// coroutine that wants to go on after 4 awaits crash_and_wait() instead.
+// coroutine that has to continue after 4 awaits crash_and_wait() instead.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@
 
 namespace moraine {
 
-// Virtual time on a calendar; jumps are the scenario's.
+// Virtual time as wall-clock time; the scenario may make it jump.
 class SimClock final : public WallClock {
  public:
   static constexpr std::chrono::milliseconds kEpoch{1'767'225'600'000};  // 2026-01-01 UTC
@@ -66,10 +66,10 @@ class SimNode {
 
   NodeId id() const { return id_; }
   bool alive() const { return state_ == State::kAlive; }
-  // How many times it was restarted.
+  // The number of restarts.
   std::uint64_t restarts() const { return lives_.size() - 1; }
 
-  // What the components of this life may touch. Requires: alive().
+  // What the components of this life may use. Requires: alive().
   World world();
   SimDiskStore& disks() { return disks_; }
   SimClock& clock() { return clock_; }
@@ -79,12 +79,12 @@ class SimNode {
 
   // Requires: alive().
   void crash(CrashPolicy policy = CrashPolicy::kRandom);
-  // The same from a coroutine, which goes on when the crash is complete.
+  // The same from a coroutine, which continues when the crash is complete.
   Task<void> crash_and_wait(CrashPolicy policy = CrashPolicy::kRandom);
   // Requires: the crash is complete.
   void restart();
 
-  // A paused node runs nothing; its requests at disks and in the network go on.
+  // A paused node runs nothing; its requests to disks and the network continue.
   void pause();
   void resume();
   bool paused() const { return lives_.back()->executor.paused(); }
@@ -92,7 +92,7 @@ class SimNode {
  private:
   enum class State : std::uint8_t { kAlive, kDying, kDown };
 
-  // One life; those that ended are kept, dead, for whoever still holds a reference.
+  // One life; ended ones are kept, dead, as there may still be references to them.
   struct Life {
     Life(SimNode& node, std::uint64_t number);
     NodeExecutor executor;

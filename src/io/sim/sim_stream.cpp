@@ -10,7 +10,7 @@
 namespace moraine {
 namespace {
 
-// One coroutine that waits for a change, resumed by the executor.
+// One coroutine that waits for a change, resumed by a posted callback.
 class Waiter {
  public:
   auto wait() {
@@ -38,7 +38,7 @@ class Waiter {
 // One direction.
 struct Pipe {
   std::vector<std::byte> bytes;
-  std::size_t taken = 0;  // Of bytes.
+  std::size_t taken = 0;  // Number of `bytes` that were read.
   bool no_writer = false;
   bool no_reader = false;
   Waiter reader;
@@ -48,7 +48,7 @@ struct Pipe {
 };
 
 std::unexpected<Error> closed() {
-  return fail(Errc::kUnavailable, "the stream is closed");
+  return fail(Errc::kUnavailable, "the connection is closed");
 }
 
 class SimStream final : public ByteStream {

@@ -1,9 +1,9 @@
 // SimStream: two ends of a connection in memory, for tests of what serves ByteStreams.
 //
 // Promise    What one end writes the other reads, in order; after close() the other end reads what
-//            is on the way, then the end. Nobody is resumed inside a call.
+//            is in flight, then the end. No coroutine is resumed inside a call.
 // Threading  The executor that it was made on.
-// Limits     `window` bytes on the way in each direction; a longer write waits for the reader.
+// Limits     `window` bytes in flight in each direction; a longer write waits for the reader.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace moraine {
 
 struct SimStreamOptions {
   std::size_t window = std::size_t{64} << 10;
-  std::size_t read_bytes_max = std::size_t{1} << 20;  // A read gives at most this.
+  std::size_t read_bytes_max = std::size_t{1} << 20;  // A read returns at most this.
   std::string first_peer = "10.0.0.2:2000";           // As the first end sees the second.
   std::string second_peer = "10.0.0.1:1000";
 };

@@ -14,7 +14,7 @@ SimWorld::SimWorld(std::uint64_t seed, SimOptions options)
               options.trace_contents) {}
 
 SimWorld::~SimWorld() {
-  // Dropped callbacks may own things that use their node to the last.
+  // Dropped callbacks may own objects whose destructors use their node.
   loop_.clear();
 }
 
@@ -49,11 +49,10 @@ void SimWorld::drive(Task<void> task, const bool& done, Duration bound) {
   const Instant end = loop_.now() + bound;
   while (!done) {
     const bool stepped = loop_.step();
-    INVARIANT(
-        stepped || done,
-        "seed {}: nothing is due any more and the task is not done ({} calls in flight; faults "
-        "so far: {})",
-        seed_, fabric_.calls_in_flight(), faults_.to_string());
+    INVARIANT(stepped || done,
+              "seed {}: no event is pending and the task is not done ({} calls in flight; faults "
+              "so far: {})",
+              seed_, fabric_.calls_in_flight(), faults_.to_string());
     INVARIANT(loop_.now() <= end,
               "seed {}: the task is not done after {} ns of virtual time (faults so far: {})",
               seed_, bound.count(), faults_.to_string());

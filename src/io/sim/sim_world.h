@@ -4,7 +4,7 @@
 //            consumer of randomness has a stream of its own: adding one does not shift the others.
 // Invariants Components are destroyed before the world, after shutdown() ended their coroutines.
 // Threading  One thread.
-// Limits     run() gives up after a bound of virtual time, with a message.
+// Limits     run() aborts with a message after a bound of virtual time.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@
 namespace moraine {
 namespace {
 
-// Appends each request to its disk, one sector each, and answers when it is durable.
+// Appends each request to its disk, one sector each, and replies when it is durable.
 class Store {
  public:
   explicit Store(World world) : world_(world), mailbox_(world.executor) {}
@@ -169,7 +169,7 @@ Task<void> wait_for(OneShot<int>& never) {
 TEST(SimWorldDeathTest, RunReportsATaskThatNothingCanEnd) {
   SimWorld world(77);
   OneShot<int> never;
-  EXPECT_DEATH(world.run(wait_for(never)), "seed 77: nothing is due any more");
+  EXPECT_DEATH(world.run(wait_for(never)), "seed 77: no event is pending");
 }
 
 TEST(SimWorldDeathTest, RunReportsATaskThatTakesTooLong) {

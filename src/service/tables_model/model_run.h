@@ -1,8 +1,8 @@
 // ModelRun: one program run by a real table and by NaiveTable, step by step. For tests.
 //
-// Promise    step() says what the table answered, without timestamps, so that runs with other
-//            options of the table can be compared; and fills `wrong` when it is not what the model
-//            says. Reads of the past stay above what retention may have dropped.
+// Promise    step() returns the table's answer, without timestamps, so that runs with other options
+//            of the table can be compared; it sets `wrong` when the answer is not the model's.
+//            Reads of the past stay above what retention may have dropped.
 #pragma once
 
 #include <string>
@@ -31,14 +31,14 @@ class ModelRun {
 
   std::string step(const ProgramStep& step);
 
-  std::string wrong;  // Empty: all was as it must be.
+  std::string wrong;  // Empty: the answer was right.
 
  private:
   struct Moment {
     Timestamp timestamp = 0;
     std::chrono::seconds at{0};  // By the program's own time.
   };
-  // Between the program's time and the machine's, which passes while it works.
+  // The difference of the program's time and the machine's, which passes while it works.
   static constexpr std::chrono::seconds kTimeMargin{300};
   static constexpr Duration kSettleTime = 20ms;
 
@@ -83,14 +83,14 @@ class ModelRun {
   bool fresh(const Moment& moment) const {
     return time_ - moment.at + kTimeMargin < program_.retention.min_data_ttl;
   }
-  // Of the past that must be readable; kSyncLastCommitted: the present.
+  // A time in the past that must be readable; kSyncLastCommitted: the present.
   Timestamp draw_timestamp(std::uint64_t draw) const {
     std::vector<Timestamp> readable;
     for (const Moment& moment : moments_) {
       if (fresh(moment)) readable.push_back(moment.timestamp);
     }
     if (draw == 0 || readable.empty()) return kSyncLastCommitted;
-    // At a commit, or right before it.
+    // At a commit, or just before it.
     return readable[draw / 2 % readable.size()] - draw % 2;
   }
   static Timestamp model_time(Timestamp timestamp) { return std::min(timestamp, kMaxTimestamp); }

@@ -1,4 +1,4 @@
-// Reads of ModelRun, and what is done to its table. For tests.
+// Reads of ModelRun, and the maintenance of its table. For tests.
 #pragma once
 
 #include "service/tables_model/model_run_writes.h"
@@ -116,8 +116,9 @@ inline std::optional<std::size_t> ModelRun::moment_of(Timestamp timestamp) const
   return static_cast<std::size_t>(found - moments_.begin());
 }
 
-// Those that no compaction may have dropped yet: by column, newest first, then writes and deletes.
-// Deltas may be folded into the next one above them, so of summed columns only the moments count.
+// Versions that no compaction may have dropped yet: by column, newest first, then writes and
+// deletes. Deltas may be folded into the next one above them, so of summed columns only the moments
+// count.
 inline std::string ModelRun::expected_versions(const std::string& key) const {
   std::string text;
   std::vector<const NaiveVersion*> newest_first;

@@ -103,7 +103,7 @@ inline void ModelRun::merge(NaiveVersion& older, NaiveVersion newer) const {
     return;
   }
   if (older.deletes) {
-    // Nothing is left of what was there, though no tombstone says so.
+    // The old value is completely replaced, though there is no tombstone.
     older.deletes = false;
     for (const ColumnSchema& column : schema_->columns) {
       if (!column.key) older.cells[column.name] = {};
@@ -130,7 +130,7 @@ inline void ModelRun::remember(const std::vector<RowStep>& rows, Timestamp commi
   }
   for (auto& [key, version] : versions) model_.add(key, std::move(version));
   moments_.push_back({commit, time_});
-  // All tablets of the transaction hear of its end; until then their rows stay locked.
+  // All tablets of the transaction get its outcome; until then their rows stay locked.
   tables_.world().run_for(kSettleTime);
 }
 

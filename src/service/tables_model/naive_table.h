@@ -1,6 +1,6 @@
-// NaiveTable: what a table must answer, said in the simplest way. For tests.
+// NaiveTable: the expected answers of a table, computed in the simplest way. For tests.
 //
-// Promise    Keeps every version of every row for good. A row at T: the writes at or below T that
+// Promise    Keeps every version of every row for ever. A row at T: the writes at or below T that
 //            are above the newest delete at or below T, oldest first; a full value replaces, a
 //            delta is folded by the definition of its aggregate. Columns go by name.
 #pragma once
@@ -199,7 +199,7 @@ inline bool naive_fits(table::ColumnFilter::Op op, const Cell& cell, const Cell&
   }
 }
 
-// What a transaction holds on one row: modes by lock group, "" is the primary lock.
+// The locks of a transaction on one row: modes by lock group, "" is the primary lock.
 struct NaiveLocks {
   std::map<std::string, table::LockMode> modes;
   // A shared write of what the same transaction has read is exclusive.
@@ -216,7 +216,7 @@ struct NaiveLocks {
   }
 };
 
-// Does a transaction that began before `earlier` committed lose to it?
+// Whether a transaction that began before `earlier` committed conflicts with it.
 inline bool naive_conflict(const NaiveLocks& earlier, const NaiveLocks& later) {
   using table::LockMode;
   for (const auto& [group, wants] : later.modes) {

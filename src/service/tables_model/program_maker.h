@@ -75,7 +75,7 @@ class ProgramMaker {
     for (std::size_t i = 0; i < keys; ++i) {
       ColumnSchema column;
       column.name = fmt::format("k{}", i);
-      // The first one has enough values for all keys.
+      // The first column has enough values for all keys.
       column.type =
           i == 0 ? pick<ColumnType>({ColumnType::kInt64, ColumnType::kString}) : pick(kKeyTypes);
       column.key = true;

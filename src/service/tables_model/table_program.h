@@ -72,7 +72,7 @@ struct ProgramStep {
 struct Program {
   std::uint64_t seed = 0;
   TableSchema schema;
-  TableMountOptions retention;          // Of which only that counts.
+  TableMountOptions retention;          // Only the options of retention are used.
   std::vector<std::vector<Cell>> keys;  // Of the columns that are not computed.
   std::vector<ProgramStep> steps;
 };

@@ -65,12 +65,12 @@ class TestTables {
         commit_transaction(services_->commit_parts(), std::move(gathered), Instant::never()));
   }
 
-  // As a coordinator would, of a transaction that nobody has prepared.
-  Result<void> tell_commit(TabletId tablet) {
+  // As a coordinator would, for a transaction that was not prepared.
+  Result<void> send_commit(TabletId tablet) {
     return run(services_->tablets().commit_prepared(tablet, {}, now(), Instant::never()));
   }
 
-  // Keys in any tablets; row i answers key i.
+  // Keys of any tablets; row i is the answer to key i.
   Result<std::vector<std::optional<std::vector<Value>>>> lookup(
       const std::vector<std::string>& keys, const std::vector<std::uint16_t>& columns,
       Timestamp timestamp) {

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kShards = 16;
 constexpr std::size_t kCacheLine = 64;
-// A slice that keeps more than so many times its size alive is copied.
+// A slice that keeps more than this multiple of its size alive is copied.
 constexpr std::size_t kHeldFactorMax = 2;
 constexpr std::size_t kBlockShareMax = 8;
 
@@ -46,21 +46,21 @@ struct BlockCache::State {
   std::atomic<std::size_t> pinned_bytes{0};
   std::atomic<std::uint64_t> inserted{0};
   std::atomic<std::uint64_t> evicted{0};
-  std::atomic<std::size_t> next_shard{0};  // To evict from.
+  std::atomic<std::size_t> next_shard{0};  // The next to evict from.
 
-  // Slots that are neighbours share a shard.
+  // Neighbouring slots share a shard.
   Shard& shard_of(const BlockSlot& slot) {
     constexpr unsigned kNeighbourBits = 9;
     const auto group = reinterpret_cast<std::uintptr_t>(&slot) >> kNeighbourBits;
     return shards[(group * 0x9e3779b97f4a7c15U) >> 60];
   }
   bool evict_one();
-  // The bytes that are pinned by it: 0 when the slot had a pinned block.
+  // Returns the bytes that this pinned: 0 when the slot had a pinned block.
   std::size_t put(BlockSlot& slot, CachedBlock* block, bool pinned);
 };
 static_assert(kShards == 16, "shard_of() takes four bits");
 
-// False: nothing is left.
+// False: nothing left to evict.
 bool BlockCache::State::evict_one() {
   for (std::size_t i = 0; i < (kClockRounds + 1) * kShards; ++i) {
     Shard& shard = shards[next_shard.fetch_add(1, std::memory_order_relaxed) % kShards];
@@ -80,7 +80,7 @@ bool BlockCache::State::evict_one() {
   return false;
 }
 
-// Counts the block, or drops it if the slot has one.
+// Inserts and counts the block, or drops it if the slot already has one.
 std::size_t BlockCache::State::put(BlockSlot& slot, CachedBlock* block, bool pinned) {
   const std::size_t size = block->bytes.size();
   std::size_t newly_pinned = 0;
@@ -110,7 +110,7 @@ std::size_t BlockCache::State::put(BlockSlot& slot, CachedBlock* block, bool pin
   if (block == nullptr) {
     inserted.fetch_add(1, std::memory_order_relaxed);
   } else {
-    delete block;  // Nobody saw it.
+    delete block;  // Never published.
   }
   pinned_bytes.fetch_add(newly_pinned, std::memory_order_relaxed);
   return newly_pinned;
@@ -121,7 +121,7 @@ BlockCache::BlockCache(std::size_t bytes_max, PinnedMemory* pinned)
 
 BlockCache::~BlockCache() {
   for (Shard& shard : state_->shards) {
-    INVARIANT(shard.size() == 0, "a block cache ends with {} blocks in it", shard.size());
+    INVARIANT(shard.size() == 0, "a block cache is destroyed with {} blocks in it", shard.size());
   }
 }
 
@@ -155,7 +155,7 @@ void BlockCache::insert(BlockSlot& slot, Slice bytes) {
 bool BlockCache::pin(BlockSlot& slot, Slice bytes) {
   const std::size_t size = bytes.size();
   if (pinned_ != nullptr && !pinned_->try_take(size)) return false;
-  // A block has one size, whoever made it.
+  // All copies of a block have the same size.
   const std::size_t taken =
       state_->put(slot, new CachedBlock(compact(std::move(bytes)), slot), true);
   INVARIANT(taken == 0 || taken == size, "a block of {} bytes was pinned as one of {}", size,
@@ -166,7 +166,7 @@ bool BlockCache::pin(BlockSlot& slot, Slice bytes) {
 
 void BlockCache::forget(std::span<BlockSlot> slots) {
   for (BlockSlot& slot : slots) {
-    // Whoever emptied it does not touch it again.
+    // The thread that emptied the slot does not touch it again.
     if (slot.block_.load(std::memory_order_acquire) == nullptr) continue;
     CachedBlock* block = nullptr;
     {

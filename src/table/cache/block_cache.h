@@ -1,12 +1,12 @@
 // BlockCache: blocks of chunks in memory, within a limit of bytes shared by all tablets of a node.
 //
-// Promise    A block that is there is found with one atomic load, on any thread, without a lock or
-//            a count. Blocks that were not used for a while go first (CLOCK). The limit is kept
-//            but for what is being inserted. Pinned blocks stay until they are forgotten; they
-//            count against PinnedMemory alone.
-// Invariants A slot belongs to one chunk reader and one cache; it is emptied before it is destroyed
-//            (forget()).
-// Threading  Any thread. find() under an EpochGuard; what it gives lives until the guard ends; to
+// Promise    A cached block is found with one atomic load, on any thread, without a lock or a
+//            reference count. Blocks that were not used recently are evicted first (CLOCK). The
+//            limit holds except for blocks that are being inserted. Pinned blocks stay until
+//            forget(); they count only against PinnedMemory.
+// Invariants A slot belongs to one chunk reader and one cache; it is emptied (forget()) before it
+//            is destroyed.
+// Threading  Any thread. find() under an EpochGuard; its result is valid until the guard ends; to
 //            keep it longer copy the Slice.
 // Tests      block_cache_test.cpp, block_cache_threads_test.cpp.
 #pragma once
@@ -23,7 +23,7 @@ namespace moraine::table {
 
 struct CachedBlock;
 
-// Where a chunk reader keeps one of its blocks.
+// A chunk reader's slot for one of its blocks.
 class BlockSlot {
  public:
   BlockSlot() = default;
@@ -37,23 +37,23 @@ class BlockSlot {
 
 class BlockCache {
  public:
-  // `pinned` outlives it; null: pinned blocks have no limit.
+  // `pinned` must outlive the cache; null: pinned blocks have no limit.
   explicit BlockCache(std::size_t bytes_max, PinnedMemory* pinned = nullptr);
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
-  ~BlockCache();  // Requires: every slot was forgotten.
+  ~BlockCache();  // Requires: forget() was called for every slot.
 
-  // Null: not there. Marks it as used.
+  // Null: not cached. Marks the block as used.
   static const Slice* find(const BlockSlot& slot);
-  // Brings close to the processor what find() looks at; a hint.
+  // Prefetches what find() reads; a hint.
   static void prefetch(const BlockSlot& slot) {
     __builtin_prefetch(slot.block_.load(std::memory_order_acquire));
   }
-  // Puts the block in; another one that got there first stays. A block above an eighth of the limit
-  // is not kept.
+  // Inserts the block, unless the slot already has one. A block above an eighth of the limit is not
+  // cached.
   void insert(BlockSlot& slot, Slice bytes);
-  // Puts the block in, or pins the one that is there. False: it would pass the limit of pinned
-  // bytes, and the slot is as it was.
+  // Inserts the block pinned, or pins the cached one. False: it would exceed the limit of pinned
+  // bytes; the slot is unchanged.
   [[nodiscard]] bool pin(BlockSlot& slot, Slice bytes);
   void forget(std::span<BlockSlot> slots);
 
@@ -66,7 +66,7 @@ class BlockCache {
   };
   Statistics statistics() const;
   std::size_t bytes_max() const { return bytes_max_; }
-  // Null: there is no limit.
+  // Null: no limit.
   const PinnedMemory* pinned_memory() const { return pinned_; }
 
  private:

@@ -58,7 +58,7 @@ TEST_F(BlockCacheTest, KeepsTheLimit) {
   EXPECT_EQ(cache_.statistics().evicted, slots_.size() - kBlocksMax);
 }
 
-TEST_F(BlockCacheTest, BlocksInUseStayAndOthersGo) {
+TEST_F(BlockCacheTest, BlocksInUseStayAndOthersAreEvicted) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     has(0);
     cache_.insert(slots_[i], block('a'));
@@ -82,7 +82,7 @@ TEST_F(BlockCacheTest, PinnedBlocksStayAndDoNotCount) {
   EXPECT_EQ(cache_.statistics().bytes, cache_.bytes_max());
 }
 
-TEST_F(BlockCacheTest, ForgottenBlocksAreGoneAndLeaveRoom) {
+TEST_F(BlockCacheTest, ForgottenBlocksFreeTheirMemory) {
   EXPECT_TRUE(cache_.pin(slots_[0], block('a')));
   for (std::size_t i = 1; i < kBlocksMax; ++i) cache_.insert(slots_[i], block('a'));
   cache_.forget(std::span(slots_).first(5));
@@ -112,7 +112,7 @@ TEST_F(BlockCacheTest, ASmallPartOfALargeBufferIsCopied) {
   EXPECT_LT(BlockCache::find(slots_[0])->held_bytes(), 2 * kBlock);
 }
 
-TEST(BlockCachePinned, CachesShareALimitAndGiveBackWhatIsForgotten) {
+TEST(BlockCachePinned, CachesShareALimitAndReleaseWhatIsForgotten) {
   PinnedMemory pinned(3 * kBlock);
   BlockCache first(0, &pinned);
   BlockCache second(1u << 20, &pinned);
@@ -130,7 +130,7 @@ TEST(BlockCachePinned, CachesShareALimitAndGiveBackWhatIsForgotten) {
   {
     const EpochGuard guard;
     EXPECT_EQ(BlockCache::find(slots[1]), nullptr);
-    EXPECT_NE(BlockCache::find(others[2]), nullptr) << "it is there as any other block";
+    EXPECT_NE(BlockCache::find(others[2]), nullptr) << "it is still cached as an ordinary block";
   }
   second.forget(others);
   EXPECT_EQ(pinned.bytes(), kBlock);

@@ -10,7 +10,7 @@
 namespace moraine::table {
 
 struct CachedRow::PackedValue {
-  std::uint64_t word = 0;  // The bits of a number, or where the text begins, from the row's start.
+  std::uint64_t word = 0;  // The bits of a number, or the text's offset from the row's start.
   Timestamp timestamp = 0;
   std::uint32_t text_bytes = 0;
   ColumnIndex column = 0;
@@ -21,7 +21,7 @@ struct CachedRow::PackedValue {
 
 namespace {
 
-// `start` is where the row begins.
+// `start`: where the row begins.
 Value value_of(ValueType type, std::uint64_t word, const char* start, std::size_t text_bytes) {
   switch (type) {
     case ValueType::kNull: break;
@@ -35,7 +35,7 @@ Value value_of(ValueType type, std::uint64_t word, const char* start, std::size_
   return {};
 }
 
-// The newest of them that is not above `timestamp`; 0: none.
+// The newest timestamp that is not above `timestamp`; 0: none.
 Timestamp newest_at(const Timestamp* timestamps, std::uint32_t count, Timestamp timestamp) {
   for (std::uint32_t i = 0; i < count; ++i) {
     if (timestamps[i] <= timestamp) return timestamps[i];
@@ -119,7 +119,7 @@ void CachedRow::read(const ReadSpec& spec, RowBuilder& out) const {
   if (deletion != 0) out.delete_timestamps.push_back(deletion);
   if (write <= deletion) return;
   out.write_timestamps.push_back(write);
-  int closed = -1;  // The column whose full value was given.
+  int closed = -1;  // The column whose full value was already added.
   const PackedValue* const end = values() + value_count_;
   for (const PackedValue* packed = values(); packed != end; ++packed) {
     if (packed->timestamp > spec.timestamp || packed->timestamp <= deletion) continue;

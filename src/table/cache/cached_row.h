@@ -1,7 +1,7 @@
-// CachedRow: all versions of one row, packed into one piece of memory.
+// CachedRow: all versions of one row, packed into one allocation.
 //
-// Invariants Versions never change; a row that changes is packed anew.
-// Threading  Versions: any thread, while the memory lives.
+// Invariants Versions never change; a row that changes is packed again.
+// Threading  Versions: any thread, as long as the memory lives.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace moraine::table {
 
-// Timestamps of writes, of deletes, values, the key and texts follow it.
+// Followed in memory by timestamps of writes, of deletes, values, the key and texts.
 class CachedRow {
  public:
   static std::size_t bytes_of(const VersionedRow& row);
@@ -21,14 +21,14 @@ class CachedRow {
 
   std::size_t bytes() const { return bytes_; }
   std::uint64_t hash() const { return hash_; }
-  // The flush revision of the view that it was read from.
+  // The flush revision of the view that the row was read from.
   std::uint32_t revision() const { return revision_; }
   void set_revision(std::uint64_t revision) { revision_ = static_cast<std::uint32_t>(revision); }
   ByteSpan key() const;
-  // Adds what `spec` asks for; texts borrow this memory.
+  // Adds what `spec` requests; texts borrow this memory.
   void read(const ReadSpec& spec, RowBuilder& out) const;
 
-  // What the cache remembers of it.
+  // Links of the cache.
   std::atomic<CachedRow*> next{nullptr};  // In its bucket.
   std::uint32_t place = 0;                // In its ring.
   std::atomic<bool> used{false};

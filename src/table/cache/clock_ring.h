@@ -1,10 +1,10 @@
-// ClockRing: who goes next. Items in a ring with a hand that spares once those that were used.
+// ClockRing: chooses the next item to evict (CLOCK). Items in a ring with a hand that skips once
+// those that were used.
 //
-// Promise    A new item takes the place that the hand left last, so that it has a whole turn to be
-//            used.
-//            Where there are several rings they are asked in turn, so that a small one does not
-//            give up what is used all the time.
-// Threading  Its owner's lock. T has `std::atomic<bool> used`, set by anyone, and `place`.
+// Promise    A new item takes the place that the hand passed last, so that it has a whole turn to
+//            be used. With several rings the caller goes through them in turn, so that a small one
+//            does not evict items that are in constant use.
+// Threading  Its owner's lock. T has `std::atomic<bool> used`, set by any thread, and `place`.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace moraine::table {
 
-// How often each ring is asked before used items go.
+// How often each ring is tried before used items are evicted.
 inline constexpr std::size_t kClockRounds = 2;
 
 template <class T>
@@ -36,13 +36,13 @@ class ClockRing {
     items_[item.place] = nullptr;
     holes_.push_back(item.place);
   }
-  // Takes the place of one that is in it.
+  // Puts `item` into the place of `old`.
   void replace(const T& old, T& item) {
     item.place = old.place;
     items_[item.place] = &item;
   }
-  // The one that goes, after one turn of the hand at most. Null: there is none, or all were used;
-  // `any` takes one all the same.
+  // The item to evict, after at most one turn of the hand. Null: the ring is empty, or all items
+  // were used; with `any` a used item is chosen.
   T* choose(bool any) {
     for (std::size_t steps = items_.size(); steps > 0; --steps, ++hand_) {
       if (hand_ >= items_.size()) hand_ = 0;

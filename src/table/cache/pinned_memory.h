@@ -1,7 +1,7 @@
-// PinnedMemory: how many bytes of blocks may stay in memory whether they are used or not
+// PinnedMemory: limits the bytes of blocks that stay in memory whether or not they are used
 // (in_memory_mode), counted over all caches of a node.
 //
-// Promise    try_take() gives no more than the limit.
+// Promise    try_take() never exceeds the limit.
 // Threading  Any thread.
 // Tests      block_cache_test.cpp.
 #pragma once
@@ -30,7 +30,7 @@ class PinnedMemory {
   void release(std::size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
   std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   std::size_t bytes_max() const { return bytes_max_.load(std::memory_order_relaxed); }
-  // Below what is taken: nothing goes, and nothing more is given.
+  // A limit below what is taken evicts nothing, but permits nothing more.
   void set_bytes_max(std::size_t bytes) { bytes_max_.store(bytes, std::memory_order_relaxed); }
 
  private:

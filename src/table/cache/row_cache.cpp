@@ -17,8 +17,8 @@ constexpr std::size_t kShards = std::size_t{1} << kShardBits;
 constexpr std::size_t kBucketsMin = 16;
 constexpr std::size_t kStripes = 8;
 
-// Chains of rows. One that grows moves rows between chains while readers walk them: a reader may
-// then miss a row, but never meets a wrong one, and every chain has an end.
+// Hash chains of rows. Growing moves rows between chains while readers walk them: a reader may then
+// miss a row, but never finds a wrong one, and every chain ends.
 struct Buckets {
   explicit Buckets(std::size_t size)
       : mask(size - 1), heads(std::make_unique<std::atomic<CachedRow*>[]>(size)) {}
@@ -32,13 +32,13 @@ bool is_row_of(const CachedRow& row, ByteSpan key, std::uint64_t hash) {
   return row.hash() == hash && equal(row.key(), key);
 }
 
-// Changed under its mutex; read by anyone.
+// Changed under its mutex; read by any thread.
 struct alignas(kCacheLine) Shard {
   std::atomic<Buckets*> buckets{nullptr};
   std::mutex mutex;
   ClockRing<CachedRow> ring;
 
-  // Where the pointer to the row is, or null. Requires: the mutex.
+  // The location of the pointer to the row, or null. Requires: the mutex.
   std::atomic<CachedRow*>* locate(ByteSpan key, std::uint64_t hash) {
     const Buckets* all = buckets.load(std::memory_order_relaxed);
     if (all == nullptr) return nullptr;
@@ -49,7 +49,7 @@ struct alignas(kCacheLine) Shard {
     }
     return nullptr;
   }
-  // Requires: the mutex. Half of the buckets or more are to stay empty.
+  // Requires: the mutex. Keeps at least half of the buckets empty.
   void make_room() {
     Buckets* old = buckets.load(std::memory_order_relaxed);
     if (old != nullptr && ring.size() * 2 < old->mask) return;
@@ -86,7 +86,7 @@ struct alignas(kCacheLine) Shard {
   }
 };
 
-// Counters of a few threads; threads on different processors seldom share a line.
+// Counters shared by a few threads; threads on different processors seldom share a line.
 struct alignas(kCacheLine) Stripe {
   std::atomic<std::uint64_t> hits{0};
   std::atomic<std::uint64_t> misses{0};
@@ -115,13 +115,13 @@ struct RowCache::State {
   alignas(kCacheLine) std::atomic<std::size_t> rows{0};
   std::atomic<std::uint64_t> inserts{0};
   std::atomic<std::uint64_t> evicted{0};
-  std::atomic<std::size_t> next_shard{0};  // To evict from.
+  std::atomic<std::size_t> next_shard{0};  // The next to evict from.
 
   Shard& shard_of(std::uint64_t hash) { return shards[hash >> (64 - kShardBits)]; }
   void drop(CachedRow& row) { memory.retire(&row, row.bytes()); }
   CachedRow* pack(const VersionedRow& row, std::uint64_t hash);
   bool is_welcome(const VersionedRow& row, std::uint64_t hash);
-  // Enters the row, or takes the place of an outdated one. False: it is not needed.
+  // Inserts the row, or replaces an outdated one. False: not needed.
   bool enter(CachedRow& row, std::uint64_t flush_revision);
   bool evict_one();
   void evict_down_to(std::size_t rows_left) {
@@ -130,7 +130,7 @@ struct RowCache::State {
   }
 };
 
-// Null: there is no memory.
+// Null: no memory.
 CachedRow* RowCache::State::pack(const VersionedRow& row, std::uint64_t hash) {
   void* item = memory.allocate(CachedRow::bytes_of(row));
   return item == nullptr ? nullptr : &CachedRow::pack(item, row, hash);
@@ -148,7 +148,7 @@ bool RowCache::State::is_welcome(const VersionedRow& row, std::uint64_t hash) {
 bool RowCache::State::enter(CachedRow& row, std::uint64_t flush_revision) {
   Shard& shard = shard_of(row.hash());
   const std::lock_guard lock(shard.mutex);
-  // Under the lock: a flush that begins after this finds the row when it comes to its key.
+  // Under the lock: a flush that begins after this finds the row when it reaches its key.
   if (flush_revision < revision.load() || rows_max.load() == 0) return false;
   std::atomic<CachedRow*>* link = shard.locate(row.key(), row.hash());
   if (link == nullptr) {
@@ -163,7 +163,7 @@ bool RowCache::State::enter(CachedRow& row, std::uint64_t flush_revision) {
   return true;
 }
 
-// False: nothing is left.
+// False: nothing left to evict.
 bool RowCache::State::evict_one() {
   for (std::size_t i = 0; i < (kClockRounds + 1) * kShards; ++i) {
     Shard& shard = shards[next_shard.fetch_add(1, std::memory_order_relaxed) % kShards];
@@ -244,7 +244,7 @@ void RowCache::insert(const VersionedRow& row, std::uint64_t hash, std::uint64_t
   if (cached == nullptr) return;
   cached->set_revision(flush_revision);
   if (!state_->enter(*cached, flush_revision)) {
-    state_->memory.free(cached, cached->bytes());  // Nobody saw it.
+    state_->memory.free(cached, cached->bytes());  // Never published.
     return;
   }
   state_->inserts.fetch_add(1, std::memory_order_relaxed);

@@ -57,7 +57,7 @@ class RowCacheTest : public testing::Test {
   RowBuilder out_;
 };
 
-TEST_F(RowCacheTest, GivesBackEveryTypeOfValue) {
+TEST_F(RowCacheTest, ReturnsEveryTypeOfValue) {
   TestRow row("k");
   row.write(10).value(0, 10, Value()).value(1, 10, -5).value(2, 10, 5U).value(3, 10, 1.5);
   row.value(4, 10, true).value(5, 10, "text").value(6, 10, Value::any("{a=1}"));
@@ -91,7 +91,7 @@ TEST_F(RowCacheTest, HunksThatWereReadTakeThePlaceOfTheirReferences) {
   ASSERT_TRUE(find("k"));
   EXPECT_EQ(out_.values[0].value, Value(bytes));
   EXPECT_FALSE(out_.values[0].hunk);
-  EXPECT_EQ(out_.values[1].value, Value(reference)) << "it is a text that only looks like one";
+  EXPECT_EQ(out_.values[1].value, Value(reference)) << "a text that only looks like a reference";
   EXPECT_EQ(out_.values[2].value, Value(other));
   EXPECT_TRUE(out_.values[2].hunk);
   EXPECT_EQ(out_.values[3].value, Value::any(bytes));
@@ -117,7 +117,7 @@ TEST_F(RowCacheTest, ALookupThatLooksAgainIsCountedOnce) {
   EXPECT_EQ(cache_.statistics().misses, 1u);
 }
 
-TEST_F(RowCacheTest, GivesWhatTheReaderAsksFor) {
+TEST_F(RowCacheTest, ReturnsWhatTheReaderRequests) {
   TestRow row("k");
   row.write(40).write(30).write(20).write(10).erase(15);
   row.value(1, 40, 140, true).value(1, 30, 130).value(1, 20, 120);
@@ -172,7 +172,7 @@ TEST_F(RowCacheTest, AFlushedRowIsMergedIntoTheCachedOne) {
   EXPECT_EQ(cache_.statistics().rows, 1U);
 }
 
-TEST_F(RowCacheTest, WithoutMemoryAnUpdatedRowIsOutdatedUntilItIsReadAnew) {
+TEST_F(RowCacheTest, WithoutMemoryAnUpdatedRowIsOutdatedUntilItIsReadAgain) {
   insert(TestRow("k").write(10).value(1, 10, "old"));
   constexpr std::size_t kLarge = 40'000;
   std::vector<std::pair<void*, std::size_t>> items;
@@ -221,7 +221,7 @@ TEST_F(RowCacheTest, RowsMaxOfZeroTurnsItOff) {
   EXPECT_FALSE(find("k"));
 }
 
-TEST_F(RowCacheTest, ARowThatGathersManyVersionsIsReadAnew) {
+TEST_F(RowCacheTest, ARowThatGathersManyVersionsIsReadAgain) {
   insert(TestRow("k").write(1));
   for (std::size_t i = 2; i <= kCachedVersionsMax; ++i) update(TestRow("k").write(i));
   EXPECT_EQ(cache_.statistics().rows, 1U);

@@ -22,7 +22,7 @@ std::uint64_t hash_of(std::string_view key) {
   return std::hash<std::string_view>()(key);
 }
 
-// Chunks have, of every key, the writes 1..revision, each flush adding one.
+// For every key the chunks have the writes 1..revision; each flush adds one.
 void fill(std::uint64_t from, std::uint64_t to, RowBuilder& row) {
   for (std::uint64_t timestamp = to; timestamp >= from; --timestamp) {
     row.write_timestamps.push_back(timestamp);
@@ -61,7 +61,7 @@ void look_up(Shared& shared, std::uint64_t seed) {
   }
 }
 
-// Rows of the newest view, so that readers find some however seldom they run.
+// Rows of the newest view, so that readers find some even if they rarely run.
 void put_some(RowCache& cache, std::uint64_t view) {
   for (std::size_t i = 0; i < kKeys; i += 10) {
     const std::string key = key_of(i);

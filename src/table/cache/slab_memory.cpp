@@ -20,7 +20,7 @@ constexpr std::size_t kLarge = kClasses;
 constexpr std::size_t kArenaBytesMin = std::size_t{16} << 10;
 constexpr std::size_t kArenaItemsMin = 8;
 
-// Arenas start at a multiple of their size, so that an item tells its arena.
+// Arenas are aligned to their size, so that an item's address determines its arena.
 constexpr std::size_t arena_bytes(std::size_t index) {
   return std::max(kArenaBytesMin, std::bit_ceil(kSlabClasses[index] * kArenaItemsMin));
 }
@@ -32,9 +32,9 @@ struct FreeItem {
 // At the beginning of its memory; items follow.
 struct alignas(kCacheLine) SlabArena {
   FreeItem* free = nullptr;
-  std::size_t fresh = sizeof(SlabArena);  // Offset of what was never handed out.
+  std::size_t fresh = sizeof(SlabArena);  // Offset of the memory that was never allocated.
   std::size_t alive = 0;
-  // Arenas of the class that have room.
+  // Links of the class's arenas with free memory.
   SlabArena* previous = nullptr;
   SlabArena* next = nullptr;
 };
@@ -46,7 +46,7 @@ SlabArena& arena_of(void* item, std::size_t index) {
 
 struct alignas(kCacheLine) SizeClass {
   mutable std::mutex mutex;
-  SlabArena* roomy = nullptr;  // Guarded by mutex, as all below.
+  SlabArena* roomy = nullptr;  // Arenas with free memory. Guarded by mutex, as all below.
   std::uint64_t allocated = 0;
   std::uint64_t freed = 0;
   std::size_t arenas_bytes = 0;
@@ -169,7 +169,8 @@ void SlabMemory::State::free_small(void* item, std::size_t index) {
     ++size_class.freed;
     if (!has_room(arena, index)) size_class.link(arena);
     arena.free = new (item) FreeItem{arena.free};
-    // The last arena with room is kept, so that one item that comes and goes costs no system calls.
+    // The last arena with free memory is kept, so that repeatedly allocating and freeing one item
+    // makes no system calls.
     const bool only = size_class.roomy == &arena && arena.next == nullptr;
     if (--arena.alive != 0 || only) return;
     size_class.unlink(arena);

@@ -1,9 +1,8 @@
-// SlabMemory: memory for cached rows in size classes, within a limit, with the figures that tell
-// how it is used.
+// SlabMemory: memory for cached rows in size classes, within a limit, with statistics of its use.
 //
-// Promise    allocate() gives memory or null at the limit; never waits. Figures per class: live
-//            items, allocations and frees since the start, bytes of arenas.
-//            An arena whose items are all free goes back to the system, for other classes to grow.
+// Promise    allocate() returns memory, or null at the limit; it never blocks. Statistics per
+//            class: live items, allocations and frees since the start, bytes of arenas. An arena
+//            whose items are all free is returned to the system, so that other classes can grow.
 // Threading  Any thread.
 // Tests      slab_memory_test.cpp.
 #pragma once
@@ -14,8 +13,8 @@
 
 namespace moraine::table {
 
-// Bytes of an item; larger ones are `large`. Powers of two and one and a half of them: where the
-// list of YTsaurus' ranks says 1022 and 22576 that gives 1024 and 24576.
+// Bytes of an item; larger ones are `large`. Powers of two, and one and a half times these: where
+// the list of YTsaurus' ranks has 1022 and 22576, this has 1024 and 24576.
 inline constexpr std::array<std::size_t, 22> kSlabClasses = {
     16,   32,   48,   64,   96,   128,  192,  256,   384,   512,   768,
     1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
@@ -30,7 +29,8 @@ class SlabMemory {
   // Null: the limit is reached.
   void* allocate(std::size_t bytes);
   void free(void* item, std::size_t bytes);
-  // Frees it when no EpochGuard of now is left; that may be after the SlabMemory has ended.
+  // Frees the item once all present EpochGuards have ended; that may be after the SlabMemory was
+  // destroyed.
   void retire(void* item, std::size_t bytes);
 
   struct Rank {
@@ -47,7 +47,7 @@ class SlabMemory {
  private:
   struct State;
   const std::size_t bytes_max_;
-  State* const state_;  // Ends with the last of the SlabMemory and its items.
+  State* const state_;  // Freed with the last of the SlabMemory and its items.
 };
 
 }  // namespace moraine::table

@@ -40,7 +40,7 @@ TEST(SlabMemory, ItemsDoNotOverlap) {
   }
 }
 
-TEST(SlabMemory, FiguresTellLiveAndPastItems) {
+TEST(SlabMemory, StatisticsCountLiveAndPastItems) {
   SlabMemory memory(kPlenty);
   void* first = memory.allocate(100);
   void* second = memory.allocate(128);
@@ -54,7 +54,7 @@ TEST(SlabMemory, FiguresTellLiveAndPastItems) {
   memory.free(second, 128);
 }
 
-TEST(SlabMemory, LargeItemsAreCountedApart) {
+TEST(SlabMemory, LargeItemsAreCountedSeparately) {
   SlabMemory memory(kPlenty);
   void* item = memory.allocate(100'000);
   EXPECT_EQ(memory.ranks().back().alive_items, 1U);
@@ -64,7 +64,7 @@ TEST(SlabMemory, LargeItemsAreCountedApart) {
   EXPECT_EQ(memory.bytes(), 0U);
 }
 
-TEST(SlabMemory, GivesNothingPastTheLimit) {
+TEST(SlabMemory, AllocatesNothingPastTheLimit) {
   SlabMemory memory(std::size_t{1} << 20);
   std::vector<void*> items;
   while (void* item = memory.allocate(1'000)) items.push_back(item);

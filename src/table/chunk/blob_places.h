@@ -1,7 +1,8 @@
-// BlobPlaces: where the data blobs of an open chunk lie, for threads that read them by themselves.
+// BlobPlaces: the device locations of an open chunk's data blobs, for threads that read them
+// directly.
 //
-// Promise    get() gives the newest place that was found, which may be out of date: a read of it
-//            says so.
+// Promise    get() returns the newest location that was found, which may be out of date: a read of
+//            it detects that.
 // Threading  get() and forget() on any thread; find_all() and refresh() on the tablet's executor.
 // Tests      blob_places_test.cpp.
 #pragma once
@@ -18,21 +19,21 @@ namespace moraine::table {
 
 class BlobPlaces {
  public:
-  // `ids` and `blobs` outlive it.
+  // `ids` and `blobs` must outlive it.
   BlobPlaces(std::span<const blob::BlobId> ids, BlobReader& blobs);
 
   std::optional<blob::DirectPlace> get(std::size_t blob) const;
-  // What was read there is not the blob: it may have been moved.
+  // The bytes read there are not the blob's: it may have been moved.
   void forget(std::size_t blob);
-  // Asks for every place that is not known or out of date.
+  // Requests every location that is unknown or out of date.
   void find_all();
-  // Asks for the place of a blob that was read through the executor. When it has a new one, others
-  // may have one too, and are asked for.
+  // Requests the location of a blob that was read through the executor. When it has changed, others
+  // may have changed too, and are requested again.
   void refresh(std::size_t blob);
 
  private:
   bool current(std::size_t blob) const;
-  // False: it has none.
+  // False: the blob has no location.
   bool find(std::size_t blob);
 
   const std::span<const blob::BlobId> ids_;

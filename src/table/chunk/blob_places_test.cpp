@@ -5,7 +5,7 @@
 namespace moraine::table {
 namespace {
 
-// Blobs that have places in a segment of their own each, while `there`.
+// Blobs that each have a location in a segment of their own, while `there`.
 class PlacedBlobs final : public BlobReader {
  public:
   Task<Result<Slice>> read(blob::BlobId, std::uint32_t, std::uint32_t) override {
@@ -32,7 +32,7 @@ struct BlobPlacesTest : testing::Test {
   BlobPlaces places{ids, blobs};
 };
 
-TEST_F(BlobPlacesTest, AreAskedForOnceAndAgainWhenTheyAreOutOfDate) {
+TEST_F(BlobPlacesTest, AreRequestedOnceAndAgainWhenTheyAreOutOfDate) {
   EXPECT_FALSE(places.get(0));
   places.find_all();
   EXPECT_EQ(blobs.asked, 3);
@@ -47,7 +47,7 @@ TEST_F(BlobPlacesTest, AreAskedForOnceAndAgainWhenTheyAreOutOfDate) {
   EXPECT_EQ(blobs.asked, 4);
 }
 
-TEST_F(BlobPlacesTest, ANewPlaceOfOneBlobHasTheOthersAskedForToo) {
+TEST_F(BlobPlacesTest, ANewPlaceOfOneBlobRequestsTheOthersToo) {
   places.find_all();
   blobs.lives->end_all();
   places.refresh(2);
@@ -55,7 +55,7 @@ TEST_F(BlobPlacesTest, ANewPlaceOfOneBlobHasTheOthersAskedForToo) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(places.get(i)->current());
 }
 
-TEST_F(BlobPlacesTest, APlaceThatGaveOtherBytesIsAskedForAgain) {
+TEST_F(BlobPlacesTest, APlaceWithOtherBytesIsRequestedAgain) {
   places.find_all();
   places.forget(1);
   EXPECT_FALSE(places.get(1));
@@ -64,7 +64,7 @@ TEST_F(BlobPlacesTest, APlaceThatGaveOtherBytesIsAskedForAgain) {
   EXPECT_EQ(blobs.asked, 4);
 }
 
-TEST_F(BlobPlacesTest, BlobsWithoutPlacesCostOneQuestionEach) {
+TEST_F(BlobPlacesTest, BlobsWithoutPlacesCostOneRequestEach) {
   blobs.there = false;
   places.refresh(0);
   places.refresh(0);

@@ -1,8 +1,8 @@
-// BlockFeed: blocks of a chunk for a reader that goes forward: from memory, or from ranges of blobs
-// that were read ahead.
+// BlockFeed: blocks of a chunk for a reader that moves forward: from memory, or from ranges of
+// blobs that were read ahead.
 //
-// Promise    get() never waits. load() reads the blocks that it is told, neighbours together, and
-//            get() gives them then. Blocks are unpacked where get() is called.
+// Promise    get() never blocks. load() reads the listed blocks, adjacent ones together; get()
+//            returns them afterwards. Blocks are unpacked by the thread that calls get().
 // Threading  One thread at a time; load() on the tablet's executor.
 // Limits     kFeedBytesMax are read with one load.
 // Tests      chunk_test.cpp.
@@ -19,21 +19,21 @@ namespace moraine::table {
 
 inline constexpr std::size_t kFeedBytesFirst = std::size_t{64} << 10;
 inline constexpr std::size_t kFeedBytesMax = std::size_t{1} << 20;
-// Past the cache: whoever reads a block meanwhile waits for less.
+// For reads that bypass the cache: small, so that other readers of the disk wait less.
 inline constexpr std::size_t kBackgroundFeedBytesMax = std::size_t{256} << 10;
-// Bytes that are read though nobody wants them, to read what is around them together.
+// Unwanted bytes that are read along, to read the blocks around them together.
 inline constexpr std::size_t kFeedGapMax = std::size_t{16} << 10;
 
 class BlockFeed {
  public:
   BlockFeed(const OpenChunk& chunk, bool use_cache) : chunk_(&chunk), use_cache_(use_cache) {}
 
-  // Empty: it must be loaded. A block that cannot be read is told by load().
+  // Empty: the block must be loaded. load() reports a block that cannot be read.
   Slice get(std::uint32_t block);
-  // How many bytes ahead the next load should be told of.
+  // How many bytes ahead the next load should cover.
   std::size_t window() const { return window_; }
   bool in_memory(std::uint32_t block) const;
-  // Blocks in ascending order; those that are in memory are left out.
+  // Blocks in ascending order; those in memory are skipped.
   Task<Result<void>> load(std::vector<std::uint32_t> blocks);
 
  private:

@@ -46,7 +46,7 @@ std::vector<Slice> BlobStream::finish() {
 void BlockSink::add(ByteSpan raw, std::uint32_t rows, Times times) {
   INVARIANT(!raw.empty() && raw.size() <= kCodecBytesMax, "a block of {} bytes", raw.size());
   const Slice packed = codec_.kind == CodecKind::kNone ? Slice() : compress(codec_, raw);
-  // What does not become smaller stays as it is.
+  // Incompressible blocks are stored uncompressed.
   const ByteSpan stored = packed.empty() || packed.size() >= raw.size() ? raw : packed.span();
   blocks_.push_back({.at = blobs_.bytes(),
                      .size = static_cast<std::uint32_t>(stored.size()),

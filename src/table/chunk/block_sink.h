@@ -1,7 +1,7 @@
-// BlockSink: blocks of a chunk in the making, one after another in blobs.
+// BlockSink: collects the blocks of a chunk that is being written, one after another, into blobs.
 //
-// Promise    Compresses, checksums and places blocks; blobs come out as they are full. A block goes
-//            over the end of a blob only when it is larger than one.
+// Promise    Compresses, checksums and places blocks; emits blobs as they become full. A block
+//            spans two blobs only when it is larger than one.
 // Threading  One thread at a time.
 // Tests      chunk_test.cpp.
 #pragma once
@@ -21,7 +21,7 @@ class BlobStream {
  public:
   void append(ByteSpan bytes);
   std::optional<Slice> take();
-  // Ends the last blob and gives those that were not taken.
+  // Ends the last blob and returns the blobs not taken yet.
   std::vector<Slice> finish();
 
   std::uint64_t bytes() const { return closed_bytes_ + open_.size(); }
@@ -29,7 +29,7 @@ class BlobStream {
   // Where the next bytes would go: a blob's ordinal and an offset in it.
   std::uint32_t ordinal() const { return static_cast<std::uint32_t>(ends_.size()); }
   std::uint32_t offset() const { return static_cast<std::uint32_t>(open_.size()); }
-  // Begins another blob unless the open one has room for so much.
+  // Begins another blob unless the open one has this many bytes free.
   void make_room(std::size_t bytes);
 
  private:

@@ -1,4 +1,4 @@
-// What a chunk is, for those that keep lists of them: an immutable sorted run of versioned rows in
+// What a chunk is, for code that keeps lists of them: an immutable sorted run of versioned rows in
 // data blobs of at most kChunkBlobBytesMax, a meta blob, and hunks.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace moraine::table {
 
 inline constexpr std::size_t kChunkBlobBytesMax = std::size_t{8} << 20;
-// Blobs are ended here unless one block is larger: commits of rows wait for a blob that is being
+// Blobs end at this size unless one block is larger: commits of rows wait for a blob that is being
 // written.
 inline constexpr std::size_t kChunkBlobBytes = std::size_t{512} << 10;
 inline constexpr std::size_t kLookupBlockBytes = std::size_t{8} << 10;  // Uncompressed, about.
@@ -22,8 +22,8 @@ inline constexpr std::size_t kScanBlockRows = 4'096;
 inline constexpr std::uint64_t kChunkBytesMax = std::uint64_t{128}
                                                 << 20;  // Writers end a chunk there.
 
-// All versions of a row as a chunk has them. With its key and a unit's other rows they are within
-// kCodecBytesMax; more than what a memory store may hold of a row.
+// Limit for all versions of a row as encoded in a chunk. With its key and a unit's other rows they
+// stay within kCodecBytesMax; larger than what a memory store may hold of a row.
 inline constexpr std::size_t kEncodedRowBytesMax = std::size_t{960} << 20;
 
 enum class OptimizeFor : std::uint8_t { kLookup = 0, kScan = 1 };
@@ -31,22 +31,22 @@ enum class OptimizeFor : std::uint8_t { kLookup = 0, kScan = 1 };
 struct ChunkWriteOptions {
   OptimizeFor format = OptimizeFor::kLookup;
   Codec codec{};
-  std::size_t block_bytes = kLookupBlockBytes;  // Of the lookup format.
+  std::size_t block_bytes = kLookupBlockBytes;  // For the lookup format.
   bool key_filter = true;
-  std::uint64_t key_seed = 0;  // Of the hashes of its units' keys.
+  std::uint64_t key_seed = 0;  // Seed of the hashes of its units' keys.
   std::size_t row_bytes_max = kEncodedRowBytesMax;
 };
 
-// What compaction decides by. Kept with the chunk's record in the tablet.
+// Input of compaction decisions. Stored with the chunk's record in the tablet.
 struct ChunkStatistics {
   std::uint64_t rows = 0;
   std::uint64_t values = 0;
   std::uint64_t deletes = 0;     // Tombstones.
   std::uint64_t superseded = 0;  // Versions that are not the newest of their cell.
-  std::uint64_t data_bytes = 0;  // Blobs, compressed.
+  std::uint64_t data_bytes = 0;  // Of blobs, compressed.
   std::uint64_t uncompressed_bytes = 0;
   std::uint64_t meta_bytes = 0;
-  std::uint64_t hunk_bytes = 0;  // That its rows refer to.
+  std::uint64_t hunk_bytes = 0;  // Bytes that its rows refer to.
   Timestamp min_timestamp = 0;
   Timestamp max_timestamp = 0;
   std::string first_key;
@@ -55,7 +55,7 @@ struct ChunkStatistics {
 
 struct HunkUse {
   blob::BlobId blob;        // Unset (valid() is false) while it is new: an own hunk blob.
-  std::uint64_t bytes = 0;  // That this chunk refers to.
+  std::uint64_t bytes = 0;  // Bytes that this chunk refers to.
 };
 
 // A chunk as its tablet records it.
@@ -66,8 +66,7 @@ struct ChunkRecord {
   std::vector<blob::BlobId> data;
   std::vector<HunkUse> hunks;
   ChunkStatistics statistics;
-  // Only rows within [from, to) count, when the chunk was taken over from another tablet; empty: no
-  // bound.
+  // For a chunk taken over from another tablet: only rows within [from, to) count; empty: no bound.
   std::string from;
   std::string to;
   std::uint64_t created_ms = 0;

@@ -1,4 +1,4 @@
-// Any bytes as a block of either format: refused, or every row of it can be read.
+// Any bytes as a block of either format: rejected, or every row of it can be read.
 
 #include <cstddef>
 #include <cstdint>
@@ -71,7 +71,7 @@ void look_at_columns(ByteSpan bytes, std::uint32_t rows, const TableSchema& with
     group.set(place, *opened);
     const std::size_t column = layout.column_at(place);
     if (column == GroupLayout::kNone) continue;
-    const SegmentView& segment = group.segment(column);
+    const ColumnSegmentView& segment = group.segment(column);
     ColumnVector all;
     segment.decode(all);
     volatile std::uint64_t sum = 0;

@@ -74,7 +74,7 @@ class ChunkColumnTest : public testing::Test {
   TestChunks chunks_;
 };
 
-TEST_F(ChunkColumnTest, GivesTheVisibleRowsThatPassTheFilters) {
+TEST_F(ChunkColumnTest, ReturnsTheVisibleRowsThatPassTheFilters) {
   std::size_t read_by_column = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
@@ -93,7 +93,7 @@ TEST_F(ChunkColumnTest, GivesTheVisibleRowsThatPassTheFilters) {
       std::vector<ColumnFilter> filters;
       for (std::uint64_t count = random.below(3); count > 0; --count) {
         const ColumnIndex column = columns[random.below(columns.size())];
-        // Often a value that is there.
+        // Often an existing value.
         const OwnedRow& row = rows[random.below(rows.size())];
         Value value = random_value(memory, physical_type(schema->columns[column].type), random);
         for (const VersionedValue& v : row.builder.values) {
@@ -127,7 +127,7 @@ TEST_F(ChunkColumnTest, KeepsToItsBounds) {
   }
 }
 
-TEST_F(ChunkColumnTest, TheLookupFormatGivesNoMoreRowsThanAreWanted) {
+TEST_F(ChunkColumnTest, TheLookupFormatReturnsNoMoreRowsThanRequested) {
   const auto schema = std::make_shared<TableSchema>(plain_schema());
   const auto reader = chunks_.open(chunks_.write(schema, {}, plain_rows(10'000)), schema);
   ASSERT_TRUE(reader);

@@ -1,4 +1,4 @@
-// Every damaged byte of a chunk is found; nothing crashes.
+// Every damaged byte of a chunk is detected; nothing crashes.
 
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ TEST_P(ChunkDamageTest, OfAnyByteOfABlockNamesChunkBlockAndBlob) {
   }
 }
 
-TEST_P(ChunkDamageTest, IsToldByTheLoadOfAScan) {
+TEST_P(ChunkDamageTest, IsReportedByTheLoadOfAScan) {
   const blob::BlobId id = record_.data.at(0);
   chunks_.blobs.blobs.insert_or_assign(id, damaged(chunks_.blobs.blobs.at(id), 20));
   const auto reader = chunks_.open(record_, schema_);

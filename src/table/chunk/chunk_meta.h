@@ -1,8 +1,8 @@
 // ChunkMeta: what a reader must know of a chunk before it reads blocks.
 //
-// A chunk is a row of units: blocks of the lookup format, row groups of the scan format. A unit has
-// one block, or one for each column and two more (row_group.h). Blocks lie one after another in the
-// data blobs; only one that is larger than a blob goes over its end.
+// A chunk is a sequence of units: blocks of the lookup format, row groups of the scan format. A
+// unit has one block, or one for each column and two more (row_group.h). Blocks are stored one
+// after another in the data blobs; only one that is larger than a blob spans several.
 //
 // Promise    decode_meta(encode_meta(x)) is x. Deterministic.
 // Errors     kCorrupt; kUnsupported: a later version.
@@ -24,11 +24,11 @@ namespace moraine::table {
 
 inline constexpr std::size_t kMetaBytesMax = std::size_t{10} << 20;
 inline constexpr std::size_t kSamplesMax = 256;
-// Of their keys; one sample may be longer.
+// Total of the keys; a single sample may be longer.
 inline constexpr std::size_t kSampleBytesMax = std::size_t{2} << 20;
 
 struct BlockInfo {
-  std::uint64_t at = 0;  // In the data blobs, as if they were one.
+  std::uint64_t at = 0;  // Offset in the data blobs, as if they were one.
   std::uint32_t size = 0;
   std::uint32_t raw_bytes = 0;  // Equal to `size`: not compressed.
   std::uint32_t rows = 0;
@@ -37,12 +37,12 @@ struct BlockInfo {
   Timestamp max_timestamp = 0;
 };
 
-// What values of a column a row group has, but for its irregular rows.
+// The range of values of a column in a row group, without its irregular rows.
 struct ColumnRange {
-  bool values = false;  // Some are not null; then `least` and `greatest` hold.
+  bool values = false;  // Some are not null; then `least` and `greatest` are set.
   bool nulls = false;
-  // Numbers as words that are ordered like them (column_words.h); texts by at most kRangeTextBytes
-  // of their beginning, the greatest then standing for all that begin with it.
+  // Numbers as words with the same order (column_words.h); texts by at most kRangeTextBytes of
+  // their beginning, where a cut `greatest` covers all texts that begin with it.
   std::uint64_t least = 0;
   std::uint64_t greatest = 0;
   std::string least_text;
@@ -52,10 +52,10 @@ struct ColumnRange {
 };
 inline constexpr std::size_t kRangeTextBytes = 16;
 
-// A whole key now and then, to cut a chunk at.
+// A whole key at intervals, at which a chunk can be split.
 struct KeySample {
   std::uint32_t unit = 0;
-  std::string key;  // Its first one.
+  std::string key;  // The unit's first key.
 };
 
 // kColumnMixed: values of type any that are not YSON.
@@ -70,18 +70,18 @@ struct ChunkMeta {
   std::vector<std::uint64_t> blob_ends;
   std::uint32_t blocks_per_unit = 1;
   std::vector<BlockInfo> blocks;
-  std::vector<std::string> separators;  // Empty once decoded: they are in `index`.
+  std::vector<std::string> separators;  // Empty after decoding: they are in `index`.
   std::vector<KeySample> samples;
-  // By unit: the hash of the list of its keys. Empty: of version 1, which has none.
+  // By unit: the hash of the list of its keys. Empty: a chunk of version 1, which has none.
   std::uint64_t key_seed = 0;
   std::vector<std::uint64_t> key_hashes;
-  // Of the scan format.
+  // For the scan format.
   std::vector<std::uint32_t> irregular_rows;  // By unit.
   std::vector<ColumnRange> ranges;            // By unit, then by column of the schema.
   std::vector<std::uint8_t> column_flags;     // By column of the schema.
 
-  std::string filter_bytes;  // To encode.
-  // Once decoded.
+  std::string filter_bytes;  // For encoding.
+  // Set by decoding.
   KeyIndex index;
   KeyFilter filter;
 

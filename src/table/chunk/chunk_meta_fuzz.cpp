@@ -1,4 +1,4 @@
-// Any bytes as a chunk's meta, with a checksum that fits: refused, or it can be searched.
+// Any bytes as a chunk's meta, with a matching checksum: rejected, or it can be searched.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ void look(const Slice& bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   look(Slice::copy_of(ByteSpan(reinterpret_cast<const std::byte*>(data), size)));
-  // The same as a body without compression and filter.
+  // The same bytes as a body without compression and filter.
   constexpr std::size_t kHead = 20;
   Buffer made = Buffer::zeroed(kHead + size);
   store(made.data(), static_cast<std::uint8_t>(1 + size / 2 % 2));  // Either version.

@@ -37,7 +37,7 @@ Result<void> check_fit(const ChunkRecord& record, const ChunkMeta& meta,
   return {};
 }
 
-// Where a key lies between two others, by their bytes: 0 at `from` and below, 1 at `to` and above.
+// Where a key lies between two others, by their bytes: 0 at or below `from`, 1 at or above `to`.
 double place_between(ByteSpan key, ByteSpan from, ByteSpan to) {
   if (compare_keys(key, from) <= 0) return 0;
   if (compare_keys(key, to) >= 0) return 1;
@@ -55,7 +55,7 @@ double place_between(ByteSpan key, ByteSpan from, ByteSpan to) {
   return length <= 0 ? 0.5 : std::clamp((number(key) - number(from)) / length, 0.0, 1.0);
 }
 
-// Rows that are large are alone in their units.
+// Large rows are alone in their units.
 std::uint64_t large_row_in(const ChunkMeta& meta, std::size_t unit) {
   const std::size_t first = unit * meta.blocks_per_unit;
   if (meta.blocks[first].rows != 1) return 0;
@@ -83,7 +83,7 @@ class ChunkReader::Impl final : public OpenChunk {
   Found lookup_row(ByteSpan key, std::uint64_t hash, const ReadSpec& spec, RowBuilder& out,
                    std::vector<std::uint32_t>& missing,
                    std::span<const std::pair<std::uint32_t, Slice>> pins) const {
-    // The filter's bytes come while the index is searched.
+    // The filter's bytes are fetched while the index is searched.
     meta().filter.prefetch(hash);
     const auto unit = static_cast<std::uint32_t>(meta().index.find(key));
     if (meta().format == OptimizeFor::kLookup) prefetch_slot(unit);
@@ -133,7 +133,7 @@ class ChunkReader::Impl final : public OpenChunk {
     const bool hot = found == Found::kYes && is_long(out.values.size() - before);
     if (!hot || !sees_all(spec) || !hot_.may_add(hash)) return found;
     RowBuilder whole;
-    std::vector<std::uint32_t> absent;  // Blocks of columns that are not wanted now.
+    std::vector<std::uint32_t> absent;  // Blocks of columns that this read does not need.
     const ReadSpec all{.timestamp = spec.timestamp};
     if (lookup_in_group(*this, unit, key, all, whole, absent, pins) == Found::kYes) {
       hot_.add(key, hash, schema(), std::move(whole));
@@ -141,11 +141,11 @@ class ChunkReader::Impl final : public OpenChunk {
     return found;
   }
 
-  // By its versions; a row that has one of each column is only wide.
+  // Whether the row has many versions; a row with one version of each column is only wide.
   bool is_long(std::size_t values) const {
     return values > std::max(kHotRowValues, schema().columns.size());
   }
-  // Versions of the chunk, none of which is too new.
+  // Whether no version of the chunk is newer than the read's timestamp.
   bool sees_all(const ReadSpec& spec) const {
     return spec.may_fold && spec.timestamp >= meta().statistics.max_timestamp;
   }
@@ -188,7 +188,7 @@ Result<std::shared_ptr<ChunkReader>> ChunkReader::open(ChunkRecord record, const
   if (auto fits = check_fit(record, *decoded, *schema); !fits) {
     return std::unexpected(std::move(fits.error()));
   }
-  // Rows have null in columns that were added to the key since, and so have these keys.
+  // Columns that were added to the key later are null in rows, and so in these keys.
   const std::size_t added = schema->key_count() - decoded->schema.key_count();
   record.statistics.first_key.append(added, '\0');
   record.statistics.last_key.append(added, '\0');
@@ -294,16 +294,16 @@ Task<Result<Slice>> ChunkReader::load(std::uint32_t block) const {
   co_return opened;
 }
 
-std::optional<Slice> ChunkReader::load_here(std::uint32_t block) const {
+std::optional<Slice> ChunkReader::load_blocking(std::uint32_t block) const {
   auto found = impl_->find_in_memory(block, ReadKind::kLookup);
   if (!found) return std::nullopt;
   if (!found->empty()) return std::move(*found);
   const BlockInfo& info = impl_->meta().blocks[block];
-  const std::optional<Slice> stored = impl_->read_here(info.at, info.size);
+  const std::optional<Slice> stored = impl_->read_blocking(info.at, info.size);
   if (!stored) return std::nullopt;
   auto opened = impl_->open_block(block, *stored);
   if (!opened) {
-    impl_->doubt_place(info.at);
+    impl_->invalidate_place(info.at);
     return std::nullopt;
   }
   impl_->keep(block, *opened, *stored);
@@ -311,16 +311,16 @@ std::optional<Slice> ChunkReader::load_here(std::uint32_t block) const {
 }
 
 std::unique_ptr<RowCursor> ChunkReader::scan(const KeyBounds& bounds, ReadSpec spec, bool use_cache,
-                                             LeftOut left_out) const {
+                                             SkippedUnits skipped) const {
   const auto make =
       impl_->meta().format == OptimizeFor::kLookup ? make_row_block_cursor : make_row_group_cursor;
-  return make(shared_from_this(), *impl_, bounds, spec, use_cache, std::move(left_out));
+  return make(shared_from_this(), *impl_, bounds, spec, use_cache, std::move(skipped));
 }
 
-LeftOut ChunkReader::units_within(const KeyList& keys) const {
+SkippedUnits ChunkReader::units_within(const KeyList& keys) const {
   const ChunkMeta& meta = impl_->meta();
   const ChunkRecord& record = impl_->record();
-  LeftOut within(meta.units());
+  SkippedUnits within(meta.units());
   const bool in_part = !record.from.empty() || !record.to.empty();
   if (meta.key_hashes.empty() || in_part || impl_->added_keys() != 0) return within;
   std::size_t from = keys.lower_bound(as_bytes(record.statistics.first_key));

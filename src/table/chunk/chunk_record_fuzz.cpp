@@ -1,4 +1,4 @@
-// Any bytes as a chunk record: refused, or written again as they were.
+// Any bytes as a chunk record: rejected, or encoded again to the same bytes.
 
 #include <cstddef>
 #include <cstdint>

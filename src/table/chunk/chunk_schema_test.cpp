@@ -1,4 +1,4 @@
-// Chunks of a table whose schema was changed since.
+// Chunks of a table whose schema was changed later.
 
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ TEST_P(ChunkSchemaTest, ColumnsAreFoundByNameAndKeepTheirOrder) {
   EXPECT_EQ(out.values[1].value.as_int64(), 21);
 }
 
-TEST_P(ChunkSchemaTest, ColumnsThatTheTableLostAreLeftOut) {
+TEST_P(ChunkSchemaTest, ColumnsThatTheTableLostAreSkipped) {
   TableSchema schema = plain_schema();
   schema.columns.pop_back();
   const auto reader = open(schema);
@@ -91,7 +91,7 @@ TEST_P(ChunkSchemaTest, AddedKeyColumnsAreNull) {
     EXPECT_FALSE(*find_row(*reader, key_of(first, {}, "x"), {}, out, pins));
     EXPECT_FALSE(*find_row(*reader, key_of(first + 1, {}, {}), {}, out, pins));
   }
-  // From just above row 10 up to and with row 20.
+  // From just above row 10 through row 20.
   const auto found = scan(*reader, {key_of(20, {}, "a"), key_of(40, {}, "")});
   ASSERT_EQ(found.size(), 10u);
   EXPECT_TRUE(found[0].starts_with(fmt::format("'{}'", key_of(22, {}, {}))));

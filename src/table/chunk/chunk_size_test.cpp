@@ -1,4 +1,4 @@
-// Long keys and large rows: what a chunk writer has to take.
+// Long keys and large rows that a chunk writer must accept.
 
 #include <gtest/gtest.h>
 
@@ -89,7 +89,7 @@ TEST_P(ChunkSize, ARowIsMeasuredByTheBytesThatItTakesInTheChunk) {
     const Value value = type == ColumnType::kString ? Value() : Value(true);
     const OwnedRow row = versions_of("wide", kColumns, kVersions, value);
     ChunkWriteOptions options{.format = GetParam()};
-    // Seven bytes a cell at most, and ten a version.
+    // At most seven bytes per cell, and ten per version.
     options.row_bytes_max = kColumns * kVersions * 7 + kVersions * 10;
     ChunkWriter writer(schema, options);
     const auto added = writer.add(row.row());

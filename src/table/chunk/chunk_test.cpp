@@ -50,7 +50,7 @@ class ChunkTest : public testing::Test {
   TestChunks chunks_;
 };
 
-TEST_F(ChunkTest, GivesBackRandomRowsOfRandomSchemasInBothFormats) {
+TEST_F(ChunkTest, ReturnsRandomRowsOfRandomSchemasInBothFormats) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
     SeededRandom random(seed);
@@ -76,7 +76,7 @@ TEST_F(ChunkTest, GivesBackRandomRowsOfRandomSchemasInBothFormats) {
   }
 }
 
-TEST_F(ChunkTest, EveryCodecGivesBackTheRows) {
+TEST_F(ChunkTest, EveryCodecReturnsTheRows) {
   for (const char* name :
        {"none", "lz4", "lz4_high_compression", "zstd_1", "zstd_9", "zlib_6", "snappy"}) {
     SCOPED_TRACE(name);
@@ -161,7 +161,7 @@ TEST_F(ChunkTest, StatisticsCountWhatIsThere) {
   EXPECT_LE(s.min_timestamp, s.max_timestamp);
 }
 
-TEST_F(ChunkTest, AKeyThatIsNotThereIsMostlyRefusedByTheFilterAlone) {
+TEST_F(ChunkTest, AnAbsentKeyIsMostlyExcludedByTheFilterAlone) {
   SeededRandom random(4);
   const auto schema = std::make_shared<TableSchema>(plain_schema());
   const std::vector<OwnedRow> rows = plain_rows(3'000);

@@ -13,14 +13,14 @@
 namespace moraine::table {
 namespace {
 
-// A chunk that has so much of these is as full as one of kChunkBytesMax.
+// A chunk with this many rows counts as full as one of kChunkBytesMax.
 constexpr std::uint64_t kChunkRowsMax = 4'000'000;
 constexpr std::uint64_t kChunkRawBytesMax = std::uint64_t{1} << 30;
-// Likewise of what grows with the rows in its meta; the rest of kMetaBytesMax is for samples, the
-// first and the last key, one more unit, and a wide schema.
+// The same for the part of its meta that grows with the rows; the rest of kMetaBytesMax is for
+// samples, the first and the last key, one more unit, and a wide schema.
 constexpr std::uint64_t kGrowingMetaBytes = std::uint64_t{6} << 20;
 constexpr std::uint64_t kGrowingMetaBytesMin = std::uint64_t{1} << 20;
-// Of the meta, at most: of a block, of a unit, of a column's range in a unit, of a column.
+// Upper bounds of bytes in the meta: per block, per unit, per column range of a unit, per column.
 constexpr std::uint64_t kMetaBlockBytes = 28;
 constexpr std::uint64_t kMetaUnitBytes = 24;
 constexpr std::uint64_t kMetaRangeBytes = 2 * kRangeTextBytes + 8;
@@ -142,7 +142,7 @@ class ChunkWriter::Impl {
   BlobStream& hunk_blobs() { return hunks_.blobs(); }
 
  private:
-  // A filter takes ten bits of a row, about.
+  // A filter takes about ten bits per row.
   std::uint64_t growing_meta_bytes() const {
     return index_bytes_ + (options_.key_filter ? rows() * 5 / 4 : 0);
   }
@@ -166,7 +166,7 @@ class ChunkWriter::Impl {
     ++units_;
   }
 
-  // Every second one goes when there are too many, or too many bytes of them.
+  // Drops every second sample when there are too many, or too many bytes of them.
   void add_sample(std::string_view key) {
     while (!meta_.samples.empty() &&
            (meta_.samples.size() == kSamplesMax || sample_bytes_ + key.size() > kSampleBytesMax)) {
@@ -204,7 +204,7 @@ class ChunkWriter::Impl {
   std::uint32_t units_ = 0;
   std::uint32_t sample_stride_ = 1;
   const std::uint64_t schema_bytes_;
-  // Of the meta, about.
+  // Approximate size of the meta.
   std::uint64_t index_bytes_ = 0;
   std::uint64_t sample_bytes_ = 0;
 };

@@ -46,7 +46,7 @@ std::size_t bound(CodecKind kind, std::size_t size) {
   return size;
 }
 
-// Contexts are large to make and are used again by the thread's next block.
+// Contexts are expensive to make; a thread reuses them for its next block.
 struct ZstdContexts {
   ZSTD_CCtx* compress = ZSTD_createCCtx();
   ZSTD_DCtx* decompress = ZSTD_createDCtx();
@@ -107,7 +107,7 @@ std::size_t decompress_snappy(ByteSpan in, MutableByteSpan out) {
   return size;
 }
 
-// The bytes that came out; anything else than out.size() when the input is wrong.
+// Returns the number of bytes written; differs from out.size() when the input is wrong.
 std::size_t decompress_to(CodecKind kind, ByteSpan in, MutableByteSpan out) {
   switch (kind) {
     case CodecKind::kNone:

@@ -1,8 +1,8 @@
 // Compression of blocks.
 //
-// Promise    decompress(compress(x)) is x. decompress never writes past the size that it was told.
-// Limits     kCodecBytesMax at once.
-// Errors     kCorrupt; kUnsupported: a codec that is not there.
+// Promise    decompress(compress(x)) is x. decompress never writes past the given size.
+// Limits     kCodecBytesMax per call.
+// Errors     kCorrupt; kUnsupported: an unknown codec.
 // Threading  Any thread.
 // Tests      codec_test.cpp.
 #pragma once
@@ -30,7 +30,7 @@ enum class CodecKind : std::uint8_t {
 
 struct Codec {
   CodecKind kind = CodecKind::kLz4;
-  std::uint8_t level = 0;  // Of zstd (1-21) and zlib (1-9).
+  std::uint8_t level = 0;  // For zstd (1-21) and zlib (1-9).
   bool operator==(const Codec&) const = default;
 };
 // "none", "lz4", "lz4_high_compression", "zstd_1".."zstd_21", "zlib_1".."zlib_9", "snappy".

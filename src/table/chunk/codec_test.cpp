@@ -26,7 +26,7 @@ TEST(Codec, EveryNameIsReadAndWrittenAlike) {
   }
 }
 
-TEST(Codec, GivesBackWhatItWasGiven) {
+TEST(Codec, DecompressesWhatItCompressed) {
   SeededRandom random(1);
   for (const std::string& name : all_names()) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{8'000}}) {

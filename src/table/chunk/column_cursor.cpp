@@ -22,7 +22,7 @@ struct Source {
 
 struct Filter {
   ColumnFilter filter;
-  std::string text;  // That the filter's value borrows.
+  std::string text;  // Owns the text of the filter's value.
   Source source;
 };
 
@@ -104,7 +104,7 @@ class Cursor final : public ChunkReader::ColumnCursor {
   }
   bool readable(const Source& source) const {
     if (source.column == kAbsentColumn) return true;
-    // One that became `any` since is read row by row.
+    // A column that later became `any` is read row by row.
     const ColumnType wanted = chunk_->schema().columns[source.target].type;
     return physical_type(wanted) == source.type && meta().column_flags[source.column] == 0;
   }
@@ -123,7 +123,7 @@ class Cursor final : public ChunkReader::ColumnCursor {
   }
   bool checks_bounds(std::uint32_t unit) const { return bounded_ && bounds_.is_edge(unit); }
 
-  // Places of blocks, ascending.
+  // Positions of blocks, ascending.
   std::vector<std::uint32_t> needed(std::uint32_t unit) const {
     const GroupLayout& layout = chunk_->layout();
     std::vector<std::uint32_t> places;
@@ -170,7 +170,7 @@ class Cursor final : public ChunkReader::ColumnCursor {
     out.nulls.assign(rows_, 1);
   }
 
-  // Rows of the group that are within the bounds and visible; false: all of them are.
+  // Rows of the group that are within the bounds and visible; false: all of them.
   bool choose_rows() {
     const bool all = !checks_bounds(unit_) && !checks_times(unit_) && filters_.empty();
     if (all) return false;
@@ -231,7 +231,7 @@ class Cursor final : public ChunkReader::ColumnCursor {
   std::vector<Timestamp> times_;
   ColumnVector filtered_;
   std::string key_;
-  // Of groups that are read by row.
+  // For groups that are read by row.
   ColumnSet wanted_ = ColumnSet::none(0);
   std::vector<ColumnIndex> value_columns_;
   std::vector<Value> values_;
@@ -239,7 +239,7 @@ class Cursor final : public ChunkReader::ColumnCursor {
   RowBuilder row_;
 };
 
-// The value columns that a row is asked for: those of sources and filters, in that order.
+// The value columns to read of a row: those of sources and filters, in that order.
 bool Cursor::read_row_values(std::uint32_t row) {
   const ReadSpec spec{.timestamp = timestamp_, .all_versions = false, .columns = &wanted_};
   row_.clear();

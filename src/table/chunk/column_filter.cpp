@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <bit>
 
-#include "table/chunk/segment.h"
+#include "table/chunk/column_segment.h"
 
 namespace moraine::table {
 namespace {
 
 using Op = ColumnFilter::Op;
 
-// `least` and `greatest` by how they compare with the filter's value.
+// `least` and `greatest`: how they compare with the filter's value.
 bool may_pass_between(Op op, std::strong_ordering least, std::strong_ordering greatest) {
   switch (op) {
     case Op::kEqual: return least <= 0 && greatest >= 0;
@@ -39,7 +39,7 @@ bool holds(Op op, std::uint64_t value, std::uint64_t wanted) {
   return false;
 }
 
-// Numbers of the filter's own type. `O` is known when this is compiled: the loop has no branches.
+// Numbers of the filter's own type. `O` is a template argument so that the loop has no branches.
 template <Op O, ValueType T>
 void select_words(const ColumnVector& column, std::uint64_t wanted,
                   std::vector<std::uint32_t>& rows) {
@@ -88,7 +88,7 @@ bool may_pass(const ColumnFilter& filter, ValueType type, const ColumnRange& ran
   }
   const std::string_view wanted = filter.value.text();
   auto least = std::string_view(range.least_text) <=> wanted;
-  // A least text that may be cut is below or at the real one: it proves nothing when it is equal.
+  // A least text that may be cut is at or below the real one: if equal, it proves nothing.
   if (least == 0 && range.least_text.size() >= kRangeTextBytes) least = std::strong_ordering::less;
   auto greatest = std::string_view(range.greatest_text) <=> wanted;
   if (range.greatest_cut && wanted.starts_with(range.greatest_text)) {

@@ -1,7 +1,7 @@
 // Filters over columns: which rows of a group may and do pass.
 //
-// Promise    may_pass() is false only when no value within the range fits. select() keeps the rows
-//            whose value fits, as fits() (column_batch.h) says.
+// Promise    may_pass() is false only when no value within the range matches. select() keeps the
+//            rows whose value matches by fits() (column_batch.h).
 // Threading  Pure.
 // Tests      chunk_column_test.cpp.
 #pragma once
@@ -20,12 +20,12 @@ inline bool may_pass_null(const ColumnFilter& filter) {
   return filter.op == ColumnFilter::Op::kIsNull;
 }
 
-// Rows of `column` by ascending number; those that do not fit are taken out.
+// Rows of `column` by ascending number; removes those that do not match.
 void select(const ColumnFilter& filter, const ColumnVector& column,
             std::vector<std::uint32_t>& rows);
-// Keeps the rows of a column, in order.
+// Keeps the given rows of a column, in order.
 void gather(ColumnVector& column, const std::vector<std::uint32_t>& rows);
-// Of one row.
+// The value of one row.
 Value value_at(const ColumnVector& column, std::size_t row);
 
 }  // namespace moraine::table

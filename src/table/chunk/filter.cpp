@@ -31,7 +31,7 @@ KeyFilter::Shape shape_of(std::size_t keys) {
 }
 
 struct Cell {
-  std::uint64_t hashes = 0;  // Xor of those that may lie here.
+  std::uint64_t hashes = 0;  // Xor of the hashes that may be placed here.
   std::uint32_t count = 0;
 };
 struct Peeled {
@@ -39,7 +39,7 @@ struct Peeled {
   std::uint32_t place = 0;
 };
 
-// The order in which hashes can be given a cell of their own; nullopt when there is none.
+// An order in which each hash gets a cell of its own; nullopt: none exists.
 std::optional<std::vector<Peeled>> peel(const KeyFilter::Shape& shape,
                                         const std::vector<std::uint64_t>& hashes) {
   std::vector<Cell> cells(shape.cells());

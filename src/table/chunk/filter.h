@@ -6,8 +6,8 @@
 //            fingerprint u8 * ((segments + 2) << segment bits)
 // clang-format on
 //
-// Promise    A hash that it was made from is always in it; another one with a chance of 1/256.
-//            Equal hashes give an equal filter.
+// Promise    A hash that the filter was built from always matches; any other hash with a
+//            probability of 1/256. Equal hashes give an equal filter.
 // Errors     open: kCorrupt.
 // Threading  Immutable.
 // Tests      filter_test.cpp, chunk_meta_fuzz.cpp.
@@ -25,13 +25,13 @@ namespace moraine::table {
 inline constexpr unsigned kFilterSegmentBitsMax = 18;
 inline constexpr std::size_t kFilterSegmentsMax = 1u << 16;
 
-// Empty when none can be made, which does not happen in practice.
+// Empty when none can be built, which does not happen in practice.
 std::string build_filter(std::vector<std::uint64_t> hashes);
 
 class KeyFilter {
  public:
   KeyFilter() = default;
-  // Borrows what `bytes` keeps alive. Empty bytes: everything may be in it.
+  // Borrows memory that `bytes` keeps alive. Empty bytes: every hash matches.
   static Result<KeyFilter> open(Slice bytes);
 
   bool empty() const { return cells_ == nullptr; }
@@ -58,7 +58,7 @@ class KeyFilter {
   struct Shape {
     std::uint64_t seed = 0;
     unsigned segment_bits = 0;
-    std::uint32_t segments = 0;  // Where a first place may be; two more follow.
+    std::uint32_t segments = 0;  // Segments for the first position; two more follow.
 
     std::size_t cells() const { return (std::size_t{segments} + 2) << segment_bits; }
     Places places(std::uint64_t hash) const;

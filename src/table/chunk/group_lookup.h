@@ -9,7 +9,7 @@
 
 namespace moraine::table {
 
-// As ChunkReader::lookup, in a unit of a chunk of the scan format; the key is one of the chunk's.
+// As ChunkReader::lookup, in a unit of a chunk of the scan format; `key` is a key of the chunk.
 ChunkReader::Found lookup_in_group(const OpenChunk& chunk, std::uint32_t unit, ByteSpan key,
                                    const ReadSpec& spec, RowBuilder& out,
                                    std::vector<std::uint32_t>& missing,

@@ -9,7 +9,7 @@ namespace moraine::table {
 
 namespace {
 
-// Many chunks of many tablets have hot rows, and none knows of the others.
+// Counted for the process, since many chunks of many tablets have hot rows.
 std::atomic<std::size_t> held_by_process{0};
 
 bool take_bytes(std::size_t bytes) {
@@ -35,7 +35,7 @@ HotRows::~HotRows() {
 const HotRows::Entry* HotRows::entry(ByteSpan key, std::uint64_t hash) const {
   const Table* table = table_.load(std::memory_order_acquire);
   if (table == nullptr) return nullptr;
-  // There are free slots always.
+  // There is always a free slot.
   for (std::size_t at = hash % table->slots.size();; at = (at + 1) % table->slots.size()) {
     const Entry* found = table->slots[at].load(std::memory_order_acquire);
     if (found == nullptr) return nullptr;
@@ -90,7 +90,7 @@ void HotRows::add(ByteSpan key, std::uint64_t hash, const TableSchema& schema, R
   }
   made->key = as_text(key);
   made->hash = hash;
-  // A copy: what was read for it may have had thousands of values.
+  // A copy, since the builder may have had memory for thousands of values.
   made->row = row;
   made->row.key = {};
   const std::lock_guard lock(mutex_);

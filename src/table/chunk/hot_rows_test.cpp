@@ -35,7 +35,7 @@ RowBuilder row_of(int deltas, std::string_view text) {
   return row;
 }
 
-TEST(HotRows, GiveTheTotalAndTextsOfTheirOwn) {
+TEST(HotRows, ReturnTheTotalAndOwnTheirTexts) {
   HotRows rows;
   EXPECT_FALSE(rows.any());
   {
@@ -53,7 +53,7 @@ TEST(HotRows, GiveTheTotalAndTextsOfTheirOwn) {
   EXPECT_FALSE(rows.find(as_bytes("key"), 8, nullptr, found));
 }
 
-TEST(HotRows, GiveTheColumnsThatAreWanted) {
+TEST(HotRows, ReturnTheRequestedColumns) {
   HotRows rows;
   rows.add(as_bytes("key"), 7, schema(), row_of(10, "x"));
   ColumnSet wanted = ColumnSet::none(3);

@@ -1,4 +1,4 @@
-// HunkRef: where a long value's bytes are: a part of a blob that holds nothing but such values.
+// HunkRef: the location of a long value's bytes: a range of a blob that holds only such values.
 //
 //   ref = blob id (25)  offset u32  size u32  crc32c of the bytes u32
 //

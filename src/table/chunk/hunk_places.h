@@ -1,7 +1,8 @@
-// HunkPlaces: how hunk references lie in blocks, whose blobs have no ids yet when blocks are made.
+// HunkPlaces: how hunk references are stored in blocks, whose blobs have no ids yet when the blocks
+// are built.
 //
-// Promise    encode_stored_hunk() writes a reference with a place instead of the blob's id;
-//            HunkPlaces puts the id there once the chunk's record knows it.
+// Promise    encode_stored_hunk() writes a reference with a blob's ordinal instead of its id;
+//            HunkPlaces fills in the id once the chunk's record knows it.
 // Threading  Plain data.
 #pragma once
 
@@ -14,22 +15,22 @@
 
 namespace moraine::table {
 
-// A blob of hunks: one that is made with the chunk, or one that another chunk made.
+// A blob of hunks: one written with the chunk, or one that another chunk wrote.
 struct HunkPlace {
   bool fresh = false;
   std::uint32_t ordinal = 0;
 };
-// `ref.blob` is left out.
+// `ref.blob` is not written.
 void encode_stored_hunk(const HunkRef& ref, HunkPlace place, std::byte* to);
 
 class HunkPlaces {
  public:
   HunkPlaces() = default;
-  // The record's hunks, of which the first `fresh` were made with the chunk.
-  // Requires: fresh <= hunks.size().
+  // The record's hunks; the first `fresh` of them were written with the chunk. Requires: fresh <=
+  // hunks.size().
   HunkPlaces(const std::vector<HunkUse>& hunks, std::size_t fresh);
 
-  // Makes the stored reference at `at` a whole one.
+  // Completes the stored reference at `at`.
   Result<void> complete(std::byte* at) const;
 
  private:

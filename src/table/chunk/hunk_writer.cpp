@@ -22,7 +22,8 @@ HunkWriter::HunkWriter(const TableSchema& schema) {
 
 bool HunkWriter::is_long(const VersionedValue& value) const {
   if (value.hunk || value.aggregate || !value.value.has_text()) return false;
-  // What no blob can hold stays with its row; so does what a reference would not make shorter.
+  // A value that does not fit a blob stays with its row; so does one that a reference would not
+  // make shorter.
   const std::size_t size = value.value.text().size();
   return size > inline_max_[value.column] && size > kHunkRefBytes && size <= kChunkBlobBytesMax;
 }

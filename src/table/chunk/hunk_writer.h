@@ -1,7 +1,7 @@
-// HunkWriter: long values of a chunk in the making.
+// HunkWriter: long values of a chunk that is being written.
 //
-// Promise    Rows come back with long values replaced by references as they lie in blocks; the
-//            values go to hunk blobs. References that rows already have are kept.
+// Promise    Replaces long values of rows by references in their stored form; the values go to hunk
+//            blobs. References that rows already have are kept.
 // Threading  One thread at a time.
 // Tests      chunk_hunk_test.cpp.
 #pragma once
@@ -23,7 +23,7 @@ class HunkWriter {
  public:
   explicit HunkWriter(const TableSchema& schema);
 
-  // The row, or one that lives until the next call.
+  // The row itself, or one that lives until the next call.
   VersionedRow convert(const VersionedRow& row);
   BlobStream& blobs() { return blobs_; }
   std::uint64_t bytes() const { return bytes_; }

@@ -40,7 +40,7 @@ KeyIndex::KeyIndex(const std::vector<std::string>& separators) {
   std::vector<std::uint64_t> level;
   for (std::size_t i = 0; i < size(); ++i) level.push_back(word(at(i)));
   for (;;) {
-    // At least one word is the greatest: a search never leaves the last node.
+    // At least one word has the greatest value: a search never leaves the last node.
     level.resize(align_up(level.size() + 1, kNode), ~std::uint64_t{0});
     levels_.push_back(level);
     if (level.size() == kNode) break;
@@ -54,7 +54,7 @@ std::uint64_t KeyIndex::word(ByteSpan key) const {
   return big_endian(key.subspan(prefix_.size()));
 }
 
-// How many words are below. Past the last one when that is the greatest there can be.
+// The number of words below `word`. May be past the last one when `word` is the greatest possible.
 std::size_t KeyIndex::lower_bound(std::uint64_t word) const {
   std::size_t node = 0;
   for (std::size_t level = levels_.size(); level-- > 0;) {
@@ -75,7 +75,7 @@ std::size_t KeyIndex::find(ByteSpan key) const {
   const std::uint64_t wanted = word(key);
   std::size_t low = lower_bound(wanted);
   if (low == size() || levels_[0][low] != wanted) return low;
-  // Words that are equal say nothing: among them whole keys are compared.
+  // Equal words do not decide: among them whole keys are compared.
   std::size_t high = wanted == ~std::uint64_t{0} ? size() : lower_bound(wanted + 1);
   while (low < high) {
     const std::size_t mid = low + (high - low) / 2;

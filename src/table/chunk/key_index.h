@@ -1,7 +1,7 @@
 // KeyIndex: which block a key belongs to, by keys that separate neighbouring blocks.
 //
-// Promise    find() compares eight bytes after what all separators share, sixteen at a time, in a
-//            tree without pointers; whole keys only where those are equal.
+// Promise    find() compares eight bytes after the prefix that all separators share, sixteen words
+//            at a time, in a tree without pointers; whole keys only where those are equal.
 // Threading  Immutable.
 // Tests      key_index_test.cpp.
 #pragma once
@@ -23,7 +23,7 @@ class KeyIndex {
   // Requires: ascending. Block i has the keys from separator i - 1 on, up to separator i.
   explicit KeyIndex(const std::vector<std::string>& separators);
 
-  // Of size() + 1 blocks.
+  // The index of the key's block, of size() + 1 blocks.
   std::size_t find(ByteSpan key) const;
   std::size_t size() const { return ends_.size(); }
   ByteSpan at(std::size_t i) const {

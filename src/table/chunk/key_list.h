@@ -23,10 +23,10 @@ class KeyList {
     const std::size_t from = i == 0 ? 0 : ends_[i - 1];
     return as_bytes(keys_).subspan(from, ends_[i] - from);
   }
-  // The first one not below the key, and the first one above it; size() if there is none.
+  // The first key not below the given one, and the first above it; size() if there is none.
   std::size_t lower_bound(ByteSpan key) const;
   std::size_t upper_bound(ByteSpan key) const;
-  // Of the keys [from, to), as a chunk has it of its units (chunk_meta.h).
+  // Of the keys [from, to), as a chunk's meta has it for its units (chunk_meta.h).
   std::uint64_t hash(std::size_t from, std::size_t to, std::uint64_t seed) const;
 
  private:

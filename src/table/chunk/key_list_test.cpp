@@ -62,7 +62,7 @@ class UnitsWithin : public testing::TestWithParam<OptimizeFor> {
     EXPECT_TRUE(opened);
     return *opened;
   }
-  static std::size_t count(const LeftOut& units) {
+  static std::size_t count(const SkippedUnits& units) {
     return static_cast<std::size_t>(std::ranges::count(units, true));
   }
   static std::int64_t rows_read(RowCursor& cursor) {
@@ -82,7 +82,7 @@ class UnitsWithin : public testing::TestWithParam<OptimizeFor> {
 
 TEST_P(UnitsWithin, AListOfAllKeysHasEveryUnit) {
   const auto reader = chunk();
-  const LeftOut within = reader->units_within(list_of(0, 2 * kRows, 2));
+  const SkippedUnits within = reader->units_within(list_of(0, 2 * kRows, 2));
   EXPECT_GT(within.size(), 2u);
   EXPECT_EQ(count(within), within.size());
   EXPECT_EQ(count(reader->units_within(list_of(-100, 0))), 0u);
@@ -94,22 +94,22 @@ TEST_P(UnitsWithin, AUnitThatLacksOneKeyIsNotFound) {
   for (std::int64_t i = 0; i < kRows; ++i) {
     if (i != kRows / 2) keys.add(as_bytes(key(2 * i)));
   }
-  const LeftOut within = reader->units_within(keys);
+  const SkippedUnits within = reader->units_within(keys);
   EXPECT_EQ(count(within), within.size() - 1);
 }
 
-TEST_P(UnitsWithin, AsManyKeysThatAreOthersAreNotEnough) {
+TEST_P(UnitsWithin, AnEqualNumberOfOtherKeysIsNotEnough) {
   const auto reader = chunk();
   EXPECT_EQ(count(reader->units_within(list_of(1, 2 * kRows, 2))), 0u);
   KeyList keys;
   for (std::int64_t i = 0; i < kRows; ++i) keys.add(as_bytes(key(2 * i + (i == 5'000 ? 1 : 0))));
-  const LeftOut within = reader->units_within(keys);
+  const SkippedUnits within = reader->units_within(keys);
   EXPECT_EQ(count(within), within.size() - 1);
 }
 
 TEST_P(UnitsWithin, AScanWithoutThemReadsTheOthersAlone) {
   const auto reader = chunk();
-  const LeftOut within = reader->units_within(list_of(0, kRows, 2));
+  const SkippedUnits within = reader->units_within(list_of(0, kRows, 2));
   const std::size_t out = count(within);
   ASSERT_GT(out, 0u);
   ASSERT_LT(out, within.size());
@@ -122,7 +122,7 @@ TEST_P(UnitsWithin, AScanWithoutThemReadsTheOthersAlone) {
   EXPECT_GE(left, kRows / 2);
   EXPECT_LT(left, kRows);
   const std::size_t reads = chunks_.blobs.reads;
-  const auto none = reader->scan({}, everything, false, LeftOut(within.size(), true));
+  const auto none = reader->scan({}, everything, false, SkippedUnits(within.size(), true));
   EXPECT_EQ(rows_read(*none), 0);
   EXPECT_EQ(chunks_.blobs.reads, reads);
 }

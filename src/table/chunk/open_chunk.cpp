@@ -147,7 +147,7 @@ Result<void> OpenChunk::check_pin_room() const {
 
 Result<void> OpenChunk::pin(std::uint32_t block, const Slice& opened, ByteSpan stored) const {
   BlockCache* cache = pin_cache();
-  if (cache == nullptr) return fail(Errc::kUnsupported, "there is no cache to keep blocks in");
+  if (cache == nullptr) return fail(Errc::kUnsupported, "there is no block cache to preload into");
   BlockSlot& slot = (caches_.pins_compressed ? packed_slots_ : slots_)[block];
   if (cache->pin(slot, caches_.pins_compressed ? Slice::copy_of(stored) : opened)) return {};
   return no_pin_room();
@@ -185,7 +185,7 @@ Task<Result<Slice>> OpenChunk::read(std::uint64_t at, std::uint32_t size, ReadKi
     auto counters = statistics_->of(kind).here();
     counters.add(ChunkReadCounters::kDiskBytes, part);
     counters.add(ChunkReadCounters::kTransmittedBytes, part);
-    // A thread that could not read it by itself may do so the next time.
+    // Next time a thread may be able to read it directly.
     places_.refresh(ordinal);
     done += part;
     parts.push_back(std::move(*bytes));
@@ -200,7 +200,7 @@ Task<Result<Slice>> OpenChunk::read(std::uint64_t at, std::uint32_t size, ReadKi
   co_return std::move(whole).freeze();
 }
 
-std::optional<Slice> OpenChunk::read_here(std::uint64_t at, std::uint32_t size) const {
+std::optional<Slice> OpenChunk::read_blocking(std::uint64_t at, std::uint32_t size) const {
   const std::size_t ordinal = blob_of(at);
   if (size > meta_.blob_ends[ordinal] - at) return std::nullopt;
   const std::uint64_t begin = ordinal == 0 ? 0 : meta_.blob_ends[ordinal - 1];

@@ -1,10 +1,11 @@
-// OpenChunk: what all readers of one chunk share: its meta, how its columns map to the table's, and
-// where its blocks are kept.
+// OpenChunk: what all readers of one chunk share: its meta, the mapping of its columns to the
+// table's, and the cache slots of its blocks.
 //
-// Promise    A block is checked against its checksum and its grammar before anyone sees it; errors
-//            name the chunk, the block and the blob.
-// Threading  Immutable but for the caches' slots and the places of its blobs. find() under an
-//            EpochGuard. Made, and read() called, on the tablet's executor; all else on any thread.
+// Promise    A block is checked against its checksum and its grammar before any reader sees it;
+//            errors name the chunk, the block and the blob.
+// Threading  Immutable except for the caches' slots and the locations of its blobs. find() under an
+//            EpochGuard. Constructed, and read() called, on the tablet's executor; all else on any
+//            thread.
 // Tests      chunk_test.cpp, chunk_schema_test.cpp, chunk_damage_test.cpp.
 #pragma once
 
@@ -36,7 +37,7 @@ class OpenChunk {
   const ReadPlan& plan() const { return plan_; }
   const GroupLayout& layout() const { return layout_; }
   ChunkReadCounters& lookup_counters() const { return statistics_->of(ReadKind::kLookup); }
-  // Key columns that the table has and the chunk has not.
+  // Key columns of the table that the chunk does not have.
   std::size_t added_keys() const { return added_keys_; }
   std::uint32_t block_count() const { return static_cast<std::uint32_t>(meta_.blocks.size()); }
 
@@ -47,37 +48,37 @@ class OpenChunk {
     return compare_keys(key, as_bytes(record_.statistics.first_key)) >= 0 &&
            compare_keys(key, as_bytes(record_.statistics.last_key)) <= 0;
   }
-  // The block's form in memory if it is cached.
+  // The block's form in memory, if it is cached.
   const Slice* find(std::uint32_t block) const {
     return caches_.uncompressed != nullptr ? BlockCache::find(slots_[block]) : nullptr;
   }
-  // The same from anywhere in memory: unpacks a compressed one. Empty: not in memory.
+  // The same from any cache: unpacks a compressed block. Empty: not in memory.
   Result<Slice> find_in_memory(std::uint32_t block, ReadKind kind) const;
   // Whether find_in_memory() would find it.
   bool in_memory(std::uint32_t block) const;
   void prefetch_slot(std::uint32_t block) const { __builtin_prefetch(&slots_[block]); }
-  // What find() of the block looks at.
+  // Prefetches what find() of the block reads.
   void prefetch_block(std::uint32_t block) const {
     if (caches_.uncompressed != nullptr) BlockCache::prefetch(slots_[block]);
   }
-  // Makes a block of its stored bytes.
+  // Makes a block from its stored bytes.
   Result<Slice> open_block(std::uint32_t block, ByteSpan stored) const;
-  // Keeps a block in the caches.
+  // Inserts a block into the caches.
   void keep(std::uint32_t block, const Slice& opened, ByteSpan stored) const;
-  // Keeps a block until unpin(), packed or not as the caches say. kOverloaded: there is no room.
+  // Pins a block until unpin(), packed or not as the caches say. kOverloaded: over the limit.
   Result<void> pin(std::uint32_t block, const Slice& opened, ByteSpan stored) const;
-  // kOverloaded: not all blocks will find room, as far as their sizes tell.
+  // kOverloaded: judging by their sizes, not all blocks fit.
   Result<void> check_pin_room() const;
-  // Takes every pinned block, and those beside them, out of the cache.
+  // Removes all blocks of the chunk, pinned or not, from the cache.
   void unpin() const;
 
   // Bytes of the data blobs, as if they were one.
   Task<Result<Slice>> read(std::uint64_t at, std::uint32_t size, ReadKind kind) const;
-  // The same on this thread, which waits for the disk. nullopt: only read() can say.
-  std::optional<Slice> read_here(std::uint64_t at, std::uint32_t size) const;
-  // What read_here() gave is not what was written there.
-  void doubt_place(std::uint64_t at) const { places_.forget(blob_of(at)); }
-  // The end of the blob in which the byte lies.
+  // The same on this thread, blocking for the disk. nullopt: use read().
+  std::optional<Slice> read_blocking(std::uint64_t at, std::uint32_t size) const;
+  // The bytes returned by read_blocking() are not what was written there.
+  void invalidate_place(std::uint64_t at) const { places_.forget(blob_of(at)); }
+  // The end of the blob that contains the byte.
   std::uint64_t blob_end(std::uint64_t at) const;
 
   std::size_t memory_bytes() const;
@@ -85,9 +86,9 @@ class OpenChunk {
  private:
   void map_columns();
   std::string name_of(std::uint32_t block) const;
-  // The number of the blob in which the byte lies.
+  // The number of the blob that contains the byte.
   std::size_t blob_of(std::uint64_t at) const;
-  // Of packed blocks. Null: they are not kept.
+  // The cache of packed blocks. Null: they are not cached.
   BlockCache* packed_cache() const;
   BlockCache* pin_cache() const {
     return caches_.pins_compressed ? packed_cache() : caches_.uncompressed;
@@ -113,9 +114,11 @@ class OpenChunk {
 // Both keep `reader` alive, which owns `chunk`.
 std::unique_ptr<RowCursor> make_row_block_cursor(std::shared_ptr<const ChunkReader> reader,
                                                  const OpenChunk& chunk, KeyBounds bounds,
-                                                 ReadSpec spec, bool use_cache, LeftOut left_out);
+                                                 ReadSpec spec, bool use_cache,
+                                                 SkippedUnits skipped);
 std::unique_ptr<RowCursor> make_row_group_cursor(std::shared_ptr<const ChunkReader> reader,
                                                  const OpenChunk& chunk, KeyBounds bounds,
-                                                 ReadSpec spec, bool use_cache, LeftOut left_out);
+                                                 ReadSpec spec, bool use_cache,
+                                                 SkippedUnits skipped);
 
 }  // namespace moraine::table

@@ -1,7 +1,7 @@
-// ChunkReadStatistics: bytes of chunks, or of hunks, that reads of a tablet needed, by what read
-// them.
+// ChunkReadStatistics: bytes of chunks, or of hunks, that reads of a tablet needed, by kind of
+// read.
 //
-// Promise    Nothing that was counted is lost, on any number of threads.
+// Promise    No count is lost, on any number of threads.
 // Threading  Any thread.
 #pragma once
 
@@ -18,8 +18,8 @@ class ChunkReadCounters {
     kDiskBytes,         // Read from devices.
     kTransmittedBytes,  // Of those, sent by the blob storage group rather than read directly.
     kCacheBytes,        // Of blocks found in memory.
-    kFilterKeys,        // That a filter was asked for.
-    kFilteredKeys,      // The filter said no.
+    kFilterKeys,        // Keys tested against a filter.
+    kFilteredKeys,      // Keys that the filter excluded.
     kFilterFalsePositives,
     kFigures,
   };
@@ -41,7 +41,7 @@ class ChunkReadStatistics {
   const ChunkReadCounters& of(ReadKind kind) const {
     return kinds_[static_cast<std::size_t>(kind)];
   }
-  // Of all kinds.
+  // Sum over all kinds.
   std::uint64_t get(ChunkReadCounters::Figure figure) const {
     std::uint64_t sum = 0;
     for (const ChunkReadCounters& kind : kinds_) sum += kind.get(figure);

@@ -16,8 +16,8 @@ namespace {
 constexpr std::uint64_t kLowBits = 0x0101010101010101;
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
 
-// Sets the high bits of those of eight bytes that are the mark of the hash, and now and then of one
-// above such a byte.
+// Sets the high bits of those of eight bytes that equal the hash's mark, and sometimes of a byte
+// above one.
 std::uint64_t equal_marks(const std::byte* marks, std::uint64_t hash) {
   const std::uint64_t differing = load<std::uint64_t>(marks) ^ kLowBits * hash_mark(hash);
   return (differing - kLowBits) & ~differing & kHighBits;

@@ -44,10 +44,10 @@ class RowBlockBuilder {
   RowBlockBuilder(std::vector<ValueType> types, ColumnIndex first_column, std::size_t block_bytes,
                   std::size_t row_bytes_max = kEncodedRowBytesMax);
 
-  // False: the block is full and does not have the row.
+  // False: the block is full and the row was not added.
   Result<bool> add(const VersionedRow& row);
   std::uint32_t rows() const { return static_cast<std::uint32_t>(rows_.size()); }
-  // Makes the block and begins the next. Requires: a row.
+  // Returns the block and begins the next. Requires: a row.
   std::string finish();
 
  private:
@@ -74,7 +74,7 @@ class RowBlockBuilder {
   std::string scratch_;
 };
 
-// What the block index says of a stored block.
+// What the meta says of a stored block.
 struct StoredBlock {
   ByteSpan bytes;
   CodecKind codec = CodecKind::kNone;
@@ -92,12 +92,12 @@ struct RowBlockHead {
   std::uint32_t prefix_size = 0;
   std::uint32_t suffix_at = 0;
   std::uint32_t suffix_size = 0;
-  std::uint32_t key_size = 0;  // Of every key's middle, when it is the same.
+  std::uint32_t key_size = 0;  // Size of every key's middle, when it is the same.
   std::uint64_t base_seconds = 0;
   std::uint32_t base_counter = 0;
   std::uint8_t second_bits = 0;
   std::uint8_t counter_bits = 0;
-  std::uint8_t kind = 0;  // Of every row, when it is the same.
+  std::uint8_t kind = 0;  // Kind of every row, when it is the same.
   bool wide_offsets : 1 = false;
   bool one_key_size : 1 = false;
   bool one_kind : 1 = false;
@@ -112,15 +112,15 @@ class RowBlock {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   std::uint32_t rows() const { return head().rows; }
-  // kNone: no such key. `hash`: of the key.
+  // kNone: no such key. `hash`: the key's.
   std::uint32_t find(ByteSpan key, std::uint64_t hash) const;
   // The first row that is not below the key; rows() when there is none.
   std::uint32_t lower_bound(ByteSpan key) const;
   void key(std::uint32_t row, std::string& out) const;
-  // Adds what `spec` asks for; false when that is nothing.
+  // Adds what `spec` requests; false when that is nothing.
   bool read(std::uint32_t row, const ReadPlan& plan, const ReadSpec& spec, RowBuilder& out) const;
 
-  // A row as it lies there, for those who read it themselves.
+  // A row in its stored form, for callers that decode it themselves.
   struct Stored {
     ByteSpan middle;                  // Of the key.
     const std::byte* body = nullptr;  // row_code.h
@@ -135,11 +135,11 @@ class RowBlock {
   ByteSpan prefix() const { return {base_ + head().prefix_at, head().prefix_size}; }
   ByteSpan suffix() const { return {base_ + head().suffix_at, head().suffix_size}; }
   Timestamp newest(std::uint32_t row) const;
-  // Brings what find() looks at first close to the processor.
+  // Prefetches what find() reads first.
   void prefetch() const {
     for (std::size_t at = 0; at < kPrefetchBytes; at += 64) __builtin_prefetch(base_ + at);
   }
-  // The row that find() of this hash will look at. Requires, to be of use: prefetch() before.
+  // Prefetches the row that find() of this hash will read. Only useful after prefetch().
   void prefetch_row(std::uint64_t hash) const;
 
  private:

@@ -9,10 +9,10 @@
 namespace moraine::table {
 namespace {
 
-// More than what a block's head takes, in memory and stored, besides the prefix.
-constexpr std::size_t kHeadRoom = sizeof(RowBlockHead) + kBlockPadding + 48;
-// Of a row besides key and body: a hash's byte, an offset, key size, kind, timestamp.
-constexpr std::size_t kRowRoom = 1 + 2 + 1 + 1 + 5;
+// An upper bound for a block's head, in memory and stored, without the prefix.
+constexpr std::size_t kHeadOverheadBytes = sizeof(RowBlockHead) + kBlockPadding + 48;
+// Bytes of a row besides key and body: a hash's byte, an offset, key size, kind, timestamp.
+constexpr std::size_t kRowOverheadBytes = 1 + 2 + 1 + 1 + 5;
 
 std::size_t shared_prefix(std::string_view a, std::string_view b) {
   const auto [end, other] = std::ranges::mismatch(a, b);
@@ -46,8 +46,8 @@ std::string_view RowBlockBuilder::body(std::size_t row) const {
 std::size_t RowBlockBuilder::memory_bytes_with(ByteSpan new_key, std::size_t body_size) const {
   const std::size_t count = rows_.size() + 1;
   const std::size_t prefix = shared_prefix(key(0), as_text(new_key));
-  return kHeadRoom + prefix + count * kRowRoom + keys_.size() + new_key.size() - count * prefix +
-         bodies_.size() + body_size;
+  return kHeadOverheadBytes + prefix + count * kRowOverheadBytes + keys_.size() + new_key.size() -
+         count * prefix + bodies_.size() + body_size;
 }
 
 Result<bool> RowBlockBuilder::add(const VersionedRow& row) {
@@ -134,7 +134,8 @@ std::string RowBlockBuilder::finish() {
   const std::size_t prefix = shared_prefix(key(0), key(rows_.size() - 1));
   const std::size_t suffix = shared_suffix(prefix);
   std::string out;
-  out.reserve(kHeadRoom + rows_.size() * kRowRoom + keys_.size() + bodies_.size());
+  out.reserve(kHeadOverheadBytes + rows_.size() * kRowOverheadBytes + keys_.size() +
+              bodies_.size());
   append_head(out, prefix, suffix);
   const auto flags = static_cast<std::uint8_t>(out[1]);
   append_times(out);

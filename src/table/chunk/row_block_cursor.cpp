@@ -9,10 +9,10 @@ namespace {
 class RowBlockCursor final : public RowCursor {
  public:
   RowBlockCursor(std::shared_ptr<const ChunkReader> reader, const OpenChunk& chunk,
-                 KeyBounds bounds, ReadSpec spec, bool use_cache, LeftOut left_out)
+                 KeyBounds bounds, ReadSpec spec, bool use_cache, SkippedUnits skipped)
       : reader_(std::move(reader)),
         chunk_(&chunk),
-        bounds_(chunk, std::move(bounds), std::move(left_out)),
+        bounds_(chunk, std::move(bounds), std::move(skipped)),
         spec_(spec),
         feed_(chunk, use_cache),
         unit_(bounds_.next_unit(bounds_.first_unit())) {}
@@ -86,9 +86,10 @@ class RowBlockCursor final : public RowCursor {
 
 std::unique_ptr<RowCursor> make_row_block_cursor(std::shared_ptr<const ChunkReader> reader,
                                                  const OpenChunk& chunk, KeyBounds bounds,
-                                                 ReadSpec spec, bool use_cache, LeftOut left_out) {
+                                                 ReadSpec spec, bool use_cache,
+                                                 SkippedUnits skipped) {
   return std::make_unique<RowBlockCursor>(std::move(reader), chunk, std::move(bounds), spec,
-                                          use_cache, std::move(left_out));
+                                          use_cache, std::move(skipped));
 }
 
 }  // namespace moraine::table

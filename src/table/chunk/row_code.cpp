@@ -25,7 +25,7 @@ void set_bit(std::string& out, std::size_t bitmap_at, std::size_t i) {
   byte = static_cast<char>(static_cast<unsigned char>(byte) | 1u << (i % 8));
 }
 
-// One write that sets columns once each, as they are.
+// Whether the row is one write that sets each column at most once, in full.
 bool is_single(const VersionedRow& row) {
   if (row.write_timestamps.size() != 1 || !row.delete_timestamps.empty()) return false;
   return std::ranges::none_of(row.values,
@@ -172,7 +172,7 @@ void read_single(const std::byte* at, std::uint8_t kind, const ReadPlan& plan, T
   out.write_timestamps.push_back(timestamp);
 }
 
-// Adds those at or below the wanted timestamp: all, or the newest only. Gives that one, 0: none.
+// Adds timestamps at or below the wanted one: all, or the newest only. Returns the newest, 0: none.
 Timestamp add_visible(std::span<const Timestamp> timestamps, const ReadSpec& spec,
                       std::vector<Timestamp>& out) {
   Timestamp first = 0;
@@ -226,7 +226,7 @@ bool read_general(const std::byte* at, const ReadPlan& plan, Timestamp newest, c
   const Timestamp newest_delete = add_visible(deleted, spec, out.delete_timestamps);
   if (newest_write == 0 && newest_delete == 0) return false;
   const std::uint64_t cells = get_varint(at);
-  std::uint64_t decided = ~std::uint64_t{0};  // A column of which the rest does not matter.
+  std::uint64_t decided = ~std::uint64_t{0};  // A column whose remaining versions do not matter.
   for (std::uint64_t i = 0; i < cells; ++i) {
     const GeneralCell cell = take_general_cell(at, plan);
     const Timestamp timestamp = written[cell.write];

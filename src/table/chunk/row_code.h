@@ -15,8 +15,9 @@
 //             place u32 (bit 31: a new blob's ordinal, else a carried one's)  zeros
 // clang-format on
 //
-// Promise    What append_row() wrote read_row() gives back. check_row() accepts nothing on which
-//            read_row() would leave its bytes or give a row that breaks VersionedRow's invariants.
+// Promise    read_row() returns what append_row() wrote. check_row() accepts nothing on which
+//            read_row() would leave its bytes or return a row that breaks VersionedRow's
+//            invariants.
 // Threading  Pure.
 // Tests      chunk_test.cpp, chunk_block_fuzz.cpp.
 #pragma once
@@ -39,7 +40,7 @@ enum RowKind : std::uint8_t { kRowNulls = 1, kRowAbsents = 2, kRowGeneral = 4 };
 // The physical types of a chunk's value columns, in order.
 using CellTypes = std::span<const ValueType>;
 
-// How columns of a chunk become columns of the table.
+// How columns of a chunk map to columns of the table.
 struct ReadPlan {
   struct Column {
     ValueType type = ValueType::kNull;
@@ -55,7 +56,7 @@ struct ReadPlan {
   }
 };
 
-// What stands before the cells of a single row. Requires: check_row.
+// The null and absent bits before the cells of a single row. Requires: check_row.
 class SingleMarks {
  public:
   // Moves `at` to the first cell.
@@ -81,24 +82,23 @@ class SingleMarks {
   const std::byte* absents_ = nullptr;
 };
 
-// Newest of its writes and deletes. Requires: it has one.
+// The newest of its writes and deletes. Requires: it has one.
 Timestamp newest_timestamp(const VersionedRow& row);
 
-// Appends a body and gives its kind. Columns of `row` count from `first_column` on; hunks are in
-// their form inside blocks. Errors: kInvalidArgument: a value of another type than its column.
+// Appends a body and returns its kind. Columns of `row` count from `first_column` on; hunks are in
+// their stored form. Errors: kInvalidArgument: a value of another type than its column.
 Result<std::uint8_t> append_row(std::string& out, CellTypes types, const VersionedRow& row,
                                 ColumnIndex first_column);
 
-// Where a body ends is where `in` stands afterwards. Places of hunk references are added to
-// `hunks`.
+// Afterwards `in` is at the end of the body. Positions of hunk references are added to `hunks`.
 bool check_row(VarintReader& in, CellTypes types, std::uint8_t kind, Timestamp newest,
                std::vector<const std::byte*>& hunks);
 
-// Adds what `spec` asks for; false when that is nothing. Requires: check_row.
+// Adds what `spec` requests; false when that is nothing. Requires: check_row.
 bool read_row(const std::byte* at, std::uint8_t kind, const ReadPlan& plan, Timestamp newest,
               const ReadSpec& spec, RowBuilder& out);
 
-// Brings the values from `from` on into the order of a VersionedRow.
+// Sorts the values from `from` on into the order of a VersionedRow.
 void put_in_column_order(RowBuilder& out, std::size_t from);
 
 // One cell.

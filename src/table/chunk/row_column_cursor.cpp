@@ -1,23 +1,23 @@
-// Columns of a chunk of the lookup format. Rows of one write, which most are, go from their block
-// to the batch without a VersionedRow in between; others are read as ever.
+// Columns of a chunk of the lookup format. Rows of a single write, the common case, go from their
+// block to the batch without a VersionedRow in between; others are read through one.
 #include <algorithm>
 #include <cstring>
 
 #include "table/chunk/block_feed.h"
 #include "table/chunk/column_cursor.h"
+#include "table/chunk/column_segment.h"
 #include "table/chunk/row_block.h"
 #include "table/chunk/scan_bounds.h"
-#include "table/chunk/segment.h"
 #include "table/model/merge.h"
 
 namespace moraine::table {
 namespace {
 
-// Of one batch: most of them may be deleted or not pass.
-constexpr std::size_t kRowsLookedAtMax = 4 * kBatchRowsMax;
+// Per batch, since most rows may be deleted or filtered out.
+constexpr std::size_t kRowsVisitedMax = 4 * kBatchRowsMax;
 
 // Memory for the keys of one batch.
-class KeyRoom {
+class KeyMemory {
  public:
   void clear() {
     block_ = 0;
@@ -72,7 +72,7 @@ class RowColumnCursor final : public ChunkReader::ColumnCursor {
 
   RowCursor::Step next(ColumnBatch& batch) override {
     begin(batch);
-    while (batch.rows < rows_max_ && looked_ < kRowsLookedAtMax && skip_to_unit()) {
+    while (batch.rows < rows_max_ && visited_ < kRowsVisitedMax && skip_to_unit()) {
       if (block_.empty() && !enter_block()) {
         if (batch.rows == 0) return RowCursor::Step::kNeedsData;
         break;
@@ -139,23 +139,23 @@ class RowColumnCursor final : public ChunkReader::ColumnCursor {
   BlockFeed feed_;
   std::uint32_t unit_;
   Slice block_;
-  std::uint32_t row_ = 0;  // Of the block, that comes next.
+  std::uint32_t row_ = 0;  // The next row of the block.
   bool checks_bounds_ = false;
   bool checks_times_ = false;
   std::vector<Source> sources_;
   std::vector<ColumnFilter> filters_;
   std::vector<Source> filter_sources_;
   bool keys_wanted_ = false;
-  std::size_t cells_wanted_ = 0;  // That many of the chunk's values are read.
+  std::size_t cells_wanted_ = 0;  // How many of the chunk's values are read.
   std::uint64_t limit_ = kBatchRowsMax;
   std::size_t rows_max_ = kBatchRowsMax;
-  std::size_t looked_ = 0;  // Rows, in this call.
+  std::size_t visited_ = 0;  // Rows visited in this call.
   const Value null_;
-  KeyRoom room_;
+  KeyMemory room_;
   std::vector<Value> key_;
   std::string key_memory_;
-  std::vector<Value> cells_;  // Of the present row, by column of the chunk.
-  // Of rows with several versions.
+  std::vector<Value> cells_;  // Of the current row, by column of the chunk.
+  // For rows with several versions.
   RowBuilder versions_;
   TextMemory folded_;
 };
@@ -183,7 +183,7 @@ bool RowColumnCursor::add_source(ColumnIndex column, std::vector<Source>& source
 
 void RowColumnCursor::begin(ColumnBatch& batch) {
   rows_max_ = static_cast<std::size_t>(std::min<std::uint64_t>(limit_, kBatchRowsMax));
-  looked_ = 0;
+  visited_ = 0;
   batch.rows = 0;
   batch.memory.clear();
   batch.columns.resize(sources_.size());
@@ -206,7 +206,7 @@ void RowColumnCursor::end(ColumnBatch& batch) const {
   }
 }
 
-// Past blocks whose rows are all too new. False: none is left.
+// Skips blocks whose rows are all too new. False: none is left.
 bool RowColumnCursor::skip_to_unit() {
   while (unit_ != bounds_.end_unit() && block_.empty() &&
          chunk_->meta().blocks[unit_].min_timestamp > timestamp_) {
@@ -224,14 +224,14 @@ bool RowColumnCursor::enter_block() {
   return true;
 }
 
-// As many rows as the batch takes.
+// Reads as many rows as the batch takes.
 void RowColumnCursor::read_block(ColumnBatch& batch) {
   const RowBlock block(block_);
   const std::uint32_t rows = block.rows();
   if (batch.memory.empty() || batch.memory.back().data() != block_.data()) {
     batch.memory.push_back(block_);
   }
-  looked_ += rows - row_;
+  visited_ += rows - row_;
   for (; row_ < rows && batch.rows < rows_max_; ++row_) {
     const RowBlock::Stored stored = block.stored(row_);
     if (keys_wanted_ || checks_bounds_) {
@@ -255,7 +255,7 @@ void RowColumnCursor::read_block(ColumnBatch& batch) {
   if (unit_ != bounds_.end_unit()) ++unit_;
 }
 
-// False: the row is below the bounds. One beyond them ends the scan.
+// False: the row is below the bounds. A row beyond them ends the scan.
 bool RowColumnCursor::read_key(const RowBlock& block, ByteSpan middle) {
   const ByteSpan prefix = block.prefix();
   const ByteSpan suffix = block.suffix();
@@ -302,7 +302,7 @@ void RowColumnCursor::read_single(const std::byte* at, std::uint8_t kind) {
   }
 }
 
-// False: the row is not there at the timestamp.
+// False: the row does not exist at the timestamp.
 bool RowColumnCursor::read_general(const RowBlock& block, std::uint32_t row) {
   const ReadSpec spec{.timestamp = timestamp_, .all_versions = false, .columns = nullptr};
   versions_.clear();

@@ -23,7 +23,7 @@ Result<void> take_version(VarintReader& in) {
   return fail(Errc::kUnsupported, fmt::format("row group of version {}", version));
 }
 
-// Rows ascend, bodies are rows; hunk references are completed in place.
+// Row numbers must ascend and bodies must be valid rows; hunk references are completed in place.
 Result<void> check_irregular(MutableByteSpan raw, std::uint32_t rows, const TableSchema& schema,
                              const HunkPlaces& hunks) {
   const auto view = IrregularView::open(raw);
@@ -38,7 +38,7 @@ Result<void> check_irregular(MutableByteSpan raw, std::uint32_t rows, const Tabl
     if (!view->in_order(i, end)) return damaged("irregular rows' ends");
     VarintReader in(view->bytes(i));
     const auto kind = in.fixed<std::uint8_t>();
-    // The newest timestamp is in another block: one that does not fit gives wrong timestamps only.
+    // The newest timestamp is in another block: a wrong one only gives wrong timestamps.
     if (!check_row(in, types, kind, ~Timestamp{0}, places) || !in.finished()) {
       return damaged("an irregular row");
     }
@@ -62,7 +62,7 @@ Result<void> check_block(MutableByteSpan raw, std::uint32_t rows, std::uint32_t 
   }
   const std::size_t column = layout.column_at(place);
   const ValueType type = physical_type(schema.columns[column].type);
-  if (auto segment = SegmentView::open(raw, rows, type, true); !segment) {
+  if (auto segment = ColumnSegmentView::open(raw, rows, type, true); !segment) {
     return std::unexpected(std::move(segment.error()));
   }
   return {};
@@ -208,7 +208,7 @@ void RowGroup::set(std::uint32_t place, ByteSpan block) {
   } else {
     const std::size_t column = layout_->column_at(place);
     const ValueType type = physical_type(schema_->columns[column].type);
-    const auto segment = SegmentView::open(block, rows_, type, false);
+    const auto segment = ColumnSegmentView::open(block, rows_, type, false);
     INVARIANT(segment, "a block that was checked: {}", segment.error().message());
     columns_[column] = *segment;
   }
@@ -247,7 +247,7 @@ bool RowGroup::read(std::uint32_t row, const ReadSpec& spec, RowBuilder& out) co
   const std::size_t from = out.values.size();
   for (std::size_t i = 0; i < plan_->columns.size(); ++i) {
     if (!plan_->wants(i, spec.columns)) continue;
-    const SegmentView& segment = columns_[key_count_ + i];
+    const ColumnSegmentView& segment = columns_[key_count_ + i];
     if (segment.is_absent(row)) continue;
     out.values.push_back(
         {.value = segment.get(row), .timestamp = newest, .column = plan_->columns[i].target});

@@ -1,9 +1,9 @@
 // Row groups of the scan format: rows as columns.
 //
-// A group has one segment (segment.h) for each key column, its rows' timestamps, one segment for
-// each value column, and the rows that are irregular: with several versions, deletes, deltas,
-// hunks, or a value in a column of type any that is not YSON. Of an irregular row the value columns
-// say null.
+// A group has one segment (column_segment.h) for each key column, its rows' timestamps, one segment
+// for each value column, and the irregular rows: those with several versions, deletes, deltas,
+// hunks, or a value in a column of type any that is not YSON. The value columns have null for an
+// irregular row.
 //
 // clang-format off
 //   times     = version u8 = 1  seconds words  counters words      (words.h)
@@ -24,23 +24,23 @@
 
 #include "base/result.h"
 #include "moraine/schema.h"
+#include "table/chunk/column_segment.h"
 #include "table/chunk/hunk_places.h"
 #include "table/chunk/row_block.h"
-#include "table/chunk/segment.h"
 
 namespace moraine::table {
 
-// Where the parts of a group are among its blocks.
+// The positions of a group's parts among its blocks.
 class GroupLayout {
  public:
   explicit GroupLayout(const TableSchema& schema);
 
   std::uint32_t blocks() const { return static_cast<std::uint32_t>(place_.size() + 2); }
-  // Of a column of the chunk's schema. Columns of one group are neighbours.
+  // For a column of the chunk's schema. Columns of one group are neighbours.
   std::uint32_t column(std::size_t column) const { return place_[column]; }
   std::uint32_t times() const { return times_; }
   std::uint32_t irregular() const { return blocks() - 1; }
-  // The column whose segment it is, or kNone.
+  // The column of the segment at `place`, or kNone.
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t column_at(std::uint32_t block) const;
 
@@ -73,7 +73,7 @@ class IrregularView {
   static Result<IrregularView> open(ByteSpan bytes);
   std::uint32_t size() const { return rows_.size(); }
   std::uint64_t row(std::size_t i) const { return rows_.get(i); }
-  // For checking: whether row i's bytes begin at `end`, which becomes their end.
+  // For checking: whether row i's bytes begin at `end`, which is moved to their end.
   bool in_order(std::size_t i, std::uint64_t& end) const;
   bool ends_at(std::uint64_t end) const { return end == bytes_.size(); }
   ByteSpan bytes(std::size_t i) const;
@@ -91,22 +91,22 @@ class RowGroup {
  public:
   RowGroup(const TableSchema& schema, const GroupLayout& layout, const ReadPlan& plan);
 
-  // Places of blocks that reading rows with these columns needs: ascending.
+  // Positions of the blocks needed to read rows with these columns, ascending.
   std::vector<std::uint32_t> needed(const ColumnSet* columns) const;
-  // Begins another group; blocks live as long as they are used.
+  // Begins another group; blocks must live as long as they are used.
   void begin(std::uint32_t rows);
-  // Requires: a block of open_group_block() for this place.
+  // Requires: a block of open_group_block() for this position.
   void set(std::uint32_t place, ByteSpan block);
 
   std::uint32_t rows() const { return rows_; }
-  // Requires: the key columns.
+  // Requires: the blocks of the key columns.
   void key(std::uint32_t row, std::string& out) const;
   // The first row that is not below the key.
   std::uint32_t lower_bound(ByteSpan key) const;
-  // Requires: what needed() says.
+  // Requires: the blocks listed by needed().
   bool read(std::uint32_t row, const ReadSpec& spec, RowBuilder& out) const;
-  // Requires: their blocks.
-  const SegmentView& segment(std::size_t column) const { return columns_[column]; }
+  // Requires: the column's block.
+  const ColumnSegmentView& segment(std::size_t column) const { return columns_[column]; }
   const TimesView& times() const { return times_; }
 
  private:
@@ -115,7 +115,7 @@ class RowGroup {
   const ReadPlan* plan_;
   std::size_t key_count_;
   std::uint32_t rows_ = 0;
-  std::vector<SegmentView> columns_;  // By column of the chunk's schema.
+  std::vector<ColumnSegmentView> columns_;  // By column of the chunk's schema.
   TimesView times_;
   IrregularView irregular_;
   mutable std::string key_;

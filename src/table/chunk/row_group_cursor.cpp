@@ -9,10 +9,10 @@ namespace {
 class RowGroupCursor final : public RowCursor {
  public:
   RowGroupCursor(std::shared_ptr<const ChunkReader> reader, const OpenChunk& chunk,
-                 KeyBounds bounds, ReadSpec spec, bool use_cache, LeftOut left_out)
+                 KeyBounds bounds, ReadSpec spec, bool use_cache, SkippedUnits skipped)
       : reader_(std::move(reader)),
         chunk_(&chunk),
-        bounds_(chunk, std::move(bounds), std::move(left_out)),
+        bounds_(chunk, std::move(bounds), std::move(skipped)),
         spec_(spec),
         feed_(chunk, use_cache),
         unit_(bounds_.next_unit(bounds_.first_unit())),
@@ -99,9 +99,10 @@ class RowGroupCursor final : public RowCursor {
 
 std::unique_ptr<RowCursor> make_row_group_cursor(std::shared_ptr<const ChunkReader> reader,
                                                  const OpenChunk& chunk, KeyBounds bounds,
-                                                 ReadSpec spec, bool use_cache, LeftOut left_out) {
+                                                 ReadSpec spec, bool use_cache,
+                                                 SkippedUnits skipped) {
   return std::make_unique<RowGroupCursor>(std::move(reader), chunk, std::move(bounds), spec,
-                                          use_cache, std::move(left_out));
+                                          use_cache, std::move(skipped));
 }
 
 }  // namespace moraine::table

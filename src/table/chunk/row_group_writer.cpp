@@ -10,8 +10,9 @@ namespace moraine::table {
 namespace {
 
 constexpr std::size_t kGroupBytesMax = std::size_t{8} << 20;  // Of texts and irregular rows.
-// An irregular row of this size is alone in its group: its size is known without reading it.
-constexpr std::size_t kAloneRowBytes = std::size_t{1} << 20;
+// An irregular row of this size is alone in its group, so that its size is known without reading
+// it.
+constexpr std::size_t kSingleRowBytes = std::size_t{1} << 20;
 
 class RowGroupWriter final : public UnitWriter {
  public:
@@ -29,7 +30,7 @@ class RowGroupWriter final : public UnitWriter {
 
   Result<bool> add(const VersionedRow& row) override {
     if (rows() == kScanBlockRows || bytes_ > kGroupBytesMax) return false;
-    if (rows() == 1 && irregular_.size() > kAloneRowBytes) return false;
+    if (rows() == 1 && irregular_.size() > kSingleRowBytes) return false;
     if (auto decoded = decode_key(row.key, key_, key_memory_); !decoded) {
       return std::unexpected(std::move(decoded.error()));
     }
@@ -56,7 +57,7 @@ class RowGroupWriter final : public UnitWriter {
 
   void finish(BlockSink& sink, BlockSink::Times times, ChunkMeta& meta) override {
     const std::uint32_t count = rows();
-    for (SegmentBuilder& segment : segments_) meta.ranges.push_back(segment.range());
+    for (ColumnSegmentBuilder& segment : segments_) meta.ranges.push_back(segment.range());
     meta.irregular_rows.push_back(static_cast<std::uint32_t>(irregular_rows_.size()));
     for (std::size_t i = 0; i < flags_.size(); ++i) {
       meta.column_flags[i] = static_cast<std::uint8_t>(meta.column_flags[i] | flags_[i]);
@@ -104,7 +105,7 @@ class RowGroupWriter final : public UnitWriter {
     });
   }
 
-  // False: it is too large for a group that has other rows.
+  // False: too large for a group that has other rows.
   Result<bool> add_irregular(const VersionedRow& row) {
     const std::size_t kind_at = irregular_.size();
     irregular_.push_back('\0');
@@ -112,7 +113,7 @@ class RowGroupWriter final : public UnitWriter {
     if (!kind) return std::unexpected(kind.error());
     const std::size_t size = irregular_.size() - kind_at;
     TRY_VOID(check_encoded_row(size, row_bytes_max_));
-    if (rows() > 0 && size > kAloneRowBytes) {
+    if (rows() > 0 && size > kSingleRowBytes) {
       irregular_.resize(kind_at);
       return false;
     }
@@ -162,7 +163,7 @@ class RowGroupWriter final : public UnitWriter {
   const GroupLayout layout_;
   const std::vector<ValueType> types_;
   const std::size_t key_count_;
-  std::vector<SegmentBuilder> segments_;  // By column.
+  std::vector<ColumnSegmentBuilder> segments_;  // By column.
   std::vector<std::uint8_t> flags_;
   std::vector<std::uint64_t> seconds_;
   std::vector<std::uint64_t> counters_;

@@ -4,8 +4,8 @@
 
 namespace moraine::table {
 
-ScanBounds::ScanBounds(const OpenChunk& chunk, KeyBounds bounds, LeftOut left_out)
-    : bounds_(std::move(bounds)), left_out_(std::move(left_out)) {
+ScanBounds::ScanBounds(const OpenChunk& chunk, KeyBounds bounds, SkippedUnits skipped)
+    : bounds_(std::move(bounds)), skipped_(std::move(skipped)) {
   const ChunkRecord& record = chunk.record();
   bounds_.from = std::max(bounds_.from, record.from);
   if (bounds_.to.empty() || (!record.to.empty() && record.to < bounds_.to)) bounds_.to = record.to;

@@ -1,8 +1,8 @@
-// ScanBounds: which units of a chunk a scan goes through, and which of their rows.
+// ScanBounds: which units of a chunk a scan visits, and which of their rows.
 //
-// Promise    Bounds of the scan and of the chunk's record together, as keys of the table; keys of
-//            the chunk, which may have fewer columns, are sought by seek_key(). Units that were
-//            left out are not gone through.
+// Promise    Combines the bounds of the scan and of the chunk's record, as keys of the table; keys
+//            of the chunk, which may have fewer columns, are searched by seek_key(). Left-out units
+//            are skipped.
 // Threading  Immutable.
 // Tests      chunk_test.cpp, chunk_schema_test.cpp.
 #pragma once
@@ -16,35 +16,35 @@ namespace moraine::table {
 
 class ScanBounds {
  public:
-  ScanBounds(const OpenChunk& chunk, KeyBounds bounds, LeftOut left_out = {});
+  ScanBounds(const OpenChunk& chunk, KeyBounds bounds, SkippedUnits skipped = {});
 
   std::uint32_t first_unit() const { return first_unit_; }
   std::uint32_t end_unit() const { return end_unit_; }
-  bool leaves_out(std::uint32_t unit) const { return !left_out_.empty() && left_out_[unit]; }
-  // The first unit from this one on that is not left out, or the end.
+  bool skips_unit(std::uint32_t unit) const { return !skipped_.empty() && skipped_[unit]; }
+  // The first unit at or after this one that is not left out, or the end.
   std::uint32_t next_unit(std::uint32_t unit) const {
-    while (unit < end_unit_ && leaves_out(unit)) ++unit;
+    while (unit < end_unit_ && skips_unit(unit)) ++unit;
     return unit;
   }
-  // No key of the chunk that is within the bounds is below it.
+  // A lower bound of the chunk's keys within the bounds.
   ByteSpan seek_key() const { return as_bytes(seek_key_); }
   bool below(ByteSpan key) const { return compare_keys(key, as_bytes(bounds_.from)) < 0; }
   bool beyond(ByteSpan key) const {
     return !bounds_.to.empty() && compare_keys(key, as_bytes(bounds_.to)) >= 0;
   }
-  // Whether rows of the unit may be outside.
+  // Whether rows of the unit may be outside the bounds.
   bool is_edge(std::uint32_t unit) const { return unit == first_unit_ || unit + 1 == end_unit_; }
 
  private:
   KeyBounds bounds_;
-  LeftOut left_out_;
+  SkippedUnits skipped_;
   std::string seek_key_;
   std::uint32_t first_unit_ = 0;
   std::uint32_t end_unit_ = 0;
 };
 
-// A key of the table without the columns that the chunk does not have. Keys that are not in the
-// chunk become others that are not there either.
+// A key of the table without the columns that the chunk does not have. A key that is absent from
+// the chunk stays absent.
 inline ByteSpan without_added_columns(ByteSpan key, std::size_t added) {
   for (; added > 0 && !key.empty() && key.back() == std::byte{0}; --added) {
     key = key.first(key.size() - 1);

@@ -17,7 +17,7 @@
 
 namespace moraine::table {
 
-// The value of a task that never waits.
+// The value of a task that never suspends.
 template <class T>
 Task<void> put_value(Task<T> task, std::optional<T>* out) {
   out->emplace(co_await std::move(task));
@@ -26,7 +26,7 @@ template <class T>
 T run_now(Task<T> task) {
   std::optional<T> value;
   spawn(put_value(std::move(task), &value));
-  INVARIANT(value, "a task waits");
+  INVARIANT(value, "a task suspends");
   return std::move(*value);
 }
 
@@ -75,7 +75,7 @@ class TestChunks {
  public:
   static constexpr std::size_t kCacheBytes = std::size_t{256} << 20;
 
-  // Writes the rows and gives the record; the blobs are in `blobs`.
+  // Writes the rows and returns the record; the blobs are in `blobs`.
   ChunkRecord write(std::shared_ptr<const TableSchema> schema, ChunkWriteOptions options,
                     const std::vector<OwnedRow>& rows) {
     ChunkWriter writer(std::move(schema), options);
@@ -124,7 +124,7 @@ class TestChunks {
   std::uint64_t next_id_ = 0;
 };
 
-// Looks a key up, loading what is missing.
+// Looks up a key, loading missing blocks.
 inline Result<bool> find_row(const ChunkReader& reader, std::string_view key, const ReadSpec& spec,
                              RowBuilder& out, std::vector<std::pair<std::uint32_t, Slice>>& pins) {
   for (;;) {

@@ -1,4 +1,4 @@
-// Random schemas and rows, and what a store should say of a row. For tests.
+// Random schemas and rows, and the expected result of reading a row. For tests.
 #pragma once
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ inline TableSchema random_schema(Random& random) {
     ColumnSchema column{.name = fmt::format("c{}", i),
                         .type = kTypes[random.below(std::size(kTypes))],
                         .key = i < keys};
-    // Keys of few different values would not give many rows.
+    // The first key column has a type with many values, so that there are many rows.
     if (i == 0) column.type = random.one_in(2) ? ColumnType::kInt64 : ColumnType::kString;
     if (i >= keys && random.one_in(3)) column.group = random.one_in(2) ? "a" : "b";
     schema.columns.push_back(column);
@@ -130,7 +130,7 @@ inline void fill_row(OwnedRow& row, const TableSchema& schema, Random& random, b
   }
 }
 
-// Rows of ascending keys. Now and then many of one version only, as in most tables.
+// Rows of ascending keys. Sometimes mostly rows of one version, as in most tables.
 inline std::vector<OwnedRow> random_rows(const TableSchema& schema, Random& random,
                                          std::size_t count) {
   std::set<std::string> keys;
@@ -148,7 +148,7 @@ inline std::vector<OwnedRow> random_rows(const TableSchema& schema, Random& rand
   return rows;
 }
 
-// What a store that has the row gives for the spec; false: nothing.
+// The expected result of reading the row by the spec; false: nothing.
 inline bool expected_row(const OwnedRow& row, const ReadSpec& spec, RowBuilder& out) {
   out.clear();
   out.key = as_bytes(row.key);

@@ -10,18 +10,18 @@
 
 namespace moraine::table {
 
-// kInvalidArgument: the row is too large, and how large it is.
+// kInvalidArgument: the row is too large; the error has its size.
 Result<void> check_encoded_row(std::size_t bytes, std::size_t bytes_max);
 
 class UnitWriter {
  public:
   virtual ~UnitWriter() = default;
-  // False: the unit is full and does not have the row. A row that is larger than a unit is alone in
-  // one. Hunks are as they lie in blocks. After an error no more may be added.
+  // False: the unit is full and the row was not added. A row that is larger than a unit is alone in
+  // one. Hunks are in their stored form. After an error no more rows may be added.
   virtual Result<bool> add(const VersionedRow& row) = 0;
   virtual std::uint32_t rows() const = 0;
-  // Puts the unit's blocks into the sink, what the format keeps of it into `meta`, and begins the
-  // next unit. Requires: a row.
+  // Writes the unit's blocks to the sink, the format's data about the unit to `meta`, and begins
+  // the next unit. Requires: a row.
   virtual void finish(BlockSink& sink, BlockSink::Times times, ChunkMeta& meta) = 0;
 };
 
@@ -31,7 +31,7 @@ std::unique_ptr<UnitWriter> make_row_block_writer(const TableSchema& schema,
 std::unique_ptr<UnitWriter> make_row_group_writer(const TableSchema& schema,
                                                   std::size_t row_bytes_max);
 
-// Of the value columns, in order.
+// Types of the value columns, in order.
 std::vector<ValueType> value_types(const TableSchema& schema);
 
 }  // namespace moraine::table

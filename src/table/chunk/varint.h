@@ -1,7 +1,7 @@
 // Varints: unsigned numbers of 7 bits a byte, lowest first; signed ones zigzag.
 //
-// Promise    VarintReader never runs past its input: after the first short or overlong read it
-//            stays failed() and gives zeros. get_varint() is for bytes that were checked before.
+// Promise    VarintReader never reads past its input: after the first short or overlong read it
+//            stays failed() and returns zeros. get_varint() is for bytes that were checked before.
 // Threading  Plain data.
 #pragma once
 

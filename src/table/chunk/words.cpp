@@ -10,7 +10,7 @@
 namespace moraine::table {
 namespace {
 
-// Wider numbers take a whole word, so that one load gives any narrower one.
+// Wider numbers take a whole word, so that any narrower one is read by a single load.
 constexpr unsigned kNarrowMax = 56;
 
 unsigned width_of(std::uint64_t greatest) {

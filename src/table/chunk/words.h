@@ -1,4 +1,4 @@
-// Words: many 64-bit numbers in few bits each, any of which can be read by itself.
+// Words: many 64-bit numbers in few bits each, with random access.
 //
 // clang-format off
 //   words = count u32  part*  bits of each part, to a whole byte
@@ -7,11 +7,11 @@
 //   number i of a part = base + step * i + `width` bits at bit i * width, modulo 2^64
 // clang-format on
 //
-// Promise    WordsView::take() accepts nothing on which get() or decode() would leave the bytes and
-//            kBitsPadding more.
+// Promise    WordsView::take() accepts nothing on which get() or decode() would read past the bytes
+//            and kBitsPadding more.
 // Limits     kWordsMax numbers.
 // Threading  Pure; a view of immutable bytes.
-// Tests      segment_test.cpp.
+// Tests      column_segment_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace moraine::table {
 inline constexpr std::size_t kWordsPart = 512;
 inline constexpr std::size_t kWordsMax = std::size_t{1} << 20;
 
-// `is_signed`: how the numbers are close to each other.
+// `is_signed`: whether the numbers are close to each other as signed ones.
 void append_words(std::string& out, std::span<const std::uint64_t> words, bool is_signed);
 
 class WordsView {

@@ -1,7 +1,7 @@
-// Arena: memory that is handed out piece by piece and freed all at once.
+// Arena: memory that is allocated bit by bit and freed all at once.
 //
-// Promise    A piece stays where it is as long as the arena lives. No destructors are run.
-// Threading  One thread; what was handed out may be read on any.
+// Promise    An allocation does not move as long as the arena lives. No destructors are run.
+// Threading  One thread; allocated memory may be read on any.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class Arena {
     next_ = at + bytes;
     return reinterpret_cast<void*>(at);
   }
-  // Of all pieces.
+  // Bytes of all allocations.
   std::size_t used() const { return used_; }
 
   static constexpr std::size_t kCacheLineBytes = 64;
@@ -35,7 +35,7 @@ class Arena {
   static constexpr std::size_t kBlockBytesMin = std::size_t{4} << 10;
   static constexpr std::size_t kBlockBytesMax = std::size_t{1} << 20;
 
-  // What is left of the last block is given up.
+  // The rest of the last block is wasted.
   void grow(std::size_t bytes_min) {
     blocks_.emplace_back(std::max(block_bytes_, bytes_min));
     next_ = reinterpret_cast<std::uintptr_t>(blocks_.back().data());

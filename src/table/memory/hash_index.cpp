@@ -9,7 +9,7 @@ namespace {
 constexpr unsigned kPointerBits = 48;
 constexpr std::uint64_t kPointerMask = (std::uint64_t{1} << kPointerBits) - 1;
 
-// Other bits than those that choose the segment and, in all but huge tables, the slot.
+// Bits other than those that choose the shard and, except in huge tables, the slot.
 std::uint64_t tag_of(std::uint64_t hash) {
   return (hash >> 42) << kPointerBits;
 }
@@ -27,8 +27,8 @@ void HashIndex::put(Table& table, MemoryStore::Row& row) {
   table.slots[at].store(pointer | tag_of(row.hash()), std::memory_order_release);
 }
 
-void HashIndex::grow(Segment& segment) {
-  const Table* old = segment.table.load(std::memory_order_relaxed);
+void HashIndex::grow(Shard& shard) {
+  const Table* old = shard.table.load(std::memory_order_relaxed);
   const std::size_t size = old == nullptr ? kSlotsMin : (old->mask + 1) * 2;
   auto table = std::make_unique<Table>(size);
   bytes_ += sizeof(Table) + size * sizeof(std::uint64_t);
@@ -36,28 +36,28 @@ void HashIndex::grow(Segment& segment) {
     const std::uint64_t slot = old->slots[i].load(std::memory_order_relaxed);
     if (slot != 0) put(*table, *row_of(slot));
   }
-  segment.table.store(table.get(), std::memory_order_release);
+  shard.table.store(table.get(), std::memory_order_release);
   tables_.push_back(std::move(table));
 }
 
 void HashIndex::insert(MemoryStore::Row& row) {
-  Segment& segment = segments_[row.hash() >> (64 - kSegmentBits)];
-  Table* table = segment.table.load(std::memory_order_relaxed);
-  if (table == nullptr || (segment.rows + 1) * 4 > (table->mask + 1) * 3) {
-    grow(segment);
-    table = segment.table.load(std::memory_order_relaxed);
+  Shard& shard = shards_[row.hash() >> (64 - kShardBits)];
+  Table* table = shard.table.load(std::memory_order_relaxed);
+  if (table == nullptr || (shard.rows + 1) * 4 > (table->mask + 1) * 3) {
+    grow(shard);
+    table = shard.table.load(std::memory_order_relaxed);
   }
   put(*table, row);
-  ++segment.rows;
+  ++shard.rows;
 }
 
 void HashIndex::prefetch(std::uint64_t hash) const {
-  const Table* table = segments_[hash >> (64 - kSegmentBits)].table.load(std::memory_order_acquire);
+  const Table* table = shards_[hash >> (64 - kShardBits)].table.load(std::memory_order_acquire);
   if (table != nullptr) __builtin_prefetch(&table->slots[hash & table->mask]);
 }
 
 MemoryStore::Row* HashIndex::find(ByteSpan key, std::uint64_t hash) const {
-  const Table* table = segments_[hash >> (64 - kSegmentBits)].table.load(std::memory_order_acquire);
+  const Table* table = shards_[hash >> (64 - kShardBits)].table.load(std::memory_order_acquire);
   if (table == nullptr) return nullptr;
   const std::uint64_t tag = tag_of(hash);
   for (std::size_t at = hash & table->mask;; at = (at + 1) & table->mask) {

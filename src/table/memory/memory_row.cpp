@@ -25,7 +25,7 @@ MemoryVersion& make_version(Arena& arena, Timestamp timestamp, ChangeKind kind, 
   return version;
 }
 
-// A cell of few bytes counts as what it takes when its row is merged and written.
+// A cell of few bytes is counted with the size that it has when its row is merged and written.
 std::uint64_t weight(ByteSpan image) {
   constexpr std::uint64_t kOfVersion = 16;
   constexpr std::uint64_t kOfCell = 12;
@@ -39,7 +39,7 @@ std::uint32_t add_bounded(std::uint32_t a, std::uint64_t b) {
   return static_cast<std::uint32_t>(std::min(kMost, a + b));
 }
 
-// Does every cell of `older` lie below a full one of `newer`? Both by ascending column.
+// Is every cell of `older` hidden by a full one of `newer`? Both by ascending column.
 bool covers(const Values& newer, const Values& older) {
   auto at = newer.begin();
   for (const VersionedValue& cell : older) {
@@ -62,7 +62,7 @@ bool decides_alone(const MemoryVersion& version, const MemoryVersion* older) {
   return covers(newer_cells, older_cells);
 }
 
-// Columns that have a full value already; older cells of them say nothing.
+// Columns that already have a full value; their older cells do not matter.
 class ClosedColumns {
  public:
   bool has(ColumnIndex column) const {
@@ -105,14 +105,14 @@ void read_all(const MemoryVersion* version, const ReadSpec& spec, RowBuilder& ou
   if (images > 1) sort_values(out.values, from);
 }
 
-// Gathers, newest first, what decides the values.
+// Collects, newest first, what determines the values.
 class DecidingRead {
  public:
   DecidingRead(const ColumnSet* columns, bool may_fold, RowBuilder& out)
       : columns_(columns), may_fold_(may_fold), out_(out), from_(out.values.size()) {}
 
-  // Down to the newest delete, or to a version below which nothing matters. False: there are more
-  // than `values_max` values.
+  // Reads down to the newest delete, or to a version below which nothing matters. False: more than
+  // `values_max` values.
   bool read(const MemoryVersion* version, std::size_t values_max) {
     out_.write_timestamps.push_back(version->timestamp);
     for (; version != nullptr; version = version->older.load(std::memory_order_acquire)) {
@@ -134,7 +134,7 @@ class DecidingRead {
   }
 
  private:
-  // Of values from `begin` on keeps those whose column is open.
+  // Keeps those values from `begin` on whose column is open.
   void close(std::size_t begin) {
     std::size_t kept = begin;
     for (std::size_t i = begin; i < out_.values.size(); ++i) {
@@ -179,7 +179,7 @@ void read_deciding(const MemoryVersion* version, const ReadSpec& spec, RowBuilde
       .read(version, std::numeric_limits<std::size_t>::max());
 }
 
-// Deltas become one value for each column; texts that this makes move to the arena.
+// Folds deltas into one value per column; the resulting texts move to the arena.
 void fold_gathered(Arena& arena, const TableSchema& schema, RowBuilder& row) {
   constexpr std::size_t kFoldedTextMax = 4'096;
   thread_local TextMemory texts;
@@ -199,7 +199,7 @@ void fold_gathered(Arena& arena, const TableSchema& schema, RowBuilder& row) {
   }
 }
 
-// Every kDigestSteps versions at most. A row of many deltas that cannot be folded has none.
+// At most every kDigestSteps versions. A row of many deltas that cannot be folded has none.
 void make_digest(Arena& arena, const TableSchema* schema, MemoryVersion& version,
                  const MemoryVersion* older) {
   constexpr std::uint16_t kDigestSteps = 16;
@@ -256,7 +256,7 @@ bool MemoryStore::Row::add_version(Arena& arena, const TableSchema* schema, Time
     newest_.store(&version, std::memory_order_release);
     return true;
   }
-  // Versions above it do not know it; said before they are wrong.
+  // Versions above were made without the new one; reset before it is linked.
   MemoryVersion* above = newest_.load(std::memory_order_relaxed);
   for (; above != older; above = above->older.load(std::memory_order_relaxed)) {
     above->decides.store(false, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // A row of a memory store: its key, its mark and its versions.
 //
-// Promise    A version is reachable whole or not at all; versions hang newest first.
+// Promise    A version is reachable whole or not at all; versions are linked newest first.
 // Threading  add_version: the writer. All else: any thread.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace moraine::table {
 
-// What decides the values of a row at one of its versions, gathered, so that readers need not walk
-// down all versions of a row whose columns are written one by one. Values follow it, and then the
+// The values of a row at one of its versions, collected, so that readers need not walk all versions
+// of a row whose columns are written one by one. Followed in memory by the values, and then the
 // ranges of those that are folded deltas.
 struct MemoryDigest {
   Timestamp delete_timestamp = 0;  // 0: none.
@@ -31,7 +31,7 @@ struct MemoryDigest {
   }
 };
 
-// Its image follows it.
+// Followed in memory by its image.
 struct MemoryVersion {
   std::atomic<MemoryVersion*> older{nullptr};
   std::atomic<const MemoryDigest*> digest{nullptr};
@@ -39,15 +39,15 @@ struct MemoryVersion {
   std::uint32_t image_bytes = 0;
   ChangeKind kind = ChangeKind::kWrite;
   // Nothing older in this store matters to a reader of the newest values: there is no delete, and
-  // every older cell is covered by a full one of this image. Set when it is made or never.
+  // every older cell is covered by a full one of this image. Set at creation or never.
   std::atomic<bool> decides{false};
-  // Versions down to one that decides or has a digest; the writer's.
+  // Number of versions down to one that decides or has a digest; used by the writer only.
   std::uint16_t steps = 0;
 
   ByteSpan image() const { return {reinterpret_cast<const std::byte*>(this + 1), image_bytes}; }
 };
 
-// Its key follows it.
+// Followed in memory by its key.
 class MemoryStore::Row {
  public:
   static Row& make(Arena& arena, ByteSpan key, std::uint64_t hash);
@@ -63,11 +63,11 @@ class MemoryStore::Row {
     mark_.store(mark.since << 1 | (mark.two_phase ? 1 : 0), std::memory_order_release);
   }
 
-  // False: there is one of this timestamp.
+  // False: a version of this timestamp exists.
   bool add_version(Arena& arena, const TableSchema* schema, Timestamp timestamp, ChangeKind kind,
                    ByteSpan image);
   bool read(const ReadSpec& spec, RowBuilder& out) const;
-  // Of all versions; the writer's.
+  // Of all versions; used by the writer only.
   std::uint32_t version_bytes() const { return version_bytes_; }
 
  private:

@@ -30,7 +30,7 @@ struct MemoryStore::State {
   Arena nodes;
   HashIndex by_hash;
   OrderedIndex by_key{nodes};
-  // Marks of rows that have more than one; the writer's.
+  // Marks of rows that have more than one; used by the writer only.
   absl::flat_hash_map<const Row*, std::vector<PreparedMark>> marks;
   std::uint64_t largest_row_bytes = 0;
 
@@ -76,7 +76,7 @@ class MemoryStore::Cursor : public RowCursor {
       const Row& row = *position_.row();
       if (!to_.empty() && compare_keys(row.key(), as_bytes(to_)) >= 0) return Step::kEnd;
       out_.clear();
-      prepared_ = concerns(row.mark(), spec_.timestamp);  // Before the versions.
+      prepared_ = concerns(row.mark(), spec_.timestamp);  // Read before the versions.
       if (!row.read(spec_, out_) && !prepared_) continue;
       out_.key = row.key();
       row_ = out_.row();

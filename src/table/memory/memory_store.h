@@ -1,8 +1,8 @@
 // MemoryStore: the rows that a tablet has not flushed yet.
 //
 // Promise    One writer adds; readers on any thread see each row change whole or not at all, and
-//            never wait. A row is found by its key in constant time, and rows are walked in key
-//            order.
+//            never block. A row is found by its key in constant time, and rows can be scanned in
+//            key order.
 // Invariants Nothing is removed or moved while the store lives: rows, keys and images stay where
 //            they are.
 // Threading  Writer: touch, add, prepare, resolve, on one thread. All else: any thread. A reader
@@ -23,16 +23,17 @@
 
 namespace moraine::table {
 
-// Says that a transaction is about to change the row, at a timestamp above `since`.
+// Announces that a transaction is about to change the row, at a timestamp above `since`.
 struct PreparedMark {
-  Timestamp since = 0;     // 0: nobody is.
-  bool two_phase = false;  // Its fate is decided elsewhere, and may be known there already.
+  Timestamp since = 0;  // 0: no mark.
+  // The outcome is decided by a coordinator, and may already be known there.
+  bool two_phase = false;
 };
 
 class MemoryStore {
  public:
-  // With a schema deltas are folded as they come: a read of a row of many costs what one of few
-  // does.
+  // With a schema deltas are folded as they are added: reading a row of many deltas costs as much
+  // as one of few.
   explicit MemoryStore(std::shared_ptr<const TableSchema> schema = nullptr);
   MemoryStore(const MemoryStore&) = delete;
   MemoryStore& operator=(const MemoryStore&) = delete;
@@ -40,35 +41,35 @@ class MemoryStore {
 
   class Row;  // Opaque.
 
-  // The row of the key, made without versions if there was none. `hash` is key_hash(key).
+  // The row of the key, created without versions if it does not exist. `hash` is key_hash(key).
   Row& touch(ByteSpan key, std::uint64_t hash);
-  // A version: a write with its image or a delete. Timestamps of one row may come in any order; the
-  // same timestamp twice is ignored the second time.
+  // Adds a version: a write with its image, or a delete. Timestamps of one row may come in any
+  // order; a repeated timestamp is ignored.
   void add(Row& row, Timestamp timestamp, ChangeKind kind, ByteSpan image);
-  // Marks are counted: a row may be prepared by several transactions (other lock groups). The mark
-  // that readers see has the lowest `since`, and is two_phase if any is.
+  // Marks are counted: a row may be prepared by several transactions (different lock groups). The
+  // mark that readers see has the lowest `since`, and is two_phase if any is.
   void prepare(Row& row, PreparedMark mark);
   void resolve(Row& row, PreparedMark mark);
 
   // Null: no such row.
   const Row* find(ByteSpan key, std::uint64_t hash) const;
-  // Brings close to the processor what find() of this hash looks at first; a hint.
+  // Prefetches what find() of this hash reads first; a hint.
   void prefetch(std::uint64_t hash) const;
   static PreparedMark prepared(const Row& row);
-  // Adds what `spec` asks for; false when there is nothing.
+  // Adds what `spec` requests; false when there is nothing.
   static bool read(const Row& row, const ReadSpec& spec, RowBuilder& out);
 
-  // Rows within the bounds in key order, those without versions as empty rows if they are prepared.
-  // Rows added meanwhile may or may not be met.
+  // Rows within the bounds in key order; rows without versions appear as empty rows if they are
+  // prepared. Rows added meanwhile may or may not appear.
   class Cursor;
   std::unique_ptr<RowCursor> scan(const KeyBounds& bounds, ReadSpec spec) const;
 
-  // All versions of the row, by their images, cells and timestamps. On the writer's thread.
+  // Bytes of all versions of the row: their images, cells and timestamps. On the writer's thread.
   static std::uint64_t version_bytes(const Row& row);
   // Of the largest row. On the writer's thread.
   std::uint64_t largest_row_bytes() const;
 
-  std::size_t bytes() const;  // Of memory taken.
+  std::size_t bytes() const;  // Memory allocated.
   std::size_t rows() const;
   // Of versions; 0 when there are none.
   Timestamp min_timestamp() const;
@@ -79,9 +80,10 @@ class MemoryStore {
   std::unique_ptr<State> state_;
 };
 
-// Of an encoded key; the same everywhere (filters and caches use it too).
+// Of an encoded key; the same function everywhere (filters and caches use it too).
 std::uint64_t key_hash(ByteSpan key);
-// Another one for each seed; that of a list of keys takes the hash of those before as the seed.
+// A different hash for each seed; the hash of a list of keys uses the hash of the keys before as
+// the seed.
 std::uint64_t key_hash(ByteSpan key, std::uint64_t seed);
 
 }  // namespace moraine::table

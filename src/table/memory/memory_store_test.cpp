@@ -52,7 +52,7 @@ class MemoryStoreTest : public testing::Test {
   MemoryStore store_;
 };
 
-TEST_F(MemoryStoreTest, GivesBackTheNewestWriteThatCoversTheOthers) {
+TEST_F(MemoryStoreTest, ReturnsTheNewestWriteThatCoversTheOthers) {
   test_write(store_, test_key(1), 10, {{1, 100}, {2, 200}});
   test_write(store_, test_key(1), 20, {{1, 101}, {2, 201}});
   const RowBuilder row = read(1, {});
@@ -93,7 +93,7 @@ TEST(FoldedMemoryStore, ARowOfManyDeltasIsReadByAFewValues) {
   }
   RowBuilder all;
   MemoryStore::read(*row, {}, all);
-  EXPECT_EQ(all.values.size(), 2u * kDeltas) << "as they came, for those who want them so";
+  EXPECT_EQ(all.values.size(), 2u * kDeltas) << "unfolded, for readers that request it";
   EXPECT_TRUE(all.folded.empty());
   EXPECT_LT(store.bytes(), 200u * kDeltas);
 }
@@ -142,7 +142,7 @@ TEST_F(MemoryStoreTest, PartialWritesAreJoinedDownToTheNewestDelete) {
   EXPECT_EQ(seen(row), (std::vector<Seen>{{1, 10, 100}, {2, 30, 202}}));
 }
 
-TEST_F(MemoryStoreTest, ADeleteOnTopIsAllThatIsGiven) {
+TEST_F(MemoryStoreTest, ADeleteOnTopIsAllThatIsReturned) {
   test_write(store_, test_key(1), 10, {{1, 100}});
   test_delete(store_, test_key(1), 20);
   const RowBuilder row = read(1, {});
@@ -151,7 +151,7 @@ TEST_F(MemoryStoreTest, ADeleteOnTopIsAllThatIsGiven) {
   EXPECT_EQ(row.delete_timestamps, (Timestamps{20}));
 }
 
-TEST_F(MemoryStoreTest, DeltasAreGivenDownToTheFullValue) {
+TEST_F(MemoryStoreTest, DeltasAreReturnedDownToTheFullValue) {
   test_write(store_, test_key(1), 10, {{1, 1}});
   test_write(store_, test_key(1), 20, {{1, 100}});
   test_write(store_, test_key(1), 30, {{1, 3, true}});
@@ -181,7 +181,7 @@ TEST_F(MemoryStoreTest, TheSameTimestampTwiceIsIgnored) {
   EXPECT_EQ(store_.max_timestamp(), 20U);
 }
 
-TEST_F(MemoryStoreTest, GivesOnlyTheColumnsThatAreWanted) {
+TEST_F(MemoryStoreTest, ReturnsOnlyTheRequestedColumns) {
   test_write(store_, test_key(1), 10, {{1, 100}, {2, 200}});
   test_write(store_, test_key(1), 20, {{3, 300}});
   ColumnSet columns = ColumnSet::none(4);
@@ -260,7 +260,7 @@ TEST_F(MemoryStoreTest, ScansRowsWithinTheBounds) {
   EXPECT_EQ(store_.rows(), 5U);
 }
 
-TEST_F(MemoryStoreTest, AScanMeetsPreparedRowsAndSkipsThoseThatHaveNothing) {
+TEST_F(MemoryStoreTest, AScanReturnsPreparedRowsAndSkipsEmptyOnes) {
   test_touch(store_, test_key(1));
   store_.prepare(test_touch(store_, test_key(2)), {50, false});
   test_write(store_, test_key(3), 70, {{1, 1}});
@@ -292,7 +292,7 @@ TEST_F(MemoryStoreTest, EmptyStoreHasNothing) {
   EXPECT_EQ(store_.max_timestamp(), 0U);
 }
 
-// Keys of all shapes: dense, with long shared beginnings, one the beginning of another.
+// Keys of all shapes: dense, with long shared prefixes, one a prefix of another.
 std::string odd_key(Random& random) {
   const Value number(static_cast<std::int64_t>(random.below(2'000)));
   switch (random.below(3)) {

@@ -14,7 +14,7 @@ using Step = RowCursor::Step;
 
 constexpr std::int64_t kKeys = 4'000;
 
-// Scans must meet, in order, every key that was there when they began.
+// Scans must return, in order, every key that existed when they began.
 void scan_while_written(const MemoryStore& store, const std::atomic<std::int64_t>& written,
                         const std::vector<std::string>& order, std::atomic<int>& failures) {
   std::size_t met = 0;
@@ -31,7 +31,7 @@ void scan_while_written(const MemoryStore& store, const std::atomic<std::int64_t
   }
 }
 
-TEST(MemoryStoreThreads, AScanMeetsEveryRowThatWasThereWhenItBegan) {
+TEST(MemoryStoreThreads, AScanReturnsEveryRowThatExistedWhenItBegan) {
   SeededRandom random(5);
   std::vector<std::string> order;
   for (std::int64_t i = 0; i < kKeys; ++i) order.push_back(test_key(i));
@@ -53,7 +53,7 @@ TEST(MemoryStoreThreads, AScanMeetsEveryRowThatWasThereWhenItBegan) {
   EXPECT_EQ(failures.load(), 0);
 }
 
-// Reads one row of two equal values for as long as it is written.
+// Reads one row of two equal values as long as it is written.
 struct RowReader {
   void run(const MemoryStore& store, const std::string& key, const std::atomic<bool>& stop) {
     Timestamp newest = 0;
@@ -69,7 +69,7 @@ struct RowReader {
       reads.fetch_add(1, std::memory_order_relaxed);
     }
   }
-  // Returns after a read that was made since the call.
+  // Returns after a read that began after the call.
   void wait_for_a_read() const {
     const int before = reads.load();
     while (reads.load() == before) std::this_thread::yield();

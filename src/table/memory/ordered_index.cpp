@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned kEntriesMax = 14;
 constexpr unsigned kLevelsMax = 16;
 
-// The order of a node: the number of entries, then the slot of each, four bits apiece.
+// The order of a node: the number of entries, then the slot of each, four bits per slot.
 unsigned count_of(std::uint64_t order) {
   return order & 15;
 }
@@ -30,8 +30,8 @@ std::uint64_t with_slot(std::uint64_t order, unsigned at, unsigned slot) {
   return (below | std::uint64_t{slot} << shift | above << 4) + 1;
 }
 
-// Eight bytes of the key from `skip` on, as a number; keys that agree before are ordered by it as
-// far as it goes.
+// Eight bytes of the key from `skip` on, as a number; keys with the same first `skip` bytes are
+// ordered by it, unless it is equal.
 std::uint64_t head_of(ByteSpan key, std::size_t skip) {
   if (key.size() < skip) return 0;
   std::uint64_t head = 0;
@@ -55,7 +55,7 @@ struct alignas(Arena::kCacheLineBytes) OrderedIndex::Node {
   std::uint32_t shared = 0;          // Bytes that all keys of the node's range begin with.
   std::uint32_t level = 0;           // 0: a leaf.
   std::array<std::uint64_t, kEntriesMax> heads{};
-  // Of a leaf: its rows. Above: a row at which the child begins; the first is not looked at.
+  // In a leaf: its rows. Above: for each child a row at which it begins; the first is not used.
   std::array<Row*, kEntriesMax> rows{};
 };
 struct OrderedIndex::Inner : Node {
@@ -68,13 +68,13 @@ struct OrderedIndex::Entry {
   std::uint64_t head = 0;
 };
 
-// Rows between which keys of a node lie; null: no bound.
+// Rows between which the keys of a node lie; null: no bound.
 struct OrderedIndex::Range {
   const Row* from = nullptr;
   const Row* to = nullptr;
 };
 
-// How the writer came to a leaf: by level, the inner node, the child taken and the node's range.
+// The writer's way to a leaf: per level the inner node, the child taken and the node's range.
 struct OrderedIndex::Path {
   std::array<Inner*, kLevelsMax> nodes{};
   std::array<unsigned, kLevelsMax> at{};
@@ -84,7 +84,7 @@ struct OrderedIndex::Path {
 namespace {
 
 // The first entry from `low` on whose key is at or after `key` (kAfterEqual: after it). Requires:
-// the key begins with what the node's keys share.
+// the key begins with the prefix that the node's keys share.
 enum class Side : std::uint8_t { kAtOrAfter, kAfterEqual };
 
 template <Side kSide, class Node>
@@ -127,7 +127,7 @@ void prefetch(const void* node) {
   }
 }
 
-// The row and, often, the version that was added with it.
+// Prefetches the row and, often, the version that was added with it.
 void prefetch_row(const void* row) {
   __builtin_prefetch(row);
   __builtin_prefetch(static_cast<const std::byte*>(row) + Arena::kCacheLineBytes);
@@ -145,7 +145,7 @@ T& OrderedIndex::make(unsigned level, const Range& range) {
   return node;
 }
 
-// Entries of `source`, which was replaced, and new ones, whose head is that of `source` too.
+// Entries of `source`, which was replaced, and new ones, which have the same head as `source`.
 template <class T>
 void OrderedIndex::fill(T& node, const T& source, const Entry* entries, unsigned count) {
   std::uint64_t order = 0;
@@ -202,7 +202,7 @@ void OrderedIndex::insert(Row& row) {
   }
 }
 
-// Rows that come in order fill their leaves.
+// Rows inserted in key order fill their leaves.
 void OrderedIndex::append_leaf(Node& last, Row& row, Path& path) {
   Node& added = make<Node>(0, {&row, nullptr});
   const Entry entry{&row, nullptr, head_of(row.key(), 0)};

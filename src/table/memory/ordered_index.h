@@ -1,11 +1,11 @@
 // OrderedIndex: rows of a memory store by key. A B+ tree with one writer.
 //
-// Promise    Readers never wait and never see a row twice or out of order. A row that was inserted
-//            before a reader came is met by it; one inserted later may or may not be.
+// Promise    Readers never block and never see a row twice or out of order. A reader sees every row
+//            inserted before it began; it may or may not see later ones.
 // Invariants (1) Entries are only added to a node; their order is published in one word. (2) A full
-//            node is replaced by two new ones and stays as it was for readers that are inside: it
-//            has every row that was there when they came. (3) Leaves are linked; whoever lands left
-//            of his key finds it by walking right.
+//            node is replaced by two new ones and stays unchanged for readers inside it: it has
+//            every row that existed when they entered. (3) Leaves are linked; a reader that enters
+//            left of its key finds it by walking right.
 // Threading  insert: the writer. Else any thread; nodes live as long as the arena.
 #pragma once
 
@@ -25,7 +25,7 @@ class OrderedIndex {
 
   explicit OrderedIndex(Arena& arena);
 
-  // Requires: the key is not there.
+  // Requires: the key is not in the index.
   void insert(Row& row);
 
   class Position {
@@ -39,7 +39,7 @@ class OrderedIndex {
     void settle();
 
     const Node* leaf_ = nullptr;
-    std::uint64_t order_ = 0;  // Of the leaf, when it was come to.
+    std::uint64_t order_ = 0;  // Of the leaf, when the reader entered it.
     unsigned at_ = 0;
     const Row* row_ = nullptr;
   };
@@ -59,7 +59,7 @@ class OrderedIndex {
   Node& descend(ByteSpan key, Path& path) const;
   void split_leaf(Node& leaf, unsigned at, Row& row, Path& path);
   void append_leaf(Node& last, Row& row, Path& path);
-  // In place of the node that the path leads to, below the `level` of its parent.
+  // Puts `node` in place of the one that the path leads to, below the `level` of its parent.
   void replace(Node& node, Path& path, unsigned level);
   void add_child(Row& separator, Node& child, Path& path, unsigned level);
   void split_inner(Inner& inner, unsigned at, const Entry& added, Path& path, unsigned level);

@@ -12,7 +12,7 @@ namespace moraine::table {
 inline constexpr std::uint32_t kAdler32Empty = 1;
 
 std::uint32_t adler32(std::string_view text);
-// Of two texts, one after the other, by the checksum of each and the size of the second.
+// The checksum of two concatenated texts, from the checksum of each and the size of the second.
 std::uint32_t join_adler32(std::uint32_t first, std::uint32_t second, std::size_t second_size);
 
 }  // namespace moraine::table

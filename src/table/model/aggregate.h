@@ -1,16 +1,16 @@
 // How deltas of aggregating columns are folded.
 //
-// Promise    fold(older, newer) is what a cell holds after the delta `newer` came to `older`. A
-//            null delta changes nothing, and a delta to null is the delta. Folding deltas first
-//            and the value later gives the same (but for rounding of doubles), so parts may be
+// Promise    fold(older, newer) is the value of a cell after applying the delta `newer` to `older`.
+//            A null delta changes nothing, and a delta to null is the delta. Folding deltas first
+//            and the value later gives the same (except for rounding of doubles), so parts may be
 //            folded in any grouping that keeps their order.
 //              sum       integers wrap
 //              min, max  by the order of values
 //              first     the older one
 //              dict_sum  maps of numbers, added leaf by leaf at any depth; leaves that become zero
-//                        go. A double on either side makes a double, else an int64 an int64. Of a
-//                        map and a number at one place the map stays. What is no map gives way to
-//                        the newer one.
+//                        are removed. A double on either side makes a double, else an int64 an
+//                        int64. If one side has a map and the other a number at the same place,
+//                        the map stays. A value that is not a map is replaced by the newer one.
 //              xdelta    bases and patches of texts (xdelta.h)
 // Threading  Pure.
 // Tests      aggregate_test.cpp.
@@ -25,12 +25,12 @@ namespace moraine::table {
 // The result borrows an operand or `memory`.
 Value fold(Aggregate aggregate, const Value& older, const Value& newer, TextMemory& memory);
 
-// Folds a column's parts, the oldest first, and keeps no more than the last text that it made.
+// Folds a column's parts, oldest first, and keeps no more than the last text that it made.
 class Folding {
  public:
   explicit Folding(Aggregate aggregate) : aggregate_(aggregate) {}
   void add(const Value& newer);
-  // It borrows a part or `memory`.
+  // The result borrows a part or `memory`.
   Value total(TextMemory& memory);
 
  private:
@@ -39,7 +39,7 @@ class Folding {
   TextMemory text_;  // What total_ may borrow.
 };
 
-// That `yson` may be a value of a dict_sum column: a map of numbers and of such maps.
+// Checks that `yson` may be a value of a dict_sum column: a map of numbers and of such maps.
 Result<void> check_dict(std::string_view yson);
 
 }  // namespace moraine::table

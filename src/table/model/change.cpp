@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint8_t kDelta = 1;
 constexpr std::size_t kCountBytes = sizeof(std::uint16_t);
 constexpr std::size_t kCellHeadBytes = 4;
-constexpr std::size_t kSizeBytes = sizeof(std::uint32_t);  // Before a key and an image.
+constexpr std::size_t kSizeBytes = sizeof(std::uint32_t);  // Prefix of a key and of an image.
 constexpr std::size_t kLockBytes = 2;
 
 struct CellHead {
@@ -22,7 +22,7 @@ struct CellHead {
 };
 static_assert(sizeof(CellHead) == kCellHeadBytes);
 
-// Moves `at` past the payload. Requires: a payload that was checked.
+// Moves `at` past the payload. Requires: a checked payload.
 Value read_payload(ValueType type, const std::byte*& at) {
   switch (type) {
     case ValueType::kNull: return {};

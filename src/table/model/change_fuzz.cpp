@@ -1,4 +1,4 @@
-// Any bytes as a row change: refused, or decoded to what encodes to the same bytes.
+// Any bytes as a row change: rejected, or decoded to a change that encodes to the same bytes.
 
 #include <cstddef>
 #include <cstdint>

@@ -24,7 +24,7 @@ std::string to_image(const Cells& cells) {
   return image;
 }
 
-// A write over nothing: what it leaves alone is null, and its deltas are values.
+// A write after a delete: unnamed columns are null, and its deltas are values.
 std::string after_delete(const std::string& image, const TableSchema& schema) {
   const Cells given = cells_of(image);
   Cells cells;

@@ -44,7 +44,7 @@ Result<void> ChangeSet::insert(NamedRow row, InsertOptions options) {
   return add(std::move(change));
 }
 
-// No transaction could hold it. Of what it is made up says its longest value.
+// Rejects a row that fits no transaction; the error names its longest value.
 Result<void> ChangeSet::check_row_size(const RowChange& change) const {
   const std::size_t bytes = change_bytes(change);
   if (bytes <= limits_.bytes) return {};
@@ -185,7 +185,7 @@ Result<void> ChangeSet::add(RowChange change) {
 Result<void> ChangeSet::merge_into(RowChange& older, RowChange change, Tally& tally) {
   const std::size_t before = weight(older);
   const std::size_t others = tally.bytes - change_bytes(older);
-  // A write after a delete sets what it does not name to null.
+  // A write after a delete sets unnamed columns to null.
   const std::size_t nulls = cells_.size() * kNullCellBytes;
   const TableSchema& schema = layout_->schema();
   const bool may_grow = std::ranges::find(schema.columns, Aggregate::kXdelta,

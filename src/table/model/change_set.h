@@ -1,12 +1,12 @@
-// ChangeSet: what one transaction does to one table.
+// ChangeSet: the changes of one transaction to one table.
 //
-// Promise    Rows are checked against the schema when they are given; a row that is refused leaves
-//            the set as it was. take() gives one change for each key, by ascending key. Changes of
-//            one key are merged in the order in which they came: later values win, deltas are
-//            folded, a write after a delete sets all other columns to null and leaves no tombstone,
-//            a delete after a write is a delete.
-//            Overwriting inserts set every column that is not named to null; aggregating columns
-//            that are not named, and null deltas, change nothing.
+// Promise    Rows are checked against the schema when they are added; a rejected row leaves the set
+//            unchanged. take() returns one change for each key, by ascending key. Changes of one
+//            key are merged in the order of the calls: later values win, deltas are folded, a write
+//            after a delete sets all other columns to null and leaves no tombstone, a delete after
+//            a write is a delete.
+//            Overwriting inserts set every unnamed column to null; unnamed aggregating columns, and
+//            null deltas, change nothing.
 //            Locks: writes lock the groups of the columns that they touch (overwriting ones: all),
 //            deletes the primary one.
 // Threading  One thread at a time.
@@ -32,14 +32,14 @@
 namespace moraine::table {
 
 struct InsertOptions {
-  bool update = false;                   // Columns that are not named keep their values.
+  bool update = false;                   // Unnamed columns keep their values.
   bool aggregate = false;                // Values of aggregating columns are deltas.
   LockMode lock = LockMode::kExclusive;  // Or kSharedWrite.
 };
 
-// What a tablet takes of one transaction, so that more is refused when it is given.
+// What a tablet accepts of one transaction, so that more is rejected immediately.
 struct ChangeLimits {
-  std::vector<std::string> pivots;  // Encoded, of the second tablet and those after it.
+  std::vector<std::string> pivots;  // Encoded, of the second and following tablets.
   std::size_t rows = kTransactionRowsMax;
   std::size_t bytes = ~std::size_t{0};  // As change_bytes() counts them.
 };
@@ -54,14 +54,14 @@ class ChangeSet {
   Result<void> insert(NamedRow row, InsertOptions options = {});
   Result<void> erase(NamedRow key);
   Result<void> erase(Key key);
-  // Empty `locks`: the primary one.
+  // Empty `locks`: the primary lock.
   Result<void> lock(NamedRow key, std::span<const std::string> locks, LockMode mode);
   Result<void> lock(Key key, std::span<const std::string> locks, LockMode mode);
 
   bool empty() const { return changes_.empty(); }
   std::size_t rows() const { return changes_.size(); }
-  std::size_t bytes() const { return bytes_; }  // Of keys and images, about.
-  // Empties the set.
+  std::size_t bytes() const { return bytes_; }  // Approximate bytes of keys and images.
+  // Returns the changes and empties the set.
   std::vector<RowChange> take();
 
  private:
@@ -71,7 +71,7 @@ class ChangeSet {
   Result<void> add_erase(std::string key);
   Result<void> add_lock(std::string key, std::span<const std::string> locks, LockMode mode);
   Result<void> add(RowChange change);
-  // What was given for one tablet.
+  // Totals for one tablet.
   struct Tally {
     std::size_t rows = 0;
     std::size_t bytes = 0;
@@ -88,13 +88,13 @@ class ChangeSet {
   std::deque<RowChange> changes_;                             // They do not move:
   absl::flat_hash_map<std::string_view, RowChange*> by_key_;  // by the key in the change.
   std::size_t bytes_ = 0;
-  // The row at hand, by column.
+  // The current row, by column.
   std::vector<Value> cells_;
   std::vector<std::uint8_t> given_;
   TextMemory memory_;
 };
 
-// `newer` after `older`, of one key and one transaction; the result is left in `older`.
+// Applies `newer` after `older`, of one key and one transaction; the result is in `older`.
 void merge_change(RowChange& older, RowChange&& newer, const TableSchema& schema);
 
 }  // namespace moraine::table

@@ -42,7 +42,7 @@ RowChange test_write() {
   return change;
 }
 
-TEST(Change, AnImageGivesItsCellsBack) {
+TEST(Change, ReadingAnImageReturnsItsCells) {
   const std::string image = full_image();
   ASSERT_TRUE(check_image(as_bytes(image), test_schema()));
   std::vector<VersionedValue> cells;
@@ -58,7 +58,7 @@ TEST(Change, AnImageGivesItsCellsBack) {
   }
 }
 
-TEST(Change, CellsOfColumnsThatNobodyWantsAreLeftOut) {
+TEST(Change, CellsOfUnwantedColumnsAreSkipped) {
   const std::string image = full_image();
   ColumnSet wanted = ColumnSet::none(7);
   wanted.add(5);
@@ -98,7 +98,7 @@ TEST(Change, AnImageOutOfOrderOrOfWrongLengthIsRefused) {
   EXPECT_FALSE(check_image(as_bytes(whole + "x"), test_schema()));
 }
 
-TEST(Change, AChangeInALargerFormatComesBack) {
+TEST(Change, AChangeInALargerFormatIsDecodedAsEncoded) {
   RowChange erase = test_write();
   erase.kind = ChangeKind::kDelete;
   erase.image.clear();

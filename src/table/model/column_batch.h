@@ -21,7 +21,7 @@ struct ColumnVector {
   // By type: bits of int64, uint64, double; 0 or 1 of boolean; unused for texts.
   std::vector<std::uint64_t> words;
   std::vector<std::string_view> texts;
-  // One byte a row, 1: null. Empty: none is.
+  // One byte per row, 1: null. Empty: no nulls.
   std::vector<std::uint8_t> nulls;
 
   void clear() {
@@ -33,11 +33,11 @@ struct ColumnVector {
 
 struct ColumnBatch {
   std::size_t rows = 0;
-  std::vector<ColumnVector> columns;  // In the order in which they were asked for.
+  std::vector<ColumnVector> columns;  // In the requested order.
   std::vector<Slice> memory;          // Keeps texts alive.
 };
 
-// `column op value`, all of a list must hold. A null cell fits kIsNull and nothing else.
+// `column op value`; all filters of a list must match. A null cell matches only kIsNull.
 struct ColumnFilter {
   enum class Op : std::uint8_t {
     kEqual,

@@ -13,7 +13,7 @@ using Op = ExpressionOp;
 
 constexpr unsigned kShiftMask = 63;
 
-// After a failure error() says what and every result is null.
+// After a failure error() returns it and every result is null.
 class Evaluator {
  public:
   Evaluator(const ExpressionProgram& program, std::span<const Value> columns)

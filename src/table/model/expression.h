@@ -9,10 +9,10 @@
 //        | is_null(e) | if_null(e, e) | length(e) | is_prefix(e, e) | is_substr(e, e)
 // clang-format on
 //
-// Promise    Pure; equal columns give equal values for ever, since they lie in keys. Both sides of
-//            an operator have one type; literals adapt (5 is also uint64 and double). Integers
-//            wrap. Null in, null out; comparisons take null as less than everything; and, or,
-//            not are three-valued.
+// Promise    Pure; equal columns always give equal values, since they are stored in keys. Both
+//            sides of an operator have one type; literals adapt (5 is also uint64 and double).
+//            Integers wrap. An operator with a null operand gives null; comparisons take null as
+//            less than everything; and, or, not are three-valued.
 // Threading  A compiled expression is immutable and shared by its copies.
 // Limits     kExpressionBytesMax, kExpressionNodesMax, kExpressionDepthMax (limits.h). Evaluating
 //            allocates nothing.
@@ -39,7 +39,7 @@ class CompiledExpression {
 
   // kNull: the expression is the literal null.
   ValueType type() const;
-  // `columns` by position in the schema: each of the type of its column, or null. Texts of the
+  // `columns` by position in the schema: each has the type of its column, or is null. Texts of the
   // result borrow `columns` or the expression.
   Result<Value> evaluate(std::span<const Value> columns) const;
 
@@ -47,7 +47,7 @@ class CompiledExpression {
   std::shared_ptr<const ExpressionProgram> program_;
 };
 
-// Names are those of key columns that are not computed.
+// Names must be those of key columns that are not computed.
 Result<CompiledExpression> compile_expression(std::string_view text, const TableSchema& schema);
 
 }  // namespace moraine::table

@@ -1,4 +1,4 @@
-// Any bytes as an expression: refused, or evaluated to a value of its type or to an error.
+// Any bytes as an expression: rejected, or evaluated to a value of its type or to an error.
 
 #include <cstddef>
 #include <cstdint>

@@ -54,7 +54,7 @@ Result<ExpressionToken> ExpressionLexer::next() {
   if (c == '`') return quoted_name('`');
   if (is_letter(c) || (c == '%' && at_ + 1 < input_.size() && is_letter(input_[at_ + 1]))) {
     const std::string_view rest = input_.substr(at_);
-    // `a %true`: the only names that begin so.
+    // `%true` and `%false` are the only names that begin so.
     if (c != '%' || rest.starts_with("%true") || rest.starts_with("%false")) {
       std::size_t end = at_ + 1;
       while (end < input_.size() && (is_letter(input_[end]) || is_digit(input_[end]))) ++end;
@@ -92,7 +92,7 @@ Result<ExpressionToken> ExpressionLexer::number() {
   const std::string_view digits = input_.substr(at_, end - at_);
   if (fraction) {
     token.kind = Kind::kDouble;
-    if (!parse_whole(digits, token.number)) return refuse("a number is not one", at_);
+    if (!parse_whole(digits, token.number)) return refuse("not a valid number", at_);
   } else {
     if (!parse_whole(digits, token.word)) return refuse("an integer is too large", at_);
     token.kind = Kind::kInteger;
@@ -103,7 +103,7 @@ Result<ExpressionToken> ExpressionLexer::number() {
       return refuse("an integer is too large", at_);
     }
   }
-  if (end < input_.size() && is_letter(input_[end])) return refuse("a number is not one", at_);
+  if (end < input_.size() && is_letter(input_[end])) return refuse("not a valid number", at_);
   at_ = end;
   return token;
 }
@@ -124,10 +124,10 @@ Result<ExpressionToken> ExpressionLexer::string(char quote) {
     }
     escaped.push_back(input_[end]);
   }
-  if (end >= input_.size()) return refuse("a string has no end", at_);
+  if (end >= input_.size()) return refuse("an unterminated string", at_);
   escaped.push_back('"');
   auto node = parse_yson(escaped);
-  if (!node || node->as<std::string>() == nullptr) return refuse("a string is damaged", at_);
+  if (!node || node->as<std::string>() == nullptr) return refuse("a malformed string", at_);
   token.text = *node->as<std::string>();
   at_ = end + 1;
   return token;
@@ -138,7 +138,7 @@ Result<ExpressionToken> ExpressionLexer::quoted_name(char closing) {
   token.at = at_;
   token.kind = Kind::kQuoted;
   const std::size_t end = input_.find(closing, at_ + 1);
-  if (end == std::string_view::npos) return refuse("a name has no end", at_);
+  if (end == std::string_view::npos) return refuse("an unterminated name", at_);
   token.text = input_.substr(at_ + 1, end - at_ - 1);
   at_ = end + 1;
   return token;

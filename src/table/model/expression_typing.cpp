@@ -143,7 +143,7 @@ Result<ValueType> ExpressionBuilder::unify(Index left, Index right) {
   const ValueType a = type_of(left);
   const ValueType b = type_of(right);
   if (a == b) return a;
-  // A null that is no literal (`null + null`) has no better type than the other side's.
+  // A null that is not a literal (`null + null`) takes the type of the other side.
   if (a == ValueType::kNull || adapt(left, b)) return b;
   if (b == ValueType::kNull || adapt(right, a)) return a;
   return refuse(fmt::format("Type mismatch in expression: {} and {}", to_string(a), to_string(b)));

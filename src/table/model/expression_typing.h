@@ -1,4 +1,4 @@
-// Makes typed nodes of an expression. Internal to expression.h.
+// Builds typed nodes of an expression. Internal to expression.h.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace moraine::table {
 
-// Each call checks the types of its operands, adapts literals and gives the index of a new node.
+// Each call checks the types of its operands, adapts literals and returns the index of a new node.
 class ExpressionBuilder {
  public:
   using Index = std::uint32_t;

@@ -1,6 +1,6 @@
 // farm_hash of YTsaurus: the hash of computed key columns.
 //
-// Promise    Pure; the numbers are those of YTsaurus, so they may lie in keys.
+// Promise    Pure; equal to YTsaurus' hash, so the numbers may be stored in keys.
 // Tests      farm_hash_test.cpp, with published vectors.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace moraine::table {
 std::uint64_t farm_fingerprint(std::string_view bytes);
 std::uint64_t farm_hash(std::span<const Value> values);
 
-// The same value by value: start, add each, finish with their number.
+// The same value by value: start, add each, finish with their count.
 class FarmHasher {
  public:
   void add(const Value& value);

@@ -10,8 +10,8 @@ namespace {
 
 using Values = std::vector<VersionedValue>;
 
-// Past the parts that decide the column's value: deltas from `begin` on, down to a full value or to
-// `floor`.
+// The end of the parts that determine the column's value: deltas from `begin` on, down to a full
+// value or to `floor`.
 std::size_t end_of_parts(const Values& values, std::size_t begin, Timestamp floor) {
   std::size_t end = begin + 1;
   while (values[end - 1].aggregate && end < values.size() &&
@@ -21,7 +21,7 @@ std::size_t end_of_parts(const Values& values, std::size_t begin, Timestamp floo
   return end;
 }
 
-// The oldest part of the column may be folded itself.
+// The oldest part of the column may itself be folded.
 Timestamp oldest_part(const std::vector<FoldedRange>& folded, const VersionedValue& last) {
   Timestamp oldest = last.timestamp;
   for (const FoldedRange& range : folded) {

@@ -70,7 +70,7 @@ struct RawColumn {
   bool escaped = false;
 };
 
-// False: the bytes are no column. What was read is removed from `rest`.
+// False: the bytes are not a column. Removes what was read from `rest`.
 bool take_text(std::string_view& rest, RawColumn& column) {
   std::size_t at = 0;
   for (;;) {
@@ -113,7 +113,7 @@ bool take_column(std::string_view& rest, RawColumn& column) {
   return false;
 }
 
-// Requires: room in `memory` for the text, so that it does not move.
+// Requires: enough capacity in `memory` for the text, so that it does not move.
 std::string_view unescape(std::string_view text, std::string& memory) {
   const std::size_t begin = memory.size();
   while (!text.empty()) {

@@ -14,8 +14,8 @@
 // clang-format on
 //
 // Promise    Pure. memcmp of two keys of one schema is the order of their columns; a key of fewer
-//            columns is below all that begin with it. Wider column types (int8 -> int64, utf8 ->
-//            string, float -> double) have equal bytes.
+//            columns is below all keys that begin with it. Wider column types (int8 -> int64, utf8
+//            -> string, float -> double) have equal bytes.
 // Limits     kKeyBytesMax once encoded.
 // Errors     decode_key, check_key: kCorrupt.
 // Tests      key_test.cpp, key_fuzz.cpp.
@@ -36,10 +36,11 @@ inline constexpr std::size_t kKeyBytesMax = std::size_t{256} << 10;
 
 void append_key_column(std::string& key, const Value& value);
 std::string encode_key(std::span<const Value> columns);
-// Texts are unescaped into `memory`, whose earlier contents are dropped; with no escapes inside
-// they point into `key`.
+// Unescapes texts into `memory`, whose earlier contents are dropped; texts without escapes point
+// into `key`.
 Result<void> decode_key(ByteSpan key, std::vector<Value>& columns, std::string& memory);
-// That the bytes are a whole key of the schema: grammar, length, number and types of columns.
+// Checks that the bytes are a whole key of the schema: grammar, length, number and types of
+// columns.
 Result<void> check_key(ByteSpan key, const TableSchema& schema);
 
 inline std::strong_ordering compare_keys(ByteSpan a, ByteSpan b) {
@@ -49,12 +50,12 @@ inline std::strong_ordering compare_keys(ByteSpan a, ByteSpan b) {
   return a.size() <=> b.size();
 }
 
-// Is `last`, with whatever columns were added to the key since, below `from`?
+// Is `last`, extended by any columns that were added to the key later, below `from`?
 inline bool ends_below(std::string_view last, std::string_view from) {
   return last < from && !from.starts_with(last);
 }
 
-// [from, to); an empty `to` is no bound.
+// [from, to); an empty `to`: no bound.
 struct KeyBounds {
   std::string from;
   std::string to;

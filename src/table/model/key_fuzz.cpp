@@ -1,4 +1,4 @@
-// Any bytes as a key: refused, or decoded to columns that encode to the same bytes.
+// Any bytes as a key: rejected, or decoded to columns that encode to the same bytes.
 
 #include <cstddef>
 #include <cstdint>

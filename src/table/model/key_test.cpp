@@ -85,7 +85,7 @@ TEST(Key, APrefixIsBelowAllThatBeginWithIt) {
   EXPECT_EQ(compare_keys(as_bytes(prefix), as_bytes(key)), std::strong_ordering::less);
 }
 
-TEST(Key, DecodingGivesTheColumnsBack) {
+TEST(Key, DecodingReturnsTheColumns) {
   const std::vector<Value> values = interesting_values();
   const std::string key = encode_key(values);
   std::vector<Value> columns;

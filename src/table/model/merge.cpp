@@ -16,7 +16,7 @@ bool before(const VersionedValue& a, const VersionedValue& b) {
   return a.timestamp > b.timestamp;
 }
 
-// Short ranges, which is what rows mostly are, are nearly in order already.
+// Ranges are mostly short and nearly sorted.
 template <class T, class Before>
 void sort_unique(std::vector<T>& items, Before less) {
   if (items.size() < 2) return;
@@ -41,7 +41,7 @@ void merge_two(std::span<const T> a, std::span<const T> b, std::vector<T>& out, 
   std::ranges::set_union(a, b, std::back_inserter(out), less);
 }
 
-// 0: none.
+// The newest timestamp at or below `at`; 0: none.
 Timestamp newest_at(std::span<const Timestamp> timestamps, Timestamp at) {
   for (const Timestamp timestamp : timestamps) {
     if (timestamp <= at) return timestamp;
@@ -49,7 +49,7 @@ Timestamp newest_at(std::span<const Timestamp> timestamps, Timestamp at) {
   return 0;
 }
 
-// The newest part is `newest`, older parts of the column follow it down to `floor`.
+// Folds the parts from `newest` on, older parts of the column following it, down to `floor`.
 Value fold_parts(const VersionedValue* newest, const VersionedValue* end, Timestamp floor,
                  const TableSchema& schema, TextMemory& memory) {
   const ColumnIndex column = newest->column;

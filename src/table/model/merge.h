@@ -1,10 +1,10 @@
-// Rows of several stores made one, and what a reader at a timestamp sees of a row.
+// Merges rows of several stores, and computes what a reader at a timestamp sees of a row.
 //
 // Promise    Pure. What is visible at T: the row exists when its newest write at or below T is
-//            newer than its newest delete at or below T; a column's value is its newest one at
-//            or below T and above that delete, with deltas folded from the oldest to the newest.
-//            A retention timestamp hides versions below it.
-// Threading  Any thread. No memory is taken but for texts of dict_sum.
+//            newer than its newest delete at or below T; a column's value is its newest one at or
+//            below T and above that delete, with deltas folded from the oldest to the newest. A
+//            retention timestamp hides versions below it.
+// Threading  Any thread. No memory is allocated except for texts of dict_sum.
 // Tests      merge_test.cpp.
 #pragma once
 
@@ -16,10 +16,10 @@
 
 namespace moraine::table {
 
-// The versions of all rows, which have one key; `out` is cleared first. Versions of one timestamp
-// are one version, and one of them stays. Texts borrow the rows' memory. Requires: rows in order.
+// Merges the versions of all rows, which have one key; `out` is cleared first. Of versions with the
+// same timestamp one is kept. Texts borrow the rows' memory. Requires: rows in order.
 void merge_rows(std::span<const VersionedRow> rows, RowBuilder& out);
-// Puts in order what several stores have added to one builder.
+// Sorts what several stores have added to one builder.
 void order_row(RowBuilder& row);
 
 struct VisibleCell {
@@ -28,9 +28,9 @@ struct VisibleCell {
   bool hunk = false;        // The text of `value` is a HunkRef.
 };
 
-// False: no such row at `timestamp`, and `out` is as it was. Else out[i] is the value of wanted[i],
-// null when there is none. `wanted` in ascending order is quickest. Texts borrow the row or
-// `memory`. Requires: no hunks among the wanted columns, whose values would come as references.
+// False: no such row at `timestamp`, and `out` is unchanged. Otherwise out[i] is the value of
+// wanted[i], null when there is none. Fastest with `wanted` in ascending order. Texts borrow the
+// row or `memory`. Requires: no hunks among the wanted columns, whose values would be references.
 bool read_visible(const VersionedRow& row, Timestamp timestamp, Timestamp retention_timestamp,
                   const TableSchema& schema, std::span<const ColumnIndex> wanted, Value* out,
                   TextMemory& memory);

@@ -107,7 +107,7 @@ TEST_F(VisibleRow, WantedColumnsMayComeInAnyOrder) {
   EXPECT_EQ(out[3], Value(2));
 }
 
-TEST_F(VisibleRow, AVersionedReadGivesAllThatIsNotNewer) {
+TEST_F(VisibleRow, AVersionedReadReturnsAllThatIsNotNewer) {
   write(10, 1, 1);
   write(20, 2, 2, true);
   erase(30);

@@ -1,7 +1,7 @@
-// What a commit fails with that got no timestamp, and so has changed nothing.
+// The error of a commit that got no timestamp, and so has changed nothing.
 //
-// Promise    Pure. kUnavailable as the source of timestamps says it; kAborted for all others, among
-//            them that it is unknown what became of the call.
+// Promise    Pure. kUnavailable is passed on from the source of timestamps; all other errors become
+//            kAborted, including an unknown outcome of the call.
 // Tests      table_tablet_test.cpp, coordinator_test.cpp.
 #pragma once
 

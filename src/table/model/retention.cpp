@@ -44,7 +44,7 @@ void RowRetention::set_oldest_elsewhere(Timestamp oldest_elsewhere) {
   scope_.oldest_elsewhere = config_.ignore_major_timestamp ? kMaxTimestamp : oldest_elsewhere;
 }
 
-// One write, no deletes, no deltas: all of it is version 0.
+// One write, no deletes, no deltas: every value is version 0 of its column.
 bool RowRetention::nothing_to_do(const VersionedRow& row) const {
   return config_.min_data_versions > 0 && row.write_timestamps.size() == 1 &&
          row.delete_timestamps.empty() &&
@@ -97,7 +97,7 @@ bool RowRetention::may_drop(Timestamp timestamp, std::size_t index) const {
   return index >= config_.max_data_versions || old > max_ttl(timestamp);
 }
 
-// Whether the entry is next below the one before it, over all stores.
+// Whether the entry directly follows the one before it, counting all stores.
 bool RowRetention::may_fold(std::size_t index) const {
   const Timestamp older = entries_[index].timestamp;
   const Timestamp newer = entries_[index - 1].timestamp;
@@ -105,14 +105,16 @@ bool RowRetention::may_fold(std::size_t index) const {
          (older >= scope_.alone_from && newer <= scope_.alone_to);
 }
 
-// How many of entries_ stay; older ones go. Only a tail goes, so nothing older comes back to life.
+// How many of entries_ are kept; older ones are dropped. Only a tail is dropped, so that nothing
+// older reappears.
 std::size_t RowRetention::kept_count() const {
   std::size_t kept = entries_.size();
   while (kept > 0) {
     const std::size_t index = kept - 1;
     const Timestamp timestamp = entries_[index].timestamp;
-    // Nobody at or above the horizon sees what was replaced by then. To those that see it, it is
-    // the newest version; and dropping it must not uncover an older one elsewhere.
+    // Readers at or above the horizon do not see a version that was replaced by then. If it was not
+    // replaced it is the newest version to them; and dropping it must not uncover an older one
+    // elsewhere.
     const bool replaced = index > 0 && entries_[index - 1].timestamp <= scope_.horizon;
     if (!may_drop(timestamp, replaced ? index : 0)) break;
     if (!replaced && timestamp >= scope_.oldest_elsewhere) break;
@@ -186,7 +188,7 @@ void RowRetention::keep_writes(const VersionedRow& row, RowBuilder& out) {
   for (std::size_t i = 0; i < kept; ++i) {
     if (!entries_[i].deletes) out.write_timestamps.push_back(entries_[i].timestamp);
   }
-  // And those of values that stay.
+  // And the timestamps of values that are kept.
   const std::size_t own = out.write_timestamps.size();
   const Timestamp oldest = own == 0 ? kMaxTimestamp : out.write_timestamps.back();
   for (const VersionedValue& value : out.values) {
@@ -203,7 +205,7 @@ void RowRetention::keep_deletes(const VersionedRow& row, RowBuilder& out) {
   if (row.delete_timestamps.empty()) return;
   const Timestamp oldest_kept =
       out.write_timestamps.empty() ? kMaxTimestamp : out.write_timestamps.back();
-  bool replaced = false;  // By a newer delete that nobody reads below.
+  bool replaced = false;  // By a newer delete at or below the horizon.
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (!entries_[i].deletes) continue;
     const Timestamp timestamp = entries_[i].timestamp;

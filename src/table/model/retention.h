@@ -1,26 +1,26 @@
-// Retention: which versions of a row are kept when it is written anew.
+// Retention: which versions of a row are kept when it is rewritten.
 //
 // The rule, for each column, versions newest first, i = 0, 1, ...; a delete is a version of every
-// column. A version may go when
+// column. A version may be dropped when
 //     i >= min_data_versions  and  age >= min_data_ttl               nothing forbids it, and
 //     i >= max_data_versions  or   age > max_data_ttl                something permits it.
-// A `$ttl` value (milliseconds) takes the place of max_data_ttl for what was written with it. Age
-// is in whole seconds, as timestamps are.
+// A `$ttl` value (milliseconds) replaces max_data_ttl for what was written with it. Age is in whole
+// seconds, as timestamps are.
 //
-// Promise    (1) What the rule forbids to drop stays, and what it does not permit to drop stays.
-//            With `horizon` and `oldest_elsewhere` at kMaxTimestamp (nobody reads the past, and the
-//            row is whole) what may go goes, but for versions that would bring back an older one.
+// Promise    (1) A version that the rule forbids or does not permit to drop is kept. With `horizon`
+//            and `oldest_elsewhere` at kMaxTimestamp (no reads of the past, and the row is
+//            complete) every version that may be dropped is, except those that hide an older one.
 //            (2) Readers at a timestamp >= horizon see exactly what they saw before, whatever
-//            versions >= oldest_elsewhere are merged in later; but for versions that have expired:
-//            with min_data_versions 0, those older than max_data_ttl (with max_data_versions 0:
-//            than min_data_ttl) read as if they had never been written. So retained_timestamp() is
-//            a horizon that keeps rows readable for min_data_ttl.
-//            (3) Deltas are never lost: those that may go are folded into the oldest one that
-//            stays, which becomes a full value if nothing older can exist, else stays a delta.
-//            They stay apart while a version elsewhere may lie between them. When all of a
-//            column's versions have expired they go together.
-//            (4) A tombstone goes when it is older than min_data_ttl and nothing older is left,
-//            here or elsewhere. A row of which nothing is left comes out empty.
+//            versions >= oldest_elsewhere are merged in later; except for expired versions: with
+//            min_data_versions 0, those older than max_data_ttl (with max_data_versions 0: than
+//            min_data_ttl) read as if they had never been written. So retained_timestamp() is a
+//            horizon that keeps rows readable for min_data_ttl.
+//            (3) Deltas are never lost: those that may be dropped are folded into the oldest one
+//            that is kept, which becomes a full value if nothing older can exist, else stays a
+//            delta. They are not folded while a version elsewhere may lie between them. When all
+//            versions of a column have expired they are dropped together.
+//            (4) A tombstone is dropped when it is older than min_data_ttl and nothing older
+//            exists, here or elsewhere. A row without remaining versions is returned empty.
 // Threading  A RowRetention is used by one thread at a time; it reuses its memory.
 // Tests      retention_test.cpp (the rule), retention_model_test.cpp (random rows, a naive model).
 #pragma once
@@ -42,8 +42,8 @@ struct RetentionConfig {
   std::uint32_t max_data_versions = 1;
   std::chrono::milliseconds min_data_ttl = std::chrono::minutes(30);
   std::chrono::milliseconds max_data_ttl = std::chrono::minutes(30);
-  // Take the row as whole even if versions of it are elsewhere: space comes back sooner, and
-  // deleted or expired versions of other stores may come back to life.
+  // Treats the row as complete even if versions of it are elsewhere: frees space sooner, but
+  // deleted or expired versions of other stores may reappear.
   bool ignore_major_timestamp = false;
   bool operator==(const RetentionConfig&) const = default;
 };
@@ -51,12 +51,12 @@ struct RetentionConfig {
 struct RetentionScope {
   Timestamp now = 0;
   // Versions of the row that are not in the input have timestamps at or above this one.
-  // kMaxTimestamp: there are none. kMinTimestamp: nothing is known.
+  // kMaxTimestamp: there are none. kMinTimestamp: unknown.
   Timestamp oldest_elsewhere = kMaxTimestamp;
   // The oldest timestamp at which the row must stay readable.
   Timestamp horizon = kMaxTimestamp;
-  // And none of those versions is within [alone_from, alone_to]: deltas may be folded there
-  // although older parts are elsewhere. As given: no such range is known.
+  // None of those versions is within [alone_from, alone_to]: deltas may be folded there although
+  // older parts are elsewhere. Default: no such range is known.
   Timestamp alone_from = kMaxTimestamp;
   Timestamp alone_to = kNullTimestamp;
 };
@@ -64,14 +64,14 @@ struct RetentionScope {
 // now - min_data_ttl, at least kMinTimestamp.
 Timestamp retained_timestamp(const RetentionConfig& config, Timestamp now);
 
-// May versions at `written` and below go, whatever else the row has, once it was deleted above
-// them, at `deleted` or below? Nobody sees them then.
+// May all versions at or below `written` be dropped, whatever else the row has, once the row was
+// deleted above them, at or below `deleted`? They are invisible then.
 bool deletion_drops(const RetentionConfig& config, const RetentionScope& scope, Timestamp written,
                     Timestamp deleted);
 
 class RowRetention {
  public:
-  // `schema` outlives it.
+  // `schema` must outlive it.
   RowRetention(const TableSchema& schema, RetentionConfig config, RetentionScope scope);
 
   // For the rows that follow.
@@ -103,12 +103,12 @@ class RowRetention {
   const RetentionConfig config_;
   RetentionScope scope_;
   std::optional<ColumnIndex> ttl_column_;
-  std::span<const VersionedValue> ttls_;  // Of the row at hand.
-  std::vector<Entry> entries_;            // Of the column at hand.
+  std::span<const VersionedValue> ttls_;  // Of the current row.
+  std::vector<Entry> entries_;            // Of the current column.
 };
 
-// As a versioned read with a retention config shows a row: all versions at or below `timestamp`
-// that compaction would keep. False: nothing is left.
+// Reads all versions at or below `timestamp` that compaction would keep, as a versioned read with a
+// retention config shows a row. False: none.
 bool read_retained_versions(const VersionedRow& row, Timestamp timestamp, const ColumnSet* columns,
                             const TableSchema& schema, const RetentionConfig& config, Timestamp now,
                             TextMemory& memory, RowBuilder& out);

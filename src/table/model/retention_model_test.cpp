@@ -1,4 +1,4 @@
-// Random rows: the rule against a naive one, and readers before and after.
+// Random rows: the rule against a naive implementation, and readers before and after.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -50,8 +50,8 @@ void add_version(Random& random, RowBuilder& row, std::uint64_t at) {
   }
 }
 
-// A random range without versions elsewhere, most of the time.
-void find_range_alone(Random& random, Scenario& scenario) {
+// Mostly a random range without versions elsewhere.
+void find_range_without_others(Random& random, Scenario& scenario) {
   const Timestamp from = second(random.below(kNowSeconds));
   const Timestamp to = from + second(random.below(kNowSeconds));
   const auto within = [&](Timestamp timestamp) { return timestamp >= from && timestamp <= to; };
@@ -80,7 +80,7 @@ Scenario make_scenario(Random& random, bool whole) {
   if (!whole) {
     scenario.scope.oldest_elsewhere = second(std::max<std::uint64_t>(1, oldest_elsewhere));
     scenario.scope.horizon = second(random.below(kNowSeconds + 1));
-    find_range_alone(random, scenario);
+    find_range_without_others(random, scenario);
   }
   return scenario;
 }
@@ -136,7 +136,7 @@ std::string describe(const Scenario& scenario) {
   return text;
 }
 
-TEST(RetentionModel, OfAWholeRowThatNobodyReadsInThePastTheRuleAloneDecides) {
+TEST(RetentionModel, WithoutReadsOfThePastTheRuleAloneDecidesOnAWholeRow) {
   const TableSchema schema = test_schema();
   SeededRandom random(11);
   for (int round = 0; round < 20'000; ++round) {
@@ -179,7 +179,7 @@ TEST(RetentionModel, ReadersAtOrAboveTheHorizonSeeWhatTheySaw) {
   }
 }
 
-// Of a row whose versions up to some time are taken away before the merge, as if unread.
+// A row whose versions up to some time are dropped before the merge, as if unread.
 TEST(RetentionModel, WhatADeletionDropsIsNeitherKeptNorSeen) {
   const TableSchema schema = test_schema();
   SeededRandom random(14);

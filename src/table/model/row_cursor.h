@@ -1,7 +1,7 @@
 // RowCursor: the rows of one store, or of several merged, in key order.
 //
-// Promise    next() never waits. When it says kNeedsData, load() is awaited on the tablet's
-//            executor and next() is called again.
+// Promise    next() never blocks. When it returns kNeedsData, await load() on the tablet's executor
+//            and call next() again.
 // Threading  One thread at a time; load() on the tablet's executor.
 #pragma once
 
@@ -20,12 +20,12 @@ class RowCursor {
 
   virtual ~RowCursor() = default;
   virtual Step next() = 0;
-  // The row that next() came to; valid until it is called again.
+  // The row that next() moved to; valid until the next call.
   virtual const VersionedRow& row() const = 0;
-  // A transaction that might be visible is about to change this row: the reader waits, then reads
-  // the key again. Only memory stores know.
+  // A transaction that might be visible is about to change this row: the reader must wait, then
+  // read the key again. Only memory stores return true.
   virtual bool prepared() const { return false; }
-  // The row again without folded values (ReadSpec::may_fold).
+  // Reads the row again without folded values (ReadSpec::may_fold).
   virtual void unfold() {}
   virtual Task<Result<void>> load() = 0;
 };

@@ -1,8 +1,8 @@
-// RowLayout: a schema made ready for rows that come by name: columns by name, lock groups,
+// RowLayout: a schema prepared for rows given by column name: columns by name, lock groups,
 // expressions of computed columns.
 //
-// Promise    Immutable. Keys are made of the values that were given: computed columns are computed,
-//            columns that are missing are null unless they are required.
+// Promise    Immutable. Keys are made from the given values: computed columns are computed, missing
+//            columns are null unless they are required.
 // Threading  Any thread.
 // Errors     kInvalidArgument: `No column "x" in table schema` (also for a computed one), a wrong
 //            type, a required column that is null, a key that is too long.
@@ -26,20 +26,20 @@
 
 namespace moraine::table {
 
-// Of the locks of a row, by their numbers: the primary one, which has no name, then the groups in
+// Names of the locks of a row, by number: the primary one, which has no name, then the groups in
 // the order of their first columns.
 std::vector<std::string> lock_names(const TableSchema& schema);
 
 class RowLayout {
  public:
-  // Errors: of check_schema's expressions.
+  // Errors: those of check_schema for expressions.
   static Result<std::shared_ptr<const RowLayout>> make(std::shared_ptr<const TableSchema> schema);
 
   const TableSchema& schema() const { return *schema_; }
   const std::shared_ptr<const TableSchema>& shared_schema() const { return schema_; }
   std::size_t key_count() const { return key_count_; }
 
-  // A column that may be given: there, and not computed.
+  // A column that may be given: it exists and is not computed.
   Result<ColumnIndex> find(std::string_view name) const;
   // 0: the primary lock.
   std::size_t lock_of(ColumnIndex column) const { return locks_[column]; }
@@ -48,8 +48,8 @@ class RowLayout {
   // By number; the first is the primary one and has no name.
   const std::vector<std::string>& lock_names() const { return lock_names_; }
 
-  // Completes the key columns in columns[0, key_count): required ones are there, computed ones are
-  // computed. Encodes them. Requires: cells as to_cell() gives them.
+  // Completes the key columns in columns[0, key_count) and encodes them: checks required ones,
+  // computes computed ones. Requires: cells as returned by to_cell().
   Result<std::string> encode_key_of(std::span<Value> columns, TextMemory& memory) const;
 
  private:
@@ -67,10 +67,10 @@ class RowLayout {
   std::vector<Computed> computed_;
 };
 
-// The key that a lookup or a delete names. Only key columns may be given.
+// The key named by a lookup or a delete. Only key columns may be given.
 Result<std::string> encode_lookup_key(const RowLayout& layout, NamedRow values,
                                       const ValueRules& rules = {});
-// The same by the values of all key columns that are not computed, in order.
+// The same from the values of all key columns that are not computed, in order.
 Result<std::string> encode_lookup_key(const RowLayout& layout, Key values,
                                       const ValueRules& rules = {});
 

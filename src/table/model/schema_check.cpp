@@ -45,13 +45,13 @@ bool fits_aggregate(Aggregate aggregate, ColumnType type) {
   switch (aggregate) {
     case Aggregate::kNone:
     case Aggregate::kFirst: return true;
-    // A sum of a narrower type would leave its range.
+    // A sum of a narrower type could exceed its range.
     case Aggregate::kSum:
       return type == ColumnType::kInt64 || type == ColumnType::kUint64 ||
              type == ColumnType::kDouble;
     case Aggregate::kMin:
     case Aggregate::kMax: return physical != ValueType::kAny;
-    // Its states are no text of a narrower type.
+    // Its states are not texts of a narrower type.
     case Aggregate::kXdelta: return type == ColumnType::kString;
     case Aggregate::kDictSum: return type == ColumnType::kAny;
   }
@@ -145,7 +145,7 @@ Result<void> check_column_alter(const ColumnSchema& before, const ColumnSchema& 
   return {};
 }
 
-// The rank of an integer type among its kin, 0: none.
+// The rank of an integer type among those of its signedness, 0: none.
 int signed_rank(ColumnType type) {
   switch (type) {
     case ColumnType::kInt8: return 1;
@@ -174,7 +174,7 @@ Result<void> check_schema(const TableSchema& schema, TableKind kind) {
   for (const ColumnSchema& column : schema.columns) {
     TRY_VOID(check_names(column, kind));
     if (column.aggregate > Aggregate::kDictSum) return invalid(column, "has an unknown aggregate");
-    if (!names.insert(column.name).second) return invalid(column, "is there twice");
+    if (!names.insert(column.name).second) return invalid(column, "is listed twice");
     if (column.key && values_begun) {
       return invalid(column, "is a key column after a value column: keys must form a prefix");
     }

@@ -1,6 +1,6 @@
-// Which schemas a table may have, and which may follow which.
+// Which schemas a table may have, and how a schema may change.
 //
-// Promise    Pure. The first rule that is broken is reported, with the column's name.
+// Promise    Pure. Reports the first rule that is broken, with the column's name.
 // Errors     kInvalidArgument: "New table schema is not valid: ...", "Table schemas are
 //            incompatible: ...".
 // Tests      schema_check_test.cpp, schema_alter_test.cpp.
@@ -19,10 +19,11 @@ enum class TableKind : std::uint8_t {
 };
 
 Result<void> check_schema(const TableSchema& schema, TableKind kind = TableKind::kSorted);
-// Both may be a table's of this kind and data of the old one can be read with the new one.
+// Both must be valid for this kind of table, and the new one must be able to read data of the old
+// one.
 Result<void> check_alter(const TableSchema& old_schema, const TableSchema& new_schema,
                          TableKind kind = TableKind::kSorted);
-// That cells of `from` are cells of `to`; key columns do not become `any`.
+// Whether every cell of `from` is a valid cell of `to`; key columns do not become `any`.
 bool is_wider(ColumnType from, ColumnType to, bool key);
 
 }  // namespace moraine::table

@@ -48,7 +48,7 @@ TEST_F(SchemaCheck, KeysFormAPrefix) {
 
 TEST_F(SchemaCheck, NamesAreUniqueNotEmptyAndBounded) {
   value().name = "k";
-  EXPECT_EQ(why(), "column \"k\" is there twice");
+  EXPECT_EQ(why(), "column \"k\" is listed twice");
   value().name = "";
   EXPECT_EQ(why(), "a column has no name");
   value().name = std::string(kNameBytesMax, 'x');

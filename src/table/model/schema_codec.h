@@ -9,7 +9,7 @@
 //
 // Promise    Pure. take_schema(append_schema(x)) is x. A part of a larger format, which has the
 //            checksum.
-// Errors     kCorrupt, kUnsupported (a later version). Key columns come first in what is read;
+// Errors     kCorrupt, kUnsupported (a later version). Decoding checks that key columns come first;
 //            other rules are check_schema's.
 // Tests      schema_codec_test.cpp, schema_codec_fuzz.cpp.
 #pragma once

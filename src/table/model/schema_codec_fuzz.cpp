@@ -1,4 +1,4 @@
-// Any bytes as a schema: refused, or decoded to what encodes to the same bytes.
+// Any bytes as a schema: rejected, or decoded to a schema that encodes to the same bytes.
 
 #include <cstddef>
 #include <cstdint>

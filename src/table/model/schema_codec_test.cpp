@@ -16,7 +16,7 @@ TableSchema test_schema() {
   return schema;
 }
 
-TEST(SchemaCodec, ASchemaComesBack) {
+TEST(SchemaCodec, ASchemaIsDecodedAsEncoded) {
   Encoder encoder;
   append_schema(encoder, test_schema());
   Decoder decoder(encoder.span());

@@ -10,13 +10,13 @@ namespace moraine::table {
 namespace {
 
 constexpr std::size_t kShownTextBytes = 64;
-constexpr std::size_t kRowBytes = 64;  // Beside its texts, about.
+constexpr std::size_t kRowBytes = 64;  // Approximate, besides its texts.
 
 std::unexpected<Error> refuse(std::string why) {
   return fail(Errc::kInvalidArgument, std::move(why));
 }
 
-std::string value_for_people(const Value& value) {
+std::string printable_value(const Value& value) {
   switch (value.type()) {
     case ValueType::kNull: return "#";
     case ValueType::kInt64: return fmt::format("{}", value.as_int64());
@@ -37,14 +37,14 @@ std::size_t weight(const Value& value) {
 
 }  // namespace
 
-std::string key_for_people(std::string_view key) {
+std::string printable_key(std::string_view key) {
   std::vector<Value> columns;
   std::string memory;
   if (!decode_key(as_bytes(key), columns, memory)) return "(?)";
   std::string text = "(";
   for (const Value& column : columns) {
     if (text.size() > 1) text += ", ";
-    text += value_for_people(column);
+    text += printable_value(column);
   }
   return text + ")";
 }
@@ -95,10 +95,10 @@ Result<void> StaticRows::check_order(const std::string& key) const {
   const std::string& before = rows_.back().key;
   if (key < before) {
     return refuse(fmt::format("Sort order violation: row {} with key {} comes after key {}",
-                              rows_.size(), key_for_people(key), key_for_people(before)));
+                              rows_.size(), printable_key(key), printable_key(before)));
   }
   if (key == before && !numbered_) {
-    return refuse(fmt::format("Duplicate key {} in row {}", key_for_people(key), rows_.size()));
+    return refuse(fmt::format("Duplicate key {} in row {}", printable_key(key), rows_.size()));
   }
   return {};
 }

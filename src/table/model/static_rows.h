@@ -3,8 +3,8 @@
 // A table whose keys may repeat, or that has no key columns, keeps a row number as its last key
 // column (kRowNumberColumn): stored keys are unique, and rows keep their order.
 //
-// Promise    Rows are checked against the schema when they are added; a row that is refused leaves
-//            the rest as it was. A cursor gives all rows one timestamp. Nulls take no room.
+// Promise    Rows are checked against the schema when they are added; a rejected row leaves the
+//            rest unchanged. A cursor returns all rows with one timestamp. Nulls take no space.
 // Threading  One thread at a time.
 // Limits     kStaticWriteBytesMax bytes of rows, and those of limits.h.
 // Errors     kInvalidArgument: as ChangeSet; "Sort order violation", "Duplicate key" with the keys.
@@ -24,20 +24,20 @@ namespace moraine::table {
 inline constexpr std::string_view kRowNumberColumn = "$row_number";
 inline constexpr std::size_t kStaticWriteBytesMax = std::size_t{512} << 20;
 
-// The schema that rows of a static table are kept by: with a row number, unless keys are unique.
+// The schema by which rows of a static table are stored: with a row number, unless keys are unique.
 TableSchema stored_schema(const TableSchema& schema);
 bool has_row_numbers(const TableSchema& schema);
 
 class StaticRows {
  public:
-  // `layout`: of the schema that its readers see.
+  // `layout`: of the schema that readers see.
   explicit StaticRows(std::shared_ptr<const RowLayout> layout);
 
   Result<void> add(NamedRow row);
   bool empty() const { return rows_.empty(); }
   std::size_t size() const { return rows_.size(); }
   const TableSchema& schema() const { return layout_->schema(); }
-  // The key under which the first row is stored when `number` rows are there before it.
+  // The stored key of the first row when `number` rows precede it.
   std::string first_key(std::uint64_t number) const;
   // Rows by their stored keys, written at the timestamp. The cursor keeps them alive.
   static std::unique_ptr<RowCursor> cursor(std::shared_ptr<const StaticRows> rows,
@@ -59,13 +59,13 @@ class StaticRows {
   std::deque<Row> rows_;
   std::size_t bytes_ = 0;
   TextMemory texts_;
-  // The row at hand, by column.
+  // The current row, by column.
   std::vector<Value> cells_;
   std::vector<std::uint8_t> given_;
   TextMemory memory_;
 };
 
-// The key columns for people: `(1, "abc", #)`; long ones are cut.
-std::string key_for_people(std::string_view key);
+// The key columns in printable form: `(1, "abc", #)`; long ones are cut.
+std::string printable_key(std::string_view key);
 
 }  // namespace moraine::table

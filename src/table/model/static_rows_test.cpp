@@ -59,7 +59,7 @@ TEST(StaticRows, WithoutUniqueKeysAreStoredWithTheirNumbersInOrder) {
     const VersionedRow& row = cursor->row();
     EXPECT_LT(before, as_text(row.key));
     before = as_text(row.key);
-    EXPECT_EQ(key_for_people(before), "(5, " + std::to_string(100 + count) + "u)");
+    EXPECT_EQ(printable_key(before), "(5, " + std::to_string(100 + count) + "u)");
     ASSERT_EQ(row.values.size(), 1u);
     EXPECT_EQ(row.values[0].column, 2u);
     EXPECT_EQ(row.values[0].value.text(), "text");
@@ -77,12 +77,12 @@ TEST(StaticRows, KnowTheSchemaTheyAreStoredBy) {
   EXPECT_EQ(numbered.key_count(), 1u);
 }
 
-TEST(Keys, ForPeopleShowEveryColumn) {
+TEST(Keys, PrintableOnesShowEveryColumn) {
   std::string key;
   for (const Value& value : {Value(-1), Value(2u), Value(true), Value(), Value("a\"b")}) {
     append_key_column(key, value);
   }
-  EXPECT_EQ(key_for_people(key), R"((-1, 2u, true, #, "a\"b"))");
+  EXPECT_EQ(printable_key(key), R"((-1, 2u, true, #, "a\"b"))");
 }
 
 }  // namespace

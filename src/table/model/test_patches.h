@@ -1,4 +1,4 @@
-// VCDIFF patches and xdelta states for tests, written without the code that is tested.
+// VCDIFF patches and xdelta states for tests, written independently of the tested code.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace moraine::table {
 
-// Writes windows with sizes and addresses spelt out.
+// Writes windows with explicit sizes and addresses.
 class PatchWriter {
  public:
   PatchWriter() : patch_("\xd6\xc3\xc4\0\0", 5) {}
@@ -61,7 +61,7 @@ class PatchWriter {
   std::size_t made_ = 0;
 };
 
-// Keeps what the two have in common at their ends.
+// Keeps the common prefix and suffix of the two.
 inline std::string patch_between(std::string_view from, std::string_view to) {
   const std::size_t least = std::min(from.size(), to.size());
   std::size_t head = 0;
@@ -95,7 +95,7 @@ struct RandomPatch {
   std::string target;
 };
 
-// Some windows of random instructions; the target is made byte by byte.
+// Some windows of random instructions; the target is built byte by byte.
 inline RandomPatch random_patch(Random& random, std::string_view source) {
   PatchWriter writer;
   std::string target;

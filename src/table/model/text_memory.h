@@ -1,6 +1,6 @@
 // TextMemory: owns texts that Values borrow.
 //
-// Promise    A text stays where it is until clear(). Takes no memory while it is empty.
+// Promise    A text does not move until clear(). No memory is allocated while it is empty.
 // Threading  One thread at a time.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace moraine::table {
 class TextMemory {
  public:
   std::string_view keep(std::string text) { return texts_.emplace_front(std::move(text)); }
-  // Texts of the other stay where they are.
+  // Texts of `other` do not move.
   void take(TextMemory& other) { texts_.splice_after(texts_.before_begin(), other.texts_); }
   void clear() { texts_.clear(); }
   bool empty() const { return texts_.empty(); }

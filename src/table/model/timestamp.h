@@ -1,4 +1,4 @@
-// Timestamps of row versions (moraine/timestamp.h), and who gives them out.
+// Timestamps of row versions (moraine/timestamp.h), and their source.
 #pragma once
 
 #include "base/result.h"
@@ -7,7 +7,7 @@
 
 namespace moraine {
 
-// Gives out timestamps. Each is above every one given before, by whomever, over restarts.
+// Issues timestamps. Each is above every one issued before, by any node, across restarts.
 class TimestampSource {
  public:
   virtual ~TimestampSource() = default;

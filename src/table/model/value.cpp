@@ -6,7 +6,7 @@
 namespace moraine {
 namespace {
 
-// Bits that order as the numbers do: -0.0 is 0.0, and every NaN is above all numbers.
+// Bits with the order of the numbers: -0.0 equals 0.0, and every NaN is above all numbers.
 std::uint64_t ordered_bits(double value) {
   if (std::isnan(value)) return ~std::uint64_t{0};
   if (value == 0) value = 0;

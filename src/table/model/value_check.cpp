@@ -95,7 +95,7 @@ std::string as_text(const Value& value) {
   }
 }
 
-// Of an integer. A double of 2^63 or 2^64 is not one of the type that it is compared in.
+// From an integer. 2^63 and 2^64 as doubles are outside the integer type they are compared in.
 Result<Value> exact_double(const ColumnSchema& column, const Value& value) {
   constexpr double kSignedEnd = 0x1p63;
   constexpr double kUnsignedEnd = 0x1p64;
@@ -200,7 +200,7 @@ Result<Value> to_any(const ColumnSchema& column, const Value& value, TextMemory&
     }
     return cell;
   }
-  // One value has one spelling in keys.
+  // A value must have a single encoding in keys.
   const auto node = parse_yson(cell.text());
   if (!node) return refuse(column, node.error().context);
   if (!is_ordered(*node)) return refuse(column, "a key has no maps and no attributes");
@@ -248,7 +248,7 @@ bool is_utf8(std::string_view text) {
       if ((byte(i + j) & 0xc0) != 0x80) return false;
     }
     const std::uint8_t second = byte(i + 1);
-    // Overlong forms, surrogates, and what is above U+10FFFF.
+    // Overlong forms, surrogates, and code points above U+10FFFF.
     if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
         (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
       return false;

@@ -1,6 +1,6 @@
-// Values against the columns that they are for.
+// Checks and converts values for the columns that they are written to.
 //
-// Promise    to_cell() gives the value as it is stored: of the column's physical type, within the
+// Promise    to_cell() returns the value as it is stored: of the column's physical type, within the
 //            range of its logical type, texts valid. Values of `any` columns are checked YSON;
 //            scalars given to them are wrapped.
 // Errors     kInvalidArgument, naming the column.
@@ -14,7 +14,7 @@
 
 namespace moraine::table {
 
-// What may be converted on the way in.
+// Permitted conversions of input.
 struct ValueRules {
   bool integral_to_integral = true;  // int64 <-> uint64 when it fits.
   bool integral_to_double = true;    // Where the double is exactly the integer.
@@ -26,7 +26,7 @@ struct ValueRules {
 // The result borrows `value` or `memory`. Null of a required column is an error.
 Result<Value> to_cell(const ColumnSchema& column, const Value& value, const ValueRules& rules,
                       TextMemory& memory);
-// A scalar as `any` columns keep it: as YSON, in `memory`.
+// A scalar as `any` columns store it: as YSON, in `memory`.
 Value as_any(const Value& scalar, TextMemory& memory);
 bool is_utf8(std::string_view text);
 

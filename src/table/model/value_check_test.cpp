@@ -62,7 +62,7 @@ TEST_F(ValueCheck, TimesAndFloatsAreWithinTheirRange) {
   EXPECT_FALSE(takes(kFloat, 1e39));
 }
 
-TEST_F(ValueCheck, IntegersConvertWhenTheyFitUnlessToldNotTo) {
+TEST_F(ValueCheck, IntegersConvertWhenTheyFitUnlessForbidden) {
   EXPECT_EQ(cell(kInt64, std::uint64_t{5}).value(), Value(5));
   EXPECT_EQ(cell(kUint64, 5).value(), Value(std::uint64_t{5}));
   EXPECT_FALSE(takes(kUint64, -1));

@@ -8,7 +8,7 @@
 
 namespace moraine::table {
 
-// 0 for all else.
+// 0 for other types.
 inline std::uint64_t word_of(const Value& value) {
   switch (value.type()) {
     case ValueType::kInt64: return static_cast<std::uint64_t>(value.as_int64());

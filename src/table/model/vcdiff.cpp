@@ -11,7 +11,7 @@ std::unexpected<Error> too_large() {
   return fail(Errc::kNoSpace, "VCDIFF patches: too large: the number of their pieces");
 }
 
-// A copy that runs into what it makes repeats it.
+// A copy that overlaps its own output repeats it.
 void copy_within(std::string& text, std::uint32_t at, std::uint32_t size) {
   while (size > 0) {
     const auto there = static_cast<std::uint32_t>(text.size() - at);
@@ -21,7 +21,7 @@ void copy_within(std::string& text, std::uint32_t at, std::uint32_t size) {
   }
 }
 
-// Where the bytes of a piece after the first `skip` come from.
+// The source position of a piece's bytes after the first `skip`.
 std::uint32_t at_of(const Piece& piece, std::uint32_t skip) {
   return piece.kind == VcdiffKind::kRun ? piece.at : piece.at + skip;
 }
@@ -35,7 +35,8 @@ class Composer {
       const Piece piece = later_.pieces[i];
       if (piece.kind == VcdiffKind::kSource) {
         if (piece.at + piece.size > earlier_.pieces.size()) {
-          return fail(Errc::kCorrupt, "VCDIFF patches: the later one copies what is not there");
+          return fail(Errc::kCorrupt,
+                      "VCDIFF patches: the later one copies bytes beyond its source");
         }
         if (!put_middle(piece)) return too_large();
       } else if (!put(piece, later_.literals, 0, piece.size)) {
@@ -47,7 +48,7 @@ class Composer {
   }
 
  private:
-  // A part of a piece, which means the same here.
+  // Part of a piece that needs no translation.
   bool put(const Piece& piece, const std::string& literals, std::uint32_t skip,
            std::uint32_t size) {
     std::uint32_t at = at_of(piece, skip);
@@ -59,7 +60,8 @@ class Composer {
     return out_.pieces.append(piece.kind, at, size);
   }
 
-  // What the later patch copies of the target in the middle, told by the earlier patch.
+  // Translates what the later patch copies from the middle text (the earlier patch's target) with
+  // the earlier patch.
   bool put_middle(const Piece& copy) {
     const std::uint32_t end = copy.at + copy.size;
     std::uint32_t at = copy.at;
@@ -76,8 +78,8 @@ class Composer {
     return true;
   }
 
-  // Bytes of a piece of the middle that repeats others. Of those, what lies in the same copy is in
-  // the new target already.
+  // Bytes of a middle piece that repeats others. Those of them within the same copy are already in
+  // the new target.
   bool put_repeat(const Piece& copy, const Piece& piece, std::uint32_t skip, std::uint32_t size) {
     std::uint32_t origin = piece.at + skip;
     if (origin < copy.at) {
@@ -91,7 +93,7 @@ class Composer {
     return out_.pieces.append(VcdiffKind::kTarget, copy.begin + (origin - copy.at), size);
   }
 
-  // Bytes of the middle without reference to it.
+  // Bytes of the middle without references into it.
   bool put_plain(std::uint32_t at, std::uint32_t size) {
     if (!make_plain(at + size)) return false;
     for (std::size_t i = plain_.find(at); size > 0; ++i) {
@@ -105,7 +107,7 @@ class Composer {
     return true;
   }
 
-  // The pieces of the earlier patch up to `end`, with repeats replaced by what they repeat.
+  // Resolves pieces of the earlier patch up to `end`: repeats are replaced by what they repeat.
   bool make_plain(std::uint32_t end) {
     while (plain_.size() < end) {
       const Piece piece = earlier_.pieces[plain_next_];
@@ -122,7 +124,7 @@ class Composer {
   bool repeat_plain(std::uint32_t at, std::uint32_t size) {
     std::size_t i = plain_.find(at);
     while (size > 0) {
-      // The last piece may grow while it is repeated.
+      // A copy, since the last piece may grow while it is repeated.
       const Piece piece = plain_[i];
       const std::uint32_t skip = at - piece.begin;
       if (skip == piece.size) {
@@ -139,8 +141,8 @@ class Composer {
 
   const Vcdiff& earlier_;
   const Vcdiff& later_;
-  VcdiffPieces plain_;          // Made as far as it was needed.
-  std::size_t plain_next_ = 0;  // The piece that is not wholly in it.
+  VcdiffPieces plain_;          // Built as far as needed.
+  std::size_t plain_next_ = 0;  // The first piece that is not completely in plain_.
   Vcdiff out_;
 };
 
@@ -156,7 +158,7 @@ Result<std::string> apply_vcdiff(const Vcdiff& patch, std::string_view source) {
       case VcdiffKind::kRun: out.append(piece.size, static_cast<char>(piece.at)); break;
       case VcdiffKind::kSource:
         if (piece.at + piece.size > source.size()) {
-          return fail(Errc::kCorrupt, "VCDIFF patch: copies what is not in the source");
+          return fail(Errc::kCorrupt, "VCDIFF patch: copies bytes beyond the source");
         }
         out.append(source.substr(piece.at, piece.size));
         break;
@@ -164,7 +166,7 @@ Result<std::string> apply_vcdiff(const Vcdiff& patch, std::string_view source) {
     }
   }
   if (patch.checksum && adler32(out) != *patch.checksum) {
-    return fail(Errc::kCorrupt, "VCDIFF patch: the target has another checksum");
+    return fail(Errc::kCorrupt, "VCDIFF patch: the target does not match its checksum");
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// VCDIFF patches (RFC 3284, as xdelta3 writes them): a target told by a source and by itself.
+// VCDIFF patches (RFC 3284, as written by xdelta3): a target described by a source and itself.
 //
 // clang-format off
 //   patch       = "\xd6\xc3\xc4" version u8 (0)  flags u8  [compressor u8]  [int bytes]  window*
@@ -19,12 +19,12 @@
 // clang-format on
 //
 // Promise    Pure. Bytes of patches are not trusted: each is checked, and neither time nor memory
-//            exceeds what the bounds of sizes and pieces allow. What encode_vcdiff() writes has one
-//            window, and xdelta3 reads it.
+//            exceeds what the limits of sizes and pieces allow. encode_vcdiff() writes one window
+//            that xdelta3 can read.
 // Limits     Patches, sources and targets of kValueBytesMax bytes; kVcdiffWindowsMax windows and
 //            kVcdiffPiecesMax pieces.
-// Errors     kCorrupt: against the grammar, or sizes and checksums that do not fit.
-//            kUnsupported: secondary compression, own code tables. kNoSpace: beyond a limit.
+// Errors     kCorrupt: violates the grammar, or sizes and checksums do not match. kUnsupported:
+//            secondary compression, own code tables. kNoSpace: beyond a limit.
 // Threading  Pure.
 // Tests      vcdiff_test.cpp, vcdiff_fuzz.cpp.
 #pragma once
@@ -49,9 +49,9 @@ struct Vcdiff {
 
 Result<Vcdiff> decode_vcdiff(std::string_view patch);
 Result<std::string> encode_vcdiff(const Vcdiff& patch);
-// The target.
+// Returns the target.
 Result<std::string> apply_vcdiff(const Vcdiff& patch, std::string_view source);
-// One patch that does what the two do after each other.
+// One patch equivalent to applying `earlier` and then `later`.
 Result<Vcdiff> compose_vcdiff(const Vcdiff& earlier, const Vcdiff& later);
 
 }  // namespace moraine::table

@@ -1,4 +1,4 @@
-// What readers and writers of VCDIFF share: the default code table and the memory of addresses.
+// Shared by the VCDIFF decoder and encoder: the default code table and the address cache.
 //
 // Promise    RFC 3284, sections 5.1, 5.3 and 5.6. Near addresses: 4, same ones: 3 * 256.
 // Threading  One thread at a time.
@@ -16,21 +16,21 @@ struct VcdiffCode {
   struct Half {
     VcdiffOp op = VcdiffOp::kNone;
     std::uint8_t size = 0;  // 0: an integer follows.
-    std::uint8_t mode = 0;  // Of a copy.
+    std::uint8_t mode = 0;  // For a copy.
   };
   std::array<Half, 2> halves;
 };
 
 inline constexpr std::uint8_t kVcdiffSelfMode = 0;
 inline constexpr std::uint8_t kVcdiffHereMode = 1;
-inline constexpr std::uint8_t kVcdiffNearMode = 2;  // The first one.
+inline constexpr std::uint8_t kVcdiffNearMode = 2;  // The first near mode.
 inline constexpr std::uint8_t kVcdiffSameMode = 6;
 inline constexpr std::size_t kVcdiffNearCount = kVcdiffSameMode - kVcdiffNearMode;
 inline constexpr std::size_t kVcdiffSameCount = 3;
 inline constexpr std::size_t kVcdiffModes = kVcdiffSameMode + kVcdiffSameCount;
 inline constexpr std::size_t kVcdiffSameSlots = kVcdiffSameCount * 256;
 
-// Where single instructions lie in the table.
+// Positions of single instructions in the table.
 inline constexpr std::uint8_t kVcdiffRunCode = 0;
 inline constexpr std::uint8_t kVcdiffAddCode = 1;  // Its size follows; then sizes 1..17.
 inline constexpr std::uint32_t kVcdiffAddSizeMax = 17;
@@ -42,7 +42,7 @@ inline constexpr std::uint32_t kVcdiffCopySizeMax = 18;
 using VcdiffCodeTable = std::array<VcdiffCode, 256>;
 const VcdiffCodeTable& vcdiff_code_table();
 
-// The addresses that were copied from last, of one window.
+// The addresses most recently copied from, within one window.
 class VcdiffAddresses {
  public:
   void add(std::uint32_t address) {

@@ -22,12 +22,12 @@ std::unexpected<Error> too_large(std::string_view what) {
   return fail(Errc::kNoSpace, "VCDIFF patch: too large: " + std::string(what));
 }
 
-// After the first short read it stays failed and gives zeros.
+// After the first short read it stays failed and returns zeros.
 class Cursor {
  public:
   explicit Cursor(std::string_view bytes) : bytes_(bytes) {}
   std::uint8_t byte() {
-    if (bytes_.empty()) return give_up();
+    if (bytes_.empty()) return set_failed();
     const auto value = static_cast<std::uint8_t>(bytes_.front());
     bytes_.remove_prefix(1);
     return value;
@@ -37,13 +37,13 @@ class Cursor {
     for (;;) {
       const std::uint8_t next = byte();
       value = value << 7 | (next & 0x7f);
-      if (value > kIntegerMax) return give_up();
+      if (value > kIntegerMax) return set_failed();
       if ((next & 0x80) == 0) return static_cast<std::uint32_t>(value);
     }
   }
   std::string_view take(std::size_t size) {
     if (size > bytes_.size()) {
-      give_up();
+      set_failed();
       return {};
     }
     const std::string_view taken = bytes_.substr(0, size);
@@ -55,7 +55,7 @@ class Cursor {
   bool finished() const { return !failed_ && bytes_.empty(); }
 
  private:
-  std::uint8_t give_up() {
+  std::uint8_t set_failed() {
     failed_ = true;
     bytes_ = {};
     return 0;
@@ -77,7 +77,7 @@ struct Window {
 };
 
 Result<void> read_header(Cursor& in) {
-  if (in.take(kMagic.size()) != kMagic) return corrupt("not one, or of another version");
+  if (in.take(kMagic.size()) != kMagic) return corrupt("not a VCDIFF patch, or of another version");
   const std::uint8_t flags = in.byte();
   if ((flags & ~(kHeaderCompressor | kHeaderCodeTable | kHeaderApplication)) != 0) {
     return corrupt("unknown flags");
@@ -85,7 +85,7 @@ Result<void> read_header(Cursor& in) {
   if ((flags & kHeaderCodeTable) != 0) {
     return fail(Errc::kUnsupported, "VCDIFF patch: own code tables are not supported");
   }
-  // Windows say themselves whether they are compressed.
+  // Each window states whether it is compressed.
   if ((flags & kHeaderCompressor) != 0) in.byte();
   if ((flags & kHeaderApplication) != 0) in.take(in.integer());
   if (in.failed()) return corrupt("ends in its header");
@@ -182,7 +182,7 @@ class WindowReader {
     } else {
       const std::uint32_t here = window_.segment_size + made();
       const std::uint32_t address = read_address(half.mode, here);
-      if (address >= here) return corrupt("an address that is not there yet");
+      if (address >= here) return corrupt("an address beyond the current position");
       recent_.add(address);
       fits = copy(address, size);
     }
@@ -191,7 +191,7 @@ class WindowReader {
     return {};
   }
 
-  // Beyond `here` when there is none.
+  // At or beyond `here` when the address is invalid.
   std::uint32_t read_address(std::uint8_t mode, std::uint32_t here) {
     if (mode >= kVcdiffSameMode) {
       const std::size_t slot = (mode - kVcdiffSameMode) * std::size_t{256} + addresses_.byte();

@@ -20,7 +20,7 @@ void append_integer(std::string& out, std::uint32_t value) {
   out += static_cast<char>(value & 0x7f);
 }
 
-// What of the source is copied.
+// The range of the source that is copied from.
 struct Segment {
   std::uint32_t begin = 0;
   std::uint32_t size = 0;

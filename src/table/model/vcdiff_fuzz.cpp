@@ -1,5 +1,5 @@
-// Any bytes as a source and two patches: refused, or what the patches do after each other their
-// composition does, encoded and decoded.
+// Any bytes as a source and two patches: rejected, or applying the patches in turn equals applying
+// their composition, encoded and decoded.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,7 @@ using namespace moraine::table;
 
 constexpr std::string_view kMagic("\xd6\xc3\xc4\0", 4);
 constexpr std::size_t kSizes = 2;
-// Larger ones take too long.
+// Larger targets take too long.
 constexpr std::size_t kTargetBytesMax = std::size_t{1} << 20;
 
 void check(bool fine) {
@@ -38,7 +38,7 @@ void check_both(const Vcdiff& first, const Vcdiff& second, std::string_view sour
 }  // namespace
 
 // size of the source u8, size of the first patch u8, source, first patch, second patch. The magic
-// bytes of patches are left out.
+// bytes of patches are omitted.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < kSizes) return 0;
   std::string_view rest(reinterpret_cast<const char*>(data) + kSizes, size - kSizes);

@@ -1,8 +1,8 @@
 // VcdiffPieces: where each byte of a patch's target comes from, in runs.
 //
-// Promise    Pieces lie one after another from byte 0 of the target, none is empty, and those that
-//            go on where the one before ended are one. 8 bytes a piece.
-// Limits     kVcdiffPiecesMax pieces; append() says so.
+// Promise    Pieces cover the target from byte 0 without gaps, none is empty, and a piece that
+//            continues the one before is merged with it. 8 bytes per piece.
+// Limits     kVcdiffPiecesMax pieces; append() returns false beyond that.
 // Threading  One thread at a time.
 #pragma once
 
@@ -15,14 +15,14 @@
 
 namespace moraine::table {
 
-// A target of at most so many bytes never has too many.
+// A target of at most this many bytes never has too many pieces.
 inline constexpr std::size_t kVcdiffPiecesMax = std::size_t{8} << 20;
 
 enum class VcdiffKind : std::uint8_t {
   kLiteral,  // at: in the patch's literals.
   kRun,      // at: the byte that is repeated.
   kSource,   // at: in the source.
-  kTarget,   // at: in the target, before the piece; may run into it.
+  kTarget,   // at: in the target, before the piece; may overlap it.
 };
 
 class VcdiffPieces {
@@ -48,10 +48,10 @@ class VcdiffPieces {
     const auto after = std::ranges::upper_bound(packed_, position, {}, &Packed::begin);
     return static_cast<std::size_t>(after - packed_.begin()) - 1;
   }
-  // False: there are too many. Requires: at < 2^30, and the target stays below 2^32 bytes.
+  // False: too many pieces. Requires: at < 2^30, and the target stays below 2^32 bytes.
   [[nodiscard]] bool append(VcdiffKind kind, std::uint32_t at, std::uint32_t size) {
     if (size == 0) return true;
-    if (!goes_on(kind, at)) {
+    if (!continues_last(kind, at)) {
       if (packed_.size() == kVcdiffPiecesMax) return false;
       packed_.push_back({size_, static_cast<std::uint32_t>(kind), at});
     }
@@ -67,7 +67,7 @@ class VcdiffPieces {
   };
   static_assert(sizeof(Packed) == 8);
 
-  bool goes_on(VcdiffKind kind, std::uint32_t at) const {
+  bool continues_last(VcdiffKind kind, std::uint32_t at) const {
     if (packed_.empty()) return false;
     const Packed& last = packed_.back();
     if (static_cast<VcdiffKind>(last.kind) != kind) return false;

@@ -53,7 +53,7 @@ TEST(VcdiffByXdelta3, AnApplicationHeaderAChecksumAndARun) {
                 std::string(40, '!'));
   std::string other(patch);
   other[23] ^= 1;
-  EXPECT_EQ(applied(other, kFox), "corrupt: VCDIFF patch: the target has another checksum");
+  EXPECT_EQ(applied(other, kFox), "corrupt: VCDIFF patch: the target does not match its checksum");
 }
 
 TEST(VcdiffByXdelta3, ManyWindowsHaveOneChecksumTogether) {
@@ -149,7 +149,7 @@ TEST(VcdiffDecode, BytesThatAreNoPatchAreRefused) {
     EXPECT_EQ(decode_vcdiff(patch).error().code, Errc::kCorrupt);
   }
   EXPECT_EQ(decode_vcdiff("\xd6\xc3\xc4\0\x02"sv).error().code, Errc::kUnsupported);
-  // Whatever is cut off of a good one; but for its windows altogether.
+  // Every truncation of a good patch, except right after the header.
   for (std::size_t size = 6; size < kPlain.size(); ++size) {
     EXPECT_FALSE(decode_vcdiff(kPlain.substr(0, size))) << size;
   }
@@ -165,9 +165,9 @@ TEST(VcdiffDecode, InstructionsStayWithinTheirWindow) {
     return decoded ? "fine" : decoded.error().message();
   };
   EXPECT_EQ(code([](PatchWriter& w) { w.copy(0, 1); }),
-            "corrupt: VCDIFF patch: an address that is not there yet");
+            "corrupt: VCDIFF patch: an address beyond the current position");
   EXPECT_EQ(code([](PatchWriter& w) { w.copy(5, 1); }, 1, 0, 5),
-            "corrupt: VCDIFF patch: an address that is not there yet");
+            "corrupt: VCDIFF patch: an address beyond the current position");
   EXPECT_EQ(code([](PatchWriter& w) { w.copy(4, 3); }, 1, 0, 5), "fine");
   EXPECT_EQ(code([](PatchWriter& w) { w.add("a"); }, 2, 0, 1),
             "corrupt: VCDIFF patch: a segment outside of the target");
@@ -188,10 +188,10 @@ TEST(VcdiffDecode, WindowsAreBounded) {
 
 TEST(VcdiffApply, ASourceThatIsTooShortIsRefused) {
   EXPECT_EQ(applied(kPlain, kFox.substr(0, 43)),
-            "corrupt: VCDIFF patch: copies what is not in the source");
+            "corrupt: VCDIFF patch: copies bytes beyond the source");
 }
 
-TEST(VcdiffEncode, WhatWasDecodedComesBackInAsFewBytes) {
+TEST(VcdiffEncode, WhatWasDecodedIsEncodedInAsFewBytes) {
   const Vcdiff patch = decode_vcdiff(kPlain).value();
   EXPECT_EQ(encode_vcdiff(patch).value(), kPlain);
 }

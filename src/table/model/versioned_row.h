@@ -1,10 +1,10 @@
-// VersionedRow: all that a store knows of one key: values with their timestamps, and when the row
-// was written and deleted.
+// VersionedRow: everything that a store has for one key: values with their timestamps, and when the
+// row was written and deleted.
 //
 // Invariants Values are ordered by column, then newest first; a column has at most one value of a
 //            timestamp. Timestamps of writes and deletes are newest first, without repetition.
-//            Every value's timestamp is among write_timestamps. A write that names no columns is in
-//            write_timestamps alone.
+//            Every value's timestamp is among write_timestamps. A write that names no columns is
+//            only in write_timestamps.
 // Threading  A view: it lives as long as the memory that it was made from.
 #pragma once
 
@@ -24,12 +24,12 @@ struct VersionedValue {
   Value value;
   Timestamp timestamp = 0;
   ColumnIndex column = 0;
-  bool aggregate = false;  // A delta, folded with what is older.
+  bool aggregate = false;  // A delta, to be folded with older values.
   // The text of `value` is a HunkRef (chunk/hunk.h), not the bytes themselves.
   bool hunk = false;
 };
 
-// The column's value at `newest` stands for several parts, down to `oldest` (fold_row.h).
+// The column's value at `newest` represents several parts, down to `oldest` (fold_row.h).
 struct FoldedRange {
   ColumnIndex column = 0;
   Timestamp newest = 0;
@@ -44,7 +44,7 @@ struct VersionedRow {
   std::span<const FoldedRange> folded{};
 };
 
-// Memory for one row that is reused for the next one.
+// Reusable memory for one row.
 struct RowBuilder {
   ByteSpan key;
   std::vector<VersionedValue> values;
@@ -63,7 +63,7 @@ struct RowBuilder {
   VersionedRow row() const { return {key, values, write_timestamps, delete_timestamps, folded}; }
 };
 
-// The value columns that a read is about. A set bit: wanted.
+// The value columns that a read requests. A set bit: wanted.
 class ColumnSet {
  public:
   static ColumnSet all(std::size_t columns) {
@@ -83,16 +83,16 @@ class ColumnSet {
   std::vector<std::uint64_t> bits_;
 };
 
-// What a read wants of each row. Versions newer than `timestamp` are left out by the store.
+// What a read requests of each row. Stores skip versions newer than `timestamp`.
 struct ReadSpec {
   Timestamp timestamp = kAsyncLastCommitted;
-  // False: of each column only what decides its value at `timestamp` need be given (the newest
-  // value, or the deltas down to the newest full one), and of the row's timestamps only the newest.
+  // False: for each column only what determines its value at `timestamp` is needed (the newest
+  // value, or the deltas down to the newest full one), and only the newest of the row's timestamps.
   bool all_versions = false;
   const ColumnSet* columns = nullptr;  // Null: all.
   // Deltas may come folded (fold_row.h). Not for reads with a retention timestamp.
   bool may_fold = false;
-  bool use_key_filter = true;  // False: chunks are searched without asking their filters.
+  bool use_key_filter = true;  // False: chunks are searched without their filters.
 };
 
 }  // namespace moraine::table

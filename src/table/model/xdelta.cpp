@@ -19,7 +19,7 @@ enum Field : std::uint32_t {
 };
 constexpr std::size_t kFieldsEnd = kErrorField + 1;
 
-// How a protobuf field lies.
+// Wire types of protobuf fields.
 constexpr std::uint64_t kVarint = 0;
 constexpr std::uint64_t kFixed64 = 1;
 constexpr std::uint64_t kSized = 2;
@@ -31,7 +31,7 @@ constexpr int kVarintBits = 64;
 
 using Fields = std::optional<std::uint32_t>[kFieldsEnd];
 
-// nullopt: short, or longer than 10 bytes.
+// nullopt: too short, or longer than 10 bytes.
 std::optional<std::uint64_t> take_varint(Decoder& in) {
   std::uint64_t value = 0;
   for (int shift = 0; shift < kVarintBits; shift += 7) {
@@ -53,14 +53,14 @@ void append_field(std::string& out, Field field, std::uint32_t value) {
   append_varint(out, value);
 }
 
-// An enum's number that is not known is as good as not there.
+// An unknown enum number counts as a missing field.
 bool is_known(std::uint64_t field, std::uint32_t value) {
   if (field == kTypeField) return value <= static_cast<std::uint32_t>(XdeltaType::kPatch);
   if (field == kErrorField) return value <= static_cast<std::uint32_t>(XdeltaError::kProtobuf);
   return true;
 }
 
-// False: not a protobuf message. Fields that are not known are passed over.
+// False: not a protobuf message. Unknown fields are skipped.
 bool read_fields(ByteSpan header, Fields& fields) {
   Decoder in(header);
   while (in.remaining() != 0) {
@@ -94,7 +94,7 @@ XdeltaState error_state(XdeltaError error) {
   return {.error = error};
 }
 
-// What its type asks for is there.
+// Whether the fields that its type requires are present.
 bool is_complete(XdeltaType type, const Fields& fields) {
   switch (type) {
     case XdeltaType::kBase: return fields[kDataSizeField].has_value();
@@ -106,12 +106,12 @@ bool is_complete(XdeltaType type, const Fields& fields) {
   return false;
 }
 
-// Two patches, neither of which is empty.
+// Two patches, neither of them empty.
 XdeltaState join_patches(const XdeltaState& older, const XdeltaState& newer, TextMemory& memory) {
   auto joined = [&]() -> Result<std::string> {
     TRY(const Vcdiff earlier, decode_vcdiff(older.data));
     TRY(const Vcdiff later, decode_vcdiff(newer.data));
-    // A patch that makes another size than it says would not be applied either.
+    // A patch whose result has another size than declared could not be applied either.
     if (earlier.pieces.size() != older.state_size || later.pieces.size() != newer.state_size) {
       return fail(Errc::kCorrupt, "sizes");
     }

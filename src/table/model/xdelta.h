@@ -13,17 +13,17 @@
 //   hash   = MurmurHash2 of 32 bits with seed 0
 // clang-format on
 //
-// Promise    merge_xdelta(older, newer) is the state after `newer` came to `older`:
-//              an error or a base takes the place of what was there;
-//              an error stays until a base comes;
-//              a base and a patch make a base, if hashes and sizes are as the patch says;
-//              two patches make one, if the later one is for what the earlier one makes;
-//              else an error comes out.
-//            It never fails. With patches whose headers are true, states may be merged in any
-//            grouping that keeps their order: the value is the same, or an error, maybe with
-//            another code, comes out of all of them; but for the limits.
-// Limits     What comes out has at most kValueBytesMax bytes, and the bounds of vcdiff.h hold:
-//            beyond them an error comes out.
+// Promise    merge_xdelta(older, newer) is the state after applying `newer` to `older`:
+//              an error or a base replaces the older state;
+//              an error stays until a base is applied;
+//              a base and a patch make a base, if hashes and sizes are as the patch declares;
+//              two patches make one, if the later one applies to the result of the earlier one;
+//              otherwise the result is an error.
+//            It never fails. With patches whose headers are correct, states may be merged in any
+//            grouping that keeps their order: the value is the same, or all groupings result in an
+//            error, possibly with different codes; except for the limits.
+// Limits     The result has at most kValueBytesMax bytes, and the limits of vcdiff.h hold: beyond
+//            them the result is an error.
 // Threading  Pure.
 // Tests      xdelta_test.cpp, xdelta_fuzz.cpp.
 #pragma once
@@ -41,10 +41,10 @@ enum class XdeltaType : std::uint8_t { kNone = 0, kBase = 1, kPatch = 2 };
 
 enum class XdeltaError : std::uint8_t {
   kNone = 0,
-  kHeader = 1,        // Its bytes are no state.
+  kHeader = 1,        // Its bytes are not a state.
   kBaseHash = 2,      // A patch for another base.
-  kStateHash = 3,     // Something else came out than the patch says.
-  kMergePatches = 4,  // Patches that do not belong together, or are bad.
+  kStateHash = 3,     // The result differs from what the patch declares.
+  kMergePatches = 4,  // Patches that do not fit together, or are bad.
   kApplyPatch = 5,    // A bad patch.
   kMerge = 6,
   kMissingField = 7,
@@ -55,14 +55,14 @@ enum class XdeltaError : std::uint8_t {
 
 struct XdeltaState {
   XdeltaType type = XdeltaType::kNone;
-  std::optional<XdeltaError> error{};  // Set: nothing else counts.
-  std::uint32_t base_hash = 0;         // This and the next two: of a patch.
+  std::optional<XdeltaError> error{};  // Set: nothing else is valid.
+  std::uint32_t base_hash = 0;         // This and the next two: for a patch.
   std::uint32_t state_hash = 0;
   std::uint32_t state_size = 0;
   std::string_view data{};  // Borrowed.
 };
 
-// Bytes that are no state give an error state.
+// Bytes that are not a state give an error state.
 XdeltaState read_xdelta(std::string_view bytes);
 std::string write_xdelta(const XdeltaState& state);
 std::uint32_t xdelta_hash(std::string_view text);

@@ -1,5 +1,5 @@
-// Any bytes as two states: their merge is a state, written as it is read; and what is merged with
-// nothing stays.
+// Any bytes as two states: their merge is a state that is written as it is read; merging with
+// nothing changes nothing.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view merged = merge_xdelta(older, rest, memory);
   const XdeltaState state = read_xdelta(merged);
   if (merged.size() > kValueBytesMax) __builtin_trap();
-  // A base comes out as it came, with what followed it.
+  // A base is returned unchanged, with the bytes that followed it.
   if (merged != rest && write_xdelta(state) != merged) __builtin_trap();
-  // As a patch would see it, whatever its hash: the fuzzer cannot guess one.
+  // The fuzzer cannot guess a hash: make the patch's match.
   XdeltaState patch = read_xdelta(rest);
   const XdeltaState base = read_xdelta(older);
   if (patch.error || base.error || patch.type != XdeltaType::kPatch) return 0;

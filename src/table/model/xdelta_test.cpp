@@ -32,7 +32,7 @@ class XdeltaMerge : public testing::Test {
   TextMemory memory_;
 };
 
-TEST(XdeltaState, LiesAsInYtsaurus) {
+TEST(XdeltaState, IsEncodedAsInYtsaurus) {
   EXPECT_EQ(base_state("12345"),
             "\x04\x08\x01\x28\x05"
             "12345"sv);

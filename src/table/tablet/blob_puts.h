@@ -1,10 +1,10 @@
-// BlobPuts: the blobs of one build on their way to the device.
+// BlobPuts: the blobs of one build that are being written to the device.
 //
-// Promise    put() waits until there is room, not until the blob is durable. After finish() ended
-//            OK all are, and id() names them.
+// Promise    put() waits until it may start the write, not until the blob is durable. After
+//            finish() returned OK all blobs are durable, and id() returns their names.
 // Threading  The tablet's executor.
-// Limits     kBuildBytesInFlightMax, or one blob.
-// Errors     Of the log; the first one is given to every later call.
+// Limits     kBuildBytesInFlightMax bytes in flight, or one blob.
+// Errors     Those of the log; the first one is returned by every later call.
 // Tests      maintenance_test.cpp.
 #pragma once
 
@@ -21,7 +21,7 @@ class BlobPuts {
  public:
   BlobPuts(StoreLog& log, std::uint64_t build) : log_(log), build_(build) {}
 
-  using Place = std::size_t;  // In the order of putting.
+  using Place = std::size_t;  // Ordinal of a put.
   Task<Result<Place>> put(Slice blob) {
     const std::size_t bytes = blob.size();
     while (!error_ && in_flight_ > 0 && in_flight_ + bytes > kBuildBytesInFlightMax) {
@@ -40,7 +40,7 @@ class BlobPuts {
     if (error_) co_return std::unexpected(*error_);
     co_return Result<void>{};
   }
-  // Requires: finish() was OK.
+  // Requires: finish() returned OK.
   BlobId id(Place place) const { return ids_[place]; }
 
  private:

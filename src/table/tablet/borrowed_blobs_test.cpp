@@ -1,4 +1,4 @@
-// Blobs of other tablets: who reads them keeps those tablets.
+// Blobs of other tablets: as long as they are read, those tablets are kept.
 #include <gtest/gtest.h>
 
 #include "table/tablet/test_table.h"
@@ -43,7 +43,7 @@ class BorrowedBlobs : public testing::Test {
     while (text.size() < 5'000) text += static_cast<char>('!' + random.next() % 90);
     return text;
   }
-  // All rows but one are written anew: nothing of the first tablet is needed for them.
+  // Rewrites all rows except one, so that they need nothing of the first tablet.
   void overwrite_but(int kept) {
     for (int i = 0; i < 20; ++i) {
       if (i != kept) table_.put({{"k", i}, {"v", "short"}});
@@ -70,7 +70,7 @@ TEST_F(BorrowedBlobs, AreBorrowedWhileAScanReadsThemThatBeganBeforeTheCompaction
   EXPECT_FALSE(borrows());
 }
 
-TEST_F(BorrowedBlobs, AreNotReadThroughTheRowCacheOnceTheyAreGivenBack) {
+TEST_F(BorrowedBlobs, AreNotReadThroughTheRowCacheOnceTheyAreReturned) {
   const std::string key = table_.rows.key({{"k", 7}});
   const std::string_view keys[] = {key};
   const ColumnIndex columns[] = {0, 3};

@@ -11,7 +11,7 @@ namespace moraine::table {
 namespace {
 
 constexpr std::size_t kRowsPerTurn = 4'096;      // On an executor of its own.
-constexpr std::size_t kRowsPerSharedTurn = 256;  // Where requests wait for us.
+constexpr std::size_t kRowsPerSharedTurn = 256;  // When requests share the executor.
 
 constexpr std::uint64_t kBytesBetweenLooks = std::uint64_t{1} << 20;
 
@@ -97,9 +97,9 @@ class Build {
     return added;
   }
 
-  // What retention leaves of it.
+  // The row after retention.
   VersionedRow retain(const VersionedRow& row) {
-    rule_->set_oldest_elsewhere(spec_.tombstones_always_go ? kMaxTimestamp
+    rule_->set_oldest_elsewhere(spec_.drops_all_tombstones ? kMaxTimestamp
                                                            : oldest_elsewhere(row.key));
     folded_.clear();
     rule_->apply(row, folded_, kept_);
@@ -149,7 +149,7 @@ class Build {
   static HunkRef ref(const VersionedValue& value) {
     return decode_hunk(reinterpret_cast<const std::byte*>(value.value.text().data()));
   }
-  // Puts the bytes of unwanted hunks in place of references to them.
+  // Replaces references to unwanted hunks by their bytes.
   Task<Result<void>> read_hunks(const VersionedRow& row) {
     inlined_.assign(row.values.begin(), row.values.end());
     hunk_memory_.clear();
@@ -233,9 +233,9 @@ class Build {
   BlobPuts puts_;
   const bool shared_;
   BuildOutcome outcome_;
-  std::deque<Pending> pending_;  // The last one is being written.
+  std::deque<Pending> pending_;  // The last one is still being filled.
   std::unique_ptr<ChunkWriter> writer_;
-  std::uint64_t looked_at_ = 0;  // The writer's bytes at which full blobs are asked for.
+  std::uint64_t looked_at_ = 0;  // The writer's size at the last check for full blobs.
   std::size_t next_cut_ = 0;
   bool streak_of_tombstones_ = false;
   std::size_t streak_ = 0;

@@ -1,13 +1,13 @@
-// ChunkBuild: rows in key order become durable chunks.
+// ChunkBuild: writes rows in key order to durable chunks.
 //
-// Promise    Every row that retention leaves is in exactly one of the chunks. A chunk never crosses
-//            a cut. Where many tombstones lie side by side they get a chunk of their own, so that
-//            they can vanish together with what they delete.
-// Threading  Begins and ends on the tablet's executor; merging and packing on the background one,
-//            loading and putting on the tablet's. Where both are one it yields often.
-// Limits     kBuildBytesInFlightMax bytes of finished blobs being put. Chunks of about
-//            kChunkBytesMax. Ends between two blobs when it is told to stop.
-// Errors     Of the cursor and the log. kUnavailable: stopped.
+// Promise    Every row that retention keeps is in exactly one of the chunks. A chunk never crosses
+//            a cut. A long sequence of adjacent tombstones gets a chunk of its own, so that it can
+//            be dropped together with the rows that it deletes.
+// Threading  Begins and ends on the tablet's executor; merges and packs on the background one,
+//            loads and puts on the tablet's. Where both are the same it yields often.
+// Limits     kBuildBytesInFlightMax bytes of finished blobs being written. Chunks of about
+//            kChunkBytesMax. When stopped it ends between two blobs.
+// Errors     Those of the cursor and the log. kUnavailable: stopped.
 // Tests      maintenance_test.cpp.
 #pragma once
 
@@ -26,9 +26,9 @@
 
 namespace moraine::table {
 
-// So many rows of one kind (tombstones or not) side by side end a chunk where the other begins.
+// This many adjacent rows of one kind (tombstones or not) end a chunk where the other kind begins.
 inline constexpr std::size_t kStreakRows = 256;
-inline constexpr std::size_t kStreakCutsMax = 8;  // Of one build.
+inline constexpr std::size_t kStreakCutsMax = 8;  // Per build.
 
 // A store that is not part of the merge.
 struct OutsideStore {
@@ -42,12 +42,13 @@ struct BuildSpec {
   std::shared_ptr<const TableSchema> schema;
   ChunkWriteOptions options;
   std::vector<std::string> cuts;             // Ascending.
-  std::optional<RetentionConfig> retention;  // nullopt: all versions stay.
-  RetentionScope scope;                      // oldest_elsewhere is found for each row.
+  std::optional<RetentionConfig> retention;  // nullopt: all versions are kept.
+  RetentionScope scope;                      // oldest_elsewhere is computed for each row.
   std::vector<OutsideStore> outside;
-  bool tombstones_always_go = false;      // A seeded bug.
-  std::set<blob::BlobId> unwanted_hunks;  // Their values are written anew.
-  // Becomes the key of the row that could not be written, if that is why it fails. Outlives it.
+  bool drops_all_tombstones = false;      // A seeded bug.
+  std::set<blob::BlobId> unwanted_hunks;  // Their values are rewritten.
+  // Set to the key of the row that could not be written, if that is why the build fails. Must
+  // outlive the build.
   std::string* refused_key = nullptr;
 };
 

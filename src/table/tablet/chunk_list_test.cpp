@@ -22,7 +22,7 @@ MountConfig unmerged() {
   return mount;
 }
 
-// A tablet, stopped, whose chunks another one is to take over.
+// A stopped tablet whose chunks another one takes over.
 class Parent {
  public:
   Parent(std::size_t chunks, std::size_t key_bytes) : table(21, text_key_schema(), unmerged()) {
@@ -198,7 +198,7 @@ TEST_F(StagedState, WhatAnEarlierIncarnationHasStagedIsNotAdded) {
   ASSERT_TRUE(replay(replace));
   EXPECT_FALSE(state_.chunks().contains(4));
   EXPECT_TRUE(state_.chunks().contains(5));
-  EXPECT_FALSE(replay(replace)) << "nothing is staged any more";
+  EXPECT_FALSE(replay(replace)) << "nothing is staged";
 }
 
 }  // namespace

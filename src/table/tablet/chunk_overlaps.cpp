@@ -7,12 +7,13 @@
 
 namespace moraine::table {
 
-// Chunks in the order of their first keys; those that have begun and not ended overlap the next.
+// Visits chunks in the order of their first keys; those that have begun and not ended overlap the
+// next.
 std::vector<ChunkOverlaps::Pair> ChunkOverlaps::find_pairs(
     std::span<const ChunkRecord* const> chunks) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < chunks.size(); ++i) {
-    // Else nothing of it counts.
+    // Otherwise none of its rows count.
     if (first_key(*chunks[i]) <= last_key(*chunks[i])) order.push_back(i);
   }
   std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {

@@ -1,8 +1,8 @@
 // ChunkOverlaps: which chunks of a list share keys.
 //
 // Promise    Pure. Takes n log n comparisons of keys, and as many steps as there are pairs. Where
-//            more than kOverlapsMax chunks lie over each other not all pairs are listed, and
-//            complete() is false.
+//            more than kOverlapsMax chunks overlap not all pairs are listed, and complete() is
+//            false.
 // Threading  Plain data.
 // Tests      chunk_overlaps_test.cpp, dead_space_test.cpp.
 #pragma once
@@ -15,14 +15,14 @@
 
 namespace moraine::table {
 
-// That begin before a chunk and are listed as sharing keys with it.
+// Maximum number of earlier chunks that are listed as overlapping a chunk.
 inline constexpr std::size_t kOverlapsMax = 128;
 
 class ChunkOverlaps {
  public:
   explicit ChunkOverlaps(std::span<const ChunkRecord* const> chunks);
 
-  // Places in the list of those that share keys with this one, in no order.
+  // Indexes of the chunks that share keys with this one, in no order.
   std::span<const std::uint32_t> of(std::size_t chunk) const {
     return std::span(others_).subspan(begins_[chunk], begins_[chunk + 1] - begins_[chunk]);
   }

@@ -25,7 +25,7 @@ class Overlaps : public testing::Test {
     for (const ChunkRecord& record : records_) chunks.push_back(&record);
     return ChunkOverlaps(chunks);
   }
-  // A run of chunks side by side, and runs above it whose chunks lie over its bounds.
+  // A run of adjacent chunks, and runs above it whose chunks overlap its boundaries.
   std::uint64_t steps_of(std::size_t chunks, std::size_t runs) {
     records_.clear();
     for (std::size_t i = 0; i < chunks; ++i) {
@@ -38,7 +38,7 @@ class Overlaps : public testing::Test {
   std::deque<ChunkRecord> records_;
 };
 
-TEST_F(Overlaps, AreThoseThatComparingAllGives) {
+TEST_F(Overlaps, AreThoseFoundByComparingAll) {
   SeededRandom random(3);
   for (int round = 0; round < 200; ++round) {
     records_.clear();

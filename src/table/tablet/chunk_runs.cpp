@@ -6,7 +6,7 @@
 
 namespace moraine::table {
 
-bool Run::has_room(std::string_view first, std::string_view last) const {
+bool Run::fits(std::string_view first, std::string_view last) const {
   const auto above = ranges.upper_bound(last);
   return above == ranges.begin() || std::prev(above)->second < first;
 }
@@ -19,10 +19,10 @@ std::vector<Run> runs_of(const PlannedPartition& partition, std::uint64_t& steps
   for (const PlannedChunk* chunk : by_id) {
     const std::string_view first = first_key(*chunk->record);
     const std::string_view last = last_key(*chunk->record);
-    const bool counts = first <= last;  // Else it is in nobody's way.
+    const bool counts = first <= last;  // Otherwise it overlaps nothing.
     auto run = std::ranges::find_if(runs, [&](const Run& other) {
       steps += std::bit_width(other.ranges.size());
-      return !counts || other.has_room(first, last);
+      return !counts || other.fits(first, last);
     });
     if (run == runs.end()) {
       if (runs.size() == kRunsMax) continue;

@@ -1,6 +1,6 @@
-// ChunkRuns: the chunks of a partition as runs, whose chunks have disjoint keys.
+// ChunkRuns: the chunks of a partition as runs, sets of chunks with disjoint keys.
 //
-// Promise    Pure. Each chunk, older ones first, is in the first run that has room for it.
+// Promise    Pure. Each chunk, older ones first, is in the first run that it does not overlap.
 // Limits     kRunsMax runs; chunks that fit none of them are in none.
 // Threading  Plain data.
 // Tests      compaction_plan_test.cpp, compaction_plan_random_test.cpp.
@@ -22,10 +22,10 @@ struct Run {
   std::uint64_t bytes = 0;
   std::map<std::string_view, std::string_view> ranges;  // First keys and last ones.
 
-  bool has_room(std::string_view first, std::string_view last) const;
+  bool fits(std::string_view first, std::string_view last) const;
 };
 
-// Adds the comparisons that it takes to `steps`: of n chunks in r runs n * r * log n at most.
+// Adds the number of comparisons to `steps`: for n chunks in r runs at most n * r * log n.
 std::vector<Run> runs_of(const PlannedPartition& partition, std::uint64_t& steps);
 
 }  // namespace moraine::table

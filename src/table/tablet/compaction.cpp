@@ -1,4 +1,4 @@
-// Compaction: carrying out what the plan has chosen.
+// Compaction: executes the job that the plan has chosen.
 
 #include <algorithm>
 
@@ -50,7 +50,7 @@ std::vector<std::string> Maintenance::Impl::with_pivots(std::vector<std::string>
   return pivots;
 }
 
-// They are one record of the log, and a page of each snapshot.
+// Pivots must fit one record of the log, and a page of each snapshot.
 bool Maintenance::Impl::pivots_fit(const std::vector<std::string>& pivots) const {
   std::size_t bytes = 0;
   for (const std::string& pivot : pivots) bytes += pivot.size();
@@ -82,7 +82,7 @@ Task<Result<void>> Maintenance::Impl::change_pivots(CompactionJob job) {
   co_return co_await install(std::move(change), {});
 }
 
-// Keys that cut the chosen chunks into parts of about equal size.
+// Keys that split the chosen chunks into parts of about equal size.
 std::vector<std::string> Maintenance::Impl::split_pivots(const CompactionJob& job,
                                                          const Readers& chosen) const {
   constexpr std::size_t kKeysPerPart = 16;
@@ -105,21 +105,21 @@ std::vector<std::string> Maintenance::Impl::split_pivots(const CompactionJob& jo
   return pivots;
 }
 
-// Reads at this timestamp and above go on as before. Timestamps go on when the clock falls back: it
-// is never before what was written.
+// Reads at this timestamp and above are not affected. Never below what was written: timestamps keep
+// increasing when the clock jumps back.
 Timestamp Maintenance::Impl::horizon(Timestamp newest) const {
   const Timestamp now = std::max(timestamp_of_seconds(now_ms() / 1'000), newest);
   return std::min(retained_timestamp(settings_.mount.retention, now),
                   std::max(log_.needed_since(), kMinTimestamp));
 }
 
-// The last whole second that nobody reads; far ahead when nobody reads the past.
+// The last whole second that no reader needs; far ahead when there are no reads of the past.
 std::uint64_t Maintenance::Impl::needed_ms() const {
   const std::uint64_t seconds = unix_seconds(log_.needed_since());
   return (seconds == 0 ? 0 : seconds - 1) * 1'000;
 }
 
-// Versions that were of age then are not in what is compacted now.
+// Versions that had reached the TTL by this time are not in chunks compacted now.
 std::uint64_t Maintenance::Impl::retention_applied_ms() const {
   const auto ttl = static_cast<std::uint64_t>(settings_.mount.retention.min_data_ttl.count());
   const std::uint64_t needed = needed_ms();
@@ -134,7 +134,7 @@ RetentionScope Maintenance::Impl::scope(Timestamp newest) const {
   return scope;
 }
 
-// Stores that are not merged and have versions as old as those that are, or will have.
+// Stores that are not merged and have, or may get, versions as old as those that are.
 std::vector<OutsideStore> Maintenance::Impl::outside(const Readers& chosen,
                                                      const MemoryStore* flushed, Timestamp newest) {
   std::vector<OutsideStore> stores;
@@ -150,7 +150,8 @@ std::vector<OutsideStore> Maintenance::Impl::outside(const Readers& chosen,
   for (const auto& [id, reader] : stores_.chunks()) {
     const ChunkRecord& record = reader->record();
     if (record.statistics.min_timestamp > newest || inside.contains(id)) continue;
-    if (last_key(record) < first || first_key(record) > last) continue;  // Of no row of the merge.
+    // Overlaps no row of the merge.
+    if (last_key(record) < first || first_key(record) > last) continue;
     stores.push_back({std::string(first_key(record)), std::string(last_key(record)),
                       record.statistics.min_timestamp});
   }
@@ -162,7 +163,8 @@ std::vector<OutsideStore> Maintenance::Impl::outside(const Readers& chosen,
     if (open.store.get() == flushed) continue;
     const bool empty = open.store->max_timestamp() == 0;
     Timestamp least = empty ? kMaxTimestamp : open.store->min_timestamp();
-    // What is prepared is committed above its start, maybe below what others have committed since.
+    // A prepared transaction commits above its start, possibly below what others have committed
+    // since.
     if (open.prepared > 0) least = std::min(least, log_.needed_since());
     if (least <= newest) stores.push_back({{}, std::string(kAboveAllKeys), least});
   }
@@ -187,9 +189,8 @@ BuildSpec Maintenance::Impl::rewrite_spec(const CompactionJob& job, const Reader
   return spec;
 }
 
-// Which of the chunks cannot be read is found by reading them one by one. Other compactions go on
-// without those.
-Task<void> Maintenance::Impl::leave_damaged_alone(Readers chosen, Error error) {
+// Finds the damaged chunks by reading them one by one. Other compactions continue without those.
+Task<void> Maintenance::Impl::exclude_damaged(Readers chosen, Error error) {
   ReadSpec everything;
   everything.all_versions = true;
   bool found = false;
@@ -203,30 +204,31 @@ Task<void> Maintenance::Impl::leave_damaged_alone(Readers chosen, Error error) {
       if (stopping_) co_return;
     }
     if (loaded || loaded.error().code != Errc::kCorrupt) continue;
-    left_alone_.insert_or_assign(reader->record().id, std::move(loaded).error());
+    excluded_.insert_or_assign(reader->record().id, std::move(loaded).error());
     found = true;
   }
   if (found) co_return;
-  for (const auto& reader : chosen) left_alone_.insert_or_assign(reader->record().id, error);
+  for (const auto& reader : chosen) excluded_.insert_or_assign(reader->record().id, error);
 }
 
-// What is deleted as a whole is not read; `unread` becomes the number of such chunks.
+// Units that are deleted as a whole are not read; `unread` is set to the number of chunks with such
+// units.
 Task<Result<BuildOutcome>> Maintenance::Impl::merge(const Readers& chosen, BuildSpec spec,
                                                     std::size_t& unread) {
   CO_TRY(
-      std::vector<LeftOut> left_out,
+      std::vector<SkippedUnits> skipped,
       co_await find_deleted_units(places(), chosen, settings_.mount.retention, spec.scope, bug_));
   ReadSpec everything;
   everything.all_versions = true;
   std::vector<std::unique_ptr<RowCursor>> sources;
   bool dropped = false;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const auto parts = std::ranges::count(left_out[i], true);
+    const auto parts = std::ranges::count(skipped[i], true);
     if (parts > 0) dropped = true;
-    if (parts > 0 && parts == std::ssize(left_out[i])) {
+    if (parts > 0 && parts == std::ssize(skipped[i])) {
       ++unread;
     } else {
-      sources.push_back(chosen[i]->scan({}, everything, false, std::move(left_out[i])));
+      sources.push_back(chosen[i]->scan({}, everything, false, std::move(skipped[i])));
     }
   }
   CO_TRY(BuildOutcome built,
@@ -235,8 +237,8 @@ Task<Result<BuildOutcome>> Maintenance::Impl::merge(const Readers& chosen, Build
   co_return std::move(built);
 }
 
-// Of chunks whose merge has failed: those that have a part of the row that was too large. Without
-// them the others can be merged.
+// The chunks of a failed merge that have a part of the row that was too large. The others can be
+// merged without them.
 std::vector<std::uint64_t> Maintenance::Impl::with_refused_row(
     const std::vector<std::uint64_t>& chunks) const {
   if (refused_key_.empty()) return chunks;
@@ -284,11 +286,11 @@ Task<Result<void>> Maintenance::Impl::rewrite(CompactionJob job) {
   std::size_t unread = 0;
   auto built = co_await merge(chosen, std::move(spec), unread);
   if (!built && built.error().code == Errc::kCorrupt) {
-    co_await leave_damaged_alone(std::move(chosen), built.error());
+    co_await exclude_damaged(std::move(chosen), built.error());
   }
   chosen.clear();
   if (!built) {
-    co_await give_up(change.build);
+    co_await abandon_build(change.build);
     co_return std::unexpected(std::move(built).error());
   }
   if (built->dropped) {

@@ -1,4 +1,4 @@
-// What the plan is told of the chunks.
+// Input of the compaction plan: what is known of the chunks.
 
 #include <algorithm>
 #include <unordered_map>
@@ -8,12 +8,12 @@
 namespace moraine::table {
 namespace {
 
-constexpr std::size_t kQuestionsPerTurn = 16;  // About how many keys of two chunks agree.
+constexpr std::size_t kQuestionsPerTurn = 16;  // Estimates of common keys of two chunks.
 
 }  // namespace
 
-// Compactions that were ordered since the last call: all chunks that are here must be made anew. At
-// the start of the tablet: those that are as old as the order.
+// Applies compaction orders since the last call: all present chunks must be rewritten. At the start
+// of the tablet: those that are at least as old as the order.
 void Maintenance::Impl::note_revision(bool starting) {
   const MountConfig& mount = settings_.mount;
   if (!mount.enable_compaction_and_partitioning) return;
@@ -52,7 +52,7 @@ DeadSpaceInput Maintenance::Impl::dead_space_input(const TabletView& view) {
     const auto retained = retained_ms_.find(id);
     input.chunks.push_back({&reader->record(), eden,
                             retained == retained_ms_.end() ? 0 : retained->second,
-                            left_alone_.contains(id)});
+                            excluded_.contains(id)});
   };
   for (const auto& reader : view.eden) add(reader, true);
   for (const PartitionView& partition : view.partitions) {
@@ -72,14 +72,14 @@ PlannedChunk Maintenance::Impl::planned(const std::shared_ptr<ChunkReader>& read
   chunk.dead_fraction = space.dead;
   chunk.dead_by_eden = space.dead_by_eden;
   chunk.deleted_fraction = space.deleted;
-  // What a chunk that must stay hides or shows is not known.
-  chunk.all_expired = space.all_expired && stores_.damaged().empty() && left_alone_.empty();
+  // Which versions a damaged or excluded chunk hides or shows is unknown.
+  chunk.all_expired = space.all_expired && stores_.damaged().empty() && excluded_.empty();
   chunk.borrowed = !chunk.record->from.empty() || !chunk.record->to.empty();
   chunk.forced = forced_.contains(chunk.record->id);
   return chunk;
 }
 
-// What the job will write, about.
+// Approximate bytes that the job will write.
 std::uint64_t Maintenance::Impl::output_bytes(const CompactionJob& job, const PlanInput& input) {
   if (job.kind == CompactionJob::Kind::kDrop) return 0;
   const std::set<std::uint64_t> ids(job.chunks.begin(), job.chunks.end());
@@ -95,7 +95,7 @@ std::uint64_t Maintenance::Impl::output_bytes(const CompactionJob& job, const Pl
   return static_cast<std::uint64_t>(bytes);
 }
 
-// On the background executor, and in turns: lookups in filters of many chunks take long.
+// On the background executor, and in turns: look-ups in filters of many chunks take long.
 Task<DeadSpaceReport> Maintenance::Impl::find_dead(std::shared_ptr<const TabletView> view) {
   DeadSpaceInput input = dead_space_input(*view);
   std::unordered_map<std::uint64_t, const ChunkReader*> readers;
@@ -118,9 +118,9 @@ Task<DeadSpaceReport> Maintenance::Impl::find_dead(std::shared_ptr<const TabletV
 PlanInput Maintenance::Impl::plan_input(const TabletView& view, const DeadSpaceReport& dead) const {
   const std::set<BlobId> garbage = garbage_hunks();
   const std::set<std::uint64_t> waiting = failed_jobs_.waiting(now());
-  const auto left_out = [&](const ChunkReader& reader) {
+  const auto is_excluded = [&](const ChunkReader& reader) {
     const std::uint64_t id = reader.record().id;
-    return left_alone_.contains(id) || waiting.contains(id);
+    return excluded_.contains(id) || waiting.contains(id);
   };
   PlanInput input;
   input.now_ms = now_ms();
@@ -128,7 +128,7 @@ PlanInput Maintenance::Impl::plan_input(const TabletView& view, const DeadSpaceR
   std::size_t next = 0;
   for (const auto& reader : view.eden) {
     PlannedChunk chunk = planned(reader, dead.chunks[next++]);
-    if (!left_out(*reader)) input.eden.push_back(std::move(chunk));
+    if (!is_excluded(*reader)) input.eden.push_back(std::move(chunk));
   }
   for (std::size_t i = 0; i < view.partitions.size(); ++i) {
     PlannedPartition& partition = input.partitions.emplace_back();
@@ -138,7 +138,7 @@ PlanInput Maintenance::Impl::plan_input(const TabletView& view, const DeadSpaceR
     for (const auto& reader : view.partitions[i].chunks) {
       PlannedChunk chunk = planned(reader, dead.chunks[next++]);
       if (waiting.contains(reader->record().id)) partition.keeps_bounds = true;
-      if (left_out(*reader)) continue;
+      if (is_excluded(*reader)) continue;
       chunk.hunk_garbage = std::ranges::any_of(
           chunk.record->hunks, [&](const HunkUse& use) { return garbage.contains(use.blob); });
       bytes += chunk.record->statistics.data_bytes;
@@ -150,14 +150,14 @@ PlanInput Maintenance::Impl::plan_input(const TabletView& view, const DeadSpaceR
   return input;
 }
 
-// Chunks that come meanwhile are planned for the next time; none go, since only what follows from
-// a plan removes them.
+// Chunks that are added meanwhile are planned for next time; none are removed, since only the
+// outcome of a plan removes chunks.
 Task<Maintenance::Impl::Plan> Maintenance::Impl::plan() {
   const auto view = stores_.views().hold();
   const bool resting = now() - last_write_ >= kIdleAfter;
   const bool idle = settling_ > 0 || resting;
   const DeadSpaceReport dead = co_await find_dead(view);
-  const MountConfig mount = settings_.mount;  // May change while it is being used.
+  const MountConfig mount = settings_.mount;  // A copy, since it may change during the plan.
   PlanInput input = plan_input(*view, dead);
   input.mount = &mount;
   input.resting = resting;
@@ -168,7 +168,7 @@ Task<Maintenance::Impl::Plan> Maintenance::Impl::plan() {
   const std::uint64_t bytes = plan.job ? output_bytes(*plan.job, input) : 0;
   const std::uint64_t periodic = next_periodic_ms(input);
   co_await hop(resources_.world.executor);
-  // It is planned again when there is room.
+  // Planned again when there is more space.
   if (plan.job && log_.space_is_short() && bytes > kShortSpaceJobBytes) plan.job.reset();
   plan.next_ms = dead.next_ms;
   if (periodic != 0 && (plan.next_ms == 0 || periodic < plan.next_ms)) plan.next_ms = periodic;

@@ -29,7 +29,7 @@ std::uint64_t total(const List& chunks) {
 
 std::uint64_t periodic_ms(const ChunkRecord& record, const MountConfig& mount) {
   const auto period = static_cast<double>(mount.auto_compaction_period->count());
-  // Ids are dense: their hash spreads chunks that were made together.
+  // Ids are dense: hashing them spreads chunks that were made together.
   const double splay = static_cast<double>(record.id * 0x9e3779b97f4a7c15u >> 40) / (1u << 24);
   return record.created_ms +
          static_cast<std::uint64_t>(period * (1 + kAutoCompactionSplay * splay));
@@ -82,7 +82,7 @@ class Planner {
     return std::max(kDeadShareMax * size, std::min(size / 2, double{kDeadBytesLittle}));
   }
 
-  bool must_go(const PlannedChunk& chunk) const {
+  bool must_compact(const PlannedChunk& chunk) const {
     if (chunk.forced) return true;
     if (!mount_.enable_compaction_and_partitioning) return false;
     if (chunk.record->created_ms < input_.forced_before_ms) return true;
@@ -108,7 +108,7 @@ class Planner {
   }
 
   std::optional<CompactionJob> forced() const {
-    const auto old = [this](const PlannedChunk& chunk) { return must_go(chunk); };
+    const auto old = [this](const PlannedChunk& chunk) { return must_compact(chunk); };
     if (!busy(input_.eden) && std::ranges::any_of(input_.eden, old)) return partition_eden();
     for (std::size_t i = 0; i < input_.partitions.size(); ++i) {
       const auto& chunks = input_.partitions[i].chunks;
@@ -137,7 +137,7 @@ class Planner {
     const std::uint64_t wanted =
         std::max(mount_.min_partition_data_size,
                  static_cast<std::uint64_t>(kEdenShare * static_cast<double>(partitioned_bytes_)));
-    // Less than this is not worth a chunk in every partition.
+    // Less than this does not justify a chunk in every partition.
     const std::uint64_t little = std::max(mount_.compaction_data_size_base,
                                           kEdenBytesPerPartition * input_.partitions.size());
     const std::size_t stores_max =
@@ -152,7 +152,7 @@ class Planner {
     return job(Kind::kCompactEden, 0, all(input_.eden));
   }
 
-  // Chunks that were deleted as a whole, and the tombstones that did it.
+  // Chunks that were deleted as a whole, with the tombstones that delete them.
   std::optional<CompactionJob> deleted(std::size_t i) const {
     const auto& chunks = input_.partitions[i].chunks;
     Chunks chosen;
@@ -173,7 +173,7 @@ class Planner {
     return job(Kind::kCompact, i, chosen);
   }
 
-  // Reads would meet too many stores: the smallest runs go, whatever their sizes.
+  // Reads would visit too many stores: merges the smallest runs, whatever their sizes.
   std::optional<CompactionJob> too_deep(std::size_t i) const {
     const std::size_t met = depths_[i] + input_.eden.size();
     if (met <= mount_.max_overlapping_store_count || depths_[i] < 2) return std::nullopt;
@@ -183,7 +183,7 @@ class Planner {
     return merge_runs(i, runs, 0, std::min(count, runs.size()));
   }
 
-  // Looked for once.
+  // Computed once.
   const std::vector<Run>& runs(std::size_t i) const {
     if (!runs_[i]) runs_[i] = runs_of(input_.partitions[i], steps_);
     return *runs_[i];
@@ -221,7 +221,8 @@ class Planner {
     return partition_eden();
   }
 
-  // Chunks with large dead shares and what overlaps them, if that is worth the writing or a must.
+  // Chunks with large dead shares and the chunks that overlap them, if the space gained is worth
+  // the writing or `must` is set.
   std::optional<CompactionJob> dead_some(std::size_t i, bool must) const {
     const double share_max = input_.idle ? kDeadShareMaxIdle : kDeadShareOfSomeMax;
     Chunks bad;
@@ -255,7 +256,7 @@ class Planner {
     return made;
   }
 
-  // Between chunks that do not overlap a partition is cut without rewriting anything.
+  // A partition is cut between chunks that do not overlap without rewriting anything.
   std::optional<CompactionJob> split_at_gaps(std::size_t i) const {
     Chunks chunks = all(input_.partitions[i].chunks);
     std::ranges::sort(chunks, {},
@@ -284,7 +285,8 @@ class Planner {
     return made;
   }
 
-  // Reads come first then: one run, unless much is rewritten for the sake of little.
+  // When nothing is written, reads have priority: one run, unless much would be rewritten to merge
+  // little.
   std::optional<CompactionJob> at_rest(std::size_t i) const {
     const PlannedPartition& partition = input_.partitions[i];
     if (!input_.resting || partition.chunks.size() > kJobChunksMax) return std::nullopt;
@@ -317,7 +319,7 @@ class Planner {
     return std::nullopt;
   }
 
-  // Small chunks side by side in one run: reads do not mind, but their number must not grow.
+  // Small adjacent chunks in one run: they do not slow down reads, but their number must not grow.
   std::optional<CompactionJob> scattered(std::size_t i) const {
     const std::size_t least = std::max<std::size_t>(4, mount_.max_compaction_store_count);
     for (const Run& run : runs(i)) {
@@ -338,7 +340,7 @@ class Planner {
     return std::nullopt;
   }
 
-  // Chunks that are rewritten for the sake of the blobs that they refer to.
+  // Chunks that are rewritten to free the blobs that they refer to.
   std::optional<CompactionJob> blobs(std::size_t i) const {
     for (const PlannedChunk& chunk : input_.partitions[i].chunks) {
       const bool returned = input_.idle && chunk.borrowed;
@@ -391,9 +393,10 @@ bool overlap(const ChunkRecord& a, const ChunkRecord& b) {
 }
 
 std::size_t depth(const std::vector<PlannedChunk>& chunks) {
-  std::vector<std::pair<std::string_view, bool>> ends;  // An end comes after the beginnings there.
+  // At equal keys, beginnings come before ends.
+  std::vector<std::pair<std::string_view, bool>> ends;
   for (const PlannedChunk& chunk : chunks) {
-    if (first_key(*chunk.record) > last_key(*chunk.record)) continue;  // Nothing of it counts.
+    if (first_key(*chunk.record) > last_key(*chunk.record)) continue;  // None of its rows count.
     ends.emplace_back(first_key(*chunk.record), false);
     ends.emplace_back(last_key(*chunk.record), true);
   }

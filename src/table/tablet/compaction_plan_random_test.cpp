@@ -15,7 +15,7 @@ MountConfig one_version_at_once() {
   return mount;
 }
 
-// 10 million rows of 116 bytes, 500 to a key of the model; a flush has 300 thousand rows.
+// 10 million rows of 116 bytes, 500 per key of the model; a flush has 300 thousand rows.
 constexpr std::uint64_t kRowBytes = 116 * 500;
 constexpr PlanModel::Key kKeys = 20'000;
 constexpr std::size_t kKeysPerFlush = 600;
@@ -121,7 +121,7 @@ TEST(CompactionPlanCost, AQueueStaysUnderTwiceItsLiveBytesHoweverLongItRuns) {
     while (next < 40 * live) {
       rows[next++] = true;
       if (next - first > live) rows[first++] = false;
-      // A row that lives and dies between two flushes leaves its tombstone.
+      // A row that is inserted and deleted between two flushes leaves its tombstone.
       if (rows.size() < kKeysPerFlush) continue;
       flush();
       if (next < 2 * live) continue;

@@ -333,7 +333,7 @@ TEST_F(CompactionPlan, BoundsOfATakenOverChunkCountInPlaceOfItsKeys) {
   EXPECT_EQ(depth(input.partitions[0].chunks), 1u);
 }
 
-TEST_F(CompactionPlan, PartitionsOfWhichNotAllChunksAreToldKeepTheirBounds) {
+TEST_F(CompactionPlan, PartitionsWithUnlistedChunksKeepTheirBounds) {
   two_partitions();
   add("a", "b", 50 * kMb);
   add("n", "o", 150 * kMb, 1);

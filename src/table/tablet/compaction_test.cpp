@@ -39,7 +39,7 @@ class Compaction : public testing::Test {
   }
   void settle() { table->world.run(table->tablet->settle()); }
   TabletStatistics figures() const { return table->tablet->statistics(); }
-  // Bytes that do not compress.
+  // Incompressible bytes.
   static std::string noise(std::size_t bytes, std::uint64_t seed) {
     SeededRandom random(seed);
     std::string text;
@@ -80,7 +80,7 @@ TEST_F(Compaction, SeveralSmallChunksAreMergedByThemselves) {
   EXPECT_EQ(table->all().size(), 800u);
 }
 
-TEST_F(Compaction, ReadsThatBeganBeforeItGoOnWithWhatTheyHold) {
+TEST_F(Compaction, ReadsThatBeganBeforeItContinueWithWhatTheyHold) {
   open(at_once());
   put_many(0, 5'000, "before");
   table->flush();
@@ -195,7 +195,7 @@ TEST_F(Compaction, AQueueKeepsItsSizeAndItsFirstRowsStayNear) {
   EXPECT_LT(figures().unmerged_rows, 2u * kLive);
 }
 
-TEST_F(Compaction, OverwrittenRowsGiveTheirSpaceBack) {
+TEST_F(Compaction, SpaceOfOverwrittenRowsIsFreed) {
   open(at_once());
   for (int round = 0; round < 10; ++round) {
     put_many(0, 500, noise(100, 1));
@@ -207,7 +207,7 @@ TEST_F(Compaction, OverwrittenRowsGiveTheirSpaceBack) {
   EXPECT_EQ(figures().chunks, 1u);
 }
 
-// A cached row refers to hunks of columns that nobody has asked for yet.
+// A cached row refers to hunks of columns that were not requested yet.
 TEST_F(Compaction, CachedRowsOutliveTheHunksThatTheyReferTo) {
   TableSchema schema = test_schema();
   schema.columns[1].max_inline_hunk_size = 100;

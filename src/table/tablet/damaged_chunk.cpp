@@ -17,14 +17,14 @@ DamagedChunk damaged_chunk(const ChunkRecord& record, const Error& error, std::s
   DamagedChunk damaged;
   damaged.id = record.id;
   damaged.from = std::max(record.statistics.first_key, record.from);
-  // Columns that were added to the key since are null in the chunk's rows.
+  // Columns that were added to the key later are null in the chunk's rows.
   damaged.to = record.statistics.last_key + std::string(key_columns + 1, '\0');
   if (!record.to.empty() && record.to < damaged.to) damaged.to = record.to;
   damaged.min_timestamp = record.statistics.min_timestamp;
   damaged.error.code = Errc::kCorrupt;
   damaged.error.context = fmt::format(
       "chunk {:x} with keys from {} to {} cannot be read, meta blob {}: {}", record.id,
-      key_for_people(record.statistics.first_key), key_for_people(record.statistics.last_key),
+      printable_key(record.statistics.first_key), printable_key(record.statistics.last_key),
       record.meta.to_string(), error.message());
   return damaged;
 }

@@ -1,7 +1,7 @@
 // DamagedChunk: a chunk that cannot be opened, and the keys that cannot be read because of it.
 //
-// Promise    Pure. Reads that meet none of these keys, or only want what is older than the chunk,
-//            are not hindered.
+// Promise    Pure. Reads that touch none of these keys, or only need data older than the chunk, are
+//            not affected.
 // Tests      damaged_chunk_test.cpp.
 #pragma once
 
@@ -23,14 +23,15 @@ struct DamagedChunk {
   Error error;  // Names the chunk, its meta blob and its keys.
 };
 
-// Is it the chunk itself that is wrong, whoever reads it and whenever?
+// Is the chunk itself damaged, for every reader and at any time?
 bool is_damage(const Error& error);
-// `key_columns`: of the table, which may have more than it had when the chunk was written.
+// `key_columns`: of the table, which may have more than when the chunk was written.
 DamagedChunk damaged_chunk(const ChunkRecord& record, const Error& error, std::size_t key_columns);
-// The one of least keys among those that a read of these keys at the timestamp meets. Null: none.
+// The damaged chunk of least keys that a read of these keys at the timestamp would touch. Null:
+// none.
 const DamagedChunk* find_damage(const std::vector<DamagedChunk>& damaged, std::string_view from,
                                 std::string_view to, Timestamp timestamp);
-// Likewise of a single key.
+// The same for a single key.
 const DamagedChunk* find_damage(const std::vector<DamagedChunk>& damaged, std::string_view key,
                                 Timestamp timestamp);
 

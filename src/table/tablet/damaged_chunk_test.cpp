@@ -1,4 +1,4 @@
-// A damaged chunk is named; the rest stays readable.
+// Errors name a damaged chunk; the rest stays readable.
 
 #include "table/tablet/damaged_chunk.h"
 
@@ -30,7 +30,7 @@ class DamagedChunks : public testing::TestWithParam<OptimizeFor> {
     ASSERT_TRUE(table_->write(std::move(changes)));
     table_->flush();
   }
-  // The rows go on in another tablet.
+  // Moves the rows to another tablet.
   void move(const std::vector<ChunkRecord>& records) {
     ASSERT_TRUE(table_->world.run(table_->tablet->freeze()));
     table_->options.adopted = records;
@@ -86,7 +86,7 @@ TEST_P(DamagedChunks, ADamagedMetaIsNamedAndTheRestStaysReadable) {
   EXPECT_EQ(table_->tablet->statistics().damaged_chunks, 1u);
 }
 
-TEST_P(DamagedChunks, WritesFlushesAndCompactionsGoOnBesideADamagedChunk) {
+TEST_P(DamagedChunks, WritesFlushesAndCompactionsContinueBesideADamagedChunk) {
   put(0, 100);
   put(100, 200);
   std::vector<ChunkRecord> chunks = records();
@@ -118,7 +118,7 @@ TEST_P(DamagedChunks, TombstonesAboveADamagedChunkStay) {
   table_->flush();
   table_->world.run_for(5s);
   table_->compact();
-  // The chunk comes back, as from a copy.
+  // The chunk is restored, as from a copy.
   chunks = records();
   ASSERT_EQ(chunks.size(), 2u);
   for (ChunkRecord& chunk : chunks) {
@@ -186,7 +186,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, DamagedChunks,
                            return test.param == OptimizeFor::kLookup ? "Lookup" : "Scan";
                          });
 
-// Chunks that were written with fewer key columns have keys that are shorter than those of today.
+// Chunks written with fewer key columns have shorter keys than the table's present ones.
 class AddedKeyColumn : public testing::TestWithParam<OptimizeFor> {};
 
 TEST_P(AddedKeyColumn, HidesNoRowOfOlderChunks) {

@@ -24,10 +24,10 @@ std::uint64_t ms_of(Timestamp timestamp) {
   return unix_seconds(timestamp) * 1'000;
 }
 
-// The share of the chunk's versions, taken to be even over its timestamps, that came of age `age`
-// after `since_ms` and until `until_ms`.
-double share_come_of_age(const ChunkStatistics& figures, std::uint64_t age, std::uint64_t since_ms,
-                         std::uint64_t until_ms) {
+// The share of the chunk's versions, assumed to be evenly spread over its timestamps, that reached
+// the age `age` after `since_ms` and until `until_ms`.
+double share_reaching_age(const ChunkStatistics& figures, std::uint64_t age, std::uint64_t since_ms,
+                          std::uint64_t until_ms) {
   const std::uint64_t first = ms_of(figures.min_timestamp) + age;
   const std::uint64_t last = ms_of(figures.max_timestamp) + age;
   if (since_ms >= last || until_ms < first) return 0;
@@ -40,8 +40,8 @@ double share_come_of_age(const ChunkStatistics& figures, std::uint64_t age, std:
   return std::max(0.0, place(until_ms) - place(since_ms));
 }
 
-constexpr std::uint64_t kReaderPauseMs = 10'000;  // While somebody reads the past.
-constexpr std::uint64_t kPatience = 8;            // The part of an age that it waits.
+constexpr std::uint64_t kReaderPauseMs = 10'000;  // While there are reads of the past.
+constexpr std::uint64_t kWaitShare = 8;  // A chunk is waited for during 1/kWaitShare of the age.
 
 std::vector<const ChunkRecord*> records_of(const DeadSpaceInput& input) {
   std::vector<const ChunkRecord*> records;
@@ -58,7 +58,7 @@ class DeadSpaceFinder::Impl {
         overlaps_(records_of(input)),
         min_age_(input.retention.min_data_ttl == 0ms
                      ? 0
-                     // Reads of the second that has just passed the limit go on.
+                     // Reads of the second that has just passed the limit must still work.
                      : whole_seconds(input.retention.min_data_ttl) + 1'000),
         max_age_(std::max(min_age_,
                           whole_seconds(std::min(input.retention.max_data_ttl, kAgeMax) + 1ms))) {
@@ -101,7 +101,7 @@ class DeadSpaceFinder::Impl {
 
  private:
   const ChunkRecord& record(std::size_t i) const { return *input_.chunks[i].record; }
-  // Superseded versions may go when they are old enough.
+  // Superseded versions may be dropped when they are old enough.
   bool one_version() const {
     return input_.retention.max_data_versions <= 1 && input_.retention.min_data_versions <= 1;
   }
@@ -116,44 +116,44 @@ class DeadSpaceFinder::Impl {
     if (report_.next_ms == 0 || at_ms < report_.next_ms) report_.next_ms = at_ms;
   }
 
-  // What the chunk's own figures tell.
+  // What the chunk's own statistics say.
   void find_own(std::size_t i) {
     const ChunkStatistics& figures = record(i).statistics;
     const std::uint64_t retained = input_.chunks[i].retained_ms;
     DeadSpace& space = report_.chunks[i];
     if (one_version() && figures.rows > 0) {
-      // A tombstone above something goes together with what it deletes.
-      const std::uint64_t deletes = lies_on_something(i) ? 0 : figures.deletes;
+      // A tombstone above older rows is dropped together with what it deletes.
+      const std::uint64_t deletes = has_older_beneath(i) ? 0 : figures.deletes;
       const auto share = [](std::uint64_t part, std::uint64_t all) {
         return all == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(all);
       };
       const double dead = share(figures.superseded, figures.values) + share(deletes, figures.rows);
       if (dead > 0) space.dead += std::min(1.0, dead) * superseded(figures, retained);
     }
-    if (expires()) space.dead += come_of_age(figures, max_age_, retained, input_.now_ms);
+    if (expires()) space.dead += share_of_age(figures, max_age_, retained, input_.now_ms);
   }
-  bool lies_on_something(std::size_t i) const {
+  bool has_older_beneath(std::size_t i) const {
     return std::ranges::any_of(overlaps_.of(i), [&](std::uint32_t old) { return covers(i, old); });
   }
   double superseded(const ChunkStatistics& figures, std::uint64_t retained) {
-    return come_of_age(figures, min_age_, retained, seen_until_ms_);
+    return share_of_age(figures, min_age_, retained, seen_until_ms_);
   }
-  // A chunk that will soon be of age as a whole is waited for.
-  double come_of_age(const ChunkStatistics& figures, std::uint64_t age, std::uint64_t retained,
-                     std::uint64_t until_ms) {
+  // Waits for a chunk that will soon have reached the age as a whole.
+  double share_of_age(const ChunkStatistics& figures, std::uint64_t age, std::uint64_t retained,
+                      std::uint64_t until_ms) {
     const std::uint64_t first = ms_of(figures.min_timestamp) + age;
     const std::uint64_t all = ms_of(figures.max_timestamp) + age;
-    if (all > input_.now_ms && all - input_.now_ms <= age / kPatience) {
+    if (all > input_.now_ms && all - input_.now_ms <= age / kWaitShare) {
       due(all);
       return 0;
     }
-    // Not sooner than a good part has come of age.
+    // Not before a good part has reached the age.
     const std::uint64_t later = input_.now_ms + (all - first) / 4 + 1'000;
     if (all > input_.now_ms && all > retained) due(std::min(all, std::max(later, first)));
-    return share_come_of_age(figures, age, retained, until_ms);
+    return share_reaching_age(figures, age, retained, until_ms);
   }
 
-  // What the young chunk does to older ones beneath it.
+  // Starts computing which rows of older chunks the young chunk kills.
   void begin_kills() {
     begun_ = true;
     next_ = 0;
@@ -170,7 +170,7 @@ class DeadSpaceFinder::Impl {
     const ChunkStatistics& figures = record(young_).statistics;
     const auto rows = static_cast<double>(record(old).statistics.rows);
     const double share = input_.in_common(record(young_), record(old));
-    // A share below 0: unknown, the rows are spread over all that lies beneath.
+    // A share below 0: unknown, the rows are assumed to be spread over all chunks beneath.
     const double hits = static_cast<double>(figures.rows) * (share < 0 ? rows / beneath_ : share);
     const double dead = std::min(1.0, hits * of_age_ / std::max(rows, 1.0));
     DeadSpace& space = report_.chunks[old];
@@ -178,13 +178,13 @@ class DeadSpaceFinder::Impl {
     (apart ? space.dead_by_eden : space.dead) += dead;
     if (!apart && mostly_deletes(figures)) space.deleted += dead;
   }
-  // Of two that overlap.
+  // Requires: the two overlap.
   bool covers(std::size_t young, std::size_t old) const {
-    return !input_.chunks[young].left_alone && younger(young, old);
+    return !input_.chunks[young].excluded && younger(young, old);
   }
 
-  // Chunks of which every version may go, with all that they hide. What stays keeps the chunks
-  // above it, without which its versions would be seen again.
+  // Finds chunks all of whose versions may be dropped, with all that they hide. A chunk that stays
+  // keeps the chunks above it, without which its versions would reappear.
   void find_expired() {
     if (!expires()) return;
     std::vector<bool> gone(input_.chunks.size());
@@ -213,13 +213,14 @@ class DeadSpaceFinder::Impl {
 
   const DeadSpaceInput& input_;
   const ChunkOverlaps overlaps_;
-  const std::uint64_t min_age_;  // Ages at which versions may go, as timestamps have them.
+  // Ages at which versions may be dropped, in the resolution of timestamps.
+  const std::uint64_t min_age_;
   const std::uint64_t max_age_;
   std::uint64_t seen_until_ms_ = 0;
-  // Of the chunk whose kills are being found.
+  // The chunk whose kills are being computed.
   std::size_t young_ = 0;
   bool begun_ = false;
-  std::size_t next_ = 0;  // Among those that overlap it.
+  std::size_t next_ = 0;  // Index among those that overlap it.
   double beneath_ = 0;    // Rows.
   double of_age_ = 0;
   DeadSpaceReport report_;

@@ -66,7 +66,7 @@ TEST_F(DeadSpaceTest, WithoutSamplesRowsAreSpreadOverWhatLiesBeneath) {
   EXPECT_DOUBLE_EQ(report.chunks[1].dead, 0.1);
 }
 
-TEST_F(DeadSpaceTest, WhatTombstonesAloneHaveKilledIsToldApart) {
+TEST_F(DeadSpaceTest, WhatTombstonesAloneHaveKilledIsReportedSeparately) {
   add("a", "z", 1'000, kStart - 100);
   add("a", "z", 200, kStart - 50);
   add("a", "z", 300, kStart - 40, 300);
@@ -75,7 +75,7 @@ TEST_F(DeadSpaceTest, WhatTombstonesAloneHaveKilledIsToldApart) {
   EXPECT_DOUBLE_EQ(report.chunks[0].deleted, 0.3);
 }
 
-TEST_F(DeadSpaceTest, WhatOnlyEdenKnowsIsToldApart) {
+TEST_F(DeadSpaceTest, WhatOnlyEdenKnowsIsReportedSeparately) {
   add("a", "z", 1'000, kStart - 100);
   add("a", "z", 300, kStart - 50);
   input.chunks[1].eden = true;
@@ -84,7 +84,7 @@ TEST_F(DeadSpaceTest, WhatOnlyEdenKnowsIsToldApart) {
   EXPECT_DOUBLE_EQ(report.chunks[0].dead_by_eden, 0.3);
 }
 
-TEST_F(DeadSpaceTest, NothingIsDeadBeforeMinDataTtlHasPassedAndTheTimeIsTold) {
+TEST_F(DeadSpaceTest, NothingIsDeadBeforeMinDataTtlHasPassedAndTheTimeIsReported) {
   input.retention.min_data_ttl = 60s;
   add("a", "z", 1'000, kStart - 100);
   add("a", "z", 500, kStart - 50);
@@ -176,7 +176,7 @@ TEST_F(DeadSpaceTest, IsFoundInStepsThatGrowWithTheNumberOfChunks) {
     input.chunks.clear();
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t first = i / 8 * 100 + i % 8;
-      // The first of a row of neighbours stays, and keeps those above it one after another.
+      // The first of a series of neighbours is kept, and keeps those above it one after another.
       const std::uint64_t written = i == 0 ? kStart : kStart - 1'000 + i % 900;
       add(std::to_string(10'000'000 + first), std::to_string(10'000'000 + first + 99), 1'000,
           written);

@@ -30,12 +30,12 @@ Tombstones tombstones_of(const ChunkReaders& chunks) {
   return tombstones;
 }
 
-// Keys that are deleted; on the background executor. nullopt: they are too many.
+// Lists deleted keys; on the background executor. nullopt: too many.
 Task<Result<std::optional<KeyList>>> list_keys(BuildPlaces places, const ChunkReaders& chunks) {
   ReadSpec everything;
   everything.all_versions = true;
   std::vector<std::unique_ptr<RowCursor>> sources;
-  // Kept in the cache, for they are read again when they are merged.
+  // Inserted into the cache, since they are read again when they are merged.
   for (const auto& chunk : chunks) sources.push_back(chunk->scan({}, everything, true));
   const auto rows = merge_cursors(std::move(sources));
   KeyList keys;
@@ -53,7 +53,7 @@ Task<Result<std::optional<KeyList>>> list_keys(BuildPlaces places, const ChunkRe
       CO_TRY_VOID(loaded);
       continue;
     }
-    // A row may have been written without a value, and not be deleted at all.
+    // A row may be a write without a value, and not deleted at all.
     if (!rows->row().delete_timestamps.empty()) keys.add(rows->row().key);
     if (keys.bytes() > kTombstoneBytesMax) co_return std::nullopt;
   }
@@ -62,11 +62,11 @@ Task<Result<std::optional<KeyList>>> list_keys(BuildPlaces places, const ChunkRe
 
 }  // namespace
 
-Task<Result<std::vector<LeftOut>>> find_deleted_units(BuildPlaces places,
-                                                      const ChunkReaders& chunks,
-                                                      RetentionConfig retention,
-                                                      RetentionScope scope, SeededBug bug) {
-  std::vector<LeftOut> left_out(chunks.size());
+Task<Result<std::vector<SkippedUnits>>> find_deleted_units(BuildPlaces places,
+                                                           const ChunkReaders& chunks,
+                                                           RetentionConfig retention,
+                                                           RetentionScope scope, SeededBug bug) {
+  std::vector<SkippedUnits> skipped(chunks.size());
   const Tombstones tombstones = tombstones_of(chunks);
   const auto below = [&](const std::shared_ptr<ChunkReader>& chunk) {
     const ChunkStatistics& figures = chunk->record().statistics;
@@ -76,17 +76,17 @@ Task<Result<std::vector<LeftOut>>> find_deleted_units(BuildPlaces places,
   };
   const bool worth = tombstones.rows > 0 && tombstones.rows <= kTombstonesListedMax &&
                      std::ranges::any_of(chunks, below);
-  if (!worth) co_return std::move(left_out);
+  if (!worth) co_return std::move(skipped);
   co_await hop(places.background);
   const auto keys = co_await list_keys(places, tombstones.chunks);
   for (std::size_t i = 0; i < chunks.size() && keys && *keys; ++i) {
     if (!below(chunks[i])) continue;
-    left_out[i] = chunks[i]->units_within(**keys);
+    skipped[i] = chunks[i]->units_within(**keys);
     co_await yield(places.background);
   }
   co_await hop(places.lane);
   if (!keys) co_return std::unexpected(keys.error());
-  co_return std::move(left_out);
+  co_return std::move(skipped);
 }
 
 }  // namespace moraine::table

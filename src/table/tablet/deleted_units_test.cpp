@@ -126,7 +126,7 @@ TEST_P(DeletedUnits, ARowThatWasWrittenWithoutAValueIsNotDeleted) {
 
 class DeletedUnitsOfLookup : public DeletedUnits {};
 
-// A chunk that is older and is not merged has the rows too.
+// An older chunk that is not merged has the rows too.
 TEST_P(DeletedUnitsOfLookup, TombstonesOfRowsElsewhereStay) {
   MountConfig mount = forced_only(0ms);
   mount.enable_compaction_and_partitioning = true;

@@ -1,4 +1,4 @@
-// Versions that compaction has dropped, and readers that may still look for them.
+// Versions that compaction has dropped, and readers that may still need them.
 #include <gtest/gtest.h>
 
 #include "table/tablet/test_table.h"

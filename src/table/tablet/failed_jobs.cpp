@@ -9,7 +9,7 @@ void FailedJobs::add(const std::vector<std::uint64_t>& chunks, Error error, Inst
   job.chunks.insert(chunks.begin(), chunks.end());
   job.error = std::move(error);
   job.failures = 1;
-  // A set that is part of this one has failed again.
+  // A subset of this set that failed before counts as the same set.
   std::erase_if(jobs_, [&job](const Job& known) {
     if (!std::ranges::includes(job.chunks, known.chunks)) return false;
     job.failures = std::max(job.failures, known.failures + 1);

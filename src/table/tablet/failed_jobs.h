@@ -1,9 +1,9 @@
-// FailedJobs: sets of chunks whose compaction has failed, and when each may be tried again.
+// FailedJobs: sets of chunks whose compaction has failed, and when each may be retried.
 //
 // Promise    Pure. Chunks of a failed set wait for a time that doubles with each failure, from
-//            kFailedJobPauseMin to kFailedJobPauseMax; other chunks are not concerned. A set that
+//            kFailedJobPauseMin to kFailedJobPauseMax; other chunks are not affected. A set that
 //            has grown since counts as the same one.
-// Limits     kFailedJobsMax sets; the one that may be tried first is forgotten for another.
+// Limits     kFailedJobsMax sets; beyond that the set that may be retried first is dropped.
 // Threading  The tablet's executor.
 // Tests      failed_jobs_test.cpp.
 #pragma once
@@ -25,15 +25,15 @@ inline constexpr std::size_t kFailedJobsMax = 256;
 class FailedJobs {
  public:
   void add(const std::vector<std::uint64_t>& chunks, Error error, Instant now);
-  // The chunk is gone, or is to be tried at once: sets that it is in are forgotten.
+  // The chunk was removed, or may be retried now: drops the sets that contain it.
   void forget(std::uint64_t chunk);
 
   bool empty() const { return jobs_.empty(); }
   // Chunks that must not be compacted yet.
   std::set<std::uint64_t> waiting(Instant now) const;
-  // When the next of them may be tried again; never: none waits.
+  // When the next of them may be retried; never: none waits.
   Instant next(Instant now) const;
-  // Of the set that has failed last.
+  // The error of the set that failed last.
   const Error* error() const { return jobs_.empty() ? nullptr : &jobs_.back().error; }
 
  private:
@@ -43,7 +43,7 @@ class FailedJobs {
     std::uint32_t failures = 0;
     Instant retry;
   };
-  std::vector<Job> jobs_;  // By their last failure.
+  std::vector<Job> jobs_;  // Ordered by their last failure.
 };
 
 }  // namespace moraine::table

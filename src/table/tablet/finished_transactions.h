@@ -1,11 +1,11 @@
-// FinishedTransactions: how the two-phase transactions of a tablet ended, for a while.
+// FinishedTransactions: the outcomes of recent two-phase transactions of a tablet.
 //
-// Promise    Pure. An outcome is known until its commit (of an abort: the transaction's start) is
-//            older than kTransactionAgeMax by the newest commit, or kFinishedMax others have ended
-//            since. A transaction whose commit was requested at or below horizon() may have been
-//            committed unnoticed: it must not be prepared. One requested later was not, however
-//            long ago it began. Aborts that are forgotten need no horizon: the coordinator of an
-//            aborted transaction that is prepared again has no record of it and aborts it.
+// Promise    Pure. An outcome is known until its commit (for an abort: the transaction's start) is
+//            older than kTransactionAgeMax relative to the newest commit, or kFinishedMax others
+//            have ended since. A transaction whose commit was requested at or below horizon() may
+//            have been committed and forgotten: it must not be prepared. One requested later was
+//            not, however long ago it began. Forgotten aborts need no horizon: if an aborted
+//            transaction is prepared again, its coordinator has no record of it and aborts it.
 // Tests      table_state_test.cpp.
 #pragma once
 
@@ -42,7 +42,7 @@ class FinishedTransactions {
     if (found == outcomes_.end()) return std::nullopt;
     return found->second;
   }
-  // Drops what is too old by the newest commit.
+  // Drops outcomes that are too old relative to the newest commit.
   void forget(Timestamp newest_commit) {
     while (!order_.empty()) {
       const FinishedTransaction& oldest = order_.front();

@@ -1,4 +1,4 @@
-// Flush: a memory store that was frozen becomes chunks.
+// Flush: writes a frozen memory store to chunks.
 
 #include "table/tablet/maintenance_impl.h"
 
@@ -31,8 +31,8 @@ OpenMemoryStore* Maintenance::Impl::oldest_frozen() {
   return stores.size() < 2 ? nullptr : &stores.front();
 }
 
-// Whatever is promised to the store has come, and nobody waits for a mark in it. Transactions are
-// short, so are these waits.
+// All commits promised to the store are applied, and no reader waits for a mark in it. Transactions
+// are short, so are these waits.
 bool Maintenance::Impl::ready(const OpenMemoryStore& store) const {
   if (bug_ == SeededBug::kFlushLosesTail) return store.prepared == 0;
   return store.unconfirmed == 0 && store.prepared == 0;
@@ -46,11 +46,11 @@ bool Maintenance::Impl::flush_due() {
 
 Instant Maintenance::Impl::next_flush_look() {
   const MountConfig& mount = settings_.mount;
-  Instant next = graveyard_.empty() ? Instant::never() : now() + kGraveyardPause;
+  Instant next = retired_chunks_.empty() ? Instant::never() : now() + kGraveyardPause;
   const bool wanted = mount.enable_store_flush || flush_calls_ > 0;
   if (oldest_frozen() && wanted) next = std::min(next, now() + kUnreadyStorePause);
   if (mount.enable_store_flush) {
-    // Nobody tells of the first row of a store: it is looked for, four times a period.
+    // The first row of a store is not reported: polled, four times per period.
     const Duration period = mount.dynamic_store_auto_flush_period;
     const Instant old = stores_.active().created + period;
     next = std::min(next, old > now() ? old : now() + period / 4 + kUnreadyStorePause);
@@ -74,18 +74,18 @@ Task<Result<void>> Maintenance::Impl::flush(StoreNumber number) {
   const Timestamp retained = horizon(store->max_timestamp());
   auto built = co_await build_chunks(places(), std::move(spec), store->scan({}, everything()));
   if (!built) {
-    co_await give_up(change.build);
+    co_await abandon_build(change.build);
     co_return std::unexpected(std::move(built).error());
   }
   if (built->dropped) change.retained_timestamp = retained;
-  co_await tell_cache(store);
+  co_await update_cached_rows(store);
   CO_TRY_VOID(co_await install(std::move(change), std::move(built->chunks)));
   ++counted_.flushes;
   co_return Result<void>{};
 }
 
-// Cached rows learn what the new chunks will say, before readers meet those.
-Task<void> Maintenance::Impl::tell_cache(std::shared_ptr<MemoryStore> store) {
+// Updates cached rows with what the new chunks will have, before readers see those.
+Task<void> Maintenance::Impl::update_cached_rows(std::shared_ptr<MemoryStore> store) {
   if (bug_ == SeededBug::kRowCacheNotTold) co_return;
   cache_.begin_flush(stores_.flush_revision() + 1);
   if (cache_.rows_max() == 0) co_return;

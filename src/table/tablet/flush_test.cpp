@@ -101,7 +101,7 @@ TEST_F(Flush, NothingIsFlushedByItselfWhenThatIsTurnedOff) {
   EXPECT_EQ(table->tablet->statistics().flushes, 0u);
 }
 
-TEST_F(Flush, RowsOfAPreparedTransactionStayUntilItsFateIsKnown) {
+TEST_F(Flush, RowsOfAPreparedTransactionStayUntilItsOutcomeIsKnown) {
   open();
   table->put({{"k", 1}, {"v", "old"}});
   const TabletWrite write = table->transaction({table->rows.put({{"k", 1}, {"v", "new"}})});
@@ -124,7 +124,7 @@ TEST_F(Flush, RowsOfAPreparedTransactionStayUntilItsFateIsKnown) {
   EXPECT_EQ(table->get({{"k", 1}}), "k=1 v=new");
 }
 
-TEST_F(Flush, CachedRowsLearnWhatWasFlushed) {
+TEST_F(Flush, CachedRowsAreUpdatedByAFlush) {
   MountConfig mount;
   mount.lookup_cache_rows_per_tablet = 100;
   mount.enable_lookup_cache_by_default = true;
@@ -154,7 +154,7 @@ TEST_F(Flush, TheSeededBugOfTheRowCacheIsSeen) {
   EXPECT_EQ(table->get({{"k", 1}}), "k=1 v=one");
 }
 
-TEST_F(Flush, TheRowCacheHasTheShareOfRowsThatWasAskedFor) {
+TEST_F(Flush, TheRowCacheHasTheConfiguredShareOfRows) {
   MountConfig mount;
   mount.lookup_cache_rows_ratio = 0.1;
   open(mount);

@@ -7,7 +7,7 @@
 namespace moraine::table {
 namespace {
 
-// That every copy is rotten is told in words only.
+// That every copy is corrupt can only be told from the reason text.
 Errc code_of(blob::Status status, std::string_view reason) {
   if (status == blob::Status::kNoData) return Errc::kNotFound;
   const bool rotten =

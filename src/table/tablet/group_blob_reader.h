@@ -1,8 +1,8 @@
 // GroupBlobReader: bytes of blobs by their ids, from the groups of a tablet.
 //
 // Promise    Blobs of the tablet and of the `others` that it knows are read from the group of their
-//            channel and generation. Those of tablets that it does not know are looked for in every
-//            group of the channel.
+//            channel and generation. Blobs of unknown tablets are searched in every group of the
+//            channel.
 // Threading  The tablet's executor.
 // Errors     kNotFound: provably absent. kUnavailable. Each names the blob.
 #pragma once
@@ -16,7 +16,7 @@ namespace moraine::table {
 
 class GroupBlobReader final : public BlobReader {
  public:
-  // All outlive it.
+  // All must outlive the reader.
   GroupBlobReader(Executor& executor, BlobGroups& groups, const TabletInfo& info,
                   const std::vector<TabletInfo>& others, Duration timeout)
       : executor_(executor), groups_(groups), info_(info), others_(others), timeout_(timeout) {}
@@ -25,7 +25,7 @@ class GroupBlobReader final : public BlobReader {
   std::optional<blob::DirectPlace> locate(const BlobId& id) override;
 
  private:
-  // Null: not known.
+  // Null: unknown.
   const TabletInfo* info_of(TabletId tablet) const;
   Task<Result<Slice>> read_from(GroupId group, BlobId id, std::uint32_t offset, std::uint32_t size);
 

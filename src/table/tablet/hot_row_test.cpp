@@ -1,4 +1,4 @@
-// Rows that were written again and again: what a read costs does not grow with their versions.
+// Rows that were written many times: the cost of a read does not grow with their versions.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ class HotRow : public testing::TestWithParam<OptimizeFor> {
   TestTable table_{23};
 };
 
-TEST_P(HotRow, InMemoryGivesItsTotalAtAnyTimestamp) {
+TEST_P(HotRow, InMemoryReturnsItsTotalAtAnyTimestamp) {
   add_deltas(3'000);
   EXPECT_EQ(table_.get({{"k", 1}}), "k=1 n=3000");
   const Timestamp middle = table_.put({{"k", 1}, {"n", 1}}, true, true);
@@ -63,7 +63,7 @@ TEST_P(HotRow, InAChunkIsWalkedThroughOnce) {
   EXPECT_EQ(table_.get({{"k", 1}}), "k=1 n=2001");
   const std::uint64_t before = block_bytes();
   EXPECT_EQ(table_.get({{"k", 1}}), "k=1 n=2001");
-  EXPECT_EQ(block_bytes(), before) << "its block is not looked at again";
+  EXPECT_EQ(block_bytes(), before) << "its block is not read again";
   EXPECT_EQ(table_.get({{"k", 1}}, middle), "k=1 n=1001");
   EXPECT_EQ(table_.get({{"k", 2}}), "k=2 v=x");
   add_deltas(10);
@@ -74,7 +74,7 @@ TEST_P(HotRow, InAChunkIsWalkedThroughOnce) {
   EXPECT_EQ(table_.get({{"k", 1}}), "-");
 }
 
-// A transaction that was prepared before others began gets its timestamp among theirs, and its
+// A transaction that was prepared before others began may get a timestamp between theirs, and its
 // version is in an older store.
 TEST_P(HotRow, WhatIsCommittedBetweenFoldedDeltasCounts) {
   TabletWrite late = table_.transaction({shared(table_.rows.put({{"k", 1}, {"n", 1'000}}))});

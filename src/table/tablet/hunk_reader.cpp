@@ -11,7 +11,7 @@
 namespace moraine::table {
 namespace {
 
-// A stretch of one blob, and the hunks inside: positions [first, last) of the order.
+// A range of one blob, and the hunks in it: positions [first, last) of the order.
 struct Stretch {
   blob::BlobId blob;
   std::uint32_t offset = 0;

@@ -27,7 +27,7 @@ class InMemory : public testing::TestWithParam<InMemoryMode> {
   std::uint64_t disk_bytes() {
     return table_.tablet->read_statistics().chunks.get(ChunkReadCounters::kDiskBytes);
   }
-  // How much reading all rows, one by one, takes from the device.
+  // Bytes read from the device when reading all rows one by one.
   std::uint64_t read_all() {
     const std::uint64_t before = disk_bytes();
     for (std::int64_t key = 0; key < 200; ++key) {
@@ -81,8 +81,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, InMemory,
                            }
                          });
 
-// Chunks that do not fit are read from the disk, the state says so, and they come into memory once
-// there is room.
+// Chunks that do not fit are read from the disk, the state reports it, and they are loaded into
+// memory once there is enough.
 TEST(InMemoryQuota, AFullQuotaFailsPreloadsOnlyAndIsTriedAgain) {
   TestTable table(17);
   table.pinned.set_bytes_max(4'000);
@@ -101,16 +101,16 @@ TEST(InMemoryQuota, AFullQuotaFailsPreloadsOnlyAndIsTriedAgain) {
   EXPECT_EQ(statistics.preload_completed_chunks, 0u);
   EXPECT_NE(statistics.preload_error.find("in_memory_bytes"), std::string::npos)
       << statistics.preload_error;
-  EXPECT_EQ(table.pinned.bytes(), 0u) << "nothing is kept of a chunk that does not fit";
+  EXPECT_EQ(table.pinned.bytes(), 0u) << "nothing of a chunk that does not fit is kept";
   EXPECT_EQ(table.all().size(), 100u);
 
   const std::uint64_t failures = statistics.preload_failures;
   table.world.run_for(60s);
   statistics = table.tablet->statistics();
   EXPECT_GT(statistics.preload_failures, failures);
-  EXPECT_LT(statistics.preload_failures, failures + 30) << "attempts come later and later";
+  EXPECT_LT(statistics.preload_failures, failures + 30) << "pauses between attempts grow";
 
-  // A chunk that fits is taken, whatever the other one does.
+  // A chunk that fits is loaded, whatever happens to the other one.
   table.put({{"k", 1'000}, {"v", "small"}});
   table.flush();
   statistics = table.tablet->statistics();
@@ -158,7 +158,7 @@ TEST(InMemoryQuota, AChunkThatFailedBeforeItIsInstalledIsTriedAgainAtIntervals) 
   EXPECT_EQ(table.tablet->statistics().preload_completed_chunks, 1u);
 }
 
-// forced_compaction_revision: chunks that are older than the moment it was given are made anew.
+// forced_compaction_revision: chunks older than the time it was set are rewritten.
 class ForcedCompaction : public testing::Test {
  protected:
   ForcedCompaction() : table_(13) { table_.boot(); }

@@ -1,4 +1,4 @@
-// Installing what was built, and burying what it replaces.
+// Installs built chunks, and retires the chunks that they replace.
 
 #include <algorithm>
 
@@ -22,19 +22,19 @@ BuildSpec Maintenance::Impl::new_build() const {
   spec.schema = settings_.schema;
   spec.options = settings_.chunks;
   spec.options.key_seed = key_seed_;
-  spec.tombstones_always_go = bug_ == SeededBug::kTombstoneDroppedEarly;
+  spec.drops_all_tombstones = bug_ == SeededBug::kTombstoneDroppedEarly;
   return spec;
 }
 
-// One durable change; the stores that readers see change with it. A build that does not make it is
-// given up.
+// One durable change; the stores that readers see change with it. A build that is not installed is
+// dropped.
 Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
                                               std::vector<BuiltChunk> built) {
   for (const BuiltChunk& chunk : built) change.added.push_back(chunk.record);
   auto opened = co_await open(std::move(built));
   const std::uint64_t build = change.build;
   if (!opened) {
-    co_await give_up(build);
+    co_await abandon_build(build);
     co_return std::unexpected(std::move(opened).error());
   }
   auto stores = std::make_shared<StoreSet::Change>();
@@ -50,22 +50,22 @@ Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
       retained_ms_.erase(id);
       forget_preload(id);
       forced_.erase(id);
-      left_alone_.erase(id);
+      excluded_.erase(id);
       failed_jobs_.forget(id);
     }
     stores_.apply(std::move(*stores));
-    bury(std::move(dead));
+    retire(std::move(dead));
     ++changes_;
     update_row_cache();
   };
   auto replaced = co_await log_.replace(std::move(change), confirmed);
   if (!replaced) {
     for (const auto& reader : stores->added) forget_preload(reader->record().id);
-    co_await give_up(build);
+    co_await abandon_build(build);
     co_return std::unexpected(std::move(replaced).error());
   }
-  sweep_graveyard();
-  if (!graveyard_.empty() && flush_wakes_.empty()) flush_wakes_.push(true);
+  sweep_retired();
+  if (!retired_chunks_.empty() && flush_wakes_.empty()) flush_wakes_.push(true);
   co_return Result<void>{};
 }
 
@@ -84,14 +84,14 @@ Task<Result<Maintenance::Impl::Readers>> Maintenance::Impl::open(std::vector<Bui
   co_return readers;
 }
 
-Task<void> Maintenance::Impl::give_up(std::uint64_t build) {
+Task<void> Maintenance::Impl::abandon_build(std::uint64_t build) {
   if (build == 0 || stopping_) co_return;
-  // If this fails too, the next incarnation forgets the build.
+  // If this fails too, the next incarnation drops the build.
   (void)co_await log_.drop_build(build);
 }
 
-void Maintenance::Impl::bury(Readers readers) {
-  for (auto& reader : readers) graveyard_.push_back(std::move(reader));
+void Maintenance::Impl::retire(Readers readers) {
+  for (auto& reader : readers) retired_chunks_.push_back(std::move(reader));
 }
 
 bool Maintenance::Impl::is_used(const BlobId& hunks) const {
@@ -99,23 +99,23 @@ bool Maintenance::Impl::is_used(const BlobId& hunks) const {
     const auto& uses = reader->record().hunks;
     return std::ranges::find(uses, hunks, &HunkUse::blob) != uses.end();
   };
-  return std::ranges::any_of(graveyard_, refers) ||
+  return std::ranges::any_of(retired_chunks_, refers) ||
          std::ranges::any_of(stores_.chunks(), refers,
                              [](const auto& item) { return item.second; });
 }
 
-// Gives up the blobs of chunks that nobody reads any more. Hunks that others refer to stay.
-void Maintenance::Impl::sweep_graveyard() {
-  if (graveyard_.empty()) return;
+// Discards the blobs of retired chunks without readers. Hunks that other chunks refer to stay.
+void Maintenance::Impl::sweep_retired() {
+  if (retired_chunks_.empty()) return;
   run_retired();
-  for (std::size_t i = 0; i < graveyard_.size();) {
-    if (graveyard_[i].use_count() > 1) {
+  for (std::size_t i = 0; i < retired_chunks_.size();) {
+    if (retired_chunks_[i].use_count() > 1) {
       ++i;
       continue;
     }
     std::atomic_thread_fence(std::memory_order_acquire);
-    ChunkRecord record = graveyard_[i]->record();
-    graveyard_.erase(graveyard_.begin() + static_cast<std::ptrdiff_t>(i));
+    ChunkRecord record = retired_chunks_[i]->record();
+    retired_chunks_.erase(retired_chunks_.begin() + static_cast<std::ptrdiff_t>(i));
     std::erase_if(record.hunks, [this](const HunkUse& use) { return is_used(use.blob); });
     log_.discard(record);
   }

@@ -29,7 +29,7 @@ class KeptRowsTest : public testing::Test {
     const auto replayed = state_.replay(log_.back().second);
     ASSERT_TRUE(replayed) << replayed.error().message();
   }
-  // As a boot does, by the newest snapshot.
+  // Boots from the newest snapshot.
   std::unique_ptr<TableState> boot() {
     auto copy = std::make_unique<TableState>(kOwn, schema_);
     EXPECT_TRUE(copy->restore(state_.snapshot()));
@@ -112,7 +112,7 @@ TEST_F(KeptRowsTest, ATransactionThatASnapshotBringsIsRepeatedOnceItIsCommitted)
   ASSERT_EQ(copy->prepared().size(), 1u);
   copy->replaying({3, 1});
   ASSERT_TRUE(copy->replay(encode(CommitRecord{id_of(9), 600})));
-  // Its prepare may be gone from the log by now.
+  // Its prepare may no longer be in the log.
   EXPECT_EQ(copy->needed_since(), GenStep{});
   TableState third(kOwn, schema_);
   ASSERT_TRUE(third.restore(copy->snapshot()));

@@ -1,4 +1,4 @@
-// Changes that become known later than their timestamps say, and writes that meet a freeze.
+// Changes that are applied later than their timestamps say, and writes during a freeze.
 #include <gtest/gtest.h>
 
 #include "table/tablet/test_table.h"
@@ -23,7 +23,7 @@ class LateChanges : public testing::Test {
     table = std::make_unique<TestTable>(7, test_schema(), mount);
     table->boot();
   }
-  // Adds to n of row 1, beside others that do.
+  // Adds to n of row 1, concurrently with others.
   TabletWrite addition(std::int64_t number) {
     RowChange change = table->rows.put({{"k", 1}, {"n", number}}, true, true);
     change.locks = {};
@@ -38,7 +38,7 @@ class LateChanges : public testing::Test {
     const auto committed = table->world.run(table->tablet->commit_prepared(write.transaction, at));
     ASSERT_TRUE(committed) << committed.error().message();
   }
-  // Other rows make the active store, which has one already, full; the next one is empty.
+  // Fills the active store, which has a row already, with other rows; the next one is empty.
   void rotate() {
     for (int i = 0; i < 4; ++i) table->put({{"k", ++filler_}, {"v", "x"}});
   }
@@ -95,8 +95,8 @@ Task<void> freeze_into(TableTablet& tablet, Outcomes& outcomes) {
   outcomes.frozen = co_await tablet.freeze();
 }
 
-// Whoever takes over the chunks of a frozen tablet does not look into its log.
-TEST(FreezeAndWrites, AWriteThatAsksForRoomDuringAFreezeIsInChunksOrRefused) {
+// A tablet that takes over the chunks of a frozen one does not read its log.
+TEST(FreezeAndWrites, AWriteThatChecksSpaceDuringAFreezeIsInChunksOrRefused) {
   MountConfig mount;
   mount.dynamic_store_auto_flush_period = std::chrono::hours(1'000);
   mount.enable_compaction_and_partitioning = false;

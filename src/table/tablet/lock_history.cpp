@@ -54,7 +54,7 @@ void LockHistory::record(std::uint64_t key_hash, const RowChange& change, Timest
   while (size_ > kRememberedRowsMax) drop_oldest();
 }
 
-bool LockHistory::look(std::uint64_t key_hash, Timestamp start, RowStamps& out) const {
+bool LockHistory::find(std::uint64_t key_hash, Timestamp start, RowStamps& out) const {
   bool found = false;
   for (auto at = batches_.rbegin(); at != batches_.rend(); ++at) {
     if (at->newest > start) {
@@ -81,7 +81,7 @@ void LockHistory::forget(Timestamp before) {
   while (!batches_.empty() && batches_.front().newest < before) drop_oldest();
 }
 
-void LockHistory::lose() {
+void LockHistory::drop_all() {
   batches_.clear();
   size_ = 0;
 }

@@ -1,14 +1,14 @@
-// LockHistory: when locks of rows were last taken for good.
+// LockHistory: when locks of rows were last taken and committed.
 //
-// Rows are known by the hash of their key: two that share one may abort each other's writers, once
-// in ages. They are kept by age, in batches of kHistoryBatchRows, newest last, so that who began
-// lately looks at few rows, which are close to the processor, and the oldest are forgotten
-// together.
+// Rows are identified by the hash of their key: two with the same hash may, very rarely, abort each
+// other's writers. They are kept by age, in batches of kHistoryBatchRows, newest last, so that
+// transactions that began recently search few rows, which are in the processor's caches, and the
+// oldest are dropped together.
 //
-// Promise    look() tells of everything after `start` that was recorded, unless it was forgotten;
-//            then horizon() is at or above it.
+// Promise    find() reports everything recorded after `start`, unless it was dropped; then
+//            horizon() is at or above it.
 // Threading  The tablet's executor.
-// Limits     kRememberedRowsMax rows; the oldest are forgotten first.
+// Limits     kRememberedRowsMax rows; the oldest are dropped first.
 // Tests      lock_table_test.cpp.
 #pragma once
 
@@ -27,14 +27,14 @@
 namespace moraine::table {
 
 inline constexpr std::size_t kRememberedRowsMax = 2'000'000;
-inline constexpr std::size_t kHistoryBatchRows = 57'344;  // As many as 65,536 slots take.
+inline constexpr std::size_t kHistoryBatchRows = 57'344;  // As many as fit 65,536 slots.
 
 // Commit timestamps of one lock, by the modes that matter later.
 struct LockStamps {
   Timestamp exclusive = 0;
   Timestamp shared_write = 0;
   Timestamp strong_read = 0;
-  TransactionId last;        // Of the newest of them; all zeros: not known.
+  TransactionId last;        // Owner of the newest of them; all zeros: unknown.
   bool only_locked = false;  // The exclusive one changed nothing.
 
   Timestamp newest() const { return std::max({exclusive, shared_write, strong_read}); }
@@ -49,15 +49,16 @@ class LockHistory {
   explicit LockHistory(Timestamp horizon, std::size_t batch_rows = kHistoryBatchRows)
       : batch_rows_(batch_rows), horizon_(horizon) {}
 
-  // What the change of the row with this hash has locked.
+  // Records the locks of a change of the row with this hash.
   void record(std::uint64_t key_hash, const RowChange& change, Timestamp commit,
               const TransactionId& id);
-  // What was recorded after `start`, and maybe some before it. False: nothing; `out` is as it was.
-  bool look(std::uint64_t key_hash, Timestamp start, RowStamps& out) const;
-  // Forgets what was committed before `before`.
+  // What was recorded after `start`, and possibly some before it. False: nothing; `out` is
+  // unchanged.
+  bool find(std::uint64_t key_hash, Timestamp start, RowStamps& out) const;
+  // Drops what was committed before `before`.
   void forget(Timestamp before);
-  // Forgets all and leaves the horizon.
-  void lose();
+  // Drops everything without moving the horizon.
+  void drop_all();
 
   Timestamp horizon() const { return horizon_; }
   std::size_t size() const { return size_; }

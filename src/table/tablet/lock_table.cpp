@@ -16,22 +16,22 @@
 namespace moraine::table {
 namespace {
 
-constexpr std::size_t kKeptKeyBytes = 1'024;  // Memory for the next key of a row.
+constexpr std::size_t kKeptKeyBytes = 1'024;  // Memory reused for the next key of a row.
 
-// One lock of one row, as it is held now.
+// The current holders of one lock of one row.
 struct Holders {
-  TransactionId last;  // Who took it last.
+  TransactionId last;  // The transaction that took it last.
   std::uint32_t readers = 0;
   std::uint32_t shared_writers = 0;
   bool exclusive = false;
-  bool writes = false;  // Who has it exclusively changes the row.
+  bool writes = false;  // The exclusive holder changes the row.
 };
 
 bool is_read(LockMode mode) {
   return mode == LockMode::kSharedWeak || mode == LockMode::kSharedStrong;
 }
 
-// Calls back with the index and the mode of every lock that the set names.
+// Calls back with the index and the mode of every lock in the set.
 template <class F>
 void for_each_lock(const LockSet& set, F call) {
   static_assert(sizeof(set.modes) == kLocksMax);
@@ -40,7 +40,7 @@ void for_each_lock(const LockSet& set, F call) {
       if (set.modes[i] != LockMode::kNone) call(i, set.modes[i]);
     }
   };
-  // Most sets name one lock: words of eight are passed at a glance.
+  // Most sets have one lock: eight modes are tested at once.
   std::size_t at = 0;
   for (; at + 8 <= kLocksMax; at += 8) {
     std::uint64_t word = 0;
@@ -54,7 +54,7 @@ bool empty(const LockSet& set) {
   return set == LockSet{};
 }
 
-// A key of the index, whose hash is not found again when the index grows.
+// A key of the index with its hash, which is not computed again when the index grows.
 struct Name {
   std::string_view key;
   std::uint64_t hash = 0;
@@ -65,17 +65,17 @@ struct Name {
   };
 };
 
-// A row of which locks are held.
+// A row with held locks.
 struct Row : RowLocks<Holders> {
   std::string key;
   std::uint32_t holders = 0;  // Of all its locks.
 };
 
-// Something that cannot be had together with what is wanted.
+// A lock or commit that conflicts with the requested lock.
 struct Obstacle {
   std::string_view what;
-  TransactionId owner;   // All zeros: not known.
-  Timestamp commit = 0;  // 0: it is held now.
+  TransactionId owner;   // All zeros: unknown.
+  Timestamp commit = 0;  // 0: held now.
 
   // `a write of lock group "x" by transaction 1-2-3-4 was committed at 5`
   std::string text(std::string_view group) const {
@@ -92,21 +92,21 @@ Obstacle committed(std::string_view what, const LockStamps& before, Timestamp co
   return {what, commit == before.newest() ? before.last : TransactionId{}, commit};
 }
 
-// Was it taken for good since the start, in a way that `mode` does not go with?
-bool taken_since(const LockStamps& before, LockMode mode, Timestamp start) {
+// Was it committed since the start in a mode that conflicts with `mode`?
+bool conflicts_since(const LockStamps& before, LockMode mode, Timestamp start) {
   if (before.exclusive > start) return true;
   if (mode != LockMode::kSharedWrite && before.shared_write > start) return true;
   return !is_read(mode) && before.strong_read > start;
 }
 
-// Is it held now in a way that `mode` does not go with?
-bool in_the_way(const Holders& now, LockMode mode) {
+// Is it held now in a mode that conflicts with `mode`?
+bool conflicts_now(const Holders& now, LockMode mode) {
   if (now.exclusive) return true;
   if (mode != LockMode::kSharedWrite && now.shared_writers > 0) return true;
   return !is_read(mode) && now.readers > 0;
 }
 
-// Why `mode` cannot be had, when it cannot.
+// The reason why `mode` cannot be acquired, if it cannot.
 Obstacle obstacle(const Holders& now, const LockStamps& before, LockMode mode, Timestamp start) {
   const bool shares = mode == LockMode::kSharedWrite;
   const auto exclusive = [](bool writes) { return writes ? "a write" : "an exclusive lock"; };
@@ -124,7 +124,7 @@ Obstacle obstacle(const Holders& now, const LockStamps& before, LockMode mode, T
 
 // What is known of one row.
 struct Known {
-  const Row* now = nullptr;  // Null: nobody holds a lock of it.
+  const Row* now = nullptr;  // Null: none of its locks is held.
   bool has_before = false;
   RowStamps before;
 
@@ -132,7 +132,7 @@ struct Known {
     static const Holders kNone;
     return now == nullptr ? kNone : now->lock(lock);
   }
-  // Calls back with every lock that a wish for lock `wanted` is checked against.
+  // Calls back with every lock against which a request for lock `wanted` is checked.
   template <class F>
   void for_each_related(std::size_t wanted, F call) const {
     call(std::size_t{0});
@@ -158,7 +158,7 @@ struct LockTable::State {
 
   LockHistory history;
   std::vector<std::string> group_names;  // By lock.
-  std::deque<Row> rows;                  // Addresses stay: the index refers to their keys.
+  std::deque<Row> rows;  // Addresses must not change: the index refers to their keys.
   std::vector<std::uint32_t> free;
   absl::flat_hash_map<Name, std::uint32_t, Name::Hash> index;
 
@@ -171,13 +171,13 @@ struct LockTable::State {
   Result<void> check(const RowChange& change, const Name& name, const TransactionId& id,
                      Timestamp start) const;
   void take(const RowChange& change, Name name, const TransactionId& id);
-  static void let_go(Row& row, const LockSet& held);
+  static void release(Row& row, const LockSet& held);
 };
 
 Known LockTable::State::know(const Name& name, Timestamp start) const {
   Known known;
   if (const auto found = index.find(name); found != index.end()) known.now = &rows[found->second];
-  known.has_before = history.look(name.hash, start, known.before);
+  known.has_before = history.find(name.hash, start, known.before);
   return known;
 }
 
@@ -190,10 +190,10 @@ Result<void> LockTable::State::check(const RowChange& change, const Name& name,
     known.for_each_related(wanted, [&](std::size_t lock) {
       const Holders& now = known.holders(lock);
       const LockStamps& before = known.before.lock(lock);
-      if (!result || !(taken_since(before, mode, start) || in_the_way(now, mode))) return;
+      if (!result || !(conflicts_since(before, mode, start) || conflicts_now(now, mode))) return;
       result = fail(Errc::kAborted,
                     fmt::format("row lock conflict: row {}: {}; transaction {} began at {}",
-                                key_for_people(change.key),
+                                printable_key(change.key),
                                 obstacle(now, before, mode, start).text(name_of(lock)),
                                 to_string(id), start));
     });
@@ -232,10 +232,10 @@ void LockTable::State::take(const RowChange& change, Name name, const Transactio
   });
 }
 
-void LockTable::State::let_go(Row& row, const LockSet& held) {
+void LockTable::State::release(Row& row, const LockSet& held) {
   for_each_lock(held, [&](std::size_t i, LockMode mode) {
     Holders& lock = row.lock(i);
-    INVARIANT(row.holders > 0, "lock {} of a row is let go twice", i);
+    INVARIANT(row.holders > 0, "lock {} of a row is released twice", i);
     --row.holders;
     if (mode == LockMode::kExclusive) {
       lock.exclusive = false;
@@ -281,10 +281,10 @@ void LockTable::release(const TransactionId& id, std::span<const RowChange> chan
     if (empty(change.locks)) continue;
     const Name name(change.key);
     const auto found = state_->index.find(name);
-    INVARIANT(found != state_->index.end(), "a row that is locked is known");
+    INVARIANT(found != state_->index.end(), "a locked row is not in the index");
     const std::uint32_t at = found->second;
     Row& row = state_->rows[at];
-    State::let_go(row, change.locks);
+    State::release(row, change.locks);
     if (commit) state_->history.record(name.hash, change, *commit, id);
     if (row.holders > 0) continue;
     state_->index.erase(found);
@@ -295,8 +295,8 @@ void LockTable::release(const TransactionId& id, std::span<const RowChange> chan
   }
 }
 
-std::optional<LockTable::Held> LockTable::held_against(Timestamp start,
-                                                       std::span<const RowChange> changes) const {
+std::optional<LockTable::Held> LockTable::conflicting_holder(
+    Timestamp start, std::span<const RowChange> changes) const {
   if (start < horizon()) return std::nullopt;
   std::optional<Held> held;
   bool lost = false;
@@ -304,9 +304,9 @@ std::optional<LockTable::Held> LockTable::held_against(Timestamp start,
     const Known known = state_->know(Name(changes[i].key), start);
     for_each_lock(changes[i].locks, [&](std::size_t wanted, LockMode mode) {
       known.for_each_related(wanted, [&](std::size_t lock) {
-        lost = lost || taken_since(known.before.lock(lock), mode, start);
+        lost = lost || conflicts_since(known.before.lock(lock), mode, start);
         const Holders& now = known.holders(lock);
-        if (held || !in_the_way(now, mode)) return;
+        if (held || !conflicts_now(now, mode)) return;
         held = Held{i, now.exclusive ? now.last : TransactionId{}};
       });
     });
@@ -322,8 +322,8 @@ void LockTable::forget(Timestamp before) {
   state_->history.forget(before);
 }
 
-void LockTable::lose_history() {
-  state_->history.lose();
+void LockTable::drop_history() {
+  state_->history.drop_all();
 }
 
 Timestamp LockTable::horizon() const {

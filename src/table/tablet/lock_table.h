@@ -1,7 +1,8 @@
-// LockTable: which rows of a tablet are locked by whom, and which were changed lately.
+// LockTable: which transactions hold locks of a tablet's rows, and which rows were changed
+// recently.
 //
-// The rules, for a transaction that started at S and wants lock L of a row in some mode (the
-// primary lock stands for all locks of the row; who wants a group's lock is checked against the
+// The rules, for a transaction that started at S and requests lock L of a row in some mode (the
+// primary lock represents all locks of the row; a request for a group's lock is checked against the
 // primary too):
 //   any                  fails if L was taken exclusively and committed after S, or is held
 //                        exclusively now
@@ -12,12 +13,12 @@
 //   shared write         fails if a read lock is held now, or a strong one was committed after S
 //
 // Promise    A conflict is reported with the row, what the other transaction did or holds, the lock
-//            group if it is about one, and that transaction, of several that share the lock the
-//            last. A transaction that started below the horizon fails: what it could conflict with
-//            may be forgotten.
-// Invariants What is forgotten has moved the horizon above it first.
+//            group if there is one, and that transaction; of several that share the lock, the last.
+//            A transaction that started below the horizon fails: what it could conflict with may
+//            have been dropped.
+// Invariants The horizon is moved above history before it is dropped.
 // Threading  The tablet's executor.
-// Limits     Of what was changed: lock_history.h.
+// Limits     Of history: lock_history.h.
 // Tests      lock_table_test.cpp.
 #pragma once
 
@@ -39,28 +40,28 @@ class LockTable {
                      std::size_t history_batch_rows = kHistoryBatchRows);
   ~LockTable();
 
-  // What people call the locks, by their numbers; the first, the primary one, has no name.
+  // The names of the locks, by number; the first, the primary one, has no name.
   void name_groups(std::vector<std::string> names);
 
-  // Takes the locks of all changes, or none. kAborted: why.
+  // Takes the locks of all changes, or none. kAborted: the reason.
   Result<void> acquire(const TransactionId& id, Timestamp start,
                        std::span<const RowChange> changes);
-  // Lets them go. With a commit timestamp: what was changed then is remembered.
+  // Releases them. With a commit timestamp: records what was changed.
   void release(const TransactionId& id, std::span<const RowChange> changes,
                std::optional<Timestamp> commit);
-  // Whoever holds now what these locks cannot be had with. nullopt: nobody, or something that was
-  // committed since the start is in the way as well.
+  // The current holder of a lock that conflicts with these changes. nullopt: none, or something
+  // committed since the start conflicts as well.
   struct Held {
     std::size_t change = 0;
-    TransactionId owner;  // All zeros: it shares the lock, and is not known.
+    TransactionId owner;  // All zeros: it shares the lock, and is unknown.
   };
-  std::optional<Held> held_against(Timestamp start, std::span<const RowChange> changes) const;
-  // A change of an earlier incarnation, as the log tells it.
+  std::optional<Held> conflicting_holder(Timestamp start, std::span<const RowChange> changes) const;
+  // A change of an earlier incarnation, from the log.
   void remember(const RowChange& change, Timestamp commit, const TransactionId& id);
-  // Forgets what was committed before `before`.
+  // Drops what was committed before `before`.
   void forget(Timestamp before);
-  // Forgets all history and leaves the horizon: a seeded bug.
-  void lose_history();
+  // Drops all history without moving the horizon: a seeded bug.
+  void drop_history();
 
   Timestamp horizon() const;
   std::size_t size() const;

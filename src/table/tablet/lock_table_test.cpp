@@ -31,7 +31,7 @@ TransactionId id_of(std::uint8_t number) {
 
 class LockTableTest : public testing::Test {
  protected:
-  // One holds `held` of lock 0 now; may another have `wanted`?
+  // A transaction holds `held` of lock 0; may another acquire `wanted`?
   static bool beside(LockMode held, LockMode wanted) {
     LockTable table;
     const std::vector first{want("r", 0, held)};
@@ -39,7 +39,8 @@ class LockTableTest : public testing::Test {
     EXPECT_TRUE(table.acquire(id_of(1), 10, first));
     return table.acquire(id_of(2), 20, second).has_value();
   }
-  // One had `held` and committed at 20; may another that started at `start` have `wanted`?
+  // A transaction had `held` and committed at 20; may another that started at `start` acquire
+  // `wanted`?
   static bool after(LockMode held, LockMode wanted, Timestamp start) {
     LockTable table;
     const std::vector first{want("r", 0, held)};
@@ -103,7 +104,7 @@ TEST_F(LockTableTest, ReadersDoNotConflictAndSharedWritesDoNotConflict) {
   EXPECT_TRUE(after(kSharedStrong, kSharedWeak, 15));
 }
 
-TEST_F(LockTableTest, ThePrimaryLockStandsForAllLocksOfTheRow) {
+TEST_F(LockTableTest, ThePrimaryLockCoversAllLocksOfTheRow) {
   LockTable table;
   const std::vector group{want("r", kA, kExclusive)};
   const std::vector primary{want("r", 0, kExclusive)};
@@ -131,7 +132,7 @@ TEST_F(LockTableTest, WritersOfDifferentGroupsBothCommit) {
   EXPECT_TRUE(table.acquire(id_of(2), 10, two));
 }
 
-// C-38 (2): two weak locks on c go together; a weak lock on a fails against its writer.
+// C-38 (2): two weak locks on c do not conflict; a weak lock on a fails against its writer.
 TEST_F(LockTableTest, AWeakLockFailsAgainstAWriterOfItsGroupOnly) {
   LockTable table;
   RowChange first = want("r", kA, kExclusive);
@@ -194,7 +195,7 @@ TEST_F(LockTableTest, AConflictSaysWhatTheOtherTransactionHoldsAndOfWhichGroup) 
             "a strong shared lock by transaction " + one + " was committed at 20");
 }
 
-TEST_F(LockTableTest, AConflictNamesWhoSharesTheLock) {
+TEST_F(LockTableTest, AConflictNamesATransactionThatSharesTheLock) {
   LockTable table;
   const std::vector read{want("r", 0, kSharedStrong)};
   const std::vector write{want("r", 0, kExclusive)};
@@ -219,8 +220,8 @@ TEST_F(LockTableTest, WhatIsForgottenMovesTheHorizonFirst) {
   EXPECT_EQ(history.horizon(), Timestamp{11});
   EXPECT_EQ(history.size(), kRememberedRowsMax - 1);
   RowStamps seen;
-  EXPECT_FALSE(history.look(0, 10, seen));
-  EXPECT_TRUE(history.look(2, 11, seen));
+  EXPECT_FALSE(history.find(0, 10, seen));
+  EXPECT_TRUE(history.find(2, 11, seen));
 }
 
 TEST_F(LockTableTest, AllLocksAreTakenOrNone) {
@@ -274,7 +275,7 @@ TEST_F(LockTableTest, RowsOfManyBatchesAreRememberedUntilTheyAreForgotten) {
     ASSERT_TRUE(table.acquire(id_of(2), i, row(i))) << i;
     table.release(id_of(2), row(i), std::nullopt);
   }
-  // Out of order: what comes late may be older than what a later batch begins with.
+  // Out of order: a late record may be older than the beginning of a later batch.
   ASSERT_TRUE(table.acquire(id_of(3), kRows, row(kRows + 1)));
   table.release(id_of(3), row(kRows + 1), 5 + kRows);
   ASSERT_TRUE(table.acquire(id_of(3), kRows, row(kRows + 2)));
@@ -286,7 +287,7 @@ TEST_F(LockTableTest, RowsOfManyBatchesAreRememberedUntilTheyAreForgotten) {
   EXPECT_FALSE(table.acquire(id_of(5), kRows - 1, row(kRows)));
 }
 
-// The rules once more, over lists of all that ever happened.
+// The rules again, over lists of all events.
 class NaiveLocks {
  public:
   struct Event {

@@ -334,7 +334,7 @@ bool may_have_rows(ByteSpan body) {
   Decoder decoder(body);
   const std::uint8_t version = decoder.u8();
   const auto kind = static_cast<Kind>(decoder.u8());
-  // Another version is for the decoder to refuse.
+  // The decoder rejects other versions.
   return version != kVersion || kind == Kind::kRows || kind == Kind::kPrepare ||
          kind == Kind::kCommit;
 }

@@ -54,7 +54,7 @@ struct RowsRecord {
 };
 
 struct PrepareRecord {
-  StoreNumber store = 0;  // Where its rows go if it is committed.
+  StoreNumber store = 0;  // Where its rows go when it is committed.
   TransactionId transaction;
   Timestamp start = 0;
   TabletId coordinator;
@@ -76,13 +76,13 @@ struct BuildRecord {
 };
 
 struct DropBuildRecord {
-  std::uint64_t build = 0;  // 0: none; a record that changes nothing.
+  std::uint64_t build = 0;  // 0: none; a record without effect.
 };
 
-// Chunks that a later replace of the same build adds; for a list that is too long for one record.
+// Chunks that a later replace of the same build adds; for lists too long for one record.
 struct StageRecord {
   std::uint64_t build = 0;
-  bool first = false;  // What an earlier incarnation has staged under this number is forgotten.
+  bool first = false;  // Drops what an earlier incarnation has staged under this number.
   std::vector<ChunkRecord> chunks;
 };
 
@@ -116,10 +116,10 @@ Slice encode(const AdoptRecord& record);
 Slice encode(const StageRecord& record);
 Slice encode(const LogRecord& record);
 Result<LogRecord> decode_log_record(ByteSpan body, const TableSchema& schema);
-// Is it of a kind that brings rows or decides on some? By its head alone.
+// Does its kind add rows or decide on some? Reads only its head.
 bool may_have_rows(ByteSpan body);
 
-// Parts that snapshots have too.
+// Parts that snapshots also use.
 void append_transaction(Encoder& encoder, const TransactionId& id);
 TransactionId take_transaction(Decoder& decoder);
 void append_changes(Encoder& encoder, std::span<const RowChange> changes);
@@ -130,7 +130,7 @@ void append_chunk(Encoder& encoder, const ChunkRecord& record);
 std::size_t encoded_bytes(const ChunkRecord& record);
 Result<ChunkRecord> take_chunk(Decoder& decoder);
 void append_pivots(Encoder& encoder, const std::vector<std::string>& pivots);
-// The first is empty and they grow.
+// The first is empty and they ascend.
 Result<std::vector<std::string>> take_pivots(Decoder& decoder);
 
 }  // namespace moraine::table

@@ -1,4 +1,4 @@
-// Any bytes as a log record: refused, or decoded to what encodes to the same bytes.
+// Any bytes as a log record: rejected, or decoded to a record that encodes to the same bytes.
 
 #include <cstddef>
 #include <cstdint>

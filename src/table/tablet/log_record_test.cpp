@@ -41,7 +41,7 @@ class LogRecordTest : public testing::Test {
   TransactionId id_{{1, 2, 3}};
 };
 
-TEST_F(LogRecordTest, EveryKindComesBackAsItWas) {
+TEST_F(LogRecordTest, EveryKindIsDecodedAsEncoded) {
   const std::vector<RowChange> changes = {rows_.put({{"k", 1}, {"v", "text"}}),
                                           rows_.erase({{"k", 2}}),
                                           rows_.lock({{"k", 3}}, "a", LockMode::kSharedStrong)};

@@ -7,7 +7,7 @@
 namespace moraine::table {
 namespace {
 
-// By the chunks' numbers: addresses would make each run another one.
+// Ordered by chunk id: ordering by address would differ from run to run.
 void drop_repeated(std::vector<MissingBlock>& missing) {
   const auto order = [](const MissingBlock& block) {
     return std::pair(block.chunk->record().id, block.block);
@@ -45,11 +45,11 @@ Task<Result<void>> load_blocks(std::vector<MissingBlock> missing, BlockPins& pin
   co_return outcome;
 }
 
-bool load_blocks_here(std::vector<MissingBlock> missing, BlockPins& pins) {
+bool load_blocks_inline(std::vector<MissingBlock> missing, BlockPins& pins) {
   drop_repeated(missing);
-  if (missing.size() > kBlocksHereMax) return false;
+  if (missing.size() > kBlocksInlineMax) return false;
   for (const MissingBlock& block : missing) {
-    std::optional<Slice> bytes = block.chunk->load_here(block.block);
+    std::optional<Slice> bytes = block.chunk->load_blocking(block.block);
     if (!bytes) return false;
     pins.add(block.chunk, block.block, *std::move(bytes));
   }

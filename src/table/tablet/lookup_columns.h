@@ -1,6 +1,6 @@
-// ReadColumns: where the columns of an answer come from: the key, or the row's values.
+// ReadColumns: where the columns of a result come from: the key, or the row's values.
 //
-// Promise    Plain data; prepare() does nothing when it is asked for the same columns again.
+// Promise    Plain data; prepare() does nothing when called again with the same columns.
 // Errors     kInvalidArgument: no such column.
 #pragma once
 
@@ -15,14 +15,14 @@ namespace moraine::table {
 
 struct ReadColumns {
   struct KeyCell {
-    std::uint32_t at = 0;  // In the answer.
+    std::uint32_t at = 0;  // Position in the result.
     std::uint32_t column = 0;
   };
   std::vector<ColumnIndex> asked;
   std::vector<KeyCell> keys;
-  std::vector<ColumnIndex> values;      // Value columns, in the order of the answer.
-  std::vector<std::uint32_t> value_at;  // Where each of them is in the answer.
-  bool adjacent = false;                // They are neighbours there, in order.
+  std::vector<ColumnIndex> values;      // Value columns, in the order of the result.
+  std::vector<std::uint32_t> value_at;  // Position of each in the result.
+  bool adjacent = false;                // They are adjacent there, in order.
 
   Result<void> prepare(std::span<const ColumnIndex> columns, const TableSchema& schema);
   // Null: all.

@@ -1,4 +1,4 @@
-// The part of a lookup that waits: blocks, hunks and rows that are being decided.
+// The part of a lookup that waits: for blocks, hunks and undecided rows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,13 +19,13 @@ constexpr std::size_t kLookupRoundsMax = 1'000;
 
 struct LeftKeys {
   std::vector<std::uint32_t> all;
-  std::vector<std::uint32_t> waiting;  // Those of them whose row is being decided.
+  std::vector<std::uint32_t> waiting;  // Those of them whose row is undecided.
 };
 
-// Reads what can be read now. Those that cannot stay in `keys`.
-Result<void> read_left(const ViewHolder& views, const LookupRequest& request, LookupPaths paths,
-                       Rowset& rows, LookupHelp& help, LeftKeys& keys,
-                       LookupStatistics& statistics) {
+// Reads what can be read now. The rest stays in `keys`.
+Result<void> read_unfinished(const ViewHolder& views, const LookupRequest& request,
+                             LookupPaths paths, Rowset& rows, LookupHelp& help, LeftKeys& keys,
+                             LookupStatistics& statistics) {
   const EpochGuard guard;
   Result<LookupPass> pass = LookupPass::begin(views.get(), request, paths, rows, &help);
   if (!pass) return std::unexpected(std::move(pass).error());
@@ -40,7 +40,7 @@ Result<void> read_left(const ViewHolder& views, const LookupRequest& request, Lo
   return {};
 }
 
-// What was read for a row in the cache is kept there.
+// Stores the bytes of a hunk in the cached row.
 void cache_hunk(RowCache& cache, std::string_view key, const HunkRef& ref, std::string_view bytes) {
   std::array<std::byte, kHunkRefBytes> reference;
   encode_hunk(ref, reference.data());
@@ -75,7 +75,8 @@ Task<Result<void>> TabletReader::finish_part(const LookupRequest& request, Rowse
   LeftKeys keys{.all = std::move(part), .waiting = {}};
   const LookupPaths paths = paths_for(request);
   for (std::size_t round = 0; round < kLookupRoundsMax; ++round) {
-    Result<void> read = read_left(views_, request, paths, rows, help, keys, statistics_.lookup);
+    Result<void> read =
+        read_unfinished(views_, request, paths, rows, help, keys, statistics_.lookup);
     if (!read) co_return read;
     if (keys.all.empty()) {
       if (help.hunks.empty()) co_return read;
@@ -96,7 +97,7 @@ Task<Result<void>> TabletReader::finish_part(const LookupRequest& request, Rowse
     }
   }
   co_return fail(Errc::kTimeout,
-                 fmt::format("{} rows stayed undecided or unread", keys.all.size()));
+                 fmt::format("{} rows are still undecided or unread", keys.all.size()));
 }
 
 Task<Result<void>> TabletReader::finish_lookup(const LookupRequest& request, Rowset& rows,

@@ -12,7 +12,7 @@
 
 namespace moraine::table {
 
-// Memory that is reused from lookup to lookup.
+// Memory reused by all lookups of a thread.
 struct LookupScratch {
   ReadColumns columns;
   RowBuilder row;
@@ -29,7 +29,7 @@ struct LookupScratch {
 
 namespace {
 
-constexpr std::size_t kChunksPrefetchedMax = 4;  // Of one key.
+constexpr std::size_t kChunksPrefetchedMax = 4;  // Per key.
 constexpr std::size_t kFixedCellWeight = 8;
 
 LookupScratch& scratch_of_thread() {
@@ -55,8 +55,8 @@ Result<void> check_read_timestamps(Timestamp timestamp, Timestamp retention_time
     }
     if (timestamp < retained && in_transaction) {
       return fail(Errc::kAborted,
-                  fmt::format("the transaction began at {}, and what there was at its start was "
-                              "compacted away: versions are retained since {}; begin it anew, or "
+                  fmt::format("the transaction began at {}, and its snapshot was "
+                              "compacted away: versions are retained since {}; begin a new one, or "
                               "give the table a longer min_data_ttl",
                               timestamp, retained));
     }
@@ -167,7 +167,7 @@ LookupPass::State LookupPass::read(std::size_t at, std::uint64_t hash) {
   return answer(at, key);
 }
 
-// Leaves the rows of the key in memory stores in the scratch memory, newest store first.
+// Leaves the key's rows of memory stores in the scratch memory, newest store first.
 bool LookupPass::must_wait(ByteSpan key, std::uint64_t hash) {
   std::vector<const MemoryStore::Row*>& found = scratch_->memory_rows;
   found.clear();
@@ -213,8 +213,8 @@ bool LookupPass::read_chunk(const std::shared_ptr<ChunkReader>& chunk, ByteSpan 
   return false;
 }
 
-// A chunk all of whose versions are older than what decides every wanted column need not be read:
-// a full value hides what is below it, and a delete hides everything below.
+// A chunk all of whose versions are older than what determines every wanted column need not be
+// read: a full value hides what is below it, and a delete hides everything below.
 bool LookupPass::may_matter(const ChunkReader& chunk, const ReadSpec& spec,
                             const RowBuilder& found) {
   const ChunkStatistics& statistics = chunk.record().statistics;
@@ -230,7 +230,7 @@ bool LookupPass::may_matter(const ChunkReader& chunk, const ReadSpec& spec,
       for (const VersionedValue& value : found.values) {
         if (value.column == column && !value.aggregate) newest = std::max(newest, value.timestamp);
       }
-      // What lies between folded parts matters.
+      // Versions between folded parts matter.
       for (const FoldedRange& range : found.folded) {
         if (range.column == column) newest = std::min(newest, range.oldest);
       }
@@ -248,7 +248,7 @@ bool LookupPass::may_matter(const ChunkReader& chunk, const ReadSpec& spec,
 }
 
 // Does the lookup read at or above the newest timestamp of every chunk that may have the key? Then
-// chunks remember rows that are long in versions.
+// chunks keep rows with many versions (HotRows).
 bool LookupPass::sees_all(ByteSpan key) const {
   const auto seen = [&](const auto& chunk) {
     return chunk->record().statistics.max_timestamp <= spec_.timestamp;
@@ -264,7 +264,7 @@ bool LookupPass::has_hot(ByteSpan key, std::uint64_t hash) const {
                             std::ranges::any_of(view_->partition_of(key).chunks, remembers));
 }
 
-// The cached row stands for all chunks. What is not cached is read whole, and cached.
+// The cached row replaces all chunks. An uncached row is read with all versions, and cached.
 bool LookupPass::read_through_cache(ByteSpan key, std::uint64_t hash) {
   RowBuilder& row = scratch_->row;
   const std::size_t before = row.write_timestamps.size() + row.delete_timestamps.size();
@@ -281,7 +281,7 @@ bool LookupPass::read_through_cache(ByteSpan key, std::uint64_t hash) {
   if (!read_chunks(key, hash, everything, whole)) return false;
   const unsigned in_chunks = std::exchange(sources_, in_memory);
   if (in_chunks == 0) return true;
-  // What its chunks remember is shorter than the whole of a long row.
+  // What its chunks keep is shorter than all versions of a long row.
   const bool is_long = whole.values.size() > kHotRowValues;
   if (is_long) {
     if (!read_chunks(key, hash, spec_, row)) return false;

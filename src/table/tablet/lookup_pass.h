@@ -1,7 +1,7 @@
 // LookupPass: reads keys from the stores of one view, as far as they are in memory.
 //
-// Promise    read() never waits. Marks of all memory stores are looked at before versions, oldest
-//            store first, so a transaction that is being applied is either waited for or seen.
+// Promise    read() never blocks. Marks of all memory stores are read before versions, oldest store
+//            first, so a transaction that is being applied is either waited for or seen.
 // Invariants Versions of a prepared row are added to the store that has its mark.
 // Threading  Under one EpochGuard that outlives the pass; one pass of a thread at a time, since its
 //            scratch memory belongs to the thread.
@@ -42,35 +42,35 @@ class BlockPins {
 // A cell whose bytes are elsewhere.
 struct HunkCell {
   std::size_t row = 0;
-  std::size_t column = 0;  // Of the answer.
+  std::size_t column = 0;  // Position in the result.
   bool any = false;
   bool wrap = false;  // A string that was written before the column became `any`.
   HunkRef ref;
 };
 
-// What a pass that may be followed by reading gives back and gets.
+// Blocks and hunks exchanged between a pass and the reads that follow it.
 struct LookupHelp {
   BlockPins pins;
   std::vector<MissingBlock> missing;
   std::vector<HunkCell> hunks;
-  bool takes_hunks = true;  // Else rows that have some are left.
+  bool takes_hunks = true;  // False: rows with hunks are left unfinished.
 };
 
 struct LookupScratch;
 
 class LookupPass {
  public:
-  // `help` null: keys that need reading are left.
+  // `help` null: keys that need reads are left unfinished.
   static Result<LookupPass> begin(const TabletView& view, const LookupRequest& request,
                                   LookupPaths paths, Rowset& rows, LookupHelp* help);
 
   enum class State : std::uint8_t { kDone, kWaits, kNeedsData };
-  // Key `at` of the request into row `at`. kNeedsData: blocks, which are in `help`; or hunks, when
-  // there is no help that takes them.
+  // Reads key `at` of the request into row `at`. kNeedsData: blocks, which are in `help`; or hunks,
+  // when `help` does not take them.
   State read(std::size_t at, std::uint64_t hash);
-  // Hints for keys that are read next: from `first` on, one for each hash.
+  // Prefetches for the keys that are read next: from `first` on, one for each hash.
   void prefetch(std::size_t first, std::span<const std::uint64_t> hashes);
-  // Adds what was done to the tablet's figures.
+  // Adds the pass's counts to the tablet's statistics.
   void count(LookupStatistics::Shard& counters) const;
 
  private:
@@ -99,9 +99,9 @@ class LookupPass {
   LookupHelp* help_;
   LookupScratch* scratch_;
   ReadSpec spec_;
-  unsigned sources_ = 0;  // Stores that have the present key.
-  // What is at or below it in other stores does not change the present answer; of the first
-  // `decided_of_` sources.
+  unsigned sources_ = 0;  // Stores that have the current key.
+  // Versions at or below it in other stores do not change the current result; computed from the
+  // first `decided_of_` sources.
   Timestamp decided_ = 0;
   unsigned decided_of_ = 0;
   std::uint64_t found_rows_ = 0;
@@ -112,8 +112,8 @@ class LookupPass {
 
 // Leaves every key of a request to the executor.
 void leave_all(std::size_t keys, UnfinishedLookup& left);
-// kInvalidArgument: versions that the read needs may be gone (kAborted, if the timestamp is the
-// start of a transaction), or its bounds are crossed.
+// kInvalidArgument: versions that the read needs may have been dropped (kAborted, if the timestamp
+// is the start of a transaction), or the retention timestamp is above the timestamp.
 Result<void> check_read_timestamps(Timestamp timestamp, Timestamp retention_timestamp,
                                    Timestamp retained, bool in_transaction = false);
 

@@ -78,7 +78,7 @@ void answer(const TabletView& view, const VersionsQuery& query, const RowBuilder
   own(kept.row(), query.key, out);
 }
 
-// Marks first, oldest store first, as LookupPass.
+// Marks first, oldest store first, as in LookupPass.
 bool must_wait(const TabletView& view, ByteSpan key, std::uint64_t hash, Timestamp timestamp) {
   if (concerns(view.append, timestamp)) return true;
   for (auto store = view.memory.rbegin(); store != view.memory.rend(); ++store) {
@@ -154,7 +154,7 @@ Task<Result<void>> resolve_hunks(OwnedVersionedRow& row, BlobReader& blobs,
   co_return Result<void>();
 }
 
-// What was written before its column became `any`.
+// Wraps values written before their column became `any`.
 void wrap_scalars(const TabletView& view, OwnedVersionedRow& row) {
   if (!view.has_any) return;
   for (VersionedValue& value : row.row.values) {
@@ -211,7 +211,7 @@ Task<Result<OwnedVersionedRow>> TabletReader::find_versions(
     }
     if (!moved) co_return std::unexpected(std::move(moved).error());
   }
-  co_return fail(Errc::kTimeout, "the row stayed undecided or unread");
+  co_return fail(Errc::kTimeout, "the row is still undecided or unread");
 }
 
 }  // namespace moraine::table

@@ -26,9 +26,9 @@ Maintenance::Impl::Impl(TableResources& resources, TabletSettings& settings, Sto
 
 void Maintenance::Impl::start() {
   note_revision(true);
-  scope_.spawn(flush_for_ever());
-  scope_.spawn(compact_for_ever());
-  if (settings_.in_memory_mode != InMemoryMode::kNone) scope_.spawn(preload_for_ever());
+  scope_.spawn(flush_loop());
+  scope_.spawn(compact_loop());
+  if (settings_.in_memory_mode != InMemoryMode::kNone) scope_.spawn(preload_loop());
 }
 
 void Maintenance::Impl::wake() {
@@ -43,7 +43,7 @@ std::uint64_t Maintenance::Impl::now_ms() const {
   return static_cast<std::uint64_t>(resources_.world.clock.since_epoch().count());
 }
 
-// A wake resumes its reader at once; what follows must not run inside the waker's call.
+// A wake-up resumes its reader at once; what follows must not run inside the waker's call.
 Task<void> Maintenance::Impl::wait(Mailbox<bool>& wakes, Instant until) {
   co_await wakes.pop_until(until);
   co_await yield(resources_.world.executor);
@@ -82,9 +82,9 @@ void Maintenance::Impl::notify() {
   for (const auto& waiter : waiters) waiter->set(true);
 }
 
-Task<void> Maintenance::Impl::flush_for_ever() {
+Task<void> Maintenance::Impl::flush_loop() {
   while (!scope_.closed()) {
-    sweep_graveyard();
+    sweep_retired();
     rotate_if_due();
     if (flush_due()) {
       flushing_ = true;
@@ -102,7 +102,7 @@ Task<void> Maintenance::Impl::flush_for_ever() {
   notify();
 }
 
-Task<void> Maintenance::Impl::compact_for_ever() {
+Task<void> Maintenance::Impl::compact_loop() {
   while (!scope_.closed()) {
     const std::uint64_t changes = changes_;
     const bool idle = settling_ > 0;
@@ -115,7 +115,7 @@ Task<void> Maintenance::Impl::compact_for_ever() {
       const auto done = co_await compact(std::move(*next.job));
       compacting_ = false;
       note(compact_failure_, done, "compaction failed");
-      // Others may go on: it is tried again when its time has come. Damaged chunks are known.
+      // Others may run: it is retried when its time has come. Damaged chunks are excluded already.
       const bool remembered = !done && !chunks.empty() && done.error().code != Errc::kCorrupt;
       if (remembered) failed_jobs_.add(with_refused_row(chunks), done.error(), now());
       notify();
@@ -171,7 +171,7 @@ Task<Result<void>> Maintenance::Impl::compact_all() {
   wake();
   for (;;) {
     std::erase_if(ids, [this](std::uint64_t id) {
-      return !stores_.chunks().contains(id) || left_alone_.contains(id);
+      return !stores_.chunks().contains(id) || excluded_.contains(id);
     });
     if (ids.empty()) break;
     if (scope_.closed()) co_return fail(Errc::kUnavailable, "the tablet is stopping");
@@ -182,11 +182,11 @@ Task<Result<void>> Maintenance::Impl::compact_all() {
     co_await *turn;
     if (!compacting_ && log_.space_is_short()) {
       co_return fail(Errc::kNoSpace, settings_.table_path +
-                                         ": the disks are nearly full; only what needs little "
-                                         "room is merged");
+                                         ": the disks are nearly full; only small "
+                                         "merges run");
     }
   }
-  if (!left_alone_.empty()) co_return std::unexpected(left_alone_.begin()->second);
+  if (!excluded_.empty()) co_return std::unexpected(excluded_.begin()->second);
   co_return Result<void>{};
 }
 
@@ -207,7 +207,7 @@ Task<void> Maintenance::Impl::settle() {
     co_await *turn;
   }
   --settling_;
-  sweep_graveyard();
+  sweep_retired();
 }
 
 void Maintenance::Impl::add_statistics(TabletStatistics& statistics) const {
@@ -226,7 +226,7 @@ void Maintenance::Impl::add_statistics(TabletStatistics& statistics) const {
     statistics.uncompressed_bytes += reader->part_of(record.statistics.uncompressed_bytes);
     statistics.compressed_bytes += reader->part_of(record.statistics.data_bytes);
     for (const HunkUse& use : record.hunks) {
-      // Blobs of another tablet may be shared: each counts what it refers to.
+      // Blobs of another tablet may be shared: each tablet counts what it refers to.
       const bool own = use.blob.tablet() == record.meta.tablet() && reader->share() == 1;
       if (own) hunks.insert(use.blob);
       if (!own) statistics.hunk_bytes += reader->part_of(use.bytes);
@@ -250,9 +250,9 @@ void Maintenance::Impl::add_statistics(TabletStatistics& statistics) const {
     if (failure->last) statistics.error = failure->last->message();
   }
   if (const Error* error = failed_jobs_.error()) statistics.error = error->message();
-  if (!left_alone_.empty()) statistics.error = left_alone_.begin()->second.message();
+  if (!excluded_.empty()) statistics.error = excluded_.begin()->second.message();
   if (!stores_.damaged().empty()) statistics.error = stores_.damaged().front().error.message();
-  statistics.damaged_chunks = stores_.damaged().size() + left_alone_.size();
+  statistics.damaged_chunks = stores_.damaged().size() + excluded_.size();
 }
 
 Task<void> Maintenance::Impl::stop() {

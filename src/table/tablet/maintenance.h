@@ -1,11 +1,11 @@
 // Maintenance: flushes memory stores to chunks and compacts chunks, in the background.
 //
-// Promise    Nothing is lost or seen twice at any moment: stores are replaced in one commit, and
-//            readers go on with what they hold. Failures are retried with a pause and shown in
-//            the statistics; reads go on, and so do compactions of other chunks.
+// Promise    Nothing is lost or seen twice at any time: stores are replaced in one commit, and
+//            readers continue with the stores they hold. Failures are retried after a pause and
+//            shown in the statistics; reads and compactions of other chunks continue.
 // Threading  The tablet's executor; merging and packing on the background one.
-// Limits     One flush and one compaction at a time; kBuildBytesInFlightMax bytes of finished
-//            blobs of each.
+// Limits     One flush and one compaction at a time; kBuildBytesInFlightMax bytes of finished blobs
+//            for each.
 // Tests      maintenance_test.cpp, flush_test.cpp, compaction_test.cpp, tablet_retention_test.cpp.
 #pragma once
 
@@ -22,17 +22,18 @@ namespace moraine::table {
 
 inline constexpr std::uint64_t kBuildBytesInFlightMax = std::uint64_t{1} << 20;
 
-// How maintenance changes the durable state: by the tablet's log. Implemented by the write side.
+// How maintenance changes the durable state: through the tablet's log. Implemented by the write
+// side.
 class StoreLog {
  public:
   virtual ~StoreLog() = default;
-  // Makes blobs durable that a chunk in the making consists of. They are garbage after a restart,
-  // or once drop_build() was called, unless replace() has named them.
+  // Makes the blobs of a chunk that is being built durable. They are garbage after a restart, or
+  // once drop_build() was called, unless replace() has named them.
   virtual Task<Result<std::vector<BlobId>>> put_blobs(std::uint64_t build,
                                                       std::vector<Slice> blobs) = 0;
   virtual Task<Result<void>> drop_build(std::uint64_t build) = 0;
-  // One durable change: memory stores and chunks go, chunks come (with their partition pivots). The
-  // caller changes the StoreSet in `confirmed`, in the same turn.
+  // One durable change: removes memory stores and chunks, adds chunks (with their partition
+  // pivots). The caller changes the StoreSet in `confirmed`, in the same turn.
   struct Replace {
     std::uint64_t build = 0;
     std::vector<StoreNumber> flushed;
@@ -41,20 +42,20 @@ class StoreLog {
     std::vector<std::uint64_t> added_to_eden;  // Ids among `added`.
     std::optional<std::vector<std::string>> pivots;
     Timestamp retained_timestamp = 0;
-    bool loses_rows = false;  // Expired ones: the row cache may have them.
+    bool loses_rows = false;  // Expired rows: the row cache may have them.
   };
   virtual Task<Result<void>> replace(Replace change, std::function<void()> confirmed) = 0;
   virtual std::uint64_t next_chunk_id() = 0;
-  // Blobs of chunks that were removed and that no reader holds any more.
+  // Discards the blobs of removed chunks that no reader holds any more.
   virtual void discard(const ChunkRecord& record) = 0;
   // The lowest timestamp that reads may still use although retention would allow to drop it
   // (prepared transactions, reads in progress).
   virtual Timestamp needed_since() const = 0;
-  // Only what needs little room is merged then.
+  // True: only small merges are run.
   virtual bool space_is_short() const { return false; }
 };
 
-// Where chunks of a tablet keep their blocks.
+// Where chunks of a tablet cache their blocks.
 ChunkCaches caches_of(const TableResources& resources, const TabletSettings& settings);
 
 class Maintenance {
@@ -68,15 +69,15 @@ class Maintenance {
   void wake();
   Task<Result<void>> flush_all();  // Every frozen store, and the active one if it has rows.
   Task<Result<void>> compact_all();
-  // These chunks are compacted with retention as soon as may be, unless compaction is turned off.
+  // Compacts these chunks with retention as soon as possible, unless compaction is disabled.
   void compact_soon(const std::vector<std::uint64_t>& chunks);
   // As TableTablet::write_static.
   Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp);
   Task<void> settle();
   void add_statistics(TabletStatistics& statistics) const;
-  // Ends background work, between two blobs at the latest, and waits for it.
+  // Stops background work, between two blobs at the latest, and waits for it.
   Task<void> stop();
-  // Tells background work to end, and no more.
+  // Tells background work to stop, without waiting.
   void abandon();
 
  private:

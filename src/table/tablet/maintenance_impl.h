@@ -1,8 +1,8 @@
-// Maintenance::Impl: a loop that flushes, one that compacts, one that brings chunks into memory,
-// and calls that wait for them.
+// Maintenance::Impl: a loop that flushes, one that compacts, one that loads chunks into memory, and
+// calls that wait for them.
 //
-// Invariants (1) Only install() changes chunks, by one durable replace. (2) A chunk that was
-//            removed is kept open in graveyard_ until no reader holds it; then its blobs go.
+// Invariants (1) Only install() changes chunks, by one durable replace. (2) A removed chunk is kept
+//            open in retired_chunks_ until no reader holds it; then its blobs are discarded.
 // Threading  The tablet's executor.
 #pragma once
 
@@ -27,12 +27,13 @@ inline constexpr Duration kMaintenancePause = 1s;      // After a failure.
 inline constexpr Duration kMaintenancePauseMax = 30s;  // After many.
 inline constexpr Duration kUnreadyStorePause = 5ms;    // A store waits for its transactions.
 inline constexpr Duration kGraveyardPause = 100ms;
-inline constexpr Duration kIdleAfter = 5s;                                     // Without a write.
-inline constexpr std::uint64_t kShortSpaceJobBytes = std::uint64_t{32} << 20;  // It leaves so much.
+inline constexpr Duration kIdleAfter = 5s;  // Without a write.
+// Largest job when space is short.
+inline constexpr std::uint64_t kShortSpaceJobBytes = std::uint64_t{32} << 20;
 inline constexpr Duration kPlanPeriodMin = 10ms;
-inline constexpr Duration kPlanPeriodMax = 60s;  // When time alone may give work.
-// Revisions from here on are times, in milliseconds since 1970, before which chunks must be made
-// anew.
+inline constexpr Duration kPlanPeriodMax = 60s;  // When time alone may cause work.
+// Revisions from here on are times, in milliseconds since 1970, before which chunks must be
+// rewritten.
 inline constexpr std::uint64_t kFirstTimeRevision = 1'000'000'000'000;
 
 class Maintenance::Impl {
@@ -61,8 +62,8 @@ class Maintenance::Impl {
   };
 
   // maintenance.cpp
-  Task<void> flush_for_ever();
-  Task<void> compact_for_ever();
+  Task<void> flush_loop();
+  Task<void> compact_loop();
   Task<void> wait(Mailbox<bool>& wakes, Instant until);
   Instant now() const { return resources_.world.executor.now(); }
   std::uint64_t now_ms() const;
@@ -79,7 +80,7 @@ class Maintenance::Impl {
   bool flush_due();
   Instant next_flush_look();
   Task<Result<void>> flush(StoreNumber number);
-  Task<void> tell_cache(std::shared_ptr<MemoryStore> store);
+  Task<void> update_cached_rows(std::shared_ptr<MemoryStore> store);
 
   // static_write.cpp
   Task<Result<void>> add_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp,
@@ -90,9 +91,9 @@ class Maintenance::Impl {
   BuildSpec new_build() const;
   Task<Result<void>> install(StoreLog::Replace change, std::vector<BuiltChunk> built);
   Task<Result<Readers>> open(std::vector<BuiltChunk> built);
-  Task<void> give_up(std::uint64_t build);
-  void bury(Readers readers);
-  void sweep_graveyard();
+  Task<void> abandon_build(std::uint64_t build);
+  void retire(Readers readers);
+  void sweep_retired();
   bool is_used(const BlobId& hunks) const;
   void update_row_cache();
 
@@ -100,7 +101,7 @@ class Maintenance::Impl {
   Task<Result<void>> preload(std::shared_ptr<ChunkReader> reader);
   Task<void> preload_new(std::shared_ptr<ChunkReader> reader);
   Task<Result<void>> preload_missing();
-  Task<void> preload_for_ever();
+  Task<void> preload_loop();
   void note_preload(const Result<void>& done);
   void forget_preload(std::uint64_t chunk);
   void add_preload_statistics(TabletStatistics& statistics) const;
@@ -124,9 +125,9 @@ class Maintenance::Impl {
   Task<Result<void>> change_pivots(CompactionJob job);
   Task<Result<void>> rewrite(CompactionJob job);
   Task<Result<BuildOutcome>> merge(const Readers& chosen, BuildSpec spec, std::size_t& unread);
-  Task<void> leave_damaged_alone(Readers chosen, Error error);
+  Task<void> exclude_damaged(Readers chosen, Error error);
   BuildSpec rewrite_spec(const CompactionJob& job, const Readers& chosen);
-  // Of a merge of chunks, or of a flush.
+  // For a merge of chunks, or for a flush.
   std::vector<OutsideStore> outside(const Readers& chosen, const MemoryStore* flushed,
                                     Timestamp newest);
   Timestamp horizon(Timestamp newest) const;
@@ -150,33 +151,34 @@ class Maintenance::Impl {
 
   std::atomic<bool> stopping_{false};
   mutable std::uint64_t builds_ = 0;
-  const std::uint64_t key_seed_;  // Of the chunks that are made here.
-  Readers graveyard_;
-  KeysInCommon in_common_;                              // Of the plan that is being made.
+  const std::uint64_t key_seed_;  // Of the chunks built here.
+  Readers retired_chunks_;
+  KeysInCommon in_common_;                              // For the plan that is being made.
   std::map<std::uint64_t, std::uint64_t> retained_ms_;  // By chunk: when retention was applied.
   std::set<std::uint64_t> forced_;                      // Chunks.
-  std::map<std::uint64_t, Error> left_alone_;           // Chunks with damage that a merge has met.
+  std::map<std::uint64_t, Error> excluded_;             // Chunks in which a merge has found damage.
   FailedJobs failed_jobs_;
-  std::string refused_key_;  // Of the last job that failed: a row that no chunk can hold, or empty.
-  std::uint64_t revision_ = 0;                         // forced_compaction_revision seen last.
+  std::string refused_key_;     // From the last failed job: a row that no chunk can hold, or empty.
+  std::uint64_t revision_ = 0;  // Last seen forced_compaction_revision.
   std::map<std::string, std::uint64_t> unsplittable_;  // Partitions by `from`, their bytes then.
 
-  std::uint64_t forced_ms_ = 0;  // forced_compaction_ms seen last.
+  std::uint64_t forced_ms_ = 0;  // Last seen forced_compaction_ms.
 
   bool flushing_ = false;
   bool compacting_ = false;
   std::size_t settling_ = 0;
   std::size_t flush_calls_ = 0;
-  std::uint64_t changes_ = 0;                       // Grows when there may be something to compact.
-  std::uint64_t quiet_changes_ = 0;                 // There was nothing to compact then, even idly.
-  Instant last_write_;                              // As far as was looked.
-  std::pair<StoreNumber, std::size_t> seen_{0, 0};  // The active store and its bytes then.
+  std::uint64_t changes_ = 0;  // Grows when there may be something to compact.
+  // Value of changes_ when there was nothing to compact, even for an idle table.
+  std::uint64_t quiet_changes_ = 0;
+  Instant last_write_;                              // As of the last check.
+  std::pair<StoreNumber, std::size_t> seen_{0, 0};  // The active store and its bytes at that time.
   Failure flush_failure_;
   Failure compact_failure_;
   Failure preload_failure_;
   std::set<std::uint64_t> preloaded_;  // Chunks whose blocks are in memory.
   std::set<std::uint64_t> preload_failed_;
-  Instant preload_after_;  // Those are tried again.
+  Instant preload_after_;  // When those are retried.
   TabletStatistics counted_;
   std::vector<std::shared_ptr<OneShot<bool>>> waiters_;
   Mailbox<bool> flush_wakes_{resources_.world.executor};

@@ -30,7 +30,7 @@ class NoGroups final : public BlobGroups {
   blob::Proxy* group(GroupId) override { return nullptr; }
 };
 
-// The tablet's executor and the background one are two, as in the real program: the log and the
+// The tablet's executor and the background one differ, as in the real program: the log and the
 // blobs check that they are called on the first.
 class MaintenanceTest : public testing::Test {
  protected:
@@ -118,7 +118,7 @@ class MaintenanceTest : public testing::Test {
   Timestamp last_ = 0;
 };
 
-TEST_F(MaintenanceTest, AFlushThatFailedIsToldAndTriedAgain) {
+TEST_F(MaintenanceTest, AFlushThatFailedIsReportedAndRetried) {
   log.failures = 1;
   put(1, "a");
   EXPECT_FALSE(flush());
@@ -175,7 +175,7 @@ TEST_F(MaintenanceTest, HunksAreCarriedOverByReference) {
   }
 }
 
-TEST_F(MaintenanceTest, HunksThatAreMostlyGarbageAreWrittenAnew) {
+TEST_F(MaintenanceTest, HunksThatAreMostlyGarbageAreRewritten) {
   const std::string long_text(5'000, 'x');
   for (int i = 0; i < 10; ++i) put(i, long_text);
   ASSERT_TRUE(flush());
@@ -239,7 +239,7 @@ TEST_F(MaintenanceTest, TombstonesSideBySideGetAChunkOfTheirOwn) {
   EXPECT_EQ(stores->chunk(3)->record().statistics.deletes, 0u);
 }
 
-TEST_F(MaintenanceTest, BytesOnTheirWayAreBounded) {
+TEST_F(MaintenanceTest, BytesInFlightAreBounded) {
   const std::string text(200'000, 'x');
   SeededRandom random(1);
   for (int i = 0; i < 300; ++i) {

@@ -19,7 +19,7 @@ std::uint64_t prefix_of(ByteSpan key) {
   return std::byteswap(prefix);
 }
 
-// A binary heap of sources by their present keys. Those that have ended are above all others.
+// A binary heap of sources by their current keys. Ended sources are above all others.
 class MergeCursor final : public RowCursor {
  public:
   explicit MergeCursor(std::vector<std::unique_ptr<RowCursor>> cursors) {
@@ -77,7 +77,7 @@ class MergeCursor final : public RowCursor {
     return compare_keys(a.key, b.key) < 0;
   }
 
-  // Moves the sources of the last row on. False: `waiting_` need data.
+  // Advances the sources of the last row. False: `waiting_` need data.
   bool advance() {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < waiting_.size(); ++i) {
@@ -102,8 +102,8 @@ class MergeCursor final : public RowCursor {
     return first.prefix == heap_[at].prefix && compare_keys(first.key, heap_[at].key) == 0;
   }
 
-  // Sources of equal keys are a tree at the root. Positions are taken down deepest first, so that
-  // sifting them down in that order leaves a heap.
+  // Sources with equal keys are a tree at the root. Their positions are collected deepest first, so
+  // that sifting them down in that order leaves a heap.
   void merge_equals() {
     rows_.clear();
     prepared_ = false;
@@ -114,7 +114,7 @@ class MergeCursor final : public RowCursor {
       if (equals_first(2 * at + 1)) used_.push_back(2 * at + 1);
       if (equals_first(2 * at + 2)) used_.push_back(2 * at + 2);
     }
-    std::ranges::reverse(used_);  // Met level by level: ascending positions.
+    std::ranges::reverse(used_);  // Collected level by level: ascending positions.
     merge_rows(rows_, merged_);
     if (!merged_.folded.empty() && folds_overlap(merged_.row())) {
       rows_.clear();
@@ -141,8 +141,8 @@ class MergeCursor final : public RowCursor {
   }
 
   std::vector<Source> heap_;
-  std::vector<std::size_t> used_;     // Positions that the present row came from, descending.
-  std::vector<std::size_t> waiting_;  // Those of them that were not moved on yet.
+  std::vector<std::size_t> used_;     // Positions that the current row came from, descending.
+  std::vector<std::size_t> waiting_;  // Those of them that were not advanced yet.
   std::vector<VersionedRow> rows_;
   RowBuilder merged_;
   VersionedRow merged_row_;

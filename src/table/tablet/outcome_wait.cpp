@@ -1,12 +1,13 @@
-// A write that meets the locks of a prepared transaction asks how that one ended.
+// A write that conflicts with the locks of a prepared transaction asks for that transaction's
+// outcome.
 //
-// A client hears of its commit when the coordinator has decided, before the participants do. What
-// it writes next may be there first, and is not to fail by its own earlier write. So whoever began
-// after a prepared transaction did asks its coordinator before it gives up: what is decided is
-// carried out at once, and the write goes on or conflicts by the outcome.
+// A client's commit returns when the coordinator has decided, before the participants know. The
+// client's next write may arrive first, and must not fail because of its own earlier write. So a
+// write that began after a prepared transaction asks that transaction's coordinator before it
+// fails: a decided outcome is applied at once, and the write continues or conflicts accordingly.
 //
-// Nobody waits for a transaction that is not decided: two that are prepared in each other's way
-// cannot wait for each other. A coordinator that does not answer is asked again, for
+// Writes never wait for an undecided transaction, so two that are prepared with conflicting locks
+// cannot wait for each other. A coordinator that does not answer is asked again, for up to
 // kOutcomeWaitMax.
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace moraine::table {
 namespace {
 
-constexpr Duration kAskAgainPause = 50ms;
+constexpr Duration kRetryPause = 50ms;
 
 bool changes_key(const PrepareRecord& record, const std::string& key) {
   const auto found = std::ranges::lower_bound(record.changes, key, {}, &RowChange::key);
@@ -25,10 +26,11 @@ bool changes_key(const PrepareRecord& record, const std::string& key) {
 
 }  // namespace
 
-// A prepared transaction that began before the write did and has a lock that it needs.
-std::shared_ptr<PreparedTransaction> TableTablet::Impl::in_the_way(const TabletWrite& write) {
+// A prepared transaction that began before the write and holds a lock that it needs.
+std::shared_ptr<PreparedTransaction> TableTablet::Impl::blocking_transaction(
+    const TabletWrite& write) {
   if (!options_.ask_coordinator || settings_.atomicity == Atomicity::kNone) return nullptr;
-  const auto held = state_.locks().held_against(write.start, write.changes);
+  const auto held = state_.locks().conflicting_holder(write.start, write.changes);
   if (!held) return nullptr;
   const auto may_be_decided = [&](const PreparedTransaction& other) {
     return other.durable && other.record->start < write.start;
@@ -45,8 +47,8 @@ std::shared_ptr<PreparedTransaction> TableTablet::Impl::in_the_way(const TabletW
   return nullptr;
 }
 
-// True: its locks are gone, or the question is to be asked again. False: it is not decided.
-Task<bool> TableTablet::Impl::hear_outcome(std::shared_ptr<PreparedTransaction> other) {
+// True: its locks were released, or retry. False: it is undecided.
+Task<bool> TableTablet::Impl::fetch_outcome(std::shared_ptr<PreparedTransaction> other) {
   if (other->deciding) {
     co_await follow(other);
     co_return true;
@@ -54,7 +56,7 @@ Task<bool> TableTablet::Impl::hear_outcome(std::shared_ptr<PreparedTransaction> 
   const TransactionId id = other->record->transaction;
   const auto outcome = co_await options_.ask_coordinator(other->record->coordinator, id);
   if (!outcome) {
-    co_await sleep_for(executor(), kAskAgainPause);
+    co_await sleep_for(executor(), kRetryPause);
     co_return true;
   }
   Result<void> ended_now;
@@ -65,17 +67,17 @@ Task<bool> TableTablet::Impl::hear_outcome(std::shared_ptr<PreparedTransaction> 
       break;
     case TransactionOutcome::Kind::kAborted: ended_now = co_await abort_prepared(id); break;
   }
-  // The incarnation has ended, somebody else was quicker, or the log's queue is full for now.
-  if (!ended_now) co_await sleep_for(executor(), kAskAgainPause);
+  // The incarnation has ended, another request was first, or the log's queue is full for now.
+  if (!ended_now) co_await sleep_for(executor(), kRetryPause);
   co_return true;
 }
 
-// `conflict` is what the first try has met.
+// `conflict`: the error of the first attempt.
 Task<Result<void>> TableTablet::Impl::acquire_later(const TabletWrite& write, Error conflict) {
   const Instant until = executor().now() + kOutcomeWaitMax;
   for (;;) {
-    const auto other = in_the_way(write);
-    const bool again = other && executor().now() < until && co_await hear_outcome(other);
+    const auto other = blocking_transaction(write);
+    const bool again = other && executor().now() < until && co_await fetch_outcome(other);
     if (!again) {
       ++conflicts_;
       co_return std::unexpected(std::move(conflict));

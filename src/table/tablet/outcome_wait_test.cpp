@@ -1,4 +1,4 @@
-// Writes that meet the locks of prepared transactions.
+// Writes that conflict with the locks of prepared transactions.
 #include <gtest/gtest.h>
 
 #include "table/tablet/test_table.h"
@@ -11,7 +11,7 @@ class OutcomeWaitTest : public testing::Test {
   static constexpr TabletId kCoordinator{500};
 
   OutcomeWaitTest() : table_(12) {
-    table_.options.ask_after = 1000s;  // Nobody asks but those who are in need.
+    table_.options.ask_after = 1000s;  // Only blocked writes ask.
     table_.options.ask_coordinator = [this](TabletId, TransactionId) { return answer(); };
     table_.boot();
   }
@@ -38,7 +38,7 @@ class OutcomeWaitTest : public testing::Test {
   int asked_ = 0;
 };
 
-TEST_F(OutcomeWaitTest, AWriteGoesOnAboveADecidedTransactionOfWhichTheTabletHasNotHeard) {
+TEST_F(OutcomeWaitTest, AWriteContinuesAboveADecidedTransactionUnknownToTheTablet) {
   const TabletWrite first = write(1, "one");
   ASSERT_TRUE(prepare(first));
   decide(TransactionOutcome::Kind::kCommitted, table_.timestamps.draw());
@@ -50,7 +50,7 @@ TEST_F(OutcomeWaitTest, AWriteGoesOnAboveADecidedTransactionOfWhichTheTabletHasN
   EXPECT_EQ(table_.tablet->statistics().conflicts, 0u);
 }
 
-TEST_F(OutcomeWaitTest, APrepareGoesOnToo) {
+TEST_F(OutcomeWaitTest, APrepareContinuesToo) {
   const TabletWrite first = write(1, "one");
   ASSERT_TRUE(prepare(first));
   decide(TransactionOutcome::Kind::kAborted);
@@ -58,7 +58,7 @@ TEST_F(OutcomeWaitTest, APrepareGoesOnToo) {
   EXPECT_EQ(asked_, 1);
 }
 
-TEST_F(OutcomeWaitTest, WhoeverBeganBeforeItWasCommittedConflicts) {
+TEST_F(OutcomeWaitTest, AWriteThatBeganBeforeItWasCommittedConflicts) {
   const TabletWrite first = write(1, "one");
   const TabletWrite second = write(1, "two");
   ASSERT_TRUE(prepare(first));
@@ -70,7 +70,7 @@ TEST_F(OutcomeWaitTest, WhoeverBeganBeforeItWasCommittedConflicts) {
   EXPECT_EQ(table_.tablet->statistics().conflicts, 1u);
 }
 
-TEST_F(OutcomeWaitTest, NobodyWaitsForWhatIsNotDecided) {
+TEST_F(OutcomeWaitTest, WritesDoNotWaitForUndecidedTransactions) {
   const TabletWrite older = write(2, "older");
   ASSERT_TRUE(prepare(write(1, "one")));
   ASSERT_TRUE(prepare(write(2, "two")));
@@ -80,25 +80,25 @@ TEST_F(OutcomeWaitTest, NobodyWaitsForWhatIsNotDecided) {
   EXPECT_EQ(lost.error().code, Errc::kAborted);
   EXPECT_EQ(prepare(write(1, "four")).error().code, Errc::kAborted);
   EXPECT_EQ(asked_, 2);
-  EXPECT_EQ(commit(older).error().code, Errc::kAborted) << "it loses whatever the outcome is";
+  EXPECT_EQ(commit(older).error().code, Errc::kAborted) << "it conflicts whatever the outcome is";
   EXPECT_EQ(asked_, 2);
   EXPECT_EQ(table_.world.executor().now(), before);
 }
 
-TEST_F(OutcomeWaitTest, ACoordinatorThatCannotBeReachedIsAskedForAWhile) {
+TEST_F(OutcomeWaitTest, ACoordinatorThatCannotBeReachedIsRetriedForAWhile) {
   ASSERT_TRUE(prepare(write(1, "one")));
-  outcome_ = fail(Errc::kUnavailable, "it starts anew");
+  outcome_ = fail(Errc::kUnavailable, "it is restarting");
   const Timestamp at = table_.timestamps.draw();
   table_.world.executor().schedule(table_.world.executor().now() + 1s, [this, at] {
     decide(TransactionOutcome::Kind::kCommitted, at);
   });
   EXPECT_TRUE(commit(write(1, "two")));
   ASSERT_TRUE(prepare(write(1, "three")));
-  outcome_ = fail(Errc::kUnavailable, "it is gone");
+  outcome_ = fail(Errc::kUnavailable, "it has stopped");
   EXPECT_EQ(commit(write(1, "four")).error().code, Errc::kAborted);
 }
 
-TEST_F(OutcomeWaitTest, OfThoseWhoShareALockEachIsAskedAbout) {
+TEST_F(OutcomeWaitTest, EveryTransactionThatSharesALockIsAskedAbout) {
   TabletWrite first = write(1, "one");
   TabletWrite second = write(1, "two");
   for (TabletWrite* one : {&first, &second}) {
@@ -114,15 +114,15 @@ TEST_F(OutcomeWaitTest, OfThoseWhoShareALockEachIsAskedAbout) {
   EXPECT_EQ(asked_, 2);
 }
 
-TEST_F(OutcomeWaitTest, AFrozenTabletRefusesWhoeverHasWaited) {
+TEST_F(OutcomeWaitTest, AFrozenTabletRefusesWritesThatHaveWaited) {
   const TabletWrite first = write(1, "one");
   ASSERT_TRUE(prepare(first));
-  outcome_ = fail(Errc::kUnavailable, "it starts anew");
+  outcome_ = fail(Errc::kUnavailable, "it is restarting");
   Executor& node = table_.storage.world().executor;
   node.schedule(node.now() + 1s, [this] { spawn(freeze()); });
   EXPECT_EQ(commit(write(1, "two")).error().code, Errc::kReadOnly);
   ASSERT_TRUE(table_.world.run(table_.tablet->abort_prepared(first.transaction)));
-  table_.world.run_for(5s);  // The freeze ends.
+  table_.world.run_for(5s);  // The freeze finishes.
 }
 
 }  // namespace

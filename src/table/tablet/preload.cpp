@@ -1,5 +1,5 @@
-// in_memory_mode: the blocks of every chunk are read ahead and stay in memory. A chunk that could
-// not be brought there is read from the disk meanwhile, and tried again.
+// in_memory_mode: the blocks of every chunk are read in advance and stay in memory. A chunk that
+// could not be loaded is read from the disk meanwhile, and retried.
 
 #include <fmt/format.h>
 
@@ -23,16 +23,16 @@ Task<Result<void>> Maintenance::Impl::preload(std::shared_ptr<ChunkReader> reade
   co_return loaded;
 }
 
-// One line of the log for all that failed. The next attempt comes later and later.
+// Logs one line for all failures. The pause before the next attempt grows.
 void Maintenance::Impl::note_preload(const Result<void>& done) {
   if (done && !preload_failed_.empty()) return;
   note(preload_failure_, done,
-       fmt::format("{} chunks are not in memory and are read from the disk; tried again",
+       fmt::format("{} chunks are not in memory and are read from the disk; retrying",
                    preload_failed_.size()));
   if (!done) preload_after_ = after_failure(preload_failure_);
 }
 
-// A chunk that is being installed is in memory before anyone reads it, or tried again later.
+// Loads a chunk that is being installed before any reader uses it; a failure is retried later.
 Task<void> Maintenance::Impl::preload_new(std::shared_ptr<ChunkReader> reader) {
   if (settings_.in_memory_mode == InMemoryMode::kNone) co_return;
   const Result<void> loaded = co_await preload(std::move(reader));
@@ -64,7 +64,7 @@ Task<Result<void>> Maintenance::Impl::preload_missing() {
   co_return all;
 }
 
-Task<void> Maintenance::Impl::preload_for_ever() {
+Task<void> Maintenance::Impl::preload_loop() {
   while (!scope_.closed()) {
     if (now() >= preload_after_) {
       note_preload(co_await preload_missing());

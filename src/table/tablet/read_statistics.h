@@ -1,6 +1,6 @@
-// ReadStatistics: what reads of a tablet did, for metrics and attributes.
+// ReadStatistics: counts of reads of a tablet, for metrics and attributes.
 //
-// Promise    Nothing that was counted is lost, on any number of threads.
+// Promise    No count is lost, on any number of threads.
 // Threading  Any thread.
 #pragma once
 
@@ -19,8 +19,8 @@ class LookupStatistics {
     kUnmergedRows,  // Found in single stores.
     kDataWeight,
     kRequests,
-    kWaits,    // For rows that were being decided.
-    kRetries,  // Of keys: each time that more was read for them.
+    kWaits,    // For undecided rows.
+    kRetries,  // Keys: each time that more was read for one.
     kFigures,
   };
   using Shard = ThreadCounters<kFigures>::Shard;
@@ -38,7 +38,7 @@ struct ReadStatistics {
   LookupStatistics scan;
   ChunkReadStatistics chunks;
   ChunkReadStatistics hunks;
-  ThreadHistogram lookup_duration;  // From the call to its answer, one for each request.
+  ThreadHistogram lookup_duration;  // From the call to its result, once per request.
 };
 
 }  // namespace moraine::table

@@ -1,4 +1,4 @@
-// Figures of reads on several threads.
+// Statistics of reads on several threads.
 
 #include <thread>
 #include <vector>
@@ -8,7 +8,7 @@
 namespace moraine::table {
 namespace {
 
-// Counts that one thread takes from another would be missing in the sums.
+// A count overwritten by another thread would be missing in the sums.
 TEST(ReadStatisticsThreads, FiguresOfLookupsAddUp) {
   TestReader tablet;
   for (int i = 0; i < 100; ++i) tablet.write(i, 10, {{1, "text"}});

@@ -1,7 +1,7 @@
-// RowLocks: something about each lock of a row: the primary one, and groups that ever had it.
+// RowLocks: a value for each lock of a row: the primary one, and the groups that ever needed one.
 //
-// Promise    A lock that is not there reads as a Lock made without arguments; it is there once it
-//            was asked for to be changed.
+// Promise    A lock without an entry reads as a default-constructed Lock; the non-const lock()
+//            creates the entry.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct RowLocks {
   }
 
  private:
-  // Null: not there.
+  // Null: no entry.
   const Lock* find(std::size_t index) const {
     if (index == 0) return &primary;
     for (const Group& group : groups) {

@@ -1,4 +1,4 @@
-// How large a row may become.
+// Limits the size of a row.
 
 #include <fmt/format.h>
 
@@ -10,19 +10,19 @@
 namespace moraine::table {
 namespace {
 
-// Between two attempts to make room for rows that are too large.
-constexpr Duration kReliefPauseMin = 60s;
-constexpr int kReliefPauseTtlShare = 16;  // Of min_data_ttl: less is not worth a rewrite.
-// Tombstones are taken up to so many times the bound: they are short, and let a row shrink.
-constexpr std::uint64_t kDeletesBeyond = 2;
+// Between two attempts to shrink rows that are too large.
+constexpr Duration kLargeRowPauseMin = 60s;
+constexpr int kLargeRowPauseTtlShare = 16;  // Share of min_data_ttl: less is not worth a rewrite.
+// Tombstones are accepted up to this multiple of the limit: they are short, and let a row shrink.
+constexpr std::uint64_t kDeletesFactor = 2;
 
 }  // namespace
 
-// A row whose versions pass the bound takes no more of them: everything that reads, merges or
-// writes it has it in memory as a whole.
+// A row whose versions exceed the limit accepts no more of them: everything that reads, merges or
+// writes it needs it in memory as a whole.
 Result<void> TableTablet::Impl::check_row_sizes(std::span<const RowChange> changes) {
   const std::uint64_t most = settings_.limits.row_bytes_max;
-  // Without looking at the rows: a transaction brings kWriteBytesMax at most.
+  // Without checking the rows: a transaction adds at most kWriteBytesMax.
   const std::uint64_t fresh = std::min<std::uint64_t>(kWriteBytesMax, most / 2);
   if (stores_->largest_rows_bytes() + fresh <= most) return {};
   for (const RowChange& change : changes) {
@@ -30,28 +30,30 @@ Result<void> TableTablet::Impl::check_row_sizes(std::span<const RowChange> chang
     const ByteSpan key = as_bytes(change.key);
     const StoreSet::RowBytes now = stores_->row_bytes(key, key_hash(key));
     const std::uint64_t bytes = now.in_memory + now.in_chunks;
-    const std::uint64_t bound = change.kind == ChangeKind::kDelete ? kDeletesBeyond * most : most;
+    const std::uint64_t bound = change.kind == ChangeKind::kDelete ? kDeletesFactor * most : most;
     if (bytes + change.image.size() <= bound) continue;
-    relieve(now);
+    compact_large_row(now);
     return fail(
         Errc::kOverloaded,
         fmt::format("{}: tablet {}: row {} has {} bytes of versions, at most {} are allowed; "
                     "write to it less often, or lower min_data_ttl ({} ms) or "
-                    "min_data_versions ({}) so that old versions can go",
-                    settings_.table_path, info_.id.value, key_for_people(change.key), bytes, most,
+                    "min_data_versions ({}) so that old versions can be dropped",
+                    settings_.table_path, info_.id.value, printable_key(change.key), bytes, most,
                     settings_.mount.retention.min_data_ttl.count(),
                     settings_.mount.retention.min_data_versions));
   }
   return {};
 }
 
-// What retention allows to drop of the row goes now and not when it would be worth the writing.
-void TableTablet::Impl::relieve(const StoreSet::RowBytes& row) {
+// Drops what retention allows to drop of the row now, instead of when it would be worth the
+// writing.
+void TableTablet::Impl::compact_large_row(const StoreSet::RowBytes& row) {
   const MountConfig& mount = settings_.mount;
   const Instant now = executor().now();
-  if (now < next_relief_) return;
-  next_relief_ = now + std::max<Duration>(kReliefPauseMin,
-                                          mount.retention.min_data_ttl / kReliefPauseTtlShare);
+  if (now < next_large_row_compaction_) return;
+  next_large_row_compaction_ =
+      now +
+      std::max<Duration>(kLargeRowPauseMin, mount.retention.min_data_ttl / kLargeRowPauseTtlShare);
   const bool in_active = stores_->active().store->largest_row_bytes() >= row.in_memory / 2;
   if (mount.enable_store_flush && row.in_memory >= row.in_chunks && in_active) {
     stores_->rotate(now);

@@ -6,7 +6,7 @@
 
 #include "io/sync.h"
 #include "table/memory/mark_rules.h"
-#include "table/tablet/gone_rows_scan.h"
+#include "table/tablet/deleted_rows_scan.h"
 #include "table/tablet/hunk_reader.h"
 #include "table/tablet/lookup_pass.h"
 #include "table/tablet/merge_cursor.h"
@@ -16,8 +16,8 @@
 namespace moraine::table {
 namespace {
 
-// Rows that are merged before it is tried again to read by columns: the fewer, the more rows were
-// read by columns the last time.
+// Rows that are merged before reading by columns is tried again: the fewer, the more rows were read
+// by columns the last time.
 constexpr std::size_t kRowsBeforePlanningMin = 256;
 constexpr std::size_t kRowsBeforePlanningMax = 8'192;
 
@@ -35,7 +35,7 @@ class Scan final : public TabletScan {
   Scan(ScanRequest request, const ScanSources& sources)
       : request_(std::move(request)),
         sources_(sources),
-        gone_(sources.gone, sources.executor, request_.timestamp),
+        deleted_rows_(sources.deleted_range, sources.executor, request_.timestamp),
         view_(sources.views.hold()),
         batcher_(request_, view_->schema),
         rows_left_(request_.row_limit) {}
@@ -46,7 +46,7 @@ class Scan final : public TabletScan {
   void release() override;
 
  private:
-  // What load() is for.
+  // What load() has to do.
   enum class Need : std::uint8_t { kNothing, kRows, kColumns, kDecision, kAppend, kHunks };
 
   Result<void> check() const {
@@ -65,7 +65,7 @@ class Scan final : public TabletScan {
   void open_rows();
   void close_segment(std::string from);
   Result<Step> read(ColumnBatch& batch);
-  // nullopt: the segment is over, and the batch has no rows.
+  // nullopt: the segment has ended, and the batch has no rows.
   std::optional<Step> read_columns(ColumnBatch& batch);
   std::optional<Step> read_rows(ColumnBatch& batch);
   std::optional<Step> end_rows(ColumnBatch& batch, Need need);
@@ -79,7 +79,7 @@ class Scan final : public TabletScan {
 
   const ScanRequest request_;
   const ScanSources sources_;
-  GoneRowsScan gone_;
+  DeletedRowsScan deleted_rows_;
   std::shared_ptr<const TabletView> view_;
   RowBatcher batcher_;
   std::string position_;  // Where the next segment begins.
@@ -90,14 +90,14 @@ class Scan final : public TabletScan {
   std::unique_ptr<ChunkReader::ColumnCursor> columns_;
   std::set<const ChunkReader*> not_by_columns_;
   bool one_store_ = false;        // Has all rows of the segment.
-  bool texts_in_memory_ = false;  // Texts of the last batch are those of memory stores.
+  bool texts_in_memory_ = false;  // Texts of the last batch belong to memory stores.
   std::vector<std::shared_ptr<MemoryStore>> released_memory_;
-  std::size_t segment_rows_ = 0;  // Looked at; by columns: given.
+  std::size_t segment_rows_ = 0;  // Rows visited; by columns: rows returned.
   std::size_t rows_before_planning_ = kRowsBeforePlanningMin;
-  std::size_t looked_ = 0;  // In this call.
+  std::size_t visited_ = 0;  // In this call.
   std::uint64_t rows_left_;
   Need need_ = Need::kNothing;
-  std::string waiting_;  // The key whose row is being decided; not empty: before all else.
+  std::string waiting_;  // The key of an undecided row; if not empty, handled first.
   ColumnBatch held_;     // Waits for hunks.
   bool held_ready_ = false;
 };
@@ -108,7 +108,7 @@ Result<void> Scan::open() {
   position_ = std::max(request_.bounds.from, view_->bounds.from);
   to_ = request_.bounds.to;
   if (ends_before(view_->bounds.to, to_)) to_ = view_->bounds.to;
-  gone_.begin(position_);
+  deleted_rows_.begin(position_);
   over_ = !to_.empty() && position_ >= to_;
   sources_.statistics.scan.add(LookupStatistics::kRequests, 1);
   return {};
@@ -131,7 +131,7 @@ std::optional<std::string> Scan::first_memory_key() const {
   return first;
 }
 
-// False: nothing is left. Rows before keys that cannot be read are given first.
+// False: nothing left. Rows before unreadable keys are returned first.
 Result<bool> Scan::open_segment() {
   const DamagedChunk* met = find_damage(view_->damaged, position_, to_, request_.timestamp);
   if (met != nullptr && met->from <= position_) return std::unexpected(met->error);
@@ -157,7 +157,7 @@ Result<bool> Scan::open_segment() {
     columns_ = chunk.scan_columns(KeyBounds{.from = segment_->from, .to = segment_->to},
                                   request_.timestamp, request_.columns, request_.filters);
     if (columns_ != nullptr) {
-      if (gone_.learning()) gone_.end(segment_->from);
+      if (deleted_rows_.observing()) deleted_rows_.end(segment_->from);
       one_store_ = true;
       return true;
     }
@@ -178,7 +178,7 @@ void Scan::open_rows() {
   rows_ = merge_cursors(std::move(cursors));
 }
 
-// An empty `from`: the segment ended where all keys end.
+// An empty `from`: the segment ended at the end of all keys.
 void Scan::close_segment(std::string from) {
   over_ = from.empty();
   position_ = std::move(from);
@@ -198,7 +198,7 @@ Result<TabletScan::Step> Scan::next(ColumnBatch& batch) {
   if (!waiting_.empty() && rows_left_ != 0) return needs(Need::kDecision);
   if (!over_ && concerns(view_->append, request_.timestamp)) return needs(Need::kAppend);
   need_ = Need::kNothing;
-  looked_ = 0;
+  visited_ = 0;
   batch.rows = 0;
   if (Result<void> fine = check(); !fine) return std::unexpected(std::move(fine).error());
   return read(batch);
@@ -212,7 +212,7 @@ Result<TabletScan::Step> Scan::read(ColumnBatch& batch) {
     }
     const std::optional<Step> step = columns_ ? read_columns(batch) : read_rows(batch);
     if (step) return *step;
-    if (looked_ >= kRowsPerCallMax) return give(batch);
+    if (visited_ >= kRowsPerCallMax) return give(batch);
   }
   over_ = true;
   return Step::kEnd;
@@ -233,7 +233,7 @@ std::optional<TabletScan::Step> Scan::read_columns(ColumnBatch& batch) {
     case RowCursor::Step::kRow: break;
   }
   segment_rows_ += batch.rows;
-  looked_ += kBatchRowsMax;
+  visited_ += kBatchRowsMax;
   if (batch.rows == 0) return std::nullopt;
   return give(batch);
 }
@@ -245,7 +245,7 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
   const bool waits = request_.timestamp != kAsyncLastCommitted;
   const bool texts_stay = segment_->chunks.empty();
   texts_in_memory_ = texts_stay;
-  const std::size_t looked_before = looked_;
+  const std::size_t visited_before = visited_;
   RowCursor& rows = *rows_;
   while (true) {
     const RowCursor::Step step = rows.next();
@@ -259,18 +259,18 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
       return end_rows(batch, Need::kDecision);
     }
     const bool visible = batcher_.add(rows.row(), texts_stay, batch);
-    if (gone_.learning()) gone_.met(rows.row(), visible);
-    ++looked_;
-    if (batcher_.full(batch) || looked_ >= kRowsPerCallMax) break;
+    if (deleted_rows_.observing()) deleted_rows_.visit(rows.row(), visible);
+    ++visited_;
+    if (batcher_.full(batch) || visited_ >= kRowsPerCallMax) break;
   }
-  segment_rows_ += looked_ - looked_before;
+  segment_rows_ += visited_ - visited_before;
   if (segment_->only_memory_hinders && segment_rows_ >= rows_before_planning_) {
     close_segment(std::string(as_text(rows_->row().key)) + '\0');
   }
   return end_rows(batch, Need::kNothing);
 }
 
-// Rows that are there are given first.
+// Rows already in the batch are returned first.
 std::optional<TabletScan::Step> Scan::end_rows(ColumnBatch& batch, Need need) {
   batcher_.end(batch);
   if (!batcher_.hunks().empty()) {
@@ -322,7 +322,7 @@ Task<Result<void>> Scan::load() {
   co_return Result<void>();
 }
 
-// Then goes on from that key, with what the stores have by then.
+// Then continues from that key, with what the stores have by then.
 Task<Result<void>> Scan::wait_decided(std::string key) {
   sources_.statistics.scan.add(LookupStatistics::kWaits, 1);
   const Instant deadline = sources_.executor.now() + sources_.undecided_timeout;

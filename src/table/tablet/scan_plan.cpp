@@ -22,7 +22,7 @@ Extent extent_of(const std::shared_ptr<ChunkReader>& chunk, const ScanPlanInput&
   return extent;
 }
 
-// Chunks with rows at or above `from` and below `to`, by where they begin.
+// Chunks with rows at or above `from` and below `to`, ordered by their beginnings.
 std::vector<Extent> extents(const ScanPlanInput& input, const PartitionView& partition,
                             const std::string& from, const std::string& to) {
   std::vector<Extent> found;
@@ -49,7 +49,7 @@ void lower(std::string& bound, const std::string& other) {
   if (ends_before(other, bound)) bound = other;
 }
 
-// Requires: a chunk that can be read by columns is among `found`.
+// Requires: `found` contains a chunk that can be read by columns.
 ScanSegment cut(const ScanPlanInput& input, std::vector<Extent>& found, std::string from,
                 const std::string& to) {
   const bool memory_before = input.memory_key && (to.empty() || *input.memory_key < to) &&

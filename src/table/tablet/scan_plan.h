@@ -1,6 +1,6 @@
-// Scan plan: which stores have rows of the next stretch of a key range.
+// Scan plan: which stores have rows of the next segment of a key range.
 //
-// Promise    Pure. Stretches follow each other without gaps that have rows, end at the bounds of
+// Promise    Pure. Segments follow each other without gaps that have rows, end at the bounds of
 //            partitions, and, where chunks can be read by columns, at the keys where their
 //            neighbours begin and end.
 // Tests      tablet_scan_test.cpp.
@@ -21,7 +21,7 @@ struct ScanSegment {
   std::string to;  // Empty: no bound.
   std::vector<std::shared_ptr<ChunkReader>> chunks;
   bool by_columns = false;  // One chunk has all the rows.
-  // By columns it could be but for rows in memory: worth planning again after some rows.
+  // It could be read by columns except for rows in memory: worth planning again after some rows.
   bool only_memory_hinders = false;
 };
 
@@ -33,10 +33,10 @@ struct ScanPlanInput {
   const std::function<bool(const ChunkReader&)>& readable_by_columns;
 };
 
-// nullopt: nothing is left.
+// nullopt: nothing left.
 std::optional<ScanSegment> next_segment(const ScanPlanInput& input);
 
-// Does bound `a` end before `b`? Empty ones are the end of all keys.
+// Is bound `a` before `b`? An empty bound is the end of all keys.
 inline bool ends_before(const std::string& a, const std::string& b) {
   return !a.empty() && (b.empty() || a < b);
 }

@@ -1,8 +1,8 @@
-// RowBatcher: merged rows become a batch of columns.
+// RowBatcher: builds a batch of columns from merged rows.
 //
-// Promise    add() takes a row that is visible at the timestamp and fits the filters. Texts are
-//            copied unless the caller says that they stay. Long values that are elsewhere are
-//            listed; filters on them are left for resolve().
+// Promise    add() adds a row that is visible at the timestamp and matches the filters. Texts are
+//            copied unless the caller says that they outlive the batch. Hunks are listed; filters
+//            on them are applied by resolve().
 // Threading  One thread at a time.
 // Limits     A batch ends at kBatchRowsMax rows or kBatchTextBytesMax of texts and hunks.
 // Tests      tablet_scan_test.cpp.
@@ -54,32 +54,32 @@ class TextArena {
 
 class RowBatcher {
  public:
-  // All outlive it.
+  // All must outlive it.
   RowBatcher(const ScanRequest& request, std::shared_ptr<const TableSchema> schema);
 
-  // Columns of the answer and of filters.
+  // Columns of the result and of filters.
   Result<void> prepare();
   const ColumnSet* wanted() const { return columns_.wanted(); }
 
-  // A batch of at most `rows`.
+  // Begins a batch of at most `rows`.
   void begin(ColumnBatch& batch, std::uint64_t rows);
-  // True: the row is in the batch. Requires: !full(). `texts_stay`: the row's texts outlive the
-  // batch.
+  // True: the row was added to the batch. Requires: !full(). `texts_stay`: the row's texts outlive
+  // the batch.
   bool add(const VersionedRow& row, bool texts_stay, ColumnBatch& batch);
   bool full(const ColumnBatch& batch) const {
     return batch.rows == rows_max_ || text_bytes_ >= kBatchTextBytesMax;
   }
-  // Cuts vectors to the rows that there are.
+  // Truncates vectors to the number of rows.
   void end(ColumnBatch& batch) const;
   std::size_t text_bytes() const { return text_bytes_; }
 
-  // Hunks of the batch: their bytes are wanted in this order.
+  // Hunks of the batch, in the order in which resolve() needs their bytes.
   const std::vector<HunkRef>& hunks() const { return hunk_refs_; }
-  // Puts them in, and drops rows that do not fit filters after all.
+  // Fills them in, and drops rows that do not match filters after all.
   void resolve(std::span<const Slice> bytes, ColumnBatch& batch);
 
  private:
-  // Column of the answer, or past its end a filter's.
+  // Column of the result, or past its end a filter's.
   struct HunkPlace {
     std::size_t row = 0;
     std::size_t column = 0;
@@ -99,9 +99,9 @@ class RowBatcher {
   std::shared_ptr<const TableSchema> schema_;
   bool has_any_ = false;  // There are columns of type any.
   ReadColumns columns_;
-  std::vector<std::uint32_t> filter_at_;  // Where each filter's column is among those read.
-  std::vector<Value> cells_;              // Of the present row: all columns read.
-  std::vector<Value> values_;             // Its values, unless they are neighbours in `cells_`.
+  std::vector<std::uint32_t> filter_at_;  // Index of each filter's column among those read.
+  std::vector<Value> cells_;              // Of the current row: all columns read.
+  std::vector<Value> values_;             // Its values, unless they are adjacent in `cells_`.
   std::vector<Value> key_;
   std::string key_memory_;
   TextMemory folded_;

@@ -1,4 +1,4 @@
-// Bugs that simulations must find: each is one line left out on purpose.
+// Bugs that simulations must find: in each one line is deliberately left out.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ enum class SeededBug : std::uint8_t {
   kRowCacheNotTold,             // A flush does not update cached rows.
   kFoldPastSnapshot,            // Deltas are folded although a snapshot lies between them.
   kAckBeforeDurable,            // A commit is applied and answered before its log entry is durable.
-  kPreparedForgotten,           // Snapshots leave out prepared transactions.
-  kReadersDoNotWait,            // Sync readers pass prepared rows.
+  kPreparedForgotten,           // Snapshots omit prepared transactions.
+  kReadersDoNotWait,            // Sync readers do not wait for prepared rows.
   kLockGroupIgnored,            // Read locks are not checked against writers.
   kFlushLosesTail,              // A flush does not wait for unconfirmed commits of its store.
   kOutcomeGuessed,      // A coordinator that has no record of an undecided transaction commits it.
   kGroupLocksNotTaken,  // Writers take no locks of lock groups.
-  kReshardLosesPivot,   // A tablet takes over what is above its pivot key, and not that key itself.
-  kRetiredTooEarly,     // Tablets that others borrow blobs from are deleted.
-  kDeletedUnheard,      // Merges leave out what tombstones cover, be it written after them.
+  kReshardLosesPivot,  // A tablet takes over the keys above its pivot key, but not that key itself.
+  kRetiredTooEarly,    // Tablets that others borrow blobs from are deleted.
+  kDeletedUnheard,     // Merges skip what tombstones cover, even if it was written after them.
 };
 std::span<const SeededBug> all_seeded_bugs();
 std::string_view to_string(SeededBug bug);

@@ -1,4 +1,4 @@
-// Each bug of the write side breaks the promise that it is about, and only then.
+// Each bug of the write side breaks the promise that it targets, and without it the promise holds.
 
 #include "table/tablet/seeded_bug.h"
 

@@ -1,7 +1,6 @@
-// What a tablet of a table is told when it is mounted.
+// Options and limits with which a tablet of a table is mounted.
 //
-// Promise    Plain data with the defaults of the specification; check() says what contradicts
-//            itself.
+// Promise    Plain data with the defaults of the specification; check() reports contradictions.
 #pragma once
 
 #include <chrono>
@@ -21,21 +20,21 @@ namespace moraine::table {
 enum class Atomicity : std::uint8_t { kFull = 0, kNone = 1 };
 enum class InMemoryMode : std::uint8_t { kNone = 0, kCompressed = 1, kUncompressed = 2 };
 
-// Rows in memory, in stores of max_dynamic_store_bytes, within these bounds.
+// Rows in memory, in stores of max_dynamic_store_bytes, within these limits.
 inline constexpr std::uint64_t kUnflushedStores = 4;
 inline constexpr std::uint64_t kUnflushedBytesMin = std::uint64_t{64} << 20;
 inline constexpr std::uint64_t kUnflushedBytesMax = std::uint64_t{512} << 20;
-// A store is frozen at the latest when it has this part of what may be in memory: writes go on
-// while it is flushed.
+// A store is frozen at the latest when it has this part of what may be in memory, so that writes
+// continue while it is flushed.
 inline constexpr std::uint64_t kUnflushedPartOfStore = 2;
-// All versions of a row, in memory and in chunks.
+// Limit for all versions of a row, in memory and in chunks.
 inline constexpr std::uint64_t kRowBytesMax = std::uint64_t{128} << 20;
-// Records of chunks in one record of the log; more of them take several.
+// Chunk records in one record of the log; longer lists take several.
 inline constexpr std::size_t kLoggedChunkBytesMax = std::size_t{4} << 20;
-// Keys at which partitions begin, all together: they are one record of the log.
+// All first keys of partitions together: they are one record of the log.
 inline constexpr std::size_t kPivotBytesMax = std::size_t{2} << 20;
 
-// Bounds that are constants but for tests.
+// Limits that only tests change.
 struct TabletLimits {
   std::uint64_t unflushed_bytes_min = kUnflushedBytesMin;
   std::uint64_t unflushed_bytes_max = kUnflushedBytesMax;
@@ -63,14 +62,14 @@ struct MountConfig {
   std::uint32_t max_overlapping_store_count = 30;
   std::optional<std::chrono::milliseconds> auto_compaction_period;
   std::uint64_t forced_compaction_revision = 0;
-  // Chunks made until then are compacted; 0: none. Raised while the tablet runs: all chunks.
+  // Chunks made until then are compacted; 0: none. When raised while the tablet runs: all chunks.
   std::uint64_t forced_compaction_ms = 0;
   bool enable_compaction_and_partitioning = true;
   bool enable_store_flush = true;
   double max_hunk_compaction_garbage_ratio = 0.5;
 
   std::uint64_t lookup_cache_rows_per_tablet = 0;
-  double lookup_cache_rows_ratio = 0;  // Of the rows of the tablet; counts when above 0.
+  double lookup_cache_rows_ratio = 0;  // Of the rows of the tablet; used when above 0.
   bool enable_lookup_cache_by_default = false;
   bool enable_key_filter_for_lookup = true;
 };
@@ -86,13 +85,13 @@ struct TabletSettings {
   TabletLimits limits;
 };
 
-// Writes are refused while more than this is not flushed.
+// Writes are rejected while more bytes than this are unflushed.
 std::uint64_t unflushed_bytes_max(const MountConfig& mount, const TabletLimits& limits);
-// The active store is frozen when it has so much: max_dynamic_store_bytes, or less where writes
-// would be refused before.
+// The active store is frozen at this size: max_dynamic_store_bytes, or less where writes would be
+// rejected before.
 std::uint64_t store_bytes_max(const MountConfig& mount, const TabletLimits& limits);
 
-// kInvalidArgument: names the options that contradict each other.
+// kInvalidArgument: the error names the options that contradict each other.
 Result<void> check(const MountConfig& config);
 
 }  // namespace moraine::table

@@ -6,9 +6,9 @@
 //   item   = size u32  bytes             may go over the end of a page
 // clang-format on
 //
-// Promise    Pure. The items that were added come out, in order. Pages that are damaged, missing in
-//            the middle or in another order are refused; that the last ones are missing must show
-//            in the items.
+// Promise    Pure. Returns the items that were added, in order. Pages that are damaged, missing in
+//            the middle or out of order are rejected; missing last pages must be detected from the
+//            items.
 // Errors     kCorrupt; kUnsupported: another version.
 // Tests      snapshot_pages_test.cpp, table_state_fuzz.cpp.
 #pragma once

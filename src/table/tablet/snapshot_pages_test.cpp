@@ -23,7 +23,7 @@ Result<std::vector<std::string>> items_of(const std::vector<Slice>& pages) {
   return items;
 }
 
-TEST(SnapshotPages, ItemsOfAnySizeComeBackFromPagesOfAnySize) {
+TEST(SnapshotPages, ItemsOfAnySizeAreReadFromPagesOfAnySize) {
   SeededRandom random(5);
   for (int round = 0; round < 200; ++round) {
     const std::size_t page_bytes = 10 + random.below(100);

@@ -1,4 +1,4 @@
-// Rows of static tables become chunks at once.
+// Writes rows of static tables directly to chunks.
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ Task<Result<void>> Maintenance::Impl::add_static(std::shared_ptr<const StaticRow
     co_return fail(Errc::kInvalidArgument,
                    fmt::format("Sort order violation: the first key {} is not above {}, the last "
                                "one of the table",
-                               key_for_people(first), key_for_people(last)));
+                               printable_key(first), printable_key(last)));
   }
   StoreLog::Replace change;
   BuildSpec spec = new_build();
@@ -36,7 +36,7 @@ Task<Result<void>> Maintenance::Impl::add_static(std::shared_ptr<const StaticRow
   auto built = co_await build_chunks(places(), std::move(spec),
                                      StaticRows::cursor(rows, rows_before, timestamp));
   if (!built) {
-    co_await give_up(change.build);
+    co_await abandon_build(change.build);
     co_return std::unexpected(std::move(built).error());
   }
   co_return co_await install(std::move(change), std::move(built->chunks));

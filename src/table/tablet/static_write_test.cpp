@@ -36,7 +36,7 @@ class StaticWrite : public testing::Test {
     return table_.world.run(table_.tablet->write_static(rows(first, last)));
   }
 
-  Task<void> write_and_tell(std::shared_ptr<const StaticRows> given, std::shared_ptr<bool> done) {
+  Task<void> write_and_set(std::shared_ptr<const StaticRows> given, std::shared_ptr<bool> done) {
     const auto written = co_await table_.tablet->write_static(std::move(given));
     *done = written.has_value();
   }
@@ -61,7 +61,7 @@ TEST_F(StaticWrite, IsWholeOrNotThereAfterAPowerCutAtAnyMoment) {
     const std::size_t before = table_.all().size();
     auto done = std::make_shared<bool>(false);
     TaskScope scope;
-    scope.spawn(write_and_tell(rows(next, next + 2'000), done));
+    scope.spawn(write_and_set(rows(next, next + 2'000), done));
     table_.world.run_for(Duration(turn * 40us));
     table_.crash();
     const std::size_t after = table_.all().size();
@@ -76,7 +76,7 @@ TEST_F(StaticWrite, IsWholeOrNotThereAfterAPowerCutAtAnyMoment) {
   EXPECT_LT(whole, 20u);
 }
 
-// Whatever the moment at which a snapshot is taken: it sees all of the rows or none, every time.
+// At any time a snapshot sees all of the rows or none, every time.
 TEST_F(StaticWrite, ASnapshotThatIsOpenDoesNotChange) {
   ASSERT_TRUE(write(0, 10));
   std::int64_t next = 10;
@@ -88,7 +88,7 @@ TEST_F(StaticWrite, ASnapshotThatIsOpenDoesNotChange) {
     const Timestamp early = table_.timestamps.draw();
     auto done = std::make_shared<bool>(false);
     TaskScope scope;
-    scope.spawn(write_and_tell(given, done));
+    scope.spawn(write_and_set(given, done));
     table_.world.run_for(Duration(turn * 40us));
     const Timestamp snapshot = turn % 4 == 0 ? early : table_.timestamps.draw();
     const std::size_t first = table_.all(snapshot).size();
@@ -129,7 +129,7 @@ class UnsortedStaticWrite : public StaticWrite {
   UnsortedStaticWrite() : StaticWrite(false) {}
 };
 
-TEST_F(UnsortedStaticWrite, GoesOnWithTheNumbersOfItsRowsAfterRestarts) {
+TEST_F(UnsortedStaticWrite, ContinuesTheNumbersOfItsRowsAfterRestarts) {
   ASSERT_TRUE(write(5, 7));
   table_.crash();
   ASSERT_TRUE(write(0, 2));

@@ -6,7 +6,7 @@
 
 namespace moraine::table {
 
-// One blob a commit: writes of rows find their places between them.
+// One blob per commit, so that writes of rows can go in between.
 Task<Result<std::vector<BlobId>>> TableTablet::Impl::put_blobs(std::uint64_t build,
                                                                std::vector<Slice> blobs) {
   std::vector<BlobId> all;
@@ -40,8 +40,8 @@ Task<Result<void>> TableTablet::Impl::drop_build(std::uint64_t build) {
   });
 }
 
-// Of a long list of chunks all but the last part is staged, one record after another; the replace
-// that follows adds them all at once. A crash in between leaves the chunks out.
+// For a long list of chunks all but the last part is staged, one record after another; the replace
+// that follows adds them all at once. After a crash in between none of them exist.
 Task<Result<std::uint32_t>> TableTablet::Impl::stage(std::uint64_t build,
                                                      std::vector<ChunkRecord>& added) {
   std::vector<std::size_t> ends;  // Of the records.
@@ -90,12 +90,12 @@ Task<Result<void>> TableTablet::Impl::replace(Replace change, std::function<void
     leader_->discard(state_.replace(record));
     confirmed();
     if (record.flushed.empty()) return;
-    if (has_bug(SeededBug::kConflictForgottenAtFlush)) state_.locks().lose_history();
+    if (has_bug(SeededBug::kConflictForgottenAtFlush)) state_.locks().drop_history();
     snapshot_if_due(0);
   });
 }
 
-// A snapshot that repeats rows cuts a log that is a multiple of them.
+// Snapshots that repeat rows are only taken when the log is a multiple of them.
 void TableTablet::Impl::snapshot_if_due(std::uint64_t log_bytes_min) {
   const std::uint64_t log_bytes = leader_->log_bytes();
   const std::uint64_t rows = state_.repeated_bytes();
@@ -107,13 +107,14 @@ void TableTablet::Impl::discard(const ChunkRecord&) {
   poll_retired();
 }
 
-// Blobs go when the last reader of their chunk is gone; hunks, when no chunk that is still read
-// refers to them, and a while later: whoever found a row in the row cache may be reading them.
+// Discards blobs when the last reader of their chunk has gone; hunks, when no chunk that is still
+// read refers to them, and some time later: a reader that found a row in the row cache may be
+// reading them.
 void TableTablet::Impl::poll_retired() {
   const Instant now = executor().now();
-  while (!doomed_hunks_.empty() && doomed_hunks_.front().first <= now) {
-    leader_->discard({doomed_hunks_.front().second});
-    doomed_hunks_.pop_front();
+  while (!hunks_to_discard_.empty() && hunks_to_discard_.front().first <= now) {
+    leader_->discard({hunks_to_discard_.front().second});
+    hunks_to_discard_.pop_front();
   }
   std::erase_if(borrowed_until_, [now](const auto& entry) { return entry.second <= now; });
   if (retired_.empty()) return;
@@ -123,10 +124,10 @@ void TableTablet::Impl::poll_retired() {
   const std::vector<Retired> gone(std::make_move_iterator(unread.begin()),
                                   std::make_move_iterator(unread.end()));
   retired_.erase(unread.begin(), unread.end());
-  for (const Retired& chunk : gone) bury(chunk, now);
+  for (const Retired& chunk : gone) discard_unread(chunk, now);
 }
 
-void TableTablet::Impl::bury(const Retired& chunk, Instant now) {
+void TableTablet::Impl::discard_unread(const Retired& chunk, Instant now) {
   const ChunkRecord& record = chunk.record;
   const auto read = [this](const BlobId& hunks) {
     return std::ranges::any_of(retired_, [&](const Retired& other) {
@@ -141,7 +142,7 @@ void TableTablet::Impl::bury(const Retired& chunk, Instant now) {
     if (state_.uses_hunks(use.blob) || read(use.blob)) continue;
     hunks = true;
     if (use.blob.tablet() == info_.id) {
-      doomed_hunks_.emplace_back(now + kHunkGrace, use.blob);
+      hunks_to_discard_.emplace_back(now + kHunkGrace, use.blob);
     } else {
       borrowed_until_[use.blob.tablet()] = now + kHunkGrace;
     }
@@ -150,8 +151,8 @@ void TableTablet::Impl::bury(const Retired& chunk, Instant now) {
   if (hunks || chunk.lost_rows) empty_row_cache();
 }
 
-// Cached rows may refer to hunks that go, or be gone from the chunks. Nobody can cache such a row
-// any more: the chunks that have them are not read.
+// Cached rows may refer to hunks that will be discarded, or no longer exist in chunks. Such rows
+// cannot be cached again: their chunks are no longer read.
 void TableTablet::Impl::empty_row_cache() {
   const std::size_t rows_max = cache_.rows_max();
   if (rows_max == 0) return;

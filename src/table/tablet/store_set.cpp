@@ -8,7 +8,7 @@
 namespace moraine::table {
 namespace {
 
-// Readers meet newer versions first.
+// Readers search newer versions first.
 bool newer(const std::shared_ptr<ChunkReader>& a, const std::shared_ptr<ChunkReader>& b) {
   const ChunkRecord& left = a->record();
   const ChunkRecord& right = b->record();
@@ -62,7 +62,7 @@ void StoreSet::rotate(Instant now) {
   views_.publish(make_view());
 }
 
-// The partition that has all rows of the chunk that count.
+// The partition that contains all rows of the chunk that count.
 std::optional<std::size_t> StoreSet::partition_of(const ChunkRecord& record) const {
   const std::string& first = std::max(record.from, record.statistics.first_key);
   const auto above = std::upper_bound(pivots_.begin() + 1, pivots_.end(), first);
@@ -95,7 +95,7 @@ void StoreSet::apply(Change change) {
   }
   std::erase_if(flushed_, [](const auto& store) { return store.expired(); });
   for (const StoreNumber number : change.flushed) {
-    INVARIANT(number != active().number, "the active store {} cannot go", number);
+    INVARIANT(number != active().number, "the active store {} cannot be removed", number);
     if (const OpenMemoryStore* open = memory(number)) flushed_.emplace_back(open->store);
     std::erase_if(memory_, [&](const OpenMemoryStore& store) { return store.number == number; });
   }

@@ -1,9 +1,9 @@
-// StoreSet: the stores that a tablet has open, and the view of them that readers get.
+// StoreSet: the open stores of a tablet, and the view of them that readers get.
 //
 // Promise    Every change publishes a new view. Rows that were added before a view was published
 //            are in it.
-// Invariants Numbers of memory stores grow. A store is flushed only when nothing that was promised
-//            to it is unconfirmed.
+// Invariants Numbers of memory stores grow. A store is flushed only when no commit promised to it
+//            is unconfirmed.
 // Threading  The tablet's executor; view() and hold() anywhere.
 // Tests      store_set_test.cpp.
 #pragma once
@@ -38,19 +38,19 @@ class StoreSet {
   const ViewHolder& views() const { return views_; }
 
   OpenMemoryStore& active() { return memory_.back(); }
-  // Null: flushed, or not yet made.
+  // Null: flushed, or not yet created.
   OpenMemoryStore* memory(StoreNumber number);
   // Oldest first; the last is the active one.
   std::deque<OpenMemoryStore>& memory_stores() { return memory_; }
-  // The active store is frozen and a new one takes its place.
+  // Freezes the active store and creates a new one.
   void rotate(Instant now);
-  // Stores of an earlier incarnation take the place of the first one; the newest goes on as the
-  // active one. Requires: at least one; nothing was added yet.
+  // Stores of an earlier incarnation replace the first one; the newest continues as the active one.
+  // Requires: at least one; nothing was added yet.
   void restore(const std::map<StoreNumber, std::shared_ptr<MemoryStore>>& stores, Instant now);
 
-  // Replaces chunks: those of `removed` go, `added` come, in partitions by their key ranges
-  // (`eden`: any). A chunk that lies in no single partition is in eden. `flushed`: these memory
-  // stores go too, and the flush revision grows.
+  // Replaces chunks: removes `removed`, adds `added` to partitions by their key ranges (`eden`: to
+  // eden). A chunk that fits no single partition is in eden. `flushed`: these memory stores are
+  // removed too, and the flush revision grows.
   struct Change {
     std::vector<std::uint64_t> removed;
     std::vector<std::shared_ptr<ChunkReader>> added_to_eden;
@@ -61,30 +61,30 @@ class StoreSet {
     std::vector<DamagedChunk> damaged;
   };
   void apply(Change change);
-  // Readers whom it concerns wait, of any key; {}: no more.
+  // Readers affected by the mark wait, for any key; {}: no more.
   void set_append(PreparedMark mark);
   const PreparedMark& append() const { return append_; }
   std::uint64_t flush_revision() const { return flush_revision_; }
 
   std::shared_ptr<ChunkReader> chunk(std::uint64_t id) const;
   const std::map<std::uint64_t, std::shared_ptr<ChunkReader>>& chunks() const { return chunks_; }
-  // Reads that meet their keys fail; nothing else touches them.
+  // Reads of their keys fail; nothing else is affected.
   const std::vector<DamagedChunk>& damaged() const { return damaged_; }
   const std::vector<std::string>& pivots() const { return pivots_; }  // The first is empty.
   bool in_eden(std::uint64_t id) const;
   std::size_t eden_size() const { return eden_.size(); }
   std::size_t memory_bytes() const;
-  // Of stores that were flushed and that readers of before still have.
+  // Bytes of flushed stores that earlier readers still hold.
   std::size_t replaced_memory_bytes();
   // Flushed stores that were still read at the last change, and those that it flushed.
   std::size_t replaced_stores() const { return flushed_.size(); }
-  // No row has more versions than this, but for chunks in which it is not large.
+  // An upper bound for the versions of any row, except in chunks in which it is not large.
   std::uint64_t largest_rows_bytes() const;
-  // Of all versions of one row, likewise.
+  // Bytes of all versions of one row, likewise.
   struct RowBytes {
     std::uint64_t in_memory = 0;
     std::uint64_t in_chunks = 0;
-    std::vector<std::uint64_t> chunks;  // In which it is large.
+    std::vector<std::uint64_t> chunks;  // Chunks in which it is large.
   };
   RowBytes row_bytes(ByteSpan key, std::uint64_t hash) const;
   std::uint64_t unmerged_rows() const;

@@ -30,7 +30,7 @@ TEST_F(StoreSetTest, ReadersMeetTheActiveStoreFirst) {
   EXPECT_EQ(view()->memory[1], first);
 }
 
-TEST_F(StoreSetTest, AViewThatIsHeldGoesOnAfterTheStoreWasFlushed) {
+TEST_F(StoreSetTest, AHeldViewStaysUsableAfterTheStoreWasFlushed) {
   const auto old = view();
   stores_.rotate(Instant{});
   StoreSet::Change change;
@@ -43,7 +43,7 @@ TEST_F(StoreSetTest, AViewThatIsHeldGoesOnAfterTheStoreWasFlushed) {
   EXPECT_EQ(old->flush_revision, 0u);
 }
 
-TEST_F(StoreSetTest, FlushedStoresThatNobodyReadsAreForgottenByLaterFlushes) {
+TEST_F(StoreSetTest, FlushedStoresWithoutReadersAreForgottenByLaterFlushes) {
   const auto held = stores_.active().store;
   for (StoreNumber number = 5; number < 105; ++number) {
     stores_.rotate(Instant{});
@@ -78,7 +78,7 @@ TEST_F(StoreSetTest, TheRetainedTimestampDoesNotGoBack) {
   EXPECT_EQ(view()->retained_timestamp, 100u);
 }
 
-TEST_F(StoreSetTest, RestoredStoresGoOnAndTheNewestIsActive) {
+TEST_F(StoreSetTest, RestoredStoresContinueAndTheNewestIsActive) {
   std::map<StoreNumber, std::shared_ptr<MemoryStore>> restored;
   restored[7] = std::make_shared<MemoryStore>();
   restored[9] = std::make_shared<MemoryStore>();

@@ -1,4 +1,4 @@
-// From the log to a tablet that answers.
+// Boots a tablet from its log.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr int kRetiredTurns = 4;
 
 LeaderOptions leader_options(LeaderOptions options) {
-  // Flushes ask for snapshots; the length of the log is the last resort only.
+  // Flushes request snapshots; the length of the log is only the last resort.
   if (options.snapshot_log_bytes == LeaderOptions().snapshot_log_bytes) {
     options.snapshot_log_bytes = kTableLogBytesMax;
   }
@@ -44,13 +44,14 @@ TableTablet::Impl::Impl(TableResources& resources, TabletInfo info, TabletSettin
   if (has_bug(SeededBug::kPreparedForgotten)) state_.forget_prepared_in_snapshots();
 }
 
-// Views refer to chunks, and chunks to caches that may go next.
+// Views refer to chunks, and chunks to caches that may be destroyed next.
 TableTablet::Impl::~Impl() {
   reader_.reset();
   maintenance_.reset();
   leader_.reset();
   stores_.reset();
-  // What runs may retire more. Readers on other threads may hold some of it up: it goes later.
+  // Retired objects may retire more. Readers on other threads may delay some: those are freed
+  // later.
   for (int turn = 0; turn < kRetiredTurns && !run_retired(); ++turn) {
   }
 }
@@ -83,10 +84,10 @@ Task<Result<void>> TableTablet::Impl::boot() {
                                                blobs_, read_statistics_, options_.bug);
   reader_ = std::make_unique<TabletReader>(executor(), stores_->views(), *this, blobs_, &cache_,
                                            read_statistics_, reader_options(settings_.mount));
-  reader_->set_gone_range(gone_);
+  reader_->set_deleted_range(deleted_range_);
   leader_->on_end([this] { ended(); });
   maintenance_->start();
-  scope_.spawn(tick_for_ever());
+  scope_.spawn(tick_loop());
   co_return Result<void>();
 }
 
@@ -99,7 +100,8 @@ Result<void> TableTablet::Impl::restore_prepared() {
     OpenMemoryStore* open = stores_->memory(record->store);
     if (open == nullptr) {
       return fail(Errc::kCorrupt,
-                  fmt::format("transaction {} is prepared in a store that is gone", to_string(id)));
+                  fmt::format("transaction {} is prepared in a store that no longer exists",
+                              to_string(id)));
     }
     auto transaction = std::make_shared<PreparedTransaction>();
     transaction->record = record;
@@ -112,10 +114,11 @@ Result<void> TableTablet::Impl::restore_prepared() {
   return {};
 }
 
-// Chunks of other tablets become this one's, under new numbers and within its range. Whoever began
-// before now may conflict with what those tablets have seen, and has to fail. All of it becomes
-// durable at once, by a snapshot, which has any number of pages; a boot that ends before begins
-// again. What is committed after a snapshot that is wanted proves that it was written.
+// Chunks of other tablets become this one's, under new numbers and within its range. Transactions
+// that began before now may conflict with changes in those tablets, and must fail. All of it
+// becomes durable at once, by a snapshot, which may have any number of pages; a boot that is
+// interrupted starts over. A commit after the requested snapshot proves that the snapshot was
+// written.
 Task<Result<void>> TableTablet::Impl::adopt_chunks() {
   if (state_.adopted()) co_return Result<void>();
   if (!options_.adopts && options_.adopted.empty()) co_return Result<void>();
@@ -166,7 +169,8 @@ Task<Result<void>> TableTablet::Impl::open_chunks() {
     place.push_back(std::move(*chunk.reader));
   }
   if (!change.damaged.empty()) {
-    // A later incarnation may have replaced chunks meanwhile: then they are not damaged but gone.
+    // A later incarnation may have replaced chunks meanwhile: then they are not damaged but
+    // discarded.
     CO_TRY_VOID(co_await leader_->confirm_lead());
     for (const DamagedChunk& chunk : change.damaged) {
       log_error(

@@ -11,13 +11,13 @@
 namespace moraine::table {
 namespace {
 
-// The rows that will be written, between the first and the last.
-std::uint64_t announce(GoneRange& gone, std::span<const RowChange> changes) {
+// Announces the range of rows that will be written.
+std::uint64_t announce(DeletedRange& range, std::span<const RowChange> changes) {
   const auto writes = [](const RowChange& change) { return change.kind == ChangeKind::kWrite; };
   const auto first = std::ranges::find_if(changes, writes);
   if (first == changes.end()) return 0;
   const auto last = std::find_if(changes.rbegin(), changes.rend(), writes);
-  return gone.begin_write(first->key, last->key);
+  return range.begin_write(first->key, last->key);
 }
 
 Result<void> check_change(const RowChange& change, const TableSchema& schema) {
@@ -42,12 +42,12 @@ Result<void> TableTablet::Impl::may_write() const {
   }
   const std::size_t bytes = stores_->memory_bytes();
   const MountConfig& mount = settings_.mount;
-  // As much log is kept, too.
+  // The log that is kept is as long.
   if (bytes > unflushed_bytes_max(mount, settings_.limits)) {
     return fail(Errc::kOverloaded, fmt::format("{}: tablet {} has {} bytes that are not flushed",
                                                settings_.table_path, info_.id.value, bytes));
   }
-  // Else writers who are quicker than compaction would fill the device with what is dead.
+  // Otherwise writers that are faster than compaction would fill the device with dead data.
   const std::size_t overlapping = stores_->eden_size();
   if (overlapping > mount.max_overlapping_store_count && mount.enable_compaction_and_partitioning) {
     return fail(Errc::kOverloaded,
@@ -57,9 +57,9 @@ Result<void> TableTablet::Impl::may_write() const {
   return {};
 }
 
-// Rows are taken while there is room to flush and merge what is in memory; deletes, which make
-// room, a little longer.
-Task<Result<void>> TableTablet::Impl::has_room(std::span<const RowChange> changes) {
+// Accepts rows while there is enough space to flush and merge what is in memory; deletes, which
+// free space, a little longer.
+Task<Result<void>> TableTablet::Impl::check_space(std::span<const RowChange> changes) {
   const bool writes =
       std::ranges::find(changes, ChangeKind::kWrite, &RowChange::kind) != changes.end();
   const blob::Colour most = writes ? kColourToStop : kColourToKeepChunks;
@@ -127,7 +127,7 @@ Result<void> TableTablet::Impl::acquire(const TransactionId& id, Timestamp start
 PromisedRows TableTablet::Impl::promise(OpenMemoryStore& open, std::span<const RowChange> changes,
                                         PreparedMark mark) const {
   PromisedRows promised{open.number, open.store, mark, {}};
-  promised.write = announce(*gone_, changes);
+  promised.write = announce(*deleted_range_, changes);
   promised.rows.reserve(changes.size());
   ++open.unconfirmed;
   for (const RowChange& change : changes) {
@@ -152,28 +152,28 @@ PromisedRows TableTablet::Impl::promise(std::span<const RowChange> changes, Time
   return promise(stores_->active(), changes, mark);
 }
 
-// Marks go after the versions came: a reader looks at them in the other order.
-void TableTablet::Impl::let_go(PromisedRows& promised) {
+// Marks are removed after the versions were added: readers read them in the opposite order.
+void TableTablet::Impl::release(PromisedRows& promised) {
   std::size_t marked = 0;
   for (MemoryStore::Row* row : promised.rows) {
     if (row == nullptr) continue;
     if (promised.mark.since != 0) promised.memory->resolve(*row, promised.mark);
     if (promised.mark.two_phase) ++marked;
   }
-  if (promised.write != 0) gone_->end_write(promised.write);
+  if (promised.write != 0) deleted_range_->end_write(promised.write);
   if (OpenMemoryStore* open = stores_->memory(promised.store)) {
     open->prepared -= marked;
     if (--open->unconfirmed == 0 && open != &stores_->active()) maintenance_->wake();
   }
 }
 
-void TableTablet::Impl::keep(PromisedRows& promised, const TransactionId& id,
-                             std::span<const RowChange> changes, Timestamp commit) {
+void TableTablet::Impl::apply(PromisedRows& promised, const TransactionId& id,
+                              std::span<const RowChange> changes, Timestamp commit) {
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (promised.rows[i] == nullptr) continue;
     promised.memory->add(*promised.rows[i], commit, changes[i].kind, as_bytes(changes[i].image));
   }
-  let_go(promised);
+  release(promised);
   if (settings_.atomicity == Atomicity::kFull) state_.locks().release(id, changes, commit);
   state_.note_commit(commit);
   ++commits_;
@@ -181,9 +181,9 @@ void TableTablet::Impl::keep(PromisedRows& promised, const TransactionId& id,
   wake_readers(changes);
 }
 
-void TableTablet::Impl::take_back(PromisedRows& promised, const TransactionId& id,
+void TableTablet::Impl::roll_back(PromisedRows& promised, const TransactionId& id,
                                   std::span<const RowChange> changes) {
-  let_go(promised);
+  release(promised);
   if (settings_.atomicity == Atomicity::kFull) {
     state_.locks().release(id, changes, std::nullopt);
   }
@@ -200,10 +200,10 @@ void TableTablet::Impl::rotate_if_due() {
   maintenance_->wake();
 }
 
-// The leader asks for the body when it begins to write the entry: a commit that fails before is not
-// in the log, one that fails later may be.
+// The leader calls for the body when it begins to write the entry: a commit that fails before is
+// not in the log, one that fails later may be.
 Task<Result<void>> TableTablet::Impl::log(Slice body, Leader::Confirmed confirmed) {
-  // Refused before it is written: an entry that cannot be written ends the incarnation.
+  // Rejected before it is written: an entry that cannot be written ends the incarnation.
   if (body.size() > kBodyBytesMax) {
     co_return fail(Errc::kInvalidArgument,
                    fmt::format("{}: tablet {}: a record of {} bytes, more than {}",
@@ -221,7 +221,7 @@ Task<Result<void>> TableTablet::Impl::log(Slice body, Leader::Confirmed confirme
   co_return written;
 }
 
-Task<void> TableTablet::Impl::log_late(Slice body) {
+Task<void> TableTablet::Impl::log_unawaited(Slice body) {
   const auto written = co_await log(std::move(body), [](const std::vector<BlobId>&) {});
   (void)written;
 }
@@ -231,7 +231,7 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   CO_TRY_VOID(check_write(write));
   CO_TRY_VOID(check_row_sizes(write.changes));
   if (leader_->colour() >= kColourToStop) {
-    CO_TRY_VOID(co_await has_room(write.changes));
+    CO_TRY_VOID(co_await check_space(write.changes));
     CO_TRY_VOID(may_write());
   }
   drop_locks(write);
@@ -243,7 +243,7 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   const auto drawn = co_await resources_.timestamps.next();
   if (!drawn || leader_->ended()) {
     --in_flight_;
-    take_back(promised, write.transaction, write.changes);
+    roll_back(promised, write.transaction, write.changes);
     if (!drawn) co_return std::unexpected(no_timestamp(drawn.error()));
     co_return std::unexpected(*leader_->ended());
   }
@@ -251,19 +251,19 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   Slice body = encode_rows(promised.store, commit, write.transaction, write.changes);
   if (has_bug(SeededBug::kAckBeforeDurable)) {
     --in_flight_;
-    keep(promised, write.transaction, write.changes, commit);
-    scope_.spawn(log_late(std::move(body)));
+    apply(promised, write.transaction, write.changes, commit);
+    scope_.spawn(log_unawaited(std::move(body)));
     co_return commit;
   }
   const auto written =
       co_await log(std::move(body), [this, &promised, &write, commit](const std::vector<BlobId>&) {
         state_.logged(promised.store, leader_->position(), write.changes);
-        keep(promised, write.transaction, write.changes, commit);
+        apply(promised, write.transaction, write.changes, commit);
       });
   --in_flight_;
   if (written) co_return commit;
-  // Past the end of the incarnation the outcome is unknown: its marks and locks stay for good.
-  if (!leader_->ended()) take_back(promised, write.transaction, write.changes);
+  // After the end of the incarnation the outcome is unknown: marks and locks are kept.
+  if (!leader_->ended()) roll_back(promised, write.transaction, write.changes);
   co_return std::unexpected(written.error());
 }
 
@@ -282,7 +282,7 @@ Task<Result<void>> TableTablet::Impl::wait_decided(std::string key, Timestamp ti
   while (undecided(key, timestamp)) {
     if (leader_->ended()) co_return std::unexpected(*leader_->ended());
     if (executor().now() >= deadline) {
-      co_return fail(Errc::kTimeout, "a row stayed undecided: its transaction has not ended");
+      co_return fail(Errc::kTimeout, "a row is still undecided: its transaction has not ended");
     }
     if (waiting_.size() >= kWaitersMax) {
       co_return fail(Errc::kOverloaded, "too many readers wait for rows");

@@ -1,9 +1,9 @@
-// The inside of a TableTablet.
+// The implementation of TableTablet.
 //
-// A write goes these ways: checked -> locks taken -> its rows marked in the active memory store
-// (promised) -> a commit timestamp drawn -> in the log -> versions added, marks and locks let go
-// (kept). A promise is kept in the store in which it was made, also when the store was frozen
-// meanwhile: a store is not flushed before.
+// The steps of a write: checked -> locks taken -> its rows marked in the active memory store
+// (promise()) -> commit timestamp drawn -> written to the log -> versions added, marks and locks
+// released (apply()). Versions are added to the store in which the rows were promised, even if it
+// was frozen meanwhile: it is not flushed before.
 //
 // Threading  The world's executor.
 // Limits     kWaitersMax readers wait for rows.
@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "table/tablet/gone_range.h"
+#include "table/tablet/deleted_range.h"
 #include "table/tablet/group_blob_reader.h"
 #include "table/tablet/maintenance.h"
 #include "table/tablet/seeded_bug.h"
@@ -27,32 +27,32 @@ namespace moraine::table {
 
 inline constexpr std::size_t kWaitersMax = 100'000;
 inline constexpr Duration kTickPeriod = 500ms;
-inline constexpr Duration kHunkGrace = 60s;  // Above the time that a read may take.
-// The log is cut at flushes, or when it is this long; at the latest, when it is kTableLogBytesMax.
+inline constexpr Duration kHunkGrace = 60s;  // Longer than a read may take.
+// The log is cut at flushes, or when it is this long; at the latest at kTableLogBytesMax.
 inline constexpr std::uint64_t kLongLogBytes = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kTableLogBytesMax = std::uint64_t{256} << 20;
 inline constexpr std::uint64_t kSmallSnapshotBytes = std::uint64_t{2} << 20;
 inline constexpr std::uint64_t kLogPerSnapshot = 2;
-// A write waits so long at most for the outcome of transactions that are in its way.
+// How long a write waits for the outcomes of conflicting transactions.
 inline constexpr Duration kOutcomeWaitMax = 2s;
-inline constexpr std::size_t kMetaReadsMax = 16;  // Of chunks being opened at a time.
+inline constexpr std::size_t kMetaReadsMax = 16;  // Of chunks being opened, concurrently.
 
-// What a transaction is about to add to a memory store.
+// Rows that a transaction is about to add to a memory store.
 struct PromisedRows {
   StoreNumber store = 0;
   std::shared_ptr<MemoryStore> memory;
   PreparedMark mark;
-  std::vector<MemoryStore::Row*> rows;  // By change; null: changes nothing.
-  std::uint64_t write = 0;              // Its number in the GoneRange; 0: writes no row.
+  std::vector<MemoryStore::Row*> rows;  // By change; null: the change adds no version.
+  std::uint64_t write = 0;              // Its number in the DeletedRange; 0: writes no row.
 };
 
 struct PreparedTransaction {
   std::shared_ptr<PrepareRecord> record;
   PromisedRows promised;
-  Instant asked;          // When its coordinator was asked last, or when it was prepared.
+  Instant asked;          // When its coordinator was last asked, or when it was prepared.
   bool durable = false;   // Its prepare is in the log.
-  bool deciding = false;  // Its end is being written.
-  std::vector<std::shared_ptr<OneShot<bool>>> followers;  // Wait for the step to end.
+  bool deciding = false;  // Its outcome is being written.
+  std::vector<std::shared_ptr<OneShot<bool>>> followers;  // Waiting for the current step to end.
 };
 
 ReaderOptions reader_options(const MountConfig& mount);
@@ -135,14 +135,14 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
 
   // table_commit.cpp
   Result<void> may_write() const;
-  Task<void> look_for_room();
-  Task<Result<void>> has_room(std::span<const RowChange> changes);
+  Task<void> poll_free_space();
+  Task<Result<void>> check_space(std::span<const RowChange> changes);
   Result<void> check_write(const TabletWrite& write) const;
-  void drop_locks(TabletWrite& write) const;  // By seeded bugs.
+  void drop_locks(TabletWrite& write) const;  // For seeded bugs.
 
   // row_size.cpp
   Result<void> check_row_sizes(std::span<const RowChange> changes);
-  void relieve(const StoreSet::RowBytes& row);
+  void compact_large_row(const StoreSet::RowBytes& row);
 
   // table_commit.cpp
   Result<void> acquire(const TransactionId& id, Timestamp start,
@@ -150,25 +150,25 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   PromisedRows promise(OpenMemoryStore& open, std::span<const RowChange> changes,
                        PreparedMark mark) const;
   PromisedRows promise(std::span<const RowChange> changes, Timestamp start, bool two_phase);
-  void keep(PromisedRows& promised, const TransactionId& id, std::span<const RowChange> changes,
-            Timestamp commit);
-  void take_back(PromisedRows& promised, const TransactionId& id,
+  void apply(PromisedRows& promised, const TransactionId& id, std::span<const RowChange> changes,
+             Timestamp commit);
+  void roll_back(PromisedRows& promised, const TransactionId& id,
                  std::span<const RowChange> changes);
-  void let_go(PromisedRows& promised);
+  void release(PromisedRows& promised);
   void rotate_if_due();
   Task<Result<void>> log(Slice body, Leader::Confirmed confirmed);
-  Task<void> log_late(Slice body);
+  Task<void> log_unawaited(Slice body);
   bool undecided(const std::string& key, Timestamp timestamp);
   void wake_readers(std::span<const RowChange> changes);
   void wake_all_readers();
 
   // two_phase.cpp
   std::optional<Result<void>> known_outcome(const TransactionId& id, bool wants_commit) const;
-  // Takes the changes if it is OK.
+  // Takes the changes if it returns OK.
   Result<std::shared_ptr<PreparedTransaction>> begin_prepare(TabletWrite& write,
                                                              TabletId coordinator);
   Task<Result<void>> log_prepare(std::shared_ptr<PreparedTransaction> transaction);
-  Task<void> log_prepare_late(std::shared_ptr<PreparedTransaction> transaction);
+  Task<void> log_prepare_unawaited(std::shared_ptr<PreparedTransaction> transaction);
   Task<void> follow(std::shared_ptr<PreparedTransaction> transaction);
   static void step_ended(PreparedTransaction& transaction);
   Task<Result<void>> decide(std::shared_ptr<PreparedTransaction> transaction, Timestamp commit);
@@ -176,19 +176,19 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<void> ask(TransactionId id, TabletId coordinator);
 
   // outcome_wait.cpp
-  std::shared_ptr<PreparedTransaction> in_the_way(const TabletWrite& write);
-  Task<bool> hear_outcome(std::shared_ptr<PreparedTransaction> other);
+  std::shared_ptr<PreparedTransaction> blocking_transaction(const TabletWrite& write);
+  Task<bool> fetch_outcome(std::shared_ptr<PreparedTransaction> other);
   Task<Result<void>> acquire_later(const TabletWrite& write, Error conflict);
 
   // store_log.cpp
   Task<Result<std::uint32_t>> stage(std::uint64_t build, std::vector<ChunkRecord>& added);
   void snapshot_if_due(std::uint64_t log_bytes_min);
   void poll_retired();
-  void bury(const Retired& chunk, Instant now);
+  void discard_unread(const Retired& chunk, Instant now);
   void empty_row_cache();
 
   // table_lifecycle.cpp
-  Task<void> tick_for_ever();
+  Task<void> tick_loop();
   void tick();
   void ended();
   Task<Result<void>> append_static(std::shared_ptr<const StaticRows> rows);
@@ -205,15 +205,16 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::unique_ptr<Leader> leader_;
   std::unique_ptr<Maintenance> maintenance_;
   std::unique_ptr<TabletReader> reader_;
-  const std::shared_ptr<GoneRange> gone_ = std::make_shared<GoneRange>();
+  const std::shared_ptr<DeletedRange> deleted_range_ = std::make_shared<DeletedRange>();
 
   std::map<TransactionId, std::shared_ptr<PreparedTransaction>> prepared_;
   std::unordered_multimap<std::string, std::shared_ptr<OneShot<bool>>> waiting_;
   std::vector<Retired> retired_;  // Chunks that were replaced and may still be read.
-  std::deque<std::pair<Instant, BlobId>> doomed_hunks_;  // When they go; oldest first.
-  std::map<TabletId, Instant> borrowed_until_;  // Others, whose hunks are no longer referred to.
-  Instant next_relief_;                         // Not before; row_size.cpp.
-  std::size_t in_flight_ = 0;                   // Writes that were not answered.
+  std::deque<std::pair<Instant, BlobId>> hunks_to_discard_;  // When to discard them; oldest first.
+  // Other tablets whose hunks are no longer referred to.
+  std::map<TabletId, Instant> borrowed_until_;
+  Instant next_large_row_compaction_;  // Earliest time of the next one; row_size.cpp.
+  std::size_t in_flight_ = 0;          // Writes in progress.
   bool frozen_ = false;
   bool stopping_ = false;
   std::uint64_t commits_ = 0;

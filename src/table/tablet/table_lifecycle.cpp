@@ -1,4 +1,4 @@
-// Mounting options, freezing, ending, and what is done from time to time.
+// Mount options, freezing, stopping, and periodic work.
 
 #include <fmt/format.h>
 
@@ -29,11 +29,11 @@ Task<Result<void>> TableTablet::Impl::freeze() {
   while (in_flight_ > 0 || !prepared_.empty()) {
     if (leader_->ended()) co_return std::unexpected(*leader_->ended());
     co_await sleep_for(executor(), kFreezePoll);
-    if (!frozen_) co_return fail(Errc::kAborted, "unfrozen meanwhile");
+    if (!frozen_) co_return fail(Errc::kAborted, "the tablet was unfrozen meanwhile");
   }
   CO_TRY_VOID(co_await flush());
-  // The log has no rows from here on: a later schema need not read them. What is committed after
-  // a snapshot that is wanted proves that it was written.
+  // After this the log has no rows: a later schema need not read them. A commit after the requested
+  // snapshot proves that the snapshot was written.
   leader_->want_snapshot();
   co_return co_await log(encode(DropBuildRecord{}), [](const std::vector<BlobId>&) {});
 }
@@ -49,16 +49,16 @@ Task<Result<void>> TableTablet::Impl::write_static(std::shared_ptr<const StaticR
   if (stores_->append().since != 0) {
     co_return fail(Errc::kOverloaded, "another write to the table is in progress; retry");
   }
-  gone_->forget();
+  deleted_range_->forget();
   auto written = co_await append_static(std::move(rows));
-  if (leader_->ended()) co_return written;  // Whether it is there is known to the next incarnation.
+  if (leader_->ended()) co_return written;  // The next incarnation knows whether it was written.
   stores_->set_append({});
   wake_all_readers();
   co_return written;
 }
 
 // Snapshots that begin before the write has its timestamp never see it; later ones wait for it. So
-// the mark is up before the timestamp is drawn.
+// the mark is set before the timestamp is drawn.
 Task<Result<void>> TableTablet::Impl::append_static(std::shared_ptr<const StaticRows> rows) {
   stores_->set_append({kMaxTimestamp, false});
   CO_TRY(const Timestamp since, co_await resources_.timestamps.next());
@@ -96,27 +96,27 @@ void TableTablet::Impl::abandon() {
   wake_all_readers();
 }
 
-Task<void> TableTablet::Impl::tick_for_ever() {
+Task<void> TableTablet::Impl::tick_loop() {
   while (!scope_.closed()) {
     co_await ticker_wakes_.pop_until(executor().now() + kTickPeriod);
     if (!scope_.closed()) tick();
   }
 }
 
-// Nobody else asks while nothing is written.
-Task<void> TableTablet::Impl::look_for_room() {
+// The only check while nothing is written.
+Task<void> TableTablet::Impl::poll_free_space() {
   const auto colour = co_await leader_->ask_colour();
   if (colour && *colour < kColourToStop && !scope_.closed()) maintenance_->wake();
 }
 
 void TableTablet::Impl::tick() {
-  // No transaction is older: what it could conflict with need not be known.
+  // No transaction is older: older history is not needed to detect conflicts.
   const std::uint64_t newest = unix_seconds(state_.last_commit());
   const auto age = static_cast<std::uint64_t>(kTransactionAgeMax.count());
   if (newest > age) state_.locks().forget(timestamp_of_seconds(newest - age));
   state_.finished().forget(state_.last_commit());
   poll_retired();
-  if (space_is_short()) scope_.spawn(look_for_room());
+  if (space_is_short()) scope_.spawn(poll_free_space());
   snapshot_if_due(kLongLogBytes);
   ask_coordinators();
 }
@@ -143,7 +143,7 @@ std::vector<TabletId> TableTablet::Impl::borrowed_from() const {
   return {tablets.begin(), tablets.end()};
 }
 
-// Each chunk gives keys in proportion to its size.
+// Each chunk contributes keys in proportion to its size.
 std::vector<std::string> TableTablet::Impl::split_keys(std::size_t parts) const {
   constexpr std::uint64_t kSamplesPerPart = 16;
   std::uint64_t bytes = 0;

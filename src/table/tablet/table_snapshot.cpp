@@ -9,7 +9,7 @@
 namespace moraine::table {
 namespace {
 
-constexpr std::size_t kItemBytes = std::size_t{256} << 10;  // Rows of one item, about.
+constexpr std::size_t kItemBytes = std::size_t{256} << 10;  // Approximate size of an item of rows.
 constexpr std::size_t kFinishedPerItem = 4'096;
 constexpr std::size_t kFinishedBytes = 32;
 constexpr std::size_t kVersionBytesMin = 9;
@@ -30,7 +30,7 @@ Encoder begin_item(Item item) {
   return encoder;
 }
 
-// The image that the write of this timestamp had.
+// The image of the write with this timestamp.
 void append_image(Encoder& encoder, const VersionedRow& row, Timestamp timestamp,
                   std::string& image) {
   begin_image(image);
@@ -98,7 +98,8 @@ void append_store(PageWriter& pages, StoreNumber number, const MemoryStore& stor
 Slice TableState::head_item() const {
   Encoder head = begin_item(Item::kHead);
   head.u64(next_chunk_).u64(last_store_).u64(last_commit_);
-  // Locks of rows are not in snapshots: what began before the newest commit cannot be checked.
+  // Row locks are not in snapshots: transactions that began before the newest commit cannot be
+  // checked.
   head.u64(last_commit_).u64(finished_.horizon()).u64(retained_).flag(adopted_);
   append_pivots(head, pivots_);
   return head.slice();
@@ -142,7 +143,7 @@ std::vector<Slice> TableState::snapshot() const {
     if (repeated_.contains(number)) {
       append_store(pages, number, store);
     } else {
-      RowItems(pages, number).flush();  // Its number counts.
+      RowItems(pages, number).flush();  // Written without rows too, for its number.
     }
   };
   if (stores_ != nullptr) {
@@ -197,7 +198,7 @@ Result<void> TableState::restore_staged(Decoder& decoder) {
 
 Result<void> TableState::restore_prepared(Decoder& decoder) {
   TRY(PrepareRecord record, take_prepare(decoder, *schema_));
-  // Its record in the log may be gone; once it is committed, its rows are known from here only.
+  // Its record in the log may be gone; once it is committed, only snapshots have its rows.
   repeated_.insert(record.store);
   prepared(std::make_shared<PrepareRecord>(std::move(record)));
   return {};

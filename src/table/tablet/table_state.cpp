@@ -115,7 +115,7 @@ Result<void> TableState::replay_replace(ReplaceRecord record) {
   return {};
 }
 
-// What the snapshot knows of all else is newer: only rows of stores that it names are missing.
+// All else in the snapshot is newer: only rows of the stores that it names are missing.
 Result<void> TableState::replay_kept(const Slice& body) {
   if (!may_have_rows(body)) return {};
   TRY(LogRecord record, decode_log_record(body, *schema_));
@@ -151,11 +151,11 @@ Result<TableState::MemoryStores> TableState::begin(StoreSet& stores) {
   kept_prepared_.clear();
   staged_.clear();
   for (const auto& [id, record] : prepared_) {
-    // It has them already: only locks that are held now count, and those agree with it.
+    // It already got its locks: only locks held now could conflict, and those agree with it.
     TRY_VOID(locks_.acquire(id, kMaxTimestamp, record->changes));
   }
-  // A store whose only transactions were aborted needs nothing of the log. Rows that come later are
-  // at later places.
+  // A store with only aborted transactions needs nothing from the log. Rows added later are at
+  // later positions.
   std::erase_if(logged_since_, [this](const auto& logged) {
     const auto store = replayed_.find(logged.first);
     if (store != replayed_.end() && store->second->rows() > 0) return false;

@@ -1,5 +1,5 @@
-// TableState: what a table tablet is after a restart: chunks, rows that are not in chunks,
-// transactions that are prepared or have ended.
+// TableState: the durable state of a table tablet: chunks, rows that are not in chunks, prepared
+// and recently finished transactions.
 //
 // clang-format off
 //   snapshot item = kind u8  fields                  items of snapshot_pages.h, in this order
@@ -16,12 +16,12 @@
 // clang-format on
 //
 // Rows of memory stores are written once, in the log: a snapshot names the stores, and the log is
-// needed from the first record of the oldest of them. Rows that a snapshot itself brought have no
-// place in the log: each snapshot repeats them until they are flushed.
+// needed from the first record of the oldest of them. Rows that came from a snapshot have no
+// position in the log: each snapshot repeats them until they are flushed.
 //
 // Promise    restore() and replay() decide nothing: they repeat what was confirmed. Blobs of builds
 //            that no chunk record names are not part of the state of a later incarnation. Blobs of
-//            other tablets are never among live_blobs() and unused_blobs().
+//            other tablets are never in live_blobs() or unused_blobs().
 // Threading  The tablet's executor.
 // Errors     kCorrupt, kUnsupported.
 // Tests      table_state_test.cpp, table_state_fuzz.cpp.
@@ -53,41 +53,43 @@ class TableState final : public TabletState {
   Result<void> replay_kept(const Slice& body) override;
   void replaying(GenStep at) override { replaying_at_ = at; }
 
-  // The boot is over: rows that were not flushed; later on they are in `stores`, which outlives
-  // this. Locks of prepared transactions are taken.
+  // Ends the boot: returns the unflushed rows; afterwards rows are in `stores`, which must outlive
+  // this. Takes the locks of prepared transactions.
   using MemoryStores = std::map<StoreNumber, std::shared_ptr<MemoryStore>>;
   Result<MemoryStores> begin(StoreSet& stores);
-  // The number of a first store when begin() gives none.
+  // The number of the first store when begin() returns none.
   StoreNumber next_store() const { return last_store_ + 1; }
 
-  // Changes of the store are in the log at `at`, confirmed now: it is needed until the flush.
+  // Changes of the store are in the log at `at`, confirmed now: that record is needed until the
+  // flush.
   void logged(StoreNumber store, GenStep at, std::span<const RowChange> changes);
-  // Of rows that a snapshot repeats.
+  // Bytes of rows that a snapshot repeats.
   std::size_t repeated_bytes() const;
 
-  // What a confirmed record changes, rows in memory stores left out.
+  // Effects of a confirmed record, except rows in memory stores.
   void note_commit(Timestamp commit);
   void prepared(std::shared_ptr<PrepareRecord> record);
   void finished(const TransactionId& id, Timestamp commit);  // 0: aborted.
   void built(std::uint64_t build, const std::vector<BlobId>& blobs);
-  // Own blobs of the build.
+  // Returns own blobs of the build.
   std::vector<BlobId> drop_build(std::uint64_t build);
   // Chunks of a build of this incarnation that replace() will add.
   void stage(const StageRecord& record);
-  // Blobs of the build that no added chunk names. Requires: as many staged chunks as it says.
+  // Returns the blobs of the build that no added chunk names. Requires: as many staged chunks as
+  // the record says.
   std::vector<BlobId> replace(const ReplaceRecord& record);
   void adopt(const AdoptRecord& record);
-  // Other tablets had these keys until now: conflicts are not known below `now`, nor versions below
-  // `retained`. Only a snapshot keeps it.
+  // Other tablets had these keys until now: conflicts are unknown below `now`, versions below
+  // `retained`. Only a snapshot makes it durable.
   void inherit(Timestamp now, Timestamp retained);
 
   std::uint64_t next_chunk_id() { return next_chunk_++; }
   const std::map<std::uint64_t, ChunkRecord>& chunks() const { return chunks_; }
   bool in_eden(std::uint64_t id) const { return eden_.contains(id); }
   const std::vector<std::string>& pivots() const { return pivots_; }
-  // Does a chunk refer to it?
+  // Does a chunk refer to the blob?
   bool uses_hunks(const BlobId& id) const { return hunk_users_.contains(id); }
-  // Own blobs of a chunk that is gone, hunks that others use left out.
+  // Own blobs of a removed chunk, except hunks that others use.
   std::vector<BlobId> unused_blobs(const ChunkRecord& gone) const;
   const std::map<TransactionId, std::shared_ptr<PrepareRecord>>& prepared() const {
     return prepared_;
@@ -98,7 +100,7 @@ class TableState final : public TabletState {
   Timestamp last_commit() const { return last_commit_; }
   Timestamp retained() const { return retained_; }
   bool adopted() const { return adopted_; }
-  // A seeded bug: snapshots leave out what is prepared.
+  // A seeded bug: snapshots omit prepared transactions.
   void forget_prepared_in_snapshots() { forgets_prepared_ = true; }
 
  private:
@@ -125,10 +127,10 @@ class TableState final : public TabletState {
   const std::shared_ptr<const TableSchema> schema_;
   StoreSet* stores_ = nullptr;
   MemoryStores replayed_;                                 // Until begin().
-  GenStep replaying_at_;                                  // (0, 0): nobody has said it.
-  std::map<TransactionId, PrepareRecord> kept_prepared_;  // Until begin(): of replay_kept().
+  GenStep replaying_at_;                                  // (0, 0): unknown.
+  std::map<TransactionId, PrepareRecord> kept_prepared_;  // Until begin(): from replay_kept().
   std::map<StoreNumber, GenStep> logged_since_;           // The first record of each store.
-  std::set<StoreNumber> repeated_;                        // Stores with rows that no log has.
+  std::set<StoreNumber> repeated_;  // Stores with rows that are not in the log.
 
   std::map<std::uint64_t, ChunkRecord> chunks_;
   std::set<std::uint64_t> eden_;

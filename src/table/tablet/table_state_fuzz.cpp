@@ -1,4 +1,4 @@
-// Any bytes as a snapshot page, then as a log record on top of it: refused, or a state whose own
+// Any bytes as a snapshot page, then as a log record on top of it: rejected, or a state whose own
 // snapshot can be restored.
 
 #include <cstddef>
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     schema.columns[1].name = "v";
     return std::make_shared<const TableSchema>(schema);
   }();
-  // With a right head and checksum, so that the items are reached.
+  // With a valid head and checksum, so that the items are reached.
   Buffer buffer(size + 9);
   std::memset(buffer.data(), 0, 5);
   buffer.data()[0] = std::byte{1};

@@ -37,7 +37,7 @@ class TableStateTest : public testing::Test {
   std::vector<RowChange> row(int key, std::string_view text) {
     return {rows_.put({{"k", key}, {"v", text}})};
   }
-  // A state that was made from a snapshot of this one.
+  // A state restored from a snapshot of this one.
   std::unique_ptr<TableState> again() {
     auto copy = std::make_unique<TableState>(kOwn, schema_);
     const auto restored = copy->restore(state_.snapshot());

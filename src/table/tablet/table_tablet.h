@@ -1,13 +1,13 @@
-// TableTablet: one key range of a sorted table: a state machine that keeps versioned rows.
+// TableTablet: one key range of a sorted table: a state machine of versioned rows.
 //
-// Promise    A write that was answered OK is durable and visible to every read that begins later. A
-//            write that failed with kAborted changed nothing. Two transactions that overlap and
-//            conflict are never both committed (lock_table.h). A transaction that was prepared is
-//            there after any number of restarts, until it is finished with one outcome.
+// Promise    A write that returned OK is durable and visible to every read that begins later. A
+//            write that failed with kAborted changed nothing. Two overlapping transactions that
+//            conflict are never both committed (lock_table.h). A prepared transaction survives any
+//            number of restarts, until it is finished with one outcome.
 // Threading  The world's executor; reader() is for any thread.
-// Limits     kRowsPerTransactionMax rows and kWriteBytesMax of a write; unflushed_bytes_max() in
-//            memory, past which writes fail with kOverloaded until a flush is done; kRowBytesMax of
-//            a row's versions, past which writes to it fail with kOverloaded until some expire.
+// Limits     kRowsPerTransactionMax rows and kWriteBytesMax per write; unflushed_bytes_max() in
+//            memory, above which writes fail with kOverloaded until a flush is done; kRowBytesMax
+//            of a row's versions, above which writes to it fail with kOverloaded until some expire.
 // Errors     kAborted: a conflict; the text names the row, the lock and the other transaction.
 //            kReadOnly: frozen or stopping. kInvalidArgument. kOverloaded. kNoSpace: the disks are
 //            nearly full. kConflict, kUnavailable: this incarnation is over. Each of them: nothing
@@ -31,15 +31,15 @@ namespace moraine::table {
 
 inline constexpr std::size_t kWriteBytesMax = std::size_t{7} << 20;  // Fits a commit's body.
 
-// Of the disks: from here on rows are refused with kNoSpace.
+// Colour of the disks from which rows are rejected with kNoSpace.
 inline constexpr blob::Colour kColourToStop = blob::Colour::kLightYellow;
-// Deletes are taken and chunks written below this one; what is left above it is for the logs of
-// tablets: transactions that only read, and removing tables.
+// Below this colour deletes are accepted and chunks are written; the space above it is for the logs
+// of tablets: transactions that only read, and removing tables.
 inline constexpr blob::Colour kColourToKeepChunks = blob::Colour::kLightOrange;
 
 enum class SeededBug : std::uint8_t;  // seeded_bug.h
 
-// What all tables of a node share; outlives the tablets.
+// Shared by all tables of a node; must outlive the tablets.
 struct TableResources {
   World world;
   BlobGroups& groups;
@@ -50,7 +50,7 @@ struct TableResources {
   SlabMemory& row_cache_memory;
 };
 
-// Asked when a prepared transaction was not finished for a while.
+// The answer of a coordinator about a prepared transaction that was not finished for a while.
 struct TransactionOutcome {
   enum class Kind : std::uint8_t { kCommitted, kAborted, kUndecided };
   Kind kind = Kind::kUndecided;
@@ -62,8 +62,9 @@ using AskCoordinator =
 struct TableTabletOptions {
   LeaderOptions leader;
   AskCoordinator ask_coordinator;
-  Duration ask_after = 5s;  // A prepared transaction is asked about after, and every, so long.
-  bool adopts = false;      // It takes over from other tablets at its first boot:
+  // Age at which a prepared transaction is asked about, and the period of asking.
+  Duration ask_after = 5s;
+  bool adopts = false;               // Takes over from other tablets at its first boot:
   std::vector<ChunkRecord> adopted;  // their chunks,
   Timestamp adopted_retained = 0;    // and the newest of their retained timestamps.
   std::vector<TabletInfo> others;    // Tablets whose blobs chunks of this one may refer to.
@@ -71,7 +72,7 @@ struct TableTabletOptions {
   SeededBug bug{};
 };
 
-// Of a chunk that it shares with other tablets its part counts, by an estimate.
+// For a chunk shared with other tablets only its own part counts, as an estimate.
 struct TabletStatistics {
   std::uint64_t unmerged_rows = 0;
   std::uint64_t chunks = 0;
@@ -82,8 +83,8 @@ struct TabletStatistics {
   std::uint64_t compressed_bytes = 0;
   std::uint64_t hunk_bytes = 0;
   std::uint64_t memory_bytes = 0;  // Of memory stores.
-  // Replaced by others, and kept for readers of before: chunks with their bytes on the disk, and
-  // bytes of memory stores that were flushed.
+  // Replaced, but kept for earlier readers: chunks with their bytes on the disk, and bytes of
+  // flushed memory stores.
   std::uint64_t replaced_chunks = 0;
   std::uint64_t replaced_bytes = 0;
   std::uint64_t replaced_memory_bytes = 0;
@@ -92,14 +93,14 @@ struct TabletStatistics {
   std::uint64_t compacted_bytes_in = 0;
   std::uint64_t compacted_bytes_out = 0;
   std::uint64_t chunks_dropped_unread = 0;
-  std::uint64_t damaged_chunks = 0;  // As far as is known.
-  // Chunks of a tablet in memory (in_memory_mode): those that are there, those that are not yet,
-  // and those that failed, which are read from the disk and tried again.
+  std::uint64_t damaged_chunks = 0;  // Known ones.
+  // Chunks of a tablet in memory (in_memory_mode): those that are loaded, those that are not yet,
+  // and those that failed, which are read from the disk and retried.
   std::uint64_t preload_completed_chunks = 0;
   std::uint64_t preload_pending_chunks = 0;
   std::uint64_t preload_failed_chunks = 0;
   std::uint64_t preload_failures = 0;  // Attempts.
-  std::string preload_error;           // Of the last attempt; empty: none is left.
+  std::string preload_error;           // Of the last attempt; empty: no failure.
   std::uint64_t commits = 0;
   std::uint64_t conflicts = 0;
   Timestamp last_commit = 0;
@@ -115,53 +116,53 @@ class TableTablet {
                                                          TableTabletOptions options);
   ~TableTablet();
 
-  // One-phase: gives the commit timestamp. With atomicity none there are no locks, and the last
+  // One-phase: returns the commit timestamp. With atomicity none there are no locks, and the last
   // writer wins.
   Task<Result<Timestamp>> commit(TabletWrite write);
 
-  // Two-phase. All three may be repeated.
+  // Two-phase. All three are idempotent.
   Task<Result<void>> prepare(TabletWrite write, TabletId coordinator);
   Task<Result<void>> commit_prepared(TransactionId id, Timestamp commit);
   Task<Result<void>> abort_prepared(TransactionId id);
 
   // OK: when this was called no other incarnation had begun: what was read before it is the newest
-  // there is, wherever else this tablet might run by now.
+  // state, wherever else this tablet might run by now.
   Task<Result<void>> confirm_lead();
 
   const TabletReader& reader() const;
   RowCache& row_cache();
   ReadStatistics& read_statistics();
   const TabletSettings& settings() const;
-  // New mount options, effective at once; `chunks`: how chunks are written from now on.
+  // New mount options, effective immediately; `chunks`: how chunks are written from now on.
   Result<void> remount(MountConfig mount, std::optional<ChunkWriteOptions> chunks = std::nullopt);
 
-  // No more writes; ends when nothing is prepared and all rows are in chunks.
+  // Rejects further writes; returns when nothing is prepared and all rows are in chunks.
   Task<Result<void>> freeze();
   void unfreeze();
   // Freezes the active store and flushes all that is in memory.
   Task<Result<void>> flush();
-  // Compacts every chunk there is now, with retention.
+  // Compacts all present chunks, with retention.
   Task<Result<void>> compact_all();
-  // Rows of a static table become chunks, all or none of them, above all keys that are there.
-  // Their timestamp is drawn here: snapshots that began before do not see them, those that begin
-  // until it is done wait for it. Requires: frozen. kInvalidArgument: says which key is not above
-  // which.
+  // Writes rows of a static table to chunks, all or none, above all existing keys. Their timestamp
+  // is drawn here: snapshots that began before do not see them, those that begin before it is done
+  // wait for it. Requires: frozen. kInvalidArgument: the error names the key that is not above
+  // another.
   Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows);
   // Waits until no flush or compaction is running or due.
   Task<void> settle();
 
-  // Records of all chunks. It is frozen before other tablets take them over.
+  // Records of all chunks. The tablet must be frozen before other tablets take them over.
   std::vector<ChunkRecord> chunk_records() const;
-  // Tablets whose blobs are still read here, its own left out.
+  // Other tablets whose blobs are still read here.
   std::vector<TabletId> borrowed_from() const;
-  // Keys that cut the data into about equal parts.
+  // Keys that split the data into about equal parts.
   std::vector<std::string> split_keys(std::size_t parts) const;
 
   TabletStatistics statistics() const;
   const TabletInfo& info() const;
   Task<void> stop();
   void abandon();
-  // Called once, when it ends by itself; at once when it already has.
+  // Called once, when the tablet ends by itself; immediately if it already has.
   void on_end(Callback hook);
 
  private:

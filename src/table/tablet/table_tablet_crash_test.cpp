@@ -1,4 +1,4 @@
-// Power cuts: everything that was acknowledged is there, and nothing is half there.
+// Power cuts: every acknowledged write survives, and no write is applied in part.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(TableTabletCrash, AtRandomMomentsLosesNothingThatWasAcknowledged) {
     TestTable table(seed, test_schema(), mount);
     table.boot();
     SeededRandom random(seed);
-    // By pair: texts that may be there; the empty one stands for no row.
+    // By pair: the texts that may be found; an empty one means no row.
     std::vector<std::set<std::string>> possible(kPairs, std::set<std::string>{""});
     int number = 0;
     for (int round = 0; round < 10; ++round) {
@@ -60,7 +60,7 @@ TEST(TableTabletCrash, AtRandomMomentsLosesNothingThatWasAcknowledged) {
         if (random.one_in(3)) table.world.run_for(Duration(1us) * random.below(300));
       }
       table.crash();
-      // Of a pair the newest acknowledged text, or one of those that came later.
+      // For a pair: the newest acknowledged text, or one of the later ones.
       for (const auto& pending : pendings) {
         std::set<std::string>& texts = possible.at(pending->keys[0] / 2);
         if (pending->answer) texts.clear();
@@ -82,10 +82,10 @@ TEST(TableTabletCrash, AtRandomMomentsLosesNothingThatWasAcknowledged) {
   }
 }
 
-// What a client knows at one moment.
+// What a client knows at one point in time.
 struct Known {
   std::map<int, std::string> sure;     // Acknowledged.
-  std::map<int, std::string> pending;  // On the way: there or not.
+  std::map<int, std::string> pending;  // In flight: applied or not.
   std::optional<TransactionId> prepared;
   int prepared_key = 0;
 };

@@ -282,7 +282,7 @@ TEST_F(TableTabletTest, ATabletThatWasSupersededStops) {
   table_.put({{"k", 1}, {"v", "mine"}});
 }
 
-// A full disk refuses an entry that is being written, and what is queued behind it was not begun.
+// A full disk refuses the entry that is being written; entries queued behind it were not begun.
 TEST_F(TableTabletTest, AFailedCommitSaysWhetherItWasBegun) {
   table_.put({{"k", 0}, {"v", "kept"}});
   SimDrive& drive = table_.storage.node().disks().drive("device");
@@ -293,7 +293,7 @@ TEST_F(TableTabletTest, AFailedCommitSaysWhetherItWasBegun) {
   std::vector<Result<Timestamp>> written(kWriters);
   TaskScope scope;
   for (int i = 0; i < kWriters; ++i) {
-    for (char& c : large) c = static_cast<char>(random.next());  // Nothing to pack.
+    for (char& c : large) c = static_cast<char>(random.next());  // Incompressible.
     scope.spawn(commit_into(*table_.tablet,
                             table_.transaction({table_.rows.put({{"k", i + 1}, {"v", large}})}),
                             written[static_cast<std::size_t>(i)]));

@@ -1,4 +1,4 @@
-// Tablets at their bounds go on: long keys, large rows, large stores, jobs that fail.
+// Tablets at their limits keep working: long keys, large rows, large stores, failing jobs.
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace moraine::table {
 namespace {
 
-// Bytes that do not compress.
+// Incompressible bytes.
 std::string noise(std::size_t bytes, std::uint64_t seed) {
   SeededRandom random(seed);
   std::string text;
@@ -30,7 +30,7 @@ TEST(StoreBytes, AStoreIsFullBeforeWritesAreRefused) {
   EXPECT_EQ(store_bytes_max(MountConfig{}, limits), MountConfig{}.max_dynamic_store_bytes);
 }
 
-TEST(StoreBytes, WritesGoOnWhenAStoreMayBeLargerThanAllThatMayBeInMemory) {
+TEST(StoreBytes, WritesContinueWhenAStoreMayBeLargerThanAllThatMayBeInMemory) {
   MountConfig mount;
   mount.max_dynamic_store_bytes = std::uint64_t{4} << 30;
   TestTable table(3, test_schema(), mount);
@@ -81,7 +81,7 @@ class LargeRow : public testing::Test {
     const std::string text = noise(bytes, ++texts_);
     return table_->write({table_->rows.put({{"k", key}, {"v", std::string_view(text)}})});
   }
-  // How many versions of the row are taken.
+  // How many versions of the row are accepted.
   int fill(int key, std::size_t bytes, int most) {
     for (int i = 0; i < most; ++i) {
       const auto written = put(key, bytes);
@@ -137,7 +137,7 @@ TEST_F(LargeRow, IsWrittenAgainOnceItsVersionsMayGo) {
   EXPECT_LT(fill(1, 100'000, 100), 9);
   table_->flush();
   table_->world.run_for(31min);
-  // Others go on being written, so that nothing is compacted for being at rest.
+  // Others are still being written, so that nothing is compacted because the table is at rest.
   bool taken = false;
   for (int i = 0; i < 2'000 && !taken; ++i) {
     ASSERT_TRUE(put(2, 10));
@@ -150,7 +150,7 @@ TEST_F(LargeRow, IsWrittenAgainOnceItsVersionsMayGo) {
 class FailedJob : public testing::Test {
  protected:
   FailedJob() : table_(7) {
-    // Two chunks are written, but not the merge of them.
+    // Two chunks can be written, but not their merge.
     table_.settings.chunks.row_bytes_max = 1u << 20;
     table_.boot();
     for (int chunk = 0; chunk < 2; ++chunk) {
@@ -184,7 +184,7 @@ TEST_F(FailedJob, DoesNotBlockOthersOfItsTablet) {
 
 TEST_F(FailedJob, IsTriedAgainUntilItSucceeds) {
   ASSERT_FALSE(table_.world.run(table_.tablet->compact_all()));
-  table_.world.run_for(45min);  // Versions may go by then.
+  table_.world.run_for(45min);  // Versions may be dropped by then.
   EXPECT_EQ(figures().error, "");
   EXPECT_EQ(figures().chunks, 1u);
   EXPECT_EQ(table_.all().size(), 1u);

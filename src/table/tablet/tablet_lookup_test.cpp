@@ -22,7 +22,7 @@ struct LookupTest : testing::Test {
                                 .use_lookup_cache = cache};
     return tablet.run(tablet.reader.lookup(request, rows));
   }
-  // "-" is null, "no row" none.
+  // "-" is null, "no row": none.
   std::string show(std::size_t row) {
     if (!rows.exists(row)) return "no row";
     std::string text;
@@ -76,7 +76,7 @@ TEST_F(LookupTest, FoldsDeltasOfAllStores) {
   EXPECT_EQ(read(1, 20), "1 - 110 -");
 }
 
-TEST_F(LookupTest, TakesColumnsInTheOrderInWhichTheyAreAskedFor) {
+TEST_F(LookupTest, ReturnsColumnsInTheRequestedOrder) {
   tablet.write(7, 10, {{1, "v"}, {2, std::int64_t{2}}, {3, "w"}});
   ASSERT_TRUE(lookup({7}, kSyncLastCommitted, {3, 0, 1}));
   EXPECT_EQ(show(0), "w 7 v");
@@ -234,7 +234,7 @@ TEST_F(LookupTest, VersionsBelowTheRetentionTimestampAreNotSeen) {
   EXPECT_EQ(show(0), "no row");
 }
 
-TEST_F(LookupTest, TheRowCacheStandsForTheChunks) {
+TEST_F(LookupTest, TheRowCacheReplacesTheChunks) {
   tablet.cache.set_rows_max(100);
   tablet.write(1, 10, {{1, "a"}});
   tablet.flush();
@@ -256,14 +256,14 @@ TEST_F(LookupTest, TheRowCacheStandsForTheChunks) {
   EXPECT_EQ(show(0), "1 b - w");
 }
 
-// The newest of many plain values decides: no chunk has to remember such a row.
+// The newest of many plain values decides: chunks need not keep such a row.
 TEST_F(LookupTest, RowsOfManyPlainVersionsAreCached) {
   tablet.cache.set_rows_max(100);
   for (Timestamp at = 10; at < 310; ++at) tablet.write(1, at, {{1, at == 309 ? "new" : "old"}});
   tablet.flush();
   ASSERT_TRUE(lookup({1}, 15, kAllColumns, true));
   EXPECT_EQ(show(0), "1 old - -");
-  EXPECT_EQ(tablet.cache.statistics().inserts, 0u) << "a chunk may remember what later ones read";
+  EXPECT_EQ(tablet.cache.statistics().inserts, 0u) << "a chunk may keep what later ones read";
   for (std::uint64_t time = 0; time < 3; ++time) {
     ASSERT_TRUE(lookup({1}, kSyncLastCommitted, kAllColumns, true));
     EXPECT_EQ(show(0), "1 new - -");
@@ -274,7 +274,7 @@ TEST_F(LookupTest, RowsOfManyPlainVersionsAreCached) {
   EXPECT_EQ(show(0), "1 old - -");
 }
 
-TEST_F(LookupTest, VersionedLookupsGiveEveryVersionWithItsTimestamp) {
+TEST_F(LookupTest, VersionedLookupsReturnEveryVersionWithItsTimestamp) {
   tablet.write(1, 10, {{1, "a"}});
   tablet.flush();
   tablet.remove(1, 20);

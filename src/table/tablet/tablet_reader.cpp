@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kKeysPrefetched = 16;
 constexpr int kViewRetriesMax = 3;
 
-// Keys in groups: first all hints of a group, then its reads, so that misses of the processor's
-// caches overlap.
+// Reads keys in groups: first all prefetches of a group, then its reads, so that cache misses
+// overlap.
 void read_group(LookupPass& pass, std::span<const std::string_view> keys, std::size_t first,
                 UnfinishedLookup& left) {
   std::array<std::uint64_t, kKeysPrefetched> hashes;
@@ -74,8 +74,8 @@ void TabletReader::observe(Instant begun) const {
   statistics_.lookup_duration.observe(static_cast<std::uint64_t>(taken.count()));
 }
 
-// A lookup of one key that is in memory takes little more than reading the clock: a few of those
-// are timed and stand for the others. One that turns out to need more is timed from then on.
+// A lookup of one key in memory takes little more than reading the clock: a few of them are timed
+// and represent the others. One that turns out to need more is timed from then on.
 Result<void> TabletReader::try_lookup(const LookupRequest& request, Rowset& rows,
                                       UnfinishedLookup& left) const {
   const bool timed = request.keys.size() != 1 || statistics_.lookup_duration.wants_sample();
@@ -107,7 +107,7 @@ Result<void> TabletReader::read_in_memory(const LookupRequest& request, Rowset& 
     for (std::size_t at = 0; at < request.keys.size(); at += kKeysPrefetched) {
       read_group(*pass, request.keys, at, left);
     }
-    // A store that came meanwhile may have what a mark that is gone by now spoke of.
+    // A store that was added meanwhile may have the versions of a mark that was resolved meanwhile.
     if (&view == &views_.get() || request.timestamp == kAsyncLastCommitted) {
       auto counters = statistics_.lookup.here();
       pass->count(counters);
@@ -135,7 +135,7 @@ Result<std::unique_ptr<TabletScan>> TabletReader::scan(ScanRequest request) cons
                             .blobs = blobs_,
                             .statistics = statistics_,
                             .undecided_timeout = undecided_timeout(),
-                            .gone = gone_};
+                            .deleted_range = deleted_range_};
   return open_scan(std::move(request), sources);
 }
 

@@ -2,15 +2,15 @@
 //
 // Promise    A read at a timestamp sees every transaction committed at or before it and nothing
 //            else; at sync_last_committed everything that was acknowledged before the read began;
-//            at async_last_committed without waiting for transactions that are being decided.
-// Threading  try_lookup() and TabletScan::next() on any thread, without waiting, locks or an
-//            allocation per row; read_left_here() on any thread that may wait for a disk. What they
-//            could not do is finished on the tablet's executor.
-// Errors     kInvalidArgument: a timestamp below the retained one (the text says both), a
-//            retention timestamp above the timestamp. kAborted: the start of a transaction is below
-//            the retained timestamp by now. kCorrupt: names the chunk. kTimeout: a row stayed
+//            at async_last_committed without waiting for undecided transactions.
+// Threading  try_lookup() and TabletScan::next() on any thread, without blocking, locks or an
+//            allocation per row; read_missing_blocks_inline() on any thread that may block for a
+//            disk. The rest is finished on the tablet's executor.
+// Errors     kInvalidArgument: a timestamp below the retained one (the text has both), a retention
+//            timestamp above the timestamp. kAborted: the start of a transaction is now below the
+//            retained timestamp. kCorrupt: the error names the chunk. kTimeout: a row is still
 //            undecided.
-// Tests      tablet_lookup_test.cpp, lookup_here_test.cpp, tablet_scan_test.cpp.
+// Tests      tablet_lookup_test.cpp, lookup_inline_test.cpp, tablet_scan_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -31,37 +31,37 @@
 
 namespace moraine::table {
 
-class GoneRange;
+class DeletedRange;
 
-// Waiting for transactions that are being decided; by the tablet's write side.
+// Waits for undecided transactions; implemented by the tablet's write side.
 class UndecidedRows {
  public:
   virtual ~UndecidedRows() = default;
-  // Ends when no transaction that a reader at `timestamp` must know of is undecided on the row.
+  // Returns when no transaction that a reader at `timestamp` must see is undecided on the row.
   virtual Task<Result<void>> wait_decided(std::string key, Timestamp timestamp,
                                           Instant deadline) = 0;
 };
 
 struct LookupRequest {
   std::span<const std::string_view> keys;  // Encoded.
-  // Columns of the schema, keys too, in the order of the answer.
+  // Columns of the schema, keys too, in the order of the result.
   std::span<const ColumnIndex> columns;
   Timestamp timestamp = kSyncLastCommitted;
-  Timestamp retention_timestamp = kNullTimestamp;  // Older versions are not seen.
-  std::optional<bool> use_lookup_cache;            // nullopt: as the table says.
+  Timestamp retention_timestamp = kNullTimestamp;  // Older versions are ignored.
+  std::optional<bool> use_lookup_cache;            // nullopt: the table's default.
   bool in_transaction = false;                     // The timestamp is the start of one.
 };
 
-// Keys that try_lookup() left.
+// Keys that try_lookup() could not read.
 struct UnfinishedLookup {
   std::vector<std::uint32_t> keys;  // Positions in the request.
-  Instant begun;                    // When the lookup did.
+  Instant begun;                    // When the lookup began.
 };
 
 struct ScanRequest {
   KeyBounds bounds;
   std::vector<ColumnIndex> columns;
-  std::vector<ColumnFilter> filters;  // Texts of their values outlive the scan.
+  std::vector<ColumnFilter> filters;  // Texts of their values must outlive the scan.
   Timestamp timestamp = kSyncLastCommitted;
   Timestamp retention_timestamp = kNullTimestamp;
   bool in_transaction = false;  // The timestamp is the start of one.
@@ -77,12 +77,12 @@ class TabletScan {
   virtual Result<Step> next(ColumnBatch& batch) = 0;
   // On the tablet's executor, after kNeedsData: loads blocks, hunks, or waits for a row.
   virtual Task<Result<void>> load() = 0;
-  // Lets all stores go that no text of the last batch borrows from. Nothing else is called any
-  // more. On any thread, while no other call is running.
+  // Releases all stores that no text of the last batch borrows from. No more calls follow. On any
+  // thread, while no other call is running.
   virtual void release() = 0;
 };
 
-// All versions of one row, with texts of its own.
+// All versions of one row; owns its texts.
 struct OwnedVersionedRow {
   bool exists = false;  // Has any timestamp.
   RowBuilder row;
@@ -90,9 +90,9 @@ struct OwnedVersionedRow {
   std::vector<std::unique_ptr<char[]>> memory;
 };
 
-// How a lookup comes to rows of chunks.
+// Caches and filters that a lookup uses.
 struct LookupPaths {
-  RowCache* cache = nullptr;  // Null: past it.
+  RowCache* cache = nullptr;  // Null: not used.
   bool use_key_filter = true;
 };
 
@@ -100,25 +100,25 @@ struct ReaderOptions {
   bool cache_by_default = false;
   bool use_key_filter = true;
   Duration undecided_timeout = 10s;
-  // The present moment, for retention of versioned lookups at a last committed timestamp. Empty:
-  // the newest timestamp in the tablet's stores.
+  // The current time, for retention of versioned lookups at a last committed timestamp. Empty: the
+  // newest timestamp in the tablet's stores.
   std::function<Timestamp()> clock;
 };
 
 class TabletReader {
  public:
-  // All outlive it. `cache` may be null.
+  // All must outlive the reader. `cache` may be null.
   TabletReader(Executor& executor, const ViewHolder& views, UndecidedRows& undecided,
                BlobReader& blobs, RowCache* cache, ReadStatistics& statistics,
                ReaderOptions options);
 
-  // Fills `rows` with what is in memory; the rest is in `left`. OK and nothing left: done.
+  // Fills `rows` with what is in memory; the rest is in `left`. OK and `left` empty: done.
   Result<void> try_lookup(const LookupRequest& request, Rowset& rows, UnfinishedLookup& left) const;
-  // Reads a few blocks that are missing on this thread, which waits for the disk, and takes from
-  // `left` what could be finished so.
-  Result<void> read_left_here(const LookupRequest& request, Rowset& rows,
-                              UnfinishedLookup& left) const;
-  // The keys that were left.
+  // Reads a few missing blocks on this thread, blocking for the disk, and removes from `left` the
+  // keys that this finished.
+  Result<void> read_missing_blocks_inline(const LookupRequest& request, Rowset& rows,
+                                          UnfinishedLookup& left) const;
+  // Reads the keys in `left`.
   Task<Result<void>> finish_lookup(const LookupRequest& request, Rowset& rows,
                                    UnfinishedLookup left) const;
   // Both, on the tablet's executor.
@@ -132,11 +132,11 @@ class TabletReader {
   Result<std::unique_ptr<TabletScan>> scan(ScanRequest request) const;
 
   void set_options(ReaderOptions options);  // On the tablet's executor.
-  // What scans skip and tell of. Before the first scan.
-  void set_gone_range(std::shared_ptr<GoneRange> gone) { gone_ = std::move(gone); }
+  // Set before the first scan.
+  void set_deleted_range(std::shared_ptr<DeletedRange> range) { deleted_range_ = std::move(range); }
 
  private:
-  // What one pass of a lookup reads through.
+  // What one pass of a lookup uses.
   LookupPaths paths_for(const LookupRequest& request) const;
   void observe(Instant begun) const;
   Result<void> read_in_memory(const LookupRequest& request, Rowset& rows,
@@ -159,8 +159,9 @@ class TabletReader {
   BlobReader& blobs_;
   RowCache* cache_;
   ReadStatistics& statistics_;
-  std::shared_ptr<GoneRange> gone_;
-  ReaderOptions options_;  // On the tablet's executor only; what others need is beside it.
+  std::shared_ptr<DeletedRange> deleted_range_;
+  // On the tablet's executor only; other threads use the members beside it.
+  ReaderOptions options_;
   std::atomic<bool> cache_by_default_{false};
   std::atomic<bool> use_key_filter_{true};
   std::atomic<Duration::rep> undecided_timeout_{0};

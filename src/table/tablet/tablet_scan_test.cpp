@@ -121,7 +121,7 @@ TEST_F(ScanTest, BoundsLimitsAndFiltersHoldInEveryStore) {
   }
 }
 
-TEST_F(ScanTest, EveryMixtureOfStoresGivesTheSameRows) {
+TEST_F(ScanTest, EveryMixtureOfStoresReturnsTheSameRows) {
   Rows expected;
   for (int i = 0; i < 20'000; ++i) {
     if (i % 7 != 0) expected.push_back(std::to_string(i) + (i % 5 == 0 ? " new" : " old"));
@@ -232,7 +232,7 @@ TEST_F(ScanTest, TimestampsThatCannotBeReadAreRefused) {
   EXPECT_EQ(scan(request), (Rows{"Retention timestamp 61 is greater than read timestamp 60"}));
 }
 
-TEST_F(ScanTest, MergedCursorsGiveEachKeyOnceWithAllItsVersions) {
+TEST_F(ScanTest, MergedCursorsReturnEachKeyOnceWithAllItsVersions) {
   std::vector<std::unique_ptr<MemoryStore>> stores;
   std::vector<std::unique_ptr<RowCursor>> cursors;
   for (int store = 0; store < 7; ++store) {

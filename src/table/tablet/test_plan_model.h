@@ -1,5 +1,5 @@
-// A tablet of figures: chunks are sets of numbered keys, and jobs are carried out on them. For
-// tests of the plan.
+// A model of a tablet: chunks are sets of numbered keys, and jobs are executed on them. For tests
+// of the plan.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ class PlanModel {
 
   static std::string name(Key key) { return fmt::format("{:010}", key); }
 
-  // True: a write; false: a delete. What is flushed was written in the last second.
+  // True: a write; false: a delete. Flushed rows were written in the last second.
   void flush(const std::map<Key, bool>& rows) {
     std::map<Key, Version> versions;
     now_ms += 1'000;
@@ -42,7 +42,7 @@ class PlanModel {
     const std::uint64_t user = bytes_of(versions);
     user_bytes += user;
     log_bytes += user;
-    // Tombstones side by side have a chunk of their own, as chunk_build.h says.
+    // Adjacent tombstones get a chunk of their own (chunk_build.h).
     std::map<Key, Version> part;
     for (const auto& [key, version] : versions) {
       if (!part.empty() && part.rbegin()->second.write != version.write && part.size() >= 16) {
@@ -76,7 +76,7 @@ class PlanModel {
     return made;
   }
 
-  // The number of jobs until nothing is left to do. Requires: at most `jobs_max`.
+  // Returns the number of jobs until nothing is left to do. Requires: at most `jobs_max`.
   std::size_t settle(bool idle, std::size_t jobs_max = 10'000) {
     for (std::size_t jobs = 0;; ++jobs) {
       const PlanInput told = input(idle);
@@ -204,7 +204,7 @@ class PlanModel {
       if (job.kind != Kind::kDrop) merge(chunks.at(id).rows, merged);
       chunks.erase(id);
     }
-    // Tombstones above something that is left stay.
+    // Tombstones above remaining rows are kept.
     std::erase_if(merged, [this](const auto& item) {
       if (item.second.write) return false;
       return std::ranges::none_of(chunks, [&](const auto& other) {

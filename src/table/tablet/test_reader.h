@@ -115,7 +115,7 @@ struct TestReader {
     active().add(touch(number), timestamp, ChangeKind::kDelete, {});
   }
 
-  // All rows of the active store become a chunk.
+  // Moves all rows of the active store to a chunk.
   std::shared_ptr<ChunkReader> flush(OptimizeFor format = OptimizeFor::kLookup, bool eden = true,
                                      Codec codec = {}) {
     const StoreNumber number = stores.active().number;
@@ -178,7 +178,7 @@ struct TestReader {
   SlabMemory slabs{16 << 20};
   RowCache cache{slabs};
   ReadStatistics statistics;
-  // Views that readers have left are freed before the caches that their chunks use.
+  // Frees retired views before the caches that their chunks use.
   struct Drain {
     ~Drain() {
       while (!run_retired()) {

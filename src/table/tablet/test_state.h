@@ -8,7 +8,7 @@
 
 namespace moraine::table {
 
-// How many rows are in the memory store of this number once the boot is over.
+// The number of rows in the memory store of this number once the boot has ended.
 inline std::size_t rows_in(TableState& state, StoreNumber number) {
   StoreSet stores(std::make_shared<const TableSchema>(test_schema()), {}, 1, Instant{});
   const auto memory = state.begin(stores);

@@ -15,7 +15,7 @@
 
 namespace moraine::table {
 
-// One of several executors on one simulated loop that know who of them is running.
+// One of several executors on one simulated loop that know which of them is running.
 class LabelledExecutor final : public Executor {
  public:
   explicit LabelledExecutor(Executor& loop) : loop_(loop) {}
@@ -92,7 +92,7 @@ class FakeStoreLog final : public StoreLog, public BlobReader {
     co_return Slice::copy_of(bytes);
   }
 
-  std::size_t failures = 0;  // So many puts fail.
+  std::size_t failures = 0;  // This many puts fail.
   std::size_t in_flight = 0;
   std::size_t in_flight_most = 0;
   std::size_t dropped_builds = 0;

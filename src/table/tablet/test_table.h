@@ -74,7 +74,7 @@ inline std::size_t lock_of(const TableSchema& schema, const std::string& group) 
   return static_cast<std::size_t>(std::ranges::find(names, group) - names.begin());
 }
 
-// A column and its value; texts live as long as whoever gave them.
+// A column and its value; borrows the text.
 struct NamedValue {
   template <class T>
     requires std::constructible_from<Value, const T&>
@@ -96,7 +96,7 @@ struct TestRows {
     }
     return key;
   }
-  // Overwrite: columns that are not named become null. Update: they keep their values.
+  // Overwrite: unnamed columns become null. Update: they keep their values.
   RowChange put(const Named& values, bool update = false, bool delta = false) const {
     RowChange change;
     change.key = key(values);
@@ -171,7 +171,7 @@ class TestTable {
     stop();
     boot();
   }
-  // A power cut, and a start with what the device has.
+  // A power cut, and a restart from what is on the device.
   void crash() {
     storage.crash();
     begin_life();
@@ -221,7 +221,7 @@ class TestTable {
     EXPECT_TRUE(compacted) << compacted.error().message();
   }
 
-  // "k=1 v=abc", nulls left out; "-": no such row; "error: ...".
+  // "k=1 v=abc", without nulls; "-": no such row; "error: ...".
   std::string get(const Named& key_values, Timestamp timestamp = kSyncLastCommitted) {
     const std::string key = rows.key(key_values);
     const std::string_view keys[] = {key};
@@ -235,16 +235,17 @@ class TestTable {
     if (!done) return "error: " + done.error().message();
     return found.exists(0) ? text(found.row(0)) : "-";
   }
-  // As a thread that waits does it: what the disk gives it, and the rest on the executor.
+  // As a blocking thread does it: what it can read from the disk itself, and the rest on the
+  // executor.
   Result<void> lookup(const LookupRequest& request, Rowset& found) {
     UnfinishedLookup left;
     TRY_VOID(tablet->reader().try_lookup(request, found, left));
     if (left.keys.empty()) return {};
-    TRY_VOID(tablet->reader().read_left_here(request, found, left));
+    TRY_VOID(tablet->reader().read_missing_blocks_inline(request, found, left));
     if (left.keys.empty()) return {};
     return world.run(tablet->reader().finish_lookup(request, found, std::move(left)));
   }
-  // All rows as get() tells them.
+  // All rows in the format of get().
   std::vector<std::string> all(Timestamp timestamp = kSyncLastCommitted, KeyBounds bounds = {}) {
     ScanRequest request;
     request.bounds = std::move(bounds);
@@ -285,8 +286,8 @@ class TestTable {
   PinnedMemory pinned{64u << 20};
   BlockCache blocks{64u << 20, &pinned};
   SlabMemory row_cache_memory{16u << 20};
-  std::unique_ptr<TableResources> resources;  // Of this life.
-  // From the next boot on.
+  std::unique_ptr<TableResources> resources;  // Until the next restart.
+  // Used from the next boot on.
   TabletSettings settings;
   TableTabletOptions options;
   TestRows rows;

@@ -1,4 +1,4 @@
-// What a tablet knows of transactions.
+// Transaction ids and writes, as tablets use them.
 #pragma once
 
 #include <array>
@@ -19,17 +19,18 @@ struct TransactionId {
 };
 std::string to_string(const TransactionId& id);
 
-// No transaction lives longer. Tablets remember finished ones for so long.
+// No transaction lives longer. Tablets remember finished ones for this long.
 inline constexpr std::chrono::seconds kTransactionAgeMax{300};
 inline constexpr std::size_t kRowsPerTransactionMax = 100'000;  // In one tablet.
 
-// What one transaction does in one tablet.
+// The changes of one transaction to one tablet.
 struct TabletWrite {
   TransactionId transaction;
   Timestamp start = 0;
   std::vector<RowChange> changes;  // By ascending key, each key once.
-  // Drawn when its commit was first requested, and the same whenever the request is repeated. What
-  // was decided earlier cannot be this transaction. 0: not drawn; its start stands for it.
+  // Drawn when its commit was first requested, and the same whenever the request is repeated.
+  // Whatever was decided earlier cannot be this transaction. 0: not drawn; its start is used
+  // instead.
   Timestamp requested = 0;
 
   Timestamp commit_requested() const { return requested != 0 ? requested : start; }

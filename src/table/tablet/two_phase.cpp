@@ -13,7 +13,7 @@ std::unexpected<Error> is_aborted(const TransactionId& id) {
 
 }  // namespace
 
-// How it ended, if it did; as the answer to a request that wants it so.
+// The outcome, if it has ended; as the answer to a request to commit or to abort.
 std::optional<Result<void>> TableTablet::Impl::known_outcome(const TransactionId& id,
                                                              bool wants_commit) const {
   const std::optional<Timestamp> commit = state_.finished().outcome(id);
@@ -25,7 +25,7 @@ std::optional<Result<void>> TableTablet::Impl::known_outcome(const TransactionId
               fmt::format("transaction {} was committed at {}", to_string(id), *commit));
 }
 
-// Waits for the step that the transaction is in: its prepare or its end.
+// Waits for the current step of the transaction: its prepare or its end.
 Task<void> TableTablet::Impl::follow(std::shared_ptr<PreparedTransaction> transaction) {
   auto ended_step = std::make_shared<OneShot<bool>>();
   transaction->followers.push_back(ended_step);
@@ -41,7 +41,7 @@ Task<Result<void>> TableTablet::Impl::prepare(TabletWrite write, TabletId coordi
   const TransactionId id = write.transaction;
   const Instant until = executor().now() + kOutcomeWaitMax;
   drop_locks(write);
-  bool asked_for_room = false;
+  bool space_checked = false;
   std::shared_ptr<PreparedTransaction> transaction;
   while (!transaction) {
     if (auto known = known_outcome(id, true)) co_return std::move(*known);
@@ -51,14 +51,15 @@ Task<Result<void>> TableTablet::Impl::prepare(TabletWrite write, TabletId coordi
       if (leader_->ended()) co_return std::unexpected(*leader_->ended());
       continue;
     }
-    if (leader_->colour() >= kColourToStop && !std::exchange(asked_for_room, true)) {
-      CO_TRY_VOID(co_await has_room(write.changes));
+    if (leader_->colour() >= kColourToStop && !std::exchange(space_checked, true)) {
+      CO_TRY_VOID(co_await check_space(write.changes));
       continue;
     }
     auto begun = begin_prepare(write, coordinator);
     if (!begun) {
-      const auto other = begun.error().code == Errc::kAborted ? in_the_way(write) : nullptr;
-      const bool again = other && executor().now() < until && co_await hear_outcome(other);
+      const auto other =
+          begun.error().code == Errc::kAborted ? blocking_transaction(write) : nullptr;
+      const bool again = other && executor().now() < until && co_await fetch_outcome(other);
       if (again) continue;
       if (begun.error().code == Errc::kAborted) ++conflicts_;
       co_return std::unexpected(std::move(begun).error());
@@ -66,7 +67,7 @@ Task<Result<void>> TableTablet::Impl::prepare(TabletWrite write, TabletId coordi
     transaction = std::move(*begun);
   }
   if (has_bug(SeededBug::kCommitBeforePrepareDurable)) {
-    scope_.spawn(log_prepare_late(std::move(transaction)));
+    scope_.spawn(log_prepare_unawaited(std::move(transaction)));
     co_return Result<void>();
   }
   co_return co_await log_prepare(std::move(transaction));
@@ -113,14 +114,15 @@ Task<Result<void>> TableTablet::Impl::log_prepare(
   --in_flight_;
   if (!written && !leader_->ended()) {
     prepared_.erase(transaction->record->transaction);
-    take_back(transaction->promised, transaction->record->transaction,
+    roll_back(transaction->promised, transaction->record->transaction,
               transaction->record->changes);
   }
   step_ended(*transaction);
   co_return written;
 }
 
-Task<void> TableTablet::Impl::log_prepare_late(std::shared_ptr<PreparedTransaction> transaction) {
+Task<void> TableTablet::Impl::log_prepare_unawaited(
+    std::shared_ptr<PreparedTransaction> transaction) {
   const auto written = co_await log_prepare(std::move(transaction));
   (void)written;
 }
@@ -131,7 +133,7 @@ Task<Result<void>> TableTablet::Impl::commit_prepared(TransactionId id, Timestam
     if (leader_->ended()) co_return std::unexpected(*leader_->ended());
     const auto found = prepared_.find(id);
     if (found == prepared_.end()) {
-      // Nobody is told to commit what it has not prepared: it was committed and forgotten.
+      // A commit is only sent for what was prepared: it was committed and forgotten.
       if (FinishedTransactions::too_old(commit, state_.last_commit())) co_return Result<void>();
       co_return fail(Errc::kNotFound, fmt::format("transaction {} is not prepared in tablet {}",
                                                   to_string(id), info_.id.value));
@@ -155,7 +157,7 @@ Task<Result<void>> TableTablet::Impl::abort_prepared(TransactionId id) {
     if (leader_->ended()) co_return std::unexpected(*leader_->ended());
     const auto found = prepared_.find(id);
     if (found == prepared_.end()) {
-      // Its prepare may still be on the way. Should this be forgotten, the coordinator is asked.
+      // Its prepare may still arrive. Should this record be forgotten, the coordinator is asked.
       state_.finished().add({id, state_.last_commit(), 0});
       co_return Result<void>();
     }
@@ -175,9 +177,9 @@ Task<Result<void>> TableTablet::Impl::decide(std::shared_ptr<PreparedTransaction
     prepared_.erase(id);
     state_.finished(id, commit);
     if (commit != 0) {
-      keep(transaction->promised, id, transaction->record->changes, commit);
+      apply(transaction->promised, id, transaction->record->changes, commit);
     } else {
-      take_back(transaction->promised, id, transaction->record->changes);
+      roll_back(transaction->promised, id, transaction->record->changes);
     }
   });
   transaction->deciding = false;

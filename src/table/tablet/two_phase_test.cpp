@@ -77,10 +77,10 @@ TEST_F(TwoPhaseTest, ASupersededIncarnationCannotConfirmItsLead) {
   ASSERT_TRUE(newer);
   EXPECT_FALSE(table_.world.run(table_.tablet->confirm_lead()));
   EXPECT_TRUE(table_.world.run((*newer)->confirm_lead()));
-  // Whoever asks only now is told at once.
-  bool told = false;
-  table_.tablet->on_end([&] { told = true; });
-  EXPECT_TRUE(told);
+  // A hook that is set after the end is called at once.
+  bool called = false;
+  table_.tablet->on_end([&] { called = true; });
+  EXPECT_TRUE(called);
   table_.stop();
   table_.tablet = std::move(*newer);
 }
@@ -149,7 +149,7 @@ TEST_F(TwoPhaseTest, SyncReadersWaitForPreparedRowsAndAsyncOnesDoNot) {
   EXPECT_EQ(get(1, kSyncLastCommitted), "k=1 v=one");
 }
 
-TEST_F(TwoPhaseTest, AReaderThatWaitsGoesOnWhenTheRowIsDecided) {
+TEST_F(TwoPhaseTest, AWaitingReaderContinuesWhenTheRowIsDecided) {
   const TabletWrite one = write(1, "one");
   ASSERT_TRUE(prepare(one));
   const TransactionId id = one.transaction;
@@ -176,7 +176,7 @@ TEST_F(TwoPhaseTest, RowsOfAPreparedTransactionAreFlushedWhenItIsDecided) {
   EXPECT_EQ(table_.all().size(), 21u);
 }
 
-TEST_F(TwoPhaseTest, ACoordinatorIsAskedAboutWhatStaysUndecided) {
+TEST_F(TwoPhaseTest, ACoordinatorIsAskedAboutUndecidedTransactions) {
   int asked = 0;
   TransactionOutcome outcome;
   table_.options.ask_coordinator = [&](TabletId coordinator,

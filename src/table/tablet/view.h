@@ -1,7 +1,7 @@
 // TabletView: all stores of a tablet at one moment, for readers.
 //
-// Promise    Immutable. What was committed before a view was got is in its stores; memory stores go
-//            on growing.
+// Promise    Immutable. What was committed before a view was obtained is in its stores; memory
+//            stores continue to grow.
 // Threading  ViewHolder::get() on any thread under an EpochGuard; hold() on any thread. publish()
 //            on the tablet's.
 // Tests      store_set_test.cpp.
@@ -19,7 +19,7 @@
 namespace moraine::table {
 
 struct PartitionView {
-  std::string from;  // The first one's is empty. It ends where the next begins.
+  std::string from;  // Empty for the first one. It ends where the next begins.
   std::vector<std::shared_ptr<ChunkReader>> chunks;  // Newest first.
 };
 
@@ -32,8 +32,9 @@ struct TabletView : std::enable_shared_from_this<TabletView> {
   std::vector<std::shared_ptr<ChunkReader>> eden;    // Of any key; newest first.
   std::vector<PartitionView> partitions;             // By key; at least one.
   std::vector<DamagedChunk> damaged;                 // Not among the others.
-  Timestamp retained_timestamp = kMinTimestamp;      // Below it versions may be gone.
-  PreparedMark append;  // Rows of a static table are being written: who waits, as for a row's mark.
+  Timestamp retained_timestamp = kMinTimestamp;      // Older versions may have been dropped.
+  // Set while rows of a static table are being written; readers wait as for a row's mark.
+  PreparedMark append;
 
   const PartitionView& partition_of(ByteSpan key) const;
 };

@@ -1,7 +1,7 @@
 // VisibleRow: read_visible() of rows whose values may be hunks.
 //
-// Promise    Values come as read_visible() gives them; those that are references to hunks are told.
-//            Scalars that were written before their column became `any` come as YSON.
+// Promise    Values are those of read_visible(); references to hunks are listed. Scalars that were
+//            written before their column became `any` are returned as YSON.
 // Threading  One thread at a time; memory is reused.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace moraine::table {
 
 class VisibleRow {
  public:
-  // False: the row is not there. `memory` gets folded texts. `has_any`: the schema has columns of
-  // type any.
+  // False: the row does not exist. Folded texts are in `memory`. `has_any`: the schema has columns
+  // of type any.
   bool read(const VersionedRow& row, Timestamp timestamp, Timestamp retention_timestamp,
             const TableSchema& schema, bool has_any, std::span<const ColumnIndex> wanted,
             Value* out, TextMemory& memory) {

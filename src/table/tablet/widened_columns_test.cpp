@@ -33,7 +33,7 @@ class WidenedColumns : public testing::TestWithParam<OptimizeFor> {
     mount.retention.min_data_ttl = mount.retention.max_data_ttl = 0ms;
     return mount;
   }
-  // As an `any` column has it.
+  // The value as an `any` column stores it.
   static std::string yson(const Value& scalar) {
     TextMemory memory;
     return std::string(as_any(scalar, memory).text());

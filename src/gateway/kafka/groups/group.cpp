@@ -103,7 +103,7 @@ void Group::expire(Instant now) {
   expire_syncs(now);
   try_complete_join(now);
   const bool empty = state_ == GroupState::kEmpty;
-  if (empty && useless_at() <= now) {
+  if (empty && removable_at() <= now) {
     remove();
   } else if ((empty || state_ == GroupState::kStable) && retry_at_ <= now) {
     order_store(record());
@@ -115,7 +115,7 @@ Instant Group::deadline() const {
   for (const auto& [id, until] : pending_) first = std::min(first, until);
   for (const Member& member : members_) first = std::min(first, member.deadline);
   switch (state_) {
-    case GroupState::kEmpty: return std::min({first, retry_at_, useless_at()});
+    case GroupState::kEmpty: return std::min({first, retry_at_, removable_at()});
     case GroupState::kPreparingRebalance:
       return std::min(first, initial_ ? initial_until_ : rebalance_until_);
     case GroupState::kCompletingRebalance: return std::min(first, sync_until_);
@@ -125,7 +125,7 @@ Instant Group::deadline() const {
   return first;
 }
 
-Instant Group::useless_at() const {
+Instant Group::removable_at() const {
   const bool wanted = has_offsets_ || !pending_.empty() || !ever_stored_;
   return wanted ? Instant::never() : empty_since_ + kEmptyGroupKept;
 }
@@ -238,7 +238,7 @@ void Group::touch(Member& member, Instant now) {
 
 void Group::remove_member(const std::string& id, Instant now) {
   const auto at = std::ranges::find(members_, id, [](const Member& m) { return m.record.id; });
-  INVARIANT(at != members_.end(), "member {} is not there to be removed", id);
+  INVARIANT(at != members_.end(), "member {} to be removed does not exist", id);
   if (leader_ == at->record.id) leader_.clear();
   drop_requests(*at, ErrorCode::kUnknownMemberId);
   members_.erase(at);

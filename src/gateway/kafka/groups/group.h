@@ -1,12 +1,12 @@
 // Group: one consumer group as a state machine: no I/O, no clock.
 //
-// Promise    Every join and sync that is put in comes out of take_effects() exactly once, with its
-//            answer, unless the group is dropped. An assignment is answered only after stored()
-//            said that it is kept. Members of one generation get what its leader gave them.
+// Promise    Every join and sync is answered exactly once through take_effects(), unless the group
+//            is dropped. An assignment is answered only after stored() reported that it is durable.
+//            Members of one generation get what its leader assigned to them.
 // Invariants (1) All members have a protocol in common. (2) A static instance is one member.
 //            (3) A member whose join or sync is held does not expire by its session; a new one
 //            whose join is held expires after kNewMemberTimeout.
-// Use        Put something in, take_effects(), look at deadline(): expire() is due then.
+// Use        Call a request function, take_effects(), then deadline(): call expire() at that time.
 // Limits     group_record.h.
 // Tests      group_test.cpp, group_offsets_test.cpp.
 #pragma once
@@ -27,11 +27,11 @@ namespace moraine::kafka {
 // The first rebalance of an empty group waits so long for more members, again after each one.
 inline constexpr Duration kInitialRebalanceDelay = 500ms;
 inline constexpr Duration kNewMemberTimeout = 5min;
-// A change that could not be kept is tried again after this.
+// A change that could not be stored is retried after this.
 inline constexpr Duration kStoreRetry = 1s;
-// An empty group that never committed an offset goes after this.
+// An empty group that never committed an offset is removed after this.
 inline constexpr Duration kEmptyGroupKept = 24h;
-// One that did may go after this, without a member or a commit, when there are too many groups.
+// One that did may be removed after this, without a member or a commit, when there are too many.
 inline constexpr Duration kIdleGroupKept = 7 * 24h;
 inline constexpr std::int16_t kMemberIdRequiredFrom = 4;
 
@@ -40,14 +40,14 @@ enum class GroupState : std::uint8_t {
   kPreparingRebalance,   // Waits for joins.
   kCompletingRebalance,  // Waits for the leader's assignment.
   kStable,
-  kDead,  // Removed; only its key may still be there.
+  kDead,  // Removed; only its key may still be stored.
 };
 
-std::string_view to_string(GroupState state);  // As the protocol spells it.
+std::string_view to_string(GroupState state);  // The protocol's name.
 
-// Names a request whose answer is held.
+// Identifies a request whose answer is held.
 using RequestId = std::uint64_t;
-// Grows with each change that is to be kept.
+// Grows with each change that is to be stored.
 using StoreTicket = std::uint64_t;
 
 struct JoinCall {
@@ -71,14 +71,14 @@ struct GroupEffects {
 
   std::vector<Answer<JoinGroupResponse>> joins;
   std::vector<Answer<SyncGroupResponse>> syncs;
-  std::optional<Store> store;  // Takes the place of those before it.
+  std::optional<Store> store;  // Replaces earlier ones.
 };
 
 class Group {
  public:
   explicit Group(std::string id, Instant now)
       : id_(std::move(id)), empty_since_(now), committed_at_(now) {}
-  // As its members know it from before; their sessions begin anew.
+  // Restores a stored group; the sessions of its members restart.
   Group(GroupRecord record, Instant now);
 
   // Requires: a session timeout above 0.
@@ -89,33 +89,33 @@ class Group {
   ErrorCode commit(const OffsetCommitRequest& request, Instant now);
   // kNone: the group is dead.
   ErrorCode remove();
-  // All that was ordered up to `ticket` is kept, or may not be.
+  // `kept`: the changes up to `ticket` are durable; otherwise they may not be.
   void stored(StoreTicket ticket, bool kept, Instant now);
   void expire(Instant now);
 
   GroupEffects take_effects() { return std::exchange(effects_, {}); }
   Instant deadline() const;
-  // The last change that was ordered to be kept; 0: none.
+  // The last change to be stored; 0: none.
   StoreTicket last_ticket() const { return last_ticket_; }
 
   const std::string& id() const { return id_; }
   GroupState state() const { return state_; }
   std::int32_t generation() const { return generation_; }
   const std::string& protocol_type() const { return protocol_type_; }
-  // What it keeps in memory of its members, pending ones and assignments.
+  // The memory of its members, pending ones and assignments.
   std::size_t bytes() const;
   // Of one member, without its assignment; 0 when there is none.
   std::size_t member_bytes(const std::string& id) const;
   // Of the assignments that those of the request would replace.
   std::size_t replaced_bytes(const SyncGroupRequest& request) const;
-  // Nothing would be missed: no member, no pending one, never kept.
+  // Can be dropped at once: no member, no pending one, never stored.
   bool forgettable() const;
-  // Kept, but nobody would miss it: no member, and no committed offset or none for long.
+  // Stored, but may be removed: no member, and no committed offset or none for long.
   bool expendable(Instant now) const;
   bool subscribed(const std::string& topic) const;
   DescribeGroupsResponse::Group describe() const;
-  // Requires: kEmpty or kStable, or the moment in which assignments are given; in
-  // kPreparingRebalance it has no members: they join anyway.
+  // Requires: kEmpty or kStable, or assignments are just being set; in kPreparingRebalance it has
+  // no members: they join anyway.
   GroupRecord record() const;
 
  private:
@@ -123,11 +123,11 @@ class Group {
     MemberRecord record;
     Instant deadline;  // Of the session; never() while a request of it is held.
     bool is_new = false;
-    bool synced = true;  // Has asked for the assignment of this generation, or need not.
+    bool synced = true;  // Has requested the assignment of this generation, or need not.
     std::optional<RequestId> join;
     std::optional<RequestId> sync;
   };
-  // A static member that took its predecessor's place, answered when that is kept.
+  // A static member that replaced its predecessor, answered when that is stored.
   struct Replacement {
     StoreTicket ticket = 0;
     RequestId held = 0;
@@ -165,7 +165,7 @@ class Group {
   Member* find(const std::string& id);
   Member* find_instance(const std::optional<std::string>& instance);
   ErrorCode check_member(const std::string& id, const std::optional<std::string>& instance);
-  Instant useless_at() const;  // When an empty group goes.
+  Instant removable_at() const;  // When an empty group is removed.
   void touch(Member& member, Instant now);
   void remove_member(const std::string& id, Instant now);
   void drop_requests(Member& member, ErrorCode error);
@@ -174,13 +174,13 @@ class Group {
   GroupState state_ = GroupState::kEmpty;
   std::int32_t generation_ = 0;
   bool has_offsets_ = false;
-  bool offsets_kept_ = false;       // That it has offsets is kept.
-  StoreTicket offsets_ticket_ = 0;  // The first order that said so.
+  bool offsets_kept_ = false;       // The stored record says that it has offsets.
+  StoreTicket offsets_ticket_ = 0;  // The first change that says so.
   std::string protocol_type_;
   std::string protocol_;
   std::string leader_;
   std::vector<Member> members_;             // In the order in which they joined.
-  std::map<std::string, Instant> pending_;  // Given an id, not yet back with it; until when.
+  std::map<std::string, Instant> pending_;  // Assigned ids that have not joined yet; until when.
 
   bool initial_ = false;  // The rebalance began with an empty group.
   Instant initial_until_ = Instant::never();
@@ -192,7 +192,7 @@ class Group {
 
   StoreTicket last_ticket_ = 0;
   bool ever_stored_ = false;
-  std::optional<StoreTicket> assignment_ticket_;  // The leader's word is being kept.
+  std::optional<StoreTicket> assignment_ticket_;  // The leader's assignment is being stored.
   std::vector<Replacement> replacements_;
   GroupEffects effects_;
 };

@@ -74,7 +74,7 @@ Result<void> check_members(const GroupRecord& record) {
       return fail(Errc::kCorrupt, "group member id");
     }
     if (member.instance_id && !instances.insert(*member.instance_id).second) {
-      return fail(Errc::kCorrupt, "group instance id is there twice");
+      return fail(Errc::kCorrupt, "group instance id is repeated");
     }
     if (member.session_timeout_ms <= 0 || member.rebalance_timeout_ms <= 0) {
       return fail(Errc::kCorrupt, "group member timeout");

@@ -1,7 +1,7 @@
 // The durable form of a consumer group.
 //
-// Promise    decode_group(encode_group(r)) gives r; a record has one spelling. Any other bytes are
-//            kCorrupt, never more memory than they are long.
+// Promise    decode_group(encode_group(r)) returns r; a record has one encoding. Any other bytes
+//            are kCorrupt, and decoding takes no more memory than their length.
 // Tests      group_codec_test.cpp, group_codec_fuzz.cpp.
 #pragma once
 

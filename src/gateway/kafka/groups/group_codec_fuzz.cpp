@@ -1,5 +1,5 @@
-// Any bytes as a group's record, with a right checksum put behind them: refused, or decoded to what
-// encodes to the same bytes and makes a group that can live on.
+// Any bytes as a group's record, followed by a valid checksum: refused, or decoded to a value that
+// encodes to the same bytes and makes a working group.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   kafka::Group group(std::move(*record), Instant{});
   if (!equal(kafka::encode_group(group.record()), bytes)) __builtin_trap();
   if (group.describe().group_state.empty()) __builtin_trap();
-  // Nobody is heard of again.
+  // No member sends anything again.
   for (int i = 0; i < 100 && group.deadline() < Instant::never(); ++i) {
     group.expire(group.deadline());
   }

@@ -1,4 +1,4 @@
-// Group: who may join, and what a join does.
+// Group: admission of members, and the effects of a join.
 #include <algorithm>
 
 #include "base/invariant.h"
@@ -110,7 +110,7 @@ void Group::replace_static(Member& member, JoinCall call, Instant now) {
   if (state_ == GroupState::kStable && same) {
     touch(member, now);
     member.synced = true;
-    // The leader's old id: the new one must not take itself for the leader and assign anew.
+    // Returns the leader's old id, so that the new member does not act as leader and assign again.
     JoinGroupResponse response = joined(member);
     response.leader = leader_before;
     response.members.clear();
@@ -136,7 +136,7 @@ void Group::rejoin(Member& member, const JoinCall& call, Instant now) {
   try_complete_join(now);
 }
 
-// Copies what it keeps: the request's bytes belong to a whole frame.
+// Copies what it stores: the request's bytes are slices of a whole frame.
 void Group::update(Member& member, const JoinCall& call) {
   const JoinGroupRequest& request = call.request;
   MemberRecord& record = member.record;

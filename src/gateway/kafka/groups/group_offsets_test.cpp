@@ -1,4 +1,4 @@
-// What a group remembers of commits.
+// Commits of offsets in the state of a group.
 #include <gtest/gtest.h>
 
 #include "gateway/kafka/groups/group.h"

@@ -1,4 +1,4 @@
-// Group: a rebalance from its first join to the assignment that is kept.
+// Group: a rebalance from its first join to the stored assignment.
 #include <algorithm>
 #include <limits>
 
@@ -42,7 +42,7 @@ void Group::complete_join(Instant now) {
   if (members_.empty()) return become_empty(now);
   initial_ = false;
   if (!elect_leader()) {
-    // Only static members, none of them back: their sessions decide.
+    // Only static members, none of which has rejoined: they expire by their sessions.
     rebalance_until_ = now + longest_rebalance();
     return;
   }
@@ -62,7 +62,7 @@ void Group::complete_join(Instant now) {
   }
 }
 
-// The leader stays when it is back, else the first that is.
+// The leader stays if it has rejoined, else the first member that has.
 bool Group::elect_leader() {
   const Member* leader = find(leader_);
   if (leader != nullptr && leader->join) return true;
@@ -79,14 +79,14 @@ void Group::become_empty(Instant now) {
   empty_since_ = now;
   protocol_.clear();
   leader_.clear();
-  if (generation_ == 0) return;  // Nobody ever was a member.
+  if (generation_ == 0) return;  // It never had a member.
   generation_ = generation_ == std::numeric_limits<std::int32_t>::max() ? 1 : generation_ + 1;
   order_store(record());
 }
 
 ErrorCode Group::check_sync(const SyncGroupRequest& request) {
-  const auto differs = [](const std::optional<std::string>& said, const std::string& is) {
-    return said && *said != is;
+  const auto differs = [](const std::optional<std::string>& sent, const std::string& is) {
+    return sent && *sent != is;
   };
   const ErrorCode refused = check_member(request.member_id, request.group_instance_id);
   if (refused != ErrorCode::kNone) return refused;
@@ -181,11 +181,11 @@ void Group::expire_syncs(Instant now) {
   const bool waits = state_ == GroupState::kCompletingRebalance || state_ == GroupState::kStable;
   if (!waits || sync_until_ > now) return;
   sync_until_ = Instant::never();
-  std::vector<std::string> silent;
+  std::vector<std::string> unsynced;
   for (const Member& member : members_) {
-    if (!member.synced) silent.push_back(member.record.id);
+    if (!member.synced) unsynced.push_back(member.record.id);
   }
-  for (const std::string& id : silent) {
+  for (const std::string& id : unsynced) {
     if (find(id) != nullptr) remove_member(id, now);
   }
 }

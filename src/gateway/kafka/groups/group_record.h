@@ -1,4 +1,4 @@
-// GroupRecord: what of a consumer group outlives the server: its last whole generation.
+// GroupRecord: the stored state of a consumer group: its last complete generation.
 //
 // Invariants (1) Member ids are unique and not empty, instance ids are unique. (2) With members:
 //            every member knows the chosen protocol, and the leader is a member or empty. Without:
@@ -19,9 +19,9 @@ namespace moraine::kafka {
 
 inline constexpr std::size_t kMembersMax = 1'000;  // Of a group, with those that are pending.
 inline constexpr std::size_t kProtocolsMax = 64;   // Of a member.
-inline constexpr std::size_t kMemberBytesMax = 1u << 20;  // What one member tells about itself.
-inline constexpr std::size_t kGroupBytesMax = 8u << 20;   // The same of all; also all assignments.
-// Memory of a member, or of one that is given an id, beside what it tells.
+inline constexpr std::size_t kMemberBytesMax = 1u << 20;  // Metadata of one member.
+inline constexpr std::size_t kGroupBytesMax = 8u << 20;   // Of all members; also all assignments.
+// Memory of a member, or of a pending one, besides its metadata.
 inline constexpr std::size_t kMemberCostBytes = 512;
 // A group commits its offsets as the consumer of its name.
 inline constexpr std::size_t kGroupIdBytesMax = queue::kConsumerNameBytesMax;
@@ -44,7 +44,7 @@ struct MemberRecord {
 struct GroupRecord {
   std::string group_id;
   std::int32_t generation = 0;
-  bool has_offsets = false;  // Somebody was let commit offsets.
+  bool has_offsets = false;  // A commit of offsets was admitted.
   std::string protocol_type;
   std::string protocol;
   std::string leader;

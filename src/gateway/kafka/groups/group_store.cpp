@@ -1,4 +1,5 @@
-// StoredGroups: what groups ask for: answers, timers, writes; and reading them all at the start.
+// StoredGroups: the effects of groups: answers, timers, writes; and loading all groups at the
+// start.
 #include "base/log.h"
 #include "gateway/kafka/groups/group_codec.h"
 #include "gateway/kafka/groups/stored_groups.h"
@@ -25,7 +26,9 @@ Task<Result<void>> StoredGroups::load() {
   KeyRange range = KeyRange::prefix(std::string(kKeyPrefix));
   while (true) {
     const std::shared_ptr<KeyValue> tablet = *stopped ? nullptr : tablet_();
-    if (tablet == nullptr) co_return fail(Errc::kUnavailable, "the tablet of groups is away");
+    if (tablet == nullptr) {
+      co_return fail(Errc::kUnavailable, "the tablet of groups is not running");
+    }
     const Result<RangeRead> page = co_await tablet->read_range(range, kReadBytesMax, true);
     if (*stopped) co_return fail(Errc::kUnavailable, "groups were stopped");
     if (!page) co_return std::unexpected<Error>(page.error());
@@ -89,7 +92,7 @@ void StoredGroups::settle(Entry& entry, Wakes wakes) {
   count_bytes(entry);
   start_write(entry);
   arm(entry);
-  forget_if_gone(entry);
+  drop_if_removed(entry);
   wakes.wake();
 }
 
@@ -111,7 +114,7 @@ void StoredGroups::claim(GroupEffects& effects, Wakes& wakes) {
   }
 }
 
-StoredGroups::Kept StoredGroups::when_kept(Entry& entry) {
+StoredGroups::Kept StoredGroups::when_stored(Entry& entry) {
   auto kept = std::make_shared<OneShot<bool>>();
   entry.waiters.emplace_back(entry.group.last_ticket(), kept);
   return kept;
@@ -124,14 +127,16 @@ void StoredGroups::start_write(Entry& entry) {
 }
 
 Task<void> StoredGroups::write(std::shared_ptr<const bool> stopped, std::string group) {
-  co_await yield(world_.executor);  // Whoever ordered it has not answered yet.
+  co_await yield(world_.executor);  // The caller has not answered yet.
   if (*stopped) co_return;
   const GroupEffects::Store order = *std::exchange(find(group)->wanted, std::nullopt);
   std::shared_ptr<KeyValue> tablet = tablet_();
-  Result<void> outcome = fail(Errc::kUnavailable, "the tablet of groups is away");
+  Result<void> outcome = fail(Errc::kUnavailable, "the tablet of groups is not running");
   if (tablet != nullptr) outcome = co_await tablet->execute(commands_of(group, order));
   if (*stopped) co_return;
-  if (!outcome) log_warning("group is not kept", {{"group", group}, {"error", outcome.error()}});
+  if (!outcome) {
+    log_warning("group is not stored; retrying", {{"group", group}, {"error", outcome.error()}});
+  }
   finish_write(group, order.ticket, outcome.has_value());
 }
 
@@ -150,14 +155,14 @@ void StoredGroups::finish_write(const std::string& group, StoreTicket ticket, bo
 
 void StoredGroups::arm(Entry& entry) {
   const Instant when = entry.group.deadline();
-  if (entry.timer_at <= when) return;  // It looks again then.
+  if (entry.timer_at <= when) return;  // The timer checks again then.
   world_.executor.cancel(entry.timer);
   entry.timer_at = when;
   entry.timer = world_.executor.schedule(when, [this, id = entry.group.id()] { on_timer(id); });
 }
 
 void StoredGroups::on_timer(const std::string& group) {
-  const std::string id = group;  // The callback that holds it may go meanwhile.
+  const std::string id = group;  // The callback that owns it may be destroyed meanwhile.
   Entry& entry = *find(id);
   entry.timer = {};
   entry.timer_at = Instant::never();
@@ -165,10 +170,10 @@ void StoredGroups::on_timer(const std::string& group) {
   settle(entry);
 }
 
-void StoredGroups::forget_if_gone(const Entry& entry) {
+void StoredGroups::drop_if_removed(const Entry& entry) {
   const bool dead = entry.group.state() == GroupState::kDead;
   if (entry.writing || entry.wanted || !(dead || entry.group.forgettable())) return;
-  INVARIANT(entry.waiters.empty(), "group {} goes while someone waits", entry.group.id());
+  INVARIANT(entry.waiters.empty(), "group {} is dropped while a request waits", entry.group.id());
   world_.executor.cancel(entry.timer);
   bytes_ -= entry.bytes;
   entries_.erase(entries_.find(entry.group.id()));

@@ -17,7 +17,7 @@ JoinGroupRequest request_of(const std::string& member, std::vector<MemberProtoco
   return request;
 }
 
-// A group, a clock, and all answers so far by request. What is to be kept is kept at once.
+// A group, a clock, and all answers so far by request. Changes are stored at once.
 class GroupTest : public testing::Test {
  protected:
   RequestId join(JoinGroupRequest request, std::int16_t version = 3) {
@@ -57,7 +57,7 @@ class GroupTest : public testing::Test {
     request.generation_id = group_.generation();
     return group_.heartbeat(request, now_);
   }
-  // Time passes; what is due happens when it is due.
+  // Advances the clock; deadlines expire in time.
   void pass(Duration duration) {
     const Instant until = now_ + duration;
     while (group_.deadline() <= until) {
@@ -184,7 +184,7 @@ TEST_F(GroupTest, AGroupOfAbsentStaticMembersWaitsForTheirSessions) {
   EXPECT_EQ(group_.state(), GroupState::kEmpty);
 }
 
-TEST_F(GroupTest, ANewMemberWhoseJoinIsHeldIsGivenUpAfterFiveMinutes) {
+TEST_F(GroupTest, ANewMemberWhoseJoinIsHeldExpiresAfterFiveMinutes) {
   two_in_stable();
   JoinGroupRequest patient = request_of("");
   patient.rebalance_timeout_ms = 3'600'000;
@@ -270,7 +270,7 @@ TEST_F(GroupTest, SyncNamesWhatIsWrong) {
   EXPECT_EQ(sync_error(sync(request)), ErrorCode::kRebalanceInProgress);
 }
 
-TEST_F(GroupTest, WhoTheLeaderForgotGetsNothing) {
+TEST_F(GroupTest, AMemberThatTheLeaderForgotGetsNothing) {
   join();
   join();
   pass(kInitialRebalanceDelay);
@@ -349,7 +349,7 @@ TEST_F(GroupTest, AStaticMemberThatWantsOtherTopicsRebalances) {
   EXPECT_EQ(joins_.at(back).leader, "m2");
 }
 
-TEST_F(GroupTest, AStaticMemberThatIsReplacedWhileItWaitsIsToldSo) {
+TEST_F(GroupTest, AStaticMemberThatIsReplacedWhileItWaitsGetsAnError) {
   two_in_stable();
   const RequestId old = join_static("i");
   const RequestId fresh = join_static("i");
@@ -366,7 +366,7 @@ TEST_F(GroupTest, AGroupThatIsFullRefusesNewMembersOnly) {
   EXPECT_TRUE(joined(join("m1")));
 }
 
-TEST_F(GroupTest, WhatMembersTellIsBounded) {
+TEST_F(GroupTest, TheMetadataOfMembersIsBounded) {
   const auto of_size = [](std::size_t bytes) {
     return request_of("", {{"range", std::move(Buffer::zeroed(bytes)).freeze()}});
   };

@@ -23,21 +23,21 @@ class Groups {
  public:
   virtual ~Groups() = default;
 
-  // Ends when the rebalance that it takes part in does.
+  // Returns at the end of the rebalance.
   virtual Task<JoinGroupResponse> join(JoinGroupRequest request, std::int16_t version,
                                        GroupClient client) = 0;
   virtual Task<SyncGroupResponse> sync(SyncGroupRequest request, std::int16_t version) = 0;
   virtual HeartbeatResponse heartbeat(const HeartbeatRequest& request) = 0;
   virtual Task<LeaveGroupResponse> leave(LeaveGroupRequest request, std::int16_t version) = 0;
   virtual DescribeGroupsResponse describe(const DescribeGroupsRequest& request) const = 0;
-  // What the longest answer of list() takes in memory.
+  // The memory of the longest answer of list().
   virtual std::size_t list_bytes() const = 0;
   virtual ListGroupsResponse list(const ListGroupsRequest& request) const = 0;
 
-  // May this member commit offsets now? Also counts as a sign of life. An unknown group with
-  // generation -1 is made by this.
+  // Whether this member may commit offsets now. Also counts as a heartbeat. Creates an unknown
+  // group when the generation is -1.
   virtual Task<ErrorCode> admit_commit(const OffsetCommitRequest& request) = 0;
-  // kNone: the group is gone; its committed offsets are the caller's to remove. kNonEmptyGroup,
+  // kNone: the group was removed; the caller removes its committed offsets. kNonEmptyGroup,
   // kGroupIdNotFound.
   virtual Task<ErrorCode> remove(std::string group) = 0;
   // Whether live members subscribe to the topic (OffsetDelete must refuse then).

@@ -12,7 +12,7 @@ constexpr std::int16_t kLeaveListFrom = 3;
 
 constexpr std::size_t kStateBytes = 32;  // The longest name of a state.
 
-// What a group would keep of a request.
+// The memory that a group would need for a request.
 std::size_t bytes_of(const JoinGroupRequest& request) {
   std::size_t bytes = kMemberCostBytes + request.member_id.size() + request.protocol_type.size();
   for (const MemberProtocol& protocol : request.protocols) {
@@ -120,7 +120,7 @@ HeartbeatResponse StoredGroups::heartbeat(const HeartbeatRequest& request) {
   response.error_code = check_group_id(request.group_id);
   if (response.error_code != ErrorCode::kNone || !loaded_) return response;
   Entry* entry = find(request.group_id);
-  // It only moves deadlines away, so the timer may stay.
+  // It only postpones deadlines, so the timer may stay.
   response.error_code =
       entry == nullptr ? ErrorCode::kUnknownMemberId : entry->group.heartbeat(request, now());
   return response;
@@ -146,7 +146,7 @@ Task<LeaveGroupResponse> StoredGroups::leave(LeaveGroupRequest request, std::int
     response.members.clear();
   }
   if (entry == nullptr) co_return response;
-  const Kept kept = entry->group.last_ticket() == before ? nullptr : when_kept(*entry);
+  const Kept kept = entry->group.last_ticket() == before ? nullptr : when_stored(*entry);
   settle(*entry);
   if (kept && !co_await *kept) response.error_code = ErrorCode::kCoordinatorNotAvailable;
   co_return response;
@@ -203,7 +203,7 @@ Task<ErrorCode> StoredGroups::admit_commit(const OffsetCommitRequest& request) {
   if (entry == nullptr) co_return ErrorCode::kGroupMaxSizeReached;
   const StoreTicket before = entry->group.last_ticket();
   const ErrorCode error = entry->group.commit(request, now());
-  const Kept kept = entry->group.last_ticket() == before ? nullptr : when_kept(*entry);
+  const Kept kept = entry->group.last_ticket() == before ? nullptr : when_stored(*entry);
   settle(*entry);
   if (kept && !co_await *kept) co_return ErrorCode::kCoordinatorNotAvailable;
   co_return error;
@@ -216,7 +216,7 @@ Task<ErrorCode> StoredGroups::remove(std::string group) {
   if (entry == nullptr) co_return ErrorCode::kGroupIdNotFound;
   const ErrorCode error = entry->group.remove();
   if (error != ErrorCode::kNone) co_return error;
-  const Kept kept = when_kept(*entry);
+  const Kept kept = when_stored(*entry);
   settle(*entry);
   co_return co_await *kept ? ErrorCode::kNone : ErrorCode::kCoordinatorNotAvailable;
 }

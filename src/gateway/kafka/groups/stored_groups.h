@@ -1,15 +1,15 @@
-// StoredGroups: the consumer groups of a node, kept in a key-value tablet under "g/" + group id.
+// StoredGroups: the consumer groups of a node, stored in a key-value tablet under "g/" + group id.
 //
 // Promise    As Groups. A leader's assignment, a static member's new id, a group that became empty
-//            and a removal are answered after they are durable. Sessions begin anew after load().
-// Invariants (1) Of one group at most one write is on its way; what waits behind it is the newest
-//            state. (2) A held request is answered exactly once: by its group, or by stop().
+//            and a removal are answered after they are durable. Sessions restart after load().
+// Invariants (1) Each group has at most one write in flight; only the newest state waits behind it.
+//            (2) A held request is answered exactly once: by its group, or by stop().
 // Threading  The world's executor.
 // Limits     kGroupsMax, kGroupsBytesMax, kSessionTimeoutMinMs..kSessionTimeoutMaxMs;
 //            group_record.h.
 // Errors     kCoordinatorLoadInProgress before load() ended; heartbeats are kNone then.
-//            kCoordinatorNotAvailable while the tablet is away, and after stop(); heartbeats of
-//            known members are answered while the tablet is away.
+//            kCoordinatorNotAvailable while the tablet is not running, and after stop(); heartbeats
+//            of known members are answered while the tablet is not running.
 // Tests      stored_groups_test.cpp, stored_groups_random_test.cpp.
 #pragma once
 
@@ -30,7 +30,7 @@
 namespace moraine::kafka {
 
 inline constexpr std::size_t kGroupsMax = 10'000;
-// What all groups keep in memory of their members and assignments.
+// Memory of the members and assignments of all groups.
 inline constexpr std::size_t kGroupsBytesMax = std::size_t{256} << 20;
 inline constexpr std::int32_t kSessionTimeoutMinMs = 6'000;
 inline constexpr std::int32_t kSessionTimeoutMaxMs = 1'800'000;
@@ -45,10 +45,10 @@ class StoredGroups final : public Groups {
   StoredGroups& operator=(const StoredGroups&) = delete;
   ~StoredGroups() override { stop(); }
 
-  // Reads all groups. After an error it may be called again. A record that cannot be read is
-  // logged and left out: its members join anew.
+  // Reads all groups. After an error it may be called again. A record that cannot be read is logged
+  // and skipped: its members join again.
   Task<Result<void>> load();
-  // Held requests are answered, timers are cancelled. Writes on their way end by themselves.
+  // Held requests are answered, timers are cancelled. Writes in flight end by themselves.
   void stop();
 
   Task<JoinGroupResponse> join(JoinGroupRequest request, std::int16_t version,
@@ -80,7 +80,7 @@ class StoredGroups final : public Groups {
     bool writing = false;
     std::vector<std::pair<StoreTicket, Kept>> waiters;
   };
-  // Answers on their way out, owned by nobody but themselves.
+  // Answers that are being sent; each owns itself.
   struct Wakes {
     std::vector<std::pair<HeldJoin, JoinGroupResponse>> joins;
     std::vector<std::pair<HeldSync, SyncGroupResponse>> syncs;
@@ -89,7 +89,7 @@ class StoredGroups final : public Groups {
   };
 
   // stored_groups.cpp: requests.
-  ErrorCode status() const;  // Of the whole: kNone when groups may change.
+  ErrorCode status() const;  // kNone when groups may change.
   ErrorCode check_join(const JoinGroupRequest& request) const;
   Entry* find(const std::string& group);
   const Group* find_group(const std::string& group) const;
@@ -97,17 +97,17 @@ class StoredGroups final : public Groups {
   std::string fresh_member_id(const std::string& prefix);
 
   // group_store.cpp: effects.
-  // Does what the group asks for, then wakes: the entry and this may be gone afterwards.
+  // Executes the effects of the group, then wakes waiters, which may destroy the entry and this.
   void settle(Entry& entry, Wakes wakes = {});
   void count_bytes(Entry& entry);
-  Kept when_kept(Entry& entry);  // What was ordered last.
+  Kept when_stored(Entry& entry);  // Waits until the last change is stored.
   void claim(GroupEffects& effects, Wakes& wakes);
   void start_write(Entry& entry);
   Task<void> write(std::shared_ptr<const bool> stopped, std::string group);
   void finish_write(const std::string& group, StoreTicket ticket, bool kept);
   void arm(Entry& entry);
   void on_timer(const std::string& group);
-  void forget_if_gone(const Entry& entry);
+  void drop_if_removed(const Entry& entry);
   void restore(const RangeRead::Item& item);
   Instant now() const { return world_.executor.now(); }
 

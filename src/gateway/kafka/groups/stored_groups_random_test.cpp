@@ -1,5 +1,5 @@
 // Many consumers that come, go, die, pause and are replaced, under a coordinator that restarts and
-// loses power, against an oracle of who was given what.
+// loses power, against an oracle of all assignments.
 #include <map>
 #include <set>
 
@@ -32,7 +32,8 @@ class Oracle {
   std::map<std::pair<std::int32_t, std::int32_t>, std::string> owners_;
 };
 
-// A consumer as clients are written: joins, assigns when it leads, beats, gives all back to rejoin.
+// A consumer as in real clients: joins, assigns as leader, sends heartbeats, releases all to
+// rejoin.
 class Consumer {
  public:
   using Coordinator = std::function<StoredGroups*()>;
@@ -97,7 +98,7 @@ class Consumer {
     if (!accepted(answer.error_code)) co_return false;
     owned_.emplace();
     const auto assignment = decode_assignment(answer.assignment);
-    if (!assignment) co_return true;  // The leader did not know of it.
+    if (!assignment) co_return true;  // The leader did not know this member.
     oracle_.given(generation_, owner_, *assignment);
     for (const auto& topic : assignment->topics) {
       owned_->insert(topic.partitions.begin(), topic.partitions.end());
@@ -143,7 +144,7 @@ class Consumer {
   SeededRandom random_;
   bool stop_ = false;
   bool leaves_ = false;
-  bool restless_ = true;  // Now and then it syncs late, or too late.
+  bool restless_ = true;  // Sometimes syncs late, or too late.
   Duration pause_{0};
   std::string id_;
   std::int32_t generation_ = 0;
@@ -151,7 +152,7 @@ class Consumer {
   std::optional<std::set<std::int32_t>> owned_;
 };
 
-// Slow enough that power cuts often find a write on its way.
+// Slow enough that power cuts often find a write in flight.
 SimOptions slow_disk() {
   SimOptions options;
   options.disk.request_min = 10ms;

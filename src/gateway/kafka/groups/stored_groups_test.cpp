@@ -28,7 +28,7 @@ TEST_F(StoredGroupsTest, TwoMembersThatStartTogetherJoinInOneGeneration) {
   EXPECT_EQ(state(), "Stable");
 }
 
-TEST_F(StoredGroupsTest, FromVersionFourAMemberIsToldItsIdFirst) {
+TEST_F(StoredGroupsTest, FromVersionFourAMemberGetsItsIdFirst) {
   const auto refused = join(join_request(), 5);
   ASSERT_TRUE(refused->has_value());
   EXPECT_EQ((*refused)->error_code, ErrorCode::kMemberIdRequired);
@@ -376,7 +376,7 @@ TEST_F(StoredGroupsTest, AllGroupsTogetherKeepABoundedNumberOfBytes) {
   EXPECT_FALSE(groups_->exists("d"));
   world_.run_for(kInitialRebalanceDelay + 10ms);
   for (const auto& answer : joins) EXPECT_EQ(answer->value().error_code, ErrorCode::kNone);
-  // Those that are members may come again.
+  // Members may rejoin.
   const auto again = ask("b", joins[1]->value().member_id);
   world_.run_for(10ms);
   ASSERT_TRUE(again->has_value());

@@ -21,7 +21,7 @@ Task<void> keep(Task<T> task, Later<T> out) {
   out->emplace(co_await std::move(task));
 }
 
-// Starts `task`; its result is there when it has ended.
+// Starts `task`; its result is set when it has ended.
 template <class T>
 Later<T> begin(Task<T> task) {
   auto out = std::make_shared<std::optional<T>>();
@@ -111,7 +111,7 @@ class GroupsTest : public testing::Test {
     halt();
     start();
   }
-  // A power cut: nothing that was not answered need be there.
+  // A power cut: unanswered changes may be lost.
   void crash() {
     storage_.node().on_stop([this] {
       const std::unique_ptr<StoredGroups> groups = std::move(groups_);
@@ -141,7 +141,7 @@ class GroupsTest : public testing::Test {
     return groups_->describe(request).groups.at(0).group_state;
   }
 
-  // The leader gives each member "for <id>"; all get it.
+  // The leader assigns "for <id>" to each member; all get it.
   void sync_all(const std::vector<JoinGroupResponse>& members) {
     std::vector<Later<SyncGroupResponse>> answers;
     for (const JoinGroupResponse& member : members) {
@@ -158,7 +158,7 @@ class GroupsTest : public testing::Test {
       EXPECT_EQ((*answers[i])->assignment.text(), "for " + members[i].member_id);
     }
   }
-  // Members that begin together; Stable at the end.
+  // Members that join together; Stable at the end.
   std::vector<JoinGroupResponse> stable(std::vector<JoinGroupRequest> requests) {
     std::vector<Later<JoinGroupResponse>> joins;
     for (JoinGroupRequest& request : requests) joins.push_back(join(std::move(request)));

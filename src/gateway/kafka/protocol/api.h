@@ -1,5 +1,5 @@
-// The APIs that this layer speaks: one table of versions, for answering ApiVersions, for refusing
-// everything else, and for choosing between the two encodings.
+// The supported APIs: one table of versions, for answering ApiVersions, for refusing everything
+// else, and for choosing between the two encodings.
 //
 // Promise    Every version in [version_min, version_max] of a listed API can be read and written.
 // Invariants A version is flexible from flexible_from on: compact lengths, and a tag section at the
@@ -55,7 +55,7 @@ enum class ApiKey : std::int16_t {
   kDescribeTopicPartitions = 75,
 };
 
-// APIs that a server offers together or not at all: clients read the offer as "it works".
+// APIs that a server offers together or not at all: clients take an offered API for a working one.
 enum class ApiPart : std::uint8_t { kCore, kTransactions };
 
 struct ServedParts {
@@ -81,7 +81,7 @@ struct ApiInfo {
 
 // In the order of their keys.
 std::span<const ApiInfo> apis();
-// nullptr: no such API here.
+// nullptr: not supported.
 const ApiInfo* find_api(ApiKey key);
 // Requires: `key` is in the table.
 const ApiInfo& api_info(ApiKey key);

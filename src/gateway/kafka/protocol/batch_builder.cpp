@@ -101,7 +101,7 @@ Result<void> BatchBuilder::append(const Record& record) {
 Slice BatchBuilder::build() && {
   INVARIANT(count_ > 0, "a batch without records");
   const std::vector<Slice> plain = std::move(records_).finish();
-  INVARIANT(plain.size() == 1, "records in {} pieces", plain.size());
+  INVARIANT(plain.size() == 1, "records in {} slices", plain.size());
   const Slice payload =
       options_.codec == Compression::kNone ? plain[0] : compress(options_.codec, plain[0]);
 

@@ -1,4 +1,4 @@
-// What a client asks first: versions, brokers, topics, coordinators.
+// The first requests of a client: versions, brokers, topics, coordinators.
 #pragma once
 
 #include <limits>
@@ -12,7 +12,7 @@
 
 namespace moraine::kafka {
 
-// authorized_operations of an answer to which they were not asked for.
+// authorized_operations when the request did not ask for them.
 inline constexpr std::int32_t kOperationsNotAsked = std::numeric_limits<std::int32_t>::min();
 
 struct ApiVersionsResponse {
@@ -50,7 +50,7 @@ struct ApiVersionsRequest {
   std::string client_software_version;
 };
 
-// The table of api.h without the parts that are not served.
+// The table of api.h without the unsupported parts.
 ApiVersionsResponse offered_apis(ServedParts parts);
 
 struct MetadataResponse {

@@ -25,16 +25,16 @@ constexpr int kZstdLevel = 3;
 constexpr std::array<std::uint8_t, 8> kXerialMagic{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0};
 constexpr std::size_t kXerialHeaderBytes = 16;
 constexpr std::size_t kXerialBlockBytes = 32 << 10;
-// One snappy element of 3 bytes gives at most 64.
+// A snappy element of 3 bytes decompresses to at most 64.
 constexpr std::size_t kSnappyRatioMax = 22;
 
-// Output that doubles as it fills. It holds one byte more than the limit, so that exactly the limit
-// is told from more than it.
+// Output that doubles as it fills. It has one byte more than the limit, to distinguish the limit
+// from more.
 class Output {
  public:
   explicit Output(std::size_t size_max) : limit_(size_max + 1) {}
 
-  // Fresh memory after what was taken, at least `wanted` bytes unless the limit is near.
+  // Free memory after the used part, at least `wanted` bytes unless the limit is near.
   MutableByteSpan room(std::size_t wanted = 1) {
     if (memory_.size() - used_ < wanted && memory_.size() < limit_) {
       const std::size_t target = std::max({kFirstOutputBytes, 2 * memory_.size(), used_ + wanted});

@@ -1,6 +1,6 @@
 // The codecs of record batches, on whole payloads.
 //
-// Promise    decompress() gives what compress() of any client took, or an error; it never holds
+// Promise    decompress() returns the input of any client's compress(), or an error; it never holds
 //            more than about twice `size_max` bytes, whatever the input claims.
 // Formats    gzip with any number of members; snappy as one raw block or as a xerial stream (magic,
 //            two i32 versions, then i32 size and raw block, repeated); lz4 frames; zstd frames.
@@ -25,7 +25,7 @@ std::string_view to_string(Compression codec);
 // Errors: kCorruptMessage, or kMessageTooLarge when there is more than size_max.
 Checked<Slice> decompress(Compression codec, const Slice& packed, std::size_t size_max);
 
-// `level`: of the codec's own scale; nothing: its usual one. Snappy has none.
+// `level`: on the codec's own scale; nullopt: its default. Snappy has none.
 Slice compress(Compression codec, ByteSpan plain, std::optional<int> level = std::nullopt);
 
 }  // namespace moraine::kafka

@@ -81,7 +81,7 @@ struct DescribeConfigsRequest {
   bool include_documentation = false;
 };
 
-// The answer of both ways to alter, one element for each resource of the request.
+// The response of both alter requests, one element for each resource of the request.
 struct AlteredResource {
   ErrorCode error_code = ErrorCode::kNone;
   std::optional<std::string> error_message;

@@ -1,8 +1,8 @@
-// What consumers of a group tell each other in JoinGroup and SyncGroup, as far as an observer needs
-// it: which topics a member wants and which partitions it was given.
+// The metadata that consumers of a group exchange in JoinGroup and SyncGroup, as far as a broker
+// needs it: the topics of a member and its assigned partitions.
 //
-// Promise    Only the fields of version 0 are read; what follows them is not looked at, because
-//            clients write it with and without the version that announces it.
+// Promise    Only the fields of version 0 are read; later ones are ignored, because clients write
+//            them with and without the matching version number.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Assignment {
   std::optional<Slice> user_data;
 };
 
-// The metadata of a member with protocol type "consumer". kCorrupt: it is not one.
+// The metadata of a member with protocol type "consumer". kCorrupt: it is invalid.
 Result<Subscription> decode_subscription(const Slice& metadata);
 Result<Assignment> decode_assignment(const Slice& assignment);
 Slice encode_subscription(const Subscription& subscription);

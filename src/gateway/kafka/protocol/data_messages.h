@@ -1,4 +1,4 @@
-// Writing and reading records: Produce, Fetch, and questions about offsets.
+// Writing and reading records: Produce, Fetch, and requests for offsets.
 #pragma once
 
 #include <limits>
@@ -87,7 +87,7 @@ struct FetchResponse {
     std::optional<DivergingEpoch> diverging_epoch;
     std::optional<CurrentLeader> current_leader;
     std::optional<SnapshotId> snapshot_id;
-    // Empty rather than null: some clients do not look.
+    // Empty rather than null: some clients do not handle null.
     std::optional<std::vector<AbortedTransaction>> aborted_transactions{std::in_place};
     std::int32_t preferred_read_replica = -1;
     Records records;
@@ -104,7 +104,7 @@ struct FetchResponse {
   std::vector<Topic> topics;
 };
 
-// Versions below 4 can take only message sets of the old formats.
+// Versions below 4 can carry only message sets of the old formats.
 struct FetchRequest {
   static constexpr ApiKey kApi = ApiKey::kFetch;
   using Response = FetchResponse;
@@ -144,7 +144,7 @@ struct FetchRequest {
 inline constexpr std::int64_t kLatestOffset = -1;
 inline constexpr std::int64_t kEarliestOffset = -2;
 inline constexpr std::int64_t kOffsetOfMaxTimestamp = -3;
-// Of what is not in tiered storage: version 8.
+// The earliest offset that is not in tiered storage: version 8.
 inline constexpr std::int64_t kEarliestLocalOffset = -4;
 
 struct ListOffsetsResponse {

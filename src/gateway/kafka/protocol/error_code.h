@@ -1,4 +1,4 @@
-// ErrorCode: what an answer says went wrong; Refusal: the same on its way to the answer.
+// ErrorCode: the error of an answer; Refusal: an error code with a text, inside the server.
 //
 // Promise    Values are the protocol's numbers. A code of a newer client or server that is not
 //            named here keeps its number.
@@ -98,7 +98,7 @@ std::string_view to_string(ErrorCode code);
 
 struct [[nodiscard]] Refusal {
   ErrorCode code = ErrorCode::kUnknownServerError;
-  std::string message;  // For people; answers carry it where their version has room.
+  std::string message;  // A text; answers carry it where their version has a field for it.
 };
 
 template <class T>

@@ -69,12 +69,12 @@ void FieldReader::value(std::optional<Slice>& field) {
 
 void FieldReader::value(Records& field) {
   const std::int64_t size = length(1);
-  field.pieces.clear();
+  field.slices.clear();
   field.is_null = size < 0;
   if (size <= 0) return;
   const std::size_t at = from_.position();
   const ByteSpan bytes = from_.raw(static_cast<std::size_t>(size));
-  if (!bytes.empty()) field.pieces.push_back(input_.sub(at, bytes.size()));
+  if (!bytes.empty()) field.slices.push_back(input_.sub(at, bytes.size()));
 }
 
 void FieldReader::tag_section(const TaggedFields& known) {

@@ -8,7 +8,7 @@
 //   }
 //
 // Promise    A description used for both directions cannot write what it does not read. Memory
-//            grows with the bytes that were read, never with a count that was only claimed.
+//            grows with the bytes that were read, never with a claimed count.
 // Invariants Types decide the encoding: std::string is a string, std::optional of it a nullable
 //            one, Slice bytes, std::vector an array, a structure its fields and, in a flexible
 //            version, its tag section. Unknown tags are skipped. Bytes are copied, records share
@@ -54,7 +54,7 @@ class FieldReader {
   static constexpr bool kReads = true;
 
   // `input` is the memory that `from` reads.
-  // With `measured` nothing is stored: elements are read one over the other and counted.
+  // With `measured` nothing is stored: each element overwrites the last one, and is counted.
   FieldReader(Reader& from, const Slice& input, std::int16_t version, bool flexible,
               DecodedSize* measured = nullptr)
       : from_(from), input_(input), version_(version), flexible_(flexible), measured_(measured) {}
@@ -85,7 +85,7 @@ class FieldReader {
     items.resize(1);
     return items.front();
   }
-  // A field of the structure's tag section, wherever this stands among its fields.
+  // A field of the structure's tag section, wherever it is listed among the fields.
   template <class T>
   void tagged(std::uint32_t tag, T& field);
   // All fields of a structure and its tag section.

@@ -42,7 +42,7 @@ void FieldWriter::value(const std::optional<Slice>& field) {
 void FieldWriter::value(const Records& field) {
   if (field.is_null) return length(-1);
   length(static_cast<std::int64_t>(field.size()));
-  for (const Slice& piece : field.pieces) to_.shared(piece);
+  for (const Slice& slice : field.slices) to_.shared(slice);
 }
 
 void FieldWriter::tag_section(const TaggedFields& present) {

@@ -1,9 +1,9 @@
 // FieldWriter: the writing direction of one description of a message's fields; FieldReader
 // (field_reader.h) is the other and says which type has which encoding.
 //
-// Promise    Writing cannot fail. Where a value has no spelling in a version it is written as the
-//            nearest one: null as empty where the version has no null, text past kStringBytesMax
-//            cut. Tagged fields are left out when they have their default value.
+// Promise    Writing cannot fail. A value that a version cannot express is written as the nearest
+//            one: null as empty where the version has no null, text truncated at kStringBytesMax.
+//            Tagged fields are left out when they have their default value.
 #pragma once
 
 #include <bit>

@@ -15,7 +15,7 @@ struct Tags {};
 template <class Io>
 void fields(Io&, Like<Io, Tags>&) {}
 
-// ApiVersions is answered before the client knows which versions there are.
+// ApiVersions is answered before the client knows the supported versions.
 bool tagged_response(const ApiInfo& api, std::int16_t version) {
   return api.key != ApiKey::kApiVersions && api.flexible(version);
 }
@@ -29,7 +29,7 @@ void write_no_tags(Writer& writer, std::int16_t version) {
   FieldWriter(writer, version, kCompact).structure(Tags{});
 }
 
-// What other protocols begin with, read as a size.
+// The first bytes of other protocols, read as a size.
 std::string_view other_protocol(ByteSpan prefix) {
   constexpr std::byte kTlsHandshake{0x16};
   constexpr std::byte kTlsMajor{0x03};

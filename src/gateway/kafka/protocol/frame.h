@@ -9,7 +9,7 @@
 //             tag section                (v1: flexible versions, but never for ApiVersions)
 //             body
 //
-// Errors     kCorrupt and kUnsupported mean: close the connection, as brokers do.
+// Errors     On kCorrupt and kUnsupported the connection is to be closed, as brokers do.
 // Limits     kRequestBytesMax.
 #pragma once
 
@@ -41,7 +41,7 @@ struct IncomingRequest {
   RequestHeader header;
   Slice body;
   // False only for ApiVersions: it is answered with encode_unsupported_version(), and the client
-  // goes on with a version that it finds there.
+  // retries with a version from that answer.
   bool version_supported = true;
 };
 
@@ -54,10 +54,10 @@ Result<IncomingRequest> open_request(const Slice& frame, ServedParts parts);
 // The body of the response to `request`; `frame` is what follows the size.
 Result<Slice> open_response(const RequestHeader& request, const Slice& frame);
 
-// Error UNSUPPORTED_VERSION with what is offered, in the one version that every client can read.
+// Error UNSUPPORTED_VERSION with the supported versions, in the version that every client can read.
 std::vector<Slice> encode_unsupported_version(const RequestHeader& request, ServedParts parts);
 
-// A frame up to its body, and its end. Empty: the frame is longer than its size can say.
+// A frame up to its body, and its end. Empty: the frame is longer than its size field can express.
 Writer begin_request(const RequestHeader& header);
 Writer begin_response(const RequestHeader& request);
 std::vector<Slice> finish_frame(Writer frame);

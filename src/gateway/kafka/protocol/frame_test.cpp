@@ -12,8 +12,8 @@
 namespace moraine::kafka {
 namespace {
 
-Slice without_size(std::vector<Slice> pieces) {
-  const Slice frame = joined(std::move(pieces));
+Slice without_size(std::vector<Slice> slices) {
+  const Slice frame = joined(std::move(slices));
   return frame.sub(kSizePrefixBytes, frame.size() - kSizePrefixBytes);
 }
 

@@ -1,4 +1,4 @@
-// Consumer groups: membership and administration. What members tell each other is opaque bytes.
+// Consumer groups: membership and administration. The metadata of members is opaque bytes.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Decoding any request or response never crashes, and what it accepts is written in one spelling
-// that is read back as the same.
+// Decoding any request or response never crashes, and each accepted message has one encoding that
+// is read back as the same.
 #include <tuple>
 
 #include "base/coding.h"
@@ -25,7 +25,7 @@ void check_body(Decode decode, ApiKey api, std::int16_t version, const Slice& bo
   if (!message) return;
   const Slice once = written(*message, version);
   const auto read = decode(api, version, once);
-  INVARIANT(read.has_value(), "what was written is not read: {}", read.error().message());
+  INVARIANT(read.has_value(), "an encoded message is not decoded: {}", read.error().message());
   INVARIANT(equal(written(*read, version), once), "API {} version {} has two spellings",
             static_cast<int>(api), version);
 }
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     check_body(decode_any_request, incoming->header.api, incoming->header.version, incoming->body);
   }
-  // The first byte as the index of an API, the second as its version: every body is near.
+  // The first byte is the index of an API, the second its version, so that every body is reached.
   Decoder from(bytes);
   const ApiInfo& api = apis()[from.u8() % apis().size()];
   const auto version = static_cast<std::int16_t>(

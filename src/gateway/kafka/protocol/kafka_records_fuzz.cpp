@@ -1,5 +1,5 @@
-// Record batches from anywhere: parsing, decompressing and iterating never crash, and what passes
-// a broker's checks can be placed, read and built again as the same records.
+// Any bytes as record batches: parsing, decompressing and iterating never crash, and a batch that
+// passes a broker's checks can be placed, read and built again as the same records.
 #include <algorithm>
 #include <tuple>
 
@@ -45,7 +45,7 @@ void try_batch(const RecordBatch& batch) {
   INVARIANT(placed->header.bytes() == batch.bytes.size(), "a placed batch changes its size");
 }
 
-// The input with a length, format and checksum that hold, so that its records are reached.
+// The input with a valid length, format and checksum, so that its records are reached.
 Slice sealed(ByteSpan input) {
   Buffer bytes(std::max(input.size(), kBatchHeaderBytes));
   std::fill(bytes.span().begin(), bytes.span().end(), std::byte{0});
@@ -62,7 +62,7 @@ Slice sealed(ByteSpan input) {
   return std::move(bytes).freeze();
 }
 
-// The input as what a client compressed: it comes back, and a changed byte does no harm.
+// The input as the payload of a client: it is restored, and a changed byte does no harm.
 void try_packed(const Slice& input) {
   if (input.size() < 2) return;
   const auto codec = static_cast<Compression>(std::to_integer<int>(input.data()[0]) % 5);

@@ -19,7 +19,7 @@ namespace moraine::kafka {
 template <class Message>
 Result<Message> decode_body(const Slice& body, std::int16_t version);
 
-// What decode_body() would take in memory, found without taking it. Errors: as decode_body().
+// The memory that decode_body() would need, without allocating it. Errors: as decode_body().
 template <class Message>
 Result<DecodedSize> measure_body(const Slice& body, std::int16_t version);
 

@@ -1,4 +1,4 @@
-// Every message in one place, and a request or response whose API is known only at run time.
+// All messages, and a request or response whose API is known only at run time.
 #pragma once
 
 #include <variant>
@@ -29,7 +29,7 @@ using AnyRequest = std::variant<
     ListPartitionReassignmentsRequest, DescribeClientQuotasRequest,
     DescribeUserScramCredentialsRequest, ListTransactionsRequest, DescribeTopicPartitionsRequest>;
 
-// The answer to each alternative of AnyRequest, at the same index.
+// The response of each alternative of AnyRequest, at the same index.
 template <class>
 struct ResponsesOf;
 template <class... Request>
@@ -38,7 +38,7 @@ struct ResponsesOf<std::variant<Request...>> {
 };
 using AnyResponse = ResponsesOf<AnyRequest>::type;
 
-// The alternative of `api`. Errors: as decode_body(), and kUnsupported for an API that is not here.
+// The alternative of `api`. Errors: as decode_body(), and kUnsupported for an unknown API.
 Result<AnyRequest> decode_any_request(ApiKey api, std::int16_t version, const Slice& body);
 Result<AnyResponse> decode_any_response(ApiKey api, std::int16_t version, const Slice& body);
 

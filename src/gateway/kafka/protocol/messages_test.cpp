@@ -71,7 +71,7 @@ TEST(Metadata, MatchesTheBytesOfRealClients) {
                       "00000000 00000001 00000001 00000001 00000001 00000001")));
 }
 
-// --- Values that versions spell differently ------------------------------------------------------
+// --- Values that versions encode differently -----------------------------------------------------
 
 TEST(Metadata, NullMeansAllTopicsInEveryVersion) {
   for (const std::int16_t version : {0, 1, 9, 12}) {
@@ -165,8 +165,8 @@ TEST(Produce, RecordsShareTheMemoryOfTheFrame) {
     const auto read = decode_body<ProduceRequest>(body, version);
     ASSERT_TRUE(read.has_value());
     const auto& partitions = read->topics.at(0).partitions;
-    ASSERT_EQ(partitions.at(0).records.pieces.size(), 1u);
-    const Slice& records = partitions[0].records.pieces[0];
+    ASSERT_EQ(partitions.at(0).records.slices.size(), 1u);
+    const Slice& records = partitions[0].records.slices[0];
     EXPECT_EQ(records.text(), "some records");
     EXPECT_GE(records.data(), body.data());
     EXPECT_LT(records.data(), body.data() + body.size());
@@ -181,15 +181,15 @@ TEST(Fetch, RecordsGoOutWithoutBeingCopied) {
   FetchResponse response;
   FetchResponse::Topic& topic = response.topics.emplace_back();
   for (int i = 0; i < 2; ++i) {
-    topic.partitions.emplace_back().records.pieces = {Slice::copy_of("header"), batch};
+    topic.partitions.emplace_back().records.slices = {Slice::copy_of("header"), batch};
   }
   const RequestHeader header{ApiKey::kFetch, 13, -5, {}};
-  const std::vector<Slice> pieces = encode_response(header, response);
-  ASSERT_EQ(pieces.size(), 5u);
-  EXPECT_EQ(pieces[1].data(), batch.data());
-  EXPECT_EQ(pieces[3].data(), batch.data());
+  const std::vector<Slice> slices = encode_response(header, response);
+  ASSERT_EQ(slices.size(), 5u);
+  EXPECT_EQ(slices[1].data(), batch.data());
+  EXPECT_EQ(slices[3].data(), batch.data());
 
-  const Slice frame = joined(pieces);
+  const Slice frame = joined(slices);
   EXPECT_EQ(load_big<std::int32_t>(frame.data()), static_cast<int>(frame.size() - 4));
   const auto body = open_response(header, frame.sub(4, frame.size() - 4));
   ASSERT_TRUE(body.has_value());
@@ -213,7 +213,7 @@ TEST(Fetch, TaggedStructuresComeBack) {
   EXPECT_EQ(found.snapshot_id->epoch, 2);
 }
 
-// --- Input that lies -----------------------------------------------------------------------------
+// --- Malicious input -----------------------------------------------------------------------------
 
 std::string problem_of(ApiKey api, std::int16_t version, std::string_view bytes) {
   const auto request = decode_any_request(api, version, unhex(bytes));
@@ -273,7 +273,7 @@ TEST(Encoding, CutsTextThatNoVersionCanCarry) {
   }
 }
 
-// --- What consumers tell each other --------------------------------------------------------------
+// --- Metadata of consumers -----------------------------------------------------------------------
 
 TEST(ConsumerProtocol, ReadsSubscriptionsOfAnyVersion) {
   const Slice bytes = encode_subscription({0, {"a", "b"}, Slice::copy_of("data")});

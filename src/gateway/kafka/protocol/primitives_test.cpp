@@ -79,12 +79,12 @@ TEST(Writer, SharesLargeBytesAndCopiesSmallOnes) {
   writer.shared(large);
   EXPECT_EQ(writer.size(), 4 + 2 * large.size() + small.size());
   writer.patch(0, 7);
-  const std::vector<Slice> pieces = std::move(writer).finish();
-  ASSERT_EQ(pieces.size(), 4u);
-  EXPECT_EQ(hex(pieces[0]), "00000007");
-  EXPECT_EQ(pieces[1].data(), large.data());
-  EXPECT_TRUE(equal(pieces[2], small));
-  EXPECT_EQ(pieces[3].data(), large.data());
+  const std::vector<Slice> slices = std::move(writer).finish();
+  ASSERT_EQ(slices.size(), 4u);
+  EXPECT_EQ(hex(slices[0]), "00000007");
+  EXPECT_EQ(slices[1].data(), large.data());
+  EXPECT_TRUE(equal(slices[2], small));
+  EXPECT_EQ(slices[3].data(), large.data());
 }
 
 TEST(Reader, GivesZerosAfterTheFirstProblemAndKeepsIt) {

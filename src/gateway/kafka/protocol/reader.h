@@ -1,7 +1,7 @@
-// Reader: the protocol's primitive types, off bytes that nobody vouches for.
+// Reader: decodes the protocol's primitive types from untrusted bytes.
 //
-// Promise    Never reads past its input. After the first problem it gives zeros and empty spans, so
-//            a codec checks failed() once at its end, and problem() says what came first.
+// Promise    Never reads past its input. After the first problem it returns zeros and empty spans,
+//            so a codec checks failed() once at its end; problem() is the first problem.
 // Format     Integers are big-endian. A varint has 7 bits a byte, low group first; signed ones are
 //            zig-zag. More than 5 bytes (10 for 64 bits), or bits past the width, are a problem.
 #pragma once

@@ -28,7 +28,7 @@ constexpr std::size_t kRecordCountAt = 57;
 // A message of any format is longer than this.
 constexpr std::int32_t kOldestLengthMin = 14;
 
-// A batch that is not all there is told apart: at the end of a fetch it is no fault.
+// A truncated batch is reported separately: at the end of a fetch it is no error.
 enum class Found : std::uint8_t { kWhole, kCut, kWrong };
 
 struct Parsed {

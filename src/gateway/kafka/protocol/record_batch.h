@@ -1,9 +1,9 @@
-// RecordBatch: the unit that producers send, the log keeps and consumers get, byte for byte.
+// RecordBatch: the unit that producers send, the log stores and consumers get, byte for byte.
 //
-// Promise    What parse accepts has a header whose fields are where they are said to be and as many
-//            bytes as its length says. Only recompressed() decompresses.
+// Promise    A batch that parse accepts has a complete header and as many bytes as its length says.
+//            Only recompressed() decompresses.
 // Invariants Base offset and leader epoch are not under the checksum, so a broker places a batch
-//            without touching, copying or checking its records.
+//            without copying or checking its records.
 //
 //   offset  size  field                     offset  size  field
 //        0     8  base_offset                   27     8  base_timestamp
@@ -12,7 +12,7 @@
 //       16     1  magic = 2                     51     2  producer_epoch
 //       17     4  crc32c of bytes 21..end       53     4  base_sequence
 //       21     2  attributes                    57     4  record_count
-//       23     4  last_offset_delta             61     -  records, as one compressed piece
+//       23     4  last_offset_delta             61     -  records, compressed as a whole
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ inline constexpr std::size_t kBatchHeaderBytes = 61;
 // Bytes that batch_length does not count.
 inline constexpr std::size_t kBatchLengthEnd = 12;
 inline constexpr std::int8_t kMagic = 2;
-// The usual max.message.bytes.
+// The default of max.message.bytes.
 inline constexpr std::size_t kBatchBytesMaxDefault = 1'048'588;
 
 enum class TimestampType : std::uint8_t { kCreateTime = 0, kLogAppendTime = 1 };
@@ -57,7 +57,7 @@ struct BatchHeader {
 
   bool operator==(const BatchHeader&) const = default;
 
-  // May be a codec that does not exist: check_produced() refuses those.
+  // May be an unknown codec: check_produced() refuses those.
   Compression codec() const { return static_cast<Compression>(attributes & kCodecMask); }
   TimestampType timestamp_type() const {
     return (attributes & kLogAppendTimeBit) != 0 ? TimestampType::kLogAppendTime
@@ -65,7 +65,7 @@ struct BatchHeader {
   }
   bool transactional() const { return (attributes & kTransactionalBit) != 0; }
   bool control() const { return (attributes & kControlBit) != 0; }
-  // Sequences are to be looked at only then: some clients fill in the rest without having an id.
+  // Sequences are valid only then: some clients set the other fields without an id.
   bool has_producer() const { return producer_id >= 0; }
   std::int64_t last_offset() const;
   // Of the last record: base_sequence + record_count - 1, modulo 2^31.
@@ -88,12 +88,11 @@ struct RecordBatch {
   Slice payload() const { return bytes.sub(kBatchHeaderBytes, bytes.size() - kBatchHeaderBytes); }
 };
 
-// The batch at the start of `bytes`; what follows it is not looked at. Errors: kCorruptMessage:
-// short, or a length that cannot be. kUnsupportedForMessageFormat: magic 0 or 1. kInvalidRecord:
-// another magic.
+// The batch at the start of `bytes`; later bytes are ignored. Errors: kCorruptMessage: short, or
+// an invalid length. kUnsupportedForMessageFormat: magic 0 or 1. kInvalidRecord: another magic.
 Checked<RecordBatch> parse_batch(const Slice& bytes);
 
-// Whether a batch that is cut off at the end is an error, or left out as consumers do.
+// Whether a truncated batch at the end is an error, or skipped as consumers do.
 enum class CutBatch : std::uint8_t { kRefused, kDropped };
 Checked<std::vector<RecordBatch>> split_batches(const Slice& records, CutBatch cut);
 
@@ -107,21 +106,21 @@ struct ProduceRules {
   std::size_t bytes_max = kBatchBytesMaxDefault;
   bool zstd_allowed = true;  // Produce from version 7 on.
 };
-// A broker's checks of a batch before it is appended, without looking at single records.
-// check_records() of records.h is the rest.
+// A broker's checks of a batch before it is appended, without parsing its records; check_records()
+// of records.h does that.
 Checked<void> check_produced(const RecordBatch& batch, const ProduceRules& rules);
 
-// The same records in another codec, with a right checksum. Errors: those of decompress().
+// The same records in another codec, with a new checksum. Errors: those of decompress().
 Checked<RecordBatch> recompressed(const RecordBatch& batch, Compression codec,
                                   std::optional<int> level, std::size_t plain_bytes_max);
 
 struct Placement {
   std::int64_t base_offset = 0;
   std::int32_t leader_epoch = 0;
-  // Makes this the time of every record and computes the checksum anew.
+  // Sets this time on every record and computes the checksum again.
   std::optional<std::int64_t> log_append_time = std::nullopt;
 };
-// The batch as it is in the log: a fresh header, and the rest shared.
+// The batch as stored in the log: a new header, and the rest shared.
 std::array<Slice, 2> place(const RecordBatch& batch, const Placement& placement);
 // The same in place, for offset and epoch only. Requires: kBatchHeaderBytes bytes.
 void place_header(MutableByteSpan header, std::int64_t base_offset, std::int32_t leader_epoch);

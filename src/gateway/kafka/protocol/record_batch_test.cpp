@@ -92,7 +92,7 @@ TEST(RecordBatch, ABatchCutAnywhereIsCorrupt) {
   }
 }
 
-TEST(RecordBatch, OldFormatsAreToldApartFromUnknownOnes) {
+TEST(RecordBatch, OldFormatsAreDistinguishedFromUnknownOnes) {
   const auto code_of = [](std::int8_t magic) {
     const RecordBatch batch = changed([&](BatchHeader& h) { h.magic = magic; });
     return parse_batch(batch.bytes).error().code;

@@ -5,7 +5,7 @@
 namespace moraine::kafka {
 namespace {
 
-// Numbers of a batch are the client's: adding them must not overflow.
+// Numbers of a batch are not trusted: adding them must not overflow.
 std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }

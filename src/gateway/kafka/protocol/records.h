@@ -1,8 +1,8 @@
 // The records inside a batch: reading, checking, looking up by time, and building.
 //
-// Promise    RecordReader gives the records of any well-formed batch, decompressing it once, and an
-//            error for every other; it never runs past its input.
-// Limits     A batch holds at most kPlainBytesMax bytes without compression, a record at most
+// Promise    RecordReader returns the records of any well-formed batch, decompressing it once, and
+//            an error for every other; it never reads past its input.
+// Limits     A batch has at most kPlainBytesMax uncompressed bytes, a record at most
 //            kRecordHeadersMax headers.
 // Threading  None: values.
 //
@@ -36,7 +36,7 @@ struct RecordField {
   NullableBytes value;
 };
 
-// A view of memory that the RecordReader, or the caller of a builder, holds.
+// A view of memory that the RecordReader, or the caller of a builder, owns.
 struct Record {
   std::int64_t offset = 0;
   std::int64_t timestamp = 0;
@@ -52,7 +52,7 @@ class RecordReader {
 
   // False when all were read. Errors: kInvalidRecord, after which the reader is at its end.
   Checked<bool> next(Record& record);
-  // The number of the record that next() gave last, within its batch.
+  // The number of the last record of next(), within its batch.
   std::int32_t offset_delta() const { return offset_delta_; }
 
  private:
@@ -78,12 +78,12 @@ struct TimedOffset {
 
   bool operator==(const TimedOffset&) const = default;
 };
-// The first record at or after `timestamp`; nothing when there is none in this batch.
+// The first record at or after `timestamp`; nullopt when there is none in this batch.
 Checked<std::optional<TimedOffset>> first_since(const RecordBatch& batch, std::int64_t timestamp);
 // The first record with the greatest timestamp of the batch.
 Checked<std::optional<TimedOffset>> first_latest(const RecordBatch& batch);
 
-// What a new batch says of itself, beside what follows from its records.
+// The header fields of a new batch that do not follow from its records.
 struct BatchOptions {
   Compression codec = Compression::kNone;
   std::int64_t base_offset = 0;
@@ -103,7 +103,7 @@ class BatchBuilder {
   // Appends a record. Record::offset is absolute, at least base_offset and above the one before.
   // kInvalidArgument: it is not, or a limit would be passed.
   Result<void> add(const Record& record);
-  // The same with the next offset, whatever the record says.
+  // The same with the next offset; Record::offset is ignored.
   Result<void> append(const Record& record);
 
   std::int32_t record_count() const { return count_; }

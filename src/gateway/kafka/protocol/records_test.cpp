@@ -187,7 +187,7 @@ TEST(BatchBuilder, KeepsTheOffsetsThatItIsGiven) {
   EXPECT_FALSE(check_produced(*batch, {}).has_value());
 }
 
-TEST(BatchBuilder, CarriesWhatItIsTold) {
+TEST(BatchBuilder, CarriesTheGivenFields) {
   const RecordBatch batch = batch_of({.partition_leader_epoch = 3,
                                       .timestamp_type = TimestampType::kLogAppendTime,
                                       .transactional = true,

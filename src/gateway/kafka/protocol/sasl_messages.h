@@ -1,4 +1,4 @@
-// Authentication; what the mechanisms say to each other is opaque bytes.
+// Authentication; the messages of the mechanisms are opaque bytes.
 #pragma once
 
 #include <optional>

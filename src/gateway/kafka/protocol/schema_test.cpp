@@ -1,5 +1,5 @@
-// Every API in every version against the published layouts, written down here once more in the
-// notation below and read by an interpreter that shares nothing with the codec.
+// Every API in every version against the published layouts, which are repeated here in the notation
+// below and read by an interpreter that is independent of the codec.
 //
 //   name:type  field        [t]  array       {...}  structure     ?  nullable, ?(n+) from version n
 //   @n @n+ @a-b  versions that have the field       <tagN name:type>  field of the tag section
@@ -134,7 +134,7 @@ class SchemaParser {
 
 enum class Content { kFull, kLeast, kFullWithUnknownTags };
 
-// Writes one message by its schema: every value another number. kLeast has nulls and empty arrays.
+// Writes one message by its schema with distinct values. kLeast has nulls and empty arrays.
 class Generator {
  public:
   Generator(int version, bool flexible, Content content)

@@ -35,8 +35,8 @@ inline Slice unhex(std::string_view text) {
   return Slice::copy_of(bytes);
 }
 
-inline Slice joined(std::vector<Slice> pieces) {
-  return Records{std::move(pieces)}.joined();
+inline Slice joined(std::vector<Slice> slices) {
+  return Records{std::move(slices)}.joined();
 }
 inline Slice joined(Writer writer) {
   return joined(std::move(writer).finish());

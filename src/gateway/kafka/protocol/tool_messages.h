@@ -1,4 +1,4 @@
-// What tools of operators ask: log folders, access rules, reassignments, elections, quotas,
+// Requests of operators' tools: log folders, access rules, reassignments, elections, quotas,
 // credentials, transactions, partitions of many topics in pages.
 #pragma once
 

@@ -18,17 +18,17 @@ std::string Uuid::to_string() const {
 
 std::size_t Records::size() const {
   std::size_t total = 0;
-  for (const Slice& piece : pieces) total += piece.size();
+  for (const Slice& slice : slices) total += slice.size();
   return total;
 }
 
 Slice Records::joined() const {
-  if (pieces.size() == 1) return pieces.front();
+  if (slices.size() == 1) return slices.front();
   Buffer whole(size());
   std::size_t at = 0;
-  for (const Slice& piece : pieces) {
-    if (!piece.empty()) std::memcpy(whole.data() + at, piece.data(), piece.size());
-    at += piece.size();
+  for (const Slice& slice : slices) {
+    if (!slice.empty()) std::memcpy(whole.data() + at, slice.data(), slice.size());
+    at += slice.size();
   }
   return std::move(whole).freeze();
 }

@@ -1,4 +1,4 @@
-// Values that messages are made of, beside integers and strings.
+// The types of message fields, besides integers and strings.
 #pragma once
 
 #include <array>
@@ -21,23 +21,23 @@ struct Uuid {
   std::string to_string() const;
 };
 
-// Record batches, one after another. Written without copying; read as one piece that shares the
-// memory of its frame.
+// Consecutive record batches. Written without copying; read as one slice that shares the memory of
+// its frame.
 struct Records {
-  std::vector<Slice> pieces;
-  bool is_null = false;  // Then there are no pieces.
+  std::vector<Slice> slices;
+  bool is_null = false;  // Then there are no slices.
 
   std::size_t size() const;
-  // All pieces as one; copies only when there are several.
+  // All slices as one; copies only when there are several.
   Slice joined() const;
 };
 
-// What decoding a message would take in memory.
+// The memory that decoding a message would need.
 struct DecodedSize {
   std::size_t elements = 0;       // Of all arrays.
-  std::size_t element_bytes = 0;  // Their structures, without what these point to.
+  std::size_t element_bytes = 0;  // Their structures, without memory that these point to.
   std::size_t text_bytes = 0;
-  std::size_t opaque_bytes = 0;  // Copied as they are; records are shared and do not count.
+  std::size_t opaque_bytes = 0;  // Copied bytes; records are shared and do not count.
 };
 
 }  // namespace moraine::kafka

@@ -34,7 +34,7 @@ void Writer::shared(const Slice& bytes) {
 }
 
 void Writer::append(const Writer& other) {
-  INVARIANT(other.insertions_.empty(), "{} shared pieces would be lost", other.insertions_.size());
+  INVARIANT(other.insertions_.empty(), "{} shared slices would be lost", other.insertions_.size());
   raw(other.bytes_);
 }
 
@@ -47,16 +47,16 @@ void Writer::patch(std::size_t at, std::int32_t value) {
 
 std::vector<Slice> Writer::finish() && {
   const Slice written = Slice::copy_of(bytes_);
-  std::vector<Slice> pieces;
-  pieces.reserve(2 * insertions_.size() + 1);
+  std::vector<Slice> slices;
+  slices.reserve(2 * insertions_.size() + 1);
   std::size_t at = 0;
   for (Insertion& insertion : insertions_) {
-    if (insertion.at > at) pieces.push_back(written.sub(at, insertion.at - at));
+    if (insertion.at > at) slices.push_back(written.sub(at, insertion.at - at));
     at = insertion.at;
-    pieces.push_back(std::move(insertion.bytes));
+    slices.push_back(std::move(insertion.bytes));
   }
-  if (written.size() > at) pieces.push_back(written.sub(at, written.size() - at));
-  return pieces;
+  if (written.size() > at) slices.push_back(written.sub(at, written.size() - at));
+  return slices;
 }
 
 std::size_t varlong_bytes(std::int64_t value) {

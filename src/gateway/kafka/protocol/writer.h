@@ -1,8 +1,8 @@
-// Writer: the protocol's primitive types, into pieces that can go to a socket as they are.
+// Writer: encodes the protocol's primitive types into slices that can be sent to a socket.
 //
-// Promise    Large bytes are shared, not copied: finish() gives the written bytes as pieces, with
+// Promise    Large bytes are shared, not copied: finish() returns the written bytes as slices, with
 //            the shared ones in their places.
-// Limits     Shared bytes of at most kCopiedBytesMax are copied: a piece of its own costs more.
+// Limits     Shared bytes of at most kCopiedBytesMax are copied: a slice of its own costs more.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class Writer {
   void varlong(std::int64_t value);
   void raw(ByteSpan bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
   void shared(const Slice& bytes);
-  // What another writer wrote; it shares nothing.
+  // Appends the bytes of another writer, which has no shared bytes.
   void append(const Writer& other);
 
   // Bytes so far, with the shared ones.

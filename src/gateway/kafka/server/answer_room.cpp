@@ -35,7 +35,7 @@ Task<bool> AnswerRoom::take(std::size_t bytes) {
     since_turn_ = 0;
     co_await yield(server_.executor);
   }
-  co_return !client_->gone();
+  co_return !client_->disconnected();
 }
 
 Task<bool> AnswerRoom::take_in_all(std::size_t bytes) {

@@ -1,13 +1,14 @@
 // AnswerRoom: the memory of one answer while it is built and encoded.
 //
-// Promise    take() returns true when the bytes are out of the budget of answers; it waits while
-//            others hold it. It returns false when the answer would need more than bytes_max(), or
-//            its client is gone: the handler then answers with an error. A handler takes room for
-//            all that is longer than what was asked with; what only repeats the request is paid for
-//            by the request's own memory (request_cost.h).
-// Invariants What was taken stays taken, so that one that waits can finish (ByteBudget).
-// Threading  The executor. Other requests get their turn every kAnswerTurnBytes.
-// Limits     bytes_max(); kSmallAnswerBytes are taken without waiting.
+// Promise    take() returns true when the bytes are reserved in the budget of answers; it waits
+//            while the budget is used up. It returns false when the answer would need more than
+//            bytes_max(), or its client has disconnected: the handler then answers with an error. A
+//            handler reserves memory for what its answer has beyond the request; what only repeats
+//            the request is covered by the request's own memory (request_cost.h).
+// Invariants Reserved memory is not returned while waiting for more, so that one waiter can finish
+//            (ByteBudget).
+// Threading  The executor. Yields to other requests every kAnswerTurnBytes.
+// Limits     bytes_max(); kSmallAnswerBytes are reserved without waiting.
 // Tests      longest_requests_test.cpp
 #pragma once
 
@@ -24,8 +25,8 @@ namespace moraine::kafka {
 
 struct ServerContext;
 
-// Waits until `lease` has `bytes` more of the memory for answers. Short ones, and those of clients
-// that were seen to read, get some that is kept for them.
+// Waits until `lease` has `bytes` more of the memory for answers. A share is reserved for short
+// answers and for clients that are known to read.
 Task<void> take_room(ServerContext& server, const Client& client, ByteBudget::Lease& lease,
                      std::size_t bytes);
 
@@ -36,18 +37,18 @@ class AnswerRoom {
   AnswerRoom(const AnswerRoom&) = delete;
   AnswerRoom& operator=(const AnswerRoom&) = delete;
 
-  // For `bytes` more.
+  // Reserves `bytes` more.
   Task<bool> take(std::size_t bytes);
-  // For `bytes` in all; what was taken counts.
+  // Reserves up to `bytes` in all.
   Task<bool> take_in_all(std::size_t bytes);
   // Whether take_in_all() would return at once.
   bool has(std::size_t bytes) const { return bytes <= lease_.bytes() + kSmallAnswerBytes; }
-  // Room that was taken before.
+  // Adds memory that was reserved before.
   void adopt(ByteBudget::Lease lease) { lease_ = std::move(lease); }
   ByteBudget::Lease release() { return std::move(lease_); }
 
   std::size_t bytes_max() const;
-  // There is no answer: not even the error has room.
+  // There is no memory for an answer, not even for the error.
   void give_up() { given_up_ = true; }
   bool given_up() const { return given_up_; }
 

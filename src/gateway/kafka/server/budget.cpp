@@ -25,7 +25,7 @@ void ByteBudget::Lease::settle(std::size_t bytes) {
 }
 
 ByteBudget::~ByteBudget() {
-  INVARIANT(waiting() == 0, "{} wait for a budget that goes away", waiting());
+  INVARIANT(waiting() == 0, "{} wait for a budget that is destroyed", waiting());
 }
 
 bool ByteBudget::try_grow(Lease& lease, std::size_t bytes) {
@@ -58,10 +58,10 @@ ByteBudget::Lease ByteBudget::force(std::size_t bytes) {
 }
 
 void ByteBudget::give(std::size_t bytes) {
-  INVARIANT(bytes <= used_, "{} bytes given back of {}", bytes, used_);
+  INVARIANT(bytes <= used_, "{} bytes released of {}", bytes, used_);
   used_ -= bytes;
-  serve(begun_);
-  if (begun_.empty()) serve(fresh_);
+  serve(holding_);
+  if (holding_.empty()) serve(fresh_);
 }
 
 void ByteBudget::serve(std::deque<Waiting>& queue) {

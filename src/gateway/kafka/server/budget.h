@@ -1,10 +1,11 @@
 // ByteBudget: memory that connections share.
 //
-// Promise    Those who wait are served in order; those who hold a part of what they need come
-//            before those who hold nothing, and one of them at a time may overdraw: it can always
-//            finish, so holders of parts never wait for each other for ever.
-// Threading  The executor. Those who wait are resumed by it, not inside a call.
-// Limits     At most `limit` bytes are out, what the one that overdraws takes, and what was forced.
+// Promise    Waiters are served in order; waiters that already hold bytes come before those that
+//            hold none, and one of them at a time may exceed the limit: it can always finish, so
+//            that holders never deadlock.
+// Threading  The executor. Waiters are resumed by it, not inside a call.
+// Limits     At most `limit` bytes are used, plus those of the one that exceeds it, plus forced
+//            ones.
 // Tests      budget_test.cpp
 #pragma once
 
@@ -19,7 +20,7 @@ namespace moraine::kafka {
 
 class ByteBudget {
  public:
-  // Bytes out of a budget; given back when it goes.
+  // Bytes of a budget; released by the destructor.
   class Lease {
    public:
     Lease() = default;
@@ -31,10 +32,10 @@ class ByteBudget {
     ~Lease() { release(); }
 
     std::size_t bytes() const { return bytes_; }
-    // Null: of none.
+    // Null: of no budget.
     ByteBudget* budget() const { return budget_; }
     void release();
-    // Makes it `bytes`, without waiting, whatever is left. Requires: a budget.
+    // Sets it to `bytes` without waiting, also past the limit. Requires: a budget.
     void settle(std::size_t bytes);
 
    private:
@@ -55,7 +56,7 @@ class ByteBudget {
   ByteBudget& operator=(const ByteBudget&) = delete;
   ~ByteBudget();
 
-  // Waits until there are `bytes` more for the lease, which stays where it is meanwhile.
+  // Waits until the lease has `bytes` more; the lease must not move meanwhile.
   auto grow(Lease& lease, std::size_t bytes) {
     struct Awaiter {
       ByteBudget& budget;
@@ -69,16 +70,16 @@ class ByteBudget {
   }
   // False: it would have to wait.
   bool grow_now(Lease& lease, std::size_t bytes);
-  // Without waiting, whatever is left.
+  // Without waiting, also past the limit.
   Lease force(std::size_t bytes);
 
   std::size_t limit() const { return limit_; }
   std::size_t used() const { return used_; }
-  // Hardly used: nobody need be thrifty.
+  // Mostly free: there is no need to save memory.
   bool roomy() const { return used_ <= limit_ / 8; }
-  // Those who can do with less should.
+  // Users that can do with less memory should.
   bool crowded() const { return used_ > limit_ / 2; }
-  std::size_t waiting() const { return fresh_.size() + begun_.size(); }
+  std::size_t waiting() const { return fresh_.size() + holding_.size(); }
   std::size_t waiting_bytes() const { return waiting_bytes_; }
 
  private:
@@ -88,7 +89,7 @@ class ByteBudget {
     std::coroutine_handle<> self;
   };
 
-  std::deque<Waiting>& queue_of(const Lease& lease) { return lease.bytes_ > 0 ? begun_ : fresh_; }
+  std::deque<Waiting>& queue_of(const Lease& lease) { return lease.bytes_ > 0 ? holding_ : fresh_; }
   void wait(Lease& lease, std::size_t bytes, std::coroutine_handle<> self);
   bool try_grow(Lease& lease, std::size_t bytes);
   void give(std::size_t bytes);
@@ -99,7 +100,7 @@ class ByteBudget {
   std::size_t used_ = 0;
   std::size_t waiting_bytes_ = 0;
   bool overdrawn_ = false;
-  std::deque<Waiting> begun_;  // Hold something.
+  std::deque<Waiting> holding_;  // Waiters that hold bytes.
   std::deque<Waiting> fresh_;
 };
 

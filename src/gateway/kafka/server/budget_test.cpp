@@ -23,7 +23,7 @@ Task<void> take(SimExecutor& executor, ByteBudget& budget, std::vector<std::size
   co_await sleep_for(executor, 1s);
 }
 
-TEST(ByteBudget, ThoseWhoWaitAreServedInOrder) {
+TEST(ByteBudget, WaitersAreServedInOrder) {
   SimExecutor executor;
   ByteBudget budget(executor, 100);
   std::string order;
@@ -52,7 +52,7 @@ TEST(ByteBudget, HoldersOfPartsAllFinishAlthoughTogetherTheyNeedTooMuch) {
   EXPECT_EQ(budget.used(), 0u);
 }
 
-TEST(ByteBudget, WhatALeaseDoesNotNeedGoesToThoseWhoWait) {
+TEST(ByteBudget, WhatALeaseDoesNotNeedGoesToWaiters) {
   SimExecutor executor;
   ByteBudget budget(executor, 100);
   std::string order;
@@ -71,7 +71,7 @@ TEST(ByteBudget, WhatALeaseDoesNotNeedGoesToThoseWhoWait) {
   EXPECT_EQ(budget.used(), 0u);
 }
 
-// As Fetch does: room for what is expected, then for what was found, or it waits without it.
+// As Fetch does: reserves what is expected, then what was found, or releases it and waits.
 Task<void> read_more_than_expected(SimExecutor& executor, ByteBudget& budget, std::size_t found,
                                    std::size_t& done) {
   ByteBudget::Lease lease;

@@ -9,12 +9,12 @@ std::string Client::host() const {
 }
 
 void Client::leave() {
-  gone_ = true;
+  disconnected_ = true;
   auto hooks = std::exchange(hooks_, {});
   for (auto& [number, hook] : hooks) hook();
 }
 
-std::uint64_t Client::on_leave(Callback callback) {
+std::uint64_t Client::on_disconnect(Callback callback) {
   hooks_.emplace(next_hook_, std::move(callback));
   return next_hook_++;
 }

@@ -1,4 +1,4 @@
-// Client: one connection's other side, as handlers of requests see it.
+// Client: the client of one connection; the interface for handlers.
 //
 // Threading  The node's executor.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace moraine::kafka {
 
-// More than the systems of both sides keep for a connection that nobody reads from.
+// More than the socket buffers of both sides hold when the client does not read.
 inline constexpr std::uint64_t kUnreadBytesMax = std::uint64_t{6} << 20;
 
 class Client {
@@ -25,23 +25,23 @@ class Client {
   // "/127.0.0.1"
   std::string host() const;
 
-  // The connection has ended: nobody waits for answers any more.
-  bool gone() const { return gone_; }
+  // The connection has ended: answers are not needed any more.
+  bool disconnected() const { return disconnected_; }
   void leave();
-  // Called by leave(); forgotten with drop().
-  std::uint64_t on_leave(Callback callback);
+  // Called by leave(); removed by drop().
+  std::uint64_t on_disconnect(Callback callback);
   void drop(std::uint64_t hook) { hooks_.erase(hook); }
 
-  // Memory of answers that it has not taken yet.
+  // Memory of answers that are not sent yet.
   std::size_t unsent_bytes() const { return unsent_bytes_; }
   void set_unsent_bytes(std::size_t bytes) { unsent_bytes_ = bytes; }
-  // It has taken so much that it must have read some.
+  // It has taken so many bytes that it must have read some.
   bool reads() const { return taken_bytes_ > kUnreadBytesMax; }
   void took(std::size_t bytes) { taken_bytes_ += bytes; }
 
  private:
   const std::string peer_;
-  bool gone_ = false;
+  bool disconnected_ = false;
   std::uint64_t taken_bytes_ = 0;
   std::size_t unsent_bytes_ = 0;
   std::uint64_t next_hook_ = 1;

@@ -13,12 +13,12 @@ using Topic = MetadataResponse::Topic;
 
 constexpr std::string_view kNoSasl =
     "this listener has no SASL; connect with security.protocol=PLAINTEXT";
-// Versions of FindCoordinator that clients show the text of.
+// Versions of FindCoordinator whose error text clients show.
 constexpr std::int16_t kVersionOfShownTexts = 4;
 
-// What describe() makes in memory.
+// The memory of the result of describe().
 std::size_t described_bytes(const TopicInfo& info) {
-  constexpr std::size_t kNodeListBytes = 32;  // The least that is allocated for one.
+  constexpr std::size_t kNodeListBytes = 32;  // The smallest allocation.
   constexpr std::size_t kPartitionBytes = sizeof(MetadataResponse::Partition) + 2 * kNodeListBytes;
   return 2 * sizeof(Topic) + info.name.size() + info.partitions * kPartitionBytes;
 }
@@ -39,7 +39,7 @@ Topic describe(const ServerContext& server, const TopicInfo& info) {
   return topic;
 }
 
-// Without partitions and with an error when there is no room for them.
+// Without partitions and with an error when there is no memory for them.
 Task<Topic> describe_within(const ServerContext& server, TopicPtr info, AnswerRoom& room) {
   if (co_await room.take(described_bytes(*info))) co_return describe(server, *info);
   Topic topic;
@@ -61,14 +61,14 @@ Task<std::vector<Topic>> describe_all(const ServerContext& server, AnswerRoom& r
   co_return topics;
 }
 
-// Makes a topic that a client named; why not, otherwise.
+// Creates a topic that a client named, or returns why not.
 Task<ErrorCode> auto_create(ServerContext& server, std::string name) {
   if (!check_topic_name(name)) co_return ErrorCode::kInvalidTopic;
   TopicSpec spec;
   spec.partitions = server.options.default_partitions;
   const auto created = co_await server.topics.create(std::move(name), std::move(spec));
   if (created || created.error().code == Errc::kAlreadyExists) co_return ErrorCode::kNone;
-  // Clients ask again.
+  // Clients retry.
   co_return ErrorCode::kLeaderNotAvailable;
 }
 
@@ -131,14 +131,14 @@ Task<MetadataResponse> serve(ServerContext& server, MetadataRequest request, Req
     co_return response;
   }
   const bool may_create = request.allow_auto_topic_creation && options.auto_create_topics;
-  // Named twice, answered once: an answer is much larger than a name.
+  // Repeated names are answered once: an answer is much larger than a name.
   std::set<std::pair<std::optional<std::string>, Uuid>> seen;
   for (MetadataRequest::Topic& asked : *request.topics) {
-    // Clients that ask by id put an empty name beside it.
+    // Clients that request by id send an empty name.
     const bool by_id = !asked.topic_id.is_zero() || !asked.name;
     if (by_id) asked.name.reset();
     if (!seen.emplace(asked.name, asked.topic_id).second) continue;
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     if (!by_id) {
       response.topics.push_back(co_await find_named(server, *asked.name, may_create, *about.room));
     } else if (TopicPtr info = server.topics.find(to_topic_id(asked.topic_id))) {
@@ -157,7 +157,7 @@ Task<FindCoordinatorResponse> serve(ServerContext& server, FindCoordinatorReques
                                     RequestContext about) {
   FindCoordinatorResponse response;
   const bool transactional = request.key_type != CoordinatorKind::kGroup;
-  // Older clients ask again for ever after any other code.
+  // Older clients retry for ever after any other code.
   const ErrorCode refusal = about.version < kVersionOfShownTexts
                                 ? ErrorCode::kTransactionalIdAuthorizationFailed
                                 : ErrorCode::kUnsupportedVersion;

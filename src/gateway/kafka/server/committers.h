@@ -1,7 +1,7 @@
-// Which groups have committed offsets, found by one look at every partition: a request that names
-// many groups would look at all of them for each.
+// Which groups have committed offsets, found in one pass over all partitions: a request that names
+// many groups would otherwise need a pass for each.
 //
-// Threading  The executor; others have their turn after each topic.
+// Threading  The executor; yields after each topic.
 // Tests      longest_requests_test.cpp, admin_test.cpp
 #pragma once
 
@@ -14,7 +14,7 @@ namespace moraine::kafka {
 
 struct Committers {
   std::set<std::string, std::less<>> groups;
-  bool complete = true;  // False: a partition is being started, and others may have some in it.
+  bool complete = true;  // False: a partition is being started, and more groups may have offsets.
 };
 
 // Of the groups in `asked`, which outlives the task.

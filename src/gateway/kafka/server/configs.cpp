@@ -14,7 +14,7 @@ namespace {
 
 using Config = DescribeConfigsResponse::Config;
 
-// Items of a list are looked for one by one.
+// Items of a list are searched linearly.
 constexpr std::size_t kListBytesMax = 1'024;
 
 kafka::ConfigType wire_type(moraine::ConfigType type) {
@@ -128,7 +128,7 @@ std::int32_t number_of(ResourceType type) {
   return static_cast<std::int32_t>(type);
 }
 
-// Each resource once, with the keys of all places that name it.
+// Each resource once, with the keys of all its mentions.
 std::vector<DescribeConfigsRequest::Resource> merged(
     std::vector<DescribeConfigsRequest::Resource> asked) {
   std::map<std::pair<std::string, ResourceType>, std::size_t> places;
@@ -215,7 +215,7 @@ Checked<void> check_change(const TopicChange& change) {
   return {};
 }
 
-// Requires: no other change of configs is under way, since the new value may depend on the old one.
+// Requires: no other change of configs is in flight, since the new value may depend on the old one.
 template <class Resource>
 Task<Checked<void>> alter(ServerContext& server, Resource asked, bool only_check) {
   if (asked.resource_type != ResourceType::kTopic) {
@@ -240,7 +240,7 @@ Task<typename Request::Response> alter_all(ServerContext& server, Request reques
   }
   typename Request::Response response;
   for (const auto& asked : request.resources) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     AlteredResource& answer = response.responses.emplace_back();
     answer.resource_type = asked.resource_type;
     answer.resource_name = asked.resource_name;

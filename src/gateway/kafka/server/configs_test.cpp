@@ -96,7 +96,7 @@ TEST_F(ConfigsTest, ConfigsThatWouldPromiseTooMuchAreRefused) {
   }
 }
 
-TEST_F(ConfigsTest, TwoWhoAppendToAListAtOnceBothSucceed) {
+TEST_F(ConfigsTest, TwoConcurrentAppendsToAListBothSucceed) {
   make_topic("t");
   IncrementalAlterConfigsRequest change;
   change.resources.push_back({ResourceType::kTopic, "t", {}});
@@ -112,7 +112,7 @@ TEST_F(ConfigsTest, TwoWhoAppendToAListAtOnceBothSucceed) {
   EXPECT_EQ(config("moraine.consumers.important").first, "a,b");
 }
 
-TEST_F(ConfigsTest, TheBrokerTellsItsConfigs) {
+TEST_F(ConfigsTest, TheBrokerDescribesItsConfigs) {
   DescribeConfigsRequest request;
   request.resources.push_back({ResourceType::kBroker, "1", std::nullopt});
   request.resources.push_back({ResourceType::kBroker, "2", std::nullopt});

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kNotReading = "the client does not read its answers";
 
-// After so much others have their turn: a client that is always faster than the socket is no reason
-// for all to wait. A request counts as some bytes.
+// Yields after so many bytes: a client that always has data must not starve others. A request
+// counts as some bytes.
 constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
 constexpr std::size_t kTurnBytesPerRequest = std::size_t{32} << 10;
 
@@ -21,26 +21,26 @@ Task<void> serve_stream(KafkaService& service, std::shared_ptr<ByteStream> strea
   co_await connection.run();
 }
 
-std::size_t bytes_of(const std::vector<Slice>& pieces) {
+std::size_t bytes_of(const std::vector<Slice>& slices) {
   std::size_t bytes = 0;
-  for (const Slice& piece : pieces) bytes += piece.size();
+  for (const Slice& slice : slices) bytes += slice.size();
   return bytes;
 }
 
-// Cuts the first kProgressBytes bytes off, from piece `at` on.
-std::vector<Slice> cut_part(std::vector<Slice>& pieces, std::size_t& at) {
+// Cuts off the first kProgressBytes bytes, from slice `at` on.
+std::vector<Slice> cut_part(std::vector<Slice>& slices, std::size_t& at) {
   std::vector<Slice> part;
   std::size_t room = kProgressBytes;
-  while (at < pieces.size() && room > 0) {
-    Slice& piece = pieces[at];
-    if (piece.size() <= room) {
-      room -= piece.size();
-      part.push_back(std::move(piece));
+  while (at < slices.size() && room > 0) {
+    Slice& slice = slices[at];
+    if (slice.size() <= room) {
+      room -= slice.size();
+      part.push_back(std::move(slice));
       ++at;
       continue;
     }
-    part.push_back(piece.sub(0, room));
-    piece = piece.sub(room, piece.size() - room);
+    part.push_back(slice.sub(0, room));
+    slice = slice.sub(room, slice.size() - room);
     room = 0;
   }
   return part;
@@ -88,7 +88,7 @@ Task<void> KafkaConnection::run() {
     const auto api = static_cast<ApiKey>(load_big<std::int16_t>(arrived.bytes.data()));
     while (!closed_ && !may_begin(api)) co_await change();
     if (closed_) break;
-    // Here, and not where it is handled: requests begin in their order.
+    // Here, and not in the handler: requests begin in their order.
     const std::size_t handling = KafkaService::handling_bytes(arrived.bytes);
     if (handling > 0) co_await service_.requests().grow(arrived.lease, handling);
     while (!closed_ && !may_begin(api)) co_await change();
@@ -135,7 +135,7 @@ void KafkaConnection::begin(RequestFrame frame) {
 Task<void> KafkaConnection::handle(Request& request, RequestFrame frame) {
   auto memory = std::make_shared<ByteBudget::Lease>(std::move(frame.lease));
   request.answer = co_await service_.handle(std::move(frame.bytes), client_, std::move(memory));
-  const std::size_t held = HeldBytes(request.answer.pieces).total();
+  const std::size_t held = HeldBytes(request.answer.slices).total();
   request.unsent = std::move(request.answer.room);
   if (request.unsent.budget() == nullptr) request.unsent = service_.responses().force(0);
   request.unsent.settle(held);
@@ -151,13 +151,13 @@ Task<void> KafkaConnection::handle(Request& request, RequestFrame frame) {
 
 Task<void> KafkaConnection::write_ready() {
   while (!closed_ && !queue_.empty() && queue_.front().done) {
-    std::vector<Slice> pieces;
+    std::vector<Slice> slices;
     std::vector<ByteBudget::Lease> leases;
-    const bool go_on = collect(pieces, leases);
-    const std::size_t bytes = bytes_of(pieces);
+    const bool go_on = collect(slices, leases);
+    const std::size_t bytes = bytes_of(slices);
     const std::string reason = go_on ? "" : queue_.front().answer.reason;
     writer_.begin(leases);
-    const bool sent = co_await send(std::move(pieces));
+    const bool sent = co_await send(std::move(slices));
     writer_.end();
     for (const ByteBudget::Lease& lease : leases) {
       count_unsent(-static_cast<std::ptrdiff_t>(lease.bytes()));
@@ -172,14 +172,14 @@ Task<void> KafkaConnection::write_ready() {
   writing_ = false;
 }
 
-bool KafkaConnection::collect(std::vector<Slice>& pieces, std::vector<ByteBudget::Lease>& leases) {
+bool KafkaConnection::collect(std::vector<Slice>& slices, std::vector<ByteBudget::Lease>& leases) {
   std::size_t bytes = 0;
   while (!queue_.empty() && queue_.front().done && bytes < kWriteBytesMax) {
     Request& request = queue_.front();
     if (request.answer.kind == Answer::Kind::kClose) return false;
-    for (Slice& piece : request.answer.pieces) {
-      bytes += piece.size();
-      pieces.push_back(std::move(piece));
+    for (Slice& slice : request.answer.slices) {
+      bytes += slice.size();
+      slices.push_back(std::move(slice));
     }
     leases.push_back(std::move(request.unsent));
     queue_.pop_front();
@@ -187,15 +187,15 @@ bool KafkaConnection::collect(std::vector<Slice>& pieces, std::vector<ByteBudget
   return true;
 }
 
-Task<bool> KafkaConnection::send(std::vector<Slice> pieces) {
+Task<bool> KafkaConnection::send(std::vector<Slice> slices) {
   bool sent = true;
   std::size_t timed = 0;  // Bytes that the deadline is still for.
-  for (std::size_t at = 0; sent && at < pieces.size();) {
+  for (std::size_t at = 0; sent && at < slices.size();) {
     if (timed == 0) {
       watchdog_.writing(kStalledWriteTimeout, kNotReading);
       timed = kWriteBytesMax;
     }
-    sent = (co_await stream_->write(cut_part(pieces, at))).has_value();
+    sent = (co_await stream_->write(cut_part(slices, at))).has_value();
     writer_.progressed();
     timed -= kProgressBytes;
   }
@@ -207,7 +207,7 @@ Task<bool> KafkaConnection::send(std::vector<Slice> pieces) {
   co_return sent;
 }
 
-// By the executor: whoever calls is in the middle of something.
+// Posted to the executor: the caller is not done yet.
 void KafkaConnection::wake_reader() {
   if (!reader_) return;
   service_.executor().post([reader = std::exchange(reader_, nullptr)] { reader.resume(); });

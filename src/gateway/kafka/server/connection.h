@@ -1,12 +1,12 @@
 // KafkaConnection: one client's stream of requests and answers.
 //
-// Promise    Answers leave in the order of the requests. A request begins when all before it are
-//            done, except that a Produce begins behind others of its kind and behind a Fetch; so
-//            what a client sends without waiting has the effect of one after another.
+// Promise    Answers are sent in the order of the requests. A request begins when all before it are
+//            done, except that a Produce may begin while earlier Produces and Fetches run; so
+//            pipelined requests have the effect of sequential ones.
 // Invariants (1) Requests begin in their order. (2) Only the writer touches the front of the queue.
 // Threading  The node's executor.
 // Limits     kPipelinedRequestsMax, kUnsentBytesMax, the budgets of the service, the timeouts of
-//            options.h; slow_readers.h says who is closed when memory is short.
+//            options.h; slow_readers.h decides which connections are closed when memory is short.
 // Tests      connection_test.cpp, kafka_connection_fuzz.cpp
 #pragma once
 
@@ -19,13 +19,13 @@
 
 #include "gateway/kafka/server/frame_input.h"
 #include "gateway/kafka/server/service.h"
-#include "gateway/kafka/server/watchdog.h"
 #include "io/stream.h"
 #include "io/sync.h"
+#include "io/watchdog.h"
 
 namespace moraine::kafka {
 
-// What serves the connections of a listener. `service` outlives its tasks.
+// The function that serves the connections of a listener. `service` outlives its tasks.
 StreamHandler serve_kafka(KafkaService& service);
 
 class KafkaConnection {
@@ -43,7 +43,7 @@ class KafkaConnection {
     ApiKey api = {};
     bool done = false;
     Answer answer;
-    ByteBudget::Lease unsent;  // What the answer keeps in memory.
+    ByteBudget::Lease unsent;  // The memory of the answer.
   };
 
   bool may_begin(ApiKey api) const;
@@ -54,9 +54,9 @@ class KafkaConnection {
 
   // Sends the answers that are ready; one runs at a time.
   Task<void> write_ready();
-  // Moves what one write takes out of the queue; false: the connection is to be closed.
-  bool collect(std::vector<Slice>& pieces, std::vector<ByteBudget::Lease>& leases);
-  Task<bool> send(std::vector<Slice> pieces);
+  // Moves the slices of one write out of the queue; false: the connection is to be closed.
+  bool collect(std::vector<Slice>& slices, std::vector<ByteBudget::Lease>& leases);
+  Task<bool> send(std::vector<Slice> slices);
 
   // Suspends the reading task until wake_reader().
   auto change();

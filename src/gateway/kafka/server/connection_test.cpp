@@ -13,8 +13,8 @@ class ConnectionTest : public KafkaServerTest {
   const ScopedLogCapture log_;
 };
 
-Slice frame_of(std::vector<Slice> pieces) {
-  return joined(std::move(pieces));
+Slice frame_of(std::vector<Slice> slices) {
+  return joined(std::move(slices));
 }
 
 TEST_F(ConnectionTest, AnUnknownVersionOfApiVersionsIsAnsweredInVersionZero) {
@@ -53,7 +53,7 @@ TEST_F(ConnectionTest, ClosedClientsAreLoggedWithAFewLines) {
   EXPECT_EQ(log_.lines().size(), ClientLog::kLinesMax);
 }
 
-TEST_F(ConnectionTest, ClientsOfSaslAreToldThatThereIsNone) {
+TEST_F(ConnectionTest, ClientsOfSaslGetAnErrorText) {
   for (const std::int16_t version : {0, 1}) {
     const auto refused = ask(SaslHandshakeRequest{"PLAIN"}, version);
     EXPECT_EQ(refused.error_code, ErrorCode::kIllegalSaslState);
@@ -173,14 +173,14 @@ TEST_F(ConnectionTest, AClientThatLeavesEndsItsLongPoll) {
 TEST_F(ConnectionTest, ManyPipelinedRequestsAreHandledAFewAtATime) {
   FakePartition& partition = make_topic("t");
   partition.stop_answering = true;
-  std::vector<Slice> pieces;
+  std::vector<Slice> slices;
   for (int i = 0; i < 200; ++i) {
     const RequestHeader header{ApiKey::kProduce, 7, i, "c"};
-    for (Slice& piece : encode_request(header, produce_of("t", batch_with({"x"})))) {
-      pieces.push_back(std::move(piece));
+    for (Slice& slice : encode_request(header, produce_of("t", batch_with({"x"})))) {
+      slices.push_back(std::move(slice));
     }
   }
-  const Slice all = joined(std::move(pieces));
+  const Slice all = joined(std::move(slices));
   send_bytes(all);
   world_.run_for(1s);
   EXPECT_EQ(partition.requests.size(), kPipelinedRequestsMax);
@@ -239,7 +239,7 @@ TEST_F(SmallBudgetTest, LongRequestsOfManyClientsTakeTurnsAndAllEnd) {
     most = std::max(most, service_.requests().used());
   }
   EXPECT_EQ(answered, clients.size());
-  // The limit, and the one that may overdraw.
+  // The limit, and the one request that may exceed it.
   EXPECT_LE(most, 200'000u + 160'000u);
   EXPECT_EQ(service_.requests().used(), 0u);
 }

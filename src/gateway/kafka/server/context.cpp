@@ -9,8 +9,8 @@
 namespace moraine::kafka {
 namespace {
 
-// A partition that is being started is soon there: clients ask again. One that cannot start is an
-// error that they report.
+// A partition that is being started will be available soon: clients retry. One that cannot start is
+// an error that they report.
 ErrorCode error_of_absent(const std::optional<Error>& why) {
   if (!why) return ErrorCode::kNotLeaderOrFollower;
   switch (why->code) {

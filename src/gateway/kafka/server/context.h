@@ -1,4 +1,4 @@
-// ServerContext: what the handlers of all APIs share.
+// ServerContext: the shared state of all handlers.
 //
 // Threading  The node's executor.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace moraine::kafka {
 
-// What a server is built on; all of it outlives the server.
+// The services that a server uses; all of them outlive it.
 struct KafkaParts {
   Topics& topics;
   Groups& groups;
@@ -34,11 +34,11 @@ struct KafkaParts {
   MetricRegistry& metrics;
 };
 
-// What clients that use transactions are told.
+// The error text for clients that use transactions.
 inline constexpr std::string_view kNoTransactions =
     "this server has no transactions; use a producer without transactional.id";
 
-// Lines about clients, so few that the log stays readable whatever clients do.
+// Rate-limited log lines about clients.
 class ClientLog {
  public:
   static constexpr std::size_t kLinesMax = 10;
@@ -65,7 +65,7 @@ struct ServerContext {
         reserved_responses(parts.executor, options.response_bytes_max / kReservedPart),
         slow_readers(parts.executor, responses, reserved_responses) {}
 
-  // Tells people that a client uses what is not served, where its answer may not.
+  // Logs that a client uses an unsupported feature; its answer may not show the reason.
   void log_refusal(const Client& client, std::string_view reason) {
     refused_clients.write(executor.now(), "kafka client refused", client.peer(), reason);
   }
@@ -77,22 +77,23 @@ struct ServerContext {
   WallClock& clock;
   const KafkaOptions options;
   KafkaMetrics metrics;
-  // What answers keep in memory: all blocks that their slices are parts of. Above the two limits
-  // together come kCrowdedUnsentBytesMax and kSmallAnswerBytes of each connection, and one answer
-  // that overdraws each.
+  // The memory of answers: all buffers that their slices refer to. Beyond the two limits there are
+  // kCrowdedUnsentBytesMax and kSmallAnswerBytes of each connection, and one answer that exceeds
+  // each limit.
   ByteBudget responses;
   ByteBudget reserved_responses;
   SlowReaders slow_readers;
   ClientLog closed_clients;
   ClientLog refused_clients;
-  Semaphore config_changes{1};  // A change of configs that depends on those before it.
+  Semaphore config_changes{1};  // One change of configs at a time: it depends on earlier ones.
   TaskScope writes;             // Writes whose outcome is not known yet.
 };
 
-// The memory of a request, out of the service's budget; who keeps parts of the request keeps it.
+// The memory of a request, from the service's budget; held as long as parts of the request are
+// used.
 using RequestMemory = std::shared_ptr<ByteBudget::Lease>;
 
-// The request that a handler serves, beside its body.
+// The request that a handler serves, besides its body.
 struct RequestContext {
   std::int16_t version = 0;
   std::string client_id;
@@ -105,8 +106,8 @@ struct RequestContext {
 struct FoundPartition {
   TopicPtr topic;
   std::shared_ptr<queue::Partition> partition;
-  ErrorCode error = ErrorCode::kNone;  // Else there is no partition.
-  std::string reason;                  // For people, when it does not start.
+  ErrorCode error = ErrorCode::kNone;  // If set, there is no partition.
+  std::string reason;                  // Why it does not start.
 };
 FoundPartition find_partition(ServerContext& server, TopicPtr topic, std::int32_t index);
 FoundPartition find_partition(ServerContext& server, const std::string& topic, std::int32_t index);
@@ -114,12 +115,12 @@ FoundPartition find_partition(ServerContext& server, const std::string& topic, s
 TopicId to_topic_id(const Uuid& id);
 Uuid to_uuid(const TopicId& id);
 
-// What is wrong with the leader epoch that a client knows; -1: it knows none.
+// The error for the leader epoch of a client; -1: it knows none.
 ErrorCode check_leader_epoch(std::int32_t known);
 
-// What a failed read or change of a partition is to a client.
+// The error code of a failed read or change of a partition.
 ErrorCode partition_error(const Error& error);
-// What a failed change of a topic is to a client.
+// The error code of a failed change of a topic.
 ErrorCode topic_error(const Error& error);
 
 }  // namespace moraine::kafka

@@ -23,7 +23,7 @@ class FakePartition final : public queue::Partition {
  public:
   explicit FakePartition(Executor& executor) : executor_(executor) {}
 
-  // What the next writes are answered with, instead of being stored.
+  // The answer of the next writes, instead of storing them.
   std::deque<queue::WriteAnswer> scripted;
   Duration write_delay = 1ms;
   bool stop_answering = false;
@@ -125,9 +125,9 @@ class FakePartition final : public queue::Partition {
     end_ += entry.count;
     bytes_ += entry.payload.size();
     entries_.push_back(std::move(entry));
-    tell_watchers();
+    notify_watchers();
   }
-  void tell_watchers() {
+  void notify_watchers() {
     for (auto& [number, moved] : watchers_) moved();
   }
   int reads = 0;

@@ -15,14 +15,14 @@ constexpr std::int16_t kVersionMin = 4;
 constexpr std::int16_t kVersionOfTopicIds = 13;
 // A watch of a partition.
 constexpr std::size_t kWatchBytes = 128;
-// Readings of more than was expected, before it is taken as it is.
+// How often a read that found more than expected is repeated, before it is accepted.
 constexpr int kReadingsMax = 4;
 
 std::size_t bounded(std::int32_t asked, std::size_t most) {
   return std::min(static_cast<std::size_t>(std::max(asked, 0)), most);
 }
 
-// One client writes a topic's id, as text, where its name belongs.
+// One client sends a topic's id, as text, in the field of its name.
 std::optional<TopicId> id_in_text(const std::string& text) {
   Uuid id;
   std::size_t digits = 0;
@@ -70,7 +70,7 @@ FetchWork::~FetchWork() {
     if (part.watch != 0) part.partition->unwatch(part.watch);
   }
   if (timer_.value != 0) server_.executor.cancel(timer_);
-  if (leave_hook_ != 0) about_.client->drop(leave_hook_);
+  if (disconnect_hook_ != 0) about_.client->drop(disconnect_hook_);
 }
 
 TopicPtr FetchWork::find_topic(const FetchRequest::Topic& asked) const {
@@ -110,7 +110,7 @@ void FetchWork::find_parts() {
   }
 }
 
-// What it may hold for long while it waits.
+// The memory that it may hold for long while it waits.
 void FetchWork::keep_what_is_needed() {
   request_.topics = {};
   request_.forgotten_topics = {};
@@ -147,7 +147,7 @@ FetchWork::Part FetchWork::find_part(const TopicPtr& topic, ErrorCode missing,
   return part;
 }
 
-bool FetchWork::look(Part& part) {
+bool FetchWork::set_offsets(Part& part) {
   if (part.answer->error_code != ErrorCode::kNone) return false;
   const queue::PartitionInfo info = part.partition->info();
   if (part.partition->stopped()) {
@@ -172,14 +172,14 @@ bool FetchWork::look(Part& part) {
 bool FetchWork::any_data() {
   bool found = false;
   for (Part& part : parts_) {
-    if (!part.partition || !look(part)) continue;
+    if (!part.partition || !set_offsets(part)) continue;
     found |= static_cast<std::int64_t>(part.offset) < part.answer->high_watermark;
   }
   return found;
 }
 
-// What read_all() is expected to give: what is asked for, or one batch, but no more than there may
-// be from the offsets on. Parts that are answered with an error are not read.
+// The expected size of read_all(): what is requested, or one batch, but no more than is stored from
+// the offsets on. Parts that are answered with an error are not read.
 std::size_t FetchWork::room_needed() const {
   std::uint64_t asked = 0;
   std::uint64_t stored = 0;
@@ -213,7 +213,7 @@ Task<void> FetchWork::read_within_budget() {
   std::size_t need = room_needed();
   for (int reading = 1; true; ++reading) {
     co_await take_room(need);
-    if (about_.client->gone()) co_return;
+    if (about_.client->disconnected()) co_return;
     ready_bytes_ = co_await read_all();
     if (held_bytes_ <= room_.bytes() || reading == kReadingsMax) break;
     if (room_.budget()->grow_now(room_, held_bytes_ - room_.bytes())) break;
@@ -241,7 +241,7 @@ Task<FetchOutcome> FetchWork::run() {
 }
 
 bool FetchWork::time_over() const {
-  return about_.client->gone() || server_.executor.now() >= deadline_;
+  return about_.client->disconnected() || server_.executor.now() >= deadline_;
 }
 
 void FetchWork::drop_records() {
@@ -249,14 +249,14 @@ void FetchWork::drop_records() {
   held_bytes_ = 0;
 }
 
-void FetchWork::keep_little(std::vector<Slice>& pieces) {
-  std::size_t held = HeldBytes(pieces).total();
+void FetchWork::copy_small_parts(std::vector<Slice>& slices) {
+  std::size_t held = HeldBytes(slices).total();
   if (!server_.responses.roomy() || held_bytes_ + held > kSharedBlockBytesMax) {
     std::vector<Slice*> all;
-    all.reserve(pieces.size());
-    for (Slice& piece : pieces) all.push_back(&piece);
-    let_go_of_large_blocks(all);
-    held = HeldBytes(pieces).total();
+    all.reserve(slices.size());
+    for (Slice& slice : slices) all.push_back(&slice);
+    release_large_blocks(all);
+    held = HeldBytes(slices).total();
   }
   held_bytes_ += held;
 }
@@ -279,7 +279,7 @@ Task<std::size_t> FetchWork::read_all() {
 }
 
 Task<std::size_t> FetchWork::read_part(Part& part, std::size_t bytes_left, bool first) {
-  if (!look(part) || static_cast<std::int64_t>(part.offset) >= part.answer->high_watermark) {
+  if (!set_offsets(part) || static_cast<std::int64_t>(part.offset) >= part.answer->high_watermark) {
     co_return 0;
   }
   queue::ReadRequest request;
@@ -301,10 +301,10 @@ Task<std::size_t> FetchWork::read_part(Part& part, std::size_t bytes_left, bool 
     Slice batch = whole ? std::move(entry.payload) : batch_of_message(entry);
     if (bytes + batch.size() > most && !(first && bytes == 0)) break;
     bytes += batch.size();
-    part.answer->records.pieces.push_back(std::move(batch));
+    part.answer->records.slices.push_back(std::move(batch));
   }
   read->entries.clear();
-  keep_little(part.answer->records.pieces);
+  copy_small_parts(part.answer->records.slices);
   co_return bytes;
 }
 
@@ -324,7 +324,7 @@ void FetchWork::watch_all() {
     part.watch = part.partition->watch([w = wake_, &executor] { wake(w, executor); });
   }
   timer_ = executor.schedule(deadline_, [w = wake_, &executor] { wake(w, executor); });
-  leave_hook_ = about_.client->on_leave([w = wake_, &executor] { wake(w, executor); });
+  disconnect_hook_ = about_.client->on_disconnect([w = wake_, &executor] { wake(w, executor); });
 }
 
 // Whether there may be enough to answer by now.
@@ -358,7 +358,7 @@ Task<FetchOutcome> fetch(ServerContext& server, FetchRequest request, RequestCon
   constexpr std::int32_t kNoSession = -1;
   constexpr std::int32_t kNewSession = 0;
   if (request.session_epoch != kNoSession && request.session_epoch != kNewSession) {
-    // No session was ever made: the client goes on with whole requests.
+    // Sessions are never created: the client continues with full requests.
     FetchOutcome outcome;
     outcome.response.error_code = server.metrics.counted(ErrorCode::kFetchSessionIdNotFound);
     co_return outcome;

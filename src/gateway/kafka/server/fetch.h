@@ -1,12 +1,11 @@
-// FetchWork: one Fetch request on its way: what is asked of which partition, reading within the
-// limits, and waiting for more.
+// FetchWork: one Fetch request: its partitions, reading within the limits, and waiting for data.
 //
-// Promise    Data is answered as soon as there is min_bytes of it, an error at once, and otherwise
-//            what there is when the time is over. Nothing is polled: partitions wake it. While it
-//            waits it holds no data. The answer comes with room for all that it keeps in memory.
-// Limits     kFetchBytesMax and kFetchWaitMax, whatever is asked, kFetchPartOfRest of the memory
-//            that is left; whole batches only, and at least one from the first partition that has
-//            any.
+// Promise    Answers as soon as there are min_bytes, at once on an error, and otherwise with the
+//            available data when the time is over. Nothing is polled: partitions wake it. While it
+//            waits it holds no data. All memory of the answer is reserved in the budget.
+// Limits     kFetchBytesMax and kFetchWaitMax, whatever is requested, kFetchPartOfRest of the
+//            memory that is left; whole batches only, and at least one from the first partition
+//            that has any.
 #pragma once
 
 #include <memory>
@@ -35,7 +34,8 @@ class FetchWork {
     std::uint64_t watch = 0;          // 0: none.
     std::uint64_t written_bytes = 0;  // Of the partition, when it was read.
   };
-  // What callbacks of partitions, timers and the client wake; they may come after the work is over.
+  // Woken by callbacks of partitions, timers and the client; they may come after the work has
+  // ended.
   struct Wake {
     bool due = false;
     std::shared_ptr<OneShot<bool>> waiter;
@@ -46,17 +46,17 @@ class FetchWork {
   void keep_what_is_needed();
   Part find_part(const TopicPtr& topic, ErrorCode missing, const FetchRequest::Partition& asked,
                  FetchResponse::Partition& answer);
-  // Sets the offsets of an answer; false: it is an error now.
-  bool look(Part& part);
+  // Sets the offsets of an answer; false: it became an error.
+  bool set_offsets(Part& part);
   bool any_data();
   std::size_t room_needed() const;
-  // Takes memory for what read_all() gives, and reads; on return all that is read has room.
+  // Reserves memory for read_all(), and reads; on return all data is covered.
   Task<void> read_within_budget();
   Task<void> take_room(std::size_t bytes);
   Task<std::size_t> read_all();
   Task<std::size_t> read_part(Part& part, std::size_t bytes_left, bool first);
-  // Copies what is a small part of a large block, unless memory is plenty.
-  void keep_little(std::vector<Slice>& pieces);
+  // Copies slices that are a small part of a large buffer, unless memory is plenty.
+  void copy_small_parts(std::vector<Slice>& slices);
   void drop_records();
   bool time_over() const;
   void watch_all();
@@ -73,12 +73,12 @@ class FetchWork {
   FetchResponse response_;
   std::vector<Part> parts_;
   ByteBudget::Lease room_;
-  std::size_t held_bytes_ = 0;   // What the records keep in memory.
-  std::size_t ready_bytes_ = 0;  // Found by the last reading.
+  std::size_t held_bytes_ = 0;   // The memory of the records.
+  std::size_t ready_bytes_ = 0;  // Found by the last read.
   bool failed_ = false;          // A partition has an error: it is answered at once.
   bool watching_ = false;
   TimerId timer_;
-  std::uint64_t leave_hook_ = 0;
+  std::uint64_t disconnect_hook_ = 0;
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
 };
 

@@ -185,7 +185,7 @@ TEST_F(FetchTest, SingleMessagesAreGivenAsBatchesOfOne) {
   EXPECT_EQ(values(fetch(fetch_of("t", 1)).records), Values{"1=two"});
 }
 
-// As Kafka does: many clients read zstd and ask with an old version.
+// As Kafka does: many clients read zstd and send an old version.
 TEST_F(FetchTest, EveryVersionReturnsZstdUnchanged) {
   FakePartition& partition = make_topic("t");
   partition.store_batch(batch_with({"a"}));
@@ -206,7 +206,7 @@ TEST_F(FetchTest, APartitionThatStopsEndsTheWait) {
   const auto header = send(fetch_of("t", 0, 10'000), 11);
   world_.run_for(100ms);
   partition.is_stopped = true;
-  partition.tell_watchers();
+  partition.notify_watchers();
   const auto response = receive<FetchResponse>(header);
   EXPECT_EQ(response.topics[0].partitions[0].error_code, ErrorCode::kNotLeaderOrFollower);
   EXPECT_LT(now(), 1s);

@@ -8,34 +8,34 @@
 namespace moraine::kafka {
 namespace {
 
-constexpr std::string_view kStalled = "a request does not go on";
+constexpr std::string_view kStalled = "a request makes no progress";
 
 }  // namespace
 
 std::size_t FrameInput::take(MutableByteSpan into) {
   const std::size_t size = std::min(into.size(), ahead());
-  if (size > 0) std::memcpy(into.data(), chunk_.data() + chunk_begin_, size);
-  chunk_begin_ += size;
+  if (size > 0) std::memcpy(into.data(), buffer_.data() + buffer_begin_, size);
+  buffer_begin_ += size;
   if (ahead() == 0) {
-    chunk_ = Buffer();
-    chunk_begin_ = chunk_end_ = 0;
+    buffer_ = Buffer();
+    buffer_begin_ = buffer_end_ = 0;
   }
   return size;
 }
 
-Task<Result<bool>> FrameInput::fill_chunk(bool inside) {
+Task<Result<bool>> FrameInput::fill_buffer(bool inside) {
   watchdog_.reading(inside ? kStalledFrameTimeout : kIdleTimeout, inside ? kStalled : kIdleReason);
   CO_TRY_VOID(co_await stream_.readable());
-  chunk_ = Buffer(kInputChunkBytes);
-  chunk_begin_ = chunk_end_ = 0;
-  const Result<std::size_t> read = co_await stream_.read(chunk_.span());
+  buffer_ = Buffer(kInputBufferBytes);
+  buffer_begin_ = buffer_end_ = 0;
+  const Result<std::size_t> read = co_await stream_.read(buffer_.span());
   watchdog_.not_reading();
   if (!read || *read == 0) {
-    chunk_ = Buffer();
+    buffer_ = Buffer();
     if (!read) co_return std::unexpected(read.error());
     co_return false;
   }
-  chunk_end_ = *read;
+  buffer_end_ = *read;
   co_return true;
 }
 
@@ -43,7 +43,7 @@ Task<Result<std::optional<std::size_t>>> FrameInput::next_size() {
   std::array<std::byte, kSizePrefixBytes> prefix;
   for (std::size_t have = 0; have < prefix.size();) {
     if (ahead() == 0) {
-      CO_TRY(const bool more, co_await fill_chunk(have > 0));
+      CO_TRY(const bool more, co_await fill_buffer(have > 0));
       if (!more && have == 0) co_return std::optional<std::size_t>();
       if (!more) co_return fail(Errc::kUnavailable, "the stream ended inside a size");
     }

@@ -1,11 +1,11 @@
 // FrameInput: the requests of a stream, one frame at a time.
 //
-// Promise    Frames are given whole, however their bytes arrive. While it waits for one to begin it
-//            holds no memory; a long frame gets memory in steps, as its bytes arrive, each taken
-//            out of the budget before.
+// Promise    Frames are returned whole, however their bytes arrive. While it waits for one to begin
+//            it holds no memory; a long frame gets memory in steps, as its bytes arrive, each step
+//            reserved in the budget before.
 // Threading  The executor.
-// Limits     kRequestBytesMax a frame; kInputChunkBytes read ahead.
-// Errors     kCorrupt: a size that no request has. kUnavailable: the stream ended inside a frame.
+// Limits     kRequestBytesMax a frame; kInputBufferBytes read ahead.
+// Errors     kCorrupt: an invalid size. kUnavailable: the stream ended inside a frame.
 // Tests      connection_test.cpp, kafka_connection_fuzz.cpp
 #pragma once
 
@@ -19,17 +19,17 @@
 #include "base/result.h"
 #include "gateway/kafka/protocol/frame.h"
 #include "gateway/kafka/server/budget.h"
-#include "gateway/kafka/server/watchdog.h"
 #include "io/stream.h"
+#include "io/watchdog.h"
 
 namespace moraine::kafka {
 
-inline constexpr std::size_t kInputChunkBytes = std::size_t{16} << 10;
+inline constexpr std::size_t kInputBufferBytes = std::size_t{16} << 10;
 // The first step of a long frame, and how much longer each next one is.
 inline constexpr std::size_t kFrameStepBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kFrameStepFactor = 4;
 
-// Given to the watchdog between frames.
+// The reason of the watchdog between frames.
 inline constexpr std::string_view kIdleReason = "idle";
 
 struct RequestFrame {
@@ -49,17 +49,17 @@ class FrameInput {
   // The size of the next frame; nullopt at the end.
   Task<Result<std::optional<std::size_t>>> next_size();
   Task<Result<RequestFrame>> body(std::size_t size);
-  // Reads more of what the client sends into the chunk; false at the end.
-  Task<Result<bool>> fill_chunk(bool inside);
+  // Reads more of what the client sends into the buffer; false at the end.
+  Task<Result<bool>> fill_buffer(bool inside);
   std::size_t take(MutableByteSpan into);
-  std::size_t ahead() const { return chunk_end_ - chunk_begin_; }
+  std::size_t ahead() const { return buffer_end_ - buffer_begin_; }
 
   ByteStream& stream_;
   ByteBudget& budget_;
   Watchdog& watchdog_;
-  Buffer chunk_;  // Empty unless something is ahead.
-  std::size_t chunk_begin_ = 0;
-  std::size_t chunk_end_ = 0;
+  Buffer buffer_;  // Empty unless bytes were read ahead.
+  std::size_t buffer_begin_ = 0;
+  std::size_t buffer_end_ = 0;
 };
 
 }  // namespace moraine::kafka

@@ -11,7 +11,7 @@
 namespace moraine::kafka {
 namespace {
 
-// Whatever their capitals.
+// Ignoring case.
 bool same_word(std::string_view a, std::string_view b) {
   return std::ranges::equal(
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
@@ -19,11 +19,11 @@ bool same_word(std::string_view a, std::string_view b) {
 
 Task<void> forget(std::shared_ptr<queue::Partition> partition, std::string group,
                   ErrorCode& error) {
-  const Result<void> gone = co_await partition->forget_consumer(std::move(group));
-  if (!gone) error = ErrorCode::kCoordinatorNotAvailable;
+  const Result<void> removed = co_await partition->forget_consumer(std::move(group));
+  if (!removed) error = ErrorCode::kCoordinatorNotAvailable;
 }
 
-// kNone: without members. kGroupIdNotFound: there may still be what it has committed.
+// kNone: without members. kGroupIdNotFound: there may still be committed offsets.
 ErrorCode check_removable(const ServerContext& server, const std::string& group) {
   DescribeGroupsRequest request;
   request.groups = {group};
@@ -46,10 +46,10 @@ std::size_t bytes_of(const DescribeGroupsResponse::Group& group) {
 
 struct Forgotten {
   bool any = false;
-  ErrorCode error = ErrorCode::kNone;  // Something may be left.
+  ErrorCode error = ErrorCode::kNone;  // Else offsets may be left.
 };
 
-// Removes what a group has committed anywhere, as long as it has no members.
+// Removes all committed offsets of a group, as long as it has no members.
 Task<Forgotten> forget_everywhere(ServerContext& server, std::string group) {
   Forgotten forgotten;
   for (const TopicPtr& topic : server.topics.list()) {
@@ -60,7 +60,7 @@ Task<Forgotten> forget_everywhere(ServerContext& server, std::string group) {
     TaskScope partitions;
     for (std::uint32_t i = 0; i < topic->partitions; ++i) {
       FoundPartition found = find_partition(server, topic, static_cast<std::int32_t>(i));
-      // Nobody knows what it has.
+      // Its offsets there are unknown.
       if (!found.partition) forgotten.error = ErrorCode::kCoordinatorLoadInProgress;
       if (!found.partition || !found.partition->committed(group)) continue;
       forgotten.any = true;
@@ -72,7 +72,7 @@ Task<Forgotten> forget_everywhere(ServerContext& server, std::string group) {
   co_return forgotten;
 }
 
-// The record goes last: what fails before can be asked for again.
+// The record is removed last: a failed request can be repeated.
 Task<ErrorCode> delete_group(ServerContext& server, std::string group) {
   const ErrorCode state = check_removable(server, group);
   if (state != ErrorCode::kNone && state != ErrorCode::kGroupIdNotFound) co_return state;
@@ -156,7 +156,7 @@ Task<DeleteGroupsResponse> serve(ServerContext& server, DeleteGroupsRequest requ
   DeleteGroupsResponse response;
   Repeats named;
   for (const std::string& group : request.groups) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     if (!named.first(group)) continue;
     ErrorCode error = check_removable(server, group);
     const bool unknown = error == ErrorCode::kGroupIdNotFound;

@@ -19,7 +19,7 @@ struct ProduceOutcome {
 Task<ProduceOutcome> produce(ServerContext& server, ProduceRequest request, RequestContext about);
 struct FetchOutcome {
   FetchResponse response;
-  ByteBudget::Lease room;  // What the records keep in memory.
+  ByteBudget::Lease room;  // The memory of the records.
 };
 Task<FetchOutcome> fetch(ServerContext& server, FetchRequest request, RequestContext about);
 Task<ListOffsetsResponse> serve(ServerContext& server, ListOffsetsRequest request,
@@ -29,7 +29,7 @@ Task<OffsetForLeaderEpochResponse> serve(ServerContext& server, OffsetForLeaderE
 
 Task<ApiVersionsResponse> serve(ServerContext& server, ApiVersionsRequest request,
                                 RequestContext about);
-// Clients of a listener without SASL are in no state to authenticate.
+// Clients of a listener without SASL cannot authenticate.
 Task<SaslHandshakeResponse> serve(ServerContext& server, SaslHandshakeRequest request,
                                   RequestContext about);
 Task<SaslAuthenticateResponse> serve(ServerContext& server, SaslAuthenticateRequest request,

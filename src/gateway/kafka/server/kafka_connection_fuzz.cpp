@@ -1,5 +1,5 @@
-// Whatever a client sends, in whatever pieces, a connection ends with it, holds nothing afterwards
-// and does not crash.
+// Whatever a client sends, in any pieces, the connection ends with the client, holds nothing
+// afterwards and does not crash.
 #include "base/invariant.h"
 #include "gateway/kafka/server/server_test_util.h"
 
@@ -9,9 +9,9 @@ using namespace moraine::kafka;
 namespace {
 
 Task<void> send_all(std::shared_ptr<ByteStream> client, Slice bytes) {
-  std::vector<Slice> pieces;
-  pieces.push_back(std::move(bytes));
-  co_await client->write(std::move(pieces));
+  std::vector<Slice> slices;
+  slices.push_back(std::move(bytes));
+  co_await client->write(std::move(slices));
 }
 
 Task<void> read_all(std::shared_ptr<ByteStream> client) {

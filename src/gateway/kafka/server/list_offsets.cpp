@@ -12,7 +12,7 @@ using Answer = ListOffsetsResponse::Partition;
 
 constexpr int kBatchesSearchedMax = 1'000;
 
-// The first record of an entry that `wanted` takes, as (time, offset).
+// The first record of an entry that `wanted` accepts, as (time, offset).
 template <class Wanted>
 Checked<std::optional<TimedOffset>> first_in(const queue::StoredEntry& entry, Wanted wanted) {
   const auto offset = static_cast<std::int64_t>(entry.offset);
@@ -46,7 +46,7 @@ void take_found(Answer& answer, const Checked<std::optional<TimedOffset>>& found
 // The first record from the start on that is not older than `time`.
 Task<void> find_by_time(queue::Partition& partition, std::int64_t time, Answer& answer) {
   auto entry = co_await partition.find_time(time);
-  for (int looked = 0; looked < kBatchesSearchedMax; ++looked) {
+  for (int searched = 0; searched < kBatchesSearchedMax; ++searched) {
     if (!entry) answer.error_code = partition_error(entry.error());
     if (!entry || !*entry) co_return;
     const auto start = static_cast<std::int64_t>(partition.info().start);
@@ -79,7 +79,7 @@ Task<void> find_newest(queue::Partition& partition, Answer& answer) {
   const auto start = static_cast<std::int64_t>(partition.info().start);
   auto newest = newest_in(**entry, start);
   // The newest record of the batch may be deleted; then another batch may have a newer one. Each
-  // step halves the times in which it can be.
+  // step halves the possible time range.
   std::int64_t low = newest && *newest ? (*newest)->timestamp : -1;
   std::int64_t high = newest ? (*entry)->max_timestamp_ms : low;
   std::optional<queue::StoredEntry> later;

@@ -1,5 +1,5 @@
-// Every request that the protocol has, with its lists as long as they are read: with other names in
-// all places and with the same name in all of them. A kind without an entry fails.
+// Every request of the protocol, with its lists as long as allowed: with distinct names and with
+// the same name everywhere. A kind without an entry fails.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -314,7 +314,7 @@ class LongRequestTest : public KafkaServerTest {
     encode_any_body(frame, request, header.version);
     return finish_frame(std::move(frame));
   }
-  // Runs until all have ended, and looks at the budgets meanwhile.
+  // Runs until all have ended, and checks the budgets meanwhile.
   void run_until_ended(const std::vector<std::unique_ptr<Sent>>& all) {
     const auto ended = [&] {
       return std::ranges::all_of(all, [](const auto& sent) { return sent->ended; });
@@ -357,7 +357,7 @@ TEST_P(LongestRequestTest, IsAnsweredOrRefusedWithinTheBudgetsAndOthersAreServed
   if (all.front()->answer) {
     const auto body = open_response(header, *all.front()->answer);
     ASSERT_TRUE(body) << body.error().message();
-    // Answers may have more elements than requests; those that do not are whole.
+    // Answers may have more elements than requests; the others are complete.
     const auto response = decode_any_response(header.api, header.version, *body);
     EXPECT_TRUE(response || response.error().context.contains("too many elements"));
   } else {

@@ -11,7 +11,7 @@ KafkaMetrics::KafkaMetrics(MetricRegistry& registry)
     : bytes_in(registry.counter("moraine_kafka_request_bytes_total", {}, "Bytes of requests")),
       bytes_out(registry.counter("moraine_kafka_response_bytes_total", {}, "Bytes of responses")),
       closed_for_cause(registry.counter("moraine_kafka_closed_total", {},
-                                        "Connections closed for what the client did")),
+                                        "Connections closed because of an error of the client")),
       connections(registry.gauge("moraine_kafka_connections", {}, "Connections of clients")),
       fetches_waiting(
           registry.gauge("moraine_kafka_fetches_waiting", {}, "Fetches that wait for data")),

@@ -1,6 +1,6 @@
-// What the Kafka server counts.
+// Metrics of the Kafka server.
 //
-// Threading  Any thread; look-ups are done once.
+// Threading  Any thread; lookups are done once.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class KafkaMetrics {
   };
   // Requires: an API of the table.
   const Api& of(ApiKey api) const { return apis_[static_cast<std::size_t>(api)]; }
-  // Counts `code` when it is an error, and gives it back.
+  // Counts `code` when it is an error, and returns it.
   ErrorCode counted(ErrorCode code);
 
   Counter& bytes_in;
@@ -33,7 +33,7 @@ class KafkaMetrics {
 
  private:
   static constexpr std::size_t kApiKeysMax = 128;
-  // Codes from -1 up; what is past the end is counted with the last.
+  // Codes from -1 up; codes past the end are counted with the last.
   static constexpr std::size_t kErrorCodesMax = 128;
 
   MetricRegistry& registry_;

@@ -13,12 +13,12 @@ ErrorCode commit_error(const Error& error) {
     case Errc::kInvalidArgument: return ErrorCode::kInvalidGroupId;
     case Errc::kOverloaded:
     case Errc::kTimeout: return ErrorCode::kRequestTimedOut;
-    // Clients try this again.
+    // Clients retry this.
     default: return ErrorCode::kCoordinatorNotAvailable;
   }
 }
 
-// A partition that is being started: the coordinator has it soon.
+// A partition that is being started: it will be available soon.
 ErrorCode coordinator_error(const FoundPartition& found) {
   return found.error == ErrorCode::kNotLeaderOrFollower ? ErrorCode::kCoordinatorLoadInProgress
                                                         : found.error;
@@ -30,7 +30,7 @@ Task<void> commit_one(ServerContext& server, FoundPartition found, queue::Consum
   if (!committed) answer.error_code = server.metrics.counted(commit_error(committed.error()));
 }
 
-// Starts the commit of one partition, or says in `answer` why not.
+// Starts the commit of one partition, or sets the error in `answer`.
 void start_commit(ServerContext& server, TaskScope& commits, const std::string& group,
                   const TopicPtr& topic, const OffsetCommitRequest::Partition& asked,
                   OffsetCommitResponse::Partition& answer) {
@@ -66,7 +66,7 @@ OffsetFetchResponse::Partition find_committed(ServerContext& server, const std::
                                               const TopicPtr& topic, std::int32_t index) {
   const FoundPartition found = find_partition(server, topic, index);
   if (found.error == ErrorCode::kNotLeaderOrFollower) {
-    // Not "none": the consumer would start anew.
+    // Not "none": the consumer would start from the beginning.
     OffsetFetchResponse::Partition answer = describe(index, nullptr);
     answer.error_code = ErrorCode::kCoordinatorLoadInProgress;
     return answer;
@@ -76,7 +76,7 @@ OffsetFetchResponse::Partition find_committed(ServerContext& server, const std::
   return describe(index, offset ? &*offset : nullptr);
 }
 
-// Everything that a group has committed; kInvalidRequest: there is no room for it.
+// All committed offsets of a group; kInvalidRequest: there is no memory for them.
 Task<ErrorCode> all_committed(ServerContext& server, const std::string& group, AnswerRoom& room,
                               std::vector<OffsetFetchResponse::Topic>& topics) {
   for (const TopicPtr& info : server.topics.list()) {
@@ -96,7 +96,7 @@ Task<ErrorCode> all_committed(ServerContext& server, const std::string& group, A
   co_return ErrorCode::kNone;
 }
 
-// What a group has committed of these partitions, each once.
+// The committed offsets of a group in these partitions, each once.
 Task<void> some_committed(ServerContext& server, const std::string& group,
                           const std::vector<OffsetFetchRequest::Topic>& asked, AnswerRoom& room,
                           std::vector<OffsetFetchResponse::Topic>& topics) {
@@ -139,7 +139,7 @@ Task<OffsetFetchResponse::Group> fetch_group(ServerContext& server,
   co_return group;
 }
 
-// Whether the group has committed, or may have, some of what is asked for.
+// Whether the group has committed, or may have, offsets in the requested partitions.
 bool may_have_offsets(ServerContext& server, const OffsetDeleteRequest& request) {
   for (const OffsetDeleteRequest::Topic& asked : request.topics) {
     for (const std::int32_t index : asked.partitions) {
@@ -182,7 +182,7 @@ Task<OffsetCommitResponse> serve(ServerContext& server, OffsetCommitRequest requ
   co_return response;
 }
 
-// A group that is named again is answered once, by what was asked first.
+// A group that is named again is answered once, by its first mention.
 Task<OffsetFetchResponse> serve(ServerContext& server, OffsetFetchRequest request,
                                 RequestContext about) {
   std::set<std::string_view> asked_for_all;
@@ -195,7 +195,7 @@ Task<OffsetFetchResponse> serve(ServerContext& server, OffsetFetchRequest reques
   OffsetFetchResponse response;
   Repeats named;
   for (const OffsetFetchRequest::Group& group : request.groups) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     if (!named.first(group.group_id)) continue;
     if (many && !group.topics && !committers.groups.contains(group.group_id)) {
       OffsetFetchResponse::Group& none = response.groups.emplace_back();
@@ -218,8 +218,8 @@ Task<OffsetDeleteResponse> serve(ServerContext& server, OffsetDeleteRequest requ
   }
   Repeats named;
   for (const OffsetDeleteRequest::Topic& asked : request.topics) {
-    if (about.client->gone()) break;
-    co_await yield(server.executor);  // A look at all subscriptions takes time.
+    if (about.client->disconnected()) break;
+    co_await yield(server.executor);  // Checking all subscriptions takes time.
     OffsetDeleteResponse::Topic& topic = response.topics.emplace_back();
     topic.name = asked.name;
     const bool in_use = server.groups.subscribed(request.group_id, asked.name);
@@ -230,8 +230,8 @@ Task<OffsetDeleteResponse> serve(ServerContext& server, OffsetDeleteRequest requ
       answer.error_code = in_use ? ErrorCode::kGroupSubscribedToTopic : coordinator_error(found);
       if (!named.first(asked.name, index)) answer.error_code = ErrorCode::kInvalidRequest;
       if (server.metrics.counted(answer.error_code) != ErrorCode::kNone) continue;
-      const Result<void> gone = co_await found.partition->forget_consumer(request.group_id);
-      if (!gone) answer.error_code = server.metrics.counted(commit_error(gone.error()));
+      const Result<void> removed = co_await found.partition->forget_consumer(request.group_id);
+      if (!removed) answer.error_code = server.metrics.counted(commit_error(removed.error()));
     }
   }
   co_return response;

@@ -1,4 +1,4 @@
-// What a Kafka server is told at its start, and the bounds that are not for choice.
+// Options of a Kafka server, and its fixed bounds.
 #pragma once
 
 #include <cstddef>
@@ -11,32 +11,32 @@ namespace moraine::kafka {
 
 // Requests of one connection that are being handled or wait to be answered.
 inline constexpr std::size_t kPipelinedRequestsMax = 64;
-// Memory of one connection's answers that are not yet sent; past it no further request is begun,
-// and a Fetch that begins behind such answers gets no more than this.
+// Memory of one connection's unsent answers; past it no further request is begun, and a Fetch that
+// begins behind such answers gets no more than this.
 inline constexpr std::size_t kUnsentBytesMax = std::size_t{1} << 20;
-// The same while answers take much memory; a Fetch then waits until all before it is sent.
+// The same while answers take much memory; a Fetch then waits until all earlier answers are sent.
 inline constexpr std::size_t kCrowdedUnsentBytesMax = std::size_t{64} << 10;
 // Written within kStalledWriteTimeout, always.
 inline constexpr std::size_t kWriteBytesMax = std::size_t{512} << 10;
-// Bytes of one call to the stream: a client that takes so many goes on, fewer are no progress.
+// Bytes of one write to the stream: a client makes progress when it takes so many.
 inline constexpr std::size_t kProgressBytes = std::size_t{64} << 10;
-// Records of one Fetch response, whatever the client asks for, but one batch.
+// Records of one Fetch response, whatever the client requests, except a single longer batch.
 inline constexpr std::size_t kFetchBytesMax = std::size_t{55} << 20;
-// An answer gets at most this part of the memory that is left, but at least kCrowdedFetchBytesMax.
+// A Fetch gets at most this share of the memory that is left, but at least kCrowdedFetchBytesMax.
 inline constexpr std::size_t kFetchPartOfRest = 4;
 inline constexpr std::size_t kCrowdedFetchBytesMax = std::size_t{1} << 20;
-// Part of the memory for answers that is kept for short ones, and for clients that were seen to
-// read: they do not wait behind those who may never take theirs.
+// The share of the memory for answers that is reserved for short ones, and for clients that are
+// known to read: they do not wait behind clients that may never read.
 inline constexpr std::size_t kReservedPart = 8;
 inline constexpr std::size_t kShortFetchBytes = std::size_t{64} << 10;
-// An answer takes at most this part of the memory for answers, but a Fetch.
+// An answer other than Fetch takes at most this share of the memory for answers.
 inline constexpr std::size_t kAnswerPart = 2;
-// Answers of this size wait for nobody.
+// Answers of this size do not wait for memory.
 inline constexpr std::size_t kSmallAnswerBytes = std::size_t{16} << 10;
-// Memory of longer ones is taken in steps, and others have their turn in between.
+// Memory of longer ones is reserved in steps, and other requests run in between.
 inline constexpr std::size_t kAnswerStepBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kAnswerTurnBytes = std::size_t{256} << 10;
-// A Fetch may keep blocks that it shows a part of while memory is plenty.
+// A Fetch may hold buffers of which it sends a part while memory is plenty.
 inline constexpr std::size_t kSharedBlockBytesMax = std::size_t{16} << 20;
 inline constexpr Duration kFetchWaitMax = 5min;
 inline constexpr Duration kStalledFrameTimeout = 30s;

@@ -14,17 +14,17 @@ namespace {
 constexpr std::int16_t kVersionMin = 3;
 constexpr std::int16_t kVersionOfZstd = 7;
 
-// The least time for a write, whatever the client says: one disk's pause is no failure.
+// The minimum timeout of a write, whatever the client sends: a short pause of a disk is no failure.
 constexpr std::chrono::milliseconds kTimeoutMin{1000};
-// The longest, so that a connection does not wait for ever.
+// The maximum, so that a connection does not wait for ever.
 constexpr std::chrono::milliseconds kTimeoutMax = std::chrono::minutes(10);
 
-// Of all error messages of one answer: what is over it is answered with codes alone.
+// Of all error messages of one answer: past it errors have codes only.
 constexpr std::size_t kErrorTextBytesMax = std::size_t{256} << 10;
 
 using Outcome = ProduceResponse::Partition;
 
-// A batch that is on its way into its partition.
+// A batch that is being written to its partition.
 struct Write {
   Outcome* outcome = nullptr;
   std::shared_ptr<queue::Partition> partition;
@@ -33,13 +33,13 @@ struct Write {
   std::int64_t append_time = -1;
 };
 
-// Shared with the task that collects answers: it may outlive the request.
+// Shared with the task that collects answers, which may outlive the request.
 struct Collection {
   std::vector<Write> writes;
-  OneShot<bool> done;    // False: the time is over, or the client has left.
+  OneShot<bool> done;    // False: the time is over, or the client has disconnected.
   RequestMemory memory;  // The partitions hold the payloads until they answer.
-  std::vector<ByteBudget::Lease> recompressed;  // Of payloads that were compressed anew.
-  // What the answer may still have beside codes: the request paid for no more.
+  std::vector<ByteBudget::Lease> recompressed;  // Of recompressed payloads.
+  // Bytes of error texts that the answer may still have: the request reserved no more.
   std::size_t text_left = kErrorTextBytesMax;
   std::size_t records_left = kRecordErrorsMax;
 };
@@ -82,20 +82,20 @@ queue::WriteRequest write_of(const RecordBatch& batch) {
   return request;
 }
 
-// A batch compressed anew takes its room out of the budget of requests.
+// The memory of a recompressed batch is reserved in the budget of requests.
 Checked<RecordBatch> recompress(const RecordBatch& batch, const TopicSettings& settings,
                                 Collection& all) {
   auto made = in_topic_codec(batch, settings);
   ByteBudget* const budget = all.memory ? all.memory->budget() : nullptr;
   if (!made || !budget) return made;
-  // One for each: a lease that holds something may pass the limit.
+  // A lease for each: a lease that holds bytes may exceed the limit.
   ByteBudget::Lease& lease = all.recompressed.emplace_back();
   if (budget->grow_now(lease, made->bytes.size())) return made;
   return refuse(ErrorCode::kRequestTimedOut,
-                "no memory to compress the batch in the topic's codec; try again");
+                "no memory to compress the batch in the topic's codec; retry");
 }
 
-// The batch of a request as it is to be stored, but for the time of appending.
+// The batch of a request as it is to be stored, except for the time of appending.
 std::expected<RecordBatch, BatchRefusal> prepare(ServerContext& server,
                                                  const TopicSettings& settings,
                                                  const Records& records, std::int16_t version,
@@ -119,7 +119,7 @@ std::expected<RecordBatch, BatchRefusal> prepare(ServerContext& server,
   return std::move(*made);
 }
 
-// Queues one batch, or says in `outcome` why not.
+// Queues one batch, or sets the error in `outcome`.
 std::optional<Write> queue_batch(ServerContext& server, const FoundPartition& found,
                                  const TopicSettings& settings, const Records& records,
                                  std::int16_t version, Collection& all, Outcome& outcome) {
@@ -136,8 +136,8 @@ std::optional<Write> queue_batch(ServerContext& server, const FoundPartition& fo
     write.append_time = server.clock.since_epoch().count();
     const auto placed = place(*batch, {.log_append_time = write.append_time});
     request.payload = Records{{placed[0], placed[1]}}.joined();
-    // The copy is no longer than the request's own batch, so it need not wait; it takes the place
-    // of one that was compressed anew.
+    // The copy is no longer than the request's own batch, so it need not wait; it replaces a
+    // recompressed one.
     const bool paid = all.recompressed.size() > recompressed;
     if (!paid && all.memory && all.memory->budget() != nullptr) {
       all.memory->settle(all.memory->bytes() + request.payload.size());
@@ -158,10 +158,10 @@ ErrorCode error_of(const queue::WriteAnswer& answer) {
     case queue::WriteStatus::kOutOfOrder: return ErrorCode::kOutOfOrderSequenceNumber;
     case queue::WriteStatus::kStaleEpoch: return ErrorCode::kInvalidProducerEpoch;
     case queue::WriteStatus::kInvalid: return ErrorCode::kInvalidRecord;
-    // The owner's limits: the same write will fail again.
+    // The topic's limits: a retry will fail again.
     case queue::WriteStatus::kFullByCount:
     case queue::WriteStatus::kFullByBytes: return ErrorCode::kPolicyViolation;
-    // Clients try these again.
+    // Clients retry these.
     case queue::WriteStatus::kDiskFull: return ErrorCode::kStorageError;
     case queue::WriteStatus::kOverloaded:
     case queue::WriteStatus::kFailedBefore:
@@ -194,15 +194,15 @@ Task<void> collect(std::shared_ptr<Collection> all) {
   all->done.set(true);
 }
 
-// Waits for the answers, at most until `deadline` and while the client is there.
+// Waits for the answers, at most until `deadline` and while the client is connected.
 Task<void> wait_for(ServerContext& server, std::shared_ptr<Collection> all,
                     std::shared_ptr<Client> client, Instant deadline) {
   server.writes.spawn(collect(all));
-  if (!all->done.ready() && !client->gone()) {
+  if (!all->done.ready() && !client->disconnected()) {
     Executor& executor = server.executor;
     const TimerId timer = executor.schedule(deadline, [all] { all->done.set(false); });
     const std::uint64_t hook =
-        client->on_leave([all, &executor] { executor.post([all] { all->done.set(false); }); });
+        client->on_disconnect([all, &executor] { executor.post([all] { all->done.set(false); }); });
     co_await all->done;
     client->drop(hook);
     executor.cancel(timer);
@@ -232,7 +232,7 @@ ProduceResponse all_answered(const ProduceRequest& request, ErrorCode code) {
   return response;
 }
 
-// What is wrong with the request as a whole.
+// The error of the request as a whole.
 ErrorCode refusal_of(const ProduceRequest& request, std::int16_t version) {
   if (version < kVersionMin) return ErrorCode::kUnsupportedVersion;
   if (request.acks < -1 || request.acks > 1) return ErrorCode::kInvalidRequiredAcks;
@@ -264,7 +264,7 @@ Task<ProduceOutcome> produce(ServerContext& server, ProduceRequest request, Requ
       if (write) all->writes.push_back(std::move(*write));
     }
   }
-  request.topics.clear();  // The partitions hold what they need.
+  request.topics.clear();  // The partitions hold the payloads.
   if (!all->writes.empty()) {
     const auto timeout =
         std::clamp(std::chrono::milliseconds(request.timeout_ms), kTimeoutMin, kTimeoutMax);

@@ -30,7 +30,7 @@ class ProduceTest : public KafkaServerTest {
   }
 };
 
-TEST_F(ProduceTest, StoresBatchesAsTheyCameAndTellsTheirOffsets) {
+TEST_F(ProduceTest, StoresBatchesUnchangedAndReturnsTheirOffsets) {
   FakePartition& partition = make_topic("t");
   for (std::int16_t version = 3; version <= 9; ++version) {
     const Slice batch = batch_with({"a", "b"});
@@ -295,7 +295,7 @@ TEST_F(ProduceTest, ABatchThatGrowsPastTheLimitInTheTopicsCodecIsRefused) {
   EXPECT_TRUE(partition.requests.empty());
 }
 
-TEST_F(ProduceTest, BatchesCompressedAnewTakeTheirRoomOutOfTheBudget) {
+TEST_F(ProduceTest, RecompressedBatchesTakeMemoryFromTheBudget) {
   FakePartition& partition =
       make_topic("t", 1, {{"compression.type", "uncompressed"}, {"max.message.bytes", "20000000"}});
   const Slice packed = batch_with({std::string(15'000'000, 'a')}, {.codec = Compression::kZstd});

@@ -1,7 +1,7 @@
 // Repeats: which names of a request, or partitions of topics, were named before.
 //
-// Promise    A request that names something many times has it answered or done once.
-// Use        The names outlive it: they are views of the request.
+// Promise    Something that a request names several times is handled once.
+// Use        The names must outlive it: they are views of the request.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class Repeats {
   std::set<std::pair<std::string_view, std::int32_t>> seen_;
 };
 
-// How often each name comes.
+// How often each name occurs.
 class Occurrences {
  public:
   void add(std::string_view name, std::int32_t number = 0) { ++times_[{name, number}]; }

@@ -1,7 +1,7 @@
-// What handling a request takes in memory beside its frame, known before it is decoded.
+// The memory for handling a request besides its frame, computed before it is decoded.
 //
-// Promise    Pure. Pays for the decoded request, and for what handlers and answers keep for each of
-//            its elements and texts: an answer that only repeats the request needs no other room.
+// Promise    Pure. Covers the decoded request, and the memory of handlers and answers for each of
+//            its elements and texts: an answer that only repeats the request needs no more.
 // Tests      longest_requests_test.cpp
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace moraine::kafka {
 
-// What a handler keeps for one element: its answer, its place in an index, a write or a watch.
+// The memory of a handler for one element: its answer, its index entry, a write or a watch.
 inline constexpr std::size_t kElementCostBytes = 384;
 // Copies of a text: in the request, in an index, in the answer, in an error message.
 inline constexpr std::size_t kTextCopies = 4;

@@ -36,7 +36,7 @@ inline ProduceRequest produce_of(const std::string& topic, Slice batch, std::int
   request.acks = acks;
   request.timeout_ms = 30'000;
   ProduceRequest::Partition partition;
-  partition.records.pieces.push_back(std::move(batch));
+  partition.records.slices.push_back(std::move(batch));
   request.topics.push_back({topic, {}});
   request.topics[0].partitions.push_back(std::move(partition));
   return request;
@@ -96,11 +96,11 @@ class KafkaServerTest : public testing::Test {
     return *topics_.fake((*made)->id, 0);
   }
 
-  Task<Result<void>> write(std::vector<Slice> pieces) { return client_->write(std::move(pieces)); }
+  Task<Result<void>> write(std::vector<Slice> slices) { return client_->write(std::move(slices)); }
   void send_bytes(const Slice& bytes) {
-    std::vector<Slice> pieces;
-    pieces.push_back(bytes);
-    world_.run(write(std::move(pieces)));
+    std::vector<Slice> slices;
+    slices.push_back(bytes);
+    world_.run(write(std::move(slices)));
   }
   // Sends a request without waiting for its answer.
   template <class Request>
@@ -146,9 +146,9 @@ class KafkaServerTest : public testing::Test {
   static Task<void> wait_for(TaskScope& scope) { co_await scope.join(); }
   static Task<void> send_and_receive(std::shared_ptr<ByteStream> client, Slice request,
                                      std::size_t& answered) {
-    std::vector<Slice> pieces;
-    pieces.push_back(std::move(request));
-    if (!co_await client->write(std::move(pieces))) co_return;
+    std::vector<Slice> slices;
+    slices.push_back(std::move(request));
+    if (!co_await client->write(std::move(slices))) co_return;
     const auto frame = co_await read_frame(client);
     answered += frame ? 1 : 0;
   }

@@ -19,7 +19,7 @@ Answer close_because(std::string reason) {
   return {Answer::Kind::kClose, {}, std::move(reason), {}};
 }
 
-// Whether the client may do what it asks for: the one place between decoding and doing.
+// Whether the client may make the request: the only check between decoding and handling.
 template <class Request>
 Result<void> authorize(const Request&, const Client&) {
   return {};
@@ -27,23 +27,23 @@ Result<void> authorize(const Request&, const Client&) {
 
 Answer close_for_length(const RequestHeader& header, const AnswerRoom& room) {
   return close_because(
-      fmt::format("the answer to {} needs more than {} bytes of memory; ask for less at a time",
+      fmt::format("the answer to {} needs more than {} bytes of memory; request less at a time",
                   api_info(header.api).name, room.bytes_max()));
 }
 
-// Encodes an answer when there is room for it.
+// Encodes an answer when there is memory for it.
 template <class Response>
 Task<Answer> encode_within(AnswerRoom& room, const RequestHeader& header,
                            const Response& response) {
   Answer answer;
-  if (!room.given_up()) answer.pieces = encode_response(header, response);
-  if (answer.pieces.empty()) co_return close_for_length(header, room);
-  const std::size_t held = HeldBytes(answer.pieces).total();
+  if (!room.given_up()) answer.slices = encode_response(header, response);
+  if (answer.slices.empty()) co_return close_for_length(header, room);
+  const std::size_t held = HeldBytes(answer.slices).total();
   if (!room.has(held)) {
-    // Not kept while it waits.
-    answer.pieces.clear();
+    // Not held while it waits.
+    answer.slices.clear();
     if (!co_await room.take_in_all(held)) co_return close_for_length(header, room);
-    answer.pieces = encode_response(header, response);
+    answer.slices = encode_response(header, response);
   }
   answer.room = room.release();
   co_return answer;
@@ -51,11 +51,11 @@ Task<Answer> encode_within(AnswerRoom& room, const RequestHeader& header,
 
 Task<Answer> call(ServerContext& server, RequestHeader header, ProduceRequest request,
                   RequestContext about) {
-  const bool silent = request.acks == 0;
+  const bool no_answer = request.acks == 0;
   AnswerRoom& room = *about.room;
   const ProduceOutcome outcome = co_await produce(server, std::move(request), std::move(about));
-  if (!silent) co_return co_await encode_within(room, header, outcome.response);
-  // The one way to tell a producer that waits for nothing.
+  if (!no_answer) co_return co_await encode_within(room, header, outcome.response);
+  // The only way to notify a producer that does not wait for an answer.
   if (outcome.failed) co_return close_because("a Produce without acknowledgement failed");
   co_return Answer{Answer::Kind::kSilence, {}, {}, {}};
 }

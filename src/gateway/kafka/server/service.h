@@ -1,11 +1,11 @@
 // KafkaService: answers requests of the Kafka protocol, one frame at a time.
 //
-// Promise    Each frame is decoded, authorised and called, in this order and by this one way. What
-//            a Produce writes is queued before handle() first suspends, so frames that are handed
-//            over in an order write in it.
+// Promise    Each frame is decoded, authorised and dispatched here, in this order. The batches of a
+//            Produce are queued before handle() first suspends, so the order of calls is the order
+//            of writes.
 // Threading  The node's executor.
 // Limits     The budgets of KafkaOptions; those of the connections are in options.h.
-// Errors     Inside the responses; bytes that are no request: the answer is to close.
+// Errors     Inside the responses; for bytes that are no request the answer is kClose.
 // Tests      connection_test.cpp, produce_test.cpp, fetch_test.cpp, admin_test.cpp
 #pragma once
 
@@ -25,9 +25,9 @@ struct Answer {
     kClose,    // The connection is to be closed; `reason` says why.
   };
   Kind kind = Kind::kResponse;
-  std::vector<Slice> pieces;  // A whole frame.
+  std::vector<Slice> slices;  // A whole frame.
   std::string reason;
-  ByteBudget::Lease room;  // For the pieces, if it was taken before they were made.
+  ByteBudget::Lease room;  // The memory of the slices, if it was reserved before.
 };
 
 class KafkaService {
@@ -36,15 +36,15 @@ class KafkaService {
       : server_(parts, std::move(options)),
         requests_(parts.executor, server_.options.request_bytes_max) {}
 
-  // What handling a request takes of the memory for requests, beside its frame. 0 when the frame is
-  // no request: handle() says why.
+  // The memory for handling a request, besides its frame. 0 when the frame is no request: handle()
+  // returns the reason.
   static std::size_t handling_bytes(const Slice& frame);
-  // `frame`: what follows the size. `memory` has room for it and for handling_bytes().
+  // `frame`: the bytes after the size. `memory` covers it and handling_bytes().
   Task<Answer> handle(Slice frame, std::shared_ptr<Client> client, RequestMemory memory);
-  // Waits for writes that nobody waits for any more. Requires: no handle() runs.
+  // Waits for writes whose requests have ended. Requires: no handle() runs.
   Task<void> stop();
 
-  // Tells people that a connection was closed for what the client did.
+  // Logs that a connection was closed because of an error of the client.
   void closed_for_cause(const std::string& peer, const std::string& reason);
 
   ServerContext& context() { return server_; }

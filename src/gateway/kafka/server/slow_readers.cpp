@@ -15,7 +15,7 @@ Duration patience(const ByteBudget& budget) {
   return std::max(shorter, Duration(kContendedStallTimeout));
 }
 
-// What is to be freed for nobody to wait, and for it not to be crowded.
+// The bytes to free so that nothing waits and memory is not crowded.
 std::size_t in_the_way(const ByteBudget& budget) {
   const std::size_t fair = budget.limit() / 2;
   return std::max(budget.waiting_bytes(), budget.used() - std::min(budget.used(), fair));

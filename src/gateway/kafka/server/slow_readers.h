@@ -1,9 +1,10 @@
-// SlowReaders: closes connections that hold memory of answers and do not take them.
+// SlowReaders: closes connections that hold memory of answers and do not read them.
 //
-// Promise    While a memory of answers is crowded, those who have not taken kProgressBytes for some
-//            time are closed: who stands still longest first, and no more than are in the way. That
-//            time is kCrowdedStallTimeout; the more others wait for, the shorter it gets, down to
-//            kContendedStallTimeout. Who takes kProgressBytes within that is never closed.
+// Promise    While a memory of answers is nearly used up, connections that have not taken
+//            kProgressBytes for some time are closed: the longest stalled first, and no more than
+//            needed. That time is kCrowdedStallTimeout; the more others wait for, the shorter it
+//            gets, down to kContendedStallTimeout. A connection that takes kProgressBytes within
+//            that time is never closed.
 // Threading  The executor.
 // Tests      slow_readers_test.cpp
 #pragma once
@@ -23,16 +24,16 @@ inline constexpr Duration kSlowReadersPeriod = 250ms;
 
 class SlowReaders {
  public:
-  // One connection that writes now and then.
+  // One connection that writes from time to time.
   class Writer {
    public:
-    // `close` is called at most once for each begin(), and never inside a call of this.
+    // `close` is called at most once for each begin(), and never inside a call of this class.
     Writer(SlowReaders& all, std::function<void()> close) : all_(all), close_(std::move(close)) {}
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
     ~Writer() { end(); }
 
-    // It has begun to write what these are for.
+    // It has begun to write an answer that holds this memory.
     void begin(std::span<const ByteBudget::Lease> leases);
     // The client has taken kProgressBytes.
     void progressed();
@@ -59,13 +60,13 @@ class SlowReaders {
  private:
   void arm();
   void sweep();
-  // Closes those who stand still and hold `least` bytes or more, until `bytes` are free.
+  // Closes stalled connections that hold `least` bytes or more, until `bytes` are free.
   std::size_t make_room(const ByteBudget& budget, std::size_t bytes, std::size_t least);
 
   Executor& executor_;
   const ByteBudget& common_;
   const ByteBudget& reserved_;
-  std::list<Writer*> writers_;  // In the order of their progress, the oldest first.
+  std::list<Writer*> writers_;  // By the time of their last progress, the oldest first.
   bool armed_ = false;
   TimerId timer_;
 };

@@ -9,7 +9,7 @@
 namespace moraine::kafka {
 namespace {
 
-TEST(SlowReaders, WhoStandsLongestGoesFirstAndNoMoreThanAreInTheWay) {
+TEST(SlowReaders, TheLongestStalledAreClosedFirstAndNoMoreThanNeeded) {
   SimExecutor executor;
   ByteBudget common(executor, 1'000'000);
   ByteBudget reserved(executor, 1'000'000);
@@ -35,7 +35,7 @@ TEST(SlowReaders, WhoStandsLongestGoesFirstAndNoMoreThanAreInTheWay) {
   EXPECT_EQ(closed, "b");
 }
 
-TEST(SlowReaders, WhoTakesBytesIsNotClosedHoweverCrowdedItIs) {
+TEST(SlowReaders, AConnectionThatMakesProgressIsNotClosed) {
   SimExecutor executor;
   ByteBudget common(executor, 1'000);
   ByteBudget reserved(executor, 1'000);
@@ -57,7 +57,7 @@ TEST(SlowReaders, WhoTakesBytesIsNotClosedHoweverCrowdedItIs) {
 constexpr std::size_t kResponseBytes = 8'000'000;
 constexpr std::size_t kBatchBytes = 1'000'000;
 
-// Clients that ask for batches of kBatchBytes, of which eight share a block.
+// Clients that fetch batches of kBatchBytes, of which eight share a buffer.
 class SlowReadersTest : public KafkaServerTest {
  protected:
   static constexpr std::size_t kBatchesPerBlock = 8;
@@ -87,7 +87,7 @@ class SlowReadersTest : public KafkaServerTest {
     request.topics[0].partitions[0].partition_max_bytes = 1;
     return request;
   }
-  // New clients that ask `times` each and read nothing.
+  // New clients that send `times` requests each and read nothing.
   void stall(int clients, int times) {
     for (int i = 0; i < clients; ++i) {
       connect();
@@ -95,7 +95,7 @@ class SlowReadersTest : public KafkaServerTest {
     }
   }
   std::size_t used() { return service_.responses().used() + service_.reserved_responses().used(); }
-  // Runs, and gives the most memory that answers kept meanwhile.
+  // Runs, and returns the peak memory of answers.
   std::size_t most_used(Duration time) {
     std::size_t most = 0;
     for (Duration at = Duration::zero(); at < time; at += 5ms) {
@@ -136,7 +136,7 @@ TEST_F(SlowReadersTest, AnAnswerCountsWithTheBlockThatItKeepsAndIsCopiedWhenRoom
 TEST_F(SlowReadersTest, StalledClientsHoldNoMoreThanTheBudgetAndOneAnswer) {
   stall(40, 5);
   EXPECT_LE(most_used(20s), kResponseBytes + 2 * kBatchBytes);
-  EXPECT_LE(used(), kResponseBytes / 2) << "the last are in nobody's way";
+  EXPECT_LE(used(), kResponseBytes / 2) << "the last ones need not be closed";
 }
 
 TEST_F(SlowReadersTest, OthersAreServedBesideManyStalledClients) {
@@ -148,13 +148,13 @@ TEST_F(SlowReadersTest, OthersAreServedBesideManyStalledClients) {
             ErrorCode::kNone);
   const auto tail = ask(fetch_of("small", 0), 11);
   EXPECT_GT(tail.topics[0].partitions[0].records.size(), 0u);
-  EXPECT_LT(now() - before, kContendedStallTimeout) << "short answers wait for nobody";
+  EXPECT_LT(now() - before, kContendedStallTimeout) << "short answers do not wait";
   const auto long_one = ask(fetch_one(5), 11);
   EXPECT_GT(long_one.topics[0].partitions[0].records.size(), kBatchBytes);
   EXPECT_LT(now() - before, kStalledWriteTimeout / 2);
 }
 
-TEST_F(SlowReadersTest, AClientThatWasSeenToReadDoesNotWaitForThoseWhoStall) {
+TEST_F(SlowReadersTest, AClientThatIsKnownToReadDoesNotWaitForStalledOnes) {
   for (std::size_t i = 0; i <= kUnreadBytesMax / kBatchBytes; ++i) ask(fetch_one(5), 11);
   const auto reader = client_;
   stall(40, 1);

@@ -1,5 +1,5 @@
-// What operators' tools ask of a broker beyond topics, groups and configs. Most of it is not there,
-// and said so in the way that tools expect.
+// Requests of operators' tools beyond topics, groups and configs. Most of them are not supported,
+// and answered in the way that tools expect.
 
 #include <fmt/format.h>
 
@@ -16,12 +16,12 @@
 namespace moraine::kafka {
 namespace {
 
-// The one folder, as far as clients see.
+// The only log folder that clients see.
 constexpr std::string_view kLogDir = "moraine";
-// Of one DescribeTopicPartitions response, whatever the client asks for.
+// Of one DescribeTopicPartitions response, whatever the client requests.
 constexpr std::int32_t kDescribedPartitionsMax = 2'000;
 
-// What was asked for, each partition once, however often it was named.
+// The requested partitions, each once, however often it was named.
 using Asked = std::map<std::string, std::set<std::int32_t>>;
 
 Asked once_each(const std::vector<NamedPartitions>& topics) {
@@ -46,9 +46,9 @@ Asked partitions_asked(const ServerContext& server,
   return asked;
 }
 
-// What the answer about all partitions takes in memory.
+// The memory of the answer about all partitions.
 std::size_t bytes_of_all(const ServerContext& server) {
-  constexpr std::size_t kAskedBytes = 64;  // In the set of what is asked for.
+  constexpr std::size_t kAskedBytes = 64;  // In the set of requested partitions.
   std::size_t bytes = 0;
   for (const TopicPtr& topic : server.topics.list()) {
     bytes += 2 * (sizeof(DescribeLogDirsResponse::Topic) + topic->name.size());
@@ -67,15 +67,15 @@ Described unknown_topic(const std::string& name) {
   return topic;
 }
 
-// What describe() makes in memory of `count` partitions.
+// The memory of describe() for `count` partitions.
 std::size_t described_bytes(const TopicInfo& info, std::uint32_t count) {
-  constexpr std::size_t kNodeListBytes = 32;  // The least that is allocated for one.
+  constexpr std::size_t kNodeListBytes = 32;  // The smallest allocation.
   constexpr std::size_t kPartitionBytes =
       sizeof(DescribeTopicPartitionsResponse::Partition) + 2 * kNodeListBytes;
   return 2 * sizeof(Described) + info.name.size() + count * kPartitionBytes;
 }
 
-// Partitions [from, from + count) of a topic, which has them.
+// Partitions [from, from + count) of a topic. Requires: they exist.
 Described describe(const ServerContext& server, const TopicInfo& info, std::uint32_t from,
                    std::uint32_t count) {
   Described topic;
@@ -95,7 +95,7 @@ Described describe(const ServerContext& server, const TopicInfo& info, std::uint
   return topic;
 }
 
-// Without partitions and with an error when there is no room for them.
+// Without partitions and with an error when there is no memory for them.
 Task<Described> describe_within(const ServerContext& server, TopicPtr info, std::uint32_t from,
                                 std::uint32_t most, AnswerRoom& room) {
   const std::uint32_t count = std::min(info->partitions - std::min(from, info->partitions), most);
@@ -109,7 +109,7 @@ Task<Described> describe_within(const ServerContext& server, TopicPtr info, std:
   co_return topic;
 }
 
-// The names to describe, in their order; of all topics no more than one answer has, and the next.
+// The names to describe, in order; of all topics no more than fit into one answer, and the next.
 std::set<std::string> names_asked(const ServerContext& server,
                                   const DescribeTopicPartitionsRequest& request) {
   std::set<std::string> names;

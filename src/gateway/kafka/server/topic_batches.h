@@ -1,7 +1,7 @@
-// What the configs of a topic make of a batch before it is appended: its size, its codec, the times
-// of its records.
+// Applies the configs of a topic to a batch before it is appended: size, codec, timestamps of its
+// records.
 //
-// Promise    Pure. With the default configs a batch is returned as it came.
+// Promise    Pure. With the default configs a batch is returned unchanged.
 // Limits     kCheckedBytesMax a batch without compression; kRecordErrorsMax records named in the
 //            refusals of one request.
 // Tests      produce_test.cpp.
@@ -17,11 +17,11 @@
 
 namespace moraine::kafka {
 
-// Records of one batch without compression; they are held in memory.
+// Uncompressed records of one batch; they are held in memory.
 inline constexpr std::size_t kCheckedBytesMax = std::size_t{128} << 20;
 inline constexpr std::size_t kRecordErrorsMax = 100;
 
-// A batch that is refused for some of its records names them.
+// A batch that is refused because of some of its records names them.
 struct BatchRefusal {
   Refusal refusal;
   std::vector<ProduceResponse::RecordError> records;
@@ -33,7 +33,7 @@ std::expected<void, BatchRefusal> check_times(const RecordBatch& batch,
                                               const TopicSettings& settings, std::int64_t now_ms,
                                               std::size_t named_max);
 
-// compression.type: whether the batch has to be compressed anew, and so compressed.
+// compression.type: whether the batch has to be recompressed, and the recompressed batch.
 // kMessageTooLarge: longer than max.message.bytes then.
 bool needs_other_codec(const RecordBatch& batch, const TopicSettings& settings);
 Checked<RecordBatch> in_topic_codec(const RecordBatch& batch, const TopicSettings& settings);

@@ -42,7 +42,7 @@ Checked<std::uint32_t> partitions_of(const ServerContext& server,
   return static_cast<std::uint32_t>(asked.num_partitions);
 }
 
-// The checks of Kafka, in its order: which error a client sees depends on it.
+// Kafka's checks, in its order, which determines the error that a client sees.
 Checked<TopicSpec> spec_of(const ServerContext& server, const CreateTopicsRequest::Topic& asked) {
   if (auto named = check_topic_name(asked.name); !named) {
     return refuse(ErrorCode::kInvalidTopic, named.error().context);
@@ -93,7 +93,7 @@ void refuse_with(CreateTopicsResponse::Topic& answer, Refusal refusal) {
   answer.error_message = std::move(refusal.message);
 }
 
-// What describe_configs() makes in memory.
+// The memory of the result of describe_configs().
 std::size_t described_bytes(const TopicSpec& spec) {
   std::size_t bytes = 0;
   for (const ConfigInfo& info : topic_configs()) {
@@ -178,7 +178,7 @@ Task<CreateTopicsResponse> serve(ServerContext& server, CreateTopicsRequest requ
   for (const CreateTopicsRequest::Topic& asked : request.topics) names.add(asked.name);
   CreateTopicsResponse response;
   for (const CreateTopicsRequest::Topic& asked : request.topics) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     CreateTopicsResponse::Topic& answer = response.topics.emplace_back();
     answer.name = asked.name;
     if (names.repeated(asked.name)) {
@@ -202,7 +202,7 @@ Task<DeleteTopicsResponse> serve(ServerContext& server, DeleteTopicsRequest requ
   }
   DeleteTopicsResponse response;
   for (const DeleteTopicsRequest::Topic& asked : request.topics) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     DeleteTopicsResponse::Topic& answer = response.topics.emplace_back();
     if (names.repeated(name_of(asked), asked.name.has_value())) {
       answer.name = asked.name;
@@ -223,7 +223,7 @@ Task<CreatePartitionsResponse> serve(ServerContext& server, CreatePartitionsRequ
   for (const CreatePartitionsRequest::Topic& asked : request.topics) names.add(asked.name);
   CreatePartitionsResponse response;
   for (const CreatePartitionsRequest::Topic& asked : request.topics) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     CreatePartitionsResponse::Topic& answer = response.results.emplace_back();
     answer.name = asked.name;
     Checked<void> added = refuse(ErrorCode::kInvalidRequest, "the topic is named twice");
@@ -242,7 +242,7 @@ Task<DeleteRecordsResponse> serve(ServerContext& server, DeleteRecordsRequest re
   DeleteRecordsResponse response;
   Repeats named;
   for (const DeleteRecordsRequest::Topic& asked : request.topics) {
-    if (about.client->gone()) break;
+    if (about.client->disconnected()) break;
     DeleteRecordsResponse::Topic& topic = response.topics.emplace_back();
     topic.name = asked.name;
     for (const DeleteRecordsRequest::Partition& partition : asked.partitions) {

@@ -1,4 +1,4 @@
-#include "sim/peace.h"
+#include "sim/final_checks.h"
 
 #include <fmt/format.h>
 
@@ -16,33 +16,33 @@ constexpr Duration kCollectBound = 60s;
 constexpr Duration kCommandTime = 15s;
 constexpr std::size_t kReadsAtOnce = 64;
 constexpr std::size_t kLossesTried = 3;
-// What checkpoints may hold beside the parts of blobs.
+// What checkpoints may hold besides the parts of blobs.
 constexpr std::uint64_t kCheckpointBytesMax = 512u << 10;
 
 }  // namespace
 
-void Peace::check() {
+void FinalChecks::check() {
   settle();
-  if (!history_.failed()) promised_are_there("once healed");
+  if (!history_.failed()) promised_exist("once healed");
   if (!history_.failed()) commands_succeed();
   if (!history_.failed()) collect_everything();
-  if (!history_.failed()) doomed_are_gone();
-  if (!history_.failed()) promised_are_there("after the collection");
+  if (!history_.failed()) doomed_are_removed();
+  if (!history_.failed()) promised_exist("after the collection");
   if (!history_.failed()) space_adds_up();
   if (!history_.failed() && cluster_.geometry().disks() > 1) losses_are_survived();
 }
 
-void Peace::settle() {
-  if (!cluster_.settle(kSettleBound)) history_.fail("does not settle: " + cluster_.unsettled());
+void FinalChecks::settle() {
+  if (!cluster_.settle(kSettleBound)) history_.fail("did not settle: " + cluster_.unsettled());
 }
 
-void Peace::expect_ok(Status status, const std::string& reason, const std::string& what) {
+void FinalChecks::expect_ok(Status status, const std::string& reason, const std::string& what) {
   if (status == Status::kOk) return;
-  history_.fail(fmt::format("{} got {} ({}) after all trouble had ended", what,
+  history_.fail(fmt::format("{} got {} ({}) after all faults had ended", what,
                             blob::to_string(status), reason));
 }
 
-void Peace::commands_succeed() {
+void FinalChecks::commands_succeed() {
   for (const auto& [tablet, record] : model_.tablets()) {
     generation_ = std::max(generation_, record.blocked_sent + 2);
     if (!record.blobs.empty()) {
@@ -58,7 +58,7 @@ void Peace::commands_succeed() {
   expect_ok(status.status, status.reason, "status");
 }
 
-void Peace::block_and_put(TabletId tablet) {
+void FinalChecks::block_and_put(TabletId tablet) {
   BlockRequest block;
   block.tablet = tablet;
   block.generation = generation_;
@@ -91,8 +91,8 @@ void Peace::block_and_put(TabletId tablet) {
   expect_ok(found.status, found.reason, fmt::format("discover of tablet {}", tablet.value));
 }
 
-// A last barrier for each channel: what is kept now stays, the rest goes.
-void Peace::collect_everything() {
+// A last barrier for each channel: what is kept now stays, the rest is removed.
+void FinalChecks::collect_everything() {
   std::vector<CollectRequest> requests;
   for (const auto& [tablet, record] : model_.tablets()) {
     for (const Channel channel : {Channel{0}, Channel{1}}) {
@@ -123,7 +123,7 @@ void Peace::collect_everything() {
   }
 }
 
-GetResult Peace::read(std::vector<BlobId> ids, bool must_restore) {
+GetResult FinalChecks::read(std::vector<BlobId> ids, bool must_restore) {
   GetRequest request;
   for (const BlobId& id : ids) request.queries.push_back({id, 0, 0});
   request.must_restore = must_restore;
@@ -135,7 +135,7 @@ GetResult Peace::read(std::vector<BlobId> ids, bool must_restore) {
   return result;
 }
 
-void Peace::promised_are_there(const char* when) {
+void FinalChecks::promised_exist(const char* when) {
   std::vector<BlobId> ids;
   for (const auto& [tablet, record] : model_.tablets()) {
     for (const auto& [id, blob] : record.blobs) {
@@ -156,7 +156,7 @@ void Peace::promised_are_there(const char* when) {
   }
 }
 
-bool Peace::doomed_on_disks(std::string& where) {
+bool FinalChecks::doomed_on_disks(std::string& where) {
   for (std::uint32_t order = 0; order < cluster_.geometry().disks(); ++order) {
     const auto disk = cluster_.vdisk(order);
     if (!disk) continue;
@@ -172,12 +172,12 @@ bool Peace::doomed_on_disks(std::string& where) {
   return false;
 }
 
-void Peace::doomed_are_gone() {
+void FinalChecks::doomed_are_removed() {
   std::string where;
   const Instant end = history_.now() + kCollectBound;
   while (doomed_on_disks(where) && history_.now() < end) world_.run_for(500ms);
   if (doomed_on_disks(where)) {
-    return history_.fail("an agreed collect removes what it covers: " + where);
+    return history_.fail("an agreed collect did not remove what it covers: " + where);
   }
   std::vector<BlobId> gone;
   for (const auto& [tablet, record] : model_.tablets()) {
@@ -196,8 +196,8 @@ void Peace::doomed_are_gone() {
   }
 }
 
-// Bytes that the device counts as live belong to parts in the index, or to a checkpoint.
-void Peace::space_adds_up() {
+// Bytes that the device counts as live must belong to parts in the index, or to a checkpoint.
+void FinalChecks::space_adds_up() {
   for (std::uint32_t order = 0; order < cluster_.geometry().disks(); ++order) {
     const auto disk = cluster_.vdisk(order);
     if (!disk) continue;
@@ -214,11 +214,11 @@ void Peace::space_adds_up() {
   }
 }
 
-std::vector<DiskSet> Peace::some_losses() {
+std::vector<DiskSet> FinalChecks::some_losses() {
   SeededRandom random = world_.stream("losses");
   std::vector<DiskSet> losses;
   while (losses.size() < kLossesTried) {
-    // Adds members while the set stays tolerated: a largest one.
+    // Adds members while the set stays tolerated: a maximal set.
     DiskSet lost = 0;
     for (std::uint32_t tries = 0; tries < 4 * cluster_.geometry().disks(); ++tries) {
       const DiskSet more =
@@ -230,7 +230,7 @@ std::vector<DiskSet> Peace::some_losses() {
   return losses;
 }
 
-void Peace::losses_are_survived() {
+void FinalChecks::losses_are_survived() {
   std::uint32_t round = 0;
   for (const DiskSet lost : some_losses()) {
     survive(lost, round++);
@@ -238,11 +238,11 @@ void Peace::losses_are_survived() {
   }
 }
 
-void Peace::survive(DiskSet lost, std::uint32_t round) {
+void FinalChecks::survive(DiskSet lost, std::uint32_t round) {
   for (std::uint32_t order = 0; order < cluster_.geometry().disks(); ++order) {
     if (contains(lost, order)) cluster_.crash(cluster_.host_of(order), CrashPolicy::kRandom);
   }
-  promised_are_there(fmt::format("with disks {:b} lost", lost).c_str());
+  promised_exist(fmt::format("with disks {:b} lost", lost).c_str());
   if (!history_.failed()) {
     generation_ += 2;
     block_and_put(model_.tablets().begin()->first);
@@ -252,7 +252,7 @@ void Peace::survive(DiskSet lost, std::uint32_t round) {
   }
   if (history_.failed()) return;
   if (!cluster_.settle(kSettleBound)) {
-    history_.fail(fmt::format("does not settle after loss {}: {}", round, cluster_.unsettled()));
+    history_.fail(fmt::format("did not settle after loss {}: {}", round, cluster_.unsettled()));
   }
 }
 

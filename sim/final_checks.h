@@ -1,8 +1,9 @@
-// Peace: what must be true of a cluster once all trouble has ended.
+// FinalChecks: what must be true of a cluster once all faults have ended.
 //
 // Promise    Checks, one after another, that every member becomes ready and complete, that parts
-//            are home, that commands succeed, that every promised blob is there and every doomed
-//            one gone, and that any tolerated loss is survived. Stops at the first failure.
+//            are on their mains, that commands succeed, that every promised blob exists and every
+//            doomed one is removed, and that any tolerated loss is survived. Stops at the first
+//            failure.
 #pragma once
 
 #include <vector>
@@ -12,9 +13,9 @@
 
 namespace moraine::sim {
 
-class Peace {
+class FinalChecks {
  public:
-  Peace(SimWorld& world, Cluster& cluster, Model& model, History& history)
+  FinalChecks(SimWorld& world, Cluster& cluster, Model& model, History& history)
       : world_(world), cluster_(cluster), model_(model), history_(history) {}
 
   void check();
@@ -25,11 +26,11 @@ class Peace {
   void commands_succeed();
   void block_and_put(blob::TabletId tablet);
   void collect_everything();
-  void promised_are_there(const char* when);
-  void doomed_are_gone();
+  void promised_exist(const char* when);
+  void doomed_are_removed();
   bool doomed_on_disks(std::string& where);
   void space_adds_up();
-  // Kills tolerated sets and reads on.
+  // Stops tolerated sets of members and reads.
   void losses_are_survived();
   void survive(blob::DiskSet lost, std::uint32_t round);
   std::vector<blob::DiskSet> some_losses();
@@ -40,7 +41,7 @@ class Peace {
   Cluster& cluster_;
   Model& model_;
   History& history_;
-  blob::Generation generation_ = 0;  // Of the incarnation that works in peace.
+  blob::Generation generation_ = 0;  // Of the incarnation that runs the checks.
   std::uint32_t counter_ = 1;
 };
 

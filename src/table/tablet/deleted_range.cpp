@@ -1,4 +1,4 @@
-#include "table/tablet/gone_range.h"
+#include "table/tablet/deleted_range.h"
 
 #include <algorithm>
 
@@ -6,35 +6,36 @@
 
 namespace moraine::table {
 
-GoneRange::~GoneRange() {
-  publish(nullptr);
+DeletedRange::~DeletedRange() {
+  replace(nullptr);
 }
 
-void GoneRange::publish(std::unique_ptr<const Range> next) {
+void DeletedRange::replace(std::unique_ptr<const Range> next) {
   published_.store(next.get(), std::memory_order_release);
   std::unique_ptr<const Range> old = std::exchange(owned_, std::move(next));
   if (old) retire([range = std::move(old)] {});
 }
 
-std::uint64_t GoneRange::begin_write(std::string_view first, std::string_view last) {
+std::uint64_t DeletedRange::begin_write(std::string_view first, std::string_view last) {
   const std::uint64_t number = next_++;
   Write& write = place(number);
   write.first.assign(first);
   write.last.assign(last);
   open_.push_back(number);
-  if (owned_ && owned_->from <= last && first < owned_->to) publish(nullptr);
+  if (owned_ && owned_->from <= last && first < owned_->to) replace(nullptr);
   return number;
 }
 
-void GoneRange::end_write(std::uint64_t number) {
+void DeletedRange::end_write(std::uint64_t number) {
   const auto found = std::ranges::lower_bound(open_, number);
   if (found != open_.end() && *found == number) open_.erase(found);
   settled_.store(open_.empty() ? next_ : open_.front(), std::memory_order_release);
 }
 
-void GoneRange::learn(std::uint64_t ticket, std::string from, std::string to, Timestamp since) {
+void DeletedRange::publish(std::uint64_t ticket, std::string from, std::string to,
+                           Timestamp since) {
   if (to.empty() || from >= to) return;
-  if (next_ - ticket > kWritesRemembered) return;
+  if (next_ - ticket > kRecentWritesMax) return;
   for (std::uint64_t number = ticket; number < next_; ++number) {
     const Write& write = place(number);
     if (from <= write.last && write.first < to) return;
@@ -48,14 +49,14 @@ void GoneRange::learn(std::uint64_t ticket, std::string from, std::string to, Ti
     range->to = std::max(range->to, owned_->to);
     range->since = std::max(since, owned_->since);
   }
-  publish(std::move(range));
+  replace(std::move(range));
 }
 
-void GoneRange::forget() {
-  publish(nullptr);
+void DeletedRange::forget() {
+  replace(nullptr);
 }
 
-void GoneRange::skip(std::string& key, Timestamp timestamp) const {
+void DeletedRange::skip(std::string& key, Timestamp timestamp) const {
   if (published_.load(std::memory_order_relaxed) == nullptr) return;
   const EpochGuard guard;
   const Range* range = published_.load(std::memory_order_acquire);

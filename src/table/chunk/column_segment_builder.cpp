@@ -5,12 +5,13 @@
 #include <cmath>
 
 #include "base/invariant.h"
-#include "table/chunk/segment.h"
+#include "table/chunk/column_segment.h"
 
 namespace moraine::table {
 namespace {
 
-constexpr std::size_t kTableShare = 4;      // A table has at most so many entries less than rows.
+// A table has at most 1/kTableShare as many entries as rows.
+constexpr std::size_t kTableShare = 4;
 constexpr std::size_t kWordTableMax = 256;  // Entries.
 constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
 
@@ -20,7 +21,7 @@ struct Table {
   std::vector<std::uint64_t> places;  // By row.
 };
 
-// Nullopt: too many different ones.
+// Nullopt: too many different values.
 template <class Key, class Get>
 std::optional<Table<Key>> make_table(std::size_t rows, std::size_t entries_max, Get get) {
   absl::flat_hash_map<Key, std::uint64_t> found;
@@ -57,7 +58,7 @@ std::uint64_t ordered_word(ValueType type, std::uint64_t word) {
   return (word & kSignBit) != 0 ? ~word : word | kSignBit;
 }
 
-void SegmentBuilder::add(const Value& value) {
+void ColumnSegmentBuilder::add(const Value& value) {
   if (value.is_null()) return add_null();
   INVARIANT(value.type() == type_, "a {} in a segment of {}", to_string(value.type()),
             to_string(type_));
@@ -70,19 +71,19 @@ void SegmentBuilder::add(const Value& value) {
   }
 }
 
-void SegmentBuilder::add_mark(std::size_t& count, Mark mark) {
+void ColumnSegmentBuilder::add_mark(std::size_t& count, Mark mark) {
   ++count;
   marks_.push_back(mark);
-  // The value before it again, which costs least.
+  // Repeats the value before it, which costs least.
   words_.push_back(words_.empty() ? 0 : words_.back());
 }
 
-std::string_view SegmentBuilder::text(std::size_t row) const {
+std::string_view ColumnSegmentBuilder::text(std::size_t row) const {
   const std::size_t from = row == 0 ? 0 : words_[row - 1];
   return std::string_view(texts_).substr(from, words_[row] - from);
 }
 
-ColumnRange SegmentBuilder::range() const {
+ColumnRange ColumnSegmentBuilder::range() const {
   ColumnRange range;
   range.nulls = nulls_ + absents_ > 0;
   std::string_view least;
@@ -106,7 +107,7 @@ ColumnRange SegmentBuilder::range() const {
   return range;
 }
 
-std::uint8_t SegmentBuilder::append_words_payload(std::string& out) const {
+std::uint8_t ColumnSegmentBuilder::append_words_payload(std::string& out) const {
   const bool is_signed = type_ == ValueType::kInt64;
   std::vector<std::uint64_t> ends;
   std::vector<std::uint64_t> values;
@@ -119,12 +120,12 @@ std::uint8_t SegmentBuilder::append_words_payload(std::string& out) const {
   std::string plain;
   append_words(plain, words_, is_signed);
   std::string other;
-  std::uint8_t encoding = SegmentView::kWords;
+  std::uint8_t encoding = ColumnSegmentView::kWords;
   if (values.size() <= runs_max) {
     ends.push_back(rows());
     append_words(other, ends, false);
     append_words(other, values, is_signed);
-    encoding = SegmentView::kRuns;
+    encoding = ColumnSegmentView::kRuns;
   } else if (plain.size() > rows()) {
     const std::size_t entries_max = std::min(kWordTableMax, rows() / kTableShare);
     const auto table = make_table<std::uint64_t>(rows(), entries_max,
@@ -132,35 +133,35 @@ std::uint8_t SegmentBuilder::append_words_payload(std::string& out) const {
     if (table) {
       append_words(other, table->entries, is_signed);
       append_words(other, table->places, false);
-      encoding = SegmentView::kWordTable;
+      encoding = ColumnSegmentView::kWordTable;
     }
   }
-  const bool better = encoding != SegmentView::kWords && other.size() < plain.size();
+  const bool better = encoding != ColumnSegmentView::kWords && other.size() < plain.size();
   out.append(better ? other : plain);
-  return better ? encoding : SegmentView::kWords;
+  return better ? encoding : ColumnSegmentView::kWords;
 }
 
-std::uint8_t SegmentBuilder::append_texts_payload(std::string& out) const {
+std::uint8_t ColumnSegmentBuilder::append_texts_payload(std::string& out) const {
   const auto table = make_table<std::string_view>(rows(), rows() / kTableShare,
                                                   [this](std::size_t row) { return text(row); });
   if (table) {
     append_texts(out, table->entries);
     append_words(out, table->places, false);
-    return SegmentView::kTextTable;
+    return ColumnSegmentView::kTextTable;
   }
   append_words(out, words_, false);
   put_sized(out, texts_);
-  return SegmentView::kTexts;
+  return ColumnSegmentView::kTexts;
 }
 
-std::string SegmentBuilder::finish() {
+std::string ColumnSegmentBuilder::finish() {
   std::string payload;
-  std::uint8_t encoding = SegmentView::kEmpty;
+  std::uint8_t encoding = ColumnSegmentView::kEmpty;
   if (nulls_ + absents_ < rows()) {
     encoding = is_text_type(type_) ? append_texts_payload(payload) : append_words_payload(payload);
   }
   std::string out;
-  put_fixed(out, SegmentView::kVersion);
+  put_fixed(out, ColumnSegmentView::kVersion);
   put_fixed(out, encoding);
   put_fixed(out, static_cast<std::uint8_t>((nulls_ > 0 ? 1 : 0) | (absents_ > 0 ? 2 : 0)));
   put_fixed(out, static_cast<std::uint8_t>(type_));

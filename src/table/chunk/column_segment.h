@@ -1,4 +1,4 @@
-// Segments: the values of one column in one row group.
+// Column segments: the values of one column in one row group.
 //
 // clang-format off
 //   segment    = version u8 = 1  encoding u8  flags u8 (1 nulls, 2 absents)  type u8
@@ -14,10 +14,10 @@
 //
 // Numbers are words: int64 and uint64 as they are, doubles by their bits, booleans 0 or 1.
 //
-// Promise    SegmentView::open() accepts nothing that the view could not read safely.
+// Promise    ColumnSegmentView::open() accepts nothing that the view could not read safely.
 // Limits     kWordsMax rows, 4 GiB of texts.
 // Threading  Pure; a view of immutable bytes with kBitsPadding readable bytes after them.
-// Tests      segment_test.cpp, chunk_block_fuzz.cpp.
+// Tests      column_segment_test.cpp, chunk_block_fuzz.cpp.
 #pragma once
 
 #include <cstdint>
@@ -32,23 +32,23 @@
 
 namespace moraine::table {
 
-// Words in the order of their values: of numbers only.
+// Numbers only: maps words to words in the order of their values.
 std::uint64_t ordered_word(ValueType type, std::uint64_t word);
 inline bool is_text_type(ValueType type) {
   return type == ValueType::kString || type == ValueType::kAny;
 }
 
-class SegmentBuilder {
+class ColumnSegmentBuilder {
  public:
-  explicit SegmentBuilder(ValueType type) : type_(type) {}
+  explicit ColumnSegmentBuilder(ValueType type) : type_(type) {}
 
-  // Requires: of the type, or null.
+  // Requires: a value of the type, or null.
   void add(const Value& value);
   void add_null() { add_mark(nulls_, kNullMark); }
   void add_absent() { add_mark(absents_, kAbsentMark); }
   std::size_t rows() const { return marks_.size(); }
   ColumnRange range() const;
-  // The segment; the builder is empty afterwards.
+  // Returns the segment; the builder is empty afterwards.
   std::string finish();
 
  private:
@@ -66,10 +66,11 @@ class SegmentBuilder {
   std::string texts_;
 };
 
-class SegmentView {
+class ColumnSegmentView {
  public:
-  // `check`: also what is in the payload; needed once for bytes of unknown origin.
-  static Result<SegmentView> open(ByteSpan bytes, std::uint32_t rows, ValueType type, bool check);
+  // `check`: also checks the payload; needed once for bytes of unknown origin.
+  static Result<ColumnSegmentView> open(ByteSpan bytes, std::uint32_t rows, ValueType type,
+                                        bool check);
 
   std::uint32_t rows() const { return rows_; }
   bool is_null(std::size_t row) const { return bit(nulls_, row); }

@@ -1,4 +1,4 @@
-#include "table/chunk/segment.h"
+#include "table/chunk/column_segment.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ std::vector<std::uint64_t> random_words(Random& random) {
   return words;
 }
 
-TEST(Words, GiveBackEveryNumberAloneAndTogether) {
+TEST(Words, ReturnEveryNumberAloneAndTogether) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SeededRandom random(seed);
     const std::vector<std::uint64_t> words = random_words(random);
@@ -50,7 +50,7 @@ TEST(Words, NumbersInEvenStepsTakeNoBits) {
   EXPECT_EQ(bytes.size(), 4 + 8 * WordsView::kPartBytes);
 }
 
-// Few or many different values, in runs or not.
+// Few or many different values, with or without runs.
 Value pick(OwnedRow& memory, ValueType type, Random& random, std::uint64_t different,
            const Value& before) {
   if (!random.one_in(3) && before.type() == type && different < 5) return before;
@@ -60,7 +60,7 @@ Value pick(OwnedRow& memory, ValueType type, Random& random, std::uint64_t diffe
   return random_value(memory, type, fixed);
 }
 
-TEST(Segment, GivesBackValuesNullsAndAbsences) {
+TEST(ColumnSegment, ReturnsValuesNullsAndAbsences) {
   static constexpr ValueType kTypes[] = {ValueType::kInt64,  ValueType::kUint64,
                                          ValueType::kDouble, ValueType::kBoolean,
                                          ValueType::kString, ValueType::kAny};
@@ -69,7 +69,7 @@ TEST(Segment, GivesBackValuesNullsAndAbsences) {
     const ValueType type = kTypes[seed % std::size(kTypes)];
     const std::uint64_t nulls = 1 + random.below(20);
     const std::uint64_t different = 1 + random.below(120);
-    SegmentBuilder builder(type);
+    ColumnSegmentBuilder builder(type);
     OwnedRow memory;
     std::vector<Value> values;
     std::vector<bool> absent;
@@ -88,8 +88,8 @@ TEST(Segment, GivesBackValuesNullsAndAbsences) {
     }
     const std::string bytes = builder.finish();
     const std::string held = padded(bytes);
-    const auto view = SegmentView::open(as_bytes(held).first(bytes.size()),
-                                        static_cast<std::uint32_t>(rows), type, true);
+    const auto view = ColumnSegmentView::open(as_bytes(held).first(bytes.size()),
+                                              static_cast<std::uint32_t>(rows), type, true);
     ASSERT_TRUE(view) << view.error().message();
     ColumnVector column;
     view->decode(column);
@@ -108,9 +108,9 @@ TEST(Segment, GivesBackValuesNullsAndAbsences) {
   }
 }
 
-TEST(Segment, FewDifferentValuesTakeLittleRoom) {
-  SegmentBuilder texts(ValueType::kString);
-  SegmentBuilder runs(ValueType::kInt64);
+TEST(ColumnSegment, FewDifferentValuesTakeLittleRoom) {
+  ColumnSegmentBuilder texts(ValueType::kString);
+  ColumnSegmentBuilder runs(ValueType::kInt64);
   for (int i = 0; i < 4'096; ++i) {
     texts.add(Value(i % 3 == 0 ? "a long name that comes again and again" : "another one"));
     runs.add(Value(std::int64_t{i / 512} * 1'000'000'007));

@@ -1,8 +1,8 @@
-#include "gateway/kafka/server/watchdog.h"
+#include "io/watchdog.h"
 
 #include <algorithm>
 
-namespace moraine::kafka {
+namespace moraine {
 
 void Watchdog::set(Deadline& deadline, Duration within, std::string_view reason) {
   deadline = {executor_.now() + within, reason};
@@ -29,4 +29,4 @@ void Watchdog::fire() {
   if (timer_at_ == Instant::never()) arm();
 }
 
-}  // namespace moraine::kafka
+}  // namespace moraine

@@ -32,9 +32,9 @@ class LookupHere : public testing::Test {
   static std::string row_of(std::int64_t key) {
     return fmt::format("k={} v={}", key, value_of(key));
   }
-  // What a thread that waits finds without the executor: no time passes.
+  // What a blocking thread finds without the executor: no time passes.
   struct Found {
-    std::vector<std::string> rows;  // "?": left.
+    std::vector<std::string> rows;  // "?": left unfinished.
     UnfinishedLookup left;
   };
   Found look(const std::vector<std::int64_t>& numbers) {
@@ -49,7 +49,7 @@ class LookupHere : public testing::Test {
     Found found;
     const TabletReader& reader = table_->tablet->reader();
     EXPECT_TRUE(reader.try_lookup(request, rows, found.left));
-    EXPECT_TRUE(reader.read_left_here(request, rows, found.left));
+    EXPECT_TRUE(reader.read_missing_blocks_inline(request, rows, found.left));
     for (std::uint32_t i = 0; i < numbers.size(); ++i) {
       const bool left = std::ranges::find(found.left.keys, i) != found.left.keys.end();
       found.rows.push_back(left ? "?" : rows.exists(i) ? table_->text(rows.row(i)) : "-");
@@ -62,7 +62,7 @@ class LookupHere : public testing::Test {
     return *node.device(node.config().nodes[0].devices[0].id);
   }
   SimDrive& drive() { return table_->storage.node().disks().drive("device"); }
-  // Where on the drive the text lies; the log has it too.
+  // The positions of the text on the drive; the log has it too.
   std::vector<std::uint64_t> places_of(const std::string& text) {
     const DiskImage image = drive().snapshot();
     std::vector<std::uint64_t> places;
@@ -88,13 +88,13 @@ TEST_F(LookupHere, FindsABlockOnTheDiskWithoutTheExecutor) {
   const std::uint64_t read = disk_bytes();
   EXPECT_GT(read, 0u);
   EXPECT_EQ(look(1'000), row_of(1'000));
-  EXPECT_EQ(disk_bytes(), read) << "the block is in memory by now";
+  EXPECT_EQ(disk_bytes(), read) << "the block is in memory";
   const ChunkReadStatistics& chunks = table_->tablet->read_statistics().chunks;
   EXPECT_EQ(chunks.of(ReadKind::kLookup).get(ChunkReadCounters::kTransmittedBytes), 0u)
       << "the device was read directly";
   look({100, 500, 900, 1'300, 1'700});
   EXPECT_EQ(chunks.of(ReadKind::kLookup).get(ChunkReadCounters::kTransmittedBytes), 0u)
-      << "they were left";
+      << "they were left unfinished";
 }
 
 TEST_F(LookupHere, ManyMissingBlocksAreLeftForTheExecutor) {
@@ -120,7 +120,7 @@ TEST_F(LookupHere, ADamagedBlockIsLeftAndTheExecutorNamesIt) {
   EXPECT_NE(error.find("corrupt"), std::string::npos) << error;
   EXPECT_NE(error.find("chunk 1"), std::string::npos) << error;
   EXPECT_NE(error.find("block"), std::string::npos) << error;
-  // The blob has no second copy, so the disk gives nothing of it any more.
+  // The blob has no second copy, so the disk returns nothing of it any more.
   EXPECT_EQ(look(10), "?");
 }
 
@@ -134,7 +134,7 @@ TEST_F(LookupHere, ADiskThatDoesNotReadIsLeftToTheExecutor) {
 TEST_F(LookupHere, AfterCleaningTheBlobIsFoundWhereItIsNow) {
   EXPECT_EQ(look(10), row_of(10));
   const std::uint64_t freed = device().stats().segments_freed;
-  // All that is old moves.
+  // Moves all old data.
   for (int i = 0; i < 40 && device().stats().segments_freed < freed + 3; ++i) {
     const std::string long_text(200'000, 'x');
     table_->put({{"k", kRows + 1}, {"v", std::string_view(long_text)}});
@@ -142,7 +142,7 @@ TEST_F(LookupHere, AfterCleaningTheBlobIsFoundWhereItIsNow) {
     ASSERT_TRUE(table_->world.run(device().clean(0.99)));
   }
   ASSERT_GT(device().stats().segments_evacuated, 0u);
-  // The first one may have to ask where it is; then they are found again.
+  // The first lookup may have to request the new locations; afterwards they are known.
   EXPECT_EQ(table_->get({{"k", 500}}), row_of(500));
   EXPECT_EQ(look(1'500), row_of(1'500));
   EXPECT_EQ(look(1'000), row_of(1'000));

@@ -1,11 +1,11 @@
-// Scans over rows that are gone: quick, and never wrong.
+// Scans over deleted rows: fast, and never wrong.
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "io/random.h"
-#include "table/tablet/gone_range.h"
+#include "table/tablet/deleted_range.h"
 #include "table/tablet/test_table.h"
 
 namespace moraine::table {
@@ -19,9 +19,9 @@ std::vector<std::string> lines(const std::map<int, std::string>& rows) {
   return all;
 }
 
-class ScanGoneTest : public testing::Test {
+class ScanDeletedTest : public testing::Test {
  protected:
-  ScanGoneTest() : table_(11) { table_.boot(); }
+  ScanDeletedTest() : table_(11) { table_.boot(); }
   void put(int key, const std::string& text) {
     table_.put({{"k", key}, {"v", std::string_view(text)}});
     rows_[key] = text;
@@ -34,8 +34,8 @@ class ScanGoneTest : public testing::Test {
     }
     ASSERT_TRUE(table_.write(std::move(changes)));
   }
-  // Rows, of which the first ones were deleted; a scan has met that.
-  void make_gone() {
+  // Rows, the first of which are deleted; a scan has found that.
+  void make_deleted() {
     for (int key = 0; key < 300; ++key) put(key, "x");
     erase(0, 200);
     EXPECT_EQ(table_.all(), lines(rows_));
@@ -46,8 +46,8 @@ class ScanGoneTest : public testing::Test {
   std::map<int, std::string> rows_;
 };
 
-TEST_F(ScanGoneTest, ARowThatComesBackIsSeen) {
-  make_gone();
+TEST_F(ScanDeletedTest, ARowWrittenAgainIsSeen) {
+  make_deleted();
   EXPECT_EQ(table_.all(), lines(rows_));
   put(150, "back");
   EXPECT_EQ(table_.all(), lines(rows_));
@@ -55,7 +55,7 @@ TEST_F(ScanGoneTest, ARowThatComesBackIsSeen) {
   EXPECT_EQ(table_.all(), lines(rows_));
 }
 
-TEST_F(ScanGoneTest, ThePastIsSeenAsItWas) {
+TEST_F(ScanDeletedTest, ThePastIsSeenAsItWas) {
   for (int key = 0; key < 300; ++key) put(key, "x");
   const auto before = lines(rows_);
   const Timestamp then = table_.timestamps.draw();
@@ -67,20 +67,20 @@ TEST_F(ScanGoneTest, ThePastIsSeenAsItWas) {
   }
 }
 
-TEST_F(ScanGoneTest, ARangeThatEndsWithinWhatIsGoneHasNoRows) {
-  make_gone();
+TEST_F(ScanDeletedTest, ARangeThatEndsWithinWhatIsGoneHasNoRows) {
+  make_deleted();
   EXPECT_TRUE(table_.all(kSyncLastCommitted, {"", table_.rows.key({{"k", 100}})}).empty());
   const KeyBounds late{table_.rows.key({{"k", 100}}), table_.rows.key({{"k", 202}})};
   EXPECT_EQ(table_.all(kSyncLastCommitted, late).size(), 2u);
 }
 
-TEST_F(ScanGoneTest, APreparedRowAmongThemIsWaitedFor) {
-  make_gone();
+TEST_F(ScanDeletedTest, APreparedRowAmongThemIsWaitedFor) {
+  make_deleted();
   TabletWrite write =
       table_.transaction({table_.rows.put({{"k", 50}, {"v", std::string_view("new")}})});
   const TransactionId id = write.transaction;
   ASSERT_TRUE(table_.world.run(table_.tablet->prepare(std::move(write), kCoordinator)));
-  // Readers that do not wait teach nobody that the row is gone.
+  // Readers that do not wait publish nothing.
   EXPECT_EQ(table_.all(kAsyncLastCommitted), lines(rows_));
   table_.world.run_for(1ms);
   const Timestamp commit = table_.timestamps.draw();
@@ -89,8 +89,8 @@ TEST_F(ScanGoneTest, APreparedRowAmongThemIsWaitedFor) {
   EXPECT_EQ(table_.all(), lines(rows_));
 }
 
-TEST_F(ScanGoneTest, FlushAndCompactionChangeNothing) {
-  make_gone();
+TEST_F(ScanDeletedTest, FlushAndCompactionChangeNothing) {
+  make_deleted();
   table_.flush();
   EXPECT_EQ(table_.all(), lines(rows_));
   erase(200, 280);
@@ -103,12 +103,12 @@ TEST_F(ScanGoneTest, FlushAndCompactionChangeNothing) {
   EXPECT_EQ(table_.all(), lines(rows_));
 }
 
-// One transaction after the other; some are in flight while others are read.
+// Commits one transaction after the other; some are in flight while others are read.
 Task<void> commit_one(TableTablet& tablet, TabletWrite write, bool& done) {
   done = (co_await tablet.commit(std::move(write))).has_value();
 }
 
-TEST(ScanGoneModel, RandomWritesDeletesAndScansAgreeWithAMap) {
+TEST(ScanDeletedModel, RandomWritesDeletesAndScansAgreeWithAMap) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     MountConfig mount;
     mount.max_dynamic_store_row_count = 200;

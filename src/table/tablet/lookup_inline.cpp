@@ -8,13 +8,13 @@
 namespace moraine::table {
 namespace {
 
-// One round finds what is missing, the next one reads it; more are needed when stores change.
-constexpr int kRoundsHereMax = 4;
+// One round finds the missing blocks, the next one reads them; more are needed when stores change.
+constexpr int kRoundsInlineMax = 4;
 
 }  // namespace
 
-Result<void> TabletReader::read_left_here(const LookupRequest& request, Rowset& rows,
-                                          UnfinishedLookup& left) const {
+Result<void> TabletReader::read_missing_blocks_inline(const LookupRequest& request, Rowset& rows,
+                                                      UnfinishedLookup& left) const {
   Result<void> read = read_blocks_here(request, rows, left);
   if (!read || left.keys.empty()) observe(left.begun);
   return read;
@@ -22,11 +22,11 @@ Result<void> TabletReader::read_left_here(const LookupRequest& request, Rowset& 
 
 Result<void> TabletReader::read_blocks_here(const LookupRequest& request, Rowset& rows,
                                             UnfinishedLookup& left) const {
-  if (left.keys.size() > kBlocksHereMax) return {};
+  if (left.keys.size() > kBlocksInlineMax) return {};
   const LookupPaths paths = paths_for(request);
   LookupHelp help;
   help.takes_hunks = false;
-  for (int round = 0; round < kRoundsHereMax && !left.keys.empty(); ++round) {
+  for (int round = 0; round < kRoundsInlineMax && !left.keys.empty(); ++round) {
     {
       const EpochGuard guard;
       const TabletView& view = views_.get();
@@ -36,7 +36,8 @@ Result<void> TabletReader::read_blocks_here(const LookupRequest& request, Rowset
         const std::uint64_t hash = key_hash(as_bytes(request.keys[at]));
         return pass->read(at, hash) == LookupPass::State::kDone;
       });
-      // A store that came meanwhile may have what a mark that is gone by now spoke of.
+      // A store that was added meanwhile may have the versions of a mark that was resolved
+      // meanwhile.
       if (&view != &views_.get() && request.timestamp != kAsyncLastCommitted) {
         rows.reset(request.keys.size(), request.columns.size());
         leave_all(request.keys.size(), left);
@@ -46,7 +47,7 @@ Result<void> TabletReader::read_blocks_here(const LookupRequest& request, Rowset
       pass->count(counters);
     }
     if (help.missing.empty()) return {};
-    if (!load_blocks_here(std::exchange(help.missing, {}), help.pins)) return {};
+    if (!load_blocks_inline(std::exchange(help.missing, {}), help.pins)) return {};
   }
   return {};
 }

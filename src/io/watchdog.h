@@ -1,6 +1,7 @@
 // Watchdog: closes a stream on which nothing happens for too long.
 //
-// Promise    A deadline that moves on costs no timer: the one timer looks again when it fires.
+// Promise    Moving a deadline later costs no timer: the one timer checks the deadlines again when
+//            it fires.
 // Threading  The executor.
 #pragma once
 
@@ -9,7 +10,7 @@
 
 #include "io/executor.h"
 
-namespace moraine::kafka {
+namespace moraine {
 
 class Watchdog {
  public:
@@ -43,4 +44,4 @@ class Watchdog {
   Instant timer_at_ = Instant::never();
 };
 
-}  // namespace moraine::kafka
+}  // namespace moraine

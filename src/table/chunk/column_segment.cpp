@@ -1,4 +1,4 @@
-#include "table/chunk/segment.h"
+#include "table/chunk/column_segment.h"
 
 #include <fmt/format.h>
 
@@ -36,14 +36,14 @@ bool all_below(const WordsView& places, std::uint64_t limit) {
 
 }  // namespace
 
-Result<SegmentView> SegmentView::open(ByteSpan bytes, std::uint32_t rows, ValueType type,
-                                      bool check) {
+Result<ColumnSegmentView> ColumnSegmentView::open(ByteSpan bytes, std::uint32_t rows,
+                                                  ValueType type, bool check) {
   VarintReader in(bytes);
   const auto version = in.fixed<std::uint8_t>();
   if (version != kVersion) {
-    return fail(Errc::kUnsupported, fmt::format("segment of version {}", version));
+    return fail(Errc::kUnsupported, fmt::format("column segment of version {}", version));
   }
-  SegmentView view;
+  ColumnSegmentView view;
   const auto encoding = in.fixed<std::uint8_t>();
   const auto flags = in.fixed<std::uint8_t>();
   const auto stored_type = in.fixed<std::uint8_t>();
@@ -61,7 +61,7 @@ Result<SegmentView> SegmentView::open(ByteSpan bytes, std::uint32_t rows, ValueT
   return view;
 }
 
-bool SegmentView::take_payload(VarintReader& in) {
+bool ColumnSegmentView::take_payload(VarintReader& in) {
   const bool texts = encoding_ == kTexts || encoding_ == kTextTable;
   if (encoding_ == kEmpty) return true;
   if (texts != is_text_type(type_) || !first_.take(in)) return false;
@@ -80,7 +80,7 @@ bool SegmentView::take_payload(VarintReader& in) {
   return false;
 }
 
-bool SegmentView::check_payload() const {
+bool ColumnSegmentView::check_payload() const {
   if (encoding_ == kRuns && !ascending_to(first_, rows_, true)) return false;
   if (is_text_type(type_) && encoding_ != kEmpty && !ascending_to(first_, texts_.size(), false)) {
     return false;
@@ -95,12 +95,12 @@ bool SegmentView::check_payload() const {
   return true;
 }
 
-std::string_view SegmentView::text(std::size_t place) const {
+std::string_view ColumnSegmentView::text(std::size_t place) const {
   const std::size_t from = place == 0 ? 0 : first_.get(place - 1);
   return as_text(texts_.subspan(from, first_.get(place) - from));
 }
 
-std::uint64_t SegmentView::word(std::size_t row) const {
+std::uint64_t ColumnSegmentView::word(std::size_t row) const {
   if (encoding_ == kWords) return first_.get(row);
   if (encoding_ == kWordTable) return first_.get(second_.get(row));
   std::size_t low = 0;
@@ -116,14 +116,14 @@ std::uint64_t SegmentView::word(std::size_t row) const {
   return second_.get(low);
 }
 
-Value SegmentView::get(std::size_t row) const {
+Value ColumnSegmentView::get(std::size_t row) const {
   if (encoding_ == kEmpty || is_null(row) || is_absent(row)) return {};
   if (!is_text_type(type_)) return value_of(type_, word(row));
   const std::string_view found = text(encoding_ == kTexts ? row : second_.get(row));
   return type_ == ValueType::kAny ? Value::any(found) : Value(found);
 }
 
-void SegmentView::decode_words(std::vector<std::uint64_t>& out) const {
+void ColumnSegmentView::decode_words(std::vector<std::uint64_t>& out) const {
   out.resize(rows_);
   if (encoding_ == kWords) {
     first_.decode(out.data());
@@ -143,7 +143,7 @@ void SegmentView::decode_words(std::vector<std::uint64_t>& out) const {
   }
 }
 
-void SegmentView::decode_texts(std::vector<std::string_view>& out) const {
+void ColumnSegmentView::decode_texts(std::vector<std::string_view>& out) const {
   out.assign(rows_, {});
   if (encoding_ == kEmpty) return;
   std::vector<std::uint64_t> ends(first_.size());
@@ -162,7 +162,7 @@ void SegmentView::decode_texts(std::vector<std::string_view>& out) const {
   for (std::size_t row = 0; row < rows_; ++row) out[row] = entry(places[row]);
 }
 
-void SegmentView::decode(ColumnVector& out) const {
+void ColumnSegmentView::decode(ColumnVector& out) const {
   out.clear();
   out.type = type_;
   if (is_text_type(type_)) {

@@ -1,0 +1,56 @@
+// HttpPages: the HTTP pages of a running node.
+//
+//   /ping          alive
+//   /ready         200 when everything on this node is up; else 503 with a line for each part
+//   /status        disks, groups and peers as JSON
+//   /metrics       in the Prometheus format
+//   /cluster.yaml  the current config
+//
+// Promise    Answers also while the node is starting and stopping.
+// Threading  The node's executor.
+// Limits     kHttpConnectionsMax connections; those of gateway/http.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/serve_plan.h"
+#include "app/served.h"
+#include "base/metrics.h"
+#include "gateway/http/service.h"
+#include "io/real/tcp_stream.h"
+
+namespace moraine::app {
+
+inline constexpr std::size_t kHttpConnectionsMax = 1'024;
+
+// A line for each part of this node that is not up. Empty: all are.
+std::vector<std::string> not_ready(const Served& served, const ServePlan& plan);
+
+class HttpPages {
+ public:
+  // `served` and `plan` outlive the object; `node` is the address of the node's transport.
+  HttpPages(const Served& served, const ServePlan& plan, TcpAddress node);
+  HttpPages(const HttpPages&) = delete;
+  HttpPages& operator=(const HttpPages&) = delete;
+
+  // Requires: a numeric host.
+  Result<void> open(const TcpAddress& address);
+  std::uint16_t port() const { return listener_ ? listener_->port() : 0; }
+  // Returns when no request is in flight any more.
+  Task<void> stop();
+
+ private:
+  Task<void> answer(http::Exchange& exchange);
+  http::Reply page(const std::string& path) const;
+
+  const Served& served_;
+  const ServePlan& plan_;
+  const TcpAddress node_;
+  MetricRegistry registry_;
+  http::HttpService service_;
+  std::unique_ptr<TcpListener> listener_;
+};
+
+}  // namespace moraine::app

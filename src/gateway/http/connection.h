@@ -1,0 +1,73 @@
+// HttpConnection: one client's requests and answers, in order.
+//
+// Promise    While it waits for a request it holds no buffer. The unread rest of a request's body
+//            is read and dropped; if it is long, the connection is closed.
+// Invariants Nothing is written before the previous answer is complete.
+// Threading  The service's executor.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/http/exchange.h"
+#include "gateway/http/request_parser.h"
+#include "gateway/http/service.h"
+#include "io/watchdog.h"
+
+namespace moraine::http {
+
+class HttpConnection final : private Exchange {
+ public:
+  HttpConnection(HttpService& service, std::shared_ptr<ByteStream> stream);
+  HttpConnection(const HttpConnection&) = delete;
+  HttpConnection& operator=(const HttpConnection&) = delete;
+
+  // Serves until the stream ends or must be closed.
+  Task<void> run();
+  // Answers 503: too many connections.
+  Task<void> turn_away();
+  // Closes an idle connection; its task ends soon. Requires: idle.
+  void evict();
+
+ private:
+  enum class Answer : std::uint8_t { kNone, kBegun, kWhole };
+
+  const Request& request() const override { return request_; }
+  Task<Result<Slice>> read() override;
+  Task<Result<void>> reply(Reply reply) override;
+  Task<Result<void>> begin(Head head) override;
+  Task<Result<void>> write(Slice bytes) override;
+  Task<Result<void>> end(Fields trailers) override;
+
+  // False: the stream has ended, or the request was refused.
+  Task<bool> read_header();
+  Task<bool> wait_for_request();
+  // Reads more of what the client sends; false at the end.
+  Task<Result<bool>> read_more(std::size_t at_least);
+  Task<void> finish();
+  Task<void> refuse(Refusal refusal);
+  Task<bool> drain();
+  Task<Result<void>> send(std::vector<Slice> slices);
+  std::string head_text(const Head& head, std::optional<std::uint64_t> length);
+  bool has_body(const Head& head) const;
+  void close();
+
+  HttpService& service_;
+  const std::shared_ptr<ByteStream> stream_;
+  Watchdog watchdog_;
+  Slice ahead_;  // Bytes that were read and not parsed yet.
+  std::unique_ptr<RequestParser> parser_;
+  Request request_;
+  Answer answer_ = Answer::kNone;
+  bool keep_alive_ = true;
+  bool chunked_ = false;
+  bool awaits_continue_ = false;  // The client sends its body after "100 Continue".
+  bool closed_ = false;
+  std::optional<HttpService::Idle::iterator> idle_;  // Set while it waits for a request.
+};
+
+}  // namespace moraine::http

@@ -1,0 +1,49 @@
+#include "gateway/http/service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gateway/http/connection.h"
+
+namespace moraine::http {
+
+HttpService::HttpService(Executor& executor, MetricRegistry& registry, HttpHandler handler,
+                         HttpOptions options)
+    : executor_(executor),
+      handler_(std::move(handler)),
+      options_(options),
+      open_(registry.gauge("moraine_http_connections", {}, "Connections of HTTP clients")) {
+  for (std::size_t digit = 1; digit < answers_.size(); ++digit) {
+    answers_[digit] =
+        &registry.counter("moraine_http_answers_total", {{"status", fmt::format("{}xx", digit)}},
+                          "Answers to HTTP requests by the kind of their status");
+  }
+}
+
+StreamHandler HttpService::streams() {
+  return [this](std::shared_ptr<ByteStream> stream) { return serve(std::move(stream)); };
+}
+
+Task<void> HttpService::serve(std::shared_ptr<ByteStream> stream) {
+  const bool crowded = connections_ >= options_.connections_max;
+  const bool room = !crowded || !idle_.empty();
+  if (crowded && room) idle_.front()->evict();
+  HttpConnection connection(*this, std::move(stream));
+  ++connections_;
+  open_.add(1);
+  if (room) {
+    co_await connection.run();
+  } else {
+    co_await connection.turn_away();
+  }
+  open_.add(-1);
+  --connections_;
+}
+
+void HttpService::count(unsigned status) {
+  const std::size_t digit = std::clamp<std::size_t>(status / 100, 1, answers_.size() - 1);
+  answers_[digit]->add();
+}
+
+}  // namespace moraine::http
