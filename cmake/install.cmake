@@ -4,14 +4,13 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(MORAINE_LIBRARIES base io blob tablet keyvalue queue table scheme transaction service gateway
-    app_objects embed)
+set(MORAINE_LIBRARIES base io blob tablet keyvalue queue table scheme transaction cluster node embed)
 foreach(library ${MORAINE_LIBRARIES})
   set_target_properties(${library} PROPERTIES OUTPUT_NAME moraine_${library})
 endforeach()
 
 set(MORAINE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/moraine)
-install(TARGETS ${MORAINE_LIBRARIES} app EXPORT moraine
+install(TARGETS ${MORAINE_LIBRARIES} EXPORT moraine
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/moraine DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "app/blob_client.h"
-#include "app/cluster_file.h"
 #include "base/log.h"
+#include "cluster/local/cluster_file.h"
 #include "crash/load.h"
 #include "crash/servers.h"
 #include "crash/tables/tables_campaign.h"
@@ -200,7 +200,7 @@ int run_in(const CampaignOptions& options, const std::string& folder, std::uint6
     fmt::print(stderr, "moraine_crash: {}\n", servers.error().message());
     return 2;
   }
-  auto network = app::network_options(servers->config(), NodeId{});
+  auto network = network_options(servers->config(), NodeId{});
   if (!network) {
     fmt::print(stderr, "moraine_crash: {}\n", network.error().message());
     return 2;

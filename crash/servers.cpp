@@ -6,9 +6,9 @@
 
 #include <csignal>
 
-#include "app/cluster_file.h"
-#include "app/data_folder.h"
-#include "app/files.h"
+#include "cluster/local/cluster_file.h"
+#include "cluster/local/data_folder.h"
+#include "cluster/local/files.h"
 
 namespace moraine::crash {
 namespace {
@@ -44,7 +44,7 @@ Result<blob::ClusterConfig> plan_cluster(const ServersOptions& options, Random& 
   blob::ClusterConfig config;
   config.name = "crash";
   blob::GroupConfig group;
-  group.id = app::kFolderGroup;
+  group.id = kFolderGroup;
   group.geometry = blob::Geometry::standard(options.species);
   const Layout layout = layout_of(options.species);
   for (std::uint32_t n = 1; n <= layout.nodes; ++n) {
@@ -67,9 +67,9 @@ Result<blob::ClusterConfig> plan_cluster(const ServersOptions& options, Random& 
 
 Result<Servers> Servers::prepare(const ServersOptions& options, Random& random) {
   if (options.species == blob::Species::kNone) {
-    app::NewFolder fresh;
+    NewFolder fresh;
     fresh.size = options.device_bytes;
-    TRY(app::DataFolder folder, app::create_data_folder(options.folder + "/data", fresh));
+    TRY(DataFolder folder, create_data_folder(options.folder + "/data", fresh));
     Servers servers(options, std::move(folder.config));
     if (options.kafka) {
       TRY(const std::uint16_t port, free_port(random));
@@ -79,8 +79,8 @@ Result<Servers> Servers::prepare(const ServersOptions& options, Random& random) 
   }
   TRY(const blob::ClusterConfig config, plan_cluster(options, random));
   const std::string path = options.folder + "/cluster.yaml";
-  TRY_VOID(app::write_text(path, to_yaml(config)));
-  TRY(blob::ClusterConfig loaded, app::load_cluster_file(path));
+  TRY_VOID(write_text(path, to_yaml(config)));
+  TRY(blob::ClusterConfig loaded, load_cluster_file(path));
   return Servers(options, std::move(loaded));
 }
 
@@ -115,7 +115,7 @@ Result<void> Servers::start(NodeId node) {
     return fail(Errc::kUnavailable, fmt::format("node {} does not start: {}; see {}", node.value,
                                                 line ? *line : line.error().message(), log_path()));
   }
-  TRY(addresses_[node], app::parse_address(line->substr(at + mark.size())));
+  TRY(addresses_[node], parse_address(line->substr(at + mark.size())));
   running_.erase(node);
   running_.emplace(node, std::move(child));
   return {};

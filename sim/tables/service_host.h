@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "service/table_services.h"
+#include "node/table_services.h"
 #include "sim/tables/table_access.h"
 #include "sim/tables/table_options.h"
 

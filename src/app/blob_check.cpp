@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <memory>
 
-#include "app/cluster_file.h"
 #include "app/commands.h"
-#include "app/data_folder.h"
 #include "app/device_check.h"
 #include "app/exit_code.h"
 #include "app/json.h"
 #include "app/table.h"
+#include "cluster/local/cluster_file.h"
+#include "cluster/local/data_folder.h"
 #include "io/real/real_world.h"
 
 namespace moraine::app {

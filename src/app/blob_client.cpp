@@ -6,12 +6,12 @@
 #include <chrono>
 #include <thread>
 
-#include "app/cluster_file.h"
-#include "app/data_folder.h"
 #include "app/exit_code.h"
-#include "app/http_get.h"
 #include "blob/group/quorum.h"
 #include "blob/node/blob_node.h"
+#include "cluster/local/cluster_file.h"
+#include "cluster/local/data_folder.h"
+#include "cluster/local/http_get.h"
 
 namespace moraine::app {
 namespace {

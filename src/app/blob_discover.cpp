@@ -3,9 +3,9 @@
 
 #include "app/blob_client.h"
 #include "app/exit_code.h"
-#include "app/files.h"
 #include "app/json.h"
 #include "app/tablet_guard.h"
+#include "cluster/local/files.h"
 
 namespace moraine::app {
 namespace {

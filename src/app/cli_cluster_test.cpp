@@ -4,8 +4,8 @@
 #include <map>
 
 #include "app/cli_test_util.h"
-#include "app/cluster_file.h"
-#include "app/http_get.h"
+#include "cluster/local/cluster_file.h"
+#include "cluster/local/http_get.h"
 #include "io/real/os_random.h"
 #include "io/real/tcp_socket.h"
 

@@ -1,7 +1,7 @@
 // Error texts of the program: which command, what was found, what to do.
 #include "app/cli_test_util.h"
-#include "app/cluster_file.h"
-#include "app/http_get.h"
+#include "cluster/local/cluster_file.h"
+#include "cluster/local/http_get.h"
 
 namespace moraine::app {
 namespace {

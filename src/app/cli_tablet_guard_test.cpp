@@ -1,6 +1,6 @@
 // Commands of operators on the tablets of the system and of topics.
 #include "app/cli_test_util.h"
-#include "service/tablet_ids.h"
+#include "cluster/tablet_ids.h"
 
 namespace moraine::app {
 namespace {

@@ -13,7 +13,7 @@
 #include "app/commands.h"
 #include "app/topic_arguments.h"
 #include "app/topic_commands.h"
-#include "service/topic_config.h"
+#include "scheme/topic_config.h"
 
 namespace moraine::app {
 namespace {

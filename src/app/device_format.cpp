@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "app/cluster_file.h"
 #include "app/commands.h"
 #include "app/exit_code.h"
 #include "app/json.h"
 #include "app/table.h"
 #include "blob/device/device.h"
+#include "cluster/local/cluster_file.h"
 #include "io/real/real_world.h"
 
 namespace moraine::app {

@@ -4,12 +4,12 @@
 #include <array>
 
 #include "app/commands.h"
-#include "app/data_folder.h"
 #include "app/exit_code.h"
 #include "app/json.h"
 #include "app/read_only_device.h"
 #include "app/table.h"
 #include "blob/device/recovery.h"
+#include "cluster/local/data_folder.h"
 #include "io/real/real_world.h"
 
 namespace moraine::app {

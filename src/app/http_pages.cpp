@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "app/cluster_file.h"
 #include "app/node_report.h"
 #include "app/node_watch.h"
 #include "app/process_metrics.h"
+#include "cluster/local/cluster_file.h"
 
 namespace moraine::app {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "app/commands.h"
-#include "app/data_folder.h"
 #include "app/exit_code.h"
 #include "app/json.h"
+#include "cluster/local/data_folder.h"
 
 namespace moraine::app {
 namespace {

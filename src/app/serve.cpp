@@ -7,16 +7,16 @@
 #include <optional>
 
 #include "app/commands.h"
-#include "app/data_folder.h"
 #include "app/exit_code.h"
 #include "app/http_pages.h"
 #include "app/node_watch.h"
 #include "app/serve_plan.h"
 #include "app/served.h"
 #include "base/log.h"
+#include "cluster/local/data_folder.h"
+#include "cluster/system_places.h"
+#include "cluster/tablet_ids.h"
 #include "io/real/signals.h"
-#include "service/system_places.h"
-#include "service/tablet_ids.h"
 
 namespace moraine::app {
 namespace {

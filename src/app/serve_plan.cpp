@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "app/cluster_file.h"
 #include "app/exit_code.h"
 #include "base/log.h"
+#include "cluster/local/cluster_file.h"
 
 namespace moraine::app {
 namespace {

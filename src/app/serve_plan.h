@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "app/commands.h"
-#include "app/data_folder.h"
 #include "app/port_claim.h"
 #include "app/topic_node.h"
+#include "cluster/local/data_folder.h"
 
 namespace moraine::app {
 

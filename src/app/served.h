@@ -8,9 +8,9 @@
 #include "app/topic_node.h"
 #include "blob/node/blob_node.h"
 #include "blob/node/group_watch.h"
+#include "cluster/topics_claim.h"
 #include "io/real/real_world.h"
 #include "io/sync.h"
-#include "service/topics_claim.h"
 
 namespace moraine::app {
 

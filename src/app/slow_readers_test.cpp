@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "app/cli_test_util.h"
-#include "app/cluster_file.h"
 #include "app/socket.h"
 #include "base/block_pool.h"
+#include "cluster/local/cluster_file.h"
 #include "gateway/kafka/protocol/messages.h"
 #include "gateway/kafka/server/options.h"
 #include "queue/blob_cache.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/exit_code.h"
-#include "service/tablet_ids.h"
+#include "cluster/tablet_ids.h"
 
 namespace moraine::app {
 

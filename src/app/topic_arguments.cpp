@@ -7,8 +7,8 @@
 #include <limits>
 #include <optional>
 
-#include "service/topic_config.h"
-#include "service/topics.h"
+#include "client/topics.h"
+#include "scheme/topic_config.h"
 
 namespace moraine::app {
 namespace {

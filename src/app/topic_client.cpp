@@ -7,10 +7,10 @@
 #include <numeric>
 #include <thread>
 
-#include "app/cluster_file.h"
-#include "app/data_folder.h"
 #include "app/exit_code.h"
 #include "app/kafka_error.h"
+#include "cluster/local/cluster_file.h"
+#include "cluster/local/data_folder.h"
 
 namespace moraine::app {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "node/topics_report.h"
 #include "queue/blob_cache.h"
-#include "service/topics_report.h"
 
 namespace moraine::app {
 

@@ -8,8 +8,8 @@
 #include "app/topic_metrics.h"
 #include "base/log.h"
 #include "blob/group/erasure.h"
+#include "cluster/tablet_ids.h"
 #include "gateway/kafka/server/connection.h"
-#include "service/tablet_ids.h"
 
 namespace moraine::app {
 namespace {

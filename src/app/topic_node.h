@@ -12,17 +12,17 @@
 #include <string>
 
 #include "blob/node/blob_node.h"
+#include "cluster/system_places.h"
 #include "gateway/kafka/cluster_id.h"
 #include "gateway/kafka/groups/stored_groups.h"
 #include "gateway/kafka/producer_ids.h"
 #include "gateway/kafka/server/service.h"
 #include "io/real/real_world.h"
 #include "io/real/tcp_stream.h"
+#include "node/key_value_host.h"
+#include "node/queue_tablets.h"
+#include "node/stored_topics.h"
 #include "queue/blob_cache.h"
-#include "service/key_value_host.h"
-#include "service/queue_tablets.h"
-#include "service/stored_topics.h"
-#include "service/system_places.h"
 
 namespace moraine::app {
 

@@ -6,7 +6,7 @@
 
 #include "blob/node/blob_node.h"
 #include "io/executor.h"
-#include "service/table_services.h"
+#include "node/table_services.h"
 
 namespace moraine::embed {
 

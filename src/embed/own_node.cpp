@@ -6,9 +6,9 @@
 #include <cstdlib>
 
 #include "base/epoch.h"
+#include "cluster/system_places.h"
+#include "cluster/tablet_ids.h"
 #include "embed/completion.h"
-#include "service/system_places.h"
-#include "service/tablet_ids.h"
 
 namespace moraine::embed {
 namespace {
@@ -46,7 +46,7 @@ bool any_recovering(const blob::BlobNode& node) {
 
 }  // namespace
 
-OwnNode::OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options)
+OwnNode::OwnNode(DataFolder folder, bool fresh, const OpenOptions& options)
     : folder_(std::move(folder)),
       options_(options),
       world_(lane_options("moraine"), own_network(folder_.config)),
@@ -61,7 +61,7 @@ OwnNode::OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options)
 
 Result<std::unique_ptr<OwnNode>> OwnNode::open(const std::string& folder,
                                                const OpenOptions& options) {
-  TRY(const bool fresh, app::can_create_data_folder(folder));
+  TRY(const bool fresh, can_create_data_folder(folder));
   if (fresh && !options.create)
     return fail(Errc::kNotFound, fmt::format("no data folder {}", folder));
   if (fresh && options.device_bytes != 0 && options.device_bytes < kDeviceBytesMin) {
@@ -69,10 +69,9 @@ Result<std::unique_ptr<OwnNode>> OwnNode::open(const std::string& folder,
                 fmt::format("{}: a device of {} bytes; tables need {} at least", folder,
                             options.device_bytes, kDeviceBytesMin));
   }
-  app::NewFolder made;
+  NewFolder made;
   made.size = options.device_bytes;
-  TRY(app::DataFolder opened,
-      fresh ? app::create_data_folder(folder, made) : app::open_data_folder(folder));
+  TRY(DataFolder opened, fresh ? create_data_folder(folder, made) : open_data_folder(folder));
   std::unique_ptr<OwnNode> node(new OwnNode(std::move(opened), fresh, options));
   node->world_.lane().start();
   node->background_.start();

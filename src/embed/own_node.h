@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "app/data_folder.h"
+#include "cluster/local/data_folder.h"
 #include "embed/node_parts.h"
 #include "io/real/real_world.h"
 #include "moraine/database.h"
@@ -41,7 +41,7 @@ class OwnNode {
     OwnNode& own_;
   };
 
-  OwnNode(app::DataFolder folder, bool fresh, const OpenOptions& options);
+  OwnNode(DataFolder folder, bool fresh, const OpenOptions& options);
   Task<Result<void>> start();
   // The services need the places of the system's tablets.
   Task<Result<void>> make_services(Instant deadline);
@@ -49,7 +49,7 @@ class OwnNode {
   std::optional<Error> boot_error() const;
   Task<void> stop();
 
-  const app::DataFolder folder_;
+  const DataFolder folder_;
   const OpenOptions options_;
   RealWorld world_;
   Lane background_;

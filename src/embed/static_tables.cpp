@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "embed/api_impl.h"
-#include "service/tables_report.h"
+#include "node/tables_report.h"
 #include "table/model/static_rows.h"
 
 namespace moraine {

@@ -7,7 +7,7 @@
 
 #include "gateway/kafka/server/handlers.h"
 #include "gateway/kafka/server/repeats.h"
-#include "service/topic_config.h"
+#include "scheme/topic_config.h"
 
 namespace moraine::kafka {
 namespace {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "client/topics.h"
 #include "gateway/kafka/groups/groups.h"
 #include "gateway/kafka/producer_ids.h"
 #include "gateway/kafka/protocol/messages.h"
@@ -20,7 +21,6 @@
 #include "io/executor.h"
 #include "io/sync.h"
 #include "io/world.h"
-#include "service/topics.h"
 
 namespace moraine::kafka {
 

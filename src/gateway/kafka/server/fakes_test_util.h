@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "client/topics.h"
 #include "gateway/kafka/groups/groups.h"
 #include "gateway/kafka/producer_ids.h"
 #include "gateway/kafka/protocol/record_batch.h"
 #include "io/sync.h"
-#include "service/topics.h"
 
 namespace moraine::kafka {
 

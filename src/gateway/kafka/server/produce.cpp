@@ -6,7 +6,7 @@
 #include "gateway/kafka/protocol/records.h"
 #include "gateway/kafka/server/handlers.h"
 #include "gateway/kafka/server/topic_batches.h"
-#include "service/topic_config.h"
+#include "scheme/topic_config.h"
 
 namespace moraine::kafka {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "gateway/kafka/protocol/data_messages.h"
 #include "gateway/kafka/protocol/record_batch.h"
-#include "service/topic_config.h"
+#include "scheme/topic_config.h"
 
 namespace moraine::kafka {
 

@@ -1,0 +1,17 @@
+#include "app/blob_client.h"
+
+#include <gtest/gtest.h>
+
+namespace moraine::app {
+namespace {
+
+TEST(ParseId, AllowsTheBracketsToBeLeftOut) {
+  EXPECT_EQ(parse_id("1:2:3:4:5:6:0")->to_string(), "[1:2:3:4:5:6:0]");
+  EXPECT_EQ(*parse_id("[1:2:3:4:5:6:0]"), *parse_id("1:2:3:4:5:6:0"));
+  EXPECT_EQ(*parse_id(parse_id("[1:2:3:4:5:6:0]")->to_hex()), *parse_id("1:2:3:4:5:6:0"));
+  EXPECT_FALSE(parse_id("1:2:3:4:5:6:0]"));
+  EXPECT_FALSE(parse_id("[1:2:3:4:5:6:0"));
+}
+
+}  // namespace
+}  // namespace moraine::app

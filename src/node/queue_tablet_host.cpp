@@ -1,0 +1,100 @@
+#include "node/queue_tablet_host.h"
+
+#include <fmt/format.h>
+
+#include "base/invariant.h"
+
+namespace moraine {
+
+QueueTabletHost::QueueTabletHost(Executor& executor, QueueTablets& tablets, Semaphore& boots,
+                                 TabletInfo info, std::uint32_t partitions,
+                                 queue::PartitionConfig config)
+    : executor_(executor),
+      tablets_(tablets),
+      boots_(boots),
+      info_(std::move(info)),
+      partitions_(partitions),
+      config_(std::move(config)),
+      host_(executor, fmt::format("queue {}", info_.id.value),
+            {[this] { return boot(); },
+             [this](const std::shared_ptr<QueueTabletHandle>& tablet) { apply(tablet); },
+             [this] { return finish_growing(); }}) {}
+
+void QueueTabletHost::set(std::uint32_t partitions, queue::PartitionConfig config) {
+  INVARIANT(partitions >= partitions_, "{} partitions become {}", partitions_, partitions);
+  partitions_ = partitions;
+  config_ = std::move(config);
+  if (const auto tablet = host_.get()) apply(tablet);
+}
+
+// The yield: a released permit resumes its waiter inside the release, and a long chain of boots
+// that end at once would recurse.
+Task<Result<std::unique_ptr<QueueTabletHandle>>> QueueTabletHost::boot() {
+  co_await boots_.acquire();
+  co_await yield(executor_);
+  Result<std::unique_ptr<QueueTabletHandle>> booted = fail(Errc::kUnavailable, "stopping");
+  if (!host_.stopping()) {
+    std::vector<queue::PartitionSetup> setups;
+    for (queue::PartitionIndex i = 0; i < partitions_; ++i) setups.push_back({i, config_});
+    given_ = partitions_;
+    booted = co_await tablets_.boot(info_, std::move(setups));
+  }
+  boots_.release();
+  co_return booted;
+}
+
+// The topic may have changed while the tablet was starting.
+void QueueTabletHost::apply(const std::shared_ptr<QueueTabletHandle>& tablet) {
+  for (queue::PartitionIndex i = 0; i < given_; ++i) {
+    if (const auto partition = tablet->partition(i)) partition->configure(config_);
+  }
+  if (growth_.live() == 0) growth_.spawn(grow(tablet));
+}
+
+Task<void> QueueTabletHost::grow(std::shared_ptr<QueueTabletHandle> tablet) {
+  while (given_ < partitions_ && !host_.stopping()) {
+    const queue::PartitionIndex index = given_;
+    queue::PartitionSetup setup{index, config_};
+    const auto added = co_await tablet->add_partition(std::move(setup));
+    if (!added) {
+      log_error("partition not added",
+                {{"tablet", info_.id.value}, {"partition", index}, {"error", added.error()}});
+      host_.restart();
+      break;
+    }
+    ++given_;
+    // The config may have changed meanwhile.
+    if (const auto partition = tablet->partition(index)) partition->configure(config_);
+  }
+  grown_.wake_all();
+}
+
+Task<void> QueueTabletHost::finish_growing() {
+  co_await growth_.join();
+}
+
+Task<bool> QueueTabletHost::wait_running(Instant deadline) {
+  while (!host_.stopping()) {
+    if (!co_await host_.wait(deadline)) co_return false;
+    if (given_ >= partitions_) co_return true;
+    if (!co_await grown_.wait_until(deadline)) co_return false;
+  }
+  co_return false;
+}
+
+std::shared_ptr<queue::Partition> QueueTabletHost::partition(queue::PartitionIndex index) const {
+  const auto tablet = host_.get();
+  return tablet ? tablet->partition(index) : nullptr;
+}
+
+Task<void> QueueTabletHost::stop() {
+  co_await host_.stop();
+  grown_.wake_all();
+}
+
+void QueueTabletHost::abandon() {
+  host_.abandon();
+  grown_.wake_all();
+}
+
+}  // namespace moraine

@@ -1,0 +1,45 @@
+#include "node/queue_tablets.h"
+
+#include "tablet/leader.h"
+
+namespace moraine {
+namespace {
+
+class StoredQueueTablet final : public QueueTabletHandle {
+ public:
+  explicit StoredQueueTablet(std::unique_ptr<queue::QueueTablet> tablet)
+      : tablet_(std::move(tablet)) {}
+
+  std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) override {
+    return tablet_->partition(index);
+  }
+  Task<Result<void>> add_partition(queue::PartitionSetup setup) override {
+    return tablet_->add_partition(std::move(setup));
+  }
+  Task<void> stop() override { return tablet_->stop(); }
+  void abandon() override { tablet_->abandon(); }
+  void on_end(Callback hook) override { tablet_->on_end(std::move(hook)); }
+
+ private:
+  std::unique_ptr<queue::QueueTablet> tablet_;
+};
+
+}  // namespace
+
+Task<Result<std::unique_ptr<QueueTabletHandle>>> StoredQueueTablets::boot(
+    TabletInfo info, std::vector<queue::PartitionSetup> partitions) {
+  CO_TRY(auto tablet, co_await queue::QueueTablet::boot(world_, groups_, std::move(info), cache_,
+                                                        std::move(partitions), options_));
+  // It may have ended while its partitions were loaded; from here on on_end() reports it.
+  if (const std::optional<Error> ended = tablet->store().leader().ended()) {
+    co_await tablet->stop();
+    co_return std::unexpected(*ended);
+  }
+  co_return std::make_unique<StoredQueueTablet>(std::move(tablet));
+}
+
+Task<Result<void>> StoredQueueTablets::remove(TabletInfo info) {
+  return delete_tablet(world_, groups_, std::move(info));
+}
+
+}  // namespace moraine

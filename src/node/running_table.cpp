@@ -1,0 +1,310 @@
+#include "node/running_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/invariant.h"
+#include "table/tablet/seeded_bug.h"
+
+namespace moraine {
+namespace {
+
+bool runs(MountState state) {
+  return state != MountState::kUnmounted;
+}
+
+// The intersection of two key ranges; nullopt: it is empty.
+std::optional<table::ChunkRecord> clipped(table::ChunkRecord record, const table::KeyBounds& to) {
+  if (record.from < to.from) record.from = to.from;
+  if (!to.to.empty() && (record.to.empty() || to.to < record.to)) record.to = to.to;
+  if (!record.to.empty() && record.from >= record.to) return std::nullopt;
+  if (table::ends_below(record.statistics.last_key, record.from)) return std::nullopt;
+  if (!record.to.empty() && record.statistics.first_key >= record.to) return std::nullopt;
+  return record;
+}
+
+}  // namespace
+
+RunningTable::RunningTable(TableParts& parts, std::string path, PathId id, TableRecord record)
+    : parts_(parts), path_(std::move(path)), id_(id), record_(std::move(record)) {
+  auto first = std::make_shared<OpenTable>();
+  first->path = shown_path();
+  first->schema = std::make_shared<const TableSchema>(kept_schema(record_));
+  first->dynamic = record_.dynamic;
+  first->shown = std::make_shared<const TableSchema>(record_.schema);
+  first->ranges.resize(1);
+  holder_ = std::make_shared<TableHolder>(std::move(first));
+}
+
+std::optional<std::size_t> RunningTable::index_of(TabletId tablet) const {
+  for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
+    if (record_.tablets[i].info.id == tablet) return i;
+  }
+  return std::nullopt;
+}
+
+void RunningTable::update(TableRecord record) {
+  record_ = std::move(record);
+  std::erase_if(last_statistics_, [this](const auto& known) { return !index_of(known.first); });
+  std::vector<Slot> before = std::exchange(slots_, {});
+  for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
+    const TabletOfTable& tablet = record_.tablets[i];
+    Slot slot{tablet.info.id, nullptr};
+    const auto known = std::ranges::find(before, tablet.info.id, &Slot::tablet);
+    if (known != before.end()) slot.host = std::move(known->host);
+    slots_.push_back(std::move(slot));
+  }
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    const MountState state = record_.tablets[i].state;
+    if (runs(state) && !slot.host) {
+      slot.host = make_host(i);
+      slot.host->start();
+    } else if (!runs(state) && slot.host) {
+      scope_.spawn(stop_host(std::exchange(slot.host, nullptr)));
+    } else if (const TabletPtr running = slot.host ? slot.host->get() : nullptr) {
+      configure(i, *running);
+    }
+  }
+  publish();
+}
+
+// Sets the current options and state; the tablet may have been booted with older ones.
+void RunningTable::configure(std::size_t index, table::TableTablet& tablet) const {
+  const auto settings = tablet_settings(path_, record_, index);
+  if (settings) (void)tablet.remount(settings->mount, settings->chunks);
+  if (record_.tablets[index].state == MountState::kMounted) tablet.unfreeze();
+}
+
+std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
+  const TabletId id = record_.tablets[index].info.id;
+  Host::Hooks hooks;
+  hooks.boot = [this, id]() -> Task<Result<std::unique_ptr<table::TableTablet>>> {
+    const auto now = index_of(id);
+    INVARIANT(now, "a host of tablet {} outlives it", id.value);
+    return boot(record_.tablets[*now]);
+  };
+  hooks.booted = [this, id](const TabletPtr& tablet) {
+    parts_.tablets.add(id, tablet);
+    if (const auto now = index_of(id)) configure(*now, *tablet);
+    // Posted: the host publishes the tablet after this.
+    parts_.world.executor.post([self = weak_from_this()] {
+      if (const auto table = self.lock()) table->publish();
+    });
+  };
+  hooks.ending = [this, id]() -> Task<void> {
+    parts_.tablets.remove(id);
+    publish();
+    co_return;
+  };
+  return std::make_shared<Host>(parts_.world.executor, fmt::format("table {} {}", path_, id.value),
+                                std::move(hooks));
+}
+
+// By value: the record may change while the tablet boots.
+Task<Result<std::unique_ptr<table::TableTablet>>> RunningTable::boot(TabletOfTable tablet) {
+  co_await parts_.boots.acquire();
+  co_await yield(parts_.world.executor);
+  const auto index = index_of(tablet.info.id);
+  Result<std::unique_ptr<table::TableTablet>> booted =
+      fail(Errc::kUnavailable, "the tablet is no longer part of its table");
+  if (index) {
+    const auto settings = tablet_settings(path_, record_, *index);
+    if (!settings) {
+      booted = std::unexpected(settings.error());
+    } else {
+      auto inherited = co_await inherit_from_parents(tablet, settings->bounds);
+      if (!inherited) {
+        booted = std::unexpected(inherited.error());
+      } else {
+        const bool frozen = tablet.state != MountState::kMounted;
+        booted = co_await boot_with(tablet.info, *settings, frozen, std::move(*inherited));
+      }
+    }
+  }
+  parts_.boots.release();
+  co_return booted;
+}
+
+Task<Result<std::unique_ptr<table::TableTablet>>> RunningTable::boot_with(
+    TabletInfo info, table::TabletSettings settings, bool frozen, Inherited inherited) {
+  table::TableTabletOptions options;
+  options.leader = parts_.leader;
+  options.ask_coordinator = parts_.ask_coordinator;
+  options.frozen = frozen;
+  options.adopts = inherited.any;
+  options.adopted = std::move(inherited.chunks);
+  options.adopted_retained = inherited.retained;
+  options.others = record_.retired;
+  options.bug = parts_.bug;
+  co_return co_await table::TableTablet::boot(parts_.resources, std::move(info),
+                                              std::move(settings), std::move(options));
+}
+
+Task<Result<RunningTable::Inherited>> RunningTable::inherit_from_parents(
+    const TabletOfTable& tablet, const table::KeyBounds& bounds) {
+  Inherited inherited;
+  const std::vector<TabletId> parents = tablet.parents;
+  const table::KeyBounds within = bounds;
+  inherited.any = !parents.empty();
+  for (const TabletId parent : parents) {
+    const auto info = std::ranges::find(record_.retired, parent, &TabletInfo::id);
+    if (info == record_.retired.end()) {
+      co_return fail(Errc::kCorrupt, fmt::format("table {} does not know tablet {}, whose rows "
+                                                 "it is to take over",
+                                                 shown_path(), parent.value));
+    }
+    CO_TRY(Inherited found, co_await read_parent(*info));
+    inherited.retained = std::max(inherited.retained, found.retained);
+    for (table::ChunkRecord& record : found.chunks) {
+      if (parts_.bug == table::SeededBug::kReshardLosesPivot) {
+        record.from = std::max(record.from, within.from + '\0');
+      }
+      if (auto part = clipped(std::move(record), within)) {
+        inherited.chunks.push_back(std::move(*part));
+      }
+    }
+  }
+  co_return inherited;
+}
+
+Task<Result<RunningTable::Inherited>> RunningTable::read_parent(TabletInfo parent) {
+  co_await parents_.acquire();
+  co_await yield(parts_.world.executor);
+  auto found = co_await read_parent_locked(std::move(parent));
+  parents_.release();
+  co_return found;
+}
+
+Task<Result<RunningTable::Inherited>> RunningTable::read_parent_locked(TabletInfo parent) {
+  CO_TRY(table::TabletSettings settings, tablet_settings(path_, record_, 0));
+  settings.bounds = {};
+  settings.mount.enable_compaction_and_partitioning = false;
+  CO_TRY(const std::unique_ptr<table::TableTablet> old,
+         co_await boot_with(std::move(parent), std::move(settings), true, {}));
+  Inherited found{true, old->chunk_records(), old->statistics().retained};
+  co_await old->stop();
+  co_return found;
+}
+
+Task<Result<void>> RunningTable::with_stopped_tablet(
+    std::size_t index, std::function<Task<Result<void>>(table::TableTablet&)> use) {
+  TabletOfTable tablet = record_.tablets[index];
+  tablet.state = MountState::kFrozen;
+  CO_TRY(const std::unique_ptr<table::TableTablet> booted, co_await boot(std::move(tablet)));
+  Result<void> used = co_await use(*booted);
+  save_statistics(*booted);
+  co_await booted->stop();
+  co_return used;
+}
+
+void RunningTable::publish() {
+  auto open = std::make_shared<OpenTable>();
+  open->path = shown_path();
+  open->schema = std::make_shared<const TableSchema>(kept_schema(record_));
+  open->dynamic = record_.dynamic;
+  const auto before = holder_->hold();
+  if (*before->schema == *open->schema) open->schema = before->schema;
+  open->shown = open->schema;
+  if (*open->schema != record_.schema) {
+    open->shown = std::make_shared<const TableSchema>(record_.schema);
+  }
+  open->atomicity = static_cast<table::Atomicity>(record_.applied.atomicity);
+  for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
+    const TabletOfTable& tablet = record_.tablets[i];
+    OpenRange range;
+    range.from = tablet.pivot;
+    range.tablet = tablet.info.id;
+    range.running = i < slots_.size() ? this->tablet(i) : nullptr;
+    range.state = to_string(tablet.state);
+    if (tablet.state == MountState::kMounted && !range.running) range.state = "mounting";
+    if (tablet.state == MountState::kFrozen && !range.running) range.state = "frozen_mounting";
+    if (removed_) range.running = nullptr;
+    if (removed_) range.state = "removed";
+    open->ranges.push_back(std::move(range));
+  }
+  open->removed = removed_;
+  holder_->publish(std::move(open));
+}
+
+void RunningTable::mark_removed() {
+  removed_ = true;
+  publish();
+}
+
+RunningTable::TabletPtr RunningTable::tablet(std::size_t index) const {
+  const auto& host = slots_[index].host;
+  return host ? host->get() : nullptr;
+}
+
+void RunningTable::save_statistics(const table::TableTablet& tablet) {
+  last_statistics_[tablet.info().id] = tablet.statistics();
+}
+
+std::optional<table::TabletStatistics> RunningTable::figures(std::size_t index) const {
+  if (const TabletPtr running = tablet(index)) return running->statistics();
+  const auto known = last_statistics_.find(record_.tablets[index].info.id);
+  if (known == last_statistics_.end()) return std::nullopt;
+  table::TabletStatistics last = known->second;
+  last.memory_bytes = 0;
+  return last;
+}
+
+Task<Result<void>> RunningTable::load_statistics() {
+  for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
+    if (record_.tablets[i].state != MountState::kUnmounted || figures(i)) continue;
+    CO_TRY_VOID(co_await with_stopped_tablet(
+        i, [](table::TableTablet&) -> Task<Result<void>> { co_return Result<void>(); }));
+  }
+  co_return Result<void>();
+}
+
+Task<RunningTable::TabletPtr> RunningTable::wait_tablet(std::size_t index, Instant deadline) {
+  const std::shared_ptr<Host> host = slots_[index].host;
+  if (!host) co_return nullptr;
+  co_return co_await host->wait(deadline);
+}
+
+Task<void> RunningTable::stop_host(std::shared_ptr<Host> host) {
+  const auto self = shared_from_this();
+  ending_.push_back(host);
+  if (const TabletPtr running = host->get()) save_statistics(*running);
+  co_await host->stop();
+  std::erase_if(ending_, [&](const auto& one) { return one.expired() || one.lock() == host; });
+}
+
+Task<void> RunningTable::stop() {
+  const auto self = shared_from_this();
+  for (Slot& slot : slots_) {
+    if (slot.host) scope_.spawn(stop_host(std::exchange(slot.host, nullptr)));
+  }
+  co_await scope_.join();
+}
+
+Task<void> RunningTable::stop_tablet(std::size_t index) {
+  const std::shared_ptr<Host> host = std::exchange(slots_[index].host, nullptr);
+  if (host) co_await stop_host(host);
+}
+
+Task<void> RunningTable::stop_once() {
+  const auto self = shared_from_this();
+  if (!std::exchange(stopped_, true)) {
+    co_await stop();
+    stop_done_ = true;
+    stop_waiters_.wake_all();
+    co_return;
+  }
+  if (!stop_done_) co_await stop_waiters_.wait_until(Instant::never());
+}
+
+void RunningTable::abandon() {
+  for (const auto& one : ending_) {
+    if (const auto host = one.lock()) host->abandon();
+  }
+  for (const Slot& slot : slots_) {
+    if (slot.host) slot.host->abandon();
+  }
+}
+
+}  // namespace moraine

@@ -1,0 +1,119 @@
+// RunningTable: one table of this node: its record, its running tablets, and the published view for
+// readers.
+//
+// Promise    Every tablet whose state in the record is mounted, frozen, or a transition from these,
+//            is kept running. Each start and end of a tablet is published at once.
+// Threading  The node's executor; holder() is for any thread.
+// Tests      stored_tables_test.cpp.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/tablet_host.h"
+#include "scheme/path_node.h"
+#include "scheme/table_record.h"
+#include "transaction/local_tablets.h"
+#include "transaction/open_table.h"
+
+namespace moraine {
+
+// Shared by all tables; outlives them.
+struct TableParts {
+  World world;
+  table::TableResources& resources;
+  LocalTablets& tablets;
+  table::AskCoordinator ask_coordinator;
+  Semaphore& boots;
+  LeaderOptions leader;
+  table::SeededBug bug{};
+};
+
+class RunningTable : public std::enable_shared_from_this<RunningTable> {
+ public:
+  using TabletPtr = std::shared_ptr<table::TableTablet>;
+  using Host = TabletHost<table::TableTablet>;
+
+  RunningTable(TableParts& parts, std::string path, PathId id, TableRecord record);
+
+  const std::string& path() const { return path_; }
+  // With the leading '/', as in messages.
+  std::string shown_path() const { return "/" + path_; }
+  const PathId& id() const { return id_; }
+  const TableRecord& record() const { return record_; }
+  std::shared_ptr<TableHolder> holder() const { return holder_; }
+
+  // Applies a new record: starts and stops tablets, passes options to running ones.
+  void update(TableRecord record);
+  void republish() { publish(); }
+  // From here on reads and writes through handles of the table fail with kNotFound.
+  void mark_removed();
+  // Null: it is not running.
+  TabletPtr tablet(std::size_t index) const;
+  // Of a stopped tablet: its last statistics in this process. nullopt: unknown.
+  std::optional<table::TabletStatistics> figures(std::size_t index) const;
+  // Boots unmounted tablets without known statistics, to read them.
+  Task<Result<void>> load_statistics();
+  // Waits until it runs. Null: the deadline has passed.
+  Task<TabletPtr> wait_tablet(std::size_t index, Instant deadline);
+  // The host of a tablet, stopped or not, for deletion.
+  std::shared_ptr<Host> host(std::size_t index) const { return slots_[index].host; }
+
+  Task<void> stop_tablet(std::size_t index);
+  Task<void> stop();
+  // stop() for several callers: the first one stops it, all wait.
+  Task<void> stop_once();
+  void abandon();
+
+  // Boots an unmounted tablet as frozen, calls `use` with it, and stops it.
+  Task<Result<void>> with_stopped_tablet(
+      std::size_t index, std::function<Task<Result<void>>(table::TableTablet&)> use);
+
+ private:
+  struct Slot {
+    TabletId tablet;
+    std::shared_ptr<Host> host;  // Null: unmounted.
+  };
+
+  std::shared_ptr<Host> make_host(std::size_t index);
+  Task<Result<std::unique_ptr<table::TableTablet>>> boot(TabletOfTable tablet);
+  // What a tablet takes over from its parents.
+  struct Inherited {
+    bool any = false;
+    std::vector<table::ChunkRecord> chunks;
+    Timestamp retained = 0;
+  };
+  Task<Result<Inherited>> inherit_from_parents(const TabletOfTable& tablet,
+                                               const table::KeyBounds& bounds);
+  Task<Result<Inherited>> read_parent(TabletInfo parent);
+  Task<Result<Inherited>> read_parent_locked(TabletInfo parent);
+  Task<Result<std::unique_ptr<table::TableTablet>>> boot_with(TabletInfo info,
+                                                              table::TabletSettings settings,
+                                                              bool frozen, Inherited inherited);
+  std::optional<std::size_t> index_of(TabletId tablet) const;
+  void save_statistics(const table::TableTablet& tablet);
+  void configure(std::size_t index, table::TableTablet& tablet) const;
+  void publish();
+  Task<void> stop_host(std::shared_ptr<Host> host);
+
+  TableParts& parts_;
+  const std::string path_;
+  const PathId id_;
+  TableRecord record_;
+  std::vector<Slot> slots_;
+  std::map<TabletId, table::TabletStatistics> last_statistics_;  // Of stopped tablets.
+  Semaphore parents_{1};  // Only one child at a time boots a parent.
+  std::shared_ptr<TableHolder> holder_;
+  bool removed_ = false;
+  bool stopped_ = false;
+  bool stop_done_ = false;
+  Waiters stop_waiters_{parts_.world.executor};
+  std::vector<std::weak_ptr<Host>> ending_;
+  TaskScope scope_;  // Stopping hosts.
+};
+
+}  // namespace moraine

@@ -1,0 +1,224 @@
+#include "node/stored_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/invariant.h"
+#include "base/log.h"
+#include "table/tablet/seeded_bug.h"
+
+namespace moraine {
+
+StoredTables::StoredTables(World world, SchemeHost& scheme, table::TableResources& resources,
+                           LocalTablets& tablets, table::AskCoordinator ask_coordinator,
+                           StoredTablesOptions options)
+    : world_(world),
+      scheme_(scheme),
+      options_(std::move(options)),
+      parts_{world,  resources,       tablets,     std::move(ask_coordinator),
+             boots_, options_.leader, options_.bug} {
+  INVARIANT(!options_.groups.empty(), "tables need groups");
+  scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
+  tablets.set_deleted_check([this](TabletId id) { return is_deleted(id); });
+}
+
+Task<bool> StoredTables::wait_running(Instant deadline) {
+  const std::vector<TablePtr> all = list();
+  for (const TablePtr& table : all) {
+    for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
+      if (table->record().tablets[i].state == MountState::kUnmounted) continue;
+      if (co_await table->wait_tablet(i, deadline) || !tables_.contains(table->path())) continue;
+      // It may have been unmounted or replaced meanwhile.
+      const std::vector<TabletOfTable>& tablets = table->record().tablets;
+      const bool ends = i >= tablets.size() || tablets[i].state == MountState::kUnmounted ||
+                        tablets[i].state == MountState::kUnmounting;
+      if (!ends) co_return false;
+    }
+    // Published before this returns: the caller can then read the table.
+    table->republish();
+  }
+  co_return true;
+}
+
+std::optional<Error> StoredTables::boot_error() const {
+  for (const auto& [path, table] : tables_) {
+    for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
+      const auto host = table->host(i);
+      if (!host || !host->boot_error()) continue;
+      return Error(*host->boot_error()).within(table->shown_path());
+    }
+  }
+  return std::nullopt;
+}
+
+Task<void> StoredTables::stop() {
+  knows_all_ = false;
+  scope_.close();
+  stopping_.wake_all();
+  co_await scope_.join();
+  for (const TablePtr& table : list()) co_await table->stop();
+  tables_.clear();
+}
+
+void StoredTables::abandon() {
+  knows_all_ = false;
+  scope_.close();
+  stopping_.wake_all();
+  for (const auto& [path, table] : tables_) table->abandon();
+}
+
+Task<Result<std::vector<table::TabletStatistics>>> StoredTables::figures(std::string path) {
+  TablePtr table = find(path);
+  const auto known = [](const TablePtr& one) {
+    for (std::size_t i = 0; one && i < one->record().tablets.size(); ++i) {
+      const bool stopped = one->record().tablets[i].state == MountState::kUnmounted;
+      if (stopped && !one->figures(i)) return false;
+    }
+    return true;
+  };
+  Result<void> learnt;
+  if (!known(table)) {
+    learnt = co_await change(path, [](TablePtr one) { return one->load_statistics(); });
+    table = find(path);
+  }
+  if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
+  std::vector<table::TabletStatistics> all;
+  for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
+    auto figures = table->figures(i);
+    all.push_back(figures ? std::move(*figures) : table::TabletStatistics());
+    if (!figures && !learnt) all.back().error = learnt.error().message();
+  }
+  co_return all;
+}
+
+StoredTables::TablePtr StoredTables::find(const std::string& path) const {
+  const auto found = tables_.find(path);
+  return found == tables_.end() ? nullptr : found->second;
+}
+
+std::vector<StoredTables::TablePtr> StoredTables::list() const {
+  std::vector<TablePtr> all;
+  for (const auto& [path, table] : tables_) all.push_back(table);
+  return all;
+}
+
+void StoredTables::follow(const Scheme& scheme) {
+  if (scope_.closed()) return;
+  knows_all_ = true;
+  for (const NodePtr& node : scheme.all(NodeKind::kTable)) {
+    const auto adopted = adopt(*node);
+    if (!adopted) {
+      log_error("table not served", {{"table", node->path}, {"error", adopted.error()}});
+      knows_all_ = false;
+      continue;
+    }
+    scope_.spawn(finish_transitions(node->path));
+  }
+  std::vector<TablePtr> removed;
+  for (const auto& [path, table] : tables_) {
+    const NodePtr node = scheme.find(path);
+    if (!node || node->id != table->id()) removed.push_back(table);
+  }
+  for (const TablePtr& table : removed) drop(table);
+  if (!std::exchange(watching_, true)) scope_.spawn(release_retired());
+}
+
+// A tablet of no table was deleted, or replaced when it had nothing prepared.
+bool StoredTables::is_deleted(TabletId id) const {
+  if (!knows_all_) return false;
+  for (const auto& [path, table] : tables_) {
+    for (const TabletOfTable& tablet : table->record().tablets) {
+      if (tablet.info.id == id) return false;
+    }
+  }
+  return true;
+}
+
+Result<StoredTables::TablePtr> StoredTables::adopt(const PathNode& node) {
+  TRY(TableRecord record, decode_table(node));
+  const auto known = tables_.find(node.path);
+  if (known != tables_.end() && known->second->id() == node.id) {
+    known->second->update(std::move(record));
+    return known->second;
+  }
+  if (known != tables_.end()) {
+    const TablePtr older = known->second;
+    drop(older);
+  }
+  auto table = std::make_shared<RunningTable>(parts_, node.path, node.id, record);
+  tables_[node.path] = table;
+  table->update(std::move(record));
+  return table;
+}
+
+void StoredTables::drop(const TablePtr& table) {
+  tables_.erase(table->path());
+  table->mark_removed();
+  // One stop for all: all deletions wait for it.
+  const auto stop = [table] { return table->stop_once(); };
+  for (const TabletOfTable& tablet : table->record().tablets) {
+    scheme_.begin_deletion(tablet.info, stop);
+  }
+}
+
+// Continues transitions of tablets that were unfinished when the node stopped.
+Task<void> StoredTables::finish_transitions(std::string path) {
+  const TablePtr table = find(path);
+  if (!table) co_return;
+  bool unmounts = false;
+  bool freezes = false;
+  for (const TabletOfTable& tablet : table->record().tablets) {
+    unmounts = unmounts || tablet.state == MountState::kUnmounting;
+    freezes = freezes || tablet.state == MountState::kFreezing;
+  }
+  if (!unmounts && !freezes) co_return;
+  const auto done = unmounts ? co_await unmount(path) : co_await freeze(path);
+  if (!done) log_warning("table stays in transition", {{"table", path}, {"error", done.error()}});
+}
+
+Task<void> StoredTables::release_retired() {
+  while (!scope_.closed()) {
+    co_await stopping_.wait_until(world_.executor.now() + kRetiredPeriod);
+    for (const TablePtr& table : list()) {
+      if (scope_.closed()) co_return;
+      if (table->record().retired.empty()) continue;
+      const auto done = co_await change(
+          table->path(), [this](TablePtr one) { return release_retired_locked(one); });
+      if (!done) {
+        log_debug("retired tablets kept", {{"table", table->path()}, {"error", done.error()}});
+      }
+    }
+  }
+}
+
+Task<Result<void>> StoredTables::release_retired_locked(TablePtr table) {
+  TableRecord record = table->record();
+  std::set<TabletId> needed;
+  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
+    const auto running = table->tablet(i);
+    if (!running) co_return Result<void>();
+    if (options_.bug != table::SeededBug::kRetiredTooEarly) {
+      for (const TabletId id : running->borrowed_from()) needed.insert(id);
+    }
+    // A running tablet has taken over its parents' chunks.
+    record.tablets[i].parents.clear();
+  }
+  std::vector<TabletInfo> deleted;
+  for (const TabletInfo& info : record.retired) {
+    if (!needed.contains(info.id)) deleted.push_back(info);
+  }
+  if (deleted.empty()) co_return Result<void>();
+  std::erase_if(record.retired, [&](const TabletInfo& info) { return !needed.contains(info.id); });
+  CO_TRY_VOID(co_await store(table, std::move(record), 0, nullptr, deleted));
+  for (const TabletInfo& info : deleted) scheme_.begin_deletion(info, nullptr);
+  co_return Result<void>();
+}
+
+TabletInfo StoredTables::place(TabletId id, std::size_t turn) const {
+  return TabletInfo::simple(id, options_.groups[turn % options_.groups.size()],
+                            kTableTabletChannels);
+}
+
+}  // namespace moraine

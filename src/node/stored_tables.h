@@ -1,0 +1,162 @@
+// StoredTables: the tables of a node, stored in the scheme, their key ranges in table tablets.
+//
+//   scheme node (table_record.h)  ->  RunningTable  ->  a TabletHost for each tablet that is
+//                                 mounted
+//
+// Promise    A change is durable when it returns OK. Whenever the scheme's tablet starts, the
+//            running tables follow its state, and unfinished transitions of tablets are continued.
+//            Tablets that a reshard replaced are kept until no other refers to their blobs.
+//            Static tables have one tablet, which stays frozen; they are not mounted or altered.
+// Invariants Changes run one at a time.
+// Threading  The world's executor. Waiting calls must have ended before it is destroyed.
+// Limits     kTableChangesMax waiting; kTabletsPerTableMax; those of Scheme.
+// Errors     kNotFound, kAlreadyExists, kInvalidArgument: the text says what is wrong; kReadOnly:
+//            the state of the table does not allow this, the text has the state; kUnavailable: the
+//            outcome is unknown.
+// Tests      stored_tables_test.cpp.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/running_table.h"
+#include "node/scheme_host.h"
+
+namespace moraine {
+
+inline constexpr std::size_t kTableChangesMax = 10'000;
+inline constexpr std::size_t kTableBootsMax = 16;
+inline constexpr Duration kTabletTimeout = 60s;  // Of a boot, of a flush.
+inline constexpr Duration kRetiredPeriod = 5s;   // Between checks of replaced tablets.
+
+struct StoredTablesOptions {
+  std::vector<GroupId> groups;  // Assigned to new tablets in turn.
+  LeaderOptions leader;
+  table::SeededBug bug{};
+};
+
+struct NewTable {
+  TableSchema schema;
+  TableOptions options;
+  std::vector<std::string> pivots;  // Of the second and later tablets, encoded.
+  bool dynamic = true;
+  bool mounted = true;
+};
+
+class StoredTables {
+ public:
+  using TablePtr = std::shared_ptr<RunningTable>;
+
+  // `scheme`, `resources` and `tablets` outlive the object; `scheme` has not started.
+  StoredTables(World world, SchemeHost& scheme, table::TableResources& resources,
+               LocalTablets& tablets, table::AskCoordinator ask_coordinator,
+               StoredTablesOptions options);
+
+  Task<bool> wait_running(Instant deadline);
+  // The boot error of some tablet; names its table. nullopt: no boot failed.
+  std::optional<Error> boot_error() const;
+  Task<void> stop();
+  void abandon();
+
+  Task<Result<void>> create(std::string path, NewTable table);
+  Task<Result<void>> remove(std::string path);
+  // kConflict: it is not empty.
+  Task<Result<void>> remove_directory(std::string path);
+  // Each ends when every tablet of the table is in the state asked for.
+  Task<Result<void>> mount(std::string path, bool frozen);
+  Task<Result<void>> unmount(std::string path);
+  Task<Result<void>> freeze(std::string path);
+  Task<Result<void>> unfreeze(std::string path);
+  // Applies the stored options to the tablets; with `options`, these are stored first.
+  Task<Result<void>> remount(std::string path);
+  Task<Result<void>> remount(std::string path, TableMountOptions options);
+  // Stores the options; they take effect at the next mount or remount. in_memory_mode and atomicity
+  // can be changed while the table is unmounted.
+  Task<Result<void>> set_options(std::string path, TableOptions options);
+  // The same for named attributes only (table_record.h).
+  Task<Result<void>> set_attributes(std::string path, std::map<std::string, std::string> named);
+  // Unmounted tables only.
+  Task<Result<void>> alter(std::string path, TableSchema schema);
+  Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots);
+  Task<Result<void>> reshard(std::string path, std::size_t tablets);
+
+  // Adds rows that follow the layout of the table's schema, all of them or none.
+  Task<Result<void>> write_static(std::string path, std::shared_ptr<const table::StaticRows> rows);
+  // A static table with unique keys becomes a dynamic one, mounted, with its rows.
+  Task<Result<void>> make_dynamic(std::string path);
+
+  // Statistics of its tablets, in order. Unmounted tablets without known statistics are booted for
+  // that; what cannot be found out is 0, and `error` says why.
+  Task<Result<std::vector<table::TabletStatistics>>> figures(std::string path);
+
+  // Null: no such table.
+  TablePtr find(const std::string& path) const;
+  std::vector<TablePtr> list() const;
+
+ private:
+  using Change = std::function<Task<Result<void>>(TablePtr)>;
+
+  // Runs one change of one table with the change lock held, as all functions named *_locked need.
+  Task<Result<void>> change(std::string path, Change body);
+  Task<Result<void>> locked(std::function<Task<Result<void>>()> body);
+  Task<Result<void>> create_locked(std::string path, NewTable table);
+  Task<Result<void>> remove_locked(TablePtr table);
+  Task<Result<void>> remove_directory_locked(std::string path);
+  Task<Result<void>> move_to(TablePtr table, MountState state);
+  Task<Result<void>> mount_checked(TablePtr table, MountState state);
+  Task<Result<void>> mount_locked(TablePtr table, MountState state);
+  Task<Result<void>> unfreeze_locked(TablePtr table);
+  Task<Result<void>> write_static_locked(TablePtr table,
+                                         std::shared_ptr<const table::StaticRows> rows);
+  Task<Result<void>> make_dynamic_locked(TablePtr table);
+  std::uint64_t now_ms() const;
+  // The record with these options stored. Fails if they contradict or cannot be changed now.
+  Result<TableRecord> with_options(const RunningTable& table, TableOptions options) const;
+  Task<Result<void>> replace_options(TablePtr table, TableOptions options);
+  Task<Result<void>> replace_attributes(TablePtr table, std::map<std::string, std::string> named);
+  Task<Result<void>> apply_stored(TablePtr table, std::optional<TableMountOptions> options);
+  Task<Result<void>> replace_schema(TablePtr table, TableSchema schema);
+  Task<Result<void>> reshard_locked(TablePtr table, std::vector<std::string> pivots);
+  Task<Result<void>> reshard_by_count(TablePtr table, std::size_t tablets);
+  Task<Result<std::vector<std::string>>> choose_pivots(TablePtr table, std::size_t tablets);
+  Task<Result<void>> adopt_all(TablePtr table);
+  // Stores the record in the scheme with `tablets` new tablets, whose ids `fill` gets; then applies
+  // it.
+  using Fill = std::function<void(TableRecord&, TabletId first)>;
+  Task<Result<void>> store(TablePtr table, TableRecord record, std::uint32_t tablets = 0,
+                           Fill fill = nullptr, std::vector<TabletInfo> deleted = {});
+
+  void follow(const Scheme& scheme);
+  bool is_deleted(TabletId id) const;
+  Result<TablePtr> adopt(const PathNode& node);
+  void drop(const TablePtr& table);
+  Task<void> finish_transitions(std::string path);
+  Task<void> release_retired();
+  Task<Result<void>> release_retired_locked(TablePtr table);
+  TabletInfo place(TabletId id, std::size_t turn) const;
+  Instant soon() const { return world_.executor.now() + kTabletTimeout; }
+
+  World world_;
+  SchemeHost& scheme_;
+  const StoredTablesOptions options_;
+  Semaphore boots_{kTableBootsMax};
+  TableParts parts_;
+  std::map<std::string, TablePtr> tables_;
+  Semaphore changes_{1};
+  Waiters stopping_{world_.executor};
+  bool watching_ = false;
+  bool knows_all_ = false;  // All tables of the scheme are in tables_.
+  TaskScope scope_;
+};
+
+// Pivots of the second and later tablets: strictly increasing, none empty.
+Result<void> check_pivots(const std::vector<std::string>& pivots);
+// kInvalidArgument: a static table does not support this.
+Result<void> check_dynamic(const RunningTable& table, std::string_view what);
+// kReadOnly: some tablet is not unmounted; the text has the tablet and its state.
+Result<void> check_unmounted(const RunningTable& table, std::string_view what);
+
+}  // namespace moraine

@@ -1,0 +1,143 @@
+#include "node/stored_topics.h"
+
+#include <fmt/format.h>
+
+#include "base/invariant.h"
+#include "scheme/topic_record.h"
+
+namespace moraine {
+
+StoredTopics::StoredTopics(World world, SchemeHost& scheme, QueueTablets& tablets,
+                           StoredTopicsOptions options)
+    : world_(world), scheme_(scheme), tablets_(tablets), options_(std::move(options)) {
+  INVARIANT(!options_.groups.empty(), "topics need groups");
+  scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
+}
+
+Task<bool> StoredTopics::wait_running(Instant deadline) {
+  std::vector<TopicRef> topics;
+  for (const auto& [name, topic] : by_name_) topics.push_back(topic);
+  for (const TopicRef& topic : topics) {
+    const bool running = co_await topic->wait_running(deadline);
+    if (!running && by_id_.contains(topic->info()->id)) co_return false;
+  }
+  co_return true;
+}
+
+Task<void> StoredTopics::stop() {
+  stopping_ = true;
+  TaskScope stops;
+  for (const auto& [name, topic] : by_name_) {
+    for (const HostPtr& host : topic->hosts()) stops.spawn(stop_host(host));
+  }
+  co_await stops.join();
+}
+
+Task<void> StoredTopics::stop_host(HostPtr host) {
+  co_await stops_.acquire();
+  co_await yield(world_.executor);
+  co_await host->stop();
+  stops_.release();
+}
+
+void StoredTopics::abandon() {
+  stopping_ = true;
+  for (const auto& [name, topic] : by_name_) {
+    for (const HostPtr& host : topic->hosts()) host->abandon();
+  }
+}
+
+TopicPtr StoredTopics::find(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second->info();
+}
+
+TopicPtr StoredTopics::find(const TopicId& id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second->info();
+}
+
+std::vector<TopicPtr> StoredTopics::list() const {
+  std::vector<TopicPtr> topics;
+  topics.reserve(by_name_.size());
+  for (const auto& [name, topic] : by_name_) topics.push_back(topic->info());
+  return topics;
+}
+
+std::shared_ptr<queue::Partition> StoredTopics::partition(const TopicId& topic,
+                                                          queue::PartitionIndex index) {
+  const auto found = by_id_.find(topic);
+  return found == by_id_.end() ? nullptr : found->second->partition(index);
+}
+
+std::optional<Error> StoredTopics::start_error(const TopicId& topic,
+                                               queue::PartitionIndex index) const {
+  const auto found = by_id_.find(topic);
+  return found == by_id_.end() ? std::nullopt : found->second->start_error(index);
+}
+
+TopicsReport StoredTopics::report() const {
+  TopicsReport report;
+  report.scheme_running = scheme_.running();
+  report.tablets_being_deleted = scheme_.deleting();
+  for (const auto& [name, topic] : by_name_) {
+    report.topics.push_back(topic->report());
+    for (const HostPtr& host : topic->hosts()) {
+      ++(host->running() ? report.tablets_running : report.tablets_starting);
+    }
+  }
+  return report;
+}
+
+// Follows the state of the scheme: topics that are new to this node, have changed, or were removed.
+void StoredTopics::follow(const Scheme& scheme) {
+  if (stopping_) return;
+  for (const NodePtr& node : scheme.all(NodeKind::kTopic)) {
+    const auto adopted = adopt(*node);
+    if (!adopted)
+      log_error("topic not served", {{"topic", node->path}, {"error", adopted.error()}});
+  }
+  std::vector<TopicRef> removed;
+  for (const auto& [name, topic] : by_name_) {
+    const NodePtr node = scheme.find(name);
+    if (!node || node->id != topic->info()->id) removed.push_back(topic);
+  }
+  for (const TopicRef& topic : removed) drop(topic);
+}
+
+Result<StoredTopics::TopicRef> StoredTopics::adopt(const PathNode& node) {
+  TRY(TopicRecord record, decode_topic(node));
+  const RunningTopic::MakeHost make = [this](const TopicTablet& tablet,
+                                             const queue::PartitionConfig& config) {
+    return make_host(tablet, config);
+  };
+  if (const auto known = by_id_.find(node.id); known != by_id_.end()) {
+    known->second->update(std::move(record), make);
+    return known->second;
+  }
+  if (const auto older = by_name_.find(node.path); older != by_name_.end()) {
+    const TopicRef topic = older->second;
+    drop(topic);
+  }
+  auto topic = std::make_shared<RunningTopic>(std::move(record), make);
+  by_name_[node.path] = topic;
+  by_id_[node.id] = topic;
+  return topic;
+}
+
+StoredTopics::HostPtr StoredTopics::make_host(const TopicTablet& tablet,
+                                              const queue::PartitionConfig& config) {
+  return std::make_shared<QueueTabletHost>(world_.executor, tablets_, boots_, tablet.info,
+                                           tablet.partitions, config);
+}
+
+void StoredTopics::drop(const TopicRef& topic) {
+  by_name_.erase(topic->info()->name);
+  by_id_.erase(topic->info()->id);
+  for (std::size_t at = 0; at < topic->hosts().size(); ++at) {
+    const HostPtr host = topic->hosts()[at];
+    scheme_.begin_deletion(topic->tablets()[at].info, [host] { return host->stop(); });
+  }
+}
+
+}  // namespace moraine

@@ -1,0 +1,132 @@
+// Changes of topics: decided, made durable in the scheme, then applied.
+
+#include <fmt/format.h>
+
+#include "node/stored_topics.h"
+#include "scheme/topic_config.h"
+#include "scheme/topic_record.h"
+
+namespace moraine {
+namespace {
+
+// Another incarnation of the scheme has taken over: the caller gets kUnavailable.
+Error unreachable(Error error) {
+  if (error.code == Errc::kConflict) error.code = Errc::kUnavailable;
+  return error;
+}
+
+}  // namespace
+
+// Returns OK with the permit of changes_ acquired. The yield: see Scheme::create().
+Task<Result<void>> StoredTopics::begin_change() {
+  if (changes_.waiting() >= kTopicChangesMax) {
+    co_return fail(Errc::kOverloaded, fmt::format("{} changes are waiting", changes_.waiting()));
+  }
+  co_await changes_.acquire();
+  co_await yield(world_.executor);
+  co_return Result<void>();
+}
+
+Task<Result<TopicPtr>> StoredTopics::when_running(TopicRef topic) {
+  const TopicPtr info = topic->info();
+  if (co_await topic->wait_running(world_.executor.now() + kRunTimeout)) co_return info;
+  co_return fail(Errc::kUnavailable,
+                 fmt::format("'{}' is stored, but its partitions do not run yet", info->name));
+}
+
+Task<Result<TopicPtr>> StoredTopics::create(std::string name, TopicSpec spec) {
+  CO_TRY_VOID(check_topic_name(name));
+  CO_TRY_VOID(check_spec(spec));
+  CO_TRY_VOID(co_await begin_change());
+  auto created = co_await create_locked(std::move(name), std::move(spec));
+  changes_.release();
+  if (!created) co_return std::unexpected(unreachable(std::move(created).error()));
+  co_return co_await when_running(std::move(*created));
+}
+
+Task<Result<StoredTopics::TopicRef>> StoredTopics::create_locked(std::string name, TopicSpec spec) {
+  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
+  if (by_name_.contains(name)) {
+    co_return fail(Errc::kAlreadyExists, fmt::format("'{}' is a topic", name));
+  }
+  if (by_name_.size() >= kTopicsMax) {
+    co_return fail(Errc::kOverloaded, fmt::format("there are {} topics", by_name_.size()));
+  }
+  TopicRecord record;
+  record.info.config = std::move(spec.config);
+  record.info.consumers = std::move(spec.consumers);
+  CreateNode request;
+  request.kind = NodeKind::kTopic;
+  request.path = std::move(name);
+  request.parents = true;
+  const std::uint32_t per_tablet = partitions_per_tablet(record.info);
+  request.tablets = tablets_to_add({}, spec.partitions, per_tablet);
+  request.attributes = [record, partitions = spec.partitions, per_tablet, this](TabletId first) {
+    TopicRecord placed = record;
+    placed.tablets = spread({}, partitions, per_tablet, first, options_.groups);
+    return encode_topic(placed);
+  };
+  CO_TRY(const NodePtr node, co_await tree->create(std::move(request)));
+  co_return adopt(*node);
+}
+
+Task<Result<TopicPtr>> StoredTopics::alter(std::string name, TopicChange change) {
+  CO_TRY_VOID(co_await begin_change());
+  auto altered = co_await alter_locked(std::move(name), std::move(change));
+  changes_.release();
+  if (!altered) co_return std::unexpected(unreachable(std::move(altered).error()));
+  co_return co_await when_running(std::move(*altered));
+}
+
+Task<Result<StoredTopics::TopicRef>> StoredTopics::alter_locked(std::string name,
+                                                                TopicChange change) {
+  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) {
+    co_return fail(Errc::kNotFound, fmt::format("no topic '{}'", name));
+  }
+  TopicRecord record;
+  CO_TRY(record.info, changed(*found->second->info(), change));
+  record.tablets = found->second->tablets();
+  AlterNode request;
+  request.path = std::move(name);
+  request.id = record.info.id;
+  const std::uint32_t per_tablet = partitions_per_tablet(record.info);
+  request.tablets = tablets_to_add(record.tablets, record.info.partitions, per_tablet);
+  request.attributes = [record, per_tablet, this](TabletId first) {
+    TopicRecord placed = record;
+    placed.tablets =
+        spread(record.tablets, record.info.partitions, per_tablet, first, options_.groups);
+    return encode_topic(placed);
+  };
+  CO_TRY(const NodePtr node, co_await tree->alter(std::move(request)));
+  co_return adopt(*node);
+}
+
+Task<Result<void>> StoredTopics::remove(std::string name) {
+  CO_TRY_VOID(co_await begin_change());
+  auto removed = co_await remove_locked(std::move(name));
+  changes_.release();
+  if (!removed) co_return std::unexpected(unreachable(std::move(removed).error()));
+  co_return removed;
+}
+
+Task<Result<void>> StoredTopics::remove_locked(std::string name) {
+  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) {
+    co_return fail(Errc::kNotFound, fmt::format("no topic '{}'", name));
+  }
+  const TopicRef topic = found->second;
+  RemoveNode request;
+  request.path = std::move(name);
+  request.id = topic->info()->id;
+  for (const TopicTablet& tablet : topic->tablets()) request.deleted.push_back(tablet.info);
+  CO_TRY_VOID(co_await tree->remove(std::move(request)));
+  // Unless the scheme has restarted meanwhile and follow() has done it.
+  const auto still = by_id_.find(topic->info()->id);
+  if (still != by_id_.end()) drop(topic);
+  co_return Result<void>();
+}
+
+}  // namespace moraine

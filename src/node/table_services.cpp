@@ -1,0 +1,138 @@
+#include "node/table_services.h"
+
+#include "cluster/tablet_ids.h"
+
+namespace moraine {
+namespace {
+
+constexpr Duration kTimestampTimeout = 10s;
+
+StoredTablesOptions tables_options(const TableServicesOptions& options) {
+  StoredTablesOptions made;
+  made.groups = options.groups;
+  made.leader = options.leader;
+  made.bug = options.bug;
+  return made;
+}
+
+}  // namespace
+
+TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme,
+                             Executor& background, TableServicesOptions options)
+    : options_(std::move(options)),
+      clock_(world.clock, world.executor, options_.clock),
+      world_{world.executor, clock_, world.random, world.disks, world.network},
+      wall_clock_(world.clock),
+      groups_(groups),
+      timestamps_(*this),
+      pinned_memory_(options_.in_memory_bytes),
+      blocks_(options_.block_cache_bytes, &pinned_memory_),
+      row_cache_memory_(options_.row_cache_bytes),
+      resources_{world_, groups, timestamps_, background, blocks_, nullptr, row_cache_memory_},
+      oracle_(world.executor, "timestamps",
+              {[this] { return boot_oracle(); },
+               [this](const std::shared_ptr<TimestampOracle>& oracle) { shared_oracle_ = oracle; },
+               [this]() -> Task<void> {
+                 shared_oracle_.store(nullptr);
+                 co_return;
+               }}),
+      coordinator_(world.executor, "coordinator",
+                   {[this] { return boot_coordinator(); }, nullptr, nullptr}),
+      tables_(
+          world_, scheme, resources_, tablets_,
+          [this](TabletId coordinator, TransactionId id) { return ask(coordinator, id); },
+          tables_options(options_)) {
+  if (options_.compressed_cache_bytes > 0) {
+    compressed_blocks_ =
+        std::make_unique<table::BlockCache>(options_.compressed_cache_bytes, &pinned_memory_);
+    resources_.compressed_blocks = compressed_blocks_.get();
+  }
+}
+
+Task<Result<void>> TableServices::start(Instant deadline) {
+  if (!std::exchange(started_, true)) {
+    oracle_.start();
+    coordinator_.start();
+  }
+  if (!co_await oracle_.wait(deadline)) {
+    co_return fail(Errc::kTimeout, "the timestamp oracle did not start in time");
+  }
+  if (!co_await coordinator_.wait(deadline)) {
+    co_return fail(Errc::kTimeout, "the coordinator did not start in time");
+  }
+  co_return Result<void>();
+}
+
+std::optional<Error> TableServices::boot_error() const {
+  if (oracle_.boot_error()) return oracle_.boot_error();
+  if (coordinator_.boot_error()) return coordinator_.boot_error();
+  return tables_.boot_error();
+}
+
+// Tables first: their prepared transactions may still ask the coordinator.
+Task<void> TableServices::stop() {
+  co_await tables_.stop();
+  if (!started_) co_return;
+  co_await coordinator_.stop();
+  co_await oracle_.stop();
+}
+
+void TableServices::abandon() {
+  tables_.abandon();
+  coordinator_.abandon();
+  oracle_.abandon();
+}
+
+TabletInfo TableServices::system_tablet(TabletId id) const {
+  const auto place = options_.places.find(id);
+  const GroupId group = place == options_.places.end() ? options_.groups.front() : place->second;
+  return TabletInfo::simple(id, group, kKeyValueChannels);
+}
+
+Task<Result<std::unique_ptr<TimestampOracle>>> TableServices::boot_oracle() {
+  OracleOptions options;
+  options.leader = options_.leader;
+  options.lease = options_.timestamp_lease;
+  options.clock = &clock_;
+  options.bug = options_.bug;
+  // It reads the clock for every timestamp, and checks the guard before it raises the ceiling.
+  const World world{world_.executor, wall_clock_, world_.random, world_.disks, world_.network};
+  return TimestampOracle::boot(world, groups_, system_tablet(kTimestampTabletId), options);
+}
+
+Task<Result<std::unique_ptr<Coordinator>>> TableServices::boot_coordinator() {
+  CoordinatorOptions options;
+  options.leader = options_.leader;
+  options.bug = options_.bug;
+  return Coordinator::boot(world_, groups_, system_tablet(kCoordinatorTabletId), tablets_,
+                           timestamps_, options);
+}
+
+Task<Result<Timestamp>> TableServices::HostedTimestamps::next() {
+  std::shared_ptr<TimestampOracle> oracle = services_.oracle_.get();
+  if (!oracle) {
+    oracle = co_await services_.oracle_.wait(services_.world_.executor.now() + kTimestampTimeout);
+  }
+  if (!oracle) co_return fail(Errc::kUnavailable, "the timestamp oracle is not running");
+  co_return co_await oracle->next();
+}
+
+std::optional<Timestamp> TableServices::try_timestamp() {
+  const std::shared_ptr<TimestampOracle> oracle = shared_oracle_.load();
+  return oracle ? oracle->try_next() : std::nullopt;
+}
+
+CommitParts TableServices::commit_parts() {
+  return {tablets_, timestamps_, [this] { return coordinator_.get(); }};
+}
+
+Task<Result<TransactionOutcome>> TableServices::ask(TabletId coordinator, TransactionId id) {
+  const auto running = coordinator_.get();
+  if (coordinator != kCoordinatorTabletId || !running) {
+    co_return fail(Errc::kUnavailable,
+                   fmt::format("coordinator {} is not running here", coordinator.value));
+  }
+  co_return running->outcome(id);
+}
+
+}  // namespace moraine

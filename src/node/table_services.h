@@ -1,0 +1,97 @@
+// TableServices: the tables of one node with their timestamp oracle, coordinator and caches.
+//
+// Promise    start() ends when the oracle and the coordinator serve; tables start in the
+//            background. stop() ends cleanly: what was acknowledged is durable anyway.
+// Threading  The world's executor; try_timestamp() anywhere.
+// Tests      stored_tables_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "cluster/system_places.h"
+#include "node/stored_tables.h"
+#include "transaction/commit.h"
+#include "transaction/timestamp_oracle.h"
+
+namespace moraine {
+
+struct TableServicesOptions {
+  std::vector<GroupId> groups;  // Assigned to new tablets in turn.
+  SystemPlaces places;          // Of the oracle and the coordinator. Absent: the first group.
+  std::size_t block_cache_bytes = std::size_t{256} << 20;
+  std::size_t compressed_cache_bytes = 0;                    // 0: none.
+  std::size_t in_memory_bytes = table::kPinnedBytesDefault;  // Of tables with an in_memory_mode.
+  std::size_t row_cache_bytes = std::size_t{64} << 20;
+  std::optional<Duration> timestamp_lease;  // As in OracleOptions.
+  ClockLimits clock;
+  LeaderOptions leader;
+  table::SeededBug bug{};
+};
+
+class TableServices {
+ public:
+  // `groups`, `scheme` and `background` outlive the object; `scheme` has not started.
+  TableServices(World world, BlobGroups& groups, SchemeHost& scheme, Executor& background,
+                TableServicesOptions options);
+  TableServices(const TableServices&) = delete;
+  TableServices& operator=(const TableServices&) = delete;
+
+  // kTimeout: the deadline has passed; the start continues, and start() may be called again.
+  Task<Result<void>> start(Instant deadline);
+  // Call after the scheme's.
+  Task<void> stop();
+  void abandon();
+
+  // Why the oracle, the coordinator or a tablet failed to start. nullopt: none failed.
+  std::optional<Error> boot_error() const;
+
+  StoredTables& tables() { return tables_; }
+  LocalTablets& tablets() { return tablets_; }
+  TimestampSource& timestamps() { return timestamps_; }
+  // Without waiting; nullopt: call timestamps().next().
+  std::optional<Timestamp> try_timestamp();
+  CommitParts commit_parts();
+  // The clock of the tables: the world's, checked by ClockGuard.
+  ClockGuard& clock() { return clock_; }
+  const table::BlockCache& blocks() const { return blocks_; }
+  const table::PinnedMemory& pinned_memory() const { return pinned_memory_; }
+  table::SlabMemory& row_cache_memory() { return row_cache_memory_; }
+
+ private:
+  // Timestamps of the running incarnation of the oracle.
+  class HostedTimestamps final : public TimestampSource {
+   public:
+    explicit HostedTimestamps(TableServices& services) : services_(services) {}
+    Task<Result<Timestamp>> next() override;
+
+   private:
+    TableServices& services_;
+  };
+
+  TabletInfo system_tablet(TabletId id) const;
+  Task<Result<std::unique_ptr<TimestampOracle>>> boot_oracle();
+  Task<Result<std::unique_ptr<Coordinator>>> boot_coordinator();
+  Task<Result<TransactionOutcome>> ask(TabletId coordinator, TransactionId id);
+
+  const TableServicesOptions options_;
+  ClockGuard clock_;
+  World world_;  // With that clock.
+  WallClock& wall_clock_;
+  BlobGroups& groups_;
+  HostedTimestamps timestamps_;
+  LocalTablets tablets_;
+  table::PinnedMemory pinned_memory_;
+  table::BlockCache blocks_;
+  std::unique_ptr<table::BlockCache> compressed_blocks_;
+  table::SlabMemory row_cache_memory_;
+  table::TableResources resources_;
+  TabletHost<TimestampOracle> oracle_;
+  std::atomic<std::shared_ptr<TimestampOracle>> shared_oracle_;
+  TabletHost<Coordinator> coordinator_;
+  StoredTables tables_;
+  bool started_ = false;
+};
+
+}  // namespace moraine

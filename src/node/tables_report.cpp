@@ -1,0 +1,119 @@
+#include "node/tables_report.h"
+
+#include <set>
+
+namespace moraine {
+namespace {
+
+void add_stores(table::TabletStatistics& sum, const table::TabletStatistics& one) {
+  sum.unmerged_rows += one.unmerged_rows;
+  sum.chunks += one.chunks;
+  sum.eden_chunks += one.eden_chunks;
+  sum.partitions += one.partitions;
+  sum.overlapping_stores = std::max(sum.overlapping_stores, one.overlapping_stores);
+  sum.uncompressed_bytes += one.uncompressed_bytes;
+  sum.compressed_bytes += one.compressed_bytes;
+  sum.hunk_bytes += one.hunk_bytes;
+  sum.memory_bytes += one.memory_bytes;
+  sum.replaced_chunks += one.replaced_chunks;
+  sum.replaced_bytes += one.replaced_bytes;
+  sum.replaced_memory_bytes += one.replaced_memory_bytes;
+  sum.flushes += one.flushes;
+  sum.compactions += one.compactions;
+  sum.compacted_bytes_in += one.compacted_bytes_in;
+  sum.compacted_bytes_out += one.compacted_bytes_out;
+  sum.chunks_dropped_unread += one.chunks_dropped_unread;
+  sum.damaged_chunks += one.damaged_chunks;
+  sum.preload_completed_chunks += one.preload_completed_chunks;
+  sum.preload_pending_chunks += one.preload_pending_chunks;
+  sum.preload_failed_chunks += one.preload_failed_chunks;
+  sum.preload_failures += one.preload_failures;
+  sum.commits += one.commits;
+  sum.conflicts += one.conflicts;
+}
+
+// Chunks that several tablets took over from one parent count once.
+std::uint64_t count_chunks(const RunningTable& table) {
+  std::set<BlobId> metas;
+  for (std::size_t i = 0; i < table.record().tablets.size(); ++i) {
+    const auto tablet = table.tablet(i);
+    if (!tablet) continue;
+    for (const table::ChunkRecord& chunk : tablet->chunk_records()) metas.insert(chunk.meta);
+  }
+  return metas.size();
+}
+
+}  // namespace
+
+void ReadReport::add(const table::LookupStatistics& statistics) {
+  using Figures = table::LookupStatistics;
+  rows += statistics.get(Figures::kRows);
+  missing_rows += statistics.get(Figures::kMissingRows);
+  unmerged_rows += statistics.get(Figures::kUnmergedRows);
+  data_weight += statistics.get(Figures::kDataWeight);
+  requests += statistics.get(Figures::kRequests);
+  waits += statistics.get(Figures::kWaits);
+  retries += statistics.get(Figures::kRetries);
+}
+
+void ChunkReadReport::add(const table::ChunkReadCounters& counters) {
+  using Figures = table::ChunkReadCounters;
+  disk_bytes += counters.get(Figures::kDiskBytes);
+  transmitted_bytes += counters.get(Figures::kTransmittedBytes);
+  cache_bytes += counters.get(Figures::kCacheBytes);
+  filter_keys += counters.get(Figures::kFilterKeys);
+  filtered_keys += counters.get(Figures::kFilteredKeys);
+  filter_false_positives += counters.get(Figures::kFilterFalsePositives);
+}
+
+// The sum is read first, so that no bucket exceeds the count while other threads observe.
+void DurationReport::add(const ThreadHistogram& durations) {
+  sum += durations.sum();
+  std::uint64_t most = 0;
+  for (std::uint32_t power = kFirstPower; power <= kLastPower; ++power) {
+    most = std::max(most, durations.count_below(power));
+    below[power - kFirstPower] += most;
+  }
+  count += std::max(most, durations.count());
+}
+
+void TableFigures::add(table::TableTablet& tablet) {
+  ++tablets_running;
+  add_stores(stores, tablet.statistics());
+  const table::RowCache::Statistics cache = tablet.row_cache().statistics();
+  row_cache.hits += cache.hits;
+  row_cache.misses += cache.misses;
+  row_cache.inserts += cache.inserts;
+  row_cache.outdated += cache.outdated;
+  row_cache.evicted += cache.evicted;
+  row_cache.rows += cache.rows;
+  const table::ReadStatistics& reads = tablet.read_statistics();
+  lookup.add(reads.lookup);
+  select.add(reads.scan);
+  lookup_chunks.add(reads.chunks.of(table::ReadKind::kLookup));
+  lookup_hunks.add(reads.hunks.of(table::ReadKind::kLookup));
+  select_chunks.add(reads.chunks.of(table::ReadKind::kSelect));
+  select_hunks.add(reads.hunks.of(table::ReadKind::kSelect));
+  background_chunks.add(reads.chunks.of(table::ReadKind::kBackground));
+  lookup_duration.add(reads.lookup_duration);
+}
+
+TablesReport report_tables(TableServices& services) {
+  TablesReport report;
+  for (const auto& table : services.tables().list()) {
+    TableFigures& figures = report.tables.emplace_back();
+    figures.path = "/" + table->path();
+    figures.tablets = table->record().tablets.size();
+    for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
+      if (const auto tablet = table->tablet(i)) figures.add(*tablet);
+    }
+    if (!table->record().retired.empty()) figures.stores.chunks = count_chunks(*table);
+  }
+  report.row_cache_ranks = services.row_cache_memory().ranks();
+  report.blocks = services.blocks().statistics();
+  report.pinned_bytes = services.pinned_memory().bytes();
+  report.pinned_bytes_max = services.pinned_memory().bytes_max();
+  return report;
+}
+
+}  // namespace moraine

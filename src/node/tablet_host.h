@@ -1,0 +1,132 @@
+// TabletHost: keeps one tablet running on this node.
+//
+// Promise    Boots the tablet, and boots it again when it has ended by itself, after a pause that
+//            grows with repeated failures. At most one incarnation runs at a time.
+// Threading  The executor's thread. A caller keeps the host alive while it awaits a call of the
+//            host, and the pointer from get() while it awaits a call of the tablet.
+// Tests      key_value_host_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "io/waiters.h"
+
+namespace moraine {
+
+inline constexpr Duration kRebootPauseMin = 100ms;
+inline constexpr Duration kRebootPauseMax = 10s;
+
+// T has stop(), abandon() and on_end(hook) as Leader has them.
+template <class T>
+class TabletHost {
+ public:
+  struct Hooks {
+    std::function<Task<Result<std::unique_ptr<T>>>()> boot;
+    // Both may be absent.
+    std::function<void(const std::shared_ptr<T>&)> booted;  // Called before get() returns it.
+    std::function<Task<void>()> ending;                     // Awaited before it is stopped.
+  };
+
+  // `name` is for the log.
+  TabletHost(Executor& executor, std::string name, Hooks hooks)
+      : executor_(executor), name_(std::move(name)), hooks_(std::move(hooks)) {}
+
+  void start() { scope_.spawn(run()); }
+  // Null while the tablet is not running.
+  std::shared_ptr<T> get() const { return tablet_; }
+  // Waits until it runs. Null: the deadline has passed, or the host was stopped.
+  Task<std::shared_ptr<T>> wait(Instant deadline) {
+    while (!tablet_ && !scope_.closed()) {
+      if (!co_await ready_.wait_until(deadline)) break;
+    }
+    co_return tablet_;
+  }
+  bool stopping() const { return scope_.closed(); }
+  // Why the last boot failed. nullopt: it runs, or was not booted yet.
+  const std::optional<Error>& boot_error() const { return boot_error_; }
+
+  // Ends this incarnation; another is booted.
+  void restart() {
+    if (ended_) executor_.post([ended = ended_] { ended->set(true); });
+  }
+  // Stops it finally, after operations in flight have ended. Called once.
+  Task<void> stop() {
+    close();
+    co_await scope_.join();
+  }
+  // Requests it to end, without waiting.
+  void abandon() {
+    if (tablet_) tablet_->abandon();
+    close();
+  }
+
+ private:
+  void close() {
+    scope_.close();
+    restart();
+    pause_.wake_all();
+    ready_.wake_all();
+  }
+
+  Task<void> run() {
+    Duration pause = kRebootPauseMin;
+    while (!scope_.closed()) {
+      const Instant began = executor_.now();
+      auto booted = co_await hooks_.boot();
+      if (booted) {
+        if (std::exchange(boot_error_, std::nullopt)) {
+          log_info("tablet runs after failed starts", {{"tablet", name_}});
+        }
+        co_await serve(std::move(*booted));
+      } else if (!scope_.closed()) {
+        // One line per reason; boots are retried.
+        if (!boot_error_ || boot_error_->context != booted.error().context) {
+          log_warning("tablet does not start; retrying",
+                      {{"tablet", name_}, {"error", booted.error()}});
+        }
+        boot_error_ = std::move(booted).error();
+      }
+      if (scope_.closed()) break;
+      if (executor_.now() - began > kRebootPauseMax) pause = kRebootPauseMin;
+      co_await pause_.wait_until(executor_.now() + pause);
+      pause = std::min(pause * 2, kRebootPauseMax);
+    }
+  }
+
+  // From the boot to the end of one incarnation.
+  Task<void> serve(std::shared_ptr<T> tablet) {
+    const auto ended = std::make_shared<OneShot<bool>>();
+    tablet->on_end(
+        [ended, &executor = executor_] { executor.post([ended] { ended->set(true); }); });
+    if (!scope_.closed()) {
+      ended_ = ended;
+      if (hooks_.booted) hooks_.booted(tablet);
+      tablet_ = tablet;
+      ready_.wake_all();
+      co_await *ended;
+      ended_ = nullptr;
+      tablet_ = nullptr;
+      if (!scope_.closed()) log_warning("tablet has ended", {{"tablet", name_}});
+    }
+    if (hooks_.ending) co_await hooks_.ending();
+    co_await tablet->stop();
+  }
+
+  Executor& executor_;
+  const std::string name_;
+  Hooks hooks_;
+  std::shared_ptr<T> tablet_;
+  std::shared_ptr<OneShot<bool>> ended_;
+  std::optional<Error> boot_error_;
+  Waiters ready_{executor_};
+  Waiters pause_{executor_};
+  TaskScope scope_;
+};
+
+}  // namespace moraine
