@@ -15,6 +15,7 @@
 #include "app/exit_code.h"
 #include "app/version.h"
 #include "base/log.h"
+#include "io/real/real_lanes.h"
 
 namespace moraine::app {
 namespace {
@@ -151,6 +152,11 @@ void add_serve_commands(CLI::App& root, Action& action) {
                   "Memory for blobs of topics, e.g. 512MiB (default: an eighth of the "
                   "machine's, at most 1GiB)")
       ->type_name("SIZE");
+  serve
+      .add_option("--lanes", options->lanes,
+                  "Threads that serve requests (default: one for each processor)")
+      ->type_name("N")
+      ->check(CLI::Range(1, static_cast<int>(kLanesMax)));
   // Different default ports for nodes of one config on one machine.
   serve.callback([&action, options, config, http, kafka] {
     if (config->count() > 0 && kafka->count() == 0) options->kafka = "off";

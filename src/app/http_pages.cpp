@@ -5,7 +5,9 @@
 #include "app/node_report.h"
 #include "app/node_watch.h"
 #include "app/process_metrics.h"
+#include "app/topic_metrics.h"
 #include "cluster/local/cluster_file.h"
+#include "node/tables_report.h"
 
 namespace moraine::app {
 namespace {
@@ -34,33 +36,26 @@ blob::ClusterConfig current_config(blob::BlobNode& node) {
   return config;
 }
 
-void add_topics(const Served& served, std::vector<std::string>& out) {
-  if (!served.topics) {
-    out.emplace_back("topics are not started yet");
-    return;
+std::string lane_metrics(RealLanes& lanes) {
+  std::string out =
+      "# HELP moraine_lane_busy_seconds_total Processor time of the lane's thread\n"
+      "# TYPE moraine_lane_busy_seconds_total counter\n";
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const double busy = std::chrono::duration<double>(lanes.lane(i).busy()).count();
+    out += fmt::format("moraine_lane_busy_seconds_total{{lane=\"{}\"}} {:.6f}\n", i, busy);
   }
-  const TopicsReport report = served.topics->report();
-  if (!report.scheme_running) out.emplace_back("the scheme's tablet is not running");
-  if (report.tablets_starting > 0) {
-    out.push_back(fmt::format("{} of {} tablets of topics are starting", report.tablets_starting,
-                              report.tablets_starting + report.tablets_running));
-  }
-  if (!served.topics->serving()) out.emplace_back("Kafka clients are not accepted yet");
+  return out;
 }
 
 }  // namespace
 
 std::vector<std::string> not_ready(const Served& served, const ServePlan& plan) {
-  std::vector<std::string> out;
-  if (!served.devices_open) {
-    out.emplace_back("the devices are being opened");
-    return out;
+  std::vector<std::string> out = served.node.not_ready();
+  if (!plan.kafka || served.topics_elsewhere) return out;
+  if (!served.node.running()) out.emplace_back("the tablets are not started yet");
+  if (!served.kafka || !served.kafka->serving()) {
+    out.emplace_back("Kafka clients are not accepted yet");
   }
-  if (const std::size_t recovering = recovering_vdisks(served.node); recovering > 0) {
-    out.push_back(
-        fmt::format("{} of {} VDisks are recovering", recovering, served.node.vdisks().size()));
-  }
-  if (plan.topics && !served.topics_elsewhere) add_topics(served, out);
   return out;
 }
 
@@ -69,13 +64,13 @@ HttpPages::HttpPages(const Served& served, const ServePlan& plan, TcpAddress nod
       plan_(plan),
       node_(std::move(node)),
       service_(
-          served.real.world().executor, registry_,
+          served.lanes.lane(0), registry_,
           [this](http::Exchange& exchange) { return answer(exchange); }, options()) {}
 
 Result<void> HttpPages::open(const TcpAddress& address) {
   TcpListenerLimits limits;
   limits.connections_max = kHttpConnectionsMax + kTurnedAwayMax;
-  TRY(listener_, TcpListener::open(served_.real.lane(), address, service_.streams(), limits));
+  TRY(listener_, TcpListener::open(served_.lanes.lane(0), address, service_.streams(), limits));
   return {};
 }
 
@@ -83,30 +78,42 @@ Task<void> HttpPages::stop() {
   if (listener_) co_await listener_->stop();
 }
 
-http::Reply HttpPages::page(const std::string& path) const {
-  const auto view = [this] {
-    return NodeView{served_.node, plan_.self, served_.groups, served_.real.network().peers(),
-                    served_.real.lane().now()};
-  };
-  if (path == "/ping") return http::text_reply(200, "ok\n");
+Task<std::string> HttpPages::metrics() const {
+  RealWorld& first = served_.lanes.first();
+  std::string text = node_metrics(NodeView{served_.node.storage(), plan_.self, served_.groups,
+                                           first.network().peers(), first.lane().now()});
+  if (served_.kafka) {
+    const TopicCacheFigures cache = co_await served_.node.topic_cache();
+    text += topic_metrics(served_.node.topics_report(), cache);
+    if (served_.kafka) text += served_.kafka->metrics().expose();
+    text += to_prometheus(report_tables(served_.node.tables()));
+  }
+  co_return text + lane_metrics(served_.lanes) + registry_.expose() + process_metrics();
+}
+
+Task<http::Reply> HttpPages::page(std::string path) const {
+  if (path == "/ping") co_return http::text_reply(200, "ok\n");
   if (path == "/ready") {
     const std::vector<std::string> missing = not_ready(served_, plan_);
-    if (missing.empty()) return http::text_reply(200, "ready\n");
-    return http::text_reply(503, fmt::format("{}\n", fmt::join(missing, "\n")));
+    if (missing.empty()) co_return http::text_reply(200, "ready\n");
+    co_return http::text_reply(503, fmt::format("{}\n", fmt::join(missing, "\n")));
   }
-  if (path == "/status") return typed("application/json", node_status(view()));
+  if (path == "/status") {
+    RealWorld& first = served_.lanes.first();
+    const NodeView view{served_.node.storage(), plan_.self, served_.groups, first.network().peers(),
+                        first.lane().now()};
+    co_return typed("application/json", node_status(view));
+  }
   if (path == "/metrics") {
-    std::string text = node_metrics(view());
-    if (served_.topics) text += served_.topics->metrics();
-    text += registry_.expose() + process_metrics();
-    return typed("text/plain; version=0.0.4; charset=utf-8", text);
+    co_return typed("text/plain; version=0.0.4; charset=utf-8", co_await metrics());
   }
   if (path == "/cluster.yaml") {
-    const blob::ClusterConfig config = current_config(served_.node);
+    const blob::ClusterConfig config = current_config(served_.node.storage());
     // With the actual port.
-    return typed("application/yaml", to_yaml(plan_.folder ? with_address(config, node_) : config));
+    co_return typed("application/yaml",
+                    to_yaml(plan_.folder ? with_address(config, node_) : config));
   }
-  return http::text_reply(
+  co_return http::text_reply(
       404, "no such page; there are /ping, /ready, /status, /metrics and /cluster.yaml\n");
 }
 
@@ -114,7 +121,7 @@ Task<void> HttpPages::answer(http::Exchange& exchange) {
   const http::Request& request = exchange.request();
   http::Reply reply;
   if (request.method == "GET" || request.method == "HEAD") {
-    reply = page(request.target.path);
+    reply = co_await page(request.target.path);
   } else {
     reply = http::text_reply(405, "only GET and HEAD\n");
     reply.head.fields.add("Allow", "GET, HEAD");

@@ -43,7 +43,8 @@ class HttpPages {
 
  private:
   Task<void> answer(http::Exchange& exchange);
-  http::Reply page(const std::string& path) const;
+  Task<http::Reply> page(std::string path) const;
+  Task<std::string> metrics() const;
 
   const Served& served_;
   const ServePlan& plan_;

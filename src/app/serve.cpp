@@ -13,8 +13,8 @@
 #include "app/serve_plan.h"
 #include "app/served.h"
 #include "base/log.h"
+#include "cluster/local/cluster_file.h"
 #include "cluster/local/data_folder.h"
-#include "cluster/system_places.h"
 #include "cluster/tablet_ids.h"
 #include "io/real/signals.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kReadyWait = 30s;
-constexpr Duration kTopicsStartTurn = 1s;  // Signals are checked after each.
+constexpr Duration kStartTurn = 1s;  // Signals are checked after each.
 
 Task<void> wait_until_ready(Executor& executor, blob::BlobNode& node, const OneShot<int>& signal) {
   const Instant deadline = executor.now() + kReadyWait;
@@ -48,14 +48,14 @@ void announce(const ServePlan& plan, const Served& served, const TcpAddress& lis
   const std::string http_text =
       plan.http ? to_string(TcpAddress{plan.http->host, pages.port()}) : std::string("off");
   const std::string kafka_text =
-      served.topics ? to_string(served.topics->kafka()) : std::string("off");
+      served.kafka ? to_string(served.kafka->address()) : std::string("off");
   fmt::print("listening http={} grpc=off kafka={} node={}\n", http_text, kafka_text,
              to_string(listen));
   std::fflush(stdout);
   fmt::print(stderr, "grpc: not served yet (docs/limits.md)\n");
   if (!plan.folder)
     fmt::print(stderr, "node {} of cluster {}\n", plan.self.value, plan.config.name);
-  if (served.topics) {
+  if (served.kafka) {
     fmt::print(stderr, "try: echo hello | moraine topic write --kafka {} greetings\n", kafka_text);
     fmt::print(stderr, "     moraine topic read --kafka {} greetings\n", kafka_text);
   }
@@ -66,73 +66,60 @@ void announce(const ServePlan& plan, const Served& served, const TcpAddress& lis
   if (plan.http) fmt::print(stderr, "try: curl http://{}/status\n", http_text);
 }
 
-Task<Result<void>> open_pages(RealWorld& real, const ServePlan& plan, HttpPages& pages) {
+Task<Result<void>> open_pages(Lane& lane, const ServePlan& plan, HttpPages& pages) {
   if (!plan.http) co_return Result<void>();
-  CO_TRY(const TcpAddress address, co_await numeric(real.lane(), *plan.http));
+  CO_TRY(const TcpAddress address, co_await numeric(lane, *plan.http));
   co_return pages.open(address);
 }
 
-// Retries `attempt` while it fails because of a timeout; nullopt: a signal came first.
-template <class T>
-Task<Result<std::optional<T>>> until_answered(RealWorld& real, const OneShot<int>& signal,
-                                              std::function<Task<Result<T>>(Instant)> attempt) {
+// Retries `attempt` while it fails because of a timeout. False: a signal came first.
+Task<Result<bool>> until_done(Executor& executor, const OneShot<int>& signal,
+                              std::function<Task<Result<void>>(Instant)> attempt) {
   bool logged = false;
-  Executor& executor = real.world().executor;
   while (!signal.ready()) {
-    const Instant turn = executor.now() + kTopicsStartTurn;
-    auto result = co_await attempt(turn);
-    if (result) co_return std::optional<T>(std::move(*result));
+    const Instant turn = executor.now() + kStartTurn;
+    const Result<void> result = co_await attempt(turn);
+    if (result) co_return true;
     const Errc code = result.error().code;
     if (code != Errc::kTimeout && code != Errc::kUnavailable) {
-      co_return std::unexpected(std::move(result).error());
+      co_return std::unexpected(result.error());
     }
     if (!std::exchange(logged, true)) {
       log_info("topics are being started", {{"so far", result.error().context}});
     }
     if (executor.now() < turn) co_await sleep_for(executor, turn - executor.now());
   }
-  co_return std::optional<T>();
+  co_return false;
 }
 
-std::string kafka_text(const TopicNodeOptions& options, std::uint16_t port) {
+std::string kafka_text(const KafkaServerOptions& options, std::uint16_t port) {
   const bool own = options.advertised_host.empty();
   return to_string(TcpAddress{own ? options.kafka.host : options.advertised_host, port});
 }
 
-Task<Result<bool>> topics_started(TopicNode& topics, Instant deadline) {
-  CO_TRY_VOID(co_await topics.start(deadline));
-  co_return true;
-}
-
-// One node of a cluster serves topics. False: a signal came first.
-Task<Result<bool>> claim_topics(RealWorld& real, const ServePlan& plan, Served& served,
-                                const TopicNodeOptions& options, const OneShot<int>& signal) {
-  if (plan.config.nodes.size() == 1) co_return true;
+Task<Result<void>> take_claim(World world, const ServePlan& plan, Served& served) {
   ClaimHolder self;
   self.node = plan.self.value;
-  self.address = kafka_text(options, options.kafka.port);
+  self.address = kafka_text(*plan.kafka, plan.kafka->kafka.port);
   ClaimOptions how;
   how.take_over = plan.take_over;
-  blob::Proxy& group = *served.node.proxy(options.places.at(kSchemeTabletId));
-  std::function<Task<Result<std::unique_ptr<TopicsClaim>>>(Instant)> take = [&](Instant) {
-    return TopicsClaim::take(real.world(), group, self, how);
-  };
-  CO_TRY(auto taken, co_await until_answered(real, signal, std::move(take)));
-  if (!taken) co_return false;
-  served.claim = std::move(*taken);
-  co_return true;
+  blob::Proxy& group = *served.node.storage().proxy(served.node.places().at(kSchemeTabletId));
+  CO_TRY(served.claim, co_await TopicsClaim::take(world, group, self, how));
+  TopicsClaim& claim = *served.claim;
+  served.node.placement().set_confirm([&claim] { return claim.confirm(); });
+  co_return Result<void>();
 }
 
 Task<void> end_topics(Served& served) {
-  const std::unique_ptr<TopicNode> topics = std::move(served.topics);
+  const std::unique_ptr<KafkaServer> kafka = std::move(served.kafka);
   served.topics_elsewhere = true;
-  if (topics) co_await topics->stop();
+  if (kafka) co_await kafka->stop();
 }
 
 // After another node has taken the topics over, only the disks are served here.
 void watch_claim(Served& served) {
   if (!served.claim) return;
-  served.claim->set_address(to_string(served.topics->kafka()));
+  served.claim->set_address(to_string(served.kafka->address()));
   if (served.claim->lost()) {
     served.stops.spawn(end_topics(served));
   } else {
@@ -140,35 +127,46 @@ void watch_claim(Served& served) {
   }
 }
 
+// Starts the tablets and their door. False: a signal came first.
+Task<Result<bool>> start_tablets(World world, const ServePlan& plan, Served& served,
+                                 const OneShot<int>& signal) {
+  Executor& executor = world.executor;
+  Node& node = served.node;
+  CO_TRY(bool done, co_await until_done(executor, signal, [&node](Instant turn) {
+           return node.locate_system(turn);
+         }));
+  if (!done) co_return false;
+  // One node of a cluster serves topics.
+  if (plan.config.nodes.size() > 1) {
+    CO_TRY(done, co_await until_done(executor, signal,
+                                     [&](Instant) { return take_claim(world, plan, served); }));
+    if (!done) co_return false;
+  }
+  CO_TRY(done,
+         co_await until_done(executor, signal, [&node](Instant turn) { return node.start(turn); }));
+  co_return done;
+}
+
 // Starts to serve topics, unless a signal comes first.
-Task<Result<void>> start_topics(RealWorld& real, const ServePlan& plan, Served& served,
+Task<Result<void>> start_topics(World world, const ServePlan& plan, Served& served,
                                 const OneShot<int>& signal) {
-  if (!plan.topics) co_return Result<void>();
-  TopicNodeOptions options = *plan.topics;
-  options.node_id = static_cast<std::int32_t>(plan.self.value);
-  CO_TRY(options.kafka, co_await numeric(real.lane(), options.kafka));
-  std::vector<blob::GroupId> configured;
-  for (const blob::GroupConfig& group : plan.config.groups) configured.push_back(group.id);
-  std::function<Task<Result<SystemPlaces>>(Instant)> find = [&](Instant turn) {
-    return find_system_places(real.world(), served.storage, configured, turn);
-  };
-  CO_TRY(auto places, co_await until_answered(real, signal, std::move(find)));
-  if (!places) co_return Result<void>();
-  options.places = std::move(*places);
-  const auto claimed = co_await claim_topics(real, plan, served, options, signal);
-  if (!claimed && claimed.error().code == Errc::kConflict) {
-    log_error("topics are not served here", {{"why", claimed.error().context}});
+  if (!plan.kafka) co_return Result<void>();
+  const Result<bool> started = co_await start_tablets(world, plan, served, signal);
+  if (!started && started.error().code == Errc::kConflict) {
+    log_error("topics are not served here", {{"why", started.error().context}});
     served.topics_elsewhere = true;
     co_return Result<void>();
   }
-  if (!claimed) co_return std::unexpected(claimed.error());
-  if (!*claimed) co_return Result<void>();
-  served.topics = std::make_unique<TopicNode>(real, served.node, std::move(options));
-  std::function<Task<Result<bool>>(Instant)> start = [&](Instant turn) {
-    return topics_started(*served.topics, turn);
-  };
-  auto started = co_await until_answered(real, signal, std::move(start));
-  if (!started) co_return std::unexpected(std::move(started).error().within("--kafka"));
+  if (!started) co_return std::unexpected(Error(started.error()).within("--kafka"));
+  if (!*started) co_return Result<void>();
+  KafkaServerOptions options = *plan.kafka;
+  options.node_id = static_cast<std::int32_t>(plan.self.value);
+  CO_TRY(options.kafka, co_await numeric(served.lanes.lane(0), options.kafka));
+  served.kafka = std::make_unique<KafkaServer>(served.lanes, served.node, std::move(options));
+  KafkaServer& kafka = *served.kafka;
+  const auto serving = co_await until_done(world.executor, signal,
+                                           [&kafka](Instant turn) { return kafka.start(turn); });
+  if (!serving) co_return std::unexpected(Error(serving.error()).within("--kafka"));
   watch_claim(served);
   co_return Result<void>();
 }
@@ -191,27 +189,27 @@ class FolderAddresses {
 };
 
 // Starts the node and serves until a signal comes.
-Task<int> serve_node(RealWorld& real, const ServePlan& plan, Served& served,
-                     const TcpAddress& listen, const HttpPages& pages, OneShot<int>& signal) {
-  World world = real.world();
-  const auto started = co_await served.node.start();
-  if (!started) {
-    const ExitCode reason = exit_code_of(started.error().code);
-    co_return report(reason == kExitUsage ? kExitData : reason, started.error());
+Task<int> serve_node(const ServePlan& plan, Served& served, const TcpAddress& listen,
+                     const HttpPages& pages, OneShot<int>& signal) {
+  World world = served.lanes.first().world();
+  const auto opened = co_await served.node.open();
+  if (!opened) {
+    const ExitCode reason = exit_code_of(opened.error().code);
+    co_return report(reason == kExitUsage ? kExitData : reason, opened.error());
   }
-  served.devices_open = true;
   const FolderAddresses addresses(plan.folder);
-  const NodeWatch watch(world.executor, served.node, *plan.config.node(plan.self));
+  blob::BlobNode& storage = served.node.storage();
+  const NodeWatch watch(world.executor, storage, *plan.config.node(plan.self));
   served.groups.start();
   if (plan.folder) {
-    co_await wait_until_ready(world.executor, served.node, signal);
+    co_await wait_until_ready(world.executor, storage, signal);
     const auto written = write_node_address(*plan.folder, listen);
     if (!written) co_return report(written.error());
   }
-  const auto topics = co_await start_topics(real, plan, served, signal);
+  const auto topics = co_await start_topics(world, plan, served, signal);
   if (!topics) co_return report(kExitData, topics.error());
-  if (plan.folder && served.topics) {
-    const auto written = write_kafka_address(*plan.folder, served.topics->kafka());
+  if (plan.folder && served.kafka) {
+    const auto written = write_kafka_address(*plan.folder, served.kafka->address());
     if (!written) co_return report(written.error());
   }
   if (!signal.ready()) announce(plan, served, listen, pages);
@@ -220,7 +218,16 @@ Task<int> serve_node(RealWorld& real, const ServePlan& plan, Served& served,
   co_return kExitOk;
 }
 
-Task<int> serve(RealWorld& real, const ServePlan& plan) {
+NodeOptions node_options(const ServePlan& plan) {
+  NodeOptions options;
+  // A device that is missing from an existing folder is not created as a new one.
+  options.storage.format_missing = plan.format_missing;
+  options.topic_cache_bytes = plan.topic_cache_bytes;
+  return options;
+}
+
+Task<int> serve(RealLanes& lanes, Lane& background, const ServePlan& plan) {
+  RealWorld& real = lanes.first();
   OneShot<int> signal;
   std::optional<SignalWatch> watch;
   watch.emplace(real.lane(), std::vector<int>{SIGINT, SIGTERM, SIGHUP}, [&signal](int number) {
@@ -236,23 +243,21 @@ Task<int> serve(RealWorld& real, const ServePlan& plan) {
     co_return report(kExitData, listening.error());
   }
   const TcpAddress listen{plan.listen.host, real.network().port()};
-  blob::BlobNodeOptions node_options;
-  // A device that is missing from an existing folder is not created as a new one.
-  node_options.format_missing = plan.format_missing;
-  blob::BlobNode node(real.world(), plan.config, plan.self, node_options);
-  blob::GroupWatch groups(real.world(), node);
-  Served served{real, node, groups};
+  Node node(lanes.worlds(), background, plan.config, plan.self, node_options(plan));
+  blob::GroupWatch groups(real.world(), node.storage());
+  Served served{lanes, node, groups};
   HttpPages pages(served, plan, listen);
   int code = kExitData;
-  if (const auto opened = co_await open_pages(real, plan, pages); !opened) {
+  if (const auto opened = co_await open_pages(real.lane(), plan, pages); !opened) {
     report(kExitData, opened.error());
   } else {
-    code = co_await serve_node(real, plan, served, listen, pages, signal);
+    code = co_await serve_node(plan, served, listen, pages, signal);
     co_await pages.stop();
   }
   watch.reset();  // From here on a second signal ends the program at once.
   co_await end_topics(served);
   co_await served.stops.join();
+  co_await node.stop_tablets();
   if (served.claim) co_await served.claim->stop();
   co_await groups.stop();
   co_await node.stop();
@@ -270,10 +275,17 @@ int run_serve(const ServeOptions& options) {
   if (const auto failed = plan_serving(options, claims, plan)) return *failed;
   auto network = network_options(plan.config, plan.self);
   if (!network) return report(kExitData, network.error());
-  LaneOptions lane;
-  lane.name = "node";
-  RealWorld world(lane, std::move(*network));
-  return world.run(serve(world, plan));
+  RealLanes lanes(plan.lanes, "node", std::move(*network));
+  LaneOptions long_work;
+  long_work.name = "compaction";
+  long_work.background = true;
+  Lane background(long_work);
+  lanes.start();
+  background.start();
+  const int code = lanes.first().run(serve(lanes, background, plan));
+  background.stop();
+  lanes.stop();
+  return code;
 }
 
 }  // namespace moraine::app

@@ -1,6 +1,9 @@
 #include "app/serve_plan.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "app/exit_code.h"
 #include "base/log.h"
@@ -62,14 +65,14 @@ std::optional<int> refuse_if_in_use(const blob::NodeConfig& own) {
 std::optional<int> claim_addresses(const ServePlan& plan, PortClaims& claims) {
   Result<void> claimed;
   if (plan.http) claimed = claims.add("--http", *plan.http);
-  if (claimed && plan.topics) claimed = claims.add("--kafka", plan.topics->kafka);
+  if (claimed && plan.kafka) claimed = claims.add("--kafka", plan.kafka->kafka);
   if (claimed && plan.listen.port != 0) claimed = claims.add("nodes[].port", plan.listen);
   if (claimed) return std::nullopt;
   return report(kExitData, claimed.error());
 }
 
 std::optional<int> check_new_size(const ServeOptions& options, const ServePlan& plan) {
-  if (!plan.topics || options.size.empty()) return std::nullopt;
+  if (!plan.kafka || options.size.empty()) return std::nullopt;
   const auto size = blob::parse_size(options.size);
   if (!size || *size >= kTopicFolderBytesMin) return std::nullopt;
   return report(kExitUsage, fmt::format("--size {} is too small for topics, which need 256MiB; "
@@ -115,7 +118,7 @@ std::optional<int> plan_topics(const ServeOptions& options, ServePlan& plan) {
   if (options.kafka == "off") return std::nullopt;
   auto address = parse_address(options.kafka);
   if (!address) return report(kExitUsage, address.error());
-  TopicNodeOptions& topics = plan.topics.emplace();
+  KafkaServerOptions& topics = plan.kafka.emplace();
   topics.kafka = std::move(*address);
   topics.advertised_host = options.advertise;
   const bool any = topics.kafka.host == "0.0.0.0" || topics.kafka.host == "::";
@@ -127,14 +130,21 @@ std::optional<int> plan_topics(const ServeOptions& options, ServePlan& plan) {
   plan.take_over = options.take_over;
   topics.auto_create_topics = !options.no_auto_create;
   topics.default_partitions = options.default_partitions;
+  plan.topic_cache_bytes = default_cache_bytes();
   if (options.cache.empty()) return std::nullopt;
   const auto bytes = blob::parse_size(options.cache);
   if (!bytes) return report(kExitUsage, bytes.error());
-  topics.cache_bytes = *bytes;
+  plan.topic_cache_bytes = *bytes;
   return std::nullopt;
 }
 
 }  // namespace
+
+std::size_t default_cache_bytes() {
+  const auto pages = static_cast<std::size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L));
+  const auto page = static_cast<std::size_t>(std::max(sysconf(_SC_PAGESIZE), 0L));
+  return std::clamp(pages * page / 8, kCacheBytesMin, kCacheBytesMax);
+}
 
 std::optional<int> plan_serving(const ServeOptions& options, PortClaims& claims, ServePlan& plan) {
   if (options.http != "off") {
@@ -146,6 +156,7 @@ std::optional<int> plan_serving(const ServeOptions& options, PortClaims& claims,
     const auto address = parse_address(options.grpc);
     if (!address) return report(kExitUsage, address.error());
   }
+  plan.lanes = options.lanes == 0 ? default_lanes() : options.lanes;
   if (const auto failed = plan_topics(options, plan)) return failed;
   if (!options.size.empty()) {
     const auto size = blob::parse_size(options.size);

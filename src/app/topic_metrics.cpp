@@ -93,7 +93,7 @@ void single(std::string& out, const char* name, const char* kind, const char* he
 
 }  // namespace
 
-std::string topic_metrics(const TopicsReport& report, const queue::BlobCache& cache) {
+std::string topic_metrics(const TopicsReport& report, const TopicCacheFigures& cache) {
   std::string out;
   for (const Field& field : kFields) {
     auto to = std::back_inserter(out);
@@ -110,10 +110,9 @@ std::string topic_metrics(const TopicsReport& report, const queue::BlobCache& ca
          report.tablets_starting);
   single(out, "moraine_tablets_being_deleted", "gauge", "Tablets of removed topics",
          report.tablets_being_deleted);
-  single(out, "moraine_queue_cache_bytes", "gauge", "Memory of the blob cache", cache.bytes());
-  single(out, "moraine_queue_cache_hits_total", "counter", "Blobs found in memory", cache.hits());
-  single(out, "moraine_queue_cache_misses_total", "counter", "Blobs read from disk",
-         cache.misses());
+  single(out, "moraine_queue_cache_bytes", "gauge", "Memory of the blob cache", cache.bytes);
+  single(out, "moraine_queue_cache_hits_total", "counter", "Blobs found in memory", cache.hits);
+  single(out, "moraine_queue_cache_misses_total", "counter", "Blobs read from disk", cache.misses);
   return out;
 }
 

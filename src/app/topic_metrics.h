@@ -5,13 +5,12 @@
 
 #include <string>
 
-#include "node/topics_report.h"
-#include "queue/blob_cache.h"
+#include "node/node.h"
 
 namespace moraine::app {
 
 inline constexpr std::size_t kReportedPartitionsMax = 10'000;
 
-std::string topic_metrics(const TopicsReport& report, const queue::BlobCache& cache);
+std::string topic_metrics(const TopicsReport& report, const TopicCacheFigures& cache);
 
 }  // namespace moraine::app

@@ -151,7 +151,11 @@ Task<void> TopicsClaim::run_heartbeats() {
   while (!scope_.closed() && !lost_) {
     (void)co_await wakes_.pop_until(world_.executor.now() + options_.heartbeat);
     if (scope_.closed()) break;
+    ++beats_begun_;
     const auto written = co_await write();
+    lost_ = !written && written.error().code == Errc::kConflict && !scope_.closed();
+    beats_ended_ = beats_begun_;
+    beaten_.wake_all();
     if (written && std::exchange(renewal_failed_, false)) {
       log_info("the claim of topics is renewed again");
     }
@@ -160,17 +164,26 @@ Task<void> TopicsClaim::run_heartbeats() {
       log_warning("the claim of topics cannot be renewed; retrying every second",
                   {{"error", written.error()}});
     }
-    if (written || written.error().code != Errc::kConflict || scope_.closed()) continue;
-    lost_ = true;
+    if (!lost_) continue;
     log_error("another node has taken the topics over; this node serves them no longer",
               {{"error", written.error()}});
     if (on_lost_) std::exchange(on_lost_, nullptr)();
   }
 }
 
+Task<bool> TopicsClaim::confirm() {
+  const std::uint64_t wanted = beats_begun_ + 1;
+  wakes_.push(true);
+  while (beats_ended_ < wanted && !lost_ && !scope_.closed()) {
+    co_await beaten_.wait_until(Instant::never());
+  }
+  co_return !lost_;
+}
+
 void TopicsClaim::abandon() {
   scope_.close();
   wakes_.push(true);
+  beaten_.wake_all();
 }
 
 Task<void> TopicsClaim::stop() {

@@ -20,6 +20,7 @@
 #include <string>
 
 #include "io/sync.h"
+#include "io/waiters.h"
 #include "io/world.h"
 #include "tablet/groups.h"
 #include "tablet/tablet_info.h"
@@ -53,6 +54,9 @@ class TopicsClaim {
   // Called once, when another node has taken over.
   void on_lost(Callback hook) { on_lost_ = std::move(hook); }
   bool lost() const { return lost_; }
+  // Renews the claim now. False: another node has taken over. True also when the group does not
+  // answer.
+  Task<bool> confirm();
   // The address of topics; written with the next heartbeat.
   void set_address(std::string address) { self_.address = std::move(address); }
   // Ends the heartbeats. Called once, before destruction.
@@ -86,6 +90,9 @@ class TopicsClaim {
   bool renewal_failed_ = false;  // The last heartbeat failed.
   std::uint32_t collects_ = 0;
   bool lost_ = false;
+  std::uint64_t beats_begun_ = 0;
+  std::uint64_t beats_ended_ = 0;
+  Waiters beaten_{world_.executor};
   Callback on_lost_;
   Mailbox<bool> wakes_{world_.executor};
   TaskScope scope_;

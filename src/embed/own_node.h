@@ -1,10 +1,11 @@
-// OwnNode: a node inside this process: blob storage, scheme and tables on a thread of their own.
+// OwnNode: a node inside this process, on threads of its own.
 //
-// Promise    open() returns a node whose tables run; the destructor stops it cleanly.
-// Errors     kNoSpace: not enough free space for what a start writes. kTimeout: the text says what
-//            did not start.
+// Promise    open() returns a node whose tables run, except tablets that failed to start: these are
+//            retried, and calls of them fail meanwhile. The destructor stops it cleanly.
+// Errors     kNoSpace: not enough free space for what a start writes. kTimeout: the text says which
+//            part of the system did not start.
 // Threading  open() and the destructor: the thread that owns the object. The objects that `parts`
-//            refers to are used on the node's own thread.
+//            refers to are used on the node's first lane.
 #pragma once
 
 #include <memory>
@@ -13,8 +14,9 @@
 
 #include "cluster/local/data_folder.h"
 #include "embed/node_parts.h"
-#include "io/real/real_world.h"
+#include "io/real/real_lanes.h"
 #include "moraine/database.h"
+#include "node/node.h"
 
 namespace moraine::embed {
 
@@ -26,38 +28,20 @@ class OwnNode {
   OwnNode& operator=(const OwnNode&) = delete;
   ~OwnNode();
 
-  NodeParts parts() { return {world_.lane(), *services_, *node_}; }
+  NodeParts parts() { return {lanes_.lane(0), node_->tables(), node_->storage()}; }
 
  private:
-  class Groups final : public BlobGroups {
-   public:
-    explicit Groups(OwnNode& own) : own_(own) {}
-    blob::Proxy* group(blob::GroupId id) override { return own_.node_->proxy(id); }
-    std::optional<blob::DirectPlace> locate(blob::GroupId group, const blob::BlobId& id) override {
-      return own_.node_->locate(group, id);
-    }
-
-   private:
-    OwnNode& own_;
-  };
-
   OwnNode(DataFolder folder, bool fresh, const OpenOptions& options);
   Task<Result<void>> start();
-  // The services need the places of the system's tablets.
-  Task<Result<void>> make_services(Instant deadline);
-  Task<Result<void>> wait_running(Instant deadline);
-  std::optional<Error> boot_error() const;
+  // Until the tables run: for as long as none of their tablets has failed to start.
+  Task<Result<void>> start_tablets(Instant deadline);
+  Task<Result<void>> start_once(Instant deadline);
   Task<void> stop();
 
   const DataFolder folder_;
-  const OpenOptions options_;
-  RealWorld world_;
+  RealLanes lanes_;
   Lane background_;
-  Groups groups_;
-  std::unique_ptr<blob::BlobNode> node_;
-  // Set by start(), if the system's tablets were found.
-  std::unique_ptr<SchemeHost> scheme_;
-  std::unique_ptr<TableServices> services_;
+  std::unique_ptr<Node> node_;
 };
 
 }  // namespace moraine::embed

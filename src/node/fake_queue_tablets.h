@@ -116,6 +116,9 @@ class FakeQueueTablets::Tablet final : public QueueTabletHandle {
     const auto found = partitions_.find(index);
     return found == partitions_.end() ? nullptr : found->second;
   }
+  HomePartition home(queue::PartitionIndex index) override {
+    return {partition(index), fake_.executor_};
+  }
   Task<Result<void>> add_partition(queue::PartitionSetup setup) override {
     co_await sleep_for(*fake_.executor_, fake_.add_time);
     if (fake_.adds_to_fail > 0 && fake_.adds_to_fail-- > 0) co_return fail(Errc::kIo, "a fake");

@@ -16,7 +16,8 @@ namespace moraine {
 class KeyValueHost {
  public:
   // `groups` outlives the host.
-  KeyValueHost(World world, BlobGroups& groups, TabletInfo info, LeaderOptions options = {});
+  KeyValueHost(World world, BlobGroups& groups, TabletInfo info, LeaderOptions options = {},
+               Placement* placement = nullptr);
 
   void start() { host_.start(); }
   // Null while the tablet is not running.

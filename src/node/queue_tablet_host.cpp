@@ -8,17 +8,19 @@ namespace moraine {
 
 QueueTabletHost::QueueTabletHost(Executor& executor, QueueTablets& tablets, Semaphore& boots,
                                  TabletInfo info, std::uint32_t partitions,
-                                 queue::PartitionConfig config)
+                                 queue::PartitionConfig config, std::function<void()> changed,
+                                 Placement* placement)
     : executor_(executor),
       tablets_(tablets),
       boots_(boots),
       info_(std::move(info)),
       partitions_(partitions),
       config_(std::move(config)),
+      changed_(std::move(changed)),
       host_(executor, fmt::format("queue {}", info_.id.value),
             {[this] { return boot(); },
              [this](const std::shared_ptr<QueueTabletHandle>& tablet) { apply(tablet); },
-             [this] { return finish_growing(); }}) {}
+             [this] { return finish_growing(); }, still_here(placement, info_.id), changed_}) {}
 
 void QueueTabletHost::set(std::uint32_t partitions, queue::PartitionConfig config) {
   INVARIANT(partitions >= partitions_, "{} partitions become {}", partitions_, partitions);
@@ -65,6 +67,7 @@ Task<void> QueueTabletHost::grow(std::shared_ptr<QueueTabletHandle> tablet) {
     ++given_;
     // The config may have changed meanwhile.
     if (const auto partition = tablet->partition(index)) partition->configure(config_);
+    if (changed_) changed_();
   }
   grown_.wake_all();
 }
@@ -85,6 +88,13 @@ Task<bool> QueueTabletHost::wait_running(Instant deadline) {
 std::shared_ptr<queue::Partition> QueueTabletHost::partition(queue::PartitionIndex index) const {
   const auto tablet = host_.get();
   return tablet ? tablet->partition(index) : nullptr;
+}
+
+std::vector<HomePartition> QueueTabletHost::homes() const {
+  std::vector<HomePartition> homes;
+  const auto tablet = host_.get();
+  for (queue::PartitionIndex i = 0; tablet && i < given_; ++i) homes.push_back(tablet->home(i));
+  return homes;
 }
 
 Task<void> QueueTabletHost::stop() {

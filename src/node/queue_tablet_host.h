@@ -16,9 +16,11 @@ namespace moraine {
 
 class QueueTabletHost {
  public:
-  // `boots` bounds how many tablets boot concurrently; it and `tablets` outlive the host.
+  // `boots` bounds how many tablets boot concurrently; it and `tablets` outlive the host. `changed`
+  // may be absent: it is called after a change of what home() or boot_error() return.
   QueueTabletHost(Executor& executor, QueueTablets& tablets, Semaphore& boots, TabletInfo info,
-                  std::uint32_t partitions, queue::PartitionConfig config);
+                  std::uint32_t partitions, queue::PartitionConfig config,
+                  std::function<void()> changed = {}, Placement* placement = nullptr);
 
   void start() { host_.start(); }
   // Requires: no fewer partitions than before.
@@ -32,6 +34,8 @@ class QueueTabletHost {
   Task<bool> wait_running(Instant deadline);
   // Null while the tablet is not running.
   std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) const;
+  // Those that run, on their own lane.
+  std::vector<HomePartition> homes() const;
 
   // Called once.
   Task<void> stop();
@@ -49,6 +53,7 @@ class QueueTabletHost {
   const TabletInfo info_;
   std::uint32_t partitions_;
   queue::PartitionConfig config_;
+  const std::function<void()> changed_;
   std::uint32_t given_ = 0;  // The number of partitions of this incarnation.
   TaskScope growth_;
   Waiters grown_{executor_};

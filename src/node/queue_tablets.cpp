@@ -7,11 +7,14 @@ namespace {
 
 class StoredQueueTablet final : public QueueTabletHandle {
  public:
-  explicit StoredQueueTablet(std::unique_ptr<queue::QueueTablet> tablet)
-      : tablet_(std::move(tablet)) {}
+  StoredQueueTablet(Executor& executor, std::unique_ptr<queue::QueueTablet> tablet)
+      : executor_(executor), tablet_(std::move(tablet)) {}
 
   std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) override {
     return tablet_->partition(index);
+  }
+  HomePartition home(queue::PartitionIndex index) override {
+    return {tablet_->partition(index), &executor_};
   }
   Task<Result<void>> add_partition(queue::PartitionSetup setup) override {
     return tablet_->add_partition(std::move(setup));
@@ -21,6 +24,7 @@ class StoredQueueTablet final : public QueueTabletHandle {
   void on_end(Callback hook) override { tablet_->on_end(std::move(hook)); }
 
  private:
+  Executor& executor_;
   std::unique_ptr<queue::QueueTablet> tablet_;
 };
 
@@ -35,7 +39,7 @@ Task<Result<std::unique_ptr<QueueTabletHandle>>> StoredQueueTablets::boot(
     co_await tablet->stop();
     co_return std::unexpected(*ended);
   }
-  co_return std::make_unique<StoredQueueTablet>(std::move(tablet));
+  co_return std::make_unique<StoredQueueTablet>(world_.executor, std::move(tablet));
 }
 
 Task<Result<void>> StoredQueueTablets::remove(TabletInfo info) {

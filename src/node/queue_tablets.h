@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "client/lane_partition.h"
 #include "io/executor.h"
 #include "io/task.h"
 #include "queue/queue_tablet.h"
@@ -19,8 +20,10 @@ namespace moraine {
 class QueueTabletHandle {
  public:
   virtual ~QueueTabletHandle() = default;
-  // Null: not of this tablet.
+  // For callers on the node's control lane. Null: not of this tablet.
   virtual std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) = 0;
+  // The partition on its own lane.
+  virtual HomePartition home(queue::PartitionIndex index) = 0;
   // Requires: no other partition is being added, and stop() was not called.
   virtual Task<Result<void>> add_partition(queue::PartitionSetup setup) = 0;
   virtual Task<void> stop() = 0;

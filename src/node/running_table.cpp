@@ -98,6 +98,7 @@ std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
     publish();
     co_return;
   };
+  hooks.still_here = still_here(parts_.placement, id);
   return std::make_shared<Host>(parts_.world.executor, fmt::format("table {} {}", path_, id.value),
                                 std::move(hooks));
 }

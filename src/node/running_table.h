@@ -30,6 +30,7 @@ struct TableParts {
   table::AskCoordinator ask_coordinator;
   Semaphore& boots;
   LeaderOptions leader;
+  Placement* placement = nullptr;  // None: all tablets are always to run here.
   table::SeededBug bug{};
 };
 

@@ -22,7 +22,7 @@ void RunningTopic::update(TopicRecord record, const MakeHost& make_host) {
   for (std::size_t at = 0; at < hosts_.size(); ++at)
     hosts_[at]->set(tablets_[at].partitions, config);
   while (hosts_.size() < tablets_.size()) {
-    hosts_.push_back(make_host(tablets_[hosts_.size()], config));
+    hosts_.push_back(make_host(hosts_.size(), tablets_[hosts_.size()], config));
     hosts_.back()->start();
   }
 }

@@ -17,7 +17,9 @@ namespace moraine {
 class RunningTopic {
  public:
   using HostPtr = std::shared_ptr<QueueTabletHost>;
-  using MakeHost = std::function<HostPtr(const TopicTablet&, const queue::PartitionConfig&)>;
+  // For the tablet with this index.
+  using MakeHost =
+      std::function<HostPtr(std::size_t, const TopicTablet&, const queue::PartitionConfig&)>;
 
   // Creates and starts hosts for its tablets.
   RunningTopic(TopicRecord record, const MakeHost& make_host);

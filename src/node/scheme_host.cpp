@@ -8,7 +8,8 @@ SchemeHost::SchemeHost(World world, BlobGroups& groups, SchemeHostOptions option
       options_(std::move(options)),
       host_(world.executor, "scheme",
             {[this] { return boot(); },
-             [this](const std::shared_ptr<Scheme>& scheme) { follow(*scheme); }, nullptr}) {}
+             [this](const std::shared_ptr<Scheme>& scheme) { follow(*scheme); }, nullptr,
+             still_here(options_.placement, kSchemeTabletId)}) {}
 
 void SchemeHost::start() {
   if (!std::exchange(started_, true)) host_.start();

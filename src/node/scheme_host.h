@@ -14,6 +14,7 @@
 #include <set>
 #include <vector>
 
+#include "cluster/placement.h"
 #include "cluster/tablet_ids.h"
 #include "node/tablet_host.h"
 #include "scheme/scheme.h"
@@ -29,6 +30,7 @@ struct SchemeHostOptions {
   GroupId group;
   LeaderOptions leader;
   RemoveTablet remove;  // None: delete_tablet() (tablet/leader.h).
+  Placement* placement = nullptr;  // None: the tablet is always to run here.
 };
 
 class SchemeHost {

@@ -17,8 +17,8 @@ StoredTables::StoredTables(World world, SchemeHost& scheme, table::TableResource
     : world_(world),
       scheme_(scheme),
       options_(std::move(options)),
-      parts_{world,  resources,       tablets,     std::move(ask_coordinator),
-             boots_, options_.leader, options_.bug} {
+      parts_{world,           resources,          tablets,     std::move(ask_coordinator), boots_,
+             options_.leader, options_.placement, options_.bug} {
   INVARIANT(!options_.groups.empty(), "tables need groups");
   scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
   tablets.set_deleted_check([this](TabletId id) { return is_deleted(id); });
@@ -51,6 +51,17 @@ std::optional<Error> StoredTables::boot_error() const {
     }
   }
   return std::nullopt;
+}
+
+std::size_t StoredTables::tablets_starting() const {
+  std::size_t starting = 0;
+  for (const auto& [path, table] : tables_) {
+    for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
+      const bool wanted = table->record().tablets[i].state != MountState::kUnmounted;
+      if (wanted && !table->tablet(i)) ++starting;
+    }
+  }
+  return starting;
 }
 
 Task<void> StoredTables::stop() {

@@ -35,6 +35,7 @@ inline constexpr Duration kRetiredPeriod = 5s;   // Between checks of replaced t
 struct StoredTablesOptions {
   std::vector<GroupId> groups;  // Assigned to new tablets in turn.
   LeaderOptions leader;
+  Placement* placement = nullptr;  // None: all tablets are always to run here.
   table::SeededBug bug{};
 };
 
@@ -58,6 +59,8 @@ class StoredTables {
   Task<bool> wait_running(Instant deadline);
   // The boot error of some tablet; names its table. nullopt: no boot failed.
   std::optional<Error> boot_error() const;
+  // Tablets that are mounted or frozen and do not run yet.
+  std::size_t tablets_starting() const;
   Task<void> stop();
   void abandon();
 

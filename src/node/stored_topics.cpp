@@ -107,12 +107,14 @@ void StoredTopics::follow(const Scheme& scheme) {
 
 Result<StoredTopics::TopicRef> StoredTopics::adopt(const PathNode& node) {
   TRY(TopicRecord record, decode_topic(node));
-  const RunningTopic::MakeHost make = [this](const TopicTablet& tablet,
-                                             const queue::PartitionConfig& config) {
-    return make_host(tablet, config);
+  const RunningTopic::MakeHost make = [this, id = node.id](std::size_t index,
+                                                           const TopicTablet& tablet,
+                                                           const queue::PartitionConfig& config) {
+    return make_host(id, index, tablet, config);
   };
   if (const auto known = by_id_.find(node.id); known != by_id_.end()) {
     known->second->update(std::move(record), make);
+    note_topic(*known->second);
     return known->second;
   }
   if (const auto older = by_name_.find(node.path); older != by_name_.end()) {
@@ -122,18 +124,43 @@ Result<StoredTopics::TopicRef> StoredTopics::adopt(const PathNode& node) {
   auto topic = std::make_shared<RunningTopic>(std::move(record), make);
   by_name_[node.path] = topic;
   by_id_[node.id] = topic;
+  note_topic(*topic);
   return topic;
 }
 
-StoredTopics::HostPtr StoredTopics::make_host(const TopicTablet& tablet,
+void StoredTopics::note_topic(const RunningTopic& topic) {
+  if (!listener_) return;
+  TopicChanged changed;
+  changed.topic = topic.info();
+  for (const TopicTablet& tablet : topic.tablets()) {
+    changed.partitions_of_tablets.push_back(tablet.partitions);
+  }
+  listener_(std::make_shared<const TopicUpdate>(std::move(changed)));
+  // Tablets may have started before the topic was known.
+  for (std::size_t at = 0; at < topic.hosts().size(); ++at) note_tablet(topic.info()->id, at);
+}
+
+void StoredTopics::note_tablet(const TopicId& topic, std::size_t tablet) {
+  const auto found = by_id_.find(topic);
+  if (!listener_ || found == by_id_.end() || tablet >= found->second->hosts().size()) return;
+  const QueueTabletHost& host = *found->second->hosts()[tablet];
+  TopicTabletChanged changed{topic, tablet, host.homes(), host.boot_error()};
+  listener_(std::make_shared<const TopicUpdate>(std::move(changed)));
+}
+
+StoredTopics::HostPtr StoredTopics::make_host(const TopicId& topic, std::size_t index,
+                                              const TopicTablet& tablet,
                                               const queue::PartitionConfig& config) {
   return std::make_shared<QueueTabletHost>(world_.executor, tablets_, boots_, tablet.info,
-                                           tablet.partitions, config);
+                                           tablet.partitions, config,
+                                           [this, topic, index] { note_tablet(topic, index); },
+                                           options_.placement);
 }
 
 void StoredTopics::drop(const TopicRef& topic) {
   by_name_.erase(topic->info()->name);
   by_id_.erase(topic->info()->id);
+  if (listener_) listener_(std::make_shared<const TopicUpdate>(TopicRemoved{topic->info()->id}));
   for (std::size_t at = 0; at < topic->hosts().size(); ++at) {
     const HostPtr host = topic->hosts()[at];
     scheme_.begin_deletion(topic->tablets()[at].info, [host] { return host->stop(); });

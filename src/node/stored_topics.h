@@ -21,6 +21,7 @@
 
 #include "node/running_topic.h"
 #include "node/scheme_host.h"
+#include "node/topic_update.h"
 
 namespace moraine {
 
@@ -29,13 +30,18 @@ inline constexpr std::size_t kTopicChangesMax = 10'000;
 inline constexpr Duration kRunTimeout = 60s;
 
 struct StoredTopicsOptions {
-  std::vector<GroupId> groups;  // Assigned to new tablets in turn.
+  std::vector<GroupId> groups;     // Assigned to new tablets in turn.
+  Placement* placement = nullptr;  // None: all tablets are always to run here.
 };
 
 class StoredTopics final : public Topics {
  public:
   // `scheme` and `tablets` outlive the object; `scheme` has not started. Requires: options.groups.
   StoredTopics(World world, SchemeHost& scheme, QueueTablets& tablets, StoredTopicsOptions options);
+
+  // Called with every later change, on the world's executor. Call it before the scheme starts.
+  using Listener = std::function<void(const TopicUpdatePtr&)>;
+  void set_listener(Listener listener) { listener_ = std::move(listener); }
 
   // Waits until every partition runs. False: the deadline has passed.
   Task<bool> wait_running(Instant deadline);
@@ -69,7 +75,10 @@ class StoredTopics final : public Topics {
 
   void follow(const Scheme& scheme);
   Result<TopicRef> adopt(const PathNode& node);
-  HostPtr make_host(const TopicTablet& tablet, const queue::PartitionConfig& config);
+  HostPtr make_host(const TopicId& topic, std::size_t index, const TopicTablet& tablet,
+                    const queue::PartitionConfig& config);
+  void note_topic(const RunningTopic& topic);
+  void note_tablet(const TopicId& topic, std::size_t tablet);
   // The topic was removed from the scheme.
   void drop(const TopicRef& topic);
   Task<void> stop_host(HostPtr host);
@@ -80,6 +89,7 @@ class StoredTopics final : public Topics {
   const StoredTopicsOptions options_;
   std::map<std::string, TopicRef> by_name_;
   std::map<TopicId, TopicRef> by_id_;
+  Listener listener_;
   Semaphore changes_{1};
   Semaphore boots_{kBootsMax};
   Semaphore stops_{kBootsMax};

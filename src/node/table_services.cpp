@@ -11,6 +11,7 @@ StoredTablesOptions tables_options(const TableServicesOptions& options) {
   StoredTablesOptions made;
   made.groups = options.groups;
   made.leader = options.leader;
+  made.placement = options.placement;
   made.bug = options.bug;
   return made;
 }
@@ -35,9 +36,11 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
                [this]() -> Task<void> {
                  shared_oracle_.store(nullptr);
                  co_return;
-               }}),
+               },
+               still_here(options_.placement, kTimestampTabletId)}),
       coordinator_(world.executor, "coordinator",
-                   {[this] { return boot_coordinator(); }, nullptr, nullptr}),
+                   {[this] { return boot_coordinator(); }, nullptr, nullptr,
+                    still_here(options_.placement, kCoordinatorTabletId)}),
       tables_(
           world_, scheme, resources_, tablets_,
           [this](TabletId coordinator, TransactionId id) { return ask(coordinator, id); },

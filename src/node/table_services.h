@@ -27,6 +27,7 @@ struct TableServicesOptions {
   std::optional<Duration> timestamp_lease;  // As in OracleOptions.
   ClockLimits clock;
   LeaderOptions leader;
+  Placement* placement = nullptr;  // None: all tablets are always to run here.
   table::SeededBug bug{};
 };
 

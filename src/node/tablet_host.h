@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "cluster/placement.h"
 #include "io/waiters.h"
 
 namespace moraine {
@@ -22,15 +23,25 @@ namespace moraine {
 inline constexpr Duration kRebootPauseMin = 100ms;
 inline constexpr Duration kRebootPauseMax = 10s;
 
+// For TabletHost::Hooks.
+inline std::function<Task<bool>()> still_here(Placement* placement, TabletId tablet) {
+  if (placement == nullptr) return nullptr;
+  return [placement, tablet] { return placement->still_here(tablet); };
+}
+
 // T has stop(), abandon() and on_end(hook) as Leader has them.
 template <class T>
 class TabletHost {
  public:
   struct Hooks {
     std::function<Task<Result<std::unique_ptr<T>>>()> boot;
-    // Both may be absent.
-    std::function<void(const std::shared_ptr<T>&)> booted;  // Called before get() returns it.
-    std::function<Task<void>()> ending;                     // Awaited before it is stopped.
+    // All may be absent.
+    std::function<void(const std::shared_ptr<T>&)> booted = {};  // Before get() returns it.
+    std::function<Task<void>()> ending = {};                     // Awaited before it is stopped.
+    // Awaited when an incarnation has ended by itself. False: it is not booted again until this
+    // returns true.
+    std::function<Task<bool>()> still_here = {};
+    std::function<void()> changed = {};  // After a change of what get() or boot_error() returns.
   };
 
   // `name` is for the log.
@@ -74,6 +85,10 @@ class TabletHost {
     ready_.wake_all();
   }
 
+  void note_change() {
+    if (hooks_.changed) hooks_.changed();
+  }
+
   Task<void> run() {
     Duration pause = kRebootPauseMin;
     while (!scope_.closed()) {
@@ -91,6 +106,12 @@ class TabletHost {
                       {{"tablet", name_}, {"error", booted.error()}});
         }
         boot_error_ = std::move(booted).error();
+        note_change();
+      }
+      const bool ran = booted.has_value();
+      while (ran && hooks_.still_here && !scope_.closed() && !co_await hooks_.still_here()) {
+        if (scope_.closed()) break;
+        co_await pause_.wait_until(executor_.now() + kRebootPauseMax);
       }
       if (scope_.closed()) break;
       if (executor_.now() - began > kRebootPauseMax) pause = kRebootPauseMin;
@@ -108,10 +129,12 @@ class TabletHost {
       ended_ = ended;
       if (hooks_.booted) hooks_.booted(tablet);
       tablet_ = tablet;
+      note_change();
       ready_.wake_all();
       co_await *ended;
       ended_ = nullptr;
       tablet_ = nullptr;
+      note_change();
       if (!scope_.closed()) log_warning("tablet has ended", {{"tablet", name_}});
     }
     if (hooks_.ending) co_await hooks_.ending();

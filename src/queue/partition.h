@@ -3,7 +3,9 @@
 // Promise    Offsets are dense. A write succeeds when it is durable; writes complete in the order
 //            of the calls of write(). A read sees only durable writes, and the same offset always
 //            returns the same bytes. When a write fails, everything queued behind it fails too.
-// Threading  The executor of the tablet.
+// Threading  The executor of the tablet, or the lane that the object was made for
+//            (client/lane_partition.h); committed(), all_committed(), info() and stopped() on any
+//            thread.
 // Limits     kPayloadBytesMax a write, kEntryBytesMax a message in parts, kSourceIdBytesMax;
 //            kInFlightBytesMax and kInFlightWritesMax waiting.
 #pragma once

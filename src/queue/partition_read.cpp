@@ -246,6 +246,7 @@ Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
     if (!full && at < answer.end) release_piece(std::span(answer.entries).subspan(before));
   }
   counters_.read_bytes += bytes;
+  publish_info();
   // Readers usually continue where they stopped.
   if (!answer.entries.empty() && at < end_) {
     read_ahead(at, kReadAheadBytes);

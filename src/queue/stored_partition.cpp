@@ -111,6 +111,7 @@ Task<Result<void>> StoredPartition::load() {
     }
     CO_TRY_VOID(co_await tablet_->execute(std::move(commands)));
   }
+  publish_info();
   retention_tick();
   co_return Result<void>();
 }
@@ -176,7 +177,7 @@ void StoredPartition::abandon() {
   stopped_ = true;
   const std::optional<Error>& ended = tablet_->leader().ended();
   no_space_ = ended && ended->code == Errc::kNoSpace;
-  world_.executor.cancel(retention_timer_);
+  world_.executor.cancel(std::exchange(retention_timer_, {}));
   fail_waiting(stopped_status(), "the partition stops");
   notify_watches();
 }
@@ -259,6 +260,7 @@ Task<Result<Offset>> StoredPartition::trim(Offset offset) {
 }
 
 std::optional<ConsumerOffset> StoredPartition::committed(const std::string& consumer) const {
+  const std::lock_guard lock(shared_mutex_);
   const auto found = consumers_.find(consumer);
   if (found == consumers_.end()) return std::nullopt;
   return found->second;
@@ -266,6 +268,7 @@ std::optional<ConsumerOffset> StoredPartition::committed(const std::string& cons
 
 std::vector<ConsumerOffset> StoredPartition::all_committed() const {
   std::vector<ConsumerOffset> all;
+  const std::lock_guard lock(shared_mutex_);
   for (const auto& [name, consumer] : consumers_) all.push_back(consumer);
   return all;
 }
@@ -277,6 +280,11 @@ std::size_t StoredPartition::head_from() const {
 }
 
 PartitionInfo StoredPartition::info() const {
+  const std::lock_guard lock(shared_mutex_);
+  return published_;
+}
+
+void StoredPartition::publish_info() {
   PartitionInfo info = counters_;
   info.start = start_;
   info.end = end_;
@@ -284,7 +292,8 @@ PartitionInfo StoredPartition::info() const {
   info.body_blobs = head_from();
   info.head_blobs = blobs_.size() - info.body_blobs;
   info.sources = sources_.size();
-  return info;
+  const std::lock_guard lock(shared_mutex_);
+  published_ = info;
 }
 
 void StoredPartition::configure(PartitionConfig config) {

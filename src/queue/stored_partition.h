@@ -3,15 +3,18 @@
 // Invariants (1) One transaction at a time is in flight: requests that arrive meanwhile share the
 //            next one. (2) Nothing of a transaction is visible before it is durable.
 //            (3) The state in memory is a function of the tablet's keys.
-// Threading  The executor of the tablet.
+// Threading  As Partition. Consumers and figures are changed on the executor of the tablet with
+//            shared_mutex_ locked, so that other threads can read them.
 // Limits     kCycle*Max for a transaction, kOpenMessagesMax messages in
 //            parts, kDeviceReadsMax concurrent reads from the device.
 // Tests      *_test.cpp beside it.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <variant>
 #include <vector>
@@ -66,7 +69,10 @@ class StoredPartition final : public Partition,
   StoredPartition(World world, KeyValue& tablet, BlobCache& cache, PartitionSetup setup);
   StoredPartition(const StoredPartition&) = delete;
   StoredPartition& operator=(const StoredPartition&) = delete;
-  ~StoredPartition() override { world_.executor.cancel(retention_timer_); }
+  // After stop() or abandon() on any thread.
+  ~StoredPartition() override {
+    if (retention_timer_.value != 0) world_.executor.cancel(retention_timer_);
+  }
 
   // Loads the state from the tablet's keys. kCorrupt names the invalid key.
   Task<Result<void>> load();
@@ -96,7 +102,7 @@ class StoredPartition final : public Partition,
   void configure(PartitionConfig config) override;
   std::uint64_t watch(Callback moved) override;
   void unwatch(std::uint64_t watch) override;
-  bool stopped() const override { return stopped_; }
+  bool stopped() const override { return stopped_.load(std::memory_order_acquire); }
 
  private:
   struct Waiting {
@@ -182,6 +188,8 @@ class StoredPartition final : public Partition,
   Result<void> load_blobs();
   Task<Result<void>> load_facts(char kind);  // 's' or 'c', as in keys.h.
   void notify_watches();
+  // Makes the present figures those of info().
+  void publish_info();
   WriteStatus stopped_status() const {
     return no_space_ ? WriteStatus::kDiskFull : WriteStatus::kStopped;
   }
@@ -207,11 +215,11 @@ class StoredPartition final : public Partition,
   void drop_idle_message(Cycle& cycle);
   void add_whole_message(Cycle& cycle);
 
-  // cycle_end.cpp
   void add_removals(Cycle& cycle);
   void add_facts(Cycle& cycle);
   Task<void> apply_seeded_bug(Cycle& cycle);
   void apply(Cycle& cycle);
+  void apply_consumers(Cycle& cycle);
   void answer_writes(Cycle& cycle);
   void answer_actions(Cycle& cycle);
   void fail_cycle(Cycle& cycle, const Error& error);
@@ -256,7 +264,9 @@ class StoredPartition final : public Partition,
   Offset end_ = 0;
   Sources sources_;
   Refusals refusals_;
-  std::map<std::string, ConsumerOffset> consumers_;
+  mutable std::mutex shared_mutex_;
+  std::map<std::string, ConsumerOffset> consumers_;  // Changed with shared_mutex_ locked.
+  PartitionInfo published_;                          // Guarded by shared_mutex_.
   // By consumer that committed past the end: the end at that time.
   std::map<std::string, Offset> ends_at_commit_;
   std::map<std::string, OpenMessage> open_messages_;  // By source id.
@@ -270,7 +280,7 @@ class StoredPartition final : public Partition,
   std::deque<Action> actions_;
   bool never_served_ = false;
   bool cycling_ = false;
-  bool stopped_ = false;
+  std::atomic<bool> stopped_{false};
   bool no_space_ = false;  // It stopped for lack of space.
   bool refusing_ = false;  // From a refused write until the queue is empty.
   double quota_ = 0;       // Bytes that may be taken now.

@@ -9,7 +9,8 @@ BlobNode::BlobNode(World world, ClusterConfig config, NodeId self, BlobNodeOptio
       config_(std::move(config)),
       self_(self),
       options_(options),
-      endpoints_(world_.network, world_.executor, services_) {}
+      endpoints_(world_.network, world_.executor, services_),
+      proxies_(world_, config_.groups, services_, proxy_options()) {}
 
 BlobNode::~BlobNode() = default;
 
@@ -134,7 +135,7 @@ Task<Result<void>> BlobNode::start_vdisks(const GroupConfig& group) {
 }
 
 Task<void> BlobNode::stop() {
-  for (auto& [group, proxy] : proxies_) co_await proxy->stop();
+  co_await proxies_.stop();
   service_.reset();
   for (auto& [address, disk] : vdisks_) services_.remove(address);
   // All of them first, so that their background tasks end in parallel.
@@ -142,7 +143,6 @@ Task<void> BlobNode::stop() {
   for (auto& [address, disk] : vdisks_) co_await disk->stop();
   vdisks_.clear();
   for (auto& [id, device] : devices_) co_await device->stop();
-  proxies_.clear();
   devices_.clear();
 }
 
@@ -151,16 +151,14 @@ void BlobNode::abandon() {
   for (auto& [id, device] : devices_) device->abandon();
 }
 
-Proxy* BlobNode::proxy(GroupId group) {
-  const auto found = proxies_.find(group);
-  if (found != proxies_.end()) return found->second.get();
-  const GroupConfig* config = config_.group(group);
-  if (!config) return nullptr;
-  auto& made = proxies_[group];
+ProxyOptions BlobNode::proxy_options() {
   ProxyOptions options = options_.proxy;
   if (!options.metrics) options.metrics = &metrics_;
-  made = std::make_unique<Proxy>(world_, *config, endpoints_, options);
-  return made.get();
+  return options;
+}
+
+std::unique_ptr<GroupProxies> BlobNode::make_proxies(World lane) {
+  return std::make_unique<GroupProxies>(lane, config_.groups, services_, proxy_options());
 }
 
 std::optional<DirectPlace> BlobNode::locate(GroupId group, const BlobId& id) const {
@@ -199,9 +197,8 @@ Task<Result<void>> BlobNode::reconfigure(GroupConfig newer) {
         CO_TRY_VOID(co_await disk->adopt_config(newer));
       }
     }
-    if (const auto proxy = proxies_.find(newer.id); proxy != proxies_.end()) {
-      proxy->second->reconfigure(newer);
-    }
+    proxies_.reconfigure(newer);
+    if (hook_) hook_(newer);
   }
   co_return Result<void>();
 }

@@ -6,6 +6,7 @@
 // Limits     kOwnersMax VDisks a device.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -18,7 +19,7 @@
 #include "blob/endpoint/disk_services.h"
 #include "blob/endpoint/node_service.h"
 #include "blob/endpoint/resolver.h"
-#include "blob/proxy/proxy.h"
+#include "blob/node/group_proxies.h"
 #include "blob/vdisk/vdisk.h"
 #include "io/world.h"
 
@@ -48,7 +49,12 @@ class BlobNode {
   void abandon();
 
   // The proxy to a group of the config, made on first use; null when there is no such group.
-  Proxy* proxy(GroupId group);
+  Proxy* proxy(GroupId group) { return proxies_.proxy(group); }
+  // Proxies for the clients on another lane, in the world of that lane. They are stopped before
+  // this node, and told of newer generations by on_reconfigure().
+  std::unique_ptr<GroupProxies> make_proxies(World lane);
+  // Called with every newer generation of a group, on this node's executor.
+  void on_reconfigure(std::function<void(const GroupConfig&)> hook) { hook_ = std::move(hook); }
   // Where threads of this process may read a blob directly: only in a group of one disk, which is
   // here. nullopt: read through the proxy.
   std::optional<DirectPlace> locate(GroupId group, const BlobId& id) const;
@@ -76,6 +82,7 @@ class BlobNode {
   Task<void> settle();
   // Does the device have the only disk of a group?
   bool needed_alone(std::uint32_t device) const;
+  ProxyOptions proxy_options();
   // Owner slot 0 of a device is the device itself.
   static OwnerSlot owner_slot(const DiskAddress& address) {
     return static_cast<OwnerSlot>(address.slot + 1);
@@ -90,7 +97,8 @@ class BlobNode {
   NodeEndpoints endpoints_;
   std::map<std::uint32_t, std::unique_ptr<Device>> devices_;
   std::map<DiskAddress, std::shared_ptr<VDisk>> vdisks_;
-  std::map<GroupId, std::unique_ptr<Proxy>> proxies_;
+  GroupProxies proxies_;
+  std::function<void(const GroupConfig&)> hook_;
   std::unique_ptr<NodeService> service_;
   std::set<std::uint32_t> broken_;  // Devices that could not be opened.
 };

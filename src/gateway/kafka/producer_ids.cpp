@@ -8,6 +8,7 @@
 
 #include "base/checksum.h"
 #include "base/coding.h"
+#include "io/run_on.h"
 
 namespace moraine::kafka {
 namespace {
@@ -96,6 +97,10 @@ Task<Result<void>> DurableProducerIds::allocate_range() {
   next_ = first;
   end_ = first + kProducerIdsPerRange;
   co_return Result<void>();
+}
+
+Task<Result<std::int64_t>> LaneProducerIds::next() {
+  co_return co_await run_on(home_, lane_, [this] { return ids_.next(); });
 }
 
 }  // namespace moraine::kafka

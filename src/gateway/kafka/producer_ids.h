@@ -48,6 +48,20 @@ class DurableProducerIds final : public ProducerIds {
   std::vector<std::shared_ptr<OneShot<bool>>> waiting_;  // For the range that is being allocated.
 };
 
+// The ids for the connections of another lane.
+class LaneProducerIds final : public ProducerIds {
+ public:
+  // `ids` is used on `home`; all three outlive every call.
+  LaneProducerIds(ProducerIds& ids, Executor& home, Executor& lane)
+      : ids_(ids), home_(home), lane_(lane) {}
+  Task<Result<std::int64_t>> next() override;
+
+ private:
+  ProducerIds& ids_;
+  Executor& home_;
+  Executor& lane_;
+};
+
 // The stored counter: the first id that was never allocated.
 Slice encode_producer_id_counter(std::int64_t next);
 Result<std::int64_t> decode_producer_id_counter(const Slice& bytes);

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string_view>
 
 #include "base/invariant.h"
@@ -109,6 +110,15 @@ void Lane::post(Callback callback) {
 Instant Lane::now() const {
   return {
       std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
+}
+
+Duration Lane::busy() const {
+  const pthread_t owner = owner_.load(std::memory_order_relaxed);
+  clockid_t clock{};
+  timespec used{};
+  if (owner == pthread_t{} || pthread_getcpuclockid(owner, &clock) != 0) return Duration::zero();
+  if (clock_gettime(clock, &used) != 0) return Duration::zero();
+  return std::chrono::seconds(used.tv_sec) + Duration(used.tv_nsec);
 }
 
 TimerId Lane::schedule(Instant when, Callback callback) {

@@ -84,6 +84,9 @@ class Lane final : public Executor {
     return owner_.load(std::memory_order_relaxed) == pthread_self();
   }
 
+  // Processor time of its thread. Any thread, while the lane runs.
+  Duration busy() const;
+
   // Both directions of `fd` are watched until unwatch(), which comes before close(fd).
   WatchId watch(int fd, FdHandler& handler);
   void unwatch(WatchId watch, int fd);

@@ -15,6 +15,7 @@
 #include "base/invariant.h"
 #include "base/log.h"
 #include "io/real/tcp_stream.h"
+#include "io/run_on.h"
 
 namespace moraine {
 namespace {
@@ -68,20 +69,39 @@ std::string name_of(const sockaddr_storage& storage, socklen_t size) {
 Result<std::unique_ptr<TcpListener>> TcpListener::open(Lane& lane, const TcpAddress& address,
                                                        StreamHandler handler,
                                                        TcpListenerLimits limits) {
+  std::vector<ServingLane> serving;
+  serving.push_back({lane, std::move(handler)});
+  return open(lane, address, std::move(serving), limits);
+}
+
+Result<std::unique_ptr<TcpListener>> TcpListener::open(Lane& lane, const TcpAddress& address,
+                                                       std::vector<ServingLane> serving,
+                                                       TcpListenerLimits limits) {
   raise_file_limit(limits.connections_max);
   TRY(const SocketAddress socket, resolve_numeric(address));
   Result<int> fd = open_listener(socket);
   if (!fd) return std::unexpected(std::move(fd).error().within(to_string(address)));
   ::listen(*fd, kClientBacklog);
-  std::unique_ptr<TcpListener> listener(new TcpListener(lane, std::move(handler), limits));
+  std::unique_ptr<TcpListener> listener(new TcpListener(lane, std::move(serving), limits));
   listener->listener_ = *fd;
   listener->watch_ = lane.watch(*fd, *listener);
   TRY(listener->port_, local_port(*fd));
   return listener;
 }
 
+TcpListener::TcpListener(Lane& lane, std::vector<ServingLane> serving, TcpListenerLimits limits)
+    : lane_(lane), limits_(limits) {
+  INVARIANT(!serving.empty(), "a listener needs a lane that serves its connections");
+  for (ServingLane& one : serving) lanes_.push_back(std::make_unique<TcpStreams>(std::move(one)));
+}
+
+std::size_t TcpListener::connections() const {
+  std::size_t count = 0;
+  for (const auto& streams : lanes_) count += streams->count();
+  return count;
+}
+
 TcpListener::~TcpListener() {
-  INVARIANT(streams_.empty(), "a listener is stopped before it is destroyed");
   if (listener_ < 0) return;
   lane_.unwatch(watch_, listener_);
   ::close(listener_);
@@ -94,8 +114,9 @@ Task<void> TcpListener::stop() {
     ::close(std::exchange(listener_, -1));
     lane_.cancel(std::exchange(retry_timer_, {}));
   }
-  for (const auto& [number, stream] : streams_) stream->close();
-  co_await handlers_.join();
+  for (const auto& streams : lanes_) {
+    co_await run_on(streams->lane(), lane_, [&] { return streams->stop(); });
+  }
 }
 
 void TcpListener::on_ready(Ready ready) {
@@ -132,7 +153,7 @@ void TcpListener::accept_all() {
 }
 
 void TcpListener::add(int fd, std::string peer) {
-  if (streams_.size() >= limits_.connections_max) {
+  if (connections() >= limits_.connections_max) {
     if (refused_++ % limits_.connections_max == 0) {
       log_warning("connections refused", {{"max", limits_.connections_max}, {"peer", peer}});
     }
@@ -140,16 +161,48 @@ void TcpListener::add(int fd, std::string peer) {
     return;
   }
   tune_client(fd);
+  const auto least =
+      std::ranges::min_element(lanes_, {}, [](const auto& one) { return one->count(); });
+  (*least)->give(fd, std::move(peer));
+}
+
+TcpStreams::~TcpStreams() {
+  INVARIANT(count() == 0, "a listener is stopped before it is destroyed");
+}
+
+void TcpStreams::give(int fd, std::string peer) {
+  count_.fetch_add(1, std::memory_order_relaxed);
+  if (lane_.on_this_thread()) {
+    add(fd, std::move(peer));
+  } else {
+    lane_.post([this, fd, peer = std::move(peer)]() mutable { add(fd, std::move(peer)); });
+  }
+}
+
+void TcpStreams::add(int fd, std::string peer) {
+  if (stopped_) {
+    ::close(fd);
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
   const std::uint64_t number = next_stream_++;
   const auto stream = std::make_shared<TcpStream>(lane_, fd, std::move(peer));
   streams_.emplace(number, stream);
   handlers_.spawn(serve(number, stream));
 }
 
-Task<void> TcpListener::serve(std::uint64_t number, std::shared_ptr<TcpStream> stream) {
+// Posted connections arrive before this: the listener stops accepting first.
+Task<void> TcpStreams::stop() {
+  stopped_ = true;
+  for (const auto& [number, stream] : streams_) stream->close();
+  co_await handlers_.join();
+}
+
+Task<void> TcpStreams::serve(std::uint64_t number, std::shared_ptr<TcpStream> stream) {
   co_await handler_(stream);
   stream->close();
   streams_.erase(number);
+  count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace moraine

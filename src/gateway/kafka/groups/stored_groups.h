@@ -1,6 +1,6 @@
 // StoredGroups: the consumer groups of a node, stored in a key-value tablet under "g/" + group id.
 //
-// Promise    As Groups. A leader's assignment, a static member's new id, a group that became empty
+// Promise    As Groups, through LaneGroups. A leader's assignment, a static member's new id, a group that became empty
 //            and a removal are answered after they are durable. Sessions restart after load().
 // Invariants (1) Each group has at most one write in flight; only the newest state waits behind it.
 //            (2) A held request is answered exactly once: by its group, or by stop().
@@ -35,7 +35,7 @@ inline constexpr std::size_t kGroupsBytesMax = std::size_t{256} << 20;
 inline constexpr std::int32_t kSessionTimeoutMinMs = 6'000;
 inline constexpr std::int32_t kSessionTimeoutMaxMs = 1'800'000;
 
-class StoredGroups final : public Groups {
+class StoredGroups {
  public:
   // Null while the tablet restarts.
   using Tablet = std::function<std::shared_ptr<KeyValue>()>;
@@ -43,7 +43,7 @@ class StoredGroups final : public Groups {
   StoredGroups(World world, Tablet tablet, std::size_t bytes_max = kGroupsBytesMax);
   StoredGroups(const StoredGroups&) = delete;
   StoredGroups& operator=(const StoredGroups&) = delete;
-  ~StoredGroups() override { stop(); }
+  ~StoredGroups() { stop(); }
 
   // Reads all groups. After an error it may be called again. A record that cannot be read is logged
   // and skipped: its members join again.
@@ -52,17 +52,17 @@ class StoredGroups final : public Groups {
   void stop();
 
   Task<JoinGroupResponse> join(JoinGroupRequest request, std::int16_t version,
-                               GroupClient client) override;
-  Task<SyncGroupResponse> sync(SyncGroupRequest request, std::int16_t version) override;
-  HeartbeatResponse heartbeat(const HeartbeatRequest& request) override;
-  Task<LeaveGroupResponse> leave(LeaveGroupRequest request, std::int16_t version) override;
-  DescribeGroupsResponse describe(const DescribeGroupsRequest& request) const override;
-  std::size_t list_bytes() const override;
-  ListGroupsResponse list(const ListGroupsRequest& request) const override;
-  Task<ErrorCode> admit_commit(const OffsetCommitRequest& request) override;
-  Task<ErrorCode> remove(std::string group) override;
-  bool exists(const std::string& group) const override;
-  bool subscribed(const std::string& group, const std::string& topic) const override;
+                               GroupClient client);
+  Task<SyncGroupResponse> sync(SyncGroupRequest request, std::int16_t version);
+  HeartbeatResponse heartbeat(const HeartbeatRequest& request);
+  Task<LeaveGroupResponse> leave(LeaveGroupRequest request, std::int16_t version);
+  DescribeGroupsResponse describe(const DescribeGroupsRequest& request) const;
+  std::size_t list_bytes() const;
+  ListGroupsResponse list(const ListGroupsRequest& request) const;
+  Task<ErrorCode> admit_commit(const OffsetCommitRequest& request);
+  Task<ErrorCode> remove(std::string group);
+  bool exists(const std::string& group) const;
+  bool subscribed(const std::string& group, const std::string& topic) const;
 
  private:
   using HeldJoin = std::shared_ptr<OneShot<JoinGroupResponse>>;

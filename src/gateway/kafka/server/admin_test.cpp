@@ -324,10 +324,10 @@ TEST_F(AdminTest, ADeletedGroupLosesItsRecordLastSoThatItCanBeDeletedAgain) {
   groups_.state = "Empty";
   topics_.starting = true;
   EXPECT_EQ(remove(), ErrorCode::kCoordinatorLoadInProgress);
-  EXPECT_TRUE(groups_.exists("g"));
+  EXPECT_TRUE(groups_.known.contains("g"));
   topics_.starting = false;
   EXPECT_EQ(remove(), ErrorCode::kNone);
-  EXPECT_FALSE(groups_.exists("g"));
+  EXPECT_FALSE(groups_.known.contains("g"));
   EXPECT_FALSE(partition.committed("g").has_value());
   world_.run(partition.commit(offset));
   EXPECT_EQ(remove(), ErrorCode::kNone) << "only offsets";

@@ -19,6 +19,7 @@
 #include "gateway/kafka/server/options.h"
 #include "gateway/kafka/server/slow_readers.h"
 #include "io/executor.h"
+#include "io/lane_lock.h"
 #include "io/sync.h"
 #include "io/world.h"
 
@@ -32,6 +33,7 @@ struct KafkaParts {
   Executor& executor;
   WallClock& clock;
   MetricRegistry& metrics;
+  LaneLock* config_changes = nullptr;  // Shared by the servers of all lanes. None: the only server.
 };
 
 // The error text for clients that use transactions.
@@ -63,7 +65,9 @@ struct ServerContext {
         responses(parts.executor,
                   options.response_bytes_max - options.response_bytes_max / kReservedPart),
         reserved_responses(parts.executor, options.response_bytes_max / kReservedPart),
-        slow_readers(parts.executor, responses, reserved_responses) {}
+        slow_readers(parts.executor, responses, reserved_responses),
+        own_config_changes(own_permits, parts.executor, parts.executor),
+        config_changes(parts.config_changes ? *parts.config_changes : own_config_changes) {}
 
   // Logs that a client uses an unsupported feature; its answer may not show the reason.
   void log_refusal(const Client& client, std::string_view reason) {
@@ -85,8 +89,10 @@ struct ServerContext {
   SlowReaders slow_readers;
   ClientLog closed_clients;
   ClientLog refused_clients;
-  Semaphore config_changes{1};  // One change of configs at a time: it depends on earlier ones.
-  TaskScope writes;             // Writes whose outcome is not known yet.
+  Semaphore own_permits{1};
+  LaneLock own_config_changes;
+  LaneLock& config_changes;  // One change of configs at a time: it depends on earlier ones.
+  TaskScope writes;          // Writes whose outcome is not known yet.
 };
 
 // The memory of a request, from the service's budget; held as long as parts of the request are

@@ -275,11 +275,11 @@ class FakeGroups final : public Groups {
   Task<SyncGroupResponse> sync(SyncGroupRequest, std::int16_t) override {
     co_return SyncGroupResponse{};
   }
-  HeartbeatResponse heartbeat(const HeartbeatRequest&) override { return {}; }
+  Task<HeartbeatResponse> heartbeat(HeartbeatRequest) override { co_return HeartbeatResponse{}; }
   Task<LeaveGroupResponse> leave(LeaveGroupRequest, std::int16_t) override {
     co_return LeaveGroupResponse{};
   }
-  DescribeGroupsResponse describe(const DescribeGroupsRequest& request) const override {
+  Task<DescribeGroupsResponse> describe(DescribeGroupsRequest request) override {
     DescribeGroupsResponse response;
     for (const std::string& id : request.groups) {
       auto& group = response.groups.emplace_back();
@@ -287,22 +287,22 @@ class FakeGroups final : public Groups {
       group.group_state = !known.contains(id) ? "Dead" : state;
       if (known.contains(id)) group.members = members;
     }
-    return response;
+    co_return response;
   }
-  std::size_t list_bytes() const override { return known.size() * 100; }
-  ListGroupsResponse list(const ListGroupsRequest&) const override {
+  Task<std::size_t> list_bytes() override { co_return known.size() * 100; }
+  Task<ListGroupsResponse> list(ListGroupsRequest) override {
     ListGroupsResponse response;
     for (const auto& [group, topic] : known) response.groups.emplace_back().group_id = group;
-    return response;
+    co_return response;
   }
   Task<ErrorCode> admit_commit(const OffsetCommitRequest&) override { co_return commit_verdict; }
   Task<ErrorCode> remove(std::string group) override {
     co_return known.erase(group) > 0 ? ErrorCode::kNone : ErrorCode::kGroupIdNotFound;
   }
-  bool exists(const std::string& group) const override { return known.contains(group); }
-  bool subscribed(const std::string& group, const std::string& topic) const override {
+  Task<bool> exists(std::string group) override { co_return known.contains(group); }
+  Task<bool> subscribed(std::string group, std::string topic) override {
     const auto found = known.find(group);
-    return found != known.end() && found->second == topic;
+    co_return found != known.end() && found->second == topic;
   }
 
  private:

@@ -24,14 +24,15 @@ Task<void> forget(std::shared_ptr<queue::Partition> partition, std::string group
 }
 
 // kNone: without members. kGroupIdNotFound: there may still be committed offsets.
-ErrorCode check_removable(const ServerContext& server, const std::string& group) {
+Task<ErrorCode> check_removable(ServerContext& server, std::string group) {
   DescribeGroupsRequest request;
-  request.groups = {group};
-  const DescribeGroupsResponse::Group found = server.groups.describe(request).groups.at(0);
-  if (found.error_code != ErrorCode::kNone) return found.error_code;
-  if (found.group_state == to_string(GroupState::kDead)) return ErrorCode::kGroupIdNotFound;
-  return found.group_state == to_string(GroupState::kEmpty) ? ErrorCode::kNone
-                                                            : ErrorCode::kNonEmptyGroup;
+  request.groups = {std::move(group)};
+  const DescribeGroupsResponse described = co_await server.groups.describe(std::move(request));
+  const DescribeGroupsResponse::Group& found = described.groups.at(0);
+  if (found.error_code != ErrorCode::kNone) co_return found.error_code;
+  if (found.group_state == to_string(GroupState::kDead)) co_return ErrorCode::kGroupIdNotFound;
+  co_return found.group_state == to_string(GroupState::kEmpty) ? ErrorCode::kNone
+                                                               : ErrorCode::kNonEmptyGroup;
 }
 
 std::size_t bytes_of(const DescribeGroupsResponse::Group& group) {
@@ -53,7 +54,7 @@ struct Forgotten {
 Task<Forgotten> forget_everywhere(ServerContext& server, std::string group) {
   Forgotten forgotten;
   for (const TopicPtr& topic : server.topics.list()) {
-    if (check_removable(server, group) == ErrorCode::kNonEmptyGroup) {
+    if (co_await check_removable(server, group) == ErrorCode::kNonEmptyGroup) {
       forgotten.error = ErrorCode::kNonEmptyGroup;
       break;
     }
@@ -74,7 +75,7 @@ Task<Forgotten> forget_everywhere(ServerContext& server, std::string group) {
 
 // The record is removed last: a failed request can be repeated.
 Task<ErrorCode> delete_group(ServerContext& server, std::string group) {
-  const ErrorCode state = check_removable(server, group);
+  const ErrorCode state = co_await check_removable(server, group);
   if (state != ErrorCode::kNone && state != ErrorCode::kGroupIdNotFound) co_return state;
   const Forgotten forgotten = co_await forget_everywhere(server, group);
   if (forgotten.error != ErrorCode::kNone) co_return forgotten.error;
@@ -102,7 +103,7 @@ Task<SyncGroupResponse> serve(ServerContext& server, SyncGroupRequest request,
 }
 
 Task<HeartbeatResponse> serve(ServerContext& server, HeartbeatRequest request, RequestContext) {
-  HeartbeatResponse response = server.groups.heartbeat(request);
+  HeartbeatResponse response = co_await server.groups.heartbeat(std::move(request));
   server.metrics.counted(response.error_code);
   co_return response;
 }
@@ -122,7 +123,8 @@ Task<DescribeGroupsResponse> serve(ServerContext& server, DescribeGroupsRequest 
     if (!named.first(id)) continue;
     DescribeGroupsRequest one;
     one.groups.push_back(id);
-    DescribeGroupsResponse::Group group = std::move(server.groups.describe(one).groups.at(0));
+    DescribeGroupsResponse described = co_await server.groups.describe(std::move(one));
+    DescribeGroupsResponse::Group group = std::move(described.groups.at(0));
     if (!co_await about.room->take(bytes_of(group))) {
       group = {};
       group.group_id = id;
@@ -137,11 +139,11 @@ Task<DescribeGroupsResponse> serve(ServerContext& server, DescribeGroupsRequest 
 Task<ListGroupsResponse> serve(ServerContext& server, ListGroupsRequest request,
                                RequestContext about) {
   ListGroupsResponse response;
-  if (!co_await about.room->take(server.groups.list_bytes())) {
+  if (!co_await about.room->take(co_await server.groups.list_bytes())) {
     response.error_code = server.metrics.counted(ErrorCode::kInvalidRequest);
     co_return response;
   }
-  response = server.groups.list(request);
+  response = co_await server.groups.list(request);
   // All groups are of one type.
   const auto& types = request.types_filter;
   const auto classic = [](const std::string& type) { return same_word(type, kClassicGroup); };
@@ -158,7 +160,7 @@ Task<DeleteGroupsResponse> serve(ServerContext& server, DeleteGroupsRequest requ
   for (const std::string& group : request.groups) {
     if (about.client->disconnected()) break;
     if (!named.first(group)) continue;
-    ErrorCode error = check_removable(server, group);
+    ErrorCode error = co_await check_removable(server, group);
     const bool unknown = error == ErrorCode::kGroupIdNotFound;
     if (error == ErrorCode::kNone || (unknown && committers.groups.contains(group))) {
       error = co_await delete_group(server, group);

@@ -212,7 +212,7 @@ Task<OffsetFetchResponse> serve(ServerContext& server, OffsetFetchRequest reques
 Task<OffsetDeleteResponse> serve(ServerContext& server, OffsetDeleteRequest request,
                                  RequestContext about) {
   OffsetDeleteResponse response;
-  if (!server.groups.exists(request.group_id) && !may_have_offsets(server, request)) {
+  if (!co_await server.groups.exists(request.group_id) && !may_have_offsets(server, request)) {
     response.error_code = server.metrics.counted(ErrorCode::kGroupIdNotFound);
     co_return response;
   }
@@ -222,7 +222,7 @@ Task<OffsetDeleteResponse> serve(ServerContext& server, OffsetDeleteRequest requ
     co_await yield(server.executor);  // Checking all subscriptions takes time.
     OffsetDeleteResponse::Topic& topic = response.topics.emplace_back();
     topic.name = asked.name;
-    const bool in_use = server.groups.subscribed(request.group_id, asked.name);
+    const bool in_use = co_await server.groups.subscribed(request.group_id, asked.name);
     for (const std::int32_t index : asked.partitions) {
       OffsetDeleteResponse::Partition& answer = topic.partitions.emplace_back();
       answer.partition_index = index;

@@ -1,0 +1,83 @@
+// LanePartition: a partition of another lane of this node.
+//
+// Promise    As Partition: every call is made on the partition's own lane and answered on the
+//            caller's. Writes of one caller keep the order of their calls.
+// Threading  `lane`; what Partition allows on any thread, on any thread.
+// Limits     Those of the partition: a write that it refuses was carried there and back.
+// Tests      lane_partition_test.cpp.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "queue/partition.h"
+
+namespace moraine {
+
+// A partition and the executor that it is used on.
+struct HomePartition {
+  std::shared_ptr<queue::Partition> partition;
+  Executor* home = nullptr;
+
+  // For callers on `lane`: the partition itself when that is its home.
+  std::shared_ptr<queue::Partition> for_lane(Executor& lane) const;
+};
+
+class LanePartition final : public queue::Partition,
+                            public std::enable_shared_from_this<LanePartition> {
+ public:
+  // `home` and `lane` outlive every call.
+  LanePartition(std::shared_ptr<queue::Partition> partition, Executor& home, Executor& lane)
+      : partition_(std::move(partition)), home_(home), lane_(lane) {}
+  LanePartition(const LanePartition&) = delete;
+  LanePartition& operator=(const LanePartition&) = delete;
+  ~LanePartition() override;
+
+  std::shared_ptr<OneShot<queue::WriteAnswer>> write(queue::WriteRequest request) override;
+  Task<Result<queue::ReadAnswer>> read(queue::ReadRequest request) override;
+  void read_ahead(queue::Offset offset, std::size_t bytes) override;
+  Task<Result<std::optional<queue::StoredEntry>>> find_time(std::int64_t time_ms) override;
+  Task<Result<std::optional<queue::StoredEntry>>> find_time_from(queue::Offset from,
+                                                                 std::int64_t time_ms) override;
+  Task<Result<std::optional<queue::StoredEntry>>> find_newest() override;
+  Task<Result<void>> commit(queue::ConsumerOffset offset) override;
+  std::optional<queue::ConsumerOffset> committed(const std::string& consumer) const override {
+    return partition_->committed(consumer);
+  }
+  std::vector<queue::ConsumerOffset> all_committed() const override {
+    return partition_->all_committed();
+  }
+  Task<Result<void>> forget_consumer(std::string consumer) override;
+  Task<Result<queue::Offset>> trim(queue::Offset offset) override;
+  queue::PartitionInfo info() const override { return partition_->info(); }
+  void configure(queue::PartitionConfig config) override;
+  std::uint64_t watch(Callback moved) override;
+  void unwatch(std::uint64_t watch) override;
+  bool stopped() const override { return partition_->stopped(); }
+
+ private:
+  struct Watch {
+    Callback callback;
+    bool active = true;  // False after unwatch().
+  };
+  // The watches of this lane. They share one on the home lane.
+  struct Watches {
+    std::map<std::uint64_t, std::shared_ptr<Watch>> by_id;
+    std::uint64_t next = 1;
+    void notify();
+  };
+  // The id of the shared watch; used on the home lane.
+  using HomeWatch = std::shared_ptr<std::uint64_t>;
+
+  static Task<void> answer(std::shared_ptr<OneShot<queue::WriteAnswer>> answered, Executor& lane,
+                           std::shared_ptr<OneShot<queue::WriteAnswer>> done);
+  void drop_home_watch();
+
+  const std::shared_ptr<queue::Partition> partition_;
+  Executor& home_;
+  Executor& lane_;
+  const std::shared_ptr<Watches> watches_ = std::make_shared<Watches>();
+  HomeWatch home_watch_;  // Null: none.
+};
+
+}  // namespace moraine

@@ -1,0 +1,64 @@
+// LaneTopics: the topics of a node, for another lane than the one that changes them.
+//
+// Promise    As Topics. A change that was made through this object is visible here when it returns;
+//            changes of others a moment after they are on the control lane.
+// Invariants Updates are applied in the order of StoredTopics.
+// Threading  `lane`.
+// Tests      lanes_test.cpp.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "node/topic_update.h"
+
+namespace moraine {
+
+class LaneTopics final : public Topics {
+ public:
+  // `topics` is used on `control`; all three outlive the object and its calls.
+  LaneTopics(Topics& topics, Executor& control, Executor& lane)
+      : topics_(topics), control_(control), lane_(lane) {}
+
+  void apply(const TopicUpdate& update);
+
+  Task<Result<TopicPtr>> create(std::string name, TopicSpec spec) override;
+  Task<Result<TopicPtr>> alter(std::string name, TopicChange change) override;
+  Task<Result<void>> remove(std::string name) override;
+  TopicPtr find(const std::string& name) const override;
+  TopicPtr find(const TopicId& id) const override;
+  std::vector<TopicPtr> list() const override;
+  std::shared_ptr<queue::Partition> partition(const TopicId& topic,
+                                              queue::PartitionIndex index) override;
+  std::optional<Error> start_error(const TopicId& topic,
+                                   queue::PartitionIndex index) const override;
+
+ private:
+  struct Place {
+    std::uint32_t tablet = 0;
+    queue::PartitionIndex index = 0;  // Within the tablet.
+  };
+  struct TabletView {
+    std::vector<std::shared_ptr<queue::Partition>> partitions;
+    std::optional<Error> start_error;
+  };
+  struct TopicView {
+    TopicPtr info;
+    std::vector<Place> places;  // By partition.
+    std::vector<TabletView> tablets;
+  };
+
+  void set(const TopicChanged& changed);
+  void erase(const TopicId& id);
+  void set(const TopicTabletChanged& changed);
+
+  Topics& topics_;
+  Executor& control_;
+  Executor& lane_;
+  std::map<TopicId, TopicView> by_id_;
+  std::map<std::string, TopicId> ids_;
+};
+
+}  // namespace moraine

@@ -1,0 +1,284 @@
+#include "node/node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/epoch.h"
+#include "base/invariant.h"
+#include "blob/group/erasure.h"
+#include "cluster/tablet_ids.h"
+#include "io/run_on.h"
+
+namespace moraine {
+namespace {
+
+constexpr Duration kRetiredPoll = 1ms;
+
+std::vector<GroupId> group_ids(const blob::ClusterConfig& config) {
+  std::vector<GroupId> ids;
+  for (const blob::GroupConfig& group : config.groups) ids.push_back(group.id);
+  return ids;
+}
+
+StoredTopicsOptions topics_options(const blob::ClusterConfig& config, Placement& placement) {
+  StoredTopicsOptions options;
+  options.groups = group_ids(config);
+  options.placement = &placement;
+  return options;
+}
+
+SchemeHostOptions scheme_options(const SystemPlaces& places, const LeaderOptions& leader,
+                                 Placement& placement) {
+  SchemeHostOptions options;
+  options.group = places.at(kSchemeTabletId);
+  options.leader = leader;
+  options.placement = &placement;
+  return options;
+}
+
+}  // namespace
+
+// The groups of the control lane, whose proxies belong to the devices' node.
+class Node::OwnGroups final : public BlobGroups {
+ public:
+  explicit OwnGroups(blob::BlobNode& storage) : storage_(storage) {}
+  blob::Proxy* group(GroupId id) override { return storage_.proxy(id); }
+  std::optional<blob::DirectPlace> locate(GroupId group, const blob::BlobId& id) override {
+    return storage_.locate(group, id);
+  }
+
+ private:
+  blob::BlobNode& storage_;
+};
+
+class Node::LaneBlobGroups final : public BlobGroups {
+ public:
+  explicit LaneBlobGroups(blob::GroupProxies& proxies) : proxies_(proxies) {}
+  blob::Proxy* group(GroupId id) override { return proxies_.proxy(id); }
+
+ private:
+  blob::GroupProxies& proxies_;
+};
+
+Node::Tablets::Tablets(Node& node, const SystemPlaces& places)
+    : scheme(node.world_, node.groups(),
+             scheme_options(places, node.options_.leader, node.placement_)),
+      queue_tablets(node.world_.executor, node.queue_lanes(),
+                    [&node](TabletId id) { return node.placement_.lane_of(id); }),
+      topics(node.world_, scheme, queue_tablets,
+             topics_options(node.storage_.config(), node.placement_)),
+      gateway(
+          node.world_, node.groups(),
+          TabletInfo::simple(kGatewayTabletId, places.at(kGatewayTabletId), kKeyValueChannels),
+          node.options_.leader, &node.placement_),
+      tables(node.world_, node.groups(), scheme, node.background_, node.tables_options(places)) {}
+
+Node::Node(std::vector<World> lanes, Executor& background, blob::ClusterConfig config, NodeId self,
+           NodeOptions options)
+    : self_(self),
+      options_(std::move(options)),
+      background_(background),
+      placement_(lanes.size()),
+      world_(lanes.at(0)),
+      storage_(world_, std::move(config), self, options_.storage) {
+  make_lanes(std::move(lanes));
+  storage_.on_reconfigure([this](const blob::GroupConfig& newer) {
+    for (std::size_t i = 1; i < lanes_.size(); ++i) {
+      LaneParts& lane = *lanes_[i];
+      lane.world.executor.post([&lane, newer] { lane.proxies->reconfigure(newer); });
+    }
+  });
+}
+
+Node::~Node() = default;
+
+void Node::make_lanes(std::vector<World> worlds) {
+  for (const World& world : worlds) {
+    auto lane = std::make_unique<LaneParts>(world, options_.topic_cache_bytes / worlds.size());
+    if (lanes_.empty()) {
+      lane->groups = std::make_unique<OwnGroups>(storage_);
+    } else {
+      lane->proxies = storage_.make_proxies(world);
+      lane->groups = std::make_unique<LaneBlobGroups>(*lane->proxies);
+    }
+    lane->tablets = std::make_unique<StoredQueueTablets>(world, *lane->groups, lane->cache,
+                                                         options_.leader);
+    lanes_.push_back(std::move(lane));
+  }
+}
+
+std::vector<LaneQueueTablets::Lane> Node::queue_lanes() {
+  std::vector<LaneQueueTablets::Lane> lanes;
+  for (const auto& lane : lanes_) lanes.push_back({lane->world.executor, *lane->tablets});
+  return lanes;
+}
+
+TableServicesOptions Node::tables_options(const SystemPlaces& places) {
+  TableServicesOptions options = options_.tables;
+  options.groups = group_ids(storage_.config());
+  options.places = places;
+  options.placement = &placement_;
+  options.leader = options_.leader;
+  return options;
+}
+
+Task<Result<void>> Node::open() {
+  CO_TRY_VOID(co_await storage_.start());
+  open_ = true;
+  co_return Result<void>();
+}
+
+// Tablets write blobs of up to kBlobSizeMax.
+Result<void> Node::check_segments() const {
+  std::uint32_t needed = 0;
+  for (const blob::GroupConfig& group : storage_.config().groups) {
+    needed = std::max(needed, blob::stored_part_size(group.geometry.species(), blob::kBlobSizeMax));
+  }
+  for (const auto& [id, device] : storage_.devices()) {
+    if (device->data_size_max() >= needed) continue;
+    return fail(Errc::kInvalidArgument,
+                fmt::format("{}: its segments are too small for topics; folders of 256MiB and "
+                            "more have large ones (--kafka off serves blobs only)",
+                            device->path()));
+  }
+  return {};
+}
+
+Task<Result<void>> Node::locate_system(Instant deadline) {
+  CO_TRY_VOID(check_segments());
+  CO_TRY(places_, co_await find_system_places(world_, groups(), group_ids(storage_.config()),
+                                              deadline));
+  co_return Result<void>();
+}
+
+Task<Result<void>> Node::start(Instant deadline) {
+  INVARIANT(!places_.empty(), "locate_system() comes before start()");
+  if (!std::exchange(started_, true)) {
+    tablets_ = std::make_unique<Tablets>(*this, places_);
+    for (std::size_t i = 1; i < lanes_.size(); ++i) {
+      lanes_[i]->topics = std::make_unique<LaneTopics>(tablets_->topics, world_.executor,
+                                                       lanes_[i]->world.executor);
+    }
+    if (lanes_.size() > 1) {
+      tablets_->topics.set_listener([this](const TopicUpdatePtr& update) { publish(update); });
+    }
+    tablets_->gateway.start();
+    tablets_->scheme.start();
+  }
+  CO_TRY_VOID(co_await tablets_->scheme.wait_known(deadline));
+  co_return co_await tablets_->tables.start(deadline);
+}
+
+void Node::publish(const TopicUpdatePtr& update) {
+  for (std::size_t i = 1; i < lanes_.size(); ++i) {
+    LaneParts& lane = *lanes_[i];
+    lane.world.executor.post([&lane, update] {
+      if (lane.topics) lane.topics->apply(*update);
+    });
+  }
+}
+
+Task<void> Node::stop_tablets() {
+  if (!running()) co_return;
+  stopped_ = true;
+  co_await tablets_->scheme.stop();
+  co_await tablets_->topics.stop();
+  co_await tablets_->gateway.stop();
+  co_await tablets_->tables.stop();
+}
+
+Task<void> Node::drop_tablets() {
+  if (!tablets_) co_return;
+  // Retired objects that readers could still see hold blocks of the caches.
+  while (!run_retired()) co_await sleep_for(world_.executor, kRetiredPoll);
+  for (std::size_t i = 1; i < lanes_.size(); ++i) {
+    LaneParts& lane = *lanes_[i];
+    co_await run_on(lane.world.executor, world_.executor, [&lane]() -> Task<void> {
+      lane.topics.reset();
+      co_return;
+    });
+  }
+  tablets_.reset();
+}
+
+Task<void> Node::stop_lane(LaneParts& lane) {
+  co_await lane.proxies->stop();
+  lane.tablets.reset();
+  lane.groups.reset();
+  lane.proxies.reset();
+}
+
+Task<void> Node::stop() {
+  co_await stop_tablets();
+  co_await drop_tablets();
+  storage_.on_reconfigure(nullptr);
+  for (std::size_t i = 1; i < lanes_.size(); ++i) {
+    LaneParts& lane = *lanes_[i];
+    if (!lane.proxies) continue;
+    co_await run_on(lane.world.executor, world_.executor, [&] { return stop_lane(lane); });
+  }
+  co_await storage_.stop();
+}
+
+void Node::abandon() {
+  if (tablets_) {
+    tablets_->scheme.abandon();
+    tablets_->topics.abandon();
+    tablets_->gateway.abandon();
+    tablets_->tables.abandon();
+  }
+  storage_.abandon();
+}
+
+Topics& Node::topics(std::size_t lane) {
+  if (lane == 0) return tablets_->topics;
+  return *lanes_[lane]->topics;
+}
+
+Task<TopicCacheFigures> Node::topic_cache() {
+  TopicCacheFigures figures;
+  for (const auto& lane : lanes_) {
+    co_await hop(lane->world.executor);
+    figures.bytes += lane->cache.bytes();
+    figures.hits += lane->cache.hits();
+    figures.misses += lane->cache.misses();
+  }
+  co_await hop(world_.executor);
+  co_return figures;
+}
+
+std::optional<Error> Node::boot_error() const {
+  if (!tablets_) return std::nullopt;
+  const auto& scheme = tablets_->scheme.boot_error();
+  return scheme ? scheme : tablets_->tables.boot_error();
+}
+
+std::vector<std::string> Node::not_ready() const {
+  std::vector<std::string> out;
+  if (!open_) {
+    out.emplace_back("the devices are being opened");
+    return out;
+  }
+  const auto recovering = std::ranges::count_if(storage_.vdisks(), [](const auto& entry) {
+    return entry.second->phase() == blob::VDisk::Phase::kRecovering;
+  });
+  if (recovering > 0) {
+    out.push_back(fmt::format("{} of {} VDisks are recovering", recovering,
+                              storage_.vdisks().size()));
+  }
+  if (!running()) return out;
+  const TopicsReport topics = tablets_->topics.report();
+  if (!topics.scheme_running) out.emplace_back("the scheme's tablet is not running");
+  if (topics.tablets_starting > 0) {
+    out.push_back(fmt::format("{} of {} tablets of topics are starting", topics.tablets_starting,
+                              topics.tablets_starting + topics.tablets_running));
+  }
+  if (const std::size_t starting = tablets_->tables.tables().tablets_starting(); starting > 0) {
+    out.push_back(fmt::format("{} tablets of tables are starting", starting));
+  }
+  if (const auto error = boot_error()) out.push_back(error->message());
+  return out;
+}
+
+}  // namespace moraine
