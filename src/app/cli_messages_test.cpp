@@ -73,7 +73,7 @@ TEST_F(Messages, NumbersAreThoseThatWereGiven) {
   write_file(folder / "tiny", "abc");
   const Outcome info = run({"device", "info", folder / "tiny"});
   EXPECT_EQ(info.code, 3);
-  EXPECT_NE(info.err.find("less than 65536 bytes"), std::string::npos) << info.err;
+  EXPECT_NE(info.err.find("fewer than 65536 bytes"), std::string::npos) << info.err;
 }
 
 TEST_F(Messages, ArgumentsOfTopicCommandsAreCheckedBeforeAnyRequest) {

@@ -53,7 +53,7 @@ TEST_F(OneSize, ABlobThatDiffersFromAStoredOneInItsSizeAloneIsRefused) {
   for (const std::uint32_t size : {99u, 101u}) {
     const PutResult refused = put(id(size));
     EXPECT_EQ(refused.status, Status::kError);
-    EXPECT_NE(refused.reason.find("stored already with another size: [9:5:1:0:7:100:0]"),
+    EXPECT_NE(refused.reason.find("already stored with another size: [9:5:1:0:7:100:0]"),
               std::string::npos)
         << refused.reason;
     EXPECT_EQ(get(id(size)), Status::kNoData);

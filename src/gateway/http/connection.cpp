@@ -153,7 +153,7 @@ Task<Result<Slice>> HttpConnection::read() {
     if (needs_more || ahead_.empty()) {
       if (ahead_.size() > kInputBytes) {
         keep_alive_ = false;
-        co_return fail(Errc::kInvalidArgument, kBytesAhead);
+        co_return fail(Errc::kInvalidArgument, std::string(kBytesAhead));
       }
       watchdog_.reading(service_.options_.stalled_timeout, "the body");
       const Result<bool> more = co_await read_more(kInputBytes);

@@ -38,7 +38,7 @@ class RequestParser::Impl final : public beast_http::basic_parser<true> {
                        error_code& failed) override {
     is_1_0 = version == 10;
     request.method = text_of(method);
-    auto parsed = parse_target({target.data(), target.size()});
+    auto parsed = http::parse_target({target.data(), target.size()});
     if (!parsed) {
       refusal = Refusal{400, parsed.error().context};
       failed = error::bad_target;
