@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <optional>
 
-#include "app/cluster_file.h"
 #include "app/commands.h"
 #include "app/exit_code.h"
 #include "app/http_pages.h"
