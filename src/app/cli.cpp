@@ -99,6 +99,22 @@ void add_init_command(CLI::App& root, Action& action) {
 
 }  // namespace
 
+void add_topic_options(CLI::App& serve, ServeOptions& options) {
+  serve.add_flag("--no-auto-create-topics", options.no_auto_create,
+                 "Do not create topics that Kafka clients name");
+  serve
+      .add_option("--default-partitions", options.default_partitions,
+                  "Partitions of a topic that is created without a number")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  serve
+      .add_option("--topic-cache", options.cache,
+                  "Memory for blobs of topics, e.g. 512MiB (default: an eighth of the "
+                  "machine's, at most 1GiB)")
+      ->type_name("SIZE");
+}
+
 void add_serve_commands(CLI::App& root, Action& action) {
   CLI::App& serve = *root.add_subcommand("serve", "Run a node on a data folder or from a config");
   auto options = std::make_shared<ServeOptions>();
@@ -139,19 +155,7 @@ void add_serve_commands(CLI::App& root, Action& action) {
       .add_flag("--take-over", options->take_over,
                 "Take the topics over from the node of the config that serves them")
       ->needs(config);
-  serve.add_flag("--no-auto-create-topics", options->no_auto_create,
-                 "Do not create topics that Kafka clients name");
-  serve
-      .add_option("--default-partitions", options->default_partitions,
-                  "Partitions of a topic that is created without a number")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  serve
-      .add_option("--topic-cache", options->cache,
-                  "Memory for blobs of topics, e.g. 512MiB (default: an eighth of the "
-                  "machine's, at most 1GiB)")
-      ->type_name("SIZE");
+  add_topic_options(serve, *options);
   serve
       .add_option("--lanes", options->lanes,
                   "Threads that serve requests (default: one for each processor)")

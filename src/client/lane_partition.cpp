@@ -27,10 +27,9 @@ Task<void> LanePartition::answer(std::shared_ptr<OneShot<WriteAnswer>> answered,
 
 std::shared_ptr<OneShot<WriteAnswer>> LanePartition::write(queue::WriteRequest request) {
   const auto done = std::make_shared<OneShot<WriteAnswer>>();
-  home_.post(
-      [partition = partition_, request = std::move(request), done, &lane = lane_]() mutable {
-        spawn(answer(partition->write(std::move(request)), lane, std::move(done)));
-      });
+  home_.post([partition = partition_, request = std::move(request), done, &lane = lane_]() mutable {
+    spawn(answer(partition->write(std::move(request)), lane, std::move(done)));
+  });
   return done;
 }
 
@@ -54,7 +53,8 @@ Task<Result<std::optional<StoredEntry>>> LanePartition::find_time(std::int64_t t
 Task<Result<std::optional<StoredEntry>>> LanePartition::find_time_from(Offset from,
                                                                        std::int64_t time_ms) {
   const auto self = shared_from_this();
-  co_return co_await run_on(home_, lane_, [&] { return partition_->find_time_from(from, time_ms); });
+  co_return co_await run_on(home_, lane_,
+                            [&] { return partition_->find_time_from(from, time_ms); });
 }
 
 Task<Result<std::optional<StoredEntry>>> LanePartition::find_newest() {
