@@ -16,7 +16,22 @@ void NodeExecutor::post(Callback callback) {
   enqueue_private(private_now_.since_start, std::move(callback));
 }
 
+bool NodeExecutor::on_this_thread() const {
+  const NodeExecutor* const running = loop_.running();
+  return running == nullptr || running == this || running->node_ != node_;
+}
+
+void NodeExecutor::check_lane() const {
+  INVARIANT(on_this_thread(), "lane {} of node {} is used by another lane", lane_, node_);
+}
+
+void NodeExecutor::cancel(TimerId timer) {
+  if (timer.value != 0) check_lane();
+  loop_.cancel(timer);
+}
+
 TimerId NodeExecutor::schedule(Instant when, Callback callback) {
+  check_lane();
   if (alive_) {
     const Instant due = std::max(when, loop_.now()) + loop_.jitter();
     return loop_.enqueue(loop_.fill_slot(this, due.since_start, std::move(callback)));

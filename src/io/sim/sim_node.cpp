@@ -1,5 +1,6 @@
 #include "io/sim/sim_node.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/invariant.h"
@@ -18,9 +19,17 @@ void SimClock::jump(std::chrono::milliseconds distance) {
   skew_ += distance;
 }
 
-SimNode::Life::Life(SimNode& node, std::uint64_t number)
-    : executor(node.parts_.loop, node.id_.value),
-      random(stream_seed(node.parts_.seed, "random", number)),
+SimNode::Lane::Lane(SimNode& node, NodeNetwork& nodes_network, NodeExecutor& first,
+                    std::uint64_t seed, std::uint32_t index)
+    : executor(node.parts_.loop, node.id_.value, index),
+      random(seed),
+      disks(node.disks_, executor),
+      network(nodes_network, first, executor) {}
+
+SimNode::Life::Life(SimNode& node, std::uint64_t its_number)
+    : number(its_number),
+      executor(node.parts_.loop, node.id_.value),
+      random(stream_seed(node.parts_.seed, "random", its_number)),
       disks(node.disks_, executor),
       network(node.parts_.fabric, executor) {}
 
@@ -34,10 +43,22 @@ SimNode::SimNode(NodeId id, Parts parts)
   parts_.fabric.attach(lives_.back()->network);
 }
 
-World SimNode::world() {
+std::vector<World> SimNode::lanes(std::size_t count) {
   INVARIANT(alive(), "node {} is down", id_.value);
   Life& life = *lives_.back();
-  return {life.executor, clock_, life.random, life.disks, life.network};
+  while (life.lanes.size() + 1 < count) {
+    const auto index = static_cast<std::uint32_t>(life.lanes.size() + 1);
+    const std::uint64_t seed =
+        stream_seed(stream_seed(parts_.seed, "lanes", life.number), "random", index);
+    life.lanes.push_back(std::make_unique<Lane>(*this, life.network, life.executor, seed, index));
+    if (paused()) life.lanes.back()->executor.pause();
+  }
+  std::vector<World> worlds{{life.executor, clock_, life.random, life.disks, life.network}};
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    Lane& lane = *life.lanes[i];
+    worlds.push_back({lane.executor, clock_, lane.random, lane.disks, lane.network});
+  }
+  return worlds;
 }
 
 void SimNode::crash(CrashPolicy policy) {
@@ -47,6 +68,7 @@ void SimNode::crash(CrashPolicy policy) {
   state_ = State::kDying;
   Life& life = *lives_.back();
   life.executor.kill();
+  for (const auto& lane : life.lanes) lane->executor.kill();
   disks_.crash(policy);
   parts_.fabric.node_died(life.network);
   if (parts_.loop.running()) {
@@ -61,16 +83,24 @@ Task<void> SimNode::crash_and_wait(CrashPolicy policy) {
   crash(policy);
 }
 
+void SimNode::drain() {
+  Life& life = *lives_.back();
+  const auto idle = [](const auto& lane) { return lane->executor.drained(); };
+  do {
+    life.executor.drain();
+    for (const auto& lane : life.lanes) lane->executor.drain();
+  } while (!life.executor.drained() || !std::ranges::all_of(life.lanes, idle));
+}
+
 void SimNode::finish_crash() {
-  NodeExecutor& executor = lives_.back()->executor;
   for (Callback& hook : std::exchange(stop_hooks_, {})) hook();
-  executor.drain();
+  drain();
   std::vector<Callback> hooks = std::exchange(crash_hooks_, {});
   while (!hooks.empty()) {
     hooks.back()();
     hooks.pop_back();
   }
-  executor.drain();
+  drain();
   state_ = State::kDown;
 }
 
@@ -85,10 +115,12 @@ void SimNode::pause() {
   INVARIANT(alive(), "node {} is down", id_.value);
   parts_.faults.add(FaultKind::kPause);
   lives_.back()->executor.pause();
+  for (const auto& lane : lives_.back()->lanes) lane->executor.pause();
 }
 
 void SimNode::resume() {
   lives_.back()->executor.resume();
+  for (const auto& lane : lives_.back()->lanes) lane->executor.resume();
 }
 
 }  // namespace moraine

@@ -1,4 +1,4 @@
-// SimNode: one simulated machine: an executor, a clock, disks and a place in the network.
+// SimNode: one simulated machine: lanes, a clock, disks and a place in the network.
 //
 // Promise    Components get everything they may use from world(). A crash is a power cut: un-synced
 //            writes are kept or lost by the policy, and nothing the node does later reaches a disk
@@ -25,6 +25,7 @@
 #include <memory>
 #include <vector>
 
+#include "io/lane_network.h"
 #include "io/sim/node_executor.h"
 #include "io/sim/sim_disk.h"
 #include "io/sim/sim_network.h"
@@ -70,7 +71,10 @@ class SimNode {
   std::uint64_t restarts() const { return lives_.size() - 1; }
 
   // What the components of this life may use. Requires: alive().
-  World world();
+  World world() { return lanes(1).front(); }
+  // The same for a node with several lanes, each with an executor of its own; the first is that of
+  // world().
+  std::vector<World> lanes(std::size_t count);
   SimDiskStore& disks() { return disks_; }
   SimClock& clock() { return clock_; }
 
@@ -92,16 +96,29 @@ class SimNode {
  private:
   enum class State : std::uint8_t { kAlive, kDying, kDown };
 
+  // A lane besides the first.
+  struct Lane {
+    Lane(SimNode& node, NodeNetwork& nodes_network, NodeExecutor& first, std::uint64_t seed,
+         std::uint32_t index);
+    NodeExecutor executor;
+    SeededRandom random;
+    NodeDiskStore disks;
+    LaneNetwork network;
+  };
   // One life; ended ones are kept, dead, as there may still be references to them.
   struct Life {
     Life(SimNode& node, std::uint64_t number);
+    const std::uint64_t number;
     NodeExecutor executor;
     SeededRandom random;
     NodeDiskStore disks;
     NodeNetwork network;
+    std::vector<std::unique_ptr<Lane>> lanes;
   };
 
   void finish_crash();
+  // Runs what is pending on all lanes of the dead life.
+  void drain();
 
   const NodeId id_;
   const Parts parts_;

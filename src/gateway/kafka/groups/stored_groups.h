@@ -1,8 +1,8 @@
 // StoredGroups: the consumer groups of a node, stored in a key-value tablet under "g/" + group id.
 //
-// Promise    As Groups, through LaneGroups. A leader's assignment, a static member's new id, a group
-//            that became empty and a removal are answered after they are durable. Sessions restart
-//            after load().
+// Promise    As Groups, through LaneGroups. A leader's assignment, a static member's new id, a
+//            group that became empty and a removal are answered after they are durable. Sessions
+//            restart after load().
 // Invariants (1) Each group has at most one write in flight; only the newest state waits behind it.
 //            (2) A held request is answered exactly once: by its group, or by stop().
 // Threading  The world's executor.
