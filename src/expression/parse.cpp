@@ -1,14 +1,15 @@
+// Compiles expressions: parses the text, and builds typed nodes as it goes.
+
 #include <fmt/format.h>
 
 #include <array>
 #include <span>
 
-#include "table/model/expression.h"
-#include "table/model/expression_lexer.h"
-#include "table/model/expression_typing.h"
-#include "table/model/limits.h"
+#include "expression/builder.h"
+#include "expression/expression.h"
+#include "expression/lexer.h"
 
-namespace moraine::table {
+namespace moraine {
 namespace {
 
 using Op = ExpressionOp;
@@ -193,4 +194,4 @@ Result<CompiledExpression> compile_expression(std::string_view text, const Table
   return Parser(text, schema).run();
 }
 
-}  // namespace moraine::table
+}  // namespace moraine

@@ -14,13 +14,14 @@
 //            Integers wrap. An operator with a null operand gives null; comparisons take null as
 //            less than everything; and, or, not are three-valued.
 // Threading  A compiled expression is immutable and shared by its copies.
-// Limits     kExpressionBytesMax, kExpressionNodesMax, kExpressionDepthMax (limits.h). Evaluating
-//            allocates nothing.
+// Limits     kExpressionBytesMax, kExpressionNodesMax, kExpressionDepthMax. Evaluating allocates
+//            nothing.
 // Errors     compile: kInvalidArgument. evaluate: kInvalidArgument (division by zero, a double out
 //            of range, comparison with NaN).
 // Tests      expression_test.cpp, expression_fuzz.cpp.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -28,7 +29,11 @@
 #include "base/result.h"
 #include "moraine/schema.h"
 
-namespace moraine::table {
+namespace moraine {
+
+inline constexpr std::size_t kExpressionBytesMax = std::size_t{16} << 10;
+inline constexpr std::size_t kExpressionNodesMax = 1'000;
+inline constexpr std::size_t kExpressionDepthMax = 50;
 
 struct ExpressionProgram;
 
@@ -50,4 +55,4 @@ class CompiledExpression {
 // Names must be those of key columns that are not computed.
 Result<CompiledExpression> compile_expression(std::string_view text, const TableSchema& schema);
 
-}  // namespace moraine::table
+}  // namespace moraine

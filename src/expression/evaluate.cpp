@@ -1,12 +1,13 @@
-#include "table/model/expression.h"
+// Evaluates compiled expressions.
 
 #include <cmath>
 #include <limits>
 
-#include "table/model/expression_program.h"
-#include "table/model/farm_hash.h"
+#include "expression/expression.h"
+#include "expression/farm_hash.h"
+#include "expression/program.h"
 
-namespace moraine::table {
+namespace moraine {
 namespace {
 
 using Op = ExpressionOp;
@@ -211,4 +212,4 @@ Result<Value> CompiledExpression::evaluate(std::span<const Value> columns) const
   return value;
 }
 
-}  // namespace moraine::table
+}  // namespace moraine

@@ -1,4 +1,4 @@
-#include "table/model/expression.h"
+#include "expression/expression.h"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "table/model/farm_hash.h"
-#include "table/model/limits.h"
+#include "expression/farm_hash.h"
 
-namespace moraine::table {
+namespace moraine {
 namespace {
 
 TableSchema test_schema() {
@@ -164,4 +163,4 @@ TEST(Expression, SizeAndNestingAreBounded) {
 }
 
 }  // namespace
-}  // namespace moraine::table
+}  // namespace moraine

@@ -9,7 +9,7 @@
 
 #include "moraine/value.h"
 
-namespace moraine::table {
+namespace moraine {
 
 enum class ExpressionOp : std::uint8_t {
   kLiteral,
@@ -63,4 +63,4 @@ struct ExpressionProgram {
   std::deque<std::string> texts;  // Of literals.
 };
 
-}  // namespace moraine::table
+}  // namespace moraine

@@ -10,7 +10,7 @@
 
 #include "moraine/value.h"
 
-namespace moraine::table {
+namespace moraine {
 
 // FarmHash fingerprint of the bytes.
 std::uint64_t farm_fingerprint(std::string_view bytes);
@@ -27,4 +27,4 @@ class FarmHasher {
   std::uint64_t count_ = 0;
 };
 
-}  // namespace moraine::table
+}  // namespace moraine

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "table/model/expression.h"
+#include "expression/expression.h"
 
 namespace {
 
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace moraine;
   static const TableSchema schema = fuzz_schema();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto compiled = table::compile_expression(text, schema);
+  const auto compiled = compile_expression(text, schema);
   if (!compiled) return 0;
   const Value rows[][5] = {{}, {-5, std::uint64_t{7}, 0.5, false, "text"}};
   for (const auto& columns : rows) {

@@ -1,4 +1,4 @@
-#include "table/model/expression_lexer.h"
+#include "expression/lexer.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/yson.h"
 
-namespace moraine::table {
+namespace moraine {
 namespace {
 
 using Kind = ExpressionToken::Kind;
@@ -144,4 +144,4 @@ Result<ExpressionToken> ExpressionLexer::quoted_name(char closing) {
   return token;
 }
 
-}  // namespace moraine::table
+}  // namespace moraine

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace moraine::table {
+namespace moraine {
 
 struct ExpressionToken {
   enum class Kind : std::uint8_t {
@@ -44,4 +44,4 @@ class ExpressionLexer {
   std::size_t at_ = 0;
 };
 
-}  // namespace moraine::table
+}  // namespace moraine

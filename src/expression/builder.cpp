@@ -1,12 +1,12 @@
-#include "table/model/expression_typing.h"
+#include "expression/builder.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "table/model/limits.h"
+#include "expression/expression.h"
 
-namespace moraine::table {
+namespace moraine {
 namespace {
 
 using Op = ExpressionOp;
@@ -206,4 +206,4 @@ std::shared_ptr<const ExpressionProgram> ExpressionBuilder::finish(Index root) {
   return std::move(program_);
 }
 
-}  // namespace moraine::table
+}  // namespace moraine

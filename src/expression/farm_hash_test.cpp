@@ -1,4 +1,4 @@
-#include "table/model/farm_hash.h"
+#include "expression/farm_hash.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace moraine::table {
+namespace moraine {
 namespace {
 
 TEST(FarmHash, FingerprintsOfEveryLengthClassAreAsPublished) {
@@ -35,4 +35,4 @@ TEST(FarmHash, HashesOfValuesAreAsPublished) {
 }
 
 }  // namespace
-}  // namespace moraine::table
+}  // namespace moraine

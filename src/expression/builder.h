@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "expression/program.h"
 #include "moraine/schema.h"
-#include "table/model/expression_program.h"
 
-namespace moraine::table {
+namespace moraine {
 
 // Each call checks the types of its operands, adapts literals and returns the index of a new node.
 class ExpressionBuilder {
@@ -37,4 +37,4 @@ class ExpressionBuilder {
   std::shared_ptr<ExpressionProgram> program_ = std::make_shared<ExpressionProgram>();
 };
 
-}  // namespace moraine::table
+}  // namespace moraine

@@ -1,10 +1,10 @@
-#include "table/model/farm_hash.h"
+#include "expression/farm_hash.h"
 
 #include <bit>
 #include <cstring>
 #include <utility>
 
-namespace moraine::table {
+namespace moraine {
 namespace {
 
 constexpr std::uint64_t kMix = 0x9ddfea08eb382d69;
@@ -171,4 +171,4 @@ std::uint64_t farm_hash(std::span<const Value> values) {
   return hasher.finish();
 }
 
-}  // namespace moraine::table
+}  // namespace moraine
