@@ -1,7 +1,8 @@
+#include "table/chunk/unit_writer.h"
+
 #include <fmt/format.h>
 
 #include "table/chunk/row_block.h"
-#include "table/chunk/unit_writer.h"
 
 namespace moraine::table {
 namespace {
