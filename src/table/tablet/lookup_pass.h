@@ -1,11 +1,13 @@
-// LookupPass: reads keys from the stores of one view, as far as they are in memory.
+// LookupPass: reads keys from the stores of one view, as far as they are in memory; and loads the
+// blocks that a pass has missed, for the next one.
 //
 // Promise    read() never blocks. Marks of all memory stores are read before versions, oldest store
 //            first, so a transaction that is being applied is either waited for or seen.
 // Invariants Versions of a prepared row are added to the store that has its mark.
 // Threading  Under one EpochGuard that outlives the pass; one pass of a thread at a time, since its
 //            scratch memory belongs to the thread.
-// Tests      tablet_lookup_test.cpp.
+// Limits     kBlockLoadsInFlight loads concurrently; kBlocksInlineMax one after the other.
+// Tests      tablet_lookup_test.cpp, lookup_inline_test.cpp.
 #pragma once
 
 #include <optional>
@@ -14,10 +16,13 @@
 #include <vector>
 
 #include "table/chunk/hunk.h"
-#include "table/tablet/lookup_columns.h"
 #include "table/tablet/tablet_reader.h"
 
 namespace moraine::table {
+
+inline constexpr std::size_t kBlockLoadsInFlight = 32;
+// More blocks are read faster in parallel, on the tablet's executor.
+inline constexpr std::size_t kBlocksInlineMax = 3;
 
 struct MissingBlock {
   std::shared_ptr<const ChunkReader> chunk;
@@ -110,8 +115,12 @@ class LookupPass {
   std::uint64_t data_weight_ = 0;
 };
 
-// Leaves every key of a request to the executor.
-void leave_all(std::size_t keys, UnfinishedLookup& left);
+// Loads the `missing` blocks into the pins: each once, several at a time. Returns the first
+// failure. On the tablet's executor.
+Task<Result<void>> load_blocks(std::vector<MissingBlock> missing, BlockPins& pins);
+// The same on this thread, one after the other, blocking for the disk. False: use load_blocks().
+bool load_blocks_inline(std::vector<MissingBlock> missing, BlockPins& pins);
+
 // kInvalidArgument: versions that the read needs may have been dropped (kAborted, if the timestamp
 // is the start of a transaction), or the retention timestamp is above the timestamp.
 Result<void> check_read_timestamps(Timestamp timestamp, Timestamp retention_timestamp,

@@ -9,7 +9,6 @@
 #include "table/model/merge.h"
 #include "table/model/value_check.h"
 #include "table/tablet/hunk_reader.h"
-#include "table/tablet/lookup_blocks.h"
 #include "table/tablet/lookup_pass.h"
 #include "table/tablet/tablet_reader.h"
 

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "table/chunk/hunk.h"
-#include "table/tablet/lookup_columns.h"
 #include "table/tablet/tablet_reader.h"
 #include "table/tablet/visible_row.h"
 

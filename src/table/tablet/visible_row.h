@@ -1,18 +1,49 @@
-// VisibleRow: read_visible() of rows whose values may be hunks.
+// How lookups and scans make a row of their result: ReadColumns, where its columns come from, and
+// VisibleRow, read_visible() of rows whose values may be hunks.
 //
 // Promise    Values are those of read_visible(); references to hunks are listed. Scalars that were
 //            written before their column became `any` are returned as YSON.
 // Threading  One thread at a time; memory is reused.
+// Errors     kInvalidArgument: no such column.
+// Tests      tablet_lookup_test.cpp, tablet_scan_test.cpp, widened_columns_test.cpp.
 #pragma once
 
 #include <algorithm>
 #include <span>
 #include <vector>
 
+#include "base/result.h"
+#include "moraine/schema.h"
 #include "table/model/merge.h"
 #include "table/model/value_check.h"
+#include "table/model/versioned_row.h"
 
 namespace moraine::table {
+
+// Where each column of a result comes from: the key, or the row's values. prepare() does nothing
+// when called again with the same columns.
+struct ReadColumns {
+  struct KeyCell {
+    std::uint32_t at = 0;  // Position in the result.
+    std::uint32_t column = 0;
+  };
+  std::vector<ColumnIndex> asked;
+  std::vector<KeyCell> keys;
+  std::vector<ColumnIndex> values;      // Value columns, in the order of the result.
+  std::vector<std::uint32_t> value_at;  // Position of each in the result.
+  bool adjacent = false;                // They are adjacent there, in order.
+
+  Result<void> prepare(std::span<const ColumnIndex> columns, const TableSchema& schema);
+  // Null: all.
+  const ColumnSet* wanted() const { return all_ ? nullptr : &set_; }
+  std::size_t key_count() const { return key_count_; }
+
+ private:
+  std::size_t schema_columns_ = 0;
+  std::size_t key_count_ = 0;
+  bool all_ = false;
+  ColumnSet set_;
+};
 
 class VisibleRow {
  public:

@@ -1,4 +1,4 @@
-#include "table/tablet/lookup_columns.h"
+#include "table/tablet/visible_row.h"
 
 #include <fmt/format.h>
 
