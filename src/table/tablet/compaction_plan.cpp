@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <map>
 
 #include "base/invariant.h"
-#include "table/tablet/chunk_runs.h"
 #include "table/tablet/dead_space.h"
 
 namespace moraine::table {
@@ -33,6 +34,45 @@ std::uint64_t periodic_ms(const ChunkRecord& record, const MountConfig& mount) {
   const double splay = static_cast<double>(record.id * 0x9e3779b97f4a7c15u >> 40) / (1u << 24);
   return record.created_ms +
          static_cast<std::uint64_t>(period * (1 + kAutoCompactionSplay * splay));
+}
+
+// Chunks with disjoint keys.
+struct Run {
+  std::vector<const PlannedChunk*> chunks;
+  std::uint64_t bytes = 0;
+  std::map<std::string_view, std::string_view> ranges;  // First keys and last ones.
+
+  bool fits(std::string_view first, std::string_view last) const {
+    const auto above = ranges.upper_bound(last);
+    return above == ranges.begin() || std::prev(above)->second < first;
+  }
+};
+
+// The chunks of a partition as runs: each chunk, older ones first, is in the first run that it does
+// not overlap. Chunks that fit none of kRunsMax runs are in none. Adds the number of comparisons to
+// `steps`: for n chunks in r runs at most n * r * log n.
+std::vector<Run> runs_of(const PlannedPartition& partition, std::uint64_t& steps) {
+  std::vector<const PlannedChunk*> by_id;
+  for (const PlannedChunk& chunk : partition.chunks) by_id.push_back(&chunk);
+  std::ranges::sort(by_id, {}, [](const PlannedChunk* chunk) { return chunk->record->id; });
+  std::vector<Run> runs;
+  for (const PlannedChunk* chunk : by_id) {
+    const std::string_view first = first_key(*chunk->record);
+    const std::string_view last = last_key(*chunk->record);
+    const bool counts = first <= last;  // Otherwise it overlaps nothing.
+    auto run = std::ranges::find_if(runs, [&](const Run& other) {
+      steps += std::bit_width(other.ranges.size());
+      return !counts || other.fits(first, last);
+    });
+    if (run == runs.end()) {
+      if (runs.size() == kRunsMax) continue;
+      run = runs.emplace(runs.end());
+    }
+    run->chunks.push_back(chunk);
+    run->bytes += chunk->record->statistics.data_bytes;
+    if (counts) run->ranges.emplace(first, last);
+  }
+  return runs;
 }
 
 class Planner {

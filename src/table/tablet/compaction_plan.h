@@ -10,9 +10,9 @@
 // Promise    Pure. Proposed work makes progress: repeating it ends, and then reads visit at most
 //            max_overlapping_store_count stores, partitions have sizes within the configured
 //            bounds, and at most half of a partition is dead. Takes n log n comparisons of n
-//            chunks, times the runs that they form (chunk_runs.h).
-// Limits     kJobChunksMax chunks per job, unless everything must be compacted. Chunks that are in
-//            no run wait for a later plan.
+//            chunks, times the runs that they form.
+// Limits     kJobChunksMax chunks per job, unless everything must be compacted. kRunsMax runs of a
+//            partition: chunks that are in none of them wait for a later plan.
 // Tests      compaction_plan_test.cpp, compaction_plan_random_test.cpp.
 #pragma once
 
@@ -27,6 +27,7 @@
 namespace moraine::table {
 
 inline constexpr std::size_t kJobChunksMax = 256;
+inline constexpr std::size_t kRunsMax = 256;
 // Share of dead bytes of a partition above which they are merged away. While rows are being written
 // up to kDeadBytesLittle are tolerated, unless they are the greater part.
 inline constexpr double kDeadShareMax = 0.34;

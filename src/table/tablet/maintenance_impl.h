@@ -81,8 +81,6 @@ class Maintenance::Impl {
   Instant next_flush_look();
   Task<Result<void>> flush(StoreNumber number);
   Task<void> update_cached_rows(std::shared_ptr<MemoryStore> store);
-
-  // static_write.cpp
   Task<Result<void>> add_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp,
                                 std::uint64_t rows_before, std::string last);
 
@@ -106,7 +104,7 @@ class Maintenance::Impl {
   void forget_preload(std::uint64_t chunk);
   void add_preload_statistics(TabletStatistics& statistics) const;
 
-  // compaction_input.cpp
+  // compaction.cpp: the plan
   struct Plan {
     std::optional<CompactionJob> job;
     std::uint64_t next_ms = 0;  // 0: never.
@@ -120,7 +118,7 @@ class Maintenance::Impl {
   std::set<BlobId> garbage_hunks() const;
   void note_revision(bool starting);
 
-  // compaction.cpp
+  // compaction.cpp: the job
   Task<Result<void>> compact(CompactionJob job);
   Task<Result<void>> change_pivots(CompactionJob job);
   Task<Result<void>> rewrite(CompactionJob job);

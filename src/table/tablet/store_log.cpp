@@ -95,6 +95,14 @@ Task<Result<void>> TableTablet::Impl::replace(Replace change, std::function<void
   });
 }
 
+Timestamp TableTablet::Impl::needed_since() const {
+  Timestamp lowest = kMaxTimestamp;
+  for (const auto& [id, transaction] : prepared_) {
+    lowest = std::min(lowest, transaction->record->start);
+  }
+  return lowest;
+}
+
 // Snapshots that repeat rows are only taken when the log is a multiple of them.
 void TableTablet::Impl::snapshot_if_due(std::uint64_t log_bytes_min) {
   const std::uint64_t log_bytes = leader_->log_bytes();

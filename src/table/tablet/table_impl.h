@@ -135,16 +135,11 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
 
   // table_commit.cpp
   Result<void> may_write() const;
-  Task<void> poll_free_space();
   Task<Result<void>> check_space(std::span<const RowChange> changes);
   Result<void> check_write(const TabletWrite& write) const;
-  void drop_locks(TabletWrite& write) const;  // For seeded bugs.
-
-  // row_size.cpp
   Result<void> check_row_sizes(std::span<const RowChange> changes);
   void compact_large_row(const StoreSet::RowBytes& row);
-
-  // table_commit.cpp
+  void drop_locks(TabletWrite& write) const;  // For seeded bugs.
   Result<void> acquire(const TransactionId& id, Timestamp start,
                        std::span<const RowChange> changes);
   PromisedRows promise(OpenMemoryStore& open, std::span<const RowChange> changes,
@@ -190,6 +185,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   // table_lifecycle.cpp
   Task<void> tick_loop();
   void tick();
+  Task<void> poll_free_space();
   void ended();
   Task<Result<void>> append_static(std::shared_ptr<const StaticRows> rows);
 
@@ -213,7 +209,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::deque<std::pair<Instant, BlobId>> hunks_to_discard_;  // When to discard them; oldest first.
   // Other tablets whose hunks are no longer referred to.
   std::map<TabletId, Instant> borrowed_until_;
-  Instant next_large_row_compaction_;  // Earliest time of the next one; row_size.cpp.
+  Instant next_large_row_compaction_;  // Earliest time of the next one.
   std::size_t in_flight_ = 0;          // Writes in progress.
   bool frozen_ = false;
   bool stopping_ = false;

@@ -212,12 +212,4 @@ Task<void> TableTablet::Impl::ask(TransactionId id, TabletId coordinator) {
   (void)ended_now;  // It is asked about again.
 }
 
-Timestamp TableTablet::Impl::needed_since() const {
-  Timestamp lowest = kMaxTimestamp;
-  for (const auto& [id, transaction] : prepared_) {
-    lowest = std::min(lowest, transaction->record->start);
-  }
-  return lowest;
-}
-
 }  // namespace moraine::table
