@@ -3,8 +3,8 @@
 // Promise    Paused: due events wait for resume(). Killed: nothing that the node does has an effect
 //            any more, and its pending callbacks and timers run at once on a private clock, without
 //            virtual time passing, so that its coroutines complete.
-// Invariants A killed executor stays dead; the next life of the node has executors of its own. Timers
-//            of a lane are set and cancelled on that lane, as on real ones.
+// Invariants A killed executor stays dead; the next life of the node has executors of its own.
+//            Timers of a lane are set and cancelled on that lane, as on real ones.
 // Threading  The thread of the simulation.
 // Limits     kDrainedEventsMax events after death: past it the simulation stops, as some loop
 //            ignores both errors and TaskScope::closed().

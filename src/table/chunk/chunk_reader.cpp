@@ -7,10 +7,10 @@
 #include "base/epoch.h"
 #include "table/chunk/block_feed.h"
 #include "table/chunk/column_cursor.h"
-#include "table/chunk/group_lookup.h"
 #include "table/chunk/hot_rows.h"
 #include "table/chunk/open_chunk.h"
 #include "table/chunk/row_block.h"
+#include "table/chunk/row_group.h"
 #include "table/chunk/scan_bounds.h"
 #include "table/memory/memory_store.h"
 
@@ -129,16 +129,46 @@ class ChunkReader::Impl final : public OpenChunk {
                           std::vector<std::uint32_t>& missing,
                           std::span<const std::pair<std::uint32_t, Slice>> pins) const {
     const std::size_t before = out.values.size();
-    const Found found = lookup_in_group(*this, unit, key, spec, out, missing, pins);
+    const Found found = lookup_in_group(unit, key, spec, out, missing, pins);
     const bool hot = found == Found::kYes && is_long(out.values.size() - before);
     if (!hot || !sees_all(spec) || !hot_.may_add(hash)) return found;
     RowBuilder whole;
     std::vector<std::uint32_t> absent;  // Blocks of columns that this read does not need.
     const ReadSpec all{.timestamp = spec.timestamp};
-    if (lookup_in_group(*this, unit, key, all, whole, absent, pins) == Found::kYes) {
+    if (lookup_in_group(unit, key, all, whole, absent, pins) == Found::kYes) {
       hot_.add(key, hash, schema(), std::move(whole));
     }
     return found;
+  }
+
+  // In a unit of the scan format.
+  Found lookup_in_group(std::uint32_t unit, ByteSpan key, const ReadSpec& spec, RowBuilder& out,
+                        std::vector<std::uint32_t>& missing,
+                        std::span<const std::pair<std::uint32_t, Slice>> pins) const {
+    const std::uint32_t first = unit * meta().blocks_per_unit;
+    RowGroup group(meta().schema, layout(), plan());
+    group.begin(meta().blocks[first].rows);
+    bool complete = true;
+    for (const std::uint32_t place : group.needed(spec.columns)) {
+      const Slice* found = block(first + place, pins);
+      if (found == nullptr) {
+        missing.push_back(first + place);
+        complete = false;
+      } else if (complete) {
+        group.set(place, *found);
+      }
+    }
+    if (!complete) return Found::kNeedsBlocks;
+    const std::uint32_t row = group.lower_bound(key);
+    std::string found;
+    if (row < group.rows()) group.key(row, found);
+    if (row == group.rows() || as_text(key) != found) {
+      if (spec.use_key_filter && !meta().filter.empty()) {
+        lookup_counters().add(ChunkReadCounters::kFilterFalsePositives, 1);
+      }
+      return Found::kNo;
+    }
+    return group.read(row, spec, out) ? Found::kYes : Found::kNo;
   }
 
   // Whether the row has many versions; a row with one version of each column is only wide.

@@ -122,4 +122,17 @@ inline const std::byte* read_cell(const std::byte* at, ValueType type, Value& ou
   return at + size;
 }
 
+// Seconds and counters of timestamps are packed separately: each of them varies little.
+struct TimeParts {
+  std::uint64_t seconds = 0;
+  std::uint64_t counter = 0;
+};
+inline TimeParts time_parts(Timestamp timestamp) {
+  return {.seconds = unix_seconds(timestamp),
+          .counter = timestamp & ((Timestamp{1} << kTimestampCounterBits) - 1)};
+}
+inline Timestamp make_time(TimeParts parts) {
+  return (parts.seconds << kTimestampCounterBits) + parts.counter;
+}
+
 }  // namespace moraine::table

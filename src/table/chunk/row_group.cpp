@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/invariant.h"
-#include "table/chunk/row_block_layout.h"
 #include "table/chunk/unit_writer.h"
 #include "table/model/key.h"
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "base/invariant.h"
-#include "table/chunk/row_block_layout.h"
 #include "table/chunk/row_group.h"
 #include "table/chunk/unit_writer.h"
 #include "table/model/key.h"

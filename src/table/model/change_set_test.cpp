@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "table/model/farm_hash.h"
+#include "expression/farm_hash.h"
 #include "table/model/key.h"
 #include "table/model/limits.h"
 

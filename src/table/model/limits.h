@@ -19,8 +19,5 @@ inline constexpr std::size_t kRowWeightMax = std::size_t{128} << 20;
 inline constexpr std::size_t kXdeltaColumnsMax = 8;
 static_assert(kXdeltaColumnsMax * kValueBytesMax <= kRowWeightMax);
 inline constexpr std::size_t kTransactionRowsMax = 100'000;
-inline constexpr std::size_t kExpressionBytesMax = std::size_t{16} << 10;
-inline constexpr std::size_t kExpressionNodesMax = 1'000;
-inline constexpr std::size_t kExpressionDepthMax = 50;
 
 }  // namespace moraine::table

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "expression/expression.h"
 #include "moraine/row.h"
 #include "moraine/schema.h"
-#include "table/model/expression.h"
 #include "table/model/value_check.h"
 #include "table/model/versioned_row.h"
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
+#include "expression/expression.h"
 #include "table/model/change.h"
-#include "table/model/expression.h"
 #include "table/model/limits.h"
 
 namespace moraine::table {

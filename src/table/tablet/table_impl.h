@@ -16,11 +16,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "table/tablet/deleted_range.h"
-#include "table/tablet/group_blob_reader.h"
-#include "table/tablet/maintenance.h"
+#include "table/tablet/maintenance/maintenance.h"
+#include "table/tablet/read/deleted_range.h"
+#include "table/tablet/read/group_blob_reader.h"
 #include "table/tablet/seeded_bug.h"
-#include "table/tablet/table_state.h"
+#include "table/tablet/state/table_state.h"
 #include "table/tablet/table_tablet.h"
 
 namespace moraine::table {
@@ -67,17 +67,17 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<Result<void>> boot();
   Task<void> end_failed_boot();
 
-  // table_commit.cpp
+  // write/table_commit.cpp
   Task<Result<Timestamp>> commit(TabletWrite write);
   Task<Result<void>> wait_decided(std::string key, Timestamp timestamp, Instant deadline) override;
 
-  // two_phase.cpp
+  // write/two_phase.cpp
   Task<Result<void>> prepare(TabletWrite write, TabletId coordinator);
   Task<Result<void>> commit_prepared(TransactionId id, Timestamp commit);
   Task<Result<void>> abort_prepared(TransactionId id);
   Task<Result<void>> confirm_lead() { return leader_->confirm_lead(); }
 
-  // store_log.cpp
+  // maintenance/store_log.cpp
   Task<Result<std::vector<BlobId>>> put_blobs(std::uint64_t build,
                                               std::vector<Slice> blobs) override;
   Task<Result<void>> drop_build(std::uint64_t build) override;
@@ -133,18 +133,13 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<void> open_chunk(OpenedChunk& chunk, Semaphore& turns);
   Result<void> restore_prepared();
 
-  // table_commit.cpp
+  // write/table_commit.cpp
   Result<void> may_write() const;
-  Task<void> poll_free_space();
   Task<Result<void>> check_space(std::span<const RowChange> changes);
   Result<void> check_write(const TabletWrite& write) const;
-  void drop_locks(TabletWrite& write) const;  // For seeded bugs.
-
-  // row_size.cpp
   Result<void> check_row_sizes(std::span<const RowChange> changes);
   void compact_large_row(const StoreSet::RowBytes& row);
-
-  // table_commit.cpp
+  void drop_locks(TabletWrite& write) const;  // For seeded bugs.
   Result<void> acquire(const TransactionId& id, Timestamp start,
                        std::span<const RowChange> changes);
   PromisedRows promise(OpenMemoryStore& open, std::span<const RowChange> changes,
@@ -162,7 +157,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   void wake_readers(std::span<const RowChange> changes);
   void wake_all_readers();
 
-  // two_phase.cpp
+  // write/two_phase.cpp
   std::optional<Result<void>> known_outcome(const TransactionId& id, bool wants_commit) const;
   // Takes the changes if it returns OK.
   Result<std::shared_ptr<PreparedTransaction>> begin_prepare(TabletWrite& write,
@@ -175,12 +170,12 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   void ask_coordinators();
   Task<void> ask(TransactionId id, TabletId coordinator);
 
-  // outcome_wait.cpp
+  // write/outcome_wait.cpp
   std::shared_ptr<PreparedTransaction> blocking_transaction(const TabletWrite& write);
   Task<bool> fetch_outcome(std::shared_ptr<PreparedTransaction> other);
   Task<Result<void>> acquire_later(const TabletWrite& write, Error conflict);
 
-  // store_log.cpp
+  // maintenance/store_log.cpp
   Task<Result<std::uint32_t>> stage(std::uint64_t build, std::vector<ChunkRecord>& added);
   void snapshot_if_due(std::uint64_t log_bytes_min);
   void poll_retired();
@@ -190,6 +185,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   // table_lifecycle.cpp
   Task<void> tick_loop();
   void tick();
+  Task<void> poll_free_space();
   void ended();
   Task<Result<void>> append_static(std::shared_ptr<const StaticRows> rows);
 
@@ -213,7 +209,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::deque<std::pair<Instant, BlobId>> hunks_to_discard_;  // When to discard them; oldest first.
   // Other tablets whose hunks are no longer referred to.
   std::map<TabletId, Instant> borrowed_until_;
-  Instant next_large_row_compaction_;  // Earliest time of the next one; row_size.cpp.
+  Instant next_large_row_compaction_;  // Earliest time of the next one.
   std::size_t in_flight_ = 0;          // Writes in progress.
   bool frozen_ = false;
   bool stopping_ = false;

@@ -2,8 +2,8 @@
 //
 // Promise    A write that returned OK is durable and visible to every read that begins later. A
 //            write that failed with kAborted changed nothing. Two overlapping transactions that
-//            conflict are never both committed (lock_table.h). A prepared transaction survives any
-//            number of restarts, until it is finished with one outcome.
+//            conflict are never both committed (write/lock_table.h). A prepared transaction
+//            survives any number of restarts, until it is finished with one outcome.
 // Threading  The world's executor; reader() is for any thread.
 // Limits     kRowsPerTransactionMax rows and kWriteBytesMax per write; unflushed_bytes_max() in
 //            memory, above which writes fail with kOverloaded until a flush is done; kRowBytesMax
@@ -12,7 +12,7 @@
 //            kReadOnly: frozen or stopping. kInvalidArgument. kOverloaded. kNoSpace: the disks are
 //            nearly full. kConflict, kUnavailable: this incarnation is over. Each of them: nothing
 //            was changed. kUnknownOutcome: the entry was being written when this incarnation ended.
-// Tests      table_tablet_test.cpp, table_tablet_crash_test.cpp, two_phase_test.cpp.
+// Tests      table_tablet_test.cpp, table_tablet_crash_test.cpp, write/two_phase_test.cpp.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@
 #include "table/cache/block_cache.h"
 #include "table/cache/row_cache.h"
 #include "table/model/static_rows.h"
+#include "table/tablet/read/tablet_reader.h"
 #include "table/tablet/settings.h"
-#include "table/tablet/tablet_reader.h"
 #include "table/tablet/transaction_id.h"
 #include "tablet/leader.h"
 

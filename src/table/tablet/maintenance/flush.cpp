@@ -1,0 +1,140 @@
+// Writes rows to new chunks: those of a frozen memory store (flush), and those of static tables.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "table/tablet/maintenance/maintenance_impl.h"
+
+namespace moraine::table {
+namespace {
+
+constexpr std::size_t kRowsPerTurn = 256;
+
+ReadSpec everything() {
+  ReadSpec spec;
+  spec.all_versions = true;
+  return spec;
+}
+
+}  // namespace
+
+void Maintenance::Impl::rotate_if_due() {
+  const MountConfig& mount = settings_.mount;
+  if (!mount.enable_store_flush) return;
+  const OpenMemoryStore& active = stores_.active();
+  if (active.store->rows() == 0) return;
+  const bool full = active.store->rows() >= mount.max_dynamic_store_row_count ||
+                    active.store->bytes() >= store_bytes_max(mount, settings_.limits);
+  const bool old = now() - active.created >= mount.dynamic_store_auto_flush_period;
+  if (full || old) stores_.rotate(now());
+}
+
+OpenMemoryStore* Maintenance::Impl::oldest_frozen() {
+  auto& stores = stores_.memory_stores();
+  return stores.size() < 2 ? nullptr : &stores.front();
+}
+
+// All commits promised to the store are applied, and no reader waits for a mark in it. Transactions
+// are short, so are these waits.
+bool Maintenance::Impl::ready(const OpenMemoryStore& store) const {
+  if (bug_ == SeededBug::kFlushLosesTail) return store.prepared == 0;
+  return store.unconfirmed == 0 && store.prepared == 0;
+}
+
+bool Maintenance::Impl::flush_due() {
+  const OpenMemoryStore* store = oldest_frozen();
+  if (!store || !ready(*store)) return false;
+  return settings_.mount.enable_store_flush || flush_calls_ > 0;
+}
+
+Instant Maintenance::Impl::next_flush_look() {
+  const MountConfig& mount = settings_.mount;
+  Instant next = retired_chunks_.empty() ? Instant::never() : now() + kGraveyardPause;
+  const bool wanted = mount.enable_store_flush || flush_calls_ > 0;
+  if (oldest_frozen() && wanted) next = std::min(next, now() + kUnreadyStorePause);
+  if (mount.enable_store_flush) {
+    // The first row of a store is not reported: polled, four times per period.
+    const Duration period = mount.dynamic_store_auto_flush_period;
+    const Instant old = stores_.active().created + period;
+    next = std::min(next, old > now() ? old : now() + period / 4 + kUnreadyStorePause);
+  }
+  return next;
+}
+
+Task<Result<void>> Maintenance::Impl::flush(StoreNumber number) {
+  const std::shared_ptr<MemoryStore> store = stores_.memory(number)->store;
+  StoreLog::Replace change;
+  change.flushed = {number};
+  if (store->max_timestamp() == 0) co_return co_await install(std::move(change), {});
+
+  BuildSpec spec = new_build();
+  change.build = spec.build;
+  if (settings_.mount.merge_rows_on_flush) {
+    spec.retention = settings_.mount.retention;
+    spec.scope = scope(store->max_timestamp());
+    spec.outside = outside({}, store.get(), store->max_timestamp());
+  }
+  const Timestamp retained = horizon(store->max_timestamp());
+  auto built = co_await build_chunks(places(), std::move(spec), store->scan({}, everything()));
+  if (!built) {
+    co_await abandon_build(change.build);
+    co_return std::unexpected(std::move(built).error());
+  }
+  if (built->dropped) change.retained_timestamp = retained;
+  co_await update_cached_rows(store);
+  CO_TRY_VOID(co_await install(std::move(change), std::move(built->chunks)));
+  ++counted_.flushes;
+  co_return Result<void>{};
+}
+
+// Updates cached rows with what the new chunks will have, before readers see those.
+Task<void> Maintenance::Impl::update_cached_rows(std::shared_ptr<MemoryStore> store) {
+  if (bug_ == SeededBug::kRowCacheNotTold) co_return;
+  cache_.begin_flush(stores_.flush_revision() + 1);
+  if (cache_.rows_max() == 0) co_return;
+  const auto rows = store->scan({}, everything());
+  for (std::size_t i = 1;; ++i) {
+    if (i % kRowsPerTurn == 0) co_await yield(resources_.world.executor);
+    const RowCursor::Step step = rows->next();
+    if (step != RowCursor::Step::kRow) break;  // Rows in memory need no loading.
+    const VersionedRow& row = rows->row();
+    cache_.update(row, key_hash(row.key));
+  }
+}
+
+Task<Result<void>> Maintenance::Impl::write_static(std::shared_ptr<const StaticRows> rows,
+                                                   Timestamp timestamp) {
+  if (rows->empty()) co_return Result<void>{};
+  if (!stores_.damaged().empty()) co_return std::unexpected(stores_.damaged().front().error);
+  std::uint64_t before = 0;
+  std::string last;
+  for (const auto& [id, reader] : stores_.chunks()) {
+    before += reader->record().statistics.rows;
+    last = std::max(last, reader->record().statistics.last_key);
+  }
+  co_return co_await add_static(std::move(rows), timestamp, before, std::move(last));
+}
+
+Task<Result<void>> Maintenance::Impl::add_static(std::shared_ptr<const StaticRows> rows,
+                                                 Timestamp timestamp, std::uint64_t rows_before,
+                                                 std::string last) {
+  if (const std::string first = rows->first_key(rows_before); first <= last) {
+    co_return fail(Errc::kInvalidArgument,
+                   fmt::format("Sort order violation: the first key {} is not above {}, the last "
+                               "one of the table",
+                               printable_key(first), printable_key(last)));
+  }
+  StoreLog::Replace change;
+  BuildSpec spec = new_build();
+  change.build = spec.build;
+  auto built = co_await build_chunks(places(), std::move(spec),
+                                     StaticRows::cursor(rows, rows_before, timestamp));
+  if (!built) {
+    co_await abandon_build(change.build);
+    co_return std::unexpected(std::move(built).error());
+  }
+  co_return co_await install(std::move(change), std::move(built->chunks));
+}
+
+}  // namespace moraine::table
