@@ -44,8 +44,8 @@ class Node::OwnGroups final : public BlobGroups {
  public:
   explicit OwnGroups(blob::BlobNode& storage) : storage_(storage) {}
   blob::Proxy* group(GroupId id) override { return storage_.proxy(id); }
-  std::optional<blob::DirectPlace> locate(GroupId group, const blob::BlobId& id) override {
-    return storage_.locate(group, id);
+  void locate(GroupId group, const blob::BlobId& id, OnPlace found) override {
+    if (const auto place = storage_.locate(group, id)) found(*place);
   }
 
  private:
@@ -54,11 +54,20 @@ class Node::OwnGroups final : public BlobGroups {
 
 class Node::LaneBlobGroups final : public BlobGroups {
  public:
-  explicit LaneBlobGroups(blob::GroupProxies& proxies) : proxies_(proxies) {}
+  LaneBlobGroups(blob::GroupProxies& proxies, BlobGroups& control, Executor& executor)
+      : proxies_(proxies), control_(control), executor_(executor) {}
   blob::Proxy* group(GroupId id) override { return proxies_.proxy(id); }
+  // The devices are on the control lane.
+  void locate(GroupId group, const blob::BlobId& id, OnPlace found) override {
+    executor_.post([&control = control_, group, id, found = std::move(found)]() mutable {
+      control.locate(group, id, std::move(found));
+    });
+  }
 
  private:
   blob::GroupProxies& proxies_;
+  BlobGroups& control_;
+  Executor& executor_;  // Of the control lane.
 };
 
 Node::Tablets::Tablets(Node& node, const SystemPlaces& places)
@@ -68,10 +77,9 @@ Node::Tablets::Tablets(Node& node, const SystemPlaces& places)
                     [&node](TabletId id) { return node.placement_.lane_of(id); }),
       topics(node.world_, scheme, queue_tablets,
              topics_options(node.storage_.config(), node.placement_)),
-      gateway(
-          node.world_, node.groups(),
-          TabletInfo::simple(kGatewayTabletId, places.at(kGatewayTabletId), kKeyValueChannels),
-          node.options_.leader, &node.placement_),
+      gateway(node.world_, node.groups(),
+              TabletInfo::simple(kGatewayTabletId, places.at(kGatewayTabletId), kKeyValueChannels),
+              node.options_.leader, &node.placement_),
       tables(node.world_, node.groups(), scheme, node.background_, node.tables_options(places)) {}
 
 Node::Node(std::vector<World> lanes, Executor& background, blob::ClusterConfig config, NodeId self,
@@ -100,10 +108,10 @@ void Node::make_lanes(std::vector<World> worlds) {
       lane->groups = std::make_unique<OwnGroups>(storage_);
     } else {
       lane->proxies = storage_.make_proxies(world);
-      lane->groups = std::make_unique<LaneBlobGroups>(*lane->proxies);
+      lane->groups = std::make_unique<LaneBlobGroups>(*lane->proxies, groups(), world_.executor);
     }
-    lane->tablets = std::make_unique<StoredQueueTablets>(world, *lane->groups, lane->cache,
-                                                         options_.leader);
+    lane->tablets =
+        std::make_unique<StoredQueueTablets>(world, *lane->groups, lane->cache, options_.leader);
     lanes_.push_back(std::move(lane));
   }
 }
@@ -147,8 +155,8 @@ Result<void> Node::check_segments() const {
 
 Task<Result<void>> Node::locate_system(Instant deadline) {
   CO_TRY_VOID(check_segments());
-  CO_TRY(places_, co_await find_system_places(world_, groups(), group_ids(storage_.config()),
-                                              deadline));
+  CO_TRY(places_,
+         co_await find_system_places(world_, groups(), group_ids(storage_.config()), deadline));
   co_return Result<void>();
 }
 
@@ -264,8 +272,8 @@ std::vector<std::string> Node::not_ready() const {
     return entry.second->phase() == blob::VDisk::Phase::kRecovering;
   });
   if (recovering > 0) {
-    out.push_back(fmt::format("{} of {} VDisks are recovering", recovering,
-                              storage_.vdisks().size()));
+    out.push_back(
+        fmt::format("{} of {} VDisks are recovering", recovering, storage_.vdisks().size()));
   }
   if (!running()) return out;
   const TopicsReport topics = tablets_->topics.report();

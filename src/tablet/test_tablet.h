@@ -27,8 +27,8 @@ class TestStorage final : public BlobGroups {
   }
 
   blob::Proxy* group(GroupId id) override { return storage_->proxy(id); }
-  std::optional<blob::DirectPlace> locate(GroupId group, const BlobId& id) override {
-    return storage_->locate(group, id);
+  void locate(GroupId group, const BlobId& id, OnPlace found) override {
+    if (const auto place = storage_->locate(group, id)) found(*place);
   }
   World world() { return node_.world(); }
   SimNode& node() { return node_; }

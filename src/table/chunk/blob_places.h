@@ -7,6 +7,8 @@
 // Tests      blob_places_test.cpp.
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -32,14 +34,19 @@ class BlobPlaces {
   void refresh(std::size_t blob);
 
  private:
+  // Locations may arrive later, on another thread.
+  struct State {
+    std::mutex mutex;
+    std::vector<std::optional<blob::DirectPlace>> places;  // Guarded by mutex.
+    std::atomic<bool> changed{false};                      // Of one that refresh() requested.
+  };
+
   bool current(std::size_t blob) const;
-  // False: the blob has no location.
-  bool find(std::size_t blob);
+  void find(std::size_t blob, bool note_change);
 
   const std::span<const blob::BlobId> ids_;
   BlobReader& blobs_;
-  mutable std::mutex mutex_;
-  std::vector<std::optional<blob::DirectPlace>> places_;  // Guarded by mutex_.
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 }  // namespace moraine::table

@@ -11,17 +11,24 @@ class PlacedBlobs final : public BlobReader {
   Task<Result<Slice>> read(blob::BlobId, std::uint32_t, std::uint32_t) override {
     co_return fail(Errc::kNotFound, "only places");
   }
-  std::optional<blob::DirectPlace> locate(const blob::BlobId& id) override {
+  void locate(const blob::BlobId& id, OnPlace found) override {
     ++asked;
-    if (!there) return std::nullopt;
+    if (!there) return;
     const std::uint32_t segment = id.step();
-    return blob::DirectPlace{.reads = reads, .segment = segment, .life = lives->of(segment)};
+    const blob::DirectPlace place{.reads = reads, .segment = segment, .life = lives->of(segment)};
+    if (later) {
+      answers.push_back([place, found] { found(place); });
+    } else {
+      found(place);
+    }
   }
 
   std::shared_ptr<blob::SegmentLives> lives = std::make_shared<blob::SegmentLives>(8);
   std::shared_ptr<const blob::DirectReads> reads =
       std::make_shared<blob::DirectReads>(nullptr, lives);
   bool there = true;
+  bool later = false;  // Answers are kept in `answers`.
+  std::vector<std::function<void()>> answers;
   int asked = 0;
 };
 
@@ -70,6 +77,17 @@ TEST_F(BlobPlacesTest, BlobsWithoutPlacesCostOneRequestEach) {
   places.refresh(0);
   EXPECT_EQ(blobs.asked, 2);
   EXPECT_FALSE(places.get(0));
+}
+
+TEST_F(BlobPlacesTest, MayArriveLaterEvenAfterTheChunkIsClosed) {
+  blobs.later = true;
+  std::optional<BlobPlaces> closed(std::in_place, ids, blobs);
+  closed->find_all();
+  EXPECT_FALSE(closed->get(0));
+  blobs.answers.front()();
+  EXPECT_TRUE(closed->get(0));
+  closed.reset();
+  for (const auto& answer : blobs.answers) answer();
 }
 
 }  // namespace

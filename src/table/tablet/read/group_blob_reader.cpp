@@ -40,14 +40,14 @@ Task<Result<Slice>> GroupBlobReader::read(BlobId id, std::uint32_t offset, std::
   co_return found;
 }
 
-std::optional<blob::DirectPlace> GroupBlobReader::locate(const BlobId& id) {
+void GroupBlobReader::locate(const BlobId& id, OnPlace found) {
   const TabletInfo* const known = info_of(id.tablet());
-  if (id.channel() >= (known == nullptr ? info_ : *known).channels.size()) return std::nullopt;
-  if (known != nullptr) return groups_.locate(known->group(id.channel(), id.generation()), id);
-  for (const GroupId group : info_.groups(id.channel())) {
-    if (auto place = groups_.locate(group, id)) return place;
+  if (id.channel() >= (known == nullptr ? info_ : *known).channels.size()) return;
+  if (known != nullptr) {
+    groups_.locate(known->group(id.channel(), id.generation()), id, std::move(found));
+    return;
   }
-  return std::nullopt;
+  for (const GroupId group : info_.groups(id.channel())) groups_.locate(group, id, found);
 }
 
 Task<Result<Slice>> GroupBlobReader::read_from(GroupId group, BlobId id, std::uint32_t offset,

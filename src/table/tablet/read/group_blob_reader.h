@@ -22,7 +22,7 @@ class GroupBlobReader final : public BlobReader {
       : executor_(executor), groups_(groups), info_(info), others_(others), timeout_(timeout) {}
 
   Task<Result<Slice>> read(BlobId id, std::uint32_t offset, std::uint32_t size) override;
-  std::optional<blob::DirectPlace> locate(const BlobId& id) override;
+  void locate(const BlobId& id, OnPlace found) override;
 
  private:
   // Null: unknown.
