@@ -1,14 +1,12 @@
 // BlobGroups: how tablets reach the groups that hold their blobs.
 #pragma once
 
-#include <functional>
-
 #include "blob/device/direct_reads.h"
 #include "blob/proxy/proxy.h"
 
 namespace moraine {
 
-using OnPlace = std::function<void(blob::DirectPlace)>;
+using blob::OnPlace;
 
 class BlobGroups {
  public:

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -39,5 +40,7 @@ struct DirectPlace {
   // Bytes [shift, shift + bytes) of the data.
   std::optional<Slice> read(std::uint32_t shift, std::uint32_t bytes) const;
 };
+
+using OnPlace = std::function<void(DirectPlace)>;
 
 }  // namespace moraine::blob

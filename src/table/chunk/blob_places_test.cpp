@@ -11,7 +11,7 @@ class PlacedBlobs final : public BlobReader {
   Task<Result<Slice>> read(blob::BlobId, std::uint32_t, std::uint32_t) override {
     co_return fail(Errc::kNotFound, "only places");
   }
-  void locate(const blob::BlobId& id, OnPlace found) override {
+  void locate(const blob::BlobId& id, blob::OnPlace found) override {
     ++asked;
     if (!there) return;
     const std::uint32_t segment = id.step();

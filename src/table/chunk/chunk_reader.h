@@ -35,7 +35,7 @@ class BlobReader {
   virtual ~BlobReader() = default;
   virtual Task<Result<Slice>> read(blob::BlobId id, std::uint32_t offset, std::uint32_t size) = 0;
   // A location where any thread may read the blob directly. nullopt: none.
-  virtual void locate(const blob::BlobId&, OnPlace /*found*/) {}
+  virtual void locate(const blob::BlobId&, blob::OnPlace /*found*/) {}
 };
 
 struct ChunkCaches {
