@@ -172,7 +172,7 @@ std::string ServiceHost::unsettled() const {
       }
     }
   }
-  const auto coordinator = life_->services.commit_parts().coordinator();
+  const auto coordinator = life_->services.coordinator();
   if (!coordinator) return "no coordinator runs";
   if (coordinator->unacknowledged() + coordinator->undecided() > 0) {
     return "decisions are not acknowledged";

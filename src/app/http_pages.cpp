@@ -86,7 +86,7 @@ Task<std::string> HttpPages::metrics() const {
     const TopicCacheFigures cache = co_await served_.node.topic_cache();
     text += topic_metrics(served_.node.topics_report(), cache);
     if (served_.kafka) text += served_.kafka->metrics().expose();
-    text += to_prometheus(report_tables(served_.node.tables()));
+    text += to_prometheus(co_await report_tables(served_.node.tables()));
   }
   co_return text + lane_metrics(served_.lanes) + registry_.expose() + process_metrics();
 }

@@ -13,7 +13,9 @@ class LaneQueueTablet final : public QueueTabletHandle {
       : control_(control), home_(home), tablet_(std::move(tablet)) {}
   LaneQueueTablet(const LaneQueueTablet&) = delete;
   LaneQueueTablet& operator=(const LaneQueueTablet&) = delete;
-  ~LaneQueueTablet() override { home_.post([tablet = std::move(tablet_)] {}); }
+  ~LaneQueueTablet() override {
+    home_.post([tablet = std::move(tablet_)] {});
+  }
 
   // On the home lane, as soon as the tablet has booted.
   void begin(const std::vector<queue::PartitionIndex>& indexes) {

@@ -128,6 +128,9 @@ TableServicesOptions Node::tables_options(const SystemPlaces& places) {
   options.places = places;
   options.placement = &placement_;
   options.leader = options_.leader;
+  for (std::size_t i = 1; i < lanes_.size(); ++i) {
+    options.other_lanes.push_back({lanes_[i]->world, lanes_[i]->groups.get()});
+  }
   return options;
 }
 

@@ -63,7 +63,7 @@ void RunningTable::update(TableRecord record) {
       slot.host->start();
     } else if (!runs(state) && slot.host) {
       scope_.spawn(stop_host(std::exchange(slot.host, nullptr)));
-    } else if (const TabletPtr running = slot.host ? slot.host->get() : nullptr) {
+    } else if (const auto running = slot.host ? slot.host->get() : nullptr) {
       configure(i, *running);
     }
   }
@@ -71,22 +71,25 @@ void RunningTable::update(TableRecord record) {
 }
 
 // Sets the current options and state; the tablet may have been booted with older ones.
-void RunningTable::configure(std::size_t index, table::TableTablet& tablet) const {
+void RunningTable::configure(std::size_t index, LaneTable& tablet) const {
   const auto settings = tablet_settings(path_, record_, index);
-  if (settings) (void)tablet.remount(settings->mount, settings->chunks);
-  if (record_.tablets[index].state == MountState::kMounted) tablet.unfreeze();
+  const bool mounted = record_.tablets[index].state == MountState::kMounted;
+  tablet.post([settings, mounted](table::TableTablet& running) {
+    if (settings) (void)running.remount(settings->mount, settings->chunks);
+    if (mounted) running.unfreeze();
+  });
 }
 
 std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
   const TabletId id = record_.tablets[index].info.id;
   Host::Hooks hooks;
-  hooks.boot = [this, id]() -> Task<Result<std::unique_ptr<table::TableTablet>>> {
+  hooks.boot = [this, id]() -> Task<Result<std::unique_ptr<LaneTable>>> {
     const auto now = index_of(id);
     INVARIANT(now, "a host of tablet {} outlives it", id.value);
     return boot(record_.tablets[*now]);
   };
-  hooks.booted = [this, id](const TabletPtr& tablet) {
-    parts_.tablets.add(id, tablet);
+  hooks.booted = [this, id](const std::shared_ptr<LaneTable>& tablet) {
+    parts_.tablets.add(id, tablet->tablet(), tablet->home());
     if (const auto now = index_of(id)) configure(*now, *tablet);
     // Posted: the host publishes the tablet after this.
     parts_.world.executor.post([self = weak_from_this()] {
@@ -104,11 +107,11 @@ std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
 }
 
 // By value: the record may change while the tablet boots.
-Task<Result<std::unique_ptr<table::TableTablet>>> RunningTable::boot(TabletOfTable tablet) {
+Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot(TabletOfTable tablet) {
   co_await parts_.boots.acquire();
   co_await yield(parts_.world.executor);
   const auto index = index_of(tablet.info.id);
-  Result<std::unique_ptr<table::TableTablet>> booted =
+  Result<std::unique_ptr<LaneTable>> booted =
       fail(Errc::kUnavailable, "the tablet is no longer part of its table");
   if (index) {
     const auto settings = tablet_settings(path_, record_, *index);
@@ -128,19 +131,31 @@ Task<Result<std::unique_ptr<table::TableTablet>>> RunningTable::boot(TabletOfTab
   co_return booted;
 }
 
-Task<Result<std::unique_ptr<table::TableTablet>>> RunningTable::boot_with(
-    TabletInfo info, table::TabletSettings settings, bool frozen, Inherited inherited) {
+Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot_with(TabletInfo info,
+                                                                 table::TabletSettings settings,
+                                                                 bool frozen, Inherited inherited) {
+  const std::size_t lane = parts_.placement == nullptr ? 0 : parts_.placement->lane_of(info.id);
+  table::TableResources& resources = *parts_.lanes.at(lane);
+  Executor& home = resources.world.executor;
+  Executor& control = parts_.world.executor;
   table::TableTabletOptions options;
   options.leader = parts_.leader;
-  options.ask_coordinator = parts_.ask_coordinator;
+  options.ask_coordinator = [ask = parts_.ask_coordinator, &home, &control](
+                                TabletId coordinator,
+                                TransactionId id) -> Task<Result<TransactionOutcome>> {
+    co_return co_await run_on(control, home, [&] { return ask(coordinator, id); });
+  };
   options.frozen = frozen;
   options.adopts = inherited.any;
   options.adopted = std::move(inherited.chunks);
   options.adopted_retained = inherited.retained;
   options.others = record_.retired;
   options.bug = parts_.bug;
-  co_return co_await table::TableTablet::boot(parts_.resources, std::move(info),
-                                              std::move(settings), std::move(options));
+  CO_TRY(auto booted, co_await run_on(home, control, [&] {
+           return table::TableTablet::boot(resources, std::move(info), std::move(settings),
+                                           std::move(options));
+         }));
+  co_return std::make_unique<LaneTable>(std::move(booted), home, control);
 }
 
 Task<Result<RunningTable::Inherited>> RunningTable::inherit_from_parents(
@@ -182,9 +197,11 @@ Task<Result<RunningTable::Inherited>> RunningTable::read_parent_locked(TabletInf
   CO_TRY(table::TabletSettings settings, tablet_settings(path_, record_, 0));
   settings.bounds = {};
   settings.mount.enable_compaction_and_partitioning = false;
-  CO_TRY(const std::unique_ptr<table::TableTablet> old,
+  CO_TRY(const std::unique_ptr<LaneTable> old,
          co_await boot_with(std::move(parent), std::move(settings), true, {}));
-  Inherited found{true, old->chunk_records(), old->statistics().retained};
+  Inherited found = co_await old->get([](table::TableTablet& tablet) {
+    return Inherited{true, tablet.chunk_records(), tablet.statistics().retained};
+  });
   co_await old->stop();
   co_return found;
 }
@@ -193,9 +210,9 @@ Task<Result<void>> RunningTable::with_stopped_tablet(
     std::size_t index, std::function<Task<Result<void>>(table::TableTablet&)> use) {
   TabletOfTable tablet = record_.tablets[index];
   tablet.state = MountState::kFrozen;
-  CO_TRY(const std::unique_ptr<table::TableTablet> booted, co_await boot(std::move(tablet)));
-  Result<void> used = co_await use(*booted);
-  save_statistics(*booted);
+  CO_TRY(const std::unique_ptr<LaneTable> booted, co_await boot(std::move(tablet)));
+  Result<void> used = co_await booted->run(use);
+  co_await save_statistics(*booted);
   co_await booted->stop();
   co_return used;
 }
@@ -234,34 +251,48 @@ void RunningTable::mark_removed() {
   publish();
 }
 
-RunningTable::TabletPtr RunningTable::tablet(std::size_t index) const {
+std::shared_ptr<LaneTable> RunningTable::calls(std::size_t index) const {
   const auto& host = slots_[index].host;
   return host ? host->get() : nullptr;
 }
 
-void RunningTable::save_statistics(const table::TableTablet& tablet) {
-  last_statistics_[tablet.info().id] = tablet.statistics();
+RunningTable::TabletPtr RunningTable::tablet(std::size_t index) const {
+  const auto running = calls(index);
+  return running ? running->tablet() : nullptr;
 }
 
-std::optional<table::TabletStatistics> RunningTable::figures(std::size_t index) const {
-  if (const TabletPtr running = tablet(index)) return running->statistics();
-  const auto known = last_statistics_.find(record_.tablets[index].info.id);
-  if (known == last_statistics_.end()) return std::nullopt;
+Task<void> RunningTable::save_statistics(LaneTable& tablet) {
+  auto statistics =
+      co_await tablet.get([](table::TableTablet& running) { return running.statistics(); });
+  last_statistics_[tablet.tablet()->info().id] = std::move(statistics);
+}
+
+bool RunningTable::has_figures(std::size_t index) const {
+  return calls(index) || last_statistics_.contains(record_.tablets[index].info.id);
+}
+
+Task<std::optional<table::TabletStatistics>> RunningTable::figures(std::size_t index) const {
+  const TabletId id = record_.tablets[index].info.id;
+  if (const auto running = calls(index)) {
+    co_return co_await running->get([](table::TableTablet& tablet) { return tablet.statistics(); });
+  }
+  const auto known = last_statistics_.find(id);
+  if (known == last_statistics_.end()) co_return std::nullopt;
   table::TabletStatistics last = known->second;
   last.memory_bytes = 0;
-  return last;
+  co_return last;
 }
 
 Task<Result<void>> RunningTable::load_statistics() {
   for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
-    if (record_.tablets[i].state != MountState::kUnmounted || figures(i)) continue;
+    if (record_.tablets[i].state != MountState::kUnmounted || has_figures(i)) continue;
     CO_TRY_VOID(co_await with_stopped_tablet(
         i, [](table::TableTablet&) -> Task<Result<void>> { co_return Result<void>(); }));
   }
   co_return Result<void>();
 }
 
-Task<RunningTable::TabletPtr> RunningTable::wait_tablet(std::size_t index, Instant deadline) {
+Task<std::shared_ptr<LaneTable>> RunningTable::wait_tablet(std::size_t index, Instant deadline) {
   const std::shared_ptr<Host> host = slots_[index].host;
   if (!host) co_return nullptr;
   co_return co_await host->wait(deadline);
@@ -270,7 +301,7 @@ Task<RunningTable::TabletPtr> RunningTable::wait_tablet(std::size_t index, Insta
 Task<void> RunningTable::stop_host(std::shared_ptr<Host> host) {
   const auto self = shared_from_this();
   ending_.push_back(host);
-  if (const TabletPtr running = host->get()) save_statistics(*running);
+  if (const auto running = host->get()) co_await save_statistics(*running);
   co_await host->stop();
   std::erase_if(ending_, [&](const auto& one) { return one.expired() || one.lock() == host; });
 }

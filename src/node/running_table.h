@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "node/lane_table.h"
 #include "node/tablet_host.h"
 #include "scheme/path_node.h"
 #include "scheme/table_record.h"
@@ -25,7 +26,7 @@ namespace moraine {
 // Shared by all tables; outlives them.
 struct TableParts {
   World world;
-  table::TableResources& resources;
+  std::vector<table::TableResources*> lanes;  // The first is that of `world`.
   LocalTablets& tablets;
   table::AskCoordinator ask_coordinator;
   Semaphore& boots;
@@ -37,7 +38,7 @@ struct TableParts {
 class RunningTable : public std::enable_shared_from_this<RunningTable> {
  public:
   using TabletPtr = std::shared_ptr<table::TableTablet>;
-  using Host = TabletHost<table::TableTablet>;
+  using Host = TabletHost<LaneTable>;
 
   RunningTable(TableParts& parts, std::string path, PathId id, TableRecord record);
 
@@ -56,11 +57,15 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   // Null: it is not running.
   TabletPtr tablet(std::size_t index) const;
   // Of a stopped tablet: its last statistics in this process. nullopt: unknown.
-  std::optional<table::TabletStatistics> figures(std::size_t index) const;
+  Task<std::optional<table::TabletStatistics>> figures(std::size_t index) const;
+  // Whether figures() are known.
+  bool has_figures(std::size_t index) const;
   // Boots unmounted tablets without known statistics, to read them.
   Task<Result<void>> load_statistics();
+  // The same for calls. Null: it is not running.
+  std::shared_ptr<LaneTable> calls(std::size_t index) const;
   // Waits until it runs. Null: the deadline has passed.
-  Task<TabletPtr> wait_tablet(std::size_t index, Instant deadline);
+  Task<std::shared_ptr<LaneTable>> wait_tablet(std::size_t index, Instant deadline);
   // The host of a tablet, stopped or not, for deletion.
   std::shared_ptr<Host> host(std::size_t index) const { return slots_[index].host; }
 
@@ -81,7 +86,7 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   };
 
   std::shared_ptr<Host> make_host(std::size_t index);
-  Task<Result<std::unique_ptr<table::TableTablet>>> boot(TabletOfTable tablet);
+  Task<Result<std::unique_ptr<LaneTable>>> boot(TabletOfTable tablet);
   // What a tablet takes over from its parents.
   struct Inherited {
     bool any = false;
@@ -92,12 +97,12 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
                                                const table::KeyBounds& bounds);
   Task<Result<Inherited>> read_parent(TabletInfo parent);
   Task<Result<Inherited>> read_parent_locked(TabletInfo parent);
-  Task<Result<std::unique_ptr<table::TableTablet>>> boot_with(TabletInfo info,
-                                                              table::TabletSettings settings,
-                                                              bool frozen, Inherited inherited);
+  Task<Result<std::unique_ptr<LaneTable>>> boot_with(TabletInfo info,
+                                                     table::TabletSettings settings, bool frozen,
+                                                     Inherited inherited);
   std::optional<std::size_t> index_of(TabletId tablet) const;
-  void save_statistics(const table::TableTablet& tablet);
-  void configure(std::size_t index, table::TableTablet& tablet) const;
+  Task<void> save_statistics(LaneTable& tablet);
+  void configure(std::size_t index, LaneTable& tablet) const;
   void publish();
   Task<void> stop_host(std::shared_ptr<Host> host);
 

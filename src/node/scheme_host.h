@@ -29,7 +29,7 @@ using RemoveTablet = std::function<Task<Result<void>>(TabletInfo)>;
 struct SchemeHostOptions {
   GroupId group;
   LeaderOptions leader;
-  RemoveTablet remove;  // None: delete_tablet() (tablet/leader.h).
+  RemoveTablet remove;             // None: delete_tablet() (tablet/leader.h).
   Placement* placement = nullptr;  // None: the tablet is always to run here.
 };
 

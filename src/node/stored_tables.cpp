@@ -11,13 +11,13 @@
 
 namespace moraine {
 
-StoredTables::StoredTables(World world, SchemeHost& scheme, table::TableResources& resources,
-                           LocalTablets& tablets, table::AskCoordinator ask_coordinator,
-                           StoredTablesOptions options)
+StoredTables::StoredTables(World world, SchemeHost& scheme,
+                           std::vector<table::TableResources*> lanes, LocalTablets& tablets,
+                           table::AskCoordinator ask_coordinator, StoredTablesOptions options)
     : world_(world),
       scheme_(scheme),
       options_(std::move(options)),
-      parts_{world,           resources,          tablets,     std::move(ask_coordinator), boots_,
+      parts_{world,           std::move(lanes),   tablets,     std::move(ask_coordinator), boots_,
              options_.leader, options_.placement, options_.bug} {
   INVARIANT(!options_.groups.empty(), "tables need groups");
   scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
@@ -85,7 +85,7 @@ Task<Result<std::vector<table::TabletStatistics>>> StoredTables::figures(std::st
   const auto known = [](const TablePtr& one) {
     for (std::size_t i = 0; one && i < one->record().tablets.size(); ++i) {
       const bool stopped = one->record().tablets[i].state == MountState::kUnmounted;
-      if (stopped && !one->figures(i)) return false;
+      if (stopped && !one->has_figures(i)) return false;
     }
     return true;
   };
@@ -97,7 +97,7 @@ Task<Result<std::vector<table::TabletStatistics>>> StoredTables::figures(std::st
   if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
   std::vector<table::TabletStatistics> all;
   for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
-    auto figures = table->figures(i);
+    auto figures = co_await table->figures(i);
     all.push_back(figures ? std::move(*figures) : table::TabletStatistics());
     if (!figures && !learnt) all.back().error = learnt.error().message();
   }
@@ -208,10 +208,12 @@ Task<Result<void>> StoredTables::release_retired_locked(TablePtr table) {
   TableRecord record = table->record();
   std::set<TabletId> needed;
   for (std::size_t i = 0; i < record.tablets.size(); ++i) {
-    const auto running = table->tablet(i);
+    const auto running = table->calls(i);
     if (!running) co_return Result<void>();
+    const auto borrowed =
+        co_await running->get([](table::TableTablet& tablet) { return tablet.borrowed_from(); });
     if (options_.bug != table::SeededBug::kRetiredTooEarly) {
-      for (const TabletId id : running->borrowed_from()) needed.insert(id);
+      needed.insert(borrowed.begin(), borrowed.end());
     }
     // A running tablet has taken over its parents' chunks.
     record.tablets[i].parents.clear();

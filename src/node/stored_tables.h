@@ -51,8 +51,8 @@ class StoredTables {
  public:
   using TablePtr = std::shared_ptr<RunningTable>;
 
-  // `scheme`, `resources` and `tablets` outlive the object; `scheme` has not started.
-  StoredTables(World world, SchemeHost& scheme, table::TableResources& resources,
+  // `scheme`, `lanes` and `tablets` outlive the object; `scheme` has not started.
+  StoredTables(World world, SchemeHost& scheme, std::vector<table::TableResources*> lanes,
                LocalTablets& tablets, table::AskCoordinator ask_coordinator,
                StoredTablesOptions options);
 

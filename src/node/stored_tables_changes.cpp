@@ -265,7 +265,7 @@ Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
                      fmt::format("tablet {} of {} is not running", record.tablets[i].info.id.value,
                                  table->shown_path()));
     }
-    CO_TRY_VOID(co_await tablet->freeze());
+    CO_TRY_VOID(co_await tablet->run([](table::TableTablet& running) { return running.freeze(); }));
   }
   for (const std::size_t i : moved) {
     record.tablets[i].state = state;

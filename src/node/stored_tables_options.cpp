@@ -81,9 +81,10 @@ Task<Result<void>> StoredTables::apply_stored(TablePtr table,
     // Rows in memory are flushed first, to be compacted too. If there is no space for a flush,
     // compacting the chunks may free some.
     for (std::size_t i = 0; i < record.tablets.size(); ++i) {
-      const auto tablet = table->tablet(i);
+      const auto tablet = table->calls(i);
       if (!tablet) continue;
-      const auto flushed = co_await tablet->flush();
+      const auto flushed =
+          co_await tablet->run([](table::TableTablet& running) { return running.flush(); });
       if (flushed) continue;
       log_warning("rows in memory could not be flushed and are not part of a forced compaction",
                   {{"table", table->shown_path()}, {"error", flushed.error()}});

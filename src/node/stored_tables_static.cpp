@@ -35,7 +35,8 @@ Task<Result<void>> StoredTables::write_static_locked(
   if (!tablet) {
     co_return fail(Errc::kUnavailable, fmt::format("{} is not running", table->shown_path()));
   }
-  co_return co_await tablet->write_static(std::move(rows));
+  co_return co_await tablet->run(
+      [&rows](table::TableTablet& running) { return running.write_static(std::move(rows)); });
 }
 
 Task<Result<void>> StoredTables::make_dynamic(std::string path) {

@@ -151,10 +151,9 @@ void StoredTopics::note_tablet(const TopicId& topic, std::size_t tablet) {
 StoredTopics::HostPtr StoredTopics::make_host(const TopicId& topic, std::size_t index,
                                               const TopicTablet& tablet,
                                               const queue::PartitionConfig& config) {
-  return std::make_shared<QueueTabletHost>(world_.executor, tablets_, boots_, tablet.info,
-                                           tablet.partitions, config,
-                                           [this, topic, index] { note_tablet(topic, index); },
-                                           options_.placement);
+  return std::make_shared<QueueTabletHost>(
+      world_.executor, tablets_, boots_, tablet.info, tablet.partitions, config,
+      [this, topic, index] { note_tablet(topic, index); }, options_.placement);
 }
 
 void StoredTopics::drop(const TopicRef& topic) {

@@ -1,6 +1,7 @@
 #include "node/table_services.h"
 
 #include "cluster/tablet_ids.h"
+#include "io/run_on.h"
 
 namespace moraine {
 namespace {
@@ -26,10 +27,12 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
       wall_clock_(world.clock),
       groups_(groups),
       timestamps_(*this),
+      tablets_(world.executor),
       pinned_memory_(options_.in_memory_bytes),
       blocks_(options_.block_cache_bytes, &pinned_memory_),
       row_cache_memory_(options_.row_cache_bytes),
       resources_{world_, groups, timestamps_, background, blocks_, nullptr, row_cache_memory_},
+      other_lanes_(make_other_lanes(background)),
       oracle_(world.executor, "timestamps",
               {[this] { return boot_oracle(); },
                [this](const std::shared_ptr<TimestampOracle>& oracle) { shared_oracle_ = oracle; },
@@ -42,14 +45,45 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
                    {[this] { return boot_coordinator(); }, nullptr, nullptr,
                     still_here(options_.placement, kCoordinatorTabletId)}),
       tables_(
-          world_, scheme, resources_, tablets_,
+          world_, scheme, lane_resources(), tablets_,
           [this](TabletId coordinator, TransactionId id) { return ask(coordinator, id); },
           tables_options(options_)) {
   if (options_.compressed_cache_bytes > 0) {
     compressed_blocks_ =
         std::make_unique<table::BlockCache>(options_.compressed_cache_bytes, &pinned_memory_);
-    resources_.compressed_blocks = compressed_blocks_.get();
+    for (table::TableResources* lane : lane_resources()) {
+      lane->compressed_blocks = compressed_blocks_.get();
+    }
   }
+}
+
+TableServices::OtherLane::OtherLane(TableServices& services, const TableLane& lane,
+                                    Executor& background)
+    : world{lane.world.executor, services.clock_, lane.world.random, lane.world.disks,
+            lane.world.network},
+      timestamps(services, lane.world.executor),
+      tablets(services.tablets_.for_lane(lane.world.executor)),
+      resources{world,
+                *lane.groups,
+                timestamps,
+                background,
+                services.blocks_,
+                nullptr,
+                services.row_cache_memory_} {}
+
+std::vector<std::unique_ptr<TableServices::OtherLane>> TableServices::make_other_lanes(
+    Executor& background) {
+  std::vector<std::unique_ptr<OtherLane>> lanes;
+  for (const TableLane& lane : options_.other_lanes) {
+    lanes.push_back(std::make_unique<OtherLane>(*this, lane, background));
+  }
+  return lanes;
+}
+
+std::vector<table::TableResources*> TableServices::lane_resources() {
+  std::vector<table::TableResources*> lanes{&resources_};
+  for (const auto& lane : other_lanes_) lanes.push_back(&lane->resources);
+  return lanes;
 }
 
 Task<Result<void>> TableServices::start(Instant deadline) {
@@ -125,8 +159,31 @@ std::optional<Timestamp> TableServices::try_timestamp() {
   return oracle ? oracle->try_next() : std::nullopt;
 }
 
-CommitParts TableServices::commit_parts() {
-  return {tablets_, timestamps_, [this] { return coordinator_.get(); }};
+Task<Result<Timestamp>> TableServices::LaneTimestamps::next() {
+  if (const auto issued = services_.try_timestamp()) co_return *issued;
+  co_return co_await run_on(services_.world_.executor, lane_,
+                            [this] { return services_.timestamps_.next(); });
+}
+
+Task<Result<Timestamp>> TableServices::commit_many(std::vector<Participant> participants,
+                                                   Executor& lane) {
+  co_await hop(world_.executor);
+  const std::shared_ptr<Coordinator> coordinator = coordinator_.get();
+  Result<Timestamp> done = fail(Errc::kAborted, "no coordinator runs; nothing was changed");
+  if (coordinator) done = co_await coordinator->commit(std::move(participants));
+  co_await hop(lane);
+  co_return done;
+}
+
+CommitParts TableServices::commit_parts(std::size_t lane) {
+  OtherLane* const other = lane == 0 ? nullptr : other_lanes_.at(lane - 1).get();
+  Executor& executor = other ? other->world.executor : world_.executor;
+  TabletCalls& calls = other ? other->tablets : tablets_;
+  TimestampSource* timestamps = &timestamps_;
+  if (other) timestamps = &other->timestamps;
+  return {calls, *timestamps, [this, &executor](std::vector<Participant> participants) {
+            return commit_many(std::move(participants), executor);
+          }};
 }
 
 Task<Result<TransactionOutcome>> TableServices::ask(TabletId coordinator, TransactionId id) {

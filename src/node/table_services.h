@@ -17,6 +17,12 @@
 
 namespace moraine {
 
+// Another lane of the node, for tablets.
+struct TableLane {
+  World world;
+  BlobGroups* groups = nullptr;
+};
+
 struct TableServicesOptions {
   std::vector<GroupId> groups;  // Assigned to new tablets in turn.
   SystemPlaces places;          // Of the oracle and the coordinator. Absent: the first group.
@@ -27,7 +33,8 @@ struct TableServicesOptions {
   std::optional<Duration> timestamp_lease;  // As in OracleOptions.
   ClockLimits clock;
   LeaderOptions leader;
-  Placement* placement = nullptr;  // None: all tablets are always to run here.
+  Placement* placement = nullptr;  // None: all tablets are always to run here, on the first lane.
+  std::vector<TableLane> other_lanes;
   table::SeededBug bug{};
 };
 
@@ -51,9 +58,12 @@ class TableServices {
   StoredTables& tables() { return tables_; }
   LocalTablets& tablets() { return tablets_; }
   TimestampSource& timestamps() { return timestamps_; }
+  // Null: it is not running.
+  std::shared_ptr<Coordinator> coordinator() const { return coordinator_.get(); }
   // Without waiting; nullopt: call timestamps().next().
   std::optional<Timestamp> try_timestamp();
-  CommitParts commit_parts();
+  // For commits on a lane: on that lane.
+  CommitParts commit_parts(std::size_t lane = 0);
   // The clock of the tables: the world's, checked by ClockGuard.
   ClockGuard& clock() { return clock_; }
   const table::BlockCache& blocks() const { return blocks_; }
@@ -61,6 +71,23 @@ class TableServices {
   table::SlabMemory& row_cache_memory() { return row_cache_memory_; }
 
  private:
+  // The timestamps for another lane.
+  class LaneTimestamps final : public TimestampSource {
+   public:
+    LaneTimestamps(TableServices& services, Executor& lane) : services_(services), lane_(lane) {}
+    Task<Result<Timestamp>> next() override;
+
+   private:
+    TableServices& services_;
+    Executor& lane_;
+  };
+  struct OtherLane {
+    OtherLane(TableServices& services, const TableLane& lane, Executor& background);
+    World world;
+    LaneTimestamps timestamps;
+    LocalTablets tablets;
+    table::TableResources resources;
+  };
   // Timestamps of the running incarnation of the oracle.
   class HostedTimestamps final : public TimestampSource {
    public:
@@ -75,6 +102,9 @@ class TableServices {
   Task<Result<std::unique_ptr<TimestampOracle>>> boot_oracle();
   Task<Result<std::unique_ptr<Coordinator>>> boot_coordinator();
   Task<Result<TransactionOutcome>> ask(TabletId coordinator, TransactionId id);
+  Task<Result<Timestamp>> commit_many(std::vector<Participant> participants, Executor& lane);
+  std::vector<table::TableResources*> lane_resources();
+  std::vector<std::unique_ptr<OtherLane>> make_other_lanes(Executor& background);
 
   const TableServicesOptions options_;
   ClockGuard clock_;
@@ -88,6 +118,7 @@ class TableServices {
   std::unique_ptr<table::BlockCache> compressed_blocks_;
   table::SlabMemory row_cache_memory_;
   table::TableResources resources_;
+  std::vector<std::unique_ptr<OtherLane>> other_lanes_;
   TabletHost<TimestampOracle> oracle_;
   std::atomic<std::shared_ptr<TimestampOracle>> shared_oracle_;
   TabletHost<Coordinator> coordinator_;

@@ -33,14 +33,14 @@ void add_stores(table::TabletStatistics& sum, const table::TabletStatistics& one
 }
 
 // Chunks that several tablets took over from one parent count once.
-std::uint64_t count_chunks(const RunningTable& table) {
+Task<std::uint64_t> count_chunks(std::vector<std::shared_ptr<LaneTable>> tablets) {
   std::set<BlobId> metas;
-  for (std::size_t i = 0; i < table.record().tablets.size(); ++i) {
-    const auto tablet = table.tablet(i);
-    if (!tablet) continue;
-    for (const table::ChunkRecord& chunk : tablet->chunk_records()) metas.insert(chunk.meta);
+  for (const auto& tablet : tablets) {
+    const auto records =
+        co_await tablet->get([](table::TableTablet& running) { return running.chunk_records(); });
+    for (const table::ChunkRecord& chunk : records) metas.insert(chunk.meta);
   }
-  return metas.size();
+  co_return metas.size();
 }
 
 }  // namespace
@@ -98,22 +98,31 @@ void TableFigures::add(table::TableTablet& tablet) {
   lookup_duration.add(reads.lookup_duration);
 }
 
-TablesReport report_tables(TableServices& services) {
+Task<TablesReport> report_tables(TableServices& services) {
   TablesReport report;
   for (const auto& table : services.tables().list()) {
     TableFigures& figures = report.tables.emplace_back();
     figures.path = "/" + table->path();
     figures.tablets = table->record().tablets.size();
+    const bool shared = !table->record().retired.empty();
+    std::vector<std::shared_ptr<LaneTable>> running;
     for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
-      if (const auto tablet = table->tablet(i)) figures.add(*tablet);
+      if (auto tablet = table->calls(i)) running.push_back(std::move(tablet));
     }
-    if (!table->record().retired.empty()) figures.stores.chunks = count_chunks(*table);
+    for (const auto& tablet : running) {
+      figures = co_await tablet->get([&figures](table::TableTablet& one) {
+        TableFigures sum = std::move(figures);
+        sum.add(one);
+        return sum;
+      });
+    }
+    if (shared) figures.stores.chunks = co_await count_chunks(std::move(running));
   }
   report.row_cache_ranks = services.row_cache_memory().ranks();
   report.blocks = services.blocks().statistics();
   report.pinned_bytes = services.pinned_memory().bytes();
   report.pinned_bytes_max = services.pinned_memory().bytes_max();
-  return report;
+  co_return report;
 }
 
 }  // namespace moraine

@@ -81,7 +81,8 @@ struct TablesReport {
 };
 
 // On the node's executor.
-TablesReport report_tables(TableServices& services);
+// On the control lane; visits the lanes of the tablets.
+Task<TablesReport> report_tables(TableServices& services);
 // Prometheus text, version 0.0.4.
 std::string to_prometheus(const TablesReport& report);
 

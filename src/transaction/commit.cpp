@@ -92,12 +92,10 @@ Task<Result<Timestamp>> commit_transaction(CommitParts parts, GatheredTransactio
   if (participants.size() == 1 || !atomic) {
     co_return co_await commit_each(parts.calls, std::move(participants), deadline);
   }
-  const std::shared_ptr<Coordinator> coordinator = parts.coordinator();
-  if (!coordinator) co_return fail(Errc::kAborted, "no coordinator runs; nothing was changed");
   const Result<Timestamp> requested = co_await parts.timestamps.next();
   if (!requested) co_return std::unexpected(no_timestamp(requested.error()));
   for (Participant& participant : participants) participant.write.requested = *requested;
-  co_return co_await coordinator->commit(std::move(participants));
+  co_return co_await parts.commit_many(std::move(participants));
 }
 
 }  // namespace moraine

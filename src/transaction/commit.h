@@ -23,11 +23,12 @@ struct TableChanges {
   std::vector<table::RowChange> changes;  // By ascending key, each key once.
 };
 
+// For commits on one lane.
 struct CommitParts {
   TabletCalls& calls;
   TimestampSource& timestamps;
-  // Null: none runs now.
-  std::function<std::shared_ptr<Coordinator>()> coordinator;
+  // Commits by a coordinator. kAborted: none runs now.
+  std::function<Task<Result<Timestamp>>(std::vector<Participant>)> commit_many;
 };
 
 struct GatheredTransaction {

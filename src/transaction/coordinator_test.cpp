@@ -125,7 +125,9 @@ TEST_F(CoordinatorTest, ACommitWithoutATimestampFailsWithUnavailableWhenTheSourc
     for (const std::int64_t number : {1, 20}) {
       gathered.tables[0].changes.emplace_back().key = key(number);
     }
-    CommitParts parts{tablets_, timestamps_, [&] { return coordinator; }};
+    CommitParts parts{tablets_, timestamps_, [&](std::vector<Participant> all) {
+                        return coordinator->commit(std::move(all));
+                      }};
     const Result<Timestamp> committed =
         sim_.run(commit_transaction(std::move(parts), std::move(gathered), Instant::never()));
     EXPECT_FALSE(committed);

@@ -1,14 +1,16 @@
-// LocalTablets: the tablets of tables that run in this process.
+// LocalTablets: the tablets of tables that run in this process, on any of its lanes.
 //
-// Promise    commit_prepared() and abort_prepared() of a deleted tablet fail with kNotFound:
-//            nothing is prepared there any more. Calls of other tablets that do not run fail with
-//            kReadOnly.
-// Threading  The node's executor.
+// Promise    A call runs on the tablet's lane and returns on the caller's. commit_prepared() and
+//            abort_prepared() of a deleted tablet fail with kNotFound: nothing is prepared there any
+//            more. Calls of other tablets that do not run fail with kReadOnly.
+// Threading  Calls: the lane that the object is for. add(), remove() and set_deleted_check(): the
+//            control lane. find(): any thread.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "transaction/tablet_calls.h"
 
@@ -16,16 +18,25 @@ namespace moraine {
 
 class LocalTablets final : public TabletCalls {
  public:
-  void add(TabletId id, std::shared_ptr<table::TableTablet> tablet) {
-    tablets_[id] = std::move(tablet);
-  }
-  void remove(TabletId id) { tablets_.erase(id); }
+  struct Found {
+    std::shared_ptr<table::TableTablet> tablet;  // Null: not in this process.
+    Executor* home = nullptr;
+  };
+
+  // For callers on the control lane.
+  explicit LocalTablets(Executor& control);
+
+  // The same tablets for callers on another lane.
+  LocalTablets for_lane(Executor& lane) const { return {directory_, lane}; }
+
+  // `home` is where it runs.
+  void add(TabletId id, std::shared_ptr<table::TableTablet> tablet, Executor& home);
+  void remove(TabletId id);
   // Called for tablets that do not run; returns true when the tablet was deleted. Unset: never.
   void set_deleted_check(std::function<bool(TabletId)> is_deleted) {
-    is_deleted_ = std::move(is_deleted);
+    directory_->is_deleted = std::move(is_deleted);
   }
-  // Null: not in this process.
-  std::shared_ptr<table::TableTablet> find(TabletId id) const;
+  Found find(TabletId id) const;
 
   Task<Result<Timestamp>> commit(TabletId tablet, TabletWrite write, Instant deadline) override;
   Task<Result<void>> prepare(TabletId tablet, TabletWrite write, TabletId coordinator,
@@ -35,10 +46,20 @@ class LocalTablets final : public TabletCalls {
   Task<Result<void>> abort_prepared(TabletId tablet, TransactionId id, Instant deadline) override;
 
  private:
-  std::unexpected<Error> absent(TabletId tablet) const;
+  struct Directory {
+    explicit Directory(Executor& its_control) : control(its_control) {}
+    Executor& control;
+    std::function<bool(TabletId)> is_deleted;  // Used on the control lane.
+    mutable std::mutex mutex;
+    std::map<TabletId, Found> tablets;  // Guarded by mutex.
+  };
 
-  std::function<bool(TabletId)> is_deleted_;
-  std::map<TabletId, std::shared_ptr<table::TableTablet>> tablets_;
+  LocalTablets(std::shared_ptr<Directory> directory, Executor& lane)
+      : directory_(std::move(directory)), lane_(lane) {}
+  Task<Error> absent(TabletId tablet) const;
+
+  const std::shared_ptr<Directory> directory_;
+  Executor& lane_;
 };
 
 }  // namespace moraine
