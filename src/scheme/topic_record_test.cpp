@@ -4,6 +4,7 @@
 
 #include "base/coding.h"
 #include "base/sealed.h"
+#include "queue/partition.h"
 
 namespace moraine {
 namespace {
