@@ -3,7 +3,8 @@
 // simulated world, on virtual time.
 //
 // Promise    Callbacks run one at a time, posted ones in the order of posting.
-// Threading  post() may be called from any thread; the rest only from the executor's own thread.
+// Threading  post(), now() and on_this_thread() may be called from any thread; the rest only from
+//            the executor's own thread.
 #pragma once
 
 #include <chrono>
