@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "client/tables.h"
 #include "embed/database_core.h"
 #include "embed/transaction_life.h"
 #include "moraine/database.h"
@@ -107,12 +108,6 @@ struct Transaction::Impl {
   Result<void> use_last();  // For the commit.
   Result<GatheredTransaction> gather();
 };
-
-// Paths of the scheme have no leading slash; users write one, or two.
-inline std::string scheme_path(std::string_view path) {
-  while (path.starts_with('/')) path.remove_prefix(1);
-  return std::string(path);
-}
 
 // The encoded key of positional values. kInvalidArgument: wrong number or type of values.
 Result<void> encode_given_key(const Table::Impl& table, Key key, std::string& out);

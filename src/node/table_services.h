@@ -30,7 +30,7 @@ struct TableServicesOptions {
   table::SeededBug bug{};
 };
 
-class TableServices {
+class TableServices final : public TransactionServices {
  public:
   // `groups`, `scheme` and `background` outlive the object; `scheme` has not started.
   TableServices(World world, BlobGroups& groups, SchemeHost& scheme, Executor& background,
@@ -49,10 +49,9 @@ class TableServices {
 
   StoredTables& tables() { return tables_; }
   LocalTablets& tablets() { return tablets_; }
-  TimestampSource& timestamps() { return timestamps_; }
-  // Without waiting; nullopt: call timestamps().next().
-  std::optional<Timestamp> try_timestamp();
-  CommitParts commit_parts();
+  TimestampSource& timestamps() override { return timestamps_; }
+  std::optional<Timestamp> try_timestamp() override;
+  CommitParts commit_parts() override;
   // The clock of the tables: the world's, checked by ClockGuard.
   ClockGuard& clock() { return clock_; }
   const table::BlockCache& blocks() const { return blocks_; }
