@@ -4,7 +4,8 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(MORAINE_LIBRARIES base io blob tablet keyvalue queue table scheme transaction cluster node embed)
+set(MORAINE_LIBRARIES base io blob tablet keyvalue queue table scheme transaction client cluster node
+    embed)
 foreach(library ${MORAINE_LIBRARIES})
   set_target_properties(${library} PROPERTIES OUTPUT_NAME moraine_${library})
 endforeach()
