@@ -22,7 +22,7 @@ std::vector<std::vector<Value>> copy_of(std::span<const std::vector<Value>> pivo
 }
 
 Task<Result<void>> settle(DatabaseCore& core, std::string path) {
-  CO_TRY_VOID(co_await client::settle_table(core.services().tables(), std::move(path)));
+  CO_TRY_VOID(co_await client::settle_table(core.tables(), std::move(path)));
   co_await core.give_back();
   co_return Result<void>();
 }
@@ -60,7 +60,7 @@ Task<Result<void>> Database::create_table_async(std::string path, TableSchema sc
   NewTable table;
   table.schema = std::move(schema);
   table.options = std::move(options);
-  return client::create_table(impl_->core->services().tables(), scheme_path(path), std::move(table),
+  return client::create_table(impl_->core->tables(), scheme_path(path), std::move(table),
                               std::move(pivots));
 }
 Result<void> Database::create_table(std::string_view path, const TableSchema& schema,
@@ -71,21 +71,21 @@ Result<void> Database::create_table(std::string_view path, const TableSchema& sc
 }
 
 Task<Result<void>> Database::remove_table_async(std::string path) {
-  return impl_->core->services().tables().remove(scheme_path(path));
+  return impl_->core->tables().remove(scheme_path(path));
 }
 Result<void> Database::remove_table(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return remove_table_async(std::string(path)); });
 }
 
 Task<Result<void>> Database::remove_directory_async(std::string path) {
-  return impl_->core->services().tables().remove_directory(scheme_path(path));
+  return impl_->core->tables().remove_directory(scheme_path(path));
 }
 Result<void> Database::remove_directory(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return remove_directory_async(std::string(path)); });
 }
 
 Task<Result<void>> Database::mount_table_async(std::string path, bool frozen) {
-  return impl_->core->services().tables().mount(scheme_path(path), frozen);
+  return impl_->core->tables().mount(scheme_path(path), frozen);
 }
 Result<void> Database::mount_table(std::string_view path, bool frozen) {
   return impl_->core->get<Result<void>>(
@@ -93,34 +93,34 @@ Result<void> Database::mount_table(std::string_view path, bool frozen) {
 }
 
 Task<Result<void>> Database::unmount_table_async(std::string path) {
-  return impl_->core->services().tables().unmount(scheme_path(path));
+  return impl_->core->tables().unmount(scheme_path(path));
 }
 Result<void> Database::unmount_table(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return unmount_table_async(std::string(path)); });
 }
 
 Task<Result<void>> Database::freeze_table_async(std::string path) {
-  return impl_->core->services().tables().freeze(scheme_path(path));
+  return impl_->core->tables().freeze(scheme_path(path));
 }
 Result<void> Database::freeze_table(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return freeze_table_async(std::string(path)); });
 }
 
 Task<Result<void>> Database::unfreeze_table_async(std::string path) {
-  return impl_->core->services().tables().unfreeze(scheme_path(path));
+  return impl_->core->tables().unfreeze(scheme_path(path));
 }
 Result<void> Database::unfreeze_table(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return unfreeze_table_async(std::string(path)); });
 }
 
 Task<Result<void>> Database::remount_table_async(std::string path) {
-  return impl_->core->services().tables().remount(scheme_path(path));
+  return impl_->core->tables().remount(scheme_path(path));
 }
 Result<void> Database::remount_table(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return remount_table_async(std::string(path)); });
 }
 Task<Result<void>> Database::remount_table_async(std::string path, TableMountOptions options) {
-  return impl_->core->services().tables().remount(scheme_path(path), std::move(options));
+  return impl_->core->tables().remount(scheme_path(path), std::move(options));
 }
 Result<void> Database::remount_table(std::string_view path, const TableMountOptions& options) {
   return impl_->core->get<Result<void>>(
@@ -128,7 +128,7 @@ Result<void> Database::remount_table(std::string_view path, const TableMountOpti
 }
 
 Task<Result<void>> Database::alter_table_async(std::string path, TableSchema schema) {
-  return impl_->core->services().tables().alter(scheme_path(path), std::move(schema));
+  return impl_->core->tables().alter(scheme_path(path), std::move(schema));
 }
 Result<void> Database::alter_table(std::string_view path, const TableSchema& schema) {
   return impl_->core->get<Result<void>>(
@@ -136,7 +136,7 @@ Result<void> Database::alter_table(std::string_view path, const TableSchema& sch
 }
 
 Task<Result<void>> Database::set_options_async(std::string path, TableOptions options) {
-  return impl_->core->services().tables().set_options(scheme_path(path), std::move(options));
+  return impl_->core->tables().set_options(scheme_path(path), std::move(options));
 }
 Result<void> Database::set_options(std::string_view path, const TableOptions& options) {
   return impl_->core->get<Result<void>>(
@@ -145,7 +145,7 @@ Result<void> Database::set_options(std::string_view path, const TableOptions& op
 
 Task<Result<void>> Database::set_attributes_async(std::string path,
                                                   std::map<std::string, std::string> attributes) {
-  return impl_->core->services().tables().set_attributes(scheme_path(path), std::move(attributes));
+  return impl_->core->tables().set_attributes(scheme_path(path), std::move(attributes));
 }
 Result<void> Database::set_attributes(std::string_view path,
                                       const std::map<std::string, std::string>& attributes) {
@@ -155,8 +155,7 @@ Result<void> Database::set_attributes(std::string_view path,
 
 Task<Result<void>> Database::reshard_table_async(std::string path,
                                                  std::vector<std::vector<Value>> pivots) {
-  return client::reshard_table(impl_->core->services().tables(), scheme_path(path),
-                               std::move(pivots));
+  return client::reshard_table(impl_->core->tables(), scheme_path(path), std::move(pivots));
 }
 Result<void> Database::reshard_table(std::string_view path,
                                      std::span<const std::vector<Value>> pivots) {
@@ -165,7 +164,7 @@ Result<void> Database::reshard_table(std::string_view path,
 }
 
 Task<Result<std::size_t>> Database::reshard_table_async(std::string path, std::size_t tablets) {
-  return client::reshard_table(impl_->core->services().tables(), scheme_path(path), tablets);
+  return client::reshard_table(impl_->core->tables(), scheme_path(path), tablets);
 }
 Result<std::size_t> Database::reshard_table(std::string_view path, std::size_t tablets) {
   return impl_->core->get<Result<std::size_t>>(
@@ -173,21 +172,21 @@ Result<std::size_t> Database::reshard_table(std::string_view path, std::size_t t
 }
 
 Task<Result<void>> Database::flush_table_async(std::string path) {
-  return client::flush_table(impl_->core->services().tables(), scheme_path(path));
+  return client::flush_table(impl_->core->tables(), scheme_path(path));
 }
 Result<void> Database::flush_table(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return flush_table_async(std::string(path)); });
 }
 
 Task<Result<void>> Database::compact_table_async(std::string path) {
-  return client::compact_table(impl_->core->services().tables(), scheme_path(path));
+  return client::compact_table(impl_->core->tables(), scheme_path(path));
 }
 Result<void> Database::compact_table(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return compact_table_async(std::string(path)); });
 }
 
 Task<Result<std::vector<std::string>>> Database::list_tables_async() const {
-  std::vector<std::string> paths = impl_->core->services().tables().paths();
+  std::vector<std::string> paths = impl_->core->tables().paths();
   for (std::string& path : paths) path.insert(0, 1, '/');
   co_return paths;
 }
@@ -196,7 +195,7 @@ Result<std::vector<std::string>> Database::list_tables() const {
 }
 
 Task<Result<TableReport>> Database::describe_table_async(std::string path) const {
-  return client::describe_table(impl_->core->services().tables(), scheme_path(path));
+  return client::describe_table(impl_->core->tables(), scheme_path(path));
 }
 Result<TableReport> Database::describe_table(std::string_view path) const {
   return impl_->core->get<Result<TableReport>>(
@@ -211,13 +210,13 @@ Result<void> Database::settle_table(std::string_view path) {
 }
 
 Task<Result<Timestamp>> Database::timestamp_async() {
-  return impl_->core->services().timestamps().next();
+  return impl_->core->client().timestamp();
 }
 void Database::accept_clock() {
   impl_->core->services().clock().accept();
 }
 Result<Timestamp> Database::timestamp() {
-  if (const auto given = impl_->core->services().try_timestamp()) return *given;
+  if (const auto given = impl_->core->client().try_timestamp()) return *given;
   return impl_->core->get<Result<Timestamp>>([&] { return timestamp_async(); });
 }
 
