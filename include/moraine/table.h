@@ -25,6 +25,10 @@
 
 namespace moraine {
 
+namespace client {
+struct Table;
+}
+
 // Columns of one table, resolved once. Default: all columns of any table. Reads of another table,
 // or of the same table opened again after its columns changed, fail with kInvalidArgument.
 class Columns {
@@ -36,7 +40,7 @@ class Columns {
   std::uint64_t table() const { return table_; }
 
  private:
-  friend class Table;
+  friend struct client::Table;
   std::uint64_t table_ = 0;
   std::vector<std::uint16_t> indexes_;
 };

@@ -3,16 +3,16 @@
 //
 // Promise    run() returns when the coroutine has finished; it may be called from any thread except
 //            the node's own.
-// Threading  Constructed and destroyed on any thread except the node's own. `services` is used on
-//            the node's thread, except where it says otherwise.
+// Threading  Constructed and destroyed on any thread except the node's own. `services` and `client`
+//            are used on the node's thread, except where they say otherwise.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "client/table_client.h"
 #include "embed/own_node.h"
-#include "embed/scan_registry.h"
 
 namespace moraine::embed {
 
@@ -36,8 +36,8 @@ class DatabaseCore {
   }
 
   TableServices& services() { return parts_.services; }
-  Executor& executor() { return parts_.executor; }
-  ScanRegistry& scans() { return *scans_; }
+  client::TableClient& client() { return client_; }
+  Tables& tables() { return client_.tables(); }
   // On the node's thread.
   std::uint64_t device_bytes_used() const;
   std::uint64_t device_bytes_written() const;
@@ -47,7 +47,7 @@ class DatabaseCore {
  private:
   const std::unique_ptr<OwnNode> own_;  // Null: connected.
   const NodeParts parts_;
-  const std::shared_ptr<ScanRegistry> scans_ = std::make_shared<ScanRegistry>(parts_.executor);
+  client::TableClient client_{parts_.executor, parts_.services.tables(), parts_.services};
 };
 
 }  // namespace moraine::embed

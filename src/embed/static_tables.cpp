@@ -4,33 +4,10 @@
 
 #include "embed/api_impl.h"
 #include "node/tables_report.h"
-#include "table/model/static_rows.h"
 
 namespace moraine {
 
-namespace {
-
 using StaticRowsPtr = std::shared_ptr<const table::StaticRows>;
-
-// An error names the wrong row.
-Result<StaticRowsPtr> check_rows(const Table::Impl& table,
-                                 std::span<const std::vector<NamedValue>> rows) {
-  if (table.dynamic) {
-    return fail(Errc::kInvalidArgument,
-                fmt::format("{} is a dynamic table: write its rows with transactions", table.path));
-  }
-  TRY(const std::shared_ptr<const table::RowLayout> layout, table::RowLayout::make(table.shown));
-  const auto checked = std::make_shared<table::StaticRows>(layout);
-  for (const std::vector<NamedValue>& row : rows) {
-    if (auto added = checked->add(row); !added) {
-      return std::unexpected(
-          std::move(added).error().within(fmt::format("{} row {}", table.path, checked->size())));
-    }
-  }
-  return checked;
-}
-
-}  // namespace
 
 Task<Result<void>> Database::create_static_table_async(std::string path, TableSchema schema,
                                                        TableOptions options) {
@@ -38,7 +15,7 @@ Task<Result<void>> Database::create_static_table_async(std::string path, TableSc
   table.schema = std::move(schema);
   table.options = std::move(options);
   table.dynamic = false;
-  return impl_->core->services().tables().create(scheme_path(path), std::move(table));
+  return impl_->core->tables().create(scheme_path(path), std::move(table));
 }
 Result<void> Database::create_static_table(std::string_view path, const TableSchema& schema,
                                            const TableOptions& options) {
@@ -48,23 +25,23 @@ Result<void> Database::create_static_table(std::string_view path, const TableSch
 
 Task<Result<void>> Database::write_static_table_async(std::string path,
                                                       std::vector<std::vector<NamedValue>> rows) {
-  StoredTables& tables = impl_->core->services().tables();
-  CO_TRY(const Table table, co_await table_async(path));
-  CO_TRY(StaticRowsPtr checked, check_rows(*table.impl_, rows));
-  co_return co_await tables.write_static(scheme_path(path), std::move(checked));
+  embed::DatabaseCore& core = *impl_->core;
+  CO_TRY(const client::Table table, core.client().open(path));
+  CO_TRY(StaticRowsPtr checked, table.check_rows(rows));
+  co_return co_await core.tables().write_static(scheme_path(path), std::move(checked));
 }
 
 // Checks the rows on the caller's thread, since there may be many.
 Result<void> Database::write_static_table(std::string_view path,
                                           std::span<const std::vector<NamedValue>> rows) {
   TRY(const Table table, this->table(path));
-  TRY(const StaticRowsPtr checked, check_rows(*table.impl_, rows));
+  TRY(const StaticRowsPtr checked, table.impl_->table.check_rows(rows));
   return impl_->core->get<Result<void>>(
-      [&] { return impl_->core->services().tables().write_static(scheme_path(path), checked); });
+      [&] { return impl_->core->tables().write_static(scheme_path(path), checked); });
 }
 
 Task<Result<void>> Database::make_dynamic_async(std::string path) {
-  return impl_->core->services().tables().make_dynamic(scheme_path(path));
+  return impl_->core->tables().make_dynamic(scheme_path(path));
 }
 Result<void> Database::make_dynamic(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return make_dynamic_async(std::string(path)); });
@@ -77,21 +54,17 @@ std::string scans_metric(embed::DatabaseCore& core) {
       "# HELP moraine_scans_open Scans that hold the stores of their start\n"
       "# TYPE moraine_scans_open gauge\n"
       "moraine_scans_open {}\n",
-      core.scans().open());
+      core.client().scans().open());
 }
 
 }  // namespace
 
 Task<std::string> Database::metrics_async() const {
-  co_return to_prometheus(report_tables(impl_->core->services())) + scans_metric(*impl_->core);
+  const TablesReport report = co_await report_tables(impl_->core->services());
+  co_return to_prometheus(report) + impl_->core->lane_metrics() + scans_metric(*impl_->core);
 }
 std::string Database::metrics() const {
-  TablesReport report;
-  impl_->core->run([&]() -> Task<void> {
-    report = report_tables(impl_->core->services());
-    co_return;
-  });
-  return to_prometheus(report) + scans_metric(*impl_->core);
+  return impl_->core->get<std::string>([&] { return metrics_async(); });
 }
 
 }  // namespace moraine

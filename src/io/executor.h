@@ -3,12 +3,14 @@
 // simulated world, on virtual time.
 //
 // Promise    Callbacks run one at a time, posted ones in the order of posting.
-// Threading  post() may be called from any thread; the rest only from the executor's own thread.
+// Threading  post(), now() and on_this_thread() may be called from any thread; the rest only from
+//            the executor's own thread.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 namespace moraine {
 
@@ -42,6 +44,16 @@ class Executor {
   virtual void cancel(TimerId timer) = 0;
   // True on the thread that runs this executor's callbacks.
   virtual bool on_this_thread() const = 0;
+
+  // The executor whose callback runs on this thread; null on a thread that runs none.
+  static Executor* current() { return current_; }
+
+ protected:
+  // Returns the one before.
+  static Executor* set_current(Executor* executor) { return std::exchange(current_, executor); }
+
+ private:
+  static inline thread_local Executor* current_ = nullptr;
 };
 
 }  // namespace moraine

@@ -25,4 +25,11 @@ std::invoke_result_t<Body> run_on(Executor& there, Executor& back, Body body) {
   }
 }
 
+// The same, and back to the executor that awaits it.
+template <class Body>
+std::invoke_result_t<Body> run_there(Executor& there, Body body) {
+  Executor* const here = Executor::current();
+  return run_on(there, here != nullptr ? *here : there, std::move(body));
+}
+
 }  // namespace moraine

@@ -104,6 +104,13 @@ Task<Result<std::vector<table::TabletStatistics>>> StoredTables::figures(std::st
   co_return all;
 }
 
+Task<Result<TableDescription>> StoredTables::describe(std::string path) {
+  CO_TRY(std::vector<table::TabletStatistics> statistics, co_await figures(path));
+  const TablePtr table = find(path);
+  if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
+  co_return TableDescription{table->record(), table->holder()->hold(), std::move(statistics)};
+}
+
 StoredTables::TablePtr StoredTables::find(const std::string& path) const {
   const auto found = tables_.find(path);
   return found == tables_.end() ? nullptr : found->second;
@@ -112,6 +119,17 @@ StoredTables::TablePtr StoredTables::find(const std::string& path) const {
 std::vector<StoredTables::TablePtr> StoredTables::list() const {
   std::vector<TablePtr> all;
   for (const auto& [path, table] : tables_) all.push_back(table);
+  return all;
+}
+
+std::shared_ptr<TableHolder> StoredTables::holder(const std::string& path) const {
+  const TablePtr table = find(path);
+  return table ? table->holder() : nullptr;
+}
+
+std::vector<std::string> StoredTables::paths() const {
+  std::vector<std::string> all;
+  for (const auto& [path, table] : tables_) all.push_back(path);
   return all;
 }
 

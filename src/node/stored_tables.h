@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "client/tables.h"
 #include "node/running_table.h"
 #include "node/scheme_host.h"
 
@@ -39,15 +40,7 @@ struct StoredTablesOptions {
   table::SeededBug bug{};
 };
 
-struct NewTable {
-  TableSchema schema;
-  TableOptions options;
-  std::vector<std::string> pivots;  // Of the second and later tablets, encoded.
-  bool dynamic = true;
-  bool mounted = true;
-};
-
-class StoredTables {
+class StoredTables final : public Tables {
  public:
   using TablePtr = std::shared_ptr<RunningTable>;
 
@@ -64,40 +57,35 @@ class StoredTables {
   Task<void> stop();
   void abandon();
 
-  Task<Result<void>> create(std::string path, NewTable table);
-  Task<Result<void>> remove(std::string path);
-  // kConflict: it is not empty.
-  Task<Result<void>> remove_directory(std::string path);
-  // Each ends when every tablet of the table is in the state asked for.
-  Task<Result<void>> mount(std::string path, bool frozen);
-  Task<Result<void>> unmount(std::string path);
-  Task<Result<void>> freeze(std::string path);
-  Task<Result<void>> unfreeze(std::string path);
-  // Applies the stored options to the tablets; with `options`, these are stored first.
-  Task<Result<void>> remount(std::string path);
-  Task<Result<void>> remount(std::string path, TableMountOptions options);
-  // Stores the options; they take effect at the next mount or remount. in_memory_mode and atomicity
-  // can be changed while the table is unmounted.
-  Task<Result<void>> set_options(std::string path, TableOptions options);
-  // The same for named attributes only (table_record.h).
-  Task<Result<void>> set_attributes(std::string path, std::map<std::string, std::string> named);
-  // Unmounted tables only.
-  Task<Result<void>> alter(std::string path, TableSchema schema);
-  Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots);
-  Task<Result<void>> reshard(std::string path, std::size_t tablets);
-
-  // Adds rows that follow the layout of the table's schema, all of them or none.
-  Task<Result<void>> write_static(std::string path, std::shared_ptr<const table::StaticRows> rows);
-  // A static table with unique keys becomes a dynamic one, mounted, with its rows.
-  Task<Result<void>> make_dynamic(std::string path);
+  Task<Result<void>> create(std::string path, NewTable table) override;
+  Task<Result<void>> remove(std::string path) override;
+  Task<Result<void>> remove_directory(std::string path) override;
+  Task<Result<void>> mount(std::string path, bool frozen) override;
+  Task<Result<void>> unmount(std::string path) override;
+  Task<Result<void>> freeze(std::string path) override;
+  Task<Result<void>> unfreeze(std::string path) override;
+  Task<Result<void>> remount(std::string path) override;
+  Task<Result<void>> remount(std::string path, TableMountOptions options) override;
+  Task<Result<void>> set_options(std::string path, TableOptions options) override;
+  Task<Result<void>> set_attributes(std::string path,
+                                    std::map<std::string, std::string> named) override;
+  Task<Result<void>> alter(std::string path, TableSchema schema) override;
+  Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots) override;
+  Task<Result<void>> reshard(std::string path, std::size_t tablets) override;
+  Task<Result<void>> write_static(std::string path,
+                                  std::shared_ptr<const table::StaticRows> rows) override;
+  Task<Result<void>> make_dynamic(std::string path) override;
 
   // Statistics of its tablets, in order. Unmounted tablets without known statistics are booted for
   // that; what cannot be found out is 0, and `error` says why.
   Task<Result<std::vector<table::TabletStatistics>>> figures(std::string path);
+  Task<Result<TableDescription>> describe(std::string path) override;
 
   // Null: no such table.
   TablePtr find(const std::string& path) const;
   std::vector<TablePtr> list() const;
+  std::shared_ptr<TableHolder> holder(const std::string& path) const override;
+  std::vector<std::string> paths() const override;
 
  private:
   using Change = std::function<Task<Result<void>>(TablePtr)>;

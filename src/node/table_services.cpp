@@ -61,11 +61,9 @@ TableServices::OtherLane::OtherLane(TableServices& services, const TableLane& la
                                     Executor& background)
     : world{lane.world.executor, services.clock_, lane.world.random, lane.world.disks,
             lane.world.network},
-      timestamps(services, lane.world.executor),
-      tablets(services.tablets_.for_lane(lane.world.executor)),
       resources{world,
                 *lane.groups,
-                timestamps,
+                services.timestamps_,
                 background,
                 services.blocks_,
                 nullptr,
@@ -146,10 +144,14 @@ Task<Result<std::unique_ptr<Coordinator>>> TableServices::boot_coordinator() {
 }
 
 Task<Result<Timestamp>> TableServices::HostedTimestamps::next() {
-  std::shared_ptr<TimestampOracle> oracle = services_.oracle_.get();
-  if (!oracle) {
-    oracle = co_await services_.oracle_.wait(services_.world_.executor.now() + kTimestampTimeout);
-  }
+  if (const auto issued = services_.try_timestamp()) co_return *issued;
+  co_return co_await run_there(services_.world_.executor,
+                               [this] { return services_.next_timestamp(); });
+}
+
+Task<Result<Timestamp>> TableServices::next_timestamp() {
+  std::shared_ptr<TimestampOracle> oracle = oracle_.get();
+  if (!oracle) oracle = co_await oracle_.wait(world_.executor.now() + kTimestampTimeout);
   if (!oracle) co_return fail(Errc::kUnavailable, "the timestamp oracle is not running");
   co_return co_await oracle->next();
 }
@@ -159,30 +161,18 @@ std::optional<Timestamp> TableServices::try_timestamp() {
   return oracle ? oracle->try_next() : std::nullopt;
 }
 
-Task<Result<Timestamp>> TableServices::LaneTimestamps::next() {
-  if (const auto issued = services_.try_timestamp()) co_return *issued;
-  co_return co_await run_on(services_.world_.executor, lane_,
-                            [this] { return services_.timestamps_.next(); });
-}
-
-Task<Result<Timestamp>> TableServices::commit_many(std::vector<Participant> participants,
-                                                   Executor& lane) {
-  co_await hop(world_.executor);
+Task<Result<Timestamp>> TableServices::commit_many(std::vector<Participant> participants) {
   const std::shared_ptr<Coordinator> coordinator = coordinator_.get();
-  Result<Timestamp> done = fail(Errc::kAborted, "no coordinator runs; nothing was changed");
-  if (coordinator) done = co_await coordinator->commit(std::move(participants));
-  co_await hop(lane);
-  co_return done;
+  if (!coordinator) co_return fail(Errc::kAborted, "no coordinator runs; nothing was changed");
+  co_return co_await coordinator->commit(std::move(participants));
 }
 
-CommitParts TableServices::commit_parts(std::size_t lane) {
-  OtherLane* const other = lane == 0 ? nullptr : other_lanes_.at(lane - 1).get();
-  Executor& executor = other ? other->world.executor : world_.executor;
-  TabletCalls& calls = other ? other->tablets : tablets_;
-  TimestampSource* timestamps = &timestamps_;
-  if (other) timestamps = &other->timestamps;
-  return {calls, *timestamps, [this, &executor](std::vector<Participant> participants) {
-            return commit_many(std::move(participants), executor);
+CommitParts TableServices::commit_parts() {
+  return {tablets_, timestamps_, [this](std::vector<Participant> participants) {
+            return run_there(world_.executor,
+                             [this, participants = std::move(participants)]() mutable {
+                               return commit_many(std::move(participants));
+                             });
           }};
 }
 

@@ -2,7 +2,8 @@
 //
 // Promise    start() ends when the oracle and the coordinator serve; tables start in the
 //            background. stop() ends cleanly: what was acknowledged is durable anyway.
-// Threading  The world's executor; try_timestamp() anywhere.
+// Threading  The world's executor; timestamps() and commit_parts() on any lane; try_timestamp()
+//            anywhere.
 // Tests      stored_tables_test.cpp.
 #pragma once
 
@@ -38,7 +39,7 @@ struct TableServicesOptions {
   table::SeededBug bug{};
 };
 
-class TableServices {
+class TableServices final : public TransactionServices {
  public:
   // `groups`, `scheme` and `background` outlive the object; `scheme` has not started.
   TableServices(World world, BlobGroups& groups, SchemeHost& scheme, Executor& background,
@@ -57,13 +58,11 @@ class TableServices {
 
   StoredTables& tables() { return tables_; }
   LocalTablets& tablets() { return tablets_; }
-  TimestampSource& timestamps() { return timestamps_; }
   // Null: it is not running.
   std::shared_ptr<Coordinator> coordinator() const { return coordinator_.get(); }
-  // Without waiting; nullopt: call timestamps().next().
-  std::optional<Timestamp> try_timestamp();
-  // For commits on a lane: on that lane.
-  CommitParts commit_parts(std::size_t lane = 0);
+  TimestampSource& timestamps() override { return timestamps_; }
+  std::optional<Timestamp> try_timestamp() override;
+  CommitParts commit_parts() override;
   // The clock of the tables: the world's, checked by ClockGuard.
   ClockGuard& clock() { return clock_; }
   const table::BlockCache& blocks() const { return blocks_; }
@@ -71,21 +70,9 @@ class TableServices {
   table::SlabMemory& row_cache_memory() { return row_cache_memory_; }
 
  private:
-  // The timestamps for another lane.
-  class LaneTimestamps final : public TimestampSource {
-   public:
-    LaneTimestamps(TableServices& services, Executor& lane) : services_(services), lane_(lane) {}
-    Task<Result<Timestamp>> next() override;
-
-   private:
-    TableServices& services_;
-    Executor& lane_;
-  };
   struct OtherLane {
     OtherLane(TableServices& services, const TableLane& lane, Executor& background);
     World world;
-    LaneTimestamps timestamps;
-    LocalTablets tablets;
     table::TableResources resources;
   };
   // Timestamps of the running incarnation of the oracle.
@@ -99,10 +86,11 @@ class TableServices {
   };
 
   TabletInfo system_tablet(TabletId id) const;
+  Task<Result<Timestamp>> next_timestamp();
   Task<Result<std::unique_ptr<TimestampOracle>>> boot_oracle();
   Task<Result<std::unique_ptr<Coordinator>>> boot_coordinator();
   Task<Result<TransactionOutcome>> ask(TabletId coordinator, TransactionId id);
-  Task<Result<Timestamp>> commit_many(std::vector<Participant> participants, Executor& lane);
+  Task<Result<Timestamp>> commit_many(std::vector<Participant> participants);
   std::vector<table::TableResources*> lane_resources();
   std::vector<std::unique_ptr<OtherLane>> make_other_lanes(Executor& background);
 

@@ -3,8 +3,8 @@
 // Promise    A call runs on the tablet's lane and returns on the caller's. commit_prepared() and
 //            abort_prepared() of a deleted tablet fail with kNotFound: nothing is prepared there any
 //            more. Calls of other tablets that do not run fail with kReadOnly.
-// Threading  Calls: the lane that the object is for. add(), remove() and set_deleted_check(): the
-//            control lane. find(): any thread.
+// Threading  Calls: any lane. add(), remove() and set_deleted_check(): the control lane. find(): any
+//            thread.
 #pragma once
 
 #include <functional>
@@ -23,18 +23,16 @@ class LocalTablets final : public TabletCalls {
     Executor* home = nullptr;
   };
 
-  // For callers on the control lane.
-  explicit LocalTablets(Executor& control);
-
-  // The same tablets for callers on another lane.
-  LocalTablets for_lane(Executor& lane) const { return {directory_, lane}; }
+  explicit LocalTablets(Executor& control) : control_(control) {}
+  LocalTablets(const LocalTablets&) = delete;
+  LocalTablets& operator=(const LocalTablets&) = delete;
 
   // `home` is where it runs.
   void add(TabletId id, std::shared_ptr<table::TableTablet> tablet, Executor& home);
   void remove(TabletId id);
   // Called for tablets that do not run; returns true when the tablet was deleted. Unset: never.
   void set_deleted_check(std::function<bool(TabletId)> is_deleted) {
-    directory_->is_deleted = std::move(is_deleted);
+    is_deleted_ = std::move(is_deleted);
   }
   Found find(TabletId id) const;
 
@@ -46,20 +44,12 @@ class LocalTablets final : public TabletCalls {
   Task<Result<void>> abort_prepared(TabletId tablet, TransactionId id, Instant deadline) override;
 
  private:
-  struct Directory {
-    explicit Directory(Executor& its_control) : control(its_control) {}
-    Executor& control;
-    std::function<bool(TabletId)> is_deleted;  // Used on the control lane.
-    mutable std::mutex mutex;
-    std::map<TabletId, Found> tablets;  // Guarded by mutex.
-  };
-
-  LocalTablets(std::shared_ptr<Directory> directory, Executor& lane)
-      : directory_(std::move(directory)), lane_(lane) {}
   Task<Error> absent(TabletId tablet) const;
 
-  const std::shared_ptr<Directory> directory_;
-  Executor& lane_;
+  Executor& control_;
+  std::function<bool(TabletId)> is_deleted_;  // Used on the control lane.
+  mutable std::mutex mutex_;
+  std::map<TabletId, Found> tablets_;  // Guarded by mutex_.
 };
 
 }  // namespace moraine

@@ -51,6 +51,7 @@ Lane::Lane(LaneOptions options) : options_(std::move(options)) {
 
 Lane::~Lane() {
   stop();
+  if (current() == this) set_current(nullptr);
   INVARIANT(io_in_flight_ == 0, "lane destroyed with {} operations in flight", io_in_flight_);
   uring_.reset();
   close(wake_fd_);
@@ -138,6 +139,7 @@ Uring* Lane::uring() {
 
 void Lane::own() {
   INVARIANT(!ended_, "lane {} has ended", options_.name);
+  set_current(this);
   if (on_this_thread()) return;
   INVARIANT(owner_.load() == pthread_t{}, "lane {} belongs to another thread", options_.name);
   owner_.store(pthread_self());

@@ -6,8 +6,9 @@
 //            dropped.
 // Invariants The thread that first runs the lane (start() or run()) owns it from then on.
 // Threading  post() from any thread; it does not touch the lane after the callback can have run.
-//            start() and stop() from a thread that does not own the lane. All else from the
-//            owner, or from the constructing thread before the lane is first run.
+//            now() and on_this_thread() from any thread. start() and stop() from a thread that does
+//            not own the lane. All else from the owner, or from the constructing thread before the
+//            lane is first run.
 // Limits     kReadyPerTurn callbacks between two polls for I/O. The posting code bounds the queues.
 #pragma once
 

@@ -100,7 +100,9 @@ void NodeExecutor::run_private(const Entry& entry) {
   Callback callback = loop_.take(entry);
   loop_.trace(static_cast<std::uint64_t>(entry.time.count()));
   NodeExecutor* const before = std::exchange(loop_.running_, this);
+  Executor* const outer = set_current(this);
   callback();
+  set_current(outer);
   loop_.running_ = before;
 }
 

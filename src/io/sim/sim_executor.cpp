@@ -112,7 +112,9 @@ void SimExecutor::run(const Entry& entry) {
   trace(static_cast<std::uint64_t>(entry.time.count()));
   trace(owner ? owner->node() : 0);
   NodeExecutor* const before = std::exchange(running_, owner);
+  Executor* const outer = set_current(owner != nullptr ? static_cast<Executor*>(owner) : this);
   callback();
+  set_current(outer);
   running_ = before;
 }
 

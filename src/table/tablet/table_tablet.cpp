@@ -37,6 +37,10 @@ Task<Result<void>> TableTablet::abort_prepared(TransactionId id) {
 Task<Result<void>> TableTablet::confirm_lead() {
   return impl_->confirm_lead();
 }
+Executor& TableTablet::executor() const {
+  return impl_->executor();
+}
+
 const TabletReader& TableTablet::reader() const {
   return impl_->reader();
 }

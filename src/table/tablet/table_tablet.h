@@ -4,7 +4,7 @@
 //            write that failed with kAborted changed nothing. Two overlapping transactions that
 //            conflict are never both committed (write/lock_table.h). A prepared transaction
 //            survives any number of restarts, until it is finished with one outcome.
-// Threading  The world's executor; reader() is for any thread.
+// Threading  executor(); reader() is for any thread.
 // Limits     kRowsPerTransactionMax rows and kWriteBytesMax per write; unflushed_bytes_max() in
 //            memory, above which writes fail with kOverloaded until a flush is done; kRowBytesMax
 //            of a row's versions, above which writes to it fail with kOverloaded until some expire.
@@ -129,6 +129,8 @@ class TableTablet {
   // state, wherever else this tablet might run by now.
   Task<Result<void>> confirm_lead();
 
+  // Where it runs; the same on any thread.
+  Executor& executor() const;
   const TabletReader& reader() const;
   RowCache& row_cache();
   ReadStatistics& read_statistics();

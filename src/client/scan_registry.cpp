@@ -1,10 +1,12 @@
-#include "embed/scan_registry.h"
+#include "client/scan_registry.h"
 
 #include <utility>
 
-namespace moraine::embed {
+#include "client/scan.h"
 
-void ScanRegistry::add(IdleScan& scan) {
+namespace moraine::client {
+
+void ScanRegistry::add(Scan& scan) {
   const std::lock_guard lock(mutex_);
   scans_.insert(&scan);
   if (std::exchange(sweeping_, true)) return;
@@ -13,7 +15,7 @@ void ScanRegistry::add(IdleScan& scan) {
   });
 }
 
-void ScanRegistry::remove(IdleScan& scan) {
+void ScanRegistry::remove(Scan& scan) {
   const std::lock_guard lock(mutex_);
   scans_.erase(&scan);
 }
@@ -31,10 +33,10 @@ void ScanRegistry::sweep_later() {
 
 void ScanRegistry::sweep() {
   const std::lock_guard lock(mutex_);
-  const IdleScan::Clock::time_point now = IdleScan::Clock::now();
-  std::erase_if(scans_, [now](IdleScan* scan) { return scan->release_if_idle(now); });
+  const Instant now = executor_.now();
+  std::erase_if(scans_, [now](Scan* scan) { return scan->release_if_idle(now); });
   sweeping_ = !scans_.empty();
   if (sweeping_) sweep_later();
 }
 
-}  // namespace moraine::embed
+}  // namespace moraine::client

@@ -4,20 +4,23 @@
 //            commit may still turn out to have failed.
 // Threading  Any thread.
 // Errors     kAborted: the transaction is over, or was not used for longer than its timeout.
-// Tests      transaction_timeout_test.cpp, transaction_scan_test.cpp.
+// Tests      embed/: transaction_timeout_test.cpp, transaction_scan_test.cpp.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 
 #include "base/result.h"
+#include "io/executor.h"
 #include "table/tablet/transaction_id.h"
 
-namespace moraine::embed {
+namespace moraine::client {
 
 class TransactionLife {
  public:
-  TransactionLife(const table::TransactionId& id, std::chrono::milliseconds timeout);
+  // Time is the executor's, which outlives it.
+  TransactionLife(const Executor& executor, const table::TransactionId& id,
+                  std::chrono::milliseconds timeout);
 
   const table::TransactionId& id() const { return id_; }
   std::chrono::milliseconds timeout() const { return timeout_; }
@@ -33,17 +36,17 @@ class TransactionLife {
   void abort();  // No effect if it is over.
 
  private:
-  using Clock = std::chrono::steady_clock;
   enum class State : std::uint8_t { kOpen, kCommitted, kAborted, kExpired };
 
   // False: it had already ended.
   bool end(State state);
   std::unexpected<Error> refusal(State state) const;
 
+  const Executor& executor_;
   const table::TransactionId id_;
   const std::chrono::milliseconds timeout_;
   std::atomic<State> state_{State::kOpen};
-  std::atomic<Clock::time_point> expires_;
+  std::atomic<Instant> expires_;
 };
 
-}  // namespace moraine::embed
+}  // namespace moraine::client

@@ -6,36 +6,29 @@
 // Promise    A scan that was not used for its timeout is released within about kScanSweepPeriod,
 //            whether or not it is called again.
 // Threading  Any thread. Scans are released on the executor.
-// Tests      idle_scan_test.cpp.
+// Tests      embed/: idle_scan_test.cpp.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <set>
 
 #include "io/executor.h"
 
-namespace moraine::embed {
+namespace moraine::client {
 
 inline constexpr Duration kScanSweepPeriod = 250ms;
 
-class IdleScan {
- public:
-  using Clock = std::chrono::steady_clock;
-  virtual ~IdleScan() = default;
-  // Releases what it holds if it was not used for too long. True: it holds nothing any more.
-  virtual bool release_if_idle(Clock::time_point now) = 0;
-};
+class Scan;
 
 class ScanRegistry : public std::enable_shared_from_this<ScanRegistry> {
  public:
   // The executor must outlive the registry.
   explicit ScanRegistry(Executor& executor) : executor_(executor) {}
 
-  void add(IdleScan& scan);
+  void add(Scan& scan);
   // Call before the scan is destroyed, even if it was released.
-  void remove(IdleScan& scan);
+  void remove(Scan& scan);
   std::size_t open() const;
 
  private:
@@ -44,8 +37,8 @@ class ScanRegistry : public std::enable_shared_from_this<ScanRegistry> {
 
   Executor& executor_;
   mutable std::mutex mutex_;
-  std::set<IdleScan*> scans_;  // Guarded by mutex_.
-  bool sweeping_ = false;      // A sweep is scheduled. Guarded by mutex_.
+  std::set<Scan*> scans_;  // Guarded by mutex_.
+  bool sweeping_ = false;  // A sweep is scheduled. Guarded by mutex_.
 };
 
-}  // namespace moraine::embed
+}  // namespace moraine::client

@@ -1,14 +1,15 @@
-#include "embed/transaction_life.h"
+#include "client/transaction_life.h"
 
 #include <fmt/format.h>
 
-namespace moraine::embed {
+namespace moraine::client {
 
-TransactionLife::TransactionLife(const table::TransactionId& id, std::chrono::milliseconds timeout)
-    : id_(id), timeout_(timeout), expires_(Clock::now() + timeout) {}
+TransactionLife::TransactionLife(const Executor& executor, const table::TransactionId& id,
+                                 std::chrono::milliseconds timeout)
+    : executor_(executor), id_(id), timeout_(timeout), expires_(executor.now() + timeout) {}
 
 Result<void> TransactionLife::use() {
-  const Clock::time_point now = Clock::now();
+  const Instant now = executor_.now();
   State state = state_.load();
   if (state == State::kOpen) {
     if (now <= expires_.load()) {
@@ -27,7 +28,7 @@ Result<void> TransactionLife::use_by_scan() {
 }
 
 void TransactionLife::renew() {
-  expires_.store(Clock::now() + timeout_);
+  expires_.store(executor_.now() + timeout_);
 }
 
 Result<void> TransactionLife::commit() {
@@ -57,4 +58,4 @@ std::unexpected<Error> TransactionLife::refusal(State state) const {
                                           to_string(id_), timeout_.count()));
 }
 
-}  // namespace moraine::embed
+}  // namespace moraine::client

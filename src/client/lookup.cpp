@@ -1,0 +1,192 @@
+#include "client/lookup.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "io/run_on.h"
+#include "table/model/key.h"
+#include "table/model/value_check.h"
+
+namespace moraine::client {
+namespace {
+
+// The encoded key of positional values. kInvalidArgument: wrong number or type of values. The
+// common case: values that have the stored type need no checks and no memory.
+Result<void> encode_given_key(const Table& table, Key key, std::string& out) {
+  bool plain = key.size() == table.key_types.size();
+  for (std::size_t i = 0; plain && i < key.size(); ++i) {
+    plain = key[i].type() == table.key_types[i] && key[i].type() != ValueType::kAny &&
+            (!key[i].has_text() || key[i].text().size() < table::kKeyBytesMax / 4);
+  }
+  if (!plain) {
+    TRY(out, table::encode_lookup_key(*table.layout, key));
+    return {};
+  }
+  for (const Value& value : key) table::append_key_column(out, value);
+  return {};
+}
+
+std::unexpected<Error> no_lookups(const Table& table) {
+  return fail(Errc::kInvalidArgument,
+              fmt::format("{} does not have unique keys: read it with scans", table.path));
+}
+
+// For a table of one range, without changing a reference count when all is in memory. Null: done.
+Result<Lookup::TabletPtr> try_single(const OpenTable& open, const table::LookupRequest& request,
+                                     Rowset& rows, table::UnfinishedLookup& left) {
+  const Lookup::TabletPtr& running = open.ranges[0].running;
+  if (!running) return std::unexpected(open.readable(0).error());
+  TRY_VOID(running->reader().try_lookup(request, rows, left));
+  return left.keys.empty() ? nullptr : running;
+}
+
+void copy_row(const Rowset& from, std::size_t at, Rowset& to, std::size_t row) {
+  if (!from.exists(at)) return;
+  to.set_exists(row);
+  Value* cells = to.cells(row);
+  for (std::size_t i = 0; i < from.columns(); ++i) cells[i] = to.keep(from.at(at, i));
+}
+
+}  // namespace
+
+Result<void> Lookup::encode(std::span<const Key> keys) {
+  if (memory_.keys.size() < keys.size()) memory_.keys.resize(keys.size());
+  memory_.views.clear();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    memory_.keys[i].clear();
+    TRY_VOID(encode_given_key(table_, keys[i], memory_.keys[i]));
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) memory_.views.push_back(memory_.keys[i]);
+  return {};
+}
+
+Result<bool> Lookup::start(std::span<const Key> keys, const ReadOptions& options,
+                           bool in_transaction, Rowset& rows, Blocking blocking) {
+  if (!table_.unique_keys) [[unlikely]]
+    return no_lookups(table_);
+  if (!table_.owns(options.columns)) [[unlikely]]
+    return table_.other_columns();
+  TRY_VOID(encode(keys));
+  request_.keys = memory_.views;
+  request_.columns = table_.indexes_of(options.columns);
+  request_.timestamp = options.timestamp;
+  request_.retention_timestamp = options.retention_timestamp;
+  request_.use_lookup_cache = options.use_lookup_cache;
+  request_.in_transaction = in_transaction;
+  rows_ = &rows;
+  bool single = false;
+  {
+    const EpochGuard guard;
+    const OpenTable& open = table_.holder->get();
+    if (table_.is_altered(open)) [[unlikely]]
+      return table_.altered();
+    single = open.ranges.size() == 1;
+    if (single) {
+      TRY(tablet_, try_single(open, request_, rows, memory_.left));
+    }
+  }
+  if (!single) return start_parts(blocking);
+  if (!tablet_) return true;
+  if (blocking == Blocking::kForDisk) {
+    TRY_VOID(tablet_->reader().read_missing_blocks_inline(request_, rows, memory_.left));
+  }
+  return memory_.left.keys.empty();
+}
+
+Result<bool> Lookup::start_parts(Blocking blocking) {
+  const std::shared_ptr<const OpenTable> open = table_.holder->hold();
+  if (table_.is_altered(*open)) return table_.altered();
+  std::map<std::size_t, Part> parts;  // By range.
+  for (std::size_t i = 0; i < request_.keys.size(); ++i) {
+    Part& part = parts[open->range_of(as_bytes(request_.keys[i]))];
+    part.keys.push_back(request_.keys[i]);
+    part.positions.push_back(static_cast<std::uint32_t>(i));
+  }
+  rows_->reset(request_.keys.size(), request_.columns.size());
+  for (auto& [range, part] : parts) {
+    TRY(part.tablet, open->readable(range));
+    TRY(const bool done, start_part(part, blocking));
+    if (done) {
+      copy_rows(part);
+    } else {
+      parts_.push_back(std::move(part));
+    }
+  }
+  return parts_.empty();
+}
+
+Result<bool> Lookup::start_part(Part& part, Blocking blocking) {
+  const table::TabletReader& reader = part.tablet->reader();
+  const table::LookupRequest request = request_of(part);
+  TRY_VOID(reader.try_lookup(request, part.rows, part.left));
+  if (!part.left.keys.empty() && blocking == Blocking::kForDisk) {
+    TRY_VOID(reader.read_missing_blocks_inline(request, part.rows, part.left));
+  }
+  return part.left.keys.empty();
+}
+
+table::LookupRequest Lookup::request_of(const Part& part) const {
+  table::LookupRequest request = request_;
+  request.keys = part.keys;
+  return request;
+}
+
+void Lookup::copy_rows(const Part& part) {
+  for (std::size_t i = 0; i < part.positions.size(); ++i) {
+    copy_row(part.rows, i, *rows_, part.positions[i]);
+  }
+}
+
+Task<Result<void>> Lookup::finish() {
+  if (tablet_) {
+    co_return co_await run_there(tablet_->executor(), [this] {
+      return tablet_->reader().finish_lookup(request_, *rows_, std::move(memory_.left));
+    });
+  }
+  for (Part& part : parts_) {
+    const table::LookupRequest request = request_of(part);
+    CO_TRY_VOID(co_await run_there(part.tablet->executor(), [&] {
+      return part.tablet->reader().finish_lookup(request, part.rows, std::move(part.left));
+    }));
+    copy_rows(part);
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> lookup(std::shared_ptr<const Table> table, std::vector<std::vector<Value>> keys,
+                          ReadOptions options, bool in_transaction, Rowset& rows) {
+  const std::vector<Key> given(keys.begin(), keys.end());
+  LookupMemory memory;
+  Lookup lookup(*table, memory);
+  CO_TRY(const bool done,
+         lookup.start(given, options, in_transaction, rows, Lookup::Blocking::kNever));
+  if (done) co_return Result<void>();
+  co_return co_await lookup.finish();
+}
+
+Task<Result<VersionedResult>> lookup_versions(std::shared_ptr<const Table> table,
+                                              std::vector<Value> key, Timestamp timestamp) {
+  if (!table->unique_keys) co_return no_lookups(*table);
+  std::string encoded;
+  CO_TRY_VOID(encode_given_key(*table, key, encoded));
+  const std::shared_ptr<const OpenTable> open = table->holder->hold();
+  if (table->is_altered(*open)) co_return table->altered();
+  CO_TRY(const Lookup::TabletPtr tablet, open->readable(open->range_of(as_bytes(encoded))));
+  CO_TRY(table::OwnedVersionedRow found, co_await run_there(tablet->executor(), [&] {
+           return tablet->reader().lookup_versions(encoded, timestamp, std::nullopt);
+         }));
+  auto kept = std::make_shared<table::OwnedVersionedRow>(std::move(found));
+  VersionedResult result;
+  result.found = kept->exists;
+  result.write_timestamps = kept->row.write_timestamps;
+  result.delete_timestamps = kept->row.delete_timestamps;
+  for (const table::VersionedValue& value : kept->row.values) {
+    result.versions.push_back(
+        {table->schema->columns[value.column].name, value.timestamp, value.aggregate, value.value});
+  }
+  result.memory = std::move(kept);
+  co_return result;
+}
+
+}  // namespace moraine::client

@@ -1,0 +1,83 @@
+// Lookup: reads rows of a table by their keys, over the tablets that have them.
+//
+// A lookup has two phases: start() reads on the calling thread what is in memory, and finish()
+// reads the rest on the node's executor. Coroutines of that executor call lookup(), which is both.
+//
+// Promise    Row i of the result answers key i. start() takes no lock and, for a table of one
+//            tablet, allocates nothing once its memory has grown.
+// Threading  start() on any thread, finish() on the node's executor. A Lookup and its memory: one
+//            thread at a time.
+// Errors     kInvalidArgument: a key that does not fit the schema, columns of another table, a
+//            schema that has changed, a table without unique keys. kReadOnly: not mounted.
+//            kNotFound: the table was removed. Those of TabletReader.
+// Tests      embed/: read_rules_test.cpp, cache_rules_test.cpp, cold_reads_test.cpp.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/table.h"
+
+namespace moraine::client {
+
+// Reused from lookup to lookup.
+struct LookupMemory {
+  std::vector<std::string> keys;
+  std::vector<std::string_view> views;
+  table::UnfinishedLookup left;
+};
+
+class Lookup {
+ public:
+  using TabletPtr = std::shared_ptr<table::TableTablet>;
+  // Whether start() may block its thread for a few reads from the disk.
+  enum class Blocking : std::uint8_t { kNever, kForDisk };
+
+  // Both outlive the lookup.
+  Lookup(const Table& table, LookupMemory& memory) : table_(table), memory_(memory) {}
+  Lookup(const Lookup&) = delete;
+  Lookup& operator=(const Lookup&) = delete;
+
+  // True: all rows were read. False: call finish(), which needs `options` and `rows` until it ends.
+  // `in_transaction`: the timestamp is the start of one.
+  Result<bool> start(std::span<const Key> keys, const ReadOptions& options, bool in_transaction,
+                     Rowset& rows, Blocking blocking);
+  Task<Result<void>> finish();
+
+ private:
+  // Keys that lie in one tablet.
+  struct Part {
+    TabletPtr tablet;
+    std::vector<std::string_view> keys;
+    std::vector<std::uint32_t> positions;
+    Rowset rows;
+    table::UnfinishedLookup left;
+  };
+
+  Result<void> encode(std::span<const Key> keys);
+  // Several tablets.
+  Result<bool> start_parts(Blocking blocking);
+  Result<bool> start_part(Part& part, Blocking blocking);
+  void copy_rows(const Part& part);
+  // The request for the keys of one part.
+  table::LookupRequest request_of(const Part& part) const;
+
+  const Table& table_;
+  LookupMemory& memory_;
+  table::LookupRequest request_;
+  Rowset* rows_ = nullptr;
+  TabletPtr tablet_;         // Of a table of one tablet, when keys are left.
+  std::vector<Part> parts_;  // Those with keys left.
+};
+
+// The calls below hold the table; `rows` outlives them.
+Task<Result<void>> lookup(std::shared_ptr<const Table> table, std::vector<std::vector<Value>> keys,
+                          ReadOptions options, bool in_transaction, Rowset& rows);
+// All versions of a row at or below the timestamp.
+Task<Result<VersionedResult>> lookup_versions(std::shared_ptr<const Table> table,
+                                              std::vector<Value> key, Timestamp timestamp);
+
+}  // namespace moraine::client

@@ -1,0 +1,95 @@
+// Scan: reads rows of a table in key order, tablet after tablet.
+//
+// Promise    Rows of one timestamp, in key order, in batches of columns. A scan that is not used
+//            for its timeout is released (scan_registry.h) and expires; a step of a transaction's
+//            scan is a use of the transaction.
+// Threading  One step at a time: on the node's executor by next(); on any other thread by
+//            begin_step(), try_next() and load(), of which load() runs on the executor. A step and
+//            the sweep that releases idle scans exclude each other.
+// Errors     kAborted: the scan or its transaction has expired or is over. kInvalidArgument:
+//            another step is running. kReadOnly: a tablet is not mounted. Those of TabletReader.
+// Tests      embed/: idle_scan_test.cpp, transaction_scan_test.cpp, database_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/table.h"
+#include "client/transaction_life.h"
+
+namespace moraine::client {
+
+// The checked arguments of a scan.
+struct NewScan {
+  TableClient* client = nullptr;  // Outlives the scan.
+  std::shared_ptr<const OpenTable> table;
+  table::ScanRequest request;
+  std::vector<std::unique_ptr<std::string>> texts;  // Texts of filters.
+  std::uint64_t rows_max = ~std::uint64_t{0};
+  std::chrono::milliseconds timeout{0};
+  std::shared_ptr<TransactionLife> life;  // Of its transaction. May be null.
+};
+
+// Does not read. On any thread.
+Result<NewScan> new_scan(const Table& table, ScanOptions options);
+
+class Scan {
+ public:
+  using Found = table::TabletScan::Step;
+
+  explicit Scan(NewScan scan);
+  Scan(const Scan&) = delete;
+  Scan& operator=(const Scan&) = delete;
+  ~Scan();
+
+  // False: no more rows. Texts of the batch live until the next step.
+  Task<Result<bool>> next(ScanBatch& batch);
+
+  // The parts of next(). A step lasts from begin_step(), if that succeeds, to the end of a Step.
+  class Step {
+   public:
+    explicit Step(Scan& scan) : scan_(scan) {}
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+    ~Step() { scan_.end_step(); }
+
+   private:
+    Scan& scan_;
+  };
+  Result<void> begin_step();
+  // Does not wait. kNeedsData: call load(), then this again.
+  Result<Found> try_next(ScanBatch& batch);
+  Task<Result<void>> load();
+
+  // Releases what it holds if it was not used for too long. True: it holds nothing any more.
+  bool release_if_idle(Instant now);
+
+ private:
+  // Of the size of a futex, since a step waits for a sweep to end.
+  enum class State : std::uint32_t { kIdle, kStepping, kSwept, kExpired };
+
+  void end_step();
+  void end();
+  // False: no range is left.
+  Result<bool> open_next();
+  void show(ScanBatch& out);
+  void release();
+  Instant now() const;
+  std::unexpected<Error> expired() const;
+
+  NewScan given_;          // Its table is null once it was released.
+  std::size_t range_ = 0;  // The range being read.
+  std::uint64_t rows_left_;
+  std::shared_ptr<table::TableTablet> tablet_;
+  std::unique_ptr<table::TabletScan> scan_;
+  table::ColumnBatch batch_;
+  bool registered_ = false;
+  bool ended_ = false;  // All rows were returned; the scan holds nothing.
+  std::atomic<State> state_{State::kIdle};
+  Instant used_;  // When a step last ended.
+};
+
+}  // namespace moraine::client

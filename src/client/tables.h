@@ -1,0 +1,99 @@
+// Tables, TransactionServices: the tables of a node, as doors use them.
+//
+// Promise    A change is durable when it returns OK. Paths are those of the scheme: without a
+//            leading slash.
+// Threading  The node's executor; TransactionServices::try_timestamp() on any thread.
+// Limits     kTabletsPerTableMax; those of Scheme.
+// Errors     kNotFound, kAlreadyExists, kInvalidArgument: the text says what is wrong; kReadOnly:
+//            the state of the table does not allow this, the text has the state; kUnavailable: the
+//            outcome is unknown.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "io/task.h"
+#include "scheme/table_record.h"
+#include "transaction/commit.h"
+#include "transaction/open_table.h"
+
+namespace moraine {
+
+struct NewTable {
+  TableSchema schema;
+  TableOptions options;
+  std::vector<std::string> pivots;  // Of the second and later tablets, encoded.
+  bool dynamic = true;
+  bool mounted = true;
+};
+
+// One table at one moment.
+struct TableDescription {
+  TableRecord record;
+  std::shared_ptr<const OpenTable> open;
+  // Of its tablets, in order. What cannot be found out is 0, and `error` says why.
+  std::vector<table::TabletStatistics> figures;
+};
+
+class Tables {
+ public:
+  virtual ~Tables() = default;
+
+  // Null: no such table.
+  virtual std::shared_ptr<TableHolder> holder(const std::string& path) const = 0;
+  virtual std::vector<std::string> paths() const = 0;  // In order.
+  virtual Task<Result<TableDescription>> describe(std::string path) = 0;
+
+  // Creates missing parent directories.
+  virtual Task<Result<void>> create(std::string path, NewTable table) = 0;
+  virtual Task<Result<void>> remove(std::string path) = 0;
+  // kConflict: it is not empty.
+  virtual Task<Result<void>> remove_directory(std::string path) = 0;
+  // Each ends when every tablet of the table is in the state asked for.
+  virtual Task<Result<void>> mount(std::string path, bool frozen) = 0;
+  virtual Task<Result<void>> unmount(std::string path) = 0;
+  virtual Task<Result<void>> freeze(std::string path) = 0;
+  virtual Task<Result<void>> unfreeze(std::string path) = 0;
+  // Applies the stored options to the tablets; with `options`, these are stored first.
+  virtual Task<Result<void>> remount(std::string path) = 0;
+  virtual Task<Result<void>> remount(std::string path, TableMountOptions options) = 0;
+  // Stores the options; they take effect at the next mount or remount. in_memory_mode and atomicity
+  // can be changed while the table is unmounted.
+  virtual Task<Result<void>> set_options(std::string path, TableOptions options) = 0;
+  // The same for named attributes only (table_record.h).
+  virtual Task<Result<void>> set_attributes(std::string path,
+                                            std::map<std::string, std::string> named) = 0;
+  // Unmounted tables only. Pivots are encoded; by a number of tablets, they are chosen.
+  virtual Task<Result<void>> alter(std::string path, TableSchema schema) = 0;
+  virtual Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots) = 0;
+  virtual Task<Result<void>> reshard(std::string path, std::size_t tablets) = 0;
+
+  // Adds rows that follow the layout of the table's schema, all of them or none.
+  virtual Task<Result<void>> write_static(std::string path,
+                                          std::shared_ptr<const table::StaticRows> rows) = 0;
+  // A static table with unique keys becomes a dynamic one, mounted, with its rows.
+  virtual Task<Result<void>> make_dynamic(std::string path) = 0;
+};
+
+// What transactions over those tables need.
+class TransactionServices {
+ public:
+  virtual ~TransactionServices() = default;
+  virtual TimestampSource& timestamps() = 0;
+  // Without waiting; nullopt: call timestamps().next().
+  virtual std::optional<Timestamp> try_timestamp() = 0;
+  virtual CommitParts commit_parts() = 0;
+};
+
+// The path in the scheme of a path as users write it: with one leading slash, or two, or none.
+inline std::string scheme_path(std::string_view path) {
+  while (path.starts_with('/')) path.remove_prefix(1);
+  return std::string(path);
+}
+
+}  // namespace moraine

@@ -1,0 +1,206 @@
+#include "client/transaction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "client/table_client.h"
+
+namespace moraine::client {
+namespace {
+
+table::LockMode mode_of(RowLock lock) {
+  switch (lock) {
+    case RowLock::kSharedWeak: return table::LockMode::kSharedWeak;
+    case RowLock::kSharedStrong: return table::LockMode::kSharedStrong;
+    case RowLock::kExclusive: return table::LockMode::kExclusive;
+  }
+  return table::LockMode::kExclusive;
+}
+
+// Lets a write that could not be committed be refused immediately.
+table::ChangeLimits limits_of(const OpenTable& table) {
+  table::ChangeLimits limits;
+  limits.rows = table::kRowsPerTransactionMax;
+  limits.bytes = table::kWriteBytesMax;
+  for (std::size_t i = 1; i < table.ranges.size(); ++i) {
+    limits.pivots.push_back(table.ranges[i].from);
+  }
+  return limits;
+}
+
+// A null key column must be named as well.
+Result<void> check_key_columns(const TableSchema& schema, NamedRow row) {
+  for (std::size_t i = 0; i < schema.key_count(); ++i) {
+    const ColumnSchema& column = schema.columns[i];
+    if (!column.expression.empty()) continue;
+    const auto named = [&](const NamedValue& value) { return value.name == column.name; };
+    if (std::ranges::any_of(row, named)) continue;
+    // An unknown column name, perhaps a typo, is the better error: the insert reports it.
+    const auto unknown = [&](const NamedValue& value) { return !schema.find(value.name); };
+    if (std::ranges::any_of(row, unknown)) return {};
+    return fail(Errc::kInvalidArgument, fmt::format("Missing key column \"{}\"", column.name));
+  }
+  return {};
+}
+
+Task<Result<Timestamp>> commit_gathered(TransactionServices& services,
+                                        std::shared_ptr<TransactionLife> life,
+                                        GatheredTransaction gathered) {
+  Result<Timestamp> done =
+      co_await commit_transaction(services.commit_parts(), std::move(gathered), Instant::never());
+  if (!done) life->fail_commit();
+  co_return done;
+}
+
+}  // namespace
+
+TransactionId new_transaction_id(Random& random) {
+  TransactionId id;
+  for (std::size_t at = 0; at < id.bytes.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random.next();
+    std::memcpy(id.bytes.data() + at, &word, sizeof word);
+  }
+  return id;
+}
+
+Result<void> check_options(const TransactionOptions& options) {
+  constexpr std::chrono::milliseconds most = kTransactionTimeoutMax;
+  if (options.timeout.count() > 0 && options.timeout <= most) return {};
+  return fail(Errc::kInvalidArgument,
+              fmt::format("a transaction's timeout is above 0 and at most {} ms; {} ms was given",
+                          most.count(), options.timeout.count()));
+}
+
+Transaction::Transaction(TableClient& client, const TransactionId& id, Timestamp start,
+                         const TransactionOptions& options)
+    : client_(&client),
+      life_(std::make_shared<TransactionLife>(client.executor(), id, options.timeout)),
+      start_(start),
+      atomicity_(options.atomicity) {}
+
+Transaction::~Transaction() {
+  if (life_) life_->abort();
+}
+
+Result<void> Transaction::use() {
+  Result<void> used = life_->use();
+  if (!used) parts_.clear();
+  return used;
+}
+
+// Tablets of two folders may have equal ids.
+Result<void> Transaction::check_table(const Table& table) const {
+  if (table.client == client_) return {};
+  return fail(Errc::kInvalidArgument,
+              fmt::format("{} belongs to another database than the transaction", table.path));
+}
+
+Result<table::ChangeSet*> Transaction::changes_of(const Table& table) {
+  TRY_VOID(use());
+  TRY_VOID(check_table(table));
+  if (!table.dynamic && !table.holder->hold()->dynamic) {
+    return fail(
+        Errc::kInvalidArgument,
+        fmt::format("{} is a static table: write its rows with write_static_table()", table.path));
+  }
+  auto found = parts_.find(table.holder.get());
+  if (found == parts_.end()) {
+    const std::shared_ptr<const OpenTable> open = table.holder->hold();
+    if (open->removed) return fail(Errc::kNotFound, was_removed(table.path));
+    table::ChangeSet none(table.layout, {}, limits_of(*open));
+    Part part{table.holder, table.schema, table.path, std::move(none)};
+    found = parts_.emplace(table.holder.get(), std::move(part)).first;
+  }
+  if (found->second.schema != table.schema) {
+    return fail(
+        Errc::kInvalidArgument,
+        fmt::format("the schema of {} has changed since the transaction wrote to it", table.path));
+  }
+  return &found->second.changes;
+}
+
+Result<void> Transaction::insert(const Table& table, NamedRow row, const WriteOptions& options) {
+  TRY(table::ChangeSet * changes, changes_of(table));
+  TRY_VOID(check_key_columns(*table.schema, row));
+  table::InsertOptions with;
+  with.update = options.update;
+  with.aggregate = options.aggregate;
+  with.lock = options.shared_write ? table::LockMode::kSharedWrite : table::LockMode::kExclusive;
+  return changes->insert(row, with);
+}
+
+Result<void> Transaction::remove(const Table& table, Key key) {
+  TRY(table::ChangeSet * changes, changes_of(table));
+  return changes->erase(key);
+}
+
+Result<void> Transaction::lock(const Table& table, Key key, RowLock mode,
+                               std::span<const std::string> groups) {
+  TRY(table::ChangeSet * changes, changes_of(table));
+  return changes->lock(key, groups, mode_of(mode));
+}
+
+Result<void> Transaction::begin_read(const Table& table, ReadOptions& options) {
+  TRY_VOID(use());
+  TRY_VOID(check_table(table));
+  if (atomic()) options.timestamp = start_;
+  return {};
+}
+
+Result<NewScan> Transaction::new_scan(const Table& table, ScanOptions options) {
+  TRY_VOID(begin_read(table, options.read));
+  TRY(NewScan scan, client::new_scan(table, std::move(options)));
+  scan.life = life_;
+  scan.timeout = life_->timeout();
+  scan.request.in_transaction = atomic();
+  return scan;
+}
+
+Result<GatheredTransaction> Transaction::take_parts() {
+  GatheredTransaction gathered;
+  gathered.id = life_->id();
+  gathered.start = start_;
+  gathered.atomicity = static_cast<table::Atomicity>(atomicity_);
+  for (auto& [holder, part] : std::exchange(parts_, {})) {
+    if (part.changes.empty()) continue;
+    TableChanges changes;
+    changes.table = part.holder->hold();
+    if (changes.table->schema != part.schema) {
+      return fail(Errc::kInvalidArgument, fmt::format("the schema of {} has changed: open it "
+                                                      "again with Database::table()",
+                                                      part.path));
+    }
+    changes.changes = part.changes.take();
+    gathered.tables.push_back(std::move(changes));
+  }
+  return gathered;
+}
+
+Result<GatheredTransaction> Transaction::gather() {
+  if (Result<void> used = life_->commit(); !used) {
+    parts_.clear();
+    return std::unexpected(std::move(used).error());
+  }
+  Result<GatheredTransaction> gathered = take_parts();
+  if (!gathered) life_->fail_commit();
+  return gathered;
+}
+
+Task<Result<Timestamp>> Transaction::commit(GatheredTransaction gathered) {
+  return commit_gathered(client_->services(), life_, std::move(gathered));
+}
+
+Task<Result<Timestamp>> Transaction::commit() {
+  CO_TRY(GatheredTransaction gathered, gather());
+  if (gathered.tables.empty()) co_return start_;
+  co_return co_await commit(std::move(gathered));
+}
+
+void Transaction::abort() {
+  life_->abort();
+  parts_.clear();
+}
+
+}  // namespace moraine::client
