@@ -64,6 +64,7 @@ struct NodeParts;
 
 struct OpenOptions {
   bool create = true;              // Creates the folder when it is missing.
+  std::size_t lanes = 0;           // Event-loop threads; 0: one per processor.
   std::uint64_t device_bytes = 0;  // Size of a new folder's device; 0: as `moraine init` chooses.
   std::size_t block_cache_bytes = std::size_t{256} << 20;
   std::size_t compressed_cache_bytes = 0;
