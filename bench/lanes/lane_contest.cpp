@@ -14,15 +14,21 @@ struct Measured {
   Rounds rounds;
   LaneBusy busy;
   double seconds = 0;
+  double own_cpu_seconds = 0;  // Of this process.
+  double operations = 0;
 };
 
 Result<void> take_turn(const LaneSide& side, bool counts, Measured& measured) {
   TRY(const std::string before, side.metrics());
+  const double cpu_before = cpu_seconds();
   const Stopwatch watch;
   TRY(Round round, side.round());
   const double seconds = watch.seconds();
+  const double own_cpu = cpu_seconds() - cpu_before;
   TRY(const std::string after, side.metrics());
   if (!counts) return {};
+  measured.operations += static_cast<double>(round.operations);
+  measured.own_cpu_seconds += own_cpu;
   measured.rounds.add(std::move(round));
   measured.seconds += seconds;
   for (const auto& [lane, busy] : lane_busy(after)) measured.busy[lane] += busy;
@@ -32,10 +38,13 @@ Result<void> take_turn(const LaneSide& side, bool counts, Measured& measured) {
 
 void add_note(Report& report, std::string_view name, const LaneLine& line,
               const Measured& measured) {
-  report.note(fmt::format(
-      "{}: {:.0f} {}, {:.0f} MB/s, CPU {:.2f} us each, lanes busy {}", name,
-      measured.rounds.operations_per_second(), line.unit, measured.rounds.megabytes_per_second(),
-      measured.rounds.cpu_microseconds(), print_shares(measured.busy, measured.seconds)));
+  const double client = measured.own_cpu_seconds / measured.operations * 1e6;
+  report.note(fmt::format("{}: {:.0f} {}, {:.0f} MB/s, CPU {:.3f} us each{}, lanes busy {}", name,
+                          measured.rounds.operations_per_second(), line.unit,
+                          measured.rounds.megabytes_per_second(),
+                          measured.rounds.cpu_microseconds(),
+                          line.client ? fmt::format(" (client: {:.3f})", client) : "",
+                          print_shares(measured.busy, measured.seconds)));
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ struct LaneSide {
 struct LaneLine {
   std::string name;
   std::string unit;
-  double goal = 0;  // Ratio of kManyLanes to one.
+  double goal = 0;      // Ratio of kManyLanes to one.
+  bool client = false;  // This process is only the client: its CPU time is printed beside.
 };
 
 // The sides take turns; the first turn of each does not count.

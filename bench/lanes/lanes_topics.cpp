@@ -93,6 +93,7 @@ Result<void> produce_line(const Setting& setting, const Servers& servers, kafka:
   LaneLine line;
   line.name = fmt::format("produce_{}_p{}", to_string(codec), partitions);
   line.unit = "msg/s";
+  line.client = true;
   line.goal = partitions == 1 ? kGoalOneTablet : kGoalProduce;
   TRY(const RecordedTopic topic, RecordedTopic::make(line.name, partitions, codec));
   std::vector<RawClient> clients;
@@ -181,6 +182,7 @@ Result<void> consume_line(const Setting& setting, const Servers& servers,
   LaneLine line;
   line.name = fmt::format("consume_p{}", partitions);
   line.unit = "msg/s";
+  line.client = true;
   line.goal = partitions == 1 ? kGoalOneTablet : kGoalConsume;
   TRY(const RecordedTopic topic,
       RecordedTopic::make(line.name, partitions, kafka::Compression::kZstd));

@@ -17,10 +17,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kScratchBytes = std::size_t{1} << 20;
-// From here on the rest of an answer is dropped by the kernel without a copy.
-constexpr std::size_t kDroppedBytesMin = std::size_t{16} << 10;
+// An answer of so many bytes is dropped by the kernel without a copy, except its size.
+constexpr std::size_t kLargeBytesMin = std::size_t{16} << 10;
 // Between two turns over the connections: answers that come together cost one wake-up.
-constexpr auto kPause = 100us;
+constexpr auto kPause = 250us;
 
 bool would_block() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
@@ -77,8 +77,10 @@ void RawConnection::advance(std::size_t bytes) {
 Result<void> RawConnection::receive(MutableByteSpan scratch) {
   const auto done = [this](std::size_t bytes) { answered(bytes); };
   for (;;) {
-    const bool drop = answers_.left() >= kDroppedBytesMin;
-    const std::size_t size = drop ? std::min(answers_.left(), scratch.size()) : scratch.size();
+    const bool drop = large_ && answers_.left() > 0;
+    const std::size_t size = drop     ? std::min(answers_.left(), scratch.size())
+                             : large_ ? answers_.prefix_left()
+                                      : scratch.size();
     const int flags = MSG_DONTWAIT | (drop ? MSG_TRUNC : 0);
     const ssize_t count = ::recv(fd(), scratch.data(), size, flags);
     if (count == 0) return fail(Errc::kUnavailable, "the server closed the connection");
@@ -97,6 +99,7 @@ Result<void> RawConnection::receive(MutableByteSpan scratch) {
 
 void RawConnection::answered(std::size_t bytes) {
   const std::size_t request = answered_++ % recording_.requests();
+  large_ = bytes >= kLargeBytesMin;
   if (const AnswerSize* const size = recording_.match(request, bytes)) [[likely]] {
     messages_ += size->messages;
     record_bytes_ += size->record_bytes;

@@ -59,7 +59,8 @@ class RawConnection {
   std::uint64_t answered_ = 0;
   AnswerStream answers_;
   bool blocked_ = false;
-  std::string wrong_;  // The first wrong answer.
+  bool large_ = false;  // The last answer was: the next one will be.
+  std::string wrong_;   // The first wrong answer.
   std::uint64_t messages_ = 0;
   std::uint64_t record_bytes_ = 0;
 };

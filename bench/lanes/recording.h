@@ -61,7 +61,8 @@ class AnswerStream {
       end_answer(done);
     }
   }
-  // Bytes of the current answer that are still to come, once its size is known.
+  // Bytes of the current answer's size that are still to come, and of the rest once that is known.
+  std::size_t prefix_left() const { return kafka::kSizePrefixBytes - prefix_; }
   std::size_t left() const { return left_; }
   // The next `count` bytes were dropped. Requires: 0 < count <= left().
   template <class Done>
