@@ -1,4 +1,5 @@
-// moraine_bench [--quick] [--only blob[/part]|topics|tables[/part]] [--dir DIR] [--json FILE]
+// moraine_bench [--quick] [--only blob[/part]|topics|tables[/part]|lanes[/part]] [--dir DIR]
+//               [--json FILE]
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 
 #include "base/log.h"
 #include "bench/blob_bench.h"
+#include "bench/lanes/lanes_bench.h"
 #include "bench/tables/tables_bench.h"
 #include "bench/topics_bench.h"
 
@@ -37,7 +39,7 @@ struct Benchmark {
   Result<void> (*run)(const Setting&);
 };
 
-constexpr std::array<Benchmark, 14> kBenchmarks{{{"blob/put_large", bench_put_large},
+constexpr std::array<Benchmark, 18> kBenchmarks{{{"blob/put_large", bench_put_large},
                                                  {"blob/put_small", bench_put_small},
                                                  {"blob/get_small", bench_get_small},
                                                  {"blob/block42", bench_block42},
@@ -50,7 +52,11 @@ constexpr std::array<Benchmark, 14> kBenchmarks{{{"blob/put_large", bench_put_la
                                                  {"tables/commit", bench_tables_commit},
                                                  {"tables/space", bench_tables_space},
                                                  {"tables/queue", bench_tables_queue},
-                                                 {"tables/growth", bench_tables_growth}}};
+                                                 {"tables/growth", bench_tables_growth},
+                                                 {"lanes/produce", bench_lanes_produce},
+                                                 {"lanes/consume", bench_lanes_consume},
+                                                 {"lanes/commit", bench_lanes_commit},
+                                                 {"lanes/lookup", bench_lanes_lookup}}};
 
 bool chosen(const Benchmark& benchmark, const std::string& only) {
   if (!benchmark.name.starts_with(only)) return false;
@@ -61,7 +67,7 @@ bool chosen(const Benchmark& benchmark, const std::string& only) {
 int usage() {
   fmt::print(stderr,
              "usage: moraine_bench [--quick] [--only NAME] [--dir DIR] [--json FILE]\n"
-             "NAME is blob, topics, tables or one of:");
+             "NAME is blob, topics, tables, lanes or one of:");
   for (const Benchmark& benchmark : kBenchmarks) fmt::print(stderr, " {}", benchmark.name);
   fmt::print(stderr, "\n");
   return kExitUsage;

@@ -20,6 +20,7 @@ namespace {
 constexpr Duration kSayWait = std::chrono::seconds(60);
 constexpr double kPortSecondsMax = 60;
 constexpr std::string_view kKafkaAddress = " kafka=";
+constexpr std::string_view kHttpAddress = " http=";
 
 std::filesystem::path own_folder() {
   return std::filesystem::canonical("/proc/self/exe").parent_path();
@@ -37,6 +38,14 @@ bool bind_port(int port, int& chosen) {
   chosen = ntohs(address.sin_port);
   close(fd);
   return bound;
+}
+
+// Up to the next space; empty when `name` is not in the line.
+std::string word_after(const std::string& line, std::string_view name) {
+  const std::size_t at = line.find(name);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + name.size();
+  return line.substr(begin, line.find(' ', begin) - begin);
 }
 
 // The value behind "name:" in a file of /proc.
@@ -104,8 +113,9 @@ Usage usage_of(pid_t process) {
   return usage;
 }
 
-Result<std::unique_ptr<Broker>> Broker::start(BrokerKind kind, const std::string& folder) {
-  std::unique_ptr<Broker> broker(new Broker(kind, folder));
+Result<std::unique_ptr<Broker>> Broker::start(BrokerKind kind, const std::string& folder,
+                                              std::vector<std::string> more) {
+  std::unique_ptr<Broker> broker(new Broker(kind, folder, std::move(more)));
   std::filesystem::create_directories(folder);
   if (kind != BrokerKind::kMoraine) {
     TRY(const int port, free_port());
@@ -138,6 +148,7 @@ Result<void> Broker::spawn() {
     }
     options.output = folder_ + "/output.log";
   }
+  options.arguments.insert(options.arguments.end(), more_.begin(), more_.end());
   TRY(auto child, app::ChildProcess::start(options));
   child_.emplace(std::move(child));
   return {};
@@ -147,10 +158,8 @@ Result<void> Broker::wait_for_address() {
   while (address_.empty()) {
     auto line = child_->read_line(kSayWait);
     if (!line) return std::unexpected(std::move(line.error()).within("moraine serve"));
-    const std::size_t at = line->find(kKafkaAddress);
-    if (at == std::string::npos) continue;
-    address_ = line->substr(at + kKafkaAddress.size());
-    address_ = address_.substr(0, address_.find(' '));
+    address_ = word_after(*line, kKafkaAddress);
+    http_address_ = word_after(*line, kHttpAddress);
   }
   return {};
 }

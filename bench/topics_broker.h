@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/child_process.h"
 #include "base/result.h"
@@ -40,12 +41,16 @@ Usage usage_of(pid_t process);
 
 class Broker {
  public:
-  // Returns immediately; the broker may need seconds until it serves.
-  static Result<std::unique_ptr<Broker>> start(BrokerKind kind, const std::string& folder);
+  // Returns immediately; the broker may need seconds until it serves. `more`: further arguments
+  // of its command line.
+  static Result<std::unique_ptr<Broker>> start(BrokerKind kind, const std::string& folder,
+                                               std::vector<std::string> more = {});
 
   // Empty until a Moraine that chooses its port has reported it: see wait_for_address().
   const std::string& address() const { return address_; }
   Result<void> wait_for_address();
+  // Of a Moraine that was not restarted, after wait_for_address().
+  const std::string& http_address() const { return http_address_; }
   // Waits until its port accepts connections. A client that connects earlier may sleep for a
   // second.
   Result<void> wait_for_port() const;
@@ -56,12 +61,15 @@ class Broker {
   const std::string& folder() const { return folder_; }
 
  private:
-  Broker(BrokerKind kind, std::string folder) : kind_(kind), folder_(std::move(folder)) {}
+  Broker(BrokerKind kind, std::string folder, std::vector<std::string> more)
+      : kind_(kind), folder_(std::move(folder)), more_(std::move(more)) {}
   Result<void> spawn();
 
   BrokerKind kind_;
   std::string folder_;
+  std::vector<std::string> more_;
   std::string address_;
+  std::string http_address_;
   std::optional<app::ChildProcess> child_;
 };
 

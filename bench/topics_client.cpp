@@ -12,6 +12,8 @@
 #include <span>
 #include <thread>
 
+#include "bench/event_text.h"
+
 namespace moraine::bench {
 namespace {
 
@@ -38,8 +40,8 @@ struct Closer {
 template <class T>
 using Handle = std::unique_ptr<T, Closer>;
 
-// Random text; a message is a slice of it.
-const std::string& text() {
+// A message is a slice of one of these texts.
+const std::string& random_text() {
   static const std::string bytes = [] {
     constexpr std::string_view kLetters =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -51,8 +53,19 @@ const std::string& text() {
   return bytes;
 }
 
-const char* slice(std::uint64_t index) {
-  return text().data() + index * 1'021 % (kTextBytes - kMessageBytes);
+const std::string& events_text() {
+  static const std::string bytes = [] {
+    EventText events(7);
+    std::string made;
+    while (made.size() < kTextBytes) made += events.next();
+    return made;
+  }();
+  return bytes;
+}
+
+const char* slice(const TopicLoad& load, std::uint64_t index) {
+  const std::string& text = load.codec == "none" ? random_text() : events_text();
+  return text.data() + index * 1'021 % (kTextBytes - kMessageBytes);
 }
 
 std::int32_t partition_of(const TopicLoad& load, std::uint64_t index) {
@@ -119,13 +132,16 @@ struct Writer {
   Handle<rd_kafka_topic_t> topic;
 
   static Result<Writer> open(const TopicLoad& load) {
-    const std::array<Setting, 6> settings{
-        {{"acks", "all"},
-         {"linger.ms", "1"},
-         {"compression.type", "none"},
-         {"queue.buffering.max.messages", std::to_string(kMessagesWaitingMax)},
-         {"message.timeout.ms", std::to_string(kAnswerMs)},
-         {"enable.idempotence", load.idempotent ? "true" : "false"}}};
+    std::vector<Setting> settings{
+        {"acks", "all"},
+        {"linger.ms", "1"},
+        {"compression.type", load.codec},
+        {"queue.buffering.max.messages", std::to_string(kMessagesWaitingMax)},
+        {"message.timeout.ms", std::to_string(kAnswerMs)},
+        {"enable.idempotence", load.idempotent ? "true" : "false"}};
+    if (load.codec != "none") {
+      settings.emplace_back("batch.size", std::to_string(kCompressedBatchBytes));
+    }
     Writer writer{std::make_unique<Delivered>(), nullptr, nullptr};
     TRY(writer.client,
         bench::open(RD_KAFKA_PRODUCER, load.address, settings, writer.delivered.get()));
@@ -262,7 +278,7 @@ Round summed(std::uint64_t operations, double seconds) {
 // Sends a message to each partition, so that the client is connected and knows the leaders.
 Result<void> warm_writer(const Writer& writer, const TopicLoad& load) {
   for (std::int32_t i = 0; i < load.partitions; ++i) {
-    writer.send(i, slice(static_cast<std::uint64_t>(i)), 0);
+    writer.send(i, slice(load, static_cast<std::uint64_t>(i)), 0);
   }
   TRY_VOID(writer.finish(static_cast<std::uint64_t>(load.partitions)));
   writer.delivered->good = 0;
@@ -316,7 +332,7 @@ Result<Round> produce(const TopicLoad& load, double seconds, double rate) {
   TRY_VOID(warm_writer(writer, load));
   writer.delivered->timed = rate > 0;
   const auto send = [&](std::uint64_t index) {
-    writer.send(partition_of(load, index), slice(index), 0);
+    writer.send(partition_of(load, index), slice(load, index), 0);
   };
   const Stopwatch watch;
   const std::uint64_t sent = rate > 0 ? paced(writer.client.get(), seconds, rate, send)
@@ -361,10 +377,10 @@ Result<Round> tail(const TopicLoad& load, double seconds, double rate) {
       latencies.push_back(static_cast<std::uint64_t>(now_ns() - sent_at));
     }
   });
-  std::string message(slice(0), kMessageBytes);
+  std::string message(slice(load, 0), kMessageBytes);
   const Stopwatch watch;
   const auto send = [&](std::uint64_t index) {
-    std::memcpy(message.data() + sizeof(std::int64_t), slice(index), kMessageBytes / 2);
+    std::memcpy(message.data() + sizeof(std::int64_t), slice(load, index), kMessageBytes / 2);
     const std::int64_t now = now_ns();
     std::memcpy(message.data(), &now, sizeof now);
     writer.send(partition_of(load, index), message.data(), RD_KAFKA_MSG_F_COPY);
@@ -386,7 +402,7 @@ Result<Round> tail(const TopicLoad& load, double seconds, double rate) {
 Result<void> first_message(const TopicLoad& load) {
   const Stopwatch watch;
   TRY(const Writer writer, Writer::open(load));
-  writer.send(0, slice(0), 0);
+  writer.send(0, slice(load, 0), 0);
   while (writer.delivered->good + writer.delivered->bad == 0 && watch.seconds() * 1e3 < kAnswerMs) {
     rd_kafka_poll(writer.client.get(), 1);
   }

@@ -1,7 +1,8 @@
 // The client of the topic benchmarks: librdkafka with the same settings against every broker.
 //
 // Messages are kMessageBytes of random text, not compressed, acks=all, linger 1 ms. Partitions take
-// turns, kMessagesPerTurn messages each, as the sticky partitioners of today's clients do.
+// turns, kMessagesPerTurn messages each, as the sticky partitioners of today's clients do. With a
+// codec the text is that of events (event_text.h), in batches of kCompressedBatchBytes at most.
 //
 // Threading  Plain blocking calls; each opens clients of its own.
 // Limits     At most kMessagesWaitingMax messages wait for their acknowledgement.
@@ -19,12 +20,15 @@ inline constexpr std::uint32_t kMessageBytes = 1'024;
 inline constexpr std::uint32_t kMessagesWaitingMax = 16'384;
 // Messages sent to one partition before the next one's turn.
 inline constexpr std::uint64_t kMessagesPerTurn = 64;
+// The default of the Java client, before compression.
+inline constexpr std::uint32_t kCompressedBatchBytes = 16'384;
 
 struct TopicLoad {
   std::string address;
   std::string topic;
   std::int32_t partitions = 1;
   bool idempotent = false;
+  std::string codec = "none";  // As librdkafka names it.
 };
 
 // Waits until the broker answers, up to a minute.

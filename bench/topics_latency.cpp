@@ -1,10 +1,11 @@
-// Latency at half load, the cost of a message as partitions grow, and the resources of a node at
-// rest.
+// Latency at half load on a quiet disk, the cost of a message as partitions grow, and the resources
+// of a node at rest.
 
 #include <fmt/format.h>
 
 #include <thread>
 
+#include "bench/page_cache.h"
 #include "bench/topics_bench.h"
 
 namespace moraine::bench {
@@ -17,37 +18,104 @@ constexpr double kMiB = 1'048'576;
 constexpr double kRestMemoryMax = 64;
 constexpr double kLoadShare = 0.5;
 constexpr std::array<std::int32_t, 4> kPartitionCounts{1, 16, 256, 1'000};
+// Until the page cache's writer has pages to write back.
+constexpr auto kFillTime = 500ms;
+
+double half_load(const FullLoad& full) {
+  return kLoadShare * (full.kafka > 0 ? std::min(full.ours, full.kafka) : full.ours);
+}
 
 using Measure = Result<Round> (*)(const TopicLoad&, double, double);
 
-Result<void> latency_line(Field& field, const std::string& name, double rate, Measure measure) {
+struct LatencyLine {
+  std::string name;
+  double quantile = 0.99;
+  Measure measure = produce;
+  std::string codec = "none";
+  bool busy_disk = false;  // Beside a writer that fills the page cache. No goal then.
+};
+
+TopicLoad load_of(const Field& field, const Broker& broker, const LatencyLine& line) {
+  TopicLoad load = field.load(broker, line.name, 1);
+  load.codec = line.codec;
+  return load;
+}
+
+// Without what the rounds before have left in the page cache, unless that is the load.
+Result<Round> latency_round(Field& field, const Broker& broker, const LatencyLine& line,
+                            double rate) {
+  const bool quiet = wait_for_quiet_disk();
+  if (!quiet) field.setting.report.note("the disk is busy: another program is writing");
+  std::unique_ptr<PageCacheWriter> writer;
+  if (line.busy_disk) {
+    TRY(writer, PageCacheWriter::start(field.setting.folder.file("page-cache")));
+    std::this_thread::sleep_for(kFillTime);
+  }
+  return line.measure(load_of(field, broker, line), field.seconds(), rate);
+}
+
+void add_latency(Field& field, const LatencyLine& line, double rate, const Rounds& ours,
+                 const Rounds& kafka) {
+  Line made{"topics", line.name, ours.latency(line.quantile) / 1e3, "ms"};
+  made.peer = field.kafka ? "Kafka, defaults" : "Kafka, defaults: skipped";
+  if (field.kafka) {
+    made.peer_value = kafka.latency(line.quantile) / 1e3;
+    if (!line.busy_disk) made.goal = Goal{Goal::Of::kValueAtMost, *made.peer_value};
+  }
+  Report& report = field.setting.report;
+  report.add(std::move(made));
+  if (!field.kafka) report.note("Kafka, defaults: skipped: " + field.why_no_kafka);
+  report.note(fmt::format("{:.0f} messages a second to each", rate));
+  report.note("ours", ours);
+  if (field.kafka) report.note("Kafka, defaults", kafka);
+}
+
+Result<void> latency_line(Field& field, const LatencyLine& line, double rate) {
   Rounds ours;
   Rounds kafka;
-  const TopicLoad own = field.load(*field.ours, name, 1);
-  TRY_VOID(create_topic(own));
+  TRY_VOID(create_topic(load_of(field, *field.ours, line)));
   if (field.kafka) {
-    TRY_VOID(create_topic(field.load(*field.kafka, name, 1)));
+    TRY_VOID(create_topic(load_of(field, *field.kafka, line)));
   }
   for (int i = 0; i < field.rounds(); ++i) {
-    TRY(Round round, measure(own, field.seconds(), rate));
+    TRY(Round round, latency_round(field, *field.ours, line, rate));
     ours.add(std::move(round));
     if (!field.kafka) continue;
-    TRY(Round peer, measure(field.load(*field.kafka, name, 1), field.seconds(), rate));
+    TRY(Round peer, latency_round(field, *field.kafka, line, rate));
     kafka.add(std::move(peer));
   }
-  Line line{"topics", name + "_p99_half_load", ours.latency(0.99) / 1e3, "ms"};
-  if (field.kafka) {
-    line.peer = "Kafka, defaults";
-    line.peer_value = kafka.latency(0.99) / 1e3;
-    line.goal = Goal{Goal::Of::kValueAtMost, *line.peer_value};
-  } else {
-    line.peer = "Kafka, defaults: skipped";
-  }
-  field.setting.report.add(std::move(line));
-  field.setting.report.note(fmt::format("{:.0f} messages a second to each", rate));
-  field.setting.report.note("ours", ours);
-  if (field.kafka) field.setting.report.note("Kafka, defaults", kafka);
+  add_latency(field, line, rate, ours, kafka);
   return {};
+}
+
+// Messages a second with this codec at full load.
+Result<double> full_rate(Field& field, const Broker& broker, const std::string& codec) {
+  TopicLoad load = field.load(broker, "full_" + codec, 1);
+  load.codec = codec;
+  TRY_VOID(create_topic(load));
+  TRY(const Round warm, produce(load, field.warm_seconds()));
+  (void)warm;
+  Rounds rounds;
+  for (int i = 0; i < field.rounds(); ++i) {
+    TRY(Round round, produce(load, field.seconds()));
+    rounds.add(std::move(round));
+  }
+  TRY_VOID(delete_topic(load));
+  return rounds.operations_per_second();
+}
+
+// At half the rate that both sustain with this codec.
+Result<void> codec_line(Field& field, const std::string& codec) {
+  FullLoad full;
+  TRY(full.ours, full_rate(field, *field.ours, codec));
+  if (field.kafka) {
+    TRY(full.kafka, full_rate(field, *field.kafka, codec));
+  }
+  LatencyLine line;
+  line.name = fmt::format("produce_{}_p95_half_load", codec);
+  line.quantile = 0.95;
+  line.codec = codec;
+  return latency_line(field, line, half_load(full));
 }
 
 struct Cost {
@@ -87,9 +155,19 @@ Result<double> start_seconds(Field& field, Broker& broker) {
 }  // namespace
 
 Result<void> bench_latency(Field& field, const FullLoad& full) {
-  const double least = full.kafka > 0 ? std::min(full.ours, full.kafka) : full.ours;
-  TRY_VOID(latency_line(field, "produce", least * kLoadShare, produce));
-  return latency_line(field, "tail_read", least * kLoadShare, tail);
+  const double rate = half_load(full);
+  LatencyLine line;
+  line.name = "produce_p99_half_load";
+  TRY_VOID(latency_line(field, line, rate));
+  line.name = "produce_p99_busy_disk";
+  line.busy_disk = true;
+  TRY_VOID(latency_line(field, line, rate));
+  line.name = "tail_read_p99_half_load";
+  line.busy_disk = false;
+  line.measure = tail;
+  TRY_VOID(latency_line(field, line, rate));
+  TRY_VOID(codec_line(field, "zstd"));
+  return codec_line(field, "gzip");
 }
 
 Result<void> bench_partitions(Field& field) {

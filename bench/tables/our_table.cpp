@@ -50,6 +50,7 @@ Result<std::unique_ptr<OurTable>> OurTable::open(const OurOptions& options) {
 Result<void> OurTable::start() {
   OpenOptions open;
   open.device_bytes = options_.device_bytes;
+  open.lanes = options_.lanes;
   open.block_cache_bytes = options_.cache_bytes;
   open.row_cache_bytes = options_.row_cache_bytes;
   TRY(Database opened, Database::open(options_.folder, open));

@@ -19,6 +19,7 @@ inline constexpr std::uint32_t kLoaders = 4;  // Threads, each with a batch in f
 struct OurOptions {
   std::string folder;
   std::uint64_t device_bytes = 0;
+  std::size_t lanes = 0;            // As OpenOptions::lanes.
   std::size_t cache_bytes = 0;      // Of blocks.
   std::size_t row_cache_bytes = 0;  // Of rows.
   bool wide = false;                // Ten columns; else a key and a value.

@@ -4,13 +4,10 @@
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
-#include <atomic>
-#include <mutex>
-
+#include "bench/tables/commit_load.h"
 #include "bench/tables/contest.h"
 #include "bench/tables/tables_bench.h"
 #include "bench/tables/tables_load.h"
-#include "io/sync.h"
 
 namespace moraine::bench {
 namespace {
@@ -22,115 +19,14 @@ constexpr std::uint32_t kManyWriters = 64;
 constexpr std::size_t kCacheBytes = std::size_t{64} << 20;
 constexpr std::uint64_t kRoomRows = 6'000'000;
 
-// Shared by all writers of a round.
-struct Writers {
-  explicit Writers(double for_seconds) : seconds(for_seconds) {}
-  bool over() const { return watch.seconds() >= seconds; }
-  void done(std::vector<std::uint64_t> some) {
-    const std::lock_guard lock(mutex);
-    latencies.insert(latencies.end(), some.begin(), some.end());
-  }
-  Round round() {
-    Round made;
-    made.operations = latencies.size();
-    made.bytes = made.operations * kRowBytes;
-    made.seconds = watch.seconds();
-    made.cpu_seconds = cpu_seconds() - cpu_before;
-    made.latencies = std::move(latencies);
-    return made;
-  }
-
-  const double seconds;
-  const double cpu_before = cpu_seconds();
-  const Stopwatch watch;
-  std::mutex mutex;
-  std::vector<std::uint64_t> latencies;  // Guarded by mutex while writers run.
-};
-
-using Commit = std::function<Result<void>()>;
-using AsyncCommit = std::function<Task<Result<void>>()>;
-
-Result<Round> by_threads(std::uint32_t threads, double seconds, const Commit& commit) {
-  Writers writers(seconds);
-  TRY_VOID(on_threads(threads, [&](std::uint32_t) -> Result<void> {
-    std::vector<std::uint64_t> latencies;
-    while (!writers.over()) {
-      const std::uint64_t started = writers.watch.nanoseconds();
-      TRY_VOID(commit());
-      latencies.push_back(writers.watch.nanoseconds() - started);
-    }
-    writers.done(std::move(latencies));
-    return {};
-  }));
-  return writers.round();
-}
-
-Task<void> write_on(Writers& writers, const AsyncCommit& commit, Result<void>& failed) {
-  while (!writers.over() && failed) {
-    const std::uint64_t started = writers.watch.nanoseconds();
-    Result<void> committed = co_await commit();
-    if (!committed) failed = std::move(committed);
-    writers.latencies.push_back(writers.watch.nanoseconds() - started);
-  }
-}
-
-Task<Result<void>> write_together(Writers& writers, std::uint32_t count,
-                                  const AsyncCommit& commit) {
-  Result<void> failed;
-  TaskScope scope;
-  for (std::uint32_t i = 0; i < count; ++i) scope.spawn(write_on(writers, commit, failed));
-  co_await scope.join();
-  co_return failed;
-}
-
-Result<Round> by_coroutines(Database& database, std::uint32_t count, double seconds,
-                            const AsyncCommit& commit) {
-  Writers writers(seconds);
-  TRY_VOID(database.run<Result<void>>([&] { return write_together(writers, count, commit); }));
-  return writers.round();
-}
-
-// New rows, one after the other.
-class NewRows {
- public:
-  Result<void> insert(Transaction& transaction, const Table& table, std::uint64_t count) {
-    const std::uint64_t first = next_.fetch_add(count);
-    for (std::uint64_t i = first; i < first + count; ++i) {
-      TRY_VOID(insert_one(transaction, table, i));
-    }
-    return {};
-  }
-  // A key that begins with a digit, or with a letter.
-  Result<void> insert_in_half(Transaction& transaction, const Table& table, bool upper) {
-    std::uint64_t number = next_++;
-    while ((KeyText::scattered(number).view().front() >= '8') != upper) number = next_++;
-    return insert_one(transaction, table, number);
-  }
-  void put(rocksdb::WriteBatch& batch, std::uint64_t count) {
-    const std::uint64_t first = next_.fetch_add(count);
-    for (std::uint64_t i = first; i < first + count; ++i) {
-      const KeyText key = KeyText::scattered(i);
-      const ValueText value(i, 0);
-      batch.Put(rocks_slice(key.view()), rocks_slice(value.view()));
-    }
-  }
-
- private:
-  static Result<void> insert_one(Transaction& transaction, const Table& table, std::uint64_t i) {
+// The peer's batch of new rows.
+void put(rocksdb::WriteBatch& batch, NewRows& rows, std::uint64_t count) {
+  const std::uint64_t first = rows.take(count);
+  for (std::uint64_t i = first; i < first + count; ++i) {
     const KeyText key = KeyText::scattered(i);
     const ValueText value(i, 0);
-    return transaction.insert(table, {{"key", key.view()}, {"value", value.view()}});
+    batch.Put(rocks_slice(key.view()), rocks_slice(value.view()));
   }
-
-  std::atomic<std::uint64_t> next_{0};
-};
-
-Task<Result<void>> commit_new(OurTable& ours, NewRows& rows) {
-  CO_TRY(Transaction transaction, co_await ours.database().begin_async());
-  CO_TRY_VOID(rows.insert(transaction, ours.table(), 1));
-  CO_TRY(const Timestamp committed, co_await transaction.commit_async());
-  (void)committed;
-  co_return Result<void>();
 }
 
 // Two rows, in one half of the keys or in both.
@@ -161,7 +57,7 @@ struct Field {
   }
   Result<void> commit_peer(std::uint64_t rows) {
     rocksdb::WriteBatch batch;
-    peer_rows.put(batch, rows);
+    put(batch, peer_rows, rows);
     rocksdb::WriteOptions durable;
     durable.sync = true;
     return check(pair.peer->db().Write(durable, &batch));
@@ -195,7 +91,7 @@ Result<void> many_writers(Field& field) {
             TRY(Round round,
                 by_threads(kManyWriters, field.seconds(), [&] { return field.commit_ours(1); }));
             threads.add(std::move(round));
-            return by_coroutines(ours.database(), kManyWriters, field.seconds(),
+            return by_coroutines(ours.database(), 1, kManyWriters, field.seconds(),
                                  [&] { return commit_new(ours, field.our_rows); });
           },
           [&] {
@@ -223,7 +119,7 @@ Result<void> two_tablets(const Setting& setting, std::uint32_t writers) {
     const auto side = [&](bool both) {
       return [&, both]() -> Result<Round> {
         TRY_VOID(commit_row(ours->database(), ours->table(), KeyText::growing(0), {0, 0}));
-        return by_coroutines(ours->database(), writers, seconds,
+        return by_coroutines(ours->database(), 1, writers, seconds,
                              [&, both] { return commit_two(*ours, rows, both); });
       };
     };

@@ -26,6 +26,7 @@ class Socket {
   ~Socket();
 
   bool open() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
   // Sends all bytes. Requires: open().
   Result<void> send(ByteSpan bytes);
   // Fills `to`. Requires: open().
