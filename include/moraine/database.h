@@ -169,8 +169,9 @@ class Database {
   std::uint64_t device_bytes_used() const;
   std::uint64_t device_bytes_written() const;
 
-  // Runs a coroutine on the database's thread and waits for it. The coroutine must use the calls
-  // that return a Task; a blocking call there would deadlock. Several at once: when_all.h.
+  // Runs a coroutine on one of the database's threads (OpenOptions::lanes), in turn, and waits for
+  // it; it stays on that thread. The coroutine must use the calls that return a Task; a blocking
+  // call there would deadlock. Several at once: when_all.h.
   template <class T>
   T run(std::function<Task<T>()> body);
 

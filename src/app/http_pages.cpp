@@ -36,17 +36,6 @@ blob::ClusterConfig current_config(blob::BlobNode& node) {
   return config;
 }
 
-std::string lane_metrics(RealLanes& lanes) {
-  std::string out =
-      "# HELP moraine_lane_busy_seconds_total Processor time of the lane's thread\n"
-      "# TYPE moraine_lane_busy_seconds_total counter\n";
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
-    const double busy = std::chrono::duration<double>(lanes.lane(i).busy()).count();
-    out += fmt::format("moraine_lane_busy_seconds_total{{lane=\"{}\"}} {:.6f}\n", i, busy);
-  }
-  return out;
-}
-
 }  // namespace
 
 std::vector<std::string> not_ready(const Served& served, const ServePlan& plan) {

@@ -2,7 +2,8 @@
 //
 // Promise    A change is durable when it returns OK. Paths are those of the scheme: without a
 //            leading slash.
-// Threading  The node's executor; TransactionServices::try_timestamp() on any thread.
+// Threading  The node's control lane (LaneTables: any lane); holder(), paths() and try_timestamp()
+//            on any thread; timestamps() and commit_parts() on any lane.
 // Limits     kTabletsPerTableMax; those of Scheme.
 // Errors     kNotFound, kAlreadyExists, kInvalidArgument: the text says what is wrong; kReadOnly:
 //            the state of the table does not allow this, the text has the state; kUnavailable: the

@@ -203,4 +203,14 @@ void Transaction::abort() {
   parts_.clear();
 }
 
+Executor& lane_of(const GatheredTransaction& gathered, Executor& otherwise) {
+  for (const TableChanges& part : gathered.tables) {
+    if (part.changes.empty()) continue;
+    const OpenTable& table = *part.table;
+    const auto& running = table.ranges[table.range_of(as_bytes(part.changes.front().key))].running;
+    return running ? running->executor() : otherwise;
+  }
+  return otherwise;
+}
+
 }  // namespace moraine::client

@@ -26,6 +26,10 @@ namespace moraine::client {
 TransactionId new_transaction_id(Random& random);
 Result<void> check_options(const TransactionOptions& options);
 
+// The lane of the first tablet that the transaction changes, where its commit is cheapest;
+// `otherwise`, when that tablet does not run here.
+Executor& lane_of(const GatheredTransaction& gathered, Executor& otherwise);
+
 class Transaction {
  public:
   // `client` outlives it. The options were checked.

@@ -221,18 +221,22 @@ Result<Timestamp> Database::timestamp() {
 }
 
 void Database::run_and_wait(std::function<Task<void>()> body) {
-  impl_->core->run(std::move(body));
+  impl_->core->run_on(impl_->core->next_lane(), std::move(body));
 }
 
 Task<std::uint64_t> Database::device_bytes_used_async() const {
-  co_return impl_->core->device_bytes_used();
+  const auto core = impl_->core;
+  co_return co_await run_there(
+      core->control(), [&]() -> Task<std::uint64_t> { co_return core->device_bytes_used(); });
 }
 std::uint64_t Database::device_bytes_used() const {
   return impl_->core->get<std::uint64_t>([&] { return device_bytes_used_async(); });
 }
 
 Task<std::uint64_t> Database::device_bytes_written_async() const {
-  co_return impl_->core->device_bytes_written();
+  const auto core = impl_->core;
+  co_return co_await run_there(
+      core->control(), [&]() -> Task<std::uint64_t> { co_return core->device_bytes_written(); });
 }
 std::uint64_t Database::device_bytes_written() const {
   return impl_->core->get<std::uint64_t>([&] { return device_bytes_written_async(); });

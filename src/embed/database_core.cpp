@@ -1,5 +1,7 @@
 #include "embed/database_core.h"
 
+#include <algorithm>
+
 #include "base/invariant.h"
 #include "embed/completion.h"
 
@@ -11,10 +13,15 @@ Result<std::unique_ptr<DatabaseCore>> DatabaseCore::open(const std::string& fold
   return std::make_unique<DatabaseCore>(std::move(own));
 }
 
-void DatabaseCore::run(std::function<Task<void>()> body) {
-  INVARIANT(!parts_.executor.on_this_thread(),
+void DatabaseCore::run_on(Executor& lane, std::function<Task<void>()> body) {
+  INVARIANT(std::ranges::find(parts_.lanes, Executor::current()) == parts_.lanes.end(),
             "a blocking call was made on the database's own thread; await its _async form");
-  wait_for(parts_.executor, std::move(body));
+  wait_for(lane, std::move(body));
+}
+
+Executor& DatabaseCore::next_lane() {
+  const std::size_t turn = next_lane_.fetch_add(1, std::memory_order_relaxed);
+  return *parts_.lanes[turn % parts_.lanes.size()];
 }
 
 std::uint64_t DatabaseCore::device_bytes_used() const {

@@ -7,10 +7,12 @@
 //            are used on the node's thread, except where they say otherwise.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "client/lane_tables.h"
 #include "client/table_client.h"
 #include "embed/own_node.h"
 
@@ -26,18 +28,29 @@ class DatabaseCore {
   DatabaseCore(const DatabaseCore&) = delete;
   DatabaseCore& operator=(const DatabaseCore&) = delete;
 
-  // Runs a coroutine on the node's thread and waits until it has finished.
-  void run(std::function<Task<void>()> body);
+  // Runs a coroutine on the control lane and waits until it has finished.
+  void run(std::function<Task<void>()> body) { run_on(control(), std::move(body)); }
+  // The same on another lane.
+  void run_on(Executor& lane, std::function<Task<void>()> body);
+  // The lanes in turn.
+  Executor& next_lane();
+  Executor& control() { return *parts_.lanes.front(); }
   template <class T>
   T get(std::function<Task<T>()> body) {
+    return get_on<T>(control(), std::move(body));
+  }
+  template <class T>
+  T get_on(Executor& lane, std::function<Task<T>()> body) {
     std::optional<T> result;
-    run([&]() -> Task<void> { result.emplace(co_await body()); });
+    run_on(lane, [&]() -> Task<void> { result.emplace(co_await body()); });
     return std::move(*result);
   }
 
   TableServices& services() { return parts_.services; }
   client::TableClient& client() { return client_; }
   Tables& tables() { return client_.tables(); }
+  // In the Prometheus format; empty for a node that other code runs.
+  std::string lane_metrics() { return own_ ? own_->lane_metrics() : std::string(); }
   // On the node's thread.
   std::uint64_t device_bytes_used() const;
   std::uint64_t device_bytes_written() const;
@@ -47,7 +60,9 @@ class DatabaseCore {
  private:
   const std::unique_ptr<OwnNode> own_;  // Null: connected.
   const NodeParts parts_;
-  client::TableClient client_{parts_.executor, parts_.services.tables(), parts_.services};
+  LaneTables tables_{parts_.services.tables(), *parts_.lanes.front()};
+  client::TableClient client_{*parts_.lanes.front(), tables_, parts_.services};
+  std::atomic<std::size_t> next_lane_{0};
 };
 
 }  // namespace moraine::embed

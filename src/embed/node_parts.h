@@ -4,6 +4,8 @@
 //            connected to it, and every object obtained from those, is destroyed.
 #pragma once
 
+#include <vector>
+
 #include "blob/node/blob_node.h"
 #include "io/executor.h"
 #include "node/table_services.h"
@@ -11,8 +13,8 @@
 namespace moraine::embed {
 
 struct NodeParts {
-  Executor& executor;       // The thread that the node runs on.
-  TableServices& services;  // Started.
+  std::vector<Executor*> lanes;  // Of the node; the first is the control lane.
+  TableServices& services;       // Started.
   blob::BlobNode& node;
 };
 

@@ -87,6 +87,12 @@ Result<std::unique_ptr<OwnNode>> OwnNode::open(const std::string& folder,
   return node;
 }
 
+NodeParts OwnNode::parts() {
+  std::vector<Executor*> lanes;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) lanes.push_back(&lanes_.lane(i));
+  return {std::move(lanes), node_->tables(), node_->storage()};
+}
+
 OwnNode::~OwnNode() {
   wait_for(lanes_.lane(0), [this] { return stop(); });
   // In this order, so that work handed over by the node's lanes finishes first.

@@ -28,7 +28,8 @@ class OwnNode {
   OwnNode& operator=(const OwnNode&) = delete;
   ~OwnNode();
 
-  NodeParts parts() { return {lanes_.lane(0), node_->tables(), node_->storage()}; }
+  NodeParts parts();
+  std::string lane_metrics() { return moraine::lane_metrics(lanes_); }
 
  private:
   OwnNode(DataFolder folder, bool fresh, const OpenOptions& options);

@@ -60,7 +60,9 @@ std::string scans_metric(embed::DatabaseCore& core) {
 }  // namespace
 
 Task<std::string> Database::metrics_async() const {
-  const TablesReport report = co_await report_tables(impl_->core->services());
+  const auto core = impl_->core;
+  const TablesReport report =
+      co_await run_there(core->control(), [&] { return report_tables(core->services()); });
   co_return to_prometheus(report) + impl_->core->lane_metrics() + scans_metric(*impl_->core);
 }
 std::string Database::metrics() const {

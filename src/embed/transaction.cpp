@@ -86,8 +86,9 @@ Result<Timestamp> Transaction::commit() {
   client::Transaction& transaction = impl_->transaction;
   TRY(GatheredTransaction gathered, transaction.gather());
   if (gathered.tables.empty()) return transaction.start();
-  return impl_->core->get<Result<Timestamp>>(
-      [&] { return transaction.commit(std::move(gathered)); });
+  Executor& lane = client::lane_of(gathered, impl_->core->control());
+  return impl_->core->get_on<Result<Timestamp>>(
+      lane, [&] { return transaction.commit(std::move(gathered)); });
 }
 
 Task<Result<Timestamp>> Transaction::commit_async() {

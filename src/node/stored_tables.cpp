@@ -69,7 +69,10 @@ Task<void> StoredTables::stop() {
   scope_.close();
   stopping_.wake_all();
   co_await scope_.join();
-  for (const TablePtr& table : list()) co_await table->stop();
+  for (const TablePtr& table : list()) {
+    co_await table->stop();
+    publish_holder(table->path(), nullptr);
+  }
   tables_.clear();
 }
 
@@ -123,14 +126,28 @@ std::vector<StoredTables::TablePtr> StoredTables::list() const {
 }
 
 std::shared_ptr<TableHolder> StoredTables::holder(const std::string& path) const {
-  const TablePtr table = find(path);
-  return table ? table->holder() : nullptr;
+  const std::lock_guard lock(holders_mutex_);
+  const auto found = holders_.find(path);
+  return found == holders_.end() ? nullptr : found->second;
 }
 
 std::vector<std::string> StoredTables::paths() const {
   std::vector<std::string> all;
-  for (const auto& [path, table] : tables_) all.push_back(path);
+  const std::lock_guard lock(holders_mutex_);
+  for (const auto& [path, holder] : holders_) all.push_back(path);
   return all;
+}
+
+void StoredTables::publish_holder(const std::string& path, std::shared_ptr<TableHolder> holder) {
+  const std::lock_guard lock(holders_mutex_);
+  if (holder) {
+    holders_[path].swap(holder);
+  } else {
+    const auto found = holders_.find(path);
+    if (found == holders_.end()) return;
+    holder = std::move(found->second);  // Destroyed after the lock is released.
+    holders_.erase(found);
+  }
 }
 
 void StoredTables::follow(const Scheme& scheme) {
@@ -179,11 +196,13 @@ Result<StoredTables::TablePtr> StoredTables::adopt(const PathNode& node) {
   auto table = std::make_shared<RunningTable>(parts_, node.path, node.id, record);
   tables_[node.path] = table;
   table->update(std::move(record));
+  publish_holder(node.path, table->holder());
   return table;
 }
 
 void StoredTables::drop(const TablePtr& table) {
   tables_.erase(table->path());
+  publish_holder(table->path(), nullptr);
   table->mark_removed();
   // One stop for all: all deletions wait for it.
   const auto stop = [table] { return table->stop_once(); };

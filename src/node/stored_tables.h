@@ -18,6 +18,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -127,6 +128,8 @@ class StoredTables final : public Tables {
   Task<void> finish_transitions(std::string path);
   Task<void> release_retired();
   Task<Result<void>> release_retired_locked(TablePtr table);
+  // Null: there is no such table any more.
+  void publish_holder(const std::string& path, std::shared_ptr<TableHolder> holder);
   TabletInfo place(TabletId id, std::size_t turn) const;
   Instant soon() const { return world_.executor.now() + kTabletTimeout; }
 
@@ -136,6 +139,8 @@ class StoredTables final : public Tables {
   Semaphore boots_{kTableBootsMax};
   TableParts parts_;
   std::map<std::string, TablePtr> tables_;
+  mutable std::mutex holders_mutex_;
+  std::map<std::string, std::shared_ptr<TableHolder>> holders_;  // Guarded by holders_mutex_.
   Semaphore changes_{1};
   Waiters stopping_{world_.executor};
   bool watching_ = false;

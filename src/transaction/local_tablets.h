@@ -1,10 +1,10 @@
 // LocalTablets: the tablets of tables that run in this process, on any of its lanes.
 //
 // Promise    A call runs on the tablet's lane and returns on the caller's. commit_prepared() and
-//            abort_prepared() of a deleted tablet fail with kNotFound: nothing is prepared there any
-//            more. Calls of other tablets that do not run fail with kReadOnly.
-// Threading  Calls: any lane. add(), remove() and set_deleted_check(): the control lane. find(): any
-//            thread.
+//            abort_prepared() of a deleted tablet fail with kNotFound: nothing is prepared there
+//            any more. Calls of other tablets that do not run fail with kReadOnly.
+// Threading  Calls: any lane. add(), remove() and set_deleted_check(): the control lane. find():
+//            any thread.
 #pragma once
 
 #include <functional>

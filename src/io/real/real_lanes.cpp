@@ -48,6 +48,17 @@ Lane& RealLanes::lane(std::size_t index) {
   return index == 0 ? first_->lane() : others_[index - 1]->lane;
 }
 
+std::string lane_metrics(RealLanes& lanes) {
+  std::string out =
+      "# HELP moraine_lane_busy_seconds_total Processor time of the lane's thread\n"
+      "# TYPE moraine_lane_busy_seconds_total counter\n";
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const double busy = std::chrono::duration<double>(lanes.lane(i).busy()).count();
+    out += fmt::format("moraine_lane_busy_seconds_total{{lane=\"{}\"}} {:.6f}\n", i, busy);
+  }
+  return out;
+}
+
 std::vector<World> RealLanes::worlds() {
   std::vector<World> worlds{first_->world()};
   for (const auto& other : others_) {

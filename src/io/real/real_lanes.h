@@ -52,4 +52,7 @@ class RealLanes {
   std::vector<std::unique_ptr<Other>> others_;
 };
 
+// The processor time of each lane, in the Prometheus format.
+std::string lane_metrics(RealLanes& lanes);
+
 }  // namespace moraine

@@ -1,0 +1,88 @@
+// LaneTables: the tables of a node, for callers on any of its lanes.
+//
+// Promise    As Tables: changes run on the control lane and return to the lane that awaits them.
+// Threading  Any lane; holder() and paths() on any thread.
+#pragma once
+
+#include "client/tables.h"
+#include "io/run_on.h"
+
+namespace moraine {
+
+class LaneTables final : public Tables {
+ public:
+  // Both outlive every call. holder() and paths() of `tables` may be called on any thread.
+  LaneTables(Tables& tables, Executor& control) : tables_(tables), control_(control) {}
+
+  std::shared_ptr<TableHolder> holder(const std::string& path) const override {
+    return tables_.holder(path);
+  }
+  std::vector<std::string> paths() const override { return tables_.paths(); }
+  Task<Result<TableDescription>> describe(std::string path) override {
+    co_return co_await there([&] { return tables_.describe(std::move(path)); });
+  }
+  Task<Result<void>> create(std::string path, NewTable table) override {
+    co_return co_await there([&] { return tables_.create(std::move(path), std::move(table)); });
+  }
+  Task<Result<void>> remove(std::string path) override {
+    co_return co_await there([&] { return tables_.remove(std::move(path)); });
+  }
+  Task<Result<void>> remove_directory(std::string path) override {
+    co_return co_await there([&] { return tables_.remove_directory(std::move(path)); });
+  }
+  Task<Result<void>> mount(std::string path, bool frozen) override {
+    co_return co_await there([&] { return tables_.mount(std::move(path), frozen); });
+  }
+  Task<Result<void>> unmount(std::string path) override {
+    co_return co_await there([&] { return tables_.unmount(std::move(path)); });
+  }
+  Task<Result<void>> freeze(std::string path) override {
+    co_return co_await there([&] { return tables_.freeze(std::move(path)); });
+  }
+  Task<Result<void>> unfreeze(std::string path) override {
+    co_return co_await there([&] { return tables_.unfreeze(std::move(path)); });
+  }
+  Task<Result<void>> remount(std::string path) override {
+    co_return co_await there([&] { return tables_.remount(std::move(path)); });
+  }
+  Task<Result<void>> remount(std::string path, TableMountOptions options) override {
+    co_return co_await there([&] { return tables_.remount(std::move(path), std::move(options)); });
+  }
+  Task<Result<void>> set_options(std::string path, TableOptions options) override {
+    co_return co_await there(
+        [&] { return tables_.set_options(std::move(path), std::move(options)); });
+  }
+  Task<Result<void>> set_attributes(std::string path,
+                                    std::map<std::string, std::string> named) override {
+    co_return co_await there(
+        [&] { return tables_.set_attributes(std::move(path), std::move(named)); });
+  }
+  Task<Result<void>> alter(std::string path, TableSchema schema) override {
+    co_return co_await there([&] { return tables_.alter(std::move(path), std::move(schema)); });
+  }
+  Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots) override {
+    co_return co_await there([&] { return tables_.reshard(std::move(path), std::move(pivots)); });
+  }
+  Task<Result<void>> reshard(std::string path, std::size_t tablets) override {
+    co_return co_await there([&] { return tables_.reshard(std::move(path), tablets); });
+  }
+  Task<Result<void>> write_static(std::string path,
+                                  std::shared_ptr<const table::StaticRows> rows) override {
+    co_return co_await there(
+        [&] { return tables_.write_static(std::move(path), std::move(rows)); });
+  }
+  Task<Result<void>> make_dynamic(std::string path) override {
+    co_return co_await there([&] { return tables_.make_dynamic(std::move(path)); });
+  }
+
+ private:
+  template <class Call>
+  std::invoke_result_t<Call> there(Call call) {
+    return run_there(control_, std::move(call));
+  }
+
+  Tables& tables_;
+  Executor& control_;
+};
+
+}  // namespace moraine
