@@ -83,7 +83,7 @@ Task<Result<void>> StoredTables::store(TablePtr table, TableRecord record, std::
   request.id = table->id();
   request.tablets = tablets;
   request.deleted = std::move(deleted);
-  request.attributes = [record = std::move(record), fill = std::move(fill)](TabletId first) {
+  request.record = [record = std::move(record), fill = std::move(fill)](TabletId first) {
     TableRecord filled = record;
     if (fill) fill(filled, first);
     return encode_table(filled);
@@ -125,7 +125,7 @@ Task<Result<void>> StoredTables::create_locked(std::string path, NewTable table)
   request.path = path;
   request.parents = true;
   request.tablets = count;
-  request.attributes = [record, this](TabletId first) {
+  request.record = [record, this](TabletId first) {
     TableRecord placed = record;
     for (std::size_t i = 0; i < placed.tablets.size(); ++i) {
       placed.tablets[i].info = place(TabletId{first.value + i}, i);

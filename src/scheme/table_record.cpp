@@ -103,7 +103,7 @@ Slice encode_table(const TableRecord& record) {
 }
 
 Result<TableRecord> decode_table(const PathNode& node) {
-  TRY(const ByteSpan bytes, unseal(node.attributes));
+  TRY(const ByteSpan bytes, unseal(node.record));
   Decoder decoder(bytes);
   const std::uint8_t version = decoder.u8();
   if (version != kVersion && version != kVersionWithoutApplied) {

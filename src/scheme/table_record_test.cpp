@@ -30,11 +30,11 @@ TableRecord sample() {
   return record;
 }
 
-PathNode node_of(Slice attributes) {
+PathNode node_of(Slice record) {
   PathNode node;
   node.kind = NodeKind::kTable;
   node.path = "t";
-  node.attributes = std::move(attributes);
+  node.record = std::move(record);
   return node;
 }
 
