@@ -155,8 +155,8 @@ Result<TableReport> describe(const RunningTable& table,
     memory->push_back(std::make_unique<std::string>());
     TRY_VOID(table::decode_key(as_bytes(pivot), tablet.pivot, *memory->back()));
     if (i < figures.size()) describe_tablet(tablet, figures[i]);
-    const bool first = report.tablets.empty();
-    report.state = first || report.state == tablet.state ? tablet.state : "mixed";
+    if (report.tablets.empty()) report.state = tablet.state;
+    if (report.state != tablet.state) report.state = std::nullopt;
     report.tablets.push_back(std::move(tablet));
   }
   report.preload_state = preload_state(report);
@@ -221,12 +221,12 @@ Result<void> Database::remove_directory(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return remove_directory_async(std::string(path)); });
 }
 
-Task<Result<void>> Database::mount_table_async(std::string path, bool frozen) {
-  return impl_->core->services().tables().mount(scheme_path(path), frozen);
+Task<Result<void>> Database::mount_table_async(std::string path, MountState state) {
+  return impl_->core->services().tables().mount(scheme_path(path), state);
 }
-Result<void> Database::mount_table(std::string_view path, bool frozen) {
+Result<void> Database::mount_table(std::string_view path, MountState state) {
   return impl_->core->get<Result<void>>(
-      [&] { return mount_table_async(std::string(path), frozen); });
+      [&] { return mount_table_async(std::string(path), state); });
 }
 
 Task<Result<void>> Database::unmount_table_async(std::string path) {

@@ -133,7 +133,7 @@ TEST_F(StaticTablesTest, MadeDynamicItHasItsRowsAtTheTimestampOfTheirWrite) {
   expect_ok(db_->write_static_table("/t", numbered(3, 4)));
   expect_ok(db_->make_dynamic("/t"));
   EXPECT_TRUE(db_->describe_table("/t")->dynamic);
-  EXPECT_EQ(db_->describe_table("/t")->state, "mounted");
+  EXPECT_EQ(db_->describe_table("/t")->state, MountState::kMounted);
   insert(*db_->table("/t"), {{"id", 1}, {"name", "new"}});
   EXPECT_EQ(all(), "0=x 1=new 2=x 3=x");
   ScanOptions old;

@@ -44,7 +44,8 @@ struct NewTable {
   TableOptions options;
   std::vector<std::string> pivots;  // Of the second and later tablets, encoded.
   bool dynamic = true;
-  bool mounted = true;
+  // kMounted, kFrozen or kUnmounted. Tablets of a static table are always frozen.
+  MountState state = MountState::kMounted;
 };
 
 class StoredTables {
@@ -69,7 +70,8 @@ class StoredTables {
   // kConflict: it is not empty.
   Task<Result<void>> remove_directory(std::string path);
   // Each ends when every tablet of the table is in the state asked for.
-  Task<Result<void>> mount(std::string path, bool frozen);
+  // `state`: kMounted or kFrozen.
+  Task<Result<void>> mount(std::string path, MountState state);
   Task<Result<void>> unmount(std::string path);
   Task<Result<void>> freeze(std::string path);
   Task<Result<void>> unfreeze(std::string path);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/coding.h"
+#include "base/invariant.h"
 #include "base/sealed.h"
 #include "scheme/tablet_record.h"
 #include "table/model/schema_codec.h"
@@ -15,12 +16,15 @@ namespace {
 
 constexpr std::uint8_t kVersion = 3;
 constexpr std::uint8_t kVersionWithoutApplied = 2;
+constexpr MountState kLastStored = MountState::kFreezing;
 constexpr std::size_t kTabletOfTableBytesMin = 1 + 2 * sizeof(std::uint32_t) + kTabletBytesMin;
 constexpr std::size_t kOptionBytesMin = 2 * sizeof(std::uint32_t);
 
 void append_tablets(Encoder& encoder, const std::vector<TabletOfTable>& tablets) {
   encoder.u32(static_cast<std::uint32_t>(tablets.size()));
   for (const TabletOfTable& tablet : tablets) {
+    INVARIANT(tablet.state <= kLastStored, "state \"{}\" of tablet {} is not stored",
+              to_string(tablet.state), tablet.info.id.value);
     encoder.u8(static_cast<std::uint8_t>(tablet.state)).sized(tablet.pivot);
     append_tablet(encoder, tablet.info);
     encoder.u32(static_cast<std::uint32_t>(tablet.parents.size()));
@@ -35,7 +39,7 @@ Result<std::vector<TabletOfTable>> take_tablets(Decoder& decoder) {
   for (std::uint32_t i = 0; i < count; ++i) {
     TabletOfTable tablet;
     const std::uint8_t state = decoder.u8();
-    if (state > static_cast<std::uint8_t>(MountState::kFreezing)) {
+    if (state > static_cast<std::uint8_t>(kLastStored)) {
       return fail(Errc::kCorrupt, "state of a tablet");
     }
     tablet.state = static_cast<MountState>(state);
@@ -76,17 +80,6 @@ Result<TableOptions> take_options(Decoder& decoder) {
 }
 
 }  // namespace
-
-std::string_view to_string(MountState state) {
-  switch (state) {
-    case MountState::kUnmounted: return "unmounted";
-    case MountState::kMounted: return "mounted";
-    case MountState::kFrozen: return "frozen";
-    case MountState::kUnmounting: return "unmounting";
-    case MountState::kFreezing: return "freezing";
-  }
-  return "unknown";
-}
 
 Slice encode_table(const TableRecord& record) {
   Encoder encoder;

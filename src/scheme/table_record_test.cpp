@@ -54,9 +54,8 @@ TEST(TableRecordTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(found->retired.front().id, TabletId{3});
 }
 
-// Version 2 had one set of options, by which tablets ran.
-TEST(TableRecordTest, ReadsTheVersionBefore) {
-  const TableRecord record = sample();
+// Version 2 had one set of options, by which tablets ran. `state`: of its one tablet.
+Slice version_2(const TableRecord& record, std::uint8_t state) {
   Encoder encoder;
   encoder.u8(2).flag(true);
   table::append_schema(encoder, record.schema);
@@ -66,16 +65,31 @@ TEST(TableRecordTest, ReadsTheVersionBefore) {
     if (name != "enable_key_filter_for_lookup") encoder.sized(name).sized(value);
   }
   encoder.u64(record.forced_compaction_ms);
-  encoder.u32(1).u8(1).sized("");
+  encoder.u32(1).u8(state).sized("");
   append_tablet(encoder, record.tablets[0].info);
   encoder.u32(0).u32(0);
-  const auto found = decode_table(node_of(seal(std::move(encoder))));
+  return seal(std::move(encoder));
+}
+
+TEST(TableRecordTest, ReadsTheVersionBefore) {
+  const TableRecord record = sample();
+  const auto found = decode_table(node_of(version_2(record, 1)));
   ASSERT_TRUE(found) << found.error().message();
   EXPECT_EQ(found->options, record.options);
   EXPECT_EQ(found->applied, record.options);
   EXPECT_EQ(found->forced_compaction_ms, record.forced_compaction_ms);
   EXPECT_EQ(found->applied_forced_compaction_ms, record.forced_compaction_ms);
   EXPECT_FALSE(needs_remount(*found));
+}
+
+TEST(TableRecordTest, StatesThatAreNotStoredAreCorrupt) {
+  for (std::uint8_t state = 0; state < 5; ++state) {
+    const auto found = decode_table(node_of(version_2(sample(), state)));
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ(found->tablets[0].state, static_cast<MountState>(state));
+  }
+  const auto mounting = static_cast<std::uint8_t>(MountState::kMounting);
+  EXPECT_EQ(decode_table(node_of(version_2(sample(), mounting))).error().code, Errc::kCorrupt);
 }
 
 TEST(TableRecordTest, WhatIsStoredWaitsForARemount) {

@@ -12,15 +12,15 @@ std::string_view name_of(table::Atomicity atomicity) {
 }
 
 Result<void> check_writable(const OpenTable& table, const OpenRange& range) {
-  if (range.state == "mounted") return {};
+  if (range.state == MountState::kMounted) return {};
   if (table.removed) return fail(Errc::kNotFound, was_removed(table.path));
   bool any = false;
-  for (const OpenRange& other : table.ranges) any = any || other.state == "mounted";
+  for (const OpenRange& other : table.ranges) any = any || other.state == MountState::kMounted;
   if (!any)
     return fail(Errc::kReadOnly, fmt::format("Table {} has no mounted tablets", table.path));
   return fail(Errc::kReadOnly,
               fmt::format("Tablet {} of table {} is in \"{}\" state while \"mounted\" expected",
-                          range.tablet.value, table.path, range.state));
+                          range.tablet.value, table.path, to_string(range.state)));
 }
 
 }  // namespace

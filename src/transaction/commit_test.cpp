@@ -18,7 +18,7 @@ std::shared_ptr<OpenTable> table_of(std::vector<std::int64_t> pivots, std::uint6
   for (std::size_t i = 0; i < table->ranges.size(); ++i) {
     if (i > 0) table->ranges[i].from = key(pivots[i - 1]);
     table->ranges[i].tablet = TabletId{first_tablet + i};
-    table->ranges[i].state = "mounted";
+    table->ranges[i].state = MountState::kMounted;
   }
   return table;
 }
@@ -41,7 +41,7 @@ TEST(OpenTableTest, AKeyIsInTheLastRangeThatBeginsAtOrBelowIt) {
 
 TEST(OpenTableTest, ARangeThatDoesNotRunFailsWithItsState) {
   const auto table = table_of({}, 1);
-  table->ranges[0].state = "unmounted";
+  table->ranges[0].state = MountState::kUnmounted;
   const auto found = table->readable(0);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, Errc::kReadOnly);
@@ -78,7 +78,7 @@ TEST(SplitByTabletTest, TablesOfAnotherAtomicityAreRefused) {
 TEST(SplitByTabletTest, AFrozenTabletTakesNoWrites) {
   GatheredTransaction gathered;
   const auto table = table_of({10}, 1);
-  table->ranges[0].state = "frozen";
+  table->ranges[0].state = MountState::kFrozen;
   gathered.tables.push_back({table, {}});
   gathered.tables[0].changes.push_back(change(1));
   const auto parts = split_by_tablet(std::move(gathered));

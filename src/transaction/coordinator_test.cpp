@@ -115,7 +115,7 @@ TEST_F(CoordinatorTest, ACommitWithoutATimestampFailsWithUnavailableWhenTheSourc
   table->ranges[0].tablet = kFirst;
   table->ranges[1].tablet = kSecond;
   table->ranges[1].from = key(10);
-  for (OpenRange& range : table->ranges) range.state = "mounted";
+  for (OpenRange& range : table->ranges) range.state = MountState::kMounted;
   timestamps_.fails = true;
   const auto code = [&](Errc of_source) {
     timestamps_.code = of_source;

@@ -26,7 +26,7 @@ Result<std::shared_ptr<table::TableTablet>> OpenTable::readable(std::size_t rang
   if (removed) return fail(Errc::kNotFound, was_removed(path));
   return fail(Errc::kReadOnly, fmt::format("Cannot read from tablet {} of table {} while it is "
                                            "in \"{}\" state",
-                                           wanted.tablet.value, path, wanted.state));
+                                           wanted.tablet.value, path, to_string(wanted.state)));
 }
 
 TableHolder::TableHolder(std::shared_ptr<const OpenTable> first)

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/epoch.h"
+#include "moraine/mount_state.h"
 #include "table/tablet/table_tablet.h"
 
 namespace moraine {
@@ -20,7 +21,7 @@ namespace moraine {
 struct OpenRange {
   std::string from;  // Encoded, inclusive.
   TabletId tablet;
-  std::string state;                            // "mounted", "frozen", "unmounted", ...
+  MountState state = MountState::kUnmounted;
   std::shared_ptr<table::TableTablet> running;  // Null: not here, or not now.
 };
 
