@@ -79,10 +79,10 @@ TableOptions options_of(std::uint32_t table) {
     mount.lookup_cache_rows_per_tablet = 200;
     mount.enable_lookup_cache_by_default = true;
   } else if (table == kSums) {
-    options.in_memory_mode = TableMemory::kUncompressed;
+    options.in_memory_mode = InMemoryMode::kUncompressed;
     mount.merge_rows_on_flush = true;
   } else {
-    options.optimize_for = TableFormat::kScan;
+    options.optimize_for = OptimizeFor::kScan;
     options.compression_codec = "zstd_1";
   }
   return options;

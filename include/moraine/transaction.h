@@ -34,7 +34,7 @@ enum class RowLock : std::uint8_t {
 inline constexpr std::chrono::hours kTransactionTimeoutMax = std::chrono::hours{1};
 
 struct TransactionOptions {
-  TableAtomicity atomicity = TableAtomicity::kFull;
+  Atomicity atomicity = Atomicity::kFull;
   // Measured from the transaction's last use: a read, a write, a step of one of its scans.
   // Afterwards all of these and the commit fail with kAborted, and its writes are dropped. Above 0,
   // at most kTransactionTimeoutMax.

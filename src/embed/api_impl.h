@@ -87,7 +87,7 @@ struct Transaction::Impl {
   std::shared_ptr<embed::DatabaseCore> core;
   std::shared_ptr<embed::TransactionLife> life;
   Timestamp start = 0;
-  TableAtomicity atomicity = TableAtomicity::kFull;
+  Atomicity atomicity = Atomicity::kFull;
   struct Part {
     std::shared_ptr<const Table::Impl> table;
     table::ChangeSet changes;
@@ -97,7 +97,7 @@ struct Transaction::Impl {
 
   ~Impl() { life->abort(); }
   // Reads are at the transaction's start.
-  bool atomic() const { return atomicity == TableAtomicity::kFull; }
+  bool atomic() const { return atomicity == Atomicity::kFull; }
 
   // The changes to a table. kInvalidArgument: its schema has changed since the handle was made.
   Result<void> check_table(const Table::Impl& table) const;

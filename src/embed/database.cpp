@@ -128,7 +128,7 @@ std::string preload_state(const TableReport& report) {
     pending += tablet.preload_pending_chunks;
     failed += tablet.preload_failed_chunks;
   }
-  if (report.options.in_memory_mode == TableMemory::kNone) return "none";
+  if (report.options.in_memory_mode == InMemoryMode::kNone) return "none";
   if (failed > 0) return "failed";
   return pending > 0 ? "in_progress" : "complete";
 }

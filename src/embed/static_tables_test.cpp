@@ -54,7 +54,7 @@ class StaticTablesTest : public DatabaseTest {
 };
 
 TEST_F(StaticTablesTest, ASortedOneIsReadByKeysAndRangesAndSurvivesReopening) {
-  for (const TableFormat format : {TableFormat::kLookup, TableFormat::kScan}) {
+  for (const OptimizeFor format : {OptimizeFor::kLookup, OptimizeFor::kScan}) {
     TableOptions options;
     options.optimize_for = format;
     expect_ok(db_->create_static_table("/t", plain_schema(true, true), options));

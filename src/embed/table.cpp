@@ -332,8 +332,7 @@ Result<Scan> Table::scan(ScanOptions options) const {
           *impl->texts.emplace_back(std::make_unique<std::string>(value.text()));
       value = value.type() == ValueType::kAny ? Value::any(kept) : Value(kept);
     }
-    request.filters.push_back({static_cast<std::uint16_t>(*column),
-                               static_cast<table::ColumnFilter::Op>(filter.op), value});
+    request.filters.push_back({static_cast<std::uint16_t>(*column), filter.op, value});
   }
   return Scan(std::move(impl));
 }

@@ -200,7 +200,7 @@ Result<GatheredTransaction> Transaction::Impl::gather() {
   GatheredTransaction gathered;
   gathered.id = life->id();
   gathered.start = start;
-  gathered.atomicity = static_cast<table::Atomicity>(atomicity);
+  gathered.atomicity = atomicity;
   for (auto& [holder, part] : std::exchange(parts, {})) {
     if (part.changes.empty()) continue;
     TableChanges changes;

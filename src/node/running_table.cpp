@@ -219,7 +219,7 @@ void RunningTable::publish() {
   if (*open->schema != record_.schema) {
     open->shown = std::make_shared<const TableSchema>(record_.schema);
   }
-  open->atomicity = static_cast<table::Atomicity>(record_.applied.atomicity);
+  open->atomicity = record_.applied.atomicity;
   for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
     const TabletOfTable& tablet = record_.tablets[i];
     OpenRange range;

@@ -206,20 +206,20 @@ TEST_F(StoredTablesTest, WhatNeedsAnUnmountedTableSaysSo) {
 TEST_F(StoredTablesTest, OptionsAreStoredWhenTheyAreSetAndInForceAfterARemount) {
   create("t");
   const auto max_versions = [&] {
-    return tables().find("t")->tablet(0)->settings().mount.retention.max_data_versions;
+    return tables().find("t")->tablet(0)->settings().mount.max_data_versions;
   };
   const auto format = [&] { return tables().find("t")->tablet(0)->settings().chunks.format; };
   ASSERT_TRUE(world_.run(
       tables().set_attributes("t", {{"max_data_versions", "5"}, {"optimize_for", "scan"}})));
   EXPECT_EQ(tables().find("t")->record().options.mount.max_data_versions, 5u);
   EXPECT_EQ(max_versions(), 1u);
-  EXPECT_EQ(format(), table::OptimizeFor::kLookup);
+  EXPECT_EQ(format(), OptimizeFor::kLookup);
   cut_power();
   EXPECT_EQ(max_versions(), 1u) << "a restart is no remount";
   EXPECT_EQ(tables().find("t")->record().options.mount.max_data_versions, 5u);
   ASSERT_TRUE(world_.run(tables().remount("t")));
   EXPECT_EQ(max_versions(), 5u);
-  EXPECT_EQ(format(), table::OptimizeFor::kScan);
+  EXPECT_EQ(format(), OptimizeFor::kScan);
   cut_power();
   EXPECT_EQ(max_versions(), 5u);
   ASSERT_TRUE(world_.run(tables().set_attributes("t", {{"max_data_versions", "6"}})));

@@ -19,7 +19,7 @@ TableRecord sample() {
   record.options.mount.max_data_versions = 7;
   record.forced_compaction_ms = 1'700'000'000'000;
   apply_options(record, 0);
-  record.options.optimize_for = TableFormat::kScan;  // Stored since.
+  record.options.optimize_for = OptimizeFor::kScan;  // Stored since.
   record.tablets.resize(2);
   record.tablets[0].info = TabletInfo::simple(TabletId{11}, kTestGroup, kTableTabletChannels);
   record.tablets[0].state = MountState::kMounted;
@@ -95,10 +95,10 @@ TEST(TableRecordTest, StatesThatAreNotStoredAreCorrupt) {
 TEST(TableRecordTest, WhatIsStoredWaitsForARemount) {
   TableRecord record = sample();
   EXPECT_TRUE(needs_remount(record));
-  EXPECT_EQ(tablet_settings("t", record, 0)->chunks.format, table::OptimizeFor::kLookup);
+  EXPECT_EQ(tablet_settings("t", record, 0)->chunks.format, OptimizeFor::kLookup);
   apply_options(record, 0);
   EXPECT_FALSE(needs_remount(record));
-  EXPECT_EQ(tablet_settings("t", record, 0)->chunks.format, table::OptimizeFor::kScan);
+  EXPECT_EQ(tablet_settings("t", record, 0)->chunks.format, OptimizeFor::kScan);
   record.forced_compaction_ms += 5;
   EXPECT_TRUE(needs_remount(record));
   apply_options(record, record.forced_compaction_ms + 7);
@@ -106,7 +106,7 @@ TEST(TableRecordTest, WhatIsStoredWaitsForARemount) {
             sample().forced_compaction_ms + 12)
       << "what was written until the remount counts";
   for (TabletOfTable& tablet : record.tablets) tablet.state = MountState::kUnmounted;
-  record.options.optimize_for = TableFormat::kLookup;
+  record.options.optimize_for = OptimizeFor::kLookup;
   EXPECT_FALSE(needs_remount(record)) << "a mount will do";
 }
 
@@ -128,8 +128,8 @@ TEST(TableRecordTest, OptionsHaveTheNamesOfYtsaurusAndRefuseOthers) {
                                        {"enable_lookup_cache_by_default", "true"},
                                        {"auto_compaction_period", "60000"}}));
   EXPECT_EQ(options.mount.min_data_ttl.count(), 0);
-  EXPECT_EQ(options.optimize_for, TableFormat::kScan);
-  EXPECT_EQ(options.in_memory_mode, TableMemory::kUncompressed);
+  EXPECT_EQ(options.optimize_for, OptimizeFor::kScan);
+  EXPECT_EQ(options.in_memory_mode, InMemoryMode::kUncompressed);
   EXPECT_EQ(options.mount.lookup_cache_rows_ratio, 0.03);
   EXPECT_TRUE(options.mount.enable_lookup_cache_by_default);
   EXPECT_EQ(options.mount.auto_compaction_period->count(), 60'000);
@@ -157,7 +157,7 @@ TEST(TableRecordTest, ATabletGetsItsBoundsAndOptions) {
   EXPECT_EQ(first->bounds.to, record.tablets[1].pivot);
   EXPECT_EQ(second->bounds.from, record.tablets[1].pivot);
   EXPECT_EQ(second->bounds.to, "");
-  EXPECT_EQ(first->mount.retention.max_data_versions, 7u);
+  EXPECT_EQ(first->mount.max_data_versions, 7u);
   EXPECT_EQ(first->chunks.codec, (table::Codec{table::CodecKind::kZstd, 3}));
 }
 

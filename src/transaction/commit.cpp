@@ -7,8 +7,8 @@
 namespace moraine {
 namespace {
 
-std::string_view name_of(table::Atomicity atomicity) {
-  return atomicity == table::Atomicity::kFull ? "full" : "none";
+std::string_view name_of(Atomicity atomicity) {
+  return atomicity == Atomicity::kFull ? "full" : "none";
 }
 
 Result<void> check_writable(const OpenTable& table, const OpenRange& range) {
@@ -86,7 +86,7 @@ Task<Result<Timestamp>> commit_each(TabletCalls& calls, std::vector<Participant>
 Task<Result<Timestamp>> commit_transaction(CommitParts parts, GatheredTransaction transaction,
                                            Instant deadline) {
   const Timestamp start = transaction.start;
-  const bool atomic = transaction.atomicity == table::Atomicity::kFull;
+  const bool atomic = transaction.atomicity == Atomicity::kFull;
   CO_TRY(std::vector<Participant> participants, split_by_tablet(std::move(transaction)));
   if (participants.empty()) co_return start;
   if (participants.size() == 1 || !atomic) {

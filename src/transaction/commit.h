@@ -33,7 +33,7 @@ struct CommitParts {
 struct GatheredTransaction {
   TransactionId id;
   Timestamp start = 0;
-  table::Atomicity atomicity = table::Atomicity::kFull;
+  Atomicity atomicity = Atomicity::kFull;
   std::vector<TableChanges> tables;
 };
 

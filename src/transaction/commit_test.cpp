@@ -67,7 +67,7 @@ TEST(SplitByTabletTest, EveryTabletGetsItsOwnRows) {
 
 TEST(SplitByTabletTest, TablesOfAnotherAtomicityAreRefused) {
   GatheredTransaction gathered;
-  gathered.atomicity = table::Atomicity::kNone;
+  gathered.atomicity = Atomicity::kNone;
   gathered.tables.push_back({table_of({}, 1), {}});
   gathered.tables[0].changes.push_back(change(1));
   const auto parts = split_by_tablet(std::move(gathered));

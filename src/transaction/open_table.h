@@ -32,7 +32,7 @@ struct OpenTable : std::enable_shared_from_this<OpenTable> {
   bool removed = false;  // The table was removed.
   // The schema for readers, without the row number of static tables (static_rows.h). Null: all.
   std::shared_ptr<const TableSchema> shown;
-  table::Atomicity atomicity = table::Atomicity::kFull;
+  Atomicity atomicity = Atomicity::kFull;
   std::vector<OpenRange> ranges;
 
   std::size_t range_of(ByteSpan key) const;
