@@ -33,6 +33,7 @@
 //            warns about ignored results. kNotFound: the table does not exist or was removed.
 //            kAborted: the transaction lost a conflict or timed out; begin a new one. kReadOnly:
 //            the table is not mounted, or is in a state that does not permit this operation.
+//            kNotHere: a tablet is being started; nothing was done, retry after a pause.
 //            kUnknownOutcome: a commit may or may not have taken effect. kUnavailable: a change of
 //            a table may or may not have been made; from any other call: nothing was done.
 #pragma once

@@ -5,7 +5,8 @@
 // Threading  One thread at a time; its scans may be used on other threads.
 // Texts      See database.h.
 // Errors     kAborted: it lost a conflict, or is over; begin a new one. kNoSpace, kOverloaded,
-//            kReadOnly and others: nothing was changed. kUnknownOutcome: it may be committed.
+//            kReadOnly, kNotHere and others: nothing was changed. kUnknownOutcome: it may be
+//            committed.
 #pragma once
 
 #include <chrono>

@@ -15,7 +15,7 @@ constexpr int kAltersMax = 6;
 
 bool is_refusal(Errc code) {
   return code == Errc::kReadOnly || code == Errc::kOverloaded || code == Errc::kInvalidArgument ||
-         code == Errc::kNotFound || code == Errc::kAlreadyExists;
+         code == Errc::kNotFound || code == Errc::kAlreadyExists || code == Errc::kNotHere;
 }
 
 std::vector<std::string> some_pivots(const TableLayout& layout, SeededRandom& random) {

@@ -16,6 +16,12 @@ Result<void> unless_superseded(Result<void> done) {
   return done;
 }
 
+// For the later part of a change: "nothing was done" is no longer true of the whole.
+Result<void> of_partial_change(Result<void> done) {
+  if (!done && done.error().code == Errc::kNotHere) done.error().code = Errc::kUnavailable;
+  return done;
+}
+
 Result<void> check_mountable(MountState state) {
   if (state == MountState::kMounted || state == MountState::kFrozen) return {};
   return fail(Errc::kInvalidArgument,
@@ -231,7 +237,7 @@ Task<Result<void>> StoredTables::mount_locked(TablePtr table, MountState state) 
     tablet.parents.clear();
   }
   if (!parents) co_return Result<void>();
-  co_return co_await store(table, std::move(record));
+  co_return of_partial_change(co_await store(table, std::move(record)));
 }
 
 Task<Result<void>> StoredTables::unmount(std::string path) {
@@ -264,6 +270,12 @@ Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
   }
   if (moved.empty()) co_return Result<void>();
   CO_TRY_VOID(co_await store(table, record));
+  co_return of_partial_change(
+      co_await finish_move(table, std::move(record), std::move(moved), state));
+}
+
+Task<Result<void>> StoredTables::finish_move(TablePtr table, TableRecord record,
+                                             std::vector<std::size_t> moved, MountState state) {
   for (const std::size_t i : moved) {
     const auto tablet = co_await table->wait_tablet(i, soon());
     if (!tablet) {
@@ -276,7 +288,7 @@ Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
   for (const std::size_t i : moved) {
     record.tablets[i].state = state;
     record.tablets[i].parents.clear();
-    if (unmounts) co_await table->stop_tablet(i);
+    if (state == MountState::kUnmounted) co_await table->stop_tablet(i);
   }
   co_return co_await store(table, std::move(record));
 }

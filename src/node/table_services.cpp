@@ -116,7 +116,7 @@ Task<Result<Timestamp>> TableServices::HostedTimestamps::next() {
   if (!oracle) {
     oracle = co_await services_.oracle_.wait(services_.world_.executor.now() + kTimestampTimeout);
   }
-  if (!oracle) co_return fail(Errc::kUnavailable, "the timestamp oracle is not running");
+  if (!oracle) co_return fail(Errc::kNotHere, "the timestamp oracle is not running here");
   co_return co_await oracle->next();
 }
 
@@ -132,7 +132,7 @@ CommitParts TableServices::commit_parts() {
 Task<Result<TransactionOutcome>> TableServices::ask(TabletId coordinator, TransactionId id) {
   const auto running = coordinator_.get();
   if (coordinator != kCoordinatorTabletId || !running) {
-    co_return fail(Errc::kUnavailable,
+    co_return fail(Errc::kNotHere,
                    fmt::format("coordinator {} is not running here", coordinator.value));
   }
   co_return running->outcome(id);

@@ -1,5 +1,6 @@
 #include "transaction/commit.h"
 
+#include <algorithm>
 #include <map>
 
 #include "table/model/no_timestamp.h"
@@ -14,11 +15,14 @@ std::string_view name_of(Atomicity atomicity) {
 Result<void> check_writable(const OpenTable& table, const OpenRange& range) {
   if (range.state == MountState::kMounted) return {};
   if (table.removed) return fail(Errc::kNotFound, was_removed(table.path));
-  bool any = false;
-  for (const OpenRange& other : table.ranges) any = any || other.state == MountState::kMounted;
-  if (!any)
+  const auto writable = [](MountState state) {
+    return state == MountState::kMounted || state == MountState::kMounting;
+  };
+  if (std::ranges::none_of(table.ranges, writable, &OpenRange::state)) {
     return fail(Errc::kReadOnly, fmt::format("Table {} has no mounted tablets", table.path));
-  return fail(Errc::kReadOnly,
+  }
+  const bool starts = range.state == MountState::kMounting;
+  return fail(starts ? Errc::kNotHere : Errc::kReadOnly,
               fmt::format("Tablet {} of table {} is in \"{}\" state while \"mounted\" expected",
                           range.tablet.value, table.path, to_string(range.state)));
 }

@@ -37,7 +37,8 @@ struct GatheredTransaction {
   std::vector<TableChanges> tables;
 };
 
-// The writes by tablet. kInvalidArgument: a table of another atomicity; kReadOnly: not mounted.
+// The writes by tablet. kInvalidArgument: a table of another atomicity; kReadOnly: not mounted;
+// kNotHere: mounted, but its tablet does not run here.
 Result<std::vector<Participant>> split_by_tablet(GatheredTransaction transaction);
 
 Task<Result<Timestamp>> commit_transaction(CommitParts parts, GatheredTransaction transaction,

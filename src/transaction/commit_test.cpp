@@ -48,6 +48,17 @@ TEST(OpenTableTest, ARangeThatDoesNotRunFailsWithItsState) {
   EXPECT_NE(found.error().context.find("unmounted"), std::string::npos);
 }
 
+TEST(OpenTableTest, ARangeThatIsBeingStartedIsNotHere) {
+  const auto table = table_of({}, 1);
+  for (const MountState state : {MountState::kMounting, MountState::kFrozenMounting}) {
+    table->ranges[0].state = state;
+    const auto found = table->readable(0);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, Errc::kNotHere);
+    EXPECT_NE(found.error().context.find(to_string(state)), std::string::npos);
+  }
+}
+
 TEST(SplitByTabletTest, EveryTabletGetsItsOwnRows) {
   GatheredTransaction gathered;
   gathered.start = 7;
@@ -86,6 +97,21 @@ TEST(SplitByTabletTest, AFrozenTabletTakesNoWrites) {
   EXPECT_EQ(parts.error().code, Errc::kReadOnly);
   EXPECT_NE(parts.error().context.find("\"frozen\" state while \"mounted\" expected"),
             std::string::npos);
+}
+
+TEST(SplitByTabletTest, ATabletThatIsBeingStartedIsNotHere) {
+  const auto code = [](MountState state) {
+    GatheredTransaction gathered;
+    const auto table = table_of({}, 1);
+    table->ranges[0].state = state;
+    gathered.tables.push_back({table, {}});
+    gathered.tables[0].changes.push_back(change(1));
+    const auto parts = split_by_tablet(std::move(gathered));
+    return parts ? Errc::kIo : parts.error().code;
+  };
+  EXPECT_EQ(code(MountState::kMounting), Errc::kNotHere);
+  EXPECT_EQ(code(MountState::kFrozenMounting), Errc::kReadOnly) << "it will be frozen";
+  EXPECT_EQ(code(MountState::kUnmounted), Errc::kReadOnly);
 }
 
 }  // namespace

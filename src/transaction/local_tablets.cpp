@@ -4,7 +4,7 @@ namespace moraine {
 namespace {
 
 std::unexpected<Error> not_here(TabletId id) {
-  return fail(Errc::kReadOnly, fmt::format("tablet {} is not running", id.value));
+  return fail(Errc::kNotHere, fmt::format("tablet {} is not running here", id.value));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 //
 // Promise    commit_prepared() and abort_prepared() of a deleted tablet fail with kNotFound:
 //            nothing is prepared there any more. Calls of other tablets that do not run fail with
-//            kReadOnly.
+//            kNotHere.
 // Threading  The node's executor.
 #pragma once
 

@@ -36,7 +36,8 @@ struct OpenTable : std::enable_shared_from_this<OpenTable> {
   std::vector<OpenRange> ranges;
 
   std::size_t range_of(ByteSpan key) const;
-  // kReadOnly: the range is not mounted; the text has the state. kNotFound: the table was removed.
+  // kReadOnly: the range is not mounted. kNotHere: it is, but does not run here. Both texts have
+  // the state. kNotFound: the table was removed.
   Result<std::shared_ptr<table::TableTablet>> readable(std::size_t range) const;
 };
 
