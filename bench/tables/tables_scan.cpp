@@ -113,7 +113,7 @@ Result<void> bench_tables_columns(const Setting& setting) {
   options.rows = rows;
   options.cache_bytes = rows * kCacheBytesPerRow;
   options.wide = true;
-  options.table.optimize_for = TableFormat::kScan;
+  options.table.optimize_for = OptimizeFor::kScan;
   TRY(const Pair pair, load_pair(setting, options));
   std::int64_t ours = 0;
   std::int64_t peer = 0;

@@ -28,10 +28,12 @@ Result<void> mount_soon(Database& database, const std::string& path) {
   const auto deadline = std::chrono::steady_clock::now() + kMountPatience;
   for (;;) {
     TRY(const TableReport report, database.describe_table(path));
-    if (report.state == "mounted") return {};
-    Result<void> done = fail(Errc::kReadOnly, "the table is in transition: " + report.state);
-    if (report.state == "frozen") done = database.unfreeze_table(path);
-    if (report.state == "unmounted") done = database.mount_table(path);
+    if (report.state == MountState::kMounted) return {};
+    Result<void> done =
+        fail(Errc::kReadOnly,
+             fmt::format("the table is {}", report.state ? to_string(*report.state) : "mixed"));
+    if (report.state == MountState::kFrozen) done = database.unfreeze_table(path);
+    if (report.state == MountState::kUnmounted) done = database.mount_table(path);
     if (!done && std::chrono::steady_clock::now() > deadline) {
       return std::unexpected(std::move(done).error().within(path));
     }
@@ -77,10 +79,10 @@ TableOptions options_of(std::uint32_t table) {
     mount.lookup_cache_rows_per_tablet = 200;
     mount.enable_lookup_cache_by_default = true;
   } else if (table == kSums) {
-    options.in_memory_mode = TableMemory::kUncompressed;
+    options.in_memory_mode = InMemoryMode::kUncompressed;
     mount.merge_rows_on_flush = true;
   } else {
-    options.optimize_for = TableFormat::kScan;
+    options.optimize_for = OptimizeFor::kScan;
     options.compression_codec = "zstd_1";
   }
   return options;

@@ -96,9 +96,9 @@ Result<void> Upkeep::alter(std::uint32_t table) {
 Result<void> Upkeep::reformat(std::uint32_t table) {
   TRY(const TableReport report, database_.describe_table(path_of(table)));
   TableOptions options = report.options;
-  options.optimize_for = random_.one_in(2) ? TableFormat::kLookup : TableFormat::kScan;
+  options.optimize_for = random_.one_in(2) ? OptimizeFor::kLookup : OptimizeFor::kScan;
   options.compression_codec = random_.one_in(2) ? "lz4" : "zstd_1";
-  options.in_memory_mode = static_cast<TableMemory>(random_.below(3));
+  options.in_memory_mode = static_cast<InMemoryMode>(random_.below(3));
   options.block_size = std::uint64_t{512} << random_.below(4);
   options.key_filter = random_.one_in(2);
   return database_.set_options(path_of(table), options);

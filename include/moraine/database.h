@@ -33,6 +33,7 @@
 //            warns about ignored results. kNotFound: the table does not exist or was removed.
 //            kAborted: the transaction lost a conflict or timed out; begin a new one. kReadOnly:
 //            the table is not mounted, or is in a state that does not permit this operation.
+//            kNotHere: a tablet is being started; nothing was done, retry after a pause.
 //            kUnknownOutcome: a commit may or may not have taken effect. kUnavailable: a change of
 //            a table may or may not have been made; from any other call: nothing was done.
 #pragma once
@@ -115,7 +116,9 @@ class Database {
   [[nodiscard]] Result<TableReport> describe_table(std::string_view path) const;
 
   // A mounted table can be read and written, a frozen one can only be read.
-  [[nodiscard]] Result<void> mount_table(std::string_view path, bool frozen = false);
+  // `state`: kMounted or kFrozen.
+  [[nodiscard]] Result<void> mount_table(std::string_view path,
+                                         MountState state = MountState::kMounted);
   [[nodiscard]] Result<void> unmount_table(std::string_view path);
   [[nodiscard]] Result<void> freeze_table(std::string_view path);
   [[nodiscard]] Result<void> unfreeze_table(std::string_view path);
@@ -186,7 +189,7 @@ class Database {
   Task<Result<void>> remove_directory_async(std::string path);
   Task<Result<std::vector<std::string>>> list_tables_async() const;
   Task<Result<TableReport>> describe_table_async(std::string path) const;
-  Task<Result<void>> mount_table_async(std::string path, bool frozen = false);
+  Task<Result<void>> mount_table_async(std::string path, MountState state = MountState::kMounted);
   Task<Result<void>> unmount_table_async(std::string path);
   Task<Result<void>> freeze_table_async(std::string path);
   Task<Result<void>> unfreeze_table_async(std::string path);

@@ -13,6 +13,7 @@
 
 namespace moraine {
 
+// The numbers are sent between nodes: new codes are appended.
 enum class Errc : std::uint8_t {
   kInvalidArgument,  // The caller's input is wrong; the same call will fail again.
   kNotFound,
@@ -30,7 +31,12 @@ enum class Errc : std::uint8_t {
   // A commit may or may not have taken effect: read what it wrote to find out. Any other error of a
   // commit means that it changed nothing.
   kUnknownOutcome,
+  // The tablet that was called does not run on this node: it is starting, or it is elsewhere. The
+  // call did nothing. Find out where the tablet runs and retry; a program that uses one node in its
+  // own process retries after a pause.
+  kNotHere,
 };
+inline constexpr Errc kErrcLast = Errc::kNotHere;
 
 std::string_view to_string(Errc code);
 

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "moraine/filter.h"
 #include "moraine/result.h"
 #include "moraine/row.h"
 #include "moraine/rowset.h"
@@ -53,22 +54,6 @@ struct ReadOptions {
   Timestamp timestamp = kSyncLastCommitted;
   Timestamp retention_timestamp = kNullTimestamp;  // Older versions are ignored.
   std::optional<bool> use_lookup_cache;            // nullopt: as the table's options say.
-};
-
-struct Filter {
-  enum class Op : std::uint8_t {
-    kEqual,
-    kNotEqual,
-    kLess,
-    kLessOrEqual,
-    kGreater,
-    kGreaterOrEqual,
-    kIsNull,
-    kIsNotNull
-  };
-  std::string column;
-  Op op = Op::kEqual;
-  Value value;  // Has the column's type, or is a number that fits it.
 };
 
 inline constexpr std::chrono::hours kScanTimeoutMax = std::chrono::hours{1};

@@ -8,23 +8,28 @@
 
 namespace moraine {
 
-enum class TableFormat : std::uint8_t { kLookup = 0, kScan = 1 };             // optimize_for
-enum class TableAtomicity : std::uint8_t { kFull = 0, kNone = 1 };            // atomicity
-enum class TableMemory : std::uint8_t { kNone, kCompressed, kUncompressed };  // in_memory_mode
+// The numbers of OptimizeFor are stored in chunks.
+enum class OptimizeFor : std::uint8_t { kLookup = 0, kScan = 1 };
+enum class Atomicity : std::uint8_t { kFull = 0, kNone = 1 };
+enum class InMemoryMode : std::uint8_t { kNone = 0, kCompressed = 1, kUncompressed = 2 };
 
-// Options are stored when they are set, and take effect once the table is mounted or remounted.
-struct TableMountOptions {
-  // A version may be dropped when max_* permits it, by number or age, and neither min_* forbids it.
+// A version may be dropped when max_* permits it, by number or age, and neither min_* forbids it.
+struct RetentionConfig {
   std::uint32_t min_data_versions = 1;
   std::uint32_t max_data_versions = 1;
   std::chrono::milliseconds min_data_ttl = std::chrono::minutes(30);
   std::chrono::milliseconds max_data_ttl = std::chrono::minutes(30);
+  bool operator==(const RetentionConfig&) const = default;
+};
+
+// Options are stored when they are set, and take effect once the table is mounted or remounted.
+struct TableMountOptions : RetentionConfig {
   std::optional<std::chrono::milliseconds> auto_compaction_period;
   // A command rather than a setting. Any value except 0, also the same one as before, compacts all
   // rows written before the next remount or mount; 0 does nothing. Reports return 0 here, so that
   // options which were read, changed and set again do not repeat the command.
   std::uint64_t forced_compaction_revision = 0;
-  double lookup_cache_rows_ratio = 0;
+  double lookup_cache_rows_ratio = 0;  // Of the rows of the tablet; used when above 0.
   std::uint64_t lookup_cache_rows_per_tablet = 0;
   bool enable_lookup_cache_by_default = false;
   bool enable_key_filter_for_lookup = true;  // Lookups use the key filters of chunks.
@@ -41,11 +46,11 @@ struct TableMountOptions {
 
 // Format, codec, block size and filter apply to chunks written after the change.
 struct TableOptions {
-  TableFormat optimize_for = TableFormat::kLookup;
+  OptimizeFor optimize_for = OptimizeFor::kLookup;
   std::string compression_codec = "lz4";
-  TableAtomicity atomicity = TableAtomicity::kFull;  // Can change only while unmounted.
-  TableMemory in_memory_mode = TableMemory::kNone;   // Likewise.
-  std::uint64_t block_size = 0;                      // For the lookup format; 0: the default.
+  Atomicity atomicity = Atomicity::kFull;             // Can change only while unmounted.
+  InMemoryMode in_memory_mode = InMemoryMode::kNone;  // Likewise.
+  std::uint64_t block_size = 0;                       // For the lookup format; 0: the default.
   bool key_filter = true;
   TableMountOptions mount;
   bool operator==(const TableOptions&) const = default;

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "moraine/mount_state.h"
 #include "moraine/schema.h"
 #include "moraine/table_options.h"
 
@@ -14,7 +16,7 @@ namespace moraine {
 struct TabletReport {
   std::string id;
   std::vector<Value> pivot;
-  std::string state;       // "mounted", "frozen", ...
+  MountState state = MountState::kUnmounted;
   std::uint64_t rows = 0;  // Sum over all stores, not merged.
   std::uint64_t chunks = 0;
   std::uint64_t partitions = 0;
@@ -37,7 +39,7 @@ struct TableReport {
   std::uint64_t forced_compaction_revision = 0;  // The last value that was set.
   bool remount_needed = false;  // Tablets still use older options than the stored ones.
   bool dynamic = true;
-  std::string state;          // The state of all tablets, or "mixed".
+  std::optional<MountState> state;  // Of all tablets; nullopt: they differ.
   std::string preload_state;  // With in_memory_mode: "none", "in_progress", "complete" or "failed".
   std::vector<TabletReport> tablets;
   std::shared_ptr<const void> memory;  // Owns the texts.

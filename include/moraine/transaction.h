@@ -5,7 +5,8 @@
 // Threading  One thread at a time; its scans may be used on other threads.
 // Texts      See database.h.
 // Errors     kAborted: it lost a conflict, or is over; begin a new one. kNoSpace, kOverloaded,
-//            kReadOnly and others: nothing was changed. kUnknownOutcome: it may be committed.
+//            kReadOnly, kNotHere and others: nothing was changed. kUnknownOutcome: it may be
+//            committed.
 #pragma once
 
 #include <chrono>
@@ -34,7 +35,7 @@ enum class RowLock : std::uint8_t {
 inline constexpr std::chrono::hours kTransactionTimeoutMax = std::chrono::hours{1};
 
 struct TransactionOptions {
-  TableAtomicity atomicity = TableAtomicity::kFull;
+  Atomicity atomicity = Atomicity::kFull;
   // Measured from the transaction's last use: a read, a write, a step of one of its scans.
   // Afterwards all of these and the commit fail with kAborted, and its writes are dropped. Above 0,
   // at most kTransactionTimeoutMax.

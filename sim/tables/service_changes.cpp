@@ -15,7 +15,7 @@ constexpr int kAltersMax = 6;
 
 bool is_refusal(Errc code) {
   return code == Errc::kReadOnly || code == Errc::kOverloaded || code == Errc::kInvalidArgument ||
-         code == Errc::kNotFound || code == Errc::kAlreadyExists;
+         code == Errc::kNotFound || code == Errc::kAlreadyExists || code == Errc::kNotHere;
 }
 
 std::vector<std::string> some_pivots(const TableLayout& layout, SeededRandom& random) {
@@ -121,8 +121,9 @@ Task<Result<TableRecord>> ServiceHost::describe(Life& life, std::string path) {
 
 Task<bool> ServiceHost::mount(std::uint32_t table) {
   const std::string path = path_of(table);
-  const auto mounted = co_await change(
-      TableCommand::kMount, [path](StoredTables& tables) { return tables.mount(path, false); });
+  const auto mounted = co_await change(TableCommand::kMount, [path](StoredTables& tables) {
+    return tables.mount(path, MountState::kMounted);
+  });
   if (mounted.value_or(true)) co_return mounted.has_value();
   // It is frozen, or in transition since a change that failed: that change is repeated.
   (void)co_await change(TableCommand::kMount,

@@ -167,8 +167,9 @@ std::string ServiceHost::unsettled() const {
     const auto table = open(i);
     if (!table) return fmt::format("table {} does not exist", i);
     for (const OpenRange& range : table->ranges) {
-      if (!range.running || range.state != "mounted") {
-        return fmt::format("tablet {} of table {} is {}", range.tablet.value, i, range.state);
+      if (!range.running || range.state != MountState::kMounted) {
+        return fmt::format("tablet {} of table {} is {}", range.tablet.value, i,
+                           to_string(range.state));
       }
     }
   }

@@ -32,17 +32,16 @@ table::Codec some_codec(SeededRandom& random) {
 }
 
 // Small stores and few chunks, so that flush and compaction are always active.
-table::TabletSettings some_settings(SeededRandom& random, const table::RetentionConfig& retention) {
+table::TabletSettings some_settings(SeededRandom& random, const RetentionConfig& retention) {
   table::TabletSettings settings;
   settings.table_path = "//sim";
-  settings.chunks.format =
-      random.one_in(2) ? table::OptimizeFor::kLookup : table::OptimizeFor::kScan;
+  settings.chunks.format = random.one_in(2) ? OptimizeFor::kLookup : OptimizeFor::kScan;
   settings.chunks.codec = some_codec(random);
   settings.chunks.block_bytes = std::size_t{256} << random.below(6);
   settings.chunks.key_filter = random.one_in(2);
-  settings.in_memory_mode = static_cast<table::InMemoryMode>(random.below(6) % 3);
+  settings.in_memory_mode = static_cast<InMemoryMode>(random.below(6) % 3);
   table::MountConfig& mount = settings.mount;
-  mount.retention = retention;
+  mount.retention() = retention;
   mount.max_dynamic_store_row_count = 4 + random.below(40);
   mount.dynamic_store_auto_flush_period =
       std::chrono::milliseconds(300 + random.below(random.one_in(2) ? 1'000 : 10'000));
@@ -68,26 +67,12 @@ table::TabletSettings some_settings(SeededRandom& random, const table::Retention
 // The same for a table that is created by name, as far as there are options for it.
 moraine::TableOptions some_options(SeededRandom& random, const table::TabletSettings& settings) {
   moraine::TableOptions options;
-  const table::MountConfig& from = settings.mount;
-  options.optimize_for = static_cast<TableFormat>(settings.chunks.format);
+  options.optimize_for = settings.chunks.format;
   options.compression_codec = to_string(settings.chunks.codec);
-  options.in_memory_mode = static_cast<TableMemory>(settings.in_memory_mode);
+  options.in_memory_mode = settings.in_memory_mode;
   options.block_size = random.one_in(2) ? 0 : settings.chunks.block_bytes;
   options.key_filter = settings.chunks.key_filter;
-  TableMountOptions& mount = options.mount;
-  mount.min_data_versions = from.retention.min_data_versions;
-  mount.max_data_versions = from.retention.max_data_versions;
-  mount.min_data_ttl = from.retention.min_data_ttl;
-  mount.max_data_ttl = from.retention.max_data_ttl;
-  mount.auto_compaction_period = from.auto_compaction_period;
-  mount.lookup_cache_rows_per_tablet = from.lookup_cache_rows_per_tablet;
-  mount.enable_lookup_cache_by_default = from.enable_lookup_cache_by_default;
-  mount.max_dynamic_store_row_count = from.max_dynamic_store_row_count;
-  mount.dynamic_store_auto_flush_period = from.dynamic_store_auto_flush_period;
-  mount.merge_rows_on_flush = from.merge_rows_on_flush;
-  mount.min_partition_data_size = from.min_partition_data_size;
-  mount.desired_partition_data_size = from.desired_partition_data_size;
-  mount.max_partition_data_size = from.max_partition_data_size;
+  options.mount = settings.mount;
   return options;
 }
 
@@ -100,7 +85,7 @@ void plan_tables(SeededRandom& random, TableOptions& tables) {
   const bool hunks = random.one_in(3);
   layout.schema = std::make_shared<const TableSchema>(
       campaign_schema(hunks ? std::optional<std::uint64_t>(random.below(200)) : std::nullopt));
-  table::RetentionConfig retention;
+  RetentionConfig retention;
   if (random.one_in(3)) {
     const auto seconds = 3 + random.below(5);
     retention.min_data_ttl = std::chrono::seconds(seconds);
@@ -157,7 +142,7 @@ Plan plan_of(const SeedOptions& options) {
 void say_plan(const History& history, const TableOptions& tables) {
   if (!history.verbose()) return;
   for (const table::TabletSettings& settings : tables.settings) {
-    const bool scan = settings.chunks.format == table::OptimizeFor::kScan;
+    const bool scan = settings.chunks.format == OptimizeFor::kScan;
     history.say(fmt::format("a table for {}, {}, in memory {}, {} cached rows, blocks of {}",
                             scan ? "scans" : "lookups", to_string(settings.chunks.codec),
                             static_cast<int>(settings.in_memory_mode),

@@ -50,6 +50,7 @@ ExitCode exit_code_of(Errc code) {
     case Errc::kOverloaded: return kExitNegative;
     case Errc::kTimeout:
     case Errc::kUnknownOutcome:
+    case Errc::kNotHere:
     case Errc::kUnavailable: return kExitUnreachable;
   }
   return kExitNegative;

@@ -27,6 +27,8 @@ constexpr std::array kMeanings{
     Meaning{ErrorCode::kCoordinatorLoadInProgress, "the coordinator of groups is being started"},
     Meaning{ErrorCode::kCoordinatorNotAvailable, "the coordinator of groups is not available"},
     Meaning{ErrorCode::kNotCoordinator, "another node coordinates this group"},
+    Meaning{ErrorCode::kNotController,
+            "the tree of paths is being started, or is elsewhere; nothing was changed"},
     Meaning{ErrorCode::kInvalidTopic, "a topic cannot have this name"},
     Meaning{ErrorCode::kInvalidGroupId, "a group cannot have this name"},
     Meaning{ErrorCode::kIllegalGeneration, "the group has members; only they may commit"},
@@ -88,6 +90,7 @@ bool is_passing(ErrorCode code) {
     case ErrorCode::kCoordinatorLoadInProgress:
     case ErrorCode::kCoordinatorNotAvailable:
     case ErrorCode::kNotCoordinator:
+    case ErrorCode::kNotController:
     case ErrorCode::kThrottlingQuotaExceeded: return true;
     default: return false;
   }

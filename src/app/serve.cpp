@@ -81,7 +81,7 @@ Task<Result<bool>> until_done(Executor& executor, const OneShot<int>& signal,
     const Result<void> result = co_await attempt(turn);
     if (result) co_return true;
     const Errc code = result.error().code;
-    if (code != Errc::kTimeout && code != Errc::kUnavailable) {
+    if (code != Errc::kTimeout && code != Errc::kUnavailable && code != Errc::kNotHere) {
       co_return std::unexpected(result.error());
     }
     if (!std::exchange(logged, true)) {

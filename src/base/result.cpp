@@ -18,6 +18,7 @@ std::string_view to_string(Errc code) {
     case Errc::kConflict: return "conflict";
     case Errc::kAborted: return "aborted";
     case Errc::kUnknownOutcome: return "unknown outcome";
+    case Errc::kNotHere: return "not here";
   }
   return "unknown";
 }

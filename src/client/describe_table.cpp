@@ -27,7 +27,7 @@ std::string preload_state(const TableReport& report) {
     pending += tablet.preload_pending_chunks;
     failed += tablet.preload_failed_chunks;
   }
-  if (report.options.in_memory_mode == TableMemory::kNone) return "none";
+  if (report.options.in_memory_mode == InMemoryMode::kNone) return "none";
   if (failed > 0) return "failed";
   return pending > 0 ? "in_progress" : "complete";
 }
@@ -52,8 +52,8 @@ Result<TableReport> report_of(const TableDescription& table) {
     memory->push_back(std::make_unique<std::string>());
     TRY_VOID(table::decode_key(as_bytes(pivot), tablet.pivot, *memory->back()));
     if (i < table.figures.size()) describe_tablet(tablet, table.figures[i]);
-    const bool first = report.tablets.empty();
-    report.state = first || report.state == tablet.state ? tablet.state : "mixed";
+    if (report.tablets.empty()) report.state = tablet.state;
+    if (report.state != tablet.state) report.state = std::nullopt;
     report.tablets.push_back(std::move(tablet));
   }
   report.preload_state = preload_state(report);

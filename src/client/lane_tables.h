@@ -30,8 +30,8 @@ class LaneTables final : public Tables {
   Task<Result<void>> remove_directory(std::string path) override {
     co_return co_await there([&] { return tables_.remove_directory(std::move(path)); });
   }
-  Task<Result<void>> mount(std::string path, bool frozen) override {
-    co_return co_await there([&] { return tables_.mount(std::move(path), frozen); });
+  Task<Result<void>> mount(std::string path, MountState state) override {
+    co_return co_await there([&] { return tables_.mount(std::move(path), state); });
   }
   Task<Result<void>> unmount(std::string path) override {
     co_return co_await there([&] { return tables_.unmount(std::move(path)); });

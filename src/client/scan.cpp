@@ -69,8 +69,7 @@ Result<void> add_filter(const Table& table, const Filter& filter, NewScan& scan)
     const std::string& kept = *scan.texts.emplace_back(std::make_unique<std::string>(value.text()));
     value = value.type() == ValueType::kAny ? Value::any(kept) : Value(kept);
   }
-  scan.request.filters.push_back({static_cast<std::uint16_t>(*column),
-                                  static_cast<table::ColumnFilter::Op>(filter.op), value});
+  scan.request.filters.push_back({static_cast<std::uint16_t>(*column), filter.op, value});
   return {};
 }
 

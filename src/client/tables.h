@@ -30,7 +30,8 @@ struct NewTable {
   TableOptions options;
   std::vector<std::string> pivots;  // Of the second and later tablets, encoded.
   bool dynamic = true;
-  bool mounted = true;
+  // kMounted, kFrozen or kUnmounted. Tablets of a static table are always frozen.
+  MountState state = MountState::kMounted;
 };
 
 // One table at one moment.
@@ -56,7 +57,8 @@ class Tables {
   // kConflict: it is not empty.
   virtual Task<Result<void>> remove_directory(std::string path) = 0;
   // Each ends when every tablet of the table is in the state asked for.
-  virtual Task<Result<void>> mount(std::string path, bool frozen) = 0;
+  // `state`: kMounted or kFrozen.
+  virtual Task<Result<void>> mount(std::string path, MountState state) = 0;
   virtual Task<Result<void>> unmount(std::string path) = 0;
   virtual Task<Result<void>> freeze(std::string path) = 0;
   virtual Task<Result<void>> unfreeze(std::string path) = 0;

@@ -4,8 +4,8 @@
 //            its tablet is being started.
 // Threading  The node's executor.
 // Limits     kPartitionsPerTopicMax, kTopicsMax; the names of topics as in check_topic_name().
-// Errors     kAlreadyExists, kNotFound, kInvalidArgument, kOverloaded; kUnavailable: the outcome is
-//            unknown.
+// Errors     kAlreadyExists, kNotFound, kInvalidArgument, kOverloaded; kNotHere: the scheme's
+//            tablet is not running here, nothing was changed; kUnavailable: the outcome is unknown.
 #pragma once
 
 #include <memory>

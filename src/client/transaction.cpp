@@ -162,7 +162,7 @@ Result<GatheredTransaction> Transaction::take_parts() {
   GatheredTransaction gathered;
   gathered.id = life_->id();
   gathered.start = start_;
-  gathered.atomicity = static_cast<table::Atomicity>(atomicity_);
+  gathered.atomicity = atomicity_;
   for (auto& [holder, part] : std::exchange(parts_, {})) {
     if (part.changes.empty()) continue;
     TableChanges changes;

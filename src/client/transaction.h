@@ -42,7 +42,7 @@ class Transaction {
   Timestamp start() const { return start_; }
   const TransactionId& id() const { return life_->id(); }
   // Reads are at its start.
-  bool atomic() const { return atomicity_ == TableAtomicity::kFull; }
+  bool atomic() const { return atomicity_ == Atomicity::kFull; }
 
   Result<void> insert(const Table& table, NamedRow row, const WriteOptions& options);
   Result<void> remove(const Table& table, Key key);
@@ -80,7 +80,7 @@ class Transaction {
   TableClient* client_;
   std::shared_ptr<TransactionLife> life_;  // Null: moved from.
   Timestamp start_;
-  TableAtomicity atomicity_;
+  Atomicity atomicity_;
   // By holder, since a table's path may be written in several ways.
   std::map<const TableHolder*, Part> parts_;
 };

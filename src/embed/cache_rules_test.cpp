@@ -124,7 +124,7 @@ TEST_F(CacheRules, KeysThatAreNotThereAreMissesThatInsertNothing) {
 
 TEST_F(CacheRules, OfATableInMemoryItKeepsWhatHunksHold) {
   TableOptions options = cached(1, true);
-  options.in_memory_mode = TableMemory::kUncompressed;
+  options.in_memory_mode = InMemoryMode::kUncompressed;
   text_ = std::string(20'000, 'h');
   const Table table = make(options, 100);
   EXPECT_TRUE(read(table, 5));

@@ -30,7 +30,7 @@ class CoroutineForms : public DatabaseTest {
     EXPECT_GT(committed, tx.start());
     co_return Result<void>();
   }
-  Task<Result<std::string>> state() {
+  Task<Result<std::optional<MountState>>> state() {
     CO_TRY(const TableReport report, co_await db_->describe_table_async("/users"));
     co_return report.state;
   }
@@ -111,17 +111,17 @@ TEST_F(CoroutineForms, ReadTheSnapshotOfATransactionsStart) {
 Task<Result<void>> CoroutineForms::change_states() {
   CO_TRY_VOID(co_await db_->create_table_async("/users", users_schema()));
   CO_TRY_VOID(co_await db_->freeze_table_async("/users"));
-  CO_TRY(std::string now, co_await state());
-  EXPECT_EQ(now, "frozen");
+  CO_TRY(std::optional<MountState> now, co_await state());
+  EXPECT_EQ(now, MountState::kFrozen);
   CO_TRY_VOID(co_await db_->unfreeze_table_async("/users"));
   CO_TRY(now, co_await state());
-  EXPECT_EQ(now, "mounted");
+  EXPECT_EQ(now, MountState::kMounted);
   CO_TRY_VOID(co_await db_->unmount_table_async("/users"));
   CO_TRY(now, co_await state());
-  EXPECT_EQ(now, "unmounted");
-  CO_TRY_VOID(co_await db_->mount_table_async("/users", true));
+  EXPECT_EQ(now, MountState::kUnmounted);
+  CO_TRY_VOID(co_await db_->mount_table_async("/users", MountState::kFrozen));
   CO_TRY(now, co_await state());
-  EXPECT_EQ(now, "frozen");
+  EXPECT_EQ(now, MountState::kFrozen);
   CO_TRY_VOID(co_await db_->unfreeze_table_async("/users"));
   TableMountOptions options;
   options.max_data_versions = 7;

@@ -84,12 +84,12 @@ Result<void> Database::remove_directory(std::string_view path) {
   return impl_->core->get<Result<void>>([&] { return remove_directory_async(std::string(path)); });
 }
 
-Task<Result<void>> Database::mount_table_async(std::string path, bool frozen) {
-  return impl_->core->tables().mount(scheme_path(path), frozen);
+Task<Result<void>> Database::mount_table_async(std::string path, MountState state) {
+  return impl_->core->tables().mount(scheme_path(path), state);
 }
-Result<void> Database::mount_table(std::string_view path, bool frozen) {
+Result<void> Database::mount_table(std::string_view path, MountState state) {
   return impl_->core->get<Result<void>>(
-      [&] { return mount_table_async(std::string(path), frozen); });
+      [&] { return mount_table_async(std::string(path), state); });
 }
 
 Task<Result<void>> Database::unmount_table_async(std::string path) {

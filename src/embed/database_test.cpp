@@ -122,7 +122,7 @@ TEST_F(DatabaseTest, TablesAreUnmountedAlteredReshardedAndMountedAgainWithTheirR
     for (std::int64_t id = 0; id < 300; ++id) insert(table, {{"id", id}, {"name", "before"}});
   }
   expect_ok(db_->unmount_table("/users"));
-  EXPECT_EQ(db_->describe_table("/users")->state, "unmounted");
+  EXPECT_EQ(db_->describe_table("/users")->state, MountState::kUnmounted);
   TableSchema wider = users_schema();
   wider.columns.push_back(column("extra", ColumnType::kString));
   expect_ok(db_->alter_table("/users", wider));
@@ -179,7 +179,7 @@ TEST_F(DatabaseTest, ATableThatIsNotMountedIsDescribedWithWhatItHolds) {
     EXPECT_TRUE(report) << report.error().message();
     std::pair<std::uint64_t, std::uint64_t> sum;
     for (const TabletReport& tablet : report->tablets) {
-      EXPECT_EQ(tablet.state, "unmounted");
+      EXPECT_EQ(tablet.state, MountState::kUnmounted);
       EXPECT_EQ(tablet.error, "");
       EXPECT_GT(tablet.disk_bytes, 0u);
       sum.first += tablet.rows;

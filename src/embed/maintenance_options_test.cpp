@@ -109,7 +109,7 @@ TEST_F(MaintenanceOptionsTest, LookupsInMemoryHaveADurationToo) {
 
 TEST_F(MaintenanceOptionsTest, TablesInMemoryShowHowFarTheyAre) {
   TableOptions options;
-  options.in_memory_mode = TableMemory::kCompressed;
+  options.in_memory_mode = InMemoryMode::kCompressed;
   make(options);
   const auto report = db_->describe_table("/users");
   ASSERT_TRUE(report) << report.error().message();
@@ -136,7 +136,7 @@ TEST_F(MaintenanceOptionsTest, AForcedCompactionRevisionRaisedWhileUnmountedCoun
 
 TEST_F(MaintenanceOptionsTest, ChunksOfATableInMemoryAreNotReadFromTheDevice) {
   TableOptions options;
-  options.in_memory_mode = TableMemory::kUncompressed;
+  options.in_memory_mode = InMemoryMode::kUncompressed;
   make(options);
   const std::string name =
       "yt_tablet_node_lookup_chunk_reader_statistics_data_bytes_read_from_disk_total";

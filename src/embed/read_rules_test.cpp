@@ -42,11 +42,11 @@ TEST_F(ReadRules, AsyncLastCommittedShowsWhatWasCommittedHereAsWell) {
 
 TEST_F(ReadRules, WithoutAtomicitySyncAndAsyncReadsAreTheSame) {
   TableOptions options;
-  options.atomicity = TableAtomicity::kNone;
+  options.atomicity = Atomicity::kNone;
   const Table table = make(options);
   for (int i = 0; i < 50; ++i) {
     TransactionOptions loose;
-    loose.atomicity = TableAtomicity::kNone;
+    loose.atomicity = Atomicity::kNone;
     auto tx = db_->begin(loose);
     ASSERT_TRUE(tx);
     const std::string text = std::to_string(i);

@@ -54,7 +54,7 @@ class StaticTablesTest : public DatabaseTest {
 };
 
 TEST_F(StaticTablesTest, ASortedOneIsReadByKeysAndRangesAndSurvivesReopening) {
-  for (const TableFormat format : {TableFormat::kLookup, TableFormat::kScan}) {
+  for (const OptimizeFor format : {OptimizeFor::kLookup, OptimizeFor::kScan}) {
     TableOptions options;
     options.optimize_for = format;
     expect_ok(db_->create_static_table("/t", plain_schema(true, true), options));
@@ -133,7 +133,7 @@ TEST_F(StaticTablesTest, MadeDynamicItHasItsRowsAtTheTimestampOfTheirWrite) {
   expect_ok(db_->write_static_table("/t", numbered(3, 4)));
   expect_ok(db_->make_dynamic("/t"));
   EXPECT_TRUE(db_->describe_table("/t")->dynamic);
-  EXPECT_EQ(db_->describe_table("/t")->state, "mounted");
+  EXPECT_EQ(db_->describe_table("/t")->state, MountState::kMounted);
   insert(*db_->table("/t"), {{"id", 1}, {"name", "new"}});
   EXPECT_EQ(all(), "0=x 1=new 2=x 3=x");
   ScanOptions old;

@@ -14,6 +14,14 @@ bool runs(MountState state) {
   return state != MountState::kUnmounted;
 }
 
+// The state that readers and writers see.
+MountState shown_state(MountState stored, bool running) {
+  if (running) return stored;
+  if (stored == MountState::kMounted) return MountState::kMounting;
+  if (stored == MountState::kFrozen) return MountState::kFrozenMounting;
+  return stored;
+}
+
 // The intersection of two key ranges; nullopt: it is empty.
 std::optional<table::ChunkRecord> clipped(table::ChunkRecord record, const table::KeyBounds& to) {
   if (record.from < to.from) record.from = to.from;
@@ -228,18 +236,18 @@ void RunningTable::publish() {
   if (*open->schema != record_.schema) {
     open->shown = std::make_shared<const TableSchema>(record_.schema);
   }
-  open->atomicity = static_cast<table::Atomicity>(record_.applied.atomicity);
+  open->atomicity = record_.applied.atomicity;
   for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
     const TabletOfTable& tablet = record_.tablets[i];
     OpenRange range;
     range.from = tablet.pivot;
     range.tablet = tablet.info.id;
     range.running = i < slots_.size() ? this->tablet(i) : nullptr;
-    range.state = to_string(tablet.state);
-    if (tablet.state == MountState::kMounted && !range.running) range.state = "mounting";
-    if (tablet.state == MountState::kFrozen && !range.running) range.state = "frozen_mounting";
-    if (removed_) range.running = nullptr;
-    if (removed_) range.state = "removed";
+    range.state = shown_state(tablet.state, range.running != nullptr);
+    if (removed_) {
+      range.running = nullptr;
+      range.state = MountState::kUnmounted;
+    }
     open->ranges.push_back(std::move(range));
   }
   open->removed = removed_;

@@ -23,7 +23,7 @@ Task<Result<void>> SchemeHost::wait_known(Instant deadline) {
 Task<Result<std::shared_ptr<Scheme>>> SchemeHost::scheme() {
   auto running = co_await host_.wait(world_.executor.now() + kSchemeTimeout);
   if (!running) {
-    co_return fail(Errc::kUnavailable, "the scheme's tablet is not running; nothing was changed");
+    co_return fail(Errc::kNotHere, "the scheme's tablet is not running here; nothing was changed");
   }
   co_return running;
 }

@@ -48,7 +48,7 @@ class SchemeHost {
   Task<Result<void>> wait_known(Instant deadline);
   bool running() const { return host_.get() != nullptr; }
   const std::optional<Error>& boot_error() const { return host_.boot_error(); }
-  // The scheme, for a change; waits for kSchemeTimeout.
+  // The scheme, for a change; waits for kSchemeTimeout. kNotHere: it is not running here.
   Task<Result<std::shared_ptr<Scheme>>> scheme();
   // Deletes a tablet that may run here: `stop` is awaited first.
   void begin_deletion(const TabletInfo& info, std::function<Task<void>()> stop);

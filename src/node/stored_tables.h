@@ -11,8 +11,9 @@
 // Threading  The world's executor. Waiting calls must have ended before it is destroyed.
 // Limits     kTableChangesMax waiting; kTabletsPerTableMax; those of Scheme.
 // Errors     kNotFound, kAlreadyExists, kInvalidArgument: the text says what is wrong; kReadOnly:
-//            the state of the table does not allow this, the text has the state; kUnavailable: the
-//            outcome is unknown.
+//            the state of the table does not allow this, the text has the state; kNotHere: the
+//            scheme's tablet or that of a static table is not running here, nothing was changed;
+//            kUnavailable: the outcome is unknown.
 // Tests      stored_tables_test.cpp.
 #pragma once
 
@@ -61,7 +62,7 @@ class StoredTables final : public Tables {
   Task<Result<void>> create(std::string path, NewTable table) override;
   Task<Result<void>> remove(std::string path) override;
   Task<Result<void>> remove_directory(std::string path) override;
-  Task<Result<void>> mount(std::string path, bool frozen) override;
+  Task<Result<void>> mount(std::string path, MountState state) override;
   Task<Result<void>> unmount(std::string path) override;
   Task<Result<void>> freeze(std::string path) override;
   Task<Result<void>> unfreeze(std::string path) override;
@@ -98,6 +99,9 @@ class StoredTables final : public Tables {
   Task<Result<void>> remove_locked(TablePtr table);
   Task<Result<void>> remove_directory_locked(std::string path);
   Task<Result<void>> move_to(TablePtr table, MountState state);
+  // The rest of move_to(), once `record` with the transitional states of `moved` is stored.
+  Task<Result<void>> finish_move(TablePtr table, TableRecord record, std::vector<std::size_t> moved,
+                                 MountState state);
   Task<Result<void>> mount_checked(TablePtr table, MountState state);
   Task<Result<void>> mount_locked(TablePtr table, MountState state);
   Task<Result<void>> unfreeze_locked(TablePtr table);

@@ -16,6 +16,18 @@ Result<void> unless_superseded(Result<void> done) {
   return done;
 }
 
+// For the later part of a change: "nothing was done" is no longer true of the whole.
+Result<void> of_partial_change(Result<void> done) {
+  if (!done && done.error().code == Errc::kNotHere) done.error().code = Errc::kUnavailable;
+  return done;
+}
+
+Result<void> check_mountable(MountState state) {
+  if (state == MountState::kMounted || state == MountState::kFrozen) return {};
+  return fail(Errc::kInvalidArgument,
+              fmt::format("a table cannot be mounted as \"{}\"", to_string(state)));
+}
+
 Result<void> check_record(const std::string& path, const TableRecord& record) {
   const auto kind = record.dynamic ? table::TableKind::kSorted : table::TableKind::kStatic;
   TRY_VOID(table::check_schema(record.schema, kind));
@@ -83,7 +95,7 @@ Task<Result<void>> StoredTables::store(TablePtr table, TableRecord record, std::
   request.id = table->id();
   request.tablets = tablets;
   request.deleted = std::move(deleted);
-  request.attributes = [record = std::move(record), fill = std::move(fill)](TabletId first) {
+  request.record = [record = std::move(record), fill = std::move(fill)](TabletId first) {
     TableRecord filled = record;
     if (fill) fill(filled, first);
     return encode_table(filled);
@@ -102,13 +114,15 @@ Task<Result<void>> StoredTables::create(std::string path, NewTable table) {
 
 Task<Result<void>> StoredTables::create_locked(std::string path, NewTable table) {
   CO_TRY_VOID(check_pivots(table.pivots));
+  if (table.state != MountState::kUnmounted) {
+    CO_TRY_VOID(check_mountable(table.state));
+  }
   TableRecord record;
   record.dynamic = table.dynamic;
   record.schema = std::move(table.schema);
   record.options = std::move(table.options);
   apply_options(record, now_ms());
-  if (!record.dynamic) table.mounted = true;
-  const MountState state = record.dynamic ? MountState::kMounted : MountState::kFrozen;
+  const MountState state = record.dynamic ? table.state : MountState::kFrozen;
   record.tablets.resize(table.pivots.size() + 1);
   for (std::size_t i = 0; i < table.pivots.size(); ++i) {
     record.tablets[i + 1].pivot = table.pivots[i];
@@ -117,15 +131,13 @@ Task<Result<void>> StoredTables::create_locked(std::string path, NewTable table)
   if (find(path)) co_return fail(Errc::kAlreadyExists, fmt::format("/{} is a table", path));
   CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   const auto count = static_cast<std::uint32_t>(record.tablets.size());
-  for (TabletOfTable& tablet : record.tablets) {
-    tablet.state = table.mounted ? state : MountState::kUnmounted;
-  }
+  for (TabletOfTable& tablet : record.tablets) tablet.state = state;
   CreateNode request;
   request.kind = NodeKind::kTable;
   request.path = path;
   request.parents = true;
   request.tablets = count;
-  request.attributes = [record, this](TabletId first) {
+  request.record = [record, this](TabletId first) {
     TableRecord placed = record;
     for (std::size_t i = 0; i < placed.tablets.size(); ++i) {
       placed.tablets[i].info = place(TabletId{first.value + i}, i);
@@ -134,7 +146,7 @@ Task<Result<void>> StoredTables::create_locked(std::string path, NewTable table)
   };
   CO_TRY(const NodePtr node, co_await tree->create(std::move(request)));
   CO_TRY(const TablePtr made, adopt(*node));
-  if (!table.mounted) co_return Result<void>();
+  if (state == MountState::kUnmounted) co_return Result<void>();
   co_return co_await mount_locked(made, state);
 }
 
@@ -182,14 +194,14 @@ Task<Result<void>> StoredTables::remove_directory_locked(std::string path) {
   co_return unless_superseded(co_await tree->remove(std::move(request)));
 }
 
-Task<Result<void>> StoredTables::mount(std::string path, bool frozen) {
-  const MountState state = frozen ? MountState::kFrozen : MountState::kMounted;
+Task<Result<void>> StoredTables::mount(std::string path, MountState state) {
   return change(std::move(path), [this, state](TablePtr table) -> Task<Result<void>> {
     return mount_checked(table, state);
   });
 }
 
 Task<Result<void>> StoredTables::mount_checked(TablePtr table, MountState state) {
+  CO_TRY_VOID(check_mountable(state));
   CO_TRY_VOID(check_dynamic(*table, "be mounted"));
   co_return co_await mount_locked(table, state);
 }
@@ -225,7 +237,7 @@ Task<Result<void>> StoredTables::mount_locked(TablePtr table, MountState state) 
     tablet.parents.clear();
   }
   if (!parents) co_return Result<void>();
-  co_return co_await store(table, std::move(record));
+  co_return of_partial_change(co_await store(table, std::move(record)));
 }
 
 Task<Result<void>> StoredTables::unmount(std::string path) {
@@ -258,6 +270,12 @@ Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
   }
   if (moved.empty()) co_return Result<void>();
   CO_TRY_VOID(co_await store(table, record));
+  co_return of_partial_change(
+      co_await finish_move(table, std::move(record), std::move(moved), state));
+}
+
+Task<Result<void>> StoredTables::finish_move(TablePtr table, TableRecord record,
+                                             std::vector<std::size_t> moved, MountState state) {
   for (const std::size_t i : moved) {
     const auto tablet = co_await table->wait_tablet(i, soon());
     if (!tablet) {
@@ -270,7 +288,7 @@ Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
   for (const std::size_t i : moved) {
     record.tablets[i].state = state;
     record.tablets[i].parents.clear();
-    if (unmounts) co_await table->stop_tablet(i);
+    if (state == MountState::kUnmounted) co_await table->stop_tablet(i);
   }
   co_return co_await store(table, std::move(record));
 }

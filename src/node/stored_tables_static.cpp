@@ -33,7 +33,7 @@ Task<Result<void>> StoredTables::write_static_locked(
   }
   const auto tablet = co_await table->wait_tablet(0, soon());
   if (!tablet) {
-    co_return fail(Errc::kUnavailable, fmt::format("{} is not running", table->shown_path()));
+    co_return fail(Errc::kNotHere, fmt::format("{} is not running here", table->shown_path()));
   }
   co_return co_await tablet->run(
       [&rows](table::TableTablet& running) { return running.write_static(std::move(rows)); });

@@ -112,7 +112,7 @@ class StoredTablesTest : public testing::Test {
     if (!found) return found.error().message();
     return rows.exists(0) ? std::string(rows.at(0, 0).text()) : "-";
   }
-  std::string state(const std::string& path) {
+  MountState state(const std::string& path) {
     return tables().find(path)->holder()->hold()->ranges[0].state;
   }
 
@@ -167,24 +167,26 @@ TEST_F(StoredTablesTest, RowsAreThereAfterRestartsAndPowerCuts) {
 
 TEST_F(StoredTablesTest, StatesChangeOnlyAsTheyMay) {
   create("t");
-  EXPECT_EQ(state("t"), "mounted");
-  EXPECT_TRUE(world_.run(tables().mount("t", false))) << "again is fine";
-  EXPECT_EQ(world_.run(tables().mount("t", true)).error().code, Errc::kReadOnly);
+  EXPECT_EQ(state("t"), MountState::kMounted);
+  EXPECT_TRUE(world_.run(tables().mount("t", MountState::kMounted))) << "again is fine";
+  EXPECT_EQ(world_.run(tables().mount("t", MountState::kUnmounted)).error().code,
+            Errc::kInvalidArgument);
+  EXPECT_EQ(world_.run(tables().mount("t", MountState::kFrozen)).error().code, Errc::kReadOnly);
   ASSERT_TRUE(world_.run(tables().freeze("t")));
-  EXPECT_EQ(state("t"), "frozen");
+  EXPECT_EQ(state("t"), MountState::kFrozen);
   EXPECT_EQ(write("t", 1, "x").error().code, Errc::kReadOnly);
   EXPECT_EQ(read("t", 1), "-");
-  EXPECT_EQ(world_.run(tables().mount("t", false)).error().code, Errc::kReadOnly);
+  EXPECT_EQ(world_.run(tables().mount("t", MountState::kMounted)).error().code, Errc::kReadOnly);
   ASSERT_TRUE(world_.run(tables().unfreeze("t")));
   EXPECT_TRUE(write("t", 1, "x"));
   ASSERT_TRUE(world_.run(tables().unmount("t")));
   ASSERT_TRUE(world_.run(tables().unmount("t"))) << "again is fine";
-  EXPECT_EQ(state("t"), "unmounted");
+  EXPECT_EQ(state("t"), MountState::kUnmounted);
   EXPECT_NE(read("t", 1).find("unmounted"), std::string::npos);
   EXPECT_EQ(world_.run(tables().freeze("t")).error().code, Errc::kReadOnly);
   EXPECT_EQ(world_.run(tables().unfreeze("t")).error().code, Errc::kReadOnly);
-  ASSERT_TRUE(world_.run(tables().mount("t", true)));
-  EXPECT_EQ(state("t"), "frozen");
+  ASSERT_TRUE(world_.run(tables().mount("t", MountState::kFrozen)));
+  EXPECT_EQ(state("t"), MountState::kFrozen);
   EXPECT_EQ(read("t", 1), "x");
 }
 
@@ -204,25 +206,25 @@ TEST_F(StoredTablesTest, WhatNeedsAnUnmountedTableSaysSo) {
 TEST_F(StoredTablesTest, OptionsAreStoredWhenTheyAreSetAndInForceAfterARemount) {
   create("t");
   const auto max_versions = [&] {
-    return tables().find("t")->tablet(0)->settings().mount.retention.max_data_versions;
+    return tables().find("t")->tablet(0)->settings().mount.max_data_versions;
   };
   const auto format = [&] { return tables().find("t")->tablet(0)->settings().chunks.format; };
   ASSERT_TRUE(world_.run(
       tables().set_attributes("t", {{"max_data_versions", "5"}, {"optimize_for", "scan"}})));
   EXPECT_EQ(tables().find("t")->record().options.mount.max_data_versions, 5u);
   EXPECT_EQ(max_versions(), 1u);
-  EXPECT_EQ(format(), table::OptimizeFor::kLookup);
+  EXPECT_EQ(format(), OptimizeFor::kLookup);
   cut_power();
   EXPECT_EQ(max_versions(), 1u) << "a restart is no remount";
   EXPECT_EQ(tables().find("t")->record().options.mount.max_data_versions, 5u);
   ASSERT_TRUE(world_.run(tables().remount("t")));
   EXPECT_EQ(max_versions(), 5u);
-  EXPECT_EQ(format(), table::OptimizeFor::kScan);
+  EXPECT_EQ(format(), OptimizeFor::kScan);
   cut_power();
   EXPECT_EQ(max_versions(), 5u);
   ASSERT_TRUE(world_.run(tables().set_attributes("t", {{"max_data_versions", "6"}})));
   ASSERT_TRUE(world_.run(tables().unmount("t")));
-  ASSERT_TRUE(world_.run(tables().mount("t", false)));
+  ASSERT_TRUE(world_.run(tables().mount("t", MountState::kMounted)));
   EXPECT_EQ(max_versions(), 6u) << "a mount applies them too";
 }
 
@@ -265,7 +267,7 @@ TEST_F(StoredTablesTest, ReshardingKeepsEveryRowAndLetsGoOfTheOldTabletsInTheEnd
     ASSERT_TRUE(world_.run(tables().unmount("t")));
     const auto resharded = world_.run(tables().reshard("t", pivots));
     ASSERT_TRUE(resharded) << resharded.error().message();
-    const auto mounted = world_.run(tables().mount("t", false));
+    const auto mounted = world_.run(tables().mount("t", MountState::kMounted));
     ASSERT_TRUE(mounted) << mounted.error().message();
     EXPECT_EQ(tables().find("t")->record().tablets.size(), pivots.size() + 1);
     for (std::int64_t id = 0; id < 60; ++id) EXPECT_EQ(read("t", id), fmt::format("v{}", id));
@@ -294,10 +296,10 @@ TEST_F(StoredTablesTest, APowerCutDuringAnUnmountLeavesATableThatEndsUnmounted) 
     world_.run_for(step * 150us);
     cut_power();
     world_.run_for(30s);
-    const std::string now = state("t");
-    EXPECT_TRUE(now == "mounted" || now == "unmounted") << now;
-    if (now == "unmounted") {
-      ASSERT_TRUE(world_.run(tables().mount("t", false)));
+    const MountState now = state("t");
+    EXPECT_TRUE(now == MountState::kMounted || now == MountState::kUnmounted) << to_string(now);
+    if (now == MountState::kUnmounted) {
+      ASSERT_TRUE(world_.run(tables().mount("t", MountState::kMounted)));
     }
     for (int row = 0; row <= step; ++row) EXPECT_EQ(read("t", row), "x") << row;
   }

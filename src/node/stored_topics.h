@@ -1,6 +1,6 @@
 // StoredTopics: the topics of a node, stored in the scheme, their partitions in queue tablets.
 //
-//   scheme node (topic_attributes.h)  ->  RunningTopic  ->  a QueueTabletHost for each tablet
+//   scheme node (topic_record.h)  ->  RunningTopic  ->  a QueueTabletHost for each tablet
 //
 // Promise    As Topics. Every tablet of every topic is kept running; kBootsMax boot concurrently.
 //            Whenever the scheme's tablet starts, the running topics follow its state, so a change

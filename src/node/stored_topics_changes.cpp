@@ -61,7 +61,7 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::create_locked(std::string nam
   request.parents = true;
   const std::uint32_t per_tablet = partitions_per_tablet(record.info);
   request.tablets = tablets_to_add({}, spec.partitions, per_tablet);
-  request.attributes = [record, partitions = spec.partitions, per_tablet, this](TabletId first) {
+  request.record = [record, partitions = spec.partitions, per_tablet, this](TabletId first) {
     TopicRecord placed = record;
     placed.tablets = spread({}, partitions, per_tablet, first, options_.groups);
     return encode_topic(placed);
@@ -93,7 +93,7 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::alter_locked(std::string name
   request.id = record.info.id;
   const std::uint32_t per_tablet = partitions_per_tablet(record.info);
   request.tablets = tablets_to_add(record.tablets, record.info.partitions, per_tablet);
-  request.attributes = [record, per_tablet, this](TabletId first) {
+  request.record = [record, per_tablet, this](TabletId first) {
     TopicRecord placed = record;
     placed.tablets =
         spread(record.tablets, record.info.partitions, per_tablet, first, options_.groups);

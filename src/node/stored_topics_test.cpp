@@ -298,7 +298,7 @@ TEST_F(StoredTopicsTest, WhatTheSchemeSaysIsMadeTrueWhenItStartsAnew) {
   AlterNode growth;
   growth.path = "grown";
   growth.id = grown;
-  growth.attributes = [](TabletId) {
+  growth.record = [](TabletId) {
     TopicRecord record;
     const GroupId groups[] = {kTestGroup};
     record.tablets = spread({}, 9, 16, topic_tablet(1), groups);
@@ -324,7 +324,7 @@ TEST_F(StoredTopicsTest, ATopicThatCannotBeReadDoesNotKeepTheOthersFromRunning) 
   CreateNode broken;
   broken.kind = NodeKind::kTopic;
   broken.path = "broken";
-  broken.attributes = [](TabletId) { return Slice::copy_of("of another version"); };
+  broken.record = [](TabletId) { return Slice::copy_of("of another version"); };
   ASSERT_TRUE(world_.run((*scheme)->create(broken)));
   world_.run((*scheme)->stop());
   start();

@@ -152,7 +152,7 @@ Task<Result<Timestamp>> TableServices::HostedTimestamps::next() {
 Task<Result<Timestamp>> TableServices::next_timestamp() {
   std::shared_ptr<TimestampOracle> oracle = oracle_.get();
   if (!oracle) oracle = co_await oracle_.wait(world_.executor.now() + kTimestampTimeout);
-  if (!oracle) co_return fail(Errc::kUnavailable, "the timestamp oracle is not running");
+  if (!oracle) co_return fail(Errc::kNotHere, "the timestamp oracle is not running here");
   co_return co_await oracle->next();
 }
 
@@ -179,7 +179,7 @@ CommitParts TableServices::commit_parts() {
 Task<Result<TransactionOutcome>> TableServices::ask(TabletId coordinator, TransactionId id) {
   const auto running = coordinator_.get();
   if (coordinator != kCoordinatorTabletId || !running) {
-    co_return fail(Errc::kUnavailable,
+    co_return fail(Errc::kNotHere,
                    fmt::format("coordinator {} is not running here", coordinator.value));
   }
   co_return running->outcome(id);

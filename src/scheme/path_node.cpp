@@ -1,5 +1,7 @@
 #include "scheme/path_node.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/coding.h"
@@ -9,7 +11,30 @@
 namespace moraine {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersionWithoutAttributes = 1;
+constexpr std::size_t kAttributeBytesMin = 2 * sizeof(std::uint32_t);
+
+void append_attributes(Encoder& encoder, const UserAttributes& attributes) {
+  encoder.u32(static_cast<std::uint32_t>(attributes.size()));
+  for (const auto& [name, value] : attributes) encoder.sized(name).sized(value);
+}
+
+Result<UserAttributes> take_attributes(Decoder& decoder) {
+  UserAttributes attributes;
+  const std::uint32_t count = decoder.count(kAttributeBytesMin);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::string name(as_text(decoder.sized()));
+    if (!attributes.empty() && attributes.rbegin()->first >= name) {
+      return fail(Errc::kCorrupt, "attributes of a node out of order");
+    }
+    attributes.emplace(std::move(name), Slice::copy_of(decoder.sized()));
+  }
+  if (const auto checked = check_attributes(attributes); !checked) {
+    return fail(Errc::kCorrupt, checked.error().context);
+  }
+  return attributes;
+}
 
 }  // namespace
 
@@ -32,18 +57,45 @@ PathId new_path_id(Random& random) {
   return id;
 }
 
+Result<void> check_attributes(const UserAttributes& attributes) {
+  if (attributes.size() > kUserAttributesMax) {
+    return fail(Errc::kInvalidArgument, fmt::format("{} attributes; a node has at most {}",
+                                                    attributes.size(), kUserAttributesMax));
+  }
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : attributes) {
+    if (name.empty()) return fail(Errc::kInvalidArgument, "an attribute has an empty name");
+    if (name.size() > kAttributeNameBytesMax) {
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("the name of an attribute has {} bytes, more than {}", name.size(),
+                              kAttributeNameBytesMax));
+    }
+    bytes += name.size() + value.size();
+  }
+  if (bytes > kUserAttributesBytesMax) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("the attributes of a node have {} bytes, more than {}", bytes,
+                            kUserAttributesBytesMax));
+  }
+  return {};
+}
+
 Slice encode_node(const PathNode& node) {
   Encoder encoder;
   encoder.u8(kVersion).u8(static_cast<std::uint8_t>(node.kind));
   encoder.raw(std::as_bytes(std::span(node.id))).u64(node.created_ms);
-  encoder.sized(node.path).sized(node.attributes);
+  encoder.sized(node.path).sized(node.record);
+  append_attributes(encoder, node.attributes);
   return seal(std::move(encoder));
 }
 
 Result<PathNode> decode_node(ByteSpan bytes) {
-  TRY(const ByteSpan record, unseal(bytes));
-  Decoder decoder(record);
-  if (decoder.u8() != kVersion) return fail(Errc::kUnsupported, "node version");
+  TRY(const ByteSpan fields, unseal(bytes));
+  Decoder decoder(fields);
+  const std::uint8_t version = decoder.u8();
+  if (version != kVersion && version != kVersionWithoutAttributes) {
+    return fail(Errc::kUnsupported, fmt::format("node version {}", version));
+  }
   PathNode node;
   const std::uint8_t kind = decoder.u8();
   if (kind < 1 || kind > 3) return fail(Errc::kUnsupported, "node kind");
@@ -51,14 +103,17 @@ Result<PathNode> decode_node(ByteSpan bytes) {
   const ByteSpan id = decoder.raw(node.id.size());
   node.created_ms = decoder.u64();
   node.path = as_text(decoder.sized());
-  const ByteSpan attributes = decoder.sized();
+  const ByteSpan record = decoder.sized();
+  if (version != kVersionWithoutAttributes) {
+    TRY(node.attributes, take_attributes(decoder));
+  }
   if (!decoder.finished()) return fail(Errc::kCorrupt, "node length");
-  if (attributes.size() > kAttributesBytesMax) return fail(Errc::kCorrupt, "node attributes");
+  if (record.size() > kRecordBytesMax) return fail(Errc::kCorrupt, "node record");
   if (const auto checked = check_path(node.path); !checked) {
     return fail(Errc::kCorrupt, checked.error().context);
   }
   std::ranges::copy(id, std::as_writable_bytes(std::span(node.id)).begin());
-  node.attributes = Slice::copy_of(attributes);
+  node.record = Slice::copy_of(record);
   return node;
 }
 

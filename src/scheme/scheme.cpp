@@ -21,6 +21,11 @@ std::string deletion_key(TabletId id) {
   return fmt::format("{}{:016x}", kDeletionPrefix, id.value);
 }
 
+// A value of a request may be a small part of a large buffer, which the tree would keep alive.
+Slice owned(const Slice& value) {
+  return Slice::copy_of(value.span());
+}
+
 }  // namespace
 
 Task<Result<std::unique_ptr<Scheme>>> Scheme::boot(World world, BlobGroups& groups, TabletInfo info,
@@ -73,36 +78,41 @@ Result<void> Scheme::load_item(const std::string& key, const Slice& value) {
   return tree_.set(std::make_shared<const PathNode>(std::move(node)));
 }
 
-Result<void> Scheme::admit() const {
-  if (changes_.waiting() < kSchemeChangesMax) return {};
-  return fail(Errc::kOverloaded,
-              fmt::format("{} changes of the tree are waiting", changes_.waiting()));
-}
-
-// The yield after each acquire: a released permit resumes its waiter inside the releasing change,
+// The yield after the acquire: a released permit resumes its waiter inside the releasing change,
 // and a long chain of changes that end at once would recurse.
-Task<Result<NodePtr>> Scheme::create(CreateNode request) {
-  CO_TRY_VOID(admit());
+Task<Result<void>> Scheme::begin_change() {
+  if (changes_.waiting() >= kSchemeChangesMax) {
+    co_return fail(Errc::kOverloaded,
+                   fmt::format("{} changes of the tree are waiting", changes_.waiting()));
+  }
   co_await changes_.acquire();
   co_await yield(world_.executor);
+  co_return Result<void>();
+}
+
+Task<Result<NodePtr>> Scheme::create(CreateNode request) {
+  CO_TRY_VOID(co_await begin_change());
   auto created = co_await create_locked(std::move(request));
   changes_.release();
   co_return created;
 }
 
 Task<Result<NodePtr>> Scheme::alter(AlterNode request) {
-  CO_TRY_VOID(admit());
-  co_await changes_.acquire();
-  co_await yield(world_.executor);
+  CO_TRY_VOID(co_await begin_change());
   auto altered = co_await alter_locked(std::move(request));
   changes_.release();
   co_return altered;
 }
 
+Task<Result<NodePtr>> Scheme::alter_attributes(AlterAttributes request) {
+  CO_TRY_VOID(co_await begin_change());
+  auto altered = co_await alter_attributes_locked(std::move(request));
+  changes_.release();
+  co_return altered;
+}
+
 Task<Result<void>> Scheme::remove(RemoveNode request) {
-  CO_TRY_VOID(admit());
-  co_await changes_.acquire();
-  co_await yield(world_.executor);
+  CO_TRY_VOID(co_await begin_change());
   auto removed = co_await remove_locked(std::move(request));
   changes_.release();
   co_return removed;
@@ -111,21 +121,24 @@ Task<Result<void>> Scheme::remove(RemoveNode request) {
 Task<Result<NodePtr>> Scheme::create_locked(CreateNode request) {
   CO_TRY(const std::vector<std::string> parents,
          tree_.missing_parents(request.path, request.parents));
-  CO_TRY(const Slice attributes, attributes_of(request.attributes, request.tablets));
+  CO_TRY_VOID(check_attributes(request.attributes));
+  CO_TRY(const Slice record, make_record(request.record, request.tablets));
   const auto now_ms = static_cast<std::uint64_t>(world_.clock.since_epoch().count());
   std::vector<NodePtr> nodes;
-  const auto add = [&](NodeKind kind, const std::string& path, const Slice& bytes) {
+  const auto make = [&](NodeKind kind, const std::string& path) {
     auto node = std::make_shared<PathNode>();
     node->kind = kind;
     node->path = path;
     node->id = new_path_id(world_.random);
     node->created_ms = now_ms;
-    node->attributes = bytes;
-    nodes.push_back(std::move(node));
+    return node;
   };
-  for (const std::string& parent : parents) add(NodeKind::kDirectory, parent, Slice());
-  add(request.kind, request.path, attributes);
-  const NodePtr created = nodes.back();
+  for (const std::string& parent : parents) nodes.push_back(make(NodeKind::kDirectory, parent));
+  const auto node = make(request.kind, request.path);
+  node->record = record;
+  for (const auto& [name, value] : request.attributes) node->attributes.emplace(name, owned(value));
+  const NodePtr created = node;
+  nodes.push_back(created);
   CO_TRY_VOID(co_await store_nodes(std::move(nodes), request.tablets));
   co_return created;
 }
@@ -133,10 +146,27 @@ Task<Result<NodePtr>> Scheme::create_locked(CreateNode request) {
 Task<Result<NodePtr>> Scheme::alter_locked(AlterNode request) {
   CO_TRY(const NodePtr now, find_same(request.path, request.id));
   auto node = std::make_shared<PathNode>(*now);
-  CO_TRY(node->attributes, attributes_of(request.attributes, request.tablets));
+  CO_TRY(node->record, make_record(request.record, request.tablets));
   CO_TRY_VOID(check_deletions(request.deleted));
   const NodePtr altered = std::move(node);
   CO_TRY_VOID(co_await store_nodes({altered}, request.tablets, std::move(request.deleted)));
+  co_return altered;
+}
+
+Task<Result<NodePtr>> Scheme::alter_attributes_locked(AlterAttributes request) {
+  CO_TRY(const NodePtr now, find_same(request.path, request.id));
+  auto node = std::make_shared<PathNode>(*now);
+  if (request.replace) node->attributes.clear();
+  for (const auto& [name, value] : request.changes) {
+    if (value) {
+      node->attributes.insert_or_assign(name, owned(*value));
+    } else {
+      node->attributes.erase(name);
+    }
+  }
+  CO_TRY_VOID(check_attributes(node->attributes));
+  const NodePtr altered = std::move(node);
+  CO_TRY_VOID(co_await store_nodes({altered}, 0));
   co_return altered;
 }
 
@@ -179,14 +209,14 @@ Result<NodePtr> Scheme::find_same(const std::string& path, const PathId& id) con
   return node;
 }
 
-Result<Slice> Scheme::attributes_of(const AttributesOf& attributes, std::uint32_t tablets) const {
+Result<Slice> Scheme::make_record(const RecordOf& record, std::uint32_t tablets) const {
   if (tablets > kTabletsPerChangeMax) {
     return fail(Errc::kInvalidArgument, fmt::format("{} tablets in one change", tablets));
   }
-  Slice bytes = attributes ? attributes(next_tablet_) : Slice();
-  if (bytes.size() > kAttributesBytesMax) {
-    return fail(Errc::kInvalidArgument, fmt::format("attributes of {} bytes, more than {}",
-                                                    bytes.size(), kAttributesBytesMax));
+  Slice bytes = record ? record(next_tablet_) : Slice();
+  if (bytes.size() > kRecordBytesMax) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("a record of {} bytes, more than {}", bytes.size(), kRecordBytesMax));
   }
   return bytes;
 }

@@ -9,7 +9,7 @@
 //            removed node stay on a durable list until they are known to be deleted.
 // Invariants Changes run one at a time, so each sees all earlier ones.
 // Threading  The world's executor. The caller keeps the Scheme alive while a change is awaited.
-// Limits     kNodesMax, kAttributesBytesMax, kTabletsPerChangeMax, kPendingDeletionsMax,
+// Limits     kNodesMax, those of path_node.h, kTabletsPerChangeMax, kPendingDeletionsMax,
 //            kSchemeChangesMax waiting.
 // Errors     kInvalidArgument, kNotFound, kAlreadyExists, kOverloaded; kConflict: a directory that
 //            is not empty, or a newer incarnation of the tablet; kUnavailable: the outcome is
@@ -20,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,21 +34,30 @@ inline constexpr std::size_t kPendingDeletionsMax = 1'000'000;
 inline constexpr std::size_t kSchemeChangesMax = 10'000;
 
 // Gets the first of the tablet ids that the change allocates; the others follow it.
-using AttributesOf = std::function<Slice(TabletId first)>;
+using RecordOf = std::function<Slice(TabletId first)>;
 
 struct CreateNode {
   NodeKind kind = NodeKind::kDirectory;
   std::string path;
   bool parents = false;  // Creates missing directories.
   std::uint32_t tablets = 0;
-  AttributesOf attributes;  // None: no attributes.
+  RecordOf record;  // None: an empty record.
+  UserAttributes attributes;
 };
+// Replaces the record; the attributes stay.
 struct AlterNode {
   std::string path;
   PathId id{};  // kNotFound when the node at the path has another id.
   std::uint32_t tablets = 0;
-  AttributesOf attributes;
+  RecordOf record;
   std::vector<TabletInfo> deleted;  // Tablets that it does not need any more.
+};
+// Changes attributes; the record stays. Applied as a whole or not at all.
+struct AlterAttributes {
+  std::string path;
+  PathId id{};                                          // As in AlterNode.
+  std::map<std::string, std::optional<Slice>> changes;  // nullopt: removed, if there is one.
+  bool replace = false;  // Removes attributes that `changes` does not name.
 };
 struct RemoveNode {
   std::string path;
@@ -69,8 +79,8 @@ class Scheme {
   void on_end(Callback hook) { tablet_->on_end(std::move(hook)); }
 
   Task<Result<NodePtr>> create(CreateNode request);
-  // Replaces the attributes.
   Task<Result<NodePtr>> alter(AlterNode request);
+  Task<Result<NodePtr>> alter_attributes(AlterAttributes request);
   Task<Result<void>> remove(RemoveNode request);
 
   // Null when there is none.
@@ -91,12 +101,14 @@ class Scheme {
 
   Task<Result<void>> load();
   Result<void> load_item(const std::string& key, const Slice& value);
-  Result<void> admit() const;
+  // Returns OK with the permit of changes_ acquired.
+  Task<Result<void>> begin_change();
   Task<Result<NodePtr>> create_locked(CreateNode request);
   Task<Result<NodePtr>> alter_locked(AlterNode request);
+  Task<Result<NodePtr>> alter_attributes_locked(AlterAttributes request);
   Task<Result<void>> remove_locked(RemoveNode request);
   Result<NodePtr> find_same(const std::string& path, const PathId& id) const;
-  Result<Slice> attributes_of(const AttributesOf& attributes, std::uint32_t tablets) const;
+  Result<Slice> make_record(const RecordOf& record, std::uint32_t tablets) const;
   Result<void> check_deletions(const std::vector<TabletInfo>& deleted) const;
   void add_deletions(std::vector<TabletInfo> deleted);
   Task<Result<void>> store_nodes(std::vector<NodePtr> nodes, std::uint32_t tablets,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/coding.h"
+#include "base/invariant.h"
 #include "base/sealed.h"
 #include "scheme/tablet_record.h"
 #include "table/model/schema_codec.h"
@@ -15,12 +16,15 @@ namespace {
 
 constexpr std::uint8_t kVersion = 3;
 constexpr std::uint8_t kVersionWithoutApplied = 2;
+constexpr MountState kLastStored = MountState::kFreezing;
 constexpr std::size_t kTabletOfTableBytesMin = 1 + 2 * sizeof(std::uint32_t) + kTabletBytesMin;
 constexpr std::size_t kOptionBytesMin = 2 * sizeof(std::uint32_t);
 
 void append_tablets(Encoder& encoder, const std::vector<TabletOfTable>& tablets) {
   encoder.u32(static_cast<std::uint32_t>(tablets.size()));
   for (const TabletOfTable& tablet : tablets) {
+    INVARIANT(tablet.state <= kLastStored, "state \"{}\" of tablet {} is not stored",
+              to_string(tablet.state), tablet.info.id.value);
     encoder.u8(static_cast<std::uint8_t>(tablet.state)).sized(tablet.pivot);
     append_tablet(encoder, tablet.info);
     encoder.u32(static_cast<std::uint32_t>(tablet.parents.size()));
@@ -35,7 +39,7 @@ Result<std::vector<TabletOfTable>> take_tablets(Decoder& decoder) {
   for (std::uint32_t i = 0; i < count; ++i) {
     TabletOfTable tablet;
     const std::uint8_t state = decoder.u8();
-    if (state > static_cast<std::uint8_t>(MountState::kFreezing)) {
+    if (state > static_cast<std::uint8_t>(kLastStored)) {
       return fail(Errc::kCorrupt, "state of a tablet");
     }
     tablet.state = static_cast<MountState>(state);
@@ -77,17 +81,6 @@ Result<TableOptions> take_options(Decoder& decoder) {
 
 }  // namespace
 
-std::string_view to_string(MountState state) {
-  switch (state) {
-    case MountState::kUnmounted: return "unmounted";
-    case MountState::kMounted: return "mounted";
-    case MountState::kFrozen: return "frozen";
-    case MountState::kUnmounting: return "unmounting";
-    case MountState::kFreezing: return "freezing";
-  }
-  return "unknown";
-}
-
 Slice encode_table(const TableRecord& record) {
   Encoder encoder;
   encoder.u8(kVersion).flag(record.dynamic);
@@ -103,7 +96,7 @@ Slice encode_table(const TableRecord& record) {
 }
 
 Result<TableRecord> decode_table(const PathNode& node) {
-  TRY(const ByteSpan bytes, unseal(node.attributes));
+  TRY(const ByteSpan bytes, unseal(node.record));
   Decoder decoder(bytes);
   const std::uint8_t version = decoder.u8();
   if (version != kVersion && version != kVersionWithoutApplied) {
@@ -154,15 +147,14 @@ bool needs_remount(const TableRecord& record) {
 Result<table::TabletSettings> tablet_settings(const std::string& path, const TableRecord& record,
                                               std::size_t tablet) {
   const TableOptions& options = record.applied;
-  const TableMountOptions& mount = options.mount;
   table::TabletSettings settings;
   settings.schema = std::make_shared<const TableSchema>(kept_schema(record));
   settings.table_path = "/" + path;
   settings.bounds.from = record.tablets[tablet].pivot;
   if (tablet + 1 < record.tablets.size()) settings.bounds.to = record.tablets[tablet + 1].pivot;
-  settings.atomicity = static_cast<table::Atomicity>(options.atomicity);
-  settings.in_memory_mode = static_cast<table::InMemoryMode>(options.in_memory_mode);
-  settings.chunks.format = static_cast<table::OptimizeFor>(options.optimize_for);
+  settings.atomicity = options.atomicity;
+  settings.in_memory_mode = options.in_memory_mode;
+  settings.chunks.format = options.optimize_for;
   const auto codec = table::parse_codec(options.compression_codec);
   if (!codec) {
     return fail(Errc::kInvalidArgument,
@@ -171,29 +163,11 @@ Result<table::TabletSettings> tablet_settings(const std::string& path, const Tab
   settings.chunks.codec = *codec;
   if (options.block_size > 0) settings.chunks.block_bytes = options.block_size;
   settings.chunks.key_filter = options.key_filter;
-  table::MountConfig& to = settings.mount;
-  to.retention.min_data_versions = mount.min_data_versions;
-  to.retention.max_data_versions = mount.max_data_versions;
-  to.retention.min_data_ttl = mount.min_data_ttl;
-  to.retention.max_data_ttl = mount.max_data_ttl;
-  to.auto_compaction_period = mount.auto_compaction_period;
-  to.forced_compaction_revision = mount.forced_compaction_revision;
-  to.forced_compaction_ms = record.applied_forced_compaction_ms;
-  to.lookup_cache_rows_ratio = mount.lookup_cache_rows_ratio;
-  to.lookup_cache_rows_per_tablet = mount.lookup_cache_rows_per_tablet;
-  to.enable_lookup_cache_by_default = mount.enable_lookup_cache_by_default;
-  to.enable_key_filter_for_lookup = mount.enable_key_filter_for_lookup;
-  to.max_dynamic_store_row_count = mount.max_dynamic_store_row_count;
-  to.max_dynamic_store_bytes = mount.max_dynamic_store_bytes;
-  to.dynamic_store_auto_flush_period = mount.dynamic_store_auto_flush_period;
-  to.merge_rows_on_flush = mount.merge_rows_on_flush;
+  settings.mount = table::MountConfig(options.mount);
+  settings.mount.forced_compaction_ms = record.applied_forced_compaction_ms;
   // Chunks of static tables stay as they were written.
-  to.enable_compaction_and_partitioning =
-      record.dynamic && mount.enable_compaction_and_partitioning;
-  to.min_partition_data_size = mount.min_partition_data_size;
-  to.desired_partition_data_size = mount.desired_partition_data_size;
-  to.max_partition_data_size = mount.max_partition_data_size;
-  TRY_VOID(table::check(to));
+  if (!record.dynamic) settings.mount.enable_compaction_and_partitioning = false;
+  TRY_VOID(table::check(settings.mount));
   return settings;
 }
 

@@ -8,6 +8,7 @@
 //              count u32  tablet*                     retired: others may still read their blobs
 //              (tablet_record.h) crc32c u32
 //   tablet_of_table = state u8  sized pivot  tablet  count u32  parent u64*
+//   state    = a number of MountState, 0 to 4 (moraine/mount_state.h)
 //   schema   = as in table/model/schema_codec.h
 //   options  = count u32  (sized name  sized value)*  ascending by name; names of YTsaurus
 //            attributes
@@ -25,6 +26,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "moraine/mount_state.h"
 #include "moraine/schema.h"
 #include "moraine/table_options.h"
 #include "scheme/path_node.h"
@@ -36,17 +38,9 @@ namespace moraine {
 inline constexpr std::size_t kTabletsPerTableMax = 1'000;
 inline constexpr std::size_t kTableTabletChannels = 3;
 
-// The desired state of a tablet; those with "-ing" are transitions to it.
-enum class MountState : std::uint8_t {
-  kUnmounted = 0,
-  kMounted = 1,
-  kFrozen = 2,
-  kUnmounting = 3,
-  kFreezing = 4,
-};
-std::string_view to_string(MountState state);
-
 struct TabletOfTable {
+  // The desired state, or a transition to it: kUnmounting, kFreezing. Never kMounting and
+  // kFrozenMounting, which are not stored.
   MountState state = MountState::kUnmounted;
   std::string pivot;  // Encoded key prefix, inclusive.
   TabletInfo info;

@@ -8,14 +8,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteSpan bytes(reinterpret_cast<const std::byte*>(data), size);
   PathNode node;
   node.path = "t";
-  node.attributes = Slice::copy_of(bytes);
+  node.record = Slice::copy_of(bytes);
   (void)decode_table(node);
   // With a valid checksum, so that the fields are decoded.
   Encoder encoder;
   encoder.raw(bytes);
-  node.attributes = seal(std::move(encoder));
+  node.record = seal(std::move(encoder));
   if (const auto record = decode_table(node)) {
-    node.attributes = encode_table(*record);
+    node.record = encode_table(*record);
     INVARIANT(decode_table(node).has_value(), "a decoded value can be encoded");
   }
   return 0;

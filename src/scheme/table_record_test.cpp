@@ -19,7 +19,7 @@ TableRecord sample() {
   record.options.mount.max_data_versions = 7;
   record.forced_compaction_ms = 1'700'000'000'000;
   apply_options(record, 0);
-  record.options.optimize_for = TableFormat::kScan;  // Stored since.
+  record.options.optimize_for = OptimizeFor::kScan;  // Stored since.
   record.tablets.resize(2);
   record.tablets[0].info = TabletInfo::simple(TabletId{11}, kTestGroup, kTableTabletChannels);
   record.tablets[0].state = MountState::kMounted;
@@ -30,11 +30,11 @@ TableRecord sample() {
   return record;
 }
 
-PathNode node_of(Slice attributes) {
+PathNode node_of(Slice record) {
   PathNode node;
   node.kind = NodeKind::kTable;
   node.path = "t";
-  node.attributes = std::move(attributes);
+  node.record = std::move(record);
   return node;
 }
 
@@ -54,9 +54,8 @@ TEST(TableRecordTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(found->retired.front().id, TabletId{3});
 }
 
-// Version 2 had one set of options, by which tablets ran.
-TEST(TableRecordTest, ReadsTheVersionBefore) {
-  const TableRecord record = sample();
+// Version 2 had one set of options, by which tablets ran. `state`: of its one tablet.
+Slice version_2(const TableRecord& record, std::uint8_t state) {
   Encoder encoder;
   encoder.u8(2).flag(true);
   table::append_schema(encoder, record.schema);
@@ -66,10 +65,15 @@ TEST(TableRecordTest, ReadsTheVersionBefore) {
     if (name != "enable_key_filter_for_lookup") encoder.sized(name).sized(value);
   }
   encoder.u64(record.forced_compaction_ms);
-  encoder.u32(1).u8(1).sized("");
+  encoder.u32(1).u8(state).sized("");
   append_tablet(encoder, record.tablets[0].info);
   encoder.u32(0).u32(0);
-  const auto found = decode_table(node_of(seal(std::move(encoder))));
+  return seal(std::move(encoder));
+}
+
+TEST(TableRecordTest, ReadsTheVersionBefore) {
+  const TableRecord record = sample();
+  const auto found = decode_table(node_of(version_2(record, 1)));
   ASSERT_TRUE(found) << found.error().message();
   EXPECT_EQ(found->options, record.options);
   EXPECT_EQ(found->applied, record.options);
@@ -78,13 +82,23 @@ TEST(TableRecordTest, ReadsTheVersionBefore) {
   EXPECT_FALSE(needs_remount(*found));
 }
 
+TEST(TableRecordTest, StatesThatAreNotStoredAreCorrupt) {
+  for (std::uint8_t state = 0; state < 5; ++state) {
+    const auto found = decode_table(node_of(version_2(sample(), state)));
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ(found->tablets[0].state, static_cast<MountState>(state));
+  }
+  const auto mounting = static_cast<std::uint8_t>(MountState::kMounting);
+  EXPECT_EQ(decode_table(node_of(version_2(sample(), mounting))).error().code, Errc::kCorrupt);
+}
+
 TEST(TableRecordTest, WhatIsStoredWaitsForARemount) {
   TableRecord record = sample();
   EXPECT_TRUE(needs_remount(record));
-  EXPECT_EQ(tablet_settings("t", record, 0)->chunks.format, table::OptimizeFor::kLookup);
+  EXPECT_EQ(tablet_settings("t", record, 0)->chunks.format, OptimizeFor::kLookup);
   apply_options(record, 0);
   EXPECT_FALSE(needs_remount(record));
-  EXPECT_EQ(tablet_settings("t", record, 0)->chunks.format, table::OptimizeFor::kScan);
+  EXPECT_EQ(tablet_settings("t", record, 0)->chunks.format, OptimizeFor::kScan);
   record.forced_compaction_ms += 5;
   EXPECT_TRUE(needs_remount(record));
   apply_options(record, record.forced_compaction_ms + 7);
@@ -92,7 +106,7 @@ TEST(TableRecordTest, WhatIsStoredWaitsForARemount) {
             sample().forced_compaction_ms + 12)
       << "what was written until the remount counts";
   for (TabletOfTable& tablet : record.tablets) tablet.state = MountState::kUnmounted;
-  record.options.optimize_for = TableFormat::kLookup;
+  record.options.optimize_for = OptimizeFor::kLookup;
   EXPECT_FALSE(needs_remount(record)) << "a mount will do";
 }
 
@@ -114,8 +128,8 @@ TEST(TableRecordTest, OptionsHaveTheNamesOfYtsaurusAndRefuseOthers) {
                                        {"enable_lookup_cache_by_default", "true"},
                                        {"auto_compaction_period", "60000"}}));
   EXPECT_EQ(options.mount.min_data_ttl.count(), 0);
-  EXPECT_EQ(options.optimize_for, TableFormat::kScan);
-  EXPECT_EQ(options.in_memory_mode, TableMemory::kUncompressed);
+  EXPECT_EQ(options.optimize_for, OptimizeFor::kScan);
+  EXPECT_EQ(options.in_memory_mode, InMemoryMode::kUncompressed);
   EXPECT_EQ(options.mount.lookup_cache_rows_ratio, 0.03);
   EXPECT_TRUE(options.mount.enable_lookup_cache_by_default);
   EXPECT_EQ(options.mount.auto_compaction_period->count(), 60'000);
@@ -143,7 +157,7 @@ TEST(TableRecordTest, ATabletGetsItsBoundsAndOptions) {
   EXPECT_EQ(first->bounds.to, record.tablets[1].pivot);
   EXPECT_EQ(second->bounds.from, record.tablets[1].pivot);
   EXPECT_EQ(second->bounds.to, "");
-  EXPECT_EQ(first->mount.retention.max_data_versions, 7u);
+  EXPECT_EQ(first->mount.max_data_versions, 7u);
   EXPECT_EQ(first->chunks.codec, (table::Codec{table::CodecKind::kZstd, 3}));
 }
 

@@ -68,7 +68,7 @@ Slice encode_topic(const TopicRecord& record) {
 }
 
 Result<TopicRecord> decode_topic(const PathNode& node) {
-  TRY(const ByteSpan bytes, unseal(node.attributes));
+  TRY(const ByteSpan bytes, unseal(node.record));
   Decoder decoder(bytes);
   if (decoder.u8() != kVersion) return fail(Errc::kUnsupported, "topic version");
   TRY(TopicSpec spec, take_spec(decoder));

@@ -1,4 +1,4 @@
-// The attributes of a topic's node, as bytes.
+// TopicRecord as bytes: a topic as stored in its node of the scheme.
 //
 // clang-format off
 //   topic    = version u8 = 1
@@ -11,7 +11,7 @@
 // Promise    Pure. Equal topics have equal bytes; a decoded topic satisfies the bounds and rules of
 //            topic_plan.h.
 // Errors     kCorrupt; kUnsupported: another version.
-// Tests      topic_attributes_test.cpp, topic_attributes_fuzz.cpp.
+// Tests      topic_record_test.cpp, topic_record_fuzz.cpp.
 #pragma once
 
 #include "base/bytes.h"

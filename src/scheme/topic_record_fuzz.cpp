@@ -1,4 +1,4 @@
-// Any bytes as a topic's attributes: refused, or decoded to what encodes to the same bytes.
+// Any bytes as the record of a topic: refused, or decoded to what encodes to the same bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Encoder encoder;
   encoder.raw(ByteSpan(reinterpret_cast<const std::byte*>(data), size));
   PathNode node;
-  node.attributes = seal(std::move(encoder));
+  node.record = seal(std::move(encoder));
   if (const auto record = decode_topic(node)) {
-    if (!equal(encode_topic(*record), node.attributes)) __builtin_trap();
+    if (!equal(encode_topic(*record), node.record)) __builtin_trap();
   }
   return 0;
 }

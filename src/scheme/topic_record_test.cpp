@@ -25,11 +25,11 @@ PathNode node_of(const TopicRecord& record) {
   node.path = "team/orders";
   node.id[0] = 7;
   node.created_ms = 99;
-  node.attributes = encode_topic(record);
+  node.record = encode_topic(record);
   return node;
 }
 
-TEST(TopicAttributes, KeepEverything) {
+TEST(TopicRecordTest, KeepEverything) {
   const TopicRecord record = some_topic();
   const auto decoded = decode_topic(node_of(record));
   ASSERT_TRUE(decoded) << decoded.error().message();
@@ -45,21 +45,21 @@ TEST(TopicAttributes, KeepEverything) {
   EXPECT_EQ(decoded->tablets[1].info.channels, record.tablets[1].info.channels);
 }
 
-TEST(TopicAttributes, AnyFlippedBitIsFound) {
+TEST(TopicRecordTest, AnyFlippedBitIsFound) {
   PathNode node = node_of(some_topic());
-  const Slice good = node.attributes;
+  const Slice good = node.record;
   for (std::size_t at = 0; at < good.size(); ++at) {
     Encoder bad;
     bad.raw(good);
     bad.span()[at] ^= std::byte{64};
-    node.attributes = bad.slice();
+    node.record = bad.slice();
     const auto decoded = decode_topic(node);
     ASSERT_FALSE(decoded) << at;
     EXPECT_EQ(decoded.error().code, Errc::kCorrupt) << at;
   }
 }
 
-TEST(TopicAttributes, AConfigThatWasAcceptedOnceIsStillRead) {
+TEST(TopicRecordTest, AConfigThatWasAcceptedOnceIsStillRead) {
   TopicRecord record = some_topic();
   record.info.config["min.insync.replicas"] = "2";
   const auto decoded = decode_topic(node_of(record));
@@ -67,7 +67,7 @@ TEST(TopicAttributes, AConfigThatWasAcceptedOnceIsStillRead) {
   EXPECT_EQ(decoded->info.config.at("min.insync.replicas"), "2");
 }
 
-TEST(TopicAttributes, WhatNoTopicMayHaveIsCorrupt) {
+TEST(TopicRecordTest, WhatNoTopicMayHaveIsCorrupt) {
   TopicRecord unknown_config = some_topic();
   unknown_config.info.config["no.such"] = "1";
   EXPECT_EQ(decode_topic(node_of(unknown_config)).error().code, Errc::kCorrupt);
@@ -79,7 +79,7 @@ TEST(TopicAttributes, WhatNoTopicMayHaveIsCorrupt) {
   EXPECT_EQ(decode_topic(node_of(empty_tablet)).error().code, Errc::kCorrupt);
 }
 
-TEST(TopicAttributes, TheLargestTopicFits) {
+TEST(TopicRecordTest, TheLargestTopicFits) {
   TopicRecord record = some_topic();
   record.tablets = spread({}, kPartitionsPerTopicMax, 16, TabletId{500}, kGroups);
   for (std::size_t i = 0; i < kTopicConsumersMax; ++i) {
@@ -89,7 +89,7 @@ TEST(TopicAttributes, TheLargestTopicFits) {
   }
   record.info.consumers.erase("a");
   record.info.consumers.erase("b");
-  EXPECT_LE(encode_topic(record).size(), kAttributesBytesMax);
+  EXPECT_LE(encode_topic(record).size(), kRecordBytesMax);
   EXPECT_TRUE(decode_topic(node_of(record)));
 }
 

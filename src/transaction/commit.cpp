@@ -1,5 +1,6 @@
 #include "transaction/commit.h"
 
+#include <algorithm>
 #include <map>
 
 #include "table/model/no_timestamp.h"
@@ -7,20 +8,23 @@
 namespace moraine {
 namespace {
 
-std::string_view name_of(table::Atomicity atomicity) {
-  return atomicity == table::Atomicity::kFull ? "full" : "none";
+std::string_view name_of(Atomicity atomicity) {
+  return atomicity == Atomicity::kFull ? "full" : "none";
 }
 
 Result<void> check_writable(const OpenTable& table, const OpenRange& range) {
-  if (range.state == "mounted") return {};
+  if (range.state == MountState::kMounted) return {};
   if (table.removed) return fail(Errc::kNotFound, was_removed(table.path));
-  bool any = false;
-  for (const OpenRange& other : table.ranges) any = any || other.state == "mounted";
-  if (!any)
+  const auto writable = [](MountState state) {
+    return state == MountState::kMounted || state == MountState::kMounting;
+  };
+  if (std::ranges::none_of(table.ranges, writable, &OpenRange::state)) {
     return fail(Errc::kReadOnly, fmt::format("Table {} has no mounted tablets", table.path));
-  return fail(Errc::kReadOnly,
+  }
+  const bool starts = range.state == MountState::kMounting;
+  return fail(starts ? Errc::kNotHere : Errc::kReadOnly,
               fmt::format("Tablet {} of table {} is in \"{}\" state while \"mounted\" expected",
-                          range.tablet.value, table.path, range.state));
+                          range.tablet.value, table.path, to_string(range.state)));
 }
 
 }  // namespace
@@ -86,7 +90,7 @@ Task<Result<Timestamp>> commit_each(TabletCalls& calls, std::vector<Participant>
 Task<Result<Timestamp>> commit_transaction(CommitParts parts, GatheredTransaction transaction,
                                            Instant deadline) {
   const Timestamp start = transaction.start;
-  const bool atomic = transaction.atomicity == table::Atomicity::kFull;
+  const bool atomic = transaction.atomicity == Atomicity::kFull;
   CO_TRY(std::vector<Participant> participants, split_by_tablet(std::move(transaction)));
   if (participants.empty()) co_return start;
   if (participants.size() == 1 || !atomic) {

@@ -34,11 +34,12 @@ struct CommitParts {
 struct GatheredTransaction {
   TransactionId id;
   Timestamp start = 0;
-  table::Atomicity atomicity = table::Atomicity::kFull;
+  Atomicity atomicity = Atomicity::kFull;
   std::vector<TableChanges> tables;
 };
 
-// The writes by tablet. kInvalidArgument: a table of another atomicity; kReadOnly: not mounted.
+// The writes by tablet. kInvalidArgument: a table of another atomicity; kReadOnly: not mounted;
+// kNotHere: mounted, but its tablet does not run here.
 Result<std::vector<Participant>> split_by_tablet(GatheredTransaction transaction);
 
 Task<Result<Timestamp>> commit_transaction(CommitParts parts, GatheredTransaction transaction,

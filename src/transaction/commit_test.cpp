@@ -18,7 +18,7 @@ std::shared_ptr<OpenTable> table_of(std::vector<std::int64_t> pivots, std::uint6
   for (std::size_t i = 0; i < table->ranges.size(); ++i) {
     if (i > 0) table->ranges[i].from = key(pivots[i - 1]);
     table->ranges[i].tablet = TabletId{first_tablet + i};
-    table->ranges[i].state = "mounted";
+    table->ranges[i].state = MountState::kMounted;
   }
   return table;
 }
@@ -41,11 +41,22 @@ TEST(OpenTableTest, AKeyIsInTheLastRangeThatBeginsAtOrBelowIt) {
 
 TEST(OpenTableTest, ARangeThatDoesNotRunFailsWithItsState) {
   const auto table = table_of({}, 1);
-  table->ranges[0].state = "unmounted";
+  table->ranges[0].state = MountState::kUnmounted;
   const auto found = table->readable(0);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, Errc::kReadOnly);
   EXPECT_NE(found.error().context.find("unmounted"), std::string::npos);
+}
+
+TEST(OpenTableTest, ARangeThatIsBeingStartedIsNotHere) {
+  const auto table = table_of({}, 1);
+  for (const MountState state : {MountState::kMounting, MountState::kFrozenMounting}) {
+    table->ranges[0].state = state;
+    const auto found = table->readable(0);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, Errc::kNotHere);
+    EXPECT_NE(found.error().context.find(to_string(state)), std::string::npos);
+  }
 }
 
 TEST(SplitByTabletTest, EveryTabletGetsItsOwnRows) {
@@ -67,7 +78,7 @@ TEST(SplitByTabletTest, EveryTabletGetsItsOwnRows) {
 
 TEST(SplitByTabletTest, TablesOfAnotherAtomicityAreRefused) {
   GatheredTransaction gathered;
-  gathered.atomicity = table::Atomicity::kNone;
+  gathered.atomicity = Atomicity::kNone;
   gathered.tables.push_back({table_of({}, 1), {}});
   gathered.tables[0].changes.push_back(change(1));
   const auto parts = split_by_tablet(std::move(gathered));
@@ -78,7 +89,7 @@ TEST(SplitByTabletTest, TablesOfAnotherAtomicityAreRefused) {
 TEST(SplitByTabletTest, AFrozenTabletTakesNoWrites) {
   GatheredTransaction gathered;
   const auto table = table_of({10}, 1);
-  table->ranges[0].state = "frozen";
+  table->ranges[0].state = MountState::kFrozen;
   gathered.tables.push_back({table, {}});
   gathered.tables[0].changes.push_back(change(1));
   const auto parts = split_by_tablet(std::move(gathered));
@@ -86,6 +97,21 @@ TEST(SplitByTabletTest, AFrozenTabletTakesNoWrites) {
   EXPECT_EQ(parts.error().code, Errc::kReadOnly);
   EXPECT_NE(parts.error().context.find("\"frozen\" state while \"mounted\" expected"),
             std::string::npos);
+}
+
+TEST(SplitByTabletTest, ATabletThatIsBeingStartedIsNotHere) {
+  const auto code = [](MountState state) {
+    GatheredTransaction gathered;
+    const auto table = table_of({}, 1);
+    table->ranges[0].state = state;
+    gathered.tables.push_back({table, {}});
+    gathered.tables[0].changes.push_back(change(1));
+    const auto parts = split_by_tablet(std::move(gathered));
+    return parts ? Errc::kIo : parts.error().code;
+  };
+  EXPECT_EQ(code(MountState::kMounting), Errc::kNotHere);
+  EXPECT_EQ(code(MountState::kFrozenMounting), Errc::kReadOnly) << "it will be frozen";
+  EXPECT_EQ(code(MountState::kUnmounted), Errc::kReadOnly);
 }
 
 }  // namespace

@@ -153,7 +153,8 @@ Task<Result<Timestamp>> Coordinator::commit_new(TransactionId id,
     scope_.spawn(abort_all(id, std::move(tablets)));
     co_await abort_all(id, std::move(held));
     const Errc code = prepared.error().code;
-    // Nothing was decided, and will not be: the outcome is known.
+    // Nothing was decided, and will not be: the outcome is known. kNotHere of a participant becomes
+    // kAborted: from commit() it would mean the coordinator.
     const bool keeps = code == Errc::kAborted || code == Errc::kInvalidArgument ||
                        code == Errc::kOverloaded || code == Errc::kReadOnly ||
                        code == Errc::kNoSpace;

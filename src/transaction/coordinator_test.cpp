@@ -27,6 +27,7 @@ class ToldTablets final : public TabletCalls {
   std::map<TabletId, std::map<TransactionId, Timestamp>> committed;
   std::map<TabletId, Errc> refuses;  // Errors of prepare().
   std::set<TabletId> unreachable;    // To the outcome.
+  Errc unreachable_code = Errc::kTimeout;
 
   Task<Result<Timestamp>> commit(TabletId, TabletWrite, Instant) override {
     co_return fail(Errc::kUnsupported, "one-phase");
@@ -39,13 +40,13 @@ class ToldTablets final : public TabletCalls {
   }
   Task<Result<void>> commit_prepared(TabletId tablet, TransactionId id, Timestamp commit,
                                      Instant) override {
-    if (unreachable.contains(tablet)) co_return fail(Errc::kTimeout, "unreachable");
+    if (unreachable.contains(tablet)) co_return fail(unreachable_code, "unreachable");
     prepared[tablet].erase(id);
     committed[tablet][id] = commit;
     co_return Result<void>{};
   }
   Task<Result<void>> abort_prepared(TabletId tablet, TransactionId id, Instant) override {
-    if (unreachable.contains(tablet)) co_return fail(Errc::kTimeout, "unreachable");
+    if (unreachable.contains(tablet)) co_return fail(unreachable_code, "unreachable");
     prepared[tablet].erase(id);
     co_return Result<void>{};
   }
@@ -115,7 +116,7 @@ TEST_F(CoordinatorTest, ACommitWithoutATimestampFailsWithUnavailableWhenTheSourc
   table->ranges[0].tablet = kFirst;
   table->ranges[1].tablet = kSecond;
   table->ranges[1].from = key(10);
-  for (OpenRange& range : table->ranges) range.state = "mounted";
+  for (OpenRange& range : table->ranges) range.state = MountState::kMounted;
   timestamps_.fails = true;
   const auto code = [&](Errc of_source) {
     timestamps_.code = of_source;
@@ -196,6 +197,33 @@ TEST_F(CoordinatorTest, WhatWasRefusedStaysRefused) {
   tablets_.refuses.clear();
   EXPECT_EQ(commit(*coordinator, 1).error().code, Errc::kReadOnly);
   EXPECT_TRUE(commit(*coordinator, 2));
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, AParticipantThatIsNotWhereItWasCalledAbortsTheTransaction) {
+  tablets_.refuses[kSecond] = Errc::kNotHere;
+  auto coordinator = boot();
+  EXPECT_EQ(commit(*coordinator, 1).error().code, Errc::kAborted) << "the coordinator is here";
+  EXPECT_TRUE(tablets_.prepared[kFirst].empty());
+  EXPECT_EQ(coordinator->outcome(transaction(1)).kind, TransactionOutcome::Kind::kAborted);
+  tablets_.refuses.clear();
+  EXPECT_EQ(commit(*coordinator, 1).error().code, Errc::kAborted) << "it stays refused";
+  EXPECT_TRUE(commit(*coordinator, 2));
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, ADecisionIsSentUntilTheParticipantIsFound) {
+  tablets_.unreachable.insert(kSecond);
+  tablets_.unreachable_code = Errc::kNotHere;
+  auto coordinator = boot();
+  const auto committed = commit(*coordinator, 1);
+  ASSERT_TRUE(committed) << committed.error().message();
+  let_time_pass(3s);
+  EXPECT_EQ(coordinator->unacknowledged(), 1u) << "a tablet that is elsewhere is still prepared";
+  tablets_.unreachable.clear();
+  let_time_pass(10s);
+  EXPECT_EQ(coordinator->unacknowledged(), 0u);
+  EXPECT_EQ(tablets_.committed[kSecond][transaction(1)], *committed);
   sim_.run(coordinator->stop());
 }
 

@@ -7,8 +7,8 @@
 namespace moraine {
 namespace {
 
-Error not_running(TabletId id) {
-  return {Errc::kReadOnly, fmt::format("tablet {} is not running", id.value)};
+Error not_here(TabletId id) {
+  return {Errc::kNotHere, fmt::format("tablet {} is not running here", id.value)};
 }
 
 }  // namespace
@@ -35,21 +35,21 @@ LocalTablets::Found LocalTablets::find(TabletId id) const {
 
 Task<Result<Timestamp>> LocalTablets::commit(TabletId tablet, TabletWrite write, Instant) {
   const Found found = find(tablet);
-  if (!found.tablet) co_return std::unexpected(not_running(tablet));
+  if (!found.tablet) co_return std::unexpected(not_here(tablet));
   co_return co_await run_there(*found.home, [&] { return found.tablet->commit(std::move(write)); });
 }
 
 Task<Result<void>> LocalTablets::prepare(TabletId tablet, TabletWrite write, TabletId coordinator,
                                          Instant) {
   const Found found = find(tablet);
-  if (!found.tablet) co_return std::unexpected(not_running(tablet));
+  if (!found.tablet) co_return std::unexpected(not_here(tablet));
   co_return co_await run_there(
       *found.home, [&] { return found.tablet->prepare(std::move(write), coordinator); });
 }
 
 Task<Error> LocalTablets::absent(TabletId tablet) const {
   co_return co_await run_there(control_, [&]() -> Task<Error> {
-    if (!is_deleted_ || !is_deleted_(tablet)) co_return not_running(tablet);
+    if (!is_deleted_ || !is_deleted_(tablet)) co_return not_here(tablet);
     co_return Error{Errc::kNotFound, fmt::format("tablet {} was deleted", tablet.value)};
   });
 }

@@ -2,7 +2,7 @@
 //
 // Promise    A call runs on the tablet's lane and returns on the caller's. commit_prepared() and
 //            abort_prepared() of a deleted tablet fail with kNotFound: nothing is prepared there
-//            any more. Calls of other tablets that do not run fail with kReadOnly.
+//            any more. Calls of other tablets that do not run fail with kNotHere.
 // Threading  Calls: any lane. add(), remove() and set_deleted_check(): the control lane. find():
 //            any thread.
 #pragma once

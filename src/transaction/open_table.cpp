@@ -24,9 +24,12 @@ Result<std::shared_ptr<table::TableTablet>> OpenTable::readable(std::size_t rang
   const OpenRange& wanted = ranges[range];
   if (wanted.running) return wanted.running;
   if (removed) return fail(Errc::kNotFound, was_removed(path));
-  return fail(Errc::kReadOnly, fmt::format("Cannot read from tablet {} of table {} while it is "
-                                           "in \"{}\" state",
-                                           wanted.tablet.value, path, wanted.state));
+  const bool starts =
+      wanted.state == MountState::kMounting || wanted.state == MountState::kFrozenMounting;
+  return fail(starts ? Errc::kNotHere : Errc::kReadOnly,
+              fmt::format("Cannot read from tablet {} of table {} while it is "
+                          "in \"{}\" state",
+                          wanted.tablet.value, path, to_string(wanted.state)));
 }
 
 TableHolder::TableHolder(std::shared_ptr<const OpenTable> first)

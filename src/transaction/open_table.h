@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/epoch.h"
+#include "moraine/mount_state.h"
 #include "table/tablet/table_tablet.h"
 
 namespace moraine {
@@ -20,7 +21,7 @@ namespace moraine {
 struct OpenRange {
   std::string from;  // Encoded, inclusive.
   TabletId tablet;
-  std::string state;                            // "mounted", "frozen", "unmounted", ...
+  MountState state = MountState::kUnmounted;
   std::shared_ptr<table::TableTablet> running;  // Null: not here, or not now.
 };
 
@@ -31,11 +32,12 @@ struct OpenTable : std::enable_shared_from_this<OpenTable> {
   bool removed = false;  // The table was removed.
   // The schema for readers, without the row number of static tables (static_rows.h). Null: all.
   std::shared_ptr<const TableSchema> shown;
-  table::Atomicity atomicity = table::Atomicity::kFull;
+  Atomicity atomicity = Atomicity::kFull;
   std::vector<OpenRange> ranges;
 
   std::size_t range_of(ByteSpan key) const;
-  // kReadOnly: the range is not mounted; the text has the state. kNotFound: the table was removed.
+  // kReadOnly: the range is not mounted. kNotHere: it is, but does not run here. Both texts have
+  // the state. kNotFound: the table was removed.
   Result<std::shared_ptr<table::TableTablet>> readable(std::size_t range) const;
 };
 

@@ -25,7 +25,7 @@ Result<Timestamp> timestamp_of(const Result<TabletReply>& reply) {
 Task<Result<TabletReply>> RemoteTablets::call(TabletId tablet, TabletCall call, Instant deadline) {
   const std::optional<NodeId> node = locate_(tablet);
   if (!node) {
-    co_return fail(Errc::kReadOnly, fmt::format("tablet {} has no leader", tablet.value));
+    co_return fail(Errc::kNotHere, fmt::format("tablet {} has no known leader", tablet.value));
   }
   const std::size_t kind = call.index();
   Slice frame = encode(TabletRequest{tablet, std::move(call)});

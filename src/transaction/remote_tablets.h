@@ -1,7 +1,7 @@
 // RemoteTablets: tablets, coordinators and the timestamp oracle of other nodes.
 //
 // Promise    Each call is sent once, to the last known leader of the tablet. Errors as TabletCalls;
-//            kReadOnly: the tablet has no leader, nothing was done.
+//            kNotHere: the tablet has no known leader.
 // Threading  The world's executor.
 // Tests      remote_tablets_test.cpp.
 #pragma once
@@ -16,7 +16,7 @@ namespace moraine {
 
 class RemoteTablets final : public TabletCalls {
  public:
-  // nullopt: it has no leader.
+  // nullopt: it has no known leader.
   using Locate = std::function<std::optional<NodeId>(TabletId)>;
   // `network` outlives the object.
   RemoteTablets(Network& network, Locate locate) : network_(network), locate_(std::move(locate)) {}

@@ -134,9 +134,9 @@ TEST_F(RemoteTabletsTest, ReadsOfASupersededIncarnationAreNotAnswered) {
 }
 
 TEST_F(RemoteTabletsTest, CallsOfATabletThatRunsNowhereFail) {
-  EXPECT_EQ(code(world_.run(remote_.abort_prepared(TabletId{5}, {}, soon()))), Errc::kReadOnly);
+  EXPECT_EQ(code(world_.run(remote_.abort_prepared(TabletId{5}, {}, soon()))), Errc::kNotHere);
   where_.reset();
-  EXPECT_EQ(code(commit(put(1, 5))), Errc::kReadOnly);
+  EXPECT_EQ(code(commit(put(1, 5))), Errc::kNotHere);
 }
 
 TEST_F(RemoteTabletsTest, ACoordinatorDecidesForOthers) {

@@ -2,7 +2,9 @@
 // run.
 //
 // Promise    Every call may be repeated. kUnknownOutcome: the call may have been executed. Other
-//            errors of commit() and prepare(): nothing of the transaction was stored.
+//            errors of commit() and prepare(): nothing of the transaction was stored. kNotHere: the
+//            tablet does not run where it was called, and this call did nothing; of an earlier call
+//            that is repeated it says nothing.
 // Threading  The caller's executor.
 #pragma once
 

@@ -278,7 +278,7 @@ Result<TabletReply> decode_tablet_reply(ByteSpan bytes) {
   reply.kind = kind - 1u;
   const std::uint8_t status = decoder.u8();
   std::string context = take_text(decoder);
-  if (status > 1 + static_cast<std::uint8_t>(Errc::kUnknownOutcome)) return bad("status");
+  if (status > 1 + static_cast<std::uint8_t>(kErrcLast)) return bad("status");
   if (status == 0 && !context.empty()) return bad("a text beside OK");
   if (status != 0) reply.status = fail(static_cast<Errc>(status - 1), std::move(context));
   reply.timestamp = decoder.u64();

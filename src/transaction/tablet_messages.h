@@ -16,7 +16,7 @@
 //              count u32, each: change of table/model/change.h
 //   columns  = count u32, each: u16
 //   reply    = protocol u8 = 0x54  version u8 = 2  kind u8 (of the request)
-//              status u8 (0: OK, else 1 + error code)  context (size u32, bytes)
+//              status u8 (0: OK, else 1 + number of the Errc)  context (size u32, bytes)
 //              timestamp u64  outcome u8 (0 committed, 1 aborted, 2 undecided)  more u8
 //              count u32, each: exists u8, key (size u32, bytes), image (size u32, bytes; empty
 //              unless the row exists)

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "base/coding.h"
+#include "base/sealed.h"
 
 namespace moraine {
 namespace {
+
+constexpr std::size_t kStatusAt = 3;  // After protocol, version and kind.
 
 TransactionId transaction(std::uint8_t number) {
   TransactionId id;
@@ -78,6 +81,32 @@ TEST(TabletMessages, AReplyHasRowsOrAnError) {
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->status.error().code, Errc::kAborted);
   EXPECT_EQ(refused->status.error().context, "a conflict");
+}
+
+// Numbers of codes are part of the format: an added code has a number above all others.
+TEST(TabletMessages, EveryErrorKeepsItsNumber) {
+  for (std::uint8_t number = 0; number <= static_cast<std::uint8_t>(kErrcLast); ++number) {
+    TabletReply refusal;
+    refusal.status = fail(static_cast<Errc>(number), "why");
+    const Slice bytes = encode(refusal);
+    EXPECT_EQ(static_cast<std::uint8_t>(bytes.data()[kStatusAt]), 1 + number);
+    const auto refused = decode_tablet_reply(bytes);
+    ASSERT_TRUE(refused) << refused.error().message();
+    EXPECT_EQ(refused->status.error().code, static_cast<Errc>(number));
+  }
+  EXPECT_EQ(static_cast<int>(Errc::kUnavailable), 9);
+  EXPECT_EQ(static_cast<int>(Errc::kUnknownOutcome), 13);
+  EXPECT_EQ(static_cast<int>(Errc::kNotHere), 14);
+}
+
+TEST(TabletMessages, AnErrorOfAnUnknownNumberIsRefused) {
+  TabletReply refusal;
+  refusal.status = fail(kErrcLast, "why");
+  const Slice good = encode(refusal);
+  Encoder other;
+  other.raw(good.sub(0, good.size() - sizeof(std::uint32_t)));
+  other.span()[kStatusAt] = static_cast<std::byte>(2 + static_cast<std::uint8_t>(kErrcLast));
+  EXPECT_EQ(decode_tablet_reply(seal(std::move(other))).error().code, Errc::kCorrupt);
 }
 
 TEST(TabletMessages, ARowThatIsNoImageIsRefused) {

@@ -172,7 +172,7 @@ Task<Slice> TabletServer::answer(std::shared_ptr<State> state, Slice frame) {
   const auto found = state->served.find(request->tablet);
   if (found == state->served.end()) {
     reply = failed(
-        {Errc::kReadOnly, fmt::format("tablet {} is not running here", request->tablet.value)});
+        {Errc::kNotHere, fmt::format("tablet {} is not running here", request->tablet.value)});
   } else {
     const Hold served = found->second;
     ++served->calls;

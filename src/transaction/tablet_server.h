@@ -10,7 +10,7 @@
 //            incarnation had started when they were computed.
 // Threading  The world's executor.
 // Limits     kAnswersMax answers remembered per tablet; a scan returns kScanRowsMax rows a page.
-// Errors     kReadOnly: the tablet is not running here, nothing was done.
+// Errors     kNotHere: the tablet is not running here, nothing was done.
 // Tests      remote_tablets_test.cpp.
 #pragma once
 

@@ -75,14 +75,14 @@ Task<Result<Uuid>> load_cluster_id(std::function<std::shared_ptr<KeyValue>()> ta
                                    Random& random) {
   std::shared_ptr<KeyValue> here = tablet();
   if (here == nullptr) {
-    co_return fail(Errc::kUnavailable, "the tablet of the cluster id is not running");
+    co_return fail(Errc::kNotHere, "the tablet of the cluster id is not running here");
   }
   const Result<Slice> stored = co_await here->read(kKey);
   if (stored) co_return decode_cluster_id(*stored);
   if (stored.error().code != Errc::kNotFound) co_return std::unexpected<Error>(stored.error());
   here = tablet();
   if (here == nullptr) {
-    co_return fail(Errc::kUnavailable, "the tablet of the cluster id is not running");
+    co_return fail(Errc::kNotHere, "the tablet of the cluster id is not running here");
   }
   const Uuid id = make_cluster_id(random);
   std::vector<Command> commands;

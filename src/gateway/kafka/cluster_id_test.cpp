@@ -58,7 +58,7 @@ TEST(ClusterId, StaysOverRestartsAndDiffersFromThatOfAnotherCluster) {
 
 TEST(ClusterId, WithoutItsTabletThereIsNone) {
   Cluster cluster(1);
-  EXPECT_EQ(cluster.id(false).error().code, Errc::kUnavailable);
+  EXPECT_EQ(cluster.id(false).error().code, Errc::kNotHere);
   EXPECT_TRUE(cluster.id());
 }
 

@@ -72,7 +72,7 @@ Task<Result<std::int64_t>> DurableProducerIds::next() {
 Task<Result<void>> DurableProducerIds::allocate_range() {
   std::shared_ptr<KeyValue> tablet = tablet_();
   if (tablet == nullptr) {
-    co_return fail(Errc::kUnavailable, "the tablet of producer ids is not running");
+    co_return fail(Errc::kNotHere, "the tablet of producer ids is not running here");
   }
   std::int64_t first = 1;
   Result<Slice> stored = co_await tablet->read(kKey);
@@ -85,7 +85,7 @@ Task<Result<void>> DurableProducerIds::allocate_range() {
   first = std::max(first, end_);
   tablet = tablet_();
   if (tablet == nullptr) {
-    co_return fail(Errc::kUnavailable, "the tablet of producer ids is not running");
+    co_return fail(Errc::kNotHere, "the tablet of producer ids is not running here");
   }
   if (first > std::numeric_limits<std::int64_t>::max() - kProducerIdsPerRange) {
     co_return fail(Errc::kOverloaded, "no producer ids are left");

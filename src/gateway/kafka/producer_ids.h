@@ -4,7 +4,7 @@
 //            for "none".
 // Threading  The node's executor.
 // Limits     An id past 2^63 - 1 would be needed after 300 years of a billion a second.
-// Errors     kUnavailable: the tablet is not running now; retry. kCorrupt.
+// Errors     kNotHere: the tablet is not running here; retry. kCorrupt.
 // Tests      producer_ids_test.cpp, producer_ids_fuzz.cpp
 #pragma once
 

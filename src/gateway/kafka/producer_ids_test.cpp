@@ -55,7 +55,7 @@ TEST_F(ProducerIdsTest, IdsAreGivenOnceOverRestartsAndNeverZero) {
 TEST_F(ProducerIdsTest, WithoutItsTabletThereAreNoIdsUntilItIsBack) {
   bool here = false;
   DurableProducerIds ids([&] { return here ? tablet_ : nullptr; });
-  EXPECT_EQ(world_.run(ids.next()).error().code, Errc::kUnavailable);
+  EXPECT_EQ(world_.run(ids.next()).error().code, Errc::kNotHere);
   here = true;
   EXPECT_EQ(world_.run(ids.next()).value_or(-1), 1);
 }

@@ -207,7 +207,7 @@ inline std::string ModelRun::change(const ProgramStep& step) {
     expect_ok(tables_.run(tables.alter(path, step.schema)), "alter");
     set_schema(step.schema);
   }
-  expect_ok(tables_.run(tables.mount(path, false)), "mount");
+  expect_ok(tables_.run(tables.mount(path, MountState::kMounted)), "mount");
   return "changed";
 }
 

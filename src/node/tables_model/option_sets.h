@@ -19,7 +19,7 @@ namespace option_set {
 using SetOption = std::function<void(TableOptions&)>;
 
 inline void scan_format(TableOptions& o) {
-  o.optimize_for = TableFormat::kScan;
+  o.optimize_for = OptimizeFor::kScan;
 }
 inline void tiny_blocks(TableOptions& o) {
   o.block_size = 64;
@@ -50,10 +50,10 @@ inline void small_row_cache(TableOptions& o) {
   o.mount.enable_lookup_cache_by_default = true;
 }
 inline void compressed_memory(TableOptions& o) {
-  o.in_memory_mode = TableMemory::kCompressed;
+  o.in_memory_mode = InMemoryMode::kCompressed;
 }
 inline void uncompressed_memory(TableOptions& o) {
-  o.in_memory_mode = TableMemory::kUncompressed;
+  o.in_memory_mode = InMemoryMode::kUncompressed;
 }
 inline void periodic(TableOptions& o) {
   o.mount.auto_compaction_period = std::chrono::minutes(5);

@@ -8,6 +8,7 @@
 
 #include "blob/blob_id.h"
 #include "moraine/schema.h"
+#include "moraine/table_options.h"
 #include "table/chunk/codec.h"
 #include "table/model/timestamp.h"
 
@@ -25,8 +26,6 @@ inline constexpr std::uint64_t kChunkBytesMax = std::uint64_t{128}
 // Limit for all versions of a row as encoded in a chunk. With its key and a unit's other rows they
 // stay within kCodecBytesMax; larger than what a memory store may hold of a row.
 inline constexpr std::size_t kEncodedRowBytesMax = std::size_t{960} << 20;
-
-enum class OptimizeFor : std::uint8_t { kLookup = 0, kScan = 1 };
 
 struct ChunkWriteOptions {
   OptimizeFor format = OptimizeFor::kLookup;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "moraine/filter.h"
 #include "moraine/value.h"
 #include "table/model/versioned_row.h"
 
@@ -37,18 +38,9 @@ struct ColumnBatch {
   std::vector<Slice> memory;          // Keeps texts alive.
 };
 
-// `column op value`; all filters of a list must match. A null cell matches only kIsNull.
+// A Filter whose column is resolved and whose value has the column's type.
 struct ColumnFilter {
-  enum class Op : std::uint8_t {
-    kEqual,
-    kNotEqual,
-    kLess,
-    kLessOrEqual,
-    kGreater,
-    kGreaterOrEqual,
-    kIsNull,
-    kIsNotNull
-  };
+  using Op = Filter::Op;
   ColumnIndex column = 0;
   Op op = Op::kEqual;
   Value value;

@@ -41,7 +41,7 @@ RowRetention::RowRetention(const TableSchema& schema, RetentionConfig config, Re
 }
 
 void RowRetention::set_oldest_elsewhere(Timestamp oldest_elsewhere) {
-  scope_.oldest_elsewhere = config_.ignore_major_timestamp ? kMaxTimestamp : oldest_elsewhere;
+  scope_.oldest_elsewhere = scope_.ignore_major_timestamp ? kMaxTimestamp : oldest_elsewhere;
 }
 
 // One write, no deletes, no deltas: every value is version 0 of its column.

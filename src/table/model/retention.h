@@ -32,21 +32,11 @@
 #include <vector>
 
 #include "moraine/schema.h"
+#include "moraine/table_options.h"
 #include "table/model/text_memory.h"
 #include "table/model/versioned_row.h"
 
 namespace moraine::table {
-
-struct RetentionConfig {
-  std::uint32_t min_data_versions = 1;
-  std::uint32_t max_data_versions = 1;
-  std::chrono::milliseconds min_data_ttl = std::chrono::minutes(30);
-  std::chrono::milliseconds max_data_ttl = std::chrono::minutes(30);
-  // Treats the row as complete even if versions of it are elsewhere: frees space sooner, but
-  // deleted or expired versions of other stores may reappear.
-  bool ignore_major_timestamp = false;
-  bool operator==(const RetentionConfig&) const = default;
-};
 
 struct RetentionScope {
   Timestamp now = 0;
@@ -59,6 +49,9 @@ struct RetentionScope {
   // older parts are elsewhere. Default: no such range is known.
   Timestamp alone_from = kMaxTimestamp;
   Timestamp alone_to = kNullTimestamp;
+  // Treats the row as complete even if versions of it are elsewhere: frees space sooner, but
+  // deleted or expired versions of other stores may reappear.
+  bool ignore_major_timestamp = false;
 };
 
 // now - min_data_ttl, at least kMinTimestamp.

@@ -154,7 +154,7 @@ TEST_F(Retention, ATombstoneStaysWhileOlderVersionsMayBeElsewhere) {
   scope_.oldest_elsewhere = minute(kNow - 35);
   EXPECT_EQ(kept(), "");
   scope_.oldest_elsewhere = kMinTimestamp;
-  config_.ignore_major_timestamp = true;
+  scope_.ignore_major_timestamp = true;
   EXPECT_EQ(kept(), "");
 }
 

@@ -109,9 +109,9 @@ TEST_P(DamagedChunks, TombstonesAboveADamagedChunkStay) {
   std::vector<ChunkRecord> chunks = records();
   const BlobId meta = chunks[0].meta;
   chunks[0].meta = chunks[0].data.front();
-  table_->settings.mount.retention.min_data_ttl = 0ms;
-  table_->settings.mount.retention.max_data_ttl = 0ms;
-  table_->settings.mount.retention.min_data_versions = 0;
+  table_->settings.mount.min_data_ttl = 0ms;
+  table_->settings.mount.max_data_ttl = 0ms;
+  table_->settings.mount.min_data_versions = 0;
   move(chunks);
   table_->erase({{"k", 5}});
   table_->put({{"k", 200}, {"v", "x"}});
@@ -171,8 +171,8 @@ TEST_P(DamagedChunks, WhatLiesBeneathOneThatIsLeftAloneIsNotRewrittenForEver) {
   std::swap(chunks[1].data, chunks[0].data);
   chunks[0].data = chunks[1].data;
   table_->settings.mount.enable_compaction_and_partitioning = true;
-  table_->settings.mount.retention.min_data_ttl = 0ms;
-  table_->settings.mount.retention.max_data_ttl = 0ms;
+  table_->settings.mount.min_data_ttl = 0ms;
+  table_->settings.mount.max_data_ttl = 0ms;
   move(chunks);
   table_->world.run_for(60s);
   table_->world.run(table_->tablet->settle());
@@ -191,8 +191,8 @@ class AddedKeyColumn : public testing::TestWithParam<OptimizeFor> {};
 
 TEST_P(AddedKeyColumn, HidesNoRowOfOlderChunks) {
   MountConfig mount;
-  mount.retention.min_data_ttl = 0ms;
-  mount.retention.max_data_ttl = 0ms;
+  mount.min_data_ttl = 0ms;
+  mount.max_data_ttl = 0ms;
   mount.enable_compaction_and_partitioning = false;
   TestTable table(9, test_schema(), mount);
   table.settings.chunks.format = GetParam();

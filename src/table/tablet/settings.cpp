@@ -53,7 +53,7 @@ std::uint64_t store_bytes_max(const MountConfig& mount, const TabletLimits& limi
 }
 
 Result<void> check(const MountConfig& config) {
-  TRY_VOID(check_retention(config.retention));
+  TRY_VOID(check_retention(config));
   TRY_VOID(check_partitions(config));
   if (config.max_dynamic_store_row_count == 0) return refuse("max_dynamic_store_row_count is 0");
   if (config.max_dynamic_store_bytes == 0) return refuse("max_dynamic_store_bytes is 0");

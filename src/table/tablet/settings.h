@@ -11,14 +11,12 @@
 
 #include "base/result.h"
 #include "moraine/schema.h"
+#include "moraine/table_options.h"
 #include "table/chunk/chunk.h"
 #include "table/model/key.h"
 #include "table/model/retention.h"
 
 namespace moraine::table {
-
-enum class Atomicity : std::uint8_t { kFull = 0, kNone = 1 };
-enum class InMemoryMode : std::uint8_t { kNone = 0, kCompressed = 1, kUncompressed = 2 };
 
 // Rows in memory, in stores of max_dynamic_store_bytes, within these limits.
 inline constexpr std::uint64_t kUnflushedStores = 4;
@@ -44,34 +42,23 @@ struct TabletLimits {
 };
 
 // Options that may change while the tablet is mounted (remount).
-struct MountConfig {
-  RetentionConfig retention;
+struct MountConfig : TableMountOptions {
+  MountConfig() = default;
+  explicit MountConfig(const TableMountOptions& options) : TableMountOptions(options) {}
 
-  std::uint64_t max_dynamic_store_row_count = 1'000'000;
-  std::uint64_t max_dynamic_store_bytes = std::uint64_t{128} << 20;
-  std::chrono::milliseconds dynamic_store_auto_flush_period = std::chrono::minutes(15);
-  bool merge_rows_on_flush = false;
+  RetentionConfig& retention() { return *this; }
+  const RetentionConfig& retention() const { return *this; }
 
-  std::uint64_t min_partition_data_size = std::uint64_t{96} << 20;
-  std::uint64_t desired_partition_data_size = std::uint64_t{256} << 20;
-  std::uint64_t max_partition_data_size = std::uint64_t{320} << 20;
   std::uint32_t min_compaction_store_count = 3;
   std::uint32_t max_compaction_store_count = 10;
   std::uint64_t compaction_data_size_base = std::uint64_t{16} << 20;
   double compaction_data_size_ratio = 2.0;
   std::uint32_t max_overlapping_store_count = 30;
-  std::optional<std::chrono::milliseconds> auto_compaction_period;
-  std::uint64_t forced_compaction_revision = 0;
   // Chunks made until then are compacted; 0: none. When raised while the tablet runs: all chunks.
   std::uint64_t forced_compaction_ms = 0;
-  bool enable_compaction_and_partitioning = true;
   bool enable_store_flush = true;
   double max_hunk_compaction_garbage_ratio = 0.5;
-
-  std::uint64_t lookup_cache_rows_per_tablet = 0;
-  double lookup_cache_rows_ratio = 0;  // Of the rows of the tablet; used when above 0.
-  bool enable_lookup_cache_by_default = false;
-  bool enable_key_filter_for_lookup = true;
+  bool operator==(const MountConfig&) const = default;
 };
 
 struct TabletSettings {

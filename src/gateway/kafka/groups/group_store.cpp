@@ -27,7 +27,7 @@ Task<Result<void>> StoredGroups::load() {
   while (true) {
     const std::shared_ptr<KeyValue> tablet = *stopped ? nullptr : tablet_();
     if (tablet == nullptr) {
-      co_return fail(Errc::kUnavailable, "the tablet of groups is not running");
+      co_return fail(Errc::kNotHere, "the tablet of groups is not running here");
     }
     const Result<RangeRead> page = co_await tablet->read_range(range, kReadBytesMax, true);
     if (*stopped) co_return fail(Errc::kUnavailable, "groups were stopped");
@@ -131,7 +131,7 @@ Task<void> StoredGroups::write(std::shared_ptr<const bool> stopped, std::string 
   if (*stopped) co_return;
   const GroupEffects::Store order = *std::exchange(find(group)->wanted, std::nullopt);
   std::shared_ptr<KeyValue> tablet = tablet_();
-  Result<void> outcome = fail(Errc::kUnavailable, "the tablet of groups is not running");
+  Result<void> outcome = fail(Errc::kNotHere, "the tablet of groups is not running here");
   if (tablet != nullptr) outcome = co_await tablet->execute(commands_of(group, order));
   if (*stopped) co_return;
   if (!outcome) {

@@ -80,6 +80,7 @@ ErrorCode partition_error(const Error& error) {
     case Errc::kInvalidArgument: return ErrorCode::kOffsetOutOfRange;
     case Errc::kNotFound:
     case Errc::kConflict:
+    case Errc::kNotHere:
     case Errc::kUnavailable: return ErrorCode::kNotLeaderOrFollower;
     case Errc::kTimeout:
     case Errc::kUnknownOutcome:
@@ -94,6 +95,8 @@ ErrorCode topic_error(const Error& error) {
     case Errc::kNotFound: return ErrorCode::kUnknownTopicOrPartition;
     case Errc::kAlreadyExists: return ErrorCode::kTopicAlreadyExists;
     case Errc::kOverloaded: return ErrorCode::kPolicyViolation;
+    // Nothing was changed: clients look for the controller and retry.
+    case Errc::kNotHere: return ErrorCode::kNotController;
     case Errc::kTimeout:
     case Errc::kConflict:
     case Errc::kUnknownOutcome:

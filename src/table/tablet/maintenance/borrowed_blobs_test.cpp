@@ -30,8 +30,8 @@ class BorrowedBlobs : public testing::Test {
   }
   static MountConfig mount() {
     MountConfig mount;
-    mount.retention.min_data_ttl = 0ms;
-    mount.retention.max_data_ttl = 0ms;
+    mount.min_data_ttl = 0ms;
+    mount.max_data_ttl = 0ms;
     mount.dynamic_store_auto_flush_period = std::chrono::hours(1'000);
     mount.lookup_cache_rows_per_tablet = 1'000;
     mount.enable_lookup_cache_by_default = true;

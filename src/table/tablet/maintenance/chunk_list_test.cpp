@@ -97,8 +97,8 @@ class StagedChunks : public testing::Test {
  protected:
   static MountConfig small_partitions() {
     MountConfig mount;
-    mount.retention.min_data_ttl = 0ms;
-    mount.retention.max_data_ttl = 0ms;
+    mount.min_data_ttl = 0ms;
+    mount.max_data_ttl = 0ms;
     mount.min_partition_data_size = 4u << 10;
     mount.desired_partition_data_size = 16u << 10;
     mount.max_partition_data_size = 32u << 10;

@@ -50,7 +50,7 @@ std::set<BlobId> Maintenance::Impl::garbage_hunks() const {
 
 DeadSpaceInput Maintenance::Impl::dead_space_input(const TabletView& view) {
   DeadSpaceInput input;
-  input.retention = settings_.mount.retention;
+  input.retention = settings_.mount.retention();
   input.row_ttl = settings_.schema->find("$ttl").has_value();
   input.now_ms = now_ms();
   input.needed_ms = needed_ms();
@@ -194,7 +194,7 @@ Task<Result<void>> Maintenance::Impl::compact(CompactionJob job) {
         newest = std::max(newest, stores_.chunk(id)->record().statistics.max_timestamp);
       }
       change.retained_timestamp = horizon(newest);
-      change.loses_rows = settings_.mount.retention.min_data_versions == 0;
+      change.loses_rows = settings_.mount.min_data_versions == 0;
       CO_TRY_VOID(co_await install(std::move(change), {}));
       counted_.chunks_dropped_unread += count;
       co_return Result<void>{};
@@ -278,7 +278,7 @@ std::vector<std::string> Maintenance::Impl::split_pivots(const CompactionJob& jo
 // increasing when the clock jumps back.
 Timestamp Maintenance::Impl::horizon(Timestamp newest) const {
   const Timestamp now = std::max(timestamp_of_seconds(now_ms() / 1'000), newest);
-  return std::min(retained_timestamp(settings_.mount.retention, now),
+  return std::min(retained_timestamp(settings_.mount.retention(), now),
                   std::max(log_.needed_since(), kMinTimestamp));
 }
 
@@ -290,7 +290,7 @@ std::uint64_t Maintenance::Impl::needed_ms() const {
 
 // Versions that had reached the TTL by this time are not in chunks compacted now.
 std::uint64_t Maintenance::Impl::retention_applied_ms() const {
-  const auto ttl = static_cast<std::uint64_t>(settings_.mount.retention.min_data_ttl.count());
+  const auto ttl = static_cast<std::uint64_t>(settings_.mount.min_data_ttl.count());
   const std::uint64_t needed = needed_ms();
   return std::max<std::uint64_t>(1,
                                  needed < now_ms() ? std::min(now_ms(), needed + ttl) : now_ms());
@@ -342,7 +342,7 @@ std::vector<OutsideStore> Maintenance::Impl::outside(const Readers& chosen,
 
 BuildSpec Maintenance::Impl::rewrite_spec(const CompactionJob& job, const Readers& chosen) {
   BuildSpec spec = new_build();
-  spec.retention = settings_.mount.retention;
+  spec.retention = settings_.mount.retention();
   Timestamp newest = 0;
   const std::set<BlobId> garbage = garbage_hunks();
   for (const auto& reader : chosen) {
@@ -386,7 +386,7 @@ Task<Result<BuildOutcome>> Maintenance::Impl::merge(const Readers& chosen, Build
                                                     std::size_t& unread) {
   CO_TRY(
       std::vector<SkippedUnits> skipped,
-      co_await find_deleted_units(places(), chosen, settings_.mount.retention, spec.scope, bug_));
+      co_await find_deleted_units(places(), chosen, settings_.mount.retention(), spec.scope, bug_));
   ReadSpec everything;
   everything.all_versions = true;
   std::vector<std::unique_ptr<RowCursor>> sources;
@@ -451,7 +451,7 @@ Task<Result<void>> Maintenance::Impl::rewrite(CompactionJob job) {
   }
   const Timestamp retained = horizon(newest);
   const std::uint64_t applied_ms = retention_applied_ms();
-  const bool may_lose_rows = settings_.mount.retention.min_data_versions == 0;
+  const bool may_lose_rows = settings_.mount.min_data_versions == 0;
   std::size_t unread = 0;
   auto built = co_await merge(chosen, std::move(spec), unread);
   if (!built && built.error().code == Errc::kCorrupt) {

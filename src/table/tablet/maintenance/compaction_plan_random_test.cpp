@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 MountConfig one_version_at_once() {
   MountConfig mount;
-  mount.retention.min_data_ttl = 0ms;
-  mount.retention.max_data_ttl = 0ms;
+  mount.min_data_ttl = 0ms;
+  mount.max_data_ttl = 0ms;
   return mount;
 }
 

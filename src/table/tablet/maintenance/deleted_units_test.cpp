@@ -9,8 +9,8 @@ namespace {
 
 MountConfig forced_only(std::chrono::milliseconds ttl) {
   MountConfig mount;
-  mount.retention.min_data_ttl = ttl;
-  mount.retention.max_data_ttl = ttl;
+  mount.min_data_ttl = ttl;
+  mount.max_data_ttl = ttl;
   mount.dynamic_store_auto_flush_period = std::chrono::hours(1'000);
   mount.enable_compaction_and_partitioning = false;
   return mount;

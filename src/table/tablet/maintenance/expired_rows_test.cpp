@@ -8,10 +8,10 @@ namespace {
 
 MountConfig for_a_day() {
   MountConfig mount;
-  mount.retention.min_data_versions = 0;
-  mount.retention.max_data_versions = 1;
-  mount.retention.min_data_ttl = 0ms;
-  mount.retention.max_data_ttl = 24h;
+  mount.min_data_versions = 0;
+  mount.max_data_versions = 1;
+  mount.min_data_ttl = 0ms;
+  mount.max_data_ttl = 24h;
   mount.dynamic_store_auto_flush_period = std::chrono::hours(1'000);
   return mount;
 }
@@ -29,7 +29,7 @@ class ExpiredRows : public testing::Test {
 
 TEST_F(ExpiredRows, ATransactionWhoseSnapshotWasCompactedAwayIsAborted) {
   MountConfig mount = for_a_day();
-  mount.retention.min_data_versions = 1;
+  mount.min_data_versions = 1;
   open(mount);
   table->put({{"k", 1}, {"v", "one"}});
   LookupRequest request;

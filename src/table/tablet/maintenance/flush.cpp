@@ -71,7 +71,7 @@ Task<Result<void>> Maintenance::Impl::flush(StoreNumber number) {
   BuildSpec spec = new_build();
   change.build = spec.build;
   if (settings_.mount.merge_rows_on_flush) {
-    spec.retention = settings_.mount.retention;
+    spec.retention = settings_.mount.retention();
     spec.scope = scope(store->max_timestamp());
     spec.outside = outside({}, store.get(), store->max_timestamp());
   }

@@ -170,8 +170,8 @@ TEST_F(Flush, TheRowCacheHasTheConfiguredShareOfRows) {
 TEST_F(Flush, WithMergedRowsOldVersionsDoNotReachTheChunk) {
   MountConfig mount;
   mount.merge_rows_on_flush = true;
-  mount.retention.min_data_ttl = 0ms;
-  mount.retention.max_data_ttl = 0ms;
+  mount.min_data_ttl = 0ms;
+  mount.max_data_ttl = 0ms;
   open(mount);
   const Timestamp first = table->put({{"k", 1}, {"v", "one"}});
   table->put({{"k", 1}, {"v", "two"}});
@@ -184,8 +184,8 @@ TEST_F(Flush, WithMergedRowsOldVersionsDoNotReachTheChunk) {
 TEST_F(Flush, ATombstoneAboveAnOlderChunkReachesTheChunkEvenWithMergedRows) {
   MountConfig mount;
   mount.merge_rows_on_flush = true;
-  mount.retention.min_data_ttl = 0ms;
-  mount.retention.max_data_ttl = 0ms;
+  mount.min_data_ttl = 0ms;
+  mount.max_data_ttl = 0ms;
   mount.enable_compaction_and_partitioning = false;
   open(mount);
   table->put({{"k", 1}, {"v", "one"}});

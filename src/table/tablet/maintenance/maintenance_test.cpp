@@ -36,8 +36,8 @@ class MaintenanceTest : public testing::Test {
  protected:
   MaintenanceTest() {
     settings.schema = std::make_shared<const TableSchema>(hunk_schema());
-    settings.mount.retention.min_data_ttl = 0ms;
-    settings.mount.retention.max_data_ttl = 0ms;
+    settings.mount.min_data_ttl = 0ms;
+    settings.mount.max_data_ttl = 0ms;
     start();
   }
   ~MaintenanceTest() override {

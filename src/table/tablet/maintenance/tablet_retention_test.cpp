@@ -10,7 +10,7 @@ class TabletRetention : public testing::Test {
  protected:
   void open(RetentionConfig retention = {}) {
     MountConfig mount;
-    mount.retention = retention;
+    mount.retention() = retention;
     mount.dynamic_store_auto_flush_period = std::chrono::hours(1'000);
     table = std::make_unique<TestTable>(3, test_schema(), mount);
     table->boot();
@@ -181,7 +181,7 @@ TEST_F(TabletRetention, AggregatesAreFoldedIntoOneValue) {
 
 TEST_F(TabletRetention, TheSeededBugOfTombstonesIsSeen) {
   MountConfig mount;
-  mount.retention = versions(1, 1);
+  mount.retention() = versions(1, 1);
   mount.enable_compaction_and_partitioning = false;
   mount.merge_rows_on_flush = true;
   table = std::make_unique<TestTable>(3, test_schema(), mount);

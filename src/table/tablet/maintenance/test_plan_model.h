@@ -171,7 +171,7 @@ class PlanModel {
 
   DeadSpaceReport report() {
     DeadSpaceInput told;
-    told.retention = mount.retention;
+    told.retention = mount.retention();
     told.now_ms = now_ms;
     for (const auto& [id, chunk] : chunks) {
       told.chunks.push_back({&chunk.record, !partition_of(chunk.record), chunk.retained_ms});

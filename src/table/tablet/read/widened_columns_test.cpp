@@ -30,7 +30,7 @@ class WidenedColumns : public testing::TestWithParam<OptimizeFor> {
   }
   static MountConfig mount() {
     MountConfig mount;
-    mount.retention.min_data_ttl = mount.retention.max_data_ttl = 0ms;
+    mount.min_data_ttl = mount.max_data_ttl = 0ms;
     return mount;
   }
   // The value as an `any` column stores it.

@@ -8,8 +8,8 @@ namespace {
 
 MountConfig at_once() {
   MountConfig mount;
-  mount.retention.min_data_ttl = 0ms;
-  mount.retention.max_data_ttl = 0ms;
+  mount.min_data_ttl = 0ms;
+  mount.max_data_ttl = 0ms;
   mount.max_dynamic_store_row_count = 5;
   mount.dynamic_store_auto_flush_period = std::chrono::hours(1'000);
   return mount;

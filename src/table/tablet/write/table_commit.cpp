@@ -131,8 +131,7 @@ Result<void> TableTablet::Impl::check_row_sizes(std::span<const RowChange> chang
                     "write to it less often, or lower min_data_ttl ({} ms) or "
                     "min_data_versions ({}) so that old versions can be dropped",
                     settings_.table_path, info_.id.value, printable_key(change.key), bytes, most,
-                    settings_.mount.retention.min_data_ttl.count(),
-                    settings_.mount.retention.min_data_versions));
+                    settings_.mount.min_data_ttl.count(), settings_.mount.min_data_versions));
   }
   return {};
 }
@@ -144,8 +143,7 @@ void TableTablet::Impl::compact_large_row(const StoreSet::RowBytes& row) {
   const Instant now = executor().now();
   if (now < next_large_row_compaction_) return;
   next_large_row_compaction_ =
-      now +
-      std::max<Duration>(kLargeRowPauseMin, mount.retention.min_data_ttl / kLargeRowPauseTtlShare);
+      now + std::max<Duration>(kLargeRowPauseMin, mount.min_data_ttl / kLargeRowPauseTtlShare);
   const bool in_active = stores_->active().store->largest_row_bytes() >= row.in_memory / 2;
   if (mount.enable_store_flush && row.in_memory >= row.in_chunks && in_active) {
     stores_->rotate(now);
