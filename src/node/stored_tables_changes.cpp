@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "node/stored_tables.h"
 #include "table/model/schema_check.h"
 
@@ -324,6 +325,245 @@ Task<Result<void>> StoredTables::replace_schema(TablePtr table, TableSchema sche
   record.schema = std::move(schema);
   CO_TRY_VOID(tablet_settings(table->path(), record, 0));
   co_return co_await store(table, std::move(record));
+}
+
+std::uint64_t StoredTables::now_ms() const {
+  return static_cast<std::uint64_t>(world_.clock.since_epoch().count());
+}
+
+Result<TableRecord> StoredTables::with_options(const RunningTable& table,
+                                               TableOptions options) const {
+  TRY_VOID(check_dynamic(table, "change its options"));
+  TableRecord record = table.record();
+  if (options.in_memory_mode != record.options.in_memory_mode) {
+    TRY_VOID(check_unmounted(table, "change in_memory_mode"));
+  }
+  if (options.atomicity != record.options.atomicity) {
+    TRY_VOID(check_unmounted(table, "change atomicity"));
+  }
+  if (options.mount.forced_compaction_revision == 0) {
+    options.mount.forced_compaction_revision = record.options.mount.forced_compaction_revision;
+  } else {
+    // Later than the previous one, whatever the clock says: each setting is a new command.
+    record.forced_compaction_ms = std::max(now_ms(), record.forced_compaction_ms + 1);
+  }
+  record.options = std::move(options);
+  TableRecord mounted = record;
+  apply_options(mounted, now_ms());
+  TRY_VOID(tablet_settings(table.path(), mounted, 0));
+  return record;
+}
+
+Task<Result<void>> StoredTables::set_options(std::string path, TableOptions options) {
+  return change(std::move(path),
+                [this, options](TablePtr table) { return replace_options(table, options); });
+}
+
+Task<Result<void>> StoredTables::replace_options(TablePtr table, TableOptions options) {
+  CO_TRY(TableRecord record, with_options(*table, std::move(options)));
+  co_return co_await store(table, std::move(record));
+}
+
+Task<Result<void>> StoredTables::set_attributes(std::string path,
+                                                std::map<std::string, std::string> named) {
+  return change(std::move(path),
+                [this, named](TablePtr table) { return replace_attributes(table, named); });
+}
+
+Task<Result<void>> StoredTables::replace_attributes(TablePtr table,
+                                                    std::map<std::string, std::string> named) {
+  TableOptions options = table->record().options;
+  options.mount.forced_compaction_revision = 0;  // Unless it is among the named ones.
+  CO_TRY_VOID(moraine::set_attributes(options, named));
+  co_return co_await replace_options(table, std::move(options));
+}
+
+Task<Result<void>> StoredTables::remount(std::string path) {
+  return change(std::move(path),
+                [this](TablePtr table) { return apply_stored(table, std::nullopt); });
+}
+
+Task<Result<void>> StoredTables::remount(std::string path, TableMountOptions options) {
+  return change(std::move(path),
+                [this, options](TablePtr table) { return apply_stored(table, options); });
+}
+
+Task<Result<void>> StoredTables::apply_stored(TablePtr table,
+                                              std::optional<TableMountOptions> options) {
+  CO_TRY_VOID(check_dynamic(*table, "be remounted"));
+  TableOptions stored = table->record().options;
+  stored.mount.forced_compaction_revision = 0;
+  if (options) stored.mount = *options;
+  CO_TRY(TableRecord record, with_options(*table, std::move(stored)));
+  if (record.forced_compaction_ms > record.applied_forced_compaction_ms) {
+    // Rows in memory are flushed first, to be compacted too. If there is no space for a flush,
+    // compacting the chunks may free some.
+    for (std::size_t i = 0; i < record.tablets.size(); ++i) {
+      const auto tablet = table->calls(i);
+      if (!tablet) continue;
+      const auto flushed =
+          co_await tablet->run([](table::TableTablet& running) { return running.flush(); });
+      if (flushed) continue;
+      log_warning("rows in memory could not be flushed and are not part of a forced compaction",
+                  {{"table", table->shown_path()}, {"error", flushed.error()}});
+    }
+  }
+  apply_options(record, now_ms());
+  co_return co_await store(table, std::move(record));
+}
+
+namespace {
+
+// Tablets of the old table whose ranges overlap [from, to); an empty `to` is no bound.
+std::vector<TabletId> parents_of(const TableRecord& record, const std::string& from,
+                                 const std::string& to) {
+  std::vector<TabletId> parents;
+  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
+    const bool last = i + 1 == record.tablets.size();
+    const bool begins_before_end = to.empty() || record.tablets[i].pivot < to;
+    const bool ends_after_begin = last || record.tablets[i + 1].pivot > from;
+    if (begins_before_end && ends_after_begin) parents.push_back(record.tablets[i].info.id);
+  }
+  return parents;
+}
+
+}  // namespace
+
+Task<Result<void>> StoredTables::reshard(std::string path, std::vector<std::string> pivots) {
+  return change(std::move(path),
+                [this, pivots](TablePtr table) { return reshard_locked(table, pivots); });
+}
+
+Task<Result<void>> StoredTables::reshard(std::string path, std::size_t tablets) {
+  return change(std::move(path),
+                [this, tablets](TablePtr table) { return reshard_by_count(table, tablets); });
+}
+
+Task<Result<void>> StoredTables::reshard_by_count(TablePtr table, std::size_t tablets) {
+  if (tablets == 0) co_return fail(Errc::kInvalidArgument, "Tablet count must be positive");
+  CO_TRY_VOID(check_dynamic(*table, "be resharded"));
+  CO_TRY_VOID(check_unmounted(*table, "reshard the tablets"));
+  CO_TRY(std::vector<std::string> pivots, co_await choose_pivots(table, tablets));
+  co_return co_await reshard_locked(table, std::move(pivots));
+}
+
+Task<Result<std::vector<std::string>>> StoredTables::choose_pivots(TablePtr table,
+                                                                   std::size_t tablets) {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
+    std::vector<std::string> found;
+    CO_TRY_VOID(co_await table->with_stopped_tablet(
+        i, [&](table::TableTablet& tablet) -> Task<Result<void>> {
+          found = tablet.split_keys(tablets * 8);
+          co_return Result<void>();
+        }));
+    keys.insert(keys.end(), found.begin(), found.end());
+  }
+  std::ranges::sort(keys);
+  const auto repeated = std::ranges::unique(keys);
+  keys.erase(repeated.begin(), repeated.end());
+  std::erase(keys, std::string());
+  std::vector<std::string> pivots;
+  for (std::size_t i = 1; i < tablets; ++i) {
+    const std::size_t at = i * keys.size() / tablets;
+    if (at < keys.size() && (pivots.empty() || pivots.back() < keys[at])) {
+      pivots.push_back(keys[at]);
+    }
+  }
+  co_return pivots;
+}
+
+Task<Result<void>> StoredTables::reshard_locked(TablePtr table, std::vector<std::string> pivots) {
+  CO_TRY_VOID(check_dynamic(*table, "be resharded"));
+  CO_TRY_VOID(check_unmounted(*table, "reshard the tablets"));
+  CO_TRY_VOID(check_pivots(pivots));
+  CO_TRY_VOID(co_await adopt_all(table));
+  const TableRecord before = table->record();
+  TableRecord record = before;
+  record.tablets.assign(pivots.size() + 1, TabletOfTable());
+  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
+    TabletOfTable& tablet = record.tablets[i];
+    if (i > 0) tablet.pivot = pivots[i - 1];
+    const std::string end = i < pivots.size() ? pivots[i] : std::string();
+    tablet.parents = parents_of(before, tablet.pivot, end);
+  }
+  for (const TabletOfTable& tablet : before.tablets) record.retired.push_back(tablet.info);
+  const Fill fill = [this](TableRecord& filled, TabletId first) {
+    for (std::size_t i = 0; i < filled.tablets.size(); ++i) {
+      filled.tablets[i].info = place(TabletId{first.value + i}, i);
+    }
+  };
+  const auto count = static_cast<std::uint32_t>(record.tablets.size());
+  co_return co_await store(table, std::move(record), count, fill);
+}
+
+// Tablets that have not taken over their parents' chunks yet do so now: only then can others take
+// over theirs.
+Task<Result<void>> StoredTables::adopt_all(TablePtr table) {
+  TableRecord record = table->record();
+  bool changed = false;
+  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
+    if (record.tablets[i].parents.empty()) continue;
+    CO_TRY_VOID(co_await table->with_stopped_tablet(
+        i, [](table::TableTablet&) -> Task<Result<void>> { co_return Result<void>(); }));
+    record.tablets[i].parents.clear();
+    changed = true;
+  }
+  if (!changed) co_return Result<void>();
+  co_return co_await store(table, std::move(record));
+}
+
+Result<void> check_dynamic(const RunningTable& table, std::string_view what) {
+  if (table.record().dynamic) return {};
+  return fail(Errc::kInvalidArgument,
+              fmt::format("{} is a static table and cannot {}; make it dynamic first",
+                          table.shown_path(), what));
+}
+
+Task<Result<void>> StoredTables::write_static(std::string path,
+                                              std::shared_ptr<const table::StaticRows> rows) {
+  return change(std::move(path),
+                [this, rows](TablePtr table) { return write_static_locked(table, rows); });
+}
+
+Task<Result<void>> StoredTables::write_static_locked(
+    TablePtr table, std::shared_ptr<const table::StaticRows> rows) {
+  if (table->record().dynamic) {
+    co_return fail(
+        Errc::kInvalidArgument,
+        fmt::format("{} is a dynamic table: write rows in transactions", table->shown_path()));
+  }
+  if (table->record().schema != rows->schema()) {
+    co_return fail(Errc::kAborted,
+                   fmt::format("the schema of {} has changed", table->shown_path()));
+  }
+  const auto tablet = co_await table->wait_tablet(0, soon());
+  if (!tablet) {
+    co_return fail(Errc::kNotHere, fmt::format("{} is not running here", table->shown_path()));
+  }
+  co_return co_await tablet->run(
+      [&rows](table::TableTablet& running) { return running.write_static(std::move(rows)); });
+}
+
+Task<Result<void>> StoredTables::make_dynamic(std::string path) {
+  return change(std::move(path), [this](TablePtr table) { return make_dynamic_locked(table); });
+}
+
+// The tablet keeps its chunks.
+Task<Result<void>> StoredTables::make_dynamic_locked(TablePtr table) {
+  TableRecord record = table->record();
+  if (record.dynamic) co_return Result<void>();
+  CO_TRY_VOID(table::check_schema(record.schema, table::TableKind::kSorted));
+  record.dynamic = true;
+  for (TabletOfTable& tablet : record.tablets) tablet.state = MountState::kMounted;
+  apply_options(record, now_ms());
+  CO_TRY_VOID(tablet_settings(table->path(), record, 0));
+  CO_TRY_VOID(co_await store(table, record));
+  if (!co_await table->wait_tablet(0, soon())) {
+    co_return fail(Errc::kUnavailable, fmt::format("{} is not running", table->shown_path()));
+  }
+  table->republish();
+  co_return Result<void>();
 }
 
 }  // namespace moraine
