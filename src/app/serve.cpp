@@ -223,6 +223,7 @@ NodeOptions node_options(const ServePlan& plan) {
   // A device that is missing from an existing folder is not created as a new one.
   options.storage.format_missing = plan.format_missing;
   options.topic_cache_bytes = plan.topic_cache_bytes;
+  options.tables.clock.accept = clock_is_confirmed();
   return options;
 }
 

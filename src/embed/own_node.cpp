@@ -30,11 +30,6 @@ TcpNetworkOptions own_network(const blob::ClusterConfig& config) {
   return options;
 }
 
-bool clock_is_confirmed() {
-  const char* value = std::getenv("MORAINE_ACCEPT_CLOCK");
-  return value != nullptr && std::string_view(value) == "1";
-}
-
 bool any_recovering(const blob::BlobNode& node) {
   return std::ranges::any_of(node.vdisks(), [](const auto& entry) {
     return entry.second->phase() == blob::VDisk::Phase::kRecovering;
@@ -138,6 +133,7 @@ Task<Result<void>> OwnNode::start_tablets(Instant deadline) {
 
 Task<Result<void>> OwnNode::start_once(Instant deadline) {
   CO_TRY_VOID(co_await node_->start(deadline));
+  CO_TRY_VOID(co_await node_->wait_transactions(deadline));
   StoredTables& tables = node_->tables().tables();
   if (co_await tables.wait_running(deadline)) co_return Result<void>();
   const std::optional<Error> failed = tables.boot_error();

@@ -178,7 +178,9 @@ Task<Result<void>> Node::start(Instant deadline) {
     tablets_->scheme.start();
   }
   CO_TRY_VOID(co_await tablets_->scheme.wait_known(deadline));
-  co_return co_await tablets_->tables.start(deadline);
+  // Topics do not need timestamps, which may be refused for long (transaction/clock_guard.h).
+  (void)co_await tablets_->tables.start(world_.executor.now());
+  co_return Result<void>();
 }
 
 void Node::publish(const TopicUpdatePtr& update) {
@@ -289,6 +291,7 @@ std::vector<std::string> Node::not_ready() const {
     out.push_back(fmt::format("{} tablets of tables are starting", starting));
   }
   if (const auto error = boot_error()) out.push_back(error->message());
+  if (const auto refused = tablets_->tables.clock().refusal()) out.push_back(refused->message());
   return out;
 }
 

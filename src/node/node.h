@@ -5,9 +5,9 @@
 //   lane 0 (control)  devices, VDisks, system tablets, the scheme's topics and tables
 //   every lane        proxies to all groups, tablets of topics, their cache
 //
-// Promise    open() makes this node's disks serve. start() returns when the system tablets run;
-//            tablets of users start in the background, and not_ready() names what is not up. stop()
-//            ends cleanly: what was acknowledged is durable anyway.
+// Promise    open() makes this node's disks serve. start() returns when the scheme's tablet runs;
+//            all others start in the background, and not_ready() names what is not up. stop() ends
+//            cleanly: what was acknowledged is durable anyway.
 // Threading  The control lane, except for what LaneTopics and BlobGroups of another lane say.
 // Errors     As BlobNode::start(), find_system_places(). kTimeout of start(): the deadline has
 //            passed; the start continues, and start() may be called again. kInvalidArgument: the
@@ -92,6 +92,10 @@ class Node {
   }
   TopicsReport topics_report() const { return tablets_->topics.report(); }
   Task<TopicCacheFigures> topic_cache();
+  // Waits until timestamps are issued and transactions can commit. kTimeout.
+  Task<Result<void>> wait_transactions(Instant deadline) {
+    return tablets_->tables.start(deadline);
+  }
   // Waits until every partition runs. False: the deadline has passed.
   Task<bool> wait_topics(Instant deadline) { return tablets_->topics.wait_running(deadline); }
 

@@ -82,6 +82,8 @@ class TestNode {
     INVARIANT(located, "{}", located.error().message());
     const auto started = co_await node_->start(soon());
     INVARIANT(started, "{}", started.error().message());
+    const auto transactions = co_await node_->wait_transactions(soon());
+    INVARIANT(transactions, "{}", transactions.error().message());
     INVARIANT(co_await node_->wait_topics(soon()), "not all partitions run");
     co_return true;
   }

@@ -68,4 +68,7 @@ void remove_kafka_address(const DataFolder& folder);
 // The config with the node at `address`.
 blob::ClusterConfig with_address(blob::ClusterConfig config, const TcpAddress& address);
 
+// Whether the environment confirms a wall clock that is far ahead: MORAINE_ACCEPT_CLOCK=1.
+bool clock_is_confirmed();
+
 }  // namespace moraine
