@@ -111,6 +111,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
     if (leader_->ended()) return hook();
     on_end_ = std::move(hook);
   }
+  Executor& executor() const { return resources_.world.executor; }
 
  private:
   struct Retired {
@@ -123,7 +124,6 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
     Result<std::shared_ptr<ChunkReader>> reader = nullptr;
   };
 
-  Executor& executor() const { return resources_.world.executor; }
   bool has_bug(SeededBug bug) const { return options_.bug == bug; }
 
   // table_boot.cpp
