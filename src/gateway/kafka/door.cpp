@@ -54,8 +54,10 @@ StreamHandler KafkaDoor::streams(std::size_t lane) {
 Task<void> KafkaDoor::stop() {
   for (const auto& lane : lanes_) {
     if (!lane->service) continue;
-    co_await run_on(lane->world.executor, world_.executor,
-                    [&lane] { return lane->service->stop(); });
+    co_await run_on(lane->world.executor, world_.executor, [&lane]() -> Task<void> {
+      co_await lane->service->stop();
+      lane->service.reset();
+    });
   }
 }
 
