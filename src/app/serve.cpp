@@ -127,7 +127,7 @@ void watch_claim(Served& served) {
   }
 }
 
-// Starts the tablets and their door. False: a signal came first.
+// Starts the tablets. False: a signal came first, or another node of the cluster has them.
 Task<Result<bool>> start_tablets(World world, const ServePlan& plan, Served& served,
                                  const OneShot<int>& signal) {
   Executor& executor = world.executor;
@@ -138,9 +138,14 @@ Task<Result<bool>> start_tablets(World world, const ServePlan& plan, Served& ser
   if (!done) co_return false;
   // One node of a cluster serves topics.
   if (plan.config.nodes.size() > 1) {
-    CO_TRY(done, co_await until_done(executor, signal,
-                                     [&](Instant) { return take_claim(world, plan, served); }));
-    if (!done) co_return false;
+    const auto claimed = co_await until_done(
+        executor, signal, [&](Instant) { return take_claim(world, plan, served); });
+    if (!claimed && claimed.error().code == Errc::kConflict) {
+      log_error("topics are not served here", {{"why", claimed.error().context}});
+      served.topics_elsewhere = true;
+      co_return false;
+    }
+    if (!claimed || !*claimed) co_return claimed;
   }
   CO_TRY(done,
          co_await until_done(executor, signal, [&node](Instant turn) { return node.start(turn); }));
@@ -152,12 +157,7 @@ Task<Result<void>> start_topics(World world, const ServePlan& plan, Served& serv
                                 const OneShot<int>& signal) {
   if (!plan.kafka) co_return Result<void>();
   const Result<bool> started = co_await start_tablets(world, plan, served, signal);
-  if (!started && started.error().code == Errc::kConflict) {
-    log_error("topics are not served here", {{"why", started.error().context}});
-    served.topics_elsewhere = true;
-    co_return Result<void>();
-  }
-  if (!started) co_return std::unexpected(Error(started.error()).within("--kafka"));
+  if (!started) co_return std::unexpected(started.error());
   if (!*started) co_return Result<void>();
   KafkaServerOptions options = *plan.kafka;
   options.node_id = static_cast<std::int32_t>(plan.self.value);
