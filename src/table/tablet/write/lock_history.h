@@ -8,8 +8,8 @@
 // Promise    find() reports everything recorded after `start`, unless it was dropped; then
 //            horizon() is at or above it.
 // Threading  The tablet's executor.
-// Limits     kRememberedRowsMax rows; the oldest are dropped first. The owner may drop more: by age,
-//            or because other tablets need the memory.
+// Limits     kRememberedRowsMax rows; the oldest are dropped first. The owner may drop more: by
+//            age, or because other tablets need the memory.
 // Tests      lock_table_test.cpp.
 #pragma once
 
