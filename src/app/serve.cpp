@@ -16,6 +16,7 @@
 #include "cluster/local/cluster_file.h"
 #include "cluster/local/data_folder.h"
 #include "cluster/tablet_ids.h"
+#include "io/real/machine.h"
 #include "io/real/signals.h"
 
 namespace moraine::app {
@@ -223,6 +224,7 @@ NodeOptions node_options(const ServePlan& plan) {
   // A device that is missing from an existing folder is not created as a new one.
   options.storage.format_missing = plan.format_missing;
   options.topic_cache_bytes = plan.topic_cache_bytes;
+  options.tables.memory_store_bytes = memory_store_bytes_for(machine_memory_bytes());
   return options;
 }
 
