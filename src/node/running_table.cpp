@@ -102,13 +102,21 @@ std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
     co_return;
   };
   hooks.still_here = still_here(parts_.placement, id);
+  hooks.changed = [this, id] {
+    const auto now = index_of(id);
+    if (now && *now < slots_.size() && slots_[*now].host && slots_[*now].host->boot_error()) {
+      publish();
+    }
+  };
   return std::make_shared<Host>(parts_.world.executor, fmt::format("table {} {}", path_, id.value),
                                 std::move(hooks));
 }
 
 // By value: the record may change while the tablet boots.
 Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot(TabletOfTable tablet) {
-  co_await parts_.boots.acquire();
+  Semaphore& turns =
+      parts_.boots.try_emplace(tablet.info.latest_group(kLogChannel), kTableBootsMax).first->second;
+  co_await turns.acquire();
   co_await yield(parts_.world.executor);
   const auto index = index_of(tablet.info.id);
   Result<std::unique_ptr<LaneTable>> booted =
@@ -127,7 +135,7 @@ Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot(TabletOfTable tablet
       }
     }
   }
-  parts_.boots.release();
+  turns.release();
   co_return booted;
 }
 
@@ -238,6 +246,8 @@ void RunningTable::publish() {
     range.state = to_string(tablet.state);
     if (tablet.state == MountState::kMounted && !range.running) range.state = "mounting";
     if (tablet.state == MountState::kFrozen && !range.running) range.state = "frozen_mounting";
+    const auto& host = i < slots_.size() ? slots_[i].host : nullptr;
+    if (!range.running && host && host->boot_error()) range.error = host->boot_error()->message();
     if (removed_) range.running = nullptr;
     if (removed_) range.state = "removed";
     open->ranges.push_back(std::move(range));

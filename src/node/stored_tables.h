@@ -9,7 +9,8 @@
 //            Static tables have one tablet, which stays frozen; they are not mounted or altered.
 // Invariants Changes run one at a time.
 // Threading  The world's executor. Waiting calls must have ended before it is destroyed.
-// Limits     kTableChangesMax waiting; kTabletsPerTableMax; those of Scheme.
+// Limits     kTableChangesMax waiting; kTabletsPerTableMax; kTableBootsMax of a group boot
+//            concurrently; those of Scheme.
 // Errors     kNotFound, kAlreadyExists, kInvalidArgument: the text says what is wrong; kReadOnly:
 //            the state of the table does not allow this, the text has the state; kUnavailable: the
 //            outcome is unknown.
@@ -28,7 +29,6 @@
 namespace moraine {
 
 inline constexpr std::size_t kTableChangesMax = 10'000;
-inline constexpr std::size_t kTableBootsMax = 16;
 inline constexpr Duration kTabletTimeout = 60s;  // Of a boot, of a flush.
 inline constexpr Duration kRetiredPeriod = 5s;   // Between checks of replaced tablets.
 
@@ -145,7 +145,7 @@ class StoredTables {
   World world_;
   SchemeHost& scheme_;
   const StoredTablesOptions options_;
-  Semaphore boots_{kTableBootsMax};
+  std::map<GroupId, Semaphore> boots_;
   TableParts parts_;
   std::map<std::string, TablePtr> tables_;
   Semaphore changes_{1};

@@ -154,8 +154,10 @@ void StoredTopics::note_tablet(const TopicId& topic, std::size_t tablet) {
 StoredTopics::HostPtr StoredTopics::make_host(const TopicId& topic, std::size_t index,
                                               const TopicTablet& tablet,
                                               const queue::PartitionConfig& config) {
+  const GroupId group = tablet.info.latest_group(kLogChannel);
+  Semaphore& boots = boots_.try_emplace(group, kBootsMax).first->second;
   return std::make_shared<QueueTabletHost>(
-      world_.executor, tablets_, boots_, tablet.info, tablet.partitions, config,
+      world_.executor, tablets_, boots, tablet.info, tablet.partitions, config,
       [this, topic, index] { note_tablet(topic, index); }, options_.placement);
 }
 

@@ -2,13 +2,15 @@
 //
 //   scheme node (topic_attributes.h)  ->  RunningTopic  ->  a QueueTabletHost for each tablet
 //
-// Promise    As Topics. Every tablet of every topic is kept running; kBootsMax boot concurrently.
+// Promise    As Topics. Every tablet of every topic is kept running; kBootsMax of a group boot
+//            concurrently, and groups do not wait for each other.
 //            Whenever the scheme's tablet starts, the running topics follow its state, so a change
 //            with an unknown outcome is then either applied or not. The tablets of a removed topic
 //            are deleted in the background (scheme_host.h).
 // Invariants Changes run one at a time.
 // Threading  The world's executor. Waiting calls must have ended before it is destroyed.
-// Limits     kTopicChangesMax waiting; kPartitionsPerNodeMax partitions; those of Topics and Scheme.
+// Limits     kTopicChangesMax waiting; kPartitionsPerNodeMax partitions; those of Topics and
+//            Scheme.
 // Errors     As Topics. kUnavailable also when the partitions of a topic do not run within
 //            kRunTimeout: the change itself is durable then.
 // Tests      stored_topics_test.cpp, stored_topics_queue_test.cpp.
@@ -25,7 +27,7 @@
 
 namespace moraine {
 
-inline constexpr std::size_t kBootsMax = 64;
+inline constexpr std::size_t kBootsMax = 64;  // Of tablets of one group, concurrently.
 // Of all topics. Creating more is refused; those that exist run.
 inline constexpr std::uint64_t kPartitionsPerNodeMax = 200'000;
 inline constexpr std::size_t kTopicChangesMax = 10'000;
@@ -97,7 +99,7 @@ class StoredTopics final : public Topics {
   std::uint64_t partitions_ = 0;  // Of all of them.
   Listener listener_;
   Semaphore changes_{1};
-  Semaphore boots_{kBootsMax};
+  std::map<GroupId, Semaphore> boots_;
   Semaphore stops_{kBootsMax};
   bool stopping_ = false;
 };

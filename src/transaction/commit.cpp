@@ -16,11 +16,12 @@ Result<void> check_writable(const OpenTable& table, const OpenRange& range) {
   if (table.removed) return fail(Errc::kNotFound, was_removed(table.path));
   bool any = false;
   for (const OpenRange& other : table.ranges) any = any || other.state == "mounted";
-  if (!any)
+  if (!any && range.error.empty()) {
     return fail(Errc::kReadOnly, fmt::format("Table {} has no mounted tablets", table.path));
+  }
   return fail(Errc::kReadOnly,
-              fmt::format("Tablet {} of table {} is in \"{}\" state while \"mounted\" expected",
-                          range.tablet.value, table.path, range.state));
+              fmt::format("Tablet {} of table {} is in {} while \"mounted\" expected",
+                          range.tablet.value, table.path, range.shown_state()));
 }
 
 }  // namespace

@@ -20,13 +20,19 @@ std::string was_removed(std::string_view path) {
                      path);
 }
 
+std::string OpenRange::shown_state() const {
+  std::string shown = fmt::format("\"{}\" state", state);
+  if (!error.empty()) shown += fmt::format(" (its last start failed: {})", error);
+  return shown;
+}
+
 Result<std::shared_ptr<table::TableTablet>> OpenTable::readable(std::size_t range) const {
   const OpenRange& wanted = ranges[range];
   if (wanted.running) return wanted.running;
   if (removed) return fail(Errc::kNotFound, was_removed(path));
   return fail(Errc::kReadOnly, fmt::format("Cannot read from tablet {} of table {} while it is "
-                                           "in \"{}\" state",
-                                           wanted.tablet.value, path, wanted.state));
+                                           "in {}",
+                                           wanted.tablet.value, path, wanted.shown_state()));
 }
 
 TableHolder::TableHolder(std::shared_ptr<const OpenTable> first)

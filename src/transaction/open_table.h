@@ -22,6 +22,10 @@ struct OpenRange {
   TabletId tablet;
   std::string state;                            // "mounted", "frozen", "unmounted", ...
   std::shared_ptr<table::TableTablet> running;  // Null: not here, or not now.
+  std::string error;                            // Why it does not start. Empty: unknown.
+
+  // With the error, for messages: `"mounting" state (its last start failed: ...)`.
+  std::string shown_state() const;
 };
 
 struct OpenTable : std::enable_shared_from_this<OpenTable> {
