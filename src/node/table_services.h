@@ -125,14 +125,14 @@ class TableServices {
   World world_;  // With that clock.
   WallClock& wall_clock_;
   BlobGroups& groups_;
+  table::MemoryBudget store_budget_;
+  table::MemoryBudget history_budget_;
   HostedTimestamps timestamps_;
   LocalTablets tablets_;
   table::PinnedMemory pinned_memory_;
   table::BlockCache blocks_;
   std::unique_ptr<table::BlockCache> compressed_blocks_;
   table::SlabMemory row_cache_memory_;
-  table::MemoryBudget store_budget_;
-  table::MemoryBudget history_budget_;
   table::TableResources resources_;
   std::vector<std::unique_ptr<OtherLane>> other_lanes_;
   TabletHost<TimestampOracle> oracle_;
