@@ -319,8 +319,7 @@ TEST_F(LockTableTest, HistoryCountsItsMemory) {
   history.drop_oldest();
   EXPECT_EQ(history.bytes(), all - oldest);
   EXPECT_EQ(history.horizon(), Timestamp{1'009});
-  history.drop_oldest();
-  history.drop_oldest();
+  while (history.size() > 0) history.drop_oldest();
   EXPECT_EQ(history.bytes(), 0u);
   EXPECT_EQ(history.oldest(), 0u);
 }
