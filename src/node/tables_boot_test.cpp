@@ -26,11 +26,11 @@ NewTable table_of(std::int64_t tablets) {
 class TestGroups final : public BlobGroups {
  public:
   TestGroups(SimWorld& world, TestStorage& storage) : storage_(storage) {
-    blob::GroupConfig lost = *storage.storage().config().group(kOtherGroup);
-    lost.disks[0].node = world.add_node().id();
+    blob::GroupConfig elsewhere = *storage.storage().config().group(kOtherGroup);
+    elsewhere.disks[0].node = world.add_node().id();
     blob::ProxyOptions options;
     options.metrics = &metrics_;
-    unreachable_ = std::make_unique<blob::GroupProxies>(storage.world(), std::vector{lost},
+    unreachable_ = std::make_unique<blob::GroupProxies>(storage.world(), std::vector{elsewhere},
                                                         services_, options);
   }
   blob::Proxy* group(GroupId id) override {
