@@ -28,6 +28,7 @@ class TestGroups final : public BlobGroups {
   TestGroups(SimWorld& world, TestStorage& storage) : storage_(storage) {
     blob::GroupConfig elsewhere = *storage.storage().config().group(kOtherGroup);
     elsewhere.disks[0].node = world.add_node().id();
+    world.network().isolate(elsewhere.disks[0].node);  // Calls end at their deadlines.
     blob::ProxyOptions options;
     options.metrics = &metrics_;
     unreachable_ = std::make_unique<blob::GroupProxies>(storage.world(), std::vector{elsewhere},
