@@ -16,6 +16,7 @@
 #include "cluster/local/cluster_file.h"
 #include "cluster/local/data_folder.h"
 #include "cluster/tablet_ids.h"
+#include "io/real/machine.h"
 #include "io/real/signals.h"
 
 namespace moraine::app {
@@ -224,6 +225,7 @@ NodeOptions node_options(const ServePlan& plan) {
   options.storage.format_missing = plan.format_missing;
   options.topic_cache_bytes = plan.topic_cache_bytes;
   options.tables.clock.accept = clock_is_confirmed();
+  options.tables.memory_store_bytes = memory_store_bytes_for(machine_memory_bytes());
   return options;
 }
 

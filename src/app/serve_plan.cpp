@@ -1,13 +1,13 @@
 #include "app/serve_plan.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "app/exit_code.h"
 #include "base/log.h"
 #include "cluster/local/cluster_file.h"
+#include "io/real/machine.h"
 
 namespace moraine::app {
 namespace {
@@ -141,9 +141,7 @@ std::optional<int> plan_topics(const ServeOptions& options, ServePlan& plan) {
 }  // namespace
 
 std::size_t default_cache_bytes() {
-  const auto pages = static_cast<std::size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L));
-  const auto page = static_cast<std::size_t>(std::max(sysconf(_SC_PAGESIZE), 0L));
-  return std::clamp(pages * page / 8, kCacheBytesMin, kCacheBytesMax);
+  return std::clamp(machine_memory_bytes() / 8, kCacheBytesMin, kCacheBytesMax);
 }
 
 std::optional<int> plan_serving(const ServeOptions& options, PortClaims& claims, ServePlan& plan) {

@@ -76,8 +76,10 @@ void lags(const TopicsReport& report, std::string& out) {
   auto to = std::back_inserter(out);
   fmt::format_to(to, "# HELP moraine_topic_lag_messages Messages that a consumer has not read\n");
   fmt::format_to(to, "# TYPE moraine_topic_lag_messages gauge\n");
-  each_partition(report, [&to](const TopicReport& topic, const PartitionReport& partition) {
+  std::size_t reported = 0;
+  each_partition(report, [&](const TopicReport& topic, const PartitionReport& partition) {
     for (const ConsumerReport& consumer : partition.consumers) {
+      if (++reported > kReportedConsumersMax) return;
       fmt::format_to(
           to, "moraine_topic_lag_messages{{topic=\"{}\",partition=\"{}\",consumer=\"{}\"}} {}\n",
           topic.topic->name, partition.index, escaped(consumer.consumer), consumer.lag);
@@ -89,6 +91,31 @@ void single(std::string& out, const char* name, const char* kind, const char* he
             std::uint64_t value) {
   fmt::format_to(std::back_inserter(out), "# HELP {0} {2}\n# TYPE {0} {1}\n{0} {3}\n", name, kind,
                  help, value);
+}
+
+// What all partitions have together, and may have.
+void sums(const TopicsReport& report, std::string& out) {
+  std::uint64_t partitions = 0;
+  std::uint64_t sources = 0;
+  std::uint64_t consumers = 0;
+  for (const TopicReport& topic : report.topics) {
+    partitions += topic.partitions.size();
+    for (const PartitionReport& partition : topic.partitions) {
+      sources += partition.info.sources;
+      consumers += partition.consumers.size();
+    }
+  }
+  single(out, "moraine_partitions", "gauge", "Partitions of all topics", partitions);
+  single(out, "moraine_partitions_max", "gauge", "Limit of the partitions of all topics",
+         kPartitionsPerNodeMax);
+  single(out, "moraine_sources", "gauge", "Producers that all partitions remember", sources);
+  single(out, "moraine_sources_max", "gauge",
+         "Producers of all partitions above which the oldest are forgotten",
+         queue::kNodeSourcesMax);
+  single(out, "moraine_consumers", "gauge", "Consumers of all partitions", consumers);
+  single(out, "moraine_consumers_max", "gauge",
+         "Committed offsets of all partitions above which new consumers are refused",
+         queue::kNodeConsumersMax);
 }
 
 }  // namespace
@@ -105,6 +132,7 @@ std::string topic_metrics(const TopicsReport& report, const TopicCacheFigures& c
   }
   lags(report, out);
   single(out, "moraine_topics", "gauge", "Topics", report.topics.size());
+  sums(report, out);
   single(out, "moraine_tablets_running", "gauge", "Tablets of topics", report.tablets_running);
   single(out, "moraine_tablets_starting", "gauge", "Tablets that are being started",
          report.tablets_starting);

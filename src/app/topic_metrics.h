@@ -1,6 +1,7 @@
 // The state of topics in the Prometheus format.
 //
-// Limits     The first kReportedPartitionsMax partitions of a node are reported separately.
+// Limits     The first kReportedPartitionsMax partitions of a node are reported separately, and the
+//            lag of the first kReportedConsumersMax consumers of these.
 #pragma once
 
 #include <string>
@@ -10,6 +11,8 @@
 namespace moraine::app {
 
 inline constexpr std::size_t kReportedPartitionsMax = 10'000;
+inline constexpr std::size_t kReportedConsumersMax =
+    10'000;  // A consumer of each partition counts.
 
 std::string topic_metrics(const TopicsReport& report, const TopicCacheFigures& cache);
 

@@ -89,6 +89,7 @@ Node::Node(std::vector<World> lanes, Executor& background, blob::ClusterConfig c
       background_(background),
       placement_(lanes.size()),
       world_(lanes.at(0)),
+      facts_(std::make_shared<queue::FactCounts>(options_.facts)),
       storage_(world_, std::move(config), self, options_.storage) {
   make_lanes(std::move(lanes));
   storage_.on_reconfigure([this](const blob::GroupConfig& newer) {
@@ -110,8 +111,8 @@ void Node::make_lanes(std::vector<World> worlds) {
       lane->proxies = storage_.make_proxies(world);
       lane->groups = std::make_unique<LaneBlobGroups>(*lane->proxies, groups(), world_.executor);
     }
-    lane->tablets =
-        std::make_unique<StoredQueueTablets>(world, *lane->groups, lane->cache, options_.leader);
+    lane->tablets = std::make_unique<StoredQueueTablets>(world, *lane->groups, lane->cache,
+                                                         options_.leader, facts_);
     lanes_.push_back(std::move(lane));
   }
 }

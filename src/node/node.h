@@ -36,6 +36,7 @@ struct NodeOptions {
   blob::BlobNodeOptions storage;
   LeaderOptions leader;
   std::size_t topic_cache_bytes = queue::kCacheBytesDefault;  // Of all lanes.
+  queue::FactLimits facts;                                    // Of all partitions.
   TableServicesOptions tables;  // Groups, places and placement are set by the node.
 };
 
@@ -96,6 +97,8 @@ class Node {
   Task<Result<void>> wait_transactions(Instant deadline) {
     return tablets_->tables.start(deadline);
   }
+  // Producers and consumers that the partitions of this node remember.
+  const queue::FactCounts& facts() const { return *facts_; }
   // Waits until every partition runs. False: the deadline has passed.
   Task<bool> wait_topics(Instant deadline) { return tablets_->topics.wait_running(deadline); }
 
@@ -134,6 +137,7 @@ class Node {
   Executor& background_;
   StaticPlacement placement_;
   World world_;  // Of the control lane.
+  const std::shared_ptr<queue::FactCounts> facts_;
   blob::BlobNode storage_;
   std::vector<std::unique_ptr<LaneParts>> lanes_;
   SystemPlaces places_;

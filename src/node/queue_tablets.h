@@ -44,10 +44,14 @@ class QueueTablets {
 // The tablets of queue/, in the groups of this node.
 class StoredQueueTablets final : public QueueTablets {
  public:
-  // `groups` and `cache` outlive the object and its tablets.
+  // `groups` and `cache` outlive the object and its tablets. `facts` of the node; null: no limits.
   StoredQueueTablets(World world, BlobGroups& groups, queue::BlobCache& cache,
-                     LeaderOptions options = {})
-      : world_(world), groups_(groups), cache_(cache), options_(options) {}
+                     LeaderOptions options = {}, std::shared_ptr<queue::FactCounts> facts = nullptr)
+      : world_(world),
+        groups_(groups),
+        cache_(cache),
+        options_(options),
+        facts_(std::move(facts)) {}
 
   Task<Result<std::unique_ptr<QueueTabletHandle>>> boot(
       TabletInfo info, std::vector<queue::PartitionSetup> partitions) override;
@@ -58,6 +62,7 @@ class StoredQueueTablets final : public QueueTablets {
   BlobGroups& groups_;
   queue::BlobCache& cache_;
   const LeaderOptions options_;
+  const std::shared_ptr<queue::FactCounts> facts_;
 };
 
 }  // namespace moraine

@@ -110,13 +110,21 @@ std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
     co_return;
   };
   hooks.still_here = still_here(parts_.placement, id);
+  hooks.changed = [this, id] {
+    const auto now = index_of(id);
+    if (now && *now < slots_.size() && slots_[*now].host && slots_[*now].host->boot_error()) {
+      publish();
+    }
+  };
   return std::make_shared<Host>(parts_.world.executor, fmt::format("table {} {}", path_, id.value),
                                 std::move(hooks));
 }
 
 // By value: the record may change while the tablet boots.
 Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot(TabletOfTable tablet) {
-  co_await parts_.boots.acquire();
+  Semaphore& turns =
+      parts_.boots.try_emplace(tablet.info.latest_group(kLogChannel), kTableBootsMax).first->second;
+  co_await turns.acquire();
   co_await yield(parts_.world.executor);
   const auto index = index_of(tablet.info.id);
   Result<std::unique_ptr<LaneTable>> booted =
@@ -135,7 +143,7 @@ Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot(TabletOfTable tablet
       }
     }
   }
-  parts_.boots.release();
+  turns.release();
   co_return booted;
 }
 
@@ -244,6 +252,8 @@ void RunningTable::publish() {
     range.tablet = tablet.info.id;
     range.running = i < slots_.size() ? this->tablet(i) : nullptr;
     range.state = shown_state(tablet.state, range.running != nullptr);
+    const auto& host = i < slots_.size() ? slots_[i].host : nullptr;
+    if (!range.running && host && host->boot_error()) range.error = host->boot_error()->message();
     if (removed_) {
       range.running = nullptr;
       range.state = MountState::kUnmounted;

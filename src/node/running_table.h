@@ -2,7 +2,8 @@
 // readers.
 //
 // Promise    Every tablet whose state in the record is mounted, frozen, or a transition from these,
-//            is kept running. Each start and end of a tablet is published at once.
+//            is kept running. Each start and end of a tablet is published at once, and so is why
+//            one does not start. A tablet that does not start delays no tablet of another group.
 // Threading  The node's executor; holder() is for any thread.
 // Tests      stored_tables_test.cpp.
 #pragma once
@@ -23,13 +24,17 @@
 
 namespace moraine {
 
+// Concurrent boots of tablets of one group. Groups do not wait for each other: one that does not
+// answer delays its own tablets only.
+inline constexpr std::size_t kTableBootsMax = 16;
+
 // Shared by all tables; outlives them.
 struct TableParts {
   World world;
   std::vector<table::TableResources*> lanes;  // The first is that of `world`.
   LocalTablets& tablets;
   table::AskCoordinator ask_coordinator;
-  Semaphore& boots;
+  std::map<GroupId, Semaphore>& boots;  // Turns to boot, for tablets of each group.
   LeaderOptions leader;
   Placement* placement = nullptr;  // None: all tablets are always to run here.
   table::SeededBug bug{};

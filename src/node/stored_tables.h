@@ -9,7 +9,8 @@
 //            Static tables have one tablet, which stays frozen; they are not mounted or altered.
 // Invariants Changes run one at a time.
 // Threading  The world's executor. Waiting calls must have ended before it is destroyed.
-// Limits     kTableChangesMax waiting; kTabletsPerTableMax; those of Scheme.
+// Limits     kTableChangesMax waiting; kTabletsPerTableMax; kTableBootsMax of a group boot
+//            concurrently; those of Scheme.
 // Errors     kNotFound, kAlreadyExists, kInvalidArgument: the text says what is wrong; kReadOnly:
 //            the state of the table does not allow this, the text has the state; kNotHere: the
 //            scheme's tablet or that of a static table is not running here, nothing was changed;
@@ -31,7 +32,6 @@
 namespace moraine {
 
 inline constexpr std::size_t kTableChangesMax = 10'000;
-inline constexpr std::size_t kTableBootsMax = 16;
 inline constexpr Duration kTabletTimeout = 60s;  // Of a boot, of a flush.
 inline constexpr Duration kRetiredPeriod = 5s;   // Between checks of replaced tablets.
 
@@ -140,7 +140,7 @@ class StoredTables final : public Tables {
   World world_;
   SchemeHost& scheme_;
   const StoredTablesOptions options_;
-  Semaphore boots_{kTableBootsMax};
+  std::map<GroupId, Semaphore> boots_;
   TableParts parts_;
   std::map<std::string, TablePtr> tables_;
   mutable std::mutex holders_mutex_;

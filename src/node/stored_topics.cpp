@@ -113,7 +113,9 @@ Result<StoredTopics::TopicRef> StoredTopics::adopt(const PathNode& node) {
     return make_host(id, index, tablet, config);
   };
   if (const auto known = by_id_.find(node.id); known != by_id_.end()) {
+    partitions_ -= known->second->info()->partitions;
     known->second->update(std::move(record), make);
+    partitions_ += known->second->info()->partitions;
     note_topic(*known->second);
     return known->second;
   }
@@ -124,6 +126,7 @@ Result<StoredTopics::TopicRef> StoredTopics::adopt(const PathNode& node) {
   auto topic = std::make_shared<RunningTopic>(std::move(record), make);
   by_name_[node.path] = topic;
   by_id_[node.id] = topic;
+  partitions_ += topic->info()->partitions;
   note_topic(*topic);
   return topic;
 }
@@ -151,14 +154,17 @@ void StoredTopics::note_tablet(const TopicId& topic, std::size_t tablet) {
 StoredTopics::HostPtr StoredTopics::make_host(const TopicId& topic, std::size_t index,
                                               const TopicTablet& tablet,
                                               const queue::PartitionConfig& config) {
+  const GroupId group = tablet.info.latest_group(kLogChannel);
+  Semaphore& boots = boots_.try_emplace(group, kBootsMax).first->second;
   return std::make_shared<QueueTabletHost>(
-      world_.executor, tablets_, boots_, tablet.info, tablet.partitions, config,
+      world_.executor, tablets_, boots, tablet.info, tablet.partitions, config,
       [this, topic, index] { note_tablet(topic, index); }, options_.placement);
 }
 
 void StoredTopics::drop(const TopicRef& topic) {
   by_name_.erase(topic->info()->name);
   by_id_.erase(topic->info()->id);
+  partitions_ -= topic->info()->partitions;
   if (listener_) listener_(std::make_shared<const TopicUpdate>(TopicRemoved{topic->info()->id}));
   for (std::size_t at = 0; at < topic->hosts().size(); ++at) {
     const HostPtr host = topic->hosts()[at];

@@ -2,13 +2,15 @@
 //
 //   scheme node (topic_record.h)  ->  RunningTopic  ->  a QueueTabletHost for each tablet
 //
-// Promise    As Topics. Every tablet of every topic is kept running; kBootsMax boot concurrently.
+// Promise    As Topics. Every tablet of every topic is kept running; kBootsMax of a group boot
+//            concurrently, and groups do not wait for each other.
 //            Whenever the scheme's tablet starts, the running topics follow its state, so a change
 //            with an unknown outcome is then either applied or not. The tablets of a removed topic
 //            are deleted in the background (scheme_host.h).
 // Invariants Changes run one at a time.
 // Threading  The world's executor. Waiting calls must have ended before it is destroyed.
-// Limits     kTopicChangesMax waiting; those of Topics and Scheme.
+// Limits     kTopicChangesMax waiting; kPartitionsPerNodeMax partitions; those of Topics and
+//            Scheme.
 // Errors     As Topics. kUnavailable also when the partitions of a topic do not run within
 //            kRunTimeout: the change itself is durable then.
 // Tests      stored_topics_test.cpp, stored_topics_queue_test.cpp.
@@ -25,13 +27,16 @@
 
 namespace moraine {
 
-inline constexpr std::size_t kBootsMax = 64;
+inline constexpr std::size_t kBootsMax = 64;  // Of tablets of one group, concurrently.
+// Of all topics. Creating more is refused; those that exist run.
+inline constexpr std::uint64_t kPartitionsPerNodeMax = 200'000;
 inline constexpr std::size_t kTopicChangesMax = 10'000;
 inline constexpr Duration kRunTimeout = 60s;
 
 struct StoredTopicsOptions {
   std::vector<GroupId> groups;     // Assigned to new tablets in turn.
   Placement* placement = nullptr;  // None: all tablets are always to run here.
+  std::uint64_t partitions_max = kPartitionsPerNodeMax;
 };
 
 class StoredTopics final : public Topics {
@@ -73,6 +78,8 @@ class StoredTopics final : public Topics {
   Task<Result<void>> remove_locked(std::string name);
   Task<Result<TopicPtr>> when_running(TopicRef topic);
 
+  // kOverloaded: the node would have too many partitions.
+  Result<void> check_partitions(std::uint64_t added) const;
   void follow(const Scheme& scheme);
   Result<TopicRef> adopt(const PathNode& node);
   HostPtr make_host(const TopicId& topic, std::size_t index, const TopicTablet& tablet,
@@ -89,9 +96,10 @@ class StoredTopics final : public Topics {
   const StoredTopicsOptions options_;
   std::map<std::string, TopicRef> by_name_;
   std::map<TopicId, TopicRef> by_id_;
+  std::uint64_t partitions_ = 0;  // Of all of them.
   Listener listener_;
   Semaphore changes_{1};
-  Semaphore boots_{kBootsMax};
+  std::map<GroupId, Semaphore> boots_;
   Semaphore stops_{kBootsMax};
   bool stopping_ = false;
 };

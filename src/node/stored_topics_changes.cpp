@@ -44,6 +44,13 @@ Task<Result<TopicPtr>> StoredTopics::create(std::string name, TopicSpec spec) {
   co_return co_await when_running(std::move(*created));
 }
 
+Result<void> StoredTopics::check_partitions(std::uint64_t added) const {
+  if (added == 0 || partitions_ + added <= options_.partitions_max) return {};
+  return fail(Errc::kOverloaded,
+              fmt::format("the node has {} partitions; with {} more it would have more than {}",
+                          partitions_, added, options_.partitions_max));
+}
+
 Task<Result<StoredTopics::TopicRef>> StoredTopics::create_locked(std::string name, TopicSpec spec) {
   CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
   if (by_name_.contains(name)) {
@@ -52,6 +59,7 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::create_locked(std::string nam
   if (by_name_.size() >= kTopicsMax) {
     co_return fail(Errc::kOverloaded, fmt::format("there are {} topics", by_name_.size()));
   }
+  CO_TRY_VOID(check_partitions(spec.partitions));
   TopicRecord record;
   record.info.config = std::move(spec.config);
   record.info.consumers = std::move(spec.consumers);
@@ -87,6 +95,7 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::alter_locked(std::string name
   }
   TopicRecord record;
   CO_TRY(record.info, changed(*found->second->info(), change));
+  CO_TRY_VOID(check_partitions(record.info.partitions - found->second->info()->partitions));
   record.tablets = found->second->tablets();
   AlterNode request;
   request.path = std::move(name);

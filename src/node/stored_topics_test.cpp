@@ -34,6 +34,7 @@ class StoredTopicsTest : public testing::Test {
     scheme_ = std::make_unique<SchemeHost>(storage_.world(), storage_, scheme_options);
     StoredTopicsOptions options;
     options.groups = {kTestGroup};
+    options.partitions_max = partitions_max_;
     topics_ = std::make_unique<StoredTopics>(storage_.world(), *scheme_, fake_, options);
     scheme_->start();
     const auto started = world_.run(scheme_->wait_known(soon()));
@@ -82,6 +83,7 @@ class StoredTopicsTest : public testing::Test {
     return count;
   }
 
+  std::uint64_t partitions_max_ = kPartitionsPerNodeMax;  // From the next start on.
   SimWorld world_;
   TestStorage storage_;
   FakeQueueTablets fake_;
@@ -365,6 +367,31 @@ TEST_F(StoredTopicsTest, AThousandPartitionsStartABoundedNumberAtOnce) {
   ASSERT_TRUE(world_.run(topics_->wait_running(soon())));
   for (int i = 0; i < 10; ++i) EXPECT_EQ(running(fmt::format("t{}", i)), 100u);
   EXPECT_EQ(fake_.booting_most, kBootsMax);
+}
+
+TEST_F(StoredTopicsTest, PartitionsOfANodeAreBounded) {
+  partitions_max_ = 20;
+  restart();
+  ASSERT_TRUE(create("a", spec(12)));
+  const auto refused = create("b", spec(9));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kOverloaded);
+  ASSERT_TRUE(create("b", spec(8)));
+  TopicChange grows;
+  grows.partitions = 13;
+  const auto not_altered = alter("a", grows);
+  ASSERT_FALSE(not_altered);
+  EXPECT_EQ(not_altered.error().code, Errc::kOverloaded);
+  TopicChange config;
+  config.config["retention.ms"] = "1000";
+  EXPECT_TRUE(alter("a", config)) << "other changes are not refused";
+  ASSERT_TRUE(remove("b"));
+  EXPECT_TRUE(alter("a", grows));
+  partitions_max_ = 5;
+  restart();
+  EXPECT_TRUE(world_.run(topics_->wait_running(soon()))) << "what exists runs";
+  EXPECT_EQ(running("a"), 13u);
+  EXPECT_FALSE(create("c", spec(1)));
 }
 
 TEST_F(StoredTopicsTest, TheReportHasTheLagOfConsumers) {

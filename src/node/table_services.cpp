@@ -1,5 +1,7 @@
 #include "node/table_services.h"
 
+#include <algorithm>
+
 #include "cluster/tablet_ids.h"
 #include "io/run_on.h"
 
@@ -19,6 +21,10 @@ StoredTablesOptions tables_options(const TableServicesOptions& options) {
 
 }  // namespace
 
+std::size_t memory_store_bytes_for(std::size_t machine_bytes) {
+  return std::clamp(machine_bytes / 4, kMemoryStoreBytesMin, kMemoryStoreBytesMax);
+}
+
 TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme,
                              Executor& background, TableServicesOptions options)
     : options_(std::move(options)),
@@ -26,12 +32,17 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
       world_{world.executor, clock_, world.random, world.disks, world.network},
       wall_clock_(world.clock),
       groups_(groups),
+      store_budget_(options_.memory_store_bytes / kFlushMarkPart, options_.memory_store_bytes),
+      history_budget_(options_.memory_store_bytes / kLockHistoryPart,
+                      options_.memory_store_bytes / kLockHistoryPart),
       timestamps_(*this),
       tablets_(world.executor),
       pinned_memory_(options_.in_memory_bytes),
       blocks_(options_.block_cache_bytes, &pinned_memory_),
       row_cache_memory_(options_.row_cache_bytes),
-      resources_{world_, groups, timestamps_, background, blocks_, nullptr, row_cache_memory_},
+      resources_{world_,          groups,  timestamps_,       background,
+                 blocks_,         nullptr, row_cache_memory_, &store_budget_,
+                 &history_budget_},
       other_lanes_(make_other_lanes(background)),
       oracle_(world.executor, "timestamps",
               {[this] { return boot_oracle(); },
@@ -67,7 +78,9 @@ TableServices::OtherLane::OtherLane(TableServices& services, const TableLane& la
                 background,
                 services.blocks_,
                 nullptr,
-                services.row_cache_memory_} {}
+                services.row_cache_memory_,
+                &services.store_budget_,
+                &services.history_budget_} {}
 
 std::vector<std::unique_ptr<TableServices::OtherLane>> TableServices::make_other_lanes(
     Executor& background) {

@@ -18,6 +18,17 @@
 
 namespace moraine {
 
+inline constexpr std::size_t kMemoryStoreBytesMin = std::size_t{256} << 20;
+inline constexpr std::size_t kMemoryStoreBytesMax = std::size_t{4} << 30;
+inline constexpr std::size_t kMemoryStoreBytesDefault = std::size_t{1} << 30;
+// A quarter of the machine's memory, within these.
+std::size_t memory_store_bytes_for(std::size_t machine_bytes);
+
+// The largest memory stores are flushed from this part of the limit on.
+inline constexpr std::size_t kFlushMarkPart = 2;
+// Limit of the lock history of all tablets, as a part of that of memory stores.
+inline constexpr std::size_t kLockHistoryPart = 2;
+
 // Another lane of the node, for tablets.
 struct TableLane {
   World world;
@@ -31,7 +42,8 @@ struct TableServicesOptions {
   std::size_t compressed_cache_bytes = 0;                    // 0: none.
   std::size_t in_memory_bytes = table::kPinnedBytesDefault;  // Of tables with an in_memory_mode.
   std::size_t row_cache_bytes = std::size_t{64} << 20;
-  std::optional<Duration> timestamp_lease;  // As in OracleOptions.
+  std::size_t memory_store_bytes = kMemoryStoreBytesDefault;  // Of rows that are not flushed.
+  std::optional<Duration> timestamp_lease;                    // As in OracleOptions.
   ClockLimits clock;
   LeaderOptions leader;
   Placement* placement = nullptr;  // None: all tablets are always to run here, on the first lane.
@@ -68,6 +80,8 @@ class TableServices final : public TransactionServices {
   const table::BlockCache& blocks() const { return blocks_; }
   const table::PinnedMemory& pinned_memory() const { return pinned_memory_; }
   table::SlabMemory& row_cache_memory() { return row_cache_memory_; }
+  const table::MemoryBudget& store_budget() const { return store_budget_; }
+  const table::MemoryBudget& history_budget() const { return history_budget_; }
 
  private:
   struct OtherLane {
@@ -99,6 +113,8 @@ class TableServices final : public TransactionServices {
   World world_;  // With that clock.
   WallClock& wall_clock_;
   BlobGroups& groups_;
+  table::MemoryBudget store_budget_;
+  table::MemoryBudget history_budget_;
   HostedTimestamps timestamps_;
   LocalTablets tablets_;
   table::PinnedMemory pinned_memory_;

@@ -160,6 +160,12 @@ class Text {
       fmt::format_to(to(), "{}{{{}}} {}\n", name, labels, value);
     }
   }
+  // A metric without labels.
+  void single(std::string_view name, std::string_view kind, std::string_view help,
+              std::uint64_t value) {
+    head(name, kind, help);
+    sample(name, "", value);
+  }
   std::string take() { return std::move(out_); }
 
  private:
@@ -227,21 +233,33 @@ void ranks(const TablesReport::Ranks& all, Text& text) {
   }
 }
 
+void memory(const TablesReport& report, Text& text) {
+  text.single("moraine_memory_store_bytes", "gauge", "Memory of rows that are not flushed",
+              report.memory_store_bytes);
+  text.single("moraine_memory_store_bytes_max", "gauge",
+              "Memory of unflushed rows at which writes fail; from half of it on tablets flush",
+              report.memory_store_bytes_max);
+  text.single("moraine_memory_store_flushes_requested_total", "counter",
+              "Flushes because all tablets together had many unflushed rows",
+              report.memory_store_flushes);
+  text.single("moraine_lock_history_bytes", "gauge",
+              "Memory of committed locks, for conflicts of running transactions",
+              report.lock_history_bytes);
+  text.single("moraine_lock_history_bytes_max", "gauge",
+              "Memory of committed locks above which the oldest are dropped",
+              report.lock_history_bytes_max);
+}
+
 void blocks(const TablesReport& report, Text& text) {
   const table::BlockCache::Statistics& cache = report.blocks;
-  const auto one = [&text](std::string_view name, std::string_view kind, std::string_view help,
-                           std::uint64_t value) {
-    text.head(name, kind, help);
-    text.sample(name, "", value);
-  };
-  one("moraine_block_cache_bytes", "gauge", "Bytes of blocks in the cache", cache.bytes);
-  one("moraine_block_cache_pinned_bytes", "gauge", "Bytes of blocks of in-memory tables",
-      report.pinned_bytes);
-  one("moraine_block_cache_pinned_bytes_max", "gauge", "Limit of the bytes of in-memory tables",
-      report.pinned_bytes_max);
-  one("moraine_block_cache_blocks", "gauge", "Blocks in the cache", cache.blocks);
-  one("moraine_block_cache_inserted_total", "counter", "Blocks inserted", cache.inserted);
-  one("moraine_block_cache_evicted_total", "counter", "Blocks evicted", cache.evicted);
+  text.single("moraine_block_cache_bytes", "gauge", "Bytes of blocks in the cache", cache.bytes);
+  text.single("moraine_block_cache_pinned_bytes", "gauge", "Bytes of blocks of in-memory tables",
+              report.pinned_bytes);
+  text.single("moraine_block_cache_pinned_bytes_max", "gauge",
+              "Limit of the bytes of in-memory tables", report.pinned_bytes_max);
+  text.single("moraine_block_cache_blocks", "gauge", "Blocks in the cache", cache.blocks);
+  text.single("moraine_block_cache_inserted_total", "counter", "Blocks inserted", cache.inserted);
+  text.single("moraine_block_cache_evicted_total", "counter", "Blocks evicted", cache.evicted);
 }
 
 }  // namespace
@@ -259,6 +277,7 @@ std::string to_prometheus(const TablesReport& report) {
   durations(tables, text);
   ranks(report.row_cache_ranks, text);
   blocks(report, text);
+  memory(report, text);
   return text.take();
 }
 

@@ -122,6 +122,11 @@ Task<TablesReport> report_tables(TableServices& services) {
   report.blocks = services.blocks().statistics();
   report.pinned_bytes = services.pinned_memory().bytes();
   report.pinned_bytes_max = services.pinned_memory().bytes_max();
+  report.memory_store_bytes = services.store_budget().bytes();
+  report.memory_store_bytes_max = services.store_budget().bytes_max();
+  report.memory_store_flushes = services.store_budget().asked();
+  report.lock_history_bytes = services.history_budget().bytes();
+  report.lock_history_bytes_max = services.history_budget().bytes_max();
   co_return report;
 }
 

@@ -78,9 +78,14 @@ struct TablesReport {
   table::BlockCache::Statistics blocks;
   std::uint64_t pinned_bytes = 0;
   std::uint64_t pinned_bytes_max = 0;
+  // Of all tablets.
+  std::uint64_t memory_store_bytes = 0;
+  std::uint64_t memory_store_bytes_max = 0;
+  std::uint64_t memory_store_flushes = 0;  // Requested because all tablets had too much.
+  std::uint64_t lock_history_bytes = 0;
+  std::uint64_t lock_history_bytes_max = 0;
 };
 
-// On the node's executor.
 // On the control lane; visits the lanes of the tablets.
 Task<TablesReport> report_tables(TableServices& services);
 // Prometheus text, version 0.0.4.

@@ -31,6 +31,11 @@ TablesReport sample() {
   table.lookup_duration.add(durations);
   report.row_cache_ranks[0] = {16, 5, 8, 3, 65'536};
   report.row_cache_ranks.back() = {0, 1, 1, 0, 100'000};
+  report.memory_store_bytes = 11;
+  report.memory_store_bytes_max = 12;
+  report.memory_store_flushes = 13;
+  report.lock_history_bytes = 14;
+  report.lock_history_bytes_max = 15;
   return report;
 }
 
@@ -84,6 +89,15 @@ TEST(TablesReport, HasDurationsAsAHistogramInSeconds) {
   EXPECT_TRUE(has(text, name + R"(_bucket{table_path="/a\"b",le="+Inf"} 2)"));
   EXPECT_NE(text.find(name + R"(_bucket{table_path="/a\"b",le="2.047e-06"} 1)"), std::string::npos)
       << text;
+}
+
+TEST(TablesReport, HasTheSharedMemoryOfTheNode) {
+  const std::string text = to_prometheus(sample());
+  EXPECT_TRUE(has(text, "moraine_memory_store_bytes 11")) << text;
+  EXPECT_TRUE(has(text, "moraine_memory_store_bytes_max 12"));
+  EXPECT_TRUE(has(text, "moraine_memory_store_flushes_requested_total 13"));
+  EXPECT_TRUE(has(text, "moraine_lock_history_bytes 14"));
+  EXPECT_TRUE(has(text, "moraine_lock_history_bytes_max 15"));
 }
 
 TEST(TablesReport, EveryFamilyIsReportedOnce) {

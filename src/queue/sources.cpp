@@ -158,12 +158,14 @@ bool Sources::take_forgotten(const std::string& id) {
 }
 
 std::vector<Sources::Stale> Sources::stale(Offset start, std::uint64_t now_ms,
-                                           const PartitionConfig& config, std::size_t most) const {
+                                           const PartitionConfig& config, std::size_t most,
+                                           std::uint64_t allowed) const {
   std::vector<Stale> ids;
+  const std::uint64_t sources_max = std::min(config.sources_max, allowed);
   auto rest = by_offset_.begin();
   for (; rest != by_offset_.end() && ids.size() < most; ++rest) {
     const auto& [offset, id] = *rest;
-    const bool too_many = sources_.size() - ids.size() > config.sources_max;
+    const bool too_many = sources_.size() - ids.size() > sources_max;
     const bool ended = offset < start && idle(sources_.at(id), now_ms, config);
     if (!too_many && !ended) break;
     ids.push_back({id, !ended});

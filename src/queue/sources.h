@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -77,13 +78,15 @@ class Sources {
   bool take_forgotten(const std::string& id);
   std::size_t size() const { return sources_.size(); }
 
-  // Ids that may be dropped, those with the lowest offsets first, at most `most`.
+  // Ids that may be dropped, those with the lowest offsets first, at most `most`. More than
+  // PartitionConfig::sources_max or `allowed` are too many.
   struct Stale {
     std::string id;
     bool by_count = false;  // Evicted by count; it was neither idle nor without messages.
   };
   std::vector<Stale> stale(Offset start, std::uint64_t now_ms, const PartitionConfig& config,
-                           std::size_t most) const;
+                           std::size_t most,
+                           std::uint64_t allowed = std::numeric_limits<std::uint64_t>::max()) const;
 
  private:
   std::map<std::string, Source> sources_;

@@ -71,6 +71,7 @@ StoredPartition::StoredPartition(World world, KeyValue& tablet, BlobCache& cache
       config_(std::move(setup.config)),
       bug_(setup.bug),
       refusals_(setup.refusals, world.executor.now()),
+      facts_(std::move(setup.facts)),
       waiting_writes_max_(setup.waiting_writes_max),
       quota_(static_cast<double>(config_.write_bytes_per_second)),
       quota_at_(world.executor.now()),
@@ -100,6 +101,7 @@ Task<Result<void>> StoredPartition::load() {
   }
   CO_TRY_VOID(co_await load_facts('s'));
   CO_TRY_VOID(co_await load_facts('c'));
+  count_facts();
   never_served_ = !has_bounds && blobs_.empty() && sources_.size() == 0 && consumers_.empty();
   for (const auto& [name, consumer] : consumers_) note_end(consumer, end_);
   // Parts of messages that were never finished.
@@ -179,6 +181,7 @@ void StoredPartition::abandon() {
   no_space_ = ended && ended->code == Errc::kNoSpace;
   world_.executor.cancel(std::exchange(retention_timer_, {}));
   fail_waiting(stopped_status(), "the partition stops");
+  facts_.set(0, 0);
   notify_watches();
 }
 

@@ -6,7 +6,8 @@
 // Threading  As Partition. Consumers and figures are changed on the executor of the tablet with
 //            shared_mutex_ locked, so that other threads can read them.
 // Limits     kCycle*Max for a transaction, kOpenMessagesMax messages in
-//            parts, kDeviceReadsMax concurrent reads from the device.
+//            parts, kDeviceReadsMax concurrent reads from the device; with other partitions of the
+//            node those of FactCounts: sources are evicted past it, new consumers are refused.
 // Tests      *_test.cpp beside it.
 #pragma once
 
@@ -22,6 +23,7 @@
 #include "io/world.h"
 #include "keyvalue/key_value.h"
 #include "queue/blob_cache.h"
+#include "queue/fact_counts.h"
 #include "queue/layout.h"
 #include "queue/partition.h"
 #include "queue/refusals.h"
@@ -58,6 +60,7 @@ struct PartitionSetup {
   SeededBug bug = SeededBug::kNone;
   std::size_t waiting_writes_max = kInFlightWritesMax;
   RefusalRules refusals = {};
+  std::shared_ptr<FactCounts> facts = nullptr;  // Of the node. Null: no limits.
 };
 
 WriteAnswer refused(WriteStatus status, std::string detail, bool disk_full = false);
@@ -204,6 +207,7 @@ class StoredPartition final : public Partition,
   void refuse_writes(Cycle& cycle, const WriteAnswer& refusal);
   void fail_source(Cycle& cycle, const std::string& source_id);
   void note_refused(const Producer& producer);
+  std::string forgotten_reason() const;
   Judgement judge_write(const Source* known, const WriteRequest& request);
   WriteAnswer take_write(Cycle& cycle, WriteRequest& request);
   void take_actions(Cycle& cycle);
@@ -230,6 +234,8 @@ class StoredPartition final : public Partition,
   bool has_work() const;
   bool retention_due() const;
   bool sources_due() const;
+  void count_facts() { facts_.set(sources_.size(), consumers_.size()); }
+  bool may_add_consumer(const Cycle& cycle, const std::string& name);
   void retention_tick();
   RetentionView retention_view(Offset start, const Cycle* cycle) const;
   Offset read_up_to(const ConsumerOffset& consumer) const;
@@ -267,6 +273,7 @@ class StoredPartition final : public Partition,
   mutable std::mutex shared_mutex_;
   std::map<std::string, ConsumerOffset> consumers_;  // Changed with shared_mutex_ locked.
   PartitionInfo published_;                          // Guarded by shared_mutex_.
+  FactCounts::Share facts_;
   // By consumer that committed past the end: the end at that time.
   std::map<std::string, Offset> ends_at_commit_;
   std::map<std::string, OpenMessage> open_messages_;  // By source id.

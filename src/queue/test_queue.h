@@ -32,6 +32,7 @@ class TestQueue {
     PartitionSetup setup{PartitionIndex{0}, config_};
     setup.waiting_writes_max = waiting_writes_max;
     setup.refusals = refusals;
+    setup.facts = facts;
     auto booted =
         world.run(QueueTablet::boot(storage.world(), storage, info(), cache, {std::move(setup)}));
     INVARIANT(booted, "{}", booted.error().message());
@@ -154,6 +155,7 @@ class TestQueue {
   // From the next boot on.
   std::size_t waiting_writes_max = kInFlightWritesMax;
   RefusalRules refusals = {};
+  std::shared_ptr<FactCounts> facts;
 
  private:
   static Task<WriteAnswer> answer_of(Answer answer) { co_return co_await *answer; }

@@ -129,12 +129,25 @@ Task<bool> StoredPartition::run_cycle() {
   co_return done.has_value();
 }
 
+// Whether the consumer is known, or one more is allowed, which is counted at once.
+bool StoredPartition::may_add_consumer(const Cycle& cycle, const std::string& name) {
+  return consumers_.contains(name) || cycle.consumers.contains(name) || facts_.reserve_consumer();
+}
+
 void StoredPartition::take_actions(Cycle& cycle) {
   while (!actions_.empty() && cycle.actions.size() < kCycleActionsMax &&
          cycle.fact_bytes < kCycleFactBytesMax) {
     Action action = std::move(actions_.front());
     actions_.pop_front();
     if (auto* set = std::get_if<SetConsumer>(&action.what)) {
+      if (!may_add_consumer(cycle, set->offset.consumer)) {
+        action.done->set(
+            fail(Errc::kOverloaded,
+                 fmt::format("{} offsets are committed in the partitions of this node, its limit; "
+                             "remove consumer groups that are no longer used",
+                             facts_.counts()->limits().consumers_max)));
+        continue;
+      }
       set->offset.committed_ms = cycle.now_ms;
       cycle.fact_bytes += set->offset.metadata.size() + kConsumerNameBytesMax;
       cycle.consumers[set->offset.consumer] = std::move(set->offset);
@@ -225,13 +238,19 @@ void StoredPartition::note_refused(const Producer& producer) {
   refusals_.refused(producer, known, world_.executor.now());
 }
 
+std::string StoredPartition::forgotten_reason() const {
+  std::string reason = fmt::format(
+      "the source was forgotten: more than {} have written to the partition", config_.sources_max);
+  if (facts_.counts() == nullptr) return reason;
+  return reason + fmt::format(", or more than {} to all partitions of the node",
+                              facts_.counts()->limits().sources_max);
+}
+
 Judgement StoredPartition::judge_write(const Source* known, const WriteRequest& request) {
   const Instant now = world_.executor.now();
   if (!known && sources_.take_forgotten(request.producer.source_id)) {
     note_refused(request.producer);
-    return {WriteStatus::kSourceForgotten, std::nullopt,
-            fmt::format("the source was forgotten: more than {} have written to the partition",
-                        config_.sources_max)};
+    return {WriteStatus::kSourceForgotten, std::nullopt, forgotten_reason()};
   }
   if (!known && !refusals_.begins(request.producer, now)) {
     return {WriteStatus::kFailedBefore, std::nullopt,
@@ -317,7 +336,6 @@ Task<void> StoredPartition::lay_out_cycle(Cycle& cycle) {
   if (cycle.whole) add_whole_message(cycle);
 }
 
-
 RetentionView StoredPartition::retention_view(Offset start, const Cycle* cycle) const {
   RetentionView view;
   view.now_ms = now_ms();
@@ -360,7 +378,7 @@ bool StoredPartition::retention_due() const {
 }
 
 bool StoredPartition::sources_due() const {
-  return !sources_.stale(start_, now_ms(), config_, 1).empty();
+  return !sources_.stale(start_, now_ms(), config_, 1, facts_.sources_allowed()).empty();
 }
 
 void StoredPartition::retention_tick() {
@@ -384,7 +402,8 @@ void StoredPartition::add_removals(Cycle& cycle) {
     view.total_bytes -= oldest.bytes;
     ++cycle.removed;
   }
-  cycle.forgotten = sources_.stale(cycle.start, cycle.now_ms, config_, kForgottenSourcesPerCycle);
+  cycle.forgotten = sources_.stale(cycle.start, cycle.now_ms, config_, kForgottenSourcesPerCycle,
+                                   facts_.sources_allowed());
 }
 
 void StoredPartition::add_facts(Cycle& cycle) {
@@ -443,6 +462,7 @@ void StoredPartition::apply(Cycle& cycle) {
   }
   if (cycle.drops_parts) stray_parts_ = false;
   if (!cycle.consumers.empty()) apply_consumers(cycle);
+  if (!stopped_) count_facts();
   counters_.removed_messages += cycle.start - start_;
   counters_.written_messages += cycle.end - end_;
   counters_.written_bytes += cycle.new_bytes;
@@ -522,6 +542,7 @@ void StoredPartition::fail_cycle(Cycle& cycle, const Error& error) {
   // It is unknown which parts of open messages are stored.
   open_messages_.clear();
   stray_parts_ = true;
+  if (!stopped_) count_facts();  // What was reserved is released.
   // Before the answers are set: a writer may write again at once.
   for (const PendingAnswer& write : cycle.answers) {
     if (write.answer.status == WriteStatus::kOk) note_refused(write.producer);

@@ -23,8 +23,8 @@ Result<void> check_writable(const OpenTable& table, const OpenRange& range) {
   }
   const bool starts = range.state == MountState::kMounting;
   return fail(starts ? Errc::kNotHere : Errc::kReadOnly,
-              fmt::format("Tablet {} of table {} is in \"{}\" state while \"mounted\" expected",
-                          range.tablet.value, table.path, to_string(range.state)));
+              fmt::format("Tablet {} of table {} is in {} while \"mounted\" expected",
+                          range.tablet.value, table.path, range.shown_state()));
 }
 
 }  // namespace

@@ -20,6 +20,12 @@ std::string was_removed(std::string_view path) {
                      path);
 }
 
+std::string OpenRange::shown_state() const {
+  std::string shown = fmt::format("\"{}\" state", to_string(state));
+  if (!error.empty()) shown += fmt::format(" (its last start failed: {})", error);
+  return shown;
+}
+
 Result<std::shared_ptr<table::TableTablet>> OpenTable::readable(std::size_t range) const {
   const OpenRange& wanted = ranges[range];
   if (wanted.running) return wanted.running;
@@ -27,9 +33,8 @@ Result<std::shared_ptr<table::TableTablet>> OpenTable::readable(std::size_t rang
   const bool starts =
       wanted.state == MountState::kMounting || wanted.state == MountState::kFrozenMounting;
   return fail(starts ? Errc::kNotHere : Errc::kReadOnly,
-              fmt::format("Cannot read from tablet {} of table {} while it is "
-                          "in \"{}\" state",
-                          wanted.tablet.value, path, to_string(wanted.state)));
+              fmt::format("Cannot read from tablet {} of table {} while it is in {}",
+                          wanted.tablet.value, path, wanted.shown_state()));
 }
 
 TableHolder::TableHolder(std::shared_ptr<const OpenTable> first)

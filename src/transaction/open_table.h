@@ -23,6 +23,10 @@ struct OpenRange {
   TabletId tablet;
   MountState state = MountState::kUnmounted;
   std::shared_ptr<table::TableTablet> running;  // Null: not here, or not now.
+  std::string error;                            // Why it does not start. Empty: unknown.
+
+  // With the error, for messages: `"mounting" state (its last start failed: ...)`.
+  std::string shown_state() const;
 };
 
 struct OpenTable : std::enable_shared_from_this<OpenTable> {

@@ -42,6 +42,7 @@ class StoreSet {
   OpenMemoryStore* memory(StoreNumber number);
   // Oldest first; the last is the active one.
   std::deque<OpenMemoryStore>& memory_stores() { return memory_; }
+  const std::deque<OpenMemoryStore>& memory_stores() const { return memory_; }
   // Freezes the active store and creates a new one.
   void rotate(Instant now);
   // Stores of an earlier incarnation replace the first one; the newest continues as the active one.

@@ -46,6 +46,7 @@ TableTablet::Impl::Impl(TableResources& resources, TabletInfo info, TabletSettin
 
 // Views refer to chunks, and chunks to caches that may be destroyed next.
 TableTablet::Impl::~Impl() {
+  memory_.reset();
   reader_.reset();
   maintenance_.reset();
   leader_.reset();
@@ -85,6 +86,9 @@ Task<Result<void>> TableTablet::Impl::boot() {
   reader_ = std::make_unique<TabletReader>(executor(), stores_->views(), *this, blobs_, &cache_,
                                            read_statistics_, reader_options(settings_.mount));
   reader_->set_deleted_range(deleted_range_);
+  memory_ = std::make_unique<TabletMemory>(resources_.store_budget, resources_.history_budget,
+                                           executor(), *stores_, state_.locks().history(),
+                                           [this] { return flush_for_node(); });
   leader_->on_end([this] { ended(); });
   maintenance_->start();
   scope_.spawn(tick_loop());

@@ -22,6 +22,7 @@
 #include "table/tablet/seeded_bug.h"
 #include "table/tablet/state/table_state.h"
 #include "table/tablet/table_tablet.h"
+#include "table/tablet/tablet_memory.h"
 
 namespace moraine::table {
 
@@ -185,6 +186,8 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   // table_lifecycle.cpp
   Task<void> tick_loop();
   void tick();
+  void expire_history();
+  bool flush_for_node();
   Task<void> poll_free_space();
   void ended();
   Task<Result<void>> append_static(std::shared_ptr<const StaticRows> rows);
@@ -201,6 +204,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::unique_ptr<Leader> leader_;
   std::unique_ptr<Maintenance> maintenance_;
   std::unique_ptr<TabletReader> reader_;
+  std::unique_ptr<TabletMemory> memory_;
   const std::shared_ptr<DeletedRange> deleted_range_ = std::make_shared<DeletedRange>();
 
   std::map<TransactionId, std::shared_ptr<PreparedTransaction>> prepared_;

@@ -20,6 +20,7 @@ Result<void> TableTablet::Impl::remount(MountConfig mount,
   settings_.mount = mount;
   if (chunks) settings_.chunks = *chunks;
   reader_->set_options(reader_options(mount));
+  memory_->flushed();  // Flushes may have been enabled.
   maintenance_->wake();
   return {};
 }
@@ -109,11 +110,34 @@ Task<void> TableTablet::Impl::poll_free_space() {
   if (colour && *colour < kColourToStop && !scope_.closed()) maintenance_->wake();
 }
 
-void TableTablet::Impl::tick() {
-  // No transaction is older: older history is not needed to detect conflicts.
-  const std::uint64_t newest = unix_seconds(state_.last_commit());
+// No transaction is older: older history is not needed to detect conflicts. Relative to the newest
+// commit, and by the clock, so that it is released when nothing is written any more.
+void TableTablet::Impl::expire_history() {
   const auto age = static_cast<std::uint64_t>(kTransactionAgeMax.count());
+  const std::uint64_t newest = unix_seconds(state_.last_commit());
   if (newest > age) state_.locks().forget(timestamp_of_seconds(newest - age));
+  using std::chrono::duration_cast, std::chrono::seconds;
+  const auto now = duration_cast<seconds>(resources_.world.clock.since_epoch()).count();
+  if (now > kTransactionAgeMax.count()) {
+    state_.locks().expire(timestamp_of_seconds(static_cast<std::uint64_t>(now) - age));
+  }
+}
+
+// The node has too many rows that are not flushed. What is frozen already is flushed first; the
+// active store too if it is at least as large. False: this tablet does not flush now.
+bool TableTablet::Impl::flush_for_node() {
+  if (stopping_ || leader_->ended() || !settings_.mount.enable_store_flush) return false;
+  const MemoryStore& active = *stores_->active().store;
+  if (active.rows() > 0 && 2 * active.bytes() >= stores_->memory_bytes()) {
+    stores_->rotate(executor().now());
+  }
+  maintenance_->wake();
+  return true;
+}
+
+void TableTablet::Impl::tick() {
+  expire_history();
+  memory_->count();
   state_.finished().forget(state_.last_commit());
   poll_retired();
   if (space_is_short()) scope_.spawn(poll_free_space());

@@ -6,8 +6,9 @@
 //            survives any number of restarts, until it is finished with one outcome.
 // Threading  executor(); reader() is for any thread.
 // Limits     kRowsPerTransactionMax rows and kWriteBytesMax per write; unflushed_bytes_max() in
-//            memory, above which writes fail with kOverloaded until a flush is done; kRowBytesMax
-//            of a row's versions, above which writes to it fail with kOverloaded until some expire.
+//            memory, above which writes fail with kOverloaded until a flush is done, as they do
+//            when all tablets of the node have TableResources::store_budget; kRowBytesMax of a
+//            row's versions, above which writes to it fail with kOverloaded until some expire.
 // Errors     kAborted: a conflict; the text names the row, the lock and the other transaction.
 //            kReadOnly: frozen or stopping. kInvalidArgument. kOverloaded. kNoSpace: the disks are
 //            nearly full. kConflict, kUnavailable: this incarnation is over. Each of them: nothing
@@ -21,6 +22,7 @@
 
 #include "table/cache/block_cache.h"
 #include "table/cache/row_cache.h"
+#include "table/memory/memory_budget.h"
 #include "table/model/static_rows.h"
 #include "table/tablet/read/tablet_reader.h"
 #include "table/tablet/settings.h"
@@ -48,6 +50,8 @@ struct TableResources {
   BlockCache& blocks;
   BlockCache* compressed_blocks = nullptr;
   SlabMemory& row_cache_memory;
+  MemoryBudget* store_budget = nullptr;    // Of unflushed rows. Null: no limit.
+  MemoryBudget* history_budget = nullptr;  // Of lock history. Null: no limit.
 };
 
 // The answer of a coordinator about a prepared transaction that was not finished for a while.

@@ -90,6 +90,7 @@ Task<Result<void>> TableTablet::Impl::replace(Replace change, std::function<void
     leader_->discard(state_.replace(record));
     confirmed();
     if (record.flushed.empty()) return;
+    memory_->flushed();
     if (has_bug(SeededBug::kConflictForgottenAtFlush)) state_.locks().drop_history();
     snapshot_if_due(0);
   });

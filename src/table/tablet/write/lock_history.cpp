@@ -26,6 +26,20 @@ void LockStamps::add(const LockStamps& other) {
   strong_read = std::max(strong_read, other.strong_read);
 }
 
+// A slot of the map has a byte of its own besides the entry.
+std::size_t LockHistory::Batch::bytes() const {
+  return rows.capacity() * (sizeof(decltype(rows)::value_type) + 1) +
+         groups * sizeof(RowStamps::Group);
+}
+
+std::size_t LockHistory::bytes() const {
+  return batches_.empty() ? 0 : full_bytes_ + batches_.back().bytes();
+}
+
+std::size_t LockHistory::oldest_bytes() const {
+  return batches_.empty() ? 0 : batches_.front().bytes();
+}
+
 void LockHistory::record(std::uint64_t key_hash, const RowChange& change, Timestamp commit,
                          const TransactionId& id) {
   if (commit <= horizon_) return;
@@ -39,6 +53,7 @@ void LockHistory::record(std::uint64_t key_hash, const RowChange& change, Timest
     if (!batches_.empty()) {
       next.rows.reserve(batch_rows_);
       const Batch& last = batches_.back();
+      full_bytes_ += last.bytes();
       next.newest_before = std::max(last.newest, last.newest_before);
     }
     batches_.push_back(std::move(next));
@@ -46,10 +61,12 @@ void LockHistory::record(std::uint64_t key_hash, const RowChange& change, Timest
   Batch& batch = batches_.back();
   const std::size_t before = batch.rows.size();
   RowStamps& row = batch.rows[key_hash];
+  const std::size_t groups_before = row.groups.size();
   size_ += batch.rows.size() - before;
   for (std::size_t i = 0; i < modes.size(); ++i) {
     if (!leaves_none(modes[i])) row.lock(i).record(modes[i], change.kind, commit, id);
   }
+  batch.groups += row.groups.size() - groups_before;
   batch.newest = std::max(batch.newest, commit);
   while (size_ > kRememberedRowsMax) drop_oldest();
 }
@@ -73,17 +90,23 @@ void LockHistory::drop_oldest() {
   const Batch& oldest = batches_.front();
   horizon_ = std::max(horizon_, oldest.newest);
   size_ -= oldest.rows.size();
+  if (batches_.size() > 1) full_bytes_ -= oldest.bytes();
   batches_.pop_front();
 }
 
 void LockHistory::forget(Timestamp before) {
   horizon_ = std::max(horizon_, before);
+  expire(before);
+}
+
+void LockHistory::expire(Timestamp before) {
   while (!batches_.empty() && batches_.front().newest < before) drop_oldest();
 }
 
 void LockHistory::drop_all() {
   batches_.clear();
   size_ = 0;
+  full_bytes_ = 0;
 }
 
 }  // namespace moraine::table

@@ -8,7 +8,8 @@
 // Promise    find() reports everything recorded after `start`, unless it was dropped; then
 //            horizon() is at or above it.
 // Threading  The tablet's executor.
-// Limits     kRememberedRowsMax rows; the oldest are dropped first.
+// Limits     kRememberedRowsMax rows; the oldest are dropped first. The owner may drop more: by
+//            age, or because other tablets need the memory.
 // Tests      lock_table_test.cpp.
 #pragma once
 
@@ -85,13 +86,23 @@ class LockHistory {
   // What was recorded after `start`, and possibly some before it. False: nothing; `out` is
   // unchanged.
   bool find(std::uint64_t key_hash, Timestamp start, RowStamps& out) const;
-  // Drops what was committed before `before`.
+  // Drops what was committed before `before`, which becomes the horizon.
   void forget(Timestamp before);
+  // Drops batches of which everything was committed before `before`. The horizon moves only up to
+  // what was dropped: without that, transactions that began later still succeed.
+  void expire(Timestamp before);
+  // Requires: there are batches.
+  void drop_oldest();
   // Drops everything without moving the horizon.
   void drop_all();
 
   Timestamp horizon() const { return horizon_; }
   std::size_t size() const { return size_; }
+  // Memory of all batches, and of the oldest.
+  std::size_t bytes() const;
+  std::size_t oldest_bytes() const;
+  // The newest commit of the oldest batch: dropping it moves the horizon there. 0: no batches.
+  Timestamp oldest() const { return batches_.empty() ? 0 : batches_.front().newest; }
 
  private:
   struct SameHash {
@@ -99,14 +110,16 @@ class LockHistory {
   };
   struct Batch {
     absl::flat_hash_map<std::uint64_t, RowStamps, SameHash> rows;
+    std::size_t groups = 0;  // Entries of lock groups.
     Timestamp newest = 0;
     Timestamp newest_before = 0;  // Of all older ones.
+    std::size_t bytes() const;
   };
-  void drop_oldest();
 
   const std::size_t batch_rows_;
   std::deque<Batch> batches_;
   std::size_t size_ = 0;
+  std::size_t full_bytes_ = 0;  // Of all batches but the last.
   Timestamp horizon_;
 };
 

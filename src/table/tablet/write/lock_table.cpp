@@ -17,6 +17,7 @@ namespace moraine::table {
 namespace {
 
 constexpr std::size_t kKeptKeyBytes = 1'024;  // Memory reused for the next key of a row.
+constexpr std::size_t kKeptRows = 1'024;      // Memory for held locks kept while none is held.
 
 // The current holders of one lock of one row.
 struct Holders {
@@ -320,6 +321,21 @@ void LockTable::remember(const RowChange& change, Timestamp commit, const Transa
 
 void LockTable::forget(Timestamp before) {
   state_->history.forget(before);
+}
+
+void LockTable::expire(Timestamp before) {
+  state_->history.expire(before);
+  if (!state_->index.empty() || state_->rows.size() <= kKeptRows) return;
+  std::exchange(state_->index, {});
+  std::exchange(state_->rows, {});
+  std::exchange(state_->free, {});
+}
+
+LockHistory& LockTable::history() {
+  return state_->history;
+}
+const LockHistory& LockTable::history() const {
+  return state_->history;
 }
 
 void LockTable::drop_history() {

@@ -60,6 +60,10 @@ class LockTable {
   void remember(const RowChange& change, Timestamp commit, const TransactionId& id);
   // Drops what was committed before `before`.
   void forget(Timestamp before);
+  // As LockHistory::expire(). While no lock is held, the memory for held locks is freed too.
+  void expire(Timestamp before);
+  LockHistory& history();
+  const LockHistory& history() const;
   // Drops all history without moving the horizon: a seeded bug.
   void drop_history();
 

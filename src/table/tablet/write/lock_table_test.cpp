@@ -287,6 +287,43 @@ TEST_F(LockTableTest, RowsOfManyBatchesAreRememberedUntilTheyAreForgotten) {
   EXPECT_FALSE(table.acquire(id_of(5), kRows - 1, row(kRows)));
 }
 
+TEST_F(LockTableTest, WhatExpiresMovesTheHorizonOnlyUpToWhatWasDropped) {
+  LockTable table;
+  const std::vector row{want("r", 0, kExclusive)};
+  table.remember(row[0], 20, id_of(9));
+  table.expire(20);
+  EXPECT_EQ(table.size(), 1u);
+  EXPECT_EQ(table.horizon(), kNullTimestamp);
+  table.expire(100);
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_EQ(table.horizon(), Timestamp{20});
+  EXPECT_FALSE(table.acquire(id_of(1), 19, row));
+  EXPECT_TRUE(table.acquire(id_of(1), 20, row));
+}
+
+TEST_F(LockTableTest, HistoryCountsItsMemory) {
+  LockHistory history(kNullTimestamp, 1'000);
+  EXPECT_EQ(history.bytes(), 0u);
+  const RowChange primary = want("", 0, kExclusive);
+  const RowChange group = want("", kC, kExclusive);
+  for (std::uint64_t row = 0; row < 3'000; ++row) {
+    history.record(row, primary, 10 + row, id_of(1));
+    const std::size_t before = history.bytes();
+    history.record(row, group, 10 + row, id_of(1));
+    EXPECT_GE(history.bytes(), before + sizeof(RowStamps::Group));
+  }
+  EXPECT_GT(history.bytes(), 3'000 * (sizeof(RowStamps) + sizeof(RowStamps::Group)));
+  EXPECT_EQ(history.oldest(), Timestamp{1'009});
+  const std::size_t all = history.bytes();
+  const std::size_t oldest = history.oldest_bytes();
+  history.drop_oldest();
+  EXPECT_EQ(history.bytes(), all - oldest);
+  EXPECT_EQ(history.horizon(), Timestamp{1'009});
+  while (history.size() > 0) history.drop_oldest();
+  EXPECT_EQ(history.bytes(), 0u);
+  EXPECT_EQ(history.oldest(), 0u);
+}
+
 // The rules again, over lists of all events.
 class NaiveLocks {
  public:

@@ -54,6 +54,12 @@ Result<void> TableTablet::Impl::may_write() const {
     return fail(Errc::kOverloaded, fmt::format("{}: tablet {} has {} bytes that are not flushed",
                                                settings_.table_path, info_.id.value, bytes));
   }
+  if (memory_->full()) {
+    return fail(Errc::kOverloaded,
+                fmt::format("{}: the node's memory for unflushed rows is full ({} bytes); the "
+                            "largest tablets are being flushed: retry",
+                            settings_.table_path, resources_.store_budget->bytes_max()));
+  }
   // Otherwise writers that are faster than compaction would fill the device with dead data.
   const std::size_t overlapping = stores_->eden_size();
   if (overlapping > mount.max_overlapping_store_count && mount.enable_compaction_and_partitioning) {
@@ -226,6 +232,7 @@ void TableTablet::Impl::apply(PromisedRows& promised, const TransactionId& id,
   state_.note_commit(commit);
   ++commits_;
   rotate_if_due();
+  memory_->count();
   wake_readers(changes);
 }
 
