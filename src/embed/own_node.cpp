@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "embed/completion.h"
+#include "io/real/machine.h"
 
 namespace moraine::embed {
 namespace {
@@ -51,6 +52,7 @@ OwnNode::OwnNode(DataFolder folder, bool fresh, const OpenOptions& options)
   node.tables.in_memory_bytes = options.in_memory_bytes;
   node.tables.row_cache_bytes = options.row_cache_bytes;
   node.tables.clock.accept = options.accept_clock || clock_is_confirmed();
+  node.tables.memory_store_bytes = memory_store_bytes_for(machine_memory_bytes());
   node_ = std::make_unique<Node>(lanes_.worlds(), background_, folder_.config,
                                  folder_.config.nodes.front().id, std::move(node));
 }
