@@ -21,8 +21,10 @@ std::vector<GroupId> group_ids(const blob::ClusterConfig& config) {
   return ids;
 }
 
-StoredTopicsOptions topics_options(const blob::ClusterConfig& config, Placement& placement) {
+StoredTopicsOptions topics_options(const blob::ClusterConfig& config, Placement& placement,
+                                   std::size_t lanes) {
   StoredTopicsOptions options;
+  options.lanes = lanes;
   options.groups = group_ids(config);
   options.placement = &placement;
   return options;
@@ -76,7 +78,7 @@ Node::Tablets::Tablets(Node& node, const SystemPlaces& places)
       queue_tablets(node.world_.executor, node.queue_lanes(),
                     [&node](TabletId id) { return node.placement_.lane_of(id); }),
       topics(node.world_, scheme, queue_tablets,
-             topics_options(node.storage_.config(), node.placement_)),
+             topics_options(node.storage_.config(), node.placement_, node.lanes())),
       gateway(node.world_, node.groups(),
               TabletInfo::simple(kGatewayTabletId, places.at(kGatewayTabletId), kKeyValueChannels),
               node.options_.leader, &node.placement_),

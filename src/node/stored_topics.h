@@ -36,6 +36,7 @@ inline constexpr Duration kRunTimeout = 60s;
 struct StoredTopicsOptions {
   std::vector<GroupId> groups;     // Assigned to new tablets in turn.
   Placement* placement = nullptr;  // None: all tablets are always to run here.
+  std::size_t lanes = 1;           // Of the node.
   std::uint64_t partitions_max = kPartitionsPerNodeMax;
 };
 

@@ -67,7 +67,8 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::create_locked(std::string nam
   request.kind = NodeKind::kTopic;
   request.path = std::move(name);
   request.parents = true;
-  const std::uint32_t per_tablet = partitions_per_tablet(record.info);
+  const std::uint32_t per_tablet =
+      partitions_per_tablet(record.info, spec.partitions, options_.lanes);
   request.tablets = tablets_to_add({}, spec.partitions, per_tablet);
   request.record = [record, partitions = spec.partitions, per_tablet, this](TabletId first) {
     TopicRecord placed = record;
@@ -100,7 +101,8 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::alter_locked(std::string name
   AlterNode request;
   request.path = std::move(name);
   request.id = record.info.id;
-  const std::uint32_t per_tablet = partitions_per_tablet(record.info);
+  const std::uint32_t per_tablet =
+      partitions_per_tablet(record.info, record.info.partitions, options_.lanes);
   request.tablets = tablets_to_add(record.tablets, record.info.partitions, per_tablet);
   request.record = [record, per_tablet, this](TabletId first) {
     TopicRecord placed = record;

@@ -267,8 +267,13 @@ queue::PartitionConfig partition_config(const TopicInfo& topic) {
   return config;
 }
 
-std::uint32_t partitions_per_tablet(const TopicInfo& topic) {
-  return static_cast<std::uint32_t>(number_of(topic, "moraine.partitions.per.tablet"));
+std::uint32_t partitions_per_tablet(const TopicInfo& topic, std::uint32_t partitions,
+                                    std::size_t lanes) {
+  constexpr const char* kName = "moraine.partitions.per.tablet";
+  const auto most = static_cast<std::uint32_t>(number_of(topic, kName));
+  if (topic.config.contains(kName)) return most;
+  const std::size_t for_each_lane = (partitions + lanes - 1) / lanes;
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(for_each_lane, 1, most));
 }
 
 }  // namespace moraine

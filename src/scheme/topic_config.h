@@ -69,6 +69,8 @@ struct TopicSettings {
 TopicSettings topic_settings(const TopicInfo& topic);
 queue::PartitionConfig partition_config(const TopicInfo& topic);
 // How many partitions a tablet gets when partitions are added.
-std::uint32_t partitions_per_tablet(const TopicInfo& topic);
+// As configured; by default as many as spread `partitions` over all lanes of a node.
+std::uint32_t partitions_per_tablet(const TopicInfo& topic, std::uint32_t partitions,
+                                    std::size_t lanes);
 
 }  // namespace moraine

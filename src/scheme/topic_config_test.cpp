@@ -129,7 +129,11 @@ TEST(TopicConfig, WithoutAnyConfigTheDefaultsOfKafkaHold) {
   EXPECT_EQ(config.low_watermark, plain.low_watermark);
   EXPECT_EQ(config.source_lifetime_ms, plain.source_lifetime_ms);
   EXPECT_EQ(config.sources_max, plain.sources_max);
-  EXPECT_EQ(partitions_per_tablet(topic), 16u);
+  EXPECT_EQ(partitions_per_tablet(topic, 100, 1), 16u);
+  EXPECT_EQ(partitions_per_tablet(topic, 100, 4), 16u);
+  EXPECT_EQ(partitions_per_tablet(topic, 16, 2), 8u);
+  EXPECT_EQ(partitions_per_tablet(topic, 3, 2), 2u);
+  EXPECT_EQ(partitions_per_tablet(topic, 1, 8), 1u);
 }
 
 TEST(TopicConfig, ConfigsReachTheSettings) {
@@ -156,7 +160,8 @@ TEST(TopicConfig, ConfigsReachTheSettings) {
   EXPECT_EQ(config.low_watermark, 65'536u);
   EXPECT_EQ(config.source_lifetime_ms, 3'600'000u);
   EXPECT_EQ(config.sources_max, 1'000u);
-  EXPECT_EQ(partitions_per_tablet(topic), 2u);
+  EXPECT_EQ(partitions_per_tablet(topic, 16, 1), 2u);
+  EXPECT_EQ(partitions_per_tablet(topic, 16, 8), 2u);
   EXPECT_EQ(config.important_consumers, std::vector<std::string>{"billing"});
 }
 
