@@ -7,7 +7,7 @@
 //   /cluster.yaml  the current config
 //
 // Promise    Answers also while the node is starting and stopping.
-// Threading  The node's executor.
+// Threading  The control lane.
 // Limits     kHttpConnectionsMax connections; those of gateway/http.
 #pragma once
 

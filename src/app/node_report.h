@@ -1,6 +1,6 @@
 // The reports of a running node: /status and /metrics.
 //
-// Threading  The node's executor.
+// Threading  The control lane.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // NodeWatch: polls a running node once a second and logs changes.
 //
 // Promise    One line for each change: a device fails, space runs out or is back, VDisks recover.
-// Threading  The node's executor.
+// Threading  The control lane.
 #pragma once
 
 #include <cstdint>

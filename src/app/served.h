@@ -1,6 +1,6 @@
 // Served: the parts of a process that answer requests.
 //
-// Threading  The node's executor.
+// Threading  The control lane.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // describe_table: a table with its options, its tablets and their statistics, for users to read.
 //
-// Threading  The node's executor. `tables` outlives the call.
+// Threading  That of `tables`: any lane for LaneTables. `tables` outlives the call.
 // Errors     Those of Tables.
 // Tests      embed/: database_test.cpp, maintenance_options_test.cpp.
 #pragma once

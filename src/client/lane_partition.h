@@ -4,7 +4,7 @@
 //            caller's. Writes of one caller keep the order of their calls.
 // Threading  `lane`; what Partition allows on any thread, on any thread.
 // Limits     Those of the partition: a write that it refuses was carried there and back.
-// Tests      lane_partition_test.cpp.
+// Tests      node/lanes_test.cpp.
 #pragma once
 
 #include <map>

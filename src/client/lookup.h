@@ -1,12 +1,13 @@
 // Lookup: reads rows of a table by their keys, over the tablets that have them.
 //
 // A lookup has two phases: start() reads on the calling thread what is in memory, and finish()
-// reads the rest on the node's executor. Coroutines of that executor call lookup(), which is both.
+// reads the rest on the lanes of the tablets. Coroutines of a lane call lookup(), which is both.
 //
-// Promise    Row i of the result answers key i. start() takes no lock and, for a table of one
+// Promise    Row i of the result answers key i. Cell i of a row is column `Table::all_columns[i]`,
+//            or the i-th of `options.columns`. start() takes no lock and, for a table of one
 //            tablet, allocates nothing once its memory has grown.
-// Threading  start() on any thread, finish() on the node's executor. A Lookup and its memory: one
-//            thread at a time.
+// Threading  start() on any thread; finish() and lookup() on any lane: they hop to the tablets'
+//            lanes and return to the awaiting one. A Lookup and its memory: one thread at a time.
 // Errors     kInvalidArgument: a key that does not fit the schema, columns of another table, a
 //            schema that has changed, a table without unique keys. kReadOnly: not mounted.
 //            kNotFound: the table was removed. Those of TabletReader.
@@ -73,7 +74,7 @@ class Lookup {
   std::vector<Part> parts_;  // Those with keys left.
 };
 
-// The calls below hold the table; `rows` outlives them.
+// The calls below hold the table; `rows` outlives them. Texts of `keys` outlive the call.
 Task<Result<void>> lookup(std::shared_ptr<const Table> table, std::vector<std::vector<Value>> keys,
                           ReadOptions options, bool in_transaction, Rowset& rows);
 // All versions of a row at or below the timestamp.

@@ -3,8 +3,9 @@
 // Promise    Rows of one timestamp, in key order, in batches of columns. A scan that is not used
 //            for its timeout is released (scan_registry.h) and expires; a step of a transaction's
 //            scan is a use of the transaction.
-// Threading  One step at a time: on the node's executor by next(); on any other thread by
-//            begin_step(), try_next() and load(), of which load() runs on the executor. A step and
+// Threading  One step at a time: on any lane by next(); on any other thread by begin_step(),
+//            try_next() and load(), of which load() is awaited on a lane. What is not in memory is
+//            read on the tablet's lane, and the call returns to the awaiting one. A step and
 //            the sweep that releases idle scans exclude each other.
 // Errors     kAborted: the scan or its transaction has expired or is over. kInvalidArgument:
 //            another step is running. kReadOnly: a tablet is not mounted. Those of TabletReader.

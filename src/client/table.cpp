@@ -80,9 +80,8 @@ Result<std::shared_ptr<const table::StaticRows>> Table::check_rows(
 }
 
 std::unexpected<Error> Table::altered() const {
-  return fail(
-      Errc::kInvalidArgument,
-      fmt::format("the schema of {} has changed: open it again with Database::table()", path));
+  return fail(Errc::kInvalidArgument,
+              fmt::format("the schema of {} has changed: open the table again", path));
 }
 
 std::unexpected<Error> Table::other_columns() const {

@@ -31,6 +31,7 @@ struct Table {
   std::shared_ptr<TableHolder> holder;
   std::string path;
   std::shared_ptr<const TableSchema> schema;  // As rows are stored.
+  // As readers see it: without the row number of static tables.
   std::shared_ptr<const TableSchema> shown;
   bool dynamic = true;      // When it was opened.
   bool unique_keys = true;  // False: no lookups.

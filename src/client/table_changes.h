@@ -2,7 +2,7 @@
 //
 // Promise    Paths are those of the scheme (tables.h). Pivots are keys or prefixes of keys, given
 //            as values of the table's key columns.
-// Threading  The node's executor. `tables` outlives the call.
+// Threading  That of `tables`: any lane for LaneTables. `tables` outlives the call.
 // Errors     Those of Tables.
 // Tests      embed/: refusals_test.cpp, database_test.cpp, table_rules_test.cpp.
 #pragma once

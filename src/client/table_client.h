@@ -6,7 +6,8 @@
 // Changes of tables are calls of Tables, and table_changes.h.
 //
 // Promise    What was obtained from one client cannot be mixed with what another has returned.
-// Threading  The node's executor; executor(), scans() and try_timestamp() on any thread.
+// Threading  Any lane; executor(), scans() and try_timestamp() on any thread. tables(): what
+//            the given Tables allow.
 // Errors     kNotFound: no such table. kUnavailable: no timestamps are issued now.
 #pragma once
 
@@ -23,7 +24,8 @@ namespace moraine::client {
 
 class TableClient {
  public:
-  // All outlive the client, and the client what is obtained from it.
+  // All outlive the client, and the client what is obtained from it. `executor`: the control lane;
+  // idle scans are released there.
   TableClient(Executor& executor, Tables& tables, TransactionServices& services)
       : executor_(executor), tables_(tables), services_(services) {}
   TableClient(const TableClient&) = delete;

@@ -46,7 +46,7 @@ class Tables {
  public:
   virtual ~Tables() = default;
 
-  // Null: no such table.
+  // Null: no such table, or the scheme has not been read yet or is stopped.
   virtual std::shared_ptr<TableHolder> holder(const std::string& path) const = 0;
   virtual std::vector<std::string> paths() const = 0;  // In order.
   virtual Task<Result<TableDescription>> describe(std::string path) = 0;

@@ -2,7 +2,7 @@
 //
 // Promise    A change is durable when create, alter or remove returns OK. A partition is null while
 //            its tablet is being started.
-// Threading  The node's executor.
+// Threading  The lane that it is for (Node::topics()).
 // Limits     kPartitionsPerTopicMax, kTopicsMax; the names of topics as in check_topic_name().
 // Errors     kAlreadyExists, kNotFound, kInvalidArgument, kOverloaded; kNotHere: the scheme's
 //            tablet is not running here, nothing was changed; kUnavailable: the outcome is unknown.

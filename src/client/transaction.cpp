@@ -168,9 +168,8 @@ Result<GatheredTransaction> Transaction::take_parts() {
     TableChanges changes;
     changes.table = part.holder->hold();
     if (changes.table->schema != part.schema) {
-      return fail(Errc::kInvalidArgument, fmt::format("the schema of {} has changed: open it "
-                                                      "again with Database::table()",
-                                                      part.path));
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("the schema of {} has changed: open the table again", part.path));
     }
     changes.changes = part.changes.take();
     gathered.tables.push_back(std::move(changes));

@@ -2,7 +2,8 @@
 //
 // Promise    Nothing is sent before its commit. A change is checked when it is given; a rejected
 //            one is not part of the transaction. One that was not used for its timeout has expired.
-// Threading  One thread at a time. The coroutines run on the node's executor.
+// Threading  One thread at a time. The coroutines run on any lane: they call tablets on
+//            their lanes and return to the awaiting one.
 // Errors     kAborted: it is over, has expired, or lost a conflict. kInvalidArgument: a change that
 //            does not fit, a table of another client, a schema that has changed. Those of commit.h.
 // Tests      embed/: database_test.cpp, transaction_timeout_test.cpp, write_limits_test.cpp.

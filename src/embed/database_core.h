@@ -1,10 +1,13 @@
 // DatabaseCore: the node behind a Database: its own node, or one that other code in this process
 // runs.
 //
+// The database has lanes of its own (`OpenOptions::lanes`), over which its tablets are spread, and
+// one thread for merging and packing.
+//
 // Promise    run() returns when the coroutine has finished; it may be called from any thread except
-//            the node's own.
-// Threading  Constructed and destroyed on any thread except the node's own. `services` and `client`
-//            are used on the node's thread, except where they say otherwise.
+//            the node's lanes.
+// Threading  Constructed and destroyed on any thread except the node's lanes. `services` is used on
+//            the control lane, except where it says otherwise; `client` on any lane.
 #pragma once
 
 #include <atomic>
@@ -51,7 +54,7 @@ class DatabaseCore {
   Tables& tables() { return client_.tables(); }
   // In the Prometheus format; empty for a node that other code runs.
   std::string lane_metrics() { return own_ ? own_->lane_metrics() : std::string(); }
-  // On the node's thread.
+  // On the control lane.
   std::uint64_t device_bytes_used() const;
   std::uint64_t device_bytes_written() const;
   // Makes the devices return dead space now instead of when they are idle.

@@ -5,7 +5,7 @@
 // Errors     kNoSpace: not enough free space for what a start writes. kTimeout: the text says which
 //            part of the system did not start.
 // Threading  open() and the destructor: the thread that owns the object. The objects that `parts`
-//            refers to are used on the node's first lane.
+//            refers to are used on the control lane.
 #pragma once
 
 #include <memory>

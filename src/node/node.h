@@ -3,16 +3,17 @@
 // the worlds that they give it and in the doors on top.
 //
 //   lane 0 (control)  devices, VDisks, system tablets, the scheme's topics and tables
-//   every lane        proxies to all groups, tablets of topics, their cache
+//   every lane        proxies to all groups, tablets of topics and tables, the cache of topics
 //
 // Promise    open() makes this node's disks serve. start() returns when the scheme's tablet runs;
 //            all others start in the background, and not_ready() names what is not up. stop() ends
 //            cleanly: what was acknowledged is durable anyway.
-// Threading  The control lane, except for what LaneTopics and BlobGroups of another lane say.
+// Threading  The control lane, except for what LaneTopics, LaneTables, TableServices and BlobGroups
+//            of another lane say.
 // Errors     As BlobNode::start(), find_system_places(). kTimeout of start(): the deadline has
 //            passed; the start continues, and start() may be called again. kInvalidArgument: the
 //            segments of a device are too small for tablets.
-// Tests      node_test.cpp, lanes_test.cpp; sim/node/.
+// Tests      lanes_test.cpp, table_lanes_test.cpp, tables_boot_test.cpp; sim/node/.
 #pragma once
 
 #include <memory>
@@ -81,9 +82,11 @@ class Node {
   StaticPlacement& placement() { return placement_; }
   const SystemPlaces& places() const { return places_; }
 
-  // Whether tablets were started and not stopped.
+  // Whether tablets were started and not stopped; also while start() is still reading the scheme.
   bool running() const { return tablets_ != nullptr && !stopped_; }
-  // From start() to stop(); the topics of a lane are used on that lane.
+
+  // The calls below require start() to have been called, and stop() not.
+  // The topics of a lane are used on that lane.
   Topics& topics(std::size_t lane);
   TableServices& tables() { return tablets_->tables; }
   // The tablet for the state of gateways. Null while it is not running.

@@ -3,7 +3,7 @@
 //
 // Promise    As TabletHost. set() reaches the running partitions at once and every later
 //            incarnation; new partitions are added one after the other.
-// Threading  The node's executor. Held by shared_ptr; a caller keeps one while it awaits a call.
+// Threading  The control lane. Held by shared_ptr; a caller keeps one while it awaits a call.
 // Tests      stored_topics_test.cpp.
 #pragma once
 

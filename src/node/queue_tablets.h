@@ -2,7 +2,8 @@
 //
 // Promise    boot() returns a leading tablet with the named partitions; remove() ends when no
 //            incarnation can start any more and the blobs are being deleted.
-// Threading  The node's executor.
+// Threading  StoredQueueTablets and its handles: the world's executor. LaneQueueTablets, which uses
+//            one for each lane: the control lane.
 #pragma once
 
 #include <memory>

@@ -4,7 +4,7 @@
 // Promise    Every tablet whose state in the record is mounted, frozen, or a transition from these,
 //            is kept running. Each start and end of a tablet is published at once, and so is why
 //            one does not start. A tablet that does not start delays no tablet of another group.
-// Threading  The node's executor; holder() is for any thread.
+// Threading  The control lane; holder() is for any thread.
 // Tests      stored_tables_test.cpp.
 #pragma once
 

@@ -1,6 +1,6 @@
 // RunningTopic: a topic and the tablets that serve its partitions.
 //
-// Threading  The node's executor. Held by shared_ptr; a caller keeps one while it awaits a call.
+// Threading  The control lane. Held by shared_ptr; a caller keeps one while it awaits a call.
 // Tests      stored_topics_test.cpp.
 #pragma once
 

@@ -4,7 +4,7 @@
 // Promise    Whenever the scheme's tablet starts, followers are called, so that they follow its
 //            state. Tablets on the list are deleted in the background, over restarts, until nothing
 //            is left of them.
-// Threading  The world's executor. Waiting calls must have ended before it is destroyed.
+// Threading  The control lane. Waiting calls must have ended before it is destroyed.
 // Limits     kDeletionsMax concurrent deletions.
 // Tests      stored_topics_test.cpp.
 #pragma once

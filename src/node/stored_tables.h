@@ -8,7 +8,7 @@
 //            Tablets that a reshard replaced are kept until no other refers to their blobs.
 //            Static tables have one tablet, which stays frozen; they are not mounted or altered.
 // Invariants Changes run one at a time.
-// Threading  The world's executor. Waiting calls must have ended before it is destroyed.
+// Threading  The control lane. Waiting calls must have ended before it is destroyed.
 // Limits     kTableChangesMax waiting; kTabletsPerTableMax; kTableBootsMax of a group boot
 //            concurrently; those of Scheme.
 // Errors     kNotFound, kAlreadyExists, kInvalidArgument: the text says what is wrong; kReadOnly:

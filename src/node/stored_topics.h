@@ -8,7 +8,7 @@
 //            with an unknown outcome is then either applied or not. The tablets of a removed topic
 //            are deleted in the background (scheme_host.h).
 // Invariants Changes run one at a time.
-// Threading  The world's executor. Waiting calls must have ended before it is destroyed.
+// Threading  The control lane. Waiting calls must have ended before it is destroyed.
 // Limits     kTopicChangesMax waiting; kPartitionsPerNodeMax partitions; those of Topics and
 //            Scheme.
 // Errors     As Topics. kUnavailable also when the partitions of a topic do not run within
@@ -45,7 +45,7 @@ class StoredTopics final : public Topics {
   // `scheme` and `tablets` outlive the object; `scheme` has not started. Requires: options.groups.
   StoredTopics(World world, SchemeHost& scheme, QueueTablets& tablets, StoredTopicsOptions options);
 
-  // Called with every later change, on the world's executor. Call it before the scheme starts.
+  // Called with every later change, on the control lane. Call it before the scheme starts.
   using Listener = std::function<void(const TopicUpdatePtr&)>;
   void set_listener(Listener listener) { listener_ = std::move(listener); }
 

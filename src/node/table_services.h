@@ -2,7 +2,7 @@
 //
 // Promise    start() ends when the oracle and the coordinator serve; tables start in the
 //            background. stop() ends cleanly: what was acknowledged is durable anyway.
-// Threading  The world's executor; timestamps() and commit_parts() on any lane; try_timestamp()
+// Threading  The control lane; timestamps() and commit_parts() on any lane; try_timestamp()
 //            anywhere.
 // Tests      stored_tables_test.cpp.
 #pragma once

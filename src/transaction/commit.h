@@ -3,8 +3,8 @@
 // Promise    One tablet: one entry of its log. Several: two-phase commit by a coordinator. Returns
 //            the commit timestamp. kUnknownOutcome: it may be committed; without atomicity, some of
 //            its rows may be. Every other error: nothing was changed. An empty commit is OK at
-// once.
-// Threading  The node's executor.
+//            once.
+// Threading  Any lane: tablets are called on their lanes (CommitParts).
 // Tests      commit_test.cpp.
 #pragma once
 

@@ -3,7 +3,7 @@
 // Promise    Immutable; a change of the table publishes another one. Ranges are in key order, the
 //            first begins with the empty key, and each ends where the next begins.
 // Threading  OpenTable: any thread. TableHolder: get() on any thread under an EpochGuard, hold() on
-//            any thread, publish() on the node's executor.
+//            any thread, publish() on the control lane.
 // Tests      commit_test.cpp.
 #pragma once
 

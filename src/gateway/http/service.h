@@ -3,7 +3,8 @@
 // Promise    Every request that can be read gets an answer: the handler's, or one that says what is
 //            wrong with it. Connections are kept alive, pipelined requests are served in order. A
 //            new connection past the bound replaces the one that is idle for longest.
-// Threading  The executor.
+// Threading  One executor; to serve all lanes make one for each (`TcpListener::open` with
+//            `ServingLane`).
 // Limits     HttpOptions, kHeaderBytesMax; kInputBytes read ahead of a handler.
 // Tests      http_test.cpp, http_connection_fuzz.cpp
 #pragma once

@@ -2,7 +2,7 @@
 //
 // Promise    Generated at random by the first start and never changed: clients identify a cluster
 //            by it, and notice when an address belongs to another one.
-// Threading  The node's executor.
+// Threading  The control lane.
 // Errors     kNotHere: the tablet is not running here; retry. kCorrupt.
 // Tests      cluster_id_test.cpp, cluster_id_fuzz.cpp
 #pragma once

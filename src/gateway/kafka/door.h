@@ -5,9 +5,9 @@
 //
 // Promise    A client may connect to any lane: it finds the same topics and groups. stop() ends
 //            when no request is in flight any more.
-// Threading  Lane 0, except that the handler of streams(i) is called on lane i.
+// Threading  The control lane, except that the handler of streams(i) is called on lane i.
 // Limits     Those of KafkaOptions, shared out to the lanes in equal parts.
-// Tests      door_test.cpp; sim/node/.
+// Tests      sim/node/.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ class KafkaDoor {
     World world;
     Topics& topics;  // Used on that lane.
   };
-  // Null while the tablet is not running; used on lane 0.
+  // Null while the tablet is not running; used on the control lane.
   using State = std::function<std::shared_ptr<KeyValue>()>;
 
   // The lanes' worlds and topics outlive the door. Requires: a lane.
@@ -62,7 +62,7 @@ class KafkaDoor {
     std::unique_ptr<KafkaService> service;
   };
 
-  World world_;  // Of lane 0.
+  World world_;  // Of the control lane.
   const State state_;
   StoredGroups groups_;
   DurableProducerIds producer_ids_;

@@ -2,7 +2,7 @@
 //
 // Promise    An id is allocated once, over all restarts. 0 is never allocated: some clients send it
 //            for "none".
-// Threading  The node's executor.
+// Threading  DurableProducerIds: the control lane. LaneProducerIds: its lane.
 // Limits     An id past 2^63 - 1 would be needed after 300 years of a billion a second.
 // Errors     kNotHere: the tablet is not running here; retry. kCorrupt.
 // Tests      producer_ids_test.cpp, producer_ids_fuzz.cpp

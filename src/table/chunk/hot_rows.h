@@ -9,7 +9,7 @@
 // Limits     kHotRowsMax rows of a chunk, kHotRowBytesMax of texts each, and kHotBytesMax in all
 //            chunks of the process; other rows are read each time. The hashes of the last
 //            kRefusedRows refused rows are remembered.
-// Tests      hot_rows_test.cpp, tablet_lookup_test.cpp.
+// Tests      hot_rows_test.cpp, table/tablet/read/tablet_lookup_test.cpp.
 #pragma once
 
 #include <array>

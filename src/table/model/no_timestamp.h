@@ -2,7 +2,7 @@
 //
 // Promise    Pure. kUnavailable is passed on from the source of timestamps; all other errors become
 //            kAborted, including an unknown outcome of the call.
-// Tests      table_tablet_test.cpp, coordinator_test.cpp.
+// Tests      table/tablet/table_tablet_test.cpp, transaction/coordinator_test.cpp.
 #pragma once
 
 #include "base/result.h"

@@ -1,6 +1,6 @@
 // Client: the client of one connection; the interface for handlers.
 //
-// Threading  The node's executor.
+// Threading  The connection's lane.
 #pragma once
 
 #include <cstddef>

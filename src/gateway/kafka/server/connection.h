@@ -4,7 +4,7 @@
 //            done, except that a Produce may begin while earlier Produces and Fetches run; so
 //            pipelined requests have the effect of sequential ones.
 // Invariants (1) Requests begin in their order. (2) Only the writer touches the front of the queue.
-// Threading  The node's executor.
+// Threading  The connection's lane.
 // Limits     kPipelinedRequestsMax, kUnsentBytesMax, the budgets of the service, the timeouts of
 //            options.h; slow_readers.h decides which connections are closed when memory is short.
 // Tests      connection_test.cpp, kafka_connection_fuzz.cpp

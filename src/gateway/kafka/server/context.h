@@ -1,6 +1,6 @@
 // ServerContext: the shared state of all handlers.
 //
-// Threading  The node's executor.
+// Threading  The connection's lane.
 #pragma once
 
 #include <cstdint>

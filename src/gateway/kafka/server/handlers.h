@@ -2,7 +2,7 @@
 //
 // Promise    produce() has queued every batch before it first suspends, so the order in which
 //            handlers are started is the order of the data.
-// Threading  The node's executor.
+// Threading  The connection's lane.
 // Errors     Error codes inside the responses.
 #pragma once
 

@@ -3,7 +3,7 @@
 // Promise    Each frame is decoded, authorised and dispatched here, in this order. The batches of a
 //            Produce are queued before handle() first suspends, so the order of calls is the order
 //            of writes.
-// Threading  The node's executor.
+// Threading  The connection's lane.
 // Limits     The budgets of KafkaOptions; those of the connections are in options.h.
 // Errors     Inside the responses; for bytes that are no request the answer is kClose.
 // Tests      connection_test.cpp, produce_test.cpp, fetch_test.cpp, admin_test.cpp
