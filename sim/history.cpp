@@ -40,6 +40,8 @@ std::string_view to_string(TopicCommand command) {
     case TopicCommand::kRead: return "read";
     case TopicCommand::kCommit: return "commit";
     case TopicCommand::kTrim: return "trim";
+    case TopicCommand::kJoin: return "join a group";
+    case TopicCommand::kChangeTopic: return "change of a topic";
   }
   return "unknown";
 }

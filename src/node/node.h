@@ -37,6 +37,7 @@ struct NodeOptions {
   LeaderOptions leader;
   std::size_t topic_cache_bytes = queue::kCacheBytesDefault;  // Of all lanes.
   TableServicesOptions tables;  // Groups, places and placement are set by the node.
+  NodeBug bug = NodeBug::kNone;
 };
 
 struct TopicCacheFigures {
