@@ -33,10 +33,16 @@ void KafkaClients::start() {
 
 Task<bool> KafkaClients::check(std::size_t lane) {
   const bool topics = co_await admin_.check(lane);
-  if (!topics || !link_.open_lane(lane)) co_return false;
-  const bool done = co_await read_everything(lane) && co_await check_offsets();
+  const bool records = topics && link_.open_lane(lane) && co_await read_everything(lane);
+  const bool offsets = records && co_await check_offsets();
   link_.close();
-  co_return done;
+  if (!offsets && stage_.history.verbose()) {
+    stage_.history.say(fmt::format("lane {} has not answered all checks: {}", lane,
+                                   !topics    ? "topics"
+                                   : !records ? "records"
+                                              : "offsets"));
+  }
+  co_return offsets;
 }
 
 Task<bool> KafkaClients::read_everything(std::size_t lane) {

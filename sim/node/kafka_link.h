@@ -83,6 +83,7 @@ Task<std::optional<Response>> KafkaLink::receive(kafka::RequestHeader header) {
   if (!connected()) co_return std::nullopt;
   const auto frame = co_await read_frame(connection_.stream);
   if (!frame) {
+    if (history_.verbose()) history_.say(client_id_ + ": " + frame.error().message());
     close();
     co_return std::nullopt;
   }

@@ -190,9 +190,9 @@ Machines::Connection Machines::connect_to(Life& life, std::size_t lane) {
   auto [client, server] = make_sim_streams(world_.executor(), executor, options_.streams);
   std::erase_if(life.streams, [](const auto& stream) { return stream.expired(); });
   life.streams.push_back(server);
-  executor.post([&life, lane, over = life.over, server = std::move(server)] {
-    if (*over || !life.serving) return server->close();
-    life.connections[lane]->spawn(life.door->streams(lane)(server));
+  executor.post([&life, lane, over = life.over, accepted = server] {
+    if (*over || !life.serving) return accepted->close();
+    life.connections[lane]->spawn(life.door->streams(lane)(accepted));
   });
   return {std::move(client), life.turn};
 }

@@ -79,6 +79,9 @@ Plan plan_of(const SeedOptions& options) {
   plan.machines.node.tables.bug = options.table_bug;
   plan.machines.node.bug = options.node_bug;
   plan.machines.claim.bug = options.node_bug;
+  plan.machines.claim.heartbeat = 300ms + Duration(1ms) * random.below(700);
+  plan.machines.claim.silence =
+      plan.machines.claim.heartbeat * 3 + Duration(1ms) * random.below(1'500);
   plan.nemesis.pause_between_max = 1s + Duration(1ms) * random.below(4'000);
   plan.nemesis.trouble_max = 1s + Duration(1ms) * random.below(6'000);
   plan.nemesis.blackouts = random.one_in(2);
