@@ -137,6 +137,7 @@ class Node {
   bool open_ = false;
   bool started_ = false;
   bool stopped_ = false;  // The tablets.
+  bool abandoned_ = false;
   std::unique_ptr<Tablets> tablets_;
 };
 
