@@ -137,6 +137,10 @@ std::string Machines::broken(std::size_t machine) {
   Life* const life = lives_[machine].get();
   if (!life || *life->over) return {};
   if (life->failure) return life->failure->message();
+  if (!life->opened) return {};
+  for (std::uint32_t device = 1; device <= devices_of(options_.erasure, machine); ++device) {
+    if (!life->node.storage().device(device)) return path_of(device) + " could not be opened";
+  }
   for (const auto& [at, disk] : life->node.storage().vdisks()) {
     if (disk->phase() == VDisk::Phase::kBroken) return disk->broken_reason();
   }
@@ -235,6 +239,7 @@ Task<void> Machines::run(Life& life) {
     co_await life.end_wanted;
     if (*life.over) co_return;
   }
+  life.opened = opened.has_value();
   while (opened && !ends(life)) {
     const auto begun = co_await begin_serving(life);
     if (begun || ends(life)) break;

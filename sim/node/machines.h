@@ -94,8 +94,9 @@ class Machines {
     std::unique_ptr<kafka::KafkaDoor> door;
     std::vector<std::unique_ptr<TaskScope>> connections;  // By lane.
     std::vector<std::weak_ptr<ByteStream>> streams;       // The ends of the machine.
-    std::optional<Error> failure;                         // The disks do not open.
-    std::uint64_t turn = 0;                               // 0: has not had the claim.
+    std::optional<Error> failure;                         // The node does not open.
+    bool opened = false;
+    std::uint64_t turn = 0;  // 0: has not had the claim.
     bool serving = false;
     bool stop_wanted = false;
     OneShot<bool> end_wanted;
