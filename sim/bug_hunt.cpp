@@ -5,6 +5,7 @@
 #include "sim/campaign.h"
 #include "sim/directed.h"
 #include "sim/leaders.h"
+#include "sim/node/node_campaign.h"
 #include "sim/tables/tables_campaign.h"
 #include "sim/topics/topics_campaign.h"
 
@@ -90,6 +91,23 @@ Hunt hunt_bug(table::SeededBug bug) {
     if (!report.failure) continue;
     hunt.found = true;
     hunt.where = fmt::format("the campaign of tables ({})", sim::to_string(report.erasure));
+    hunt.message = *report.failure;
+    return hunt;
+  }
+  return hunt;
+}
+
+Hunt hunt_bug(NodeBug bug) {
+  Hunt hunt;
+  hunt.bug = moraine::to_string(bug);
+  for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
+    SeedOptions options = node_options(seed);
+    options.node_bug = bug;
+    ++hunt.runs;
+    const SeedReport report = run_node_seed(options);
+    if (!report.failure) continue;
+    hunt.found = true;
+    hunt.where = fmt::format("the campaign of nodes ({})", sim::to_string(report.erasure));
     hunt.message = *report.failure;
     return hunt;
   }

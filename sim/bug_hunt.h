@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/node_bug.h"
 #include "blob/seeded_bug.h"
 #include "queue/seeded_bug.h"
 #include "table/tablet/seeded_bug.h"
@@ -31,5 +32,7 @@ Hunt hunt_bug(blob::SeededBug bug);
 Hunt hunt_bug(queue::SeededBug bug);
 // In the campaign of tables.
 Hunt hunt_bug(table::SeededBug bug);
+// In the campaign of whole nodes.
+Hunt hunt_bug(NodeBug bug);
 
 }  // namespace moraine::sim

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/node_bug.h"
 #include "blob/seeded_bug.h"
 #include "queue/seeded_bug.h"
 #include "sim/cluster.h"
@@ -23,6 +24,7 @@ struct SeedOptions {
   blob::SeededBug bug = blob::SeededBug::kNone;
   queue::SeededBug topic_bug = queue::SeededBug::kNone;
   table::SeededBug table_bug = table::SeededBug::kNone;
+  NodeBug node_bug = NodeBug::kNone;
   bool verbose = false;
 };
 

@@ -40,6 +40,8 @@ std::string_view to_string(TopicCommand command) {
     case TopicCommand::kRead: return "read";
     case TopicCommand::kCommit: return "commit";
     case TopicCommand::kTrim: return "trim";
+    case TopicCommand::kJoin: return "join a group";
+    case TopicCommand::kChangeTopic: return "change of a topic";
   }
   return "unknown";
 }
@@ -180,9 +182,11 @@ std::string Tally::tables_text() const {
 
 std::string Tally::to_string() const {
   std::string text = "commands:\n";
-  const bool of_tables = tables[static_cast<std::size_t>(TableCommand::kBoot)] !=
-                         std::array<std::uint64_t, kTableAnswers>{};
-  text += of_tables ? tables_text() : messages_checked > 0 ? topics_text() : commands_text();
+  const bool of_tables = tables != decltype(tables){};
+  const bool of_topics = messages_checked > 0;
+  if (of_topics) text += topics_text();
+  if (of_tables) text += tables_text();
+  if (!of_topics && !of_tables) text += commands_text();
   text += "nemesis:\n ";
   for (std::size_t t = 0; t < kTroubles; ++t) {
     if (troubles[t] == 0) continue;

@@ -46,8 +46,11 @@ enum class TopicCommand : std::uint8_t {
   kRead,
   kCommit,
   kTrim,
+  kJoin,
+  kChangeTopic,
 };
-inline constexpr std::size_t kTopicCommands = static_cast<std::size_t>(TopicCommand::kTrim) + 1;
+inline constexpr std::size_t kTopicCommands =
+    static_cast<std::size_t>(TopicCommand::kChangeTopic) + 1;
 // A queue::WriteStatus, or one of these.
 enum class TopicAnswer : std::uint8_t { kOk = 0, kTimeout = 14, kFailed = 15 };
 inline constexpr std::size_t kTopicAnswers = 16;

@@ -15,6 +15,7 @@
 #include "sim/bug_hunt.h"
 #include "sim/campaign.h"
 #include "sim/moves.h"
+#include "sim/node/node_campaign.h"
 #include "sim/tables/tables_campaign.h"
 #include "sim/topics/topics_campaign.h"
 
@@ -22,10 +23,11 @@ namespace moraine::sim {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: moraine_sim [--seeds N] [--first S] [--seed S] [--scenario blob|moves|topics|tables]\n"
+    "usage: moraine_sim [--seeds N] [--first S] [--seed S] \n"
+    "                   [--scenario blob|moves|topics|tables|node]\n"
     "                   [--erasure none|block-4-2|block-4-2-spare|mirror-3-dc] [--minutes M]\n"
     "                   [--workers N] [--verbose]\n"
-    "       moraine_sim --bugs [--scenario blob|topics|tables] [--workers N]\n";
+    "       moraine_sim --bugs [--scenario blob|topics|tables|node] [--workers N]\n";
 constexpr std::size_t kFailuresShown = 20;
 
 struct Arguments {
@@ -64,7 +66,8 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 bool parse_option(Arguments& arguments, std::string_view name, std::string_view value) {
   if (name == "--scenario") {
     arguments.scenario = value;
-    return value == "blob" || value == "moves" || value == "topics" || value == "tables";
+    return value == "blob" || value == "moves" || value == "topics" || value == "tables" ||
+           value == "node";
   }
   if (name == "--erasure") {
     const auto erasure = parse_erasure(value);
@@ -200,6 +203,7 @@ SeedOptions seed_options(const Arguments& arguments, std::uint64_t seed) {
   SeedOptions options;
   if (arguments.scenario == "topics") options = topics_options(seed);
   if (arguments.scenario == "tables") options = tables_options(seed);
+  if (arguments.scenario == "node") options = node_options(seed);
   options.seed = seed;
   options.erasure = arguments.erasure;
   options.verbose = arguments.verbose;
@@ -214,6 +218,7 @@ SeedReport run(const Arguments& arguments, std::uint64_t seed) {
   const SeedOptions options = seed_options(arguments, seed);
   if (arguments.scenario == "moves") return run_moves_seed(options);
   if (arguments.scenario == "topics") return run_topics_seed(options);
+  if (arguments.scenario == "node") return run_node_seed(options);
   return arguments.scenario == "tables" ? run_tables_seed(options) : run_seed(options);
 }
 
@@ -297,12 +302,15 @@ int run_one(const Arguments& arguments) {
 constexpr std::uint64_t kBlobBugs = blob::kSeededBugs - 1;
 constexpr std::uint64_t kTopicBugs = queue::kSeededBugs - 1;
 
-// Bugs of blob storage, then of topics, then of tables, counted from 0.
+// Bugs of blob storage, then of topics, then of tables, then of nodes, counted from 0.
 Hunt hunt_number(std::uint64_t number) {
   if (number < kBlobBugs) return hunt_bug(static_cast<blob::SeededBug>(number + 1));
   number -= kBlobBugs;
   if (number < kTopicBugs) return hunt_bug(static_cast<queue::SeededBug>(number + 1));
-  return hunt_bug(table::all_seeded_bugs()[number - kTopicBugs]);
+  number -= kTopicBugs;
+  const std::span<const table::SeededBug> of_tables = table::all_seeded_bugs();
+  if (number < of_tables.size()) return hunt_bug(of_tables[number]);
+  return hunt_bug(static_cast<NodeBug>(number - of_tables.size() + 1));
 }
 
 int run_bugs(const Arguments& arguments) {
@@ -320,11 +328,14 @@ int run_bugs(const Arguments& arguments) {
     std::fflush(stdout);
   };
   std::uint64_t first = 0;
-  std::uint64_t end = kBlobBugs + kTopicBugs + table::all_seeded_bugs().size();
+  const std::uint64_t first_node_bug = kBlobBugs + kTopicBugs + table::all_seeded_bugs().size();
+  std::uint64_t end = first_node_bug + kNodeBugs - 1;
   if (arguments.scenario == "blob") end = kBlobBugs;
   if (arguments.scenario == "topics") first = kBlobBugs;
   if (arguments.scenario == "topics") end = kBlobBugs + kTopicBugs;
   if (arguments.scenario == "tables") first = kBlobBugs + kTopicBugs;
+  if (arguments.scenario == "tables") end = first_node_bug;
+  if (arguments.scenario == "node") first = first_node_bug;
   const auto all = static_cast<int>(end - first);
   run_jobs(job, first, end - first, arguments.workers, done);
   fmt::print("{}: {} of {} seeded bugs were found\n", missed == 0 ? "OK" : "FAILED", all - missed,

@@ -6,20 +6,34 @@
 #include <bit>
 #include <map>
 
+#include "io/run_on.h"
 #include "table/model/change_set.h"
 
 namespace moraine::sim {
 namespace {
 
-using Life = ServiceHost::Life;
 using OpenPtr = std::shared_ptr<const OpenTable>;
 
 constexpr Duration kCallDeadline = 5s;
 
-Result<OpenPtr> open(Life& life, std::uint32_t table) {
-  const auto found = life.services.tables().find(ServiceHost::path_of(table));
+Result<OpenPtr> open(ServingTables& run, std::uint32_t table) {
+  const auto found = run.services.tables().find(ServiceTables::path_of(table));
   if (!found) return fail(Errc::kReadOnly, "no such table yet");
   return OpenPtr(found->holder()->hold());
+}
+
+// A tablet and the lane that runs it.
+struct TabletOnLane {
+  std::shared_ptr<table::TableTablet> tablet;
+  Executor* home = nullptr;
+};
+
+Result<TabletOnLane> readable(ServingTables& run, const OpenTable& table, std::size_t range) {
+  TabletOnLane found;
+  TRY(found.tablet, table.readable(range));
+  found.home = run.services.tablets().find(table.ranges[range].tablet).home;
+  if (!found.home) return fail(Errc::kReadOnly, "the tablet has ended");
+  return found;
 }
 
 // The existing ones of kValueColumns, in their order.
@@ -31,8 +45,8 @@ std::vector<table::ColumnIndex> columns_of(const TableSchema& schema) {
   return columns;
 }
 
-Task<Result<std::vector<SeenRow>>> look_up(OpenPtr open_table, std::vector<std::string> all,
-                                           Timestamp at) {
+Task<Result<std::vector<SeenRow>>> look_up(ServingTables& run, OpenPtr open_table,
+                                           std::vector<std::string> all, Timestamp at) {
   const std::vector<table::ColumnIndex> columns = columns_of(*open_table->schema);
   std::vector<SeenRow> seen(all.size());
   for (std::size_t first = 0; first < all.size();) {
@@ -41,13 +55,14 @@ Task<Result<std::vector<SeenRow>>> look_up(OpenPtr open_table, std::vector<std::
     for (std::size_t i = first; i < all.size(); ++i) {
       if (open_table->range_of(as_bytes(all[i])) == range) keys.push_back(all[i]);
     }
-    CO_TRY(const auto tablet, open_table->readable(range));
+    CO_TRY(const TabletOnLane found, readable(run, *open_table, range));
     table::LookupRequest request;
     request.keys = keys;
     request.columns = columns;
     request.timestamp = at;
     Rowset rows;
-    CO_TRY_VOID(co_await tablet->reader().lookup(request, rows));
+    CO_TRY_VOID(co_await run_on(*found.home, run.world.executor,
+                                [&] { return found.tablet->reader().lookup(request, rows); }));
     for (std::size_t i = 0; i < keys.size(); ++i) {
       SeenRow& row = seen[first + i];
       row.exists = rows.exists(i);
@@ -91,8 +106,8 @@ Task<Result<void>> scan_range(std::shared_ptr<table::TableTablet> tablet,
   }
 }
 
-Task<Result<std::vector<SeenRow>>> scan(OpenPtr open_table, std::vector<std::string> keys,
-                                        Timestamp at) {
+Task<Result<std::vector<SeenRow>>> scan(ServingTables& run, OpenPtr open_table,
+                                        std::vector<std::string> keys, Timestamp at) {
   std::map<std::string, SeenRow> rows;
   table::ScanRequest request;
   request.bounds = {keys.front(), keys.back() + '\0'};
@@ -101,21 +116,22 @@ Task<Result<std::vector<SeenRow>>> scan(OpenPtr open_table, std::vector<std::str
   request.timestamp = at;
   const std::size_t last = open_table->range_of(as_bytes(keys.back()));
   for (std::size_t i = open_table->range_of(as_bytes(keys.front())); i <= last; ++i) {
-    CO_TRY(const auto tablet, open_table->readable(i));
-    CO_TRY_VOID(co_await scan_range(tablet, request, rows));
+    CO_TRY(const TabletOnLane found, readable(run, *open_table, i));
+    CO_TRY_VOID(co_await run_on(*found.home, run.world.executor,
+                                [&] { return scan_range(found.tablet, request, rows); }));
   }
   std::vector<SeenRow> seen;
   for (const std::string& key : keys) seen.push_back(rows[key]);
   co_return seen;
 }
 
-Task<Result<std::vector<SeenRow>>> read_on_node(Life& life, std::vector<RowName> rows, Timestamp at,
-                                                bool scans) {
-  CO_TRY(const OpenPtr table, open(life, rows.front().table));
+Task<Result<std::vector<SeenRow>>> read_on_node(ServingTables& run, std::vector<RowName> rows,
+                                                Timestamp at, bool scans) {
+  CO_TRY(const OpenPtr table, open(run, rows.front().table));
   std::vector<std::string> keys;
   for (const RowName& row : rows) keys.push_back(key_of(row));
-  co_return co_await (scans ? scan(table, std::move(keys), at)
-                            : look_up(table, std::move(keys), at));
+  co_return co_await (scans ? scan(run, table, std::move(keys), at)
+                            : look_up(run, table, std::move(keys), at));
 }
 
 // Adds the change as a program would.
@@ -155,7 +171,7 @@ Result<void> add_change(table::ChangeSet& changes, const PlannedChange& planned,
                       planned.weak ? table::LockMode::kSharedWeak : table::LockMode::kSharedStrong);
 }
 
-Result<GatheredTransaction> gather(Life& life, const ModelTransaction& transaction) {
+Result<GatheredTransaction> gather(ServingTables& run, const ModelTransaction& transaction) {
   GatheredTransaction gathered;
   gathered.id = transaction_id(transaction.number);
   gathered.start = transaction.start;
@@ -164,7 +180,7 @@ Result<GatheredTransaction> gather(Life& life, const ModelTransaction& transacti
   for (const PlannedChange& change : transaction.changes) {
     auto& set = sets[change.row.table];
     if (!set) {
-      TRY(const OpenPtr table, open(life, change.row.table));
+      TRY(const OpenPtr table, open(run, change.row.table));
       TRY(const auto layout, table::RowLayout::make(table->schema));
       set = std::make_unique<table::ChangeSet>(layout);
       tables[change.row.table] = table;
@@ -175,23 +191,28 @@ Result<GatheredTransaction> gather(Life& life, const ModelTransaction& transacti
   return gathered;
 }
 
-Task<Result<Timestamp>> commit_on_node(Life& life, ModelTransaction transaction) {
-  CO_TRY(GatheredTransaction gathered, gather(life, transaction));
-  co_return co_await commit_transaction(life.services.commit_parts(), std::move(gathered),
-                                        life.world.executor.now() + kCallDeadline);
+Task<Result<Timestamp>> commit_on_node(ServingTables& run, ModelTransaction transaction) {
+  CO_TRY(GatheredTransaction gathered, gather(run, transaction));
+  const Instant deadline = run.world.executor.now() + kCallDeadline;
+  const std::size_t lane = run.lanes.empty() ? 0 : transaction.number % run.lanes.size();
+  Executor& executor = lane == 0 ? run.world.executor : *run.lanes[lane];
+  co_return co_await run_on(executor, run.world.executor, [&] {
+    return commit_transaction(run.services.commit_parts(), std::move(gathered), deadline);
+  });
 }
 
-Task<Result<std::vector<FoundVersion>>> look_on_node(Life& life, RowName row) {
-  CO_TRY(const OpenPtr table, open(life, row.table));
+Task<Result<std::vector<FoundVersion>>> look_on_node(ServingTables& run, RowName row) {
+  CO_TRY(const OpenPtr table, open(run, row.table));
   const std::string key = key_of(row);
-  CO_TRY(const auto tablet, table->readable(table->range_of(as_bytes(key))));
-  CO_TRY(const auto found,
-         co_await tablet->reader().lookup_versions(key, kMaxTimestamp, std::nullopt));
+  CO_TRY(const TabletOnLane at, readable(run, *table, table->range_of(as_bytes(key))));
+  CO_TRY(const auto found, co_await run_on(*at.home, run.world.executor, [&] {
+           return at.tablet->reader().lookup_versions(key, kMaxTimestamp, std::nullopt);
+         }));
   co_return versions_of(found, *table->schema);
 }
 
-Task<Result<Timestamp>> draw_on_node(Life& life) {
-  co_return co_await life.services.timestamps().next();
+Task<Result<Timestamp>> draw_on_node(ServingTables& run) {
+  co_return co_await run.services.timestamps().next();
 }
 
 }  // namespace
@@ -202,30 +223,29 @@ bool ServiceAccess::has_extra(const RowName& row) const {
 }
 
 Task<Answer<Timestamp>> ServiceAccess::timestamp() {
-  const std::function<Task<Result<Timestamp>>(Life&)> call = draw_on_node;
+  const std::function<Task<Result<Timestamp>>(ServingTables&)> call = draw_on_node;
   return host_.ask<Timestamp>(call);
 }
 
 Task<Answer<std::vector<SeenRow>>> ServiceAccess::read(std::vector<RowName> rows, Timestamp at) {
-  const std::function<Task<Result<std::vector<SeenRow>>>(Life&)> call =
-      [rows = std::move(rows), at, scans = random_.one_in(3)](Life& life) {
-        return read_on_node(life, rows, at, scans);
+  const std::function<Task<Result<std::vector<SeenRow>>>(ServingTables&)> call =
+      [rows = std::move(rows), at, scans = random_.one_in(3)](ServingTables& run) {
+        return read_on_node(run, rows, at, scans);
       };
   return host_.ask<std::vector<SeenRow>>(call);
 }
 
 Task<Answer<Timestamp>> ServiceAccess::commit(ModelTransaction transaction) {
-  const std::function<Task<Result<Timestamp>>(Life&)> call =
-      [transaction = std::move(transaction)](Life& life) {
-        return commit_on_node(life, transaction);
+  const std::function<Task<Result<Timestamp>>(ServingTables&)> call =
+      [transaction = std::move(transaction)](ServingTables& run) {
+        return commit_on_node(run, transaction);
       };
   return host_.ask<Timestamp>(call);
 }
 
 Task<Answer<std::vector<FoundVersion>>> ServiceAccess::look(RowName row) {
-  const std::function<Task<Result<std::vector<FoundVersion>>>(Life&)> call = [row](Life& life) {
-    return look_on_node(life, row);
-  };
+  const std::function<Task<Result<std::vector<FoundVersion>>>(ServingTables&)> call =
+      [row](ServingTables& run) { return look_on_node(run, row); };
   return host_.ask<std::vector<FoundVersion>>(call);
 }
 

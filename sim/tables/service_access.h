@@ -1,13 +1,13 @@
 // ServiceAccess: uses tables as a program on the node that serves them does.
 #pragma once
 
-#include "sim/tables/service_host.h"
+#include "sim/tables/service_tables.h"
 
 namespace moraine::sim {
 
 class ServiceAccess final : public TableAccess {
  public:
-  ServiceAccess(SimWorld& world, ServiceHost& host)
+  ServiceAccess(SimWorld& world, ServiceTables& host)
       : host_(host), random_(world.stream("table clients")) {}
 
   std::uint64_t place_of(const RowName& row) const override { return row.table; }
@@ -18,7 +18,7 @@ class ServiceAccess final : public TableAccess {
   Task<Answer<std::vector<FoundVersion>>> look(RowName row) override;
 
  private:
-  ServiceHost& host_;
+  ServiceTables& host_;
   SeededRandom random_;
 };
 

@@ -40,32 +40,23 @@ TableServicesOptions services_options(const TableOptions& tables) {
 
 ServiceHost::Life::Life(std::uint64_t its_number, std::size_t its_client, World its_world,
                         blob::Proxy& its_proxy, const TableOptions& options)
-    : number(its_number),
+    : ServingTables(its_world, table_services),
+      number(its_number),
       client(its_client),
-      world(its_world),
       proxy(its_proxy),
       scheme(world, *this, scheme_options()),
-      services(world, *this, scheme, world.executor, services_options(options)) {}
+      table_services(world, *this, scheme, world.executor, services_options(options)) {}
 
 ServiceHost::ServiceHost(SimWorld& world, Cluster& cluster, History& history, TableOptions options)
-    : world_(world),
+    : ServiceTables(world, history, std::move(options)),
       cluster_(cluster),
-      history_(history),
-      options_(std::move(options)),
-      random_(world.stream("service host")),
-      shapes_(options_.layout.tables) {
+      random_(world.stream("service host")) {
   schedule_tick();
-  scope_.spawn(change_tables(world.stream("changes of tables")));
+  start_changes();
 }
 
-std::string ServiceHost::path_of(std::uint32_t table) {
-  return fmt::format("sim/table{}", table);
-}
-
-std::shared_ptr<const OpenTable> ServiceHost::open(std::uint32_t table) const {
-  if (!life_ || *life_->over) return nullptr;
-  const auto found = life_->services.tables().find(path_of(table));
-  return found ? found->holder()->hold() : nullptr;
+ServingTables* ServiceHost::serving() const {
+  return life_.get();
 }
 
 void ServiceHost::schedule_tick() {
@@ -77,12 +68,9 @@ void ServiceHost::schedule_tick() {
 }
 
 void ServiceHost::tick() {
-  if (stopped_ || history_.failed()) return;
+  if (is_stopped() || history_.failed()) return;
   if (!life_) begin_somewhere();
-  if (calm_) {
-    if (!std::exchange(mounting_, true)) scope_.spawn(mount_all());
-    return;
-  }
+  if (is_calm()) return mount_again();
   if (life_ && life_->ready && random_.one_in(kEndTicks)) end();
   if (history_.now() >= next_jump_) {
     const auto most = static_cast<std::uint64_t>(options_.jumps_every.count());
@@ -152,33 +140,8 @@ Task<void> ServiceHost::end_on_node(Life& life) {
   });
 }
 
-void ServiceHost::stop() {
-  stopped_ = true;
-  scope_.close();
-}
-
 void ServiceHost::move_all() {
   end();
-}
-
-std::string ServiceHost::unsettled() const {
-  if (!life_ || !life_->ready || life_->ending) return "no node serves tables";
-  for (std::uint32_t i = 0; i < options_.layout.tables; ++i) {
-    const auto table = open(i);
-    if (!table) return fmt::format("table {} does not exist", i);
-    for (const OpenRange& range : table->ranges) {
-      if (!range.running || range.state != MountState::kMounted) {
-        return fmt::format("tablet {} of table {} is {}", range.tablet.value, i,
-                           to_string(range.state));
-      }
-    }
-  }
-  const auto coordinator = life_->services.coordinator();
-  if (!coordinator) return "no coordinator runs";
-  if (coordinator->unacknowledged() + coordinator->undecided() > 0) {
-    return "decisions are not acknowledged";
-  }
-  return {};
 }
 
 }  // namespace moraine::sim

@@ -6,6 +6,7 @@
 #include "sim/nemesis.h"
 #include "sim/tables/remote_access.h"
 #include "sim/tables/service_access.h"
+#include "sim/tables/service_host.h"
 #include "sim/tables/table_clients.h"
 
 namespace moraine::sim {
@@ -76,6 +77,8 @@ moraine::TableOptions some_options(SeededRandom& random, const table::TabletSett
   return options;
 }
 
+}  // namespace
+
 void plan_tables(SeededRandom& random, TableOptions& tables) {
   TableLayout& layout = tables.layout;
   layout.tables = 2 + random.below(2);
@@ -109,6 +112,8 @@ void plan_tables(SeededRandom& random, TableOptions& tables) {
   // A clock that is ahead makes versions old: they must stay for a while nevertheless.
   tables.jump_max = std::chrono::milliseconds(tables.versions_stay ? 300 : 60'000);
 }
+
+namespace {
 
 Plan plan_of(const SeedOptions& options) {
   SeededRandom random(stream_seed(options.seed, "plan"));

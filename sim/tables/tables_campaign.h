@@ -6,11 +6,15 @@
 #pragma once
 
 #include "sim/campaign.h"
+#include "sim/tables/table_options.h"
 
 namespace moraine::sim {
 
 // What `moraine_sim --scenario tables` runs.
 SeedOptions tables_options(std::uint64_t seed);
+
+// Chooses tables, their options and how clients use them.
+void plan_tables(SeededRandom& random, TableOptions& tables);
 
 SeedReport run_tables_seed(const SeedOptions& options);
 

@@ -1,5 +1,6 @@
 #include "base/held_bytes.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace moraine {
@@ -29,11 +30,21 @@ void copy_run(std::span<Slice* const> run, std::size_t shown) {
 
 void HeldBytes::add(const Slice& slice) {
   total_ += sizeof(Slice);
-  if (slice.empty()) return;
-  const bool same = slice.data() == end_ && slice.held_bytes() == block_;
-  end_ = slice.data() + slice.size();
-  block_ = slice.held_bytes();
-  if (!same) total_ += block_;
+  const std::size_t held = slice.held_bytes();
+  if (slice.empty() || held == 0) return;
+  const std::byte* const end = slice.data() + slice.size();
+  for (Block& block : recent_) {
+    if (block.bytes != held) continue;
+    const std::byte* const from = std::min(block.from, slice.data());
+    const std::byte* const to = std::max(block.to, end);
+    if (static_cast<std::size_t>(to - from) > held) continue;
+    block.from = from;
+    block.to = to;
+    return;
+  }
+  recent_[oldest_] = {slice.data(), end, held};
+  oldest_ = (oldest_ + 1) % recent_.size();
+  total_ += held;
 }
 
 void release_large_blocks(std::span<Slice* const> slices) {

@@ -1,10 +1,12 @@
 // The memory that slices keep alive, which may be more than the bytes that they view.
 //
-// Promise    Pure. A run is consecutive slices that are adjacent in memory, as parts of one block
-//            are; its block counts once.
+// Promise    Pure. A block counts once for its slices, also when slices of up to kRecentBlocks - 1
+//            other blocks alternate with them. Slices are of one block when they fit into its size:
+//            two blocks of equal size side by side in memory may count as one.
 // Tests      held_bytes_test.cpp
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 
@@ -14,6 +16,8 @@ namespace moraine {
 
 class HeldBytes {
  public:
+  static constexpr std::size_t kRecentBlocks = 4;
+
   HeldBytes() = default;
   explicit HeldBytes(std::span<const Slice> slices) {
     for (const Slice& slice : slices) add(slice);
@@ -24,8 +28,13 @@ class HeldBytes {
   std::size_t total() const { return total_; }
 
  private:
-  const std::byte* end_ = nullptr;  // End of the last slice.
-  std::size_t block_ = 0;           // Bytes that the last slice keeps alive.
+  struct Block {
+    const std::byte* from = nullptr;  // The part that slices view.
+    const std::byte* to = nullptr;
+    std::size_t bytes = 0;
+  };
+  std::array<Block, kRecentBlocks> recent_;
+  std::size_t oldest_ = 0;  // Of these.
   std::size_t total_ = 0;
 };
 

@@ -21,6 +21,18 @@ TEST(HeldBytes, ABlockCountsOnceForItsPartsSideBySide) {
             a.held_bytes() + b.held_bytes() + parts.size() * sizeof(Slice));
 }
 
+TEST(HeldBytes, ABlockCountsOnceWhenPartsOfAnotherAlternateWithItsOwn) {
+  const Slice a = block_of('a');
+  const Slice b = Slice::copy_of(std::string(kBlock / 2, 'b'));
+  std::vector<Slice> parts;
+  for (std::size_t i = 0; i < 1'000; ++i) {
+    parts.push_back(a.sub(600 * i, 300));
+    parts.push_back(b.sub(10 * i, 10));
+  }
+  EXPECT_EQ(HeldBytes(parts).total(),
+            a.held_bytes() + b.held_bytes() + parts.size() * sizeof(Slice));
+}
+
 TEST(HeldBytes, SmallPartsGetMemoryOfTheirOwnAndLargeOnesStay) {
   const Slice a = block_of('a');
   const Slice b = block_of('b');

@@ -8,9 +8,9 @@ using queue::Offset;
 using queue::StoredEntry;
 using queue::WriteAnswer;
 
-std::shared_ptr<queue::Partition> HomePartition::for_lane(Executor& lane) const {
+std::shared_ptr<queue::Partition> HomePartition::for_lane(Executor& lane, NodeBug bug) const {
   if (!partition || home == &lane) return partition;
-  return std::make_shared<LanePartition>(partition, *home, lane);
+  return std::make_shared<LanePartition>(partition, *home, lane, bug);
 }
 
 LanePartition::~LanePartition() {
@@ -30,6 +30,12 @@ std::shared_ptr<OneShot<WriteAnswer>> LanePartition::write(queue::WriteRequest r
   home_.post([partition = partition_, request = std::move(request), done, &lane = lane_]() mutable {
     spawn(answer(partition->write(std::move(request)), lane, std::move(done)));
   });
+  if (bug_ == NodeBug::kAckLaneWriteEarly) {
+    WriteAnswer early;
+    early.status = queue::WriteStatus::kOk;
+    early.offset = partition_->info().end;
+    done->set(std::move(early));
+  }
   return done;
 }
 
@@ -62,8 +68,19 @@ Task<Result<std::optional<StoredEntry>>> LanePartition::find_newest() {
   co_return co_await run_on(home_, lane_, [&] { return partition_->find_newest(); });
 }
 
+Task<void> LanePartition::commit_later(std::shared_ptr<queue::Partition> partition,
+                                       queue::ConsumerOffset offset) {
+  (void)co_await partition->commit(std::move(offset));
+}
+
 Task<Result<void>> LanePartition::commit(queue::ConsumerOffset offset) {
   const auto self = shared_from_this();
+  if (bug_ == NodeBug::kAckLaneCommitEarly) {
+    home_.post([partition = partition_, offset = std::move(offset)]() mutable {
+      spawn(commit_later(std::move(partition), std::move(offset)));
+    });
+    co_return Result<void>();
+  }
   co_return co_await run_on(home_, lane_, [&] { return partition_->commit(std::move(offset)); });
 }
 

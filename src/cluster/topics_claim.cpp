@@ -153,7 +153,8 @@ Task<void> TopicsClaim::run_heartbeats() {
     if (scope_.closed()) break;
     ++beats_begun_;
     const auto written = co_await write();
-    lost_ = !written && written.error().code == Errc::kConflict && !scope_.closed();
+    lost_ = !written && written.error().code == Errc::kConflict && !scope_.closed() &&
+            options_.bug != NodeBug::kKeepLostClaim;
     beats_ended_ = beats_begun_;
     beaten_.wake_all();
     if (written && std::exchange(renewal_failed_, false)) {

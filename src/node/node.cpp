@@ -138,7 +138,9 @@ TableServicesOptions Node::tables_options(const SystemPlaces& places) {
 }
 
 Task<Result<void>> Node::open() {
-  CO_TRY_VOID(co_await storage_.start());
+  const Result<void> started = co_await storage_.start();
+  if (abandoned_) storage_.abandon();  // VDisks have started since.
+  CO_TRY_VOID(started);
   open_ = true;
   co_return Result<void>();
 }
@@ -172,7 +174,7 @@ Task<Result<void>> Node::start(Instant deadline) {
     tablets_ = std::make_unique<Tablets>(*this, places_);
     for (std::size_t i = 1; i < lanes_.size(); ++i) {
       lanes_[i]->topics = std::make_unique<LaneTopics>(tablets_->topics, world_.executor,
-                                                       lanes_[i]->world.executor);
+                                                       lanes_[i]->world.executor, options_.bug);
     }
     if (lanes_.size() > 1) {
       tablets_->topics.set_listener([this](const TopicUpdatePtr& update) { publish(update); });
@@ -207,7 +209,7 @@ Task<void> Node::stop_tablets() {
 Task<void> Node::drop_tablets() {
   if (!tablets_) co_return;
   // Retired objects that readers could still see hold blocks of the caches.
-  while (!run_retired()) co_await sleep_for(world_.executor, kRetiredPoll);
+  while (!abandoned_ && !run_retired()) co_await sleep_for(world_.executor, kRetiredPoll);
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
     LaneParts& lane = *lanes_[i];
     co_await run_on(lane.world.executor, world_.executor, [&lane]() -> Task<void> {
@@ -238,6 +240,7 @@ Task<void> Node::stop() {
 }
 
 void Node::abandon() {
+  abandoned_ = true;
   if (tablets_) {
     tablets_->scheme.abandon();
     tablets_->topics.abandon();

@@ -39,6 +39,7 @@ struct NodeOptions {
   std::size_t topic_cache_bytes = queue::kCacheBytesDefault;  // Of all lanes.
   queue::FactLimits facts;                                    // Of all partitions.
   TableServicesOptions tables;  // Groups, places and placement are set by the node.
+  NodeBug bug = NodeBug::kNone;
 };
 
 struct TopicCacheFigures {
@@ -147,6 +148,7 @@ class Node {
   bool open_ = false;
   bool started_ = false;
   bool stopped_ = false;  // The tablets.
+  bool abandoned_ = false;
   std::unique_ptr<Tablets> tablets_;
 };
 

@@ -100,7 +100,10 @@ Task<Result<void>> DurableProducerIds::allocate_range() {
 }
 
 Task<Result<std::int64_t>> LaneProducerIds::next() {
-  co_return co_await run_on(home_, lane_, [this] { return ids_.next(); });
+  if (bug_ == NodeBug::kRepeatProducerIds && own_next_ > 0) co_return own_next_++;
+  const Result<std::int64_t> id = co_await run_on(home_, lane_, [this] { return ids_.next(); });
+  if (bug_ == NodeBug::kRepeatProducerIds && id) own_next_ = *id + 1;
+  co_return id;
 }
 
 }  // namespace moraine::kafka

@@ -78,10 +78,10 @@ TimerId NodeExecutor::enqueue_private(Duration time, Callback callback) {
   return loop_.timer_id(entry);
 }
 
-void NodeExecutor::drain() {
+void NodeExecutor::drain(std::uint64_t events_max) {
   INVARIANT(!alive_, "node {} is alive: only dead nodes are drained", node_);
   if (std::exchange(draining_, true)) return;
-  while (!private_queue_.empty()) {
+  for (; !private_queue_.empty() && events_max > 0; --events_max) {
     const Entry entry = private_queue_.front();
     std::pop_heap(private_queue_.begin(), private_queue_.end(), SimExecutor::Later{});
     private_queue_.pop_back();

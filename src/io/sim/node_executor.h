@@ -40,8 +40,8 @@ class NodeExecutor final : public Executor {
 
   // Everything pending moves to the private clock; drain() runs it.
   void kill();
-  // Runs pending events until none is left. Requires: !alive().
-  void drain();
+  // Runs pending events until none is left, or `events_max` have run. Requires: !alive().
+  void drain(std::uint64_t events_max = ~std::uint64_t{0});
   // Requires: !alive().
   bool drained() const { return private_queue_.empty(); }
 

@@ -7,6 +7,11 @@
 #include "io/sync.h"
 
 namespace moraine {
+namespace {
+
+constexpr std::uint64_t kDrainTurn = 1'000;  // Events of a lane.
+
+}  // namespace
 
 std::chrono::milliseconds SimClock::since_epoch() const {
   const auto passed =
@@ -83,12 +88,13 @@ Task<void> SimNode::crash_and_wait(CrashPolicy policy) {
   crash(policy);
 }
 
+// In turns: what one lane polls for may have to happen on another.
 void SimNode::drain() {
   Life& life = *lives_.back();
   const auto idle = [](const auto& lane) { return lane->executor.drained(); };
   do {
-    life.executor.drain();
-    for (const auto& lane : life.lanes) lane->executor.drain();
+    life.executor.drain(kDrainTurn);
+    for (const auto& lane : life.lanes) lane->executor.drain(kDrainTurn);
   } while (!life.executor.drained() || !std::ranges::all_of(life.lanes, idle));
 }
 

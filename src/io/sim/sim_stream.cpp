@@ -53,9 +53,10 @@ std::unexpected<Error> closed() {
 
 class SimStream final : public ByteStream {
  public:
-  SimStream(Executor& executor, std::shared_ptr<Pipe> in, std::shared_ptr<Pipe> out,
-            const SimStreamOptions& options, std::string peer)
+  SimStream(Executor& executor, Executor& other_end, std::shared_ptr<Pipe> in,
+            std::shared_ptr<Pipe> out, const SimStreamOptions& options, std::string peer)
       : executor_(executor),
+        other_end_(other_end),
         in_(std::move(in)),
         out_(std::move(out)),
         window_(options.window),
@@ -81,7 +82,7 @@ class SimStream final : public ByteStream {
       in->bytes.clear();
       in->taken = 0;
     }
-    in->writer.wake(executor_);
+    in->writer.wake(other_end_);
     co_return size;
   }
 
@@ -97,7 +98,7 @@ class SimStream final : public ByteStream {
             piece.span().subspan(at, std::min(piece.size() - at, window_ - out->size()));
         out->bytes.insert(out->bytes.end(), part.begin(), part.end());
         at += part.size();
-        out->reader.wake(executor_);
+        out->reader.wake(other_end_);
       }
     }
     co_return Result<void>();
@@ -106,16 +107,17 @@ class SimStream final : public ByteStream {
   void close() override {
     in_->no_reader = true;
     out_->no_writer = true;
-    for (Pipe* const pipe : {in_.get(), out_.get()}) {
-      pipe->reader.wake(executor_);
-      pipe->writer.wake(executor_);
-    }
+    in_->reader.wake(executor_);
+    in_->writer.wake(other_end_);
+    out_->reader.wake(other_end_);
+    out_->writer.wake(executor_);
   }
 
   std::string peer() const override { return peer_; }
 
  private:
   Executor& executor_;
+  Executor& other_end_;
   const std::shared_ptr<Pipe> in_;
   const std::shared_ptr<Pipe> out_;
   const std::size_t window_;
@@ -126,11 +128,16 @@ class SimStream final : public ByteStream {
 }  // namespace
 
 std::pair<std::shared_ptr<ByteStream>, std::shared_ptr<ByteStream>> make_sim_streams(
-    Executor& executor, const SimStreamOptions& options) {
+    Executor& first, Executor& second, const SimStreamOptions& options) {
   const auto forth = std::make_shared<Pipe>();
   const auto back = std::make_shared<Pipe>();
-  return {std::make_shared<SimStream>(executor, back, forth, options, options.first_peer),
-          std::make_shared<SimStream>(executor, forth, back, options, options.second_peer)};
+  return {std::make_shared<SimStream>(first, second, back, forth, options, options.first_peer),
+          std::make_shared<SimStream>(second, first, forth, back, options, options.second_peer)};
+}
+
+std::pair<std::shared_ptr<ByteStream>, std::shared_ptr<ByteStream>> make_sim_streams(
+    Executor& executor, const SimStreamOptions& options) {
+  return make_sim_streams(executor, executor, options);
 }
 
 }  // namespace moraine

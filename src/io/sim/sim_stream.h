@@ -2,7 +2,7 @@
 //
 // Promise    What one end writes the other reads, in order; after close() the other end reads what
 //            is in flight, then the end. No coroutine is resumed inside a call.
-// Threading  The executor that it was made on.
+// Threading  Each end is used on its own executor, and closed on any of the simulation.
 // Limits     `window` bytes in flight in each direction; a longer write waits for the reader.
 #pragma once
 
@@ -23,6 +23,10 @@ struct SimStreamOptions {
   std::string second_peer = "10.0.0.1:1000";
 };
 
+// The ends are used on `first` and `second`, which outlive them.
+std::pair<std::shared_ptr<ByteStream>, std::shared_ptr<ByteStream>> make_sim_streams(
+    Executor& first, Executor& second, const SimStreamOptions& options = {});
+// Both ends on one executor.
 std::pair<std::shared_ptr<ByteStream>, std::shared_ptr<ByteStream>> make_sim_streams(
     Executor& executor, const SimStreamOptions& options = {});
 

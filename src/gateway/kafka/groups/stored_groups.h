@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/node_bug.h"
 #include "base/result.h"
 #include "gateway/kafka/groups/group.h"
 #include "gateway/kafka/groups/groups.h"
@@ -41,7 +42,8 @@ class StoredGroups {
   // Null while the tablet restarts.
   using Tablet = std::function<std::shared_ptr<KeyValue>()>;
 
-  StoredGroups(World world, Tablet tablet, std::size_t bytes_max = kGroupsBytesMax);
+  StoredGroups(World world, Tablet tablet, std::size_t bytes_max = kGroupsBytesMax,
+               NodeBug bug = NodeBug::kNone);
   StoredGroups(const StoredGroups&) = delete;
   StoredGroups& operator=(const StoredGroups&) = delete;
   ~StoredGroups() { stop(); }
@@ -52,8 +54,7 @@ class StoredGroups {
   // Held requests are answered, timers are cancelled. Writes in flight end by themselves.
   void stop();
 
-  Task<JoinGroupResponse> join(JoinGroupRequest request, std::int16_t version,
-                               GroupClient client);
+  Task<JoinGroupResponse> join(JoinGroupRequest request, std::int16_t version, GroupClient client);
   Task<SyncGroupResponse> sync(SyncGroupRequest request, std::int16_t version);
   HeartbeatResponse heartbeat(const HeartbeatRequest& request);
   Task<LeaveGroupResponse> leave(LeaveGroupRequest request, std::int16_t version);
@@ -115,6 +116,7 @@ class StoredGroups {
   World world_;
   Tablet tablet_;
   const std::size_t bytes_max_;
+  const NodeBug bug_;
   bool loaded_ = false;
   std::shared_ptr<bool> stopped_ = std::make_shared<bool>(false);
   RequestId last_request_ = 0;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/tables/service_host.h"
+#include "sim/tables/service_tables.h"
 
 namespace moraine::sim {
 namespace {
@@ -58,7 +58,58 @@ TableSchema altered(TableSchema schema, int alters, SeededRandom& random) {
 
 }  // namespace
 
-Task<void> ServiceHost::change_tables(SeededRandom random) {
+ServiceTables::ServiceTables(SimWorld& world, History& history, TableOptions options)
+    : world_(world),
+      history_(history),
+      options_(std::move(options)),
+      shapes_(options_.layout.tables) {}
+
+std::string ServiceTables::path_of(std::uint32_t table) {
+  return fmt::format("sim/table{}", table);
+}
+
+std::shared_ptr<const OpenTable> ServiceTables::open(std::uint32_t table) const {
+  const ServingTables* const run = serving();
+  if (!run || *run->over || !run->ready) return nullptr;
+  const auto found = run->services.tables().find(path_of(table));
+  return found ? found->holder()->hold() : nullptr;
+}
+
+void ServiceTables::start_changes() {
+  scope_.spawn(change_tables(world_.stream("changes of tables")));
+}
+
+void ServiceTables::mount_again() {
+  if (!std::exchange(mounting_, true)) scope_.spawn(mount_all());
+}
+
+void ServiceTables::stop() {
+  stopped_ = true;
+  scope_.close();
+}
+
+std::string ServiceTables::unsettled() const {
+  const ServingTables* const run = serving();
+  if (!run || !run->ready || run->ending || *run->over) return "no node serves tables";
+  for (std::uint32_t i = 0; i < options_.layout.tables; ++i) {
+    const auto table = open(i);
+    if (!table) return fmt::format("table {} does not exist", i);
+    for (const OpenRange& range : table->ranges) {
+      if (!range.running || range.state != MountState::kMounted) {
+        return fmt::format("tablet {} of table {} is {}", range.tablet.value, i,
+                           to_string(range.state));
+      }
+    }
+  }
+  const auto coordinator = run->services.coordinator();
+  if (!coordinator) return "no coordinator runs";
+  if (coordinator->unacknowledged() + coordinator->undecided() > 0) {
+    return "decisions are not acknowledged";
+  }
+  return {};
+}
+
+Task<void> ServiceTables::change_tables(SeededRandom random) {
   for (std::uint32_t i = 0; i < options_.layout.tables; ++i) {
     while (!scope_.closed() && !co_await make(i)) {
       co_await sleep_for(world_.executor(), kMakePause);
@@ -72,10 +123,9 @@ Task<void> ServiceHost::change_tables(SeededRandom random) {
   }
 }
 
-Task<std::optional<bool>> ServiceHost::change(TableCommand command, Change body) {
-  const std::function<Task<Result<void>>(Life&)> call = [body = std::move(body)](Life& life) {
-    return body(life.services.tables());
-  };
+Task<std::optional<bool>> ServiceTables::change(TableCommand command, Change body) {
+  const std::function<Task<Result<void>>(ServingTables&)> call =
+      [body = std::move(body)](ServingTables& run) { return body(run.services.tables()); };
   const Answer<void> answer = co_await ask<void>(call);
   const bool refused = answer && !*answer && is_refusal((*answer).error().code);
   const TableAnswer outcome = !answer   ? TableAnswer::kTimeout
@@ -94,15 +144,15 @@ Task<std::optional<bool>> ServiceHost::change(TableCommand command, Change body)
   co_return std::nullopt;
 }
 
-Task<bool> ServiceHost::make(std::uint32_t table) {
+Task<bool> ServiceTables::make(std::uint32_t table) {
   NewTable made;
   made.schema = *options_.layout.schema;
   made.options = options_.of_tables[table];
   const std::string path = path_of(table);
   (void)co_await change(TableCommand::kMount,
                         [path, made](StoredTables& tables) { return tables.create(path, made); });
-  const std::function<Task<Result<TableRecord>>(Life&)> call = [path](Life& life) {
-    return describe(life, path);
+  const std::function<Task<Result<TableRecord>>(ServingTables&)> call = [path](ServingTables& run) {
+    return describe(run, path);
   };
   const Answer<TableRecord> found = co_await ask<TableRecord>(call);
   if (!found || !*found) co_return false;
@@ -113,13 +163,13 @@ Task<bool> ServiceHost::make(std::uint32_t table) {
   co_return true;
 }
 
-Task<Result<TableRecord>> ServiceHost::describe(Life& life, std::string path) {
-  const auto found = life.services.tables().find(path);
+Task<Result<TableRecord>> ServiceTables::describe(ServingTables& run, std::string path) {
+  const auto found = run.services.tables().find(path);
   if (!found) co_return fail(Errc::kNotFound, "no such table");
   co_return found->record();
 }
 
-Task<bool> ServiceHost::mount(std::uint32_t table) {
+Task<bool> ServiceTables::mount(std::uint32_t table) {
   const std::string path = path_of(table);
   const auto mounted = co_await change(TableCommand::kMount, [path](StoredTables& tables) {
     return tables.mount(path, MountState::kMounted);
@@ -132,11 +182,10 @@ Task<bool> ServiceHost::mount(std::uint32_t table) {
 }
 
 // An acknowledged reshard or alter must have its effect, whichever node serves.
-Task<void> ServiceHost::check_shape(std::uint32_t table) {
+Task<void> ServiceTables::check_shape(std::uint32_t table) {
   const Shape before = shapes_[table];
-  const std::function<Task<Result<TableRecord>>(Life&)> call = [table](Life& life) {
-    return describe(life, path_of(table));
-  };
+  const std::function<Task<Result<TableRecord>>(ServingTables&)> call =
+      [table](ServingTables& run) { return describe(run, path_of(table)); };
   const Answer<TableRecord> found = co_await ask<TableRecord>(call);
   if (!found || !*found) co_return;
   const TableRecord& record = **found;
@@ -159,7 +208,7 @@ Task<void> ServiceHost::check_shape(std::uint32_t table) {
   shapes_[table].schema = record.schema;
 }
 
-Task<void> ServiceHost::change_one(std::uint32_t table, SeededRandom& random) {
+Task<void> ServiceTables::change_one(std::uint32_t table, SeededRandom& random) {
   const std::string path = path_of(table);
   if (!co_await mount(table)) co_return;
   const std::uint64_t dice = random.below(10);
@@ -181,7 +230,7 @@ Task<void> ServiceHost::change_one(std::uint32_t table, SeededRandom& random) {
   if (co_await mount(table)) co_await check_shape(table);
 }
 
-Task<void> ServiceHost::reshard(std::uint32_t table, SeededRandom& random) {
+Task<void> ServiceTables::reshard(std::uint32_t table, SeededRandom& random) {
   const std::string path = path_of(table);
   const Shape before = shapes_[table];
   Shape& shape = shapes_[table];
@@ -204,7 +253,7 @@ Task<void> ServiceHost::reshard(std::uint32_t table, SeededRandom& random) {
   if (done && !*done) shape = before;
 }
 
-Task<void> ServiceHost::alter(std::uint32_t table, SeededRandom& random) {
+Task<void> ServiceTables::alter(std::uint32_t table, SeededRandom& random) {
   Shape& shape = shapes_[table];
   if (!shape.schema || shape.alters >= kAltersMax) co_return;
   const Shape before = shape;
@@ -218,28 +267,29 @@ Task<void> ServiceHost::alter(std::uint32_t table, SeededRandom& random) {
   if (done && !*done) shape.schema = before.schema;
 }
 
-Task<void> ServiceHost::maintain(std::uint32_t table, SeededRandom& random) {
+Task<void> ServiceTables::maintain(std::uint32_t table, SeededRandom& random) {
   const bool compacts = random.one_in(3);
-  const std::function<Task<Result<void>>(Life&)> call = [table, compacts](Life& life) {
-    return work_on(life, path_of(table), compacts);
-  };
+  const std::function<Task<Result<void>>(ServingTables&)> call =
+      [table, compacts](ServingTables& run) { return work_on(run, path_of(table), compacts); };
   const Answer<void> done = co_await ask<void>(call);
   history_.tally.add(TableCommand::kMaintain,
                      done && *done ? TableAnswer::kOk : TableAnswer::kFailed);
 }
 
-Task<Result<void>> ServiceHost::work_on(Life& life, std::string path, bool compacts) {
-  const auto found = life.services.tables().find(path);
+Task<Result<void>> ServiceTables::work_on(ServingTables& run, std::string path, bool compacts) {
+  const auto found = run.services.tables().find(path);
   if (!found) co_return fail(Errc::kNotFound, "no such table");
-  const std::shared_ptr<const OpenTable> table = found->holder()->hold();
-  for (const OpenRange& range : table->ranges) {
-    if (!range.running) co_return fail(Errc::kReadOnly, "a tablet does not run");
-    CO_TRY_VOID(compacts ? co_await range.running->compact_all() : co_await range.running->flush());
+  for (std::size_t i = 0; i < found->record().tablets.size(); ++i) {
+    const auto tablet = found->calls(i);
+    if (!tablet) co_return fail(Errc::kReadOnly, "a tablet does not run");
+    CO_TRY_VOID(co_await tablet->run([compacts](table::TableTablet& running) {
+      return compacts ? running.compact_all() : running.flush();
+    }));
   }
   co_return Result<void>();
 }
 
-Task<void> ServiceHost::mount_all() {
+Task<void> ServiceTables::mount_all() {
   for (std::uint32_t i = 0; i < options_.layout.tables; ++i) {
     if (co_await mount(i)) co_await check_shape(i);
   }
@@ -248,15 +298,15 @@ Task<void> ServiceHost::mount_all() {
 }
 
 // Rewritten chunks refer to no other tablet: replaced tablets are released.
-Task<bool> ServiceHost::tidy() {
+Task<bool> ServiceTables::tidy() {
   for (std::uint32_t i = 0; i < options_.layout.tables; ++i) {
-    const std::function<Task<Result<void>>(Life&)> compact = [i](Life& life) {
-      return work_on(life, path_of(i), true);
+    const std::function<Task<Result<void>>(ServingTables&)> compact = [i](ServingTables& run) {
+      return work_on(run, path_of(i), true);
     };
     const Answer<void> done = co_await ask<void>(compact);
     if (!done || !*done) co_return false;
-    const std::function<Task<Result<TableRecord>>(Life&)> call = [i](Life& life) {
-      return describe(life, path_of(i));
+    const std::function<Task<Result<TableRecord>>(ServingTables&)> call = [i](ServingTables& run) {
+      return describe(run, path_of(i));
     };
     const Answer<TableRecord> found = co_await ask<TableRecord>(call);
     if (!found || !*found) co_return false;

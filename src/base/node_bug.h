@@ -1,0 +1,24 @@
+// Bugs of a whole node that can be switched on, to prove that the checkers of the simulator find
+// them. Each breaks one rule between lanes, groups or nodes; only the simulator sets one.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace moraine {
+
+enum class NodeBug : std::uint8_t {
+  kNone,
+  kAckLaneWriteEarly,    // A write from another lane is answered before the partition's own lane.
+  kAckLaneCommitEarly,   // An offset committed from another lane is answered before it is durable.
+  kKeepStalePartitions,  // A lane keeps the partitions of a tablet that has ended.
+  kRepeatProducerIds,    // Lanes allocate producer ids independently.
+  kAcceptOldGeneration,  // Members of earlier generations of a group may commit offsets.
+  kAnswerSyncEarly,      // The assignment of a group is answered before it is stored.
+  kKeepLostClaim,        // A node whose claim was taken over continues to serve.
+};
+
+inline constexpr int kNodeBugs = 8;
+std::string_view to_string(NodeBug bug);
+
+}  // namespace moraine
