@@ -277,7 +277,9 @@ Task<Result<void>> Machines::repeat(Life& life,
     if (done) co_return done;
     const Errc code = done.error().code;
     if (code == Errc::kCorrupt) history_.fail(done.error().message());
-    if (code != Errc::kTimeout && code != Errc::kUnavailable) co_return done;
+    const bool later =
+        code == Errc::kTimeout || code == Errc::kUnavailable || code == Errc::kNotHere;
+    if (!later) co_return done;
     if (life.claim && life.claim->lost()) co_return done;
     if (executor.now() < turn) co_await sleep_for(executor, turn - executor.now());
   }

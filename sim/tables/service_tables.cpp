@@ -51,7 +51,7 @@ TableSchema altered(TableSchema schema, int alters, SeededRandom& random) {
     std::swap(schema.columns[i - 1], schema.columns[1 + random.below(i - 1)]);
   }
   ColumnSchema& text = schema.columns[*schema.find("t")];
-  if (random.one_in(3)) text.max_inline_hunk_size = random.below(200);
+  if (random.one_in(3)) text.max_inline_hunk_size = 1 + random.below(199);
   if (random.one_in(3)) text.group = fmt::format("g{}", alters);
   return schema;
 }

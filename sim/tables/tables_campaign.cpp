@@ -86,8 +86,8 @@ void plan_tables(SeededRandom& random, TableOptions& tables) {
   layout.keys = static_cast<std::int64_t>(layout.ranges * (8 + random.below(8)));
   layout.coordinators = 1 + random.below(2);
   const bool hunks = random.one_in(3);
-  layout.schema = std::make_shared<const TableSchema>(
-      campaign_schema(hunks ? std::optional<std::uint64_t>(random.below(200)) : std::nullopt));
+  layout.schema = std::make_shared<const TableSchema>(campaign_schema(
+      hunks ? std::optional(std::max<std::uint64_t>(1, random.below(200))) : std::nullopt));
   RetentionConfig retention;
   if (random.one_in(3)) {
     const auto seconds = 3 + random.below(5);
