@@ -47,6 +47,7 @@ Result<std::vector<Participant>> split_by_tablet(GatheredTransaction transaction
         participant.tablet = range.tablet;
         participant.write.transaction = transaction.id;
         participant.write.start = transaction.start;
+        participant.write.schema = table.schema;
       }
       participant.write.changes.push_back(std::move(change));
       if (participant.write.changes.size() > table::kRowsPerTransactionMax) {

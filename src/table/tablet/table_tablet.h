@@ -9,7 +9,8 @@
 //            memory, above which writes fail with kOverloaded until a flush is done, as they do
 //            when all tablets of the node have TableResources::store_budget; kRowBytesMax of a
 //            row's versions, above which writes to it fail with kOverloaded until some expire.
-// Errors     kAborted: a conflict; the text names the row, the lock and the other transaction.
+// Errors     kAborted: a conflict; the text names the row, the lock and the other transaction. Also
+//            when the changes were encoded with another schema than the tablet's.
 //            kReadOnly: frozen or stopping. kInvalidArgument. kOverloaded. kNoSpace: the disks are
 //            nearly full. kConflict, kUnavailable: this incarnation is over. Each of them: nothing
 //            was changed. kUnknownOutcome: the entry was being written when this incarnation ended.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct TabletWrite {
   // Whatever was decided earlier cannot be this transaction. 0: not drawn; its start is used
   // instead.
   Timestamp requested = 0;
+  // That the changes were encoded with: a tablet with another one refuses them, as columns and
+  // locks are numbers. Null: not known, as in messages of other nodes.
+  std::shared_ptr<const TableSchema> schema = nullptr;
 
   Timestamp commit_requested() const { return requested != 0 ? requested : start; }
 };

@@ -85,6 +85,19 @@ Task<Result<void>> TableTablet::Impl::check_space(std::span<const RowChange> cha
                              settings_.table_path, info_.id.value));
 }
 
+// The table may have been altered since the changes were encoded. Schemas are compared once.
+Result<void> TableTablet::Impl::check_schema(
+    const std::shared_ptr<const TableSchema>& encoded_with) {
+  if (!encoded_with || encoded_with == writers_schema_) return {};
+  if (*encoded_with != *settings_.schema) {
+    return fail(Errc::kAborted,
+                fmt::format("{} was altered while the transaction was being committed; retry it",
+                            settings_.table_path));
+  }
+  writers_schema_ = encoded_with;
+  return {};
+}
+
 Result<void> TableTablet::Impl::check_write(const TabletWrite& write) const {
   if (write.changes.size() > kRowsPerTransactionMax) {
     return fail(Errc::kInvalidArgument,
@@ -283,6 +296,7 @@ Task<void> TableTablet::Impl::log_unawaited(Slice body) {
 
 Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   CO_TRY_VOID(may_write());
+  CO_TRY_VOID(check_schema(write.schema));
   CO_TRY_VOID(check_write(write));
   CO_TRY_VOID(check_row_sizes(write.changes));
   if (leader_->colour() >= kColourToStop) {

@@ -207,6 +207,22 @@ TEST_F(TwoPhaseTest, AnOldTransactionIsNotPrepared) {
   EXPECT_EQ(late.error().code, Errc::kAborted);
 }
 
+TEST_F(TwoPhaseTest, ChangesThatWereEncodedWithAnotherSchemaAreRefused) {
+  TableSchema other = test_schema();
+  std::swap(other.columns[other.columns.size() - 2], other.columns.back());
+  TabletWrite altered = write(1, "one");
+  altered.schema = std::make_shared<const TableSchema>(other);
+  const auto prepared = prepare(altered);
+  ASSERT_FALSE(prepared);
+  EXPECT_EQ(prepared.error().code, Errc::kAborted);
+  const auto committed = table_.world.run(table_.tablet->commit(altered));
+  ASSERT_FALSE(committed);
+  EXPECT_EQ(committed.error().code, Errc::kAborted);
+  altered.schema = std::make_shared<const TableSchema>(test_schema());
+  EXPECT_TRUE(prepare(altered));
+  EXPECT_TRUE(abort(altered.transaction));
+}
+
 TEST_F(TwoPhaseTest, WhatWasNeverPreparedCannotBeCommitted) {
   const auto committed = commit(table_.new_id(), table_.timestamps.draw());
   ASSERT_FALSE(committed);
