@@ -81,6 +81,8 @@ class KeyView {
   void roll_back();
   // Drops the overlay: the base has all of it now.
   void clear();
+  // Keys that were changed since clear().
+  std::size_t changed_keys() const { return overlay_.size(); }
 
  private:
   using Overlay = std::map<std::string, std::optional<StoredValue>>;

@@ -73,6 +73,8 @@ Task<Result<void>> KeyValue::commit(std::shared_ptr<Transaction> transaction) {
           write->key.size() + 64 + std::min(write->value.size(), kInlineValueMax);
     }
   }
+  // With entries always in flight the view would never be dropped.
+  request.after_confirmed = view_.changed_keys() >= kViewKeysMax;
   request.body = [this, transaction](const std::vector<BlobId>& blobs) {
     return run(*transaction, blobs);
   };
@@ -83,8 +85,8 @@ Task<Result<void>> KeyValue::commit(std::shared_ptr<Transaction> transaction) {
   co_return transaction->outcome;
 }
 
-// Runs when every earlier transaction is confirmed or in the same entry, so `view_` is what the
-// commands must see. A transaction that fails still has an (empty) body in the log.
+// Runs in the order of the log, so `view_`, with the changes of every earlier transaction, is what
+// the commands must see. A transaction that fails still has an (empty) body in the log.
 Slice KeyValue::run(Transaction& transaction, const std::vector<BlobId>& blobs) {
   ++unconfirmed_;
   const auto now = static_cast<std::uint64_t>(world_.clock.since_epoch().count());

@@ -22,6 +22,8 @@
 namespace moraine {
 
 inline constexpr std::size_t kReadBytesMax = 25u << 20;
+// Changed and perhaps not confirmed; with more the next transaction waits until all are confirmed.
+inline constexpr std::size_t kViewKeysMax = 4'096;
 
 struct KeyInfo {
   std::string key;

@@ -31,7 +31,10 @@ Leader::Leader(World world, BlobGroups& groups, TabletInfo info, TabletState& st
       state_(state),
       options_(options),
       garbage_(info_.channels.size()),
-      barriers_(info_.channels.size()) {}
+      barriers_(info_.channels.size()) {
+  INVARIANT(options_.entries_in_flight >= 1 && options_.entries_in_flight <= kEntriesInFlightMax,
+            "{} entries in flight", options_.entries_in_flight);
+}
 
 Leader::~Leader() {
   INVARIANT(queue_.empty(), "leader destroyed with {} commits", queue_.size());

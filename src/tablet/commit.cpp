@@ -1,4 +1,4 @@
-// Commits: queued, written one entry at a time, completed in order.
+// Commits: queued, written as log entries, several at a time, and confirmed in order.
 
 #include <algorithm>
 
@@ -58,7 +58,7 @@ Task<Result<void>> Leader::commit(CommitRequest request, Confirmed confirmed) {
   pending->confirmed = std::move(confirmed);
   queued_bytes_ += pending->bytes;
   queue_.push_back(pending);
-  if (!writing_) scope_.spawn(write_queued());
+  if (!writing_ && has_work()) scope_.spawn(write_queued());
   co_return co_await pending->done;
 }
 
@@ -66,73 +66,113 @@ Task<Result<void>> Leader::confirm_lead() {
   co_return co_await commit({}, [](const std::vector<BlobId>&) {});
 }
 
+bool Leader::snapshot_due() const {
+  return log_bytes_ >= options_.snapshot_log_bytes || snapshot_wanted_;
+}
+
+// For write_queued(): a snapshot or an entry that may begin now.
+bool Leader::has_work() const {
+  if (ended_ || failed_) return false;
+  if (in_flight_.empty()) return snapshot_due() || !queue_.empty();
+  return !snapshot_due() && !queue_.empty() && in_flight_.size() < options_.entries_in_flight &&
+         !queue_.front()->request.after_confirmed;
+}
+
 // Moves queued commits into one entry.
-Leader::Batch Leader::next_batch() {
-  Batch batch;
-  batch.entry.snapshot = snapshot_;
+std::shared_ptr<Leader::Batch> Leader::next_batch() {
+  auto batch = std::make_shared<Batch>();
+  batch->step = step_ + 1 + static_cast<Step>(in_flight_.size());
+  batch->entry.snapshot = snapshot_;
+  batch->entry.unconfirmed = static_cast<std::uint8_t>(in_flight_.size());
   std::size_t bytes = 0;
   std::size_t body_bytes = 0;
   while (!queue_.empty() && body_bytes < kSharedBodyBytesMax) {
     const std::shared_ptr<Pending>& next = queue_.front();
-    const std::size_t references = batch.entry.references.size() + next->request.blobs.size();
+    const std::size_t references = batch->entry.references.size() + next->request.blobs.size();
     const bool fits = bytes + next->bytes <= kBatchedBytesMax && references <= kEntryReferencesMax;
-    if (!batch.commits.empty() && !fits) break;
+    if (!batch->commits.empty() && (!fits || next->request.after_confirmed)) break;
     std::vector<BlobId> ids;
     for (const DataBlob& blob : next->request.blobs) {
-      const auto cookie = static_cast<std::uint32_t>(batch.blobs.size() + 1);
-      const BlobId id(info_.id, generation_, step_ + 1, blob.channel,
+      const auto cookie = static_cast<std::uint32_t>(batch->blobs.size() + 1);
+      const BlobId id(info_.id, generation_, batch->step, blob.channel,
                       static_cast<std::uint32_t>(blob.data.size()), cookie);
       ids.push_back(id);
-      batch.blobs.emplace_back(id, blob.data);
-      batch.entry.references.push_back(id);
+      batch->blobs.emplace_back(id, blob.data);
+      batch->entry.references.push_back(id);
     }
     if (next->request.body) {
-      batch.entry.bodies.push_back(next->request.body(ids));
-      body_bytes += batch.entry.bodies.back().size();
+      batch->entry.bodies.push_back(next->request.body(ids));
+      body_bytes += batch->entry.bodies.back().size();
     }
     bytes += next->bytes;
     queued_bytes_ -= next->bytes;
-    batch.commits.emplace_back(next, std::move(ids));
+    batch->commits.emplace_back(next, std::move(ids));
     queue_.pop_front();
   }
   return batch;
 }
 
+// Begins as many entries as may be in flight; settle_written() spawns it again when there is room.
 Task<void> Leader::write_queued() {
   writing_ = true;
   // Commits of one turn of the loop share an entry.
   co_await yield(world_.executor);
-  while (!ended_) {
-    if (log_bytes_ >= options_.snapshot_log_bytes || snapshot_wanted_) {
-      snapshot_wanted_ = false;
-      writing_snapshot_ = true;
-      const auto written = co_await write_snapshot();
-      writing_snapshot_ = false;
-      if (!written) end(written.error());
+  while (has_work()) {
+    if (!snapshot_due()) {
+      in_flight_.push_back(next_batch());
+      scope_.spawn(write_batch(in_flight_.back()));
       continue;
     }
-    if (queue_.empty()) break;
-    Batch batch = next_batch();
-    const auto written = co_await write_entry(batch.entry, batch.blobs);
+    snapshot_wanted_ = false;
+    writing_snapshot_ = true;
+    const auto written = co_await write_snapshot();
+    writing_snapshot_ = false;
     if (!written) end(written.error());
-    if (written) {
-      for (const auto& [id, data] : batch.blobs) garbage_[id.channel()].created(id);
-    }
-    for (auto& [pending, ids] : batch.commits) {
-      if (!written) {
-        pending->done.set(std::unexpected(*ended_));
-        continue;
-      }
-      pending->confirmed(ids);
-      pending->done.set(Result<void>());
-    }
   }
   writing_ = false;
 }
 
-// The entry and its blobs are written in parallel; the step is confirmed when all are durable.
-Task<Result<void>> Leader::write_entry(const LogEntry& entry,
-                                       const std::vector<std::pair<BlobId, Slice>>& blobs) {
+Task<void> Leader::write_batch(std::shared_ptr<Batch> batch) {
+  auto written = co_await write_entry(batch->entry, batch->step, batch->blobs);
+  failed_ |= !written;
+  batch->written = std::move(written);
+  settle_written();
+}
+
+// In the order of their steps, also when the leader has ended meanwhile: what is durable counts.
+void Leader::settle_written() {
+  while (!in_flight_.empty() && in_flight_.front()->written) {
+    const std::shared_ptr<Batch> batch = in_flight_.front();
+    if (*batch->written) {
+      confirm(*batch);
+      continue;
+    }
+    end(batch->written->error());
+    // The next incarnation decides whether this entry and the later ones count.
+    for (const auto& lost : std::exchange(in_flight_, {})) {
+      for (auto& [pending, ids] : lost->commits) pending->done.set(std::unexpected(*ended_));
+    }
+  }
+  if (!writing_ && has_work()) scope_.spawn(write_queued());
+}
+
+// The oldest entry in flight.
+void Leader::confirm(Batch& batch) {
+  in_flight_.pop_front();
+  step_ = batch.step;
+  settled_ = batch.step - 1 - batch.entry.unconfirmed;
+  log_bytes_ += **batch.written;
+  for (const auto& [id, data] : batch.blobs) garbage_[id.channel()].created(id);
+  for (auto& [pending, ids] : batch.commits) {
+    pending->confirmed(ids);
+    pending->done.set(Result<void>());
+  }
+}
+
+// The entry and its blobs are written in parallel; returns the size of the entry when all are
+// durable.
+Task<Result<std::size_t>> Leader::write_entry(const LogEntry& entry, Step step,
+                                              const std::vector<std::pair<BlobId, Slice>>& blobs) {
   if (const std::size_t size = unpacked_bytes(entry); size > kEntryBytesMax) {
     co_return fail(Errc::kInvalidArgument,
                    fmt::format("a log entry would have {} bytes, at most {} are allowed", size,
@@ -143,7 +183,7 @@ Task<Result<void>> Leader::write_entry(const LogEntry& entry,
   worst.status = blob::Status::kOk;
   std::size_t in_flight = 0;
   TaskScope puts;
-  puts.spawn(put_counted(log_id(step_ + 1, bytes.size()), bytes, worst, in_flight));
+  puts.spawn(put_counted(log_id(step, bytes.size()), bytes, worst, in_flight));
   for (const auto& [id, data] : blobs) {
     while (in_flight > 0 && in_flight + data.size() > options_.bytes_in_flight) {
       co_await sleep_for(world_.executor, kInFlightPoll);
@@ -157,13 +197,10 @@ Task<Result<void>> Leader::write_entry(const LogEntry& entry,
     const Errc code = worst.status == blob::Status::kBlocked      ? Errc::kConflict
                       : worst.status == blob::Status::kOutOfSpace ? Errc::kNoSpace
                                                                   : Errc::kUnavailable;
-    co_return fail(
-        code, fmt::format("tablet {} generation {} step {}: {} {}", info_.id.value, generation_,
-                          step_ + 1, to_string(worst.status), worst.reason));
+    co_return fail(code, fmt::format("tablet {} generation {} step {}: {} {}", info_.id.value,
+                                     generation_, step, to_string(worst.status), worst.reason));
   }
-  ++step_;
-  log_bytes_ += bytes.size();
-  co_return Result<void>();
+  co_return bytes.size();
 }
 
 // Puts a blob and merges a failure, and the worst colour, into `worst`. kBlocked replaces other
@@ -222,7 +259,8 @@ Task<Result<void>> Leader::write_snapshot() {
                    fmt::format("the snapshot has {} pages, at most {} are supported", pages.size(),
                                kEntryReferencesMax));
   }
-  CO_TRY_VOID(co_await write_entry(entry, pages));
+  CO_TRY_VOID(co_await write_entry(entry, step_ + 1, pages));
+  settled_ = step_++;
   snapshot_ = entry.snapshot;
   log_begin_ = entry.needed == GenStep{} ? entry.snapshot : entry.needed;
   count_discarded(std::exchange(log_bytes_, 0));
@@ -247,7 +285,7 @@ Task<Result<blob::Colour>> Leader::ask_colour() {
 void Leader::want_snapshot() {
   if (ended_) return;
   snapshot_wanted_ = true;
-  if (!writing_) scope_.spawn(write_queued());
+  if (!writing_ && has_work()) scope_.spawn(write_queued());
 }
 
 void Leader::discard(const std::vector<BlobId>& ids) {
@@ -287,12 +325,10 @@ void Leader::abandon() {
 }
 
 Task<void> Leader::stop(bool last_snapshot) {
-  while (writing_ && !ended_) co_await sleep_for(world_.executor, 100us);
-  if (last_snapshot && !ended_) {
-    snapshot_wanted_ = true;
-    scope_.spawn(write_queued());
-    while (writing_ && !ended_) co_await sleep_for(world_.executor, 100us);
-  }
+  const auto busy = [this] { return writing_ || !in_flight_.empty() || !queue_.empty(); };
+  while (busy() && !ended_) co_await sleep_for(world_.executor, 100us);
+  if (last_snapshot) want_snapshot();
+  while (busy() && !ended_) co_await sleep_for(world_.executor, 100us);
   on_end_ = nullptr;
   abandon();
   co_await scope_.join();

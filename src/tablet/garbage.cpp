@@ -110,10 +110,10 @@ Task<void> Leader::collect_channel(Channel channel) {
     if (co_await send_command(channel, command)) garbage_[channel].done(command);
     co_return;
   }
-  // Not past the entry before the newest: until another follows it, the newest entry is accepted
-  // only while all blobs that it refers to exist.
-  if (step_ < 2) co_return;
-  const GenStep barrier{generation_, step_ - 1};
+  // Not past settled_: the next boot accepts a later entry only while all blobs that it refers to
+  // exist.
+  if (settled_ == 0) co_return;
+  const GenStep barrier{generation_, settled_};
   while (!scope_.closed()) {
     const ChannelGarbage::Command command = garbage_[channel].next(barrier, options_.collect_flags);
     const bool moves = command.barrier && *command.barrier > barriers_[channel];

@@ -4,9 +4,12 @@
 //            was ever confirmed, in order, and no commit whose outcome could still change. commit()
 //            returns OK when its entry and all its blobs are durable; a leader that has been
 //            superseded never gets OK again and stops itself.
-// Invariants (1) One log entry is being written at a time; commits made meanwhile share the next
-//            one. (2) Blobs of a commit have its step in their ids, so a barrier at a confirmed
-//            step never passes a blob of an unconfirmed commit.
+// Invariants (1) At most LeaderOptions::entries_in_flight log entries are being written; commits
+//            made meanwhile share the next one. (2) Entries are confirmed in order, whatever the
+//            order in which they become durable; behind one that failed none is. (3) Blobs of a
+//            commit have its step in their ids, so a barrier at a confirmed step never passes a
+//            blob of an unconfirmed commit. (4) A barrier never passes a blob of an entry that the
+//            next boot may have to check (settled_). (5) Nothing else is written beside a snapshot.
 // Threading  The world's executor.
 // Limits     kCommitBytesMax per commit, kBatchedBytesMax per entry, kQueuedBytesMax waiting,
 //            kEntryBytesInFlightMax being written.
@@ -45,7 +48,8 @@ inline constexpr std::size_t kSnapshotPageMax = 4u << 20;
 // This many bytes of dead blobs and log are collected at once, without waiting for the period.
 inline constexpr std::uint64_t kDiscardedBytesMax = 8u << 20;
 inline constexpr std::size_t kEntryBytesInFlightMax = 64u << 20;  // Blobs of one entry being put.
-inline constexpr std::size_t kCollectPageFlags = 100'000;         // Sent as one collect.
+inline constexpr std::size_t kEntriesInFlight = 4;
+inline constexpr std::size_t kCollectPageFlags = 100'000;  // Sent as one collect.
 static_assert(kCollectPageFlags <= blob::kCollectFlagsMax);
 
 // The tablet's own state, as the leader uses it.
@@ -75,6 +79,7 @@ struct LeaderOptions {
   std::uint64_t snapshot_log_bytes = 16u << 20;  // Log between two snapshots.
   Duration collect_period = 2s;
   std::size_t bytes_in_flight = kEntryBytesInFlightMax;  // For one entry.
+  std::size_t entries_in_flight = kEntriesInFlight;      // At most kEntriesInFlightMax.
   std::uint32_t leftover_ids = 10'000;            // Read in one step of collecting leftovers.
   std::size_t collect_flags = kCollectPageFlags;  // In one collect; the rest in further ones.
   blob::SeededBug bug = blob::SeededBug::kNone;
@@ -87,10 +92,12 @@ struct DataBlob {
 
 struct CommitRequest {
   std::vector<DataBlob> blobs;
-  // Makes the body from the ids of the blobs. Called in commit order, when every commit before it
-  // is confirmed or in the same entry. Empty: no body.
+  // Makes the body from the ids of the blobs. Called in commit order; commits before it may not be
+  // confirmed yet, but it counts only if they do. Empty: no body.
   std::function<Slice(const std::vector<BlobId>&)> body;
   std::size_t body_bytes_hint = 0;
+  // The body is made when every commit before it is confirmed.
+  bool after_confirmed = false;
 };
 
 class Leader {
@@ -147,10 +154,13 @@ class Leader {
     std::size_t bytes = 0;
     OneShot<Result<void>> done;
   };
+  // One log entry with its commits.
   struct Batch {
     LogEntry entry;
+    Step step = 0;
     std::vector<std::pair<BlobId, Slice>> blobs;
     std::vector<std::pair<std::shared_ptr<Pending>, std::vector<BlobId>>> commits;
+    std::optional<Result<std::size_t>> written;  // Its size. Not set while it is being written.
   };
 
   Leader(World world, BlobGroups& groups, TabletInfo info, TabletState& state,
@@ -166,9 +176,14 @@ class Leader {
 
   // commit.cpp
   Task<void> write_queued();
-  Batch next_batch();
-  Task<Result<void>> write_entry(const LogEntry& entry,
-                                 const std::vector<std::pair<BlobId, Slice>>& blobs);
+  bool snapshot_due() const;
+  bool has_work() const;
+  std::shared_ptr<Batch> next_batch();
+  Task<void> write_batch(std::shared_ptr<Batch> batch);
+  void settle_written();
+  void confirm(Batch& batch);
+  Task<Result<std::size_t>> write_entry(const LogEntry& entry, Step step,
+                                        const std::vector<std::pair<BlobId, Slice>>& blobs);
   Task<void> put_blob(BlobId id, Slice data, blob::PutResult& result);
   Task<void> put_counted(BlobId id, Slice data, blob::PutResult& worst, std::size_t& in_flight);
   Task<Result<void>> write_snapshot();
@@ -196,7 +211,8 @@ class Leader {
   TabletState& state_;
   const LeaderOptions options_;
   Generation generation_ = 0;
-  Step step_ = 0;  // Step of the newest confirmed entry.
+  Step step_ = 0;     // Step of the newest confirmed entry.
+  Step settled_ = 0;  // The next boot takes entries up to this one as confirmed.
   GenStep snapshot_;
   GenStep log_begin_;  // The oldest entry that the next boot needs; at most snapshot_.
   std::vector<BlobId> snapshot_pages_;
@@ -211,7 +227,9 @@ class Leader {
 
   std::deque<std::shared_ptr<Pending>> queue_;
   std::size_t queued_bytes_ = 0;
-  bool writing_ = false;
+  std::deque<std::shared_ptr<Batch>> in_flight_;  // By step, from step_ + 1 on.
+  bool writing_ = false;                          // write_queued() runs.
+  bool failed_ = false;  // An entry could not be written: no later one is confirmed.
   std::optional<Error> ended_;
   Callback on_end_;
   Mailbox<bool> collector_wakes_{world_.executor};

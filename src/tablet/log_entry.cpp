@@ -12,9 +12,10 @@ namespace moraine {
 namespace {
 
 constexpr std::uint8_t kMagic = 0x4c;
-constexpr std::uint8_t kFirstVersion = 1;  // Read only: bodies are not packed.
-constexpr std::uint8_t kVersion = 2;
-constexpr std::size_t kHeadBytes = 40;  // All fields but ids and bodies.
+constexpr std::uint8_t kFirstVersion = 1;        // Read only: bodies are not packed.
+constexpr std::uint8_t kOneInFlightVersion = 2;  // Read only: no entry before it is unconfirmed.
+constexpr std::uint8_t kVersion = 3;
+constexpr std::size_t kHeadBytes = 41;  // All fields but ids and bodies.
 constexpr std::size_t kLz4RatioMax = 255;
 constexpr std::size_t kLz4Slack = 64;
 
@@ -98,6 +99,7 @@ Slice encode(const LogEntry& entry) {
   append(encoder, entry.snapshot);
   append(encoder, entry.previous);
   append(encoder, entry.needed);
+  encoder.u8(entry.unconfirmed);
   encoder.u32(static_cast<std::uint32_t>(entry.references.size()));
   for (const BlobId& id : entry.references) {
     std::array<std::byte, blob::kBlobIdBytes> bytes;
@@ -134,7 +136,7 @@ Result<LogEntry> decode_log_entry(const Slice& bytes) {
   Decoder decoder(bytes.span().first(covered));
   if (decoder.u8() != kMagic) return fail(Errc::kCorrupt, "not a log entry");
   const std::uint8_t version = decoder.u8();
-  if (version != kVersion && version != kFirstVersion) {
+  if (version < kFirstVersion || version > kVersion) {
     return fail(Errc::kUnsupported, "log entry has an unknown version");
   }
   LogEntry entry;
@@ -144,6 +146,10 @@ Result<LogEntry> decode_log_entry(const Slice& bytes) {
   entry.snapshot = take_gen_step(decoder);
   entry.previous = take_gen_step(decoder);
   if (version != kFirstVersion) entry.needed = take_gen_step(decoder);
+  if (version > kOneInFlightVersion) entry.unconfirmed = decoder.u8();
+  if (entry.unconfirmed >= kEntriesInFlightMax) {
+    return fail(Errc::kCorrupt, "log entry: the number of unconfirmed entries is invalid");
+  }
   const std::uint32_t references = decoder.count(blob::kBlobIdBytes);
   if (references > kEntryReferencesMax) {
     return fail(Errc::kCorrupt, "log entry has too many references");

@@ -1,8 +1,9 @@
 #include "tablet/rebuild.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
 
 namespace moraine {
 namespace {
@@ -25,7 +26,7 @@ class Rebuilder {
   Task<Result<RebuiltLog>> run() {
     CO_TRY(const bool found, co_await find_newest());
     if (!found) co_return std::move(log_);
-    CO_TRY_VOID(co_await decide_newest());
+    CO_TRY_VOID(co_await decide_end());
     CO_TRY(const std::vector<Span> spans, co_await chain());
     for (const Span& span : spans) {
       CO_TRY_VOID(co_await read_span(span));
@@ -72,8 +73,9 @@ class Rebuilder {
     const bool leaves_out = entry.needed != GenStep{};
     const bool wrong_needed = leaves_out && (entry.kind != EntryKind::kSnapshot ||
                                              entry.needed.step == 0 || entry.needed >= at);
-    if (zero != (at.step == 0) || !refers_back || !own_snapshot || entry.snapshot > at ||
-        wrong_needed || (zero && !entry.references.empty())) {
+    const bool wrong_unconfirmed = !zero && entry.unconfirmed >= at.step;
+    if (zero != (at.step == 0) || !refers_back || wrong_unconfirmed || !own_snapshot ||
+        entry.snapshot > at || wrong_needed || (zero && !entry.references.empty())) {
       return fail(Errc::kCorrupt,
                   fmt::format("log entry {}:{} of tablet {} is not valid at its position",
                               at.generation, at.step, info_.id.value));
@@ -107,26 +109,80 @@ class Rebuilder {
     co_return false;
   }
 
-  // The newest entry is accepted when all blobs that it refers to are confirmed.
-  Task<Result<void>> decide_newest() {
-    log_.last = newest_.gen_step();
-    for (const BlobId& id : newest_entry_.references) {
-      CO_TRY(blob::Proxy* const group, proxy(id.channel(), id.generation()));
-      blob::GetRequest request;
-      request.queries.push_back({id, 0, 0});
-      request.must_restore = true;
-      request.index_only = true;
-      request.force_block = blob::TabletGeneration{info_.id, fence_};
-      request.deadline = deadline();
-      const auto answer = co_await group->get(std::move(request));
-      const blob::Status status = answer.items.size() == 1 ? answer.items[0].status : answer.status;
-      if (status == blob::Status::kOk) continue;
-      if (status != blob::Status::kNoData) co_return broken(id.to_string(), status, answer.reason);
-      log_.last.step = newest_.step() - 1;
-      CO_TRY(newest_entry_, co_await read_entry(log_.last));
-      co_return Result<void>();
+  // Accepts the entries that may not have been confirmed, up to the first that is not complete.
+  // Commits were confirmed in order, so nothing behind that one was acknowledged.
+  Task<Result<void>> decide_end() {
+    const GenStep newest = newest_.gen_step();
+    log_.last = newest;
+    if (newest.step == 0) co_return Result<void>();
+    const Step first = newest.step - newest_entry_.unconfirmed;
+    log_.last.step = first - 1;
+    std::optional<LogEntry> accepted;
+    CO_TRY(const std::vector<BlobId> ids, co_await list_entries(newest.generation, first));
+    for (const BlobId& id : ids) {
+      if (id.step() != log_.last.step + 1) break;
+      CO_TRY(std::optional<LogEntry> entry, co_await restore_entry(id));
+      if (!entry) break;
+      CO_TRY(const bool complete, co_await restore_references(*entry));
+      if (!complete) break;
+      log_.last.step = id.step();
+      accepted = std::move(*entry);
     }
+    if (!accepted) {
+      CO_TRY(accepted, co_await read_entry(log_.last));
+    }
+    newest_entry_ = std::move(*accepted);
     co_return Result<void>();
+  }
+
+  // The ids of entries from `first` to the newest, in order.
+  Task<Result<std::vector<BlobId>>> list_entries(Generation generation, Step first) {
+    if (first == newest_.step()) co_return std::vector<BlobId>{newest_};
+    CO_TRY(blob::Proxy* const group, proxy(kLogChannel, generation));
+    blob::RangeRequest request;
+    request.from = BlobId::lowest(info_.id, kLogChannel, {generation, first});
+    request.to = BlobId::highest(info_.id, kLogChannel, newest_.gen_step());
+    request.index_only = true;
+    request.force_block = blob::TabletGeneration{info_.id, fence_};
+    request.deadline = deadline();
+    const auto answer = co_await group->range(std::move(request));
+    if (answer.status != blob::Status::kOk) co_return broken("range", answer.status, answer.reason);
+    std::vector<BlobId> ids;
+    for (const blob::RangeFound& found : answer.items) ids.push_back(found.id);
+    co_return ids;
+  }
+
+  // Nothing: it cannot be restored, so it was never confirmed.
+  Task<Result<std::optional<LogEntry>>> restore_entry(BlobId id) {
+    if (id == newest_) co_return newest_entry_;  // Discover has restored it.
+    CO_TRY(const std::optional<Slice> bytes, co_await restore(id, false));
+    if (!bytes) co_return std::optional<LogEntry>();
+    CO_TRY(LogEntry entry, decode(*bytes, id.gen_step()));
+    co_return std::optional<LogEntry>(std::move(entry));
+  }
+
+  Task<Result<bool>> restore_references(const LogEntry& entry) {
+    for (const BlobId& id : entry.references) {
+      CO_TRY(const std::optional<Slice> found, co_await restore(id, true));
+      if (!found) co_return false;
+    }
+    co_return true;
+  }
+
+  // Brings the blob to its full redundancy; nothing when it cannot be restored.
+  Task<Result<std::optional<Slice>>> restore(BlobId id, bool index_only) {
+    CO_TRY(blob::Proxy* const group, proxy(id.channel(), id.generation()));
+    blob::GetRequest request;
+    request.queries.push_back({id, 0, 0});
+    request.must_restore = true;
+    request.index_only = index_only;
+    request.force_block = blob::TabletGeneration{info_.id, fence_};
+    request.deadline = deadline();
+    auto answer = co_await group->get(std::move(request));
+    const blob::Status status = answer.items.size() == 1 ? answer.items[0].status : answer.status;
+    if (status == blob::Status::kNoData) co_return std::optional<Slice>();
+    if (status != blob::Status::kOk) co_return broken(id.to_string(), status, answer.reason);
+    co_return std::optional<Slice>(std::move(answer.items[0].data));
   }
 
   Task<Result<LogEntry>> read_entry(GenStep at) {
