@@ -114,6 +114,15 @@ function(moraine_program name)
   endif()
 endfunction()
 
+# The allocator of a program: with lanes, much of the memory that one thread allocates is freed by
+# another. Not in debug builds: sanitizers bring their own.
+function(moraine_use_allocator program)
+  if(TARGET ${program} AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    find_library(MIMALLOC_LIBRARY mimalloc REQUIRED)
+    target_link_libraries(${program} ${MIMALLOC_LIBRARY})
+  endif()
+endfunction()
+
 # A script of scripts/ as a test; it runs from the root of the repository.
 function(moraine_check name)
   add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/${name} WORKING_DIRECTORY
