@@ -41,8 +41,8 @@ int checked(int fd, const char* what) {
 
 Lane::Lane(LaneOptions options) : options_(std::move(options)) {
   epoll_fd_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
-  wake_fd_ = checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
-  // Edge-triggered, so the counter never has to be read.
+  wake_fd_ = checked(eventfd(0, EFD_CLOEXEC), "eventfd");
+  // Edge-triggered, so the counter never has to be read. A lane with a ring reads it there instead.
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
   event.data.u64 = kWakeKey;
@@ -148,9 +148,15 @@ void Lane::own() {
   INVARIANT(ring.has_value() || options_.io != IoMode::kUring, "{}", ring.error().message());
   if (!ring) return;
   uring_ = std::move(*ring);
+  epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, wake_fd_, nullptr);
+  wake_read_.lane = this;
+  wake_read_.complete = [](UringOperation& self, int) {
+    static_cast<RingWait&>(self).lane->arm_wake_read();
+  };
+  arm_wake_read();
   epoll_poll_.lane = this;
   epoll_poll_.complete = [](UringOperation& self, int) {
-    Lane& lane = *static_cast<EpollPoll&>(self).lane;
+    Lane& lane = *static_cast<RingWait&>(self).lane;
     lane.poll_epoll(Duration::zero());
     lane.arm_epoll_poll();
   };
@@ -218,9 +224,9 @@ void Lane::fire_timers() {
 }
 
 // Not while disk I/O is in flight: the kernel completes durable writes on threads that need a
-// processor.
+// processor. When it is done, the thread that waited for it often posts again at once.
 bool Lane::spin_for_posts() {
-  if (!std::exchange(had_posts_, false) || io_in_flight_ > 0) return false;
+  if (io_in_flight_ > 0 || !std::exchange(had_posts_, false)) return false;
   const Instant until = now() + kSpinForPosts;
   do {
     for (int i = 0; i < kPausesPerCheck; ++i) {
@@ -255,6 +261,13 @@ void Lane::poll_io(Duration wait) {
     const std::lock_guard lock(inbox_mutex_);
     sleeping_ = false;
   }
+}
+
+// Completes with the next post() that finds the lane asleep.
+void Lane::arm_wake_read() {
+  io_uring_sqe* entry = uring_->next_entry();
+  io_uring_prep_read(entry, wake_fd_, &wakes_, sizeof(wakes_), 0);
+  uring_->commit(entry, wake_read_);
 }
 
 // One shot at a time: arming checks the state of the descriptor, so no edge is ever lost.

@@ -106,8 +106,8 @@ class Lane final : public Executor {
     FdHandler* handler = nullptr;
     std::uint32_t generation = 1;
   };
-  // Poll of the epoll descriptor through the ring.
-  struct EpollPoll : UringOperation {
+  // What a lane with a ring waits for besides disk I/O.
+  struct RingWait : UringOperation {
     Lane* lane = nullptr;
   };
 
@@ -128,6 +128,7 @@ class Lane final : public Executor {
   Duration time_to_sleep();
   void poll_io(Duration wait);
   void arm_epoll_poll();
+  void arm_wake_read();
   void poll_epoll(Duration wait);
   void dispatch(std::uint64_t key, std::uint32_t events);
 
@@ -137,7 +138,9 @@ class Lane final : public Executor {
   int epoll_fd_ = -1;
   int wake_fd_ = -1;
   std::unique_ptr<Uring> uring_;
-  EpollPoll epoll_poll_;
+  RingWait epoll_poll_;  // The epoll descriptor.
+  RingWait wake_read_;   // Of wake_fd_.
+  std::uint64_t wakes_ = 0;
   bool ended_ = false;
   bool stopping_ = false;
   std::size_t io_in_flight_ = 0;
