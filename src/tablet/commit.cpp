@@ -74,8 +74,8 @@ bool Leader::snapshot_due() const {
 bool Leader::has_work() const {
   if (ended_ || failed_) return false;
   if (in_flight_.empty()) return snapshot_due() || !queue_.empty();
-  return !snapshot_due() && !queue_.empty() && in_flight_.size() < options_.entries_in_flight &&
-         !queue_.front()->request.after_confirmed;
+  if (snapshot_due() || queue_.empty() || queue_.front()->request.after_confirmed) return false;
+  return in_flight_.size() < options_.entries_in_flight && in_flight_bytes_ < kBatchedBytesMax;
 }
 
 // Moves queued commits into one entry.
@@ -84,7 +84,7 @@ std::shared_ptr<Leader::Batch> Leader::next_batch() {
   batch->step = step_ + 1 + static_cast<Step>(in_flight_.size());
   batch->entry.snapshot = snapshot_;
   batch->entry.unconfirmed = static_cast<std::uint8_t>(in_flight_.size());
-  std::size_t bytes = 0;
+  std::size_t& bytes = batch->bytes;
   std::size_t body_bytes = 0;
   while (!queue_.empty() && body_bytes < kSharedBodyBytesMax) {
     const std::shared_ptr<Pending>& next = queue_.front();
@@ -109,6 +109,7 @@ std::shared_ptr<Leader::Batch> Leader::next_batch() {
     batch->commits.emplace_back(next, std::move(ids));
     queue_.pop_front();
   }
+  in_flight_bytes_ += bytes;
   return batch;
 }
 
@@ -159,6 +160,7 @@ void Leader::settle_written() {
 // The oldest entry in flight.
 void Leader::confirm(Batch& batch) {
   in_flight_.pop_front();
+  in_flight_bytes_ -= batch.bytes;
   step_ = batch.step;
   settled_ = batch.step - 1 - batch.entry.unconfirmed;
   log_bytes_ += **batch.written;

@@ -12,7 +12,8 @@
 //            next boot may have to check (settled_). (5) Nothing else is written beside a snapshot.
 // Threading  The world's executor.
 // Limits     kCommitBytesMax per commit, kBatchedBytesMax per entry, kQueuedBytesMax waiting,
-//            kEntryBytesInFlightMax being written.
+//            kEntryBytesInFlightMax being written. With kBatchedBytesMax in flight no further entry
+//            begins.
 // Errors     kConflict: another incarnation has taken over. kUnavailable and kNoSpace: the outcome
 //            is unknown; this incarnation has ended. kOverloaded: nothing was done.
 // Tests      leader_test.cpp.
@@ -158,6 +159,7 @@ class Leader {
   struct Batch {
     LogEntry entry;
     Step step = 0;
+    std::size_t bytes = 0;  // Of the commits.
     std::vector<std::pair<BlobId, Slice>> blobs;
     std::vector<std::pair<std::shared_ptr<Pending>, std::vector<BlobId>>> commits;
     std::optional<Result<std::size_t>> written;  // Its size. Not set while it is being written.
@@ -228,8 +230,9 @@ class Leader {
   std::deque<std::shared_ptr<Pending>> queue_;
   std::size_t queued_bytes_ = 0;
   std::deque<std::shared_ptr<Batch>> in_flight_;  // By step, from step_ + 1 on.
-  bool writing_ = false;                          // write_queued() runs.
-  bool failed_ = false;  // An entry could not be written: no later one is confirmed.
+  std::size_t in_flight_bytes_ = 0;
+  bool writing_ = false;  // write_queued() runs.
+  bool failed_ = false;   // An entry could not be written: no later one is confirmed.
   std::optional<Error> ended_;
   Callback on_end_;
   Mailbox<bool> collector_wakes_{world_.executor};
