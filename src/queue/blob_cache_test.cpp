@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <thread>
 
 #include "io/random.h"
+#include "io/real/lane.h"
 #include "io/task.h"
 
 namespace moraine::queue {
@@ -160,7 +160,9 @@ TEST(BlobCache, CoversLooksForBytesPiecesOrTheEnd) {
 TEST(BlobCache, IsUsedByAnyThread) {
   BlobCache cache(200'000);
   std::atomic<bool> done = false;
-  std::thread reader([&] {
+  Lane reader;
+  reader.start();
+  reader.post([&] {
     while (!done) {
       for (Offset offset = 0; offset < 100; offset += 7) {
         Offset next = offset;
@@ -177,7 +179,7 @@ TEST(BlobCache, IsUsedByAnyThread) {
     add(cache, random.below(100), static_cast<std::uint32_t>(1 + random.below(5)), 1'000);
   }
   done = true;
-  reader.join();
+  reader.stop();
   EXPECT_LE(cache.bytes(), 200'000u);
 }
 
