@@ -17,6 +17,8 @@ constexpr std::int16_t kVersionOfTopicIds = 13;
 constexpr std::size_t kWatchBytes = 128;
 // How often a read that found more than expected is repeated, before it is accepted.
 constexpr int kReadingsMax = 4;
+// Partitions that are read before other requests run.
+constexpr std::size_t kPartsPerTurn = 256;
 
 std::size_t bounded(std::int32_t asked, std::size_t most) {
   return std::min(static_cast<std::size_t>(std::max(asked, 0)), most);
@@ -268,6 +270,7 @@ Task<std::size_t> FetchWork::read_all() {
   bool loading = false;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
+    if (i % kPartsPerTurn == kPartsPerTurn - 1) co_await yield(server_.executor);
     if (!part.partition || part.answer->error_code != ErrorCode::kNone) continue;
     if (total > 0 && total >= bytes_max_) break;
     const std::size_t left = bytes_max_ - std::min(total, bytes_max_);
