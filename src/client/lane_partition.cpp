@@ -14,7 +14,10 @@ std::shared_ptr<queue::Partition> HomePartition::for_lane(Executor& lane, NodeBu
 }
 
 LanePartition::~LanePartition() {
-  drop_home_watch();
+  if (!home_watch_) return;
+  home_.post([partition = std::weak_ptr(partition_), watch = home_watch_] {
+    if (const auto present = partition.lock()) present->unwatch(watch->id);
+  });
 }
 
 Task<void> LanePartition::answer(std::shared_ptr<OneShot<WriteAnswer>> answered, Executor& lane,
@@ -110,20 +113,28 @@ void LanePartition::Watches::notify() {
   }
 }
 
-// The end may move before the watch is there: the first notification is sent anyway.
+// A mark that is set before the figures are read, and read after they were changed: the caller sees
+// the change, or is notified. The first notification is sent anyway: the end may move before the
+// watch is there.
 std::uint64_t LanePartition::watch(Callback moved) {
   const std::uint64_t id = watches_->next++;
   watches_->by_id.emplace(id, std::make_shared<Watch>(std::move(moved)));
-  if (home_watch_) return id;
-  home_watch_ = std::make_shared<std::uint64_t>(0);
+  if (home_watch_) {
+    home_watch_->wanted = true;
+    return id;
+  }
+  home_watch_ = std::make_shared<HomeWatch>();
+  home_watch_->wanted = true;
   home_.post([partition = partition_, watch = home_watch_, watches = std::weak_ptr(watches_),
               &lane = lane_] {
-    const auto notify = [watches, &lane] {
-      lane.post([watches] {
+    const auto notify = [watch, watches, &lane] {
+      if (!watch->wanted || watch->posted.exchange(true)) return;
+      lane.post([watch, watches] {
+        watch->posted.exchange(false);
         if (const auto present = watches.lock()) present->notify();
       });
     };
-    *watch = partition->watch(notify);
+    watch->id = partition->watch(notify);
     notify();
   });
   return id;
@@ -134,14 +145,7 @@ void LanePartition::unwatch(std::uint64_t watch) {
   if (found == watches_->by_id.end()) return;
   found->second->active = false;
   watches_->by_id.erase(found);
-  if (watches_->by_id.empty()) drop_home_watch();
-}
-
-void LanePartition::drop_home_watch() {
-  if (!home_watch_) return;
-  home_.post([partition = partition_, watch = std::exchange(home_watch_, nullptr)] {
-    partition->unwatch(*watch);
-  });
+  if (watches_->by_id.empty()) home_watch_->wanted = false;
 }
 
 }  // namespace moraine

@@ -1,12 +1,15 @@
 // LanePartition: a partition of another lane of this node.
 //
 // Promise    As Partition: every call is made on the partition's own lane and answered on the
-//            caller's. Writes of one caller keep the order of their calls.
+//            caller's, except those that any thread may make. Writes of one caller keep the order
+//            of their calls. Watches of this lane share one on the home lane, which posts here only
+//            while there are any, and once for all moves until that has run.
 // Threading  `lane`; what Partition allows on any thread, on any thread.
 // Limits     Those of the partition: a write that it refuses was carried there and back.
 // Tests      node/lanes_test.cpp.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 
@@ -37,6 +40,9 @@ class LanePartition final : public queue::Partition,
 
   std::shared_ptr<OneShot<queue::WriteAnswer>> write(queue::WriteRequest request) override;
   Task<Result<queue::ReadAnswer>> read(queue::ReadRequest request) override;
+  std::optional<queue::ReadAnswer> read_cached(const queue::ReadRequest& request) override {
+    return partition_->read_cached(request);
+  }
   void read_ahead(queue::Offset offset, std::size_t bytes) override;
   Task<Result<std::optional<queue::StoredEntry>>> find_time(std::int64_t time_ms) override;
   Task<Result<std::optional<queue::StoredEntry>>> find_time_from(queue::Offset from,
@@ -62,27 +68,29 @@ class LanePartition final : public queue::Partition,
     Callback callback;
     bool active = true;  // False after unwatch().
   };
-  // The watches of this lane. They share one on the home lane.
+  // The watches of this lane.
   struct Watches {
     std::map<std::uint64_t, std::shared_ptr<Watch>> by_id;
     std::uint64_t next = 1;
     void notify();
   };
-  // The id of the shared watch; used on the home lane.
-  using HomeWatch = std::shared_ptr<std::uint64_t>;
+  // What both lanes know of the shared watch.
+  struct HomeWatch {
+    std::uint64_t id = 0;             // Used on the home lane.
+    std::atomic<bool> wanted{false};  // This lane has watches.
+    std::atomic<bool> posted{false};  // A notification is on its way to this lane.
+  };
 
   static Task<void> answer(std::shared_ptr<OneShot<queue::WriteAnswer>> answered, Executor& lane,
                            std::shared_ptr<OneShot<queue::WriteAnswer>> done);
   static Task<void> commit_later(std::shared_ptr<queue::Partition> partition,
                                  queue::ConsumerOffset offset);
-  void drop_home_watch();
-
   const std::shared_ptr<queue::Partition> partition_;
   Executor& home_;
   Executor& lane_;
   const NodeBug bug_;
   const std::shared_ptr<Watches> watches_ = std::make_shared<Watches>();
-  HomeWatch home_watch_;  // Null: none.
+  std::shared_ptr<HomeWatch> home_watch_;  // Null until the first watch.
 };
 
 }  // namespace moraine

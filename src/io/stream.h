@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ class ByteStream {
   virtual Task<Result<std::size_t>> read(MutableByteSpan into) = 0;
   // Writes all pieces in order; completes when the system has accepted them.
   virtual Task<Result<void>> write(std::vector<Slice> pieces) = 0;
+  // Waits until the system accepts bytes, and returns how many of the first `bytes_max` of `pieces`
+  // it has accepted: at least one. Requires: there are bytes, and `pieces` live until it returns.
+  virtual Task<Result<std::size_t>> write_some(std::span<const Slice> pieces,
+                                               std::size_t bytes_max) = 0;
   // Pending and later reads and writes fail with kUnavailable.
   virtual void close() = 0;
   // The peer's address, for logs: "127.0.0.1:5123".

@@ -86,6 +86,26 @@ TEST_F(Lanes, EveryLaneWritesToAndReadsFromEveryPartition) {
   EXPECT_EQ(homes.size(), kLanes);
 }
 
+TEST_F(Lanes, WhatIsInMemoryIsReadOnAnyLaneWithoutAHop) {
+  const TopicPtr topic = create(0, "t", 6);
+  ASSERT_TRUE(topic);
+  node_.world().run_for(1s);
+  for (std::uint32_t index = 0; index < 6; ++index) {
+    ASSERT_EQ(write(index % kLanes, topic, index, "x").status, queue::WriteStatus::kOk);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const auto texts =
+          node_.on_lane<std::vector<std::string>>(lane, [&]() -> Task<std::vector<std::string>> {
+            std::vector<std::string> found;
+            const auto answer = partition(lane, topic, index)->read_cached({0, 1u << 20});
+            if (!answer) co_return found;
+            for (const auto& entry : answer->entries) found.emplace_back(entry.payload.text());
+            co_return found;
+          });
+      EXPECT_EQ(texts, std::vector<std::string>{"x"}) << index << " on " << lane;
+    }
+  }
+}
+
 TEST_F(Lanes, WritesOfOneCallerKeepTheirOrder) {
   const TopicPtr topic = create(0, "t", 3);
   ASSERT_TRUE(topic);
@@ -134,6 +154,17 @@ TEST_F(Lanes, AWatchOnAnotherLaneIsCalledOnItsOwn) {
     ASSERT_EQ(write(2, topic, index, "y").status, queue::WriteStatus::kOk);
     node_.world().run_for(1s);
     EXPECT_EQ(calls, 0);
+    // A later one is called again.
+    const std::uint64_t later = node_.on_lane<std::uint64_t>(1, [&]() -> Task<std::uint64_t> {
+      co_return partition(1, topic, index)->watch([&] { ++calls; });
+    });
+    ASSERT_EQ(write(2, topic, index, "z").status, queue::WriteStatus::kOk);
+    node_.world().run_for(1s);
+    EXPECT_GE(calls, 1);
+    node_.on_lane<bool>(1, [&]() -> Task<bool> {
+      partition(1, topic, index)->unwatch(later);
+      co_return true;
+    });
   }
 }
 

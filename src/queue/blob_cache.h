@@ -2,18 +2,23 @@
 // memory of pieces that are being read into it.
 //
 // Promise    Holds at most `bytes_max`; past that the least recently used pieces are evicted. Never
-//            the only copy. Pieces being read take at most kLoadingBytesMax, or one longer piece.
-// Threading  One executor.
+//            the only copy. A piece replaces those whose messages it contains. Pieces being read
+//            take at most kLoadingBytesMax, or one longer piece.
+// Threading  Any thread; the budget of loading() on one executor.
+// Limits     kRunPiecesMax pieces of one call of find_run(), kOverlapsMax overlapping pieces that a
+//            search looks at.
+// Tests      blob_cache_test.cpp
 #pragma once
 
 #include <coroutine>
 #include <cstdint>
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
-#include <string>
-#include <unordered_map>
+#include <vector>
 
 #include "queue/piece.h"
 
@@ -22,6 +27,8 @@ namespace moraine::queue {
 inline constexpr std::size_t kCacheBytesDefault = std::size_t{256} << 20;
 
 inline constexpr std::size_t kLoadingBytesMax = std::size_t{64} << 20;
+inline constexpr std::size_t kRunPiecesMax = 64;
+inline constexpr std::size_t kOverlapsMax = 4;
 
 // A read of a piece calls acquire() before and release() after; waiting reads are served in order.
 class LoadingBudget {
@@ -62,43 +69,59 @@ class BlobCache {
     PartitionIndex partition = 0;
     Offset offset = 0;
     std::uint32_t messages = 0;
-    bool operator==(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;
+
+    Offset end() const { return offset + messages; }
+  };
+  // A message of a partition.
+  struct Place {
+    std::uint64_t tablet = 0;
+    PartitionIndex partition = 0;
+    Offset offset = 0;
   };
 
   explicit BlobCache(std::size_t bytes_max = kCacheBytesDefault) : bytes_max_(bytes_max) {}
+  BlobCache(const BlobCache&) = delete;
+  BlobCache& operator=(const BlobCache&) = delete;
 
   std::optional<Piece> find(const Key& key);
-  bool holds(const Key& key) const { return kept_.contains(key); }
+  bool holds(const Key& key) const;
+  // The piece that contains `from` and those that follow without a gap, up to `bytes` or
+  // kRunPiecesMax of them. A following piece may also contain messages of the one before it.
+  std::vector<Piece> find_run(Place from, std::size_t bytes);
+  // Whether a run from `from` on has so many bytes or pieces, or reaches `end`.
+  bool covers(Place from, Offset end, std::size_t bytes, std::size_t pieces) const;
   void insert(const Key& key, Piece piece);
   void erase(const Key& key);
 
   // Shared, so that a pending read may outlive the cache.
   const std::shared_ptr<LoadingBudget>& loading() const { return loading_; }
 
-  std::size_t bytes() const { return bytes_; }
-  std::uint64_t hits() const { return hits_; }
-  std::uint64_t misses() const { return misses_; }
+  std::size_t bytes() const;
+  std::uint64_t hits() const;
+  std::uint64_t misses() const;
 
  private:
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      std::uint64_t h = key.tablet * 0x9e3779b97f4a7c15ull + key.partition;
-      h = (h ^ (h >> 29)) * 0xbf58476d1ce4e5b9ull + key.offset;
-      h = (h ^ (h >> 32)) * 0x94d049bb133111ebull + key.messages;
-      return static_cast<std::size_t>(h ^ (h >> 31));
-    }
-  };
   struct Kept {
     Key key;
     Piece piece;
     std::size_t bytes = 0;
   };
-  void drop(std::list<Kept>::iterator at);
+  using Used = std::list<Kept>;
+  using Index = std::map<Key, Used::iterator>;
 
-  std::size_t bytes_max_;
+  // All require mutex_. Dropped pieces are freed by the caller, after it is unlocked.
+  void drop(Index::iterator at, Used& dropped);
+  void drop_contained(const Key& key, Used& dropped);
+  Index::const_iterator holding(const Place& place) const;
+  // The piece that continues the one at `at`, which contains `place`; changes `place`.
+  Index::const_iterator following(Index::const_iterator at, Place& place) const;
+
+  const std::size_t bytes_max_;
   std::shared_ptr<LoadingBudget> loading_ = std::make_shared<LoadingBudget>();
-  std::list<Kept> used_;  // Most recently used first.
-  std::unordered_map<Key, std::list<Kept>::iterator, Hash> kept_;
+  mutable std::mutex mutex_;  // Guards all below.
+  Used used_;                 // Most recently used first.
+  Index kept_;
   std::size_t bytes_ = 0;
   std::uint64_t hits_ = 0;
   std::uint64_t misses_ = 0;

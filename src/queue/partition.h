@@ -4,8 +4,8 @@
 //            of the calls of write(). A read sees only durable writes, and the same offset always
 //            returns the same bytes. When a write fails, everything queued behind it fails too.
 // Threading  The executor of the tablet, or the lane that the object was made for
-//            (client/lane_partition.h); committed(), all_committed(), info() and stopped() on any
-//            thread.
+//            (client/lane_partition.h); read_cached(), committed(), all_committed(), info() and
+//            stopped() on any thread.
 // Limits     kPayloadBytesMax a write, kEntryBytesMax a message in parts, kSourceIdBytesMax;
 //            kInFlightBytesMax and kInFlightWritesMax waiting.
 #pragma once
@@ -169,6 +169,11 @@ class Partition {
 
   // kInvalidArgument: an offset past the end. At the end: no entries.
   virtual Task<Result<ReadAnswer>> read(ReadRequest request) = 0;
+  // What read() would return, if all of it is in memory: a plain call without a hop to the
+  // partition's lane. nullopt: read() has to be called.
+  virtual std::optional<ReadAnswer> read_cached(const ReadRequest& /*request*/) {
+    return std::nullopt;
+  }
   // Starts to load what a read from `offset` will need into the cache.
   virtual void read_ahead(Offset /*offset*/, std::size_t /*bytes*/) {}
   // The first entry whose max_timestamp_ms is at least `time_ms`; nullopt: there is none.

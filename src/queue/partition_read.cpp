@@ -24,10 +24,37 @@ void release_piece(std::span<StoredEntry> entries) {
   release_large_blocks(payloads);
 }
 
+// A read that takes entries out of one piece after the other.
+struct Reading {
+  const ReadRequest& request;
+  ReadAnswer& answer;
+  Offset at = 0;
+  std::size_t bytes = 0;
+  std::uint64_t messages = 0;
+  bool full = false;
+
+  bool done() const {
+    return full || at >= answer.end || answer.entries.size() >= request.entries_max;
+  }
+  void take(const Piece& piece);
+};
+
+void Reading::take(const Piece& piece) {
+  for (std::size_t i = piece.index_of(at); i < piece.entries() && !done(); ++i) {
+    const std::size_t size = piece.payload_bytes(i);
+    full = !answer.entries.empty() && bytes + size > request.bytes_max;
+    if (full) return;
+    StoredEntry& entry = answer.entries.emplace_back(piece.entry(i));
+    bytes += size;
+    at = entry.offset + entry.count;
+    messages += entry.count;
+  }
+}
+
 }  // namespace
 
 BlobCache::Key StoredPartition::cache_key(Offset offset, std::uint32_t messages) const {
-  return {tablet_->leader().info().id.value, index_, offset, messages};
+  return {tablet_id_, index_, offset, messages};
 }
 
 StoredBlob* StoredPartition::find_blob(Offset offset) {
@@ -216,42 +243,64 @@ Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
   ReadAnswer answer;
   answer.start = start_;
   answer.end = end_;
-  Offset at = std::max(request.offset, start_);
-  std::size_t bytes = 0;
-  bool full = false;
-  while (at < answer.end && !full && answer.entries.size() < request.entries_max) {
-    auto found = co_await piece_at(at);
+  Reading reading{request, answer, std::max(request.offset, start_)};
+  while (!reading.done()) {
+    auto found = co_await piece_at(reading.at);
     if (!found && answer.entries.empty()) co_return std::unexpected(std::move(found).error());
-    if (found && !*found && answer.entries.empty() && at < start_) {
+    if (found && !*found && answer.entries.empty() && reading.at < start_) {
       // Removed meanwhile: return what is left.
       answer.start = start_;
       answer.end = end_;
-      at = start_;
+      reading.at = start_;
       continue;
     }
     // Not available now, or removed: return the entries read so far.
     if (!found || !*found) break;
-    const Piece& piece = **found;
     const std::size_t before = answer.entries.size();
-    for (std::size_t i = piece.index_of(at); i < piece.entries(); ++i) {
-      StoredEntry entry = piece.entry(i);
-      full = !answer.entries.empty() && bytes + entry.payload.size() > request.bytes_max;
-      if (full || answer.entries.size() >= request.entries_max) break;
-      bytes += entry.payload.size();
-      at = entry.offset + entry.count;
-      counters_.read_messages += entry.count;
-      answer.entries.push_back(std::move(entry));
-      if (at >= answer.end) break;
-    }
-    if (!full && at < answer.end) release_piece(std::span(answer.entries).subspan(before));
+    reading.take(**found);
+    if (!reading.done()) release_piece(std::span(answer.entries).subspan(before));
   }
-  counters_.read_bytes += bytes;
-  publish_info();
+  count_read(reading.messages, reading.bytes);
   // Readers usually continue where they stopped.
-  if (!answer.entries.empty() && at < end_) {
-    read_ahead(at, kReadAheadBytes);
+  if (!answer.entries.empty() && reading.at < end_) {
+    read_ahead(reading.at, kReadAheadBytes);
   }
   co_return answer;
+}
+
+void StoredPartition::count_read(std::uint64_t messages, std::size_t bytes) {
+  read_messages_.fetch_add(messages, std::memory_order_relaxed);
+  read_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+// Pieces are in the cache only when they are durable, and are cut at the end that is published.
+std::optional<ReadAnswer> StoredPartition::read_cached(const ReadRequest& request) {
+  if (stopped()) return std::nullopt;
+  ReadAnswer answer;
+  {
+    const std::lock_guard lock(shared_mutex_);
+    answer.start = published_.start;
+    answer.end = published_.end;
+  }
+  if (request.offset > answer.end) return std::nullopt;
+  Reading reading{request, answer, std::max(request.offset, answer.start)};
+  while (!reading.done()) {
+    const std::size_t left = request.bytes_max - std::min(request.bytes_max, reading.bytes);
+    const auto run = cache_.find_run({tablet_id_, index_, reading.at}, left);
+    if (run.empty()) return std::nullopt;
+    for (const Piece& piece : run) {
+      if (!reading.done()) reading.take(piece);
+    }
+  }
+  count_read(reading.messages, reading.bytes);
+  const BlobCache::Place next{tablet_id_, index_, reading.at};
+  if (reading.at < answer.end && !answer.entries.empty() &&
+      !cache_.covers(next, answer.end, kReadAheadBytes, kReadAheadPieces)) {
+    world_.executor.post([self = shared_from_this(), at = reading.at] {
+      if (!self->stopped()) self->read_ahead(at, kReadAheadBytes);
+    });
+  }
+  return answer;
 }
 
 Task<Result<std::optional<StoredEntry>>> StoredPartition::find_time(std::int64_t time_ms) {

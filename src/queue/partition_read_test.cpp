@@ -42,6 +42,78 @@ TEST(PartitionRead, TheSameOffsetGivesTheSameBytesThroughMergesAndRestarts) {
   EXPECT_EQ(queue.texts(), texts);
 }
 
+std::vector<std::string> texts_of(const ReadAnswer& answer) {
+  std::vector<std::string> texts;
+  for (const StoredEntry& entry : answer.entries) {
+    texts.push_back(std::to_string(entry.offset) + std::string(entry.payload.text()));
+  }
+  return texts;
+}
+
+TEST(PartitionRead, AReadFromMemoryReturnsWhatAReadReturns) {
+  PartitionConfig config;
+  config.low_watermark = 100'000;
+  TestQueue queue(9, config);
+  SeededRandom random(9);
+  for (int i = 0; i < 400; ++i) {
+    ASSERT_EQ(queue.say(std::string(random.below(random.one_in(20) ? 40'000 : 300), 'x')).status,
+              WriteStatus::kOk);
+    if (random.one_in(50)) ASSERT_TRUE(queue.trim(random.below(queue.partition().info().end)));
+    const Offset end = queue.partition().info().end;
+    const ReadRequest request{random.below(end + 1), random.below(100'000), 1 + random.below(200)};
+    const auto read = queue.world.run(queue.partition().read(request));
+    ASSERT_TRUE(read);
+    const std::uint64_t bytes = queue.partition().info().read_bytes;
+    const auto cached = queue.partition().read_cached(request);
+    ASSERT_TRUE(cached) << "all of it was read before";
+    ASSERT_EQ(texts_of(*cached), texts_of(*read));
+    ASSERT_EQ(cached->start, read->start);
+    ASSERT_EQ(cached->end, end);
+    std::uint64_t returned = 0;
+    for (const StoredEntry& entry : cached->entries) returned += entry.payload.size();
+    ASSERT_EQ(queue.partition().info().read_bytes, bytes + returned);
+  }
+  EXPECT_GT(queue.partition().info().body_blobs, 2u);
+}
+
+TEST(PartitionRead, AReadFromMemoryIsLeftToReadWhenSomethingIsMissing) {
+  TestQueue queue(10);
+  const std::string text(50'000, 'x');
+  for (int i = 0; i < 20; ++i) queue.say(text);
+  const ReadRequest request{0, 200'000};
+  EXPECT_TRUE(queue.partition().read_cached(request));
+  EXPECT_FALSE(queue.partition().read_cached({21, 1})) << "past the end";
+  EXPECT_TRUE(queue.partition().read_cached({20, 1})->entries.empty()) << "at the end";
+  queue.restart();
+  EXPECT_FALSE(queue.partition().read_cached(request)) << "nothing is in memory";
+  EXPECT_EQ(queue.read(0, 200'000).entries.size(), 4u);
+  EXPECT_TRUE(queue.partition().read_cached(request));
+  const auto partition = queue.tablet->partition(0);
+  queue.stop();
+  EXPECT_FALSE(partition->read_cached(request)) << "stopped";
+}
+
+TEST(PartitionRead, AReadFromMemoryLoadsWhatFollows) {
+  PartitionConfig config;
+  config.low_watermark = 1;
+  TestQueue queue(11, config);
+  const std::string text(400'000, 'x');
+  for (int i = 0; i < 40; ++i) queue.say(text);
+  queue.restart();
+  Offset at = 0;
+  int waited = 0;
+  while (at < 40) {
+    auto answer = queue.partition().read_cached({at, text.size()});
+    if (!answer) {
+      ++waited;
+      answer = queue.read(at, text.size());
+    }
+    at = answer->entries.back().offset + 1;
+    queue.world.run_for(100ms);
+  }
+  EXPECT_EQ(waited, 1) << "only the first was not loaded in time";
+}
+
 TEST(PartitionRead, APieceIsReleasedBeforeTheNextIsWaitedFor) {
   constexpr std::size_t kMessage = 20'000;
   TestQueue queue(8, {}, 0);

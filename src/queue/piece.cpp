@@ -281,6 +281,10 @@ std::int64_t Piece::max_timestamp_ms(std::size_t index) const {
   return load<std::int64_t>(at(index) + 28);
 }
 
+std::size_t Piece::payload_bytes(std::size_t index) const {
+  return load<std::uint32_t>(at(index) + 12);
+}
+
 std::size_t Piece::index_of(Offset offset) const {
   const auto wanted = static_cast<std::uint32_t>(offset - header_.first_offset);
   std::size_t low = 0;

@@ -77,6 +77,7 @@ class Piece {
   // The entry that holds the offset. Requires: it is in the piece.
   std::size_t index_of(Offset offset) const;
   std::int64_t max_timestamp_ms(std::size_t index) const;
+  std::size_t payload_bytes(std::size_t index) const;
   const Slice& bytes() const { return bytes_; }
 
  private:

@@ -67,6 +67,7 @@ StoredPartition::StoredPartition(World world, KeyValue& tablet, BlobCache& cache
     : world_(world),
       tablet_(&tablet),
       cache_(cache),
+      tablet_id_(tablet.leader().info().id.value),
       index_(setup.index),
       config_(std::move(setup.config)),
       bug_(setup.bug),
@@ -283,8 +284,14 @@ std::size_t StoredPartition::head_from() const {
 }
 
 PartitionInfo StoredPartition::info() const {
-  const std::lock_guard lock(shared_mutex_);
-  return published_;
+  PartitionInfo info;
+  {
+    const std::lock_guard lock(shared_mutex_);
+    info = published_;
+  }
+  info.read_messages = read_messages_.load(std::memory_order_relaxed);
+  info.read_bytes = read_bytes_.load(std::memory_order_relaxed);
+  return info;
 }
 
 void StoredPartition::publish_info() {

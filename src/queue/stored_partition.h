@@ -4,7 +4,8 @@
 //            next one. (2) Nothing of a transaction is visible before it is durable.
 //            (3) The state in memory is a function of the tablet's keys.
 // Threading  As Partition. Consumers and figures are changed on the executor of the tablet with
-//            shared_mutex_ locked, so that other threads can read them.
+//            shared_mutex_ locked, so that other threads can read them. read_cached() uses these
+//            figures and the cache only.
 // Limits     kCycle*Max for a transaction, kOpenMessagesMax messages in
 //            parts, kDeviceReadsMax concurrent reads from the device; with other partitions of the
 //            node those of FactCounts: sources are evicted past it, new consumers are refused.
@@ -91,6 +92,7 @@ class StoredPartition final : public Partition,
 
   std::shared_ptr<OneShot<WriteAnswer>> write(WriteRequest request) override;
   Task<Result<ReadAnswer>> read(ReadRequest request) override;
+  std::optional<ReadAnswer> read_cached(const ReadRequest& request) override;
   void read_ahead(Offset offset, std::size_t bytes) override;
   Task<Result<std::optional<StoredEntry>>> find_time(std::int64_t time_ms) override;
   Task<Result<std::optional<StoredEntry>>> find_time_from(Offset from,
@@ -105,7 +107,7 @@ class StoredPartition final : public Partition,
   void configure(PartitionConfig config) override;
   std::uint64_t watch(Callback moved) override;
   void unwatch(std::uint64_t watch) override;
-  bool stopped() const override { return stopped_.load(std::memory_order_acquire); }
+  bool stopped() const override { return stopped_.load(); }
 
  private:
   struct Waiting {
@@ -249,6 +251,7 @@ class StoredPartition final : public Partition,
   Task<Result<Piece>> load_piece(const StoredBlob& blob, PieceRef ref);
   Task<Result<Piece>> read_piece(std::string key, PieceRef ref);
   Task<void> load_into_cache(Offset offset);
+  void count_read(std::uint64_t messages, std::size_t bytes);
   Task<Result<Slice>> read_bytes(std::string key, std::uint64_t at, std::uint64_t bytes);
   StoredBlob* find_blob(Offset offset);
   Task<Result<void>> read_piece_info(Offset blob_offset, std::size_t index);
@@ -260,6 +263,7 @@ class StoredPartition final : public Partition,
   World world_;
   KeyValue* tablet_;
   BlobCache& cache_;
+  const std::uint64_t tablet_id_;
   const PartitionIndex index_;
   PartitionConfig config_;
   const SeededBug bug_;
@@ -301,6 +305,9 @@ class StoredPartition final : public Partition,
   std::map<std::uint64_t, std::shared_ptr<Watch>> watches_;
   std::uint64_t next_watch_ = 1;
   PartitionInfo counters_;
+  // Counted by readers on any thread.
+  std::atomic<std::uint64_t> read_messages_ = 0;
+  std::atomic<std::uint64_t> read_bytes_ = 0;
   TaskScope scope_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ class TestQueue {
     setup.refusals = refusals;
     setup.facts = facts;
     auto booted =
-        world.run(QueueTablet::boot(storage.world(), storage, info(), cache, {std::move(setup)}));
+        world.run(QueueTablet::boot(storage.world(), storage, info(), *cache, {std::move(setup)}));
     INVARIANT(booted, "{}", booted.error().message());
     return std::move(*booted);
   }
@@ -46,13 +47,13 @@ class TestQueue {
   // With an empty cache.
   void restart() {
     stop();
-    cache = BlobCache(kCacheBytes);
+    cache.emplace(kCacheBytes);
     boot();
   }
   // A power cut, and a restart from the device.
   void crash() {
     storage.crash();
-    cache = BlobCache(kCacheBytes);
+    cache.emplace(kCacheBytes);
     begin_life();
     boot();
   }
@@ -62,7 +63,7 @@ class TestQueue {
     storage.node().disks().install("device", std::move(image));
     storage.node().restart();
     storage.start();
-    cache = BlobCache(kCacheBytes);
+    cache.emplace(kCacheBytes);
     begin_life();
     boot();
   }
@@ -150,7 +151,7 @@ class TestQueue {
 
   SimWorld world;
   TestStorage storage;
-  BlobCache cache;
+  std::optional<BlobCache> cache;
   std::unique_ptr<QueueTablet> tablet;
   // From the next boot on.
   std::size_t waiting_writes_max = kInFlightWritesMax;

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -25,20 +26,24 @@ std::unexpected<Error> broken(const char* operation) {
 
 // What of `pieces` is still to be written: from byte `skip` of piece `first` on.
 struct Unwritten {
-  const std::vector<Slice>& pieces;
+  std::span<const Slice> pieces;
   std::size_t first = 0;
   std::size_t skip = 0;
 
-  std::size_t fill(std::array<iovec, kPiecesPerWrite>& parts) const;
+  // The first `bytes_max` bytes of it.
+  std::size_t fill(std::array<iovec, kPiecesPerWrite>& parts, std::size_t bytes_max) const;
   void written(std::size_t bytes);
   bool done() const { return first == pieces.size(); }
 };
 
-std::size_t Unwritten::fill(std::array<iovec, kPiecesPerWrite>& parts) const {
+std::size_t Unwritten::fill(std::array<iovec, kPiecesPerWrite>& parts,
+                            std::size_t bytes_max) const {
   std::size_t count = 0;
-  for (std::size_t i = first; i < pieces.size(); ++i) {
-    const ByteSpan piece = pieces[i].span().subspan(i == first ? skip : 0);
+  for (std::size_t i = first; i < pieces.size() && bytes_max > 0; ++i) {
+    ByteSpan piece = pieces[i].span().subspan(i == first ? skip : 0);
+    piece = piece.first(std::min(piece.size(), bytes_max));
     if (piece.empty()) continue;
+    bytes_max -= piece.size();
     if (count > 0) {
       iovec& last = parts[count - 1];
       if (static_cast<const std::byte*>(last.iov_base) + last.iov_len == piece.data()) {
@@ -117,6 +122,21 @@ Task<Result<std::size_t>> TcpStream::read(MutableByteSpan into) {
   co_return closed();
 }
 
+// One attempt; 0: it has to be repeated, after waiting if the stream is not writable.
+Result<std::size_t> TcpStream::send_now(std::span<iovec> parts) {
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  const ssize_t done = sendmsg(fd_, &message, MSG_NOSIGNAL);
+  if (done >= 0) return static_cast<std::size_t>(done);
+  if (errno == EAGAIN) {
+    writable_ = false;
+  } else if (errno != EINTR) {
+    return broken("send");
+  }
+  return 0;
+}
+
 Task<Result<void>> TcpStream::write(std::vector<Slice> pieces) {
   Unwritten left{pieces};
   left.written(0);
@@ -127,19 +147,26 @@ Task<Result<void>> TcpStream::write(std::vector<Slice> pieces) {
       continue;
     }
     std::array<iovec, kPiecesPerWrite> parts;
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = left.fill(parts);
-    const ssize_t done = sendmsg(fd_, &message, MSG_NOSIGNAL);
-    if (done >= 0) {
-      left.written(static_cast<std::size_t>(done));
-    } else if (errno == EAGAIN) {
-      writable_ = false;
-    } else if (errno != EINTR) {
-      co_return broken("send");
-    }
+    const std::size_t count = left.fill(parts, SIZE_MAX);
+    CO_TRY(const std::size_t done, send_now(std::span(parts).first(count)));
+    left.written(done);
   }
   co_return Result<void>();
+}
+
+Task<Result<std::size_t>> TcpStream::write_some(std::span<const Slice> pieces,
+                                                std::size_t bytes_max) {
+  while (fd_ >= 0) {
+    if (!writable_) {
+      co_await wait(writer_);
+      continue;
+    }
+    std::array<iovec, kPiecesPerWrite> parts;
+    const std::size_t count = Unwritten{pieces}.fill(parts, bytes_max);
+    CO_TRY(const std::size_t done, send_now(std::span(parts).first(count)));
+    if (done > 0) co_return done;
+  }
+  co_return closed();
 }
 
 void TcpStream::close() {

@@ -10,11 +10,14 @@
 // Tests      tcp_stream_test.cpp
 #pragma once
 
+#include <sys/uio.h>
+
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -44,6 +47,8 @@ class TcpStream final : public ByteStream,
   Task<Result<void>> readable() override;
   Task<Result<std::size_t>> read(MutableByteSpan into) override;
   Task<Result<void>> write(std::vector<Slice> pieces) override;
+  Task<Result<std::size_t>> write_some(std::span<const Slice> pieces,
+                                       std::size_t bytes_max) override;
   void close() override;
   std::string peer() const override { return peer_; }
 
@@ -52,6 +57,7 @@ class TcpStream final : public ByteStream,
  private:
   // Suspends until on_ready() or close() resumes the handle in `slot`.
   auto wait(std::coroutine_handle<>& slot);
+  Result<std::size_t> send_now(std::span<iovec> parts);
 
   Lane& lane_;
   int fd_;

@@ -86,13 +86,27 @@ class SimStream final : public ByteStream {
     co_return size;
   }
 
+  Task<Result<std::size_t>> write_some(std::span<const Slice> pieces,
+                                       std::size_t bytes_max) override {
+    const auto out = out_;
+    while (full(*out)) co_await out->writer.wait();
+    if (out->no_writer || out->no_reader) co_return closed();
+    std::size_t done = 0;
+    for (const Slice& piece : pieces) {
+      const std::size_t room = std::min(bytes_max - done, window_ - out->size());
+      const ByteSpan part = piece.span().first(std::min(piece.size(), room));
+      out->bytes.insert(out->bytes.end(), part.begin(), part.end());
+      done += part.size();
+    }
+    out->reader.wake(other_end_);
+    co_return done;
+  }
+
   Task<Result<void>> write(std::vector<Slice> pieces) override {
     const auto out = out_;
     for (const Slice& piece : pieces) {
       for (std::size_t at = 0; at < piece.size();) {
-        while (!out->no_writer && !out->no_reader && out->size() >= window_) {
-          co_await out->writer.wait();
-        }
+        while (full(*out)) co_await out->writer.wait();
         if (out->no_writer || out->no_reader) co_return closed();
         const ByteSpan part =
             piece.span().subspan(at, std::min(piece.size() - at, window_ - out->size()));
@@ -116,6 +130,10 @@ class SimStream final : public ByteStream {
   std::string peer() const override { return peer_; }
 
  private:
+  bool full(const Pipe& pipe) const {
+    return !pipe.no_writer && !pipe.no_reader && pipe.size() >= window_;
+  }
+
   Executor& executor_;
   Executor& other_end_;
   const std::shared_ptr<Pipe> in_;

@@ -61,6 +61,37 @@ TEST(SimStream, AWriteWaitsForTheReaderAndEndsWithIt) {
   EXPECT_EQ(outcome.error().code, Errc::kUnavailable);
 }
 
+Task<void> write_once(std::shared_ptr<ByteStream> stream, std::vector<Slice> pieces,
+                      std::size_t bytes_max, std::optional<Result<std::size_t>>& outcome) {
+  outcome = co_await stream->write_some(pieces, bytes_max);
+}
+
+TEST(SimStream, WriteSomeTakesWhatFitsAndWaitsForRoom) {
+  SimExecutor executor;
+  auto [one, two] = make_sim_streams(executor, {.window = 5});
+  const std::vector<Slice> pieces{Slice::copy_of("ab"), {}, Slice::copy_of("cdef")};
+  std::optional<Result<std::size_t>> first;
+  std::optional<Result<std::size_t>> second;
+  std::optional<Result<std::size_t>> third;
+  spawn(write_once(one, pieces, 3, first));
+  spawn(write_once(one, pieces, 100, second));
+  spawn(write_once(one, pieces, 100, third));
+  executor.run_until_idle();
+  EXPECT_EQ(first->value(), 3u);
+  EXPECT_EQ(second->value(), 2u);
+  EXPECT_FALSE(third);
+  std::string got;
+  bool ended = false;
+  spawn(read_all(two, got, ended));
+  executor.run_until_idle();
+  EXPECT_EQ(third->value(), 5u);
+  EXPECT_EQ(got, "abcababcde");
+  two->close();
+  spawn(write_once(one, pieces, 100, first));
+  executor.run_until_idle();
+  EXPECT_EQ(first->error().code, Errc::kUnavailable);
+}
+
 TEST(SimStream, ReadableWaitsForBytesAndEndsWithTheStream) {
   SimExecutor executor;
   auto [one, two] = make_sim_streams(executor);

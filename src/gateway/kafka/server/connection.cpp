@@ -1,5 +1,7 @@
 #include "gateway/kafka/server/connection.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/held_bytes.h"
@@ -27,23 +29,13 @@ std::size_t bytes_of(const std::vector<Slice>& slices) {
   return bytes;
 }
 
-// Cuts off the first kProgressBytes bytes, from slice `at` on.
-std::vector<Slice> cut_part(std::vector<Slice>& slices, std::size_t& at) {
-  std::vector<Slice> part;
-  std::size_t room = kProgressBytes;
-  while (at < slices.size() && room > 0) {
-    Slice& slice = slices[at];
-    if (slice.size() <= room) {
-      room -= slice.size();
-      part.push_back(std::move(slice));
-      ++at;
-      continue;
-    }
-    part.push_back(slice.sub(0, room));
-    slice = slice.sub(room, slice.size() - room);
-    room = 0;
+// Releases the first `bytes`, from slice `at` on, and empty slices behind them.
+void drop_sent(std::vector<Slice>& slices, std::size_t& at, std::size_t bytes) {
+  while (at < slices.size() && slices[at].size() <= bytes) {
+    bytes -= slices[at].size();
+    slices[at++] = {};
   }
-  return part;
+  if (bytes > 0) slices[at] = slices[at].sub(bytes, slices[at].size() - bytes);
 }
 
 }  // namespace
@@ -189,15 +181,28 @@ bool KafkaConnection::collect(std::vector<Slice>& slices, std::vector<ByteBudget
 
 Task<bool> KafkaConnection::send(std::vector<Slice> slices) {
   bool sent = true;
+  std::size_t at = 0;
   std::size_t timed = 0;  // Bytes that the deadline is still for.
-  for (std::size_t at = 0; sent && at < slices.size();) {
+  std::size_t taken = 0;  // Since the last progress.
+  std::size_t turn = 0;
+  drop_sent(slices, at, 0);
+  while (sent && at < slices.size()) {
     if (timed == 0) {
       watchdog_.writing(kStalledWriteTimeout, kNotReading);
       timed = kWriteBytesMax;
     }
-    sent = (co_await stream_->write(cut_part(slices, at))).has_value();
-    writer_.progressed();
-    timed -= kProgressBytes;
+    const auto some = co_await stream_->write_some(std::span(slices).subspan(at), kWriteBytesMax);
+    sent = some.has_value();
+    if (!sent) break;
+    drop_sent(slices, at, *some);
+    timed -= std::min(timed, *some);
+    taken += *some;
+    if (taken >= kProgressBytes) writer_.progressed();
+    taken %= kProgressBytes;
+    turn += *some;
+    if (turn < kTurnBytes) continue;
+    turn = 0;
+    co_await yield(service_.executor());
   }
   watchdog_.not_writing();
   if (!sent) {

@@ -39,10 +39,19 @@ class FakePartition final : public queue::Partition {
     return answer;
   }
   Task<Result<queue::ReadAnswer>> read(queue::ReadRequest request) override {
+    if (request.offset > end_) co_return fail(Errc::kInvalidArgument, "past the end");
+    ++reads;
+    co_return answer_to(request);
+  }
+  std::optional<queue::ReadAnswer> read_cached(const queue::ReadRequest& request) override {
+    if (!in_memory || request.offset > end_) return std::nullopt;
+    return answer_to(request);
+  }
+  void read_ahead(queue::Offset, std::size_t) override { ++reads_ahead; }
+  queue::ReadAnswer answer_to(const queue::ReadRequest& request) const {
     queue::ReadAnswer answer;
     answer.start = start_;
     answer.end = end_;
-    if (request.offset > end_) co_return fail(Errc::kInvalidArgument, "past the end");
     std::size_t bytes = 0;
     for (const queue::StoredEntry& entry : entries_) {
       if (entry.offset + entry.count <= std::max(request.offset, start_)) continue;
@@ -50,8 +59,7 @@ class FakePartition final : public queue::Partition {
       bytes += entry.payload.size();
       answer.entries.push_back(entry);
     }
-    ++reads;
-    co_return answer;
+    return answer;
   }
   Task<Result<std::optional<queue::StoredEntry>>> find_time(std::int64_t time_ms) override {
     for (const queue::StoredEntry& entry : entries_) {
@@ -131,6 +139,8 @@ class FakePartition final : public queue::Partition {
     for (auto& [number, moved] : watchers_) moved();
   }
   int reads = 0;
+  int reads_ahead = 0;
+  bool in_memory = false;  // Reads need not be waited for.
 
  private:
   struct Queued {

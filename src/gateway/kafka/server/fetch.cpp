@@ -17,6 +17,8 @@ constexpr std::int16_t kVersionOfTopicIds = 13;
 constexpr std::size_t kWatchBytes = 128;
 // How often a read that found more than expected is repeated, before it is accepted.
 constexpr int kReadingsMax = 4;
+// Partitions that are read before other requests run.
+constexpr std::size_t kPartsPerTurn = 256;
 
 std::size_t bounded(std::int32_t asked, std::size_t most) {
   return std::min(static_cast<std::size_t>(std::max(asked, 0)), most);
@@ -173,7 +175,7 @@ bool FetchWork::any_data() {
   bool found = false;
   for (Part& part : parts_) {
     if (!part.partition || !set_offsets(part)) continue;
-    found |= static_cast<std::int64_t>(part.offset) < part.answer->high_watermark;
+    found |= !at_end(part);
   }
   return found;
 }
@@ -261,36 +263,47 @@ void FetchWork::copy_small_parts(std::vector<Slice>& slices) {
   held_bytes_ += held;
 }
 
+// Parts that are in memory are read without leaving this lane. What the others need is loaded
+// meanwhile, from the first one on that is not.
 Task<std::size_t> FetchWork::read_all() {
   std::size_t total = 0;
-  for (const Part& part : parts_) {
-    if (total >= bytes_max_) break;
-    if (!part.partition || part.answer->error_code != ErrorCode::kNone) continue;
-    part.partition->read_ahead(part.offset, part.bytes_max);
-    total += part.bytes_max;
-  }
-  total = 0;
-  for (Part& part : parts_) {
+  bool loading = false;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    Part& part = parts_[i];
+    if (i % kPartsPerTurn == kPartsPerTurn - 1) co_await yield(server_.executor);
     if (!part.partition || part.answer->error_code != ErrorCode::kNone) continue;
     if (total > 0 && total >= bytes_max_) break;
-    total += co_await read_part(part, bytes_max_ - std::min(total, bytes_max_), total == 0);
+    const std::size_t left = bytes_max_ - std::min(total, bytes_max_);
+    if (!set_offsets(part) || at_end(part)) continue;
+    const queue::ReadRequest request{part.offset, std::min(part.bytes_max, left)};
+    Result<queue::ReadAnswer> read;
+    if (auto cached = part.partition->read_cached(request)) {
+      read = std::move(*cached);
+    } else {
+      if (!std::exchange(loading, true)) read_ahead(i, left);
+      read = co_await part.partition->read(request);
+    }
+    total += take_answer(part, std::move(read), request.bytes_max, total == 0);
   }
   co_return total;
 }
 
-Task<std::size_t> FetchWork::read_part(Part& part, std::size_t bytes_left, bool first) {
-  if (!set_offsets(part) || static_cast<std::int64_t>(part.offset) >= part.answer->high_watermark) {
-    co_return 0;
+void FetchWork::read_ahead(std::size_t from, std::size_t bytes) {
+  std::size_t total = 0;
+  for (std::size_t i = from; i < parts_.size() && total < bytes; ++i) {
+    const Part& part = parts_[i];
+    if (!part.partition || part.answer->error_code != ErrorCode::kNone) continue;
+    part.partition->read_ahead(part.offset, part.bytes_max);
+    total += part.bytes_max;
   }
-  queue::ReadRequest request;
-  request.offset = part.offset;
-  request.bytes_max = std::min(part.bytes_max, bytes_left);
-  const std::size_t most = request.bytes_max;
-  Result<queue::ReadAnswer> read = co_await part.partition->read(request);
+}
+
+std::size_t FetchWork::take_answer(Part& part, Result<queue::ReadAnswer> read, std::size_t most,
+                                   bool first) {
   if (!read) {
     part.answer->error_code = partition_error(read.error());
     failed_ = true;
-    co_return 0;
+    return 0;
   }
   part.answer->high_watermark = static_cast<std::int64_t>(read->end);
   part.answer->last_stable_offset = part.answer->high_watermark;
@@ -305,7 +318,7 @@ Task<std::size_t> FetchWork::read_part(Part& part, std::size_t bytes_left, bool 
   }
   read->entries.clear();
   copy_small_parts(part.answer->records.slices);
-  co_return bytes;
+  return bytes;
 }
 
 void FetchWork::wake(const std::shared_ptr<Wake>& wake, Executor& executor) {

@@ -48,13 +48,20 @@ class FetchWork {
                  FetchResponse::Partition& answer);
   // Sets the offsets of an answer; false: it became an error.
   bool set_offsets(Part& part);
+  // After set_offsets(): nothing is stored from the part's offset on.
+  static bool at_end(const Part& part) {
+    return static_cast<std::int64_t>(part.offset) >= part.answer->high_watermark;
+  }
   bool any_data();
   std::size_t room_needed() const;
   // Reserves memory for read_all(), and reads; on return all data is covered.
   Task<void> read_within_budget();
   Task<void> take_room(std::size_t bytes);
   Task<std::size_t> read_all();
-  Task<std::size_t> read_part(Part& part, std::size_t bytes_left, bool first);
+  // Loads parts into the cache, from number `from` on.
+  void read_ahead(std::size_t from, std::size_t bytes);
+  // Returns the bytes of its records: at most `most`, or one batch if it is the first.
+  std::size_t take_answer(Part& part, Result<queue::ReadAnswer> read, std::size_t most, bool first);
   // Copies slices that are a small part of a large buffer, unless memory is plenty.
   void copy_small_parts(std::vector<Slice>& slices);
   void drop_records();

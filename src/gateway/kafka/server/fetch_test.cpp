@@ -160,6 +160,35 @@ TEST_F(FetchTest, OnlyTheFirstPartitionWithDataMayPassTheLimit) {
   EXPECT_EQ(response.topics[2].partitions[0].high_watermark, 1);
 }
 
+TEST_F(FetchTest, PartitionsInMemoryAreReadAtOnceAndTheOthersAreLoadedMeanwhile) {
+  make_topic("t", 6);
+  const TopicId id = topics_.find("t")->id;
+  FetchRequest request = fetch_of("t", 0);
+  request.topics[0].partitions[0].partition_max_bytes = 20'000;
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    FakePartition& partition = *topics_.fake(id, i);
+    partition.in_memory = i != 2 && i != 4;
+    for (int batch = 0; batch < 3; ++batch) {
+      partition.store_batch(batch_with({std::to_string(i) + std::string(5'000, 'x')}));
+    }
+    if (i > 0) request.topics[0].partitions.push_back(request.topics[0].partitions[0]);
+    request.topics[0].partitions[i].partition = static_cast<std::int32_t>(i);
+  }
+  request.max_bytes = 60'000;  // Eleven batches and a part of the next.
+  const auto response = ask(request, 11);
+  const auto& answers = response.topics.at(0).partitions;
+  ASSERT_EQ(answers.size(), 6u);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    const FakePartition& partition = *topics_.fake(id, i);
+    EXPECT_EQ(answers[i].partition_index, static_cast<std::int32_t>(i));
+    const Values found = i < 4 ? values(answers[i].records) : Values{};
+    EXPECT_EQ(found.size(), i < 3 ? 3u : i == 3 ? 2u : 0u) << i;
+    if (!found.empty()) EXPECT_EQ(found[0].substr(0, 3), "0=" + std::to_string(i));
+    EXPECT_EQ(partition.reads, partition.in_memory ? 0 : 1) << i;
+    EXPECT_EQ(partition.reads_ahead, i == 2 || i == 3 ? 1 : 0) << i;
+  }
+}
+
 TEST_F(FetchTest, TopicsAreFoundByIdAndByIdAsText) {
   FakePartition& partition = make_topic("t");
   partition.store_batch(batch_with({"a"}));

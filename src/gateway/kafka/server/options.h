@@ -16,9 +16,11 @@ inline constexpr std::size_t kPipelinedRequestsMax = 64;
 inline constexpr std::size_t kUnsentBytesMax = std::size_t{1} << 20;
 // The same while answers take much memory; a Fetch then waits until all earlier answers are sent.
 inline constexpr std::size_t kCrowdedUnsentBytesMax = std::size_t{64} << 10;
-// Written within kStalledWriteTimeout, always.
+// Bytes of one write to the stream. So many are taken within kStalledWriteTimeout, always. Short
+// writes wake a client that reads as fast as they come for each of them, which costs more than the
+// copy.
 inline constexpr std::size_t kWriteBytesMax = std::size_t{512} << 10;
-// Bytes of one write to the stream: a client makes progress when it takes so many.
+// A client makes progress when it takes so many.
 inline constexpr std::size_t kProgressBytes = std::size_t{64} << 10;
 // Records of one Fetch response, whatever the client requests, except a single longer batch.
 inline constexpr std::size_t kFetchBytesMax = std::size_t{55} << 20;
