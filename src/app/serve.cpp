@@ -107,7 +107,7 @@ Task<Result<void>> take_claim(World world, const ServePlan& plan, Served& served
   blob::Proxy& group = *served.node.storage().proxy(served.node.places().at(kSchemeTabletId));
   CO_TRY(served.claim, co_await TopicsClaim::take(world, group, self, how));
   TopicsClaim& claim = *served.claim;
-  served.node.placement().set_confirm([&claim] { return claim.confirm(); });
+  served.node.set_confirm([&claim] { return claim.confirm(); });
   co_return Result<void>();
 }
 

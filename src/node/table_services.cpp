@@ -14,7 +14,6 @@ StoredTablesOptions tables_options(const TableServicesOptions& options) {
   StoredTablesOptions made;
   made.groups = options.groups;
   made.leader = options.leader;
-  made.placement = options.placement;
   made.bug = options.bug;
   return made;
 }
@@ -47,7 +46,7 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
       oracle_(world.executor, "timestamps",
               {[this] { return boot_oracle(); },
                [this](const std::shared_ptr<TimestampOracle>& oracle) { shared_oracle_ = oracle; },
-               [this]() -> Task<void> {
+               [this](const auto&) -> Task<void> {
                  shared_oracle_.store(nullptr);
                  co_return;
                },
@@ -111,10 +110,13 @@ Task<Result<void>> TableServices::start(Instant deadline) {
   co_return Result<void>();
 }
 
+std::optional<Error> TableServices::system_boot_error() const {
+  return oracle_.boot_error() ? oracle_.boot_error() : coordinator_.boot_error();
+}
+
 std::optional<Error> TableServices::boot_error() const {
-  if (oracle_.boot_error()) return oracle_.boot_error();
-  if (coordinator_.boot_error()) return coordinator_.boot_error();
-  return tables_.boot_error();
+  const auto error = system_boot_error();
+  return error ? error : tables_.boot_error();
 }
 
 // Tables first: their prepared transactions may still ask the coordinator.

@@ -65,7 +65,9 @@ class TableServices final : public TransactionServices {
   Task<void> stop();
   void abandon();
 
-  // Why the oracle, the coordinator or a tablet failed to start. nullopt: none failed.
+  // Why the oracle or the coordinator failed to start; the other: or a tablet of a table. nullopt:
+  // none failed.
+  std::optional<Error> system_boot_error() const;
   std::optional<Error> boot_error() const;
 
   StoredTables& tables() { return tables_; }
