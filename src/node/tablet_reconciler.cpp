@@ -43,14 +43,13 @@ const TabletReconciler::Owner* TabletReconciler::owner_of(TabletId tablet) const
 
 std::optional<WantedTablet> TabletReconciler::wanted(TabletId tablet) const {
   const Owner* owner = owner_of(tablet);
-  if (!owner) return std::nullopt;
-  const auto lane = placement_ ? placement_->lane_of(tablet) : 0;
-  if (!lane) return std::nullopt;
+  const auto lane = placed_on(tablet);
+  if (!owner || !lane) return std::nullopt;
   return WantedTablet{*lane, owner->revision};
 }
 
-std::size_t TabletReconciler::lane_of(TabletId tablet) const {
-  return placement_ ? placement_->lane_of(tablet).value_or(0) : 0;
+std::optional<std::size_t> TabletReconciler::placed_on(TabletId tablet) const {
+  return placement_ ? placement_->lane_of(tablet) : 0;
 }
 
 BootTurns& TabletReconciler::turns(NodeKind kind) {
@@ -167,7 +166,7 @@ TabletsReport TabletReconciler::report(NodeKind kind) const {
   for (const auto& [path, owner] : owners_) {
     if (owner.kind != kind) continue;
     for (const auto& [id, tablet] : owner.tablets) {
-      if (!wanted(id)) continue;
+      if (!placed_on(id)) continue;
       ++(tablet->running() ? report.running : report.starting);
       if (!tablet->boot_error() || report.errors.size() >= kReportedBootErrorsMax) continue;
       report.errors.push_back(Error(*tablet->boot_error()).within(owner.name));

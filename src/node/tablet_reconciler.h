@@ -61,7 +61,7 @@ class TabletReconciler {
   void remove(const PathId& owner) { set(owner, {}, {}, {}); }
 
   // The lane for a boot of the tablet here, also when it is placed elsewhere.
-  std::size_t lane_of(TabletId tablet) const;
+  std::size_t lane_of(TabletId tablet) const { return placed_on(tablet).value_or(0); }
   Placement* placement() const { return placement_; }
   // For boots of tablets of topics or tables.
   BootTurns& turns(NodeKind kind);
@@ -98,6 +98,7 @@ class TabletReconciler {
   using StartedPtr = std::shared_ptr<Started>;
 
   const Owner* owner_of(TabletId tablet) const;
+  std::optional<std::size_t> placed_on(TabletId tablet) const;
   std::optional<WantedTablet> wanted(TabletId tablet) const;
   void reconcile(const std::set<TabletId>& tablets);
   void carry_out(const TabletStep& step, const std::map<TabletId, WantedTablet>& wanted);
