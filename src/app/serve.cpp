@@ -223,9 +223,8 @@ NodeOptions node_options(const ServePlan& plan) {
   NodeOptions options;
   // A device that is missing from an existing folder is not created as a new one.
   options.storage.format_missing = plan.format_missing;
-  options.topic_cache_bytes = plan.topic_cache_bytes;
+  plan.memory.apply_to(options);
   options.tables.clock.accept = clock_is_confirmed();
-  options.tables.memory_store_bytes = memory_store_bytes_for(machine_memory_bytes());
   return options;
 }
 

@@ -1,7 +1,5 @@
 #include "node/table_services.h"
 
-#include <algorithm>
-
 #include "cluster/tablet_ids.h"
 #include "io/run_on.h"
 
@@ -19,10 +17,6 @@ StoredTablesOptions tables_options(const TableServicesOptions& options) {
 }
 
 }  // namespace
-
-std::size_t memory_store_bytes_for(std::size_t machine_bytes) {
-  return std::clamp(machine_bytes / 4, kMemoryStoreBytesMin, kMemoryStoreBytesMax);
-}
 
 TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme,
                              Executor& background, TableServicesOptions options)
