@@ -129,7 +129,7 @@ void add_serve_commands(CLI::App& root, Action& action) {
   serve
       .add_option("--memory", options->memory,
                   "Memory to share out to rows that are not flushed, caches, requests and answers, "
-                  "e.g. 8GiB (default: up to 3/4 of the machine's, at most 9.1GiB)")
+                  "e.g. 8GiB (default: up to 3/4 of the machine's, at most 8.8GiB)")
       ->type_name("SIZE");
   auto* config = serve.add_option("--config", options->config, "Be a node of this cluster")
                      ->type_name("cluster.yaml")
