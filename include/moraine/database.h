@@ -67,6 +67,10 @@ struct OpenOptions {
   bool create = true;              // Creates the folder when it is missing.
   std::size_t lanes = 0;           // Event-loop threads; 0: one per processor.
   std::uint64_t device_bytes = 0;  // Size of a new folder's device; 0: as `moraine init` chooses.
+  // Memory to share out to rows that are not flushed and to caches, at least 256 MiB: 1/8 for
+  // blocks, 1/16 for rows, 1/8 for tables with an in_memory_mode, whatever is set below. 0: by the
+  // machine's memory, and as below.
+  std::size_t memory_bytes = 0;
   std::size_t block_cache_bytes = std::size_t{256} << 20;
   std::size_t compressed_cache_bytes = 0;
   // Total for all tables with an in_memory_mode. Chunks that do not fit are read from the disk;

@@ -319,7 +319,7 @@ Task<Result<void>> Machines::take_claim(Life& life) {
   Proxy& group = *life.node.storage().proxy(life.node.places().at(kSchemeTabletId));
   CO_TRY(life.claim, co_await TopicsClaim::take(life.node.lane(0), group, self, options_.claim));
   TopicsClaim& claim = *life.claim;
-  life.node.placement().set_confirm([&claim] { return claim.confirm(); });
+  life.node.set_confirm([&claim] { return claim.confirm(); });
   if (*life.over) claim.abandon();
   co_return Result<void>();
 }

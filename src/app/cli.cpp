@@ -110,8 +110,7 @@ void add_topic_options(CLI::App& serve, ServeOptions& options) {
       ->capture_default_str();
   serve
       .add_option("--topic-cache", options.cache,
-                  "Memory for blobs of topics, e.g. 512MiB (default: an eighth of the "
-                  "machine's, at most 1GiB)")
+                  "Memory for blobs of topics, e.g. 512MiB (default: its part of --memory)")
       ->type_name("SIZE");
 }
 
@@ -126,6 +125,11 @@ void add_serve_commands(CLI::App& root, Action& action) {
       .add_option("--size", options->size,
                   "Size of a folder created now, e.g. 10GiB (default: 80 % "
                   "of the free space, at most 64GiB)")
+      ->type_name("SIZE");
+  serve
+      .add_option("--memory", options->memory,
+                  "Memory to share out to rows that are not flushed, caches, requests and answers, "
+                  "e.g. 8GiB (default: up to 3/4 of the machine's, at most 8.8GiB)")
       ->type_name("SIZE");
   auto* config = serve.add_option("--config", options->config, "Be a node of this cluster")
                      ->type_name("cluster.yaml")

@@ -186,6 +186,14 @@ TEST_F(BadInput, TopicsAreNotServedOnAFolderThatIsTooSmallForThem) {
                  "too small for topics");
 }
 
+TEST_F(BadInput, ANodeNeedsSomeMemory) {
+  expect_refused(run({"serve", "--data", folder / "new", "--memory", "1MiB", "--http", "off"}), 2,
+                 "at least 256 MiB");
+  expect_refused(run({"serve", "--data", folder / "new", "--memory", "much", "--http", "off"}), 2,
+                 "much");
+  EXPECT_FALSE(std::filesystem::exists(folder / "new")) << "nothing was made";
+}
+
 TEST_F(BadInput, AnAddressThatClientsCannotConnectToNeedsAnother) {
   expect_refused(run({"serve", "--data", folder / "new", "--kafka", "0.0.0.0:0"}), 2,
                  "--kafka-host");

@@ -38,6 +38,7 @@ struct ServeOptions {
   bool take_over = false;  // Take topics over from the node of the config that serves them.
   bool no_auto_create = false;
   std::uint32_t default_partitions = 1;
+  std::string memory;       // Of the node.
   std::string cache;        // Of topics' blobs.
   std::uint32_t lanes = 0;  // 0: one for each processor.
 };

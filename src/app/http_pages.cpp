@@ -77,7 +77,8 @@ Task<std::string> HttpPages::metrics() const {
     if (served_.kafka) text += served_.kafka->metrics().expose();
     text += to_prometheus(co_await report_tables(served_.node.tables()));
   }
-  co_return text + lane_metrics(served_.lanes) + registry_.expose() + process_metrics();
+  co_return text + to_prometheus(plan_.memory) + lane_metrics(served_.lanes) + registry_.expose() +
+      process_metrics();
 }
 
 Task<http::Reply> HttpPages::page(std::string path) const {

@@ -30,6 +30,7 @@ kafka::KafkaOptions KafkaServer::door_options() const {
   made.auto_create_topics = options_.auto_create_topics;
   made.default_partitions = options_.default_partitions;
   made.request_bytes_max = options_.request_bytes;
+  made.response_bytes_max = options_.response_bytes;
   return made;
 }
 

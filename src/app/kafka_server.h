@@ -20,7 +20,9 @@ struct KafkaServerOptions {
   std::int32_t node_id = 1;
   bool auto_create_topics = true;
   std::uint32_t default_partitions = 1;
+  // Memory of all connections.
   std::size_t request_bytes = std::size_t{256} << 20;
+  std::size_t response_bytes = std::size_t{256} << 20;
 };
 
 class KafkaServer {

@@ -107,7 +107,7 @@ Task<Result<void>> take_claim(World world, const ServePlan& plan, Served& served
   blob::Proxy& group = *served.node.storage().proxy(served.node.places().at(kSchemeTabletId));
   CO_TRY(served.claim, co_await TopicsClaim::take(world, group, self, how));
   TopicsClaim& claim = *served.claim;
-  served.node.placement().set_confirm([&claim] { return claim.confirm(); });
+  served.node.set_confirm([&claim] { return claim.confirm(); });
   co_return Result<void>();
 }
 
@@ -223,9 +223,8 @@ NodeOptions node_options(const ServePlan& plan) {
   NodeOptions options;
   // A device that is missing from an existing folder is not created as a new one.
   options.storage.format_missing = plan.format_missing;
-  options.topic_cache_bytes = plan.topic_cache_bytes;
+  plan.memory.apply_to(options);
   options.tables.clock.accept = clock_is_confirmed();
-  options.tables.memory_store_bytes = memory_store_bytes_for(machine_memory_bytes());
   return options;
 }
 

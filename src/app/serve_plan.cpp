@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "app/exit_code.h"
 #include "base/log.h"
 #include "cluster/local/cluster_file.h"
@@ -130,19 +128,30 @@ std::optional<int> plan_topics(const ServeOptions& options, ServePlan& plan) {
   plan.take_over = options.take_over;
   topics.auto_create_topics = !options.no_auto_create;
   topics.default_partitions = options.default_partitions;
-  plan.topic_cache_bytes = default_cache_bytes();
+  topics.request_bytes = plan.memory.requests;
+  topics.response_bytes = plan.memory.answers;
+  return std::nullopt;
+}
+
+std::optional<int> plan_memory(const ServeOptions& options, ServePlan& plan) {
+  plan.memory = default_memory(machine_memory_bytes());
+  if (!options.memory.empty()) {
+    const auto bytes = blob::parse_size(options.memory);
+    if (!bytes) return report(kExitUsage, bytes.error());
+    if (*bytes < kNodeMemoryBytesMin) {
+      return report(kExitUsage, fmt::format("--memory {}: a node needs at least {} MiB",
+                                            options.memory, kNodeMemoryBytesMin >> 20));
+    }
+    plan.memory = share_memory(*bytes);
+  }
   if (options.cache.empty()) return std::nullopt;
   const auto bytes = blob::parse_size(options.cache);
   if (!bytes) return report(kExitUsage, bytes.error());
-  plan.topic_cache_bytes = *bytes;
+  plan.memory.topic_cache = *bytes;
   return std::nullopt;
 }
 
 }  // namespace
-
-std::size_t default_cache_bytes() {
-  return std::clamp(machine_memory_bytes() / 8, kCacheBytesMin, kCacheBytesMax);
-}
 
 std::optional<int> plan_serving(const ServeOptions& options, PortClaims& claims, ServePlan& plan) {
   if (options.http != "off") {
@@ -155,6 +164,7 @@ std::optional<int> plan_serving(const ServeOptions& options, PortClaims& claims,
     if (!address) return report(kExitUsage, address.error());
   }
   plan.lanes = options.lanes == 0 ? default_lanes() : options.lanes;
+  if (const auto failed = plan_memory(options, plan)) return failed;
   if (const auto failed = plan_topics(options, plan)) return failed;
   if (!options.size.empty()) {
     const auto size = blob::parse_size(options.size);

@@ -11,13 +11,9 @@
 #include "app/kafka_server.h"
 #include "app/port_claim.h"
 #include "cluster/local/data_folder.h"
+#include "node/node_memory.h"
 
 namespace moraine::app {
-
-// An eighth of the machine's memory, within kCacheBytesMin..kCacheBytesMax.
-inline constexpr std::size_t kCacheBytesMin = std::size_t{32} << 20;
-inline constexpr std::size_t kCacheBytesMax = std::size_t{1} << 30;
-std::size_t default_cache_bytes();
 
 struct ServePlan {
   blob::ClusterConfig config;
@@ -27,7 +23,7 @@ struct ServePlan {
   std::optional<TcpAddress> http;           // nullopt: off.
   std::optional<KafkaServerOptions> kafka;  // nullopt: off; this node then serves blobs only.
   std::size_t lanes = 1;
-  std::size_t topic_cache_bytes = 0;
+  NodeMemory memory;
   bool take_over = false;      // Take over topics that another node serves.
   bool format_missing = true;  // Missing devices are created.
 };

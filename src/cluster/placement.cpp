@@ -4,7 +4,7 @@
 
 namespace moraine {
 
-std::size_t StaticPlacement::lane_of(TabletId tablet) const {
+std::optional<std::size_t> StaticPlacement::lane_of(TabletId tablet) const {
   if (tablet < kFirstTopicTabletId) return 0;
   return (tablet.value - kFirstTopicTabletId.value) % lanes_;
 }

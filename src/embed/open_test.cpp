@@ -42,6 +42,23 @@ TEST_F(OpenTest, AFolderThatIsReleasedMeanwhileIsOpened) {
   EXPECT_TRUE(second) << second.error().message();
 }
 
+TEST_F(OpenTest, TheMemoryOfANodeHasASizeAndAMinimum) {
+  expect_ok(db_->create_table("/users", users_schema()));
+  insert(users(), {{"id", 1}, {"name", "kept"}});
+  db_.reset();
+  OpenOptions options;
+  options.memory_bytes = 1'000;
+  const auto refused = Database::open(folder_ + "/data", options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kInvalidArgument);
+  EXPECT_NE(refused.error().message().find("268435456"), std::string::npos);
+  options.memory_bytes = std::size_t{256} << 20;
+  auto opened = Database::open(folder_ + "/data", options);
+  ASSERT_TRUE(opened) << opened.error().message();
+  db_.emplace(std::move(*opened));
+  EXPECT_EQ(name_of(users(), 1), "kept");
+}
+
 TEST_F(OpenTest, AGroupThatIsPutFirstLeavesTheTablesWhereTheyAre) {
   expect_ok(db_->create_table("/users", users_schema()));
   insert(users(), {{"id", 1}, {"name", "kept"}});

@@ -7,6 +7,7 @@
 
 #include "embed/completion.h"
 #include "io/real/machine.h"
+#include "node/node_memory.h"
 
 namespace moraine::embed {
 namespace {
@@ -47,18 +48,28 @@ OwnNode::OwnNode(DataFolder folder, bool fresh, const OpenOptions& options)
   NodeOptions node;
   // A missing device of a folder in use is not replaced by a new one.
   node.storage.format_missing = fresh;
-  node.tables.block_cache_bytes = options.block_cache_bytes;
   node.tables.compressed_cache_bytes = options.compressed_cache_bytes;
-  node.tables.in_memory_bytes = options.in_memory_bytes;
-  node.tables.row_cache_bytes = options.row_cache_bytes;
   node.tables.clock.accept = options.accept_clock || clock_is_confirmed();
-  node.tables.memory_store_bytes = memory_store_bytes_for(machine_memory_bytes());
+  NodeMemory memory = default_memory(machine_memory_bytes());
+  if (options.memory_bytes != 0) {
+    memory = share_memory(options.memory_bytes);
+  } else {
+    memory.block_cache = options.block_cache_bytes;
+    memory.in_memory_tables = options.in_memory_bytes;
+    memory.row_cache = options.row_cache_bytes;
+  }
+  memory.apply_to(node);
   node_ = std::make_unique<Node>(lanes_.worlds(), background_, folder_.config,
                                  folder_.config.nodes.front().id, std::move(node));
 }
 
 Result<std::unique_ptr<OwnNode>> OwnNode::open(const std::string& folder,
                                                const OpenOptions& options) {
+  if (options.memory_bytes != 0 && options.memory_bytes < kNodeMemoryBytesMin) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("{}: {} bytes of memory; a node needs {} at least", folder,
+                            options.memory_bytes, kNodeMemoryBytesMin));
+  }
   TRY(const bool fresh, can_create_data_folder(folder));
   if (fresh && !options.create)
     return fail(Errc::kNotFound, fmt::format("no data folder {}", folder));

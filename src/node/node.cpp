@@ -21,12 +21,10 @@ std::vector<GroupId> group_ids(const blob::ClusterConfig& config) {
   return ids;
 }
 
-StoredTopicsOptions topics_options(const blob::ClusterConfig& config, Placement& placement,
-                                   std::size_t lanes) {
+StoredTopicsOptions topics_options(const blob::ClusterConfig& config, std::size_t lanes) {
   StoredTopicsOptions options;
   options.lanes = lanes;
   options.groups = group_ids(config);
-  options.placement = &placement;
   return options;
 }
 
@@ -76,9 +74,9 @@ Node::Tablets::Tablets(Node& node, const SystemPlaces& places)
     : scheme(node.world_, node.groups(),
              scheme_options(places, node.options_.leader, node.placement_)),
       queue_tablets(node.world_.executor, node.queue_lanes(),
-                    [&node](TabletId id) { return node.placement_.lane_of(id); }),
+                    [this](TabletId id) { return scheme.tablets().lane_of(id); }),
       topics(node.world_, scheme, queue_tablets,
-             topics_options(node.storage_.config(), node.placement_, node.lanes())),
+             topics_options(node.storage_.config(), node.lanes())),
       gateway(node.world_, node.groups(),
               TabletInfo::simple(kGatewayTabletId, places.at(kGatewayTabletId), kKeyValueChannels),
               node.options_.leader, &node.placement_),
@@ -89,7 +87,8 @@ Node::Node(std::vector<World> lanes, Executor& background, blob::ClusterConfig c
     : self_(self),
       options_(std::move(options)),
       background_(background),
-      placement_(lanes.size()),
+      static_placement_(lanes.size()),
+      placement_(options_.placement ? *options_.placement : static_placement_),
       world_(lanes.at(0)),
       facts_(std::make_shared<queue::FactCounts>(options_.facts)),
       storage_(world_, std::move(config), self, options_.storage) {
@@ -201,7 +200,6 @@ Task<void> Node::stop_tablets() {
   if (!running()) co_return;
   stopped_ = true;
   co_await tablets_->scheme.stop();
-  co_await tablets_->topics.stop();
   co_await tablets_->gateway.stop();
   co_await tablets_->tables.stop();
 }
@@ -243,7 +241,6 @@ void Node::abandon() {
   abandoned_ = true;
   if (tablets_) {
     tablets_->scheme.abandon();
-    tablets_->topics.abandon();
     tablets_->gateway.abandon();
     tablets_->tables.abandon();
   }
@@ -287,16 +284,17 @@ std::vector<std::string> Node::not_ready() const {
         fmt::format("{} of {} VDisks are recovering", recovering, storage_.vdisks().size()));
   }
   if (!running()) return out;
-  const TopicsReport topics = tablets_->topics.report();
-  if (!topics.scheme_running) out.emplace_back("the scheme's tablet is not running");
-  if (topics.tablets_starting > 0) {
-    out.push_back(fmt::format("{} of {} tablets of topics are starting", topics.tablets_starting,
-                              topics.tablets_starting + topics.tablets_running));
+  if (!tablets_->scheme.running()) out.emplace_back("the scheme's tablet is not running");
+  if (const auto error = tablets_->scheme.boot_error()) out.push_back(error->message());
+  if (const auto error = tablets_->tables.system_boot_error()) out.push_back(error->message());
+  for (const NodeKind kind : {NodeKind::kTopic, NodeKind::kTable}) {
+    const TabletsReport report = tablets_->scheme.tablets().report(kind);
+    if (report.starting > 0) {
+      out.push_back(fmt::format("{} of {} tablets of {}s are starting", report.starting,
+                                report.starting + report.running, to_string(kind)));
+    }
+    for (const Error& error : report.errors) out.push_back(error.message());
   }
-  if (const std::size_t starting = tablets_->tables.tables().tablets_starting(); starting > 0) {
-    out.push_back(fmt::format("{} tablets of tables are starting", starting));
-  }
-  if (const auto error = boot_error()) out.push_back(error->message());
   if (const auto refused = tablets_->tables.clock().refusal()) out.push_back(refused->message());
   return out;
 }

@@ -16,6 +16,7 @@
 // Tests      lanes_test.cpp, table_lanes_test.cpp, tables_boot_test.cpp; sim/node/.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,8 @@ struct NodeOptions {
   std::size_t topic_cache_bytes = queue::kCacheBytesDefault;  // Of all lanes.
   queue::FactLimits facts;                                    // Of all partitions.
   TableServicesOptions tables;  // Groups, places and placement are set by the node.
+  // Outlives the node. None: all tablets are always to run here.
+  Placement* placement = nullptr;
   NodeBug bug = NodeBug::kNone;
 };
 
@@ -80,7 +83,11 @@ class Node {
   const blob::BlobNode& storage() const { return storage_; }
   // Of the control lane.
   BlobGroups& groups() { return *lanes_.front()->groups; }
-  StaticPlacement& placement() { return placement_; }
+  const Placement& placement() const { return placement_; }
+  // Awaited before a tablet that was fenced is booted again; not used with NodeOptions::placement.
+  void set_confirm(std::function<Task<bool>()> confirm) {
+    static_placement_.set_confirm(std::move(confirm));
+  }
   const SystemPlaces& places() const { return places_; }
 
   // Whether tablets were started and not stopped; also while start() is still reading the scheme.
@@ -139,7 +146,8 @@ class Node {
   const NodeId self_;
   const NodeOptions options_;
   Executor& background_;
-  StaticPlacement placement_;
+  StaticPlacement static_placement_;
+  Placement& placement_;
   World world_;  // Of the control lane.
   const std::shared_ptr<queue::FactCounts> facts_;
   blob::BlobNode storage_;

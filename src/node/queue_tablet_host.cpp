@@ -6,43 +6,39 @@
 
 namespace moraine {
 
-QueueTabletHost::QueueTabletHost(Executor& executor, QueueTablets& tablets, Semaphore& boots,
+QueueTabletHost::QueueTabletHost(Executor& executor, QueueTablets& tablets, BootTurns& turns,
                                  TabletInfo info, std::uint32_t partitions,
                                  queue::PartitionConfig config, std::function<void()> changed,
                                  Placement* placement)
     : executor_(executor),
       tablets_(tablets),
-      boots_(boots),
+      turns_(turns),
       info_(std::move(info)),
       partitions_(partitions),
       config_(std::move(config)),
       changed_(std::move(changed)),
       host_(executor, fmt::format("queue {}", info_.id.value),
-            {[this] { return boot(); },
+            {[this] {
+               return turns_.run(info_.latest_group(kLogChannel),
+                                 [this] { return boot_in_turn(); });
+             },
              [this](const std::shared_ptr<QueueTabletHandle>& tablet) { apply(tablet); },
-             [this] { return finish_growing(); }, still_here(placement, info_.id), changed_}) {}
+             [this](const auto&) -> Task<void> { co_await growth_.join(); },
+             still_here(placement, info_.id), changed_,
+             [this](const std::shared_ptr<QueueTabletHandle>& tablet) { apply(tablet); }}) {}
 
 void QueueTabletHost::set(std::uint32_t partitions, queue::PartitionConfig config) {
   INVARIANT(partitions >= partitions_, "{} partitions become {}", partitions_, partitions);
   partitions_ = partitions;
   config_ = std::move(config);
-  if (const auto tablet = host_.get()) apply(tablet);
 }
 
-// The yield: a released permit resumes its waiter inside the release, and a long chain of boots
-// that end at once would recurse.
-Task<Result<std::unique_ptr<QueueTabletHandle>>> QueueTabletHost::boot() {
-  co_await boots_.acquire();
-  co_await yield(executor_);
-  Result<std::unique_ptr<QueueTabletHandle>> booted = fail(Errc::kUnavailable, "stopping");
-  if (!host_.stopping()) {
-    std::vector<queue::PartitionSetup> setups;
-    for (queue::PartitionIndex i = 0; i < partitions_; ++i) setups.push_back({i, config_});
-    given_ = partitions_;
-    booted = co_await tablets_.boot(info_, std::move(setups));
-  }
-  boots_.release();
-  co_return booted;
+Task<Result<std::unique_ptr<QueueTabletHandle>>> QueueTabletHost::boot_in_turn() {
+  if (host_.stopping()) co_return fail(Errc::kUnavailable, "stopping");
+  std::vector<queue::PartitionSetup> setups;
+  for (queue::PartitionIndex i = 0; i < partitions_; ++i) setups.push_back({i, config_});
+  given_ = partitions_;
+  co_return co_await tablets_.boot(info_, std::move(setups));
 }
 
 // The topic may have changed while the tablet was starting.
@@ -70,10 +66,6 @@ Task<void> QueueTabletHost::grow(std::shared_ptr<QueueTabletHandle> tablet) {
     if (changed_) changed_();
   }
   grown_.wake_all();
-}
-
-Task<void> QueueTabletHost::finish_growing() {
-  co_await growth_.join();
 }
 
 Task<bool> QueueTabletHost::wait_running(Instant deadline) {

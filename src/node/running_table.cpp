@@ -54,27 +54,21 @@ std::optional<std::size_t> RunningTable::index_of(TabletId tablet) const {
 
 void RunningTable::update(TableRecord record) {
   record_ = std::move(record);
-  std::erase_if(last_statistics_, [this](const auto& known) { return !index_of(known.first); });
-  std::vector<Slot> before = std::exchange(slots_, {});
-  for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
-    const TabletOfTable& tablet = record_.tablets[i];
-    Slot slot{tablet.info.id, nullptr};
-    const auto known = std::ranges::find(before, tablet.info.id, &Slot::tablet);
-    if (known != before.end()) slot.host = std::move(known->host);
-    slots_.push_back(std::move(slot));
+  const auto replaced = [this](const auto& known) { return !index_of(known.first); };
+  std::erase_if(last_statistics_, replaced);
+  std::erase_if(hosts_, replaced);
+  ManagedTablets wanted;
+  for (const TabletOfTable& tablet : record_.tablets) {
+    if (!runs(tablet.state)) continue;
+    std::shared_ptr<Host>& host = hosts_[tablet.info.id];
+    if (!host) host = make_host(tablet.info.id);
+    // The hooks of the host need this object as long as it runs.
+    const auto held =
+        std::make_shared<std::pair<std::shared_ptr<RunningTable>, std::shared_ptr<Host>>>(
+            shared_from_this(), host);
+    wanted.emplace(tablet.info.id, std::shared_ptr<ManagedTablet>(held, host.get()));
   }
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    Slot& slot = slots_[i];
-    const MountState state = record_.tablets[i].state;
-    if (runs(state) && !slot.host) {
-      slot.host = make_host(i);
-      slot.host->start();
-    } else if (!runs(state) && slot.host) {
-      scope_.spawn(stop_host(std::exchange(slot.host, nullptr)));
-    } else if (const auto running = slot.host ? slot.host->get() : nullptr) {
-      configure(i, *running);
-    }
-  }
+  parts_.running.set(id_, NodeKind::kTable, shown_path(), std::move(wanted));
   publish();
 }
 
@@ -88,70 +82,49 @@ void RunningTable::configure(std::size_t index, LaneTable& tablet) const {
   });
 }
 
-std::shared_ptr<RunningTable::Host> RunningTable::make_host(std::size_t index) {
-  const TabletId id = record_.tablets[index].info.id;
+std::shared_ptr<RunningTable::Host> RunningTable::make_host(TabletId id) {
   Host::Hooks hooks;
-  hooks.boot = [this, id]() -> Task<Result<std::unique_ptr<LaneTable>>> {
-    const auto now = index_of(id);
-    INVARIANT(now, "a host of tablet {} outlives it", id.value);
-    return boot(record_.tablets[*now]);
+  hooks.boot = [this, id] { return boot(id); };
+  hooks.configure = [this, id](const std::shared_ptr<LaneTable>& tablet) {
+    if (const auto index = index_of(id)) configure(*index, *tablet);
   };
-  hooks.booted = [this, id](const std::shared_ptr<LaneTable>& tablet) {
+  hooks.booted = [this, id, configure = hooks.configure](const std::shared_ptr<LaneTable>& tablet) {
     parts_.tablets.add(id, tablet->tablet(), tablet->home());
-    if (const auto now = index_of(id)) configure(*now, *tablet);
-    // Posted: the host publishes the tablet after this.
-    parts_.world.executor.post([self = weak_from_this()] {
-      if (const auto table = self.lock()) table->publish();
-    });
+    configure(tablet);
   };
-  hooks.ending = [this, id]() -> Task<void> {
+  hooks.ending = [this, id](const std::shared_ptr<LaneTable>& tablet) -> Task<void> {
     parts_.tablets.remove(id);
-    publish();
-    co_return;
+    co_await save_statistics(*tablet);
   };
-  hooks.still_here = still_here(parts_.placement, id);
-  hooks.changed = [this, id] {
-    const auto now = index_of(id);
-    if (now && *now < slots_.size() && slots_[*now].host && slots_[*now].host->boot_error()) {
-      publish();
-    }
-  };
+  hooks.still_here = still_here(parts_.running.placement(), id);
+  hooks.changed = [this] { publish(); };
   return std::make_shared<Host>(parts_.world.executor, fmt::format("table {} {}", path_, id.value),
                                 std::move(hooks));
 }
 
-// By value: the record may change while the tablet boots.
-Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot(TabletOfTable tablet) {
-  Semaphore& turns =
-      parts_.boots.try_emplace(tablet.info.latest_group(kLogChannel), kTableBootsMax).first->second;
-  co_await turns.acquire();
-  co_await yield(parts_.world.executor);
-  const auto index = index_of(tablet.info.id);
-  Result<std::unique_ptr<LaneTable>> booted =
-      fail(Errc::kUnavailable, "the tablet is no longer part of its table");
-  if (index) {
-    const auto settings = tablet_settings(path_, record_, *index);
-    if (!settings) {
-      booted = std::unexpected(settings.error());
-    } else {
-      auto inherited = co_await inherit_from_parents(tablet, settings->bounds);
-      if (!inherited) {
-        booted = std::unexpected(inherited.error());
-      } else {
-        const bool frozen = tablet.state != MountState::kMounted;
-        booted = co_await boot_with(tablet.info, *settings, frozen, std::move(*inherited));
-      }
-    }
-  }
-  turns.release();
-  co_return booted;
+Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot(TabletId id, bool frozen) {
+  const auto index = index_of(id);
+  const GroupId group = index ? record_.tablets[*index].info.latest_group(kLogChannel) : GroupId();
+  return parts_.running.turns(NodeKind::kTable).run(group, [this, id, frozen] {
+    return boot_in_turn(id, frozen);
+  });
+}
+
+Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot_in_turn(TabletId id, bool frozen) {
+  const auto index = index_of(id);
+  if (!index) co_return fail(Errc::kUnavailable, "the tablet is no longer part of its table");
+  // By value: the record may change while the tablet boots.
+  const TabletOfTable tablet = record_.tablets[*index];
+  CO_TRY(const table::TabletSettings settings, tablet_settings(path_, record_, *index));
+  CO_TRY(Inherited inherited, co_await inherit_from_parents(tablet, settings.bounds));
+  frozen = frozen || tablet.state != MountState::kMounted;
+  co_return co_await boot_with(tablet.info, settings, frozen, std::move(inherited));
 }
 
 Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot_with(TabletInfo info,
                                                                  table::TabletSettings settings,
                                                                  bool frozen, Inherited inherited) {
-  const std::size_t lane = parts_.placement == nullptr ? 0 : parts_.placement->lane_of(info.id);
-  table::TableResources& resources = *parts_.lanes.at(lane);
+  table::TableResources& resources = *parts_.lanes.at(parts_.running.lane_of(info.id));
   Executor& home = resources.world.executor;
   Executor& control = parts_.world.executor;
   table::TableTabletOptions options;
@@ -224,9 +197,9 @@ Task<Result<RunningTable::Inherited>> RunningTable::read_parent_locked(TabletInf
 
 Task<Result<void>> RunningTable::with_stopped_tablet(
     std::size_t index, std::function<Task<Result<void>>(table::TableTablet&)> use) {
-  TabletOfTable tablet = record_.tablets[index];
-  tablet.state = MountState::kFrozen;
-  CO_TRY(const std::unique_ptr<LaneTable> booted, co_await boot(std::move(tablet)));
+  const TabletId id = record_.tablets[index].info.id;
+  co_await parts_.running.wait_stopped(id);
+  CO_TRY(const std::unique_ptr<LaneTable> booted, co_await boot(id, true));
   Result<void> used = co_await booted->run(use);
   co_await save_statistics(*booted);
   co_await booted->stop();
@@ -250,9 +223,9 @@ void RunningTable::publish() {
     OpenRange range;
     range.from = tablet.pivot;
     range.tablet = tablet.info.id;
-    range.running = i < slots_.size() ? this->tablet(i) : nullptr;
+    range.running = this->tablet(i);
     range.state = shown_state(tablet.state, range.running != nullptr);
-    const auto& host = i < slots_.size() ? slots_[i].host : nullptr;
+    const auto host = this->host(i);
     if (!range.running && host && host->boot_error()) range.error = host->boot_error()->message();
     if (removed_) {
       range.running = nullptr;
@@ -264,14 +237,21 @@ void RunningTable::publish() {
   holder_->publish(std::move(open));
 }
 
-void RunningTable::mark_removed() {
+void RunningTable::remove() {
   removed_ = true;
+  parts_.running.remove(id_);
   publish();
 }
 
+std::shared_ptr<RunningTable::Host> RunningTable::host(std::size_t index) const {
+  if (!runs(record_.tablets[index].state)) return nullptr;
+  const auto found = hosts_.find(record_.tablets[index].info.id);
+  return found == hosts_.end() ? nullptr : found->second;
+}
+
 std::shared_ptr<LaneTable> RunningTable::calls(std::size_t index) const {
-  const auto& host = slots_[index].host;
-  return host ? host->get() : nullptr;
+  const auto its_host = host(index);
+  return its_host ? its_host->get() : nullptr;
 }
 
 RunningTable::TabletPtr RunningTable::tablet(std::size_t index) const {
@@ -311,50 +291,10 @@ Task<Result<void>> RunningTable::load_statistics() {
 }
 
 Task<std::shared_ptr<LaneTable>> RunningTable::wait_tablet(std::size_t index, Instant deadline) {
-  const std::shared_ptr<Host> host = slots_[index].host;
-  if (!host) co_return nullptr;
-  co_return co_await host->wait(deadline);
-}
-
-Task<void> RunningTable::stop_host(std::shared_ptr<Host> host) {
-  const auto self = shared_from_this();
-  ending_.push_back(host);
-  if (const auto running = host->get()) co_await save_statistics(*running);
-  co_await host->stop();
-  std::erase_if(ending_, [&](const auto& one) { return one.expired() || one.lock() == host; });
-}
-
-Task<void> RunningTable::stop() {
-  const auto self = shared_from_this();
-  for (Slot& slot : slots_) {
-    if (slot.host) scope_.spawn(stop_host(std::exchange(slot.host, nullptr)));
-  }
-  co_await scope_.join();
-}
-
-Task<void> RunningTable::stop_tablet(std::size_t index) {
-  const std::shared_ptr<Host> host = std::exchange(slots_[index].host, nullptr);
-  if (host) co_await stop_host(host);
-}
-
-Task<void> RunningTable::stop_once() {
-  const auto self = shared_from_this();
-  if (!std::exchange(stopped_, true)) {
-    co_await stop();
-    stop_done_ = true;
-    stop_waiters_.wake_all();
-    co_return;
-  }
-  if (!stop_done_) co_await stop_waiters_.wait_until(Instant::never());
-}
-
-void RunningTable::abandon() {
-  for (const auto& one : ending_) {
-    if (const auto host = one.lock()) host->abandon();
-  }
-  for (const Slot& slot : slots_) {
-    if (slot.host) slot.host->abandon();
-  }
+  const TabletId id = record_.tablets[index].info.id;
+  (void)co_await parts_.running.wait_running(id, deadline);
+  const auto now = index_of(id);
+  co_return now ? calls(*now) : nullptr;
 }
 
 }  // namespace moraine

@@ -2,8 +2,8 @@
 // readers.
 //
 // Promise    Every tablet whose state in the record is mounted, frozen, or a transition from these,
-//            is kept running. Each start and end of a tablet is published at once, and so is why
-//            one does not start. A tablet that does not start delays no tablet of another group.
+//            is given to TabletReconciler to run. Each start and end of a tablet is published at
+//            once, and so is why one does not start.
 // Threading  The control lane; holder() is for any thread.
 // Tests      stored_tables_test.cpp.
 #pragma once
@@ -17,6 +17,7 @@
 
 #include "node/lane_table.h"
 #include "node/tablet_host.h"
+#include "node/tablet_reconciler.h"
 #include "scheme/path_node.h"
 #include "scheme/table_record.h"
 #include "transaction/local_tablets.h"
@@ -24,19 +25,14 @@
 
 namespace moraine {
 
-// Concurrent boots of tablets of one group. Groups do not wait for each other: one that does not
-// answer delays its own tablets only.
-inline constexpr std::size_t kTableBootsMax = 16;
-
 // Shared by all tables; outlives them.
 struct TableParts {
   World world;
   std::vector<table::TableResources*> lanes;  // The first is that of `world`.
   LocalTablets& tablets;
   table::AskCoordinator ask_coordinator;
-  std::map<GroupId, Semaphore>& boots;  // Turns to boot, for tablets of each group.
+  TabletReconciler& running;
   LeaderOptions leader;
-  Placement* placement = nullptr;  // None: all tablets are always to run here.
   table::SeededBug bug{};
 };
 
@@ -56,9 +52,9 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
 
   // Applies a new record: starts and stops tablets, passes options to running ones.
   void update(TableRecord record);
-  void republish() { publish(); }
-  // From here on reads and writes through handles of the table fail with kNotFound.
-  void mark_removed();
+  // Stops all tablets; from here on reads and writes through handles of the table fail with
+  // kNotFound.
+  void remove();
   // Null: it is not running.
   TabletPtr tablet(std::size_t index) const;
   // Of a stopped tablet: its last statistics in this process. nullopt: unknown.
@@ -69,29 +65,19 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   Task<Result<void>> load_statistics();
   // The same for calls. Null: it is not running.
   std::shared_ptr<LaneTable> calls(std::size_t index) const;
-  // Waits until it runs. Null: the deadline has passed.
+  // Waits until it runs. Null: the deadline has passed, or it is not to run here.
   Task<std::shared_ptr<LaneTable>> wait_tablet(std::size_t index, Instant deadline);
-  // The host of a tablet, stopped or not, for deletion.
-  std::shared_ptr<Host> host(std::size_t index) const { return slots_[index].host; }
-
-  Task<void> stop_tablet(std::size_t index);
-  Task<void> stop();
-  // stop() for several callers: the first one stops it, all wait.
-  Task<void> stop_once();
-  void abandon();
 
   // Boots an unmounted tablet as frozen, calls `use` with it, and stops it.
   Task<Result<void>> with_stopped_tablet(
       std::size_t index, std::function<Task<Result<void>>(table::TableTablet&)> use);
 
  private:
-  struct Slot {
-    TabletId tablet;
-    std::shared_ptr<Host> host;  // Null: unmounted.
-  };
-
-  std::shared_ptr<Host> make_host(std::size_t index);
-  Task<Result<std::unique_ptr<LaneTable>>> boot(TabletOfTable tablet);
+  std::shared_ptr<Host> make_host(TabletId id);
+  // Null: by the record it does not run.
+  std::shared_ptr<Host> host(std::size_t index) const;
+  Task<Result<std::unique_ptr<LaneTable>>> boot(TabletId id, bool frozen = false);
+  Task<Result<std::unique_ptr<LaneTable>>> boot_in_turn(TabletId id, bool frozen);
   // What a tablet takes over from its parents.
   struct Inherited {
     bool any = false;
@@ -109,22 +95,16 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   Task<void> save_statistics(LaneTable& tablet);
   void configure(std::size_t index, LaneTable& tablet) const;
   void publish();
-  Task<void> stop_host(std::shared_ptr<Host> host);
 
   TableParts& parts_;
   const std::string path_;
   const PathId id_;
   TableRecord record_;
-  std::vector<Slot> slots_;
+  std::map<TabletId, std::shared_ptr<Host>> hosts_;
   std::map<TabletId, table::TabletStatistics> last_statistics_;  // Of stopped tablets.
   Semaphore parents_{1};  // Only one child at a time boots a parent.
   std::shared_ptr<TableHolder> holder_;
   bool removed_ = false;
-  bool stopped_ = false;
-  bool stop_done_ = false;
-  Waiters stop_waiters_{parts_.world.executor};
-  std::vector<std::weak_ptr<Host>> ending_;
-  TaskScope scope_;  // Stopping hosts.
 };
 
 }  // namespace moraine

@@ -23,8 +23,13 @@ void RunningTopic::update(TopicRecord record, const MakeHost& make_host) {
     hosts_[at]->set(tablets_[at].partitions, config);
   while (hosts_.size() < tablets_.size()) {
     hosts_.push_back(make_host(hosts_.size(), tablets_[hosts_.size()], config));
-    hosts_.back()->start();
   }
+}
+
+ManagedTablets RunningTopic::managed() const {
+  ManagedTablets managed;
+  for (std::size_t at = 0; at < hosts_.size(); ++at) managed[tablets_[at].info.id] = hosts_[at];
+  return managed;
 }
 
 std::shared_ptr<queue::Partition> RunningTopic::partition(queue::PartitionIndex index) const {
@@ -36,14 +41,6 @@ std::shared_ptr<queue::Partition> RunningTopic::partition(queue::PartitionIndex 
 std::optional<Error> RunningTopic::start_error(queue::PartitionIndex index) const {
   if (index >= places_.size()) return std::nullopt;
   return hosts_[places_[index].host]->boot_error();
-}
-
-Task<bool> RunningTopic::wait_running(Instant deadline) const {
-  const std::vector<HostPtr> hosts = hosts_;
-  for (const HostPtr& host : hosts) {
-    if (!co_await host->wait_running(deadline)) co_return false;
-  }
-  co_return true;
 }
 
 TopicReport RunningTopic::report() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "node/queue_tablet_host.h"
+#include "node/tablet_reconciler.h"
 #include "node/topics_report.h"
 #include "scheme/topic_plan.h"
 
@@ -21,22 +22,22 @@ class RunningTopic {
   using MakeHost =
       std::function<HostPtr(std::size_t, const TopicTablet&, const queue::PartitionConfig&)>;
 
-  // Creates and starts hosts for its tablets.
+  // Creates hosts for its tablets; TabletReconciler starts them.
   RunningTopic(TopicRecord record, const MakeHost& make_host);
 
   // Requires: the same topic, with no fewer partitions.
   void update(TopicRecord record, const MakeHost& make_host);
 
   const TopicPtr& info() const { return info_; }
+  const TopicId& id() const { return info_->id; }
   const std::vector<TopicTablet>& tablets() const { return tablets_; }
   const std::vector<HostPtr>& hosts() const { return hosts_; }
+  ManagedTablets managed() const;
 
   // Null while it is not running.
   std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) const;
   // Why the last boot of its tablet failed. nullopt: it runs, or was not booted yet.
   std::optional<Error> start_error(queue::PartitionIndex index) const;
-  // Waits until all partitions run. False: the deadline has passed, or it was stopped.
-  Task<bool> wait_running(Instant deadline) const;
   TopicReport report() const;
 
  private:

@@ -9,7 +9,8 @@ SchemeHost::SchemeHost(World world, BlobGroups& groups, SchemeHostOptions option
       host_(world.executor, "scheme",
             {[this] { return boot(); },
              [this](const std::shared_ptr<Scheme>& scheme) { follow(*scheme); }, nullptr,
-             still_here(options_.placement, kSchemeTabletId)}) {}
+             still_here(options_.placement, kSchemeTabletId)}),
+      tablets_(world.executor, options_.placement) {}
 
 void SchemeHost::start() {
   if (!std::exchange(started_, true)) host_.start();
@@ -37,20 +38,19 @@ Task<Result<std::unique_ptr<Scheme>>> SchemeHost::boot() {
                       options);
 }
 
-// Followers first: they know which of the tablets to delete run here.
+// Followers first: tablets to delete must not be wanted any more.
 void SchemeHost::follow(const Scheme& scheme) {
   if (scope_.closed()) return;
   for (const Follower& follower : followers_) follower(scheme);
-  for (const TabletInfo& info : scheme.pending_deletions()) begin_deletion(info, nullptr);
+  for (const TabletInfo& info : scheme.pending_deletions()) begin_deletion(info);
 }
 
-void SchemeHost::begin_deletion(const TabletInfo& info, std::function<Task<void>()> stop) {
-  if (deleting_.insert(info.id).second) scope_.spawn(delete_for_good(info, std::move(stop)));
+void SchemeHost::begin_deletion(const TabletInfo& info) {
+  if (deleting_.insert(info.id).second) scope_.spawn(delete_for_good(info));
 }
 
-Task<void> SchemeHost::delete_for_good(TabletInfo info, std::function<Task<void>()> stop) {
-  if (stop) co_await stop();
-  stop = nullptr;
+Task<void> SchemeHost::delete_for_good(TabletInfo info) {
+  co_await tablets_.wait_stopped(info.id);
   Duration pause = kRebootPauseMin;
   while (!scope_.closed()) {
     co_await deletions_.acquire();
@@ -85,6 +85,7 @@ Task<void> SchemeHost::stop() {
   scope_.close();
   stopping_.wake_all();
   if (started_) co_await host_.stop();
+  co_await tablets_.stop();
   co_await scope_.join();
 }
 
@@ -92,6 +93,7 @@ void SchemeHost::abandon() {
   scope_.close();
   stopping_.wake_all();
   host_.abandon();
+  tablets_.abandon();
 }
 
 }  // namespace moraine

@@ -17,62 +17,23 @@ StoredTables::StoredTables(World world, SchemeHost& scheme,
     : world_(world),
       scheme_(scheme),
       options_(std::move(options)),
-      parts_{world,           std::move(lanes),   tablets,     std::move(ask_coordinator), boots_,
-             options_.leader, options_.placement, options_.bug} {
+      parts_{
+          world,           std::move(lanes), tablets, std::move(ask_coordinator), scheme.tablets(),
+          options_.leader, options_.bug} {
   INVARIANT(!options_.groups.empty(), "tables need groups");
   scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
   tablets.set_deleted_check([this](TabletId id) { return is_deleted(id); });
 }
 
-Task<bool> StoredTables::wait_running(Instant deadline) {
-  const std::vector<TablePtr> all = list();
-  for (const TablePtr& table : all) {
-    for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
-      if (table->record().tablets[i].state == MountState::kUnmounted) continue;
-      if (co_await table->wait_tablet(i, deadline) || !tables_.contains(table->path())) continue;
-      // It may have been unmounted or replaced meanwhile.
-      const std::vector<TabletOfTable>& tablets = table->record().tablets;
-      const bool ends = i >= tablets.size() || tablets[i].state == MountState::kUnmounted ||
-                        tablets[i].state == MountState::kUnmounting;
-      if (!ends) co_return false;
-    }
-    // Published before this returns: the caller can then read the table.
-    table->republish();
-  }
-  co_return true;
-}
-
 std::optional<Error> StoredTables::boot_error() const {
-  for (const auto& [path, table] : tables_) {
-    for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
-      const auto host = table->host(i);
-      if (!host || !host->boot_error()) continue;
-      return Error(*host->boot_error()).within(table->shown_path());
-    }
-  }
-  return std::nullopt;
-}
-
-std::size_t StoredTables::tablets_starting() const {
-  std::size_t starting = 0;
-  for (const auto& [path, table] : tables_) {
-    for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
-      const bool wanted = table->record().tablets[i].state != MountState::kUnmounted;
-      if (wanted && !table->tablet(i)) ++starting;
-    }
-  }
-  return starting;
+  const TabletsReport report = scheme_.tablets().report(NodeKind::kTable);
+  return report.errors.empty() ? std::nullopt : std::optional(report.errors.front());
 }
 
 Task<void> StoredTables::stop() {
-  knows_all_ = false;
-  scope_.close();
-  stopping_.wake_all();
+  abandon();
   co_await scope_.join();
-  for (const TablePtr& table : list()) {
-    co_await table->stop();
-    publish_holder(table->path(), nullptr);
-  }
+  for (const TablePtr& table : list()) publish_holder(table->path(), nullptr);
   tables_.clear();
 }
 
@@ -80,7 +41,6 @@ void StoredTables::abandon() {
   knows_all_ = false;
   scope_.close();
   stopping_.wake_all();
-  for (const auto& [path, table] : tables_) table->abandon();
 }
 
 Task<Result<std::vector<table::TabletStatistics>>> StoredTables::figures(std::string path) {
@@ -152,22 +112,10 @@ void StoredTables::publish_holder(const std::string& path, std::shared_ptr<Table
 
 void StoredTables::follow(const Scheme& scheme) {
   if (scope_.closed()) return;
-  knows_all_ = true;
-  for (const NodePtr& node : scheme.all(NodeKind::kTable)) {
-    const auto adopted = adopt(*node);
-    if (!adopted) {
-      log_error("table not served", {{"table", node->path}, {"error", adopted.error()}});
-      knows_all_ = false;
-      continue;
-    }
-    scope_.spawn(finish_transitions(node->path));
-  }
-  std::vector<TablePtr> removed;
-  for (const auto& [path, table] : tables_) {
-    const NodePtr node = scheme.find(path);
-    if (!node || node->id != table->id()) removed.push_back(table);
-  }
-  for (const TablePtr& table : removed) drop(table);
+  knows_all_ = follow_nodes(
+      scheme, NodeKind::kTable, tables_, [this](const PathNode& node) { return adopt(node); },
+      [this](const TablePtr& table) { drop(table); });
+  for (const auto& [path, table] : tables_) scope_.spawn(finish_transitions(path));
   if (!std::exchange(watching_, true)) scope_.spawn(release_retired());
 }
 
@@ -203,11 +151,9 @@ Result<StoredTables::TablePtr> StoredTables::adopt(const PathNode& node) {
 void StoredTables::drop(const TablePtr& table) {
   tables_.erase(table->path());
   publish_holder(table->path(), nullptr);
-  table->mark_removed();
-  // One stop for all: all deletions wait for it.
-  const auto stop = [table] { return table->stop_once(); };
+  table->remove();
   for (const TabletOfTable& tablet : table->record().tablets) {
-    scheme_.begin_deletion(tablet.info, stop);
+    scheme_.begin_deletion(tablet.info);
   }
 }
 
@@ -262,7 +208,7 @@ Task<Result<void>> StoredTables::release_retired_locked(TablePtr table) {
   if (deleted.empty()) co_return Result<void>();
   std::erase_if(record.retired, [&](const TabletInfo& info) { return !needed.contains(info.id); });
   CO_TRY_VOID(co_await store(table, std::move(record), 0, nullptr, deleted));
-  for (const TabletInfo& info : deleted) scheme_.begin_deletion(info, nullptr);
+  for (const TabletInfo& info : deleted) scheme_.begin_deletion(info);
   co_return Result<void>();
 }
 

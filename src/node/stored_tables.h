@@ -1,7 +1,7 @@
 // StoredTables: the tables of a node, stored in the scheme, their key ranges in table tablets.
 //
 //   scheme node (table_record.h)  ->  RunningTable  ->  a TabletHost for each tablet that is
-//                                 mounted
+//                                 mounted, which TabletReconciler runs
 //
 // Promise    A change is durable when it returns OK. Whenever the scheme's tablet starts, the
 //            running tables follow its state, and unfinished transitions of tablets are continued.
@@ -9,8 +9,7 @@
 //            Static tables have one tablet, which stays frozen; they are not mounted or altered.
 // Invariants Changes run one at a time.
 // Threading  The control lane. Waiting calls must have ended before it is destroyed.
-// Limits     kTableChangesMax waiting; kTabletsPerTableMax; kTableBootsMax of a group boot
-//            concurrently; those of Scheme.
+// Limits     kTabletsPerTableMax; those of Scheme and SchemeChanges.
 // Errors     kNotFound, kAlreadyExists, kInvalidArgument: the text says what is wrong; kReadOnly:
 //            the state of the table does not allow this, the text has the state; kNotHere: the
 //            scheme's tablet or that of a static table is not running here, nothing was changed;
@@ -27,18 +26,17 @@
 
 #include "client/tables.h"
 #include "node/running_table.h"
+#include "node/scheme_changes.h"
 #include "node/scheme_host.h"
 
 namespace moraine {
 
-inline constexpr std::size_t kTableChangesMax = 10'000;
 inline constexpr Duration kTabletTimeout = 60s;  // Of a boot, of a flush.
 inline constexpr Duration kRetiredPeriod = 5s;   // Between checks of replaced tablets.
 
 struct StoredTablesOptions {
   std::vector<GroupId> groups;  // Assigned to new tablets in turn.
   LeaderOptions leader;
-  Placement* placement = nullptr;  // None: all tablets are always to run here.
   table::SeededBug bug{};
 };
 
@@ -51,11 +49,12 @@ class StoredTables final : public Tables {
                LocalTablets& tablets, table::AskCoordinator ask_coordinator,
                StoredTablesOptions options);
 
-  Task<bool> wait_running(Instant deadline);
+  Task<bool> wait_running(Instant deadline) {
+    return scheme_.tablets().wait_running(NodeKind::kTable, deadline);
+  }
   // The boot error of some tablet; names its table. nullopt: no boot failed.
   std::optional<Error> boot_error() const;
-  // Tablets that are mounted or frozen and do not run yet.
-  std::size_t tablets_starting() const;
+  // Call after the scheme's.
   Task<void> stop();
   void abandon();
 
@@ -94,7 +93,6 @@ class StoredTables final : public Tables {
 
   // Runs one change of one table with the change lock held, as all functions named *_locked need.
   Task<Result<void>> change(std::string path, Change body);
-  Task<Result<void>> locked(std::function<Task<Result<void>>()> body);
   Task<Result<void>> create_locked(std::string path, NewTable table);
   Task<Result<void>> remove_locked(TablePtr table);
   Task<Result<void>> remove_directory_locked(std::string path);
@@ -140,12 +138,11 @@ class StoredTables final : public Tables {
   World world_;
   SchemeHost& scheme_;
   const StoredTablesOptions options_;
-  std::map<GroupId, Semaphore> boots_;
   TableParts parts_;
   std::map<std::string, TablePtr> tables_;
   mutable std::mutex holders_mutex_;
   std::map<std::string, std::shared_ptr<TableHolder>> holders_;  // Guarded by holders_mutex_.
-  Semaphore changes_{1};
+  SchemeChanges changes_{world_.executor};
   Waiters stopping_{world_.executor};
   bool watching_ = false;
   bool knows_all_ = false;  // All tables of the scheme are in tables_.

@@ -11,12 +11,6 @@
 namespace moraine {
 namespace {
 
-// Another incarnation of the scheme has taken over: the caller gets kUnavailable.
-Result<void> unless_superseded(Result<void> done) {
-  if (!done && done.error().code == Errc::kConflict) done.error().code = Errc::kUnavailable;
-  return done;
-}
-
 // For the later part of a change: "nothing was done" is no longer true of the whole.
 Result<void> of_partial_change(Result<void> done) {
   if (!done && done.error().code == Errc::kNotHere) done.error().code = Errc::kUnavailable;
@@ -68,24 +62,13 @@ Result<void> check_unmounted(const RunningTable& table, std::string_view what) {
   return {};
 }
 
-Task<Result<void>> StoredTables::locked(std::function<Task<Result<void>>()> body) {
-  if (changes_.waiting() >= kTableChangesMax) {
-    co_return fail(Errc::kOverloaded, fmt::format("{} changes are waiting", changes_.waiting()));
-  }
-  co_await changes_.acquire();
-  co_await yield(world_.executor);
-  Result<void> done = co_await body();
-  changes_.release();
-  co_return done;
-}
-
 Task<Result<void>> StoredTables::change(std::string path, Change body) {
-  const std::function<Task<Result<void>>()> on_table = [&]() -> Task<Result<void>> {
+  const auto on_table = [&]() -> Task<Result<void>> {
     const TablePtr table = find(path);
     if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
     co_return unless_superseded(co_await body(table));
   };
-  co_return co_await locked(on_table);
+  co_return co_await changes_.run(on_table);
 }
 
 Task<Result<void>> StoredTables::store(TablePtr table, TableRecord record, std::uint32_t tablets,
@@ -107,10 +90,8 @@ Task<Result<void>> StoredTables::store(TablePtr table, TableRecord record, std::
 }
 
 Task<Result<void>> StoredTables::create(std::string path, NewTable table) {
-  const std::function<Task<Result<void>>()> made = [&] {
-    return create_locked(std::move(path), std::move(table));
-  };
-  co_return unless_superseded(co_await locked(made));
+  const auto made = [&] { return create_locked(std::move(path), std::move(table)); };
+  co_return unless_superseded(co_await changes_.run(made));
 }
 
 Task<Result<void>> StoredTables::create_locked(std::string path, NewTable table) {
@@ -167,13 +148,13 @@ Task<Result<void>> StoredTables::remove_locked(TablePtr table) {
   CO_TRY_VOID(co_await tree->remove(std::move(request)));
   // Unless the scheme has restarted meanwhile and follow() has done it.
   if (find(table->path()) == table) drop(table);
-  for (const TabletInfo& info : retired) scheme_.begin_deletion(info, nullptr);
+  for (const TabletInfo& info : retired) scheme_.begin_deletion(info);
   co_return Result<void>();
 }
 
 Task<Result<void>> StoredTables::remove_directory(std::string path) {
-  const std::function<Task<Result<void>>()> removed = [&] { return remove_directory_locked(path); };
-  co_return co_await locked(removed);
+  const auto removed = [&] { return remove_directory_locked(path); };
+  co_return co_await changes_.run(removed);
 }
 
 Task<Result<void>> StoredTables::remove_directory_locked(std::string path) {
@@ -231,7 +212,6 @@ Task<Result<void>> StoredTables::mount_locked(TablePtr table, MountState state) 
                                  record.tablets[i].info.id.value, table->shown_path()));
     }
   }
-  table->republish();
   bool parents = false;
   for (TabletOfTable& tablet : record.tablets) {
     parents = parents || !tablet.parents.empty();
@@ -289,9 +269,13 @@ Task<Result<void>> StoredTables::finish_move(TablePtr table, TableRecord record,
   for (const std::size_t i : moved) {
     record.tablets[i].state = state;
     record.tablets[i].parents.clear();
-    if (state == MountState::kUnmounted) co_await table->stop_tablet(i);
   }
-  co_return co_await store(table, std::move(record));
+  CO_TRY_VOID(co_await store(table, record));
+  if (state != MountState::kUnmounted) co_return Result<void>();
+  for (const std::size_t i : moved) {
+    co_await scheme_.tablets().wait_stopped(record.tablets[i].info.id);
+  }
+  co_return Result<void>();
 }
 
 Task<Result<void>> StoredTables::unfreeze(std::string path) {
@@ -562,7 +546,6 @@ Task<Result<void>> StoredTables::make_dynamic_locked(TablePtr table) {
   if (!co_await table->wait_tablet(0, soon())) {
     co_return fail(Errc::kUnavailable, fmt::format("{} is not running", table->shown_path()));
   }
-  table->republish();
   co_return Result<void>();
 }
 

@@ -14,39 +14,6 @@ StoredTopics::StoredTopics(World world, SchemeHost& scheme, QueueTablets& tablet
   scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
 }
 
-Task<bool> StoredTopics::wait_running(Instant deadline) {
-  std::vector<TopicRef> topics;
-  for (const auto& [name, topic] : by_name_) topics.push_back(topic);
-  for (const TopicRef& topic : topics) {
-    const bool running = co_await topic->wait_running(deadline);
-    if (!running && by_id_.contains(topic->info()->id)) co_return false;
-  }
-  co_return true;
-}
-
-Task<void> StoredTopics::stop() {
-  stopping_ = true;
-  TaskScope stops;
-  for (const auto& [name, topic] : by_name_) {
-    for (const HostPtr& host : topic->hosts()) stops.spawn(stop_host(host));
-  }
-  co_await stops.join();
-}
-
-Task<void> StoredTopics::stop_host(HostPtr host) {
-  co_await stops_.acquire();
-  co_await yield(world_.executor);
-  co_await host->stop();
-  stops_.release();
-}
-
-void StoredTopics::abandon() {
-  stopping_ = true;
-  for (const auto& [name, topic] : by_name_) {
-    for (const HostPtr& host : topic->hosts()) host->abandon();
-  }
-}
-
 TopicPtr StoredTopics::find(const std::string& name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second->info();
@@ -80,29 +47,17 @@ TopicsReport StoredTopics::report() const {
   TopicsReport report;
   report.scheme_running = scheme_.running();
   report.tablets_being_deleted = scheme_.deleting();
-  for (const auto& [name, topic] : by_name_) {
-    report.topics.push_back(topic->report());
-    for (const HostPtr& host : topic->hosts()) {
-      ++(host->running() ? report.tablets_running : report.tablets_starting);
-    }
-  }
+  for (const auto& [name, topic] : by_name_) report.topics.push_back(topic->report());
+  const TabletsReport tablets = scheme_.tablets().report(NodeKind::kTopic);
+  report.tablets_running = tablets.running;
+  report.tablets_starting = tablets.starting;
   return report;
 }
 
-// Follows the state of the scheme: topics that are new to this node, have changed, or were removed.
 void StoredTopics::follow(const Scheme& scheme) {
-  if (stopping_) return;
-  for (const NodePtr& node : scheme.all(NodeKind::kTopic)) {
-    const auto adopted = adopt(*node);
-    if (!adopted)
-      log_error("topic not served", {{"topic", node->path}, {"error", adopted.error()}});
-  }
-  std::vector<TopicRef> removed;
-  for (const auto& [name, topic] : by_name_) {
-    const NodePtr node = scheme.find(name);
-    if (!node || node->id != topic->info()->id) removed.push_back(topic);
-  }
-  for (const TopicRef& topic : removed) drop(topic);
+  follow_nodes(
+      scheme, NodeKind::kTopic, by_name_, [this](const PathNode& node) { return adopt(node); },
+      [this](const TopicRef& topic) { drop(topic); });
 }
 
 Result<StoredTopics::TopicRef> StoredTopics::adopt(const PathNode& node) {
@@ -115,8 +70,7 @@ Result<StoredTopics::TopicRef> StoredTopics::adopt(const PathNode& node) {
   if (const auto known = by_id_.find(node.id); known != by_id_.end()) {
     partitions_ -= known->second->info()->partitions;
     known->second->update(std::move(record), make);
-    partitions_ += known->second->info()->partitions;
-    note_topic(*known->second);
+    run(known->second);
     return known->second;
   }
   if (const auto older = by_name_.find(node.path); older != by_name_.end()) {
@@ -126,9 +80,15 @@ Result<StoredTopics::TopicRef> StoredTopics::adopt(const PathNode& node) {
   auto topic = std::make_shared<RunningTopic>(std::move(record), make);
   by_name_[node.path] = topic;
   by_id_[node.id] = topic;
-  partitions_ += topic->info()->partitions;
-  note_topic(*topic);
+  run(topic);
   return topic;
+}
+
+void StoredTopics::run(const TopicRef& topic) {
+  partitions_ += topic->info()->partitions;
+  scheme_.tablets().set(topic->id(), NodeKind::kTopic, fmt::format("'{}'", topic->info()->name),
+                        topic->managed());
+  note_topic(*topic);
 }
 
 void StoredTopics::note_topic(const RunningTopic& topic) {
@@ -154,11 +114,10 @@ void StoredTopics::note_tablet(const TopicId& topic, std::size_t tablet) {
 StoredTopics::HostPtr StoredTopics::make_host(const TopicId& topic, std::size_t index,
                                               const TopicTablet& tablet,
                                               const queue::PartitionConfig& config) {
-  const GroupId group = tablet.info.latest_group(kLogChannel);
-  Semaphore& boots = boots_.try_emplace(group, kBootsMax).first->second;
+  TabletReconciler& running = scheme_.tablets();
   return std::make_shared<QueueTabletHost>(
-      world_.executor, tablets_, boots, tablet.info, tablet.partitions, config,
-      [this, topic, index] { note_tablet(topic, index); }, options_.placement);
+      world_.executor, tablets_, running.turns(NodeKind::kTopic), tablet.info, tablet.partitions,
+      config, [this, topic, index] { note_tablet(topic, index); }, running.placement());
 }
 
 void StoredTopics::drop(const TopicRef& topic) {
@@ -166,10 +125,8 @@ void StoredTopics::drop(const TopicRef& topic) {
   by_id_.erase(topic->info()->id);
   partitions_ -= topic->info()->partitions;
   if (listener_) listener_(std::make_shared<const TopicUpdate>(TopicRemoved{topic->info()->id}));
-  for (std::size_t at = 0; at < topic->hosts().size(); ++at) {
-    const HostPtr host = topic->hosts()[at];
-    scheme_.begin_deletion(topic->tablets()[at].info, [host] { return host->stop(); });
-  }
+  scheme_.tablets().remove(topic->id());
+  for (const TopicTablet& tablet : topic->tablets()) scheme_.begin_deletion(tablet.info);
 }
 
 }  // namespace moraine

@@ -7,29 +7,12 @@
 #include "scheme/topic_record.h"
 
 namespace moraine {
-namespace {
 
-// Another incarnation of the scheme has taken over: the caller gets kUnavailable.
-Error unreachable(Error error) {
-  if (error.code == Errc::kConflict) error.code = Errc::kUnavailable;
-  return error;
-}
-
-}  // namespace
-
-// Returns OK with the permit of changes_ acquired. The yield: see Scheme::create().
-Task<Result<void>> StoredTopics::begin_change() {
-  if (changes_.waiting() >= kTopicChangesMax) {
-    co_return fail(Errc::kOverloaded, fmt::format("{} changes are waiting", changes_.waiting()));
-  }
-  co_await changes_.acquire();
-  co_await yield(world_.executor);
-  co_return Result<void>();
-}
-
-Task<Result<TopicPtr>> StoredTopics::when_running(TopicRef topic) {
+Task<Result<TopicPtr>> StoredTopics::when_running(Result<TopicRef> changed) {
+  CO_TRY(const TopicRef topic, unless_superseded(std::move(changed)));
   const TopicPtr info = topic->info();
-  if (co_await topic->wait_running(world_.executor.now() + kRunTimeout)) co_return info;
+  const Instant deadline = world_.executor.now() + kRunTimeout;
+  if (co_await scheme_.tablets().wait_running(info->id, deadline)) co_return info;
   co_return fail(Errc::kUnavailable,
                  fmt::format("'{}' is stored, but its partitions do not run yet", info->name));
 }
@@ -37,11 +20,8 @@ Task<Result<TopicPtr>> StoredTopics::when_running(TopicRef topic) {
 Task<Result<TopicPtr>> StoredTopics::create(std::string name, TopicSpec spec) {
   CO_TRY_VOID(check_topic_name(name));
   CO_TRY_VOID(check_spec(spec));
-  CO_TRY_VOID(co_await begin_change());
-  auto created = co_await create_locked(std::move(name), std::move(spec));
-  changes_.release();
-  if (!created) co_return std::unexpected(unreachable(std::move(created).error()));
-  co_return co_await when_running(std::move(*created));
+  const auto change = [&] { return create_locked(std::move(name), std::move(spec)); };
+  co_return co_await when_running(co_await changes_.run(change));
 }
 
 Result<void> StoredTopics::check_partitions(std::uint64_t added) const {
@@ -80,11 +60,8 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::create_locked(std::string nam
 }
 
 Task<Result<TopicPtr>> StoredTopics::alter(std::string name, TopicChange change) {
-  CO_TRY_VOID(co_await begin_change());
-  auto altered = co_await alter_locked(std::move(name), std::move(change));
-  changes_.release();
-  if (!altered) co_return std::unexpected(unreachable(std::move(altered).error()));
-  co_return co_await when_running(std::move(*altered));
+  const auto altered = [&] { return alter_locked(std::move(name), std::move(change)); };
+  co_return co_await when_running(co_await changes_.run(altered));
 }
 
 Task<Result<StoredTopics::TopicRef>> StoredTopics::alter_locked(std::string name,
@@ -115,11 +92,8 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::alter_locked(std::string name
 }
 
 Task<Result<void>> StoredTopics::remove(std::string name) {
-  CO_TRY_VOID(co_await begin_change());
-  auto removed = co_await remove_locked(std::move(name));
-  changes_.release();
-  if (!removed) co_return std::unexpected(unreachable(std::move(removed).error()));
-  co_return removed;
+  const auto change = [&] { return remove_locked(std::move(name)); };
+  co_return unless_superseded(co_await changes_.run(change));
 }
 
 Task<Result<void>> StoredTopics::remove_locked(std::string name) {

@@ -43,7 +43,6 @@ class StoredTopicsQueueTest : public testing::Test {
   }
   void stop() {
     world_.run(life_->scheme.stop());
-    world_.run(topics().stop());
     life_.reset();
   }
   void restart() {
@@ -51,10 +50,7 @@ class StoredTopicsQueueTest : public testing::Test {
     start();
   }
   void cut_power() {
-    storage_.node().on_stop([&] {
-      life_->scheme.abandon();
-      topics().abandon();
-    });
+    storage_.node().on_stop([&] { life_->scheme.abandon(); });
     storage_.node().on_crash([&] { life_.reset(); });
     storage_.crash();
     start();

@@ -41,10 +41,7 @@ class StoredTopicsTest : public testing::Test {
     INVARIANT(started, "{}", started.error().message());
   }
   void stop() {
-    if (topics_) {
-      world_.run(scheme_->stop());
-      world_.run(topics_->stop());
-    }
+    if (scheme_) world_.run(scheme_->stop());
     topics_.reset();
     scheme_.reset();
   }
@@ -53,10 +50,7 @@ class StoredTopicsTest : public testing::Test {
     start();
   }
   void cut_power() {
-    storage_.node().on_stop([&] {
-      scheme_->abandon();
-      topics_->abandon();
-    });
+    storage_.node().on_stop([&] { scheme_->abandon(); });
     storage_.node().on_crash([&] {
       topics_.reset();
       scheme_.reset();

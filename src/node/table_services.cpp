@@ -1,7 +1,5 @@
 #include "node/table_services.h"
 
-#include <algorithm>
-
 #include "cluster/tablet_ids.h"
 #include "io/run_on.h"
 
@@ -14,16 +12,11 @@ StoredTablesOptions tables_options(const TableServicesOptions& options) {
   StoredTablesOptions made;
   made.groups = options.groups;
   made.leader = options.leader;
-  made.placement = options.placement;
   made.bug = options.bug;
   return made;
 }
 
 }  // namespace
-
-std::size_t memory_store_bytes_for(std::size_t machine_bytes) {
-  return std::clamp(machine_bytes / 4, kMemoryStoreBytesMin, kMemoryStoreBytesMax);
-}
 
 TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme,
                              Executor& background, TableServicesOptions options)
@@ -47,7 +40,7 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
       oracle_(world.executor, "timestamps",
               {[this] { return boot_oracle(); },
                [this](const std::shared_ptr<TimestampOracle>& oracle) { shared_oracle_ = oracle; },
-               [this]() -> Task<void> {
+               [this](const auto&) -> Task<void> {
                  shared_oracle_.store(nullptr);
                  co_return;
                },
@@ -111,10 +104,13 @@ Task<Result<void>> TableServices::start(Instant deadline) {
   co_return Result<void>();
 }
 
+std::optional<Error> TableServices::system_boot_error() const {
+  return oracle_.boot_error() ? oracle_.boot_error() : coordinator_.boot_error();
+}
+
 std::optional<Error> TableServices::boot_error() const {
-  if (oracle_.boot_error()) return oracle_.boot_error();
-  if (coordinator_.boot_error()) return coordinator_.boot_error();
-  return tables_.boot_error();
+  const auto error = system_boot_error();
+  return error ? error : tables_.boot_error();
 }
 
 // Tables first: their prepared transactions may still ask the coordinator.

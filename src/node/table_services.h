@@ -18,12 +18,7 @@
 
 namespace moraine {
 
-inline constexpr std::size_t kMemoryStoreBytesMin = std::size_t{256} << 20;
-inline constexpr std::size_t kMemoryStoreBytesMax = std::size_t{4} << 30;
 inline constexpr std::size_t kMemoryStoreBytesDefault = std::size_t{1} << 30;
-// A quarter of the machine's memory, within these.
-std::size_t memory_store_bytes_for(std::size_t machine_bytes);
-
 // The largest memory stores are flushed from this part of the limit on.
 inline constexpr std::size_t kFlushMarkPart = 2;
 // Limit of the lock history of all tablets, as a part of that of memory stores.
@@ -65,7 +60,9 @@ class TableServices final : public TransactionServices {
   Task<void> stop();
   void abandon();
 
-  // Why the oracle, the coordinator or a tablet failed to start. nullopt: none failed.
+  // Why the oracle or the coordinator failed to start; the other: or a tablet of a table. nullopt:
+  // none failed.
+  std::optional<Error> system_boot_error() const;
   std::optional<Error> boot_error() const;
 
   StoredTables& tables() { return tables_; }

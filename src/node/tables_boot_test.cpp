@@ -113,7 +113,7 @@ TEST_F(TwoGroups, TabletsOfAGroupThatDoesNotAnswerDelayNoOthers) {
   world_.run_for(2s);
   EXPECT_EQ(running("t", kTestGroup), kTablets / 2);
   EXPECT_EQ(running("t", kOtherGroup), 0u);
-  EXPECT_EQ(tables().tablets_starting(), kTablets / 2);
+  EXPECT_EQ(life_->scheme.tablets().report(NodeKind::kTable).starting, kTablets / 2);
   ASSERT_TRUE(world_.run(tables().create("new", table_of(1)))) << "changes are not delayed either";
 
   world_.run_for(60s);

@@ -1,7 +1,8 @@
-// TabletHost: keeps one tablet running on this node.
+// TabletHost: keeps one tablet running on this node, from start() to stop().
 //
 // Promise    Boots the tablet, and boots it again when it has ended by itself, after a pause that
-//            grows with repeated failures. At most one incarnation runs at a time.
+//            grows with repeated failures. At most one incarnation runs at a time. A tablet that
+//            was fenced asks placement before it is booted again.
 // Threading  The executor's thread. A caller keeps the host alive while it awaits a call of the
 //            host, and the pointer from get() while it awaits a call of the tablet.
 // Tests      key_value_host_test.cpp.
@@ -17,6 +18,7 @@
 #include "base/result.h"
 #include "cluster/placement.h"
 #include "io/waiters.h"
+#include "node/managed_tablet.h"
 
 namespace moraine {
 
@@ -31,55 +33,66 @@ inline std::function<Task<bool>()> still_here(Placement* placement, TabletId tab
 
 // T has stop(), abandon() and on_end(hook) as Leader has them.
 template <class T>
-class TabletHost {
+class TabletHost final : public ManagedTablet {
  public:
   struct Hooks {
     std::function<Task<Result<std::unique_ptr<T>>>()> boot;
     // All may be absent.
     std::function<void(const std::shared_ptr<T>&)> booted = {};  // Before get() returns it.
-    std::function<Task<void>()> ending = {};                     // Awaited before it is stopped.
+    // Awaited before it is stopped; get() returns null by then.
+    std::function<Task<void>(const std::shared_ptr<T>&)> ending = {};
     // Awaited when an incarnation has ended by itself. False: it is not booted again until this
     // returns true.
     std::function<Task<bool>()> still_here = {};
     std::function<void()> changed = {};  // After a change of what get() or boot_error() returns.
+    // Passes the record of the tablet to it.
+    std::function<void(const std::shared_ptr<T>&)> configure = {};
   };
 
   // `name` is for the log.
   TabletHost(Executor& executor, std::string name, Hooks hooks)
       : executor_(executor), name_(std::move(name)), hooks_(std::move(hooks)) {}
 
-  void start() { scope_.spawn(run()); }
+  void start() override {
+    stopping_ = false;
+    scope_.spawn(run());
+  }
+  void configure() override {
+    if (tablet_ && hooks_.configure) hooks_.configure(tablet_);
+  }
   // Null while the tablet is not running.
   std::shared_ptr<T> get() const { return tablet_; }
   // Waits until it runs. Null: the deadline has passed, or the host was stopped.
   Task<std::shared_ptr<T>> wait(Instant deadline) {
-    while (!tablet_ && !scope_.closed()) {
+    while (!tablet_ && !stopping_) {
       if (!co_await ready_.wait_until(deadline)) break;
     }
     co_return tablet_;
   }
-  bool stopping() const { return scope_.closed(); }
-  // Why the last boot failed. nullopt: it runs, or was not booted yet.
-  const std::optional<Error>& boot_error() const { return boot_error_; }
+  Task<bool> wait_running(Instant deadline) override {
+    co_return (co_await wait(deadline)) != nullptr;
+  }
+  bool running() const override { return tablet_ != nullptr; }
+  bool stopping() const { return stopping_; }
+  const std::optional<Error>& boot_error() const override { return boot_error_; }
 
   // Ends this incarnation; another is booted.
   void restart() {
     if (ended_) executor_.post([ended = ended_] { ended->set(true); });
   }
-  // Stops it finally, after operations in flight have ended. Called once.
-  Task<void> stop() {
+  // Stops it, after operations in flight have ended.
+  Task<void> stop() override {
     close();
     co_await scope_.join();
   }
-  // Requests it to end, without waiting.
-  void abandon() {
+  void abandon() override {
     if (tablet_) tablet_->abandon();
     close();
   }
 
  private:
   void close() {
-    scope_.close();
+    stopping_ = true;
     restart();
     pause_.wake_all();
     ready_.wake_all();
@@ -90,8 +103,9 @@ class TabletHost {
   }
 
   Task<void> run() {
+    boot_error_.reset();
     Duration pause = kRebootPauseMin;
-    while (!scope_.closed()) {
+    while (!stopping_) {
       const Instant began = executor_.now();
       auto booted = co_await hooks_.boot();
       if (booted) {
@@ -99,7 +113,7 @@ class TabletHost {
           log_info("tablet runs after failed starts", {{"tablet", name_}});
         }
         co_await serve(std::move(*booted));
-      } else if (!scope_.closed()) {
+      } else if (!stopping_) {
         // One line per reason; boots are retried.
         if (!boot_error_ || boot_error_->context != booted.error().context) {
           log_warning("tablet does not start; retrying",
@@ -109,11 +123,11 @@ class TabletHost {
         note_change();
       }
       const bool ran = booted.has_value();
-      while (ran && hooks_.still_here && !scope_.closed() && !co_await hooks_.still_here()) {
-        if (scope_.closed()) break;
+      while (ran && hooks_.still_here && !stopping_ && !co_await hooks_.still_here()) {
+        if (stopping_) break;
         co_await pause_.wait_until(executor_.now() + kRebootPauseMax);
       }
-      if (scope_.closed()) break;
+      if (stopping_) break;
       if (executor_.now() - began > kRebootPauseMax) pause = kRebootPauseMin;
       co_await pause_.wait_until(executor_.now() + pause);
       pause = std::min(pause * 2, kRebootPauseMax);
@@ -125,7 +139,7 @@ class TabletHost {
     const auto ended = std::make_shared<OneShot<bool>>();
     tablet->on_end(
         [ended, &executor = executor_] { executor.post([ended] { ended->set(true); }); });
-    if (!scope_.closed()) {
+    if (!stopping_) {
       ended_ = ended;
       if (hooks_.booted) hooks_.booted(tablet);
       tablet_ = tablet;
@@ -135,9 +149,9 @@ class TabletHost {
       ended_ = nullptr;
       tablet_ = nullptr;
       note_change();
-      if (!scope_.closed()) log_warning("tablet has ended", {{"tablet", name_}});
+      if (!stopping_) log_warning("tablet has ended", {{"tablet", name_}});
     }
-    if (hooks_.ending) co_await hooks_.ending();
+    if (hooks_.ending) co_await hooks_.ending(tablet);
     co_await tablet->stop();
   }
 
@@ -149,6 +163,7 @@ class TabletHost {
   std::optional<Error> boot_error_;
   Waiters ready_{executor_};
   Waiters pause_{executor_};
+  bool stopping_ = false;
   TaskScope scope_;
 };
 

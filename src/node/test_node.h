@@ -16,8 +16,9 @@ class TestNode {
  public:
   static constexpr std::uint32_t kSegmentBytes = 32u << 20;
 
-  explicit TestNode(std::size_t lanes, std::uint64_t seed = 9)
-      : world_(seed, options()), machine_(world_.add_node()), lanes_(lanes) {
+  // `placement` as in NodeOptions.
+  explicit TestNode(std::size_t lanes, std::uint64_t seed = 9, Placement* placement = nullptr)
+      : world_(seed, options()), machine_(world_.add_node()), lanes_(lanes), placement_(placement) {
     start();
   }
   ~TestNode() {
@@ -33,8 +34,10 @@ class TestNode {
   Instant soon() { return world_.executor().now() + 60s; }
 
   void start() {
+    NodeOptions options;
+    options.placement = placement_;
     node_ = std::make_unique<Node>(machine_.lanes(lanes_), machine_.world().executor, config(),
-                                   machine_.id(), NodeOptions());
+                                   machine_.id(), options);
     on_lane<bool>(0, [this] { return begin(); });
   }
   void stop() {
@@ -98,6 +101,7 @@ class TestNode {
   SimWorld world_;
   SimNode& machine_;
   const std::size_t lanes_;
+  Placement* const placement_;
   std::unique_ptr<Node> node_;
 };
 
