@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "gateway/kafka/protocol/records.h"
+#include "queue/kafka/records.h"
 
 namespace moraine::kafka {
 namespace {

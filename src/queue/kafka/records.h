@@ -19,9 +19,9 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "gateway/kafka/protocol/reader.h"
-#include "gateway/kafka/protocol/record_batch.h"
-#include "gateway/kafka/protocol/writer.h"
+#include "queue/kafka/reader.h"
+#include "queue/kafka/record_batch.h"
+#include "queue/kafka/writer.h"
 
 namespace moraine::kafka {
 
