@@ -55,6 +55,7 @@
 #include "moraine/table_options.h"
 #include "moraine/table_report.h"
 #include "moraine/task.h"
+#include "moraine/topic.h"
 #include "moraine/transaction.h"
 
 namespace moraine {
@@ -73,6 +74,7 @@ struct OpenOptions {
   // describe_table() and the metrics report them.
   std::size_t in_memory_bytes = std::size_t{1} << 30;
   std::size_t row_cache_bytes = std::size_t{64} << 20;
+  std::size_t topic_cache_bytes = std::size_t{64} << 20;  // Taken as messages are written and read.
   // Accepts the wall clock though it is far ahead of the newest timestamp in the folder. By default
   // open() refuses a clock that is more than 30 days ahead, since a wrong clock would make live
   // data expire. The environment variable MORAINE_ACCEPT_CLOCK=1 does the same.
@@ -91,7 +93,8 @@ class Database {
   static Database connect(const embed::NodeParts& parts);
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
-  // Stops cleanly, once all tables, scans and transactions obtained from it are destroyed too.
+  // Stops cleanly, once all tables, scans, transactions and topics obtained from it are destroyed
+  // too. Reads of topics that wait fail with kUnavailable.
   ~Database();
 
   // Reading and writing. After alter_table() call table() again: reads and writes through the old
@@ -166,6 +169,14 @@ class Database {
   // timestamps.
   [[nodiscard]] Result<void> make_dynamic(std::string_view path);
 
+  // Topics (topic.h). Names are "orders", "team/orders"; a '/' before them is ignored.
+  Task<Result<Topic>> topic(std::string name) const;
+  // Both return when all partitions run.
+  Task<Result<Topic>> create_topic(std::string name, TopicSpec spec = {});
+  Task<Result<Topic>> alter_topic(std::string name, TopicChange change);
+  Task<Result<void>> remove_topic(std::string name);
+  Task<std::vector<TopicInfo>> list_topics() const;  // By name.
+
   // Metrics in Prometheus text format.
   std::string metrics() const;
   // Space that stored data takes up. An idle database returns dead space after about a second.
@@ -177,6 +188,9 @@ class Database {
   // call there would deadlock. Several at once: when_all.h.
   template <class T>
   T run(std::function<Task<T>()> body);
+  // The same for one Task: db.run(db.topic("orders")).
+  template <class T>
+  [[nodiscard]] T run(Task<T> task);
 
   // The calls above, for coroutines.
   Task<Result<Table>> table_async(std::string path) const;
@@ -218,6 +232,11 @@ class Database {
   void run_and_wait(std::function<Task<void>()> body);
   std::unique_ptr<Impl> impl_;
 };
+
+template <class T>
+T Database::run(Task<T> task) {
+  return run<T>([&] { return std::move(task); });
+}
 
 template <class T>
 T Database::run(std::function<Task<T>()> body) {

@@ -38,15 +38,11 @@ Result<Database> Database::open(const std::string& folder, OpenOptions options) 
     core = DatabaseCore::open(folder, options);
   }
   if (!core) return std::unexpected(std::move(core).error());
-  auto impl = std::make_unique<Impl>();
-  impl->core = std::move(*core);
-  return Database(std::move(impl));
+  return Database(std::make_unique<Impl>(std::move(*core)));
 }
 
 Database Database::connect(const embed::NodeParts& parts) {
-  auto impl = std::make_unique<Impl>();
-  impl->core = std::make_shared<DatabaseCore>(parts);
-  return Database(std::move(impl));
+  return Database(std::make_unique<Impl>(std::make_shared<DatabaseCore>(parts)));
 }
 
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -221,7 +217,8 @@ Result<Timestamp> Database::timestamp() {
 }
 
 void Database::run_and_wait(std::function<Task<void>()> body) {
-  impl_->core->run_on(impl_->core->next_lane(), std::move(body));
+  const std::shared_ptr<DatabaseCore> core = impl_->core;  // Kept if this object is destroyed.
+  core->run_on(core->next_lane(), std::move(body));
 }
 
 Task<std::uint64_t> Database::device_bytes_used_async() const {

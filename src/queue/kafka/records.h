@@ -54,6 +54,8 @@ class RecordReader {
   Checked<bool> next(Record& record);
   // The number of the last record of next(), within its batch.
   std::int32_t offset_delta() const { return offset_delta_; }
+  // The memory of all records.
+  const Slice& plain() const { return plain_; }
 
  private:
   RecordReader(const BatchHeader& header, Slice plain)
