@@ -144,7 +144,6 @@ class Topic {
   Task<Result<PartitionFigures>> figures(std::uint32_t partition) const;
 
  private:
-  friend class Database;
   explicit Topic(std::shared_ptr<const Impl> impl);
   std::shared_ptr<const Impl> impl_;
 };

@@ -39,6 +39,7 @@ struct Scan::Impl {
 struct Topic::Impl {
   Impl(std::shared_ptr<embed::DatabaseCore> its_core, TopicPtr its_info)
       : core(std::move(its_core)), info(std::move(its_info)) {}
+  static Topic make(std::shared_ptr<embed::DatabaseCore> core, TopicPtr info);
 
   const std::shared_ptr<embed::DatabaseCore> core;
   const TopicPtr info;

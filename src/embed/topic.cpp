@@ -2,6 +2,8 @@
 
 #include "moraine/topic.h"
 
+#include <fmt/format.h>
+
 #include "embed/api_impl.h"
 #include "io/real/real_world.h"
 #include "queue/kafka/key_hash.h"
@@ -33,9 +35,43 @@ Task<Result<PartitionFigures>> figures_of(ImplPtr topic, std::uint32_t partition
   co_return topic->core->topics().figures(*topic->info, partition);
 }
 
+using CorePtr = std::shared_ptr<embed::DatabaseCore>;
+
+Task<Result<Topic>> find_topic(CorePtr core, std::string name) {
+  TopicPtr found = core->topics().topics().find(scheme_path(name));
+  if (!found) co_return fail(Errc::kNotFound, fmt::format("no topic {}", name));
+  co_return Topic::Impl::make(core, std::move(found));
+}
+
+Task<Result<Topic>> create(CorePtr core, std::string name, TopicSpec spec) {
+  Topics& topics = core->topics().topics();
+  CO_TRY(TopicPtr made, co_await topics.create(std::move(name), std::move(spec)));
+  co_return Topic::Impl::make(core, std::move(made));
+}
+
+Task<Result<Topic>> alter(CorePtr core, std::string name, TopicChange change) {
+  Topics& topics = core->topics().topics();
+  CO_TRY(TopicPtr changed, co_await topics.alter(std::move(name), std::move(change)));
+  co_return Topic::Impl::make(core, std::move(changed));
+}
+
+Task<Result<void>> remove(CorePtr core, std::string name) {
+  co_return co_await core->topics().topics().remove(std::move(name));
+}
+
+Task<std::vector<TopicInfo>> list(CorePtr core) {
+  std::vector<TopicInfo> topics;
+  for (const TopicPtr& topic : core->topics().topics().list()) topics.push_back(*topic);
+  co_return topics;
+}
+
 }  // namespace
 
 Topic::Topic(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+Topic Topic::Impl::make(CorePtr core, TopicPtr info) {
+  return Topic(std::make_shared<const Impl>(std::move(core), std::move(info)));
+}
 
 const TopicInfo& Topic::info() const {
   return *impl_->info;
@@ -81,37 +117,24 @@ Task<Result<PartitionFigures>> Topic::figures(std::uint32_t partition) const {
   return figures_of(impl_, partition);
 }
 
-Task<Result<Topic>> Database::topic(std::string name) const {
-  const std::shared_ptr<embed::DatabaseCore> core = impl_->core;
-  TopicPtr found = core->topics().topics().find(scheme_path(name));
-  if (!found) co_return fail(Errc::kNotFound, "no topic " + name);
-  co_return Topic(std::make_shared<const Topic::Impl>(core, std::move(found)));
+Task<Result<Topic>> Database::topic(std::string_view name) const {
+  return find_topic(impl_->core, std::string(name));
 }
 
-Task<Result<Topic>> Database::create_topic(std::string name, TopicSpec spec) {
-  const std::shared_ptr<embed::DatabaseCore> core = impl_->core;
-  Topics& topics = core->topics().topics();
-  CO_TRY(TopicPtr made, co_await topics.create(scheme_path(name), std::move(spec)));
-  co_return Topic(std::make_shared<const Topic::Impl>(core, std::move(made)));
+Task<Result<Topic>> Database::create_topic(std::string_view name, TopicSpec spec) {
+  return create(impl_->core, scheme_path(name), std::move(spec));
 }
 
-Task<Result<Topic>> Database::alter_topic(std::string name, TopicChange change) {
-  const std::shared_ptr<embed::DatabaseCore> core = impl_->core;
-  Topics& topics = core->topics().topics();
-  CO_TRY(TopicPtr changed, co_await topics.alter(scheme_path(name), std::move(change)));
-  co_return Topic(std::make_shared<const Topic::Impl>(core, std::move(changed)));
+Task<Result<Topic>> Database::alter_topic(std::string_view name, TopicChange change) {
+  return alter(impl_->core, scheme_path(name), std::move(change));
 }
 
-Task<Result<void>> Database::remove_topic(std::string name) {
-  const std::shared_ptr<embed::DatabaseCore> core = impl_->core;
-  co_return co_await core->topics().topics().remove(scheme_path(name));
+Task<Result<void>> Database::remove_topic(std::string_view name) {
+  return remove(impl_->core, scheme_path(name));
 }
 
 Task<std::vector<TopicInfo>> Database::list_topics() const {
-  const std::shared_ptr<embed::DatabaseCore> core = impl_->core;
-  std::vector<TopicInfo> topics;
-  for (const TopicPtr& topic : core->topics().topics().list()) topics.push_back(*topic);
-  co_return topics;
+  return list(impl_->core);
 }
 
 }  // namespace moraine
