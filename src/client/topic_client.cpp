@@ -82,24 +82,32 @@ class TopicClient::Wait {
     partition_->unwatch(watch_);
   }
 
+  const PartitionPtr& partition() const { return partition_; }
   void end() { wake(state_, client_.lane_); }
-  // Called once.
+  // changed() waits for what happens from now on.
+  void arm() { state_->due = false; }
   Task<void> changed() {
     const std::shared_ptr<State> state = state_;
-    co_await state->changed;
+    if (state->due) co_return;
+    const auto waiter = std::make_shared<OneShot<bool>>();
+    state->waiter = waiter;
+    co_await *waiter;
+    state->waiter = nullptr;
   }
 
  private:
   // Callbacks may come after the wait has ended.
   struct State {
     bool due = false;
-    OneShot<bool> changed;
+    std::shared_ptr<OneShot<bool>> waiter;
   };
 
   // Partitions call from inside their own work.
   static void wake(const std::shared_ptr<State>& state, Executor& lane) {
     if (std::exchange(state->due, true)) return;
-    lane.post([state] { state->changed.set(true); });
+    lane.post([state] {
+      if (const auto waiter = state->waiter) waiter->set(true);
+    });
   }
 
   TopicClient& client_;
@@ -154,17 +162,21 @@ Task<Result<MessageBatch>> TopicClient::read_once(PartitionPtr partition,
 Task<Result<MessageBatch>> TopicClient::read(TopicPtr topic, MessageReadOptions options) {
   CO_TRY_VOID(check(options));
   const Instant deadline = lane_.now() + options.wait;
+  std::optional<Wait> wait;
   // The first attempt does not watch the partition: often there is something to read.
   for (bool watches = false;; watches = true) {
     CO_TRY(const PartitionPtr partition, find(*topic, options.partition));
-    std::optional<Wait> wait;
-    if (watches) {
-      if (waits_ended_) co_return fail(Errc::kUnavailable, "the database is being closed");
+    if (watches && waits_ended_) {
+      co_return fail(Errc::kUnavailable, "the database is being closed");
+    }
+    if (wait && wait->partition() != partition) wait.reset();
+    if (watches && !wait) {
       if (waits_.size() >= kWaitingReadsMax) {
         co_return fail(Errc::kOverloaded, fmt::format("{} reads wait", waits_.size()));
       }
       wait.emplace(*this, partition, deadline);
     }
+    if (wait) wait->arm();
     CO_TRY(MessageBatch batch, co_await read_once(partition, options));
     if (!batch.messages.empty() || lane_.now() >= deadline) co_return batch;
     if (batch.next_offset != options.offset) {

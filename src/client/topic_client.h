@@ -4,7 +4,7 @@
 //            partition.
 // Threading  `lane`.
 // Limits     kWaitingReadsMax; those of moraine/topic.h.
-// Tests      embed/topic_test.cpp, embed/topic_wait_test.cpp.
+// Tests      topic_client_test.cpp; embed/topic_test.cpp, embed/topic_wait_test.cpp.
 #pragma once
 
 #include <memory>
