@@ -36,7 +36,7 @@ int main(int count, char** arguments) {
   TableSchema schema;
   schema.columns = {{.name = "id", .type = ColumnType::kInt64, .key = true},
                     {.name = "balance", .type = ColumnType::kInt64}};
-  const auto made = db->create_table("/bank/accounts", schema);
+  const auto made = db->run(db->create_table("/bank/accounts", schema));
   if (!made && made.error().code != Errc::kAlreadyExists) return fail_with(made.error());
   auto accounts = db->table("/bank/accounts");
   if (!accounts) return fail_with(accounts.error());

@@ -47,7 +47,7 @@ int main(int count, char** arguments) {
   TableSchema schema;
   schema.columns = {{.name = "id", .key = true}, {.name = "balance"}};
   for (ColumnSchema& column : schema.columns) column.type = ColumnType::kInt64;
-  if (!db || !db->create_table("/accounts", schema)) return 1;
+  if (!db || !db->run(db->create_table("/accounts", schema))) return 1;
   const auto accounts = db->table("/accounts");
   if (!accounts) return 1;
   db->run<void>([&] { return transfer_all(*db, *accounts); });
@@ -56,5 +56,5 @@ int main(int count, char** arguments) {
     if (!accounts->lookup({id}, {}, rows)) return 1;
     std::printf("account %d: %d\n", id, static_cast<int>(rows.at(0, 1).as_int64()));
   }
-  return db->remove_table("/accounts") ? 0 : 1;
+  return db->run(db->remove_table("/accounts")) ? 0 : 1;
 }

@@ -13,7 +13,7 @@ Result<std::string> run(const char* folder) {
   schema.columns = {{.name = "id", .type = ColumnType::kInt64, .key = true},
                     {.name = "name", .type = ColumnType::kString},
                     {.name = "score", .type = ColumnType::kDouble}};
-  auto made = db->create_table("/users", schema);
+  auto made = db->run(db->create_table("/users", schema));
   if (!made && made.error().code != Errc::kAlreadyExists) return std::unexpected(made.error());
   auto users = db->table("/users");
   if (!users) return std::unexpected(users.error());

@@ -69,8 +69,9 @@ Result<void> open_tables(const Setting& setting, std::uint32_t tablets, std::siz
 }
 
 LaneSide side_of(OurTable& table, std::function<Result<Round>()> round) {
-  return {std::move(round),
-          [&table]() -> Result<std::string> { return table.database().metrics(); }};
+  return {std::move(round), [&table]() -> Result<std::string> {
+            return table.database().run(table.database().metrics());
+          }};
 }
 
 Result<void> commit_line(const Setting& setting, std::uint32_t tablets) {

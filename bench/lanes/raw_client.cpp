@@ -9,7 +9,7 @@
 #include <cstring>
 #include <thread>
 
-#include "gateway/kafka/protocol/reader.h"
+#include "queue/kafka/reader.h"
 
 namespace moraine::bench {
 namespace {

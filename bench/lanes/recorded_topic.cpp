@@ -7,7 +7,7 @@
 #include "app/kafka_error.h"
 #include "bench/event_text.h"
 #include "gateway/kafka/protocol/messages.h"
-#include "gateway/kafka/protocol/records.h"
+#include "queue/kafka/records.h"
 
 namespace moraine::bench {
 namespace {

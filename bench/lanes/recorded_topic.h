@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "bench/lanes/recording.h"
-#include "gateway/kafka/protocol/compression.h"
+#include "queue/kafka/compression.h"
 
 namespace moraine::bench {
 

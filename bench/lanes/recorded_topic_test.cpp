@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/kafka/protocol/messages.h"
-#include "gateway/kafka/protocol/records.h"
+#include "queue/kafka/records.h"
 
 namespace moraine::bench {
 namespace {

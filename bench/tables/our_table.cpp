@@ -55,8 +55,8 @@ Result<void> OurTable::start() {
   open.row_cache_bytes = options_.row_cache_bytes;
   TRY(Database opened, Database::open(options_.folder, open));
   database_.emplace(std::move(opened));
-  const Result<void> made =
-      database_->create_table(kPath, schema_of(options_.wide), options_.table, options_.pivots);
+  const Result<void> made = database_->run(
+      database_->create_table(kPath, schema_of(options_.wide), options_.table, options_.pivots));
   if (!made && made.error().code != Errc::kAlreadyExists) return std::unexpected(made.error());
   TRY(Table table, database_->table(kPath));
   table_.emplace(std::move(table));
@@ -122,12 +122,12 @@ Result<void> OurTable::load(RowRange range, std::uint64_t version) {
 }
 
 Result<void> OurTable::settle() {
-  TRY_VOID(database_->flush_table(kPath));
-  return database_->settle_table(kPath);
+  TRY_VOID(database_->run(database_->flush_table(kPath)));
+  return database_->run(database_->settle_table(kPath));
 }
 
 Result<std::uint64_t> OurTable::chunk_bytes() const {
-  TRY(const TableReport report, database_->describe_table(kPath));
+  TRY(const TableReport report, database_->run(database_->describe_table(kPath)));
   std::uint64_t bytes = 0;
   for (const TabletReport& tablet : report.tablets) bytes += tablet.disk_bytes;
   return bytes;

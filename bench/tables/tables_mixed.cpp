@@ -148,7 +148,7 @@ Result<void> compaction_line(const Setting& setting, OurTable& ours, std::uint64
     std::atomic<bool> over = false;
     Result<void> compacted;
     std::thread compaction([&] {
-      compacted = ours.database().compact_table(OurTable::kPath);
+      compacted = ours.database().run(ours.database().compact_table(OurTable::kPath));
       over = true;
     });
     Result<Round> meanwhile = read_until(ours.table(), rows, [&] { return over.load(); });

@@ -71,7 +71,9 @@ class OurQueue final : public Queue {
       rows += batch.rows;
     }
   }
-  std::uint64_t bytes() override { return table_.database().device_bytes_used(); }
+  std::uint64_t bytes() override {
+    return table_.database().run(table_.database().device_bytes_used());
+  }
 
  private:
   Result<void> try_pass(RowRange append, std::uint64_t live) {

@@ -18,11 +18,12 @@ Result<void> add_space(const Setting& setting, const Pair& pair, const std::stri
   const double user = static_cast<double>(rows_written * kRowBytes);
   Database& database = pair.ours->database();
   add_smaller(setting.report, "bytes_on_device_after_" + after,
-              static_cast<double>(database.device_bytes_used()) / kMB, "MB",
+              static_cast<double>(database.run(database.device_bytes_used())) / kMB, "MB",
               static_cast<double>(pair.peer->bytes_on_device()) / kMB, 1);
-  add_smaller(setting.report, "write_amplification_after_" + after,
-              static_cast<double>(database.device_bytes_written() - written_before) / user, "x",
-              static_cast<double>(pair.peer->bytes_written()) / user, 1);
+  add_smaller(
+      setting.report, "write_amplification_after_" + after,
+      static_cast<double>(database.run(database.device_bytes_written()) - written_before) / user,
+      "x", static_cast<double>(pair.peer->bytes_written()) / user, 1);
   TRY(const std::uint64_t chunks, pair.ours->chunk_bytes());
   add_smaller(setting.report, "bytes_in_chunks_after_" + after, static_cast<double>(chunks) / kMB,
               "MB", static_cast<double>(pair.peer->bytes_on_device()) / kMB, std::nullopt);
@@ -31,7 +32,8 @@ Result<void> add_space(const Setting& setting, const Pair& pair, const std::stri
 
 Result<void> reopen_both(const Setting& setting, const Pair& pair) {
   TRY(const double seconds, pair.ours->reopen());
-  const auto bytes = static_cast<double>(pair.ours->database().device_bytes_used());
+  const auto bytes =
+      static_cast<double>(pair.ours->database().run(pair.ours->database().device_bytes_used()));
   setting.report.note(fmt::format("after a clean stop: {:.1f} MB on the device, open in {:.2f} s",
                                   bytes / kMB, seconds));
   pair.peer->count_bytes(false);
@@ -52,7 +54,8 @@ Result<void> bench_tables_space(const Setting& setting) {
   options.table.mount.min_data_ttl = std::chrono::milliseconds(0);
   options.table.mount.max_data_ttl = std::chrono::milliseconds(0);
   TRY(const Pair pair, open_pair(setting, options));
-  const std::uint64_t before = pair.ours->database().device_bytes_written();
+  const std::uint64_t before =
+      pair.ours->database().run(pair.ours->database().device_bytes_written());
   TRY_VOID(pair.load({0, rows}, 0, setting.report));
   TRY_VOID(add_space(setting, pair, "load", rows, before));
   for (std::uint64_t version = 1; version <= kOverwrites; ++version) {

@@ -27,13 +27,13 @@ ColumnSchema column(std::string name, ColumnType type, bool key = false) {
 Result<void> mount_soon(Database& database, const std::string& path) {
   const auto deadline = std::chrono::steady_clock::now() + kMountPatience;
   for (;;) {
-    TRY(const TableReport report, database.describe_table(path));
+    TRY(const TableReport report, database.run(database.describe_table(path)));
     if (report.state == MountState::kMounted) return {};
     Result<void> done =
         fail(Errc::kReadOnly,
              fmt::format("the table is {}", report.state ? to_string(*report.state) : "mixed"));
-    if (report.state == MountState::kFrozen) done = database.unfreeze_table(path);
-    if (report.state == MountState::kUnmounted) done = database.mount_table(path);
+    if (report.state == MountState::kFrozen) done = database.run(database.unfreeze_table(path));
+    if (report.state == MountState::kUnmounted) done = database.run(database.mount_table(path));
     if (!done && std::chrono::steady_clock::now() > deadline) {
       return std::unexpected(std::move(done).error().within(path));
     }
@@ -107,7 +107,7 @@ Result<void> bring_up(Database& database) {
   for (std::uint32_t table = 0; table < kTables; ++table) {
     const std::string path = path_of(table);
     const auto created =
-        database.create_table(path, schema_of(table, 0), options_of(table), pivots);
+        database.run(database.create_table(path, schema_of(table, 0), options_of(table), pivots));
     if (!created && created.error().code != Errc::kAlreadyExists) return created;
     TRY_VOID(mount_soon(database, path));
   }

@@ -14,7 +14,7 @@ Result<void> use(const std::string& folder) {
   TableSchema schema;
   schema.columns = {{.name = "id", .type = ColumnType::kInt64, .key = true},
                     {.name = "name", .type = ColumnType::kString}};
-  if (auto made = db->create_table("/users", schema); !made) return made;
+  if (auto made = db->run(db->create_table("/users", schema)); !made) return made;
   Result<Table> users = db->table("/users");
   if (!users) return std::unexpected(users.error());
   Result<Transaction> tx = db->begin();

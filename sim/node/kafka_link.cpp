@@ -1,6 +1,6 @@
 #include "sim/node/kafka_link.h"
 
-#include "gateway/kafka/protocol/reader.h"
+#include "queue/kafka/reader.h"
 
 namespace moraine::sim {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/invariant.h"
-#include "gateway/kafka/protocol/records.h"
+#include "queue/kafka/records.h"
 
 namespace moraine::sim {
 

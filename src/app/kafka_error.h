@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "gateway/kafka/protocol/error_code.h"
+#include "queue/kafka/error_code.h"
 
 namespace moraine::app {
 

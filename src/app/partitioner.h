@@ -12,12 +12,6 @@
 
 namespace moraine::app {
 
-// MurmurHash2 with the seed of Kafka's clients.
-std::uint32_t murmur2(ByteSpan bytes);
-
-// Requires: count > 0.
-std::int32_t partition_of_key(ByteSpan key, std::int32_t count);
-
 class Partitioner {
  public:
   // `fixed`: where everything goes. `first`: where the first message without a key goes.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gateway/kafka/protocol/compression.h"
+#include "queue/kafka/compression.h"
 
 namespace moraine::app {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "gateway/kafka/protocol/records.h"
+#include "queue/kafka/records.h"
 
 namespace moraine::app {
 

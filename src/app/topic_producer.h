@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "app/topic_client.h"
-#include "gateway/kafka/protocol/records.h"
+#include "queue/kafka/records.h"
 
 namespace moraine::app {
 

@@ -2,6 +2,7 @@
 // on, which is destroyed after them.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -14,7 +15,12 @@
 namespace moraine {
 
 struct Database::Impl {
-  std::shared_ptr<embed::DatabaseCore> core;
+  explicit Impl(std::shared_ptr<embed::DatabaseCore> its_core) : core(std::move(its_core)) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() { core->end_waits(); }
+
+  const std::shared_ptr<embed::DatabaseCore> core;
 };
 
 struct Table::Impl {
@@ -28,6 +34,16 @@ struct Scan::Impl {
 
   std::shared_ptr<embed::DatabaseCore> core;
   client::Scan scan;
+};
+
+struct Topic::Impl {
+  Impl(std::shared_ptr<embed::DatabaseCore> its_core, TopicPtr its_info)
+      : core(std::move(its_core)), info(std::move(its_info)) {}
+  static Topic make(std::shared_ptr<embed::DatabaseCore> core, TopicPtr info);
+
+  const std::shared_ptr<embed::DatabaseCore> core;
+  const TopicPtr info;
+  mutable std::atomic<std::uint32_t> turn{0};  // Of the next message without a key.
 };
 
 struct Transaction::Impl {

@@ -28,7 +28,7 @@ class BadInputTest : public DatabaseTest {
     made.columns[5].required = true;
     return made;
   }
-  BadInputTest() { expect_ok(db_->create_table("/t", schema())); }
+  BadInputTest() { expect_ok(db_->run(db_->create_table("/t", schema()))); }
 
   Table table() { return std::move(*db_->table("/t")); }
   // The error of an insert, or "OK".
@@ -45,7 +45,7 @@ class BadInputTest : public DatabaseTest {
     EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;
   }
   std::string create_error(const TableSchema& made, const TableOptions& options = {}) {
-    return outcome(db_->create_table("/other", made, options));
+    return outcome(db_->run(db_->create_table("/other", made, options)));
   }
 };
 
@@ -70,7 +70,7 @@ TEST_F(BadInputTest, MissingUnknownAndRepeatedColumnsAreNamed) {
   expect_has(insert_error({{"id", 1}, {"id", 2}, {"part", "p"}, {"must", true}}), "twice");
   TableSchema required = schema();
   required.columns[0].required = true;
-  expect_ok(db_->create_table("/keys", required));
+  expect_ok(db_->run(db_->create_table("/keys", required)));
   auto tx = db_->begin();
   const NamedValue row[] = {{"part", "p"}, {"must", true}};
   expect_has(outcome(tx->insert(*db_->table("/keys"), row)), "\"id\"");
@@ -85,7 +85,7 @@ TEST_F(BadInputTest, FiltersCompareByValueWhateverTheTypeOfTheNumber) {
   TableSchema numbers;
   numbers.columns = {column("k", ColumnType::kInt64, true), column("d", ColumnType::kDouble),
                      column("i", ColumnType::kInt64)};
-  expect_ok(db_->create_table("/numbers", numbers));
+  expect_ok(db_->run(db_->create_table("/numbers", numbers)));
   const auto table = db_->table("/numbers");
   ASSERT_TRUE(table);
   for (std::int64_t k = -2; k <= 2; ++k) {
@@ -109,7 +109,7 @@ TEST_F(BadInputTest, FiltersCompareByValueWhateverTheTypeOfTheNumber) {
     EXPECT_EQ(rows({"i", Filter::Op::kNotEqual, Value(3u)}), "4");
     EXPECT_EQ(rows({"k", Filter::Op::kEqual, Value(1u)}), "1");
     expect_has(rows({"i", Filter::Op::kLess, Value("3")}), "\"i\"");
-    expect_ok(db_->flush_table("/numbers"));
+    expect_ok(db_->run(db_->flush_table("/numbers")));
   }
 }
 
@@ -156,7 +156,7 @@ TEST_F(BadInputTest, ValuesKeysAndRowsPastTheirLimitsAreRefused) {
   for (int i = 0; i < 9; ++i) {
     wide.columns.push_back(column("v" + std::to_string(i), ColumnType::kString));
   }
-  expect_ok(db_->create_table("/wide", wide));
+  expect_ok(db_->run(db_->create_table("/wide", wide)));
   const std::string big(1u << 20, 'x');
   std::vector<NamedValue> row = {{"id", 1}};
   for (std::size_t i = 1; i < wide.columns.size(); ++i) {
@@ -211,16 +211,16 @@ TEST_F(BadInputTest, OptionsThatContradictEachOtherAreNamed) {
   expect_has(create_error(schema(), options), "\"zip\"");
   TableMountOptions mount;
   mount.max_dynamic_store_row_count = 0;
-  expect_has(outcome(db_->remount_table("/t", mount)), "max_dynamic_store_row_count");
-  EXPECT_EQ(db_->describe_table("/t")->options, TableOptions());
+  expect_has(outcome(db_->run(db_->remount_table("/t", mount))), "max_dynamic_store_row_count");
+  EXPECT_EQ(db_->run(db_->describe_table("/t"))->options, TableOptions());
 }
 
 TEST_F(BadInputTest, SchemaChangesThatOldRowsWouldNotFitAreRefused) {
   const auto alter = [this](const TableSchema& made) {
-    return outcome(db_->alter_table("/t", made));
+    return outcome(db_->run(db_->alter_table("/t", made)));
   };
   expect_has(alter(schema()), "not all tablets are unmounted");
-  expect_ok(db_->unmount_table("/t"));
+  expect_ok(db_->run(db_->unmount_table("/t")));
   TableSchema made = schema();
   made.columns.erase(made.columns.begin() + 2);
   expect_has(alter(made), "\"name\" is missing");
@@ -237,7 +237,7 @@ TEST_F(BadInputTest, SchemaChangesThatOldRowsWouldNotFitAreRefused) {
   made.columns.push_back(column("new", ColumnType::kString));
   made.columns.back().required = true;
   expect_has(alter(made), "\"new\" is new and cannot be required");
-  EXPECT_EQ(db_->describe_table("/t")->schema, schema());
+  EXPECT_EQ(db_->run(db_->describe_table("/t"))->schema, schema());
 }
 
 TEST_F(BadInputTest, ReadsNameWhatIsWrongWithThem) {
@@ -259,15 +259,16 @@ TEST_F(BadInputTest, ReadsNameWhatIsWrongWithThem) {
 
 TEST_F(BadInputTest, PivotsAndPathsAreChecked) {
   const std::vector<std::vector<Value>> falling = {{Value(5)}, {Value(3)}};
-  expect_has(outcome(db_->create_table("/p", schema(), {}, falling)), "strictly increasing");
+  expect_has(outcome(db_->run(db_->create_table("/p", schema(), {}, falling))),
+             "strictly increasing");
   const std::vector<std::vector<Value>> typed = {{Value("x")}};
-  expect_has(outcome(db_->create_table("/p", schema(), {}, typed)), "\"id\"");
-  EXPECT_EQ(db_->create_table("/t", schema()).error().code, Errc::kAlreadyExists);
-  EXPECT_EQ(db_->remove_table("/nobody").error().code, Errc::kNotFound);
-  EXPECT_FALSE(db_->create_table("", schema()));
-  EXPECT_EQ(db_->reshard_table("/t", 2).error().code, Errc::kReadOnly);
-  expect_ok(db_->unmount_table("/t"));
-  expect_has(outcome(db_->reshard_table("/t", std::size_t{0})), "positive");
+  expect_has(outcome(db_->run(db_->create_table("/p", schema(), {}, typed))), "\"id\"");
+  EXPECT_EQ(db_->run(db_->create_table("/t", schema())).error().code, Errc::kAlreadyExists);
+  EXPECT_EQ(db_->run(db_->remove_table("/nobody")).error().code, Errc::kNotFound);
+  EXPECT_FALSE(db_->run(db_->create_table("", schema())));
+  EXPECT_EQ(db_->run(db_->reshard_table("/t", 2)).error().code, Errc::kReadOnly);
+  expect_ok(db_->run(db_->unmount_table("/t")));
+  expect_has(outcome(db_->run(db_->reshard_table("/t", std::size_t{0}))), "positive");
   Rowset rows;
   expect_has(outcome(table().lookup({Value(1), Value("p")}, {}, rows)), "\"unmounted\" state");
 }
@@ -276,7 +277,7 @@ TEST_F(BadInputTest, IntegersAreTakenForDoublesWhereThatIsExact) {
   TableSchema schema;
   schema.columns = {column("k", ColumnType::kDouble, true), column("score", ColumnType::kDouble)};
   const std::vector<std::vector<Value>> pivots = {{Value(100)}};
-  expect_ok(db_->create_table("/scores", schema, {}, pivots));
+  expect_ok(db_->run(db_->create_table("/scores", schema, {}, pivots)));
   const auto table = db_->table("/scores");
   ASSERT_TRUE(table) << table.error().message();
   insert(*table, {{"k", 1}, {"score", 3}});

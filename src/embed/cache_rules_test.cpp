@@ -23,7 +23,7 @@ class CacheRules : public DatabaseTest {
     TableSchema schema;
     schema.columns = {column("k", ColumnType::kInt64, true), column("v", ColumnType::kString)};
     if (inline_bytes > 0) schema.columns[1].max_inline_hunk_size = inline_bytes;
-    expect_ok(db_->create_table("/t", schema, options));
+    expect_ok(db_->run(db_->create_table("/t", schema, options)));
     auto table = db_->table("/t");
     EXPECT_TRUE(table) << table.error().message();
     auto tx = db_->begin();
@@ -31,8 +31,8 @@ class CacheRules : public DatabaseTest {
       expect_ok(tx->insert(*table, {{"k", k}, {"v", text_}}));
     }
     EXPECT_TRUE(tx->commit());
-    expect_ok(db_->flush_table("/t"));
-    expect_ok(db_->settle_table("/t"));
+    expect_ok(db_->run(db_->flush_table("/t")));
+    expect_ok(db_->run(db_->settle_table("/t")));
     return std::move(*table);
   }
   bool read(const Table& table, std::int64_t key, std::optional<bool> use_cache = {}) {
@@ -43,7 +43,7 @@ class CacheRules : public DatabaseTest {
     return rows.exists(0);
   }
   std::uint64_t metric(const std::string& name) {
-    const std::string text = db_->metrics();
+    const std::string text = db_->run(db_->metrics());
     const std::string line = "\nyt_tablet_node_lookup_" + name + "_total{table_path=\"/t\"} ";
     const std::size_t at = text.find(line);
     EXPECT_NE(at, std::string::npos) << name;
@@ -90,7 +90,7 @@ TEST_F(CacheRules, WithoutAShareOfRowsNothingIsCached) {
 TEST_F(CacheRules, ARemountTurnsItOn) {
   const Table table = make({});
   EXPECT_TRUE(read(table, 1));
-  expect_ok(db_->remount_table("/t", cached(1, true).mount));
+  expect_ok(db_->run(db_->remount_table("/t", cached(1, true).mount)));
   EXPECT_TRUE(read(table, 1));
   EXPECT_TRUE(read(table, 1));
   EXPECT_EQ(metric("cache_hits"), 1u);
@@ -108,7 +108,7 @@ TEST_F(CacheRules, AFixedNumberOfRowsForEachTabletIsUnderstoodToo) {
 TEST_F(CacheRules, ItKeepsTheConfiguredShareOfRows) {
   const Table table = make(cached(0.1, true));
   for (std::int64_t k = 0; k < kRows; ++k) EXPECT_TRUE(read(table, k));
-  const std::string text = db_->metrics();
+  const std::string text = db_->run(db_->metrics());
   const std::string line = "\nmoraine_table_row_cache_rows{table_path=\"/t\"} ";
   ASSERT_NE(text.find(line), std::string::npos);
   EXPECT_LE(std::stoull(text.substr(text.find(line) + line.size())), kRows / 10);
@@ -151,7 +151,7 @@ TEST_F(CacheRules, TheKeyFilterTurnsMissingKeysAwayWithoutReadingABlock) {
 
 TEST_F(CacheRules, MemoryIsReportedForEverySizeOfItem) {
   make(cached(1, true));
-  const std::string text = db_->metrics();
+  const std::string text = db_->run(db_->metrics());
   for (const char* name :
        {"alive_items", "allocated_items_total", "freed_items_total", "arena_size"}) {
     for (const char* rank :

@@ -24,7 +24,7 @@ class ColdReadsTest : public DatabaseTest {
     TableOptions options;
     options.mount.min_data_ttl = std::chrono::milliseconds(0);
     options.mount.max_data_ttl = std::chrono::milliseconds(0);
-    expect_ok(db_->create_table("/users", users_schema(), options));
+    expect_ok(db_->run(db_->create_table("/users", users_schema(), options)));
     put_all(0);
   }
   // Caches that hold a few blocks only.
@@ -55,7 +55,7 @@ class ColdReadsTest : public DatabaseTest {
       expect_ok(tx->insert(table, {{"id", id}, {"name", std::string_view(value)}}));
     }
     ASSERT_TRUE(tx->commit());
-    expect_ok(db_->flush_table("/users"));
+    expect_ok(db_->run(db_->flush_table("/users")));
   }
   // The version of the row; -1: the value was never written.
   static int version_in(std::int64_t id, const std::string& value) {
@@ -98,7 +98,7 @@ TEST_F(ColdReadsTest, RowsAreRightWhileChunksAreFlushedAndCompactedAndTheirPlace
   for (int version = 1; version <= kRounds; ++version) {
     put_all(version);
     written = version;
-    if (version % 3 == 0) expect_ok(db_->compact_table("/users"));
+    if (version % 3 == 0) expect_ok(db_->run(db_->compact_table("/users")));
   }
   over = true;
   for (std::thread& reader : readers) reader.join();

@@ -8,9 +8,9 @@ namespace {
 class ColumnsTest : public DatabaseTest {
  protected:
   ColumnsTest() {
-    expect_ok(db_->create_table("/users", users_schema()));
-    expect_ok(db_->create_table("/pairs", pairs_schema()));
-    expect_ok(db_->create_table("/twins", users_schema()));
+    expect_ok(db_->run(db_->create_table("/users", users_schema())));
+    expect_ok(db_->run(db_->create_table("/pairs", pairs_schema())));
+    expect_ok(db_->run(db_->create_table("/twins", users_schema())));
   }
   static TableSchema pairs_schema() {
     TableSchema schema;
@@ -75,8 +75,8 @@ TEST_F(ColumnsTest, OfATableReadItHoweverOftenItIsTaken) {
     ASSERT_TRUE(rows.exists(0));
     EXPECT_EQ(rows.at(0, 0).text(), "Ada");
   }
-  expect_ok(db_->unmount_table("/users"));
-  expect_ok(db_->mount_table("/users"));
+  expect_ok(db_->run(db_->unmount_table("/users")));
+  expect_ok(db_->run(db_->mount_table("/users")));
   expect_ok(users().lookup({1}, names, rows));
 }
 
@@ -84,9 +84,9 @@ TEST_F(ColumnsTest, OfASchemaThatHasChangedDoNotReadTheNewOne) {
   const ReadOptions old = only(users(), "score");
   TableSchema wider = users_schema();
   wider.columns.insert(wider.columns.begin() + 1, column("city", ColumnType::kString));
-  expect_ok(db_->unmount_table("/users"));
-  expect_ok(db_->alter_table("/users", wider));
-  expect_ok(db_->mount_table("/users"));
+  expect_ok(db_->run(db_->unmount_table("/users")));
+  expect_ok(db_->run(db_->alter_table("/users", wider)));
+  expect_ok(db_->run(db_->mount_table("/users")));
   expect_refused(users(), old);
 }
 

@@ -48,19 +48,19 @@ class Connect : public testing::Test {
 TEST_F(Connect, TheNodeKeepsRunningWhenADatabaseIsDestroyed) {
   {
     Database database = Database::connect(node_->parts());
-    ASSERT_TRUE(database.create_table("/users", users_schema()));
+    ASSERT_TRUE(database.run(database.create_table("/users", users_schema())));
     insert(database, 1);
   }
   Database again = Database::connect(node_->parts());
   insert(again, 2);
   EXPECT_EQ(count(again), 2u);
-  EXPECT_GT(again.device_bytes_used(), 0u);
+  EXPECT_GT(again.run(again.device_bytes_used()), 0u);
 }
 
 TEST_F(Connect, SeveralDatabasesOfOneNodeSeeTheSameTables) {
   Database one = Database::connect(node_->parts());
   Database two = Database::connect(node_->parts());
-  ASSERT_TRUE(one.create_table("/users", users_schema()));
+  ASSERT_TRUE(one.run(one.create_table("/users", users_schema())));
   insert(one, 1);
   insert(two, 2);
   EXPECT_EQ(count(one), 2u);

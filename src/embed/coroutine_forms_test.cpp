@@ -1,4 +1,4 @@
-// The coroutine forms of the public API, one test for each group.
+// The public API in coroutines, one test for each group of calls.
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ class CoroutineForms : public DatabaseTest {
     co_return Result<void>();
   }
   Task<Result<std::optional<MountState>>> state() {
-    CO_TRY(const TableReport report, co_await db_->describe_table_async("/users"));
+    CO_TRY(const TableReport report, co_await db_->describe_table("/users"));
     co_return report.state;
   }
 
@@ -46,8 +46,8 @@ class CoroutineForms : public DatabaseTest {
 };
 
 Task<Result<void>> CoroutineForms::read() {
-  CO_TRY_VOID(co_await db_->create_table_async("/users", users_schema(), {}, keys_of({10})));
-  CO_TRY(const Table table, co_await db_->table_async("/users"));
+  CO_TRY_VOID(co_await db_->create_table("/users", users_schema(), {}, keys_of({10})));
+  CO_TRY(const Table table, db_->table("/users"));
   CO_TRY_VOID(co_await write(table, 1, "old"));
   CO_TRY(const Timestamp moment, co_await db_->timestamp_async());
   CO_TRY_VOID(co_await write(table, 1, "new"));
@@ -78,8 +78,8 @@ TEST_F(CoroutineForms, ReadRowsVersionsAndTimestamps) {
 }
 
 Task<Result<void>> CoroutineForms::read_in_a_transaction() {
-  CO_TRY_VOID(co_await db_->create_table_async("/users", users_schema()));
-  CO_TRY(const Table table, co_await db_->table_async("/users"));
+  CO_TRY_VOID(co_await db_->create_table("/users", users_schema()));
+  CO_TRY(const Table table, db_->table("/users"));
   CO_TRY_VOID(co_await write(table, 1, "old"));
   CO_TRY(Transaction tx, co_await db_->begin_async());
   CO_TRY_VOID(co_await write(table, 1, "new"));
@@ -109,29 +109,29 @@ TEST_F(CoroutineForms, ReadTheSnapshotOfATransactionsStart) {
 }
 
 Task<Result<void>> CoroutineForms::change_states() {
-  CO_TRY_VOID(co_await db_->create_table_async("/users", users_schema()));
-  CO_TRY_VOID(co_await db_->freeze_table_async("/users"));
+  CO_TRY_VOID(co_await db_->create_table("/users", users_schema()));
+  CO_TRY_VOID(co_await db_->freeze_table("/users"));
   CO_TRY(std::optional<MountState> now, co_await state());
   EXPECT_EQ(now, MountState::kFrozen);
-  CO_TRY_VOID(co_await db_->unfreeze_table_async("/users"));
+  CO_TRY_VOID(co_await db_->unfreeze_table("/users"));
   CO_TRY(now, co_await state());
   EXPECT_EQ(now, MountState::kMounted);
-  CO_TRY_VOID(co_await db_->unmount_table_async("/users"));
+  CO_TRY_VOID(co_await db_->unmount_table("/users"));
   CO_TRY(now, co_await state());
   EXPECT_EQ(now, MountState::kUnmounted);
-  CO_TRY_VOID(co_await db_->mount_table_async("/users", MountState::kFrozen));
+  CO_TRY_VOID(co_await db_->mount_table("/users", MountState::kFrozen));
   CO_TRY(now, co_await state());
   EXPECT_EQ(now, MountState::kFrozen);
-  CO_TRY_VOID(co_await db_->unfreeze_table_async("/users"));
+  CO_TRY_VOID(co_await db_->unfreeze_table("/users"));
   TableMountOptions options;
   options.max_data_versions = 7;
-  CO_TRY_VOID(co_await db_->remount_table_async("/users", options));
-  CO_TRY(const TableReport report, co_await db_->describe_table_async("/users"));
+  CO_TRY_VOID(co_await db_->remount_table("/users", options));
+  CO_TRY(const TableReport report, co_await db_->describe_table("/users"));
   EXPECT_EQ(report.options.mount.max_data_versions, 7u);
-  CO_TRY(const std::vector<std::string> before, co_await db_->list_tables_async());
+  const std::vector<std::string> before = db_->list_tables();
   EXPECT_EQ(std::ranges::count(before, "/users"), 1);
-  CO_TRY_VOID(co_await db_->remove_table_async("/users"));
-  CO_TRY(const std::vector<std::string> after, co_await db_->list_tables_async());
+  CO_TRY_VOID(co_await db_->remove_table("/users"));
+  const std::vector<std::string> after = db_->list_tables();
   EXPECT_EQ(std::ranges::count(after, "/users"), 0);
   co_return Result<void>();
 }
@@ -141,23 +141,23 @@ TEST_F(CoroutineForms, MountFreezeRemountDescribeListAndRemoveTables) {
 }
 
 Task<Result<void>> CoroutineForms::change_schema_and_tablets() {
-  CO_TRY_VOID(co_await db_->create_table_async("/users", users_schema()));
-  CO_TRY_VOID(co_await db_->unmount_table_async("/users"));
+  CO_TRY_VOID(co_await db_->create_table("/users", users_schema()));
+  CO_TRY_VOID(co_await db_->unmount_table("/users"));
   TableSchema wider = users_schema();
   wider.columns.push_back(column("city", ColumnType::kString));
-  CO_TRY_VOID(co_await db_->alter_table_async("/users", wider));
-  CO_TRY(TableReport report, co_await db_->describe_table_async("/users"));
+  CO_TRY_VOID(co_await db_->alter_table("/users", wider));
+  CO_TRY(TableReport report, co_await db_->describe_table("/users"));
   EXPECT_EQ(report.schema.columns.size(), 4u);
-  CO_TRY_VOID(co_await db_->set_options_async("/users", report.options));
-  CO_TRY_VOID(co_await db_->reshard_table_async("/users", keys_of({10, 20})));
-  CO_TRY(report, co_await db_->describe_table_async("/users"));
+  CO_TRY_VOID(co_await db_->set_options("/users", report.options));
+  CO_TRY_VOID(co_await db_->reshard_table("/users", keys_of({10, 20})));
+  CO_TRY(report, co_await db_->describe_table("/users"));
   EXPECT_EQ(report.tablets.size(), 3u);
   EXPECT_EQ(report.tablets.back().pivot.front().as_int64(), 20);
-  const auto made = co_await db_->reshard_table_async("/users", std::size_t{1});
+  const auto made = co_await db_->reshard_table("/users", std::size_t{1});
   EXPECT_EQ(made.value_or(0), 1u);
-  CO_TRY(report, co_await db_->describe_table_async("/users"));
+  CO_TRY(report, co_await db_->describe_table("/users"));
   EXPECT_EQ(report.tablets.size(), 1u);
-  co_return co_await db_->mount_table_async("/users");
+  co_return co_await db_->mount_table("/users");
 }
 
 TEST_F(CoroutineForms, ChangeSchemasOptionsAndTablets) {
@@ -165,45 +165,45 @@ TEST_F(CoroutineForms, ChangeSchemasOptionsAndTablets) {
 }
 
 Task<Result<void>> CoroutineForms::maintain() {
-  CO_TRY_VOID(co_await db_->create_table_async("/users", users_schema()));
-  CO_TRY(const Table table, co_await db_->table_async("/users"));
+  CO_TRY_VOID(co_await db_->create_table("/users", users_schema()));
+  CO_TRY(const Table table, db_->table("/users"));
   for (int round = 0; round < 2; ++round) {
     CO_TRY_VOID(co_await write(table, round, "kept"));
-    CO_TRY_VOID(co_await db_->flush_table_async("/users"));
+    CO_TRY_VOID(co_await db_->flush_table("/users"));
   }
-  CO_TRY_VOID(co_await db_->compact_table_async("/users"));
-  CO_TRY_VOID(co_await db_->settle_table_async("/users"));
-  CO_TRY(const TableReport report, co_await db_->describe_table_async("/users"));
+  CO_TRY_VOID(co_await db_->compact_table("/users"));
+  CO_TRY_VOID(co_await db_->settle_table("/users"));
+  CO_TRY(const TableReport report, co_await db_->describe_table("/users"));
   EXPECT_EQ(report.tablets.front().chunks, 1u);
   EXPECT_EQ(report.tablets.front().rows, 2u);
-  const std::string metrics = co_await db_->metrics_async();
+  const std::string metrics = co_await db_->metrics();
   EXPECT_FALSE(metrics.empty());
-  EXPECT_GT(co_await db_->device_bytes_used_async(), 0u);
-  EXPECT_GT(co_await db_->device_bytes_written_async(), 0u);
+  EXPECT_GT(co_await db_->device_bytes_used(), 0u);
+  EXPECT_GT(co_await db_->device_bytes_written(), 0u);
   co_return Result<void>();
 }
 
 TEST_F(CoroutineForms, FlushCompactSettleAndReport) {
   run(&CoroutineForms::maintain);
   EXPECT_EQ(name_of(users(), 1), "kept");
-  EXPECT_GT(db_->device_bytes_used(), 0u);
-  EXPECT_GT(db_->device_bytes_written(), 0u);
+  EXPECT_GT(db_->run(db_->device_bytes_used()), 0u);
+  EXPECT_GT(db_->run(db_->device_bytes_written()), 0u);
 }
 
 Task<Result<void>> CoroutineForms::make_static() {
   TableSchema schema;
   schema.columns = {column("id", ColumnType::kInt64, true), column("name", ColumnType::kString)};
   schema.unique_keys = true;
-  CO_TRY_VOID(co_await db_->create_static_table_async("/users", schema));
+  CO_TRY_VOID(co_await db_->create_static_table("/users", schema));
   std::vector<std::vector<NamedValue>> rows(2);
   rows[0] = std::vector<NamedValue>{{"id", 1}, {"name", "a"}};
   rows[1] = std::vector<NamedValue>{{"id", 2}, {"name", "b"}};
-  CO_TRY_VOID(co_await db_->write_static_table_async("/users", rows));
+  CO_TRY_VOID(co_await db_->write_static_table("/users", rows));
   rows[1] = std::vector<NamedValue>{{"id", "text"}};
-  const auto wrong = co_await db_->write_static_table_async("/users", rows);
+  const auto wrong = co_await db_->write_static_table("/users", rows);
   EXPECT_TRUE(!wrong && wrong.error().code == Errc::kInvalidArgument);
-  CO_TRY_VOID(co_await db_->make_dynamic_async("/users"));
-  CO_TRY(const Table table, co_await db_->table_async("/users"));
+  CO_TRY_VOID(co_await db_->make_dynamic("/users"));
+  CO_TRY(const Table table, db_->table("/users"));
   CO_TRY_VOID(co_await write(table, 3, "c"));
   co_return Result<void>();
 }
@@ -215,28 +215,28 @@ TEST_F(CoroutineForms, MakeWriteAndTurnStaticTables) {
 }
 
 Task<Result<void>> CoroutineForms::get_errors() {
-  const auto none = co_await db_->table_async("/none");
+  const auto none = db_->table("/none");
   EXPECT_TRUE(!none && none.error().code == Errc::kNotFound);
-  const auto report = co_await db_->describe_table_async("/none");
+  const auto report = co_await db_->describe_table("/none");
   EXPECT_TRUE(!report && report.error().code == Errc::kNotFound);
-  const auto mounted = co_await db_->mount_table_async("/none");
+  const auto mounted = co_await db_->mount_table("/none");
   EXPECT_TRUE(!mounted && mounted.error().code == Errc::kNotFound);
-  const auto sharded = co_await db_->reshard_table_async("/none", keys_of({1}));
+  const auto sharded = co_await db_->reshard_table("/none", keys_of({1}));
   EXPECT_TRUE(!sharded && sharded.error().code == Errc::kNotFound);
-  const auto flushed = co_await db_->flush_table_async("/none");
+  const auto flushed = co_await db_->flush_table("/none");
   EXPECT_TRUE(!flushed && flushed.error().code == Errc::kNotFound);
-  const auto settled = co_await db_->settle_table_async("/none");
+  const auto settled = co_await db_->settle_table("/none");
   EXPECT_TRUE(!settled && settled.error().code == Errc::kNotFound);
-  const auto removed = co_await db_->remove_directory_async("/none");
+  const auto removed = co_await db_->remove_directory("/none");
   EXPECT_TRUE(!removed && removed.error().code == Errc::kNotFound);
   Keys pivots(1);
   pivots[0].push_back(Value("text"));
-  const auto made = co_await db_->create_table_async("/users", users_schema(), {}, pivots);
+  const auto made = co_await db_->create_table("/users", users_schema(), {}, pivots);
   EXPECT_TRUE(!made && made.error().code == Errc::kInvalidArgument);
   co_return Result<void>();
 }
 
-TEST_F(CoroutineForms, SayWhatIsWrongAsThePlainFormsDo) {
+TEST_F(CoroutineForms, SayWhatIsWrong) {
   run(&CoroutineForms::get_errors);
 }
 

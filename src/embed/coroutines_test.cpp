@@ -36,7 +36,7 @@ class CoroutinesTest : public testing::Test {
     EXPECT_TRUE(opened) << opened.error().message();
     db_.emplace(std::move(*opened));
     const std::vector<std::vector<Value>> pivots = {{Value(kCoroutines / 2)}};
-    const auto created = db_->create_table("/counters", counters_schema(), {}, pivots);
+    const auto created = db_->run(db_->create_table("/counters", counters_schema(), {}, pivots));
     EXPECT_TRUE(created) << created.error().message();
   }
   ~CoroutinesTest() override {

@@ -43,7 +43,7 @@ class DamageTest : public DatabaseTest {
       expect_ok(tx->insert(table, {{"id", id}, {"name", std::string_view(text)}}));
     }
     ASSERT_TRUE(tx->commit());
-    expect_ok(db_->flush_table("/users"));
+    expect_ok(db_->run(db_->flush_table("/users")));
   }
 };
 
@@ -51,11 +51,11 @@ TEST_F(DamageTest, ARottenBlockOfAChunkIsNamedAndTheRestIsRead) {
   TableOptions options;
   options.compression_codec = "none";
   options.mount.enable_compaction_and_partitioning = false;
-  expect_ok(db_->create_table("/users", users_schema(), options));
+  expect_ok(db_->run(db_->create_table("/users", users_schema(), options)));
   put(0, 100, "rotten text of the first rows");
   put(100, 200, "sound text of the other rows");
   // After this the log has no rows.
-  expect_ok(db_->freeze_table("/users"));
+  expect_ok(db_->run(db_->freeze_table("/users")));
   db_.reset();
   EXPECT_GT(rot("rotten text of the first rows"), 0u);
   open();

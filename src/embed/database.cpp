@@ -17,13 +17,9 @@ using embed::DatabaseCore;
 constexpr std::chrono::seconds kOpenWaitMax{2};
 constexpr std::chrono::milliseconds kOpenPause{20};
 
-std::vector<std::vector<Value>> copy_of(std::span<const std::vector<Value>> pivots) {
-  return {pivots.begin(), pivots.end()};
-}
-
 Task<Result<void>> settle(DatabaseCore& core, std::string path) {
   CO_TRY_VOID(co_await client::settle_table(core.tables(), std::move(path)));
-  co_await core.give_back();
+  co_await run_there(core.control(), [&] { return core.give_back(); });
   co_return Result<void>();
 }
 
@@ -38,15 +34,11 @@ Result<Database> Database::open(const std::string& folder, OpenOptions options) 
     core = DatabaseCore::open(folder, options);
   }
   if (!core) return std::unexpected(std::move(core).error());
-  auto impl = std::make_unique<Impl>();
-  impl->core = std::move(*core);
-  return Database(std::move(impl));
+  return Database(std::make_unique<Impl>(std::move(*core)));
 }
 
 Database Database::connect(const embed::NodeParts& parts) {
-  auto impl = std::make_unique<Impl>();
-  impl->core = std::make_shared<DatabaseCore>(parts);
-  return Database(std::move(impl));
+  return Database(std::make_unique<Impl>(std::make_shared<DatabaseCore>(parts)));
 }
 
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -54,159 +46,89 @@ Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;
 Database::~Database() = default;
 
-Task<Result<void>> Database::create_table_async(std::string path, TableSchema schema,
-                                                TableOptions options,
-                                                std::vector<std::vector<Value>> pivots) {
+Task<Result<void>> Database::create_table(std::string_view path, TableSchema schema,
+                                          TableOptions options,
+                                          std::vector<std::vector<Value>> pivots) {
   NewTable table;
   table.schema = std::move(schema);
   table.options = std::move(options);
   return client::create_table(impl_->core->tables(), scheme_path(path), std::move(table),
                               std::move(pivots));
 }
-Result<void> Database::create_table(std::string_view path, const TableSchema& schema,
-                                    const TableOptions& options,
-                                    std::span<const std::vector<Value>> pivots) {
-  return impl_->core->get<Result<void>>(
-      [&] { return create_table_async(std::string(path), schema, options, copy_of(pivots)); });
-}
 
-Task<Result<void>> Database::remove_table_async(std::string path) {
+Task<Result<void>> Database::remove_table(std::string_view path) {
   return impl_->core->tables().remove(scheme_path(path));
 }
-Result<void> Database::remove_table(std::string_view path) {
-  return impl_->core->get<Result<void>>([&] { return remove_table_async(std::string(path)); });
-}
 
-Task<Result<void>> Database::remove_directory_async(std::string path) {
+Task<Result<void>> Database::remove_directory(std::string_view path) {
   return impl_->core->tables().remove_directory(scheme_path(path));
 }
-Result<void> Database::remove_directory(std::string_view path) {
-  return impl_->core->get<Result<void>>([&] { return remove_directory_async(std::string(path)); });
-}
 
-Task<Result<void>> Database::mount_table_async(std::string path, MountState state) {
+Task<Result<void>> Database::mount_table(std::string_view path, MountState state) {
   return impl_->core->tables().mount(scheme_path(path), state);
 }
-Result<void> Database::mount_table(std::string_view path, MountState state) {
-  return impl_->core->get<Result<void>>(
-      [&] { return mount_table_async(std::string(path), state); });
-}
 
-Task<Result<void>> Database::unmount_table_async(std::string path) {
+Task<Result<void>> Database::unmount_table(std::string_view path) {
   return impl_->core->tables().unmount(scheme_path(path));
 }
-Result<void> Database::unmount_table(std::string_view path) {
-  return impl_->core->get<Result<void>>([&] { return unmount_table_async(std::string(path)); });
-}
 
-Task<Result<void>> Database::freeze_table_async(std::string path) {
+Task<Result<void>> Database::freeze_table(std::string_view path) {
   return impl_->core->tables().freeze(scheme_path(path));
 }
-Result<void> Database::freeze_table(std::string_view path) {
-  return impl_->core->get<Result<void>>([&] { return freeze_table_async(std::string(path)); });
-}
 
-Task<Result<void>> Database::unfreeze_table_async(std::string path) {
+Task<Result<void>> Database::unfreeze_table(std::string_view path) {
   return impl_->core->tables().unfreeze(scheme_path(path));
 }
-Result<void> Database::unfreeze_table(std::string_view path) {
-  return impl_->core->get<Result<void>>([&] { return unfreeze_table_async(std::string(path)); });
-}
 
-Task<Result<void>> Database::remount_table_async(std::string path) {
+Task<Result<void>> Database::remount_table(std::string_view path) {
   return impl_->core->tables().remount(scheme_path(path));
 }
-Result<void> Database::remount_table(std::string_view path) {
-  return impl_->core->get<Result<void>>([&] { return remount_table_async(std::string(path)); });
-}
-Task<Result<void>> Database::remount_table_async(std::string path, TableMountOptions options) {
+Task<Result<void>> Database::remount_table(std::string_view path, TableMountOptions options) {
   return impl_->core->tables().remount(scheme_path(path), std::move(options));
 }
-Result<void> Database::remount_table(std::string_view path, const TableMountOptions& options) {
-  return impl_->core->get<Result<void>>(
-      [&] { return remount_table_async(std::string(path), options); });
-}
 
-Task<Result<void>> Database::alter_table_async(std::string path, TableSchema schema) {
+Task<Result<void>> Database::alter_table(std::string_view path, TableSchema schema) {
   return impl_->core->tables().alter(scheme_path(path), std::move(schema));
 }
-Result<void> Database::alter_table(std::string_view path, const TableSchema& schema) {
-  return impl_->core->get<Result<void>>(
-      [&] { return alter_table_async(std::string(path), schema); });
-}
 
-Task<Result<void>> Database::set_options_async(std::string path, TableOptions options) {
+Task<Result<void>> Database::set_options(std::string_view path, TableOptions options) {
   return impl_->core->tables().set_options(scheme_path(path), std::move(options));
 }
-Result<void> Database::set_options(std::string_view path, const TableOptions& options) {
-  return impl_->core->get<Result<void>>(
-      [&] { return set_options_async(std::string(path), options); });
-}
 
-Task<Result<void>> Database::set_attributes_async(std::string path,
-                                                  std::map<std::string, std::string> attributes) {
+Task<Result<void>> Database::set_attributes(std::string_view path,
+                                            std::map<std::string, std::string> attributes) {
   return impl_->core->tables().set_attributes(scheme_path(path), std::move(attributes));
 }
-Result<void> Database::set_attributes(std::string_view path,
-                                      const std::map<std::string, std::string>& attributes) {
-  return impl_->core->get<Result<void>>(
-      [&] { return set_attributes_async(std::string(path), attributes); });
-}
 
-Task<Result<void>> Database::reshard_table_async(std::string path,
-                                                 std::vector<std::vector<Value>> pivots) {
+Task<Result<void>> Database::reshard_table(std::string_view path,
+                                           std::vector<std::vector<Value>> pivots) {
   return client::reshard_table(impl_->core->tables(), scheme_path(path), std::move(pivots));
 }
-Result<void> Database::reshard_table(std::string_view path,
-                                     std::span<const std::vector<Value>> pivots) {
-  return impl_->core->get<Result<void>>(
-      [&] { return reshard_table_async(std::string(path), copy_of(pivots)); });
-}
 
-Task<Result<std::size_t>> Database::reshard_table_async(std::string path, std::size_t tablets) {
+Task<Result<std::size_t>> Database::reshard_table(std::string_view path, std::size_t tablets) {
   return client::reshard_table(impl_->core->tables(), scheme_path(path), tablets);
 }
-Result<std::size_t> Database::reshard_table(std::string_view path, std::size_t tablets) {
-  return impl_->core->get<Result<std::size_t>>(
-      [&] { return reshard_table_async(std::string(path), tablets); });
-}
 
-Task<Result<void>> Database::flush_table_async(std::string path) {
+Task<Result<void>> Database::flush_table(std::string_view path) {
   return client::flush_table(impl_->core->tables(), scheme_path(path));
 }
-Result<void> Database::flush_table(std::string_view path) {
-  return impl_->core->get<Result<void>>([&] { return flush_table_async(std::string(path)); });
-}
 
-Task<Result<void>> Database::compact_table_async(std::string path) {
+Task<Result<void>> Database::compact_table(std::string_view path) {
   return client::compact_table(impl_->core->tables(), scheme_path(path));
 }
-Result<void> Database::compact_table(std::string_view path) {
-  return impl_->core->get<Result<void>>([&] { return compact_table_async(std::string(path)); });
-}
 
-Task<Result<std::vector<std::string>>> Database::list_tables_async() const {
+std::vector<std::string> Database::list_tables() const {
   std::vector<std::string> paths = impl_->core->tables().paths();
   for (std::string& path : paths) path.insert(0, 1, '/');
-  co_return paths;
-}
-Result<std::vector<std::string>> Database::list_tables() const {
-  return impl_->core->get<Result<std::vector<std::string>>>([&] { return list_tables_async(); });
+  return paths;
 }
 
-Task<Result<TableReport>> Database::describe_table_async(std::string path) const {
+Task<Result<TableReport>> Database::describe_table(std::string_view path) const {
   return client::describe_table(impl_->core->tables(), scheme_path(path));
 }
-Result<TableReport> Database::describe_table(std::string_view path) const {
-  return impl_->core->get<Result<TableReport>>(
-      [&] { return describe_table_async(std::string(path)); });
-}
 
-Task<Result<void>> Database::settle_table_async(std::string path) {
+Task<Result<void>> Database::settle_table(std::string_view path) {
   return settle(*impl_->core, scheme_path(path));
-}
-Result<void> Database::settle_table(std::string_view path) {
-  return impl_->core->get<Result<void>>([&] { return settle_table_async(std::string(path)); });
 }
 
 Task<Result<Timestamp>> Database::timestamp_async() {
@@ -220,26 +142,21 @@ Result<Timestamp> Database::timestamp() {
   return impl_->core->get<Result<Timestamp>>([&] { return timestamp_async(); });
 }
 
-void Database::run_and_wait(std::function<Task<void>()> body) {
-  impl_->core->run_on(impl_->core->next_lane(), std::move(body));
+void Database::run_and_wait(std::function<Task<void>()> body) const {
+  const std::shared_ptr<DatabaseCore> core = impl_->core;  // Kept if this object is destroyed.
+  core->run_on(core->next_lane(), std::move(body));
 }
 
-Task<std::uint64_t> Database::device_bytes_used_async() const {
+Task<std::uint64_t> Database::device_bytes_used() const {
   const auto core = impl_->core;
   co_return co_await run_there(
       core->control(), [&]() -> Task<std::uint64_t> { co_return core->device_bytes_used(); });
 }
-std::uint64_t Database::device_bytes_used() const {
-  return impl_->core->get<std::uint64_t>([&] { return device_bytes_used_async(); });
-}
 
-Task<std::uint64_t> Database::device_bytes_written_async() const {
+Task<std::uint64_t> Database::device_bytes_written() const {
   const auto core = impl_->core;
   co_return co_await run_there(
       core->control(), [&]() -> Task<std::uint64_t> { co_return core->device_bytes_written(); });
-}
-std::uint64_t Database::device_bytes_written() const {
-  return impl_->core->get<std::uint64_t>([&] { return device_bytes_written_async(); });
 }
 
 }  // namespace moraine

@@ -10,12 +10,32 @@ namespace moraine::embed {
 Result<std::unique_ptr<DatabaseCore>> DatabaseCore::open(const std::string& folder,
                                                          const OpenOptions& options) {
   TRY(std::unique_ptr<OwnNode> own, OwnNode::open(folder, options));
-  return std::make_unique<DatabaseCore>(std::move(own));
+  NodeParts parts = own->parts();
+  return std::unique_ptr<DatabaseCore>(new DatabaseCore(std::move(own), std::move(parts)));
+}
+
+DatabaseCore::DatabaseCore(std::unique_ptr<OwnNode> own, NodeParts parts)
+    : own_(std::move(own)), parts_(std::move(parts)) {
+  for (std::size_t i = 0; i < parts_.lanes.size(); ++i) {
+    topics_.push_back(std::make_shared<client::TopicClient>(*parts_.topics[i], *parts_.lanes[i]));
+  }
+}
+
+client::TopicClient& DatabaseCore::topics() {
+  const auto lane = std::ranges::find(parts_.lanes, Executor::current());
+  INVARIANT(lane != parts_.lanes.end(), "a Task of a topic was awaited outside of Database::run()");
+  return *topics_[static_cast<std::size_t>(lane - parts_.lanes.begin())];
+}
+
+void DatabaseCore::end_waits() {
+  for (std::size_t i = 0; i < topics_.size(); ++i) {
+    parts_.lanes[i]->post([topics = topics_[i]] { topics->end_waits(); });
+  }
 }
 
 void DatabaseCore::run_on(Executor& lane, std::function<Task<void>()> body) {
   INVARIANT(std::ranges::find(parts_.lanes, Executor::current()) == parts_.lanes.end(),
-            "a blocking call was made on the database's own thread; await its _async form");
+            "a blocking call was made on the database's own thread; await its Task");
   wait_for(lane, std::move(body));
 }
 

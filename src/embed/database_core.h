@@ -17,6 +17,7 @@
 
 #include "client/lane_tables.h"
 #include "client/table_client.h"
+#include "client/topic_client.h"
 #include "embed/own_node.h"
 
 namespace moraine::embed {
@@ -25,9 +26,7 @@ class DatabaseCore {
  public:
   static Result<std::unique_ptr<DatabaseCore>> open(const std::string& folder,
                                                     const OpenOptions& options);
-  explicit DatabaseCore(NodeParts parts) : parts_(parts) {}
-  explicit DatabaseCore(std::unique_ptr<OwnNode> own)
-      : own_(std::move(own)), parts_(own_->parts()) {}
+  explicit DatabaseCore(NodeParts parts) : DatabaseCore(nullptr, std::move(parts)) {}
   DatabaseCore(const DatabaseCore&) = delete;
   DatabaseCore& operator=(const DatabaseCore&) = delete;
 
@@ -52,6 +51,10 @@ class DatabaseCore {
   TableServices& services() { return parts_.services; }
   client::TableClient& client() { return client_; }
   Tables& tables() { return client_.tables(); }
+  // Those of the current lane.
+  client::TopicClient& topics();
+  // On any thread: reads of topics that wait fail.
+  void end_waits();
   // In the Prometheus format; empty for a node that other code runs.
   std::string lane_metrics() { return own_ ? own_->lane_metrics() : std::string(); }
   // On the control lane.
@@ -61,10 +64,13 @@ class DatabaseCore {
   Task<void> give_back();
 
  private:
+  DatabaseCore(std::unique_ptr<OwnNode> own, NodeParts parts);
+
   const std::unique_ptr<OwnNode> own_;  // Null: connected.
   const NodeParts parts_;
   LaneTables tables_{parts_.services.tables(), *parts_.lanes.front()};
   client::TableClient client_{*parts_.lanes.front(), tables_, parts_.services};
+  std::vector<std::shared_ptr<client::TopicClient>> topics_;  // Of each lane.
   std::atomic<std::size_t> next_lane_{0};
 };
 

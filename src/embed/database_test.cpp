@@ -4,7 +4,7 @@ namespace moraine {
 namespace {
 
 TEST_F(DatabaseTest, WhatWasCommittedIsReadAndSurvivesReopening) {
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   {
     const Table table = users();
     insert(table, {{"id", 1}, {"name", "Ada"}});
@@ -15,14 +15,14 @@ TEST_F(DatabaseTest, WhatWasCommittedIsReadAndSurvivesReopening) {
   reopen();
   EXPECT_EQ(name_of(users(), 1), "Ada");
   EXPECT_EQ(name_of(users(), 2), "Grace");
-  expect_ok(db_->flush_table("/users"));
+  expect_ok(db_->run(db_->flush_table("/users")));
   EXPECT_EQ(name_of(users(), 2), "Grace");
   reopen();
   EXPECT_EQ(name_of(users(), 2), "Grace");
 }
 
 TEST_F(DatabaseTest, ATransactionReadsItsStartAndNotItsOwnWrites) {
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   const Table table = users();
   insert(table, {{"id", 1}, {"name", "old"}});
   auto tx = db_->begin();
@@ -41,7 +41,7 @@ TEST_F(DatabaseTest, ATransactionReadsItsStartAndNotItsOwnWrites) {
 }
 
 TEST_F(DatabaseTest, TheSecondOfTwoWritersOfARowLoses) {
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   const Table table = users();
   auto first = db_->begin();
   auto second = db_->begin();
@@ -56,8 +56,8 @@ TEST_F(DatabaseTest, TheSecondOfTwoWritersOfARowLoses) {
 
 TEST_F(DatabaseTest, TransactionsOverTabletsAndTablesAreAtomic) {
   const std::vector<std::vector<Value>> pivots = {{Value(100)}, {Value(200)}};
-  expect_ok(db_->create_table("/users", users_schema(), {}, pivots));
-  expect_ok(db_->create_table("/deep/er/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema(), {}, pivots)));
+  expect_ok(db_->run(db_->create_table("/deep/er/users", users_schema())));
   const Table table = users();
   const auto other = db_->table("/deep/er/users");
   ASSERT_TRUE(other);
@@ -77,7 +77,7 @@ TEST_F(DatabaseTest, TransactionsOverTabletsAndTablesAreAtomic) {
 
 TEST_F(DatabaseTest, ScansReturnRowsInKeyOrderOverTabletsWithinBoundsAndFilters) {
   const std::vector<std::vector<Value>> pivots = {{Value(50)}};
-  expect_ok(db_->create_table("/users", users_schema(), {}, pivots));
+  expect_ok(db_->run(db_->create_table("/users", users_schema(), {}, pivots)));
   const Table table = users();
   auto tx = db_->begin();
   for (std::int64_t id = 0; id < 100; ++id) {
@@ -85,7 +85,7 @@ TEST_F(DatabaseTest, ScansReturnRowsInKeyOrderOverTabletsWithinBoundsAndFilters)
   }
   ASSERT_TRUE(tx->commit());
   for (const bool flushed : {false, true}) {
-    if (flushed) expect_ok(db_->flush_table("/users"));
+    if (flushed) expect_ok(db_->run(db_->flush_table("/users")));
     ScanOptions options;
     options.from = {Value(10)};
     options.to = {Value(90)};
@@ -105,7 +105,7 @@ TEST_F(DatabaseTest, ScansReturnRowsInKeyOrderOverTabletsWithinBoundsAndFilters)
 }
 
 TEST_F(DatabaseTest, DeltasAreAdded) {
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   const Table table = users();
   WriteOptions delta;
   delta.aggregate = true;
@@ -116,20 +116,20 @@ TEST_F(DatabaseTest, DeltasAreAdded) {
 }
 
 TEST_F(DatabaseTest, TablesAreUnmountedAlteredReshardedAndMountedAgainWithTheirRows) {
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   {
     const Table table = users();
     for (std::int64_t id = 0; id < 300; ++id) insert(table, {{"id", id}, {"name", "before"}});
   }
-  expect_ok(db_->unmount_table("/users"));
-  EXPECT_EQ(db_->describe_table("/users")->state, MountState::kUnmounted);
+  expect_ok(db_->run(db_->unmount_table("/users")));
+  EXPECT_EQ(db_->run(db_->describe_table("/users"))->state, MountState::kUnmounted);
   TableSchema wider = users_schema();
   wider.columns.push_back(column("extra", ColumnType::kString));
-  expect_ok(db_->alter_table("/users", wider));
+  expect_ok(db_->run(db_->alter_table("/users", wider)));
   const std::vector<std::vector<Value>> pivots = {{Value(100)}, {Value(200)}};
-  expect_ok(db_->reshard_table("/users", pivots));
-  expect_ok(db_->mount_table("/users"));
-  EXPECT_EQ(db_->describe_table("/users")->tablets.size(), 3u);
+  expect_ok(db_->run(db_->reshard_table("/users", pivots)));
+  expect_ok(db_->run(db_->mount_table("/users")));
+  EXPECT_EQ(db_->run(db_->describe_table("/users"))->tablets.size(), 3u);
   {
     const Table table = users();
     insert(table, {{"id", 150}, {"name", "after"}, {"extra", "e"}});
@@ -143,19 +143,19 @@ TEST_F(DatabaseTest, TablesAreUnmountedAlteredReshardedAndMountedAgainWithTheirR
 }
 
 TEST_F(DatabaseTest, ATableTakenBeforeItsSchemaChangedIsNotReadByIt) {
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   const Table old = users();
   insert(old, {{"id", 1}, {"name", "x"}, {"score", 42}});
   ReadOptions score;
   score.columns = old.columns({"score"}).value();
-  expect_ok(db_->unmount_table("/users"));
-  expect_ok(db_->mount_table("/users"));
+  expect_ok(db_->run(db_->unmount_table("/users")));
+  expect_ok(db_->run(db_->mount_table("/users")));
   EXPECT_EQ(name_of(old, 1), "x") << "mounted again with the same schema";
-  expect_ok(db_->unmount_table("/users"));
+  expect_ok(db_->run(db_->unmount_table("/users")));
   TableSchema swapped = users_schema();
   std::swap(swapped.columns[1], swapped.columns[2]);
-  expect_ok(db_->alter_table("/users", swapped));
-  expect_ok(db_->mount_table("/users"));
+  expect_ok(db_->run(db_->alter_table("/users", swapped)));
+  expect_ok(db_->run(db_->mount_table("/users")));
   Rowset rows;
   EXPECT_EQ(old.lookup({Value(1)}, score, rows).error().code, Errc::kInvalidArgument);
   EXPECT_EQ(old.scan().error().code, Errc::kInvalidArgument);
@@ -168,14 +168,14 @@ TEST_F(DatabaseTest, ATableTakenBeforeItsSchemaChangedIsNotReadByIt) {
 }
 
 TEST_F(DatabaseTest, ATableThatIsNotMountedIsDescribedWithWhatItHolds) {
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   {
     const Table table = users();
     for (std::int64_t id = 0; id < 300; ++id) insert(table, {{"id", id}, {"name", "x"}});
   }
-  expect_ok(db_->unmount_table("/users"));
+  expect_ok(db_->run(db_->unmount_table("/users")));
   const auto rows_and_chunks = [this] {
-    const auto report = db_->describe_table("/users");
+    const auto report = db_->run(db_->describe_table("/users"));
     EXPECT_TRUE(report) << report.error().message();
     std::pair<std::uint64_t, std::uint64_t> sum;
     for (const TabletReport& tablet : report->tablets) {
@@ -192,12 +192,12 @@ TEST_F(DatabaseTest, ATableThatIsNotMountedIsDescribedWithWhatItHolds) {
   reopen();
   EXPECT_EQ(rows_and_chunks().first, 300u) << "nothing has counted the rows again";
   const std::vector<std::vector<Value>> pivots = {{Value(100)}, {Value(200)}};
-  expect_ok(db_->reshard_table("/users", pivots));
+  expect_ok(db_->run(db_->reshard_table("/users", pivots)));
   EXPECT_NEAR(static_cast<double>(rows_and_chunks().first), 300, 3) << "each row is counted once";
 }
 
 TEST_F(DatabaseTest, ErrorsNameTheMistake) {
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   const Table table = users();
   auto tx = db_->begin();
   const auto unknown = tx->insert(table, {{"id", 1}, {"nam", "x"}});
@@ -205,9 +205,10 @@ TEST_F(DatabaseTest, ErrorsNameTheMistake) {
   EXPECT_NE(unknown.error().context.find("nam"), std::string::npos);
   EXPECT_FALSE(tx->insert(table, {{"id", "one"}, {"name", "x"}}));
   EXPECT_EQ(db_->table("/nobody").error().code, Errc::kNotFound);
-  EXPECT_EQ(db_->create_table("/users", users_schema()).error().code, Errc::kAlreadyExists);
-  EXPECT_EQ(db_->alter_table("/users", users_schema()).error().code, Errc::kReadOnly);
-  expect_ok(db_->freeze_table("/users"));
+  EXPECT_EQ(db_->run(db_->create_table("/users", users_schema())).error().code,
+            Errc::kAlreadyExists);
+  EXPECT_EQ(db_->run(db_->alter_table("/users", users_schema())).error().code, Errc::kReadOnly);
+  expect_ok(db_->run(db_->freeze_table("/users")));
   auto late = db_->begin();
   expect_ok(late->insert(table, {{"id", 1}, {"name", "x"}}));
   EXPECT_EQ(late->commit().error().code, Errc::kReadOnly);
@@ -215,19 +216,19 @@ TEST_F(DatabaseTest, ErrorsNameTheMistake) {
 }
 
 TEST_F(DatabaseTest, ARemovedTableIsGone) {
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   {
     const Table table = users();
     insert(table, {{"id", 1}, {"name", "x"}});
   }
-  expect_ok(db_->remove_table("/users"));
+  expect_ok(db_->run(db_->remove_table("/users")));
   EXPECT_EQ(db_->table("/users").error().code, Errc::kNotFound);
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   EXPECT_EQ(name_of(users(), 1), "-");
 }
 
 TEST_F(DatabaseTest, CoroutinesCommitAndReadOnTheDatabasesThread) {
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   const Table table = users();
   const auto committed = db_->run<Result<Timestamp>>([&]() -> Task<Result<Timestamp>> {
     auto tx = co_await db_->begin_async();

@@ -21,7 +21,7 @@ class FullDevice : public DatabaseTest {
     options.mount.max_dynamic_store_bytes = std::uint64_t{16} << 20;
     TableSchema schema;
     schema.columns = {column("id", ColumnType::kInt64, true), column("text", ColumnType::kString)};
-    const auto made = db_->create_table("/t", schema, options);
+    const auto made = db_->run(db_->create_table("/t", schema, options));
     EXPECT_TRUE(made) << made.error().message();
   }
   Result<void> write(std::int64_t first) {
@@ -51,7 +51,7 @@ class FullDevice : public DatabaseTest {
     for (std::int64_t first = 0;; first += kRowsPerCommit) {
       Result<void> done = write(first);
       while (!done && done.error().code == Errc::kOverloaded) {
-        expect_ok(db_->settle_table("/t"));
+        expect_ok(db_->run(db_->settle_table("/t")));
         done = write(first);
       }
       if (done) continue;
@@ -91,8 +91,8 @@ TEST_F(FullDevice, RefusesRowsReturnsAllOfThemAndTakesOthersOnceRowsWereDeleted)
     const auto done = erase(first);
     ASSERT_TRUE(done) << done.error().message();
   }
-  ASSERT_TRUE(db_->flush_table("/t"));
-  expect_ok(db_->settle_table("/t"));
+  ASSERT_TRUE(db_->run(db_->flush_table("/t")));
+  expect_ok(db_->run(db_->settle_table("/t")));
   EXPECT_EQ(count(), 0);
   const auto again = write(0);
   EXPECT_TRUE(again) << again.error().message();
@@ -103,9 +103,9 @@ TEST_F(FullDevice, TablesCanBeRemovedAndOthersTakeTheirPlace) {
   Error why;
   fill(why);
   EXPECT_EQ(why.code, Errc::kNoSpace) << why.message();
-  const auto removed = db_->remove_table("/t");
+  const auto removed = db_->run(db_->remove_table("/t"));
   ASSERT_TRUE(removed) << removed.error().message();
-  const auto made = db_->create_table("/other", users_schema());
+  const auto made = db_->run(db_->create_table("/other", users_schema()));
   EXPECT_TRUE(made) << made.error().message();
 }
 
@@ -120,23 +120,23 @@ TEST_F(FullDevice, ADeviceWithoutRoomForAFlushOpensIsReadAndItsTablesCanBeRemove
   open_small();
   TableSchema schema;
   schema.columns = {column("id", ColumnType::kInt64, true), column("text", ColumnType::kString)};
-  expect_ok(db_->create_table("/t", schema));
+  expect_ok(db_->run(db_->create_table("/t", schema)));
   Error why;
   const std::int64_t rows = fill(why);
   EXPECT_EQ(why.code, Errc::kNoSpace) << why.message();
-  (void)db_->flush_table("/t");
+  (void)db_->run(db_->flush_table("/t"));
   for (int i = 0; i < 3; ++i) {
     open_small();
     ASSERT_TRUE(db_);
     EXPECT_EQ(count(), rows);
   }
-  const auto removed = db_->remove_table("/t");
+  const auto removed = db_->run(db_->remove_table("/t"));
   ASSERT_TRUE(removed) << removed.error().message();
-  expect_ok(db_->create_table("/t", schema));
+  expect_ok(db_->run(db_->create_table("/t", schema)));
   // The space of the removed table becomes free a little later.
   Result<void> written = write(0);
   for (int i = 0; i < 1'000 && !written && written.error().code == Errc::kNoSpace; ++i) {
-    expect_ok(db_->settle_table("/t"));
+    expect_ok(db_->run(db_->settle_table("/t")));
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     written = write(0);
   }

@@ -46,7 +46,7 @@ class FullFileSystem : public DatabaseTest {
 TEST_F(FullFileSystem, OpensAsLongAsThereIsRoomAndThenSaysThatThereIsNone) {
   if (!mounted_) GTEST_SKIP() << "only root can mount a small file system";
   expect_ok(open_there());
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   insert(users(), {{"id", 1}, {"name", "kept"}});
   db_.reset();
   fill();

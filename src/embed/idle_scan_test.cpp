@@ -17,7 +17,7 @@ class IdleScans : public DatabaseTest {
   IdleScans() {
     TableOptions options;
     options.mount.min_data_ttl = options.mount.max_data_ttl = std::chrono::milliseconds(0);
-    expect_ok(db_->create_table("/users", users_schema(), options));
+    expect_ok(db_->run(db_->create_table("/users", users_schema(), options)));
     write("first");
   }
   void write(std::string_view name) {
@@ -39,7 +39,7 @@ class IdleScans : public DatabaseTest {
   }
   // Summed over all tables.
   std::uint64_t metric(const std::string& name) {
-    const std::string text = "\n" + db_->metrics();
+    const std::string text = "\n" + db_->run(db_->metrics());
     std::uint64_t sum = 0;
     for (std::size_t at = text.find("\n" + name); at != std::string::npos;
          at = text.find("\n" + name, at + 1)) {
@@ -54,19 +54,19 @@ class IdleScans : public DatabaseTest {
     const auto until = std::chrono::steady_clock::now() + kPatience;
     while (metric(name) != 0) {
       ASSERT_LT(std::chrono::steady_clock::now(), until) << name << " is " << metric(name);
-      expect_ok(db_->settle_table("/users"));
+      expect_ok(db_->run(db_->settle_table("/users")));
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
 };
 
 TEST_F(IdleScans, AnIdleScanReleasesTheChunksThatItReads) {
-  expect_ok(db_->flush_table("/users"));
+  expect_ok(db_->run(db_->flush_table("/users")));
   ScanBatch batch;
   Scan scan = begun(batch, kShort);
   write("second");
-  expect_ok(db_->flush_table("/users"));
-  expect_ok(db_->compact_table("/users"));
+  expect_ok(db_->run(db_->flush_table("/users")));
+  expect_ok(db_->run(db_->compact_table("/users")));
   wait_for_none("moraine_scans_open");
   wait_for_none("moraine_table_replaced_chunks");
   EXPECT_EQ(metric("moraine_table_replaced_bytes"), 0u);
@@ -81,13 +81,13 @@ TEST_F(IdleScans, AnIdleScanReleasesTheChunksThatItReads) {
 }
 
 TEST_F(IdleScans, WhatAScanKeepsIsInTheMetrics) {
-  expect_ok(db_->flush_table("/users"));
+  expect_ok(db_->run(db_->flush_table("/users")));
   ScanBatch batch;
   {
     const Scan scan = begun(batch, kScanTimeoutMax);
     write("second");
-    expect_ok(db_->flush_table("/users"));
-    expect_ok(db_->compact_table("/users"));
+    expect_ok(db_->run(db_->flush_table("/users")));
+    expect_ok(db_->run(db_->compact_table("/users")));
     EXPECT_EQ(metric("moraine_scans_open"), 1u);
     EXPECT_GT(metric("moraine_table_replaced_chunks"), 0u);
     EXPECT_GT(metric("moraine_table_replaced_bytes"), 0u);
@@ -102,7 +102,7 @@ TEST_F(IdleScans, RowsInMemoryStayAsLongAsTheirTextsMayBeRead) {
     Scan scan = begun(batch, kShort);
     wait_for_none("moraine_scans_open");
     write("second");
-    expect_ok(db_->flush_table("/users"));
+    expect_ok(db_->run(db_->flush_table("/users")));
     EXPECT_GT(metric("moraine_table_replaced_memory_bytes"), 0u);
     for (std::size_t row = 0; row < batch.rows; ++row) {
       ASSERT_EQ(batch.columns[1].at(row).text(), "first");

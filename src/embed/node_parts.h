@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blob/node/blob_node.h"
+#include "client/topics.h"
 #include "io/executor.h"
 #include "node/table_services.h"
 
@@ -14,6 +15,7 @@ namespace moraine::embed {
 
 struct NodeParts {
   std::vector<Executor*> lanes;  // Of the node; the first is the control lane.
+  std::vector<Topics*> topics;   // Of each lane.
   TableServices& services;       // Started.
   blob::BlobNode& node;
 };

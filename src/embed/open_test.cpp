@@ -60,14 +60,15 @@ TEST_F(OpenTest, TheMemoryOfANodeHasASizeAndAMinimum) {
 }
 
 TEST_F(OpenTest, AGroupThatIsPutFirstLeavesTheTablesWhereTheyAre) {
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   insert(users(), {{"id", 1}, {"name", "kept"}});
   db_.reset();
   put_a_group_first();
   open();
   EXPECT_EQ(name_of(users(), 1), "kept");
   // New tablets are spread over the groups in turn.
-  for (const char* path : {"/a", "/b"}) expect_ok(db_->create_table(path, users_schema()));
+  for (const char* path : {"/a", "/b"})
+    expect_ok(db_->run(db_->create_table(path, users_schema())));
   insert(users(), {{"id", 2}, {"name", "new"}});
   reopen();
   EXPECT_EQ(name_of(users(), 1), "kept");

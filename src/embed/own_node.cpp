@@ -38,6 +38,15 @@ bool any_recovering(const blob::BlobNode& node) {
   });
 }
 
+bool any_start_failed(const Topics& topics) {
+  return std::ranges::any_of(topics.list(), [&](const TopicPtr& topic) {
+    for (std::uint32_t i = 0; i < topic->partitions; ++i) {
+      if (topics.start_error(topic->id, i)) return true;
+    }
+    return false;
+  });
+}
+
 }  // namespace
 
 OwnNode::OwnNode(DataFolder folder, bool fresh, const OpenOptions& options)
@@ -57,6 +66,7 @@ OwnNode::OwnNode(DataFolder folder, bool fresh, const OpenOptions& options)
     memory.block_cache = options.block_cache_bytes;
     memory.in_memory_tables = options.in_memory_bytes;
     memory.row_cache = options.row_cache_bytes;
+    memory.topic_cache = options.topic_cache_bytes;
   }
   memory.apply_to(node);
   node_ = std::make_unique<Node>(lanes_.worlds(), background_, folder_.config,
@@ -97,8 +107,12 @@ Result<std::unique_ptr<OwnNode>> OwnNode::open(const std::string& folder,
 
 NodeParts OwnNode::parts() {
   std::vector<Executor*> lanes;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) lanes.push_back(&lanes_.lane(i));
-  return {std::move(lanes), node_->tables(), node_->storage()};
+  std::vector<Topics*> topics;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    lanes.push_back(&lanes_.lane(i));
+    topics.push_back(&node_->topics(i));
+  }
+  return {std::move(lanes), std::move(topics), node_->tables(), node_->storage()};
 }
 
 OwnNode::~OwnNode() {
@@ -117,7 +131,17 @@ Task<Result<void>> OwnNode::start() {
     co_await sleep_for(executor, kReadyPoll);
   }
   CO_TRY_VOID(co_await node_->locate_system(deadline));
-  co_return co_await start_tablets(deadline);
+  CO_TRY_VOID(co_await start_tablets(deadline));
+  co_await wait_topics(deadline);
+  co_return Result<void>();
+}
+
+Task<void> OwnNode::wait_topics(Instant deadline) {
+  Executor& executor = lanes_.lane(0);
+  while (executor.now() < deadline) {
+    const Instant turn = std::min(deadline, executor.now() + kStartPoll);
+    if (co_await node_->wait_topics(turn) || any_start_failed(node_->topics(0))) co_return;
+  }
 }
 
 Task<Result<void>> OwnNode::start_tablets(Instant deadline) {

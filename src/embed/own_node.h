@@ -1,7 +1,8 @@
 // OwnNode: a node inside this process, on threads of its own.
 //
-// Promise    open() returns a node whose tables run, except tablets that failed to start: these are
-//            retried, and calls of them fail meanwhile. The destructor stops it cleanly.
+// Promise    open() returns a node whose tables and topics run, except tablets that failed to
+//            start: these are retried, and calls of them fail meanwhile. The destructor stops it
+//            cleanly.
 // Errors     kNoSpace: not enough free space for what a start writes. kTimeout: the text says which
 //            part of the system did not start.
 // Threading  open() and the destructor: the thread that owns the object. The objects that `parts`
@@ -37,6 +38,8 @@ class OwnNode {
   // Until the tables run: for as long as none of their tablets has failed to start.
   Task<Result<void>> start_tablets(Instant deadline);
   Task<Result<void>> start_once(Instant deadline);
+  // Until the topics run, or a tablet of them has failed to start.
+  Task<void> wait_topics(Instant deadline);
   Task<void> stop();
 
   const DataFolder folder_;

@@ -10,7 +10,7 @@ constexpr Timestamp kAsyncLastCommitted = 0x3fffffffffffff04;
 class ReadRules : public DatabaseTest {
  protected:
   Table make(const TableOptions& options = {}) {
-    expect_ok(db_->create_table("/users", users_schema(), options));
+    expect_ok(db_->run(db_->create_table("/users", users_schema(), options)));
     return users();
   }
   std::string read_at(const Table& table, std::int64_t id, Timestamp timestamp) {
@@ -19,7 +19,7 @@ class ReadRules : public DatabaseTest {
     return name_of(table, id, options);
   }
   TabletReport tablet() {
-    const auto report = db_->describe_table("/users");
+    const auto report = db_->run(db_->describe_table("/users"));
     EXPECT_TRUE(report) << report.error().message();
     return report->tablets.front();
   }
@@ -59,7 +59,7 @@ TEST_F(ReadRules, WithoutAtomicitySyncAndAsyncReadsAreTheSame) {
 
 TEST_F(ReadRules, OneTimestampIsOneSnapshotOverAllTables) {
   const Table table = make();
-  expect_ok(db_->create_table("/others", users_schema()));
+  expect_ok(db_->run(db_->create_table("/others", users_schema())));
   const auto others = db_->table("/others");
   ASSERT_TRUE(others);
   insert(table, {{"id", 1}, {"name", "old"}});
@@ -76,24 +76,24 @@ TEST_F(ReadRules, ASchemaChangesOnlyWhileTheTableIsUnmounted) {
   make();
   TableSchema wider = users_schema();
   wider.columns.push_back(column("city", ColumnType::kString));
-  EXPECT_FALSE(db_->alter_table("/users", wider));
-  expect_ok(db_->unmount_table("/users"));
-  expect_ok(db_->alter_table("/users", wider));
+  EXPECT_FALSE(db_->run(db_->alter_table("/users", wider)));
+  expect_ok(db_->run(db_->unmount_table("/users")));
+  expect_ok(db_->run(db_->alter_table("/users", wider)));
 }
 
 TEST_F(ReadRules, ASchemaChangeLeavesWrittenDataAsItIs) {
   const Table table = make();
   for (std::int64_t id = 0; id < 500; ++id) insert(table, {{"id", id}, {"name", "x"}});
-  expect_ok(db_->flush_table("/users"));
-  expect_ok(db_->settle_table("/users"));
-  expect_ok(db_->unmount_table("/users"));
-  const std::uint64_t written = db_->device_bytes_written();
+  expect_ok(db_->run(db_->flush_table("/users")));
+  expect_ok(db_->run(db_->settle_table("/users")));
+  expect_ok(db_->run(db_->unmount_table("/users")));
+  const std::uint64_t written = db_->run(db_->device_bytes_written());
   TableSchema wider = users_schema();
   wider.columns.push_back(column("city", ColumnType::kString));
-  expect_ok(db_->alter_table("/users", wider));
-  expect_ok(db_->mount_table("/users"));
-  expect_ok(db_->settle_table("/users"));
-  EXPECT_LT(db_->device_bytes_written() - written, 256u << 10) << "states, and no rows";
+  expect_ok(db_->run(db_->alter_table("/users", wider)));
+  expect_ok(db_->run(db_->mount_table("/users")));
+  expect_ok(db_->run(db_->settle_table("/users")));
+  EXPECT_LT(db_->run(db_->device_bytes_written()) - written, 256u << 10) << "states, and no rows";
   EXPECT_EQ(tablet().chunks, 1u);
   EXPECT_EQ(name_of(users(), 499), "x");
 }
@@ -115,9 +115,9 @@ TEST_F(ReadRules, SpaceOfDeletedRowsIsFreedByItself) {
       if (turn > 0) expect_ok(tx->remove(table, {Value(id - kLive)}));
     }
     ASSERT_TRUE(tx->commit());
-    expect_ok(db_->flush_table("/users"));
+    expect_ok(db_->run(db_->flush_table("/users")));
   }
-  expect_ok(db_->settle_table("/users"));
+  expect_ok(db_->run(db_->settle_table("/users")));
   EXPECT_LT(tablet().uncompressed_bytes, 2 * kLive * 520);
   ScanOptions all;
   auto scan = table.scan(all);

@@ -10,7 +10,7 @@ class RewriteTest : public DatabaseTest {
  protected:
   RewriteTest() {
     const std::vector<std::vector<Value>> pivots = {{Value(100)}};
-    expect_ok(db_->create_table("/users", users_schema(), {}, pivots));
+    expect_ok(db_->run(db_->create_table("/users", users_schema(), {}, pivots)));
   }
   Result<Timestamp> write(const Table& table, std::initializer_list<std::int64_t> ids, int round) {
     auto tx = db_->begin();

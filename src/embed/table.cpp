@@ -22,14 +22,9 @@ std::shared_ptr<const client::Table> opened(const std::shared_ptr<const Table::I
 
 }  // namespace
 
-Task<Result<Table>> Database::table_async(std::string path) const {
-  const std::shared_ptr<embed::DatabaseCore> core = impl_->core;
-  CO_TRY(client::Table found, core->client().open(std::move(path)));
-  co_return Table(std::make_shared<const Table::Impl>(core, std::move(found)));
-}
-
 Result<Table> Database::table(std::string_view path) const {
-  return impl_->core->get<Result<Table>>([&] { return table_async(std::string(path)); });
+  TRY(client::Table found, impl_->core->client().open(std::string(path)));
+  return Table(std::make_shared<const Table::Impl>(impl_->core, std::move(found)));
 }
 
 Table::Table(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}

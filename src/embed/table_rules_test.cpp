@@ -19,7 +19,7 @@ class TableRules : public DatabaseTest {
   Table make(const TableSchema& schema, TableMountOptions mount = keep_nothing()) {
     TableOptions options;
     options.mount = mount;
-    expect_ok(db_->create_table("/t", schema, options));
+    expect_ok(db_->run(db_->create_table("/t", schema, options)));
     auto table = db_->table("/t");
     EXPECT_TRUE(table) << table.error().message();
     return std::move(*table);
@@ -56,8 +56,8 @@ class TableRules : public DatabaseTest {
     options.timestamp = timestamp;
     return read(table, id, options);
   }
-  void flush() { expect_ok(db_->flush_table("/t")); }
-  void compact() { expect_ok(db_->compact_table("/t")); }
+  void flush() { expect_ok(db_->run(db_->flush_table("/t"))); }
+  void compact() { expect_ok(db_->run(db_->compact_table("/t"))); }
   std::size_t versions(const Table& table, std::int64_t id) {
     const Value key(id);
     const auto found = table.lookup_versions(Key(&key, 1), 0x3fffffffffffff04);
@@ -76,9 +76,9 @@ TEST_F(TableRules, AKeyIsUniqueAndTheLastWriteIsRead) {
 TEST_F(TableRules, ATableNeedsAKeyColumnAndAValueColumn) {
   TableSchema schema;
   schema.columns = {column("k", ColumnType::kInt64, true)};
-  EXPECT_EQ(db_->create_table("/t", schema).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(db_->run(db_->create_table("/t", schema)).error().code, Errc::kInvalidArgument);
   schema.columns = {column("v", ColumnType::kInt64)};
-  EXPECT_FALSE(db_->create_table("/t", schema));
+  EXPECT_FALSE(db_->run(db_->create_table("/t", schema)));
 }
 
 TEST_F(TableRules, AnInsertSetsColumnsThatAreNotNamedToNull) {
@@ -269,7 +269,7 @@ TEST_F(TableRules, DeltasAreFoldedByReadsAndByCompaction) {
       insert(table, {{"k", 1}, {"n", 7}}, {.aggregate = true});
       EXPECT_EQ(read(table, 1), "7") << "a delete resets the sum";
     }
-    expect_ok(db_->remove_table("/t"));
+    expect_ok(db_->run(db_->remove_table("/t")));
   }
 }
 

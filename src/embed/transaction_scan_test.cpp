@@ -17,7 +17,7 @@ class TransactionScan : public DatabaseTest {
   TransactionScan() {
     std::vector<std::vector<Value>> pivots;
     for (std::int64_t id = 1; id < kTablets; ++id) pivots.push_back({Value(id)});
-    expect_ok(db_->create_table("/users", users_schema(), {}, pivots));
+    expect_ok(db_->run(db_->create_table("/users", users_schema(), {}, pivots)));
     auto tx = db_->begin();
     for (std::int64_t id = 0; id < kTablets; ++id) {
       expect_ok(tx->insert(users(), {{"id", id}, {"name", "old"}}));
@@ -159,14 +159,14 @@ TEST_F(TransactionScan, AfterACommitThatFailedItFailsWithKAborted) {
 TEST_F(TransactionScan, ReadsOfASnapshotThatWasCompactedAwayFailWithKAborted) {
   TableMountOptions keep_nothing;
   keep_nothing.min_data_ttl = keep_nothing.max_data_ttl = std::chrono::milliseconds(0);
-  expect_ok(db_->remount_table("/users", keep_nothing));
+  expect_ok(db_->run(db_->remount_table("/users", keep_nothing)));
   const Table table = users();
   const Transaction tx = begin();
   auto scan = tx.scan(table, {});
   ASSERT_TRUE(scan);
   for (std::int64_t id = 0; id < 2; ++id) insert(table, {{"id", id}, {"name", "new"}});
-  expect_ok(db_->flush_table("/users"));
-  expect_ok(db_->compact_table("/users"));
+  expect_ok(db_->run(db_->flush_table("/users")));
+  expect_ok(db_->run(db_->compact_table("/users")));
   for (const std::string& error : {look_up(tx, table), step(*scan), step_awaited(*scan)}) {
     EXPECT_TRUE(error.starts_with("aborted: ")) << error;
     EXPECT_NE(error.find("compacted away"), std::string::npos) << error;

@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds kTimeout{20};
 
 class TransactionTimeout : public DatabaseTest {
  protected:
-  TransactionTimeout() { expect_ok(db_->create_table("/users", users_schema())); }
+  TransactionTimeout() { expect_ok(db_->run(db_->create_table("/users", users_schema()))); }
 
   // A transaction that wrote row 1 and locked row 2 in time, and then was idle for too long.
   Transaction expired(const Table& table) {

@@ -9,13 +9,13 @@ namespace {
 
 class WhenAll : public DatabaseTest {
  protected:
-  WhenAll() { expect_ok(db_->create_table("/users", users_schema())); }
+  WhenAll() { expect_ok(db_->run(db_->create_table("/users", users_schema()))); }
   // Waits in between, so that all run concurrently.
   Task<int> wait_and_give(int value, int& running, int& most) {
     most = std::max(most, ++running);
     const auto drawn = co_await db_->timestamp_async();
     auto tx = co_await db_->begin_async();
-    const auto table = co_await db_->table_async("/users");
+    const auto table = db_->table("/users");
     EXPECT_TRUE(drawn && tx && table);
     EXPECT_TRUE(tx->insert(*table, {{"id", value}, {"name", "x"}}));
     EXPECT_TRUE(co_await tx->commit_async());

@@ -13,7 +13,7 @@ class WriteLimits : public DatabaseTest {
  protected:
   WriteLimits() {
     const std::vector<std::vector<Value>> pivots = {{Value(kPivot)}};
-    expect_ok(db_->create_table("/users", users_schema(), {}, pivots));
+    expect_ok(db_->run(db_->create_table("/users", users_schema(), {}, pivots)));
   }
   ~WriteLimits() override { table_.reset(); }
   const Table& table() {

@@ -24,7 +24,7 @@ class XdeltaColumn : public DatabaseTest {
     schema.columns[1].aggregate = Aggregate::kXdelta;
     TableOptions options;
     options.mount.min_data_ttl = options.mount.max_data_ttl = std::chrono::milliseconds(0);
-    expect_ok(db_->create_table("/t", schema, options));
+    expect_ok(db_->run(db_->create_table("/t", schema, options)));
   }
   Table reach() {
     auto table = db_->table("/t");
@@ -41,9 +41,9 @@ class XdeltaColumn : public DatabaseTest {
   // Unflushed, flushed, compacted, and reopened.
   void expect_everywhere(const std::string& state) {
     EXPECT_EQ(read(), state);
-    expect_ok(db_->flush_table("/t"));
+    expect_ok(db_->run(db_->flush_table("/t")));
     EXPECT_EQ(read(), state);
-    expect_ok(db_->compact_table("/t"));
+    expect_ok(db_->run(db_->compact_table("/t")));
     EXPECT_EQ(read(), state);
     reopen();
     EXPECT_EQ(read(), state);
@@ -89,10 +89,10 @@ TEST_F(XdeltaColumn, APatchThatMakesATransactionTooLargeIsRefusedAtOnce) {
 TEST_F(XdeltaColumn, PatchesThatWereFlushedApartFromTheirBaseAreApplied) {
   make();
   write(base_state(kFirst));
-  expect_ok(db_->flush_table("/t"));
+  expect_ok(db_->run(db_->flush_table("/t")));
   patch(kFirst, kSecond);
   patch(kSecond, kThird);
-  expect_ok(db_->flush_table("/t"));
+  expect_ok(db_->run(db_->flush_table("/t")));
   EXPECT_EQ(read(), base_state(kThird));
   patch(kThird, kFourth);
   expect_everywhere(base_state(kFourth));

@@ -44,7 +44,8 @@ enum class EntryFormat : std::uint8_t {
 
 enum class Numbering : std::uint8_t {
   kNone,      // Never a duplicate.
-  kSeqNo,     // 64 bits, increasing, with gaps; a number that is not greater is a duplicate.
+  // 64 bits, increasing, with gaps, one for an entry; a number that is not greater is a duplicate.
+  kSeqNo,
   kSequence,  // 31 bits, dense, wrapping to 0, within an epoch: an idempotent Kafka producer.
 };
 

@@ -86,9 +86,6 @@ Judgement judge(const Source* known, const Producer& producer, std::uint32_t cou
     return {WriteStatus::kInvalid, std::nullopt, "the source has used another kind of numbering"};
   }
   if (producer.numbering == Numbering::kSequence) return judge_sequence(known, producer, count);
-  if (count != 1) {
-    return {WriteStatus::kInvalid, std::nullopt, "a SeqNo must belong to one message"};
-  }
   if (!known || producer.number > known->max_number) return {};
   return {WriteStatus::kDuplicate, known->offset, {}};
 }

@@ -49,8 +49,12 @@ TEST(SeqNo, WhatDoesNotGrowIsADuplicateOfTheNewest) {
   EXPECT_EQ(kept.known()->max_number, 9u);
 }
 
-TEST(SeqNo, IsForOneMessage) {
-  EXPECT_EQ(judge(nullptr, seq_no(1), 2).status, WriteStatus::kInvalid);
+TEST(SeqNo, NumbersAnEntryHoweverManyMessagesItHas) {
+  Kept kept;
+  EXPECT_EQ(kept.send(seq_no(5), 100).status, WriteStatus::kOk);
+  EXPECT_EQ(kept.known()->max_number, 5u);
+  EXPECT_EQ(kept.send(seq_no(5), 100).status, WriteStatus::kDuplicate);
+  EXPECT_EQ(kept.send(seq_no(6), 2).status, WriteStatus::kOk);
 }
 
 TEST(SeqNo, WithoutNumbersNothingIsADuplicate) {

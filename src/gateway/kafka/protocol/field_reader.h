@@ -25,8 +25,8 @@
 #include <vector>
 
 #include "base/invariant.h"
-#include "gateway/kafka/protocol/reader.h"
 #include "gateway/kafka/protocol/types.h"
+#include "queue/kafka/reader.h"
 
 namespace moraine::kafka {
 

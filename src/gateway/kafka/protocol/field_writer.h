@@ -9,7 +9,7 @@
 #include <bit>
 
 #include "gateway/kafka/protocol/field_reader.h"
-#include "gateway/kafka/protocol/writer.h"
+#include "queue/kafka/writer.h"
 
 namespace moraine::kafka {
 

@@ -6,8 +6,8 @@
 
 #include "gateway/kafka/protocol/cluster_messages.h"
 #include "gateway/kafka/protocol/group_messages.h"
-#include "gateway/kafka/protocol/test_bytes.h"
 #include "gateway/kafka/protocol/transaction_messages.h"
+#include "queue/kafka/test_bytes.h"
 
 namespace moraine::kafka {
 namespace {

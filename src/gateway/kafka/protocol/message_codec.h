@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "gateway/kafka/protocol/types.h"
-#include "gateway/kafka/protocol/writer.h"
+#include "queue/kafka/writer.h"
 
 namespace moraine::kafka {
 

@@ -4,7 +4,7 @@
 
 #include "gateway/kafka/protocol/consumer_protocol.h"
 #include "gateway/kafka/protocol/field_reader.h"
-#include "gateway/kafka/protocol/test_bytes.h"
+#include "queue/kafka/test_bytes.h"
 
 namespace moraine::kafka {
 namespace {

@@ -3,11 +3,11 @@
 #include <limits>
 
 #include "gateway/kafka/protocol/api.h"
-#include "gateway/kafka/protocol/error_code.h"
-#include "gateway/kafka/protocol/reader.h"
-#include "gateway/kafka/protocol/test_bytes.h"
 #include "gateway/kafka/protocol/types.h"
-#include "gateway/kafka/protocol/writer.h"
+#include "queue/kafka/error_code.h"
+#include "queue/kafka/reader.h"
+#include "queue/kafka/test_bytes.h"
+#include "queue/kafka/writer.h"
 
 namespace moraine::kafka {
 namespace {

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "gateway/kafka/protocol/messages.h"
-#include "gateway/kafka/protocol/test_bytes.h"
+#include "queue/kafka/test_bytes.h"
 
 namespace moraine::kafka {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "gateway/kafka/protocol/api.h"
 #include "gateway/kafka/protocol/cluster_messages.h"
-#include "gateway/kafka/protocol/error_code.h"
 #include "gateway/kafka/protocol/types.h"
+#include "queue/kafka/error_code.h"
 
 namespace moraine::kafka {
 

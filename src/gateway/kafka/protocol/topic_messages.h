@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gateway/kafka/protocol/api.h"
-#include "gateway/kafka/protocol/error_code.h"
 #include "gateway/kafka/protocol/types.h"
+#include "queue/kafka/error_code.h"
 
 namespace moraine::kafka {
 

@@ -6,7 +6,7 @@
 
 #include "base/held_bytes.h"
 #include "base/log.h"
-#include "gateway/kafka/protocol/reader.h"
+#include "queue/kafka/reader.h"
 
 namespace moraine::kafka {
 namespace {

@@ -14,8 +14,8 @@
 #include "client/topics.h"
 #include "gateway/kafka/groups/groups.h"
 #include "gateway/kafka/producer_ids.h"
-#include "gateway/kafka/protocol/record_batch.h"
 #include "io/sync.h"
+#include "queue/kafka/record_batch.h"
 
 namespace moraine::kafka {
 

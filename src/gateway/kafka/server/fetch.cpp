@@ -5,8 +5,8 @@
 
 #include "base/held_bytes.h"
 #include "base/log.h"
-#include "gateway/kafka/protocol/records.h"
 #include "gateway/kafka/server/repeats.h"
+#include "queue/kafka/records.h"
 
 namespace moraine::kafka {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "gateway/kafka/protocol/records.h"
 #include "gateway/kafka/server/handlers.h"
 #include "gateway/kafka/server/repeats.h"
+#include "queue/kafka/records.h"
 
 namespace moraine::kafka {
 namespace {

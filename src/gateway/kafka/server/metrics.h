@@ -8,7 +8,7 @@
 
 #include "base/metrics.h"
 #include "gateway/kafka/protocol/api.h"
-#include "gateway/kafka/protocol/error_code.h"
+#include "queue/kafka/error_code.h"
 
 namespace moraine::kafka {
 

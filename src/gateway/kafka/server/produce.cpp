@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/kafka/protocol/records.h"
 #include "gateway/kafka/server/handlers.h"
 #include "gateway/kafka/server/topic_batches.h"
+#include "queue/kafka/records.h"
 #include "scheme/topic_config.h"
 
 namespace moraine::kafka {

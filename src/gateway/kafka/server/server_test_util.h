@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "base/log.h"
-#include "gateway/kafka/protocol/records.h"
-#include "gateway/kafka/protocol/test_bytes.h"
 #include "gateway/kafka/server/connection.h"
 #include "gateway/kafka/server/fakes_test_util.h"
 #include "io/sim/sim_stream.h"
 #include "io/sim/sim_world.h"
+#include "queue/kafka/records.h"
+#include "queue/kafka/test_bytes.h"
 
 namespace moraine::kafka {
 

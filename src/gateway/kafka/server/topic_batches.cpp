@@ -4,7 +4,8 @@
 
 #include <limits>
 
-#include "gateway/kafka/protocol/records.h"
+#include "client/topic_batch.h"
+#include "queue/kafka/records.h"
 
 namespace moraine::kafka {
 namespace {
@@ -23,18 +24,6 @@ std::int64_t later(std::int64_t now_ms, std::int64_t by) {
 }
 std::int64_t earlier(std::int64_t now_ms, std::int64_t by) {
   return by == kTimeMax ? kTimeMin : now_ms - by;
-}
-
-Compression codec_of(TopicCompression compression, Compression producers) {
-  switch (compression) {
-    case TopicCompression::kProducer: return producers;
-    case TopicCompression::kNone: return Compression::kNone;
-    case TopicCompression::kGzip: return Compression::kGzip;
-    case TopicCompression::kSnappy: return Compression::kSnappy;
-    case TopicCompression::kLz4: return Compression::kLz4;
-    case TopicCompression::kZstd: return Compression::kZstd;
-  }
-  return producers;
 }
 
 }  // namespace
@@ -72,12 +61,12 @@ std::expected<void, BatchRefusal> check_times(const RecordBatch& batch,
 }
 
 bool needs_other_codec(const RecordBatch& batch, const TopicSettings& settings) {
-  return codec_of(settings.compression, batch.header.codec()) != batch.header.codec();
+  return client::codec_of(settings.compression, batch.header.codec()) != batch.header.codec();
 }
 
 Checked<RecordBatch> in_topic_codec(const RecordBatch& batch, const TopicSettings& settings) {
   if (!needs_other_codec(batch, settings)) return batch;
-  auto made = recompressed(batch, codec_of(settings.compression, batch.header.codec()),
+  auto made = recompressed(batch, client::codec_of(settings.compression, batch.header.codec()),
                            settings.compression_level, kCheckedBytesMax);
   if (made && made->bytes.size() > settings.max_message_bytes) {
     return refuse(ErrorCode::kMessageTooLarge,

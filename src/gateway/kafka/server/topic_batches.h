@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gateway/kafka/protocol/data_messages.h"
-#include "gateway/kafka/protocol/record_batch.h"
+#include "queue/kafka/record_batch.h"
 #include "scheme/topic_config.h"
 
 namespace moraine::kafka {

@@ -1,4 +1,4 @@
-// Bytes as hexadecimal digits, for the tests of this folder.
+// Bytes as hexadecimal digits, for tests.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "gateway/kafka/protocol/types.h"
-#include "gateway/kafka/protocol/writer.h"
+#include "queue/kafka/writer.h"
 
 namespace moraine::kafka {
 
@@ -35,8 +35,10 @@ inline Slice unhex(std::string_view text) {
   return Slice::copy_of(bytes);
 }
 
-inline Slice joined(std::vector<Slice> slices) {
-  return Records{std::move(slices)}.joined();
+inline Slice joined(const std::vector<Slice>& slices) {
+  std::string bytes;
+  for (const Slice& slice : slices) bytes += as_text(slice.span());
+  return Slice::copy_of(bytes);
 }
 inline Slice joined(Writer writer) {
   return joined(std::move(writer).finish());

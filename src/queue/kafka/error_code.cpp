@@ -1,4 +1,4 @@
-#include "gateway/kafka/protocol/error_code.h"
+#include "queue/kafka/error_code.h"
 
 #include <algorithm>
 #include <array>

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "gateway/kafka/protocol/compression.h"
-#include "gateway/kafka/protocol/error_code.h"
+#include "queue/kafka/compression.h"
+#include "queue/kafka/error_code.h"
 
 namespace moraine::kafka {
 

@@ -1,4 +1,4 @@
-#include "gateway/kafka/protocol/records.h"
+#include "queue/kafka/records.h"
 
 #include <fmt/format.h>
 

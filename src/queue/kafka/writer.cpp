@@ -1,4 +1,4 @@
-#include "gateway/kafka/protocol/writer.h"
+#include "queue/kafka/writer.h"
 
 #include "base/invariant.h"
 

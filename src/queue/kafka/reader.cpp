@@ -1,4 +1,4 @@
-#include "gateway/kafka/protocol/reader.h"
+#include "queue/kafka/reader.h"
 
 namespace moraine::kafka {
 

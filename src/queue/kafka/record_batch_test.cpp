@@ -1,4 +1,4 @@
-#include "gateway/kafka/protocol/record_batch.h"
+#include "queue/kafka/record_batch.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "base/checksum.h"
-#include "gateway/kafka/protocol/reader.h"
-#include "gateway/kafka/protocol/test_bytes.h"
+#include "queue/kafka/reader.h"
+#include "queue/kafka/test_bytes.h"
 
 namespace moraine::kafka {
 namespace {

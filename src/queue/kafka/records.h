@@ -19,9 +19,9 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "gateway/kafka/protocol/reader.h"
-#include "gateway/kafka/protocol/record_batch.h"
-#include "gateway/kafka/protocol/writer.h"
+#include "queue/kafka/reader.h"
+#include "queue/kafka/record_batch.h"
+#include "queue/kafka/writer.h"
 
 namespace moraine::kafka {
 
@@ -54,6 +54,8 @@ class RecordReader {
   Checked<bool> next(Record& record);
   // The number of the last record of next(), within its batch.
   std::int32_t offset_delta() const { return offset_delta_; }
+  // The memory of all records.
+  const Slice& plain() const { return plain_; }
 
  private:
   RecordReader(const BatchHeader& header, Slice plain)

@@ -6,7 +6,7 @@
 
 #include "base/checksum.h"
 #include "base/invariant.h"
-#include "gateway/kafka/protocol/records.h"
+#include "queue/kafka/records.h"
 
 namespace moraine::kafka {
 namespace {

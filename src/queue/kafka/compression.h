@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
-#include "gateway/kafka/protocol/error_code.h"
+#include "queue/kafka/error_code.h"
 
 namespace moraine::kafka {
 

@@ -1,4 +1,4 @@
-#include "gateway/kafka/protocol/compression.h"
+#include "queue/kafka/compression.h"
 
 #include <fmt/format.h>
 #include <lz4frame.h>
@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "base/invariant.h"
-#include "gateway/kafka/protocol/reader.h"
+#include "queue/kafka/reader.h"
 
 namespace moraine::kafka {
 namespace {

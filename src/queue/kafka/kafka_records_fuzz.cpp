@@ -5,9 +5,9 @@
 
 #include "base/checksum.h"
 #include "base/invariant.h"
-#include "gateway/kafka/protocol/reader.h"
-#include "gateway/kafka/protocol/records.h"
-#include "gateway/kafka/protocol/types.h"
+#include "queue/kafka/reader.h"
+#include "queue/kafka/records.h"
+#include "queue/kafka/test_bytes.h"
 
 using namespace moraine;
 using namespace moraine::kafka;
@@ -40,7 +40,7 @@ void try_batch(const RecordBatch& batch) {
   if (passed && sound) build_again(batch);
   std::ignore = parse_marker(batch);
   const auto [header, rest] = place(batch, {.base_offset = 5, .log_append_time = 7});
-  const auto placed = parse_batch(Records{{header, rest}}.joined());
+  const auto placed = parse_batch(joined({header, rest}));
   INVARIANT(placed && crc_holds(*placed), "a placed batch does not hold");
   INVARIANT(placed->header.bytes() == batch.bytes.size(), "a placed batch changes its size");
 }

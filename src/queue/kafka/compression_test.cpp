@@ -1,10 +1,10 @@
-#include "gateway/kafka/protocol/compression.h"
+#include "queue/kafka/compression.h"
 
 #include <gtest/gtest.h>
 #include <lz4frame.h>
 #include <snappy-c.h>
 
-#include "gateway/kafka/protocol/test_bytes.h"
+#include "queue/kafka/test_bytes.h"
 
 namespace moraine::kafka {
 namespace {

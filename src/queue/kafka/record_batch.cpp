@@ -1,4 +1,4 @@
-#include "gateway/kafka/protocol/record_batch.h"
+#include "queue/kafka/record_batch.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/checksum.h"
 #include "base/invariant.h"
-#include "gateway/kafka/protocol/reader.h"
+#include "queue/kafka/reader.h"
 
 namespace moraine::kafka {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gateway/kafka/protocol/reader.h"
+#include "queue/kafka/reader.h"
 
 namespace moraine::kafka {
 

@@ -1,4 +1,4 @@
-#include "gateway/kafka/protocol/records.h"
+#include "queue/kafka/records.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/checksum.h"
-#include "gateway/kafka/protocol/test_bytes.h"
+#include "queue/kafka/test_bytes.h"
 
 namespace moraine::kafka {
 namespace {

@@ -1,0 +1,217 @@
+#include "client/topic_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace moraine::client {
+namespace {
+
+using queue::WriteStatus;
+
+Errc code_of(WriteStatus status) {
+  switch (status) {
+    case WriteStatus::kOk:
+    case WriteStatus::kDuplicate:
+    case WriteStatus::kInvalid: return Errc::kInvalidArgument;
+    case WriteStatus::kOutOfOrder:
+    case WriteStatus::kStaleEpoch:
+    case WriteStatus::kSourceForgotten: return Errc::kConflict;
+    case WriteStatus::kOverloaded: return Errc::kOverloaded;
+    case WriteStatus::kFullByCount:
+    case WriteStatus::kFullByBytes:
+    case WriteStatus::kDiskFull: return Errc::kNoSpace;
+    case WriteStatus::kFailedBefore: return Errc::kUnavailable;
+    case WriteStatus::kUnknown: return Errc::kUnknownOutcome;
+    case WriteStatus::kStopped: return Errc::kNotHere;
+  }
+  return Errc::kUnknownOutcome;
+}
+
+Result<Written> outcome_of(const queue::WriteAnswer& answer, queue::PartitionIndex partition,
+                           std::uint64_t number) {
+  Written written;
+  written.partition = partition;
+  written.offset = answer.offset;
+  if (answer.status == WriteStatus::kOk) return written;
+  if (answer.status == WriteStatus::kDuplicate) {
+    written.duplicate = true;
+    // The offset is that of the producer's newest number.
+    if (answer.max_number != number) written.offset.reset();
+    return written;
+  }
+  const std::string_view status = queue::to_string(answer.status);
+  return fail(code_of(answer.status), answer.detail.empty() ? std::string(status) : answer.detail);
+}
+
+Result<void> check(const MessageReadOptions& options) {
+  if (options.bytes_max == 0 || options.bytes_max > kTopicReadBytesMax) {
+    return fail(Errc::kInvalidArgument, fmt::format("bytes_max {}; from 1 to {} are possible",
+                                                    options.bytes_max, kTopicReadBytesMax));
+  }
+  if (options.messages_max == 0 || options.messages_max > kTopicReadMessagesMax) {
+    return fail(Errc::kInvalidArgument, fmt::format("messages_max {}; from 1 to {} are possible",
+                                                    options.messages_max, kTopicReadMessagesMax));
+  }
+  if (options.wait.count() < 0 || options.wait > kTopicReadWaitMax) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("a wait of {} ms; at most {} hours are possible", options.wait.count(),
+                            kTopicReadWaitMax.count()));
+  }
+  return {};
+}
+
+}  // namespace
+
+// Until a partition has changed, the time is over, or waits are ended.
+class TopicClient::Wait {
+ public:
+  Wait(TopicClient& client, PartitionPtr partition, Instant deadline)
+      : client_(client), partition_(std::move(partition)) {
+    Executor& lane = client_.lane_;
+    watch_ = partition_->watch([state = state_, &lane] { wake(state, lane); });
+    timer_ = lane.schedule(deadline, [state = state_, &lane] { wake(state, lane); });
+    client_.waits_.insert(this);
+  }
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+  ~Wait() {
+    client_.waits_.erase(this);
+    client_.lane_.cancel(timer_);
+    partition_->unwatch(watch_);
+  }
+
+  const PartitionPtr& partition() const { return partition_; }
+  void end() { wake(state_, client_.lane_); }
+  // changed() waits for what happens from now on.
+  void arm() { state_->due = false; }
+  Task<void> changed() {
+    const std::shared_ptr<State> state = state_;
+    if (state->due) co_return;
+    const auto waiter = std::make_shared<OneShot<bool>>();
+    state->waiter = waiter;
+    co_await *waiter;
+    state->waiter = nullptr;
+  }
+
+ private:
+  // Callbacks may come after the wait has ended.
+  struct State {
+    bool due = false;
+    std::shared_ptr<OneShot<bool>> waiter;
+  };
+
+  // Partitions call from inside their own work.
+  static void wake(const std::shared_ptr<State>& state, Executor& lane) {
+    if (std::exchange(state->due, true)) return;
+    lane.post([state] {
+      if (const auto waiter = state->waiter) waiter->set(true);
+    });
+  }
+
+  TopicClient& client_;
+  const PartitionPtr partition_;
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
+  std::uint64_t watch_ = 0;
+  TimerId timer_;
+};
+
+Result<TopicClient::PartitionPtr> TopicClient::find(const TopicInfo& topic,
+                                                    queue::PartitionIndex index) {
+  const TopicPtr current = topics_.find(topic.id);
+  if (!current) return fail(Errc::kNotFound, fmt::format("topic {} was removed", topic.name));
+  if (index >= current->partitions) {
+    return fail(Errc::kInvalidArgument, fmt::format("partition {}; topic {} has {}", index,
+                                                    current->name, current->partitions));
+  }
+  PartitionPtr partition = topics_.partition(topic.id, index);
+  if (partition) return partition;
+  const std::optional<Error> why = topics_.start_error(topic.id, index);
+  return fail(Errc::kNotHere,
+              fmt::format("partition {} of topic {} is being started{}{}", index, current->name,
+                          why ? "; the last attempt failed: " : "", why ? why->message() : ""));
+}
+
+Task<Result<Written>> TopicClient::write(TopicPtr topic, NewBatch batch) {
+  CO_TRY(const PartitionPtr partition, find(*topic, batch.partition));
+  const std::uint64_t number = batch.request.producer.number;
+  const auto pending = partition->write(std::move(batch.request));
+  const queue::WriteAnswer answer = co_await *pending;
+  co_return outcome_of(answer, batch.partition, number);
+}
+
+Task<Result<MessageBatch>> TopicClient::read_once(PartitionPtr partition,
+                                                  MessageReadOptions options) {
+  queue::ReadRequest request;
+  request.offset = options.offset;
+  request.bytes_max = options.bytes_max;
+  request.entries_max = options.messages_max;
+  CO_TRY(const queue::ReadAnswer found, co_await partition->read(request));
+  BatchReader reader(options);
+  for (const queue::StoredEntry& entry : found.entries) {
+    CO_TRY(const bool more, reader.add(entry));
+    if (!more) break;
+  }
+  MessageBatch batch = std::move(reader).finish();
+  batch.begin = found.start;
+  batch.end = found.end;
+  co_return batch;
+}
+
+Task<Result<MessageBatch>> TopicClient::read(TopicPtr topic, MessageReadOptions options) {
+  CO_TRY_VOID(check(options));
+  const Instant deadline = lane_.now() + options.wait;
+  std::optional<Wait> wait;
+  // The first attempt does not watch the partition: often there is something to read.
+  for (bool watches = false;; watches = true) {
+    CO_TRY(const PartitionPtr partition, find(*topic, options.partition));
+    if (watches && waits_ended_) {
+      co_return fail(Errc::kUnavailable, "the database is being closed");
+    }
+    if (wait && wait->partition() != partition) wait.reset();
+    if (watches && !wait) {
+      if (waits_.size() >= kWaitingReadsMax) {
+        co_return fail(Errc::kOverloaded, fmt::format("{} reads wait", waits_.size()));
+      }
+      wait.emplace(*this, partition, deadline);
+    }
+    if (wait) wait->arm();
+    CO_TRY(MessageBatch batch, co_await read_once(partition, options));
+    if (!batch.messages.empty() || lane_.now() >= deadline) co_return batch;
+    if (batch.next_offset != options.offset) {
+      options.offset = batch.next_offset;  // Only markers so far.
+    } else if (wait) {
+      co_await wait->changed();
+    }
+  }
+}
+
+Task<Result<void>> TopicClient::commit(TopicPtr topic, queue::PartitionIndex partition,
+                                       queue::ConsumerOffset offset) {
+  CO_TRY(const PartitionPtr found, find(*topic, partition));
+  co_return co_await found->commit(std::move(offset));
+}
+
+Result<std::optional<CommittedOffset>> TopicClient::committed(const TopicInfo& topic,
+                                                              queue::PartitionIndex partition,
+                                                              const std::string& consumer) {
+  TRY(const PartitionPtr found, find(topic, partition));
+  auto stored = found->committed(consumer);
+  if (!stored) return std::nullopt;
+  return CommittedOffset{stored->offset, std::move(stored->metadata)};
+}
+
+Result<PartitionFigures> TopicClient::figures(const TopicInfo& topic,
+                                              queue::PartitionIndex partition) {
+  TRY(const PartitionPtr found, find(topic, partition));
+  const queue::PartitionInfo info = found->info();
+  return PartitionFigures{info.start, info.end, info.bytes};
+}
+
+void TopicClient::end_waits() {
+  waits_ended_ = true;
+  for (Wait* wait : waits_) wait->end();
+}
+
+}  // namespace moraine::client
