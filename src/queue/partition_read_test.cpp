@@ -73,7 +73,7 @@ TEST(PartitionRead, AReadFromMemoryReturnsWhatAReadReturns) {
     for (const StoredEntry& entry : cached->entries) returned += entry.payload.size();
     ASSERT_EQ(queue.partition().info().read_bytes, bytes + returned);
   }
-  EXPECT_GT(queue.partition().info().body_blobs, 2u);
+  EXPECT_GT(queue.partition().info().compactions, 2u);
 }
 
 TEST(PartitionRead, AReadFromMemoryIsLeftToReadWhenSomethingIsMissing) {
