@@ -73,6 +73,7 @@ queue::WriteRequest write_of(const RecordBatch& batch) {
   request.format = queue::EntryFormat::kKafkaBatch;
   request.count = static_cast<std::uint32_t>(header.record_count);
   request.max_timestamp_ms = header.max_timestamp;
+  request.checksum_verified = true;  // By check_produced(), or it was computed here.
   if (header.has_producer()) {
     request.producer.source_id = fmt::format("kafka:{}", header.producer_id);
     request.producer.numbering = queue::Numbering::kSequence;
