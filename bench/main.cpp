@@ -1,4 +1,4 @@
-// moraine_bench [--quick] [--only blob[/part]|topics|tables[/part]|lanes[/part]] [--dir DIR]
+// moraine_bench [--quick] [--only blob[/part]|topics[/part]|tables[/part]|lanes[/part]] [--dir DIR]
 //               [--json FILE]
 
 #include <fmt/format.h>
@@ -39,14 +39,16 @@ struct Benchmark {
   Result<void> (*run)(const Setting&);
 };
 
-constexpr std::array<Benchmark, 18> kBenchmarks{{{"blob/put_large", bench_put_large},
+constexpr std::array<Benchmark, 20> kBenchmarks{{{"blob/put_large", bench_put_large},
                                                  {"blob/put_small", bench_put_small},
                                                  {"blob/get_small", bench_get_small},
                                                  {"blob/block42", bench_block42},
                                                  {"blob/encode", bench_encode},
                                                  {"blob/degraded", bench_degraded},
                                                  {"blob/index", bench_index},
-                                                 {"topics", bench_topics},
+                                                 {"topics/load", bench_topics_load},
+                                                 {"topics/codecs", bench_topics_codecs},
+                                                 {"topics/cost", bench_topics_cost},
                                                  {"tables/lookup", bench_tables_lookup},
                                                  {"tables/columns", bench_tables_columns},
                                                  {"tables/commit", bench_tables_commit},

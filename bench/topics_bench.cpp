@@ -11,20 +11,27 @@ constexpr std::string_view kNoNats =
     "NATS JetStream: skipped: Debian's nats-server 2.9 cannot sync every write (sync_interval came "
     "with 2.10)";
 
-Result<Field> start_all(const Setting& setting) {
+enum class Peers : std::uint8_t { kKafka, kAll };
+
+// Each part of the benchmark has brokers of its own, in folders of its own.
+Result<Field> start_brokers(const Setting& setting, const std::string& part, Peers peers) {
   Field field{setting, nullptr, nullptr, nullptr, std::nullopt, {}, {}};
+  const auto folder = [&](const char* name) { return setting.folder.file(part + "-" + name); };
   field.why_no_kafka = kafka_missing().value_or("");
-  TRY(field.ours, Broker::start(BrokerKind::kMoraine, setting.folder.file("moraine")));
+  TRY(field.ours, Broker::start(BrokerKind::kMoraine, folder("moraine")));
   if (field.why_no_kafka.empty()) {
-    TRY(field.kafka, Broker::start(BrokerKind::kKafka, setting.folder.file("kafka")));
-    TRY(field.durable,
-        Broker::start(BrokerKind::kKafkaDurable, setting.folder.file("kafka-durable")));
+    TRY(field.kafka, Broker::start(BrokerKind::kKafka, folder("kafka")));
   }
-  auto redis = Redis::start(setting.folder.file("redis"));
-  if (redis) {
-    field.redis.emplace(std::move(*redis));
-  } else {
-    field.why_no_redis = redis.error().context;
+  if (field.why_no_kafka.empty() && peers == Peers::kAll) {
+    TRY(field.durable, Broker::start(BrokerKind::kKafkaDurable, folder("kafka-durable")));
+  }
+  if (peers == Peers::kAll) {
+    auto redis = Redis::start(folder("redis"));
+    if (redis) {
+      field.redis.emplace(std::move(*redis));
+    } else {
+      field.why_no_redis = redis.error().context;
+    }
   }
   TRY_VOID(field.ours->wait_for_address());
   return field;
@@ -42,8 +49,8 @@ void add_ratio(Report& report, const std::string& name, double ours, const std::
   if (!peers) report.note(fmt::format("{}: skipped: {}", peer, why_not));
 }
 
-Result<void> bench_topics(const Setting& setting) {
-  TRY(Field field, start_all(setting));
+Result<void> bench_topics_load(const Setting& setting) {
+  TRY(Field field, start_brokers(setting, "load", Peers::kAll));
   setting.report.note(
       "messages of 1 KiB, random text, no compression, acks=all, linger 1 ms, idempotence off, "
       "64 messages to each partition in turn; Kafka " +
@@ -53,7 +60,16 @@ Result<void> bench_topics(const Setting& setting) {
   TRY_VOID(bench_throughput(field, 16));
   field.durable.reset();
   field.redis.reset();
-  TRY_VOID(bench_latency(field, full));
+  return bench_latency(field, full);
+}
+
+Result<void> bench_topics_codecs(const Setting& setting) {
+  TRY(Field field, start_brokers(setting, "codecs", Peers::kKafka));
+  return bench_codecs(field);
+}
+
+Result<void> bench_topics_cost(const Setting& setting) {
+  TRY(Field field, start_brokers(setting, "cost", Peers::kKafka));
   TRY_VOID(bench_partitions(field));
   return bench_start(field);
 }

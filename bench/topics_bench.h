@@ -16,7 +16,9 @@
 
 namespace moraine::bench {
 
-Result<void> bench_topics(const Setting& setting);
+Result<void> bench_topics_load(const Setting& setting);
+Result<void> bench_topics_codecs(const Setting& setting);
+Result<void> bench_topics_cost(const Setting& setting);
 
 // The running brokers.
 struct Field {
@@ -50,6 +52,7 @@ void add_ratio(Report& report, const std::string& name, double ours, const std::
 // Parts of the benchmark, each in its own file.
 Result<FullLoad> bench_throughput(Field& field, std::int32_t partitions);
 Result<void> bench_latency(Field& field, const FullLoad& full);
+Result<void> bench_codecs(Field& field);
 Result<void> bench_partitions(Field& field);
 Result<void> bench_start(Field& field);
 

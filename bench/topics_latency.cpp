@@ -165,7 +165,10 @@ Result<void> bench_latency(Field& field, const FullLoad& full) {
   line.name = "tail_read_p99_half_load";
   line.busy_disk = false;
   line.measure = tail;
-  TRY_VOID(latency_line(field, line, rate));
+  return latency_line(field, line, rate);
+}
+
+Result<void> bench_codecs(Field& field) {
   TRY_VOID(codec_line(field, "zstd"));
   return codec_line(field, "gzip");
 }

@@ -2,6 +2,7 @@
 
 #include "base/checksum.h"
 #include "base/coding.h"
+#include "base/field_writer.h"
 #include "base/result.h"
 
 namespace moraine {
@@ -13,6 +14,19 @@ TEST(Checksum, MatchesThePublishedVectorAndChains) {
   EXPECT_EQ(crc32c({}), 0u);
 }
 
+TEST(Checksum, OfTwoHalvesIsCombinedFromTheirs) {
+  const std::string text(70'000, 'x');
+  for (const std::size_t size : {0u, 1u, 15u, 16u, 255u, 4'096u, 4'097u, 65'535u, 69'999u}) {
+    const ByteSpan all = as_bytes(text);
+    const std::uint32_t first = crc32c(all.first(all.size() - size));
+    const std::uint32_t second = crc32c(all.last(size));
+    EXPECT_EQ(crc32c_combined(first, second, size), crc32c(all)) << size;
+  }
+  // The size of the second half counts, also beyond 32 bits.
+  EXPECT_EQ(crc32c_combined(1, 0, (std::uint64_t{1} << 32) + 5),
+            crc32c_combined(crc32c_combined(1, 0, std::uint64_t{1} << 32), 0, 5));
+}
+
 TEST(Decoder, StaysFailedAfterAShortRead) {
   Encoder encoder;
   encoder.u16(7);
@@ -21,6 +35,17 @@ TEST(Decoder, StaysFailedAfterAShortRead) {
   EXPECT_TRUE(decoder.failed());
   EXPECT_EQ(decoder.u8(), 0u);
   EXPECT_FALSE(decoder.finished());
+}
+
+TEST(FieldWriter, WritesWhatAnEncoderWrites) {
+  Encoder encoder;
+  encoder.u8(1).u32(2).u64(3).sized("four").sized("").u8(5);
+  Buffer buffer(encoder.size());
+  FieldWriter writer(buffer.data());
+  writer.u8(1).u32(2).u64(3).sized("four").sized("");
+  *writer.skip(1) = std::byte{5};
+  EXPECT_TRUE(equal(writer.written(), std::as_const(encoder).span()));
+  EXPECT_EQ(writer.position(), buffer.data() + buffer.size());
 }
 
 TEST(Decoder, RefusesACountThatCannotFit) {

@@ -1,8 +1,8 @@
 #include "keyvalue/value.h"
 
-#include <array>
-
 #include "base/coding.h"
+#include "base/field_writer.h"
+#include "base/invariant.h"
 
 namespace moraine {
 namespace {
@@ -13,16 +13,33 @@ enum PieceTag : std::uint8_t { kBlobTag = 1, kInlineTag = 2 };
 constexpr std::size_t kChangeBytesMin = 5;
 constexpr std::size_t kPieceBytesMin = 5;
 
-void encode_value(Encoder& encoder, const StoredValue& value) {
-  encoder.u64(value.created_ms).u32(static_cast<std::uint32_t>(value.pieces.size()));
+constexpr std::size_t kBlobPieceBytes = 1 + blob::kBlobIdBytes + 2 * sizeof(std::uint32_t);
+
+std::size_t sized_bytes(std::size_t size) {
+  return sizeof(std::uint32_t) + size;
+}
+
+std::size_t encoded_bytes(const Change& change) {
+  if (const auto* erase = std::get_if<EraseKey>(&change)) return 1 + sized_bytes(erase->key.size());
+  const auto* set = std::get_if<SetKey>(&change);
+  if (set == nullptr) return 1 + sizeof(std::uint64_t);
+  std::size_t bytes = 1 + sized_bytes(set->key.size());
+  bytes += sizeof(set->value.created_ms) + sizeof(std::uint32_t);
+  for (const ValuePiece& piece : set->value.pieces) {
+    bytes += piece.is_inline() ? 1 + sized_bytes(piece.inline_data.size()) : kBlobPieceBytes;
+  }
+  return bytes;
+}
+
+void write_value(FieldWriter& writer, const StoredValue& value) {
+  writer.u64(value.created_ms).u32(static_cast<std::uint32_t>(value.pieces.size()));
   for (const ValuePiece& piece : value.pieces) {
     if (piece.is_inline()) {
-      encoder.u8(kInlineTag).sized(piece.inline_data);
+      writer.u8(kInlineTag).sized(piece.inline_data);
       continue;
     }
-    std::array<std::byte, blob::kBlobIdBytes> id;
-    piece.id.encode(id.data());
-    encoder.u8(kBlobTag).raw(id).u32(piece.offset).u32(piece.size);
+    piece.id.encode(writer.u8(kBlobTag).skip(blob::kBlobIdBytes));
+    writer.u32(piece.offset).u32(piece.size);
   }
 }
 
@@ -69,19 +86,24 @@ std::uint64_t StoredValue::size() const {
 }
 
 Slice encode_changes(const std::vector<Change>& changes) {
-  Encoder encoder;
-  encoder.u8(kVersion).u32(static_cast<std::uint32_t>(changes.size()));
+  std::size_t bytes = sizeof(kVersion) + sizeof(std::uint32_t);
+  for (const Change& change : changes) bytes += encoded_bytes(change);
+  Buffer buffer(bytes);
+  FieldWriter writer(buffer.data());
+  writer.u8(kVersion).u32(static_cast<std::uint32_t>(changes.size()));
   for (const Change& change : changes) {
     if (const auto* set = std::get_if<SetKey>(&change)) {
-      encoder.u8(kSetTag).sized(set->key);
-      encode_value(encoder, set->value);
+      writer.u8(kSetTag).sized(set->key);
+      write_value(writer, set->value);
     } else if (const auto* erase = std::get_if<EraseKey>(&change)) {
-      encoder.u8(kEraseTag).sized(erase->key);
+      writer.u8(kEraseTag).sized(erase->key);
     } else {
-      encoder.u8(kLockTag).u64(std::get<SetLock>(change).generation);
+      writer.u8(kLockTag).u64(std::get<SetLock>(change).generation);
     }
   }
-  return encoder.slice();
+  INVARIANT(writer.written().size() == bytes, "changes of {} bytes, not {}",
+            writer.written().size(), bytes);
+  return std::move(buffer).freeze();
 }
 
 Result<std::vector<Change>> decode_changes(const Slice& bytes) {

@@ -38,8 +38,10 @@ inline constexpr std::size_t kInFlightWritesMax = 65'536;
 // The format of an entry's payload. An entry is the unit of writing and takes one offset for each
 // of its messages.
 enum class EntryFormat : std::uint8_t {
-  kMessage = 0,     // One message, as it is.
-  kKafkaBatch = 1,  // A record batch; its first 8 bytes receive the offset, its bytes 12-15 a 0.
+  kMessage = 0,  // One message, as it is.
+  // A record batch; its first 8 bytes receive the offset, its bytes 12-15 a 0. Bytes 17-20 are
+  // the checksum of the bytes after them.
+  kKafkaBatch = 1,
 };
 
 enum class Numbering : std::uint8_t {
@@ -61,6 +63,8 @@ struct WriteRequest {
   EntryFormat format = EntryFormat::kMessage;
   std::uint32_t count = 1;            // Messages in it.
   std::int64_t max_timestamp_ms = 0;  // The newest client timestamp in it; searched by find_time().
+  // kKafkaBatch: the batch's checksum was compared with its bytes, and may be relied on.
+  bool checksum_verified = false;
   Producer producer;
   // A message too long for one request is sent in parts, in order, each with the same producer and
   // number. The message gets its offset with the last part; earlier parts are answered when
@@ -107,7 +111,8 @@ struct StoredEntry {
   std::uint64_t write_time_ms = 0;
   std::string source_id;
   std::uint64_t number = 0;
-  Slice payload;  // Payloads of neighbours in one blob are adjacent in memory.
+  bool checksum_verified = false;  // As in WriteRequest; of entries that are being written only.
+  Slice payload;                   // Payloads of neighbours in one blob are adjacent in memory.
 };
 
 struct ReadRequest {

@@ -56,6 +56,20 @@ void place_batch(std::byte* batch, std::size_t size, Offset offset) {
   store(batch + 12, std::uint32_t{0});
 }
 
+constexpr std::size_t kBatchCrcAt = 17;
+constexpr std::size_t kBatchCrcEnd = 21;
+
+// The checksum of the payloads before, extended by `placed`, the bytes of the entry's payload in
+// the piece. A verified checksum of a long batch is used instead of reading its bytes again.
+std::uint32_t extend_checksum(std::uint32_t before, ByteSpan placed, const StoredEntry& entry) {
+  const bool known = entry.checksum_verified && entry.format == EntryFormat::kKafkaBatch &&
+                     placed.size() >= kCombinedBytesMin;
+  if (!known) return crc32c(placed, before);
+  const auto rest = std::byteswap(load<std::uint32_t>(placed.data() + kBatchCrcAt));
+  return crc32c_combined(crc32c(placed.first(kBatchCrcEnd), before), rest,
+                         placed.size() - kBatchCrcEnd);
+}
+
 // Source ids are numbered from 1 in the order in which they first occur.
 class SourceNumbers {
  public:
@@ -146,10 +160,10 @@ Slice encode_piece(const std::vector<StoredEntry>& entries) {
     if (entries[i].format == EntryFormat::kKafkaBatch) {
       place_batch(payloads + at, size, entries[i].offset);
     }
+    header.payload_crc = extend_checksum(header.payload_crc, {payloads + at, size}, entries[i]);
     at += size;
   }
   sources.store_all(index + entries.size() * kPieceEntryBytes);
-  header.payload_crc = crc32c({payloads, header.payload_bytes});
   seal(piece.data(), header);
   return std::move(piece).freeze();
 }

@@ -67,6 +67,37 @@ TEST(Piece, GivesBackItsEntries) {
   }
 }
 
+// A record batch as far as pieces know it: a checksum at 17 of what follows.
+StoredEntry batch_of(Offset offset, std::size_t size) {
+  SeededRandom random(size);
+  Buffer batch(size);
+  for (std::byte& byte : batch.span()) byte = static_cast<std::byte>(random.next());
+  store(batch.data() + 17, std::byteswap(crc32c(batch.span().subspan(21))));
+  StoredEntry entry;
+  entry.offset = offset;
+  entry.format = EntryFormat::kKafkaBatch;
+  entry.payload = std::move(batch).freeze();
+  return entry;
+}
+
+TEST(Piece, IsTheSameWithVerifiedChecksumsOfBatches) {
+  std::vector<StoredEntry> entries{batch_of(5, 70'000), batch_of(6, 61), batch_of(7, 4'096)};
+  const Slice read = encode_piece(entries);
+  for (StoredEntry& entry : entries) entry.checksum_verified = true;
+  EXPECT_TRUE(equal(encode_piece(entries), read));
+}
+
+TEST(Piece, NoticesABatchThatChangedAfterItWasVerified) {
+  StoredEntry entry = batch_of(5, 70'000);
+  Buffer changed(entry.payload.size());
+  std::memcpy(changed.data(), entry.payload.data(), entry.payload.size());
+  changed.data()[60'000] ^= std::byte{1};
+  entry.payload = std::move(changed).freeze();
+  EXPECT_TRUE(Piece::open(encode_piece({entry})));
+  entry.checksum_verified = true;
+  EXPECT_FALSE(Piece::open(encode_piece({entry})));
+}
+
 TEST(Piece, IsNoLongerThanItsCostSays) {
   const std::vector<StoredEntry> entries = some_entries(7);
   std::size_t cost = kPieceHeaderBytes;

@@ -287,6 +287,7 @@ WriteAnswer StoredPartition::take_write(Cycle& cycle, WriteRequest& request) {
   entry.write_time_ms = cycle.now_ms;
   entry.source_id = producer.source_id;
   entry.number = producer.number;
+  entry.checksum_verified = request.checksum_verified;
   entry.payload = std::move(request.payload);
   cycle.end += request.count;
   cycle.new_bytes += piece_cost(entry);

@@ -2,10 +2,9 @@
 
 #include <lz4.h>
 
-#include <array>
-
 #include "base/checksum.h"
 #include "base/coding.h"
+#include "base/field_writer.h"
 #include "base/invariant.h"
 
 namespace moraine {
@@ -16,13 +15,15 @@ constexpr std::uint8_t kFirstVersion = 1;        // Read only: bodies are not pa
 constexpr std::uint8_t kOneInFlightVersion = 2;  // Read only: no entry before it is unconfirmed.
 constexpr std::uint8_t kVersion = 3;
 constexpr std::size_t kHeadBytes = 41;  // All fields but ids and bodies.
+// Of packed bodies: packing, size of the bodies, size of the packed ones.
+constexpr std::size_t kPackedFieldBytes = 9;
 constexpr std::size_t kLz4RatioMax = 255;
 constexpr std::size_t kLz4Slack = 64;
 
 enum class Packing : std::uint8_t { kNone = 0, kLz4 = 1 };
 
-void append(Encoder& encoder, GenStep at) {
-  encoder.u32(at.generation).u32(at.step);
+void write(FieldWriter& writer, GenStep at) {
+  writer.u32(at.generation).u32(at.step);
 }
 
 GenStep take_gen_step(Decoder& decoder) {
@@ -32,19 +33,34 @@ GenStep take_gen_step(Decoder& decoder) {
   return at;
 }
 
-void append_bodies(Encoder& encoder, const LogEntry& entry) {
-  encoder.u32(static_cast<std::uint32_t>(entry.bodies.size()));
-  for (const Slice& body : entry.bodies) encoder.sized(body);
+// All fields before the packing.
+void write_head(FieldWriter& writer, const LogEntry& entry) {
+  writer.u8(kMagic).u8(kVersion).u8(static_cast<std::uint8_t>(entry.kind));
+  write(writer, entry.snapshot);
+  write(writer, entry.previous);
+  write(writer, entry.needed);
+  writer.u8(entry.unconfirmed);
+  writer.u32(static_cast<std::uint32_t>(entry.references.size()));
+  for (const BlobId& id : entry.references) id.encode(writer.skip(blob::kBlobIdBytes));
 }
 
-// Empty when packing does not make them smaller.
-std::vector<std::byte> pack(ByteSpan plain) {
-  std::vector<std::byte> packed(plain.size() - plain.size() / 16);
-  const int size = LZ4_compress_default(
-      reinterpret_cast<const char*>(plain.data()), reinterpret_cast<char*>(packed.data()),
-      static_cast<int>(plain.size()), static_cast<int>(packed.size()));
-  packed.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-  return packed;
+// The entry with packed bodies; `plain` are the bodies as they are. Empty when packing does not
+// make them smaller.
+Slice encode_packed(const LogEntry& entry, ByteSpan head, ByteSpan plain) {
+  const std::size_t most = plain.size() - plain.size() / 16;
+  Buffer buffer(head.size() + kPackedFieldBytes + most + sizeof(std::uint32_t));
+  std::byte* const packed = buffer.data() + head.size() + kPackedFieldBytes;
+  const int size = LZ4_compress_default(reinterpret_cast<const char*>(plain.data()),
+                                        reinterpret_cast<char*>(packed),
+                                        static_cast<int>(plain.size()), static_cast<int>(most));
+  if (size <= 0) return {};
+  FieldWriter writer(buffer.data());
+  write_head(writer, entry);
+  writer.u8(static_cast<std::uint8_t>(Packing::kLz4));
+  writer.u32(static_cast<std::uint32_t>(plain.size())).u32(static_cast<std::uint32_t>(size));
+  const std::size_t covered = writer.written().size() + static_cast<std::size_t>(size);
+  store(buffer.data() + covered, crc32c(buffer.span().first(covered)));
+  return std::move(buffer).freeze().sub(0, covered + sizeof(std::uint32_t));
 }
 
 Result<Slice> unpack(ByteSpan packed, std::size_t size) {
@@ -91,40 +107,27 @@ std::size_t unpacked_bytes(const LogEntry& entry) {
   return bytes;
 }
 
+// Bodies are copied once, into the entry.
 Slice encode(const LogEntry& entry) {
   const std::size_t unpacked = unpacked_bytes(entry);
   INVARIANT(unpacked <= kEntryBytesMax, "a log entry of {} bytes", unpacked);
-  Encoder encoder;
-  encoder.u8(kMagic).u8(kVersion).u8(static_cast<std::uint8_t>(entry.kind));
-  append(encoder, entry.snapshot);
-  append(encoder, entry.previous);
-  append(encoder, entry.needed);
-  encoder.u8(entry.unconfirmed);
-  encoder.u32(static_cast<std::uint32_t>(entry.references.size()));
-  for (const BlobId& id : entry.references) {
-    std::array<std::byte, blob::kBlobIdBytes> bytes;
-    id.encode(bytes.data());
-    encoder.raw(bytes);
-  }
-  std::vector<std::byte> packed;
-  Encoder plain;
+  Buffer buffer(unpacked);
+  FieldWriter writer(buffer.data());
+  write_head(writer, entry);
+  const ByteSpan head = writer.written();
+  writer.u8(static_cast<std::uint8_t>(Packing::kNone));
+  const std::byte* const bodies = writer.position();
+  writer.u32(static_cast<std::uint32_t>(entry.bodies.size()));
+  for (const Slice& body : entry.bodies) writer.sized(body);
   if (unpacked >= kPackedBodiesMin && !entry.bodies.empty()) {
-    append_bodies(plain, entry);
-    packed = pack(std::as_const(plain).span());
-  }
-  if (packed.empty()) {
-    encoder.u8(static_cast<std::uint8_t>(Packing::kNone));
-    if (plain.size() > 0) {
-      encoder.raw(std::as_const(plain).span());
-    } else {
-      append_bodies(encoder, entry);
+    if (Slice packed = encode_packed(entry, head, {bodies, writer.position()}); !packed.empty()) {
+      return packed;
     }
-  } else {
-    encoder.u8(static_cast<std::uint8_t>(Packing::kLz4));
-    encoder.u32(static_cast<std::uint32_t>(plain.size())).sized(ByteSpan(packed));
   }
-  encoder.u32(crc32c(std::as_const(encoder).span()));
-  return encoder.slice();
+  writer.u32(crc32c(writer.written()));
+  INVARIANT(writer.written().size() == unpacked, "an entry of {} bytes, not {}",
+            writer.written().size(), unpacked);
+  return std::move(buffer).freeze();
 }
 
 Result<LogEntry> decode_log_entry(const Slice& bytes) {

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -26,6 +27,9 @@ constexpr int kEventsPerPoll = 64;
 // After a post from another thread the next often follows at once: spinning costs less than a wake.
 constexpr Duration kSpinForPosts = 20us;
 constexpr int kPausesPerCheck = 16;
+// After a spin in vain the next ones are left out, twice as many each time: a lane whose posts come
+// milliseconds apart would spend more on spinning than on its work.
+constexpr std::uint32_t kSpinsLeftOutMax = 64;
 
 bool threads_forced() {
   const char* value = std::getenv("MORAINE_IO");
@@ -227,13 +231,22 @@ void Lane::fire_timers() {
 // processor. When it is done, the thread that waited for it often posts again at once.
 bool Lane::spin_for_posts() {
   if (io_in_flight_ > 0 || !std::exchange(had_posts_, false)) return false;
+  if (spins_to_leave_out_ > 0) {
+    --spins_to_leave_out_;
+    return false;
+  }
   const Instant until = now() + kSpinForPosts;
   do {
     for (int i = 0; i < kPausesPerCheck; ++i) {
-      if (inbox_filled_.load(std::memory_order_relaxed)) return true;
+      if (inbox_filled_.load(std::memory_order_relaxed)) {
+        spins_in_vain_ = 0;
+        return true;
+      }
       _mm_pause();
     }
   } while (now() < until);
+  spins_in_vain_ = std::min(2 * spins_in_vain_ + 1, kSpinsLeftOutMax);
+  spins_to_leave_out_ = spins_in_vain_;
   return false;
 }
 

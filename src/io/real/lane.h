@@ -157,6 +157,8 @@ class Lane final : public Executor {
   bool sleeping_ = false;             // Guarded by inbox_mutex_: the next post() wakes the loop.
   std::atomic<bool> inbox_filled_{};  // Lets a busy loop skip the mutex.
   bool had_posts_ = false;            // By other threads, since the last spin_for_posts().
+  std::uint32_t spins_in_vain_ = 0;   // Grows with each in a row.
+  std::uint32_t spins_to_leave_out_ = 0;
 };
 
 template <class T>

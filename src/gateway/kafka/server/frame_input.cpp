@@ -39,43 +39,62 @@ Task<Result<bool>> FrameInput::fill_buffer(bool inside) {
   co_return true;
 }
 
+Task<Result<std::size_t>> FrameInput::receive(MutableByteSpan into, bool inside) {
+  watchdog_.reading(inside ? kStalledFrameTimeout : kIdleTimeout, inside ? kStalled : kIdleReason);
+  Result<std::size_t> read = co_await stream_.read(into);
+  watchdog_.not_reading();
+  co_return read;
+}
+
 Task<Result<std::optional<std::size_t>>> FrameInput::next_size() {
   std::array<std::byte, kSizePrefixBytes> prefix;
   for (std::size_t have = 0; have < prefix.size();) {
-    if (ahead() == 0) {
-      CO_TRY(const bool more, co_await fill_buffer(have > 0));
-      if (!more && have == 0) co_return std::optional<std::size_t>();
-      if (!more) co_return fail(Errc::kUnavailable, "the stream ended inside a size");
+    const MutableByteSpan missing = MutableByteSpan(prefix).subspan(have);
+    if (ahead() > 0) {
+      have += take(missing);
+      continue;
     }
-    have += take(MutableByteSpan(prefix).subspan(have));
+    std::size_t arrived = 0;
+    if (after_long_) {
+      // Nothing is read ahead: it would have to be copied.
+      CO_TRY(arrived, co_await receive(missing, have > 0));
+      have += arrived;
+    } else {
+      CO_TRY(const bool more, co_await fill_buffer(have > 0));
+      arrived = more ? ahead() : 0;
+    }
+    if (arrived == 0 && have == 0) co_return std::optional<std::size_t>();
+    if (arrived == 0) co_return fail(Errc::kUnavailable, "the stream ended inside a size");
   }
   CO_TRY(const std::size_t size, request_size(prefix));
+  after_long_ = size > kInputBufferBytes;
   co_return std::optional(size);
 }
 
 Task<Result<RequestFrame>> FrameInput::body(std::size_t size) {
   RequestFrame frame;
   Buffer bytes;
+  std::size_t room = 0;  // Reserved.
   std::size_t have = 0;
   while (have < size) {
-    if (have == bytes.size()) {
-      const std::size_t step = std::max(kFrameStepBytes, bytes.size() * kFrameStepFactor);
-      const std::size_t room = std::min(size, step);
-      co_await budget_.grow(frame.lease, room - bytes.size());
-      Buffer longer(room);
+    if (have == room) {
+      const std::size_t next = std::min(size, std::max(kFrameStepBytes, room * kFrameStepFactor));
+      co_await budget_.grow(frame.lease, next - room);
+      room = next;
+    }
+    if (room > bytes.size()) {
+      Buffer longer(std::max(room, std::min(size, kFrameBlockBytesMax)));
       if (have > 0) std::memcpy(longer.data(), bytes.data(), have);
       bytes = std::move(longer);
     }
+    const MutableByteSpan missing = bytes.span().subspan(have, room - have);
     if (ahead() > 0) {
-      have += take(bytes.span().subspan(have));
+      have += take(missing);
       continue;
     }
-    watchdog_.reading(kStalledFrameTimeout, kStalled);
-    const Result<std::size_t> read = co_await stream_.read(bytes.span().subspan(have));
-    watchdog_.not_reading();
-    if (!read) co_return std::unexpected(read.error());
-    if (*read == 0) co_return fail(Errc::kUnavailable, "the stream ended inside a request");
-    have += *read;
+    CO_TRY(const std::size_t read, co_await receive(missing, true));
+    if (read == 0) co_return fail(Errc::kUnavailable, "the stream ended inside a request");
+    have += read;
   }
   frame.bytes = std::move(bytes).freeze();
   co_return frame;

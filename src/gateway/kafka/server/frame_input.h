@@ -2,9 +2,11 @@
 //
 // Promise    Frames are returned whole, however their bytes arrive. While it waits for one to begin
 //            it holds no memory; a long frame gets memory in steps, as its bytes arrive, each step
-//            reserved in the budget before.
+//            reserved in the budget before. After a long frame the bytes of the next long one are
+//            received where they stay; of other frames what was read ahead is copied once.
 // Threading  The executor.
-// Limits     kRequestBytesMax a frame; kInputBufferBytes read ahead.
+// Limits     kRequestBytesMax a frame; kInputBufferBytes read ahead. Addresses without memory:
+//            kFrameBlockBytesMax a connection.
 // Errors     kCorrupt: an invalid size. kUnavailable: the stream ended inside a frame.
 // Tests      connection_test.cpp, kafka_connection_fuzz.cpp
 #pragma once
@@ -28,6 +30,9 @@ inline constexpr std::size_t kInputBufferBytes = std::size_t{16} << 10;
 // The first step of a long frame, and how much longer each next one is.
 inline constexpr std::size_t kFrameStepBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kFrameStepFactor = 4;
+// Up to this size a frame gets one block, which takes memory as it is filled; a longer one grows
+// by copying.
+inline constexpr std::size_t kFrameBlockBytesMax = std::size_t{16} << 20;
 
 // The reason of the watchdog between frames.
 inline constexpr std::string_view kIdleReason = "idle";
@@ -51,6 +56,8 @@ class FrameInput {
   Task<Result<RequestFrame>> body(std::size_t size);
   // Reads more of what the client sends into the buffer; false at the end.
   Task<Result<bool>> fill_buffer(bool inside);
+  // Reads at least one byte; 0 at the end.
+  Task<Result<std::size_t>> receive(MutableByteSpan into, bool inside);
   std::size_t take(MutableByteSpan into);
   std::size_t ahead() const { return buffer_end_ - buffer_begin_; }
 
@@ -60,6 +67,7 @@ class FrameInput {
   Buffer buffer_;  // Empty unless bytes were read ahead.
   std::size_t buffer_begin_ = 0;
   std::size_t buffer_end_ = 0;
+  bool after_long_ = false;  // The last frame was longer than the buffer.
 };
 
 }  // namespace moraine::kafka
