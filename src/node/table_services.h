@@ -75,6 +75,7 @@ class TableServices final : public TransactionServices {
   TimestampSource& timestamps() override { return timestamps_; }
   std::optional<Timestamp> try_timestamp() override;
   CommitParts commit_parts() override;
+  TabletReads& reads() override { return tablets_; }
   // The clock of the tables: the world's, checked by ClockGuard.
   ClockGuard& clock() { return clock_; }
   const table::BlockCache& blocks() const { return blocks_; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "io/run_on.h"
+#include "transaction/read_tablet.h"
 
 namespace moraine {
 namespace {
@@ -66,6 +67,32 @@ Task<Result<void>> LocalTablets::abort_prepared(TabletId tablet, TransactionId i
   const Found found = find(tablet);
   if (!found.tablet) co_return std::unexpected(co_await absent(tablet));
   co_return co_await run_there(*found.home, [&] { return found.tablet->abort_prepared(id); });
+}
+
+Task<Result<void>> LocalTablets::lookup(TabletId tablet, SchemaPtr schema,
+                                        table::LookupRequest request, Rowset& rows,
+                                        Instant deadline) {
+  const Found found = find(tablet);
+  if (!found.tablet) co_return std::unexpected(not_here(tablet));
+  co_return co_await run_there(
+      *found.home, [&] { return read_rows(*found.tablet, schema, request, rows, deadline); });
+}
+
+Task<Result<table::OwnedVersionedRow>> LocalTablets::lookup_versions(
+    TabletId tablet, SchemaPtr schema, std::string key, Timestamp timestamp, Instant deadline) {
+  const Found found = find(tablet);
+  if (!found.tablet) co_return std::unexpected(not_here(tablet));
+  co_return co_await run_there(*found.home, [&] {
+    return read_versions(*found.tablet, schema, std::move(key), timestamp, deadline);
+  });
+}
+
+Task<Result<ScanPage>> LocalTablets::scan(TabletId tablet, SchemaPtr schema,
+                                          table::ScanRequest request, Instant deadline) {
+  const Found found = find(tablet);
+  if (!found.tablet) co_return std::unexpected(not_here(tablet));
+  co_return co_await run_there(
+      *found.home, [&] { return read_page(*found.tablet, schema, std::move(request), deadline); });
 }
 
 }  // namespace moraine
