@@ -90,9 +90,11 @@ Node::Node(std::vector<World> lanes, Executor& background, blob::ClusterConfig c
       options_(std::move(options)),
       background_(background),
       placement_(lanes.size()),
+      router_(lanes.at(0).network),
       world_(lanes.at(0)),
       facts_(std::make_shared<queue::FactCounts>(options_.facts)),
-      storage_(world_, std::move(config), self, options_.storage) {
+      storage_(World{world_.executor, world_.clock, world_.random, world_.disks, router_.rest()},
+               std::move(config), self, options_.storage) {
   make_lanes(std::move(lanes));
   storage_.on_reconfigure([this](const blob::GroupConfig& newer) {
     for (std::size_t i = 1; i < lanes_.size(); ++i) {
@@ -131,6 +133,7 @@ TableServicesOptions Node::tables_options(const SystemPlaces& places) {
   options.places = places;
   options.placement = &placement_;
   options.leader = options_.leader;
+  options.serve_on = &router_.port(kTablesProtocol);
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
     options.other_lanes.push_back({lanes_[i]->world, lanes_[i]->groups.get()});
   }

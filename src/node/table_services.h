@@ -14,6 +14,7 @@
 #include "cluster/system_places.h"
 #include "node/stored_tables.h"
 #include "transaction/commit.h"
+#include "transaction/tablet_server.h"
 #include "transaction/timestamp_oracle.h"
 
 namespace moraine {
@@ -47,6 +48,8 @@ struct TableServicesOptions {
   ClockLimits clock;
   LeaderOptions leader;
   Placement* placement = nullptr;  // None: all tablets are always to run here, on the first lane.
+  // Where tablets, the oracle and the coordinator are served to other nodes. None: they are not.
+  Network* serve_on = nullptr;
   std::vector<TableLane> other_lanes;
   table::SeededBug bug{};
 };
@@ -102,6 +105,10 @@ class TableServices final : public TransactionServices {
 
   TabletInfo system_tablet(TabletId id) const;
   Task<Result<Timestamp>> next_timestamp();
+  // For other nodes. Commits are accepted once a timestamp was drawn, which is retried.
+  void serve_tablets();
+  template <class T>
+  Task<void> serve(TabletId id, std::shared_ptr<T> tablet, std::function<bool()> runs);
   Task<Result<std::unique_ptr<TimestampOracle>>> boot_oracle();
   Task<Result<std::unique_ptr<Coordinator>>> boot_coordinator();
   Task<Result<TransactionOutcome>> ask(TabletId coordinator, TransactionId id);
@@ -128,6 +135,10 @@ class TableServices final : public TransactionServices {
   std::atomic<std::shared_ptr<TimestampOracle>> shared_oracle_;
   TabletHost<Coordinator> coordinator_;
   StoredTables tables_;
+  std::unique_ptr<TabletServer> server_;  // Null: nothing is served to other nodes.
+  TaskScope serving_;
+  Waiters serving_pause_;
+  std::shared_ptr<Coordinator> served_coordinator_;
   bool started_ = false;
 };
 

@@ -15,17 +15,23 @@ Error not_here(TabletId id) {
 }  // namespace
 
 void LocalTablets::add(TabletId id, std::shared_ptr<table::TableTablet> tablet, Executor& home) {
-  const std::lock_guard lock(mutex_);
-  tablets_.insert_or_assign(id, Found{std::move(tablet), &home});
+  {
+    const std::lock_guard lock(mutex_);
+    tablets_.insert_or_assign(id, Found{tablet, &home});
+  }
+  if (added_) added_(id, tablet);
 }
 
 void LocalTablets::remove(TabletId id) {
   Found removed;  // Destroyed without the lock.
-  const std::lock_guard lock(mutex_);
-  const auto found = tablets_.find(id);
-  if (found == tablets_.end()) return;
-  removed = std::move(found->second);
-  tablets_.erase(found);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = tablets_.find(id);
+    if (found == tablets_.end()) return;
+    removed = std::move(found->second);
+    tablets_.erase(found);
+  }
+  if (removed_) removed_(id, removed.tablet);
 }
 
 LocalTablets::Found LocalTablets::find(TabletId id) const {

@@ -4,8 +4,8 @@
 //            caller's: a plain call when both are one. commit_prepared() and
 //            abort_prepared() of a deleted tablet fail with kNotFound: nothing is prepared there
 //            any more. Calls of other tablets that do not run fail with kNotHere.
-// Threading  Calls: any lane. add(), remove() and set_deleted_check(): the control lane. find():
-//            any thread.
+// Threading  Calls: any lane. add(), remove(), set_deleted_check() and set_listener(), and
+//            what they were given: the control lane. find(): any thread.
 // Tests      tablet_forms_test.cpp.
 #pragma once
 
@@ -37,6 +37,12 @@ class LocalTablets final : public TabletCalls, public TabletReads {
   void set_deleted_check(std::function<bool(TabletId)> is_deleted) {
     is_deleted_ = std::move(is_deleted);
   }
+  // Called with each tablet that is added, and after it was removed. Unset: never.
+  using Listener = std::function<void(TabletId id, const std::shared_ptr<table::TableTablet>&)>;
+  void set_listener(Listener added, Listener removed) {
+    added_ = std::move(added);
+    removed_ = std::move(removed);
+  }
   Found find(TabletId id) const;
 
   Task<Result<Timestamp>> commit(TabletId tablet, TabletWrite write, Instant deadline) override;
@@ -58,7 +64,10 @@ class LocalTablets final : public TabletCalls, public TabletReads {
   Task<Error> absent(TabletId tablet) const;
 
   Executor& control_;
-  std::function<bool(TabletId)> is_deleted_;  // Used on the control lane.
+  // Used on the control lane.
+  std::function<bool(TabletId)> is_deleted_;
+  Listener added_;
+  Listener removed_;
   mutable std::mutex mutex_;
   std::map<TabletId, Found> tablets_;  // Guarded by mutex_.
 };

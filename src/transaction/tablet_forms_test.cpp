@@ -1,14 +1,17 @@
-// What a tablet promises its callers, the same for all forms of a call: on the tablet's lane, and
-// from another lane.
+// What a tablet promises its callers, the same for all forms of a call: on the tablet's lane, from
+// another lane, and from another node.
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
+#include "io/request_router.h"
 #include "table/chunk/column_filter.h"
 #include "table/tablet/test_table.h"
 #include "transaction/local_tablets.h"
 #include "transaction/paged_scan.h"
+#include "transaction/remote_tablets.h"
+#include "transaction/tablet_server.h"
 
 namespace moraine {
 namespace {
@@ -21,7 +24,7 @@ constexpr TabletId kTable{91};
 constexpr TabletId kAbsent{92};
 constexpr TabletId kCoordinator{9};
 
-enum class Form : std::uint8_t { kSameLane, kOtherLane };
+enum class Form : std::uint8_t { kSameLane, kOtherLane, kOtherNode };
 
 class TabletForms : public testing::TestWithParam<Form> {
  protected:
@@ -29,17 +32,27 @@ class TabletForms : public testing::TestWithParam<Form> {
     table_.boot();
     served_ = std::move(table_.tablet);
     local_.add(kTable, served_, table_.storage.world().executor);
+    EXPECT_TRUE(world_.run(server_.add(kTable, served_, table_.timestamps)));
   }
   ~TabletForms() override {
     local_.remove(kTable);
+    server_.remove(served_.get());
     world_.run(served_->stop());
   }
 
-  TabletCalls& calls() { return local_; }
-  TabletReads& reads() { return local_; }
+  bool remote() const { return GetParam() == Form::kOtherNode; }
+  TabletCalls& calls() {
+    if (remote()) return remote_;
+    return local_;
+  }
+  TabletReads& reads() {
+    if (remote()) return remote_;
+    return local_;
+  }
+  // Another node calls from a lane that is not its network's.
   Executor& caller() {
-    const std::vector<World> lanes = table_.storage.node().lanes(2);
-    return lanes[GetParam() == Form::kSameLane ? 0 : 1].executor;
+    SimNode& machine = remote() ? client_ : table_.storage.node();
+    return machine.lanes(2)[GetParam() == Form::kSameLane ? 0 : 1].executor;
   }
   Instant soon() { return world_.executor().now() + 5s; }
 
@@ -129,6 +142,11 @@ class TabletForms : public testing::TestWithParam<Form> {
   SimWorld& world_ = table_.world;
   std::shared_ptr<table::TableTablet> served_;
   LocalTablets local_{table_.storage.world().executor};
+  SimNode& client_ = world_.add_node();
+  RequestRouter router_{table_.storage.world().network};
+  TabletServer server_{router_.port(kTablesProtocol), table_.storage.world().executor};
+  RemoteTablets remote_{client_.world().executor, client_.world().network,
+                        [this](TabletId) { return table_.storage.node().id(); }};
 };
 
 using Texts = std::vector<std::string>;
@@ -314,8 +332,10 @@ TEST_P(TabletForms, ReadsAfterTheirDeadlineFail) {
             Errc::kTimeout);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, TabletForms, testing::Values(Form::kSameLane, Form::kOtherLane),
-                         [](const auto& form) {
+INSTANTIATE_TEST_SUITE_P(Forms, TabletForms,
+                         testing::Values(Form::kSameLane, Form::kOtherLane, Form::kOtherNode),
+                         [](const auto& form) -> std::string {
+                           if (form.param == Form::kOtherNode) return "OtherNode";
                            return form.param == Form::kSameLane ? "SameLane" : "OtherLane";
                          });
 
