@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "table/chunk/column_filter.h"
+#include "table/model/key.h"
+
 namespace moraine::sim {
 namespace {
 
@@ -27,39 +30,64 @@ Task<Answer<Timestamp>> RemoteAccess::timestamp() {
   return ask<Timestamp>(call);
 }
 
-Task<Answer<std::vector<SeenRow>>> RemoteAccess::scan(std::vector<RowName> rows, Timestamp at) {
-  const TabletId tablet{place_of(rows.front())};
-  const ScanCall call{
-      at, value_columns(), {key_of(rows.front()), key_of(rows.back()) + '\0'}, 1'000};
-  const std::function<Task<Result<RemoteTablets::ScanPage>>(TableHosts::Session&)> run =
-      [tablet, call](TableHosts::Session& session) {
-        return session.tablets.scan(tablet, call, session.world.executor.now() + kCallDeadline);
-      };
-  const auto page = co_await ask<RemoteTablets::ScanPage>(run);
-  if (!page) co_return std::nullopt;
-  if (!*page) co_return Result<std::vector<SeenRow>>(std::unexpected((*page).error()));
-  std::map<std::string, FoundRow> by_key;
-  for (const FoundRow& row : (*page)->rows) by_key[row.key] = row;
+Task<Result<std::vector<SeenRow>>> RemoteAccess::scan_on(TableHosts::Session& session,
+                                                         TabletId tablet, std::vector<RowName> rows,
+                                                         Timestamp at) {
+  const std::size_t keys = campaign_schema(std::nullopt).key_count();
+  table::ScanRequest request;
+  request.timestamp = at;
+  request.bounds = {key_of(rows.front()), key_of(rows.back()) + '\0'};
+  for (std::size_t i = 0; i < keys; ++i) {
+    request.columns.push_back(static_cast<table::ColumnIndex>(i));
+  }
+  for (const table::ColumnIndex column : value_columns()) request.columns.push_back(column);
+  const Instant deadline = session.world.executor.now() + kCallDeadline;
+  CO_TRY(const ScanPage page,
+         co_await session.tablets.scan(tablet, nullptr, std::move(request), deadline));
+  std::map<std::string, SeenRow> by_key;
+  for (std::size_t row = 0; row < page.batch.rows; ++row) {
+    std::vector<Value> cells;
+    for (const table::ColumnVector& column : page.batch.columns) {
+      cells.push_back(table::value_at(column, row));
+    }
+    by_key[table::encode_key(std::span(cells).first(keys))] =
+        seen_row(std::span(cells).subspan(keys));
+  }
   std::vector<SeenRow> seen;
-  for (const RowName& row : rows) seen.push_back(seen_row(by_key[key_of(row)]));
+  for (const RowName& row : rows) seen.push_back(by_key[key_of(row)]);
+  co_return seen;
+}
+
+Task<Result<std::vector<SeenRow>>> RemoteAccess::look_up_on(TableHosts::Session& session,
+                                                            TabletId tablet,
+                                                            std::vector<RowName> rows,
+                                                            Timestamp at) {
+  std::vector<std::string> keys;
+  for (const RowName& row : rows) keys.push_back(key_of(row));
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const std::vector<table::ColumnIndex> columns = value_columns();
+  table::LookupRequest request;
+  request.keys = views;
+  request.columns = columns;
+  request.timestamp = at;
+  Rowset found;
+  const Instant deadline = session.world.executor.now() + kCallDeadline;
+  CO_TRY_VOID(co_await session.tablets.lookup(tablet, nullptr, request, found, deadline));
+  std::vector<SeenRow> seen;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    seen.push_back(found.exists(i) ? seen_row(found.row(i)) : SeenRow());
+  }
   co_return seen;
 }
 
 Task<Answer<std::vector<SeenRow>>> RemoteAccess::read(std::vector<RowName> rows, Timestamp at) {
-  if (random_.one_in(3)) co_return co_await scan(std::move(rows), at);
+  const bool scans = random_.one_in(3);
   const TabletId tablet{place_of(rows.front())};
-  LookupCall call{at, value_columns(), {}};
-  for (const RowName& row : rows) call.keys.push_back(key_of(row));
-  const std::function<Task<Result<std::vector<FoundRow>>>(TableHosts::Session&)> run =
-      [tablet, call](TableHosts::Session& session) {
-        return session.tablets.lookup(tablet, call, session.world.executor.now() + kCallDeadline);
+  const std::function<Task<Result<std::vector<SeenRow>>>(TableHosts::Session&)> call =
+      [scans, tablet, rows, at](TableHosts::Session& session) {
+        return scans ? scan_on(session, tablet, rows, at) : look_up_on(session, tablet, rows, at);
       };
-  const auto answer = co_await ask<std::vector<FoundRow>>(run);
-  if (!answer) co_return std::nullopt;
-  if (!*answer) co_return Result<std::vector<SeenRow>>(std::unexpected((*answer).error()));
-  std::vector<SeenRow> seen;
-  for (const FoundRow& row : **answer) seen.push_back(seen_row(row));
-  co_return seen;
+  co_return co_await ask<std::vector<SeenRow>>(call);
 }
 
 std::vector<Participant> RemoteAccess::participants_of(const ModelTransaction& transaction) const {

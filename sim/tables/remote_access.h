@@ -26,7 +26,11 @@ class RemoteAccess final : public TableAccess {
   // Runs a call on some node.
   template <class T>
   Task<Answer<T>> ask(std::function<Task<Result<T>>(TableHosts::Session&)> call);
-  Task<Answer<std::vector<SeenRow>>> scan(std::vector<RowName> rows, Timestamp at);
+  static Task<Result<std::vector<SeenRow>>> scan_on(TableHosts::Session& session, TabletId tablet,
+                                                    std::vector<RowName> rows, Timestamp at);
+  static Task<Result<std::vector<SeenRow>>> look_up_on(TableHosts::Session& session,
+                                                       TabletId tablet, std::vector<RowName> rows,
+                                                       Timestamp at);
   static Task<void> look_on_node(TableHosts::Hold running, RowName row,
                                  Reply<std::vector<FoundVersion>> reply);
   std::vector<Participant> participants_of(const ModelTransaction& transaction) const;

@@ -43,10 +43,10 @@ TableHosts::Session::Session(TableHosts& hosts, std::size_t which, World its_wor
       proxy(its_proxy),
       blocks(hosts.options_.block_cache_bytes),
       row_cache(hosts.options_.row_cache_bytes),
-      tablets(port, [&hosts](TabletId id) { return hosts.locate(id); }),
+      tablets(world.executor, port, [&hosts](TabletId id) { return hosts.locate(id); }),
       timestamps(world.executor, tablets, TableLayout::kOracle, 4s),
       resources{world, *this, timestamps, world.executor, blocks, nullptr, row_cache},
-      server(port) {}
+      server(port, world.executor) {}
 
 TableHosts::TableHosts(SimWorld& world, Cluster& cluster, History& history, TableOptions options)
     : world_(world),

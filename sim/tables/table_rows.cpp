@@ -190,16 +190,11 @@ table::RowChange change_of(const PlannedChange& planned, std::uint64_t transacti
   return change;
 }
 
-SeenRow seen_row(const FoundRow& found) {
+SeenRow seen_row(std::span<const Value> cells) {
   SeenRow seen;
-  seen.exists = found.exists;
-  if (!found.exists) return seen;
-  std::vector<table::VersionedValue> cells;
-  table::read_image(as_bytes(found.image), kMinTimestamp, nullptr, cells);
-  // By position among value_columns().
-  for (const table::VersionedValue& cell : cells) {
-    if (cell.value.type() != ValueType::kInt64) continue;
-    show_cell(seen, cell.column, cell.value.as_int64());
+  seen.exists = true;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].type() == ValueType::kInt64) show_cell(seen, i, cells[i].as_int64());
   }
   return seen;
 }

@@ -108,7 +108,8 @@ std::vector<table::ColumnIndex> value_columns();
 void show_cell(SeenRow& row, std::size_t i, std::int64_t value);
 std::string key_of(const RowName& row);
 table::RowChange change_of(const PlannedChange& planned, std::uint64_t transaction);
-SeenRow seen_row(const FoundRow& found);
+// Cells of value_columns(), in their order.
+SeenRow seen_row(std::span<const Value> cells);
 TransactionId transaction_id(std::uint64_t number);
 
 // A version of a row as the tablet keeps it.

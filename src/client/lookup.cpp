@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "client/table_client.h"
 #include "io/run_on.h"
 #include "table/model/key.h"
 #include "table/model/value_check.h"
@@ -81,7 +82,7 @@ Result<bool> Lookup::start(std::span<const Key> keys, const ReadOptions& options
     const OpenTable& open = table_.holder->get();
     if (table_.is_altered(open)) [[unlikely]]
       return table_.altered();
-    single = open.ranges.size() == 1;
+    single = open.ranges.size() == 1 && !open.ranges[0].read_elsewhere();
     if (single) {
       TRY(tablet_, try_single(open, request_, rows, memory_.left));
     }
@@ -105,6 +106,11 @@ Result<bool> Lookup::start_parts(Blocking blocking) {
   }
   rows_->reset(request_.keys.size(), request_.columns.size());
   for (auto& [range, part] : parts) {
+    if (open->ranges[range].read_elsewhere()) {
+      part.elsewhere = open->ranges[range].tablet;
+      parts_.push_back(std::move(part));
+      continue;
+    }
     TRY(part.tablet, open->readable(range));
     TRY(const bool done, start_part(part, blocking));
     if (done) {
@@ -145,14 +151,42 @@ Task<Result<void>> Lookup::finish() {
     });
   }
   for (Part& part : parts_) {
-    const table::LookupRequest request = request_of(part);
-    CO_TRY_VOID(co_await run_there(part.tablet->executor(), [&] {
-      return part.tablet->reader().finish_lookup(request, part.rows, std::move(part.left));
-    }));
+    CO_TRY_VOID(co_await finish_part(part));
     copy_rows(part);
   }
   co_return Result<void>();
 }
+
+Task<Result<void>> Lookup::finish_part(Part& part) {
+  const table::LookupRequest request = request_of(part);
+  if (!part.tablet) {
+    TableClient& client = *table_.client;
+    co_return co_await client.services().reads().lookup(part.elsewhere, table_.schema, request,
+                                                        part.rows,
+                                                        client.executor().now() + kLookupTimeout);
+  }
+  co_return co_await run_there(part.tablet->executor(), [&] {
+    return part.tablet->reader().finish_lookup(request, part.rows, std::move(part.left));
+  });
+}
+
+namespace {
+
+Task<Result<table::OwnedVersionedRow>> read_versions(const Table& table, const OpenRange& range,
+                                                     std::shared_ptr<table::TableTablet> tablet,
+                                                     std::string key, Timestamp timestamp) {
+  if (!tablet) {
+    TableClient& client = *table.client;
+    co_return co_await client.services().reads().lookup_versions(
+        range.tablet, table.schema, std::move(key), timestamp,
+        client.executor().now() + kLookupTimeout);
+  }
+  co_return co_await run_there(tablet->executor(), [&] {
+    return tablet->reader().lookup_versions(std::move(key), timestamp, std::nullopt);
+  });
+}
+
+}  // namespace
 
 Task<Result<void>> lookup(std::shared_ptr<const Table> table, std::vector<std::vector<Value>> keys,
                           ReadOptions options, bool in_transaction, Rowset& rows) {
@@ -172,10 +206,14 @@ Task<Result<VersionedResult>> lookup_versions(std::shared_ptr<const Table> table
   CO_TRY_VOID(encode_given_key(*table, key, encoded));
   const std::shared_ptr<const OpenTable> open = table->holder->hold();
   if (table->is_altered(*open)) co_return table->altered();
-  CO_TRY(const Lookup::TabletPtr tablet, open->readable(open->range_of(as_bytes(encoded))));
-  CO_TRY(table::OwnedVersionedRow found, co_await run_there(tablet->executor(), [&] {
-           return tablet->reader().lookup_versions(encoded, timestamp, std::nullopt);
-         }));
+  const std::size_t range = open->range_of(as_bytes(encoded));
+  Lookup::TabletPtr tablet;
+  if (!open->ranges[range].read_elsewhere()) {
+    CO_TRY(tablet, open->readable(range));
+  }
+  CO_TRY(table::OwnedVersionedRow found,
+         co_await read_versions(*table, open->ranges[range], std::move(tablet), std::move(encoded),
+                                timestamp));
   auto kept = std::make_shared<table::OwnedVersionedRow>(std::move(found));
   VersionedResult result;
   result.found = kept->exists;

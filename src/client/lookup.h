@@ -1,7 +1,8 @@
 // Lookup: reads rows of a table by their keys, over the tablets that have them.
 //
 // A lookup has two phases: start() reads on the calling thread what is in memory, and finish()
-// reads the rest on the lanes of the tablets. Coroutines of a lane call lookup(), which is both.
+// reads the rest on the lanes of the tablets, or on other nodes (TabletReads). Coroutines of a lane
+// call lookup(), which is both.
 //
 // Promise    Row i of the result answers key i. Cell i of a row is column `Table::all_columns[i]`,
 //            or the i-th of `options.columns`. start() takes no lock and, for a table of one
@@ -10,7 +11,9 @@
 //            lanes and return to the awaiting one. A Lookup and its memory: one thread at a time.
 // Errors     kInvalidArgument: a key that does not fit the schema, columns of another table, a
 //            schema that has changed, a table without unique keys. kReadOnly: not mounted.
-//            kNotFound: the table was removed. Those of TabletReader.
+//            kNotFound: the table was removed. Those of TabletReader; of tablets on other nodes:
+//            those of TabletReads.
+// Limits     kLookupTimeout for the keys of each tablet on another node.
 // Tests      embed/: read_rules_test.cpp, cache_rules_test.cpp, cold_reads_test.cpp.
 #pragma once
 
@@ -23,6 +26,8 @@
 #include "client/table.h"
 
 namespace moraine::client {
+
+inline constexpr Duration kLookupTimeout = 10s;
 
 // Reused from lookup to lookup.
 struct LookupMemory {
@@ -51,7 +56,8 @@ class Lookup {
  private:
   // Keys that lie in one tablet.
   struct Part {
-    TabletPtr tablet;
+    TabletPtr tablet;    // Null: on another node.
+    TabletId elsewhere;  // Then its id.
     std::vector<std::string_view> keys;
     std::vector<std::uint32_t> positions;
     Rowset rows;
@@ -62,6 +68,7 @@ class Lookup {
   // Several tablets.
   Result<bool> start_parts(Blocking blocking);
   Result<bool> start_part(Part& part, Blocking blocking);
+  Task<Result<void>> finish_part(Part& part);
   void copy_rows(const Part& part);
   // The request for the keys of one part.
   table::LookupRequest request_of(const Part& part) const;

@@ -9,6 +9,7 @@
 #include "io/run_on.h"
 #include "table/model/key.h"
 #include "table/model/value_check.h"
+#include "transaction/paged_scan.h"
 
 namespace moraine {
 
@@ -185,8 +186,14 @@ Result<bool> Scan::open_next() {
     const std::string to = last ? std::string() : ranges[at + 1].from;
     if (!request.bounds.to.empty() && from >= request.bounds.to) continue;
     if (!to.empty() && to <= request.bounds.from) continue;
-    TRY(tablet_, given_.table->readable(at));
     request.row_limit = rows_left_;
+    if (ranges[at].read_elsewhere()) {
+      tablet_.reset();
+      scan_ = std::make_unique<PagedScan>(given_.client->services().reads(), ranges[at].tablet,
+                                          given_.table->schema, request);
+      return true;
+    }
+    TRY(tablet_, given_.table->readable(at));
     TRY(scan_, tablet_->reader().scan(request));
     return true;
   }
@@ -226,6 +233,7 @@ Result<Scan::Found> Scan::try_next(ScanBatch& batch) {
 }
 
 Task<Result<void>> Scan::load() {
+  if (!tablet_) return scan_->load();
   return run_there(tablet_->executor(), [this] { return scan_->load(); });
 }
 

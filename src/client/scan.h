@@ -5,10 +5,12 @@
 //            scan is a use of the transaction.
 // Threading  One step at a time: on any lane by next(); on any other thread by begin_step(),
 //            try_next() and load(), of which load() is awaited on a lane. What is not in memory is
-//            read on the tablet's lane, and the call returns to the awaiting one. A step and
-//            the sweep that releases idle scans exclude each other.
+//            read on the tablet's lane, or in pages from the tablet's node (transaction/
+//            paged_scan.h), and the call returns to the awaiting one. A step and the sweep that
+//            releases idle scans exclude each other.
 // Errors     kAborted: the scan or its transaction has expired or is over. kInvalidArgument:
-//            another step is running. kReadOnly: a tablet is not mounted. Those of TabletReader.
+//            another step is running. kReadOnly: a tablet is not mounted. Those of TabletReader
+//            and TabletReads.
 // Tests      embed/: idle_scan_test.cpp, transaction_scan_test.cpp, database_test.cpp.
 #pragma once
 
@@ -84,7 +86,7 @@ class Scan {
   NewScan given_;          // Its table is null once it was released.
   std::size_t range_ = 0;  // The range being read.
   std::uint64_t rows_left_;
-  std::shared_ptr<table::TableTablet> tablet_;
+  std::shared_ptr<table::TableTablet> tablet_;  // That is read. Null: it is on another node.
   std::unique_ptr<table::TabletScan> scan_;
   table::ColumnBatch batch_;
   bool registered_ = false;

@@ -3,7 +3,7 @@
 // Promise    A change is durable when it returns OK. Paths are those of the scheme: without a
 //            leading slash.
 // Threading  The node's control lane (LaneTables: any lane); holder(), paths() and try_timestamp()
-//            on any thread; timestamps() and commit_parts() on any lane.
+//            on any thread; timestamps(), commit_parts() and reads() on any lane.
 // Limits     kTabletsPerTableMax; those of Scheme.
 // Errors     kNotFound, kAlreadyExists, kInvalidArgument: the text says what is wrong; kReadOnly:
 //            the state of the table does not allow this, the text has the state; kUnavailable: the
@@ -22,6 +22,7 @@
 #include "scheme/table_record.h"
 #include "transaction/commit.h"
 #include "transaction/open_table.h"
+#include "transaction/tablet_reads.h"
 
 namespace moraine {
 
@@ -91,6 +92,8 @@ class TransactionServices {
   // Without waiting; nullopt: call timestamps().next().
   virtual std::optional<Timestamp> try_timestamp() = 0;
   virtual CommitParts commit_parts() = 0;
+  // Reads of tablets that do not run on this node (OpenRange::elsewhere). On any lane.
+  virtual TabletReads& reads() = 0;
 };
 
 // The path in the scheme of a path as users write it: with one leading slash, or two, or none.

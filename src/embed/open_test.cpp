@@ -43,7 +43,7 @@ TEST_F(OpenTest, AFolderThatIsReleasedMeanwhileIsOpened) {
 }
 
 TEST_F(OpenTest, TheMemoryOfANodeHasASizeAndAMinimum) {
-  expect_ok(db_->create_table("/users", users_schema()));
+  expect_ok(db_->run(db_->create_table("/users", users_schema())));
   insert(users(), {{"id", 1}, {"name", "kept"}});
   db_.reset();
   OpenOptions options;

@@ -90,9 +90,11 @@ Node::Node(std::vector<World> lanes, Executor& background, blob::ClusterConfig c
       background_(background),
       static_placement_(lanes.size()),
       placement_(options_.placement ? *options_.placement : static_placement_),
+      router_(lanes.at(0).network),
       world_(lanes.at(0)),
       facts_(std::make_shared<queue::FactCounts>(options_.facts)),
-      storage_(world_, std::move(config), self, options_.storage) {
+      storage_(World{world_.executor, world_.clock, world_.random, world_.disks, router_.rest()},
+               std::move(config), self, options_.storage) {
   make_lanes(std::move(lanes));
   storage_.on_reconfigure([this](const blob::GroupConfig& newer) {
     for (std::size_t i = 1; i < lanes_.size(); ++i) {
@@ -132,6 +134,7 @@ TableServicesOptions Node::tables_options(const SystemPlaces& places) {
   options.placement = &placement_;
   options.flushing = &background_.of(Urgency::kFlush);
   options.leader = options_.leader;
+  options.serve_on = &router_.port(kTablesProtocol);
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
     options.other_lanes.push_back({lanes_[i]->world, lanes_[i]->groups.get()});
   }

@@ -26,6 +26,7 @@
 #include "cluster/placement.h"
 #include "cluster/system_places.h"
 #include "io/background_work.h"
+#include "io/request_router.h"
 #include "node/key_value_host.h"
 #include "node/lane_queue_tablets.h"
 #include "node/lane_topics.h"
@@ -151,7 +152,8 @@ class Node {
   BackgroundWork background_;
   StaticPlacement static_placement_;
   Placement& placement_;
-  World world_;  // Of the control lane.
+  RequestRouter router_;  // Of requests of other nodes: to the VDisks, and to tablets of tables.
+  World world_;           // Of the control lane.
   const std::shared_ptr<queue::FactCounts> facts_;
   blob::BlobNode storage_;
   std::vector<std::unique_ptr<LaneParts>> lanes_;

@@ -7,6 +7,8 @@ namespace moraine {
 namespace {
 
 constexpr Duration kTimestampTimeout = 10s;
+constexpr Duration kServeRetryPause = 1s;  // After a timestamp could not be drawn.
+constexpr Duration kServedPoll = 5ms;
 
 StoredTablesOptions tables_options(const TableServicesOptions& options) {
   StoredTablesOptions made;
@@ -39,19 +41,38 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
       other_lanes_(make_other_lanes(background)),
       oracle_(world.executor, "timestamps",
               {[this] { return boot_oracle(); },
-               [this](const std::shared_ptr<TimestampOracle>& oracle) { shared_oracle_ = oracle; },
+               [this](const std::shared_ptr<TimestampOracle>& oracle) {
+                 shared_oracle_ = oracle;
+                 if (server_) server_->add(kTimestampTabletId, oracle);
+               },
                [this](const auto&) -> Task<void> {
+                 if (server_) server_->remove(shared_oracle_.load().get());
                  shared_oracle_.store(nullptr);
                  co_return;
                },
                still_here(options_.placement, kTimestampTabletId)}),
       coordinator_(world.executor, "coordinator",
-                   {[this] { return boot_coordinator(); }, nullptr, nullptr,
+                   {[this] { return boot_coordinator(); },
+                    [this](const std::shared_ptr<Coordinator>& coordinator) {
+                      if (!server_) return;
+                      served_coordinator_ = coordinator;
+                      serving_.spawn(serve(kCoordinatorTabletId, coordinator, [this, coordinator] {
+                        return served_coordinator_ == coordinator;
+                      }));
+                    },
+                    [this]() -> Task<void> {
+                      if (server_) server_->remove(served_coordinator_.get());
+                      served_coordinator_.reset();
+                      serving_pause_.wake_all();
+                      co_return;
+                    },
                     still_here(options_.placement, kCoordinatorTabletId)}),
       tables_(
           world_, scheme, lane_resources(), tablets_,
           [this](TabletId coordinator, TransactionId id) { return ask(coordinator, id); },
-          tables_options(options_)) {
+          tables_options(options_)),
+      serving_pause_(world.executor) {
+  if (options_.serve_on != nullptr) serve_tablets();
   if (options_.compressed_cache_bytes > 0) {
     compressed_blocks_ =
         std::make_unique<table::BlockCache>(options_.compressed_cache_bytes, &pinned_memory_);
@@ -59,6 +80,34 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
       lane->compressed_blocks = compressed_blocks_.get();
     }
   }
+}
+
+void TableServices::serve_tablets() {
+  server_ = std::make_unique<TabletServer>(*options_.serve_on, world_.executor);
+  using TabletPtr = std::shared_ptr<table::TableTablet>;
+  tablets_.set_listener(
+      [this](TabletId id, const TabletPtr& tablet) {
+        serving_.spawn(serve(id, tablet, [this, id, tablet = std::weak_ptr(tablet)] {
+          const TabletPtr wanted = tablet.lock();
+          return wanted && tablets_.find(id).tablet == wanted;
+        }));
+      },
+      [this](TabletId, const TabletPtr& tablet) {
+        server_->remove(tablet.get());
+        serving_pause_.wake_all();
+      });
+}
+
+template <class T>
+Task<void> TableServices::serve(TabletId id, std::shared_ptr<T> tablet,
+                                std::function<bool()> runs) {
+  while (!serving_.closed() && runs()) {
+    if (co_await server_->add(id, tablet, timestamps_)) break;
+    if (serving_.closed() || !runs()) break;
+    co_await serving_pause_.wait_until(world_.executor.now() + kServeRetryPause);
+  }
+  // It may have ended meanwhile.
+  if (serving_.closed() || !runs()) server_->remove(tablet.get());
 }
 
 TableServices::OtherLane::OtherLane(TableServices& services, const TableLane& lane,
@@ -116,13 +165,22 @@ std::optional<Error> TableServices::boot_error() const {
 
 // Tables first: their prepared transactions may still ask the coordinator.
 Task<void> TableServices::stop() {
+  serving_.close();
+  if (server_) server_->close();
+  serving_pause_.wake_all();
   co_await tables_.stop();
-  if (!started_) co_return;
-  co_await coordinator_.stop();
-  co_await oracle_.stop();
+  if (started_) {
+    co_await coordinator_.stop();
+    co_await oracle_.stop();
+  }
+  co_await serving_.join();
+  // Requests of other nodes; their tablets have ended.
+  while (server_ && server_->calls() > 0) co_await sleep_for(world_.executor, kServedPoll);
 }
 
 void TableServices::abandon() {
+  serving_.close();
+  serving_pause_.wake_all();
   tables_.abandon();
   coordinator_.abandon();
   oracle_.abandon();

@@ -14,6 +14,7 @@
 #include "cluster/system_places.h"
 #include "node/stored_tables.h"
 #include "transaction/commit.h"
+#include "transaction/tablet_server.h"
 #include "transaction/timestamp_oracle.h"
 
 namespace moraine {
@@ -42,6 +43,8 @@ struct TableServicesOptions {
   ClockLimits clock;
   LeaderOptions leader;
   Placement* placement = nullptr;  // None: all tablets are always to run here, on the first lane.
+  // Where tablets, the oracle and the coordinator are served to other nodes. None: they are not.
+  Network* serve_on = nullptr;
   std::vector<TableLane> other_lanes;
   Executor* flushing = nullptr;  // More urgent than `background`. None: the same.
   table::SeededBug bug{};
@@ -73,6 +76,7 @@ class TableServices final : public TransactionServices {
   TimestampSource& timestamps() override { return timestamps_; }
   std::optional<Timestamp> try_timestamp() override;
   CommitParts commit_parts() override;
+  TabletReads& reads() override { return tablets_; }
   // The clock of the tables: the world's, checked by ClockGuard.
   ClockGuard& clock() { return clock_; }
   const table::BlockCache& blocks() const { return blocks_; }
@@ -99,6 +103,10 @@ class TableServices final : public TransactionServices {
 
   TabletInfo system_tablet(TabletId id) const;
   Task<Result<Timestamp>> next_timestamp();
+  // For other nodes. Commits are accepted once a timestamp was drawn, which is retried.
+  void serve_tablets();
+  template <class T>
+  Task<void> serve(TabletId id, std::shared_ptr<T> tablet, std::function<bool()> runs);
   Task<Result<std::unique_ptr<TimestampOracle>>> boot_oracle();
   Task<Result<std::unique_ptr<Coordinator>>> boot_coordinator();
   Task<Result<TransactionOutcome>> ask(TabletId coordinator, TransactionId id);
@@ -125,6 +133,10 @@ class TableServices final : public TransactionServices {
   std::atomic<std::shared_ptr<TimestampOracle>> shared_oracle_;
   TabletHost<Coordinator> coordinator_;
   StoredTables tables_;
+  std::unique_ptr<TabletServer> server_;  // Null: nothing is served to other nodes.
+  TaskScope serving_;
+  Waiters serving_pause_;
+  std::shared_ptr<Coordinator> served_coordinator_;
   bool started_ = false;
 };
 

@@ -31,6 +31,7 @@ class TestNode {
   SimWorld& world() { return world_; }
   Node& node() { return *node_; }
   Executor& lane(std::size_t index) { return node_->lane(index).executor; }
+  NodeId id() const { return machine_.id(); }
   Instant soon() { return world_.executor().now() + 60s; }
 
   void start() {

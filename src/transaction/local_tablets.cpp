@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "io/run_on.h"
+#include "transaction/read_tablet.h"
 
 namespace moraine {
 namespace {
@@ -14,17 +15,23 @@ Error not_here(TabletId id) {
 }  // namespace
 
 void LocalTablets::add(TabletId id, std::shared_ptr<table::TableTablet> tablet, Executor& home) {
-  const std::lock_guard lock(mutex_);
-  tablets_.insert_or_assign(id, Found{std::move(tablet), &home});
+  {
+    const std::lock_guard lock(mutex_);
+    tablets_.insert_or_assign(id, Found{tablet, &home});
+  }
+  if (added_) added_(id, tablet);
 }
 
 void LocalTablets::remove(TabletId id) {
   Found removed;  // Destroyed without the lock.
-  const std::lock_guard lock(mutex_);
-  const auto found = tablets_.find(id);
-  if (found == tablets_.end()) return;
-  removed = std::move(found->second);
-  tablets_.erase(found);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = tablets_.find(id);
+    if (found == tablets_.end()) return;
+    removed = std::move(found->second);
+    tablets_.erase(found);
+  }
+  if (removed_) removed_(id, removed.tablet);
 }
 
 LocalTablets::Found LocalTablets::find(TabletId id) const {
@@ -66,6 +73,32 @@ Task<Result<void>> LocalTablets::abort_prepared(TabletId tablet, TransactionId i
   const Found found = find(tablet);
   if (!found.tablet) co_return std::unexpected(co_await absent(tablet));
   co_return co_await run_there(*found.home, [&] { return found.tablet->abort_prepared(id); });
+}
+
+Task<Result<void>> LocalTablets::lookup(TabletId tablet, SchemaPtr schema,
+                                        table::LookupRequest request, Rowset& rows,
+                                        Instant deadline) {
+  const Found found = find(tablet);
+  if (!found.tablet) co_return std::unexpected(not_here(tablet));
+  co_return co_await run_there(
+      *found.home, [&] { return read_rows(*found.tablet, schema, request, rows, deadline); });
+}
+
+Task<Result<table::OwnedVersionedRow>> LocalTablets::lookup_versions(
+    TabletId tablet, SchemaPtr schema, std::string key, Timestamp timestamp, Instant deadline) {
+  const Found found = find(tablet);
+  if (!found.tablet) co_return std::unexpected(not_here(tablet));
+  co_return co_await run_there(*found.home, [&] {
+    return read_versions(*found.tablet, schema, std::move(key), timestamp, deadline);
+  });
+}
+
+Task<Result<ScanPage>> LocalTablets::scan(TabletId tablet, SchemaPtr schema,
+                                          table::ScanRequest request, Instant deadline) {
+  const Found found = find(tablet);
+  if (!found.tablet) co_return std::unexpected(not_here(tablet));
+  co_return co_await run_there(
+      *found.home, [&] { return read_page(*found.tablet, schema, std::move(request), deadline); });
 }
 
 }  // namespace moraine

@@ -1,10 +1,12 @@
 // LocalTablets: the tablets of tables that run in this process, on any of its lanes.
 //
-// Promise    A call runs on the tablet's lane and returns on the caller's. commit_prepared() and
+// Promise    As TabletCalls and TabletReads. A call runs on the tablet's lane and returns on the
+//            caller's: a plain call when both are one. commit_prepared() and
 //            abort_prepared() of a deleted tablet fail with kNotFound: nothing is prepared there
 //            any more. Calls of other tablets that do not run fail with kNotHere.
-// Threading  Calls: any lane. add(), remove() and set_deleted_check(): the control lane. find():
-//            any thread.
+// Threading  Calls: any lane. add(), remove(), set_deleted_check() and set_listener(), and
+//            what they were given: the control lane. find(): any thread.
+// Tests      tablet_forms_test.cpp.
 #pragma once
 
 #include <functional>
@@ -13,10 +15,11 @@
 #include <mutex>
 
 #include "transaction/tablet_calls.h"
+#include "transaction/tablet_reads.h"
 
 namespace moraine {
 
-class LocalTablets final : public TabletCalls {
+class LocalTablets final : public TabletCalls, public TabletReads {
  public:
   struct Found {
     std::shared_ptr<table::TableTablet> tablet;  // Null: not in this process.
@@ -34,6 +37,12 @@ class LocalTablets final : public TabletCalls {
   void set_deleted_check(std::function<bool(TabletId)> is_deleted) {
     is_deleted_ = std::move(is_deleted);
   }
+  // Called with each tablet that is added, and after it was removed. Unset: never.
+  using Listener = std::function<void(TabletId id, const std::shared_ptr<table::TableTablet>&)>;
+  void set_listener(Listener added, Listener removed) {
+    added_ = std::move(added);
+    removed_ = std::move(removed);
+  }
   Found find(TabletId id) const;
 
   Task<Result<Timestamp>> commit(TabletId tablet, TabletWrite write, Instant deadline) override;
@@ -43,11 +52,22 @@ class LocalTablets final : public TabletCalls {
                                      Instant deadline) override;
   Task<Result<void>> abort_prepared(TabletId tablet, TransactionId id, Instant deadline) override;
 
+  Task<Result<void>> lookup(TabletId tablet, SchemaPtr schema, table::LookupRequest request,
+                            Rowset& rows, Instant deadline) override;
+  Task<Result<table::OwnedVersionedRow>> lookup_versions(TabletId tablet, SchemaPtr schema,
+                                                         std::string key, Timestamp timestamp,
+                                                         Instant deadline) override;
+  Task<Result<ScanPage>> scan(TabletId tablet, SchemaPtr schema, table::ScanRequest request,
+                              Instant deadline) override;
+
  private:
   Task<Error> absent(TabletId tablet) const;
 
   Executor& control_;
-  std::function<bool(TabletId)> is_deleted_;  // Used on the control lane.
+  // Used on the control lane.
+  std::function<bool(TabletId)> is_deleted_;
+  Listener added_;
+  Listener removed_;
   mutable std::mutex mutex_;
   std::map<TabletId, Found> tablets_;  // Guarded by mutex_.
 };

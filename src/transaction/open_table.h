@@ -23,7 +23,12 @@ struct OpenRange {
   TabletId tablet;
   MountState state = MountState::kUnmounted;
   std::shared_ptr<table::TableTablet> running;  // Null: not here, or not now.
-  std::string error;                            // Why it does not start. Empty: unknown.
+  // Null and this: it runs on another node, where TabletReads and TabletCalls reach it.
+  bool elsewhere = false;
+  std::string error;  // Why it does not start. Empty: unknown.
+
+  // Whether reads are calls of TabletReads.
+  bool read_elsewhere() const { return elsewhere && !running; }
 
   // With the error, for messages: `"mounting" state (its last start failed: ...)`.
   std::string shown_state() const;

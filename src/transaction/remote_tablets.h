@@ -1,9 +1,16 @@
 // RemoteTablets: tablets, coordinators and the timestamp oracle of other nodes.
 //
-// Promise    Each call is sent once, to the last known leader of the tablet. Errors as TabletCalls;
-//            kNotHere: the tablet has no known leader.
-// Threading  The world's executor.
-// Tests      remote_tablets_test.cpp.
+// Promise    As TabletCalls and TabletReads. Each request is sent once, to the last known leader of
+//            the tablet, and never again by itself: callers decide what is safe to repeat. A lookup
+//            of many keys is several requests.
+// Threading  Any lane: requests are sent on the network's, and results are returned on the
+//            caller's. The location of tablets is asked for on the network's lane.
+// Limits     kCallTimeoutMax per request, whatever the deadline; those of tablet_messages.h;
+//            kKeyBytesPerCallMax and kCellsPerCallMax in one request of a lookup.
+// Errors     kNotHere: the tablet has no known leader, or does not run there. When no reply has
+//            come: of reads kTimeout or kUnavailable, of all others kUnknownOutcome.
+//            kInvalidArgument: the request or a row is too long for a message.
+// Tests      tablet_forms_test.cpp, remote_tablets_test.cpp; node/remote_tables_test.cpp.
 #pragma once
 
 #include <functional>
@@ -14,12 +21,16 @@
 
 namespace moraine {
 
-class RemoteTablets final : public TabletCalls {
+inline constexpr Duration kCallTimeoutMax = std::chrono::seconds{60};
+inline constexpr std::size_t kKeyBytesPerCallMax = std::size_t{8} << 20;
+
+class RemoteTablets final : public TabletCalls, public TabletReads {
  public:
   // nullopt: it has no known leader.
   using Locate = std::function<std::optional<NodeId>(TabletId)>;
-  // `network` outlives the object.
-  RemoteTablets(Network& network, Locate locate) : network_(network), locate_(std::move(locate)) {}
+  // `network`, used on `executor`, outlives the object.
+  RemoteTablets(Executor& executor, Network& network, Locate locate)
+      : executor_(executor), network_(network), locate_(std::move(locate)) {}
 
   Task<Result<Timestamp>> commit(TabletId tablet, TabletWrite write, Instant deadline) override;
   Task<Result<void>> prepare(TabletId tablet, TabletWrite write, TabletId coordinator,
@@ -28,29 +39,32 @@ class RemoteTablets final : public TabletCalls {
                                      Instant deadline) override;
   Task<Result<void>> abort_prepared(TabletId tablet, TransactionId id, Instant deadline) override;
 
+  Task<Result<void>> lookup(TabletId tablet, SchemaPtr schema, table::LookupRequest request,
+                            Rowset& rows, Instant deadline) override;
+  Task<Result<table::OwnedVersionedRow>> lookup_versions(TabletId tablet, SchemaPtr schema,
+                                                         std::string key, Timestamp timestamp,
+                                                         Instant deadline) override;
+  Task<Result<ScanPage>> scan(TabletId tablet, SchemaPtr schema, table::ScanRequest request,
+                              Instant deadline) override;
+
   // As Coordinator::commit().
   Task<Result<Timestamp>> decide(TabletId coordinator, std::vector<Participant> participants,
                                  Instant deadline);
   Task<Result<TransactionOutcome>> outcome(TabletId coordinator, TransactionId id,
                                            Instant deadline);
   Task<Result<Timestamp>> next_timestamp(TabletId oracle, Instant deadline);
-  // Row i answers key i.
-  Task<Result<std::vector<FoundRow>>> lookup(TabletId tablet, LookupCall call, Instant deadline);
-  struct ScanPage {
-    std::vector<FoundRow> rows;
-    bool more = false;  // There are rows above the last of `rows`.
-  };
-  Task<Result<ScanPage>> scan(TabletId tablet, ScanCall call, Instant deadline);
 
  private:
   // The reply, if its status is OK.
   Task<Result<TabletReply>> call(TabletId tablet, TabletCall call, Instant deadline);
+  Task<Result<TabletReply>> send(TabletId tablet, TabletCall call, Instant deadline);
 
+  Executor& executor_;
   Network& network_;
   const Locate locate_;
 };
 
-// The timestamps of an oracle, wherever it runs. Retries until `timeout` has passed.
+// The timestamps of an oracle, wherever it runs. Retries until `timeout` has passed. On any lane.
 class RemoteTimestamps final : public TimestampSource {
  public:
   // All outlive the object.
@@ -60,6 +74,8 @@ class RemoteTimestamps final : public TimestampSource {
   Task<Result<Timestamp>> next() override;
 
  private:
+  Task<Result<Timestamp>> ask();
+
   Executor& executor_;
   RemoteTablets& tablets_;
   const TabletId oracle_;

@@ -45,13 +45,23 @@ class RemoteTabletsTest : public testing::Test {
   TabletWrite put(std::int64_t key, std::int64_t delta) {
     return table_.transaction({table_.rows.put({{"k", key}, {"n", delta}}, true, true)});
   }
+  // The sum of a key; -1: no such row.
   std::int64_t sum(std::int64_t key, Timestamp at = kSyncLastCommitted) {
-    const auto found =
-        world_.run(remote_.lookup(kTable, {at, {2}, {table_.rows.key({{"k", key}})}}, soon()));
-    if (!found || !found->front().exists) return -1;
-    std::vector<table::VersionedValue> cells;
-    table::read_image(as_bytes(found->front().image), 1, nullptr, cells);
-    return cells.empty() ? 0 : cells.front().value.as_int64();
+    const auto found = look(key, at);
+    return found ? *found : -1;
+  }
+  Result<std::int64_t> look(std::int64_t number, Timestamp at = kSyncLastCommitted) {
+    const std::string key = table_.rows.key({{"k", number}});
+    const std::string_view keys[] = {key};
+    const table::ColumnIndex columns[] = {2};
+    table::LookupRequest request;
+    request.keys = keys;
+    request.columns = columns;
+    request.timestamp = at;
+    Rowset rows;
+    TRY_VOID(world_.run(remote_.lookup(kTable, nullptr, request, rows, soon())));
+    if (!rows.exists(0)) return -1;
+    return rows.at(0, 0).is_null() ? 0 : rows.at(0, 0).as_int64();
   }
   Errc code(const auto& result) { return result ? Errc::kAlreadyExists : result.error().code; }
 
@@ -60,8 +70,9 @@ class RemoteTabletsTest : public testing::Test {
   SimNode& client_ = world_.add_node();
   std::optional<NodeId> where_ = table_.storage.node().id();
   RequestRouter router_{table_.storage.world().network};
-  TabletServer server_{router_.port(kTablesProtocol)};
-  RemoteTablets remote_{client_.world().network, [this](TabletId) { return where_; }};
+  TabletServer server_{router_.port(kTablesProtocol), table_.storage.world().executor};
+  RemoteTablets remote_{client_.world().executor, client_.world().network,
+                        [this](TabletId) { return where_; }};
   std::shared_ptr<table::TableTablet> served_;
   std::shared_ptr<Coordinator> coordinator_;
 };
@@ -71,25 +82,88 @@ TEST_F(RemoteTabletsTest, ACommitOfAnotherNodeIsRead) {
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_EQ(sum(1), 5);
   EXPECT_EQ(sum(1, *done - 1), -1);
-  const auto page = world_.run(remote_.scan(kTable, {kSyncLastCommitted, {0, 2}, {}, 10}, soon()));
-  ASSERT_TRUE(page) << page.error().message();
-  ASSERT_EQ(page->rows.size(), 1u);
-  EXPECT_EQ(page->rows[0].key, table_.rows.key({{"k", 1}}));
-  EXPECT_FALSE(page->more);
 }
 
-TEST_F(RemoteTabletsTest, AScanGivesPages) {
-  for (std::int64_t key = 0; key < 5; ++key) ASSERT_TRUE(commit(put(key, 1)));
-  ScanCall call{kSyncLastCommitted, {2}, {}, 2};
-  std::size_t rows = 0;
-  for (bool more = true; more;) {
-    const auto page = world_.run(remote_.scan(kTable, call, soon()));
-    ASSERT_TRUE(page);
-    rows += page->rows.size();
-    more = page->more;
-    if (more) call.bounds.from = page->rows.back().key + '\0';
+TEST_F(RemoteTabletsTest, ALookupOfManyKeysIsSeveralRequests) {
+  constexpr std::int64_t kRows = static_cast<std::int64_t>(kKeysPerCallMax) + 5;
+  for (const std::int64_t key : {std::int64_t{0}, kRows - 1}) ASSERT_TRUE(commit(put(key, 3)));
+  std::vector<std::string> keys;
+  for (std::int64_t i = 0; i < kRows; ++i) keys.push_back(table_.rows.key({{"k", i}}));
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const table::ColumnIndex columns[] = {2, 0};
+  table::LookupRequest request;
+  request.keys = views;
+  request.columns = columns;
+  Rowset rows;
+  const auto found = world_.run(remote_.lookup(kTable, nullptr, request, rows, soon()));
+  ASSERT_TRUE(found) << found.error().message();
+  ASSERT_EQ(rows.rows(), static_cast<std::size_t>(kRows));
+  EXPECT_EQ(rows.at(0, 0).as_int64(), 3);
+  EXPECT_FALSE(rows.exists(1));
+  EXPECT_EQ(rows.at(static_cast<std::size_t>(kRows) - 1, 1).as_int64(), kRows - 1);
+}
+
+TEST_F(RemoteTabletsTest, LongRowsAreReadBySeveralRequests) {
+  const std::string text(kRowBytesPerReply / 2 + 1, 'x');
+  std::vector<std::string> keys;
+  for (std::int64_t i = 0; i < 4; ++i) {
+    ASSERT_TRUE(commit(table_.transaction({table_.rows.put({{"k", i}, {"v", text}}, true)})));
+    keys.push_back(table_.rows.key({{"k", i}}));
   }
-  EXPECT_EQ(rows, 5u);
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const table::ColumnIndex columns[] = {1};
+  table::LookupRequest request;
+  request.keys = views;
+  request.columns = columns;
+  Rowset rows;
+  const auto found = world_.run(remote_.lookup(kTable, nullptr, request, rows, soon()));
+  ASSERT_TRUE(found) << found.error().message();
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(rows.at(i, 0).text(), text) << i;
+}
+
+TEST_F(RemoteTabletsTest, WithoutAReplyReadsTimeOutAndCommitsAreUnknown) {
+  ASSERT_TRUE(commit(put(1, 5)));
+  world_.network().block(table_.storage.node().id(), client_.id());
+  EXPECT_EQ(code(commit(put(1, 6))), Errc::kUnknownOutcome);
+  EXPECT_EQ(code(look(1)), Errc::kTimeout);
+  world_.network().heal();
+  EXPECT_EQ(sum(1), 11);  // It was committed.
+  world_.network().block(client_.id(), table_.storage.node().id());
+  EXPECT_EQ(code(commit(put(1, 7))), Errc::kUnknownOutcome);
+  world_.network().heal();
+  EXPECT_EQ(sum(1), 11);  // It was not.
+}
+
+TEST_F(RemoteTabletsTest, TooManyRequestsAtOnceAreRefused) {
+  // Undecided rows are waited for, so that reads stay in flight.
+  ASSERT_TRUE(commit(put(1, 5)));
+  const TabletWrite undecided = put(1, 6);
+  ASSERT_TRUE(world_.run(remote_.prepare(kTable, undecided, kCoordinator, soon())));
+  std::size_t overloaded = 0;
+  std::size_t answered = 0;
+  constexpr std::size_t kReads = kServedCallsMax + 10;
+  static_assert(kReads > kCallsInFlightMax, "so that two nodes are needed to send them");
+  SimNode& other = world_.add_node();
+  RemoteTablets more(other.world().executor, other.world().network,
+                     [this](TabletId) { return where_; });
+  const std::string key = table_.rows.key({{"k", 1}});
+  const auto read = [&](RemoteTablets& tablets) -> Task<void> {
+    const std::string_view keys[] = {key};
+    table::LookupRequest request;
+    request.keys = keys;
+    Rowset rows;
+    const auto found = co_await tablets.lookup(kTable, nullptr, request, rows, soon());
+    overloaded += !found && found.error().code == Errc::kOverloaded ? 1 : 0;
+    answered += found ? 1 : 0;
+  };
+  for (std::size_t i = 0; i < kReads; ++i) spawn(read(i % 2 == 0 ? remote_ : more));
+  world_.run_for(1s);
+  EXPECT_EQ(server_.calls(), kServedCallsMax);
+  EXPECT_EQ(overloaded, kReads - kServedCallsMax);
+  ASSERT_TRUE(world_.run(served_->abort_prepared(undecided.transaction)));
+  world_.run_for(5s);
+  EXPECT_EQ(answered, kServedCallsMax);
+  EXPECT_EQ(server_.calls(), 0u);
 }
 
 TEST_F(RemoteTabletsTest, ARepeatedCommitIsAppliedOnceAndAnsweredAlike) {
@@ -126,10 +200,7 @@ TEST_F(RemoteTabletsTest, ATransactionOlderThanTheIncarnationHasAnUnknownOutcome
 TEST_F(RemoteTabletsTest, ReadsOfASupersededIncarnationAreNotAnswered) {
   ASSERT_TRUE(commit(put(1, 5)));
   table_.boot();
-  EXPECT_EQ(sum(1), -1);
-  const auto key = table_.rows.key({{"k", 1}});
-  const auto found = world_.run(remote_.lookup(kTable, {kSyncLastCommitted, {2}, {key}}, soon()));
-  EXPECT_EQ(code(found), Errc::kConflict);
+  EXPECT_EQ(code(look(1)), Errc::kConflict);
   table_.stop();
 }
 

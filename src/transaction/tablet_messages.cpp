@@ -4,6 +4,8 @@
 
 #include "base/coding.h"
 #include "base/sealed.h"
+#include "table/model/schema_codec.h"
+#include "transaction/row_codec.h"
 
 namespace moraine {
 namespace {
@@ -12,10 +14,12 @@ using table::ChangeKind;
 using table::LockMode;
 using table::RowChange;
 
-constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersion = 3;
 constexpr std::size_t kChangeBytesMin = 6;
-constexpr std::size_t kWriteBytesMin = 16 + 8 + 8 + 4;
-constexpr std::size_t kRowBytesMin = 1 + 4 + 4;
+constexpr std::size_t kWriteBytesMin = 16 + 8 + 8 + 8 + 4;
+constexpr std::size_t kRowBytesMin = 1 + 4;
+constexpr std::size_t kFilterBytesMin = 2 + 1 + 1;
+constexpr std::uint8_t kCacheAsTheTableSays = 2;
 
 std::unexpected<Error> bad(std::string_view what) {
   return fail(Errc::kCorrupt, fmt::format("message of tables: {}", what));
@@ -39,6 +43,7 @@ std::string take_text(Decoder& decoder) {
 void append(Encoder& encoder, const TabletWrite& write) {
   append(encoder, write.transaction);
   encoder.u64(write.start).u64(write.requested);
+  encoder.u64(write.schema ? table::schema_fingerprint(*write.schema) : write.schema_fingerprint);
   encoder.u32(static_cast<std::uint32_t>(write.changes.size()));
   for (const RowChange& change : write.changes) table::append_change(encoder, change);
 }
@@ -72,6 +77,7 @@ Result<TabletWrite> take_write(Decoder& decoder) {
   write.transaction = take_id(decoder);
   write.start = decoder.u64();
   write.requested = decoder.u64();
+  write.schema_fingerprint = decoder.u64();
   const std::uint32_t count = decoder.count(kChangeBytesMin);
   write.changes.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -117,16 +123,39 @@ void append(Encoder& encoder, const OutcomeCall& call) {
   append(encoder, call.id);
 }
 void append(Encoder&, const NextTimestampCall&) {}
+void append(Encoder& encoder, const ReadTimes& times) {
+  encoder.u64(times.timestamp).u64(times.retention_timestamp).flag(times.in_transaction);
+}
 void append(Encoder& encoder, const LookupCall& call) {
-  encoder.u64(call.timestamp);
+  encoder.u64(call.schema);
+  append(encoder, call.times);
   append(encoder, call.columns);
+  const std::optional<bool>& cache = call.use_lookup_cache;
+  encoder.u8(cache ? static_cast<std::uint8_t>(*cache) : kCacheAsTheTableSays);
   encoder.u32(static_cast<std::uint32_t>(call.keys.size()));
   for (const std::string& key : call.keys) encoder.sized(key);
 }
 void append(Encoder& encoder, const ScanCall& call) {
-  encoder.u64(call.timestamp);
+  encoder.u64(call.schema);
+  append(encoder, call.times);
   append(encoder, call.columns);
-  encoder.sized(call.bounds.from).sized(call.bounds.to).u32(call.rows_max);
+  encoder.sized(call.bounds.from).sized(call.bounds.to).u64(call.row_limit);
+  encoder.u32(static_cast<std::uint32_t>(call.filters.size()));
+  for (const table::ColumnFilter& filter : call.filters) {
+    encoder.u16(filter.column).u8(static_cast<std::uint8_t>(filter.op));
+    append_value(encoder, filter.value);
+  }
+}
+void append(Encoder& encoder, const VersionsCall& call) {
+  encoder.u64(call.schema).u64(call.timestamp).sized(call.key);
+}
+
+ReadTimes take_times(Decoder& decoder) {
+  ReadTimes times;
+  times.timestamp = decoder.u64();
+  times.retention_timestamp = decoder.u64();
+  times.in_transaction = decoder.flag();
+  return times;
 }
 
 Result<TabletCall> take_prepare(Decoder& decoder) {
@@ -151,22 +180,48 @@ Result<TabletCall> take_decide(Decoder& decoder) {
 
 Result<TabletCall> take_lookup(Decoder& decoder) {
   LookupCall call;
-  call.timestamp = decoder.u64();
+  call.schema = decoder.u64();
+  call.times = take_times(decoder);
   call.columns = take_columns(decoder);
+  if (call.columns.size() > kColumnsPerCallMax) return bad("too many columns");
+  const std::uint8_t cache = decoder.u8();
+  if (cache > kCacheAsTheTableSays) return bad("use of the cache");
+  if (cache != kCacheAsTheTableSays) call.use_lookup_cache = cache != 0;
   const std::uint32_t count = decoder.count(sizeof(std::uint32_t));
-  if (count > kKeysPerCallMax) return bad("too many keys");
+  if (count > kKeysPerCallMax || count > keys_for(call.columns.size())) {
+    return bad("too many keys");
+  }
   for (std::uint32_t i = 0; i < count; ++i) call.keys.push_back(take_text(decoder));
   return call;
 }
 
 Result<TabletCall> take_scan(Decoder& decoder) {
   ScanCall call;
-  call.timestamp = decoder.u64();
+  call.schema = decoder.u64();
+  call.times = take_times(decoder);
   call.columns = take_columns(decoder);
+  if (call.columns.size() > kColumnsPerCallMax) return bad("too many columns");
   call.bounds.from = take_text(decoder);
   call.bounds.to = take_text(decoder);
-  call.rows_max = decoder.u32();
-  if (call.rows_max > kScanRowsMax) return bad("too large a page");
+  call.row_limit = decoder.u64();
+  const std::uint32_t count = decoder.count(kFilterBytesMin);
+  if (count > kFiltersPerCallMax) return bad("too many filters");
+  for (std::uint32_t i = 0; i < count; ++i) {
+    table::ColumnFilter& filter = call.filters.emplace_back();
+    filter.column = decoder.u16();
+    const std::uint8_t op = decoder.u8();
+    if (op > static_cast<std::uint8_t>(Filter::Op::kIsNotNull)) return bad("op of a filter");
+    filter.op = static_cast<Filter::Op>(op);
+    if (!take_value(decoder, filter.value)) return bad("value of a filter");
+  }
+  return call;
+}
+
+Result<TabletCall> take_versions_call(Decoder& decoder) {
+  VersionsCall call;
+  call.schema = decoder.u64();
+  call.timestamp = decoder.u64();
+  call.key = take_text(decoder);
   return call;
 }
 
@@ -188,6 +243,7 @@ Result<TabletCall> take_call(Decoder& decoder, std::uint8_t kind) {
     case 7: return NextTimestampCall{};
     case 8: return take_lookup(decoder);
     case 9: return take_scan(decoder);
+    case 10: return take_versions_call(decoder);
     default: return bad("kind");
   }
 }
@@ -239,19 +295,21 @@ Result<ByteSpan> body_of(ByteSpan bytes) {
 
 Slice encode(const TabletRequest& request) {
   Encoder encoder = begin(request.call.index());
-  encoder.u64(request.tablet.value);
+  encoder.u64(request.tablet.value).u32(request.timeout_us);
   std::visit([&](const auto& call) { append(encoder, call); }, request.call);
   return seal(std::move(encoder));
 }
 
-Result<TabletRequest> decode_tablet_request(ByteSpan bytes) {
+Result<TabletRequest> decode_tablet_request(const Slice& bytes) {
   TRY(const ByteSpan body, body_of(bytes));
   Decoder decoder(body);
   const std::uint8_t kind = decoder.u8();
   TabletRequest request;
   request.tablet = TabletId{decoder.u64()};
+  request.timeout_us = decoder.u32();
   TRY(request.call, take_call(decoder, kind));
   if (!decoder.finished()) return bad("length of a request");
+  if (auto* scan = std::get_if<ScanCall>(&request.call)) scan->memory = bytes;
   return request;
 }
 
@@ -261,18 +319,17 @@ Slice encode(const TabletReply& reply) {
                           : static_cast<std::uint8_t>(
                                 1 + static_cast<std::uint8_t>(reply.status.error().code)));
   encoder.sized(reply.status ? std::string_view() : std::string_view(reply.status.error().context));
-  encoder.u64(reply.timestamp).u8(static_cast<std::uint8_t>(reply.outcome)).flag(reply.more);
+  encoder.u64(reply.timestamp).u8(static_cast<std::uint8_t>(reply.outcome));
   encoder.u32(static_cast<std::uint32_t>(reply.rows.size()));
-  for (const FoundRow& row : reply.rows) {
-    encoder.flag(row.exists).sized(row.key).sized(row.image);
-  }
+  for (const FoundRow& row : reply.rows) encoder.flag(row.exists).sized(row.image);
+  append_page(encoder, reply.page);
+  append_versions(encoder, reply.versions);
   return seal(std::move(encoder));
 }
 
-Result<TabletReply> decode_tablet_reply(ByteSpan bytes) {
-  TRY(const ByteSpan body, body_of(bytes));
-  Decoder decoder(body);
-  TabletReply reply;
+namespace {
+
+Result<void> take_status(Decoder& decoder, TabletReply& reply) {
   const std::uint8_t kind = decoder.u8();
   if (kind == 0 || kind > std::variant_size_v<TabletCall>) return bad("kind of a reply");
   reply.kind = kind - 1u;
@@ -281,23 +338,34 @@ Result<TabletReply> decode_tablet_reply(ByteSpan bytes) {
   if (status > 1 + static_cast<std::uint8_t>(kErrcLast)) return bad("status");
   if (status == 0 && !context.empty()) return bad("a text beside OK");
   if (status != 0) reply.status = fail(static_cast<Errc>(status - 1), std::move(context));
+  return {};
+}
+
+}  // namespace
+
+Result<TabletReply> decode_tablet_reply(const Slice& bytes) {
+  TRY(const ByteSpan body, body_of(bytes));
+  Decoder decoder(body);
+  TabletReply reply;
+  TRY_VOID(take_status(decoder, reply));
   reply.timestamp = decoder.u64();
   const std::uint8_t outcome = decoder.u8();
   if (outcome > static_cast<std::uint8_t>(TransactionOutcome::Kind::kUndecided)) {
     return bad("outcome");
   }
   reply.outcome = static_cast<TransactionOutcome::Kind>(outcome);
-  reply.more = decoder.flag();
   const std::uint32_t count = decoder.count(kRowBytesMin);
   for (std::uint32_t i = 0; i < count; ++i) {
     FoundRow row;
     row.exists = decoder.flag();
-    row.key = take_text(decoder);
     row.image = take_text(decoder);
     if (row.exists ? !is_image(as_bytes(row.image)) : !row.image.empty()) return bad("a row");
     reply.rows.push_back(std::move(row));
   }
+  if (!take_page(decoder, reply.page)) return bad("a page");
+  if (!take_versions(decoder, reply.versions)) return bad("versions");
   if (!decoder.finished()) return bad("length of a reply");
+  reply.memory = bytes;
   return reply;
 }
 

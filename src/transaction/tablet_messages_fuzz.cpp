@@ -5,7 +5,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace moraine;
-  const ByteSpan bytes(reinterpret_cast<const std::byte*>(data), size);
+  const Slice bytes = Slice::copy_of(ByteSpan(reinterpret_cast<const std::byte*>(data), size));
   (void)decode_tablet_request(bytes);
   (void)decode_tablet_reply(bytes);
   // With a valid checksum, so that the fields are decoded.

@@ -40,18 +40,29 @@ std::vector<TabletCall> all_calls() {
           DecideCall{{{TabletId{5}, write()}, {TabletId{6}, write()}}},
           OutcomeCall{transaction(3)},
           NextTimestampCall{},
-          LookupCall{500, {0, 2}, {"k1", "k2"}},
-          ScanCall{kAsyncLastCommitted, {1}, {"from", "to"}, 100}};
+          LookupCall{5, {500, 400, true}, {0, 2}, std::nullopt, {"k1", "k2"}},
+          ScanCall{6,
+                   {kAsyncLastCommitted, kNullTimestamp, false},
+                   {1},
+                   {"from", "to"},
+                   100,
+                   {{1, Filter::Op::kLess, Value("text")},
+                    {2, Filter::Op::kEqual, Value(std::int64_t{-5})},
+                    {3, Filter::Op::kNotEqual, Value(true)},
+                    {4, Filter::Op::kIsNull, Value()}},
+                   Slice()},
+          VersionsCall{7, 800, "key"}};
 }
 
 TEST(TabletMessages, AreReadAsTheyWereWritten) {
   std::size_t kind = 0;
   for (const TabletCall& call : all_calls()) {
     EXPECT_EQ(call.index(), kind++);
-    const Slice bytes = encode(TabletRequest{TabletId{42}, call});
+    const Slice bytes = encode(TabletRequest{TabletId{42}, 1'000, call});
     const auto read = decode_tablet_request(bytes);
     ASSERT_TRUE(read) << read.error().message();
     EXPECT_EQ(read->tablet.value, 42u);
+    EXPECT_EQ(read->timeout_us, 1'000u);
     EXPECT_EQ(read->call.index(), call.index());
     EXPECT_TRUE(equal(encode(*read), bytes));
   }
@@ -62,18 +73,16 @@ TEST(TabletMessages, AReplyHasRowsOrAnError) {
   TabletReply reply;
   reply.kind = 7;
   reply.timestamp = 12;
-  reply.more = true;
   std::string image;
   table::begin_image(image);
   table::append_cell(image, 0, false, Value(std::int64_t{5}));
   table::append_cell(image, 2, false, Value("text"));
   table::finish_image(image, 2);
-  reply.rows = {{true, "key", image}, {false, "", ""}};
+  reply.rows = {{true, image}, {false, ""}};
   const auto read = decode_tablet_reply(encode(reply));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_TRUE(read->status);
   EXPECT_EQ(read->rows, reply.rows);
-  EXPECT_TRUE(read->more);
 
   TabletReply refusal;
   refusal.status = fail(Errc::kAborted, "a conflict");
@@ -81,6 +90,85 @@ TEST(TabletMessages, AReplyHasRowsOrAnError) {
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->status.error().code, Errc::kAborted);
   EXPECT_EQ(refused->status.error().context, "a conflict");
+}
+
+ScanPage some_page() {
+  ScanPage page;
+  page.next = "position";
+  page.batch.rows = 2;
+  page.batch.columns.resize(3);
+  page.batch.columns[0] = {ValueType::kInt64, {1, 2}, {}, {}};
+  page.batch.columns[1] = {ValueType::kString, {}, {"text", ""}, {0, 1}};
+  page.batch.columns[2] = {ValueType::kBoolean, {1, 0}, {}, {}};
+  return page;
+}
+
+TEST(TabletMessages, AReplyHasAPage) {
+  TabletReply reply;
+  reply.page = some_page();
+  const auto read = decode_tablet_reply(encode(reply));
+  ASSERT_TRUE(read) << read.error().message();
+  const ScanPage& page = read->page;
+  EXPECT_EQ(page.next, "position");
+  ASSERT_EQ(page.batch.rows, 2u);
+  ASSERT_EQ(page.batch.columns.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(page.batch.columns[i].type, reply.page.batch.columns[i].type);
+    EXPECT_EQ(page.batch.columns[i].words, reply.page.batch.columns[i].words);
+    EXPECT_EQ(page.batch.columns[i].texts, reply.page.batch.columns[i].texts);
+    EXPECT_EQ(page.batch.columns[i].nulls, reply.page.batch.columns[i].nulls);
+  }
+}
+
+TEST(TabletMessages, WrongPagesAreRefused) {
+  TabletReply reply;
+  reply.page = some_page();
+  reply.page.batch.columns[2].words[0] = 2;  // A boolean.
+  EXPECT_FALSE(decode_tablet_reply(encode(reply)));
+  reply.page = some_page();
+  reply.page.batch.columns[1].nulls[0] = 2;
+  EXPECT_FALSE(decode_tablet_reply(encode(reply)));
+  reply.page = some_page();
+  reply.page.batch.columns[0].type = ValueType::kNull;
+  EXPECT_FALSE(decode_tablet_reply(encode(reply)));
+  reply.page = ScanPage();
+  reply.page.batch.rows = kPageRowsMax + 1;
+  EXPECT_FALSE(decode_tablet_reply(encode(reply)));
+}
+
+TEST(TabletMessages, AReplyHasVersions) {
+  TabletReply reply;
+  reply.versions.exists = true;
+  reply.versions.row.write_timestamps = {9, 5};
+  reply.versions.row.delete_timestamps = {7};
+  reply.versions.row.values = {{Value("new"), 9, 3, false}, {Value(2.5), 5, 4, true}};
+  const auto read = decode_tablet_reply(encode(reply));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_TRUE(read->versions.exists);
+  EXPECT_EQ(read->versions.row.write_timestamps, reply.versions.row.write_timestamps);
+  EXPECT_EQ(read->versions.row.delete_timestamps, reply.versions.row.delete_timestamps);
+  ASSERT_EQ(read->versions.row.values.size(), 2u);
+  EXPECT_EQ(read->versions.row.values[0].value, Value("new"));
+  EXPECT_EQ(read->versions.row.values[1].value, Value(2.5));
+  EXPECT_EQ(read->versions.row.values[1].column, 4);
+  EXPECT_TRUE(read->versions.row.values[1].aggregate);
+}
+
+TEST(TabletMessages, ListsAreBounded) {
+  LookupCall lookup;
+  lookup.keys.resize(kKeysPerCallMax + 1);
+  EXPECT_FALSE(decode_tablet_request(encode(TabletRequest{TabletId{1}, 1, lookup})));
+  lookup.columns.resize(1'000);
+  lookup.keys.resize(keys_for(1'000) + 1);
+  EXPECT_FALSE(decode_tablet_request(encode(TabletRequest{TabletId{1}, 1, lookup})));
+  lookup.keys.resize(keys_for(1'000));
+  EXPECT_TRUE(decode_tablet_request(encode(TabletRequest{TabletId{1}, 1, lookup})));
+  ScanCall scan;
+  scan.columns.resize(kColumnsPerCallMax + 1);
+  EXPECT_FALSE(decode_tablet_request(encode(TabletRequest{TabletId{1}, 1, scan})));
+  scan.columns.clear();
+  scan.filters.resize(kFiltersPerCallMax + 1);
+  EXPECT_FALSE(decode_tablet_request(encode(TabletRequest{TabletId{1}, 1, scan})));
 }
 
 // Numbers of codes are part of the format: an added code has a number above all others.
@@ -111,21 +199,21 @@ TEST(TabletMessages, AnErrorOfAnUnknownNumberIsRefused) {
 
 TEST(TabletMessages, ARowThatIsNoImageIsRefused) {
   TabletReply reply;
-  reply.rows = {{true, "key", "no image"}};
+  reply.rows = {{true, "no image"}};
   EXPECT_FALSE(decode_tablet_reply(encode(reply)));
-  reply.rows = {{false, "key", "image of nothing"}};
+  reply.rows = {{false, "image of nothing"}};
   EXPECT_FALSE(decode_tablet_reply(encode(reply)));
 }
 
 TEST(TabletMessages, AnyFlippedByteIsNoticed) {
-  const Slice whole = encode(TabletRequest{TabletId{42}, CommitCall{write()}});
+  const Slice whole = encode(TabletRequest{TabletId{42}, 1'000, CommitCall{write()}});
   for (std::size_t i = 0; i < whole.size(); ++i) {
     std::vector<std::byte> bytes(whole.span().begin(), whole.span().end());
     bytes[i] ^= std::byte{1};
-    EXPECT_FALSE(decode_tablet_request(bytes));
+    EXPECT_FALSE(decode_tablet_request(Slice::copy_of(bytes)));
   }
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_FALSE(decode_tablet_request(whole.span().first(size)));
+    EXPECT_FALSE(decode_tablet_request(whole.sub(0, size)));
   }
 }
 

@@ -2,16 +2,12 @@
 
 #include <deque>
 
-#include "io/sync.h"
+#include "io/run_on.h"
+#include "table/model/schema_codec.h"
+#include "transaction/read_tablet.h"
 
 namespace moraine {
 namespace {
-
-using table::ColumnBatch;
-using table::ColumnVector;
-using table::TabletScan;
-
-constexpr std::size_t kReplyBytesMax = kFrameBytesMax / 2;
 
 TabletReply failed(Error error) {
   TabletReply reply;
@@ -34,42 +30,17 @@ TabletReply unserved() {
   return failed({Errc::kInvalidArgument, "the tablet does not serve such requests"});
 }
 
-Value cell(const ColumnVector& column, std::size_t row) {
-  if (!column.nulls.empty() && column.nulls[row] != 0) return {};
-  switch (column.type) {
-    case ValueType::kNull: return {};
-    case ValueType::kInt64: return static_cast<std::int64_t>(column.words[row]);
-    case ValueType::kUint64: return column.words[row];
-    case ValueType::kDouble: return std::bit_cast<double>(column.words[row]);
-    case ValueType::kBoolean: return column.words[row] != 0;
-    case ValueType::kString: return column.texts[row];
-    case ValueType::kAny: return Value::any(column.texts[row]);
-  }
-  return {};
-}
-
-// The i-th cell comes from `get(i)`.
-template <class Get>
-std::string image_of(std::size_t columns, const Get& get) {
+std::string image_of(std::span<const Value> row) {
   std::string image;
   table::begin_image(image);
   std::uint16_t cells = 0;
-  for (std::size_t i = 0; i < columns; ++i) {
-    const Value value = get(i);
-    if (value.is_null()) continue;
-    table::append_cell(image, static_cast<table::ColumnIndex>(i), false, value);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i].is_null()) continue;
+    table::append_cell(image, static_cast<table::ColumnIndex>(i), false, row[i]);
     ++cells;
   }
   table::finish_image(image, cells);
   return image;
-}
-
-Result<void> check_columns(const std::vector<table::ColumnIndex>& columns,
-                           const TableSchema& schema) {
-  for (const table::ColumnIndex column : columns) {
-    if (column >= schema.columns.size()) return fail(Errc::kInvalidArgument, "no such column");
-  }
-  return {};
 }
 
 }  // namespace
@@ -78,7 +49,7 @@ Result<void> check_columns(const std::vector<table::ColumnIndex>& columns,
 struct TabletServer::Served {
   struct Answer {
     Timestamp requested = 0;
-    std::optional<TabletReply> reply;
+    std::optional<Result<Timestamp>> result;
     std::vector<std::shared_ptr<OneShot<bool>>> followers;
   };
 
@@ -86,6 +57,7 @@ struct TabletServer::Served {
   std::shared_ptr<table::TableTablet> table;
   std::shared_ptr<Coordinator> coordinator;
   std::shared_ptr<TimestampOracle> oracle;
+  std::uint64_t schema = 0;  // Its fingerprint, of a table.
   std::size_t calls = 0;
   Timestamp began = kMaxTimestamp;  // Commits that were requested before are refused.
   std::map<TransactionId, std::shared_ptr<Answer>> answers;
@@ -95,10 +67,17 @@ struct TabletServer::Served {
     if (table) return table.get();
     return coordinator ? static_cast<const void*>(coordinator.get()) : oracle.get();
   }
+  // Whether a request was made for the schema of the tablet.
+  Result<void> check_schema(std::uint64_t made_for) const {
+    if (made_for == 0 || made_for == schema) return {};
+    return fail(Errc::kInvalidArgument,
+                fmt::format("the schema of {} has changed: open the table again",
+                            table->settings().table_path));
+  }
   void remember(const TransactionId& id_of, std::shared_ptr<Answer> answer) {
     answers[id_of] = std::move(answer);
     order.push_back(id_of);
-    while (order.size() > kAnswersMax && answers.at(order.front())->reply) {
+    while (order.size() > kAnswersMax && answers.at(order.front())->result) {
       began = std::max(began, answers.at(order.front())->requested + 1);
       answers.erase(order.front());
       order.pop_front();
@@ -107,16 +86,29 @@ struct TabletServer::Served {
 };
 
 struct TabletServer::State {
+  explicit State(Executor& its_executor) : executor(its_executor) {}
+  Executor& executor;
+  std::size_t calls = 0;
+  std::size_t bytes = 0;
   std::map<TabletId, Hold> served;
   std::map<const void*, std::weak_ptr<Served>> by_object;
 };
 
-TabletServer::TabletServer(Network& network) : state_(std::make_shared<State>()) {
+TabletServer::TabletServer(Network& network, Executor& executor)
+    : state_(std::make_shared<State>(executor)) {
   network.serve([state = state_](NodeId, Slice frame) { return answer(state, std::move(frame)); });
 }
 
 TabletServer::~TabletServer() {
+  close();
+}
+
+void TabletServer::close() {
   state_->served.clear();
+}
+
+std::size_t TabletServer::calls() const {
+  return state_->calls;
 }
 
 // Registered first: every request refused before that is older than the timestamp acquired now.
@@ -131,6 +123,7 @@ Task<Result<void>> TabletServer::open(TabletId id, Hold served, TimestampSource&
 Task<Result<void>> TabletServer::add(TabletId id, std::shared_ptr<table::TableTablet> tablet,
                                      TimestampSource& timestamps) {
   auto served = std::make_shared<Served>();
+  served->schema = table::schema_fingerprint(*tablet->settings().schema);
   served->table = std::move(tablet);
   return open(id, std::move(served), timestamps);
 }
@@ -164,50 +157,79 @@ std::size_t TabletServer::calls(const void* served) const {
 }
 
 Task<Slice> TabletServer::answer(std::shared_ptr<State> state, Slice frame) {
+  const std::size_t bytes = frame.size();
   Result<TabletRequest> request = decode_tablet_request(frame);
   frame = {};
   if (!request) co_return encode(failed(request.error()));
   const std::size_t kind = request->call.index();
+  const Instant deadline = state->executor.now() + std::chrono::microseconds(request->timeout_us);
   TabletReply reply;
   const auto found = state->served.find(request->tablet);
   if (found == state->served.end()) {
     reply = failed(
         {Errc::kNotHere, fmt::format("tablet {} is not running here", request->tablet.value)});
+  } else if (state->calls >= kServedCallsMax || state->bytes + bytes > kServedBytesMax) {
+    reply = failed({Errc::kOverloaded, fmt::format("{} requests are being served", state->calls)});
   } else {
     const Hold served = found->second;
     ++served->calls;
-    reply = co_await serve(served, std::move(request->call));
+    ++state->calls;
+    state->bytes += bytes;
+    reply = co_await serve(served, std::move(request->call), deadline);
     --served->calls;
+    --state->calls;
+    state->bytes -= bytes;
   }
   reply.kind = kind;
-  co_return encode(reply);
+  Slice encoded = encode(reply);
+  if (encoded.size() > kFrameBytesMax) {
+    reply = failed({Errc::kInvalidArgument,
+                    fmt::format("a row of {} bytes is too long for a message between nodes: read "
+                                "fewer columns",
+                                encoded.size())});
+    reply.kind = kind;
+    encoded = encode(reply);
+  }
+  co_return encoded;
 }
 
-Task<TabletReply> TabletServer::serve(Hold served, TabletCall call) {
-  if (served->table) return serve_table(std::move(served), std::move(call));
+Task<TabletReply> TabletServer::serve(Hold served, TabletCall call, Instant deadline) {
+  if (served->table) return serve_table(std::move(served), std::move(call), deadline);
   return serve_coordinator(std::move(served), std::move(call));
 }
 
-Task<TabletReply> TabletServer::serve_table(Hold served, TabletCall call) {
+Task<TabletReply> TabletServer::serve_table(Hold served, TabletCall call, Instant deadline) {
   table::TableTablet& tablet = *served->table;
+  Executor& home = tablet.executor();
   if (auto* commit = std::get_if<CommitCall>(&call)) {
     const TransactionId id = commit->write.transaction;
     const Timestamp requested = commit->write.commit_requested();
-    co_return co_await once(served, id, requested, tablet.commit(std::move(commit->write)));
+    co_return co_await once(served, id, requested, run_there(home, [&] {
+                              return tablet.commit(std::move(commit->write));
+                            }));
   }
   if (auto* prepare = std::get_if<PrepareCall>(&call)) {
-    co_return replied(co_await tablet.prepare(std::move(prepare->write), prepare->coordinator));
+    co_return replied(co_await run_there(
+        home, [&] { return tablet.prepare(std::move(prepare->write), prepare->coordinator); }));
   }
   if (const auto* decided = std::get_if<CommitPreparedCall>(&call)) {
-    co_return replied(co_await tablet.commit_prepared(decided->id, decided->commit));
+    co_return replied(co_await run_there(
+        home, [&] { return tablet.commit_prepared(decided->id, decided->commit); }));
   }
   if (const auto* aborted = std::get_if<AbortPreparedCall>(&call)) {
-    co_return replied(co_await tablet.abort_prepared(aborted->id));
+    co_return replied(co_await run_there(home, [&] { return tablet.abort_prepared(aborted->id); }));
   }
   if (auto* lookup = std::get_if<LookupCall>(&call)) {
-    co_return co_await look_up(served, std::move(*lookup));
+    co_return co_await run_there(home,
+                                 [&] { return look_up(served, std::move(*lookup), deadline); });
   }
-  if (auto* wanted = std::get_if<ScanCall>(&call)) co_return co_await scan(served, *wanted);
+  if (auto* wanted = std::get_if<ScanCall>(&call)) {
+    co_return co_await run_there(home, [&] { return scan(served, std::move(*wanted), deadline); });
+  }
+  if (auto* wanted = std::get_if<VersionsCall>(&call)) {
+    co_return co_await run_there(home,
+                                 [&] { return versions(served, std::move(*wanted), deadline); });
+  }
   co_return unserved();
 }
 
@@ -242,12 +264,12 @@ Task<TabletReply> TabletServer::once(Hold served, TransactionId id, Timestamp re
   const auto found = served->answers.find(id);
   if (found != served->answers.end()) {
     const std::shared_ptr<Served::Answer> known = found->second;
-    if (!known->reply) {
+    if (!known->result) {
       auto ended = std::make_shared<OneShot<bool>>();
       known->followers.push_back(ended);
       co_await *ended;
     }
-    co_return *known->reply;
+    co_return replied(*known->result);
   }
   if (requested < served->began) {
     co_return failed({Errc::kUnknownOutcome,
@@ -256,89 +278,70 @@ Task<TabletReply> TabletServer::once(Hold served, TransactionId id, Timestamp re
   auto answer = std::make_shared<Served::Answer>();
   answer->requested = requested;
   served->remember(id, answer);
-  answer->reply = replied(co_await std::move(work));
+  answer->result = co_await std::move(work);
   for (const auto& follower : std::exchange(answer->followers, {})) follower->set(true);
-  co_return *answer->reply;
+  co_return replied(*answer->result);
 }
 
-Task<TabletReply> TabletServer::look_up(Hold served, LookupCall call) {
+Task<TabletReply> TabletServer::look_up(Hold served, LookupCall call, Instant deadline) {
   table::TableTablet& tablet = *served->table;
-  const TableSchema& schema = *tablet.settings().schema;
   TabletReply reply;
-  reply.status = check_columns(call.columns, schema);
-  for (const std::string& key : call.keys) {
-    if (reply.status) reply.status = table::check_key(as_bytes(key), schema);
-  }
+  reply.status = served->check_schema(call.schema);
   if (!reply.status) co_return reply;
   const std::vector<std::string_view> keys(call.keys.begin(), call.keys.end());
   table::LookupRequest request;
   request.keys = keys;
   request.columns = call.columns;
-  request.timestamp = call.timestamp;
+  request.timestamp = call.times.timestamp;
+  request.retention_timestamp = call.times.retention_timestamp;
+  request.in_transaction = call.times.in_transaction;
+  request.use_lookup_cache = call.use_lookup_cache;
   Rowset rows;
-  reply.status = co_await tablet.reader().lookup(request, rows);
+  reply.status = co_await read_rows(tablet, nullptr, request, rows, deadline);
   if (reply.status) reply.status = co_await tablet.confirm_lead();
   if (!reply.status) co_return reply;
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
+  for (std::size_t i = 0; i < keys.size() && bytes <= kRowBytesPerReply; ++i) {
     FoundRow row;
     row.exists = rows.exists(i);
-    if (row.exists) {
-      row.image =
-          image_of(call.columns.size(), [&](std::size_t column) { return rows.at(i, column); });
-    }
+    if (row.exists) row.image = image_of(rows.row(i));
     bytes += row.image.size();
+    if (bytes > kRowBytesPerReply && i > 0) break;
     reply.rows.push_back(std::move(row));
-  }
-  if (bytes > kReplyBytesMax) {
-    co_return failed({Errc::kInvalidArgument, fmt::format("{} bytes of rows", bytes)});
   }
   co_return reply;
 }
 
-// Key columns are read too, after the requested ones, to build each row's key.
-Task<TabletReply> TabletServer::scan(Hold served, ScanCall call) {
+Task<TabletReply> TabletServer::scan(Hold served, ScanCall call, Instant deadline) {
   table::TableTablet& tablet = *served->table;
-  const TableSchema& schema = *tablet.settings().schema;
   TabletReply reply;
-  reply.status = check_columns(call.columns, schema);
+  reply.status = served->check_schema(call.schema);
   if (!reply.status) co_return reply;
   table::ScanRequest request;
-  request.bounds = call.bounds;
-  request.columns = call.columns;
-  for (std::size_t i = 0; i < schema.key_count(); ++i) {
-    request.columns.push_back(static_cast<table::ColumnIndex>(i));
-  }
-  request.timestamp = call.timestamp;
-  auto rows = tablet.reader().scan(std::move(request));
-  if (!rows) co_return failed(rows.error());
-  ColumnBatch batch;
-  std::size_t bytes = 0;
-  for (bool ended = false; !ended && !reply.more;) {
-    const auto step = (*rows)->next(batch);
-    if (!step) co_return failed(step.error());
-    ended = *step == TabletScan::Step::kEnd;
-    if (*step == TabletScan::Step::kNeedsData) {
-      const auto loaded = co_await (*rows)->load();
-      if (!loaded) co_return failed(loaded.error());
-    }
-    if (*step != TabletScan::Step::kRows) continue;
-    for (std::size_t i = 0; i < batch.rows && !reply.more; ++i) {
-      reply.more = reply.rows.size() == call.rows_max || bytes > kReplyBytesMax;
-      if (reply.more) break;
-      const auto get = [&](std::size_t column) { return cell(batch.columns[column], i); };
-      FoundRow row;
-      row.exists = true;
-      row.image = image_of(call.columns.size(), get);
-      for (std::size_t k = 0; k < schema.key_count(); ++k) {
-        table::append_key_column(row.key, get(call.columns.size() + k));
-      }
-      bytes += row.key.size() + row.image.size();
-      reply.rows.push_back(std::move(row));
-    }
-  }
+  request.bounds = std::move(call.bounds);
+  request.columns = std::move(call.columns);
+  request.filters = std::move(call.filters);
+  request.timestamp = call.times.timestamp;
+  request.retention_timestamp = call.times.retention_timestamp;
+  request.in_transaction = call.times.in_transaction;
+  request.row_limit = call.row_limit;
+  Result<ScanPage> page = co_await read_page(tablet, nullptr, std::move(request), deadline);
+  if (!page) co_return failed(page.error());
   reply.status = co_await tablet.confirm_lead();
-  if (!reply.status) reply.rows.clear();
+  if (reply.status) reply.page = std::move(*page);
+  co_return reply;
+}
+
+Task<TabletReply> TabletServer::versions(Hold served, VersionsCall call, Instant deadline) {
+  table::TableTablet& tablet = *served->table;
+  TabletReply reply;
+  reply.status = served->check_schema(call.schema);
+  if (!reply.status) co_return reply;
+  Result<table::OwnedVersionedRow> row =
+      co_await read_versions(tablet, nullptr, std::move(call.key), call.timestamp, deadline);
+  if (!row) co_return failed(row.error());
+  reply.status = co_await tablet.confirm_lead();
+  if (reply.status) reply.versions = std::move(*row);
   co_return reply;
 }
 

@@ -7,11 +7,14 @@
 //
 // Promise    A commit is executed once, whatever the network repeats, and all repetitions get the
 //            same answer. Results of reads and "not committed" are returned only if no other
-//            incarnation had started when they were computed.
-// Threading  The world's executor.
-// Limits     kAnswersMax answers remembered per tablet; a scan returns kScanRowsMax rows a page.
+//            incarnation had started when they were computed. Scans leave nothing behind: a page
+//            says where the next one begins.
+// Threading  The network's executor; tablets are called on theirs.
+// Limits     kAnswersMax answers remembered per tablet; kServedCallsMax requests of
+//            kServedBytesMax bytes in flight, past which requests fail with kOverloaded; a lookup
+//            is answered for its first keys only when their rows have more than kRowBytesPerReply.
 // Errors     kNotHere: the tablet is not running here, nothing was done.
-// Tests      remote_tablets_test.cpp.
+// Tests      tablet_forms_test.cpp, remote_tablets_test.cpp; node/remote_tables_test.cpp.
 #pragma once
 
 #include <map>
@@ -23,11 +26,14 @@
 namespace moraine {
 
 inline constexpr std::size_t kAnswersMax = 100'000;
+inline constexpr std::size_t kServedCallsMax = 4'096;
+inline constexpr std::size_t kServedBytesMax = std::size_t{128} << 20;
+inline constexpr std::size_t kRowBytesPerReply = std::size_t{4} << 20;
 
 class TabletServer {
  public:
-  // Becomes the handler of `network`.
-  explicit TabletServer(Network& network);
+  // Becomes the handler of `network`, which is used on `executor`.
+  TabletServer(Network& network, Executor& executor);
   ~TabletServer();
   TabletServer(const TabletServer&) = delete;
   TabletServer& operator=(const TabletServer&) = delete;
@@ -42,6 +48,9 @@ class TabletServer {
   void remove(const void* served);
   // Requests in flight.
   std::size_t calls(const void* served) const;
+  std::size_t calls() const;
+  // Requests fail with kNotHere from now on; those in flight continue.
+  void close();
 
  private:
   struct Served;
@@ -50,11 +59,12 @@ class TabletServer {
 
   Task<Result<void>> open(TabletId id, Hold served, TimestampSource& timestamps);
   static Task<Slice> answer(std::shared_ptr<State> state, Slice frame);
-  static Task<TabletReply> serve(Hold served, TabletCall call);
-  static Task<TabletReply> serve_table(Hold served, TabletCall call);
+  static Task<TabletReply> serve(Hold served, TabletCall call, Instant deadline);
+  static Task<TabletReply> serve_table(Hold served, TabletCall call, Instant deadline);
   static Task<TabletReply> serve_coordinator(Hold served, TabletCall call);
-  static Task<TabletReply> look_up(Hold served, LookupCall call);
-  static Task<TabletReply> scan(Hold served, ScanCall call);
+  static Task<TabletReply> look_up(Hold served, LookupCall call, Instant deadline);
+  static Task<TabletReply> scan(Hold served, ScanCall call, Instant deadline);
+  static Task<TabletReply> versions(Hold served, VersionsCall call, Instant deadline);
   static Task<TabletReply> once(Hold served, TransactionId id, Timestamp requested,
                                 Task<Result<Timestamp>> work);
 

@@ -1,5 +1,8 @@
 #include "table/model/schema_codec.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <utility>
 
 #include "table/model/limits.h"
@@ -79,6 +82,13 @@ Result<TableSchema> take_schema(Decoder& decoder) {
     schema.columns.push_back(std::move(column));
   }
   return schema;
+}
+
+std::uint64_t schema_fingerprint(const TableSchema& schema) {
+  Encoder encoder;
+  append_schema(encoder, schema);
+  const std::uint64_t hash = XXH3_64bits(encoder.span().data(), encoder.size());
+  return hash != 0 ? hash : 1;
 }
 
 }  // namespace moraine::table

@@ -23,4 +23,7 @@ namespace moraine::table {
 void append_schema(Encoder& encoder, const TableSchema& schema);
 Result<TableSchema> take_schema(Decoder& decoder);
 
+// A hash of those bytes, for messages between nodes: other schemas have another one. Never 0.
+std::uint64_t schema_fingerprint(const TableSchema& schema);
+
 }  // namespace moraine::table

@@ -137,7 +137,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   // write/table_commit.cpp
   Result<void> may_write() const;
   Task<Result<void>> check_space(std::span<const RowChange> changes);
-  Result<void> check_schema(const std::shared_ptr<const TableSchema>& encoded_with);
+  Result<void> check_schema(const TabletWrite& write);
   Result<void> check_write(const TabletWrite& write) const;
   Result<void> check_row_sizes(std::span<const RowChange> changes);
   void compact_large_row(const StoreSet::RowBytes& row);
@@ -197,6 +197,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   const TabletInfo info_;
   TabletSettings settings_;
   std::shared_ptr<const TableSchema> writers_schema_;  // Equal to that of the settings.
+  std::uint64_t schema_fingerprint_ = 0;               // Of that schema. 0: not needed yet.
   const TableTabletOptions options_;
   ReadStatistics read_statistics_;
   GroupBlobReader blobs_;

@@ -36,6 +36,8 @@ struct TabletWrite {
   // That the changes were encoded with: a tablet with another one refuses them, as columns and
   // locks are numbers. Null: not known, as in messages of other nodes.
   std::shared_ptr<const TableSchema> schema = nullptr;
+  // Its fingerprint (schema_codec.h), in messages of other nodes. 0: not known.
+  std::uint64_t schema_fingerprint = 0;
 
   Timestamp commit_requested() const { return requested != 0 ? requested : start; }
 };

@@ -6,6 +6,7 @@
 
 #include "table/memory/mark_rules.h"
 #include "table/model/no_timestamp.h"
+#include "table/model/schema_codec.h"
 #include "table/model/static_rows.h"
 #include "table/tablet/table_impl.h"
 
@@ -86,15 +87,21 @@ Task<Result<void>> TableTablet::Impl::check_space(std::span<const RowChange> cha
 }
 
 // The table may have been altered since the changes were encoded. Schemas are compared once.
-Result<void> TableTablet::Impl::check_schema(
-    const std::shared_ptr<const TableSchema>& encoded_with) {
-  if (!encoded_with || encoded_with == writers_schema_) return {};
-  if (*encoded_with != *settings_.schema) {
+Result<void> TableTablet::Impl::check_schema(const TabletWrite& write) {
+  const std::shared_ptr<const TableSchema>& encoded_with = write.schema;
+  if (encoded_with && encoded_with == writers_schema_) return {};
+  if (!encoded_with && write.schema_fingerprint == 0) return {};
+  if (!encoded_with && schema_fingerprint_ == 0) {
+    schema_fingerprint_ = schema_fingerprint(*settings_.schema);
+  }
+  const bool same = encoded_with ? *encoded_with == *settings_.schema
+                                 : write.schema_fingerprint == schema_fingerprint_;
+  if (!same) {
     return fail(Errc::kAborted,
                 fmt::format("{} was altered while the transaction was being committed; retry it",
                             settings_.table_path));
   }
-  writers_schema_ = encoded_with;
+  if (encoded_with) writers_schema_ = encoded_with;
   return {};
 }
 
@@ -296,7 +303,7 @@ Task<void> TableTablet::Impl::log_unawaited(Slice body) {
 
 Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   CO_TRY_VOID(may_write());
-  CO_TRY_VOID(check_schema(write.schema));
+  CO_TRY_VOID(check_schema(write));
   CO_TRY_VOID(check_write(write));
   CO_TRY_VOID(check_row_sizes(write.changes));
   if (leader_->colour() >= kColourToStop) {

@@ -76,7 +76,7 @@ Task<Result<void>> TableTablet::Impl::prepare(TabletWrite write, TabletId coordi
 Result<std::shared_ptr<PreparedTransaction>> TableTablet::Impl::begin_prepare(
     TabletWrite& write, TabletId coordinator) {
   TRY_VOID(may_write());
-  TRY_VOID(check_schema(write.schema));
+  TRY_VOID(check_schema(write));
   TRY_VOID(check_write(write));
   TRY_VOID(check_row_sizes(write.changes));
   const bool forgotten = write.commit_requested() <= state_.finished().horizon();

@@ -1,0 +1,34 @@
+// PagedScan: a scan of a tablet that is reached by TabletReads, page by page.
+//
+// Promise    As TabletScan; load() reads a page. Between two pages nothing is held anywhere but the
+//            page itself.
+// Threading  load() on any lane; the rest as TabletScan.
+// Tests      tablet_forms_test.cpp.
+#pragma once
+
+#include "transaction/tablet_reads.h"
+
+namespace moraine {
+
+inline constexpr Duration kPageTimeout = 30s;  // Of one page.
+
+class PagedScan final : public table::TabletScan {
+ public:
+  // `reads` and texts of the request's filters outlive the scan.
+  PagedScan(TabletReads& reads, TabletId tablet, SchemaPtr schema, table::ScanRequest request)
+      : reads_(reads), tablet_(tablet), schema_(std::move(schema)), request_(std::move(request)) {}
+
+  Result<Step> next(table::ColumnBatch& batch) override;
+  Task<Result<void>> load() override;
+  void release() override { over_ = true; }
+
+ private:
+  TabletReads& reads_;
+  const TabletId tablet_;
+  const SchemaPtr schema_;
+  table::ScanRequest request_;  // Of what was not read yet.
+  table::ColumnBatch loaded_;   // Not returned yet, if it has rows.
+  bool over_ = false;           // No more pages.
+};
+
+}  // namespace moraine
