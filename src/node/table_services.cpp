@@ -60,7 +60,7 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
                         return served_coordinator_ == coordinator;
                       }));
                     },
-                    [this]() -> Task<void> {
+                    [this](const auto&) -> Task<void> {
                       if (server_) server_->remove(served_coordinator_.get());
                       served_coordinator_.reset();
                       serving_pause_.wake_all();
