@@ -21,7 +21,6 @@
 
 #include "base/node_bug.h"
 #include "io/sync.h"
-#include "io/waiters.h"
 #include "io/world.h"
 #include "tablet/groups.h"
 #include "tablet/tablet_info.h"
@@ -94,9 +93,9 @@ class TopicsClaim {
   bool lost_ = false;
   std::uint64_t beats_begun_ = 0;
   std::uint64_t beats_ended_ = 0;
-  Waiters beaten_{world_.executor};
+  Event beaten_{world_.executor};
   Callback on_lost_;
-  Mailbox<bool> wakes_{world_.executor};
+  Signal wakes_{world_.executor};
   TaskScope scope_;
 };
 

@@ -342,10 +342,10 @@ Task<void> RunningTable::stop_once() {
   if (!std::exchange(stopped_, true)) {
     co_await stop();
     stop_done_ = true;
-    stop_waiters_.wake_all();
+    stop_ended_.notify_all();
     co_return;
   }
-  if (!stop_done_) co_await stop_waiters_.wait_until(Instant::never());
+  if (!stop_done_) co_await stop_ended_.wait();
 }
 
 void RunningTable::abandon() {

@@ -122,7 +122,7 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   bool removed_ = false;
   bool stopped_ = false;
   bool stop_done_ = false;
-  Waiters stop_waiters_{parts_.world.executor};
+  Event stop_ended_{parts_.world.executor};
   std::vector<std::weak_ptr<Host>> ending_;
   TaskScope scope_;  // Stopping hosts.
 };

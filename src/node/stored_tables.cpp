@@ -67,7 +67,6 @@ std::size_t StoredTables::tablets_starting() const {
 Task<void> StoredTables::stop() {
   knows_all_ = false;
   scope_.close();
-  stopping_.wake_all();
   co_await scope_.join();
   for (const TablePtr& table : list()) {
     co_await table->stop();
@@ -79,7 +78,6 @@ Task<void> StoredTables::stop() {
 void StoredTables::abandon() {
   knows_all_ = false;
   scope_.close();
-  stopping_.wake_all();
   for (const auto& [path, table] : tables_) table->abandon();
 }
 
@@ -228,7 +226,7 @@ Task<void> StoredTables::finish_transitions(std::string path) {
 
 Task<void> StoredTables::release_retired() {
   while (!scope_.closed()) {
-    co_await stopping_.wait_until(world_.executor.now() + kRetiredPeriod);
+    co_await sleep_for(world_.executor, kRetiredPeriod, scope_);
     for (const TablePtr& table : list()) {
       if (scope_.closed()) co_return;
       if (table->record().retired.empty()) continue;

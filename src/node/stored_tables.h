@@ -146,7 +146,6 @@ class StoredTables final : public Tables {
   mutable std::mutex holders_mutex_;
   std::map<std::string, std::shared_ptr<TableHolder>> holders_;  // Guarded by holders_mutex_.
   Semaphore changes_{1};
-  Waiters stopping_{world_.executor};
   bool watching_ = false;
   bool knows_all_ = false;  // All tables of the scheme are in tables_.
   TaskScope scope_;

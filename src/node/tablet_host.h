@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "cluster/placement.h"
-#include "io/waiters.h"
+#include "io/event.h"
 
 namespace moraine {
 
@@ -81,8 +81,7 @@ class TabletHost {
   void close() {
     scope_.close();
     restart();
-    pause_.wake_all();
-    ready_.wake_all();
+    ready_.notify_all();
   }
 
   void note_change() {
@@ -111,11 +110,11 @@ class TabletHost {
       const bool ran = booted.has_value();
       while (ran && hooks_.still_here && !scope_.closed() && !co_await hooks_.still_here()) {
         if (scope_.closed()) break;
-        co_await pause_.wait_until(executor_.now() + kRebootPauseMax);
+        co_await sleep_for(executor_, kRebootPauseMax, scope_);
       }
       if (scope_.closed()) break;
       if (executor_.now() - began > kRebootPauseMax) pause = kRebootPauseMin;
-      co_await pause_.wait_until(executor_.now() + pause);
+      co_await sleep_for(executor_, pause, scope_);
       pause = std::min(pause * 2, kRebootPauseMax);
     }
   }
@@ -130,7 +129,7 @@ class TabletHost {
       if (hooks_.booted) hooks_.booted(tablet);
       tablet_ = tablet;
       note_change();
-      ready_.wake_all();
+      ready_.notify_all();
       co_await *ended;
       ended_ = nullptr;
       tablet_ = nullptr;
@@ -147,8 +146,7 @@ class TabletHost {
   std::shared_ptr<T> tablet_;
   std::shared_ptr<OneShot<bool>> ended_;
   std::optional<Error> boot_error_;
-  Waiters ready_{executor_};
-  Waiters pause_{executor_};
+  Event ready_{executor_};
   TaskScope scope_;
 };
 

@@ -11,7 +11,6 @@ namespace moraine::queue {
 namespace {
 
 constexpr std::size_t kKeysPerPage = 10'000;
-constexpr Duration kStopPoll = 1ms;
 constexpr std::size_t kBatchBytesMin = 16;  // Of what EntryFormat::kKafkaBatch changes.
 
 std::shared_ptr<OneShot<WriteAnswer>> answered(WriteStatus status, std::string detail) {
@@ -188,7 +187,7 @@ void StoredPartition::abandon() {
 Task<void> StoredPartition::stop() {
   abandon();
   co_await scope_.join();
-  while (reading_ > 0) co_await sleep_for(world_.executor, kStopPoll);
+  while (reading_ > 0) co_await read_ended_.wait();
 }
 
 std::shared_ptr<OneShot<WriteAnswer>> StoredPartition::write(WriteRequest request) {

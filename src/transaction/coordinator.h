@@ -125,7 +125,6 @@ class Coordinator {
   Task<void> abort_one(TabletId tablet, TransactionId id);
   // `sent`: writing of the entry has begun, so that a failure leaves the outcome unknown.
   Task<Result<void>> log(Decision decision, bool& sent);
-  Task<void> pause(Duration duration);
 
   World world_;
   TabletCalls& calls_;
@@ -135,6 +134,7 @@ class Coordinator {
   std::unique_ptr<Leader> leader_;
   using Answer = OneShot<Result<Timestamp>>;
   std::map<TransactionId, std::vector<std::shared_ptr<Answer>>> undecided_;  // With their repeats.
+  Event decided_{world_.executor};                                           // One of them.
   std::map<TransactionId, Error> refused_;
   std::deque<std::pair<TransactionId, Timestamp>> refused_order_;  // Oldest first.
   Timestamp refusals_forgotten_ = 0;  // Those requested up to here may be missing.

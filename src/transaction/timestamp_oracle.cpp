@@ -123,16 +123,14 @@ Task<void> TimestampOracle::extend_ahead() {
 // Calls that arrive while the ceiling is being raised wait for that.
 Task<Result<void>> TimestampOracle::extend() {
   if (extending_) {
-    auto done = std::make_shared<OneShot<bool>>();
-    waiting_.push_back(done);
-    co_await *done;
+    co_await extended_.wait();
     if (leader_->ended()) co_return std::unexpected(*leader_->ended());
     co_return Result<void>{};
   }
   extending_ = true;
   Result<void> raised = co_await raise_ceiling();
   extending_ = false;
-  for (const auto& waiter : std::exchange(waiting_, {})) waiter->set(true);
+  extended_.notify_all();
   co_return raised;
 }
 

@@ -95,7 +95,7 @@ class TimestampOracle final : public TimestampSource {
   std::atomic<Timestamp> ceiling_{0};  // Durable; all issued timestamps are below.
   std::atomic<std::int64_t> lease_end_ns_{0};
   bool extending_ = false;
-  std::vector<std::shared_ptr<OneShot<bool>>> waiting_;
+  Event extended_{world_.executor};  // Or failed to.
   TaskScope scope_;
 };
 

@@ -50,7 +50,7 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
   open.erase(generation);
   if (open.empty()) pending_blocks_.erase(tablet);
   if (logged && state_.blocked(tablet) == generation) issuers_[tablet] = {generation, issuer};
-  blocks_changed_.all();
+  blocks_changed_.notify_all();
   if (!logged) co_return std::unexpected(std::move(logged).error());
   co_return Status::kOk;
 }

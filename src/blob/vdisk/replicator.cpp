@@ -13,7 +13,7 @@ bool Replicator::over() const {
 
 Task<void> Replicator::run() {
   while (!over()) {
-    co_await sleep_for(disk_.executor(), disk_.options_.replication_period);
+    co_await sleep_for(disk_.executor(), disk_.options_.replication_period, disk_.scope_);
     if (over()) break;
     if (disk_.options_.bug == SeededBug::kSkipReplication) {
       disk_.replicated_ = true;

@@ -48,9 +48,7 @@ Result<std::int64_t> decode_producer_id_counter(const Slice& bytes) {
 Task<Result<std::int64_t>> DurableProducerIds::next() {
   while (next_ == end_) {
     if (taking_) {
-      const auto turn = std::make_shared<OneShot<bool>>();
-      waiting_.push_back(turn);
-      co_await *turn;
+      co_await range_ended_.wait();
       continue;
     }
     taking_ = true;
@@ -63,7 +61,7 @@ Task<Result<std::int64_t>> DurableProducerIds::next() {
     } else {
       id = std::unexpected(std::move(taken).error());
     }
-    for (const auto& turn : std::exchange(waiting_, {})) turn->set(true);
+    range_ended_.notify_all();
     co_return id;
   }
   co_return next_++;

@@ -12,11 +12,10 @@
 #include <functional>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "base/node_bug.h"
 #include "base/result.h"
-#include "io/sync.h"
+#include "io/event.h"
 #include "io/task.h"
 #include "keyvalue/key_value.h"
 
@@ -34,8 +33,8 @@ class ProducerIds {
 class DurableProducerIds final : public ProducerIds {
  public:
   // `tablet` returns null while the tablet is not running.
-  explicit DurableProducerIds(std::function<std::shared_ptr<KeyValue>()> tablet)
-      : tablet_(std::move(tablet)) {}
+  DurableProducerIds(Executor& executor, std::function<std::shared_ptr<KeyValue>()> tablet)
+      : tablet_(std::move(tablet)), range_ended_(executor) {}
 
   Task<Result<std::int64_t>> next() override;
 
@@ -46,7 +45,7 @@ class DurableProducerIds final : public ProducerIds {
   std::int64_t next_ = 0;
   std::int64_t end_ = 0;  // Of the range; next_ == end_: it is used up.
   bool taking_ = false;
-  std::vector<std::shared_ptr<OneShot<bool>>> waiting_;  // For the range that is being allocated.
+  Event range_ended_;  // The range is allocated, or that failed.
 };
 
 // The ids for the connections of another lane.

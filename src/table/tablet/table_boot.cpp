@@ -39,8 +39,7 @@ TableTablet::Impl::Impl(TableResources& resources, TabletInfo info, TabletSettin
              options_.leader.timeout),
       cache_(resources.row_cache_memory),
       state_(info_.id, settings_.schema),
-      frozen_(options_.frozen),
-      ticker_wakes_(resources.world.executor) {
+      frozen_(options_.frozen) {
   if (has_bug(SeededBug::kPreparedForgotten)) state_.forget_prepared_in_snapshots();
 }
 
@@ -107,7 +106,7 @@ Result<void> TableTablet::Impl::restore_prepared() {
                   fmt::format("transaction {} is prepared in a store that no longer exists",
                               to_string(id)));
     }
-    auto transaction = std::make_shared<PreparedTransaction>();
+    auto transaction = std::make_shared<PreparedTransaction>(executor());
     transaction->record = record;
     transaction->promised =
         promise(*open, record->changes, {std::max(record->start, kMinTimestamp), true});

@@ -65,7 +65,7 @@ Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
     co_return std::unexpected(std::move(replaced).error());
   }
   sweep_retired();
-  if (!retired_chunks_.empty() && flush_wakes_.empty()) flush_wakes_.push(true);
+  if (!retired_chunks_.empty()) flush_wakes_.set();
   co_return Result<void>{};
 }
 
