@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/node_bug.h"
 #include "base/sealed.h"
 #include "cluster/tablet_ids.h"
 
@@ -154,7 +155,7 @@ Task<void> TopicsClaim::run_heartbeats() {
     ++beats_begun_;
     const auto written = co_await write();
     lost_ = !written && written.error().code == Errc::kConflict && !scope_.closed() &&
-            options_.bug != NodeBug::kKeepLostClaim;
+            !has_bug(NodeBug::kKeepLostClaim);
     beats_ended_ = beats_begun_;
     beaten_.notify_all();
     if (written && std::exchange(renewal_failed_, false)) {

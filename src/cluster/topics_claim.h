@@ -19,7 +19,7 @@
 #include <memory>
 #include <string>
 
-#include "base/node_bug.h"
+#include "io/event.h"
 #include "io/sync.h"
 #include "io/world.h"
 #include "tablet/groups.h"
@@ -41,7 +41,6 @@ struct ClaimOptions {
   Duration silence = 4s;  // A holder without heartbeats for so long counts as dead.
   Duration timeout = 5s;  // Of one storage command.
   bool take_over = false;
-  NodeBug bug = NodeBug::kNone;
 };
 
 class TopicsClaim {

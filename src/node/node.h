@@ -39,7 +39,6 @@ struct NodeOptions {
   std::size_t topic_cache_bytes = queue::kCacheBytesDefault;  // Of all lanes.
   queue::FactLimits facts;                                    // Of all partitions.
   TableServicesOptions tables;  // Groups, places and placement are set by the node.
-  NodeBug bug = NodeBug::kNone;
 };
 
 struct TopicCacheFigures {

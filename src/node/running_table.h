@@ -37,7 +37,6 @@ struct TableParts {
   std::map<GroupId, Semaphore>& boots;  // Turns to boot, for tablets of each group.
   LeaderOptions leader;
   Placement* placement = nullptr;  // None: all tablets are always to run here.
-  table::SeededBug bug{};
 };
 
 class RunningTable : public std::enable_shared_from_this<RunningTable> {

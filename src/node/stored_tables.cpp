@@ -17,8 +17,8 @@ StoredTables::StoredTables(World world, SchemeHost& scheme,
     : world_(world),
       scheme_(scheme),
       options_(std::move(options)),
-      parts_{world,           std::move(lanes),   tablets,     std::move(ask_coordinator), boots_,
-             options_.leader, options_.placement, options_.bug} {
+      parts_{world,  std::move(lanes), tablets,           std::move(ask_coordinator),
+             boots_, options_.leader,  options_.placement} {
   INVARIANT(!options_.groups.empty(), "tables need groups");
   scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
   tablets.set_deleted_check([this](TabletId id) { return is_deleted(id); });
@@ -247,7 +247,7 @@ Task<Result<void>> StoredTables::release_retired_locked(TablePtr table) {
     if (!running) co_return Result<void>();
     const auto borrowed =
         co_await running->get([](table::TableTablet& tablet) { return tablet.borrowed_from(); });
-    if (options_.bug != table::SeededBug::kRetiredTooEarly) {
+    if (!has_bug(table::SeededBug::kRetiredTooEarly)) {
       needed.insert(borrowed.begin(), borrowed.end());
     }
     // A running tablet has taken over its parents' chunks.

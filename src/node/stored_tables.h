@@ -39,7 +39,6 @@ struct StoredTablesOptions {
   std::vector<GroupId> groups;  // Assigned to new tablets in turn.
   LeaderOptions leader;
   Placement* placement = nullptr;  // None: all tablets are always to run here.
-  table::SeededBug bug{};
 };
 
 class StoredTables final : public Tables {

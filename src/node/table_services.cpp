@@ -15,7 +15,6 @@ StoredTablesOptions tables_options(const TableServicesOptions& options) {
   made.groups = options.groups;
   made.leader = options.leader;
   made.placement = options.placement;
-  made.bug = options.bug;
   return made;
 }
 
@@ -142,7 +141,6 @@ Task<Result<std::unique_ptr<TimestampOracle>>> TableServices::boot_oracle() {
   options.leader = options_.leader;
   options.lease = options_.timestamp_lease;
   options.clock = &clock_;
-  options.bug = options_.bug;
   // It reads the clock for every timestamp, and checks the guard before it raises the ceiling.
   const World world{world_.executor, wall_clock_, world_.random, world_.disks, world_.network};
   return TimestampOracle::boot(world, groups_, system_tablet(kTimestampTabletId), options);
@@ -151,7 +149,6 @@ Task<Result<std::unique_ptr<TimestampOracle>>> TableServices::boot_oracle() {
 Task<Result<std::unique_ptr<Coordinator>>> TableServices::boot_coordinator() {
   CoordinatorOptions options;
   options.leader = options_.leader;
-  options.bug = options_.bug;
   return Coordinator::boot(world_, groups_, system_tablet(kCoordinatorTabletId), tablets_,
                            timestamps_, options);
 }

@@ -48,7 +48,6 @@ struct TableServicesOptions {
   LeaderOptions leader;
   Placement* placement = nullptr;  // None: all tablets are always to run here, on the first lane.
   std::vector<TableLane> other_lanes;
-  table::SeededBug bug{};
 };
 
 class TableServices final : public TransactionServices {

@@ -68,7 +68,6 @@ StoredPartition::StoredPartition(World world, KeyValue& tablet, BlobCache& cache
       cache_(cache),
       index_(setup.index),
       config_(std::move(setup.config)),
-      bug_(setup.bug),
       refusals_(setup.refusals, world.executor.now()),
       facts_(std::move(setup.facts)),
       waiting_writes_max_(setup.waiting_writes_max),
@@ -160,7 +159,7 @@ Task<Result<void>> StoredPartition::load_facts(char kind) {
       std::string name = item.info.key.substr(prefix.size());
       if (kind == 's') {
         CO_TRY(Source source, decode_source(item.value));
-        if (bug_ == SeededBug::kForgetWindow) source.window.clear();
+        if (has_bug(SeededBug::kForgetWindow)) source.window.clear();
         sources_.set(name, std::move(source));
       } else {
         CO_TRY(ConsumerOffset consumer, decode_consumer(name, item.value));

@@ -58,7 +58,6 @@ inline constexpr Duration kSpaceProbePeriod = 1s;
 struct PartitionSetup {
   PartitionIndex index = 0;
   PartitionConfig config;
-  SeededBug bug = SeededBug::kNone;
   std::size_t waiting_writes_max = kInFlightWritesMax;
   RefusalRules refusals = {};
   std::shared_ptr<FactCounts> facts = nullptr;  // Of the node. Null: no limits.
@@ -267,7 +266,6 @@ class StoredPartition final : public Partition,
   BlobCache& cache_;
   const PartitionIndex index_;
   PartitionConfig config_;
-  const SeededBug bug_;
 
   std::deque<StoredBlob> blobs_;
   std::uint64_t bytes_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "table/tablet/seeded_bug.h"
 
 namespace moraine {
 namespace {
@@ -233,7 +234,7 @@ TransactionOutcome Coordinator::outcome(const TransactionId& id) const {
     return {TransactionOutcome::Kind::kCommitted, known->second.commit};
   }
   if (undecided_.contains(id) || leader_->ended()) return {};
-  if (options_.bug == table::SeededBug::kOutcomeGuessed) {
+  if (has_bug(table::SeededBug::kOutcomeGuessed)) {
     return {TransactionOutcome::Kind::kCommitted, newest_ + 1};
   }
   return {TransactionOutcome::Kind::kAborted, 0};

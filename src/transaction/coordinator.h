@@ -29,7 +29,7 @@
 #include <map>
 #include <memory>
 
-#include "table/tablet/seeded_bug.h"
+#include "io/event.h"
 #include "tablet/leader.h"
 #include "transaction/decision.h"
 #include "transaction/tablet_calls.h"
@@ -49,7 +49,6 @@ struct CoordinatorOptions {
   std::size_t acknowledged_max = kAcknowledgedMax;
   std::chrono::seconds repeat_max = kRepeatMax;
   std::size_t refused_max = kRefusedMax;
-  table::SeededBug bug{};
 };
 
 struct Participant {

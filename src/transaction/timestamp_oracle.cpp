@@ -4,6 +4,7 @@
 
 #include "base/coding.h"
 #include "base/sealed.h"
+#include "table/tablet/seeded_bug.h"
 
 namespace moraine {
 namespace {
@@ -60,7 +61,7 @@ Task<Result<std::unique_ptr<TimestampOracle>>> TimestampOracle::boot(World world
     co_await sleep_for(world.executor, lease + lease / kLeaseMarginDivisor);
   }
   Timestamp first = std::max<Timestamp>(oracle->state_.ceiling, kMinTimestamp);
-  if (options.bug == table::SeededBug::kTimestampGoesBack) {
+  if (has_bug(table::SeededBug::kTimestampGoesBack)) {
     first = timestamp_of_seconds(seconds_of(world.clock));
   }
   // The clock is checked once here, for callers that only read it; next() fails if it is refused.

@@ -19,7 +19,7 @@
 #include <memory>
 #include <optional>
 
-#include "table/tablet/seeded_bug.h"
+#include "io/event.h"
 #include "tablet/leader.h"
 #include "transaction/clock_guard.h"
 
@@ -35,7 +35,6 @@ struct OracleOptions {
   // Outlives the oracle and is passed to the next one; null: the oracle has its own.
   ClockGuard* clock = nullptr;
   ClockLimits clock_limits;  // Of its own.
-  table::SeededBug bug{};
 };
 
 Slice encode_ceiling(Timestamp ceiling);

@@ -39,7 +39,7 @@ Task<void> GuidRecovery::run() {
     co_await run_alone();
     co_return;
   }
-  if (disk_.options_.bug == SeededBug::kServeBeforeRecovery) {
+  if (has_bug(SeededBug::kServeBeforeRecovery)) {
     (void)co_await set_local(LocalState::kFinal, fresh_guid(0));
     disk_.become_ready();
     co_return;

@@ -219,7 +219,7 @@ Task<Result<void>> Syncer::take(Progress& own, std::uint32_t order, PullFactsRep
     const bool deferred = next.full && std::holds_alternative<BarrierFact>(fact);
     (deferred ? next.barriers : now).push_back(std::move(fact));
   }
-  if (disk_.options_.bug == SeededBug::kDropKeepInMerge) {
+  if (has_bug(SeededBug::kDropKeepInMerge)) {
     for (IndexFact& fact : now) {
       if (auto* blob = std::get_if<BlobFact>(&fact)) blob->ingress.bits &= ~kKeepBit;
     }

@@ -32,7 +32,6 @@ struct VDiskOptions {
   Duration loss_delay = 15s;
   Duration ask_timeout = 5s;
   std::uint64_t cache_bytes = 64u << 20;
-  SeededBug bug = SeededBug::kNone;
 };
 
 inline constexpr std::size_t kReadsPerGetMax = 32;

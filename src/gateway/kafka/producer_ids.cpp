@@ -8,6 +8,7 @@
 
 #include "base/checksum.h"
 #include "base/coding.h"
+#include "base/node_bug.h"
 #include "io/run_on.h"
 
 namespace moraine::kafka {
@@ -98,9 +99,9 @@ Task<Result<void>> DurableProducerIds::allocate_range() {
 }
 
 Task<Result<std::int64_t>> LaneProducerIds::next() {
-  if (bug_ == NodeBug::kRepeatProducerIds && own_next_ > 0) co_return own_next_++;
+  if (has_bug(NodeBug::kRepeatProducerIds) && own_next_ > 0) co_return own_next_++;
   const Result<std::int64_t> id = co_await run_on(home_, lane_, [this] { return ids_.next(); });
-  if (bug_ == NodeBug::kRepeatProducerIds && id) own_next_ = *id + 1;
+  if (has_bug(NodeBug::kRepeatProducerIds) && id) own_next_ = *id + 1;
   co_return id;
 }
 

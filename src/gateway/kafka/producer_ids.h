@@ -13,7 +13,6 @@
 #include <memory>
 #include <utility>
 
-#include "base/node_bug.h"
 #include "base/result.h"
 #include "io/event.h"
 #include "io/task.h"
@@ -52,15 +51,14 @@ class DurableProducerIds final : public ProducerIds {
 class LaneProducerIds final : public ProducerIds {
  public:
   // `ids` is used on `home`; all three outlive every call.
-  LaneProducerIds(ProducerIds& ids, Executor& home, Executor& lane, NodeBug bug = NodeBug::kNone)
-      : ids_(ids), home_(home), lane_(lane), bug_(bug) {}
+  LaneProducerIds(ProducerIds& ids, Executor& home, Executor& lane)
+      : ids_(ids), home_(home), lane_(lane) {}
   Task<Result<std::int64_t>> next() override;
 
  private:
   ProducerIds& ids_;
   Executor& home_;
   Executor& lane_;
-  const NodeBug bug_;
   std::int64_t own_next_ = 0;  // By a seeded bug.
 };
 

@@ -81,7 +81,7 @@ Task<Result<void>> TableTablet::Impl::boot() {
   CO_TRY_VOID(co_await adopt_chunks());
   CO_TRY_VOID(co_await open_chunks());
   maintenance_ = std::make_unique<Maintenance>(resources_, settings_, *stores_, *this, cache_,
-                                               blobs_, read_statistics_, options_.bug);
+                                               blobs_, read_statistics_);
   reader_ = std::make_unique<TabletReader>(executor(), stores_->views(), *this, blobs_, &cache_,
                                            read_statistics_, reader_options(settings_.mount));
   reader_->set_deleted_range(deleted_range_);

@@ -131,7 +131,9 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
     Result<std::shared_ptr<ChunkReader>> reader = nullptr;
   };
 
-  bool has_bug(SeededBug bug) const { return options_.bug == bug; }
+  void write_ended() {
+    if (--in_flight_ == 0) writes_changed_.notify_all();
+  }
 
   // table_boot.cpp
   Result<void> check_settings() const;

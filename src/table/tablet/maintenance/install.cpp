@@ -22,7 +22,7 @@ BuildSpec Maintenance::Impl::new_build() const {
   spec.schema = settings_.schema;
   spec.options = settings_.chunks;
   spec.options.key_seed = key_seed_;
-  spec.drops_all_tombstones = bug_ == SeededBug::kTombstoneDroppedEarly;
+  spec.drops_all_tombstones = has_bug(SeededBug::kTombstoneDroppedEarly);
   return spec;
 }
 

@@ -9,7 +9,7 @@ namespace moraine::table {
 
 Maintenance::Impl::Impl(TableResources& resources, TabletSettings& settings, StoreSet& stores,
                         StoreLog& log, RowCache& cache, BlobReader& blobs,
-                        ReadStatistics& statistics, SeededBug bug)
+                        ReadStatistics& statistics)
     : resources_(resources),
       settings_(settings),
       stores_(stores),
@@ -17,7 +17,6 @@ Maintenance::Impl::Impl(TableResources& resources, TabletSettings& settings, Sto
       cache_(cache),
       blobs_(blobs),
       statistics_(statistics),
-      bug_(bug),
       key_seed_(resources.world.random.next()),
       revision_(settings.mount.forced_compaction_revision),
       last_write_(resources.world.executor.now()) {
@@ -252,9 +251,8 @@ void Maintenance::Impl::abandon() {
 
 Maintenance::Maintenance(TableResources& resources, TabletSettings& settings, StoreSet& stores,
                          StoreLog& log, RowCache& cache, BlobReader& blobs,
-                         ReadStatistics& statistics, SeededBug bug)
-    : impl_(std::make_unique<Impl>(resources, settings, stores, log, cache, blobs, statistics,
-                                   bug)) {}
+                         ReadStatistics& statistics)
+    : impl_(std::make_unique<Impl>(resources, settings, stores, log, cache, blobs, statistics)) {}
 Maintenance::~Maintenance() = default;
 
 void Maintenance::start() {

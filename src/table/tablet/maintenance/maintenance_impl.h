@@ -39,7 +39,7 @@ inline constexpr std::uint64_t kFirstTimeRevision = 1'000'000'000'000;
 class Maintenance::Impl {
  public:
   Impl(TableResources& resources, TabletSettings& settings, StoreSet& stores, StoreLog& log,
-       RowCache& cache, BlobReader& blobs, ReadStatistics& statistics, SeededBug bug);
+       RowCache& cache, BlobReader& blobs, ReadStatistics& statistics);
 
   // maintenance.cpp
   void start();
@@ -142,7 +142,6 @@ class Maintenance::Impl {
   RowCache& cache_;
   BlobReader& blobs_;
   ReadStatistics& statistics_;
-  const SeededBug bug_;
 
   std::atomic<bool> stopping_{false};
   mutable std::uint64_t builds_ = 0;
