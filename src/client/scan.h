@@ -7,8 +7,10 @@
 //            try_next() and load(), of which load() is awaited on a lane. What is not in memory is
 //            read on the tablet's lane, and the call returns to the awaiting one. A step and
 //            the sweep that releases idle scans exclude each other.
-// Errors     kAborted: the scan or its transaction has expired or is over. kInvalidArgument:
-//            another step is running. kReadOnly: a tablet is not mounted. Those of TabletReader.
+// Limits     kOpenScansMax of a node, counted from the first step.
+// Errors     kOverloaded: too many scans are open. kAborted: the scan or its transaction has
+//            expired or is over. kInvalidArgument: another step is running. kReadOnly: a tablet is
+//            not mounted. Those of TabletReader.
 // Tests      embed/: idle_scan_test.cpp, transaction_scan_test.cpp, database_test.cpp.
 #pragma once
 
@@ -18,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "client/open_counts.h"
 #include "client/table.h"
 #include "client/transaction_life.h"
 
@@ -87,7 +90,8 @@ class Scan {
   std::shared_ptr<table::TableTablet> tablet_;
   std::unique_ptr<table::TabletScan> scan_;
   table::ColumnBatch batch_;
-  bool registered_ = false;
+  std::uint64_t number_ = 0;  // In the registry; 0: no step has begun.
+  OpenCount::Place place_;
   bool ended_ = false;  // All rows were returned; the scan holds nothing.
   std::atomic<State> state_{State::kIdle};
   Instant used_;  // When a step last ended.

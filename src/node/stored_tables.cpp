@@ -150,12 +150,12 @@ void StoredTables::publish_holder(const std::string& path, std::shared_ptr<Table
 
 void StoredTables::follow(const Scheme& scheme) {
   if (scope_.closed()) return;
-  knows_all_ = true;
+  bool all = true;
   for (const NodePtr& node : scheme.all(NodeKind::kTable)) {
     const auto adopted = adopt(*node);
     if (!adopted) {
       log_error("table not served", {{"table", node->path}, {"error", adopted.error()}});
-      knows_all_ = false;
+      all = false;
       continue;
     }
     scope_.spawn(finish_transitions(node->path));
@@ -166,6 +166,7 @@ void StoredTables::follow(const Scheme& scheme) {
     if (!node || node->id != table->id()) removed.push_back(table);
   }
   for (const TablePtr& table : removed) drop(table);
+  knows_all_ = all;
   if (!std::exchange(watching_, true)) scope_.spawn(release_retired());
 }
 

@@ -18,6 +18,7 @@
 // Tests      stored_tables_test.cpp.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -86,6 +87,7 @@ class StoredTables final : public Tables {
   TablePtr find(const std::string& path) const;
   std::vector<TablePtr> list() const;
   std::shared_ptr<TableHolder> holder(const std::string& path) const override;
+  bool known() const override { return knows_all_.load(std::memory_order_acquire); }
   std::vector<std::string> paths() const override;
 
  private:
@@ -146,7 +148,7 @@ class StoredTables final : public Tables {
   std::map<std::string, std::shared_ptr<TableHolder>> holders_;  // Guarded by holders_mutex_.
   Semaphore changes_{1};
   bool watching_ = false;
-  bool knows_all_ = false;  // All tables of the scheme are in tables_.
+  std::atomic<bool> knows_all_{false};  // All tables of the scheme are in tables_.
   TaskScope scope_;
 };
 

@@ -74,6 +74,7 @@ class TableServices final : public TransactionServices {
   TimestampSource& timestamps() override { return timestamps_; }
   std::optional<Timestamp> try_timestamp() override;
   CommitParts commit_parts() override;
+  client::OpenCounts& open_counts() override { return open_counts_; }
   // The clock of the tables: the world's, checked by ClockGuard.
   ClockGuard& clock() { return clock_; }
   const table::BlockCache& blocks() const { return blocks_; }
@@ -126,6 +127,7 @@ class TableServices final : public TransactionServices {
   std::atomic<std::shared_ptr<TimestampOracle>> shared_oracle_;
   TabletHost<Coordinator> coordinator_;
   StoredTables tables_;
+  client::OpenCounts open_counts_;
   bool started_ = false;
 };
 
