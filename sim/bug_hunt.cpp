@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/sim/switched_on.h"
 #include "sim/campaign.h"
 #include "sim/directed.h"
 #include "sim/leaders.h"
@@ -19,10 +20,10 @@ std::string Hunt::to_string() const {
 namespace {
 
 // Bugs of tablets are found by the leaders scenario.
-Hunt hunt_in_leaders(Hunt hunt, blob::SeededBug bug) {
+Hunt hunt_in_leaders(Hunt hunt) {
   for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
     ++hunt.runs;
-    const LeadersReport report = run_leaders(seed, bug);
+    const LeadersReport report = run_leaders(seed);
     if (!report.failure) continue;
     hunt.found = true;
     hunt.where = "the leaders scenario";
@@ -36,22 +37,22 @@ Hunt hunt_in_leaders(Hunt hunt, blob::SeededBug bug) {
 
 Hunt hunt_bug(blob::SeededBug bug) {
   Hunt hunt;
+  const SwitchedOn on(bug);
   hunt.bug = blob::to_string(bug);
   for (const Scenario& scenario : scenarios()) {
     if (scenario.bug != bug) continue;
     ++hunt.runs;
-    if (const auto failure = scenario.run(bug)) {
+    if (const auto failure = scenario.run()) {
       hunt.found = true;
       hunt.where = fmt::format("the scenario \"{}\"", scenario.name);
       hunt.message = *failure;
       return hunt;
     }
   }
-  if (bug >= blob::SeededBug::kSkipTabletBlock) return hunt_in_leaders(hunt, bug);
+  if (bug >= blob::SeededBug::kSkipTabletBlock) return hunt_in_leaders(hunt);
   for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
     SeedOptions options;
     options.seed = seed;
-    options.bug = bug;
     ++hunt.runs;
     const SeedReport report = run_seed(options);
     if (!report.failure) continue;
@@ -65,10 +66,10 @@ Hunt hunt_bug(blob::SeededBug bug) {
 
 Hunt hunt_bug(queue::SeededBug bug) {
   Hunt hunt;
+  const SwitchedOn on(bug);
   hunt.bug = queue::to_string(bug);
   for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
     SeedOptions options = topics_options(seed);
-    options.topic_bug = bug;
     ++hunt.runs;
     const SeedReport report = run_topics_seed(options);
     if (!report.failure) continue;
@@ -82,10 +83,10 @@ Hunt hunt_bug(queue::SeededBug bug) {
 
 Hunt hunt_bug(table::SeededBug bug) {
   Hunt hunt;
+  const SwitchedOn on(bug);
   hunt.bug = table::to_string(bug);
   for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
     SeedOptions options = tables_options(seed);
-    options.table_bug = bug;
     ++hunt.runs;
     const SeedReport report = run_tables_seed(options);
     if (!report.failure) continue;
@@ -99,10 +100,10 @@ Hunt hunt_bug(table::SeededBug bug) {
 
 Hunt hunt_bug(NodeBug bug) {
   Hunt hunt;
+  const SwitchedOn on(bug);
   hunt.bug = moraine::to_string(bug);
   for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
     SeedOptions options = node_options(seed);
-    options.node_bug = bug;
     ++hunt.runs;
     const SeedReport report = run_node_seed(options);
     if (!report.failure) continue;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "io/sim/switched_on.h"
 #include "sim/directed.h"
 
 namespace moraine::sim {
@@ -11,14 +12,15 @@ using blob::SeededBug;
 
 TEST(Scenarios, EndWellWithoutABug) {
   for (const Scenario& scenario : scenarios()) {
-    const auto failure = scenario.run(SeededBug::kNone);
+    const auto failure = scenario.run();
     EXPECT_FALSE(failure) << scenario.name << ": " << *failure;
   }
 }
 
 TEST(Scenarios, EndBadlyWithTheirBug) {
   for (const Scenario& scenario : scenarios()) {
-    EXPECT_TRUE(scenario.run(scenario.bug)) << scenario.name;
+    const SwitchedOn bug(scenario.bug);
+    EXPECT_TRUE(scenario.run()) << scenario.name;
   }
 }
 

@@ -41,8 +41,6 @@ Plan plan_of(const SeedOptions& options) {
   if (small) plan.workload.blob_size_max = 40'000;
   plan.cluster.node = quick_node_options();
   plan.cluster.node.device.checkpoint_log_bytes = (128u << 10) << random.below(4);
-  plan.cluster.node.vdisk.bug = options.bug;
-  plan.cluster.node.proxy.bug = options.bug;
   if (random.one_in(3)) plan.cluster.node.vdisk.cache_bytes = 0;
   plan.workload.tablets = 1 + random.below(4);
   plan.workload.think_max = 50ms + Duration(1ms) * random.below(400);

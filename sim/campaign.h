@@ -8,12 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "base/node_bug.h"
-#include "blob/seeded_bug.h"
-#include "queue/seeded_bug.h"
 #include "sim/cluster.h"
 #include "sim/history.h"
-#include "table/tablet/seeded_bug.h"
 
 namespace moraine::sim {
 
@@ -21,10 +17,6 @@ struct SeedOptions {
   std::uint64_t seed = 1;
   std::optional<Erasure> erasure;  // Chosen by the seed when not given.
   Duration trouble = 75s;          // How long the nemesis is active.
-  blob::SeededBug bug = blob::SeededBug::kNone;
-  queue::SeededBug topic_bug = queue::SeededBug::kNone;
-  table::SeededBug table_bug = table::SeededBug::kNone;
-  NodeBug node_bug = NodeBug::kNone;
   bool verbose = false;
 };
 

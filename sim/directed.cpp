@@ -13,12 +13,10 @@ namespace {
 
 using Failure = std::optional<std::string>;
 
-ClusterOptions block42(SeededBug bug) {
+ClusterOptions block42() {
   ClusterOptions options;
   options.erasure = Erasure::kBlock42;
   options.node = quick_node_options();
-  options.node.vdisk.bug = bug;
-  options.node.proxy.bug = bug;
   return options;
 }
 
@@ -45,9 +43,9 @@ void read_all(Stage& stage, const std::vector<BlobId>& ids, const char* when) {
 
 // Two members are down while Keep is agreed, and learn of the barrier first. If they apply it alone
 // they drop what is kept; then two more are lost.
-Failure barrier_before_keep(SeededBug bug) {
+Failure barrier_before_keep() {
   const ScopedLogCapture silence(0);
-  Stage stage(block42(bug));
+  Stage stage(block42());
   stage.open();
   const std::vector<BlobId> ids = put_some(stage, 1, 24);
   const DiskSet sleepers = disk_bit(0) | disk_bit(1);
@@ -75,9 +73,9 @@ Failure barrier_before_keep(SeededBug bug) {
 
 // A replaced member that cannot reach its neighbours must not report itself complete: its operator
 // would replace the next ones.
-Failure replaced_while_isolated(SeededBug bug) {
+Failure replaced_while_isolated() {
   const ScopedLogCapture silence(0);
-  Stage stage(block42(bug));
+  Stage stage(block42());
   stage.open();
   const std::vector<BlobId> ids = put_some(stage, 1, 24);
   stage.settle();
@@ -105,9 +103,9 @@ Task<void> put_into(Proxy& proxy, PutRequest request, std::optional<PutResult>& 
 
 // A member acknowledges a part and loses its disk, while the other parts are delayed. Once it is
 // back the old acknowledgement must not count.
-Failure stale_acknowledgement(SeededBug bug) {
+Failure stale_acknowledgement() {
   const ScopedLogCapture silence(0);
-  ClusterOptions options = block42(bug);
+  ClusterOptions options = block42();
   options.node.proxy.hedge_min = 60s;  // Disables hedged requests.
   options.node.proxy.hedge_max = 60s;
   options.node.proxy.hedge_initial = 60s;

@@ -15,7 +15,7 @@ struct Scenario {
   blob::SeededBug bug;
   const char* name;
   // Returns the failure, if any.
-  std::optional<std::string> (*run)(blob::SeededBug bug);
+  std::optional<std::string> (*run)();
 };
 
 const std::vector<Scenario>& scenarios();

@@ -23,14 +23,13 @@ void encode_id(Encoder& encoder, const BlobId& id) {
   encoder.raw(bytes);
 }
 
-LeaderOptions quick_leader(blob::SeededBug bug) {
+LeaderOptions quick_leader() {
   LeaderOptions options;
   options.timeout = 4s;
   options.snapshot_log_bytes = 1'500;
   options.collect_period = 250ms;
   options.bytes_in_flight = 1'000;
   options.leftover_ids = 4;
-  options.bug = bug;
   return options;
 }
 
@@ -95,14 +94,13 @@ std::vector<Slice> WordList::snapshot() const {
   return pages;
 }
 
-Incarnation::Incarnation(Cluster& cluster, std::size_t client, std::string name, Duration life,
-                         blob::SeededBug bug)
+Incarnation::Incarnation(Cluster& cluster, std::size_t client, std::string name, Duration life)
     : cluster_(cluster),
       host_(cluster.client_host(client)),
       world_(cluster.node(host_).world()),
       name_(std::move(name)),
       until_(world_.executor.now() + life),
-      options_(quick_leader(bug)),
+      options_(quick_leader()),
       random_(world_.random.next()) {}
 
 blob::Proxy* Incarnation::group(blob::GroupId id) {

@@ -34,8 +34,7 @@ class WordList final : public TabletState {
 class Incarnation final : public BlobGroups {
  public:
   // Runs for `life`, or until another replaces it.
-  Incarnation(Cluster& cluster, std::size_t client, std::string name, Duration life,
-              blob::SeededBug bug);
+  Incarnation(Cluster& cluster, std::size_t client, std::string name, Duration life);
 
   // Begins now. Called once; registers what a crash of the node needs.
   static void start(const std::shared_ptr<Incarnation>& self);

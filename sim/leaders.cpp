@@ -32,11 +32,10 @@ bool begins_with(const Words& all, const Words& beginning) {
 
 class LeadersRun {
  public:
-  LeadersRun(std::uint64_t seed, blob::SeededBug bug)
-      : bug_(bug),
-        world_(seed, world_options(seed)),
+  explicit LeadersRun(std::uint64_t seed)
+      : world_(seed, world_options(seed)),
         history_(world_),
-        cluster_(world_, cluster_options(bug)),
+        cluster_(world_, cluster_options()),
         nemesis_(world_, cluster_, history_, nemesis_options(), {}),
         random_(world_.stream("leaders")) {}
 
@@ -69,13 +68,11 @@ class LeadersRun {
     }
     return options;
   }
-  static ClusterOptions cluster_options(blob::SeededBug bug) {
+  static ClusterOptions cluster_options() {
     ClusterOptions options;
     options.clients = kNodes;
     options.segments = 60;
     options.node = quick_node_options();
-    options.node.vdisk.bug = bug;
-    options.node.proxy.bug = bug;
     return options;
   }
   static NemesisOptions nemesis_options() {
@@ -123,7 +120,7 @@ class LeadersRun {
   }
   std::shared_ptr<Incarnation> add(std::size_t client, Duration life) {
     auto one = std::make_shared<Incarnation>(
-        cluster_, client, fmt::format("{}@{}", incarnations_.size(), client), life, bug_);
+        cluster_, client, fmt::format("{}@{}", incarnations_.size(), client), life);
     incarnations_.emplace_back(client, one);
     Incarnation::start(one);
     return one;
@@ -269,7 +266,6 @@ class LeadersRun {
     return report;
   }
 
-  const blob::SeededBug bug_;
   SimWorld world_;
   History history_;
   // By client. Must outlive the cluster: a crash of its nodes ends them.
@@ -282,9 +278,9 @@ class LeadersRun {
 
 }  // namespace
 
-LeadersReport run_leaders(std::uint64_t seed, blob::SeededBug bug) {
+LeadersReport run_leaders(std::uint64_t seed) {
   const ScopedLogCapture silence(0);
-  return LeadersRun(seed, bug).run_all();
+  return LeadersRun(seed).run_all();
 }
 
 }  // namespace moraine::sim

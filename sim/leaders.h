@@ -26,6 +26,6 @@ struct LeadersReport {
   std::uint64_t trace_hash = 0;
 };
 
-LeadersReport run_leaders(std::uint64_t seed, blob::SeededBug bug = blob::SeededBug::kNone);
+LeadersReport run_leaders(std::uint64_t seed);
 
 }  // namespace moraine::sim

@@ -38,8 +38,6 @@ class MovesRun {
     chosen.erasure = erasure;
     chosen.segments = 64;
     chosen.node = quick_node_options();
-    chosen.node.vdisk.bug = options.bug;
-    chosen.node.proxy.bug = options.bug;
     return chosen;
   }
   static WorkloadOptions workload_options() {

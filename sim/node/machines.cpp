@@ -330,7 +330,7 @@ Task<Result<void>> Machines::open_door(Life& life) {
     lanes.push_back({life.node.lane(i), life.node.topics(i), &life.node.background()});
   }
   life.door = std::make_unique<kafka::KafkaDoor>(
-      std::move(lanes), [&node = life.node] { return node.gateway_state(); }, options_.node.bug);
+      std::move(lanes), [&node = life.node] { return node.gateway_state(); });
   const auto load = [&life](Instant deadline) -> Task<Result<void>> {
     if (!co_await life.node.wait_gateway_state(deadline)) {
       co_return fail(Errc::kTimeout, "the tablet of consumer groups has not started");

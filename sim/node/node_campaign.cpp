@@ -74,11 +74,6 @@ Plan plan_of(const SeedOptions& options) {
       options.erasure.value_or(options.seed % 4 == 0 ? Erasure::kNone : Erasure::kMirror3dc);
   plan.machines.lanes = 2 + random.below(2);
   plan.machines.node = some_node_options(plan.tables);
-  plan.machines.node.storage.vdisk.bug = options.bug;
-  plan.machines.node.storage.proxy.bug = options.bug;
-  plan.machines.node.tables.bug = options.table_bug;
-  plan.machines.node.bug = options.node_bug;
-  plan.machines.claim.bug = options.node_bug;
   plan.machines.claim.heartbeat = 300ms + Duration(1ms) * random.below(700);
   plan.machines.claim.silence =
       plan.machines.claim.heartbeat * 3 + Duration(1ms) * random.below(1'500);

@@ -32,7 +32,6 @@ TableServicesOptions services_options(const TableOptions& tables) {
   options.row_cache_bytes = tables.row_cache_bytes;
   options.timestamp_lease = 800ms;
   options.leader = leader_options();
-  options.bug = tables.bug;
   return options;
 }
 

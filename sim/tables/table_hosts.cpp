@@ -190,14 +190,12 @@ Task<Result<TableHosts::Hold>> TableHosts::begin(Session& session, TabletId id) 
     OracleOptions oracle;
     oracle.leader = leader_options();
     oracle.lease = 800ms;
-    oracle.bug = options_.bug;
     CO_TRY(running->oracle, co_await TimestampOracle::boot(session.world, session, info, oracle));
   } else if (id.value < TableLayout::kFirstTable) {
     CoordinatorOptions coordinator;
     coordinator.leader = leader_options();
     coordinator.prepare_timeout = 3s;
     coordinator.retry_max = 1s;
-    coordinator.bug = options_.bug;
     CO_TRY(running->coordinator,
            co_await Coordinator::boot(session.world, session, info, session.tablets,
                                       session.timestamps, coordinator));
@@ -205,7 +203,6 @@ Task<Result<TableHosts::Hold>> TableHosts::begin(Session& session, TabletId id) 
     table::TableTabletOptions tablet;
     tablet.leader = leader_options();
     tablet.ask_after = 1s;
-    tablet.bug = options_.bug;
     tablet.ask_coordinator = [&session](TabletId coordinator, TransactionId transaction) {
       return session.tablets.outcome(coordinator, transaction,
                                      session.world.executor.now() + kAskTimeout);

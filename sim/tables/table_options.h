@@ -29,7 +29,6 @@ struct TableOptions {
   Duration jumps_every = 5s;  // Of clocks.
   std::chrono::milliseconds jump_max{20'000};
   std::optional<Duration> versions_stay;  // nullopt: all, as long as the run.
-  table::SeededBug bug{};
 };
 
 // The wall clock of some client node, by up to jump_max in either direction.

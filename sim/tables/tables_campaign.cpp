@@ -132,12 +132,9 @@ Plan plan_of(const SeedOptions& options) {
   plan.cluster.segments = 96;
   plan.cluster.clients = 3 + random.below(3);
   plan.cluster.node = quick_node_options();
-  plan.cluster.node.vdisk.bug = options.bug;
-  plan.cluster.node.proxy.bug = options.bug;
   plan.tables.one_owner = options.seed % kOneOwnerSeeds == 0;
   plan_tables(random, plan.tables);
   plan.world.clock_skew_max = std::chrono::milliseconds(plan.tables.versions_stay ? 300 : 5'000);
-  plan.tables.bug = options.table_bug;
   plan.nemesis.pause_between_max = 500ms + Duration(1ms) * random.below(3'000);
   plan.nemesis.trouble_max = 1s + Duration(1ms) * random.below(4'000);
   plan.nemesis.blackouts = random.one_in(2);

@@ -44,8 +44,8 @@ std::vector<queue::PartitionSetup> TopicHosts::setups(std::uint64_t tablet) cons
 }
 
 queue::PartitionSetup TopicHosts::setup_of(std::size_t index) const {
-  return {static_cast<queue::PartitionIndex>(index), options_.config, options_.bug,
-          options_.waiting_writes_max, options_.refusals};
+  return {static_cast<queue::PartitionIndex>(index), options_.config, options_.waiting_writes_max,
+          options_.refusals};
 }
 
 void TopicHosts::attach(std::size_t client) {

@@ -30,7 +30,6 @@ struct TopicOptions {
   std::size_t waiting_writes_max = queue::kInFlightWritesMax;
   queue::RefusalRules refusals = {};
   queue::PartitionConfig config;
-  queue::SeededBug bug = queue::SeededBug::kNone;
 };
 
 class TopicHosts {

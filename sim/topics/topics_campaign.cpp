@@ -64,10 +64,7 @@ Plan plan_of(const SeedOptions& options) {
   plan.cluster.segments = random.one_in(5) ? 14 : 96;
   plan.cluster.clients = 3;
   plan.cluster.node = quick_node_options();
-  plan.cluster.node.vdisk.bug = options.bug;
-  plan.cluster.node.proxy.bug = options.bug;
   plan_topics(random, plan.topics);
-  plan.topics.bug = options.topic_bug;
   plan.nemesis.pause_between_max = 500ms + Duration(1ms) * random.below(3'000);
   plan.nemesis.trouble_max = 1s + Duration(1ms) * random.below(5'000);
   plan.nemesis.blackouts = random.one_in(2);

@@ -3,8 +3,8 @@
 
 #include "app/blob_client.h"
 #include "app/exit_code.h"
-#include "app/json.h"
 #include "app/tablet_guard.h"
+#include "base/json.h"
 
 namespace moraine::app {
 namespace {

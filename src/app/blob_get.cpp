@@ -3,7 +3,7 @@
 
 #include "app/blob_client.h"
 #include "app/exit_code.h"
-#include "app/json.h"
+#include "base/json.h"
 #include "cluster/local/files.h"
 
 namespace moraine::app {

@@ -5,8 +5,8 @@
 
 #include "app/blob_client.h"
 #include "app/exit_code.h"
-#include "app/json.h"
 #include "app/tablet_guard.h"
+#include "base/json.h"
 #include "cluster/local/files.h"
 
 namespace moraine::app {

@@ -5,8 +5,8 @@
 
 #include "app/blob_client.h"
 #include "app/exit_code.h"
-#include "app/json.h"
 #include "app/table.h"
+#include "base/json.h"
 
 namespace moraine::app {
 namespace {

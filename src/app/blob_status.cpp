@@ -9,8 +9,8 @@
 
 #include "app/blob_client.h"
 #include "app/exit_code.h"
-#include "app/json.h"
 #include "app/table.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "blob/node/group_watch.h"
 #include "io/sync.h"

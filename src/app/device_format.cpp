@@ -7,8 +7,8 @@
 
 #include "app/commands.h"
 #include "app/exit_code.h"
-#include "app/json.h"
 #include "app/table.h"
+#include "base/json.h"
 #include "blob/device/device.h"
 #include "cluster/local/cluster_file.h"
 #include "io/real/real_world.h"

@@ -5,9 +5,9 @@
 
 #include "app/commands.h"
 #include "app/exit_code.h"
-#include "app/json.h"
 #include "app/read_only_device.h"
 #include "app/table.h"
+#include "base/json.h"
 #include "blob/device/recovery.h"
 #include "cluster/local/data_folder.h"
 #include "io/real/real_world.h"

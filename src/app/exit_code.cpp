@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "app/json.h"
+#include "base/json.h"
 
 namespace moraine::app {
 namespace {

@@ -4,8 +4,8 @@
 #include "app/exit_code.h"
 #include "app/group_client.h"
 #include "app/group_commands.h"
-#include "app/json.h"
 #include "app/table.h"
+#include "base/json.h"
 
 namespace moraine::app {
 namespace {

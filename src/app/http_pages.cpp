@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/node_report.h"
 #include "app/node_watch.h"
 #include "app/process_metrics.h"
 #include "app/topic_metrics.h"
 #include "cluster/local/cluster_file.h"
+#include "io/run_on.h"
 #include "node/tables_report.h"
 
 namespace moraine::app {
@@ -14,9 +17,9 @@ namespace {
 
 constexpr std::size_t kTurnedAwayMax = 64;  // Connections past the bound that get an answer.
 
-http::HttpOptions options() {
+http::HttpOptions options(std::size_t lanes) {
   http::HttpOptions options;
-  options.connections_max = kHttpConnectionsMax;
+  options.connections_max = std::max<std::size_t>(1, kHttpConnectionsMax / lanes);
   return options;
 }
 
@@ -49,17 +52,23 @@ std::vector<std::string> not_ready(const Served& served, const ServePlan& plan) 
 }
 
 HttpPages::HttpPages(const Served& served, const ServePlan& plan, TcpAddress node)
-    : served_(served),
-      plan_(plan),
-      node_(std::move(node)),
-      service_(
-          served.lanes.lane(0), registry_,
-          [this](http::Exchange& exchange) { return answer(exchange); }, options()) {}
+    : served_(served), plan_(plan), node_(std::move(node)) {
+  const std::size_t lanes = served.lanes.size();
+  for (std::size_t i = 0; i < lanes; ++i) {
+    services_.push_back(std::make_unique<http::HttpService>(
+        served.lanes.lane(i), registry_,
+        [this](http::Exchange& exchange) { return answer(exchange); }, options(lanes)));
+  }
+}
 
 Result<void> HttpPages::open(const TcpAddress& address) {
   TcpListenerLimits limits;
   limits.connections_max = kHttpConnectionsMax + kTurnedAwayMax;
-  TRY(listener_, TcpListener::open(served_.lanes.lane(0), address, service_.streams(), limits));
+  std::vector<ServingLane> serving;
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    serving.push_back({served_.lanes.lane(i), services_[i]->streams()});
+  }
+  TRY(listener_, TcpListener::open(served_.lanes.lane(0), address, std::move(serving), limits));
   return {};
 }
 
@@ -111,7 +120,8 @@ Task<void> HttpPages::answer(http::Exchange& exchange) {
   const http::Request& request = exchange.request();
   http::Reply reply;
   if (request.method == "GET" || request.method == "HEAD") {
-    reply = co_await page(request.target.path);
+    reply = co_await run_there(served_.lanes.lane(0),
+                               [this, &request] { return page(request.target.path); });
   } else {
     reply = http::text_reply(405, "only GET and HEAD\n");
     reply.head.fields.add("Allow", "GET, HEAD");

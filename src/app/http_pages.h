@@ -7,7 +7,8 @@
 //   /cluster.yaml  the current config
 //
 // Promise    Answers also while the node is starting and stopping.
-// Threading  The control lane.
+// Threading  Constructed, opened and stopped on the control lane. Connections are spread over the
+//            lanes; pages are made on the control lane.
 // Limits     kHttpConnectionsMax connections; those of gateway/http.
 #pragma once
 
@@ -43,6 +44,7 @@ class HttpPages {
 
  private:
   Task<void> answer(http::Exchange& exchange);
+  // On the control lane.
   Task<http::Reply> page(std::string path) const;
   Task<std::string> metrics() const;
 
@@ -50,7 +52,7 @@ class HttpPages {
   const ServePlan& plan_;
   const TcpAddress node_;
   MetricRegistry registry_;
-  http::HttpService service_;
+  std::vector<std::unique_ptr<http::HttpService>> services_;  // By lane.
   std::unique_ptr<TcpListener> listener_;
 };
 

@@ -5,7 +5,7 @@
 
 #include "app/commands.h"
 #include "app/exit_code.h"
-#include "app/json.h"
+#include "base/json.h"
 #include "cluster/local/data_folder.h"
 
 namespace moraine::app {

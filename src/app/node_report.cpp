@@ -5,9 +5,9 @@
 #include <bit>
 #include <chrono>
 
-#include "app/json.h"
 #include "app/process_metrics.h"
 #include "app/version.h"
+#include "base/json.h"
 #include "base/metrics.h"
 
 namespace moraine::app {

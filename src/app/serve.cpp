@@ -22,14 +22,13 @@
 namespace moraine::app {
 namespace {
 
-constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kReadyWait = 30s;
 constexpr Duration kStartTurn = 1s;  // Signals are checked after each.
 
 Task<void> wait_until_ready(Executor& executor, blob::BlobNode& node, const OneShot<int>& signal) {
   const Instant deadline = executor.now() + kReadyWait;
   while (recovering_vdisks(node) > 0 && !signal.ready() && executor.now() < deadline) {
-    co_await sleep_for(executor, kReadyPoll);
+    co_await node.wait_while_recovering(std::min(deadline, executor.now() + kStartTurn));
   }
 }
 

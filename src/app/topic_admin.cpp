@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include "app/exit_code.h"
-#include "app/json.h"
 #include "app/kafka_error.h"
 #include "app/table.h"
 #include "app/topic_arguments.h"
 #include "app/topic_client.h"
+#include "base/json.h"
 
 namespace moraine::app {
 namespace {

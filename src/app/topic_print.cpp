@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "app/json.h"
 #include "app/topic_arguments.h"
+#include "base/json.h"
 
 namespace moraine::app {
 namespace {

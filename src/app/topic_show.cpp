@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "app/exit_code.h"
-#include "app/json.h"
 #include "app/table.h"
 #include "app/topic_client.h"
+#include "base/json.h"
 
 namespace moraine::app {
 namespace {

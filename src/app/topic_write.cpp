@@ -9,7 +9,6 @@
 
 #include "app/exit_code.h"
 #include "app/interrupt.h"
-#include "app/json.h"
 #include "app/message_input.h"
 #include "app/partitioner.h"
 #include "app/table.h"
@@ -17,6 +16,7 @@
 #include "app/topic_client.h"
 #include "app/topic_producer.h"
 #include "app/transfer_progress.h"
+#include "base/json.h"
 
 namespace moraine::app {
 namespace {

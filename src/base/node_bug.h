@@ -1,9 +1,11 @@
-// Bugs of a whole node that can be switched on, to prove that the checkers of the simulator find
-// them. Each breaks one rule between lanes, groups or nodes; only the simulator sets one.
+// Bugs on demand (base/seeded_bug.h) of a whole node: each breaks one rule between lanes, groups or
+// nodes.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+
+#include "base/seeded_bug.h"
 
 namespace moraine {
 

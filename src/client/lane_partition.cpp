@@ -1,5 +1,6 @@
 #include "client/lane_partition.h"
 
+#include "base/node_bug.h"
 #include "io/run_on.h"
 
 namespace moraine {
@@ -8,9 +9,9 @@ using queue::Offset;
 using queue::StoredEntry;
 using queue::WriteAnswer;
 
-std::shared_ptr<queue::Partition> HomePartition::for_lane(Executor& lane, NodeBug bug) const {
+std::shared_ptr<queue::Partition> HomePartition::for_lane(Executor& lane) const {
   if (!partition || home == &lane) return partition;
-  return std::make_shared<LanePartition>(partition, *home, lane, bug);
+  return std::make_shared<LanePartition>(partition, *home, lane);
 }
 
 LanePartition::~LanePartition() {
@@ -33,7 +34,7 @@ std::shared_ptr<OneShot<WriteAnswer>> LanePartition::write(queue::WriteRequest r
   home_.post([partition = partition_, request = std::move(request), done, &lane = lane_]() mutable {
     spawn(answer(partition->write(std::move(request)), lane, std::move(done)));
   });
-  if (bug_ == NodeBug::kAckLaneWriteEarly) {
+  if (has_bug(NodeBug::kAckLaneWriteEarly)) {
     WriteAnswer early;
     early.status = queue::WriteStatus::kOk;
     early.offset = partition_->info().end;
@@ -78,7 +79,7 @@ Task<void> LanePartition::commit_later(std::shared_ptr<queue::Partition> partiti
 
 Task<Result<void>> LanePartition::commit(queue::ConsumerOffset offset) {
   const auto self = shared_from_this();
-  if (bug_ == NodeBug::kAckLaneCommitEarly) {
+  if (has_bug(NodeBug::kAckLaneCommitEarly)) {
     home_.post([partition = partition_, offset = std::move(offset)]() mutable {
       spawn(commit_later(std::move(partition), std::move(offset)));
     });

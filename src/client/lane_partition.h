@@ -13,7 +13,6 @@
 #include <map>
 #include <memory>
 
-#include "base/node_bug.h"
 #include "queue/partition.h"
 
 namespace moraine {
@@ -24,16 +23,15 @@ struct HomePartition {
   Executor* home = nullptr;
 
   // For callers on `lane`: the partition itself when that is its home.
-  std::shared_ptr<queue::Partition> for_lane(Executor& lane, NodeBug bug = NodeBug::kNone) const;
+  std::shared_ptr<queue::Partition> for_lane(Executor& lane) const;
 };
 
 class LanePartition final : public queue::Partition,
                             public std::enable_shared_from_this<LanePartition> {
  public:
   // `home` and `lane` outlive every call.
-  LanePartition(std::shared_ptr<queue::Partition> partition, Executor& home, Executor& lane,
-                NodeBug bug = NodeBug::kNone)
-      : partition_(std::move(partition)), home_(home), lane_(lane), bug_(bug) {}
+  LanePartition(std::shared_ptr<queue::Partition> partition, Executor& home, Executor& lane)
+      : partition_(std::move(partition)), home_(home), lane_(lane) {}
   LanePartition(const LanePartition&) = delete;
   LanePartition& operator=(const LanePartition&) = delete;
   ~LanePartition() override;
@@ -88,7 +86,6 @@ class LanePartition final : public queue::Partition,
   const std::shared_ptr<queue::Partition> partition_;
   Executor& home_;
   Executor& lane_;
-  const NodeBug bug_;
   const std::shared_ptr<Watches> watches_ = std::make_shared<Watches>();
   std::shared_ptr<HomeWatch> home_watch_;  // Null until the first watch.
 };

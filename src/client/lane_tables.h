@@ -1,7 +1,7 @@
 // LaneTables: the tables of a node, for callers on any of its lanes.
 //
 // Promise    As Tables: changes run on the control lane and return to the lane that awaits them.
-// Threading  Any lane; holder() and paths() on any thread.
+// Threading  Any lane; holder(), known() and paths() on any thread.
 #pragma once
 
 #include "client/tables.h"
@@ -11,12 +11,13 @@ namespace moraine {
 
 class LaneTables final : public Tables {
  public:
-  // Both outlive every call. holder() and paths() of `tables` may be called on any thread.
+  // Both outlive every call. holder(), known() and paths() of `tables` may be called on any thread.
   LaneTables(Tables& tables, Executor& control) : tables_(tables), control_(control) {}
 
   std::shared_ptr<TableHolder> holder(const std::string& path) const override {
     return tables_.holder(path);
   }
+  bool known() const override { return tables_.known(); }
   std::vector<std::string> paths() const override { return tables_.paths(); }
   Task<Result<TableDescription>> describe(std::string path) override {
     co_return co_await there([&] { return tables_.describe(std::move(path)); });

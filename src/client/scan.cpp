@@ -105,7 +105,7 @@ Result<NewScan> new_scan(const Table& table, ScanOptions options) {
 Scan::Scan(NewScan scan) : given_(std::move(scan)), rows_left_(given_.rows_max) {}
 
 Scan::~Scan() {
-  if (registered_) given_.client->scans().remove(*this);
+  if (number_ != 0) given_.client->scans().remove(number_);
 }
 
 Instant Scan::now() const {
@@ -134,17 +134,22 @@ Result<void> Scan::begin_step() {
     before = State::kIdle;
   }
   Result<void> used_now = given_.life ? given_.life->use_by_scan() : Result<void>();
-  const bool idle = registered_ && !ended_ && now() - used_ > given_.timeout;
+  const bool idle = number_ != 0 && !ended_ && now() - used_ > given_.timeout;
   if (used_now && idle) used_now = expired();
   if (!used_now) {
     release();
     state_.store(State::kExpired);
     return used_now;
   }
-  if (!std::exchange(registered_, true)) {
-    used_ = now();
-    given_.client->scans().add(*this);
+  if (number_ != 0) return {};
+  auto place = given_.client->services().open_counts().scans.enter();
+  if (!place) {
+    state_.store(State::kIdle);
+    return std::unexpected(std::move(place).error());
   }
+  place_ = std::move(*place);
+  used_ = now();
+  number_ = given_.client->scans().add(*this);
   return {};
 }
 
@@ -154,7 +159,9 @@ void Scan::end_step() {
 }
 
 void Scan::end() {
-  if (!std::exchange(ended_, true)) given_.client->scans().remove(*this);
+  if (std::exchange(ended_, true)) return;
+  given_.client->scans().remove(number_);
+  place_.release();
 }
 
 bool Scan::release_if_idle(Instant now) {
@@ -172,6 +179,7 @@ void Scan::release() {
   if (scan_) scan_->release();
   tablet_.reset();
   given_.table.reset();
+  place_.release();
 }
 
 Result<bool> Scan::open_next() {

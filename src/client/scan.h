@@ -8,9 +8,10 @@
 //            read on the tablet's lane, or in pages from the tablet's node (transaction/
 //            paged_scan.h), and the call returns to the awaiting one. A step and the sweep that
 //            releases idle scans exclude each other.
-// Errors     kAborted: the scan or its transaction has expired or is over. kInvalidArgument:
-//            another step is running. kReadOnly: a tablet is not mounted. Those of TabletReader
-//            and TabletReads.
+// Limits     kOpenScansMax of a node, counted from the first step.
+// Errors     kOverloaded: too many scans are open. kAborted: the scan or its transaction has
+//            expired or is over. kInvalidArgument: another step is running. kReadOnly: a tablet is
+//            not mounted. Those of TabletReader and TabletReads.
 // Tests      embed/: idle_scan_test.cpp, transaction_scan_test.cpp, database_test.cpp.
 #pragma once
 
@@ -20,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "client/open_counts.h"
 #include "client/table.h"
 #include "client/transaction_life.h"
 
@@ -89,7 +91,8 @@ class Scan {
   std::shared_ptr<table::TableTablet> tablet_;  // That is read. Null: it is on another node.
   std::unique_ptr<table::TabletScan> scan_;
   table::ColumnBatch batch_;
-  bool registered_ = false;
+  std::uint64_t number_ = 0;  // In the registry; 0: no step has begun.
+  OpenCount::Place place_;
   bool ended_ = false;  // All rows were returned; the scan holds nothing.
   std::atomic<State> state_{State::kIdle};
   Instant used_;  // When a step last ended.

@@ -6,23 +6,20 @@
 
 namespace moraine::client {
 
-void ScanRegistry::add(Scan& scan) {
+std::uint64_t ScanRegistry::add(Scan& scan) {
   const std::lock_guard lock(mutex_);
-  scans_.insert(&scan);
-  if (std::exchange(sweeping_, true)) return;
+  const std::uint64_t number = next_++;
+  scans_.emplace(number, &scan);
+  if (std::exchange(sweeping_, true)) return number;
   executor_.post([self = weak_from_this()] {
     if (const auto registry = self.lock()) registry->sweep_later();
   });
+  return number;
 }
 
-void ScanRegistry::remove(Scan& scan) {
+void ScanRegistry::remove(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  scans_.erase(&scan);
-}
-
-std::size_t ScanRegistry::open() const {
-  const std::lock_guard lock(mutex_);
-  return scans_.size();
+  scans_.erase(number);
 }
 
 void ScanRegistry::sweep_later() {
@@ -34,7 +31,7 @@ void ScanRegistry::sweep_later() {
 void ScanRegistry::sweep() {
   const std::lock_guard lock(mutex_);
   const Instant now = executor_.now();
-  std::erase_if(scans_, [now](Scan* scan) { return scan->release_if_idle(now); });
+  std::erase_if(scans_, [now](const auto& entry) { return entry.second->release_if_idle(now); });
   sweeping_ = !scans_.empty();
   if (sweeping_) sweep_later();
 }

@@ -4,14 +4,16 @@
 // since stay on the disk, and memory stores in memory.
 //
 // Promise    A scan that was not used for its timeout is released within about kScanSweepPeriod,
-//            whether or not it is called again.
+//            whether or not it is called again. Those that are due are released in the order in
+//            which they began.
 // Threading  Any thread. Scans are released on the executor.
 // Tests      embed/: idle_scan_test.cpp.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 
 #include "io/executor.h"
 
@@ -26,10 +28,10 @@ class ScanRegistry : public std::enable_shared_from_this<ScanRegistry> {
   // The executor must outlive the registry.
   explicit ScanRegistry(Executor& executor) : executor_(executor) {}
 
-  void add(Scan& scan);
+  // Returns its number.
+  std::uint64_t add(Scan& scan);
   // Call before the scan is destroyed, even if it was released.
-  void remove(Scan& scan);
-  std::size_t open() const;
+  void remove(std::uint64_t number);
 
  private:
   void sweep();
@@ -37,8 +39,10 @@ class ScanRegistry : public std::enable_shared_from_this<ScanRegistry> {
 
   Executor& executor_;
   mutable std::mutex mutex_;
-  std::set<Scan*> scans_;  // Guarded by mutex_.
-  bool sweeping_ = false;  // A sweep is scheduled. Guarded by mutex_.
+  // In the order in which they began, so that simulations can be repeated. Guarded by mutex_.
+  std::map<std::uint64_t, Scan*> scans_;
+  std::uint64_t next_ = 1;  // Guarded by mutex_.
+  bool sweeping_ = false;   // A sweep is scheduled. Guarded by mutex_.
 };
 
 }  // namespace moraine::client

@@ -8,7 +8,9 @@
 // Promise    What was obtained from one client cannot be mixed with what another has returned.
 // Threading  Any lane; executor(), scans() and try_timestamp() on any thread. tables(): what
 //            the given Tables allow.
-// Errors     kNotFound: no such table. kUnavailable: no timestamps are issued now.
+// Limits     kOpenTransactionsMax and kOpenScansMax of all clients of a node (open_counts.h).
+// Errors     kNotFound: no such table. kUnavailable: which tables there are is not known yet, or no
+//            timestamps are issued now. kOverloaded: too many transactions are open.
 #pragma once
 
 #include <memory>
@@ -43,6 +45,8 @@ class TableClient {
   Task<Result<Timestamp>> timestamp() { return services_.timestamps().next(); }
   // `random` outlives the call.
   Task<Result<Transaction>> begin(TransactionOptions options, Random& random);
+  // The same with a timestamp of now. On any thread.
+  Result<Transaction> begin_at(Timestamp start, const TransactionOptions& options, Random& random);
 
  private:
   Executor& executor_;

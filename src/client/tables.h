@@ -2,8 +2,8 @@
 //
 // Promise    A change is durable when it returns OK. Paths are those of the scheme: without a
 //            leading slash.
-// Threading  The node's control lane (LaneTables: any lane); holder(), paths() and try_timestamp()
-//            on any thread; timestamps(), commit_parts() and reads() on any lane.
+// Threading  The node's control lane (LaneTables: any lane); holder(), known(), paths() and
+//            try_timestamp() on any thread; timestamps(), commit_parts() and reads() on any lane.
 // Limits     kTabletsPerTableMax; those of Scheme.
 // Errors     kNotFound, kAlreadyExists, kInvalidArgument: the text says what is wrong; kReadOnly:
 //            the state of the table does not allow this, the text has the state; kUnavailable: the
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "client/open_counts.h"
 #include "io/task.h"
 #include "scheme/table_record.h"
 #include "transaction/commit.h"
@@ -49,6 +50,9 @@ class Tables {
 
   // Null: no such table, or the scheme has not been read yet or is stopped.
   virtual std::shared_ptr<TableHolder> holder(const std::string& path) const = 0;
+  // False: there may be tables that holder() does not return, since the scheme has not been read
+  // yet, is stopped, or has a table that cannot be served.
+  virtual bool known() const = 0;
   virtual std::vector<std::string> paths() const = 0;  // In order.
   virtual Task<Result<TableDescription>> describe(std::string path) = 0;
 
@@ -94,6 +98,8 @@ class TransactionServices {
   virtual CommitParts commit_parts() = 0;
   // Reads of tablets that do not run on this node (OpenRange::elsewhere). On any lane.
   virtual TabletReads& reads() = 0;
+  // Of all doors of the node. On any thread.
+  virtual client::OpenCounts& open_counts() = 0;
 };
 
 // The path in the scheme of a path as users write it: with one leading slash, or two, or none.

@@ -73,12 +73,13 @@ Result<void> check_options(const TransactionOptions& options) {
                           most.count(), options.timeout.count()));
 }
 
-Transaction::Transaction(TableClient& client, const TransactionId& id, Timestamp start,
-                         const TransactionOptions& options)
+Transaction::Transaction(TableClient& client, OpenCount::Place place, const TransactionId& id,
+                         Timestamp start, const TransactionOptions& options)
     : client_(&client),
       life_(std::make_shared<TransactionLife>(client.executor(), id, options.timeout)),
       start_(start),
-      atomicity_(options.atomicity) {}
+      atomicity_(options.atomicity),
+      place_(std::move(place)) {}
 
 Transaction::~Transaction() {
   if (life_) life_->abort();
@@ -178,6 +179,7 @@ Result<GatheredTransaction> Transaction::take_parts() {
 }
 
 Result<GatheredTransaction> Transaction::gather() {
+  place_.release();
   if (Result<void> used = life_->commit(); !used) {
     parts_.clear();
     return std::unexpected(std::move(used).error());
@@ -200,6 +202,7 @@ Task<Result<Timestamp>> Transaction::commit() {
 void Transaction::abort() {
   life_->abort();
   parts_.clear();
+  place_.release();
 }
 
 Executor& lane_of(const GatheredTransaction& gathered, Executor& otherwise) {

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 
+#include "client/open_counts.h"
 #include "client/scan.h"
 #include "client/table.h"
 #include "client/transaction_life.h"
@@ -34,7 +35,7 @@ Executor& lane_of(const GatheredTransaction& gathered, Executor& otherwise);
 class Transaction {
  public:
   // `client` outlives it. The options were checked.
-  Transaction(TableClient& client, const TransactionId& id, Timestamp start,
+  Transaction(TableClient& client, OpenCount::Place place, const TransactionId& id, Timestamp start,
               const TransactionOptions& options);
   Transaction(Transaction&&) noexcept = default;
   Transaction& operator=(Transaction&&) = delete;
@@ -84,6 +85,7 @@ class Transaction {
   Atomicity atomicity_;
   // By holder, since a table's path may be written in several ways.
   std::map<const TableHolder*, Part> parts_;
+  OpenCount::Place place_;
 };
 
 }  // namespace moraine::client

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/node_bug.h"
 #include "base/sealed.h"
 #include "cluster/tablet_ids.h"
 
@@ -149,14 +150,14 @@ Task<Result<std::unique_ptr<TopicsClaim>>> TopicsClaim::take(World world, blob::
 
 Task<void> TopicsClaim::run_heartbeats() {
   while (!scope_.closed() && !lost_) {
-    (void)co_await wakes_.pop_until(world_.executor.now() + options_.heartbeat);
+    co_await wakes_.wait_until(world_.executor.now() + options_.heartbeat, scope_);
     if (scope_.closed()) break;
     ++beats_begun_;
     const auto written = co_await write();
     lost_ = !written && written.error().code == Errc::kConflict && !scope_.closed() &&
-            options_.bug != NodeBug::kKeepLostClaim;
+            !has_bug(NodeBug::kKeepLostClaim);
     beats_ended_ = beats_begun_;
-    beaten_.wake_all();
+    beaten_.notify_all();
     if (written && std::exchange(renewal_failed_, false)) {
       log_info("the claim of topics is renewed again");
     }
@@ -174,17 +175,15 @@ Task<void> TopicsClaim::run_heartbeats() {
 
 Task<bool> TopicsClaim::confirm() {
   const std::uint64_t wanted = beats_begun_ + 1;
-  wakes_.push(true);
+  wakes_.set();
   while (beats_ended_ < wanted && !lost_ && !scope_.closed()) {
-    co_await beaten_.wait_until(Instant::never());
+    co_await beaten_.wait(scope_);
   }
   co_return !lost_;
 }
 
 void TopicsClaim::abandon() {
   scope_.close();
-  wakes_.push(true);
-  beaten_.wake_all();
 }
 
 Task<void> TopicsClaim::stop() {

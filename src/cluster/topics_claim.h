@@ -19,9 +19,8 @@
 #include <memory>
 #include <string>
 
-#include "base/node_bug.h"
+#include "io/event.h"
 #include "io/sync.h"
-#include "io/waiters.h"
 #include "io/world.h"
 #include "tablet/groups.h"
 #include "tablet/tablet_info.h"
@@ -42,7 +41,6 @@ struct ClaimOptions {
   Duration silence = 4s;  // A holder without heartbeats for so long counts as dead.
   Duration timeout = 5s;  // Of one storage command.
   bool take_over = false;
-  NodeBug bug = NodeBug::kNone;
 };
 
 class TopicsClaim {
@@ -94,9 +92,9 @@ class TopicsClaim {
   bool lost_ = false;
   std::uint64_t beats_begun_ = 0;
   std::uint64_t beats_ended_ = 0;
-  Waiters beaten_{world_.executor};
+  Event beaten_{world_.executor};
   Callback on_lost_;
-  Mailbox<bool> wakes_{world_.executor};
+  Signal wakes_{world_.executor};
   TaskScope scope_;
 };
 

@@ -13,7 +13,6 @@ namespace moraine::embed {
 namespace {
 
 constexpr Duration kStartTimeout = 120s;
-constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kStartPoll = 500ms;  // Between checks of what delays a start.
 constexpr Duration kNoSpaceGrace = 2s;  // A device that is being opened may free some space.
 constexpr std::uint64_t kDeviceBytesMin = std::uint64_t{256} << 20;
@@ -30,12 +29,6 @@ TcpNetworkOptions own_network(const blob::ClusterConfig& config) {
   TcpNetworkOptions options;
   options.self = config.nodes.front().id;
   return options;
-}
-
-bool any_recovering(const blob::BlobNode& node) {
-  return std::ranges::any_of(node.vdisks(), [](const auto& entry) {
-    return entry.second->phase() == blob::VDisk::Phase::kRecovering;
-  });
 }
 
 bool any_start_failed(const Topics& topics) {
@@ -127,9 +120,7 @@ Task<Result<void>> OwnNode::start() {
   Executor& executor = lanes_.lane(0);
   CO_TRY_VOID(co_await node_->open());
   const Instant deadline = executor.now() + kStartTimeout;
-  while (any_recovering(node_->storage()) && executor.now() < deadline) {
-    co_await sleep_for(executor, kReadyPoll);
-  }
+  co_await node_->storage().wait_while_recovering(deadline);
   CO_TRY_VOID(co_await node_->locate_system(deadline));
   CO_TRY_VOID(co_await start_tablets(deadline));
   co_await wait_topics(deadline);

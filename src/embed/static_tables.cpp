@@ -44,23 +44,11 @@ Task<Result<void>> Database::make_dynamic(std::string_view path) {
   return impl_->core->tables().make_dynamic(scheme_path(path));
 }
 
-namespace {
-
-std::string scans_metric(embed::DatabaseCore& core) {
-  return fmt::format(
-      "# HELP moraine_scans_open Scans that hold the stores of their start\n"
-      "# TYPE moraine_scans_open gauge\n"
-      "moraine_scans_open {}\n",
-      core.client().scans().open());
-}
-
-}  // namespace
-
 Task<std::string> Database::metrics() const {
   const auto core = impl_->core;
   const TablesReport report =
       co_await run_there(core->control(), [&] { return report_tables(core->services()); });
-  co_return to_prometheus(report) + impl_->core->lane_metrics() + scans_metric(*impl_->core);
+  co_return to_prometheus(report) + impl_->core->lane_metrics();
 }
 
 }  // namespace moraine

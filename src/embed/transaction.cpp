@@ -18,8 +18,7 @@ Random& thread_random() {
 Result<Transaction> Database::begin(TransactionOptions options) {
   TRY_VOID(client::check_options(options));
   TRY(const Timestamp start, timestamp());
-  const TransactionId id = client::new_transaction_id(thread_random());
-  client::Transaction begun(impl_->core->client(), id, start, options);
+  TRY(client::Transaction begun, impl_->core->client().begin_at(start, options, thread_random()));
   return Transaction(std::make_unique<Transaction::Impl>(impl_->core, std::move(begun)));
 }
 

@@ -14,6 +14,7 @@
 #include "base/invariant.h"
 #include "io/executor.h"
 #include "io/task.h"
+#include "io/wait.h"
 
 namespace moraine {
 
@@ -169,7 +170,8 @@ class Semaphore {
 };
 
 // Owns background tasks: every task ends before join() returns, and destroying the scope while one
-// lives is an invariant failure. close() asks tasks to stop; they check closed() after each await.
+// lives is an invariant failure. close() asks tasks to stop, and ends the waits that name the scope
+// (io/event.h); tasks check closed() after each await.
 class TaskScope {
  public:
   TaskScope() = default;
@@ -181,9 +183,14 @@ class TaskScope {
     ++live_;
     moraine::spawn(run(std::move(task)));
   }
-  void close() { closed_ = true; }
+  void close() {
+    closed_ = true;
+    closing_.end_all(false);
+  }
   bool closed() const { return closed_; }
   std::size_t live() const { return live_; }
+  // The waits that close() ends.
+  WaitList& closing() { return closing_; }
 
   // Waits until no task is live. At most one coroutine joins.
   auto join() {
@@ -204,6 +211,7 @@ class TaskScope {
 
   std::size_t live_ = 0;
   bool closed_ = false;
+  WaitList closing_;
   std::coroutine_handle<> joiner_;
 };
 

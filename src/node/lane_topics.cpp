@@ -1,5 +1,6 @@
 #include "node/lane_topics.h"
 
+#include "base/node_bug.h"
 #include "io/run_on.h"
 
 namespace moraine {
@@ -38,11 +39,11 @@ void LaneTopics::set(const TopicTabletChanged& changed) {
   const auto found = by_id_.find(changed.topic);
   if (found == by_id_.end() || changed.tablet >= found->second.tablets.size()) return;
   TabletView& view = found->second.tablets[changed.tablet];
-  if (bug_ == NodeBug::kKeepStalePartitions && !view.partitions.empty()) return;
+  if (has_bug(NodeBug::kKeepStalePartitions) && !view.partitions.empty()) return;
   view.start_error = changed.start_error;
   view.partitions.clear();
   for (const HomePartition& home : changed.partitions) {
-    view.partitions.push_back(home.for_lane(lane_, bug_));
+    view.partitions.push_back(home.for_lane(lane_));
   }
 }
 

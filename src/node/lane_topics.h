@@ -19,8 +19,8 @@ namespace moraine {
 class LaneTopics final : public Topics {
  public:
   // `topics` is used on `control`; all three outlive the object and its calls.
-  LaneTopics(Topics& topics, Executor& control, Executor& lane, NodeBug bug = NodeBug::kNone)
-      : topics_(topics), control_(control), lane_(lane), bug_(bug) {}
+  LaneTopics(Topics& topics, Executor& control, Executor& lane)
+      : topics_(topics), control_(control), lane_(lane) {}
 
   void apply(const TopicUpdate& update);
 
@@ -57,7 +57,6 @@ class LaneTopics final : public Topics {
   Topics& topics_;
   Executor& control_;
   Executor& lane_;
-  const NodeBug bug_;
   std::map<TopicId, TopicView> by_id_;
   std::map<std::string, TopicId> ids_;
 };

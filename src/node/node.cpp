@@ -178,7 +178,7 @@ Task<Result<void>> Node::start(Instant deadline) {
     tablets_ = std::make_unique<Tablets>(*this, places_);
     for (std::size_t i = 1; i < lanes_.size(); ++i) {
       lanes_[i]->topics = std::make_unique<LaneTopics>(tablets_->topics, world_.executor,
-                                                       lanes_[i]->world.executor, options_.bug);
+                                                       lanes_[i]->world.executor);
     }
     if (lanes_.size() > 1) {
       tablets_->topics.set_listener([this](const TopicUpdatePtr& update) { publish(update); });

@@ -44,7 +44,6 @@ struct NodeOptions {
   TableServicesOptions tables;  // Groups, places, placement, flushing are set by the node.
   // Outlives the node. None: all tablets are always to run here.
   Placement* placement = nullptr;
-  NodeBug bug = NodeBug::kNone;
 };
 
 struct TopicCacheFigures {

@@ -65,7 +65,7 @@ Task<void> QueueTabletHost::grow(std::shared_ptr<QueueTabletHandle> tablet) {
     if (const auto partition = tablet->partition(index)) partition->configure(config_);
     if (changed_) changed_();
   }
-  grown_.wake_all();
+  grown_.notify_all();
 }
 
 Task<bool> QueueTabletHost::wait_running(Instant deadline) {
@@ -91,12 +91,12 @@ std::vector<HomePartition> QueueTabletHost::homes() const {
 
 Task<void> QueueTabletHost::stop() {
   co_await host_.stop();
-  grown_.wake_all();
+  grown_.notify_all();
 }
 
 void QueueTabletHost::abandon() {
   host_.abandon();
-  grown_.wake_all();
+  grown_.notify_all();
 }
 
 }  // namespace moraine

@@ -53,7 +53,7 @@ class QueueTabletHost final : public ManagedTablet {
   const std::function<void()> changed_;
   std::uint32_t given_ = 0;  // The number of partitions of this incarnation.
   TaskScope growth_;
-  Waiters grown_{executor_};
+  Event grown_{executor_};
   TabletHost<QueueTabletHandle> host_;
 };
 

@@ -139,7 +139,6 @@ Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot_with(TabletInfo info
   options.adopted = std::move(inherited.chunks);
   options.adopted_retained = inherited.retained;
   options.others = record_.retired;
-  options.bug = parts_.bug;
   CO_TRY(auto booted, co_await run_on(home, control, [&] {
            return table::TableTablet::boot(resources, std::move(info), std::move(settings),
                                            std::move(options));
@@ -163,7 +162,7 @@ Task<Result<RunningTable::Inherited>> RunningTable::inherit_from_parents(
     CO_TRY(Inherited found, co_await read_parent(*info));
     inherited.retained = std::max(inherited.retained, found.retained);
     for (table::ChunkRecord& record : found.chunks) {
-      if (parts_.bug == table::SeededBug::kReshardLosesPivot) {
+      if (has_bug(table::SeededBug::kReshardLosesPivot)) {
         record.from = std::max(record.from, within.from + '\0');
       }
       if (auto part = clipped(std::move(record), within)) {

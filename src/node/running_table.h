@@ -33,7 +33,6 @@ struct TableParts {
   table::AskCoordinator ask_coordinator;
   TabletReconciler& running;
   LeaderOptions leader;
-  table::SeededBug bug{};
 };
 
 class RunningTable : public std::enable_shared_from_this<RunningTable> {

@@ -63,7 +63,7 @@ Task<void> SchemeHost::delete_for_good(TabletInfo info) {
     }
     if (scope_.closed()) co_return;
     log_warning("tablet not deleted yet", {{"tablet", info.id.value}, {"error", deleted.error()}});
-    co_await stopping_.wait_until(world_.executor.now() + pause);
+    co_await sleep_for(world_.executor, pause, scope_);
     pause = std::min(pause * 2, kRebootPauseMax);
   }
 }
@@ -83,7 +83,6 @@ Task<Result<void>> SchemeHost::delete_once(TabletInfo info) {
 
 Task<void> SchemeHost::stop() {
   scope_.close();
-  stopping_.wake_all();
   if (started_) co_await host_.stop();
   co_await tablets_.stop();
   co_await scope_.join();
@@ -91,7 +90,6 @@ Task<void> SchemeHost::stop() {
 
 void SchemeHost::abandon() {
   scope_.close();
-  stopping_.wake_all();
   host_.abandon();
   tablets_.abandon();
 }

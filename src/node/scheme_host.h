@@ -77,7 +77,6 @@ class SchemeHost {
   std::vector<Follower> followers_;
   std::set<TabletId> deleting_;
   Semaphore deletions_{kDeletionsMax};
-  Waiters stopping_{world_.executor};
   bool started_ = false;
   TabletHost<Scheme> host_;
   TabletReconciler tablets_;

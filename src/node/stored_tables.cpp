@@ -17,9 +17,8 @@ StoredTables::StoredTables(World world, SchemeHost& scheme,
     : world_(world),
       scheme_(scheme),
       options_(std::move(options)),
-      parts_{
-          world,           std::move(lanes), tablets, std::move(ask_coordinator), scheme.tablets(),
-          options_.leader, options_.bug} {
+      parts_{world,           std::move(lanes), tablets, std::move(ask_coordinator), scheme.tablets(),
+             options_.leader} {
   INVARIANT(!options_.groups.empty(), "tables need groups");
   scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
   tablets.set_deleted_check([this](TabletId id) { return is_deleted(id); });
@@ -40,7 +39,6 @@ Task<void> StoredTables::stop() {
 void StoredTables::abandon() {
   knows_all_ = false;
   scope_.close();
-  stopping_.wake_all();
 }
 
 Task<Result<std::vector<table::TabletStatistics>>> StoredTables::figures(std::string path) {
@@ -174,7 +172,7 @@ Task<void> StoredTables::finish_transitions(std::string path) {
 
 Task<void> StoredTables::release_retired() {
   while (!scope_.closed()) {
-    co_await stopping_.wait_until(world_.executor.now() + kRetiredPeriod);
+    co_await sleep_for(world_.executor, kRetiredPeriod, scope_);
     for (const TablePtr& table : list()) {
       if (scope_.closed()) co_return;
       if (table->record().retired.empty()) continue;
@@ -195,7 +193,7 @@ Task<Result<void>> StoredTables::release_retired_locked(TablePtr table) {
     if (!running) co_return Result<void>();
     const auto borrowed =
         co_await running->get([](table::TableTablet& tablet) { return tablet.borrowed_from(); });
-    if (options_.bug != table::SeededBug::kRetiredTooEarly) {
+    if (!has_bug(table::SeededBug::kRetiredTooEarly)) {
       needed.insert(borrowed.begin(), borrowed.end());
     }
     // A running tablet has taken over its parents' chunks.

@@ -17,6 +17,7 @@
 // Tests      stored_tables_test.cpp.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,7 +38,6 @@ inline constexpr Duration kRetiredPeriod = 5s;   // Between checks of replaced t
 struct StoredTablesOptions {
   std::vector<GroupId> groups;  // Assigned to new tablets in turn.
   LeaderOptions leader;
-  table::SeededBug bug{};
 };
 
 class StoredTables final : public Tables {
@@ -86,6 +86,7 @@ class StoredTables final : public Tables {
   TablePtr find(const std::string& path) const;
   std::vector<TablePtr> list() const;
   std::shared_ptr<TableHolder> holder(const std::string& path) const override;
+  bool known() const override { return knows_all_.load(std::memory_order_acquire); }
   std::vector<std::string> paths() const override;
 
  private:
@@ -143,9 +144,8 @@ class StoredTables final : public Tables {
   mutable std::mutex holders_mutex_;
   std::map<std::string, std::shared_ptr<TableHolder>> holders_;  // Guarded by holders_mutex_.
   SchemeChanges changes_{world_.executor};
-  Waiters stopping_{world_.executor};
   bool watching_ = false;
-  bool knows_all_ = false;  // All tables of the scheme are in tables_.
+  std::atomic<bool> knows_all_{false};  // All tables of the scheme are in tables_.
   TaskScope scope_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "client/lane_tables.h"
 #include "client/lookup.h"
+#include "client/scan.h"
 #include "client/table_changes.h"
 #include "client/table_client.h"
 #include "node/test_node.h"
@@ -150,6 +151,58 @@ TEST_F(TableLanes, ATableIsUnmountedReshardedAndRemoved) {
   const auto removed = node_.on_lane<Result<void>>(2, [this] { return door_->tables.remove("t"); });
   ASSERT_TRUE(removed) << removed.error().message();
   EXPECT_FALSE(door_->tables.holder("t"));
+}
+
+TEST_F(TableLanes, OpenTransactionsOfAllDoorsAreBounded) {
+  Door other(node_);
+  const client::OpenCount& count = node_.node().tables().open_counts().transactions;
+  std::vector<client::Transaction> open;
+  for (std::size_t i = 0; i < client::kOpenTransactionsMax; ++i) {
+    auto begun = (i % 2 == 0 ? *door_ : other).client.begin_at(1, {}, random_);
+    ASSERT_TRUE(begun) << begun.error().message();
+    open.push_back(std::move(*begun));
+  }
+  EXPECT_EQ(count.open(), client::kOpenTransactionsMax);
+  const auto refused = other.client.begin_at(1, {}, random_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kOverloaded);
+  open.front().abort();
+  EXPECT_TRUE(other.client.begin_at(1, {}, random_));
+  ASSERT_TRUE(open.back().gather());
+  EXPECT_EQ(count.open(), client::kOpenTransactionsMax - 2);
+  open.clear();
+  EXPECT_EQ(count.open(), 0u);
+}
+
+TEST_F(TableLanes, OpenScansAreBounded) {
+  ASSERT_TRUE(create(0));
+  ASSERT_TRUE(write(0, {1}, "a"));
+  client::OpenCount& count = node_.node().tables().open_counts().scans;
+  const auto step = [this](client::Scan& scan) {
+    return node_.on_lane<Result<bool>>(1, [&]() -> Task<Result<bool>> {
+      ScanBatch batch;
+      co_return co_await scan.next(batch);
+    });
+  };
+  auto table = door_->client.open("/t");
+  ASSERT_TRUE(table);
+  auto made = client::new_scan(*table, {});
+  ASSERT_TRUE(made);
+  client::Scan scan(std::move(*made));
+  std::vector<client::OpenCount::Place> places;
+  while (count.open() < client::kOpenScansMax) places.push_back(std::move(*count.enter()));
+  const auto refused = step(scan);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kOverloaded);
+  places.clear();
+  const auto first = step(scan);
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_TRUE(*first);
+  EXPECT_EQ(count.open(), 1u);
+  const auto end = step(scan);
+  ASSERT_TRUE(end) << end.error().message();
+  EXPECT_FALSE(*end);
+  EXPECT_EQ(count.open(), 0u) << "it has ended, and holds nothing";
 }
 
 }  // namespace

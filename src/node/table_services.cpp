@@ -14,7 +14,6 @@ StoredTablesOptions tables_options(const TableServicesOptions& options) {
   StoredTablesOptions made;
   made.groups = options.groups;
   made.leader = options.leader;
-  made.bug = options.bug;
   return made;
 }
 
@@ -63,7 +62,7 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
                     [this](const auto&) -> Task<void> {
                       if (server_) server_->remove(served_coordinator_.get());
                       served_coordinator_.reset();
-                      serving_pause_.wake_all();
+                      serving_pause_.notify_all();
                       co_return;
                     },
                     still_here(options_.placement, kCoordinatorTabletId)}),
@@ -94,7 +93,7 @@ void TableServices::serve_tablets() {
       },
       [this](TabletId, const TabletPtr& tablet) {
         server_->remove(tablet.get());
-        serving_pause_.wake_all();
+        serving_pause_.notify_all();
       });
 }
 
@@ -167,7 +166,7 @@ std::optional<Error> TableServices::boot_error() const {
 Task<void> TableServices::stop() {
   serving_.close();
   if (server_) server_->close();
-  serving_pause_.wake_all();
+  serving_pause_.notify_all();
   co_await tables_.stop();
   if (started_) {
     co_await coordinator_.stop();
@@ -180,7 +179,7 @@ Task<void> TableServices::stop() {
 
 void TableServices::abandon() {
   serving_.close();
-  serving_pause_.wake_all();
+  serving_pause_.notify_all();
   tables_.abandon();
   coordinator_.abandon();
   oracle_.abandon();
@@ -197,7 +196,6 @@ Task<Result<std::unique_ptr<TimestampOracle>>> TableServices::boot_oracle() {
   options.leader = options_.leader;
   options.lease = options_.timestamp_lease;
   options.clock = &clock_;
-  options.bug = options_.bug;
   // It reads the clock for every timestamp, and checks the guard before it raises the ceiling.
   const World world{world_.executor, wall_clock_, world_.random, world_.disks, world_.network};
   return TimestampOracle::boot(world, groups_, system_tablet(kTimestampTabletId), options);
@@ -206,7 +204,6 @@ Task<Result<std::unique_ptr<TimestampOracle>>> TableServices::boot_oracle() {
 Task<Result<std::unique_ptr<Coordinator>>> TableServices::boot_coordinator() {
   CoordinatorOptions options;
   options.leader = options_.leader;
-  options.bug = options_.bug;
   return Coordinator::boot(world_, groups_, system_tablet(kCoordinatorTabletId), tablets_,
                            timestamps_, options);
 }

@@ -47,7 +47,6 @@ struct TableServicesOptions {
   Network* serve_on = nullptr;
   std::vector<TableLane> other_lanes;
   Executor* flushing = nullptr;  // More urgent than `background`. None: the same.
-  table::SeededBug bug{};
 };
 
 class TableServices final : public TransactionServices {
@@ -77,6 +76,7 @@ class TableServices final : public TransactionServices {
   std::optional<Timestamp> try_timestamp() override;
   CommitParts commit_parts() override;
   TabletReads& reads() override { return tablets_; }
+  client::OpenCounts& open_counts() override { return open_counts_; }
   // The clock of the tables: the world's, checked by ClockGuard.
   ClockGuard& clock() { return clock_; }
   const table::BlockCache& blocks() const { return blocks_; }
@@ -135,8 +135,9 @@ class TableServices final : public TransactionServices {
   StoredTables tables_;
   std::unique_ptr<TabletServer> server_;  // Null: nothing is served to other nodes.
   TaskScope serving_;
-  Waiters serving_pause_;
+  Event serving_pause_;
   std::shared_ptr<Coordinator> served_coordinator_;
+  client::OpenCounts open_counts_;
   bool started_ = false;
 };
 

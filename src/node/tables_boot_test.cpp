@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "client/table_client.h"
 #include "node/table_services.h"
 #include "node/test_node.h"
 #include "scheme/test_schema.h"
@@ -103,6 +104,26 @@ class TwoGroups : public testing::Test {
   TestGroups groups_;
   std::unique_ptr<Life> life_;
 };
+
+TEST_F(TwoGroups, BeforeTheSchemeIsReadNoTableIsSaidToBeMissing) {
+  ASSERT_TRUE(world_.run(tables().create("t", table_of(1))));
+  stop();
+  life_ = std::make_unique<Life>(storage_, groups_);
+  {
+    client::TableClient client(storage_.world().executor, tables(), life_->services);
+    for (const char* path : {"/t", "/absent"}) {
+      const auto early = client.open(path);
+      ASSERT_FALSE(early);
+      EXPECT_EQ(early.error().code, Errc::kUnavailable) << early.error().message();
+    }
+  }
+  start();
+  client::TableClient client(storage_.world().executor, tables(), life_->services);
+  EXPECT_TRUE(client.open("/t"));
+  const auto absent = client.open("/absent");
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code, Errc::kNotFound);
+}
 
 TEST_F(TwoGroups, TabletsOfAGroupThatDoesNotAnswerDelayNoOthers) {
   constexpr std::size_t kTablets = 2 * (kTableBootsMax + 4);

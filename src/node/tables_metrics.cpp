@@ -248,6 +248,11 @@ void memory(const TablesReport& report, Text& text) {
   text.single("moraine_lock_history_bytes_max", "gauge",
               "Memory of committed locks above which the oldest are dropped",
               report.lock_history_bytes_max);
+  text.single("moraine_transactions_open", "gauge",
+              "Transactions that have begun and are neither being committed nor over",
+              report.transactions_open);
+  text.single("moraine_scans_open", "gauge", "Scans that hold the stores of their start",
+              report.scans_open);
 }
 
 void blocks(const TablesReport& report, Text& text) {

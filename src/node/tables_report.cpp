@@ -127,6 +127,8 @@ Task<TablesReport> report_tables(TableServices& services) {
   report.memory_store_flushes = services.store_budget().asked();
   report.lock_history_bytes = services.history_budget().bytes();
   report.lock_history_bytes_max = services.history_budget().bytes_max();
+  report.transactions_open = services.open_counts().transactions.open();
+  report.scans_open = services.open_counts().scans.open();
   co_return report;
 }
 

@@ -84,6 +84,9 @@ struct TablesReport {
   std::uint64_t memory_store_flushes = 0;  // Requested because all tablets had too much.
   std::uint64_t lock_history_bytes = 0;
   std::uint64_t lock_history_bytes_max = 0;
+  // Of all clients of the node.
+  std::uint64_t transactions_open = 0;
+  std::uint64_t scans_open = 0;
 };
 
 // On the control lane; visits the lanes of the tablets.

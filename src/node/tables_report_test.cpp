@@ -36,6 +36,8 @@ TablesReport sample() {
   report.memory_store_flushes = 13;
   report.lock_history_bytes = 14;
   report.lock_history_bytes_max = 15;
+  report.transactions_open = 16;
+  report.scans_open = 17;
   return report;
 }
 
@@ -98,6 +100,8 @@ TEST(TablesReport, HasTheSharedMemoryOfTheNode) {
   EXPECT_TRUE(has(text, "moraine_memory_store_flushes_requested_total 13"));
   EXPECT_TRUE(has(text, "moraine_lock_history_bytes 14"));
   EXPECT_TRUE(has(text, "moraine_lock_history_bytes_max 15"));
+  EXPECT_TRUE(has(text, "moraine_transactions_open 16"));
+  EXPECT_TRUE(has(text, "moraine_scans_open 17"));
 }
 
 TEST(TablesReport, EveryFamilyIsReportedOnce) {

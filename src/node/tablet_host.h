@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "cluster/placement.h"
-#include "io/waiters.h"
+#include "io/event.h"
 #include "node/managed_tablet.h"
 
 namespace moraine {
@@ -94,8 +94,8 @@ class TabletHost final : public ManagedTablet {
   void close() {
     stopping_ = true;
     restart();
-    pause_.wake_all();
-    ready_.wake_all();
+    pause_.notify_all();
+    ready_.notify_all();
   }
 
   void note_change() {
@@ -144,7 +144,7 @@ class TabletHost final : public ManagedTablet {
       if (hooks_.booted) hooks_.booted(tablet);
       tablet_ = tablet;
       note_change();
-      ready_.wake_all();
+      ready_.notify_all();
       co_await *ended;
       ended_ = nullptr;
       tablet_ = nullptr;
@@ -161,8 +161,8 @@ class TabletHost final : public ManagedTablet {
   std::shared_ptr<T> tablet_;
   std::shared_ptr<OneShot<bool>> ended_;
   std::optional<Error> boot_error_;
-  Waiters ready_{executor_};
-  Waiters pause_{executor_};
+  Event ready_{executor_};
+  Event pause_{executor_};
   bool stopping_ = false;
   TaskScope scope_;
 };

@@ -105,7 +105,7 @@ Task<void> TabletReconciler::stop_tablet(TabletId id, StartedPtr started) {
   stops_.release();
   started_.erase(id);
   reconcile({id});  // It may be wanted again.
-  started->stopped.wake_all();
+  started->stopped.notify_all();
 }
 
 Task<bool> TabletReconciler::wait_running(TabletId tablet, Instant deadline) {

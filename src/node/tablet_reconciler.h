@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "cluster/placement.h"
-#include "io/waiters.h"
+#include "io/event.h"
 #include "node/boot_turns.h"
 #include "node/managed_tablet.h"
 #include "node/tablet_plan.h"
@@ -93,7 +93,7 @@ class TabletReconciler {
         : tablet(std::move(its_tablet)), state{as.lane, as.revision}, stopped(executor) {}
     const std::shared_ptr<ManagedTablet> tablet;
     StartedTablet state;
-    Waiters stopped;
+    Event stopped;
   };
   using StartedPtr = std::shared_ptr<Started>;
 

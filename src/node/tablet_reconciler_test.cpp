@@ -37,7 +37,7 @@ class FakeTablet final : public ManagedTablet {
   Task<void> stop() override {
     INVARIANT(started_ && !stopping_, "it does not run");
     stopping_ = true;
-    changed_.wake_all();
+    changed_.notify_all();
     co_await scope_.join();
     running_ = false;
     co_await sleep_for(executor_, kStopTime);
@@ -59,7 +59,7 @@ class FakeTablet final : public ManagedTablet {
     running_ = boots && !stopping_;
     error_.reset();
     if (!boots) error_ = Error{Errc::kUnavailable, "a fake"};
-    changed_.wake_all();
+    changed_.notify_all();
   }
 
   Executor& executor_;
@@ -67,7 +67,7 @@ class FakeTablet final : public ManagedTablet {
   bool stopping_ = false;
   bool running_ = false;
   std::optional<Error> error_;
-  Waiters changed_{executor_};
+  Event changed_{executor_};
   TaskScope scope_;
 };
 

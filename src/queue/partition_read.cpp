@@ -149,13 +149,11 @@ Task<Result<Piece>> StoredPartition::load_piece(const StoredBlob& blob, PieceRef
   const std::string key = blob.key();
   if (const auto found = loading_.find(ref.offset); found != loading_.end()) {
     const auto other = found->second;
-    const auto done = std::make_shared<OneShot<bool>>();
-    other->waiting.push_back(done);
-    co_await *done;
+    co_await other->ended.wait();
     // The piece that was loaded at this offset may be a shorter one.
     if (!other->piece || other->piece->header().messages == ref.messages) co_return other->piece;
   }
-  const auto loading = std::make_shared<Loading>();
+  const auto loading = std::make_shared<Loading>(world_.executor);
   loading_[ref.offset] = loading;
   loading->piece = co_await read_piece(key, ref);
   if (loading->piece) cache_.insert(name, *loading->piece);
@@ -163,7 +161,7 @@ Task<Result<Piece>> StoredPartition::load_piece(const StoredBlob& blob, PieceRef
   if (const auto own = loading_.find(ref.offset); own != loading_.end() && own->second == loading) {
     loading_.erase(own);
   }
-  for (const auto& done : loading->waiting) done->set(true);
+  loading->ended.notify_all();
   co_return loading->piece;
 }
 
@@ -234,7 +232,7 @@ Task<Result<std::optional<Piece>>> StoredPartition::piece_at(Offset offset) {
 
 Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
   const auto self = shared_from_this();
-  const InUse in_use(reading_);
+  const InUse in_use(*this);
   if (stopped_) co_return fail(Errc::kUnavailable, "the partition is stopped");
   if (request.offset > end_) {
     co_return fail(Errc::kInvalidArgument,
@@ -310,7 +308,7 @@ Task<Result<std::optional<StoredEntry>>> StoredPartition::find_time(std::int64_t
 Task<Result<std::optional<StoredEntry>>> StoredPartition::find_time_from(Offset from_offset,
                                                                          std::int64_t time_ms) {
   const auto self = shared_from_this();
-  const InUse in_use(reading_);
+  const InUse in_use(*this);
   Offset at = std::max(from_offset, start_);
   while (!stopped_) {
     // The first blob from here on that has such a timestamp.
@@ -339,7 +337,7 @@ Task<Result<std::optional<StoredEntry>>> StoredPartition::find_time_from(Offset 
 // By the keys of the blobs; for the blob that contains the start, by its entries from there on.
 Task<Result<std::int64_t>> StoredPartition::newest_time() {
   const auto self = shared_from_this();
-  const InUse in_use(reading_);
+  const InUse in_use(*this);
   std::int64_t newest = -1;
   std::int64_t of_cut = -1;
   Offset at = start_;

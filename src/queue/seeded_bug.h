@@ -1,9 +1,11 @@
-// Bugs that can be switched on, to prove that the checkers of the simulator find them. Each breaks
-// one rule that the rest of the code keeps; production never sets one.
+// Bugs on demand (base/seeded_bug.h) of partitions: each breaks one rule that the rest of the code
+// keeps.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+
+#include "base/seeded_bug.h"
 
 namespace moraine::queue {
 

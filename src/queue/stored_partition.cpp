@@ -11,7 +11,6 @@ namespace moraine::queue {
 namespace {
 
 constexpr std::size_t kKeysPerPage = 10'000;
-constexpr Duration kStopPoll = 1ms;
 constexpr std::size_t kBatchBytesMin = 16;  // Of what EntryFormat::kKafkaBatch changes.
 
 std::shared_ptr<OneShot<WriteAnswer>> answered(WriteStatus status, std::string detail) {
@@ -70,7 +69,6 @@ StoredPartition::StoredPartition(World world, KeyValue& tablet, BlobCache& cache
       tablet_id_(tablet.leader().info().id.value),
       index_(setup.index),
       config_(std::move(setup.config)),
-      bug_(setup.bug),
       refusals_(setup.refusals, world.executor.now()),
       facts_(std::move(setup.facts)),
       waiting_writes_max_(setup.waiting_writes_max),
@@ -162,7 +160,7 @@ Task<Result<void>> StoredPartition::load_facts(char kind) {
       std::string name = item.info.key.substr(prefix.size());
       if (kind == 's') {
         CO_TRY(Source source, decode_source(item.value));
-        if (bug_ == SeededBug::kForgetWindow) source.window.clear();
+        if (has_bug(SeededBug::kForgetWindow)) source.window.clear();
         sources_.set(name, std::move(source));
       } else {
         CO_TRY(ConsumerOffset consumer, decode_consumer(name, item.value));
@@ -189,7 +187,7 @@ void StoredPartition::abandon() {
 Task<void> StoredPartition::stop() {
   abandon();
   co_await scope_.join();
-  while (reading_ > 0) co_await sleep_for(world_.executor, kStopPoll);
+  while (reading_ > 0) co_await read_ended_.wait();
 }
 
 std::shared_ptr<OneShot<WriteAnswer>> StoredPartition::write(WriteRequest request) {

@@ -21,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "io/event.h"
 #include "io/world.h"
 #include "keyvalue/key_value.h"
 #include "queue/blob_cache.h"
@@ -58,7 +59,6 @@ inline constexpr Duration kSpaceProbePeriod = 1s;
 struct PartitionSetup {
   PartitionIndex index = 0;
   PartitionConfig config;
-  SeededBug bug = SeededBug::kNone;
   std::size_t waiting_writes_max = kInFlightWritesMax;
   RefusalRules refusals = {};
   std::shared_ptr<FactCounts> facts = nullptr;  // Of the node. Null: no limits.
@@ -146,18 +146,22 @@ class StoredPartition final : public Partition,
   // A read that uses the tablet.
   class InUse {
    public:
-    explicit InUse(std::size_t& count) : count_(count) { ++count_; }
+    explicit InUse(StoredPartition& partition) : partition_(partition) { ++partition_.reading_; }
     InUse(const InUse&) = delete;
     InUse& operator=(const InUse&) = delete;
-    ~InUse() { --count_; }
+    ~InUse() {
+      if (--partition_.reading_ == 0) partition_.read_ended_.notify_all();
+    }
 
    private:
-    std::size_t& count_;
+    StoredPartition& partition_;
   };
   // A piece that is being read, and the other readers that wait for it.
   struct Loading {
+    explicit Loading(Executor& executor) : ended(executor) {}
+
     Result<Piece> piece;
-    std::vector<std::shared_ptr<OneShot<bool>>> waiting;
+    Event ended;
   };
   // A write of the cycle, and the answer that it will get.
   struct PendingAnswer {
@@ -266,7 +270,6 @@ class StoredPartition final : public Partition,
   const std::uint64_t tablet_id_;
   const PartitionIndex index_;
   PartitionConfig config_;
-  const SeededBug bug_;
 
   std::deque<StoredBlob> blobs_;
   std::uint64_t bytes_ = 0;
@@ -302,6 +305,7 @@ class StoredPartition final : public Partition,
   Semaphore device_reads_{kDeviceReadsMax};
   std::map<Offset, std::shared_ptr<Loading>> loading_;  // By first offset.
   std::size_t reading_ = 0;
+  Event read_ended_{world_.executor};
   std::map<std::uint64_t, std::shared_ptr<Watch>> watches_;
   std::uint64_t next_watch_ = 1;
   PartitionInfo counters_;

@@ -114,7 +114,7 @@ Task<bool> StoredPartition::run_cycle() {
     if (stopped_) {
       done = fail(Errc::kUnavailable, "the partition stops");
     } else {
-      if (bug_ != SeededBug::kNone) co_await apply_seeded_bug(cycle);
+      if (!has_bug(SeededBug::kNone)) co_await apply_seeded_bug(cycle);
       done = co_await tablet_->execute(std::move(cycle.commands));
     }
   }
@@ -210,7 +210,7 @@ void StoredPartition::refuse_writes(Cycle& cycle, const WriteAnswer& refusal) {
     note_refused(waiting.request.producer);
     cycle.answers.push_back({std::move(waiting.done), refusal, {}});
     waiting_.pop_front();
-    if (bug_ == SeededBug::kServeBehindRefused) break;
+    if (has_bug(SeededBug::kServeBehindRefused)) break;
   }
   refusing_ = false;
 }
@@ -233,7 +233,7 @@ void StoredPartition::fail_source(Cycle& cycle, const std::string& source_id) {
 }
 
 void StoredPartition::note_refused(const Producer& producer) {
-  if (bug_ == SeededBug::kForgetRefused || stopped_) return;
+  if (has_bug(SeededBug::kForgetRefused) || stopped_) return;
   const bool known = sources_.find(producer.source_id) != nullptr;
   refusals_.refused(producer, known, world_.executor.now());
 }
@@ -342,7 +342,7 @@ RetentionView StoredPartition::retention_view(Offset start, const Cycle* cycle) 
   view.now_ms = now_ms();
   view.total_bytes = bytes_;
   view.start = start;
-  if (bug_ == SeededBug::kIgnoreImportant) return view;
+  if (has_bug(SeededBug::kIgnoreImportant)) return view;
   for (const std::string& name : config_.important_consumers) {
     const auto found = consumers_.find(name);
     Offset read = found == consumers_.end() ? start : read_up_to(found->second);
@@ -408,9 +408,10 @@ void StoredPartition::add_removals(Cycle& cycle) {
 }
 
 void StoredPartition::add_facts(Cycle& cycle) {
-  for (const auto& [id, source] : cycle.sources) {
-    if (bug_ == SeededBug::kForgetSources) break;
-    cycle.commands.emplace_back(WriteKey{source_key(index_, id), encode_source(source)});
+  if (!has_bug(SeededBug::kForgetSources)) {
+    for (const auto& [id, source] : cycle.sources) {
+      cycle.commands.emplace_back(WriteKey{source_key(index_, id), encode_source(source)});
+    }
   }
   std::erase_if(cycle.forgotten,
                 [&cycle](const Sources::Stale& stale) { return cycle.sources.contains(stale.id); });
@@ -425,7 +426,7 @@ void StoredPartition::add_facts(Cycle& cycle) {
       cycle.commands.emplace_back(delete_key(key));
     }
   }
-  const bool moves = cycle.start != start_ && bug_ != SeededBug::kForgetStart;
+  const bool moves = cycle.start != start_ && !has_bug(SeededBug::kForgetStart);
   if (moves || (cycle.confirm && cycle.commands.empty())) {
     const Bounds bounds{cycle.start, std::max(cycle.end, cycle.start)};
     cycle.commands.emplace_back(WriteKey{meta_key(index_), encode_bounds(bounds)});
@@ -503,7 +504,7 @@ void StoredPartition::answer_actions(Cycle& cycle) {
 
 // Seeded bugs: each breaks one rule of a cycle for the simulator's checkers to find.
 Task<void> StoredPartition::apply_seeded_bug(Cycle& cycle) {
-  switch (bug_) {
+  switch (SeededBugs<SeededBug>::on()) {
     case SeededBug::kAckBeforeCommit: answer_writes(cycle); break;
     case SeededBug::kAckConsumerEarly: answer_actions(cycle); break;
     case SeededBug::kShowBeforeCommit: {

@@ -102,7 +102,7 @@ Task<Result<void>> Leader::block_all() {
     const GroupId id = info_.latest_group(static_cast<Channel>(channel));
     if (std::ranges::find(groups, id) == groups.end()) groups.push_back(id);
   }
-  if (options_.bug == blob::SeededBug::kSkipTabletBlock) co_return Result<void>();
+  if (has_bug(blob::SeededBug::kSkipTabletBlock)) co_return Result<void>();
   const std::uint64_t issuer = world_.random.next() | 1;
   for (const GroupId id : groups) {
     blob::Proxy* group = groups_.group(id);
@@ -161,7 +161,7 @@ Task<Result<void>> Leader::write_zero_entry(GenStep previous) {
   zero.kind = EntryKind::kZero;
   zero.snapshot = snapshot_;
   zero.previous = previous;
-  if (options_.bug == blob::SeededBug::kSkipZeroEntry) co_return Result<void>();
+  if (has_bug(blob::SeededBug::kSkipZeroEntry)) co_return Result<void>();
   const Slice bytes = encode(zero);
   blob::PutResult result;
   co_await put_blob(log_id(0, bytes.size()), bytes, result);

@@ -61,7 +61,7 @@ Task<bool> Leader::collect_leftovers(Channel channel) {
     for (const BlobId& id : state_.live_blobs()) live.insert(id);
   }
   for (const GroupId id : info_.groups(channel)) {
-    const bool flags = channel != kLogChannel && options_.bug != blob::SeededBug::kCollectUnflagged;
+    const bool flags = channel != kLogChannel && !has_bug(blob::SeededBug::kCollectUnflagged);
     if (flags && !co_await flag_leftovers(id, channel, barrier, live)) {
       co_return false;
     }

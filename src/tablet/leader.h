@@ -83,7 +83,6 @@ struct LeaderOptions {
   std::size_t entries_in_flight = kEntriesInFlight;      // At most kEntriesInFlightMax.
   std::uint32_t leftover_ids = 10'000;            // Read in one step of collecting leftovers.
   std::size_t collect_flags = kCollectPageFlags;  // In one collect; the rest in further ones.
-  blob::SeededBug bug = blob::SeededBug::kNone;
 };
 
 struct DataBlob {

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "table/tablet/seeded_bug.h"
 
 namespace moraine {
 namespace {
 
 // A pause checks for a stop this often.
-constexpr Duration kPauseStep = 50ms;
 
 }  // namespace
 
@@ -119,6 +119,7 @@ Task<Result<Timestamp>> Coordinator::commit(std::vector<Participant> participant
   undecided_[id];
   Result<Timestamp> decided = co_await commit_new(id, std::move(participants));
   const auto followers = std::move(undecided_.extract(id).mapped());
+  decided_.notify_all();
   // A commit with an unknown outcome is not recorded as refused: it may be repeated.
   if (!decided && decided.error().code != Errc::kUnknownOutcome) {
     remember_refusal(id, requested, decided.error());
@@ -233,7 +234,7 @@ TransactionOutcome Coordinator::outcome(const TransactionId& id) const {
     return {TransactionOutcome::Kind::kCommitted, known->second.commit};
   }
   if (undecided_.contains(id) || leader_->ended()) return {};
-  if (options_.bug == table::SeededBug::kOutcomeGuessed) {
+  if (has_bug(table::SeededBug::kOutcomeGuessed)) {
     return {TransactionOutcome::Kind::kCommitted, newest_ + 1};
   }
   return {TransactionOutcome::Kind::kAborted, 0};
@@ -274,7 +275,7 @@ Task<void> Coordinator::send_to_one(TabletId tablet, TransactionId id, Timestamp
     }
     log_debug("participant has not acknowledged a commit",
               {{"transaction", to_string(id)}, {"error", applied.error()}});
-    co_await pause(wait);
+    co_await sleep_for(world_.executor, wait, scope_);
     wait = std::min(wait * 2, options_.retry_max);
   }
 }
@@ -291,18 +292,10 @@ Task<void> Coordinator::abort_one(TabletId tablet, TransactionId id) {
   (void)co_await calls_.abort_prepared(tablet, id, deadline);
 }
 
-Task<void> Coordinator::pause(Duration duration) {
-  const Instant until = world_.executor.now() + duration;
-  while (!scope_.closed() && world_.executor.now() < until) {
-    co_await sleep_for(world_.executor,
-                       std::min<Duration>(kPauseStep, until - world_.executor.now()));
-  }
-}
-
 // Commits in flight may still send aborts.
 Task<void> Coordinator::stop() {
   scope_.close();
-  while (!undecided_.empty()) co_await sleep_for(world_.executor, kPauseStep);
+  while (!undecided_.empty()) co_await decided_.wait();
   co_await scope_.join();
   co_await leader_->stop(true);
 }

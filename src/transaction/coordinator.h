@@ -29,7 +29,7 @@
 #include <map>
 #include <memory>
 
-#include "table/tablet/seeded_bug.h"
+#include "io/event.h"
 #include "tablet/leader.h"
 #include "transaction/decision.h"
 #include "transaction/tablet_calls.h"
@@ -49,7 +49,6 @@ struct CoordinatorOptions {
   std::size_t acknowledged_max = kAcknowledgedMax;
   std::chrono::seconds repeat_max = kRepeatMax;
   std::size_t refused_max = kRefusedMax;
-  table::SeededBug bug{};
 };
 
 struct Participant {
@@ -125,7 +124,6 @@ class Coordinator {
   Task<void> abort_one(TabletId tablet, TransactionId id);
   // `sent`: writing of the entry has begun, so that a failure leaves the outcome unknown.
   Task<Result<void>> log(Decision decision, bool& sent);
-  Task<void> pause(Duration duration);
 
   World world_;
   TabletCalls& calls_;
@@ -135,6 +133,7 @@ class Coordinator {
   std::unique_ptr<Leader> leader_;
   using Answer = OneShot<Result<Timestamp>>;
   std::map<TransactionId, std::vector<std::shared_ptr<Answer>>> undecided_;  // With their repeats.
+  Event decided_{world_.executor};                                           // One of them.
   std::map<TransactionId, Error> refused_;
   std::deque<std::pair<TransactionId, Timestamp>> refused_order_;  // Oldest first.
   Timestamp refusals_forgotten_ = 0;  // Those requested up to here may be missing.

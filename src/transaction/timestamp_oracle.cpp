@@ -4,6 +4,7 @@
 
 #include "base/coding.h"
 #include "base/sealed.h"
+#include "table/tablet/seeded_bug.h"
 
 namespace moraine {
 namespace {
@@ -60,7 +61,7 @@ Task<Result<std::unique_ptr<TimestampOracle>>> TimestampOracle::boot(World world
     co_await sleep_for(world.executor, lease + lease / kLeaseMarginDivisor);
   }
   Timestamp first = std::max<Timestamp>(oracle->state_.ceiling, kMinTimestamp);
-  if (options.bug == table::SeededBug::kTimestampGoesBack) {
+  if (has_bug(table::SeededBug::kTimestampGoesBack)) {
     first = timestamp_of_seconds(seconds_of(world.clock));
   }
   // The clock is checked once here, for callers that only read it; next() fails if it is refused.
@@ -123,16 +124,14 @@ Task<void> TimestampOracle::extend_ahead() {
 // Calls that arrive while the ceiling is being raised wait for that.
 Task<Result<void>> TimestampOracle::extend() {
   if (extending_) {
-    auto done = std::make_shared<OneShot<bool>>();
-    waiting_.push_back(done);
-    co_await *done;
+    co_await extended_.wait();
     if (leader_->ended()) co_return std::unexpected(*leader_->ended());
     co_return Result<void>{};
   }
   extending_ = true;
   Result<void> raised = co_await raise_ceiling();
   extending_ = false;
-  for (const auto& waiter : std::exchange(waiting_, {})) waiter->set(true);
+  extended_.notify_all();
   co_return raised;
 }
 

@@ -19,7 +19,7 @@
 #include <memory>
 #include <optional>
 
-#include "table/tablet/seeded_bug.h"
+#include "io/event.h"
 #include "tablet/leader.h"
 #include "transaction/clock_guard.h"
 
@@ -35,7 +35,6 @@ struct OracleOptions {
   // Outlives the oracle and is passed to the next one; null: the oracle has its own.
   ClockGuard* clock = nullptr;
   ClockLimits clock_limits;  // Of its own.
-  table::SeededBug bug{};
 };
 
 Slice encode_ceiling(Timestamp ceiling);
@@ -95,7 +94,7 @@ class TimestampOracle final : public TimestampSource {
   std::atomic<Timestamp> ceiling_{0};  // Durable; all issued timestamps are below.
   std::atomic<std::int64_t> lease_end_ns_{0};
   bool extending_ = false;
-  std::vector<std::shared_ptr<OneShot<bool>>> waiting_;
+  Event extended_{world_.executor};  // Or failed to.
   TaskScope scope_;
 };
 

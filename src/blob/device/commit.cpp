@@ -80,6 +80,7 @@ bool Device::ensure_room() {
   if (needed <= open_room()) return true;
   if (append.class_ == AppendClass::kOrdinary && segments_.free() <= reserved_segments()) {
     stalled_ = true;
+    work_changed_.notify_all();
     nudge();
     return false;
   }
@@ -216,6 +217,7 @@ void Device::complete_in_order() {
     checkpoint_wanted_ = true;
     nudge();
   }
+  work_changed_.notify_all();
   schedule_pump();
 }
 
@@ -237,6 +239,7 @@ void Device::fail_pending(const Error& error, bool maintenance_too) {
     pending_bytes_ -= append->data_.size() + append->inline_.size();
     append->result_ = std::unexpected(error);
   }
+  work_changed_.notify_all();
   for (Append* append : failed) append->waiter_.resume();
 }
 

@@ -37,7 +37,7 @@
 #include "blob/device/segments.h"
 #include "blob/device/small_bytes.h"
 #include "io/disk.h"
-#include "io/sync.h"
+#include "io/event.h"
 #include "io/world.h"
 
 namespace moraine::blob {
@@ -306,7 +306,9 @@ class Device {
   bool stopping_ = false;
 
   TaskScope scope_;
-  std::unique_ptr<Mailbox<int>> nudges_;  // Wakes the maintenance loop.
+  Signal nudges_{world_.executor};  // Wakes the maintenance loop.
+  // Appends, maintenance and give_back(): some of it has ended, has failed, or stalls.
+  Event work_changed_{world_.executor};
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

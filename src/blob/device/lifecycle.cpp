@@ -56,8 +56,7 @@ Device::Device(World world, std::string path, DeviceOptions options, OwnerFactor
       factory_(std::move(factory)),
       disk_(std::move(disk)),
       superblock_(superblock),
-      segments_(superblock.segments, superblock.segment_bytes),
-      nudges_(std::make_unique<Mailbox<int>>(world_.executor)) {
+      segments_(superblock.segments, superblock.segment_bytes) {
   if (auto reader = disk_->reader()) {
     direct_ = std::make_shared<DirectReads>(std::move(reader), segments_.lives());
   }
@@ -285,17 +284,18 @@ Task<Result<void>> Device::write_root(Location manifest, bool clean) {
 
 void Device::abandon() {
   scope_.close();
-  nudge();
 }
 
 Task<void> Device::stop() {
   stopping_ = true;
   scope_.close();
-  nudge();
   while (!failure_ &&
          (has_pending() || !in_flight_.empty() || checkpointing_ || cleaning_ || trimming_)) {
-    if (stalled_) co_await relieve_stall();
-    co_await sleep_for(world_.executor, 100us);
+    if (stalled_) {
+      co_await relieve_stall();
+    } else {
+      co_await work_changed_.wait();
+    }
   }
   if (!failure_ && !options_.read_only) {
     const auto last = co_await checkpoint();

@@ -51,7 +51,7 @@ class Device::Sink final : public CheckpointSink {
 };
 
 void Device::nudge() {
-  if (nudges_->empty()) nudges_->push(0);
+  nudges_.set();
 }
 
 std::uint32_t Device::reserved_segments() const {
@@ -79,9 +79,7 @@ bool Device::checkpoint_due() {
 Task<void> Device::maintain() {
   idle_since_ = world_.executor.now();
   while (!scope_.closed() && !failure_) {
-    (void)co_await nudges_->pop_until(world_.executor.now() + kMaintenancePeriod);
-    // The caller of nudge() may be completing a batch.
-    co_await yield(world_.executor);
+    co_await nudges_.wait_until(world_.executor.now() + kMaintenancePeriod, scope_);
     if (scope_.closed() || failure_) break;
     co_await maintain_once();
   }
@@ -100,6 +98,7 @@ Task<void> Device::maintain_once() {
   if (const std::uint64_t asked = give_back_asked_; asked > give_back_done_) {
     co_await reclaim(false);
     give_back_done_ = asked;
+    work_changed_.notify_all();
   } else if (idle) {
     co_await reclaim(true);
   } else {
@@ -170,6 +169,7 @@ Task<Result<bool>> Device::clean(double fill_max) {
   stats_.segments_evacuated += victims.size();
   release_dead();
   cleaning_ = false;
+  work_changed_.notify_all();
   if (!outcome) co_return std::unexpected(outcome.error());
   co_return stats_.segments_freed != freed_before;
 }
@@ -217,6 +217,7 @@ Task<Result<void>> Device::checkpoint() {
   // The older checkpoint, or the written part of a failed one.
   forget_checkpoint(manifest, location);
   checkpointing_ = false;
+  work_changed_.notify_all();
   co_return outcome;
 }
 

@@ -23,7 +23,6 @@ constexpr std::uint64_t kSegmentPerGain = 8;   // Likewise, of one segment.
 constexpr std::uint64_t kCheckpointsPerGarbage = 2;
 constexpr Duration kTrimPause = 20ms;  // After a pass that freed nothing; doubles with each.
 constexpr Duration kTrimPauseMax = 64s;
-constexpr Duration kGiveBackPoll = 1ms;
 constexpr Duration kGiveBackPause = 5ms;
 constexpr int kGiveBackRounds = 8;
 
@@ -72,7 +71,7 @@ Task<void> Device::give_back() {
   const std::uint64_t ticket = ++give_back_asked_;
   nudge();
   while (give_back_done_ < ticket && !options_.read_only && !failure_ && !scope_.closed()) {
-    co_await sleep_for(world_.executor, kGiveBackPoll);
+    co_await work_changed_.wait(scope_);
   }
 }
 
@@ -151,6 +150,7 @@ Task<void> Device::trim(std::uint64_t least, bool stop_when_busy) {
     trim_after_ = world_.executor.now() + trim_pause_;
   }
   trimming_ = false;
+  work_changed_.notify_all();
 }
 
 // The map has every live byte of the segment, and no read of dead data is in progress.

@@ -73,11 +73,14 @@ Task<void> BlobNode::start_retired() {
 // Waits for groups of one disk, which need no other disk: they serve as soon as start() returns.
 Task<void> BlobNode::settle() {
   for (const auto& [address, disk] : vdisks_) {
-    if (disk->state().geometry().disks() > 1) continue;
-    while (disk->phase() == VDisk::Phase::kRecovering && !disk->stopping()) {
-      co_await sleep_for(world_.executor, 100us);
-    }
+    if (disk->state().geometry().disks() == 1)
+      co_await disk->wait_while_recovering(Instant::never());
   }
+}
+
+Task<void> BlobNode::wait_while_recovering(Instant deadline) {
+  const auto disks = vdisks_;
+  for (const auto& [address, disk] : disks) co_await disk->wait_while_recovering(deadline);
 }
 
 bool BlobNode::needed_alone(std::uint32_t device) const {

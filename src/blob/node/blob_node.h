@@ -44,6 +44,8 @@ class BlobNode {
 
   Task<Result<void>> start();
   Task<void> stop();
+  // Returns when no VDisk here recovers any more, or the deadline has passed.
+  Task<void> wait_while_recovering(Instant deadline);
   // For a simulated power cut: asks every background task to end. The world's calls fail from now
   // on.
   void abandon();

@@ -10,8 +10,6 @@
 namespace moraine::blob {
 namespace {
 
-constexpr Duration kStopPoll = 100ms;  // A stop is noticed within this time.
-
 bool same(const std::optional<Redundancy>& a, const Redundancy& b) {
   return a && a->condition == b.condition && a->not_whole == b.not_whole &&
          a->not_serving == b.not_serving;
@@ -87,10 +85,7 @@ Task<void> GroupWatch::run() {
     TaskScope asking;
     for (const GroupId group : here) asking.spawn(ask(group));
     co_await asking.join();
-    const Instant next = world_.executor.now() + options_.period;
-    while (!tasks_.closed() && world_.executor.now() < next) {
-      co_await sleep_for(world_.executor, kStopPoll);
-    }
+    co_await sleep_for(world_.executor, options_.period, tasks_);
   }
 }
 

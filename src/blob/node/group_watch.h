@@ -12,7 +12,7 @@
 
 #include "blob/group/redundancy.h"
 #include "blob/node/blob_node.h"
-#include "io/sync.h"
+#include "io/event.h"
 #include "io/world.h"
 
 namespace moraine::blob {
@@ -38,7 +38,8 @@ Redundancy redundancy_of(const GroupConfig& config, const StatusResult& status);
 // One of: "ready", "replicating", "recovering", "broken", "unreachable", "silent".
 std::string_view state_word(const DiskState& disk);
 
-// "vdisk [82000000:1:0:2:0] on node 3 device 1 is unreachable: ..." for each disk that is not whole.
+// "vdisk [82000000:1:0:2:0] on node 3 device 1 is unreachable: ..." for each disk that is not
+// whole.
 std::vector<std::string> troubles(const GroupConfig& config, const StatusResult& status);
 
 class GroupWatch {

@@ -153,23 +153,14 @@ bool ProxyContext::behind(const GroupView& view, const DiskReply& reply) const {
 Task<Status> ProxyContext::update_config_of(ViewPtr view, std::uint32_t order, Instant deadline) {
   const std::uint32_t generation = view->config.generation;
   std::shared_ptr<Push> push = pushes_[order];
-  auto taken = std::make_shared<OneShot<Status>>();
-  if (!push || push->over || push->generation != generation) {
-    push = std::make_shared<Push>();
+  if (!push || push->outcome || push->generation != generation) {
+    push = std::make_shared<Push>(executor());
     push->generation = generation;
     pushes_[order] = push;
-    push->waiting.push_back(taken);
     background_.spawn(push_config(view, order, push));
-  } else {
-    push->waiting.push_back(taken);
   }
-  TimerId timer;
-  if (deadline != Instant::never() && !taken->ready()) {
-    timer = executor().schedule(deadline, [taken] { taken->set(Status::kDeadline); });
-  }
-  const Status outcome = co_await *taken;
-  if (timer.value != 0) executor().cancel(timer);
-  co_return outcome;
+  if (!push->outcome) co_await push->ended.wait_until(deadline);
+  co_return push->outcome.value_or(Status::kDeadline);
 }
 
 Task<void> ProxyContext::push_config(ViewPtr view, std::uint32_t order,
@@ -184,9 +175,8 @@ Task<void> ProxyContext::push_config(ViewPtr view, std::uint32_t order,
                  {"status", to_string(reply.status)},
                  {"reason", reply.reason}});
   }
-  push->over = true;
-  const Status outcome = taken ? Status::kOk : reply.status;
-  for (const auto& waiting : std::exchange(push->waiting, {})) waiting->set(outcome);
+  push->outcome = taken ? Status::kOk : reply.status;
+  push->ended.notify_all();
 }
 
 bool ProxyContext::begin_repair(const BlobId& id) {
@@ -207,16 +197,11 @@ std::string ProxyContext::refusal() const {
 }
 
 void ProxyContext::command_ended() {
-  if (--commands_ > 0 || !idle_) return;
-  world_.executor.post([idle = std::move(idle_)] { idle->set(true); });
+  if (--commands_ == 0) idle_.notify_all();
 }
 
 Task<void> ProxyContext::joined() {
-  if (commands_ > 0) {
-    idle_ = std::make_shared<OneShot<bool>>();
-    const std::shared_ptr<OneShot<bool>> idle = idle_;
-    co_await *idle;
-  }
+  while (commands_ > 0) co_await idle_.wait();
   co_await background_.join();
 }
 

@@ -20,7 +20,7 @@
 #include "blob/proxy/command_metrics.h"
 #include "blob/proxy/health.h"
 #include "blob/proxy/requests.h"
-#include "io/sync.h"
+#include "io/event.h"
 #include "io/task.h"
 #include "io/world.h"
 
@@ -128,9 +128,11 @@ class ProxyContext {
                      std::uint32_t order, RequestBody body, Instant deadline, Operation operation);
   // The view's config being sent to a disk that has an older one; calls of that disk wait for it.
   struct Push {
+    explicit Push(Executor& executor) : ended(executor) {}
+
     std::uint32_t generation = 0;
-    bool over = false;
-    std::vector<std::shared_ptr<OneShot<Status>>> waiting;
+    std::optional<Status> outcome;
+    Event ended;
   };
   bool behind(const GroupView& view, const DiskReply& reply) const;
   // kOk: the disk has the view's config. kDeadline: it did not answer in time or before `deadline`.
@@ -152,7 +154,7 @@ class ProxyContext {
   std::set<BlobId> repairs_;
   std::size_t commands_ = 0;
   std::size_t put_bytes_ = 0;
-  std::shared_ptr<OneShot<bool>> idle_;  // Set while joined() waits for the commands to end.
+  Event idle_{world_.executor};  // No command is in flight.
   TaskScope background_;
 };
 

@@ -84,8 +84,7 @@ Task<Status> GetRun::read(Indexes indexes) {
     }
     if (!plan.done()) continue;
     GetItem& item = result_.items[indexes[i]];
-    const bool absent =
-        plan.status() == Status::kError && context_.options().bug == SeededBug::kNoDataOnError;
+    const bool absent = plan.status() == Status::kError && has_bug(SeededBug::kNoDataOnError);
     finish_item(indexes[i], absent ? Status::kNoData : plan.status());
     finished_[indexes[i]] = true;
     item.data = plan.data();

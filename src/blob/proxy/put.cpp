@@ -35,7 +35,6 @@ class PutRun {
   // True when the reply ends the put, with result_ or restart_.
   bool take(DiskEvent event);
   PutResult finish(PutPlan::State state);
-  bool has_bug(SeededBug bug) const { return context_.options().bug == bug; }
 
   ProxyContext& context_;
   ViewPtr view_;
@@ -199,7 +198,7 @@ Task<std::optional<PutResult>> put_group(ProxyContext& context, ViewPtr view,
   writes.parts = split(geometry.species(), request.data);
   writes.extra_blocks = request.extra_blocks;
   const DiskSet avoid = context.health().avoid(Operation::kWrite, context.now());
-  const bool for_ever = context.options().bug == SeededBug::kCountStaleAck;
+  const bool for_ever = has_bug(SeededBug::kCountStaleAck);
   PutPlan plan(geometry, slots_of(geometry.subgroup(request.id), avoid),
                for_ever ? Duration::max() : context.options().ok_lifetime);
   PutRun run(context, view, writes, std::move(plan), request.deadline);

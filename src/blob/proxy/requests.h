@@ -36,7 +36,6 @@ struct ProxyOptions {
   Duration avoid_failed_for = 1s;  // Other disks are preferred to one that failed this recently.
   std::size_t collect_flags = kCollectFlagsMax;  // In one collect; more are refused.
   MetricRegistry* metrics = nullptr;             // Where commands are counted; outlives the proxy.
-  SeededBug bug = SeededBug::kNone;
 };
 
 struct PutRequest {

@@ -64,10 +64,10 @@ Task<DiskReply> VDisk::on(Collect request) {
   std::vector<IndexFact> facts;
   for (const BlobId& id : request.keep) facts.push_back(BlobFact{id, {kKeepBit}});
   for (const BlobId& id : request.do_not_keep) facts.push_back(BlobFact{id, {kDoNotKeepBit}});
-  if (options_.bug == SeededBug::kBarrierBeforeFlags) facts.clear();
+  if (has_bug(SeededBug::kBarrierBeforeFlags)) facts.clear();
   if (request.barrier) {
     BarrierFact fact = barrier_fact(request, state_.order());
-    if (options_.bug == SeededBug::kLonelyBarrier) fact.seen = state_.geometry().all_disks();
+    if (has_bug(SeededBug::kLonelyBarrier)) fact.seen = state_.geometry().all_disks();
     const auto checked = state_.barriers().check(fact, state_.order());
     if (checked.status == Status::kError) co_return reply(checked.status, checked.reason);
     status = checked.status;

@@ -41,7 +41,7 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
   }
   pending_blocks_[tablet][generation] = issuer;
   Result<void> logged;
-  if (options_.bug != SeededBug::kForgetBlock) {
+  if (!has_bug(SeededBug::kForgetBlock)) {
     std::vector<Fact> facts{BlockFact{tablet, generation}};
     logged = co_await log_facts(std::move(facts));
   }
@@ -50,7 +50,7 @@ Task<Result<Status>> VDisk::record_block(TabletId tablet, Generation generation,
   open.erase(generation);
   if (open.empty()) pending_blocks_.erase(tablet);
   if (logged && state_.blocked(tablet) == generation) issuers_[tablet] = {generation, issuer};
-  blocks_changed_.all();
+  blocks_changed_.notify_all();
   if (!logged) co_return std::unexpected(std::move(logged).error());
   co_return Status::kOk;
 }
@@ -92,7 +92,7 @@ Task<std::optional<DiskReply>> VDisk::check_fences(const std::vector<TabletGener
 }
 
 Task<std::optional<DiskReply>> VDisk::force_block(const std::optional<TabletGeneration>& fence) {
-  if (!fence || options_.bug == SeededBug::kSkipForcedBlock) co_return std::nullopt;
+  if (!fence || has_bug(SeededBug::kSkipForcedBlock)) co_return std::nullopt;
   if (fence->generation <= state_.blocked(fence->tablet)) co_return std::nullopt;
   const auto recorded = co_await record_block(fence->tablet, fence->generation, 0);
   if (!recorded) co_return reply(Status::kError, recorded.error().message());

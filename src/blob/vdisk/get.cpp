@@ -157,7 +157,7 @@ Task<Result<Slice>> VDisk::read_part(BlobId id, Location location, std::uint32_t
     if (Slice cached = cache_.find(id); !cached.empty()) co_return cached.sub(shift, size);
   }
   auto data = co_await device_.read(location, shift, size);
-  if (!data && data.error().code == Errc::kCorrupt && options_.bug == SeededBug::kSkipChecksum) {
+  if (!data && data.error().code == Errc::kCorrupt && has_bug(SeededBug::kSkipChecksum)) {
     co_return Buffer::zeroed(size).freeze();
   }
   if (data && size == location.size) cache_.insert(id, *data);

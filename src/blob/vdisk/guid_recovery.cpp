@@ -12,7 +12,6 @@ namespace moraine::blob {
 namespace {
 
 constexpr Duration kRetryDelay = 200ms;
-constexpr Duration kStopPoll = 100ms;  // A stop is noticed within this time.
 
 }  // namespace
 
@@ -40,14 +39,14 @@ Task<void> GuidRecovery::run() {
     co_await run_alone();
     co_return;
   }
-  if (disk_.options_.bug == SeededBug::kServeBeforeRecovery) {
+  if (has_bug(SeededBug::kServeBeforeRecovery)) {
     (void)co_await set_local(LocalState::kFinal, fresh_guid(0));
     disk_.become_ready();
     co_return;
   }
   while (!over()) {
     if (co_await attempt()) co_return;
-    co_await sleep_for(disk_.executor(), kRetryDelay);
+    co_await sleep_for(disk_.executor(), kRetryDelay, disk_.scope_);
   }
 }
 
@@ -127,7 +126,7 @@ Task<bool> GuidRecovery::superseded() {
     if (answers) {
       co_return guid_age(answers->strongest.guid) > guid_age(disk_.state().meta().guid);
     }
-    co_await sleep_for(disk_.executor(), kRetryDelay);
+    co_await sleep_for(disk_.executor(), kRetryDelay, disk_.scope_);
   }
 }
 
@@ -207,10 +206,7 @@ Task<bool> GuidRecovery::recover_index(std::uint64_t guid) {
   disk_.events_.data_lost(disk_.lost_ ? "records on the device cannot be read"
                                       : "the device was replaced, or the VDisk moved here",
                           disk_.options_.loss_delay);
-  const Instant silent_until = disk_.executor().now() + disk_.options_.loss_delay;
-  while (disk_.executor().now() < silent_until && !over()) {
-    co_await sleep_for(disk_.executor(), kStopPoll);
-  }
+  co_await disk_.wait_while_recovering(disk_.executor().now() + disk_.options_.loss_delay);
   for (std::uint32_t order = 0; order < disk_.state().geometry().disks(); ++order) {
     disk_.syncer_->forget(order);
   }
@@ -218,7 +214,7 @@ Task<bool> GuidRecovery::recover_index(std::uint64_t guid) {
   while (!over() && !group_quorum(disk_.state().geometry(), synced)) {
     synced |= co_await pull_from_all(synced);
     if (!group_quorum(disk_.state().geometry(), synced)) {
-      co_await sleep_for(disk_.executor(), kRetryDelay);
+      co_await sleep_for(disk_.executor(), kRetryDelay, disk_.scope_);
     }
   }
   if (over()) co_return true;

@@ -45,7 +45,7 @@ void VDisk::note_acknowledged(std::uint32_t order, std::uint64_t log, std::uint6
   const DiskSet neighbours = state_.geometry().all_disks() & ~disk_bit(state_.order());
   const bool ours = log == state_.meta().guid && after <= state_.sync_log().last();
   forget_rule_.acknowledged(order, ours ? after : 0, neighbours);
-  if (options_.bug == SeededBug::kForgetTombstone) {
+  if (has_bug(SeededBug::kForgetTombstone)) {
     state_.forget_tombstones(~std::uint64_t{0} - 1);
   }
 }

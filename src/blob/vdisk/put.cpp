@@ -53,7 +53,7 @@ std::optional<DiskReply> VDisk::refuse_other_size(const PutPart& request) const 
 
 Task<DiskReply> VDisk::on(PutPart request) {
   if (auto refused = refuse_put(request)) co_return std::move(*refused);
-  if (!request.ignore_block && options_.bug != SeededBug::kIgnoreBlockOnPut) {
+  if (!request.ignore_block && !has_bug(SeededBug::kIgnoreBlockOnPut)) {
     request.extra_blocks.push_back({request.id.tablet(), request.id.generation()});
     if (auto refused = co_await check_fences(request.extra_blocks)) co_return std::move(*refused);
   }
@@ -67,7 +67,7 @@ Task<DiskReply> VDisk::on(PutPart request) {
   if (!state_.barriers().keeps(request.id.whole(), entry ? entry->ingress : Ingress{})) {
     stored.beyond_barrier = true;
   } else if (!here) {
-    if (options_.bug == SeededBug::kAckBeforeSync) {
+    if (has_bug(SeededBug::kAckBeforeSync)) {
       scope_.spawn(store_unawaited(request.id, request.data));
     } else {
       const auto written =

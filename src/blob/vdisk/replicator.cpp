@@ -13,9 +13,9 @@ bool Replicator::over() const {
 
 Task<void> Replicator::run() {
   while (!over()) {
-    co_await sleep_for(disk_.executor(), disk_.options_.replication_period);
+    co_await sleep_for(disk_.executor(), disk_.options_.replication_period, disk_.scope_);
     if (over()) break;
-    if (disk_.options_.bug == SeededBug::kSkipReplication) {
+    if (has_bug(SeededBug::kSkipReplication)) {
       disk_.replicated_ = true;
       continue;
     }
@@ -200,7 +200,7 @@ Task<void> Replicator::move_to_mains(BlobId id) {
     home = static_cast<std::uint8_t>(home | 1u << (part - 1));
     known.bits |= present_bit(geometry, part - 1, part);
   }
-  if (disk_.options_.bug == SeededBug::kDropHandoffEarly) home = 0xff;
+  if (has_bug(SeededBug::kDropHandoffEarly)) home = 0xff;
   // One replica in each realm is a write quorum; one in each of two realms is not.
   const bool all = std::popcount(home) >= static_cast<int>(geometry.parts());
   if (geometry.species() == Species::kMirror3dc && !all) co_return;

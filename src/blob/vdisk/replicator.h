@@ -13,7 +13,7 @@
 #include "blob/group/erasure.h"
 #include "blob/ingress.h"
 #include "blob/vdisk/state.h"
-#include "io/sync.h"
+#include "io/event.h"
 
 namespace moraine::blob {
 

@@ -118,7 +118,7 @@ void VDisk::leave_group() {
   const GroupConfig& config = *state_.meta().config;
   const DiskAddress& home = config.disks[state_.order()];
   if (phase_ != Phase::kRetired && home != self_) events_.retired(config, home);
-  phase_ = Phase::kRetired;
+  set_phase(Phase::kRetired);
   syncer_->stop();
   replicator_->stop();
   if (retiring_ || scope_.closed()) return;
@@ -137,7 +137,7 @@ Task<bool> VDisk::successor_complete() {
 // retired any more.
 Task<bool> VDisk::wait_until_idle() {
   co_await work_.join();
-  while (calls_ > 0 && !scope_.closed()) co_await calls_done_.wait();
+  while (calls_ > 0 && !scope_.closed()) co_await calls_done_.wait(scope_);
   co_return !scope_.closed() && phase_ == Phase::kRetired;
 }
 
@@ -156,7 +156,7 @@ Task<void> VDisk::retire() {
       co_await restart_membership(place);
       if (phase_ != Phase::kRetired) break;
     }
-    co_await sleep_for(executor(), options_.replication_period);
+    co_await sleep_for(executor(), options_.replication_period, scope_);
   }
   retiring_ = false;
 }
@@ -204,7 +204,7 @@ Task<void> VDisk::restart_membership(std::optional<std::uint32_t> place) {
   if (!place) co_return;
   syncer_ = std::make_unique<Syncer>(*this);
   replicator_ = std::make_unique<Replicator>(*this);
-  phase_ = Phase::kRecovering;
+  set_phase(Phase::kRecovering);
   work_.spawn(join_group());
 }
 

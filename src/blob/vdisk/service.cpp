@@ -25,7 +25,7 @@ Task<DiskReply> VDisk::handle(DiskRequest request) {
   if (auto refused = refuse(request)) co_return std::move(*refused);
   ++calls_;
   DiskReply answer = co_await serve(std::move(request));
-  if (--calls_ == 0) calls_done_.all();
+  if (--calls_ == 0) calls_done_.notify_all();
   co_return answer;
 }
 

@@ -149,7 +149,7 @@ Task<void> Syncer::follow(std::uint32_t order) {
     // Neighbours are not pulled all at the same time.
     const auto jitter = static_cast<std::int64_t>(
         disk_.device_.world().random.below(static_cast<std::uint64_t>(period.count())));
-    co_await sleep_for(disk_.executor(), period / 2 + Duration(jitter));
+    co_await sleep_for(disk_.executor(), period / 2 + Duration(jitter), disk_.scope_);
     if (stopped_ || disk_.scope_.closed()) break;
     if (pulls++ % kPullsPerReminder == 0) co_await remind(order);
     const std::uint64_t round = disk_.forget_rule_.round();
@@ -219,7 +219,7 @@ Task<Result<void>> Syncer::take(Progress& own, std::uint32_t order, PullFactsRep
     const bool deferred = next.full && std::holds_alternative<BarrierFact>(fact);
     (deferred ? next.barriers : now).push_back(std::move(fact));
   }
-  if (disk_.options_.bug == SeededBug::kDropKeepInMerge) {
+  if (has_bug(SeededBug::kDropKeepInMerge)) {
     for (IndexFact& fact : now) {
       if (auto* blob = std::get_if<BlobFact>(&fact)) blob->ingress.bits &= ~kKeepBit;
     }

@@ -11,7 +11,7 @@
 
 #include "blob/protocol.h"
 #include "blob/vdisk/state.h"
-#include "io/sync.h"
+#include "io/event.h"
 
 namespace moraine::blob {
 

@@ -39,7 +39,7 @@ Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointRe
   }
   syncer_ = std::make_unique<Syncer>(*this);
   replicator_ = std::make_unique<Replicator>(*this);
-  phase_ = Phase::kRecovering;
+  set_phase(Phase::kRecovering);
   events_.set_name(*state_.meta().config, state_.order());
   if (!why.empty()) {
     break_down(std::move(why));
@@ -58,7 +58,7 @@ void VDisk::abandon() {
   scope_.close();
   if (syncer_) syncer_->stop();
   if (replicator_) replicator_->stop();
-  blocks_changed_.all();
+  blocks_changed_.notify_all();
 }
 
 Task<void> VDisk::stop() {
@@ -68,8 +68,18 @@ Task<void> VDisk::stop() {
   while (calls_ > 0) co_await calls_done_.wait();
 }
 
+void VDisk::set_phase(Phase phase) {
+  phase_ = phase;
+  phase_changed_.notify_all();
+}
+
+Task<void> VDisk::wait_while_recovering(Instant deadline) {
+  while (phase_ == Phase::kRecovering && co_await phase_changed_.wait_until(deadline, scope_)) {
+  }
+}
+
 void VDisk::become_ready() {
-  phase_ = Phase::kReady;
+  set_phase(Phase::kReady);
   scope_.spawn(collect_in_background());
   if (alone()) {
     replicated_ = true;
@@ -81,7 +91,7 @@ void VDisk::become_ready() {
 
 void VDisk::break_down(std::string reason) {
   if (phase_ != Phase::kBroken) events_.broken(reason);
-  phase_ = Phase::kBroken;
+  set_phase(Phase::kBroken);
   broken_reason_ = std::move(reason);
 }
 
@@ -144,7 +154,7 @@ void VDisk::recovered(bool lost) {
 void VDisk::failed(const Error& error) {
   if (phase_ != Phase::kIdle) break_down("device failed: " + error.message());
   scope_.close();
-  blocks_changed_.all();
+  blocks_changed_.notify_all();
 }
 
 Task<Result<void>> VDisk::checkpoint(CheckpointSink& sink) {

@@ -18,7 +18,6 @@
 #include "blob/endpoint/disk_service.h"
 #include "blob/seeded_bug.h"
 #include "blob/vdisk/forget_rule.h"
-#include "blob/vdisk/notify.h"
 #include "blob/vdisk/part_cache.h"
 #include "blob/vdisk/state.h"
 #include "blob/vdisk/vdisk_events.h"
@@ -33,7 +32,6 @@ struct VDiskOptions {
   Duration loss_delay = 15s;
   Duration ask_timeout = 5s;
   std::uint64_t cache_bytes = 64u << 20;
-  SeededBug bug = SeededBug::kNone;
 };
 
 inline constexpr std::size_t kReadsPerGetMax = 32;
@@ -79,6 +77,8 @@ class VDisk final : public DeviceOwner,
     kBroken,   // The group remembers another guid, or the device failed.
   };
   Phase phase() const { return phase_; }
+  // Returns when it does not recover any more, is stopped, or the deadline has passed.
+  Task<void> wait_while_recovering(Instant deadline);
   const std::string& broken_reason() const { return broken_reason_; }
   bool stopping() const { return stopping_; }
   bool replicated() const { return replicated_; }
@@ -180,6 +180,7 @@ class VDisk final : public DeviceOwner,
   Task<Result<void>> take_place(const GroupConfig& config);
 
   Task<void> join_group();
+  void set_phase(Phase phase);
   void become_ready();
   void break_down(std::string reason);
   // Why the device found here cannot be this member; empty when it can.
@@ -196,6 +197,7 @@ class VDisk final : public DeviceOwner,
   PartCache cache_;
   VDiskEvents events_;
   Phase phase_ = Phase::kIdle;
+  Event phase_changed_{executor()};
   std::string broken_reason_;
   bool lost_ = false;        // Acknowledged records could not be read back.
   bool replicated_ = false;  // Everything missing when the last pass began is replicated.
@@ -212,7 +214,7 @@ class VDisk final : public DeviceOwner,
     std::uint64_t issuer = 0;
   };
   std::map<TabletId, Issued> issuers_;  // Of durable blocks stored here since the start.
-  Notify blocks_changed_;
+  Event blocks_changed_{executor()};
   ForgetRule forget_rule_;
 
   bool retiring_ = false;  // retire() is running.
@@ -222,7 +224,7 @@ class VDisk final : public DeviceOwner,
   bool resetting_ = false;  // A reset record is pending: no part is moved behind it.
   bool collecting_ = false;
   std::size_t calls_ = 0;
-  Notify calls_done_;
+  Event calls_done_{executor()};
   std::unique_ptr<Syncer> syncer_;
   std::unique_ptr<Replicator> replicator_;
   TaskScope work_;   // Tasks of one membership: recovery, sync, replication.

@@ -47,4 +47,31 @@ Reply text_reply(unsigned status, std::string_view text) {
   return reply;
 }
 
+unsigned status_of(Errc code) {
+  switch (code) {
+    case Errc::kInvalidArgument: return 400;
+    case Errc::kNotFound: return 404;
+    case Errc::kAlreadyExists:
+    case Errc::kReadOnly:  // The state of the table does not allow it.
+    case Errc::kConflict:
+    case Errc::kAborted: return 409;
+    case Errc::kCorrupt:
+    case Errc::kIo:
+    case Errc::kUnknownOutcome: return 500;  // No client repeats it by itself.
+    case Errc::kUnsupported: return 501;
+    case Errc::kOverloaded:
+    case Errc::kUnavailable:
+    case Errc::kNotHere: return 503;
+    case Errc::kTimeout: return 504;
+    case Errc::kNoSpace: return 507;
+  }
+  return 500;
+}
+
+Reply error_reply(const Error& error) {
+  Reply reply = text_reply(status_of(error.code), error.message() + "\n");
+  if (reply.head.status == 503) reply.head.fields.add("Retry-After", "1");
+  return reply;
+}
+
 }  // namespace moraine::http

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/result.h"
 #include "gateway/http/url.h"
 
 namespace moraine::http {
@@ -47,5 +48,10 @@ struct Reply {
   Slice body;
 };
 Reply text_reply(unsigned status, std::string_view text);
+
+// The status of a request that failed with this code. 503: nothing was done, retry later.
+unsigned status_of(Errc code);
+// With that status and the error as text.
+Reply error_reply(const Error& error);
 
 }  // namespace moraine::http

@@ -6,22 +6,21 @@
 
 namespace moraine::kafka {
 
-KafkaDoor::Serving::Serving(const KafkaDoor::Lane& lane, KafkaDoor& door, Executor& first,
-                            NodeBug bug)
+KafkaDoor::Serving::Serving(const KafkaDoor::Lane& lane, KafkaDoor& door, Executor& first)
     : world(lane.world),
       topics(lane.topics),
       background(lane.background),
       groups(door.groups_, first, lane.world.executor),
-      producer_ids(door.producer_ids_, first, lane.world.executor, bug),
+      producer_ids(door.producer_ids_, first, lane.world.executor),
       config_changes(door.config_changes_, first, lane.world.executor) {}
 
-KafkaDoor::KafkaDoor(std::vector<Lane> lanes, State state, NodeBug bug)
+KafkaDoor::KafkaDoor(std::vector<Lane> lanes, State state)
     : world_(lanes.at(0).world),
       state_(std::move(state)),
-      groups_(world_, state_, kGroupsBytesMax, bug),
-      producer_ids_(state_) {
+      groups_(world_, state_, kGroupsBytesMax),
+      producer_ids_(world_.executor, state_) {
   for (const Lane& lane : lanes) {
-    lanes_.push_back(std::make_unique<Serving>(lane, *this, world_.executor, bug));
+    lanes_.push_back(std::make_unique<Serving>(lane, *this, world_.executor));
   }
 }
 

@@ -34,7 +34,7 @@ class KafkaDoor {
   using State = std::function<std::shared_ptr<KeyValue>()>;
 
   // The lanes' worlds and topics outlive the door. Requires: a lane.
-  KafkaDoor(std::vector<Lane> lanes, State state, NodeBug bug = NodeBug::kNone);
+  KafkaDoor(std::vector<Lane> lanes, State state);
   KafkaDoor(const KafkaDoor&) = delete;
   KafkaDoor& operator=(const KafkaDoor&) = delete;
 
@@ -54,7 +54,7 @@ class KafkaDoor {
 
  private:
   struct Serving {
-    Serving(const KafkaDoor::Lane& lane, KafkaDoor& door, Executor& first, NodeBug bug);
+    Serving(const KafkaDoor::Lane& lane, KafkaDoor& door, Executor& first);
     World world;
     Topics& topics;
     BackgroundWork* background;

@@ -8,6 +8,7 @@
 
 #include "base/checksum.h"
 #include "base/coding.h"
+#include "base/node_bug.h"
 #include "io/run_on.h"
 
 namespace moraine::kafka {
@@ -48,9 +49,7 @@ Result<std::int64_t> decode_producer_id_counter(const Slice& bytes) {
 Task<Result<std::int64_t>> DurableProducerIds::next() {
   while (next_ == end_) {
     if (taking_) {
-      const auto turn = std::make_shared<OneShot<bool>>();
-      waiting_.push_back(turn);
-      co_await *turn;
+      co_await range_ended_.wait();
       continue;
     }
     taking_ = true;
@@ -63,7 +62,7 @@ Task<Result<std::int64_t>> DurableProducerIds::next() {
     } else {
       id = std::unexpected(std::move(taken).error());
     }
-    for (const auto& turn : std::exchange(waiting_, {})) turn->set(true);
+    range_ended_.notify_all();
     co_return id;
   }
   co_return next_++;
@@ -100,9 +99,9 @@ Task<Result<void>> DurableProducerIds::allocate_range() {
 }
 
 Task<Result<std::int64_t>> LaneProducerIds::next() {
-  if (bug_ == NodeBug::kRepeatProducerIds && own_next_ > 0) co_return own_next_++;
+  if (has_bug(NodeBug::kRepeatProducerIds) && own_next_ > 0) co_return own_next_++;
   const Result<std::int64_t> id = co_await run_on(home_, lane_, [this] { return ids_.next(); });
-  if (bug_ == NodeBug::kRepeatProducerIds && id) own_next_ = *id + 1;
+  if (has_bug(NodeBug::kRepeatProducerIds) && id) own_next_ = *id + 1;
   co_return id;
 }
 

@@ -12,11 +12,9 @@
 #include <functional>
 #include <memory>
 #include <utility>
-#include <vector>
 
-#include "base/node_bug.h"
 #include "base/result.h"
-#include "io/sync.h"
+#include "io/event.h"
 #include "io/task.h"
 #include "keyvalue/key_value.h"
 
@@ -34,8 +32,8 @@ class ProducerIds {
 class DurableProducerIds final : public ProducerIds {
  public:
   // `tablet` returns null while the tablet is not running.
-  explicit DurableProducerIds(std::function<std::shared_ptr<KeyValue>()> tablet)
-      : tablet_(std::move(tablet)) {}
+  DurableProducerIds(Executor& executor, std::function<std::shared_ptr<KeyValue>()> tablet)
+      : tablet_(std::move(tablet)), range_ended_(executor) {}
 
   Task<Result<std::int64_t>> next() override;
 
@@ -46,22 +44,21 @@ class DurableProducerIds final : public ProducerIds {
   std::int64_t next_ = 0;
   std::int64_t end_ = 0;  // Of the range; next_ == end_: it is used up.
   bool taking_ = false;
-  std::vector<std::shared_ptr<OneShot<bool>>> waiting_;  // For the range that is being allocated.
+  Event range_ended_;  // The range is allocated, or that failed.
 };
 
 // The ids for the connections of another lane.
 class LaneProducerIds final : public ProducerIds {
  public:
   // `ids` is used on `home`; all three outlive every call.
-  LaneProducerIds(ProducerIds& ids, Executor& home, Executor& lane, NodeBug bug = NodeBug::kNone)
-      : ids_(ids), home_(home), lane_(lane), bug_(bug) {}
+  LaneProducerIds(ProducerIds& ids, Executor& home, Executor& lane)
+      : ids_(ids), home_(home), lane_(lane) {}
   Task<Result<std::int64_t>> next() override;
 
  private:
   ProducerIds& ids_;
   Executor& home_;
   Executor& lane_;
-  const NodeBug bug_;
   std::int64_t own_next_ = 0;  // By a seeded bug.
 };
 

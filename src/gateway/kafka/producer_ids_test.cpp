@@ -40,7 +40,7 @@ class ProducerIdsTest : public testing::Test {
 TEST_F(ProducerIdsTest, IdsAreGivenOnceOverRestartsAndNeverZero) {
   std::multiset<std::int64_t> given;
   for (int life = 0; life < 3; ++life) {
-    DurableProducerIds ids([this] { return tablet_; });
+    DurableProducerIds ids(storage_.world().executor, [this] { return tablet_; });
     TaskScope scope;
     for (int i = 0; i < 1'500; ++i) scope.spawn(take(ids, given));
     world_.run(join(scope));
@@ -54,7 +54,7 @@ TEST_F(ProducerIdsTest, IdsAreGivenOnceOverRestartsAndNeverZero) {
 
 TEST_F(ProducerIdsTest, WithoutItsTabletThereAreNoIdsUntilItIsBack) {
   bool here = false;
-  DurableProducerIds ids([&] { return here ? tablet_ : nullptr; });
+  DurableProducerIds ids(storage_.world().executor, [&] { return here ? tablet_ : nullptr; });
   EXPECT_EQ(world_.run(ids.next()).error().code, Errc::kNotHere);
   here = true;
   EXPECT_EQ(world_.run(ids.next()).value_or(-1), 1);

@@ -15,8 +15,8 @@ namespace moraine {
 
 class ModelRun {
  public:
-  ModelRun(const Program& program, TableOptions options, table::SeededBug bug = {})
-      : program_(program), tables_(program.seed, bug) {
+  ModelRun(const Program& program, TableOptions options)
+      : program_(program), tables_(program.seed) {
     const TableMountOptions& keep = program.retention;
     options.mount.min_data_versions = keep.min_data_versions;
     options.mount.max_data_versions = keep.max_data_versions;

@@ -3,9 +3,11 @@
 
 #include <cstdlib>
 
+#include "io/sim/switched_on.h"
 #include "node/tables_model/model_run_reads.h"
 #include "node/tables_model/option_sets.h"
 #include "node/tables_model/program_maker.h"
+#include "table/tablet/seeded_bug.h"
 
 namespace moraine {
 namespace {
@@ -81,7 +83,8 @@ TEST_P(TablesModel, EveryOptionSetGivesTheAnswersOfTheModel) {
 
 // Whether the model sees the bug in this program.
 bool sees(table::SeededBug bug, const Program& program, const OptionSet& set) {
-  ModelRun run(program, set.options, bug);
+  const SwitchedOn on(bug);
+  ModelRun run(program, set.options);
   for (const ProgramStep& step : program.steps) {
     run.step(step);
     if (!run.wrong.empty()) return true;

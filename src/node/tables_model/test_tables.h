@@ -13,7 +13,6 @@
 #include "node/table_services.h"
 #include "table/model/change_set.h"
 #include "table/model/key.h"
-#include "table/tablet/seeded_bug.h"
 #include "tablet/test_tablet.h"
 
 namespace moraine {
@@ -22,10 +21,7 @@ class TestTables {
  public:
   static constexpr const char* kPath = "test/table";
 
-  explicit TestTables(std::uint64_t seed, table::SeededBug bug = {})
-      : world_(seed), storage_(world_, 4u << 20), bug_(bug) {
-    start();
-  }
+  explicit TestTables(std::uint64_t seed) : world_(seed), storage_(world_, 4u << 20) { start(); }
   ~TestTables() {
     stop();
     world_.shutdown();
@@ -126,7 +122,6 @@ class TestTables {
     options.block_cache_bytes = std::size_t{1} << 20;
     options.compressed_cache_bytes = std::size_t{256} << 10;
     options.row_cache_bytes = std::size_t{4} << 20;
-    options.bug = bug_;
     services_ = std::make_unique<TableServices>(storage_.world(), storage_, *scheme_,
                                                 storage_.world().executor, options);
     storage_.node().on_stop([this] {
@@ -192,7 +187,6 @@ class TestTables {
 
   SimWorld world_;
   TestStorage storage_;
-  const table::SeededBug bug_;
   std::unique_ptr<SchemeHost> scheme_;
   std::unique_ptr<TableServices> services_;
   std::deque<Rowset> rowsets_;

@@ -1,9 +1,11 @@
-// Bugs that simulations must find: in each one line is deliberately left out.
+// Bugs on demand (base/seeded_bug.h) of tables: in each one line is deliberately left out.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
+
+#include "base/seeded_bug.h"
 
 namespace moraine::table {
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "io/sim/switched_on.h"
 #include "table/tablet/test_table.h"
 
 namespace moraine::table {
@@ -12,11 +13,10 @@ namespace {
 constexpr TabletId kCoordinator{500};
 
 class Bugged {
+  const SwitchedOn<SeededBug> bug_;
+
  public:
-  explicit Bugged(SeededBug bug) : table(21) {
-    table.options.bug = bug;
-    table.boot();
-  }
+  explicit Bugged(SeededBug bug) : bug_(bug), table(21) { table.boot(); }
   bool prepare(const TabletWrite& write) {
     return table.world.run(table.tablet->prepare(write, kCoordinator)).has_value();
   }

@@ -39,8 +39,7 @@ TableTablet::Impl::Impl(TableResources& resources, TabletInfo info, TabletSettin
              options_.leader.timeout),
       cache_(resources.row_cache_memory),
       state_(info_.id, settings_.schema),
-      frozen_(options_.frozen),
-      ticker_wakes_(resources.world.executor) {
+      frozen_(options_.frozen) {
   if (has_bug(SeededBug::kPreparedForgotten)) state_.forget_prepared_in_snapshots();
 }
 
@@ -82,7 +81,7 @@ Task<Result<void>> TableTablet::Impl::boot() {
   CO_TRY_VOID(co_await adopt_chunks());
   CO_TRY_VOID(co_await open_chunks());
   maintenance_ = std::make_unique<Maintenance>(resources_, settings_, *stores_, *this, cache_,
-                                               blobs_, read_statistics_, options_.bug);
+                                               blobs_, read_statistics_);
   reader_ = std::make_unique<TabletReader>(executor(), stores_->views(), *this, blobs_, &cache_,
                                            read_statistics_, reader_options(settings_.mount));
   reader_->set_deleted_range(deleted_range_);
@@ -107,7 +106,7 @@ Result<void> TableTablet::Impl::restore_prepared() {
                   fmt::format("transaction {} is prepared in a store that no longer exists",
                               to_string(id)));
     }
-    auto transaction = std::make_shared<PreparedTransaction>();
+    auto transaction = std::make_shared<PreparedTransaction>(executor());
     transaction->record = record;
     transaction->promised =
         promise(*open, record->changes, {std::max(record->start, kMinTimestamp), true});

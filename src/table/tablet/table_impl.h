@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "io/event.h"
 #include "table/tablet/maintenance/maintenance.h"
 #include "table/tablet/read/deleted_range.h"
 #include "table/tablet/read/group_blob_reader.h"
@@ -48,12 +49,14 @@ struct PromisedRows {
 };
 
 struct PreparedTransaction {
+  explicit PreparedTransaction(Executor& executor) : step_ended(executor) {}
+
   std::shared_ptr<PrepareRecord> record;
   PromisedRows promised;
   Instant asked;          // When its coordinator was last asked, or when it was prepared.
   bool durable = false;   // Its prepare is in the log.
   bool deciding = false;  // Its outcome is being written.
-  std::vector<std::shared_ptr<OneShot<bool>>> followers;  // Waiting for the current step to end.
+  Event step_ended;       // Its prepare or its end, written or failed.
 };
 
 ReaderOptions reader_options(const MountConfig& mount);
@@ -91,7 +94,10 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   // table_lifecycle.cpp
   Result<void> remount(MountConfig mount, std::optional<ChunkWriteOptions> chunks);
   Task<Result<void>> freeze();
-  void unfreeze() { frozen_ = false; }
+  void unfreeze() {
+    frozen_ = false;
+    writes_changed_.notify_all();
+  }
   Task<Result<void>> flush();
   Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows);
   Task<void> stop();
@@ -125,7 +131,9 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
     Result<std::shared_ptr<ChunkReader>> reader = nullptr;
   };
 
-  bool has_bug(SeededBug bug) const { return options_.bug == bug; }
+  void write_ended() {
+    if (--in_flight_ == 0) writes_changed_.notify_all();
+  }
 
   // table_boot.cpp
   Result<void> check_settings() const;
@@ -167,7 +175,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<Result<void>> log_prepare(std::shared_ptr<PreparedTransaction> transaction);
   Task<void> log_prepare_unawaited(std::shared_ptr<PreparedTransaction> transaction);
   Task<void> follow(std::shared_ptr<PreparedTransaction> transaction);
-  static void step_ended(PreparedTransaction& transaction);
+  void step_ended(PreparedTransaction& transaction);
   Task<Result<void>> decide(std::shared_ptr<PreparedTransaction> transaction, Timestamp commit);
   void ask_coordinators();
   Task<void> ask(TransactionId id, TabletId coordinator);
@@ -211,19 +219,20 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   const std::shared_ptr<DeletedRange> deleted_range_ = std::make_shared<DeletedRange>();
 
   std::map<TransactionId, std::shared_ptr<PreparedTransaction>> prepared_;
-  std::unordered_multimap<std::string, std::shared_ptr<OneShot<bool>>> waiting_;
+  std::unordered_map<std::string, std::shared_ptr<Event>> waiting_;  // Readers, by key.
+  std::size_t waiting_readers_ = 0;
   std::vector<Retired> retired_;  // Chunks that were replaced and may still be read.
   std::deque<std::pair<Instant, BlobId>> hunks_to_discard_;  // When to discard them; oldest first.
   // Other tablets whose hunks are no longer referred to.
   std::map<TabletId, Instant> borrowed_until_;
-  Instant next_large_row_compaction_;  // Earliest time of the next one.
-  std::size_t in_flight_ = 0;          // Writes in progress.
+  Instant next_large_row_compaction_;                // Earliest time of the next one.
+  std::size_t in_flight_ = 0;                        // Writes in progress.
+  Event writes_changed_{resources_.world.executor};  // In flight, prepared, or frozen_.
   bool frozen_ = false;
   bool stopping_ = false;
   std::uint64_t commits_ = 0;
   std::uint64_t conflicts_ = 0;
   Callback on_end_;
-  Mailbox<bool> ticker_wakes_;
   TaskScope scope_;
 };
 

@@ -8,11 +8,6 @@
 #include "table/tablet/table_impl.h"
 
 namespace moraine::table {
-namespace {
-
-constexpr Duration kFreezePoll = 1ms;
-
-}  // namespace
 
 Result<void> TableTablet::Impl::remount(MountConfig mount,
                                         std::optional<ChunkWriteOptions> chunks) {
@@ -29,7 +24,7 @@ Task<Result<void>> TableTablet::Impl::freeze() {
   frozen_ = true;
   while (in_flight_ > 0 || !prepared_.empty()) {
     if (leader_->ended()) co_return std::unexpected(*leader_->ended());
-    co_await sleep_for(executor(), kFreezePoll);
+    co_await writes_changed_.wait();
     if (!frozen_) co_return fail(Errc::kAborted, "the tablet was unfrozen meanwhile");
   }
   CO_TRY_VOID(co_await flush());
@@ -70,8 +65,8 @@ Task<Result<void>> TableTablet::Impl::append_static(std::shared_ptr<const Static
 
 void TableTablet::Impl::ended() {
   scope_.close();
-  ticker_wakes_.push(true);
   wake_all_readers();
+  writes_changed_.notify_all();
   if (on_end_) std::exchange(on_end_, nullptr)();
 }
 
@@ -79,10 +74,10 @@ Task<void> TableTablet::Impl::stop() {
   stopping_ = true;
   on_end_ = nullptr;
   scope_.close();
-  ticker_wakes_.push(true);
   co_await maintenance_->stop();
   co_await leader_->stop(true);
   wake_all_readers();
+  writes_changed_.notify_all();
   co_await scope_.join();
   run_retired();
 }
@@ -92,15 +87,14 @@ void TableTablet::Impl::abandon() {
   on_end_ = nullptr;
   leader_->abandon();
   scope_.close();
-  ticker_wakes_.push(true);
   maintenance_->abandon();
   wake_all_readers();
+  writes_changed_.notify_all();
 }
 
 Task<void> TableTablet::Impl::tick_loop() {
   while (!scope_.closed()) {
-    co_await ticker_wakes_.pop_until(executor().now() + kTickPeriod);
-    if (!scope_.closed()) tick();
+    if (co_await sleep_for(executor(), kTickPeriod, scope_)) tick();
   }
 }
 

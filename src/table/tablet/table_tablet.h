@@ -75,7 +75,6 @@ struct TableTabletOptions {
   Timestamp adopted_retained = 0;    // and the newest of their retained timestamps.
   std::vector<TabletInfo> others;    // Tablets whose blobs chunks of this one may refer to.
   bool frozen = false;               // Reads only.
-  SeededBug bug{};
 };
 
 // For a chunk shared with other tablets only its own part counts, as an estimate.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/node_bug.h"
+
 namespace moraine::kafka {
 namespace {
 
@@ -42,8 +44,8 @@ ErrorCode check_group_id(const std::string& group) {
 
 }  // namespace
 
-StoredGroups::StoredGroups(World world, Tablet tablet, std::size_t bytes_max, NodeBug bug)
-    : world_(world), tablet_(std::move(tablet)), bytes_max_(bytes_max), bug_(bug) {}
+StoredGroups::StoredGroups(World world, Tablet tablet, std::size_t bytes_max)
+    : world_(world), tablet_(std::move(tablet)), bytes_max_(bytes_max) {}
 
 ErrorCode StoredGroups::status() const {
   if (*stopped_) return ErrorCode::kCoordinatorNotAvailable;
@@ -107,7 +109,7 @@ Task<SyncGroupResponse> StoredGroups::sync(SyncGroupRequest request, std::int16_
   const HeldSync held = std::make_shared<OneShot<SyncGroupResponse>>();
   syncs_.emplace(id, held);
   entry->group.sync(id, request, now());
-  if (bug_ == NodeBug::kAnswerSyncEarly) {
+  if (has_bug(NodeBug::kAnswerSyncEarly)) {
     entry->group.stored(entry->group.last_ticket(), true, now());
   }
   settle(*entry);
@@ -201,7 +203,7 @@ Task<ErrorCode> StoredGroups::admit_commit(const OffsetCommitRequest& request) {
   if (refused == ErrorCode::kNone) refused = check_group_id(request.group_id);
   if (refused != ErrorCode::kNone) co_return refused;
   Entry* entry = find(request.group_id);
-  if (bug_ == NodeBug::kAcceptOldGeneration) co_return ErrorCode::kNone;
+  if (has_bug(NodeBug::kAcceptOldGeneration)) co_return ErrorCode::kNone;
   if (entry == nullptr && request.generation_id >= 0) co_return ErrorCode::kIllegalGeneration;
   if (entry == nullptr) entry = add(request.group_id);
   if (entry == nullptr) co_return ErrorCode::kGroupMaxSizeReached;

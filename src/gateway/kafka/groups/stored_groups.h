@@ -21,7 +21,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/node_bug.h"
 #include "base/result.h"
 #include "gateway/kafka/groups/group.h"
 #include "gateway/kafka/groups/groups.h"
@@ -42,8 +41,7 @@ class StoredGroups {
   // Null while the tablet restarts.
   using Tablet = std::function<std::shared_ptr<KeyValue>()>;
 
-  StoredGroups(World world, Tablet tablet, std::size_t bytes_max = kGroupsBytesMax,
-               NodeBug bug = NodeBug::kNone);
+  StoredGroups(World world, Tablet tablet, std::size_t bytes_max = kGroupsBytesMax);
   StoredGroups(const StoredGroups&) = delete;
   StoredGroups& operator=(const StoredGroups&) = delete;
   ~StoredGroups() { stop(); }
@@ -116,7 +114,6 @@ class StoredGroups {
   World world_;
   Tablet tablet_;
   const std::size_t bytes_max_;
-  const NodeBug bug_;
   bool loaded_ = false;
   std::shared_ptr<bool> stopped_ = std::make_shared<bool>(false);
   RequestId last_request_ = 0;

@@ -60,16 +60,6 @@ KafkaConnection::~KafkaConnection() {
   service_.metrics().connections.add(-1);
 }
 
-auto KafkaConnection::change() {
-  struct Awaiter {
-    std::coroutine_handle<>& slot;
-    bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> self) { slot = self; }
-    void await_resume() const noexcept {}
-  };
-  return Awaiter{reader_};
-}
-
 Task<void> KafkaConnection::run() {
   for (std::size_t turn = 0; !closed_;) {
     Result<std::optional<RequestFrame>> frame = co_await input_.next();
@@ -78,12 +68,12 @@ Task<void> KafkaConnection::run() {
     RequestFrame& arrived = **frame;
     service_.metrics().bytes_in.add(kSizePrefixBytes + arrived.bytes.size());
     const auto api = static_cast<ApiKey>(load_big<std::int16_t>(arrived.bytes.data()));
-    while (!closed_ && !may_begin(api)) co_await change();
+    while (!closed_ && !may_begin(api)) co_await changed_.wait();
     if (closed_) break;
     // Here, and not in the handler: requests begin in their order.
     const std::size_t handling = KafkaService::handling_bytes(arrived.bytes);
     if (handling > 0) co_await service_.requests().grow(arrived.lease, handling);
-    while (!closed_ && !may_begin(api)) co_await change();
+    while (!closed_ && !may_begin(api)) co_await changed_.wait();
     turn += kTurnBytesPerRequest + arrived.bytes.size();
     if (!closed_) begin(std::move(**frame));
     if (turn < kTurnBytes) continue;
@@ -134,7 +124,7 @@ Task<void> KafkaConnection::handle(Request& request, RequestFrame frame) {
   count_unsent(static_cast<std::ptrdiff_t>(held));
   count(request.api, -1);
   request.done = true;
-  wake_reader();
+  changed_.notify_all();
   if (!writing_ && queue_.front().done) {
     writing_ = true;
     tasks_.spawn(write_ready());
@@ -157,7 +147,7 @@ Task<void> KafkaConnection::write_ready() {
     leases.clear();
     if (sent) client_->took(bytes);
     service_.metrics().bytes_out.add(sent ? bytes : 0);
-    wake_reader();
+    changed_.notify_all();
     if (!sent || closed_) break;
     if (!go_on) fail_with(reason);
   }
@@ -212,12 +202,6 @@ Task<bool> KafkaConnection::send(std::vector<Slice> slices) {
   co_return sent;
 }
 
-// Posted to the executor: the caller is not done yet.
-void KafkaConnection::wake_reader() {
-  if (!reader_) return;
-  service_.executor().post([reader = std::exchange(reader_, nullptr)] { reader.resume(); });
-}
-
 void KafkaConnection::expired(std::string_view reason) {
   const bool idle = reason == kIdleReason;
   if (idle && (unfinished_ > 0 || writing_)) {
@@ -228,7 +212,7 @@ void KafkaConnection::expired(std::string_view reason) {
   if (!idle) service_.closed_for_cause(client_->peer(), std::string(reason));
   closed_ = true;
   stream_->close();
-  wake_reader();
+  changed_.notify_all();
 }
 
 void KafkaConnection::fail_with(const std::string& reason) {
@@ -236,7 +220,7 @@ void KafkaConnection::fail_with(const std::string& reason) {
   service_.closed_for_cause(client_->peer(), reason);
   closed_ = true;
   stream_->close();
-  wake_reader();
+  changed_.notify_all();
 }
 
 }  // namespace moraine::kafka

@@ -10,7 +10,6 @@
 // Tests      connection_test.cpp, kafka_connection_fuzz.cpp
 #pragma once
 
-#include <coroutine>
 #include <cstddef>
 #include <list>
 #include <memory>
@@ -19,8 +18,8 @@
 
 #include "gateway/kafka/server/frame_input.h"
 #include "gateway/kafka/server/service.h"
+#include "io/event.h"
 #include "io/stream.h"
-#include "io/sync.h"
 #include "io/watchdog.h"
 
 namespace moraine::kafka {
@@ -58,9 +57,6 @@ class KafkaConnection {
   bool collect(std::vector<Slice>& slices, std::vector<ByteBudget::Lease>& leases);
   Task<bool> send(std::vector<Slice> slices);
 
-  // Suspends the reading task until wake_reader().
-  auto change();
-  void wake_reader();
   void expired(std::string_view reason);
   void fail_with(const std::string& reason);
 
@@ -77,7 +73,7 @@ class KafkaConnection {
   std::size_t unsent_bytes_ = 0;
   bool writing_ = false;
   bool closed_ = false;
-  std::coroutine_handle<> reader_;
+  Event changed_{service_.executor()};  // Whether the next request may begin.
   TaskScope tasks_;
 };
 

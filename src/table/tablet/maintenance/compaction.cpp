@@ -299,7 +299,7 @@ std::uint64_t Maintenance::Impl::retention_applied_ms() const {
 RetentionScope Maintenance::Impl::scope(Timestamp newest) const {
   RetentionScope scope;
   scope.now = std::max(timestamp_of_seconds(now_ms() / 1'000), newest);
-  if (bug_ != SeededBug::kFoldPastSnapshot) scope.horizon = horizon(newest);
+  if (!has_bug(SeededBug::kFoldPastSnapshot)) scope.horizon = horizon(newest);
   return scope;
 }
 
@@ -386,7 +386,7 @@ Task<Result<BuildOutcome>> Maintenance::Impl::merge(const Readers& chosen, Build
                                                     std::size_t& unread) {
   CO_TRY(std::vector<SkippedUnits> skipped,
          co_await find_deleted_units(places(Urgency::kMerge), chosen, settings_.mount.retention(),
-                                     spec.scope, bug_));
+                                     spec.scope));
   ReadSpec everything;
   everything.all_versions = true;
   std::vector<std::unique_ptr<RowCursor>> sources;

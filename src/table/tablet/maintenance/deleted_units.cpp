@@ -4,6 +4,7 @@
 
 #include "table/tablet/maintenance/dead_space.h"
 #include "table/tablet/read/merge_cursor.h"
+#include "table/tablet/seeded_bug.h"
 
 namespace moraine::table {
 namespace {
@@ -65,12 +66,12 @@ Task<Result<std::optional<KeyList>>> list_keys(BuildPlaces places, const ChunkRe
 Task<Result<std::vector<SkippedUnits>>> find_deleted_units(BuildPlaces places,
                                                            const ChunkReaders& chunks,
                                                            RetentionConfig retention,
-                                                           RetentionScope scope, SeededBug bug) {
+                                                           RetentionScope scope) {
   std::vector<SkippedUnits> skipped(chunks.size());
   const Tombstones tombstones = tombstones_of(chunks);
   const auto below = [&](const std::shared_ptr<ChunkReader>& chunk) {
     const ChunkStatistics& figures = chunk->record().statistics;
-    if (bug == SeededBug::kDeletedUnheard && !mostly_deletes(figures)) return true;
+    if (has_bug(SeededBug::kDeletedUnheard) && !mostly_deletes(figures)) return true;
     return figures.max_timestamp < tombstones.first &&
            deletion_drops(retention, scope, figures.max_timestamp, tombstones.last);
   };

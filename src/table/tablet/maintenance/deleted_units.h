@@ -15,7 +15,6 @@
 
 #include "table/chunk/chunk_reader.h"
 #include "table/tablet/maintenance/chunk_build.h"
-#include "table/tablet/seeded_bug.h"
 
 namespace moraine::table {
 
@@ -28,6 +27,6 @@ using ChunkReaders = std::vector<std::shared_ptr<ChunkReader>>;
 Task<Result<std::vector<SkippedUnits>>> find_deleted_units(BuildPlaces places,
                                                            const ChunkReaders& chunks,
                                                            RetentionConfig retention,
-                                                           RetentionScope scope, SeededBug bug);
+                                                           RetentionScope scope);
 
 }  // namespace moraine::table

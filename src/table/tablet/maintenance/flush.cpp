@@ -38,7 +38,7 @@ OpenMemoryStore* Maintenance::Impl::oldest_frozen() {
 // All commits promised to the store are applied, and no reader waits for a mark in it. Transactions
 // are short, so are these waits.
 bool Maintenance::Impl::ready(const OpenMemoryStore& store) const {
-  if (bug_ == SeededBug::kFlushLosesTail) return store.prepared == 0;
+  if (has_bug(SeededBug::kFlushLosesTail)) return store.prepared == 0;
   return store.unconfirmed == 0 && store.prepared == 0;
 }
 
@@ -91,7 +91,7 @@ Task<Result<void>> Maintenance::Impl::flush(StoreNumber number) {
 
 // Updates cached rows with what the new chunks will have, before readers see those.
 Task<void> Maintenance::Impl::update_cached_rows(std::shared_ptr<MemoryStore> store) {
-  if (bug_ == SeededBug::kRowCacheNotTold) co_return;
+  if (has_bug(SeededBug::kRowCacheNotTold)) co_return;
   cache_.begin_flush(stores_.flush_revision() + 1);
   if (cache_.rows_max() == 0) co_return;
   const auto rows = store->scan({}, everything());

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "io/sim/switched_on.h"
 #include "table/tablet/test_table.h"
 
 namespace moraine::table {
@@ -144,7 +145,7 @@ TEST_F(Flush, TheSeededBugOfTheRowCacheIsSeen) {
   mount.lookup_cache_rows_per_tablet = 100;
   mount.enable_lookup_cache_by_default = true;
   table = std::make_unique<TestTable>(1, test_schema(), mount);
-  table->options.bug = SeededBug::kRowCacheNotTold;
+  const SwitchedOn bug(SeededBug::kRowCacheNotTold);
   table->boot();
   table->put({{"k", 1}, {"v", "one"}});
   table->flush();

@@ -23,7 +23,7 @@ BuildSpec Maintenance::Impl::new_build() const {
   spec.schema = settings_.schema;
   spec.options = settings_.chunks;
   spec.options.key_seed = key_seed_;
-  spec.drops_all_tombstones = bug_ == SeededBug::kTombstoneDroppedEarly;
+  spec.drops_all_tombstones = has_bug(SeededBug::kTombstoneDroppedEarly);
   return spec;
 }
 
@@ -66,7 +66,7 @@ Task<Result<void>> Maintenance::Impl::install(StoreLog::Replace change,
     co_return std::unexpected(std::move(replaced).error());
   }
   sweep_retired();
-  if (!retired_chunks_.empty() && flush_wakes_.empty()) flush_wakes_.push(true);
+  if (!retired_chunks_.empty()) flush_wakes_.set();
   co_return Result<void>{};
 }
 

@@ -9,7 +9,7 @@ namespace moraine::table {
 
 Maintenance::Impl::Impl(TableResources& resources, TabletSettings& settings, StoreSet& stores,
                         StoreLog& log, RowCache& cache, BlobReader& blobs,
-                        ReadStatistics& statistics, SeededBug bug)
+                        ReadStatistics& statistics)
     : resources_(resources),
       settings_(settings),
       stores_(stores),
@@ -17,7 +17,6 @@ Maintenance::Impl::Impl(TableResources& resources, TabletSettings& settings, Sto
       cache_(cache),
       blobs_(blobs),
       statistics_(statistics),
-      bug_(bug),
       key_seed_(resources.world.random.next()),
       revision_(settings.mount.forced_compaction_revision),
       last_write_(resources.world.executor.now()) {
@@ -35,18 +34,12 @@ void Maintenance::Impl::wake() {
   ++changes_;
   note_revision(false);
   update_row_cache();
-  if (flush_wakes_.empty()) flush_wakes_.push(true);
-  if (compact_wakes_.empty()) compact_wakes_.push(true);
+  flush_wakes_.set();
+  compact_wakes_.set();
 }
 
 std::uint64_t Maintenance::Impl::now_ms() const {
   return static_cast<std::uint64_t>(resources_.world.clock.since_epoch().count());
-}
-
-// A wake-up resumes its reader at once; what follows must not run inside the waker's call.
-Task<void> Maintenance::Impl::wait(Mailbox<bool>& wakes, Instant until) {
-  co_await wakes.pop_until(until);
-  co_await yield(resources_.world.executor);
 }
 
 void Maintenance::Impl::note(Failure& failure, const Result<void>& done, std::string_view what) {
@@ -73,15 +66,6 @@ void Maintenance::Impl::note_writes() {
   if (std::exchange(seen_, seen) != seen) last_write_ = now();
 }
 
-std::shared_ptr<OneShot<bool>> Maintenance::Impl::next_turn() {
-  return waiters_.emplace_back(std::make_shared<OneShot<bool>>());
-}
-
-void Maintenance::Impl::notify() {
-  const auto waiters = std::exchange(waiters_, {});
-  for (const auto& waiter : waiters) waiter->set(true);
-}
-
 Task<void> Maintenance::Impl::flush_loop() {
   while (!scope_.closed()) {
     sweep_retired();
@@ -92,14 +76,15 @@ Task<void> Maintenance::Impl::flush_loop() {
       flushing_ = false;
       note(flush_failure_, done, "flush failed");
       if (done) wake();
-      notify();
-      if (!done && !scope_.closed()) co_await wait(flush_wakes_, after_failure(flush_failure_));
+      turn_ended_.notify_all();
+      if (!done && !scope_.closed())
+        co_await flush_wakes_.wait_until(after_failure(flush_failure_), scope_);
       continue;
     }
-    notify();
-    co_await wait(flush_wakes_, next_flush_look());
+    turn_ended_.notify_all();
+    co_await flush_wakes_.wait_until(next_flush_look(), scope_);
   }
-  notify();
+  turn_ended_.notify_all();
 }
 
 Task<void> Maintenance::Impl::compact_loop() {
@@ -118,15 +103,16 @@ Task<void> Maintenance::Impl::compact_loop() {
       // Others may run: it is retried when its time has come. Damaged chunks are excluded already.
       const bool remembered = !done && !chunks.empty() && done.error().code != Errc::kCorrupt;
       if (remembered) failed_jobs_.add(with_refused_row(chunks), done.error(), now());
-      notify();
+      turn_ended_.notify_all();
       if (!done && !scope_.closed()) {
         const Instant soon = now() + kMaintenancePause;
-        co_await wait(compact_wakes_, remembered ? soon : after_failure(compact_failure_));
+        co_await compact_wakes_.wait_until(remembered ? soon : after_failure(compact_failure_),
+                                           scope_);
       }
       continue;
     }
     if (idle) quiet_changes_ = changes;
-    notify();
+    turn_ended_.notify_all();
     Instant until = Instant::never();
     if (next.next_ms != 0) {
       const std::uint64_t here = now_ms();
@@ -136,9 +122,9 @@ Task<void> Maintenance::Impl::compact_loop() {
     until = std::min(until, failed_jobs_.next(now()));
     const Instant idle_at = last_write_ + kIdleAfter;
     if (now() < idle_at) until = std::min(until, idle_at);
-    co_await wait(compact_wakes_, until);
+    co_await compact_wakes_.wait_until(until, scope_);
   }
-  notify();
+  turn_ended_.notify_all();
 }
 
 Task<Result<void>> Maintenance::Impl::flush_all() {
@@ -155,8 +141,7 @@ Task<Result<void>> Maintenance::Impl::flush_all() {
       done = std::unexpected(flush_failure_.last.value_or(Error{}));
     }
     if (!done) break;
-    const auto turn = next_turn();
-    co_await *turn;
+    co_await turn_ended_.wait();
   }
   --flush_calls_;
   co_return done;
@@ -178,8 +163,7 @@ Task<Result<void>> Maintenance::Impl::compact_all() {
     if (compact_failure_.count != failures) {
       co_return std::unexpected(compact_failure_.last.value_or(Error{}));
     }
-    const auto turn = next_turn();
-    co_await *turn;
+    co_await turn_ended_.wait();
     if (!compacting_ && log_.space_is_short()) {
       co_return fail(Errc::kNoSpace, settings_.table_path +
                                          ": the disks are nearly full; only small "
@@ -203,8 +187,7 @@ Task<void> Maintenance::Impl::settle() {
   while (!scope_.closed() && flush_failure_.count + compact_failure_.count == failures) {
     const bool flushed = !flushing_ && !flush_due();
     if (flushed && !compacting_ && quiet_changes_ == changes_) break;
-    const auto turn = next_turn();
-    co_await *turn;
+    co_await turn_ended_.wait();
   }
   --settling_;
   sweep_retired();
@@ -258,22 +241,18 @@ void Maintenance::Impl::add_statistics(TabletStatistics& statistics) const {
 Task<void> Maintenance::Impl::stop() {
   abandon();
   co_await scope_.join();
-  notify();
+  turn_ended_.notify_all();
 }
 
 void Maintenance::Impl::abandon() {
   stopping_ = true;
   scope_.close();
-  flush_wakes_.push(true);
-  compact_wakes_.push(true);
-  preload_wakes_.push(true);
 }
 
 Maintenance::Maintenance(TableResources& resources, TabletSettings& settings, StoreSet& stores,
                          StoreLog& log, RowCache& cache, BlobReader& blobs,
-                         ReadStatistics& statistics, SeededBug bug)
-    : impl_(std::make_unique<Impl>(resources, settings, stores, log, cache, blobs, statistics,
-                                   bug)) {}
+                         ReadStatistics& statistics)
+    : impl_(std::make_unique<Impl>(resources, settings, stores, log, cache, blobs, statistics)) {}
 Maintenance::~Maintenance() = default;
 
 void Maintenance::start() {

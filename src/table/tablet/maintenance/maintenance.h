@@ -61,7 +61,7 @@ ChunkCaches caches_of(const TableResources& resources, const TabletSettings& set
 class Maintenance {
  public:
   Maintenance(TableResources& resources, TabletSettings& settings, StoreSet& stores, StoreLog& log,
-              RowCache& cache, BlobReader& blobs, ReadStatistics& statistics, SeededBug bug);
+              RowCache& cache, BlobReader& blobs, ReadStatistics& statistics);
   ~Maintenance();
 
   void start();

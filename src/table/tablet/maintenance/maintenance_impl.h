@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "io/background_work.h"
-#include "io/sync.h"
+#include "io/event.h"
 #include "table/tablet/maintenance/chunk_build.h"
 #include "table/tablet/maintenance/dead_space.h"
 #include "table/tablet/maintenance/failed_jobs.h"
@@ -40,7 +40,7 @@ inline constexpr std::uint64_t kFirstTimeRevision = 1'000'000'000'000;
 class Maintenance::Impl {
  public:
   Impl(TableResources& resources, TabletSettings& settings, StoreSet& stores, StoreLog& log,
-       RowCache& cache, BlobReader& blobs, ReadStatistics& statistics, SeededBug bug);
+       RowCache& cache, BlobReader& blobs, ReadStatistics& statistics);
 
   // maintenance.cpp
   void start();
@@ -65,14 +65,11 @@ class Maintenance::Impl {
   // maintenance.cpp
   Task<void> flush_loop();
   Task<void> compact_loop();
-  Task<void> wait(Mailbox<bool>& wakes, Instant until);
   Instant now() const { return resources_.world.executor.now(); }
   std::uint64_t now_ms() const;
   void note(Failure& failure, const Result<void>& done, std::string_view what);
   Instant after_failure(const Failure& failure) const;
   void note_writes();
-  std::shared_ptr<OneShot<bool>> next_turn();
-  void notify();
 
   // flush.cpp
   void rotate_if_due();
@@ -146,7 +143,6 @@ class Maintenance::Impl {
   RowCache& cache_;
   BlobReader& blobs_;
   ReadStatistics& statistics_;
-  const SeededBug bug_;
 
   std::atomic<bool> stopping_{false};
   mutable std::uint64_t builds_ = 0;
@@ -179,10 +175,10 @@ class Maintenance::Impl {
   std::set<std::uint64_t> preload_failed_;
   Instant preload_after_;  // When those are retried.
   TabletStatistics counted_;
-  std::vector<std::shared_ptr<OneShot<bool>>> waiters_;
-  Mailbox<bool> flush_wakes_{resources_.world.executor};
-  Mailbox<bool> compact_wakes_{resources_.world.executor};
-  Mailbox<bool> preload_wakes_{resources_.world.executor};
+  Event turn_ended_{resources_.world.executor};
+  Signal flush_wakes_{resources_.world.executor};
+  Signal compact_wakes_{resources_.world.executor};
+  Signal preload_wakes_{resources_.world.executor};
   TaskScope scope_;
 };
 

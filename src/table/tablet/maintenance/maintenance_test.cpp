@@ -49,8 +49,8 @@ class MaintenanceTest : public testing::Test {
   }
   void start() {
     stores = std::make_unique<StoreSet>(settings.schema, KeyBounds{}, 1, lane.now());
-    maintenance = std::make_unique<Maintenance>(resources, settings, *stores, log, cache, log,
-                                                statistics, SeededBug::kNone);
+    maintenance =
+        std::make_unique<Maintenance>(resources, settings, *stores, log, cache, log, statistics);
     maintenance->start();
   }
 

@@ -40,7 +40,7 @@ Task<void> Maintenance::Impl::preload_new(std::shared_ptr<ChunkReader> reader) {
   note_preload(loaded);
   // Chunks that keep failing do not put off the attempt at older ones.
   if (planned > now()) preload_after_ = planned;
-  if (!loaded && preload_wakes_.empty()) preload_wakes_.push(true);
+  if (!loaded) preload_wakes_.set();
 }
 
 Task<Result<void>> Maintenance::Impl::preload_missing() {
@@ -73,7 +73,8 @@ Task<void> Maintenance::Impl::preload_loop() {
         preload_after_ = std::max(preload_after_, now() + kMaintenancePause);
       }
     }
-    co_await wait(preload_wakes_, preload_failed_.empty() ? Instant::never() : preload_after_);
+    co_await preload_wakes_.wait_until(preload_failed_.empty() ? Instant::never() : preload_after_,
+                                       scope_);
   }
 }
 

@@ -1,6 +1,7 @@
 // The rules of "removing old data": what compaction drops, and when.
 #include <gtest/gtest.h>
 
+#include "io/sim/switched_on.h"
 #include "table/tablet/test_table.h"
 
 namespace moraine::table {
@@ -185,7 +186,7 @@ TEST_F(TabletRetention, TheSeededBugOfTombstonesIsSeen) {
   mount.enable_compaction_and_partitioning = false;
   mount.merge_rows_on_flush = true;
   table = std::make_unique<TestTable>(3, test_schema(), mount);
-  table->options.bug = SeededBug::kTombstoneDroppedEarly;
+  const SwitchedOn bug(SeededBug::kTombstoneDroppedEarly);
   table->boot();
   put("one");
   table->flush();

@@ -318,7 +318,7 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   ++in_flight_;
   const auto drawn = co_await resources_.timestamps.next();
   if (!drawn || leader_->ended()) {
-    --in_flight_;
+    write_ended();
     roll_back(promised, write.transaction, write.changes);
     if (!drawn) co_return std::unexpected(no_timestamp(drawn.error()));
     co_return std::unexpected(*leader_->ended());
@@ -326,7 +326,7 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   const Timestamp commit = *drawn;
   Slice body = encode_rows(promised.store, commit, write.transaction, write.changes);
   if (has_bug(SeededBug::kAckBeforeDurable)) {
-    --in_flight_;
+    write_ended();
     apply(promised, write.transaction, write.changes, commit);
     scope_.spawn(log_unawaited(std::move(body)));
     co_return commit;
@@ -336,7 +336,7 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
         state_.logged(promised.store, leader_->position(), write.changes);
         apply(promised, write.transaction, write.changes, commit);
       });
-  --in_flight_;
+  write_ended();
   if (written) co_return commit;
   // After the end of the incarnation the outcome is unknown: marks and locks are kept.
   if (!leader_->ended()) roll_back(promised, write.transaction, write.changes);
@@ -360,40 +360,31 @@ Task<Result<void>> TableTablet::Impl::wait_decided(std::string key, Timestamp ti
     if (executor().now() >= deadline) {
       co_return fail(Errc::kTimeout, "a row is still undecided: its transaction has not ended");
     }
-    if (waiting_.size() >= kWaitersMax) {
+    if (waiting_readers_ >= kWaitersMax) {
       co_return fail(Errc::kOverloaded, "too many readers wait for rows");
     }
-    auto woken = std::make_shared<OneShot<bool>>();
-    waiting_.emplace(key, woken);
-    TimerId timer;
-    if (deadline != Instant::never()) {
-      timer = executor().schedule(deadline, [woken] { woken->set(false); });
-    }
-    const bool decided = co_await *woken;
-    if (decided) {
-      if (timer.value != 0) executor().cancel(timer);
-    } else {
-      const auto [from, to] = waiting_.equal_range(key);
-      waiting_.erase(std::find_if(from, to, [&](const auto& one) { return one.second == woken; }));
-    }
+    std::shared_ptr<Event>& of_key = waiting_[key];
+    if (!of_key) of_key = std::make_shared<Event>(executor());
+    const std::shared_ptr<Event> decided = of_key;
+    ++waiting_readers_;
+    const bool woken = co_await decided->wait_until(deadline);
+    --waiting_readers_;
+    // Whoever wakes the readers of a key removes it.
+    if (!woken && !decided->waited_for()) waiting_.erase(key);
   }
   co_return Result<void>();
 }
 
 void TableTablet::Impl::wake_readers(std::span<const RowChange> changes) {
   if (waiting_.empty()) return;
-  std::vector<std::shared_ptr<OneShot<bool>>> woken;
   for (const RowChange& change : changes) {
-    const auto [from, to] = waiting_.equal_range(change.key);
-    for (auto at = from; at != to; ++at) woken.push_back(at->second);
-    waiting_.erase(from, to);
+    if (const auto found = waiting_.extract(change.key)) found.mapped()->notify_all();
   }
-  for (const auto& reader : woken) reader->set(true);
 }
 
 void TableTablet::Impl::wake_all_readers() {
   auto all = std::exchange(waiting_, {});
-  for (auto& [key, reader] : all) reader->set(true);
+  for (auto& [key, decided] : all) decided->notify_all();
 }
 
 }  // namespace moraine::table

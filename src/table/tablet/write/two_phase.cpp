@@ -27,14 +27,12 @@ std::optional<Result<void>> TableTablet::Impl::known_outcome(const TransactionId
 
 // Waits for the current step of the transaction: its prepare or its end.
 Task<void> TableTablet::Impl::follow(std::shared_ptr<PreparedTransaction> transaction) {
-  auto ended_step = std::make_shared<OneShot<bool>>();
-  transaction->followers.push_back(ended_step);
-  co_await *ended_step;
+  co_await transaction->step_ended.wait();
 }
 
 void TableTablet::Impl::step_ended(PreparedTransaction& transaction) {
-  const auto followers = std::exchange(transaction.followers, {});
-  for (const auto& follower : followers) follower->set(true);
+  transaction.step_ended.notify_all();
+  writes_changed_.notify_all();
 }
 
 Task<Result<void>> TableTablet::Impl::prepare(TabletWrite write, TabletId coordinator) {
@@ -87,7 +85,7 @@ Result<std::shared_ptr<PreparedTransaction>> TableTablet::Impl::begin_prepare(
                             to_string(write.transaction), write.start, write.commit_requested()));
   }
   TRY_VOID(acquire(write.transaction, write.start, write.changes));
-  auto transaction = std::make_shared<PreparedTransaction>();
+  auto transaction = std::make_shared<PreparedTransaction>(executor());
   transaction->promised = promise(write.changes, write.start, true);
   transaction->record = std::make_shared<PrepareRecord>();
   PrepareRecord& record = *transaction->record;
@@ -112,7 +110,7 @@ Task<Result<void>> TableTablet::Impl::log_prepare(
                      state_.prepared(transaction->record);
                      transaction->durable = true;
                    });
-  --in_flight_;
+  write_ended();
   if (!written && !leader_->ended()) {
     prepared_.erase(transaction->record->transaction);
     roll_back(transaction->promised, transaction->record->transaction,

@@ -1,8 +1,8 @@
-#include "app/json.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 
-namespace moraine::app {
+namespace moraine {
 namespace {
 
 TEST(Json, NestsObjectsAndArrays) {
@@ -26,4 +26,4 @@ TEST(Base64, PadsToFours) {
 }
 
 }  // namespace
-}  // namespace moraine::app
+}  // namespace moraine

@@ -15,7 +15,7 @@
 
 #include "base/bytes.h"
 
-namespace moraine::app {
+namespace moraine {
 
 class Json {
  public:
@@ -55,4 +55,4 @@ class Json {
 std::string base64(ByteSpan bytes);
 bool is_utf8(std::string_view text);
 
-}  // namespace moraine::app
+}  // namespace moraine

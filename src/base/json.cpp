@@ -1,4 +1,4 @@
-#include "app/json.h"
+#include "base/json.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/invariant.h"
 
-namespace moraine::app {
+namespace moraine {
 namespace {
 
 constexpr std::string_view kReplacement = "\\ufffd";
@@ -133,4 +133,4 @@ std::string base64(ByteSpan bytes) {
   return text;
 }
 
-}  // namespace moraine::app
+}  // namespace moraine
