@@ -82,7 +82,8 @@ Node::Tablets::Tablets(Node& node, const SystemPlaces& places)
       gateway(node.world_, node.groups(),
               TabletInfo::simple(kGatewayTabletId, places.at(kGatewayTabletId), kKeyValueChannels),
               node.options_.leader, &node.placement_),
-      tables(node.world_, node.groups(), scheme, node.background_, node.tables_options(places)) {}
+      tables(node.world_, node.groups(), scheme, node.background_.of(Urgency::kMerge),
+             node.tables_options(places)) {}
 
 Node::Node(std::vector<World> lanes, Executor& background, blob::ClusterConfig config, NodeId self,
            NodeOptions options)
@@ -130,6 +131,7 @@ TableServicesOptions Node::tables_options(const SystemPlaces& places) {
   options.groups = group_ids(storage_.config());
   options.places = places;
   options.placement = &placement_;
+  options.flushing = &background_.of(Urgency::kFlush);
   options.leader = options_.leader;
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
     options.other_lanes.push_back({lanes_[i]->world, lanes_[i]->groups.get()});

@@ -24,6 +24,7 @@
 #include "blob/node/blob_node.h"
 #include "cluster/placement.h"
 #include "cluster/system_places.h"
+#include "io/background_work.h"
 #include "node/key_value_host.h"
 #include "node/lane_queue_tablets.h"
 #include "node/lane_topics.h"
@@ -38,7 +39,7 @@ struct NodeOptions {
   LeaderOptions leader;
   std::size_t topic_cache_bytes = queue::kCacheBytesDefault;  // Of all lanes.
   queue::FactLimits facts;                                    // Of all partitions.
-  TableServicesOptions tables;  // Groups, places and placement are set by the node.
+  TableServicesOptions tables;  // Groups, places, placement, flushing are set by the node.
   NodeBug bug = NodeBug::kNone;
 };
 
@@ -76,6 +77,8 @@ class Node {
 
   std::size_t lanes() const { return lanes_.size(); }
   World lane(std::size_t index) const { return lanes_[index]->world; }
+  // Long work of all lanes; on any thread.
+  BackgroundWork& background() { return background_; }
   blob::BlobNode& storage() { return storage_; }
   const blob::BlobNode& storage() const { return storage_; }
   // Of the control lane.
@@ -138,7 +141,7 @@ class Node {
 
   const NodeId self_;
   const NodeOptions options_;
-  Executor& background_;
+  BackgroundWork background_;
   StaticPlacement placement_;
   World world_;  // Of the control lane.
   const std::shared_ptr<queue::FactCounts> facts_;

@@ -40,9 +40,9 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
       pinned_memory_(options_.in_memory_bytes),
       blocks_(options_.block_cache_bytes, &pinned_memory_),
       row_cache_memory_(options_.row_cache_bytes),
-      resources_{world_,          groups,  timestamps_,       background,
-                 blocks_,         nullptr, row_cache_memory_, &store_budget_,
-                 &history_budget_},
+      resources_{world_,           groups,           timestamps_,       background,
+                 blocks_,          nullptr,          row_cache_memory_, &store_budget_,
+                 &history_budget_, options_.flushing},
       other_lanes_(make_other_lanes(background)),
       oracle_(world.executor, "timestamps",
               {[this] { return boot_oracle(); },
@@ -80,7 +80,8 @@ TableServices::OtherLane::OtherLane(TableServices& services, const TableLane& la
                 nullptr,
                 services.row_cache_memory_,
                 &services.store_budget_,
-                &services.history_budget_} {}
+                &services.history_budget_,
+                services.options_.flushing} {}
 
 std::vector<std::unique_ptr<TableServices::OtherLane>> TableServices::make_other_lanes(
     Executor& background) {

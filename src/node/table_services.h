@@ -48,6 +48,7 @@ struct TableServicesOptions {
   LeaderOptions leader;
   Placement* placement = nullptr;  // None: all tablets are always to run here, on the first lane.
   std::vector<TableLane> other_lanes;
+  Executor* flushing = nullptr;  // More urgent than `background`. None: the same.
   table::SeededBug bug{};
 };
 

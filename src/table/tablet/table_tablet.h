@@ -53,6 +53,7 @@ struct TableResources {
   SlabMemory& row_cache_memory;
   MemoryBudget* store_budget = nullptr;    // Of unflushed rows. Null: no limit.
   MemoryBudget* history_budget = nullptr;  // Of lock history. Null: no limit.
+  Executor* flushing = nullptr;            // As `background`, for flushes. Null: the same.
 };
 
 // The answer of a coordinator about a prepared transaction that was not finished for a while.

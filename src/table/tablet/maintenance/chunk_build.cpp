@@ -21,8 +21,7 @@ class Build {
       : places_(places),
         spec_(std::move(spec)),
         rows_(std::move(rows)),
-        puts_(places.log, spec_.build),
-        shared_(&places.lane == &places.background) {
+        puts_(places.log, spec_.build) {
     if (spec_.retention) rule_.emplace(*spec_.schema, *spec_.retention, spec_.scope);
   }
 
@@ -46,8 +45,8 @@ class Build {
   };
 
   Task<Result<void>> merge() {
-    const std::size_t turn = shared_ ? kRowsPerSharedTurn : kRowsPerTurn;
     co_await hop(places_.background);
+    const std::size_t turn = places_.lane.on_this_thread() ? kRowsPerSharedTurn : kRowsPerTurn;
     for (std::size_t steps = 1;; ++steps) {
       if (steps % turn == 0) {
         if (stopping()) co_return fail(Errc::kUnavailable, "the tablet is stopping");
@@ -231,7 +230,6 @@ class Build {
   const BuildSpec spec_;
   std::unique_ptr<RowCursor> rows_;
   BlobPuts puts_;
-  const bool shared_;
   BuildOutcome outcome_;
   std::deque<Pending> pending_;  // The last one is still being filled.
   std::unique_ptr<ChunkWriter> writer_;

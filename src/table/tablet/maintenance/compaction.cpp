@@ -384,9 +384,9 @@ Task<void> Maintenance::Impl::exclude_damaged(Readers chosen, Error error) {
 // units.
 Task<Result<BuildOutcome>> Maintenance::Impl::merge(const Readers& chosen, BuildSpec spec,
                                                     std::size_t& unread) {
-  CO_TRY(
-      std::vector<SkippedUnits> skipped,
-      co_await find_deleted_units(places(), chosen, settings_.mount.retention(), spec.scope, bug_));
+  CO_TRY(std::vector<SkippedUnits> skipped,
+         co_await find_deleted_units(places(Urgency::kMerge), chosen, settings_.mount.retention(),
+                                     spec.scope, bug_));
   ReadSpec everything;
   everything.all_versions = true;
   std::vector<std::unique_ptr<RowCursor>> sources;
@@ -400,8 +400,8 @@ Task<Result<BuildOutcome>> Maintenance::Impl::merge(const Readers& chosen, Build
       sources.push_back(chosen[i]->scan({}, everything, false, std::move(skipped[i])));
     }
   }
-  CO_TRY(BuildOutcome built,
-         co_await build_chunks(places(), std::move(spec), merge_cursors(std::move(sources))));
+  CO_TRY(BuildOutcome built, co_await build_chunks(places(Urgency::kMerge), std::move(spec),
+                                                   merge_cursors(std::move(sources))));
   if (dropped) built.dropped = true;
   co_return std::move(built);
 }

@@ -76,7 +76,8 @@ Task<Result<void>> Maintenance::Impl::flush(StoreNumber number) {
     spec.outside = outside({}, store.get(), store->max_timestamp());
   }
   const Timestamp retained = horizon(store->max_timestamp());
-  auto built = co_await build_chunks(places(), std::move(spec), store->scan({}, everything()));
+  auto built = co_await build_chunks(places(Urgency::kFlush), std::move(spec),
+                                     store->scan({}, everything()));
   if (!built) {
     co_await abandon_build(change.build);
     co_return std::unexpected(std::move(built).error());
@@ -128,7 +129,7 @@ Task<Result<void>> Maintenance::Impl::add_static(std::shared_ptr<const StaticRow
   StoreLog::Replace change;
   BuildSpec spec = new_build();
   change.build = spec.build;
-  auto built = co_await build_chunks(places(), std::move(spec),
+  auto built = co_await build_chunks(places(Urgency::kFlush), std::move(spec),
                                      StaticRows::cursor(rows, rows_before, timestamp));
   if (!built) {
     co_await abandon_build(change.build);

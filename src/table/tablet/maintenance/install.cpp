@@ -7,9 +7,10 @@
 
 namespace moraine::table {
 
-BuildPlaces Maintenance::Impl::places() {
+BuildPlaces Maintenance::Impl::places(Urgency urgency) {
+  const bool flushes = urgency == Urgency::kFlush && resources_.flushing != nullptr;
   return {resources_.world.executor,
-          resources_.background,
+          flushes ? *resources_.flushing : resources_.background,
           resources_.world.clock,
           log_,
           blobs_,

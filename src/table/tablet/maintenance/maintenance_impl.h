@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "io/background_work.h"
 #include "io/sync.h"
 #include "table/tablet/maintenance/chunk_build.h"
 #include "table/tablet/maintenance/dead_space.h"
@@ -85,7 +86,7 @@ class Maintenance::Impl {
                                 std::uint64_t rows_before, std::string last);
 
   // install.cpp
-  BuildPlaces places();
+  BuildPlaces places(Urgency urgency);
   BuildSpec new_build() const;
   Task<Result<void>> install(StoreLog::Replace change, std::vector<BuiltChunk> built);
   Task<Result<Readers>> open(std::vector<BuiltChunk> built);
