@@ -327,7 +327,7 @@ Task<Result<void>> Machines::take_claim(Life& life) {
 Task<Result<void>> Machines::open_door(Life& life) {
   std::vector<kafka::KafkaDoor::Lane> lanes;
   for (std::size_t i = 0; i < options_.lanes; ++i) {
-    lanes.push_back({life.node.lane(i), life.node.topics(i)});
+    lanes.push_back({life.node.lane(i), life.node.topics(i), &life.node.background()});
   }
   life.door = std::make_unique<kafka::KafkaDoor>(
       std::move(lanes), [&node = life.node] { return node.gateway_state(); }, options_.node.bug);

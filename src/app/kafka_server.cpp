@@ -17,7 +17,9 @@ KafkaServer::KafkaServer(RealLanes& lanes, Node& node, KafkaServerOptions option
 
 std::vector<kafka::KafkaDoor::Lane> KafkaServer::door_lanes() {
   std::vector<kafka::KafkaDoor::Lane> lanes;
-  for (std::size_t i = 0; i < node_.lanes(); ++i) lanes.push_back({node_.lane(i), node_.topics(i)});
+  for (std::size_t i = 0; i < node_.lanes(); ++i) {
+    lanes.push_back({node_.lane(i), node_.topics(i), &node_.background()});
+  }
   return lanes;
 }
 

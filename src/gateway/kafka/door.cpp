@@ -10,6 +10,7 @@ KafkaDoor::Serving::Serving(const KafkaDoor::Lane& lane, KafkaDoor& door, Execut
                             NodeBug bug)
     : world(lane.world),
       topics(lane.topics),
+      background(lane.background),
       groups(door.groups_, first, lane.world.executor),
       producer_ids(door.producer_ids_, first, lane.world.executor, bug),
       config_changes(door.config_changes_, first, lane.world.executor) {}
@@ -41,9 +42,9 @@ void KafkaDoor::open(KafkaOptions options) {
   options.request_bytes_max /= lanes_.size();
   options.response_bytes_max /= lanes_.size();
   for (const auto& lane : lanes_) {
-    const KafkaParts parts{lane->topics,         lane->groups,      lane->producer_ids,
-                           lane->world.executor, lane->world.clock, registry_,
-                           &lane->config_changes};
+    const KafkaParts parts{lane->topics,          lane->groups,      lane->producer_ids,
+                           lane->world.executor,  lane->world.clock, registry_,
+                           &lane->config_changes, lane->background};
     lane->service = std::make_unique<KafkaService>(parts, options);
   }
 }

@@ -27,7 +27,8 @@ class KafkaDoor {
  public:
   struct Lane {
     World world;
-    Topics& topics;  // Used on that lane.
+    Topics& topics;                        // Used on that lane.
+    BackgroundWork* background = nullptr;  // None: long work is done on the lane.
   };
   // Null while the tablet is not running; used on the control lane.
   using State = std::function<std::shared_ptr<KeyValue>()>;
@@ -56,6 +57,7 @@ class KafkaDoor {
     Serving(const KafkaDoor::Lane& lane, KafkaDoor& door, Executor& first, NodeBug bug);
     World world;
     Topics& topics;
+    BackgroundWork* background;
     LaneGroups groups;
     LaneProducerIds producer_ids;
     LaneLock config_changes;

@@ -57,6 +57,34 @@ TEST(Compression, APayloadCutAnywhereIsRefused) {
   }
 }
 
+// A context that the thread keeps must not remember anything of a batch that was refused.
+TEST(Compression, ARefusedPayloadDoesNotAffectTheNext) {
+  const Slice plain = text_of(300'000);
+  for (const Compression codec : kCodecs) {
+    const Slice packed = compress(codec, plain);
+    for (const std::size_t size : {packed.size() / 3, packed.size() - 1}) {
+      if (codec != Compression::kNone) {
+        EXPECT_FALSE(decompress(codec, packed.sub(0, size), kPlentyBytes)) << to_string(codec);
+      }
+      EXPECT_FALSE(decompress(codec, packed, 100'000)) << to_string(codec);
+      const auto read = decompress(codec, packed, kPlentyBytes);
+      ASSERT_TRUE(read.has_value()) << to_string(codec) << ": " << read.error().message;
+      EXPECT_TRUE(equal(*read, plain)) << to_string(codec);
+    }
+  }
+}
+
+TEST(Compression, AChangedByteOfGzipIsNoticed) {
+  const Slice plain = text_of(20'000);
+  const Slice packed = compress(Compression::kGzip, plain);
+  for (std::size_t at = 10; at < packed.size(); at += 7) {  // After the header.
+    Buffer changed(packed.size());
+    std::memcpy(changed.data(), packed.data(), packed.size());
+    changed.data()[at] ^= std::byte{0x10};
+    EXPECT_FALSE(decompress(Compression::kGzip, std::move(changed).freeze(), kPlentyBytes)) << at;
+  }
+}
+
 TEST(Compression, RefusesWhatIsNotOfTheCodec) {
   const Slice noise = Slice::copy_of("\xff\xff\xff\xff certainly not compressed");
   for (const Compression codec : kCodecs) {

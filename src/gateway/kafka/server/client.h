@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "gateway/kafka/server/turns.h"
 #include "io/executor.h"
 
 namespace moraine::kafka {
@@ -39,6 +40,9 @@ class Client {
   bool reads() const { return taken_bytes_ > kUnreadBytesMax; }
   void took(std::size_t bytes) { taken_bytes_ += bytes; }
 
+  // In which the batches of Produce requests are given to partitions.
+  Turns& produce_turns() { return produce_turns_; }
+
  private:
   const std::string peer_;
   bool disconnected_ = false;
@@ -46,6 +50,7 @@ class Client {
   std::size_t unsent_bytes_ = 0;
   std::uint64_t next_hook_ = 1;
   std::map<std::uint64_t, Callback> hooks_;
+  Turns produce_turns_;
 };
 
 }  // namespace moraine::kafka

@@ -132,6 +132,32 @@ TEST_F(ConnectionTest, AProduceWithoutAcksHasNoAnswer) {
   EXPECT_EQ(ask(produce_of("t", batch_with({"b"}), 1), 7).topics[0].partitions[0].base_offset, 1);
 }
 
+// What is read ahead, and what is not after a long request, is never lost.
+TEST_F(ConnectionTest, ShortAndLongRequestsFollowEachOther) {
+  FakePartition& partition = make_topic("t");
+  const std::vector<std::size_t> sizes{10,      20'000, 16'200, 30'000,  5, 7,
+                                       600'000, 9,      17'000, 300'000, 16};
+  std::vector<Slice> requests;
+  for (const std::size_t size : sizes) {
+    const RequestHeader header{ApiKey::kProduce, 9, ++correlation_, "tester"};
+    for (Slice& slice :
+         encode_request(header, produce_of("t", batch_with({std::string(size, 'x')})))) {
+      requests.push_back(std::move(slice));
+    }
+  }
+  sends_.spawn([](std::shared_ptr<ByteStream> client, std::vector<Slice> all) -> Task<void> {
+    EXPECT_TRUE(co_await client->write(std::move(all)));
+  }(client_, std::move(requests)));
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto number = correlation_ - static_cast<std::int32_t>(sizes.size() - 1 - i);
+    const RequestHeader header{ApiKey::kProduce, 9, number, "tester"};
+    const auto answer = receive<ProduceResponse>(header).topics.at(0).partitions.at(0);
+    EXPECT_EQ(answer.base_offset, static_cast<std::int64_t>(i));
+    const Slice expected = batch_with({std::string(sizes[i], 'x')});
+    EXPECT_TRUE(equal(partition.requests.at(i).payload, expected)) << sizes[i];
+  }
+}
+
 TEST_F(ConnectionTest, AFailedProduceWithoutAcksClosesTheConnection) {
   send(produce_of("nope", batch_with({"a"}), 0), 7);
   EXPECT_TRUE(closed());

@@ -18,6 +18,7 @@
 #include "gateway/kafka/server/metrics.h"
 #include "gateway/kafka/server/options.h"
 #include "gateway/kafka/server/slow_readers.h"
+#include "io/background_work.h"
 #include "io/executor.h"
 #include "io/lane_lock.h"
 #include "io/sync.h"
@@ -34,6 +35,7 @@ struct KafkaParts {
   WallClock& clock;
   MetricRegistry& metrics;
   LaneLock* config_changes = nullptr;  // Shared by the servers of all lanes. None: the only server.
+  BackgroundWork* background = nullptr;  // None: long work is done on the lane.
 };
 
 // The error text for clients that use transactions.
@@ -67,7 +69,8 @@ struct ServerContext {
         reserved_responses(parts.executor, options.response_bytes_max / kReservedPart),
         slow_readers(parts.executor, responses, reserved_responses),
         own_config_changes(own_permits, parts.executor, parts.executor),
-        config_changes(parts.config_changes ? *parts.config_changes : own_config_changes) {}
+        config_changes(parts.config_changes ? *parts.config_changes : own_config_changes),
+        background(parts.background) {}
 
   // Logs that a client uses an unsupported feature; its answer may not show the reason.
   void log_refusal(const Client& client, std::string_view reason) {
@@ -92,7 +95,8 @@ struct ServerContext {
   Semaphore own_permits{1};
   LaneLock own_config_changes;
   LaneLock& config_changes;  // One change of configs at a time: it depends on earlier ones.
-  TaskScope writes;          // Writes whose outcome is not known yet.
+  BackgroundWork* const background;
+  TaskScope writes;  // Writes whose outcome is not known yet.
 };
 
 // The memory of a request, from the service's budget; held as long as parts of the request are

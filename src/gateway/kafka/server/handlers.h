@@ -1,7 +1,7 @@
 // The handlers: one function for each API, from a decoded request to its response.
 //
-// Promise    produce() has queued every batch before it first suspends, so the order in which
-//            handlers are started is the order of the data.
+// Promise    The order in which produce() is started for the requests of a connection is the order
+//            of their data, also while some of them are unpacked in the background.
 // Threading  The connection's lane.
 // Errors     Error codes inside the responses.
 #pragma once

@@ -22,6 +22,17 @@ constexpr std::chrono::milliseconds kTimeoutMax = std::chrono::minutes(10);
 // Of all error messages of one answer: past it errors have codes only.
 constexpr std::size_t kErrorTextBytesMax = std::size_t{256} << 10;
 
+// What a lane unpacks at once, well within a millisecond: batches up to this size that have up to
+// kPlainInlineMax bytes of records. Longer ones are unpacked in the background.
+constexpr std::size_t kUnpackedInlineMax = std::size_t{64} << 10;
+constexpr std::size_t kPlainInlineMax = std::size_t{256} << 10;
+constexpr std::size_t kRequestInlineMax = std::size_t{256} << 10;  // Of one request, packed.
+// The same for batches that are compressed in another codec.
+constexpr std::size_t kRecompressedInlineMax = std::size_t{4} << 10;
+// While this many wait in the background, lanes unpack long batches themselves: all processors
+// are busy then.
+constexpr std::size_t kUnpackingWaitingMax = 2;
+
 using Outcome = ProduceResponse::Partition;
 
 // A batch that is being written to its partition.
@@ -55,15 +66,71 @@ void refuse_with(Outcome& outcome, Refusal refusal, Collection& all) {
   explain(outcome, std::move(refusal.message), all);
 }
 
-Checked<void> check_batch(const RecordBatch& batch, const TopicSettings& settings,
-                          std::int16_t version) {
+// A batch of the request, from its checks to its write.
+struct Checking {
+  Outcome* outcome = nullptr;
+  std::shared_ptr<queue::Partition> partition;
+  std::shared_ptr<const TopicSettings> settings;
+  std::expected<RecordBatch, BatchRefusal> batch;
+  bool unpacked = false;      // Its records were checked, or it was refused before.
+  bool recompressed = false;  // `batch` is not part of the request's memory.
+};
+
+std::unexpected<BatchRefusal> refused(Refusal refusal) {
+  return std::unexpected(BatchRefusal{std::move(refusal), {}});
+}
+
+// The checks that need no unpacking.
+std::expected<RecordBatch, BatchRefusal> check_outside(const Records& records,
+                                                       const TopicSettings& settings,
+                                                       std::int16_t version) {
+  auto batch = single_batch(records.joined());
+  if (!batch) return refused(std::move(batch.error()));
   const ProduceRules rules{.bytes_max = static_cast<std::size_t>(settings.max_message_bytes),
                            .zstd_allowed = version >= kVersionOfZstd};
-  if (auto checked = check_produced(batch, rules); !checked) return checked;
-  if (batch.header.transactional()) {
-    return refuse(ErrorCode::kTransactionalIdAuthorizationFailed, std::string(kNoTransactions));
+  if (auto checked = check_produced(*batch, rules); !checked) {
+    return refused(std::move(checked.error()));
   }
-  return check_records(batch, kCheckedBytesMax);
+  if (batch->header.transactional()) {
+    return refused({ErrorCode::kTransactionalIdAuthorizationFailed, std::string(kNoTransactions)});
+  }
+  return std::move(*batch);
+}
+
+// The rest: records, times, codec; unpacks at most `plain_max` bytes and names at most
+// `records_left` records, which it reduces. False, and nothing changes: there are more bytes. Uses
+// nothing but its arguments, so it may run on any thread.
+bool check_inside(Checking& checking, std::int64_t now_ms, std::size_t plain_max,
+                  std::size_t& records_left) {
+  RecordBatch& batch = *checking.batch;
+  const TopicSettings& settings = *checking.settings;
+  if (auto checked = check_records(batch, plain_max); !checked) {
+    const bool longer = checked.error().code == ErrorCode::kMessageTooLarge;
+    if (longer && plain_max < kCheckedBytesMax) return false;
+    checking.batch = refused(std::move(checked.error()));
+  } else if (auto timed = check_times(batch, settings, now_ms, records_left); !timed) {
+    records_left -= timed.error().records.size();
+    checking.batch = std::unexpected(std::move(timed.error()));
+  } else if (needs_other_codec(batch, settings)) {
+    auto made = in_topic_codec(batch, settings);
+    checking.recompressed = made.has_value();
+    if (made) {
+      checking.batch = std::move(*made);
+    } else {
+      checking.batch = refused(std::move(made.error()));
+    }
+  }
+  checking.unpacked = true;
+  return true;
+}
+
+// Whether unpacking takes so little time that the lane does it at once; `left` is what it still
+// unpacks of the request.
+bool is_short(const RecordBatch& batch, const TopicSettings& settings, std::size_t left) {
+  const bool recompress = needs_other_codec(batch, settings);
+  if (!recompress && batch.header.codec() == Compression::kNone) return true;
+  return batch.bytes.size() <=
+         std::min(left, recompress ? kRecompressedInlineMax : kUnpackedInlineMax);
 }
 
 queue::WriteRequest write_of(const RecordBatch& batch) {
@@ -84,70 +151,39 @@ queue::WriteRequest write_of(const RecordBatch& batch) {
 }
 
 // The memory of a recompressed batch is reserved in the budget of requests.
-Checked<RecordBatch> recompress(const RecordBatch& batch, const TopicSettings& settings,
-                                Collection& all) {
-  auto made = in_topic_codec(batch, settings);
+void reserve_recompressed(Checking& checking, Collection& all) {
   ByteBudget* const budget = all.memory ? all.memory->budget() : nullptr;
-  if (!made || !budget) return made;
+  if (!checking.recompressed || !budget) return;
   // A lease for each: a lease that holds bytes may exceed the limit.
-  ByteBudget::Lease& lease = all.recompressed.emplace_back();
-  if (budget->grow_now(lease, made->bytes.size())) return made;
-  return refuse(ErrorCode::kRequestTimedOut,
-                "no memory to compress the batch in the topic's codec; retry");
+  if (budget->grow_now(all.recompressed.emplace_back(), checking.batch->bytes.size())) return;
+  checking.batch = refused(
+      {ErrorCode::kRequestTimedOut, "no memory to compress the batch in the topic's codec; retry"});
 }
 
-// The batch of a request as it is to be stored, except for the time of appending.
-std::expected<RecordBatch, BatchRefusal> prepare(ServerContext& server,
-                                                 const TopicSettings& settings,
-                                                 const Records& records, std::int16_t version,
-                                                 Collection& all) {
-  const auto refused = [](Refusal refusal) {
-    return std::unexpected(BatchRefusal{std::move(refusal), {}});
-  };
-  auto batch = single_batch(records.joined());
-  if (!batch) return refused(std::move(batch.error()));
-  if (auto checked = check_batch(*batch, settings, version); !checked) {
-    return refused(std::move(checked.error()));
-  }
-  const std::int64_t now_ms = server.clock.since_epoch().count();
-  if (auto checked = check_times(*batch, settings, now_ms, all.records_left); !checked) {
-    all.records_left -= checked.error().records.size();
-    return std::unexpected(std::move(checked.error()));
-  }
-  if (!needs_other_codec(*batch, settings)) return std::move(*batch);
-  auto made = recompress(*batch, settings, all);
-  if (!made) return refused(std::move(made.error()));
-  return std::move(*made);
-}
-
-// Queues one batch, or sets the error in `outcome`.
-std::optional<Write> queue_batch(ServerContext& server, const FoundPartition& found,
-                                 const TopicSettings& settings, const Records& records,
-                                 std::int16_t version, Collection& all, Outcome& outcome) {
-  const std::size_t recompressed = all.recompressed.size();
-  auto batch = prepare(server, settings, records, version, all);
-  if (!batch) {
-    refuse_with(outcome, std::move(batch.error().refusal), all);
-    outcome.record_errors = std::move(batch.error().records);
+// Queues one batch, or sets the error in its outcome.
+std::optional<Write> queue_batch(ServerContext& server, Checking& checking, Collection& all) {
+  Outcome& outcome = *checking.outcome;
+  if (!checking.batch) {
+    refuse_with(outcome, std::move(checking.batch.error().refusal), all);
+    outcome.record_errors = std::move(checking.batch.error().records);
     return std::nullopt;
   }
-  queue::WriteRequest request = write_of(*batch);
+  queue::WriteRequest request = write_of(*checking.batch);
   Write write;
-  if (settings.log_append_time) {
+  if (checking.settings->log_append_time) {
     write.append_time = server.clock.since_epoch().count();
-    const auto placed = place(*batch, {.log_append_time = write.append_time});
+    const auto placed = place(*checking.batch, {.log_append_time = write.append_time});
     request.payload = Records{{placed[0], placed[1]}}.joined();
     // The copy is no longer than the request's own batch, so it need not wait; it replaces a
     // recompressed one.
-    const bool paid = all.recompressed.size() > recompressed;
-    if (!paid && all.memory && all.memory->budget() != nullptr) {
+    if (!checking.recompressed && all.memory && all.memory->budget() != nullptr) {
       all.memory->settle(all.memory->bytes() + request.payload.size());
     }
     request.max_timestamp_ms = write.append_time;
   }
   write.outcome = &outcome;
-  write.partition = found.partition;
-  write.answer = found.partition->write(std::move(request));
+  write.partition = std::move(checking.partition);
+  write.answer = write.partition->write(std::move(request));
   return write;
 }
 
@@ -241,31 +277,86 @@ ErrorCode refusal_of(const ProduceRequest& request, std::int16_t version) {
   return ErrorCode::kNone;
 }
 
+// Finds the partitions and checks their batches, except for the long ones' insides.
+std::vector<Checking> check_all(ServerContext& server, const ProduceRequest& request,
+                                std::int16_t version, ProduceResponse& response, Collection& all) {
+  std::vector<Checking> batches;
+  std::size_t inline_left = kRequestInlineMax;
+  const std::int64_t now_ms = server.clock.since_epoch().count();
+  for (std::size_t t = 0; t < request.topics.size(); ++t) {
+    const ProduceRequest::Topic& topic = request.topics[t];
+    const TopicPtr info = server.topics.find(topic.name);
+    const auto settings =
+        std::make_shared<const TopicSettings>(info ? topic_settings(*info) : TopicSettings{});
+    for (std::size_t p = 0; p < topic.partitions.size(); ++p) {
+      Outcome& answer = response.topics[t].partitions[p];
+      FoundPartition found = find_partition(server, info, answer.index);
+      answer.error_code = found.error;
+      if (!found.reason.empty()) explain(answer, found.reason, all);
+      if (!found.partition) continue;
+      Checking& checking = batches.emplace_back();
+      checking.outcome = &answer;
+      checking.partition = std::move(found.partition);
+      checking.settings = settings;
+      checking.batch = check_outside(topic.partitions[p].records, *settings, version);
+      if (!checking.batch) {
+        checking.unpacked = true;
+      } else if (is_short(*checking.batch, *settings, inline_left)) {
+        const bool packed = checking.batch->header.codec() != Compression::kNone;
+        if (packed) inline_left -= std::min(inline_left, checking.batch->bytes.size());
+        check_inside(checking, now_ms, packed ? kPlainInlineMax : kCheckedBytesMax,
+                     all.records_left);
+        reserve_recompressed(checking, all);
+      }
+    }
+  }
+  return batches;
+}
+
+bool has_to_be_unpacked(const Checking& checking) {
+  return !checking.unpacked;
+}
+
+// Checks the insides of long batches: in the background, or on the lane, in turns, when the
+// background has enough to do already.
+Task<void> unpack(ServerContext& server, std::vector<Checking>& batches, Collection& all) {
+  const std::int64_t now_ms = server.clock.since_epoch().count();
+  BackgroundWork* const background = server.background;
+  const bool busy =
+      background == nullptr || background->waiting(Urgency::kRequest) >= kUnpackingWaitingMax;
+  Executor& where = busy ? server.executor : background->of(Urgency::kRequest);
+  for (Checking& checking : batches) {
+    if (checking.unpacked) continue;
+    co_await yield(where);
+    check_inside(checking, now_ms, kCheckedBytesMax, all.records_left);
+    co_await hop(server.executor);
+    reserve_recompressed(checking, all);
+  }
+}
+
 }  // namespace
 
 Task<ProduceOutcome> produce(ServerContext& server, ProduceRequest request, RequestContext about) {
+  Turns::Turn turn(about.client->produce_turns());
   ProduceOutcome outcome;
   const ErrorCode refusal = refusal_of(request, about.version);
   if (request.transactional_id) server.log_refusal(*about.client, kNoTransactions);
   outcome.response = all_answered(request, refusal);
   const auto all = std::make_shared<Collection>();
   all->memory = std::move(about.memory);
-  for (std::size_t t = 0; refusal == ErrorCode::kNone && t < request.topics.size(); ++t) {
-    ProduceRequest::Topic& topic = request.topics[t];
-    const TopicPtr info = server.topics.find(topic.name);
-    const TopicSettings settings = info ? topic_settings(*info) : TopicSettings{};
-    for (std::size_t p = 0; p < topic.partitions.size(); ++p) {
-      Outcome& answer = outcome.response.topics[t].partitions[p];
-      const FoundPartition found = find_partition(server, info, answer.index);
-      answer.error_code = found.error;
-      if (!found.reason.empty()) explain(answer, found.reason, *all);
-      if (!found.partition) continue;
-      auto write = queue_batch(server, found, settings, topic.partitions[p].records, about.version,
-                               *all, answer);
-      if (write) all->writes.push_back(std::move(*write));
-    }
+  std::vector<Checking> batches;
+  if (refusal == ErrorCode::kNone) {
+    batches = check_all(server, request, about.version, outcome.response, *all);
   }
-  request.topics.clear();  // The partitions hold the payloads.
+  request.topics.clear();  // The batches hold their payloads.
+  if (std::ranges::any_of(batches, &has_to_be_unpacked)) co_await unpack(server, batches, *all);
+  co_await turn.wait();
+  for (Checking& checking : batches) {
+    auto write = queue_batch(server, checking, *all);
+    if (write) all->writes.push_back(std::move(*write));
+  }
+  turn.end();
+  batches.clear();  // The partitions hold the payloads.
   if (!all->writes.empty()) {
     const auto timeout =
         std::clamp(std::chrono::milliseconds(request.timeout_ms), kTimeoutMin, kTimeoutMax);

@@ -373,5 +373,69 @@ TEST_F(ProduceTest, OfManyRecordsOutsideTheBoundsSomeAreNamed) {
   EXPECT_EQ(produce(batch_with(many)).record_errors.size(), kRecordErrorsMax);
 }
 
+// Unpacks to more than a lane unpacks at once.
+Slice long_batch() {
+  return batch_with({std::string(1 << 20, 'a')}, {.codec = Compression::kGzip});
+}
+
+TEST_F(ProduceTest, ALongBatchIsUnpackedInTheBackgroundAndLaterOnesWaitForIt) {
+  FakePartition& partition = make_topic("t");
+  background_executor_.hold();
+  const RequestHeader first = send(produce_of("t", long_batch()), 9);
+  const RequestHeader second = send(produce_of("t", batch_with({"b"})), 9);
+  world_.executor().run_for(1s);
+  EXPECT_EQ(background_executor_.posted(), 1u);
+  EXPECT_TRUE(partition.requests.empty());
+  background_executor_.release();
+  EXPECT_EQ(receive<ProduceResponse>(first).topics.at(0).partitions.at(0).base_offset, 0);
+  EXPECT_EQ(receive<ProduceResponse>(second).topics.at(0).partitions.at(0).base_offset, 1);
+  EXPECT_TRUE(equal(partition.requests.at(0).payload, long_batch()));
+}
+
+TEST_F(ProduceTest, ALongBatchThatIsRefusedDoesNotStopLaterOnes) {
+  FakePartition& partition = make_topic("t");
+  Slice wrong = long_batch();
+  wrong = changed(wrong, 60, std::byte{2});  // The number of records.
+  wrong = changed(wrong, 26, std::byte{1});  // The number of the last one.
+  background_executor_.hold();
+  const RequestHeader first = send(produce_of("t", wrong), 9);
+  const RequestHeader second = send(produce_of("t", batch_with({"b"})), 9);
+  world_.executor().run_for(1s);
+  background_executor_.release();
+  EXPECT_EQ(receive<ProduceResponse>(first).topics.at(0).partitions.at(0).error_code,
+            ErrorCode::kInvalidRecord);
+  EXPECT_EQ(receive<ProduceResponse>(second).topics.at(0).partitions.at(0).base_offset, 0);
+  EXPECT_EQ(partition.requests.size(), 1u);
+}
+
+TEST_F(ProduceTest, AClientThatLeavesWhileItsBatchIsUnpackedIsForgotten) {
+  FakePartition& partition = make_topic("t");
+  background_executor_.hold();
+  send(produce_of("t", long_batch()), 9);
+  world_.executor().run_for(1s);
+  client_->close();
+  world_.executor().run_for(1s);
+  background_executor_.release();
+  world_.executor().run_for(1s);
+  EXPECT_EQ(partition.requests.size(), 1u);
+  connect();
+  EXPECT_EQ(produce(batch_with({"b"})).base_offset, 1);
+}
+
+TEST_F(ProduceTest, WhenManyWaitInTheBackgroundTheLaneUnpacks) {
+  FakePartition& partition = make_topic("t");
+  background_executor_.hold();
+  for (int i = 0; i < 3; ++i) {
+    send(produce_of("t", long_batch()), 9);
+    world_.executor().run_for(100ms);
+    connect();
+  }
+  EXPECT_EQ(background_executor_.posted(), 2u);
+  EXPECT_EQ(partition.requests.size(), 1u);
+  background_executor_.release();
+  world_.executor().run_for(100ms);
+  EXPECT_EQ(partition.requests.size(), 3u);
+}
+
 }  // namespace
 }  // namespace moraine::kafka

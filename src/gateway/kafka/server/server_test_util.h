@@ -55,6 +55,40 @@ inline FetchRequest fetch_of(const std::string& topic, std::int64_t offset,
   return request;
 }
 
+// The executor of background work: its callbacks wait while it is held.
+class HeldExecutor final : public Executor {
+ public:
+  explicit HeldExecutor(SimExecutor& loop) : loop_(loop) {}
+
+  void hold() { held_ = true; }
+  void release() {
+    held_ = false;
+    for (Callback& callback : std::exchange(waiting_, {})) loop_.post(std::move(callback));
+  }
+  std::size_t posted() const { return posted_; }
+
+  void post(Callback callback) override {
+    ++posted_;
+    if (held_) {
+      waiting_.push_back(std::move(callback));
+    } else {
+      loop_.post(std::move(callback));
+    }
+  }
+  Instant now() const override { return loop_.now(); }
+  TimerId schedule(Instant when, Callback callback) override {
+    return loop_.schedule(when, std::move(callback));
+  }
+  void cancel(TimerId timer) override { loop_.cancel(timer); }
+  bool on_this_thread() const override { return false; }
+
+ private:
+  SimExecutor& loop_;
+  bool held_ = false;
+  std::size_t posted_ = 0;
+  std::vector<Callback> waiting_;
+};
+
 // A service on fakes, and one connection to it.
 class KafkaServerTest : public testing::Test {
  protected:
@@ -64,7 +98,7 @@ class KafkaServerTest : public testing::Test {
         topics_(world_.executor()),
         groups_(world_.executor()),
         service_(KafkaParts{topics_, groups_, producer_ids_, world_.executor(), node_.world().clock,
-                            registry_},
+                            registry_, nullptr, &background_},
                  std::move(options)),
         stream_options_(streams) {
     connect();
@@ -159,6 +193,8 @@ class KafkaServerTest : public testing::Test {
   FakeTopics topics_;
   FakeGroups groups_;
   FakeProducerIds producer_ids_;
+  HeldExecutor background_executor_{world_.executor()};
+  BackgroundWork background_{background_executor_};
   KafkaService service_;
   SimStreamOptions stream_options_;
   TaskScope connections_;
