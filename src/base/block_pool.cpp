@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,11 @@ namespace {
 constexpr std::size_t kExactPages = 8;
 // Blocks of at least this size get their own mapping: in the heap they would fragment it.
 constexpr std::size_t kMappedBytesMin = std::size_t{2} << 20;
+
+// Blocks from this size on may come from the next larger classes, up to less than twice the size:
+// the page faults of a fresh block cost more than the slack, which was idle memory before.
+constexpr std::size_t kFlexibleBytesMin = std::size_t{256} << 10;
+constexpr std::size_t kLargerClasses = 3;
 
 // Idle blocks are linked through their own memory.
 Block* next_of(const Block* block) {
@@ -91,7 +97,11 @@ Block* BlockPool::take(std::size_t size) {
   Block* block = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    block = pop(wanted.index);
+    const std::size_t last =
+        wanted.capacity < kFlexibleBytesMin ? wanted.index : wanted.index + kLargerClasses;
+    for (std::size_t i = wanted.index; block == nullptr && i <= std::min(last, kClasses - 1); ++i) {
+      block = pop(i);
+    }
   }
   if (block == nullptr) return make_aligned_block(wanted.capacity);
   block->references.store(1, std::memory_order_relaxed);

@@ -29,7 +29,8 @@ class BlockPool {
   ~BlockPool();
 
   // A block for `size` bytes with one reference; contents are undefined. Its capacity is a whole
-  // number of pages and exceeds what is needed by a quarter at most.
+  // number of pages and exceeds what is needed by a quarter at most, or is less than 2.5 times as
+  // much when it is large and was idle.
   // Requires: kPooledBlockBytesMin <= size <= kPooledBlockBytesMax.
   Block* take(std::size_t size);
   // Returns an unreferenced block of take() to the pool. Past `bytes_max` the largest idle blocks

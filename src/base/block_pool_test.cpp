@@ -63,6 +63,21 @@ TEST(BlockPool, NeverServesASizeFromASmallerBlock) {
   for (Block* block : blocks) pool.give(block);
 }
 
+TEST(BlockPool, ServesALargeSizeFromASomewhatLargerIdleBlock) {
+  BlockPool pool(64 * kMiB);
+  Block* const idle = pool.take(3 * kMiB);
+  pool.give(idle);
+  Block* const much_smaller = pool.take(kMiB);
+  EXPECT_NE(much_smaller, idle);
+  Block* const smaller = pool.take(2 * kMiB);
+  EXPECT_EQ(smaller, idle);
+  pool.give(much_smaller);
+  pool.give(smaller);
+  Block* const small = pool.take(kMiB / 8);
+  EXPECT_EQ(small->capacity, kMiB / 8);
+  pool.give(small);
+}
+
 TEST(BlockPool, KeepsNoMoreIdleBytesThanItMay) {
   BlockPool pool(10 * kMiB);
   std::vector<Block*> blocks;
