@@ -39,8 +39,10 @@ Task<WriteAnswer> written(Partition& partition, WriteRequest request) {
 TEST(MessageParts, PartsOfAMessageThatFailedAreDeletedByTheNextTransaction) {
   SimWorld world(3);
   TestStorage storage(world);
-  auto booted = world.run(
-      KeyValue::boot(storage.world(), storage, TabletInfo::simple(TabletId{77}, kTestGroup, 3)));
+  LeaderOptions options;
+  options.entries_in_flight = 1;  // A queue that is full stays full.
+  auto booted = world.run(KeyValue::boot(
+      storage.world(), storage, TabletInfo::simple(TabletId{77}, kTestGroup, 3), options));
   ASSERT_TRUE(booted);
   KeyValue& tablet = **booted;
   BlobCache cache(1u << 20);

@@ -105,6 +105,13 @@ Checked<Slice> gunzip(ByteSpan packed, std::size_t size_max) {
   state->next_in = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(packed.data()));
   state->avail_in = static_cast<std::uint32_t>(packed.size());
   begin_member();
+  // ISA-L checks the checksum of a member, but not the size behind it.
+  std::size_t bytes_of_member = 0;
+  const auto size_holds = [&] {
+    const std::byte* const end = packed.data() + (packed.size() - state->avail_in);
+    return load<std::uint32_t>(end - sizeof(std::uint32_t)) ==
+           static_cast<std::uint32_t>(bytes_of_member);
+  };
   Output output(size_max, packed.size());
   while (!output.over()) {
     const MutableByteSpan room = output.room();
@@ -113,7 +120,10 @@ Checked<Slice> gunzip(ByteSpan packed, std::size_t size_max) {
     const int status = isal_inflate(state.get());
     if (status != ISAL_DECOMP_OK) return corrupt(Compression::kGzip, inflate_error(status));
     output.take(room.size() - state->avail_out);
+    bytes_of_member += room.size() - state->avail_out;
     if (state->block_state == ISAL_BLOCK_FINISH) {
+      if (!size_holds()) return corrupt(Compression::kGzip, "the size of a member does not hold");
+      bytes_of_member = 0;
       if (state->avail_in == 0) return std::move(output).finish();
       begin_member();
     } else if (state->avail_out > 0 && state->avail_in == 0) {
