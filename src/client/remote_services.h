@@ -29,11 +29,13 @@ class RemoteServices final : public TransactionServices {
             }};
   }
   TabletReads& reads() override { return tablets_; }
+  OpenCounts& open_counts() override { return open_counts_; }
 
  private:
   RemoteTablets tablets_;
   RemoteTimestamps timestamps_;
   const TabletId coordinator_;
+  OpenCounts open_counts_;
 };
 
 }  // namespace moraine::client
