@@ -27,13 +27,13 @@ class MovesRun {
         history_(history),
         random_(world.stream("moves")),
         model_(history),
-        cluster_(world, cluster_options(options, erasure)),
+        cluster_(world, cluster_options(erasure)),
         workload_(world, cluster_, model_, history, workload_options()) {}
 
   void run();
 
  private:
-  static ClusterOptions cluster_options(const SeedOptions& options, Erasure erasure) {
+  static ClusterOptions cluster_options(Erasure erasure) {
     ClusterOptions chosen;
     chosen.erasure = erasure;
     chosen.segments = 64;
