@@ -17,8 +17,9 @@ StoredTables::StoredTables(World world, SchemeHost& scheme,
     : world_(world),
       scheme_(scheme),
       options_(std::move(options)),
-      parts_{world,           std::move(lanes), tablets, std::move(ask_coordinator), scheme.tablets(),
-             options_.leader} {
+      parts_{
+          world,          std::move(lanes), tablets, std::move(ask_coordinator), scheme.tablets(),
+          options_.leader} {
   INVARIANT(!options_.groups.empty(), "tables need groups");
   scheme_.add_follower([this](const Scheme& tree) { follow(tree); });
   tablets.set_deleted_check([this](TabletId id) { return is_deleted(id); });

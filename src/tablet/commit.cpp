@@ -70,12 +70,14 @@ bool Leader::snapshot_due() const {
   return log_bytes_ >= options_.snapshot_log_bytes || snapshot_wanted_;
 }
 
-// For write_queued(): a snapshot or an entry that may begin now.
+// For write_queued(): a snapshot or an entry that may begin now. Where space is short, entries are
+// written one at a time: those that decide by colour() whether to write see what was written.
 bool Leader::has_work() const {
   if (ended_ || failed_) return false;
   if (in_flight_.empty()) return snapshot_due() || !queue_.empty();
   if (snapshot_due() || queue_.empty() || queue_.front()->request.after_confirmed) return false;
-  return in_flight_.size() < options_.entries_in_flight && in_flight_bytes_ < kBatchedBytesMax;
+  return in_flight_.size() < options_.entries_in_flight && in_flight_bytes_ < kBatchedBytesMax &&
+         colour_ == blob::Colour::kGreen;
 }
 
 // Moves queued commits into one entry.

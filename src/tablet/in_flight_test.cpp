@@ -1,7 +1,5 @@
 // Several log entries of one leader in flight: what the next boot accepts.
 
-#include <random>
-
 #include "tablet/test_tablet.h"
 
 namespace moraine {
@@ -187,7 +185,7 @@ class InFlightCrash : public InFlightTest, public testing::WithParamInterface<in
 
 // Whatever the moment of a crash: acknowledged words are there, in order, without a gap.
 TEST_P(InFlightCrash, KeepsEveryAcknowledgedCommit) {
-  std::mt19937_64 random(static_cast<std::uint64_t>(GetParam()));
+  SeededRandom random(static_cast<std::uint64_t>(GetParam()));
   Words expected;
   for (int life = 0; life < 4; ++life) {
     WordsTablet& tablet = boot();
@@ -197,10 +195,11 @@ TEST_P(InFlightCrash, KeepsEveryAcknowledgedCommit) {
     const auto one = [](WordsTablet& to, std::string word, std::size_t bytes) -> Task<void> {
       (void)co_await to.say(std::move(word), bytes);
     };
-    const int words = static_cast<int>(random() % 60);
+    const int words = static_cast<int>(random.next() % 60);
     for (int i = 0; i < words; ++i) {
-      commits.spawn(one(tablet, fmt::format("{}-{}", life, i), random() % 3 == 0 ? 50'000 : 0));
-      world_.run_for(Duration(random() % 400'000));
+      commits.spawn(
+          one(tablet, fmt::format("{}-{}", life, i), random.next() % 3 == 0 ? 50'000 : 0));
+      world_.run_for(Duration(random.next() % 400'000));
     }
     expected = tablet.state.words;
     tablet.leader->abandon();

@@ -132,6 +132,10 @@ TEST_F(ConnectionTest, AProduceWithoutAcksHasNoAnswer) {
   EXPECT_EQ(ask(produce_of("t", batch_with({"b"}), 1), 7).topics[0].partitions[0].base_offset, 1);
 }
 
+Task<void> write_all(std::shared_ptr<ByteStream> client, std::vector<Slice> all) {
+  EXPECT_TRUE(co_await client->write(std::move(all)));
+}
+
 // What is read ahead, and what is not after a long request, is never lost.
 TEST_F(ConnectionTest, ShortAndLongRequestsFollowEachOther) {
   FakePartition& partition = make_topic("t");
@@ -145,9 +149,7 @@ TEST_F(ConnectionTest, ShortAndLongRequestsFollowEachOther) {
       requests.push_back(std::move(slice));
     }
   }
-  sends_.spawn([](std::shared_ptr<ByteStream> client, std::vector<Slice> all) -> Task<void> {
-    EXPECT_TRUE(co_await client->write(std::move(all)));
-  }(client_, std::move(requests)));
+  sends_.spawn(write_all(client_, std::move(requests)));
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto number = correlation_ - static_cast<std::int32_t>(sizes.size() - 1 - i);
     const RequestHeader header{ApiKey::kProduce, 9, number, "tester"};
