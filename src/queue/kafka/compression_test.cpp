@@ -75,12 +75,14 @@ TEST(Compression, ARefusedPayloadDoesNotAffectTheNext) {
 }
 
 TEST(Compression, AChangedByteOfGzipIsNoticed) {
+  constexpr std::size_t kGzipTrailerBytes = 8;
   const Slice plain = text_of(20'000);
   const Slice packed = compress(Compression::kGzip, plain);
   for (std::size_t at = 10; at < packed.size(); ++at) {  // After the header.
     Buffer changed(packed.size());
     std::memcpy(changed.data(), packed.data(), packed.size());
     changed.data()[at] ^= std::byte{0x10};
+    if (at + kGzipTrailerBytes + 1 == packed.size()) continue;  // Its last bits have no meaning.
     EXPECT_FALSE(decompress(Compression::kGzip, std::move(changed).freeze(), kPlentyBytes)) << at;
   }
 }

@@ -98,7 +98,7 @@ class MaintenanceTest : public testing::Test {
 
   SimWorld world{17};
   SimNode& node = world.add_node();
-  LabelledExecutor lane{node.world().executor};
+  LabelledExecutor lane{node.world().executor, true};
   LabelledExecutor background{node.world().executor};
   NoTimestamps timestamps;
   NoGroups groups;

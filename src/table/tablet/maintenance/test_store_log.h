@@ -18,7 +18,8 @@ namespace moraine::table {
 // One of several executors on one simulated loop that know which of them is running.
 class LabelledExecutor final : public Executor {
  public:
-  explicit LabelledExecutor(Executor& loop) : loop_(loop) {}
+  // What runs outside of labelled executors, as a test does, counts as running on a lane.
+  explicit LabelledExecutor(Executor& loop, bool lane = false) : loop_(loop), lane_(lane) {}
   void post(Callback callback) override {
     loop_.post([this, call = std::move(callback)]() mutable { run(call); });
   }
@@ -27,7 +28,9 @@ class LabelledExecutor final : public Executor {
     return loop_.schedule(when, [this, call = std::move(callback)]() mutable { run(call); });
   }
   void cancel(TimerId timer) override { loop_.cancel(timer); }
-  bool on_this_thread() const override { return running_ == this; }
+  bool on_this_thread() const override {
+    return running_ == this || (lane_ && running_ == nullptr);
+  }
 
  private:
   void run(Callback& callback) {
@@ -37,6 +40,7 @@ class LabelledExecutor final : public Executor {
   }
 
   Executor& loop_;
+  const bool lane_;
   static inline const LabelledExecutor* running_ = nullptr;
 };
 
