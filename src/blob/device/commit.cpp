@@ -78,7 +78,9 @@ bool Device::ensure_room() {
   const Append& append = *front();
   const std::uint64_t needed = lone_batch_bytes(append.inline_.size(), append.data_.size());
   if (needed <= open_room()) return true;
-  if (append.class_ == AppendClass::kOrdinary && segments_.free() <= reserved_segments()) {
+  // What cleaning was promised is not taken from it: it would end with copies and no room.
+  if (append.class_ == AppendClass::kOrdinary &&
+      segments_.free() <= reserved_segments() + cleaning_segments_) {
     stalled_ = true;
     work_changed_.notify_all();
     nudge();

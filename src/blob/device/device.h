@@ -286,6 +286,8 @@ class Device {
   std::uint64_t garbage_check_at_ = 0;  // log_bytes_ of the next check of what a checkpoint frees.
   bool checkpointing_ = false;
   bool cleaning_ = false;
+  std::uint32_t cleaning_segments_ =
+      0;  // That copies of the segments being cleaned may still fill.
   std::optional<std::uint32_t> prewriting_;  // Must not be opened meanwhile.
   struct PrewriteLeft {
     std::optional<std::uint32_t> segment;

@@ -156,9 +156,15 @@ Task<Result<bool>> Device::clean(double fill_max) {
   limits.most = kVictimsMax;
   limits.open_room = open_room();
   limits.spared = 2 * checkpoint_bytes_ + kCheckpointSlack;
+  // Ordinary appends go on beside it: half of what they may use stays theirs.
+  const std::uint32_t reserved = reserved_segments();
+  if (!stalled_ && segments_.free() > reserved) {
+    limits.spared += std::uint64_t{(segments_.free() - reserved) / 2} * superblock_.segment_bytes;
+  }
   const auto victims = segments_.victims(manifest_.start_sequence, limits);
   SegmentSet set(segments_.count(), false);
   for (const std::uint32_t segment : victims) set[segment] = true;
+  cleaning_segments_ = segments_.segments_of_copies(victims);
   Result<void> outcome;
   if (!victims.empty()) {
     for (auto& [slot, owner] : owners_) {
@@ -169,6 +175,7 @@ Task<Result<bool>> Device::clean(double fill_max) {
   stats_.segments_evacuated += victims.size();
   release_dead();
   cleaning_ = false;
+  cleaning_segments_ = 0;
   work_changed_.notify_all();
   if (!outcome) co_return std::unexpected(outcome.error());
   co_return stats_.segments_freed != freed_before;

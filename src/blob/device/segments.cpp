@@ -181,6 +181,19 @@ std::vector<std::uint32_t> SegmentTable::victims(std::uint64_t checkpoint,
   return found;
 }
 
+std::uint32_t SegmentTable::segments_of_copies(const std::vector<std::uint32_t>& victims) const {
+  std::uint64_t live = 0;
+  std::uint64_t records = 0;
+  std::uint64_t needed = 0;
+  for (const std::uint32_t i : victims) {
+    live += segments_[i].live;
+    records += segments_[i].records;
+    needed += copied_bytes(segments_[i].live, segments_[i].records) + kCopyOverhead;
+  }
+  const std::uint64_t usable = usable_bytes(segment_bytes_, live, records);
+  return static_cast<std::uint32_t>((needed + usable - 1) / usable);
+}
+
 std::uint64_t SegmentTable::capacity_bytes() const {
   const std::uint64_t nominal = std::uint64_t{count()} * segment_bytes_;
   if (!no_blocks_) return nominal;

@@ -79,6 +79,9 @@ class SegmentTable {
   // Excludes segments that would gain next to nothing.
   std::vector<std::uint32_t> victims(std::uint64_t checkpoint, const CleanLimits& limits) const;
 
+  // Segments that copies of the live data of `victims` fill at most.
+  std::uint32_t segments_of_copies(const std::vector<std::uint32_t>& victims) const;
+
   // Bytes that discarding its dead parts would gain, in proportion to what died since it was
   // measured.
   std::uint64_t gain(std::uint32_t segment) const;
