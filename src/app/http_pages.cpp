@@ -81,7 +81,7 @@ Task<std::string> HttpPages::metrics() const {
   std::string text = node_metrics(NodeView{served_.node.storage(), plan_.self, served_.groups,
                                            first.network().peers(), first.lane().now()});
   if (served_.kafka) {
-    const TopicCacheFigures cache = co_await served_.node.topic_cache();
+    const TopicCacheFigures cache = served_.node.topic_cache();
     text += topic_metrics(served_.node.topics_report(), cache);
     if (served_.kafka) text += served_.kafka->metrics().expose();
     text += to_prometheus(co_await report_tables(served_.node.tables()));

@@ -94,7 +94,8 @@ Node::Node(std::vector<World> lanes, Executor& background, blob::ClusterConfig c
       world_(lanes.at(0)),
       facts_(std::make_shared<queue::FactCounts>(options_.facts)),
       storage_(World{world_.executor, world_.clock, world_.random, world_.disks, router_.rest()},
-               std::move(config), self, options_.storage) {
+               std::move(config), self, options_.storage),
+      topic_cache_(options_.topic_cache_bytes) {
   make_lanes(std::move(lanes));
   storage_.on_reconfigure([this](const blob::GroupConfig& newer) {
     for (std::size_t i = 1; i < lanes_.size(); ++i) {
@@ -108,14 +109,14 @@ Node::~Node() = default;
 
 void Node::make_lanes(std::vector<World> worlds) {
   for (const World& world : worlds) {
-    auto lane = std::make_unique<LaneParts>(world, options_.topic_cache_bytes / worlds.size());
+    auto lane = std::make_unique<LaneParts>(world);
     if (lanes_.empty()) {
       lane->groups = std::make_unique<OwnGroups>(storage_);
     } else {
       lane->proxies = storage_.make_proxies(world);
       lane->groups = std::make_unique<LaneBlobGroups>(*lane->proxies, groups(), world_.executor);
     }
-    lane->tablets = std::make_unique<StoredQueueTablets>(world, *lane->groups, lane->cache,
+    lane->tablets = std::make_unique<StoredQueueTablets>(world, *lane->groups, topic_cache_,
                                                          options_.leader, facts_);
     lanes_.push_back(std::move(lane));
   }
@@ -257,16 +258,8 @@ Topics& Node::topics(std::size_t lane) {
   return *lanes_[lane]->topics;
 }
 
-Task<TopicCacheFigures> Node::topic_cache() {
-  TopicCacheFigures figures;
-  for (const auto& lane : lanes_) {
-    co_await hop(lane->world.executor);
-    figures.bytes += lane->cache.bytes();
-    figures.hits += lane->cache.hits();
-    figures.misses += lane->cache.misses();
-  }
-  co_await hop(world_.executor);
-  co_return figures;
+TopicCacheFigures Node::topic_cache() const {
+  return {topic_cache_.bytes(), topic_cache_.hits(), topic_cache_.misses()};
 }
 
 std::optional<Error> Node::boot_error() const {

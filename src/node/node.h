@@ -3,7 +3,8 @@
 // the worlds that they give it and in the doors on top.
 //
 //   lane 0 (control)  devices, VDisks, system tablets, the scheme's topics and tables
-//   every lane        proxies to all groups, tablets of topics and tables, the cache of topics
+//   every lane        proxies to all groups, tablets of topics and tables
+//   shared            the caches
 //
 // Promise    open() makes this node's disks serve. start() returns when the scheme's tablet runs;
 //            all others start in the background, and not_ready() names what is not up. stop() ends
@@ -39,8 +40,8 @@ namespace moraine {
 struct NodeOptions {
   blob::BlobNodeOptions storage;
   LeaderOptions leader;
-  std::size_t topic_cache_bytes = queue::kCacheBytesDefault;  // Of all lanes.
-  queue::FactLimits facts;                                    // Of all partitions.
+  std::size_t topic_cache_bytes = queue::kCacheBytesDefault;
+  queue::FactLimits facts;      // Of all partitions.
   TableServicesOptions tables;  // Groups, places, placement, flushing are set by the node.
   // Outlives the node. None: all tablets are always to run here.
   Placement* placement = nullptr;
@@ -106,7 +107,7 @@ class Node {
     return tablets_->gateway.wait(deadline);
   }
   TopicsReport topics_report() const { return tablets_->topics.report(); }
-  Task<TopicCacheFigures> topic_cache();
+  TopicCacheFigures topic_cache() const;
   // Waits until timestamps are issued and transactions can commit. kTimeout.
   Task<Result<void>> wait_transactions(Instant deadline) {
     return tablets_->tables.start(deadline);
@@ -119,11 +120,10 @@ class Node {
  private:
   // What a lane has of its own; everything but the constructor runs on that lane.
   struct LaneParts {
-    LaneParts(World its_world, std::size_t cache_bytes) : world(its_world), cache(cache_bytes) {}
+    explicit LaneParts(World its_world) : world(its_world) {}
     World world;
     std::unique_ptr<blob::GroupProxies> proxies;  // Null on the control lane.
     std::unique_ptr<BlobGroups> groups;
-    queue::BlobCache cache;
     std::unique_ptr<StoredQueueTablets> tablets;
     std::unique_ptr<LaneTopics> topics;  // Null on the control lane.
   };
@@ -155,6 +155,7 @@ class Node {
   World world_;           // Of the control lane.
   const std::shared_ptr<queue::FactCounts> facts_;
   blob::BlobNode storage_;
+  queue::BlobCache topic_cache_;
   std::vector<std::unique_ptr<LaneParts>> lanes_;
   SystemPlaces places_;
   bool open_ = false;

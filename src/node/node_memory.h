@@ -20,7 +20,7 @@ namespace moraine {
 inline constexpr std::size_t kNodeMemoryBytesMin = std::size_t{256} << 20;
 // Without a size, parts are not larger than these.
 inline constexpr std::size_t kMemoryStoreBytesMax = std::size_t{4} << 30;
-inline constexpr std::size_t kTopicCacheBytesMax = std::size_t{1} << 30;
+inline constexpr std::size_t kTopicCacheBytesMax = std::size_t{2} << 30;
 
 // Of kMemoryParts.
 inline constexpr std::size_t kMemoryParts = 64;

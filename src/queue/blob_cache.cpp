@@ -19,6 +19,13 @@ void LoadingBudget::release(std::size_t bytes) {
   }
 }
 
+std::shared_ptr<LoadingBudget> BlobCache::loading(const Executor& executor) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<LoadingBudget>& budget = loading_[&executor];
+  if (!budget) budget = std::make_shared<LoadingBudget>();
+  return budget;
+}
+
 std::optional<Piece> BlobCache::find(const Key& key) {
   const std::lock_guard lock(mutex_);
   const auto found = kept_.find(key);

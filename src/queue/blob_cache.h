@@ -3,8 +3,8 @@
 //
 // Promise    Holds at most `bytes_max`; past that the least recently used pieces are evicted. Never
 //            the only copy. A piece replaces those whose messages it contains. Pieces being read
-//            take at most kLoadingBytesMax, or one longer piece.
-// Threading  Any thread; the budget of loading() on one executor.
+//            by one executor take at most kLoadingBytesMax, or one longer piece.
+// Threading  Any thread; a budget of loading() on its executor.
 // Limits     kRunPiecesMax pieces of one call of find_run(), kOverlapsMax overlapping pieces that a
 //            search looks at.
 // Tests      blob_cache_test.cpp
@@ -20,6 +20,7 @@
 #include <optional>
 #include <vector>
 
+#include "io/executor.h"
 #include "queue/piece.h"
 
 namespace moraine::queue {
@@ -94,8 +95,8 @@ class BlobCache {
   void insert(const Key& key, Piece piece);
   void erase(const Key& key);
 
-  // Shared, so that a pending read may outlive the cache.
-  const std::shared_ptr<LoadingBudget>& loading() const { return loading_; }
+  // The budget for reads of this executor. Shared, so that a pending read may outlive the cache.
+  std::shared_ptr<LoadingBudget> loading(const Executor& executor);
 
   std::size_t bytes() const;
   std::uint64_t hits() const;
@@ -118,9 +119,9 @@ class BlobCache {
   Index::const_iterator following(Index::const_iterator at, Place& place) const;
 
   const std::size_t bytes_max_;
-  std::shared_ptr<LoadingBudget> loading_ = std::make_shared<LoadingBudget>();
   mutable std::mutex mutex_;  // Guards all below.
-  Used used_;                 // Most recently used first.
+  std::map<const Executor*, std::shared_ptr<LoadingBudget>> loading_;
+  Used used_;  // Most recently used first.
   Index kept_;
   std::size_t bytes_ = 0;
   std::uint64_t hits_ = 0;

@@ -167,7 +167,7 @@ Task<Result<Piece>> StoredPartition::load_piece(const StoredBlob& blob, PieceRef
 
 Task<Result<Piece>> StoredPartition::read_piece(std::string key, PieceRef ref) {
   co_await device_reads_.acquire();
-  const auto budget = cache_.loading();
+  const auto budget = loading_budget_;
   co_await budget->acquire(ref.bytes);
   auto bytes = co_await read_bytes(key, ref.at, ref.bytes);
   budget->release(ref.bytes);
@@ -181,7 +181,7 @@ Task<Result<Piece>> StoredPartition::read_piece(std::string key, PieceRef ref) {
 }
 
 void StoredPartition::read_ahead(Offset offset, std::size_t bytes) {
-  if (cache_.loading()->busy()) return;
+  if (loading_budget_->busy()) return;
   std::size_t begun = 0;
   std::size_t covered = 0;
   while (!stopped_ && covered < bytes && begun < kReadAheadPieces) {

@@ -66,6 +66,7 @@ StoredPartition::StoredPartition(World world, KeyValue& tablet, BlobCache& cache
     : world_(world),
       tablet_(&tablet),
       cache_(cache),
+      loading_budget_(cache.loading(world.executor)),
       tablet_id_(tablet.leader().info().id.value),
       index_(setup.index),
       config_(std::move(setup.config)),

@@ -267,6 +267,7 @@ class StoredPartition final : public Partition,
   World world_;
   KeyValue* tablet_;
   BlobCache& cache_;
+  const std::shared_ptr<LoadingBudget> loading_budget_;
   const std::uint64_t tablet_id_;
   const PartitionIndex index_;
   PartitionConfig config_;
