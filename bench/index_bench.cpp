@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "bench/blob_bench.h"
+#include "bench/heap_growth.h"
 #include "bench/store.h"
 
 namespace moraine::bench {
@@ -90,11 +91,11 @@ struct Opened {
 // Opens the device and closes it cleanly.
 Result<Opened> reopen(const StoreOptions& options, std::uint64_t count) {
   Opened opened;
-  const double before = heap_bytes();
+  const HeapGrowth growth;
   const Stopwatch watch;
   TRY(const auto store, Store::open(options));
   opened.seconds = watch.seconds();
-  opened.heap = heap_bytes() - before;
+  opened.heap = growth.bytes();
   opened.bytes_read = static_cast<double>(store->device(0).stats().recovery_bytes_read);
   if (store->blobs() != count) {
     return fail(Errc::kCorrupt, fmt::format("{} of {} blobs were found", store->blobs(), count));
@@ -111,14 +112,14 @@ void add_reopen(Report& report, const std::string& after, const Opened& opened) 
 
 Result<void> fill_and_wait(const std::string& folder, std::uint64_t count) {
   TRY(const auto store, Store::open(options_for(folder, count)));
-  const double before = heap_bytes();
+  const HeapGrowth growth;
   for (std::uint64_t left = count; left > 0;) {
     const std::uint64_t some = std::min<std::uint64_t>(left, 100'000);
     TRY(const Round round, store->put({kTiny, kFillDepth, some}));
     (void)round;
     left -= some;
   }
-  fmt::print("{}\n", heap_bytes() - before);
+  fmt::print("{}\n", growth.bytes());
   std::fflush(stdout);
   pause();
   return {};

@@ -1,11 +1,9 @@
 #include "bench/measure.h"
 
-#include <malloc.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 
-#include "base/block_pool.h"
 #include "base/invariant.h"
 
 namespace moraine::bench {
@@ -17,13 +15,6 @@ double cpu_seconds() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-double heap_bytes() {
-  malloc_trim(0);
-  const struct mallinfo2 info = mallinfo2();
-  return static_cast<double>(info.uordblks + info.hblkhd) -
-         static_cast<double>(detail::shared_block_pool().idle_bytes());
 }
 
 double median(std::vector<double> values) {

@@ -24,9 +24,6 @@ class Stopwatch {
 // CPU time of this process so far, in seconds.
 double cpu_seconds();
 
-// Currently allocated bytes, without the idle blocks of the buffers: they are bounded.
-double heap_bytes();
-
 struct Round {
   std::uint64_t operations = 0;
   std::uint64_t bytes = 0;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "bench/heap_growth.h"
 #include "bench/tables/contest.h"
 #include "bench/tables/growth_picture.h"
 #include "bench/tables/tables_bench.h"
@@ -29,9 +30,9 @@ template <class Side>
 Result<AtRest> reopen(Side& side) {
   AtRest rest;
   side.close();
-  const double before = heap_bytes();
+  const HeapGrowth growth;
   TRY(rest.open_seconds, side.reopen());
-  rest.mib = (heap_bytes() - before) / kMiB;
+  rest.mib = growth.bytes() / kMiB;
   return rest;
 }
 
