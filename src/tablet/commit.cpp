@@ -10,6 +10,7 @@ namespace moraine {
 namespace {
 
 constexpr Duration kInFlightPoll = 100us;  // Between two checks of the bytes in flight.
+constexpr std::size_t kSplitCommits = 16;  // Of an entry whose callers are answered in two halves.
 constexpr const char* kStopped = "stopped";
 
 // Logged once, by a leader that ends by itself.
@@ -159,7 +160,9 @@ void Leader::settle_written() {
   if (!writing_ && has_work()) scope_.spawn(write_queued());
 }
 
-// The oldest entry in flight.
+// The oldest entry in flight. When it was the only one and has many commits, half of the callers
+// are answered later: the others' next commits are written meanwhile. Else all callers would wait
+// for the same write, and the lane with them.
 void Leader::confirm(Batch& batch) {
   in_flight_.pop_front();
   in_flight_bytes_ -= batch.bytes;
@@ -167,8 +170,33 @@ void Leader::confirm(Batch& batch) {
   settled_ = batch.step - 1 - batch.entry.unconfirmed;
   log_bytes_ += **batch.written;
   for (const auto& [id, data] : batch.blobs) garbage_[id.channel()].created(id);
-  for (auto& [pending, ids] : batch.commits) {
+  const bool alone = in_flight_.empty() && answers_due_.empty();
+  const std::size_t count = batch.commits.size();
+  const std::size_t at_once = !alone || count < kSplitCommits ? count : count / 2;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [pending, ids] = batch.commits[i];
     pending->confirmed(ids);
+    if (i == at_once) scope_.spawn(answer_rest());
+    if (i < at_once && answers_due_.empty()) {
+      pending->done.set(Result<void>());
+    } else {
+      answers_due_.push_back(pending);
+    }
+  }
+}
+
+// After the first turn the entry with the commits of those that were answered is put, after the
+// second one the device writes it.
+Task<void> Leader::answer_rest() {
+  co_await yield(world_.executor);
+  co_await yield(world_.executor);
+  answer_due();
+}
+
+void Leader::answer_due() {
+  while (!answers_due_.empty()) {
+    const std::shared_ptr<Pending> pending = answers_due_.front();
+    answers_due_.pop_front();
     pending->done.set(Result<void>());
   }
 }
@@ -312,6 +340,7 @@ void Leader::end(Error error) {
   if (ended_) return;
   log_end(info_.id, generation_, error);
   ended_ = std::move(error);
+  answer_due();
   scope_.close();
   collector_wakes_.push(true);
   while (!queue_.empty()) {

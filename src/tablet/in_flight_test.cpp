@@ -159,6 +159,44 @@ TEST_F(InFlightTest, ACommitThatNeedsTheOthersConfirmedWaitsForThem) {
   stop(tablet);
 }
 
+// Else all of them would share every entry, and nothing would run while it is written.
+TEST_F(InFlightTest, ManyWritersOfOneEntryBecomeTwoGroups) {
+  constexpr int kWriters = 32;
+  constexpr int kRounds = 10;
+  WordsTablet& tablet = boot();
+  const Step before = tablet.leader->position().step;
+  const auto writer = [](WordsTablet& to) -> Task<void> {
+    for (int i = 0; i < kRounds; ++i) EXPECT_TRUE(co_await to.say("word"));
+  };
+  TaskScope writers;
+  for (int i = 0; i < kWriters; ++i) writers.spawn(writer(tablet));
+  world_.run_for(1s);
+  EXPECT_EQ(writers.live(), 0u);
+  EXPECT_EQ(tablet.state.words.size(), std::size_t{kWriters * kRounds});
+  const Step entries = tablet.leader->position().step - before;
+  EXPECT_GE(entries, 2u * kRounds - 2);
+  EXPECT_LE(entries, 2u * kRounds + 2);
+  stop(tablet);
+}
+
+TEST_F(InFlightTest, CallersThatWereNotAnsweredYetAreAnsweredWhenTheLeaderStops) {
+  constexpr int kWriters = 32;
+  WordsTablet& tablet = boot();
+  int answered = 0;
+  const auto writer = [](WordsTablet& to, int& good) -> Task<void> {
+    EXPECT_TRUE(co_await to.say("word"));
+    // The first that is answered stops the leader, while others are not answered yet.
+    if (++good == 1) to.leader->abandon();
+  };
+  TaskScope writers;
+  for (int i = 0; i < kWriters; ++i) writers.spawn(writer(tablet, answered));
+  world_.run_for(1s);
+  EXPECT_EQ(answered, kWriters);
+  EXPECT_EQ(writers.live(), 0u);
+  stop(tablet);
+  EXPECT_EQ(words_after_boots().size(), std::size_t{kWriters});
+}
+
 // The blob of an entry is dead when another entry, written beside it, has replaced it. A barrier
 // that collected it would make the next boot refuse an acknowledged entry.
 TEST_F(InFlightTest, DeadBlobsOfEntriesThatTheNextBootChecksAreNotCollected) {

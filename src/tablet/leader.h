@@ -183,6 +183,8 @@ class Leader {
   Task<void> write_batch(std::shared_ptr<Batch> batch);
   void settle_written();
   void confirm(Batch& batch);
+  Task<void> answer_rest();
+  void answer_due();
   Task<Result<std::size_t>> write_entry(const LogEntry& entry, Step step,
                                         const std::vector<std::pair<BlobId, Slice>>& blobs);
   Task<void> put_blob(BlobId id, Slice data, blob::PutResult& result);
@@ -227,6 +229,7 @@ class Leader {
   bool writing_snapshot_ = false;
 
   std::deque<std::shared_ptr<Pending>> queue_;
+  std::deque<std::shared_ptr<Pending>> answers_due_;  // Confirmed; their callers are not resumed.
   std::size_t queued_bytes_ = 0;
   std::deque<std::shared_ptr<Batch>> in_flight_;  // By step, from step_ + 1 on.
   std::size_t in_flight_bytes_ = 0;

@@ -205,6 +205,8 @@ void Device::complete_in_order() {
     in_flight_bytes_ -= batch->bytes;
     if (!*batch->outcome) fail_device(std::move(batch->outcome->error()).within("log write"));
     if (!failure_) durable_ = batch->sequence;
+    // What was waiting is written while the waiters of this batch run.
+    if (in_flight_.empty()) pump();
     for (std::size_t i = 0; i < batch->appends.size(); ++i) {
       Append& append = *batch->appends[i];
       if (failure_) {

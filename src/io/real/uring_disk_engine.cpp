@@ -19,6 +19,12 @@ std::size_t bytes_of(const DiskRequest& request) {
   return bytes;
 }
 
+// Somebody waits for a durable write, and the lane may have much to do before its next turn.
+bool worth_a_call(const DiskRequest& request) {
+  return request.kind == DiskRequest::Kind::kWriteDurable ||
+         bytes_of(request) >= kSubmitAtOnceBytes;
+}
+
 void prepare(io_uring_sqe* entry, const DiskRequest& request) {
   using Kind = DiskRequest::Kind;
   switch (request.kind) {
@@ -49,7 +55,7 @@ void prepare(io_uring_sqe* entry, const DiskRequest& request) {
   }
 }
 
-// Small requests of one loop turn share system calls (io/real/uring.h).
+// Small reads of one loop turn share system calls (io/real/uring.h).
 class UringDiskEngine final : public DiskEngine {
  public:
   explicit UringDiskEngine(Lane& lane) : uring_(lane.uring()) {
@@ -64,7 +70,7 @@ class UringDiskEngine final : public DiskEngine {
     };
     io_uring_sqe* entry = uring_->next_entry();
     prepare(entry, request);
-    uring_->commit(entry, request, bytes_of(request) >= kSubmitAtOnceBytes);
+    uring_->commit(entry, request, worth_a_call(request));
   }
 
  private:
