@@ -16,7 +16,7 @@ constexpr double kGoalConsume = 1.5;
 constexpr std::uint32_t kManyPartitions = 16;
 constexpr std::uint32_t kConnections = 8;
 // Requests of a connection in flight. A server handles the Fetches of one in their order.
-constexpr std::size_t kProduceDepth = 16;
+constexpr std::size_t kProduceDepth = 32;
 constexpr std::size_t kFetchDepth = 4;
 // A dozen megabytes: in every cache of a server.
 constexpr std::uint64_t kBatchesCached = 1'024;  // Of all partitions.

@@ -20,7 +20,7 @@ constexpr std::size_t kScratchBytes = std::size_t{1} << 20;
 // An answer of so many bytes is dropped by the kernel without a copy, except its size.
 constexpr std::size_t kLargeBytesMin = std::size_t{16} << 10;
 // Between two turns over the connections: answers that come together cost one wake-up.
-constexpr auto kPause = 250us;
+constexpr auto kPause = 100us;
 
 bool would_block() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
