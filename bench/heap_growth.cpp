@@ -41,9 +41,9 @@ void* allocate(std::size_t size, std::size_t alignment) {
   return memory;
 }
 
-void* allocate_or_throw(std::size_t size, std::size_t alignment = 1) {
+void* allocate_or_end(std::size_t size, std::size_t alignment = 1) {
   void* memory = allocate(size == 0 ? 1 : size, alignment);
-  if (memory == nullptr) throw std::bad_alloc();
+  INVARIANT(memory != nullptr, "out of memory for {} bytes", size);
   return memory;
 }
 
@@ -74,21 +74,21 @@ double HeapGrowth::bytes() const {
 }  // namespace moraine::bench
 
 using moraine::bench::allocate;
-using moraine::bench::allocate_or_throw;
+using moraine::bench::allocate_or_end;
 using moraine::bench::release;
 
 // NOLINTBEGIN(misc-new-delete-overloads)
 void* operator new(std::size_t size) {
-  return allocate_or_throw(size);
+  return allocate_or_end(size);
 }
 void* operator new[](std::size_t size) {
-  return allocate_or_throw(size);
+  return allocate_or_end(size);
 }
 void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocate_or_throw(size, static_cast<std::size_t>(alignment));
+  return allocate_or_end(size, static_cast<std::size_t>(alignment));
 }
 void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return allocate_or_throw(size, static_cast<std::size_t>(alignment));
+  return allocate_or_end(size, static_cast<std::size_t>(alignment));
 }
 void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
   return allocate(size == 0 ? 1 : size, 1);

@@ -3,10 +3,20 @@
 #include "cluster/tablet_ids.h"
 
 namespace moraine {
+namespace {
+
+// The first lane has the devices and the system's tablets to run: it gets one of the others'
+// tablets after so many rounds over the other lanes.
+constexpr std::size_t kRounds = 3;
+
+}  // namespace
 
 std::optional<std::size_t> StaticPlacement::lane_of(TabletId tablet) const {
   if (tablet < kFirstTopicTabletId) return 0;
-  return (tablet.value - kFirstTopicTabletId.value) % lanes_;
+  if (lanes_ == 1) return 0;
+  const std::size_t others = lanes_ - 1;
+  const std::uint64_t turn = (tablet.value - kFirstTopicTabletId.value) % (kRounds * others + 1);
+  return turn == 0 ? 0 : 1 + (turn - 1) % others;
 }
 
 Task<bool> StaticPlacement::still_here(TabletId) {

@@ -31,8 +31,9 @@ class Placement {
   virtual void unwatch(std::uint64_t watcher) = 0;
 };
 
-// All tablets are on this node: those of the system on its first lane, the others on all lanes in
-// turn. It never changes. `confirm` may be absent; it is awaited for a tablet that was fenced.
+// All tablets are on this node: those of the system on its first lane, the others on all lanes, a
+// third as many on the first, which has the devices, as on each other. It never changes. `confirm`
+// may be absent; it is awaited for a tablet that was fenced.
 class StaticPlacement final : public Placement {
  public:
   // Requires: lanes > 0.
