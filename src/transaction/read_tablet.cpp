@@ -147,6 +147,7 @@ Task<Result<void>> read_rows(const table::TableTablet& tablet, SchemaPtr schema,
   for (const std::string_view key : request.keys) {
     CO_TRY_VOID(check_key_of(key, own));
   }
+  request.deadline = std::min(request.deadline, deadline);
   co_return co_await tablet.reader().lookup(request, rows);
 }
 
@@ -155,7 +156,8 @@ Task<Result<table::OwnedVersionedRow>> read_versions(const table::TableTablet& t
                                                      Timestamp timestamp, Instant deadline) {
   CO_TRY_VOID(check_begin(tablet, schema, deadline));
   CO_TRY_VOID(check_key_of(key, *tablet.settings().schema));
-  co_return co_await tablet.reader().lookup_versions(std::move(key), timestamp, std::nullopt);
+  co_return co_await tablet.reader().lookup_versions(std::move(key), timestamp, std::nullopt,
+                                                     deadline);
 }
 
 // Key columns are read too, after the requested ones, to know where the page ends.
@@ -167,6 +169,7 @@ Task<Result<ScanPage>> read_page(const table::TableTablet& tablet, SchemaPtr sch
   for (const table::ColumnFilter& filter : request.filters) {
     CO_TRY_VOID(check_column(filter.column, own));
   }
+  request.deadline = std::min(request.deadline, deadline);
   PageBuilder builder(request.columns, own);
   const std::size_t columns = request.columns.size();
   for (std::size_t i = 0; i < own.key_count(); ++i) {

@@ -332,6 +332,40 @@ TEST_P(TabletForms, ReadsAfterTheirDeadlineFail) {
             Errc::kTimeout);
 }
 
+TEST_P(TabletForms, ReadsOfUndecidedRowsEndAtTheirDeadline) {
+  ASSERT_TRUE(commit(put(1, "a")));
+  ASSERT_TRUE(world_.run(served_->prepare(put(1, "b"), kCoordinator)));
+  constexpr Duration kPatience = 500ms;
+  ASSERT_LT(kPatience, table::ReaderOptions().undecided_timeout / 2);
+  // How long the read took; also on the tablet's node no read is left.
+  const auto ends_in_time = [&](const auto& read) {
+    const Instant begun = world_.executor().now();
+    const Errc ended = read(begun + kPatience);
+    EXPECT_EQ(ended, Errc::kTimeout);
+    EXPECT_GE(world_.executor().now(), begun + kPatience);
+    world_.run_for(10ms);
+    EXPECT_LT(world_.executor().now(), begun + 2 * kPatience);
+    EXPECT_EQ(server_.calls(), 0u);
+  };
+  const std::string first = key(1);
+  const std::vector<std::string_view> keys{first};
+  LookupRequest lookup;
+  lookup.keys = keys;
+  Rowset rows;
+  ends_in_time([&](Instant deadline) {
+    return code(
+        run<Result<void>>([&] { return reads().lookup(kTable, nullptr, lookup, rows, deadline); }));
+  });
+  ends_in_time([&](Instant deadline) {
+    return code(run<Result<table::OwnedVersionedRow>>(
+        [&] { return reads().lookup_versions(kTable, nullptr, first, kMaxTimestamp, deadline); }));
+  });
+  ends_in_time([&](Instant deadline) {
+    return code(
+        run<Result<ScanPage>>([&] { return reads().scan(kTable, nullptr, all(), deadline); }));
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Forms, TabletForms,
                          testing::Values(Form::kSameLane, Form::kOtherLane, Form::kOtherNode),
                          [](const auto& form) -> std::string {

@@ -325,7 +325,8 @@ Task<Result<void>> Scan::load() {
 // Then continues from that key, with what the stores have by then.
 Task<Result<void>> Scan::wait_decided(std::string key) {
   sources_.statistics.scan.add(LookupStatistics::kWaits, 1);
-  const Instant deadline = sources_.executor.now() + sources_.undecided_timeout;
+  const Instant deadline =
+      std::min(request_.deadline, sources_.executor.now() + sources_.undecided_timeout);
   Result<void> decided =
       co_await sources_.undecided.wait_decided(key, request_.timestamp, deadline);
   if (!decided) {

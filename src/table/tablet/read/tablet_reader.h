@@ -9,7 +9,7 @@
 // Errors     kInvalidArgument: a timestamp below the retained one (the text has both), a retention
 //            timestamp above the timestamp. kAborted: the start of a transaction is now below the
 //            retained timestamp. kCorrupt: the error names the chunk. kTimeout: a row is still
-//            undecided.
+//            undecided, or the deadline of a lookup has passed.
 // Tests      tablet_lookup_test.cpp, lookup_inline_test.cpp, tablet_scan_test.cpp.
 #pragma once
 
@@ -50,6 +50,8 @@ struct LookupRequest {
   Timestamp retention_timestamp = kNullTimestamp;  // Older versions are ignored.
   std::optional<bool> use_lookup_cache;            // nullopt: the table's default.
   bool in_transaction = false;                     // The timestamp is the start of one.
+  // A lookup of keys that are not in memory, or undecided, fails with kTimeout once it has passed.
+  Instant deadline = Instant::never();
 };
 
 // Keys that try_lookup() could not read.
@@ -64,7 +66,8 @@ struct ScanRequest {
   std::vector<ColumnFilter> filters;  // Texts of their values must outlive the scan.
   Timestamp timestamp = kSyncLastCommitted;
   Timestamp retention_timestamp = kNullTimestamp;
-  bool in_transaction = false;  // The timestamp is the start of one.
+  bool in_transaction = false;          // The timestamp is the start of one.
+  Instant deadline = Instant::never();  // Of waits for undecided rows, as in LookupRequest.
   std::uint64_t row_limit = ~std::uint64_t{0};
 };
 
@@ -126,7 +129,8 @@ class TabletReader {
 
   // All versions at or below the timestamp, as the retention config (if any) would leave them.
   Task<Result<OwnedVersionedRow>> lookup_versions(std::string key, Timestamp timestamp,
-                                                  std::optional<RetentionConfig> retention) const;
+                                                  std::optional<RetentionConfig> retention,
+                                                  Instant deadline = Instant::never()) const;
 
   // The scan keeps its stores alive, not the reader.
   Result<std::unique_ptr<TabletScan>> scan(ScanRequest request) const;
@@ -144,7 +148,8 @@ class TabletReader {
   Result<void> read_blocks_here(const LookupRequest& request, Rowset& rows,
                                 UnfinishedLookup& left) const;
   Task<Result<OwnedVersionedRow>> find_versions(std::string key, Timestamp timestamp,
-                                                std::optional<RetentionConfig> retention) const;
+                                                std::optional<RetentionConfig> retention,
+                                                Instant deadline) const;
   Task<Result<void>> finish_parts(const LookupRequest& request, Rowset& rows,
                                   UnfinishedLookup left) const;
   Task<Result<void>> finish_part(const LookupRequest& request, Rowset& rows,
