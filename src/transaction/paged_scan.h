@@ -1,7 +1,7 @@
 // PagedScan: a scan of a tablet that is reached by TabletReads, page by page.
 //
-// Promise    As TabletScan; load() reads a page. Between two pages nothing is held anywhere but the
-//            page itself.
+// Promise    As TabletScan; load() reads a page, which may have no rows. Between two pages nothing is
+//            held anywhere but the page itself.
 // Threading  load() on any lane; the rest as TabletScan.
 // Tests      tablet_forms_test.cpp.
 #pragma once
@@ -20,6 +20,9 @@ class PagedScan final : public table::TabletScan {
 
   Result<Step> next(table::ColumnBatch& batch) override;
   Task<Result<void>> load() override;
+  std::string position() const override {
+    return loaded_.rows > 0 ? std::string() : request_.bounds.from;
+  }
   void release() override { over_ = true; }
 
  private:

@@ -80,6 +80,9 @@ class TabletScan {
   virtual Result<Step> next(ColumnBatch& batch) = 0;
   // On the tablet's executor, after kNeedsData: loads blocks, hunks, or waits for a row.
   virtual Task<Result<void>> load() = 0;
+  // Every row below this key was returned or does not match. Empty: not known. After next() or
+  // load(), on the same thread.
+  virtual std::string position() const = 0;
   // Releases all stores that no text of the last batch borrows from. No more calls follow. On any
   // thread, while no other call is running.
   virtual void release() = 0;
