@@ -121,6 +121,29 @@ TEST_F(RemoteTabletsTest, LongRowsAreReadBySeveralRequests) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(rows.at(i, 0).text(), text) << i;
 }
 
+TEST_F(RemoteTabletsTest, RowsThatDoNotFitAReplyAreNotReadForIt) {
+  constexpr std::size_t kRows = 40;
+  const std::string text(kRowBytesPerReply / 4 + 1, 'x');
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const auto number = static_cast<std::int64_t>(i);
+    ASSERT_TRUE(commit(table_.transaction({table_.rows.put({{"k", number}, {"v", text}}, true)})));
+    keys.push_back(table_.rows.key({{"k", number}}));
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const table::ColumnIndex columns[] = {1};
+  table::LookupRequest request;
+  request.keys = views;
+  request.columns = columns;
+  Rowset rows;
+  const auto found = world_.run(remote_.lookup(kTable, nullptr, request, rows, soon()));
+  ASSERT_TRUE(found) << found.error().message();
+  for (std::size_t i = 0; i < kRows; ++i) EXPECT_EQ(rows.at(i, 0).text(), text) << i;
+  const auto read = served_->read_statistics().lookup.get(table::LookupStatistics::kRows);
+  EXPECT_GE(read, kRows);
+  EXPECT_LE(read, 3 * kRows);
+}
+
 TEST_F(RemoteTabletsTest, WithoutAReplyReadsTimeOutAndCommitsAreUnknown) {
   ASSERT_TRUE(commit(put(1, 5)));
   world_.network().block(table_.storage.node().id(), client_.id());

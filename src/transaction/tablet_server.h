@@ -12,7 +12,8 @@
 // Threading  The network's executor; tablets are called on theirs.
 // Limits     kAnswersMax answers remembered per tablet; kServedCallsMax requests of
 //            kServedBytesMax bytes in flight, past which requests fail with kOverloaded; a lookup
-//            is answered for its first keys only when their rows have more than kRowBytesPerReply.
+//            is answered for its first keys only when their rows have more than kRowBytesPerReply;
+//            no more keys are read than seem to fit.
 // Errors     kNotHere: the tablet is not running here, nothing was done.
 // Tests      tablet_forms_test.cpp, remote_tablets_test.cpp; node/remote_tables_test.cpp.
 #pragma once
