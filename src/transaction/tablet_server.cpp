@@ -49,6 +49,15 @@ std::string image_of(std::span<const Value> row) {
   return image;
 }
 
+// The memory of a reply while it is read: as read, and as encoded.
+std::size_t reply_room(const TabletCall& call) {
+  if (const auto* lookup = std::get_if<LookupCall>(&call)) {
+    return 2 * std::min(lookup->keys.size() * kKeyReplyBytes, kRowBytesPerReply);
+  }
+  const bool page = std::holds_alternative<ScanCall>(call);
+  return page || std::holds_alternative<VersionsCall>(call) ? 2 * kPageBytesMax : 0;
+}
+
 // Rows of a reply to a lookup.
 class FoundRows {
  public:
@@ -124,9 +133,22 @@ struct TabletServer::Served {
 
 struct TabletServer::State {
   explicit State(Executor& its_executor) : executor(its_executor) {}
+  // Nothing: the request is served. Else why not.
+  Result<void> check_room(std::size_t request_bytes, std::size_t reply_bytes) const {
+    if (calls >= kServedCallsMax || bytes + request_bytes > kServedBytesMax) {
+      return fail(Errc::kOverloaded, fmt::format("{} requests are being served", calls));
+    }
+    if (replies + reply_bytes > kServedReplyBytesMax) {
+      return fail(Errc::kOverloaded,
+                  fmt::format("replies being read take {} MiB, all that they may", replies >> 20));
+    }
+    return {};
+  }
+
   Executor& executor;
   std::size_t calls = 0;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;    // Of requests.
+  std::size_t replies = 0;  // Room taken for replies.
   std::map<TabletId, Hold> served;
   std::map<const void*, std::weak_ptr<Served>> by_object;
 };
@@ -200,22 +222,25 @@ Task<Slice> TabletServer::answer(std::shared_ptr<State> state, Slice frame) {
   if (!request) co_return encode(failed(request.error()));
   const std::size_t kind = request->call.index();
   const Instant deadline = state->executor.now() + std::chrono::microseconds(request->timeout_us);
+  const std::size_t room = reply_room(request->call);
   TabletReply reply;
   const auto found = state->served.find(request->tablet);
   if (found == state->served.end()) {
     reply = failed(
         {Errc::kNotHere, fmt::format("tablet {} is not running here", request->tablet.value)});
-  } else if (state->calls >= kServedCallsMax || state->bytes + bytes > kServedBytesMax) {
-    reply = failed({Errc::kOverloaded, fmt::format("{} requests are being served", state->calls)});
+  } else if (const Result<void> fits = state->check_room(bytes, room); !fits) {
+    reply = failed(fits.error());
   } else {
     const Hold served = found->second;
     ++served->calls;
     ++state->calls;
     state->bytes += bytes;
+    state->replies += room;
     reply = co_await serve(served, std::move(request->call), deadline);
     --served->calls;
     --state->calls;
     state->bytes -= bytes;
+    state->replies -= room;
   }
   reply.kind = kind;
   Slice encoded = encode(reply);
