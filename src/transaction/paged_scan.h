@@ -1,7 +1,7 @@
 // PagedScan: a scan of a tablet that is reached by TabletReads, page by page.
 //
-// Promise    As TabletScan; load() reads a page, which may have no rows. Between two pages nothing is
-//            held anywhere but the page itself. A page that is refused with kOverloaded is
+// Promise    As TabletScan; load() reads a page, which may have no rows. Between two pages nothing
+//            is held anywhere but the page itself. A page that is refused with kOverloaded is
 //            requested again until kPageTimeout.
 // Threading  load() on any lane; the rest as TabletScan.
 // Tests      tablet_forms_test.cpp.
