@@ -36,8 +36,9 @@
 //            kAborted: the transaction lost a conflict or timed out; begin a new one. kReadOnly:
 //            the table is not mounted, or is in a state that does not permit this operation.
 //            kNotHere: a tablet is being started; nothing was done, retry after a pause.
-//            kUnknownOutcome: a commit may or may not have taken effect. kUnavailable: a change of
-//            a table may or may not have been made; from any other call: nothing was done.
+//            kUnknownOutcome: a commit, or a change of a table or topic, may or may not have been
+//            made. kTimeout of a change: it is stored, but tablets have not followed in time; they
+//            will. kUnavailable and kOverloaded: nothing was done, retry later.
 #pragma once
 
 #include <functional>

@@ -81,7 +81,7 @@ Task<Result<void>> reshard_table(Tables& tables, std::string path,
 Task<Result<std::size_t>> reshard_table(Tables& tables, std::string path, std::size_t tablets) {
   CO_TRY_VOID(co_await tables.reshard(path, tablets));
   const std::shared_ptr<TableHolder> holder = tables.holder(path);
-  if (!holder) co_return fail(Errc::kUnavailable, "the table was removed meanwhile");
+  if (!holder) co_return fail(Errc::kNotFound, "the table was removed meanwhile");
   co_return holder->hold()->ranges.size();
 }
 

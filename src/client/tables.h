@@ -6,8 +6,9 @@
 //            try_timestamp() on any thread; timestamps(), commit_parts() and reads() on any lane.
 // Limits     kTabletsPerTableMax; those of Scheme.
 // Errors     kNotFound, kAlreadyExists, kInvalidArgument: the text says what is wrong; kReadOnly:
-//            the state of the table does not allow this, the text has the state; kUnavailable: the
-//            outcome is unknown.
+//            the state of the table does not allow this, the text has the state; kUnknownOutcome:
+//            the change may or may not have been made; kTimeout: it is stored, but tablets have not
+//            followed in time. With all others nothing was changed, or it can be done again.
 #pragma once
 
 #include <map>

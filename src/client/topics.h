@@ -5,7 +5,8 @@
 // Threading  The lane that it is for (Node::topics()).
 // Limits     kPartitionsPerTopicMax, kTopicsMax; the names of topics as in check_topic_name().
 // Errors     kAlreadyExists, kNotFound, kInvalidArgument, kOverloaded; kNotHere: the scheme's
-//            tablet is not running here, nothing was changed; kUnavailable: the outcome is unknown.
+//            tablet is not running here, nothing was changed; kUnknownOutcome: the change may or
+//            may not have been made; kTimeout: it is stored, but partitions do not run yet.
 #pragma once
 
 #include <memory>

@@ -38,10 +38,14 @@ class SchemeChanges {
   Semaphore turn_{1};
 };
 
-// Another incarnation of the scheme has taken over: the caller gets kUnavailable.
+// The result of a change of the scheme for those who asked for it. When the incarnation of the
+// scheme ended meanwhile, or another one has taken over, the change may have been made: such errors
+// become kUnknownOutcome, and no caller repeats it by itself.
 template <class T>
-Result<T> unless_superseded(Result<T> done) {
-  if (!done && done.error().code == Errc::kConflict) done.error().code = Errc::kUnavailable;
+Result<T> with_outcome(Result<T> done) {
+  const bool unknown =
+      !done && (done.error().code == Errc::kUnavailable || done.error().code == Errc::kConflict);
+  if (unknown) done.error().code = Errc::kUnknownOutcome;
   return done;
 }
 

@@ -13,7 +13,8 @@
 // Errors     kNotFound, kAlreadyExists, kInvalidArgument: the text says what is wrong; kReadOnly:
 //            the state of the table does not allow this, the text has the state; kNotHere: the
 //            scheme's tablet or that of a static table is not running here, nothing was changed;
-//            kUnavailable: the outcome is unknown.
+//            kUnknownOutcome: the change may or may not have been made; kTimeout: it is stored, but
+//            tablets have not followed within kTabletTimeout.
 // Tests      stored_tables_test.cpp.
 #pragma once
 

@@ -13,8 +13,10 @@ namespace {
 
 // For the later part of a change: "nothing was done" is no longer true of the whole.
 Result<void> of_partial_change(Result<void> done) {
-  if (!done && done.error().code == Errc::kNotHere) done.error().code = Errc::kUnavailable;
-  return done;
+  const bool nothing =
+      !done && (done.error().code == Errc::kNotHere || done.error().code == Errc::kOverloaded);
+  if (nothing) done.error().code = Errc::kUnknownOutcome;
+  return with_outcome(std::move(done));
 }
 
 Result<void> check_mountable(MountState state) {
@@ -66,7 +68,10 @@ Task<Result<void>> StoredTables::change(std::string path, Change body) {
   const auto on_table = [&]() -> Task<Result<void>> {
     const TablePtr table = find(path);
     if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
-    co_return unless_superseded(co_await body(table));
+    Result<void> done = co_await body(table);
+    // Another incarnation of a tablet has taken over, and nothing was changed here.
+    if (!done && done.error().code == Errc::kConflict) done.error().code = Errc::kUnavailable;
+    co_return done;
   };
   co_return co_await changes_.run(on_table);
 }
@@ -84,14 +89,14 @@ Task<Result<void>> StoredTables::store(TablePtr table, TableRecord record, std::
     if (fill) fill(filled, first);
     return encode_table(filled);
   };
-  CO_TRY(const NodePtr node, co_await tree->alter(std::move(request)));
+  CO_TRY(const NodePtr node, with_outcome(co_await tree->alter(std::move(request))));
   CO_TRY_VOID(adopt(*node));
   co_return Result<void>();
 }
 
 Task<Result<void>> StoredTables::create(std::string path, NewTable table) {
   const auto made = [&] { return create_locked(std::move(path), std::move(table)); };
-  co_return unless_superseded(co_await changes_.run(made));
+  co_return co_await changes_.run(made);
 }
 
 Task<Result<void>> StoredTables::create_locked(std::string path, NewTable table) {
@@ -126,10 +131,10 @@ Task<Result<void>> StoredTables::create_locked(std::string path, NewTable table)
     }
     return encode_table(placed);
   };
-  CO_TRY(const NodePtr node, co_await tree->create(std::move(request)));
+  CO_TRY(const NodePtr node, with_outcome(co_await tree->create(std::move(request))));
   CO_TRY(const TablePtr made, adopt(*node));
   if (state == MountState::kUnmounted) co_return Result<void>();
-  co_return co_await mount_locked(made, state);
+  co_return of_partial_change(co_await mount_locked(made, state));
 }
 
 Task<Result<void>> StoredTables::remove(std::string path) {
@@ -145,7 +150,7 @@ Task<Result<void>> StoredTables::remove_locked(TablePtr table) {
     request.deleted.push_back(tablet.info);
   for (const TabletInfo& info : table->record().retired) request.deleted.push_back(info);
   const std::vector<TabletInfo> retired = table->record().retired;
-  CO_TRY_VOID(co_await tree->remove(std::move(request)));
+  CO_TRY_VOID(with_outcome(co_await tree->remove(std::move(request))));
   // Unless the scheme has restarted meanwhile and follow() has done it.
   if (find(table->path()) == table) drop(table);
   for (const TabletInfo& info : retired) scheme_.begin_deletion(info);
@@ -173,7 +178,7 @@ Task<Result<void>> StoredTables::remove_directory_locked(std::string path) {
   RemoveNode request;
   request.path = std::move(path);
   request.id = node->id;
-  co_return unless_superseded(co_await tree->remove(std::move(request)));
+  co_return with_outcome(co_await tree->remove(std::move(request)));
 }
 
 Task<Result<void>> StoredTables::mount(std::string path, MountState state) {
@@ -207,7 +212,7 @@ Task<Result<void>> StoredTables::mount_locked(TablePtr table, MountState state) 
   }
   for (std::size_t i = 0; i < record.tablets.size(); ++i) {
     if (!co_await table->wait_tablet(i, soon())) {
-      co_return fail(Errc::kUnavailable,
+      co_return fail(Errc::kTimeout,
                      fmt::format("tablet {} of {} has not started yet; see the log for the reason",
                                  record.tablets[i].info.id.value, table->shown_path()));
     }
@@ -260,7 +265,7 @@ Task<Result<void>> StoredTables::finish_move(TablePtr table, TableRecord record,
   for (const std::size_t i : moved) {
     const auto tablet = co_await table->wait_tablet(i, soon());
     if (!tablet) {
-      co_return fail(Errc::kUnavailable,
+      co_return fail(Errc::kTimeout,
                      fmt::format("tablet {} of {} is not running", record.tablets[i].info.id.value,
                                  table->shown_path()));
     }
@@ -544,7 +549,7 @@ Task<Result<void>> StoredTables::make_dynamic_locked(TablePtr table) {
   CO_TRY_VOID(tablet_settings(table->path(), record, 0));
   CO_TRY_VOID(co_await store(table, record));
   if (!co_await table->wait_tablet(0, soon())) {
-    co_return fail(Errc::kUnavailable, fmt::format("{} is not running", table->shown_path()));
+    co_return fail(Errc::kTimeout, fmt::format("{} is not running yet", table->shown_path()));
   }
   co_return Result<void>();
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
 
 #include "node/table_services.h"
@@ -302,6 +303,33 @@ TEST_F(StoredTablesTest, APowerCutDuringAnUnmountLeavesATableThatEndsUnmounted) 
       ASSERT_TRUE(world_.run(tables().mount("t", MountState::kMounted)));
     }
     for (int row = 0; row <= step; ++row) EXPECT_EQ(read("t", row), "x") << row;
+  }
+}
+
+TEST_F(StoredTablesTest, WhenAnotherNodeLeadsTheSchemeTheOutcomeOfAChangeIsUnknown) {
+  create("t");
+  SchemeOptions options;
+  options.first_tablet = kFirstTopicTabletId;
+  const auto where = TabletInfo::simple(kSchemeTabletId, kTestGroup, kKeyValueChannels);
+  const auto removed = [&] { return world_.run(tables().remove("t")); };
+  const auto unmounted = [&] { return world_.run(tables().unmount("t")); };
+  const auto created = [&] {
+    NewTable table;
+    table.schema = small_schema();
+    return world_.run(tables().create("new", table));
+  };
+  for (const std::function<Result<void>()>& change :
+       {std::function<Result<void>()>(removed), std::function<Result<void>()>(unmounted),
+        std::function<Result<void>()>(created)}) {
+    auto other = world_.run(Scheme::boot(storage_.world(), storage_, where, options));
+    ASSERT_TRUE(other) << other.error().message();
+    const Result<void> done = change();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::kUnknownOutcome) << done.error().message();
+    world_.run((*other)->stop());
+    world_.run_for(60s);
+    EXPECT_EQ(state("t"), MountState::kMounted);
+    EXPECT_FALSE(tables().find("new"));
   }
 }
 

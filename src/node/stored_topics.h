@@ -9,8 +9,8 @@
 // Invariants Changes run one at a time.
 // Threading  The control lane. Waiting calls must have ended before it is destroyed.
 // Limits     kPartitionsPerNodeMax partitions; those of Topics, Scheme and SchemeChanges.
-// Errors     As Topics. kUnavailable also when the partitions of a topic do not run within
-//            kRunTimeout: the change itself is durable then.
+// Errors     As Topics. kTimeout when the partitions of a topic do not run within kRunTimeout: the
+//            change itself is durable then.
 // Tests      stored_topics_test.cpp, stored_topics_queue_test.cpp.
 #pragma once
 

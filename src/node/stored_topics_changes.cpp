@@ -9,11 +9,11 @@
 namespace moraine {
 
 Task<Result<TopicPtr>> StoredTopics::when_running(Result<TopicRef> changed) {
-  CO_TRY(const TopicRef topic, unless_superseded(std::move(changed)));
+  CO_TRY(const TopicRef topic, std::move(changed));
   const TopicPtr info = topic->info();
   const Instant deadline = world_.executor.now() + kRunTimeout;
   if (co_await scheme_.tablets().wait_running(info->id, deadline)) co_return info;
-  co_return fail(Errc::kUnavailable,
+  co_return fail(Errc::kTimeout,
                  fmt::format("'{}' is stored, but its partitions do not run yet", info->name));
 }
 
@@ -55,7 +55,7 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::create_locked(std::string nam
     placed.tablets = spread({}, partitions, per_tablet, first, options_.groups);
     return encode_topic(placed);
   };
-  CO_TRY(const NodePtr node, co_await tree->create(std::move(request)));
+  CO_TRY(const NodePtr node, with_outcome(co_await tree->create(std::move(request))));
   co_return adopt(*node);
 }
 
@@ -87,13 +87,13 @@ Task<Result<StoredTopics::TopicRef>> StoredTopics::alter_locked(std::string name
         spread(record.tablets, record.info.partitions, per_tablet, first, options_.groups);
     return encode_topic(placed);
   };
-  CO_TRY(const NodePtr node, co_await tree->alter(std::move(request)));
+  CO_TRY(const NodePtr node, with_outcome(co_await tree->alter(std::move(request))));
   co_return adopt(*node);
 }
 
 Task<Result<void>> StoredTopics::remove(std::string name) {
   const auto change = [&] { return remove_locked(std::move(name)); };
-  co_return unless_superseded(co_await changes_.run(change));
+  co_return co_await changes_.run(change);
 }
 
 Task<Result<void>> StoredTopics::remove_locked(std::string name) {
@@ -107,7 +107,7 @@ Task<Result<void>> StoredTopics::remove_locked(std::string name) {
   request.path = std::move(name);
   request.id = topic->info()->id;
   for (const TopicTablet& tablet : topic->tablets()) request.deleted.push_back(tablet.info);
-  CO_TRY_VOID(co_await tree->remove(std::move(request)));
+  CO_TRY_VOID(with_outcome(co_await tree->remove(std::move(request))));
   // Unless the scheme has restarted meanwhile and follow() has done it.
   const auto still = by_id_.find(topic->info()->id);
   if (still != by_id_.end()) drop(topic);

@@ -275,6 +275,17 @@ TEST_F(StoredTopicsTest, APowerCutAtAnyMomentOfARemovalLeavesTheTopicOrNothing) 
   EXPECT_LT(kept, 40) << "and some after it";
 }
 
+TEST_F(StoredTopicsTest, ATopicThatIsStoredButDoesNotRunIsNotSaidToBeRefused) {
+  fake_.boots_to_fail = 1'000'000;
+  const auto made = create("slow", spec(1));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::kTimeout) << made.error().message();
+  EXPECT_TRUE(topics_->find("slow"));
+  fake_.boots_to_fail = 0;
+  EXPECT_TRUE(world_.run(topics_->wait_running(soon())));
+  EXPECT_EQ(create("slow", spec(1)).error().code, Errc::kAlreadyExists);
+}
+
 // Another node led the scheme and changed it: this node follows the change when it leads again.
 TEST_F(StoredTopicsTest, WhatTheSchemeSaysIsMadeTrueWhenItStartsAnew) {
   ASSERT_TRUE(create("gone", spec(1)));
@@ -301,7 +312,7 @@ TEST_F(StoredTopicsTest, WhatTheSchemeSaysIsMadeTrueWhenItStartsAnew) {
     return encode_topic(record);
   };
   ASSERT_TRUE(world_.run((*other)->alter(growth)));
-  EXPECT_EQ(create("new", spec(1)).error().code, Errc::kUnavailable);
+  EXPECT_EQ(create("new", spec(1)).error().code, Errc::kUnknownOutcome);
   world_.run_for(5s);
   EXPECT_FALSE(topics_->find("gone"));
   EXPECT_EQ(fake_.removed.count(topic_tablet(0)), 1u);

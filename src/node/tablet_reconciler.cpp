@@ -65,6 +65,7 @@ void TabletReconciler::reconcile(const std::set<TabletId>& tablets) {
     if (started != started_.end()) started_now.emplace(id, started->second->state);
   }
   for (const TabletStep& step : plan_tablets(wanted_now, started_now)) carry_out(step, wanted_now);
+  reconciled_.notify_all();
 }
 
 void TabletReconciler::carry_out(const TabletStep& step,
@@ -112,8 +113,9 @@ Task<bool> TabletReconciler::wait_running(TabletId tablet, Instant deadline) {
   while (!closed_) {
     if (!wanted(tablet)) co_return true;
     const auto found = started_.find(tablet);
-    if (found == started_.end()) {  // Called inside a step: it is started next.
-      co_await yield(executor_);
+    // Called inside a step, or placement has changed and has not called its watchers yet.
+    if (found == started_.end()) {
+      if (!co_await reconciled_.wait_until(deadline)) co_return false;
       continue;
     }
     const StartedPtr started = found->second;

@@ -117,7 +117,8 @@ class TabletReconciler {
   BootTurns table_turns_{executor_, kTableBootsMax};
   Semaphore stops_{kStopsMax};
   bool closed_ = false;
-  TaskScope scope_;  // Stops.
+  Event reconciled_{executor_};  // Steps were carried out.
+  TaskScope scope_;              // Stops.
 };
 
 }  // namespace moraine

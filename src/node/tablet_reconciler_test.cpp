@@ -115,6 +115,26 @@ class TabletReconcilerTest : public testing::Test {
       std::make_unique<TabletReconciler>(world_.executor(), &placement_);
 };
 
+TEST_F(TabletReconcilerTest, ATabletWhoseWatcherIsCalledLateIsWaitedForUntilTheDeadline) {
+  placement_.move(tablet(1), std::nullopt);
+  set(1, {1});
+  EXPECT_FALSE(fake(1)->started());
+  placement_.move_silently(tablet(1), 0);
+  const Instant begun = executor().now();
+  EXPECT_FALSE(wait(1));
+  EXPECT_EQ(executor().now() - begun, 1s);
+  std::optional<bool> running;
+  const auto waits = [&]() -> Task<void> {
+    running = co_await reconciler_->wait_running(tablet(1), soon());
+  };
+  spawn(waits());
+  world_.run_for(100ms);
+  EXPECT_FALSE(running);
+  placement_.move(tablet(1), 0);
+  world_.run_for(100ms);
+  EXPECT_EQ(running, true);
+}
+
 TEST_F(TabletReconcilerTest, WhatIsWantedIsStartedAtOnceAndConfiguredWhenItChanges) {
   set(1, {1, 2});
   EXPECT_TRUE(fake(1)->started());

@@ -127,6 +127,11 @@ class PageBuilder {
   std::size_t bytes_ = 0;
 };
 
+// When a page ends with what was found: its reply has to arrive before the deadline.
+Instant end_of_page(Instant now, Instant deadline) {
+  return now + std::min(kPageReadTime, (deadline - now) / 2);
+}
+
 // The first key above that of a row, whose key columns begin at `first`.
 std::string key_above(const ColumnBatch& batch, std::size_t first, std::size_t row) {
   std::string key;
@@ -147,6 +152,7 @@ Task<Result<void>> read_rows(const table::TableTablet& tablet, SchemaPtr schema,
   for (const std::string_view key : request.keys) {
     CO_TRY_VOID(check_key_of(key, own));
   }
+  request.deadline = std::min(request.deadline, deadline);
   co_return co_await tablet.reader().lookup(request, rows);
 }
 
@@ -155,7 +161,8 @@ Task<Result<table::OwnedVersionedRow>> read_versions(const table::TableTablet& t
                                                      Timestamp timestamp, Instant deadline) {
   CO_TRY_VOID(check_begin(tablet, schema, deadline));
   CO_TRY_VOID(check_key_of(key, *tablet.settings().schema));
-  co_return co_await tablet.reader().lookup_versions(std::move(key), timestamp, std::nullopt);
+  co_return co_await tablet.reader().lookup_versions(std::move(key), timestamp, std::nullopt,
+                                                     deadline);
 }
 
 // Key columns are read too, after the requested ones, to know where the page ends.
@@ -167,6 +174,7 @@ Task<Result<ScanPage>> read_page(const table::TableTablet& tablet, SchemaPtr sch
   for (const table::ColumnFilter& filter : request.filters) {
     CO_TRY_VOID(check_column(filter.column, own));
   }
+  request.deadline = std::min(request.deadline, deadline);
   PageBuilder builder(request.columns, own);
   const std::size_t columns = request.columns.size();
   for (std::size_t i = 0; i < own.key_count(); ++i) {
@@ -174,15 +182,22 @@ Task<Result<ScanPage>> read_page(const table::TableTablet& tablet, SchemaPtr sch
   }
   request.row_limit = std::min<std::uint64_t>(request.row_limit, kPageRowsMax);
   const std::uint64_t row_limit = request.row_limit;
+  const Instant end = end_of_page(tablet.executor().now(), deadline);
+  // Where the next page begins if this one ends now: it must be above `from`.
+  const std::string from = request.bounds.from;
+  std::string reached = from;
   CO_TRY(const std::unique_ptr<TabletScan> scan, tablet.reader().scan(std::move(request)));
   ScanPage page;
   ColumnBatch batch;
-  std::string above_last;
   for (bool full = row_limit == 0; !full;) {
-    if (tablet.executor().now() >= deadline) {
-      if (builder.rows() == 0) co_return too_late(tablet);
-      page.next = std::move(above_last);
-      break;
+    const Instant now = tablet.executor().now();
+    if (now >= end) {
+      reached = std::max(std::move(reached), scan->position());
+      if (reached > from) {
+        page.next = std::move(reached);
+        break;
+      }
+      if (now >= deadline) co_return too_late(tablet);
     }
     CO_TRY(const TabletScan::Step step, scan->next(batch));
     if (step == TabletScan::Step::kEnd) break;
@@ -192,9 +207,9 @@ Task<Result<ScanPage>> read_page(const table::TableTablet& tablet, SchemaPtr sch
       co_await yield(tablet.executor());  // Nothing matched for long.
     } else {
       const std::size_t added = builder.append(batch);
-      if (added > 0) above_last = key_above(batch, columns, added - 1);
+      if (added > 0) reached = key_above(batch, columns, added - 1);
       full = added < batch.rows || builder.rows() == row_limit;
-      if (full) page.next = above_last;
+      if (full) page.next = reached;
     }
   }
   page.batch = builder.take();

@@ -36,14 +36,15 @@ std::unexpected<Error> other_rows() {
   return fail(Errc::kUnavailable, "a reply does not fit its request");
 }
 
-// Keys from `at` on, as many as fit into one request.
-LookupCall lookup_from(std::size_t at, const table::LookupRequest& request, std::uint64_t schema) {
+// Keys from `at` on, as many as fit into one request, at most `keys_max`.
+LookupCall lookup_from(std::size_t at, const table::LookupRequest& request, std::uint64_t schema,
+                       std::size_t keys_max) {
   LookupCall call;
   call.schema = schema;
   call.times = {request.timestamp, request.retention_timestamp, request.in_transaction};
   call.columns.assign(request.columns.begin(), request.columns.end());
   call.use_lookup_cache = request.use_lookup_cache;
-  const std::size_t keys_max = std::min(kKeysPerCallMax, keys_for(call.columns.size()));
+  keys_max = std::min(keys_max, keys_for(call.columns.size()));
   std::size_t bytes = 0;
   for (; at < request.keys.size() && call.keys.size() < keys_max; ++at) {
     bytes += request.keys[at].size();
@@ -172,8 +173,9 @@ Task<Result<void>> RemoteTablets::lookup(TabletId tablet, SchemaPtr schema,
   rows.reset(request.keys.size(), request.columns.size());
   const std::uint64_t fingerprint = fingerprint_of(schema);
   std::size_t at = 0;
+  std::size_t keys_max = kKeysPerCallMax;
   do {
-    LookupCall part = lookup_from(at, request, fingerprint);
+    LookupCall part = lookup_from(at, request, fingerprint, keys_max);
     const std::size_t asked = part.keys.size();
     CO_TRY(const TabletReply reply, co_await call(tablet, std::move(part), deadline));
     if (reply.rows.size() > asked || (reply.rows.empty() && asked > 0)) co_return other_rows();
@@ -181,6 +183,9 @@ Task<Result<void>> RemoteTablets::lookup(TabletId tablet, SchemaPtr schema,
       CO_TRY_VOID(fill_row(reply.rows[i], rows, at + i));
     }
     at += reply.rows.size();
+    // After a full reply no more keys are sent than twice those that it answers.
+    const std::size_t fit = reply.rows.size() < asked ? reply.rows.size() : keys_max;
+    keys_max = std::min(2 * fit, kKeysPerCallMax);
   } while (at < request.keys.size());
   co_return Result<void>();
 }

@@ -5,6 +5,7 @@
 
 #include "io/request_router.h"
 #include "table/tablet/test_table.h"
+#include "transaction/paged_scan.h"
 #include "transaction/tablet_server.h"
 
 namespace moraine {
@@ -121,6 +122,29 @@ TEST_F(RemoteTabletsTest, LongRowsAreReadBySeveralRequests) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(rows.at(i, 0).text(), text) << i;
 }
 
+TEST_F(RemoteTabletsTest, RowsThatDoNotFitAReplyAreNotReadForIt) {
+  constexpr std::size_t kRows = 40;
+  const std::string text(kRowBytesPerReply / 4 + 1, 'x');
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const auto number = static_cast<std::int64_t>(i);
+    ASSERT_TRUE(commit(table_.transaction({table_.rows.put({{"k", number}, {"v", text}}, true)})));
+    keys.push_back(table_.rows.key({{"k", number}}));
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const table::ColumnIndex columns[] = {1};
+  table::LookupRequest request;
+  request.keys = views;
+  request.columns = columns;
+  Rowset rows;
+  const auto found = world_.run(remote_.lookup(kTable, nullptr, request, rows, soon()));
+  ASSERT_TRUE(found) << found.error().message();
+  for (std::size_t i = 0; i < kRows; ++i) EXPECT_EQ(rows.at(i, 0).text(), text) << i;
+  const auto read = served_->read_statistics().lookup.get(table::LookupStatistics::kRows);
+  EXPECT_GE(read, kRows);
+  EXPECT_LE(read, 3 * kRows);
+}
+
 TEST_F(RemoteTabletsTest, WithoutAReplyReadsTimeOutAndCommitsAreUnknown) {
   ASSERT_TRUE(commit(put(1, 5)));
   world_.network().block(table_.storage.node().id(), client_.id());
@@ -164,6 +188,44 @@ TEST_F(RemoteTabletsTest, TooManyRequestsAtOnceAreRefused) {
   world_.run_for(5s);
   EXPECT_EQ(answered, kServedCallsMax);
   EXPECT_EQ(server_.calls(), 0u);
+}
+
+TEST_F(RemoteTabletsTest, PagesTakeRoomBeforeTheyAreRead) {
+  constexpr std::size_t kPages = kServedReplyBytesMax / (2 * kPageBytesMax);
+  static_assert(kPages > 1);
+  ASSERT_TRUE(commit(put(1, 5)));
+  const TabletWrite undecided = put(1, 6);  // Keeps pages in flight.
+  ASSERT_TRUE(world_.run(remote_.prepare(kTable, undecided, kCoordinator, soon())));
+  table::ScanRequest request;
+  request.columns = {0};
+  std::size_t overloaded = 0;
+  std::size_t answered = 0;
+  const auto read = [&]() -> Task<void> {
+    const auto page = co_await remote_.scan(kTable, nullptr, request, soon());
+    overloaded += !page && page.error().code == Errc::kOverloaded ? 1 : 0;
+    answered += page ? 1 : 0;
+  };
+  for (std::size_t i = 0; i < kPages + 10; ++i) spawn(read());
+  std::optional<Result<void>> scanned;
+  PagedScan patient(remote_, kTable, served_->settings().schema, request);
+  const auto scan = [&]() -> Task<void> {
+    co_await yield(client_.world().executor);
+    scanned = co_await patient.load();
+  };
+  spawn(scan());
+  world_.run_for(1s);
+  EXPECT_EQ(server_.calls(), kPages);
+  EXPECT_EQ(overloaded, 10u);
+  EXPECT_FALSE(scanned) << scanned->error().message();
+  ASSERT_TRUE(world_.run(served_->abort_prepared(undecided.transaction)));
+  world_.run_for(2s);
+  EXPECT_EQ(answered, kPages);
+  EXPECT_EQ(server_.calls(), 0u);
+  ASSERT_TRUE(scanned);
+  EXPECT_TRUE(*scanned) << scanned->error().message();
+  for (std::size_t i = 0; i < kPages; ++i) spawn(read());  // Room was given back.
+  world_.run_for(1s);
+  EXPECT_EQ(answered, 2 * kPages);
 }
 
 TEST_F(RemoteTabletsTest, ARepeatedCommitIsAppliedOnceAndAnsweredAlike) {

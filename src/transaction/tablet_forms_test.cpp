@@ -332,6 +332,74 @@ TEST_P(TabletForms, ReadsAfterTheirDeadlineFail) {
             Errc::kTimeout);
 }
 
+TEST_P(TabletForms, AScanThatFindsNothingForLongMovesOn) {
+  constexpr std::int64_t kRows = 6'000;
+  std::string text(1'000, 'x');
+  SeededRandom random(1);
+  for (const int chunks : {1, 2}) {  // One is read by columns, two are merged.
+    std::vector<table::RowChange> changes;
+    for (std::int64_t i = 0; i < kRows; i += chunks) {
+      for (char& letter : text) letter = static_cast<char>(random.below(256));
+      changes.push_back(table_.rows.put({{"k", i}, {"v", text}, {"a", i}}));
+    }
+    ASSERT_TRUE(commit(table_.transaction(std::move(changes))));
+    ASSERT_TRUE(world_.run(served_->flush()));
+    ScanRequest request = all();
+    request.filters = {{3, table::ColumnFilter::Op::kGreater, Value(kRows - 2)}};
+    DiskFaults& faults = table_.storage.node().disks().faults("device");
+    faults.slow_factor = 500;
+    std::size_t empty_pages = 0;
+    std::size_t rows = 0;
+    do {
+      const Instant deadline = world_.executor().now() + 2s;
+      const auto found =
+          run<Result<ScanPage>>([&] { return reads().scan(kTable, nullptr, request, deadline); });
+      ASSERT_TRUE(found) << found.error().message();
+      ASSERT_TRUE(found->next.empty() || found->next > request.bounds.from);
+      rows += found->batch.rows;
+      empty_pages += found->batch.rows == 0 && !found->next.empty() ? 1 : 0;
+      request.bounds.from = found->next;
+    } while (!request.bounds.from.empty());
+    faults.slow_factor = 1;
+    EXPECT_EQ(rows, 1u);
+    EXPECT_GE(empty_pages, 1u) << chunks;
+  }
+}
+
+TEST_P(TabletForms, ReadsOfUndecidedRowsEndAtTheirDeadline) {
+  ASSERT_TRUE(commit(put(1, "a")));
+  ASSERT_TRUE(world_.run(served_->prepare(put(1, "b"), kCoordinator)));
+  constexpr Duration kPatience = 500ms;
+  ASSERT_LT(kPatience, table::ReaderOptions().undecided_timeout / 2);
+  // How long the read took; also on the tablet's node no read is left.
+  const auto ends_in_time = [&](const auto& read) {
+    const Instant begun = world_.executor().now();
+    const Errc ended = read(begun + kPatience);
+    EXPECT_EQ(ended, Errc::kTimeout);
+    EXPECT_GE(world_.executor().now(), begun + kPatience);
+    world_.run_for(10ms);
+    EXPECT_LT(world_.executor().now(), begun + 2 * kPatience);
+    EXPECT_EQ(server_.calls(), 0u);
+  };
+  const std::string first = key(1);
+  const std::vector<std::string_view> keys{first};
+  LookupRequest lookup;
+  lookup.keys = keys;
+  Rowset rows;
+  ends_in_time([&](Instant deadline) {
+    return code(
+        run<Result<void>>([&] { return reads().lookup(kTable, nullptr, lookup, rows, deadline); }));
+  });
+  ends_in_time([&](Instant deadline) {
+    return code(run<Result<table::OwnedVersionedRow>>(
+        [&] { return reads().lookup_versions(kTable, nullptr, first, kMaxTimestamp, deadline); }));
+  });
+  ends_in_time([&](Instant deadline) {
+    return code(
+        run<Result<ScanPage>>([&] { return reads().scan(kTable, nullptr, all(), deadline); }));
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Forms, TabletForms,
                          testing::Values(Form::kSameLane, Form::kOtherLane, Form::kOtherNode),
                          [](const auto& form) -> std::string {

@@ -13,9 +13,11 @@
 //            the request, so a timestamp that has left the tablet's retention since fails a scan
 //            that is continued. Reads change nothing and may be repeated.
 // Threading  Any lane; the result is returned on the caller's.
-// Limits     A page has at most kPageRowsMax rows, and kPageBytesMax unless it is one row.
+// Limits     A page has at most kPageRowsMax rows, and kPageBytesMax unless it is one row. It ends,
+//            maybe without rows, when it was read for kPageReadTime or half of the time until the
+//            deadline, so that a scan that finds nothing for long moves on.
 // Errors     Those of TabletReader. kNotHere: the tablet does not run where it was called.
-//            kTimeout: the deadline has passed; of a scan: and no row was found until then.
+//            kTimeout: the deadline has passed; of a scan: and its position has not moved.
 //            kInvalidArgument: the schema is not that of the tablet, or the request does not fit
 //            it.
 // Tests      tablet_forms_test.cpp.
@@ -32,6 +34,7 @@ namespace moraine {
 
 inline constexpr std::size_t kPageRowsMax = 10'000;
 inline constexpr std::size_t kPageBytesMax = std::size_t{4} << 20;
+inline constexpr Duration kPageReadTime = 5s;
 
 using SchemaPtr = std::shared_ptr<const TableSchema>;
 

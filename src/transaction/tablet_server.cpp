@@ -1,5 +1,6 @@
 #include "transaction/tablet_server.h"
 
+#include <algorithm>
 #include <deque>
 
 #include "io/run_on.h"
@@ -30,6 +31,11 @@ TabletReply unserved() {
   return failed({Errc::kInvalidArgument, "the tablet does not serve such requests"});
 }
 
+// The first keys of a lookup are read together, then twice as many, as far as their rows fit the
+// reply if none is longer than those before.
+constexpr std::size_t kLookupSliceFirst = 16;
+constexpr std::size_t kLookupSliceMax = 256;
+
 std::string image_of(std::span<const Value> row) {
   std::string image;
   table::begin_image(image);
@@ -42,6 +48,46 @@ std::string image_of(std::span<const Value> row) {
   table::finish_image(image, cells);
   return image;
 }
+
+// The memory of a reply while it is read: as read, and as encoded.
+std::size_t reply_room(const TabletCall& call) {
+  if (const auto* lookup = std::get_if<LookupCall>(&call)) {
+    return 2 * std::min(lookup->keys.size() * kKeyReplyBytes, kRowBytesPerReply);
+  }
+  const bool page = std::holds_alternative<ScanCall>(call);
+  return page || std::holds_alternative<VersionsCall>(call) ? 2 * kPageBytesMax : 0;
+}
+
+// Rows of a reply to a lookup.
+class FoundRows {
+ public:
+  explicit FoundRows(std::vector<FoundRow>& rows) : rows_(rows) {}
+  // How many keys to read next.
+  std::size_t wanted() const {
+    return std::clamp<std::size_t>(
+        (kRowBytesPerReply - bytes_) / std::max(longest_, std::size_t{1}), 1, slice_);
+  }
+  // False: the reply is full.
+  bool add(const Rowset& rows) {
+    for (std::size_t i = 0; i < rows.rows(); ++i) {
+      FoundRow row;
+      row.exists = rows.exists(i);
+      if (row.exists) row.image = image_of(rows.row(i));
+      if (bytes_ + row.image.size() > kRowBytesPerReply && !rows_.empty()) return false;
+      bytes_ += row.image.size();
+      longest_ = std::max(longest_, row.image.size());
+      rows_.push_back(std::move(row));
+    }
+    slice_ = std::min(slice_ * 2, kLookupSliceMax);
+    return bytes_ < kRowBytesPerReply;
+  }
+
+ private:
+  std::vector<FoundRow>& rows_;
+  std::size_t bytes_ = 0;
+  std::size_t longest_ = 0;
+  std::size_t slice_ = kLookupSliceFirst;
+};
 
 }  // namespace
 
@@ -87,9 +133,22 @@ struct TabletServer::Served {
 
 struct TabletServer::State {
   explicit State(Executor& its_executor) : executor(its_executor) {}
+  // Nothing: the request is served. Else why not.
+  Result<void> check_room(std::size_t request_bytes, std::size_t reply_bytes) const {
+    if (calls >= kServedCallsMax || bytes + request_bytes > kServedBytesMax) {
+      return fail(Errc::kOverloaded, fmt::format("{} requests are being served", calls));
+    }
+    if (replies + reply_bytes > kServedReplyBytesMax) {
+      return fail(Errc::kOverloaded,
+                  fmt::format("replies being read take {} MiB, all that they may", replies >> 20));
+    }
+    return {};
+  }
+
   Executor& executor;
   std::size_t calls = 0;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;    // Of requests.
+  std::size_t replies = 0;  // Room taken for replies.
   std::map<TabletId, Hold> served;
   std::map<const void*, std::weak_ptr<Served>> by_object;
 };
@@ -163,22 +222,25 @@ Task<Slice> TabletServer::answer(std::shared_ptr<State> state, Slice frame) {
   if (!request) co_return encode(failed(request.error()));
   const std::size_t kind = request->call.index();
   const Instant deadline = state->executor.now() + std::chrono::microseconds(request->timeout_us);
+  const std::size_t room = reply_room(request->call);
   TabletReply reply;
   const auto found = state->served.find(request->tablet);
   if (found == state->served.end()) {
     reply = failed(
         {Errc::kNotHere, fmt::format("tablet {} is not running here", request->tablet.value)});
-  } else if (state->calls >= kServedCallsMax || state->bytes + bytes > kServedBytesMax) {
-    reply = failed({Errc::kOverloaded, fmt::format("{} requests are being served", state->calls)});
+  } else if (const Result<void> fits = state->check_room(bytes, room); !fits) {
+    reply = failed(fits.error());
   } else {
     const Hold served = found->second;
     ++served->calls;
     ++state->calls;
     state->bytes += bytes;
+    state->replies += room;
     reply = co_await serve(served, std::move(request->call), deadline);
     --served->calls;
     --state->calls;
     state->bytes -= bytes;
+    state->replies -= room;
   }
   reply.kind = kind;
   Slice encoded = encode(reply);
@@ -290,25 +352,22 @@ Task<TabletReply> TabletServer::look_up(Hold served, LookupCall call, Instant de
   if (!reply.status) co_return reply;
   const std::vector<std::string_view> keys(call.keys.begin(), call.keys.end());
   table::LookupRequest request;
-  request.keys = keys;
   request.columns = call.columns;
   request.timestamp = call.times.timestamp;
   request.retention_timestamp = call.times.retention_timestamp;
   request.in_transaction = call.times.in_transaction;
   request.use_lookup_cache = call.use_lookup_cache;
   Rowset rows;
-  reply.status = co_await read_rows(tablet, nullptr, request, rows, deadline);
-  if (reply.status) reply.status = co_await tablet.confirm_lead();
-  if (!reply.status) co_return reply;
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < keys.size() && bytes <= kRowBytesPerReply; ++i) {
-    FoundRow row;
-    row.exists = rows.exists(i);
-    if (row.exists) row.image = image_of(rows.row(i));
-    bytes += row.image.size();
-    if (bytes > kRowBytesPerReply && i > 0) break;
-    reply.rows.push_back(std::move(row));
+  FoundRows found(reply.rows);
+  for (std::span<const std::string_view> left = keys;;) {
+    request.keys = left.first(std::min(found.wanted(), left.size()));
+    const Result<void> read = co_await read_rows(tablet, nullptr, request, rows, deadline);
+    if (!read) co_return failed(read.error());
+    left = left.subspan(request.keys.size());
+    if (!found.add(rows) || left.empty()) break;
   }
+  const Result<void> leads = co_await tablet.confirm_lead();
+  if (!leads) co_return failed(leads.error());
   co_return reply;
 }
 

@@ -11,8 +11,11 @@
 //            says where the next one begins.
 // Threading  The network's executor; tablets are called on theirs.
 // Limits     kAnswersMax answers remembered per tablet; kServedCallsMax requests of
-//            kServedBytesMax bytes in flight, past which requests fail with kOverloaded; a lookup
-//            is answered for its first keys only when their rows have more than kRowBytesPerReply.
+//            kServedBytesMax bytes in flight, whose replies take kServedReplyBytesMax, past which
+//            requests fail with kOverloaded. A page is counted twice, as read and as encoded; a
+//            key of a lookup as kKeyReplyBytes, twice too. Single rows may be longer. A lookup
+//            is answered for its first keys only when their rows have more than kRowBytesPerReply;
+//            no more keys are read than seem to fit.
 // Errors     kNotHere: the tablet is not running here, nothing was done.
 // Tests      tablet_forms_test.cpp, remote_tablets_test.cpp; node/remote_tables_test.cpp.
 #pragma once
@@ -29,6 +32,8 @@ inline constexpr std::size_t kAnswersMax = 100'000;
 inline constexpr std::size_t kServedCallsMax = 4'096;
 inline constexpr std::size_t kServedBytesMax = std::size_t{128} << 20;
 inline constexpr std::size_t kRowBytesPerReply = std::size_t{4} << 20;
+inline constexpr std::size_t kServedReplyBytesMax = std::size_t{256} << 20;
+inline constexpr std::size_t kKeyReplyBytes = std::size_t{8} << 10;
 
 class TabletServer {
  public:

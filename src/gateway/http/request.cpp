@@ -61,8 +61,8 @@ unsigned status_of(Errc code) {
     case Errc::kUnsupported: return 501;
     case Errc::kOverloaded:
     case Errc::kUnavailable:
-    case Errc::kNotHere: return 503;
-    case Errc::kTimeout: return 504;
+    case Errc::kNotHere: return 503;  // Nothing was done.
+    case Errc::kTimeout: return 504;  // It may have been done, as with 500.
     case Errc::kNoSpace: return 507;
   }
   return 500;

@@ -49,7 +49,9 @@ struct Reply {
 };
 Reply text_reply(unsigned status, std::string_view text);
 
-// The status of a request that failed with this code. 503: nothing was done, retry later.
+// The status of a request that failed with this code. 503, with Retry-After: nothing was done, and
+// a client may repeat it by itself. A change that may have been made is kUnknownOutcome or kTimeout
+// (moraine/database.h), and gets 500 or 504.
 unsigned status_of(Errc code);
 // With that status and the error as text.
 Reply error_reply(const Error& error);

@@ -44,6 +44,10 @@ TEST(ErrorReply, HasTheTextAndSaysWhenToRetry) {
   ASSERT_NE(late.head.fields.find("Retry-After"), nullptr);
   EXPECT_EQ(*late.head.fields.find("Retry-After"), "1");
   EXPECT_EQ(late.body.text(), (Error{Errc::kOverloaded, "too many scans"}.message() + "\n"));
+  for (const Errc code : {Errc::kUnknownOutcome, Errc::kTimeout}) {
+    const Reply unknown = error_reply({code, "it may have been done"});
+    EXPECT_EQ(unknown.head.fields.find("Retry-After"), nullptr) << to_string(code);
+  }
   const Reply absent = error_reply({Errc::kNotFound, "no table /t"});
   EXPECT_EQ(absent.head.status, 404u);
   EXPECT_EQ(absent.head.fields.find("Retry-After"), nullptr);

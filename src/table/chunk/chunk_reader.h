@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -123,6 +124,8 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
     // A hint: the next call needs no more rows than these.
     virtual void limit_rows(std::uint64_t) {}
     virtual Task<Result<void>> load() = 0;
+    // Rows below this key were visited. Empty: none is known to be.
+    virtual std::string position() const = 0;
     // No more calls follow; the chunk may be released, texts of the last batch stay with the
     // cursor.
     virtual void release() = 0;

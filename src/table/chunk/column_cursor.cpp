@@ -87,6 +87,8 @@ class Cursor final : public ChunkReader::ColumnCursor {
     return feed_.load(std::move(blocks));
   }
 
+  std::string position() const override { return bounds_.begin_of(*chunk_, unit_); }
+
   void release() override { reader_.reset(); }
 
  private:

@@ -97,6 +97,8 @@ class RowColumnCursor final : public ChunkReader::ColumnCursor {
     return feed_.load(std::move(blocks));
   }
 
+  std::string position() const override { return bounds_.begin_of(*chunk_, unit_); }
+
   void release() override { reader_.reset(); }
 
  private:

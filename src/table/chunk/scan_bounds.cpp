@@ -1,7 +1,5 @@
 #include "table/chunk/scan_bounds.h"
 
-#include <algorithm>
-
 namespace moraine::table {
 
 ScanBounds::ScanBounds(const OpenChunk& chunk, KeyBounds bounds, SkippedUnits skipped)

@@ -7,6 +7,7 @@
 // Tests      chunk_test.cpp, chunk_schema_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -34,6 +35,12 @@ class ScanBounds {
   }
   // Whether rows of the unit may be outside the bounds.
   bool is_edge(std::uint32_t unit) const { return unit == first_unit_ || unit + 1 == end_unit_; }
+  // A key of the table that is above rows of the units before this one only; for the end of the
+  // chunk that of its last unit. Empty for the first unit.
+  std::string begin_of(const OpenChunk& chunk, std::uint32_t unit) const {
+    const std::size_t at = std::min<std::size_t>(unit, chunk.meta().index.size());
+    return at <= first_unit_ ? std::string() : std::string(as_text(chunk.meta().index.at(at - 1)));
+  }
 
  private:
   KeyBounds bounds_;

@@ -5,8 +5,13 @@
 //            reserved in the budget before. After a long frame the bytes of the next long one are
 //            received where they stay; of other frames what was read ahead is copied once.
 // Threading  The executor.
-// Limits     kRequestBytesMax a frame; kInputBufferBytes read ahead. Addresses without memory:
-//            kFrameBlockBytesMax a connection.
+// Limits     kRequestBytesMax a frame; kInputBufferBytes read ahead. A frame that has begun holds a
+//            block of up to kFrameBlockBytesMax. Fresh blocks take memory as they are filled, which
+//            the lease counts; a block that BlockPool had idle has its memory already, and what is
+//            not filled of it is not counted. Per connection that is kFrameBlockBytesMax at most;
+//            in all, no more than frames which were received whole have freed, of which the pool
+//            keeps kIdleBlockBytesMax at a time. A frame without progress for kStalledFrameTimeout
+//            ends its connection.
 // Errors     kCorrupt: an invalid size. kUnavailable: the stream ended inside a frame.
 // Tests      connection_test.cpp, kafka_connection_fuzz.cpp
 #pragma once

@@ -167,25 +167,27 @@ void wrap_scalars(const TabletView& view, OwnedVersionedRow& row) {
 }  // namespace
 
 Task<Result<OwnedVersionedRow>> TabletReader::lookup_versions(
-    std::string key, Timestamp timestamp, std::optional<RetentionConfig> retention) const {
+    std::string key, Timestamp timestamp, std::optional<RetentionConfig> retention,
+    Instant deadline) const {
   co_await hop(executor_);
   const Instant begun = executor_.now();
   statistics_.lookup.add(LookupStatistics::kRequests, 1);
   Result<OwnedVersionedRow> found =
-      co_await find_versions(std::move(key), timestamp, std::move(retention));
+      co_await find_versions(std::move(key), timestamp, std::move(retention), deadline);
   observe(begun);
   co_return found;
 }
 
 Task<Result<OwnedVersionedRow>> TabletReader::find_versions(
-    std::string key, Timestamp timestamp, std::optional<RetentionConfig> retention) const {
+    std::string key, Timestamp timestamp, std::optional<RetentionConfig> retention,
+    Instant deadline) const {
   VersionsQuery query{.key = std::move(key), .timestamp = timestamp, .retention = retention};
   if (timestamp <= kMaxTimestamp) {
     query.now = timestamp;
   } else if (options_.clock) {
     query.now = options_.clock();
   }
-  const Instant deadline = executor_.now() + undecided_timeout();
+  const Instant decided_by = std::min(deadline, executor_.now() + undecided_timeout());
   LookupHelp help;
   OwnedVersionedRow row;
   for (std::size_t round = 0; round < kVersionRoundsMax; ++round) {
@@ -199,14 +201,16 @@ Task<Result<OwnedVersionedRow>> TabletReader::find_versions(
       wrap_scalars(views_.get(), row);
       co_return std::move(row);
     }
+    const Instant now = executor_.now();
+    if (now >= deadline) break;
     Result<void> moved;
     if (*state == VersionsState::kNeedsData) {
       moved = co_await load_blocks(std::exchange(help.missing, {}), help.pins);
-    } else if (round != 0 && executor_.now() >= deadline) {
+    } else if (round != 0 && now >= decided_by) {
       break;
     } else {
       statistics_.lookup.add(LookupStatistics::kWaits, 1);
-      moved = co_await undecided_.wait_decided(query.key, timestamp, deadline);
+      moved = co_await undecided_.wait_decided(query.key, timestamp, decided_by);
     }
     if (!moved) co_return std::unexpected(std::move(moved).error());
   }

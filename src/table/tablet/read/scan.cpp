@@ -20,6 +20,8 @@ namespace {
 // by columns the last time.
 constexpr std::size_t kRowsBeforePlanningMin = 256;
 constexpr std::size_t kRowsBeforePlanningMax = 8'192;
+// How often position() moves while rows are merged.
+constexpr std::size_t kRowsPerPosition = 64;
 
 void cut_rows(ColumnBatch& batch, std::size_t rows) {
   batch.rows = rows;
@@ -43,6 +45,7 @@ class Scan final : public TabletScan {
   Result<void> open();
   Result<Step> next(ColumnBatch& batch) override;
   Task<Result<void>> load() override;
+  std::string position() const override;
   void release() override;
 
  private:
@@ -95,6 +98,8 @@ class Scan final : public TabletScan {
   std::size_t segment_rows_ = 0;  // Rows visited; by columns: rows returned.
   std::size_t rows_before_planning_ = kRowsBeforePlanningMin;
   std::size_t visited_ = 0;  // In this call.
+  std::string visited_key_;  // Every row of the segment up to it was visited. Empty: not known.
+  std::size_t rows_to_position_ = kRowsPerPosition;
   std::uint64_t rows_left_;
   Need need_ = Need::kNothing;
   std::string waiting_;  // The key of an undecided row; if not empty, handled first.
@@ -185,6 +190,16 @@ void Scan::close_segment(std::string from) {
   rows_.reset();
   columns_.reset();
   segment_.reset();
+  visited_key_.clear();
+}
+
+std::string Scan::position() const {
+  if (need_ == Need::kHunks || held_ready_) return {};  // Visited rows were not returned yet.
+  if (!waiting_.empty()) return waiting_;
+  if (!segment_) return position_;
+  std::string visited = columns_ ? columns_->position() : visited_key_;
+  if (!columns_ && !visited.empty()) visited += '\0';
+  return std::max(std::move(visited), segment_->from);
 }
 
 Result<TabletScan::Step> Scan::next(ColumnBatch& batch) {
@@ -261,6 +276,10 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
     const bool visible = batcher_.add(rows.row(), texts_stay, batch);
     if (deleted_rows_.observing()) deleted_rows_.visit(rows.row(), visible);
     ++visited_;
+    if (--rows_to_position_ == 0) {
+      visited_key_ = as_text(rows.row().key);
+      rows_to_position_ = kRowsPerPosition;
+    }
     if (batcher_.full(batch) || visited_ >= kRowsPerCallMax) break;
   }
   segment_rows_ += visited_ - visited_before;
@@ -325,7 +344,8 @@ Task<Result<void>> Scan::load() {
 // Then continues from that key, with what the stores have by then.
 Task<Result<void>> Scan::wait_decided(std::string key) {
   sources_.statistics.scan.add(LookupStatistics::kWaits, 1);
-  const Instant deadline = sources_.executor.now() + sources_.undecided_timeout;
+  const Instant deadline =
+      std::min(request_.deadline, sources_.executor.now() + sources_.undecided_timeout);
   Result<void> decided =
       co_await sources_.undecided.wait_decided(key, request_.timestamp, deadline);
   if (!decided) {

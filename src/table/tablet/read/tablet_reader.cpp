@@ -234,7 +234,9 @@ Task<Result<void>> TabletReader::finish_part(const LookupRequest& request, Rowse
                                     statistics_.hunks.of(ReadKind::kLookup), request, paths.cache,
                                     rows);
     }
-    if (round != 0 && executor_.now() >= deadline && !keys.waiting.empty()) break;
+    const Instant now = executor_.now();
+    if (now >= request.deadline) break;
+    if (round != 0 && now >= deadline && !keys.waiting.empty()) break;
     Result<void> loaded = co_await load_blocks(std::exchange(help.missing, {}), help.pins);
     if (!loaded) co_return loaded;
     auto counters = statistics_.lookup.here();
@@ -261,7 +263,7 @@ Task<Result<void>> TabletReader::finish_lookup(const LookupRequest& request, Row
 Task<Result<void>> TabletReader::finish_parts(const LookupRequest& request, Rowset& rows,
                                               UnfinishedLookup left) const {
   co_await hop(executor_);
-  const Instant deadline = executor_.now() + undecided_timeout();
+  const Instant deadline = std::min(request.deadline, executor_.now() + undecided_timeout());
   for (std::size_t first = 0; first < left.keys.size(); first += kKeysFinishedAtOnce) {
     const std::size_t last = std::min(first + kKeysFinishedAtOnce, left.keys.size());
     std::vector<std::uint32_t> part(left.keys.begin() + static_cast<std::ptrdiff_t>(first),

@@ -9,7 +9,7 @@
 // Errors     kInvalidArgument: a timestamp below the retained one (the text has both), a retention
 //            timestamp above the timestamp. kAborted: the start of a transaction is now below the
 //            retained timestamp. kCorrupt: the error names the chunk. kTimeout: a row is still
-//            undecided.
+//            undecided, or the deadline of a lookup has passed.
 // Tests      tablet_lookup_test.cpp, lookup_inline_test.cpp, tablet_scan_test.cpp.
 #pragma once
 
@@ -50,6 +50,8 @@ struct LookupRequest {
   Timestamp retention_timestamp = kNullTimestamp;  // Older versions are ignored.
   std::optional<bool> use_lookup_cache;            // nullopt: the table's default.
   bool in_transaction = false;                     // The timestamp is the start of one.
+  // A lookup of keys that are not in memory, or undecided, fails with kTimeout once it has passed.
+  Instant deadline = Instant::never();
 };
 
 // Keys that try_lookup() could not read.
@@ -64,7 +66,8 @@ struct ScanRequest {
   std::vector<ColumnFilter> filters;  // Texts of their values must outlive the scan.
   Timestamp timestamp = kSyncLastCommitted;
   Timestamp retention_timestamp = kNullTimestamp;
-  bool in_transaction = false;  // The timestamp is the start of one.
+  bool in_transaction = false;          // The timestamp is the start of one.
+  Instant deadline = Instant::never();  // Of waits for undecided rows, as in LookupRequest.
   std::uint64_t row_limit = ~std::uint64_t{0};
 };
 
@@ -77,6 +80,9 @@ class TabletScan {
   virtual Result<Step> next(ColumnBatch& batch) = 0;
   // On the tablet's executor, after kNeedsData: loads blocks, hunks, or waits for a row.
   virtual Task<Result<void>> load() = 0;
+  // Every row below this key was returned or does not match. Empty: not known. After next() or
+  // load(), on the same thread.
+  virtual std::string position() const = 0;
   // Releases all stores that no text of the last batch borrows from. No more calls follow. On any
   // thread, while no other call is running.
   virtual void release() = 0;
@@ -126,7 +132,8 @@ class TabletReader {
 
   // All versions at or below the timestamp, as the retention config (if any) would leave them.
   Task<Result<OwnedVersionedRow>> lookup_versions(std::string key, Timestamp timestamp,
-                                                  std::optional<RetentionConfig> retention) const;
+                                                  std::optional<RetentionConfig> retention,
+                                                  Instant deadline = Instant::never()) const;
 
   // The scan keeps its stores alive, not the reader.
   Result<std::unique_ptr<TabletScan>> scan(ScanRequest request) const;
@@ -144,7 +151,8 @@ class TabletReader {
   Result<void> read_blocks_here(const LookupRequest& request, Rowset& rows,
                                 UnfinishedLookup& left) const;
   Task<Result<OwnedVersionedRow>> find_versions(std::string key, Timestamp timestamp,
-                                                std::optional<RetentionConfig> retention) const;
+                                                std::optional<RetentionConfig> retention,
+                                                Instant deadline) const;
   Task<Result<void>> finish_parts(const LookupRequest& request, Rowset& rows,
                                   UnfinishedLookup left) const;
   Task<Result<void>> finish_part(const LookupRequest& request, Rowset& rows,

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "table/tablet/read/merge_cursor.h"
 #include "table/tablet/read/scan.h"
@@ -148,6 +149,53 @@ TEST_F(ScanTest, EveryMixtureOfStoresReturnsTheSameRows) {
       }
       EXPECT_EQ(rows, expected) << flushes;
       EXPECT_EQ(other.statistics.scan.get(LookupStatistics::kRows), expected.size());
+    }
+  }
+}
+
+TEST_F(ScanTest, RowsBelowThePositionWereReturnedInEveryMixtureOfStores) {
+  constexpr int kRows = 20'000;
+  for (const OptimizeFor first : {OptimizeFor::kLookup, OptimizeFor::kScan}) {
+    for (const int flushes : {0, 1, 2}) {
+      TestReader other(reader_schema(), 0);
+      const std::string filler(500, '.');
+      for (int i = 0; i < kRows; ++i) {
+        const std::string_view how = i % 3'000 == 7 ? "rare" : "often";
+        other.write(
+            i, 10,
+            {{1, how}, {3, std::string_view(filler).substr(static_cast<std::size_t>(i % 500))}});
+      }
+      if (flushes > 0) other.flush(first, false);
+      for (int i = 0; i < kRows; i += 5) other.write(i, 20, {{1, "often"}});
+      if (flushes > 1) other.flush(OptimizeFor::kScan);
+      ScanRequest request = all({0, 1});
+      request.filters.push_back(
+          {.column = 1, .op = ColumnFilter::Op::kEqual, .value = Value("rare")});
+      Rows expected;
+      for (int i = 7; i < kRows; i += 3'000) expected.push_back(fmt::format("{} rare", i));
+      std::unique_ptr<TabletScan> scan = *other.reader.scan(request);
+      Rows rows;
+      ColumnBatch batch;
+      std::set<std::string> positions;
+      for (auto step = scan->next(batch); *step != TabletScan::Step::kEnd;
+           step = scan->next(batch)) {
+        if (*step == TabletScan::Step::kRows) {
+          show(batch, rows);
+        } else {
+          ASSERT_TRUE(other.run(scan->load()));
+        }
+        const std::string position = scan->position();
+        for (std::size_t i = rows.size(); i < expected.size(); ++i) {
+          ASSERT_LE(position, key_of(static_cast<std::int64_t>(i) * 3'000 + 7)) << flushes;
+        }
+        ASSERT_TRUE(positions.empty() || position >= *positions.rbegin()) << flushes;
+        positions.insert(position);
+      }
+      EXPECT_EQ(rows, expected) << flushes;
+      if (flushes > 0) {
+        EXPECT_GT(positions.size(), 5u) << flushes;
+        EXPECT_GT(*positions.rbegin(), key_of(kRows / 2)) << flushes;
+      }
     }
   }
 }
