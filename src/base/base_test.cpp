@@ -22,6 +22,12 @@ TEST(Checksum, OfTwoHalvesIsCombinedFromTheirs) {
     const std::uint32_t second = crc32c(all.last(size));
     EXPECT_EQ(crc32c_combined(first, second, size), crc32c(all)) << size;
   }
+  for (std::size_t size = 1; size < 600; ++size) {
+    const ByteSpan all = as_bytes(text).first(1'000);
+    EXPECT_EQ(crc32c_combined(crc32c(all.first(1'000 - size)), crc32c(all.last(size)), size),
+              crc32c(all))
+        << size;
+  }
   // The size of the second half counts, also beyond 32 bits.
   EXPECT_EQ(crc32c_combined(1, 0, (std::uint64_t{1} << 32) + 5),
             crc32c_combined(crc32c_combined(1, 0, std::uint64_t{1} << 32), 0, 5));

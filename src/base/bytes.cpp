@@ -88,6 +88,14 @@ Buffer Buffer::zeroed(std::size_t size) {
   return buffer;
 }
 
+Slice Buffer::view(std::size_t offset, std::size_t size) const {
+  INVARIANT(offset <= size_ && size <= size_ - offset, "view({}, {}) of {} bytes", offset, size,
+            size_);
+  if (size == 0) return {};
+  block_->references.fetch_add(1, std::memory_order_relaxed);
+  return Slice(block_, block_->data + offset, size);
+}
+
 Slice Buffer::freeze() && {
   detail::Block* block = std::exchange(block_, nullptr);
   const std::size_t size = std::exchange(size_, 0);

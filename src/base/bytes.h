@@ -2,7 +2,7 @@
 //
 // Promise    A Slice is an immutable view that keeps its memory alive. A Buffer is the one writable
 //            owner of fresh memory and becomes a Slice by freeze().
-// Invariants (1) Bytes of a Slice never change after freeze(). (2) Buffers of kAlignment bytes or
+// Invariants (1) Bytes of a Slice never change. (2) Buffers of kAlignment bytes or
 //            more start at a multiple of kAlignment, so they can be written to an O_DIRECT disk
 //            without a copy.
 // Threading  The reference count is atomic: Slices may be copied and destroyed on any thread.
@@ -119,6 +119,11 @@ class Buffer {
   MutableByteSpan span() { return {data(), size_}; }
   // Hands the memory over; the Buffer is empty afterwards.
   Slice freeze() &&;
+  // A view of bytes that are written and do not change any more; this Buffer stays the writer of
+  // the others. Requires: offset + size <= this->size().
+  Slice view(std::size_t offset, std::size_t size) const;
+  // Slices of view() exist.
+  bool viewed() const { return block_ && block_->references.load(std::memory_order_acquire) > 1; }
 
  private:
   detail::Block* block_ = nullptr;

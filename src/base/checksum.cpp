@@ -1,6 +1,9 @@
 #include "base/checksum.h"
 
 #include <isa-l/crc.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -23,20 +26,72 @@ constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
   return product;
 }
 
-// x^8 to the power of d * 16^k, at [k][d].
+constexpr std::uint32_t divide_by_x(std::uint32_t a) {
+  return (a & kOne) != 0 ? ((a ^ kPolynomial) << 1) | 1 : a << 1;
+}
+
+// `first` times x^8 to the power of d * 16^k, at [k][d].
 constexpr std::size_t kDigits = 16;
 using Powers = std::array<std::array<std::uint32_t, 16>, kDigits>;
-constexpr Powers make_powers() {
+constexpr Powers make_powers(std::uint32_t first) {
   Powers powers{};
   std::uint32_t base = kByteShift;
   for (auto& row : powers) {
-    row[0] = kOne;
-    for (std::size_t d = 1; d < row.size(); ++d) row[d] = multiply(row[d - 1], base);
-    base = multiply(row.back(), base);
+    std::uint32_t power = kOne;
+    for (std::uint32_t& place : row) {
+      place = multiply(power, first);
+      power = multiply(power, base);
+    }
+    base = power;
   }
   return powers;
 }
-constexpr Powers kPowers = make_powers();
+constexpr Powers kPowers = make_powers(kOne);
+
+#if defined(__x86_64__)
+
+// The processor's product of two polynomials, reduced by its checksum instruction, is their product
+// times x^33: the powers are divided by that beforehand.
+constexpr std::uint32_t divided_by_x33() {
+  std::uint32_t divided = kOne;
+  for (int i = 0; i < 33; ++i) divided = divide_by_x(divided);
+  return divided;
+}
+constexpr Powers kDividedPowers = make_powers(divided_by_x33());
+
+__attribute__((target("sse4.2,pclmul"))) std::uint32_t shift_fast(std::uint32_t crc,
+                                                                  std::uint64_t bytes) {
+  for (std::size_t digit = 0; bytes > 0; ++digit, bytes >>= 4) {
+    if (const std::uint64_t d = bytes & 15; d > 0) {
+      const __m128i product =
+          _mm_clmulepi64_si128(_mm_cvtsi32_si128(static_cast<int>(crc)),
+                               _mm_cvtsi32_si128(static_cast<int>(kDividedPowers[digit][d])), 0);
+      crc = static_cast<std::uint32_t>(
+          _mm_crc32_u64(0, static_cast<std::uint64_t>(_mm_cvtsi128_si64(product))));
+    }
+  }
+  return crc;
+}
+
+const bool kFast = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+
+#else
+
+constexpr bool kFast = false;
+std::uint32_t shift_fast(std::uint32_t crc, std::uint64_t) {
+  return crc;
+}
+
+#endif
+
+// The checksum of the same bytes followed by `bytes` zeros, without the inversions.
+std::uint32_t shift(std::uint32_t crc, std::uint64_t bytes) {
+  if (kFast) return shift_fast(crc, bytes);
+  for (std::size_t digit = 0; bytes > 0; ++digit, bytes >>= 4) {
+    if (const std::uint64_t d = bytes & 15; d > 0) crc = multiply(kPowers[digit][d], crc);
+  }
+  return crc;
+}
 
 }  // namespace
 
@@ -58,10 +113,7 @@ std::uint32_t crc32c(ByteSpan bytes, std::uint32_t previous) {
 
 std::uint32_t crc32c_combined(std::uint32_t first, std::uint32_t second,
                               std::uint64_t second_size) {
-  for (std::size_t digit = 0; second_size > 0; ++digit, second_size >>= 4) {
-    if (const std::uint64_t d = second_size & 15; d > 0) first = multiply(kPowers[digit][d], first);
-  }
-  return first ^ second;
+  return shift(first, second_size) ^ second;
 }
 
 }  // namespace moraine

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/byte_chain.h"
 #include "base/bytes.h"
 #include "base/result.h"
 #include "blob/blob_id.h"
@@ -51,7 +52,7 @@ struct Ingress {
 
 struct PutPart {
   BlobId id;  // With its part number.
-  Slice data;
+  ByteChain data;
   // A restore or a handoff move: completes a blob that may belong to a fenced generation.
   bool ignore_block = false;
   std::vector<TabletGeneration> extra_blocks;  // Must not be blocked either.

@@ -139,7 +139,7 @@ TEST(ProtocolCodec, KeepsTheFieldsOfAPut) {
   EXPECT_EQ(again->target, kTarget);
   const auto& put = std::get<PutPart>(again->body);
   EXPECT_EQ(put.id, kBlob.with_part(2));
-  EXPECT_EQ(put.data.text(), "some bytes of a part");
+  EXPECT_EQ(put.data.joined().text(), "some bytes of a part");
   EXPECT_TRUE(put.ignore_block);
   EXPECT_EQ(put.extra_blocks, (std::vector<TabletGeneration>{kFence, {kTablet, 2}}));
 }
@@ -192,7 +192,7 @@ TEST(ProtocolCodec, DecodedDataSharesTheFrame) {
   const Slice put_frame = encode(sample_requests().front());
   auto put = decode_request(put_frame);
   ASSERT_TRUE(put);
-  const Slice& data = std::get<PutPart>(put->body).data;
+  const Slice data = std::get<PutPart>(put->body).data.joined();
   EXPECT_GE(data.data(), put_frame.data());
   EXPECT_EQ(data.data() + data.size(), put_frame.data() + put_frame.size());
 
@@ -207,9 +207,20 @@ TEST(ProtocolCodec, PiecesAreTheBytesOfTheFrameAndShareTheData) {
   const DiskRequest request = sample_requests().front();
   const std::vector<Slice> pieces = encode_pieces(request);
   ASSERT_EQ(pieces.size(), 2u);
-  EXPECT_EQ(pieces[1].data(), std::get<PutPart>(request.body).data.data());
+  EXPECT_EQ(pieces[1].data(), std::get<PutPart>(request.body).data.joined().data());
   EXPECT_TRUE(equal(concatenate({}, pieces), encode(request)));
   EXPECT_EQ(concatenate(as_bytes("ab"), pieces).text().substr(0, 2), "ab");
+}
+
+TEST(ProtocolCodec, DataInSeveralSlicesIsSentAsItIs) {
+  DiskRequest request = sample_requests().front();
+  const Slice whole = std::get<PutPart>(request.body).data.joined();
+  const Slice expected = encode(request);
+  ByteChain chain(whole.sub(0, 3));
+  chain.append(whole.sub(3, whole.size() - 3));
+  std::get<PutPart>(request.body).data = chain;
+  EXPECT_EQ(encode_pieces(request).size(), 3u);
+  EXPECT_TRUE(equal(encode(request), expected));
 }
 
 TEST(ProtocolCodec, RefusesEveryTruncation) {

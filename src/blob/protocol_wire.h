@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/byte_chain.h"
 #include "base/coding.h"
 #include "blob/blob_id.h"
 #include "blob/group/config.h"
@@ -58,6 +59,12 @@ class WireWriter {
   void bulk(const Slice& value, std::string_view, std::size_t) {
     header_.u32(static_cast<std::uint32_t>(value.size()));
     if (!value.empty()) bulk_.push_back(value);
+  }
+  void bulk(const ByteChain& value, std::string_view, std::size_t) {
+    header_.u32(static_cast<std::uint32_t>(value.size()));
+    value.each([this](const Slice& slice) {
+      if (!slice.empty()) bulk_.push_back(slice);
+    });
   }
   void config(const GroupConfig& value) { header_.sized(value.encode().span()); }
   template <class T, class Fields>
@@ -108,6 +115,11 @@ class WireReader {
   void text(std::string& value, std::string_view name, std::size_t size_max);
   void bytes(Slice& value, std::string_view name, std::size_t size_max);
   void bulk(Slice& value, std::string_view name, std::size_t size_max);
+  void bulk(ByteChain& value, std::string_view name, std::size_t size_max) {
+    Slice bytes;
+    bulk(bytes, name, size_max);
+    value = std::move(bytes);
+  }
   void config(GroupConfig& value);
   template <class T, class Fields>
   void optional(std::optional<T>& value, Fields each) {

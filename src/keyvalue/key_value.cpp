@@ -87,7 +87,7 @@ Task<Result<void>> KeyValue::commit(std::shared_ptr<Transaction> transaction) {
 
 // Runs in the order of the log, so `view_`, with the changes of every earlier transaction, is what
 // the commands must see. A transaction that fails still has an (empty) body in the log.
-Slice KeyValue::run(Transaction& transaction, const std::vector<BlobId>& blobs) {
+ByteChain KeyValue::run(Transaction& transaction, const std::vector<BlobId>& blobs) {
   ++unconfirmed_;
   const auto now = static_cast<std::uint64_t>(world_.clock.since_epoch().count());
   if (transaction.lock && *transaction.lock != pending_lock_) {
@@ -103,7 +103,7 @@ Slice KeyValue::run(Transaction& transaction, const std::vector<BlobId>& blobs) 
   }
   std::vector<Change> changes = view_.changes();
   if (transaction.raise_lock) changes.push_back(SetLock{pending_lock_ + 1});
-  Slice body = encode_changes(changes);
+  ByteChain body = encode_changes(changes);
   if (body.size() > kBodyBytesMax) {
     view_.roll_back();
     transaction.unused = blobs;

@@ -83,7 +83,7 @@ class KeyValue {
     std::vector<BlobId> unused;  // Blobs of a transaction that failed.
   };
   Task<Result<void>> commit(std::shared_ptr<Transaction> transaction);
-  Slice run(Transaction& transaction, const std::vector<BlobId>& blobs);
+  ByteChain run(Transaction& transaction, const std::vector<BlobId>& blobs);
   void confirm(Transaction& transaction);
   void discard_unreferenced();
   Task<Result<Slice>> read_value(const StoredValue& value, std::uint64_t offset,

@@ -13,6 +13,10 @@ std::size_t encoded_bytes(const std::string& key, const StoredValue& value) {
   return total;
 }
 
+Slice page_of(const std::vector<Change>& changes) {
+  return encode_changes(changes, ChainWriter::Slices::kCopied).joined();
+}
+
 }  // namespace
 
 void KeyValueState::release(const BlobId& id) {
@@ -91,11 +95,11 @@ std::vector<Slice> KeyValueState::snapshot() const {
     changes.push_back(SetKey{key, value});
     bytes += encoded_bytes(key, value);
     if (bytes < kPageBytes) continue;
-    pages.push_back(encode_changes(changes));
+    pages.push_back(page_of(changes));
     changes.clear();
     bytes = 0;
   }
-  pages.push_back(encode_changes(changes));
+  pages.push_back(page_of(changes));
   return pages;
 }
 

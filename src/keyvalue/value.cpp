@@ -1,8 +1,6 @@
 #include "keyvalue/value.h"
 
 #include "base/coding.h"
-#include "base/field_writer.h"
-#include "base/invariant.h"
 
 namespace moraine {
 namespace {
@@ -19,19 +17,23 @@ std::size_t sized_bytes(std::size_t size) {
   return sizeof(std::uint32_t) + size;
 }
 
-std::size_t encoded_bytes(const Change& change) {
+// Bytes of the block of a ChainWriter.
+std::size_t block_bytes(const Change& change, ChainWriter::Slices slices) {
   if (const auto* erase = std::get_if<EraseKey>(&change)) return 1 + sized_bytes(erase->key.size());
   const auto* set = std::get_if<SetKey>(&change);
   if (set == nullptr) return 1 + sizeof(std::uint64_t);
   std::size_t bytes = 1 + sized_bytes(set->key.size());
   bytes += sizeof(set->value.created_ms) + sizeof(std::uint32_t);
   for (const ValuePiece& piece : set->value.pieces) {
-    bytes += piece.is_inline() ? 1 + sized_bytes(piece.inline_data.size()) : kBlobPieceBytes;
+    const std::size_t copied = slices == ChainWriter::Slices::kCopied
+                                   ? piece.inline_data.size()
+                                   : ChainWriter::copied_bytes(piece.inline_data);
+    bytes += piece.is_inline() ? 1 + sized_bytes(copied) : kBlobPieceBytes;
   }
   return bytes;
 }
 
-void write_value(FieldWriter& writer, const StoredValue& value) {
+void write_value(ChainWriter& writer, const StoredValue& value) {
   writer.u64(value.created_ms).u32(static_cast<std::uint32_t>(value.pieces.size()));
   for (const ValuePiece& piece : value.pieces) {
     if (piece.is_inline()) {
@@ -85,11 +87,10 @@ std::uint64_t StoredValue::size() const {
   return total;
 }
 
-Slice encode_changes(const std::vector<Change>& changes) {
+ByteChain encode_changes(const std::vector<Change>& changes, ChainWriter::Slices slices) {
   std::size_t bytes = sizeof(kVersion) + sizeof(std::uint32_t);
-  for (const Change& change : changes) bytes += encoded_bytes(change);
-  Buffer buffer(bytes);
-  FieldWriter writer(buffer.data());
+  for (const Change& change : changes) bytes += block_bytes(change, slices);
+  ChainWriter writer(bytes, slices);
   writer.u8(kVersion).u32(static_cast<std::uint32_t>(changes.size()));
   for (const Change& change : changes) {
     if (const auto* set = std::get_if<SetKey>(&change)) {
@@ -101,9 +102,7 @@ Slice encode_changes(const std::vector<Change>& changes) {
       writer.u8(kLockTag).u64(std::get<SetLock>(change).generation);
     }
   }
-  INVARIANT(writer.written().size() == bytes, "changes of {} bytes, not {}",
-            writer.written().size(), bytes);
-  return std::move(buffer).freeze();
+  return std::move(writer).finish();
 }
 
 Result<std::vector<Change>> decode_changes(const Slice& bytes) {

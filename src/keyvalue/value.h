@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/byte_chain.h"
 #include "base/bytes.h"
 #include "base/result.h"
 #include "blob/blob_id.h"
@@ -46,7 +47,9 @@ struct SetLock {
 };
 using Change = std::variant<SetKey, EraseKey, SetLock>;
 
-Slice encode_changes(const std::vector<Change>& changes);
+// Refers to the memory of long inline values, or copies them.
+ByteChain encode_changes(const std::vector<Change>& changes,
+                         ChainWriter::Slices slices = ChainWriter::Slices::kReferenced);
 Result<std::vector<Change>> decode_changes(const Slice& bytes);
 
 }  // namespace moraine

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace moraine;
   const Slice bytes = Slice::copy_of(ByteSpan(reinterpret_cast<const std::byte*>(data), size));
   if (const auto changes = decode_changes(bytes)) {
-    if (!equal(encode_changes(*changes), bytes)) __builtin_trap();
+    if (!equal(encode_changes(*changes).joined(), bytes)) __builtin_trap();
     KeyValueState state;
     state.apply(*changes);
   }

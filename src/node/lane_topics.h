@@ -1,4 +1,4 @@
-// LaneTopics: the topics of a node, for another lane than the one that changes them.
+// LaneTopics: the topics of a node, for one of its lanes.
 //
 // Promise    As Topics. A change that was made through this object is visible here when it returns;
 //            changes of others a moment after they are on the control lane.

@@ -177,13 +177,11 @@ Task<Result<void>> Node::start(Instant deadline) {
   INVARIANT(!places_.empty(), "locate_system() comes before start()");
   if (!std::exchange(started_, true)) {
     tablets_ = std::make_unique<Tablets>(*this, places_);
-    for (std::size_t i = 1; i < lanes_.size(); ++i) {
-      lanes_[i]->topics = std::make_unique<LaneTopics>(tablets_->topics, world_.executor,
-                                                       lanes_[i]->world.executor);
+    for (const auto& lane : lanes_) {
+      lane->topics =
+          std::make_unique<LaneTopics>(tablets_->topics, world_.executor, lane->world.executor);
     }
-    if (lanes_.size() > 1) {
-      tablets_->topics.set_listener([this](const TopicUpdatePtr& update) { publish(update); });
-    }
+    tablets_->topics.set_listener([this](const TopicUpdatePtr& update) { publish(update); });
     tablets_->gateway.start();
     tablets_->scheme.start();
   }
@@ -193,7 +191,9 @@ Task<Result<void>> Node::start(Instant deadline) {
   co_return Result<void>();
 }
 
+// Called on the control lane, which sees the update at once.
 void Node::publish(const TopicUpdatePtr& update) {
+  if (lanes_[0]->topics) lanes_[0]->topics->apply(*update);
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
     LaneParts& lane = *lanes_[i];
     lane.world.executor.post([&lane, update] {
@@ -214,10 +214,9 @@ Task<void> Node::drop_tablets() {
   if (!tablets_) co_return;
   // Retired objects that readers could still see hold blocks of the caches.
   while (!abandoned_ && !run_retired()) co_await sleep_for(world_.executor, kRetiredPoll);
-  for (std::size_t i = 1; i < lanes_.size(); ++i) {
-    LaneParts& lane = *lanes_[i];
-    co_await run_on(lane.world.executor, world_.executor, [&lane]() -> Task<void> {
-      lane.topics.reset();
+  for (const auto& lane : lanes_) {
+    co_await run_on(lane->world.executor, world_.executor, [&lane]() -> Task<void> {
+      lane->topics.reset();
       co_return;
     });
   }
@@ -254,7 +253,6 @@ void Node::abandon() {
 }
 
 Topics& Node::topics(std::size_t lane) {
-  if (lane == 0) return tablets_->topics;
   return *lanes_[lane]->topics;
 }
 

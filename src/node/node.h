@@ -125,7 +125,7 @@ class Node {
     std::unique_ptr<blob::GroupProxies> proxies;  // Null on the control lane.
     std::unique_ptr<BlobGroups> groups;
     std::unique_ptr<StoredQueueTablets> tablets;
-    std::unique_ptr<LaneTopics> topics;  // Null on the control lane.
+    std::unique_ptr<LaneTopics> topics;
   };
   struct Tablets {
     Tablets(Node& node, const SystemPlaces& places);

@@ -81,7 +81,8 @@ StoredEntry batch_of(Offset offset, std::size_t size) {
 }
 
 TEST(Piece, IsTheSameWithVerifiedChecksumsOfBatches) {
-  std::vector<StoredEntry> entries{batch_of(5, 70'000), batch_of(6, 61), batch_of(7, 4'096)};
+  std::vector<StoredEntry> entries{batch_of(5, 70'000), batch_of(6, 61), batch_of(7, 4'096),
+                                   batch_of(8, 64), batch_of(9, 999)};
   const Slice read = encode_piece(entries);
   for (StoredEntry& entry : entries) entry.checksum_verified = true;
   EXPECT_TRUE(equal(encode_piece(entries), read));

@@ -149,8 +149,9 @@ Result<void> Leader::replay_entries(const RebuiltLog& log) {
   for (const RebuiltEntry& entry : log.entries) {
     state_.replaying(entry.at);
     const bool kept = entry.at < log.snapshot;
-    for (const Slice& body : entry.bodies) {
-      TRY_VOID(kept ? state_.replay_kept(body) : state_.replay(body));
+    for (const ByteChain& body : entry.bodies) {
+      const Slice bytes = body.joined();
+      TRY_VOID(kept ? state_.replay_kept(bytes) : state_.replay(bytes));
     }
   }
   return {};
@@ -162,7 +163,7 @@ Task<Result<void>> Leader::write_zero_entry(GenStep previous) {
   zero.snapshot = snapshot_;
   zero.previous = previous;
   if (has_bug(blob::SeededBug::kSkipZeroEntry)) co_return Result<void>();
-  const Slice bytes = encode(zero);
+  const ByteChain bytes = encode(zero);
   blob::PutResult result;
   co_await put_blob(log_id(0, bytes.size()), bytes, result);
   if (result.status != blob::Status::kOk) {

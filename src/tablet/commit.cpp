@@ -210,7 +210,7 @@ Task<Result<std::size_t>> Leader::write_entry(const LogEntry& entry, Step step,
                    fmt::format("a log entry would have {} bytes, at most {} are allowed", size,
                                kEntryBytesMax));
   }
-  const Slice bytes = encode(entry);
+  const ByteChain bytes = encode(entry);
   blob::PutResult worst;
   worst.status = blob::Status::kOk;
   std::size_t in_flight = 0;
@@ -237,7 +237,7 @@ Task<Result<std::size_t>> Leader::write_entry(const LogEntry& entry, Step step,
 
 // Puts a blob and merges a failure, and the worst colour, into `worst`. kBlocked replaces other
 // failures.
-Task<void> Leader::put_counted(BlobId id, Slice data, blob::PutResult& worst,
+Task<void> Leader::put_counted(BlobId id, ByteChain data, blob::PutResult& worst,
                                std::size_t& in_flight) {
   const std::size_t bytes = data.size();
   in_flight += bytes;
@@ -256,7 +256,7 @@ Task<void> Leader::put_counted(BlobId id, Slice data, blob::PutResult& worst,
   worst.reason = std::move(result.reason);
 }
 
-Task<void> Leader::put_blob(BlobId id, Slice data, blob::PutResult& result) {
+Task<void> Leader::put_blob(BlobId id, ByteChain data, blob::PutResult& result) {
   blob::Proxy* group = groups_.group(info_.group(id.channel(), generation_));
   if (!group) {
     result.reason = "the group of its channel is not in the config";

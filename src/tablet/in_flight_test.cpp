@@ -34,7 +34,7 @@ class InFlightTest : public testing::Test {
   }
 
   BlobId data_id(Step step) { return {TabletId{42}, 2, step, kFirstDataChannel, 7, 1}; }
-  void put(BlobId id, Slice data) {
+  void put(BlobId id, ByteChain data) {
     blob::PutRequest request;
     request.id = id;
     request.data = std::move(data);
@@ -46,7 +46,7 @@ class InFlightTest : public testing::Test {
     entry.unconfirmed = unconfirmed;
     entry.bodies.push_back(WordsState::encode(fmt::format("step {}", step), references));
     entry.references = std::move(references);
-    const Slice bytes = encode(entry);
+    const ByteChain bytes = encode(entry);
     put({TabletId{42}, 2, step, kLogChannel, static_cast<std::uint32_t>(bytes.size()), 0}, bytes);
   }
   // Boots twice: what the first decides, the second finds.

@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_chain.h"
 #include "base/bytes.h"
 #include "base/result.h"
 #include "io/sync.h"
@@ -94,7 +95,7 @@ struct CommitRequest {
   std::vector<DataBlob> blobs;
   // Makes the body from the ids of the blobs. Called in commit order; commits before it may not be
   // confirmed yet, but it counts only if they do. Empty: no body.
-  std::function<Slice(const std::vector<BlobId>&)> body;
+  std::function<ByteChain(const std::vector<BlobId>&)> body;
   std::size_t body_bytes_hint = 0;
   // The body is made when every commit before it is confirmed.
   bool after_confirmed = false;
@@ -187,8 +188,8 @@ class Leader {
   void answer_due();
   Task<Result<std::size_t>> write_entry(const LogEntry& entry, Step step,
                                         const std::vector<std::pair<BlobId, Slice>>& blobs);
-  Task<void> put_blob(BlobId id, Slice data, blob::PutResult& result);
-  Task<void> put_counted(BlobId id, Slice data, blob::PutResult& worst, std::size_t& in_flight);
+  Task<void> put_blob(BlobId id, ByteChain data, blob::PutResult& result);
+  Task<void> put_counted(BlobId id, ByteChain data, blob::PutResult& worst, std::size_t& in_flight);
   Task<Result<void>> write_snapshot();
   void end(Error error);
   BlobId log_id(Step step, std::size_t size) const;

@@ -2,6 +2,9 @@
 
 #include <lz4.h>
 
+#include <cstring>
+#include <span>
+
 #include "base/checksum.h"
 #include "base/coding.h"
 #include "base/field_writer.h"
@@ -22,7 +25,7 @@ constexpr std::size_t kLz4Slack = 64;
 
 enum class Packing : std::uint8_t { kNone = 0, kLz4 = 1 };
 
-void write(FieldWriter& writer, GenStep at) {
+void write(ChainWriter& writer, GenStep at) {
   writer.u32(at.generation).u32(at.step);
 }
 
@@ -33,8 +36,13 @@ GenStep take_gen_step(Decoder& decoder) {
   return at;
 }
 
+// The checksum of bytes that end in their own checksum.
+std::uint32_t with_itself(std::uint32_t checksum) {
+  return crc32c(std::as_bytes(std::span(&checksum, 1)), checksum);
+}
+
 // All fields before the packing.
-void write_head(FieldWriter& writer, const LogEntry& entry) {
+void write_head(ChainWriter& writer, const LogEntry& entry) {
   writer.u8(kMagic).u8(kVersion).u8(static_cast<std::uint8_t>(entry.kind));
   write(writer, entry.snapshot);
   write(writer, entry.previous);
@@ -46,7 +54,7 @@ void write_head(FieldWriter& writer, const LogEntry& entry) {
 
 // The entry with packed bodies; `plain` are the bodies as they are. Empty when packing does not
 // make them smaller.
-Slice encode_packed(const LogEntry& entry, ByteSpan head, ByteSpan plain) {
+ByteChain encode_packed(ByteSpan head, ByteSpan plain) {
   const std::size_t most = plain.size() - plain.size() / 16;
   Buffer buffer(head.size() + kPackedFieldBytes + most + sizeof(std::uint32_t));
   std::byte* const packed = buffer.data() + head.size() + kPackedFieldBytes;
@@ -54,13 +62,16 @@ Slice encode_packed(const LogEntry& entry, ByteSpan head, ByteSpan plain) {
                                         reinterpret_cast<char*>(packed),
                                         static_cast<int>(plain.size()), static_cast<int>(most));
   if (size <= 0) return {};
-  FieldWriter writer(buffer.data());
-  write_head(writer, entry);
+  std::memcpy(buffer.data(), head.data(), head.size());
+  FieldWriter writer(buffer.data() + head.size());
   writer.u8(static_cast<std::uint8_t>(Packing::kLz4));
   writer.u32(static_cast<std::uint32_t>(plain.size())).u32(static_cast<std::uint32_t>(size));
-  const std::size_t covered = writer.written().size() + static_cast<std::size_t>(size);
-  store(buffer.data() + covered, crc32c(buffer.span().first(covered)));
-  return std::move(buffer).freeze().sub(0, covered + sizeof(std::uint32_t));
+  const std::size_t covered = head.size() + kPackedFieldBytes + static_cast<std::size_t>(size);
+  const std::uint32_t checksum = crc32c(buffer.span().first(covered));
+  store(buffer.data() + covered, checksum);
+  ByteChain entry = std::move(buffer).freeze().sub(0, covered + sizeof(checksum));
+  entry.set_checksum(with_itself(checksum));
+  return entry;
 }
 
 Result<Slice> unpack(ByteSpan packed, std::size_t size) {
@@ -103,31 +114,35 @@ Result<void> take_packed_bodies(Decoder& decoder, LogEntry& entry) {
 
 std::size_t unpacked_bytes(const LogEntry& entry) {
   std::size_t bytes = kHeadBytes + entry.references.size() * blob::kBlobIdBytes;
-  for (const Slice& body : entry.bodies) bytes += sizeof(std::uint32_t) + body.size();
+  for (const ByteChain& body : entry.bodies) bytes += sizeof(std::uint32_t) + body.size();
   return bytes;
 }
 
-// Bodies are copied once, into the entry.
-Slice encode(const LogEntry& entry) {
+ByteChain encode(const LogEntry& entry) {
   const std::size_t unpacked = unpacked_bytes(entry);
   INVARIANT(unpacked <= kEntryBytesMax, "a log entry of {} bytes", unpacked);
-  Buffer buffer(unpacked);
-  FieldWriter writer(buffer.data());
-  write_head(writer, entry);
-  const ByteSpan head = writer.written();
-  writer.u8(static_cast<std::uint8_t>(Packing::kNone));
-  const std::byte* const bodies = writer.position();
-  writer.u32(static_cast<std::uint32_t>(entry.bodies.size()));
-  for (const Slice& body : entry.bodies) writer.sized(body);
-  if (unpacked >= kPackedBodiesMin && !entry.bodies.empty()) {
-    if (Slice packed = encode_packed(entry, head, {bodies, writer.position()}); !packed.empty()) {
-      return packed;
-    }
+  const bool is_long = unpacked >= kPackedBodiesMin && !entry.bodies.empty();
+  std::size_t block = unpacked;
+  for (const ByteChain& body : entry.bodies) {
+    if (!is_long) block -= body.size() - ChainWriter::copied_bytes(body);
   }
-  writer.u32(crc32c(writer.written()));
-  INVARIANT(writer.written().size() == unpacked, "an entry of {} bytes, not {}",
-            writer.written().size(), unpacked);
-  return std::move(buffer).freeze();
+  ChainWriter writer(block,
+                     is_long ? ChainWriter::Slices::kCopied : ChainWriter::Slices::kReferenced);
+  write_head(writer, entry);
+  const std::size_t head = writer.block().size();
+  writer.u8(static_cast<std::uint8_t>(Packing::kNone));
+  writer.u32(static_cast<std::uint32_t>(entry.bodies.size()));
+  for (const ByteChain& body : entry.bodies) writer.sized(body);
+  if (is_long) {
+    const ByteSpan written = writer.block();
+    ByteChain packed = encode_packed(written.first(head), written.subspan(head + 1));
+    if (!packed.empty()) return packed;
+  }
+  const std::uint32_t checksum = writer.checksum();
+  ByteChain bytes = std::move(writer.u32(checksum)).finish();
+  INVARIANT(bytes.size() == unpacked, "an entry of {} bytes, not {}", bytes.size(), unpacked);
+  bytes.set_checksum(with_itself(checksum));
+  return bytes;
 }
 
 Result<LogEntry> decode_log_entry(const Slice& bytes) {

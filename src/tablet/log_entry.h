@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/byte_chain.h"
 #include "base/bytes.h"
 #include "base/result.h"
 #include "tablet/tablet_info.h"
@@ -46,12 +47,13 @@ struct LogEntry {
   GenStep needed;    // In a snapshot: entries from here on complete it; (0, 0): none before it.
   std::uint8_t unconfirmed = 0;  // Entries right before it that may not be durable.
   std::vector<BlobId> references;
-  std::vector<Slice> bodies;
+  std::vector<ByteChain> bodies;
 };
 
 // Size with unpacked bodies; an entry of more than kEntryBytesMax must not be written.
 std::size_t unpacked_bytes(const LogEntry& entry);
-Slice encode(const LogEntry& entry);
+// With its checksum. Refers to the memory of the bodies, unless the entry is long.
+ByteChain encode(const LogEntry& entry);
 Result<LogEntry> decode_log_entry(const Slice& bytes);
 
 }  // namespace moraine

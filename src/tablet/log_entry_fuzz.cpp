@@ -16,14 +16,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   store(buffer.data() + size, crc32c(ByteSpan(buffer.data(), size)));
   const auto entry = decode_log_entry(std::move(buffer).freeze());
   if (!entry || unpacked_bytes(*entry) > kEntryBytesMax) return 0;
-  const auto again = decode_log_entry(encode(*entry));
+  const auto again = decode_log_entry(encode(*entry).joined());
   const bool same = again && again->kind == entry->kind && again->snapshot == entry->snapshot &&
                     again->previous == entry->previous && again->needed == entry->needed &&
                     again->references == entry->references &&
                     again->bodies.size() == entry->bodies.size();
   if (!same) __builtin_trap();
   for (std::size_t i = 0; i < entry->bodies.size(); ++i) {
-    if (!equal(again->bodies[i], entry->bodies[i])) __builtin_trap();
+    if (!equal(again->bodies[i].joined(), entry->bodies[i].joined())) __builtin_trap();
   }
   return 0;
 }

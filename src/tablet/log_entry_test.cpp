@@ -31,8 +31,15 @@ void expect_same(const LogEntry& entry, const Slice& bytes) {
   EXPECT_EQ(decoded->references, entry.references);
   ASSERT_EQ(decoded->bodies.size(), entry.bodies.size());
   for (std::size_t i = 0; i < entry.bodies.size(); ++i) {
-    EXPECT_TRUE(equal(decoded->bodies[i], entry.bodies[i])) << i;
+    EXPECT_TRUE(equal(decoded->bodies[i].joined(), entry.bodies[i].joined())) << i;
   }
+}
+
+// The bytes of the entry, whose checksum is right.
+Slice encoded(const LogEntry& entry) {
+  const ByteChain chain = encode(entry);
+  EXPECT_EQ(chain.known_checksum(), chain.compute_checksum());
+  return chain.joined();
 }
 
 // Words that repeat, or bytes that do not.
@@ -55,7 +62,7 @@ Slice with_checksum(Encoder encoder) {
 
 TEST(LogEntry, ComesBackAsItWasAndRefusesEveryCutAndFlip) {
   const LogEntry entry = some_entry();
-  const Slice bytes = encode(entry);
+  const Slice bytes = encoded(entry);
   expect_same(entry, bytes);
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
     EXPECT_FALSE(decode_log_entry(bytes.sub(0, cut)));
@@ -71,18 +78,31 @@ TEST(LogEntry, ComesBackAsItWasAndRefusesEveryCutAndFlip) {
 TEST(LogEntry, LongBodiesArePackedWhenThatMakesThemSmaller) {
   LogEntry entry = some_entry();
   entry.bodies = {body(20'000, true), body(100, true), Slice()};
-  const Slice packed = encode(entry);
+  const Slice packed = encoded(entry);
   EXPECT_LT(packed.size(), 2'000u);
   expect_same(entry, packed);
 
   entry.bodies = {body(20'000, false)};
-  const Slice plain = encode(entry);
+  const Slice plain = encoded(entry);
   EXPECT_LE(plain.size(), unpacked_bytes(entry) + 64);
   expect_same(entry, plain);
 
   entry.bodies = {body(kPackedBodiesMin / 2, true)};
-  EXPECT_GT(encode(entry).size(), kPackedBodiesMin / 2);
-  expect_same(entry, encode(entry));
+  EXPECT_GT(encoded(entry).size(), kPackedBodiesMin / 2);
+  expect_same(entry, encoded(entry));
+}
+
+TEST(LogEntry, RefersToLongPartsOfItsBodies) {
+  const Slice payload = body(1'000, true);
+  ByteChain chain(Slice::copy_of("key"));
+  chain.append(payload);
+  chain.append(Slice::copy_of("other keys"));
+  LogEntry entry = some_entry();
+  entry.bodies = {Slice::copy_of("short"), chain, Slice()};
+  expect_same(entry, encoded(entry));
+  bool referred = false;
+  encode(entry).each([&](const Slice& slice) { referred |= slice.data() == payload.data(); });
+  EXPECT_TRUE(referred);
 }
 
 TEST(LogEntry, OfTheFirstVersionIsRead) {

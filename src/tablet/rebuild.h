@@ -20,7 +20,7 @@ namespace moraine {
 
 struct RebuiltEntry {
   GenStep at;
-  std::vector<Slice> bodies;
+  std::vector<ByteChain> bodies;
 };
 
 struct RebuiltLog {

@@ -38,21 +38,32 @@ void encode_table(std::byte* to, const std::vector<std::uint32_t>& table) {
 }
 
 // A sector-aligned, zero-padded copy.
-Slice padded_copy(ByteSpan bytes) {
+Slice padded_copy(const ByteChain& bytes) {
   Buffer buffer = Buffer::zeroed(align_up(bytes.size(), kSectorSize));
-  std::memcpy(buffer.data(), bytes.data(), bytes.size());
+  bytes.copy_to(buffer.data());
   return std::move(buffer).freeze();
 }
 
 // Aligned memory is written without a copy; only an incomplete last sector is copied.
-void append_data(std::vector<Slice>& pieces, const Slice& data) {
-  if (!data.aligned(kSectorSize)) {
+void append_data(std::vector<Slice>& pieces, const ByteChain& data) {
+  const Slice* const single = data.single();
+  if (!single || !single->aligned(kSectorSize)) {
     pieces.push_back(padded_copy(data));
     return;
   }
   const std::uint64_t whole = align_down(data.size(), kSectorSize);
-  if (whole > 0) pieces.push_back(data.sub(0, whole));
-  if (whole < data.size()) pieces.push_back(padded_copy(data.span().subspan(whole)));
+  if (whole > 0) pieces.push_back(single->sub(0, whole));
+  if (whole < data.size()) {
+    pieces.push_back(padded_copy(single->sub(whole, data.size() - whole)));
+  }
+}
+
+// Requires: more than kChecksumBlock bytes are in one slice.
+DataChecksum checksum_chain(const ByteChain& data) {
+  if (data.size() > kChecksumBlock) return checksum_data(*data.single());
+  DataChecksum checksum;
+  checksum.crc = data.known_checksum() ? *data.known_checksum() : data.compute_checksum();
+  return checksum;
 }
 
 }  // namespace
@@ -166,7 +177,8 @@ bool BatchBuilder::add(RecordInput record, std::uint64_t bytes_max) {
       align_up(meta_bytes_ + meta + packed_bytes_ + packed, kSectorSize) + aligned_bytes_ + aligned;
   if (total > bytes_max || records_.size() == kBatchRecordsMax) return false;
   if (aligned > 0 && (aligned_count_ + 1) * 3 > kBatchPiecesMax) return false;
-  DataChecksum checksum = checksum_data(record.data);
+  if (size > kChecksumBlock && !record.data.single()) record.data = record.data.joined();
+  DataChecksum checksum = checksum_chain(record.data);
   meta_bytes_ += meta;
   packed_bytes_ += packed;
   aligned_bytes_ += aligned;
@@ -217,7 +229,7 @@ Slice BatchBuilder::encode_front(const BatchHeader& header, std::uint64_t front_
       at += input.inline_bytes.size();
     }
     if (!input.data.empty() && !starts_aligned(input.data.size())) {
-      std::memcpy(front.data() + placed.offset, input.data.data(), input.data.size());
+      input.data.copy_to(front.data() + placed.offset);
     }
   }
   if (first) {

@@ -27,6 +27,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/byte_chain.h"
 #include "base/bytes.h"
 #include "base/result.h"
 #include "blob/device/location.h"
@@ -83,7 +84,7 @@ struct RecordInput {
   OwnerSlot owner = 0;
   std::uint8_t kind = 0;
   ByteSpan inline_bytes;
-  Slice data;
+  ByteChain data;
 };
 
 // data_crc, and the checksum table (empty for data up to kChecksumBlock bytes).
@@ -97,7 +98,8 @@ DataChecksum checksum_data(ByteSpan data);
 class BatchBuilder {
  public:
   // False, and nothing changes, when the record does not fit into `bytes_max` more bytes (never for
-  // a first record that a segment can hold at all). Checksums are computed here.
+  // a first record that a segment can hold at all). Checksums are computed here, if the data does
+  // not come with its own.
   bool add(RecordInput record, std::uint64_t bytes_max);
   bool empty() const { return records_.size() == 0; }
   std::size_t records() const { return records_.size(); }

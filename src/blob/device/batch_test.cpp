@@ -104,6 +104,36 @@ TEST(Batch, SharesAlignedMemoryInsteadOfCopyingIt) {
   EXPECT_EQ(output.pieces.back().data(), data.data());
 }
 
+TEST(Batch, GathersDataOfSeveralSlices) {
+  SeededRandom random(8);
+  for (const std::size_t size : {2u, 300u, 8'192u, 65'536u, 65'537u, 200'000u}) {
+    const Slice data = random_bytes(random, size);
+    ByteChain chain(data.sub(0, size / 3));
+    chain.append(data.sub(size / 3, 1));
+    chain.append(data.sub(size / 3 + 1, size - size / 3 - 1));
+    BatchBuilder builder;
+    ASSERT_TRUE(builder.add({1, 1, {}, chain}, 4u << 20));
+    const auto output = builder.finish({});
+    const auto bytes = flatten(output);
+    const ByteSpan stored = ByteSpan(bytes).subspan(output.locations[0].offset, size);
+    EXPECT_TRUE(equal(stored, data)) << size;
+    EXPECT_EQ(output.locations[0].crc, checksum_data(data).crc) << size;
+  }
+}
+
+TEST(Batch, DataThatKnowsItsChecksumIsNotReadForIt) {
+  const auto checksum_of = [](std::size_t size) {
+    ByteChain data(Buffer::zeroed(size).freeze());
+    data.set_checksum(7);
+    BatchBuilder builder;
+    EXPECT_TRUE(builder.add({1, 1, {}, data}, 4u << 20));
+    return builder.finish({}).locations[0].crc;
+  };
+  EXPECT_EQ(checksum_of(1'000), 7u);
+  EXPECT_EQ(checksum_of(kChecksumBlock), 7u);
+  EXPECT_NE(checksum_of(kChecksumBlock + 1), 7u) << "its checksum is that of a table";
+}
+
 TEST(Batch, EveryFlippedBitOfTheMetaIsSeen) {
   SeededRandom random(7);
   BatchBuilder builder;

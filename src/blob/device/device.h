@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_chain.h"
 #include "base/bytes.h"
 #include "base/result.h"
 #include "blob/device/batch.h"
@@ -121,8 +122,8 @@ class Device {
   // One record to be appended; lives in the frame of the coroutine that awaits it.
   class Append {
    public:
-    Append(Device& device, OwnerSlot owner, std::uint8_t kind, SmallBytes inline_bytes, Slice data,
-           AppendClass append_class)
+    Append(Device& device, OwnerSlot owner, std::uint8_t kind, SmallBytes inline_bytes,
+           ByteChain data, AppendClass append_class)
         : device_(device),
           owner_(owner),
           kind_(kind),
@@ -140,13 +141,13 @@ class Device {
     std::uint8_t kind_;
     AppendClass class_;
     SmallBytes inline_;
-    Slice data_;
+    ByteChain data_;
     std::coroutine_handle<> waiter_;
     Result<Location> result_;
   };
   // co_await returns the data's Location once the record is durable. The new data is live: the
   // owner drops it with segments().drop_live().
-  Append append(OwnerSlot owner, std::uint8_t kind, SmallBytes inline_bytes, Slice data,
+  Append append(OwnerSlot owner, std::uint8_t kind, SmallBytes inline_bytes, ByteChain data,
                 AppendClass append_class = AppendClass::kOrdinary) {
     return Append(*this, owner, kind, std::move(inline_bytes), std::move(data), append_class);
   }

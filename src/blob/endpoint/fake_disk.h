@@ -20,7 +20,7 @@ class FakeDisk final : public DiskService {
   Executor& executor() override { return executor_; }
   Task<DiskReply> handle(DiskRequest request) override {
     on_own_thread = on_own_thread && executor_.on_this_thread();
-    if (const auto* put = std::get_if<PutPart>(&request.body)) last_put = put->data;
+    if (const auto* put = std::get_if<PutPart>(&request.body)) last_put = put->data.joined();
     if (delay > Duration{0}) co_await sleep_for(executor_, delay);
     if (gate) co_await *gate;
     ++handled;

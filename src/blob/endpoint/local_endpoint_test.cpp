@@ -34,7 +34,7 @@ class LocalEndpointTest : public ::testing::Test {
 
 TEST_F(LocalEndpointTest, GivesTheReplyOfTheServiceAndDoesNotCopyTheData) {
   DiskRequest request = put_request("some data");
-  const std::byte* const place = std::get<PutPart>(request.body).data.data();
+  const std::byte* const place = std::get<PutPart>(request.body).data.joined().data();
   const DiskReply reply = world.run(endpoint.call(std::move(request), Instant::never()));
   EXPECT_EQ(reply.status, Status::kOk);
   EXPECT_EQ(reply.incarnation, 42u);

@@ -195,7 +195,7 @@ Task<std::optional<PutResult>> put_group(ProxyContext& context, ViewPtr view,
   const Geometry& geometry = view->geometry();
   PartWrites writes;
   writes.id = request.id;
-  writes.parts = split(geometry.species(), request.data);
+  writes.parts = split(geometry.species(), request.data.joined());
   writes.extra_blocks = request.extra_blocks;
   const DiskSet avoid = context.health().avoid(Operation::kWrite, context.now());
   const bool for_ever = has_bug(SeededBug::kCountStaleAck);

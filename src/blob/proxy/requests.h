@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_chain.h"
 #include "base/bytes.h"
 #include "base/metrics.h"
 #include "blob/blob_id.h"
@@ -40,7 +41,7 @@ struct ProxyOptions {
 
 struct PutRequest {
   BlobId id;
-  Slice data;
+  ByteChain data;
   Instant deadline = Instant::never();
   std::vector<TabletGeneration> extra_blocks;  // None of them may be blocked either.
 };

@@ -118,7 +118,7 @@ class ScriptedDisk final : public DiskEndpoint {
     if (slot < 0 || !config.geometry.allowed(static_cast<std::uint32_t>(slot), put.id.part())) {
       return void(reply.status = Status::kError);
     }
-    parts[put.id] = put.data;
+    parts[put.id] = put.data.joined();
     corrupted.erase(put.id);
     not_yet.erase(put.id.whole());
     ingress[put.id.whole()].bits |=

@@ -85,13 +85,13 @@ Task<DiskReply> VDisk::on(PutPart request) {
   co_return answer;
 }
 
-Task<void> VDisk::store_unawaited(BlobId id, Slice data) {
+Task<void> VDisk::store_unawaited(BlobId id, ByteChain data) {
   (void)co_await store_part(id, std::move(data), true, AppendClass::kOrdinary);
 }
 
 // Appends the part and adds it to the index. `publish`: the neighbours learn that it is stored
 // here.
-Task<Result<void>> VDisk::store_part(BlobId id, Slice data, bool publish,
+Task<Result<void>> VDisk::store_part(BlobId id, ByteChain data, bool publish,
                                      AppendClass append_class) {
   const auto slot = static_cast<std::uint32_t>(state_.own_slot(id));
   PutRecord record{id, Ingress{present_bit(state_.geometry(), slot, id.part())},

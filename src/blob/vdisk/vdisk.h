@@ -126,8 +126,8 @@ class VDisk final : public DeviceOwner,
   // put.cpp
   std::optional<DiskReply> refuse_put(const PutPart& request) const;
   std::optional<DiskReply> refuse_other_size(const PutPart& request) const;
-  Task<void> store_unawaited(BlobId id, Slice data);
-  Task<Result<void>> store_part(BlobId id, Slice data, bool publish, AppendClass append_class);
+  Task<void> store_unawaited(BlobId id, ByteChain data);
+  Task<Result<void>> store_part(BlobId id, ByteChain data, bool publish, AppendClass append_class);
 
   // get.cpp
   Ingress own_ingress(const BlobId& id) const;

@@ -160,6 +160,31 @@ TEST_F(ConnectionTest, ShortAndLongRequestsFollowEachOther) {
   }
 }
 
+TEST_F(ConnectionTest, ShortProducesThatArriveTogetherAreNotCopiedAndALoneOneHoldsLittle) {
+  FakePartition& partition = make_topic("t");
+  const auto produce = [this] {
+    const RequestHeader header{ApiKey::kProduce, 9, ++correlation_, "tester"};
+    return joined(encode_request(header, produce_of("t", batch_with({std::string(400, 'x')}))));
+  };
+  std::vector<Slice> requests;
+  for (int i = 0; i < 200; ++i) requests.push_back(produce());
+  const std::size_t request_bytes = requests[0].size();
+  sends_.spawn(write_all(client_, {joined(std::move(requests))}));
+  world_.run_for(1s);
+  ASSERT_EQ(partition.requests.size(), 200u);
+  std::size_t neighbours = 0;
+  for (std::size_t i = 1; i < 200; ++i) {
+    const Slice& payload = partition.requests[i].payload;
+    EXPECT_LE(payload.held_bytes(), kInputBufferBytesMax);
+    neighbours += payload.data() == partition.requests[i - 1].payload.data() + request_bytes;
+  }
+  EXPECT_GT(neighbours, 150u) << "the payloads are where they were received";
+  sends_.spawn(write_all(client_, {produce()}));
+  world_.run_for(1s);
+  ASSERT_EQ(partition.requests.size(), 201u);
+  EXPECT_LE(partition.requests.back().payload.held_bytes(), kInputBufferBytesMin);
+}
+
 TEST_F(ConnectionTest, AFailedProduceWithoutAcksClosesTheConnection) {
   send(produce_of("nope", batch_with({"a"}), 0), 7);
   EXPECT_TRUE(closed());
