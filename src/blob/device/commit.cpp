@@ -174,7 +174,7 @@ void Device::start_batch() {
   for (std::deque<Append*>* queue : {&maintenance_, &ordinary_}) {
     while (!queue->empty() && builder.bytes() < kBatchEnough) {
       Append* append = queue->front();
-      if (!admits(*append, room - builder.bytes())) break;
+      if (!admits(*append, builder.empty() ? room : room - builder.bytes())) break;
       RecordInput input{append->owner_, append->kind_, append->inline_.span(), append->data_};
       if (!builder.add(std::move(input), limit)) break;
       pending_bytes_ -= append->data_.size() + append->inline_.size();

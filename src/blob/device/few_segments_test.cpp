@@ -153,10 +153,11 @@ TEST_P(FewSegments, EveryAppendSucceedsOrIsRefusedByColour) {
 const Shape kShapes[] = {
     {.name = "SeventyPercent", .refused_max = 30},
     {.name = "SeventyPercentBlind", .refused_max = 30, .heed_colour = false},
-    {.name = "HalfFull", .names = 10},
+    {.name = "FortyPercent", .names = 8},
+    {.name = "HalfFull", .names = 10, .refused_max = 5},
     {.name = "NinetyPercent", .names = 18, .refused_max = 50},
     {.name = "NinetyPercentBlind", .names = 18, .refused_max = 50, .heed_colour = false},
-    {.name = "OneWriter", .writers = 1, .names = 80, .rounds = 3000},
+    {.name = "OneWriter", .writers = 1, .names = 70, .rounds = 3000},
     {.name = "HalfSegments",
      .segments = 16,
      .writers = 4,
@@ -190,7 +191,8 @@ const Shape kShapes[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Shapes, FewSegments,
-                         testing::Combine(testing::ValuesIn(kShapes), testing::Values(1, 2)),
+                         testing::Combine(testing::ValuesIn(kShapes),
+                                          testing::Range<std::uint64_t>(1, 4)),
                          [](const auto& info) {
                            return fmt::format("{}{}", std::get<0>(info.param).name,
                                               std::get<1>(info.param));

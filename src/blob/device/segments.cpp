@@ -48,7 +48,8 @@ struct Copies {
     longest = std::max(longest, copied_bytes(s.longest, 1) + 2 * kSectorSize);
   }
   // A segment is left when the next record does not fit. So each but the last is filled up to the
-  // longest record, and two consecutive ones hold more than one segment: they average usable_bytes().
+  // longest record, and two consecutive ones hold more than one segment: they average
+  // usable_bytes().
   std::uint32_t segments(std::uint64_t segment_bytes, std::uint64_t open_room) const {
     if (bytes <= open_room) return 0;
     const std::uint64_t first = open_room - std::min(open_room, longest);
