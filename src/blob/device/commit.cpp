@@ -5,6 +5,7 @@
 
 #include "base/invariant.h"
 #include "blob/device/device.h"
+#include "blob/device/record_kinds.h"
 
 namespace moraine::blob {
 
@@ -37,6 +38,7 @@ void Device::enqueue(Append& append) {
   if (append.class_ == AppendClass::kOrdinary) ++ordinary_appends_;
   (append.class_ == AppendClass::kOrdinary ? ordinary_ : maintenance_).push_back(&append);
   pending_bytes_ += append.data_.size() + append.inline_.size();
+  if (append.class_ == AppendClass::kOrdinary) ordinary_bytes_ += append.data_.size();
   schedule_pump();
 }
 
@@ -53,7 +55,7 @@ void Device::schedule_pump() {
 
 Device::Append* Device::front() const {
   if (!maintenance_.empty()) return maintenance_.front();
-  return ordinary_.empty() || stalled_ ? nullptr : ordinary_.front();
+  return ordinary_.empty() ? nullptr : ordinary_.front();
 }
 
 void Device::pump() {
@@ -73,29 +75,55 @@ std::uint64_t Device::open_room() const {
   return superblock_.segment_bytes - std::uint64_t{open_sector_} * kSectorSize;
 }
 
-// True when the open segment has room for the record in front; opens the next one when needed.
-bool Device::ensure_room() {
-  const Append& append = *front();
+// True when the record may be appended to the open segment, which has `room` bytes left, or to the
+// next one.
+bool Device::admits(const Append& append, std::uint64_t room) const {
   const std::uint64_t needed = lone_batch_bytes(append.inline_.size(), append.data_.size());
-  if (needed <= open_room()) return true;
-  // What cleaning was promised is not taken from it: it would end with copies and no room.
-  if (append.class_ == AppendClass::kOrdinary &&
-      segments_.free() <= reserved_segments() + cleaning_segments_) {
+  const std::uint32_t opened = needed > room ? 1 : 0;
+  const std::uint32_t free = segments_.free();
+  if (append.kind_ >= kDeviceRecordKinds) return free >= opened;
+  const std::uint32_t checkpoint = checkpoint_segments();
+  const bool spares_room = needed + checkpoint_room() <= room;
+  if (append.class_ == AppendClass::kMaintenance) return spares_room || free >= checkpoint + opened;
+  // The open segment is not counted for copies: ordinary records may fill it.
+  const std::uint32_t copies = segments_.segments_of_copies(victims_, 0);
+  const std::uint32_t begun = checkpoint + copies;
+  if (!append.data_.empty()) return free >= begun + kCopySegments + kFactSegments + opened;
+  if (opened) return free >= begun + kCopySegments + opened;
+  return free >= begun || (spares_room && copies == 0);
+}
+
+// The record in front is not admitted. Ordinary ones wait; maintenance would wait for itself
+// forever.
+void Device::refuse(const Append& append) {
+  if (append.class_ == AppendClass::kMaintenance) {
+    const bool copy = append.kind_ < kDeviceRecordKinds;
+    fail_pending(Error{Errc::kNoSpace, fmt::format("{}: no segment is free", path_)},
+                 copy ? Pending::kCopies : Pending::kMaintenance);
+    schedule_pump();
+  } else if (!stalled_) {
     stalled_ = true;
     work_changed_.notify_all();
     nudge();
+  }
+}
+
+// True when the open segment has room for the record in front; opens the next one when needed.
+bool Device::ensure_room() {
+  const Append& append = *front();
+  if (!admits(append, open_room())) {
+    refuse(append);
     return false;
   }
+  const std::uint64_t needed = lone_batch_bytes(append.inline_.size(), append.data_.size());
+  if (needed <= open_room()) return true;
   if (allocate_error_) {
     // The file system is full. Pending appends fail; later ones try again.
-    fail_pending(*std::exchange(allocate_error_, std::nullopt), true);
+    fail_pending(*std::exchange(allocate_error_, std::nullopt), Pending::kAll);
     return false;
   }
+  // Without a next segment the last free one is being prewritten or discarded; then it is ready.
   if (!next_ready_) prepare_next();
-  if (!next_segment_) {
-    // Only maintenance gets here without a free segment: it would wait for itself forever.
-    fail_pending(Error{Errc::kNoSpace, fmt::format("{}: no segment is free", path_)}, true);
-  }
   if (!next_ready_) return false;
   if (open_segment_) segments_.seal(*open_segment_);
   open_segment_ = next_segment_;
@@ -144,12 +172,13 @@ void Device::start_batch() {
       room, std::max(kBatchBytesMax, lone_batch_bytes(first.inline_.size(), first.data_.size())));
   BatchBuilder builder;
   for (std::deque<Append*>* queue : {&maintenance_, &ordinary_}) {
-    if (queue == &ordinary_ && stalled_) break;
     while (!queue->empty() && builder.bytes() < kBatchEnough) {
       Append* append = queue->front();
+      if (!admits(*append, builder.empty() ? room : room - builder.bytes())) break;
       RecordInput input{append->owner_, append->kind_, append->inline_.span(), append->data_};
       if (!builder.add(std::move(input), limit)) break;
       pending_bytes_ -= append->data_.size() + append->inline_.size();
+      if (queue == &ordinary_) ordinary_bytes_ -= append->data_.size();
       batch->appends.push_back(append);
       queue->pop_front();
     }
@@ -229,18 +258,33 @@ void Device::fail_device(Error error) {
   if (failure_) return;
   failure_ = std::move(error);
   for (auto& [slot, owner] : owners_) owner->failed(*failure_);
-  fail_pending(*failure_, true);
+  fail_pending(*failure_, Pending::kAll);
   nudge();
 }
 
-void Device::fail_pending(const Error& error, bool maintenance_too) {
-  std::deque<Append*> failed = std::exchange(ordinary_, {});
-  if (maintenance_too) {
-    failed.insert(failed.end(), maintenance_.begin(), maintenance_.end());
-    maintenance_.clear();
+void Device::fail_pending(const Error& error, Pending which) {
+  std::deque<Append*> failed;
+  const auto take = [&](std::deque<Append*>& queue, auto chosen) {
+    for (Append* append : std::exchange(queue, {})) {
+      (chosen(*append) ? failed : queue).push_back(append);
+    }
+  };
+  switch (which) {
+    case Pending::kAll:
+      take(ordinary_, [](const Append&) { return true; });
+      take(maintenance_, [](const Append&) { return true; });
+      break;
+    case Pending::kNotAdmitted:
+      take(ordinary_, [this](const Append& append) { return !admits(append, open_room()); });
+      break;
+    case Pending::kCopies:
+      take(maintenance_, [](const Append& append) { return append.kind_ < kDeviceRecordKinds; });
+      break;
+    case Pending::kMaintenance: take(maintenance_, [](const Append&) { return true; }); break;
   }
   for (Append* append : failed) {
     pending_bytes_ -= append->data_.size() + append->inline_.size();
+    if (append->class_ == AppendClass::kOrdinary) ordinary_bytes_ -= append->data_.size();
     append->result_ = std::unexpected(error);
   }
   work_changed_.notify_all();

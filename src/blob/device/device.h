@@ -10,8 +10,9 @@
 // Threading  One executor.
 // Limits     kBatchesInFlightMax batches and kBytesInFlightToDiskMax bytes being written;
 //            kPendingBytesMax bytes waiting, past which ordinary appends fail with kOverloaded;
-//            kReservedSegments segments only for checkpoints and cleaning.
-// Errors     kNoSpace: nothing could be freed; nothing was written. kIo: see invariant 2.
+//            kReservedSegments segments that ordinary data does not use (see admits()).
+// Errors     kNoSpace: nothing could be freed; nothing was written. An owner that appends no data
+//            from colour pre-orange on does not get it. kIo: see invariant 2.
 // Tests      device_test.cpp, batch_test.cpp, log_order_test.cpp, segments_test.cpp; fuzzers
 //            beside.
 #pragma once
@@ -48,7 +49,13 @@ inline constexpr std::uint64_t kBytesInFlightToDiskMax = 16u << 20;
 inline constexpr std::uint64_t kLargestBatchBytes = 11u << 20;
 inline constexpr std::uint64_t kSplitBytes = 512u << 10;  // Worth another batch in flight.
 inline constexpr std::uint64_t kBatchEnough = 1u << 20;   // A batch is not filled beyond this.
-inline constexpr std::uint32_t kReservedSegments = 3;
+// Of the reserved segments: for checkpoints, besides their size; for copies of one segment, which
+// may fill two; for ordinary records without data, which free space.
+inline constexpr std::uint32_t kCheckpointSegments = 1;
+inline constexpr std::uint32_t kCopySegments = 2;
+inline constexpr std::uint32_t kFactSegments = 1;
+inline constexpr std::uint32_t kReservedSegments =
+    kCheckpointSegments + kCopySegments + kFactSegments;
 inline constexpr std::uint64_t kPendingBytesMax = 256u << 20;  // Of waiting ordinary appends.
 inline constexpr std::uint32_t kPrewrittenSegments = 2;  // Kept ready; further ones are discarded.
 inline constexpr std::uint64_t kFormatPrefillBytes = 64u << 20;
@@ -110,7 +117,7 @@ class Device {
   const DeviceStats& stats() const { return stats_; }
   const std::string& path() const { return path_; }
   SegmentTable& segments() { return segments_; }
-  Colour colour() const { return segments_.colour(); }
+  Colour colour() const { return segments_.colour(ordinary_bytes_, ordinary_.size()); }
   // The file system has no blocks left for the next segment.
   bool file_system_full() const { return segments_.no_blocks(); }
   const std::optional<Error>& failure() const { return failure_; }
@@ -186,13 +193,27 @@ class Device {
   bool has_pending() const { return !ordinary_.empty() || !maintenance_.empty(); }
   Append* front() const;
   std::uint64_t open_room() const;
+  // Each class of records leaves free segments to others, also when it is appended to the open
+  // segment, since that may be one of those that were kept:
+  //   of a checkpoint          none
+  //   copies by cleaning       those for a checkpoint
+  //   ordinary, without data   these, and those that the copies of this pass may still fill; when a
+  //                            segment is opened, also those for another pass
+  //   ordinary, with data      all of these, and those for records without data
+  // Copies and records without data may use the open segment without that if it keeps the room for
+  // a checkpoint. Thus a checkpoint, or a pass of cleaning, has the segments that it needs once it
+  // has begun. Ordinary records that are not admitted wait until cleaning and a checkpoint have
+  // freed all that they can.
+  bool admits(const Append& append, std::uint64_t room) const;
   bool ensure_room();
+  void refuse(const Append& append);
   void start_batch();
   Task<void> write_batch(std::shared_ptr<Batch> batch, std::uint64_t offset,
                          std::vector<Slice> pieces);
   void complete_in_order();
   void fail_device(Error error);
-  void fail_pending(const Error& error, bool maintenance_too);
+  enum class Pending : std::uint8_t { kAll, kNotAdmitted, kCopies, kMaintenance };
+  void fail_pending(const Error& error, Pending which);
   void prepare_next();
   Task<void> prepare_next_segment(std::uint32_t segment);
 
@@ -206,13 +227,17 @@ class Device {
 
   // maintenance.cpp
   void nudge();
-  // Kept for checkpoints and cleaning: kReservedSegments, and space for two checkpoints.
+  // kCheckpointSegments, and space for two checkpoints like the last one.
+  std::uint32_t checkpoint_segments() const;
+  std::uint64_t checkpoint_room() const;
+  // Kept from ordinary data: kReservedSegments, and space for two checkpoints.
   std::uint32_t reserved_segments() const;
   Task<void> maintain();
   Task<void> maintain_once();
   Task<void> relieve_stall();
   bool checkpoint_due();
   void release_dead();
+  void limit_copies(SegmentTable::CleanLimits& limits) const;
   bool note_idle();
   // Ordinary appends came since the last note_idle().
   bool busy() const { return ordinary_appends_ != ordinary_seen_; }
@@ -271,10 +296,11 @@ class Device {
   std::deque<Append*> ordinary_;
   std::deque<Append*> maintenance_;
   std::uint64_t pending_bytes_ = 0;
+  std::uint64_t ordinary_bytes_ = 0;  // The data of ordinary_.
   std::deque<std::shared_ptr<Batch>> in_flight_;
   std::uint64_t in_flight_bytes_ = 0;
   bool pump_scheduled_ = false;
-  bool stalled_ = false;  // Ordinary appends wait for a free segment.
+  bool stalled_ = false;  // Ordinary appends wait for free segments.
   std::optional<Error> failure_;
 
   // The last checkpoint.
@@ -287,8 +313,7 @@ class Device {
   std::uint64_t garbage_check_at_ = 0;  // log_bytes_ of the next check of what a checkpoint frees.
   bool checkpointing_ = false;
   bool cleaning_ = false;
-  std::uint32_t cleaning_segments_ =
-      0;  // That copies of the segments being cleaned may still fill.
+  std::vector<std::uint32_t> victims_;       // Being cleaned.
   std::optional<std::uint32_t> prewriting_;  // Must not be opened meanwhile.
   struct PrewriteLeft {
     std::optional<std::uint32_t> segment;

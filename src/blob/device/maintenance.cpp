@@ -20,13 +20,15 @@ constexpr Duration kIdleToShrink = 10s;
 constexpr double kFillUnderPressure = 0.8;
 constexpr double kFillWhenStalled = 0.97;
 constexpr int kReliefRounds = 64;
-constexpr std::uint64_t kCheckpointSlack = 64u << 10;  // Always kept for the next checkpoint.
+constexpr std::uint64_t kCheckpointSlack = 64u << 10;
+constexpr std::uint32_t kFreeUnderPressure = 2;  // Segments that ordinary data may use.
 
 // Cleaning costs copies, so it waits until a quarter of the device is free, and cleans fuller
-// segments below an eighth.
-double fill_to_clean(std::uint32_t free, std::uint32_t count, double fill_max) {
+// segments below an eighth, or when appends will soon have to wait.
+double fill_to_clean(std::uint32_t free, std::uint32_t count, std::uint32_t reserved,
+                     double fill_max) {
   if (free * 4 >= count) return 0;
-  if (free * 8 >= count) return fill_max;
+  if (free * 8 >= count && free > reserved + kFreeUnderPressure) return fill_max;
   return std::max(fill_max, kFillUnderPressure);
 }
 
@@ -54,9 +56,17 @@ void Device::nudge() {
   nudges_.set();
 }
 
-std::uint32_t Device::reserved_segments() const {
+std::uint32_t Device::checkpoint_segments() const {
   const std::uint64_t checkpoints = 2 * checkpoint_bytes_;
-  return kReservedSegments + static_cast<std::uint32_t>(checkpoints / superblock_.segment_bytes);
+  return kCheckpointSegments + static_cast<std::uint32_t>(checkpoints / superblock_.segment_bytes);
+}
+
+std::uint64_t Device::checkpoint_room() const {
+  return 2 * checkpoint_bytes_ + kCheckpointSlack;
+}
+
+std::uint32_t Device::reserved_segments() const {
+  return checkpoint_segments() + kCopySegments + kFactSegments;
 }
 
 // By the log's length, sooner when few segments are free, since only a checkpoint frees them. While
@@ -91,7 +101,10 @@ Task<void> Device::maintain_once() {
   if (checkpoint_due()) checkpoint_wanted_ = true;
   if (!failure_ && std::exchange(checkpoint_wanted_, false)) (void)co_await checkpoint();
   release_dead();
-  const double fill = fill_to_clean(segments_.free(), segments_.count(), options_.clean_fill_max);
+  const double fill = segments_.stuck()
+                          ? kFillWhenStalled
+                          : fill_to_clean(segments_.free(), segments_.count(), reserved_segments(),
+                                          options_.clean_fill_max);
   if (fill > 0 && !failure_) (void)co_await clean(fill);
   if (failure_) co_return;
   const bool idle = note_idle();
@@ -116,24 +129,28 @@ bool Device::note_idle() {
   return now - idle_since_ >= kMaintenancePeriod;
 }
 
-// Ordinary appends wait for a segment. Frees dead segments, then those that a checkpoint makes
-// dead, then cleans; when nothing helps the waiting appends fail with kNoSpace.
+// Ordinary appends wait for free segments. Frees dead segments, then those that a checkpoint makes
+// dead, then cleans, until the first that waits is admitted; when nothing helps, those that are not
+// admitted fail with kNoSpace.
 Task<void> Device::relieve_stall() {
+  const auto relieved = [this] {
+    return ordinary_.empty() || admits(*ordinary_.front(), open_room());
+  };
   bool checkpointed = false;
   for (int round = 0; round < kReliefRounds && !failure_; ++round) {
     release_dead();
-    if (segments_.free() > reserved_segments()) break;
+    if (relieved()) break;
     const auto freed = co_await clean(kFillWhenStalled);
-    if (!freed) break;
-    if (*freed) continue;
+    if (freed && *freed) continue;
     if (checkpointed) break;
     checkpointed = true;
     if (!co_await checkpoint()) break;
   }
   stalled_ = false;
-  segments_.set_stuck(segments_.free() <= reserved_segments());
-  if (!failure_ && segments_.free() <= reserved_segments()) {
-    fail_pending(Error{Errc::kNoSpace, fmt::format("{}: no segment can be freed", path_)}, false);
+  if (!failure_ && !relieved()) {
+    segments_.set_stuck(true);
+    fail_pending(Error{Errc::kNoSpace, fmt::format("{}: no segment can be freed", path_)},
+                 Pending::kNotAdmitted);
   }
   schedule_pump();
 }
@@ -142,8 +159,24 @@ void Device::release_dead() {
   for (const std::uint32_t segment : segments_.dead(manifest_.start_sequence)) {
     segments_.release(segment);
     ++stats_.segments_freed;
+    schedule_pump();
   }
   if (segments_.free() > reserved_segments()) segments_.set_stuck(false);
+}
+
+// What copies may fill. Ordinary appends go on beside them unless they wait for it: then they may
+// fill the open segment, and half of the free segments that they may use stays theirs.
+void Device::limit_copies(SegmentTable::CleanLimits& limits) const {
+  const std::uint32_t free = segments_.free();
+  const std::uint32_t kept = checkpoint_segments();
+  limits.segments = free - std::min(free, kept);
+  if (stalled_) {
+    const std::uint64_t spared = free < kept ? checkpoint_room() : 0;
+    limits.open_room = open_room() - std::min(open_room(), spared);
+  } else {
+    const std::uint32_t half = (free - std::min(free, reserved_segments())) / 2;
+    limits.segments = std::min(limits.segments, std::max(1u, half));
+  }
 }
 
 Task<Result<bool>> Device::clean(double fill_max) {
@@ -154,28 +187,21 @@ Task<Result<bool>> Device::clean(double fill_max) {
   SegmentTable::CleanLimits limits;
   limits.fill_max = fill_max;
   limits.most = kVictimsMax;
-  limits.open_room = open_room();
-  limits.spared = 2 * checkpoint_bytes_ + kCheckpointSlack;
-  // Ordinary appends go on beside it: half of what they may use stays theirs.
-  const std::uint32_t reserved = reserved_segments();
-  if (!stalled_ && segments_.free() > reserved) {
-    limits.spared += std::uint64_t{(segments_.free() - reserved) / 2} * superblock_.segment_bytes;
-  }
-  const auto victims = segments_.victims(manifest_.start_sequence, limits);
+  limit_copies(limits);
+  victims_ = segments_.victims(manifest_.start_sequence, limits);
   SegmentSet set(segments_.count(), false);
-  for (const std::uint32_t segment : victims) set[segment] = true;
-  cleaning_segments_ = segments_.segments_of_copies(victims);
+  for (const std::uint32_t segment : victims_) set[segment] = true;
   Result<void> outcome;
-  if (!victims.empty()) {
+  if (!victims_.empty()) {
     for (auto& [slot, owner] : owners_) {
       outcome = co_await owner->evacuate(set);
       if (!outcome) break;
     }
   }
-  stats_.segments_evacuated += victims.size();
+  stats_.segments_evacuated += victims_.size();
+  victims_.clear();
   release_dead();
   cleaning_ = false;
-  cleaning_segments_ = 0;
   work_changed_.notify_all();
   if (!outcome) co_return std::unexpected(outcome.error());
   co_return stats_.segments_freed != freed_before;

@@ -78,6 +78,7 @@ Task<void> Device::prewrite(bool idle) {
     ++stats_.segments_prewritten;
   }
   prepare_next();
+  schedule_pump();
 }
 
 // Seals an open segment that was not written before, so that a written one is opened next.

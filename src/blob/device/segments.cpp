@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/invariant.h"
+#include "io/disk.h"
 
 namespace moraine::blob {
 namespace {
@@ -12,22 +13,49 @@ namespace {
 constexpr std::uint64_t kCopyOverhead = 16u << 10;  // Headers of batches, per segment.
 constexpr std::uint64_t kRecordOverhead = 64;       // Its descriptor and facts.
 constexpr std::uint64_t kPaddingShare = 32;         // One byte of padding per this many bytes.
-constexpr std::uint64_t kGainShare = 16;  // Cleaning must gain this fraction of a segment.
+constexpr std::uint64_t kGainShare = 32;         // Cleaning must gain this fraction of a segment.
+constexpr std::uint64_t kWholeShare = 1u << 16;  // Of a segment: shares are counted in integers.
 
 // Space that records occupy when they are copied.
 std::uint64_t copied_bytes(std::uint64_t live, std::uint64_t records) {
   return live + live / kPaddingShare + records * kRecordOverhead;
 }
 
-// The usable part of a segment: it ends where the next record does not fit.
-std::uint64_t usable_bytes(std::uint64_t segment, std::uint64_t live, std::uint64_t records) {
-  return segment - std::min(segment / 2, live / std::max<std::uint64_t>(records, 1));
+// The usable part of a segment: it ends where the next record, of `record` bytes, does not fit. Two
+// consecutive segments hold more than one together, so it is half a segment at least.
+std::uint64_t usable_bytes(std::uint64_t segment, std::uint64_t record) {
+  return segment - std::min(segment / 2, record);
+}
+
+// What cleaning fills a segment to when it moves records like these. The record that does not fit
+// is a long one: the longer, the more bytes it has among those that are moved.
+std::uint64_t cleaned_bytes(const Segment& s, std::uint64_t segment_bytes) {
+  const std::uint64_t record = s.squares / std::max<std::uint64_t>(s.live, 1);
+  return usable_bytes(segment_bytes, record) - kCopyOverhead - segment_bytes / kGainShare;
 }
 
 bool worth_cleaning(const Segment& s, std::uint64_t segment_bytes) {
-  const std::uint64_t copied = copied_bytes(s.live, s.records) + kCopyOverhead;
-  return copied + segment_bytes / kGainShare <= usable_bytes(segment_bytes, s.live, s.records);
+  return copied_bytes(s.live, s.records) <= cleaned_bytes(s, segment_bytes);
 }
+
+// Records to be copied, and the segments that they fill at most.
+struct Copies {
+  std::uint64_t bytes = 0;
+  std::uint64_t longest = 0;
+
+  void add(const Segment& s) {
+    bytes += copied_bytes(s.live, s.records) + kCopyOverhead;
+    longest = std::max(longest, copied_bytes(s.longest, 1) + 2 * kSectorSize);
+  }
+  // A segment is left when the next record does not fit. So each but the last is filled up to the
+  // longest record, and two consecutive ones hold more than one segment: they average
+  // usable_bytes().
+  std::uint32_t segments(std::uint64_t segment_bytes, std::uint64_t open_room) const {
+    if (bytes <= open_room) return 0;
+    const std::uint64_t first = open_room - std::min(open_room, longest);
+    return static_cast<std::uint32_t>((bytes - first) / usable_bytes(segment_bytes, longest)) + 1;
+  }
+};
 
 }  // namespace
 
@@ -50,6 +78,7 @@ void SegmentTable::open(std::uint32_t segment, std::uint64_t epoch) {
   s.use = SegmentUse::kOpen;
   s.epoch = epoch;
   s.last_sequence = 0;
+  s.longest = 0;
   s.holes = false;
   s.basis = 0;
   --free_;
@@ -79,10 +108,14 @@ void SegmentTable::release(std::uint32_t segment) {
 
 void SegmentTable::add_live(const Location& location) {
   if (location.size == 0) return;
-  segments_[location.segment].live += location.size;
-  ++segments_[location.segment].records;
+  Segment& s = segments_[location.segment];
+  needed_ -= share_needed(s);
+  s.live += location.size;
+  ++s.records;
+  s.squares += std::uint64_t{location.size} * location.size;
+  s.longest = std::max(s.longest, location.size);
   live_bytes_ += location.size;
-  ++live_records_;
+  needed_ += share_needed(s);
 }
 
 void SegmentTable::drop_live(const Location& location) {
@@ -91,10 +124,12 @@ void SegmentTable::drop_live(const Location& location) {
   INVARIANT(s.live >= location.size && s.records > 0,
             "segment {} has {} live bytes of {} records, {} are dropped", location.segment, s.live,
             s.records, location.size);
+  needed_ -= share_needed(s);
   s.live -= location.size;
   --s.records;
+  s.squares -= std::uint64_t{location.size} * location.size;
   live_bytes_ -= location.size;
-  --live_records_;
+  needed_ += share_needed(s);
 }
 
 void SegmentTable::measure(std::uint32_t segment, std::uint64_t bytes, std::uint64_t basis) {
@@ -162,36 +197,23 @@ std::vector<std::uint32_t> SegmentTable::victims(std::uint64_t checkpoint,
     return std::pair(segments_[a].live, a) < std::pair(segments_[b].live, b);
   });
   if (found.size() > limits.most) found.resize(limits.most);
-  std::uint64_t live = 0;
-  std::uint64_t records = 0;
-  for (const std::uint32_t i : found) {
-    live += segments_[i].live;
-    records += segments_[i].records;
-  }
-  const std::uint64_t all = limits.open_room + free_ * usable_bytes(segment_bytes_, live, records);
-  const std::uint64_t room = all > limits.spared ? all - limits.spared : 0;
-  std::uint64_t needed = 0;
+  Copies copies;
   std::size_t taken = 0;
   for (; taken < found.size(); ++taken) {
-    const Segment& s = segments_[found[taken]];
-    needed += copied_bytes(s.live, s.records) + kCopyOverhead;
-    if (needed > room) break;
+    copies.add(segments_[found[taken]]);
+    if (copies.segments(segment_bytes_, limits.open_room) > limits.segments) break;
   }
   found.resize(taken);
   return found;
 }
 
-std::uint32_t SegmentTable::segments_of_copies(const std::vector<std::uint32_t>& victims) const {
-  std::uint64_t live = 0;
-  std::uint64_t records = 0;
-  std::uint64_t needed = 0;
+std::uint32_t SegmentTable::segments_of_copies(const std::vector<std::uint32_t>& victims,
+                                               std::uint64_t open_room) const {
+  Copies copies;
   for (const std::uint32_t i : victims) {
-    live += segments_[i].live;
-    records += segments_[i].records;
-    needed += copied_bytes(segments_[i].live, segments_[i].records) + kCopyOverhead;
+    if (segments_[i].live > 0) copies.add(segments_[i]);
   }
-  const std::uint64_t usable = usable_bytes(segment_bytes_, live, records);
-  return static_cast<std::uint32_t>((needed + usable - 1) / usable);
+  return copies.segments(segment_bytes_, open_room);
 }
 
 std::uint64_t SegmentTable::capacity_bytes() const {
@@ -210,11 +232,21 @@ double SegmentTable::free_share() const {
   return 1.0 - static_cast<double>(live_bytes_) / static_cast<double>(capacity);
 }
 
-// Counted in whole segments of live data: what cleaning could reduce the device to.
-Colour SegmentTable::colour() const {
-  const std::uint64_t usable = usable_bytes(segment_bytes_, live_bytes_, live_records_);
-  const std::uint64_t copied = copied_bytes(live_bytes_, live_records_) + spared_;
-  const std::uint64_t needed = (copied + usable - 1) / usable;
+// What cleaning reduces the segment to. One that it would not gain from is needed as a whole.
+std::uint64_t SegmentTable::share_needed(const Segment& s) const {
+  if (s.live == 0) return 0;
+  const std::uint64_t copied = copied_bytes(s.live, s.records);
+  return std::min(kWholeShare, copied * kWholeShare / cleaned_bytes(s, segment_bytes_));
+}
+
+// So when nothing can be cleaned, every segment with live data counts: the colour refuses appends
+// before there are too few segments for them.
+Colour SegmentTable::colour(std::uint64_t pending, std::uint64_t pending_records) const {
+  const std::uint64_t record = pending / std::max<std::uint64_t>(pending_records, 1);
+  const std::uint64_t usable = usable_bytes(segment_bytes_, record);
+  const std::uint64_t waiting = copied_bytes(pending, pending_records) * kWholeShare / usable;
+  const std::uint64_t needed =
+      (needed_ + waiting + kWholeShare - 1) / kWholeShare + spared_ / segment_bytes_;
   const auto free = needed >= count() ? 0u : count() - static_cast<std::uint32_t>(needed);
   const Colour by_bytes = colour_of(free, count());
   if (stuck_) return std::max(by_bytes, Colour::kOrange);

@@ -28,6 +28,8 @@ struct Segment {
   std::uint64_t epoch = 0;
   std::uint64_t live = 0;     // Bytes that an index refers to.
   std::uint32_t records = 0;  // Records of these bytes.
+  std::uint64_t squares = 0;  // The sum of the squares of their sizes.
+  std::uint32_t longest = 0;  // At least the size of the longest.
   std::uint64_t last_sequence = 0;
   std::uint64_t used = 0;   // Bytes that it occupies on the disk; 0 when it is free.
   std::uint64_t basis = 0;  // Live bytes when `used` was measured.
@@ -73,14 +75,16 @@ class SegmentTable {
   struct CleanLimits {
     double fill_max = 0.5;        // None fuller than this share.
     std::size_t most = 16;        // Segments at once.
-    std::uint64_t open_room = 0;  // Bytes left in the open segment.
-    std::uint64_t spared = 0;     // Bytes of the free segments that cleaning does not use.
+    std::uint64_t open_room = 0;  // Bytes left in the open segment that only copies will use.
+    std::uint32_t segments = 0;   // Free segments that the copies may fill.
   };
   // Excludes segments that would gain next to nothing.
   std::vector<std::uint32_t> victims(std::uint64_t checkpoint, const CleanLimits& limits) const;
 
-  // Segments that copies of the live data of `victims` fill at most.
-  std::uint32_t segments_of_copies(const std::vector<std::uint32_t>& victims) const;
+  // Free segments that copies of the live data of `victims` fill at most, in any order, after the
+  // first `open_room` bytes.
+  std::uint32_t segments_of_copies(const std::vector<std::uint32_t>& victims,
+                                   std::uint64_t open_room) const;
 
   // Bytes that discarding its dead parts would gain, in proportion to what died since it was
   // measured.
@@ -92,7 +96,9 @@ class SegmentTable {
 
   // The share of the device's bytes that no live data needs.
   double free_share() const;
-  Colour colour() const;
+  // By the segments that live data needs however much is cleaned, and by data of `pending_records`
+  // that will be appended.
+  Colour colour(std::uint64_t pending = 0, std::uint64_t pending_records = 0) const;
   // Bytes that checkpoints need besides what is live; they count as used in the colour.
   void set_spared(std::uint64_t bytes) { spared_ = bytes; }
   // The file system has no blocks for segments that were never written, so only written ones can be
@@ -104,14 +110,17 @@ class SegmentTable {
   // Cleaning gains nothing although little is free: records do not fill segments to their ends. The
   // colour is at least orange then: commands that free space are still accepted.
   void set_stuck(bool stuck) { stuck_ = stuck; }
+  bool stuck() const { return stuck_; }
 
  private:
+  std::uint64_t share_needed(const Segment& s) const;
+
   std::vector<Segment> segments_;
   std::uint32_t segment_bytes_;
   std::uint32_t free_;
   std::shared_ptr<SegmentLives> lives_;
   std::uint64_t live_bytes_ = 0;
-  std::uint64_t live_records_ = 0;
+  std::uint64_t needed_ = 0;  // The sum of share_needed().
   std::uint64_t used_bytes_ = 0;
   std::uint64_t spared_ = 0;
   bool stuck_ = false;

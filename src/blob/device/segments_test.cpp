@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "io/random.h"
+
 namespace moraine::blob {
 namespace {
 
@@ -46,6 +48,7 @@ SegmentTable::CleanLimits limits(double fill_max, std::uint64_t open_room = 0) {
   SegmentTable::CleanLimits l;
   l.fill_max = fill_max;
   l.open_room = open_room;
+  l.segments = 16;
   return l;
 }
 
@@ -66,9 +69,46 @@ TEST(Segments, CleaningIsBoundedByTheRoomToCopyInto) {
   SegmentTable table(12, kBytes);
   for (std::uint32_t i = 0; i < 10; ++i) fill(table, i, kBytes / 3);
   auto bounded = limits(0.9);
-  EXPECT_EQ(table.victims(100, bounded).size(), 3u);
-  bounded.spared = kBytes;
+  bounded.segments = 2;
+  EXPECT_EQ(table.victims(100, bounded), (std::vector<std::uint32_t>{0, 1, 2}));
+  EXPECT_EQ(table.segments_of_copies({0, 1, 2}, 0), 2u);
+  EXPECT_EQ(table.segments_of_copies({0, 1, 2, 3}, 0), 3u);
+  bounded.segments = 0;
   EXPECT_TRUE(table.victims(100, bounded).empty());
+  bounded.open_room = kBytes / 2;
+  EXPECT_EQ(table.victims(100, bounded).size(), 1u) << "only what the open segment holds";
+}
+
+// The worst order: each segment is left when the longest record does not fit any more.
+TEST(Segments, CopiesFillAtMostTheSegmentsThatWereCounted) {
+  SeededRandom random(7);
+  for (int round = 0; round < 2000; ++round) {
+    SegmentTable table(8, kBytes);
+    std::vector<std::uint64_t> sizes;
+    const std::uint64_t longest = 1 + random.below(kBytes * 9 / 10);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      fill(table, i, 0);
+      for (std::uint64_t left = random.below(kBytes); left > 0;) {
+        const std::uint64_t size = std::min(left, 1 + random.below(longest));
+        table.add_live({i, 0, static_cast<std::uint32_t>(size), 0});
+        sizes.push_back(size);
+        left -= size;
+      }
+      if (sizes.size() > 200) break;  // The overhead of many small ones is another matter.
+    }
+    const std::uint64_t open_room = random.below(kBytes);
+    std::uint64_t room = open_room;
+    std::uint32_t opened = 0;
+    for (std::size_t i = sizes.size(); i > 1; --i) std::swap(sizes[i - 1], sizes[random.below(i)]);
+    for (const std::uint64_t size : sizes) {
+      if (size > room) {
+        room = kBytes;
+        ++opened;
+      }
+      room -= size;
+    }
+    EXPECT_LE(opened, table.segments_of_copies({0, 1, 2, 3}, open_room)) << "longest " << longest;
+  }
 }
 
 TEST(Segments, SegmentsThatAreMostlyLiveAreWorthCleaningWhenTheirRecordsAreSmall) {
@@ -76,12 +116,12 @@ TEST(Segments, SegmentsThatAreMostlyLiveAreWorthCleaningWhenTheirRecordsAreSmall
   const std::uint32_t record = kBytes / 16;
   for (std::uint32_t i = 0; i < 60; ++i) {
     fill(table, i, 0);
-    for (std::uint32_t n = 0; n < 12; ++n) table.add_live({i, n * record, record, 0});
+    for (std::uint32_t n = 0; n < 11; ++n) table.add_live({i, n * record, record, 0});
   }
   EXPECT_FALSE(table.victims(100, limits(0.8)).empty());
   EXPECT_LT(table.colour(), Colour::kLightYellow);
   for (std::uint32_t i = 0; i < 60; ++i) {
-    for (std::uint32_t n = 12; n < 15; ++n) table.add_live({i, n * record, record, 0});
+    for (std::uint32_t n = 11; n < 15; ++n) table.add_live({i, n * record, record, 0});
   }
   EXPECT_TRUE(table.victims(100, limits(0.97)).empty()) << "nothing is gained";
 }
@@ -112,6 +152,28 @@ TEST(Segments, TheColourCountsSegmentsThatLargeRecordsLeaveHalfEmpty) {
   for (std::uint32_t i = 0; i < 60; ++i) fill(table, i, kBytes * 5 / 8);
   EXPECT_TRUE(table.victims(100, limits(0.97)).empty());
   EXPECT_GT(table.colour(), Colour::kLightYellow);
+}
+
+TEST(Segments, TheColourCountsWholeSegmentsThatCleaningWouldNotGainFrom) {
+  SegmentTable table(24, kBytes);
+  // One long record and many small ones: by its records' mean size the segment seems easy to pack.
+  for (std::uint32_t i = 0; i < 19; ++i) {
+    fill(table, i, kBytes * 9 / 16);
+    for (std::uint32_t n = 0; n < 50; ++n) table.add_live({i, 0, 100, 0});
+  }
+  EXPECT_TRUE(table.victims(100, limits(0.97)).empty());
+  EXPECT_EQ(table.colour(), colour_of(5, 24));
+  for (std::uint32_t i = 0; i < 10; ++i) table.drop_live({i, 0, kBytes * 9 / 16, 0});
+  EXPECT_EQ(table.victims(100, limits(0.97)).size(), 10u);
+  EXPECT_GE(table.colour(), colour_of(14, 24));
+  EXPECT_LT(table.colour(), colour_of(5, 24));
+}
+
+TEST(Segments, TheColourCountsWhatWaitsToBeAppended) {
+  SegmentTable table(24, kBytes);
+  for (std::uint32_t i = 0; i < 15; ++i) fill(table, i, kBytes * 9 / 10);
+  EXPECT_EQ(table.colour(), colour_of(9, 24));
+  EXPECT_EQ(table.colour(4 * kBytes / 3, 4), colour_of(6, 24)) << "two of a third fit a segment";
 }
 
 TEST(Segments, OnlySegmentsBehindTheCheckpointWithEnoughToGainAreTrimmed) {

@@ -114,27 +114,43 @@ class TestOwner final : public DeviceOwner {
     for (const auto& [name, location] : names_) {
       if (segments[location.segment]) moving.push_back(name);
     }
-    for (const std::string& name : moving) {
-      const auto found = names_.find(name);
-      if (found == names_.end()) continue;
-      const Location location = found->second;
-      CO_TRY(Slice data, co_await device_.read(location, 0, location.size));
-      const auto again = names_.find(name);
-      if (again == names_.end() || !(again->second == location)) continue;
-      SmallBytes header(as_bytes(name));
-      CO_TRY(const Location moved,
-             co_await device_.append(slot_, kSet, header, data, AppendClass::kMaintenance));
-      const auto now = names_.find(name);
-      if (now != names_.end() && now->second == location) {
-        take(name, moved, true);
-      } else {
-        device_.segments().drop_live(moved);
+    // Several at once, so that small records share batches.
+    Result<void> outcome;
+    for (std::size_t at = 0; at < moving.size() && outcome;) {
+      TaskScope moves;
+      for (int n = 0; n < kMovesMax && at < moving.size(); ++n) {
+        moves.spawn(move(moving[at++], outcome));
       }
+      co_await moves.join();
     }
-    co_return Result<void>();
+    co_return outcome;
   }
 
  private:
+  static constexpr int kMovesMax = 32;
+
+  Task<void> move(std::string name, Result<void>& outcome) {
+    const auto found = names_.find(name);
+    if (found == names_.end()) co_return;
+    const Location location = found->second;
+    auto data = co_await device_.read(location, 0, location.size);
+    if (!data) outcome = std::unexpected(data.error());
+    const auto again = names_.find(name);
+    if (!data || again == names_.end() || !(again->second == location)) co_return;
+    SmallBytes header(as_bytes(name));
+    const auto moved =
+        co_await device_.append(slot_, kSet, header, *data, AppendClass::kMaintenance);
+    if (!moved) {
+      outcome = std::unexpected(moved.error());
+      co_return;
+    }
+    const auto now = names_.find(name);
+    if (now != names_.end() && now->second == location) {
+      take(name, *moved, true);
+    } else {
+      device_.segments().drop_live(*moved);
+    }
+  }
   Task<Result<void>> write(std::string name, Slice data, AppendClass append_class) {
     SmallBytes header(as_bytes(name));
     CO_TRY(const Location location,

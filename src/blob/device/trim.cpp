@@ -199,6 +199,7 @@ Task<void> Device::shrink() {
     const auto done =
         co_await disk_->discard(superblock_.segment_offset(i), superblock_.segment_bytes);
     prewriting_.reset();
+    schedule_pump();
     if (!done) {
       if (done.error().code == Errc::kUnsupported) can_discard_ = false;
       co_return;
