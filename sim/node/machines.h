@@ -4,7 +4,7 @@
 //
 // Promise    Every process opens its disks, then tries to take the claim; the one that has it
 //            starts the tablets and serves Kafka clients and tables, as `moraine serve` does. A
-//            process that was told to stop, or lost the claim, ends cleanly and is started again.
+//            process that was stopped, or lost the claim, ends cleanly and is started again.
 // Threading  Events of the scenario; a process runs on the lanes of its machine.
 #pragma once
 

@@ -1,8 +1,8 @@
 // ServiceHost: all tables served by one client node at a time: the scheme, timestamps, a
 // coordinator, tablets.
 //
-// Promise    As ServiceTables. When the serving node has crashed, or was told to stop, another
-//            takes over.
+// Promise    As ServiceTables. When the serving node has crashed, or was stopped, another takes
+//            over.
 // Threading  Events of the scenario; the services run on their node.
 #pragma once
 

@@ -153,7 +153,7 @@ void add_serve_commands(CLI::App& root, Action& action) {
                     ->capture_default_str();
   serve
       .add_option("--kafka-host", options->advertise,
-                  "Host that Kafka clients are told to connect to (default: that of --kafka)")
+                  "Host that is advertised to Kafka clients (default: that of --kafka)")
       ->type_name("HOST");
   serve
       .add_flag("--take-over", options->take_over,

@@ -40,7 +40,7 @@ Task<Result<void>> KafkaServer::start(Instant deadline) {
   CO_TRY_VOID(co_await load(deadline));
   // One that does not start must not prevent the others from being served.
   if (!co_await node_.wait_topics(deadline)) {
-    log_warning("some partitions are still being started; clients are told to retry", {});
+    log_warning("some partitions are still being started; clients get errors that they retry", {});
   }
   std::vector<ServingLane> serving;
   for (std::size_t i = 0; i < lanes_.size(); ++i) {

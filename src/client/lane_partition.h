@@ -76,7 +76,7 @@ class LanePartition final : public queue::Partition,
   struct HomeWatch {
     std::uint64_t id = 0;             // Used on the home lane.
     std::atomic<bool> wanted{false};  // This lane has watches.
-    std::atomic<bool> posted{false};  // A notification is on its way to this lane.
+    std::atomic<bool> posted{false};  // A notification is pending on this lane.
   };
 
   static Task<void> answer(std::shared_ptr<OneShot<queue::WriteAnswer>> answered, Executor& lane,

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "client/unpacking.h"
 #include "queue/kafka/key_hash.h"
-#include "queue/kafka/records.h"
 
 namespace moraine::client {
 namespace {
@@ -185,7 +185,17 @@ bool BatchReader::add_message(Message message) {
 }
 
 Result<bool> BatchReader::add(const queue::StoredEntry& entry) {
-  if (entry.format == queue::EntryFormat::kKafkaBatch) return add_batch(entry);
+  TRY(const std::optional<bool> added, add(entry, UnpackLimits{}));
+  return *added;
+}
+
+Result<std::optional<bool>> BatchReader::add_if_short(const queue::StoredEntry& entry) {
+  return add(entry, UnpackLimits{kUnpackedInlineMax, kPlainInlineMax});
+}
+
+Result<std::optional<bool>> BatchReader::add(const queue::StoredEntry& entry, UnpackLimits limits) {
+  if (entry.format == queue::EntryFormat::kKafkaBatch) return add_batch(entry, limits);
+  plain_bytes_ += entry.payload.size();
   Message message;
   message.offset = entry.offset;
   message.timestamp = std::chrono::milliseconds(entry.max_timestamp_ms);
@@ -193,17 +203,25 @@ Result<bool> BatchReader::add(const queue::StoredEntry& entry) {
   return add_message(std::move(message));
 }
 
-Result<bool> BatchReader::add_batch(const queue::StoredEntry& entry) {
+Result<std::optional<bool>> BatchReader::add_batch(const queue::StoredEntry& entry,
+                                                   UnpackLimits limits) {
   auto batch = kafka::parse_batch(entry.payload);
   if (!batch) return corrupt(entry, batch.error());
   if (batch->header.control()) {
     batch_.next_offset = entry.offset + entry.count;
     return true;
   }
-  if (batch->header.codec() == Compression::kNone) batch->bytes = hold(batch->bytes);
-  auto records = kafka::RecordReader::open(*batch);
-  if (!records) return corrupt(entry, records.error());
-  if (batch->header.codec() != Compression::kNone) memory_.push_back(records->plain());
+  const bool packed = batch->header.codec() != Compression::kNone;
+  if (packed && batch->bytes.size() > limits.packed) return std::nullopt;
+  if (!packed) batch->bytes = hold(batch->bytes);
+  auto records = kafka::RecordReader::open(*batch, packed ? limits.plain : kafka::kPlainBytesMax);
+  if (!records) {
+    const bool longer = records.error().code == kafka::ErrorCode::kMessageTooLarge;
+    if (longer && packed && limits.plain < kafka::kPlainBytesMax) return std::nullopt;
+    return corrupt(entry, records.error());
+  }
+  if (packed) memory_.push_back(records->plain());
+  plain_bytes_ += records->plain().size();
   kafka::Record record;
   for (;;) {
     const auto more = records->next(record);

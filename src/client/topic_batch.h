@@ -8,11 +8,14 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "moraine/topic.h"
 #include "queue/kafka/compression.h"
+#include "queue/kafka/records.h"
 #include "queue/partition.h"
 #include "scheme/topic_config.h"
 
@@ -40,11 +43,22 @@ class BatchReader {
 
   // False: a limit is reached. Errors: kCorrupt.
   Result<bool> add(const queue::StoredEntry& entry);
+  // The same for a lane. nullopt: unpacking it would take too long (unpacking.h), and nothing is
+  // added.
+  Result<std::optional<bool>> add_if_short(const queue::StoredEntry& entry);
+  // The entries' bytes so far, after unpacking.
+  std::size_t plain_bytes() const { return plain_bytes_; }
   // Without the bounds of the partition.
   MessageBatch finish() &&;
 
  private:
-  Result<bool> add_batch(const queue::StoredEntry& entry);
+  // Of a compressed batch.
+  struct UnpackLimits {
+    std::size_t packed = SIZE_MAX;
+    std::size_t plain = kafka::kPlainBytesMax;
+  };
+  Result<std::optional<bool>> add(const queue::StoredEntry& entry, UnpackLimits limits);
+  Result<std::optional<bool>> add_batch(const queue::StoredEntry& entry, UnpackLimits limits);
   // False: a limit is reached.
   bool add_message(Message message);
   // The same bytes, copied if they would keep much more memory alive.
@@ -52,7 +66,8 @@ class BatchReader {
 
   const MessageReadOptions options_;
   std::vector<Slice> memory_;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0;  // Of the messages.
+  std::size_t plain_bytes_ = 0;
   MessageBatch batch_;
 };
 

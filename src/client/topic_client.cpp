@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/event.h"
+
 namespace moraine::client {
 namespace {
 
@@ -64,57 +66,32 @@ Result<void> check(const MessageReadOptions& options) {
 
 }  // namespace
 
-// Until a partition has changed, the time is over, or waits are ended.
-class TopicClient::Wait {
+// Wakes a read when its partition has changed or waits are ended.
+class TopicClient::PartitionWatch {
  public:
-  Wait(TopicClient& client, PartitionPtr partition, Instant deadline)
+  PartitionWatch(TopicClient& client, PartitionPtr partition)
       : client_(client), partition_(std::move(partition)) {
-    Executor& lane = client_.lane_;
-    watch_ = partition_->watch([state = state_, &lane] { wake(state, lane); });
-    timer_ = lane.schedule(deadline, [state = state_, &lane] { wake(state, lane); });
+    watch_ = partition_->watch([changed = changed_] { changed->set(); });
     client_.waits_.insert(this);
   }
-  Wait(const Wait&) = delete;
-  Wait& operator=(const Wait&) = delete;
-  ~Wait() {
+  PartitionWatch(const PartitionWatch&) = delete;
+  PartitionWatch& operator=(const PartitionWatch&) = delete;
+  ~PartitionWatch() {
     client_.waits_.erase(this);
-    client_.lane_.cancel(timer_);
     partition_->unwatch(watch_);
   }
 
   const PartitionPtr& partition() const { return partition_; }
-  void end() { wake(state_, client_.lane_); }
-  // changed() waits for what happens from now on.
-  void arm() { state_->due = false; }
-  Task<void> changed() {
-    const std::shared_ptr<State> state = state_;
-    if (state->due) co_return;
-    const auto waiter = std::make_shared<OneShot<bool>>();
-    state->waiter = waiter;
-    co_await *waiter;
-    state->waiter = nullptr;
-  }
+  void end() { changed_->set(); }
+  // Returns when something has changed since the last wait, or the time is over.
+  auto wait_until(Instant deadline) { return changed_->wait_until(deadline); }
 
  private:
-  // Callbacks may come after the wait has ended.
-  struct State {
-    bool due = false;
-    std::shared_ptr<OneShot<bool>> waiter;
-  };
-
-  // Partitions call from inside their own work.
-  static void wake(const std::shared_ptr<State>& state, Executor& lane) {
-    if (std::exchange(state->due, true)) return;
-    lane.post([state] {
-      if (const auto waiter = state->waiter) waiter->set(true);
-    });
-  }
-
   TopicClient& client_;
   const PartitionPtr partition_;
-  const std::shared_ptr<State> state_ = std::make_shared<State>();
+  // Callbacks may come after the watch has ended.
+  const std::shared_ptr<Signal> changed_ = std::make_shared<Signal>(client_.lane_);
   std::uint64_t watch_ = 0;
-  TimerId timer_;
 };
 
 Result<TopicClient::PartitionPtr> TopicClient::find(const TopicInfo& topic,
@@ -141,6 +118,15 @@ Task<Result<Written>> TopicClient::write(TopicPtr topic, NewBatch batch) {
   co_return outcome_of(answer, batch.partition, number);
 }
 
+Task<Result<bool>> TopicClient::add_entry(BatchReader& reader, const queue::StoredEntry& entry) {
+  CO_TRY(const std::optional<bool> added, reader.add_if_short(entry));
+  if (added) co_return *added;
+  co_await yield(unpacking_executor(background_, lane_));
+  Result<bool> more = reader.add(entry);
+  co_await hop(lane_);
+  co_return more;
+}
+
 Task<Result<MessageBatch>> TopicClient::read_once(PartitionPtr partition,
                                                   MessageReadOptions options) {
   queue::ReadRequest request;
@@ -149,8 +135,13 @@ Task<Result<MessageBatch>> TopicClient::read_once(PartitionPtr partition,
   request.entries_max = options.messages_max;
   CO_TRY(const queue::ReadAnswer found, co_await partition->read(request));
   BatchReader reader(options);
+  std::size_t turn_end = kPlainInlineMax;
   for (const queue::StoredEntry& entry : found.entries) {
-    CO_TRY(const bool more, reader.add(entry));
+    if (reader.plain_bytes() >= turn_end) {
+      turn_end = reader.plain_bytes() + kPlainInlineMax;
+      co_await yield(lane_);
+    }
+    CO_TRY(const bool more, co_await add_entry(reader, entry));
     if (!more) break;
   }
   MessageBatch batch = std::move(reader).finish();
@@ -162,27 +153,26 @@ Task<Result<MessageBatch>> TopicClient::read_once(PartitionPtr partition,
 Task<Result<MessageBatch>> TopicClient::read(TopicPtr topic, MessageReadOptions options) {
   CO_TRY_VOID(check(options));
   const Instant deadline = lane_.now() + options.wait;
-  std::optional<Wait> wait;
+  std::optional<PartitionWatch> watch;
   // The first attempt does not watch the partition: often there is something to read.
   for (bool watches = false;; watches = true) {
     CO_TRY(const PartitionPtr partition, find(*topic, options.partition));
     if (watches && waits_ended_) {
       co_return fail(Errc::kUnavailable, "the database is being closed");
     }
-    if (wait && wait->partition() != partition) wait.reset();
-    if (watches && !wait) {
+    if (watch && watch->partition() != partition) watch.reset();
+    if (watches && !watch) {
       if (waits_.size() >= kWaitingReadsMax) {
         co_return fail(Errc::kOverloaded, fmt::format("{} reads wait", waits_.size()));
       }
-      wait.emplace(*this, partition, deadline);
+      watch.emplace(*this, partition);
     }
-    if (wait) wait->arm();
     CO_TRY(MessageBatch batch, co_await read_once(partition, options));
     if (!batch.messages.empty() || lane_.now() >= deadline) co_return batch;
     if (batch.next_offset != options.offset) {
       options.offset = batch.next_offset;  // Only markers so far.
-    } else if (wait) {
-      co_await wait->changed();
+    } else if (watch) {
+      co_await watch->wait_until(deadline);
     }
   }
 }
@@ -211,7 +201,7 @@ Result<PartitionFigures> TopicClient::figures(const TopicInfo& topic,
 
 void TopicClient::end_waits() {
   waits_ended_ = true;
-  for (Wait* wait : waits_) wait->end();
+  for (PartitionWatch* watch : waits_) watch->end();
 }
 
 }  // namespace moraine::client

@@ -1,7 +1,7 @@
 // TopicClient: messages and consumers of topics, for callers on one lane.
 //
 // Promise    As moraine/topic.h says. Nothing is polled: a read that waits is woken by its
-//            partition.
+//            partition. The lane is not blocked by long compressed batches (unpacking.h).
 // Threading  `lane`.
 // Limits     kWaitingReadsMax; those of moraine/topic.h.
 // Tests      topic_client_test.cpp; embed/topic_test.cpp, embed/topic_wait_test.cpp.
@@ -14,6 +14,7 @@
 
 #include "client/topic_batch.h"
 #include "client/topics.h"
+#include "client/unpacking.h"
 
 namespace moraine::client {
 
@@ -21,8 +22,9 @@ inline constexpr std::size_t kWaitingReadsMax = 100'000;  // Of one client.
 
 class TopicClient {
  public:
-  // `topics` and `lane` outlive every call.
-  TopicClient(Topics& topics, Executor& lane) : topics_(topics), lane_(lane) {}
+  // All outlive every call. `background` null: long batches are unpacked on the lane.
+  TopicClient(Topics& topics, Executor& lane, BackgroundWork* background)
+      : topics_(topics), lane_(lane), background_(background) {}
   TopicClient(const TopicClient&) = delete;
   TopicClient& operator=(const TopicClient&) = delete;
 
@@ -42,14 +44,17 @@ class TopicClient {
 
  private:
   using PartitionPtr = std::shared_ptr<queue::Partition>;
-  class Wait;
+  class PartitionWatch;
 
   Result<PartitionPtr> find(const TopicInfo& topic, queue::PartitionIndex index);
   Task<Result<MessageBatch>> read_once(PartitionPtr partition, MessageReadOptions options);
+  // As BatchReader::add(), without blocking the lane.
+  Task<Result<bool>> add_entry(BatchReader& reader, const queue::StoredEntry& entry);
 
   Topics& topics_;
   Executor& lane_;
-  std::set<Wait*> waits_;
+  BackgroundWork* const background_;
+  std::set<PartitionWatch*> waits_;
   bool waits_ended_ = false;
 };
 

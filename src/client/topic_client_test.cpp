@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "io/sim/held_executor.h"
 #include "io/sim/sim_world.h"
 
 namespace moraine::client {
@@ -14,17 +15,23 @@ using queue::StoredEntry;
 using queue::WriteAnswer;
 using queue::WriteStatus;
 
-// A partition of plain messages. As a partition of another lane, it calls every watch once when
+// A partition of entries in memory. As a partition of another lane, it calls every watch once when
 // that begins.
 class FakePartition final : public queue::Partition {
  public:
-  std::vector<std::string> messages;
+  std::vector<StoredEntry> entries;
   std::map<std::uint64_t, Callback> watches;
   int reads = 0;
   WriteAnswer next_answer;
 
-  void append(std::string message) {
-    messages.push_back(std::move(message));
+  void append(const std::string& message) {
+    StoredEntry entry;
+    entry.payload = Slice::copy_of(message);
+    append(std::move(entry));
+  }
+  void append(StoredEntry entry) {
+    entry.offset = end();
+    entries.push_back(std::move(entry));
     for (auto& [id, moved] : watches) moved();
   }
 
@@ -36,11 +43,9 @@ class FakePartition final : public queue::Partition {
   Task<Result<queue::ReadAnswer>> read(queue::ReadRequest request) override {
     ++reads;
     queue::ReadAnswer answer;
-    answer.end = messages.size();
-    for (std::uint64_t i = request.offset; i < messages.size(); ++i) {
-      StoredEntry& entry = answer.entries.emplace_back();
-      entry.offset = i;
-      entry.payload = Slice::copy_of(messages[i]);
+    answer.end = end();
+    for (const StoredEntry& entry : entries) {
+      if (entry.offset + entry.count > request.offset) answer.entries.push_back(entry);
     }
     co_return answer;
   }
@@ -65,8 +70,35 @@ class FakePartition final : public queue::Partition {
   bool stopped() const override { return false; }
 
  private:
+  std::uint64_t end() const {
+    return entries.empty() ? 0 : entries.back().offset + entries.back().count;
+  }
+
   std::uint64_t next_watch_ = 1;
 };
+
+// A compressed batch of one message.
+StoredEntry packed(const std::string& value) {
+  TopicInfo topic;
+  topic.name = "orders";
+  topic.partitions = 1;
+  topic.config["compression.type"] = "gzip";
+  const std::vector<Message> messages = {{.value = value}};
+  const auto made = encode_batch(topic, messages, {.partition = 0}, std::chrono::seconds(1), 0);
+  INVARIANT(made, "{}", made.error().message());
+  StoredEntry entry;
+  entry.count = made->request.count;
+  entry.format = made->request.format;
+  entry.payload = made->request.payload;
+  return entry;
+}
+
+std::string random_text(std::size_t bytes) {
+  SeededRandom random(bytes);
+  std::string text(bytes, ' ');
+  for (char& c : text) c = static_cast<char>(random.next());
+  return text;
+}
 
 class FakeTopics final : public Topics {
  public:
@@ -104,8 +136,83 @@ class TopicClientTest : public testing::Test {
   SimWorld world_{1};
   SimNode& node_ = world_.add_node();
   FakeTopics topics_;
-  TopicClient client_{topics_, lane()};
+  HeldExecutor background_executor_{world_.executor()};
+  BackgroundWork background_{background_executor_};
+  TopicClient client_{topics_, lane(), &background_};
 };
+
+Task<void> read_into(TopicClient& client, TopicPtr topic, Result<MessageBatch>& out) {
+  MessageReadOptions options;
+  options.bytes_max = kTopicReadBytesMax;
+  out = co_await client.read(std::move(topic), options);
+}
+
+TEST_F(TopicClientTest, LongBatchesAreUnpackedInTheBackground) {
+  // Long when it is packed, and after unpacking only.
+  for (const std::string& value :
+       {random_text(2 * kUnpackedInlineMax), std::string(2 * kPlainInlineMax, 'a')}) {
+    topics_.only->entries.clear();
+    topics_.only->append(packed("first"));
+    topics_.only->append(packed(value));
+    topics_.only->append(packed("last"));
+    const std::size_t before = background_executor_.posted();
+    background_executor_.hold();
+    Result<MessageBatch> found;
+    TaskScope reads;
+    reads.spawn(read_into(client_, topics_.topic, found));
+    world_.run_for(1s);
+    EXPECT_EQ(reads.live(), 1u);
+    EXPECT_EQ(background_executor_.posted() - before, 1u);
+    background_executor_.release();
+    world_.run_for(1s);
+    ASSERT_EQ(reads.live(), 0u);
+    ASSERT_TRUE(found) << found.error().message();
+    ASSERT_EQ(found->messages.size(), 3u);
+    EXPECT_EQ(found->messages[0].value, "first");
+    EXPECT_EQ(found->messages[1].value, value);
+    EXPECT_EQ(found->messages[2].value, "last");
+  }
+}
+
+TEST_F(TopicClientTest, ShortBatchesAreUnpackedByTheLane) {
+  background_executor_.hold();
+  for (int i = 0; i < 10; ++i) topics_.only->append(packed(std::string(kPlainInlineMax / 2, 'a')));
+  const auto found = read({.bytes_max = kTopicReadBytesMax});
+  ASSERT_TRUE(found && found->messages.size() == 10u);
+  EXPECT_EQ(background_executor_.posted(), 0u);
+}
+
+TEST_F(TopicClientTest, WhenManyWaitInTheBackgroundTheLaneUnpacks) {
+  topics_.only->append(packed(std::string(2 * kPlainInlineMax, 'a')));
+  background_executor_.hold();
+  std::vector<Result<MessageBatch>> found(kUnpackingWaitingMax + 1);
+  TaskScope reads;
+  for (auto& one : found) reads.spawn(read_into(client_, topics_.topic, one));
+  world_.run_for(1s);
+  EXPECT_EQ(reads.live(), kUnpackingWaitingMax);
+  EXPECT_EQ(found.back()->messages.size(), 1u);
+  background_executor_.release();
+  world_.run_for(1s);
+  EXPECT_EQ(reads.live(), 0u);
+}
+
+TEST_F(TopicClientTest, OtherWorkRunsBetweenTheEntriesOfALongRead) {
+  constexpr std::size_t kEntries = 40;
+  for (std::size_t i = 0; i < kEntries; ++i)
+    topics_.only->append(std::string(kPlainInlineMax, 'a'));
+  Result<MessageBatch> found;
+  TaskScope reads;
+  bool during = false;
+  const auto other = [&] { during = reads.live() == 1; };
+  lane().post([&] {
+    reads.spawn(read_into(client_, topics_.topic, found));
+    lane().post(other);
+  });
+  world_.run_for(1s);
+  ASSERT_EQ(reads.live(), 0u);
+  ASSERT_TRUE(found && found->messages.size() == kEntries);
+  EXPECT_TRUE(during);
+}
 
 TEST_F(TopicClientTest, AWaitingReadIsNotRepeatedUntilSomethingChanges) {
   const Instant began = lane().now();

@@ -86,6 +86,7 @@ namespace {
 
 Task<void> run_and_set(std::function<Task<void>()> body, Completion& done) {
   co_await body();
+  body = nullptr;
   done.set();
 }
 

@@ -33,7 +33,8 @@ class Completion {
   std::atomic<std::uint32_t> state_{kOpen};  // A futex.
 };
 
-// Runs a coroutine on another thread's executor and waits until it has finished.
+// Runs a coroutine on another thread's executor and waits until it has finished. `body` and its
+// captures are destroyed there before this returns: what the caller refers to outlives them.
 void wait_for(Executor& executor, std::function<Task<void>()> body);
 
 }  // namespace moraine::embed

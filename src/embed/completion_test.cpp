@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
 #include <vector>
+
+#include "io/real/lane.h"
 
 namespace moraine::embed {
 namespace {
@@ -53,6 +56,31 @@ TEST(Completion, ManyThreadsHandStackObjectsToOneSetter) {
   for (std::thread& waiter : waiters) waiter.join();
   setter.join();
   for (const int rounds : seen) EXPECT_EQ(rounds, kRounds);
+}
+
+// Takes long to destroy.
+class SlowCapture {
+ public:
+  explicit SlowCapture(std::atomic<bool>& destroyed) : destroyed_(destroyed) {}
+  ~SlowCapture() {
+    std::this_thread::sleep_for(100 * Completion::kSpinTime);
+    destroyed_ = true;
+  }
+
+ private:
+  std::atomic<bool>& destroyed_;
+};
+
+TEST(Completion, WhatABodyHasCapturedIsDestroyedWhenTheWaitReturns) {
+  Lane lane;
+  lane.start();
+  std::atomic<bool> destroyed{false};
+  auto capture = std::make_shared<SlowCapture>(destroyed);
+  std::function<Task<void>()> body = [capture]() -> Task<void> { co_return; };
+  capture.reset();
+  wait_for(lane, std::move(body));
+  EXPECT_TRUE(destroyed);
+  lane.stop();
 }
 
 TEST(Completion, WhatWasWrittenBeforeSetIsSeenAfterWait) {

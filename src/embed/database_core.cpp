@@ -17,7 +17,8 @@ Result<std::unique_ptr<DatabaseCore>> DatabaseCore::open(const std::string& fold
 DatabaseCore::DatabaseCore(std::unique_ptr<OwnNode> own, NodeParts parts)
     : own_(std::move(own)), parts_(std::move(parts)) {
   for (std::size_t i = 0; i < parts_.lanes.size(); ++i) {
-    topics_.push_back(std::make_shared<client::TopicClient>(*parts_.topics[i], *parts_.lanes[i]));
+    topics_.push_back(std::make_shared<client::TopicClient>(*parts_.topics[i], *parts_.lanes[i],
+                                                            parts_.background));
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include "blob/node/blob_node.h"
 #include "client/topics.h"
-#include "io/executor.h"
+#include "io/background_work.h"
 #include "node/table_services.h"
 
 namespace moraine::embed {
@@ -18,6 +18,7 @@ struct NodeParts {
   std::vector<Topics*> topics;   // Of each lane.
   TableServices& services;       // Started.
   blob::BlobNode& node;
+  BackgroundWork* background = nullptr;  // None: long batches are unpacked on the lanes.
 };
 
 }  // namespace moraine::embed

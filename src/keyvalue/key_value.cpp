@@ -74,7 +74,7 @@ Task<Result<void>> KeyValue::commit(std::shared_ptr<Transaction> transaction) {
     }
   }
   // With entries always in flight the view would never be dropped.
-  request.after_confirmed = view_.changed_keys() >= kViewKeysMax;
+  request.after_confirmed = [this] { return view_.changed_keys() >= kViewKeysMax; };
   request.body = [this, transaction](const std::vector<BlobId>& blobs) {
     return run(*transaction, blobs);
   };

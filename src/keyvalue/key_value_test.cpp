@@ -120,6 +120,48 @@ TEST_F(KeyValueTest, TransactionsOfOneEntrySeeEachOther) {
   expect("y", value_of(1, 10));
 }
 
+TEST_F(KeyValueTest, TransactionsThatWaitForALargeOneShareAnEntry) {
+  constexpr std::size_t kWaiting = 40;
+  const auto one = [](KeyValue& tablet, std::vector<Command> commands) -> Task<void> {
+    EXPECT_TRUE(co_await tablet.execute(std::move(commands)));
+  };
+  std::vector<Command> large;
+  for (std::size_t i = 0; i < kViewKeysMax; ++i) large.push_back(write(fmt::format("{}", i), {}));
+  const Step before = tablet_->leader().position().step;
+  TaskScope scope;
+  scope.spawn(one(*tablet_, std::move(large)));
+  world_.run_for(1us);  // It is being written.
+  EXPECT_EQ(scope.live(), 1u);
+  for (std::size_t i = 0; i < kWaiting; ++i) {
+    scope.spawn(one(*tablet_, {write(fmt::format("small {}", i), value_of(i, 10))}));
+    world_.run_for(1us);
+  }
+  EXPECT_EQ(scope.live(), 1 + kWaiting) << "the large one is over too early to show anything";
+  world_.run_for(1s);
+  ASSERT_EQ(scope.live(), 0u);
+  EXPECT_EQ(tablet_->leader().position().step - before, 2u) << "the large one, and all others";
+}
+
+// Past kViewKeysMax an entry is ended, and the next one waits for it.
+TEST_F(KeyValueTest, KeysThatMayNotBeConfirmedAreLimited) {
+  constexpr std::size_t kTransactions = 8;
+  const auto one = [](KeyValue& tablet, std::vector<Command> commands) -> Task<void> {
+    EXPECT_TRUE(co_await tablet.execute(std::move(commands)));
+  };
+  const Step before = tablet_->leader().position().step;
+  TaskScope scope;
+  for (std::size_t t = 0; t < kTransactions; ++t) {
+    std::vector<Command> half;
+    for (std::size_t i = 0; i < kViewKeysMax / 2; ++i) {
+      half.push_back(write(fmt::format("{} {}", t, i), {}));
+    }
+    scope.spawn(one(*tablet_, std::move(half)));
+  }
+  world_.run_for(1s);
+  ASSERT_EQ(scope.live(), 0u);
+  EXPECT_EQ(tablet_->leader().position().step - before, kTransactions / 2) << "two in each";
+}
+
 TEST_F(KeyValueTest, SharedBlobsStayUntilTheLastKeyIsDeleted) {
   ASSERT_TRUE(execute({write("a", value_of(1, 9000))}));
   ASSERT_TRUE(execute({CopyKeys{KeyRange::prefix("a"), "", "copy-"}}));

@@ -174,7 +174,7 @@ TEST_F(PlacementTest, AFencedTabletThatIsPlacedElsewhereDoesNotFightBack) {
     });
   };
   ASSERT_EQ(write("kept").status, queue::WriteStatus::kOk);
-  // Another node has got the tablet; this one is told later.
+  // Another node has got the tablet; this one is notified later.
   placement_.move_silently(tablet, std::nullopt);
   const GroupId group = node_.node().storage().config().groups[0].id;
   using Booted = Result<std::unique_ptr<KeyValue>>;

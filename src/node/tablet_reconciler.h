@@ -1,9 +1,9 @@
 // TabletReconciler: makes the tablets of topics and tables run that the scheme wants and placement
 // gives to this node, and no others.
 //
-//   record of a topic or table  ->  set()                            |
-//                                                                    |->  plan_tablets()  ->  steps
-//   Placement                   ->  lane_of(), told by its watcher   |
+//   record of a topic or table  ->  set()                               |
+//                                                                       |-> plan_tablets() -> steps
+//   Placement                   ->  lane_of(); changes: its watcher     |
 //
 // Promise    Starts and configurations are carried out before set() or the watcher's call returns;
 //            stops run in the background. A tablet whose lane changes, or that is wanted again

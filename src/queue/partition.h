@@ -45,7 +45,7 @@ enum class EntryFormat : std::uint8_t {
 };
 
 enum class Numbering : std::uint8_t {
-  kNone,      // Never a duplicate.
+  kNone,  // Never a duplicate.
   // 64 bits, increasing, with gaps, one for an entry; a number that is not greater is a duplicate.
   kSeqNo,
   kSequence,  // 31 bits, dense, wrapping to 0, within an epoch: an idempotent Kafka producer.
@@ -173,7 +173,9 @@ class Partition {
   // Queues the write at once: the order of calls is the order of offsets.
   virtual std::shared_ptr<OneShot<WriteAnswer>> write(WriteRequest request) = 0;
 
-  // kInvalidArgument: an offset past the end. At the end: no entries.
+  // kInvalidArgument: an offset past the end. At the end: no entries. A payload may keep a whole
+  // piece in memory (Slice::held_bytes()): callers that keep it for long count or release that
+  // (base/held_bytes.h).
   virtual Task<Result<ReadAnswer>> read(ReadRequest request) = 0;
   // What read() would return, if all of it is in memory: a plain call without a hop to the
   // partition's lane. nullopt: read() has to be called.

@@ -272,6 +272,7 @@ void StoredPartition::count_read(std::uint64_t messages, std::size_t bytes) {
 }
 
 // Pieces are in the cache only when they are durable, and are cut at the end that is published.
+// It does not wait between two pieces, so it need not call release_piece() as read() does.
 std::optional<ReadAnswer> StoredPartition::read_cached(const ReadRequest& request) {
   if (stopped()) return std::nullopt;
   ReadAnswer answer;

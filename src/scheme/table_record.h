@@ -6,12 +6,12 @@
 //              options  forced compaction u64 (ms)    applied; not in version 2: as stored
 //              count u32  tablet_of_table*            in key order; the first pivot is empty
 //              count u32  tablet*                     retired: others may still read their blobs
-//              (tablet_record.h) crc32c u32
+//              crc32c u32
 //   tablet_of_table = state u8  sized pivot  tablet  count u32  parent u64*
 //   state    = a number of MountState, 0 to 4 (moraine/mount_state.h)
 //   schema   = as in table/model/schema_codec.h
-//   options  = count u32  (sized name  sized value)*  ascending by name; names of YTsaurus
-//            attributes
+//   tablet   = as in tablet_record.h
+//   options  = count u32  (sized name  sized value)*  ascending by name, as YTsaurus attributes
 // clang-format on
 //
 // Promise    Pure. Equal records have equal bytes. Options that this version does not know are

@@ -76,7 +76,7 @@ bool Leader::snapshot_due() const {
 bool Leader::has_work() const {
   if (ended_ || failed_) return false;
   if (in_flight_.empty()) return snapshot_due() || !queue_.empty();
-  if (snapshot_due() || queue_.empty() || queue_.front()->request.after_confirmed) return false;
+  if (snapshot_due() || queue_.empty() || queue_.front()->after_confirmed()) return false;
   return in_flight_.size() < options_.entries_in_flight && in_flight_bytes_ < kBatchedBytesMax &&
          colour_ == blob::Colour::kGreen;
 }
@@ -93,7 +93,7 @@ std::shared_ptr<Leader::Batch> Leader::next_batch() {
     const std::shared_ptr<Pending>& next = queue_.front();
     const std::size_t references = batch->entry.references.size() + next->request.blobs.size();
     const bool fits = bytes + next->bytes <= kBatchedBytesMax && references <= kEntryReferencesMax;
-    if (!batch->commits.empty() && (!fits || next->request.after_confirmed)) break;
+    if (!batch->commits.empty() && (!fits || next->after_confirmed())) break;
     std::vector<BlobId> ids;
     for (const DataBlob& blob : next->request.blobs) {
       const auto cookie = static_cast<std::uint32_t>(batch->blobs.size() + 1);
@@ -137,7 +137,7 @@ Task<void> Leader::write_queued() {
 }
 
 Task<void> Leader::write_batch(std::shared_ptr<Batch> batch) {
-  auto written = co_await write_entry(batch->entry, batch->step, batch->blobs);
+  auto written = co_await write_entry(batch->entry, batch->step, batch->blobs, batch->colour);
   failed_ |= !written;
   batch->written = std::move(written);
   settle_written();
@@ -147,6 +147,7 @@ Task<void> Leader::write_batch(std::shared_ptr<Batch> batch) {
 void Leader::settle_written() {
   while (!in_flight_.empty() && in_flight_.front()->written) {
     const std::shared_ptr<Batch> batch = in_flight_.front();
+    colour_ = batch->colour;
     if (*batch->written) {
       confirm(*batch);
       continue;
@@ -202,9 +203,10 @@ void Leader::answer_due() {
 }
 
 // The entry and its blobs are written in parallel; returns the size of the entry when all are
-// durable.
+// durable. `colour`: the worst of the puts, also when it fails.
 Task<Result<std::size_t>> Leader::write_entry(const LogEntry& entry, Step step,
-                                              const std::vector<std::pair<BlobId, Slice>>& blobs) {
+                                              const std::vector<std::pair<BlobId, Slice>>& blobs,
+                                              blob::Colour& colour) {
   if (const std::size_t size = unpacked_bytes(entry); size > kEntryBytesMax) {
     co_return fail(Errc::kInvalidArgument,
                    fmt::format("a log entry would have {} bytes, at most {} are allowed", size,
@@ -224,7 +226,7 @@ Task<Result<std::size_t>> Leader::write_entry(const LogEntry& entry, Step step,
     puts.spawn(put_counted(id, data, worst, in_flight));
   }
   co_await puts.join();
-  colour_ = worst.colour;
+  colour = worst.colour;
   if (worst.status != blob::Status::kOk) {
     const Errc code = worst.status == blob::Status::kBlocked      ? Errc::kConflict
                       : worst.status == blob::Status::kOutOfSpace ? Errc::kNoSpace
@@ -291,7 +293,7 @@ Task<Result<void>> Leader::write_snapshot() {
                    fmt::format("the snapshot has {} pages, at most {} are supported", pages.size(),
                                kEntryReferencesMax));
   }
-  CO_TRY_VOID(co_await write_entry(entry, step_ + 1, pages));
+  CO_TRY_VOID(co_await write_entry(entry, step_ + 1, pages, colour_));
   settled_ = step_++;
   snapshot_ = entry.snapshot;
   log_begin_ = entry.needed == GenStep{} ? entry.snapshot : entry.needed;

@@ -1,5 +1,6 @@
 // Several log entries of one leader in flight: what the next boot accepts.
 
+#include "blob/proxy/test_group.h"
 #include "tablet/test_tablet.h"
 
 namespace moraine {
@@ -139,7 +140,7 @@ TEST_F(InFlightTest, ACommitThatNeedsTheOthersConfirmedWaitsForThem) {
   std::size_t confirmed_at_body = 99;
   const auto dependent = [](WordsTablet& to, std::size_t& seen) -> Task<void> {
     CommitRequest request;
-    request.after_confirmed = true;
+    request.after_confirmed = [] { return true; };
     request.body = [&to, &seen](const std::vector<BlobId>&) {
       seen = to.state.words.size();
       return WordsState::encode("last", {});
@@ -214,6 +215,42 @@ TEST_F(InFlightTest, DeadBlobsOfEntriesThatTheNextBootChecksAreNotCollected) {
   world_.run(tablet.leader->collect_now());
   stop(tablet);
   EXPECT_EQ(words_after_boots(), (Words{"first", "word", "word", "word", "word"}));
+}
+
+// One group of one disk that answers as the test says.
+class ScriptedGroups final : public BlobGroups {
+ public:
+  blob::Proxy* group(GroupId) override { return &group_.proxy(); }
+  blob::TestGroup& operator*() { return group_; }
+  blob::ScriptedDisk& disk() { return group_.disk(0); }
+
+ private:
+  blob::TestGroup group_{blob::Species::kNone};
+};
+
+TEST(InFlightColour, TheResultOfAnOlderEntryDoesNotReplaceThatOfANewerOne) {
+  ScriptedGroups groups;
+  auto booted = (*groups).run(WordsTablet::boot((*groups).world(), groups));
+  ASSERT_TRUE(booted) << booted.error().message();
+  WordsTablet& tablet = **booted;
+  const auto one = [](WordsTablet& to, std::string word) -> Task<void> {
+    EXPECT_TRUE(co_await to.say(std::move(word)));
+  };
+  TaskScope commits;
+  groups.disk().delay = 20ms;
+  commits.spawn(one(tablet, "slow"));
+  (*groups).wait(1ms);
+  groups.disk().delay = 1ms;
+  groups.disk().colour = blob::Colour::kYellow;
+  commits.spawn(one(tablet, "fast"));
+  (*groups).wait(5ms);
+  EXPECT_EQ(groups.disk().puts, 3u) << "the zero entry and both words";
+  groups.disk().colour = blob::Colour::kGreen;
+  EXPECT_EQ(commits.live(), 2u);
+  (*groups).wait(50ms);
+  EXPECT_EQ(tablet.state.words, (Words{"slow", "fast"}));
+  EXPECT_EQ(tablet.leader->colour(), blob::Colour::kYellow);
+  (*groups).run(tablet.leader->stop(false));
 }
 
 class InFlightCrash : public InFlightTest, public testing::WithParamInterface<int> {

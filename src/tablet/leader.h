@@ -16,7 +16,8 @@
 //            begins.
 // Errors     kConflict: another incarnation has taken over. kUnavailable and kNoSpace: the outcome
 //            is unknown; this incarnation has ended. kOverloaded: nothing was done.
-// Tests      leader_test.cpp.
+// Tests      leader_test.cpp, in_flight_test.cpp, leader_bounds_test.cpp, kept_log_test.cpp,
+//            group_history_test.cpp.
 #pragma once
 
 #include <deque>
@@ -97,8 +98,9 @@ struct CommitRequest {
   // confirmed yet, but it counts only if they do. Empty: no body.
   std::function<ByteChain(const std::vector<BlobId>&)> body;
   std::size_t body_bytes_hint = 0;
-  // The body is made when every commit before it is confirmed.
-  bool after_confirmed = false;
+  // Called when the commit could be added to an entry, perhaps several times. True: its body is
+  // made when every commit before it is confirmed. Empty: the body may be made before that.
+  std::function<bool()> after_confirmed;
 };
 
 class Leader {
@@ -143,7 +145,7 @@ class Leader {
   // Called once, when it ends by itself.
   void on_end(Callback hook) { on_end_ = std::move(hook); }
   std::uint64_t log_bytes() const { return log_bytes_; }
-  // How full the disks are, by the last reply of the groups.
+  // How full the disks are, by the newest entry that is confirmed or by ask_colour().
   blob::Colour colour() const { return colour_; }
   // The current colour, from the group of the first data channel.
   Task<Result<blob::Colour>> ask_colour();
@@ -154,6 +156,8 @@ class Leader {
     Confirmed confirmed;
     std::size_t bytes = 0;
     OneShot<Result<void>> done;
+
+    bool after_confirmed() const { return request.after_confirmed && request.after_confirmed(); }
   };
   // One log entry with its commits.
   struct Batch {
@@ -163,6 +167,7 @@ class Leader {
     std::vector<std::pair<BlobId, Slice>> blobs;
     std::vector<std::pair<std::shared_ptr<Pending>, std::vector<BlobId>>> commits;
     std::optional<Result<std::size_t>> written;  // Its size. Not set while it is being written.
+    blob::Colour colour = blob::Colour::kGreen;  // The worst of its puts.
   };
 
   Leader(World world, BlobGroups& groups, TabletInfo info, TabletState& state,
@@ -187,7 +192,8 @@ class Leader {
   Task<void> answer_rest();
   void answer_due();
   Task<Result<std::size_t>> write_entry(const LogEntry& entry, Step step,
-                                        const std::vector<std::pair<BlobId, Slice>>& blobs);
+                                        const std::vector<std::pair<BlobId, Slice>>& blobs,
+                                        blob::Colour& colour);
   Task<void> put_blob(BlobId id, ByteChain data, blob::PutResult& result);
   Task<void> put_counted(BlobId id, ByteChain data, blob::PutResult& worst, std::size_t& in_flight);
   Task<Result<void>> write_snapshot();

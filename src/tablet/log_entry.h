@@ -5,9 +5,10 @@
 //            snapshot_generation u32  snapshot_step u32   the snapshot that replay starts from
 //            previous_generation u32  previous_step u32   zero entry: the log before it ends here
 //            needed_generation u32  needed_step u32       snapshot: the log is needed from here on
-//            unconfirmed u8                               entries right before it, when it was
-//            written count u32, each: id (25)                     blobs that must exist for it to
-//            count packing u8 (0 none, 1 lz4)                   of the bodies
+//            unconfirmed u8                               entries right before it that were not
+//                                                         confirmed when it was written
+//            count u32, each: id (25)                     blobs that must exist for it to count
+//            packing u8 (0 none, 1 lz4)                   of the bodies
 //            none: bodies;  lz4: size u32 of bodies, packed (size u32, bytes)
 //            crc32c u32                                   of all before it
 //   bodies = count u32, each: size u32, bytes             bodies of the commits in it
@@ -16,8 +17,8 @@
 // clang-format on
 //
 // Promise    Entry s of a generation is written when every entry before s - unconfirmed is
-//            confirmed. So the newest entry of a generation tells which entries are known to be
-//            confirmed, and at most kEntriesInFlightMax are not.
+//            confirmed. So the newest entry of a generation records which entries are known to
+//            be confirmed, and at most kEntriesInFlightMax are not.
 // Limits     kEntryBytesMax, packed or not: no more is allocated for an entry.
 // Tests      log_entry_test.cpp, log_entry_fuzz.cpp.
 #pragma once

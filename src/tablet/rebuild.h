@@ -1,9 +1,9 @@
 // Rebuilding a tablet's log from its blobs.
 //
-// Promise    The newest entry tells which entries before it may not have been confirmed. Which of
-//            those count is decided by restoring reads under the block of the new generation: all
-//            up to the first that is missing, or lacks a blob that it refers to. Every older entry
-//            is confirmed, so a missing one is an error and never skipped.
+// Promise    The newest entry records which entries before it may not have been confirmed. Which
+//            of those count is decided by restoring reads under the block of the new generation:
+//            all up to the first that is missing, or lacks a blob that it refers to. Every older
+//            entry is confirmed, so a missing one is an error and never skipped.
 #pragma once
 
 #include <cstdint>

@@ -6,11 +6,6 @@
 #include "table/tablet/seeded_bug.h"
 
 namespace moraine {
-namespace {
-
-// A pause checks for a stop this often.
-
-}  // namespace
 
 bool Coordinator::State::may_forget_oldest() const {
   if (acknowledged.empty()) return false;

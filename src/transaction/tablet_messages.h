@@ -3,7 +3,7 @@
 //
 // clang-format off
 //   request  = protocol u8 = 0x54  version u8 = 3  kind u8  tablet u64  timeout_us u32  fields
-//            crc32c u32
+//              crc32c u32
 //   1 commit           = write
 //   2 prepare          = coordinator u64  write
 //   3 commit prepared  = transaction (16)  commit u64

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "io/event.h"
 #include "io/run_on.h"
 #include "table/model/schema_codec.h"
 #include "transaction/read_tablet.h"
@@ -94,11 +95,15 @@ class FoundRows {
 // One incarnation of something that runs here.
 struct TabletServer::Served {
   struct Answer {
+    explicit Answer(Executor& executor) : ended(executor) {}
     Timestamp requested = 0;
     std::optional<Result<Timestamp>> result;
-    std::vector<std::shared_ptr<OneShot<bool>>> followers;
+    Event ended;  // `result` is set.
   };
 
+  explicit Served(Executor& its_executor) : executor(its_executor) {}
+
+  Executor& executor;  // The network's.
   TabletId id;
   std::shared_ptr<table::TableTablet> table;
   std::shared_ptr<Coordinator> coordinator;
@@ -181,7 +186,7 @@ Task<Result<void>> TabletServer::open(TabletId id, Hold served, TimestampSource&
 
 Task<Result<void>> TabletServer::add(TabletId id, std::shared_ptr<table::TableTablet> tablet,
                                      TimestampSource& timestamps) {
-  auto served = std::make_shared<Served>();
+  auto served = std::make_shared<Served>(state_->executor);
   served->schema = table::schema_fingerprint(*tablet->settings().schema);
   served->table = std::move(tablet);
   return open(id, std::move(served), timestamps);
@@ -189,13 +194,13 @@ Task<Result<void>> TabletServer::add(TabletId id, std::shared_ptr<table::TableTa
 
 Task<Result<void>> TabletServer::add(TabletId id, std::shared_ptr<Coordinator> coordinator,
                                      TimestampSource& timestamps) {
-  auto served = std::make_shared<Served>();
+  auto served = std::make_shared<Served>(state_->executor);
   served->coordinator = std::move(coordinator);
   return open(id, std::move(served), timestamps);
 }
 
 void TabletServer::add(TabletId id, std::shared_ptr<TimestampOracle> oracle) {
-  auto served = std::make_shared<Served>();
+  auto served = std::make_shared<Served>(state_->executor);
   served->id = id;
   served->oracle = std::move(oracle);
   state_->served[id] = served;
@@ -326,22 +331,18 @@ Task<TabletReply> TabletServer::once(Hold served, TransactionId id, Timestamp re
   const auto found = served->answers.find(id);
   if (found != served->answers.end()) {
     const std::shared_ptr<Served::Answer> known = found->second;
-    if (!known->result) {
-      auto ended = std::make_shared<OneShot<bool>>();
-      known->followers.push_back(ended);
-      co_await *ended;
-    }
+    while (!known->result) co_await known->ended.wait();
     co_return replied(*known->result);
   }
   if (requested < served->began) {
     co_return failed({Errc::kUnknownOutcome,
                       "the commit was requested before this incarnation of the tablet began"});
   }
-  auto answer = std::make_shared<Served::Answer>();
+  auto answer = std::make_shared<Served::Answer>(served->executor);
   answer->requested = requested;
   served->remember(id, answer);
   answer->result = co_await std::move(work);
-  for (const auto& follower : std::exchange(answer->followers, {})) follower->set(true);
+  answer->ended.notify_all();
   co_return replied(*answer->result);
 }
 

@@ -3,7 +3,7 @@
 // The network may deliver a request twice, also after the incarnation that got it first has ended.
 // An incarnation remembers its answers to commits, and accepts only commits that were first
 // requested after it began: an older one that it does not remember fails with kUnknownOutcome. So
-// no transaction is committed after its client was told that it was not.
+// no transaction is committed after its client got the reply that it was not.
 //
 // Promise    A commit is executed once, whatever the network repeats, and all repetitions get the
 //            same answer. Results of reads and "not committed" are returned only if no other

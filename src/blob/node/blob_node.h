@@ -53,7 +53,7 @@ class BlobNode {
   // The proxy to a group of the config, made on first use; null when there is no such group.
   Proxy* proxy(GroupId group) { return proxies_.proxy(group); }
   // Proxies for the clients on another lane, in the world of that lane. They are stopped before
-  // this node, and told of newer generations by on_reconfigure().
+  // this node; the hook of on_reconfigure() passes newer generations to them.
   std::unique_ptr<GroupProxies> make_proxies(World lane);
   // Called with every newer generation of a group, on this node's executor.
   void on_reconfigure(std::function<void(const GroupConfig&)> hook) { hook_ = std::move(hook); }

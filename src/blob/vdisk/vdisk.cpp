@@ -31,7 +31,7 @@ Task<Result<void>> VDisk::start(GroupConfig config, DiskAddress self, EndpointRe
     CO_TRY_VOID(co_await take_place(config));
   }
   // A loss stays recorded until the index is recovered from the neighbours, however often the disk
-  // restarts. Without neighbours an empty slot cannot be told from one that lost all its records.
+  // restarts. Without neighbours an empty slot looks like one that lost all its records.
   const LocalState before = state_.meta().state;
   if (lost_ && (before == LocalState::kFinal || (alone() && before == LocalState::kEmpty))) {
     MetaChange lose = [](MetaState& lost) { lost.state = LocalState::kLost; };

@@ -27,8 +27,8 @@ constexpr int kEventsPerPoll = 64;
 // After a post from another thread the next often follows at once: spinning costs less than a wake.
 constexpr Duration kSpinForPosts = 20us;
 constexpr int kPausesPerCheck = 16;
-// After a spin in vain the next ones are left out, twice as many each time: a lane whose posts come
-// milliseconds apart would spend more on spinning than on its work.
+// After a spin without a post the next ones are skipped, twice as many each time: a lane whose
+// posts come milliseconds apart would spend more on spinning than on its work.
 constexpr std::uint32_t kSpinsLeftOutMax = 64;
 
 bool threads_forced() {

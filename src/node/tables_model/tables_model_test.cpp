@@ -107,7 +107,7 @@ TEST_P(TablesModelBugs, TheModelSeesThem) {
 INSTANTIATE_TEST_SUITE_P(Seeded, TablesModelBugs,
                          testing::Values(table::SeededBug::kConflictForgottenAtFlush,
                                          table::SeededBug::kTombstoneDroppedEarly,
-                                         table::SeededBug::kRowCacheNotTold,
+                                         table::SeededBug::kRowCacheNotUpdated,
                                          table::SeededBug::kFoldPastSnapshot,
                                          table::SeededBug::kLockGroupIgnored,
                                          table::SeededBug::kDeletedUnheard));

@@ -92,7 +92,7 @@ TEST(HotRows, OfAllChunksTakeABoundedShareOfMemory) {
     EXPECT_GT(added, kHotBytesMax / kHotRowBytesMax / 2);
     EXPECT_LT(added, chunks.size());
     EXPECT_LE(HotRows::bytes_held(), kHotBytesMax);
-    EXPECT_FALSE(chunks.back()->may_add(4)) << "it is not read in vain";
+    EXPECT_FALSE(chunks.back()->may_add(4)) << "it is not read without need";
   }
   EXPECT_EQ(HotRows::bytes_held(), before);
 }

@@ -10,7 +10,7 @@ std::span<const SeededBug> all_seeded_bugs() {
                                       kTimestampGoesBack,
                                       kConflictForgottenAtFlush,
                                       kTombstoneDroppedEarly,
-                                      kRowCacheNotTold,
+                                      kRowCacheNotUpdated,
                                       kFoldPastSnapshot,
                                       kAckBeforeDurable,
                                       kPreparedForgotten,
@@ -32,7 +32,7 @@ std::string_view to_string(SeededBug bug) {
     case SeededBug::kTimestampGoesBack: return "timestamp-goes-back";
     case SeededBug::kConflictForgottenAtFlush: return "conflict-forgotten-at-flush";
     case SeededBug::kTombstoneDroppedEarly: return "tombstone-dropped-early";
-    case SeededBug::kRowCacheNotTold: return "row-cache-not-told";
+    case SeededBug::kRowCacheNotUpdated: return "row-cache-not-updated";
     case SeededBug::kFoldPastSnapshot: return "fold-past-snapshot";
     case SeededBug::kAckBeforeDurable: return "ack-before-durable";
     case SeededBug::kPreparedForgotten: return "prepared-forgotten";

@@ -15,7 +15,7 @@ enum class SeededBug : std::uint8_t {
   kTimestampGoesBack,           // The ceiling is not kept over restarts.
   kConflictForgottenAtFlush,    // A flush drops lock history and leaves the horizon.
   kTombstoneDroppedEarly,       // Compaction drops tombstones above older data.
-  kRowCacheNotTold,             // A flush does not update cached rows.
+  kRowCacheNotUpdated,          // A flush does not update cached rows.
   kFoldPastSnapshot,            // Deltas are folded although a snapshot lies between them.
   kAckBeforeDurable,            // A commit is applied and answered before its log entry is durable.
   kPreparedForgotten,           // Snapshots omit prepared transactions.

@@ -175,7 +175,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<Result<void>> log_prepare(std::shared_ptr<PreparedTransaction> transaction);
   Task<void> log_prepare_unawaited(std::shared_ptr<PreparedTransaction> transaction);
   Task<void> follow(std::shared_ptr<PreparedTransaction> transaction);
-  void step_ended(PreparedTransaction& transaction);
+  void notify_step_ended(PreparedTransaction& transaction);
   Task<Result<void>> decide(std::shared_ptr<PreparedTransaction> transaction, Timestamp commit);
   void ask_coordinators();
   Task<void> ask(TransactionId id, TabletId coordinator);

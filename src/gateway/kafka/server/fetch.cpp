@@ -71,7 +71,6 @@ FetchWork::~FetchWork() {
   for (Part& part : parts_) {
     if (part.watch != 0) part.partition->unwatch(part.watch);
   }
-  if (timer_.value != 0) server_.executor.cancel(timer_);
   if (disconnect_hook_ != 0) about_.client->drop(disconnect_hook_);
 }
 
@@ -321,23 +320,13 @@ std::size_t FetchWork::take_answer(Part& part, Result<queue::ReadAnswer> read, s
   return bytes;
 }
 
-void FetchWork::wake(const std::shared_ptr<Wake>& wake, Executor& executor) {
-  if (std::exchange(wake->due, true)) return;
-  // Partitions call from inside their own work.
-  executor.post([wake] {
-    if (wake->waiter) wake->waiter->set(true);
-  });
-}
-
 void FetchWork::watch_all() {
   if (std::exchange(watching_, true)) return;
-  Executor& executor = server_.executor;
   for (Part& part : parts_) {
     if (!part.partition) continue;
-    part.watch = part.partition->watch([w = wake_, &executor] { wake(w, executor); });
+    part.watch = part.partition->watch([changed = changed_] { changed->set(); });
   }
-  timer_ = executor.schedule(deadline_, [w = wake_, &executor] { wake(w, executor); });
-  disconnect_hook_ = about_.client->on_disconnect([w = wake_, &executor] { wake(w, executor); });
+  disconnect_hook_ = about_.client->on_disconnect([changed = changed_] { changed->set(); });
 }
 
 // Whether there may be enough to answer by now.
@@ -357,13 +346,7 @@ bool FetchWork::worth_reading() const {
 Task<void> FetchWork::wait_for_change() {
   watch_all();
   server_.metrics.fetches_waiting.add(1);
-  while (!time_over() && !worth_reading()) {
-    wake_->due = false;
-    const auto waiter = std::make_shared<OneShot<bool>>();
-    wake_->waiter = waiter;
-    co_await *waiter;
-    wake_->waiter = nullptr;
-  }
+  while (!time_over() && !worth_reading()) co_await changed_->wait_until(deadline_);
   server_.metrics.fetches_waiting.add(-1);
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gateway/kafka/server/handlers.h"
+#include "io/event.h"
 
 namespace moraine::kafka {
 
@@ -33,12 +34,6 @@ class FetchWork {
     std::size_t bytes_max = 0;
     std::uint64_t watch = 0;          // 0: none.
     std::uint64_t written_bytes = 0;  // Of the partition, when it was read.
-  };
-  // Woken by callbacks of partitions, timers and the client; they may come after the work has
-  // ended.
-  struct Wake {
-    bool due = false;
-    std::shared_ptr<OneShot<bool>> waiter;
   };
 
   TopicPtr find_topic(const FetchRequest::Topic& asked) const;
@@ -67,7 +62,6 @@ class FetchWork {
   void drop_records();
   bool time_over() const;
   void watch_all();
-  static void wake(const std::shared_ptr<Wake>& wake, Executor& executor);
   bool worth_reading() const;
   Task<void> wait_for_change();
 
@@ -84,9 +78,9 @@ class FetchWork {
   std::size_t ready_bytes_ = 0;  // Found by the last read.
   bool failed_ = false;          // A partition has an error: it is answered at once.
   bool watching_ = false;
-  TimerId timer_;
   std::uint64_t disconnect_hook_ = 0;
-  const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
+  // Set by callbacks of partitions and the client, which may come after the work has ended.
+  const std::shared_ptr<Signal> changed_ = std::make_shared<Signal>(server_.executor);
 };
 
 }  // namespace moraine::kafka

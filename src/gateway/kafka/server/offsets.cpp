@@ -84,8 +84,8 @@ Task<ErrorCode> all_committed(ServerContext& server, const std::string& group, A
     topic.name = info->name;
     for (std::uint32_t i = 0; i < info->partitions; ++i) {
       auto answer = find_committed(server, group, info, static_cast<std::int32_t>(i));
-      const bool tells = answer.committed_offset >= 0 || answer.error_code != ErrorCode::kNone;
-      if (!tells) continue;
+      const bool known = answer.committed_offset >= 0 || answer.error_code != ErrorCode::kNone;
+      if (!known) continue;
       const std::size_t bytes = sizeof(answer) * 2 + answer.metadata.value_or("").size();
       if (!co_await room.take(bytes)) co_return ErrorCode::kInvalidRequest;
       topic.partitions.push_back(std::move(answer));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/unpacking.h"
 #include "gateway/kafka/server/handlers.h"
 #include "gateway/kafka/server/topic_batches.h"
 #include "queue/kafka/records.h"
@@ -22,16 +23,11 @@ constexpr std::chrono::milliseconds kTimeoutMax = std::chrono::minutes(10);
 // Of all error messages of one answer: past it errors have codes only.
 constexpr std::size_t kErrorTextBytesMax = std::size_t{256} << 10;
 
-// What a lane unpacks at once, well within a millisecond: batches up to this size that have up to
-// kPlainInlineMax bytes of records. Longer ones are unpacked in the background.
-constexpr std::size_t kUnpackedInlineMax = std::size_t{64} << 10;
-constexpr std::size_t kPlainInlineMax = std::size_t{256} << 10;
+using client::kPlainInlineMax;
+using client::kUnpackedInlineMax;
 constexpr std::size_t kRequestInlineMax = std::size_t{256} << 10;  // Of one request, packed.
-// The same for batches that are compressed in another codec.
+// As kUnpackedInlineMax, for batches that are compressed in another codec.
 constexpr std::size_t kRecompressedInlineMax = std::size_t{4} << 10;
-// While this many wait in the background, lanes unpack long batches themselves: all processors
-// are busy then.
-constexpr std::size_t kUnpackingWaitingMax = 2;
 
 using Outcome = ProduceResponse::Partition;
 
@@ -321,10 +317,7 @@ bool has_to_be_unpacked(const Checking& checking) {
 // background has enough to do already.
 Task<void> unpack(ServerContext& server, std::vector<Checking>& batches, Collection& all) {
   const std::int64_t now_ms = server.clock.since_epoch().count();
-  BackgroundWork* const background = server.background;
-  const bool busy =
-      background == nullptr || background->waiting(Urgency::kRequest) >= kUnpackingWaitingMax;
-  Executor& where = busy ? server.executor : background->of(Urgency::kRequest);
+  Executor& where = client::unpacking_executor(server.background, server.executor);
   for (Checking& checking : batches) {
     if (checking.unpacked) continue;
     co_await yield(where);

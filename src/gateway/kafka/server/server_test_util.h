@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "gateway/kafka/server/connection.h"
 #include "gateway/kafka/server/fakes_test_util.h"
+#include "io/sim/held_executor.h"
 #include "io/sim/sim_stream.h"
 #include "io/sim/sim_world.h"
 #include "queue/kafka/records.h"
@@ -54,40 +55,6 @@ inline FetchRequest fetch_of(const std::string& topic, std::int64_t offset,
   request.topics.push_back({topic, {}, {partition}});
   return request;
 }
-
-// The executor of background work: its callbacks wait while it is held.
-class HeldExecutor final : public Executor {
- public:
-  explicit HeldExecutor(SimExecutor& loop) : loop_(loop) {}
-
-  void hold() { held_ = true; }
-  void release() {
-    held_ = false;
-    for (Callback& callback : std::exchange(waiting_, {})) loop_.post(std::move(callback));
-  }
-  std::size_t posted() const { return posted_; }
-
-  void post(Callback callback) override {
-    ++posted_;
-    if (held_) {
-      waiting_.push_back(std::move(callback));
-    } else {
-      loop_.post(std::move(callback));
-    }
-  }
-  Instant now() const override { return loop_.now(); }
-  TimerId schedule(Instant when, Callback callback) override {
-    return loop_.schedule(when, std::move(callback));
-  }
-  void cancel(TimerId timer) override { loop_.cancel(timer); }
-  bool on_this_thread() const override { return false; }
-
- private:
-  SimExecutor& loop_;
-  bool held_ = false;
-  std::size_t posted_ = 0;
-  std::vector<Callback> waiting_;
-};
 
 // A service on fakes, and one connection to it.
 class KafkaServerTest : public testing::Test {

@@ -91,7 +91,7 @@ Task<Result<void>> Maintenance::Impl::flush(StoreNumber number) {
 
 // Updates cached rows with what the new chunks will have, before readers see those.
 Task<void> Maintenance::Impl::update_cached_rows(std::shared_ptr<MemoryStore> store) {
-  if (has_bug(SeededBug::kRowCacheNotTold)) co_return;
+  if (has_bug(SeededBug::kRowCacheNotUpdated)) co_return;
   cache_.begin_flush(stores_.flush_revision() + 1);
   if (cache_.rows_max() == 0) co_return;
   const auto rows = store->scan({}, everything());

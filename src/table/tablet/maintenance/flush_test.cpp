@@ -145,7 +145,7 @@ TEST_F(Flush, TheSeededBugOfTheRowCacheIsSeen) {
   mount.lookup_cache_rows_per_tablet = 100;
   mount.enable_lookup_cache_by_default = true;
   table = std::make_unique<TestTable>(1, test_schema(), mount);
-  const SwitchedOn bug(SeededBug::kRowCacheNotTold);
+  const SwitchedOn bug(SeededBug::kRowCacheNotUpdated);
   table->boot();
   table->put({{"k", 1}, {"v", "one"}});
   table->flush();

@@ -77,7 +77,7 @@ class Maintenance {
   void add_statistics(TabletStatistics& statistics) const;
   // Stops background work, between two blobs at the latest, and waits for it.
   Task<void> stop();
-  // Tells background work to stop, without waiting.
+  // Asks background work to stop, without waiting for it.
   void abandon();
 
  private:

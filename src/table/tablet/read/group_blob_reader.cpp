@@ -7,7 +7,7 @@
 namespace moraine::table {
 namespace {
 
-// That every copy is corrupt can only be told from the reason text.
+// Only the reason text shows that every copy is corrupt.
 Errc code_of(blob::Status status, std::string_view reason) {
   if (status == blob::Status::kNoData) return Errc::kNotFound;
   const bool rotten =

@@ -369,7 +369,7 @@ Task<Result<void>> TableTablet::Impl::wait_decided(std::string key, Timestamp ti
     ++waiting_readers_;
     const bool woken = co_await decided->wait_until(deadline);
     --waiting_readers_;
-    // Whoever wakes the readers of a key removes it.
+    // wake_readers() removes the key of those that it wakes.
     if (!woken && !decided->waited_for()) waiting_.erase(key);
   }
   co_return Result<void>();

@@ -30,7 +30,7 @@ Task<void> TableTablet::Impl::follow(std::shared_ptr<PreparedTransaction> transa
   co_await transaction->step_ended.wait();
 }
 
-void TableTablet::Impl::step_ended(PreparedTransaction& transaction) {
+void TableTablet::Impl::notify_step_ended(PreparedTransaction& transaction) {
   transaction.step_ended.notify_all();
   writes_changed_.notify_all();
 }
@@ -116,7 +116,7 @@ Task<Result<void>> TableTablet::Impl::log_prepare(
     roll_back(transaction->promised, transaction->record->transaction,
               transaction->record->changes);
   }
-  step_ended(*transaction);
+  notify_step_ended(*transaction);
   co_return written;
 }
 
@@ -182,7 +182,7 @@ Task<Result<void>> TableTablet::Impl::decide(std::shared_ptr<PreparedTransaction
     }
   });
   transaction->deciding = false;
-  step_ended(*transaction);
+  notify_step_ended(*transaction);
   co_return written;
 }
 
