@@ -10,7 +10,6 @@
 namespace moraine {
 namespace {
 
-constexpr Duration kCollectPoll = 1ms;
 constexpr std::uint64_t kFailuresPerLine = 30;  // A minute, by the default period.
 
 }  // namespace
@@ -19,7 +18,7 @@ constexpr std::uint64_t kFailuresPerLine = 30;  // A minute, by the default peri
 Task<void> Leader::collect_loop() {
   std::vector<bool> clean(info_.channels.size(), false);
   while (!scope_.closed()) {
-    co_await collector_wakes_.pop_until(world_.executor.now() + options_.collect_period);
+    co_await collector_wakes_.wait_until(world_.executor.now() + options_.collect_period, scope_);
     discarded_bytes_ = 0;
     ++collections_begun_;
     for (std::size_t i = 0; i < info_.channels.size() && !scope_.closed(); ++i) {
@@ -31,18 +30,17 @@ Task<void> Leader::collect_loop() {
       }
     }
     ++collections_done_;
+    progress_.notify_all();
   }
 }
 
 Task<void> Leader::collect_now() {
   while ((snapshot_wanted_ || writing_snapshot_) && !ended_ && !scope_.closed()) {
-    co_await sleep_for(world_.executor, kCollectPoll);
+    co_await progress_.wait(scope_);
   }
   const std::uint64_t mine = collections_begun_ + 1;
-  collector_wakes_.push(true);
-  while (collections_done_ < mine && !scope_.closed()) {
-    co_await sleep_for(world_.executor, kCollectPoll);
-  }
+  collector_wakes_.set();
+  while (collections_done_ < mine && !scope_.closed()) co_await progress_.wait(scope_);
 }
 
 // Right before the first entry that the next boot needs, which is never a zero entry (step 0).

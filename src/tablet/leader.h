@@ -29,6 +29,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "io/event.h"
 #include "io/sync.h"
 #include "io/world.h"
 #include "tablet/channel_garbage.h"
@@ -164,6 +165,14 @@ class Leader {
     std::optional<Result<std::size_t>> written;  // Its size. Not set while it is being written.
   };
 
+  // The puts of one entry.
+  struct EntryPuts {
+    explicit EntryPuts(Executor& executor) : ended(executor) {}
+    blob::PutResult worst;
+    std::size_t bytes = 0;  // In flight.
+    Event ended;            // One of them.
+  };
+
   Leader(World world, BlobGroups& groups, TabletInfo info, TabletState& state,
          LeaderOptions options);
 
@@ -186,7 +195,7 @@ class Leader {
   Task<Result<std::size_t>> write_entry(const LogEntry& entry, Step step,
                                         const std::vector<std::pair<BlobId, Slice>>& blobs);
   Task<void> put_blob(BlobId id, Slice data, blob::PutResult& result);
-  Task<void> put_counted(BlobId id, Slice data, blob::PutResult& worst, std::size_t& in_flight);
+  Task<void> put_counted(BlobId id, Slice data, EntryPuts& puts);
   Task<Result<void>> write_snapshot();
   void end(Error error);
   BlobId log_id(Step step, std::size_t size) const;
@@ -234,7 +243,9 @@ class Leader {
   bool failed_ = false;   // An entry could not be written: no later one is confirmed.
   std::optional<Error> ended_;
   Callback on_end_;
-  Mailbox<bool> collector_wakes_{world_.executor};
+  // An entry or a snapshot was written, or a round of collecting has ended.
+  Event progress_{world_.executor};
+  Signal collector_wakes_{world_.executor};
   std::uint64_t discarded_bytes_ = 0;  // Since the collector woke.
   std::uint64_t collections_begun_ = 0;
   std::uint64_t collections_done_ = 0;

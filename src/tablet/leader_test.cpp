@@ -221,6 +221,24 @@ TEST_F(LeaderTest, AnAcknowledgedWordSurvivesPowerCutsAtAnyMoment) {
   EXPECT_GT(confirmed.size(), 100u);
 }
 
+TEST_F(LeaderTest, AStopEndsWithTheLastCommitAndItsSnapshot) {
+  WordsTablet& tablet = boot();
+  Instant said;
+  TaskScope tasks;
+  const auto talk = [this](WordsTablet& to, Instant& at) -> Task<void> {
+    EXPECT_TRUE(co_await to.say("word", 10'000));
+    at = world_.executor().now();
+  };
+  tasks.spawn(talk(tablet, said));
+  world_.run(tablet.leader->stop(false));
+  EXPECT_EQ(tasks.live(), 0u);
+  EXPECT_EQ(world_.executor().now(), said) << "it looks again when something has changed";
+  tablets_.clear();
+  WordsTablet& next = boot();
+  EXPECT_EQ(next.state.words, Words{"word"});
+  stop(next, true);
+}
+
 TEST_F(LeaderTest, ADeletedTabletDoesNotBootAndLeavesNothing) {
   WordsTablet& tablet = boot();
   say(tablet, "word", 10'000);

@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "io/event.h"
 #include "io/run_on.h"
 #include "table/model/schema_codec.h"
 #include "transaction/read_tablet.h"
@@ -86,10 +87,11 @@ struct TabletServer::Served {
 };
 
 struct TabletServer::State {
-  explicit State(Executor& its_executor) : executor(its_executor) {}
+  explicit State(Executor& its_executor) : executor(its_executor), idle(its_executor) {}
   Executor& executor;
   std::size_t calls = 0;
   std::size_t bytes = 0;
+  Event idle;  // `calls` has become 0.
   std::map<TabletId, Hold> served;
   std::map<const void*, std::weak_ptr<Served>> by_object;
 };
@@ -109,6 +111,11 @@ void TabletServer::close() {
 
 std::size_t TabletServer::calls() const {
   return state_->calls;
+}
+
+Task<void> TabletServer::wait_idle() {
+  const std::shared_ptr<State> state = state_;
+  while (state->calls > 0) co_await state->idle.wait();
 }
 
 // Registered first: every request refused before that is older than the timestamp acquired now.
@@ -177,8 +184,8 @@ Task<Slice> TabletServer::answer(std::shared_ptr<State> state, Slice frame) {
     state->bytes += bytes;
     reply = co_await serve(served, std::move(request->call), deadline);
     --served->calls;
-    --state->calls;
     state->bytes -= bytes;
+    if (--state->calls == 0) state->idle.notify_all();
   }
   reply.kind = kind;
   Slice encoded = encode(reply);
