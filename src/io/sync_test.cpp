@@ -207,7 +207,7 @@ Task<void> use_permit(Executor& executor, Semaphore& semaphore, Story& story, st
 
 TEST(Semaphore, ServesWaitersInOrderAndNeverMoreThanItsPermits) {
   SimExecutor loop;
-  Semaphore semaphore(2);
+  Semaphore semaphore(loop, 2);
   Story story;
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     spawn(use_permit(loop, semaphore, story, name));
@@ -219,6 +219,44 @@ TEST(Semaphore, ServesWaitersInOrderAndNeverMoreThanItsPermits) {
   loop.run_until_idle();
   EXPECT_EQ(story, (Story{"a", "b", "c", "d", "e"}));
   EXPECT_EQ(semaphore.waiting(), 0U);
+}
+
+// As many waiters as would overflow the stack if each were resumed by the one before it.
+TEST(Semaphore, ALongChainOfWaitersDoesNotRecurse) {
+  SimExecutor loop;
+  Semaphore semaphore(loop, 1);
+  constexpr int kWaiters = 300'000;
+  int served = 0;
+  const auto pass = [](Semaphore& turn, int& count) -> Task<void> {
+    co_await turn.acquire();
+    ++count;
+    turn.release();
+  };
+  spawn([](Semaphore& turn, Executor& executor) -> Task<void> {
+    co_await turn.acquire();
+    co_await sleep_for(executor, 1s);
+    turn.release();
+  }(semaphore, loop));
+  for (int i = 0; i < kWaiters; ++i) spawn(pass(semaphore, served));
+  EXPECT_EQ(served, 0);
+  EXPECT_EQ(semaphore.waiting(), static_cast<std::size_t>(kWaiters));
+  loop.run_until_idle();
+  EXPECT_EQ(served, kWaiters);
+}
+
+TEST(Semaphore, AReleaseDoesNotRunTheWaiter) {
+  SimExecutor loop;
+  Semaphore semaphore(loop, 0);
+  bool served = false;
+  spawn([](Semaphore& turn, bool& done) -> Task<void> {
+    co_await turn.acquire();
+    done = true;
+  }(semaphore, served));
+  semaphore.release();
+  EXPECT_FALSE(served);
+  EXPECT_EQ(semaphore.waiting(), 0U) << "it has the permit";
+  loop.run_until_idle();
+  EXPECT_TRUE(served);
 }
 
 Task<void> join_scope(TaskScope& scope, Story& story) {

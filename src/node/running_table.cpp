@@ -175,7 +175,6 @@ Task<Result<RunningTable::Inherited>> RunningTable::inherit_from_parents(
 
 Task<Result<RunningTable::Inherited>> RunningTable::read_parent(TabletInfo parent) {
   co_await parents_.acquire();
-  co_await yield(parts_.world.executor);
   auto found = co_await read_parent_locked(std::move(parent));
   parents_.release();
   co_return found;

@@ -101,7 +101,7 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   TableRecord record_;
   std::map<TabletId, std::shared_ptr<Host>> hosts_;
   std::map<TabletId, table::TabletStatistics> last_statistics_;  // Of stopped tablets.
-  Semaphore parents_{1};  // Only one child at a time boots a parent.
+  Semaphore parents_{parts_.world.executor, 1};  // Only one child at a time boots a parent.
   std::shared_ptr<TableHolder> holder_;
   bool removed_ = false;
 };
