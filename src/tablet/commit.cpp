@@ -275,6 +275,7 @@ Task<Result<void>> Leader::write_snapshot() {
   snapshot_pages_ = entry.references;
   for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].created(id);
   garbage_[kLogChannel].passed(log_barrier());
+  garbage_found_.notify_all();
   co_return Result<void>();
 }
 
@@ -303,6 +304,7 @@ void Leader::discard(const std::vector<BlobId>& ids) {
     bytes += id.size();
   }
   count_discarded(bytes);
+  garbage_found_.notify_all();
 }
 
 void Leader::count_discarded(std::uint64_t bytes) {

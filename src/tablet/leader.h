@@ -202,6 +202,7 @@ class Leader {
 
   // garbage.cpp
   Task<void> collect_loop();
+  bool nothing_to_collect(const std::vector<bool>& clean) const;
   void count_discarded(std::uint64_t bytes);
   Task<void> collect_channel(Channel channel);
   Task<bool> collect_leftovers(Channel channel);
@@ -245,8 +246,9 @@ class Leader {
   Callback on_end_;
   // An entry or a snapshot was written, or a round of collecting has ended.
   Event progress_{world_.executor};
-  Signal collector_wakes_{world_.executor};
-  std::uint64_t discarded_bytes_ = 0;  // Since the collector woke.
+  Event garbage_found_{world_.executor};
+  Signal collector_wakes_{world_.executor};  // Collects at once.
+  std::uint64_t discarded_bytes_ = 0;        // Since the collector woke.
   std::uint64_t collections_begun_ = 0;
   std::uint64_t collections_done_ = 0;
   TaskScope scope_;
