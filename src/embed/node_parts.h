@@ -6,10 +6,9 @@
 
 #include <vector>
 
-#include "blob/node/blob_node.h"
 #include "client/topics.h"
 #include "io/executor.h"
-#include "node/table_services.h"
+#include "node/node.h"
 
 namespace moraine::embed {
 
@@ -17,7 +16,7 @@ struct NodeParts {
   std::vector<Executor*> lanes;  // Of the node; the first is the control lane.
   std::vector<Topics*> topics;   // Of each lane.
   TableServices& services;       // Started.
-  blob::BlobNode& node;
+  Node& node;
 };
 
 }  // namespace moraine::embed

@@ -105,7 +105,7 @@ NodeParts OwnNode::parts() {
     lanes.push_back(&lanes_.lane(i));
     topics.push_back(&node_->topics(i));
   }
-  return {std::move(lanes), std::move(topics), node_->tables(), node_->storage()};
+  return {std::move(lanes), std::move(topics), node_->tables(), *node_};
 }
 
 OwnNode::~OwnNode() {
