@@ -1,6 +1,7 @@
 // UTF-8: which bytes are text.
 //
-// Promise    Valid is what RFC 3629 allows: no overlong forms, no surrogates, nothing above U+10FFFF.
+// Promise    Valid is what RFC 3629 allows: no overlong forms, no surrogates, nothing above
+//            U+10FFFF.
 // Threading  Pure.
 // Tests      utf8_test.cpp.
 #pragma once

@@ -135,9 +135,9 @@ class Mailbox {
   TimerId timer_;
 };
 
-// Counted permits; waiters are served in order. release() gives its permit to the first waiter, which
-// is resumed from the executor's queue: the caller may go on using its state, and a long chain of
-// waiters does not recurse.
+// Counted permits; waiters are served in order. release() gives its permit to the first waiter,
+// which is resumed from the executor's queue: the caller may go on using its state, and a long
+// chain of waiters does not recurse.
 class Semaphore {
  public:
   Semaphore(Executor& executor, std::size_t permits) : executor_(executor), free_(permits) {}

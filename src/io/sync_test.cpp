@@ -221,23 +221,21 @@ TEST(Semaphore, ServesWaitersInOrderAndNeverMoreThanItsPermits) {
   EXPECT_EQ(semaphore.waiting(), 0U);
 }
 
+Task<void> pass_through(Semaphore& semaphore, int& count) {
+  co_await semaphore.acquire();
+  ++count;
+  semaphore.release();
+}
+
 // As many waiters as would overflow the stack if each were resumed by the one before it.
 TEST(Semaphore, ALongChainOfWaitersDoesNotRecurse) {
   SimExecutor loop;
   Semaphore semaphore(loop, 1);
   constexpr int kWaiters = 300'000;
   int served = 0;
-  const auto pass = [](Semaphore& turn, int& count) -> Task<void> {
-    co_await turn.acquire();
-    ++count;
-    turn.release();
-  };
-  spawn([](Semaphore& turn, Executor& executor) -> Task<void> {
-    co_await turn.acquire();
-    co_await sleep_for(executor, 1s);
-    turn.release();
-  }(semaphore, loop));
-  for (int i = 0; i < kWaiters; ++i) spawn(pass(semaphore, served));
+  Story first;
+  spawn(use_permit(loop, semaphore, first, "first"));
+  for (int i = 0; i < kWaiters; ++i) spawn(pass_through(semaphore, served));
   EXPECT_EQ(served, 0);
   EXPECT_EQ(semaphore.waiting(), static_cast<std::size_t>(kWaiters));
   loop.run_until_idle();
@@ -247,16 +245,13 @@ TEST(Semaphore, ALongChainOfWaitersDoesNotRecurse) {
 TEST(Semaphore, AReleaseDoesNotRunTheWaiter) {
   SimExecutor loop;
   Semaphore semaphore(loop, 0);
-  bool served = false;
-  spawn([](Semaphore& turn, bool& done) -> Task<void> {
-    co_await turn.acquire();
-    done = true;
-  }(semaphore, served));
+  int served = 0;
+  spawn(pass_through(semaphore, served));
   semaphore.release();
-  EXPECT_FALSE(served);
+  EXPECT_EQ(served, 0);
   EXPECT_EQ(semaphore.waiting(), 0U) << "it has the permit";
   loop.run_until_idle();
-  EXPECT_TRUE(served);
+  EXPECT_EQ(served, 1);
 }
 
 Task<void> join_scope(TaskScope& scope, Story& story) {

@@ -1,7 +1,7 @@
 // HttpConnection: one client's requests and answers, in order.
 //
-// Promise    While it waits for a request it holds no buffer and no earlier request. The unread rest
-//            of a request's body is read and dropped; if it is long or slow, the connection is
+// Promise    While it waits for a request it holds no buffer and no earlier request. The unread
+//            rest of a request's body is read and dropped; if it is long or slow, the connection is
 //            closed.
 // Invariants Nothing is written before the previous answer is complete.
 // Threading  The service's executor.

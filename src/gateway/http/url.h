@@ -1,8 +1,8 @@
 // The target of an HTTP request: path and query string.
 //
 // Limits     kParametersMax parameters.
-// Errors     kInvalidArgument: a percent sign without two hexadecimal digits, a zero byte, or too many
-//            parameters.
+// Errors     kInvalidArgument: a percent sign without two hexadecimal digits, a zero byte, or too
+//            many parameters.
 #pragma once
 
 #include <string>
