@@ -75,6 +75,7 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   std::shared_ptr<Host> make_host(TabletId id);
   // Null: by the record it does not run.
   std::shared_ptr<Host> host(std::size_t index) const;
+  // `frozen`: for reading, not for its host.
   Task<Result<std::unique_ptr<LaneTable>>> boot(TabletId id, bool frozen = false);
   Task<Result<std::unique_ptr<LaneTable>>> boot_in_turn(TabletId id, bool frozen);
   // What a tablet takes over from its parents.
