@@ -31,16 +31,13 @@ Errc code_of(WriteStatus status) {
   return Errc::kUnknownOutcome;
 }
 
-Result<Written> outcome_of(const queue::WriteAnswer& answer, queue::PartitionIndex partition,
-                           std::uint64_t number) {
+Result<Written> outcome_of(const queue::WriteAnswer& answer, queue::PartitionIndex partition) {
   Written written;
   written.partition = partition;
   written.offset = answer.offset;
   if (answer.status == WriteStatus::kOk) return written;
   if (answer.status == WriteStatus::kDuplicate) {
     written.duplicate = true;
-    // The offset is that of the producer's newest number.
-    if (answer.max_number != number) written.offset.reset();
     return written;
   }
   const std::string_view status = queue::to_string(answer.status);
@@ -112,10 +109,9 @@ Result<TopicClient::PartitionPtr> TopicClient::find(const TopicInfo& topic,
 
 Task<Result<Written>> TopicClient::write(TopicPtr topic, NewBatch batch) {
   CO_TRY(const PartitionPtr partition, find(*topic, batch.partition));
-  const std::uint64_t number = batch.request.producer.number;
   const auto pending = partition->write(std::move(batch.request));
   const queue::WriteAnswer answer = co_await *pending;
-  co_return outcome_of(answer, batch.partition, number);
+  co_return outcome_of(answer, batch.partition);
 }
 
 Task<Result<bool>> TopicClient::add_entry(BatchReader& reader, const queue::StoredEntry& entry) {

@@ -13,6 +13,8 @@
 namespace moraine {
 namespace {
 
+// A guard ends with one store, on any thread, and notifies nobody (base/epoch.h); it lasts as long
+// as one lookup.
 constexpr Duration kRetiredPoll = 1ms;
 
 std::vector<GroupId> group_ids(const blob::ClusterConfig& config) {

@@ -8,7 +8,6 @@ namespace {
 
 constexpr Duration kTimestampTimeout = 10s;
 constexpr Duration kServeRetryPause = 1s;  // After a timestamp could not be drawn.
-constexpr Duration kServedPoll = 5ms;
 
 StoredTablesOptions tables_options(const TableServicesOptions& options) {
   StoredTablesOptions made;
@@ -174,7 +173,7 @@ Task<void> TableServices::stop() {
   }
   co_await serving_.join();
   // Requests of other nodes; their tablets have ended.
-  while (server_ && server_->calls() > 0) co_await sleep_for(world_.executor, kServedPoll);
+  if (server_) co_await server_->wait_idle();
 }
 
 void TableServices::abandon() {

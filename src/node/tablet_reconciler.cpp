@@ -98,7 +98,7 @@ void TabletReconciler::carry_out(const TabletStep& step,
   }
 }
 
-// The yield: see BootTurns.
+// From a callback: its caller goes on with what it changes.
 Task<void> TabletReconciler::stop_tablet(TabletId id, StartedPtr started) {
   co_await stops_.acquire();
   co_await yield(executor_);

@@ -115,7 +115,7 @@ class TabletReconciler {
   std::map<TabletId, StartedPtr> started_;
   BootTurns topic_turns_{executor_, kBootsMax};
   BootTurns table_turns_{executor_, kTableBootsMax};
-  Semaphore stops_{kStopsMax};
+  Semaphore stops_{executor_, kStopsMax};
   bool closed_ = false;
   Event reconciled_{executor_};  // Steps were carried out.
   TaskScope scope_;              // Stops.

@@ -75,7 +75,9 @@ struct WriteRequest {
 
 enum class WriteStatus : std::uint8_t {
   kOk,
-  kDuplicate,    // Stored before; `offset` is where, if it is known.
+  // Not stored. kSequence: it was stored before. kSeqNo: `max_number`, which is not less, was; then
+  // also this one if the source sends its numbers in order. `offset` is where, if it is remembered.
+  kDuplicate,
   kOutOfOrder,   // kSequence: a gap, or an overlap that is no exact duplicate.
   kStaleEpoch,   // kSequence: a newer epoch has written.
   kInvalid,      // `detail` says what is wrong.
