@@ -4,9 +4,9 @@
 
 namespace moraine {
 
-std::optional<std::size_t> StaticPlacement::lane_of(TabletId tablet) const {
-  if (tablet < kFirstTopicTabletId) return 0;
-  return (tablet.value - kFirstTopicTabletId.value) % lanes_;
+TabletPlace StaticPlacement::place_of(TabletId tablet) const {
+  if (tablet < kFirstTopicTabletId) return TabletPlace::here(0);
+  return TabletPlace::here((tablet.value - kFirstTopicTabletId.value) % lanes_);
 }
 
 Task<bool> StaticPlacement::still_here(TabletId) {

@@ -4,8 +4,8 @@
 //            of the calls of write(). A read sees only durable writes, and the same offset always
 //            returns the same bytes. When a write fails, everything queued behind it fails too.
 // Threading  The executor of the tablet, or the lane that the object was made for
-//            (client/lane_partition.h); read_cached(), committed(), all_committed(), info() and
-//            stopped() on any thread.
+//            (client/lane_partition.h, client/remote_partition.h); read_cached(), committed(),
+//            all_committed(), info() and stopped() on any thread.
 // Limits     kPayloadBytesMax a write, kEntryBytesMax a message in parts, kSourceIdBytesMax;
 //            kInFlightBytesMax and kInFlightWritesMax waiting.
 #pragma once
@@ -45,7 +45,7 @@ enum class EntryFormat : std::uint8_t {
 };
 
 enum class Numbering : std::uint8_t {
-  kNone,      // Never a duplicate.
+  kNone,  // Never a duplicate.
   // 64 bits, increasing, with gaps, one for an entry; a number that is not greater is a duplicate.
   kSeqNo,
   kSequence,  // 31 bits, dense, wrapping to 0, within an epoch: an idempotent Kafka producer.
@@ -201,6 +201,9 @@ class Partition {
   virtual Task<Result<Offset>> trim(Offset offset) = 0;
 
   virtual PartitionInfo info() const = 0;
+  // What committed(), all_committed() and info() return next is not older than this call. A
+  // partition of this node needs no such call.
+  virtual Task<Result<void>> refresh();
   virtual void configure(PartitionConfig config) = 0;
 
   // Calls `moved` whenever the end has moved, and when the partition stops.
