@@ -251,6 +251,9 @@ Task<Slice> PartitionServer::answer_counted(StatePtr state, PartitionRequest req
                               std::move(reply));
   }
   const auto* wait = std::get_if<WaitCall>(&request.call);
+  if (const auto* read = std::get_if<ReadCall>(&request.call)) {
+    bytes += std::min<std::size_t>(read->bytes_max, kPartitionPageBytes);
+  }
   if (state->full(bytes) || (wait != nullptr && state->waits >= kPartitionWaitsMax)) {
     co_return refused(std::move(reply), Refusal::kOverloaded,
                       fmt::format("{} requests are being served", state->calls));
@@ -260,11 +263,11 @@ Task<Slice> PartitionServer::answer_counted(StatePtr state, PartitionRequest req
   }
   // Requests that change nothing are carried out as often as they are delivered.
   if (wait == nullptr) {
-    state->bytes += kPartitionPageBytes;
+    state->bytes += bytes;
     Slice answered = co_await run_on(*home.home, state->executor, [&] {
       return look(home.partition, std::move(request.call), std::move(reply));
     });
-    state->bytes -= kPartitionPageBytes;
+    state->bytes -= bytes;
     co_return answered;
   }
   if (wait->incarnation != served->incarnation) {

@@ -9,7 +9,8 @@
 // Promise    As above. An open request is answered when no change of the session that it closes is
 //            in flight. Reads return at most kPartitionPageBytes, or one entry.
 // Threading  The network's executor; partitions are called on theirs.
-// Limits     kPartitionCallsMax requests of kPartitionCallBytesMax bytes in flight, of which at
+// Limits     kPartitionCallsMax requests in flight, of kPartitionCallBytesMax bytes with the pages
+//            that are being read, of which at
 //            most kPartitionWaitsMax wait, past which requests are refused; kSessionsMax sessions
 //            of a partition, past which idle ones are forgotten; waits of kServedWaitMax.
 // Tests      partition_forms_test.cpp, remote_partition_test.cpp; node/two_nodes_test.cpp.

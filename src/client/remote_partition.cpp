@@ -384,8 +384,7 @@ Task<void> RemotePartition::carry_out(Batch batch) {
     if (reply) note(*reply);
     Error error = reply ? error_of(*reply) : reply.error();
     if (reply && reply->refusal == Refusal::kNone) {
-      const bool fits = batch.producers.size() == reply->answers.size();
-      if (fits || !reply->status) {
+      if (batch.producers.size() == reply->answers.size()) {
         ++number_;
         co_return finish(std::move(batch), std::move(*reply));
       }

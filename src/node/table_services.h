@@ -129,6 +129,7 @@ class TableServices final : public TransactionServices {
   HostedTimestamps timestamps_;
   LocalTablets tablets_;
   RemoteTablets remote_;
+  RemoteTimestamps remote_timestamps_;
   table::PinnedMemory pinned_memory_;
   table::BlockCache blocks_;
   std::unique_ptr<table::BlockCache> compressed_blocks_;
