@@ -15,8 +15,8 @@ bool runs(MountState state) {
 }
 
 // The state that readers and writers see.
-MountState shown_state(MountState stored, bool running) {
-  if (running) return stored;
+MountState shown_state(MountState stored, bool reachable) {
+  if (reachable) return stored;
   if (stored == MountState::kMounted) return MountState::kMounting;
   if (stored == MountState::kFrozen) return MountState::kFrozenMounting;
   return stored;
@@ -226,11 +226,14 @@ void RunningTable::publish() {
     range.from = tablet.pivot;
     range.tablet = tablet.info.id;
     range.running = this->tablet(i);
-    range.state = shown_state(tablet.state, range.running != nullptr);
+    range.elsewhere =
+        runs(tablet.state) && other_node(parts_.running.placement(), range.tablet).has_value();
+    range.state = shown_state(tablet.state, range.running || range.elsewhere);
     const auto host = this->host(i);
     if (!range.running && host && host->boot_error()) range.error = host->boot_error()->message();
     if (removed_) {
       range.running = nullptr;
+      range.elsewhere = false;
       range.state = MountState::kUnmounted;
     }
     open->ranges.push_back(std::move(range));

@@ -3,7 +3,7 @@
 //
 // Promise    Every tablet whose state in the record is mounted, frozen, or a transition from these,
 //            is given to TabletReconciler to run. Each start and end of a tablet is published at
-//            once, and so is why one does not start.
+//            once, and so is why one does not start, and that another node runs it.
 // Threading  The control lane; holder() is for any thread.
 // Tests      stored_tables_test.cpp.
 #pragma once
