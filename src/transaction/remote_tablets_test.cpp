@@ -206,6 +206,7 @@ TEST_F(RemoteTabletsTest, PagesTakeRoomBeforeTheyAreRead) {
     answered += page ? 1 : 0;
   };
   for (std::size_t i = 0; i < kPages + 10; ++i) spawn(read());
+  world_.run_for(100ms);
   std::optional<Result<void>> scanned;
   PagedScan patient(remote_, kTable, served_->settings().schema, request);
   const auto scan = [&]() -> Task<void> {

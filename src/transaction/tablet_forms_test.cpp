@@ -351,7 +351,7 @@ TEST_P(TabletForms, AScanThatFindsNothingForLongMovesOn) {
     std::size_t empty_pages = 0;
     std::size_t rows = 0;
     do {
-      const Instant deadline = world_.executor().now() + 2s;
+      const Instant deadline = world_.executor().now() + 3s;
       const auto found =
           run<Result<ScanPage>>([&] { return reads().scan(kTable, nullptr, request, deadline); });
       ASSERT_TRUE(found) << found.error().message();

@@ -193,7 +193,7 @@ TEST_F(ScanTest, RowsBelowThePositionWereReturnedInEveryMixtureOfStores) {
       }
       EXPECT_EQ(rows, expected) << flushes;
       if (flushes > 0) {
-        EXPECT_GT(positions.size(), 5u) << flushes;
+        EXPECT_GE(positions.size(), 3u) << flushes;
         EXPECT_GT(*positions.rbegin(), key_of(kRows / 2)) << flushes;
       }
     }
