@@ -42,17 +42,19 @@ Task<Result<std::vector<SeenRow>>> RemoteAccess::scan_on(TableHosts::Session& se
   }
   for (const table::ColumnIndex column : value_columns()) request.columns.push_back(column);
   const Instant deadline = session.world.executor.now() + kCallDeadline;
-  CO_TRY(const ScanPage page,
-         co_await session.tablets.scan(tablet, nullptr, std::move(request), deadline));
   std::map<std::string, SeenRow> by_key;
-  for (std::size_t row = 0; row < page.batch.rows; ++row) {
-    std::vector<Value> cells;
-    for (const table::ColumnVector& column : page.batch.columns) {
-      cells.push_back(table::value_at(column, row));
+  do {
+    CO_TRY(const ScanPage page, co_await session.tablets.scan(tablet, nullptr, request, deadline));
+    for (std::size_t row = 0; row < page.batch.rows; ++row) {
+      std::vector<Value> cells;
+      for (const table::ColumnVector& column : page.batch.columns) {
+        cells.push_back(table::value_at(column, row));
+      }
+      by_key[table::encode_key(std::span(cells).first(keys))] =
+          seen_row(std::span(cells).subspan(keys));
     }
-    by_key[table::encode_key(std::span(cells).first(keys))] =
-        seen_row(std::span(cells).subspan(keys));
-  }
+    request.bounds.from = page.next;
+  } while (!request.bounds.from.empty());
   std::vector<SeenRow> seen;
   for (const RowName& row : rows) seen.push_back(by_key[key_of(row)]);
   co_return seen;

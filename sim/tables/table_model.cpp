@@ -37,6 +37,7 @@ void TableModel::drawn(Timestamp given, Timestamp floor) {
 }
 
 void TableModel::sent(ModelTransaction transaction) {
+  transaction.sent = history_.now();
   const std::uint64_t number = transaction.number;
   transactions_[number] = std::move(transaction);
 }
@@ -47,7 +48,7 @@ void TableModel::refused(std::uint64_t number) {
 
 void TableModel::unknown(std::uint64_t number) {
   const ModelTransaction& transaction = transactions_.at(number);
-  if (!keeps_all_ && transaction.fate == Fate::kUnknown) wanted_[number] = history_.now();
+  if (!keeps_all_ && transaction.fate == Fate::kUnknown) wanted_[number] = transaction.sent;
 }
 
 std::vector<std::pair<std::uint64_t, RowName>> TableModel::wanted() const {

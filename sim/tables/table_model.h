@@ -34,6 +34,7 @@ struct ModelTransaction {
   bool locks_reads = false;
   std::vector<PlannedChange> changes;
   std::vector<std::pair<RowName, SeenRow>> reads;  // At the start.
+  Instant sent;
   Fate fate = Fate::kUnknown;
   Timestamp commit = 0;
   Instant acknowledged = Instant::never();
@@ -60,7 +61,8 @@ class TableModel {
   // Called before it is sent.
   void sent(ModelTransaction transaction);
   void refused(std::uint64_t number);
-  // Its outcome is unknown. It is polled while its versions cannot have been dropped.
+  // Its outcome is unknown. It is polled while its versions cannot have been dropped, from the time
+  // when it was sent on.
   void unknown(std::uint64_t number);
   void committed(std::uint64_t number, Timestamp commit, Timestamp floor);
   void seen(ModelRead read);

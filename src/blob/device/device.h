@@ -11,8 +11,9 @@
 // Limits     kBatchesInFlightMax batches and kBytesInFlightToDiskMax bytes being written;
 //            kPendingBytesMax bytes waiting, past which ordinary appends fail with kOverloaded;
 //            kReservedSegments segments that ordinary data does not use (see admits()).
-// Errors     kNoSpace: nothing could be freed; nothing was written. An owner that appends no data
-//            from colour pre-orange on does not get it. kIo: see invariant 2.
+// Errors     kNoSpace: nothing could be freed; nothing was written. The colour is pre-orange
+//            or worse by then, if copies fill segments as segments.cpp expects. kIo: see invariant
+//            2.
 // Tests      device_test.cpp, batch_test.cpp, log_order_test.cpp, segments_test.cpp; fuzzers
 //            beside.
 #pragma once

@@ -239,8 +239,8 @@ std::uint64_t SegmentTable::share_needed(const Segment& s) const {
   return std::min(kWholeShare, copied * kWholeShare / cleaned_bytes(s, segment_bytes_));
 }
 
-// So when nothing can be cleaned, every segment with live data counts: the colour refuses appends
-// before there are too few segments for them.
+// So when nothing can be cleaned, every segment with live data counts: the colour is pre-orange
+// before there are too few segments for ordinary data.
 Colour SegmentTable::colour(std::uint64_t pending, std::uint64_t pending_records) const {
   const std::uint64_t record = pending / std::max<std::uint64_t>(pending_records, 1);
   const std::uint64_t usable = usable_bytes(segment_bytes_, record);

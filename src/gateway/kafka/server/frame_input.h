@@ -8,12 +8,12 @@
 //            they may wait for long and would hold the buffer.
 // Threading  The executor.
 // Limits     kRequestBytesMax a frame; kInputBufferBytesMax read ahead. A view holds at most four
-//            times what was read with it, or kInputBufferBytesMin. A long frame that has begun holds
-//            a block of up to kFrameBlockBytesMax. Fresh blocks take memory as they are filled,
-//            which the lease counts; a block that BlockPool had idle has its memory already, and
-//            what is not filled of it is not counted: in all, no more than frames which were
-//            received whole have freed, of which the pool keeps kIdleBlockBytesMax at a time. A
-//            frame without progress for kStalledFrameTimeout ends its connection.
+//            times what was read with it, or kInputBufferBytesMin. A long frame that has begun
+//            holds a block of up to kFrameBlockBytesMax. Fresh blocks take memory as they are
+//            filled, which the lease counts; a block that BlockPool had idle has its memory
+//            already, and what is not filled of it is not counted: in all, no more than frames
+//            which were received whole have freed, of which the pool keeps kIdleBlockBytesMax at a
+//            time. A frame without progress for kStalledFrameTimeout ends its connection.
 // Errors     kCorrupt: an invalid size. kUnavailable: the stream ended inside a frame.
 // Tests      connection_test.cpp, kafka_connection_fuzz.cpp
 #pragma once

@@ -199,6 +199,8 @@ std::string Scan::position() const {
   if (!segment_) return position_;
   std::string visited = columns_ ? columns_->position() : visited_key_;
   if (!columns_ && !visited.empty()) visited += '\0';
+  // The last unit of a chunk that was visited may end above the segment.
+  if (!segment_->to.empty()) visited = std::min(std::move(visited), segment_->to);
   return std::max(std::move(visited), segment_->from);
 }
 
