@@ -184,7 +184,7 @@ class Database {
   Task<Result<void>> remove_topic(std::string_view name);
   Task<std::vector<TopicInfo>> list_topics() const;  // By name.
 
-  // Metrics of tables in Prometheus text format.
+  // Metrics of tables and topics in Prometheus text format (docs/operations.md).
   Task<std::string> metrics() const;
   // Space that stored data takes up. An idle database returns dead space after about a second.
   Task<std::uint64_t> device_bytes_used() const;

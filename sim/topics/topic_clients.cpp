@@ -235,14 +235,10 @@ void TopicClients::take_answer(Producer& producer, Entry& entry,
   if (!answer) return;
   switch (answer->status) {
     case WriteStatus::kOk:
-    case WriteStatus::kDuplicate: {
-      // For a SeqNo only the newest one's offset is reported.
-      const bool own =
-          answer->status == WriteStatus::kOk || producer.numbering == Numbering::kSequence;
-      model_.acknowledged(producer.partition, entry.name, own ? answer->offset : std::nullopt);
+    case WriteStatus::kDuplicate:
+      model_.acknowledged(producer.partition, entry.name, answer->offset);
       entry.done = true;
       return;
-    }
     case WriteStatus::kOutOfOrder:
     case WriteStatus::kStaleEpoch:
       return history_.fail(fmt::format("producer {}, which sends in order, got: {} ({})",

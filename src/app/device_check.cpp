@@ -127,7 +127,7 @@ Task<void> verify_part(blob::Device& device, LivePart part, const CheckWatcher& 
 Task<void> verify_all(blob::Device& device, const std::vector<LivePart>& parts,
                       const CheckWatcher& watcher) {
   TaskScope scope;
-  Semaphore turn(kReadsInFlight);
+  Semaphore turn(device.world().executor, kReadsInFlight);
   for (const LivePart& part : parts) {
     if (part.location.segment >= device.superblock().segments) continue;
     co_await turn.acquire();

@@ -7,10 +7,10 @@
 #include "app/node_report.h"
 #include "app/node_watch.h"
 #include "app/process_metrics.h"
-#include "app/topic_metrics.h"
 #include "cluster/local/cluster_file.h"
 #include "io/run_on.h"
 #include "node/tables_report.h"
+#include "node/topic_metrics.h"
 
 namespace moraine::app {
 namespace {
@@ -20,6 +20,7 @@ constexpr std::size_t kTurnedAwayMax = 64;  // Connections past the bound that g
 http::HttpOptions options(std::size_t lanes) {
   http::HttpOptions options;
   options.connections_max = std::max<std::size_t>(1, kHttpConnectionsMax / lanes);
+  options.unsent_bytes_max = kHttpUnsentBytesMax / lanes;
   return options;
 }
 
@@ -82,7 +83,7 @@ Task<std::string> HttpPages::metrics() const {
                                            first.network().peers(), first.lane().now()});
   if (served_.kafka) {
     const TopicCacheFigures cache = served_.node.topic_cache();
-    text += topic_metrics(served_.node.topics_report(), cache);
+    text += to_prometheus(served_.node.topics_report(), cache);
     if (served_.kafka) text += served_.kafka->metrics().expose();
     text += to_prometheus(co_await report_tables(served_.node.tables()));
   }

@@ -9,7 +9,7 @@
 // Promise    Answers also while the node is starting and stopping.
 // Threading  Constructed, opened and stopped on the control lane. Connections are spread over the
 //            lanes; pages are made on the control lane.
-// Limits     kHttpConnectionsMax connections; those of gateway/http.
+// Limits     kHttpConnectionsMax connections, kHttpUnsentBytesMax; those of gateway/http.
 #pragma once
 
 #include <memory>
@@ -25,6 +25,7 @@
 namespace moraine::app {
 
 inline constexpr std::size_t kHttpConnectionsMax = 1'024;
+inline constexpr std::size_t kHttpUnsentBytesMax = std::size_t{256} << 20;  // Of answers.
 
 // A line for each part of this node that is not up. Empty: all are.
 std::vector<std::string> not_ready(const Served& served, const ServePlan& plan);

@@ -4,6 +4,7 @@
 
 #include "app/topic_arguments.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace moraine::app {
 namespace {

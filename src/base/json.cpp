@@ -6,32 +6,17 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "base/utf8.h"
 
 namespace moraine {
 namespace {
 
 constexpr std::string_view kReplacement = "\\ufffd";
 
-// Length of the UTF-8 character that `text` starts with; 0 when there is none.
-std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const unsigned char second = byte(1);
-  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-  const bool outside = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
-  return overlong || outside ? 0 : length;
-}
-
 void append_quoted(std::string& to, std::string_view text) {
   to += '"';
   while (!text.empty()) {
-    const std::size_t length = character_length(text);
+    const std::size_t length = utf8_length(text);
     const char c = text.front();
     if (length == 0) {
       to += kReplacement;
@@ -49,15 +34,6 @@ void append_quoted(std::string& to, std::string_view text) {
 }
 
 }  // namespace
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = character_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
 
 void Json::separate() {
   if (after_key_) {

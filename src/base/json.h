@@ -53,6 +53,5 @@ class Json {
 };
 
 std::string base64(ByteSpan bytes);
-bool is_utf8(std::string_view text);
 
 }  // namespace moraine

@@ -31,16 +31,13 @@ Errc code_of(WriteStatus status) {
   return Errc::kUnknownOutcome;
 }
 
-Result<Written> outcome_of(const queue::WriteAnswer& answer, queue::PartitionIndex partition,
-                           std::uint64_t number) {
+Result<Written> outcome_of(const queue::WriteAnswer& answer, queue::PartitionIndex partition) {
   Written written;
   written.partition = partition;
   written.offset = answer.offset;
   if (answer.status == WriteStatus::kOk) return written;
   if (answer.status == WriteStatus::kDuplicate) {
     written.duplicate = true;
-    // The offset is that of the producer's newest number.
-    if (answer.max_number != number) written.offset.reset();
     return written;
   }
   const std::string_view status = queue::to_string(answer.status);
@@ -102,7 +99,7 @@ Result<TopicClient::PartitionPtr> TopicClient::find(const TopicInfo& topic,
     return fail(Errc::kInvalidArgument, fmt::format("partition {}; topic {} has {}", index,
                                                     current->name, current->partitions));
   }
-  PartitionPtr partition = topics_.partition(topic.id, index);
+  PartitionPtr partition = topics_.reach(topic.id, index);
   if (partition) return partition;
   const std::optional<Error> why = topics_.start_error(topic.id, index);
   return fail(Errc::kNotHere,
@@ -112,10 +109,9 @@ Result<TopicClient::PartitionPtr> TopicClient::find(const TopicInfo& topic,
 
 Task<Result<Written>> TopicClient::write(TopicPtr topic, NewBatch batch) {
   CO_TRY(const PartitionPtr partition, find(*topic, batch.partition));
-  const std::uint64_t number = batch.request.producer.number;
   const auto pending = partition->write(std::move(batch.request));
   const queue::WriteAnswer answer = co_await *pending;
-  co_return outcome_of(answer, batch.partition, number);
+  co_return outcome_of(answer, batch.partition);
 }
 
 Task<Result<bool>> TopicClient::add_entry(BatchReader& reader, const queue::StoredEntry& entry) {
@@ -183,20 +179,22 @@ Task<Result<void>> TopicClient::commit(TopicPtr topic, queue::PartitionIndex par
   co_return co_await found->commit(std::move(offset));
 }
 
-Result<std::optional<CommittedOffset>> TopicClient::committed(const TopicInfo& topic,
-                                                              queue::PartitionIndex partition,
-                                                              const std::string& consumer) {
-  TRY(const PartitionPtr found, find(topic, partition));
+Task<Result<std::optional<CommittedOffset>>> TopicClient::committed(TopicPtr topic,
+                                                                    queue::PartitionIndex partition,
+                                                                    std::string consumer) {
+  CO_TRY(const PartitionPtr found, find(*topic, partition));
+  CO_TRY_VOID(co_await found->refresh());
   auto stored = found->committed(consumer);
-  if (!stored) return std::nullopt;
-  return CommittedOffset{stored->offset, std::move(stored->metadata)};
+  if (!stored) co_return std::nullopt;
+  co_return CommittedOffset{stored->offset, std::move(stored->metadata)};
 }
 
-Result<PartitionFigures> TopicClient::figures(const TopicInfo& topic,
-                                              queue::PartitionIndex partition) {
-  TRY(const PartitionPtr found, find(topic, partition));
+Task<Result<PartitionFigures>> TopicClient::figures(TopicPtr topic,
+                                                    queue::PartitionIndex partition) {
+  CO_TRY(const PartitionPtr found, find(*topic, partition));
+  CO_TRY_VOID(co_await found->refresh());
   const queue::PartitionInfo info = found->info();
-  return PartitionFigures{info.start, info.end, info.bytes};
+  co_return PartitionFigures{info.start, info.end, info.bytes};
 }
 
 void TopicClient::end_waits() {

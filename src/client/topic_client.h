@@ -1,7 +1,8 @@
 // TopicClient: messages and consumers of topics, for callers on one lane.
 //
-// Promise    As moraine/topic.h says. Nothing is polled: a read that waits is woken by its
-//            partition. The lane is not blocked by long compressed batches (unpacking.h).
+// Promise    As moraine/topic.h says, wherever partitions run. Nothing is polled: a read that waits
+//            is woken by its partition. The lane is not blocked by long compressed batches
+//            (unpacking.h).
 // Threading  `lane`.
 // Limits     kWaitingReadsMax; those of moraine/topic.h.
 // Tests      topic_client_test.cpp; embed/topic_test.cpp, embed/topic_wait_test.cpp.
@@ -34,10 +35,10 @@ class TopicClient {
   Task<Result<MessageBatch>> read(TopicPtr topic, MessageReadOptions options);
   Task<Result<void>> commit(TopicPtr topic, queue::PartitionIndex partition,
                             queue::ConsumerOffset offset);
-  Result<std::optional<CommittedOffset>> committed(const TopicInfo& topic,
-                                                   queue::PartitionIndex partition,
-                                                   const std::string& consumer);
-  Result<PartitionFigures> figures(const TopicInfo& topic, queue::PartitionIndex partition);
+  Task<Result<std::optional<CommittedOffset>>> committed(TopicPtr topic,
+                                                         queue::PartitionIndex partition,
+                                                         std::string consumer);
+  Task<Result<PartitionFigures>> figures(TopicPtr topic, queue::PartitionIndex partition);
 
   // Reads that wait fail with kUnavailable, now and from now on.
   void end_waits();

@@ -1,7 +1,7 @@
 // Topics: the topics of a node, by name and by id.
 //
 // Promise    A change is durable when create, alter or remove returns OK. A partition is null while
-//            its tablet is being started.
+//            its tablet is being started, or runs on another node.
 // Threading  The lane that it is for (Node::topics()).
 // Limits     kPartitionsPerTopicMax, kTopicsMax; the names of topics as in check_topic_name().
 // Errors     kAlreadyExists, kNotFound, kInvalidArgument, kOverloaded; kNotHere: the scheme's
@@ -36,6 +36,11 @@ class Topics {
 
   virtual std::shared_ptr<queue::Partition> partition(const TopicId& topic,
                                                       queue::PartitionIndex index) = 0;
+  // The same wherever it runs: when another node does, by messages (remote_partition.h).
+  virtual std::shared_ptr<queue::Partition> reach(const TopicId& topic,
+                                                  queue::PartitionIndex index) {
+    return partition(topic, index);
+  }
   // Why the last boot of a partition's tablet failed. nullopt: it runs, or was not booted yet.
   virtual std::optional<Error> start_error(const TopicId& topic,
                                            queue::PartitionIndex index) const = 0;

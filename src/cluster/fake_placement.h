@@ -12,24 +12,29 @@ class FakePlacement final : public Placement {
  public:
   explicit FakePlacement(std::size_t lanes) : first_(lanes) {}
 
-  // nullopt: to another node.
+  // To a lane of this node. nullopt: nowhere known.
   void move(TabletId tablet, std::optional<std::size_t> lane) {
-    move_silently(tablet, lane);
+    move(tablet, lane ? TabletPlace::here(*lane) : TabletPlace());
+  }
+  void move(TabletId tablet, TabletPlace place) {
+    moved_[tablet] = place;
     const auto watchers = watchers_;
     for (const auto& [watcher, changed] : watchers) changed(tablet);
   }
   // Watchers are not called yet.
-  void move_silently(TabletId tablet, std::optional<std::size_t> lane) { moved_[tablet] = lane; }
+  void move_silently(TabletId tablet, std::optional<std::size_t> lane) {
+    moved_[tablet] = lane ? TabletPlace::here(*lane) : TabletPlace();
+  }
   std::size_t watchers() const { return watchers_.size(); }
   std::size_t asked() const { return asked_; }  // How often still_here() was called.
 
-  std::optional<std::size_t> lane_of(TabletId tablet) const override {
+  TabletPlace place_of(TabletId tablet) const override {
     const auto found = moved_.find(tablet);
-    return found == moved_.end() ? first_.lane_of(tablet) : found->second;
+    return found == moved_.end() ? first_.place_of(tablet) : found->second;
   }
   Task<bool> still_here(TabletId tablet) override {
     ++asked_;
-    co_return lane_of(tablet).has_value();
+    co_return place_of(tablet).lane().has_value();
   }
   std::uint64_t watch(Watcher changed) override {
     watchers_[++last_] = std::move(changed);
@@ -39,7 +44,7 @@ class FakePlacement final : public Placement {
 
  private:
   StaticPlacement first_;
-  std::map<TabletId, std::optional<std::size_t>> moved_;
+  std::map<TabletId, TabletPlace> moved_;
   std::map<std::uint64_t, Watcher> watchers_;
   std::uint64_t last_ = 0;
   std::size_t asked_ = 0;

@@ -11,12 +11,11 @@ constexpr std::size_t kRounds = 3;
 
 }  // namespace
 
-std::optional<std::size_t> StaticPlacement::lane_of(TabletId tablet) const {
-  if (tablet < kFirstTopicTabletId) return 0;
-  if (lanes_ == 1) return 0;
+TabletPlace StaticPlacement::place_of(TabletId tablet) const {
+  if (tablet < kFirstTopicTabletId || lanes_ == 1) return TabletPlace::here(0);
   const std::size_t others = lanes_ - 1;
   const std::uint64_t turn = (tablet.value - kFirstTopicTabletId.value) % (kRounds * others + 1);
-  return turn == 0 ? 0 : 1 + (turn - 1) % others;
+  return TabletPlace::here(turn == 0 ? 0 : 1 + (turn - 1) % others);
 }
 
 Task<bool> StaticPlacement::still_here(TabletId) {

@@ -47,18 +47,20 @@ Executor& DatabaseCore::next_lane() {
 
 std::uint64_t DatabaseCore::device_bytes_used() const {
   std::uint64_t bytes = 0;
-  for (const auto& [id, device] : parts_.node.devices()) bytes += device->segments().used_bytes();
+  for (const auto& [id, device] : parts_.node.storage().devices())
+    bytes += device->segments().used_bytes();
   return bytes;
 }
 
 std::uint64_t DatabaseCore::device_bytes_written() const {
   std::uint64_t bytes = 0;
-  for (const auto& [id, device] : parts_.node.devices()) bytes += device->stats().bytes_appended;
+  for (const auto& [id, device] : parts_.node.storage().devices())
+    bytes += device->stats().bytes_appended;
   return bytes;
 }
 
 Task<void> DatabaseCore::give_back() {
-  for (const auto& [id, device] : parts_.node.devices()) co_await device->give_back();
+  for (const auto& [id, device] : parts_.node.storage().devices()) co_await device->give_back();
 }
 
 }  // namespace moraine::embed

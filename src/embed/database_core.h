@@ -49,6 +49,7 @@ class DatabaseCore {
   }
 
   TableServices& services() { return parts_.services; }
+  Node& node() { return parts_.node; }
   client::TableClient& client() { return client_; }
   Tables& tables() { return client_.tables(); }
   // Those of the current lane.

@@ -6,10 +6,10 @@
 
 #include <vector>
 
-#include "blob/node/blob_node.h"
 #include "client/topics.h"
 #include "io/background_work.h"
-#include "node/table_services.h"
+#include "io/executor.h"
+#include "node/node.h"
 
 namespace moraine::embed {
 
@@ -17,7 +17,7 @@ struct NodeParts {
   std::vector<Executor*> lanes;  // Of the node; the first is the control lane.
   std::vector<Topics*> topics;   // Of each lane.
   TableServices& services;       // Started.
-  blob::BlobNode& node;
+  Node& node;
   BackgroundWork* background = nullptr;  // None: long batches are unpacked on the lanes.
 };
 

@@ -105,8 +105,7 @@ NodeParts OwnNode::parts() {
     lanes.push_back(&lanes_.lane(i));
     topics.push_back(&node_->topics(i));
   }
-  return {std::move(lanes), std::move(topics), node_->tables(), node_->storage(),
-          &node_->background()};
+  return {std::move(lanes), std::move(topics), node_->tables(), *node_, &node_->background()};
 }
 
 OwnNode::~OwnNode() {

@@ -1,9 +1,10 @@
-// Static tables, and metrics of all tables.
+// Static tables, and metrics of tables and topics.
 
 #include <fmt/format.h>
 
 #include "embed/api_impl.h"
 #include "node/tables_report.h"
+#include "node/topic_metrics.h"
 
 namespace moraine {
 
@@ -32,6 +33,11 @@ Result<StaticRowsPtr> check_rows(embed::DatabaseCore& core, std::string_view pat
   return table.check_rows(rows);
 }
 
+Task<std::string> topic_metrics(Node& node) {
+  const TopicCacheFigures cache = co_await node.topic_cache();
+  co_return to_prometheus(node.topics_report(), cache);
+}
+
 }  // namespace
 
 // Checks the rows on the caller's thread, since there may be many.
@@ -46,9 +52,11 @@ Task<Result<void>> Database::make_dynamic(std::string_view path) {
 
 Task<std::string> Database::metrics() const {
   const auto core = impl_->core;
-  const TablesReport report =
+  const TablesReport tables =
       co_await run_there(core->control(), [&] { return report_tables(core->services()); });
-  co_return to_prometheus(report) + impl_->core->lane_metrics();
+  const std::string topics =
+      co_await run_there(core->control(), [&] { return topic_metrics(core->node()); });
+  co_return to_prometheus(tables) + topics + core->lane_metrics();
 }
 
 }  // namespace moraine

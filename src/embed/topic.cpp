@@ -28,11 +28,11 @@ Task<Result<void>> commit_to(ImplPtr topic, std::uint32_t partition, queue::Cons
 
 Task<Result<std::optional<CommittedOffset>>> find_committed(ImplPtr topic, std::string consumer,
                                                             std::uint32_t partition) {
-  co_return topic->core->topics().committed(*topic->info, partition, consumer);
+  co_return co_await topic->core->topics().committed(topic->info, partition, std::move(consumer));
 }
 
 Task<Result<PartitionFigures>> figures_of(ImplPtr topic, std::uint32_t partition) {
-  co_return topic->core->topics().figures(*topic->info, partition);
+  co_return co_await topic->core->topics().figures(topic->info, partition);
 }
 
 using CorePtr = std::shared_ptr<embed::DatabaseCore>;

@@ -56,6 +56,29 @@ TEST_F(TopicTest, EverythingIsThereAfterReopening) {
   }
 }
 
+TEST_F(TopicTest, MetricsHaveWhatWasWrittenReadAndNotRead) {
+  const Topic orders = create("team/orders", {.partitions = 2});
+  for (const char* value : {"a", "b", "c"}) write(orders, value, {.partition = 1});
+  write(orders, "again", number(1, 5));
+  write(orders, "again", number(1, 5));
+  ASSERT_TRUE(db_->run(orders.commit("reader", 1, 1)));
+  EXPECT_EQ(values(read(orders, {.partition = 1, .offset = 1, .messages_max = 1})), "b");
+  const std::string text = "\n" + db_->run(db_->metrics());
+  const auto has = [&text](const std::string& line) { return text.contains("\n" + line + "\n"); };
+  const std::string second = "{topic=\"team/orders\",partition=\"1\"}";
+  EXPECT_TRUE(has("moraine_topics 1")) << text;
+  EXPECT_TRUE(has("moraine_partitions 2"));
+  EXPECT_TRUE(has("moraine_topic_written_messages_total" + second + " 4"));
+  EXPECT_TRUE(has("moraine_topic_duplicates_total" + second + " 1"));
+  EXPECT_TRUE(has("moraine_topic_end_offset" + second + " 4"));
+  EXPECT_TRUE(has("moraine_topic_end_offset{topic=\"team/orders\",partition=\"0\"} 0"));
+  EXPECT_TRUE(text.contains("\nmoraine_topic_stored_bytes" + second + " "));
+  EXPECT_TRUE(
+      has("moraine_topic_lag_messages{topic=\"team/orders\",partition=\"1\","
+          "consumer=\"reader\"} 3"));
+  EXPECT_TRUE(text.contains("\nmoraine_queue_cache_bytes "));
+}
+
 TEST_F(TopicTest, ARepeatedWriteIsStoredOnce) {
   const Topic orders = create("orders");
   const std::vector<Message> three = {{.value = "a"}, {.value = "b"}, {.value = "c"}};

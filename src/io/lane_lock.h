@@ -16,7 +16,7 @@ class LaneLock {
   LaneLock(Semaphore& permits, Executor& home, Executor& lane)
       : permits_(permits), home_(home), lane_(lane) {}
 
-  // Continues from a callback: a released permit resumes its waiter inside the release.
+  // Continues from a callback of `lane`, behind what was posted to it before.
   Task<void> acquire() {
     co_await hop(home_);
     co_await permits_.acquire();

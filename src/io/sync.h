@@ -135,38 +135,49 @@ class Mailbox {
   TimerId timer_;
 };
 
-// Counted permits; waiters are served in order.
+// Counted permits; waiters are served in order. release() gives its permit to the first waiter,
+// which is resumed from the executor's queue: the caller may go on using its state, and a long
+// chain of waiters does not recurse.
 class Semaphore {
  public:
-  explicit Semaphore(std::size_t permits) : free_(permits) {}
+  Semaphore(Executor& executor, std::size_t permits) : executor_(executor), free_(permits) {}
 
-  auto acquire() {
-    struct Awaiter {
-      Semaphore& semaphore;
-      bool await_ready() noexcept {
-        if (semaphore.free_ == 0 || !semaphore.waiters_.empty()) return false;
-        --semaphore.free_;
-        return true;
-      }
-      void await_suspend(std::coroutine_handle<> self) { semaphore.waiters_.push_back(self); }
-      void await_resume() const noexcept {}
-    };
-    return Awaiter{*this};
-  }
+  auto acquire() { return Acquired(*this); }
   void release() {
     if (waiters_.empty()) {
       ++free_;
       return;
     }
-    const std::coroutine_handle<> next = waiters_.front();
-    waiters_.pop_front();
-    next.resume();
+    --waiting_;
+    waiters_.end_first(true);
   }
-  std::size_t waiting() const { return waiters_.size(); }
+  std::size_t waiting() const { return waiting_; }
 
  private:
+  class Acquired : public Wait {
+   public:
+    explicit Acquired(Semaphore& semaphore)
+        : Wait(semaphore.executor_, &semaphore.waiters_, nullptr, false, Instant::never()),
+          semaphore_(semaphore) {}
+    bool await_ready() noexcept {
+      if (semaphore_.free_ == 0 || !semaphore_.waiters_.empty()) return false;
+      --semaphore_.free_;
+      return true;
+    }
+    void await_suspend(std::coroutine_handle<> self) {
+      ++semaphore_.waiting_;
+      Wait::await_suspend(self);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    Semaphore& semaphore_;
+  };
+
+  Executor& executor_;
   std::size_t free_;
-  std::deque<std::coroutine_handle<>> waiters_;
+  std::size_t waiting_ = 0;
+  WaitList waiters_;
 };
 
 // Owns background tasks: every task ends before join() returns, and destroying the scope while one

@@ -207,7 +207,7 @@ Task<void> use_permit(Executor& executor, Semaphore& semaphore, Story& story, st
 
 TEST(Semaphore, ServesWaitersInOrderAndNeverMoreThanItsPermits) {
   SimExecutor loop;
-  Semaphore semaphore(2);
+  Semaphore semaphore(loop, 2);
   Story story;
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     spawn(use_permit(loop, semaphore, story, name));
@@ -219,6 +219,39 @@ TEST(Semaphore, ServesWaitersInOrderAndNeverMoreThanItsPermits) {
   loop.run_until_idle();
   EXPECT_EQ(story, (Story{"a", "b", "c", "d", "e"}));
   EXPECT_EQ(semaphore.waiting(), 0U);
+}
+
+Task<void> pass_through(Semaphore& semaphore, int& count) {
+  co_await semaphore.acquire();
+  ++count;
+  semaphore.release();
+}
+
+// As many waiters as would overflow the stack if each were resumed by the one before it.
+TEST(Semaphore, ALongChainOfWaitersDoesNotRecurse) {
+  SimExecutor loop;
+  Semaphore semaphore(loop, 1);
+  constexpr int kWaiters = 300'000;
+  int served = 0;
+  Story first;
+  spawn(use_permit(loop, semaphore, first, "first"));
+  for (int i = 0; i < kWaiters; ++i) spawn(pass_through(semaphore, served));
+  EXPECT_EQ(served, 0);
+  EXPECT_EQ(semaphore.waiting(), static_cast<std::size_t>(kWaiters));
+  loop.run_until_idle();
+  EXPECT_EQ(served, kWaiters);
+}
+
+TEST(Semaphore, AReleaseDoesNotRunTheWaiter) {
+  SimExecutor loop;
+  Semaphore semaphore(loop, 0);
+  int served = 0;
+  spawn(pass_through(semaphore, served));
+  semaphore.release();
+  EXPECT_EQ(served, 0);
+  EXPECT_EQ(semaphore.waiting(), 0U) << "it has the permit";
+  loop.run_until_idle();
+  EXPECT_EQ(served, 1);
 }
 
 Task<void> join_scope(TaskScope& scope, Story& story) {

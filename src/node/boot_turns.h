@@ -18,12 +18,10 @@ class BootTurns {
   BootTurns(Executor& executor, std::size_t per_group)
       : executor_(executor), per_group_(per_group) {}
 
-  // The result of `boot`, called when there is a turn for the tablet. The yield: a released permit
-  // resumes its waiter inside the release, and a long chain of boots that end at once would
-  // recurse.
+  // The result of `boot`, called from a callback when there is a turn for the tablet.
   template <class Boot>
   std::invoke_result_t<Boot&> run(GroupId group, Boot boot) {
-    Semaphore& turns = groups_.try_emplace(group, per_group_).first->second;
+    Semaphore& turns = groups_.try_emplace(group, executor_, per_group_).first->second;
     co_await turns.acquire();
     co_await yield(executor_);
     auto booted = co_await boot();

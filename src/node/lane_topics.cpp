@@ -41,6 +41,9 @@ void LaneTopics::set(const TopicTabletChanged& changed) {
   TabletView& view = found->second.tablets[changed.tablet];
   if (has_bug(NodeBug::kKeepStalePartitions) && !view.partitions.empty()) return;
   view.start_error = changed.start_error;
+  view.id = changed.id;
+  if (view.elsewhere != changed.elsewhere) view.remote.clear();
+  view.elsewhere = changed.elsewhere;
   view.partitions.clear();
   for (const HomePartition& home : changed.partitions) {
     view.partitions.push_back(home.for_lane(lane_));
@@ -85,6 +88,19 @@ std::shared_ptr<queue::Partition> LaneTopics::partition(const TopicId& topic,
   const Place place = found->second.places[index];
   const TabletView& tablet = found->second.tablets[place.tablet];
   return place.index < tablet.partitions.size() ? tablet.partitions[place.index] : nullptr;
+}
+
+std::shared_ptr<queue::Partition> LaneTopics::reach(const TopicId& topic,
+                                                    queue::PartitionIndex index) {
+  if (auto here = partition(topic, index)) return here;
+  const auto found = by_id_.find(topic);
+  if (found == by_id_.end() || index >= found->second.places.size()) return nullptr;
+  const Place place = found->second.places[index];
+  TabletView& tablet = found->second.tablets[place.tablet];
+  if (!tablet.elsewhere) return nullptr;
+  auto& remote = tablet.remote[place.index];
+  if (!remote) remote = remote_.make(*tablet.elsewhere, tablet.id, place.index);
+  return remote;
 }
 
 std::optional<Error> LaneTopics::start_error(const TopicId& topic,

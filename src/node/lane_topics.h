@@ -12,17 +12,20 @@
 #include <string>
 #include <vector>
 
+#include "client/remote_partition.h"
 #include "node/topic_update.h"
 
 namespace moraine {
 
 class LaneTopics final : public Topics {
  public:
-  // `topics` is used on `control`; all three outlive the object and its calls.
-  LaneTopics(Topics& topics, Executor& control, Executor& lane)
-      : topics_(topics), control_(control), lane_(lane) {}
+  // `topics` is used on `control`, `network` on `lane`; all outlive the object and its calls.
+  LaneTopics(Topics& topics, Executor& control, Executor& lane, Network& network)
+      : topics_(topics), control_(control), lane_(lane), remote_(lane, network) {}
 
   void apply(const TopicUpdate& update);
+  // Partitions of other nodes are not reached any more.
+  void close() { remote_.close(); }
 
   Task<Result<TopicPtr>> create(std::string name, TopicSpec spec) override;
   Task<Result<TopicPtr>> alter(std::string name, TopicChange change) override;
@@ -32,6 +35,8 @@ class LaneTopics final : public Topics {
   std::vector<TopicPtr> list() const override;
   std::shared_ptr<queue::Partition> partition(const TopicId& topic,
                                               queue::PartitionIndex index) override;
+  std::shared_ptr<queue::Partition> reach(const TopicId& topic,
+                                          queue::PartitionIndex index) override;
   std::optional<Error> start_error(const TopicId& topic,
                                    queue::PartitionIndex index) const override;
 
@@ -43,6 +48,10 @@ class LaneTopics final : public Topics {
   struct TabletView {
     std::vector<std::shared_ptr<queue::Partition>> partitions;
     std::optional<Error> start_error;
+    TabletId id;
+    std::optional<NodeId> elsewhere;
+    // Made when they are asked for, as long as that node runs it.
+    std::map<queue::PartitionIndex, std::shared_ptr<queue::Partition>> remote;
   };
   struct TopicView {
     TopicPtr info;
@@ -57,6 +66,7 @@ class LaneTopics final : public Topics {
   Topics& topics_;
   Executor& control_;
   Executor& lane_;
+  RemotePartitions remote_;
   std::map<TopicId, TopicView> by_id_;
   std::map<std::string, TopicId> ids_;
 };

@@ -81,7 +81,7 @@ TEST_F(Lanes, EveryLaneWritesToAndReadsFromEveryPartition) {
       EXPECT_EQ(partition(lane, topic, index)->info().end, 3u);
     }
     const auto tablets = node_.node().topics_report().topics.at(0).partitions;
-    homes.insert(node_.node().placement().lane_of(tablets.at(index).tablet).value());
+    homes.insert(node_.node().placement().place_of(tablets.at(index).tablet).lane().value());
   }
   EXPECT_EQ(homes.size(), kLanes);
 }

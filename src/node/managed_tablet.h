@@ -18,6 +18,8 @@ class ManagedTablet {
   virtual void start() = 0;
   // Passes what its record says now to the running incarnation. Later ones have it anyway.
   virtual void configure() = 0;
+  // Placement has another place for it than before. It is started and stopped by others.
+  virtual void note_moved() {}
   virtual Task<void> stop() = 0;
   // Requests it to end, without waiting.
   virtual void abandon() = 0;

@@ -13,6 +13,8 @@
 namespace moraine {
 namespace {
 
+// A guard ends with one store, on any thread, and notifies nobody (base/epoch.h); it lasts as long
+// as one lookup.
 constexpr Duration kRetiredPoll = 1ms;
 
 std::vector<GroupId> group_ids(const blob::ClusterConfig& config) {
@@ -81,7 +83,10 @@ Node::Tablets::Tablets(Node& node, const SystemPlaces& places)
               TabletInfo::simple(kGatewayTabletId, places.at(kGatewayTabletId), kKeyValueChannels),
               node.options_.leader, &node.placement_),
       tables(node.world_, node.groups(), scheme, node.background_.of(Urgency::kMerge),
-             node.tables_options(places)) {}
+             node.tables_options(places)),
+      partitions(
+          node.router_.port(kPartitionsProtocol), node.world_.executor, node.world_.random,
+          [this](TabletId id, queue::PartitionIndex index) { return topics.home(id, index); }) {}
 
 Node::Node(std::vector<World> lanes, Executor& background, blob::ClusterConfig config, NodeId self,
            NodeOptions options)
@@ -178,8 +183,8 @@ Task<Result<void>> Node::start(Instant deadline) {
   if (!std::exchange(started_, true)) {
     tablets_ = std::make_unique<Tablets>(*this, places_);
     for (const auto& lane : lanes_) {
-      lane->topics =
-          std::make_unique<LaneTopics>(tablets_->topics, world_.executor, lane->world.executor);
+      lane->topics = std::make_unique<LaneTopics>(tablets_->topics, world_.executor,
+                                                  lane->world.executor, lane->world.network);
     }
     tablets_->topics.set_listener([this](const TopicUpdatePtr& update) { publish(update); });
     tablets_->gateway.start();
@@ -205,9 +210,23 @@ void Node::publish(const TopicUpdatePtr& update) {
 Task<void> Node::stop_tablets() {
   if (!running()) co_return;
   stopped_ = true;
+  close_partitions();
   co_await tablets_->scheme.stop();
   co_await tablets_->gateway.stop();
   co_await tablets_->tables.stop();
+  // Requests of other nodes; their partitions have stopped.
+  co_await tablets_->partitions.join();
+}
+
+void Node::close_partitions() {
+  tablets_->partitions.close();
+  tablets_->topics.close();
+  for (std::size_t i = 1; i < lanes_.size(); ++i) {
+    LaneParts& lane = *lanes_[i];
+    lane.world.executor.post([&lane] {
+      if (lane.topics) lane.topics->close();
+    });
+  }
 }
 
 Task<void> Node::drop_tablets() {
@@ -245,6 +264,7 @@ Task<void> Node::stop() {
 void Node::abandon() {
   abandoned_ = true;
   if (tablets_) {
+    close_partitions();
     tablets_->scheme.abandon();
     tablets_->gateway.abandon();
     tablets_->tables.abandon();

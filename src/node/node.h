@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "blob/node/blob_node.h"
+#include "client/partition_server.h"
 #include "cluster/placement.h"
 #include "cluster/system_places.h"
 #include "io/background_work.h"
@@ -134,6 +135,7 @@ class Node {
     StoredTopics topics;
     KeyValueHost gateway;
     TableServices tables;
+    PartitionServer partitions;  // For other nodes.
   };
   class OwnGroups;
   class LaneBlobGroups;
@@ -145,14 +147,17 @@ class Node {
   Result<void> check_segments() const;
   Task<void> stop_lane(LaneParts& lane);
   Task<void> drop_tablets();
+  // Other nodes are not reached any more, and reach no partitions here.
+  void close_partitions();
 
   const NodeId self_;
   const NodeOptions options_;
   BackgroundWork background_;
   StaticPlacement static_placement_;
   Placement& placement_;
-  RequestRouter router_;  // Of requests of other nodes: to the VDisks, and to tablets of tables.
-  World world_;           // Of the control lane.
+  // Of requests of other nodes: to the VDisks, to tablets of tables, to partitions of topics.
+  RequestRouter router_;
+  World world_;  // Of the control lane.
   const std::shared_ptr<queue::FactCounts> facts_;
   blob::BlobNode storage_;
   queue::BlobCache topic_cache_;

@@ -82,6 +82,11 @@ std::shared_ptr<queue::Partition> QueueTabletHost::partition(queue::PartitionInd
   return tablet ? tablet->partition(index) : nullptr;
 }
 
+HomePartition QueueTabletHost::home(queue::PartitionIndex index) const {
+  const auto tablet = host_.get();
+  return tablet ? tablet->home(index) : HomePartition();
+}
+
 std::vector<HomePartition> QueueTabletHost::homes() const {
   std::vector<HomePartition> homes;
   const auto tablet = host_.get();

@@ -18,7 +18,7 @@ namespace moraine {
 class QueueTabletHost final : public ManagedTablet {
  public:
   // `turns` and `tablets` outlive the host. `changed` may be absent: it is called after a change of
-  // what home() or boot_error() return.
+  // what homes() or boot_error() return, or of the tablet's place.
   QueueTabletHost(Executor& executor, QueueTablets& tablets, BootTurns& turns, TabletInfo info,
                   std::uint32_t partitions, queue::PartitionConfig config,
                   std::function<void()> changed = {}, Placement* placement = nullptr);
@@ -27,11 +27,14 @@ class QueueTabletHost final : public ManagedTablet {
   void set(std::uint32_t partitions, queue::PartitionConfig config);
   // Null while the tablet is not running.
   std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) const;
+  // The partition on its own lane. Null while it is not running.
+  HomePartition home(queue::PartitionIndex index) const;
   // Those that run, on their own lane.
   std::vector<HomePartition> homes() const;
 
   void start() override { host_.start(); }
   void configure() override { host_.configure(); }
+  void note_moved() override { host_.note_moved(); }
   Task<void> stop() override;
   void abandon() override;
   // Waits until all its partitions run.

@@ -15,8 +15,8 @@ bool runs(MountState state) {
 }
 
 // The state that readers and writers see.
-MountState shown_state(MountState stored, bool running) {
-  if (running) return stored;
+MountState shown_state(MountState stored, bool reachable) {
+  if (reachable) return stored;
   if (stored == MountState::kMounted) return MountState::kMounting;
   if (stored == MountState::kFrozen) return MountState::kFrozenMounting;
   return stored;
@@ -113,6 +113,10 @@ Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot(TabletId id, bool fr
 Task<Result<std::unique_ptr<LaneTable>>> RunningTable::boot_in_turn(TabletId id, bool frozen) {
   const auto index = index_of(id);
   if (!index) co_return fail(Errc::kUnavailable, "the tablet is no longer part of its table");
+  // A stop does not wait for the boots that wait for their turn.
+  if (const auto host = hosts_.find(id); !frozen && host != hosts_.end()) {
+    if (host->second->stopping()) co_return fail(Errc::kUnavailable, "stopping");
+  }
   // By value: the record may change while the tablet boots.
   const TabletOfTable tablet = record_.tablets[*index];
   CO_TRY(const table::TabletSettings settings, tablet_settings(path_, record_, *index));
@@ -175,7 +179,6 @@ Task<Result<RunningTable::Inherited>> RunningTable::inherit_from_parents(
 
 Task<Result<RunningTable::Inherited>> RunningTable::read_parent(TabletInfo parent) {
   co_await parents_.acquire();
-  co_await yield(parts_.world.executor);
   auto found = co_await read_parent_locked(std::move(parent));
   parents_.release();
   co_return found;
@@ -223,11 +226,14 @@ void RunningTable::publish() {
     range.from = tablet.pivot;
     range.tablet = tablet.info.id;
     range.running = this->tablet(i);
-    range.state = shown_state(tablet.state, range.running != nullptr);
+    range.elsewhere =
+        runs(tablet.state) && other_node(parts_.running.placement(), range.tablet).has_value();
+    range.state = shown_state(tablet.state, range.running || range.elsewhere);
     const auto host = this->host(i);
     if (!range.running && host && host->boot_error()) range.error = host->boot_error()->message();
     if (removed_) {
       range.running = nullptr;
+      range.elsewhere = false;
       range.state = MountState::kUnmounted;
     }
     open->ranges.push_back(std::move(range));

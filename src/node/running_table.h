@@ -3,7 +3,7 @@
 //
 // Promise    Every tablet whose state in the record is mounted, frozen, or a transition from these,
 //            is given to TabletReconciler to run. Each start and end of a tablet is published at
-//            once, and so is why one does not start.
+//            once, and so is why one does not start, and that another node runs it.
 // Threading  The control lane; holder() is for any thread.
 // Tests      stored_tables_test.cpp.
 #pragma once
@@ -75,6 +75,7 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   std::shared_ptr<Host> make_host(TabletId id);
   // Null: by the record it does not run.
   std::shared_ptr<Host> host(std::size_t index) const;
+  // `frozen`: for reading, not for its host.
   Task<Result<std::unique_ptr<LaneTable>>> boot(TabletId id, bool frozen = false);
   Task<Result<std::unique_ptr<LaneTable>>> boot_in_turn(TabletId id, bool frozen);
   // What a tablet takes over from its parents.
@@ -101,7 +102,7 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   TableRecord record_;
   std::map<TabletId, std::shared_ptr<Host>> hosts_;
   std::map<TabletId, table::TabletStatistics> last_statistics_;  // Of stopped tablets.
-  Semaphore parents_{1};  // Only one child at a time boots a parent.
+  Semaphore parents_{parts_.world.executor, 1};  // Only one child at a time boots a parent.
   std::shared_ptr<TableHolder> holder_;
   bool removed_ = false;
 };

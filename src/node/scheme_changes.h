@@ -18,24 +18,22 @@ namespace moraine {
 
 class SchemeChanges {
  public:
-  explicit SchemeChanges(Executor& executor) : executor_(executor) {}
+  explicit SchemeChanges(Executor& executor) : turn_(executor, 1) {}
 
-  // The result of `change`, called when it is its turn. The yield: see Scheme::create().
+  // The result of `change`, called when it is its turn.
   template <class Change>
   std::invoke_result_t<Change&> run(Change change) {
     if (turn_.waiting() >= kSchemeChangesMax) {
       co_return fail(Errc::kOverloaded, fmt::format("{} changes are waiting", turn_.waiting()));
     }
     co_await turn_.acquire();
-    co_await yield(executor_);
     auto done = co_await change();
     turn_.release();
     co_return done;
   }
 
  private:
-  Executor& executor_;
-  Semaphore turn_{1};
+  Semaphore turn_;
 };
 
 // The result of a change of the scheme for those who asked for it. When the incarnation of the

@@ -54,7 +54,6 @@ Task<void> SchemeHost::delete_for_good(TabletInfo info) {
   Duration pause = kRebootPauseMin;
   while (!scope_.closed()) {
     co_await deletions_.acquire();
-    co_await yield(world_.executor);
     const auto deleted = co_await delete_once(info);
     deletions_.release();
     if (deleted) {

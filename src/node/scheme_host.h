@@ -76,7 +76,7 @@ class SchemeHost {
   const SchemeHostOptions options_;
   std::vector<Follower> followers_;
   std::set<TabletId> deleting_;
-  Semaphore deletions_{kDeletionsMax};
+  Semaphore deletions_{world_.executor, kDeletionsMax};
   bool started_ = false;
   TabletHost<Scheme> host_;
   TabletReconciler tablets_;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr Duration kTimestampTimeout = 10s;
 constexpr Duration kServeRetryPause = 1s;  // After a timestamp could not be drawn.
-constexpr Duration kServedPoll = 5ms;
+constexpr Duration kAskTimeout = 5s;  // Of one request to the coordinator of another node.
 
 StoredTablesOptions tables_options(const TableServicesOptions& options) {
   StoredTablesOptions made;
@@ -31,6 +31,9 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
                       options_.memory_store_bytes / kLockHistoryPart),
       timestamps_(*this),
       tablets_(world.executor),
+      remote_(world.executor, world.network,
+              [this](TabletId id) { return other_node(options_.placement, id); }),
+      remote_timestamps_(world.executor, remote_, kTimestampTabletId),
       pinned_memory_(options_.in_memory_bytes),
       blocks_(options_.block_cache_bytes, &pinned_memory_),
       row_cache_memory_(options_.row_cache_bytes),
@@ -71,6 +74,7 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
           [this](TabletId coordinator, TransactionId id) { return ask(coordinator, id); },
           tables_options(options_)),
       serving_pause_(world.executor) {
+  tablets_.set_others(remote_, remote_);
   if (options_.serve_on != nullptr) serve_tablets();
   if (options_.compressed_cache_bytes > 0) {
     compressed_blocks_ =
@@ -141,13 +145,13 @@ std::vector<table::TableResources*> TableServices::lane_resources() {
 
 Task<Result<void>> TableServices::start(Instant deadline) {
   if (!std::exchange(started_, true)) {
-    oracle_.start();
-    coordinator_.start();
+    if (!on_other_node(kTimestampTabletId)) oracle_.start();
+    if (!on_other_node(kCoordinatorTabletId)) coordinator_.start();
   }
-  if (!co_await oracle_.wait(deadline)) {
+  if (!on_other_node(kTimestampTabletId) && !co_await oracle_.wait(deadline)) {
     co_return fail(Errc::kTimeout, "the timestamp oracle did not start in time");
   }
-  if (!co_await coordinator_.wait(deadline)) {
+  if (!on_other_node(kCoordinatorTabletId) && !co_await coordinator_.wait(deadline)) {
     co_return fail(Errc::kTimeout, "the coordinator did not start in time");
   }
   co_return Result<void>();
@@ -174,7 +178,7 @@ Task<void> TableServices::stop() {
   }
   co_await serving_.join();
   // Requests of other nodes; their tablets have ended.
-  while (server_ && server_->calls() > 0) co_await sleep_for(world_.executor, kServedPoll);
+  if (server_) co_await server_->wait_idle();
 }
 
 void TableServices::abandon() {
@@ -216,6 +220,9 @@ Task<Result<Timestamp>> TableServices::HostedTimestamps::next() {
 
 Task<Result<Timestamp>> TableServices::next_timestamp() {
   std::shared_ptr<TimestampOracle> oracle = oracle_.get();
+  if (!oracle && on_other_node(kTimestampTabletId)) {
+    co_return co_await remote_timestamps_.next();
+  }
   if (!oracle) oracle = co_await oracle_.wait(world_.executor.now() + kTimestampTimeout);
   if (!oracle) co_return fail(Errc::kNotHere, "the timestamp oracle is not running here");
   co_return co_await oracle->next();
@@ -228,6 +235,10 @@ std::optional<Timestamp> TableServices::try_timestamp() {
 
 Task<Result<Timestamp>> TableServices::commit_many(std::vector<Participant> participants) {
   const std::shared_ptr<Coordinator> coordinator = coordinator_.get();
+  if (!coordinator && on_other_node(kCoordinatorTabletId)) {
+    co_return co_await remote_.decide(kCoordinatorTabletId, std::move(participants),
+                                      Instant::never());
+  }
   if (!coordinator) co_return fail(Errc::kAborted, "no coordinator runs; nothing was changed");
   co_return co_await coordinator->commit(std::move(participants));
 }
@@ -243,11 +254,8 @@ CommitParts TableServices::commit_parts() {
 
 Task<Result<TransactionOutcome>> TableServices::ask(TabletId coordinator, TransactionId id) {
   const auto running = coordinator_.get();
-  if (coordinator != kCoordinatorTabletId || !running) {
-    co_return fail(Errc::kNotHere,
-                   fmt::format("coordinator {} is not running here", coordinator.value));
-  }
-  co_return running->outcome(id);
+  if (coordinator == kCoordinatorTabletId && running) co_return running->outcome(id);
+  co_return co_await remote_.outcome(coordinator, id, world_.executor.now() + kAskTimeout);
 }
 
 }  // namespace moraine

@@ -1,10 +1,13 @@
 // TableServices: the tables of one node with their timestamp oracle, coordinator and caches.
 //
 // Promise    start() ends when the oracle and the coordinator serve; tables start in the
-//            background. stop() ends cleanly: what was acknowledged is durable anyway.
+//            background. What placement has on another node is reached there by messages: tablets
+//            of tables, and an oracle or coordinator that does not run here. The two are started
+//            unless placement names another node for them at the start. stop() ends cleanly: what
+//            was acknowledged is durable anyway.
 // Threading  The control lane; timestamps() and commit_parts() on any lane; try_timestamp()
 //            anywhere.
-// Tests      stored_tables_test.cpp.
+// Tests      stored_tables_test.cpp, two_nodes_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -14,6 +17,7 @@
 #include "cluster/system_places.h"
 #include "node/stored_tables.h"
 #include "transaction/commit.h"
+#include "transaction/remote_tablets.h"
 #include "transaction/tablet_server.h"
 #include "transaction/timestamp_oracle.h"
 
@@ -102,6 +106,7 @@ class TableServices final : public TransactionServices {
   };
 
   TabletInfo system_tablet(TabletId id) const;
+  bool on_other_node(TabletId id) const { return other_node(options_.placement, id).has_value(); }
   Task<Result<Timestamp>> next_timestamp();
   // For other nodes. Commits are accepted once a timestamp was drawn, which is retried.
   void serve_tablets();
@@ -123,6 +128,8 @@ class TableServices final : public TransactionServices {
   table::MemoryBudget history_budget_;
   HostedTimestamps timestamps_;
   LocalTablets tablets_;
+  RemoteTablets remote_;
+  RemoteTimestamps remote_timestamps_;
   table::PinnedMemory pinned_memory_;
   table::BlockCache blocks_;
   std::unique_ptr<table::BlockCache> compressed_blocks_;

@@ -152,6 +152,25 @@ TEST_F(TwoGroups, TabletsOfAGroupThatDoesNotAnswerDelayNoOthers) {
   EXPECT_TRUE(tables().find("t")->holder()->hold()->readable(1));
 }
 
+TEST_F(TwoGroups, AStopDoesNotWaitForBootsThatWaitForTheirTurn) {
+  constexpr std::size_t kTurns = 5;
+  ASSERT_TRUE(world_.run(tables().create("t", table_of(2 * kTurns * kTableBootsMax))));
+  stop();
+  groups_.lost = true;
+  start();
+  world_.run_for(2s);
+  EXPECT_EQ(running("t", kOtherGroup), 0u);
+  const Instant begin = storage_.world().executor.now();
+  world_.run(life_->scheme.stop(), 600s);
+  EXPECT_LT(storage_.world().executor.now() - begin, 2 * LeaderOptions().timeout);
+  groups_.lost = false;
+  world_.run(life_->services.stop());
+  while (!run_retired()) {
+  }
+  life_.reset();
+  start();
+}
+
 class TabletBoots : public testing::Test {
  protected:
   static constexpr std::size_t kLanes = 3;

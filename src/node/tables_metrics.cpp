@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "client/open_counts.h"
 #include "node/tables_report.h"
 
 namespace moraine {
@@ -251,8 +252,11 @@ void memory(const TablesReport& report, Text& text) {
   text.single("moraine_transactions_open", "gauge",
               "Transactions that have begun and are neither being committed nor over",
               report.transactions_open);
+  text.single("moraine_transactions_open_max", "gauge", "Limit of open transactions",
+              client::kOpenTransactionsMax);
   text.single("moraine_scans_open", "gauge", "Scans that hold the stores of their start",
               report.scans_open);
+  text.single("moraine_scans_open_max", "gauge", "Limit of open scans", client::kOpenScansMax);
 }
 
 void blocks(const TablesReport& report, Text& text) {

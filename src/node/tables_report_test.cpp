@@ -104,6 +104,18 @@ TEST(TablesReport, HasTheSharedMemoryOfTheNode) {
   EXPECT_TRUE(has(text, "moraine_scans_open 17"));
 }
 
+TEST(TablesReport, HasTheFirstTablesUpToTheBound) {
+  TablesReport report = sample();
+  report.tables.resize(kReportedTablesMax + 5, report.tables.front());
+  const std::string text = to_prometheus(report);
+  std::size_t lines = 0;
+  const std::string name = "\nmoraine_table_commits_total{";
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    ++lines;
+  }
+  EXPECT_EQ(lines, kReportedTablesMax);
+}
+
 TEST(TablesReport, EveryFamilyIsReportedOnce) {
   std::istringstream lines(to_prometheus(sample()));
   std::set<std::string> families;

@@ -44,7 +44,8 @@ class TabletHost final : public ManagedTablet {
     // Awaited when an incarnation has ended by itself. False: it is not booted again until this
     // returns true.
     std::function<Task<bool>()> still_here = {};
-    std::function<void()> changed = {};  // After a change of what get() or boot_error() returns.
+    // After a change of what get() or boot_error() returns, or of the tablet's place.
+    std::function<void()> changed = {};
     // Passes the record of the tablet to it.
     std::function<void(const std::shared_ptr<T>&)> configure = {};
   };
@@ -60,6 +61,7 @@ class TabletHost final : public ManagedTablet {
   void configure() override {
     if (tablet_ && hooks_.configure) hooks_.configure(tablet_);
   }
+  void note_moved() override { note_change(); }
   // Null while the tablet is not running.
   std::shared_ptr<T> get() const { return tablet_; }
   // Waits until it runs. Null: the deadline has passed, or the host was stopped.

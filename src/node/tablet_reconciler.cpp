@@ -8,7 +8,7 @@ namespace moraine {
 
 TabletReconciler::TabletReconciler(Executor& executor, Placement* placement)
     : executor_(executor), placement_(placement) {
-  if (placement_) watcher_ = placement_->watch([this](TabletId moved) { reconcile({moved}); });
+  if (placement_) watcher_ = placement_->watch([this](TabletId moved) { note_moved(moved); });
 }
 
 TabletReconciler::~TabletReconciler() {
@@ -49,7 +49,16 @@ std::optional<WantedTablet> TabletReconciler::wanted(TabletId tablet) const {
 }
 
 std::optional<std::size_t> TabletReconciler::placed_on(TabletId tablet) const {
-  return placement_ ? placement_->lane_of(tablet) : 0;
+  return placement_ ? placement_->place_of(tablet).lane() : 0;
+}
+
+void TabletReconciler::note_moved(TabletId tablet) {
+  reconcile({tablet});
+  if (const Owner* owner = owner_of(tablet)) {
+    // Held: what it calls may replace the tablets of the owner.
+    const std::shared_ptr<ManagedTablet> moved = owner->tablets.at(tablet);
+    moved->note_moved();
+  }
 }
 
 BootTurns& TabletReconciler::turns(NodeKind kind) {
@@ -98,7 +107,7 @@ void TabletReconciler::carry_out(const TabletStep& step,
   }
 }
 
-// The yield: see BootTurns.
+// From a callback: its caller goes on with what it changes.
 Task<void> TabletReconciler::stop_tablet(TabletId id, StartedPtr started) {
   co_await stops_.acquire();
   co_await yield(executor_);

@@ -3,12 +3,13 @@
 //
 //   record of a topic or table  ->  set()                               |
 //                                                                       |-> plan_tablets() -> steps
-//   Placement                   ->  lane_of(); changes: its watcher     |
+//   Placement                   ->  place_of(); changes: its watcher    |
 //
 // Promise    Starts and configurations are carried out before set() or the watcher's call returns;
-//            stops run in the background. A tablet whose lane changes, or that is wanted again
-//            while it is being stopped, is started when it has stopped. A tablet that does not
-//            start is retried by itself (tablet_host.h), and the report says why.
+//            stops run in the background. A change of its place is passed on to the tablet. A
+//            tablet whose lane changes, or that is wanted again while it is being stopped, is
+//            started when it has stopped. A tablet that does not start is retried by itself
+//            (tablet_host.h), and the report says why.
 // Threading  The control lane. Waiting calls must have ended before it is destroyed.
 // Limits     kBootsMax, kTableBootsMax, kStopsMax.
 // Tests      tablet_reconciler_test.cpp, placement_test.cpp.
@@ -101,6 +102,8 @@ class TabletReconciler {
   std::optional<std::size_t> placed_on(TabletId tablet) const;
   std::optional<WantedTablet> wanted(TabletId tablet) const;
   void reconcile(const std::set<TabletId>& tablets);
+  // Its place has changed.
+  void note_moved(TabletId tablet);
   void carry_out(const TabletStep& step, const std::map<TabletId, WantedTablet>& wanted);
   Task<void> stop_tablet(TabletId id, StartedPtr started);
   Task<bool> wait_all(std::vector<TabletId> tablets, Instant deadline);
@@ -115,7 +118,7 @@ class TabletReconciler {
   std::map<TabletId, StartedPtr> started_;
   BootTurns topic_turns_{executor_, kBootsMax};
   BootTurns table_turns_{executor_, kTableBootsMax};
-  Semaphore stops_{kStopsMax};
+  Semaphore stops_{executor_, kStopsMax};
   bool closed_ = false;
   Event reconciled_{executor_};  // Steps were carried out.
   TaskScope scope_;              // Stops.

@@ -291,7 +291,7 @@ TEST_F(TabletReconcilerTest, AnySequenceOfChangesEndsWithWhatIsWanted) {
     world_.run_for(1s);
     std::size_t running = 0;
     for (std::uint64_t i = 0; i < 3 * kPerOwner; ++i) {
-      const bool here = wanted.contains(i) && placement_.lane_of(tablet(i));
+      const bool here = wanted.contains(i) && placement_.place_of(tablet(i)).lane();
       EXPECT_EQ(fake(i)->running(), here) << i;
       EXPECT_EQ(fake(i)->started(), here) << i;
       running += here ? 1 : 0;

@@ -18,12 +18,21 @@ class TestNode {
 
   // `placement` as in NodeOptions.
   explicit TestNode(std::size_t lanes, std::uint64_t seed = 9, Placement* placement = nullptr)
-      : world_(seed, options()), machine_(world_.add_node()), lanes_(lanes), placement_(placement) {
+      : owned_(std::make_unique<SimWorld>(seed, options())),
+        world_(*owned_),
+        machine_(world_.add_node()),
+        lanes_(lanes),
+        placement_(placement) {
+    start();
+  }
+  // Another machine of the world, with devices of its own.
+  TestNode(SimWorld& world, std::size_t lanes, Placement* placement)
+      : world_(world), machine_(world_.add_node()), lanes_(lanes), placement_(placement) {
     start();
   }
   ~TestNode() {
     stop();
-    world_.shutdown();
+    if (owned_) world_.shutdown();
   }
   TestNode(const TestNode&) = delete;
   TestNode& operator=(const TestNode&) = delete;
@@ -99,7 +108,8 @@ class TestNode {
     co_return result;
   }
 
-  SimWorld world_;
+  std::unique_ptr<SimWorld> owned_;  // Null: the world is another's.
+  SimWorld& world_;
   SimNode& machine_;
   const std::size_t lanes_;
   Placement* const placement_;

@@ -24,12 +24,15 @@ struct TopicRemoved {
   TopicId topic{};
 };
 
-// A tablet of a topic has started or ended, got a partition, or has failed to start.
+// A tablet of a topic has started or ended, got a partition, has failed to start, or has another
+// place.
 struct TopicTabletChanged {
   TopicId topic{};
   std::size_t tablet = 0;                 // Index.
   std::vector<HomePartition> partitions;  // Those that run.
   std::optional<Error> start_error;
+  TabletId id;
+  std::optional<NodeId> elsewhere = std::nullopt;  // The other node that runs it.
 };
 
 using TopicUpdate = std::variant<TopicChanged, TopicRemoved, TopicTabletChanged>;

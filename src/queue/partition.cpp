@@ -7,6 +7,10 @@ constexpr std::size_t kSearchBytes = std::size_t{1} << 20;  // Of one read.
 
 }  // namespace
 
+Task<Result<void>> Partition::refresh() {
+  co_return Result<void>();
+}
+
 Task<Result<std::optional<StoredEntry>>> Partition::find_time_from(Offset from,
                                                                    std::int64_t time_ms) {
   while (from < info().end) {

@@ -4,8 +4,8 @@
 //            of the calls of write(). A read sees only durable writes, and the same offset always
 //            returns the same bytes. When a write fails, everything queued behind it fails too.
 // Threading  The executor of the tablet, or the lane that the object was made for
-//            (client/lane_partition.h); read_cached(), committed(), all_committed(), info() and
-//            stopped() on any thread.
+//            (client/lane_partition.h, client/remote_partition.h); read_cached(), committed(),
+//            all_committed(), info() and stopped() on any thread.
 // Limits     kPayloadBytesMax a write, kEntryBytesMax a message in parts, kSourceIdBytesMax;
 //            kInFlightBytesMax and kInFlightWritesMax waiting.
 #pragma once
@@ -75,7 +75,9 @@ struct WriteRequest {
 
 enum class WriteStatus : std::uint8_t {
   kOk,
-  kDuplicate,    // Stored before; `offset` is where, if it is known.
+  // Not stored. kSequence: it was stored before. kSeqNo: `max_number`, which is not less, was; then
+  // also this one if the source sends its numbers in order. `offset` is where, if it is remembered.
+  kDuplicate,
   kOutOfOrder,   // kSequence: a gap, or an overlap that is no exact duplicate.
   kStaleEpoch,   // kSequence: a newer epoch has written.
   kInvalid,      // `detail` says what is wrong.
@@ -203,6 +205,9 @@ class Partition {
   virtual Task<Result<Offset>> trim(Offset offset) = 0;
 
   virtual PartitionInfo info() const = 0;
+  // What committed(), all_committed() and info() return next is not older than this call. A
+  // partition of this node needs no such call.
+  virtual Task<Result<void>> refresh();
   virtual void configure(PartitionConfig config) = 0;
 
   // Calls `moved` whenever the end has moved, and when the partition stops.

@@ -254,10 +254,24 @@ TEST(PartitionLimits, AQuotaDoesNotHoldUpConsumers) {
   queue.say(std::string(50'000, 'x'));
   const auto waits = queue.send(TestQueue::message("waits"));
   const Instant begin = queue.world.executor().now();
+  queue.world.run_for(10ms);
   ASSERT_TRUE(queue.commit("reader", 1));
-  EXPECT_LT(queue.world.executor().now() - begin, 1s);
+  EXPECT_LT(queue.world.executor().now() - begin, 50ms);
   EXPECT_FALSE(waits->ready());
   EXPECT_EQ(queue.wait(waits).status, WriteStatus::kOk);
+}
+
+TEST(PartitionLimits, AStopDoesNotWaitForTheQuota) {
+  PartitionConfig config;
+  config.write_bytes_per_second = 1'000;
+  TestQueue queue(13, config);
+  queue.say(std::string(50'000, 'x'));
+  const auto waits = queue.send(TestQueue::message("waits"));
+  queue.world.run_for(10ms);
+  const Instant begin = queue.world.executor().now();
+  queue.stop();
+  EXPECT_LT(queue.world.executor().now() - begin, 50ms);
+  EXPECT_EQ(queue.wait(waits).status, WriteStatus::kStopped);
 }
 
 }  // namespace

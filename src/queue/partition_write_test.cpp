@@ -52,6 +52,28 @@ TEST(PartitionWrite, ADuplicateInsideOneBatchIsAnsweredWithItsOriginal) {
   EXPECT_EQ(queue.partition().info().duplicates, 1u);
 }
 
+TEST(PartitionWrite, AnOlderDuplicateIsAnsweredWithoutTheOffsetOfTheNewest) {
+  TestQueue queue(3);
+  for (std::uint64_t number = 1; number <= 3; ++number) queue.say("x", "me", number);
+  for (int life = 0; life < 2; ++life) {
+    for (std::uint64_t number = 1; number <= 3; ++number) {
+      const WriteAnswer answer = queue.say("again", "me", number);
+      EXPECT_EQ(answer.status, WriteStatus::kDuplicate);
+      EXPECT_EQ(answer.offset, number == 3 ? std::optional<Offset>(2) : std::nullopt) << number;
+      EXPECT_EQ(answer.max_number, 3u);
+    }
+    queue.restart();
+  }
+  // Also where the newer one is in the same batch.
+  const auto fourth = queue.send(TestQueue::message("four", "me", 4));
+  const auto fifth = queue.send(TestQueue::message("five", "me", 5));
+  const auto again = queue.send(TestQueue::message("four", "me", 4));
+  EXPECT_EQ(queue.wait(fourth).offset, 3u);
+  EXPECT_EQ(queue.wait(fifth).offset, 4u);
+  EXPECT_EQ(queue.wait(again).status, WriteStatus::kDuplicate);
+  EXPECT_EQ(queue.wait(again).offset, std::nullopt);
+}
+
 TEST(PartitionWrite, RandomNumbersWithRetriesAndRestartsGrowAndAreThereOnce) {
   TestQueue queue(4);
   SeededRandom random(4);

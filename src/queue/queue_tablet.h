@@ -50,7 +50,7 @@ class QueueTablet {
   BlobCache& cache_;
   std::unique_ptr<KeyValue> store_;
   Partitions partitions_;
-  Semaphore adding_{1};
+  Semaphore adding_{world_.executor, 1};
   Callback on_end_;
 };
 

@@ -87,7 +87,9 @@ Judgement judge(const Source* known, const Producer& producer, std::uint32_t cou
   }
   if (producer.numbering == Numbering::kSequence) return judge_sequence(known, producer, count);
   if (!known || producer.number > known->max_number) return {};
-  return {WriteStatus::kDuplicate, known->offset, {}};
+  // Where an earlier number is stored is not remembered.
+  const bool newest = producer.number == known->max_number;
+  return {WriteStatus::kDuplicate, newest ? std::optional(known->offset) : std::nullopt, {}};
 }
 
 Source after(const Source* known, const Producer& producer, std::uint32_t count, Offset offset,

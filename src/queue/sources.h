@@ -4,7 +4,8 @@
 // Promise    judge() decides from what is durable and what the same batch has accepted before.
 // Invariants A source's state changes only by accept(); a failed batch changes nothing.
 // Threading  The executor of the tablet.
-// Limits     kSequenceWindow batches of a Kafka producer are remembered with their offsets.
+// Limits     kSequenceWindow batches of a Kafka producer are remembered with their offsets; of a
+//            source with SeqNos, the newest number.
 //
 // clang-format off
 //   source   version u8 = 1, numbering u8, max number u64, offset u64, written u64 (ms), epoch i32,
@@ -57,7 +58,7 @@ Result<Source> decode_source(ByteSpan bytes);
 
 struct Judgement {
   WriteStatus status = WriteStatus::kOk;
-  std::optional<Offset> offset;  // Of a duplicate.
+  std::optional<Offset> offset;  // Of a duplicate, if it is remembered.
   std::string detail;
 };
 

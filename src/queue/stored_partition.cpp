@@ -177,6 +177,7 @@ Task<Result<void>> StoredPartition::load_facts(char kind) {
 void StoredPartition::abandon() {
   if (stopped_) return;
   stopped_ = true;
+  scope_.close();
   const std::optional<Error>& ended = tablet_->leader().ended();
   no_space_ = ended && ended->code == Errc::kNoSpace;
   world_.executor.cancel(std::exchange(retention_timer_, {}));
@@ -227,6 +228,7 @@ Task<Result<void>> StoredPartition::act(Action action) {
   const auto done = std::make_shared<OneShot<Result<void>>>();
   action.done = done;
   actions_.push_back(std::move(action));
+  action_queued_.notify_all();
   kick();
   co_return co_await *done;
 }

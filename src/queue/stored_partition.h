@@ -303,10 +303,11 @@ class StoredPartition final : public Partition,
   bool disk_full_ = false;
   Instant space_probed_at_;
   TimerId retention_timer_;
-  Semaphore device_reads_{kDeviceReadsMax};
+  Semaphore device_reads_{world_.executor, kDeviceReadsMax};
   std::map<Offset, std::shared_ptr<Loading>> loading_;  // By first offset.
   std::size_t reading_ = 0;
   Event read_ended_{world_.executor};
+  Event action_queued_{world_.executor};
   std::map<std::uint64_t, std::shared_ptr<Watch>> watches_;
   std::uint64_t next_watch_ = 1;
   PartitionInfo counters_;

@@ -50,7 +50,7 @@ Task<void> StoredPartition::run_cycles() {
       continue;
     }
     const std::uint64_t doublings = std::min(failures_in_row_ - 1, kPauseDoublingsMax);
-    co_await sleep_for(world_.executor, kPauseAfterFailure * (1 << doublings));
+    co_await sleep_for(world_.executor, kPauseAfterFailure * (1 << doublings), scope_);
   }
   cycling_ = false;
 }
@@ -64,9 +64,9 @@ Task<void> StoredPartition::wait_for_quota() {
     quota_at_ = now;
     if (quota_ > 0 || waiting_.empty() || !actions_.empty()) co_return;
     const auto needed = std::chrono::duration<double>(-quota_ / rate + 0.001);
-    co_await sleep_for(
-        world_.executor,
-        std::min<Duration>(std::chrono::duration_cast<Duration>(needed), kQuotaPauseMax));
+    const Duration pause =
+        std::min<Duration>(std::chrono::duration_cast<Duration>(needed), kQuotaPauseMax);
+    co_await action_queued_.wait_until(now + pause, scope_);
   }
 }
 

@@ -78,15 +78,12 @@ Result<void> Scheme::load_item(const std::string& key, const Slice& value) {
   return tree_.set(std::make_shared<const PathNode>(std::move(node)));
 }
 
-// The yield after the acquire: a released permit resumes its waiter inside the releasing change,
-// and a long chain of changes that end at once would recurse.
 Task<Result<void>> Scheme::begin_change() {
   if (changes_.waiting() >= kSchemeChangesMax) {
     co_return fail(Errc::kOverloaded,
                    fmt::format("{} changes of the tree are waiting", changes_.waiting()));
   }
   co_await changes_.acquire();
-  co_await yield(world_.executor);
   co_return Result<void>();
 }
 

@@ -119,7 +119,7 @@ class Scheme {
   PathTree tree_;
   std::map<TabletId, TabletInfo> deletions_;
   TabletId next_tablet_;
-  Semaphore changes_{1};
+  Semaphore changes_{world_.executor, 1};
 };
 
 }  // namespace moraine

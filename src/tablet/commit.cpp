@@ -9,7 +9,6 @@
 namespace moraine {
 namespace {
 
-constexpr Duration kInFlightPoll = 100us;  // Between two checks of the bytes in flight.
 constexpr std::size_t kSplitCommits = 16;  // Of an entry whose callers are answered in two halves.
 constexpr const char* kStopped = "stopped";
 
@@ -132,8 +131,10 @@ Task<void> Leader::write_queued() {
     const auto written = co_await write_snapshot();
     writing_snapshot_ = false;
     if (!written) end(written.error());
+    progress_.notify_all();
   }
   writing_ = false;
+  progress_.notify_all();
 }
 
 Task<void> Leader::write_batch(std::shared_ptr<Batch> batch) {
@@ -158,6 +159,7 @@ void Leader::settle_written() {
       for (auto& [pending, ids] : lost->commits) pending->done.set(std::unexpected(*ended_));
     }
   }
+  progress_.notify_all();
   if (!writing_ && has_work()) scope_.spawn(write_queued());
 }
 
@@ -213,19 +215,19 @@ Task<Result<std::size_t>> Leader::write_entry(const LogEntry& entry, Step step,
                                kEntryBytesMax));
   }
   const ByteChain bytes = encode(entry);
-  blob::PutResult worst;
+  EntryPuts puts(world_.executor);
+  blob::PutResult& worst = puts.worst;
   worst.status = blob::Status::kOk;
-  std::size_t in_flight = 0;
-  TaskScope puts;
-  puts.spawn(put_counted(log_id(step, bytes.size()), bytes, worst, in_flight));
+  TaskScope tasks;
+  tasks.spawn(put_counted(log_id(step, bytes.size()), bytes, puts));
   for (const auto& [id, data] : blobs) {
-    while (in_flight > 0 && in_flight + data.size() > options_.bytes_in_flight) {
-      co_await sleep_for(world_.executor, kInFlightPoll);
+    while (puts.bytes > 0 && puts.bytes + data.size() > options_.bytes_in_flight) {
+      co_await puts.ended.wait();
     }
     if (worst.status != blob::Status::kOk) break;  // The entry cannot be confirmed any more.
-    puts.spawn(put_counted(id, data, worst, in_flight));
+    tasks.spawn(put_counted(id, data, puts));
   }
-  co_await puts.join();
+  co_await tasks.join();
   colour = worst.colour;
   if (worst.status != blob::Status::kOk) {
     const Errc code = worst.status == blob::Status::kBlocked      ? Errc::kConflict
@@ -237,15 +239,16 @@ Task<Result<std::size_t>> Leader::write_entry(const LogEntry& entry, Step step,
   co_return bytes.size();
 }
 
-// Puts a blob and merges a failure, and the worst colour, into `worst`. kBlocked replaces other
-// failures.
-Task<void> Leader::put_counted(BlobId id, ByteChain data, blob::PutResult& worst,
-                               std::size_t& in_flight) {
+// Puts a blob and merges a failure, and the worst colour, into those of `puts`. kBlocked replaces
+// other failures.
+Task<void> Leader::put_counted(BlobId id, ByteChain data, EntryPuts& puts) {
   const std::size_t bytes = data.size();
-  in_flight += bytes;
+  puts.bytes += bytes;
   blob::PutResult result;
   co_await put_blob(id, std::move(data), result);
-  in_flight -= bytes;
+  puts.bytes -= bytes;
+  puts.ended.notify_all();
+  blob::PutResult& worst = puts.worst;
   worst.colour = std::max(worst.colour, result.colour);
   // The leader's own barriers never pass an unconfirmed step.
   if (result.status == blob::Status::kOk && result.beyond_barrier) {
@@ -302,6 +305,7 @@ Task<Result<void>> Leader::write_snapshot() {
   snapshot_pages_ = entry.references;
   for (const BlobId& id : snapshot_pages_) garbage_[kSnapshotChannel].created(id);
   garbage_[kLogChannel].passed(log_barrier());
+  garbage_found_.notify_all();
   co_return Result<void>();
 }
 
@@ -330,12 +334,13 @@ void Leader::discard(const std::vector<BlobId>& ids) {
     bytes += id.size();
   }
   count_discarded(bytes);
+  garbage_found_.notify_all();
 }
 
 void Leader::count_discarded(std::uint64_t bytes) {
   const bool woken = discarded_bytes_ >= kDiscardedBytesMax;
   discarded_bytes_ += bytes;
-  if (!woken && discarded_bytes_ >= kDiscardedBytesMax) collector_wakes_.push(true);
+  if (!woken && discarded_bytes_ >= kDiscardedBytesMax) collector_wakes_.set();
 }
 
 void Leader::end(Error error) {
@@ -344,7 +349,6 @@ void Leader::end(Error error) {
   ended_ = std::move(error);
   answer_due();
   scope_.close();
-  collector_wakes_.push(true);
   while (!queue_.empty()) {
     const std::shared_ptr<Pending> pending = queue_.front();
     queue_.pop_front();
@@ -361,9 +365,9 @@ void Leader::abandon() {
 
 Task<void> Leader::stop(bool last_snapshot) {
   const auto busy = [this] { return writing_ || !in_flight_.empty() || !queue_.empty(); };
-  while (busy() && !ended_) co_await sleep_for(world_.executor, 100us);
+  while (busy() && !ended_) co_await progress_.wait(scope_);
   if (last_snapshot) want_snapshot();
-  while (busy() && !ended_) co_await sleep_for(world_.executor, 100us);
+  while (busy() && !ended_) co_await progress_.wait(scope_);
   on_end_ = nullptr;
   abandon();
   co_await scope_.join();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/log.h"
 #include "tablet/leader.h"
@@ -10,7 +11,6 @@
 namespace moraine {
 namespace {
 
-constexpr Duration kCollectPoll = 1ms;
 constexpr std::uint64_t kFailuresPerLine = 30;  // A minute, by the default period.
 
 }  // namespace
@@ -19,7 +19,11 @@ constexpr std::uint64_t kFailuresPerLine = 30;  // A minute, by the default peri
 Task<void> Leader::collect_loop() {
   std::vector<bool> clean(info_.channels.size(), false);
   while (!scope_.closed()) {
-    co_await collector_wakes_.pop_until(world_.executor.now() + options_.collect_period);
+    // A tablet without garbage does not wake.
+    while (!scope_.closed() && !collector_wakes_.is_set() && nothing_to_collect(clean)) {
+      co_await garbage_found_.wait(scope_);
+    }
+    co_await collector_wakes_.wait_until(world_.executor.now() + options_.collect_period, scope_);
     discarded_bytes_ = 0;
     ++collections_begun_;
     for (std::size_t i = 0; i < info_.channels.size() && !scope_.closed(); ++i) {
@@ -31,18 +35,23 @@ Task<void> Leader::collect_loop() {
       }
     }
     ++collections_done_;
+    progress_.notify_all();
   }
+}
+
+bool Leader::nothing_to_collect(const std::vector<bool>& clean) const {
+  return std::ranges::all_of(clean, std::identity()) &&
+         std::ranges::none_of(garbage_, &ChannelGarbage::wanted);
 }
 
 Task<void> Leader::collect_now() {
   while ((snapshot_wanted_ || writing_snapshot_) && !ended_ && !scope_.closed()) {
-    co_await sleep_for(world_.executor, kCollectPoll);
+    co_await progress_.wait(scope_);
   }
   const std::uint64_t mine = collections_begun_ + 1;
-  collector_wakes_.push(true);
-  while (collections_done_ < mine && !scope_.closed()) {
-    co_await sleep_for(world_.executor, kCollectPoll);
-  }
+  collector_wakes_.set();
+  garbage_found_.notify_all();
+  while (collections_done_ < mine && !scope_.closed()) co_await progress_.wait(scope_);
 }
 
 // Right before the first entry that the next boot needs, which is never a zero entry (step 0).

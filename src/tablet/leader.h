@@ -31,6 +31,7 @@
 #include "base/byte_chain.h"
 #include "base/bytes.h"
 #include "base/result.h"
+#include "io/event.h"
 #include "io/sync.h"
 #include "io/world.h"
 #include "tablet/channel_garbage.h"
@@ -170,6 +171,14 @@ class Leader {
     blob::Colour colour = blob::Colour::kGreen;  // The worst of its puts.
   };
 
+  // The puts of one entry.
+  struct EntryPuts {
+    explicit EntryPuts(Executor& executor) : ended(executor) {}
+    blob::PutResult worst;
+    std::size_t bytes = 0;  // In flight.
+    Event ended;            // One of them.
+  };
+
   Leader(World world, BlobGroups& groups, TabletInfo info, TabletState& state,
          LeaderOptions options);
 
@@ -195,13 +204,14 @@ class Leader {
                                         const std::vector<std::pair<BlobId, Slice>>& blobs,
                                         blob::Colour& colour);
   Task<void> put_blob(BlobId id, ByteChain data, blob::PutResult& result);
-  Task<void> put_counted(BlobId id, ByteChain data, blob::PutResult& worst, std::size_t& in_flight);
+  Task<void> put_counted(BlobId id, ByteChain data, EntryPuts& puts);
   Task<Result<void>> write_snapshot();
   void end(Error error);
   BlobId log_id(Step step, std::size_t size) const;
 
   // garbage.cpp
   Task<void> collect_loop();
+  bool nothing_to_collect(const std::vector<bool>& clean) const;
   void count_discarded(std::uint64_t bytes);
   Task<void> collect_channel(Channel channel);
   Task<bool> collect_leftovers(Channel channel);
@@ -244,8 +254,11 @@ class Leader {
   bool failed_ = false;   // An entry could not be written: no later one is confirmed.
   std::optional<Error> ended_;
   Callback on_end_;
-  Mailbox<bool> collector_wakes_{world_.executor};
-  std::uint64_t discarded_bytes_ = 0;  // Since the collector woke.
+  // An entry or a snapshot was written, or a round of collecting has ended.
+  Event progress_{world_.executor};
+  Event garbage_found_{world_.executor};
+  Signal collector_wakes_{world_.executor};  // Collects at once.
+  std::uint64_t discarded_bytes_ = 0;        // Since the collector woke.
   std::uint64_t collections_begun_ = 0;
   std::uint64_t collections_done_ = 0;
   TaskScope scope_;

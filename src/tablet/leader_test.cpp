@@ -221,6 +221,44 @@ TEST_F(LeaderTest, AnAcknowledgedWordSurvivesPowerCutsAtAnyMoment) {
   EXPECT_GT(confirmed.size(), 100u);
 }
 
+TEST_F(LeaderTest, ATabletWithoutGarbageDoesNotWake) {
+  const auto events_in_a_while = [this] {
+    const std::uint64_t before = world_.executor().events_run();
+    world_.run_for(100s);
+    return world_.executor().events_run() - before;
+  };
+  world_.run_for(20s);
+  const std::uint64_t without = events_in_a_while();
+  WordsTablet& tablet = boot();
+  say(tablet, "word", 10'000);
+  world_.run_for(20s);  // Leftovers are collected.
+  EXPECT_LE(events_in_a_while(), without + 5);
+  // Garbage is collected in its time.
+  tablet.leader->discard(std::exchange(tablet.state.blobs, {}));
+  for (const char* word : {"a", "b"}) say(tablet, word);
+  world_.run_for(20s);
+  EXPECT_EQ(blobs_in(kFirstDataChannel), 0u);
+  stop(tablet);
+}
+
+TEST_F(LeaderTest, AStopEndsWithTheLastCommitAndItsSnapshot) {
+  WordsTablet& tablet = boot();
+  Instant said;
+  TaskScope tasks;
+  const auto talk = [this](WordsTablet& to, Instant& at) -> Task<void> {
+    EXPECT_TRUE(co_await to.say("word", 10'000));
+    at = world_.executor().now();
+  };
+  tasks.spawn(talk(tablet, said));
+  world_.run(tablet.leader->stop(false));
+  EXPECT_EQ(tasks.live(), 0u);
+  EXPECT_EQ(world_.executor().now(), said) << "it looks again when something has changed";
+  tablets_.clear();
+  WordsTablet& next = boot();
+  EXPECT_EQ(next.state.words, Words{"word"});
+  stop(next, true);
+}
+
 TEST_F(LeaderTest, ADeletedTabletDoesNotBootAndLeavesNothing) {
   WordsTablet& tablet = boot();
   say(tablet, "word", 10'000);

@@ -40,15 +40,21 @@ LocalTablets::Found LocalTablets::find(TabletId id) const {
   return found == tablets_.end() ? Found() : found->second;
 }
 
-Task<Result<Timestamp>> LocalTablets::commit(TabletId tablet, TabletWrite write, Instant) {
+Task<Result<Timestamp>> LocalTablets::commit(TabletId tablet, TabletWrite write, Instant deadline) {
   const Found found = find(tablet);
+  if (!found.tablet && other_calls_) {
+    co_return co_await other_calls_->commit(tablet, std::move(write), deadline);
+  }
   if (!found.tablet) co_return std::unexpected(not_here(tablet));
   co_return co_await run_there(*found.home, [&] { return found.tablet->commit(std::move(write)); });
 }
 
 Task<Result<void>> LocalTablets::prepare(TabletId tablet, TabletWrite write, TabletId coordinator,
-                                         Instant) {
+                                         Instant deadline) {
   const Found found = find(tablet);
+  if (!found.tablet && other_calls_) {
+    co_return co_await other_calls_->prepare(tablet, std::move(write), coordinator, deadline);
+  }
   if (!found.tablet) co_return std::unexpected(not_here(tablet));
   co_return co_await run_there(
       *found.home, [&] { return found.tablet->prepare(std::move(write), coordinator); });
@@ -62,16 +68,25 @@ Task<Error> LocalTablets::absent(TabletId tablet) const {
 }
 
 Task<Result<void>> LocalTablets::commit_prepared(TabletId tablet, TransactionId id,
-                                                 Timestamp commit, Instant) {
+                                                 Timestamp commit, Instant deadline) {
   const Found found = find(tablet);
-  if (!found.tablet) co_return std::unexpected(co_await absent(tablet));
+  if (!found.tablet) {
+    Error error = co_await absent(tablet);
+    if (error.code != Errc::kNotHere || !other_calls_) co_return std::unexpected(std::move(error));
+    co_return co_await other_calls_->commit_prepared(tablet, id, commit, deadline);
+  }
   co_return co_await run_there(*found.home,
                                [&] { return found.tablet->commit_prepared(id, commit); });
 }
 
-Task<Result<void>> LocalTablets::abort_prepared(TabletId tablet, TransactionId id, Instant) {
+Task<Result<void>> LocalTablets::abort_prepared(TabletId tablet, TransactionId id,
+                                                Instant deadline) {
   const Found found = find(tablet);
-  if (!found.tablet) co_return std::unexpected(co_await absent(tablet));
+  if (!found.tablet) {
+    Error error = co_await absent(tablet);
+    if (error.code != Errc::kNotHere || !other_calls_) co_return std::unexpected(std::move(error));
+    co_return co_await other_calls_->abort_prepared(tablet, id, deadline);
+  }
   co_return co_await run_there(*found.home, [&] { return found.tablet->abort_prepared(id); });
 }
 
@@ -79,6 +94,9 @@ Task<Result<void>> LocalTablets::lookup(TabletId tablet, SchemaPtr schema,
                                         table::LookupRequest request, Rowset& rows,
                                         Instant deadline) {
   const Found found = find(tablet);
+  if (!found.tablet && other_reads_) {
+    co_return co_await other_reads_->lookup(tablet, std::move(schema), request, rows, deadline);
+  }
   if (!found.tablet) co_return std::unexpected(not_here(tablet));
   co_return co_await run_there(
       *found.home, [&] { return read_rows(*found.tablet, schema, request, rows, deadline); });
@@ -87,6 +105,10 @@ Task<Result<void>> LocalTablets::lookup(TabletId tablet, SchemaPtr schema,
 Task<Result<table::OwnedVersionedRow>> LocalTablets::lookup_versions(
     TabletId tablet, SchemaPtr schema, std::string key, Timestamp timestamp, Instant deadline) {
   const Found found = find(tablet);
+  if (!found.tablet && other_reads_) {
+    co_return co_await other_reads_->lookup_versions(tablet, std::move(schema), std::move(key),
+                                                     timestamp, deadline);
+  }
   if (!found.tablet) co_return std::unexpected(not_here(tablet));
   co_return co_await run_there(*found.home, [&] {
     return read_versions(*found.tablet, schema, std::move(key), timestamp, deadline);
@@ -96,6 +118,9 @@ Task<Result<table::OwnedVersionedRow>> LocalTablets::lookup_versions(
 Task<Result<ScanPage>> LocalTablets::scan(TabletId tablet, SchemaPtr schema,
                                           table::ScanRequest request, Instant deadline) {
   const Found found = find(tablet);
+  if (!found.tablet && other_reads_) {
+    co_return co_await other_reads_->scan(tablet, std::move(schema), std::move(request), deadline);
+  }
   if (!found.tablet) co_return std::unexpected(not_here(tablet));
   co_return co_await run_there(
       *found.home, [&] { return read_page(*found.tablet, schema, std::move(request), deadline); });

@@ -1,11 +1,14 @@
-// LocalTablets: the tablets of tables that run in this process, on any of its lanes.
+// LocalTablets: the tablets of tables that run in this process, on any of its lanes; and those of
+// other nodes, if it knows how to reach these.
 //
 // Promise    As TabletCalls and TabletReads. A call runs on the tablet's lane and returns on the
 //            caller's: a plain call when both are one. commit_prepared() and
 //            abort_prepared() of a deleted tablet fail with kNotFound: nothing is prepared there
-//            any more. Calls of other tablets that do not run fail with kNotHere.
+//            any more. Calls of other tablets that do not run here go to those of other nodes
+//            (set_others()); without these, they fail with kNotHere.
 // Threading  Calls: any lane. add(), remove(), set_deleted_check() and set_listener(), and
-//            what they were given: the control lane. find(): any thread.
+//            what they were given: the control lane. set_others(): before the first call. find():
+//            any thread.
 // Tests      tablet_forms_test.cpp.
 #pragma once
 
@@ -43,6 +46,11 @@ class LocalTablets final : public TabletCalls, public TabletReads {
     added_ = std::move(added);
     removed_ = std::move(removed);
   }
+  // Where calls go of tablets that do not run here. Both outlive every call.
+  void set_others(TabletCalls& calls, TabletReads& reads) {
+    other_calls_ = &calls;
+    other_reads_ = &reads;
+  }
   Found find(TabletId id) const;
 
   Task<Result<Timestamp>> commit(TabletId tablet, TabletWrite write, Instant deadline) override;
@@ -64,6 +72,8 @@ class LocalTablets final : public TabletCalls, public TabletReads {
   Task<Error> absent(TabletId tablet) const;
 
   Executor& control_;
+  TabletCalls* other_calls_ = nullptr;
+  TabletReads* other_reads_ = nullptr;
   // Used on the control lane.
   std::function<bool(TabletId)> is_deleted_;
   Listener added_;

@@ -184,10 +184,15 @@ TEST_F(RemoteTabletsTest, TooManyRequestsAtOnceAreRefused) {
   world_.run_for(1s);
   EXPECT_EQ(server_.calls(), kServedCallsMax);
   EXPECT_EQ(overloaded, kReads - kServedCallsMax);
+  TaskScope idle;
+  idle.spawn(server_.wait_idle());
+  world_.run_for(1s);
+  EXPECT_EQ(idle.live(), 1u);
   ASSERT_TRUE(world_.run(served_->abort_prepared(undecided.transaction)));
   world_.run_for(5s);
   EXPECT_EQ(answered, kServedCallsMax);
   EXPECT_EQ(server_.calls(), 0u);
+  EXPECT_EQ(idle.live(), 0u);
 }
 
 TEST_F(RemoteTabletsTest, PagesTakeRoomBeforeTheyAreRead) {

@@ -137,7 +137,7 @@ struct TabletServer::Served {
 };
 
 struct TabletServer::State {
-  explicit State(Executor& its_executor) : executor(its_executor) {}
+  explicit State(Executor& its_executor) : executor(its_executor), idle(its_executor) {}
   // Nothing: the request is served. Else why not.
   Result<void> check_room(std::size_t request_bytes, std::size_t reply_bytes) const {
     if (calls >= kServedCallsMax || bytes + request_bytes > kServedBytesMax) {
@@ -154,6 +154,7 @@ struct TabletServer::State {
   std::size_t calls = 0;
   std::size_t bytes = 0;    // Of requests.
   std::size_t replies = 0;  // Room taken for replies.
+  Event idle;               // `calls` has become 0.
   std::map<TabletId, Hold> served;
   std::map<const void*, std::weak_ptr<Served>> by_object;
 };
@@ -173,6 +174,11 @@ void TabletServer::close() {
 
 std::size_t TabletServer::calls() const {
   return state_->calls;
+}
+
+Task<void> TabletServer::wait_idle() {
+  const std::shared_ptr<State> state = state_;
+  while (state->calls > 0) co_await state->idle.wait();
 }
 
 // Registered first: every request refused before that is older than the timestamp acquired now.
@@ -243,9 +249,9 @@ Task<Slice> TabletServer::answer(std::shared_ptr<State> state, Slice frame) {
     state->replies += room;
     reply = co_await serve(served, std::move(request->call), deadline);
     --served->calls;
-    --state->calls;
     state->bytes -= bytes;
     state->replies -= room;
+    if (--state->calls == 0) state->idle.notify_all();
   }
   reply.kind = kind;
   Slice encoded = encode(reply);

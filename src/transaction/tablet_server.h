@@ -56,6 +56,8 @@ class TabletServer {
   std::size_t calls() const;
   // Requests fail with kNotHere from now on; those in flight continue.
   void close();
+  // Returns when no request is in flight. Call after close().
+  Task<void> wait_idle();
 
  private:
   struct Served;

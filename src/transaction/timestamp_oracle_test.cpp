@@ -69,6 +69,7 @@ TEST_F(TimestampOracleTest, ARestartGivesHigherOnesThoughTheClockWentBack) {
   auto oracle = boot();
   const Timestamp before = next(*oracle);
   oracle->abandon();
+  sim_.run_for(1ms);
   oracle.reset();
   storage_.crash();
   clock_.now -= std::chrono::hours(1);

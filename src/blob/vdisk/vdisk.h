@@ -220,7 +220,7 @@ class VDisk final : public DeviceOwner,
   bool retiring_ = false;  // retire() is running.
   bool skipped_ = false;   // Generations were missed in which the group may have moved this disk.
 
-  Semaphore meta_turn_{1};
+  Semaphore meta_turn_{executor(), 1};
   bool resetting_ = false;  // A reset record is pending: no part is moved behind it.
   bool collecting_ = false;
   std::size_t calls_ = 0;

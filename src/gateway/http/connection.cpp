@@ -86,6 +86,7 @@ void HttpConnection::close() {
 
 // Without a buffer; the connection may be evicted meanwhile.
 Task<bool> HttpConnection::wait_for_request() {
+  request_ = Request();
   watchdog_.reading(service_.options_.idle_timeout, "idle");
   idle_ = service_.idle_.insert(service_.idle_.end(), this);
   const auto ready = co_await stream_->readable();
@@ -108,13 +109,16 @@ Task<bool> HttpConnection::read_header() {
   if (ahead_.empty() && !co_await wait_for_request()) co_return false;
   watchdog_.reading(service_.options_.header_timeout, "the header");
   bool needs_more = ahead_.empty();
+  bool begun = false;  // A part of the header was parsed.
   while (!parser_->header_done()) {
     if (needs_more) {
       const Result<bool> more = co_await read_more(kFirstReadBytes);
       if (!more || !*more || closed_) co_return false;
     }
-    // Some clients send an extra line break after a body.
-    while (ahead_.text().starts_with("\r\n")) ahead_ = ahead_.sub(2, ahead_.size() - 2);
+    // Some clients send an extra line break after a body. Inside a header it is the header's end.
+    while (!begun && ahead_.text().starts_with("\r\n")) {
+      ahead_ = ahead_.sub(2, ahead_.size() - 2);
+    }
     const bool partial = ahead_.empty() || ahead_.text() == "\r";
     const auto taken =
         partial ? std::expected<std::size_t, Refusal>(0) : parser_->feed(ahead_.span());
@@ -122,6 +126,7 @@ Task<bool> HttpConnection::read_header() {
       co_await refuse(taken.error());
       co_return false;
     }
+    begun = begun || *taken > 0;
     ahead_ = ahead_.sub(*taken, ahead_.size() - *taken);
     needs_more = true;
   }
@@ -182,11 +187,12 @@ Task<Result<Slice>> HttpConnection::read() {
 
 Task<bool> HttpConnection::drain() {
   std::size_t dropped = 0;
+  const Instant until = service_.executor_.now() + service_.options_.stalled_timeout;
   while (!parser_->done()) {
     const Result<Slice> slice = co_await read();
     if (!slice) co_return false;
     dropped += slice->size();
-    if (dropped > kDrainedBytesMax) co_return false;
+    if (dropped > kDrainedBytesMax || service_.executor_.now() >= until) co_return false;
   }
   co_return true;
 }
@@ -225,6 +231,20 @@ std::string HttpConnection::head_text(const Head& head, std::optional<std::uint6
 
 Task<Result<void>> HttpConnection::reply(Reply reply) {
   if (answer_ != Answer::kNone) co_return fail(Errc::kInvalidArgument, "answered twice");
+  const std::size_t bytes = reply.body.size();
+  std::size_t& unsent = service_.unsent_bytes_;
+  if (unsent > 0 && unsent + bytes > service_.options_.unsent_bytes_max) {
+    reply = text_reply(503, "too many answers are being sent to slow clients; try again later\n");
+    reply.head.fields.add("Retry-After", "1");
+    co_return co_await send_reply(std::move(reply));
+  }
+  unsent += bytes;
+  const Result<void> sent = co_await send_reply(std::move(reply));
+  unsent -= bytes;
+  co_return sent;
+}
+
+Task<Result<void>> HttpConnection::send_reply(Reply reply) {
   answer_ = Answer::kBegun;
   chunked_ = false;
   std::vector<Slice> slices;

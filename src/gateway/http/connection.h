@@ -1,7 +1,8 @@
 // HttpConnection: one client's requests and answers, in order.
 //
-// Promise    While it waits for a request it holds no buffer. The unread rest of a request's body
-//            is read and dropped; if it is long, the connection is closed.
+// Promise    While it waits for a request it holds no buffer and no earlier request. The unread
+//            rest of a request's body is read and dropped; if it is long or slow, the connection is
+//            closed.
 // Invariants Nothing is written before the previous answer is complete.
 // Threading  The service's executor.
 #pragma once
@@ -51,6 +52,7 @@ class HttpConnection final : private Exchange {
   Task<void> finish();
   Task<void> refuse(Refusal refusal);
   Task<bool> drain();
+  Task<Result<void>> send_reply(Reply reply);
   Task<Result<void>> send(std::vector<Slice> slices);
   std::string head_text(const Head& head, std::optional<std::uint64_t> length);
   bool has_body(const Head& head) const;

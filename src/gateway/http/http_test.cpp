@@ -112,6 +112,45 @@ TEST_F(HttpTest, ALongBodyPassesAndATooLongOneIsRefused) {
   EXPECT_TRUE(got.contains("more than 1048576 bytes")) << got.substr(0, 400);
 }
 
+TEST_F(HttpTest, AHeaderMayComeLineByLineAndByteByByte) {
+  serve(echo);
+  const std::string request = "GET /x HTTP/1.1\r\nHost: here\r\nAccept: all\r\n\r\n";
+  Client& lines = connect();
+  for (const char* line : {"GET /x HTTP/1.1\r\n", "Host: here\r\n", "Accept: all\r\n"}) {
+    send(lines, line);
+    EXPECT_EQ(lines.got, "");
+  }
+  send(lines, "\r\n");
+  EXPECT_TRUE(lines.got.contains("GET /x")) << lines.got;
+  Client& bytes = connect();
+  for (const char byte : request) send(bytes, std::string(1, byte));
+  EXPECT_TRUE(bytes.got.contains("GET /x")) << bytes.got;
+  // Line breaks before a request are left out, however they arrive.
+  for (const char* part : {"\r\n", "\r", "\n\r\n"}) send(bytes, part);
+  send(bytes, request);
+  EXPECT_EQ(count_of(bytes.got, "GET /x"), 2u) << bytes.got;
+}
+
+TEST_F(HttpTest, ABodyInPartsOfOneByteIsRead) {
+  serve(echo);
+  std::string body;
+  for (int i = 0; i < 100'000; ++i) body += "1\r\nx\r\n";
+  const std::string got =
+      answer("PUT /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + body + "0\r\n\r\n");
+  EXPECT_TRUE(got.contains(std::string(100'000, 'x'))) << got.substr(0, 300);
+}
+
+TEST_F(HttpTest, TrailersWithoutAnEndAreRefused) {
+  serve(echo);
+  Client& client = connect();
+  send(client, "PUT /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n");
+  std::string trailers;
+  for (int i = 0; i < 100; ++i) trailers += fmt::format("a{}: b\r\n", i);
+  for (int i = 0; i < 200 && !client.ended; ++i) send(client, trailers);
+  EXPECT_TRUE(client.ended);
+  EXPECT_TRUE(client.got.starts_with("HTTP/1.1 400")) << client.got;
+}
+
 TEST_F(HttpTest, HeadGetsNoBody) {
   serve(echo);
   const std::string got = answer("HEAD /x HTTP/1.1\r\n\r\nGET /y HTTP/1.1\r\n\r\n");
@@ -188,6 +227,18 @@ TEST_F(HttpTest, AnUnreadBodyIsDroppedOrEndsTheConnection) {
   EXPECT_TRUE(waiting.ended);
 }
 
+TEST_F(HttpTest, AnUnreadBodyThatComesSlowlyEndsTheConnection) {
+  serve(ignore_body);
+  Client& client = connect();
+  send(client, "PUT / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n");
+  EXPECT_TRUE(client.got.contains("done"));
+  for (int i = 0; i < 4; ++i) {
+    send(client, "x");
+    world_.run_for(30s);
+  }
+  EXPECT_TRUE(client.ended);
+}
+
 TEST_F(HttpTest, AHandlerThatGivesNothingIsAServerError) {
   serve(give_nothing);
   EXPECT_TRUE(answer("GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 500 "));
@@ -238,6 +289,21 @@ TEST_F(HttpTest, AClientThatDoesNotReadItsAnswerIsClosed) {
   EXPECT_EQ(service_->connections(), 1u);
   world_.run_for(2s);
   EXPECT_EQ(service_->connections(), 0u);
+}
+
+TEST_F(HttpTest, AnswersThatNobodyReadsAreBounded) {
+  HttpOptions options;
+  options.unsent_bytes_max = 20 << 20;
+  serve(answer_at_length, options);
+  for (int i = 0; i < 2; ++i) send(connect(false), "GET / HTTP/1.1\r\n\r\n");
+  Client& third = connect();
+  send(third, "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(third.got.starts_with("HTTP/1.1 503 ")) << third.got.substr(0, 200);
+  EXPECT_TRUE(third.got.contains("Retry-After: 1\r\n"));
+  world_.run_for(61s);  // The other two are closed.
+  send(third, "GET / HTTP/1.1\r\n\r\n");
+  world_.run_for(10s);
+  EXPECT_TRUE(third.got.contains("HTTP/1.1 200 "));
 }
 
 TEST_F(HttpTest, ANewConnectionTakesThePlaceOfTheLongestIdleOne) {

@@ -31,6 +31,7 @@ class RequestParser::Impl final : public beast_http::basic_parser<true> {
   std::optional<Refusal> refusal;  // For what Beast does not check.
   ByteSpan piece;
   std::size_t header_bytes = 0;  // Parsed so far.
+  std::size_t fields = 0;
   bool is_1_0 = false;
 
  private:
@@ -46,8 +47,15 @@ class RequestParser::Impl final : public beast_http::basic_parser<true> {
     }
     request.target = std::move(*parsed);
   }
-  void on_field_impl(beast_http::field, string_view name, string_view value, error_code&) override {
-    request.fields.add(text_of(name), text_of(value));
+  void on_field_impl(beast_http::field, string_view name, string_view value,
+                     error_code& failed) override {
+    if (++fields > kFieldsMax) {
+      refusal = Refusal{431, fmt::format("the request has more than {} fields", kFieldsMax)};
+      failed = error::bad_field;
+      return;
+    }
+    // Trailers are not kept.
+    if (!is_header_done()) request.fields.add(text_of(name), text_of(value));
   }
   void on_header_impl(error_code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}

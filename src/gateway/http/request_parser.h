@@ -2,7 +2,8 @@
 //
 // Promise    Returns the header when it is complete, then the body in parts, whether it has a
 //            length or is chunked.
-// Limits     kHeaderBytesMax of header (request line and fields).
+// Limits     kHeaderBytesMax of header (request line and fields), kFieldsMax fields, trailers
+//            included; kParametersMax parameters.
 // Tests      request_parser_test.cpp, http_connection_fuzz.cpp
 #pragma once
 
@@ -19,6 +20,7 @@
 namespace moraine::http {
 
 inline constexpr std::size_t kHeaderBytesMax = std::size_t{64} << 10;
+inline constexpr std::size_t kFieldsMax = 256;
 
 // Why a request cannot be served: the status to answer with, and a text with the reason.
 struct Refusal {

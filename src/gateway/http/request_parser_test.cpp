@@ -94,12 +94,14 @@ TEST(RequestParser, RefusesWhatIsNoRequestAndSaysWhy) {
   }
 }
 
-TEST(RequestParser, ManyShortFieldsAreCountedTogether) {
+TEST(RequestParser, TheBytesOfFieldsAreCountedTogether) {
   std::string text = "GET / HTTP/1.1\r\n";
-  while (text.size() <= kHeaderBytesMax) text += "A: b\r\n";
+  const std::string field = "A: " + std::string(2 * kHeaderBytesMax / kFieldsMax, 'b') + "\r\n";
+  while (text.size() <= kHeaderBytesMax) text += field;
   Fed fed(text + "\r\n", 100);
   ASSERT_TRUE(fed.refused);
   EXPECT_EQ(fed.refused->status, 431u);
+  EXPECT_TRUE(fed.refused->reason.contains("bytes")) << fed.refused->reason;
 }
 
 TEST(RequestParser, KnowsWhetherTheConnectionIsKeptAlive) {
@@ -119,6 +121,19 @@ TEST(Fields, NamesAndWordsAreFoundInAnyCase) {
   EXPECT_FALSE(fields.has_word("connection", "keep"));
   EXPECT_EQ(*fields.find("connection"), "keep-alive, Upgrade");
   EXPECT_EQ(fields.find("none"), nullptr);
+}
+
+TEST(RequestParser, RefusesTooManyFields) {
+  std::string text = "GET / HTTP/1.1\r\n";
+  for (std::size_t i = 0; i < kFieldsMax; ++i) text += "a:\r\n";
+  Fed fits(text + "\r\n");
+  EXPECT_FALSE(fits.refused);
+  EXPECT_TRUE(fits.parser.done());
+  EXPECT_EQ(fits.parser.take_request().fields.all().size(), kFieldsMax);
+  Fed more(text + "a:\r\n\r\n");
+  ASSERT_TRUE(more.refused);
+  EXPECT_EQ(more.refused->status, 431u);
+  EXPECT_EQ(more.refused->reason, "the request has more than 256 fields");
 }
 
 }  // namespace

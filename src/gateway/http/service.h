@@ -5,7 +5,7 @@
 //            new connection past the bound replaces the one that is idle for longest.
 // Threading  One executor; to serve all lanes make one for each (`TcpListener::open` with
 //            `ServingLane`).
-// Limits     HttpOptions, kHeaderBytesMax; kInputBytes read ahead of a handler.
+// Limits     HttpOptions, those of RequestParser; kInputBytes read ahead of a handler.
 // Tests      http_test.cpp, http_connection_fuzz.cpp
 #pragma once
 
@@ -28,6 +28,9 @@ struct HttpOptions {
   Duration idle_timeout = 120s;    // Between two requests.
   Duration header_timeout = 30s;   // From the first byte of a request to the end of its header.
   Duration stalled_timeout = 60s;  // Of a body or an answer, without progress.
+  // Of all answers that clients have not taken; past it requests get 503. An answer that is longer
+  // than this is sent alone.
+  std::size_t unsent_bytes_max = std::size_t{256} << 20;
 };
 
 using HttpHandler = std::function<Task<void>(Exchange&)>;
@@ -60,6 +63,7 @@ class HttpService {
   Gauge& open_;
   std::array<Counter*, 6> answers_{};  // By the first digit of the status.
   std::size_t connections_ = 0;
+  std::size_t unsent_bytes_ = 0;
   Idle idle_;  // Longest idle first.
 };
 

@@ -1,5 +1,7 @@
 #include "gateway/http/url.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -60,6 +62,10 @@ Result<Target> parse_target(std::string_view text) {
     const std::string_view pair = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (pair.empty()) continue;
+    if (target.query.size() == kParametersMax) {
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("the URL has more than {} parameters", kParametersMax));
+    }
     const std::size_t equals = pair.find('=');
     TRY(std::string name, decode(pair.substr(0, equals), true));
     std::string value;

@@ -1,6 +1,8 @@
 // The target of an HTTP request: path and query string.
 //
-// Errors     kInvalidArgument: a percent sign without two hexadecimal digits, or a zero byte.
+// Limits     kParametersMax parameters.
+// Errors     kInvalidArgument: a percent sign without two hexadecimal digits, a zero byte, or too
+//            many parameters.
 #pragma once
 
 #include <string>
@@ -11,6 +13,8 @@
 #include "base/result.h"
 
 namespace moraine::http {
+
+inline constexpr std::size_t kParametersMax = 1'000;
 
 struct Target {
   std::string path;                                        // Decoded; begins with '/', or is "*".

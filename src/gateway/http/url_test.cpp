@@ -47,5 +47,16 @@ TEST(Url, WhatCannotBeDecodedIsRefused) {
   EXPECT_TRUE(parse_target(""));
 }
 
+TEST(Url, TooManyParametersAreRefused) {
+  std::string text = "/?";
+  for (std::size_t i = 0; i < kParametersMax; ++i) text += "a&";
+  const auto fits = parse_target(text);
+  ASSERT_TRUE(fits) << fits.error().message();
+  EXPECT_EQ(fits->query.size(), kParametersMax);
+  const auto more = parse_target(text + "a");
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().context, "the URL has more than 1000 parameters");
+}
+
 }  // namespace
 }  // namespace moraine::http

@@ -68,7 +68,7 @@ class KafkaDoor {
   const State state_;
   StoredGroups groups_;
   DurableProducerIds producer_ids_;
-  Semaphore config_changes_{1};
+  Semaphore config_changes_{world_.executor, 1};
   MetricRegistry registry_;
   std::optional<Uuid> cluster_id_;
   std::vector<std::unique_ptr<Serving>> lanes_;

@@ -49,7 +49,6 @@ RealDisk::Place::Place(RealDisk& disk) : disk_(disk) {
   disk_.lane_.begin_io();
 }
 
-// The next waiter, if any, submits inside release().
 RealDisk::Place::~Place() {
   --disk_.in_flight_;
   disk_.lane_.end_io();

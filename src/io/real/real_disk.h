@@ -65,7 +65,7 @@ class RealDisk final : public Disk {
   Lane& lane_;
   const std::shared_ptr<DiskEngine> engine_;
   const DiskFile file_;
-  Semaphore depth_{kDiskQueueDepth};
+  Semaphore depth_{lane_, kDiskQueueDepth};
   std::size_t in_flight_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/log.h"
@@ -38,7 +39,8 @@ struct Gate {
   RequestHandler handler() {
     return [this](NodeId, Slice request) { return pass(std::move(request)); };
   }
-  Semaphore permits{0};
+  explicit Gate(Executor& executor) : permits(executor, 0) {}
+  Semaphore permits;
   std::size_t arrived = 0;
 };
 
@@ -107,12 +109,13 @@ TEST_P(TcpNetworkTest, CallsToSelfGoToTheHandler) {
 }
 
 TEST_P(TcpNetworkTest, ACallToSelfEndsAtItsDeadline) {
-  Gate gate;
+  Gate gate(lane_);
   first_->serve(gate.handler());
   const Result<Slice> reply =
       lane_.run(first_->call(kFirst, Slice::copy_of("x"), lane_.now() + 5ms));
   EXPECT_EQ(reply.error().code, Errc::kTimeout);
   gate.open();
+  lane_.run(rest(lane_));
 }
 
 TEST_P(TcpNetworkTest, LargePayloadsArriveWhole) {
@@ -152,7 +155,7 @@ TEST_P(TcpNetworkTest, AnUnknownNodeIsAWrongArgument) {
 }
 
 TEST_P(TcpNetworkTest, ACallWithoutReplyEndsAtItsDeadlineAndItsLateReplyIsDropped) {
-  Gate gate;
+  Gate gate(lane_);
   second_->serve(gate.handler());
   EXPECT_EQ(call("late", 20ms).error().code, Errc::kTimeout);
   EXPECT_EQ(call("x", 0ms).error().code, Errc::kTimeout);
@@ -208,7 +211,7 @@ Task<Result<Slice>> call_while(Task<void> other, Task<Result<Slice>> call) {
 }
 
 TEST_P(TcpNetworkTest, CallsInFlightFailWhenThePeerStopsAndSucceedAfterItsRestart) {
-  Gate gate;
+  Gate gate(lane_);
   second_->serve(gate.handler());
   const std::uint16_t port = second_->port();
   Task<Result<Slice>> pending = first_->call(kSecond, Slice::copy_of("x"), lane_.now() + 60s);
@@ -216,6 +219,7 @@ TEST_P(TcpNetworkTest, CallsInFlightFailWhenThePeerStopsAndSucceedAfterItsRestar
       lane_.run(call_while(stop_when_called(*second_, lane_, gate), std::move(pending)));
   EXPECT_EQ(reply.error().code, Errc::kUnavailable);
   gate.open();
+  lane_.run(rest(lane_));
   second_.reset();
   EXPECT_EQ(call("down").error().code, Errc::kUnavailable);
 
@@ -257,7 +261,7 @@ Task<void> call_many(TcpNetwork& network, Slice request, std::size_t count, Gate
 }
 
 TEST_P(TcpNetworkTest, CallsPastTheBoundAreOverloadedAndTheServerReadsOnlyWhatItServes) {
-  Gate gate;
+  Gate gate(lane_);
   second_->serve(gate.handler());
   Tally tally;
   lane_.run(call_many(*first_, Slice::copy_of("x"), kCallsInFlightMax + 10, gate,
@@ -269,7 +273,7 @@ TEST_P(TcpNetworkTest, CallsPastTheBoundAreOverloadedAndTheServerReadsOnlyWhatIt
 }
 
 TEST_P(TcpNetworkTest, BytesPastTheBoundAreOverloaded) {
-  Gate gate;
+  Gate gate(lane_);
   second_->serve(gate.handler());
   Tally tally;
   const std::size_t fit = kBytesInFlightMax / kFrameBytesMax;

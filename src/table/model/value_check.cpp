@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/utf8.h"
 #include "base/yson.h"
 #include "table/model/aggregate.h"
 #include "table/model/limits.h"
@@ -232,30 +233,6 @@ Result<Value> to_cell(const ColumnSchema& column, const Value& value, const Valu
     TRY_VOID(check_range(column, cell));
   }
   return cell;
-}
-
-bool is_utf8(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  for (std::size_t i = 0; i < text.size();) {
-    const std::uint8_t first = byte(i);
-    if (first < 0x80) {
-      ++i;
-      continue;
-    }
-    const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || text.size() - i < size) return false;
-    for (std::size_t j = 1; j < size; ++j) {
-      if ((byte(i + j) & 0xc0) != 0x80) return false;
-    }
-    const std::uint8_t second = byte(i + 1);
-    // Overlong forms, surrogates, and code points above U+10FFFF.
-    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
-      return false;
-    }
-    i += size;
-  }
-  return true;
 }
 
 }  // namespace moraine::table

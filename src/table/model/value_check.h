@@ -28,6 +28,5 @@ Result<Value> to_cell(const ColumnSchema& column, const Value& value, const Valu
                       TextMemory& memory);
 // A scalar as `any` columns store it: as YSON, in `memory`.
 Value as_any(const Value& scalar, TextMemory& memory);
-bool is_utf8(std::string_view text);
 
 }  // namespace moraine::table

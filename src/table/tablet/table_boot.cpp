@@ -147,7 +147,7 @@ Task<Result<void>> TableTablet::Impl::adopt_chunks() {
 Task<Result<void>> TableTablet::Impl::open_chunks() {
   std::vector<OpenedChunk> opened;
   for (const auto& [id, record] : state_.chunks()) opened.push_back({record});
-  Semaphore turns(kMetaReadsMax);
+  Semaphore turns(executor(), kMetaReadsMax);
   TaskScope reads;
   for (OpenedChunk& chunk : opened) reads.spawn(open_chunk(chunk, turns));
   co_await reads.join();

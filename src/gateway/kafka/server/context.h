@@ -92,7 +92,7 @@ struct ServerContext {
   SlowReaders slow_readers;
   ClientLog closed_clients;
   ClientLog refused_clients;
-  Semaphore own_permits{1};
+  Semaphore own_permits{executor, 1};
   LaneLock own_config_changes;
   LaneLock& config_changes;  // One change of configs at a time: it depends on earlier ones.
   BackgroundWork* const background;

@@ -25,6 +25,8 @@ struct HunkJob {
   BlobReader& blobs;
   std::vector<std::uint32_t> order;  // Of refs, by blob and offset.
   std::vector<Slice> bytes;
+  std::vector<Stretch> stretches;
+  std::size_t next = 0;  // Of `stretches`.
   Result<void> outcome;
   std::uint64_t read_bytes = 0;
 };
@@ -49,47 +51,52 @@ std::vector<Stretch> plan(const HunkJob& job) {
   return stretches;
 }
 
-Task<void> read_stretch(HunkJob& job, Stretch stretch, Semaphore& permits) {
-  co_await permits.acquire();
-  if (job.outcome && stretch.size != 0) {
-    Result<Slice> read = co_await job.blobs.read(stretch.blob, stretch.offset, stretch.size);
-    if (!read) {
-      job.outcome = std::unexpected(std::move(read).error());
-    } else if (read->size() != stretch.size) {
-      job.outcome = fail(Errc::kCorrupt, fmt::format("blob {}: {} of {} bytes of hunks at {}",
-                                                     stretch.blob.to_string(), read->size(),
-                                                     stretch.size, stretch.offset));
-    } else {
-      job.read_bytes += stretch.size;
-      for (std::size_t at = stretch.first; at < stretch.last; ++at) {
-        const HunkRef& ref = job.refs[job.order[at]];
-        Slice part = read->sub(ref.offset - stretch.offset, ref.size);
-        if (crc32c(part) != ref.checksum) {
-          job.outcome = fail(Errc::kCorrupt, fmt::format("blob {}: checksum of the hunk at {}",
-                                                         ref.blob.to_string(), ref.offset));
-          break;
-        }
-        job.bytes[job.order[at]] = std::move(part);
-      }
-    }
+Task<Result<void>> read_stretch(HunkJob& job, const Stretch& stretch) {
+  if (stretch.size == 0) co_return Result<void>();
+  CO_TRY(const Slice read, co_await job.blobs.read(stretch.blob, stretch.offset, stretch.size));
+  if (read.size() != stretch.size) {
+    co_return fail(Errc::kCorrupt,
+                   fmt::format("blob {}: {} of {} bytes of hunks at {}", stretch.blob.to_string(),
+                               read.size(), stretch.size, stretch.offset));
   }
-  permits.release();
+  job.read_bytes += stretch.size;
+  for (std::size_t at = stretch.first; at < stretch.last; ++at) {
+    const HunkRef& ref = job.refs[job.order[at]];
+    Slice part = read.sub(ref.offset - stretch.offset, ref.size);
+    if (crc32c(part) != ref.checksum) {
+      co_return fail(Errc::kCorrupt, fmt::format("blob {}: checksum of the hunk at {}",
+                                                 ref.blob.to_string(), ref.offset));
+    }
+    job.bytes[job.order[at]] = std::move(part);
+  }
+  co_return Result<void>();
+}
+
+// One of several that read what is left.
+Task<void> read_next(HunkJob& job) {
+  while (job.next < job.stretches.size() && job.outcome) {
+    Result<void> read = co_await read_stretch(job, job.stretches[job.next++]);
+    if (!read) job.outcome = std::move(read);
+  }
 }
 
 }  // namespace
 
 Task<Result<std::vector<Slice>>> read_hunks(std::span<const HunkRef> refs, BlobReader& blobs,
                                             ChunkReadCounters& counters) {
-  HunkJob job{.refs = refs, .blobs = blobs, .order = {}, .bytes = {}, .outcome = {}};
+  HunkJob job{
+      .refs = refs, .blobs = blobs, .order = {}, .bytes = {}, .stretches = {}, .outcome = {}};
   job.order.resize(refs.size());
   job.bytes.resize(refs.size());
   std::iota(job.order.begin(), job.order.end(), 0);
   std::ranges::sort(job.order, [&refs](std::uint32_t a, std::uint32_t b) {
     return std::pair(refs[a].blob, refs[a].offset) < std::pair(refs[b].blob, refs[b].offset);
   });
-  Semaphore permits(kHunkReadsInFlight);
+  job.stretches = plan(job);
   TaskScope scope;
-  for (const Stretch& stretch : plan(job)) scope.spawn(read_stretch(job, stretch, permits));
+  for (std::size_t i = 0; i < std::min(job.stretches.size(), kHunkReadsInFlight); ++i) {
+    scope.spawn(read_next(job));
+  }
   co_await scope.join();
   counters.add(ChunkReadCounters::kDiskBytes, job.read_bytes);
   counters.add(ChunkReadCounters::kTransmittedBytes, job.read_bytes);

@@ -56,18 +56,24 @@ void drop_repeated(std::vector<MissingBlock>& missing) {
   missing.erase(repeated.begin(), repeated.end());
 }
 
-Task<void> load_block(MissingBlock wanted, BlockPins& pins, Semaphore& permits,
-                      Result<void>& outcome) {
-  co_await permits.acquire();
-  if (outcome) {
+struct BlockLoads {
+  std::vector<MissingBlock> missing;
+  BlockPins& pins;
+  std::size_t next = 0;  // Of `missing`.
+  Result<void> outcome;
+};
+
+// One of several that load what is left.
+Task<void> load_next(BlockLoads& loads) {
+  while (loads.next < loads.missing.size() && loads.outcome) {
+    const MissingBlock& wanted = loads.missing[loads.next++];
     Result<Slice> bytes = co_await wanted.chunk->load(wanted.block);
     if (bytes) {
-      pins.add(wanted.chunk, wanted.block, *std::move(bytes));
-    } else if (outcome) {
-      outcome = std::unexpected(std::move(bytes).error());
+      loads.pins.add(wanted.chunk, wanted.block, *std::move(bytes));
+    } else if (loads.outcome) {
+      loads.outcome = std::unexpected(std::move(bytes).error());
     }
   }
-  permits.release();
 }
 
 }  // namespace
@@ -115,14 +121,12 @@ std::span<const BlockPins::Pin> BlockPins::of(const ChunkReader* chunk) const {
 
 Task<Result<void>> load_blocks(std::vector<MissingBlock> missing, BlockPins& pins) {
   drop_repeated(missing);
-  Result<void> outcome;
-  Semaphore permits(kBlockLoadsInFlight);
+  const std::size_t tasks = std::min(missing.size(), kBlockLoadsInFlight);
+  BlockLoads loads{.missing = std::move(missing), .pins = pins, .outcome = {}};
   TaskScope scope;
-  for (MissingBlock& block : missing) {
-    scope.spawn(load_block(std::move(block), pins, permits, outcome));
-  }
+  for (std::size_t i = 0; i < tasks; ++i) scope.spawn(load_next(loads));
   co_await scope.join();
-  co_return outcome;
+  co_return std::move(loads.outcome);
 }
 
 bool load_blocks_inline(std::vector<MissingBlock> missing, BlockPins& pins) {

@@ -1,8 +1,8 @@
-#include "app/topic_metrics.h"
+#include "node/topic_metrics.h"
 
 #include <gtest/gtest.h>
 
-namespace moraine::app {
+namespace moraine {
 namespace {
 
 std::size_t count(const std::string& text, const std::string& of) {
@@ -32,15 +32,22 @@ TopicsReport report_of(std::size_t partitions, std::size_t consumers) {
 }
 
 TEST(TopicMetrics, HasTheLagOfEveryConsumerUpToTheBound) {
-  const std::string few = topic_metrics(report_of(2, 3), {});
+  const std::string few = to_prometheus(report_of(2, 3), {});
   EXPECT_EQ(count(few, "\nmoraine_topic_lag_messages{"), 6u);
   EXPECT_EQ(count(few, "partition=\"1\",consumer=\"c2\"} 2\n"), 1u);
-  const std::string many = topic_metrics(report_of(20, kReportedConsumersMax / 10), {});
+  const std::string many = to_prometheus(report_of(20, kReportedConsumersMax / 10), {});
   EXPECT_EQ(count(many, "\nmoraine_topic_lag_messages{"), kReportedConsumersMax);
 }
 
+TEST(TopicMetrics, HasTheFirstPartitionsUpToTheBound) {
+  const std::string many = to_prometheus(report_of(kReportedPartitionsMax + 5, 0), {});
+  EXPECT_EQ(count(many, "\nmoraine_topic_end_offset{"), kReportedPartitionsMax);
+  EXPECT_EQ(count(many, fmt::format("\nmoraine_partitions {}\n", kReportedPartitionsMax + 5)), 1u)
+      << "the sums have all";
+}
+
 TEST(TopicMetrics, HasTheSumsOfTheNodeAndTheirLimits) {
-  const std::string text = topic_metrics(report_of(5, 3), {});
+  const std::string text = to_prometheus(report_of(5, 3), {});
   EXPECT_EQ(count(text, "\nmoraine_partitions 5\n"), 1u);
   EXPECT_EQ(count(text, fmt::format("\nmoraine_partitions_max {}\n", kPartitionsPerNodeMax)), 1u);
   EXPECT_EQ(count(text, "\nmoraine_sources 10\n"), 1u);
@@ -50,4 +57,4 @@ TEST(TopicMetrics, HasTheSumsOfTheNodeAndTheirLimits) {
 }
 
 }  // namespace
-}  // namespace moraine::app
+}  // namespace moraine

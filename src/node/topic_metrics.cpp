@@ -1,10 +1,10 @@
-#include "app/topic_metrics.h"
+#include "node/topic_metrics.h"
 
 #include <fmt/format.h>
 
 #include <iterator>
 
-namespace moraine::app {
+namespace moraine {
 namespace {
 
 using queue::PartitionInfo;
@@ -120,7 +120,7 @@ void sums(const TopicsReport& report, std::string& out) {
 
 }  // namespace
 
-std::string topic_metrics(const TopicsReport& report, const TopicCacheFigures& cache) {
+std::string to_prometheus(const TopicsReport& report, const TopicCacheFigures& cache) {
   std::string out;
   for (const Field& field : kFields) {
     auto to = std::back_inserter(out);
@@ -144,4 +144,4 @@ std::string topic_metrics(const TopicsReport& report, const TopicCacheFigures& c
   return out;
 }
 
-}  // namespace moraine::app
+}  // namespace moraine

@@ -8,12 +8,12 @@
 
 #include "node/node.h"
 
-namespace moraine::app {
+namespace moraine {
 
 inline constexpr std::size_t kReportedPartitionsMax = 10'000;
 inline constexpr std::size_t kReportedConsumersMax =
     10'000;  // A consumer of each partition counts.
 
-std::string topic_metrics(const TopicsReport& report, const TopicCacheFigures& cache);
+std::string to_prometheus(const TopicsReport& report, const TopicCacheFigures& cache);
 
-}  // namespace moraine::app
+}  // namespace moraine
