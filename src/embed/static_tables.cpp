@@ -33,9 +33,8 @@ Result<StaticRowsPtr> check_rows(embed::DatabaseCore& core, std::string_view pat
   return table.check_rows(rows);
 }
 
-Task<std::string> topic_metrics(Node& node) {
-  const TopicCacheFigures cache = co_await node.topic_cache();
-  co_return to_prometheus(node.topics_report(), cache);
+Task<std::string> topic_metrics(const Node& node) {
+  co_return to_prometheus(node.topics_report(), node.topic_cache());
 }
 
 }  // namespace
