@@ -68,7 +68,7 @@ class FewSegments : public testing::TestWithParam<std::tuple<Shape, std::uint64_
   // Overwrites its names at random. What is refused makes it erase one of them.
   Task<void> write(int writer) {
     SeededRandom random = world_.stream("writer", static_cast<std::uint64_t>(writer));
-    for (int round = 0; round < shape().rounds; ++round) {
+    for (int round = 0; round < shape().rounds && !stopping_; ++round) {
       const auto chosen = random.below(static_cast<std::uint64_t>(shape().names));
       const std::string name = fmt::format("{}/{}", writer, chosen);
       const std::uint64_t seed = random.next();
@@ -93,13 +93,14 @@ class FewSegments : public testing::TestWithParam<std::tuple<Shape, std::uint64_
     const auto erased = co_await owner_->erase(name);
     if (erased) {
       expected_.erase(name);
-    } else {
+    } else if (!stopping_) {
       errors_.push_back(erased.error().message());
     }
     co_await sleep_for(world_.executor(), 1ms);
   }
   // Only who ignores the colour may get kNoSpace, and only once the colour says so.
   void note_failure(const Error& error) {
+    if (stopping_ && error.code != Errc::kNoSpace) return;
     const bool clean = !shape().heed_colour && error.code == Errc::kNoSpace &&
                        error.context.contains("no segment can be freed") &&
                        device_->colour() >= kColourToRefuse;
@@ -117,6 +118,20 @@ class FewSegments : public testing::TestWithParam<std::tuple<Shape, std::uint64_
     for (int i = 0; i < 36'000 && scope.live() > 0; ++i) world_.run_for(100ms);
     ASSERT_EQ(scope.live(), 0u) << "appends wait for nothing";
   }
+  // Writes, and stops the device while the writers run.
+  void write_until_stopped(Duration after) {
+    TaskScope scope;
+    for (int writer = 0; writer < shape().writers; ++writer) scope.spawn(write(writer));
+    world_.run_for(after);
+    stopping_ = true;
+    world_.run(device_->stop());
+    for (int i = 0; i < 100 && scope.live() > 0; ++i) world_.run_for(100ms);
+    ASSERT_EQ(scope.live(), 0u) << "appends wait for nothing";
+    stopping_ = false;
+    owner_.reset();
+    device_.reset();
+    open();
+  }
   void expect_all() {
     EXPECT_EQ(owner_->names().size(), expected_.size());
     for (const auto& [name, content] : expected_) {
@@ -131,6 +146,7 @@ class FewSegments : public testing::TestWithParam<std::tuple<Shape, std::uint64_
   std::unique_ptr<Device> device_;
   std::shared_ptr<TestOwner> owner_;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> expected_;  // Seed and size.
+  bool stopping_ = false;
   int written_ = 0;
   int refused_ = 0;
   std::vector<std::string> errors_;
@@ -148,6 +164,15 @@ TEST_P(FewSegments, EveryAppendSucceedsOrIsRefusedByColour) {
   expect_all();
   reopen_after_power_cut();
   expect_all();
+}
+
+TEST_P(FewSegments, AStopWaitsForTheSegmentsThatAreBeingFreed) {
+  SeededRandom random = world_.stream("stops");
+  for (int stop = 0; stop < 12; ++stop) {
+    write_until_stopped(std::chrono::microseconds(random.below(60'000)));
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_TRUE(errors_.empty()) << errors_.size() << " errors, the first: " << errors_.front();
 }
 
 const Shape kShapes[] = {

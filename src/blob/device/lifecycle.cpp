@@ -291,7 +291,8 @@ Task<void> Device::stop() {
   scope_.close();
   while (!failure_ &&
          (has_pending() || !in_flight_.empty() || checkpointing_ || cleaning_ || trimming_)) {
-    if (stalled_) {
+    const bool freeing = relieving_ || cleaning_ || checkpointing_;
+    if (stalled_ && !freeing) {
       co_await relieve_stall();
     } else {
       co_await work_changed_.wait();

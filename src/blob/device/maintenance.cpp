@@ -131,11 +131,13 @@ bool Device::note_idle() {
 
 // Ordinary appends wait for free segments. Frees dead segments, then those that a checkpoint makes
 // dead, then cleans, until the first that waits is admitted; when nothing helps, those that are not
-// admitted fail with kNoSpace.
+// admitted fail with kNoSpace. One call at a time: a second one would take segments that the first
+// is cleaning for segments that cannot be freed.
 Task<void> Device::relieve_stall() {
   const auto relieved = [this] {
     return ordinary_.empty() || admits(*ordinary_.front(), open_room());
   };
+  relieving_ = true;
   bool checkpointed = false;
   for (int round = 0; round < kReliefRounds && !failure_; ++round) {
     release_dead();
@@ -146,13 +148,14 @@ Task<void> Device::relieve_stall() {
     checkpointed = true;
     if (!co_await checkpoint()) break;
   }
-  stalled_ = false;
+  stalled_ = relieving_ = false;
   if (!failure_ && !relieved()) {
     segments_.set_stuck(true);
     fail_pending(Error{Errc::kNoSpace, fmt::format("{}: no segment can be freed", path_)},
                  Pending::kNotAdmitted);
   }
   schedule_pump();
+  work_changed_.notify_all();
 }
 
 void Device::release_dead() {
