@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 
 #include "client/table_client.h"
 #include "io/run_on.h"
@@ -33,11 +34,28 @@ std::unexpected<Error> no_lookups(const Table& table) {
               fmt::format("{} does not have unique keys: read it with scans", table.path));
 }
 
-// For a table of one range, without changing a reference count when all is in memory. Null: done.
-Result<Lookup::TabletPtr> try_single(const OpenTable& open, const table::LookupRequest& request,
-                                     Rowset& rows, table::UnfinishedLookup& left) {
-  const Lookup::TabletPtr& running = open.ranges[0].running;
-  if (!running) return std::unexpected(open.readable(0).error());
+// The range of all keys when one has them all and is read here.
+std::optional<std::size_t> single_range(const OpenTable& open,
+                                        std::span<const std::string_view> keys) {
+  std::size_t range = 0;
+  if (open.ranges.size() > 1) {
+    if (keys.empty()) return std::nullopt;
+    range = open.range_of(as_bytes(keys.front()));
+    for (const std::string_view key : keys.subspan(1)) {
+      if (open.range_of(as_bytes(key)) != range) return std::nullopt;
+    }
+  }
+  if (open.ranges[range].read_elsewhere()) return std::nullopt;
+  return range;
+}
+
+// Without changing a reference count when all is in memory: lanes that read one table would wait
+// for each other's changes of it. Null: done.
+Result<Lookup::TabletPtr> try_single(const OpenTable& open, std::size_t range,
+                                     const table::LookupRequest& request, Rowset& rows,
+                                     table::UnfinishedLookup& left) {
+  const Lookup::TabletPtr& running = open.ranges[range].running;
+  if (!running) return std::unexpected(open.readable(range).error());
   TRY_VOID(running->reader().try_lookup(request, rows, left));
   return left.keys.empty() ? nullptr : running;
 }
@@ -76,18 +94,18 @@ Result<bool> Lookup::start(std::span<const Key> keys, const ReadOptions& options
   request_.use_lookup_cache = options.use_lookup_cache;
   request_.in_transaction = in_transaction;
   rows_ = &rows;
-  bool single = false;
+  std::optional<std::size_t> range;
   {
     const EpochGuard guard;
     const OpenTable& open = table_.holder->get();
     if (table_.is_altered(open)) [[unlikely]]
       return table_.altered();
-    single = open.ranges.size() == 1 && !open.ranges[0].read_elsewhere();
-    if (single) {
-      TRY(tablet_, try_single(open, request_, rows, memory_.left));
+    range = single_range(open, request_.keys);
+    if (range) {
+      TRY(tablet_, try_single(open, *range, request_, rows, memory_.left));
     }
   }
-  if (!single) return start_parts(blocking);
+  if (!range) return start_parts(blocking);
   if (!tablet_) return true;
   if (blocking == Blocking::kForDisk) {
     TRY_VOID(tablet_->reader().read_missing_blocks_inline(request_, rows, memory_.left));

@@ -5,7 +5,7 @@
 // call lookup(), which is both.
 //
 // Promise    Row i of the result answers key i. Cell i of a row is column `Table::all_columns[i]`,
-//            or the i-th of `options.columns`. start() takes no lock and, for a table of one
+//            or the i-th of `options.columns`. start() takes no lock and, for keys of one
 //            tablet, allocates nothing once its memory has grown.
 // Threading  start() on any thread; finish() and lookup() on any lane: they hop to the tablets'
 //            lanes and return to the awaiting one. A Lookup and its memory: one thread at a time.
@@ -65,7 +65,7 @@ class Lookup {
   };
 
   Result<void> encode(std::span<const Key> keys);
-  // Several tablets.
+  // Keys of several tablets, or of another node.
   Result<bool> start_parts(Blocking blocking);
   Result<bool> start_part(Part& part, Blocking blocking);
   Task<Result<void>> finish_part(Part& part);
@@ -77,7 +77,7 @@ class Lookup {
   LookupMemory& memory_;
   table::LookupRequest request_;
   Rowset* rows_ = nullptr;
-  TabletPtr tablet_;         // Of a table of one tablet, when keys are left.
+  TabletPtr tablet_;         // When one tablet has all keys and some are left.
   std::vector<Part> parts_;  // Those with keys left.
 };
 

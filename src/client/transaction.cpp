@@ -101,16 +101,17 @@ Result<void> Transaction::check_table(const Table& table) const {
 Result<table::ChangeSet*> Transaction::changes_of(const Table& table) {
   TRY_VOID(use());
   TRY_VOID(check_table(table));
-  if (!table.dynamic && !table.holder->hold()->dynamic) {
+  const EpochGuard guard;
+  const OpenTable& open = table.holder->get();
+  if (!table.dynamic && !open.dynamic) {
     return fail(
         Errc::kInvalidArgument,
         fmt::format("{} is a static table: write its rows with write_static_table()", table.path));
   }
   auto found = parts_.find(table.holder.get());
   if (found == parts_.end()) {
-    const std::shared_ptr<const OpenTable> open = table.holder->hold();
-    if (open->removed) return fail(Errc::kNotFound, was_removed(table.path));
-    table::ChangeSet none(table.layout, {}, limits_of(*open));
+    if (open.removed) return fail(Errc::kNotFound, was_removed(table.path));
+    table::ChangeSet none(table.layout, {}, limits_of(open));
     Part part{table.holder, table.schema, table.path, std::move(none)};
     found = parts_.emplace(table.holder.get(), std::move(part)).first;
   }
