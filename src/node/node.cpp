@@ -220,7 +220,6 @@ Task<void> Node::stop_tablets() {
 
 void Node::close_partitions() {
   tablets_->partitions.close();
-  tablets_->topics.close();
   if (lanes_[0]->topics) lanes_[0]->topics->close();
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
     LaneParts& lane = *lanes_[i];
