@@ -211,6 +211,7 @@ Task<void> Node::stop_tablets() {
   if (!running()) co_return;
   stopped_ = true;
   close_partitions();
+  tablets_->tables.close();
   co_await tablets_->scheme.stop();
   co_await tablets_->gateway.stop();
   co_await tablets_->tables.stop();

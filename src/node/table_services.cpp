@@ -8,7 +8,7 @@ namespace {
 
 constexpr Duration kTimestampTimeout = 10s;
 constexpr Duration kServeRetryPause = 1s;  // After a timestamp could not be drawn.
-constexpr Duration kAskTimeout = 5s;  // Of one request to the coordinator of another node.
+constexpr Duration kAskTimeout = 5s;       // Of one request to the coordinator of another node.
 
 StoredTablesOptions tables_options(const TableServicesOptions& options) {
   StoredTablesOptions made;
@@ -168,6 +168,7 @@ std::optional<Error> TableServices::boot_error() const {
 
 // Tables first: their prepared transactions may still ask the coordinator.
 Task<void> TableServices::stop() {
+  close();
   serving_.close();
   if (server_) server_->close();
   serving_pause_.notify_all();
@@ -182,6 +183,7 @@ Task<void> TableServices::stop() {
 }
 
 void TableServices::abandon() {
+  close();
   serving_.close();
   serving_pause_.notify_all();
   tables_.abandon();

@@ -7,7 +7,7 @@
 //            was acknowledged is durable anyway.
 // Threading  The control lane; timestamps() and commit_parts() on any lane; try_timestamp()
 //            anywhere.
-// Tests      stored_tables_test.cpp, two_nodes_test.cpp.
+// Tests      table_services_test.cpp, stored_tables_test.cpp, two_nodes_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -63,6 +63,9 @@ class TableServices final : public TransactionServices {
 
   // kTimeout: the deadline has passed; the start continues, and start() may be called again.
   Task<Result<void>> start(Instant deadline);
+  // Calls to other nodes end, and later ones fail: a stop does not wait for them. Call before the
+  // scheme's stop(), which waits for tablets that may have such calls in flight.
+  void close() { remote_.close(); }
   // Call after the scheme's.
   Task<void> stop();
   void abandon();
