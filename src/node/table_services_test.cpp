@@ -63,6 +63,16 @@ class TableServicesTest : public testing::Test {
     co_return co_await transaction.commit();
   }
 
+  static Result<Timestamp> draw(TestNode& node) {
+    return node.on_lane<Result<Timestamp>>(
+        kLanes - 1, [&] { return node.node().tables().timestamps().next(); });
+  }
+  static bool runs_both(TestNode& node) {
+    return node.node().tables().coordinator() && node.node().tables().try_timestamp();
+  }
+  static bool runs_neither(TestNode& node) {
+    return !node.node().tables().coordinator() && !node.node().tables().try_timestamp();
+  }
   // Returns the time that it took.
   Duration stop_tablets(TestNode& node) {
     const Instant began = world().executor().now();
@@ -117,6 +127,67 @@ TEST_F(TableServicesTest, AStopDoesNotWaitForTheOutcomeOfAPreparedTransaction) {
   EXPECT_LT(stop_tablets(*b_), 1s);
   world().run_for(30s);
   EXPECT_TRUE(done && !*done);
+}
+
+TEST_F(TableServicesTest, TheOracleAndTheCoordinatorFollowPlacement) {
+  ASSERT_TRUE(write(a_, 1));
+  ASSERT_TRUE(write(*b_, 2));
+  EXPECT_TRUE(runs_both(a_));
+  for (const TabletId id : kSystem) {
+    places_a_.move(id, TabletPlace::on(b_->id()));
+    places_b_.move(id, 0);
+  }
+  world().run_for(5s);
+  EXPECT_TRUE(runs_neither(a_));
+  EXPECT_TRUE(runs_both(*b_));
+  for (TestNode* node : {&a_, b_.get()}) {
+    const auto done = write(*node, node == &a_ ? 3 : 4);
+    EXPECT_TRUE(done) << done.error().message();
+    EXPECT_TRUE(node->node().not_ready().empty());
+  }
+  // One of them back, the other nowhere.
+  places_a_.move(kTimestampTabletId, 0);
+  places_b_.move(kTimestampTabletId, TabletPlace::on(a_.id()));
+  places_b_.move(kCoordinatorTabletId, std::nullopt);
+  world().run_for(5s);
+  EXPECT_TRUE(runs_neither(*b_));
+  EXPECT_FALSE(a_.node().tables().coordinator());
+  EXPECT_TRUE(draw(a_));
+  EXPECT_TRUE(draw(*b_));
+  EXPECT_FALSE(write(a_, 5));
+  places_b_.move(kCoordinatorTabletId, 0);
+  world().run_for(5s);
+  const auto done = write(a_, 6);
+  EXPECT_TRUE(done) << done.error().message();
+}
+
+TEST_F(TableServicesTest, AMoveThatIsTakenBackLeavesThemRunning) {
+  for (const TabletId id : kSystem) {
+    places_a_.move(id, TabletPlace::on(b_->id()));
+    places_a_.move(id, 0);
+  }
+  world().run_for(5s);
+  EXPECT_TRUE(runs_both(a_));
+  EXPECT_TRUE(write(a_, 1));
+}
+
+TEST_F(TableServicesTest, ATimestampIsDrawnWhereTheOracleHasMoved) {
+  // No node runs it.
+  places_a_.move(kTimestampTabletId, TabletPlace::on(b_->id()));
+  world().run_for(1s);
+  std::optional<Result<Timestamp>> drawn;
+  const auto next = [&]() -> Task<void> {
+    co_await yield(a_.lane(1));
+    drawn = co_await a_.node().tables().timestamps().next();
+  };
+  TaskScope clients;
+  clients.spawn(next());
+  world().run_for(1s);
+  EXPECT_FALSE(drawn);
+  places_a_.move(kTimestampTabletId, 0);
+  world().run_for(10s);
+  ASSERT_TRUE(drawn);
+  EXPECT_TRUE(*drawn) << drawn->error().message();
 }
 
 }  // namespace
