@@ -8,8 +8,8 @@
 // Limits     kCallTimeoutMax per request, whatever the deadline; those of tablet_messages.h;
 //            kKeyBytesPerCallMax and kCellsPerCallMax in one request of a lookup.
 // Errors     kNotHere: the tablet has no known leader, or does not run there. When no reply has
-//            come: of reads kTimeout or kUnavailable, of all others kUnknownOutcome. kUnavailable of
-//            a call that begins after close(): nothing was sent.
+//            come: of reads kTimeout or kUnavailable, of all others kUnknownOutcome. kUnavailable
+//            of a call that begins after close(): nothing was sent.
 //            kInvalidArgument: the request or a row is too long for a message.
 // Tests      tablet_forms_test.cpp, remote_tablets_test.cpp; node/remote_tables_test.cpp.
 #pragma once
@@ -83,8 +83,8 @@ class RemoteTablets final : public TabletCalls, public TabletReads {
   bool closed_ = false;
 };
 
-// The timestamps of an oracle, wherever it runs. Retries until `timeout` has passed or `tablets` are
-// closed. On any lane.
+// The timestamps of an oracle, wherever it runs. Retries until `timeout` has passed or `tablets`
+// are closed. On any lane.
 class RemoteTimestamps final : public TimestampSource {
  public:
   // All outlive the object.
