@@ -17,13 +17,6 @@ namespace {
 
 constexpr std::size_t kTurnedAwayMax = 64;  // Connections past the bound that get an answer.
 
-http::HttpOptions options(std::size_t lanes) {
-  http::HttpOptions options;
-  options.connections_max = std::max<std::size_t>(1, kHttpConnectionsMax / lanes);
-  options.unsent_bytes_max = kHttpUnsentBytesMax / lanes;
-  return options;
-}
-
 http::Reply typed(std::string_view type, const std::string& text) {
   http::Reply reply = http::text_reply(200, text);
   reply.head.content_type = type;
@@ -54,12 +47,20 @@ std::vector<std::string> not_ready(const Served& served, const ServePlan& plan) 
 
 HttpPages::HttpPages(const Served& served, const ServePlan& plan, TcpAddress node)
     : served_(served), plan_(plan), node_(std::move(node)) {
-  const std::size_t lanes = served.lanes.size();
-  for (std::size_t i = 0; i < lanes; ++i) {
+  for (std::size_t i = 0; i < served.lanes.size(); ++i) {
     services_.push_back(std::make_unique<http::HttpService>(
-        served.lanes.lane(i), registry_,
-        [this](http::Exchange& exchange) { return answer(exchange); }, options(lanes)));
+        served.lanes.lane(i), registry_, answers_,
+        [this](http::Exchange& exchange) { return answer(exchange); }, options()));
   }
+}
+
+http::HttpOptions HttpPages::options() const {
+  http::HttpOptions options;
+  options.connections_max = std::max<std::size_t>(1, kHttpConnectionsMax / served_.lanes.size());
+  options.answer_room = [this](const http::Request& request) {
+    return rooms_.of(request.target.path);
+  };
+  return options;
 }
 
 Result<void> HttpPages::open(const TcpAddress& address) {
@@ -123,6 +124,7 @@ Task<void> HttpPages::answer(http::Exchange& exchange) {
   if (request.method == "GET" || request.method == "HEAD") {
     reply = co_await run_there(served_.lanes.lane(0),
                                [this, &request] { return page(request.target.path); });
+    rooms_.note(request.target.path, reply.body.size());
   } else {
     reply = http::text_reply(405, "only GET and HEAD\n");
     reply.head.fields.add("Allow", "GET, HEAD");

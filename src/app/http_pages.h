@@ -9,13 +9,14 @@
 // Promise    Answers also while the node is starting and stopping.
 // Threading  Constructed, opened and stopped on the control lane. Connections are spread over the
 //            lanes; pages are made on the control lane.
-// Limits     kHttpConnectionsMax connections, kHttpUnsentBytesMax; those of gateway/http.
+// Limits     kHttpConnectionsMax connections, kHttpAnswerBytesMax; those of gateway/http.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "app/page_rooms.h"
 #include "app/serve_plan.h"
 #include "app/served.h"
 #include "base/metrics.h"
@@ -25,7 +26,8 @@
 namespace moraine::app {
 
 inline constexpr std::size_t kHttpConnectionsMax = 1'024;
-inline constexpr std::size_t kHttpUnsentBytesMax = std::size_t{256} << 20;  // Of answers.
+// Of answers that are being made or that clients have not taken, on all lanes.
+inline constexpr std::size_t kHttpAnswerBytesMax = std::size_t{256} << 20;
 
 // A line for each part of this node that is not up. Empty: all are.
 std::vector<std::string> not_ready(const Served& served, const ServePlan& plan);
@@ -44,6 +46,7 @@ class HttpPages {
   Task<void> stop();
 
  private:
+  http::HttpOptions options() const;
   Task<void> answer(http::Exchange& exchange);
   // On the control lane.
   Task<http::Reply> page(std::string path) const;
@@ -53,6 +56,8 @@ class HttpPages {
   const ServePlan& plan_;
   const TcpAddress node_;
   MetricRegistry registry_;
+  http::AnswerBudget answers_{kHttpAnswerBytesMax};
+  PageRooms rooms_;
   std::vector<std::unique_ptr<http::HttpService>> services_;  // By lane.
   std::unique_ptr<TcpListener> listener_;
 };

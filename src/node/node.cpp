@@ -211,6 +211,7 @@ Task<void> Node::stop_tablets() {
   if (!running()) co_return;
   stopped_ = true;
   close_partitions();
+  tablets_->tables.close();
   co_await tablets_->scheme.stop();
   co_await tablets_->gateway.stop();
   co_await tablets_->tables.stop();
@@ -220,7 +221,6 @@ Task<void> Node::stop_tablets() {
 
 void Node::close_partitions() {
   tablets_->partitions.close();
-  tablets_->topics.close();
   if (lanes_[0]->topics) lanes_[0]->topics->close();
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
     LaneParts& lane = *lanes_[i];

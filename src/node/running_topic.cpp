@@ -32,12 +32,6 @@ ManagedTablets RunningTopic::managed() const {
   return managed;
 }
 
-std::optional<std::pair<TabletId, queue::PartitionIndex>> RunningTopic::place(
-    queue::PartitionIndex index) const {
-  if (index >= places_.size()) return std::nullopt;
-  return std::pair(tablets_[places_[index].host].info.id, places_[index].index);
-}
-
 std::shared_ptr<queue::Partition> RunningTopic::partition(queue::PartitionIndex index) const {
   if (index >= places_.size()) return nullptr;
   const Place place = places_[index];

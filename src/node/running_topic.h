@@ -34,9 +34,6 @@ class RunningTopic {
   const std::vector<HostPtr>& hosts() const { return hosts_; }
   ManagedTablets managed() const;
 
-  // Its tablet, and its index there. nullopt: there is no such partition.
-  std::optional<std::pair<TabletId, queue::PartitionIndex>> place(
-      queue::PartitionIndex index) const;
   // Null while it is not running.
   std::shared_ptr<queue::Partition> partition(queue::PartitionIndex index) const;
   // Why the last boot of its tablet failed. nullopt: it runs, or was not booted yet.

@@ -37,21 +37,6 @@ std::shared_ptr<queue::Partition> StoredTopics::partition(const TopicId& topic,
   return found == by_id_.end() ? nullptr : found->second->partition(index);
 }
 
-std::shared_ptr<queue::Partition> StoredTopics::reach(const TopicId& topic,
-                                                      queue::PartitionIndex index) {
-  if (auto here = partition(topic, index)) return here;
-  const auto found = by_id_.find(topic);
-  const auto place = found == by_id_.end() ? std::nullopt : found->second->place(index);
-  if (!place) return nullptr;
-  const auto node = other_node(scheme_.tablets().placement(), place->first);
-  if (!node) return nullptr;
-  auto& reached = reached_[place->first][place->second];
-  if (!reached || reached->node() != *node) {
-    reached = remote_.make(*node, place->first, place->second);
-  }
-  return reached;
-}
-
 HomePartition StoredTopics::home(TabletId tablet, queue::PartitionIndex index) const {
   const auto found = by_tablet_.find(tablet);
   return found == by_tablet_.end() ? HomePartition() : found->second->home(index);
@@ -124,12 +109,11 @@ void StoredTopics::note_topic(const RunningTopic& topic) {
 }
 
 void StoredTopics::note_tablet(const TopicId& topic, std::size_t tablet) {
+  if (!listener_) return;
   const auto found = by_id_.find(topic);
   if (found == by_id_.end() || tablet >= found->second->hosts().size()) return;
   const TabletId id = found->second->tablets()[tablet].info.id;
   const auto elsewhere = other_node(scheme_.tablets().placement(), id);
-  if (!elsewhere) reached_.erase(id);
-  if (!listener_) return;
   const QueueTabletHost& host = *found->second->hosts()[tablet];
   TopicTabletChanged changed{topic, tablet, host.homes(), host.boot_error(), id, elsewhere};
   listener_(std::make_shared<const TopicUpdate>(std::move(changed)));
@@ -151,10 +135,7 @@ void StoredTopics::drop(const TopicRef& topic) {
   by_id_.erase(topic->info()->id);
   partitions_ -= topic->info()->partitions;
   if (listener_) listener_(std::make_shared<const TopicUpdate>(TopicRemoved{topic->info()->id}));
-  for (const TopicTablet& tablet : topic->tablets()) {
-    by_tablet_.erase(tablet.info.id);
-    reached_.erase(tablet.info.id);
-  }
+  for (const TopicTablet& tablet : topic->tablets()) by_tablet_.erase(tablet.info.id);
   scheme_.tablets().remove(topic->id());
   for (const TopicTablet& tablet : topic->tablets()) scheme_.begin_deletion(tablet.info);
 }

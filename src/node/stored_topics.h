@@ -19,7 +19,6 @@
 #include <string>
 #include <vector>
 
-#include "client/remote_partition.h"
 #include "node/running_topic.h"
 #include "node/scheme_changes.h"
 #include "node/scheme_host.h"
@@ -59,16 +58,12 @@ class StoredTopics final : public Topics {
   std::vector<TopicPtr> list() const override;
   std::shared_ptr<queue::Partition> partition(const TopicId& topic,
                                               queue::PartitionIndex index) override;
-  std::shared_ptr<queue::Partition> reach(const TopicId& topic,
-                                          queue::PartitionIndex index) override;
   std::optional<Error> start_error(const TopicId& topic,
                                    queue::PartitionIndex index) const override;
 
   TopicsReport report() const;
   // The partition of a tablet of this node, on its own lane. Null: it does not run here.
   HomePartition home(TabletId tablet, queue::PartitionIndex index) const;
-  // Partitions of other nodes are not reached any more.
-  void close() { remote_.close(); }
 
  private:
   using TopicRef = std::shared_ptr<RunningTopic>;
@@ -101,9 +96,6 @@ class StoredTopics final : public Topics {
   std::uint64_t partitions_ = 0;  // Of all of them.
   Listener listener_;
   std::map<TabletId, HostPtr> by_tablet_;
-  RemotePartitions remote_{world_.executor, world_.network};
-  // Those of other nodes that were asked for.
-  std::map<TabletId, std::map<queue::PartitionIndex, std::shared_ptr<RemotePartition>>> reached_;
   SchemeChanges changes_{world_.executor};
 };
 

@@ -8,7 +8,11 @@ namespace {
 
 constexpr Duration kTimestampTimeout = 10s;
 constexpr Duration kServeRetryPause = 1s;  // After a timestamp could not be drawn.
-constexpr Duration kAskTimeout = 5s;  // Of one request to the coordinator of another node.
+constexpr Duration kAskTimeout = 5s;       // Of one request to the coordinator of another node.
+
+// For TabletReconciler: each has one tablet.
+constexpr PathId kOracleOwner{1};
+constexpr PathId kCoordinatorOwner{2};
 
 StoredTablesOptions tables_options(const TableServicesOptions& options) {
   StoredTablesOptions made;
@@ -41,39 +45,15 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
                  blocks_,          nullptr,          row_cache_memory_, &store_budget_,
                  &history_budget_, options_.flushing},
       other_lanes_(make_other_lanes(background)),
-      oracle_(world.executor, "timestamps",
-              {[this] { return boot_oracle(); },
-               [this](const std::shared_ptr<TimestampOracle>& oracle) {
-                 shared_oracle_ = oracle;
-                 if (server_) server_->add(kTimestampTabletId, oracle);
-               },
-               [this](const auto&) -> Task<void> {
-                 if (server_) server_->remove(shared_oracle_.load().get());
-                 shared_oracle_.store(nullptr);
-                 co_return;
-               },
-               still_here(options_.placement, kTimestampTabletId)}),
-      coordinator_(world.executor, "coordinator",
-                   {[this] { return boot_coordinator(); },
-                    [this](const std::shared_ptr<Coordinator>& coordinator) {
-                      if (!server_) return;
-                      served_coordinator_ = coordinator;
-                      serving_.spawn(serve(kCoordinatorTabletId, coordinator, [this, coordinator] {
-                        return served_coordinator_ == coordinator;
-                      }));
-                    },
-                    [this](const auto&) -> Task<void> {
-                      if (server_) server_->remove(served_coordinator_.get());
-                      served_coordinator_.reset();
-                      serving_pause_.notify_all();
-                      co_return;
-                    },
-                    still_here(options_.placement, kCoordinatorTabletId)}),
+      oracle_(std::make_shared<OracleHost>(world.executor, "timestamps", oracle_hooks())),
+      coordinator_(
+          std::make_shared<CoordinatorHost>(world.executor, "coordinator", coordinator_hooks())),
       tables_(
           world_, scheme, lane_resources(), tablets_,
           [this](TabletId coordinator, TransactionId id) { return ask(coordinator, id); },
           tables_options(options_)),
-      serving_pause_(world.executor) {
+      serving_pause_(world.executor),
+      system_(world.executor, options_.placement) {
   tablets_.set_others(remote_, remote_);
   if (options_.serve_on != nullptr) serve_tablets();
   if (options_.compressed_cache_bytes > 0) {
@@ -83,6 +63,41 @@ TableServices::TableServices(World world, BlobGroups& groups, SchemeHost& scheme
       lane->compressed_blocks = compressed_blocks_.get();
     }
   }
+}
+
+TableServices::OracleHost::Hooks TableServices::oracle_hooks() {
+  OracleHost::Hooks hooks;
+  hooks.boot = [this] { return boot_oracle(); };
+  hooks.booted = [this](const std::shared_ptr<TimestampOracle>& oracle) {
+    shared_oracle_ = oracle;
+    if (server_) server_->add(kTimestampTabletId, oracle);
+  };
+  hooks.ending = [this](const auto&) -> Task<void> {
+    if (server_) server_->remove(shared_oracle_.load().get());
+    shared_oracle_.store(nullptr);
+    co_return;
+  };
+  hooks.still_here = still_here(options_.placement, kTimestampTabletId);
+  return hooks;
+}
+
+TableServices::CoordinatorHost::Hooks TableServices::coordinator_hooks() {
+  CoordinatorHost::Hooks hooks;
+  hooks.boot = [this] { return boot_coordinator(); };
+  hooks.booted = [this](const std::shared_ptr<Coordinator>& coordinator) {
+    if (!server_) return;
+    served_coordinator_ = coordinator;
+    serving_.spawn(serve(kCoordinatorTabletId, coordinator,
+                         [this, coordinator] { return served_coordinator_ == coordinator; }));
+  };
+  hooks.ending = [this](const auto&) -> Task<void> {
+    if (server_) server_->remove(served_coordinator_.get());
+    served_coordinator_.reset();
+    serving_pause_.notify_all();
+    co_return;
+  };
+  hooks.still_here = still_here(options_.placement, kCoordinatorTabletId);
+  return hooks;
 }
 
 void TableServices::serve_tablets() {
@@ -145,20 +160,22 @@ std::vector<table::TableResources*> TableServices::lane_resources() {
 
 Task<Result<void>> TableServices::start(Instant deadline) {
   if (!std::exchange(started_, true)) {
-    if (!on_other_node(kTimestampTabletId)) oracle_.start();
-    if (!on_other_node(kCoordinatorTabletId)) coordinator_.start();
+    system_.set(kOracleOwner, NodeKind::kTable, "timestamps", {{kTimestampTabletId, oracle_}});
+    system_.set(kCoordinatorOwner, NodeKind::kTable, "coordinator",
+                {{kCoordinatorTabletId, coordinator_}});
   }
-  if (!on_other_node(kTimestampTabletId) && !co_await oracle_.wait(deadline)) {
+  if (!co_await system_.wait_running(kTimestampTabletId, deadline)) {
     co_return fail(Errc::kTimeout, "the timestamp oracle did not start in time");
   }
-  if (!on_other_node(kCoordinatorTabletId) && !co_await coordinator_.wait(deadline)) {
+  if (!co_await system_.wait_running(kCoordinatorTabletId, deadline)) {
     co_return fail(Errc::kTimeout, "the coordinator did not start in time");
   }
   co_return Result<void>();
 }
 
 std::optional<Error> TableServices::system_boot_error() const {
-  return oracle_.boot_error() ? oracle_.boot_error() : coordinator_.boot_error();
+  if (here(kTimestampTabletId) && oracle_->boot_error()) return oracle_->boot_error();
+  return here(kCoordinatorTabletId) ? coordinator_->boot_error() : std::nullopt;
 }
 
 std::optional<Error> TableServices::boot_error() const {
@@ -168,25 +185,26 @@ std::optional<Error> TableServices::boot_error() const {
 
 // Tables first: their prepared transactions may still ask the coordinator.
 Task<void> TableServices::stop() {
+  close();
   serving_.close();
   if (server_) server_->close();
   serving_pause_.notify_all();
   co_await tables_.stop();
-  if (started_) {
-    co_await coordinator_.stop();
-    co_await oracle_.stop();
-  }
+  // The coordinator first: it needs timestamps for the commits in flight.
+  system_.remove(kCoordinatorOwner);
+  co_await system_.wait_stopped(kCoordinatorTabletId);
+  co_await system_.stop();
   co_await serving_.join();
   // Requests of other nodes; their tablets have ended.
   if (server_) co_await server_->wait_idle();
 }
 
 void TableServices::abandon() {
+  close();
   serving_.close();
   serving_pause_.notify_all();
   tables_.abandon();
-  coordinator_.abandon();
-  oracle_.abandon();
+  system_.abandon();
 }
 
 TabletInfo TableServices::system_tablet(TabletId id) const {
@@ -219,11 +237,19 @@ Task<Result<Timestamp>> TableServices::HostedTimestamps::next() {
 }
 
 Task<Result<Timestamp>> TableServices::next_timestamp() {
-  std::shared_ptr<TimestampOracle> oracle = oracle_.get();
-  if (!oracle && on_other_node(kTimestampTabletId)) {
-    co_return co_await remote_timestamps_.next();
+  const Instant end = world_.executor.now() + kTimestampTimeout;
+  const auto elsewhere = [this] { return !oracle_->get() && on_other_node(kTimestampTabletId); };
+  for (;;) {
+    const bool remote = elsewhere();
+    Result<Timestamp> given =
+        remote ? co_await remote_timestamps_.next() : co_await own_timestamp(end);
+    const bool moved = elsewhere() != remote;
+    if (given || !moved || world_.executor.now() >= end) co_return given;
   }
-  if (!oracle) oracle = co_await oracle_.wait(world_.executor.now() + kTimestampTimeout);
+}
+
+Task<Result<Timestamp>> TableServices::own_timestamp(Instant deadline) {
+  const std::shared_ptr<TimestampOracle> oracle = co_await oracle_->wait(deadline);
   if (!oracle) co_return fail(Errc::kNotHere, "the timestamp oracle is not running here");
   co_return co_await oracle->next();
 }
@@ -234,7 +260,7 @@ std::optional<Timestamp> TableServices::try_timestamp() {
 }
 
 Task<Result<Timestamp>> TableServices::commit_many(std::vector<Participant> participants) {
-  const std::shared_ptr<Coordinator> coordinator = coordinator_.get();
+  const std::shared_ptr<Coordinator> coordinator = coordinator_->get();
   if (!coordinator && on_other_node(kCoordinatorTabletId)) {
     co_return co_await remote_.decide(kCoordinatorTabletId, std::move(participants),
                                       Instant::never());
@@ -253,7 +279,7 @@ CommitParts TableServices::commit_parts() {
 }
 
 Task<Result<TransactionOutcome>> TableServices::ask(TabletId coordinator, TransactionId id) {
-  const auto running = coordinator_.get();
+  const auto running = coordinator_->get();
   if (coordinator == kCoordinatorTabletId && running) co_return running->outcome(id);
   co_return co_await remote_.outcome(coordinator, id, world_.executor.now() + kAskTimeout);
 }

@@ -1,13 +1,13 @@
 // TableServices: the tables of one node with their timestamp oracle, coordinator and caches.
 //
-// Promise    start() ends when the oracle and the coordinator serve; tables start in the
-//            background. What placement has on another node is reached there by messages: tablets
-//            of tables, and an oracle or coordinator that does not run here. The two are started
-//            unless placement names another node for them at the start. stop() ends cleanly: what
-//            was acknowledged is durable anyway.
+// Promise    The oracle and the coordinator run as long as placement has them here. start() ends
+//            when those of the two serve that are here by then; tables start in the background.
+//            What placement has on another node is reached there by messages: tablets of tables,
+//            the oracle and the coordinator. A timestamp that is awaited while the oracle moves is
+//            drawn at its new place. stop() ends cleanly: what was acknowledged is durable anyway.
 // Threading  The control lane; timestamps() and commit_parts() on any lane; try_timestamp()
 //            anywhere.
-// Tests      stored_tables_test.cpp, two_nodes_test.cpp.
+// Tests      table_services_test.cpp, stored_tables_test.cpp, two_nodes_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -16,6 +16,8 @@
 
 #include "cluster/system_places.h"
 #include "node/stored_tables.h"
+#include "node/tablet_host.h"
+#include "node/tablet_reconciler.h"
 #include "transaction/commit.h"
 #include "transaction/remote_tablets.h"
 #include "transaction/tablet_server.h"
@@ -63,6 +65,9 @@ class TableServices final : public TransactionServices {
 
   // kTimeout: the deadline has passed; the start continues, and start() may be called again.
   Task<Result<void>> start(Instant deadline);
+  // Calls to other nodes end, and later ones fail: a stop does not wait for them. Call before the
+  // scheme's stop(), which waits for tablets that may have such calls in flight.
+  void close() { remote_.close(); }
   // Call after the scheme's.
   Task<void> stop();
   void abandon();
@@ -75,7 +80,7 @@ class TableServices final : public TransactionServices {
   StoredTables& tables() { return tables_; }
   LocalTablets& tablets() { return tablets_; }
   // Null: it is not running.
-  std::shared_ptr<Coordinator> coordinator() const { return coordinator_.get(); }
+  std::shared_ptr<Coordinator> coordinator() const { return coordinator_->get(); }
   TimestampSource& timestamps() override { return timestamps_; }
   std::optional<Timestamp> try_timestamp() override;
   CommitParts commit_parts() override;
@@ -105,9 +110,19 @@ class TableServices final : public TransactionServices {
     TableServices& services_;
   };
 
+  using OracleHost = TabletHost<TimestampOracle>;
+  using CoordinatorHost = TabletHost<Coordinator>;
+
   TabletInfo system_tablet(TabletId id) const;
+  OracleHost::Hooks oracle_hooks();
+  CoordinatorHost::Hooks coordinator_hooks();
   bool on_other_node(TabletId id) const { return other_node(options_.placement, id).has_value(); }
+  bool here(TabletId id) const {
+    return options_.placement == nullptr || options_.placement->place_of(id).lane().has_value();
+  }
   Task<Result<Timestamp>> next_timestamp();
+  // Of the oracle here.
+  Task<Result<Timestamp>> own_timestamp(Instant deadline);
   // For other nodes. Commits are accepted once a timestamp was drawn, which is retried.
   void serve_tablets();
   template <class T>
@@ -136,9 +151,9 @@ class TableServices final : public TransactionServices {
   table::SlabMemory row_cache_memory_;
   table::TableResources resources_;
   std::vector<std::unique_ptr<OtherLane>> other_lanes_;
-  TabletHost<TimestampOracle> oracle_;
+  const std::shared_ptr<OracleHost> oracle_;
   std::atomic<std::shared_ptr<TimestampOracle>> shared_oracle_;
-  TabletHost<Coordinator> coordinator_;
+  const std::shared_ptr<CoordinatorHost> coordinator_;
   StoredTables tables_;
   std::unique_ptr<TabletServer> server_;  // Null: nothing is served to other nodes.
   TaskScope serving_;
@@ -146,6 +161,7 @@ class TableServices final : public TransactionServices {
   std::shared_ptr<Coordinator> served_coordinator_;
   client::OpenCounts open_counts_;
   bool started_ = false;
+  TabletReconciler system_;  // Runs the oracle and the coordinator.
 };
 
 }  // namespace moraine

@@ -36,6 +36,10 @@ std::unexpected<Error> other_rows() {
   return fail(Errc::kUnavailable, "a reply does not fit its request");
 }
 
+std::unexpected<Error> being_stopped() {
+  return fail(Errc::kUnavailable, "this node is being stopped");
+}
+
 // Keys from `at` on, as many as fit into one request, at most `keys_max`.
 LookupCall lookup_from(std::size_t at, const table::LookupRequest& request, std::uint64_t schema,
                        std::size_t keys_max) {
@@ -86,6 +90,29 @@ void own_texts(table::OwnedVersionedRow& row) {
 
 }  // namespace
 
+void RemoteTablets::close() {
+  closed_ = true;
+  for (const auto& [turn, answer] : in_flight_) {
+    // From the executor's queue: the waiting code must not run inside close().
+    executor_.post([answer] { answer->set(being_stopped()); });
+  }
+}
+
+Task<void> RemoteTablets::deliver(Network& network, NodeId node, Slice frame, Instant deadline,
+                                  std::shared_ptr<Answer> answer) {
+  answer->set(co_await network.call(node, std::move(frame), deadline));
+}
+
+Task<Result<Slice>> RemoteTablets::exchange(NodeId node, Slice frame, Instant deadline) {
+  const auto answer = std::make_shared<Answer>();
+  const std::uint64_t turn = ++last_turn_;
+  in_flight_[turn] = answer;
+  spawn(deliver(network_, node, std::move(frame), deadline, answer));
+  Result<Slice> got = co_await *answer;
+  in_flight_.erase(turn);
+  co_return got;
+}
+
 Task<Result<TabletReply>> RemoteTablets::call(TabletId tablet, TabletCall call, Instant deadline) {
   return run_there(executor_, [this, tablet, call = std::move(call), deadline]() mutable {
     return send(tablet, std::move(call), deadline);
@@ -93,6 +120,7 @@ Task<Result<TabletReply>> RemoteTablets::call(TabletId tablet, TabletCall call, 
 }
 
 Task<Result<TabletReply>> RemoteTablets::send(TabletId tablet, TabletCall call, Instant deadline) {
+  if (closed_) co_return being_stopped();
   const std::optional<NodeId> node = locate_(tablet);
   if (!node) {
     co_return fail(Errc::kNotHere, fmt::format("tablet {} has no known leader", tablet.value));
@@ -112,7 +140,7 @@ Task<Result<TabletReply>> RemoteTablets::send(TabletId tablet, TabletCall call, 
     co_return fail(Errc::kInvalidArgument,
                    fmt::format("a request of {} bytes is too long", frame.size()));
   }
-  const Result<Slice> answer = co_await network_.call(*node, std::move(frame), now + left);
+  const Result<Slice> answer = co_await exchange(*node, std::move(frame), now + left);
   if (!answer && (reads || answer.error().code == Errc::kOverloaded)) {
     co_return std::unexpected(answer.error());  // kOverloaded: nothing was sent.
   }
@@ -238,7 +266,7 @@ Task<Result<Timestamp>> RemoteTimestamps::ask() {
   for (;;) {
     const Instant deadline = std::min(end, executor_.now() + kAskTimeout);
     Result<Timestamp> given = co_await tablets_.next_timestamp(oracle_, deadline);
-    if (given || executor_.now() + kAskPause >= end) co_return given;
+    if (given || tablets_.closed() || executor_.now() + kAskPause >= end) co_return given;
     co_await sleep_for(executor_, kAskPause);
   }
 }

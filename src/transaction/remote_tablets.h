@@ -2,20 +2,24 @@
 //
 // Promise    As TabletCalls and TabletReads. Each request is sent once, to the last known leader of
 //            the tablet, and never again by itself: callers decide what is safe to repeat. A lookup
-//            of many keys is several requests.
+//            of many keys is several requests. close() ends every call, however long its deadline.
 // Threading  Any lane: requests are sent on the network's, and results are returned on the
 //            caller's. The location of tablets is asked for on the network's lane.
 // Limits     kCallTimeoutMax per request, whatever the deadline; those of tablet_messages.h;
 //            kKeyBytesPerCallMax and kCellsPerCallMax in one request of a lookup.
 // Errors     kNotHere: the tablet has no known leader, or does not run there. When no reply has
-//            come: of reads kTimeout or kUnavailable, of all others kUnknownOutcome.
+//            come: of reads kTimeout or kUnavailable, of all others kUnknownOutcome. kUnavailable
+//            of a call that begins after close(): nothing was sent.
 //            kInvalidArgument: the request or a row is too long for a message.
 // Tests      tablet_forms_test.cpp, remote_tablets_test.cpp; node/remote_tables_test.cpp.
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 
+#include "io/sync.h"
 #include "io/world.h"
 #include "transaction/tablet_messages.h"
 
@@ -31,6 +35,10 @@ class RemoteTablets final : public TabletCalls, public TabletReads {
   // `network`, used on `executor`, outlives the object.
   RemoteTablets(Executor& executor, Network& network, Locate locate)
       : executor_(executor), network_(network), locate_(std::move(locate)) {}
+
+  // Calls in flight end without their replies; later ones are not sent. On the network's lane.
+  void close();
+  bool closed() const { return closed_; }
 
   Task<Result<Timestamp>> commit(TabletId tablet, TabletWrite write, Instant deadline) override;
   Task<Result<void>> prepare(TabletId tablet, TabletWrite write, TabletId coordinator,
@@ -55,6 +63,13 @@ class RemoteTablets final : public TabletCalls, public TabletReads {
   Task<Result<Timestamp>> next_timestamp(TabletId oracle, Instant deadline);
 
  private:
+  using Answer = OneShot<Result<Slice>>;
+
+  // Does not use the object: it may be gone when the network returns.
+  static Task<void> deliver(Network& network, NodeId node, Slice frame, Instant deadline,
+                            std::shared_ptr<Answer> answer);
+  // Ends when there is a reply or close() is called.
+  Task<Result<Slice>> exchange(NodeId node, Slice frame, Instant deadline);
   // The reply, if its status is OK.
   Task<Result<TabletReply>> call(TabletId tablet, TabletCall call, Instant deadline);
   Task<Result<TabletReply>> send(TabletId tablet, TabletCall call, Instant deadline);
@@ -62,9 +77,14 @@ class RemoteTablets final : public TabletCalls, public TabletReads {
   Executor& executor_;
   Network& network_;
   const Locate locate_;
+  // Used on the network's lane.
+  std::map<std::uint64_t, std::shared_ptr<Answer>> in_flight_;  // By turn.
+  std::uint64_t last_turn_ = 0;
+  bool closed_ = false;
 };
 
-// The timestamps of an oracle, wherever it runs. Retries until `timeout` has passed. On any lane.
+// The timestamps of an oracle, wherever it runs. Retries until `timeout` has passed or `tablets`
+// are closed. On any lane.
 class RemoteTimestamps final : public TimestampSource {
  public:
   // All outlive the object.

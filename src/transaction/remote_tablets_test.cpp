@@ -13,6 +13,7 @@ namespace {
 
 constexpr TabletId kTable{91};
 constexpr TabletId kCoordinator{9};
+constexpr TabletId kOracle{8};
 
 class RemoteTabletsTest : public testing::Test {
  protected:
@@ -156,6 +157,46 @@ TEST_F(RemoteTabletsTest, WithoutAReplyReadsTimeOutAndCommitsAreUnknown) {
   EXPECT_EQ(code(commit(put(1, 7))), Errc::kUnknownOutcome);
   world_.network().heal();
   EXPECT_EQ(sum(1), 11);  // It was not.
+}
+
+TEST_F(RemoteTabletsTest, ACloseEndsCallsWithoutWaitingForTheirDeadlines) {
+  RemoteTimestamps timestamps(client_.world().executor, remote_, kOracle, 60s);
+  world_.network().isolate(client_.id());
+  std::optional<Result<Timestamp>> committed;
+  std::optional<Result<void>> read;
+  std::optional<Result<Timestamp>> drawn;
+  const std::string key = table_.rows.key({{"k", 1}});
+  const Instant late = world_.executor().now() + 60s;
+  const auto commit_late = [&]() -> Task<void> {
+    committed = co_await remote_.commit(kTable, put(1, 5), late);
+  };
+  const auto read_late = [&]() -> Task<void> {
+    const std::string_view keys[] = {key};
+    table::LookupRequest request;
+    request.keys = keys;
+    Rowset rows;
+    read = co_await remote_.lookup(kTable, nullptr, request, rows, late);
+  };
+  const auto draw = [&]() -> Task<void> { drawn = co_await timestamps.next(); };
+  TaskScope calls;
+  calls.spawn(commit_late());
+  calls.spawn(read_late());
+  calls.spawn(draw());
+  world_.run_for(500ms);
+  EXPECT_EQ(calls.live(), 3u);
+  remote_.close();
+  EXPECT_EQ(calls.live(), 3u);  // They end later, never inside close().
+  world_.run_for(100ms);
+  ASSERT_TRUE(committed && read && drawn);
+  EXPECT_EQ(code(*committed), Errc::kUnknownOutcome);
+  EXPECT_EQ(code(*read), Errc::kUnavailable);
+  EXPECT_EQ(code(*drawn), Errc::kUnavailable);
+  // Later calls are not sent.
+  world_.network().heal();
+  EXPECT_EQ(code(commit(put(1, 6))), Errc::kUnavailable);
+  EXPECT_EQ(code(look(1)), Errc::kUnavailable);
+  world_.run_for(120s);  // The network ends the calls by itself.
+  EXPECT_EQ(served_->statistics().commits, 0u);
 }
 
 TEST_F(RemoteTabletsTest, TooManyRequestsAtOnceAreRefused) {

@@ -52,17 +52,31 @@ std::vector<Slice> cut_part(std::vector<Slice>& slices, std::size_t& at) {
 HttpConnection::HttpConnection(HttpService& service, std::shared_ptr<ByteStream> stream)
     : service_(service),
       stream_(std::move(stream)),
-      watchdog_(service.executor_, [this](auto) { close(); }) {}
+      watchdog_(service.executor_, [this](auto) { close(); }),
+      room_(service.answer_budget_) {}
 
 Task<void> HttpConnection::run() {
   while (!closed_) {
     const bool arrived = co_await read_header();
     if (!arrived || closed_) break;
     answer_ = Answer::kNone;
-    co_await service_.handler_(*this);
+    co_await handle();
     co_await finish();
   }
   close();
+}
+
+Task<void> HttpConnection::handle() {
+  const auto& room = service_.options_.answer_room;
+  if (room_.try_set(room ? room(request_) : kAnswerRoom)) {
+    co_await service_.handler_(*this);
+  } else {
+    Reply busy =
+        text_reply(503, "answers to other clients take all the memory for them; try again later\n");
+    busy.head.fields.add("Retry-After", "1");
+    std::ignore = co_await reply(std::move(busy));
+  }
+  room_.set(0);
 }
 
 Task<void> HttpConnection::turn_away() {
@@ -231,28 +245,18 @@ std::string HttpConnection::head_text(const Head& head, std::optional<std::uint6
 
 Task<Result<void>> HttpConnection::reply(Reply reply) {
   if (answer_ != Answer::kNone) co_return fail(Errc::kInvalidArgument, "answered twice");
-  const std::size_t bytes = reply.body.size();
-  std::size_t& unsent = service_.unsent_bytes_;
-  if (unsent > 0 && unsent + bytes > service_.options_.unsent_bytes_max) {
-    reply = text_reply(503, "too many answers are being sent to slow clients; try again later\n");
-    reply.head.fields.add("Retry-After", "1");
-    co_return co_await send_reply(std::move(reply));
-  }
-  unsent += bytes;
-  const Result<void> sent = co_await send_reply(std::move(reply));
-  unsent -= bytes;
-  co_return sent;
-}
-
-Task<Result<void>> HttpConnection::send_reply(Reply reply) {
   answer_ = Answer::kBegun;
   chunked_ = false;
   std::vector<Slice> slices;
   slices.push_back(text(head_text(reply.head, reply.body.size())));
-  if (has_body(reply.head) && !reply.body.empty()) slices.push_back(std::move(reply.body));
-  CO_TRY_VOID(co_await send(std::move(slices)));
-  answer_ = Answer::kWhole;
-  co_return Result<void>();
+  Slice body = std::move(reply.body);
+  if (!has_body(reply.head)) body = Slice();  // Not kept while the head is sent.
+  room_.set(body.size());
+  if (!body.empty()) slices.push_back(std::move(body));
+  const Result<void> sent = co_await send(std::move(slices));
+  room_.set(0);
+  if (sent) answer_ = Answer::kWhole;
+  co_return sent;
 }
 
 Task<Result<void>> HttpConnection::begin(Head head) {
@@ -270,11 +274,15 @@ Task<Result<void>> HttpConnection::write(Slice bytes) {
   if (answer_ != Answer::kBegun) co_return fail(Errc::kInvalidArgument, "the answer was not begun");
   // An empty chunk would end the body.
   if (bytes.empty() || request_.method == "HEAD") co_return Result<void>();
+  const std::size_t taken = room_.bytes();
+  room_.set(std::max(taken, bytes.size()));
   std::vector<Slice> slices;
   if (chunked_) slices.push_back(text(fmt::format("{:x}\r\n", bytes.size())));
   slices.push_back(std::move(bytes));
   if (chunked_) slices.push_back(text("\r\n"));
-  co_return co_await send(std::move(slices));
+  const Result<void> sent = co_await send(std::move(slices));
+  room_.set(taken);
+  co_return sent;
 }
 
 Task<Result<void>> HttpConnection::end(Fields trailers) {

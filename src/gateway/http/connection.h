@@ -3,7 +3,10 @@
 // Promise    While it waits for a request it holds no buffer and no earlier request. The unread
 //            rest of a request's body is read and dropped; if it is long or slow, the connection is
 //            closed.
-// Invariants Nothing is written before the previous answer is complete.
+// Invariants Nothing is written before the previous answer is complete. The room of an answer is
+//            taken before its handler is called; then it is what is not sent yet: the body of a
+//            whole answer, if it is sent; for one that streams the part that is being sent, and at
+//            least what was taken.
 // Threading  The service's executor.
 #pragma once
 
@@ -51,8 +54,9 @@ class HttpConnection final : private Exchange {
   Task<Result<bool>> read_more(std::size_t at_least);
   Task<void> finish();
   Task<void> refuse(Refusal refusal);
+  // Calls the handler, if its answer has room.
+  Task<void> handle();
   Task<bool> drain();
-  Task<Result<void>> send_reply(Reply reply);
   Task<Result<void>> send(std::vector<Slice> slices);
   std::string head_text(const Head& head, std::optional<std::uint64_t> length);
   bool has_body(const Head& head) const;
@@ -65,6 +69,7 @@ class HttpConnection final : private Exchange {
   std::unique_ptr<RequestParser> parser_;
   Request request_;
   Answer answer_ = Answer::kNone;
+  AnswerRoom room_;
   bool keep_alive_ = true;
   bool chunked_ = false;
   bool awaits_continue_ = false;  // The client sends its body after "100 Continue".

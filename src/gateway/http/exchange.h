@@ -3,6 +3,8 @@
 // Promise    Bodies stream in both directions at the speed of the slower side. A request is
 //            answered once: reply(), or begin(), write()..., end().
 // Threading  The executor of the connection; the handler's coroutine alone.
+// Limits     The handler is called once the answer has room (HttpOptions::answer_room). An answer,
+//            or a part of one that streams, that is longer is sent all the same.
 // Errors     kUnavailable: the client has disconnected; the handler may return.
 #pragma once
 

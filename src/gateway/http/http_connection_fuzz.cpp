@@ -27,7 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ScopedLogCapture quiet(0);
   SimWorld world(1);
   MetricRegistry registry;
-  HttpService service(world.executor(), registry, read_and_answer);
+  AnswerBudget answers(kAnswerRoom);
+  HttpService service(world.executor(), registry, answers, read_and_answer);
   SimStreamOptions options;
   options.read_bytes_max = 1 + data[0] * 16;
   auto [client, server] = make_sim_streams(world.executor(), options);
@@ -42,6 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   world.run_for(10s);
   INVARIANT(tasks.live() == 0, "{} tasks live on", tasks.live());
   INVARIANT(service.connections() == 0, "{} connections", service.connections());
+  INVARIANT(answers.bytes() == 0, "{} bytes of answers", answers.bytes());
   client.reset();
   world.shutdown();
   return 0;

@@ -4,6 +4,7 @@
 
 #include "gateway/http/http_test_util.h"
 #include "gateway/http/request_parser.h"
+#include "io/event.h"
 
 namespace moraine::http {
 namespace {
@@ -274,8 +275,10 @@ TEST_F(HttpTest, SlowClientsAreClosed) {
   EXPECT_TRUE(idle.ended);
 }
 
+constexpr std::size_t kLong = 8 << 20;
+
 Task<void> answer_at_length(Exchange& exchange) {
-  const std::string much(8 << 20, 'x');
+  const std::string much(kLong, 'x');
   Reply reply = text_reply(200, much);
   std::ignore = co_await exchange.reply(std::move(reply));
 }
@@ -291,19 +294,146 @@ TEST_F(HttpTest, AClientThatDoesNotReadItsAnswerIsClosed) {
   EXPECT_EQ(service_->connections(), 0u);
 }
 
-TEST_F(HttpTest, AnswersThatNobodyReadsAreBounded) {
-  HttpOptions options;
-  options.unsent_bytes_max = 20 << 20;
-  serve(answer_at_length, options);
-  for (int i = 0; i < 2; ++i) send(connect(false), "GET / HTTP/1.1\r\n\r\n");
+class HttpRoomTest : public HttpTest {
+ protected:
+  // Serves answers for which `room` is taken, from a budget of `most`. Counts the handler's calls.
+  void serve_with_room(std::size_t most, std::size_t room, HttpHandler handler) {
+    answers_ = std::make_unique<AnswerBudget>(most);
+    HttpOptions options;
+    options.answer_room = [room](const Request&) { return room; };
+    serve(
+        [this, handler = std::move(handler)](Exchange& exchange) {
+          ++handled_;
+          return handler(exchange);
+        },
+        options);
+  }
+  std::string get(bool reads = true, std::string_view method = "GET") {
+    Client& client = connect(reads);
+    send(client, fmt::format("{} / HTTP/1.1\r\n\r\n", method));
+    return client.got;
+  }
+  static bool busy(const std::string& got) {
+    return got.starts_with("HTTP/1.1 503 ") && got.contains("Retry-After: 1\r\n");
+  }
+
+  std::size_t handled_ = 0;
+};
+
+TEST_F(HttpRoomTest, AnswersThatNobodyReadsAreBoundedBeforeTheyAreMade) {
+  serve_with_room(2 * kLong + kLong / 2, kLong, answer_at_length);
+  for (int i = 0; i < 2; ++i) get(false);
+  EXPECT_EQ(answers_->bytes(), 2 * kLong);
   Client& third = connect();
   send(third, "GET / HTTP/1.1\r\n\r\n");
-  EXPECT_TRUE(third.got.starts_with("HTTP/1.1 503 ")) << third.got.substr(0, 200);
-  EXPECT_TRUE(third.got.contains("Retry-After: 1\r\n"));
+  EXPECT_TRUE(busy(third.got)) << third.got.substr(0, 200);
+  EXPECT_EQ(handled_, 2u);
   world_.run_for(61s);  // The other two are closed.
+  EXPECT_EQ(answers_->bytes(), 0u);
   send(third, "GET / HTTP/1.1\r\n\r\n");
   world_.run_for(10s);
   EXPECT_TRUE(third.got.contains("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpRoomTest, AnAnswerTakesItsRoomWhileItIsMade) {
+  Event made(world_.executor());
+  const auto slow = [&made](Exchange& exchange) -> Task<void> {
+    co_await made.wait();
+    co_await answer_at_length(exchange);
+  };
+  serve_with_room(3 * kLong, 2 * kLong, slow);
+  get(false);
+  EXPECT_EQ(answers_->bytes(), 2 * kLong);
+  EXPECT_TRUE(busy(get()));
+  EXPECT_EQ(handled_, 1u);
+  // Once it is made, its length is known.
+  made.notify_all();
+  world_.run_for(1s);
+  EXPECT_EQ(answers_->bytes(), kLong);
+  get(false);
+  EXPECT_EQ(handled_, 2u);
+  made.notify_all();
+  world_.run_for(1s);
+}
+
+TEST_F(HttpRoomTest, WhatAHandlerHasDoneIsAnsweredHoweverLongItIs) {
+  Event changed(world_.executor());
+  const auto change = [&changed](Exchange& exchange) -> Task<void> {
+    co_await changed.wait();
+    co_await answer_at_length(exchange);
+  };
+  serve_with_room(kLong, 1'000, change);  // Far less than they answer then.
+  std::vector<Client*> both{&connect(), &connect()};
+  for (Client* client : both) send(*client, "POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n");
+  changed.notify_all();
+  world_.run_for(10s);
+  for (const Client* client : both) {
+    EXPECT_TRUE(client->got.starts_with("HTTP/1.1 200 ")) << client->got.substr(0, 200);
+  }
+}
+
+TEST_F(HttpRoomTest, AnAnswerThatStreamsCountsWhatIsNotSent) {
+  constexpr std::size_t kPart = 1'000;
+  const auto stream = [](Exchange& exchange) -> Task<void> {
+    Head head;
+    std::ignore = co_await exchange.begin(std::move(head));
+    for (const std::size_t size : {std::size_t{10}, kLong}) {
+      std::ignore = co_await exchange.write(Slice::copy_of(std::string(size, 'x')));
+    }
+    std::ignore = co_await exchange.end({});
+  };
+  serve_with_room(kLong + 1, kPart, stream);
+  get(false);
+  EXPECT_EQ(answers_->bytes(), kLong);
+  EXPECT_TRUE(busy(get()));
+  EXPECT_EQ(handled_, 1u);
+  world_.run_for(61s);
+  Client& reader = connect();
+  send(reader, "GET / HTTP/1.1\r\n\r\n");
+  world_.run_for(10s);
+  EXPECT_TRUE(reader.got.ends_with("0\r\n\r\n"));
+  EXPECT_EQ(answers_->bytes(), 0u);
+}
+
+TEST_F(HttpRoomTest, WhatTakesNoRoomIsAnsweredWhenThereIsNone) {
+  answers_ = std::make_unique<AnswerBudget>(1'000);
+  HttpOptions options;
+  options.answer_room = [](const Request& request) { return request.target.path == "/" ? 1 : 0; };
+  const auto by_path = [](Exchange& exchange) -> Task<void> {
+    return exchange.request().target.path == "/" ? answer_at_length(exchange) : echo(exchange);
+  };
+  serve(by_path, options);
+  get(false);
+  EXPECT_TRUE(busy(get()));
+  EXPECT_TRUE(answer("GET /ping HTTP/1.1\r\n\r\n").ends_with("GET /ping []"));
+}
+
+TEST_F(HttpRoomTest, HeadCountsNoBody) {
+  streams_.window = 16;  // So that even the head is not taken.
+  serve_with_room(2 * kLong, kLong, answer_at_length);
+  for (int i = 0; i < 4; ++i) get(false, "HEAD");
+  EXPECT_EQ(handled_, 4u);
+  EXPECT_EQ(answers_->bytes(), 0u);
+  EXPECT_EQ(service_->connections(), 4u);
+}
+
+TEST_F(HttpRoomTest, ServicesShareABudget) {
+  serve_with_room(kLong + kLong / 2, kLong, answer_at_length);
+  const auto first = std::move(service_);
+  serve(answer_at_length);
+  get(false);
+  EXPECT_EQ(answers_->bytes(), kLong);
+  Client client{nullptr};
+  auto [near, server] = make_sim_streams(world_.executor(), streams_);
+  client.stream = std::move(near);
+  tasks_.spawn(first->streams()(std::move(server)));
+  tasks_.spawn(read_to_end(client.stream, client.got, client.ended));
+  send(client, "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(busy(client.got)) << client.got.substr(0, 200);
+  EXPECT_EQ(handled_, 0u);
+  client.stream->close();
+  world_.run_for(1s);
+  EXPECT_TRUE(client.ended);
 }
 
 TEST_F(HttpTest, ANewConnectionTakesThePlaceOfTheLongestIdleOne) {

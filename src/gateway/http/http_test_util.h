@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,13 +47,14 @@ class HttpTest : public testing::Test {
     for (const auto& client : clients_) client->stream->close();
     world_.run(wait_for(tasks_));
     EXPECT_EQ(service_ ? service_->connections() : 0, 0u);
+    EXPECT_EQ(answers_->bytes(), 0u);
     clients_.clear();
     world_.shutdown();
   }
 
   void serve(HttpHandler handler, HttpOptions options = {}) {
-    service_ =
-        std::make_unique<HttpService>(world_.executor(), registry_, std::move(handler), options);
+    service_ = std::make_unique<HttpService>(world_.executor(), registry_, *answers_,
+                                             std::move(handler), options);
   }
   Client& connect(bool reads = true) {
     auto [client, server] = make_sim_streams(world_.executor(), streams_);
@@ -78,6 +80,8 @@ class HttpTest : public testing::Test {
   SimWorld world_{7};
   SimStreamOptions streams_;
   MetricRegistry registry_;
+  std::unique_ptr<AnswerBudget> answers_ =
+      std::make_unique<AnswerBudget>(std::numeric_limits<std::size_t>::max());
   std::unique_ptr<HttpService> service_;
   TaskScope tasks_;
   std::vector<std::unique_ptr<Client>> clients_;

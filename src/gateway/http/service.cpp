@@ -8,11 +8,12 @@
 
 namespace moraine::http {
 
-HttpService::HttpService(Executor& executor, MetricRegistry& registry, HttpHandler handler,
-                         HttpOptions options)
+HttpService::HttpService(Executor& executor, MetricRegistry& registry, AnswerBudget& answers,
+                         HttpHandler handler, HttpOptions options)
     : executor_(executor),
+      answer_budget_(answers),
       handler_(std::move(handler)),
-      options_(options),
+      options_(std::move(options)),
       open_(registry.gauge("moraine_http_connections", {}, "Connections of HTTP clients")) {
   for (std::size_t digit = 1; digit < answers_.size(); ++digit) {
     answers_[digit] =

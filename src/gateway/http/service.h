@@ -2,10 +2,13 @@
 //
 // Promise    Every request that can be read gets an answer: the handler's, or one that says what is
 //            wrong with it. Connections are kept alive, pipelined requests are served in order. A
-//            new connection past the bound replaces the one that is idle for longest.
+//            new connection past the bound replaces the one that is idle for longest. A handler is
+//            called once there is room for its answer; without room the client gets 503, and
+//            nothing was done. What a handler answers is sent, however long it is.
 // Threading  One executor; to serve all lanes make one for each (`TcpListener::open` with
 //            `ServingLane`).
-// Limits     HttpOptions, those of RequestParser; kInputBytes read ahead of a handler.
+// Limits     HttpOptions, AnswerBudget, those of RequestParser; kInputBytes read ahead of a
+//            handler.
 // Tests      http_test.cpp, http_connection_fuzz.cpp
 #pragma once
 
@@ -15,6 +18,7 @@
 #include <list>
 
 #include "base/metrics.h"
+#include "gateway/http/answer_budget.h"
 #include "gateway/http/exchange.h"
 #include "io/executor.h"
 #include "io/stream.h"
@@ -22,15 +26,17 @@
 namespace moraine::http {
 
 inline constexpr std::size_t kInputBytes = std::size_t{64} << 10;
+// Room for an answer of which nothing else is known.
+inline constexpr std::size_t kAnswerRoom = std::size_t{64} << 10;
 
 struct HttpOptions {
   std::size_t connections_max = 1'024;
   Duration idle_timeout = 120s;    // Between two requests.
   Duration header_timeout = 30s;   // From the first byte of a request to the end of its header.
   Duration stalled_timeout = 60s;  // Of a body or an answer, without progress.
-  // Of all answers that clients have not taken; past it requests get 503. An answer that is longer
-  // than this is sent alone.
-  std::size_t unsent_bytes_max = std::size_t{256} << 20;
+  // The memory that an answer has at most while it is made, or one part of an answer that streams.
+  // Called before the handler, on the service's executor. None: kAnswerRoom.
+  std::function<std::size_t(const Request&)> answer_room = {};
 };
 
 using HttpHandler = std::function<Task<void>(Exchange&)>;
@@ -39,9 +45,9 @@ class HttpConnection;
 
 class HttpService {
  public:
-  // The handler outlives every served stream.
-  HttpService(Executor& executor, MetricRegistry& registry, HttpHandler handler,
-              HttpOptions options = {});
+  // The handler outlives every served stream, `answers` the service; it may be that of several.
+  HttpService(Executor& executor, MetricRegistry& registry, AnswerBudget& answers,
+              HttpHandler handler, HttpOptions options = {});
   HttpService(const HttpService&) = delete;
   HttpService& operator=(const HttpService&) = delete;
 
@@ -58,12 +64,12 @@ class HttpService {
   void count(unsigned status);
 
   Executor& executor_;
+  AnswerBudget& answer_budget_;
   const HttpHandler handler_;
   const HttpOptions options_;
   Gauge& open_;
   std::array<Counter*, 6> answers_{};  // By the first digit of the status.
   std::size_t connections_ = 0;
-  std::size_t unsent_bytes_ = 0;
   Idle idle_;  // Longest idle first.
 };
 
