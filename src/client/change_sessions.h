@@ -29,7 +29,7 @@ namespace moraine {
 inline constexpr std::size_t kChangeSessionsMax = 4'096;
 inline constexpr std::size_t kClosedSessionsMax = 4'096;
 inline constexpr std::size_t kKeptReplyBytesMax = std::size_t{64} << 20;
-inline constexpr std::size_t kRepeatsWaitingMax = 16;  // Deliveries of one change, or closes of it.
+inline constexpr std::size_t kRepeatsWaitingMax = 16;  // For the end of one change.
 
 class ChangeSessions {
  public:

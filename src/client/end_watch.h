@@ -4,7 +4,7 @@
 //            stops. The partition is held only while it is watched: until it stops, or its end
 //            moves and nobody waits, or release().
 // Threading  One executor, which need not be the partition's.
-// Tests      remote_partition_test.cpp.
+// Tests      remote_faults_test.cpp.
 #pragma once
 
 #include <memory>

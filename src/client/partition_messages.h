@@ -64,7 +64,7 @@ inline constexpr std::size_t kWritesPerCallMax = 1'000;
 inline constexpr std::size_t kEntriesPerReplyMax = 10'000;
 inline constexpr std::size_t kConsumersPerReplyMax = 500;
 inline constexpr std::size_t kWatchedPerCallMax = 4'096;
-inline constexpr std::size_t kPartitionPageBytes = std::size_t{4} << 20;  // Of one read.
+inline constexpr std::size_t kPartitionPageBytes = std::size_t{4} << 20;  // What one read returns.
 // The longest entries of a reply; the rest of the frame is for its other fields.
 inline constexpr std::size_t kReplyRoomMax = kFrameBytesMax - (std::size_t{64} << 10);
 inline constexpr std::size_t kConsumersReplyBytes =
@@ -189,8 +189,8 @@ struct PartitionReply {
   // With kStaleSession, or of a close: the last change of that session that is carried out, if that
   // is remembered. Later ones of it are not carried out any more.
   std::optional<std::uint64_t> last_change;
-  // Of changes and descriptions: grows with every one of an incarnation. A description has seen the
-  // changes with smaller ones.
+  // Changes and descriptions of an incarnation are numbered: a description has seen the changes
+  // with smaller numbers.
   std::uint64_t moment = 0;
   bool stopped = false;
   queue::PartitionInfo info;  // When the reply was made.

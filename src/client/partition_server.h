@@ -13,7 +13,8 @@
 //            are being made take kPartitionReplyBytesMax, twice the room of each: as read and as
 //            encoded. kPartitionWaitsMax requests of one node wait, for kServedWaitMax. Past these,
 //            requests are refused with kOverloaded. Those of change_sessions.h.
-// Tests      partition_forms_test.cpp, remote_partition_test.cpp; node/two_nodes_test.cpp.
+// Tests      partition_forms_test.cpp, remote_partition_test.cpp, remote_faults_test.cpp;
+//            node/two_nodes_test.cpp.
 #pragma once
 
 #include <functional>

@@ -8,7 +8,7 @@
 // Threading  `lane`.
 // Limits     kPeerBytesMax of requests, and of replies that are awaited; one wait of
 //            kWatchedPerCallMax partitions, which lasts kEndWait; more are waited for in turn.
-// Tests      remote_partition_test.cpp.
+// Tests      remote_faults_test.cpp.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@
 namespace moraine {
 
 inline constexpr std::size_t kPeerBytesMax = std::size_t{128} << 20;
-inline constexpr Duration kAttemptTimeout = std::chrono::seconds{4};  // Of one message.
+inline constexpr Duration kAttemptTimeout = std::chrono::seconds{4};  // For one message.
 inline constexpr Duration kEndWait = std::chrono::seconds{3};
 
 struct Attempt {

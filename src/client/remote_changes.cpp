@@ -14,7 +14,7 @@ using queue::WriteRequest;
 using queue::WriteStatus;
 
 constexpr Duration kRetryPause = 50ms;
-constexpr std::size_t kChangeBytes = 512;  // Of a change beside its texts.
+constexpr std::size_t kChangeBytes = 512;  // A change without its texts.
 constexpr std::string_view kFailedBeforeText = "a write before this one failed";
 constexpr std::string_view kMovedText = "the partition runs elsewhere now";
 

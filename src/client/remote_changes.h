@@ -22,7 +22,7 @@
 //            be opened; nothing was changed, as with kOverloaded and kUnsupported (the node has
 //            another version). kTimeout, kUnavailable: no session could be opened; nothing was
 //            changed. kUnknownOutcome, WriteStatus::kUnknown: it may have been changed.
-// Tests      remote_partition_test.cpp; node/two_nodes_test.cpp.
+// Tests      remote_faults_test.cpp, remote_partition_test.cpp; node/two_nodes_test.cpp.
 #pragma once
 
 #include <deque>

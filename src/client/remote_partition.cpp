@@ -15,7 +15,7 @@ using queue::Offset;
 using queue::StoredEntry;
 
 constexpr Duration kRetryPause = 50ms;
-constexpr std::size_t kFramesBytes = 4 << 10;  // A request and its reply, beside their texts.
+constexpr std::size_t kFramesBytes = 4 << 10;  // A request and its reply, without long texts.
 constexpr std::size_t kRoomMin = std::size_t{64} << 10;
 
 bool no_reply(const Error& error) {
@@ -28,6 +28,11 @@ Error error_of(const PartitionReply& reply) {
 
 std::unexpected<Error> moved_away() {
   return fail(Errc::kNotHere, "the partition runs elsewhere now");
+}
+
+// The reply is one of the incarnation before, or does not fit.
+std::unexpected<Error> started_again() {
+  return fail(Errc::kUnavailable, "the partition was started again meanwhile");
 }
 
 }  // namespace
@@ -214,14 +219,17 @@ std::vector<ConsumerOffset> RemotePartition::all_committed() const {
 }
 
 // That it was forgotten is kept while a refresh may find it.
-void RemotePartition::note_consumer(const std::string& name, std::optional<ConsumerOffset> offset,
+bool RemotePartition::note_consumer(const std::string& name, std::optional<ConsumerOffset> offset,
                                     const PartitionReply& reply) {
   const std::lock_guard lock(mirror_.mutex);
-  if (!note_incarnation(reply.incarnation)) return;
+  if (!note_incarnation(reply.incarnation)) return false;
   Consumer& known = mirror_.consumers[name];
-  if (known.moment > reply.moment) return;
+  if (known.moment > reply.moment) return true;
   known = {std::move(offset), reply.moment};
-  if (!known.offset && refreshing_ == 0) mirror_.consumers.erase(name);
+  if (known.offset) return true;
+  if (refreshing_ == 0) mirror_.consumers.erase(name);
+  if (refreshing_ > 0) mirror_.forgotten = true;
+  return true;
 }
 
 // What the page does not name, between its first and last, is forgotten; newer changes are kept.
@@ -237,7 +245,7 @@ Result<void> RemotePartition::note_page(const std::string& after, PartitionReply
     return fail(Errc::kUnavailable, "the other node lists no consumers");
   }
   const std::lock_guard lock(mirror_.mutex);
-  if (!note_incarnation(page.incarnation)) return {};
+  if (!note_incarnation(page.incarnation)) return started_again();
   for (auto at = mirror_.consumers.upper_bound(after);
        at != mirror_.consumers.end() && (!page.more || at->first <= *before);) {
     at = at->second.moment < page.moment ? mirror_.consumers.erase(at) : std::next(at);
@@ -268,11 +276,15 @@ Task<Result<void>> RemotePartition::refresh() {
   const auto self = shared_from_this();
   ++refreshing_;
   const Result<void> done = co_await read_consumers();
-  if (--refreshing_ == 0) {
-    const std::lock_guard lock(mirror_.mutex);
-    std::erase_if(mirror_.consumers, [](const auto& one) { return !one.second.offset; });
-  }
+  end_refresh();
   co_return done;
+}
+
+void RemotePartition::end_refresh() {
+  if (--refreshing_ > 0) return;
+  const std::lock_guard lock(mirror_.mutex);
+  if (!std::exchange(mirror_.forgotten, false)) return;
+  std::erase_if(mirror_.consumers, [](const auto& one) { return !one.second.offset; });
 }
 
 Task<Result<void>> RemotePartition::refresh_info() {
@@ -286,15 +298,18 @@ Task<Result<void>> RemotePartition::refresh_committed(std::string consumer) {
   const std::size_t bytes = kFramesBytes + consumer.size() + queue::kConsumerMetadataBytesMax;
   ++refreshing_;
   Reply reply = co_await ask(DescribeCall{Described::kConsumer, consumer}, bytes);
-  --refreshing_;
+  const bool noted = reply && note_described(consumer, *reply);
+  end_refresh();
   if (!reply) co_return std::unexpected(std::move(reply).error());
-  std::optional<ConsumerOffset> found;
-  if (!reply->consumers.empty()) found = std::move(reply->consumers.front());
-  if (found && found->consumer != consumer) {
-    co_return fail(Errc::kUnavailable, "the other node describes another consumer");
-  }
-  note_consumer(consumer, std::move(found), *reply);
+  if (!noted) co_return started_again();
   co_return Result<void>();
+}
+
+bool RemotePartition::note_described(const std::string& name, PartitionReply& reply) {
+  std::optional<ConsumerOffset> found;
+  if (!reply.consumers.empty()) found = std::move(reply.consumers.front());
+  if (found && found->consumer != name) return false;
+  return note_consumer(name, std::move(found), reply);
 }
 
 // Changes.
@@ -312,7 +327,7 @@ Task<Result<void>> RemotePartition::commit(ConsumerOffset offset) {
   const std::size_t texts = offset.consumer.size() + offset.metadata.size();
   CO_TRY(const PartitionReply reply,
          co_await changes_->change(CommitOffsetCall{{}, offset}, texts));
-  note_consumer(offset.consumer, offset, reply);
+  (void)note_consumer(offset.consumer, offset, reply);
   co_return Result<void>();
 }
 
@@ -320,7 +335,7 @@ Task<Result<void>> RemotePartition::forget_consumer(std::string consumer) {
   const auto self = shared_from_this();
   CO_TRY(const PartitionReply reply,
          co_await changes_->change(ForgetConsumerCall{{}, consumer}, consumer.size()));
-  note_consumer(consumer, std::nullopt, reply);
+  (void)note_consumer(consumer, std::nullopt, reply);
   co_return Result<void>();
 }
 

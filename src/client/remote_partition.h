@@ -13,7 +13,8 @@
 // Errors     kNotHere: it does not run there. kOverloaded: too much is in flight. kUnsupported: the
 //            other node has another version. Reads: kTimeout, kUnavailable when no reply has come.
 //            Changes: those of remote_changes.h.
-// Tests      partition_forms_test.cpp, remote_partition_test.cpp; node/two_nodes_test.cpp.
+// Tests      partition_forms_test.cpp, remote_partition_test.cpp, remote_faults_test.cpp;
+//            node/two_nodes_test.cpp.
 #pragma once
 
 #include <map>
@@ -82,6 +83,7 @@ class RemotePartition final : public queue::Partition,
     queue::PartitionInfo info;
     std::uint64_t info_of = 0;                  // The incarnation.
     std::map<std::string, Consumer> consumers;  // All of `incarnation`, or with moment 0.
+    bool forgotten = false;                     // Some consumer has no offset.
     std::uint64_t incarnation = 0;
     std::uint64_t earlier_incarnation = 0;
     bool stopped = false;
@@ -101,11 +103,13 @@ class RemotePartition final : public queue::Partition,
   void note(const PartitionReply& reply);
   // Requires: the mutex is locked. False: the incarnation has ended.
   bool note_incarnation(std::uint64_t incarnation);
-  // nullopt: there is none with this name.
-  void note_consumer(const std::string& name, std::optional<queue::ConsumerOffset> offset,
+  // nullopt: there is none with this name. False: the reply's incarnation has ended.
+  bool note_consumer(const std::string& name, std::optional<queue::ConsumerOffset> offset,
                      const PartitionReply& reply);
   Result<void> note_page(const std::string& after, PartitionReply& page);
+  bool note_described(const std::string& name, PartitionReply& reply);
   Task<Result<void>> read_consumers();
+  void end_refresh();
   void notify();
 
   const PeerLinkPtr link_;
