@@ -53,6 +53,10 @@ class LanePartition final : public queue::Partition,
   std::vector<queue::ConsumerOffset> all_committed() const override {
     return partition_->all_committed();
   }
+  std::vector<queue::ConsumerOffset> committed_after(const std::string& name,
+                                                     std::size_t limit) const override {
+    return partition_->committed_after(name, limit);
+  }
   Task<Result<void>> forget_consumer(std::string consumer) override;
   Task<Result<queue::Offset>> trim(queue::Offset offset) override;
   queue::PartitionInfo info() const override { return partition_->info(); }

@@ -22,6 +22,7 @@ constexpr std::size_t kWriteBytesMin = 1 + 4 + 8 + 1 + 4 + 1 + 8 + 4 + 4 + 4 + 4
 constexpr std::size_t kAnswerBytesMin = 1 + 1 + 8 + 8 + 8 + 4 + 1;
 constexpr std::size_t kEntryBytesMin = 8 + 4 + 1 + 8 + 8 + 4 + 8 + 1 + 4;
 constexpr std::size_t kConsumerBytesMin = 4 + 8 + 4 + 4 + 8;
+constexpr std::size_t kWatchedBytes = 8 + 4 + 8 + 8 + 1;
 
 constexpr std::uint64_t PartitionInfo::* kInfoFields[] = {&PartitionInfo::start,
                                                           &PartitionInfo::end,
@@ -38,6 +39,8 @@ constexpr std::uint64_t PartitionInfo::* kInfoFields[] = {&PartitionInfo::start,
                                                           &PartitionInfo::rewritten_bytes,
                                                           &PartitionInfo::removed_messages,
                                                           &PartitionInfo::removed_bytes};
+
+constexpr std::size_t kMovedBytes = 4 + 8 + 1 + std::size(kInfoFields) * 8;
 
 std::unexpected<Error> bad(std::string_view what) {
   return fail(Errc::kCorrupt, fmt::format("message of partitions: {}", what));
@@ -64,15 +67,61 @@ class Reader : public Decoder {
   const ByteSpan bytes_;
 };
 
+void append(Encoder& encoder, const SessionName& name) {
+  encoder.u64(name.incarnation).u64(name.session);
+}
+SessionName take_session(Decoder& decoder) {
+  SessionName name;
+  name.incarnation = decoder.u64();
+  name.session = decoder.u64();
+  return name;
+}
+
 void append(Encoder& encoder, const ChangeNumber& change) {
-  encoder.u64(change.incarnation).u64(change.session).u64(change.number);
+  append(encoder, change.in);
+  encoder.u64(change.number);
 }
 ChangeNumber take_change(Decoder& decoder) {
   ChangeNumber change;
-  change.incarnation = decoder.u64();
-  change.session = decoder.u64();
+  change.in = take_session(decoder);
   change.number = decoder.u64();
   return change;
+}
+
+void append(Encoder& encoder, const PartitionInfo& info) {
+  for (const auto field : kInfoFields) encoder.u64(info.*field);
+}
+PartitionInfo take_info(Decoder& decoder) {
+  PartitionInfo info;
+  for (const auto field : kInfoFields) info.*field = decoder.u64();
+  return info;
+}
+
+void append(Encoder& encoder, const WatchedEnd& watched) {
+  encoder.u64(watched.tablet.value).u32(watched.partition).u64(watched.incarnation);
+  encoder.u64(watched.end).flag(watched.stopped);
+}
+WatchedEnd take_watched(Decoder& decoder) {
+  WatchedEnd watched;
+  watched.tablet = TabletId{decoder.u64()};
+  watched.partition = decoder.u32();
+  watched.incarnation = decoder.u64();
+  watched.end = decoder.u64();
+  watched.stopped = decoder.flag();
+  return watched;
+}
+
+void append(Encoder& encoder, const MovedEnd& moved) {
+  encoder.u32(moved.index).u64(moved.incarnation).flag(moved.stopped);
+  append(encoder, moved.info);
+}
+MovedEnd take_moved(Decoder& decoder) {
+  MovedEnd moved;
+  moved.index = decoder.u32();
+  moved.incarnation = decoder.u64();
+  moved.stopped = decoder.flag();
+  moved.info = take_info(decoder);
+  return moved;
 }
 
 void append(Encoder& encoder, const WriteRequest& write) {
@@ -162,7 +211,10 @@ Result<StoredEntry> take_entry(Reader& reader) {
 }
 
 void append(Encoder& encoder, const OpenSessionCall& call) {
-  encoder.u64(call.incarnation).u64(call.closes);
+  append(encoder, call.closes);
+}
+void append(Encoder& encoder, const CloseSessionCall& call) {
+  append(encoder, call.closes);
 }
 void append(Encoder& encoder, const WriteCall& call) {
   append(encoder, call.change);
@@ -182,17 +234,20 @@ void append(Encoder& encoder, const TrimCall& call) {
   encoder.u64(call.offset);
 }
 void append(Encoder& encoder, const ReadCall& call) {
-  encoder.u64(call.offset).u32(call.bytes_max).u32(call.entries_max);
+  encoder.u64(call.offset).u32(call.bytes_max).u32(call.entries_max).u32(call.room);
 }
 void append(Encoder& encoder, const FindTimeCall& call) {
-  encoder.u64(call.from).u64(static_cast<std::uint64_t>(call.time_ms));
+  encoder.u64(call.from).u64(static_cast<std::uint64_t>(call.time_ms)).u32(call.room);
 }
-void append(Encoder&, const FindNewestCall&) {}
+void append(Encoder& encoder, const FindNewestCall& call) {
+  encoder.u32(call.room);
+}
 void append(Encoder& encoder, const WaitCall& call) {
-  encoder.u64(call.incarnation).u64(call.end);
+  encoder.u64(call.waiter).u32(static_cast<std::uint32_t>(call.watched.size()));
+  for (const WatchedEnd& watched : call.watched) append(encoder, watched);
 }
 void append(Encoder& encoder, const DescribeCall& call) {
-  encoder.sized(call.after);
+  encoder.u8(static_cast<std::uint8_t>(call.what)).sized(call.name);
 }
 
 Result<PartitionCall> take_writes(Reader& reader) {
@@ -212,46 +267,65 @@ ReadCall take_read(Decoder& decoder) {
   call.offset = decoder.u64();
   call.bytes_max = decoder.u32();
   call.entries_max = decoder.u32();
+  call.room = decoder.u32();
+  return call;
+}
+
+FindTimeCall take_find_time(Decoder& decoder) {
+  FindTimeCall call;
+  call.from = decoder.u64();
+  call.time_ms = static_cast<std::int64_t>(decoder.u64());
+  call.room = decoder.u32();
+  return call;
+}
+
+Result<PartitionCall> take_wait(Decoder& decoder) {
+  WaitCall call;
+  call.waiter = decoder.u64();
+  const std::uint32_t count = decoder.count(kWatchedBytes);
+  if (count > kWatchedPerCallMax) return bad("too many watched partitions");
+  for (std::uint32_t i = 0; i < count; ++i) call.watched.push_back(take_watched(decoder));
+  return call;
+}
+
+Result<PartitionCall> take_describe(Decoder& decoder) {
+  DescribeCall call;
+  const std::uint8_t what = decoder.u8();
+  if (what > static_cast<std::uint8_t>(Described::kConsumers)) return bad("what to describe");
+  call.what = static_cast<Described>(what);
+  call.name = take_text(decoder);
   return call;
 }
 
 Result<PartitionCall> take_call(Reader& reader, std::uint8_t kind) {
   switch (kind) {
-    case 1: {
-      const std::uint64_t incarnation = reader.u64();
-      return OpenSessionCall{incarnation, reader.u64()};
-    }
-    case 2: return take_writes(reader);
-    case 3: {
+    case 1: return OpenSessionCall{take_session(reader)};
+    case 2: return CloseSessionCall{take_session(reader)};
+    case 3: return take_writes(reader);
+    case 4: {
       const ChangeNumber change = take_change(reader);
       return CommitOffsetCall{change, take_consumer(reader)};
     }
-    case 4: {
+    case 5: {
       const ChangeNumber change = take_change(reader);
       return ForgetConsumerCall{change, take_text(reader)};
     }
-    case 5: {
+    case 6: {
       const ChangeNumber change = take_change(reader);
       return TrimCall{change, reader.u64()};
     }
-    case 6: return take_read(reader);
-    case 7: {
-      const queue::Offset from = reader.u64();
-      return FindTimeCall{from, static_cast<std::int64_t>(reader.u64())};
-    }
-    case 8: return FindNewestCall{};
-    case 9: {
-      const std::uint64_t incarnation = reader.u64();
-      return WaitCall{incarnation, reader.u64()};
-    }
-    case 10: return DescribeCall{take_text(reader)};
+    case 7: return take_read(reader);
+    case 8: return take_find_time(reader);
+    case 9: return FindNewestCall{reader.u32()};
+    case 10: return take_wait(reader);
+    case 11: return take_describe(reader);
     default: return bad("kind");
   }
 }
 
 Encoder begin(std::size_t kind) {
   Encoder encoder;
-  encoder.u8(kPartitionsProtocol).u8(kVersion).u8(static_cast<std::uint8_t>(kind + 1));
+  encoder.u8(kPartitionsProtocol).u8(kVersion).u8(static_cast<std::uint8_t>(kind));
   return encoder;
 }
 
@@ -269,10 +343,10 @@ Result<ByteSpan> body_of(ByteSpan bytes) {
 
 Result<void> take_head(Reader& reader, PartitionReply& reply) {
   const std::uint8_t kind = reader.u8();
-  if (kind == 0 || kind > std::variant_size_v<PartitionCall>) return bad("kind of a reply");
-  reply.kind = kind - 1u;
+  if (kind > std::variant_size_v<PartitionCall>) return bad("kind of a reply");
+  reply.kind = kind;
   const std::uint8_t refusal = reader.u8();
-  if (refusal > static_cast<std::uint8_t>(Refusal::kOverloaded)) return bad("refusal");
+  if (refusal > static_cast<std::uint8_t>(Refusal::kExpired)) return bad("refusal");
   reply.refusal = static_cast<Refusal>(refusal);
   const std::uint8_t status = reader.u8();
   std::string context = take_text(reader);
@@ -281,11 +355,36 @@ Result<void> take_head(Reader& reader, PartitionReply& reply) {
   if (status != 0) reply.status = fail(static_cast<Errc>(status - 1), std::move(context));
   reply.incarnation = reader.u64();
   reply.session = reader.u64();
+  const bool known = reader.flag();
+  const std::uint64_t last_change = reader.u64();
+  if (known) reply.last_change = last_change;
+  if (!known && last_change != 0) return bad("an unknown change");
+  reply.moment = reader.u64();
   reply.stopped = reader.flag();
-  for (const auto field : kInfoFields) reply.info.*field = reader.u64();
+  reply.info = take_info(reader);
   reply.start = reader.u64();
   reply.end = reader.u64();
+  reply.needs = reader.u64();
   return {};
+}
+
+void append_head(Encoder& encoder, const PartitionReply& reply) {
+  encoder.u8(static_cast<std::uint8_t>(reply.refusal));
+  encoder.u8(reply.status ? std::uint8_t{0}
+                          : static_cast<std::uint8_t>(
+                                1 + static_cast<std::uint8_t>(reply.status.error().code)));
+  encoder.sized(reply.status ? std::string_view() : std::string_view(reply.status.error().context));
+  encoder.u64(reply.incarnation).u64(reply.session);
+  encoder.flag(reply.last_change.has_value()).u64(reply.last_change.value_or(0));
+  encoder.u64(reply.moment).flag(reply.stopped);
+  append(encoder, reply.info);
+  encoder.u64(reply.start).u64(reply.end).u64(reply.needs);
+}
+
+template <class T>
+void append_all(Encoder& encoder, const std::vector<T>& items) {
+  encoder.u32(static_cast<std::uint32_t>(items.size()));
+  for (const T& item : items) append(encoder, item);
 }
 
 }  // namespace
@@ -299,7 +398,7 @@ ChangeNumber* change_of(PartitionCall& call) {
 }
 
 Slice encode(const PartitionRequest& request) {
-  Encoder encoder = begin(request.call.index());
+  Encoder encoder = begin(kind_of(request.call));
   encoder.u64(request.tablet.value).u32(request.partition).u32(request.timeout_us);
   std::visit([&](const auto& call) { append(encoder, call); }, request.call);
   return seal(std::move(encoder));
@@ -320,22 +419,17 @@ Result<PartitionRequest> decode_partition_request(const Slice& bytes) {
 
 Slice encode(const PartitionReply& reply) {
   Encoder encoder = begin(reply.kind);
-  encoder.u8(static_cast<std::uint8_t>(reply.refusal));
-  encoder.u8(reply.status ? std::uint8_t{0}
-                          : static_cast<std::uint8_t>(
-                                1 + static_cast<std::uint8_t>(reply.status.error().code)));
-  encoder.sized(reply.status ? std::string_view() : std::string_view(reply.status.error().context));
-  encoder.u64(reply.incarnation).u64(reply.session).flag(reply.stopped);
-  for (const auto field : kInfoFields) encoder.u64(reply.info.*field);
-  encoder.u64(reply.start).u64(reply.end);
-  encoder.u32(static_cast<std::uint32_t>(reply.answers.size()));
-  for (const WriteAnswer& answer : reply.answers) append(encoder, answer);
-  encoder.u32(static_cast<std::uint32_t>(reply.entries.size()));
-  for (const StoredEntry& entry : reply.entries) append(encoder, entry);
-  encoder.u32(static_cast<std::uint32_t>(reply.consumers.size()));
-  for (const ConsumerOffset& consumer : reply.consumers) append(encoder, consumer);
+  append_head(encoder, reply);
+  append_all(encoder, reply.answers);
+  append_all(encoder, reply.entries);
+  append_all(encoder, reply.consumers);
   encoder.flag(reply.more);
+  append_all(encoder, reply.moved);
   return seal(std::move(encoder));
+}
+
+std::size_t encoded_size(const StoredEntry& entry) {
+  return kEntryBytesMin + entry.source_id.size() + entry.payload.size();
 }
 
 Result<PartitionReply> decode_partition_reply(const Slice& bytes) {
@@ -359,6 +453,9 @@ Result<PartitionReply> decode_partition_reply(const Slice& bytes) {
   if (consumers > kConsumersPerReplyMax) return bad("too many consumers");
   for (std::uint32_t i = 0; i < consumers; ++i) reply.consumers.push_back(take_consumer(reader));
   reply.more = reader.flag();
+  const std::uint32_t moved = reader.count(kMovedBytes);
+  if (moved > kWatchedPerCallMax) return bad("too many moved partitions");
+  for (std::uint32_t i = 0; i < moved; ++i) reply.moved.push_back(take_moved(reader));
   if (!reader.finished()) return bad("length of a reply");
   return reply;
 }

@@ -14,7 +14,7 @@ using queue::WriteAnswer;
 using queue::WriteRequest;
 using queue::WriteStatus;
 
-constexpr ChangeNumber kChange{5, 6, 7};
+constexpr ChangeNumber kChange{{5, 6}, 7};
 
 WriteRequest write() {
   WriteRequest request;
@@ -30,16 +30,17 @@ WriteRequest write() {
 }
 
 std::vector<PartitionCall> all_calls() {
-  return {OpenSessionCall{1, 2},
+  return {OpenSessionCall{{1, 2}},
+          CloseSessionCall{{3, 4}},
           WriteCall{kChange, {write(), WriteRequest{}}},
           CommitOffsetCall{kChange, {"reader", 8, "meta", 3, 99}},
           ForgetConsumerCall{kChange, "reader"},
           TrimCall{kChange, 12},
-          ReadCall{1, 2, 3},
-          FindTimeCall{4, -5},
-          FindNewestCall{},
-          WaitCall{6, 7},
-          DescribeCall{"after"}};
+          ReadCall{1, 2, 3, 4},
+          FindTimeCall{4, -5, 6},
+          FindNewestCall{7},
+          WaitCall{6, {{TabletId{8}, 9, 10, 11, true}, {TabletId{12}, 13, 0, 0, false}}},
+          DescribeCall{Described::kConsumers, "after"}};
 }
 
 PartitionReply reply() {
@@ -47,6 +48,9 @@ PartitionReply reply() {
   made.kind = 1;
   made.incarnation = 2;
   made.session = 3;
+  made.last_change = 0;
+  made.moment = 17;
+  made.needs = 18;
   made.stopped = true;
   made.info.start = 4;
   made.info.end = 5;
@@ -75,6 +79,7 @@ PartitionReply reply() {
   made.entries = {entry};
   made.consumers = {ConsumerOffset{"reader", 15, "meta", -1, 16}};
   made.more = true;
+  made.moved = {MovedEnd{1, 19, true, made.info}};
   return made;
 }
 
@@ -125,11 +130,16 @@ TEST(PartitionMessages, RepliesAreReadAsTheyWereWritten) {
   EXPECT_EQ(read->answers.at(1).detail, "why");
   EXPECT_EQ(read->entries.at(0).payload.text(), "payload");
   EXPECT_EQ(read->consumers.at(0).metadata, "meta");
+  EXPECT_EQ(read->last_change, 0u);
+  EXPECT_EQ(read->moved.at(0).incarnation, 19u);
+  EXPECT_EQ(read->moved.at(0).info.end, 5u);
   PartitionReply failed;
   failed.refusal = Refusal::kNotHere;
   failed.status = fail(Errc::kNotHere, "gone");
   const auto again = decode_partition_reply(encode(failed));
   ASSERT_TRUE(again);
+  EXPECT_EQ(again->kind, 0u);
+  EXPECT_EQ(again->last_change, std::nullopt);
   EXPECT_EQ(again->refusal, Refusal::kNotHere);
   EXPECT_EQ(again->status.error().code, Errc::kNotHere);
   EXPECT_EQ(again->status.error().context, "gone");
@@ -148,9 +158,9 @@ TEST(PartitionMessages, CutAndChangedBytesAreRefused) {
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, Errc::kUnsupported);
   EXPECT_FALSE(decode_partition_request(changed(request, 0, 0x54)));
-  EXPECT_FALSE(decode_partition_request(changed(request, 2, 11))) << "no such kind";
+  EXPECT_FALSE(decode_partition_request(changed(request, 2, 12))) << "no such kind";
   EXPECT_FALSE(decode_partition_request(changed(request, 2, 0)));
-  EXPECT_FALSE(decode_partition_reply(changed(answer, 3, 4))) << "no such refusal";
+  EXPECT_FALSE(decode_partition_reply(changed(answer, 3, 5))) << "no such refusal";
   EXPECT_FALSE(decode_partition_reply(changed(answer, 4, 200))) << "no such status";
 }
 
@@ -159,6 +169,10 @@ TEST(PartitionMessages, TooManyItemsAreRefused) {
   EXPECT_TRUE(decode_partition_request(encode(PartitionRequest{TabletId{1}, 0, 0, call})));
   call.writes.emplace_back();
   EXPECT_FALSE(decode_partition_request(encode(PartitionRequest{TabletId{1}, 0, 0, call})));
+  WaitCall waits{1, std::vector<WatchedEnd>(kWatchedPerCallMax)};
+  EXPECT_TRUE(decode_partition_request(encode(PartitionRequest{TabletId{}, 0, 0, waits})));
+  waits.watched.emplace_back();
+  EXPECT_FALSE(decode_partition_request(encode(PartitionRequest{TabletId{}, 0, 0, waits})));
   PartitionReply many;
   many.entries.resize(kEntriesPerReplyMax);
   many.consumers.resize(kConsumersPerReplyMax);
@@ -173,6 +187,16 @@ TEST(PartitionMessages, TooManyItemsAreRefused) {
   more = many;
   more.answers.emplace_back();
   EXPECT_FALSE(decode_partition_reply(encode(more)));
+  more = many;
+  more.moved.resize(kWatchedPerCallMax + 1);
+  EXPECT_FALSE(decode_partition_reply(encode(more)));
+}
+
+TEST(PartitionMessages, TheSizeOfAnEntryIsKnownBeforeItIsEncoded) {
+  const PartitionReply whole = reply();
+  PartitionReply without = whole;
+  without.entries.clear();
+  EXPECT_EQ(encode(whole).size(), encode(without).size() + encoded_size(whole.entries[0]));
 }
 
 }  // namespace

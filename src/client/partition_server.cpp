@@ -5,200 +5,118 @@
 #include <algorithm>
 #include <map>
 
-#include "io/event.h"
+#include "client/change_sessions.h"
+#include "client/end_watch.h"
+#include "client/partition_calls.h"
 #include "io/run_on.h"
 
 namespace moraine {
+namespace {
 
-// A change of a session, in flight or answered.
-struct PartitionServer::Change {
-  std::optional<Slice> reply;
-  std::vector<std::shared_ptr<OneShot<bool>>> followers;
+using queue::Partition;
 
-  void set(Slice encoded) {
-    reply = std::move(encoded);
-    for (const auto& follower : std::exchange(followers, {})) follower->set(true);
-  }
-  static Task<void> wait(std::shared_ptr<Change> change) {
-    if (change->reply) co_return;
-    const auto ended = std::make_shared<OneShot<bool>>();
-    change->followers.push_back(ended);
-    co_await *ended;
-  }
-};
+constexpr std::size_t kSweepMin = 256;    // Incarnations that are kept without a sweep.
+constexpr Duration kMissingPoll = 500ms;  // For partitions that do not run here.
 
-struct PartitionServer::Session {
-  std::uint64_t number = 0;  // Of the newest change.
-  std::uint64_t used = 0;    // The greater, the later.
-  std::shared_ptr<Change> newest;
-  bool busy() const { return newest && !newest->reply; }
-};
+}  // namespace
 
 // One incarnation of a partition.
 struct PartitionServer::Served {
-  std::weak_ptr<queue::Partition> partition;
+  std::weak_ptr<Partition> partition;
   std::uint64_t incarnation = 0;
-  std::uint64_t last_session = 0;  // Numbers of sessions are not used again.
-  std::uint64_t uses = 0;
-  std::map<std::uint64_t, Session> sessions;
+  std::shared_ptr<std::uint64_t> moments = std::make_shared<std::uint64_t>(0);
+  std::shared_ptr<ChangeSessions> sessions;
+  std::shared_ptr<EndWatch> watch;
+};
 
-  // False: there are too many, and none is idle.
-  bool make_room() {
-    if (sessions.size() < kSessionsMax) return true;
-    auto oldest = sessions.end();
-    for (auto at = sessions.begin(); at != sessions.end(); ++at) {
-      if (at->second.busy()) continue;
-      if (oldest == sessions.end() || at->second.used < oldest->second.used) oldest = at;
-    }
-    if (oldest == sessions.end()) return false;
-    sessions.erase(oldest);
-    return true;
+// A wait in flight.
+struct PartitionServer::Waiting {
+  explicit Waiting(Executor& executor) : signal(executor) {}
+  Signal signal;
+  bool over = false;
+  bool missing = false;           // Some watched partition does not run here.
+  std::vector<ServedPtr> served;  // In the order of WaitCall::watched; null: not here.
+
+  void end() {
+    over = true;
+    signal.set();
   }
 };
 
 struct PartitionServer::State {
-  State(Executor& its_executor, Random& its_random, Find its_find)
-      : executor(its_executor),
-        random(its_random),
-        find(std::move(its_find)),
-        ended(its_executor) {}
+  State(Executor& network_executor, Random& incarnations, Find find_partition)
+      : executor(network_executor),
+        random(incarnations),
+        find(std::move(find_partition)),
+        ended(network_executor) {}
   Executor& executor;
   Random& random;
   Find find;  // Empty after close().
   Event ended;
   std::size_t calls = 0;
-  std::size_t bytes = 0;
-  std::size_t waits = 0;
+  std::size_t bytes = 0;    // Requests.
+  std::size_t replies = 0;  // Room taken for replies.
+  std::shared_ptr<std::size_t> kept_replies = std::make_shared<std::size_t>(0);
   std::size_t swept = 0;  // Entries of `served` after the last sweep.
   std::map<std::pair<TabletId, queue::PartitionIndex>, ServedPtr> served;
+  std::map<NodeId, std::size_t> waits;
+  std::map<std::pair<NodeId, std::uint64_t>, std::shared_ptr<Waiting>> waiting;
 
-  bool full(std::size_t more) const {
-    return calls > kPartitionCallsMax || bytes + more > kPartitionCallBytesMax;
+  bool full(std::size_t more) const { return bytes + more > kPartitionCallBytesMax; }
+  Slice overloaded(PartitionReply reply) const {
+    return refuse_call(std::move(reply), Refusal::kOverloaded,
+                       fmt::format("{} requests are being served", calls));
   }
-  ServedPtr incarnation_of(const PartitionRequest& request, const HomePartition& home) {
-    ServedPtr& known = served[{request.tablet, request.partition}];
+  HomePartition running(TabletId tablet, queue::PartitionIndex index) const {
+    HomePartition home = find ? find(tablet, index) : HomePartition();
+    if (home.partition && home.partition->stopped()) return {};
+    return home;
+  }
+  ServedPtr incarnation_of(TabletId tablet, queue::PartitionIndex index,
+                           const HomePartition& home) {
+    ServedPtr& known = served[{tablet, index}];
     if (known && known->partition.lock() == home.partition) return known;
     known = std::make_shared<Served>();
     known->partition = home.partition;
     // Not 0, which stands for none.
     known->incarnation = std::max<std::uint64_t>(random.next(), 1);
-    const ServedPtr found = known;
-    if (served.size() > 2 * swept + kSessionsMax) {
+    known->sessions = std::make_shared<ChangeSessions>(executor, kept_replies);
+    known->watch = std::make_shared<EndWatch>(executor);
+    const ServedPtr made = known;
+    if (served.size() > 2 * swept + kSweepMin) {
       std::erase_if(served, [](const auto& one) { return one.second->partition.expired(); });
       swept = served.size();
     }
-    return found;
+    return made;
+  }
+
+  // Watches a partition, and adds it to `moved` if it is not as the caller knows it.
+  void look(const WatchedEnd& known, std::uint32_t index, Waiting& wait,
+            std::vector<MovedEnd>& moved) {
+    const HomePartition home = running(known.tablet, known.partition);
+    const ServedPtr now =
+        home.partition ? incarnation_of(known.tablet, known.partition, home) : nullptr;
+    ServedPtr& before = wait.served[index];
+    if (before && before != now) before->watch->remove(wait.signal);
+    before = now;
+    if (!now) {
+      wait.missing = true;
+      if (!known.stopped) moved.push_back({index, 0, true, {}});
+      return;
+    }
+    // The figures are read after the watch has begun.
+    now->watch->add(home, wait.signal);
+    queue::PartitionInfo info = home.partition->info();
+    if (known.stopped || known.incarnation != now->incarnation || known.end != info.end) {
+      moved.push_back({index, now->incarnation, false, info});
+    }
   }
 };
 
-namespace {
-
-using queue::Partition;
-using PartitionPtr = std::shared_ptr<Partition>;
-
-Slice refused(PartitionReply reply, Refusal refusal, std::string why) {
-  reply.refusal = refusal;
-  const bool here = refusal != Refusal::kNotHere;
-  reply.status = fail(here ? Errc::kOverloaded : Errc::kNotHere, std::move(why));
-  return encode(reply);
-}
-
-// On any thread.
-Slice finish(PartitionReply reply, const Partition& partition) {
-  reply.stopped = partition.stopped();
-  reply.info = partition.info();
-  Slice encoded = encode(reply);
-  if (encoded.size() <= kFrameBytesMax) return encoded;
-  reply.entries.clear();
-  reply.status = fail(Errc::kInvalidArgument,
-                      fmt::format("a message of {} bytes is too long to be read from another node",
-                                  encoded.size()));
-  return encode(reply);
-}
-
-void keep_entry(PartitionReply& reply, Result<std::optional<queue::StoredEntry>> found) {
-  if (!found) {
-    reply.status = std::unexpected(std::move(found).error());
-  } else if (*found) {
-    reply.entries.push_back(std::move(**found));
-  }
-}
-
-// The functions below run on the partition's lane.
-
-Task<Slice> carry_out(PartitionPtr partition, PartitionCall call, PartitionReply reply) {
-  if (auto* write = std::get_if<WriteCall>(&call)) {
-    std::vector<std::shared_ptr<OneShot<queue::WriteAnswer>>> pending;
-    for (queue::WriteRequest& request : write->writes) {
-      pending.push_back(partition->write(std::move(request)));
-    }
-    for (const auto& answer : pending) reply.answers.push_back(co_await *answer);
-  } else if (auto* commit = std::get_if<CommitOffsetCall>(&call)) {
-    reply.status = co_await partition->commit(std::move(commit->offset));
-  } else if (auto* forget = std::get_if<ForgetConsumerCall>(&call)) {
-    reply.status = co_await partition->forget_consumer(std::move(forget->consumer));
-  } else if (const auto* trim = std::get_if<TrimCall>(&call)) {
-    const Result<queue::Offset> start = co_await partition->trim(trim->offset);
-    reply.start = start.value_or(0);
-    if (!start) reply.status = std::unexpected(start.error());
-  }
-  co_return finish(std::move(reply), *partition);
-}
-
-Task<void> read_page(Partition& partition, ReadCall call, PartitionReply& reply) {
-  queue::ReadRequest request;
-  request.offset = call.offset;
-  request.bytes_max = std::min<std::size_t>(call.bytes_max, kPartitionPageBytes);
-  request.entries_max = std::min<std::size_t>(call.entries_max, kEntriesPerReplyMax);
-  Result<queue::ReadAnswer> answer = co_await partition.read(request);
-  if (!answer) {
-    reply.status = std::unexpected(std::move(answer).error());
-    co_return;
-  }
-  reply.start = answer->start;
-  reply.end = answer->end;
-  reply.entries = std::move(answer->entries);
-  if (reply.entries.size() > kEntriesPerReplyMax) reply.entries.resize(kEntriesPerReplyMax);
-}
-
-void describe(const Partition& partition, const std::string& after, PartitionReply& reply) {
-  std::vector<queue::ConsumerOffset> all = partition.all_committed();
-  std::erase_if(all, [&](const queue::ConsumerOffset& one) { return one.consumer <= after; });
-  std::ranges::sort(all, {}, &queue::ConsumerOffset::consumer);
-  reply.more = all.size() > kConsumersPerReplyMax;
-  if (reply.more) all.resize(kConsumersPerReplyMax);
-  reply.consumers = std::move(all);
-}
-
-Task<Slice> look(PartitionPtr partition, PartitionCall call, PartitionReply reply) {
-  if (const auto* read = std::get_if<ReadCall>(&call)) {
-    co_await read_page(*partition, *read, reply);
-  } else if (const auto* time = std::get_if<FindTimeCall>(&call)) {
-    keep_entry(reply, co_await partition->find_time_from(time->from, time->time_ms));
-  } else if (std::holds_alternative<FindNewestCall>(call)) {
-    keep_entry(reply, co_await partition->find_newest());
-  } else if (const auto* asked = std::get_if<DescribeCall>(&call)) {
-    describe(*partition, asked->after, reply);
-  }
-  co_return finish(std::move(reply), *partition);
-}
-
-Task<Slice> wait_end(PartitionPtr partition, Executor& home, WaitCall call, Instant deadline,
-                     PartitionReply reply) {
-  const auto moved = std::make_shared<Signal>(home);
-  const std::uint64_t watch = partition->watch([moved] { moved->set(); });
-  while (!partition->stopped() && partition->info().end == call.end && home.now() < deadline) {
-    co_await moved->wait_until(deadline);
-  }
-  partition->unwatch(watch);
-  co_return finish(std::move(reply), *partition);
-}
-
-}  // namespace
-
 PartitionServer::PartitionServer(Network& network, Executor& executor, Random& random, Find find)
     : state_(std::make_shared<State>(executor, random, std::move(find))) {
-  network.serve([state = state_](NodeId, Slice frame) { return answer(state, std::move(frame)); });
+  network.serve(
+      [state = state_](NodeId from, Slice frame) { return answer(state, from, std::move(frame)); });
 }
 
 PartitionServer::~PartitionServer() {
@@ -207,10 +125,16 @@ PartitionServer::~PartitionServer() {
 
 void PartitionServer::close() {
   state_->find = nullptr;
+  for (const auto& [waiter, waiting] : state_->waiting) waiting->end();
+  for (const auto& [partition, served] : state_->served) served->watch->release();
 }
 
 std::size_t PartitionServer::calls() const {
   return state_->calls;
+}
+
+std::size_t PartitionServer::bytes() const {
+  return state_->bytes + state_->replies;
 }
 
 Task<void> PartitionServer::join() {
@@ -218,8 +142,8 @@ Task<void> PartitionServer::join() {
   while (state->calls > 0) co_await state->ended.wait();
 }
 
-Task<Slice> PartitionServer::answer(StatePtr state, Slice frame) {
-  const std::size_t bytes = frame.size();
+Task<Slice> PartitionServer::answer(StatePtr state, NodeId from, Slice frame) {
+  Delivery delivery{from, frame.size(), state->executor.now()};
   Result<PartitionRequest> request = decode_partition_request(frame);
   frame = {};
   if (!request) {
@@ -227,110 +151,149 @@ Task<Slice> PartitionServer::answer(StatePtr state, Slice frame) {
     reply.status = std::unexpected(request.error());
     co_return encode(reply);
   }
+  delivery.deadline = delivery.deadline + std::chrono::microseconds(request->timeout_us);
   ++state->calls;
-  Slice reply = co_await answer_counted(state, std::move(*request), bytes);
+  Slice reply = co_await serve(state, std::move(*request), delivery);
   if (--state->calls == 0) state->ended.notify_all();
   co_return reply;
 }
 
-Task<Slice> PartitionServer::answer_counted(StatePtr state, PartitionRequest request,
-                                            std::size_t bytes) {
+Task<Slice> PartitionServer::serve(StatePtr state, PartitionRequest request, Delivery delivery) {
   PartitionReply reply;
-  reply.kind = request.call.index();
-  const HomePartition home =
-      state->find ? state->find(request.tablet, request.partition) : HomePartition();
-  if (!home.partition || home.partition->stopped()) {
-    co_return refused(std::move(reply), Refusal::kNotHere,
-                      fmt::format("partition {} of tablet {} is not running here",
-                                  request.partition, request.tablet.value));
+  reply.kind = kind_of(request.call);
+  if (state->calls > kPartitionCallsMax) co_return state->overloaded(std::move(reply));
+  if (auto* wait = std::get_if<WaitCall>(&request.call)) {
+    co_return co_await serve_wait(state, std::move(*wait), delivery, std::move(reply));
   }
-  const ServedPtr served = state->incarnation_of(request, home);
+  const HomePartition home = state->running(request.tablet, request.partition);
+  if (!home.partition) {
+    co_return refuse_call(std::move(reply), Refusal::kNotHere,
+                          fmt::format("partition {} of tablet {} is not running here",
+                                      request.partition, request.tablet.value));
+  }
+  const ServedPtr served = state->incarnation_of(request.tablet, request.partition, home);
   reply.incarnation = served->incarnation;
   if (change_of(request.call) != nullptr) {
-    co_return co_await change(state, served, home, std::move(request.call), bytes,
-                              std::move(reply));
+    co_return co_await serve_change(state, served, home, std::move(request.call), delivery,
+                                    std::move(reply));
   }
-  const auto* wait = std::get_if<WaitCall>(&request.call);
-  if (const auto* read = std::get_if<ReadCall>(&request.call)) {
-    bytes += std::min<std::size_t>(read->bytes_max, kPartitionPageBytes);
+  if (std::holds_alternative<OpenSessionCall>(request.call) ||
+      std::holds_alternative<CloseSessionCall>(request.call)) {
+    co_return co_await serve_session(served, std::move(request.call), std::move(reply));
   }
-  if (state->full(bytes) || (wait != nullptr && state->waits >= kPartitionWaitsMax)) {
-    co_return refused(std::move(reply), Refusal::kOverloaded,
-                      fmt::format("{} requests are being served", state->calls));
+  co_return co_await serve_read(state, served, home, std::move(request.call), delivery,
+                                std::move(reply));
+}
+
+Task<Slice> PartitionServer::serve_read(StatePtr state, ServedPtr served, HomePartition home,
+                                        PartitionCall call, Delivery delivery,
+                                        PartitionReply reply) {
+  const std::size_t room = reply_room(call);
+  if (state->full(delivery.bytes) || state->replies + room > kPartitionReplyBytesMax) {
+    co_return state->overloaded(std::move(reply));
   }
-  if (const auto* opened = std::get_if<OpenSessionCall>(&request.call)) {
-    co_return co_await open(served, *opened, std::move(reply));
-  }
-  // Requests that change nothing are carried out as often as they are delivered.
-  if (wait == nullptr) {
-    state->bytes += bytes;
-    Slice answered = co_await run_on(*home.home, state->executor, [&] {
-      return look(home.partition, std::move(request.call), std::move(reply));
-    });
-    state->bytes -= bytes;
-    co_return answered;
-  }
-  if (wait->incarnation != served->incarnation) {
-    co_return finish(std::move(reply), *home.partition);
-  }
-  const Duration left =
-      std::min<Duration>(std::chrono::microseconds(request.timeout_us), kServedWaitMax);
-  const Instant deadline = state->executor.now() + left;
-  ++state->waits;
-  Slice answered = co_await run_on(*home.home, state->executor, [&] {
-    return wait_end(home.partition, *home.home, *wait, deadline, std::move(reply));
+  state->bytes += delivery.bytes;
+  state->replies += room;
+  CallOutcome done = co_await run_on(*home.home, state->executor, [&] {
+    return call_partition(home, served->moments, std::move(call), delivery.deadline,
+                          std::move(reply));
   });
-  --state->waits;
-  co_return answered;
+  state->bytes -= delivery.bytes;
+  state->replies -= room;
+  co_return std::move(done.reply);
 }
 
-Task<Slice> PartitionServer::open(ServedPtr served, OpenSessionCall call, PartitionReply reply) {
-  const auto earlier = call.incarnation == served->incarnation ? served->sessions.find(call.closes)
-                                                               : served->sessions.end();
-  if (earlier != served->sessions.end()) {
-    const std::shared_ptr<Change> newest = earlier->second.newest;
-    served->sessions.erase(earlier);
-    if (newest) co_await Change::wait(newest);
+Task<Slice> PartitionServer::serve_session(ServedPtr served, PartitionCall call,
+                                           PartitionReply reply) {
+  const auto* opens = std::get_if<OpenSessionCall>(&call);
+  SessionName closes = opens ? opens->closes : std::get<CloseSessionCall>(call).closes;
+  if (closes.incarnation != served->incarnation) closes = {};
+  if (!co_await ChangeSessions::close(served->sessions, closes.session)) {
+    co_return refuse_call(std::move(reply), Refusal::kOverloaded,
+                          "too many requests close a session");
   }
-  if (!served->make_room()) {
-    co_return refused(std::move(reply), Refusal::kOverloaded,
-                      fmt::format("{} sessions change the partition", served->sessions.size()));
+  reply.last_change = served->sessions->last_change(closes.session);
+  if (opens) {
+    reply.session = served->sessions->open(closes.session);
+    if (reply.session == 0) {
+      co_return refuse_call(
+          std::move(reply), Refusal::kOverloaded,
+          fmt::format("{} sessions change the partition", served->sessions->size()));
+    }
   }
-  reply.session = ++served->last_session;
-  served->sessions[reply.session].used = ++served->uses;
   const auto partition = served->partition.lock();
-  if (!partition) co_return refused(std::move(reply), Refusal::kNotHere, "it has stopped");
-  co_return finish(std::move(reply), *partition);
+  if (!partition) co_return refuse_call(std::move(reply), Refusal::kNotHere, "it has stopped");
+  co_return finish_reply(std::move(reply), *partition);
 }
 
-Task<Slice> PartitionServer::change(StatePtr state, ServedPtr served, HomePartition home,
-                                    PartitionCall call, std::size_t bytes, PartitionReply reply) {
+Task<Slice> PartitionServer::serve_change(StatePtr state, ServedPtr served, HomePartition home,
+                                          PartitionCall call, Delivery delivery,
+                                          PartitionReply reply) {
   const ChangeNumber asked = *change_of(call);
-  const auto found = served->sessions.find(asked.session);
-  const bool known = asked.incarnation == served->incarnation && found != served->sessions.end();
-  if (known && asked.number == found->second.number && asked.number > 0) {
-    const std::shared_ptr<Change> first = found->second.newest;
-    co_await Change::wait(first);
+  const bool known = asked.in.incarnation == served->incarnation;
+  const std::uint64_t session = known ? asked.in.session : 0;
+  if (const auto first = served->sessions->newest(session, asked.number)) {
+    call = DescribeCall();  // Its payloads are not kept while it waits.
+    if (!co_await ChangeSessions::wait(first)) co_return state->overloaded(std::move(reply));
     co_return *first->reply;
   }
-  if (!known || asked.number != found->second.number + 1) {
-    co_return refused(std::move(reply), Refusal::kStaleSession, "the session is over");
+  if (state->full(delivery.bytes)) co_return state->overloaded(std::move(reply));
+  const auto begun = served->sessions->begin(session, asked.number);
+  if (!begun && begun.error() == Refusal::kStaleSession) {
+    reply.last_change = served->sessions->last_change(session);
+    co_return refuse_call(
+        std::move(reply), Refusal::kStaleSession,
+        fmt::format("change session {} is unknown or closed; open a new one", asked.in.session));
   }
-  if (state->full(bytes) || found->second.busy()) {
-    co_return refused(std::move(reply), Refusal::kOverloaded,
-                      fmt::format("{} requests are being served", state->calls));
-  }
-  const auto its = std::make_shared<Change>();
-  found->second.number = asked.number;
-  found->second.used = ++served->uses;
-  found->second.newest = its;
-  state->bytes += bytes;
-  Slice answered = co_await run_on(*home.home, state->executor, [&] {
-    return carry_out(home.partition, std::move(call), std::move(reply));
+  if (!begun) co_return state->overloaded(std::move(reply));
+  state->bytes += delivery.bytes;
+  CallOutcome done = co_await run_on(*home.home, state->executor, [&] {
+    return call_partition(home, served->moments, std::move(call), delivery.deadline,
+                          std::move(reply));
   });
-  state->bytes -= bytes;
-  its->set(answered);
-  co_return answered;
+  state->bytes -= delivery.bytes;
+  if (done.begun) {
+    served->sessions->end(session, *begun, done.reply);
+  } else {
+    served->sessions->cancel(session, *begun, done.reply);
+  }
+  co_return std::move(done.reply);
+}
+
+Task<Slice> PartitionServer::serve_wait(StatePtr state, WaitCall call, Delivery delivery,
+                                        PartitionReply reply) {
+  const Instant deadline = std::min(delivery.deadline, state->executor.now() + kServedWaitMax);
+  const std::pair waiter(delivery.from, call.waiter);
+  const auto earlier = state->waiting.find(waiter);
+  if (earlier != state->waiting.end()) {
+    earlier->second->end();
+  } else if (state->full(delivery.bytes) || state->waits[delivery.from] >= kPartitionWaitsMax) {
+    co_return state->overloaded(std::move(reply));
+  }
+  const auto waiting = std::make_shared<Waiting>(state->executor);
+  waiting->served.resize(call.watched.size());
+  state->waiting[waiter] = waiting;
+  ++state->waits[delivery.from];
+  state->bytes += delivery.bytes;
+  for (;;) {
+    waiting->missing = false;
+    for (std::uint32_t i = 0; i < call.watched.size(); ++i) {
+      state->look(call.watched[i], i, *waiting, reply.moved);
+    }
+    const Instant now = state->executor.now();
+    const bool over = waiting->over || !state->find || call.watched.empty() || now >= deadline;
+    if (over || !reply.moved.empty()) break;
+    const Instant poll = waiting->missing ? now + kMissingPoll : deadline;
+    co_await waiting->signal.wait_until(std::min(deadline, poll));
+  }
+  for (const ServedPtr& one : waiting->served) {
+    if (one) one->watch->remove(waiting->signal);
+  }
+  state->bytes -= delivery.bytes;
+  if (--state->waits[delivery.from] == 0) state->waits.erase(delivery.from);
+  const auto current = state->waiting.find(waiter);
+  if (current != state->waiting.end() && current->second == waiting) state->waiting.erase(current);
+  co_return encode(reply);
 }
 
 }  // namespace moraine

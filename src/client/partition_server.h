@@ -1,19 +1,20 @@
 // PartitionServer: serves the partitions of this node to others.
 //
-// Changes (writes, consumer offsets, trims) come in sessions, one at a time, and are numbered. The
-// network may deliver a request twice, and late: a change with the newest number of its session
-// gets the answer of the first delivery, and one of another number, of a session that is closed or
-// of another incarnation of the partition is refused. So a change is carried out once, in the order
-// of its session, and never after the session that replaces its own was opened.
+// Changes (writes, consumer offsets, trims) come in sessions (change_sessions.h): whatever the
+// network repeats and delays, a change is carried out once, in the order of its session, and never
+// after the session was closed or another incarnation of the partition has begun. Requests that
+// change nothing are carried out as often as they are delivered.
 //
-// Promise    As above. An open request is answered when no change of the session that it closes is
-//            in flight. Reads return at most kPartitionPageBytes, or one entry.
+// Promise    As above. An open or close request is answered when no change of the session that it
+//            closes is in flight. Nothing is begun after the request's time is over. A node has
+//            one wait in flight for each of its waiters.
 // Threading  The network's executor; partitions are called on theirs.
-// Limits     kPartitionCallsMax requests in flight, of kPartitionCallBytesMax bytes with the pages
-//            that are being read, of which at
-//            most kPartitionWaitsMax wait, past which requests are refused; kSessionsMax sessions
-//            of a partition, past which idle ones are forgotten; waits of kServedWaitMax.
-// Tests      partition_forms_test.cpp, remote_partition_test.cpp; node/two_nodes_test.cpp.
+// Limits     kPartitionCallsMax requests in flight of kPartitionCallBytesMax bytes; replies that
+//            are being made take kPartitionReplyBytesMax, twice the room of each: as read and as
+//            encoded. kPartitionWaitsMax requests of one node wait, for kServedWaitMax. Past these,
+//            requests are refused with kOverloaded. Those of change_sessions.h.
+// Tests      partition_forms_test.cpp, remote_partition_test.cpp, remote_faults_test.cpp;
+//            node/two_nodes_test.cpp.
 #pragma once
 
 #include <functional>
@@ -21,14 +22,17 @@
 
 #include "client/lane_partition.h"
 #include "client/partition_messages.h"
+#include "io/served_requests.h"
 #include "io/world.h"
 
 namespace moraine {
 
 inline constexpr std::size_t kPartitionCallsMax = 8'192;
 inline constexpr std::size_t kPartitionCallBytesMax = std::size_t{128} << 20;
-inline constexpr std::size_t kPartitionWaitsMax = 4'096;
-inline constexpr std::size_t kSessionsMax = 256;
+inline constexpr std::size_t kPartitionReplyBytesMax = std::size_t{256} << 20;
+// One for each lane of the other node. All its requests share what is served at once.
+inline constexpr std::size_t kPartitionWaitsMax = 256;
+static_assert(kPartitionWaitsMax <= kServedRequestsMax / 4);
 inline constexpr Duration kServedWaitMax = std::chrono::seconds{10};
 
 class PartitionServer {
@@ -45,24 +49,35 @@ class PartitionServer {
 
   // Requests in flight.
   std::size_t calls() const;
-  // Requests are refused from now on; those in flight continue.
+  // Bytes that requests and their replies take.
+  std::size_t bytes() const;
+  // Requests are refused from now on. Waits end; others that are in flight continue.
   void close();
-  // Waits until none is in flight. Waits end when their partitions stop.
+  // Waits until none is in flight.
   Task<void> join();
 
  private:
-  struct Change;
-  struct Session;
   struct Served;
   struct State;
+  struct Waiting;
+  // Where a request comes from, and until when it is begun.
+  struct Delivery {
+    NodeId from;
+    std::size_t bytes = 0;
+    Instant deadline;
+  };
   using StatePtr = std::shared_ptr<State>;
   using ServedPtr = std::shared_ptr<Served>;
 
-  static Task<Slice> answer(StatePtr state, Slice frame);
-  static Task<Slice> answer_counted(StatePtr state, PartitionRequest request, std::size_t bytes);
-  static Task<Slice> open(ServedPtr served, OpenSessionCall call, PartitionReply reply);
-  static Task<Slice> change(StatePtr state, ServedPtr served, HomePartition home,
-                            PartitionCall call, std::size_t bytes, PartitionReply reply);
+  static Task<Slice> answer(StatePtr state, NodeId from, Slice frame);
+  static Task<Slice> serve(StatePtr state, PartitionRequest request, Delivery delivery);
+  static Task<Slice> serve_read(StatePtr state, ServedPtr served, HomePartition home,
+                                PartitionCall call, Delivery delivery, PartitionReply reply);
+  static Task<Slice> serve_session(ServedPtr served, PartitionCall call, PartitionReply reply);
+  static Task<Slice> serve_change(StatePtr state, ServedPtr served, HomePartition home,
+                                  PartitionCall call, Delivery delivery, PartitionReply reply);
+  static Task<Slice> serve_wait(StatePtr state, WaitCall call, Delivery delivery,
+                                PartitionReply reply);
 
   StatePtr state_;
 };

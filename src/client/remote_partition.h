@@ -1,75 +1,47 @@
 // RemotePartition: a partition that runs on another node.
 //
-// Changes wait in a queue and are sent one message at a time, in a session of the partition
-// (partition_server.h); writes that wait share a message. What becomes of a change when no reply
-// comes:
-//
-//   write with a producer and number   sent again, to a later incarnation too: the partition knows
-//                                      duplicates
-//   commit, forget, trim               sent again in the same session, where it is carried out once
-//   other writes                       not sent again: kUnknown, and the writes that wait behind it
-//                                      fail with kFailedBefore
-//
-// Promise    As Partition. A change that was given up with an unknown outcome is carried out before
-//            the next change of this object, or not at all. committed(), all_committed(), info()
-//            and stopped() are as of the last reply: refresh() asks for new ones, and while
-//            somebody watches, the end is known a moment after it has moved. configure() does
-//            nothing: the node that runs the partition follows the scheme itself.
-// Threading  `lane`; what Partition allows on any thread, on any thread.
-// Limits     Those of partition_messages.h; kPeerBytesMax of requests and of pages that are being
-//            read, of all partitions of a lane on one node, past which calls fail with kOverloaded;
-//            kInFlightWritesMax changes that wait. kChangeTimeout, kReadTimeout. A read returns at
-//            most kPartitionPageBytes, or one message, which must fit a frame (kFrameBytesMax).
-// Errors     kNotHere, WriteStatus::kStopped: it does not run there, or no session could be opened;
-//            nothing was changed. kUnknownOutcome, WriteStatus::kUnknown: it may have been changed.
-//            kTimeout, kUnavailable: of reads, no reply has come.
-// Tests      partition_forms_test.cpp, remote_partition_test.cpp; node/two_nodes_test.cpp.
+// Promise    As Partition; what becomes of changes when messages are lost says remote_changes.h.
+//            committed(), all_committed(), info() and stopped() are as of the last reply: the
+//            refresh calls ask for new ones, and while somebody watches, the end is known a moment
+//            after it has moved. After abandon() all calls fail with kNotHere, and writes with
+//            kStopped. configure() does nothing: the node that runs the partition follows the
+//            scheme itself.
+// Threading  The link's lane; what Partition allows on any thread, on any thread.
+// Limits     Those of partition_messages.h, peer_link.h, remote_changes.h. kReadTimeout. A read
+//            returns at most kPartitionPageBytes, or one message, which must fit a frame
+//            (kFrameBytesMax). kNodeConsumersMax consumers.
+// Errors     kNotHere: it does not run there. kOverloaded: too much is in flight. kUnsupported: the
+//            other node has another version. Reads: kTimeout, kUnavailable when no reply has come.
+//            Changes: those of remote_changes.h.
+// Tests      partition_forms_test.cpp, remote_partition_test.cpp, remote_faults_test.cpp;
+//            node/two_nodes_test.cpp.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 
-#include "client/partition_messages.h"
-#include "io/event.h"
-#include "io/network.h"
-#include "queue/refusals.h"
+#include "client/remote_changes.h"
 
 namespace moraine {
 
-inline constexpr std::size_t kPeerBytesMax = std::size_t{128} << 20;
-inline constexpr std::size_t kWriteCallBytesMax = std::size_t{4} << 20;  // Unless it is one write.
-inline constexpr Duration kChangeTimeout = std::chrono::seconds{30};
 inline constexpr Duration kReadTimeout = std::chrono::seconds{15};
-inline constexpr Duration kAttemptTimeout = std::chrono::seconds{4};  // Of one message.
-inline constexpr Duration kEndWait = std::chrono::seconds{5};         // Of one wait for the end.
-
-// What the remote partitions of a lane share, for one node.
-struct PeerLink {
-  PeerLink(Executor& its_lane, Network& its_network, NodeId its_node)
-      : lane(its_lane), network(its_network), node(its_node), pause(its_lane) {}
-  // False: too much is in flight.
-  bool reserve(std::size_t more);
-
-  Executor& lane;
-  Network& network;  // Used on `lane`.
-  const NodeId node;
-  Event pause;  // Notified when it is closed.
-  std::size_t bytes = 0;
-  bool closed = false;
-};
-using PeerLinkPtr = std::shared_ptr<PeerLink>;
 
 class RemotePartition final : public queue::Partition,
+                              public FollowedEnd,
                               public std::enable_shared_from_this<RemotePartition> {
  public:
   // `index` is that within the tablet.
-  RemotePartition(PeerLinkPtr link, TabletId tablet, queue::PartitionIndex index);
+  static std::shared_ptr<RemotePartition> make(PeerLinkPtr link, TabletId tablet,
+                                               queue::PartitionIndex index);
   RemotePartition(const RemotePartition&) = delete;
   RemotePartition& operator=(const RemotePartition&) = delete;
+  ~RemotePartition() override;
 
-  NodeId node() const { return link_->node; }
+  NodeId node() const { return link_->node(); }
+  // The partition runs elsewhere now. All changes are answered, and watches are called, before it
+  // returns.
+  void abandon();
 
   std::shared_ptr<OneShot<queue::WriteAnswer>> write(queue::WriteRequest request) override;
   Task<Result<queue::ReadAnswer>> read(queue::ReadRequest request) override;
@@ -84,110 +56,99 @@ class RemotePartition final : public queue::Partition,
   Task<Result<queue::Offset>> trim(queue::Offset offset) override;
   queue::PartitionInfo info() const override;
   Task<Result<void>> refresh() override;
+  Task<Result<void>> refresh_info() override;
+  Task<Result<void>> refresh_committed(std::string consumer) override;
   void configure(queue::PartitionConfig) override {}
   std::uint64_t watch(Callback moved) override;
   void unwatch(std::uint64_t watch) override;
   bool stopped() const override;
 
+  WatchedEnd known_end() const override { return followed_; }
+  void note_end(const MovedEnd& moved) override;
+
  private:
   using Reply = Result<PartitionReply>;
-  using Written = std::shared_ptr<OneShot<queue::WriteAnswer>>;
-  // A change that waits: a write, or another one.
-  struct Item {
-    PartitionCall call;  // A WriteCall has one write.
-    Written written;
-    std::shared_ptr<OneShot<Reply>> done;
-    std::size_t bytes = 0;
-  };
-  // The changes of one message.
-  struct Batch {
-    PartitionCall call;
-    std::vector<Item> items;  // Without their calls.
-    std::vector<queue::Producer> producers;
-    bool once = false;      // Not sent again.
-    bool anywhere = false;  // Sent again to later incarnations.
-  };
   struct Watch {
     Callback callback;
     bool active = true;  // False after unwatch().
+  };
+  struct Consumer {
+    std::optional<queue::ConsumerOffset> offset;  // nullopt: forgotten during a refresh.
+    std::uint64_t moment = 0;                     // PartitionReply::moment.
   };
   // What any thread may read.
   struct Mirror {
     mutable std::mutex mutex;
     // Guarded by mutex.
     queue::PartitionInfo info;
-    std::map<std::string, queue::ConsumerOffset> consumers;
+    std::uint64_t info_of = 0;                  // The incarnation.
+    std::map<std::string, Consumer> consumers;  // All of `incarnation`, or with moment 0.
+    bool forgotten = false;                     // Some consumer has no offset.
     std::uint64_t incarnation = 0;
+    std::uint64_t earlier_incarnation = 0;
     bool stopped = false;
   };
 
-  static Task<Reply> send(PeerLinkPtr link, TabletId tablet, queue::PartitionIndex index,
-                          PartitionCall call, Instant deadline);
-  // For requests that change nothing: sent again while no reply comes.
+  RemotePartition(PeerLinkPtr link, TabletId tablet, queue::PartitionIndex index);
+
+  // For requests that change nothing: sent again while no reply comes. `bytes`: those of the
+  // request and of its reply.
   Task<Reply> ask(PartitionCall call, std::size_t bytes);
-  // Waits for its turn, and for the reply.
-  Task<Reply> change(PartitionCall call);
-  Task<Result<std::optional<queue::StoredEntry>>> find(PartitionCall call);
+  // For requests with a room, which is grown when it is too small.
+  template <class Call>
+  Task<Reply> ask_with_room(Call call, std::size_t room);
+  template <class Call>
+  Task<Result<std::optional<queue::StoredEntry>>> find(Call call);
 
-  void push(Item item);
-  static Task<void> send_changes(std::shared_ptr<RemotePartition> self);
-  Batch take_batch();
-  Task<void> carry_out(Batch batch);
-  Task<Result<void>> open_session(Instant deadline);
-  void close_session();
-  void finish(Batch batch, PartitionReply reply);
-  // `sent`: it may have reached the partition.
-  void give_up(Batch batch, bool sent, Error error);
-  // Takes the writes that wait out of the queue, to fail them.
-  std::vector<Written> take_waiting();
   void note(const PartitionReply& reply);
-  // A consumer was changed by this object. nullopt: it was forgotten.
-  void note_consumer(const std::string& consumer, std::optional<queue::ConsumerOffset> offset);
-
-  static Task<void> follow_end(std::weak_ptr<RemotePartition> weak, PeerLinkPtr link);
-  void note_end(const Reply& reply);
+  // Requires: the mutex is locked. False: the incarnation has ended.
+  bool note_incarnation(std::uint64_t incarnation);
+  // nullopt: there is none with this name. False: the reply's incarnation has ended.
+  bool note_consumer(const std::string& name, std::optional<queue::ConsumerOffset> offset,
+                     const PartitionReply& reply);
+  Result<void> note_page(const std::string& after, PartitionReply& page);
+  bool note_described(const std::string& name, PartitionReply& reply);
+  Task<Result<void>> read_consumers();
+  void end_refresh();
   void notify();
 
   const PeerLinkPtr link_;
   const TabletId tablet_;
   const queue::PartitionIndex index_;
+  std::shared_ptr<RemoteChanges> changes_;
   Mirror mirror_;
-
-  std::deque<Item> waiting_;
-  queue::Refusals refusals_;  // Of writes that were not sent.
-  bool sending_ = false;
-  std::uint64_t incarnation_ = 0;  // Of the session.
-  std::uint64_t session_ = 0;      // 0: none.
-  std::uint64_t number_ = 0;       // Of the last change that was answered.
-  std::uint64_t closing_ = 0;      // A session that the next one closes.
+  bool abandoned_ = false;
 
   std::map<std::uint64_t, std::shared_ptr<Watch>> watches_;
   std::uint64_t next_watch_ = 1;
-  bool following_ = false;
-  WaitCall followed_;  // What watchers were notified of.
-  bool followed_stopped_ = false;
+  std::uint64_t follows_ = 0;  // PeerLink::follow(); 0: nobody watches.
+  WatchedEnd followed_;        // What watchers were notified of.
 
   std::size_t refreshing_ = 0;
-  // Changed while a refresh is in flight.
-  std::map<std::string, std::optional<queue::ConsumerOffset>> changed_consumers_;
 };
 
 // Makes the remote partitions of one lane.
 class RemotePartitions {
  public:
-  // `network` is used on `lane`; both outlive the partitions.
-  RemotePartitions(Executor& lane, Network& network) : lane_(lane), network_(network) {}
+  // `network` is used on `lane`; both outlive the partitions. `waiter` differs from those of the
+  // other lanes of the node.
+  RemotePartitions(Executor& lane, Network& network, std::uint64_t waiter = 0)
+      : lane_(lane), network_(network), waiter_(waiter) {}
   RemotePartitions(const RemotePartitions&) = delete;
   RemotePartitions& operator=(const RemotePartitions&) = delete;
   ~RemotePartitions() { close(); }
 
+  // One object of a partition at a time; an earlier one was abandoned.
   std::shared_ptr<RemotePartition> make(NodeId node, TabletId tablet, queue::PartitionIndex index);
-  // Nothing is sent from now on.
+  // All calls fail from now on, also those in flight.
   void close();
+  // Closes, and returns when nothing is in flight in the network: within kAttemptTimeout.
+  Task<void> stop();
 
  private:
   Executor& lane_;
   Network& network_;
+  const std::uint64_t waiter_;
   bool closed_ = false;
   std::map<NodeId, PeerLinkPtr> links_;
 };

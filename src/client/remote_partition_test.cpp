@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 
+#include "client/change_sessions.h"
 #include "client/partition_server.h"
 #include "io/request_router.h"
 #include "queue/test_queue.h"
@@ -300,7 +301,7 @@ TEST_F(RemotePartitionTest, BytesInFlightToANodeAreBounded) {
 TEST_F(RemotePartitionTest, TheServerCarriesOutAChangeOnceAndInItsSession) {
   const PartitionReply opened = call(OpenSessionCall{});
   ASSERT_EQ(opened.refusal, Refusal::kNone);
-  const ChangeNumber first{opened.incarnation, opened.session, 1};
+  const ChangeNumber first{{opened.incarnation, opened.session}, 1};
   const PartitionReply a = call(write_call(first, "a"));
   ASSERT_EQ(a.answers.size(), 1u);
   EXPECT_EQ(a.answers[0].offset, 0u);
@@ -311,12 +312,12 @@ TEST_F(RemotePartitionTest, TheServerCarriesOutAChangeOnceAndInItsSession) {
   other.number = 3;
   EXPECT_EQ(call(write_call(other, "gap")).refusal, Refusal::kStaleSession);
   other = first;
-  other.session += 100;
+  other.in.session += 100;
   EXPECT_EQ(call(write_call(other, "unknown")).refusal, Refusal::kStaleSession);
   other = first;
-  ++other.incarnation;
+  ++other.in.incarnation;
   EXPECT_EQ(call(write_call(other, "incarnation")).refusal, Refusal::kStaleSession);
-  const PartitionReply next = call(OpenSessionCall{opened.incarnation, opened.session});
+  const PartitionReply next = call(OpenSessionCall{{opened.incarnation, opened.session}});
   EXPECT_NE(next.session, opened.session);
   other = first;
   other.number = 2;
@@ -328,14 +329,38 @@ TEST_F(RemotePartitionTest, TheServerCarriesOutAChangeOnceAndInItsSession) {
   queue_.boot();
 }
 
-TEST_F(RemotePartitionTest, IdleSessionsAreForgotten) {
+TEST_F(RemotePartitionTest, IdleSessionsAreClosedAndLoseNothing) {
+  ASSERT_EQ(write(TestQueue::message("a")).status, WriteStatus::kOk);
+  ASSERT_TRUE(commit(1));
   const PartitionReply oldest = call(OpenSessionCall{});
-  for (std::size_t i = 0; i < kSessionsMax; ++i) {
+  for (std::size_t i = 0; i < kChangeSessionsMax; ++i) {
     ASSERT_EQ(call(OpenSessionCall{}).refusal, Refusal::kNone);
   }
-  const ChangeNumber change{oldest.incarnation, oldest.session, 1};
-  EXPECT_EQ(call(write_call(change, "a")).refusal, Refusal::kStaleSession);
-  EXPECT_EQ(write(TestQueue::message("b")).status, WriteStatus::kOk);
+  const ChangeNumber change{{oldest.incarnation, oldest.session}, 1};
+  const PartitionReply stale = call(write_call(change, "b"));
+  EXPECT_EQ(stale.refusal, Refusal::kStaleSession);
+  EXPECT_EQ(stale.last_change, 0u) << "it is known not to be carried out";
+  EXPECT_EQ(write(TestQueue::message("c")).status, WriteStatus::kOk);
+  EXPECT_EQ(queue_.texts(), (Texts{"a", "c"}));
+}
+
+// The session of an idle object belongs to the incarnation before: what that is refused for was not
+// sent to this one.
+TEST_F(RemotePartitionTest, TheFirstChangeAfterARestartIsCarriedOut) {
+  ASSERT_EQ(write(TestQueue::message("a")).status, WriteStatus::kOk);
+  queue_.restart();
+  const WriteAnswer answer = write(TestQueue::message("b"));
+  EXPECT_EQ(answer.status, WriteStatus::kOk) << answer.detail;
+  queue_.restart();
+  const auto done = commit(1);
+  EXPECT_TRUE(done) << done.error().message();
+  EXPECT_EQ(queue_.texts(), (Texts{"a", "b"}));
+  queue_.stop();
+  EXPECT_EQ(write(TestQueue::message("c")).status, WriteStatus::kStopped);
+  const auto nowhere = commit(2);
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code, Errc::kNotHere) << nowhere.error().message();
+  queue_.boot();
 }
 
 }  // namespace

@@ -103,8 +103,9 @@ Result<TopicClient::PartitionPtr> TopicClient::find(const TopicInfo& topic,
   if (partition) return partition;
   const std::optional<Error> why = topics_.start_error(topic.id, index);
   return fail(Errc::kNotHere,
-              fmt::format("partition {} of topic {} is being started{}{}", index, current->name,
-                          why ? "; the last attempt failed: " : "", why ? why->message() : ""));
+              fmt::format("partition {} of topic {} does not run yet, or it is not known where{}{}",
+                          index, current->name, why ? "; the last attempt failed: " : "",
+                          why ? why->message() : ""));
 }
 
 Task<Result<Written>> TopicClient::write(TopicPtr topic, NewBatch batch) {
@@ -183,7 +184,7 @@ Task<Result<std::optional<CommittedOffset>>> TopicClient::committed(TopicPtr top
                                                                     queue::PartitionIndex partition,
                                                                     std::string consumer) {
   CO_TRY(const PartitionPtr found, find(*topic, partition));
-  CO_TRY_VOID(co_await found->refresh());
+  CO_TRY_VOID(co_await found->refresh_committed(consumer));
   auto stored = found->committed(consumer);
   if (!stored) co_return std::nullopt;
   co_return CommittedOffset{stored->offset, std::move(stored->metadata)};
@@ -192,7 +193,7 @@ Task<Result<std::optional<CommittedOffset>>> TopicClient::committed(TopicPtr top
 Task<Result<PartitionFigures>> TopicClient::figures(TopicPtr topic,
                                                     queue::PartitionIndex partition) {
   CO_TRY(const PartitionPtr found, find(*topic, partition));
-  CO_TRY_VOID(co_await found->refresh());
+  CO_TRY_VOID(co_await found->refresh_info());
   const queue::PartitionInfo info = found->info();
   co_return PartitionFigures{info.start, info.end, info.bytes};
 }

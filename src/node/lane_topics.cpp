@@ -1,5 +1,7 @@
 #include "node/lane_topics.h"
 
+#include <utility>
+
 #include "base/node_bug.h"
 #include "io/run_on.h"
 
@@ -32,21 +34,38 @@ void LaneTopics::erase(const TopicId& id) {
   if (found == by_id_.end()) return;
   const auto name = ids_.find(found->second.info->name);
   if (name != ids_.end() && name->second == id) ids_.erase(name);
+  const TopicView removed = std::move(found->second);
   by_id_.erase(found);
+  for (const TabletView& tablet : removed.tablets) {
+    for (const auto& [index, remote] : tablet.remote) remote->abandon();
+  }
+}
+
+LaneTopics::TabletView* LaneTopics::view_of(const TopicTabletChanged& changed) {
+  const auto found = by_id_.find(changed.topic);
+  if (found == by_id_.end() || changed.tablet >= found->second.tablets.size()) return nullptr;
+  return &found->second.tablets[changed.tablet];
 }
 
 void LaneTopics::set(const TopicTabletChanged& changed) {
-  const auto found = by_id_.find(changed.topic);
-  if (found == by_id_.end() || changed.tablet >= found->second.tablets.size()) return;
-  TabletView& view = found->second.tablets[changed.tablet];
-  if (has_bug(NodeBug::kKeepStalePartitions) && !view.partitions.empty()) return;
-  view.start_error = changed.start_error;
-  view.id = changed.id;
-  if (view.elsewhere != changed.elsewhere) view.remote.clear();
-  view.elsewhere = changed.elsewhere;
-  view.partitions.clear();
+  TabletView* view = view_of(changed);
+  if (!view) return;
+  if (has_bug(NodeBug::kKeepStalePartitions) && !view->partitions.empty()) return;
+  if (view->elsewhere != changed.elsewhere) {
+    // Callers that are answered may look for the partition: it is nowhere meanwhile.
+    view->elsewhere.reset();
+    view->partitions.clear();
+    const Remotes left = std::exchange(view->remote, {});
+    for (const auto& [index, remote] : left) remote->abandon();
+    view = view_of(changed);
+    if (!view) return;
+  }
+  view->start_error = changed.start_error;
+  view->id = changed.id;
+  view->elsewhere = changed.elsewhere;
+  view->partitions.clear();
   for (const HomePartition& home : changed.partitions) {
-    view.partitions.push_back(home.for_lane(lane_));
+    view->partitions.push_back(home.for_lane(lane_));
   }
 }
 

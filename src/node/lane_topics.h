@@ -1,10 +1,12 @@
 // LaneTopics: the topics of a node, for one of its lanes.
 //
 // Promise    As Topics. A change that was made through this object is visible here when it returns;
-//            changes of others a moment after they are on the control lane.
+//            changes of others a moment after they are on the control lane. When a partition gets
+//            another place, all changes in flight to the earlier one are answered before the new
+//            one is visible: a retry never finds a later write stored.
 // Invariants Updates are applied in the order of StoredTopics.
 // Threading  `lane`.
-// Tests      lanes_test.cpp.
+// Tests      lanes_test.cpp, two_nodes_test.cpp.
 #pragma once
 
 #include <map>
@@ -20,12 +22,16 @@ namespace moraine {
 class LaneTopics final : public Topics {
  public:
   // `topics` is used on `control`, `network` on `lane`; all outlive the object and its calls.
-  LaneTopics(Topics& topics, Executor& control, Executor& lane, Network& network)
-      : topics_(topics), control_(control), lane_(lane), remote_(lane, network) {}
+  // `number`: the lane's.
+  LaneTopics(Topics& topics, Executor& control, Executor& lane, Network& network,
+             std::size_t number)
+      : topics_(topics), control_(control), lane_(lane), remote_(lane, network, number) {}
 
   void apply(const TopicUpdate& update);
-  // Partitions of other nodes are not reached any more.
+  // Calls to partitions of other nodes fail from now on, also those in flight.
   void close() { remote_.close(); }
+  // Closes, and waits until nothing is in flight to other nodes: within kAttemptTimeout.
+  Task<void> stop() { return remote_.stop(); }
 
   Task<Result<TopicPtr>> create(std::string name, TopicSpec spec) override;
   Task<Result<TopicPtr>> alter(std::string name, TopicChange change) override;
@@ -41,6 +47,7 @@ class LaneTopics final : public Topics {
                                    queue::PartitionIndex index) const override;
 
  private:
+  using Remotes = std::map<queue::PartitionIndex, std::shared_ptr<RemotePartition>>;
   struct Place {
     std::uint32_t tablet = 0;
     queue::PartitionIndex index = 0;  // Within the tablet.
@@ -51,7 +58,7 @@ class LaneTopics final : public Topics {
     TabletId id;
     std::optional<NodeId> elsewhere;
     // Made when they are asked for, as long as that node runs it.
-    std::map<queue::PartitionIndex, std::shared_ptr<queue::Partition>> remote;
+    Remotes remote;
   };
   struct TopicView {
     TopicPtr info;
@@ -62,6 +69,8 @@ class LaneTopics final : public Topics {
   void set(const TopicChanged& changed);
   void erase(const TopicId& id);
   void set(const TopicTabletChanged& changed);
+  // Null: not known.
+  TabletView* view_of(const TopicTabletChanged& changed);
 
   Topics& topics_;
   Executor& control_;

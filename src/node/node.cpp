@@ -182,9 +182,10 @@ Task<Result<void>> Node::start(Instant deadline) {
   INVARIANT(!places_.empty(), "locate_system() comes before start()");
   if (!std::exchange(started_, true)) {
     tablets_ = std::make_unique<Tablets>(*this, places_);
-    for (const auto& lane : lanes_) {
-      lane->topics = std::make_unique<LaneTopics>(tablets_->topics, world_.executor,
-                                                  lane->world.executor, lane->world.network);
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      const World& world = lanes_[i]->world;
+      lanes_[i]->topics = std::make_unique<LaneTopics>(tablets_->topics, world_.executor,
+                                                       world.executor, world.network, i);
     }
     tablets_->topics.set_listener([this](const TopicUpdatePtr& update) { publish(update); });
     tablets_->gateway.start();
@@ -236,8 +237,8 @@ Task<void> Node::drop_tablets() {
   while (!abandoned_ && !run_retired()) co_await sleep_for(world_.executor, kRetiredPoll);
   for (const auto& lane : lanes_) {
     co_await run_on(lane->world.executor, world_.executor, [&lane]() -> Task<void> {
+      if (lane->topics) co_await lane->topics->stop();
       lane->topics.reset();
-      co_return;
     });
   }
   tablets_.reset();

@@ -147,7 +147,7 @@ class Node {
   Result<void> check_segments() const;
   Task<void> stop_lane(LaneParts& lane);
   Task<void> drop_tablets();
-  // Other nodes are not reached any more, and reach no partitions here.
+  // Calls to partitions of other nodes fail from now on, as do their calls of partitions here.
   void close_partitions();
 
   const NodeId self_;
@@ -155,7 +155,7 @@ class Node {
   BackgroundWork background_;
   StaticPlacement static_placement_;
   Placement& placement_;
-  // Of requests of other nodes: to the VDisks, to tablets of tables, to partitions of topics.
+  // Passes requests of other nodes to the VDisks, tablets of tables and partitions of topics.
   RequestRouter router_;
   World world_;  // Of the control lane.
   const std::shared_ptr<queue::FactCounts> facts_;

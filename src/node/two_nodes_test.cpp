@@ -2,6 +2,9 @@
 // is reached there by messages. Each has a scheme and devices of its own; both have the same
 // tables and topics, made in the same order, so that their tablets have the same ids.
 
+#include <deque>
+#include <set>
+
 #include "client/lane_tables.h"
 #include "client/lookup.h"
 #include "client/scan.h"
@@ -214,11 +217,12 @@ class TwoNodesWithATopic : public TwoNodes {
     }
     return *made;
   }
-  // Of the partition that b runs, as it has it.
-  Texts stored() {
-    return b_->on_lane<Texts>(0, [this]() -> Task<Texts> {
+  // What the partition that b runs has.
+  Texts stored() { return stored_on(*b_, topic_b_); }
+  static Texts stored_on(TestNode& node, TopicPtr topic) {
+    return node.on_lane<Texts>(0, [&]() -> Task<Texts> {
       Texts texts;
-      const auto partition = b_->node().topics(0).partition(topic_b_->id, 1);
+      const auto partition = node.node().topics(0).partition(topic->id, 1);
       EXPECT_TRUE(partition);
       while (partition && texts.size() < partition->info().end) {
         const auto page = co_await partition->read({texts.size(), 16u << 20});
@@ -386,6 +390,119 @@ TEST_F(TwoNodesWithATopic, LostMessagesAndRestartsLoseAndRepeatNothing) {
     EXPECT_LE(seen[lane], writers[lane].number + 1);
     EXPECT_GT(writers[lane].number, 200u);
   }
+}
+
+// Keeps several numbered writes in flight, and after a failure goes back to the lowest number that
+// is not known to be stored.
+struct PipelinedWriter {
+  static constexpr std::size_t kInFlight = 4;
+  std::uint64_t stored = 0;
+  int failed = 0;
+  bool over = false;
+
+  Task<void> run(TestNode& node, std::size_t lane, TopicPtr topic) {
+    Executor& executor = node.lane(lane);
+    co_await yield(executor);
+    std::deque<std::shared_ptr<OneShot<queue::WriteAnswer>>> pending;
+    while (!over || !pending.empty()) {
+      while (!over && pending.size() < kInFlight) {
+        const auto partition = node.node().topics(lane).reach(topic->id, 1);
+        if (!partition) break;
+        queue::WriteRequest request;
+        const std::uint64_t number = stored + pending.size() + 1;
+        request.payload = Slice::copy_of(fmt::format("{}:{}", lane, number));
+        request.producer = {fmt::format("p{}", lane), queue::Numbering::kSeqNo, number, 0};
+        pending.push_back(partition->write(std::move(request)));
+        co_await sleep_for(executor, 7ms);
+        // A failure is seen before the next number is sent.
+        if (std::ranges::any_of(pending, [](const auto& one) { return one->ready(); })) break;
+      }
+      if (pending.empty()) {
+        co_await sleep_for(executor, 20ms);
+        continue;
+      }
+      const queue::WriteAnswer answer = co_await *pending.front();
+      pending.pop_front();
+      if (answer.status == queue::WriteStatus::kOk ||
+          answer.status == queue::WriteStatus::kDuplicate) {
+        ++stored;
+        continue;
+      }
+      ++failed;
+      for (const auto& one : std::exchange(pending, {})) (void)co_await *one;
+    }
+  }
+};
+
+// The other node cannot be reached while the tablet moves here: what was in flight to it fails
+// before anything newer is stored here.
+TEST_F(TwoNodesWithATopic, AMoveDuringPipelinedWritesLosesNothing) {
+  std::array<PipelinedWriter, kLanes> writers;
+  TaskScope clients;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    clients.spawn(writers[lane].run(a_, lane, topic_a_));
+  }
+  // Each machine has devices of its own, so that what is stored here and there are two sequences:
+  // together they have every number.
+  std::map<std::size_t, std::set<std::uint64_t>> seen;
+  const auto note = [&](const Texts& texts) {
+    for (const std::string& text : texts) {
+      seen[static_cast<std::size_t>(text.at(0) - '0')].insert(std::stoull(text.substr(2)));
+    }
+  };
+  for (int round = 0; round < 4; ++round) {
+    world().run_for(3s);
+    world().network().isolate(b_->id());
+    world().run_for(1s);
+    places_a_.move(moved_, 1);
+    world().run_for(5s);
+    world().network().heal();
+    places_a_.move(moved_, TabletPlace::on(b_->id()));
+  }
+  for (PipelinedWriter& writer : writers) writer.over = true;
+  for (int i = 0; i < 100 && clients.live() > 0; ++i) world().run_for(1s);
+  ASSERT_EQ(clients.live(), 0u);
+  note(stored());
+  places_a_.move(moved_, 1);
+  world().run_for(5s);
+  note(stored_on(a_, topic_a_));
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    EXPECT_GT(writers[lane].stored, 200u);
+    EXPECT_GT(writers[lane].failed, 0);
+    for (std::uint64_t number = 1; number <= writers[lane].stored; ++number) {
+      ASSERT_TRUE(seen[lane].contains(number)) << lane << ":" << number;
+    }
+  }
+}
+
+// A read that waits for the partition of a node that is gone goes on when that gets another place.
+TEST_F(TwoNodesWithATopic, AReadThatWaitsFollowsThePartition) {
+  client::TopicClient user(a_.node().topics(1), a_.lane(1), nullptr);
+  std::optional<Result<MessageBatch>> read;
+  const auto wait = [&]() -> Task<void> {
+    co_await yield(a_.lane(1));
+    read = co_await user.read(topic_a_, {.partition = 1, .wait = 120s});
+  };
+  spawn(wait());
+  world().run_for(1s);
+  world().network().isolate(b_->id());
+  world().run_for(1s);
+  places_a_.move(moved_, 1);
+  world().run_for(5s);
+  // It may have found the partition nowhere for a moment.
+  const bool nowhere = read && !*read && read->error().code == Errc::kNotHere;
+  EXPECT_EQ(nowhere, read.has_value());
+  a_.on_lane<bool>(0, [&]() -> Task<bool> {
+    queue::WriteRequest request;
+    request.payload = Slice::copy_of("here");
+    const auto pending = a_.node().topics(0).partition(topic_a_->id, 1)->write(request);
+    co_return (co_await *pending).status == queue::WriteStatus::kOk;
+  });
+  world().run_for(1s);
+  EXPECT_TRUE(read) << "it waits for the node that is gone";
+  world().network().heal();
+  user.end_waits();
+  world().run_for(200s);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "queue/partition.h"
 
+#include <algorithm>
+
 namespace moraine::queue {
 namespace {
 
@@ -9,6 +11,23 @@ constexpr std::size_t kSearchBytes = std::size_t{1} << 20;  // Of one read.
 
 Task<Result<void>> Partition::refresh() {
   co_return Result<void>();
+}
+
+Task<Result<void>> Partition::refresh_info() {
+  co_return Result<void>();
+}
+
+Task<Result<void>> Partition::refresh_committed(std::string) {
+  co_return Result<void>();
+}
+
+std::vector<ConsumerOffset> Partition::committed_after(const std::string& name,
+                                                       std::size_t limit) const {
+  std::vector<ConsumerOffset> all = all_committed();
+  std::erase_if(all, [&](const ConsumerOffset& one) { return one.consumer <= name; });
+  std::ranges::sort(all, {}, &ConsumerOffset::consumer);
+  if (all.size() > limit) all.resize(limit);
+  return all;
 }
 
 Task<Result<std::optional<StoredEntry>>> Partition::find_time_from(Offset from,

@@ -5,7 +5,7 @@
 //            returns the same bytes. When a write fails, everything queued behind it fails too.
 // Threading  The executor of the tablet, or the lane that the object was made for
 //            (client/lane_partition.h, client/remote_partition.h); read_cached(), committed(),
-//            all_committed(), info() and stopped() on any thread.
+//            all_committed(), committed_after(), info() and stopped() on any thread.
 // Limits     kPayloadBytesMax a write, kEntryBytesMax a message in parts, kSourceIdBytesMax;
 //            kInFlightBytesMax and kInFlightWritesMax waiting.
 #pragma once
@@ -198,6 +198,9 @@ class Partition {
   virtual Task<Result<void>> commit(ConsumerOffset offset) = 0;
   virtual std::optional<ConsumerOffset> committed(const std::string& consumer) const = 0;
   virtual std::vector<ConsumerOffset> all_committed() const = 0;
+  // The first `limit` consumers whose names are greater, by name.
+  virtual std::vector<ConsumerOffset> committed_after(const std::string& name,
+                                                      std::size_t limit) const;
   virtual Task<Result<void>> forget_consumer(std::string consumer) = 0;
 
   // Hides everything before `offset` from readers at once; returns the new start.
@@ -206,8 +209,11 @@ class Partition {
 
   virtual PartitionInfo info() const = 0;
   // What committed(), all_committed() and info() return next is not older than this call. A
-  // partition of this node needs no such call.
+  // partition of this node needs no such call. The other two refresh info() only, and what
+  // committed() returns for one consumer.
   virtual Task<Result<void>> refresh();
+  virtual Task<Result<void>> refresh_info();
+  virtual Task<Result<void>> refresh_committed(std::string consumer);
   virtual void configure(PartitionConfig config) = 0;
 
   // Calls `moved` whenever the end has moved, and when the partition stops.

@@ -278,6 +278,17 @@ std::vector<ConsumerOffset> StoredPartition::all_committed() const {
   return all;
 }
 
+std::vector<ConsumerOffset> StoredPartition::committed_after(const std::string& name,
+                                                             std::size_t limit) const {
+  std::vector<ConsumerOffset> found;
+  const std::lock_guard lock(shared_mutex_);
+  for (auto at = consumers_.upper_bound(name); at != consumers_.end() && found.size() < limit;
+       ++at) {
+    found.push_back(at->second);
+  }
+  return found;
+}
+
 std::size_t StoredPartition::head_from() const {
   std::size_t from = blobs_.size();
   while (from > 0 && blobs_[from - 1].name.head) --from;

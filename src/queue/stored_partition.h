@@ -101,6 +101,8 @@ class StoredPartition final : public Partition,
   Task<Result<void>> commit(ConsumerOffset offset) override;
   std::optional<ConsumerOffset> committed(const std::string& consumer) const override;
   std::vector<ConsumerOffset> all_committed() const override;
+  std::vector<ConsumerOffset> committed_after(const std::string& name,
+                                              std::size_t limit) const override;
   Task<Result<void>> forget_consumer(std::string consumer) override;
   Task<Result<Offset>> trim(Offset offset) override;
   PartitionInfo info() const override;

@@ -81,7 +81,7 @@ void TcpServer::note_refusal(const std::string& peer, const Error& why) {
 }
 
 void TcpServer::add_session(int fd) {
-  if (sessions_.size() >= kSessionsMax) {
+  if (sessions_.size() >= kConnectionsMax) {
     note_refusal(peer_address(fd), {Errc::kOverloaded, "too many connections"});
     ::close(fd);
     return;

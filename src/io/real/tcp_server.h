@@ -5,9 +5,9 @@
 //            (another cluster, protocol or node) is sent the reason, disconnected and logged.
 // Invariants A connection carries requests only after its hello was accepted.
 // Threading  The lane's thread.
-// Limits     kSessionsMax connections. Per connection at most kServedRequestsMax requests or
-//            kServedBytesMax bytes are being served or wait to be sent back; past that the
-//            connection is not read, which is backpressure on the peer.
+// Limits     kConnectionsMax connections. Per connection at most kServedRequestsMax requests or
+//            kConnectionServedBytesMax bytes are being served or wait to be sent back; past that
+//            the connection is not read, which is backpressure on the peer.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@
 #include "io/network.h"
 #include "io/real/lane.h"
 #include "io/real/tcp_socket.h"
+#include "io/served_requests.h"
 #include "io/sync.h"
 
 namespace moraine {
 
-inline constexpr std::size_t kSessionsMax = 1024;
+inline constexpr std::size_t kConnectionsMax = 1024;
 inline constexpr Duration kRefusalLinePeriod = 10s;
-inline constexpr std::size_t kServedRequestsMax = 1024;
-inline constexpr std::size_t kServedBytesMax = std::size_t{128} << 20;
+inline constexpr std::size_t kConnectionServedBytesMax = std::size_t{128} << 20;
 inline constexpr Duration kAcceptRetryDelay = 100ms;
 
 class TcpSession;

@@ -95,7 +95,8 @@ void TcpSession::answer(std::uint64_t request, Slice reply) {
 void TcpSession::throttle() {
   if (connection_->closed()) return;
   connection_->set_reading(serving_ + connection_->unsent_frames() < kServedRequestsMax &&
-                           serving_bytes_ + connection_->unsent_bytes() < kServedBytesMax);
+                           serving_bytes_ + connection_->unsent_bytes() <
+                               kConnectionServedBytesMax);
 }
 
 void TcpSession::on_closed(const Error& why) {
