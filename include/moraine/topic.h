@@ -26,7 +26,8 @@
 //            was done, retry after a pause. kUnknownOutcome: a write may or may not have been
 //            stored; repeat it with the same producer and number. kConflict: see
 //            MessageWriteOptions. kNoSpace: a limit of the topic or of the device is reached.
-//            kOverloaded: too much is waiting. kUnavailable: nothing was done.
+//            kOverloaded: too much is waiting. kUnavailable: nothing was done. kCorrupt: the
+//            message at the offset of a read is damaged; the text says where reading can continue.
 #pragma once
 
 #include <chrono>

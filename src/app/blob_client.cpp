@@ -20,6 +20,7 @@ constexpr Duration kProbeTimeout = 5s;
 constexpr Duration kReadyPoll = 1ms;
 constexpr Duration kStragglerWait = 2s;
 constexpr Duration kNodePoll = 200ms;
+constexpr std::size_t kShownIdBytes = 80;  // Of a wrong id, in its error.
 
 // The deadline of the command, counted from its start.
 class Patience {
@@ -213,6 +214,14 @@ int run_on_target(const TargetOptions& options, const BlobCommand& command) {
 Result<blob::BlobId> parse_id(std::string_view text) {
   if (text.contains(':') && !text.starts_with('[') && !text.ends_with(']')) {
     return blob::BlobId::parse(fmt::format("[{}]", text));
+  }
+  const bool hex = text.size() == 2 * blob::kBlobIdBytes;
+  if (!text.starts_with('[') && !text.ends_with(']') && !hex) {
+    return fail(
+        Errc::kInvalidArgument,
+        fmt::format("blob id {:?}: write TABLET:GENERATION:STEP:CHANNEL:COOKIE:SIZE:0, e.g. "
+                    "1:1:1:0:0:6:0, or 50 hex digits",
+                    text.substr(0, kShownIdBytes)));
   }
   return blob::BlobId::parse(text);
 }

@@ -114,9 +114,10 @@ void add_topic_options(CLI::App& serve, ServeOptions& options) {
       ->type_name("SIZE");
 }
 
-void add_serve_commands(CLI::App& root, Action& action) {
+void add_serve_commands(CLI::App& root, Action& action, const std::string& program) {
   CLI::App& serve = *root.add_subcommand("serve", "Run a node on a data folder or from a config");
   auto options = std::make_shared<ServeOptions>();
+  options->program = program;
   auto* data =
       serve.add_option("--data", options->data, "Data folder; created if it does not exist")
           ->type_name("DIR")
@@ -226,7 +227,7 @@ int run_cli(int argc, char** argv) {
   root.footer(std::string(kExitCodes) + kExamples);
   if (asks_for_json(argc, argv)) report_as_json();
   Action action;
-  add_serve_commands(root, action);
+  add_serve_commands(root, action, argc > 0 ? argv[0] : root.get_name());
   add_blob_commands(root, action);
   add_device_commands(root, action);
   add_topic_commands(root, action);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 namespace CLI {
 class App;
@@ -17,7 +18,8 @@ int run_cli(int argc, char** argv);
 
 void add_blob_commands(CLI::App& root, Action& action);
 void add_device_commands(CLI::App& root, Action& action);
-void add_serve_commands(CLI::App& root, Action& action);
+// `program` is the name that the program was called by.
+void add_serve_commands(CLI::App& root, Action& action, const std::string& program);
 void add_topic_commands(CLI::App& root, Action& action);
 void add_group_commands(CLI::App& root, Action& action);
 void add_completion_command(CLI::App& root, Action& action);

@@ -48,7 +48,8 @@ void add_reset(CLI::App& group, Action& action) {
   reset->footer(
       "The group must have no members: stop its consumers first, and moraine topic read --group, "
       "which\n"
-      "is no member and would overwrite the reset. A group that does not exist is created.\n\n"
+      "is no member and would overwrite the reset. With --topic, a group that does not exist is\n"
+      "created.\n\n"
       "Examples:\n"
       "  moraine group reset billing --to start\n"
       "  moraine group reset billing --topic orders --partition 0 --offset 17\n");

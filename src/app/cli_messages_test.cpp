@@ -88,10 +88,36 @@ TEST_F(Messages, ArgumentsOfTopicCommandsAreCheckedBeforeAnyRequest) {
   expect_says(run({"topic", "write", "bad name"}), 2, "letters, digits");
   for (const char* command : {"create", "alter"}) {
     expect_says(run({"topic", command, "t", "--config", "foo=1"}), 2,
-                "no config 'foo'; there are cleanup.policy, ");
+                "no config 'foo'; moraine topic create --help lists them");
     const Outcome help = run({"topic", command, "--help"});
     EXPECT_NE(help.out.find("retention.ms=604800000"), std::string::npos) << help.out;
   }
+}
+
+TEST_F(Messages, ArgumentsOfServeAreCheckedBeforeAnythingIsCreated) {
+  const auto serve = [this](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"serve", "--http", "off", "--kafka", "off"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(std::move(arguments));
+  };
+  expect_says(serve({"--data", ""}), 2, "--data is empty");
+  expect_says(run({"init", "--data", ""}), 2, "the path of the data folder is empty");
+  expect_says(serve({"--data", data(), "--size", "900TiB"}), 2, "--size 900TiB: at most 64TiB");
+  for (const char* option : {"--http", "--kafka", "--grpc"}) {
+    expect_says(
+        run({"serve", "--data", data(), option, "8080"}), 2,
+        std::string(option) + ": address '8080' has no host; write HOST:PORT, e.g. 127.0.0.1:8080");
+  }
+  const std::string port = "127.0.0.1:" + std::to_string(20'000 + getpid() % 10'000);
+  expect_says(run({"serve", "--data", data(), "--http", port, "--kafka", port}), 2,
+              "--http and --kafka are both " + port);
+  EXPECT_FALSE(std::filesystem::exists(data()));
+}
+
+TEST_F(Messages, AHostWithoutAnAddressIsNotReportedAsAStoppedServer) {
+  const Outcome unknown = run({"topic", "list", "--kafka", "host.invalid:9092"});
+  expect_says(unknown, 5, "host.invalid:9092");
+  EXPECT_EQ(unknown.err.find("no server is running"), std::string::npos) << unknown.err;
 }
 
 TEST_F(Messages, AStatusIsPrintedOnce) {
@@ -106,7 +132,8 @@ TEST_F(Messages, AStatusIsPrintedOnce) {
 TEST_F(Messages, AServedFolderIsReportedAsServed) {
   make_folder("32MiB");
   RunningServer server({"--data", data(), "--http", "off", "--kafka", "off"}, folder / "log");
-  for (const Outcome& outcome : {blob({"check"}), run({"device", "info", device()})}) {
+  for (const Outcome& outcome : {blob({"check"}), run({"device", "info", device()}),
+                                 run({"device", "format", device(), "--force"})}) {
     expect_says(outcome, 3, "process " + std::to_string(server.child().id()));
     expect_says(outcome, 3, "serves it (node " + server.address("node") + ")");
     expect_says(outcome, 3, "moraine blob status --data " + data());

@@ -118,6 +118,67 @@ TEST_F(Serve, AnIncompleteFolderIsCreatedAgain) {
   EXPECT_EQ(blob({"status"}).code, 0);
 }
 
+TEST_F(Serve, ASizeThatIsEditedInTheConfigIsReported) {
+  const auto replace = [this](const std::string& from, const std::string& to) {
+    std::string config = read_file(data() + "/cluster.yaml");
+    const std::size_t at = config.find(from);
+    ASSERT_NE(at, std::string::npos) << config;
+    write_file(data() + "/cluster.yaml", config.replace(at, from.size(), to));
+  };
+  make_folder("256MiB");
+  {
+    RunningServer server = serve();
+    EXPECT_EQ(server.stop(), 0) << server.log();
+    EXPECT_FALSE(server.log().contains("in the config is for")) << server.log();
+  }
+  replace("size: 256MiB", "size: 5GiB");
+  replace("segment_size: 16MiB", "segment_size: 1MiB");
+  RunningServer server = serve();
+  EXPECT_EQ(server.stop(), 0) << server.log();
+  EXPECT_TRUE(
+      server.log().contains("warning size in the config is for a device that is created "
+                            "now; this one keeps its own"))
+      << server.log();
+  EXPECT_TRUE(server.log().contains("config=5GiB device=256MiB")) << server.log();
+  EXPECT_TRUE(server.log().contains("warning segment_size in the config")) << server.log();
+  EXPECT_TRUE(server.log().contains("config=1MiB device=16MiB")) << server.log();
+}
+
+TEST_F(Serve, ADeviceLargerThanTheFreeSpaceIsReported) {
+  const std::uint64_t free = std::filesystem::space(folder.path()).available;
+  const std::string size = std::to_string((free >> 30) + 10) + "GiB";
+  for (const std::string& asked : {size, std::string("256MiB")}) {
+    const std::string path = folder / asked;
+    const Outcome made = run({"init", "--data", path, "--size", asked});
+    EXPECT_EQ(made.code, 0) << made.err;
+    EXPECT_EQ(made.err.contains("larger than the free space"), asked == size) << made.err;
+  }
+}
+
+TEST_F(Serve, ADestroyedSuperblockCopyIsReportedAndRepaired) {
+  make_folder("256MiB");
+  overwrite(device(), 0, std::string(50, 'x'));
+  const Outcome info = run({"device", "info", device()});
+  EXPECT_EQ(info.code, 1) << info.err;
+  EXPECT_TRUE(info.out.contains("superblock copy 0")) << info.out;
+  const Outcome checked = blob({"check"});
+  EXPECT_EQ(checked.code, 1) << checked.err;
+  EXPECT_TRUE(checked.out.contains("DAMAGED superblock copy 0")) << checked.out;
+  RunningServer server = serve();
+  EXPECT_TRUE(get(server, "/status").value_or("-").contains("\"damage\":[\"superblock copy 0"));
+  EXPECT_EQ(server.stop(), 0) << server.log();
+  EXPECT_TRUE(server.log().contains("warning device damaged")) << server.log();
+  EXPECT_EQ(blob({"check"}).code, 0);
+  EXPECT_EQ(run({"device", "info", device()}).code, 0);
+}
+
+TEST_F(Serve, TheHintsNameTheProgramAsItWasCalled) {
+  RunningServer server = serve();
+  EXPECT_EQ(server.stop(), 0) << server.log();
+  EXPECT_TRUE(server.log().contains("try: echo hello | " + moraine_binary() + " topic write"))
+      << server.log();
+}
+
 TEST_F(Serve, ATakenAddressIsAnError) {
   RunningServer server = serve();
   const Outcome second = run(

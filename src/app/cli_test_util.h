@@ -56,6 +56,12 @@ inline void write_file(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
+inline void overwrite(const std::string& path, std::size_t at, std::string_view bytes) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(at));
+  file << bytes;
+}
+
 inline std::string some_bytes(std::size_t size, std::uint64_t seed) {
   SeededRandom random(seed);
   std::string bytes(size, '\0');

@@ -78,6 +78,12 @@ TEST_F(TopicCli, ATopicIsCreatedShownAlteredAndRemoved) {
     EXPECT_EQ(clash.code, 1) << clash.err;
     EXPECT_TRUE(clash.err.contains("team is a folder: team/orders exists below it")) << clash.err;
   }
+  for (const char* command : {"read", "describe"}) {
+    const Outcome folder_read = topic({command, "team"});
+    EXPECT_EQ(folder_read.code, 1) << folder_read.err;
+    EXPECT_TRUE(folder_read.err.contains("team is a folder, not a topic: team/orders exists"))
+        << folder_read.err;
+  }
   const Outcome below = topic({"create", "team/orders/late"});
   EXPECT_EQ(below.code, 1) << below.err;
   EXPECT_TRUE(below.err.contains("team/orders is a topic")) << below.err;
@@ -92,6 +98,36 @@ TEST_F(TopicCli, ATopicIsCreatedShownAlteredAndRemoved) {
   EXPECT_EQ(topic({"remove", "team/orders", "--yes"}).code, 0);
   EXPECT_EQ(topic({"describe", "team/orders"}).code, 1);
   EXPECT_EQ(topic({"list"}).out, "0 topics\n");
+  EXPECT_EQ(server.stop(), 0) << server.log();
+}
+
+TEST_F(TopicCli, ADamagedMessageEndsTheReadWithItsOffset) {
+  const auto text = [](char letter) { return std::string(20'000, letter); };
+  {
+    RunningServer server = serve();
+    ASSERT_EQ(topic({"create", "t", "--partitions", "1"}).code, 0);
+    for (const char letter : {'a', 'b', 'c'}) {
+      ASSERT_EQ(topic({"write", "t"}, text(letter) + "\n").code, 0);
+    }
+    EXPECT_EQ(server.stop(), 0) << server.log();
+  }
+  const std::size_t at = read_file(device()).find(text('b'));
+  ASSERT_NE(at, std::string::npos);
+  overwrite(device(), at, "x");
+  RunningServer server = serve();
+  for (const bool follow : {false, true}) {
+    std::vector<std::string> arguments{"read", "t"};
+    if (follow) arguments.emplace_back("--follow");
+    const Outcome broken = topic(std::move(arguments));
+    EXPECT_EQ(broken.code, 1) << broken.err;
+    EXPECT_EQ(broken.out, text('a') + "\n");
+    EXPECT_TRUE(broken.err.contains("t, partition 0: offset 1 cannot be read: its blob is damaged"))
+        << broken.err;
+  }
+  EXPECT_TRUE(server.log().contains("messages cannot be read topic=t partition=0 offset=1"))
+      << server.log();
+  EXPECT_TRUE(server.log().contains("reading can continue at 2")) << server.log();
+  EXPECT_EQ(topic({"read", "t", "--from", "2"}).out, text('c') + "\n");
   EXPECT_EQ(server.stop(), 0) << server.log();
 }
 

@@ -27,6 +27,7 @@ inline constexpr const char* kDefaultData = "./data";
 inline constexpr double kTimeoutSecondsMax = 3600;
 
 struct ServeOptions {
+  std::string program = "moraine";  // As it was called.
   std::string data = kDefaultData;
   std::string size;  // Of a folder created now.
   std::string config;

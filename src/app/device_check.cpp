@@ -136,17 +136,7 @@ Task<void> verify_all(blob::Device& device, const std::vector<LivePart>& parts,
   co_await scope.join();
 }
 
-void check_fixed_pages(const FixedPages& fixed, DeviceReport& report) {
-  for (std::size_t copy = 0; copy < fixed.superblocks.size(); ++copy) {
-    if (fixed.superblocks[copy]) continue;
-    report.damage.push_back(
-        fmt::format("superblock copy {}: {}", copy, fixed.superblocks[copy].error().message()));
-  }
-}
-
 Task<Result<void>> check_opened(World world, DeviceReport& report, const CheckWatcher& watcher) {
-  CO_TRY(const FixedPages fixed, co_await read_fixed_pages(world, report.path));
-  check_fixed_pages(fixed, report);
   CO_TRY(ReadOnlyDevice opened, co_await open_read_only(world, report.path));
   report.damage.insert(report.damage.end(), opened.device->damage().begin(),
                        opened.device->damage().end());

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "blob/device/device.h"
 #include "cluster/local/cluster_file.h"
+#include "cluster/local/data_folder.h"
 #include "io/real/real_world.h"
 
 namespace moraine::app {
@@ -75,6 +76,9 @@ Task<Result<blob::Superblock>> format(World world, const DeviceFormatOptions& op
 int run_device_format(const DeviceFormatOptions& options) {
   RealWorld world;
   const auto formatted = world.run(format(world.world(), options));
+  if (!formatted && formatted.error().code == Errc::kConflict) {
+    return report(kExitData, fmt::format("{}: {}", options.path, in_use_advice(options.path)));
+  }
   if (!formatted) return report(formatted.error());
   if (options.json) {
     Json json;

@@ -139,7 +139,7 @@ int run_device_info(const DeviceInfoOptions& options) {
   } else {
     show_text(options.path, *info);
   }
-  return kExitOk;
+  return info->damage.empty() ? kExitOk : kExitNegative;
 }
 
 }  // namespace moraine::app

@@ -13,8 +13,10 @@ namespace {
 
 Result<NewFolder> folder_of(const InitOptions& options) {
   NewFolder folder;
+  // Longer segments make larger devices possible.
   if (!options.size.empty()) {
-    TRY(folder.size, parse_device_size(options.size));
+    TRY(folder.size, options.segment_size.empty() ? parse_device_size(options.size)
+                                                  : blob::parse_size(options.size));
   }
   if (!options.segment_size.empty()) {
     TRY(const std::uint64_t bytes, blob::parse_size(options.segment_size));

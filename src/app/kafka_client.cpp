@@ -51,6 +51,9 @@ Result<KafkaClient> KafkaClient::connect(const TcpAddress& address, Duration tim
 Result<void> KafkaClient::reconnect() {
   socket_ = Socket();
   auto socket = Socket::connect(address_, timeout_);
+  if (!socket && socket.error().code == Errc::kNotFound) {
+    return std::unexpected(broken(socket.error().context));
+  }
   if (!socket) {
     return std::unexpected(
         broken(fmt::format("{}; no server is running there: start one with moraine serve, or give "

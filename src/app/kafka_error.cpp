@@ -18,7 +18,7 @@ struct Meaning {
 constexpr std::array kMeanings{
     Meaning{ErrorCode::kUnknownServerError, "the server failed; its log says why"},
     Meaning{ErrorCode::kOffsetOutOfRange, "the partition has no such offset"},
-    Meaning{ErrorCode::kCorruptMessage, "the bytes were damaged in transit"},
+    Meaning{ErrorCode::kCorruptMessage, "a checksum is wrong: damaged in transit, or on the disk"},
     Meaning{ErrorCode::kUnknownTopicOrPartition, "there is no such topic or partition"},
     Meaning{ErrorCode::kLeaderNotAvailable, "the partition is being started"},
     Meaning{ErrorCode::kNotLeaderOrFollower, "the partition is being started, or is elsewhere"},
@@ -59,6 +59,7 @@ Errc errc_of(ErrorCode code) {
     case ErrorCode::kGroupIdNotFound:
     case ErrorCode::kOffsetOutOfRange: return Errc::kNotFound;
     case ErrorCode::kTopicAlreadyExists: return Errc::kAlreadyExists;
+    case ErrorCode::kCorruptMessage: return Errc::kCorrupt;
     case ErrorCode::kMessageTooLarge:
     case ErrorCode::kInvalidTopic:
     case ErrorCode::kInvalidGroupId:

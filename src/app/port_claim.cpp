@@ -60,8 +60,9 @@ Result<void> PortClaims::add(std::string_view option, const TcpAddress& address,
         other.address.size == claim.address.size &&
         std::memcmp(&other.address.storage, &claim.address.storage, claim.address.size) == 0;
     if (address.port != 0 && same) {
-      return fail(Errc::kConflict, fmt::format("{} and {} are both {}; give them different ports",
-                                               other.option, option, to_string(address)));
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("{} and {} are both {}; give them different ports", other.option,
+                              option, to_string(address)));
     }
   }
   const auto deadline = std::chrono::steady_clock::now() + patience;

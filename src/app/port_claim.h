@@ -5,7 +5,7 @@
 //            killed process only when its last I/O is done. The listeners of this process can bind
 //            a claimed address.
 // Threading  Blocks.
-// Errors     kConflict: in use, or given twice; the text names the option. kInvalidArgument: no
+// Errors     kConflict: in use; the text names the option. kInvalidArgument: given twice, or no
 //            address of this machine.
 #pragma once
 

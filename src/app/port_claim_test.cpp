@@ -66,6 +66,7 @@ TEST(PortClaims, OneAddressIsNotGivenTwice) {
   ASSERT_TRUE(claims.add("--http", {"127.0.0.1", port}));
   const auto twice = claims.add("--kafka", {"127.0.0.1", port});
   ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().code, Errc::kInvalidArgument);
   EXPECT_TRUE(twice.error().context.contains("--http and --kafka")) << twice.error().context;
   EXPECT_TRUE(claims.add("--http", {"127.0.0.1", 0}));
   EXPECT_TRUE(claims.add("--kafka", {"127.0.0.1", 0}));

@@ -27,27 +27,4 @@ Task<void> ReadOnlyDevice::close() {
   device.reset();
 }
 
-Task<Result<FixedPages>> read_fixed_pages(World world, std::string path) {
-  DiskOptions options;
-  options.read_only = true;
-  CO_TRY(const std::unique_ptr<Disk> disk, co_await world.disks.open(path, options));
-  const std::uint64_t pages = blob::kSuperblockCopies + blob::kRootSlots;
-  if (disk->size() < pages * kSectorSize) {
-    co_return fail(Errc::kCorrupt,
-                   fmt::format("{}: not a moraine device: it has less than {} bytes", path,
-                               pages * kSectorSize));
-  }
-  CO_TRY(const Slice sectors, co_await disk->read(0, pages * kSectorSize));
-  FixedPages fixed;
-  for (std::uint64_t page = 0; page < pages; ++page) {
-    const Slice sector = sectors.sub(page * kSectorSize, kSectorSize);
-    if (page < blob::kSuperblockCopies) {
-      fixed.superblocks.push_back(blob::decode_superblock(sector));
-    } else {
-      fixed.roots.push_back(blob::decode_root(sector));
-    }
-  }
-  co_return fixed;
-}
-
 }  // namespace moraine::app

@@ -7,11 +7,9 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "blob/device/device.h"
-#include "blob/device/format.h"
 #include "blob/vdisk/vdisk.h"
 #include "io/world.h"
 
@@ -25,12 +23,5 @@ struct ReadOnlyDevice {
 };
 
 Task<Result<ReadOnlyDevice>> open_read_only(World world, std::string path);
-
-// The fixed pages as stored, each copy separately.
-struct FixedPages {
-  std::vector<Result<blob::Superblock>> superblocks;  // kSuperblockCopies
-  std::vector<std::optional<blob::Root>> roots;       // kRootSlots
-};
-Task<Result<FixedPages>> read_fixed_pages(World world, std::string path);
 
 }  // namespace moraine::app

@@ -43,6 +43,7 @@ Task<Result<TcpAddress>> numeric(Lane& lane, TcpAddress address) {
   co_return TcpAddress{host, address.port};
 }
 
+// The hints name the program as it was called: they can be pasted.
 void announce(const ServePlan& plan, const Served& served, const TcpAddress& listen,
               const HttpPages& pages) {
   const std::string http_text =
@@ -56,12 +57,13 @@ void announce(const ServePlan& plan, const Served& served, const TcpAddress& lis
   if (!plan.folder)
     fmt::print(stderr, "node {} of cluster {}\n", plan.self.value, plan.config.name);
   if (served.kafka) {
-    fmt::print(stderr, "try: echo hello | moraine topic write --kafka {} greetings\n", kafka_text);
-    fmt::print(stderr, "     moraine topic read --kafka {} greetings\n", kafka_text);
+    fmt::print(stderr, "try: echo hello | {} topic write --kafka {} greetings\n", plan.program,
+               kafka_text);
+    fmt::print(stderr, "     {} topic read --kafka {} greetings\n", plan.program, kafka_text);
   }
   if (plan.folder) {
-    fmt::print(stderr, "try: echo hello | moraine blob put --data {} '[1:1:1:0:0:6:0]' -\n",
-               plan.folder->path);
+    fmt::print(stderr, "try: echo hello | {} blob put --data {} '[1:1:1:0:0:6:0]' -\n",
+               plan.program, plan.folder->path);
   }
   if (plan.http) fmt::print(stderr, "try: curl http://{}/status\n", http_text);
 }
@@ -188,6 +190,30 @@ class FolderAddresses {
   const std::optional<DataFolder>& folder_;
 };
 
+// A device keeps the sizes that it was formatted with, whatever the config says by now.
+void warn_of_sizes(const blob::NodeConfig& own, blob::BlobNode& storage) {
+  const auto warn = [](std::string_view field, const blob::DeviceConfig& config,
+                       std::uint64_t wanted, std::uint64_t kept) {
+    log_warning(fmt::format("{} in the config is for a device that is created now; this one keeps "
+                            "its own",
+                            field),
+                {{"path", config.path},
+                 {"config", blob::print_size(wanted)},
+                 {"device", blob::print_size(kept)}});
+  };
+  for (const blob::DeviceConfig& config : own.devices) {
+    const blob::Device* const device = storage.device(config.id);
+    if (device == nullptr) continue;
+    const blob::Superblock& kept = device->superblock();
+    if (config.size != kept.size) warn("size", config, config.size, kept.size);
+    // A config without the field has this default by now.
+    const bool given = config.segment_size != choose_segment_bytes(config.size);
+    if (given && config.segment_size != kept.segment_bytes) {
+      warn("segment_size", config, config.segment_size, kept.segment_bytes);
+    }
+  }
+}
+
 // Starts the node and serves until a signal comes.
 Task<int> serve_node(const ServePlan& plan, Served& served, const TcpAddress& listen,
                      const HttpPages& pages, OneShot<int>& signal) {
@@ -199,6 +225,7 @@ Task<int> serve_node(const ServePlan& plan, Served& served, const TcpAddress& li
   }
   const FolderAddresses addresses(plan.folder);
   blob::BlobNode& storage = served.node.storage();
+  warn_of_sizes(*plan.config.node(plan.self), storage);
   const NodeWatch watch(world.executor, storage, *plan.config.node(plan.self));
   served.groups.start();
   if (plan.folder) {

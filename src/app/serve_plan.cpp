@@ -64,15 +64,18 @@ std::optional<int> claim_addresses(const ServePlan& plan, PortClaims& claims) {
   Result<void> claimed;
   if (plan.http) claimed = claims.add("--http", *plan.http);
   if (claimed && plan.kafka) claimed = claims.add("--kafka", plan.kafka->kafka);
+  const bool options_claimed = claimed.has_value();
   if (claimed && plan.listen.port != 0) claimed = claims.add("nodes[].port", plan.listen);
   if (claimed) return std::nullopt;
-  return report(kExitData, claimed.error());
+  const bool usage = !options_claimed && claimed.error().code == Errc::kInvalidArgument;
+  return report(usage ? kExitUsage : kExitData, claimed.error());
 }
 
 std::optional<int> check_new_size(const ServeOptions& options, const ServePlan& plan) {
-  if (!plan.kafka || options.size.empty()) return std::nullopt;
-  const auto size = blob::parse_size(options.size);
-  if (!size || *size >= kTopicFolderBytesMin) return std::nullopt;
+  if (options.size.empty()) return std::nullopt;
+  const auto size = parse_device_size(options.size);
+  if (!size) return report(kExitUsage, size.error());
+  if (!plan.kafka || *size >= kTopicFolderBytesMin) return std::nullopt;
   return report(kExitUsage, fmt::format("--size {} is too small for topics, which need 256MiB; "
                                         "--kafka off serves blobs only",
                                         options.size));
@@ -115,7 +118,7 @@ std::optional<int> plan_from_folder(const ServeOptions& options, PortClaims& cla
 std::optional<int> plan_topics(const ServeOptions& options, ServePlan& plan) {
   if (options.kafka == "off") return std::nullopt;
   auto address = parse_address(options.kafka);
-  if (!address) return report(kExitUsage, address.error());
+  if (!address) return report(kExitUsage, std::move(address).error().within("--kafka"));
   KafkaServerOptions& topics = plan.kafka.emplace();
   topics.kafka = std::move(*address);
   topics.advertised_host = options.advertise;
@@ -154,14 +157,15 @@ std::optional<int> plan_memory(const ServeOptions& options, ServePlan& plan) {
 }  // namespace
 
 std::optional<int> plan_serving(const ServeOptions& options, PortClaims& claims, ServePlan& plan) {
+  plan.program = options.program;
   if (options.http != "off") {
     auto address = parse_address(options.http);
-    if (!address) return report(kExitUsage, address.error());
+    if (!address) return report(kExitUsage, std::move(address).error().within("--http"));
     plan.http = std::move(*address);
   }
   if (options.grpc != "off") {
-    const auto address = parse_address(options.grpc);
-    if (!address) return report(kExitUsage, address.error());
+    auto address = parse_address(options.grpc);
+    if (!address) return report(kExitUsage, std::move(address).error().within("--grpc"));
   }
   plan.lanes = options.lanes == 0 ? default_lanes() : options.lanes;
   if (const auto failed = plan_memory(options, plan)) return failed;
@@ -170,6 +174,7 @@ std::optional<int> plan_serving(const ServeOptions& options, PortClaims& claims,
     const auto size = blob::parse_size(options.size);
     if (!size) return report(kExitUsage, size.error());
   }
+  if (options.config.empty() && options.data.empty()) return report(kExitUsage, "--data is empty");
   if (options.config.empty()) return plan_from_folder(options, claims, plan);
   if (const auto failed = plan_from_config(options, plan)) return failed;
   if (const auto failed = refuse_if_in_use(*plan.config.node(plan.self))) return failed;

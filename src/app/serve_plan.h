@@ -16,6 +16,7 @@
 namespace moraine::app {
 
 struct ServePlan {
+  std::string program;  // As it was called.
   blob::ClusterConfig config;
   NodeId self;
   TcpAddress listen;

@@ -38,7 +38,7 @@ Result<Socket> Socket::connect(const TcpAddress& address, Duration timeout) {
   addrinfo* found = nullptr;
   const int status =
       getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
-  if (status != 0) return fail(Errc::kUnavailable, gai_strerror(status));
+  if (status != 0) return fail(Errc::kNotFound, gai_strerror(status));
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
   std::string why = "no address";
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {

@@ -1,8 +1,8 @@
 // Socket: a connected TCP socket with plain blocking calls.
 //
 // Threading  Blocks.
-// Errors     kUnavailable: not reachable, or the peer disconnected. kTimeout: no progress for the
-//            timeout that was set when connecting.
+// Errors     kNotFound: the host has no address. kUnavailable: not reachable, or the peer
+//            disconnected. kTimeout: no progress for the timeout that was set when connecting.
 #pragma once
 
 #include <utility>

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kBarCells = 30;
 constexpr std::uint64_t kTerminalSteps = 200;  // Updates of a bar.
-constexpr std::uint64_t kPlainSteps = 10;      // Lines where there is no terminal.
 
 bool is_number(std::string_view cell) {
   return !cell.empty() && cell.find_first_not_of("0123456789.") == std::string_view::npos;
@@ -64,12 +63,12 @@ std::string counted(std::uint64_t count, std::string_view noun) {
 }
 
 Progress::Progress(std::string what, std::uint64_t total, bool quiet)
-    : what_(std::move(what)), total_(total), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {
+    : what_(std::move(what)), total_(total), shows_(!quiet && isatty(STDERR_FILENO) == 1) {
   show();
 }
 
 Progress::~Progress() {
-  if (!quiet_ && terminal_) fmt::print(stderr, "\r\033[K");
+  if (shows_) fmt::print(stderr, "\r\033[K");
 }
 
 void Progress::add(std::uint64_t amount) {
@@ -78,17 +77,12 @@ void Progress::add(std::uint64_t amount) {
 }
 
 void Progress::show() {
-  if (quiet_) return;
+  if (!shows_) return;
   const double share = total_ == 0 ? 1 : static_cast<double>(done_) / static_cast<double>(total_);
-  const std::uint64_t steps = terminal_ ? kTerminalSteps : kPlainSteps;
-  const auto step = static_cast<std::uint64_t>(share * static_cast<double>(steps));
+  const auto step = static_cast<std::uint64_t>(share * static_cast<double>(kTerminalSteps));
   if (step == shown_) return;
   shown_ = step;
   const std::string amounts = fmt::format("{} of {}", readable_size(done_), readable_size(total_));
-  if (!terminal_) {
-    fmt::print(stderr, "{}: {:.0f} % ({})\n", what_, share * 100, amounts);
-    return;
-  }
   const auto filled = static_cast<std::size_t>(share * kBarCells);
   fmt::print(stderr, "\r{} [{}{}] {:3.0f} %  {}\033[K", what_, std::string(filled, '#'),
              std::string(kBarCells - filled, '.'), share * 100, amounts);

@@ -26,7 +26,7 @@ std::string readable_size(std::uint64_t bytes);
 // "1 blob", "2 blobs".
 std::string counted(std::uint64_t count, std::string_view noun);
 
-// The progress of a long job: a bar on a terminal, a line for every tenth otherwise.
+// The progress of a long job: a bar on a terminal, nothing otherwise.
 class Progress {
  public:
   // `quiet` shows nothing.
@@ -42,8 +42,7 @@ class Progress {
 
   const std::string what_;
   const std::uint64_t total_;
-  const bool quiet_;
-  const bool terminal_;
+  const bool shows_;
   std::uint64_t done_ = 0;
   std::uint64_t shown_ = ~std::uint64_t{0};  // In steps of the display.
 };

@@ -42,7 +42,10 @@ TEST(TopicArguments, AnUnknownConfigIsRefusedWithThoseThatExist) {
   EXPECT_FALSE(check_configs({{"retention.ms", "1000"}}, {"retention.ms"}));
   EXPECT_FALSE(check_configs({{"retention.ms", "soon"}}, {}));
   const std::string set = check_configs({{"retention", "1"}}, {}).error().context;
-  EXPECT_TRUE(set.contains("no config 'retention'; there are cleanup.policy, ")) << set;
+  EXPECT_TRUE(set.starts_with("no config 'retention'; is it 'retention.")) << set;
+  EXPECT_TRUE(set.contains("moraine topic create --help")) << set;
+  const std::string typo = check_configs({{"retenton.ms", "1"}}, {}).error().context;
+  EXPECT_TRUE(typo.contains("is it 'retention.ms'?")) << typo;
   EXPECT_EQ(check_configs({}, {"retention"}).error().context, set);
 }
 

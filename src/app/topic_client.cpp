@@ -39,6 +39,14 @@ std::vector<std::int32_t> all_of(std::int32_t count) {
   return partitions;
 }
 
+// A topic in the folder of this name.
+std::optional<std::string> topic_below(const std::map<std::string, std::int32_t>& counts,
+                                       const std::string& folder) {
+  const auto below = counts.lower_bound(folder + "/");
+  if (below == counts.end() || !below->first.starts_with(folder + "/")) return std::nullopt;
+  return below->first;
+}
+
 kafka::ListOffsetsRequest::Topic offsets_of(const std::string& topic,
                                             const std::vector<std::int32_t>& partitions,
                                             std::int64_t timestamp) {
@@ -85,7 +93,13 @@ Result<std::map<std::string, std::int32_t>> TopicClient::partition_counts() {
 }
 
 Result<std::int32_t> TopicClient::partition_count(const std::string& topic) {
-  return count_partitions(topic, false);
+  auto count = count_partitions(topic, false);
+  if (count || count.error().code != Errc::kNotFound) return count;
+  const auto counts = partition_counts();
+  const auto below = counts ? topic_below(*counts, topic) : std::nullopt;
+  if (!below) return count;
+  return fail(Errc::kNotFound,
+              fmt::format("{} is a folder, not a topic: {} exists below it", topic, *below));
 }
 
 Result<std::int32_t> TopicClient::partition_count_or_create(const std::string& topic) {
@@ -98,11 +112,10 @@ Result<std::int32_t> TopicClient::partition_count_or_create(const std::string& t
 std::optional<Error> TopicClient::name_clash(const std::string& topic) {
   const auto counts = partition_counts();
   if (!counts) return std::nullopt;
-  const auto below = counts->lower_bound(topic + "/");
-  if (below != counts->end() && below->first.starts_with(topic + "/")) {
+  if (const auto below = topic_below(*counts, topic)) {
     return Error{
         Errc::kAlreadyExists,
-        fmt::format("{} is a folder: {} exists below it; take another name", topic, below->first)};
+        fmt::format("{} is a folder: {} exists below it; take another name", topic, *below)};
   }
   for (std::size_t slash = topic.find('/'); slash != std::string::npos;
        slash = topic.find('/', slash + 1)) {

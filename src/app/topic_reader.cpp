@@ -80,6 +80,12 @@ Result<bool> TopicReader::take_partition(const kafka::FetchResponse::Partition& 
     return true;
   }
   if (is_passing(answer.error_code)) return false;
+  if (answer.error_code == ErrorCode::kCorruptMessage) {
+    return fail(Errc::kCorrupt,
+                fmt::format("{}, partition {}: offset {} cannot be read: its blob is damaged; the "
+                            "server's log says where --from can continue",
+                            topic_, partition, position->second));
+  }
   TRY_VOID(check_answer(answer.error_code, fmt::format("{}, partition {}", topic_, partition)));
   const std::int64_t before = position->second;
   const auto batches = kafka::split_batches(answer.records.joined(), kafka::CutBatch::kDropped);

@@ -5,7 +5,8 @@
 //            offset that was not returned.
 // Threading  Blocks; one thread.
 // Limits     kFetchAnswerBytes for one answer, or one batch.
-// Errors     Those of KafkaClient, and refusals by name. kCorrupt: a batch whose checksum is wrong.
+// Errors     Those of KafkaClient, and refusals by name. kCorrupt: a batch whose checksum is wrong,
+//            or that the server cannot read.
 #pragma once
 
 #include <cstdint>

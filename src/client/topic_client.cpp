@@ -164,10 +164,14 @@ Task<Result<MessageBatch>> TopicClient::read(TopicPtr topic, MessageReadOptions 
       }
       watch.emplace(*this, partition);
     }
-    CO_TRY(MessageBatch batch, co_await read_once(partition, options));
-    if (!batch.messages.empty() || lane_.now() >= deadline) co_return batch;
-    if (batch.next_offset != options.offset) {
-      options.offset = batch.next_offset;  // Only markers so far.
+    auto batch = co_await read_once(partition, options);
+    if (!batch && batch.error().code == Errc::kCorrupt) {
+      co_return std::unexpected(std::move(batch).error().within(
+          fmt::format("topic {}, partition {}", topic->name, options.partition)));
+    }
+    if (!batch || !batch->messages.empty() || lane_.now() >= deadline) co_return batch;
+    if (batch->next_offset != options.offset) {
+      options.offset = batch->next_offset;  // Only markers so far.
     } else if (watch) {
       co_await watch->wait_until(deadline);
     }

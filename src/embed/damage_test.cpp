@@ -4,12 +4,12 @@
 
 #include <fstream>
 
-#include "embed/test_database.h"
+#include "embed/test_topics.h"
 
 namespace moraine {
 namespace {
 
-class DamageTest : public DatabaseTest {
+class DamageTest : public TopicsTest {
  protected:
   static constexpr std::size_t kWindowBytes = std::size_t{8} << 20;
   // Changes one byte in each occurrence of the text on the device. Returns the number of
@@ -74,6 +74,23 @@ TEST_F(DamageTest, ARottenBlockOfAChunkIsNamedAndTheRestIsRead) {
   std::size_t rows = 0;
   while (scan->next(batch).value()) rows += batch.rows;
   EXPECT_EQ(rows, 100u);
+}
+
+TEST_F(DamageTest, ARottenMessageIsNamedAtOnceAndTheOthersAreRead) {
+  const auto text = [](char letter) { return std::string(20'000, letter); };
+  {
+    const Topic orders = create("orders");
+    for (const char letter : {'a', 'b', 'c'}) write(orders, text(letter));
+  }
+  db_.reset();
+  EXPECT_GT(rot(text('b')), 0u);
+  open();
+  const Topic orders = topic("orders");
+  EXPECT_EQ(values(read(orders, {})), text('a'));
+  expect_error(db_->run(orders.read({.offset = 1, .wait = std::chrono::hours(1)})), Errc::kCorrupt,
+               "topic orders, partition 0: offset 1 cannot be read: its blob is damaged; reading "
+               "can continue at 2");
+  EXPECT_EQ(values(read(orders, {.offset = 2})), text('c'));
 }
 
 }  // namespace

@@ -1,4 +1,10 @@
 // A folder that another process has open, or whose config was edited.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -33,6 +39,32 @@ TEST_F(OpenTest, AFolderThatStaysOpenElsewhereIsRefused) {
   const auto second = open_again();
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Errc::kConflict);
+}
+
+TEST_F(OpenTest, TheProcessThatHasTheFolderIsNamed) {
+  db_.reset();
+  const std::string device = folder_ + "/data/device-1";
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t other = fork();
+  if (other == 0) {
+    const int fd = ::open(device.c_str(), O_RDWR);
+    const char locked = fd >= 0 && flock(fd, LOCK_EX) == 0 ? 'y' : 'n';
+    if (::write(ready[1], &locked, 1) == 1) pause();
+    _exit(0);
+  }
+  char locked = 'n';
+  ASSERT_EQ(::read(ready[0], &locked, 1), 1);
+  const auto second = open_again();
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+  for (const int fd : ready) ::close(fd);
+  ASSERT_EQ(locked, 'y');
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::kConflict);
+  EXPECT_NE(second.error().context.find(device + ": process " + std::to_string(other)),
+            std::string::npos)
+      << second.error().context;
 }
 
 TEST_F(OpenTest, AFolderThatIsReleasedMeanwhileIsOpened) {

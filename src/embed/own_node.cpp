@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cluster/local/cluster_file.h"
+#include "cluster/local/file_holder.h"
 #include "embed/completion.h"
 #include "io/real/machine.h"
 #include "node/node_memory.h"
@@ -94,8 +96,16 @@ Result<std::unique_ptr<OwnNode>> OwnNode::open(const std::string& folder,
   node->background_.start();
   Result<void> started;
   wait_for(node->lanes_.lane(0), [&]() -> Task<void> { started = co_await node->start(); });
-  if (!started) return std::unexpected(std::move(started).error());
-  return node;
+  if (started) return node;
+  const blob::NodeConfig own = node->folder_.config.nodes.front();
+  node.reset();
+  if (started.error().code == Errc::kConflict) {
+    // A database of this process is no other holder.
+    if (const auto busy = device_in_use(own); busy && holder_of(*busy)) {
+      return fail(Errc::kConflict, fmt::format("{}: {}", *busy, in_use_advice(*busy)));
+    }
+  }
+  return std::unexpected(std::move(started).error());
 }
 
 NodeParts OwnNode::parts() {

@@ -273,7 +273,8 @@ Task<void> KeyValue::read_piece(BlobId id, std::uint32_t offset, std::uint32_t s
     co_return;
   }
   const blob::Status status = answer.items.size() == 1 ? answer.items[0].status : answer.status;
-  out = fail(Errc::kUnavailable,
+  const bool damaged = answer.items.size() == 1 && answer.items[0].damaged;
+  out = fail(damaged ? Errc::kCorrupt : Errc::kUnavailable,
              fmt::format("{}: {} {}", id.to_string(), to_string(status), answer.reason));
 }
 

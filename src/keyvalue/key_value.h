@@ -6,7 +6,8 @@
 // Threading  The world's executor.
 // Limits     commands.h; replies of at most kReadBytesMax.
 // Errors     kNotFound, kInvalidArgument; kConflict: another lock generation, or a newer
-//            incarnation of the tablet; kOverloaded; kUnavailable: the outcome is unknown.
+//            incarnation of the tablet; kOverloaded; kUnavailable: the outcome is unknown;
+//            kCorrupt: a value's blob is damaged beyond repair.
 // Tests      key_value_test.cpp; value_fuzz.cpp.
 #pragma once
 

@@ -175,9 +175,10 @@ class Partition {
   // Queues the write at once: the order of calls is the order of offsets.
   virtual std::shared_ptr<OneShot<WriteAnswer>> write(WriteRequest request) = 0;
 
-  // kInvalidArgument: an offset past the end. At the end: no entries. A payload may keep a whole
-  // piece in memory (Slice::held_bytes()): callers that keep it for long count or release that
-  // (base/held_bytes.h).
+  // kInvalidArgument: an offset past the end. kCorrupt: the entry at the offset is damaged, and a
+  // retry does not help; the context says where reading can continue. At the end: no entries. A
+  // payload may keep a whole piece in memory (Slice::held_bytes()): callers that keep it for long
+  // count or release that (base/held_bytes.h).
   virtual Task<Result<ReadAnswer>> read(ReadRequest request) = 0;
   // What read() would return, if all of it is in memory: a plain call without a hop to the
   // partition's lane. nullopt: read() has to be called.

@@ -230,6 +230,19 @@ Task<Result<std::optional<Piece>>> StoredPartition::piece_at(Offset offset) {
                  fmt::format("offset {} was moved too often during the read; retry", offset));
 }
 
+// With the place of the damage, and where reading can continue: after the piece, or after the blob
+// when it is not known which of its pieces contains the offset.
+Error StoredPartition::unreadable(Offset offset, Error error) {
+  if (error.code != Errc::kCorrupt) return error;
+  const StoredBlob* blob = find_blob(offset);
+  if (!blob) return error;
+  const PieceSearch at = search(blob->pieces, offset);
+  Offset next = blob->end();
+  if (at.found) next = blob->pieces[*at.found].offset + blob->pieces[*at.found].messages;
+  return std::move(error).within(fmt::format(
+      "offset {} cannot be read: its blob is damaged; reading can continue at {}", offset, next));
+}
+
 Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
   const auto self = shared_from_this();
   const InUse in_use(*this);
@@ -244,7 +257,9 @@ Task<Result<ReadAnswer>> StoredPartition::read(ReadRequest request) {
   Reading reading{request, answer, std::max(request.offset, start_)};
   while (!reading.done()) {
     auto found = co_await piece_at(reading.at);
-    if (!found && answer.entries.empty()) co_return std::unexpected(std::move(found).error());
+    if (!found && answer.entries.empty()) {
+      co_return std::unexpected(unreadable(reading.at, std::move(found).error()));
+    }
     if (found && !*found && answer.entries.empty() && reading.at < start_) {
       // Removed meanwhile: return what is left.
       answer.start = start_;

@@ -22,6 +22,35 @@ TEST(PartitionRead, GivesAtLeastOneEntryAndStopsAtTheLimits) {
             Errc::kInvalidArgument);
 }
 
+// Flips a bit of each occurrence of the text on the device.
+std::size_t damage(DiskImage& image, std::string_view text) {
+  const Slice bytes = image.read(0, image.size());
+  std::size_t found = 0;
+  for (std::size_t at = bytes.text().find(text); at != std::string_view::npos;
+       at = bytes.text().find(text, at + 1)) {
+    image.flip_bit(at, 0);
+    ++found;
+  }
+  return found;
+}
+
+TEST(PartitionRead, ADamagedMessageIsCorruptAndTheOthersAreRead) {
+  TestQueue queue(1);
+  const auto text = [](char letter) { return std::string(20'000, letter); };
+  for (const char letter : {'a', 'b', 'c'}) queue.say(text(letter));
+  DiskImage image = queue.storage.node().disks().drive("device").snapshot();
+  ASSERT_EQ(damage(image, text('b')), 1u);
+  queue.install(std::move(image));
+  EXPECT_EQ(queue.read(0).entries.size(), 1u);
+  const auto broken = queue.world.run(queue.partition().read({1, 1u << 20}));
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().code, Errc::kCorrupt) << broken.error().message();
+  EXPECT_TRUE(broken.error().context.starts_with(
+      "offset 1 cannot be read: its blob is damaged; reading can continue at 2"))
+      << broken.error().context;
+  EXPECT_EQ(queue.read(2).entries.front().payload.text(), text('c'));
+}
+
 TEST(PartitionRead, TheSameOffsetGivesTheSameBytesThroughMergesAndRestarts) {
   PartitionConfig config;
   config.low_watermark = 200'000;

@@ -253,6 +253,7 @@ class StoredPartition final : public Partition,
 
   // partition_read.cpp
   Task<Result<std::optional<Piece>>> piece_at(Offset offset);
+  Error unreadable(Offset offset, Error error);
   Task<Result<std::int64_t>> newest_time();  // Below 0: no timestamps.
   Task<Result<Piece>> load_piece(const StoredBlob& blob, PieceRef ref);
   Task<Result<Piece>> read_piece(std::string key, PieceRef ref);

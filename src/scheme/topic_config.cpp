@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <numeric>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/invariant.h"
@@ -16,6 +18,9 @@ namespace {
 
 using config_table::kConfigs;
 using config_table::kEntries;
+
+// Longer names are similar to none.
+constexpr std::size_t kNameBytesCompared = 80;
 
 std::optional<std::int64_t> parse_number(std::string_view text) {
   std::int64_t number = 0;
@@ -150,12 +155,42 @@ const ConfigRule& rule_of(const ConfigInfo& config) {
   return kEntries[static_cast<std::size_t>(&config - kConfigs.data())].rule;
 }
 
-std::unexpected<Error> no_config(const std::string& name) {
-  std::string known;
-  for (const ConfigInfo& config : kConfigs) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", config.name);
+// Characters to insert, delete or replace.
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
   }
-  return fail(Errc::kInvalidArgument, fmt::format("no config '{}'; there are {}", name, known));
+  return row.back();
+}
+
+// The config that was probably meant; empty: none is similar.
+std::string_view nearest_config(std::string_view name) {
+  if (name.size() > kNameBytesCompared) return "";
+  std::string_view nearest;
+  std::size_t least = name.size() / 2;
+  for (const ConfigInfo& config : kConfigs) {
+    if (name.size() > 2 && config.name.starts_with(name)) return config.name;
+    const std::size_t distance = edit_distance(name, config.name);
+    if (distance > least || (distance == least && !nearest.empty())) continue;
+    least = distance;
+    nearest = config.name;
+  }
+  return nearest;
+}
+
+std::unexpected<Error> no_config(const std::string& name) {
+  const std::string_view nearest = nearest_config(name);
+  return fail(
+      Errc::kInvalidArgument,
+      fmt::format("no config '{}'{}{}{}; moraine topic create --help lists them", name,
+                  nearest.empty() ? "" : "; is it '", nearest, nearest.empty() ? "" : "'?"));
 }
 
 std::string value_of(const TopicInfo& topic, std::string_view name) {

@@ -258,6 +258,47 @@ TEST_F(DeviceTest, SurvivesOneCorruptedSuperblockAndOneCorruptedRoot) {
   expect("a", bytes_of(1, 1000));
 }
 
+TEST_F(DeviceTest, ADestroyedSuperblockCopyIsReportedAndWrittenAgain) {
+  format();
+  open();
+  set("a", bytes_of(1, 1000));
+  close();
+  for (const std::uint64_t copy : {0, 1}) {
+    SCOPED_TRACE(copy);
+    node_.disks().drive(kPath).corrupt(copy * kSectorSize + 10);
+    open({.read_only = true});
+    ASSERT_EQ(device_->damage().size(), 1u);
+    EXPECT_TRUE(device_->damage()[0].starts_with(fmt::format("superblock copy {}: ", copy)));
+    close();
+    open();
+    ASSERT_EQ(device_->damage().size(), 1u) << "reading only repairs nothing";
+    EXPECT_TRUE(device_->damage()[0].contains("written again")) << device_->damage()[0];
+    expect("a", bytes_of(1, 1000));
+    close();
+    open();
+    EXPECT_TRUE(device_->damage().empty());
+    close();
+  }
+}
+
+// A crash while a copy is written again leaves the other one.
+TEST_F(DeviceTest, ASuperblockCopyIsRewrittenWithoutTouchingTheOther) {
+  format();
+  open();
+  set("a", bytes_of(1, 1000));
+  close();
+  const DiskImage whole = node_.disks().drive(kPath).snapshot();
+  node_.disks().drive(kPath).corrupt(10);
+  node_.disks().faults(kPath).write_error.next = 1;
+  open();
+  ASSERT_EQ(device_->damage().size(), 1u);
+  EXPECT_TRUE(device_->damage()[0].contains("cannot be written again")) << device_->damage()[0];
+  const Slice copy = node_.disks().drive(kPath).snapshot().read(kSectorSize, kSectorSize);
+  EXPECT_TRUE(equal(copy, whole.read(kSectorSize, kSectorSize)));
+  expect("a", bytes_of(1, 1000));
+  close();
+}
+
 TEST_F(DeviceTest, StopsAtAFailedWriteAndAnswersNothingMore) {
   format();
   open();

@@ -69,8 +69,10 @@ Result<Superblock> plan_superblock(std::uint64_t size, std::uint32_t segment_byt
   }
   if (segments > kSegmentsMax) {
     return fail(Errc::kInvalidArgument,
-                fmt::format("{} bytes make {} segments of {}; a device has at most {}", size,
-                            segments, segment_bytes, kSegmentsMax));
+                fmt::format("{} bytes are too many: with segments of {} bytes a device has at most "
+                            "{}",
+                            size, segment_bytes,
+                            kSegmentsOffset + std::uint64_t{kSegmentsMax} * segment_bytes));
   }
   // The manifest is one record: it must fit into a segment with space left.
   if (segments * kManifestBytesPerSegment + kManifestSlack > segment_bytes) {

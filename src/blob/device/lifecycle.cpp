@@ -46,6 +46,16 @@ Task<Result<void>> write_twice(Disk& disk, std::uint64_t offset, Slice sector) {
   co_return co_await disk.write(offset, std::move(pieces), Durability::kDurable);
 }
 
+// Writes a damaged copy of the superblock again; the whole one is not touched, so a crash leaves at
+// least that. Returns what became of it.
+Task<std::string> rewrite_superblock(Disk& disk, Superblock superblock, std::uint64_t copy) {
+  std::vector<Slice> pieces{encode_superblock(superblock)};
+  const auto written =
+      co_await disk.write(copy * kSectorSize, std::move(pieces), Durability::kDurable);
+  if (written) co_return "it was written again from the other copy";
+  co_return fmt::format("it cannot be written again: {}", written.error().message());
+}
+
 }  // namespace
 
 Device::Device(World world, std::string path, DeviceOptions options, OwnerFactory factory,
@@ -157,6 +167,14 @@ Task<Result<void>> Device::recover() {
   manifest_location_ = log.root.manifest;
   manifest_ = std::move(log.manifest);
   damage_ = log.damage;
+  for (const SuperblockPages::Damaged& damaged : log.damaged_superblocks) {
+    std::string what = fmt::format("superblock copy {}: {}", damaged.copy, damaged.why);
+    if (!options_.read_only) {
+      const std::string outcome = co_await rewrite_superblock(*disk_, superblock_, damaged.copy);
+      what += "; " + outcome;
+    }
+    damage_.push_back(std::move(what));
+  }
   stats_.recovery_bytes_read = log.bytes_read;
   const bool lost = !log.plan.lost.empty() || log.unreadable;
   for (auto& [slot, owner] : owners_) owner->recovered(lost || torn.contains(slot));

@@ -21,7 +21,9 @@ class Recovery {
 
   Task<Result<RecoveredLog>> run() {
     CO_TRY_VOID(co_await disk_.sync());
-    CO_TRY(log_.superblock, co_await read_superblock(disk_));
+    CO_TRY(SuperblockPages pages, co_await read_superblock_pages(disk_));
+    log_.superblock = pages.superblock;
+    log_.damaged_superblocks = std::move(pages.damaged);
     CO_TRY_VOID(co_await read_root());
     CO_TRY_VOID(co_await read_manifest());
     CO_TRY_VOID(co_await read_chunks());
@@ -293,22 +295,37 @@ Location location_of(const BatchHeader& header, const RecordView& record) {
       record.data_size, record.data_crc};
 }
 
-Task<Result<Superblock>> read_superblock(Disk& disk) {
+Task<Result<SuperblockPages>> read_superblock_pages(Disk& disk) {
   if (disk.size() < kSegmentsOffset) {
     co_return fail(Errc::kCorrupt, fmt::format("not a moraine device: it has fewer than {} bytes",
                                                kSegmentsOffset));
   }
   CO_TRY(const Slice sectors, co_await disk.read(0, kSuperblockCopies * kSectorSize));
-  Result<Superblock> superblock = decode_superblock(sectors.sub(0, kSectorSize));
-  if (!superblock) {
-    auto copy = decode_superblock(sectors.sub(kSectorSize, kSectorSize));
-    if (copy) superblock = std::move(copy);
+  std::vector<Result<Superblock>> copies;
+  for (std::uint64_t i = 0; i < kSuperblockCopies; ++i) {
+    copies.push_back(decode_superblock(sectors.sub(i * kSectorSize, kSectorSize)));
   }
-  if (superblock && disk.size() < superblock->size) {
+  const auto whole =
+      std::ranges::find_if(copies, [](const Result<Superblock>& copy) { return copy.has_value(); });
+  if (whole == copies.end()) co_return std::unexpected(copies.front().error());
+  SuperblockPages pages{**whole, {}};
+  if (disk.size() < pages.superblock.size) {
     co_return fail(Errc::kCorrupt, fmt::format("the device is truncated: {} bytes of {}",
-                                               disk.size(), superblock->size));
+                                               disk.size(), pages.superblock.size));
   }
-  co_return superblock;
+  for (std::uint64_t i = 0; i < kSuperblockCopies; ++i) {
+    if (!copies[i]) {
+      pages.damaged.push_back({i, copies[i].error().message()});
+    } else if (copies[i]->device != pages.superblock.device) {
+      pages.damaged.push_back({i, "it is of another formatting of the device"});
+    }
+  }
+  co_return pages;
+}
+
+Task<Result<Superblock>> read_superblock(Disk& disk) {
+  CO_TRY(const SuperblockPages pages, co_await read_superblock_pages(disk));
+  co_return pages.superblock;
 }
 
 Task<Result<RecoveredLog>> recover_log(Disk& disk) {

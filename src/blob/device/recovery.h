@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/bytes.h"
@@ -23,6 +24,16 @@ struct FoundBatch {
   Slice meta;
 };
 
+// The superblock, by the first copy that is whole.
+struct SuperblockPages {
+  struct Damaged {
+    std::uint64_t copy = 0;
+    std::string why;
+  };
+  Superblock superblock;
+  std::vector<Damaged> damaged;  // Never all copies.
+};
+
 struct RecoveredLog {
   Superblock superblock;
   Root root;
@@ -35,11 +46,13 @@ struct RecoveredLog {
   std::uint32_t run_max = 0;
   std::uint64_t bytes_read = 0;
   bool unreadable = false;  // The disk failed to read a place that may hold batches.
-  // Descriptions of what was damaged; empty when nothing was.
+  std::vector<SuperblockPages::Damaged> damaged_superblocks;
+  // Descriptions of what else was damaged; empty when nothing was.
   std::vector<std::string> damage;
 };
 
 Task<Result<Superblock>> read_superblock(Disk& disk);
+Task<Result<SuperblockPages>> read_superblock_pages(Disk& disk);
 Task<Result<RecoveredLog>> recover_log(Disk& disk);
 
 // Reads and checks the data of a record. kCorrupt when a checksum does not match.

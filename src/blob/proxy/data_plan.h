@@ -45,6 +45,10 @@ class DataPlan final : public ReadPlan {
   const Slice& data() const { return data_; }
   // Parts whose checksum did not match.
   const PartLayout& broken() const { return broken_; }
+  // Requires: done(). kError for wrong checksums alone: no disk failed in another way.
+  bool damaged() const {
+    return *status_ == Status::kError && broken_.slots() != 0 && (failed_ & ~broken_.slots()) == 0;
+  }
 
  private:
   struct Piece {

@@ -89,7 +89,10 @@ Task<Status> GetRun::read(Indexes indexes) {
     finished_[indexes[i]] = true;
     item.data = plan.data();
     set_flags(item, plan.ingress());
-    if (plan.status() == Status::kError) explain(session.reason("not enough disks answered"));
+    if (plan.status() != Status::kError) continue;
+    item.damaged = plan.damaged();
+    explain(session.reason(plan.damaged() ? "too many parts have a wrong checksum"
+                                          : "not enough disks answered"));
   }
   if (status != Status::kOk) explain(session.reason("the get ended early"));
   co_return status;

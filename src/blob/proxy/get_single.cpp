@@ -46,7 +46,9 @@ std::size_t take_answers(const GetRequest& request, std::size_t at, std::size_t 
                (request.index_only || answer.data.size() == wanted)) {
       item.status = Status::kOk;
       item.data = answer.data;
-    } else if (result.reason.empty()) {
+    } else {
+      item.damaged = answer.status == Status::kCorrupted;
+      if (!result.reason.empty()) continue;
       result.reason =
           fmt::format("the disk returned {} for {}", to_string(answer.status), item.id.to_string());
     }

@@ -183,7 +183,31 @@ TEST(ProxyGet, ThreeBrokenPartsAreAnErrorAndNotNoData) {
     group.disk(id, slot).corrupted.insert(id.with_part(slot + 1));
   }
   EXPECT_EQ(group.get(id).status, Status::kError);
+  EXPECT_TRUE(group.get(id).damaged);
   EXPECT_EQ(group.restore(id).status, Status::kError);
+}
+
+TEST(ProxyGet, ADiskThatFailsBesidesBrokenPartsMayHelpLater) {
+  TestGroup group(Species::kBlock42);
+  const BlobId id = test_id(1000, 1);
+  ASSERT_EQ(group.put(id, test_bytes(1000)).status, Status::kOk);
+  for (std::uint32_t slot = 0; slot < 2; ++slot) {
+    group.disk(id, slot).corrupted.insert(id.with_part(slot + 1));
+  }
+  group.disk(id, 2).behaviour = Behaviour::kError;
+  const GetItem item = group.get(id);
+  EXPECT_EQ(item.status, Status::kError);
+  EXPECT_FALSE(item.damaged);
+}
+
+TEST(ProxyGet, ABrokenPartOfTheOnlyDiskIsDamage) {
+  TestGroup group(Species::kNone);
+  const BlobId id = test_id(1000, 1);
+  ASSERT_EQ(group.put(id, test_bytes(1000)).status, Status::kOk);
+  group.disk(id, 0).corrupted.insert(id.with_part(1));
+  const GetItem item = group.get(id);
+  EXPECT_EQ(item.status, Status::kError);
+  EXPECT_TRUE(item.damaged);
 }
 
 TEST(ProxyGet, ASilentDiskDelaysAReadOnlyUntilTheHedge) {

@@ -74,6 +74,9 @@ struct GetItem {
   // As far as the disks that were read know.
   bool keep = false;
   bool do_not_keep = false;
+  // kError: every disk answered, and what they have of the blob does not suffice because of wrong
+  // checksums. Another get fails in the same way.
+  bool damaged = false;
 };
 struct GetResult {
   // kOk also when single items have other statuses; otherwise every unfinished item has this one.

@@ -70,7 +70,12 @@ Result<TcpAddress> parse_address(std::string_view text) {
     return wrong(fmt::format("address '{}' {}; write HOST:PORT", text, why));
   };
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return refuse("has no port");
+  if (colon == std::string_view::npos) {
+    const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+    if (!digits) return refuse("has no port");
+    return wrong(
+        fmt::format("address '{0}' has no host; write HOST:PORT, e.g. 127.0.0.1:{0}", text));
+  }
   std::string_view host = text.substr(0, colon);
   if (host.size() > 1 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);

@@ -176,11 +176,25 @@ Result<void> remove_half_made(const std::string& folder) {
   return {};
 }
 
+// Devices are sparse files: they may be larger than what is free now.
+void warn_of_space(const std::string& folder, const blob::NodeConfig& node) {
+  std::uint64_t bytes = 0;
+  for (const blob::DeviceConfig& device : node.devices) bytes += device.size;
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  if (error || bytes <= space.available) return;
+  log_warning(
+      "the devices are larger than the free space of their file system: it may be full "
+      "before they are",
+      {{"folder", folder}, {"devices", bytes}, {"free", std::uint64_t{space.available}}});
+}
+
 Result<void> fill_folder(const std::string& folder, const NewFolder& options) {
   RealWorld world;
   TRY_VOID(write_text(inside(folder, kMakingFile), ""));
   TRY_VOID(remove_half_made(folder));
   TRY(const blob::ClusterConfig config, plan_config(folder, options, world.world().random.next()));
+  warn_of_space(folder, config.nodes.front());
   const std::string head =
       "# Written when the data folder was made. Paths are relative to this file; the port is "
       "chosen\n"
@@ -225,10 +239,15 @@ Result<void> write_address(const std::string& path, const TcpAddress& address) {
 Result<std::uint64_t> parse_device_size(std::string_view text) {
   TRY(const std::uint64_t size, blob::parse_size(text));
   if (size == 0) return fail(Errc::kInvalidArgument, "--size 0: a device needs some space");
+  if (size > kDeviceSizeMax) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("--size {}: at most {}", text, blob::print_size(kDeviceSizeMax)));
+  }
   return size;
 }
 
 Result<bool> can_create_data_folder(const std::string& path) {
+  if (path.empty()) return fail(Errc::kInvalidArgument, "the path of the data folder is empty");
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return true;

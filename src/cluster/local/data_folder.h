@@ -22,6 +22,7 @@
 
 #include "base/result.h"
 #include "blob/cluster_config.h"
+#include "blob/device/format.h"
 #include "io/real/tcp_socket.h"
 
 namespace moraine {
@@ -30,6 +31,9 @@ namespace moraine {
 inline constexpr blob::GroupId kFolderGroup{0x82000000};
 inline constexpr NodeId kFolderNode{1};
 inline constexpr std::uint64_t kFolderSizeDefaultMax = std::uint64_t{64} << 30;
+// As many segments of the default size as a device can have.
+inline constexpr std::uint64_t kDeviceSizeMax =
+    std::uint64_t{blob::kSegmentsMax} * blob::kSegmentBytesDefault;
 
 struct NewFolder {
   std::uint64_t size = 0;           // Of each device; 0: by the free space.
@@ -43,7 +47,8 @@ struct DataFolder {
   blob::ClusterConfig config;  // Device paths are ready to open.
 };
 
-// The value of --size; 0 is refused, since NewFolder uses it for the default.
+// The value of --size, at most kDeviceSizeMax; 0 is refused, since NewFolder uses it for the
+// default.
 Result<std::uint64_t> parse_device_size(std::string_view text);
 
 Result<DataFolder> open_data_folder(const std::string& path);

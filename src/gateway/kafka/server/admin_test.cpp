@@ -67,6 +67,22 @@ TEST_F(AdminTest, MetadataCreatesATopicOnlyWhenAsked) {
   EXPECT_NE(topics_.find("new"), nullptr);
 }
 
+TEST_F(AdminTest, MetadataOfANameThatCannotBeATopicIsNotRetriedAndLogged) {
+  ScopedLogCapture log;
+  topics_.failed_create = Error{Errc::kAlreadyExists, "'/team' is a directory"};
+  EXPECT_EQ(metadata(std::vector<std::string>{"team"}, true).topics.at(0).error_code,
+            ErrorCode::kInvalidTopic);
+  EXPECT_TRUE(logged(log, "reason=\"no topic team: '/team' is a directory\""));
+  topics_.failed_create = Error{Errc::kInvalidArgument, "'/t' is a topic, not a directory"};
+  EXPECT_EQ(metadata(std::vector<std::string>{"t/u"}, true).topics.at(0).error_code,
+            ErrorCode::kInvalidTopic);
+  for (const Errc code : {Errc::kOverloaded, Errc::kNotHere}) {
+    topics_.failed_create = Error{code, ""};
+    EXPECT_EQ(metadata(std::vector<std::string>{"new"}, true).topics.at(0).error_code,
+              ErrorCode::kLeaderNotAvailable);
+  }
+}
+
 TEST_F(AdminTest, MetadataFindsTopicsById) {
   make_topic("t");
   MetadataRequest request;

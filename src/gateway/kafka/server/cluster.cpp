@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <optional>
 #include <set>
 #include <string>
@@ -62,25 +64,35 @@ Task<std::vector<Topic>> describe_all(const ServerContext& server, AnswerRoom& r
 }
 
 // Creates a topic that a client named, or returns why not.
-Task<ErrorCode> auto_create(ServerContext& server, std::string name) {
+Task<ErrorCode> auto_create(ServerContext& server, std::string name, const Client& client) {
   if (!check_topic_name(name)) co_return ErrorCode::kInvalidTopic;
   TopicSpec spec;
   spec.partitions = server.options.default_partitions;
-  const auto created = co_await server.topics.create(std::move(name), std::move(spec));
-  if (created || created.error().code == Errc::kAlreadyExists) co_return ErrorCode::kNone;
-  // Clients retry.
-  co_return ErrorCode::kLeaderNotAvailable;
+  const auto created = co_await server.topics.create(name, std::move(spec));
+  if (created || server.topics.find(name)) co_return ErrorCode::kNone;
+  const auto refuse = [&](ErrorCode code) {
+    server.log_refusal(client, fmt::format("no topic {}: {}", name, created.error().context));
+    return code;
+  };
+  switch (created.error().code) {
+    // The path is a folder or a table, or one above it is a topic: clients do not retry.
+    case Errc::kAlreadyExists:
+    case Errc::kInvalidArgument: co_return refuse(ErrorCode::kInvalidTopic);
+    case Errc::kOverloaded: co_return refuse(ErrorCode::kLeaderNotAvailable);
+    default: co_return ErrorCode::kLeaderNotAvailable;  // Clients retry.
+  }
 }
 
-Task<Topic> find_named(ServerContext& server, std::string name, bool may_create, AnswerRoom& room) {
+Task<Topic> find_named(ServerContext& server, std::string name, bool may_create,
+                       const RequestContext& about) {
   TopicPtr info = server.topics.find(name);
   ErrorCode error = ErrorCode::kUnknownTopicOrPartition;
   if (!info && may_create) {
-    error = co_await auto_create(server, name);
+    error = co_await auto_create(server, name, *about.client);
     info = server.topics.find(name);
     if (!info && error == ErrorCode::kNone) error = ErrorCode::kLeaderNotAvailable;
   }
-  if (info) co_return co_await describe_within(server, std::move(info), room);
+  if (info) co_return co_await describe_within(server, std::move(info), *about.room);
   Topic topic;
   topic.name = name;
   topic.error_code = check_topic_name(name) ? error : ErrorCode::kInvalidTopic;
@@ -140,7 +152,7 @@ Task<MetadataResponse> serve(ServerContext& server, MetadataRequest request, Req
     if (!seen.emplace(asked.name, asked.topic_id).second) continue;
     if (about.client->disconnected()) break;
     if (!by_id) {
-      response.topics.push_back(co_await find_named(server, *asked.name, may_create, *about.room));
+      response.topics.push_back(co_await find_named(server, *asked.name, may_create, about));
     } else if (TopicPtr info = server.topics.find(to_topic_id(asked.topic_id))) {
       response.topics.push_back(co_await describe_within(server, std::move(info), *about.room));
     } else {

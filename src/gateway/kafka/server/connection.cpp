@@ -63,7 +63,7 @@ KafkaConnection::~KafkaConnection() {
 Task<void> KafkaConnection::run() {
   for (std::size_t turn = 0; !closed_;) {
     Result<std::optional<RequestFrame>> frame = co_await input_.next();
-    if (!frame && frame.error().code != Errc::kUnavailable) fail_with(frame.error().message());
+    if (!frame && frame.error().code != Errc::kUnavailable) fail_with(frame.error().context);
     if (closed_ || !frame || !*frame) break;
     RequestFrame& arrived = **frame;
     service_.metrics().bytes_in.add(kSizePrefixBytes + arrived.bytes.size());

@@ -4,8 +4,6 @@
 
 #include <cstring>
 
-#include "base/log.h"
-
 namespace moraine::kafka {
 namespace {
 
@@ -25,17 +23,14 @@ ErrorCode error_of_absent(const std::optional<Error>& why) {
 
 }  // namespace
 
-void ClientLog::write(Instant now, std::string_view event, const std::string& peer,
-                      std::string_view reason) {
+void LimitedLog::write(Instant now, LogFields fields) {
   if (since_ + kPeriod <= now) {
-    if (lines_ > kLinesMax) {
-      log_warning("more kafka clients", {{"event", event}, {"count", lines_ - kLinesMax}});
-    }
+    if (lines_ > kLinesMax) log_warning(rest_, {{"count", lines_ - kLinesMax}});
     since_ = now;
     lines_ = 0;
   }
   if (++lines_ > kLinesMax) return;
-  log_warning(event, {{"peer", peer}, {"reason", reason}});
+  log_warning(event_, fields);
 }
 
 FoundPartition find_partition(ServerContext& server, TopicPtr topic, std::int32_t index) {
@@ -78,6 +73,8 @@ ErrorCode check_leader_epoch(std::int32_t known) {
 ErrorCode partition_error(const Error& error) {
   switch (error.code) {
     case Errc::kInvalidArgument: return ErrorCode::kOffsetOutOfRange;
+    // Clients report it; other codes they retry without a word.
+    case Errc::kCorrupt: return ErrorCode::kCorruptMessage;
     case Errc::kNotFound:
     case Errc::kConflict:
     case Errc::kNotHere:

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/log.h"
 #include "client/topics.h"
 #include "gateway/kafka/groups/groups.h"
 #include "gateway/kafka/producer_ids.h"
@@ -42,15 +43,21 @@ struct KafkaParts {
 inline constexpr std::string_view kNoTransactions =
     "this server has no transactions; use a producer without transactional.id";
 
-// Rate-limited log lines about clients.
-class ClientLog {
+// Rate-limited log lines of one event: kLinesMax in a period; the rest is counted in one line at
+// the beginning of the next period that has an event.
+class LimitedLog {
  public:
   static constexpr std::size_t kLinesMax = 10;
   static constexpr Duration kPeriod = 10s;
 
-  void write(Instant now, std::string_view event, const std::string& peer, std::string_view reason);
+  // `rest` is the event of the counting line.
+  LimitedLog(std::string_view event, std::string_view rest) : event_(event), rest_(rest) {}
+
+  void write(Instant now, LogFields fields);
 
  private:
+  std::string_view event_;
+  std::string_view rest_;
   Instant since_;
   std::size_t lines_ = 0;
 };
@@ -74,7 +81,7 @@ struct ServerContext {
 
   // Logs that a client uses an unsupported feature; its answer may not show the reason.
   void log_refusal(const Client& client, std::string_view reason) {
-    refused_clients.write(executor.now(), "kafka client refused", client.peer(), reason);
+    refused_clients.write(executor.now(), {{"peer", client.peer()}, {"reason", reason}});
   }
 
   Topics& topics;
@@ -90,8 +97,9 @@ struct ServerContext {
   ByteBudget responses;
   ByteBudget reserved_responses;
   SlowReaders slow_readers;
-  ClientLog closed_clients;
-  ClientLog refused_clients;
+  LimitedLog closed_clients{"kafka client closed", "kafka clients closed"};
+  LimitedLog refused_clients{"kafka client refused", "kafka clients refused"};
+  LimitedLog damaged_reads{"messages cannot be read", "more reads of damaged messages"};
   Semaphore own_permits{executor, 1};
   LaneLock own_config_changes;
   LaneLock& config_changes;  // One change of configs at a time: it depends on earlier ones.

@@ -11,6 +11,10 @@ TEST(ErrorsOfKafka, WhatIsNotHereIsLookedForAndRetried) {
   EXPECT_EQ(topic_error(error), ErrorCode::kNotController);
 }
 
+TEST(ErrorsOfKafka, DamageIsReported) {
+  EXPECT_EQ(partition_error({Errc::kCorrupt, ""}), ErrorCode::kCorruptMessage);
+}
+
 TEST(ErrorsOfKafka, AChangeOfATopicWithAnUnknownOutcomeHasTimedOut) {
   for (const Errc code : {Errc::kUnavailable, Errc::kTimeout, Errc::kUnknownOutcome}) {
     EXPECT_EQ(topic_error({code, ""}), ErrorCode::kRequestTimedOut);

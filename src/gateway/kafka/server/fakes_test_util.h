@@ -41,6 +41,7 @@ class FakePartition final : public queue::Partition {
   Task<Result<queue::ReadAnswer>> read(queue::ReadRequest request) override {
     if (request.offset > end_) co_return fail(Errc::kInvalidArgument, "past the end");
     ++reads;
+    if (read_error) co_return std::unexpected(*read_error);
     co_return answer_to(request);
   }
   std::optional<queue::ReadAnswer> read_cached(const queue::ReadRequest& request) override {
@@ -138,6 +139,7 @@ class FakePartition final : public queue::Partition {
   void notify_watchers() {
     for (auto& [number, moved] : watchers_) moved();
   }
+  std::optional<Error> read_error;  // Of the next reads.
   int reads = 0;
   int reads_ahead = 0;
   bool in_memory = false;  // Reads need not be waited for.
@@ -197,6 +199,7 @@ class FakeTopics final : public Topics {
   Task<Result<TopicPtr>> create(std::string name, TopicSpec spec) override {
     co_await sleep_for(executor_, 1ms);
     if (find(name)) co_return fail(Errc::kAlreadyExists, name);
+    if (failed_create) co_return std::unexpected(*failed_create);
     TopicInfo info;
     info.name = name;
     info.id[0] = static_cast<std::uint8_t>(++made_);
@@ -254,6 +257,7 @@ class FakeTopics final : public Topics {
   }
   bool starting = false;
   std::optional<Error> failed_start;
+  std::optional<Error> failed_create;  // Of topics that do not exist.
 
  private:
   Executor& executor_;

@@ -142,6 +142,7 @@ FetchWork::Part FetchWork::find_part(const TopicPtr& topic, ErrorCode missing,
     answer.error_code = ErrorCode::kOffsetOutOfRange;
     return part;
   }
+  part.topic = std::move(found.topic);
   part.partition = std::move(found.partition);
   part.offset = static_cast<queue::Offset>(asked.fetch_offset);
   part.bytes_max = bounded(asked.partition_max_bytes, kFetchBytesMax);
@@ -301,6 +302,7 @@ std::size_t FetchWork::take_answer(Part& part, Result<queue::ReadAnswer> read, s
                                    bool first) {
   if (!read) {
     part.answer->error_code = partition_error(read.error());
+    if (read.error().code == Errc::kCorrupt) log_damage(part, read.error());
     failed_ = true;
     return 0;
   }
@@ -318,6 +320,13 @@ std::size_t FetchWork::take_answer(Part& part, Result<queue::ReadAnswer> read, s
   read->entries.clear();
   copy_small_parts(part.answer->records.slices);
   return bytes;
+}
+
+void FetchWork::log_damage(const Part& part, const Error& error) {
+  server_.damaged_reads.write(server_.executor.now(), {{"topic", part.topic->name},
+                                                       {"partition", part.answer->partition_index},
+                                                       {"offset", part.offset},
+                                                       {"reason", error.context}});
 }
 
 void FetchWork::watch_all() {

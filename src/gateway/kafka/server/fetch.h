@@ -29,6 +29,7 @@ class FetchWork {
  private:
   struct Part {
     FetchResponse::Partition* answer = nullptr;
+    TopicPtr topic;
     std::shared_ptr<queue::Partition> partition;  // Null: answered with an error.
     queue::Offset offset = 0;
     std::size_t bytes_max = 0;
@@ -57,6 +58,7 @@ class FetchWork {
   void read_ahead(std::size_t from, std::size_t bytes);
   // Returns the bytes of its records: at most `most`, or one batch if it is the first.
   std::size_t take_answer(Part& part, Result<queue::ReadAnswer> read, std::size_t most, bool first);
+  void log_damage(const Part& part, const Error& error);
   // Copies slices that are a small part of a large buffer, unless memory is plenty.
   void copy_small_parts(std::vector<Slice>& slices);
   void drop_records();

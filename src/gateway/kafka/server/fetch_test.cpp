@@ -242,6 +242,25 @@ TEST_F(FetchTest, APartitionThatStopsEndsTheWait) {
   EXPECT_EQ(response.session_id, 0);
 }
 
+TEST_F(FetchTest, DamageIsAnErrorThatClientsReportAndTheLogNamesThePlace) {
+  FakePartition& partition = make_topic("t");
+  partition.store_batch(batch_with({"a"}));
+  partition.store_batch(batch_with({"b"}));
+  partition.read_error = Error{Errc::kCorrupt, "offset 1 cannot be read"};
+  ScopedLogCapture log;
+  for (std::size_t i = 0; i < 2 * LimitedLog::kLinesMax; ++i) {
+    EXPECT_EQ(fetch(fetch_of("t", 1, 10'000)).error_code, ErrorCode::kCorruptMessage);
+  }
+  EXPECT_LT(now(), 5s) << "not at the end of the wait";
+  EXPECT_TRUE(logged(log,
+                     "messages cannot be read topic=t partition=0 offset=1 "
+                     "reason=\"offset 1 cannot be read\""));
+  EXPECT_EQ(log.lines().size(), LimitedLog::kLinesMax);
+  world_.run_for(LimitedLog::kPeriod);
+  fetch(fetch_of("t", 1, 10'000));
+  EXPECT_TRUE(logged(log, "more reads of damaged messages count=10"));
+}
+
 TEST_F(FetchTest, LeaderEpochsThatAreNotOursAreRefused) {
   make_topic("t").store_batch(batch_with({"a"}));
   const auto fetched = [&](std::int32_t epoch) {

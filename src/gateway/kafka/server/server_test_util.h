@@ -56,6 +56,12 @@ inline FetchRequest fetch_of(const std::string& topic, std::int64_t offset,
   return request;
 }
 
+// Whether a line has the text.
+inline bool logged(const ScopedLogCapture& log, std::string_view text) {
+  return std::ranges::any_of(log.lines(),
+                             [text](const std::string& line) { return line.contains(text); });
+}
+
 // A service on fakes, and one connection to it.
 class KafkaServerTest : public testing::Test {
  protected:

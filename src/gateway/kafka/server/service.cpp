@@ -84,7 +84,7 @@ template <class Request>
 Task<Answer> decode_and_call(ServerContext& server, IncomingRequest incoming,
                              std::shared_ptr<Client> client, RequestMemory memory) {
   Result<Request> request = decode_body<Request>(incoming.body, incoming.header.version);
-  if (!request) co_return close_because(request.error().message());
+  if (!request) co_return close_because(request.error().context);
   const std::size_t body_bytes = incoming.body.size();
   incoming.body = {};
   // Only records are parts of the frame; others may wait for long without it.
@@ -92,7 +92,7 @@ Task<Answer> decode_and_call(ServerContext& server, IncomingRequest incoming,
     memory->settle(memory->bytes() - std::min(memory->bytes(), body_bytes));
   }
   if (auto allowed = authorize(*request, *client); !allowed) {
-    co_return close_because(allowed.error().message());
+    co_return close_because(allowed.error().context);
   }
   AnswerRoom room(server, client);
   RequestContext about;
@@ -148,7 +148,7 @@ Task<Answer> KafkaService::handle(Slice frame, std::shared_ptr<Client> client,
   const Instant started = server_.executor.now();
   Result<IncomingRequest> incoming = open_request(frame, {});
   frame = {};
-  if (!incoming) co_return close_because(incoming.error().message());
+  if (!incoming) co_return close_because(incoming.error().context);
   if (!incoming->version_supported) {
     co_return Answer{
         Answer::Kind::kResponse, encode_unsupported_version(incoming->header, {}), {}, {}};
@@ -166,7 +166,7 @@ Task<Answer> KafkaService::handle(Slice frame, std::shared_ptr<Client> client,
 
 void KafkaService::closed_for_cause(const std::string& peer, const std::string& reason) {
   server_.metrics.closed_for_cause.add();
-  server_.closed_clients.write(server_.executor.now(), "kafka client closed", peer, reason);
+  server_.closed_clients.write(server_.executor.now(), {{"peer", peer}, {"reason", reason}});
 }
 
 Task<void> KafkaService::stop() {

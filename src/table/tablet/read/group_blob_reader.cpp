@@ -7,13 +7,9 @@
 namespace moraine::table {
 namespace {
 
-// Only the reason text shows that every copy is corrupt.
-Errc code_of(blob::Status status, std::string_view reason) {
+Errc code_of(blob::Status status, bool damaged) {
   if (status == blob::Status::kNoData) return Errc::kNotFound;
-  const bool rotten =
-      status == blob::Status::kCorrupted ||
-      (status == blob::Status::kError && reason.contains(to_string(blob::Status::kCorrupted)));
-  return rotten ? Errc::kCorrupt : Errc::kUnavailable;
+  return damaged ? Errc::kCorrupt : Errc::kUnavailable;
 }
 
 }  // namespace
@@ -70,7 +66,7 @@ Task<Result<Slice>> GroupBlobReader::read_from(GroupId group, BlobId id, std::ui
     }
     co_return std::move(answer.items[0].data);
   }
-  co_return fail(code_of(status, answer.reason),
+  co_return fail(code_of(status, answered && answer.items[0].damaged),
                  fmt::format("{}: {} {}", id.to_string(), to_string(status), answer.reason));
 }
 
