@@ -74,6 +74,10 @@ struct DeviceOptions {
   std::uint64_t checkpoint_log_bytes = 256u << 20;  // Log between two checkpoints, at most.
   double clean_fill_max = 0.5;  // Sealed segments emptier than this are cleaned.
   bool read_only = false;       // Recover, serve reads, write nothing.
+  // Its owners have no copies elsewhere: when the disk fails to read part of their records, open()
+  // fails with that error, since what is written after it would replace the part. The next open()
+  // may read it.
+  bool only_copy = false;
 };
 
 struct DeviceStats {

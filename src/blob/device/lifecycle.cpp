@@ -138,6 +138,9 @@ std::shared_ptr<DeviceOwner> Device::attach(OwnerSlot slot) {
 
 Task<Result<void>> Device::recover() {
   CO_TRY(RecoveredLog log, co_await recover_log(*disk_));
+  if (options_.only_copy && log.read_failure) {
+    co_return std::unexpected(std::move(*log.read_failure).within("the only copy of its records"));
+  }
   adopt_segments(log);
   // Owners that lost a chunk: the rest of their state is restored as far as it is consistent.
   std::set<OwnerSlot> torn;

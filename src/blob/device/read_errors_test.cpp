@@ -25,8 +25,8 @@ class ReadErrors : public testing::Test {
     options.force = true;
     ASSERT_TRUE(world_.run(Device::format(node_.world(), kPath, options)));
   }
-  Result<void> try_open() {
-    auto opened = world_.run(Device::open(node_.world(), kPath, {}, TestOwner::factory()));
+  Result<void> try_open(DeviceOptions options = {}) {
+    auto opened = world_.run(Device::open(node_.world(), kPath, options, TestOwner::factory()));
     if (!opened) return std::unexpected(opened.error());
     device_ = std::move(*opened);
     return {};
@@ -77,6 +77,35 @@ TEST_F(ReadErrors, ALogThatCannotBeReadKeepsTheDeviceFromOpening) {
   const auto opened = try_open();
   ASSERT_FALSE(opened) << "it opened without what cannot be read";
   EXPECT_EQ(opened.error().code, Errc::kIo) << opened.error().message();
+}
+
+TEST_F(ReadErrors, TheOnlyCopyOutlivesADiskThatFailsReadsForAWhile) {
+  DeviceOptions options;
+  options.only_copy = true;
+  ASSERT_TRUE(try_open(options));
+  for (int i = 0; i < 50; ++i) set(std::to_string(i), bytes_of(1, 100));
+  close();  // Its index is in the checkpoint.
+  int refused = 0;
+  for (int i = 0; i < 100; ++i) {
+    drive().faults().read_error.one_in = 4;
+    const auto opened = try_open(options);
+    drive().faults().read_error.one_in = 0;
+    if (opened) {
+      EXPECT_FALSE(owner()->lost());
+      EXPECT_EQ(owner()->names().size(), 50u);
+      set("after", bytes_of(1, 100));
+      crash();
+      ASSERT_TRUE(try_open(options));
+      EXPECT_TRUE(owner()->names().contains("after"));
+      ASSERT_TRUE(world_.run(owner()->erase("after")));
+    } else {
+      ++refused;
+    }
+    close();
+  }
+  EXPECT_GT(refused, 0);
+  ASSERT_TRUE(try_open(options));
+  EXPECT_EQ(owner()->names().size(), 50u);
 }
 
 TEST_F(ReadErrors, DataThatDecidesTheEndOfTheLogIsNotTakenForTornWhenItCannotBeRead) {

@@ -100,6 +100,7 @@ class Recovery {
       auto bytes = co_await read_checked(chunk.location);
       if (!bytes) {
         if (bytes.error().code == Errc::kUnavailable) co_return std::unexpected(bytes.error());
+        if (bytes.error().code != Errc::kCorrupt) log_.read_failure = bytes.error();
         log_.damage.push_back("checkpoint chunk: " + bytes.error().context);
         log_.chunks.emplace_back();
         continue;
@@ -128,6 +129,7 @@ class Recovery {
     if (!sector) {
       log_.damage.push_back(fmt::format("segment {}: {}", segment, sector.error().message()));
       log_.unreadable = true;
+      log_.read_failure = sector.error();
       if (sector.error().code == Errc::kUnavailable) {
         outcome = std::unexpected(std::move(sector).error());
       }

@@ -46,6 +46,8 @@ struct RecoveredLog {
   std::uint32_t run_max = 0;
   std::uint64_t bytes_read = 0;
   bool unreadable = false;  // The disk failed to read a place that may hold batches.
+  // Why the disk failed to read that place or a chunk. Corrupted ones are no failures to read.
+  std::optional<Error> read_failure;
   std::vector<SuperblockPages::Damaged> damaged_superblocks;
   // Descriptions of what else was damaged; empty when nothing was.
   std::vector<std::string> damage;

@@ -95,7 +95,9 @@ Task<Result<void>> BlobNode::open_device(const DeviceConfig& config) {
   Device::OwnerFactory factory = [vdisk = options_.vdisk](Device& device, OwnerSlot slot) {
     return std::make_shared<VDisk>(device, slot, vdisk);
   };
-  auto opened = co_await Device::open(world_, config.path, options_.device, factory);
+  DeviceOptions options = options_.device;
+  options.only_copy = needed_alone(config.id);
+  auto opened = co_await Device::open(world_, config.path, options, factory);
   if (!opened && opened.error().code == Errc::kNotFound && options_.format_missing) {
     FormatOptions format;
     format.size = config.size;
@@ -105,7 +107,7 @@ Task<Result<void>> BlobNode::open_device(const DeviceConfig& config) {
     format.prefill_segments = options_.prefill_segments;
     CO_TRY(const Superblock superblock, co_await Device::format(world_, config.path, format));
     log_info("device formatted", {{"path", config.path}, {"segments", superblock.segments}});
-    opened = co_await Device::open(world_, config.path, options_.device, factory);
+    opened = co_await Device::open(world_, config.path, options, factory);
   }
   if (!opened) co_return std::unexpected(std::move(opened).error());
   for (const std::string& damage : (*opened)->damage()) {
