@@ -41,8 +41,8 @@ TEST(MessageParts, PartsOfAMessageThatFailedAreDeletedByTheNextTransaction) {
   TestStorage storage(world);
   LeaderOptions options;
   options.entries_in_flight = 1;  // A queue that is full stays full.
-  auto booted = world.run(KeyValue::boot(
-      storage.world(), storage, TabletInfo::simple(TabletId{77}, kTestGroup, 3), options));
+  auto booted = world.run(KeyValue::boot(storage.world(), storage,
+                                         TabletInfo::simple(TabletId{77}, kTestGroup, 3), options));
   ASSERT_TRUE(booted);
   KeyValue& tablet = **booted;
   BlobCache cache(1u << 20);

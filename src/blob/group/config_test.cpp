@@ -201,7 +201,8 @@ TEST(GroupConfigChange, MovesOneDiskWithEachGeneration) {
   const auto refused = check_change(known, next);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kConflict);
-  EXPECT_TRUE(refused.error().message().contains("2 disks at once (first disk 3 from node 4 device 1"))
+  EXPECT_TRUE(
+      refused.error().message().contains("2 disks at once (first disk 3 from node 4 device 1"))
       << refused.error().message();
   // After missed generations: as many as the group may lose.
   next.generation = 3;

@@ -14,9 +14,8 @@ Task<std::invoke_result_t<Call>> LaneGroups::there(Call call) {
 
 Task<JoinGroupResponse> LaneGroups::join(JoinGroupRequest request, std::int16_t version,
                                          GroupClient client) {
-  co_return co_await run_on(home_, lane_, [&] {
-    return groups_.join(std::move(request), version, std::move(client));
-  });
+  co_return co_await run_on(
+      home_, lane_, [&] { return groups_.join(std::move(request), version, std::move(client)); });
 }
 
 Task<SyncGroupResponse> LaneGroups::sync(SyncGroupRequest request, std::int16_t version) {
