@@ -8,6 +8,7 @@
 #include "client/partition_server.h"
 #include "client/remote_partition.h"
 #include "io/request_router.h"
+#include "io/sim/run_on_lane.h"
 #include "queue/test_queue.h"
 
 namespace moraine {
@@ -66,19 +67,10 @@ class PartitionForms : public testing::TestWithParam<Form> {
   }
   Executor& caller() { return caller_world().executor; }
 
-  template <class T>
-  Task<T> on_caller(std::function<Task<T>()> body) {
-    Executor& lane = caller();
-    co_await yield(lane);
-    T result = co_await body();
-    EXPECT_EQ(Executor::current(), &lane);
-    co_await yield(world_.executor());
-    co_return result;
-  }
   // Runs a call where the caller is.
   template <class T>
   T run(std::function<Task<T>()> body) {
-    return world_.run(on_caller<T>(std::move(body)));
+    return run_on_lane<T>(world_, caller(), std::move(body));
   }
 
   // All at once; the answers in order.

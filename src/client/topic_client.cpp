@@ -99,7 +99,7 @@ Result<TopicClient::PartitionPtr> TopicClient::find(const TopicInfo& topic,
     return fail(Errc::kInvalidArgument, fmt::format("partition {}; topic {} has {}", index,
                                                     current->name, current->partitions));
   }
-  PartitionPtr partition = topics_.reach(topic.id, index);
+  PartitionPtr partition = topics_.partition_anywhere(topic.id, index);
   if (partition) return partition;
   const std::optional<Error> why = topics_.start_error(topic.id, index);
   return fail(Errc::kNotHere,

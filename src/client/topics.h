@@ -37,8 +37,8 @@ class Topics {
   virtual std::shared_ptr<queue::Partition> partition(const TopicId& topic,
                                                       queue::PartitionIndex index) = 0;
   // The same wherever it runs: when another node does, by messages (remote_partition.h).
-  virtual std::shared_ptr<queue::Partition> reach(const TopicId& topic,
-                                                  queue::PartitionIndex index) {
+  virtual std::shared_ptr<queue::Partition> partition_anywhere(const TopicId& topic,
+                                                               queue::PartitionIndex index) {
     return partition(topic, index);
   }
   // Why the last boot of a partition's tablet failed. nullopt: it runs, or was not booted yet.

@@ -109,8 +109,8 @@ std::shared_ptr<queue::Partition> LaneTopics::partition(const TopicId& topic,
   return place.index < tablet.partitions.size() ? tablet.partitions[place.index] : nullptr;
 }
 
-std::shared_ptr<queue::Partition> LaneTopics::reach(const TopicId& topic,
-                                                    queue::PartitionIndex index) {
+std::shared_ptr<queue::Partition> LaneTopics::partition_anywhere(const TopicId& topic,
+                                                                 queue::PartitionIndex index) {
   if (auto here = partition(topic, index)) return here;
   const auto found = by_id_.find(topic);
   if (found == by_id_.end() || index >= found->second.places.size()) return nullptr;

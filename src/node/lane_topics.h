@@ -41,8 +41,8 @@ class LaneTopics final : public Topics {
   std::vector<TopicPtr> list() const override;
   std::shared_ptr<queue::Partition> partition(const TopicId& topic,
                                               queue::PartitionIndex index) override;
-  std::shared_ptr<queue::Partition> reach(const TopicId& topic,
-                                          queue::PartitionIndex index) override;
+  std::shared_ptr<queue::Partition> partition_anywhere(const TopicId& topic,
+                                                       queue::PartitionIndex index) override;
   std::optional<Error> start_error(const TopicId& topic,
                                    queue::PartitionIndex index) const override;
 

@@ -2,10 +2,9 @@
 // lost and the node of the tablets is restarted.
 
 #include "client/lane_tables.h"
-#include "client/lookup.h"
 #include "client/remote_services.h"
 #include "client/table_changes.h"
-#include "client/table_client.h"
+#include "client/test_rows.h"
 #include "cluster/tablet_ids.h"
 #include "node/test_node.h"
 #include "scheme/test_schema.h"
@@ -40,48 +39,22 @@ class RemoteTables : public testing::Test {
     table_ = std::make_shared<const client::Table>(std::move(*table));
   }
 
-  template <class T>
-  Task<T> run_here(std::function<Task<T>()> body) {
-    co_await yield(lane_);
-    T result = co_await body();
-    EXPECT_EQ(Executor::current(), &lane_);
-    co_await yield(node_.world().executor());
-    co_return result;
-  }
   // Runs on a lane of the client's node.
   template <class T>
   T run(std::function<Task<T>()> body) {
-    return node_.world().run(run_here<T>(std::move(body)));
+    return run_on_lane<T>(node_.world(), lane_, std::move(body));
   }
 
-  Task<Result<Timestamp>> write_all(std::vector<std::int64_t> keys, std::string value) {
-    CO_TRY(client::Transaction transaction, co_await client_.begin({}, random_));
-    for (const std::int64_t key : keys) {
-      const std::vector<NamedValue> row{{"k", Value(key)}, {"v", Value(value)}};
-      CO_TRY_VOID(transaction.insert(*table_, row, {}));
-    }
-    co_return co_await transaction.commit();
-  }
   Result<Timestamp> write(std::vector<std::int64_t> keys, const std::string& value) {
-    return run<Result<Timestamp>>([&] { return write_all(keys, value); });
-  }
-  Task<Result<std::vector<std::string>>> read_all(std::vector<std::int64_t> keys,
-                                                  Timestamp at = kSyncLastCommitted) {
-    std::vector<std::vector<Value>> wanted;
-    for (const std::int64_t key : keys) wanted.push_back({Value(key)});
-    ReadOptions options;
-    options.timestamp = at;
-    Rowset rows;
-    CO_TRY_VOID(co_await client::lookup(table_, std::move(wanted), options, false, rows));
-    std::vector<std::string> values;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      values.push_back(rows.exists(i) ? std::string(rows.at(i, 1).text()) : "-");
-    }
-    co_return values;
+    return run<Result<Timestamp>>(
+        [&] { return client::write_rows(client_, table_, random_, keys, value); });
   }
   Result<std::vector<std::string>> read(std::vector<std::int64_t> keys,
                                         Timestamp at = kSyncLastCommitted) {
-    return run<Result<std::vector<std::string>>>([&] { return read_all(keys, at); });
+    ReadOptions options;
+    options.timestamp = at;
+    return run<Result<std::vector<std::string>>>(
+        [&] { return client::read_rows(table_, keys, options); });
   }
   // Reads again until it succeeds: reads are safe to repeat.
   std::string read_surely(std::int64_t key) {
@@ -96,20 +69,9 @@ class RemoteTables : public testing::Test {
     ADD_FAILURE() << "key " << key << " cannot be read";
     return {};
   }
-  Task<Result<std::vector<std::int64_t>>> scan_all(ScanOptions options) {
-    CO_TRY(client::NewScan made, client::new_scan(*table_, std::move(options)));
-    client::Scan scan(std::move(made));
-    std::vector<std::int64_t> keys;
-    for (ScanBatch batch;;) {
-      CO_TRY(const bool more, co_await scan.next(batch));
-      if (!more) co_return keys;
-      for (std::size_t i = 0; i < batch.rows; ++i) {
-        keys.push_back(batch.columns[0].at(i).as_int64());
-      }
-    }
-  }
   Result<std::vector<std::int64_t>> scan(ScanOptions options = {}) {
-    return run<Result<std::vector<std::int64_t>>>([&] { return scan_all(options); });
+    return run<Result<std::vector<std::int64_t>>>(
+        [&] { return client::scan_keys(table_, options); });
   }
   // Writes, and finds out by reading when the outcome is unknown. Returns what the row has then.
   std::string write_surely(std::int64_t key, const std::string& before, const std::string& value) {
@@ -218,7 +180,7 @@ TEST_F(RemoteTables, CommitsDuringARestartAreWholeOrUnknownOrRefused) {
     std::optional<Result<Timestamp>> done;
     const auto commit = [&]() -> Task<void> {
       co_await yield(lane_);
-      done = co_await write_all({1, 11}, value);
+      done = co_await client::write_rows(client_, table_, random_, {1, 11}, value);
     };
     spawn(commit());
     node_.world().run_for(Duration(round * 1ms));

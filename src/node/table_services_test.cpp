@@ -5,12 +5,10 @@
 #include "node/table_services.h"
 
 #include "client/lane_tables.h"
-#include "client/table_client.h"
+#include "client/test_rows.h"
 #include "cluster/fake_placement.h"
 #include "cluster/tablet_ids.h"
-#include "node/test_node.h"
-#include "scheme/test_schema.h"
-#include "table/model/key.h"
+#include "node/test_split_table.h"
 
 namespace moraine {
 namespace {
@@ -24,28 +22,14 @@ class TableServicesTest : public testing::Test {
   TableServicesTest() {
     for (const TabletId id : kSystem) places_b_.move(id, TabletPlace::on(a_.id()));
     b_ = std::make_unique<TestNode>(world(), kLanes, &places_b_);
-    const std::vector<TabletId> tablets = create(a_);
-    EXPECT_EQ(create(*b_), tablets);
+    const std::vector<TabletId> tablets = create_split_table(a_, kPivot);
+    EXPECT_EQ(create_split_table(*b_, kPivot), tablets);
     places_a_.move(tablets[1], TabletPlace::on(b_->id()));
     places_b_.move(tablets[0], TabletPlace::on(a_.id()));
     world().run_for(1s);
   }
 
   SimWorld& world() { return a_.world(); }
-  static std::vector<TabletId> create(TestNode& node) {
-    const auto made = node.on_lane<Result<void>>(0, [&] {
-      NewTable table;
-      table.schema = small_schema();
-      table.pivots.push_back(table::encode_key(std::vector<Value>{Value(kPivot)}));
-      return node.node().tables().tables().create("t", std::move(table));
-    });
-    EXPECT_TRUE(made) << made.error().message();
-    std::vector<TabletId> ids;
-    for (const TabletOfTable& one : node.node().tables().tables().find("t")->record().tablets) {
-      ids.push_back(one.info.id);
-    }
-    return ids;
-  }
 
   // A transaction over both tablets, by a client on the last lane of `node`.
   Result<Timestamp> write(TestNode& node, std::int64_t key) {
@@ -54,13 +38,8 @@ class TableServicesTest : public testing::Test {
   Task<Result<Timestamp>> write_both(TestNode& node, std::int64_t key) {
     LaneTables tables(node.node().tables().tables(), node.lane(0));
     client::TableClient client(node.lane(kLanes - 1), tables, node.node().tables());
-    CO_TRY(const client::Table table, client.open("/t"));
-    CO_TRY(client::Transaction transaction, co_await client.begin({}, random_));
-    for (const std::int64_t one : {key, kPivot + key}) {
-      const std::vector<NamedValue> row{{"k", Value(one)}, {"v", Value("x")}};
-      CO_TRY_VOID(transaction.insert(table, row, {}));
-    }
-    co_return co_await transaction.commit();
+    CO_TRY(client::TablePtr table, client::open_shared(client, "/t"));
+    co_return co_await client::write_rows(client, table, random_, {key, kPivot + key}, "x");
   }
 
   static Result<Timestamp> draw(TestNode& node) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "io/sim/sim_world.h"
+#include "io/sim/run_on_lane.h"
 #include "node/node.h"
 
 namespace moraine {
@@ -72,7 +72,7 @@ class TestNode {
   // Runs `body` on a lane and returns its result.
   template <class T>
   T on_lane(std::size_t index, std::function<Task<T>()> body) {
-    return world_.run(run_there<T>(lane(index), std::move(body)));
+    return run_on_lane<T>(world_, lane(index), std::move(body));
   }
 
  private:
@@ -99,13 +99,6 @@ class TestNode {
     INVARIANT(transactions, "{}", transactions.error().message());
     INVARIANT(co_await node_->wait_topics(soon()), "not all partitions run");
     co_return true;
-  }
-  template <class T>
-  Task<T> run_there(Executor& lane, std::function<Task<T>()> body) {
-    co_await yield(lane);
-    T result = co_await body();
-    co_await yield(world_.executor());
-    co_return result;
   }
 
   std::unique_ptr<SimWorld> owned_;  // Null: the world is another's.

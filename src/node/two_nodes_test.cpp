@@ -6,15 +6,11 @@
 #include <set>
 
 #include "client/lane_tables.h"
-#include "client/lookup.h"
-#include "client/scan.h"
-#include "client/table_client.h"
+#include "client/test_rows.h"
 #include "client/topic_client.h"
 #include "cluster/fake_placement.h"
 #include "cluster/tablet_ids.h"
-#include "node/test_node.h"
-#include "scheme/test_schema.h"
-#include "table/model/key.h"
+#include "node/test_split_table.h"
 
 namespace moraine {
 namespace {
@@ -61,39 +57,16 @@ class TableUser {
 
  private:
   Task<Result<Timestamp>> write_all(std::vector<std::int64_t> keys, std::string value) {
-    CO_TRY(const client::Table table, client_.open("/t"));
-    CO_TRY(client::Transaction transaction, co_await client_.begin({}, random_));
-    for (const std::int64_t key : keys) {
-      const std::vector<NamedValue> row{{"k", Value(key)}, {"v", Value(value)}};
-      CO_TRY_VOID(transaction.insert(table, row, {}));
-    }
-    co_return co_await transaction.commit();
+    CO_TRY(client::TablePtr table, client::open_shared(client_, "/t"));
+    co_return co_await client::write_rows(client_, table, random_, keys, std::move(value));
   }
   Task<Result<Texts>> read_all(std::vector<std::int64_t> keys) {
-    CO_TRY(client::Table opened, client_.open("/t"));
-    const auto table = std::make_shared<const client::Table>(std::move(opened));
-    std::vector<std::vector<Value>> wanted;
-    for (const std::int64_t key : keys) wanted.push_back({Value(key)});
-    Rowset rows;
-    CO_TRY_VOID(co_await client::lookup(table, std::move(wanted), {}, false, rows));
-    Texts values;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      values.push_back(rows.exists(i) ? std::string(rows.at(i, 1).text()) : "-");
-    }
-    co_return values;
+    CO_TRY(client::TablePtr table, client::open_shared(client_, "/t"));
+    co_return co_await client::read_rows(table, keys);
   }
   Task<Result<std::vector<std::int64_t>>> scan_all() {
-    CO_TRY(client::Table opened, client_.open("/t"));
-    CO_TRY(client::NewScan made, client::new_scan(opened, {}));
-    client::Scan scan(std::move(made));
-    std::vector<std::int64_t> keys;
-    for (ScanBatch batch;;) {
-      CO_TRY(const bool more, co_await scan.next(batch));
-      if (!more) co_return keys;
-      for (std::size_t i = 0; i < batch.rows; ++i) {
-        keys.push_back(batch.columns[0].at(i).as_int64());
-      }
-    }
+    CO_TRY(client::TablePtr table, client::open_shared(client_, "/t"));
+    co_return co_await client::scan_keys(table);
   }
 
   TestNode& node_;
@@ -106,27 +79,13 @@ class TableUser {
 class TwoNodesWithATable : public TwoNodes {
  protected:
   TwoNodesWithATable() {
-    tablets_ = create(a_);
-    EXPECT_EQ(create(*b_), tablets_);
+    tablets_ = create_split_table(a_, kPivot);
+    EXPECT_EQ(create_split_table(*b_, kPivot), tablets_);
     places_a_.move(tablets_[1], TabletPlace::on(b_->id()));
     places_b_.move(tablets_[0], TabletPlace::on(a_.id()));
     world().run_for(1s);
     on_a_ = std::make_unique<TableUser>(a_, 1);
     on_b_ = std::make_unique<TableUser>(*b_, 1);
-  }
-  std::vector<TabletId> create(TestNode& node) {
-    const auto made = node.on_lane<Result<void>>(0, [&] {
-      NewTable table;
-      table.schema = small_schema();
-      table.pivots.push_back(table::encode_key(std::vector<Value>{Value(kPivot)}));
-      return node.node().tables().tables().create("t", std::move(table));
-    });
-    EXPECT_TRUE(made) << made.error().message();
-    std::vector<TabletId> ids;
-    for (const TabletOfTable& one : node.node().tables().tables().find("t")->record().tablets) {
-      ids.push_back(one.info.id);
-    }
-    return ids;
   }
 
   std::vector<TabletId> tablets_;
@@ -342,7 +301,7 @@ struct NumberedWriter {
     Executor& executor = node.lane(lane);
     co_await yield(executor);
     while (!over) {
-      const auto partition = node.node().topics(lane).reach(topic->id, 1);
+      const auto partition = node.node().topics(lane).partition_anywhere(topic->id, 1);
       queue::WriteRequest request;
       request.payload = Slice::copy_of(fmt::format("{}:{}", lane, number + 1));
       request.producer = {fmt::format("p{}", lane), queue::Numbering::kSeqNo, number + 1, 0};
@@ -406,7 +365,7 @@ struct PipelinedWriter {
     std::deque<std::shared_ptr<OneShot<queue::WriteAnswer>>> pending;
     while (!over || !pending.empty()) {
       while (!over && pending.size() < kInFlight) {
-        const auto partition = node.node().topics(lane).reach(topic->id, 1);
+        const auto partition = node.node().topics(lane).partition_anywhere(topic->id, 1);
         if (!partition) break;
         queue::WriteRequest request;
         const std::uint64_t number = stored + pending.size() + 1;

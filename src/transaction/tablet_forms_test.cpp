@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "io/request_router.h"
+#include "io/sim/run_on_lane.h"
 #include "table/chunk/column_filter.h"
 #include "table/tablet/test_table.h"
 #include "transaction/local_tablets.h"
@@ -56,19 +57,10 @@ class TabletForms : public testing::TestWithParam<Form> {
   }
   Instant soon() { return world_.executor().now() + 5s; }
 
-  template <class T>
-  Task<T> on_caller(std::function<Task<T>()> body) {
-    Executor& lane = caller();
-    co_await yield(lane);
-    T result = co_await body();
-    EXPECT_EQ(Executor::current(), &lane);
-    co_await yield(world_.executor());
-    co_return result;
-  }
   // Runs a call where the caller is.
   template <class T>
   T run(std::function<Task<T>()> body) {
-    return world_.run(on_caller<T>(std::move(body)));
+    return run_on_lane<T>(world_, caller(), std::move(body));
   }
 
   Result<Timestamp> commit(TabletWrite write, TabletId tablet = kTable) {

@@ -305,8 +305,7 @@ class Device {
   std::deque<std::shared_ptr<Batch>> in_flight_;
   std::uint64_t in_flight_bytes_ = 0;
   bool pump_scheduled_ = false;
-  bool stalled_ = false;    // Ordinary appends wait for free segments.
-  bool relieving_ = false;  // In relieve_stall().
+  bool stalled_ = false;  // Ordinary appends wait for free segments.
   std::optional<Error> failure_;
 
   // The last checkpoint.

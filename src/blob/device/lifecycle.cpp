@@ -11,6 +11,10 @@
 namespace moraine::blob {
 namespace {
 
+constexpr std::string_view kUnreadableOnlyCopy =
+    "a part of it cannot be read and has no other copy; nothing was written, start again when the "
+    "disk reads";
+
 constexpr std::size_t kPrefillBytes = 1u << 20;
 
 Task<Result<void>> refuse_to_overwrite(Disk& disk, const std::string& path) {
@@ -139,7 +143,7 @@ std::shared_ptr<DeviceOwner> Device::attach(OwnerSlot slot) {
 Task<Result<void>> Device::recover() {
   CO_TRY(RecoveredLog log, co_await recover_log(*disk_));
   if (options_.only_copy && log.read_failure) {
-    co_return std::unexpected(std::move(*log.read_failure).within("the only copy of its records"));
+    co_return std::unexpected(std::move(*log.read_failure).within(kUnreadableOnlyCopy));
   }
   adopt_segments(log);
   // Owners that lost a chunk: the rest of their state is restored as far as it is consistent.
@@ -312,8 +316,8 @@ Task<void> Device::stop() {
   scope_.close();
   while (!failure_ &&
          (has_pending() || !in_flight_.empty() || checkpointing_ || cleaning_ || trimming_)) {
-    const bool freeing = relieving_ || cleaning_ || checkpointing_;
-    if (stalled_ && !freeing) {
+    // Otherwise the maintenance loop is freeing segments: relieve_stall() has one caller at a time.
+    if (stalled_ && !cleaning_ && !checkpointing_) {
       co_await relieve_stall();
     } else {
       co_await work_changed_.wait();

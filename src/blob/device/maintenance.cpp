@@ -137,7 +137,6 @@ Task<void> Device::relieve_stall() {
   const auto relieved = [this] {
     return ordinary_.empty() || admits(*ordinary_.front(), open_room());
   };
-  relieving_ = true;
   bool checkpointed = false;
   for (int round = 0; round < kReliefRounds && !failure_; ++round) {
     release_dead();
@@ -148,7 +147,7 @@ Task<void> Device::relieve_stall() {
     checkpointed = true;
     if (!co_await checkpoint()) break;
   }
-  stalled_ = relieving_ = false;
+  stalled_ = false;
   if (!failure_ && !relieved()) {
     segments_.set_stuck(true);
     fail_pending(Error{Errc::kNoSpace, fmt::format("{}: no segment can be freed", path_)},

@@ -100,6 +100,7 @@ TEST_F(ReadErrors, TheOnlyCopyOutlivesADiskThatFailsReadsForAWhile) {
       ASSERT_TRUE(world_.run(owner()->erase("after")));
     } else {
       ++refused;
+      EXPECT_EQ(opened.error().code, Errc::kIo) << opened.error().message();
     }
     close();
   }
