@@ -181,6 +181,17 @@ def wait_until(condition, what, seconds=30, step=0.05):
         time.sleep(step)
 
 
+def wait_while_moving(condition, progress, what, idle=60, step=0.2):
+    """Waits as long as `progress()` changes: how long all of it takes depends on the machine."""
+    last, limit = progress(), time.monotonic() + idle
+    while not condition():
+        now = progress()
+        if now != last:
+            last, limit = now, time.monotonic() + idle
+        check(time.monotonic() < limit, f"no progress for {idle} s: {what}")
+        time.sleep(step)
+
+
 def run_one(context, name, function):
     began = time.monotonic()
     try:
