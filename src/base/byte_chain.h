@@ -85,6 +85,7 @@ class ChainWriter {
   }
   ChainWriter& sized(const ByteChain& bytes);
   ChainWriter& sized(std::string_view text);
+  ChainWriter& raw(const Slice& bytes);
   // The next `size` bytes, for the caller to fill.
   std::byte* skip(std::size_t size);
 
@@ -101,7 +102,6 @@ class ChainWriter {
     store(skip(sizeof(T)), value);
     return *this;
   }
-  ChainWriter& raw(const Slice& bytes);
   void flush();
 
   ByteChain chain_;

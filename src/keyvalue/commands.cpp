@@ -39,7 +39,7 @@ struct Run {
       for (std::size_t at = 0; at < write.value.size(); at += kValueBlobBytesMax) {
         const std::size_t size = std::min(kValueBlobBytesMax, write.value.size() - at);
         value.pieces.push_back(
-            {blobs.at(next_blob++), 0, static_cast<std::uint32_t>(size), Slice()});
+            {blobs.at(next_blob++), 0, static_cast<std::uint32_t>(size), ByteChain()});
       }
     }
     view.set(write.key, std::move(value));
@@ -239,14 +239,18 @@ Result<void> run_commands(const std::vector<Command>& commands, const std::vecto
   return {};
 }
 
-std::vector<Slice> blob_pieces(const std::vector<Command>& commands) {
-  std::vector<Slice> pieces;
+std::vector<ByteChain> blob_pieces(const std::vector<Command>& commands) {
+  std::vector<ByteChain> pieces;
   for (const Command& command : commands) {
     const auto* write = std::get_if<WriteKey>(&command);
     if (!write || goes_inline(*write)) continue;
-    for (std::size_t at = 0; at < write->value.size(); at += kValueBlobBytesMax) {
-      const std::size_t size = std::min(kValueBlobBytesMax, write->value.size() - at);
-      pieces.push_back(write->value.sub(at, size));
+    if (write->value.size() <= kValueBlobBytesMax) {
+      if (!write->value.empty()) pieces.push_back(write->value);
+      continue;
+    }
+    const Slice whole = write->value.joined();
+    for (std::size_t at = 0; at < whole.size(); at += kValueBlobBytesMax) {
+      pieces.push_back(whole.sub(at, std::min(kValueBlobBytesMax, whole.size() - at)));
     }
   }
   return pieces;

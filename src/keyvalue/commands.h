@@ -38,7 +38,7 @@ struct KeyRange {
 
 struct WriteKey {
   std::string key;
-  Slice value;
+  ByteChain value;
   bool force_blob = false;  // A blob even for a short value.
 };
 struct RenameKey {
@@ -104,6 +104,6 @@ Result<void> run_commands(const std::vector<Command>& commands, const std::vecto
                           std::uint64_t now_ms, KeyView& view);
 
 // The parts of the commands' values that go into blobs.
-std::vector<Slice> blob_pieces(const std::vector<Command>& commands);
+std::vector<ByteChain> blob_pieces(const std::vector<Command>& commands);
 
 }  // namespace moraine

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/invariant.h"
+
 namespace moraine {
 namespace {
 
@@ -30,6 +32,12 @@ class HeldBlobs {
   KeyValueState& state_;
   std::vector<BlobId> ids_;
 };
+
+const Slice& inline_bytes(const ValuePiece& piece) {
+  const Slice* const bytes = piece.inline_data.single();
+  INVARIANT(bytes != nullptr, "an inline value of the state is in several slices");
+  return *bytes;
+}
 
 }  // namespace
 
@@ -64,7 +72,7 @@ Task<Result<std::uint64_t>> KeyValue::acquire_lock() {
 
 Task<Result<void>> KeyValue::commit(std::shared_ptr<Transaction> transaction) {
   CommitRequest request;
-  for (Slice& piece : blob_pieces(transaction->commands)) {
+  for (ByteChain& piece : blob_pieces(transaction->commands)) {
     request.blobs.push_back({kFirstDataChannel, std::move(piece)});
   }
   for (const Command& command : transaction->commands) {
@@ -221,7 +229,7 @@ Task<Result<Slice>> KeyValue::read_value(const StoredValue& value, std::uint64_t
       ValuePiece part = piece;
       part.offset += static_cast<std::uint32_t>(from - at);
       part.size = static_cast<std::uint32_t>(to - from);
-      if (piece.is_inline()) part.inline_data = piece.inline_data.sub(from - at, part.size);
+      if (piece.is_inline()) part.inline_data = inline_bytes(piece).sub(from - at, part.size);
       wanted.push_back(std::move(part));
     }
     at += piece.size;
@@ -235,7 +243,7 @@ Task<Result<Slice>> KeyValue::read_pieces(std::vector<ValuePiece> pieces, std::u
   TaskScope reads;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i].is_inline()) {
-      parts[i] = pieces[i].inline_data;
+      parts[i] = inline_bytes(pieces[i]);
       continue;
     }
     state_.hold(pieces[i].id);

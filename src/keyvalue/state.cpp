@@ -45,7 +45,12 @@ void KeyValueState::set(const std::string& key, const StoredValue& value) {
   }
   erase(key);
   bytes_ += value.size();
-  keys_[key] = value;
+  StoredValue& stored = keys_[key];
+  stored = value;
+  // Also releases the memory that was received with the bytes.
+  for (ValuePiece& piece : stored.pieces) {
+    if (piece.is_inline()) piece.inline_data = piece.inline_data.joined();
+  }
 }
 
 // All references are acquired before any is released, so that a blob that only moves between keys

@@ -25,7 +25,7 @@ struct ValuePiece {
   BlobId id;  // Not set when inline.
   std::uint32_t offset = 0;
   std::uint32_t size = 0;
-  Slice inline_data;
+  ByteChain inline_data;  // In one slice once it is part of the state.
   bool is_inline() const { return id == BlobId(); }
 };
 

@@ -47,12 +47,11 @@ class BlobMaker {
     inputs_.push_back(head.key());
   }
   void add(const std::vector<StoredEntry>& entries) {
-    Slice bytes = encode_piece(entries);
-    Piece piece = Piece::trusted(bytes);
-    const PieceHeader& header = piece.header();
-    append({header.first_offset, header.messages, blob_.bytes, bytes.size()});
+    EncodedPiece piece = encode_piece(entries);
+    const PieceHeader& header = piece.header;
+    append({header.first_offset, header.messages, blob_.bytes, piece.bytes.size()});
     extend({partition_, header.first_offset, header.messages, header.max_timestamp_ms, false});
-    fresh_.push_back(bytes);
+    fresh_.push_back(piece.bytes);
     layout_.fresh.push_back(std::move(piece));
   }
   void finish_body() { finish(false, 0); }
@@ -78,7 +77,7 @@ class BlobMaker {
     if (inputs_.empty() && fresh_.size() == 1) {
       layout_.commands.emplace_back(WriteKey{key, fresh_.front(), !head});
     } else {
-      for (const Slice& bytes : fresh_) {
+      for (const ByteChain& bytes : fresh_) {
         const std::string name =
             key_prefix('x', partition_) + "new_" + std::to_string(layout_.commands.size());
         layout_.commands.emplace_back(WriteKey{name, bytes, true});
@@ -97,7 +96,7 @@ class BlobMaker {
   const std::uint64_t now_ms_;
   StoredBlob blob_;
   std::vector<std::string> inputs_;
-  std::vector<Slice> fresh_;
+  std::vector<ByteChain> fresh_;
 };
 
 std::uint8_t level_for(std::uint64_t bytes) {

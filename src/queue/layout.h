@@ -40,7 +40,7 @@ struct StoredBlob {
 struct Layout {
   std::size_t replaced = 0;  // The number of blobs at the end that `added` replaces.
   std::vector<StoredBlob> added;
-  std::vector<Piece> fresh;  // The new pieces.
+  std::vector<EncodedPiece> fresh;  // The new pieces.
   std::vector<Command> commands;
   std::uint64_t rewritten_bytes = 0;
   bool compacted = false;

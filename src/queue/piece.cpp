@@ -59,15 +59,29 @@ void place_batch(std::byte* batch, std::size_t size, Offset offset) {
 constexpr std::size_t kBatchCrcAt = 17;
 constexpr std::size_t kBatchCrcEnd = 21;
 
-// The checksum of the payloads before, extended by `placed`, the bytes of the entry's payload in
-// the piece. A verified checksum of a long batch is used instead of reading its bytes again.
-std::uint32_t extend_checksum(std::uint32_t before, ByteSpan placed, const StoredEntry& entry) {
-  const bool known = entry.checksum_verified && entry.format == EntryFormat::kKafkaBatch &&
-                     placed.size() >= kCombinedBytesMin;
-  if (!known) return crc32c(placed, before);
-  const auto rest = std::byteswap(load<std::uint32_t>(placed.data() + kBatchCrcAt));
-  return crc32c_combined(crc32c(placed.first(kBatchCrcEnd), before), rest,
-                         placed.size() - kBatchCrcEnd);
+// How much of the payload's beginning differs in the piece, up to the batch's own checksum.
+std::size_t changed_bytes(const StoredEntry& entry) {
+  return entry.format == EntryFormat::kKafkaBatch ? std::min(entry.payload.size(), kBatchCrcEnd)
+                                                  : 0;
+}
+
+// Writes the entry's payload and returns the checksum of the payloads before, extended by it. A
+// verified checksum of a long batch is used instead of reading its bytes again.
+std::uint32_t write_payload(ChainWriter& writer, const StoredEntry& entry, std::uint32_t before) {
+  const std::size_t changed = changed_bytes(entry);
+  const Slice rest = entry.payload.sub(changed, entry.payload.size() - changed);
+  if (changed > 0) {
+    std::byte* const to = writer.skip(changed);
+    std::memcpy(to, entry.payload.data(), changed);
+    place_batch(to, changed, entry.offset);
+    before = crc32c(ByteSpan(to, changed), before);
+  }
+  writer.raw(rest);
+  if (!entry.checksum_verified || changed == 0 || entry.payload.size() < kCombinedBytesMin) {
+    return crc32c(rest, before);
+  }
+  const auto known = std::byteswap(load<std::uint32_t>(entry.payload.data() + kBatchCrcAt));
+  return crc32c_combined(before, known, rest.size());
 }
 
 // Source ids are numbered from 1 in the order in which they first occur.
@@ -101,10 +115,11 @@ class SourceNumbers {
 };
 
 // Fills everything before the payloads, both checksums included.
-void seal(std::byte* piece, PieceHeader header) {
+void seal(std::byte* piece, PieceHeader& header) {
   store_header(piece, header);
   const ByteSpan covered{piece + kCrcEnd, kPieceHeaderBytes - kCrcEnd + header.index_bytes};
-  store(piece + kCrcAt, crc32c(covered));
+  header.index_crc = crc32c(covered);
+  store(piece + kCrcAt, header.index_crc);
 }
 
 PieceHeader header_of(const std::vector<StoredEntry>& entries, const SourceNumbers& sources) {
@@ -129,6 +144,17 @@ PieceHeader header_of(const std::vector<StoredEntry>& entries, const SourceNumbe
   return header;
 }
 
+// Bytes of a piece that refers to its payloads, without what it refers to.
+std::size_t block_bytes(const std::vector<StoredEntry>& entries, const PieceHeader& header) {
+  std::size_t bytes = kPieceHeaderBytes + header.index_bytes;
+  for (const StoredEntry& entry : entries) {
+    const std::size_t changed = changed_bytes(entry);
+    const Slice rest = entry.payload.sub(changed, entry.payload.size() - changed);
+    bytes += changed + ChainWriter::copied_bytes(rest);
+  }
+  return bytes;
+}
+
 Error corrupt(std::string what) {
   return Error{Errc::kCorrupt, fmt::format("queue piece: {}", what)};
 }
@@ -140,7 +166,7 @@ std::size_t piece_cost(const StoredEntry& entry) {
          (entry.source_id.empty() ? 0 : sizeof(std::uint32_t) + entry.source_id.size());
 }
 
-Slice encode_piece(const std::vector<StoredEntry>& entries) {
+EncodedPiece encode_piece(const std::vector<StoredEntry>& entries) {
   INVARIANT(!entries.empty() && entries.size() <= kPieceEntriesMax, "a piece of {} entries",
             entries.size());
   SourceNumbers sources;
@@ -148,24 +174,21 @@ Slice encode_piece(const std::vector<StoredEntry>& entries) {
   numbers.reserve(entries.size());
   for (const StoredEntry& entry : entries) numbers.push_back(sources.number(entry.source_id));
   PieceHeader header = header_of(entries, sources);
-  Buffer piece(header.bytes());
-  std::byte* const index = piece.data() + kPieceHeaderBytes;
-  std::byte* const payloads = index + header.index_bytes;
+  const bool refers = header.bytes() <= kReferringPieceBytesMax;
+  ChainWriter writer = refers ? ChainWriter(block_bytes(entries, header))
+                              : ChainWriter(header.bytes(), ChainWriter::Slices::kCopied);
+  std::byte* const front = writer.skip(kPieceHeaderBytes + header.index_bytes);
+  std::byte* const index = front + kPieceHeaderBytes;
   std::uint32_t at = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const Slice& payload = entries[i].payload;
-    const auto size = static_cast<std::uint32_t>(payload.size());
+    const auto size = static_cast<std::uint32_t>(entries[i].payload.size());
     store_entry(index + i * kPieceEntryBytes, entries[i], header, at, size, numbers[i]);
-    if (size > 0) std::memcpy(payloads + at, payload.data(), size);
-    if (entries[i].format == EntryFormat::kKafkaBatch) {
-      place_batch(payloads + at, size, entries[i].offset);
-    }
-    header.payload_crc = extend_checksum(header.payload_crc, {payloads + at, size}, entries[i]);
+    header.payload_crc = write_payload(writer, entries[i], header.payload_crc);
     at += size;
   }
   sources.store_all(index + entries.size() * kPieceEntryBytes);
-  seal(piece.data(), header);
-  return std::move(piece).freeze();
+  seal(front, header);
+  return {header, std::move(writer).finish()};
 }
 
 Slice encode_piece_front(const StoredEntry& entry, std::uint32_t payload_bytes,
@@ -210,12 +233,10 @@ Result<PieceHeader> decode_piece_header(ByteSpan bytes) {
   return header;
 }
 
-Piece Piece::trusted(Slice bytes) {
+Piece Piece::trusted(const EncodedPiece& encoded) {
   Piece piece;
-  auto header = decode_piece_header(bytes);
-  INVARIANT(header, "{}", header.error().message());
-  piece.header_ = *header;
-  piece.bytes_ = std::move(bytes);
+  piece.header_ = encoded.header;
+  piece.bytes_ = encoded.bytes.joined();
   return piece;
 }
 

@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_chain.h"
 #include "base/bytes.h"
 #include "base/result.h"
 #include "queue/partition.h"
@@ -55,9 +56,17 @@ Result<PieceHeader> decode_piece_header(ByteSpan bytes);
 // At most how many bytes the entry takes in a piece: its source id is counted every time.
 std::size_t piece_cost(const StoredEntry& entry);
 
+// A longer piece is one slice, which a device writes from where it is. A shorter one refers to its
+// payloads: the device copies it between other data anyway.
+inline constexpr std::size_t kReferringPieceBytesMax = 64u << 10;
+
+struct EncodedPiece {
+  PieceHeader header;
+  ByteChain bytes;
+};
 // Requires: at least one entry, consecutive offsets, and the limits. Kafka batches get their
 // offset.
-Slice encode_piece(const std::vector<StoredEntry>& entries);
+EncodedPiece encode_piece(const std::vector<StoredEntry>& entries);
 // The header and index of a piece with one entry whose payload is stored separately, after it.
 Slice encode_piece_front(const StoredEntry& entry, std::uint32_t payload_bytes,
                          std::uint32_t payload_crc);
@@ -68,8 +77,8 @@ class Piece {
   Piece() = default;
   // Checks both checksums.
   static Result<Piece> open(Slice bytes);
-  // For bytes that encode_piece() has just returned; checks nothing.
-  static Piece trusted(Slice bytes);
+  // What encode_piece() has returned, in one slice; checks nothing.
+  static Piece trusted(const EncodedPiece& encoded);
 
   const PieceHeader& header() const { return header_; }
   std::size_t entries() const { return header_.entries; }

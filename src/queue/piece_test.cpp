@@ -50,10 +50,14 @@ std::vector<StoredEntry> some_entries(std::uint64_t seed) {
   return entries;
 }
 
+Slice encoded(const std::vector<StoredEntry>& entries) {
+  return encode_piece(entries).bytes.joined();
+}
+
 TEST(Piece, GivesBackItsEntries) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const std::vector<StoredEntry> entries = some_entries(seed);
-    const auto piece = Piece::open(encode_piece(entries));
+    const auto piece = Piece::open(encoded(entries));
     ASSERT_TRUE(piece) << piece.error().message();
     ASSERT_EQ(piece->entries(), entries.size());
     EXPECT_EQ(piece->header().end_offset(), entries.back().offset + entries.back().count);
@@ -83,9 +87,36 @@ StoredEntry batch_of(Offset offset, std::size_t size) {
 TEST(Piece, IsTheSameWithVerifiedChecksumsOfBatches) {
   std::vector<StoredEntry> entries{batch_of(5, 70'000), batch_of(6, 61), batch_of(7, 4'096),
                                    batch_of(8, 64), batch_of(9, 999)};
-  const Slice read = encode_piece(entries);
+  const Slice read = encoded(entries);
   for (StoredEntry& entry : entries) entry.checksum_verified = true;
-  EXPECT_TRUE(equal(encode_piece(entries), read));
+  EXPECT_TRUE(equal(encoded(entries), read));
+}
+
+TEST(Piece, OfLessThanTheLimitRefersToItsPayloads) {
+  const StoredEntry first = batch_of(5, 1'000);
+  const StoredEntry second = batch_of(6, 30'000);
+  const ByteSpan payload = second.payload;
+  std::size_t referred = 0;
+  const EncodedPiece piece = encode_piece({first, second});
+  piece.bytes.each([&](const Slice& slice) {
+    const bool inside = slice.data() >= payload.data() &&
+                        slice.data() + slice.size() <= payload.data() + payload.size();
+    if (inside) referred += slice.size();
+  });
+  EXPECT_GT(referred, 29'900u);
+  EXPECT_TRUE(Piece::open(piece.bytes.joined()));
+  EXPECT_NE(encode_piece({batch_of(5, kReferringPieceBytesMax)}).bytes.single(), nullptr);
+}
+
+TEST(Piece, HasTheHeaderThatIsInItsBytes) {
+  for (const std::size_t bytes : {100u, 70'000u}) {
+    const EncodedPiece piece = encode_piece({batch_of(5, bytes)});
+    const auto read = Piece::open(piece.bytes.joined());
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->header().index_crc, piece.header.index_crc);
+    EXPECT_EQ(read->header().payload_crc, piece.header.payload_crc);
+    EXPECT_EQ(read->header().bytes(), piece.bytes.size());
+  }
 }
 
 TEST(Piece, NoticesABatchThatChangedAfterItWasVerified) {
@@ -94,20 +125,20 @@ TEST(Piece, NoticesABatchThatChangedAfterItWasVerified) {
   std::memcpy(changed.data(), entry.payload.data(), entry.payload.size());
   changed.data()[60'000] ^= std::byte{1};
   entry.payload = std::move(changed).freeze();
-  EXPECT_TRUE(Piece::open(encode_piece({entry})));
+  EXPECT_TRUE(Piece::open(encoded({entry})));
   entry.checksum_verified = true;
-  EXPECT_FALSE(Piece::open(encode_piece({entry})));
+  EXPECT_FALSE(Piece::open(encoded({entry})));
 }
 
 TEST(Piece, IsNoLongerThanItsCostSays) {
   const std::vector<StoredEntry> entries = some_entries(7);
   std::size_t cost = kPieceHeaderBytes;
   for (const StoredEntry& entry : entries) cost += piece_cost(entry);
-  EXPECT_LE(encode_piece(entries).size(), cost);
+  EXPECT_LE(encode_piece(entries).bytes.size(), cost);
 }
 
 TEST(Piece, NoticesEveryFlippedBit) {
-  const Slice good = encode_piece(
+  const Slice good = encoded(
       {entry_of(5, "hello", "me", 1), entry_of(6, "", "you", 2), entry_of(7, "world", "me", 3)});
   for (std::size_t at = 0; at < good.size(); ++at) {
     for (int bit = 0; bit < 8; ++bit) {
@@ -120,7 +151,7 @@ TEST(Piece, NoticesEveryFlippedBit) {
 }
 
 TEST(Piece, NoticesEveryMissingAndEveryAddedByte) {
-  const Slice good = encode_piece({entry_of(5, "hello", "me", 1)});
+  const Slice good = encoded({entry_of(5, "hello", "me", 1)});
   for (std::size_t size = 0; size < good.size(); ++size) {
     EXPECT_FALSE(Piece::open(good.sub(0, size))) << size;
   }
@@ -130,7 +161,7 @@ TEST(Piece, NoticesEveryMissingAndEveryAddedByte) {
 }
 
 TEST(Piece, ANewerVersionIsCalledUnsupported) {
-  const Slice good = encode_piece({entry_of(5, "hello")});
+  const Slice good = encoded({entry_of(5, "hello")});
   Buffer bad(good.size());
   std::memcpy(bad.data(), good.data(), good.size());
   bad.data()[4] = std::byte{9};
@@ -138,7 +169,7 @@ TEST(Piece, ANewerVersionIsCalledUnsupported) {
 }
 
 TEST(Piece, PayloadsLieSideBySide) {
-  const auto piece = Piece::open(encode_piece({entry_of(0, "ab"), entry_of(1, "cde")}));
+  const auto piece = Piece::open(encoded({entry_of(0, "ab"), entry_of(1, "cde")}));
   ASSERT_TRUE(piece);
   const Slice first = piece->entry(0).payload;
   EXPECT_EQ(first.data() + first.size(), piece->entry(1).payload.data());
@@ -148,7 +179,7 @@ TEST(Piece, ARecordBatchGetsItsOffsetAndNoLeaderEpoch) {
   StoredEntry entry = entry_of(0x0102030405060708, std::string(61, '\xff'));
   entry.format = EntryFormat::kKafkaBatch;
   entry.count = 3;
-  const auto piece = Piece::open(encode_piece({entry}));
+  const auto piece = Piece::open(encoded({entry}));
   ASSERT_TRUE(piece);
   const Slice stored = piece->entry(0).payload;
   EXPECT_EQ(std::byteswap(load<std::uint64_t>(stored.data())), entry.offset);
@@ -174,7 +205,7 @@ TEST(Piece, AFrontAndAPayloadStoredApartAreAPiece) {
 TEST(Piece, ManySourcesAreToldApart) {
   std::vector<StoredEntry> entries;
   for (Offset i = 0; i < 2'000; ++i) entries.push_back(entry_of(i, "", fmt::format("s{}", i), i));
-  const auto piece = Piece::open(encode_piece(entries));
+  const auto piece = Piece::open(encoded(entries));
   ASSERT_TRUE(piece);
   for (Offset i = 0; i < 2'000; i += 371) {
     EXPECT_EQ(piece->entry(i).source_id, fmt::format("s{}", i));

@@ -447,9 +447,9 @@ void StoredPartition::apply(Cycle& cycle) {
     bytes_ += blob.bytes;
     blobs_.push_back(std::move(blob));
   }
-  for (Piece& piece : cycle.layout.fresh) {
-    const PieceHeader& header = piece.header();
-    cache_.insert(cache_key(header.first_offset, header.messages), std::move(piece));
+  for (const EncodedPiece& piece : std::exchange(cycle.layout.fresh, {})) {
+    cache_.insert(cache_key(piece.header.first_offset, piece.header.messages),
+                  Piece::trusted(piece));
   }
   for (auto& [id, source] : cycle.sources) {
     refusals_.stored(id, source);
@@ -517,8 +517,9 @@ Task<void> StoredPartition::apply_seeded_bug(Cycle& cycle) {
       break;
     }
     case SeededBug::kCacheBeforeCommit:
-      for (const Piece& piece : cycle.layout.fresh) {
-        cache_.insert(cache_key(piece.header().first_offset, piece.header().messages), piece);
+      for (const EncodedPiece& piece : cycle.layout.fresh) {
+        cache_.insert(cache_key(piece.header.first_offset, piece.header.messages),
+                      Piece::trusted(piece));
       }
       break;
     case SeededBug::kDeleteHeadFirst: {

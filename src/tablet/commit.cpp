@@ -206,9 +206,9 @@ void Leader::answer_due() {
 
 // The entry and its blobs are written in parallel; returns the size of the entry when all are
 // durable. `colour`: the worst of the puts, also when it fails.
-Task<Result<std::size_t>> Leader::write_entry(const LogEntry& entry, Step step,
-                                              const std::vector<std::pair<BlobId, Slice>>& blobs,
-                                              blob::Colour& colour) {
+Task<Result<std::size_t>> Leader::write_entry(
+    const LogEntry& entry, Step step, const std::vector<std::pair<BlobId, ByteChain>>& blobs,
+    blob::Colour& colour) {
   if (const std::size_t size = unpacked_bytes(entry); size > kEntryBytesMax) {
     co_return fail(Errc::kInvalidArgument,
                    fmt::format("a log entry would have {} bytes, at most {} are allowed", size,
@@ -282,7 +282,7 @@ Task<Result<void>> Leader::write_snapshot() {
   entry.needed = state_.needed_since();
   INVARIANT(entry.needed < entry.snapshot, "the state needs {}:{}, which is not written yet",
             entry.needed.generation, entry.needed.step);
-  std::vector<std::pair<BlobId, Slice>> pages;
+  std::vector<std::pair<BlobId, ByteChain>> pages;
   for (Slice& page : state_.snapshot()) {
     INVARIANT(!page.empty() && page.size() <= kSnapshotPageMax, "a page of {} bytes", page.size());
     const BlobId id(info_.id, generation_, step_ + 1, kSnapshotChannel,

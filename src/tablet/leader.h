@@ -90,7 +90,7 @@ struct LeaderOptions {
 
 struct DataBlob {
   Channel channel = kFirstDataChannel;
-  Slice data;
+  ByteChain data;
 };
 
 struct CommitRequest {
@@ -165,7 +165,7 @@ class Leader {
     LogEntry entry;
     Step step = 0;
     std::size_t bytes = 0;  // Of the commits.
-    std::vector<std::pair<BlobId, Slice>> blobs;
+    std::vector<std::pair<BlobId, ByteChain>> blobs;
     std::vector<std::pair<std::shared_ptr<Pending>, std::vector<BlobId>>> commits;
     std::optional<Result<std::size_t>> written;  // Its size. Not set while it is being written.
     blob::Colour colour = blob::Colour::kGreen;  // The worst of its puts.
@@ -201,7 +201,7 @@ class Leader {
   Task<void> answer_rest();
   void answer_due();
   Task<Result<std::size_t>> write_entry(const LogEntry& entry, Step step,
-                                        const std::vector<std::pair<BlobId, Slice>>& blobs,
+                                        const std::vector<std::pair<BlobId, ByteChain>>& blobs,
                                         blob::Colour& colour);
   Task<void> put_blob(BlobId id, ByteChain data, blob::PutResult& result);
   Task<void> put_counted(BlobId id, ByteChain data, EntryPuts& puts);
