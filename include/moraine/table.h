@@ -131,6 +131,7 @@ class Table {
                                     Rowset& rows) const;
   [[nodiscard]] Result<void> lookup(std::initializer_list<Value> key, const ReadOptions& options,
                                     Rowset& rows) const;
+  // The call reads what is in memory, the task the rest. `rows` outlives the task.
   Task<Result<void>> lookup_async(std::vector<std::vector<Value>> keys, ReadOptions options,
                                   Rowset& rows) const;
   // All versions of a row at or below the timestamp.

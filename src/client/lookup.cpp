@@ -190,6 +190,13 @@ Task<Result<void>> Lookup::finish_part(Part& part) {
 
 namespace {
 
+// Of one thread, for its next lookup: one that ends at once allocates nothing for its keys.
+constexpr std::size_t kSpareKeysMax = 32;
+std::unique_ptr<PendingLookup>& spare_lookup() {
+  thread_local std::unique_ptr<PendingLookup> spare;
+  return spare;
+}
+
 Task<Result<table::OwnedVersionedRow>> read_versions(const Table& table, const OpenRange& range,
                                                      std::shared_ptr<table::TableTablet> tablet,
                                                      std::string key, Timestamp timestamp) {
@@ -206,15 +213,30 @@ Task<Result<table::OwnedVersionedRow>> read_versions(const Table& table, const O
 
 }  // namespace
 
-Task<Result<void>> lookup(std::shared_ptr<const Table> table, std::vector<std::vector<Value>> keys,
-                          ReadOptions options, bool in_transaction, Rowset& rows) {
-  const std::vector<Key> given(keys.begin(), keys.end());
-  LookupMemory memory;
-  Lookup lookup(*table, memory);
-  CO_TRY(const bool done,
-         lookup.start(given, options, in_transaction, rows, Lookup::Blocking::kNever));
-  if (done) co_return Result<void>();
-  co_return co_await lookup.finish();
+StartedLookup start_lookup(const Table& table, std::span<const std::vector<Value>> keys,
+                           ReadOptions options, bool in_transaction, Rowset& rows) {
+  std::unique_ptr<PendingLookup>& spare = spare_lookup();
+  std::unique_ptr<PendingLookup> pending =
+      spare ? std::move(spare) : std::make_unique<PendingLookup>();
+  pending->keys.assign(keys.begin(), keys.end());
+  pending->options = std::move(options);
+  Lookup& lookup = pending->lookup.emplace(table, pending->memory);
+  const auto done =
+      lookup.start(pending->keys, pending->options, in_transaction, rows, Lookup::Blocking::kNever);
+  if (done && !*done) return {{}, std::move(pending)};
+  pending->lookup.reset();
+  if (keys.size() <= kSpareKeysMax) {
+    pending->options = {};
+    pending->memory.left = {};
+    spare = std::move(pending);
+  }
+  if (!done) return {std::unexpected(done.error()), nullptr};
+  return {};
+}
+
+Task<Result<void>> finish_lookup(StartedLookup started) {
+  if (!started.rest) co_return std::move(started.result);
+  co_return co_await started.rest->lookup->finish();
 }
 
 Task<Result<VersionedResult>> lookup_versions(std::shared_ptr<const Table> table,

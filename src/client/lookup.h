@@ -2,7 +2,7 @@
 //
 // A lookup has two phases: start() reads on the calling thread what is in memory, and finish()
 // reads the rest on the lanes of the tablets, or on other nodes (TabletReads). Coroutines of a lane
-// call lookup(), which is both.
+// await lookup(), which is both: the call itself starts it, the task finishes it.
 //
 // Promise    Row i of the result answers key i. Cell i of a row is column `Table::all_columns[i]`,
 //            or the i-th of `options.columns`. start() takes no lock and, for keys of one
@@ -18,6 +18,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,9 +82,40 @@ class Lookup {
   std::vector<Part> parts_;  // Those with keys left.
 };
 
-// The calls below hold the table; `rows` outlives them. Texts of `keys` outlive the call.
-Task<Result<void>> lookup(std::shared_ptr<const Table> table, std::vector<std::vector<Value>> keys,
-                          ReadOptions options, bool in_transaction, Rowset& rows);
+// A lookup that has begun, with what it needs until it ends.
+struct PendingLookup {
+  std::shared_ptr<const void> owner;  // Keeps the table.
+  std::vector<Key> keys;
+  ReadOptions options;
+  LookupMemory memory;
+  std::optional<Lookup> lookup;
+};
+struct StartedLookup {
+  Result<void> result;
+  std::unique_ptr<PendingLookup> rest;  // Null: it has ended, with `result`.
+};
+StartedLookup start_lookup(const Table& table, std::span<const std::vector<Value>> keys,
+                           ReadOptions options, bool in_transaction, Rowset& rows);
+Task<Result<void>> finish_lookup(StartedLookup started);
+
+// Reads what is in memory at once; the task reads the rest. `owner`, which keeps the table, is
+// shared with a task that has a rest only: its count would be changed by all lanes. `rows` outlives
+// the task, texts of `keys` as well.
+template <class Owner>
+Task<Result<void>> lookup(const Table& table, const std::shared_ptr<Owner>& owner,
+                          const std::vector<std::vector<Value>>& keys, ReadOptions options,
+                          bool in_transaction, Rowset& rows) {
+  StartedLookup started = start_lookup(table, keys, std::move(options), in_transaction, rows);
+  if (started.rest) started.rest->owner = owner;
+  return finish_lookup(std::move(started));
+}
+inline Task<Result<void>> lookup(const std::shared_ptr<const Table>& table,
+                                 const std::vector<std::vector<Value>>& keys, ReadOptions options,
+                                 bool in_transaction, Rowset& rows) {
+  return lookup(*table, table, keys, std::move(options), in_transaction, rows);
+}
+
+// Holds the table; texts of `key` outlive the task.
 // All versions of a row at or below the timestamp.
 Task<Result<VersionedResult>> lookup_versions(std::shared_ptr<const Table> table,
                                               std::vector<Value> key, Timestamp timestamp);

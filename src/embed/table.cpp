@@ -55,7 +55,7 @@ Result<void> Table::read(std::span<const Key> keys, const ReadOptions& options, 
 
 Task<Result<void>> Table::read_async(std::vector<std::vector<Value>> keys, ReadOptions options,
                                      bool in_transaction, Rowset& rows) const {
-  return client::lookup(opened(impl_), std::move(keys), std::move(options), in_transaction, rows);
+  return client::lookup(impl_->table, impl_, keys, std::move(options), in_transaction, rows);
 }
 
 Result<void> Table::lookup(std::span<const Key> keys, const ReadOptions& options,
