@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "bench/blob_bench.h"
+#include "bench/host_memory.h"
 #include "bench/lanes/lanes_bench.h"
 #include "bench/tables/tables_bench.h"
 #include "bench/topics_bench.h"
@@ -111,6 +112,7 @@ Result<void> run(const Arguments& arguments) {
     const Setting setting{folder, arguments.quick, report};
     for (const Benchmark& benchmark : kBenchmarks) {
       if (!chosen(benchmark, arguments.only)) continue;
+      touch_free_memory();
       auto done = benchmark.run(setting);
       if (!done) return std::unexpected(std::move(done.error()).within(benchmark.name));
     }
