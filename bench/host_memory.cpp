@@ -10,8 +10,8 @@ namespace moraine::bench {
 namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-// What the programs of one benchmark use together.
-constexpr std::uint64_t kTouchedBytesMax = 8 * kGiB;
+// What the programs of one benchmark and the page cache of their files use together.
+constexpr std::uint64_t kTouchedBytesMax = 16 * kGiB;
 constexpr std::uint64_t kLeftBytes = 4 * kGiB;
 constexpr std::uint64_t kPageBytes = 4'096;
 

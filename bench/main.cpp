@@ -16,6 +16,7 @@
 #include "bench/blob_bench.h"
 #include "bench/host_memory.h"
 #include "bench/lanes/lanes_bench.h"
+#include "bench/page_cache.h"
 #include "bench/tables/tables_bench.h"
 #include "bench/topics_bench.h"
 
@@ -112,6 +113,8 @@ Result<void> run(const Arguments& arguments) {
     const Setting setting{folder, arguments.quick, report};
     for (const Benchmark& benchmark : kBenchmarks) {
       if (!chosen(benchmark, arguments.only)) continue;
+      if (!wait_for_quiet_disk())
+        report.note(fmt::format("the disk is busy before {}", benchmark.name));
       touch_free_memory();
       auto done = benchmark.run(setting);
       if (!done) return std::unexpected(std::move(done.error()).within(benchmark.name));

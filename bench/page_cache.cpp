@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "bench/measure.h"
@@ -18,6 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr double kQuietKilobytes = 32'768;
 constexpr auto kQuietPause = 200ms;
+constexpr int kDiscardsField = 15;  // Of a line of /proc/diskstats; the third is the disk's name.
 constexpr std::uint64_t kBlockBytes = std::uint64_t{1} << 20;
 // Written back together; more would leave the disk idle until the kernel's own limit is reached.
 constexpr std::uint64_t kWriteBackBytes = std::uint64_t{32} << 20;
@@ -36,13 +40,27 @@ double dirty_kilobytes() {
   return total;
 }
 
+// Completed by all disks since the start of the system.
+std::uint64_t discards() {
+  std::ifstream file("/proc/diskstats");
+  std::uint64_t total = 0;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string value;
+    for (int i = 0; i < kDiscardsField; ++i) fields >> value;
+    if (fields) total += std::strtoull(value.c_str(), nullptr, 10);
+  }
+  return total;
+}
+
 }  // namespace
 
 bool wait_for_quiet_disk() {
   for (const Stopwatch watch; watch.seconds() < kQuietSecondsMax;) {
     sync();
+    const std::uint64_t before = discards();
     std::this_thread::sleep_for(kQuietPause);
-    if (dirty_kilobytes() < kQuietKilobytes) return true;
+    if (discards() == before && dirty_kilobytes() < kQuietKilobytes) return true;
   }
   return false;
 }

@@ -1,7 +1,8 @@
 // The page cache of this machine: waiting until its dirty pages are on disk, and filling it.
 //
 // A broker that acknowledges from memory leaves gigabytes of dirty pages. While the kernel writes
-// them back, the durable writes of another program wait behind them.
+// them back, the durable writes of another program wait behind them. So they do while the file
+// system discards the blocks of removed files, which goes on after the files are gone.
 #pragma once
 
 #include <atomic>
@@ -15,8 +16,8 @@ namespace moraine::bench {
 
 inline constexpr double kQuietSecondsMax = 30;
 
-// Writes the dirty pages of all programs to disk and waits until hardly any are left. False: some
-// were left after kQuietSecondsMax, since another program keeps writing.
+// Writes the dirty pages of all programs to disk and waits until hardly any are left and nothing
+// is being discarded. False: the disk was still busy after kQuietSecondsMax.
 bool wait_for_quiet_disk();
 
 // PageCacheWriter: a thread that overwrites a file through the page cache for as long as this

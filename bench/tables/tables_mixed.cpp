@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "bench/page_cache.h"
 #include "bench/tables/contest.h"
 #include "bench/tables/tables_mixed.h"
 
@@ -69,6 +70,7 @@ using Thread = std::function<Result<Latencies>(std::uint32_t thread)>;
 Result<void> mixed_round(const Thread& run, double seconds, SideRounds& into, bool counts) {
   std::mutex mutex;
   Latencies all;
+  wait_for_quiet_disk();
   TRY_VOID(on_threads(kThreads, [&](std::uint32_t thread) -> Result<void> {
     TRY(const Latencies some, run(thread));
     const std::lock_guard lock(mutex);
@@ -141,6 +143,7 @@ Result<void> compaction_line(const Setting& setting, OurTable& ours, std::uint64
   Rounds quiet;
   Rounds during;
   for (int i = 0; i < (setting.quick ? 2 : 3); ++i) {
+    wait_for_quiet_disk();
     const Stopwatch watch;
     TRY(Round before, read_until(ours.table(), rows,
                                  [&] { return watch.seconds() >= (setting.quick ? 1.0 : 3.0); }));
