@@ -15,11 +15,11 @@
 #include <variant>
 #include <vector>
 
-#include "base/yson.h"
 #include "moraine/schema.h"
 #include "table/model/change.h"
 #include "table/model/column_batch.h"
 #include "table/model/timestamp.h"
+#include "yson/yson.h"
 
 namespace moraine {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/yson.h"
 #include "table/model/xdelta.h"
+#include "yson/yson.h"
 
 namespace moraine::table {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "base/yson.h"
+#include "yson/yson.h"
 
 namespace moraine::table {
 namespace {

@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "base/utf8.h"
-#include "base/yson.h"
 #include "table/model/aggregate.h"
 #include "table/model/limits.h"
+#include "yson/yson.h"
 
 namespace moraine::table {
 namespace {

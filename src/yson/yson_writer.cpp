@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "base/yson.h"
+#include "yson/yson.h"
 
 namespace moraine {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/yson.h"
+#include "yson/yson.h"
 
 #include <gtest/gtest.h>
 

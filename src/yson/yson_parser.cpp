@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "base/yson.h"
+#include "yson/yson.h"
 
 namespace moraine {
 namespace {
