@@ -19,9 +19,9 @@ void require(bool holds) {
 
 // As binary YSON, as far as the input goes; an error is marked.
 std::string read(std::string_view input, const JsonOptions& options, YsonDocument document,
-                 std::size_t piece) {
+                 std::size_t piece, std::size_t depth_max = 100) {
   std::string out;
-  JsonReader reader(options, document);
+  JsonReader reader(options, document, {.depth_max = depth_max});
   YsonWriter writer(out, YsonFormat::kBinary, document);
   for (;;) {
     const auto ended = pump(reader, writer);
@@ -54,14 +54,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   JsonOptions written = options;
   written.stringify = (data[2] & 8) != 0;
   written.annotate_with_types = written.stringify || (data[2] & 16) != 0;
-  written.stringify_nan_and_infinity = false;
+  written.support_infinity = false;
+  written.stringify_nan_and_infinity = true;
+  written.memory_limit = kJsonMemoryMax;
   written.plain = false;
   std::string json;
   YsonReader reader(document);
   JsonWriter writer(json, written, document);
   const auto converted = convert(whole, reader, writer);
   require(converted.has_value());
-  const std::string again = read(json, written, document, piece);
+  // Types add a map around each scalar.
+  const std::string again = read(json, written, document, piece, kYsonDepthMax);
   // Small uint64 values are int64 again, unless their type is written.
   if (written.annotate_with_types) require(again == whole);
   return 0;

@@ -1,5 +1,6 @@
 #include "yson/number.h"
 
+#include <algorithm>
 #include <cmath>
 #include <system_error>
 
@@ -115,7 +116,10 @@ bool parse_decimal(std::string_view text, std::uint64_t& value) {
 
 bool parse_double(std::string_view text, double& value) {
   // from_chars knows more words than the formats do.
-  if (text.find_first_not_of("0123456789+-.eE") != std::string_view::npos) return false;
+  const auto is_letter = [](char c) {
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z' && (c | 0x20) != 'e';
+  };
+  if (std::ranges::any_of(text, is_letter)) return false;
   return parse_whole(text, value);
 }
 

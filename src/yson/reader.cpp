@@ -64,8 +64,9 @@ constexpr std::array<Begins, 256> make_beginnings() {
   return table;
 }
 
-constexpr std::array<bool, 256> make_continuations() {
+constexpr std::array<bool, 256> make_continuations(bool sign) {
   std::array<bool, 256> table{};
+  table['+'] = sign;
   for (const char c :
        std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.%")) {
     table[static_cast<std::uint8_t>(c)] = true;
@@ -74,7 +75,9 @@ constexpr std::array<bool, 256> make_continuations() {
 }
 
 constexpr std::array<Begins, 256> kBegins = make_beginnings();
-constexpr std::array<bool, 256> kContinuesName = make_continuations();
+constexpr std::array<bool, 256> kContinuesName = make_continuations(false);
+// Also literals that begin with '%'.
+constexpr std::array<bool, 256> kContinuesNumber = make_continuations(true);
 
 Begins begins(char c) {
   return kBegins[static_cast<std::uint8_t>(c)];
@@ -345,26 +348,35 @@ YsonStep YsonReader::scan(Token token, YsonEvent& event) {
 // Moves to the end of a token of text. False: it goes on past the piece.
 bool YsonReader::advance(Token token) {
   if (token == Token::kQuoted) return advance_quoted();
-  const bool name = token == Token::kName;
-  while (at_ != end_ && (kContinuesName[static_cast<std::uint8_t>(*at_)] ||
-                         (!name && (*at_ == '+' || *at_ == '-')))) {
-    ++at_;
-  }
-  return at_ != end_;
+  const auto& continues = token == Token::kName ? kContinuesName : kContinuesNumber;
+  const char* at = at_;
+  while (at != end_ && continues[static_cast<std::uint8_t>(*at)]) ++at;
+  at_ = at;
+  return at != end_;
 }
 
 bool YsonReader::advance_quoted() {
-  for (; at_ != end_; ++at_) {
-    if (after_backslash_) {
-      after_backslash_ = false;
-    } else if (*at_ == '\\') {
-      escaped_ = after_backslash_ = true;
-    } else if (*at_ == '"') {
-      ++at_;
-      return true;
+  const char* at = at_;
+  const char* const end = end_;
+  if (after_backslash_ && at != end) {
+    ++at;
+    after_backslash_ = false;
+  }
+  bool ended = false;
+  while (!ended) {
+    while (at != end && *at != '"' && *at != '\\') ++at;
+    if (at == end) break;
+    ended = *at++ == '"';
+    if (ended) break;
+    escaped_ = true;
+    if (at == end) {
+      after_backslash_ = true;
+    } else {
+      ++at;
     }
   }
-  return false;
+  at_ = at;
+  return ended;
 }
 
 // Begins to collect a binary scalar that goes on past the piece, or is malformed.
@@ -510,16 +522,18 @@ YsonStep YsonReader::number(std::string_view bytes, YsonEvent& event) {
   std::int64_t integer = 0;
   std::uint64_t natural = 0;
   double real = 0;
-  if (parse_decimal(bytes, integer)) {
-    event = YsonEvent::int64(integer);
-  } else if (bytes.ends_with('u') && parse_decimal(bytes.substr(0, bytes.size() - 1), natural)) {
+  bool parsed = false;
+  if (bytes.ends_with('u')) {
+    parsed = parse_decimal(bytes.substr(0, bytes.size() - 1), natural);
     event = YsonEvent::uint64(natural);
-  } else if (bytes.find_first_of(".eE") != std::string_view::npos && parse_double(bytes, real)) {
+  } else if (std::ranges::any_of(bytes, [](char c) { return c == '.' || c == 'e' || c == 'E'; })) {
+    parsed = parse_double(bytes, real);
     event = YsonEvent::number(real);
   } else {
-    return fail_token("a number is malformed or out of range");
+    parsed = parse_decimal(bytes, integer);
+    event = YsonEvent::int64(integer);
   }
-  return scalar();
+  return parsed ? scalar() : fail_token("a number is malformed or out of range");
 }
 
 YsonStep YsonReader::special(std::string_view bytes, YsonEvent& event) {
