@@ -1,6 +1,7 @@
 // Any bytes as DSV: rejected, or rows that are the same however the input is cut, and that DSV
 // round-trips.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 

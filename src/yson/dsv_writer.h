@@ -29,7 +29,7 @@ class DsvSink : public YsonSink {
   virtual void field(std::string_view key, const YsonEvent& scalar) = 0;
   virtual bool end_row() = 0;
 
-  // Of a row's number in errors.
+  // The number of the row, counted from 0.
   std::size_t row() const { return row_; }
   std::string& out_;
 
@@ -72,7 +72,7 @@ class SchemafulDsvWriter final : public DsvSink {
 
   const SchemafulDsvOptions options_;
   const DsvSyntax syntax_;
-  std::map<std::string, std::size_t, std::less<>> places_;  // Of columns.
+  std::map<std::string, std::size_t, std::less<>> places_;  // The place of each column.
   std::vector<Value> values_;
   std::size_t next_ = 0;  // The column that is probably set next.
 };

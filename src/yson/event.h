@@ -34,7 +34,7 @@ enum class YsonDocument : std::uint8_t {
 // Lists, maps and attributes that are open at the same time.
 inline constexpr std::size_t kYsonDepthMax = 256;
 inline constexpr std::size_t kYsonStringBytesMax = std::size_t{128} << 20;
-// Of input: the whole document, or one item of a list fragment.
+// Bytes of input that make up a document, or an item of a list fragment.
 inline constexpr std::size_t kYsonItemBytesMax = std::size_t{512} << 20;
 
 struct YsonLimits {
@@ -61,7 +61,7 @@ struct YsonEvent {
   };
   Kind kind = Kind::kEntity;
   std::uint64_t word = 0;      // The bits of a boolean or a number.
-  std::string_view text = {};  // Of a string or a key.
+  std::string_view text = {};  // A string or a key.
 
   static YsonEvent of(Kind kind) { return {.kind = kind}; }
   static YsonEvent boolean(bool value) { return {.kind = Kind::kBoolean, .word = value}; }

@@ -11,7 +11,7 @@
 //            that the format cannot hold. kUnsupported: a format of YTsaurus that is not
 //            implemented.
 // Limits     kDsvColumnsMax columns in schemaful_dsv.
-// Tests      format_test.cpp.
+// Tests      format_test.cpp, format_fuzz.cpp.
 #pragma once
 
 #include <memory>
@@ -57,7 +57,7 @@ enum class DataType : std::uint8_t { kNull, kBinary, kStructured, kTabular };
 
 Result<DataFormat> format_of(const YsonNode& node);
 Result<DataFormat> parse_format(std::string_view yson);
-// Of a command's data if nobody says otherwise.
+// The format of a command's data when the client names none.
 DataFormat default_format(DataType type);
 
 // For example of application/json. Nothing: the MIME type names no format.

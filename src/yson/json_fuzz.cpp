@@ -1,6 +1,7 @@
 // Any bytes as JSON: rejected, or events that are the same however the input is cut, that JSON
 // round-trips, and that YSON does not change.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 

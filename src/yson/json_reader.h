@@ -32,9 +32,9 @@ namespace moraine {
 struct JsonTape {
   struct Entry {
     YsonEvent::Kind kind;
-    bool special = false;    // Of kBeginMap: one of its keys begins with '$'.
+    bool special = false;    // kBeginMap: one of its keys begins with '$'.
     std::uint64_t word = 0;  // A number's bits; of text where it begins; of kBegin* where it ends.
-    std::size_t size = 0;    // Of text.
+    std::size_t size = 0;    // kString and kKey: the length.
   };
   std::vector<Entry> entries;
   std::string text;
@@ -65,7 +65,7 @@ class JsonTapeReader {
   struct Open {
     YsonEvent::Kind end;
     std::size_t at;
-    std::size_t value = kNone;  // Of attributes: the value that they belong to,
+    std::size_t value = kNone;  // Attributes: the value that they belong to,
     std::size_t type = kNone;   // and its $type.
   };
   struct Parts {

@@ -24,7 +24,7 @@ std::size_t JsonTape::after(std::size_t at) const {
 }
 
 void JsonTape::clear() {
-  // Of an unusually large item the memory is given back.
+  // The memory of an unusually large item is released.
   constexpr std::size_t kKeptBytesMax = std::size_t{1} << 20;
   if (bytes() > kKeptBytesMax) {
     entries = {};

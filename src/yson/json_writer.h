@@ -61,7 +61,7 @@ class JsonWriter final : public YsonSink {
   const YsonDocument document_;
   std::vector<Open> open_;  // JSON's brackets.
   bool after_key_ = false;
-  std::vector<bool> wrapped_;   // Of every open node: is it the $value of a map?
+  std::vector<bool> wrapped_;   // For every open node: is it the $value of a map?
   std::size_t attributes_ = 0;  // Attributes that are open.
   bool has_start_ = false;      // A map is open in which the node becomes the $value.
 };

@@ -6,7 +6,7 @@
 // Invariants The keys of a map are distinct.
 // Threading  A tree that does not change may be read by many threads.
 // Limits     None of its own: builders limit depth and size (yson.h).
-// Tests      node_test.cpp.
+// Tests      node_test.cpp, node_fuzz.cpp.
 #pragma once
 
 #include <concepts>

@@ -463,7 +463,7 @@ YsonStep YsonReader::binary_ended(YsonEvent& event) {
   return binary_word(kept_[0], word, event);
 }
 
-// Of a binary string, as it is stored.
+// Checks the length of a binary string, as it is stored.
 bool YsonReader::check_length(std::uint64_t zigzag) {
   binary_ = true;
   if (zigzag % 2 != 0) {

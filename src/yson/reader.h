@@ -18,8 +18,8 @@
 // Promise    See YsonSource. Every byte is looked at a constant number of times, however the input
 //            is cut into pieces; events of complete input allocate nothing, but for quoted strings
 //            with escapes, which are decoded into a buffer that is used again.
-// Limits     YsonLimits; a number has at most kYsonNumberBytesMax bytes. Of input that came in
-//            pieces at most one unfinished string is kept.
+// Limits     YsonLimits; a number has at most kYsonNumberBytesMax bytes. Between pieces it keeps
+//            the bytes of at most one unfinished token.
 // Errors     kInvalidArgument: what is wrong, at which byte, and while only text was met in which
 //            line and column.
 // Tests      reader_test.cpp, yson_fuzz.cpp.
@@ -120,7 +120,7 @@ class YsonReader final : public YsonSource {
   const char* at_ = nullptr;
   const char* end_ = nullptr;
   const char* token_ = nullptr;   // Where the token began, if this piece has its first byte.
-  std::size_t piece_offset_ = 0;  // Of piece_ in the input.
+  std::size_t piece_offset_ = 0;  // Where piece_ begins in the input.
   std::size_t item_offset_ = 0;   // Where the item of a list fragment, or the document, began.
   std::size_t line_ = 0;          // In which piece_ begins,
   std::size_t line_offset_ = 0;   // and where that line began.

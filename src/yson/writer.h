@@ -27,7 +27,8 @@ class YsonWriter final : public YsonSink {
       : out_(out), format_(format), document_(document) {}
 
   bool on(const YsonEvent& event) override;
-  // Appends a node that is YSON already, of whatever format. Requires: a node may come here.
+  // Appends a node that is YSON already, as it is: readers take text and binary mixed. Requires: a
+  // node may come here.
   void raw(std::string_view yson);
 
  private:

@@ -113,11 +113,11 @@ YsonNode YsonTreeBuilder::take() {
 YsonNode* YsonTreeBuilder::place() {
   if (bare_ != nullptr) return std::exchange(bare_, nullptr);
   if (open_.empty() && document_ == YsonDocument::kNode) return &root_;
-  bytes_ += sizeof(YsonNode);
   const Open top = open_.empty() ? Open{&root_, false} : open_.back();
+  const bool in_list = !top.attributes && top.node->type() == YsonType::kList;
+  bytes_ += in_list ? sizeof(YsonNode) : sizeof(YsonPair) + key_.size();
   if (top.attributes) return &(top.node->mutable_attributes()[key_] = YsonNode());
   if (auto* list = top.node->as<YsonList>()) return &list->emplace_back();
-  bytes_ += sizeof(YsonPair) - sizeof(YsonNode) + key_.size();
   // No event ends a map fragment: its keys are indexed one by one.
   if (open_.empty()) return &(*root_.as<YsonMap>())[key_];
   return &top.node->as<YsonMap>()->append(std::move(key_));
@@ -204,6 +204,11 @@ Result<void> check_yson(std::string_view input, YsonDocument document, YsonLimit
     if (step == YsonStep::kEnd) return {};
     if (step == YsonStep::kError) return std::unexpected<Error>(reader.error());
   }
+}
+
+Result<void> emit_yson(std::string_view yson, YsonSink& sink) {
+  YsonReader reader;
+  return convert(yson, reader, sink);
 }
 
 void append_yson(std::string& out, const YsonNode& node, YsonFormat format) {

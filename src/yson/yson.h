@@ -32,6 +32,8 @@ std::string write_yson(const YsonNode& node, YsonFormat format);
 
 // Passes a tree to a sink. False: the sink failed.
 bool emit(const YsonNode& node, YsonSink& sink);
+// Passes a node that is stored as YSON to a sink, for example a value of type any inside a row.
+Result<void> emit_yson(std::string_view yson, YsonSink& sink);
 
 // Builds a tree of events; then the next one.
 class YsonTreeBuilder final : public YsonSink {

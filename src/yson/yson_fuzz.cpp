@@ -1,6 +1,7 @@
 // Any bytes as YSON: rejected, or events that are the same however the input is cut, and that every
 // format round-trips.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 

@@ -83,6 +83,17 @@ TEST(Yson, TreesAreBounded) {
   EXPECT_NE(converted.error().context.find("more than 100000 bytes"), std::string::npos);
 }
 
+TEST(Yson, StoredNodesAreTakenIntoDocumentsOfOtherFormats) {
+  std::string out;
+  YsonWriter writer(out, YsonFormat::kText, YsonDocument::kListFragment);
+  writer.on(YsonEvent::of(YsonEvent::Kind::kBeginMap));
+  writer.on(YsonEvent::key("any"));
+  EXPECT_TRUE(emit_yson("<a=1>[\x02\x04;#]", writer));
+  writer.on(YsonEvent::of(YsonEvent::Kind::kEndMap));
+  EXPECT_EQ(out, "{\"any\"=<\"a\"=1;>[2;#;];};\n");
+  EXPECT_FALSE(emit_yson("[", writer));
+}
+
 TEST(Yson, ABuilderTakesOneTreeAfterAnother) {
   YsonTreeBuilder builder;
   YsonReader reader(YsonDocument::kListFragment);
