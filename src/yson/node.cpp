@@ -117,8 +117,9 @@ void YsonMap::index_all() {
     index_->push_back({prefix_of(pairs_[at].key), static_cast<std::uint32_t>(at)});
   }
   std::ranges::sort(*index_, [this](const Ref& a, const Ref& b) {
-    if (before(a, b)) return true;
-    return !before(b, a) && a.at < b.at;
+    if (a.prefix != b.prefix) return a.prefix < b.prefix;
+    const int order = pairs_[a.at].key.compare(pairs_[b.at].key);
+    return order != 0 ? order < 0 : a.at < b.at;
   });
 }
 
