@@ -40,6 +40,7 @@ inline constexpr std::size_t kYsonItemBytesMax = std::size_t{512} << 20;
 struct YsonLimits {
   std::size_t depth_max = kYsonDepthMax;
   std::size_t string_bytes_max = kYsonStringBytesMax;
+  // Checked when a source needs more input: the caller bounds what it feeds at once.
   std::size_t item_bytes_max = kYsonItemBytesMax;
 };
 

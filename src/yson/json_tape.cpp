@@ -27,8 +27,8 @@ void JsonTape::clear() {
   // The memory of an unusually large item is released.
   constexpr std::size_t kKeptBytesMax = std::size_t{1} << 20;
   if (bytes() > kKeptBytesMax) {
-    entries = {};
-    text = {};
+    entries = std::vector<Entry>();
+    text = std::string();
   }
   entries.clear();
   text.clear();

@@ -118,7 +118,7 @@ void YsonReader::feed(std::string_view piece) {
   end_ = piece.data() + piece.size();
 }
 
-// Gives the piece up: of its bytes, only where its lines end is needed.
+// Forgets the piece, but for its size and where its last line begins.
 void YsonReader::release_piece() {
   const Place end = place(end_);
   piece_offset_ = end.offset;
@@ -362,21 +362,22 @@ bool YsonReader::advance_quoted() {
     ++at;
     after_backslash_ = false;
   }
-  bool ended = false;
-  while (!ended) {
+  for (;;) {
     while (at != end && *at != '"' && *at != '\\') ++at;
     if (at == end) break;
-    ended = *at++ == '"';
-    if (ended) break;
+    if (*at++ == '"') {
+      at_ = at;
+      return true;
+    }
     escaped_ = true;
     if (at == end) {
       after_backslash_ = true;
-    } else {
-      ++at;
+      break;
     }
+    ++at;
   }
   at_ = at;
-  return ended;
+  return false;
 }
 
 // Begins to collect a binary scalar that goes on past the piece, or is malformed.
