@@ -15,7 +15,7 @@ using namespace std::string_view_literals;
 std::string events(std::string_view input, const JsonOptions& options = {},
                    YsonDocument document = YsonDocument::kNode) {
   JsonReader whole(options, document);
-  const std::string drawn = draw_events(whole, input);
+  std::string drawn = draw_events(whole, input);
   const auto until_error = [](const std::string& text) {
     return text.substr(0, text.find(" error:"));
   };

@@ -154,8 +154,10 @@ TEST(YsonNode, AssignmentFromItsOwnPartsIsSafe) {
 TEST(YsonNode, DeepTreesAreCopiedComparedAndDestroyedWithoutDeepCalls) {
   constexpr std::size_t kDepth = 1'000'000;
   const YsonNode lists = nested_lists(kDepth);
-  const YsonNode copy = lists;
+  YsonNode copy = lists;
   EXPECT_EQ(copy, lists);
+  copy = YsonNode(1);
+  EXPECT_FALSE(copy == lists);
   YsonNode maps;
   for (std::size_t at = 0; at < kDepth; ++at) {
     YsonMap map;

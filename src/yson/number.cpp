@@ -24,8 +24,9 @@ bool parse_whole(std::string_view text, T& value) {
     text.remove_prefix(1);
     if (text.starts_with('-')) return false;
   }
-  const char* end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, value);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [stop, code] = std::from_chars(begin, end, value);
   return code == std::errc() && stop == end && !text.empty();
 }
 
