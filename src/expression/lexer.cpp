@@ -6,7 +6,7 @@
 #include <charconv>
 #include <limits>
 
-#include "base/yson.h"
+#include "yson/yson.h"
 
 namespace moraine {
 namespace {

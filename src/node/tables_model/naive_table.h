@@ -15,11 +15,11 @@
 #include <variant>
 #include <vector>
 
-#include "base/yson.h"
 #include "moraine/schema.h"
 #include "table/model/change.h"
 #include "table/model/column_batch.h"
 #include "table/model/timestamp.h"
+#include "yson/yson.h"
 
 namespace moraine {
 
@@ -60,11 +60,15 @@ inline Cell to_cell(const Value& value) {
   return {};
 }
 
-inline void sort_maps(YsonNode& node) {
-  if (auto* map = std::get_if<YsonMap>(&node.value)) {
-    for (YsonPair& pair : *map) sort_maps(pair.node);
-    std::ranges::sort(*map, {}, &YsonPair::key);
-  }
+// A node whose maps have their keys in order.
+inline YsonNode with_sorted_maps(const YsonNode& node) {
+  const auto* map = node.as<YsonMap>();
+  if (map == nullptr) return node;
+  std::map<std::string, YsonNode> sorted;
+  for (const YsonPair& pair : *map) sorted.emplace(pair.key, with_sorted_maps(pair.node));
+  YsonMap result;
+  for (auto& [key, child] : sorted) result.set(key, std::move(child));
+  return YsonNode(std::move(result));
 }
 
 // Equal texts: equal cells. Trees are equal whatever the order of their keys.
@@ -83,10 +87,9 @@ inline std::string text_of(const Cell& cell) {
       return out + "'";
     }
     case 6: {
-      auto parsed = parse_yson(std::get<6>(cell).yson);
+      const auto parsed = parse_yson(std::get<6>(cell).yson);
       if (!parsed) return "bad yson";
-      sort_maps(*parsed);
-      return write_yson(*parsed, YsonFormat::kText);
+      return write_yson(with_sorted_maps(*parsed), YsonFormat::kText);
     }
     default: return "null";
   }

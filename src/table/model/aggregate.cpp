@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/yson.h"
 #include "table/model/xdelta.h"
+#include "yson/yson.h"
 
 namespace moraine::table {
 namespace {
@@ -45,21 +45,21 @@ bool is_zero(const YsonNode& node) {
 
 void add_number(YsonNode& total, const YsonNode& delta) {
   if (total.as<double>() != nullptr || delta.as<double>() != nullptr) {
-    total.value = double_of(total) + double_of(delta);
+    total.set_value(double_of(total) + double_of(delta));
     return;
   }
   const std::uint64_t bits = bits_of(total) + bits_of(delta);
   if (total.as<std::int64_t>() != nullptr || delta.as<std::int64_t>() != nullptr) {
-    total.value = static_cast<std::int64_t>(bits);
+    total.set_value(static_cast<std::int64_t>(bits));
   } else {
-    total.value = bits;
+    total.set_value(bits);
   }
 }
 
 void add_map(YsonMap& total, const YsonMap& delta);
 
 void add_node(YsonNode& total, const YsonNode& delta) {
-  auto* map = std::get_if<YsonMap>(&total.value);
+  auto* map = total.as<YsonMap>();
   const auto* added = delta.as<YsonMap>();
   if (map != nullptr && added != nullptr) {
     add_map(*map, *added);
@@ -72,14 +72,13 @@ void add_node(YsonNode& total, const YsonNode& delta) {
 
 void add_map(YsonMap& total, const YsonMap& delta) {
   for (const YsonPair& pair : delta) {
-    const auto found = std::ranges::find(total, pair.key, &YsonPair::key);
-    if (found == total.end()) {
-      total.push_back(pair);
+    if (YsonNode* found = total.find(pair.key)) {
+      add_node(*found, pair.node);
     } else {
-      add_node(found->node, pair.node);
+      total.set(pair.key, pair.node);
     }
   }
-  std::erase_if(total, [](const YsonPair& pair) { return is_zero(pair.node); });
+  total.erase_if([](const YsonPair& pair) { return is_zero(pair.node); });
 }
 
 Value dict_sum(const Value& older, const Value& newer, TextMemory& memory) {
@@ -87,7 +86,7 @@ Value dict_sum(const Value& older, const Value& newer, TextMemory& memory) {
   auto total = parse_yson(older.text());
   const auto delta = parse_yson(newer.text());
   if (!total || !delta) return newer;
-  auto* map = std::get_if<YsonMap>(&total->value);
+  auto* map = total->as<YsonMap>();
   const auto* added = delta->as<YsonMap>();
   if (map == nullptr || added == nullptr) return newer;
   add_map(*map, *added);
@@ -100,7 +99,7 @@ Value xdelta(const Value& older, const Value& newer, TextMemory& memory) {
 }
 
 bool is_dict(const YsonNode& node) {
-  if (!node.attributes.empty()) return false;
+  if (node.has_attributes()) return false;
   const auto* map = node.as<YsonMap>();
   if (map == nullptr) return is_number(node);
   return std::ranges::all_of(*map, [](const YsonPair& pair) { return is_dict(pair.node); });

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "base/yson.h"
+#include "yson/yson.h"
 
 namespace moraine::table {
 namespace {
@@ -64,8 +64,8 @@ TEST_F(AggregateFold, DictSumIsAssociative) {
   for (const YsonNode& node : {left, right}) {
     const auto& map = *node.as<YsonMap>();
     EXPECT_EQ(map.size(), 2U);
-    EXPECT_EQ(*find(map, "a")->as<std::int64_t>(), 3);
-    EXPECT_EQ(*find(*find(map, "b")->as<YsonMap>(), "d")->as<std::int64_t>(), 6);
+    EXPECT_EQ(*map.find("a")->as<std::int64_t>(), 3);
+    EXPECT_EQ(*map.find("b")->find("d")->as<std::int64_t>(), 6);
   }
 }
 

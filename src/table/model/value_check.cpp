@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "base/utf8.h"
-#include "base/yson.h"
 #include "table/model/aggregate.h"
 #include "table/model/limits.h"
+#include "yson/yson.h"
 
 namespace moraine::table {
 namespace {
@@ -168,20 +168,18 @@ Result<void> check_text(const ColumnSchema& column, std::string_view text) {
 }
 
 YsonNode to_node(const Value& value) {
-  YsonNode node;
   switch (value.type()) {
-    case ValueType::kInt64: node.value = value.as_int64(); break;
-    case ValueType::kUint64: node.value = value.as_uint64(); break;
-    case ValueType::kDouble: node.value = value.as_double(); break;
-    case ValueType::kBoolean: node.value = value.as_boolean(); break;
-    case ValueType::kString: node.value = std::string(value.text()); break;
-    default: break;
+    case ValueType::kInt64: return value.as_int64();
+    case ValueType::kUint64: return value.as_uint64();
+    case ValueType::kDouble: return value.as_double();
+    case ValueType::kBoolean: return value.as_boolean();
+    case ValueType::kString: return value.text();
+    default: return {};
   }
-  return node;
 }
 
 bool is_ordered(const YsonNode& node) {
-  if (!node.attributes.empty() || node.as<YsonMap>() != nullptr) return false;
+  if (node.has_attributes() || node.as<YsonMap>() != nullptr) return false;
   const auto* list = node.as<YsonList>();
   return list == nullptr || std::ranges::all_of(*list, is_ordered);
 }

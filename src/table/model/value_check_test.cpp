@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "base/yson.h"
 #include "table/model/limits.h"
+#include "yson/yson.h"
 
 namespace moraine::table {
 namespace {
