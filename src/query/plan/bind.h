@@ -1,10 +1,11 @@
 // Binds a query of the YT dialect: names become columns, operands get their types, clauses become
 // the steps of a plan.
 //
-// Promise    Pure. A name means the alias of an expression, unless it stands in that expression,
-//            else a column. Columns of a table with an alias are visible as alias.column only.
-//            After GROUP BY only keys and aggregates are visible. Column and table names have a
-//            case, functions have none. Constants are computed, unless that fails.
+// Promise    Pure. A name means the alias of an expression, unless it stands in that expression (or
+//            the expression is an aggregate and no aggregate may stand there), else a column.
+//            Columns of a table with an alias are visible as alias.column only. After GROUP BY only
+//            keys and aggregates are visible. Column and table names have a case, functions have
+//            none. Constants are computed, unless that fails.
 // Limits     kPlanDepthMax, kPlanNodesMax (expression.h).
 // Errors     kInvalidArgument, with the texts of YTsaurus and the position: `Undefined reference`,
 //            `Undefined function`, `No matching function`, `Type mismatch in expression`, `ORDER BY

@@ -114,6 +114,11 @@ TEST(QueryBindError, SizesAreBounded) {
   std::string text = "i";
   for (std::size_t level = 0; level < kPlanDepthMax; ++level) text = "(" + text + " + k)";
   EXPECT_TRUE(why_not(text + " from [//t]").starts_with("Maximum expression depth exceeded"));
+  std::string chain = "i as x0";
+  for (int level = 1; level < 3'000; ++level) {
+    chain += ", x" + std::to_string(level - 1) + " as x" + std::to_string(level);
+  }
+  EXPECT_TRUE(why_not(chain + " from [//t]").starts_with("Maximum expression depth exceeded"));
   // Each alias names two of the one before.
   std::string doubling = "i as x0";
   for (int level = 1; level < 40; ++level) {

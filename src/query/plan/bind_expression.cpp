@@ -29,6 +29,11 @@ bool takes(Operator op, ValueType type) {
   }
 }
 
+bool has_aggregate(const Node& node) {
+  if (node.kind == NodeKind::kCall && find_aggregate(node.text) != nullptr) return true;
+  return std::ranges::any_of(node.operands, has_aggregate);
+}
+
 bool is_relation(Operator op) {
   return op >= Operator::kEqual && op <= Operator::kGreaterOrEqual;
 }
@@ -75,6 +80,16 @@ Result<Expression> ExpressionBinder::bind_aliased(const Node& node) {
 }
 
 Result<Expression> ExpressionBinder::bind(const Node& node) {
+  // Aliases may name each other in long chains.
+  if (++depth_ > 2 * kQueryDepthMax) {
+    return binding_.refuse(node, "Maximum expression depth exceeded");
+  }
+  auto result = bind_visible(node);
+  --depth_;
+  return result;
+}
+
+Result<Expression> ExpressionBinder::bind_visible(const Node& node) {
   if (grouped_ && !in_aggregate_) {
     const GroupScope& group = *scope_.group;
     for (std::size_t i = 0; i < group.keys.size(); ++i) {
@@ -147,11 +162,19 @@ Result<std::vector<Expression>> ExpressionBinder::bind_tuple(const Node& node) {
   return parts;
 }
 
+// `sum(b) as b`: where no aggregate may stand, b is the column, if there is one.
+bool ExpressionBinder::hides_aggregate(const Node& alias, const Node& reference) const {
+  if ((grouped_ && !in_aggregate_) || !has_aggregate(alias)) return false;
+  const auto column = scope_.find("", reference.text);
+  return column && column->has_value();
+}
+
 Result<Expression> ExpressionBinder::reference(const Node& node) {
   const std::string name = output_name(node, binding_.options.syntax_version);
   if (node.table.empty()) {
     const auto alias = scope_.aliases.find(node.text);
-    if (alias != scope_.aliases.end() && expanding_.insert(node.text).second) {
+    if (alias != scope_.aliases.end() && !hides_aggregate(*alias->second, node) &&
+        expanding_.insert(node.text).second) {
       auto result = bind(*alias->second);
       expanding_.erase(node.text);
       return result;

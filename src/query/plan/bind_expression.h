@@ -26,7 +26,9 @@ class ExpressionBinder {
   Result<Expression> bind_predicate(const Node& node, std::string_view clause);
 
  private:
+  Result<Expression> bind_visible(const Node& node);
   Result<Expression> bind_new(const Node& node);
+  bool hides_aggregate(const Node& alias, const Node& reference) const;
   Result<Expression> finish(const Node& node, Expression expression);
   Result<Expression> reference(const Node& node);
   Result<Expression> call(const Node& node);
@@ -60,6 +62,7 @@ class ExpressionBinder {
   Scope& scope_;
   const bool grouped_;
   bool in_aggregate_ = false;
+  std::size_t depth_ = 0;
   std::set<std::string, std::less<>> expanding_;  // Aliases that contain the node.
 };
 

@@ -116,6 +116,19 @@ project b = sum(b)
 )");
 }
 
+TEST(QueryBind, AColumnIsMeantWhereItsAliasWouldBeAnAggregate) {
+  EXPECT_EQ(plan("sum(b) as b from [//q] where b > 1 group by 1 having b > 5 order by sum(b) "
+                 "limit 3"),
+            R"(
+project b = sum(b)
+  limit 3 offset 0
+    order by sum(b)
+      group by 1, sum(b) having (sum(b) > 5)
+        filter (b > 1)
+          scan //q [b:int64] [..+]
+)");
+}
+
 TEST(QueryBind, GroupsShowKeysAndAggregatesOnly) {
   EXPECT_EQ(plan("a % 2, sum(b) + sum(b) from [//q] group by a % 2"), R"(
 project a % 2 = a % 2, sum(b) + sum(b) = (sum(b) + sum(b))

@@ -116,17 +116,21 @@ table::KeyBounds encode_range(const KeyRange& range) {
   return {.from = encode_bound(range.from), .to = open ? std::string() : encode_bound(range.to)};
 }
 
-bool scans_a_whole_table(const PlanNode& root) {
+bool scans_whole_table(const PlanNode& root) {
   const auto* scan = std::get_if<Scan>(&root.step);
   if (scan != nullptr) {
     return std::ranges::any_of(scan->ranges, [](const KeyRange& range) {
       return range.from.prefix.empty() && range.to.prefix.empty();
     });
   }
-  // The right side of a join is looked up by key, unless its key is not used.
   const auto* join = std::get_if<Join>(&root.step);
-  if (join != nullptr && join->key_prefix > 0) return scans_a_whole_table(root.inputs[0]);
-  return std::ranges::any_of(root.inputs, scans_a_whole_table);
+  if (join != nullptr && join->key_prefix > 0) return scans_whole_table(root.inputs[0]);
+  return std::ranges::any_of(root.inputs, scans_whole_table);
+}
+
+Result<void> refuse_full_scan(const PlanNode& root) {
+  if (!scans_whole_table(root)) return {};
+  return fail(Errc::kInvalidArgument, "Primary table key is not used in the where clause");
 }
 
 }  // namespace moraine::query

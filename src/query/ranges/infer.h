@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "base/result.h"
 #include "query/plan/plan.h"
 #include "table/model/key.h"
 
@@ -41,7 +42,10 @@ void add_ranges(Plan& plan, std::size_t ranges_max = kRangesMax);
 
 // As bounds of encoded keys, which scans of tables take.
 table::KeyBounds encode_range(const KeyRange& range);
-// Does a scan of the plan read its whole table?
-bool scans_a_whole_table(const PlanNode& root);
+// Does a scan of the plan read its whole table? Tables that joins look up by key do not count.
+bool scans_whole_table(const PlanNode& root);
+// For allow_full_scan=%false. kInvalidArgument: `Primary table key is not used in the where
+// clause`.
+Result<void> refuse_full_scan(const PlanNode& root);
 
 }  // namespace moraine::query

@@ -150,8 +150,24 @@ project b = b
   filter (in[1](a, 2, 1) and (b > 3))
     scan //q [a:int64, b:int64] [1..1+] [2..2+]
 )");
-  EXPECT_FALSE(scans_a_whole_table(plan->root));
-  EXPECT_TRUE(scans_a_whole_table(plan_query("* from [//q]", test_schemas())->root));
+  EXPECT_FALSE(scans_whole_table(plan->root));
+  EXPECT_TRUE(refuse_full_scan(plan->root));
+}
+
+TEST(QueryRanges, FullScansAreRefusedOnDemand) {
+  const auto refusal = [](std::string_view text) {
+    auto plan = plan_query(text, test_schemas());
+    EXPECT_TRUE(plan) << text << plan.error().context;
+    add_ranges(*plan);
+    const auto result = refuse_full_scan(plan->root);
+    return result ? "" : result.error().context;
+  };
+  constexpr std::string_view kRefused = "Primary table key is not used in the where clause";
+  EXPECT_EQ(refusal("* from [//q]"), kRefused);
+  EXPECT_EQ(refusal("* from [//q] where b = 1"), kRefused);
+  EXPECT_EQ(refusal("* from [//q] where a = 1 or b = 1"), kRefused);
+  EXPECT_EQ(refusal("* from [//q] where a > 1"), "");
+  EXPECT_EQ(refusal("* from [//l] join [//r] using b where a = 1"), "");
 }
 
 TEST(QueryRanges, BoundsAreEncodedAsKeys) {
