@@ -97,6 +97,9 @@ TEST(QueryFunction, TimesAreFlooredInUtc) {
   EXPECT_EQ(call("timestamp_floor_day", {-1}), Value(-86400));
   EXPECT_EQ(call("format_timestamp", {kTime, "%Y-%m-%dT%H:%M:%S"}), Value("2015-10-31T21:01:24"));
   EXPECT_EQ(call("format_timestamp", {kTime, ""}), Value(""));
+  EXPECT_EQ(call("format_timestamp", {900'000'000'000, "%Y-%m"}), Value("30489-11"));
+  EXPECT_EQ(call("timestamp_floor_day", {900'000'000'001}), Value(900'000'000'001))
+      << "past the calendar times stay as they are";
   EXPECT_TRUE(fails("format_timestamp", {std::numeric_limits<std::int64_t>::max(), "%Y"}));
 }
 

@@ -17,8 +17,8 @@ using std::chrono::year_month_day;
 using Seconds = std::chrono::sys_seconds;
 
 constexpr std::int64_t kHour = 3'600;
-// About the years -32767 to 32767, which a calendar date can have.
-constexpr std::int64_t kSecondsMax = std::int64_t{1'000'000} * 1'000'000 - kHour;
+// About the years -26,500 to 30,500: std::chrono::year ends at 32,767.
+constexpr std::int64_t kSecondsMax = 900'000'000'000;
 constexpr std::size_t kFormattedMax = 4'096;
 
 std::int64_t seconds_of(sys_days day) {

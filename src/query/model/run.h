@@ -10,7 +10,7 @@
 //            rows. kNotFound: a table without rows given.
 // Threading  Any thread.
 // Tests      run_test.cpp (cases of the dialect), run_model_test.cpp (random queries: ranges and
-//            partitions of a condition change nothing).
+//            partitions of a condition change nothing), run_fuzz.cpp.
 #pragma once
 
 #include <map>

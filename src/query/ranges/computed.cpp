@@ -1,7 +1,6 @@
 #include "query/ranges/computed.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "query/plan/bind.h"
