@@ -187,6 +187,9 @@ TEST(QueryRangesModel, WithAHashOfATextInTheMiddle) {
 TEST(QueryRangesModel, WithADividedColumn) {
   check_table(make_table("uint64(a / 2)", true), 4, 250);
 }
+TEST(QueryRangesModel, WithARemainderThatMayBeNull) {
+  check_table(make_table("uint64(a) % 3", true), 6, 250);
+}
 TEST(QueryRangesModel, WithAHashThatIsNotBounded) {
   check_table(make_table("farm_hash(b) + uint64(a / 3)", true), 5, 250);
 }

@@ -1,5 +1,6 @@
 #include "query/ranges/infer.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "expression/farm_hash.h"
