@@ -1,0 +1,156 @@
+// The functions of queries: names and signatures, in one table.
+//
+// clang-format off
+//   signature = { parameter } "->" result
+//   parameter = type [ "+" ]           +: once or more, only at the end
+//   type      = i int64 | u uint64 | d double | b boolean | s string | y any
+//             | N any number | w any type
+//             | n one number type | e one integer type | t one type | v another one type
+//   result    = type; n, e, t, v: that of the arguments
+// clang-format on
+//
+// Promise    Plain data. Names are matched in any case.
+// Threading  Any thread.
+// Tests      functions_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "moraine/value.h"
+
+namespace moraine::query {
+
+enum class Function : std::uint8_t {
+  // General.
+  kIf,
+  kIsNull,
+  kIfNull,
+  kCoalesce,
+  kIsNan,
+  kIsFinite,
+  kIsInf,
+  kGreatest,
+  // Casts.
+  kInt64,
+  kUint64,
+  kDouble,
+  kBoolean,
+  kNumericToString,
+  kParseInt64,
+  kParseUint64,
+  kParseDouble,
+  // Texts.
+  kLower,
+  kLength,
+  kConcat,
+  kIsSubstr,
+  kIsPrefix,
+  kIsValidUtf8,
+  kToValidUtf8,
+  kRegexFullMatch,
+  kRegexPartialMatch,
+  kRegexReplaceFirst,
+  kRegexReplaceAll,
+  kRegexExtract,
+  kRegexEscape,
+  // Times: seconds since 1970, UTC.
+  kFloorHour,
+  kFloorDay,
+  kFloorWeek,
+  kFloorMonth,
+  kFloorQuarter,
+  kFloorYear,
+  kFormatTimestamp,
+  // Hashes and numbers.
+  kFarmHash,
+  kAbs,
+  kSign,
+  kSignbit,
+  kCeil,
+  kFloor,
+  kRound,
+  kTrunc,
+  kEven,
+  kSqrt,
+  kCbrt,
+  kPow,
+  kExp,
+  kLn,
+  kLog10,
+  kLog2,
+  kSin,
+  kCos,
+  kTan,
+  kCot,
+  kAsin,
+  kAcos,
+  kAtan2,
+  kDegrees,
+  kRadians,
+  kGamma,
+  kLgamma,
+  kFactorial,
+  kGcd,
+  kLcm,
+  kXor,
+  kBitCount,
+  kUnsupported,  // Known by name, not implemented.
+};
+
+enum class AggregateFunction : std::uint8_t {
+  kSum,
+  kMin,
+  kMax,
+  kAvg,
+  kFirst,
+  kArgmin,
+  kArgmax,
+  kCardinality,  // Of distinct values, within 5 %.
+  kUniq,         // The same.
+  kUnsupported,
+};
+
+enum class NullRule : std::uint8_t {
+  kNullGivesNull,  // A null argument makes the result null; the function is not called.
+  kSeesNulls,
+};
+
+struct FunctionInfo {
+  std::string_view name;
+  Function function;
+  std::string_view signature;
+  NullRule nulls = NullRule::kNullGivesNull;
+};
+struct AggregateInfo {
+  std::string_view name;
+  AggregateFunction function;
+  std::string_view signature;
+};
+
+std::span<const FunctionInfo> all_functions();
+std::span<const AggregateInfo> all_aggregates();
+// nullptr: no such function.
+const FunctionInfo* find_function(std::string_view name);
+const AggregateInfo* find_aggregate(std::string_view name);
+const FunctionInfo& info_of(Function function);
+std::string_view to_string(AggregateFunction function);
+
+// An argument as overloads see it.
+struct ArgumentType {
+  ValueType type = ValueType::kNull;  // kNull: the literal null, which has every type.
+  // What a literal may become: bits 1 << ValueType, its own type among them. 0: it is no literal.
+  std::uint8_t adapts_to = 0;
+};
+struct SignatureMatch {
+  std::vector<ValueType> parameters;  // What each argument must become.
+  ValueType result = ValueType::kNull;
+};
+// Errors: kInvalidArgument `No matching function ...`; kUnsupported for arguments of type any.
+Result<SignatureMatch> match_signature(std::string_view name, std::string_view signature,
+                                       std::span<const ArgumentType> arguments);
+
+}  // namespace moraine::query
