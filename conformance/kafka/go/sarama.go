@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/IBM/sarama"
@@ -82,9 +83,10 @@ func saramaCodec(t task) outcome {
 	return saramaRead(t)
 }
 
+// Each claimed partition has a goroutine of its own.
 type member struct {
-	wanted int
-	read   int
+	wanted int64
+	read   atomic.Int64
 	done   context.CancelFunc
 }
 
@@ -93,8 +95,7 @@ func (m *member) Cleanup(sarama.ConsumerGroupSession) error { return nil }
 func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim) error {
 	for got := range claim.Messages() {
 		session.MarkMessage(got, "")
-		m.read++
-		if m.read == m.wanted {
+		if m.read.Add(1) == m.wanted {
 			session.Commit()
 			m.done()
 		}
@@ -107,14 +108,14 @@ func saramaJoin(t task, wanted int, patience time.Duration) int {
 	check(err)
 	limit, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	m := &member{wanted: wanted, done: cancel}
+	m := &member{wanted: int64(wanted), done: cancel}
 	for limit.Err() == nil {
 		if err := group.Consume(limit, []string{t.topic()}, m); err != nil && limit.Err() == nil {
 			check(err)
 		}
 	}
 	check(group.Close())
-	return m.read
+	return int(m.read.Load())
 }
 
 func saramaGroup(t task) outcome {
