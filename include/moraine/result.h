@@ -35,8 +35,11 @@ enum class Errc : std::uint8_t {
   // call did nothing. Find out where the tablet runs and retry; a program that uses one node in its
   // own process retries after a pause.
   kNotHere,
+  kNotEmpty,       // A node of the tree has children.
+  kLockConflict,   // A transaction of the tree has a lock on the node.
+  kNoTransaction,  // No such transaction, or it is over.
 };
-inline constexpr Errc kErrcLast = Errc::kNotHere;
+inline constexpr Errc kErrcLast = Errc::kNoTransaction;
 
 std::string_view to_string(Errc code);
 

@@ -43,7 +43,10 @@ ExitCode exit_code_of(Errc code) {
     case Errc::kCorrupt:
     case Errc::kReadOnly:
     case Errc::kUnsupported:
+    case Errc::kNotEmpty:
+    case Errc::kNoTransaction:
     case Errc::kConflict: return kExitData;
+    case Errc::kLockConflict:
     case Errc::kAborted: return kExitNegative;
     case Errc::kIo:
     case Errc::kNoSpace: return kExitIo;

@@ -19,6 +19,9 @@ std::string_view to_string(Errc code) {
     case Errc::kAborted: return "aborted";
     case Errc::kUnknownOutcome: return "unknown outcome";
     case Errc::kNotHere: return "not here";
+    case Errc::kNotEmpty: return "not empty";
+    case Errc::kLockConflict: return "lock conflict";
+    case Errc::kNoTransaction: return "no transaction";
   }
   return "unknown";
 }

@@ -54,6 +54,9 @@ unsigned status_of(Errc code) {
     case Errc::kAlreadyExists:
     case Errc::kReadOnly:  // The state of the table does not allow it.
     case Errc::kConflict:
+    case Errc::kNotEmpty:
+    case Errc::kLockConflict:
+    case Errc::kNoTransaction:
     case Errc::kAborted: return 409;
     case Errc::kCorrupt:
     case Errc::kIo:

@@ -24,6 +24,9 @@ TEST(StatusOf, EveryErrorCodeHasItsStatus) {
       {Errc::kAborted, 409},
       {Errc::kUnknownOutcome, 500},
       {Errc::kNotHere, 503},
+      {Errc::kNotEmpty, 409},
+      {Errc::kLockConflict, 409},
+      {Errc::kNoTransaction, 409},
   };
   // A code that is added has a name, and must be added here.
   const std::string_view no_code = to_string(static_cast<Errc>(255));
