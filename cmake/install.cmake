@@ -4,7 +4,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(MORAINE_LIBRARIES base yson io blob tablet keyvalue queue expression table scheme transaction client
+set(MORAINE_LIBRARIES base yson io blob tablet keyvalue queue expression table scheme transaction query client
     cluster node embed)
 foreach(library ${MORAINE_LIBRARIES})
   set_target_properties(${library} PROPERTIES OUTPUT_NAME moraine_${library})

@@ -1,0 +1,86 @@
+// Select: runs a query of the YT dialect over the tables of a node.
+//
+//   text -> plan (query/plan) -> key ranges (query/ranges) -> parts of the plan beside the readers
+//   of the tablets -> merged by the caller
+//
+// Promise    Rows are those of the plan on the tables at one timestamp. Filters, projections,
+//            partial groups and the first rows of an order are computed beside the readers, in
+//            parallel over lanes. A query that is over a limit, cancelled or late ends soon, and
+//            releases what it holds.
+// Threading  Any lane; one call at a time. The client outlives the selection.
+// Limits     SelectOptions; kSelectionsMax of a node.
+// Errors     kInvalidArgument: the text is wrong (with the position), or computing it fails;
+//            kNotFound: no such table; kOverloaded: over a limit of rows or memory, the text says
+//            which; kTimeout; those of scans.
+// Tests      select_test.cpp.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/table_client.h"
+#include "query/plan/bind.h"
+#include "yson/node.h"
+
+namespace moraine::client {
+
+inline constexpr std::uint64_t kSelectInputRowsDefault = 1'000'000'000;
+inline constexpr std::uint64_t kSelectOutputRowsDefault = 1'000'000;
+
+struct SelectOptions {
+  query::BindOptions bind;  // `placeholders` outlives the call of select() only.
+  Timestamp timestamp = kSyncLastCommitted;
+  Timestamp retention_timestamp = kNullTimestamp;
+  std::uint64_t input_rows_max = kSelectInputRowsDefault;
+  std::uint64_t output_rows_max = kSelectOutputRowsDefault;
+  std::size_t ranges_max = 200'000;
+  std::size_t memory_bytes_max = std::size_t{1} << 30;
+  bool allow_full_scan = true;
+  // False: a query over a limit of rows returns what it has.
+  bool fail_on_incomplete_result = true;
+  std::chrono::milliseconds timeout = std::chrono::seconds(60);
+  bool columnar = true;  // False: rows are merged one by one (tests compare both).
+  bool pushdown = true;  // False: tablets return rows, all else is done by the caller (tests).
+};
+
+struct SelectStatistics {
+  std::uint64_t rows_read = 0;
+  std::uint64_t bytes_read = 0;  // Of the values that were read.
+  std::uint64_t rows_written = 0;
+  std::uint64_t rows_grouped = 0;
+  std::uint64_t memory_bytes = 0;  // The most at one time.
+  std::uint64_t ranges = 0;
+  std::uint64_t parts = 0;  // Pieces of ranges that were read independently.
+  bool full_scan = false;
+  bool incomplete_input = false;
+  bool incomplete_output = false;
+  std::chrono::nanoseconds read_time{0};
+  std::chrono::nanoseconds execute_time{0};
+  std::chrono::nanoseconds total_time{0};
+};
+
+// The answer of a query, in batches.
+class Selection {
+ public:
+  virtual ~Selection() = default;
+  virtual const std::vector<query::PlanColumn>& columns() const = 0;
+  // False: no more rows. Texts of the batch live until the next call.
+  virtual Task<Result<bool>> next(ScanBatch& batch) = 0;
+  // Complete once next() has returned false.
+  virtual const SelectStatistics& statistics() const = 0;
+  // next() fails with kAborted soon, on any thread.
+  virtual void cancel() = 0;
+};
+
+// Plans the query; rows are read by next(). Reads of a transaction have its start as timestamp.
+Task<Result<std::unique_ptr<Selection>>> select(TableClient& client, std::string query,
+                                                SelectOptions options);
+
+// The plan with its ranges, without running it: the answer of explain_query.
+Task<Result<YsonNode>> explain(TableClient& client, std::string query, SelectOptions options);
+
+}  // namespace moraine::client
