@@ -58,6 +58,9 @@ struct ColumnSchema {
   std::string lock{};   // Lock group; empty: the primary one.
   std::string group{};  // Columns of one column group are stored together in scan format.
   std::optional<std::uint64_t> max_inline_hunk_size{};
+  // A type that `type` and `required` do not say: `decimal`, `list`, `tagged`, ... as YSON text, as
+  // set_type() stores it (src/table/model/logical_type.h). `type` is how its values are stored.
+  std::string type_v3{};
   bool operator==(const ColumnSchema&) const = default;
 };
 

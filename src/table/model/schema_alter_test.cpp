@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "table/model/logical_type.h"
 #include "table/model/schema_check.h"
 
 namespace moraine::table {
@@ -87,15 +88,35 @@ TEST_F(SchemaAlter, TypesMayBecomeWiderOnly) {
 
 TEST_F(SchemaAlter, EveryWideningOfTheFactsIsKnown) {
   using enum ColumnType;
-  EXPECT_TRUE(is_wider(kUint8, kUint16, true));
-  EXPECT_TRUE(is_wider(kUint16, kUint64, true));
-  EXPECT_TRUE(is_wider(kFloat, kDouble, true));
-  EXPECT_TRUE(is_wider(kUtf8, kString, true));
-  EXPECT_TRUE(is_wider(kString, kAny, false));
-  EXPECT_FALSE(is_wider(kString, kAny, true));
-  EXPECT_FALSE(is_wider(kDouble, kFloat, false));
-  EXPECT_FALSE(is_wider(kString, kUtf8, false));
-  EXPECT_FALSE(is_wider(kBoolean, kInt64, false));
+  const auto wider = [](ColumnType from, ColumnType to, bool key) {
+    return is_wider(ColumnSchema{.name = "c", .type = from, .key = key},
+                    ColumnSchema{.name = "c", .type = to, .key = key});
+  };
+  EXPECT_TRUE(wider(kUint8, kUint16, true));
+  EXPECT_TRUE(wider(kUint16, kUint64, true));
+  EXPECT_TRUE(wider(kFloat, kDouble, true));
+  EXPECT_TRUE(wider(kUtf8, kString, true));
+  EXPECT_TRUE(wider(kString, kAny, false));
+  EXPECT_FALSE(wider(kString, kAny, true));
+  EXPECT_FALSE(wider(kDouble, kFloat, false));
+  EXPECT_FALSE(wider(kString, kUtf8, false));
+  EXPECT_FALSE(wider(kBoolean, kInt64, false));
+}
+
+TEST_F(SchemaAlter, TypesOfTypeV3AreWidenedByTheirParts) {
+  const auto typed = [](std::string_view yson) {
+    ColumnSchema made{.name = "c"};
+    set_type(made, *parse_type_text(yson));
+    return made;
+  };
+  const ColumnSchema list = typed("{type_name=list;item=int8}");
+  EXPECT_TRUE(is_wider(list, typed("{type_name=list;item=int32}")));
+  EXPECT_FALSE(is_wider(typed("{type_name=list;item=int32}"), list));
+  EXPECT_TRUE(is_wider(list, typed("{type_name=optional;item={type_name=list;item=int8}}")));
+  EXPECT_TRUE(is_wider(list, ColumnSchema{.name = "c", .type = ColumnType::kAny}));
+  EXPECT_FALSE(is_wider(ColumnSchema{.name = "c", .type = ColumnType::kAny}, list));
+  const ColumnSchema decimal = typed("{type_name=decimal;precision=3;scale=2}");
+  EXPECT_FALSE(is_wider(decimal, ColumnSchema{.name = "c", .type = ColumnType::kString}));
 }
 
 TEST_F(SchemaAlter, RequiredMayBeDroppedAndNotIntroduced) {

@@ -8,6 +8,7 @@
 #include "expression/expression.h"
 #include "table/model/change.h"
 #include "table/model/limits.h"
+#include "table/model/logical_type.h"
 
 namespace moraine::table {
 namespace {
@@ -59,8 +60,25 @@ bool fits_aggregate(Aggregate aggregate, ColumnType type) {
 }
 
 Result<void> check_value_rules(const ColumnSchema& column) {
-  if (column.type == ColumnType::kAny && column.required) {
+  if (auto checked = check_type(column); !checked) {
+    return invalid(column, fmt::format("has an invalid type: {}", checked.error().context));
+  }
+  if (!column.type_v3.empty()) {
+    return invalid(column, fmt::format("of type {}: values of such types are not checked yet",
+                                       column.type_v3));
+  }
+  const bool is_any = column.type == ColumnType::kAny && column.type_v3.empty();
+  if (is_any && column.required) {
     return invalid(column, "of type any cannot be required");
+  }
+  if (!column.type_v3.empty() && column.aggregate != Aggregate::kNone &&
+      column.aggregate != Aggregate::kFirst) {
+    return invalid(column, fmt::format("of type {} cannot have aggregate \"{}\"", column.type_v3,
+                                       to_string(column.aggregate)));
+  }
+  if (!column.type_v3.empty() && column.key && column.type == ColumnType::kAny &&
+      type_of(column).is_composite()) {
+    return invalid(column, "is a key column and cannot be of a composite type");
   }
   if (column.key && column.aggregate != Aggregate::kNone) {
     return invalid(column, "is a key column and cannot be aggregated");
@@ -126,11 +144,15 @@ std::unexpected<Error> incompatible(const ColumnSchema& column, std::string_view
               fmt::format("Table schemas are incompatible: column \"{}\" {}", column.name, why));
 }
 
+std::string shown_type(const ColumnSchema& column) {
+  return column.type_v3.empty() ? std::string(to_string(column.type)) : column.type_v3;
+}
+
 Result<void> check_column_alter(const ColumnSchema& before, const ColumnSchema& after) {
   if (before.key != after.key) return incompatible(before, "cannot become a key or stop being one");
-  if (!is_wider(before.type, after.type, before.key)) {
+  if (!is_wider(before, after)) {
     return incompatible(before, fmt::format("cannot change its type from {} to {}",
-                                            to_string(before.type), to_string(after.type)));
+                                            shown_type(before), shown_type(after)));
   }
   if (after.required && !before.required) return incompatible(before, "cannot become required");
   if (before.expression != after.expression) {
@@ -143,26 +165,6 @@ Result<void> check_column_alter(const ColumnSchema& before, const ColumnSchema& 
     return incompatible(before, "cannot lose max_inline_hunk_size");
   }
   return {};
-}
-
-// The rank of an integer type among those of its signedness, 0: none.
-int signed_rank(ColumnType type) {
-  switch (type) {
-    case ColumnType::kInt8: return 1;
-    case ColumnType::kInt16: return 2;
-    case ColumnType::kInt32: return 3;
-    case ColumnType::kInt64: return 4;
-    default: return 0;
-  }
-}
-int unsigned_rank(ColumnType type) {
-  switch (type) {
-    case ColumnType::kUint8: return 1;
-    case ColumnType::kUint16: return 2;
-    case ColumnType::kUint32: return 3;
-    case ColumnType::kUint64: return 4;
-    default: return 0;
-  }
 }
 
 }  // namespace
@@ -190,13 +192,14 @@ Result<void> check_schema(const TableSchema& schema, TableKind kind) {
   return {};
 }
 
-bool is_wider(ColumnType from, ColumnType to, bool key) {
-  if (from == to) return true;
-  if (to == ColumnType::kAny) return !key;
-  if (signed_rank(from) != 0 && signed_rank(from) < signed_rank(to)) return true;
-  if (unsigned_rank(from) != 0 && unsigned_rank(from) < unsigned_rank(to)) return true;
-  if (from == ColumnType::kFloat) return to == ColumnType::kDouble;
-  return from == ColumnType::kUtf8 && to == ColumnType::kString;
+bool is_wider(const ColumnSchema& from, const ColumnSchema& to) {
+  if (from.type == to.type && from.type_v3 == to.type_v3) return true;
+  if (to.type == ColumnType::kAny && to.type_v3.empty()) return !from.key;
+  // What may be null is the columns' matter.
+  ColumnSchema before = from;
+  ColumnSchema after = to;
+  before.required = after.required = true;
+  return is_wider(type_of(before), type_of(after));
 }
 
 Result<void> check_alter(const TableSchema& old_schema, const TableSchema& new_schema,

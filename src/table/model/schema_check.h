@@ -23,7 +23,8 @@ Result<void> check_schema(const TableSchema& schema, TableKind kind = TableKind:
 // one.
 Result<void> check_alter(const TableSchema& old_schema, const TableSchema& new_schema,
                          TableKind kind = TableKind::kSorted);
-// Whether every cell of `from` is a valid cell of `to`; key columns do not become `any`.
-bool is_wider(ColumnType from, ColumnType to, bool key);
+// Whether every value of `from` that is not null is a valid value of `to`; key columns do not
+// become `any`.
+bool is_wider(const ColumnSchema& from, const ColumnSchema& to);
 
 }  // namespace moraine::table

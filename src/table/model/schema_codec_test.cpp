@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "table/model/logical_type.h"
+
 namespace moraine::table {
 namespace {
 
@@ -38,11 +40,36 @@ TEST(SchemaCodec, AShortSchemaIsRefused) {
 TEST(SchemaCodec, ALaterVersionIsUnsupported) {
   Encoder encoder;
   append_schema(encoder, test_schema());
-  encoder.span()[0] = std::byte{2};
+  encoder.span()[0] = std::byte{3};
   Decoder decoder(encoder.span());
   const auto schema = take_schema(decoder);
   ASSERT_FALSE(schema);
   EXPECT_EQ(schema.error().code, Errc::kUnsupported);
+}
+
+TEST(SchemaCodec, TypesOfColumnsAreDecodedAsEncoded) {
+  TableSchema schema = test_schema();
+  ColumnSchema& list = schema.columns.emplace_back();
+  list.name = "list";
+  set_type(list, *parse_type_text("{type_name=optional;item={type_name=list;item=int8}}"));
+  Encoder encoder;
+  append_schema(encoder, schema);
+  EXPECT_EQ(encoder.span()[0], std::byte{2});
+  for (std::size_t size = 0; size < encoder.size(); ++size) {
+    Decoder cut(ByteSpan(encoder.span()).first(size));
+    EXPECT_FALSE(take_schema(cut)) << size;
+  }
+  Decoder decoder(encoder.span());
+  const auto decoded = take_schema(decoder);
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  EXPECT_EQ(*decoded, schema);
+  EXPECT_NE(schema_fingerprint(schema), schema_fingerprint(test_schema()));
+
+  schema.columns.back().type = ColumnType::kInt64;  // Not how lists are stored.
+  Encoder wrong;
+  append_schema(wrong, schema);
+  Decoder refused(wrong.span());
+  EXPECT_FALSE(take_schema(refused));
 }
 
 TEST(SchemaCodec, KeyColumnsComeFirst) {
