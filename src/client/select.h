@@ -12,7 +12,6 @@
 // Errors     kInvalidArgument: the text is wrong (with the position), or computing it fails;
 //            kNotFound: no such table; kOverloaded: over a limit of rows or memory, the text says
 //            which; kTimeout; those of scans.
-// Tests      select_test.cpp.
 #pragma once
 
 #include <chrono>

@@ -5,7 +5,6 @@
 //            the table's schema and options say, with YTsaurus's rules and messages.
 // Threading  That of `tables`: any lane for LaneTables. `tables` outlives the call.
 // Errors     kInvalidArgument, kReadOnly: the text says what is wrong; those of Tables.
-// Tests      table_attributes_test.cpp.
 #pragma once
 
 #include <optional>
