@@ -16,7 +16,7 @@
 namespace moraine::app {
 namespace {
 
-void set_timeout(int fd, Duration timeout) {
+void set_socket_timeout(int fd, Duration timeout) {
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(timeout).count();
   timeval value{};
   value.tv_sec = micros / 1'000'000;
@@ -44,7 +44,7 @@ Result<Socket> Socket::connect(const TcpAddress& address, Duration timeout) {
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
     Socket socket(::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol));
     if (socket.open()) {
-      set_timeout(socket.fd_, timeout);
+      set_socket_timeout(socket.fd_, timeout);
       const int on = 1;
       setsockopt(socket.fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       if (::connect(socket.fd_, at->ai_addr, at->ai_addrlen) == 0) return socket;
@@ -77,6 +77,18 @@ Result<void> Socket::receive(MutableByteSpan to) {
     to = to.subspan(static_cast<std::size_t>(count));
   }
   return {};
+}
+
+Result<std::size_t> Socket::receive_some(MutableByteSpan to) {
+  for (;;) {
+    const ssize_t count = ::recv(fd_, to.data(), to.size(), 0);
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) return failed(errno);
+  }
+}
+
+void Socket::set_timeout(Duration timeout) {
+  set_socket_timeout(fd_, timeout);
 }
 
 }  // namespace moraine::app

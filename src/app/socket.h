@@ -31,6 +31,10 @@ class Socket {
   Result<void> send(ByteSpan bytes);
   // Fills `to`. Requires: open().
   Result<void> receive(MutableByteSpan to);
+  // What is there, at least a byte; 0: the peer closed the connection. Requires: open().
+  Result<std::size_t> receive_some(MutableByteSpan to);
+  // Of every call from now on. Requires: open().
+  void set_timeout(Duration timeout);
 
  private:
   explicit Socket(int fd) : fd_(fd) {}
