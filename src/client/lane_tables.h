@@ -22,6 +22,9 @@ class LaneTables final : public Tables {
   Task<Result<TableDescription>> describe(std::string path) override {
     co_return co_await there([&] { return tables_.describe(std::move(path)); });
   }
+  Task<Result<TableDescription>> inspect(std::string path) override {
+    co_return co_await there([&] { return tables_.inspect(std::move(path)); });
+  }
   Task<Result<void>> create(std::string path, NewTable table) override {
     co_return co_await there([&] { return tables_.create(std::move(path), std::move(table)); });
   }
@@ -57,6 +60,10 @@ class LaneTables final : public Tables {
                                     std::map<std::string, std::string> named) override {
     co_return co_await there(
         [&] { return tables_.set_attributes(std::move(path), std::move(named)); });
+  }
+  Task<Result<void>> change_attributes(std::string path, TableAttributeChanges changes) override {
+    co_return co_await there(
+        [&] { return tables_.change_attributes(std::move(path), std::move(changes)); });
   }
   Task<Result<void>> alter(std::string path, TableSchema schema) override {
     co_return co_await there([&] { return tables_.alter(std::move(path), std::move(schema)); });

@@ -35,6 +35,13 @@ struct NewTable {
   bool dynamic = true;
   // kMounted, kFrozen or kUnmounted. Tablets of a static table are always frozen.
   MountState state = MountState::kMounted;
+  std::map<std::string, std::string> kept{};  // TableRecord::kept.
+};
+
+// Attributes to set at once, by name.
+struct TableAttributeChanges {
+  std::map<std::string, std::string> options;              // As for set_attributes().
+  std::map<std::string, std::optional<std::string>> kept;  // TableRecord::kept; nullopt: removed.
 };
 
 // One table at one moment.
@@ -56,6 +63,8 @@ class Tables {
   virtual bool known() const = 0;
   virtual std::vector<std::string> paths() const = 0;  // In order.
   virtual Task<Result<TableDescription>> describe(std::string path) = 0;
+  // The same without figures, and without calls to tablets.
+  virtual Task<Result<TableDescription>> inspect(std::string path) = 0;
 
   // Creates missing parent directories.
   virtual Task<Result<void>> create(std::string path, NewTable table) = 0;
@@ -77,6 +86,8 @@ class Tables {
   // The same for named attributes only (table_record.h).
   virtual Task<Result<void>> set_attributes(std::string path,
                                             std::map<std::string, std::string> named) = 0;
+  // Also of static tables. Contradictions between options are errors of the next mount or remount.
+  virtual Task<Result<void>> change_attributes(std::string path, TableAttributeChanges changes) = 0;
   // Unmounted tables only. Pivots are encoded; by a number of tablets, they are chosen.
   virtual Task<Result<void>> alter(std::string path, TableSchema schema) = 0;
   virtual Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots) = 0;

@@ -219,7 +219,8 @@ void RunningTable::publish() {
   if (*open->schema != record_.schema) {
     open->shown = std::make_shared<const TableSchema>(record_.schema);
   }
-  open->atomicity = record_.applied.atomicity;
+  // It changes only while all tablets are unmounted.
+  open->atomicity = record_.options.atomicity;
   for (std::size_t i = 0; i < record_.tablets.size(); ++i) {
     const TabletOfTable& tablet = record_.tablets[i];
     OpenRange range;

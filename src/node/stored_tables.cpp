@@ -73,6 +73,12 @@ Task<Result<TableDescription>> StoredTables::describe(std::string path) {
   co_return TableDescription{table->record(), table->holder()->hold(), std::move(statistics)};
 }
 
+Task<Result<TableDescription>> StoredTables::inspect(std::string path) {
+  const TablePtr table = find(path);
+  if (!table) co_return fail(Errc::kNotFound, fmt::format("no table /{}", path));
+  co_return TableDescription{table->record(), table->holder()->hold(), {}};
+}
+
 StoredTables::TablePtr StoredTables::find(const std::string& path) const {
   const auto found = tables_.find(path);
   return found == tables_.end() ? nullptr : found->second;

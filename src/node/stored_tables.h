@@ -71,6 +71,7 @@ class StoredTables final : public Tables {
   Task<Result<void>> set_options(std::string path, TableOptions options) override;
   Task<Result<void>> set_attributes(std::string path,
                                     std::map<std::string, std::string> named) override;
+  Task<Result<void>> change_attributes(std::string path, TableAttributeChanges changes) override;
   Task<Result<void>> alter(std::string path, TableSchema schema) override;
   Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots) override;
   Task<Result<void>> reshard(std::string path, std::size_t tablets) override;
@@ -82,6 +83,7 @@ class StoredTables final : public Tables {
   // that; what cannot be found out is 0, and `error` says why.
   Task<Result<std::vector<table::TabletStatistics>>> figures(std::string path);
   Task<Result<TableDescription>> describe(std::string path) override;
+  Task<Result<TableDescription>> inspect(std::string path) override;
 
   // Null: no such table.
   TablePtr find(const std::string& path) const;
@@ -109,9 +111,12 @@ class StoredTables final : public Tables {
                                          std::shared_ptr<const table::StaticRows> rows);
   Task<Result<void>> make_dynamic_locked(TablePtr table);
   std::uint64_t now_ms() const;
-  // The record with these options stored. Fails if they contradict or cannot be changed now.
+  // The record with these options stored. Fails if they cannot be changed now.
   Result<TableRecord> with_options(const RunningTable& table, TableOptions options) const;
+  // Fails if its stored options contradict each other.
+  Result<void> check_mount(const RunningTable& table, TableRecord record) const;
   Task<Result<void>> replace_options(TablePtr table, TableOptions options);
+  Task<Result<void>> change_kept(TablePtr table, TableAttributeChanges changes);
   Task<Result<void>> replace_attributes(TablePtr table, std::map<std::string, std::string> named);
   Task<Result<void>> apply_stored(TablePtr table, std::optional<TableMountOptions> options);
   Task<Result<void>> replace_schema(TablePtr table, TableSchema schema);

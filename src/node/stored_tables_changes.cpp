@@ -25,6 +25,15 @@ Result<void> check_mountable(MountState state) {
               fmt::format("a table cannot be mounted as \"{}\"", to_string(state)));
 }
 
+Result<void> check_kept(const TableRecord& record) {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : record.kept) bytes += name.size() + value.size();
+  if (record.kept.size() <= kKeptAttributesMax && bytes <= kKeptBytesMax) return {};
+  return fail(Errc::kInvalidArgument,
+              fmt::format("{} attributes of {} bytes: at most {} and {} bytes are kept",
+                          record.kept.size(), bytes, kKeptAttributesMax, kKeptBytesMax));
+}
+
 Result<void> check_record(const std::string& path, const TableRecord& record) {
   const auto kind = record.dynamic ? table::TableKind::kSorted : table::TableKind::kStatic;
   TRY_VOID(table::check_schema(record.schema, kind));
@@ -56,9 +65,9 @@ Result<void> check_pivots(const std::vector<std::string>& pivots) {
 Result<void> check_unmounted(const RunningTable& table, std::string_view what) {
   for (const TabletOfTable& tablet : table.record().tablets) {
     if (tablet.state == MountState::kUnmounted) continue;
-    return fail(Errc::kReadOnly, fmt::format("Cannot {} of {} since not all tablets are unmounted: "
-                                             "tablet {} is {}",
-                                             what, table.shown_path(), tablet.info.id.value,
+    return fail(Errc::kReadOnly, fmt::format("Cannot {} since not all tablets are unmounted: "
+                                             "tablet {} of {} is {}",
+                                             what, tablet.info.id.value, table.shown_path(),
                                              to_string(tablet.state)));
   }
   return {};
@@ -108,12 +117,14 @@ Task<Result<void>> StoredTables::create_locked(std::string path, NewTable table)
   record.dynamic = table.dynamic;
   record.schema = std::move(table.schema);
   record.options = std::move(table.options);
-  apply_options(record, now_ms());
+  record.kept = std::move(table.kept);
+  CO_TRY_VOID(check_kept(record));
   const MountState state = record.dynamic ? table.state : MountState::kFrozen;
   record.tablets.resize(table.pivots.size() + 1);
   for (std::size_t i = 0; i < table.pivots.size(); ++i) {
     record.tablets[i + 1].pivot = table.pivots[i];
   }
+  apply_options(record, now_ms());
   CO_TRY_VOID(check_record(path, record));
   if (find(path)) co_return fail(Errc::kAlreadyExists, fmt::format("/{} is a table", path));
   CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
@@ -196,17 +207,18 @@ Task<Result<void>> StoredTables::mount_checked(TablePtr table, MountState state)
 Task<Result<void>> StoredTables::mount_locked(TablePtr table, MountState state) {
   TableRecord record = table->record();
   bool changed = false;
-  for (TabletOfTable& tablet : record.tablets) {
+  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
+    TabletOfTable& tablet = record.tablets[i];
     if (tablet.state == state) continue;
     if (tablet.state != MountState::kUnmounted) {
       co_return fail(Errc::kReadOnly, fmt::format("Cannot mount tablet {} in \"{}\" state",
                                                   tablet.info.id.value, to_string(tablet.state)));
     }
     tablet.state = state;
+    apply_options(record, now_ms(), i, i + 1);
+    CO_TRY_VOID(tablet_settings(table->path(), record, i));
     changed = true;
   }
-  if (changed) apply_options(record, now_ms());
-  CO_TRY_VOID(tablet_settings(table->path(), record, 0));
   if (changed) {
     CO_TRY_VOID(co_await store(table, record));
   }
@@ -322,25 +334,31 @@ std::uint64_t StoredTables::now_ms() const {
 
 Result<TableRecord> StoredTables::with_options(const RunningTable& table,
                                                TableOptions options) const {
-  TRY_VOID(check_dynamic(table, "change its options"));
   TableRecord record = table.record();
   if (options.in_memory_mode != record.options.in_memory_mode) {
-    TRY_VOID(check_unmounted(table, "change in_memory_mode"));
+    TRY_VOID(check_unmounted(table, "change table memory mode"));
   }
   if (options.atomicity != record.options.atomicity) {
-    TRY_VOID(check_unmounted(table, "change atomicity"));
+    TRY_VOID(check_unmounted(table, "change table atomicity mode"));
   }
   if (options.mount.forced_compaction_revision == 0) {
     options.mount.forced_compaction_revision = record.options.mount.forced_compaction_revision;
   } else {
     // Later than the previous one, whatever the clock says: each setting is a new command.
-    record.forced_compaction_ms = std::max(now_ms(), record.forced_compaction_ms + 1);
+    std::uint64_t before = record.forced_compaction_ms;
+    for (const TabletOfTable& tablet : record.tablets) {
+      if (tablet.applied) before = std::max(before, tablet.applied->forced_compaction_ms);
+    }
+    record.forced_compaction_ms = std::max(now_ms(), before + 1);
   }
   record.options = std::move(options);
-  TableRecord mounted = record;
-  apply_options(mounted, now_ms());
-  TRY_VOID(tablet_settings(table.path(), mounted, 0));
   return record;
+}
+
+Result<void> StoredTables::check_mount(const RunningTable& table, TableRecord record) const {
+  apply_options(record, now_ms());
+  TRY_VOID(tablet_settings(table.path(), record, 0));
+  return {};
 }
 
 Task<Result<void>> StoredTables::set_options(std::string path, TableOptions options) {
@@ -349,7 +367,9 @@ Task<Result<void>> StoredTables::set_options(std::string path, TableOptions opti
 }
 
 Task<Result<void>> StoredTables::replace_options(TablePtr table, TableOptions options) {
+  CO_TRY_VOID(check_dynamic(*table, "change its options"));
   CO_TRY(TableRecord record, with_options(*table, std::move(options)));
+  CO_TRY_VOID(check_mount(*table, record));
   co_return co_await store(table, std::move(record));
 }
 
@@ -365,6 +385,33 @@ Task<Result<void>> StoredTables::replace_attributes(TablePtr table,
   options.mount.forced_compaction_revision = 0;  // Unless it is among the named ones.
   CO_TRY_VOID(moraine::set_attributes(options, named));
   co_return co_await replace_options(table, std::move(options));
+}
+
+Task<Result<void>> StoredTables::change_attributes(std::string path,
+                                                   TableAttributeChanges changes) {
+  return change(std::move(path),
+                [this, changes](TablePtr table) { return change_kept(table, changes); });
+}
+
+// Options that contradict each other fail at the next mount or remount only.
+Task<Result<void>> StoredTables::change_kept(TablePtr table, TableAttributeChanges changes) {
+  TableOptions options = table->record().options;
+  options.mount.forced_compaction_revision = 0;  // Unless it is among the named ones.
+  CO_TRY_VOID(moraine::set_attributes(options, changes.options));
+  CO_TRY(TableRecord record, with_options(*table, std::move(options)));
+  for (auto& [name, value] : changes.kept) {
+    if (value) {
+      record.kept[name] = std::move(*value);
+    } else {
+      record.kept.erase(name);
+    }
+  }
+  CO_TRY_VOID(check_kept(record));
+  if (!record.dynamic) {  // It is not mounted.
+    CO_TRY_VOID(check_mount(*table, record));
+    apply_options(record, now_ms());
+  }
+  co_return co_await store(table, std::move(record));
 }
 
 Task<Result<void>> StoredTables::remount(std::string path) {
@@ -384,10 +431,11 @@ Task<Result<void>> StoredTables::apply_stored(TablePtr table,
   stored.mount.forced_compaction_revision = 0;
   if (options) stored.mount = *options;
   CO_TRY(TableRecord record, with_options(*table, std::move(stored)));
-  if (record.forced_compaction_ms > record.applied_forced_compaction_ms) {
-    // Rows in memory are flushed first, to be compacted too. If there is no space for a flush,
-    // compacting the chunks may free some.
-    for (std::size_t i = 0; i < record.tablets.size(); ++i) {
+  CO_TRY_VOID(check_mount(*table, record));
+  // Rows in memory are flushed before a forced compaction, to be compacted too. If there is no
+  // space for a flush, compacting the chunks may free some.
+  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
+    if (applied_options(record, i).forced_compaction_ms < record.forced_compaction_ms) {
       const auto tablet = table->calls(i);
       if (!tablet) continue;
       const auto flushed =

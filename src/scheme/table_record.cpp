@@ -14,25 +14,52 @@
 namespace moraine {
 namespace {
 
-constexpr std::uint8_t kVersion = 3;
+constexpr std::uint8_t kVersion = 4;
+constexpr std::uint8_t kVersionOfOneApplied = 3;
 constexpr std::uint8_t kVersionWithoutApplied = 2;
 constexpr MountState kLastStored = MountState::kFreezing;
 constexpr std::size_t kTabletOfTableBytesMin = 1 + 2 * sizeof(std::uint32_t) + kTabletBytesMin;
 constexpr std::size_t kOptionBytesMin = 2 * sizeof(std::uint32_t);
+constexpr std::size_t kAppliedBytesMin = sizeof(std::uint32_t) + sizeof(std::uint64_t);
 
-void append_tablets(Encoder& encoder, const std::vector<TabletOfTable>& tablets) {
+// Each set of options that tablets use, once, in the order of tablets.
+using AppliedList = std::vector<std::shared_ptr<const AppliedOptions>>;
+
+// 0: none.
+std::uint32_t number_in(const AppliedList& list,
+                        const std::shared_ptr<const AppliedOptions>& applied) {
+  if (!applied) return 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i] == applied || *list[i] == *applied) return static_cast<std::uint32_t>(i) + 1;
+  }
+  return 0;
+}
+
+AppliedList applied_list(const std::vector<TabletOfTable>& tablets) {
+  AppliedList list;
+  for (const TabletOfTable& tablet : tablets) {
+    if (tablet.applied && number_in(list, tablet.applied) == 0) list.push_back(tablet.applied);
+  }
+  return list;
+}
+
+void append_tablets(Encoder& encoder, const std::vector<TabletOfTable>& tablets,
+                    const AppliedList& applied) {
   encoder.u32(static_cast<std::uint32_t>(tablets.size()));
   for (const TabletOfTable& tablet : tablets) {
     INVARIANT(tablet.state <= kLastStored, "state \"{}\" of tablet {} is not stored",
               to_string(tablet.state), tablet.info.id.value);
     encoder.u8(static_cast<std::uint8_t>(tablet.state)).sized(tablet.pivot);
     append_tablet(encoder, tablet.info);
+    encoder.u32(number_in(applied, tablet.applied));
     encoder.u32(static_cast<std::uint32_t>(tablet.parents.size()));
     for (const TabletId parent : tablet.parents) encoder.u64(parent.value);
   }
 }
 
-Result<std::vector<TabletOfTable>> take_tablets(Decoder& decoder) {
+// `numbered`: tablets have the numbers of their options; otherwise all use the first ones, if any.
+Result<std::vector<TabletOfTable>> take_tablets(Decoder& decoder, const AppliedList& applied,
+                                                bool numbered) {
   std::vector<TabletOfTable> tablets;
   const std::uint32_t count = decoder.count(kTabletOfTableBytesMin);
   if (count > kTabletsPerTableMax) return fail(Errc::kCorrupt, "tablets of a table");
@@ -45,6 +72,9 @@ Result<std::vector<TabletOfTable>> take_tablets(Decoder& decoder) {
     tablet.state = static_cast<MountState>(state);
     tablet.pivot = as_text(decoder.sized());
     TRY(tablet.info, take_tablet(decoder));
+    const std::uint32_t use = numbered ? decoder.u32() : (applied.empty() ? 0 : 1);
+    if (use > applied.size()) return fail(Errc::kCorrupt, "options of a tablet");
+    if (use > 0) tablet.applied = applied[use - 1];
     const std::uint32_t parents = decoder.count(sizeof(std::uint64_t));
     for (std::uint32_t p = 0; p < parents; ++p) tablet.parents.push_back({decoder.u64()});
     const bool ordered =
@@ -56,14 +86,15 @@ Result<std::vector<TabletOfTable>> take_tablets(Decoder& decoder) {
   return tablets;
 }
 
-void append_options(Encoder& encoder, const TableOptions& options) {
-  const auto named = to_attributes(options);
+using NamedValues = std::map<std::string, std::string>;
+
+void append_named(Encoder& encoder, const NamedValues& named) {
   encoder.u32(static_cast<std::uint32_t>(named.size()));
   for (const auto& [name, value] : named) encoder.sized(name).sized(value);
 }
 
-Result<TableOptions> take_options(Decoder& decoder) {
-  std::map<std::string, std::string> named;
+Result<NamedValues> take_named(Decoder& decoder) {
+  NamedValues named;
   const std::uint32_t count = decoder.count(kOptionBytesMin);
   for (std::uint32_t i = 0; i < count; ++i) {
     std::string name(as_text(decoder.sized()));
@@ -72,11 +103,37 @@ Result<TableOptions> take_options(Decoder& decoder) {
     }
     named.emplace(std::move(name), as_text(decoder.sized()));
   }
-  TableOptions options;
-  if (const auto set = set_attributes(options, named); !set) {
+  return named;
+}
+
+void append_applied(Encoder& encoder, const TableOptions& options, std::uint64_t forced_ms) {
+  append_named(encoder, to_attributes(options));
+  encoder.u64(forced_ms);
+}
+
+Result<AppliedOptions> take_applied(Decoder& decoder) {
+  TRY(const NamedValues named, take_named(decoder));
+  AppliedOptions applied;
+  if (const auto set = set_attributes(applied.options, named); !set) {
     return fail(Errc::kCorrupt, set.error().context);
   }
-  return options;
+  applied.forced_compaction_ms = decoder.u64();
+  return applied;
+}
+
+Result<AppliedList> take_applied_list(Decoder& decoder, std::uint8_t version,
+                                      const AppliedOptions& stored) {
+  AppliedList list;
+  if (version == kVersionWithoutApplied) {
+    list.push_back(std::make_shared<const AppliedOptions>(stored));
+    return list;
+  }
+  const std::uint32_t count = version == kVersionOfOneApplied ? 1 : decoder.count(kAppliedBytesMin);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    TRY(AppliedOptions applied, take_applied(decoder));
+    list.push_back(std::make_shared<const AppliedOptions>(std::move(applied)));
+  }
+  return list;
 }
 
 }  // namespace
@@ -85,11 +142,12 @@ Slice encode_table(const TableRecord& record) {
   Encoder encoder;
   encoder.u8(kVersion).flag(record.dynamic);
   table::append_schema(encoder, record.schema);
-  append_options(encoder, record.options);
-  encoder.u64(record.forced_compaction_ms);
-  append_options(encoder, record.applied);
-  encoder.u64(record.applied_forced_compaction_ms);
-  append_tablets(encoder, record.tablets);
+  append_applied(encoder, record.options, record.forced_compaction_ms);
+  append_named(encoder, record.kept);
+  const AppliedList applied = applied_list(record.tablets);
+  encoder.u32(static_cast<std::uint32_t>(applied.size()));
+  for (const auto& one : applied) append_applied(encoder, one->options, one->forced_compaction_ms);
+  append_tablets(encoder, record.tablets, applied);
   encoder.u32(static_cast<std::uint32_t>(record.retired.size()));
   for (const TabletInfo& info : record.retired) append_tablet(encoder, info);
   return seal(std::move(encoder));
@@ -99,21 +157,20 @@ Result<TableRecord> decode_table(const PathNode& node) {
   TRY(const ByteSpan bytes, unseal(node.record));
   Decoder decoder(bytes);
   const std::uint8_t version = decoder.u8();
-  if (version != kVersion && version != kVersionWithoutApplied) {
+  if (version > kVersion || version < kVersionWithoutApplied) {
     return fail(Errc::kUnsupported, fmt::format("table version {}", version));
   }
   TableRecord record;
   record.dynamic = decoder.flag();
   TRY(record.schema, table::take_schema(decoder));
-  TRY(record.options, take_options(decoder));
-  record.forced_compaction_ms = decoder.u64();
-  record.applied = record.options;
-  record.applied_forced_compaction_ms = record.forced_compaction_ms;
-  if (version != kVersionWithoutApplied) {
-    TRY(record.applied, take_options(decoder));
-    record.applied_forced_compaction_ms = decoder.u64();
+  TRY(AppliedOptions stored, take_applied(decoder));
+  if (version == kVersion) {
+    TRY(record.kept, take_named(decoder));
   }
-  TRY(record.tablets, take_tablets(decoder));
+  TRY(const AppliedList applied, take_applied_list(decoder, version, stored));
+  record.options = std::move(stored.options);
+  record.forced_compaction_ms = stored.forced_compaction_ms;
+  TRY(record.tablets, take_tablets(decoder, applied, version == kVersion));
   const std::uint32_t retired = decoder.count(kTabletBytesMin);
   for (std::uint32_t i = 0; i < retired; ++i) {
     TRY(TabletInfo info, take_tablet(decoder));
@@ -127,26 +184,53 @@ TableSchema kept_schema(const TableRecord& record) {
   return record.dynamic ? record.schema : table::stored_schema(record.schema);
 }
 
-// A time after everything that was written before the call, also when the clock was set back.
-void apply_options(TableRecord& record, std::uint64_t now_ms) {
-  if (record.forced_compaction_ms > record.applied_forced_compaction_ms) {
-    record.forced_compaction_ms = std::max(record.forced_compaction_ms, now_ms);
-  }
-  record.applied = record.options;
-  record.applied_forced_compaction_ms = record.forced_compaction_ms;
+namespace {
+
+// The time of a forced compaction is after everything that was written before the call, also when
+// the clock was set back.
+AppliedOptions next_options(const TableRecord& record, const TabletOfTable& tablet,
+                            std::uint64_t now_ms) {
+  AppliedOptions next{record.options, record.forced_compaction_ms};
+  if (!tablet.applied) return next;
+  const std::uint64_t before = tablet.applied->forced_compaction_ms;
+  const bool forces = record.forced_compaction_ms > before;
+  next.forced_compaction_ms = forces ? std::max(record.forced_compaction_ms, now_ms) : before;
+  return next;
 }
 
-bool needs_remount(const TableRecord& record) {
-  const bool runs = std::ranges::any_of(record.tablets, [](const TabletOfTable& tablet) {
-    return tablet.state != MountState::kUnmounted;
-  });
-  return runs && (record.applied != record.options ||
-                  record.applied_forced_compaction_ms != record.forced_compaction_ms);
+}  // namespace
+
+void apply_options(TableRecord& record, std::uint64_t now_ms, std::size_t first, std::size_t end) {
+  std::shared_ptr<const AppliedOptions> last;  // Neighbours share one.
+  for (std::size_t i = first; i < end; ++i) {
+    AppliedOptions next = next_options(record, record.tablets[i], now_ms);
+    if (!last || *last != next) last = std::make_shared<const AppliedOptions>(std::move(next));
+    record.tablets[i].applied = last;
+  }
+}
+
+void apply_options(TableRecord& record, std::uint64_t now_ms) {
+  apply_options(record, now_ms, 0, record.tablets.size());
+}
+
+std::size_t remount_needed_tablets(const TableRecord& record) {
+  const auto waits = [&](const TabletOfTable& tablet) {
+    return tablet.state != MountState::kUnmounted && tablet.applied &&
+           (tablet.applied->options != record.options ||
+            tablet.applied->forced_compaction_ms < record.forced_compaction_ms);
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(record.tablets, waits));
+}
+
+AppliedOptions applied_options(const TableRecord& record, std::size_t tablet) {
+  const auto& applied = record.tablets[tablet].applied;
+  return applied ? *applied : AppliedOptions{record.options, record.forced_compaction_ms};
 }
 
 Result<table::TabletSettings> tablet_settings(const std::string& path, const TableRecord& record,
                                               std::size_t tablet) {
-  const TableOptions& options = record.applied;
+  const AppliedOptions applied = applied_options(record, tablet);
+  const TableOptions& options = applied.options;
   table::TabletSettings settings;
   settings.schema = std::make_shared<const TableSchema>(kept_schema(record));
   settings.table_path = "/" + path;
@@ -164,7 +248,7 @@ Result<table::TabletSettings> tablet_settings(const std::string& path, const Tab
   if (options.block_size > 0) settings.chunks.block_bytes = options.block_size;
   settings.chunks.key_filter = options.key_filter;
   settings.mount = table::MountConfig(options.mount);
-  settings.mount.forced_compaction_ms = record.applied_forced_compaction_ms;
+  settings.mount.forced_compaction_ms = applied.forced_compaction_ms;
   // Chunks of static tables stay as they were written.
   if (!record.dynamic) settings.mount.enable_compaction_and_partitioning = false;
   TRY_VOID(table::check(settings.mount));

@@ -18,9 +18,10 @@ TableRecord sample() {
   record.options.compression_codec = "zstd_3";
   record.options.mount.max_data_versions = 7;
   record.forced_compaction_ms = 1'700'000'000'000;
+  record.kept = {{"max_data_versions", ""}, {"replication_factor", "5"}};
+  record.tablets.resize(2);
   apply_options(record, 0);
   record.options.optimize_for = OptimizeFor::kScan;  // Stored since.
-  record.tablets.resize(2);
   record.tablets[0].info = TabletInfo::simple(TabletId{11}, kTestGroup, kTableTabletChannels);
   record.tablets[0].state = MountState::kMounted;
   record.tablets[1].info = TabletInfo::simple(TabletId{12}, kTestGroup, kTableTabletChannels);
@@ -45,8 +46,10 @@ TEST(TableRecordTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(found->schema, record.schema);
   EXPECT_EQ(found->options, record.options);
   EXPECT_EQ(found->forced_compaction_ms, record.forced_compaction_ms);
-  EXPECT_EQ(found->applied, record.applied);
-  EXPECT_EQ(found->applied_forced_compaction_ms, record.applied_forced_compaction_ms);
+  EXPECT_EQ(found->kept, record.kept);
+  EXPECT_EQ(*found->tablets[0].applied, *record.tablets[0].applied);
+  EXPECT_EQ(found->tablets[0].applied->options.optimize_for, OptimizeFor::kLookup);
+  EXPECT_EQ(found->tablets[1].applied, found->tablets[0].applied);
   ASSERT_EQ(found->tablets.size(), 2u);
   EXPECT_EQ(found->tablets[1].pivot, record.tablets[1].pivot);
   EXPECT_EQ(found->tablets[1].parents, record.tablets[1].parents);
@@ -76,10 +79,55 @@ TEST(TableRecordTest, ReadsTheVersionBefore) {
   const auto found = decode_table(node_of(version_2(record, 1)));
   ASSERT_TRUE(found) << found.error().message();
   EXPECT_EQ(found->options, record.options);
-  EXPECT_EQ(found->applied, record.options);
   EXPECT_EQ(found->forced_compaction_ms, record.forced_compaction_ms);
-  EXPECT_EQ(found->applied_forced_compaction_ms, record.forced_compaction_ms);
+  EXPECT_EQ(applied_options(*found, 0),
+            (AppliedOptions{record.options, record.forced_compaction_ms}));
   EXPECT_FALSE(needs_remount(*found));
+}
+
+TEST(TableRecordTest, ReadsVersion3WhoseTabletsUseTheSameOptions) {
+  const TableRecord record = sample();
+  const AppliedOptions& applied = *record.tablets[0].applied;
+  Encoder encoder;
+  encoder.u8(3).flag(true);
+  table::append_schema(encoder, record.schema);
+  for (const TableOptions& options : {record.options, applied.options}) {
+    const auto named = to_attributes(options);
+    encoder.u32(static_cast<std::uint32_t>(named.size()));
+    for (const auto& [name, value] : named) encoder.sized(name).sized(value);
+    encoder.u64(record.forced_compaction_ms);
+  }
+  encoder.u32(2);
+  for (const TabletOfTable& tablet : record.tablets) {
+    encoder.u8(1).sized(tablet.pivot);
+    append_tablet(encoder, tablet.info);
+    encoder.u32(0);
+  }
+  encoder.u32(0);
+  const auto found = decode_table(node_of(seal(std::move(encoder))));
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(found->options, record.options);
+  EXPECT_EQ(applied_options(*found, 0), applied);
+  EXPECT_EQ(applied_options(*found, 1), applied);
+  EXPECT_EQ(remount_needed_tablets(*found), 2u);
+  EXPECT_TRUE(found->kept.empty());
+}
+
+TEST(TableRecordTest, TabletsAreRemountedOneByOne) {
+  TableRecord record = sample();
+  record.options = record.tablets[0].applied->options;
+  record.tablets[1].state = MountState::kMounted;
+  EXPECT_EQ(remount_needed_tablets(record), 0u);
+  record.forced_compaction_ms += 5;
+  EXPECT_EQ(remount_needed_tablets(record), 2u);
+  apply_options(record, record.forced_compaction_ms + 100, 0, 1);
+  EXPECT_EQ(remount_needed_tablets(record), 1u);
+  apply_options(record, record.forced_compaction_ms + 200, 1, 2);
+  EXPECT_EQ(remount_needed_tablets(record), 0u) << "the first one is not remounted again";
+  const auto found = decode_table(node_of(encode_table(record)));
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(found->tablets[0].applied->forced_compaction_ms, record.forced_compaction_ms + 100);
+  EXPECT_EQ(found->tablets[1].applied->forced_compaction_ms, record.forced_compaction_ms + 200);
 }
 
 TEST(TableRecordTest, StatesThatAreNotStoredAreCorrupt) {

@@ -191,6 +191,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   void poll_retired();
   void discard_unread(const Retired& chunk, Instant now);
   void empty_row_cache();
+  void add_reads(TabletStatistics& all) const;
 
   // table_lifecycle.cpp
   Task<void> tick_loop();

@@ -190,8 +190,19 @@ std::vector<std::string> TableTablet::Impl::split_keys(std::size_t parts) const 
   return keys;
 }
 
+void TableTablet::Impl::add_reads(TabletStatistics& all) const {
+  using Figure = LookupStatistics;
+  all.lookup_cache_hits = cache_.statistics().hits;
+  all.lookup_rows = read_statistics_.lookup.get(Figure::kRows);
+  all.lookup_missing_rows = read_statistics_.lookup.get(Figure::kMissingRows);
+  all.lookup_data_weight = read_statistics_.lookup.get(Figure::kDataWeight);
+  all.scan_rows = read_statistics_.scan.get(Figure::kRows);
+  all.scan_data_weight = read_statistics_.scan.get(Figure::kDataWeight);
+}
+
 TabletStatistics TableTablet::Impl::statistics() const {
   TabletStatistics all;
+  add_reads(all);
   maintenance_->add_statistics(all);
   for (const Retired& chunk : retired_) {
     if (chunk.reader.expired()) continue;

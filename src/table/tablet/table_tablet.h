@@ -108,6 +108,13 @@ struct TabletStatistics {
   std::string preload_error;           // Of the last attempt; empty: no failure.
   std::uint64_t commits = 0;
   std::uint64_t conflicts = 0;
+  // Keys of lookups, and rows of scans.
+  std::uint64_t lookup_cache_hits = 0;
+  std::uint64_t lookup_rows = 0;
+  std::uint64_t lookup_missing_rows = 0;
+  std::uint64_t lookup_data_weight = 0;
+  std::uint64_t scan_rows = 0;
+  std::uint64_t scan_data_weight = 0;
   Timestamp last_commit = 0;
   Timestamp retained = 0;
   Timestamp unflushed = 0;  // Everything below is in chunks.
