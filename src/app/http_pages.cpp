@@ -50,7 +50,7 @@ HttpPages::HttpPages(const Served& served, const ServePlan& plan, TcpAddress nod
   for (std::size_t i = 0; i < served.lanes.size(); ++i) {
     services_.push_back(std::make_unique<http::HttpService>(
         served.lanes.lane(i), registry_, answers_,
-        [this](http::Exchange& exchange) { return answer(exchange); }, options()));
+        [this, i](http::Exchange& exchange) { return answer(i, exchange); }, options()));
   }
 }
 
@@ -58,7 +58,8 @@ http::HttpOptions HttpPages::options() const {
   http::HttpOptions options;
   options.connections_max = std::max<std::size_t>(1, kHttpConnectionsMax / served_.lanes.size());
   options.answer_room = [this](const http::Request& request) {
-    return rooms_.of(request.target.path);
+    const std::string& path = request.target.path;
+    return yt::Door::has(path) ? http::kAnswerRoom : rooms_.of(path);
   };
   return options;
 }
@@ -118,9 +119,17 @@ Task<http::Reply> HttpPages::page(std::string path) const {
       404, "no such page; there are /ping, /ready, /status, /metrics and /cluster.yaml\n");
 }
 
-Task<void> HttpPages::answer(http::Exchange& exchange) {
+Task<void> HttpPages::answer(std::size_t lane, http::Exchange& exchange) {
   const http::Request& request = exchange.request();
   http::Reply reply;
+  if (yt::Door::has(request.target.path)) {
+    if (yt::Door* const door = served_.yt_door.load()) {
+      co_return co_await door->answer(lane, exchange);
+    }
+    reply = yt::Door::not_ready();
+    std::ignore = co_await exchange.reply(std::move(reply));
+    co_return;
+  }
   if (request.method == "GET" || request.method == "HEAD") {
     reply = co_await run_there(served_.lanes.lane(0),
                                [this, &request] { return page(request.target.path); });

@@ -5,10 +5,12 @@
 //   /status        disks, groups and peers as JSON
 //   /metrics       in the Prometheus format
 //   /cluster.yaml  the current config
+//   /api, /hosts, /auth, /version, /service, /cluster_connection: YTsaurus's API
+//   (gateway/yt/door.h)
 //
 // Promise    Answers also while the node is starting and stopping.
 // Threading  Constructed, opened and stopped on the control lane. Connections are spread over the
-//            lanes; pages are made on the control lane.
+//            lanes; pages are made on the control lane, the API is served on those of its clients.
 // Limits     kHttpConnectionsMax connections, kHttpAnswerBytesMax; those of gateway/http.
 #pragma once
 
@@ -47,7 +49,7 @@ class HttpPages {
 
  private:
   http::HttpOptions options() const;
-  Task<void> answer(http::Exchange& exchange);
+  Task<void> answer(std::size_t lane, http::Exchange& exchange);
   // On the control lane.
   Task<http::Reply> page(std::string path) const;
   Task<std::string> metrics() const;

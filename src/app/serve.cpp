@@ -66,6 +66,10 @@ void announce(const ServePlan& plan, const Served& served, const TcpAddress& lis
                plan.program, plan.folder->path);
   }
   if (plan.http) fmt::print(stderr, "try: curl http://{}/status\n", http_text);
+  if (plan.http && served.yt) {
+    fmt::print(stderr, "try: yt --proxy http://{} list //    (pip install ytsaurus-client)\n",
+               http_text);
+  }
 }
 
 Task<Result<void>> open_pages(Lane& lane, const ServePlan& plan, HttpPages& pages) {
@@ -113,6 +117,7 @@ Task<Result<void>> take_claim(World world, const ServePlan& plan, Served& served
 }
 
 Task<void> end_topics(Served& served) {
+  served.yt_door = nullptr;
   const std::unique_ptr<KafkaServer> kafka = std::move(served.kafka);
   served.topics_elsewhere = true;
   if (kafka) co_await kafka->stop();
@@ -164,6 +169,9 @@ Task<Result<void>> start_topics(World world, const ServePlan& plan, Served& serv
   KafkaServerOptions options = *plan.kafka;
   options.node_id = static_cast<std::int32_t>(plan.self.value);
   CO_TRY(options.kafka, co_await numeric(served.lanes.lane(0), options.kafka));
+  served.yt = std::make_unique<YtServer>(
+      served.node, plan.http ? to_string(*plan.http) : to_string(plan.listen));
+  served.yt_door = &served.yt->door();
   served.kafka = std::make_unique<KafkaServer>(served.lanes, served.node, std::move(options));
   KafkaServer& kafka = *served.kafka;
   const auto serving = co_await until_done(world.executor, signal,

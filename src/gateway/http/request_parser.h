@@ -19,7 +19,7 @@
 
 namespace moraine::http {
 
-inline constexpr std::size_t kHeaderBytesMax = std::size_t{64} << 10;
+inline constexpr std::size_t kHeaderBytesMax = std::size_t{256} << 10;
 inline constexpr std::size_t kFieldsMax = 256;
 
 // Why a request cannot be served: the status to answer with, and a text with the reason.

@@ -1,0 +1,386 @@
+#include "gateway/yt/api_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/coding.h"
+#include "gateway/yt/door_lane.h"
+#include "yson/yson.h"
+
+namespace moraine::yt {
+namespace {
+
+constexpr std::string_view kTrailers = "X-YT-Error, X-YT-Response-Code, X-YT-Response-Message";
+constexpr std::string_view kErrorField = "X-YT-Error";
+constexpr std::size_t kMessageHeaderBytesMax = 1'000;
+// Memory of a document for each byte of its text.
+constexpr std::size_t kTreeFactor = 8;
+constexpr char kDataFrame = 1;
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, kMessageHeaderBytesMax)) {
+    if (c == '\n')
+      out += "\\n";
+    else if (c >= ' ' && c < 0x7f)
+      out += c;
+    else
+      out += '?';
+  }
+  return out;
+}
+
+std::string frame(std::string_view bytes) {
+  std::string out(1, kDataFrame);
+  const auto size = static_cast<std::uint32_t>(bytes.size());
+  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(size >> shift));
+  out += bytes;
+  return out;
+}
+
+std::string request_id(Random& random) {
+  const std::uint64_t high = random.next();
+  const std::uint64_t low = random.next();
+  return fmt::format("{:x}-{:x}-{:x}-{:x}", high >> 32, high & 0xffffffff, low >> 32,
+                     low & 0xffffffff);
+}
+
+// The format of a field, or of the MIME type in another one, or the default of the type.
+YtResult<DataFormat> format_from(const http::Fields& fields, std::string_view name,
+                                 const std::string* mime, DataType type,
+                                 const DataFormat& header_format) {
+  YT_TRY(const auto given, long_field(fields, name));
+  if (given) {
+    YT_TRY(const YsonNode node, read_document(*given, header_format));
+    return format_of(node);
+  }
+  if (mime != nullptr) {
+    YT_TRY(const std::optional<DataFormat> found, format_of_mime(*mime));
+    if (found) return *found;
+  }
+  return default_format(type);
+}
+
+YtResult<void> override_format(const Parameters& parameters, std::string_view name,
+                               DataFormat& format) {
+  const YsonNode* const given = parameters.find(name);
+  if (given == nullptr) return {};
+  YT_TRY(format, format_of(*given));
+  return {};
+}
+
+}  // namespace
+
+std::string host_of(const http::Request& request, std::string_view otherwise) {
+  const std::string* const host = request.fields.find("Host");
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_' || c == ':' || c == '[' || c == ']';
+  };
+  if (host == nullptr || host->empty() || !std::ranges::all_of(*host, allowed)) {
+    return std::string(otherwise);
+  }
+  return *host;
+}
+
+YtResult<void> check_credentials(const http::Request& request) {
+  const std::string* const given = request.fields.find("Authorization");
+  if (given == nullptr || given->starts_with("OAuth ") || given->starts_with("Bearer ")) return {};
+  if (*given == "OAuth" || *given == "Bearer" || given->empty()) return {};  // An empty token.
+  return refuse(Code::kNoCredentials, "Malformed Authorization header");
+}
+
+std::string user_of(const http::Request& request) {
+  const std::string* const user = request.fields.find("X-YT-User-Name");
+  return user == nullptr || user->empty() ? "root" : *user;
+}
+
+ApiRequest::ApiRequest(DoorLane& lane, http::Exchange& exchange, http::AnswerBudget& inputs,
+                       std::string address)
+    : lane_(lane),
+      exchange_(exchange),
+      room_(inputs),
+      address_(host_of(exchange.request(), address)),
+      header_format_(default_format(DataType::kStructured)),
+      error_format_(default_format(DataType::kStructured)) {}
+
+const std::string* ApiRequest::field(std::string_view name) const {
+  return exchange_.request().fields.find(name);
+}
+
+Task<void> ApiRequest::run(unsigned version, std::string name) {
+  const Command* const command = find_command(name, version);
+  if (auto allowed = check_credentials(exchange_.request()); !allowed) {
+    co_return co_await refuse_with(401, std::move(allowed).error());
+  }
+  if (command == nullptr) {
+    co_return co_await refuse_with(
+        404, YtError(Code::kGeneric,
+                     fmt::format("Command \"{}\" is not registered", name.substr(0, 100))));
+  }
+  Call call(lane_, *command, version);
+  call_ = &call;
+  call.user = user_of(exchange_.request());
+  call.host = address_;
+  if (auto formats = read_formats(call); !formats) {
+    co_return co_await fail(call, std::move(formats).error());
+  }
+  if (auto codings = read_codings(call); !codings) {
+    co_return co_await fail(call, std::move(codings).error());
+  }
+  if (auto read = co_await read_parameters(call); !read) {
+    co_return co_await fail(call, std::move(read).error());
+  }
+  const DataType output = command->output(version);
+  if (command->input != DataType::kNull) call.input = this;
+  if (output == DataType::kTabular || output == DataType::kBinary) call.output = this;
+  if (command->handler == nullptr) {
+    co_return co_await fail(call,
+                            not_supported(fmt::format("Command \"{}\"", command->name)).error());
+  }
+  if (auto done = co_await command->handler(call); !done) {
+    co_return co_await fail(call, std::move(done).error());
+  }
+  co_await finish(call);
+}
+
+YtResult<void> ApiRequest::read_formats(Call& call) {
+  const http::Fields& fields = exchange_.request().fields;
+  if (const std::string* given = field("X-YT-Header-Format")) {
+    YT_TRY(header_format_, parse_format(*given));
+  }
+  YT_TRY(call.input_format, format_from(fields, "X-YT-Input-Format", field("Content-Type"),
+                                        call.command.input, header_format_));
+  YT_TRY(call.output_format, format_from(fields, "X-YT-Output-Format", field("Accept"),
+                                         call.command.output(call.version), header_format_));
+  YT_TRY(error_format_,
+         format_from(fields, "X-YT-Error-Format", nullptr, DataType::kStructured, header_format_));
+  return {};
+}
+
+YtResult<void> ApiRequest::read_codings(Call& call) {
+  if (const std::string* given = field("Content-Encoding")) {
+    const auto coding = parse_coding(*given);
+    if (!coding) {
+      status_ = 415;
+      return refuse(Code::kGeneric,
+                    fmt::format("Unsupported Content-Encoding \"{}\"", given->substr(0, 100)));
+    }
+    input_coding_ = *coding;
+  }
+  decoder_ = make_decoder(input_coding_);
+  const DataType output = call.command.output(call.version);
+  const bool streams = output == DataType::kTabular || output == DataType::kBinary;
+  const std::string* const accepted = field("Accept-Encoding");
+  if (accepted != nullptr) {
+    const auto coding = choose_coding(*accepted);
+    if (!coding) {
+      status_ = 415;
+      return refuse(Code::kGeneric, fmt::format("No coding of Accept-Encoding \"{}\" is supported",
+                                                accepted->substr(0, 100)));
+    }
+    if (streams) output_coding_ = *coding;
+  }
+  framed_ = streams && field("X-YT-Accept-Framing") != nullptr;
+  if (framed_) output_coding_ = Coding::kIdentity;
+  encoder_ = make_encoder(output_coding_);
+  return {};
+}
+
+Task<YtResult<void>> ApiRequest::read_parameters(Call& call) {
+  const http::Request& request = exchange_.request();
+  YT_CO_TRY(YsonMap query, query_parameters(request.target.query));
+  call.parameters.merge(std::move(query));
+  YT_CO_TRY(const auto header, long_field(request.fields, "X-YT-Parameters"));
+  if (header) {
+    YT_CO_TRY(YsonMap map, read_map(*header, header_format_, "X-YT-Parameters"));
+    call.parameters.merge(std::move(map));
+  }
+  if (request.method == "POST") {
+    YT_CO_TRY(const std::string body, co_await read_body());
+    if (!body.empty()) {
+      YT_CO_TRY(YsonMap map, read_map(body, call.input_format, "the body"));
+      call.parameters.merge(std::move(map));
+    }
+  }
+  YT_CO_TRY_VOID(override_format(call.parameters, "input_format", call.input_format));
+  YT_CO_TRY_VOID(override_format(call.parameters, "output_format", call.output_format));
+  co_return YtResult<void>();
+}
+
+Task<YtResult<std::string>> ApiRequest::read_body() {
+  std::string body;
+  for (;;) {
+    YT_CO_TRY(const Slice part, co_await read());
+    if (part.empty()) co_return body;
+    if (part.size() > kStructuredBytesMax - body.size()) {
+      co_return refuse(Code::kGeneric,
+                       fmt::format("the body has more than {} bytes", kStructuredBytesMax));
+    }
+    if (!room_.try_set((body.size() + part.size()) * kTreeFactor)) {
+      co_return refuse(Code::kQueueLimit, "too many bytes of requests are in memory; retry later");
+    }
+    body += part.text();
+  }
+}
+
+Task<YtResult<Slice>> ApiRequest::read() {
+  for (;;) {
+    if (!raw_.empty() && input_coding_ == Coding::kIdentity) co_return std::exchange(raw_, Slice());
+    if (!raw_.empty()) {
+      YT_CO_TRY(const std::string piece, decoder_->pull());
+      if (!piece.empty()) co_return Slice::copy_of(piece);
+      raw_ = Slice();
+    }
+    if (input_ended_) co_return Slice();
+    YT_CO_TRY(raw_, co_await exchange_.read());
+    if (raw_.empty()) {
+      input_ended_ = true;
+      YT_CO_TRY_VOID(decoder_->finish());
+      co_return Slice();
+    }
+    if (input_coding_ != Coding::kIdentity) decoder_->feed(raw_);
+  }
+}
+
+http::Head ApiRequest::head(unsigned status) const {
+  http::Head head;
+  head.status = status;
+  head.fields.add("X-YT-Request-Id", request_id(lane_.world().random));
+  head.fields.add("X-YT-Proxy", address_);
+  head.fields.add("Cache-Control", "no-store");
+  if (const std::string* id = field("X-YT-Correlation-Id")) {
+    head.fields.add("X-YT-Correlation-Id", id->substr(0, 100));
+  }
+  return head;
+}
+
+void ApiRequest::add_error(http::Fields& fields, const YtError& error) const {
+  fields.add(std::string(kErrorField), error_text(error, error_format_, kErrorHeaderBytesMax));
+  fields.add("X-YT-Response-Code", std::to_string(static_cast<int>(error.code)));
+  fields.add("X-YT-Response-Message", printable(error.message));
+}
+
+namespace {
+
+// The head of an answer with data.
+void add_data_fields(const Call& call, const DataFormat& header_format, http::Head& head) {
+  const DataType output = call.command.output(call.version);
+  if (output == DataType::kBinary) {
+    head.content_type = "application/octet-stream";
+  } else if (output != DataType::kNull) {
+    head.content_type = mime_of(call.output_format);
+  }
+  if (call.command.is_heavy) head.fields.add("Content-Disposition", "attachment");
+  std::string text;
+  DataFormat format = header_format;
+  if (auto* yson = std::get_if<YsonOptions>(&format.options)) yson->format = YsonFormat::kText;
+  if (auto sink = make_sink(text, format, YsonDocument::kNode);
+      !sink || !emit(call.response_parameters, **sink)) {
+    text = "{}";
+  }
+  head.fields.add("X-YT-Response-Parameters", std::move(text));
+}
+
+}  // namespace
+
+Task<YtResult<void>> ApiRequest::write(std::string bytes) {
+  if (held_.empty())
+    held_ = std::move(bytes);
+  else
+    held_ += bytes;
+  if (held_.size() < kAnswerBytesHeld) co_return YtResult<void>();
+  if (!std::exchange(begun_, true)) {
+    http::Head made = head(200);
+    add_data_fields(*call_, header_format_, made);
+    made.fields.add("Vary", "Content-Encoding");
+    if (framed_) made.fields.add("X-YT-Framing", "1");
+    if (output_coding_ != Coding::kIdentity) {
+      made.fields.add("Content-Encoding", std::string(to_string(output_coding_)));
+    }
+    if (field("X-YT-Omit-Trailers") == nullptr) {
+      made.fields.add("Trailer", std::string(kTrailers));
+    }
+    YT_CO_TRY_VOID(co_await exchange_.begin(std::move(made)));
+  }
+  co_return co_await send(std::exchange(held_, std::string()), false);
+}
+
+Task<YtResult<void>> ApiRequest::send(std::string bytes, bool last) {
+  std::string coded =
+      output_coding_ == Coding::kIdentity ? std::move(bytes) : encoder_->encode(bytes, last);
+  if (coded.empty()) co_return YtResult<void>();
+  if (framed_) coded = frame(coded);
+  YT_CO_TRY_VOID(co_await exchange_.write(Slice::copy_of(coded)));
+  co_return YtResult<void>();
+}
+
+Task<void> ApiRequest::finish(Call& call) {
+  if (call.output != nullptr) co_return co_await finish_streamed();
+  co_await finish_structured(call);
+}
+
+Task<void> ApiRequest::finish_streamed() {
+  if (begun_) {
+    const auto sent = co_await send(std::exchange(held_, std::string()), true);
+    if (sent) std::ignore = co_await exchange_.end(http::Fields());
+    co_return;
+  }
+  http::Reply reply;
+  reply.head = head(200);
+  add_data_fields(*call_, header_format_, reply.head);
+  reply.head.fields.add("Vary", "Content-Encoding");
+  std::string body = std::exchange(held_, std::string());
+  if (output_coding_ != Coding::kIdentity) {
+    body = encoder_->encode(body, true);
+    reply.head.fields.add("Content-Encoding", std::string(to_string(output_coding_)));
+  }
+  if (framed_) {
+    reply.head.fields.add("X-YT-Framing", "1");
+    if (!body.empty()) body = frame(body);
+  }
+  reply.body = Slice::copy_of(body);
+  std::ignore = co_await exchange_.reply(std::move(reply));
+}
+
+Task<void> ApiRequest::finish_structured(Call& call) {
+  http::Reply reply;
+  reply.head = head(200);
+  add_data_fields(call, header_format_, reply.head);
+  std::string body;
+  const bool has_output = call.command.output(call.version) == DataType::kStructured;
+  if (has_output && call.result) {
+    auto sink = make_sink(body, call.output_format, YsonDocument::kNode);
+    if (!sink) co_return co_await fail(call, sink.error());
+    if (!emit(*call.result, **sink)) co_return co_await fail(call, (*sink)->error());
+  }
+  reply.body = Slice::copy_of(body);
+  std::ignore = co_await exchange_.reply(std::move(reply));
+}
+
+Task<void> ApiRequest::fail(Call& call, YtError error) {
+  if (const YsonNode* path = call.parameters.find("path"); path != nullptr) {
+    if (error.attributes.find("path") == nullptr) error.attributes.set("path", *path);
+  }
+  if (!begun_) co_return co_await refuse_with(status_, std::move(error));
+  // A client that gets no trailers must see that the answer is not whole.
+  if (field("X-YT-Omit-Trailers") != nullptr) co_return;
+  if (!co_await send(std::exchange(held_, std::string()), true)) co_return;
+  http::Fields trailers;
+  add_error(trailers, error);
+  std::ignore = co_await exchange_.end(std::move(trailers));
+}
+
+Task<void> ApiRequest::refuse_with(unsigned status, YtError error) {
+  http::Reply reply;
+  reply.head = head(status);
+  reply.head.content_type = mime_of(error_format_);
+  add_error(reply.head.fields, error);
+  reply.head.fields.add("X-YT-Error-Content-Type", std::string(mime_of(error_format_)));
+  if (status == 503) reply.head.fields.add("Retry-After", "1");
+  reply.body = Slice::copy_of(error_text(error, error_format_, std::string::npos));
+  std::ignore = co_await exchange_.reply(std::move(reply));
+}
+
+}  // namespace moraine::yt

@@ -1,0 +1,80 @@
+// Call: one command that is being carried out: its parameters, its data, its result.
+//
+// Promise    Rows stream in both directions at the speed of the slower side. Nothing of an answer
+//            is sent before kAnswerBytesHeld of it are there, so that an error of a short one has
+//            its status.
+// Threading  The lane of the connection.
+// Limits     kStructuredBytesMax of a structured input.
+// Tests      door_test.cpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "client/table_client.h"
+#include "client/tree.h"
+#include "gateway/yt/command.h"
+#include "gateway/yt/parameters.h"
+#include "io/world.h"
+
+namespace moraine::yt {
+
+inline constexpr std::size_t kStructuredBytesMax = std::size_t{16} << 20;
+inline constexpr std::size_t kAnswerBytesHeld = std::size_t{256} << 10;
+
+class DoorLane;
+
+// What a client sends.
+class Input {
+ public:
+  virtual ~Input() = default;
+  // The next part, decoded; empty: the end.
+  virtual Task<YtResult<Slice>> read() = 0;
+};
+
+// Where rows and bytes of an answer go.
+class Output {
+ public:
+  virtual ~Output() = default;
+  // Returns when the client's side has room again.
+  virtual Task<YtResult<void>> write(std::string bytes) = 0;
+};
+
+class Call {
+ public:
+  Call(DoorLane& its_lane, const Command& its_command, unsigned api) noexcept
+      : lane(its_lane), command(its_command), version(api) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  DoorLane& lane;
+  const Command& command;
+  const unsigned version;
+  Parameters parameters{};
+  std::string user = "root";
+  std::string host{};  // As the client wrote it: of this node.
+  DataFormat input_format{};
+  DataFormat output_format{};
+  Input* input = nullptr;    // Null: no data.
+  Output* output = nullptr;  // Null: the result is structured.
+  YsonMap response_parameters{};
+  std::optional<YsonNode> result{};
+
+  // A result that version 4 puts into a map under this name.
+  void answer(std::string_view name, YsonNode value);
+  // The data of a structured command.
+  Task<YtResult<YsonNode>> read_input();
+
+  // The scope of commands on the tree.
+  YtResult<client::TreeScope> scope() const;
+  // Null: it is not served.
+  client::Tree* tree() const;
+  Executor& executor() const;
+};
+
+// A required path, without the attributes and ranges of a rich one.
+YtResult<std::string> path_of(const Call& call, std::string_view parameter = "path");
+
+}  // namespace moraine::yt

@@ -1,0 +1,66 @@
+// DoorLane: what the handlers of one lane share: the node's tables and tree, open transactions.
+//
+// Threading  Its lane; world() and index() on any thread.
+// Limits     kTablesCachedMax tables that are kept open.
+// Tests      door_test.cpp.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/table_client.h"
+#include "client/tree.h"
+#include "gateway/yt/tablet_transactions.h"
+
+namespace moraine::yt {
+
+inline constexpr std::size_t kTablesCachedMax = 1'024;
+
+using TablePtr = std::shared_ptr<const client::Table>;
+
+// The parts of a node that the API is served from. All outlive the door.
+struct DoorServices {
+  client::TableClient& tables;
+  client::Tree* tree = nullptr;  // Null: commands on the tree are not supported.
+};
+
+class Call;
+
+class DoorLane {
+ public:
+  DoorLane(World world, std::size_t index, DoorServices services,
+           const std::vector<std::unique_ptr<DoorLane>>& all)
+      : world_(world), index_(index), services_(services), all_(all), transactions_(world, index) {}
+  DoorLane(const DoorLane&) = delete;
+  DoorLane& operator=(const DoorLane&) = delete;
+
+  const World& world() const { return world_; }
+  std::size_t index() const { return index_; }
+  client::TableClient& tables() { return services_.tables; }
+  client::Tree* tree() { return services_.tree; }
+  TabletTransactions& transactions() { return transactions_; }
+  // The lane that has a transaction of rows. Its members are used there only (run_there).
+  YtResult<DoorLane*> lane_of(const PathId& transaction) const;
+
+  // The table of a path of the tree.
+  Task<YtResult<TablePtr>> open_table(const Call& call, std::string path);
+
+ private:
+  // A table as it was opened last, while its schema is the same. Null: open it anew.
+  TablePtr cached(const std::string& path);
+  YtResult<TablePtr> open(const std::string& path);
+
+  const World world_;
+  const std::size_t index_;
+  const DoorServices services_;
+  const std::vector<std::unique_ptr<DoorLane>>& all_;
+  TabletTransactions transactions_;
+  std::map<std::string, TablePtr, std::less<>> cache_;  // By path in the scheme.
+};
+
+// The path of the scheme of a command's table, by the tree.
+Task<YtResult<std::string>> table_path(const Call& call, std::string path, bool writes);
+
+}  // namespace moraine::yt

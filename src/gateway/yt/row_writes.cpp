@@ -1,0 +1,138 @@
+#include "gateway/yt/row_writes.h"
+
+#include <fmt/format.h>
+
+#include "io/run_on.h"
+
+namespace moraine::yt {
+namespace {
+
+// Rows that were read and not written yet.
+struct Batch {
+  std::vector<std::vector<NamedValue>> rows;
+  std::vector<std::vector<Value>> keys;
+
+  std::size_t size() const { return rows.size() + keys.size(); }
+  void clear() {
+    rows.clear();
+    keys.clear();
+  }
+};
+
+YtResult<void> check_row(const RowReader& reader, const RowWrite& write) {
+  if (write.kind == RowWrite::Kind::kInsert && write.options.update && !reader.has_value_column()) {
+    return refuse(Code::kGeneric, "At least one non-key column must be specified");
+  }
+  return {};
+}
+
+YtResult<void> apply(client::Transaction& transaction, const client::Table& table,
+                     const RowWrite& write, const Batch& batch) {
+  for (const std::vector<NamedValue>& row : batch.rows) {
+    YT_TRY_VOID(transaction.insert(table, row, write.options));
+  }
+  for (const std::vector<Value>& key : batch.keys) {
+    if (write.kind == RowWrite::Kind::kRemove) {
+      YT_TRY_VOID(transaction.remove(table, key));
+    } else {
+      YT_TRY_VOID(transaction.lock(table, key, write.lock, write.groups));
+    }
+  }
+  return {};
+}
+
+// Where a batch goes.
+class Destination {
+ public:
+  Destination(Call& call, TablePtr table, const RowWrite& write)
+      : call_(call), table_(std::move(table)), write_(write) {}
+  Destination(const Destination&) = delete;
+  Destination& operator=(const Destination&) = delete;
+
+  Task<YtResult<void>> open() {
+    YT_CO_TRY(const WriteTarget target, write_target(call_));
+    if (target.transaction) {
+      YT_CO_TRY(lane_, call_.lane.lane_of(*target.transaction));
+      id_ = *target.transaction;
+      co_return YtResult<void>();
+    }
+    TransactionOptions options;
+    options.atomicity = target.atomicity;
+    YT_CO_TRY(client::Transaction begun,
+              co_await call_.lane.tables().begin(options, call_.lane.world().random));
+    own_.emplace(std::move(begun));
+    co_return YtResult<void>();
+  }
+  Task<YtResult<void>> write(const Batch& batch) {
+    if (own_) co_return apply(*own_, *table_, write_, batch);
+    co_return co_await run_there(lane_->world().executor, [this, &batch]() -> Task<YtResult<void>> {
+      YT_CO_TRY(client::Transaction* const open, lane_->transactions().use(id_));
+      co_return apply(*open, *table_, write_, batch);
+    });
+  }
+  Task<YtResult<void>> close() {
+    if (own_) YT_CO_TRY_VOID(co_await own_->commit());
+    co_return YtResult<void>();
+  }
+
+ private:
+  Call& call_;
+  const TablePtr table_;
+  const RowWrite& write_;
+  std::optional<client::Transaction> own_;
+  DoorLane* lane_ = nullptr;
+  PathId id_{};
+};
+
+}  // namespace
+
+YtResult<WriteTarget> write_target(const Call& call) {
+  WriteTarget target;
+  YT_TRY(target.transaction, call.parameters.id("transaction_id"));
+  if (target.transaction && object_type(*target.transaction) != ObjectType::kTabletTransaction) {
+    return no_sticky_transaction(*target.transaction);
+  }
+  YT_TRY(const std::string atomicity, call.parameters.text_or("atomicity", "full"));
+  if (atomicity != "full" && atomicity != "none") {
+    return refuse(Code::kGeneric, fmt::format("Invalid atomicity \"{}\"", atomicity));
+  }
+  if (atomicity == "none") target.atomicity = Atomicity::kNone;
+  // A commit is durable in any case.
+  YT_TRY(const std::string durability, call.parameters.text_or("durability", "sync"));
+  if (durability != "sync" && durability != "async") {
+    return refuse(Code::kGeneric, fmt::format("Invalid durability \"{}\"", durability));
+  }
+  return target;
+}
+
+Task<YtResult<void>> write_rows(Call& call, RowWrite write) {
+  YT_CO_TRY(std::string path, path_of(call));
+  YT_CO_TRY(const TablePtr table, co_await call.lane.open_table(call, std::move(path)));
+  const bool inserts = write.kind == RowWrite::Kind::kInsert;
+  const auto shape = inserts ? RowReader::Shape::kRow : RowReader::Shape::kKey;
+  YT_CO_TRY(RowReader reader, RowReader::make(call.input_format, *table->shown, shape));
+  Destination destination(call, table, write);
+  YT_CO_TRY_VOID(co_await destination.open());
+  Batch batch;
+  for (;;) {
+    YT_CO_TRY(const RowReader::Step step, reader.next());
+    if (step == RowReader::Step::kRow) {
+      YT_CO_TRY_VOID(check_row(reader, write));
+      if (inserts)
+        batch.rows.push_back(reader.complete_row());
+      else
+        batch.keys.push_back(reader.key());
+    }
+    const bool full = batch.size() >= kBatchRows || reader.text_bytes() >= kBatchBytes;
+    if (batch.size() > 0 && (full || step == RowReader::Step::kEnd)) {
+      YT_CO_TRY_VOID(co_await destination.write(batch));
+      batch.clear();
+      reader.forget();
+    }
+    if (step == RowReader::Step::kEnd) break;
+    if (step == RowReader::Step::kNeedsInput) YT_CO_TRY_VOID(co_await reader.load(*call.input));
+  }
+  co_return co_await destination.close();
+}
+
+}  // namespace moraine::yt
