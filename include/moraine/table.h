@@ -64,6 +64,7 @@ struct ScanOptions {
   std::vector<Value> to;    // Exclusive; empty: to the end.
   std::vector<Filter> filters;
   std::uint64_t row_limit = ~std::uint64_t{0};
+  bool text_tables = false;  // Columns of texts may be returned as ScanBatch::Column::codes.
   // Measured from the scan's last step. Afterwards next() fails with kAborted, and everything that
   // the scan holds is released except the texts of its last batch. Above 0, at most
   // kScanTimeoutMax. A transaction's scan uses the transaction's timeout instead.
@@ -77,6 +78,10 @@ struct ScanBatch {
     std::span<const std::uint64_t> words;  // int64, uint64, double: their bits; boolean: 0 or 1.
     std::span<const std::string_view> texts;
     std::span<const std::uint8_t> nulls;  // 1: null. Empty: no nulls.
+    // With ScanOptions::text_tables, if `codes` is not empty: `texts` is empty, and the text of a
+    // row is table[codes[row]].
+    std::span<const std::uint32_t> codes{};
+    std::span<const std::string_view> table{};
     Value at(std::size_t row) const;
   };
   std::size_t rows = 0;

@@ -21,8 +21,8 @@ Value ScanBatch::Column::at(std::size_t row) const {
     case ValueType::kUint64: return Value(words[row]);
     case ValueType::kDouble: return Value(std::bit_cast<double>(words[row]));
     case ValueType::kBoolean: return Value(words[row] != 0);
-    case ValueType::kString: return Value(texts[row]);
-    case ValueType::kAny: return Value::any(texts[row]);
+    case ValueType::kString: return Value(codes.empty() ? texts[row] : table[codes[row]]);
+    case ValueType::kAny: return Value::any(codes.empty() ? texts[row] : table[codes[row]]);
   }
   return Value();
 }
@@ -96,6 +96,7 @@ Result<NewScan> new_scan(const Table& table, ScanOptions options) {
   scan.request.columns.assign(columns.begin(), columns.end());
   scan.request.timestamp = options.read.timestamp;
   scan.request.retention_timestamp = options.read.retention_timestamp;
+  scan.request.text_tables = options.text_tables;
   for (const Filter& filter : options.filters) {
     TRY_VOID(add_filter(table, filter, scan));
   }
@@ -182,8 +183,19 @@ void Scan::release() {
   place_.release();
 }
 
-Result<bool> Scan::open_next() {
+void Scan::close_tablet() {
+  if (scan_) read_ += scan_->statistics();
   scan_.reset();
+}
+
+table::ScanStatistics Scan::statistics() const {
+  table::ScanStatistics all = read_;
+  if (scan_) all += scan_->statistics();
+  return all;
+}
+
+Result<bool> Scan::open_next() {
+  close_tablet();
   if (rows_left_ == 0) return false;
   const std::vector<OpenRange>& ranges = given_.table->ranges;
   table::ScanRequest& request = given_.request;
@@ -213,7 +225,8 @@ void Scan::show(ScanBatch& out) {
   out.columns.resize(batch_.columns.size());
   for (std::size_t i = 0; i < batch_.columns.size(); ++i) {
     const table::ColumnVector& from = batch_.columns[i];
-    out.columns[i] = {from.type, from.words, from.texts, from.nulls};
+    out.columns[i] = {from.type, from.words, from.texts, from.nulls, from.codes, {}};
+    if (from.table) out.columns[i].table = *from.table;
   }
   rows_left_ -= std::min<std::uint64_t>(rows_left_, batch_.rows);
 }
@@ -230,7 +243,7 @@ Result<Scan::Found> Scan::try_next(ScanBatch& batch) {
     TRY(const Found found, scan_->next(batch_));
     if (given_.life) given_.life->renew();
     if (found == Found::kEnd) {
-      scan_.reset();
+      close_tablet();
     } else if (found == Found::kNeedsData) {
       return found;
     } else if (batch_.rows > 0) {

@@ -69,6 +69,9 @@ class Scan {
   Result<Found> try_next(ScanBatch& batch);
   Task<Result<void>> load();
 
+  // What was read so far. Between steps.
+  table::ScanStatistics statistics() const;
+
   // Releases what it holds if it was not used for too long. True: it holds nothing any more.
   bool release_if_idle(Instant now);
 
@@ -78,6 +81,7 @@ class Scan {
 
   void end_step();
   void end();
+  void close_tablet();
   // False: no range is left.
   Result<bool> open_next();
   void show(ScanBatch& out);
@@ -91,7 +95,8 @@ class Scan {
   std::shared_ptr<table::TableTablet> tablet_;  // That is read. Null: it is on another node.
   std::unique_ptr<table::TabletScan> scan_;
   table::ColumnBatch batch_;
-  std::uint64_t number_ = 0;  // In the registry; 0: no step has begun.
+  table::ScanStatistics read_;  // Of tablets that were read to their end.
+  std::uint64_t number_ = 0;    // In the registry; 0: no step has begun.
   OpenCount::Place place_;
   bool ended_ = false;  // All rows were returned; the scan holds nothing.
   std::atomic<State> state_{State::kIdle};

@@ -10,6 +10,7 @@ namespace moraine {
 Result<table::TabletScan::Step> PagedScan::next(table::ColumnBatch& batch) {
   if (loaded_.rows > 0) {
     batch = std::exchange(loaded_, {});
+    read_.rows_returned += batch.rows;
     return Step::kRows;
   }
   return over_ ? Step::kEnd : Step::kNeedsData;

@@ -28,6 +28,7 @@ class PagedScan final : public table::TabletScan {
     return loaded_.rows > 0 ? std::string() : request_.bounds.from;
   }
   void release() override { over_ = true; }
+  table::ScanStatistics statistics() const override { return read_; }
 
  private:
   Task<Result<ScanPage>> read_page(Executor& lane);
@@ -37,7 +38,8 @@ class PagedScan final : public table::TabletScan {
   const SchemaPtr schema_;
   table::ScanRequest request_;  // Of what was not read yet.
   table::ColumnBatch loaded_;   // Not returned yet, if it has rows.
-  bool over_ = false;           // No more pages.
+  table::ScanStatistics read_;
+  bool over_ = false;  // No more pages.
 };
 
 }  // namespace moraine

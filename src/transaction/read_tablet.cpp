@@ -174,6 +174,10 @@ Task<Result<ScanPage>> read_page(const table::TableTablet& tablet, SchemaPtr sch
   for (const table::ColumnFilter& filter : request.filters) {
     CO_TRY_VOID(check_column(filter.column, own));
   }
+  for (const table::ColumnCondition& condition : request.conditions) {
+    CO_TRY_VOID(check_column(condition.column, own));
+  }
+  request.text_tables = false;  // A page has texts of several blocks.
   request.deadline = std::min(request.deadline, deadline);
   PageBuilder builder(request.columns, own);
   const std::size_t columns = request.columns.size();

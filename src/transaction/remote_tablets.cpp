@@ -231,12 +231,19 @@ Task<Result<table::OwnedVersionedRow>> RemoteTablets::lookup_versions(
 
 Task<Result<ScanPage>> RemoteTablets::scan(TabletId tablet, SchemaPtr schema,
                                            table::ScanRequest request, Instant deadline) {
-  if (request.columns.size() > kColumnsPerCallMax || request.filters.size() > kFiltersPerCallMax) {
+  const std::size_t filters = request.filters.size() + request.conditions.size();
+  std::size_t intervals = 0;
+  for (const table::ColumnCondition& condition : request.conditions) {
+    intervals += condition.values.intervals().size();
+  }
+  if (request.columns.size() > kColumnsPerCallMax || filters > kFiltersPerCallMax ||
+      intervals > kIntervalsPerCallMax) {
     co_return fail(
         Errc::kInvalidArgument,
-        fmt::format("a scan of {} columns with {} filters; at most {} and {} are possible",
-                    request.columns.size(), request.filters.size(), kColumnsPerCallMax,
-                    kFiltersPerCallMax));
+        fmt::format("a scan of {} columns with {} filters of {} intervals; at most {}, {} and {} "
+                    "are possible",
+                    request.columns.size(), filters, intervals, kColumnsPerCallMax,
+                    kFiltersPerCallMax, kIntervalsPerCallMax));
   }
   const std::size_t columns = request.columns.size();
   const std::string from = request.bounds.from;
@@ -247,6 +254,7 @@ Task<Result<ScanPage>> RemoteTablets::scan(TabletId tablet, SchemaPtr schema,
   wanted.bounds = std::move(request.bounds);
   wanted.row_limit = request.row_limit;
   wanted.filters = std::move(request.filters);
+  wanted.conditions = std::move(request.conditions);
   CO_TRY(TabletReply reply, co_await call(tablet, std::move(wanted), deadline));
   ScanPage& page = reply.page;
   // A position that does not move would be read for ever.

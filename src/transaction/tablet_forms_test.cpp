@@ -262,6 +262,12 @@ TEST_P(TabletForms, FiltersAreAppliedAndNullsAreKept) {
   EXPECT_EQ(scan(request), std::vector<std::int64_t>{2});
   request.filters = {{1, table::ColumnFilter::Op::kIsNull, Value()}};
   EXPECT_EQ(scan(request), (std::vector<std::int64_t>{1, 3, 5}));
+  request.filters.clear();
+  request.conditions = {
+      {0, table::ValueSet::of(std::vector<Value>{Value(std::int64_t{1}), Value(std::int64_t{2}),
+                                                 Value(std::int64_t{4})})},
+      {1, table::ValueSet::all_but_null()}};
+  EXPECT_EQ(scan(request), (std::vector<std::int64_t>{2, 4}));
 }
 
 TEST_P(TabletForms, ATabletThatDoesNotRunThereIsNotHere) {

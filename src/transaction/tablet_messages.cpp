@@ -1,5 +1,6 @@
 #include "transaction/tablet_messages.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/coding.h"
@@ -14,11 +15,15 @@ using table::ChangeKind;
 using table::LockMode;
 using table::RowChange;
 
-constexpr std::uint8_t kVersion = 3;
+constexpr std::uint8_t kVersion = 4;
 constexpr std::size_t kChangeBytesMin = 6;
 constexpr std::size_t kWriteBytesMin = 16 + 8 + 8 + 8 + 4;
 constexpr std::size_t kRowBytesMin = 1 + 4;
 constexpr std::size_t kFilterBytesMin = 2 + 1 + 1;
+constexpr std::size_t kConditionBytesMin = 2 + 4;
+constexpr std::size_t kIntervalBytesMin = 2 * (1 + 1);
+constexpr std::uint8_t kCutAfter = 1;
+constexpr std::uint8_t kCutEnd = 2;
 constexpr std::uint8_t kCacheAsTheTableSays = 2;
 
 std::unexpected<Error> bad(std::string_view what) {
@@ -135,6 +140,10 @@ void append(Encoder& encoder, const LookupCall& call) {
   encoder.u32(static_cast<std::uint32_t>(call.keys.size()));
   for (const std::string& key : call.keys) encoder.sized(key);
 }
+void append(Encoder& encoder, const table::ValueCut& cut) {
+  encoder.u8(static_cast<std::uint8_t>((cut.after ? kCutAfter : 0) | (cut.end ? kCutEnd : 0)));
+  append_value(encoder, cut.value);
+}
 void append(Encoder& encoder, const ScanCall& call) {
   encoder.u64(call.schema);
   append(encoder, call.times);
@@ -144,6 +153,15 @@ void append(Encoder& encoder, const ScanCall& call) {
   for (const table::ColumnFilter& filter : call.filters) {
     encoder.u16(filter.column).u8(static_cast<std::uint8_t>(filter.op));
     append_value(encoder, filter.value);
+  }
+  encoder.u32(static_cast<std::uint32_t>(call.conditions.size()));
+  for (const table::ColumnCondition& condition : call.conditions) {
+    const std::vector<table::ValueInterval>& intervals = condition.values.intervals();
+    encoder.u16(condition.column).u32(static_cast<std::uint32_t>(intervals.size()));
+    for (const table::ValueInterval& interval : intervals) {
+      append(encoder, interval.from);
+      append(encoder, interval.to);
+    }
   }
 }
 void append(Encoder& encoder, const VersionsCall& call) {
@@ -195,6 +213,40 @@ Result<TabletCall> take_lookup(Decoder& decoder) {
   return call;
 }
 
+bool take_cut(Decoder& decoder, table::ValueCut& cut) {
+  const std::uint8_t flags = decoder.u8();
+  cut.after = flags == kCutAfter;
+  cut.end = flags == kCutEnd;
+  return flags <= kCutEnd && take_value(decoder, cut.value) && (!cut.end || cut.value.is_null());
+}
+
+Result<void> take_conditions(Decoder& decoder, ScanCall& call) {
+  const std::uint32_t count = decoder.count(kConditionBytesMin);
+  if (call.filters.size() + count > kFiltersPerCallMax) return bad("too many conditions");
+  std::size_t total = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    table::ColumnCondition& condition = call.conditions.emplace_back();
+    condition.column = decoder.u16();
+    std::vector<table::ValueInterval> intervals(decoder.count(kIntervalBytesMin));
+    total += intervals.size();
+    if (total > kIntervalsPerCallMax) return bad("too many intervals");
+    for (table::ValueInterval& interval : intervals) {
+      if (!take_cut(decoder, interval.from) || !take_cut(decoder, interval.to)) {
+        return bad("interval of a condition");
+      }
+    }
+    const std::size_t sent = intervals.size();
+    // Equal numbers mean that nothing was joined, dropped or out of order.
+    const bool ascending = std::ranges::is_sorted(
+        intervals, [](const auto& a, const auto& b) { return compare(a.from, b.from) < 0; });
+    condition.values = table::ValueSet::of(std::move(intervals));
+    if (!ascending || condition.values.intervals().size() != sent) {
+      return bad("intervals of a condition");
+    }
+  }
+  return {};
+}
+
 Result<TabletCall> take_scan(Decoder& decoder) {
   ScanCall call;
   call.schema = decoder.u64();
@@ -214,6 +266,7 @@ Result<TabletCall> take_scan(Decoder& decoder) {
     filter.op = static_cast<Filter::Op>(op);
     if (!take_value(decoder, filter.value)) return bad("value of a filter");
   }
+  TRY_VOID(take_conditions(decoder, call));
   return call;
 }
 

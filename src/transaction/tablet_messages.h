@@ -2,7 +2,7 @@
 // and the replies.
 //
 // clang-format off
-//   request  = protocol u8 = 0x54  version u8 = 3  kind u8  tablet u64  timeout_us u32  fields
+//   request  = protocol u8 = 0x54  version u8 = 4  kind u8  tablet u64  timeout_us u32  fields
 //              crc32c u32
 //   1 commit           = write
 //   2 prepare          = coordinator u64  write
@@ -15,6 +15,7 @@
 //                        count u32, each: key text
 //   9 scan             = schema u64  read  columns  from text  to text  row_limit u64
 //                        count u32, each: filter
+//                        count u32, each: condition
 //  10 versions         = schema u64  timestamp u64  key text
 //   write    = transaction (16)  start u64  requested u64 (0: not drawn)  schema u64
 //              count u32, each: change of table/model/change.h
@@ -22,7 +23,9 @@
 //   read     = timestamp u64  retention timestamp u64  in_transaction u8 (0 or 1)
 //   columns  = count u32, each: u16
 //   filter   = column u16  op u8 (Filter::Op)  value
-//   reply    = protocol u8 = 0x54  version u8 = 3  kind u8 (of the request)
+//   condition = column u16  count u32, each: from cut, to cut      as in table/model/value_set.h
+//   cut      = flags u8 (1 after, 2 end: then the value is null)  value
+//   reply    = protocol u8 = 0x54  version u8 = 4  kind u8 (of the request)
 //              status u8 (0: OK, else 1 + number of the Errc)  context text
 //              timestamp u64  outcome u8 (0 committed, 1 aborted, 2 undecided)
 //              count u32, each: exists u8, image text (empty unless the row exists)
@@ -35,7 +38,8 @@
 //            against a schema here: the tablet that gets them does. timeout_us is what is left
 //            until the caller's deadline; the clocks of two nodes are not compared.
 // Limits     kKeysPerCallMax keys, kCellsPerCallMax cells, kColumnsPerCallMax columns,
-//            kFiltersPerCallMax filters, kPageRowsMax rows of a page, kParticipantsMax tablets.
+//            kFiltersPerCallMax filters and conditions, kIntervalsPerCallMax intervals of
+//            conditions, kPageRowsMax rows of a page, kParticipantsMax tablets.
 // Errors     kCorrupt; kUnsupported: another version.
 // Tests      tablet_messages_test.cpp, tablet_messages_fuzz.cpp.
 #pragma once
@@ -55,6 +59,7 @@ inline constexpr std::size_t kKeysPerCallMax = 10'000;
 inline constexpr std::size_t kColumnsPerCallMax = 32'768;
 inline constexpr std::size_t kCellsPerCallMax = 1'000'000;  // Keys of a lookup times its columns.
 inline constexpr std::size_t kFiltersPerCallMax = 1'000;
+inline constexpr std::size_t kIntervalsPerCallMax = 100'000;
 
 struct CommitCall {
   TabletWrite write;
@@ -98,7 +103,8 @@ struct ScanCall {
   table::KeyBounds bounds;
   std::uint64_t row_limit = ~std::uint64_t{0};
   std::vector<table::ColumnFilter> filters;
-  Slice memory;  // Texts of filters that were decoded.
+  std::vector<table::ColumnCondition> conditions;
+  Slice memory;  // Texts of filters and conditions that were decoded.
 };
 struct VersionsCall {
   std::uint64_t schema = 0;

@@ -50,6 +50,9 @@ std::vector<TabletCall> all_calls() {
                     {2, Filter::Op::kEqual, Value(std::int64_t{-5})},
                     {3, Filter::Op::kNotEqual, Value(true)},
                     {4, Filter::Op::kIsNull, Value()}},
+                   {{1, table::ValueSet::of(std::vector<Value>{Value(), Value("a"), Value("b")})},
+                    {2, table::ValueSet::matching(Filter::Op::kGreater, Value(std::int64_t{7}))},
+                    {3, table::ValueSet()}},
                    Slice()},
           VersionsCall{7, 800, "key"}};
 }
@@ -168,6 +171,15 @@ TEST(TabletMessages, ListsAreBounded) {
   EXPECT_FALSE(decode_tablet_request(encode(TabletRequest{TabletId{1}, 1, scan})));
   scan.columns.clear();
   scan.filters.resize(kFiltersPerCallMax + 1);
+  EXPECT_FALSE(decode_tablet_request(encode(TabletRequest{TabletId{1}, 1, scan})));
+  scan.filters.resize(kFiltersPerCallMax);
+  EXPECT_TRUE(decode_tablet_request(encode(TabletRequest{TabletId{1}, 1, scan})));
+  scan.conditions.resize(1);
+  EXPECT_FALSE(decode_tablet_request(encode(TabletRequest{TabletId{1}, 1, scan})));
+  scan.filters.clear();
+  std::vector<Value> values;
+  for (std::uint64_t i = 0; i <= kIntervalsPerCallMax; ++i) values.emplace_back(i);
+  scan.conditions[0].values = table::ValueSet::of(values);
   EXPECT_FALSE(decode_tablet_request(encode(TabletRequest{TabletId{1}, 1, scan})));
 }
 

@@ -387,6 +387,7 @@ Task<TabletReply> TabletServer::scan(Hold served, ScanCall call, Instant deadlin
   request.bounds = std::move(call.bounds);
   request.columns = std::move(call.columns);
   request.filters = std::move(call.filters);
+  request.conditions = std::move(call.conditions);
   request.timestamp = call.times.timestamp;
   request.retention_timestamp = call.times.retention_timestamp;
   request.in_transaction = call.times.in_transaction;

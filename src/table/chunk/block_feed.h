@@ -24,6 +24,12 @@ inline constexpr std::size_t kBackgroundFeedBytesMax = std::size_t{256} << 10;
 // Unwanted bytes that are read along, to read the blocks around them together.
 inline constexpr std::size_t kFeedGapMax = std::size_t{16} << 10;
 
+// Blocks that a scan begins to use.
+inline void count_blocks(ScanStatistics& statistics, std::span<const Slice> blocks) {
+  statistics.blocks_read += blocks.size();
+  for (const Slice& block : blocks) statistics.bytes_read += block.size();
+}
+
 class BlockFeed {
  public:
   BlockFeed(const OpenChunk& chunk, bool use_cache) : chunk_(&chunk), use_cache_(use_cache) {}

@@ -365,12 +365,11 @@ SkippedUnits ChunkReader::units_within(const KeyList& keys) const {
   return within;
 }
 
-std::unique_ptr<ChunkReader::ColumnCursor> ChunkReader::scan_columns(
-    const KeyBounds& bounds, Timestamp timestamp, std::span<const ColumnIndex> columns,
-    std::span<const ColumnFilter> filters) const {
+std::unique_ptr<ChunkReader::ColumnCursor> ChunkReader::scan_columns(const KeyBounds& bounds,
+                                                                     const ColumnScan& scan) const {
   const auto make =
       impl_->meta().format == OptimizeFor::kScan ? make_column_cursor : make_row_column_cursor;
-  return make(shared_from_this(), *impl_, bounds, timestamp, columns, filters);
+  return make(shared_from_this(), *impl_, bounds, scan);
 }
 
 Task<Result<void>> ChunkReader::preload() {
@@ -411,6 +410,24 @@ std::vector<std::string> ChunkReader::split_keys(std::size_t parts) const {
     if (impl_->covers(as_bytes(key)) && key != impl_->record().from) keys.push_back(std::move(key));
   }
   return keys;
+}
+
+void ChunkReader::weigh(const KeyBounds& bounds, std::size_t points_max,
+                        std::vector<WeighedKey>& out) const {
+  const ScanBounds within(*impl_, bounds);
+  const ChunkMeta& meta = impl_->meta();
+  if (within.first_unit() >= within.end_unit()) return;
+  const std::uint32_t units = within.end_unit() - within.first_unit();
+  const auto step = static_cast<std::uint32_t>(units / std::max<std::size_t>(points_max, 1) + 1);
+  for (std::uint32_t unit = within.first_unit(); unit < within.end_unit(); unit += step) {
+    WeighedKey& point = out.emplace_back();
+    point.key = unit == 0 ? impl_->record().statistics.first_key
+                          : std::string(as_text(meta.index.at(unit - 1)));
+    const std::uint32_t end = std::min(unit + step, within.end_unit());
+    for (std::uint32_t i = unit; i < end; ++i) {
+      point.rows += meta.blocks[std::size_t{i} * meta.blocks_per_unit].rows;
+    }
+  }
 }
 
 std::size_t ChunkReader::memory_bytes() const {

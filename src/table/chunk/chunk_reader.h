@@ -27,6 +27,8 @@
 #include "table/chunk/read_counters.h"
 #include "table/model/column_batch.h"
 #include "table/model/row_cursor.h"
+#include "table/model/scan_statistics.h"
+#include "table/model/value_set.h"
 
 namespace moraine::table {
 
@@ -49,6 +51,22 @@ struct ChunkCaches {
 
 // Rows of at least this size count as large.
 inline constexpr std::uint64_t kLargeRowBytes = std::uint64_t{256} << 10;
+
+// What ChunkReader::scan_columns() reads.
+struct ColumnScan {
+  Timestamp timestamp = kAsyncLastCommitted;
+  std::span<const ColumnIndex> columns;
+  std::span<const ColumnFilter> filters{};
+  std::span<const ColumnCondition> conditions{};
+  bool text_tables = false;              // Texts may be returned as codes of a table.
+  ScanStatistics* statistics = nullptr;  // Counted there. May be null.
+};
+
+// A key at which a chunk can be cut, and how many of its rows are between it and the next one.
+struct WeighedKey {
+  std::string key;
+  std::uint64_t rows = 0;
+};
 
 // Units of a chunk (chunk_meta.h) that a scan skips, by number. Empty: none.
 using SkippedUnits = std::vector<bool>;
@@ -130,15 +148,15 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
     // cursor.
     virtual void release() = 0;
   };
-  std::unique_ptr<ColumnCursor> scan_columns(const KeyBounds& bounds, Timestamp timestamp,
-                                             std::span<const ColumnIndex> columns,
-                                             std::span<const ColumnFilter> filters) const;
+  std::unique_ptr<ColumnCursor> scan_columns(const KeyBounds& bounds, const ColumnScan& scan) const;
 
   // Reads every block into memory and pins it (in_memory_mode). On failure none is pinned.
   // kOverloaded: they do not fit into the limit of pinned memory.
   Task<Result<void>> preload();
   // Keys that split the chunk into about `parts` of equal size.
   std::vector<std::string> split_keys(std::size_t parts) const;
+  // Appends up to about `points_max` keys where units within the bounds begin, from the index.
+  void weigh(const KeyBounds& bounds, std::size_t points_max, std::vector<WeighedKey>& out) const;
   std::size_t memory_bytes() const;  // Of the meta.
 
   // Unpacked size of all versions of the key's row, if kLargeRowBytes or more; else 0.

@@ -13,6 +13,8 @@ namespace moraine::table {
 namespace {
 
 constexpr std::size_t kAbsentColumn = ~std::size_t{0};
+// If a smaller share of a group passes, other columns are read row by row.
+constexpr std::size_t kSparseShare = 10;
 
 struct Source {
   std::size_t column = kAbsentColumn;  // Of the chunk's schema.
@@ -20,48 +22,51 @@ struct Source {
   ColumnIndex target = 0;
 };
 
-struct Filter {
-  ColumnFilter filter;
-  std::string text;  // Owns the text of the filter's value.
-  Source source;
+struct Condition {
+  std::size_t source = 0;  // Position among the sources.
+  ValueSet values;
+  ColumnTest test;
 };
 
 class Cursor final : public ChunkReader::ColumnCursor {
  public:
   Cursor(std::shared_ptr<const ChunkReader> reader, const OpenChunk& chunk, KeyBounds bounds,
-         Timestamp timestamp)
+         const ColumnScan& scan)
       : reader_(std::move(reader)),
         chunk_(&chunk),
+        statistics_(scan.statistics != nullptr ? scan.statistics : &own_statistics_),
+        text_tables_(scan.text_tables),
         bounded_(!bounds.from.empty() || !bounds.to.empty() || !chunk.record().from.empty() ||
                  !chunk.record().to.empty()),
         bounds_(chunk, std::move(bounds)),
-        timestamp_(timestamp),
+        timestamp_(scan.timestamp),
         feed_(chunk, true),
         unit_(bounds_.first_unit()),
         group_(chunk.meta().schema, chunk.layout(), chunk.plan()) {}
 
-  // False: this column cannot be read as a column.
-  bool add_column(ColumnIndex column) {
-    sources_.push_back(source_of(column));
-    return readable(sources_.back());
-  }
-  bool add_filter(const ColumnFilter& filter) {
-    Filter& added = *filters_.emplace_back(std::make_unique<Filter>());
-    added.filter = filter;
-    added.source = source_of(filter.column);
-    if (filter.value.has_text()) {
-      added.text = filter.value.text();
-      const bool any = filter.value.type() == ValueType::kAny;
-      added.filter.value = any ? Value::any(added.text) : Value(std::string_view(added.text));
+  // False: a column cannot be read as a column.
+  bool prepare(const ColumnScan& scan) {
+    for (const ColumnIndex column : scan.columns) sources_.push_back(source_of(column));
+    outputs_ = sources_.size();
+    for (const ColumnFilter& filter : scan.filters) {
+      add_condition(filter.column, ValueSet::matching(filter.op, filter.value));
     }
-    return readable(added.source);
+    for (const ColumnCondition& condition : scan.conditions) {
+      add_condition(condition.column, condition.values);
+    }
+    columns_.resize(sources_.size());
+    return std::ranges::all_of(sources_, [this](const Source& source) { return readable(source); });
   }
 
   RowCursor::Step next(ColumnBatch& batch) override {
-    while (unit_ != bounds_.end_unit() && is_skipped(unit_)) ++unit_;
+    for (; unit_ != bounds_.end_unit() && is_skipped(unit_); ++unit_) {
+      statistics_->blocks_skipped += needed(unit_).size();
+    }
     if (unit_ == bounds_.end_unit()) return RowCursor::Step::kEnd;
     if (!enter_group()) return RowCursor::Step::kNeedsData;
-    batch.columns.resize(sources_.size());
+    count_blocks(*statistics_, blocks_);
+    statistics_->rows_read += rows_;
+    batch.columns.resize(outputs_);
     batch.memory.clear();
     if (meta().irregular_rows[unit_] == 0) {
       read_regular(batch);
@@ -111,13 +116,22 @@ class Cursor final : public ChunkReader::ColumnCursor {
     return physical_type(wanted) == source.type && meta().column_flags[source.column] == 0;
   }
 
+  void add_condition(ColumnIndex column, ValueSet values) {
+    const auto at = std::ranges::find(sources_, column, &Source::target);
+    const auto source = static_cast<std::size_t>(at - sources_.begin());
+    if (at == sources_.end()) sources_.push_back(source_of(column));
+    ColumnTest test(values, sources_[source].type);
+    conditions_.push_back({source, std::move(values), std::move(test)});
+  }
+
   bool is_skipped(std::uint32_t unit) const {
     if (meta().blocks[unit * meta().blocks_per_unit].min_timestamp > timestamp_) return true;
     if (meta().irregular_rows[unit] != 0) return false;
-    return std::ranges::any_of(filters_, [&](const auto& f) {
-      if (f->source.column == kAbsentColumn) return !may_pass_null(f->filter);
-      const std::size_t at = unit * meta().schema.columns.size() + f->source.column;
-      return !may_pass(f->filter, f->source.type, meta().ranges[at]);
+    return std::ranges::any_of(conditions_, [&](const Condition& condition) {
+      const Source& source = sources_[condition.source];
+      if (source.column == kAbsentColumn) return !condition.test.passes_null();
+      const std::size_t at = unit * meta().schema.columns.size() + source.column;
+      return !condition.test.may_pass(meta().ranges[at]);
     });
   }
   bool checks_times(std::uint32_t unit) const {
@@ -133,7 +147,6 @@ class Cursor final : public ChunkReader::ColumnCursor {
       if (source.column != kAbsentColumn) places.push_back(layout.column(source.column));
     };
     for (const Source& source : sources_) add(source);
-    for (const auto& f : filters_) add(f->source);
     const bool by_row = meta().irregular_rows[unit] != 0;
     if (by_row || checks_bounds(unit)) {
       for (std::uint32_t place = 0; place < layout.times(); ++place) places.push_back(place);
@@ -160,35 +173,46 @@ class Cursor final : public ChunkReader::ColumnCursor {
     return true;
   }
 
-  void decode(const Source& source, ColumnVector& out) const {
-    if (source.column != kAbsentColumn) return group_.segment(source.column).decode(out);
+  void decode(const Source& source, ColumnVector& out, bool text_tables) const {
+    if (source.column != kAbsentColumn) {
+      return group_.segment(source.column).decode(out, text_tables);
+    }
+    fill_nulls(source, rows_, out);
+  }
+  static void fill_nulls(const Source& source, std::size_t rows, ColumnVector& out) {
     out.clear();
     out.type = source.type;
     if (is_text_type(source.type)) {
-      out.texts.resize(rows_);
+      out.texts.resize(rows);
     } else {
-      out.words.resize(rows_);
+      out.words.resize(rows);
     }
-    out.nulls.assign(rows_, 1);
+    out.nulls.assign(rows, 1);
   }
 
-  // Rows of the group that are within the bounds and visible; false: all of them.
+  // Rows of the group that are within the bounds and visible, and pass; false: all of them. Columns
+  // of conditions are decoded.
   bool choose_rows() {
-    const bool all = !checks_bounds(unit_) && !checks_times(unit_) && filters_.empty();
+    decoded_.assign(sources_.size(), false);
+    const bool all = !checks_bounds(unit_) && !checks_times(unit_) && conditions_.empty();
     if (all) return false;
-    chosen_.resize(rows_);
-    std::iota(chosen_.begin(), chosen_.end(), 0);
+    mask_.assign(rows_, 1);
     if (checks_times(unit_)) {
       group_.times().decode(times_);
-      std::erase_if(chosen_, [this](std::uint32_t row) { return times_[row] > timestamp_; });
+      for (std::uint32_t row = 0; row < rows_; ++row) mask_[row] = times_[row] <= timestamp_;
     }
     if (checks_bounds(unit_)) {
-      std::erase_if(chosen_, [this](std::uint32_t row) { return !is_within(row); });
+      for (std::uint32_t row = 0; row < rows_; ++row) {
+        if (mask_[row] != 0 && !is_within(row)) mask_[row] = 0;
+      }
     }
-    for (const auto& f : filters_) {
-      decode(f->source, filtered_);
-      select(f->filter, filtered_, chosen_);
+    for (const Condition& condition : conditions_) {
+      const std::size_t at = condition.source;
+      if (!decoded_[at]) decode(sources_[at], columns_[at], true);
+      decoded_[at] = true;
+      condition.test.test(columns_[at], mask_);
     }
+    list_rows(mask_, chosen_);
     return chosen_.size() != rows_;
   }
 
@@ -201,15 +225,26 @@ class Cursor final : public ChunkReader::ColumnCursor {
   void read_regular(ColumnBatch& batch) {
     const bool some = choose_rows();
     batch.rows = some ? chosen_.size() : rows_;
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
+    for (std::size_t i = 0; i < outputs_; ++i) {
+      ColumnVector& out = batch.columns[i];
       if (batch.rows == 0) {
-        batch.columns[i].clear();
-        batch.columns[i].type = sources_[i].type;
-        continue;
+        out.clear();
+        out.type = sources_[i].type;
+      } else if (decoded_[i]) {
+        std::swap(out, columns_[i]);
+        if (some) gather(out, chosen_);
+        if (!text_tables_) look_up_texts(out);
+      } else if (batch.rows * kSparseShare < rows_) {
+        decode_chosen(sources_[i], out);
+      } else {
+        decode(sources_[i], out, text_tables_);
+        if (some) gather(out, chosen_);
       }
-      decode(sources_[i], batch.columns[i]);
-      if (some) gather(batch.columns[i], chosen_);
     }
+  }
+  void decode_chosen(const Source& source, ColumnVector& out) const {
+    if (source.column == kAbsentColumn) return fill_nulls(source, chosen_.size(), out);
+    group_.segment(source.column).decode_rows(chosen_, out, text_tables_);
   }
 
   void read_by_row(ColumnBatch& batch);
@@ -218,20 +253,26 @@ class Cursor final : public ChunkReader::ColumnCursor {
 
   std::shared_ptr<const ChunkReader> reader_;
   const OpenChunk* const chunk_;
+  ScanStatistics own_statistics_;
+  ScanStatistics* const statistics_;
+  const bool text_tables_;
   const bool bounded_;
   const ScanBounds bounds_;
   const Timestamp timestamp_;
   BlockFeed feed_;
   std::uint32_t unit_;
   RowGroup group_;
-  std::vector<Source> sources_;
-  std::vector<std::unique_ptr<Filter>> filters_;
+  std::vector<Source> sources_;  // Of the result, then those of conditions only.
+  std::size_t outputs_ = 0;      // How many are of the result.
+  std::vector<Condition> conditions_;
+  std::vector<ColumnVector> columns_;  // Decoded for conditions, by source.
+  std::vector<bool> decoded_;
   std::vector<std::uint32_t> places_;
   std::vector<Slice> blocks_;  // Of the group, in the order of places_.
   std::uint32_t rows_ = 0;
+  std::vector<std::uint8_t> mask_;
   std::vector<std::uint32_t> chosen_;
   std::vector<Timestamp> times_;
-  ColumnVector filtered_;
   std::string key_;
   // For groups that are read by row.
   ColumnSet wanted_ = ColumnSet::none(0);
@@ -276,21 +317,22 @@ void Cursor::read_by_row(ColumnBatch& batch) {
     value_columns_.push_back(source.target);
   };
   for (const Source& source : sources_) want(source);
-  for (const auto& f : filters_) want(f->source);
   values_.resize(value_columns_.size());
   folded_.clear();
   batch.rows = 0;
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
+  statistics_->rows_merged += rows_;
+  for (std::size_t i = 0; i < outputs_; ++i) {
     batch.columns[i].clear();
     batch.columns[i].type = sources_[i].type;
   }
   for (std::uint32_t row = 0; row < rows_; ++row) {
     if (checks_bounds(unit_) && !is_within(row)) continue;
     if (!read_row_values(row)) continue;
-    const bool passes = std::ranges::all_of(
-        filters_, [&](const auto& f) { return fits(f->filter, cell(f->source, row)); });
+    const bool passes = std::ranges::all_of(conditions_, [&](const Condition& condition) {
+      return condition.values.contains(cell(sources_[condition.source], row));
+    });
     if (!passes) continue;
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
+    for (std::size_t i = 0; i < outputs_; ++i) {
       append_value(batch.columns[i], batch.rows, cell(sources_[i], row));
     }
     ++batch.rows;
@@ -301,15 +343,9 @@ void Cursor::read_by_row(ColumnBatch& batch) {
 
 std::unique_ptr<ChunkReader::ColumnCursor> make_column_cursor(
     std::shared_ptr<const ChunkReader> reader, const OpenChunk& chunk, const KeyBounds& bounds,
-    Timestamp timestamp, std::span<const ColumnIndex> columns,
-    std::span<const ColumnFilter> filters) {
-  auto cursor = std::make_unique<Cursor>(std::move(reader), chunk, bounds, timestamp);
-  for (const ColumnIndex column : columns) {
-    if (!cursor->add_column(column)) return nullptr;
-  }
-  for (const ColumnFilter& filter : filters) {
-    if (!cursor->add_filter(filter)) return nullptr;
-  }
+    const ColumnScan& scan) {
+  auto cursor = std::make_unique<Cursor>(std::move(reader), chunk, bounds, scan);
+  if (!cursor->prepare(scan)) return nullptr;
   return cursor;
 }
 

@@ -328,15 +328,32 @@ void ColumnSegmentView::decode_texts(std::vector<std::string_view>& out) const {
     for (std::size_t row = 0; row < rows_; ++row) out[row] = entry(row);
     return;
   }
-  std::vector<std::uint64_t> places(rows_);
+  std::vector<std::uint32_t> places(rows_);
   second_.decode(places.data());
   for (std::size_t row = 0; row < rows_; ++row) out[row] = entry(places[row]);
 }
 
-void ColumnSegmentView::decode(ColumnVector& out) const {
+std::shared_ptr<const TextTable> ColumnSegmentView::text_table() const {
+  auto table = std::make_shared<TextTable>();
+  table->reserve(first_.size());
+  const std::string_view all = as_text(texts_);
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < first_.size(); ++i) {
+    const std::size_t end = first_.get(i);
+    table->push_back(all.substr(from, end - from));
+    from = end;
+  }
+  return table;
+}
+
+void ColumnSegmentView::decode(ColumnVector& out, bool codes) const {
   out.clear();
   out.type = type_;
-  if (is_text_type(type_)) {
+  if (codes && encoding_ == kTextTable) {
+    out.table = text_table();
+    out.codes.resize(rows_);
+    second_.decode(out.codes.data());
+  } else if (is_text_type(type_)) {
     decode_texts(out.texts);
   } else {
     decode_words(out.words);
@@ -345,6 +362,34 @@ void ColumnSegmentView::decode(ColumnVector& out) const {
   out.nulls.resize(rows_);
   for (std::size_t row = 0; row < rows_; ++row) {
     out.nulls[row] = is_null(row) || is_absent(row) ? 1 : 0;
+  }
+}
+
+void ColumnSegmentView::decode_rows(std::span<const std::uint32_t> rows, ColumnVector& out,
+                                    bool codes) const {
+  out.clear();
+  out.type = type_;
+  if (codes && encoding_ == kTextTable) {
+    out.table = text_table();
+    out.codes.reserve(rows.size());
+    for (const std::uint32_t row : rows) {
+      out.codes.push_back(static_cast<std::uint32_t>(second_.get(row)));
+    }
+  } else if (is_text_type(type_)) {
+    out.texts.resize(rows.size());
+    for (std::size_t i = 0; encoding_ != kEmpty && i < rows.size(); ++i) {
+      out.texts[i] = text(encoding_ == kTexts ? rows[i] : second_.get(rows[i]));
+    }
+  } else {
+    out.words.resize(rows.size());
+    for (std::size_t i = 0; encoding_ != kEmpty && i < rows.size(); ++i) {
+      out.words[i] = word(rows[i]);
+    }
+  }
+  if (nulls_ == nullptr && absents_ == nullptr) return;
+  out.nulls.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out.nulls[i] = is_null(rows[i]) || is_absent(rows[i]) ? 1 : 0;
   }
 }
 

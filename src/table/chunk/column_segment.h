@@ -21,6 +21,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,8 +79,11 @@ class ColumnSegmentView {
   bool is_absent(std::size_t row) const { return bit(absents_, row); }
   // Null when it is null or absent.
   Value get(std::size_t row) const;
-  // All rows.
-  void decode(ColumnVector& out) const;
+  // All rows. `codes`: texts that are stored as a table are returned as one.
+  void decode(ColumnVector& out, bool codes = false) const;
+  // The given rows, in that order.
+  void decode_rows(std::span<const std::uint32_t> rows, ColumnVector& out, bool codes) const;
+  bool has_absents() const { return absents_ != nullptr; }
 
   enum Encoding : std::uint8_t { kEmpty, kWords, kRuns, kWordTable, kTexts, kTextTable };
   static constexpr std::uint8_t kVersion = 1;
@@ -93,6 +98,7 @@ class ColumnSegmentView {
   std::uint64_t word(std::size_t row) const;
   void decode_words(std::vector<std::uint64_t>& out) const;
   void decode_texts(std::vector<std::string_view>& out) const;
+  std::shared_ptr<const TextTable> text_table() const;
 
   std::uint32_t rows_ = 0;
   ValueType type_ = ValueType::kNull;

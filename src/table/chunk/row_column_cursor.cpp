@@ -54,20 +54,32 @@ class KeyMemory {
 class RowColumnCursor final : public ChunkReader::ColumnCursor {
  public:
   RowColumnCursor(std::shared_ptr<const ChunkReader> reader, const OpenChunk& chunk,
-                  KeyBounds bounds, Timestamp timestamp)
+                  KeyBounds bounds, const ColumnScan& scan)
       : reader_(std::move(reader)),
         chunk_(&chunk),
         bounds_(chunk, std::move(bounds)),
-        timestamp_(timestamp),
+        timestamp_(scan.timestamp),
+        statistics_(scan.statistics != nullptr ? scan.statistics : &own_statistics_),
         feed_(chunk, true),
         unit_(bounds_.first_unit()),
         cells_(chunk.plan().columns.size()) {}
 
-  // False: this column cannot be read as a column.
-  bool add_column(ColumnIndex column) { return add_source(column, sources_); }
-  bool add_filter(const ColumnFilter& filter) {
-    filters_.push_back(filter);
-    return add_source(filter.column, filter_sources_);
+  // False: a column cannot be read as a column.
+  bool prepare(const ColumnScan& scan) {
+    const auto add_condition = [this](ColumnIndex column, ValueSet values) {
+      conditions_.push_back(std::move(values));
+      return add_source(column, condition_sources_);
+    };
+    return std::ranges::all_of(
+               scan.columns, [this](ColumnIndex column) { return add_source(column, sources_); }) &&
+           std::ranges::all_of(scan.filters,
+                               [&](const ColumnFilter& filter) {
+                                 return add_condition(filter.column,
+                                                      ValueSet::matching(filter.op, filter.value));
+                               }) &&
+           std::ranges::all_of(scan.conditions, [&](const ColumnCondition& condition) {
+             return add_condition(condition.column, condition.values);
+           });
   }
 
   RowCursor::Step next(ColumnBatch& batch) override {
@@ -126,9 +138,9 @@ class RowColumnCursor final : public ChunkReader::ColumnCursor {
     }
     return null_;
   }
-  bool passes_filters() const {
-    for (std::size_t i = 0; i < filters_.size(); ++i) {
-      if (!fits(filters_[i], value_of(filter_sources_[i]))) return false;
+  bool passes() const {
+    for (std::size_t i = 0; i < conditions_.size(); ++i) {
+      if (!conditions_[i].contains(value_of(condition_sources_[i]))) return false;
     }
     return true;
   }
@@ -138,6 +150,8 @@ class RowColumnCursor final : public ChunkReader::ColumnCursor {
   const OpenChunk* const chunk_;
   const ScanBounds bounds_;
   const Timestamp timestamp_;
+  ScanStatistics own_statistics_;
+  ScanStatistics* const statistics_;
   BlockFeed feed_;
   std::uint32_t unit_;
   Slice block_;
@@ -145,8 +159,8 @@ class RowColumnCursor final : public ChunkReader::ColumnCursor {
   bool checks_bounds_ = false;
   bool checks_times_ = false;
   std::vector<Source> sources_;
-  std::vector<ColumnFilter> filters_;
-  std::vector<Source> filter_sources_;
+  std::vector<ValueSet> conditions_;
+  std::vector<Source> condition_sources_;
   bool keys_wanted_ = false;
   std::size_t cells_wanted_ = 0;  // How many of the chunk's values are read.
   std::uint64_t limit_ = kBatchRowsMax;
@@ -191,8 +205,8 @@ void RowColumnCursor::begin(ColumnBatch& batch) {
   batch.columns.resize(sources_.size());
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     ColumnVector& column = batch.columns[i];
+    column.clear();
     column.type = sources_[i].type;
-    column.nulls.clear();
     column.texts.resize(is_text_type(column.type) ? rows_max_ : 0);
     column.words.resize(is_text_type(column.type) ? 0 : rows_max_);
   }
@@ -213,6 +227,7 @@ bool RowColumnCursor::skip_to_unit() {
   while (unit_ != bounds_.end_unit() && block_.empty() &&
          chunk_->meta().blocks[unit_].min_timestamp > timestamp_) {
     ++unit_;
+    ++statistics_->blocks_skipped;
   }
   return unit_ != bounds_.end_unit();
 }
@@ -220,6 +235,8 @@ bool RowColumnCursor::skip_to_unit() {
 bool RowColumnCursor::enter_block() {
   block_ = feed_.get(unit_);
   if (block_.empty()) return false;
+  count_blocks(*statistics_, {&block_, 1});
+  statistics_->rows_read += RowBlock(block_).rows();
   checks_bounds_ = bounds_.is_edge(unit_);
   checks_times_ = chunk_->meta().blocks[unit_].max_timestamp > timestamp_;
   row_ = unit_ == bounds_.first_unit() ? RowBlock(block_).lower_bound(bounds_.seek_key()) : 0;
@@ -246,7 +263,7 @@ void RowColumnCursor::read_block(ColumnBatch& batch) {
       if (checks_times_ && block.newest(row_) > timestamp_) continue;
       read_single(stored.body, stored.kind);
     }
-    if (!filters_.empty() && !passes_filters()) continue;
+    if (!conditions_.empty() && !passes()) continue;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       put(batch.columns[i], batch.rows, value_of(sources_[i]));
     }
@@ -337,16 +354,10 @@ void RowColumnCursor::put(ColumnVector& column, std::size_t row, const Value& va
 
 std::unique_ptr<ChunkReader::ColumnCursor> make_row_column_cursor(
     std::shared_ptr<const ChunkReader> reader, const OpenChunk& chunk, const KeyBounds& bounds,
-    Timestamp timestamp, std::span<const ColumnIndex> columns,
-    std::span<const ColumnFilter> filters) {
+    const ColumnScan& scan) {
   if (!chunk.record().hunks.empty()) return nullptr;
-  auto cursor = std::make_unique<RowColumnCursor>(std::move(reader), chunk, bounds, timestamp);
-  for (const ColumnIndex column : columns) {
-    if (!cursor->add_column(column)) return nullptr;
-  }
-  for (const ColumnFilter& filter : filters) {
-    if (!cursor->add_filter(filter)) return nullptr;
-  }
+  auto cursor = std::make_unique<RowColumnCursor>(std::move(reader), chunk, bounds, scan);
+  if (!cursor->prepare(scan)) return nullptr;
   return cursor;
 }
 

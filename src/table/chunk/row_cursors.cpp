@@ -65,6 +65,7 @@ class RowBlockCursor final : public RowCursor {
   bool enter_block() {
     block_ = feed_.get(unit_);
     if (block_.empty()) return false;
+    if (spec_.statistics != nullptr) count_blocks(*spec_.statistics, {&block_, 1});
     checks_bounds_ = bounds_.is_edge(unit_);
     row_index_ =
         unit_ == bounds_.first_unit() ? RowBlock(block_).lower_bound(bounds_.seek_key()) : 0;
@@ -151,6 +152,7 @@ class RowGroupCursor final : public RowCursor {
       if (blocks.back().empty()) return false;
     }
     blocks_ = std::move(blocks);
+    if (spec_.statistics != nullptr) count_blocks(*spec_.statistics, blocks_);
     group_.begin(meta.blocks[first].rows);
     for (std::size_t i = 0; i < needed_.size(); ++i) group_.set(needed_[i], blocks_[i]);
     checks_bounds_ = bounds_.is_edge(unit_);

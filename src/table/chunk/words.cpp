@@ -46,30 +46,33 @@ Fit best_fit(std::span<const std::uint64_t> words, bool is_signed) {
 }
 
 // Eight numbers of W bits are W bytes.
-template <unsigned W>
-void unpack_eight(const std::byte* from, std::uint64_t* out) {
+template <unsigned W, class Word>
+void unpack_eight(const std::byte* from, Word* out) {
   if constexpr (W == 64) {
-    for (unsigned i = 0; i < 8; ++i) out[i] = load<std::uint64_t>(from + 8 * i);
+    for (unsigned i = 0; i < 8; ++i) out[i] = static_cast<Word>(load<std::uint64_t>(from + 8 * i));
   } else {
     constexpr std::uint64_t mask = (std::uint64_t{1} << W) - 1;
     for (unsigned i = 0; i < 8; ++i) {
-      out[i] = load<std::uint64_t>(from + i * W / 8) >> (i * W % 8) & mask;
+      out[i] = static_cast<Word>(load<std::uint64_t>(from + i * W / 8) >> (i * W % 8) & mask);
     }
   }
 }
 
-template <unsigned W>
-void unpack(const std::byte* from, std::size_t eights, std::uint64_t* out) {
+template <unsigned W, class Word>
+void unpack(const std::byte* from, std::size_t eights, Word* out) {
   for (std::size_t i = 0; i < eights; ++i) unpack_eight<W>(from + i * W, out + 8 * i);
 }
 
-using Unpack = void (*)(const std::byte*, std::size_t, std::uint64_t*);
+template <class Word>
+using Unpack = void (*)(const std::byte*, std::size_t, Word*);
 
-template <std::size_t... Widths>
-constexpr std::array<Unpack, sizeof...(Widths)> make_unpackers(std::index_sequence<Widths...>) {
-  return {unpack<Widths>...};
+template <class Word, std::size_t... Widths>
+constexpr std::array<Unpack<Word>, sizeof...(Widths)> make_unpackers(
+    std::index_sequence<Widths...>) {
+  return {unpack<Widths, Word>...};
 }
-constexpr auto kUnpackers = make_unpackers(std::make_index_sequence<kNarrowMax + 1>());
+template <class Word>
+constexpr auto kUnpackers = make_unpackers<Word>(std::make_index_sequence<kNarrowMax + 1>());
 
 std::size_t bits_bytes(std::size_t count, unsigned width) {
   return (count * width + 7) / 8;
@@ -114,26 +117,39 @@ bool WordsView::take(VarintReader& in) {
   return !in.failed();
 }
 
-void WordsView::decode(std::uint64_t* out) const {
-  for (std::size_t from = 0; from < count_; from += kWordsPart) {
-    const std::byte* part = parts_ + from / kWordsPart * kPartBytes;
-    const std::size_t count = std::min(kWordsPart, count_ - from);
-    const auto base = load<std::uint64_t>(part);
-    const auto step = load<std::uint64_t>(part + 8);
-    const std::byte* bits = bits_ + load<std::uint32_t>(part + 16);
-    const auto width = static_cast<unsigned>(part[kWidthAt]);
+namespace {
+
+template <class Word>
+void decode_parts(const std::byte* parts, const std::byte* all_bits, std::size_t total, Word* out) {
+  for (std::size_t from = 0; from < total; from += kWordsPart) {
+    const std::byte* part = parts + from / kWordsPart * WordsView::kPartBytes;
+    const std::size_t count = std::min(kWordsPart, total - from);
+    const auto base = static_cast<Word>(load<std::uint64_t>(part));
+    const auto step = static_cast<Word>(load<std::uint64_t>(part + 8));
+    const std::byte* bits = all_bits + load<std::uint32_t>(part + 16);
+    const auto width = static_cast<unsigned>(part[WordsView::kWidthAt]);
     const std::size_t eights = count / 8;
-    (width == 64 ? unpack<64> : kUnpackers[width])(bits, eights, out + from);
+    (width == 64 ? unpack<64, Word> : kUnpackers<Word>[width])(bits, eights, out + from);
     for (std::size_t i = eights * 8; i < count; ++i) {
-      out[from + i] = get_bits(bits, i * width, width);
+      out[from + i] = static_cast<Word>(get_bits(bits, i * width, width));
     }
-    std::uint64_t* words = out + from;
+    Word* words = out + from;
     if (step == 0) {
       for (std::size_t i = 0; i < count; ++i) words[i] += base;
     } else {
-      for (std::size_t i = 0; i < count; ++i) words[i] += base + step * i;
+      for (std::size_t i = 0; i < count; ++i) words[i] += base + step * static_cast<Word>(i);
     }
   }
+}
+
+}  // namespace
+
+void WordsView::decode(std::uint64_t* out) const {
+  decode_parts(parts_, bits_, count_, out);
+}
+
+void WordsView::decode(std::uint32_t* out) const {
+  decode_parts(parts_, bits_, count_, out);
 }
 
 }  // namespace moraine::table

@@ -44,6 +44,8 @@ class WordsView {
   }
   // All of them. Requires: room for size().
   void decode(std::uint64_t* out) const;
+  // Their low halves.
+  void decode(std::uint32_t* out) const;
 
   static constexpr std::size_t kPartBytes = 24;
   static constexpr std::size_t kWidthAt = 20;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,9 @@ namespace moraine::table {
 
 inline constexpr std::size_t kBatchRowsMax = 4'096;
 
+// Different texts that rows refer to by their places in it.
+using TextTable = std::vector<std::string_view>;
+
 struct ColumnVector {
   ValueType type = ValueType::kNull;
   // By type: bits of int64, uint64, double; 0 or 1 of boolean; unused for texts.
@@ -24,11 +28,19 @@ struct ColumnVector {
   std::vector<std::string_view> texts;
   // One byte per row, 1: null. Empty: no nulls.
   std::vector<std::uint8_t> nulls;
+  // If not null, which only scans that ask for it return: `texts` is empty, and the text of a row
+  // is (*table)[codes[row]], also where it is null. Batches with the same table have the same
+  // pointer as long as one of them is kept.
+  std::shared_ptr<const TextTable> table{};
+  std::vector<std::uint32_t> codes{};
 
+  std::string_view text(std::size_t row) const { return table ? (*table)[codes[row]] : texts[row]; }
   void clear() {
     words.clear();
     texts.clear();
     nulls.clear();
+    table.reset();
+    codes.clear();
   }
 };
 

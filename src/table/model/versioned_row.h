@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "moraine/value.h"
+#include "table/model/scan_statistics.h"
 #include "table/model/timestamp.h"
 
 namespace moraine::table {
@@ -92,7 +93,8 @@ struct ReadSpec {
   const ColumnSet* columns = nullptr;  // Null: all.
   // Deltas may come folded (fold_row.h). Not for reads with a retention timestamp.
   bool may_fold = false;
-  bool use_key_filter = true;  // False: chunks are searched without their filters.
+  bool use_key_filter = true;            // False: chunks are searched without their filters.
+  ScanStatistics* statistics = nullptr;  // Cursors count blocks there. May be null.
 };
 
 }  // namespace moraine::table

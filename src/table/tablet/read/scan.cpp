@@ -29,6 +29,7 @@ void cut_rows(ColumnBatch& batch, std::size_t rows) {
     if (column.texts.size() > rows) column.texts.resize(rows);
     if (column.words.size() > rows) column.words.resize(rows);
     if (column.nulls.size() > rows) column.nulls.resize(rows);
+    if (column.codes.size() > rows) column.codes.resize(rows);
   }
 }
 
@@ -47,6 +48,7 @@ class Scan final : public TabletScan {
   Task<Result<void>> load() override;
   std::string position() const override;
   void release() override;
+  ScanStatistics statistics() const override { return read_; }
 
  private:
   // What load() has to do.
@@ -56,14 +58,15 @@ class Scan final : public TabletScan {
     return check_read_timestamps(request_.timestamp, request_.retention_timestamp,
                                  view_->retained_timestamp, request_.in_transaction);
   }
-  ReadSpec spec() const {
+  ReadSpec spec() {
     return {.timestamp = request_.timestamp,
             .all_versions = false,
             .columns = batcher_.wanted(),
-            .may_fold = request_.retention_timestamp == kNullTimestamp};
+            .may_fold = request_.retention_timestamp == kNullTimestamp,
+            .statistics = &read_};
   }
   bool by_columns(const ChunkReader& chunk) const;
-  std::optional<std::string> first_memory_key() const;
+  std::optional<std::string> first_memory_key();
   Result<bool> open_segment();
   void open_rows();
   void close_segment(std::string from);
@@ -72,6 +75,10 @@ class Scan final : public TabletScan {
   std::optional<Step> read_columns(ColumnBatch& batch);
   std::optional<Step> read_rows(ColumnBatch& batch);
   std::optional<Step> end_rows(ColumnBatch& batch, Need need);
+  void count_merged(std::uint64_t rows) {
+    read_.rows_read += rows;
+    read_.rows_merged += rows;
+  }
   Step needs(Need need) {
     need_ = need;
     return Step::kNeedsData;
@@ -101,6 +108,7 @@ class Scan final : public TabletScan {
   std::string visited_key_;  // Every row of the segment up to it was visited. Empty: not known.
   std::size_t rows_to_position_ = kRowsPerPosition;
   std::uint64_t rows_left_;
+  ScanStatistics read_;
   Need need_ = Need::kNothing;
   std::string waiting_;  // The key of an undecided row; if not empty, handled first.
   ColumnBatch held_;     // Waits for hunks.
@@ -121,11 +129,11 @@ Result<void> Scan::open() {
 
 bool Scan::by_columns(const ChunkReader& chunk) const {
   const ChunkRecord& record = chunk.record();
-  return !not_by_columns_.contains(&chunk) &&
+  return request_.columnar && !not_by_columns_.contains(&chunk) &&
          request_.retention_timestamp <= record.statistics.min_timestamp;
 }
 
-std::optional<std::string> Scan::first_memory_key() const {
+std::optional<std::string> Scan::first_memory_key() {
   std::optional<std::string> first;
   for (const std::shared_ptr<MemoryStore>& store : view_->memory) {
     if (store->rows() == 0) continue;
@@ -160,7 +168,12 @@ Result<bool> Scan::open_segment() {
     }
     const ChunkReader& chunk = *segment_->chunks.front();
     columns_ = chunk.scan_columns(KeyBounds{.from = segment_->from, .to = segment_->to},
-                                  request_.timestamp, request_.columns, request_.filters);
+                                  {.timestamp = request_.timestamp,
+                                   .columns = request_.columns,
+                                   .filters = request_.filters,
+                                   .conditions = request_.conditions,
+                                   .text_tables = request_.text_tables,
+                                   .statistics = &read_});
     if (columns_ != nullptr) {
       if (deleted_rows_.observing()) deleted_rows_.end(segment_->from);
       one_store_ = true;
@@ -266,13 +279,18 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
   RowCursor& rows = *rows_;
   while (true) {
     const RowCursor::Step step = rows.next();
-    if (step == RowCursor::Step::kNeedsData) return end_rows(batch, Need::kRows);
+    if (step == RowCursor::Step::kNeedsData) {
+      count_merged(visited_ - visited_before);
+      return end_rows(batch, Need::kRows);
+    }
     if (step == RowCursor::Step::kEnd) {
+      count_merged(visited_ - visited_before);
       close_segment(segment_->to);
       return end_rows(batch, Need::kNothing);
     }
     if (waits && rows.prepared()) {
       waiting_ = as_text(rows.row().key);
+      count_merged(visited_ - visited_before);
       return end_rows(batch, Need::kDecision);
     }
     const bool visible = batcher_.add(rows.row(), texts_stay, batch);
@@ -285,6 +303,7 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
     if (batcher_.full(batch) || visited_ >= kRowsPerCallMax) break;
   }
   segment_rows_ += visited_ - visited_before;
+  count_merged(visited_ - visited_before);
   if (segment_->only_memory_hinders && segment_rows_ >= rows_before_planning_) {
     close_segment(std::string(as_text(rows_->row().key)) + '\0');
   }
@@ -307,9 +326,10 @@ std::optional<TabletScan::Step> Scan::end_rows(ColumnBatch& batch, Need need) {
 TabletScan::Step Scan::give(ColumnBatch& batch) {
   if (batch.rows > rows_left_) cut_rows(batch, static_cast<std::size_t>(rows_left_));
   rows_left_ -= batch.rows;
+  read_.rows_returned += batch.rows;
   std::uint64_t weight = 0;
   for (const ColumnVector& column : batch.columns) {
-    weight += column.words.size() * sizeof(std::uint64_t);
+    weight += (column.words.size() + column.codes.size()) * sizeof(std::uint64_t);
     for (const std::string_view text : column.texts) weight += text.size();
   }
   if (batch.rows != 0) {

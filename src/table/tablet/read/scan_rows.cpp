@@ -33,10 +33,17 @@ RowBatcher::RowBatcher(const ScanRequest& request, std::shared_ptr<const TableSc
 
 Result<void> RowBatcher::prepare() {
   std::vector<ColumnIndex> read(request_.columns);
+  const auto add_condition = [&](ColumnIndex column, ValueSet values) {
+    const auto at = std::ranges::find(read, column);
+    condition_at_.push_back(static_cast<std::uint32_t>(at - read.begin()));
+    conditions_.push_back(std::move(values));
+    if (at == read.end()) read.push_back(column);
+  };
   for (const ColumnFilter& filter : request_.filters) {
-    const auto at = std::ranges::find(read, filter.column);
-    filter_at_.push_back(static_cast<std::uint32_t>(at - read.begin()));
-    if (at == read.end()) read.push_back(filter.column);
+    add_condition(filter.column, ValueSet::matching(filter.op, filter.value));
+  }
+  for (const ColumnCondition& condition : request_.conditions) {
+    add_condition(condition.column, condition.values);
   }
   if (Result<void> known = columns_.prepare(read, *schema_); !known) return known;
   has_any_ = std::ranges::find(schema_->columns, ColumnType::kAny, &ColumnSchema::type) !=
@@ -53,8 +60,8 @@ void RowBatcher::begin(ColumnBatch& batch, std::uint64_t rows) {
   batch.columns.resize(request_.columns.size());
   for (std::size_t i = 0; i < batch.columns.size(); ++i) {
     ColumnVector& column = batch.columns[i];
+    column.clear();
     column.type = physical_type(schema_->columns[request_.columns[i]].type);
-    column.nulls.clear();
     column.words.resize(is_text(column.type) ? 0 : rows_max_);
     column.texts.resize(is_text(column.type) ? rows_max_ : 0);
   }
@@ -68,7 +75,7 @@ void RowBatcher::begin(ColumnBatch& batch, std::uint64_t rows) {
 bool RowBatcher::add(const VersionedRow& row, bool texts_stay, ColumnBatch& batch) {
   if (!read_values(row)) return false;
   if (!columns_.keys.empty() && !read_key(row.key)) return false;
-  if (!request_.filters.empty() && !fits_filters()) return false;
+  if (!conditions_.empty() && !passes()) return false;
   const bool stay = texts_stay && (columns_.keys.empty() || key_memory_.empty());
   for (std::size_t i = 0; i < batch.columns.size(); ++i) {
     put(batch.columns[i], batch.rows, cells_[i], stay);
@@ -108,10 +115,10 @@ bool RowBatcher::is_hunk(std::uint32_t at) const {
       visible_.hunks(), [this, at](std::uint32_t index) { return columns_.value_at[index] == at; });
 }
 
-bool RowBatcher::fits_filters() const {
-  for (std::size_t i = 0; i < filter_at_.size(); ++i) {
-    if (!visible_.hunks().empty() && is_hunk(filter_at_[i])) continue;
-    if (!fits(request_.filters[i], cells_[filter_at_[i]])) return false;
+bool RowBatcher::passes() const {
+  for (std::size_t i = 0; i < conditions_.size(); ++i) {
+    if (!visible_.hunks().empty() && is_hunk(condition_at_[i])) continue;
+    if (!conditions_[i].contains(cells_[condition_at_[i]])) return false;
   }
   return true;
 }
@@ -168,9 +175,9 @@ void RowBatcher::resolve(std::span<const Slice> bytes, ColumnBatch& batch) {
       batch.columns[place.column].texts[place.row] = text.text();
       batch.memory.push_back(text);
     }
-    for (std::size_t filter = 0; filter < filter_at_.size(); ++filter) {
-      if (filter_at_[filter] != place.column) continue;
-      if (!fits(request_.filters[filter], value)) drop[place.row] = true;
+    for (std::size_t j = 0; j < conditions_.size(); ++j) {
+      if (condition_at_[j] != place.column) continue;
+      if (!conditions_[j].contains(value)) drop[place.row] = true;
     }
   }
   hunk_refs_.clear();

@@ -88,7 +88,7 @@ class RowBatcher {
 
   bool read_values(const VersionedRow& row);
   bool read_key(ByteSpan key);
-  bool fits_filters() const;
+  bool passes() const;
   bool is_hunk(std::uint32_t at) const;
   void put(ColumnVector& column, std::size_t row, const Value& value, bool texts_stay);
   void put_hunks(std::size_t row);
@@ -98,9 +98,11 @@ class RowBatcher {
   std::shared_ptr<const TableSchema> schema_;
   bool has_any_ = false;  // There are columns of type any.
   ReadColumns columns_;
-  std::vector<std::uint32_t> filter_at_;  // Index of each filter's column among those read.
-  std::vector<Value> cells_;              // Of the current row: all columns read.
-  std::vector<Value> values_;             // Its values, unless they are adjacent in `cells_`.
+  // Filters as well, with the index of each one's column among those read.
+  std::vector<ValueSet> conditions_;
+  std::vector<std::uint32_t> condition_at_;
+  std::vector<Value> cells_;   // Of the current row: all columns read.
+  std::vector<Value> values_;  // Its values, unless they are adjacent in `cells_`.
   std::vector<Value> key_;
   std::string key_memory_;
   TextMemory folded_;

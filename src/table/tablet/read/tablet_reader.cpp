@@ -10,6 +10,7 @@
 #include "table/tablet/read/hunk_reader.h"
 #include "table/tablet/read/lookup_pass.h"
 #include "table/tablet/read/scan.h"
+#include "table/tablet/read/scan_split.h"
 
 namespace moraine::table {
 namespace {
@@ -279,6 +280,11 @@ Task<Result<void>> TabletReader::lookup(const LookupRequest& request, Rowset& ro
   Result<void> tried = try_lookup(request, rows, left);
   if (!tried || left.keys.empty()) co_return tried;
   co_return co_await finish_lookup(request, rows, std::move(left));
+}
+
+std::vector<std::string> TabletReader::split_keys(const KeyBounds& bounds,
+                                                  std::size_t parts) const {
+  return split_range(*views_.hold(), bounds, parts);
 }
 
 Result<std::unique_ptr<TabletScan>> TabletReader::scan(ScanRequest request) const {

@@ -63,7 +63,11 @@ struct UnfinishedLookup {
 struct ScanRequest {
   KeyBounds bounds;
   std::vector<ColumnIndex> columns;
-  std::vector<ColumnFilter> filters;  // Texts of their values must outlive the scan.
+  // Rows match all filters and all conditions. Texts of their values must outlive the scan.
+  std::vector<ColumnFilter> filters;
+  std::vector<ColumnCondition> conditions;
+  bool text_tables = false;  // Texts may be returned as codes (ColumnVector::table).
+  bool columnar = true;      // False: all rows are merged one by one (tests compare both).
   Timestamp timestamp = kSyncLastCommitted;
   Timestamp retention_timestamp = kNullTimestamp;
   bool in_transaction = false;          // The timestamp is the start of one.
@@ -86,6 +90,8 @@ class TabletScan {
   // Releases all stores that no text of the last batch borrows from. No more calls follow. On any
   // thread, while no other call is running.
   virtual void release() = 0;
+  // Of the scan so far, on the thread of next(). Of a scan on another node: rows returned.
+  virtual ScanStatistics statistics() const = 0;
 };
 
 // All versions of one row; owns its texts.
@@ -137,6 +143,9 @@ class TabletReader {
 
   // The scan keeps its stores alive, not the reader.
   Result<std::unique_ptr<TabletScan>> scan(ScanRequest request) const;
+  // Keys that cut the range into at most `parts` of about equal size (scan_split.h), for scans that
+  // run at the same time. On any thread.
+  std::vector<std::string> split_keys(const KeyBounds& bounds, std::size_t parts) const;
 
   void set_options(ReaderOptions options);  // On the tablet's executor.
   // Set before the first scan.

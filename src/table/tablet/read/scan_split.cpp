@@ -1,0 +1,52 @@
+#include "table/tablet/read/scan_split.h"
+
+#include <algorithm>
+
+#include "table/tablet/read/scan_plan.h"
+
+namespace moraine::table {
+namespace {
+
+std::vector<const ChunkReader*> chunks_of(const TabletView& view) {
+  std::vector<const ChunkReader*> chunks;
+  for (const auto& chunk : view.eden) chunks.push_back(chunk.get());
+  for (const PartitionView& partition : view.partitions) {
+    for (const auto& chunk : partition.chunks) chunks.push_back(chunk.get());
+  }
+  return chunks;
+}
+
+}  // namespace
+
+std::vector<std::string> split_range(const TabletView& view, const KeyBounds& bounds,
+                                     std::size_t parts) {
+  if (parts < 2) return {};
+  KeyBounds range = bounds;
+  range.from = std::max(range.from, view.bounds.from);
+  if (ends_before(view.bounds.to, range.to)) range.to = view.bounds.to;
+  const std::vector<const ChunkReader*> chunks = chunks_of(view);
+  if (chunks.empty()) return {};
+  const std::size_t points_max = std::max<std::size_t>(1, kSplitPointsMax / chunks.size());
+  std::vector<WeighedKey> points;
+  for (const ChunkReader* chunk : chunks) {
+    chunk->weigh(range, points_max, points);
+    if (points.size() > kSplitPointsMax) break;
+  }
+  std::ranges::sort(points, {}, &WeighedKey::key);
+  double total = 0;
+  for (const WeighedKey& point : points) total += static_cast<double>(point.rows);
+  std::vector<std::string> keys;
+  double before = 0;
+  for (WeighedKey& point : points) {
+    const double wanted = total * static_cast<double>(keys.size() + 1) / static_cast<double>(parts);
+    const bool inside = point.key > range.from && (range.to.empty() || point.key < range.to);
+    const bool later = keys.empty() || point.key > keys.back();
+    before += static_cast<double>(point.rows);
+    if (before - static_cast<double>(point.rows) / 2 < wanted || !inside || !later) continue;
+    keys.push_back(std::move(point.key));
+    if (keys.size() + 1 == parts) break;
+  }
+  return keys;
+}
+
+}  // namespace moraine::table

@@ -1,0 +1,23 @@
+// Splits: where a key range is cut so that its parts are read at the same time.
+//
+// Promise    At most `parts` - 1 keys, ascending, inside the range; the parts have about equal
+//            numbers of stored rows, judged by the indexes of the chunks, without I/O. Rows that
+//            are only in memory do not count. Fewer keys where there are few blocks.
+// Limits     kSplitPointsMax entries of the indexes are looked at.
+// Threading  Pure; any thread.
+// Tests      scan_split_test.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "table/tablet/view.h"
+
+namespace moraine::table {
+
+inline constexpr std::size_t kSplitPointsMax = 16'384;
+
+std::vector<std::string> split_range(const TabletView& view, const KeyBounds& bounds,
+                                     std::size_t parts);
+
+}  // namespace moraine::table
