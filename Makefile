@@ -56,7 +56,7 @@ bench: configure  ## benchmarks as ratios, to build/bench.json: [QUICK=1] [BENCH
 	@ninja -C build moraine moraine_bench
 	build/moraine_bench $(if $(QUICK),--quick) $(if $(BENCH),--only $(BENCH))
 
-sim: configure  ## the simulator over SEEDS=n seeds (default 200): [SIM=blob|moves|topics|tables|node]
+sim: configure  ## the simulator over SEEDS=n seeds (default 200): [SIM=blob|moves|topics|tables|node|query]
 	@ninja -C build moraine_sim
 	build/moraine_sim --seeds $(SEEDS) --scenario $(SIM)
 

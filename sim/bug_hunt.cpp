@@ -7,6 +7,7 @@
 #include "sim/directed.h"
 #include "sim/leaders.h"
 #include "sim/node/node_campaign.h"
+#include "sim/query/query_campaign.h"
 #include "sim/tables/tables_campaign.h"
 #include "sim/topics/topics_campaign.h"
 
@@ -109,6 +110,24 @@ Hunt hunt_bug(NodeBug bug) {
     if (!report.failure) continue;
     hunt.found = true;
     hunt.where = fmt::format("the campaign of nodes ({})", sim::to_string(report.erasure));
+    hunt.message = *report.failure;
+    return hunt;
+  }
+  return hunt;
+}
+
+Hunt hunt_bug(query::SeededBug bug) {
+  Hunt hunt;
+  const SwitchedOn on(bug);
+  hunt.bug = query::to_string(bug);
+  for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
+    SeedOptions options;
+    options.seed = seed;
+    ++hunt.runs;
+    const SeedReport report = run_query_seed(options);
+    if (!report.failure) continue;
+    hunt.found = true;
+    hunt.where = "the campaign of queries";
     hunt.message = *report.failure;
     return hunt;
   }

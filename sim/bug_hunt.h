@@ -10,6 +10,7 @@
 
 #include "base/node_bug.h"
 #include "blob/seeded_bug.h"
+#include "query/seeded_bug.h"
 #include "queue/seeded_bug.h"
 #include "table/tablet/seeded_bug.h"
 
@@ -34,5 +35,7 @@ Hunt hunt_bug(queue::SeededBug bug);
 Hunt hunt_bug(table::SeededBug bug);
 // In the campaign of whole nodes.
 Hunt hunt_bug(NodeBug bug);
+// In the campaign of queries.
+Hunt hunt_bug(query::SeededBug bug);
 
 }  // namespace moraine::sim

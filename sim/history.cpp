@@ -129,6 +129,8 @@ Tally& Tally::operator+=(const Tally& other) {
   blobs_checked += other.blobs_checked;
   messages_checked += other.messages_checked;
   rows_checked += other.rows_checked;
+  queries += other.queries;
+  query_features += other.query_features;
   runs += other.runs;
   return *this;
 }
@@ -181,6 +183,9 @@ std::string Tally::tables_text() const {
 }
 
 std::string Tally::to_string() const {
+  if (queries > 0) {
+    return fmt::format("queries: {}\n{}", queries, query_features.to_string());
+  }
   std::string text = "commands:\n";
   const bool of_tables = tables != decltype(tables){};
   const bool of_topics = messages_checked > 0;

@@ -12,6 +12,7 @@
 
 #include "blob/status.h"
 #include "io/sim/sim_world.h"
+#include "sim/query/features.h"
 
 namespace moraine::sim {
 
@@ -122,6 +123,8 @@ struct Tally {
   std::uint64_t blobs_checked = 0;
   std::uint64_t messages_checked = 0;
   std::uint64_t rows_checked = 0;
+  std::uint64_t queries = 0;  // Compared with another engine.
+  FeatureCounts query_features;
   std::uint64_t runs = 0;
 
   void add(Command command, blob::Status status) {

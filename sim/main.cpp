@@ -16,6 +16,7 @@
 #include "sim/campaign.h"
 #include "sim/moves.h"
 #include "sim/node/node_campaign.h"
+#include "sim/query/query_campaign.h"
 #include "sim/tables/tables_campaign.h"
 #include "sim/topics/topics_campaign.h"
 
@@ -24,10 +25,10 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: moraine_sim [--seeds N] [--first S] [--seed S] \n"
-    "                   [--scenario blob|moves|topics|tables|node]\n"
+    "                   [--scenario blob|moves|topics|tables|node|query]\n"
     "                   [--erasure none|block-4-2|block-4-2-spare|mirror-3-dc] [--minutes M]\n"
     "                   [--workers N] [--verbose]\n"
-    "       moraine_sim --bugs [--scenario blob|topics|tables|node] [--workers N]\n";
+    "       moraine_sim --bugs [--scenario blob|topics|tables|node|query] [--workers N]\n";
 constexpr std::size_t kFailuresShown = 20;
 
 struct Arguments {
@@ -67,7 +68,7 @@ bool parse_option(Arguments& arguments, std::string_view name, std::string_view 
   if (name == "--scenario") {
     arguments.scenario = value;
     return value == "blob" || value == "moves" || value == "topics" || value == "tables" ||
-           value == "node";
+           value == "node" || value == "query";
   }
   if (name == "--erasure") {
     const auto erasure = parse_erasure(value);
@@ -219,6 +220,7 @@ SeedReport run(const Arguments& arguments, std::uint64_t seed) {
   if (arguments.scenario == "moves") return run_moves_seed(options);
   if (arguments.scenario == "topics") return run_topics_seed(options);
   if (arguments.scenario == "node") return run_node_seed(options);
+  if (arguments.scenario == "query") return run_query_seed(options);
   return arguments.scenario == "tables" ? run_tables_seed(options) : run_seed(options);
 }
 
@@ -243,6 +245,10 @@ void print_summary(const Tally& tally) {
   const double virtual_seconds = static_cast<double>(tally.virtual_ns) / 1e9;
   const double cpu = cpu_seconds();
   fmt::print("{}", tally.to_string());
+  if (tally.queries > 0) {
+    fmt::print("{:.1f} s of CPU time\n", cpu);
+    return;
+  }
   fmt::print("reads checked against the model: {}\n",
              tally.blobs_checked + tally.messages_checked + tally.rows_checked);
   fmt::print("simulated {:.2f} hours in {:.1f} s of CPU time: {:.0f} times as fast\n",
@@ -302,7 +308,7 @@ int run_one(const Arguments& arguments) {
 constexpr std::uint64_t kBlobBugs = blob::kSeededBugs - 1;
 constexpr std::uint64_t kTopicBugs = queue::kSeededBugs - 1;
 
-// Bugs of blob storage, then of topics, then of tables, then of nodes, counted from 0.
+// Bugs of blob storage, of topics, of tables, of nodes, of queries, counted from 0.
 Hunt hunt_number(std::uint64_t number) {
   if (number < kBlobBugs) return hunt_bug(static_cast<blob::SeededBug>(number + 1));
   number -= kBlobBugs;
@@ -310,7 +316,9 @@ Hunt hunt_number(std::uint64_t number) {
   number -= kTopicBugs;
   const std::span<const table::SeededBug> of_tables = table::all_seeded_bugs();
   if (number < of_tables.size()) return hunt_bug(of_tables[number]);
-  return hunt_bug(static_cast<NodeBug>(number - of_tables.size() + 1));
+  number -= of_tables.size();
+  if (number < kNodeBugs - 1) return hunt_bug(static_cast<NodeBug>(number + 1));
+  return hunt_bug(query::all_seeded_bugs()[number - (kNodeBugs - 1)]);
 }
 
 int run_bugs(const Arguments& arguments) {
@@ -329,13 +337,16 @@ int run_bugs(const Arguments& arguments) {
   };
   std::uint64_t first = 0;
   const std::uint64_t first_node_bug = kBlobBugs + kTopicBugs + table::all_seeded_bugs().size();
-  std::uint64_t end = first_node_bug + kNodeBugs - 1;
+  const std::uint64_t first_query_bug = first_node_bug + kNodeBugs - 1;
+  std::uint64_t end = first_query_bug + query::all_seeded_bugs().size();
   if (arguments.scenario == "blob") end = kBlobBugs;
   if (arguments.scenario == "topics") first = kBlobBugs;
   if (arguments.scenario == "topics") end = kBlobBugs + kTopicBugs;
   if (arguments.scenario == "tables") first = kBlobBugs + kTopicBugs;
   if (arguments.scenario == "tables") end = first_node_bug;
   if (arguments.scenario == "node") first = first_node_bug;
+  if (arguments.scenario == "node") end = first_query_bug;
+  if (arguments.scenario == "query") first = first_query_bug;
   const auto all = static_cast<int>(end - first);
   run_jobs(job, first, end - first, arguments.workers, done);
   fmt::print("{}: {} of {} seeded bugs were found\n", missed == 0 ? "OK" : "FAILED", all - missed,

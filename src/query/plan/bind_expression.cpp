@@ -34,6 +34,12 @@ bool has_aggregate(const Node& node) {
   return std::ranges::any_of(node.operands, has_aggregate);
 }
 
+// Names no column.
+bool is_constant(const Node& node) {
+  return node.kind != NodeKind::kReference && node.subquery.empty() &&
+         std::ranges::all_of(node.operands, is_constant);
+}
+
 bool is_relation(Operator op) {
   return op >= Operator::kEqual && op <= Operator::kGreaterOrEqual;
 }
@@ -95,7 +101,9 @@ Result<Expression> ExpressionBinder::bind_visible(const Node& node) {
     for (std::size_t i = 0; i < group.keys.size(); ++i) {
       const bool by_name =
           node.kind == NodeKind::kReference && node.table.empty() && node.text == group.names[i];
-      if (by_name || same_but_alias(node, *group.keys[i])) return make_column(i, group.types[i]);
+      // A constant is itself, also after GROUP BY of the same one.
+      const bool by_text = !is_constant(node) && same_but_alias(node, *group.keys[i]);
+      if (by_name || by_text || &node == group.keys[i]) return make_column(i, group.types[i]);
     }
   }
   return bind_new(node);

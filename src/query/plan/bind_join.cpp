@@ -57,7 +57,10 @@ Result<void> QueryBinder::join(const JoinClause& clause) {
   }
   TRY_VOID(check_key_prefix(clause, right, join));
   if (clause.predicate) {
-    ExpressionBinder binder(binding_, right_scope, /*grouped=*/false);
+    // It sees the columns of USING, too: those of the right table.
+    Scope all_columns = right_scope;
+    all_columns.tables[0].hidden.assign(right.columns.size(), false);
+    ExpressionBinder binder(binding_, all_columns, /*grouped=*/false);
     Filter filter;
     TRY(filter.predicate, binder.bind_predicate(*clause.predicate, "the predicate of JOIN"));
     right = add_step(std::move(right), std::move(filter));

@@ -180,6 +180,24 @@ project l.a = a, h.v = v
 )");
 }
 
+TEST(QueryBind, ThePredicateOfAJoinSeesTheColumnsOfUsing) {
+  EXPECT_EQ(plan("a, c from [//l] join [//r] using b and b > 1"), R"(
+project a = a, c = c
+  join (b) = (b) by 1 key columns
+    scan //l [a:int64, b:int64] [..+]
+    filter (b > 1)
+      scan //r [b:int64, c:int64] [..+]
+)");
+}
+
+TEST(QueryBind, AConstantIsNoKeyOfGroupBy) {
+  EXPECT_TRUE(plan_query("k between 1 and (-1) as x from [//q] group by 1 as k", test_schemas()));
+  const auto result =
+      plan_query("1 + (-2) as x from [//q] group by 1 as k, (-2) as l", test_schemas());
+  ASSERT_TRUE(result) << result.error().context;
+  EXPECT_TRUE(std::get<Project>(result->root.step).columns[0].is_literal());
+}
+
 std::string columns(std::string_view text) {
   const auto result = plan_query(text, test_schemas());
   EXPECT_TRUE(result) << text << ": " << result.error().context;

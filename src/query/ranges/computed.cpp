@@ -6,6 +6,7 @@
 #include "query/plan/bind.h"
 #include "query/plan/evaluate.h"
 #include "query/ranges/infer.h"
+#include "query/seeded_bug.h"
 
 namespace moraine::query {
 namespace {
@@ -108,6 +109,7 @@ std::optional<ValueSet> remainders(const Expression& e, std::size_t values_max) 
   const bool is_signed = e.type == ValueType::kInt64;
   if (size == 0 || size * (is_signed ? 2 : 1) > static_cast<Wide>(values_max)) return std::nullopt;
   ValueSet values{Value()};
+  if (has_bug(SeededBug::kRemainderWithoutNull)) values.clear();
   for (Wide at = is_signed ? 1 - size : 0; at < size; ++at) {
     values.insert(is_signed ? Value(static_cast<std::int64_t>(at))
                             : Value(static_cast<std::uint64_t>(at)));

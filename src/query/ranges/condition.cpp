@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "query/function/call.h"
+#include "query/seeded_bug.h"
 
 namespace moraine::query {
 namespace {
@@ -63,6 +64,7 @@ Condition ConditionReader::all_of(std::vector<Condition> parts) {
 }
 
 Condition ConditionReader::any_of(std::vector<Condition> parts) {
+  if (parts.size() > 2 && has_bug(SeededBug::kAlternativeDropped)) parts.pop_back();
   bool exact = true;
   std::vector<KeySet> sets;
   for (Condition& part : parts) {
@@ -115,6 +117,7 @@ Condition ConditionReader::compare_column(std::size_t column, Operator op, const
     if (value.is_null()) return constant(false);
     least = after(Value());
   }
+  if (has_bug(SeededBug::kNullNotLeast) && op != Operator::kEqual) least = after(Value());
   const auto interval = [&](const Cut& from, const Cut& to) {
     return builder_.interval(column, compare(from, least) < 0 ? least : from, to);
   };
@@ -125,7 +128,10 @@ Condition ConditionReader::compare_column(std::size_t column, Operator op, const
       keys = builder_.unite(interval(least, before(value)), interval(after(value), kEnd));
       break;
     case Operator::kLess: keys = interval(least, before(value)); break;
-    case Operator::kLessOrEqual: keys = interval(least, after(value)); break;
+    case Operator::kLessOrEqual:
+      keys = interval(least,
+                      has_bug(SeededBug::kInclusiveBoundExcluded) ? before(value) : after(value));
+      break;
     case Operator::kGreater: keys = interval(after(value), kEnd); break;
     default: keys = interval(before(value), kEnd); break;
   }
@@ -160,6 +166,13 @@ Condition ConditionReader::tuple(Operands left, Operands right, Operator op, Nul
   const bool less = op == Operator::kLess || op == Operator::kLessOrEqual;
   const Operator strict = less ? Operator::kLess : Operator::kGreater;
   Condition rest = constant(or_equal);
+  if (has_bug(SeededBug::kTupleByParts)) {
+    rest = constant(true);
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      rest = all_of({rest, component(left[i], right[i], op, nulls)});
+    }
+    return rest;
+  }
   for (std::size_t i = left.size(); i-- > 0;) {
     const Condition equal = component(left[i], right[i], Operator::kEqual, nulls);
     rest = any_of({component(left[i], right[i], strict, nulls), all_of({equal, rest})});
@@ -219,9 +232,9 @@ Condition ConditionReader::like(const Expression& e, bool wanted) {
   const Expression& pattern = e.operands[1];
   if (!column || e.op != Operator::kLike || !pattern.is_literal()) return unknown();
   if (pattern.literal.is_null()) return constant(false);
-  if (!wanted) return unknown();
+  if (!wanted && !has_bug(SeededBug::kInexactInverted)) return unknown();
   const std::string start = like_prefix(pattern.literal.text(), e.escape);
-  return {.keys = prefix(*column, texts_.keep(start), true).keys, .exact = false};
+  return {.keys = prefix(*column, texts_.keep(start), wanted).keys, .exact = false};
 }
 
 Condition ConditionReader::prefix(std::size_t column, std::string_view text, bool wanted) {
@@ -229,6 +242,7 @@ Condition ConditionReader::prefix(std::size_t column, std::string_view text, boo
   std::string next(text);
   while (!next.empty() && static_cast<unsigned char>(next.back()) == 0xff) next.pop_back();
   if (!next.empty()) next.back() = static_cast<char>(static_cast<unsigned char>(next.back()) + 1);
+  if (has_bug(SeededBug::kPrefixEndsEarly)) next = text;
   const Cut to = next.empty() ? kEnd : before(texts_.keep(std::move(next)));
   KeySet keys = builder_.interval(column, before(text), to);
   if (!wanted) {

@@ -1,0 +1,21 @@
+// Makes a failing query and its tables smaller.
+//
+// Promise    The result fails as `fails` says. Clauses, operands and rows are taken away as long as
+//            that holds.
+// Limits     kShrinkRunsMax calls of `fails`.
+// Threading  One thread.
+#pragma once
+
+#include <functional>
+
+#include "sim/query/random_query.h"
+
+namespace moraine::sim {
+
+inline constexpr std::size_t kShrinkRunsMax = 4000;
+
+using Fails = std::function<bool(const QueryTables&, const QueryCase&)>;
+
+void shrink(QueryTables& tables, QueryCase& query, const Fails& fails);
+
+}  // namespace moraine::sim
