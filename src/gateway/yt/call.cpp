@@ -64,6 +64,11 @@ Executor& Call::executor() const {
   return lane.world().executor;
 }
 
+YtResult<client::Tree*> tree_of(const Call& call) {
+  if (client::Tree* const tree = call.tree()) return tree;
+  return not_supported("The attribute tree");
+}
+
 YtResult<std::string> path_of(const Call& call, std::string_view parameter) {
   const YsonNode* const node = call.parameters.find(parameter);
   if (node == nullptr) {

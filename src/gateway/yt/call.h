@@ -74,6 +74,9 @@ class Call {
   Executor& executor() const;
 };
 
+// Fails when it is not served.
+YtResult<client::Tree*> tree_of(const Call& call);
+
 // A required path, without the attributes and ranges of a rich one.
 YtResult<std::string> path_of(const Call& call, std::string_view parameter = "path");
 

@@ -27,6 +27,40 @@ Task<YtResult<void>> insert_rows(Call& call);
 Task<YtResult<void>> delete_rows(Call& call);
 Task<YtResult<void>> lock_rows(Call& call);
 
+// tree_commands.cpp
+Task<YtResult<void>> get_node(Call& call);
+Task<YtResult<void>> list_nodes(Call& call);
+Task<YtResult<void>> node_exists(Call& call);
+Task<YtResult<void>> set_node(Call& call);
+Task<YtResult<void>> multiset_attributes(Call& call);
+Task<YtResult<void>> remove_node(Call& call);
+Task<YtResult<void>> create_node(Call& call);
+Task<YtResult<void>> copy_node(Call& call);
+Task<YtResult<void>> move_node(Call& call);
+Task<YtResult<void>> link_node(Call& call);
+Task<YtResult<void>> lock_node(Call& call);
+Task<YtResult<void>> unlock_node(Call& call);
+
+// batch_command.cpp
+Task<YtResult<void>> execute_batch(Call& call);
+
+// table_commands.cpp
+Task<YtResult<void>> mount_table(Call& call);
+Task<YtResult<void>> unmount_table(Call& call);
+Task<YtResult<void>> remount_table(Call& call);
+Task<YtResult<void>> freeze_table(Call& call);
+Task<YtResult<void>> unfreeze_table(Call& call);
+Task<YtResult<void>> reshard_table(Call& call);
+Task<YtResult<void>> alter_table(Call& call);
+
+// tablet_commands.cpp
+Task<YtResult<void>> get_tablet_infos(Call& call);
+Task<YtResult<void>> get_tablet_errors(Call& call);
+Task<YtResult<void>> get_table_pivot_keys(Call& call);
+Task<YtResult<void>> get_in_sync_replicas(Call& call);
+Task<YtResult<void>> reshard_table_automatic(Call& call);
+Task<YtResult<void>> balance_tablet_cells(Call& call);
+
 // lookup_command.cpp
 Task<YtResult<void>> lookup_rows(Call& call);
 

@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kTimeoutDefault = std::chrono::seconds(30);
 
-YtResult<client::Tree*> tree_of(const Call& call) {
-  if (client::Tree* const tree = call.tree()) return tree;
-  return not_supported("The attribute tree");
-}
-
 YtResult<std::optional<PathId>> tablet_transaction(const Call& call) {
   YT_TRY(const auto id, call.parameters.id("transaction_id"));
   if (!id) return refuse(Code::kGeneric, "Missing required parameter /transaction_id");
