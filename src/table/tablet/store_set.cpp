@@ -116,6 +116,13 @@ std::size_t StoreSet::replaced_memory_bytes() {
   return bytes;
 }
 
+void StoreSet::trim(std::string from) {
+  if (from <= bounds_.from) return;
+  bounds_.from = std::move(from);
+  trimmed_ = true;
+  views_.publish(make_view());
+}
+
 void StoreSet::set_append(PreparedMark mark) {
   append_ = mark;
   views_.publish(make_view());
@@ -127,6 +134,7 @@ std::shared_ptr<const TabletView> StoreSet::make_view() const {
   view->has_any = std::ranges::find(schema_->columns, ColumnType::kAny, &ColumnSchema::type) !=
                   schema_->columns.end();
   view->bounds = bounds_;
+  view->trimmed = trimmed_;
   view->flush_revision = flush_revision_;
   view->retained_timestamp = retained_timestamp_;
   view->damaged = damaged_;

@@ -65,6 +65,8 @@ class StoreSet {
   // Readers affected by the mark wait, for any key; {}: no more.
   void set_append(PreparedMark mark);
   const PreparedMark& append() const { return append_; }
+  // Of an ordered table: no rows below this key are seen any more.
+  void trim(std::string from);
   std::uint64_t flush_revision() const { return flush_revision_; }
 
   std::shared_ptr<ChunkReader> chunk(std::uint64_t id) const;
@@ -105,6 +107,7 @@ class StoreSet {
   std::uint64_t flush_revision_ = 0;
   Timestamp retained_timestamp_ = kMinTimestamp;
   PreparedMark append_;
+  bool trimmed_ = false;
   std::uint64_t largest_in_chunks_ = 0;  // The sum of their largest rows.
   ViewHolder views_;
 };

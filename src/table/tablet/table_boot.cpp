@@ -22,6 +22,13 @@ LeaderOptions leader_options(LeaderOptions options) {
 
 }  // namespace
 
+// Rows of ordered tables are removed by trimming only: compaction would leave no trace of them.
+RetentionConfig keep_rows(MountConfig& mount) {
+  const RetentionConfig asked = mount.retention();
+  mount.min_data_versions = std::max<std::uint32_t>(mount.min_data_versions, 1);
+  return asked;
+}
+
 ReaderOptions reader_options(const MountConfig& mount) {
   ReaderOptions options;
   options.cache_by_default = mount.enable_lookup_cache_by_default;
@@ -40,6 +47,10 @@ TableTablet::Impl::Impl(TableResources& resources, TabletInfo info, TabletSettin
       cache_(resources.row_cache_memory),
       state_(info_.id, settings_.schema),
       frozen_(options_.frozen) {
+  if (settings_.schema && is_ordered(*settings_.schema)) {
+    filled_.emplace(*settings_.schema);
+    trims_by_ = keep_rows(settings_.mount);
+  }
   if (has_bug(SeededBug::kPreparedForgotten)) state_.forget_prepared_in_snapshots();
 }
 
@@ -63,6 +74,10 @@ Result<void> TableTablet::Impl::check_settings() const {
   if (!settings_.bounds.to.empty() && settings_.bounds.from >= settings_.bounds.to) {
     return fail(Errc::kInvalidArgument,
                 fmt::format("tablet {} has an empty range", info_.id.value));
+  }
+  if (ordered() && !tablet_of_pivot(settings_.bounds.from)) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("tablet {} of an ordered table begins within another", info_.id.value));
   }
   return check(settings_.mount);
 }
@@ -89,6 +104,7 @@ Task<Result<void>> TableTablet::Impl::boot() {
                                            executor(), *stores_, state_.locks().history(),
                                            [this] { return flush_for_node(); });
   leader_->on_end([this] { ended(); });
+  if (ordered()) restore_end();
   maintenance_->start();
   scope_.spawn(tick_loop());
   co_return Result<void>();

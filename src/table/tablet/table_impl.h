@@ -24,6 +24,7 @@
 #include "table/tablet/state/table_state.h"
 #include "table/tablet/table_tablet.h"
 #include "table/tablet/tablet_memory.h"
+#include "table/tablet/write/append_turn.h"
 
 namespace moraine::table {
 
@@ -37,6 +38,8 @@ inline constexpr std::uint64_t kSmallSnapshotBytes = std::uint64_t{2} << 20;
 inline constexpr std::uint64_t kLogPerSnapshot = 2;
 // How long a write waits for the outcomes of conflicting transactions.
 inline constexpr Duration kOutcomeWaitMax = 2s;
+// How long a write to an ordered table waits for those before it; less than a coordinator waits.
+inline constexpr Duration kTurnWaitMax = 8s;
 inline constexpr std::size_t kMetaReadsMax = 16;  // Of chunks being opened, concurrently.
 
 // Rows that a transaction is about to add to a memory store.
@@ -48,11 +51,18 @@ struct PromisedRows {
   std::uint64_t write = 0;              // Its number in the DeletedRange; 0: writes no row.
 };
 
+// A write to an ordered table: it has the turn to append, and its rows end at `end`.
+struct Append {
+  AppendTurn::Held turn;
+  RowEnd end;
+};
+
 struct PreparedTransaction {
   explicit PreparedTransaction(Executor& executor) : step_ended(executor) {}
 
   std::shared_ptr<PrepareRecord> record;
   PromisedRows promised;
+  Append append;          // Of an ordered table, until it has ended.
   Instant asked;          // When its coordinator was last asked, or when it was prepared.
   bool durable = false;   // Its prepare is in the log.
   bool deciding = false;  // Its outcome is being written.
@@ -60,6 +70,8 @@ struct PreparedTransaction {
 };
 
 ReaderOptions reader_options(const MountConfig& mount);
+// Lets no row of an ordered table expire; returns what was asked for.
+RetentionConfig keep_rows(MountConfig& mount);
 
 class TableTablet::Impl final : public StoreLog, public UndecidedRows {
  public:
@@ -80,6 +92,9 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<Result<void>> commit_prepared(TransactionId id, Timestamp commit);
   Task<Result<void>> abort_prepared(TransactionId id);
   Task<Result<void>> confirm_lead() { return leader_->confirm_lead(); }
+
+  // write/append.cpp
+  Task<Result<void>> trim(std::uint64_t rows);
 
   // maintenance/store_log.cpp
   Task<Result<std::vector<BlobId>>> put_blobs(std::uint64_t build,
@@ -171,7 +186,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::optional<Result<void>> known_outcome(const TransactionId& id, bool wants_commit) const;
   // Takes the changes if it returns OK.
   Result<std::shared_ptr<PreparedTransaction>> begin_prepare(TabletWrite& write,
-                                                             TabletId coordinator);
+                                                             TabletId coordinator, Append& append);
   Task<Result<void>> log_prepare(std::shared_ptr<PreparedTransaction> transaction);
   Task<void> log_prepare_unawaited(std::shared_ptr<PreparedTransaction> transaction);
   Task<void> follow(std::shared_ptr<PreparedTransaction> transaction);
@@ -179,6 +194,19 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   Task<Result<void>> decide(std::shared_ptr<PreparedTransaction> transaction, Timestamp commit);
   void ask_coordinators();
   Task<void> ask(TransactionId id, TabletId coordinator);
+
+  // write/append.cpp
+  bool ordered() const { return filled_.has_value(); }
+  Task<Result<Timestamp>> append(TabletWrite write);
+  Task<Result<Append>> begin_append(Instant deadline);
+  Result<void> check_append(const TabletWrite& write) const;
+  Result<void> check_append_now(const TabletWrite& write);
+  void restore_end();
+  Task<Result<void>> load_end();
+  Task<Result<std::uint64_t>> weight_at(std::uint64_t row);
+  void apply_trimmed();
+  void trim_expired();
+  Task<void> trim_to(std::uint64_t rows);
 
   // write/outcome_wait.cpp
   std::shared_ptr<PreparedTransaction> blocking_transaction(const TabletWrite& write);
@@ -218,6 +246,15 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::unique_ptr<TabletReader> reader_;
   std::unique_ptr<TabletMemory> memory_;
   const std::shared_ptr<DeletedRange> deleted_range_ = std::make_shared<DeletedRange>();
+
+  // Of an ordered table.
+  std::optional<FilledColumns> filled_;
+  std::uint64_t tablet_index_ = 0;
+  AppendTurn append_turn_{resources_.world.executor};
+  RowEnd end_;                // Of the rows that are in the log, or in its queue.
+  bool end_loaded_ = false;   // The weight of `end_` is known.
+  RetentionConfig trims_by_;  // Rows that this lets expire are trimmed.
+  bool trimming_ = false;
 
   std::map<TransactionId, std::shared_ptr<PreparedTransaction>> prepared_;
   std::unordered_map<std::string, std::shared_ptr<Event>> waiting_;  // Readers, by key.

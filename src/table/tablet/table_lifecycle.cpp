@@ -12,6 +12,7 @@ namespace moraine::table {
 Result<void> TableTablet::Impl::remount(MountConfig mount,
                                         std::optional<ChunkWriteOptions> chunks) {
   TRY_VOID(check(mount));
+  if (ordered()) trims_by_ = keep_rows(mount);
   settings_.mount = mount;
   if (chunks) settings_.chunks = *chunks;
   reader_->set_options(reader_options(mount));
@@ -65,6 +66,7 @@ Task<Result<void>> TableTablet::Impl::append_static(std::shared_ptr<const Static
 
 void TableTablet::Impl::ended() {
   scope_.close();
+  append_turn_.close();
   wake_all_readers();
   writes_changed_.notify_all();
   if (on_end_) std::exchange(on_end_, nullptr)();
@@ -74,6 +76,7 @@ Task<void> TableTablet::Impl::stop() {
   stopping_ = true;
   on_end_ = nullptr;
   scope_.close();
+  append_turn_.close();
   co_await maintenance_->stop();
   co_await leader_->stop(true);
   wake_all_readers();
@@ -87,6 +90,7 @@ void TableTablet::Impl::abandon() {
   on_end_ = nullptr;
   leader_->abandon();
   scope_.close();
+  append_turn_.close();
   maintenance_->abandon();
   wake_all_readers();
   writes_changed_.notify_all();
@@ -137,6 +141,7 @@ void TableTablet::Impl::tick() {
   if (space_is_short()) scope_.spawn(poll_free_space());
   snapshot_if_due(kLongLogBytes);
   ask_coordinators();
+  if (ordered()) trim_expired();
 }
 
 std::vector<ChunkRecord> TableTablet::Impl::chunk_records() const {
@@ -211,6 +216,10 @@ TabletStatistics TableTablet::Impl::statistics() const {
   }
   all.replaced_memory_bytes = stores_->replaced_memory_bytes();
   all.commits = commits_;
+  if (ordered()) {
+    all.total_rows = end_.rows;
+    all.trimmed_rows = state_.trimmed().rows;
+  }
   all.conflicts = conflicts_;
   all.last_commit = state_.last_commit();
   all.unflushed = state_.last_commit() + 1;

@@ -34,6 +34,10 @@ Task<Result<void>> TableTablet::abort_prepared(TransactionId id) {
   return impl_->abort_prepared(id);
 }
 
+Task<Result<void>> TableTablet::trim(std::uint64_t rows) {
+  return impl_->trim(rows);
+}
+
 Task<Result<void>> TableTablet::confirm_lead() {
   return impl_->confirm_lead();
 }

@@ -14,6 +14,9 @@
 //            kReadOnly: frozen or stopping. kInvalidArgument. kOverloaded. kNoSpace: the disks are
 //            nearly full. kConflict, kUnavailable: this incarnation is over. Each of them: nothing
 //            was changed. kUnknownOutcome: the entry was being written when this incarnation ended.
+// Ordered    A tablet whose schema is that of an ordered table (model/ordered.h) takes appends
+//            only, numbers their rows in the order of commits (write/append.cpp), and can be
+//            trimmed.
 // Tests      table_tablet_test.cpp, table_tablet_crash_test.cpp, write/two_phase_test.cpp.
 #pragma once
 
@@ -108,6 +111,8 @@ struct TabletStatistics {
   std::string preload_error;           // Of the last attempt; empty: no failure.
   std::uint64_t commits = 0;
   std::uint64_t conflicts = 0;
+  std::uint64_t total_rows = 0;    // Of an ordered table: appended so far,
+  std::uint64_t trimmed_rows = 0;  // and the first of them that were removed.
   // Keys of lookups, and rows of scans.
   std::uint64_t lookup_cache_hits = 0;
   std::uint64_t lookup_rows = 0;
@@ -136,6 +141,9 @@ class TableTablet {
   Task<Result<void>> prepare(TabletWrite write, TabletId coordinator);
   Task<Result<void>> commit_prepared(TransactionId id, Timestamp commit);
   Task<Result<void>> abort_prepared(TransactionId id);
+
+  // Of an ordered table: removes the rows before `rows`. kInvalidArgument: there are not so many.
+  Task<Result<void>> trim(std::uint64_t rows);
 
   // OK: when this was called no other incarnation had begun: what was read before it is the newest
   // state, wherever else this tablet might run by now.

@@ -35,6 +35,7 @@ struct TabletView : std::enable_shared_from_this<TabletView> {
   Timestamp retained_timestamp = kMinTimestamp;      // Older versions may have been dropped.
   // Set while rows of a static table are being written; readers wait as for a row's mark.
   PreparedMark append;
+  bool trimmed = false;  // Rows below the bounds are gone, although stores may have them.
 
   const PartitionView& partition_of(ByteSpan key) const;
 };

@@ -161,6 +161,7 @@ PlanInput Maintenance::Impl::plan_input(const TabletView& view, const DeadSpaceR
 // outcome of a plan removes chunks.
 Task<Maintenance::Impl::Plan> Maintenance::Impl::plan() {
   const auto view = stores_.views().hold();
+  if (auto trimmed = trimmed_chunks(*view)) co_return Plan{std::move(trimmed), 0};
   const bool resting = now() - last_write_ >= kIdleAfter;
   const bool idle = settling_ > 0 || resting;
   const DeadSpaceReport dead = co_await find_dead(view);
@@ -182,6 +183,23 @@ Task<Maintenance::Impl::Plan> Maintenance::Impl::plan() {
   co_return plan;
 }
 
+std::optional<CompactionJob> Maintenance::Impl::trimmed_chunks(const TabletView& view) const {
+  if (!view.trimmed) return std::nullopt;
+  CompactionJob job;
+  job.kind = Kind::kTrim;
+  for (const auto& [id, reader] : stores_.chunks()) {
+    if (last_key(reader->record()) < view.bounds.from) job.chunks.push_back(id);
+  }
+  if (job.chunks.empty()) return std::nullopt;
+  return job;
+}
+
+// The rows that are not trimmed: the others need not be written again.
+KeyBounds Maintenance::Impl::kept_rows() const {
+  const auto view = stores_.views().hold();
+  return {.from = view->trimmed ? view->bounds.from : std::string(), .to = {}};
+}
+
 Task<Result<void>> Maintenance::Impl::compact(CompactionJob job) {
   refused_key_.clear();
   switch (job.kind) {
@@ -195,6 +213,15 @@ Task<Result<void>> Maintenance::Impl::compact(CompactionJob job) {
       }
       change.retained_timestamp = horizon(newest);
       change.loses_rows = settings_.mount.min_data_versions == 0;
+      CO_TRY_VOID(co_await install(std::move(change), {}));
+      counted_.chunks_dropped_unread += count;
+      co_return Result<void>{};
+    }
+    case Kind::kTrim: {
+      StoreLog::Replace change;
+      change.removed = std::move(job.chunks);
+      change.loses_rows = true;
+      const std::size_t count = change.removed.size();
       CO_TRY_VOID(co_await install(std::move(change), {}));
       counted_.chunks_dropped_unread += count;
       co_return Result<void>{};
@@ -397,7 +424,7 @@ Task<Result<BuildOutcome>> Maintenance::Impl::merge(const Readers& chosen, Build
     if (parts > 0 && parts == std::ssize(skipped[i])) {
       ++unread;
     } else {
-      sources.push_back(chosen[i]->scan({}, everything, false, std::move(skipped[i])));
+      sources.push_back(chosen[i]->scan(kept_rows(), everything, false, std::move(skipped[i])));
     }
   }
   CO_TRY(BuildOutcome built, co_await build_chunks(places(Urgency::kMerge), std::move(spec),

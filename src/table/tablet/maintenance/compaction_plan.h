@@ -90,6 +90,7 @@ struct CompactionJob {
     kCompact,      // Chunks of one partition into one run.
     kSplit,        // A partition becomes several: only pivots change, or with compaction.
     kMerge,        // Neighbouring small partitions become one: only pivots change.
+    kTrim,         // Chunks below the first row of an ordered table: dropped without reading.
   };
   Kind kind = Kind::kCompact;
   std::vector<std::uint64_t> chunks;

@@ -77,7 +77,7 @@ Task<Result<void>> Maintenance::Impl::flush(StoreNumber number) {
   }
   const Timestamp retained = horizon(store->max_timestamp());
   auto built = co_await build_chunks(places(Urgency::kFlush), std::move(spec),
-                                     store->scan({}, everything()));
+                                     store->scan(kept_rows(), everything()));
   if (!built) {
     co_await abandon_build(change.build);
     co_return std::unexpected(std::move(built).error());

@@ -180,6 +180,11 @@ void Maintenance::Impl::compact_soon(const std::vector<std::uint64_t>& chunks) {
   wake();
 }
 
+void Maintenance::Impl::trimmed() {
+  ++changes_;
+  wake();
+}
+
 Task<void> Maintenance::Impl::settle() {
   ++settling_;
   const std::uint64_t failures = flush_failure_.count + compact_failure_.count;
@@ -269,6 +274,9 @@ Task<Result<void>> Maintenance::compact_all() {
 }
 void Maintenance::compact_soon(const std::vector<std::uint64_t>& chunks) {
   impl_->compact_soon(chunks);
+}
+void Maintenance::trimmed() {
+  impl_->trimmed();
 }
 Task<Result<void>> Maintenance::write_static(std::shared_ptr<const StaticRows> rows,
                                              Timestamp timestamp) {

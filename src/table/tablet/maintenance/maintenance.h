@@ -71,6 +71,8 @@ class Maintenance {
   Task<Result<void>> compact_all();
   // Compacts these chunks with retention as soon as possible, unless compaction is disabled.
   void compact_soon(const std::vector<std::uint64_t>& chunks);
+  // The first rows of an ordered table were removed: chunks that have no others are dropped.
+  void trimmed();
   // As TableTablet::write_static.
   Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp);
   Task<void> settle();

@@ -48,6 +48,7 @@ class Maintenance::Impl {
   Task<Result<void>> flush_all();
   Task<Result<void>> compact_all();
   void compact_soon(const std::vector<std::uint64_t>& chunks);
+  void trimmed();
   Task<Result<void>> write_static(std::shared_ptr<const StaticRows> rows, Timestamp timestamp);
   Task<void> settle();
   void add_statistics(TabletStatistics& statistics) const;
@@ -108,6 +109,8 @@ class Maintenance::Impl {
     std::uint64_t next_ms = 0;  // 0: never.
   };
   Task<Plan> plan();
+  std::optional<CompactionJob> trimmed_chunks(const TabletView& view) const;
+  KeyBounds kept_rows() const;
   Task<DeadSpaceReport> find_dead(std::shared_ptr<const TabletView> view);
   PlanInput plan_input(const TabletView& view, const DeadSpaceReport& dead) const;
   static std::uint64_t output_bytes(const CompactionJob& job, const PlanInput& input);

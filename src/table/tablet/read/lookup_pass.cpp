@@ -199,6 +199,10 @@ void LookupPass::prefetch(std::size_t first, std::span<const std::uint64_t> hash
 
 LookupPass::State LookupPass::read(std::size_t at, std::uint64_t hash) {
   const ByteSpan key = as_bytes(request_->keys[at]);
+  if (view_->trimmed && request_->keys[at] < view_->bounds.from) [[unlikely]] {
+    sources_ = 0;
+    return answer(at, key);
+  }
   if (must_wait(key, hash)) return State::kWaits;
   RowBuilder& row = scratch_->row;
   row.clear();

@@ -115,6 +115,10 @@ Result<VersionsState> read_versions(const ViewHolder& views, const VersionsQuery
   if (const DamagedChunk* met = find_damage(view.damaged, query.key, query.timestamp)) {
     return std::unexpected(met->error);
   }
+  if (view.trimmed && query.key < view.bounds.from) {
+    answer(view, query, RowBuilder(), out);
+    return VersionsState::kDone;
+  }
   const ByteSpan key = as_bytes(query.key);
   const std::uint64_t hash = key_hash(key);
   if (must_wait(view, key, hash, query.timestamp)) return VersionsState::kWaits;

@@ -21,6 +21,7 @@ enum class Kind : std::uint8_t {
   kAdopt = 8,
   kStage = 9,
   kReplaceStaged = 10,
+  kTrim = 11,
 };
 
 Encoder begin(Kind kind) {
@@ -139,6 +140,13 @@ Result<LogRecord> take_record(Decoder& decoder, Kind kind, const TableSchema& sc
     case Kind::kAdopt: {
       AdoptRecord record;
       TRY(record.chunks, take_chunks(decoder));
+      return record;
+    }
+    case Kind::kTrim: {
+      TrimRecord record;
+      record.trimmed.rows = decoder.u64();
+      record.trimmed.weight = decoder.u64();
+      if (record.trimmed.rows > kTabletRowsMax) return fail(Errc::kCorrupt, "trimmed rows");
       return record;
     }
   }
@@ -316,6 +324,10 @@ Slice encode(const StageRecord& record) {
   return encoder.slice();
 }
 
+Slice encode(const TrimRecord& record) {
+  return begin(Kind::kTrim).u64(record.trimmed.rows).u64(record.trimmed.weight).slice();
+}
+
 Slice encode(const LogRecord& record) {
   if (const auto* rows = std::get_if<RowsRecord>(&record)) {
     return encode_rows(rows->store, rows->commit, rows->transaction, rows->changes);
@@ -327,6 +339,7 @@ Slice encode(const LogRecord& record) {
   if (const auto* drop = std::get_if<DropBuildRecord>(&record)) return encode(*drop);
   if (const auto* replace = std::get_if<ReplaceRecord>(&record)) return encode(*replace);
   if (const auto* stage = std::get_if<StageRecord>(&record)) return encode(*stage);
+  if (const auto* trim = std::get_if<TrimRecord>(&record)) return encode(*trim);
   return encode(std::get<AdoptRecord>(record));
 }
 

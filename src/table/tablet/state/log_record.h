@@ -13,6 +13,7 @@
 //   8 adopt     = chunks                            read, no longer written
 //   9 stage     = build u64  flags u8 (1: the first of its build)  chunks
 //  10 replace   = staged u32, above 0  as 7           chunks staged before come too
+//  11 trim      = rows u64  weight u64                of an ordered table: rows below are gone
 //   changes     = count u32, each: model/change.h
 //   flushed, removed, eden = count u32, each: u64
 //   chunks      = count u32, each: chunk
@@ -38,6 +39,7 @@
 
 #include "base/coding.h"
 #include "table/chunk/chunk.h"
+#include "table/model/ordered.h"
 #include "table/tablet/store_set.h"
 #include "table/tablet/transaction_id.h"
 
@@ -101,8 +103,13 @@ struct AdoptRecord {
   std::vector<ChunkRecord> chunks;
 };
 
-using LogRecord = std::variant<RowsRecord, PrepareRecord, CommitRecord, AbortRecord, BuildRecord,
-                               DropBuildRecord, ReplaceRecord, AdoptRecord, StageRecord>;
+struct TrimRecord {
+  RowEnd trimmed;
+};
+
+using LogRecord =
+    std::variant<RowsRecord, PrepareRecord, CommitRecord, AbortRecord, BuildRecord, DropBuildRecord,
+                 ReplaceRecord, AdoptRecord, StageRecord, TrimRecord>;
 
 Slice encode_rows(StoreNumber store, Timestamp commit, const TransactionId& transaction,
                   std::span<const RowChange> changes);
@@ -114,6 +121,7 @@ Slice encode(const DropBuildRecord& record);
 Slice encode(const ReplaceRecord& record);
 Slice encode(const AdoptRecord& record);
 Slice encode(const StageRecord& record);
+Slice encode(const TrimRecord& record);
 Slice encode(const LogRecord& record);
 Result<LogRecord> decode_log_record(ByteSpan body, const TableSchema& schema);
 // Does its kind add rows or decide on some? Reads only its head.

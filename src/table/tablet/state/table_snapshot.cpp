@@ -22,6 +22,7 @@ enum class Item : std::uint8_t {
   kRows = 5,
   kEnd = 6,
   kStaged = 7,
+  kTrimmed = 8,
 };
 
 Encoder begin_item(Item item) {
@@ -108,6 +109,11 @@ Slice TableState::head_item() const {
 std::vector<Slice> TableState::snapshot() const {
   PageWriter pages(kSnapshotPageMax);
   pages.add(head_item());
+  if (trimmed_.rows > 0) {
+    Encoder item = begin_item(Item::kTrimmed);
+    item.u64(trimmed_.rows).u64(trimmed_.weight);
+    pages.add(std::as_const(item).span());
+  }
   for (const auto& [id, chunk] : chunks_) {
     Encoder item = begin_item(Item::kChunk);
     item.flag(eden_.contains(id));
@@ -178,6 +184,7 @@ Result<void> TableState::restore_item(Decoder& decoder, bool& ended) {
     case Item::kRows: return restore_rows(decoder);
     case Item::kEnd: ended = true; return {};
     case Item::kStaged: return restore_staged(decoder);
+    case Item::kTrimmed: return restore_trimmed(decoder);
   }
   return fail(Errc::kCorrupt, "table snapshot: kind of an item");
 }
@@ -193,6 +200,15 @@ Result<void> TableState::restore_staged(Decoder& decoder) {
   const std::uint64_t build = decoder.u64();
   TRY(ChunkRecord chunk, take_chunk(decoder));
   staged_[build].push_back(std::move(chunk));
+  return {};
+}
+
+Result<void> TableState::restore_trimmed(Decoder& decoder) {
+  RowEnd trimmed;
+  trimmed.rows = decoder.u64();
+  trimmed.weight = decoder.u64();
+  if (trimmed.rows > kTabletRowsMax) return fail(Errc::kCorrupt, "table snapshot: trimmed rows");
+  trim(trimmed);
   return {};
 }
 
@@ -251,6 +267,7 @@ Result<void> TableState::restore_rows(Decoder& decoder) {
         TRY_VOID(check_image(image, *schema_));
       }
       store.add(row, timestamp, kind, image);
+      note_row(key);
     }
   }
   return {};

@@ -7,7 +7,10 @@
 namespace moraine::table {
 
 TableState::TableState(TabletId own, std::shared_ptr<const TableSchema> schema)
-    : own_(own), schema_(std::move(schema)) {
+    : own_(own),
+      schema_(std::move(schema)),
+      ordered_(schema_ && is_ordered(*schema_)),
+      filled_(ordered_ ? std::optional<FilledColumns>(*schema_) : std::nullopt) {
   if (schema_) locks_.name_groups(lock_names(*schema_));
 }
 
@@ -60,6 +63,7 @@ void TableState::replay_rows(StoreNumber number, Timestamp commit, const Transac
     if (change.kind == ChangeKind::kLock) continue;
     const ByteSpan key = as_bytes(change.key);
     store.add(store.touch(key, key_hash(key)), commit, change.kind, as_bytes(change.image));
+    note_row(key);
   }
   note_commit(commit);
 }
@@ -71,6 +75,7 @@ Result<void> TableState::replay_commit(const CommitRecord& record) {
                                     to_string(record.transaction));
   }
   const std::shared_ptr<PrepareRecord> prepare = found->second;
+  if (filled_) filled_->stamp(prepare->changes, record.commit);
   replay_rows(prepare->store, record.commit, prepare->transaction, prepare->changes);
   finished(record.transaction, record.commit);
   return {};
@@ -95,6 +100,8 @@ Result<void> TableState::replay(const Slice& body) {
     stage(*staged);
   } else if (const auto* adopts = std::get_if<AdoptRecord>(&record)) {
     adopt(*adopts);
+  } else if (const auto* trims = std::get_if<TrimRecord>(&record)) {
+    trim(trims->trimmed);
   }
   // Builds end with the incarnation that made them.
   return {};
@@ -130,6 +137,7 @@ Result<void> TableState::replay_kept(const Slice& body) {
   } else if (const auto* commit = std::get_if<CommitRecord>(&record)) {
     const auto found = kept_prepared_.find(commit->transaction);
     if (found == kept_prepared_.end()) return {};
+    if (filled_) filled_->stamp(found->second.changes, commit->commit);
     replay_kept_rows(found->second.store, commit->commit, found->second.changes);
     kept_prepared_.erase(found);
   }
@@ -143,7 +151,19 @@ void TableState::replay_kept_rows(StoreNumber number, Timestamp commit,
     if (change.kind == ChangeKind::kLock) continue;
     const ByteSpan key = as_bytes(change.key);
     store.add(store.touch(key, key_hash(key)), commit, change.kind, as_bytes(change.image));
+    note_row(key);
   }
+}
+
+void TableState::note_row(ByteSpan key) {
+  if (!ordered_) return;
+  if (const auto place = decode_place(key)) {
+    replayed_end_ = std::max(replayed_end_, place->row + 1);
+  }
+}
+
+void TableState::trim(const RowEnd& trimmed) {
+  if (trimmed.rows > trimmed_.rows) trimmed_ = trimmed;
 }
 
 Result<TableState::MemoryStores> TableState::begin(StoreSet& stores) {

@@ -12,6 +12,7 @@
 //                of a store whose rows stay in the log: its number, without rows
 //   6 end      = nothing
 //   7 staged   = build u64  chunk                    log_record.h; after the chunks
+//   8 trimmed  = rows u64  weight u64                of an ordered table, if any; before the chunks
 //   version    = timestamp u64  kind u8 (1 write, 2 delete)  [image: size u32, bytes]
 // clang-format on
 //
@@ -29,6 +30,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -82,6 +84,8 @@ class TableState final : public TabletState {
   // Other tablets had these keys until now: conflicts are unknown below `now`, versions below
   // `retained`. Only a snapshot makes it durable.
   void inherit(Timestamp now, Timestamp retained);
+  // Of an ordered table: rows below are gone.
+  void trim(const RowEnd& trimmed);
 
   std::uint64_t next_chunk_id() { return next_chunk_++; }
   const std::map<std::uint64_t, ChunkRecord>& chunks() const { return chunks_; }
@@ -100,6 +104,10 @@ class TableState final : public TabletState {
   Timestamp last_commit() const { return last_commit_; }
   Timestamp retained() const { return retained_; }
   bool adopted() const { return adopted_; }
+  const RowEnd& trimmed() const { return trimmed_; }
+  // The number of rows up to the last one that was replayed. At the end of the boot: of those that
+  // are not in chunks.
+  std::uint64_t replayed_end() const { return replayed_end_; }
   // A seeded bug: snapshots omit prepared transactions.
   void forget_prepared_in_snapshots() { forgets_prepared_ = true; }
 
@@ -110,6 +118,7 @@ class TableState final : public TabletState {
   Result<void> replay_commit(const CommitRecord& record);
   void replay_kept_rows(StoreNumber store, Timestamp commit, const std::vector<RowChange>& changes);
   void flushed(StoreNumber number);
+  void note_row(ByteSpan key);
   void add_chunk(const ChunkRecord& record, bool eden);
   Result<void> replay_replace(ReplaceRecord record);
 
@@ -121,10 +130,13 @@ class TableState final : public TabletState {
   Result<void> restore_prepared(Decoder& decoder);
   Result<void> restore_finished(Decoder& decoder);
   Result<void> restore_rows(Decoder& decoder);
+  Result<void> restore_trimmed(Decoder& decoder);
   Slice head_item() const;
 
   const TabletId own_;
   const std::shared_ptr<const TableSchema> schema_;
+  const bool ordered_;
+  const std::optional<FilledColumns> filled_;  // Of an ordered table.
   StoreSet* stores_ = nullptr;
   MemoryStores replayed_;                                 // Until begin().
   GenStep replaying_at_;                                  // (0, 0): unknown.
@@ -146,6 +158,8 @@ class TableState final : public TabletState {
   StoreNumber last_store_ = 0;
   Timestamp last_commit_ = 0;
   Timestamp retained_ = kMinTimestamp;
+  RowEnd trimmed_;
+  std::uint64_t replayed_end_ = 0;
   bool adopted_ = false;
   bool forgets_prepared_ = false;
 };

@@ -192,7 +192,7 @@ void TableTablet::Impl::drop_locks(TabletWrite& write) const {
 
 Result<void> TableTablet::Impl::acquire(const TransactionId& id, Timestamp start,
                                         std::span<const RowChange> changes) {
-  if (settings_.atomicity == Atomicity::kNone) return {};
+  if (settings_.atomicity == Atomicity::kNone || ordered()) return {};
   auto taken = state_.locks().acquire(id, start, changes);
   if (taken) return {};
   return std::unexpected(std::move(taken).error().within(settings_.table_path));
@@ -248,7 +248,8 @@ void TableTablet::Impl::apply(PromisedRows& promised, const TransactionId& id,
     promised.memory->add(*promised.rows[i], commit, changes[i].kind, as_bytes(changes[i].image));
   }
   release(promised);
-  if (settings_.atomicity == Atomicity::kFull) state_.locks().release(id, changes, commit);
+  const bool locks = settings_.atomicity == Atomicity::kFull && !ordered();
+  if (locks) state_.locks().release(id, changes, commit);
   state_.note_commit(commit);
   ++commits_;
   rotate_if_due();
@@ -259,7 +260,7 @@ void TableTablet::Impl::apply(PromisedRows& promised, const TransactionId& id,
 void TableTablet::Impl::roll_back(PromisedRows& promised, const TransactionId& id,
                                   std::span<const RowChange> changes) {
   release(promised);
-  if (settings_.atomicity == Atomicity::kFull) {
+  if (settings_.atomicity == Atomicity::kFull && !ordered()) {
     state_.locks().release(id, changes, std::nullopt);
   }
   wake_readers(changes);
@@ -302,6 +303,7 @@ Task<void> TableTablet::Impl::log_unawaited(Slice body) {
 }
 
 Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
+  if (ordered()) co_return co_await append(std::move(write));
   CO_TRY_VOID(may_write());
   CO_TRY_VOID(check_schema(write));
   CO_TRY_VOID(check_write(write));

@@ -40,6 +40,10 @@ Task<Result<void>> TableTablet::Impl::prepare(TabletWrite write, TabletId coordi
   const Instant until = executor().now() + kOutcomeWaitMax;
   drop_locks(write);
   bool space_checked = false;
+  if (ordered()) {
+    CO_TRY_VOID(check_append(write));
+  }
+  Append append;
   std::shared_ptr<PreparedTransaction> transaction;
   while (!transaction) {
     if (auto known = known_outcome(id, true)) co_return std::move(*known);
@@ -53,7 +57,11 @@ Task<Result<void>> TableTablet::Impl::prepare(TabletWrite write, TabletId coordi
       CO_TRY_VOID(co_await check_space(write.changes));
       continue;
     }
-    auto begun = begin_prepare(write, coordinator);
+    if (ordered() && !append.turn) {
+      CO_TRY(append, co_await begin_append(executor().now() + kTurnWaitMax));
+      continue;
+    }
+    auto begun = begin_prepare(write, coordinator, append);
     if (!begun) {
       const auto other =
           begun.error().code == Errc::kAborted ? blocking_transaction(write) : nullptr;
@@ -71,8 +79,9 @@ Task<Result<void>> TableTablet::Impl::prepare(TabletWrite write, TabletId coordi
   co_return co_await log_prepare(std::move(transaction));
 }
 
-Result<std::shared_ptr<PreparedTransaction>> TableTablet::Impl::begin_prepare(
-    TabletWrite& write, TabletId coordinator) {
+Result<std::shared_ptr<PreparedTransaction>> TableTablet::Impl::begin_prepare(TabletWrite& write,
+                                                                              TabletId coordinator,
+                                                                              Append& append) {
   TRY_VOID(may_write());
   TRY_VOID(check_schema(write));
   TRY_VOID(check_write(write));
@@ -86,6 +95,10 @@ Result<std::shared_ptr<PreparedTransaction>> TableTablet::Impl::begin_prepare(
   }
   TRY_VOID(acquire(write.transaction, write.start, write.changes));
   auto transaction = std::make_shared<PreparedTransaction>(executor());
+  if (ordered()) {
+    append.end = filled_->place_rows(write.changes, tablet_index_, end_);
+    transaction->append = std::move(append);
+  }
   transaction->promised = promise(write.changes, write.start, true);
   transaction->record = std::make_shared<PrepareRecord>();
   PrepareRecord& record = *transaction->record;
@@ -115,6 +128,7 @@ Task<Result<void>> TableTablet::Impl::log_prepare(
     prepared_.erase(transaction->record->transaction);
     roll_back(transaction->promised, transaction->record->transaction,
               transaction->record->changes);
+    transaction->append.turn.release();
   }
   notify_step_ended(*transaction);
   co_return written;
@@ -175,6 +189,11 @@ Task<Result<void>> TableTablet::Impl::decide(std::shared_ptr<PreparedTransaction
   const auto written = co_await log(body, [&, this](const std::vector<BlobId>&) {
     prepared_.erase(id);
     state_.finished(id, commit);
+    if (ordered() && commit != 0) {
+      filled_->stamp(transaction->record->changes, commit);
+      end_ = transaction->append.end;
+    }
+    transaction->append.turn.release();
     if (commit != 0) {
       apply(transaction->promised, id, transaction->record->changes, commit);
     } else {
