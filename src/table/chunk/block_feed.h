@@ -41,6 +41,8 @@ class BlockFeed {
   bool in_memory(std::uint32_t block) const;
   // Blocks in ascending order; those in memory are skipped.
   Task<Result<void>> load(std::vector<std::uint32_t> blocks);
+  // Frees what was read ahead.
+  void clear() { ranges_.clear(); }
 
  private:
   struct Range {

@@ -7,6 +7,7 @@
 #include "base/epoch.h"
 #include "table/chunk/block_feed.h"
 #include "table/chunk/column_cursor.h"
+#include "table/chunk/group_cursor.h"
 #include "table/chunk/hot_rows.h"
 #include "table/chunk/open_chunk.h"
 #include "table/chunk/row_block.h"
@@ -370,6 +371,11 @@ std::unique_ptr<ChunkReader::ColumnCursor> ChunkReader::scan_columns(const KeyBo
   const auto make =
       impl_->meta().format == OptimizeFor::kScan ? make_column_cursor : make_row_column_cursor;
   return make(shared_from_this(), *impl_, bounds, scan);
+}
+
+std::unique_ptr<GroupCursor> ChunkReader::scan_groups(const KeyBounds& bounds,
+                                                      const ColumnScan& scan) const {
+  return GroupCursor::open(shared_from_this(), *impl_, bounds, scan);
 }
 
 Task<Result<void>> ChunkReader::preload() {

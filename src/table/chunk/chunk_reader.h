@@ -71,6 +71,8 @@ struct WeighedKey {
 // Units of a chunk (chunk_meta.h) that a scan skips, by number. Empty: none.
 using SkippedUnits = std::vector<bool>;
 
+class GroupCursor;
+
 class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
  public:
   // `blobs`, the caches and `statistics` must outlive the reader. Errors: kCorrupt, kUnsupported.
@@ -149,6 +151,9 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
     virtual void release() = 0;
   };
   std::unique_ptr<ColumnCursor> scan_columns(const KeyBounds& bounds, const ColumnScan& scan) const;
+  // Groups of rows to be merged with other stores (group_cursor.h). Nullptr: it has the lookup
+  // format, or a column has another type in this chunk.
+  std::unique_ptr<GroupCursor> scan_groups(const KeyBounds& bounds, const ColumnScan& scan) const;
 
   // Reads every block into memory and pins it (in_memory_mode). On failure none is pinned.
   // kOverloaded: they do not fit into the limit of pinned memory.

@@ -108,6 +108,7 @@ class RowGroup {
   // Requires: the column's block.
   const ColumnSegmentView& segment(std::size_t column) const { return columns_[column]; }
   const TimesView& times() const { return times_; }
+  const IrregularView& irregular() const { return irregular_; }
 
  private:
   const TableSchema* schema_;

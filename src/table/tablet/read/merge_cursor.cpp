@@ -48,6 +48,14 @@ class MergeCursor final : public RowCursor {
   }
   const VersionedRow& row() const override { return *row_; }
   bool prepared() const override { return prepared_; }
+  void unfold() override {
+    for (const std::size_t at : used_) heap_[at].cursor->unfold();
+    if (used_.size() > 1) {
+      merge_current();
+    } else {
+      row_ = &heap_[used_.front()].cursor->row();
+    }
+  }
 
   Task<Result<void>> load() override {
     if (waiting_.size() == 1) co_return co_await heap_[waiting_.front()].cursor->load();
@@ -116,14 +124,19 @@ class MergeCursor final : public RowCursor {
     }
     std::ranges::reverse(used_);  // Collected level by level: ascending positions.
     merge_rows(rows_, merged_);
-    if (!merged_.folded.empty() && folds_overlap(merged_.row())) {
-      rows_.clear();
-      for (const std::size_t at : used_) {
-        heap_[at].cursor->unfold();
-        rows_.push_back(heap_[at].cursor->row());
-      }
-      merge_rows(rows_, merged_);
-    }
+    if (!merged_.folded.empty() && folds_overlap(merged_.row())) return unfold();
+    show_merged();
+  }
+
+  // The rows of the sources in used_.
+  void merge_current() {
+    rows_.clear();
+    for (const std::size_t at : used_) rows_.push_back(heap_[at].cursor->row());
+    merge_rows(rows_, merged_);
+    show_merged();
+  }
+
+  void show_merged() {
     merged_.key = heap_.front().key;
     merged_row_ = merged_.row();
     row_ = &merged_row_;

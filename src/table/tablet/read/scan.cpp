@@ -6,6 +6,7 @@
 
 #include "io/sync.h"
 #include "table/memory/mark_rules.h"
+#include "table/tablet/read/column_merge.h"
 #include "table/tablet/read/deleted_rows_scan.h"
 #include "table/tablet/read/hunk_reader.h"
 #include "table/tablet/read/lookup_pass.h"
@@ -22,6 +23,8 @@ constexpr std::size_t kRowsBeforePlanningMin = 256;
 constexpr std::size_t kRowsBeforePlanningMax = 8'192;
 // How often position() moves while rows are merged.
 constexpr std::size_t kRowsPerPosition = 64;
+// A batch ends after so many visited rows, though few of them match.
+constexpr std::size_t kMergedRowsPerBatchMax = 4 * kBatchRowsMax;
 
 void cut_rows(ColumnBatch& batch, std::size_t rows) {
   batch.rows = rows;
@@ -69,11 +72,21 @@ class Scan final : public TabletScan {
   std::optional<std::string> first_memory_key();
   Result<bool> open_segment();
   void open_rows();
+  bool open_merge();
+  ColumnScan column_scan() {
+    return {.timestamp = request_.timestamp,
+            .columns = request_.columns,
+            .filters = request_.filters,
+            .conditions = request_.conditions,
+            .text_tables = request_.text_tables,
+            .statistics = &read_};
+  }
   void close_segment(std::string from);
   Result<Step> read(ColumnBatch& batch);
   // nullopt: the segment has ended, and the batch has no rows.
   std::optional<Step> read_columns(ColumnBatch& batch);
   std::optional<Step> read_rows(ColumnBatch& batch);
+  std::optional<Step> read_merged(ColumnBatch& batch);
   std::optional<Step> end_rows(ColumnBatch& batch, Need need);
   void count_merged(std::uint64_t rows) {
     read_.rows_read += rows;
@@ -98,6 +111,7 @@ class Scan final : public TabletScan {
   std::optional<ScanSegment> segment_;
   std::unique_ptr<RowCursor> rows_;
   std::unique_ptr<ChunkReader::ColumnCursor> columns_;
+  std::unique_ptr<ColumnMerge> merge_;
   std::set<const ChunkReader*> not_by_columns_;
   bool one_store_ = false;        // Has all rows of the segment.
   bool texts_in_memory_ = false;  // Texts of the last batch belong to memory stores.
@@ -162,18 +176,17 @@ Result<bool> Scan::open_segment() {
     if (!segment_ && met != nullptr) return std::unexpected(met->error);
     if (!segment_) return false;
     segment_rows_ = 0;
+    if (segment_->merged) {
+      if (open_merge()) return true;
+      continue;
+    }
     if (!segment_->by_columns) {
       open_rows();
       return true;
     }
     const ChunkReader& chunk = *segment_->chunks.front();
-    columns_ = chunk.scan_columns(KeyBounds{.from = segment_->from, .to = segment_->to},
-                                  {.timestamp = request_.timestamp,
-                                   .columns = request_.columns,
-                                   .filters = request_.filters,
-                                   .conditions = request_.conditions,
-                                   .text_tables = request_.text_tables,
-                                   .statistics = &read_});
+    columns_ =
+        chunk.scan_columns(KeyBounds{.from = segment_->from, .to = segment_->to}, column_scan());
     if (columns_ != nullptr) {
       if (deleted_rows_.observing()) deleted_rows_.end(segment_->from);
       one_store_ = true;
@@ -196,12 +209,47 @@ void Scan::open_rows() {
   rows_ = merge_cursors(std::move(cursors));
 }
 
+// False: a chunk cannot be read by columns after all.
+bool Scan::open_merge() {
+  const KeyBounds bounds{.from = segment_->from, .to = segment_->to};
+  std::vector<std::unique_ptr<RowCursor>> rows;
+  for (const std::shared_ptr<MemoryStore>& store : view_->memory) {
+    if (store->rows() != 0) rows.push_back(store->scan(bounds, spec()));
+  }
+  const std::size_t stores = rows.size();
+  std::vector<std::unique_ptr<GroupCursor>> groups;
+  for (const std::shared_ptr<ChunkReader>& chunk : segment_->chunks) {
+    if (!by_columns(*chunk) || chunk->record().format != OptimizeFor::kScan) {
+      rows.push_back(chunk->scan(bounds, spec(), true));
+    } else if (auto group = chunk->scan_groups(bounds, column_scan())) {
+      groups.push_back(std::move(group));
+    } else {
+      not_by_columns_.insert(chunk.get());
+      return false;
+    }
+  }
+  one_store_ = rows.empty() && groups.size() == 1;
+  texts_in_memory_ = rows.size() == stores && stores > 0;
+  std::unique_ptr<RowCursor> merged_rows;
+  if (!rows.empty()) merged_rows = merge_cursors(std::move(rows));
+  const ColumnMerge::Setup setup{.request = request_,
+                                 .schema = *view_->schema,
+                                 .batcher = batcher_,
+                                 .deleted_rows = deleted_rows_,
+                                 .statistics = read_,
+                                 .spec = spec(),
+                                 .texts_stay = texts_in_memory_};
+  merge_ = std::make_unique<ColumnMerge>(std::move(groups), std::move(merged_rows), setup);
+  return true;
+}
+
 // An empty `from`: the segment ended at the end of all keys.
 void Scan::close_segment(std::string from) {
   over_ = from.empty();
   position_ = std::move(from);
   rows_.reset();
   columns_.reset();
+  merge_.reset();
   segment_.reset();
   visited_key_.clear();
 }
@@ -210,8 +258,10 @@ std::string Scan::position() const {
   if (need_ == Need::kHunks || held_ready_) return {};  // Visited rows were not returned yet.
   if (!waiting_.empty()) return waiting_;
   if (!segment_) return position_;
-  std::string visited = columns_ ? columns_->position() : visited_key_;
-  if (!columns_ && !visited.empty()) visited += '\0';
+  std::string visited = columns_ ? columns_->position()
+                        : merge_ ? merge_->position()
+                                 : visited_key_;
+  if (!columns_ && !merge_ && !visited.empty()) visited += '\0';
   // The last unit of a chunk that was visited may end above the segment.
   if (!segment_->to.empty()) visited = std::min(std::move(visited), segment_->to);
   return std::max(std::move(visited), segment_->from);
@@ -240,7 +290,9 @@ Result<TabletScan::Step> Scan::read(ColumnBatch& batch) {
       TRY(const bool opened, open_segment());
       if (!opened) break;
     }
-    const std::optional<Step> step = columns_ ? read_columns(batch) : read_rows(batch);
+    const std::optional<Step> step = columns_ ? read_columns(batch)
+                                     : merge_ ? read_merged(batch)
+                                              : read_rows(batch);
     if (step) return *step;
     if (visited_ >= kRowsPerCallMax) return give(batch);
   }
@@ -310,6 +362,24 @@ std::optional<TabletScan::Step> Scan::read_rows(ColumnBatch& batch) {
   return end_rows(batch, Need::kNothing);
 }
 
+std::optional<TabletScan::Step> Scan::read_merged(ColumnBatch& batch) {
+  batcher_.begin(batch, rows_left_);
+  const std::size_t visit_max = std::min(kRowsPerCallMax - visited_, kMergedRowsPerBatchMax);
+  const ColumnMerge::Stop stop = merge_->read(batch, visit_max);
+  visited_ += merge_->visited();
+  switch (stop) {
+    case ColumnMerge::Stop::kPause: break;
+    case ColumnMerge::Stop::kEnd:
+      if (batch.rows == 0) close_segment(segment_->to);
+      break;
+    case ColumnMerge::Stop::kNeedsData: return end_rows(batch, Need::kColumns);
+    case ColumnMerge::Stop::kUndecided:
+      waiting_ = as_text(merge_->undecided_key());
+      return end_rows(batch, Need::kDecision);
+  }
+  return end_rows(batch, Need::kNothing);
+}
+
 // Rows already in the batch are returned first.
 std::optional<TabletScan::Step> Scan::end_rows(ColumnBatch& batch, Need need) {
   batcher_.end(batch);
@@ -344,6 +414,7 @@ TabletScan::Step Scan::give(ColumnBatch& batch) {
 void Scan::release() {
   if (texts_in_memory_) released_memory_ = view_->memory;
   rows_.reset();
+  merge_.reset();
   if (columns_) columns_->release();
   segment_.reset();
   not_by_columns_.clear();
@@ -355,7 +426,7 @@ Task<Result<void>> Scan::load() {
   switch (std::exchange(need_, Need::kNothing)) {
     case Need::kNothing: co_return Result<void>();
     case Need::kRows: co_return co_await rows_->load();
-    case Need::kColumns: co_return co_await columns_->load();
+    case Need::kColumns: co_return co_await (columns_ ? columns_->load() : merge_->load());
     case Need::kDecision: co_return co_await wait_decided(std::exchange(waiting_, {}));
     case Need::kAppend: co_return co_await wait_decided(position_);
     case Need::kHunks: co_return co_await load_hunks();

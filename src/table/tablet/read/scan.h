@@ -1,7 +1,9 @@
 // Scans: visible rows of a key range in batches of columns.
 //
-// The range is cut into scan segments. Where one chunk of the scan format has all the rows, it is
-// read column by column; elsewhere the rows of all stores are merged.
+// The range is cut into scan segments. Where chunks of the scan format have rows, these are read
+// column by column, and merged with those of other stores (column_merge.h). Where one chunk of the
+// lookup format has all rows, they become columns without being merged; elsewhere the rows of all
+// stores are merged.
 //
 // Promise    As TabletScan. One call visits at most kRowsPerCallMax rows: it may return a batch
 //            without rows, and the scan continues.

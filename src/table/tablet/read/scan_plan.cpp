@@ -10,6 +10,7 @@ struct Extent {
   std::string begin;
   std::string end;  // Not empty: the key after the last.
   bool by_columns = false;
+  bool mergeable = false;  // And has the scan format.
 };
 
 Extent extent_of(const std::shared_ptr<ChunkReader>& chunk, const ScanPlanInput& input) {
@@ -19,6 +20,7 @@ Extent extent_of(const std::shared_ptr<ChunkReader>& chunk, const ScanPlanInput&
                 .end = record.statistics.last_key + '\0',
                 .by_columns = input.readable_by_columns(*chunk)};
   if (ends_before(record.to, extent.end)) extent.end = record.to;
+  extent.mergeable = extent.by_columns && record.format == OptimizeFor::kScan;
   return extent;
 }
 
@@ -49,6 +51,12 @@ void lower(std::string& bound, const std::string& other) {
   if (ends_before(other, bound)) bound = other;
 }
 
+ScanSegment whole(std::string from, std::string to, std::vector<Extent>& found, bool merged) {
+  ScanSegment segment{.from = std::move(from), .to = std::move(to), .chunks = {}, .merged = merged};
+  for (Extent& extent : found) segment.chunks.push_back(std::move(extent.chunk));
+  return segment;
+}
+
 // Requires: `found` contains a chunk that can be read by columns.
 ScanSegment cut(const ScanPlanInput& input, std::vector<Extent>& found, std::string from,
                 const std::string& to) {
@@ -63,9 +71,11 @@ ScanSegment cut(const ScanPlanInput& input, std::vector<Extent>& found, std::str
     return segment;
   }
   for (std::size_t i = 0; i < active; ++i) lower(segment.to, found[i].end);
+  const auto first_active = std::span(found).first(active);
+  segment.merged = std::ranges::any_of(first_active, &Extent::mergeable);
   if (active == 1) {
     if (found.size() > 1) lower(segment.to, found[1].begin);
-    segment.by_columns = found.front().by_columns;
+    segment.by_columns = found.front().by_columns && !segment.merged;
     if (segment.by_columns && input.memory_key) {
       segment.by_columns = *input.memory_key > from;
       segment.only_memory_hinders = !segment.by_columns;
@@ -87,12 +97,13 @@ std::optional<ScanSegment> next_segment(const ScanPlanInput& input) {
     std::string to = partition_end(input.view, partition);
     lower(to, input.to);
     std::vector<Extent> found = extents(input, partition, from, to);
+    if (!found.empty() && std::ranges::all_of(found, &Extent::mergeable)) {
+      return whole(std::move(from), std::move(to), found, true);
+    }
     if (std::ranges::any_of(found, &Extent::by_columns)) return cut(input, found, from, to);
     const bool memory = input.memory_key && (to.empty() || *input.memory_key < to);
     if (!found.empty() || memory) {
-      ScanSegment segment{.from = std::move(from), .to = std::move(to), .chunks = {}};
-      for (Extent& extent : found) segment.chunks.push_back(std::move(extent.chunk));
-      return segment;
+      return whole(std::move(from), std::move(to), found, false);
     }
     if (to.empty()) return std::nullopt;
     from = std::move(to);

@@ -1,8 +1,8 @@
 // Scan plan: which stores have rows of the next segment of a key range.
 //
 // Promise    Pure. Segments follow each other without gaps that have rows, end at the bounds of
-//            partitions, and, where chunks can be read by columns, at the keys where their
-//            neighbours begin and end.
+//            partitions, and, where only some chunks have the scan format, at the keys where
+//            chunks begin and end.
 // Tests      tablet_scan_test.cpp.
 #pragma once
 
@@ -20,7 +20,8 @@ struct ScanSegment {
   std::string from;
   std::string to;  // Empty: no bound.
   std::vector<std::shared_ptr<ChunkReader>> chunks;
-  bool by_columns = false;  // One chunk has all the rows.
+  bool by_columns = false;  // One chunk, of the lookup format, has all the rows.
+  bool merged = false;      // By columns as far as chunks of the scan format have them.
   // It could be read by columns except for rows in memory: worth planning again after some rows.
   bool only_memory_hinders = false;
 };

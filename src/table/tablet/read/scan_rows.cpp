@@ -60,7 +60,9 @@ void RowBatcher::begin(ColumnBatch& batch, std::uint64_t rows) {
   batch.columns.resize(request_.columns.size());
   for (std::size_t i = 0; i < batch.columns.size(); ++i) {
     ColumnVector& column = batch.columns[i];
-    column.clear();
+    column.nulls.clear();
+    column.table.reset();
+    column.codes.clear();
     column.type = physical_type(schema_->columns[request_.columns[i]].type);
     column.words.resize(is_text(column.type) ? 0 : rows_max_);
     column.texts.resize(is_text(column.type) ? rows_max_ : 0);
@@ -151,7 +153,9 @@ void RowBatcher::put_hunks(std::size_t row) {
 
 void RowBatcher::end(ColumnBatch& batch) const {
   for (ColumnVector& column : batch.columns) {
-    if (is_text(column.type)) {
+    if (column.table) {
+      column.codes.resize(batch.rows);
+    } else if (is_text(column.type)) {
       column.texts.resize(batch.rows);
     } else {
       column.words.resize(batch.rows);

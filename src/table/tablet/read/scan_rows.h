@@ -68,6 +68,8 @@ class RowBatcher {
   bool full(const ColumnBatch& batch) const {
     return batch.rows == rows_max_ || text_bytes_ >= kBatchTextBytesMax;
   }
+  std::size_t rows_max() const { return rows_max_; }
+  std::size_t room(const ColumnBatch& batch) const { return rows_max_ - batch.rows; }
   // Truncates vectors to the number of rows.
   void end(ColumnBatch& batch) const;
   std::size_t text_bytes() const { return text_bytes_; }

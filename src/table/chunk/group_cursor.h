@@ -1,0 +1,157 @@
+// GroupCursor: the row groups of a chunk of the scan format, for a reader that merges several
+// stores by keys and copies the columns of the rows between them.
+//
+//   kOutside ── enter() ──► kInside: rows first..end ── skip_to(), past the last ──► kOutside ...
+//      └── skip() ──► the next group
+//
+// A row is regular (one write of values) or irregular (several versions, deletes, deltas, hunks),
+// as in row_group.h. Columns have values of regular rows; all rows can be read as versions.
+//
+// Promise    Rows within the bounds, in key order. Columns are decoded when they are first used.
+//            What columns return lives until the group is left, and their texts as long as
+//            blocks().
+// Threading  One thread at a time; load() on the tablet's executor.
+// Limits     One group in memory, and what was read ahead (block_feed.h).
+// Tests      table/tablet/read/column_merge_test.cpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "table/chunk/block_feed.h"
+#include "table/chunk/chunk_reader.h"
+#include "table/chunk/column_filter.h"
+#include "table/chunk/key_order.h"
+#include "table/chunk/row_group.h"
+#include "table/chunk/scan_bounds.h"
+
+namespace moraine::table {
+
+class GroupCursor {
+ public:
+  // Nullptr: a column has another type in this chunk, or the chunk has the lookup format.
+  static std::unique_ptr<GroupCursor> open(std::shared_ptr<const ChunkReader> reader,
+                                           const OpenChunk& chunk, const KeyBounds& bounds,
+                                           const ColumnScan& scan);
+
+  // Outside a group: whether there are no more.
+  bool ended() const { return unit_ == bounds_.end_unit(); }
+  bool inside() const { return inside_; }
+  // Frees memory. Nothing else may be called but ended().
+  void finish();
+
+  // Of the next group. Rows are at or above `from` and below `to` (empty: no bound).
+  ByteSpan group_from() const;
+  std::string group_to() const;
+  // A lower bound of the words of its rows.
+  std::uint64_t word_from() const;
+  // None of its rows passes, or is visible; irregular rows do not count as such.
+  bool skippable() const { return skippable(unit_); }
+  void skip();
+  // The next enter() asks for keys, so that load() reads them before it is called.
+  void expect_keys() { with_keys_ = true; }
+  // False: load(), then try again. Without keys: no other store has a key among those of the group,
+  // and word(), compare(), newest() and read() are not called for regular rows.
+  bool enter(bool with_keys);
+  Task<Result<void>> load();
+
+  // Inside a group:
+  std::uint32_t group_rows() const { return group_.rows(); }
+  std::uint32_t row() const { return row_; }
+  std::uint32_t end_row() const { return end_row_; }
+  // Leaves the group at its end.
+  void skip_to(std::uint32_t row);
+  // KeyOrder's word of each row.
+  std::uint64_t word(std::uint32_t row) const { return words_[row]; }
+  const std::uint64_t* words() const { return words_.data(); }
+  // Key columns of a row; missing ones are null.
+  void key_cells(std::uint32_t row, std::vector<Value>& cells) const;
+  void key(std::uint32_t row, std::string& out) const;
+  // Requires: equal words.
+  std::strong_ordering compare(std::uint32_t row, std::span<const Value> key) const;
+
+  std::uint32_t next_irregular(std::uint32_t row) const;  // At or after the row, or end_row().
+  bool is_irregular(std::uint32_t row) const { return next_irregular(row) == row; }
+  Timestamp newest(std::uint32_t row) const { return group_.times().get(row); }
+  // Some regular row has no value of its own in a wanted column.
+  bool has_absents() const { return has_absents_; }
+  // Bytes of 1 for regular rows that are visible and pass. Null: all regular rows.
+  const std::uint8_t* mask();
+  // Whole columns of the group, by their position in ColumnScan::columns.
+  const ColumnVector& column(std::size_t i);
+  // The same, moved out; not usable in this group again.
+  void take(std::size_t i, ColumnVector& out);
+  // The row with its versions. False: it has none at the timestamp.
+  bool read(std::uint32_t row, const ReadSpec& spec, RowBuilder& out);
+
+  // Those of the columns.
+  const std::vector<Slice>& blocks() const { return blocks_; }
+
+ private:
+  static constexpr std::size_t kAbsentColumn = ~std::size_t{0};
+  struct Source {
+    std::size_t column = kAbsentColumn;  // Of the chunk's schema.
+    ValueType type = ValueType::kNull;   // Of the table's column.
+    ColumnIndex target = 0;
+  };
+  struct Condition {
+    std::size_t source = 0;
+    ColumnTest test;
+  };
+
+  GroupCursor(std::shared_ptr<const ChunkReader> reader, const OpenChunk& chunk, KeyBounds bounds,
+              const ColumnScan& scan);
+  bool prepare(const ColumnScan& scan);
+  void add_condition(ColumnIndex column, const ValueSet& values);
+  Source source_of(ColumnIndex column) const;
+  bool readable(const Source& source) const;
+  const ChunkMeta& meta() const { return chunk_->meta(); }
+  bool skippable(std::uint32_t unit) const;
+  bool has_irregular() const { return meta().irregular_rows[unit_] != 0; }
+  bool checks_times() const;
+  bool checks_bounds() const { return bounded_ && bounds_.is_edge(unit_); }
+  std::vector<std::uint32_t> needed(std::uint32_t unit, bool with_keys) const;
+  void find_rows();
+  void decode_keys();
+  void decode(std::size_t source, bool text_tables);
+  void make_mask();
+
+  const std::shared_ptr<const ChunkReader> reader_;
+  const OpenChunk* const chunk_;
+  ScanStatistics own_statistics_;
+  ScanStatistics* const statistics_;
+  const bool text_tables_;
+  const bool bounded_;
+  const ScanBounds bounds_;
+  const Timestamp timestamp_;
+  const KeyOrder order_;
+  BlockFeed feed_;
+  std::vector<Source> sources_;  // Of the result, then those of conditions only.
+  std::size_t outputs_ = 0;
+  std::vector<Condition> conditions_;
+  std::uint32_t unit_ = 0;
+  bool with_keys_ = false;  // As the last enter() asked.
+
+  // The group:
+  bool inside_ = false;
+  RowGroup group_;
+  std::vector<std::uint32_t> places_;
+  std::vector<Slice> blocks_;
+  std::uint32_t row_ = 0;
+  std::uint32_t end_row_ = 0;
+  std::vector<std::uint64_t> words_;
+  std::vector<std::uint32_t> irregular_;
+  bool has_absents_ = false;
+  std::vector<ColumnVector> columns_;  // By source.
+  std::vector<bool> decoded_;
+  bool mask_made_ = false;
+  bool masked_ = false;
+  std::vector<std::uint8_t> mask_;
+  std::vector<Timestamp> times_;
+  mutable std::string key_;
+};
+
+}  // namespace moraine::table

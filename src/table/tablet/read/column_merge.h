@@ -1,0 +1,131 @@
+// ColumnMerge: rows of chunks of the scan format and of other stores, merged by key, as columns.
+//
+// Between the keys where sources overlap, runs of rows of one chunk are copied column by column. A
+// row group that no other source has a key in is returned as it is, without reading its keys, or is
+// skipped by the ranges of its values. Rows of other stores, and rows of several stores that must
+// be combined (partial writes, deltas, deletes), go through the RowBatcher one by one.
+//
+// Promise    The same rows as merge_cursors() and RowBatcher return, in key order.
+// Threading  One thread at a time; load() on the tablet's executor.
+// Limits     A group of each chunk that has rows at the present key (group_cursor.h).
+// Tests      column_merge_test.cpp, tablet_scan_test.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "table/chunk/group_cursor.h"
+#include "table/tablet/read/deleted_rows_scan.h"
+#include "table/tablet/read/scan_rows.h"
+
+namespace moraine::table {
+
+class ColumnMerge {
+ public:
+  struct Setup {
+    const ScanRequest& request;
+    const TableSchema& schema;
+    RowBatcher& batcher;
+    DeletedRowsScan& deleted_rows;
+    ScanStatistics& statistics;
+    ReadSpec spec;
+    bool texts_stay = false;  // Texts of `rows` outlive the batch.
+  };
+  // `rows`: those of all other stores; may be null. What `setup` refers to outlives the merge.
+  ColumnMerge(std::vector<std::unique_ptr<GroupCursor>> groups, std::unique_ptr<RowCursor> rows,
+              Setup setup);
+
+  enum class Stop : std::uint8_t { kPause, kEnd, kNeedsData, kUndecided };
+  // Appends to the batch, which the batcher has begun, until it is full or `visit_max` rows were
+  // visited. The batch has valid rows whatever is returned.
+  Stop read(ColumnBatch& batch, std::size_t visit_max);
+  // Rows that the last read() visited.
+  std::size_t visited() const { return visited_; }
+  Task<Result<void>> load();
+  // After kUndecided: the key of the row.
+  ByteSpan undecided_key() const { return rows_->row().key; }
+  // All rows below this key were visited. Empty: not known.
+  const std::string& position() const { return position_; }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  enum class RowState : std::uint8_t { kUnknown, kHead, kEnd };
+  // A source with a current row.
+  struct Head {
+    GroupCursor* cursor = nullptr;  // Null: rows_.
+    std::uint64_t word = 0;
+  };
+  // Regular rows to be copied to the batch.
+  struct Pick {
+    std::uint32_t source = 0;  // Among sources_.
+    std::uint32_t row = 0;
+    std::uint32_t count = 0;
+    std::uint32_t at = 0;  // In the batch.
+  };
+
+  static Task<void> load_group(GroupCursor& cursor, Result<void>& outcome);
+  void await(GroupCursor& cursor);
+  bool advance_rows();
+  bool settle_groups();
+  bool settle(GroupCursor& cursor);
+  bool is_alone(const GroupCursor& cursor, const GroupCursor* next) const;
+  std::uint64_t least_word() const;
+  const std::vector<Value>& cells_of(const Head& head, std::vector<Value>& memory);
+  std::strong_ordering compare_heads(const Head& a, const Head& b);
+  bool step(ColumnBatch& batch);
+  void find_least(std::size_t& least, std::size_t& second);
+  std::uint32_t end_of_run(const GroupCursor& cursor, const Head* second);
+  void read_run(GroupCursor& cursor, std::uint32_t end, ColumnBatch& batch);
+  std::uint32_t pick_regular(GroupCursor& cursor, std::uint32_t row, std::uint32_t end,
+                             ColumnBatch& batch);
+  void pick(GroupCursor& cursor, std::uint32_t row, std::uint32_t count, ColumnBatch& batch);
+  void leave_row(std::size_t head, ColumnBatch& batch);
+  void move_to(GroupCursor& cursor, std::uint32_t row, ColumnBatch& batch);
+  void add_row(const VersionedRow& row, bool texts_stay, ColumnBatch& batch);
+  void add_versions(GroupCursor& cursor, std::uint32_t row, ColumnBatch& batch);
+  bool read_conflict(std::size_t least, ColumnBatch& batch);
+  void resolve(ColumnBatch& batch);
+  bool hides(const VersionedRow& row, Timestamp older) const;
+  void merge_versions(ColumnBatch& batch);
+  void begin_visible(GroupCursor& cursor);
+  void flush(ColumnBatch& batch);
+  bool take_group(ColumnBatch& batch);
+  void copy_column(std::size_t i, ColumnBatch& batch);
+  void remember_position();
+  bool full(const ColumnBatch& batch) const {
+    return batch_over_ || setup_.batcher.full(batch) || visited_ >= visit_max_;
+  }
+
+  const Setup setup_;
+  const KeyOrder order_;
+  const bool waits_;
+  std::size_t wanted_values_ = 0;
+  std::vector<std::unique_ptr<GroupCursor>> groups_;
+  std::vector<GroupCursor*> pending_;  // Outside a group; by group_from(), the least at the back.
+  std::vector<Head> heads_;            // In no order; rows_, if it has a row, is one of them.
+  GroupCursor* alone_ = nullptr;       // Whose group no other source has keys in.
+  std::unique_ptr<RowCursor> rows_;
+  RowState row_state_ = RowState::kUnknown;
+  std::vector<GroupCursor*> waiting_;  // Those that load() loads.
+  bool rows_wait_ = false;
+  std::size_t visited_ = 0;
+  std::size_t visit_max_ = 0;
+  bool batch_over_ = false;
+  std::string position_;
+  // Of the current step:
+  std::vector<std::size_t> equals_;  // Heads with the least key.
+  std::vector<Value> cells_a_;
+  std::vector<Value> cells_b_;
+  std::string key_memory_;
+  // Of the batch:
+  std::vector<Pick> picks_;
+  std::vector<GroupCursor*> sources_;
+  std::vector<const ColumnVector*> columns_;
+  // Of rows that are read as versions:
+  std::vector<std::unique_ptr<RowBuilder>> versions_;
+  std::vector<VersionedRow> version_rows_;
+  RowBuilder merged_;
+};
+
+}  // namespace moraine::table
