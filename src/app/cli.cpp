@@ -14,6 +14,7 @@
 #include "app/commands.h"
 #include "app/exit_code.h"
 #include "app/version.h"
+#include "app/yt_verbs/program.h"
 #include "base/log.h"
 #include "io/real/real_lanes.h"
 
@@ -30,7 +31,9 @@ constexpr const char* kExamples =
     "  moraine blob get '[1:1:1:0:0:6:0]'\n"
     "  moraine blob check --data ./data\n"
     "  moraine topic create orders --partitions 3\n"
-    "  echo hello | moraine topic write orders\n";
+    "  echo hello | moraine topic write orders\n"
+    "  moraine list //tmp\n"
+    "  moraine select-rows 'k, v from [//tmp/t] where k > 1'\n";
 
 constexpr std::uint32_t kHttpPort = 8080;
 
@@ -217,7 +220,9 @@ void add_device_commands(CLI::App& root, Action& action) {
 int run_cli(int argc, char** argv) {
   // A closed pipe is an error of the write, and does not end the program.
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App root("moraine: fault-tolerant storage of topics and blobs", "moraine");
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (const auto verb = find_verb_word(words)) return run_verb_words(words, *verb);
+  CLI::App root("moraine: fault-tolerant storage of tables, topics and blobs", "moraine");
   root.require_subcommand(1);
   root.fallthrough();
   root.set_version_flag("--version", kVersionText);
@@ -232,6 +237,7 @@ int run_cli(int argc, char** argv) {
   add_device_commands(root, action);
   add_topic_commands(root, action);
   add_group_commands(root, action);
+  add_yt_commands(root);
   add_completion_command(root, action);
   try {
     root.parse(argc, argv);

@@ -22,6 +22,8 @@ void add_device_commands(CLI::App& root, Action& action);
 void add_serve_commands(CLI::App& root, Action& action, const std::string& program);
 void add_topic_commands(CLI::App& root, Action& action);
 void add_group_commands(CLI::App& root, Action& action);
+// Verbs of `yt`: help and completion only; run_cli() runs them without this parser.
+void add_yt_commands(CLI::App& root);
 void add_completion_command(CLI::App& root, Action& action);
 
 }  // namespace moraine::app

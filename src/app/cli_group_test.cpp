@@ -67,7 +67,8 @@ TEST_F(GroupCli, CompletionsAreThoseOfTheCommandLine) {
     EXPECT_TRUE(child);
     return child->read_line(std::chrono::seconds(60)).value_or("-");
   };
-  EXPECT_EQ(complete("moraine se"), "serve");
+  EXPECT_EQ(complete("moraine se"), "serve set set-attribute select-rows");
+  EXPECT_EQ(complete("moraine mount-table //t --fi"), "--first-tablet-index");
   EXPECT_EQ(complete("moraine blob col"), "collect");
   EXPECT_EQ(complete("moraine group de"), "describe delete");
   EXPECT_EQ(complete("moraine topic --kafka h:1 read --fol"), "--follow") << "an option between";

@@ -26,7 +26,7 @@ InterruptWatch::~InterruptWatch() {
   sigaction(SIGTERM, &terminate_before_, nullptr);
 }
 
-bool InterruptWatch::interrupted() const {
+bool interrupt_came() {
   return came != 0;
 }
 

@@ -9,6 +9,9 @@
 
 namespace moraine::app {
 
+// Whether a signal came since the last watch began.
+bool interrupt_came();
+
 class InterruptWatch {
  public:
   InterruptWatch();
@@ -16,7 +19,7 @@ class InterruptWatch {
   InterruptWatch& operator=(const InterruptWatch&) = delete;
   ~InterruptWatch();
 
-  bool interrupted() const;
+  bool interrupted() const { return interrupt_came(); }
 
  private:
   struct sigaction interrupt_before_{};

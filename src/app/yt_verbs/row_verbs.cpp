@@ -1,0 +1,266 @@
+// Verbs about rows and files: what is read is sent on as it arrives, what is received printed so.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "app/exit_code.h"
+#include "app/interrupt.h"
+#include "app/table.h"
+#include "app/yt_verbs/row_table.h"
+#include "app/yt_verbs/transfer.h"
+#include "app/yt_verbs/verb_runs.h"
+#include "yson/yson.h"
+
+namespace moraine::app {
+namespace {
+
+constexpr std::string_view kTextRows = "<format=text>yson";
+constexpr std::string_view kBinaryRows = "<format=binary>yson";
+
+// The rows that a verb sends: given after the path, or from the session's input.
+class RowInput {
+ public:
+  static YtResult<std::unique_ptr<RowInput>> open(YtSession& session, const Verb& verb,
+                                                  const YtArguments& arguments) {
+    auto input = std::make_unique<RowInput>();
+    if (const YsonNode* rows = arguments.local.find("rows")) {
+      std::string text;
+      for (const YsonNode& row : *rows->as<YsonList>()) text += *row.as<std::string>() + "\n";
+      input->source_ = std::make_unique<TextBody>(with_separators(std::move(text), arguments));
+      return input;
+    }
+    if (session.input < 0) {
+      return yt_fail(Errc::kInvalidArgument,
+                     fmt::format("{} wants rows after the path, or `< FILE`", verb.name));
+    }
+    if (isatty(session.input) == 1) {
+      fmt::print(stderr, "Rows are read from this terminal; Ctrl-D ends them.\n");
+    }
+    input->progress_ = std::make_unique<ByteProgress>(
+        std::string(verb.name), bytes_left(session.input), isatty(session.input) != 1);
+    ByteProgress* progress = input->progress_.get();
+    input->source_ = std::make_unique<FileBody>(
+        session.input, [progress](std::uint64_t bytes) { progress->at(bytes); });
+    return input;
+  }
+  BodySource& source() { return *source_; }
+
+ private:
+  // `{k=1} {k=2}` are two rows in YSON: a semicolon after each.
+  static std::string with_separators(std::string text, const YtArguments& arguments) {
+    const YsonNode* format = arguments.local.find("format");
+    const auto* name = format == nullptr ? nullptr : format->as<std::string>();
+    if (name != nullptr && *name != "yson") return text;
+    std::string rows;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at);
+      std::string row = text.substr(at, end - at);
+      while (row.ends_with(' ') || row.ends_with(';')) row.pop_back();
+      rows += row + ";\n";
+      at = end + 1;
+    }
+    return rows;
+  }
+
+  std::unique_ptr<ByteProgress> progress_;
+  std::unique_ptr<BodySource> source_;
+};
+
+std::string count_line(std::uint64_t rows) {
+  return fmt::format("({})\n", counted(rows, "row"));
+}
+
+// Calls a command whose answer is rows. On a terminal and without a format: a table.
+YtResult<YsonMap> print_rows(YtSession& session, YtCall call, const YtArguments& arguments,
+                             bool may_be_table) {
+  const std::string format = format_of(session, arguments);
+  const bool table = session.terminal && format.empty() && may_be_table;
+  TRY_YT(call.parameters["output_format"],
+         format_node(table            ? kBinaryRows
+                     : format.empty() ? kTextRows
+                                      : std::string_view(format)));
+  if (table) {
+    RowTable rows([&session](std::string_view text) { return session.print(text); });
+    RowReader reader(rows);
+    TRY_YT(YsonMap parameters, session.client.call(call, [&reader](std::string_view piece) {
+      return reader.feed(piece);
+    }));
+    TRY_YT_VOID(reader.finish());
+    TRY_YT_VOID(rows.finish());
+    TRY_YT_VOID(session.print(count_line(rows.rows())));
+    return parameters;
+  }
+  ByteProgress progress(call.command, std::nullopt, !session.terminal);
+  std::uint64_t received = 0;
+  return session.client.call(call, [&](std::string_view piece) -> Result<void> {
+    received += piece.size();
+    progress.at(received);
+    return session.print(piece);
+  });
+}
+
+YtCall call_of(std::string_view command, YtArguments& arguments) {
+  return {.command = std::string(command), .parameters = std::move(arguments.parameters)};
+}
+
+Result<YsonNode> input_format(const YtArguments& arguments) {
+  const YsonNode* given = arguments.local.find("format");
+  return given == nullptr ? YsonNode("yson") : *given;
+}
+
+// Passes `[` row `,` row `]` on instead of lines.
+class JsonListSink {
+ public:
+  explicit JsonListSink(YtSession& session) : session_(session) {}
+  Result<void> feed(std::string_view piece) {
+    std::string out = std::exchange(begun_, true) ? "" : "[\n";
+    for (const char c : piece) {
+      if (pending_) out += ",\n";
+      pending_ = c == '\n';
+      if (!pending_) out += c;
+    }
+    return session_.print(out);
+  }
+  Result<void> finish() { return session_.print(begun_ ? (pending_ ? "\n]\n" : "]\n") : "[\n]\n"); }
+
+ private:
+  YtSession& session_;
+  bool begun_ = false;
+  bool pending_ = false;  // A line has ended; the next one needs a comma before it.
+};
+
+}  // namespace
+
+YtResult<int> run_insert(YtSession& session, const Verb& verb, YtArguments& arguments) {
+  TRY_YT(arguments.parameters["input_format"], input_format(arguments));
+  TRY_YT(const auto input, RowInput::open(session, verb, arguments));
+  YtCall call = call_of(verb.command, arguments);
+  call.body = &input->source();
+  TRY_YT_VOID(session.client.call(call));
+  return kExitOk;
+}
+
+YtResult<int> run_lookup(YtSession& session, const Verb& verb, YtArguments& arguments) {
+  TRY_YT(arguments.parameters["input_format"], input_format(arguments));
+  TRY_YT(const auto input, RowInput::open(session, verb, arguments));
+  const bool versioned = arguments.flag("versioned");
+  YtCall call = call_of(verb.command, arguments);
+  call.body = &input->source();
+  TRY_YT_VOID(print_rows(session, std::move(call), arguments, !versioned));
+  return kExitOk;
+}
+
+YtResult<int> run_select(YtSession& session, const Verb& verb, YtArguments& arguments) {
+  const bool statistics = arguments.flag("print_statistics");
+  if (statistics) arguments.parameters["enable_statistics"] = YsonNode(true);
+  TRY_YT(const YsonMap answer,
+         print_rows(session, call_of(verb.command, arguments), arguments, true));
+  if (statistics) fmt::print(stderr, "{}\n", write_yson(YsonNode(answer), YsonFormat::kPretty));
+  return kExitOk;
+}
+
+YtResult<int> run_read_table(YtSession& session, const Verb& verb, YtArguments& arguments) {
+  const bool as_list = arguments.flag("as_json_list");
+  if (!as_list) {
+    TRY_YT_VOID(print_rows(session, call_of(verb.command, arguments), arguments, true));
+    return kExitOk;
+  }
+  const std::string format = format_of(session, arguments);
+  if (!format.empty() && !format.contains("json")) {
+    return yt_fail(Errc::kInvalidArgument, "--as-json-list goes with --format json");
+  }
+  YtCall call = call_of(verb.command, arguments);
+  TRY_YT(call.parameters["output_format"], format_node(format.empty() ? "json" : format));
+  JsonListSink sink(session);
+  TRY_YT_VOID(
+      session.client.call(call, [&sink](std::string_view piece) { return sink.feed(piece); }));
+  TRY_YT_VOID(sink.finish());
+  return kExitOk;
+}
+
+YtResult<int> run_write_table(YtSession& session, const Verb& verb, YtArguments& arguments) {
+  YsonMap created;
+  created["path"] = YsonNode(plain_path(arguments.text("path")));
+  created["type"] = YsonNode("table");
+  created["ignore_existing"] = YsonNode(true);
+  add_transaction(arguments, created);
+  TRY_YT_VOID(session.client.get("create", std::move(created)));
+  TRY_YT(arguments.parameters["input_format"], input_format(arguments));
+  TRY_YT(const auto input, RowInput::open(session, verb, arguments));
+  YtCall call = call_of(verb.command, arguments);
+  call.body = &input->source();
+  call.compress = !arguments.flag("no_compression");
+  TRY_YT_VOID(session.client.call(call));
+  return kExitOk;
+}
+
+YtResult<int> run_read_file(YtSession& session, const Verb& verb, YtArguments& arguments) {
+  ByteProgress progress(std::string(verb.name), std::nullopt, !session.terminal);
+  std::uint64_t received = 0;
+  TRY_YT_VOID(session.client.call(call_of(verb.command, arguments),
+                                  [&](std::string_view piece) -> Result<void> {
+                                    received += piece.size();
+                                    progress.at(received);
+                                    return session.print(piece);
+                                  }));
+  return kExitOk;
+}
+
+YtResult<int> run_write_file(YtSession& session, const Verb& verb, YtArguments& arguments) {
+  YsonMap created;
+  created["path"] = YsonNode(plain_path(arguments.text("path")));
+  created["type"] = YsonNode("file");
+  created["ignore_existing"] = YsonNode(true);
+  add_transaction(arguments, created);
+  TRY_YT_VOID(session.client.get("create", std::move(created)));
+  TRY_YT(const auto input, RowInput::open(session, verb, arguments));
+  YtCall call = call_of(verb.command, arguments);
+  call.body = &input->source();
+  call.compress = !arguments.flag("no_compression");
+  TRY_YT_VOID(session.client.call(call));
+  return kExitOk;
+}
+
+YtResult<int> run_execute(YtSession& session, const Verb&, YtArguments& arguments) {
+  const std::string name = arguments.text("command_name");
+  const YsonNode* given = arguments.local.find("execute_params");
+  const auto* map = given == nullptr ? nullptr : given->as<YsonMap>();
+  if (map == nullptr) return yt_fail(Errc::kInvalidArgument, "EXECUTE_PARAMS wants a map in YSON");
+  TRY_YT(const YtCommand command, session.client.command(name));
+  YtCall call{.command = name, .parameters = std::move(arguments.parameters)};
+  for (const auto& [key, node] : *map) call.parameters[key] = node;
+  const bool formatted =
+      command.output == DataType::kStructured || command.output == DataType::kTabular;
+  if (formatted && call.parameters.find("output_format") == nullptr) {
+    TRY_YT(call.parameters["output_format"], format_node("<format=pretty>yson"));
+  }
+  std::unique_ptr<FileBody> body;
+  if (command.input != DataType::kNull) {
+    if (session.input < 0) {
+      return yt_fail(Errc::kInvalidArgument, fmt::format("{} wants input: `< FILE`", name));
+    }
+    body = std::make_unique<FileBody>(session.input);
+    call.body = body.get();
+  }
+  bool line_ended = true;
+  TRY_YT_VOID(session.client.call(call, [&](std::string_view piece) -> Result<void> {
+    if (!piece.empty()) line_ended = piece.ends_with('\n');
+    return session.print(piece);
+  }));
+  if (!line_ended) {
+    TRY_YT_VOID(session.print("\n"));
+  }
+  return kExitOk;
+}
+
+YtResult<int> run_execute_batch(YtSession& session, const Verb&, YtArguments& arguments) {
+  TRY_YT(const YsonNode answer,
+         session.client.get("execute_batch", std::move(arguments.parameters)));
+  const YsonNode* results = answer.find("results");
+  TRY_YT_VOID(print_document(
+      session, write_yson(results == nullptr ? answer : *results, YsonFormat::kPretty)));
+  return kExitOk;
+}
+
+}  // namespace moraine::app
