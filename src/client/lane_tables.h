@@ -34,20 +34,20 @@ class LaneTables final : public Tables {
   Task<Result<void>> remove_directory(std::string path) override {
     co_return co_await there([&] { return tables_.remove_directory(std::move(path)); });
   }
-  Task<Result<void>> mount(std::string path, MountState state) override {
-    co_return co_await there([&] { return tables_.mount(std::move(path), state); });
+  Task<Result<void>> mount(std::string path, MountState state, TabletRange range = {}) override {
+    co_return co_await there([&] { return tables_.mount(std::move(path), state, range); });
   }
-  Task<Result<void>> unmount(std::string path) override {
-    co_return co_await there([&] { return tables_.unmount(std::move(path)); });
+  Task<Result<void>> unmount(std::string path, TabletRange range = {}) override {
+    co_return co_await there([&] { return tables_.unmount(std::move(path), range); });
   }
-  Task<Result<void>> freeze(std::string path) override {
-    co_return co_await there([&] { return tables_.freeze(std::move(path)); });
+  Task<Result<void>> freeze(std::string path, TabletRange range = {}) override {
+    co_return co_await there([&] { return tables_.freeze(std::move(path), range); });
   }
-  Task<Result<void>> unfreeze(std::string path) override {
-    co_return co_await there([&] { return tables_.unfreeze(std::move(path)); });
+  Task<Result<void>> unfreeze(std::string path, TabletRange range = {}) override {
+    co_return co_await there([&] { return tables_.unfreeze(std::move(path), range); });
   }
-  Task<Result<void>> remount(std::string path) override {
-    co_return co_await there([&] { return tables_.remount(std::move(path)); });
+  Task<Result<void>> remount(std::string path, TabletRange range = {}) override {
+    co_return co_await there([&] { return tables_.remount(std::move(path), range); });
   }
   Task<Result<void>> remount(std::string path, TableMountOptions options) override {
     co_return co_await there([&] { return tables_.remount(std::move(path), std::move(options)); });
@@ -68,11 +68,10 @@ class LaneTables final : public Tables {
   Task<Result<void>> alter(std::string path, TableSchema schema) override {
     co_return co_await there([&] { return tables_.alter(std::move(path), std::move(schema)); });
   }
-  Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots) override {
-    co_return co_await there([&] { return tables_.reshard(std::move(path), std::move(pivots)); });
-  }
-  Task<Result<void>> reshard(std::string path, std::size_t tablets) override {
-    co_return co_await there([&] { return tables_.reshard(std::move(path), tablets); });
+  using Tables::reshard;
+  Task<Result<void>> reshard(std::string path, TabletRange range, NewTablets tablets) override {
+    co_return co_await there(
+        [&] { return tables_.reshard(std::move(path), range, std::move(tablets)); });
   }
   Task<Result<void>> write_static(std::string path,
                                   std::shared_ptr<const table::StaticRows> rows) override {

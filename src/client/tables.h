@@ -44,6 +44,21 @@ struct TableAttributeChanges {
   std::map<std::string, std::optional<std::string>> kept;  // TableRecord::kept; nullopt: removed.
 };
 
+// Tablets of a table by their numbers; as a default, all.
+struct TabletRange {
+  std::size_t first = 0;
+  std::optional<std::size_t> last{};  // Inclusive. nullopt: the last one of the table.
+};
+
+// What a range of tablets is replaced by.
+struct NewTablets {
+  std::vector<std::string> pivots{};  // Of all of them, encoded. The first is that of the range.
+  // Without pivots: so many, or fewer where there are few rows.
+  std::size_t count = 0;
+  // They split the values of the first key column evenly. Of whole tables.
+  bool uniform = false;
+};
+
 // One table at one moment.
 struct TableDescription {
   TableRecord record;
@@ -71,14 +86,14 @@ class Tables {
   virtual Task<Result<void>> remove(std::string path) = 0;
   // kConflict: it is not empty.
   virtual Task<Result<void>> remove_directory(std::string path) = 0;
-  // Each ends when every tablet of the table is in the state asked for.
+  // Each ends when every tablet of the range is in the state asked for.
   // `state`: kMounted or kFrozen.
-  virtual Task<Result<void>> mount(std::string path, MountState state) = 0;
-  virtual Task<Result<void>> unmount(std::string path) = 0;
-  virtual Task<Result<void>> freeze(std::string path) = 0;
-  virtual Task<Result<void>> unfreeze(std::string path) = 0;
+  virtual Task<Result<void>> mount(std::string path, MountState state, TabletRange range = {}) = 0;
+  virtual Task<Result<void>> unmount(std::string path, TabletRange range = {}) = 0;
+  virtual Task<Result<void>> freeze(std::string path, TabletRange range = {}) = 0;
+  virtual Task<Result<void>> unfreeze(std::string path, TabletRange range = {}) = 0;
   // Applies the stored options to the tablets; with `options`, these are stored first.
-  virtual Task<Result<void>> remount(std::string path) = 0;
+  virtual Task<Result<void>> remount(std::string path, TabletRange range = {}) = 0;
   virtual Task<Result<void>> remount(std::string path, TableMountOptions options) = 0;
   // Stores the options; they take effect at the next mount or remount. in_memory_mode and atomicity
   // can be changed while the table is unmounted.
@@ -88,10 +103,18 @@ class Tables {
                                             std::map<std::string, std::string> named) = 0;
   // Also of static tables. Contradictions between options are errors of the next mount or remount.
   virtual Task<Result<void>> change_attributes(std::string path, TableAttributeChanges changes) = 0;
-  // Unmounted tables only. Pivots are encoded; by a number of tablets, they are chosen.
+  // Unmounted tables only.
   virtual Task<Result<void>> alter(std::string path, TableSchema schema) = 0;
-  virtual Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots) = 0;
-  virtual Task<Result<void>> reshard(std::string path, std::size_t tablets) = 0;
+  // Unmounted tablets only; those outside the range may be mounted, and stay so.
+  virtual Task<Result<void>> reshard(std::string path, TabletRange range, NewTablets tablets) = 0;
+  // Of all tablets. `pivots`: of the second and later new ones.
+  Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots) {
+    pivots.insert(pivots.begin(), std::string());
+    return reshard(std::move(path), TabletRange(), NewTablets{.pivots = std::move(pivots)});
+  }
+  Task<Result<void>> reshard(std::string path, std::size_t tablets) {
+    return reshard(std::move(path), TabletRange(), NewTablets{.count = tablets});
+  }
 
   // Adds rows that follow the layout of the table's schema, all of them or none.
   virtual Task<Result<void>> write_static(std::string path,

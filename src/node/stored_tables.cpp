@@ -166,14 +166,12 @@ void StoredTables::drop(const TablePtr& table) {
 Task<void> StoredTables::finish_transitions(std::string path) {
   const TablePtr table = find(path);
   if (!table) co_return;
-  bool unmounts = false;
-  bool freezes = false;
-  for (const TabletOfTable& tablet : table->record().tablets) {
-    unmounts = unmounts || tablet.state == MountState::kUnmounting;
-    freezes = freezes || tablet.state == MountState::kFreezing;
-  }
-  if (!unmounts && !freezes) co_return;
-  const auto done = unmounts ? co_await unmount(path) : co_await freeze(path);
+  const auto moves = [](const TabletOfTable& tablet) {
+    return tablet.state == MountState::kUnmounting || tablet.state == MountState::kFreezing;
+  };
+  if (std::ranges::none_of(table->record().tablets, moves)) co_return;
+  const auto done =
+      co_await change(path, [this](TablePtr one) { return finish_transitions_locked(one); });
   if (!done) log_warning("table stays in transition", {{"table", path}, {"error", done.error()}});
 }
 

@@ -15,7 +15,7 @@
 //            scheme's tablet or that of a static table is not running here, nothing was changed;
 //            kUnknownOutcome: the change may or may not have been made; kTimeout: it is stored, but
 //            tablets have not followed within kTabletTimeout.
-// Tests      stored_tables_test.cpp.
+// Tests      stored_tables_test.cpp, stored_tables_ranges_test.cpp, stored_tables_reshard_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -41,6 +41,14 @@ struct StoredTablesOptions {
   LeaderOptions leader;
 };
 
+// Tablets [first, end) of a table.
+struct TabletSpan {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+// kInvalidArgument: the table has not got these tablets.
+Result<TabletSpan> span_of(const TableRecord& record, TabletRange range);
+
 class StoredTables final : public Tables {
  public:
   using TablePtr = std::shared_ptr<RunningTable>;
@@ -62,19 +70,19 @@ class StoredTables final : public Tables {
   Task<Result<void>> create(std::string path, NewTable table) override;
   Task<Result<void>> remove(std::string path) override;
   Task<Result<void>> remove_directory(std::string path) override;
-  Task<Result<void>> mount(std::string path, MountState state) override;
-  Task<Result<void>> unmount(std::string path) override;
-  Task<Result<void>> freeze(std::string path) override;
-  Task<Result<void>> unfreeze(std::string path) override;
-  Task<Result<void>> remount(std::string path) override;
+  Task<Result<void>> mount(std::string path, MountState state, TabletRange range = {}) override;
+  Task<Result<void>> unmount(std::string path, TabletRange range = {}) override;
+  Task<Result<void>> freeze(std::string path, TabletRange range = {}) override;
+  Task<Result<void>> unfreeze(std::string path, TabletRange range = {}) override;
+  Task<Result<void>> remount(std::string path, TabletRange range = {}) override;
   Task<Result<void>> remount(std::string path, TableMountOptions options) override;
   Task<Result<void>> set_options(std::string path, TableOptions options) override;
   Task<Result<void>> set_attributes(std::string path,
                                     std::map<std::string, std::string> named) override;
   Task<Result<void>> change_attributes(std::string path, TableAttributeChanges changes) override;
   Task<Result<void>> alter(std::string path, TableSchema schema) override;
-  Task<Result<void>> reshard(std::string path, std::vector<std::string> pivots) override;
-  Task<Result<void>> reshard(std::string path, std::size_t tablets) override;
+  using Tables::reshard;
+  Task<Result<void>> reshard(std::string path, TabletRange range, NewTablets tablets) override;
   Task<Result<void>> write_static(std::string path,
                                   std::shared_ptr<const table::StaticRows> rows) override;
   Task<Result<void>> make_dynamic(std::string path) override;
@@ -100,13 +108,13 @@ class StoredTables final : public Tables {
   Task<Result<void>> create_locked(std::string path, NewTable table);
   Task<Result<void>> remove_locked(TablePtr table);
   Task<Result<void>> remove_directory_locked(std::string path);
-  Task<Result<void>> move_to(TablePtr table, MountState state);
+  Task<Result<void>> move_to(TablePtr table, MountState state, TabletRange range);
   // The rest of move_to(), once `record` with the transitional states of `moved` is stored.
   Task<Result<void>> finish_move(TablePtr table, TableRecord record, std::vector<std::size_t> moved,
                                  MountState state);
-  Task<Result<void>> mount_checked(TablePtr table, MountState state);
-  Task<Result<void>> mount_locked(TablePtr table, MountState state);
-  Task<Result<void>> unfreeze_locked(TablePtr table);
+  Task<Result<void>> mount_checked(TablePtr table, MountState state, TabletRange range);
+  Task<Result<void>> mount_locked(TablePtr table, MountState state, TabletRange range);
+  Task<Result<void>> unfreeze_locked(TablePtr table, TabletRange range);
   Task<Result<void>> write_static_locked(TablePtr table,
                                          std::shared_ptr<const table::StaticRows> rows);
   Task<Result<void>> make_dynamic_locked(TablePtr table);
@@ -118,12 +126,18 @@ class StoredTables final : public Tables {
   Task<Result<void>> replace_options(TablePtr table, TableOptions options);
   Task<Result<void>> change_kept(TablePtr table, TableAttributeChanges changes);
   Task<Result<void>> replace_attributes(TablePtr table, std::map<std::string, std::string> named);
-  Task<Result<void>> apply_stored(TablePtr table, std::optional<TableMountOptions> options);
+  Task<Result<void>> apply_stored(TablePtr table, std::optional<TableMountOptions> options,
+                                  TabletRange range);
   Task<Result<void>> replace_schema(TablePtr table, TableSchema schema);
-  Task<Result<void>> reshard_locked(TablePtr table, std::vector<std::string> pivots);
-  Task<Result<void>> reshard_by_count(TablePtr table, std::size_t tablets);
-  Task<Result<std::vector<std::string>>> choose_pivots(TablePtr table, std::size_t tablets);
-  Task<Result<void>> adopt_all(TablePtr table);
+  Task<Result<void>> reshard_locked(TablePtr table, TabletRange range, NewTablets tablets);
+  // Of all new tablets.
+  Task<Result<std::vector<std::string>>> new_pivots(TablePtr table, TabletSpan span,
+                                                    NewTablets tablets);
+  Task<Result<std::vector<std::string>>> choose_pivots(TablePtr table, TabletSpan span,
+                                                       std::size_t tablets);
+  Task<Result<void>> replace_tablets(TablePtr table, TabletSpan span,
+                                     std::vector<std::string> pivots);
+  Task<Result<void>> adopt_all(TablePtr table, TabletSpan span);
   // Stores the record in the scheme with `tablets` new tablets, whose ids `fill` gets; then applies
   // it.
   using Fill = std::function<void(TableRecord&, TabletId first)>;
@@ -135,6 +149,7 @@ class StoredTables final : public Tables {
   Result<TablePtr> adopt(const PathNode& node);
   void drop(const TablePtr& table);
   Task<void> finish_transitions(std::string path);
+  Task<Result<void>> finish_transitions_locked(TablePtr table);
   Task<void> release_retired();
   Task<Result<void>> release_retired_locked(TablePtr table);
   // Null: there is no such table any more.
@@ -157,6 +172,10 @@ class StoredTables final : public Tables {
 
 // Pivots of the second and later tablets: strictly increasing, none empty.
 Result<void> check_pivots(const std::vector<std::string>& pivots);
+// For the later part of a change: "nothing was done" is no longer true of the whole.
+Result<void> of_partial_change(Result<void> done);
+// kInvalidArgument: neither kMounted nor kFrozen.
+Result<void> check_mountable(MountState state);
 // kInvalidArgument: a static table does not support this.
 Result<void> check_dynamic(const RunningTable& table, std::string_view what);
 // kReadOnly: some tablet is not unmounted; the text has the tablet and its state.

@@ -11,20 +11,6 @@
 namespace moraine {
 namespace {
 
-// For the later part of a change: "nothing was done" is no longer true of the whole.
-Result<void> of_partial_change(Result<void> done) {
-  const bool nothing =
-      !done && (done.error().code == Errc::kNotHere || done.error().code == Errc::kOverloaded);
-  if (nothing) done.error().code = Errc::kUnknownOutcome;
-  return with_outcome(std::move(done));
-}
-
-Result<void> check_mountable(MountState state) {
-  if (state == MountState::kMounted || state == MountState::kFrozen) return {};
-  return fail(Errc::kInvalidArgument,
-              fmt::format("a table cannot be mounted as \"{}\"", to_string(state)));
-}
-
 Result<void> check_kept(const TableRecord& record) {
   std::size_t bytes = 0;
   for (const auto& [name, value] : record.kept) bytes += name.size() + value.size();
@@ -48,6 +34,14 @@ Result<void> check_record(const std::string& path, const TableRecord& record) {
 }
 
 }  // namespace
+
+// For the later part of a change: "nothing was done" is no longer true of the whole.
+Result<void> of_partial_change(Result<void> done) {
+  const bool nothing =
+      !done && (done.error().code == Errc::kNotHere || done.error().code == Errc::kOverloaded);
+  if (nothing) done.error().code = Errc::kUnknownOutcome;
+  return with_outcome(std::move(done));
+}
 
 Result<void> check_pivots(const std::vector<std::string>& pivots) {
   if (pivots.size() + 1 > kTabletsPerTableMax) {
@@ -145,7 +139,7 @@ Task<Result<void>> StoredTables::create_locked(std::string path, NewTable table)
   CO_TRY(const NodePtr node, with_outcome(co_await tree->create(std::move(request))));
   CO_TRY(const TablePtr made, adopt(*node));
   if (state == MountState::kUnmounted) co_return Result<void>();
-  co_return of_partial_change(co_await mount_locked(made, state));
+  co_return of_partial_change(co_await mount_locked(made, state, {}));
 }
 
 Task<Result<void>> StoredTables::remove(std::string path) {
@@ -190,126 +184,6 @@ Task<Result<void>> StoredTables::remove_directory_locked(std::string path) {
   request.path = std::move(path);
   request.id = node->id;
   co_return with_outcome(co_await tree->remove(std::move(request)));
-}
-
-Task<Result<void>> StoredTables::mount(std::string path, MountState state) {
-  return change(std::move(path), [this, state](TablePtr table) -> Task<Result<void>> {
-    return mount_checked(table, state);
-  });
-}
-
-Task<Result<void>> StoredTables::mount_checked(TablePtr table, MountState state) {
-  CO_TRY_VOID(check_mountable(state));
-  CO_TRY_VOID(check_dynamic(*table, "be mounted"));
-  co_return co_await mount_locked(table, state);
-}
-
-Task<Result<void>> StoredTables::mount_locked(TablePtr table, MountState state) {
-  TableRecord record = table->record();
-  bool changed = false;
-  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
-    TabletOfTable& tablet = record.tablets[i];
-    if (tablet.state == state) continue;
-    if (tablet.state != MountState::kUnmounted) {
-      co_return fail(Errc::kReadOnly, fmt::format("Cannot mount tablet {} in \"{}\" state",
-                                                  tablet.info.id.value, to_string(tablet.state)));
-    }
-    tablet.state = state;
-    apply_options(record, now_ms(), i, i + 1);
-    CO_TRY_VOID(tablet_settings(table->path(), record, i));
-    changed = true;
-  }
-  if (changed) {
-    CO_TRY_VOID(co_await store(table, record));
-  }
-  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
-    if (!co_await table->wait_tablet(i, soon())) {
-      co_return fail(Errc::kTimeout,
-                     fmt::format("tablet {} of {} has not started yet; see the log for the reason",
-                                 record.tablets[i].info.id.value, table->shown_path()));
-    }
-  }
-  bool parents = false;
-  for (TabletOfTable& tablet : record.tablets) {
-    parents = parents || !tablet.parents.empty();
-    tablet.parents.clear();
-  }
-  if (!parents) co_return Result<void>();
-  co_return of_partial_change(co_await store(table, std::move(record)));
-}
-
-Task<Result<void>> StoredTables::unmount(std::string path) {
-  return change(std::move(path),
-                [this](TablePtr table) { return move_to(table, MountState::kUnmounted); });
-}
-
-Task<Result<void>> StoredTables::freeze(std::string path) {
-  return change(std::move(path),
-                [this](TablePtr table) { return move_to(table, MountState::kFrozen); });
-}
-
-// To unmounted or frozen: first the transitional state is stored; then memory is flushed; then the
-// final state is stored.
-Task<Result<void>> StoredTables::move_to(TablePtr table, MountState state) {
-  const bool unmounts = state == MountState::kUnmounted;
-  CO_TRY_VOID(check_dynamic(*table, unmounts ? "be unmounted" : "be frozen"));
-  const MountState way = unmounts ? MountState::kUnmounting : MountState::kFreezing;
-  TableRecord record = table->record();
-  std::vector<std::size_t> moved;
-  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
-    TabletOfTable& tablet = record.tablets[i];
-    if (tablet.state == state) continue;
-    if (!unmounts && tablet.state != MountState::kMounted && tablet.state != way) {
-      co_return fail(Errc::kReadOnly, fmt::format("Cannot freeze tablet {} in \"{}\" state",
-                                                  tablet.info.id.value, to_string(tablet.state)));
-    }
-    tablet.state = way;
-    moved.push_back(i);
-  }
-  if (moved.empty()) co_return Result<void>();
-  CO_TRY_VOID(co_await store(table, record));
-  co_return of_partial_change(
-      co_await finish_move(table, std::move(record), std::move(moved), state));
-}
-
-Task<Result<void>> StoredTables::finish_move(TablePtr table, TableRecord record,
-                                             std::vector<std::size_t> moved, MountState state) {
-  for (const std::size_t i : moved) {
-    const auto tablet = co_await table->wait_tablet(i, soon());
-    if (!tablet) {
-      co_return fail(Errc::kTimeout,
-                     fmt::format("tablet {} of {} is not running", record.tablets[i].info.id.value,
-                                 table->shown_path()));
-    }
-    CO_TRY_VOID(co_await tablet->run([](table::TableTablet& running) { return running.freeze(); }));
-  }
-  for (const std::size_t i : moved) {
-    record.tablets[i].state = state;
-    record.tablets[i].parents.clear();
-  }
-  CO_TRY_VOID(co_await store(table, record));
-  if (state != MountState::kUnmounted) co_return Result<void>();
-  for (const std::size_t i : moved) {
-    co_await scheme_.tablets().wait_stopped(record.tablets[i].info.id);
-  }
-  co_return Result<void>();
-}
-
-Task<Result<void>> StoredTables::unfreeze(std::string path) {
-  return change(std::move(path), [this](TablePtr table) { return unfreeze_locked(table); });
-}
-
-Task<Result<void>> StoredTables::unfreeze_locked(TablePtr table) {
-  CO_TRY_VOID(check_dynamic(*table, "be unfrozen"));
-  TableRecord record = table->record();
-  for (TabletOfTable& tablet : record.tablets) {
-    if (tablet.state != MountState::kFrozen && tablet.state != MountState::kMounted) {
-      co_return fail(Errc::kReadOnly, fmt::format("Cannot unfreeze tablet {} in \"{}\" state",
-                                                  tablet.info.id.value, to_string(tablet.state)));
-    }
-    tablet.state = MountState::kMounted;
-  }
-  co_return co_await store(table, std::move(record));
 }
 
 Task<Result<void>> StoredTables::alter(std::string path, TableSchema schema) {
@@ -411,142 +285,6 @@ Task<Result<void>> StoredTables::change_kept(TablePtr table, TableAttributeChang
     CO_TRY_VOID(check_mount(*table, record));
     apply_options(record, now_ms());
   }
-  co_return co_await store(table, std::move(record));
-}
-
-Task<Result<void>> StoredTables::remount(std::string path) {
-  return change(std::move(path),
-                [this](TablePtr table) { return apply_stored(table, std::nullopt); });
-}
-
-Task<Result<void>> StoredTables::remount(std::string path, TableMountOptions options) {
-  return change(std::move(path),
-                [this, options](TablePtr table) { return apply_stored(table, options); });
-}
-
-Task<Result<void>> StoredTables::apply_stored(TablePtr table,
-                                              std::optional<TableMountOptions> options) {
-  CO_TRY_VOID(check_dynamic(*table, "be remounted"));
-  TableOptions stored = table->record().options;
-  stored.mount.forced_compaction_revision = 0;
-  if (options) stored.mount = *options;
-  CO_TRY(TableRecord record, with_options(*table, std::move(stored)));
-  CO_TRY_VOID(check_mount(*table, record));
-  // Rows in memory are flushed before a forced compaction, to be compacted too. If there is no
-  // space for a flush, compacting the chunks may free some.
-  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
-    if (applied_options(record, i).forced_compaction_ms < record.forced_compaction_ms) {
-      const auto tablet = table->calls(i);
-      if (!tablet) continue;
-      const auto flushed =
-          co_await tablet->run([](table::TableTablet& running) { return running.flush(); });
-      if (flushed) continue;
-      log_warning("rows in memory could not be flushed and are not part of a forced compaction",
-                  {{"table", table->shown_path()}, {"error", flushed.error()}});
-    }
-  }
-  apply_options(record, now_ms());
-  co_return co_await store(table, std::move(record));
-}
-
-namespace {
-
-// Tablets of the old table whose ranges overlap [from, to); an empty `to` is no bound.
-std::vector<TabletId> parents_of(const TableRecord& record, const std::string& from,
-                                 const std::string& to) {
-  std::vector<TabletId> parents;
-  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
-    const bool last = i + 1 == record.tablets.size();
-    const bool begins_before_end = to.empty() || record.tablets[i].pivot < to;
-    const bool ends_after_begin = last || record.tablets[i + 1].pivot > from;
-    if (begins_before_end && ends_after_begin) parents.push_back(record.tablets[i].info.id);
-  }
-  return parents;
-}
-
-}  // namespace
-
-Task<Result<void>> StoredTables::reshard(std::string path, std::vector<std::string> pivots) {
-  return change(std::move(path),
-                [this, pivots](TablePtr table) { return reshard_locked(table, pivots); });
-}
-
-Task<Result<void>> StoredTables::reshard(std::string path, std::size_t tablets) {
-  return change(std::move(path),
-                [this, tablets](TablePtr table) { return reshard_by_count(table, tablets); });
-}
-
-Task<Result<void>> StoredTables::reshard_by_count(TablePtr table, std::size_t tablets) {
-  if (tablets == 0) co_return fail(Errc::kInvalidArgument, "Tablet count must be positive");
-  CO_TRY_VOID(check_dynamic(*table, "be resharded"));
-  CO_TRY_VOID(check_unmounted(*table, "reshard the tablets"));
-  CO_TRY(std::vector<std::string> pivots, co_await choose_pivots(table, tablets));
-  co_return co_await reshard_locked(table, std::move(pivots));
-}
-
-Task<Result<std::vector<std::string>>> StoredTables::choose_pivots(TablePtr table,
-                                                                   std::size_t tablets) {
-  std::vector<std::string> keys;
-  for (std::size_t i = 0; i < table->record().tablets.size(); ++i) {
-    std::vector<std::string> found;
-    CO_TRY_VOID(co_await table->with_stopped_tablet(
-        i, [&](table::TableTablet& tablet) -> Task<Result<void>> {
-          found = tablet.split_keys(tablets * 8);
-          co_return Result<void>();
-        }));
-    keys.insert(keys.end(), found.begin(), found.end());
-  }
-  std::ranges::sort(keys);
-  const auto repeated = std::ranges::unique(keys);
-  keys.erase(repeated.begin(), repeated.end());
-  std::erase(keys, std::string());
-  std::vector<std::string> pivots;
-  for (std::size_t i = 1; i < tablets; ++i) {
-    const std::size_t at = i * keys.size() / tablets;
-    if (at < keys.size() && (pivots.empty() || pivots.back() < keys[at])) {
-      pivots.push_back(keys[at]);
-    }
-  }
-  co_return pivots;
-}
-
-Task<Result<void>> StoredTables::reshard_locked(TablePtr table, std::vector<std::string> pivots) {
-  CO_TRY_VOID(check_dynamic(*table, "be resharded"));
-  CO_TRY_VOID(check_unmounted(*table, "reshard the tablets"));
-  CO_TRY_VOID(check_pivots(pivots));
-  CO_TRY_VOID(co_await adopt_all(table));
-  const TableRecord before = table->record();
-  TableRecord record = before;
-  record.tablets.assign(pivots.size() + 1, TabletOfTable());
-  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
-    TabletOfTable& tablet = record.tablets[i];
-    if (i > 0) tablet.pivot = pivots[i - 1];
-    const std::string end = i < pivots.size() ? pivots[i] : std::string();
-    tablet.parents = parents_of(before, tablet.pivot, end);
-  }
-  for (const TabletOfTable& tablet : before.tablets) record.retired.push_back(tablet.info);
-  const Fill fill = [this](TableRecord& filled, TabletId first) {
-    for (std::size_t i = 0; i < filled.tablets.size(); ++i) {
-      filled.tablets[i].info = place(TabletId{first.value + i}, i);
-    }
-  };
-  const auto count = static_cast<std::uint32_t>(record.tablets.size());
-  co_return co_await store(table, std::move(record), count, fill);
-}
-
-// Tablets that have not taken over their parents' chunks yet do so now: only then can others take
-// over theirs.
-Task<Result<void>> StoredTables::adopt_all(TablePtr table) {
-  TableRecord record = table->record();
-  bool changed = false;
-  for (std::size_t i = 0; i < record.tablets.size(); ++i) {
-    if (record.tablets[i].parents.empty()) continue;
-    CO_TRY_VOID(co_await table->with_stopped_tablet(
-        i, [](table::TableTablet&) -> Task<Result<void>> { co_return Result<void>(); }));
-    record.tablets[i].parents.clear();
-    changed = true;
-  }
-  if (!changed) co_return Result<void>();
   co_return co_await store(table, std::move(record));
 }
 

@@ -119,6 +119,9 @@ class ModelRun {
   std::string versions(const ProgramStep& step);
   std::string scan(const ProgramStep& step);
   std::string change(const ProgramStep& step);
+  std::string change_part(const ProgramStep& step);
+  NewTablets new_part(const ProgramStep& step, TabletRange range);
+  void expect_unmounted(TabletRange range);
   std::string freeze();
   std::string row_text(const std::string& key, const NaiveRow& row,
                        const std::vector<std::string>& columns) const;

@@ -211,6 +211,65 @@ inline std::string ModelRun::change(const ProgramStep& step) {
   return "changed";
 }
 
+// Keys of the range are not readable, all others are.
+inline void ModelRun::expect_unmounted(TabletRange range) {
+  const auto table = tables_.open();
+  for (std::size_t key = 0; key < program_.keys.size(); key += 5) {
+    const std::string wanted = encoded(key);
+    const std::size_t tablet = table->range_of(as_bytes(wanted));
+    const bool inside = tablet >= range.first && tablet <= *range.last;
+    const auto read = tables_.lookup({wanted}, {0}, kSyncLastCommitted);
+    if (inside && (read || read.error().code != Errc::kReadOnly)) {
+      complain(fmt::format("tablet {} was read while it is unmounted", tablet));
+    }
+    if (!inside && !read) {
+      complain(fmt::format("tablet {} is not read while others are unmounted: {}", tablet,
+                           read.error().message()));
+    }
+  }
+}
+
+inline NewTablets ModelRun::new_part(const ProgramStep& step, TabletRange range) {
+  NewTablets tablets;
+  if (step.draw % 4 == 1) {
+    tablets.count = 1 + step.draw / 16 % 4;
+    return tablets;
+  }
+  const auto& ranges = tables_.open()->ranges;
+  const std::string first = ranges[range.first].from;
+  std::set<std::string> pivots{first};
+  for (const std::size_t key : step.keys) {
+    const std::string pivot = prefix(key, step.bound_columns);
+    const bool ends = *range.last + 1 < ranges.size() && pivot >= ranges[*range.last + 1].from;
+    if (pivot > first && !ends) pivots.insert(pivot);
+  }
+  tablets.pivots.assign(pivots.begin(), pivots.end());
+  return tablets;
+}
+
+inline std::string ModelRun::change_part(const ProgramStep& step) {
+  const std::string path = TestTables::kPath;
+  const std::size_t count = tables_.open()->ranges.size();
+  TabletRange range;
+  range.first = step.draw % count;
+  range.last = range.first + step.draw / 1'000 % (count - range.first);
+  expect_ok(tables_.run(tables_.tables().unmount(path, range)), "unmount of a range");
+  expect_unmounted(range);
+  if (step.draw % 4 != 0) {
+    NewTablets tablets = new_part(step, range);
+    expect_ok(tables_.run(tables_.tables().reshard(path, range, std::move(tablets))),
+              "reshard of a range");
+    range.last = *range.last + tables_.open()->ranges.size() - count;
+  }
+  if (step.draw % 3 == 0) {
+    tables_.cut_power();
+    expect_unmounted(range);
+  }
+  expect_ok(tables_.run(tables_.tables().mount(path, MountState::kMounted, range)),
+            "mount of a range");
+  return "changed";
+}
+
 inline std::string ModelRun::step(const ProgramStep& step) {
   using Kind = ProgramStep::Kind;
   switch (step.kind) {
@@ -228,6 +287,7 @@ inline std::string ModelRun::step(const ProgramStep& step) {
     case Kind::kReshardByCount:
     case Kind::kAlter:
     case Kind::kUnmount: return change(step);
+    case Kind::kPart: return change_part(step);
     case Kind::kFreeze: return freeze();
     case Kind::kAdvance:
       tables_.world().run_for(step.advance);

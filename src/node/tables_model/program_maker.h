@@ -268,7 +268,8 @@ inline ProgramStep ProgramMaker::draw_step() {
       {Kind::kWrite, 30},   {Kind::kOverlap, 6},  {Kind::kMistake, 3}, {Kind::kLookup, 16},
       {Kind::kVersions, 6}, {Kind::kScan, 12},    {Kind::kFlush, 8},   {Kind::kCompact, 5},
       {Kind::kRestart, 2},  {Kind::kPowerCut, 2}, {Kind::kReshard, 2}, {Kind::kReshardByCount, 1},
-      {Kind::kAlter, 2},    {Kind::kFreeze, 1},   {Kind::kUnmount, 1}, {Kind::kAdvance, 4}};
+      {Kind::kPart, 3},     {Kind::kAlter, 2},    {Kind::kFreeze, 1},  {Kind::kUnmount, 1},
+      {Kind::kAdvance, 4}};
   std::uint64_t total = 0;
   for (const auto& [kind, weight] : kWeights) total += weight;
   std::uint64_t at = random_.below(total);
@@ -302,6 +303,7 @@ inline ProgramStep ProgramMaker::draw_step() {
       break;
     case Kind::kVersions: step.keys.push_back(random_.below(8)); break;
     case Kind::kScan: draw_scan(step); break;
+    case Kind::kPart: step.draw = random_.below(1'000'000); [[fallthrough]];
     case Kind::kReshard:
       for (std::uint64_t i = random_.below(4); i > 0; --i) {
         step.keys.push_back(random_.below(kKeys));

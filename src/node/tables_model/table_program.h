@@ -49,6 +49,7 @@ struct ProgramStep {
     kPowerCut,
     kReshard,
     kReshardByCount,
+    kPart,  // A range of tablets is unmounted, maybe resharded, and mounted.
     kAlter,
     kFreeze,
     kUnmount,
@@ -81,7 +82,7 @@ inline std::string_view name_of(ProgramStep::Kind kind) {
   static constexpr std::string_view kNames[] = {
       "write", "overlap", "mistake", "lookup",    "versions", "scan",
       "flush", "compact", "restart", "power cut", "reshard",  "reshard by count",
-      "alter", "freeze",  "unmount", "advance"};
+      "part",  "alter",   "freeze",  "unmount",   "advance"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
