@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
 #include "client/table_client.h"
+#include "client/versioned_lookup.h"
 #include "io/run_on.h"
 #include "table/model/key.h"
 #include "table/model/value_check.h"
@@ -197,18 +199,18 @@ std::unique_ptr<PendingLookup>& spare_lookup() {
   return spare;
 }
 
-Task<Result<table::OwnedVersionedRow>> read_versions(const Table& table, const OpenRange& range,
-                                                     std::shared_ptr<table::TableTablet> tablet,
-                                                     std::string key, Timestamp timestamp) {
-  if (!tablet) {
-    TableClient& client = *table.client;
-    co_return co_await client.services().reads().lookup_versions(
-        range.tablet, table.schema, std::move(key), timestamp,
-        client.executor().now() + kLookupTimeout);
+// Whether a tablet that fails with this may answer later, or elsewhere.
+bool is_unavailable(Errc code) {
+  switch (code) {
+    case Errc::kReadOnly:
+    case Errc::kNotHere:
+    case Errc::kUnavailable:
+    case Errc::kTimeout:
+    case Errc::kOverloaded:
+    case Errc::kIo:
+    case Errc::kCorrupt: return true;
+    default: return false;
   }
-  co_return co_await run_there(tablet->executor(), [&] {
-    return tablet->reader().lookup_versions(std::move(key), timestamp, std::nullopt);
-  });
 }
 
 }  // namespace
@@ -239,32 +241,55 @@ Task<Result<void>> finish_lookup(StartedLookup started) {
   co_return co_await started.rest->lookup->finish();
 }
 
+Result<std::vector<std::string>> encode_keys(const Table& table,
+                                             std::span<const std::vector<Value>> keys) {
+  if (!table.unique_keys) return no_lookups(table);
+  std::vector<std::string> encoded(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    TRY_VOID(encode_given_key(table, keys[i], encoded[i]));
+  }
+  return encoded;
+}
+
+Task<Result<std::vector<std::uint32_t>>> lookup_available(std::shared_ptr<const Table> table,
+                                                          std::vector<std::vector<Value>> keys,
+                                                          ReadOptions options, bool in_transaction,
+                                                          Rowset& rows) {
+  CO_TRY(const std::vector<std::string> encoded, encode_keys(*table, keys));
+  std::map<std::size_t, std::vector<std::uint32_t>> by_range;
+  {
+    const std::shared_ptr<const OpenTable> open = table->holder->hold();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      by_range[open->range_of(as_bytes(encoded[i]))].push_back(static_cast<std::uint32_t>(i));
+    }
+  }
+  rows.reset(keys.size(), table->indexes_of(options.columns).size());
+  std::vector<std::uint32_t> unavailable;
+  for (const auto& [range, positions] : by_range) {
+    std::vector<std::vector<Value>> part;
+    for (const std::uint32_t at : positions) part.push_back(keys[at]);
+    Rowset found;
+    const auto done = co_await lookup(table, part, options, in_transaction, found);
+    if (!done && !is_unavailable(done.error().code)) co_return std::unexpected(done.error());
+    if (!done) {
+      unavailable.insert(unavailable.end(), positions.begin(), positions.end());
+      continue;
+    }
+    for (std::size_t i = 0; i < positions.size(); ++i) copy_row(found, i, rows, positions[i]);
+  }
+  std::ranges::sort(unavailable);
+  co_return unavailable;
+}
+
 Task<Result<VersionedResult>> lookup_versions(std::shared_ptr<const Table> table,
                                               std::vector<Value> key, Timestamp timestamp) {
-  if (!table->unique_keys) co_return no_lookups(*table);
-  std::string encoded;
-  CO_TRY_VOID(encode_given_key(*table, key, encoded));
-  const std::shared_ptr<const OpenTable> open = table->holder->hold();
-  if (table->is_altered(*open)) co_return table->altered();
-  const std::size_t range = open->range_of(as_bytes(encoded));
-  Lookup::TabletPtr tablet;
-  if (!open->ranges[range].read_elsewhere()) {
-    CO_TRY(tablet, open->readable(range));
-  }
-  CO_TRY(table::OwnedVersionedRow found,
-         co_await read_versions(*table, open->ranges[range], std::move(tablet), std::move(encoded),
-                                timestamp));
-  auto kept = std::make_shared<table::OwnedVersionedRow>(std::move(found));
-  VersionedResult result;
-  result.found = kept->exists;
-  result.write_timestamps = kept->row.write_timestamps;
-  result.delete_timestamps = kept->row.delete_timestamps;
-  for (const table::VersionedValue& value : kept->row.values) {
-    result.versions.push_back(
-        {table->schema->columns[value.column].name, value.timestamp, value.aggregate, value.value});
-  }
-  result.memory = std::move(kept);
-  co_return result;
+  VersionedLookupOptions options;
+  options.timestamp = timestamp;
+  std::vector<std::vector<Value>> keys;
+  keys.push_back(std::move(key));
+  CO_TRY(std::vector<VersionedResult> found,
+         co_await lookup_versions(std::move(table), std::move(keys), std::move(options)));
+  co_return std::move(found.front());
 }
 
 }  // namespace moraine::client

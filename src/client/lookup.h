@@ -14,7 +14,8 @@
 //            kNotFound: the table was removed. Those of TabletReader; of tablets on other nodes:
 //            those of TabletReads.
 // Limits     kLookupTimeout for the keys of each tablet on another node.
-// Tests      embed/: read_rules_test.cpp, cache_rules_test.cpp, cold_reads_test.cpp.
+// Tests      embed/: read_rules_test.cpp, cache_rules_test.cpp, cold_reads_test.cpp;
+//            node/versioned_lookup_test.cpp.
 #pragma once
 
 #include <memory>
@@ -115,8 +116,19 @@ inline Task<Result<void>> lookup(const std::shared_ptr<const Table>& table,
   return lookup(*table, table, keys, std::move(options), in_transaction, rows);
 }
 
+// The same for tables of which not all tablets can be read now: the positions of the keys that
+// these have, ascending; their rows do not exist in `rows`.
+Task<Result<std::vector<std::uint32_t>>> lookup_available(std::shared_ptr<const Table> table,
+                                                          std::vector<std::vector<Value>> keys,
+                                                          ReadOptions options, bool in_transaction,
+                                                          Rowset& rows);
+
+// kInvalidArgument: a key that does not fit the schema, or a table without unique keys.
+Result<std::vector<std::string>> encode_keys(const Table& table,
+                                             std::span<const std::vector<Value>> keys);
+
 // Holds the table; texts of `key` outlive the task.
-// All versions of a row at or below the timestamp.
+// All versions of a row at or below the timestamp; of many rows: versioned_lookup.h.
 Task<Result<VersionedResult>> lookup_versions(std::shared_ptr<const Table> table,
                                               std::vector<Value> key, Timestamp timestamp);
 
