@@ -5,77 +5,21 @@ files and go to build/conformance/kafka. Where they cannot be had, these scenari
 """
 
 import pathlib
-import re
 import shutil
-import subprocess
-import sys
 
 import client
 import kcat
-from harness import Failed, ROOT, Skipped, check, expect
+from harness import Failed, ROOT, check, expect
+from packages import Packages, fetch, install_python
 
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = ROOT / "build/conformance/kafka"
 MESSAGES = 20_000
 GROUP_MESSAGES = 2_000
 RECREATE_SECONDS_MAX = 8  # Less than the wait of a broker for lost batches.
-INSTALL_SECONDS_MAX = 900
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 COPY_JARS = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 INVALID_CONFIG = 40
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-
-
-def fetch(command, folder, what):
-    """Why the command failed, or nothing."""
-    try:
-        done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True,
-                              check=False, timeout=INSTALL_SECONDS_MAX)
-    except subprocess.TimeoutExpired:
-        return f"{what} cannot be fetched: no end after {INSTALL_SECONDS_MAX} s"
-    if done.returncode == 0:
-        return ""
-    output = COLOURS.sub("", (done.stdout + done.stderr).decode(errors="replace"))
-    lines = [line for line in output.splitlines() if line.strip()] or ["no reason given"]
-    wrong = [line for line in lines if "error" in line.lower()] or lines[-1:]
-    return f"{what} cannot be fetched: {wrong[0][:150]}"
-
-
-class Packages:
-    """Packages of one registry, fetched once, and again when their pins change."""
-
-    def __init__(self, name, programs, pins, install):
-        self.name = name
-        self.programs = programs
-        self.pins = [HERE / pin for pin in pins]
-        self.install = install
-        self.missing = None  # Why they are missing; "" when they are present.
-
-    @property
-    def folder(self):
-        return FOLDER / self.name
-
-    def need(self):
-        if self.missing is None:
-            self.missing = self.fetch()
-        if self.missing:
-            raise Skipped(self.missing)
-        return self.folder
-
-    def fetch(self):
-        absent = [program for program in self.programs if shutil.which(program) is None]
-        if absent:
-            return f"no {' and '.join(absent)} on this machine"
-        done = self.folder / "installed"
-        pinned = b"".join(pin.read_bytes() for pin in self.pins)
-        if done.exists() and done.read_bytes() == pinned:
-            return ""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
-        problem = self.install(self.folder)
-        if not problem:
-            done.write_bytes(pinned)
-        return problem
 
 
 def install_java(pom):
@@ -92,14 +36,6 @@ def install_go(folder):
     return fetch(["go", "build", "-o", folder / "clients", "."], HERE / "go", "the Go clients")
 
 
-def install_python(pins):
-    def install(folder):
-        problem = fetch([sys.executable, "-m", "venv", folder / "venv"], folder, "a venv")
-        return problem or fetch([folder / "venv/bin/pip", "install", "-q", "-r",
-                                 HERE / "python" / pins], folder, "the Python clients")
-    return install
-
-
 def java_command(packages):
     return lambda: ["java", "-Xmx256m", "-cp", f"{packages.need()}/classes:{packages.folder}/jars/*",
                     "Client"]
@@ -109,14 +45,19 @@ def python_command(packages, library):
     return lambda: [packages.need() / "venv/bin/python", "-B", HERE / "python/clients.py", library]
 
 
-JAVA = Packages("java", ("mvn", "javac"), ("java/pom.xml", "java/Client.java"),
+def packages(name, programs, pins, install):
+    return Packages(FOLDER / name, programs, [HERE / pin for pin in pins], install)
+
+
+JAVA = packages("java", ("mvn", "javac"), ("java/pom.xml", "java/Client.java"),
                 install_java("pom.xml"))
-JAVA_NEWEST = Packages("java-newest", ("mvn", "javac"), ("java/newest.xml", "java/Client.java"),
+JAVA_NEWEST = packages("java-newest", ("mvn", "javac"), ("java/newest.xml", "java/Client.java"),
                        install_java("newest.xml"))
-GO = Packages("go", ("go",), ("go/go.sum", "go/main.go", "go/franz.go", "go/sarama.go"), install_go)
-PYTHON = Packages("python", (), ("python/requirements.txt",), install_python("requirements.txt"))
-PYTHON_OLD = Packages("python-old", (), ("python/requirements-old.txt",),
-                      install_python("requirements-old.txt"))
+GO = packages("go", ("go",), ("go/go.sum", "go/main.go", "go/franz.go", "go/sarama.go"), install_go)
+PYTHON = packages("python", (), ("python/requirements.txt",),
+                  install_python(HERE / "python/requirements.txt"))
+PYTHON_OLD = packages("python-old", (), ("python/requirements-old.txt",),
+                      install_python(HERE / "python/requirements-old.txt"))
 
 COMMANDS = {
     "java 3.9": java_command(JAVA),

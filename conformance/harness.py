@@ -16,9 +16,8 @@ import tempfile
 import time
 import traceback
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 START_SECONDS_MAX = 60
-LISTENING = re.compile(r"listening .*\bkafka=(\S+)")
 
 
 class Failed(Exception):
@@ -55,7 +54,9 @@ class Server:
     """The server under test: `build/moraine serve`, $SERVE (a command with {data} and {port}) or the
     one at $ADDR, which this program can neither kill nor configure."""
 
-    def __init__(self, folder, options=()):
+    def __init__(self, folder, options=(), protocol="kafka"):
+        self.protocol = protocol
+        self.listening = re.compile(rf"listening .*\b{protocol}=(\S+)")
         self.data = pathlib.Path(folder) / "data"
         self.log = pathlib.Path(folder) / "server.log"
         self.options = list(options)
@@ -73,9 +74,11 @@ class Server:
             port = self.address.rpartition(":")[2]
             return shlex.split(self.template.format(data=self.data, port=port))
         # After a restart clients must find the server where it was.
-        kafka = self.address or "127.0.0.1:0"
-        return [str(ROOT / "build/moraine"), "serve", "--data", str(self.data), "--http",
-                "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--kafka", kafka, *self.options]
+        command = [str(ROOT / "build/moraine"), "serve", "--data", str(self.data)]
+        for door in ("http", "grpc", "kafka"):
+            address = self.address if door == self.protocol else None
+            command += ["--" + door, address or "127.0.0.1:0"]
+        return [*command, *self.options]
 
     def start(self):
         if self.external:
@@ -94,7 +97,7 @@ class Server:
         os.set_blocking(self.process.stdout.fileno(), False)
         text = ""
         limit = time.monotonic() + START_SECONDS_MAX
-        while (found := LISTENING.search(text)) is None or not text.endswith("\n"):
+        while (found := self.listening.search(text)) is None or not text.endswith("\n"):
             self.check_alive(limit)
             text += (self.process.stdout.read() or b"").decode()
             time.sleep(0.01)
@@ -218,22 +221,22 @@ def run_one(context, name, function):
     return outcome
 
 
-def run_all(scenarios, quick, only):
+def run_all(scenarios, quick, only, protocol="kafka", name="kafka"):
     """Runs (name, function) pairs against one server; True when none failed."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="moraine-conformance-", dir=ROOT / "build"))
-    server = Server(folder)
+    server = Server(folder, protocol=protocol)
     outcomes = []
     try:
         server.start()
         context = Context(server, folder, quick)
-        for name, function in scenarios:
-            if re.search(only, name):
-                outcomes.append(run_one(context, name, function))
+        for title, function in scenarios:
+            if re.search(only, title):
+                outcomes.append(run_one(context, title, function))
     finally:
         server.stop()
         if "FAILED" not in outcomes:
             shutil.rmtree(folder, ignore_errors=True)
     counts = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in ("ok", "FAILED", "skipped"))
     kept = f"; server log in {server.log}" if "FAILED" in outcomes else ""
-    print(f"kafka: {counts}{kept}")
+    print(f"{name}: {counts}{kept}")
     return "FAILED" not in outcomes
