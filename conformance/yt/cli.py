@@ -18,7 +18,7 @@ def shell(context, program, line, stdin=""):
     tools.mkdir(exist_ok=True)
     for name, target in (("yt", python_cases.yt_command()), ("moraine", ROOT / "build/moraine")):
         link = tools / name
-        if not link.exists():
+        if not link.is_symlink():
             link.symlink_to(target)
     environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}",
                    "YT_PROXY": context.address, "YT_TOKEN": "",

@@ -42,7 +42,7 @@ class Case:
         self.address = address
         self.folder = "//tmp/" + name
         self.client = self.new_client()
-        self.client.create("map_node", self.folder, recursive=True, ignore_existing=True)
+        self.has_folder = False
 
     def new_client(self, **config):
         once = {"retries": {"enable": False}}
@@ -51,6 +51,9 @@ class Case:
             "tablets_check_interval": 20, **config})
 
     def path(self, name="t"):
+        if not self.has_folder:
+            self.has_folder = True
+            self.client.create("map_node", self.folder, recursive=True, ignore_existing=True)
         return f"{self.folder}/{name}"
 
     # Tables.
