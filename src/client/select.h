@@ -8,10 +8,11 @@
 //            parallel over lanes. A query that is over a limit, cancelled or late ends soon, and
 //            releases what it holds.
 // Threading  Any lane; one call at a time. The client outlives the selection.
-// Limits     SelectOptions; kSelectionsMax of a node.
+// Limits     SelectOptions; those of scans (client/scan.h).
 // Errors     kInvalidArgument: the text is wrong (with the position), or computing it fails;
 //            kNotFound: no such table; kOverloaded: over a limit of rows or memory, the text says
 //            which; kTimeout; those of scans.
+// Tests      node/select_test.cpp.
 #pragma once
 
 #include <chrono>
@@ -43,7 +44,10 @@ struct SelectOptions {
   bool fail_on_incomplete_result = true;
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
   bool columnar = true;  // False: rows are merged one by one (tests compare both).
-  bool pushdown = true;  // False: tablets return rows, all else is done by the caller (tests).
+  // False: ranges and filters of conditions are left to the executor (tests).
+  bool pushdown = true;
+  std::size_t lanes_max = ~std::size_t{0};  // Parts that run at once.
+  bool analyze = false;  // explain() also runs the query, and has rows and time of each step.
 };
 
 struct SelectStatistics {

@@ -135,6 +135,8 @@ class TransactionServices {
   virtual TabletReads& reads() = 0;
   // Of all doors of the node. On any thread.
   virtual client::OpenCounts& open_counts() = 0;
+  // The lanes that parts of a query run on. Empty: that of the caller only. On any thread.
+  virtual std::vector<Executor*> lanes() { return {}; }
 };
 
 // The path in the scheme of a path as users write it: with one leading slash, or two, or none.

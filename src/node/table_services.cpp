@@ -152,6 +152,12 @@ std::vector<std::unique_ptr<TableServices::OtherLane>> TableServices::make_other
   return lanes;
 }
 
+std::vector<Executor*> TableServices::lanes() {
+  std::vector<Executor*> lanes{&world_.executor};
+  for (const auto& lane : other_lanes_) lanes.push_back(&lane->world.executor);
+  return lanes;
+}
+
 std::vector<table::TableResources*> TableServices::lane_resources() {
   std::vector<table::TableResources*> lanes{&resources_};
   for (const auto& lane : other_lanes_) lanes.push_back(&lane->resources);

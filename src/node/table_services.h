@@ -86,6 +86,7 @@ class TableServices final : public TransactionServices {
   CommitParts commit_parts() override;
   TabletReads& reads() override { return tablets_; }
   client::OpenCounts& open_counts() override { return open_counts_; }
+  std::vector<Executor*> lanes() override;
   // The clock of the tables: the world's, checked by ClockGuard.
   ClockGuard& clock() { return clock_; }
   const table::BlockCache& blocks() const { return blocks_; }

@@ -1,0 +1,176 @@
+// explain(): a plan with its ranges and the filters that readers apply; analysed: what each step
+// did.
+
+#include <fmt/format.h>
+
+#include "client/select_run.h"
+#include "query/ranges/infer.h"
+
+namespace moraine::client {
+namespace {
+
+using query::PlanNode;
+
+constexpr std::size_t kShownRangesMax = 100;
+
+std::string_view sign_of(Filter::Op op) {
+  switch (op) {
+    case Filter::Op::kEqual: return "=";
+    case Filter::Op::kNotEqual: return "!=";
+    case Filter::Op::kLess: return "<";
+    case Filter::Op::kLessOrEqual: return "<=";
+    case Filter::Op::kGreater: return ">";
+    case Filter::Op::kGreaterOrEqual: return ">=";
+    case Filter::Op::kIsNull: return "is null";
+    case Filter::Op::kIsNotNull: return "is not null";
+  }
+  return "";
+}
+
+class Explainer {
+ public:
+  explicit Explainer(SelectContext& context) : context_(context) {}
+
+  Result<YsonNode> explain() {
+    const PlanNode& root = context_.plan.root;
+    const std::string text = query::describe(root);
+    std::string_view left = text;
+    TRY_VOID(add_steps(root, 0, left));
+    YsonMap query;
+    query.set("where_expression", where_);
+    query.set("is_ordered_scan", is_ordered_);
+    query.set("joins", YsonNode(std::move(joins_)));
+    query.set("common_prefix_with_primary_key", std::int64_t{0});
+    query.set("ranges", YsonNode(std::move(ranges_)));
+    query.set("range_count", context_.statistics.ranges);
+    query.set("full_scan", query::scans_whole_table(root));
+    query.set("pushed_filters", YsonNode(std::move(filters_)));
+    query.set("steps", YsonNode(std::move(steps_)));
+    YsonMap all;
+    all.set("udf_registry_path", YsonNode("//tmp/udfs"));
+    all.set("query", YsonNode(std::move(query)));
+    all.set("subqueries", YsonNode(YsonList()));
+    if (context_.options.analyze) all.set("statistics", statistics());
+    return YsonNode(std::move(all));
+  }
+
+ private:
+  // Lines of describe() are in the order of this walk.
+  Result<void> add_steps(const PlanNode& node, std::size_t depth, std::string_view& text) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    line.remove_prefix(std::min(line.size(), depth * 2));
+    YsonMap step;
+    step.set("depth", std::uint64_t{depth});
+    step.set("step", line.substr(0, line.find(" [", line.find(']'))));
+    const auto figures = context_.figures.find(&node);
+    if (figures != context_.figures.end()) {
+      step.set("rows", figures->second.rows);
+      step.set("batches", figures->second.batches);
+      step.set("time_us", std::int64_t{figures->second.time / 1us});
+    }
+    steps_.emplace_back(std::move(step));
+    TRY_VOID(add_details(node));
+    for (const PlanNode& input : node.inputs) {
+      TRY_VOID(add_steps(input, depth + 1, text));
+    }
+    return {};
+  }
+
+  Result<void> add_details(const PlanNode& node) {
+    const auto* filter = std::get_if<query::Filter>(&node.step);
+    if (filter != nullptr) {
+      where_ = query::describe(filter->predicate, node.inputs[0].columns);
+      predicate_ = &filter->predicate;
+    }
+    if (std::holds_alternative<query::Group>(node.step) ||
+        std::holds_alternative<query::Order>(node.step)) {
+      is_ordered_ = false;
+    }
+    if (const auto* join = std::get_if<query::Join>(&node.step)) {
+      YsonMap entry;
+      entry.set("is_left", join->left);
+      entry.set("common_key_prefix", std::uint64_t{join->key_prefix});
+      entry.set("lookup", join->key_prefix > 0);
+      joins_.emplace_back(std::move(entry));
+    }
+    if (const auto* scan = std::get_if<query::Scan>(&node.step)) {
+      TRY_VOID(add_scan(*scan));
+    }
+    if (filter == nullptr) predicate_ = nullptr;
+    return {};
+  }
+
+  Result<void> add_scan(const query::Scan& scan) {
+    TRY(const ScanInput input, scan_input(context_, scan, predicate_));
+    for (const table::ColumnFilter& filter : input.filters) {
+      filters_.emplace_back(fmt::format("{} {} {}",
+                                        input.table->schema->columns[filter.column].name,
+                                        sign_of(filter.op), text_of(filter.value)));
+    }
+    if (!context_.options.analyze) context_.statistics.ranges += scan.ranges.size();
+    for (const query::KeyRange& range : scan.ranges) {
+      if (ranges_.size() == kShownRangesMax) break;
+      ranges_.emplace_back(query::describe(range));
+    }
+    return {};
+  }
+
+  static std::string text_of(const Value& value) {
+    const Expression literal = query::make_literal(value, value.type());
+    return query::describe(literal, {});
+  }
+  using Expression = query::Expression;
+
+  YsonNode statistics() const {
+    const SelectStatistics& from = context_.statistics;
+    YsonMap map;
+    map.set("rows_read", context_.control.rows_read());
+    map.set("bytes_read", context_.control.bytes_read());
+    map.set("rows_written", from.rows_written);
+    map.set("rows_grouped", from.rows_grouped);
+    map.set("memory_bytes", std::uint64_t{context_.control.memory_peak()});
+    map.set("ranges", from.ranges);
+    map.set("parts", from.parts);
+    map.set("total_time_us", std::int64_t{from.total_time / 1us});
+    return YsonNode(std::move(map));
+  }
+
+  SelectContext& context_;
+  std::string where_;
+  const query::Expression* predicate_ = nullptr;  // Of a filter right above.
+  bool is_ordered_ = true;
+  YsonList joins_;
+  YsonList ranges_;
+  YsonList filters_;
+  YsonList steps_;
+};
+
+// Runs the query and drops its rows.
+Task<Result<void>> analyze(SelectContext& context) {
+  Executor& lane = *Executor::current();
+  const Instant begun = lane.now();
+  SelectRun run(context);
+  CO_TRY_VOID(co_await run.run_all(context.plan.root));
+  query::Batch rows;
+  for (;;) {
+    CO_TRY(const bool more, co_await run.next(rows));
+    if (!more) break;
+    context.statistics.rows_written += rows.rows;
+  }
+  run.report();
+  context.statistics.total_time = lane.now() - begun;
+  co_return Result<void>();
+}
+
+}  // namespace
+
+Task<Result<YsonNode>> explain(TableClient& client, std::string query, SelectOptions options) {
+  CO_TRY(const auto context, co_await open_select(client, query, std::move(options)));
+  if (context->options.analyze) {
+    CO_TRY_VOID(co_await analyze(*context));
+  }
+  co_return Explainer(*context).explain();
+}
+
+}  // namespace moraine::client
