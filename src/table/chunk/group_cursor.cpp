@@ -195,7 +195,7 @@ void GroupCursor::find_rows() {
 }
 
 void GroupCursor::decode_keys() {
-  ColumnVector first;
+  ColumnVector& first = first_key_;
   group_.segment(0).decode(first);
   words_.resize(group_.rows());
   if (is_text_type(first.type)) {
@@ -203,18 +203,20 @@ void GroupCursor::decode_keys() {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       words_[i] = any ? 0 : KeyOrder::of_text(first.texts[i]);
     }
-  } else {
+  } else if (first.type == ValueType::kDouble) {
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = order_.of_word(first.words[i]);
+  } else {
+    // The order of the others is that of words with an offset.
+    const std::uint64_t offset = order_.of_word(0);
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = first.words[i] + offset;
   }
   for (std::size_t i = 0; i < first.nulls.size(); ++i) {
     if (first.nulls[i] != 0) words_[i] = 0;
   }
 }
 
-void GroupCursor::skip_to(std::uint32_t row) {
-  INVARIANT(inside_ && row >= row_ && row <= end_row_, "row {} of {} to {}", row, row_, end_row_);
-  row_ = row;
-  if (row_ < end_row_) return;
+void GroupCursor::leave() {
+  INVARIANT(inside_, "leaves no group at unit {}", unit_);
   inside_ = false;
   ++unit_;
 }
@@ -252,8 +254,7 @@ std::strong_ordering GroupCursor::compare(std::uint32_t row, std::span<const Val
   return std::strong_ordering::equal;
 }
 
-std::uint32_t GroupCursor::next_irregular(std::uint32_t row) const {
-  if (irregular_.empty()) return end_row_;
+std::uint32_t GroupCursor::find_irregular(std::uint32_t row) const {
   const auto found = std::ranges::lower_bound(irregular_, row);
   return found == irregular_.end() ? end_row_ : std::min(*found, end_row_);
 }
@@ -289,11 +290,6 @@ void GroupCursor::make_mask() {
     decode(condition.source, true);
     condition.test.test(columns_[condition.source], mask_);
   }
-}
-
-const std::uint8_t* GroupCursor::mask() {
-  if (!mask_made_) make_mask();
-  return masked_ ? mask_.data() : nullptr;
 }
 
 const ColumnVector& GroupCursor::column(std::size_t i) {

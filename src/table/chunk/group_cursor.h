@@ -62,8 +62,11 @@ class GroupCursor {
   std::uint32_t group_rows() const { return group_.rows(); }
   std::uint32_t row() const { return row_; }
   std::uint32_t end_row() const { return end_row_; }
-  // Leaves the group at its end.
-  void skip_to(std::uint32_t row);
+  // Leaves the group at its end. Requires: row() <= row <= end_row().
+  void skip_to(std::uint32_t row) {
+    row_ = row;
+    if (row_ == end_row_) leave();
+  }
   // KeyOrder's word of each row.
   std::uint64_t word(std::uint32_t row) const { return words_[row]; }
   const std::uint64_t* words() const { return words_.data(); }
@@ -73,13 +76,20 @@ class GroupCursor {
   // Requires: equal words.
   std::strong_ordering compare(std::uint32_t row, std::span<const Value> key) const;
 
-  std::uint32_t next_irregular(std::uint32_t row) const;  // At or after the row, or end_row().
+  // At or after the row, or end_row().
+  std::uint32_t next_irregular(std::uint32_t row) const {
+    return irregular_.empty() ? end_row_ : find_irregular(row);
+  }
+  bool has_irregular_rows() const { return !irregular_.empty(); }
   bool is_irregular(std::uint32_t row) const { return next_irregular(row) == row; }
   Timestamp newest(std::uint32_t row) const { return group_.times().get(row); }
   // Some regular row has no value of its own in a wanted column.
   bool has_absents() const { return has_absents_; }
   // Bytes of 1 for regular rows that are visible and pass. Null: all regular rows.
-  const std::uint8_t* mask();
+  const std::uint8_t* mask() {
+    if (!mask_made_) make_mask();
+    return masked_ ? mask_.data() : nullptr;
+  }
   // Whole columns of the group, by their position in ColumnScan::columns.
   const ColumnVector& column(std::size_t i);
   // The same, moved out; not usable in this group again.
@@ -115,6 +125,8 @@ class GroupCursor {
   bool checks_bounds() const { return bounded_ && bounds_.is_edge(unit_); }
   std::vector<std::uint32_t> needed(std::uint32_t unit, bool with_keys) const;
   void find_rows();
+  std::uint32_t find_irregular(std::uint32_t row) const;
+  void leave();
   void decode_keys();
   void decode(std::size_t source, bool text_tables);
   void make_mask();
@@ -143,6 +155,7 @@ class GroupCursor {
   std::uint32_t row_ = 0;
   std::uint32_t end_row_ = 0;
   std::vector<std::uint64_t> words_;
+  ColumnVector first_key_;
   std::vector<std::uint32_t> irregular_;
   bool has_absents_ = false;
   std::vector<ColumnVector> columns_;  // By source.

@@ -82,6 +82,7 @@ class MemoryStore::Cursor : public RowCursor {
       row_ = out_.row();
       read_ = &row;
       position_.next();
+      if (position_.row() != nullptr) position_.row()->prefetch_newest();
       return Step::kRow;
     }
     return Step::kEnd;

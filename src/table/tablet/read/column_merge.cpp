@@ -13,10 +13,23 @@ namespace {
 // returned whole.
 constexpr std::size_t kBatchRowsEnough = kBatchRowsMax / 2;
 
+// Whose words are compared at once, without branches, to find the end of a run.
+constexpr std::uint32_t kRowsCounted = 16;
+
 Timestamp newest_of(const VersionedRow& row) {
   const Timestamp written = row.write_timestamps.empty() ? 0 : row.write_timestamps.front();
   const Timestamp deleted = row.delete_timestamps.empty() ? 0 : row.delete_timestamps.front();
   return std::max(written, deleted);
+}
+
+// Most runs are short where sources overlap much.
+template <class T>
+void copy_items(const T* from, std::uint32_t count, T* to) {
+  if (count > 16) {
+    std::copy(from, from + count, to);
+    return;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
 }  // namespace
@@ -28,21 +41,30 @@ ColumnMerge::ColumnMerge(std::vector<std::unique_ptr<GroupCursor>> groups,
       waits_(setup.request.timestamp != kAsyncLastCommitted),
       groups_(std::move(groups)),
       rows_(std::move(rows)),
-      row_state_(rows_ ? RowState::kUnknown : RowState::kEnd) {
+      row_state_(rows_ ? RowState::kUnknown : RowState::kEnd),
+      cells_(groups_.size() + 1),
+      used_(groups_.size()) {
   for (std::size_t i = setup_.schema.key_count(); i < setup_.schema.columns.size(); ++i) {
     const auto column = static_cast<ColumnIndex>(i);
     if (setup_.spec.columns == nullptr || setup_.spec.columns->has(column)) ++wanted_values_;
   }
-  for (const std::unique_ptr<GroupCursor>& group : groups_) await(*group);
+  columns_.resize(groups_.size());
+  for (std::uint32_t i = 0; i < groups_.size(); ++i) await(i);
 }
 
 // Puts a cursor that is outside a group in its place.
-void ColumnMerge::await(GroupCursor& cursor) {
-  if (cursor.ended()) return cursor.finish();
-  const auto above = [](const GroupCursor* a, const GroupCursor* b) {
-    return compare_keys(a->group_from(), b->group_from()) > 0;
+void ColumnMerge::await(std::uint32_t source) {
+  if (groups_[source]->ended()) return groups_[source]->finish();
+  const auto above = [this](std::uint32_t a, std::uint32_t b) {
+    return compare_keys(groups_[a]->group_from(), groups_[b]->group_from()) > 0;
   };
-  pending_.insert(std::ranges::upper_bound(pending_, &cursor, above), &cursor);
+  pending_.insert(std::ranges::upper_bound(pending_, source, above), source);
+  pending_word_ = groups_[pending_.back()]->word_from();
+}
+
+void ColumnMerge::pop_pending() {
+  pending_.pop_back();
+  if (!pending_.empty()) pending_word_ = groups_[pending_.back()]->word_from();
 }
 
 ColumnMerge::Stop ColumnMerge::read(ColumnBatch& batch, std::size_t visit_max) {
@@ -53,15 +75,15 @@ ColumnMerge::Stop ColumnMerge::read(ColumnBatch& batch, std::size_t visit_max) {
   rows_wait_ = false;
   Stop stop = Stop::kPause;
   while (!full(batch)) {
-    if (alone_ != nullptr) {
-      read_run(*alone_, alone_->end_row(), batch);
+    if (alone_) {
+      read_run(*alone_, groups_[*alone_]->end_row(), batch);
       continue;
     }
     if (!advance_rows() || !settle_groups()) {
       stop = Stop::kNeedsData;
       break;
     }
-    if (alone_ != nullptr) continue;
+    if (alone_) continue;
     if (heads_.empty()) {
       stop = Stop::kEnd;
       break;
@@ -78,32 +100,47 @@ ColumnMerge::Stop ColumnMerge::read(ColumnBatch& batch, std::size_t visit_max) {
 
 // False: the rows of other stores must be loaded.
 bool ColumnMerge::advance_rows() {
-  if (row_state_ != RowState::kUnknown) return true;
+  if (row_state_ != RowState::kUnknown) [[likely]]
+    return true;
   switch (rows_->next()) {
     case RowCursor::Step::kNeedsData: rows_wait_ = true; return false;
     case RowCursor::Step::kEnd: row_state_ = RowState::kEnd; return true;
     case RowCursor::Step::kRow: break;
   }
   row_state_ = RowState::kHead;
-  heads_.push_back({.cursor = nullptr, .word = order_.of_bound(rows_->row().key)});
+  insert(static_cast<std::uint32_t>(groups_.size()), order_.of_bound(rows_->row().key));
   return true;
 }
 
-std::uint64_t ColumnMerge::least_word() const {
-  std::uint64_t least = ~std::uint64_t{0};
-  for (const Head& head : heads_) least = std::min(least, head.word);
-  return least;
+// The source's row has changed; it is not among the heads.
+void ColumnMerge::insert(std::uint32_t source, std::uint64_t word) {
+  cells_[source].clear();
+  const Head added{.word = word, .source = source};
+  // Counting all costs less than finding the place by branches.
+  std::size_t at = 0;
+  for (const Head& head : heads_) at += head.word > word ? 1 : 0;
+  if (!order_.decides(word)) {
+    while (at < heads_.size() && heads_[at].word == word && compare_heads(heads_[at], added) > 0) {
+      ++at;
+    }
+  }
+  heads_.push_back(added);
+  std::move_backward(heads_.begin() + static_cast<std::ptrdiff_t>(at), heads_.end() - 1,
+                     heads_.end());
+  heads_[at] = added;
 }
 
 // Enters the groups that may have rows before those of all heads. False: some must be loaded.
 bool ColumnMerge::settle_groups() {
-  while (alone_ == nullptr && !pending_.empty() && pending_.back()->word_from() <= least_word()) {
-    if (settle(*pending_.back())) continue;
+  while (!pending_.empty() && !alone_ && (heads_.empty() || pending_word_ <= heads_.back().word)) {
+    if (settle(pending_.back())) continue;
     // Others that are needed with it are loaded together.
-    const std::uint64_t least = least_word();
-    for (std::size_t i = pending_.size(); i-- > 0 && pending_[i]->word_from() <= least;) {
-      waiting_.push_back(pending_[i]);
-      if (waiting_.size() > 1) pending_[i]->expect_keys();
+    for (std::size_t i = pending_.size(); i-- > 0;) {
+      GroupCursor& cursor = *groups_[pending_[i]];
+      if (!heads_.empty() && cursor.word_from() > heads_.back().word) break;
+      if (heads_.empty() && i + 1 < pending_.size()) break;
+      waiting_.push_back(&cursor);
+      if (waiting_.size() > 1) cursor.expect_keys();
     }
     return false;
   }
@@ -111,90 +148,73 @@ bool ColumnMerge::settle_groups() {
 }
 
 // Of the cursor at the back of pending_.
-bool ColumnMerge::settle(GroupCursor& cursor) {
-  const bool alone =
-      is_alone(cursor, pending_.size() > 1 ? pending_[pending_.size() - 2] : nullptr);
+bool ColumnMerge::settle(std::uint32_t source) {
+  GroupCursor& cursor = *groups_[source];
+  const bool alone = is_alone(cursor);
   if (alone && cursor.skippable()) {
     begin_visible(cursor);
-    pending_.pop_back();
+    pop_pending();
     cursor.skip();
-    await(cursor);
+    await(source);
     return true;
   }
   if (!cursor.enter(!alone)) return false;
-  pending_.pop_back();
+  pop_pending();
   if (!cursor.inside()) {
-    await(cursor);
+    await(source);
   } else if (alone) {
-    alone_ = &cursor;
+    alone_ = source;
   } else {
-    heads_.push_back({.cursor = &cursor, .word = cursor.word(cursor.row())});
+    insert(source, cursor.word(cursor.row()));
   }
   return true;
 }
 
-// Whether no other source has a key in the cursor's next group. `next`: the next pending cursor.
-bool ColumnMerge::is_alone(const GroupCursor& cursor, const GroupCursor* next) const {
+// Whether no other source has a key in the next group of the cursor at the back of pending_.
+bool ColumnMerge::is_alone(const GroupCursor& cursor) {
   const std::string to = cursor.group_to();
-  const std::uint64_t word = order_.of_bound(as_bytes(to));
-  if (next != nullptr && compare_keys(next->group_from(), as_bytes(to)) < 0) return false;
+  if (pending_.size() > 1) {
+    const GroupCursor& next = *groups_[pending_[pending_.size() - 2]];
+    if (compare_keys(next.group_from(), as_bytes(to)) < 0) return false;
+  }
+  if (heads_.empty() || heads_.back().word > order_.of_bound(as_bytes(to))) return true;
+  if (is_rows(heads_.back())) return compare_keys(rows_->row().key, as_bytes(to)) >= 0;
+  const GroupCursor& least = cursor_of(heads_.back());
   std::string key;
-  return std::ranges::none_of(heads_, [&](const Head& head) {
-    if (head.word > word) return false;
-    if (head.cursor == nullptr) return compare_keys(rows_->row().key, as_bytes(to)) < 0;
-    head.cursor->key(head.cursor->row(), key);
-    return compare_keys(as_bytes(key), as_bytes(to)) < 0;
-  });
+  least.key(least.row(), key);
+  return compare_keys(as_bytes(key), as_bytes(to)) >= 0;
 }
 
-const std::vector<Value>& ColumnMerge::cells_of(const Head& head, std::vector<Value>& memory) {
-  if (head.cursor != nullptr) {
-    head.cursor->key_cells(head.cursor->row(), memory);
-    return memory;
+const std::vector<Value>& ColumnMerge::cells_of(const Head& head) {
+  std::vector<Value>& cells = cells_[head.source];
+  if (!cells.empty()) return cells;
+  if (!is_rows(head)) {
+    cursor_of(head).key_cells(cursor_of(head).row(), cells);
+    return cells;
   }
-  memory.clear();
-  const Result<void> decoded = decode_key(rows_->row().key, memory, key_memory_);
+  const Result<void> decoded = decode_key(rows_->row().key, cells, key_memory_);
   INVARIANT(decoded, "a stored key: {}", decoded.error().message());
-  memory.resize(setup_.schema.key_count());
-  return memory;
+  cells.resize(setup_.schema.key_count());
+  return cells;
 }
 
-std::strong_ordering ColumnMerge::compare_heads(const Head& a, const Head& b) {
-  if (a.word != b.word) return a.word <=> b.word;
-  if (order_.decides(a.word)) return std::strong_ordering::equal;
-  if (a.cursor != nullptr) return a.cursor->compare(a.cursor->row(), cells_of(b, cells_b_));
-  return 0 <=> b.cursor->compare(b.cursor->row(), cells_of(a, cells_a_));
-}
-
-void ColumnMerge::find_least(std::size_t& least, std::size_t& second) {
-  least = 0;
-  second = kNone;
-  for (std::size_t i = 1; i < heads_.size(); ++i) {
-    if (compare_heads(heads_[i], heads_[least]) < 0) {
-      second = least;
-      least = i;
-    } else if (second == kNone || compare_heads(heads_[i], heads_[second]) < 0) {
-      second = i;
-    }
-  }
+std::strong_ordering ColumnMerge::compare_equal_words(const Head& a, const Head& b) {
+  if (!is_rows(a)) return cursor_of(a).compare(cursor_of(a).row(), cells_of(b));
+  return 0 <=> cursor_of(b).compare(cursor_of(b).row(), cells_of(a));
 }
 
 // Reads the rows of one source up to the next key of another, or one row of several sources. False:
 // the row is undecided.
 bool ColumnMerge::step(ColumnBatch& batch) {
-  std::size_t least = 0;
-  std::size_t second = kNone;
-  find_least(least, second);
-  if (second != kNone && compare_heads(heads_[least], heads_[second]) == 0) {
-    return read_conflict(least, batch);
-  }
-  if (GroupCursor* cursor = heads_[least].cursor) {
-    read_run(*cursor, end_of_run(*cursor, second == kNone ? nullptr : &heads_[second]), batch);
-    if (cursor->inside()) {
-      heads_[least].word = cursor->word(cursor->row());
-    } else {
-      heads_.erase(heads_.begin() + static_cast<std::ptrdiff_t>(least));
-    }
+  const Head least = heads_.back();
+  const Head* second = heads_.size() > 1 ? &heads_[heads_.size() - 2] : nullptr;
+  if (second != nullptr && compare_heads(least, *second) == 0) return read_conflict(batch);
+  if (!is_rows(least)) {
+    const std::uint32_t end = end_of_run(cursor_of(least), second);
+    heads_.pop_back();
+    if (!read_plain_run(least.source, end, batch)) read_run(least.source, end, batch);
+    const GroupCursor& cursor = cursor_of(least);
+    if (cursor.inside()) insert(least.source, cursor.word(cursor.row()));
     return true;
   }
   if (waits_ && rows_->prepared()) return false;
@@ -202,33 +222,41 @@ bool ColumnMerge::step(ColumnBatch& batch) {
   ++setup_.statistics.rows_read;
   ++setup_.statistics.rows_merged;
   add_row(rows_->row(), setup_.texts_stay, batch);
-  leave_row(least, batch);
+  heads_.pop_back();
+  row_state_ = RowState::kUnknown;
   return true;
 }
 
 // The first row of the cursor's group that is not before `second`, nor before the next pending
 // group. Requires: its present row is.
 std::uint32_t ColumnMerge::end_of_run(const GroupCursor& cursor, const Head* second) {
-  const std::uint64_t pending = pending_.empty() ? ~std::uint64_t{0} : pending_.back()->word_from();
-  const bool by_pending = !pending_.empty() && (second == nullptr || pending <= second->word);
-  const std::uint64_t bound = by_pending ? pending : second == nullptr ? 0 : second->word;
+  if (pending_.empty() && second == nullptr) return cursor.end_row();
+  const bool by_pending = !pending_.empty() && (second == nullptr || pending_word_ <= second->word);
+  const std::uint64_t bound = by_pending ? pending_word_ : second->word;
   const std::uint64_t* words = cursor.words();
-  const bool unbounded = pending_.empty() && second == nullptr;
   const std::vector<Value>* cells = nullptr;
-  if (!by_pending && second != nullptr && !order_.decides(bound)) {
-    cells = &cells_of(*second, cells_b_);
-  }
   const auto is_before = [&](std::uint32_t row) {
-    if (unbounded || words[row] < bound) return true;
-    return words[row] == bound && cells != nullptr && cursor.compare(row, *cells) < 0;
+    if (words[row] != bound || by_pending || order_.decides(bound)) return words[row] < bound;
+    if (cells == nullptr) cells = &cells_of(*second);
+    return cursor.compare(row, *cells) < 0;
   };
   std::uint32_t from = cursor.row() + 1;
   std::uint32_t step = 1;
+  if (from < cursor.end_row() && words[from] > bound) return from;
+  if (from + kRowsCounted <= cursor.end_row()) {
+    std::uint32_t before = 0;
+    for (std::uint32_t i = 0; i < kRowsCounted; ++i) before += words[from + i] < bound ? 1 : 0;
+    from += before;
+    const bool decided =
+        before < kRowsCounted && (words[from] > bound || by_pending || order_.decides(bound));
+    if (decided) return from;
+  }
   while (from < cursor.end_row() && is_before(std::min(from + step, cursor.end_row()) - 1)) {
     from = std::min(from + step, cursor.end_row());
     step *= 2;
   }
-  std::uint32_t to = std::min(from + step, cursor.end_row());
+  // The last row of the step is not before it.
+  std::uint32_t to = std::min(from + step - 1, cursor.end_row());
   while (from < to) {
     const std::uint32_t middle = from + (to - from) / 2;
     if (is_before(middle)) {
@@ -240,13 +268,28 @@ std::uint32_t ColumnMerge::end_of_run(const GroupCursor& cursor, const Head* sec
   return from;
 }
 
-void ColumnMerge::read_run(GroupCursor& cursor, std::uint32_t end, ColumnBatch& batch) {
+// A run within a group that is read as it is. False: not this one.
+bool ColumnMerge::read_plain_run(std::uint32_t source, std::uint32_t end, ColumnBatch& batch) {
+  GroupCursor& cursor = *groups_[source];
+  const std::uint32_t row = cursor.row();
+  const bool plain = end < cursor.end_row() && !cursor.has_irregular_rows() &&
+                     cursor.mask() == nullptr && end - row <= setup_.batcher.room(batch) &&
+                     !setup_.deleted_rows.observing();
+  if (!plain) return false;
+  pick(source, row, end - row, batch);
+  visited_ += end - row;
+  cursor.skip_to(end);
+  return true;
+}
+
+void ColumnMerge::read_run(std::uint32_t source, std::uint32_t end, ColumnBatch& batch) {
+  GroupCursor& cursor = *groups_[source];
   const std::uint32_t begin = cursor.row();
   std::uint32_t row = begin;
   while (row < end && !setup_.batcher.full(batch)) {
     const std::uint32_t irregular = cursor.next_irregular(row);
     if (irregular > row) {
-      row = pick_regular(cursor, row, std::min(end, irregular), batch);
+      row = pick_regular(source, row, std::min(end, irregular), batch);
       continue;
     }
     add_versions(cursor, row, batch);
@@ -254,18 +297,19 @@ void ColumnMerge::read_run(GroupCursor& cursor, std::uint32_t end, ColumnBatch& 
     ++row;
   }
   visited_ += row - begin;
-  move_to(cursor, row, batch);
+  move_to(source, row, batch);
 }
 
 // Returns the first row that was not visited.
-std::uint32_t ColumnMerge::pick_regular(GroupCursor& cursor, std::uint32_t row, std::uint32_t end,
+std::uint32_t ColumnMerge::pick_regular(std::uint32_t source, std::uint32_t row, std::uint32_t end,
                                         ColumnBatch& batch) {
+  GroupCursor& cursor = *groups_[source];
   begin_visible(cursor);
   const std::uint8_t* mask = cursor.mask();
   std::size_t room = setup_.batcher.room(batch);
   if (mask == nullptr) {
     const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(end - row, room));
-    pick(cursor, row, count, batch);
+    pick(source, row, count, batch);
     return row + count;
   }
   while (row < end && room > 0) {
@@ -275,45 +319,40 @@ std::uint32_t ColumnMerge::pick_regular(GroupCursor& cursor, std::uint32_t row, 
     }
     const std::uint32_t from = row;
     while (row < end && mask[row] != 0 && row - from < room) ++row;
-    pick(cursor, from, row - from, batch);
+    pick(source, from, row - from, batch);
     room -= row - from;
   }
   return row;
 }
 
-void ColumnMerge::pick(GroupCursor& cursor, std::uint32_t row, std::uint32_t count,
+void ColumnMerge::pick(std::uint32_t source, std::uint32_t row, std::uint32_t count,
                        ColumnBatch& batch) {
-  auto source = static_cast<std::uint32_t>(sources_.size());
-  while (source > 0 && sources_[source - 1] != &cursor) --source;
-  if (source == 0) {
-    sources_.push_back(&cursor);
-    source = static_cast<std::uint32_t>(sources_.size());
+  if (used_[source] == 0) {
+    used_[source] = 1;
+    sources_.push_back(source);
   }
-  picks_.push_back({source - 1, row, count, static_cast<std::uint32_t>(batch.rows)});
+  picks_.push_back({source, row, count, static_cast<std::uint32_t>(batch.rows)});
   batch.rows += count;
 }
 
-// The head's row was read. The head may be removed.
-void ColumnMerge::leave_row(std::size_t at, ColumnBatch& batch) {
-  Head& head = heads_[at];
-  if (head.cursor != nullptr) {
-    move_to(*head.cursor, head.cursor->row() + 1, batch);
-    if (head.cursor->inside()) {
-      head.word = head.cursor->word(head.cursor->row());
-      return;
-    }
-  } else {
+// The row of a head that was removed was read.
+void ColumnMerge::leave_row(const Head& head, ColumnBatch& batch) {
+  if (is_rows(head)) {
     row_state_ = RowState::kUnknown;
+    return;
   }
-  heads_.erase(heads_.begin() + static_cast<std::ptrdiff_t>(at));
+  const GroupCursor& cursor = cursor_of(head);
+  move_to(head.source, cursor.row() + 1, batch);
+  if (cursor.inside()) insert(head.source, cursor.word(cursor.row()));
 }
 
-void ColumnMerge::move_to(GroupCursor& cursor, std::uint32_t row, ColumnBatch& batch) {
+void ColumnMerge::move_to(std::uint32_t source, std::uint32_t row, ColumnBatch& batch) {
+  GroupCursor& cursor = *groups_[source];
   if (row < cursor.end_row()) return cursor.skip_to(row);
   flush(batch);
   cursor.skip_to(row);
-  if (alone_ == &cursor) alone_ = nullptr;
-  await(cursor);
+  if (alone_ == source) alone_.reset();
+  await(source);
   if (batch.rows >= kBatchRowsEnough) batch_over_ = true;
 }
 
@@ -333,18 +372,22 @@ void ColumnMerge::begin_visible(GroupCursor& cursor) {
   setup_.deleted_rows.end(std::string(as_text(cursor.group_from())));
 }
 
-// Several sources have the key of the head `least`. False: the row is undecided.
-bool ColumnMerge::read_conflict(std::size_t least, ColumnBatch& batch) {
+// Several sources have the least key. False: the row is undecided.
+bool ColumnMerge::read_conflict(ColumnBatch& batch) {
   equals_.clear();
-  for (std::size_t i = 0; i < heads_.size(); ++i) {
-    if (i != least && compare_heads(heads_[i], heads_[least]) != 0) continue;
-    if (heads_[i].cursor == nullptr && waits_ && rows_->prepared()) return false;
-    equals_.push_back(i);
-    if (heads_[i].cursor == nullptr) ++setup_.statistics.rows_read;
+  const Head least = heads_.back();
+  for (std::size_t i = heads_.size(); i-- > 0;) {
+    if (i + 2 < heads_.size() && compare_heads(heads_[i], least) != 0) break;
+    if (is_rows(heads_[i]) && waits_ && rows_->prepared()) return false;
+    equals_.push_back(heads_[i]);
   }
+  if (std::ranges::any_of(equals_, [this](const Head& head) { return is_rows(head); })) {
+    ++setup_.statistics.rows_read;
+  }
+  heads_.resize(heads_.size() - equals_.size());
   ++visited_;
   resolve(batch);
-  for (std::size_t i = equals_.size(); i-- > 0;) leave_row(equals_[i], batch);
+  for (const Head& head : equals_) leave_row(head, batch);
   return true;
 }
 
@@ -367,34 +410,32 @@ bool ColumnMerge::hides(const VersionedRow& row, Timestamp older) const {
 
 // Reads the row of the heads in equals_.
 void ColumnMerge::resolve(ColumnBatch& batch) {
-  GroupCursor* winner = nullptr;
+  Head winner = equals_.front();
   Timestamp newest = 0;
   Timestamp second = 0;
-  bool ahead = false;  // The row of other stores is newer than all of groups.
-  for (const std::size_t at : equals_) {
-    GroupCursor* cursor = heads_[at].cursor;
+  for (const Head& head : equals_) {
     const Timestamp time =
-        cursor != nullptr ? cursor->newest(cursor->row()) : newest_of(rows_->row());
-    // A group's row may have older versions that are visible; the batcher decides that.
+        is_rows(head) ? newest_of(rows_->row()) : cursor_of(head).newest(cursor_of(head).row());
     if (time >= newest) {
       second = newest;
       newest = time;
-      winner = cursor;
-      ahead = cursor == nullptr;
+      winner = head;
     } else {
       second = std::max(second, time);
     }
   }
-  if (ahead && second < newest && hides(rows_->row(), second)) {
+  if (is_rows(winner)) {
+    if (second == newest || !hides(rows_->row(), second)) return merge_versions(batch);
     ++setup_.statistics.rows_merged;
     return add_row(rows_->row(), setup_.texts_stay, batch);
   }
-  const bool whole = winner != nullptr && second < newest && newest <= setup_.request.timestamp &&
-                     !winner->has_absents() && !winner->is_irregular(winner->row());
+  GroupCursor& cursor = cursor_of(winner);
+  const bool whole = second < newest && newest <= setup_.request.timestamp &&
+                     !cursor.has_absents() && !cursor.is_irregular(cursor.row());
   if (!whole) return merge_versions(batch);
-  begin_visible(*winner);
-  const std::uint8_t* mask = winner->mask();
-  if (mask == nullptr || mask[winner->row()] != 0) pick(*winner, winner->row(), 1, batch);
+  begin_visible(cursor);
+  const std::uint8_t* mask = cursor.mask();
+  if (mask == nullptr || mask[cursor.row()] != 0) pick(winner.source, cursor.row(), 1, batch);
 }
 
 void ColumnMerge::merge_versions(ColumnBatch& batch) {
@@ -403,16 +444,14 @@ void ColumnMerge::merge_versions(ColumnBatch& batch) {
   version_rows_.clear();
   std::size_t used = 0;
   bool other_stores = false;
-  for (const std::size_t at : equals_) {
-    GroupCursor* cursor = heads_[at].cursor;
-    if (cursor == nullptr) {
+  for (const Head& head : equals_) {
+    if (is_rows(head)) {
       other_stores = true;
       continue;
     }
+    GroupCursor& cursor = cursor_of(head);
     RowBuilder& versions = *versions_[used++];
-    if (cursor->read(cursor->row(), setup_.spec, versions)) {
-      version_rows_.push_back(versions.row());
-    }
+    if (cursor.read(cursor.row(), setup_.spec, versions)) version_rows_.push_back(versions.row());
   }
   if (other_stores) version_rows_.push_back(rows_->row());
   if (version_rows_.empty()) return;
@@ -434,10 +473,10 @@ void ColumnMerge::flush(ColumnBatch& batch) {
   }
   const bool texts = std::ranges::any_of(
       batch.columns, [](const ColumnVector& column) { return is_text_type(column.type); });
-  for (const GroupCursor* source : sources_) {
-    if (texts) {
-      batch.memory.insert(batch.memory.end(), source->blocks().begin(), source->blocks().end());
-    }
+  for (const std::uint32_t source : sources_) {
+    const std::vector<Slice>& blocks = groups_[source]->blocks();
+    if (texts) batch.memory.insert(batch.memory.end(), blocks.begin(), blocks.end());
+    used_[source] = 0;
   }
   picks_.clear();
   sources_.clear();
@@ -447,7 +486,7 @@ void ColumnMerge::flush(ColumnBatch& batch) {
 bool ColumnMerge::take_group(ColumnBatch& batch) {
   const Pick& pick = picks_.front();
   if (picks_.size() != 1 || pick.count != batch.rows || pick.row != 0) return false;
-  GroupCursor& cursor = *sources_[pick.source];
+  GroupCursor& cursor = *groups_[pick.source];
   if (cursor.group_rows() != pick.count) return false;
   for (std::size_t i = 0; i < batch.columns.size(); ++i) cursor.take(i, batch.columns[i]);
   batch_over_ = true;
@@ -456,30 +495,34 @@ bool ColumnMerge::take_group(ColumnBatch& batch) {
 
 void ColumnMerge::copy_column(std::size_t i, ColumnBatch& batch) {
   ColumnVector& out = batch.columns[i];
-  columns_.clear();
   bool nulls = false;
-  for (GroupCursor* source : sources_) {
-    columns_.push_back(&source->column(i));
-    nulls = nulls || !columns_.back()->nulls.empty();
+  bool tables = false;
+  for (const std::uint32_t source : sources_) {
+    columns_[source] = &groups_[source]->column(i);
+    nulls = nulls || !columns_[source]->nulls.empty();
+    tables = tables || columns_[source]->table;
   }
-  if (nulls && out.nulls.empty()) out.nulls.assign(setup_.batcher.rows_max(), 0);
-  const bool texts = is_text_type(out.type);
-  for (const Pick& pick : picks_) {
-    const ColumnVector& in = *columns_[pick.source];
-    if (!texts) {
-      const std::uint64_t* from = in.words.data() + pick.row;
-      std::copy(from, from + pick.count, out.words.data() + pick.at);
-    } else if (!in.table) {
-      const std::string_view* from = in.texts.data() + pick.row;
-      std::copy(from, from + pick.count, out.texts.data() + pick.at);
-    } else {
+  if (!is_text_type(out.type)) {
+    for (const Pick& pick : picks_) {
+      copy_items(columns_[pick.source]->words.data() + pick.row, pick.count, &out.words[pick.at]);
+    }
+  } else if (!tables) {
+    for (const Pick& pick : picks_) {
+      copy_items(columns_[pick.source]->texts.data() + pick.row, pick.count, &out.texts[pick.at]);
+    }
+  } else {
+    for (const Pick& pick : picks_) {
+      const ColumnVector& in = *columns_[pick.source];
       for (std::uint32_t row = 0; row < pick.count; ++row) {
         out.texts[pick.at + row] = in.text(pick.row + row);
       }
     }
-    if (in.nulls.empty()) continue;
-    const std::uint8_t* from = in.nulls.data() + pick.row;
-    std::copy(from, from + pick.count, out.nulls.data() + pick.at);
+  }
+  if (!nulls) return;
+  if (out.nulls.empty()) out.nulls.assign(setup_.batcher.rows_max(), 0);
+  for (const Pick& pick : picks_) {
+    const std::vector<std::uint8_t>& in = columns_[pick.source]->nulls;
+    if (!in.empty()) copy_items(in.data() + pick.row, pick.count, &out.nulls[pick.at]);
   }
 }
 
@@ -490,13 +533,14 @@ void ColumnMerge::remember_position() {
   const auto consider = [&least](ByteSpan found) {
     if (least.empty() || compare_keys(found, as_bytes(least)) < 0) least = as_text(found);
   };
-  if (alone_ != nullptr) consider(alone_->group_from());
-  if (!pending_.empty()) consider(pending_.back()->group_from());
-  for (const Head& head : heads_) {
-    if (head.cursor == nullptr) {
+  if (alone_) consider(groups_[*alone_]->group_from());
+  if (!pending_.empty()) consider(groups_[pending_.back()]->group_from());
+  if (!heads_.empty()) {
+    if (is_rows(heads_.back())) {
       consider(rows_->row().key);
     } else {
-      head.cursor->key(head.cursor->row(), key);
+      const GroupCursor& cursor = cursor_of(heads_.back());
+      cursor.key(cursor.row(), key);
       consider(as_bytes(key));
     }
   }

@@ -49,42 +49,49 @@ class ColumnMerge {
   const std::string& position() const { return position_; }
 
  private:
-  static constexpr std::size_t kNone = ~std::size_t{0};
   enum class RowState : std::uint8_t { kUnknown, kHead, kEnd };
   // A source with a current row.
   struct Head {
-    GroupCursor* cursor = nullptr;  // Null: rows_.
     std::uint64_t word = 0;
+    std::uint32_t source = 0;  // Index among groups_; their number: rows_.
   };
   // Regular rows to be copied to the batch.
   struct Pick {
-    std::uint32_t source = 0;  // Among sources_.
+    std::uint32_t source = 0;  // Index among groups_.
     std::uint32_t row = 0;
     std::uint32_t count = 0;
     std::uint32_t at = 0;  // In the batch.
   };
 
   static Task<void> load_group(GroupCursor& cursor, Result<void>& outcome);
-  void await(GroupCursor& cursor);
+  bool is_rows(const Head& head) const { return head.source == groups_.size(); }
+  GroupCursor& cursor_of(const Head& head) { return *groups_[head.source]; }
+  void await(std::uint32_t source);
+  void pop_pending();
   bool advance_rows();
   bool settle_groups();
-  bool settle(GroupCursor& cursor);
-  bool is_alone(const GroupCursor& cursor, const GroupCursor* next) const;
-  std::uint64_t least_word() const;
-  const std::vector<Value>& cells_of(const Head& head, std::vector<Value>& memory);
-  std::strong_ordering compare_heads(const Head& a, const Head& b);
+  bool settle(std::uint32_t source);
+  bool is_alone(const GroupCursor& cursor);
+  void insert(std::uint32_t source, std::uint64_t word);
+  const std::vector<Value>& cells_of(const Head& head);
+  std::strong_ordering compare_equal_words(const Head& a, const Head& b);
+  std::strong_ordering compare_heads(const Head& a, const Head& b) {
+    if (a.word != b.word) return a.word <=> b.word;
+    if (order_.decides(a.word)) return std::strong_ordering::equal;
+    return compare_equal_words(a, b);
+  }
   bool step(ColumnBatch& batch);
-  void find_least(std::size_t& least, std::size_t& second);
   std::uint32_t end_of_run(const GroupCursor& cursor, const Head* second);
-  void read_run(GroupCursor& cursor, std::uint32_t end, ColumnBatch& batch);
-  std::uint32_t pick_regular(GroupCursor& cursor, std::uint32_t row, std::uint32_t end,
+  bool read_plain_run(std::uint32_t source, std::uint32_t end, ColumnBatch& batch);
+  void read_run(std::uint32_t source, std::uint32_t end, ColumnBatch& batch);
+  std::uint32_t pick_regular(std::uint32_t source, std::uint32_t row, std::uint32_t end,
                              ColumnBatch& batch);
-  void pick(GroupCursor& cursor, std::uint32_t row, std::uint32_t count, ColumnBatch& batch);
-  void leave_row(std::size_t head, ColumnBatch& batch);
-  void move_to(GroupCursor& cursor, std::uint32_t row, ColumnBatch& batch);
+  void pick(std::uint32_t source, std::uint32_t row, std::uint32_t count, ColumnBatch& batch);
+  void leave_row(const Head& head, ColumnBatch& batch);
+  void move_to(std::uint32_t source, std::uint32_t row, ColumnBatch& batch);
   void add_row(const VersionedRow& row, bool texts_stay, ColumnBatch& batch);
   void add_versions(GroupCursor& cursor, std::uint32_t row, ColumnBatch& batch);
-  bool read_conflict(std::size_t least, ColumnBatch& batch);
+  bool read_conflict(ColumnBatch& batch);
   void resolve(ColumnBatch& batch);
   bool hides(const VersionedRow& row, Timestamp older) const;
   void merge_versions(ColumnBatch& batch);
@@ -102,9 +109,10 @@ class ColumnMerge {
   const bool waits_;
   std::size_t wanted_values_ = 0;
   std::vector<std::unique_ptr<GroupCursor>> groups_;
-  std::vector<GroupCursor*> pending_;  // Outside a group; by group_from(), the least at the back.
-  std::vector<Head> heads_;            // In no order; rows_, if it has a row, is one of them.
-  GroupCursor* alone_ = nullptr;       // Whose group no other source has keys in.
+  std::vector<std::uint32_t> pending_;  // Outside a group; by group_from(), the least at the back.
+  std::uint64_t pending_word_ = 0;      // word_from() of that one.
+  std::vector<Head> heads_;             // By key, the least at the back.
+  std::optional<std::uint32_t> alone_;  // Whose group no other source has keys in.
   std::unique_ptr<RowCursor> rows_;
   RowState row_state_ = RowState::kUnknown;
   std::vector<GroupCursor*> waiting_;  // Those that load() loads.
@@ -114,13 +122,13 @@ class ColumnMerge {
   bool batch_over_ = false;
   std::string position_;
   // Of the current step:
-  std::vector<std::size_t> equals_;  // Heads with the least key.
-  std::vector<Value> cells_a_;
-  std::vector<Value> cells_b_;
+  std::vector<Head> equals_;               // Those with the least key.
+  std::vector<std::vector<Value>> cells_;  // Key columns of heads, by source; empty: not decoded.
   std::string key_memory_;
   // Of the batch:
   std::vector<Pick> picks_;
-  std::vector<GroupCursor*> sources_;
+  std::vector<std::uint32_t> sources_;  // Of the picks.
+  std::vector<std::uint8_t> used_;      // By source: it is one of them.
   std::vector<const ColumnVector*> columns_;
   // Of rows that are read as versions:
   std::vector<std::unique_ptr<RowBuilder>> versions_;
