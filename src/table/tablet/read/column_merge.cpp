@@ -22,6 +22,11 @@ Timestamp newest_of(const VersionedRow& row) {
   return std::max(written, deleted);
 }
 
+// Of a row whose text is in ColumnVector::texts.
+constexpr std::uint32_t kNoCode = ~std::uint32_t{0};
+// Codes are returned if the table has at most one text for so many rows.
+constexpr std::size_t kRowsPerTextMin = 2;
+
 // Most runs are short where sources overlap much.
 template <class T>
 void copy_items(const T* from, std::uint32_t count, T* to) {
@@ -49,6 +54,7 @@ ColumnMerge::ColumnMerge(std::vector<std::unique_ptr<GroupCursor>> groups,
     if (setup_.spec.columns == nullptr || setup_.spec.columns->has(column)) ++wanted_values_;
   }
   columns_.resize(groups_.size());
+  code_from_.resize(groups_.size());
   for (std::uint32_t i = 0; i < groups_.size(); ++i) await(i);
 }
 
@@ -71,6 +77,15 @@ ColumnMerge::Stop ColumnMerge::read(ColumnBatch& batch, std::size_t visit_max) {
   visited_ = 0;
   visit_max_ = visit_max;
   batch_over_ = false;
+  taken_ = false;
+  tables_.resize(batch.columns.size());
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    ColumnVector& column = batch.columns[i];
+    tables_[i].reset();
+    if (!setup_.request.text_tables || !is_text_type(column.type)) continue;
+    tables_[i] = std::make_shared<TextTable>();
+    column.codes.assign(setup_.batcher.rows_max(), kNoCode);
+  }
   waiting_.clear();
   rows_wait_ = false;
   Stop stop = Stop::kPause;
@@ -94,6 +109,7 @@ ColumnMerge::Stop ColumnMerge::read(ColumnBatch& batch, std::size_t visit_max) {
     }
   }
   flush(batch);
+  finish_texts(batch);
   remember_position();
   return stop;
 }
@@ -490,32 +506,22 @@ bool ColumnMerge::take_group(ColumnBatch& batch) {
   if (cursor.group_rows() != pick.count) return false;
   for (std::size_t i = 0; i < batch.columns.size(); ++i) cursor.take(i, batch.columns[i]);
   batch_over_ = true;
+  taken_ = true;
   return true;
 }
 
 void ColumnMerge::copy_column(std::size_t i, ColumnBatch& batch) {
   ColumnVector& out = batch.columns[i];
   bool nulls = false;
-  bool tables = false;
   for (const std::uint32_t source : sources_) {
     columns_[source] = &groups_[source]->column(i);
     nulls = nulls || !columns_[source]->nulls.empty();
-    tables = tables || columns_[source]->table;
   }
-  if (!is_text_type(out.type)) {
-    for (const Pick& pick : picks_) {
-      copy_items(columns_[pick.source]->words.data() + pick.row, pick.count, &out.words[pick.at]);
-    }
-  } else if (!tables) {
-    for (const Pick& pick : picks_) {
-      copy_items(columns_[pick.source]->texts.data() + pick.row, pick.count, &out.texts[pick.at]);
-    }
+  if (is_text_type(out.type)) {
+    copy_texts(i, out);
   } else {
     for (const Pick& pick : picks_) {
-      const ColumnVector& in = *columns_[pick.source];
-      for (std::uint32_t row = 0; row < pick.count; ++row) {
-        out.texts[pick.at + row] = in.text(pick.row + row);
-      }
+      copy_items(columns_[pick.source]->words.data() + pick.row, pick.count, &out.words[pick.at]);
     }
   }
   if (!nulls) return;
@@ -523,6 +529,75 @@ void ColumnMerge::copy_column(std::size_t i, ColumnBatch& batch) {
   for (const Pick& pick : picks_) {
     const std::vector<std::uint8_t>& in = columns_[pick.source]->nulls;
     if (!in.empty()) copy_items(in.data() + pick.row, pick.count, &out.nulls[pick.at]);
+  }
+}
+
+void ColumnMerge::copy_texts(std::size_t i, ColumnVector& out) {
+  const auto tables = static_cast<std::size_t>(std::ranges::count_if(
+      sources_, [this](std::uint32_t source) { return columns_[source]->table != nullptr; }));
+  if (tables_[i] && tables == sources_.size()) return copy_codes(i, out);
+  if (tables_[i]) look_up_codes(i, out);
+  for (const Pick& pick : picks_) {
+    const ColumnVector& in = *columns_[pick.source];
+    if (!in.table) {
+      copy_items(in.texts.data() + pick.row, pick.count, &out.texts[pick.at]);
+      continue;
+    }
+    for (std::uint32_t row = 0; row < pick.count; ++row) {
+      out.texts[pick.at + row] = in.text(pick.row + row);
+    }
+  }
+}
+
+// The tables of all sources become one.
+void ColumnMerge::copy_codes(std::size_t i, ColumnVector& out) {
+  TextTable& all = *tables_[i];
+  for (const std::uint32_t source : sources_) {
+    const TextTable& table = *columns_[source]->table;
+    code_from_[source] = static_cast<std::uint32_t>(all.size());
+    all.insert(all.end(), table.begin(), table.end());
+  }
+  for (const Pick& pick : picks_) {
+    const std::uint32_t* in = columns_[pick.source]->codes.data() + pick.row;
+    const std::uint32_t from = code_from_[pick.source];
+    std::uint32_t* to = &out.codes[pick.at];
+    for (std::uint32_t row = 0; row < pick.count; ++row) to[row] = in[row] + from;
+  }
+}
+
+// The column has texts instead of codes from now on.
+void ColumnMerge::look_up_codes(std::size_t i, ColumnVector& column) {
+  for (std::size_t row = 0; row < column.codes.size(); ++row) {
+    if (column.codes[row] != kNoCode) column.texts[row] = (*tables_[i])[column.codes[row]];
+  }
+  column.codes.clear();
+  tables_[i].reset();
+}
+
+// Rows that were read one by one get codes of their own.
+void ColumnMerge::finish_texts(ColumnBatch& batch) {
+  if (taken_) return;
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    if (!tables_[i]) continue;
+    ColumnVector& column = batch.columns[i];
+    TextTable& table = *tables_[i];
+    const auto own = static_cast<std::size_t>(
+        std::count(column.codes.begin(),
+                   column.codes.begin() + static_cast<std::ptrdiff_t>(batch.rows), kNoCode));
+    // Long values are filled in later, by row.
+    const bool coded = !table.empty() && setup_.batcher.hunks().empty() &&
+                       (table.size() + own) * kRowsPerTextMin <= batch.rows;
+    if (!coded) {
+      look_up_codes(i, column);
+      continue;
+    }
+    for (std::size_t row = 0; row < batch.rows; ++row) {
+      if (column.codes[row] != kNoCode) continue;
+      column.codes[row] = static_cast<std::uint32_t>(table.size());
+      table.push_back(column.texts[row]);
+    }
+    column.table = std::move(tables_[i]);
+    column.texts.clear();
   }
 }
 

@@ -99,6 +99,10 @@ class ColumnMerge {
   void flush(ColumnBatch& batch);
   bool take_group(ColumnBatch& batch);
   void copy_column(std::size_t i, ColumnBatch& batch);
+  void copy_texts(std::size_t i, ColumnVector& out);
+  void copy_codes(std::size_t i, ColumnVector& out);
+  void look_up_codes(std::size_t i, ColumnVector& column);
+  void finish_texts(ColumnBatch& batch);
   void remember_position();
   bool full(const ColumnBatch& batch) const {
     return batch_over_ || setup_.batcher.full(batch) || visited_ >= visit_max_;
@@ -127,8 +131,12 @@ class ColumnMerge {
   std::string key_memory_;
   // Of the batch:
   std::vector<Pick> picks_;
-  std::vector<std::uint32_t> sources_;  // Of the picks.
-  std::vector<std::uint8_t> used_;      // By source: it is one of them.
+  bool taken_ = false;  // It is a group as it is.
+  // By column: the table to which codes of the rows so far refer. Null: texts have no codes.
+  std::vector<std::shared_ptr<TextTable>> tables_;
+  std::vector<std::uint32_t> code_from_;  // By source: where its table begins in that one.
+  std::vector<std::uint32_t> sources_;    // Of the picks.
+  std::vector<std::uint8_t> used_;        // By source: it is one of them.
   std::vector<const ColumnVector*> columns_;
   // Of rows that are read as versions:
   std::vector<std::unique_ptr<RowBuilder>> versions_;

@@ -309,6 +309,49 @@ TEST_F(MergeTest, UpdatesInMemoryLeaveOtherRowsToBeCopied) {
   EXPECT_EQ(scan->statistics().rows_merged, static_cast<std::uint64_t>(kRows) / 100);
 }
 
+TEST_F(MergeTest, TextsOfMergedRowsAreCodesOfOneTable) {
+  constexpr std::int64_t kRows = 10'000;
+  const std::string_view names[] = {"red", "green", "blue", "black"};
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    tablet.write(i, 10, {{1, names[i % 3]}, {2, Value(i)}, {3, "w"}});
+  }
+  tablet.flush(OptimizeFor::kScan, false);
+  for (std::int64_t i = 1; i < kRows; i += 50) {
+    tablet.write(i, 20, {{1, names[3]}, {2, Value(i)}, {3, "w"}});
+  }
+  tablet.flush(OptimizeFor::kScan);
+  for (std::int64_t i = 2; i < kRows; i += 100) {
+    tablet.write(i, 30, {{1, i % 200 == 2 ? Value("new") : Value()}, {2, Value(i)}, {3, "w"}});
+  }
+  ScanRequest request;
+  request.columns = {1, 0};
+  request.text_tables = true;
+  std::unique_ptr<TabletScan> scan = *tablet.reader.scan(request);
+  ColumnBatch batch;
+  std::int64_t row = 0;
+  for (auto step = scan->next(batch); *step != TabletScan::Step::kEnd; step = scan->next(batch)) {
+    if (*step == TabletScan::Step::kNeedsData) {
+      ASSERT_TRUE(tablet.run(scan->load()));
+      continue;
+    }
+    const ColumnVector& column = batch.columns[0];
+    ASSERT_TRUE(column.table);
+    ASSERT_TRUE(column.texts.empty());
+    ASSERT_EQ(column.codes.size(), batch.rows);
+    EXPECT_LT(column.table->size(), batch.rows / 2);
+    for (std::size_t i = 0; i < batch.rows; ++i, ++row) {
+      const bool null = row % 200 == 102;
+      ASSERT_EQ(!column.nulls.empty() && column.nulls[i] != 0, null) << row;
+      if (null) continue;
+      const std::string_view expected = row % 100 == 2  ? "new"
+                                        : row % 50 == 1 ? names[3]
+                                                        : names[row % 3];
+      ASSERT_EQ(column.text(i), expected) << row;
+    }
+  }
+  EXPECT_EQ(row, kRows);
+}
+
 TEST_F(MergeTest, AGroupThatNobodyUpdatedIsSkippedByItsValues) {
   constexpr std::int64_t kRows = 40'000;
   for (std::int64_t i = 0; i < kRows; ++i) {
