@@ -132,18 +132,13 @@ bool ColumnMerge::advance_rows() {
 void ColumnMerge::insert(std::uint32_t source, std::uint64_t word) {
   cells_[source].clear();
   const Head added{.word = word, .source = source};
-  // Counting all costs less than finding the place by branches.
-  std::size_t at = 0;
-  for (const Head& head : heads_) at += head.word > word ? 1 : 0;
+  std::size_t at = heads_.count_above(word);
   if (!order_.decides(word)) {
     while (at < heads_.size() && heads_[at].word == word && compare_heads(heads_[at], added) > 0) {
       ++at;
     }
   }
-  heads_.push_back(added);
-  std::move_backward(heads_.begin() + static_cast<std::ptrdiff_t>(at), heads_.end() - 1,
-                     heads_.end());
-  heads_[at] = added;
+  heads_.insert(at, added);
 }
 
 // Enters the groups that may have rows before those of all heads. False: some must be loaded.
@@ -223,11 +218,13 @@ std::strong_ordering ColumnMerge::compare_equal_words(const Head& a, const Head&
 // the row is undecided.
 bool ColumnMerge::step(ColumnBatch& batch) {
   const Head least = heads_.back();
-  const Head* second = heads_.size() > 1 ? &heads_[heads_.size() - 2] : nullptr;
-  if (second != nullptr && compare_heads(least, *second) == 0) return read_conflict(batch);
+  const bool others = heads_.size() > 1;
+  const Head second = others ? heads_[heads_.size() - 2] : Head{};
+  if (others && is_plain(least) && is_plain(second) && merge_two(batch)) return true;
+  if (others && compare_heads(least, second) == 0) return read_conflict(batch);
   if (!is_rows(least)) {
-    const std::uint32_t end = end_of_run(cursor_of(least), second);
-    heads_.pop_back();
+    const std::uint32_t end = end_of_run(cursor_of(least), others ? &second : nullptr);
+    heads_.pop(1);
     if (!read_plain_run(least.source, end, batch)) read_run(least.source, end, batch);
     const GroupCursor& cursor = cursor_of(least);
     if (cursor.inside()) insert(least.source, cursor.word(cursor.row()));
@@ -238,8 +235,78 @@ bool ColumnMerge::step(ColumnBatch& batch) {
   ++setup_.statistics.rows_read;
   ++setup_.statistics.rows_merged;
   add_row(rows_->row(), setup_.texts_stay, batch);
-  heads_.pop_back();
+  heads_.pop(1);
   row_state_ = RowState::kUnknown;
+  return true;
+}
+
+// Whether all rows of the head's group are regular, whole and visible, and pass.
+bool ColumnMerge::is_plain(const Head& head) {
+  if (is_rows(head) || setup_.deleted_rows.observing()) return false;
+  GroupCursor& cursor = cursor_of(head);
+  return !cursor.has_absents() && !cursor.has_irregular_rows() && cursor.mask() == nullptr;
+}
+
+// What step() does for the two least heads, both plain, again and again until one of their groups
+// ends or another source comes first. False: nothing was read.
+bool ColumnMerge::merge_two(ColumnBatch& batch) {
+  struct Side {
+    std::uint32_t source = 0;
+    GroupCursor* cursor = nullptr;
+    const std::uint64_t* words = nullptr;
+    std::uint32_t row = 0;
+    std::uint32_t end = 0;
+  };
+  const auto side_of = [this](const Head& head) {
+    GroupCursor& cursor = cursor_of(head);
+    return Side{head.source, &cursor, cursor.words(), cursor.row(), cursor.end_row()};
+  };
+  std::uint64_t bound = heads_.size() > 2 ? heads_[heads_.size() - 3].word : ~std::uint64_t{0};
+  if (!pending_.empty()) bound = std::min(bound, pending_word_);
+  Side a = side_of(heads_.back());
+  Side b = side_of(heads_[heads_.size() - 2]);
+  // A run of the side up to a word. It begins below it.
+  const auto read_below = [&](Side& side, std::uint64_t word) {
+    const auto room = static_cast<std::uint32_t>(setup_.batcher.room(batch));
+    const std::uint32_t from = side.row;
+    const std::uint32_t last = std::min(side.end, from + room);
+    while (side.row + kRowsCounted <= last) {
+      std::uint32_t count = 0;
+      for (std::uint32_t i = 0; i < kRowsCounted; ++i) {
+        count += side.words[side.row + i] < word ? 1 : 0;
+      }
+      side.row += count;
+      if (count < kRowsCounted) break;
+    }
+    while (side.row < last && side.words[side.row] < word) ++side.row;
+    pick(side.source, from, side.row - from, batch);
+    visited_ += side.row - from;
+  };
+  const std::size_t visited = visited_;
+  while (a.row < a.end && b.row < b.end && !full(batch)) {
+    const std::uint64_t of_a = a.words[a.row];
+    const std::uint64_t of_b = b.words[b.row];
+    if (std::min(of_a, of_b) >= bound) break;
+    if (of_a != of_b) {
+      read_below(of_a < of_b ? a : b, std::min(std::max(of_a, of_b), bound));
+      continue;
+    }
+    if (!order_.decides(of_a)) break;
+    const Timestamp time_a = a.cursor->newest(a.row);
+    const Timestamp time_b = b.cursor->newest(b.row);
+    if (time_a == time_b) break;
+    const Side& newer = time_a > time_b ? a : b;
+    pick(newer.source, newer.row, 1, batch);
+    ++a.row;
+    ++b.row;
+    ++visited_;
+  }
+  if (visited_ == visited) return false;
+  heads_.pop(2);
+  for (const Side& side : {a, b}) {
+    move_to(side.source, side.row, batch);
+    if (side.cursor->inside()) insert(side.source, side.cursor->word(side.row));
+  }
   return true;
 }
 
@@ -400,7 +467,7 @@ bool ColumnMerge::read_conflict(ColumnBatch& batch) {
   if (std::ranges::any_of(equals_, [this](const Head& head) { return is_rows(head); })) {
     ++setup_.statistics.rows_read;
   }
-  heads_.resize(heads_.size() - equals_.size());
+  heads_.pop(equals_.size());
   ++visited_;
   resolve(batch);
   for (const Head& head : equals_) leave_row(head, batch);

@@ -55,6 +55,39 @@ class ColumnMerge {
     std::uint64_t word = 0;
     std::uint32_t source = 0;  // Index among groups_; their number: rows_.
   };
+  // Heads by key, the least at the back. Two vectors: a head that is read as a whole just after its
+  // parts were written would wait for them.
+  class Heads {
+   public:
+    bool empty() const { return words_.empty(); }
+    std::size_t size() const { return words_.size(); }
+    Head operator[](std::size_t i) const { return {.word = words_[i], .source = sources_[i]}; }
+    Head back() const { return (*this)[size() - 1]; }
+    void pop(std::size_t count) {
+      words_.resize(words_.size() - count);
+      sources_.resize(words_.size());
+    }
+    // The number of heads above the word: counting all costs less than searching by branches.
+    std::size_t count_above(std::uint64_t word) const {
+      std::size_t count = 0;
+      for (const std::uint64_t other : words_) count += other > word ? 1 : 0;
+      return count;
+    }
+    void insert(std::size_t at, Head head) {
+      words_.push_back(head.word);
+      sources_.push_back(head.source);
+      for (std::size_t i = size() - 1; i > at; --i) {
+        words_[i] = words_[i - 1];
+        sources_[i] = sources_[i - 1];
+      }
+      words_[at] = head.word;
+      sources_[at] = head.source;
+    }
+
+   private:
+    std::vector<std::uint64_t> words_;
+    std::vector<std::uint32_t> sources_;
+  };
   // Regular rows to be copied to the batch.
   struct Pick {
     std::uint32_t source = 0;  // Index among groups_.
@@ -81,6 +114,8 @@ class ColumnMerge {
     return compare_equal_words(a, b);
   }
   bool step(ColumnBatch& batch);
+  bool is_plain(const Head& head);
+  bool merge_two(ColumnBatch& batch);
   std::uint32_t end_of_run(const GroupCursor& cursor, const Head* second);
   bool read_plain_run(std::uint32_t source, std::uint32_t end, ColumnBatch& batch);
   void read_run(std::uint32_t source, std::uint32_t end, ColumnBatch& batch);
@@ -115,7 +150,7 @@ class ColumnMerge {
   std::vector<std::unique_ptr<GroupCursor>> groups_;
   std::vector<std::uint32_t> pending_;  // Outside a group; by group_from(), the least at the back.
   std::uint64_t pending_word_ = 0;      // word_from() of that one.
-  std::vector<Head> heads_;             // By key, the least at the back.
+  Heads heads_;
   std::optional<std::uint32_t> alone_;  // Whose group no other source has keys in.
   std::unique_ptr<RowCursor> rows_;
   RowState row_state_ = RowState::kUnknown;

@@ -3,7 +3,7 @@
 #include "table/tablet/read/column_merge.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "io/random.h"
 #include "table/tablet/read/test_reader.h"
@@ -307,6 +307,32 @@ TEST_F(MergeTest, UpdatesInMemoryLeaveOtherRowsToBeCopied) {
   std::unique_ptr<TabletScan> scan = *tablet.reader.scan(of_numbers());
   EXPECT_EQ(numbers(*scan), expected);
   EXPECT_EQ(scan->statistics().rows_merged, static_cast<std::uint64_t>(kRows) / 100);
+}
+
+TEST_F(MergeTest, RowsOfSeveralChunksTakeTheirPlacesWithoutBeingMergedOneByOne) {
+  std::map<std::int64_t, std::int64_t> expected;
+  // Which multiples of what have a row in each chunk; some runs are long, some are one row.
+  const std::pair<std::int64_t, std::int64_t> chunks[] = {{0, 2}, {7, 10}, {100, 900}, {3, 501}};
+  Timestamp time = 10;
+  for (const auto& [first, step] : chunks) {
+    for (std::int64_t i = first; i < 60'000; i += step) {
+      const std::int64_t number = i * 10 + static_cast<std::int64_t>(time % 10);
+      tablet.write(i, time, {{1, "t"}, {2, Value(number)}, {3, "w"}});
+      expected[i] = number;
+    }
+    ++time;
+    tablet.flush(OptimizeFor::kScan);
+  }
+  std::vector<std::int64_t> wanted;
+  for (const auto& [key, number] : expected) wanted.push_back(number);
+  for (const std::uint64_t limit : {~std::uint64_t{0}, std::uint64_t{12'345}}) {
+    ScanRequest request = of_numbers();
+    request.row_limit = limit;
+    std::unique_ptr<TabletScan> scan = *tablet.reader.scan(request);
+    wanted.resize(std::min<std::uint64_t>(limit, wanted.size()));
+    EXPECT_EQ(numbers(*scan), wanted);
+    EXPECT_EQ(scan->statistics().rows_merged, 0u);
+  }
 }
 
 TEST_F(MergeTest, TextsOfMergedRowsAreCodesOfOneTable) {
