@@ -57,6 +57,7 @@ LineEditor::LineEditor(std::string history, Complete complete) : history_(std::m
   rl_readline_name = "moraine";
   rl_catch_signals = 0;  // InterruptWatch has them.
   rl_initialize();
+  rl_basic_word_break_characters = breaks.c_str();
   rl_completer_word_break_characters = const_cast<char*>(breaks.c_str());
   rl_attempted_completion_function = complete_word;
   using_history();
@@ -65,8 +66,11 @@ LineEditor::LineEditor(std::string history, Complete complete) : history_(std::m
 }
 
 LineEditor::~LineEditor() {
-  if (!history_.empty() && write_history(history_.c_str()) == 0) {
-    ::chmod(history_.c_str(), S_IRUSR | S_IWUSR);
+  if (!history_.empty()) {
+    const mode_t before = ::umask(S_IRWXG | S_IRWXO);
+    write_history(history_.c_str());
+    ::umask(before);
+    ::chmod(history_.c_str(), S_IRUSR | S_IWUSR);  // Where the file was there before.
   }
   delete active;
   active = nullptr;

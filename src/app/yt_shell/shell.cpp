@@ -128,6 +128,8 @@ class Shell {
     auto statement = parse_statement(text);
     if (!statement) return report(kExitUsage, statement.error().context);
     const auto begun = Clock::now();
+    session_.printed = false;
+    session_.times = interactive_;
     const auto code = run(*statement);
     std::fflush(stdout);
     if (session_.closed) {
@@ -135,10 +137,9 @@ class Shell {
       return kExitOk;
     }
     if (!code) return report_failed(code.error(), statement->query);
-    const bool quiet = statement->kind == StatementKind::kHelp || done_;
-    if (interactive_ && !quiet && *code == kExitOk) {
+    if (interactive_ && !session_.printed && !done_ && *code == kExitOk) {
       const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-      fmt::print("{:.3f} s\n", seconds);
+      fmt::print("ok, {:.3f} s\n", seconds);
     }
     return *code;
   }

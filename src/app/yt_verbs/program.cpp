@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
@@ -76,8 +77,8 @@ int run_parsed(const Verb& verb, YtArguments arguments) {
   const auto code = run_verb(session, verb, std::move(arguments));
   if (session.closed) return kExitOk;
   if (!code) return report_yt(code.error());
-  if (std::fflush(stdout) != 0) return report(kExitIo, "standard output cannot be written");
-  return *code;
+  if (std::fflush(stdout) == 0) return *code;
+  return errno == EPIPE ? kExitOk : report(kExitIo, "standard output cannot be written");
 }
 
 }  // namespace

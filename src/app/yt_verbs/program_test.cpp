@@ -155,6 +155,19 @@ TEST_F(Verbs, WrongArgumentsAndNoClusterAreToldApart) {
   EXPECT_TRUE(none.err.contains("127.0.0.1:1: Connection refused")) << none.err;
 }
 
+TEST_F(Verbs, AReaderThatIsGoneIsNoFailure) {
+  for (const std::size_t size : {std::size_t{10}, std::size_t{2'000'000}}) {
+    ScriptedServer server({http_answer(200, std::string(size, 'x'))});
+    write_file(folder / "gone", "set -o pipefail\n" + moraine_binary() + " read-file //f --proxy " +
+                                    to_string(server.address()) + " | true\necho $?\n");
+    ChildOptions options;
+    options.arguments = {"/bin/bash", folder / "gone"};
+    auto child = ChildProcess::start(options);
+    ASSERT_TRUE(child);
+    EXPECT_EQ(child->read_line(std::chrono::seconds(60)).value_or("-"), "0") << size;
+  }
+}
+
 TEST_F(Verbs, HelpAndCompletionKnowThem) {
   EXPECT_TRUE(run({"mount-table", "--help"}).out.contains("--first-tablet-index"));
   EXPECT_TRUE(run({"--help"}).out.contains("select-rows"));

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "app/exit_code.h"
 #include "app/interrupt.h"
@@ -67,8 +69,9 @@ class RowInput {
   std::unique_ptr<BodySource> source_;
 };
 
-std::string count_line(std::uint64_t rows) {
-  return fmt::format("({})\n", counted(rows, "row"));
+std::string count_line(std::uint64_t rows, std::optional<double> seconds) {
+  return fmt::format("({}{})\n", counted(rows, "row"),
+                     seconds ? fmt::format(", {:.3f} s", *seconds) : "");
 }
 
 // Calls a command whose answer is rows. On a terminal and without a format: a table.
@@ -81,6 +84,7 @@ YtResult<YsonMap> print_rows(YtSession& session, YtCall call, const YtArguments&
                      : format.empty() ? kTextRows
                                       : std::string_view(format)));
   if (table) {
+    const auto begun = std::chrono::steady_clock::now();
     RowTable rows([&session](std::string_view text) { return session.print(text); });
     RowReader reader(rows);
     TRY_YT(YsonMap parameters, session.client.call(call, [&reader](std::string_view piece) {
@@ -88,7 +92,9 @@ YtResult<YsonMap> print_rows(YtSession& session, YtCall call, const YtArguments&
     }));
     TRY_YT_VOID(reader.finish());
     TRY_YT_VOID(rows.finish());
-    TRY_YT_VOID(session.print(count_line(rows.rows())));
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
+    TRY_YT_VOID(session.print(
+        count_line(rows.rows(), session.times ? std::optional(spent.count()) : std::nullopt)));
     return parameters;
   }
   ByteProgress progress(call.command, std::nullopt, !session.terminal);

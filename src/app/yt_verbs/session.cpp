@@ -24,6 +24,7 @@ std::string scalar_text(const YsonNode& node) {
 }  // namespace
 
 Result<void> YtSession::print(std::string_view text) {
+  printed = printed || !text.empty();
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return {};
   closed = errno == EPIPE;
   return fail(Errc::kIo, fmt::format("standard output: {}", std::strerror(errno)));

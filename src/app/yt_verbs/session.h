@@ -22,7 +22,9 @@ struct YtSession {
   bool terminal = false;    // Tables for people, where no format is asked for.
   int input = -1;           // Rows and values are read from here; -1: from nowhere.
   std::string format = {};  // Of verbs without --format.
+  bool times = false;       // How long a query took is printed behind the count of its rows.
   bool closed = false;
+  bool printed = false;  // Something, since this was cleared.
 
   Result<void> print(std::string_view text);
 };
