@@ -76,8 +76,7 @@ void complete_path(std::string_view begun, NameSource& names, std::vector<std::s
   if (folder.empty()) return;
   for (std::string& child : attribute ? names.attributes(folder) : names.children(folder)) {
     if (!child.starts_with(name)) continue;
-    const bool is_folder = child.ends_with('/');
-    words.push_back(kept + std::move(child) + (is_folder ? "" : " "));
+    words.push_back(kept + std::move(child));
   }
 }
 

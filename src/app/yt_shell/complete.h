@@ -8,7 +8,8 @@
 // clang-format on
 //
 // Promise    Pure, but for the names of the cluster, which come from NameSource. A word that is
-//            completed ends with a space, a folder with a slash, a function with a parenthesis.
+//            completed ends with a space, a folder with a slash, a function with a parenthesis;
+//            other paths with nothing, since a bracket or a quote may follow.
 // Limits     kCompletionsMax.
 // Tests      complete_test.cpp
 #pragma once

@@ -46,10 +46,10 @@ TEST(Completions, OfPaths) {
   EXPECT_EQ(completed("list //t", &from), Words{"//tmp/"});
   EXPECT_EQ(from, 5u);
   EXPECT_EQ(completed("list //"), (Words{"//sys/", "//tmp/"}));
-  EXPECT_EQ(completed("select * from [//tmp/ta", &from), (Words{"//tmp/table ", "//tmp/tables "}));
+  EXPECT_EQ(completed("select * from [//tmp/ta", &from), (Words{"//tmp/table", "//tmp/tables"}));
   EXPECT_EQ(from, 15u) << "the bracket is no part of it";
   EXPECT_EQ(completed("get //tmp/table/@tablet"),
-            (Words{"//tmp/table/@tablet_count ", "//tmp/table/@tablet_state "}));
+            (Words{"//tmp/table/@tablet_count", "//tmp/table/@tablet_state"}));
   EXPECT_EQ(completed("get //none/x"), Words());
 }
 
