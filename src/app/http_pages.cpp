@@ -86,6 +86,7 @@ Task<std::string> HttpPages::metrics() const {
   if (served_.kafka) {
     const TopicCacheFigures cache = served_.node.topic_cache();
     text += to_prometheus(served_.node.topics_report(), cache);
+    text += to_prometheus(served_.node.tree_figures());
     if (served_.kafka) text += served_.kafka->metrics().expose();
     text += to_prometheus(co_await report_tables(served_.node.tables()));
   }

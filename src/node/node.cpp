@@ -84,6 +84,7 @@ Node::Tablets::Tablets(Node& node, const SystemPlaces& places)
               node.options_.leader, &node.placement_),
       tables(node.world_, node.groups(), scheme, node.background_.of(Urgency::kMerge),
              node.tables_options(places)),
+      tree(node.world_, scheme, tables.tables(), topics),
       partitions(
           node.router_.port(kPartitionsProtocol), node.world_.executor, node.world_.random,
           [this](TabletId id, queue::PartitionIndex index) { return topics.home(id, index); }) {}
@@ -213,6 +214,7 @@ Task<void> Node::stop_tablets() {
   stopped_ = true;
   close_partitions();
   tablets_->tables.close();
+  co_await tablets_->tree.stop();
   co_await tablets_->scheme.stop();
   co_await tablets_->gateway.stop();
   co_await tablets_->tables.stop();
@@ -267,6 +269,7 @@ void Node::abandon() {
   abandoned_ = true;
   if (tablets_) {
     close_partitions();
+    tablets_->tree.abandon();
     tablets_->scheme.abandon();
     tablets_->gateway.abandon();
     tablets_->tables.abandon();

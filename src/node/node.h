@@ -33,6 +33,7 @@
 #include "node/lane_queue_tablets.h"
 #include "node/lane_topics.h"
 #include "node/stored_topics.h"
+#include "node/stored_tree.h"
 #include "node/table_services.h"
 #include "queue/blob_cache.h"
 
@@ -102,6 +103,9 @@ class Node {
   // The topics of a lane are used on that lane.
   Topics& topics(std::size_t lane);
   TableServices& tables() { return tablets_->tables; }
+  // On any lane.
+  client::Tree& tree() { return tablets_->tree; }
+  TreeFigures tree_figures() const { return tablets_->tree.figures(); }
   // The tablet for the state of gateways. Null while it is not running.
   std::shared_ptr<KeyValue> gateway_state() const { return tablets_->gateway.get(); }
   Task<std::shared_ptr<KeyValue>> wait_gateway_state(Instant deadline) {
@@ -135,6 +139,7 @@ class Node {
     StoredTopics topics;
     KeyValueHost gateway;
     TableServices tables;
+    StoredTree tree;
     PartitionServer partitions;  // For other nodes.
   };
   class OwnGroups;

@@ -49,6 +49,8 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   const TableRecord& record() const { return record_; }
   std::shared_ptr<TableHolder> holder() const { return holder_; }
 
+  // It is at another path now; update() follows.
+  void rename(std::string path) { path_ = std::move(path); }
   // Applies a new record: starts and stops tablets, passes options to running ones.
   void update(TableRecord record);
   // Stops all tablets; from here on reads and writes through handles of the table fail with
@@ -97,7 +99,7 @@ class RunningTable : public std::enable_shared_from_this<RunningTable> {
   void publish();
 
   TableParts& parts_;
-  const std::string path_;
+  std::string path_;
   const PathId id_;
   TableRecord record_;
   std::map<TabletId, std::shared_ptr<Host>> hosts_;

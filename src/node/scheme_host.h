@@ -53,6 +53,8 @@ class SchemeHost {
   const std::optional<Error>& boot_error() const { return host_.boot_error(); }
   // The scheme, for a change; waits for kSchemeTimeout. kNotHere: it is not running here.
   Task<Result<std::shared_ptr<Scheme>>> scheme();
+  // The same without waiting. Null: it is not running.
+  std::shared_ptr<Scheme> running_scheme() const { return host_.get(); }
   // Deletes a tablet, which tablets() does not want any more, once it has stopped.
   void begin_deletion(const TabletInfo& info);
   std::size_t deleting() const { return deleting_.size(); }

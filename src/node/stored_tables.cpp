@@ -7,6 +7,7 @@
 
 #include "base/invariant.h"
 #include "base/log.h"
+#include "scheme/path.h"
 #include "table/tablet/seeded_bug.h"
 
 namespace moraine {
@@ -35,6 +36,7 @@ Task<void> StoredTables::stop() {
   co_await scope_.join();
   for (const TablePtr& table : list()) publish_holder(table->path(), nullptr);
   tables_.clear();
+  by_id_.clear();
 }
 
 void StoredTables::abandon() {
@@ -99,7 +101,9 @@ std::shared_ptr<TableHolder> StoredTables::holder(const std::string& path) const
 std::vector<std::string> StoredTables::paths() const {
   std::vector<std::string> all;
   const std::lock_guard lock(holders_mutex_);
-  for (const auto& [path, holder] : holders_) all.push_back(path);
+  for (const auto& [path, holder] : holders_) {
+    if (!is_hidden(path)) all.push_back(path);
+  }
   return all;
 }
 
@@ -146,15 +150,55 @@ Result<StoredTables::TablePtr> StoredTables::adopt(const PathNode& node) {
     const TablePtr older = known->second;
     drop(older);
   }
+  if (const auto moved = by_id_.find(node.id); moved != by_id_.end()) {
+    const TablePtr table = moved->second;
+    rename(table, node.path);
+    table->update(std::move(record));
+    return table;
+  }
   auto table = std::make_shared<RunningTable>(parts_, node.path, node.id, record);
   tables_[node.path] = table;
+  by_id_[node.id] = table;
   table->update(std::move(record));
   publish_holder(node.path, table->holder());
   return table;
 }
 
+void StoredTables::rename(const TablePtr& table, const std::string& path) {
+  tables_.erase(table->path());
+  publish_holder(table->path(), nullptr);
+  table->rename(path);
+  tables_[path] = table;
+  publish_holder(path, table->holder());
+}
+
+void StoredTables::follow(const TreeEffects& effects) {
+  std::map<PathId, NodePtr> now;  // Of the tables that were changed; null: gone.
+  for (const TreePutAny& put : effects.puts) {
+    const auto* node = std::get_if<NodePut>(&put);
+    if (node == nullptr) continue;
+    if (node->before && node->before->kind == NodeKind::kTable) {
+      now.try_emplace(node->before->id, nullptr);
+      const NodePtr& known = now[node->before->id];
+      if (known && known->path == node->key) now[node->before->id] = nullptr;
+    }
+    if (node->after && node->after->kind == NodeKind::kTable) now[node->after->id] = node->after;
+  }
+  for (const auto& [id, node] : now) {
+    const auto known = by_id_.find(id);
+    if (!node && known != by_id_.end()) drop(TablePtr(known->second));
+  }
+  for (const auto& [id, node] : now) {
+    if (!node) continue;
+    if (const auto adopted = adopt(*node); !adopted) {
+      log_error("table not served", {{"path", node->path}, {"error", adopted.error()}});
+    }
+  }
+}
+
 void StoredTables::drop(const TablePtr& table) {
   tables_.erase(table->path());
+  by_id_.erase(table->id());
   publish_holder(table->path(), nullptr);
   table->remove();
   for (const TabletOfTable& tablet : table->record().tablets) {

@@ -93,6 +93,16 @@ class StoredTables final : public Tables {
   Task<Result<TableDescription>> describe(std::string path) override;
   Task<Result<TableDescription>> inspect(std::string path) override;
 
+  // For the tree (stored_tree.h), which stores tables itself: the checked record of a new one...
+  struct Planned {
+    std::uint32_t tablets = 0;
+    RecordOf record;
+    MountState state = MountState::kUnmounted;
+  };
+  Result<Planned> plan(const std::string& path, NewTable table) const;
+  // ... and what it has stored: tables that are new, gone or at another path.
+  void follow(const TreeEffects& effects);
+
   // Null: no such table.
   TablePtr find(const std::string& path) const;
   std::vector<TablePtr> list() const;
@@ -147,6 +157,7 @@ class StoredTables final : public Tables {
   void follow(const Scheme& scheme);
   bool is_deleted(TabletId id) const;
   Result<TablePtr> adopt(const PathNode& node);
+  void rename(const TablePtr& table, const std::string& path);
   void drop(const TablePtr& table);
   Task<void> finish_transitions(std::string path);
   Task<Result<void>> finish_transitions_locked(TablePtr table);
@@ -162,6 +173,7 @@ class StoredTables final : public Tables {
   const StoredTablesOptions options_;
   TableParts parts_;
   std::map<std::string, TablePtr> tables_;
+  std::map<PathId, TablePtr> by_id_;
   mutable std::mutex holders_mutex_;
   std::map<std::string, std::shared_ptr<TableHolder>> holders_;  // Guarded by holders_mutex_.
   SchemeChanges changes_{world_.executor};

@@ -102,44 +102,52 @@ Task<Result<void>> StoredTables::create(std::string path, NewTable table) {
   co_return co_await changes_.run(made);
 }
 
-Task<Result<void>> StoredTables::create_locked(std::string path, NewTable table) {
-  CO_TRY_VOID(check_pivots(table.pivots));
+Result<StoredTables::Planned> StoredTables::plan(const std::string& path, NewTable table) const {
+  TRY_VOID(check_pivots(table.pivots));
   if (table.state != MountState::kUnmounted) {
-    CO_TRY_VOID(check_mountable(table.state));
+    TRY_VOID(check_mountable(table.state));
   }
   TableRecord record;
   record.dynamic = table.dynamic;
   record.schema = std::move(table.schema);
   record.options = std::move(table.options);
   record.kept = std::move(table.kept);
-  CO_TRY_VOID(check_kept(record));
+  TRY_VOID(check_kept(record));
   const MountState state = record.dynamic ? table.state : MountState::kFrozen;
   record.tablets.resize(table.pivots.size() + 1);
   for (std::size_t i = 0; i < table.pivots.size(); ++i) {
     record.tablets[i + 1].pivot = table.pivots[i];
   }
   apply_options(record, now_ms());
-  CO_TRY_VOID(check_record(path, record));
-  if (find(path)) co_return fail(Errc::kAlreadyExists, fmt::format("/{} is a table", path));
-  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
-  const auto count = static_cast<std::uint32_t>(record.tablets.size());
+  TRY_VOID(check_record(path, record));
   for (TabletOfTable& tablet : record.tablets) tablet.state = state;
-  CreateNode request;
-  request.kind = NodeKind::kTable;
-  request.path = path;
-  request.parents = true;
-  request.tablets = count;
-  request.record = [record, this](TabletId first) {
+  Planned planned;
+  planned.tablets = static_cast<std::uint32_t>(record.tablets.size());
+  planned.state = state;
+  planned.record = [record, this](TabletId first) {
     TableRecord placed = record;
     for (std::size_t i = 0; i < placed.tablets.size(); ++i) {
       placed.tablets[i].info = place(TabletId{first.value + i}, i);
     }
     return encode_table(placed);
   };
+  return planned;
+}
+
+Task<Result<void>> StoredTables::create_locked(std::string path, NewTable table) {
+  CO_TRY(Planned planned, plan(path, std::move(table)));
+  if (find(path)) co_return fail(Errc::kAlreadyExists, fmt::format("/{} is a table", path));
+  CO_TRY(const std::shared_ptr<Scheme> tree, co_await scheme_.scheme());
+  CreateNode request;
+  request.kind = NodeKind::kTable;
+  request.path = path;
+  request.parents = true;
+  request.tablets = planned.tablets;
+  request.record = std::move(planned.record);
   CO_TRY(const NodePtr node, with_outcome(co_await tree->create(std::move(request))));
   CO_TRY(const TablePtr made, adopt(*node));
-  if (state == MountState::kUnmounted) co_return Result<void>();
-  co_return of_partial_change(co_await mount_locked(made, state, {}));
+  if (planned.state == MountState::kUnmounted) co_return Result<void>();
+  co_return of_partial_change(co_await mount_locked(made, planned.state, {}));
 }
 
 Task<Result<void>> StoredTables::remove(std::string path) {

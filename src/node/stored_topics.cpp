@@ -65,6 +65,16 @@ void StoredTopics::follow(const Scheme& scheme) {
       [this](const TopicRef& topic) { drop(topic); });
 }
 
+void StoredTopics::follow(const TreeEffects& effects) {
+  for (const TreePutAny& put : effects.puts) {
+    const auto* node = std::get_if<NodePut>(&put);
+    const bool removed =
+        node != nullptr && node->before && !node->after && node->before->kind == NodeKind::kTopic;
+    const auto known = removed ? by_id_.find(node->before->id) : by_id_.end();
+    if (known != by_id_.end()) drop(TopicRef(known->second));
+  }
+}
+
 Result<StoredTopics::TopicRef> StoredTopics::adopt(const PathNode& node) {
   TRY(TopicRecord record, decode_topic(node));
   const RunningTopic::MakeHost make = [this, id = node.id](std::size_t index,

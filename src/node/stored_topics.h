@@ -61,6 +61,9 @@ class StoredTopics final : public Topics {
   std::optional<Error> start_error(const TopicId& topic,
                                    queue::PartitionIndex index) const override;
 
+  // Topics that the tree has removed (stored_tree.h).
+  void follow(const TreeEffects& effects);
+
   TopicsReport report() const;
   // The partition of a tablet of this node, on its own lane. Null: it does not run here.
   HomePartition home(TabletId tablet, queue::PartitionIndex index) const;

@@ -24,6 +24,23 @@ void set_part(PathId& id, std::size_t part, std::uint32_t value) {
 
 }  // namespace
 
+ObjectType object_type_of(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kDirectory: return ObjectType::kMapNode;
+    case NodeKind::kTopic: return ObjectType::kTopic;
+    case NodeKind::kTable: return ObjectType::kTable;
+    case NodeKind::kDocument: return ObjectType::kDocument;
+    case NodeKind::kString: return ObjectType::kStringNode;
+    case NodeKind::kInt64: return ObjectType::kInt64Node;
+    case NodeKind::kUint64: return ObjectType::kUint64Node;
+    case NodeKind::kDouble: return ObjectType::kDoubleNode;
+    case NodeKind::kBoolean: return ObjectType::kBooleanNode;
+    case NodeKind::kLink: return ObjectType::kLink;
+    case NodeKind::kFile: return ObjectType::kFile;
+  }
+  return ObjectType::kNull;
+}
+
 PathId new_object_id(Random& random, ObjectType type) {
   PathId id = new_path_id(random);
   id[kTypeAt] = static_cast<std::uint8_t>(static_cast<std::uint16_t>(type) >> 8);

@@ -42,6 +42,7 @@ enum class ObjectType : std::uint16_t {
 
 inline constexpr PathId kNullObjectId{};  // "0-0-0-0".
 
+ObjectType object_type_of(NodeKind kind);
 PathId new_object_id(Random& random, ObjectType type);
 // What the id says; ids that were made without a type say anything.
 ObjectType object_type(const PathId& id);

@@ -11,7 +11,8 @@
 namespace moraine {
 namespace {
 
-constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersion = 3;
+constexpr std::uint8_t kVersionWithoutTimes = 2;
 constexpr std::uint8_t kVersionWithoutAttributes = 1;
 constexpr std::size_t kAttributeBytesMin = 2 * sizeof(std::uint32_t);
 
@@ -43,6 +44,14 @@ std::string_view to_string(NodeKind kind) {
     case NodeKind::kDirectory: return "directory";
     case NodeKind::kTopic: return "topic";
     case NodeKind::kTable: return "table";
+    case NodeKind::kDocument: return "document";
+    case NodeKind::kString: return "string";
+    case NodeKind::kInt64: return "int64";
+    case NodeKind::kUint64: return "uint64";
+    case NodeKind::kDouble: return "double";
+    case NodeKind::kBoolean: return "boolean";
+    case NodeKind::kLink: return "link";
+    case NodeKind::kFile: return "file";
   }
   return "unknown";
 }
@@ -86,6 +95,8 @@ Slice encode_node(const PathNode& node) {
   encoder.raw(std::as_bytes(std::span(node.id))).u64(node.created_ms);
   encoder.sized(node.path).sized(node.record);
   append_attributes(encoder, node.attributes);
+  encoder.u64(node.modified_ms).u64(node.touched_ms).u64(node.revision);
+  append_attributes(encoder, node.system);
   return seal(std::move(encoder));
 }
 
@@ -93,12 +104,12 @@ Result<PathNode> decode_node(ByteSpan bytes) {
   TRY(const ByteSpan fields, unseal(bytes));
   Decoder decoder(fields);
   const std::uint8_t version = decoder.u8();
-  if (version != kVersion && version != kVersionWithoutAttributes) {
+  if (version < kVersionWithoutAttributes || version > kVersion) {
     return fail(Errc::kUnsupported, fmt::format("node version {}", version));
   }
   PathNode node;
   const std::uint8_t kind = decoder.u8();
-  if (kind < 1 || kind > 3) return fail(Errc::kUnsupported, "node kind");
+  if (kind < 1 || kind > kNodeKindLast) return fail(Errc::kUnsupported, "node kind");
   node.kind = static_cast<NodeKind>(kind);
   const ByteSpan id = decoder.raw(node.id.size());
   node.created_ms = decoder.u64();
@@ -107,9 +118,15 @@ Result<PathNode> decode_node(ByteSpan bytes) {
   if (version != kVersionWithoutAttributes) {
     TRY(node.attributes, take_attributes(decoder));
   }
+  if (version > kVersionWithoutTimes) {
+    node.modified_ms = decoder.u64();
+    node.touched_ms = decoder.u64();
+    node.revision = decoder.u64();
+    TRY(node.system, take_attributes(decoder));
+  }
   if (!decoder.finished()) return fail(Errc::kCorrupt, "node length");
   if (record.size() > kRecordBytesMax) return fail(Errc::kCorrupt, "node record");
-  if (const auto checked = check_path(node.path); !checked) {
+  if (const auto checked = check_stored_path(node.path); !checked) {
     return fail(Errc::kCorrupt, checked.error().context);
   }
   std::ranges::copy(id, std::as_writable_bytes(std::span(node.id)).begin());

@@ -25,7 +25,8 @@ Result<std::vector<NodePtr>> PathTree::list(std::string_view directory) const {
     prefix = fmt::format("{}/", directory);
   }
   std::vector<NodePtr> found;
-  auto at = nodes_.lower_bound(prefix);
+  // Hidden nodes are before all names.
+  auto at = nodes_.lower_bound(directory.empty() ? std::string("$") : prefix);
   while (at != nodes_.end() && at->first.starts_with(prefix)) {
     const std::size_t slash = at->first.find('/', prefix.size());
     if (slash == std::string::npos) {

@@ -2,21 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "scheme/next_tablet.h"
+#include "scheme/object_id.h"
 #include "scheme/path.h"
 #include "scheme/tablet_record.h"
+#include "scheme/tree_store.h"
 
 namespace moraine {
 namespace {
 
-constexpr std::string_view kNodePrefix = "node/";
 constexpr std::string_view kDeletionPrefix = "doomed/";
 constexpr std::string_view kNextTabletKey = "next_tablet";
 constexpr std::uint64_t kLoadedBytes = 8u << 20;  // At once.
 
-std::string node_key(std::string_view path) {
-  return fmt::format("{}{}", kNodePrefix, path);
-}
 std::string deletion_key(TabletId id) {
   return fmt::format("{}{:016x}", kDeletionPrefix, id.value);
 }
@@ -71,11 +71,7 @@ Result<void> Scheme::load_item(const std::string& key, const Slice& value) {
     deletions_.emplace(id, std::move(info));
     return {};
   }
-  TRY(PathNode node, decode_node(value));
-  if (key != node_key(node.path)) {
-    return fail(Errc::kCorrupt, fmt::format("node '{}' under key '{}'", node.path, key));
-  }
-  return tree_.set(std::make_shared<const PathNode>(std::move(node)));
+  return load_tree_item(state_, key, value);
 }
 
 Task<Result<void>> Scheme::begin_change() {
@@ -117,8 +113,9 @@ Task<Result<void>> Scheme::remove(RemoveNode request) {
 
 Task<Result<NodePtr>> Scheme::create_locked(CreateNode request) {
   CO_TRY(const std::vector<std::string> parents,
-         tree_.missing_parents(request.path, request.parents));
+         state_.nodes().missing_parents(request.path, request.parents));
   CO_TRY_VOID(check_attributes(request.attributes));
+  CO_TRY_VOID(check_locks(parents.empty() ? request.path : parents.front(), true));
   CO_TRY(const Slice record, make_record(request.record, request.tablets));
   const auto now_ms = static_cast<std::uint64_t>(world_.clock.since_epoch().count());
   std::vector<NodePtr> nodes;
@@ -126,8 +123,13 @@ Task<Result<NodePtr>> Scheme::create_locked(CreateNode request) {
     auto node = std::make_shared<PathNode>();
     node->kind = kind;
     node->path = path;
-    node->id = new_path_id(world_.random);
+    node->id = kind == NodeKind::kTopic ? new_path_id(world_.random)
+                                        : new_object_id(world_.random, object_type_of(kind));
+    // The built-in directories have ids of their own.
+    if (const NodePtr builtin = state_.find(path)) node->id = builtin->id;
     node->created_ms = now_ms;
+    node->touched_ms = now_ms;
+    note_change(*node);
     return node;
   };
   for (const std::string& parent : parents) nodes.push_back(make(NodeKind::kDirectory, parent));
@@ -145,6 +147,7 @@ Task<Result<NodePtr>> Scheme::alter_locked(AlterNode request) {
   auto node = std::make_shared<PathNode>(*now);
   CO_TRY(node->record, make_record(request.record, request.tablets));
   CO_TRY_VOID(check_deletions(request.deleted));
+  note_change(*node);
   const NodePtr altered = std::move(node);
   CO_TRY_VOID(co_await store_nodes({altered}, request.tablets, std::move(request.deleted)));
   co_return altered;
@@ -162,6 +165,7 @@ Task<Result<NodePtr>> Scheme::alter_attributes_locked(AlterAttributes request) {
     }
   }
   CO_TRY_VOID(check_attributes(node->attributes));
+  note_change(*node);
   const NodePtr altered = std::move(node);
   CO_TRY_VOID(co_await store_nodes({altered}, 0));
   co_return altered;
@@ -169,17 +173,13 @@ Task<Result<NodePtr>> Scheme::alter_attributes_locked(AlterAttributes request) {
 
 Task<Result<void>> Scheme::remove_locked(RemoveNode request) {
   CO_TRY_VOID(find_same(request.path, request.id));
-  CO_TRY_VOID(tree_.removable(request.path));
+  CO_TRY_VOID(state_.nodes().removable(request.path));
   CO_TRY_VOID(check_deletions(request.deleted));
-  std::vector<Command> commands;
-  commands.push_back(delete_key(node_key(request.path)));
-  for (const TabletInfo& info : request.deleted) {
-    commands.push_back(WriteKey{deletion_key(info.id), encode_tablet(info), false});
-  }
-  CO_TRY_VOID(co_await tablet_->execute(std::move(commands)));
-  tree_.erase(request.path);
-  add_deletions(std::move(request.deleted));
-  co_return Result<void>();
+  CO_TRY_VOID(check_locks(request.path, false));
+  TreeEffects effects;
+  effects.puts.emplace_back(NodePut{request.path, state_.nodes().find(request.path), nullptr});
+  effects.deleted = std::move(request.deleted);
+  co_return co_await commit(effects);
 }
 
 Result<void> Scheme::check_deletions(const std::vector<TabletInfo>& deleted) const {
@@ -193,15 +193,12 @@ Result<void> Scheme::check_deletions(const std::vector<TabletInfo>& deleted) con
   return {};
 }
 
-void Scheme::add_deletions(std::vector<TabletInfo> deleted) {
-  for (TabletInfo& info : deleted) {
-    const TabletId id = info.id;
-    deletions_.emplace(id, std::move(info));
-  }
+void Scheme::add_deletions(const std::vector<TabletInfo>& deleted) {
+  for (const TabletInfo& info : deleted) deletions_.emplace(info.id, info);
 }
 
 Result<NodePtr> Scheme::find_same(const std::string& path, const PathId& id) const {
-  NodePtr node = tree_.find(path);
+  NodePtr node = state_.nodes().find(path);
   if (!node || node->id != id) return fail(Errc::kNotFound, fmt::format("no node '{}'", path));
   return node;
 }
@@ -220,25 +217,96 @@ Result<Slice> Scheme::make_record(const RecordOf& record, std::uint32_t tablets)
 
 Task<Result<void>> Scheme::store_nodes(std::vector<NodePtr> nodes, std::uint32_t tablets,
                                        std::vector<TabletInfo> deleted) {
-  const TabletId next{next_tablet_.value + tablets};
-  std::vector<Command> commands;
-  for (const NodePtr& node : nodes) {
-    commands.push_back(WriteKey{node_key(node->path), encode_node(*node), false});
+  TreeEffects effects;
+  for (NodePtr& node : nodes) {
+    const std::string path = node->path;
+    effects.puts.emplace_back(NodePut{path, state_.nodes().find(path), std::move(node)});
   }
-  if (tablets > 0) {
+  effects.tablets = tablets;
+  effects.deleted = std::move(deleted);
+  co_return co_await commit(effects);
+}
+
+// Makes effects durable, then applies them.
+Task<Result<void>> Scheme::commit(const TreeEffects& effects) {
+  const TabletId next{next_tablet_.value + effects.tablets};
+  std::map<std::string, std::optional<Slice>> items;
+  for (const TreePutAny& put : effects.puts) {
+    auto [key, value] = tree_item(put);
+    items.insert_or_assign(std::move(key), std::move(value));
+  }
+  std::vector<Command> commands;
+  for (auto& [key, value] : items) {
+    if (value) {
+      commands.push_back(WriteKey{key, std::move(*value), false});
+    } else {
+      commands.push_back(delete_key(key));
+    }
+  }
+  if (effects.tablets > 0) {
     commands.push_back(WriteKey{std::string(kNextTabletKey), encode_next_tablet(next), false});
   }
-  for (const TabletInfo& info : deleted) {
+  for (const TabletInfo& info : effects.deleted) {
     commands.push_back(WriteKey{deletion_key(info.id), encode_tablet(info), false});
   }
   CO_TRY_VOID(co_await tablet_->execute(std::move(commands)));
   next_tablet_ = next;
-  add_deletions(std::move(deleted));
-  for (NodePtr& node : nodes) {
-    const auto set = tree_.set(std::move(node));
-    INVARIANT(set, "the tree has changed under a change: {}", set.error().message());
-  }
+  add_deletions(effects.deleted);
+  for (const TreePutAny& put : effects.puts) state_.apply(put);
   co_return Result<void>();
+}
+
+void Scheme::note_change(PathNode& node) const {
+  node.modified_ms = static_cast<std::uint64_t>(world_.clock.since_epoch().count());
+  node.revision = std::max(node.modified_ms * 1'000, state_.last_revision() + 1);
+}
+
+TreeEditContext Scheme::edit_context(std::string user) {
+  const auto now_ms = static_cast<std::uint64_t>(world_.clock.since_epoch().count());
+  return {now_ms, world_.random, next_tablet_, std::move(user)};
+}
+
+// The locks that creating or removing a node takes outside of transactions.
+Result<void> Scheme::check_locks(const std::string& path, bool new_node) {
+  if (state_.locks().empty()) return {};
+  TreeEditor editor(state_, edit_context("root"), std::nullopt);
+  const NodePtr parent = state_.find(parent_of(path));
+  PathNode shown;
+  shown.path = path;
+  if (parent) {
+    TRY_VOID(editor.take(*parent, {LockMode::kShared, key_of(shown), {}}));
+  }
+  const NodePtr node = state_.find(path);
+  return new_node || !node ? Result<void>() : editor.take(*node, {LockMode::kExclusive, {}, {}});
+}
+
+Task<Result<TreeEffects>> Scheme::edit(std::optional<PathId> transaction, std::string user,
+                                       Decide decide) {
+  CO_TRY_VOID(co_await begin_change());
+  auto edited = co_await edit_locked(transaction, std::move(user), std::move(decide));
+  changes_.release();
+  co_return edited;
+}
+
+Task<Result<TreeEffects>> Scheme::edit_locked(std::optional<PathId> transaction, std::string user,
+                                              Decide decide) {
+  TreeEffects effects;
+  {
+    if (transaction) {
+      CO_TRY_VOID(TreeEditor::check_open(state_, *transaction));
+    }
+    TreeEditor editor(state_, edit_context(std::move(user)), transaction);
+    CO_TRY_VOID(decide(editor));
+    CO_TRY(effects, editor.finish());
+  }
+  CO_TRY_VOID(check_deletions(effects.deleted));
+  if (effects.tablets > kTabletsPerChangeMax) {
+    co_return fail(Errc::kInvalidArgument,
+                   fmt::format("{} tablets in one change", effects.tablets));
+  }
+  if (effects.puts.empty()) co_return effects;
+  CO_TRY_VOID(co_await commit(effects));
+  co_return effects;
 }
 
 std::vector<TabletInfo> Scheme::pending_deletions() const {

@@ -3,10 +3,16 @@
 //   keys of the tablet: "node/" path        a node (path_node.h)
 //                       "doomed/" 16 hex    a tablet to be deleted (tablet_record.h)
 //                       "next_tablet"       version u8 = 1  id u64  crc32c u32
+//                       "change/" id path   of a transaction (tree_records.h, as those below)
+//                       "lock/" id  "mutation/" id  "snapshot/" id id  "transaction/" id
+//                                           ids as 32 hex digits
 //
-// Promise    A change is durable and atomic when it returns OK. Ids of tablets are allocated in the
-//            same transaction as the node that uses them, and never reused. The tablets of a
-//            removed node stay on a durable list until they are known to be deleted.
+// Promise    A change is durable and atomic when it returns OK; until then nobody sees it.
+//            Transactions of the tree, their locks and results of mutations are there after a
+//            restart. A node that such a transaction has locked is not changed by others. Ids of
+//            tablets are allocated in the same transaction as the node that uses them, and never
+//            reused. The tablets of a removed node stay on a durable list until they are known to
+//            be deleted.
 // Invariants Changes run one at a time, so each sees all earlier ones.
 // Threading  The world's executor. The caller keeps the Scheme alive while a change is awaited.
 // Limits     kNodesMax, those of path_node.h, kTabletsPerChangeMax, kPendingDeletionsMax,
@@ -26,6 +32,8 @@
 
 #include "keyvalue/key_value.h"
 #include "scheme/path_tree.h"
+#include "scheme/tree_editor.h"
+#include "scheme/tree_state.h"
 
 namespace moraine {
 
@@ -83,13 +91,23 @@ class Scheme {
   Task<Result<NodePtr>> alter_attributes(AlterAttributes request);
   Task<Result<void>> remove(RemoveNode request);
 
+  // Runs a change of the tree: `decide` is called with an editor when all earlier changes are done,
+  // and what it put is stored, unless it fails.
+  using Decide = std::function<Result<void>(TreeEditor&)>;
+  Task<Result<TreeEffects>> edit(std::optional<PathId> transaction, std::string user,
+                                 Decide decide);
+
   // Null when there is none.
-  NodePtr find(std::string_view path) const { return tree_.find(path); }
+  NodePtr find(std::string_view path) const { return state_.nodes().find(path); }
   Result<std::vector<NodePtr>> list(std::string_view directory) const {
-    return tree_.list(directory);
+    return state_.nodes().list(directory);
   }
-  std::vector<NodePtr> all(NodeKind kind) const { return tree_.all(kind); }
-  std::size_t size() const { return tree_.size(); }
+  std::vector<NodePtr> all(NodeKind kind) const { return state_.nodes().all(kind); }
+  std::size_t size() const { return state_.nodes().size(); }
+  const TreeState& state() const { return state_; }
+  void postpone_expiry(const std::string& path, std::uint64_t at_ms) {
+    state_.postpone(path, at_ms);
+  }
 
   // Tablets of removed nodes that still have to be deleted.
   std::vector<TabletInfo> pending_deletions() const;
@@ -107,16 +125,24 @@ class Scheme {
   Task<Result<NodePtr>> alter_locked(AlterNode request);
   Task<Result<NodePtr>> alter_attributes_locked(AlterAttributes request);
   Task<Result<void>> remove_locked(RemoveNode request);
+  Task<Result<TreeEffects>> edit_locked(std::optional<PathId> transaction, std::string user,
+                                        Decide decide);
+  Task<Result<void>> commit(const TreeEffects& effects);
+  // Fails if a transaction of the tree does not allow this.
+  Result<void> check_locks(const std::string& path, bool new_node);
   Result<NodePtr> find_same(const std::string& path, const PathId& id) const;
   Result<Slice> make_record(const RecordOf& record, std::uint32_t tablets) const;
   Result<void> check_deletions(const std::vector<TabletInfo>& deleted) const;
-  void add_deletions(std::vector<TabletInfo> deleted);
+  void add_deletions(const std::vector<TabletInfo>& deleted);
   Task<Result<void>> store_nodes(std::vector<NodePtr> nodes, std::uint32_t tablets,
                                  std::vector<TabletInfo> deleted = {});
+  TreeEditContext edit_context(std::string user);
+  // Its time and revision are those of a change that is made now.
+  void note_change(PathNode& node) const;
 
   World world_;
   std::unique_ptr<KeyValue> tablet_;
-  PathTree tree_;
+  TreeState state_;
   std::map<TabletId, TabletInfo> deletions_;
   TabletId next_tablet_;
   Semaphore changes_{world_.executor, 1};
