@@ -6,6 +6,21 @@
 
 namespace moraine::table {
 
+namespace {
+
+void fill_nulls(ValueType type, std::size_t rows, ColumnVector& out) {
+  out.clear();
+  out.type = type;
+  if (is_text_type(type)) {
+    out.texts.resize(rows);
+  } else {
+    out.words.resize(rows);
+  }
+  out.nulls.assign(rows, 1);
+}
+
+}  // namespace
+
 GroupCursor::GroupCursor(std::shared_ptr<const ChunkReader> reader, const OpenChunk& chunk,
                          KeyBounds bounds, const ColumnScan& scan)
     : reader_(std::move(reader)),
@@ -267,14 +282,14 @@ void GroupCursor::decode(std::size_t at, bool text_tables) {
   if (source.column != kAbsentColumn) {
     return group_.segment(source.column).decode(out, text_tables);
   }
-  out.clear();
-  out.type = source.type;
-  if (is_text_type(source.type)) {
-    out.texts.resize(group_.rows());
-  } else {
-    out.words.resize(group_.rows());
-  }
-  out.nulls.assign(group_.rows(), 1);
+  fill_nulls(source.type, group_.rows(), out);
+}
+
+void GroupCursor::read_rows(std::size_t i, std::span<const std::uint32_t> rows,
+                            ColumnVector& out) const {
+  const Source& source = sources_[i];
+  if (source.column == kAbsentColumn) return fill_nulls(source.type, rows.size(), out);
+  group_.segment(source.column).decode_rows(rows, out, false);
 }
 
 void GroupCursor::make_mask() {

@@ -92,6 +92,9 @@ class GroupCursor {
   }
   // Whole columns of the group, by their position in ColumnScan::columns.
   const ColumnVector& column(std::size_t i);
+  bool is_decoded(std::size_t i) const { return decoded_[i]; }
+  // Some rows of a column that is not decoded, in their order; texts without codes.
+  void read_rows(std::size_t i, std::span<const std::uint32_t> rows, ColumnVector& out) const;
   // The same, moved out; not usable in this group again.
   void take(std::size_t i, ColumnVector& out);
   // The row with its versions. False: it has none at the timestamp.

@@ -13,6 +13,8 @@ namespace {
 // returned whole.
 constexpr std::size_t kBatchRowsEnough = kBatchRowsMax / 2;
 
+// If a smaller share of a group is copied, columns are read row by row.
+constexpr std::size_t kSparseShare = 10;
 // Whose words are compared at once, without branches, to find the end of a run.
 constexpr std::uint32_t kRowsCounted = 16;
 
@@ -53,7 +55,9 @@ ColumnMerge::ColumnMerge(std::vector<std::unique_ptr<GroupCursor>> groups,
     const auto column = static_cast<ColumnIndex>(i);
     if (setup_.spec.columns == nullptr || setup_.spec.columns->has(column)) ++wanted_values_;
   }
-  columns_.resize(groups_.size());
+  picked_.resize(groups_.size());
+  copied_.resize(groups_.size());
+  some_.resize(groups_.size());
   code_from_.resize(groups_.size());
   for (std::uint32_t i = 0; i < groups_.size(); ++i) await(i);
 }
@@ -412,8 +416,10 @@ void ColumnMerge::pick(std::uint32_t source, std::uint32_t row, std::uint32_t co
                        ColumnBatch& batch) {
   if (used_[source] == 0) {
     used_[source] = 1;
+    picked_[source] = 0;
     sources_.push_back(source);
   }
+  picked_[source] += count;
   picks_.push_back({source, row, count, static_cast<std::uint32_t>(batch.rows)});
   batch.rows += count;
 }
@@ -577,41 +583,68 @@ bool ColumnMerge::take_group(ColumnBatch& batch) {
   return true;
 }
 
+// Of a group of which few rows pass only those are decoded.
+void ColumnMerge::prepare_copy(std::size_t i, std::uint32_t source) {
+  GroupCursor& cursor = *groups_[source];
+  Copied& copied = copied_[source];
+  copied = {};
+  copied.some = cursor.mask() != nullptr && !cursor.is_decoded(i) &&
+                picked_[source] * kSparseShare < cursor.group_rows();
+  if (!copied.some) {
+    copied.column = &cursor.column(i);
+    return;
+  }
+  some_rows_.clear();
+  for (const Pick& pick : picks_) {
+    if (pick.source != source) continue;
+    for (std::uint32_t row = 0; row < pick.count; ++row) some_rows_.push_back(pick.row + row);
+  }
+  cursor.read_rows(i, some_rows_, some_[source]);
+  copied.column = &some_[source];
+}
+
 void ColumnMerge::copy_column(std::size_t i, ColumnBatch& batch) {
   ColumnVector& out = batch.columns[i];
-  bool nulls = false;
+  any_some_ = false;
   for (const std::uint32_t source : sources_) {
-    columns_[source] = &groups_[source]->column(i);
-    nulls = nulls || !columns_[source]->nulls.empty();
+    prepare_copy(i, source);
+    any_some_ = any_some_ || copied_[source].some;
   }
-  if (is_text_type(out.type)) {
-    copy_texts(i, out);
-  } else {
-    for (const Pick& pick : picks_) {
-      copy_items(columns_[pick.source]->words.data() + pick.row, pick.count, &out.words[pick.at]);
-    }
-  }
-  if (!nulls) return;
-  if (out.nulls.empty()) out.nulls.assign(setup_.batcher.rows_max(), 0);
+  copy_nulls(out);
+  if (is_text_type(out.type)) return copy_texts(i, out);
   for (const Pick& pick : picks_) {
-    const std::vector<std::uint8_t>& in = columns_[pick.source]->nulls;
-    if (!in.empty()) copy_items(in.data() + pick.row, pick.count, &out.nulls[pick.at]);
+    const std::uint64_t* in = copied_[pick.source].column->words.data();
+    copy_items(in + first_of(pick), pick.count, &out.words[pick.at]);
   }
 }
 
+void ColumnMerge::copy_nulls(ColumnVector& out) {
+  const bool nulls = std::ranges::any_of(
+      sources_, [this](std::uint32_t source) { return !copied_[source].column->nulls.empty(); });
+  if (!nulls) return;
+  if (out.nulls.empty()) out.nulls.assign(setup_.batcher.rows_max(), 0);
+  for (const Pick& pick : picks_) {
+    const std::uint32_t from = first_of(pick);
+    const std::vector<std::uint8_t>& in = copied_[pick.source].column->nulls;
+    if (!in.empty()) copy_items(in.data() + from, pick.count, &out.nulls[pick.at]);
+  }
+  for (const std::uint32_t source : sources_) copied_[source].next = 0;
+}
+
 void ColumnMerge::copy_texts(std::size_t i, ColumnVector& out) {
-  const auto tables = static_cast<std::size_t>(std::ranges::count_if(
-      sources_, [this](std::uint32_t source) { return columns_[source]->table != nullptr; }));
-  if (tables_[i] && tables == sources_.size()) return copy_codes(i, out);
+  const bool tables = std::ranges::all_of(
+      sources_, [this](std::uint32_t source) { return copied_[source].column->table != nullptr; });
+  if (tables_[i] && tables) return copy_codes(i, out);
   if (tables_[i]) look_up_codes(i, out);
   for (const Pick& pick : picks_) {
-    const ColumnVector& in = *columns_[pick.source];
+    const ColumnVector& in = *copied_[pick.source].column;
+    const std::uint32_t from = first_of(pick);
     if (!in.table) {
-      copy_items(in.texts.data() + pick.row, pick.count, &out.texts[pick.at]);
+      copy_items(in.texts.data() + from, pick.count, &out.texts[pick.at]);
       continue;
     }
     for (std::uint32_t row = 0; row < pick.count; ++row) {
-      out.texts[pick.at + row] = in.text(pick.row + row);
+      out.texts[pick.at + row] = in.text(from + row);
     }
   }
 }
@@ -620,12 +653,12 @@ void ColumnMerge::copy_texts(std::size_t i, ColumnVector& out) {
 void ColumnMerge::copy_codes(std::size_t i, ColumnVector& out) {
   TextTable& all = *tables_[i];
   for (const std::uint32_t source : sources_) {
-    const TextTable& table = *columns_[source]->table;
+    const TextTable& table = *copied_[source].column->table;
     code_from_[source] = static_cast<std::uint32_t>(all.size());
     all.insert(all.end(), table.begin(), table.end());
   }
   for (const Pick& pick : picks_) {
-    const std::uint32_t* in = columns_[pick.source]->codes.data() + pick.row;
+    const std::uint32_t* in = copied_[pick.source].column->codes.data() + pick.row;
     const std::uint32_t from = code_from_[pick.source];
     std::uint32_t* to = &out.codes[pick.at];
     for (std::uint32_t row = 0; row < pick.count; ++row) to[row] = in[row] + from;

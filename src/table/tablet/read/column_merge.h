@@ -95,6 +95,12 @@ class ColumnMerge {
     std::uint32_t count = 0;
     std::uint32_t at = 0;  // In the batch.
   };
+  // A source's column in a flush.
+  struct Copied {
+    const ColumnVector* column = nullptr;
+    bool some = false;       // It has only the rows picked, one after another.
+    std::uint32_t next = 0;  // Then: the next of them.
+  };
 
   static Task<void> load_group(GroupCursor& cursor, Result<void>& outcome);
   bool is_rows(const Head& head) const { return head.source == groups_.size(); }
@@ -134,6 +140,14 @@ class ColumnMerge {
   void flush(ColumnBatch& batch);
   bool take_group(ColumnBatch& batch);
   void copy_column(std::size_t i, ColumnBatch& batch);
+  void prepare_copy(std::size_t i, std::uint32_t source);
+  std::uint32_t first_of(const Pick& pick) {
+    if (!any_some_) [[likely]]
+      return pick.row;
+    Copied& copied = copied_[pick.source];
+    return copied.some ? std::exchange(copied.next, copied.next + pick.count) : pick.row;
+  }
+  void copy_nulls(ColumnVector& out);
   void copy_texts(std::size_t i, ColumnVector& out);
   void copy_codes(std::size_t i, ColumnVector& out);
   void look_up_codes(std::size_t i, ColumnVector& column);
@@ -172,7 +186,11 @@ class ColumnMerge {
   std::vector<std::uint32_t> code_from_;  // By source: where its table begins in that one.
   std::vector<std::uint32_t> sources_;    // Of the picks.
   std::vector<std::uint8_t> used_;        // By source: it is one of them.
-  std::vector<const ColumnVector*> columns_;
+  std::vector<std::uint32_t> picked_;     // By source: rows of the picks.
+  std::vector<Copied> copied_;            // By source.
+  bool any_some_ = false;                 // Of them has only the rows picked.
+  std::vector<std::uint32_t> some_rows_;
+  std::vector<ColumnVector> some_;  // By source.
   // Of rows that are read as versions:
   std::vector<std::unique_ptr<RowBuilder>> versions_;
   std::vector<VersionedRow> version_rows_;
