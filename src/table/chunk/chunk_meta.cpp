@@ -304,7 +304,7 @@ Result<ChunkMeta> decode_meta(const Slice& bytes) {
   const std::uint32_t body_size = in.u32();
   const std::uint32_t filter_size = in.u32();
   const std::uint32_t packed_size = in.u32();
-  if (format > 1 || codec > static_cast<std::uint8_t>(CodecKind::kSnappy)) {
+  if (format > 1 || codec > static_cast<std::uint8_t>(CodecKind::kBzip2)) {
     return fail(Errc::kUnsupported, fmt::format("chunk of format {}, codec {}", format, codec));
   }
   if (std::uint64_t{filter_size} + packed_size != in.remaining() || body_size > kBodyBytesMax) {

@@ -4,7 +4,7 @@
 // Limits     kCodecBytesMax per call.
 // Errors     kCorrupt; kUnsupported: an unknown codec.
 // Threading  Any thread.
-// Tests      codec_test.cpp.
+// Tests      codec_test.cpp, codec_fuzz.cpp.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,19 @@ enum class CodecKind : std::uint8_t {
   kLz4High = 2,
   kZstd = 3,
   kZlib = 4,
-  kSnappy = 5
+  kSnappy = 5,
+  kBrotli = 6,
+  kLzma = 7,
+  kBzip2 = 8,
 };
 
 struct Codec {
   CodecKind kind = CodecKind::kLz4;
-  std::uint8_t level = 0;  // For zstd (1-21) and zlib (1-9).
+  std::uint8_t level = 0;  // Of those whose name has one.
   bool operator==(const Codec&) const = default;
 };
-// "none", "lz4", "lz4_high_compression", "zstd_1".."zstd_21", "zlib_1".."zlib_9", "snappy".
+// "none", "lz4", "lz4_high_compression", "zstd_1".."zstd_21", "zlib_1".."zlib_9", "snappy",
+// "brotli_1".."brotli_11", "lzma_0".."lzma_9", "bzip2_1".."bzip2_9".
 std::optional<Codec> parse_codec(std::string_view name);
 std::string to_string(Codec codec);
 

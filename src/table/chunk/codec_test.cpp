@@ -11,6 +11,9 @@ std::vector<std::string> all_names() {
   std::vector<std::string> names{"none", "lz4", "lz4_high_compression", "snappy"};
   for (int level = 1; level <= 21; ++level) names.push_back("zstd_" + std::to_string(level));
   for (int level = 1; level <= 9; ++level) names.push_back("zlib_" + std::to_string(level));
+  for (int level = 1; level <= 11; ++level) names.push_back("brotli_" + std::to_string(level));
+  for (int level = 0; level <= 9; ++level) names.push_back("lzma_" + std::to_string(level));
+  for (int level = 1; level <= 9; ++level) names.push_back("bzip2_" + std::to_string(level));
   return names;
 }
 
@@ -20,8 +23,9 @@ TEST(Codec, EveryNameIsReadAndWrittenAlike) {
     ASSERT_TRUE(codec) << name;
     EXPECT_EQ(to_string(*codec), name);
   }
-  for (const char* name : {"", "lz5", "zstd", "zstd_", "zstd_0", "zstd_22", "zstd_01", "zlib_10",
-                           "zlib_-1", "zlib_1x", "brotli_1"}) {
+  for (const char* name :
+       {"", "lz5", "zstd", "zstd_", "zstd_0", "zstd_22", "zstd_01", "zlib_10", "zlib_-1", "zlib_1x",
+        "brotli_0", "brotli_12", "lzma_10", "lzma_00", "bzip2_0", "bzip2_10", "quick_lz"}) {
     EXPECT_FALSE(parse_codec(name)) << name;
   }
 }

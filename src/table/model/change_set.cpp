@@ -133,7 +133,7 @@ Result<void> ChangeSet::read_row(NamedRow row, const InsertOptions& options) {
                       "transaction fit into a tablet",
                       named.name, named.value.text().size(), limits_.bytes));
     }
-    TRY(cells_[column], to_cell(layout_->schema().columns[column], named.value, rules_, memory_));
+    TRY(cells_[column], layout_->to_cell(column, named.value, rules_, memory_));
   }
   if (options.update && !values) return refuse("At least one non-key column must be specified");
   return {};

@@ -317,13 +317,15 @@ std::string print_type(const LogicalType& type) {
   return write_yson(to_yson(type), YsonFormat::kText);
 }
 
+LogicalType stored_part(const ColumnSchema& column) {
+  auto parsed = parse_type_text(column.type_v3);
+  INVARIANT(parsed.has_value(), "column {} has the type {}", column.name, column.type_v3);
+  return std::move(*parsed);
+}
+
 LogicalType type_of(const ColumnSchema& column) {
   LogicalType type = LogicalType::of(column.type);
-  if (!column.type_v3.empty()) {
-    auto parsed = parse_type_text(column.type_v3);
-    INVARIANT(parsed.has_value(), "column {} has the type {}", column.name, column.type_v3);
-    type = std::move(*parsed);
-  }
+  if (!column.type_v3.empty()) type = stored_part(column);
   return column.required || type.is_nullable() ? type : LogicalType::optional(std::move(type));
 }
 

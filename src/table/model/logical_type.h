@@ -84,6 +84,8 @@ std::string print_type(const LogicalType& type);
 
 // Requires: a column that check_type() accepts.
 LogicalType type_of(const ColumnSchema& column);
+// What `type_v3` says of a column that has one: values that are not null are of this type.
+LogicalType stored_part(const ColumnSchema& column);
 // Sets `type`, `required` and `type_v3`.
 void set_type(ColumnSchema& column, const LogicalType& type);
 // Checks that the three fields are those of set_type().

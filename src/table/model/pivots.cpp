@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "table/model/key.h"
+#include "table/model/ordered.h"
 
 namespace moraine::table {
 namespace {
@@ -29,6 +30,9 @@ IntegerRange range_of(ColumnType type) {
 }  // namespace
 
 Result<std::string> encode_pivot(const TableSchema& schema, std::span<const Value> columns) {
+  if (schema.key_count() == 0 && !columns.empty()) {  // Of an ordered table.
+    return encode_pivot(ordered_schema(schema), columns);
+  }
   if (columns.size() > schema.key_count()) {
     return fail(Errc::kInvalidArgument,
                 fmt::format("Pivot key has {} columns, and the key of the table has {}",
@@ -52,8 +56,12 @@ Result<std::string> encode_pivot(const TableSchema& schema, std::span<const Valu
 
 Result<std::vector<std::string>> uniform_pivots(const TableSchema& schema, std::size_t tablets) {
   if (tablets == 0) return fail(Errc::kInvalidArgument, "Tablet count must be positive");
-  const IntegerRange range =
-      schema.key_count() == 0 ? IntegerRange() : range_of(schema.columns[0].type);
+  if (schema.key_count() == 0) {
+    std::vector<std::string> first_keys;
+    for (std::size_t i = 1; i < tablets; ++i) first_keys.push_back(tablet_pivot(i));
+    return first_keys;
+  }
+  const IntegerRange range = range_of(schema.columns[0].type);
   if (range.bits == 0) {
     return fail(Errc::kInvalidArgument,
                 "Table cannot be resharded uniformly: its first key column is not of an integer "

@@ -20,6 +20,7 @@ Result<std::string> encode_pivot(const TableSchema& schema, std::span<const Valu
 
 // Pivots of the second and later of `tablets` tablets that split the values of the first key column
 // evenly: number i is the smallest value plus i / tablets of the range of its type, rounded down.
+// Of an ordered table: the indexes of its tablets.
 Result<std::vector<std::string>> uniform_pivots(const TableSchema& schema, std::size_t tablets);
 
 }  // namespace moraine::table

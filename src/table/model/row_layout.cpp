@@ -24,6 +24,8 @@ RowLayout::RowLayout(std::shared_ptr<const TableSchema> schema)
   for (std::size_t i = 0; i < schema_->columns.size(); ++i) {
     const ColumnSchema& column = schema_->columns[i];
     names_.emplace(column.name, static_cast<ColumnIndex>(i));
+    types_.emplace_back();
+    if (!column.type_v3.empty()) types_.back() = stored_part(column);
     locks_.push_back(column.lock.empty() ? 0 : *find_lock(column.lock));
   }
 }
@@ -59,7 +61,7 @@ Result<std::string> RowLayout::encode_key_of(std::span<Value> columns, TextMemor
     const ColumnSchema& column = schema_->columns[computed.column];
     auto value = computed.expression.evaluate(columns);
     if (!value) return std::unexpected(std::move(value).error().within(column.name));
-    TRY(columns[computed.column], to_cell(column, *value, {}, memory));
+    TRY(columns[computed.column], to_cell(computed.column, *value, {}, memory));
   }
   for (std::size_t i = 0; i < key_count_; ++i) {
     if (!columns[i].is_null() || !schema_->columns[i].required) continue;
@@ -90,7 +92,7 @@ Result<std::string> encode_lookup_key(const RowLayout& layout, NamedRow values,
       return fail(Errc::kInvalidArgument, fmt::format("Column \"{}\" is given twice", named.name));
     }
     given[column] = true;
-    TRY(columns[column], to_cell(layout.schema().columns[column], named.value, rules, memory));
+    TRY(columns[column], layout.to_cell(column, named.value, rules, memory));
   }
   return layout.encode_key_of(columns, memory);
 }
@@ -104,7 +106,7 @@ Result<std::string> encode_lookup_key(const RowLayout& layout, Key values,
     const ColumnSchema& column = layout.schema().columns[i];
     if (!column.expression.empty()) continue;
     if (next == values.size()) return fail(Errc::kInvalidArgument, "Key has too few columns");
-    TRY(columns[i], to_cell(column, values[next++], rules, memory));
+    TRY(columns[i], layout.to_cell(static_cast<ColumnIndex>(i), values[next++], rules, memory));
   }
   if (next != values.size()) return fail(Errc::kInvalidArgument, "Key has too many columns");
   return layout.encode_key_of(columns, memory);

@@ -41,6 +41,12 @@ class RowLayout {
 
   // A column that may be given: it exists and is not computed.
   Result<ColumnIndex> find(std::string_view name) const;
+  // A given value as it is stored in the column (value_check.h).
+  Result<Value> to_cell(ColumnIndex column, const Value& value, const ValueRules& rules,
+                        TextMemory& memory) const {
+    const std::optional<LogicalType>& type = types_[column];
+    return table::to_cell(schema_->columns[column], type ? &*type : nullptr, value, rules, memory);
+  }
   // 0: the primary lock.
   std::size_t lock_of(ColumnIndex column) const { return locks_[column]; }
   // nullopt: no column has this lock.
@@ -58,6 +64,7 @@ class RowLayout {
   std::shared_ptr<const TableSchema> schema_;
   std::size_t key_count_ = 0;
   absl::flat_hash_map<std::string_view, ColumnIndex> names_;
+  std::vector<std::optional<LogicalType>> types_;  // Of columns with a type_v3.
   std::vector<std::size_t> locks_;
   std::vector<std::string> lock_names_;
   struct Computed {

@@ -9,6 +9,7 @@
 #include "table/model/change.h"
 #include "table/model/limits.h"
 #include "table/model/logical_type.h"
+#include "table/model/ordered.h"
 
 namespace moraine::table {
 namespace {
@@ -22,6 +23,17 @@ std::unexpected<Error> invalid(const ColumnSchema& column, std::string_view why)
   return invalid(fmt::format("column \"{}\" {}", column.name, why));
 }
 
+// The columns that tablets of ordered tables fill in.
+Result<void> check_filled(const ColumnSchema& column) {
+  const bool timestamp = column.name == kRowTimestampColumn;
+  if (!timestamp && column.name != kCumulativeWeightColumn) {
+    return invalid(column, "has a reserved name");
+  }
+  const ColumnType expected = timestamp ? ColumnType::kUint64 : ColumnType::kInt64;
+  if (column.type == expected && column.type_v3.empty() && !column.required) return {};
+  return invalid(column, fmt::format("must be an optional {} value", to_string(expected)));
+}
+
 Result<void> check_names(const ColumnSchema& column, TableKind kind) {
   if (column.name.empty()) return invalid("a column has no name");
   if (column.name.size() > kNameBytesMax) return invalid(column, "has a name that is too long");
@@ -31,6 +43,7 @@ Result<void> check_names(const ColumnSchema& column, TableKind kind) {
     return invalid(column, "has a group name that is too long");
   }
   if (!column.name.starts_with('$')) return {};
+  if (kind == TableKind::kOrdered) return check_filled(column);
   if (column.name != kTtlColumn || kind != TableKind::kSorted) {
     return invalid(column, "has a reserved name");
   }
@@ -62,10 +75,6 @@ bool fits_aggregate(Aggregate aggregate, ColumnType type) {
 Result<void> check_value_rules(const ColumnSchema& column) {
   if (auto checked = check_type(column); !checked) {
     return invalid(column, fmt::format("has an invalid type: {}", checked.error().context));
-  }
-  if (!column.type_v3.empty()) {
-    return invalid(column, fmt::format("of type {}: values of such types are not checked yet",
-                                       column.type_v3));
   }
   const bool is_any = column.type == ColumnType::kAny && column.type_v3.empty();
   if (is_any && column.required) {
@@ -116,6 +125,19 @@ Result<void> check_expression(const ColumnSchema& column, const TableSchema& sch
   return {};
 }
 
+Result<void> check_ordered(const TableSchema& schema) {
+  if (schema.key_count() != 0) return invalid("an ordered table has no key columns");
+  if (schema.columns.empty()) return invalid("There must be at least one column");
+  if (!schema.strict) return invalid("the schema of a dynamic table must be strict");
+  for (const ColumnSchema& column : schema.columns) {
+    if (column.aggregate != Aggregate::kNone) {
+      return invalid(column, "of an ordered table cannot be aggregated");
+    }
+    if (!column.lock.empty()) return invalid(column, "of an ordered table cannot have a lock");
+  }
+  return {};
+}
+
 Result<void> check_counts(const TableSchema& schema, TableKind kind) {
   const bool is_static = kind == TableKind::kStatic;
   const std::size_t keys = schema.key_count();
@@ -132,6 +154,7 @@ Result<void> check_counts(const TableSchema& schema, TableKind kind) {
                                kXdeltaColumnsMax));
   }
   if (is_static) return {};
+  if (kind == TableKind::kOrdered) return check_ordered(schema);
   if (keys == 0) return invalid("There must be at least one key column");
   if (keys == schema.columns.size()) return invalid("There must be at least one non-key column");
   if (!schema.strict) return invalid("the schema of a dynamic table must be strict");
@@ -204,7 +227,10 @@ bool is_wider(const ColumnSchema& from, const ColumnSchema& to) {
 
 Result<void> check_alter(const TableSchema& old_schema, const TableSchema& new_schema,
                          TableKind kind) {
-  TRY_VOID(check_schema(new_schema, kind));
+  const bool keys = new_schema.key_count() != 0;
+  if (kind == TableKind::kStatic || keys == (kind == TableKind::kSorted)) {
+    TRY_VOID(check_schema(new_schema, kind));
+  }
   if ((old_schema.key_count() == 0) != (new_schema.key_count() == 0)) {
     return fail(Errc::kInvalidArgument,
                 "Table schemas are incompatible: Cannot change dynamic table type from sorted to "

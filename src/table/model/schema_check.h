@@ -14,8 +14,9 @@
 namespace moraine::table {
 
 enum class TableKind : std::uint8_t {
-  kSorted,  // Dynamic: unique keys, strict.
-  kStatic,  // Sorted or not; more columns, keys may repeat, no `$ttl`, keys alone are enough.
+  kSorted,   // Dynamic: unique keys, strict.
+  kOrdered,  // Dynamic: no key columns, strict; no aggregates and no locks (ordered.h).
+  kStatic,   // Sorted or not; more columns, keys may repeat, no `$ttl`, keys alone are enough.
 };
 
 Result<void> check_schema(const TableSchema& schema, TableKind kind = TableKind::kSorted);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "table/model/limits.h"
+#include "table/model/logical_type.h"
 
 namespace moraine::table {
 namespace {
@@ -209,6 +210,54 @@ TEST_F(SchemaCheck, ADynamicTableIsStrictWithUniqueKeys) {
   schema_.unique_keys = false;
   EXPECT_EQ(why(), "a sorted dynamic table must have unique keys");
   EXPECT_EQ(why(TableKind::kStatic), "");
+}
+
+TEST(SchemaCheckTypes, TypesThatColumnsCannotHaveAreRefused) {
+  const auto why = [](std::string_view yson, auto change) {
+    TableSchema schema;
+    schema.columns = {{.name = "k", .type = ColumnType::kInt64, .key = true}, {.name = "v"}};
+    set_type(schema.columns[1], *parse_type_text(yson));
+    change(schema);
+    const auto checked = check_schema(schema);
+    return checked ? std::string() : checked.error().context;
+  };
+  const auto nothing = [](TableSchema&) {};
+  EXPECT_EQ(why("{type_name=list;item=int8}", nothing), "");
+  EXPECT_EQ(why("{type_name=decimal;precision=3;scale=2}", nothing), "");
+  EXPECT_EQ(why("void", nothing), "");
+  EXPECT_NE(why("yson", nothing), "") << "any cannot be required";
+  const auto is_key = [](TableSchema& schema) {
+    schema.columns[1].key = true;
+    schema.columns.push_back({.name = "w"});
+  };
+  EXPECT_EQ(why("{type_name=decimal;precision=3;scale=2}", is_key), "");
+  EXPECT_NE(why("{type_name=list;item=int8}", is_key), "");
+  const auto sums = [](TableSchema& schema) { schema.columns[1].aggregate = Aggregate::kSum; };
+  EXPECT_NE(why("{type_name=tagged;tag=t;item=int64}", sums), "");
+  EXPECT_NE(why("void", [](TableSchema& schema) { schema.columns[1].required = true; }), "");
+  EXPECT_NE(why("{type_name=list;item=int8}",
+                [](TableSchema& schema) { schema.columns[1].type = ColumnType::kString; }),
+            "");
+  EXPECT_NE(why("int8", [](TableSchema& schema) { schema.columns[1].type_v3 = "{a=1}"; }), "");
+}
+
+TEST(SchemaCheckOrdered, OrderedTablesHaveNoKeysAndNoAggregates) {
+  const auto fits = [](std::vector<ColumnSchema> columns) {
+    TableSchema schema;
+    schema.columns = std::move(columns);
+    return check_schema(schema, TableKind::kOrdered).has_value();
+  };
+  EXPECT_TRUE(fits({{.name = "v"}}));
+  EXPECT_TRUE(fits({{.name = "$timestamp", .type = ColumnType::kUint64}, {.name = "v"}}));
+  EXPECT_TRUE(fits({{.name = "$cumulative_data_weight", .type = ColumnType::kInt64}}));
+  EXPECT_FALSE(fits({}));
+  EXPECT_FALSE(fits({{.name = "k", .key = true}, {.name = "v"}}));
+  EXPECT_FALSE(fits({{.name = "$timestamp", .type = ColumnType::kInt64}}));
+  EXPECT_FALSE(fits({{.name = "$timestamp", .type = ColumnType::kUint64, .required = true}}));
+  EXPECT_FALSE(fits({{.name = "$row_index", .type = ColumnType::kInt64}}));
+  EXPECT_FALSE(fits({{.name = "$ttl", .type = ColumnType::kUint64}}));
+  EXPECT_FALSE(fits({{.name = "v", .lock = "l"}}));
+  EXPECT_FALSE(fits({{.name = "v", .type = ColumnType::kInt64, .aggregate = Aggregate::kSum}}));
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ Result<void> StaticRows::read(NamedRow row) {
     TRY(const ColumnIndex column, layout_->find(named.name));
     if (given_[column] != 0) return refuse(fmt::format("Column \"{}\" is given twice", named.name));
     given_[column] = 1;
-    TRY(cells_[column], to_cell(layout_->schema().columns[column], named.value, {}, memory_));
+    TRY(cells_[column], layout_->to_cell(column, named.value, {}, memory_));
   }
   const std::vector<ColumnSchema>& columns = layout_->schema().columns;
   for (std::size_t i = layout_->key_count(); i < columns.size(); ++i) {

@@ -142,6 +142,56 @@ TEST_F(ValueCheck, DictSumHoldsMapsOfNumbers) {
   EXPECT_FALSE(to_cell(dict, Value::any("[1]"), rules_, memory_));
 }
 
+ColumnSchema typed(std::string_view yson) {
+  ColumnSchema column{.name = "x"};
+  set_type(column, *parse_type_text(yson));
+  return column;
+}
+
+TEST_F(ValueCheck, CompositeValuesAreStoredInOneForm) {
+  const ColumnSchema list = typed("{type_name=optional;item={type_name=list;item=int8}}");
+  const auto cell = to_cell(list, Value::any("[1; 2u]"), rules_, memory_);
+  ASSERT_TRUE(cell) << cell.error().context;
+  EXPECT_EQ(cell->type(), ValueType::kAny);
+  EXPECT_EQ(cell->text(), "[\x02\x02;\x02\x04;]"sv);
+  EXPECT_EQ(to_cell(list, Value(), rules_, memory_).value(), Value());
+  const auto wrong = to_cell(list, Value::any("[1;300]"), rules_, memory_);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().context, "Column \"x\": at 1: value 300 is out of range of type int8");
+  const auto other = to_cell(list, Value::any("[a]"), rules_, memory_);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Errc::kInvalidArgument);
+  EXPECT_FALSE(to_cell(list, Value(5), rules_, memory_));
+  EXPECT_FALSE(to_cell(typed("{type_name=list;item=int8}"), Value(), rules_, memory_))
+      << "required";
+  rules_.null_to_entity = true;
+  EXPECT_EQ(to_cell(list, Value(), rules_, memory_).value(), Value()) << "null stays null";
+}
+
+TEST_F(ValueCheck, DecimalsAreTextsOfTheirPrecision) {
+  const ColumnSchema decimal = typed("{type_name=decimal;precision=3;scale=2}");
+  EXPECT_TRUE(to_cell(decimal, Value("\x80\x00\x03\xe7"sv), rules_, memory_));
+  EXPECT_FALSE(to_cell(decimal, Value("\x80\x00\x03\xe8"sv), rules_, memory_));
+  EXPECT_FALSE(to_cell(decimal, Value("1.5"), rules_, memory_));
+  EXPECT_FALSE(to_cell(decimal, Value(1), rules_, memory_));
+}
+
+TEST_F(ValueCheck, NullColumnsHoldNothingElse) {
+  for (const std::string_view type : {"null", "void"}) {
+    EXPECT_TRUE(to_cell(typed(type), Value(), rules_, memory_));
+    const auto other = to_cell(typed(type), Value(1), rules_, memory_);
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().context,
+              fmt::format("Invalid type of column \"x\": expected \"{}\", actual \"int64\"", type));
+  }
+}
+
+TEST_F(ValueCheck, TagsDoNotChangeValues) {
+  const ColumnSchema tagged = typed("{type_name=tagged;tag=t;item=uint8}");
+  EXPECT_EQ(to_cell(tagged, Value(200), rules_, memory_).value(), Value(200u));
+  EXPECT_FALSE(to_cell(tagged, Value(256u), rules_, memory_));
+}
+
 TEST_F(ValueCheck, NullOfARequiredColumnIsRefused) {
   const auto result = to_cell({.name = "x", .required = true}, Value(), rules_, memory_);
   ASSERT_FALSE(result);

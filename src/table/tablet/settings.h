@@ -32,6 +32,10 @@ inline constexpr std::size_t kLoggedChunkBytesMax = std::size_t{4} << 20;
 // All first keys of partitions together: they are one record of the log.
 inline constexpr std::size_t kPivotBytesMax = std::size_t{2} << 20;
 
+inline constexpr std::size_t kWriteBytesMax = std::size_t{7} << 20;  // Fits a commit's body.
+// A longer write goes to the log in parts of kWritePartBytes.
+inline constexpr std::size_t kWritePartBytes = std::size_t{4} << 20;
+
 // Limits that only tests change.
 struct TabletLimits {
   std::uint64_t unflushed_bytes_min = kUnflushedBytesMin;
@@ -39,6 +43,8 @@ struct TabletLimits {
   std::uint64_t row_bytes_max = kRowBytesMax;
   std::size_t logged_chunk_bytes_max = kLoggedChunkBytesMax;
   std::size_t pivot_bytes_max = kPivotBytesMax;
+  std::size_t write_bytes_max = kWriteBytesMax;
+  std::size_t write_part_bytes = kWritePartBytes;
 };
 
 // Options that may change while the tablet is mounted (remount).

@@ -69,6 +69,9 @@ struct PreparedTransaction {
   Event step_ended;       // Its prepare or its end, written or failed.
 };
 
+// The record of a one-phase commit whose changes are in so many parts.
+Slice rows_record(StoreNumber store, Timestamp commit, const TabletWrite& write,
+                  std::uint32_t parts);
 ReaderOptions reader_options(const MountConfig& mount);
 // Lets no row of an ordered table expire; returns what was asked for.
 RetentionConfig keep_rows(MountConfig& mount);
@@ -178,6 +181,11 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   void rotate_if_due();
   Task<Result<void>> log(Slice body, Leader::Confirmed confirmed);
   Task<void> log_unawaited(Slice body);
+  // write/long_write.cpp
+  Task<Result<std::uint32_t>> log_parts(StoreNumber store, const TransactionId& id,
+                                        std::span<const RowChange> changes);
+  Task<Result<void>> log_part(StoreNumber store, const TransactionId& id, std::uint32_t number,
+                              ByteSpan bytes);
   bool undecided(const std::string& key, Timestamp timestamp);
   void wake_readers(std::span<const RowChange> changes);
   void wake_all_readers();
@@ -265,6 +273,7 @@ class TableTablet::Impl final : public StoreLog, public UndecidedRows {
   std::map<TabletId, Instant> borrowed_until_;
   Instant next_large_row_compaction_;                // Earliest time of the next one.
   std::size_t in_flight_ = 0;                        // Writes in progress.
+  std::size_t long_writes_ = 0;                      // Those that are being written in parts.
   Event writes_changed_{resources_.world.executor};  // In flight, prepared, or frozen_.
   bool frozen_ = false;
   bool stopping_ = false;

@@ -5,7 +5,8 @@
 //            conflict are never both committed (write/lock_table.h). A prepared transaction
 //            survives any number of restarts, until it is finished with one outcome.
 // Threading  executor(); reader() is for any thread.
-// Limits     kRowsPerTransactionMax rows and kWriteBytesMax per write; unflushed_bytes_max() in
+// Limits     kRowsPerTransactionMax rows and kLongWriteBytesMax per write, kLongWritesMax of those
+//            above kWriteBytesMax at once, others fail with kOverloaded; unflushed_bytes_max() in
 //            memory, above which writes fail with kOverloaded until a flush is done, as they do
 //            when all tablets of the node have TableResources::store_budget; kRowBytesMax of a
 //            row's versions, above which writes to it fail with kOverloaded until some expire.
@@ -35,7 +36,9 @@
 
 namespace moraine::table {
 
-inline constexpr std::size_t kWriteBytesMax = std::size_t{7} << 20;  // Fits a commit's body.
+// Of a write that goes to the log in parts (settings.h), of which kLongWritesMax run at once.
+inline constexpr std::size_t kLongWriteBytesMax = std::size_t{64} << 20;
+inline constexpr std::size_t kLongWritesMax = 2;
 
 // Colour of the disks from which rows are rejected with kNoSpace.
 inline constexpr blob::Colour kColourToStop = blob::Colour::kLightYellow;

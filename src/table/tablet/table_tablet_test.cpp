@@ -142,7 +142,7 @@ TEST_F(TableTabletTest, BadWritesAreRefusedAndChangeNothing) {
   bad = one;
   bad.key = "junk";
   EXPECT_TRUE(refused({bad}));
-  const std::string huge(kWriteBytesMax, 'x');
+  const std::string huge(kLongWriteBytesMax, 'x');
   bad = table_.rows.put({{"k", 1}, {"v", std::string_view(huge)}});
   EXPECT_TRUE(refused({bad}));
   EXPECT_TRUE(table_.all().empty());

@@ -40,6 +40,8 @@ struct TabletWrite {
   std::uint64_t schema_fingerprint = 0;
 
   Timestamp commit_requested() const { return requested != 0 ? requested : start; }
+  // Rows for an ordered table: writes to sorted ones have locks, unless atomicity is none.
+  bool appends() const { return !changes.empty() && changes.front().locks == LockSet(); }
 };
 
 }  // namespace moraine::table

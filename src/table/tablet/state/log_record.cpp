@@ -22,6 +22,9 @@ enum class Kind : std::uint8_t {
   kStage = 9,
   kReplaceStaged = 10,
   kTrim = 11,
+  kPart = 12,
+  kRowsOfParts = 13,
+  kPrepareOfParts = 14,
 };
 
 Encoder begin(Kind kind) {
@@ -114,10 +117,47 @@ Result<ReplaceRecord> take_replace(Decoder& decoder, bool staged) {
   return record;
 }
 
+PartRecord take_part(Decoder& decoder) {
+  PartRecord record;
+  record.store = decoder.u64();
+  record.transaction = take_transaction(decoder);
+  record.number = decoder.u32();
+  record.bytes = take_text(decoder);
+  return record;
+}
+
+Result<std::uint32_t> take_part_count(Decoder& decoder) {
+  const std::uint32_t parts = decoder.u32();
+  if (parts == 0) return fail(Errc::kCorrupt, "table log record: parts");
+  return parts;
+}
+
+Result<RowsRecord> take_rows_of_parts(Decoder& decoder) {
+  RowsRecord record;
+  record.store = decoder.u64();
+  record.commit = decoder.u64();
+  record.transaction = take_transaction(decoder);
+  TRY(record.parts, take_part_count(decoder));
+  return record;
+}
+
+Result<PrepareRecord> take_prepare_of_parts(Decoder& decoder) {
+  PrepareRecord record;
+  record.store = decoder.u64();
+  record.transaction = take_transaction(decoder);
+  record.start = decoder.u64();
+  record.coordinator = TabletId{decoder.u64()};
+  TRY(record.parts, take_part_count(decoder));
+  return record;
+}
+
 Result<LogRecord> take_record(Decoder& decoder, Kind kind, const TableSchema& schema) {
   switch (kind) {
     case Kind::kRows: return take_rows(decoder, schema);
     case Kind::kPrepare: return take_prepare(decoder, schema);
+    case Kind::kPart: return take_part(decoder);
+    case Kind::kRowsOfParts: return take_rows_of_parts(decoder);
+    case Kind::kPrepareOfParts: return take_prepare_of_parts(decoder);
     case Kind::kCommit: {
       const TransactionId id = take_transaction(decoder);
       return CommitRecord{id, decoder.u64()};
@@ -275,6 +315,21 @@ Slice encode_prepare(const PrepareRecord& record) {
   return encoder.slice();
 }
 
+Slice encode_rows_of_parts(StoreNumber store, Timestamp commit, const TransactionId& transaction,
+                           std::uint32_t parts) {
+  Encoder encoder = begin(Kind::kRowsOfParts);
+  encoder.u64(store).u64(commit);
+  append_transaction(encoder, transaction);
+  return encoder.u32(parts).slice();
+}
+
+Slice encode_prepare_of_parts(const PrepareRecord& record, std::uint32_t parts) {
+  Encoder encoder = begin(Kind::kPrepareOfParts);
+  encoder.u64(record.store);
+  append_transaction(encoder, record.transaction);
+  return encoder.u64(record.start).u64(record.coordinator.value).u32(parts).slice();
+}
+
 Slice encode(const CommitRecord& record) {
   Encoder encoder = begin(Kind::kCommit);
   append_transaction(encoder, record.transaction);
@@ -328,11 +383,24 @@ Slice encode(const TrimRecord& record) {
   return begin(Kind::kTrim).u64(record.trimmed.rows).u64(record.trimmed.weight).slice();
 }
 
+Slice encode(const PartRecord& record) {
+  Encoder encoder = begin(Kind::kPart);
+  encoder.u64(record.store);
+  append_transaction(encoder, record.transaction);
+  return encoder.u32(record.number).sized(record.bytes).slice();
+}
+
 Slice encode(const LogRecord& record) {
   if (const auto* rows = std::get_if<RowsRecord>(&record)) {
+    if (rows->parts != 0) {
+      return encode_rows_of_parts(rows->store, rows->commit, rows->transaction, rows->parts);
+    }
     return encode_rows(rows->store, rows->commit, rows->transaction, rows->changes);
   }
-  if (const auto* prepare = std::get_if<PrepareRecord>(&record)) return encode_prepare(*prepare);
+  if (const auto* prepare = std::get_if<PrepareRecord>(&record)) {
+    if (prepare->parts != 0) return encode_prepare_of_parts(*prepare, prepare->parts);
+    return encode_prepare(*prepare);
+  }
   if (const auto* commit = std::get_if<CommitRecord>(&record)) return encode(*commit);
   if (const auto* abort = std::get_if<AbortRecord>(&record)) return encode(*abort);
   if (const auto* build = std::get_if<BuildRecord>(&record)) return encode(*build);
@@ -340,6 +408,7 @@ Slice encode(const LogRecord& record) {
   if (const auto* replace = std::get_if<ReplaceRecord>(&record)) return encode(*replace);
   if (const auto* stage = std::get_if<StageRecord>(&record)) return encode(*stage);
   if (const auto* trim = std::get_if<TrimRecord>(&record)) return encode(*trim);
+  if (const auto* part = std::get_if<PartRecord>(&record)) return encode(*part);
   return encode(std::get<AdoptRecord>(record));
 }
 
@@ -349,7 +418,8 @@ bool may_have_rows(ByteSpan body) {
   const auto kind = static_cast<Kind>(decoder.u8());
   // The decoder rejects other versions.
   return version != kVersion || kind == Kind::kRows || kind == Kind::kPrepare ||
-         kind == Kind::kCommit;
+         kind == Kind::kCommit || kind == Kind::kPart || kind == Kind::kRowsOfParts ||
+         kind == Kind::kPrepareOfParts;
 }
 
 Result<LogRecord> decode_log_record(ByteSpan body, const TableSchema& schema) {

@@ -14,6 +14,10 @@
 //   9 stage     = build u64  flags u8 (1: the first of its build)  chunks
 //  10 replace   = staged u32, above 0  as 7           chunks staged before come too
 //  11 trim      = rows u64  weight u64                of an ordered table: rows below are gone
+//  12 part      = store u64  transaction (16)  number u32  size u32, bytes
+//  13 rows      = store u64  commit u64  transaction (16)  parts u32
+//  14 prepare   = store u64  transaction (16)  start u64  coordinator u64  parts u32
+//                                                  the changes are those of the parts, joined
 //   changes     = count u32, each: model/change.h
 //   flushed, removed, eden = count u32, each: u64
 //   chunks      = count u32, each: chunk
@@ -53,6 +57,7 @@ struct RowsRecord {
   Timestamp commit = 0;
   TransactionId transaction;
   std::vector<RowChange> changes;
+  std::uint32_t parts = 0;  // 0: `changes` are in the record itself.
 };
 
 struct PrepareRecord {
@@ -61,6 +66,16 @@ struct PrepareRecord {
   Timestamp start = 0;
   TabletId coordinator;
   std::vector<RowChange> changes;
+  std::uint32_t parts = 0;  // As of RowsRecord.
+};
+
+// A part of the encoded changes of a transaction, for writes that are too long for one record. What
+// has no later record of its transaction is ignored.
+struct PartRecord {
+  StoreNumber store = 0;
+  TransactionId transaction;
+  std::uint32_t number = 0;  // From 0.
+  std::string bytes;
 };
 
 struct CommitRecord {
@@ -109,11 +124,15 @@ struct TrimRecord {
 
 using LogRecord =
     std::variant<RowsRecord, PrepareRecord, CommitRecord, AbortRecord, BuildRecord, DropBuildRecord,
-                 ReplaceRecord, AdoptRecord, StageRecord, TrimRecord>;
+                 ReplaceRecord, AdoptRecord, StageRecord, TrimRecord, PartRecord>;
 
 Slice encode_rows(StoreNumber store, Timestamp commit, const TransactionId& transaction,
                   std::span<const RowChange> changes);
 Slice encode_prepare(const PrepareRecord& record);
+// The same with changes that are in parts.
+Slice encode_rows_of_parts(StoreNumber store, Timestamp commit, const TransactionId& transaction,
+                           std::uint32_t parts);
+Slice encode_prepare_of_parts(const PrepareRecord& record, std::uint32_t parts);
 Slice encode(const CommitRecord& record);
 Slice encode(const AbortRecord& record);
 Slice encode(const BuildRecord& record);
@@ -122,6 +141,7 @@ Slice encode(const ReplaceRecord& record);
 Slice encode(const AdoptRecord& record);
 Slice encode(const StageRecord& record);
 Slice encode(const TrimRecord& record);
+Slice encode(const PartRecord& record);
 Slice encode(const LogRecord& record);
 Result<LogRecord> decode_log_record(ByteSpan body, const TableSchema& schema);
 // Does its kind add rows or decide on some? Reads only its head.

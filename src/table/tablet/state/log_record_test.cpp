@@ -66,6 +66,10 @@ TEST_F(LogRecordTest, EveryKindIsDecodedAsEncoded) {
   same_again(AdoptRecord{{chunk(1)}});
   same_again(StageRecord{3, true, {chunk(1), chunk(2)}});
   same_again(StageRecord{3, false, {}});
+  same_again(TrimRecord{{.rows = 70, .weight = 900}});
+  same_again(PartRecord{7, id_, 2, "bytes"});
+  same_again(RowsRecord{7, 1000, id_, {}, 3});
+  same_again(PrepareRecord{7, id_, 900, TabletId{5}, {}, 3});
 }
 
 TEST_F(LogRecordTest, AnotherVersionIsRefused) {

@@ -32,6 +32,46 @@ void TableState::logged(StoreNumber store, GenStep at, std::span<const RowChange
   }
 }
 
+void TableState::part_logged(StoreNumber store, const TransactionId& id, GenStep at) {
+  pending_parts_.try_emplace(id, at);
+  logged_since_.try_emplace(store, at);
+}
+
+Result<void> TableState::replay_part(PartRecord record) {
+  std::vector<std::string>& parts = parts_[record.transaction];
+  if (record.number == 0) parts.clear();  // Of an earlier attempt.
+  // The log may be kept from a later part on: of rows that a snapshot repeats.
+  if (record.number != parts.size()) {
+    parts_.erase(record.transaction);
+    return {};
+  }
+  parts.push_back(std::move(record.bytes));
+  if (replaying_at_ != GenStep{}) logged_since_.try_emplace(record.store, replaying_at_);
+  return {};
+}
+
+bool TableState::has_parts(const TransactionId& id, std::uint32_t parts) const {
+  if (parts == 0) return true;
+  const auto found = parts_.find(id);
+  return found != parts_.end() && found->second.size() == parts;
+}
+
+Result<void> TableState::join_parts(const TransactionId& id, std::uint32_t count,
+                                    std::vector<RowChange>& changes) {
+  if (count == 0) return {};
+  const auto found = parts_.find(id);
+  if (!has_parts(id, count)) {
+    return fail(Errc::kCorrupt, "the log has not all parts of transaction " + to_string(id));
+  }
+  std::string joined;
+  for (const std::string& part : found->second) joined += part;
+  parts_.erase(found);
+  Decoder decoder(as_bytes(joined));
+  TRY(changes, take_changes(decoder, *schema_));
+  if (!decoder.finished()) return fail(Errc::kCorrupt, "parts of a transaction: length");
+  return {};
+}
+
 void TableState::flushed(StoreNumber number) {
   logged_since_.erase(number);
   repeated_.erase(number);
@@ -41,6 +81,9 @@ GenStep TableState::needed_since() const {
   GenStep oldest;
   for (const auto& [store, at] : logged_since_) {
     if (repeated_.contains(store)) continue;
+    if (oldest == GenStep{} || at < oldest) oldest = at;
+  }
+  for (const auto& [id, at] : pending_parts_) {
     if (oldest == GenStep{} || at < oldest) oldest = at;
   }
   return oldest;
@@ -83,10 +126,13 @@ Result<void> TableState::replay_commit(const CommitRecord& record) {
 
 Result<void> TableState::replay(const Slice& body) {
   TRY(LogRecord record, decode_log_record(body, *schema_));
-  if (const auto* rows = std::get_if<RowsRecord>(&record)) {
+  if (auto* rows = std::get_if<RowsRecord>(&record)) {
+    TRY_VOID(join_parts(rows->transaction, rows->parts, rows->changes));
+    if (filled_ && rows->parts != 0) filled_->stamp(rows->changes, rows->commit);
     logged(rows->store, replaying_at_, rows->changes);
     replay_rows(rows->store, rows->commit, rows->transaction, rows->changes);
   } else if (auto* prepare = std::get_if<PrepareRecord>(&record)) {
+    TRY_VOID(join_parts(prepare->transaction, prepare->parts, prepare->changes));
     logged(prepare->store, replaying_at_, prepare->changes);
     replayed_store(prepare->store);
     prepared(std::make_shared<PrepareRecord>(std::move(*prepare)));
@@ -100,6 +146,8 @@ Result<void> TableState::replay(const Slice& body) {
     stage(*staged);
   } else if (const auto* adopts = std::get_if<AdoptRecord>(&record)) {
     adopt(*adopts);
+  } else if (auto* part = std::get_if<PartRecord>(&record)) {
+    return replay_part(std::move(*part));
   } else if (const auto* trims = std::get_if<TrimRecord>(&record)) {
     trim(trims->trimmed);
   }
@@ -126,12 +174,23 @@ Result<void> TableState::replay_replace(ReplaceRecord record) {
 Result<void> TableState::replay_kept(const Slice& body) {
   if (!may_have_rows(body)) return {};
   TRY(LogRecord record, decode_log_record(body, *schema_));
-  if (const auto* rows = std::get_if<RowsRecord>(&record)) {
+  if (auto* part = std::get_if<PartRecord>(&record)) {
+    if (!replayed_.contains(part->store)) return {};
+    return replay_part(std::move(*part));
+  }
+  if (auto* rows = std::get_if<RowsRecord>(&record)) {
     if (!replayed_.contains(rows->store)) return {};
+    if (repeated_.contains(rows->store) && !has_parts(rows->transaction, rows->parts)) return {};
+    TRY_VOID(join_parts(rows->transaction, rows->parts, rows->changes));
+    if (filled_ && rows->parts != 0) filled_->stamp(rows->changes, rows->commit);
     logged(rows->store, replaying_at_, rows->changes);
     replay_kept_rows(rows->store, rows->commit, rows->changes);
   } else if (auto* prepare = std::get_if<PrepareRecord>(&record)) {
     if (!replayed_.contains(prepare->store)) return {};
+    if (repeated_.contains(prepare->store) && !has_parts(prepare->transaction, prepare->parts)) {
+      return {};
+    }
+    TRY_VOID(join_parts(prepare->transaction, prepare->parts, prepare->changes));
     logged(prepare->store, replaying_at_, prepare->changes);
     kept_prepared_[prepare->transaction] = std::move(*prepare);
   } else if (const auto* commit = std::get_if<CommitRecord>(&record)) {
@@ -169,6 +228,7 @@ void TableState::trim(const RowEnd& trimmed) {
 Result<TableState::MemoryStores> TableState::begin(StoreSet& stores) {
   stores_ = &stores;
   kept_prepared_.clear();
+  parts_.clear();
   staged_.clear();
   for (const auto& [id, record] : prepared_) {
     // It already got its locks: only locks held now could conflict, and those agree with it.

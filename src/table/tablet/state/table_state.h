@@ -65,6 +65,9 @@ class TableState final : public TabletState {
   // Changes of the store are in the log at `at`, confirmed now: that record is needed until the
   // flush.
   void logged(StoreNumber store, GenStep at, std::span<const RowChange> changes);
+  // Parts of the changes of a transaction are in the log since `at`, until parts_ended().
+  void part_logged(StoreNumber store, const TransactionId& id, GenStep at);
+  void parts_ended(const TransactionId& id) { pending_parts_.erase(id); }
   // Bytes of rows that a snapshot repeats.
   std::size_t repeated_bytes() const;
 
@@ -117,6 +120,11 @@ class TableState final : public TabletState {
                    const std::vector<RowChange>& changes);
   Result<void> replay_commit(const CommitRecord& record);
   void replay_kept_rows(StoreNumber store, Timestamp commit, const std::vector<RowChange>& changes);
+  Result<void> replay_part(PartRecord record);
+  bool has_parts(const TransactionId& id, std::uint32_t parts) const;
+  // Changes of a record, from the parts that were replayed.
+  Result<void> join_parts(const TransactionId& id, std::uint32_t parts,
+                          std::vector<RowChange>& changes);
   void flushed(StoreNumber number);
   void note_row(ByteSpan key);
   void add_chunk(const ChunkRecord& record, bool eden);
@@ -138,11 +146,14 @@ class TableState final : public TabletState {
   const bool ordered_;
   const std::optional<FilledColumns> filled_;  // Of an ordered table.
   StoreSet* stores_ = nullptr;
-  MemoryStores replayed_;                                 // Until begin().
-  GenStep replaying_at_;                                  // (0, 0): unknown.
-  std::map<TransactionId, PrepareRecord> kept_prepared_;  // Until begin(): from replay_kept().
-  std::map<StoreNumber, GenStep> logged_since_;           // The first record of each store.
-  std::set<StoreNumber> repeated_;  // Stores with rows that are not in the log.
+  MemoryStores replayed_;                                    // Until begin().
+  GenStep replaying_at_;                                     // (0, 0): unknown.
+  std::map<TransactionId, PrepareRecord> kept_prepared_;     // Until begin(): from replay_kept().
+  std::map<TransactionId, std::vector<std::string>> parts_;  // Until begin().
+  // The first parts of transactions of this incarnation that have no further record yet.
+  std::map<TransactionId, GenStep> pending_parts_;
+  std::map<StoreNumber, GenStep> logged_since_;  // The first record of each store.
+  std::set<StoreNumber> repeated_;               // Stores with rows that are not in the log.
 
   std::map<std::uint64_t, ChunkRecord> chunks_;
   std::set<std::uint64_t> eden_;

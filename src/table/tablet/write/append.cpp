@@ -67,20 +67,28 @@ Task<Result<Timestamp>> TableTablet::Impl::append(TabletWrite write) {
   append.end = filled_->place_rows(write.changes, tablet_index_, before);
   PromisedRows promised = promise(write.changes, write.start, false);
   ++in_flight_;
+  const auto parts = co_await log_parts(promised.store, write.transaction, write.changes);
+  if (!parts) {
+    write_ended();
+    if (!leader_->ended()) roll_back(promised, write.transaction, write.changes);
+    co_return std::unexpected(parts.error());
+  }
   const auto drawn = co_await resources_.timestamps.next();
   if (!drawn || leader_->ended()) {
     write_ended();
+    state_.parts_ended(write.transaction);
     roll_back(promised, write.transaction, write.changes);
     if (!drawn) co_return std::unexpected(no_timestamp(drawn.error()));
     co_return std::unexpected(*leader_->ended());
   }
   const Timestamp commit = *drawn;
   filled_->stamp(write.changes, commit);
-  Slice body = encode_rows(promised.store, commit, write.transaction, write.changes);
+  Slice body = rows_record(promised.store, commit, write, *parts);
   end_ = append.end;
   append.turn.release();  // The next one runs when this entry is in the queue.
   const auto written =
       co_await log(std::move(body), [this, &promised, &write, commit](const std::vector<BlobId>&) {
+        state_.parts_ended(write.transaction);
         state_.logged(promised.store, leader_->position(), write.changes);
         apply(promised, write.transaction, write.changes, commit);
       });
@@ -91,6 +99,7 @@ Task<Result<Timestamp>> TableTablet::Impl::append(TabletWrite write) {
     INVARIANT(end_ == append.end, "rows follow those of a write that failed: {}",
               written.error().message());
     end_ = before;
+    state_.parts_ended(write.transaction);
     roll_back(promised, write.transaction, write.changes);
   }
   co_return std::unexpected(written.error());

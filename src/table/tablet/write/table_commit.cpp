@@ -127,11 +127,11 @@ Result<void> TableTablet::Impl::check_write(const TabletWrite& write) const {
     return fail(Errc::kInvalidArgument,
                 fmt::format("a row is not in the range of tablet {}", info_.id.value));
   }
-  if (bytes > kWriteBytesMax) {
+  if (bytes > kLongWriteBytesMax) {
     return fail(
         Errc::kInvalidArgument,
         fmt::format("{}: a transaction changes {} bytes of tablet {}; at most {} are allowed",
-                    settings_.table_path, bytes, info_.id.value, kWriteBytesMax));
+                    settings_.table_path, bytes, info_.id.value, kLongWriteBytesMax));
   }
   return {};
 }
@@ -140,8 +140,8 @@ Result<void> TableTablet::Impl::check_write(const TabletWrite& write) const {
 // writes it needs it in memory as a whole.
 Result<void> TableTablet::Impl::check_row_sizes(std::span<const RowChange> changes) {
   const std::uint64_t most = settings_.limits.row_bytes_max;
-  // Without checking the rows: a transaction adds at most kWriteBytesMax.
-  const std::uint64_t fresh = std::min<std::uint64_t>(kWriteBytesMax, most / 2);
+  // Without checking the rows: a transaction adds at most kLongWriteBytesMax.
+  const std::uint64_t fresh = std::min<std::uint64_t>(kLongWriteBytesMax, most / 2);
   if (stores_->largest_rows_bytes() + fresh <= most) return {};
   for (const RowChange& change : changes) {
     if (change.kind == ChangeKind::kLock) continue;
@@ -318,15 +318,22 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   }
   PromisedRows promised = promise(write.changes, write.start, false);
   ++in_flight_;
+  const auto parts = co_await log_parts(promised.store, write.transaction, write.changes);
+  if (!parts) {
+    write_ended();
+    if (!leader_->ended()) roll_back(promised, write.transaction, write.changes);
+    co_return std::unexpected(parts.error());
+  }
   const auto drawn = co_await resources_.timestamps.next();
   if (!drawn || leader_->ended()) {
     write_ended();
+    state_.parts_ended(write.transaction);
     roll_back(promised, write.transaction, write.changes);
     if (!drawn) co_return std::unexpected(no_timestamp(drawn.error()));
     co_return std::unexpected(*leader_->ended());
   }
   const Timestamp commit = *drawn;
-  Slice body = encode_rows(promised.store, commit, write.transaction, write.changes);
+  Slice body = rows_record(promised.store, commit, write, *parts);
   if (has_bug(SeededBug::kAckBeforeDurable)) {
     write_ended();
     apply(promised, write.transaction, write.changes, commit);
@@ -335,13 +342,17 @@ Task<Result<Timestamp>> TableTablet::Impl::commit(TabletWrite write) {
   }
   const auto written =
       co_await log(std::move(body), [this, &promised, &write, commit](const std::vector<BlobId>&) {
+        state_.parts_ended(write.transaction);
         state_.logged(promised.store, leader_->position(), write.changes);
         apply(promised, write.transaction, write.changes, commit);
       });
   write_ended();
   if (written) co_return commit;
   // After the end of the incarnation the outcome is unknown: marks and locks are kept.
-  if (!leader_->ended()) roll_back(promised, write.transaction, write.changes);
+  if (!leader_->ended()) {
+    state_.parts_ended(write.transaction);
+    roll_back(promised, write.transaction, write.changes);
+  }
   co_return std::unexpected(written.error());
 }
 

@@ -115,16 +115,25 @@ Result<std::shared_ptr<PreparedTransaction>> TableTablet::Impl::begin_prepare(Ta
 Task<Result<void>> TableTablet::Impl::log_prepare(
     std::shared_ptr<PreparedTransaction> transaction) {
   ++in_flight_;
-  const auto written =
-      co_await log(encode_prepare(*transaction->record),
-                   [this, transaction = transaction.get()](const std::vector<BlobId>&) {
-                     const PrepareRecord& record = *transaction->record;
-                     state_.logged(record.store, leader_->position(), record.changes);
-                     state_.prepared(transaction->record);
-                     transaction->durable = true;
-                   });
+  const PrepareRecord& prepare = *transaction->record;
+  const auto parts = co_await log_parts(prepare.store, prepare.transaction, prepare.changes);
+  Result<void> written;
+  if (!parts) {
+    written = std::unexpected(parts.error());
+  } else {
+    Slice body = *parts == 0 ? encode_prepare(prepare) : encode_prepare_of_parts(prepare, *parts);
+    written = co_await log(std::move(body),
+                           [this, transaction = transaction.get()](const std::vector<BlobId>&) {
+                             const PrepareRecord& record = *transaction->record;
+                             state_.parts_ended(record.transaction);
+                             state_.logged(record.store, leader_->position(), record.changes);
+                             state_.prepared(transaction->record);
+                             transaction->durable = true;
+                           });
+  }
   write_ended();
   if (!written && !leader_->ended()) {
+    state_.parts_ended(prepare.transaction);
     prepared_.erase(transaction->record->transaction);
     roll_back(transaction->promised, transaction->record->transaction,
               transaction->record->changes);
