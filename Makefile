@@ -52,7 +52,7 @@ serve: build  ## run one node: DATA=folder (default data), or CONFIG=cluster.yam
 test: setup checks all  ## everything that must hold before a commit
 	@scripts/run_tests build
 
-bench: configure  ## benchmarks as ratios, to build/bench.json: [QUICK=1] [BENCH=blob|topics|tables|lanes]
+bench: configure  ## benchmarks as ratios, to build/bench.json: [QUICK=1] [BENCH=blob|topics|tables|lanes|query]
 	@ninja -C build moraine moraine_bench
 	build/moraine_bench $(if $(QUICK),--quick) $(if $(BENCH),--only $(BENCH))
 

@@ -1,4 +1,5 @@
-// moraine_bench [--quick] [--only blob[/part]|topics[/part]|tables[/part]|lanes[/part]] [--dir DIR]
+// moraine_bench [--quick] [--only
+//               blob[/part]|topics[/part]|tables[/part]|lanes[/part]|query[/part]] [--dir DIR]
 //               [--json FILE]
 
 #include <fmt/format.h>
@@ -17,6 +18,7 @@
 #include "bench/host_memory.h"
 #include "bench/lanes/lanes_bench.h"
 #include "bench/page_cache.h"
+#include "bench/query/query_bench.h"
 #include "bench/tables/tables_bench.h"
 #include "bench/topics_bench.h"
 
@@ -41,7 +43,7 @@ struct Benchmark {
   Result<void> (*run)(const Setting&);
 };
 
-constexpr std::array<Benchmark, 20> kBenchmarks{{{"blob/put_large", bench_put_large},
+constexpr std::array<Benchmark, 21> kBenchmarks{{{"blob/put_large", bench_put_large},
                                                  {"blob/put_small", bench_put_small},
                                                  {"blob/get_small", bench_get_small},
                                                  {"blob/block42", bench_block42},
@@ -60,7 +62,8 @@ constexpr std::array<Benchmark, 20> kBenchmarks{{{"blob/put_large", bench_put_la
                                                  {"lanes/produce", bench_lanes_produce},
                                                  {"lanes/consume", bench_lanes_consume},
                                                  {"lanes/commit", bench_lanes_commit},
-                                                 {"lanes/lookup", bench_lanes_lookup}}};
+                                                 {"lanes/lookup", bench_lanes_lookup},
+                                                 {"query/select", bench_query_select}}};
 
 bool chosen(const Benchmark& benchmark, const std::string& only) {
   if (!benchmark.name.starts_with(only)) return false;
@@ -71,7 +74,7 @@ bool chosen(const Benchmark& benchmark, const std::string& only) {
 int usage() {
   fmt::print(stderr,
              "usage: moraine_bench [--quick] [--only NAME] [--dir DIR] [--json FILE]\n"
-             "NAME is blob, topics, tables, lanes or one of:");
+             "NAME is blob, topics, tables, lanes, query or one of:");
   for (const Benchmark& benchmark : kBenchmarks) fmt::print(stderr, " {}", benchmark.name);
   fmt::print(stderr, "\n");
   return kExitUsage;

@@ -12,19 +12,18 @@ namespace {
 using query::PlanNode;
 
 constexpr std::size_t kShownRangesMax = 100;
+constexpr std::size_t kShownTextMax = 500;
 
-std::string_view sign_of(Filter::Op op) {
-  switch (op) {
-    case Filter::Op::kEqual: return "=";
-    case Filter::Op::kNotEqual: return "!=";
-    case Filter::Op::kLess: return "<";
-    case Filter::Op::kLessOrEqual: return "<=";
-    case Filter::Op::kGreater: return ">";
-    case Filter::Op::kGreaterOrEqual: return ">=";
-    case Filter::Op::kIsNull: return "is null";
-    case Filter::Op::kIsNotNull: return "is not null";
-  }
-  return "";
+std::string text_of(const Value& value) {
+  return query::describe(query::make_literal(value, value.type()), {});
+}
+
+// As in `[1..5]`, `(1..5)`, `7`.
+std::string text_of(const table::ValueInterval& interval) {
+  if (interval.is_point()) return text_of(interval.from.value);
+  return fmt::format("{}{}..{}{}", interval.from.after ? "(" : "[", text_of(interval.from.value),
+                     interval.to.end ? std::string() : text_of(interval.to.value),
+                     interval.to.after ? "]" : ")");
 }
 
 class Explainer {
@@ -103,10 +102,13 @@ class Explainer {
 
   Result<void> add_scan(const query::Scan& scan) {
     TRY(const ScanInput input, scan_input(context_, scan, predicate_));
-    for (const table::ColumnFilter& filter : input.filters) {
-      filters_.emplace_back(fmt::format("{} {} {}",
-                                        input.table->schema->columns[filter.column].name,
-                                        sign_of(filter.op), text_of(filter.value)));
+    for (const table::ColumnCondition& condition : input.conditions) {
+      std::string text = input.table->schema->columns[condition.column].name + " in";
+      for (const table::ValueInterval& interval : condition.values.intervals()) {
+        if (text.size() > kShownTextMax) break;
+        text += " " + text_of(interval);
+      }
+      filters_.emplace_back(std::move(text));
     }
     if (!context_.options.analyze) context_.statistics.ranges += scan.ranges.size();
     for (const query::KeyRange& range : scan.ranges) {
@@ -115,12 +117,6 @@ class Explainer {
     }
     return {};
   }
-
-  static std::string text_of(const Value& value) {
-    const Expression literal = query::make_literal(value, value.type());
-    return query::describe(literal, {});
-  }
-  using Expression = query::Expression;
 
   YsonNode statistics() const {
     const SelectStatistics& from = context_.statistics;
@@ -132,6 +128,9 @@ class Explainer {
     map.set("memory_bytes", std::uint64_t{context_.control.memory_peak()});
     map.set("ranges", from.ranges);
     map.set("parts", from.parts);
+    map.set("blocks_read", from.blocks_read);
+    map.set("blocks_skipped", from.blocks_skipped);
+    map.set("rows_merged", from.rows_merged);
     map.set("total_time_us", std::int64_t{from.total_time / 1us});
     return YsonNode(std::move(map));
   }

@@ -71,6 +71,8 @@ class Scan {
 
   // What was read so far. Between steps.
   table::ScanStatistics statistics() const;
+  // Of the last step.
+  const table::ColumnBatch& batch() const { return batch_; }
 
   // Releases what it holds if it was not used for too long. True: it holds nothing any more.
   bool release_if_idle(Instant now);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/select_run.h"
+#include "query/execute/join_conditions.h"
 #include "query/ranges/infer.h"
 #include "query/syntax/parse.h"
 
@@ -21,6 +22,7 @@ Result<void> plan_select(SelectContext& context, std::string_view query) {
   }
   TRY(context.plan, query::bind_query(parsed, query, schemas, options.bind));
   if (options.pushdown) {
+    query::move_conditions_into_joins(context.plan.root);
     query::add_ranges(context.plan, std::min(options.ranges_max, query::kRangesMax));
   }
   context.statistics.full_scan = query::scans_whole_table(context.plan.root);

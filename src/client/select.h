@@ -51,8 +51,11 @@ struct SelectOptions {
 };
 
 struct SelectStatistics {
-  std::uint64_t rows_read = 0;
-  std::uint64_t bytes_read = 0;  // Of the values that were read.
+  std::uint64_t rows_read = 0;   // Also those that conditions left out.
+  std::uint64_t bytes_read = 0;  // Of the blocks that were read, unpacked.
+  std::uint64_t blocks_read = 0;
+  std::uint64_t blocks_skipped = 0;  // Whose values or timestamps exclude all rows.
+  std::uint64_t rows_merged = 0;     // Read one by one from several stores.
   std::uint64_t rows_written = 0;
   std::uint64_t rows_grouped = 0;
   std::uint64_t memory_bytes = 0;  // The most at one time.

@@ -132,11 +132,18 @@ Task<Result<std::unique_ptr<ReadyStage>>> SelectRun::ready(const Stage& stage,
     const Expression* predicate = scan_predicate(stage);
     CO_TRY(ready->input, scan_input(context_, *stage.scan, predicate));
     context_.statistics.ranges += stage.scan->ranges.size();
-    // All rows in the ranges pass.
-    if (predicate != nullptr && stage.scan->exact && context_.options.pushdown) first = 1;
+    // All rows in the ranges pass, or the reader tests them.
+    if (predicate != nullptr && context_.options.pushdown &&
+        (stage.scan->exact || !ready->input.residual)) {
+      first = 1;
+    }
+    if (stage.scan->exact) ready->input.conditions.clear();
   }
   for (std::size_t i = first; i < stage.steps.size(); ++i) {
     FlowStep step{.node = stage.steps[i]};
+    if (i == 0 && ready->input.tested && !stage.scan->exact) {
+      step.predicate = ready->input.residual.get();
+    }
     if (std::holds_alternative<Join>(step.node->step)) {
       CO_TRY(auto table, co_await join_table(*ready, *step.node, source));
       step.table = &table->table;
@@ -173,8 +180,8 @@ Task<Result<std::optional<PlanNode>>> SelectRun::by_lookup(const ReadyStage& bef
     co_return std::nullopt;
   }
   KeySink sink(join);
-  CO_TRY_VOID(co_await feed_all(before, source, sink, "JOIN"));
-  if (!sink.needs_rows()) co_return std::nullopt;
+  CO_TRY(const bool complete, co_await feed_all(before, source, sink, "JOIN", kLookupRowsMax));
+  if (!complete || !sink.needs_rows()) co_return std::nullopt;
   if (sink.keys().rows() == 0) {
     scan->ranges.clear();
     co_return std::move(right);
@@ -194,22 +201,26 @@ Task<Result<std::optional<PlanNode>>> SelectRun::by_lookup(const ReadyStage& bef
   co_return std::move(right);
 }
 
-Task<Result<void>> SelectRun::feed_all(const ReadyStage& ready, const Relation& source,
-                                       query::Sink& sink, const char* step) {
+Task<Result<bool>> SelectRun::feed_all(const ReadyStage& ready, const Relation& source,
+                                       query::Sink& sink, const char* step,
+                                       std::uint64_t rows_max) {
   FedSink fed(context_, ready, sink, step);
   if (ready.stage->scan == nullptr) {
     CO_TRY_VOID(for_batches(source.rows, [&](const Batch& batch, std::uint64_t first) {
       return fed.push(batch, query::Selection::all(batch.rows), first);
     }));
   }
-  const auto never = [] { return false; };
-  for (std::size_t i = 0; i < ready.input.parts.size() && sink.needs_rows(); ++i) {
+  bool ended = true;
+  std::uint64_t read = 0;
+  for (std::size_t i = 0; i < ready.input.parts.size() && sink.needs_rows() && ended; ++i) {
     PartReader reader(context_, ready.input, ready.input.parts[i]);
+    const auto over = [&] { return read + reader.statistics().rows_read > rows_max; };
     std::uint64_t position = first_position(i);
-    CO_TRY_VOID(co_await fed.feed(reader, position, never));
+    CO_TRY(ended, co_await fed.feed(reader, position, over));
+    read += reader.statistics().rows_read;
   }
   fed.report();
-  co_return Result<void>();
+  co_return ended;
 }
 
 Task<Result<void>> SelectRun::run(const PlanNode& root, query::Sink& sink) {
@@ -220,7 +231,8 @@ Task<Result<void>> SelectRun::run(const PlanNode& root, query::Sink& sink) {
   }
   if (stages.back().scan == nullptr) relation = with_totals_as_rows(std::move(relation));
   CO_TRY(const auto last, co_await ready(stages.back(), relation));
-  co_return co_await feed_all(*last, relation, sink, "JOIN");
+  CO_TRY_VOID(co_await feed_all(*last, relation, sink, "JOIN"));
+  co_return Result<void>();
 }
 
 namespace {

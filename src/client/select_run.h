@@ -50,8 +50,10 @@ class SelectRun {
                                                          const query::Relation& source);
   Task<Result<void>> run_stage(const query::Stage& stage, query::Relation& relation);
   Task<Result<void>> read_parts(ReadyStage& ready, query::Relation& out);
-  Task<Result<void>> feed_all(const ReadyStage& ready, const query::Relation& source,
-                              query::Sink& sink, const char* step);
+  // False: it ended early, since more than so many rows were read.
+  Task<Result<bool>> feed_all(const ReadyStage& ready, const query::Relation& source,
+                              query::Sink& sink, const char* step,
+                              std::uint64_t rows_max = ~std::uint64_t{0});
   Result<void> count_relation(const query::Relation& relation);
   // The next rows that the last stage takes. False: there are none.
   Task<Result<bool>> next_source(query::Batch& rows);

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "client/select_conditions.h"
 #include "query/execute/kernel.h"
 #include "query/ranges/infer.h"
 
 namespace moraine::client {
 namespace {
 
-using query::Expression;
-using query::ExpressionKind;
-using query::NullRelation;
-using query::Operator;
 using table::KeyBounds;
 
 bool is_empty(const KeyBounds& bounds) {
@@ -25,15 +22,35 @@ KeyBounds within(const KeyBounds& bounds, const std::string& from, const std::st
   return piece;
 }
 
-std::vector<ScanPart> parts_of(const OpenTable& open, const std::vector<KeyBounds>& ranges) {
-  std::vector<KeyBounds> pieces;
+// Cuts a range of one tablet where its data allows it.
+void add_cut(const OpenRange& tablet, const KeyBounds& bounds, std::size_t count,
+             std::vector<KeyBounds>& pieces) {
+  std::string from = bounds.from;
+  if (tablet.running && count > 1) {
+    for (std::string& key : tablet.running->reader().split_keys(bounds, count)) {
+      if (key <= from || (!bounds.to.empty() && key >= bounds.to)) continue;
+      pieces.push_back({.from = std::move(from), .to = key});
+      from = std::move(key);
+    }
+  }
+  pieces.push_back({.from = std::move(from), .to = bounds.to});
+}
+
+std::vector<ScanPart> parts_of(const OpenTable& open, const std::vector<KeyBounds>& ranges,
+                               std::size_t lanes) {
+  std::vector<std::pair<std::size_t, KeyBounds>> whole;  // With their tablets.
   for (const KeyBounds& range : ranges) {
     for (std::size_t i = 0; i < open.ranges.size(); ++i) {
       const bool last = i + 1 == open.ranges.size();
       KeyBounds piece =
           within(range, open.ranges[i].from, last ? std::string() : open.ranges[i + 1].from);
-      if (!is_empty(piece)) pieces.push_back(std::move(piece));
+      if (!is_empty(piece)) whole.emplace_back(i, std::move(piece));
     }
+  }
+  const std::size_t wanted = lanes > 1 ? lanes * kPartsPerLane : 1;
+  std::vector<KeyBounds> pieces;
+  for (const auto& [tablet, bounds] : whole) {
+    add_cut(open.ranges[tablet], bounds, wanted / whole.size(), pieces);
   }
   // Many ranges are small: several of them are one part.
   const std::size_t per_part =
@@ -44,79 +61,6 @@ std::vector<ScanPart> parts_of(const OpenTable& open, const std::vector<KeyBound
     parts.back().ranges.push_back(std::move(piece));
   }
   return parts;
-}
-
-Operator mirrored(Operator op) {
-  switch (op) {
-    case Operator::kLess: return Operator::kGreater;
-    case Operator::kLessOrEqual: return Operator::kGreaterOrEqual;
-    case Operator::kGreater: return Operator::kLess;
-    case Operator::kGreaterOrEqual: return Operator::kLessOrEqual;
-    default: return op;
-  }
-}
-
-std::optional<Filter::Op> filter_op(Operator op) {
-  switch (op) {
-    case Operator::kEqual: return Filter::Op::kEqual;
-    case Operator::kNotEqual: return Filter::Op::kNotEqual;
-    case Operator::kLess: return Filter::Op::kLess;
-    case Operator::kLessOrEqual: return Filter::Op::kLessOrEqual;
-    case Operator::kGreater: return Filter::Op::kGreater;
-    case Operator::kGreaterOrEqual: return Filter::Op::kGreaterOrEqual;
-    default: return std::nullopt;
-  }
-}
-
-// Filters leave out null, which is below all values in the YT dialect.
-bool null_never_holds(const Expression& e, Operator op, const ColumnSchema& column) {
-  if (column.required || e.nulls == NullRelation::kNullGivesNull) return true;
-  return op == Operator::kEqual || op == Operator::kGreater || op == Operator::kGreaterOrEqual;
-}
-
-class FilterMaker {
- public:
-  FilterMaker(const query::Scan& scan, ScanInput& input) : scan_(scan), input_(input) {}
-
-  void add(const Expression& e) {
-    if (e.kind == ExpressionKind::kAnd) {
-      for (const Expression& operand : e.operands) add(operand);
-    } else if (e.kind == ExpressionKind::kCompare && e.width == 1) {
-      add_comparison(e, e.operands[0], e.op, e.operands[1]);
-      add_comparison(e, e.operands[1], mirrored(e.op), e.operands[0]);
-    } else if (e.kind == ExpressionKind::kBetween && e.width == 1 && e.bounds.size() == 1) {
-      add_comparison(e, e.operands[0], Operator::kGreaterOrEqual, e.operands[1]);
-      add_comparison(e, e.operands[0], Operator::kLessOrEqual, e.operands[2]);
-    }
-  }
-
- private:
-  void add_comparison(const Expression& e, const Expression& column, Operator op,
-                      const Expression& literal) {
-    if (column.kind != ExpressionKind::kColumn || !literal.is_literal()) return;
-    const auto filter = filter_op(op);
-    const Value& value = literal.literal;
-    // Doubles may be NaN, which a comparison refuses.
-    const bool comparable = !value.is_null() && value.type() == column.type &&
-                            value.type() != ValueType::kAny && value.type() != ValueType::kDouble;
-    const ColumnSchema& schema = scan_.schema->columns[scan_.columns[column.column]];
-    if (!filter || !comparable || !null_never_holds(e, op, schema)) return;
-    if (physical_type(schema.type) != value.type()) return;
-    input_.filters.push_back(
-        {.column = input_.columns[column.column], .op = *filter, .value = value});
-  }
-
-  const query::Scan& scan_;
-  ScanInput& input_;
-};
-
-std::uint64_t bytes_of(const ScanBatch& batch) {
-  std::uint64_t bytes = 0;
-  for (const ScanBatch::Column& column : batch.columns) {
-    bytes += column.words.size() * sizeof(std::uint64_t);
-    for (const std::string_view text : column.texts) bytes += text.size();
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -132,13 +76,21 @@ Result<ScanInput> scan_input(SelectContext& context, const query::Scan& scan,
     if (!found) return input.table->altered();
     input.columns.push_back(static_cast<table::ColumnIndex>(*found));
   }
-  if (predicate != nullptr && context.options.pushdown) FilterMaker(scan, input).add(*predicate);
+  if (predicate != nullptr && context.options.pushdown) {
+    PushedConditions pushed = push_conditions(*predicate);
+    input.tested = !pushed.conditions.empty();
+    input.residual = std::move(pushed.residual);
+    for (table::ColumnCondition& condition : pushed.conditions) {
+      condition.column = input.columns[condition.column];
+      input.conditions.push_back(std::move(condition));
+    }
+  }
   std::vector<KeyBounds> ranges;
   for (const query::KeyRange& range : scan.ranges) {
     KeyBounds bounds = query::encode_range(range);
     if (!is_empty(bounds)) ranges.push_back(std::move(bounds));
   }
-  input.parts = parts_of(*input.open, ranges);
+  input.parts = parts_of(*input.open, ranges, context.lanes.size());
   return input;
 }
 
@@ -149,10 +101,25 @@ void PartReader::open_range() {
   scan.timeout = kScanTimeoutMax;
   scan.request.bounds = part_.ranges[range_++];
   scan.request.columns = input_.columns;
-  scan.request.filters = input_.filters;
+  scan.request.conditions = input_.conditions;
+  scan.request.text_tables = true;
+  scan.request.columnar = context_.options.columnar;
   scan.request.timestamp = context_.timestamp;
   scan.request.retention_timestamp = context_.options.retention_timestamp;
   scan_ = std::make_unique<Scan>(std::move(scan));
+  before_ = {};
+}
+
+void PartReader::count() {
+  const table::ScanStatistics now = scan_->statistics();
+  visited_ = now.rows_read - before_.rows_read;
+  bytes_ = now.bytes_read - before_.bytes_read;
+  statistics_.blocks_read += now.blocks_read - before_.blocks_read;
+  statistics_.blocks_skipped += now.blocks_skipped - before_.blocks_skipped;
+  statistics_.rows_merged += now.rows_merged - before_.rows_merged;
+  statistics_.rows_read += visited_;
+  statistics_.bytes_read += bytes_;
+  before_ = now;
 }
 
 Task<Result<bool>> PartReader::next(query::Batch& batch) {
@@ -162,8 +129,11 @@ Task<Result<bool>> PartReader::next(query::Batch& batch) {
       open_range();
     }
     CO_TRY(const bool more, co_await scan_->next(batch_));
-    if (more) {
-      show(batch);
+    count();
+    if (more || visited_ > 0) {
+      if (!more) scan_.reset();
+      batch.rows = 0;
+      if (more) show(batch);
       co_return true;
     }
     scan_.reset();
@@ -171,21 +141,36 @@ Task<Result<bool>> PartReader::next(query::Batch& batch) {
 }
 
 void PartReader::show(query::Batch& batch) {
-  batch.rows = batch_.rows;
+  const table::ColumnBatch& from = scan_->batch();
+  batch.rows = from.rows;
   batch.columns.clear();
-  bytes_ = bytes_of(batch_);
-  for (const ScanBatch::Column& from : batch_.columns) {
-    const std::size_t items = query::is_text(from.type) ? from.texts.size() : from.words.size();
-    if (items < batch_.rows) {
-      // Without a value in any row.
-      batch.columns.push_back(query::constant_null(from.type));
-      continue;
-    }
-    batch.columns.push_back({.type = from.type,
-                             .words = from.words.data(),
-                             .texts = from.texts.data(),
-                             .nulls = from.nulls.empty() ? nullptr : from.nulls.data()});
+  tables_.resize(from.columns.size());
+  for (std::size_t i = 0; i < from.columns.size(); ++i) {
+    batch.columns.push_back(show_column(i, from.columns[i]));
   }
+}
+
+query::Column PartReader::show_column(std::size_t number, const table::ColumnVector& from) {
+  const std::size_t rows = batch_.rows;
+  query::Column column{.type = from.type};
+  if (from.nulls.size() >= rows) column.nulls = from.nulls.data();
+  if (from.table) {
+    HeldTable& held = tables_[number];
+    if (held.table != from.table) held = {.table = from.table, .id = query::new_table_id()};
+    column.texts = from.table->data();
+    column.codes = from.codes.data();
+    column.table_size = static_cast<std::uint32_t>(from.table->size());
+    column.table_id = held.id;
+    return column;
+  }
+  const bool text = query::is_text(from.type);
+  // Without a value in any row.
+  if ((text ? from.texts.size() : from.words.size()) < rows) {
+    return query::constant_null(from.type);
+  }
+  column.words = text ? nullptr : from.words.data();
+  column.texts = text ? from.texts.data() : nullptr;
+  return column;
 }
 
 }  // namespace moraine::client

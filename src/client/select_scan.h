@@ -19,6 +19,8 @@
 namespace moraine::client {
 
 inline constexpr std::size_t kRangesPerPart = 64;
+// Ranges are cut into so many parts for each lane, since parts take different times.
+inline constexpr std::size_t kPartsPerLane = 8;
 
 struct ScanPart {
   std::vector<table::KeyBounds> ranges;
@@ -28,8 +30,11 @@ struct ScanPart {
 struct ScanInput {
   std::shared_ptr<const Table> table;
   std::shared_ptr<const OpenTable> open;
-  std::vector<table::ColumnIndex> columns;   // Of the stored schema.
-  std::vector<table::ColumnFilter> filters;  // Rows that do not match may be left out.
+  std::vector<table::ColumnIndex> columns;         // Of the stored schema.
+  std::vector<table::ColumnCondition> conditions;  // The reader leaves out all other rows.
+  // What is left of the predicate. Null with `tested`: nothing.
+  std::unique_ptr<query::Expression> residual;
+  bool tested = false;  // A part of the predicate is tested by the reader.
   std::vector<ScanPart> parts;
 };
 
@@ -46,10 +51,19 @@ class PartReader {
   // False: no more rows. The batch lives until the next call.
   Task<Result<bool>> next(query::Batch& batch);
   std::uint64_t batch_bytes() const { return bytes_; }
+  // Rows visited for the last batch, also those that do not match conditions.
+  std::uint64_t rows_visited() const { return visited_; }
+  const table::ScanStatistics& statistics() const { return statistics_; }
 
  private:
+  struct HeldTable {
+    std::shared_ptr<const table::TextTable> table;
+    std::uint64_t id = 0;
+  };
   void open_range();
+  void count();
   void show(query::Batch& batch);
+  query::Column show_column(std::size_t number, const table::ColumnVector& from);
 
   SelectContext& context_;
   const ScanInput& input_;
@@ -57,7 +71,11 @@ class PartReader {
   std::size_t range_ = 0;
   std::unique_ptr<Scan> scan_;
   ScanBatch batch_;
+  std::vector<HeldTable> tables_;  // By column: that of the last batch.
   std::uint64_t bytes_ = 0;
+  std::uint64_t visited_ = 0;
+  table::ScanStatistics before_;      // Of the open range, up to the batch before.
+  table::ScanStatistics statistics_;  // Of all ranges.
 };
 
 }  // namespace moraine::client

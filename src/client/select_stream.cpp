@@ -32,6 +32,17 @@ Result<void> FedSink::push(const query::Batch& batch, const query::Selection& ro
 
 Task<Result<bool>> FedSink::feed(PartReader& reader, std::uint64_t& position,
                                  std::function<bool()> pause) {
+  const table::ScanStatistics before = reader.statistics();
+  const Result<bool> ended = co_await feed_rows(reader, position, std::move(pause));
+  const table::ScanStatistics& now = reader.statistics();
+  scanned_.blocks_read += now.blocks_read - before.blocks_read;
+  scanned_.blocks_skipped += now.blocks_skipped - before.blocks_skipped;
+  scanned_.rows_merged += now.rows_merged - before.rows_merged;
+  co_return ended;
+}
+
+Task<Result<bool>> FedSink::feed_rows(PartReader& reader, std::uint64_t& position,
+                                      std::function<bool()> pause) {
   Executor& lane = *Executor::current();
   query::Batch batch;
   for (std::size_t turn = 1; sink_.needs_rows() && !pause(); ++turn) {
@@ -43,9 +54,10 @@ Task<Result<bool>> FedSink::feed(PartReader& reader, std::uint64_t& position,
     read_.rows += batch.rows;
     ++read_.batches;
     CO_TRY(const std::uint64_t usable,
-           context_.control.take_input(batch.rows, reader.batch_bytes()));
-    CO_TRY_VOID(push(batch, query::Selection::all(usable), position));
-    if (usable < batch.rows) co_return true;
+           context_.control.take_input(reader.rows_visited(), reader.batch_bytes()));
+    const std::uint64_t rows = std::min<std::uint64_t>(usable, batch.rows);
+    CO_TRY_VOID(push(batch, query::Selection::all(rows), position));
+    if (usable < reader.rows_visited()) co_return true;
     position += batch.rows;
     if (turn % kBatchesPerTurn == 0) co_await yield(lane);
   }
@@ -53,6 +65,11 @@ Task<Result<bool>> FedSink::feed(PartReader& reader, std::uint64_t& position,
 }
 
 void FedSink::report() {
+  SelectStatistics& statistics = context_.statistics;
+  const table::ScanStatistics scanned = std::exchange(scanned_, {});
+  statistics.blocks_read += scanned.blocks_read;
+  statistics.blocks_skipped += scanned.blocks_skipped;
+  statistics.rows_merged += scanned.rows_merged;
   const auto add = [this](const query::PlanNode* node, const query::StepFigures& figures) {
     query::StepFigures& all = context_.figures[node];
     all.rows += figures.rows;

@@ -47,12 +47,16 @@ class FedSink {
   void report();
 
  private:
+  Task<Result<bool>> feed_rows(PartReader& reader, std::uint64_t& position,
+                               std::function<bool()> pause);
+
   SelectContext& context_;
   const ReadyStage& ready_;
   query::Sink& sink_;
   query::Flow flow_;
   query::MemoryUse memory_;
   query::StepFigures read_;
+  table::ScanStatistics scanned_;
 };
 
 // The position of the first row of a part.

@@ -34,7 +34,8 @@ GroupedRows without_nulls(std::span<const Column> arguments, const GroupedRows& 
   }
   return {.rows = {.rows = rows.data(), .count = rows.size()},
           .ids = ids.data(),
-          .position = grouped.position};
+          .position = grouped.position,
+          .one_group = grouped.one_group};
 }
 
 bool is_missing(std::span<const Column> arguments) {

@@ -22,6 +22,7 @@ struct GroupedRows {
   const std::uint32_t* ids = nullptr;  // Of each selected row.
   // Of the batch's first row; its rows follow each other.
   std::uint64_t position = 0;
+  bool one_group = false;  // All numbers are 0.
 };
 
 class Aggregator {

@@ -24,7 +24,7 @@ class DistinctAggregator final : public Aggregator {
       const std::size_t row = a.at(rows[i]);
       if (a.nulls != nullptr && a.nulls[row] != 0) continue;
       if (text_) {
-        insert_text(grouped.ids[i], a.texts[row]);
+        insert_text(grouped.ids[i], a.text(row));
       } else {
         insert_word(grouped.ids[i], ordered(type_, a.words[row]));
       }

@@ -89,7 +89,9 @@ class SumAggregator final : public Aggregator {
       sums_[grouped.ids[i]] += static_cast<Add>(number<T>(words[row]));
     };
     const Selection& rows = grouped.rows;
-    if (counted()) {
+    if (grouped.one_group && !nulls) {
+      add_to_first<T>(a, rows);
+    } else if (counted()) {
       for (std::size_t i = 0; i < rows.count; ++i) {
         const std::size_t row = a.at(rows[i]);
         if (nulls && a.nulls[row] != 0) continue;
@@ -104,6 +106,24 @@ class SumAggregator final : public Aggregator {
       for (std::size_t i = 0; i < rows.count; ++i) one(i, rows.rows[i]);
     }
     if (!counted()) filled_ = sums_.size();
+  }
+
+  template <class T>
+  void add_to_first(const Column& a, const Selection& rows) {
+    const std::uint64_t* const words = a.words;
+    Add sum = sums_[0];
+    if (a.constant) {
+      const Add one = static_cast<Add>(number<T>(words[0]));
+      if constexpr (std::is_same_v<Add, double>) {
+        for (std::size_t i = 0; i < rows.count; ++i) sum += one;
+      } else {
+        sum += one * rows.count;
+      }
+    } else {
+      for_each(rows, [&](std::size_t row) { sum += static_cast<Add>(number<T>(words[row])); });
+    }
+    sums_[0] = sum;
+    if (counted()) counts_[0] += rows.count;
   }
 
   const ValueType type_;

@@ -22,7 +22,7 @@ namespace {
 
 class FilterStep final : public Flow::Step {
  public:
-  explicit FilterStep(const Filter& filter) : predicate_(compile(filter.predicate)) {}
+  explicit FilterStep(const Expression& predicate) : predicate_(compile(predicate)) {}
   Result<void> run(Flow& flow, std::size_t next, const Batch& batch, const Selection& rows,
                    std::uint64_t position) override {
     std::uint32_t* const kept = kept_.rows();
@@ -77,7 +77,14 @@ class Gather {
       }
       out.nulls = to;
     }
-    if (is_text(from.type)) {
+    if (from.codes != nullptr && !may_miss) {
+      std::uint32_t* const to = buffer.codes();
+      for (std::size_t i = 0; i < count; ++i) to[i] = from.codes[rows[i]];
+      out.texts = from.texts;
+      out.codes = to;
+      out.table_size = from.table_size;
+      out.table_id = from.table_id;
+    } else if (is_text(from.type)) {
       std::string_view* const to = buffer.texts();
       copy(from, from.texts, rows, count, to);
       out.texts = to;
@@ -94,7 +101,12 @@ class Gather {
   static void copy(const Column& from, const T* items, const std::uint32_t* rows, std::size_t count,
                    T* to) {
     for (std::size_t i = 0; i < count; ++i) {
-      if (rows[i] != JoinTable::kNone) to[i] = items[from.at(rows[i])];
+      if (rows[i] == JoinTable::kNone) continue;
+      if constexpr (std::is_same_v<T, std::string_view>) {
+        to[i] = from.text(rows[i]);
+      } else {
+        to[i] = items[from.at(rows[i])];
+      }
     }
   }
   std::vector<std::unique_ptr<ColumnBuffer>> buffers_;
@@ -167,7 +179,8 @@ class JoinStep final : public Flow::Step {
 
 std::unique_ptr<Flow::Step> make_step(const FlowStep& step) {
   if (const auto* filter = std::get_if<Filter>(&step.node->step)) {
-    return std::make_unique<FilterStep>(*filter);
+    return std::make_unique<FilterStep>(step.predicate != nullptr ? *step.predicate
+                                                                  : filter->predicate);
   }
   if (const auto* project = std::get_if<Project>(&step.node->step)) {
     return std::make_unique<ProjectStep>(*project);

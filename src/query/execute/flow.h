@@ -84,8 +84,9 @@ class JoinSink final : public Sink {
 };
 
 struct FlowStep {
-  const PlanNode* node = nullptr;    // Outlives the flow, as does the table.
-  const JoinTable* table = nullptr;  // Of a join.
+  const PlanNode* node = nullptr;         // All outlive the flow.
+  const JoinTable* table = nullptr;       // Of a join.
+  const Expression* predicate = nullptr;  // What is left to test of a filter. Null: all of it.
 };
 
 struct StepFigures {

@@ -43,11 +43,11 @@ Result<void> Grouper::check_keys(const std::vector<Column>& keys, const Selectio
 }
 
 Result<void> Grouper::find(const std::vector<Column>& keys, const Selection& rows) {
-  ids_.resize(std::max(ids_.size(), rows.count));
   if (one_group_ && table_->size() == 1) {
-    std::fill_n(ids_.begin(), rows.count, 0);
+    ids_.resize(std::max(ids_.size(), rows.count));  // All 0.
     return {};
   }
+  ids_.resize(std::max(ids_.size(), rows.count));
   TRY_VOID(check_keys(keys, rows));
   if (!table_->find(keys, rows, ids_.data())) {
     return fail(Errc::kOverloaded, "GROUP BY has too many groups");
@@ -65,7 +65,8 @@ Result<void> Grouper::add(const Batch& batch, const Selection& rows, std::uint64
     key_columns_.push_back(column);
   }
   TRY_VOID(find(key_columns_, rows));
-  const GroupedRows grouped{.rows = rows, .ids = ids_.data(), .position = position};
+  const GroupedRows grouped{
+      .rows = rows, .ids = ids_.data(), .position = position, .one_group = one_group_};
   for (std::size_t i = 0; i < aggregators_.size(); ++i) {
     argument_columns_.clear();
     for (const KernelPtr& argument : arguments_[i]) {

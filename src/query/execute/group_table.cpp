@@ -3,6 +3,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
+
 namespace moraine::query {
 namespace {
 
@@ -10,6 +12,8 @@ constexpr std::size_t kFirstSlots = 1'024;
 // From so many slots on a probe misses the cache, and is asked for in advance.
 constexpr std::size_t kPrefetchSlots = 32'768;
 constexpr std::size_t kPrefetchDistance = 16;
+// Combinations of codes whose numbers are remembered.
+constexpr std::size_t kCombinationsMax = 65'536;
 constexpr std::uint64_t kNullHash = 0x9e3779b97f4a7c15;
 
 // Equal numbers have equal words.
@@ -58,7 +62,7 @@ void hash_rows(std::span<const Column> keys, const Selection& rows, std::uint64_
       const std::size_t row = key.at(rows[i]);
       std::uint64_t one = kNullHash;
       if (!never && !(key.nulls != nullptr && key.nulls[row] != 0)) {
-        one = is_text(key.type) ? hash_text(key.texts[row])
+        one = is_text(key.type) ? hash_text(key.text(row))
                                 : hash_word(equal_word(key.type, key.words[row]));
       }
       hashes[i] = mix(hashes[i] ^ one, 0x9fb21c651e98df25);
@@ -78,7 +82,7 @@ bool equal_keys(std::span<const Column> a, std::size_t row_a, std::span<const Co
     const std::size_t at_a = a[i].at(row_a);
     const std::size_t at_b = b[i].at(row_b);
     if (is_text(a[i].type)) {
-      if (a[i].texts[at_a] != b[i].texts[at_b]) return false;
+      if (a[i].text(row_a) != b[i].text(row_b)) return false;
     } else if (equal_word(a[i].type, a[i].words[at_a]) != equal_word(b[i].type, b[i].words[at_b])) {
       return false;
     }
@@ -104,9 +108,60 @@ std::size_t GroupTable::bytes() const {
 bool GroupTable::find(std::span<const Column> keys, const Selection& rows, std::uint32_t* ids) {
   new_rows_.clear();
   count_ = keys_.rows();
+  if (is_coded(keys, rows)) return find_codes(keys, rows, ids);
   const bool fits = one_word_ ? find_words(keys[0], rows, ids) : find_hashes(keys, rows, ids);
   if (fits && !new_rows_.empty()) add_new(keys);
   return fits;
+}
+
+bool GroupTable::is_coded(std::span<const Column> keys, const Selection& rows) {
+  std::size_t combinations = 1;
+  for (const Column& key : keys) {
+    if (key.codes == nullptr) return false;
+    combinations *= std::size_t{key.table_size} + 1;
+    if (combinations > kCombinationsMax) return false;
+  }
+  if (keys.empty()) return false;
+  const bool same = std::ranges::equal(tables_, keys, {}, {}, &Column::table_id);
+  if (same) return true;
+  if (combinations > rows.count) return false;
+  tables_.clear();
+  for (const Column& key : keys) tables_.push_back(key.table_id);
+  by_codes_.assign(combinations, kNone);
+  return true;
+}
+
+bool GroupTable::find_codes(std::span<const Column> keys, const Selection& rows,
+                            std::uint32_t* ids) {
+  code_index_.assign(rows.count, 0);
+  for (const Column& key : keys) {
+    const std::uint32_t step = key.table_size + 1;
+    for (std::size_t i = 0; i < rows.count; ++i) {
+      const std::uint32_t row = rows[i];
+      const std::uint32_t code =
+          key.nulls != nullptr && key.nulls[row] != 0 ? key.table_size : key.codes[row];
+      code_index_[i] = code_index_[i] * step + code;
+    }
+  }
+  missing_.clear();
+  missing_codes_.clear();
+  for (std::size_t i = 0; i < rows.count; ++i) {
+    std::uint32_t& id = by_codes_[code_index_[i]];
+    if (id != kNone) continue;
+    id = 0;  // Found below.
+    missing_.push_back(rows[i]);
+    missing_codes_.push_back(code_index_[i]);
+  }
+  if (!missing_.empty()) {
+    missing_ids_.resize(missing_.size());
+    const Selection missing{.rows = missing_.data(), .count = missing_.size()};
+    if (!find_hashes(keys, missing, missing_ids_.data())) return false;
+    if (!new_rows_.empty()) add_new(keys);
+    for (std::size_t i = 0; i < missing_.size(); ++i)
+      by_codes_[missing_codes_[i]] = missing_ids_[i];
+  }
+  for (std::size_t i = 0; i < rows.count; ++i) ids[i] = by_codes_[code_index_[i]];
+  return true;
 }
 
 void GroupTable::add_new(std::span<const Column> keys) {

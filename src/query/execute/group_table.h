@@ -38,6 +38,9 @@ class GroupTable {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   bool find_words(const Column& key, const Selection& rows, std::uint32_t* ids);
+  // Keys that are all codes of small tables.
+  bool is_coded(std::span<const Column> keys, const Selection& rows);
+  bool find_codes(std::span<const Column> keys, const Selection& rows, std::uint32_t* ids);
   bool find_hashes(std::span<const Column> keys, const Selection& rows, std::uint32_t* ids);
   void hash(std::span<const Column> keys, const Selection& rows);
   bool equals(std::span<const Column> keys, std::size_t row, std::uint32_t id) const;
@@ -53,7 +56,13 @@ class GroupTable {
   std::vector<std::uint64_t> hashes_;        // Of the selected rows.
   std::vector<std::uint64_t> group_hashes_;  // Of each number, to grow.
   std::vector<std::uint32_t> new_rows_;      // Rows of the batch with new keys.
-  std::size_t count_ = 0;                    // With those that are not in keys_ yet.
+  std::vector<std::uint64_t> tables_;        // Of the keys' codes below.
+  std::vector<std::uint32_t> by_codes_;      // Number of a combination of codes.
+  std::vector<std::uint32_t> code_index_;    // Of the selected rows.
+  std::vector<std::uint32_t> missing_;       // Rows whose combination has no number yet.
+  std::vector<std::uint32_t> missing_codes_;
+  std::vector<std::uint32_t> missing_ids_;
+  std::size_t count_ = 0;  // With those that are not in keys_ yet.
 };
 
 std::uint64_t hash_word(std::uint64_t word);

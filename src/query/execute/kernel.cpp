@@ -116,7 +116,7 @@ KernelPtr compile(const Expression& e) {
     case ExpressionKind::kTransform: break;
   }
   if (!kernel) kernel = std::make_unique<RowKernel>(e);
-  return kernel;
+  return compile_coded(e, std::move(kernel));
 }
 
 std::vector<KernelPtr> compile(std::span<const Expression> expressions) {
@@ -170,7 +170,7 @@ void ColumnMerge::put(const Column& from, const Selection& rows) {
   if (is_text(type_)) {
     std::string_view* const texts = buffer_.texts();
     for_each(rows, [&](std::size_t row) {
-      if (nulls[row] == 0) texts[row] = from.texts[from.at(row)];
+      if (nulls[row] == 0) texts[row] = from.text(row);
     });
   } else {
     std::uint64_t* const words = buffer_.words();

@@ -50,6 +50,8 @@ KernelPtr compile_logic(const Expression& expression);
 KernelPtr compile_choice(const Expression& expression);
 KernelPtr compile_list(const Expression& expression);
 KernelPtr compile_call(const Expression& expression);
+// Computes a function of one text column once per text of its table.
+KernelPtr compile_coded(const Expression& expression, KernelPtr kernel);
 
 // Internal: parts of kernels.
 Column constant_null(ValueType type);

@@ -137,7 +137,7 @@ class RegexKernel final : public Kernel {
     TRY(const Column text, text_->eval(batch, rows));
     std::uint64_t* const words = buffer_.words();
     for_each(rows, [&](std::size_t row) {
-      words[row] = !text.is_null(row) && matches(text.texts[text.at(row)]) ? 1 : 0;
+      words[row] = !text.is_null(row) && matches(text.text(row)) ? 1 : 0;
     });
     return Column{.type = type(), .words = words};
   }
@@ -183,9 +183,8 @@ KernelPtr compile_simple(const Expression& e) {
         return as_double_word(a.type, a.words[a.at(row)]);
       });
     case F::kLength:
-      return simple(e, [](const Column& a, std::size_t row) {
-        return std::uint64_t{a.texts[a.at(row)].size()};
-      });
+      return simple(
+          e, [](const Column& a, std::size_t row) { return std::uint64_t{a.text(row).size()}; });
     case F::kFloorHour:
     case F::kFloorDay:
     case F::kFloorWeek:

@@ -61,7 +61,7 @@ class InKernel final : public Kernel {
   static constexpr std::size_t kFewWords = 8;
 
   bool contains(const Column& subject, std::size_t row) const {
-    if (is_text(subject.type)) return texts_.contains(subject.texts[subject.at(row)]);
+    if (is_text(subject.type)) return texts_.contains(subject.text(row));
     const std::uint64_t word = ordered(subject.type, subject.words[subject.at(row)]);
     if (few_.empty()) return words_.contains(word);
     bool found = false;
@@ -159,7 +159,7 @@ class BetweenKernel final : public Kernel {
     if (subject.is_null(row)) return false;
     bool inside = false;
     if (is_text(subject.type)) {
-      const std::string_view text = subject.texts[subject.at(row)];
+      const std::string_view text = subject.text(row);
       for (const Bounds& bounds : bounds_) {
         inside |= text >= bounds.lower.text() && text <= bounds.upper.text();
       }
@@ -202,7 +202,7 @@ class LikeKernel final : public Kernel {
     if (subject.type == ValueType::kNull || subject.all_null()) return constant_null(type());
     std::uint64_t* const words = buffer_.words();
     for_each(rows, [&](std::size_t row) {
-      if (!subject.is_null(row)) words[row] = matches(subject.texts[subject.at(row)]) ? 1 : 0;
+      if (!subject.is_null(row)) words[row] = matches(subject.text(row)) ? 1 : 0;
     });
     return Column{.type = type(),
                   .constant = subject.constant && rows.count > 0 && copy_first(words, rows),

@@ -342,6 +342,10 @@ class CompareKernel final : public Kernel {
   template <class Each, class F>
   void compute_with(Each&& each, const Column& a, const Column& b, F&& f) {
     with_relation(op_, [&](auto relation) {
+      if (a.codes != nullptr || b.codes != nullptr) {
+        each([&](std::size_t row) { f(row, relation(a.text(row), b.text(row))); });
+        return;
+      }
       with_sides(a, b, [&](auto constant_a, auto constant_b) {
         const auto run = [&](const auto* left, const auto* right, auto convert) {
           const auto first_a = convert(left[0]);

@@ -32,6 +32,38 @@ Table random_table(RandomQuery& random) {
   return table;
 }
 
+// The same rows, with texts as codes of tables.
+class Coded {
+ public:
+  Coded(Batch batch, std::size_t rows) : batch(std::move(batch)) {
+    for (Column& column : this->batch.columns) {
+      if (!is_text(column.type)) continue;
+      auto& table = tables_.emplace_back();
+      auto& codes = codes_.emplace_back(rows);
+      for (std::size_t i = 0; i < rows; ++i) {
+        const std::string_view text = column.is_null(i) ? "" : column.text(i);
+        const auto found = std::ranges::find(table, text);
+        codes[i] = static_cast<std::uint32_t>(found - table.begin());
+        if (found == table.end()) table.push_back(text);
+      }
+    }
+    std::size_t next = 0;
+    for (Column& column : this->batch.columns) {
+      if (!is_text(column.type)) continue;
+      column.texts = tables_[next].data();
+      column.codes = codes_[next].data();
+      column.table_size = static_cast<std::uint32_t>(tables_[next].size());
+      column.table_id = new_table_id();
+      ++next;
+    }
+  }
+  Batch batch;
+
+ private:
+  std::vector<std::vector<std::string_view>> tables_;
+  std::vector<std::vector<std::uint32_t>> codes_;
+};
+
 // Every second or third row, or all.
 std::vector<std::uint32_t> some_rows(std::size_t count, std::size_t step) {
   std::vector<std::uint32_t> rows;
@@ -56,6 +88,8 @@ class Checked {
     const Selection selection = step == 1 ? Selection::all(batch.rows)
                                           : Selection{.rows = rows.data(), .count = rows.size()};
     compare(text, *bound, *kernel, batch, selection);
+    const Coded coded(batch, batch.rows);
+    compare(text, *bound, *kernel, coded.batch, selection);
     return true;
   }
 

@@ -72,6 +72,9 @@ class RandomQuery {
     }
     std::string where;
     if (!random_.one_in(4)) where = " where " + boolean(3);
+    if (joined_ && !where.empty() && random_.one_in(2)) {
+      where += random_.one_in(2) ? " and w > 0" : " and (is_null(y) or w <= 1)";
+    }
     if (random_.one_in(2)) return grouped(from, where);
     std::string columns = "a, s";
     for (int i = 0; i < 3; ++i) columns += fmt::format(", {} as c{}", any(3), i);

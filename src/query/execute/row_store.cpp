@@ -72,7 +72,7 @@ void RowStore::append(Stored& to, const Column& from, const Selection& rows) {
   }
   for (std::size_t i = 0; i < rows.count; ++i) {
     const std::uint32_t row = rows[i];
-    if (from.nulls == nullptr || from.nulls[row] == 0) texts[i] = texts_->keep(from.texts[row]);
+    if (from.nulls == nullptr || from.nulls[row] == 0) texts[i] = texts_->keep(from.text(row));
   }
 }
 

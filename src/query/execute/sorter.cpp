@@ -41,7 +41,7 @@ std::uint64_t Sorter::prefix_of(const Column& key, std::size_t row) const {
   std::uint64_t prefix = 0;
   if (key.type != ValueType::kNull && !key.is_null(row)) {
     const std::size_t at = key.at(row);
-    prefix = is_text(key.type) ? text_prefix(key.texts[at]) : ordered(key.type, key.words[at]);
+    prefix = is_text(key.type) ? text_prefix(key.text(row)) : ordered(key.type, key.words[at]);
   }
   return keys_[0].descending ? ~prefix : prefix;
 }

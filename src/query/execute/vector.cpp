@@ -1,6 +1,13 @@
 #include "query/execute/vector.h"
 
+#include <atomic>
+
 namespace moraine::query {
+
+std::uint64_t new_table_id() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
 
 std::uint64_t word_of_value(const Value& value) {
   switch (value.type()) {
@@ -24,8 +31,8 @@ Value value_of_word(ValueType type, std::uint64_t word) {
 
 Value Column::value(std::size_t row) const {
   if (type == ValueType::kNull || is_null(row)) return {};
-  if (type == ValueType::kString) return texts[at(row)];
-  if (type == ValueType::kAny) return Value::any(texts[at(row)]);
+  if (type == ValueType::kString) return text(row);
+  if (type == ValueType::kAny) return Value::any(text(row));
   return value_of_word(type, words[at(row)]);
 }
 

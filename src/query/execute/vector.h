@@ -31,8 +31,15 @@ struct Column {
   const std::uint64_t* words = nullptr;     // Numbers by their bits; booleans 0 or 1.
   const std::string_view* texts = nullptr;  // Of texts.
   const std::uint8_t* nulls = nullptr;      // 1: null. Null pointer: no nulls.
+  // If not null, the text of a row is texts[codes[row]], also where it is null.
+  const std::uint32_t* codes = nullptr;
+  std::uint32_t table_size = 0;  // So many texts, then.
+  std::uint64_t table_id = 0;    // Equal ids: equal texts.
 
   std::size_t at(std::size_t row) const { return constant ? 0 : row; }
+  std::string_view text(std::size_t row) const {
+    return texts[codes != nullptr ? codes[row] : at(row)];
+  }
   bool is_null(std::size_t row) const { return nulls != nullptr && nulls[at(row)] != 0; }
   bool all_null() const { return constant && nulls != nullptr && nulls[0] != 0; }
   // Null rows do not have to be told apart.
@@ -85,6 +92,7 @@ class ColumnBuffer {
   std::uint64_t* words() { return room(words_); }
   std::string_view* texts() { return room(texts_); }
   std::uint8_t* nulls() { return room(nulls_); }
+  std::uint32_t* codes() { return room(codes_); }
 
  private:
   template <class T>
@@ -95,8 +103,11 @@ class ColumnBuffer {
   std::unique_ptr<std::uint64_t[]> words_;
   std::unique_ptr<std::string_view[]> texts_;
   std::unique_ptr<std::uint8_t[]> nulls_;
+  std::unique_ptr<std::uint32_t[]> codes_;
 };
 
+// Different at each call; never 0.
+std::uint64_t new_table_id();
 // The bits of a number or boolean.
 std::uint64_t word_of_value(const Value& value);
 Value value_of_word(ValueType type, std::uint64_t word);
