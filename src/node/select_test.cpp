@@ -266,7 +266,10 @@ TEST_F(Select, ExplainHasRangesFiltersAndFigures) {
     return row[0].as_int64() >= 1 && row[0].as_int64() <= 50 && row[7].as_int64() < 40 &&
            row[6] == Value("a");
   });
-  EXPECT_EQ(*steps[2].find("rows"), YsonNode(static_cast<std::uint64_t>(passing)));
+  // The reader tests the whole condition, so that the filter has nothing to do.
+  EXPECT_EQ(steps[2].find("rows"), nullptr);
+  ASSERT_NE(steps[3].find("rows"), nullptr);
+  EXPECT_EQ(*steps[3].find("rows"), YsonNode(static_cast<std::uint64_t>(passing)));
   EXPECT_NE(analyzed.find("statistics"), nullptr);
 }
 
