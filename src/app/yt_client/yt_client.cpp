@@ -247,10 +247,10 @@ YtResult<YsonMap> YtClient::attempt(const YtCommand& command, const YtCall& call
   if (!options_.token.empty()) {
     http.fields.push_back({"Authorization", "OAuth " + options_.token});
   }
-  const bool packs = options_.compress && call.body != nullptr && call.compress &&
+  const bool packs = options_.compress && call.body != nullptr && call.compress && !call.is_gzip &&
                      (command.input == DataType::kTabular || command.input == DataType::kBinary);
   http.fields.push_back({"Accept-Encoding", options_.compress ? "gzip, identity" : "identity"});
-  if (packs) http.fields.push_back({"Content-Encoding", "gzip"});
+  if (packs || call.is_gzip) http.fields.push_back({"Content-Encoding", "gzip"});
   add_parameters(http, command, parameters);
   std::optional<GzipBody> packed;
   if (packs) packed.emplace(*call.body);

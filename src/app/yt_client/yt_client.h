@@ -53,6 +53,7 @@ struct YtCall {
   YsonMap parameters = {};
   BodySource* body = nullptr;  // For commands with input.
   bool compress = true;        // The body, if the options say so.
+  bool is_gzip = false;        // The body is compressed already.
 };
 
 struct YtAnswer {

@@ -84,6 +84,24 @@ TEST_F(Verbs, SendRowsAndPrintRows) {
   EXPECT_TRUE(carries(requests[2], "\"output_format\"=<\"format\"=\"text\";>\"yson\""));
 }
 
+TEST_F(Verbs, WritingCreatesWhatIsMissing) {
+  ScriptedServer server({http_answer(200, "{}"), http_answer(200, "{}"), http_answer(200, "{}"),
+                         http_answer(200, "{}"), http_answer(200, "{}")});
+  EXPECT_EQ(run_on(server, {"write-table", "<append=%true>//t{a}", "--compressed"}, "gzip").code,
+            0);
+  EXPECT_EQ(run_on(server, {"upload", "//f", "--executable"}, "script").code, 0);
+  const auto requests = server.received();
+  ASSERT_EQ(requests.size(), 5u);
+  EXPECT_TRUE(carries(requests[0], "\"path\"=\"//t\"")) << requests[0].body;
+  EXPECT_TRUE(carries(requests[0], "\"ignore_existing\"=%true"));
+  EXPECT_TRUE(carries(requests[1], "\"path\"=\"<append=%true>//t{a}\"")) << requests[1].head;
+  EXPECT_TRUE(carries(requests[1], "Content-Encoding: gzip\r\n"));
+  EXPECT_EQ(requests[1].body, "gzip");
+  EXPECT_TRUE(carries(requests[2], "\"type\"=\"file\""));
+  EXPECT_EQ(requests[3].body, "script");
+  EXPECT_TRUE(carries(requests[4], "//f/@executable"));
+}
+
 TEST_F(Verbs, SetChecksItsValueBeforeItIsSent) {
   ScriptedServer server({http_answer(200, "{}"), http_answer(200, "{}")});
   EXPECT_EQ(run_on(server, {"set", "//t/@a", "{b=1}"}).code, 0);

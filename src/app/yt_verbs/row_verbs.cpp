@@ -115,6 +115,27 @@ Result<YsonNode> input_format(const YtArguments& arguments) {
   return given == nullptr ? YsonNode("yson") : *given;
 }
 
+// What is written to has to exist.
+YtResult<int> create_missing(YtSession& session, const YtArguments& arguments,
+                             std::string_view type) {
+  YsonMap created = path_parameters(plain_path(arguments.text("path")));
+  created["type"] = YsonNode(type);
+  created["ignore_existing"] = YsonNode(true);
+  add_transaction(arguments, created);
+  TRY_YT_VOID(session.client.get("create", std::move(created)));
+  return kExitOk;
+}
+
+YtResult<int> upload(YtSession& session, const Verb& verb, YtArguments& arguments) {
+  TRY_YT(const auto input, RowInput::open(session, verb, arguments));
+  YtCall call = call_of(verb.command, arguments);
+  call.body = &input->source();
+  call.compress = !arguments.flag("no_compression");
+  call.is_gzip = arguments.flag("compressed");
+  TRY_YT_VOID(session.client.call(call));
+  return kExitOk;
+}
+
 // Passes `[` row `,` row `]` on instead of lines.
 class JsonListSink {
  public:
@@ -186,19 +207,9 @@ YtResult<int> run_read_table(YtSession& session, const Verb& verb, YtArguments& 
 }
 
 YtResult<int> run_write_table(YtSession& session, const Verb& verb, YtArguments& arguments) {
-  YsonMap created;
-  created["path"] = YsonNode(plain_path(arguments.text("path")));
-  created["type"] = YsonNode("table");
-  created["ignore_existing"] = YsonNode(true);
-  add_transaction(arguments, created);
-  TRY_YT_VOID(session.client.get("create", std::move(created)));
+  TRY_YT_VOID(create_missing(session, arguments, "table"));
   TRY_YT(arguments.parameters["input_format"], input_format(arguments));
-  TRY_YT(const auto input, RowInput::open(session, verb, arguments));
-  YtCall call = call_of(verb.command, arguments);
-  call.body = &input->source();
-  call.compress = !arguments.flag("no_compression");
-  TRY_YT_VOID(session.client.call(call));
-  return kExitOk;
+  return upload(session, verb, arguments);
 }
 
 YtResult<int> run_read_file(YtSession& session, const Verb& verb, YtArguments& arguments) {
@@ -214,17 +225,16 @@ YtResult<int> run_read_file(YtSession& session, const Verb& verb, YtArguments& a
 }
 
 YtResult<int> run_write_file(YtSession& session, const Verb& verb, YtArguments& arguments) {
-  YsonMap created;
-  created["path"] = YsonNode(plain_path(arguments.text("path")));
-  created["type"] = YsonNode("file");
-  created["ignore_existing"] = YsonNode(true);
-  add_transaction(arguments, created);
-  TRY_YT_VOID(session.client.get("create", std::move(created)));
-  TRY_YT(const auto input, RowInput::open(session, verb, arguments));
-  YtCall call = call_of(verb.command, arguments);
-  call.body = &input->source();
-  call.compress = !arguments.flag("no_compression");
-  TRY_YT_VOID(session.client.call(call));
+  TRY_YT_VOID(create_missing(session, arguments, "file"));
+  YsonMap mark = path_parameters(plain_path(arguments.text("path")), "/@executable");
+  mark["input_format"] = YsonNode("yson");
+  add_transaction(arguments, mark);
+  const bool executable = arguments.flag("executable");
+  TRY_YT_VOID(upload(session, verb, arguments));
+  if (!executable) return kExitOk;
+  TextBody value("%true");
+  TRY_YT_VOID(
+      session.client.call({.command = "set", .parameters = std::move(mark), .body = &value}));
   return kExitOk;
 }
 
