@@ -45,6 +45,31 @@ bool has(const std::string& text, const std::string& line) {
   return text.find(line + "\n") != std::string::npos;
 }
 
+// The sensors that are described for users of the lookup cache, as docs/operations.md maps them.
+TEST(TablesReport, EverySensorOfTheLookupCacheIsAMetric) {
+  const std::string text = to_prometheus(sample());
+  for (const std::string_view sensor :
+       {"lookup.chunk_reader_statistics.data_bytes_read_from_disk.rate",
+        "lookup.chunk_reader_statistics.data_bytes_read_from_cache.rate",
+        "lookup.chunk_reader_statistics.data_bytes_transmitted.rate",
+        "lookup.hunks.chunk_reader_statistics.data_bytes_read_from_disk.rate",
+        "lookup.hunks.chunk_reader_statistics.data_bytes_transmitted.rate", "lookup.duration",
+        "lookup.cache_hits.rate", "lookup.cache_misses.rate", "lookup.cache_inserts.rate",
+        "lookup.cache_outdated.rate", "row_cache.slab_allocator.lookup.alive_items",
+        "row_cache.slab_allocator.lookup.allocated_items.rate",
+        "row_cache.slab_allocator.lookup.freed_items.rate",
+        "row_cache.slab_allocator.lookup.arena_size"}) {
+    std::string metric = "yt_tablet_node_" + std::string(sensor);
+    std::ranges::replace(metric, '.', '_');
+    constexpr std::string_view kRate = "_rate";
+    if (metric.ends_with(kRate)) {
+      metric.resize(metric.size() - kRate.size());
+      metric += "_total";
+    }
+    EXPECT_NE(text.find("# TYPE " + metric + " "), std::string::npos) << sensor;
+  }
+}
+
 TEST(TablesReport, HasTheSensorsOfTheLookupCacheTaggedWithTheTable) {
   const std::string text = to_prometheus(sample());
   const std::string tag = R"({table_path="/a\"b"} )";
