@@ -137,8 +137,10 @@ Result<void> write_csv(const std::vector<BenchTable>& tables, const std::filesys
 
 Result<std::optional<std::vector<QueryTime>>> run_duckdb(const std::filesystem::path& folder,
                                                          std::size_t threads, std::string& why) {
-  const std::filesystem::path script =
-      std::filesystem::path(__FILE__).parent_path() / "duckdb_side";
+  // The program is in build/.
+  const std::filesystem::path home =
+      std::filesystem::canonical("/proc/self/exe").parent_path().parent_path();
+  const std::filesystem::path script = home / "bench" / "query" / "duckdb_side";
   const std::filesystem::path queries = folder / "queries.txt";
   const std::filesystem::path answers = folder / "answers.txt";
   {

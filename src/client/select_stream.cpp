@@ -55,9 +55,11 @@ Task<Result<bool>> FedSink::feed_rows(PartReader& reader, std::uint64_t& positio
     ++read_.batches;
     CO_TRY(const std::uint64_t usable,
            context_.control.take_input(reader.rows_visited(), reader.batch_bytes()));
-    const std::uint64_t rows = std::min<std::uint64_t>(usable, batch.rows);
+    // Rows that are merged are visited before the call that returns them.
+    const bool limited = usable < reader.rows_visited();
+    const std::uint64_t rows = limited ? std::min<std::uint64_t>(usable, batch.rows) : batch.rows;
     CO_TRY_VOID(push(batch, query::Selection::all(rows), position));
-    if (usable < reader.rows_visited()) co_return true;
+    if (limited) co_return true;
     position += batch.rows;
     if (turn % kBatchesPerTurn == 0) co_await yield(lane);
   }

@@ -237,6 +237,25 @@ TEST_F(Select, JoinsOfFewKeysReadThoseKeysOnly) {
   EXPECT_EQ(statistics_.rows_read, 6U);  // Two rows, twice: their keys are read first.
 }
 
+TEST_F(Select, RowsThatWereWrittenAgainCountOnce) {
+  create("//t", {}, true);
+  std::vector<Row> rows;
+  for (std::int64_t i = 0; i < 30'000; ++i) {
+    rows.push_back({i, "k", i % 7, Value(), Value(), Value(), "x", 1});
+  }
+  fill("//t", rows, 3);
+  std::vector<Row> again;
+  for (std::size_t i = 5; i < rows.size(); i += 10) again.push_back(rows[i]);
+  fill("//t", again, 1);
+  for (const std::size_t lanes : {1, 3}) {
+    SelectOptions options;
+    options.lanes_max = lanes;
+    EXPECT_EQ(one("sum(1), sum(n), sum(a) from [//t] group by 1", options),
+              "{30000,30000,449985000}");
+    EXPECT_EQ(one("sum(1) from [//t] where v = 3 group by 1", options), "{4286}");
+  }
+}
+
 TEST_F(Select, ExplainHasRangesFiltersAndFigures) {
   RandomQuery random(3);
   create("//t", {}, true);
