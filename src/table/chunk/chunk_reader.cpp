@@ -368,9 +368,8 @@ SkippedUnits ChunkReader::units_within(const KeyList& keys) const {
 
 std::unique_ptr<ChunkReader::ColumnCursor> ChunkReader::scan_columns(const KeyBounds& bounds,
                                                                      const ColumnScan& scan) const {
-  const auto make =
-      impl_->meta().format == OptimizeFor::kScan ? make_column_cursor : make_row_column_cursor;
-  return make(shared_from_this(), *impl_, bounds, scan);
+  if (impl_->meta().format == OptimizeFor::kScan) return nullptr;
+  return make_row_column_cursor(shared_from_this(), *impl_, bounds, scan);
 }
 
 std::unique_ptr<GroupCursor> ChunkReader::scan_groups(const KeyBounds& bounds,

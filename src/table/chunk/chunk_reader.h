@@ -52,7 +52,7 @@ struct ChunkCaches {
 // Rows of at least this size count as large.
 inline constexpr std::uint64_t kLargeRowBytes = std::uint64_t{256} << 10;
 
-// What ChunkReader::scan_columns() reads.
+// What ChunkReader::scan_columns() and scan_groups() read.
 struct ColumnScan {
   Timestamp timestamp = kAsyncLastCommitted;
   std::span<const ColumnIndex> columns;
@@ -131,11 +131,9 @@ class ChunkReader : public std::enable_shared_from_this<ChunkReader> {
   // its keys are exactly those that the list has in its range.
   SkippedUnits units_within(const KeyList& keys) const;
 
-  // Columns of rows that need no merging with other stores, or nullptr when this chunk cannot be
-  // read so (scan format: deltas or hunks in a wanted column; lookup format: hunks, values of type
-  // any). Filters are applied; their texts must outlive the cursor. In the scan format blocks are
-  // skipped by their least and greatest values, and row groups in which every row has exactly one
-  // version are read column by column.
+  // Columns of rows of the lookup format that need no merging with other stores. Nullptr: the chunk
+  // has the scan format, hunks, or values of type any in a wanted column. Filters are applied;
+  // their texts must outlive the cursor.
   class ColumnCursor {
    public:
     virtual ~ColumnCursor() = default;

@@ -47,7 +47,7 @@ class KeyOrder {
   // Of an encoded key, or of a bound that is cut anywhere: not above the word of any key at or
   // above it.
   std::uint64_t of_bound(ByteSpan key) const {
-    if (key.size() < 2 || type_ == ValueType::kAny) return 0;
+    if (key.size() < 2 || type_ == ValueType::kAny || type_ == ValueType::kNull) return 0;
     if (key[0] != static_cast<std::byte>(type_)) return 0;
     if (is_text_type(type_)) return of_text_bound(key.subspan(1));
     if (type_ == ValueType::kBoolean) return std::to_integer<std::uint64_t>(key[1]);

@@ -117,8 +117,10 @@ void read_image(ByteSpan image, Timestamp timestamp, const ColumnSet* columns,
     CellHead head;
     std::memcpy(&head, at, kCellHeadBytes);
     at += kCellHeadBytes;
+    const bool wanted = columns == nullptr || columns->has(head.column);
+    if (!wanted && !columns->any_from(head.column)) return;  // Columns ascend.
     const Value value = read_payload(static_cast<ValueType>(head.type), at);
-    if (columns != nullptr && !columns->has(head.column)) continue;
+    if (!wanted) continue;
     out.push_back({value, timestamp, head.column, head.flags != 0, false});
   }
 }

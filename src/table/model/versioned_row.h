@@ -79,6 +79,14 @@ class ColumnSet {
   }
   void add(ColumnIndex column) { bits_[column / 64] |= std::uint64_t{1} << (column % 64); }
   bool has(ColumnIndex column) const { return (bits_[column / 64] >> (column % 64) & 1) != 0; }
+  // Is a column from this one on in the set?
+  bool any_from(ColumnIndex column) const {
+    if (bits_[column / 64] >> (column % 64) != 0) return true;
+    for (std::size_t i = column / 64 + 1; i < bits_.size(); ++i) {
+      if (bits_[i] != 0) return true;
+    }
+    return false;
+  }
 
  private:
   std::vector<std::uint64_t> bits_;
