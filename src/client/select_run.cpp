@@ -226,9 +226,7 @@ Task<Result<bool>> SelectRun::feed_all(const ReadyStage& ready, const Relation& 
 Task<Result<void>> SelectRun::run(const PlanNode& root, query::Sink& sink) {
   const std::vector<Stage> stages = query::stages_of(root);
   Relation relation;
-  for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
-    CO_TRY_VOID(co_await run_stage(stages[i], relation));
-  }
+  CO_TRY_VOID(co_await run_stages(stages, relation));
   if (stages.back().scan == nullptr) relation = with_totals_as_rows(std::move(relation));
   CO_TRY(const auto last, co_await ready(stages.back(), relation));
   CO_TRY_VOID(co_await feed_all(*last, relation, sink, "JOIN"));
@@ -256,24 +254,49 @@ const char* end_name(const Stage& stage) {
   return std::holds_alternative<Order>(stage.end->step) ? "ORDER BY" : "LIMIT";
 }
 
-// Merges the sinks of all lanes, in their order.
-Result<void> finish(const Stage& stage, std::vector<std::unique_ptr<query::Sink>>& sinks,
-                    SelectStatistics& statistics, Relation& out) {
-  const std::vector<ValueType> types =
-      query::types_of(stage.end != nullptr && std::holds_alternative<Group>(stage.end->step)
-                          ? stage.end->columns
-                          : stage.before_end().columns);
+bool only_sorts(const Stage& stage) {
+  return stage.scan == nullptr && stage.steps.empty() && stage.end != nullptr &&
+         std::holds_alternative<Order>(stage.end->step);
+}
+
+// The groups of all lanes; `sorting`: in its order.
+Result<void> finish_groups(const Stage& stage, const Stage* sorting,
+                           std::vector<std::unique_ptr<query::Sink>>& sinks,
+                           SelectStatistics& statistics, Relation& out) {
+  const std::vector<ValueType> types = query::types_of(stage.end->columns);
   out.rows = RowStore(types);
-  if (stage.end != nullptr && std::holds_alternative<Group>(stage.end->step)) {
-    auto& first = static_cast<GroupSink&>(*sinks[0]).grouper;
-    for (std::size_t i = 1; i < sinks.size(); ++i) {
-      TRY_VOID(first.merge(static_cast<GroupSink&>(*sinks[i]).grouper));
-      sinks[i].reset();
-    }
-    out.totals = RowStore(types);
-    statistics.rows_grouped += first.groups();
-    return first.finish(out.rows, out.totals);
+  out.totals = RowStore(types);
+  auto& first = static_cast<GroupSink&>(*sinks[0]).grouper;
+  for (std::size_t i = 1; i < sinks.size(); ++i) {
+    TRY_VOID(first.merge(static_cast<GroupSink&>(*sinks[i]).grouper));
+    sinks[i].reset();
   }
+  statistics.rows_grouped += first.groups();
+  if (sorting == nullptr) {
+    const auto append = [&](const Batch& batch, const query::Selection& rows) -> Result<void> {
+      out.rows.append(batch, rows);
+      return {};
+    };
+    return first.finish(append, out.totals);
+  }
+  query::Sorter sorter(std::get<Order>(sorting->end->step), types, sorting->rows_max());
+  const auto sort = [&](const Batch& batch, const query::Selection& rows) {
+    return sorter.add(batch, rows);
+  };
+  TRY_VOID(first.finish(sort, out.totals));
+  sorter.finish(sorting->limit.offset, out.rows);
+  out.totals_first = true;
+  return {};
+}
+
+// Merges the sinks of all lanes, in their order.
+Result<void> finish(const Stage& stage, const Stage* sorting,
+                    std::vector<std::unique_ptr<query::Sink>>& sinks, SelectStatistics& statistics,
+                    Relation& out) {
+  if (stage.end != nullptr && std::holds_alternative<Group>(stage.end->step)) {
+    return finish_groups(stage, sorting, sinks, statistics, out);
+  }
+  out.rows = RowStore(query::types_of(stage.before_end().columns));
   if (stage.end != nullptr && std::holds_alternative<Order>(stage.end->step)) {
     auto& first = static_cast<SortSink&>(*sinks[0]).sorter;
     for (std::size_t i = 1; i < sinks.size(); ++i) {
@@ -300,7 +323,19 @@ Result<void> SelectRun::count_relation(const Relation& relation) {
   return relation_memory_.set(relation.rows.bytes());
 }
 
-Task<Result<void>> SelectRun::run_stage(const Stage& stage, Relation& relation) {
+Task<Result<void>> SelectRun::run_stages(const std::vector<Stage>& stages, Relation& relation) {
+  for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
+    const bool groups =
+        stages[i].end != nullptr && std::holds_alternative<Group>(stages[i].end->step);
+    const Stage* sorting = groups && only_sorts(stages[i + 1]) ? &stages[i + 1] : nullptr;
+    CO_TRY_VOID(co_await run_stage(stages[i], sorting, relation));
+    if (sorting != nullptr) ++i;
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> SelectRun::run_stage(const Stage& stage, const Stage* sorting,
+                                        Relation& relation) {
   Relation source = std::move(relation);
   relation = Relation();
   if (begins_with_rows_of_totals(stage)) source = with_totals_as_rows(std::move(source));
@@ -316,11 +351,11 @@ Task<Result<void>> SelectRun::run_stage(const Stage& stage, Relation& relation) 
     }
     co_return Result<void>();
   }
-  if (stage.scan != nullptr) co_return co_await read_parts(*ready_stage, relation);
+  if (stage.scan != nullptr) co_return co_await read_parts(*ready_stage, sorting, relation);
   std::vector<std::unique_ptr<query::Sink>> sinks;
   sinks.push_back(make_sink(stage));
   CO_TRY_VOID(co_await feed_all(*ready_stage, source, *sinks[0], end_name(stage)));
-  CO_TRY_VOID(finish(stage, sinks, context_.statistics, relation));
+  CO_TRY_VOID(finish(stage, sorting, sinks, context_.statistics, relation));
   relation.totals_first = relation.totals_first || source.totals_first;
   if (source.totals.rows() > 0) {
     query::CollectSink totals(query::types_of(stage.before_end().columns), 1);
@@ -331,7 +366,8 @@ Task<Result<void>> SelectRun::run_stage(const Stage& stage, Relation& relation) 
   co_return count_relation(relation);
 }
 
-Task<Result<void>> SelectRun::read_parts(ReadyStage& ready_stage, Relation& out) {
+Task<Result<void>> SelectRun::read_parts(ReadyStage& ready_stage, const Stage* sorting,
+                                         Relation& out) {
   const Stage& stage = *ready_stage.stage;
   const std::size_t count =
       std::clamp<std::size_t>(ready_stage.input.parts.size(), 1, context_.lanes.size());
@@ -342,7 +378,7 @@ Task<Result<void>> SelectRun::read_parts(ReadyStage& ready_stage, Relation& out)
     fed.push_back(std::make_unique<FedSink>(context_, ready_stage, *sinks.back(), end_name(stage)));
   }
   CO_TRY_VOID(co_await feed_parts(context_, ready_stage, fed));
-  CO_TRY_VOID(finish(stage, sinks, context_.statistics, out));
+  CO_TRY_VOID(finish(stage, sorting, sinks, context_.statistics, out));
   co_return count_relation(out);
 }
 
@@ -358,9 +394,7 @@ Task<Result<void>> SelectRun::run_all(const PlanNode& root) {
     stream_ = std::make_unique<PartStream>(context_, *streamed_);
     if (last.scan != nullptr) co_return Result<void>();
   } else {
-    for (std::size_t i = 0; i + 1 < stages_.size(); ++i) {
-      CO_TRY_VOID(co_await run_stage(stages_[i], relation_));
-    }
+    CO_TRY_VOID(co_await run_stages(stages_, relation_));
     if (begins_with_rows_of_totals(last)) relation_ = with_totals_as_rows(std::move(relation_));
   }
   if (last.steps.empty()) co_return Result<void>();

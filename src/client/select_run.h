@@ -48,8 +48,13 @@ class SelectRun {
   Task<Result<std::optional<query::PlanNode>>> by_lookup(const ReadyStage& before,
                                                          const query::PlanNode& node,
                                                          const query::Relation& source);
-  Task<Result<void>> run_stage(const query::Stage& stage, query::Relation& relation);
-  Task<Result<void>> read_parts(ReadyStage& ready, query::Relation& out);
+  // All stages but the last.
+  Task<Result<void>> run_stages(const std::vector<query::Stage>& stages, query::Relation& relation);
+  // `sorting`: the stage after it, if that only sorts its groups; it is done as well.
+  Task<Result<void>> run_stage(const query::Stage& stage, const query::Stage* sorting,
+                               query::Relation& relation);
+  Task<Result<void>> read_parts(ReadyStage& ready, const query::Stage* sorting,
+                                query::Relation& out);
   // False: it ended early, since more than so many rows were read.
   Task<Result<bool>> feed_all(const ReadyStage& ready, const query::Relation& source,
                               query::Sink& sink, const char* step,

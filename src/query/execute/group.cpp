@@ -103,7 +103,7 @@ Batch Grouper::view(std::size_t first, std::size_t count) {
   return batch;
 }
 
-Result<void> Grouper::finish(RowStore& out, RowStore& totals) {
+Result<void> Grouper::finish(const Out& out, RowStore& totals) {
   const std::size_t groups = table_->size();
   KernelPtr having = group_.having ? compile(*group_.having) : nullptr;
   std::vector<std::uint32_t> counted(group_.totals == Totals::kNone ? 0 : groups, kNoGroup);
@@ -117,7 +117,7 @@ Result<void> Grouper::finish(RowStore& out, RowStore& totals) {
       TRY(const std::size_t passing, having->filter(batch, rows, kept.rows()));
       rows = {.rows = kept.rows(), .count = passing};
     }
-    out.append(batch, rows);
+    TRY_VOID(out(batch, rows));
     if (group_.totals == Totals::kNone) continue;
     const bool before = group_.totals == Totals::kBeforeHaving;
     const Selection in_totals = before ? Selection::all(count) : rows;

@@ -11,6 +11,7 @@
 // Tests      node/select_test.cpp.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -33,8 +34,10 @@ class Grouper {
   std::size_t groups() const { return table_->size(); }
   std::size_t bytes() const;
 
-  // Appends keys ++ aggregates of the groups that pass `having`, and the totals if there are any.
-  Result<void> finish(RowStore& out, RowStore& totals);
+  // Calls `out` with keys ++ aggregates of the groups that pass `having`; appends the totals if
+  // there are any.
+  using Out = std::function<Result<void>(const Batch&, const Selection&)>;
+  Result<void> finish(const Out& out, RowStore& totals);
 
  private:
   Result<void> prepare();
