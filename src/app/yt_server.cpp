@@ -16,7 +16,7 @@ std::vector<World> worlds_of(const Node& node) {
 YtServer::YtServer(Node& node, std::string address)
     : tables_(node.tables().tables(), node.lane(0).executor),
       client_(node.lane(0).executor, tables_, node.tables()),
-      door_(worlds_of(node), yt::DoorServices{client_, nullptr},
+      door_(worlds_of(node), yt::DoorServices{client_, &node.tree()},
             yt::DoorOptions{kVersionText, std::move(address)}) {}
 
 }  // namespace moraine::app

@@ -78,6 +78,11 @@ class LaneTables final : public Tables {
     co_return co_await there(
         [&] { return tables_.write_static(std::move(path), std::move(rows)); });
   }
+  Task<Result<void>> rewrite_static(std::string path,
+                                    std::shared_ptr<const table::StaticRows> rows) override {
+    co_return co_await there(
+        [&] { return tables_.rewrite_static(std::move(path), std::move(rows)); });
+  }
   Task<Result<void>> make_dynamic(std::string path) override {
     co_return co_await there([&] { return tables_.make_dynamic(std::move(path)); });
   }

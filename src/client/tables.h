@@ -119,6 +119,10 @@ class Tables {
   // Adds rows that follow the layout of the table's schema, all of them or none.
   virtual Task<Result<void>> write_static(std::string path,
                                           std::shared_ptr<const table::StaticRows> rows) = 0;
+  // The same in the place of all rows that the table has. After a failure it has its earlier rows,
+  // these, or none.
+  virtual Task<Result<void>> rewrite_static(std::string path,
+                                            std::shared_ptr<const table::StaticRows> rows) = 0;
   // A static table with unique keys becomes a dynamic one, mounted, with its rows.
   virtual Task<Result<void>> make_dynamic(std::string path) = 0;
 };

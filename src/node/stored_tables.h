@@ -85,6 +85,8 @@ class StoredTables final : public Tables {
   Task<Result<void>> reshard(std::string path, TabletRange range, NewTablets tablets) override;
   Task<Result<void>> write_static(std::string path,
                                   std::shared_ptr<const table::StaticRows> rows) override;
+  Task<Result<void>> rewrite_static(std::string path,
+                                    std::shared_ptr<const table::StaticRows> rows) override;
   Task<Result<void>> make_dynamic(std::string path) override;
 
   // Statistics of its tablets, in order. Unmounted tablets without known statistics are booted for
@@ -127,6 +129,7 @@ class StoredTables final : public Tables {
   Task<Result<void>> unfreeze_locked(TablePtr table, TabletRange range);
   Task<Result<void>> write_static_locked(TablePtr table,
                                          std::shared_ptr<const table::StaticRows> rows);
+  Task<Result<void>> drop_static_rows(TablePtr table);
   Task<Result<void>> make_dynamic_locked(TablePtr table);
   std::uint64_t now_ms() const;
   // The record with these options stored. Fails if they cannot be changed now.

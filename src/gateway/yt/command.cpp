@@ -62,11 +62,11 @@ constexpr Command kCommands[] = {
     {"lock_rows", kBoth, T, N, S, true, true, lock_rows},
     {"trim_rows", kBoth, N, N, S, true, true, nullptr},
     {"lookup_rows", kBoth, T, T, T, false, true, lookup_rows},
-    {"select_rows", kBoth, N, T, T, false, true, nullptr},
-    {"explain_query", kBoth, N, S, S, false, true, nullptr},
+    {"select_rows", kBoth, N, T, T, false, true, select_rows},
+    {"explain_query", kBoth, N, S, S, false, true, explain_query},
 
-    {"read_table", kBoth, N, T, T, false, true, nullptr},
-    {"write_table", kBoth, T, N, S, true, true, nullptr},
+    {"read_table", kBoth, N, T, T, false, true, read_table},
+    {"write_table", kBoth, T, N, S, true, true, write_table},
     {"read_file", kBoth, N, B, B, false, true, nullptr},
     {"write_file", kBoth, B, N, S, true, true, nullptr},
 

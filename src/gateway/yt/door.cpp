@@ -56,7 +56,7 @@ std::string lower(std::string_view text) {
 Door::Door(const std::vector<World>& lanes, DoorServices services, DoorOptions options)
     : options_(std::move(options)), started_(lanes.front().clock.since_epoch()) {
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    lanes_.push_back(std::make_unique<DoorLane>(lanes[i], i, services, lanes_));
+    lanes_.push_back(std::make_unique<DoorLane>(lanes[i], i, services, inputs_, lanes_));
   }
 }
 
@@ -85,6 +85,8 @@ Task<void> Door::answer(std::size_t lane, http::Exchange& exchange) {
     co_return co_await serve_api(*lanes_[lane], exchange, std::string_view(path).substr(6));
   }
   std::optional<http::Reply> made = page(exchange.request());
+  if (without_slash(path) == "/cluster_connection")
+    made = co_await cluster_connection(*lanes_[lane]);
   if (!made) made = http::text_reply(404, "no such page\n");
   made->head.fields.add("Cache-Control", "no-store");
   std::ignore = co_await exchange.reply(std::move(*made));
@@ -114,6 +116,16 @@ Task<void> Door::serve_api(DoorLane& lane, http::Exchange& exchange, std::string
   co_await request.run(version, lower(name));
 }
 
+Task<http::Reply> Door::cluster_connection(DoorLane& lane) {
+  if (client::Tree* const tree = lane.tree()) {
+    const client::TreeScope scope;
+    const client::TreeGet options;
+    const Result<YsonNode> value = co_await tree->get(scope, "//sys/@cluster_connection", options);
+    if (value) co_return json_reply(*value);
+  }
+  co_return json_reply(YsonMap());
+}
+
 std::optional<http::Reply> Door::page(const http::Request& request) const {
   const std::string_view path = without_slash(request.target.path);
   if (path == "/api") return json_reply(YsonList{YsonNode("v3"), YsonNode("v4")});
@@ -135,7 +147,6 @@ std::optional<http::Reply> Door::page(const http::Request& request) const {
     map.set("csrf_token", "");
     return json_reply(map);
   }
-  if (path == "/cluster_connection") return json_reply(YsonMap());
   return std::nullopt;
 }
 

@@ -50,6 +50,7 @@ class Door {
   Task<void> serve_api(DoorLane& lane, http::Exchange& exchange, std::string_view rest);
   // Pages that are no commands. nullopt: there is none.
   std::optional<http::Reply> page(const http::Request& request) const;
+  static Task<http::Reply> cluster_connection(DoorLane& lane);
   http::Reply hosts(const http::Request& request, bool all) const;
 
   const DoorOptions options_;

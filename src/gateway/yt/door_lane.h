@@ -12,6 +12,7 @@
 
 #include "client/table_client.h"
 #include "client/tree.h"
+#include "gateway/http/answer_budget.h"
 #include "gateway/yt/tablet_transactions.h"
 
 namespace moraine::yt {
@@ -30,9 +31,14 @@ class Call;
 
 class DoorLane {
  public:
-  DoorLane(World world, std::size_t index, DoorServices services,
+  DoorLane(World world, std::size_t index, DoorServices services, http::AnswerBudget& inputs,
            const std::vector<std::unique_ptr<DoorLane>>& all)
-      : world_(world), index_(index), services_(services), all_(all), transactions_(world, index) {}
+      : world_(world),
+        index_(index),
+        services_(services),
+        inputs_(inputs),
+        all_(all),
+        transactions_(world, index) {}
   DoorLane(const DoorLane&) = delete;
   DoorLane& operator=(const DoorLane&) = delete;
 
@@ -40,6 +46,8 @@ class DoorLane {
   std::size_t index() const { return index_; }
   client::TableClient& tables() { return services_.tables; }
   client::Tree* tree() { return services_.tree; }
+  // Memory of inputs of all lanes.
+  http::AnswerBudget& inputs() { return inputs_; }
   TabletTransactions& transactions() { return transactions_; }
   // The lane that has a transaction of rows. Its members are used there only (run_there).
   YtResult<DoorLane*> lane_of(const PathId& transaction) const;
@@ -55,6 +63,7 @@ class DoorLane {
   const World world_;
   const std::size_t index_;
   const DoorServices services_;
+  http::AnswerBudget& inputs_;
   const std::vector<std::unique_ptr<DoorLane>>& all_;
   TabletTransactions transactions_;
   std::map<std::string, TablePtr, std::less<>> cache_;  // By path in the scheme.

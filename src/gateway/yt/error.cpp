@@ -57,9 +57,9 @@ constexpr Meaning kLockConflict[] = {
 };
 constexpr Meaning kOverloaded[] = {
     {"excessive input", Code::kInputRows},
-    {"input row", Code::kInputRows},
+    {"input_row_limit", Code::kInputRows},
     {"excessive output", Code::kOutputRows},
-    {"output row", Code::kOutputRows},
+    {"output_row_limit", Code::kOutputRows},
 };
 
 Code meaning_of(std::string_view text, std::span<const Meaning> meanings, Code otherwise) {

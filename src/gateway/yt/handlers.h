@@ -61,6 +61,14 @@ Task<YtResult<void>> get_in_sync_replicas(Call& call);
 Task<YtResult<void>> reshard_table_automatic(Call& call);
 Task<YtResult<void>> balance_tablet_cells(Call& call);
 
+// read_command.cpp, write_command.cpp
+Task<YtResult<void>> read_table(Call& call);
+Task<YtResult<void>> write_table(Call& call);
+
+// select_commands.cpp
+Task<YtResult<void>> select_rows(Call& call);
+Task<YtResult<void>> explain_query(Call& call);
+
 // lookup_command.cpp
 Task<YtResult<void>> lookup_rows(Call& call);
 

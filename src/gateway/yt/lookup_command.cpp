@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "client/lookup.h"
+#include "client/table_attributes.h"
+#include "client/versioned_lookup.h"
 #include "gateway/yt/door_lane.h"
 #include "gateway/yt/handlers.h"
 #include "gateway/yt/row_reader.h"
@@ -24,6 +25,9 @@ struct Wanted {
   bool keep_missing = false;
   bool versioned = false;
   bool in_transaction = false;
+  bool partial = false;          // Keys of tablets that cannot be read are left out.
+  bool with_timestamps = false;  // Columns "$timestamp:NAME" follow those with values.
+  std::optional<RetentionConfig> retention{};
 
   const std::string& name(std::size_t i) const { return table->schema->columns[columns[i]].name; }
 };
@@ -61,6 +65,25 @@ Task<YtResult<void>> enter_transaction(Call& call, Wanted& wanted) {
   });
 }
 
+// versioned_read_options={read_mode=latest_timestamp}
+YtResult<void> read_version_options(const Parameters& given, Wanted& wanted) {
+  const YsonNode* const options = given.find("versioned_read_options");
+  if (options == nullptr) return {};
+  if (!options->as<YsonMap>())
+    return refuse(Code::kGeneric, "versioned_read_options must be a map");
+  YT_TRY(const std::string mode,
+         Parameters(*options->as<YsonMap>()).text_or("read_mode", "default"));
+  if (mode == "default") return {};
+  if (mode != "latest_timestamp") {
+    return refuse(Code::kGeneric, fmt::format("Invalid read mode \"{}\"", mode));
+  }
+  if (wanted.versioned) {
+    return refuse(Code::kGeneric, "\"versioned\" and \"latest_timestamp\" exclude each other");
+  }
+  wanted.with_timestamps = true;
+  return {};
+}
+
 Task<YtResult<Wanted>> read_wanted(Call& call) {
   Wanted wanted;
   YT_CO_TRY(std::string path, path_of(call));
@@ -80,32 +103,59 @@ Task<YtResult<Wanted>> read_wanted(Call& call) {
   if (given.find("use_lookup_cache") != nullptr) {
     YT_CO_TRY(wanted.read.use_lookup_cache, given.boolean("use_lookup_cache", false));
   }
-  for (const char* other : {"versioned_read_options", "retention_config"}) {
-    const YsonNode* const option = given.find(other);
-    const YsonMap* const map = option == nullptr ? nullptr : option->as<YsonMap>();
-    if (map != nullptr && !map->empty()) {
-      co_return not_supported(fmt::format("The option \"{}\"", other));
-    }
+  YT_CO_TRY(wanted.partial, given.boolean("enable_partial_result", false));
+  if (const YsonNode* config = given.find("retention_config")) {
+    YT_CO_TRY(wanted.retention, client::retention_of_yson(*config));
   }
+  YT_CO_TRY_VOID(read_version_options(given, wanted));
   YT_CO_TRY_VOID(co_await enter_transaction(call, wanted));
   co_return wanted;
 }
 
-Task<YtResult<void>> answer_rows(const Wanted& wanted, std::vector<std::vector<Value>> keys,
+void write_row(const Wanted& wanted, RowWriter& out, const Rowset& rows, std::size_t row,
+               std::span<const Timestamp> timestamps) {
+  out.begin_row();
+  for (std::size_t i = 0; i < wanted.columns.size(); ++i) {
+    out.cell(wanted.name(i), rows.at(row, i));
+  }
+  for (std::size_t i = 0; i < wanted.columns.size() && !timestamps.empty(); ++i) {
+    if (wanted.table->schema->columns[wanted.columns[i]].key) continue;
+    const Timestamp at = timestamps[row * wanted.columns.size() + i];
+    out.cell(fmt::format("$timestamp:{}", wanted.name(i)), at == 0 ? Value() : Value(at));
+  }
+  out.end_row();
+}
+
+Task<YtResult<void>> answer_rows(Call& call, const Wanted& wanted,
+                                 std::vector<std::vector<Value>> keys, std::size_t first,
                                  RowWriter& out) {
   Rowset rows;
-  YT_CO_TRY_VOID(
-      co_await client::lookup(wanted.table, keys, wanted.read, wanted.in_transaction, rows));
-  for (std::size_t i = 0; i < rows.rows(); ++i) {
-    if (rows.exists(i)) {
-      out.begin_row();
-      for (std::size_t j = 0; j < wanted.columns.size(); ++j) {
-        out.cell(wanted.name(j), rows.at(i, j));
-      }
-      out.end_row();
-    } else if (wanted.keep_missing) {
-      out.missing_row();
+  std::vector<Timestamp> timestamps;
+  std::vector<std::uint32_t> unavailable;
+  if (wanted.with_timestamps) {
+    YT_CO_TRY(timestamps,
+              co_await client::lookup_timestamps(wanted.table, std::move(keys), wanted.read,
+                                                 wanted.in_transaction, rows));
+  } else if (wanted.partial) {
+    YT_CO_TRY(unavailable,
+              co_await client::lookup_available(wanted.table, std::move(keys), wanted.read,
+                                                wanted.in_transaction, rows));
+  } else {
+    YT_CO_TRY_VOID(
+        co_await client::lookup(wanted.table, keys, wanted.read, wanted.in_transaction, rows));
+  }
+  if (wanted.partial) {
+    YsonNode& known = call.response_parameters["unavailable_key_indexes"];
+    if (!known.as<YsonList>()) known = YsonList();
+    for (const std::uint32_t at : unavailable) {
+      known.as<YsonList>()->emplace_back(static_cast<std::int64_t>(first + at));
     }
+  }
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    if (rows.exists(i))
+      write_row(wanted, out, rows, i, timestamps);
+    else if (wanted.keep_missing)
+      out.missing_row();
     if (out.is_full()) YT_CO_TRY_VOID(co_await out.flush());
   }
   co_return YtResult<void>();
@@ -157,11 +207,16 @@ void write_versions(const Wanted& wanted, const std::vector<Value>& key, RowWrit
 
 Task<YtResult<void>> answer_versions(const Wanted& wanted, std::vector<std::vector<Value>> keys,
                                      RowWriter& out) {
-  for (const std::vector<Value>& key : keys) {
-    YT_CO_TRY(const VersionedResult row,
-              co_await client::lookup_versions(wanted.table, key, wanted.read.timestamp));
-    if (row.found)
-      write_versions(wanted, key, out, row);
+  client::VersionedLookupOptions options;
+  options.columns = wanted.read.columns;
+  options.timestamp = wanted.read.timestamp;
+  options.retention_timestamp = wanted.read.retention_timestamp;
+  options.retention = wanted.retention;
+  YT_CO_TRY(const std::vector<VersionedResult> rows,
+            co_await client::lookup_versions(wanted.table, keys, std::move(options)));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].found)
+      write_versions(wanted, keys[i], out, rows[i]);
     else if (wanted.keep_missing)
       out.missing_row();
     if (out.is_full()) YT_CO_TRY_VOID(co_await out.flush());
@@ -178,14 +233,19 @@ Task<YtResult<void>> lookup_rows(Call& call) {
   RowWriter out(*call.output);
   YT_CO_TRY_VOID(out.open(call.output_format));
   std::vector<std::vector<Value>> keys;
+  std::size_t first = 0;  // The number of the first of them.
   for (;;) {
     YT_CO_TRY(const RowReader::Step step, reader.next());
     if (step == RowReader::Step::kRow) keys.push_back(reader.key());
     const bool full = keys.size() >= kLookupKeys || reader.text_bytes() >= kLookupKeyBytes;
     if (!keys.empty() && (full || step == RowReader::Step::kEnd)) {
-      auto done = wanted.versioned ? co_await answer_versions(wanted, std::exchange(keys, {}), out)
-                                   : co_await answer_rows(wanted, std::exchange(keys, {}), out);
-      YT_CO_TRY_VOID(std::move(done));
+      const std::size_t count = keys.size();
+      if (wanted.versioned) {
+        YT_CO_TRY_VOID(co_await answer_versions(wanted, std::exchange(keys, {}), out));
+      } else {
+        YT_CO_TRY_VOID(co_await answer_rows(call, wanted, std::exchange(keys, {}), first, out));
+      }
+      first += count;
       reader.forget();
     }
     if (step == RowReader::Step::kEnd) break;

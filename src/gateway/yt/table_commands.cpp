@@ -5,7 +5,6 @@
 #include "gateway/yt/door_lane.h"
 #include "gateway/yt/handlers.h"
 #include "gateway/yt/mutation.h"
-#include "gateway/yt/uniform_pivots.h"
 
 namespace moraine::yt {
 namespace {
@@ -23,76 +22,82 @@ Task<YtResult<void>> change_table(Call& call, Change change) {
   co_return co_await end_mutation(call);
 }
 
-YtResult<void> whole_table_only(const Call& call) {
-  for (const char* name : {"first_tablet_index", "last_tablet_index"}) {
-    if (call.parameters.find(name) != nullptr) {
-      return not_supported(fmt::format("The parameter \"{}\"", name));
-    }
-  }
-  return {};
+YtResult<TabletRange> range_of(const Call& call) {
+  TabletRange range;
+  YT_TRY(range.first, call.parameters.count_or("first_tablet_index", 0));
+  YT_TRY(const auto last, call.parameters.count("last_tablet_index"));
+  if (last) range.last = *last;
+  return range;
 }
 
 Task<YtResult<void>> mount(Call& call, Tables& tables, std::string path) {
-  YT_CO_TRY_VOID(whole_table_only(call));
+  YT_CO_TRY(const TabletRange range, range_of(call));
   YT_CO_TRY(const bool freeze, call.parameters.boolean("freeze", false));
-  YT_CO_TRY_VOID(
-      co_await tables.mount(std::move(path), freeze ? MountState::kFrozen : MountState::kMounted));
+  const MountState state = freeze ? MountState::kFrozen : MountState::kMounted;
+  YT_CO_TRY_VOID(co_await tables.mount(std::move(path), state, range));
   co_return YtResult<void>();
 }
 
 Task<YtResult<void>> unmount(Call& call, Tables& tables, std::string path) {
-  YT_CO_TRY_VOID(whole_table_only(call));
+  YT_CO_TRY(const TabletRange range, range_of(call));
   YT_CO_TRY_VOID(call.parameters.boolean("force", false));
-  YT_CO_TRY_VOID(co_await tables.unmount(std::move(path)));
+  YT_CO_TRY_VOID(co_await tables.unmount(std::move(path), range));
   co_return YtResult<void>();
 }
 
 Task<YtResult<void>> remount(Call& call, Tables& tables, std::string path) {
-  YT_CO_TRY_VOID(whole_table_only(call));
-  YT_CO_TRY_VOID(co_await tables.remount(std::move(path)));
+  YT_CO_TRY(const TabletRange range, range_of(call));
+  YT_CO_TRY_VOID(co_await tables.remount(std::move(path), range));
   co_return YtResult<void>();
 }
 
 Task<YtResult<void>> freeze(Call& call, Tables& tables, std::string path) {
-  YT_CO_TRY_VOID(whole_table_only(call));
-  YT_CO_TRY_VOID(co_await tables.freeze(std::move(path)));
+  YT_CO_TRY(const TabletRange range, range_of(call));
+  YT_CO_TRY_VOID(co_await tables.freeze(std::move(path), range));
   co_return YtResult<void>();
 }
 
 Task<YtResult<void>> unfreeze(Call& call, Tables& tables, std::string path) {
-  YT_CO_TRY_VOID(whole_table_only(call));
-  YT_CO_TRY_VOID(co_await tables.unfreeze(std::move(path)));
+  YT_CO_TRY(const TabletRange range, range_of(call));
+  YT_CO_TRY_VOID(co_await tables.unfreeze(std::move(path), range));
   co_return YtResult<void>();
 }
 
-Task<YtResult<void>> reshard_by_pivots(Tables& tables, std::string path, const YsonNode& pivots) {
-  YT_CO_TRY(const TableDescription table, co_await tables.inspect(path));
-  YT_CO_TRY(std::vector<std::string> encoded, client::pivots_of_yson(table.record.schema, pivots));
-  YT_CO_TRY_VOID(co_await tables.reshard(std::move(path), std::move(encoded)));
+// The first pivot is that of the first tablet of the range, and empty for the whole table.
+Task<YtResult<void>> read_pivots(Tables& tables, std::string path, const YsonNode& given,
+                                 const TabletRange& range, NewTablets& made) {
+  YT_CO_TRY(const TableDescription table, co_await tables.inspect(std::move(path)));
+  if (!given.as<YsonList>()) co_return refuse(Code::kGeneric, "pivot_keys must be a list");
+  YsonList pivots = *given.as<YsonList>();
+  const bool from_the_first = range.first == 0;
+  if (!from_the_first) pivots.insert(pivots.begin(), YsonNode(YsonList()));
+  YT_CO_TRY(made.pivots, client::pivots_of_yson(table.record.schema, std::move(pivots)));
+  if (from_the_first) made.pivots.insert(made.pivots.begin(), std::string());
   co_return YtResult<void>();
 }
 
 Task<YtResult<void>> reshard(Call& call, Tables& tables, std::string path) {
-  YT_CO_TRY_VOID(whole_table_only(call));
+  YT_CO_TRY(const TabletRange range, range_of(call));
   const YsonNode* const pivots = call.parameters.find("pivot_keys");
   YT_CO_TRY(const auto count, call.parameters.integer("tablet_count"));
-  YT_CO_TRY(const bool uniform, call.parameters.boolean("uniform", false));
+  NewTablets made;
+  YT_CO_TRY(made.uniform, call.parameters.boolean("uniform", false));
   if ((pivots != nullptr) == count.has_value()) {
     co_return refuse(Code::kGeneric,
                      "Exactly one of \"pivot_keys\" and \"tablet_count\" must be specified");
   }
-  if (pivots != nullptr) co_return co_await reshard_by_pivots(tables, std::move(path), *pivots);
-  if (*count <= 0) co_return refuse(Code::kGeneric, "Tablet count must be positive");
-  if (static_cast<std::uint64_t>(*count) > kTabletsPerTableMax) {
+  if (pivots != nullptr) {
+    if (made.uniform) co_return refuse(Code::kGeneric, "\"uniform\" needs \"tablet_count\"");
+    YT_CO_TRY_VOID(co_await read_pivots(tables, path, *pivots, range, made));
+  } else if (*count <= 0) {
+    co_return refuse(Code::kGeneric, "Tablet count must be positive");
+  } else if (static_cast<std::uint64_t>(*count) > kTabletsPerTableMax) {
     co_return refuse(Code::kGeneric,
                      fmt::format("A table has at most {} tablets", kTabletsPerTableMax));
+  } else {
+    made.count = static_cast<std::size_t>(*count);
   }
-  if (uniform) {
-    YT_CO_TRY(const TableDescription table, co_await tables.inspect(path));
-    YT_CO_TRY(const YsonNode made, uniform_pivots(table.record.schema, *count));
-    co_return co_await reshard_by_pivots(tables, std::move(path), made);
-  }
-  YT_CO_TRY_VOID(co_await tables.reshard(std::move(path), static_cast<std::size_t>(*count)));
+  YT_CO_TRY_VOID(co_await tables.reshard(std::move(path), range, std::move(made)));
   co_return YtResult<void>();
 }
 

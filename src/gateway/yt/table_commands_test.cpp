@@ -1,7 +1,5 @@
 // Commands on tables and tablets, over HTTP.
-#include "gateway/yt/uniform_pivots.h"
 #include "gateway/yt/yt_test_util.h"
-#include "yson/yson.h"
 
 namespace moraine::yt {
 namespace {
@@ -78,20 +76,23 @@ TEST_F(TableCommands, InfosAndErrorsOfTablets) {
   EXPECT_NE(error("get_in_sync_replicas", t_).find("is not replicated"), std::string::npos);
 }
 
-TEST(UniformPivots, SplitTheWholeRange) {
-  TableSchema schema = small_schema();
-  const auto pivots = [&](std::int64_t tablets) {
-    return write_yson(*uniform_pivots(schema, tablets), YsonFormat::kText);
-  };
-  EXPECT_EQ(pivots(1), "[[];]");
-  EXPECT_EQ(pivots(2), "[[];[0;];]");
-  EXPECT_EQ(pivots(5),
-            "[[];[-5534023222112865485;];[-1844674407370955162;];[1844674407370955161;];"
-            "[5534023222112865484;];]");
-  schema.columns[0].type = ColumnType::kUint64;
-  EXPECT_EQ(pivots(2), "[[];[9223372036854775808u;];]");
-  schema.columns[0].type = ColumnType::kString;
-  EXPECT_FALSE(uniform_pivots(schema, 2));
+TEST_F(TableCommands, RangesOfTablets) {
+  result("unmount_table", t_);
+  result("reshard_table", R"({"path":"//t","pivot_keys":[[],[10],[20]]})");
+  result("mount_table", R"({"path":"//t","first_tablet_index":1,"last_tablet_index":1})");
+  result("insert_rows", t_, "{k=15;v=m}");
+  EXPECT_EQ(lookup("{k=15}"), "{\"k\"=15;\"v\"=\"m\";};\n");
+  EXPECT_NE(error("lookup_rows", t_, "{k=15};{k=5}").find(R"("code":1702)"), std::string::npos);
+  const Response partial =
+      call("lookup_rows", R"({"path":"//t","enable_partial_result":true})", "{k=5};{k=15};{k=25}");
+  EXPECT_EQ(partial.body, "{\"k\"=15;\"v\"=\"m\";};\n");
+  EXPECT_EQ(partial.field("x-yt-response-parameters"), R"({"unavailable_key_indexes":[0,2]})");
+  result("reshard_table",
+         R"({"path":"//t","pivot_keys":[[20],[30]],"first_tablet_index":2,"last_tablet_index":2})");
+  EXPECT_EQ(result("get_table_pivot_keys", R"({"path":"//t","represent_key_as_list":true})"),
+            "[[],[10],[20],[30]]");
+  EXPECT_NE(error("mount_table", R"({"path":"//t","first_tablet_index":9})").find("out of range"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ class YtTest : public testing::Test {
     client_.reset();
     tables_.reset();
   }
-  client::Tree* tree() { return nullptr; }
+  client::Tree* tree() { return &node_.node().tree(); }
 
   // One request on a connection of its own. `lane`: the one that serves it.
   Response send(std::string method, std::string target, Headers headers = {}, std::string body = {},
@@ -168,8 +168,7 @@ class YtTest : public testing::Test {
   std::vector<std::unique_ptr<http::HttpService>> services_;
   TaskScope connections_;
 
- private:
-  static Task<void> wait_for(TaskScope& scope) { co_await scope.join(); }
+  // Of connections that a test drives by itself.
   Task<void> serve(std::size_t lane, std::shared_ptr<ByteStream> stream) {
     co_await yield(node_.lane(lane));
     co_await services_[lane]->streams()(std::move(stream));
@@ -180,6 +179,9 @@ class YtTest : public testing::Test {
     slices.push_back(Slice::copy_of(bytes));
     std::ignore = co_await stream->write(std::move(slices));
   }
+
+ private:
+  static Task<void> wait_for(TaskScope& scope) { co_await scope.join(); }
   static Task<void> read(std::shared_ptr<ByteStream> stream, std::string& into) {
     Buffer buffer(std::size_t{64} << 10);
     for (;;) {

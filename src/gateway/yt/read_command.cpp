@@ -1,0 +1,254 @@
+// read_table: rows of a table in key order, or of a static one in the order of their writes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "client/scan.h"
+#include "gateway/yt/door_lane.h"
+#include "gateway/yt/handlers.h"
+#include "gateway/yt/key_limit.h"
+#include "gateway/yt/row_writer.h"
+
+namespace moraine::yt {
+namespace {
+
+// A client that does not read is disconnected before.
+constexpr std::chrono::milliseconds kScanTimeout = std::chrono::minutes(5);
+
+// What is said of rows between them.
+struct Control {
+  bool row_index = false;
+  bool range_index = false;
+};
+
+struct Reading {
+  TablePtr table;
+  RichPath path{};
+  std::vector<std::uint16_t> columns{};  // Of the answer, in the order of the schema.
+  std::vector<std::uint16_t> scanned{};  // Those, behind the key columns if they are compared.
+  ReadOptions read{};
+  Control control{};
+
+  std::size_t key_count() const { return table->shown->key_count(); }
+  // Rows have numbers as their keys.
+  bool is_numbered() const { return !table->dynamic && key_count() == 0; }
+};
+
+YtResult<void> choose_columns(Reading& reading) {
+  const TableSchema& schema = *reading.table->schema;
+  reading.columns = reading.table->all_columns;
+  if (reading.path.columns) {
+    reading.columns.clear();
+    for (const std::string& name : *reading.path.columns) {
+      // Names that the table has not are no error.
+      if (!reading.table->shown->find(name)) continue;
+      reading.columns.push_back(static_cast<std::uint16_t>(*schema.find(name)));
+    }
+    std::ranges::sort(reading.columns);
+    const auto repeated = std::ranges::unique(reading.columns);
+    reading.columns.erase(repeated.begin(), repeated.end());
+  }
+  // Key columns come first.
+  for (const std::uint16_t column : reading.table->all_columns) {
+    if (schema.columns[column].key) reading.scanned.push_back(column);
+  }
+  for (const std::uint16_t column : reading.columns) {
+    if (!schema.columns[column].key) reading.scanned.push_back(column);
+  }
+  // A scan needs a column.
+  if (reading.scanned.empty()) reading.scanned.push_back(reading.table->all_columns.front());
+  std::vector<std::string> names;
+  for (const std::uint16_t column : reading.scanned) names.push_back(schema.columns[column].name);
+  YT_TRY(reading.read.columns, reading.table->columns(names));
+  return {};
+}
+
+YtResult<void> choose_timestamps(Reading& reading) {
+  const Parameters attributes(reading.path.attributes);
+  YT_TRY(const std::uint64_t timestamp, attributes.count_or("timestamp", kNullTimestamp));
+  if (timestamp != kNullTimestamp) reading.read.timestamp = timestamp;
+  YT_TRY(reading.read.retention_timestamp,
+         attributes.count_or("retention_timestamp", kNullTimestamp));
+  if (reading.read.retention_timestamp > reading.read.timestamp) {
+    return refuse(Code::kTimestampRange,
+                  fmt::format("Retention timestamp {} is greater than read timestamp {}",
+                              reading.read.retention_timestamp, reading.read.timestamp));
+  }
+  return {};
+}
+
+YtResult<void> check_ranges(const Reading& reading) {
+  if (!reading.path.ranges) return {};
+  for (const ReadRange& range : *reading.path.ranges) {
+    const bool by_index = range.lower.row_index || range.upper.row_index;
+    const bool by_key = range.lower.key || range.upper.key;
+    if (by_index && reading.table->dynamic) {
+      return refuse(Code::kGeneric,
+                    "Row index selectors are not supported for sorted dynamic tables");
+    }
+    if (by_key && reading.key_count() == 0) {
+      return refuse(Code::kNotSorted, "Cannot use key in limits of a table that is not sorted");
+    }
+    for (const ReadLimit* limit : {&range.lower, &range.upper}) {
+      if (limit->row_index && *limit->row_index < 0) {
+        return refuse(Code::kGeneric, "A row index must not be negative");
+      }
+    }
+  }
+  return {};
+}
+
+YtResult<void> choose_control(const Call& call, Control& control) {
+  const YsonNode* const given = call.parameters.find("control_attributes");
+  if (given == nullptr) return {};
+  if (!given->as<YsonMap>()) return refuse(Code::kGeneric, "control_attributes must be a map");
+  const Parameters options(*given->as<YsonMap>());
+  YT_TRY(control.row_index, options.boolean("enable_row_index", false));
+  YT_TRY(control.range_index, options.boolean("enable_range_index", false));
+  return {};
+}
+
+// One range of the answer.
+class RangeReader {
+ public:
+  RangeReader(const Reading& reading, const ReadRange& range, RowWriter& out)
+      : reading_(reading), range_(range), out_(out) {}
+  RangeReader(const RangeReader&) = delete;
+  RangeReader& operator=(const RangeReader&) = delete;
+
+  Task<YtResult<void>> run(std::size_t index) {
+    YT_CO_TRY(ScanOptions options, scan_options());
+    YT_CO_TRY(client::NewScan made, client::new_scan(*reading_.table, std::move(options)));
+    client::Scan scan(std::move(made));
+    announce_ = reading_.control.row_index || reading_.control.range_index;
+    for (ScanBatch batch; !ended_;) {
+      YT_CO_TRY(const bool more, co_await scan.next(batch));
+      if (!more) break;
+      for (std::size_t row = 0; row < batch.rows && !ended_; ++row) {
+        write(batch, row, index);
+        if (out_.is_full()) YT_CO_TRY_VOID(co_await out_.flush());
+      }
+    }
+    co_return YtResult<void>();
+  }
+
+ private:
+  YtResult<ScanOptions> scan_options() {
+    ScanOptions options;
+    options.read = reading_.read;
+    options.timeout = kScanTimeout;
+    const std::span<const ColumnSchema> columns(reading_.table->shown->columns);
+    const auto key_columns = columns.subspan(0, reading_.key_count());
+    if (range_.lower.key) {
+      YT_TRY(lower_, KeyLimit::make(range_.lower));
+      options.from = lower_.seek(key_columns);
+    }
+    if (range_.upper.key) {
+      YT_TRY(upper_, KeyLimit::make(range_.upper));
+      if (upper_.is_exact(key_columns)) options.to = upper_.seek(key_columns);
+    }
+    first_row_ = static_cast<std::uint64_t>(range_.lower.row_index.value_or(0));
+    if (range_.upper.row_index) end_row_ = static_cast<std::uint64_t>(*range_.upper.row_index);
+    if (reading_.is_numbered()) {
+      options.from = {Value(first_row_)};
+      number_ = first_row_;
+    }
+    if (end_row_ <= first_row_) options.row_limit = 0;
+    return options;
+  }
+
+  void write(const ScanBatch& batch, std::size_t row, std::size_t index) {
+    const std::uint64_t number = number_++;
+    if (number >= end_row_) ended_ = true;
+    if (ended_ || number < first_row_) return;
+    if (range_.lower.key || range_.upper.key) {
+      key_.clear();
+      for (std::size_t i = 0; i < reading_.key_count(); ++i) {
+        key_.push_back(batch.columns[i].at(row));
+      }
+      if (range_.lower.key && !lower_.is_before(key_)) return;
+      if (range_.upper.key && upper_.is_before(key_)) ended_ = true;
+      if (ended_) return;
+    }
+    if (std::exchange(announce_, false)) announce(number, index);
+    out_.begin_row();
+    std::size_t wanted = 0;
+    for (std::size_t i = 0; i < reading_.scanned.size(); ++i) {
+      if (wanted == reading_.columns.size()) break;
+      if (reading_.scanned[i] != reading_.columns[wanted]) continue;
+      out_.cell(reading_.table->schema->columns[reading_.columns[wanted]].name,
+                batch.columns[i].at(row));
+      ++wanted;
+    }
+    out_.end_row();
+  }
+
+  // <range_index=0;row_index=5>#
+  void announce(std::uint64_t number, std::size_t index) {
+    out_.on(YsonEvent::of(YsonEvent::Kind::kBeginAttributes));
+    if (reading_.control.range_index) {
+      out_.on(YsonEvent::key("range_index"));
+      out_.on(YsonEvent::int64(static_cast<std::int64_t>(index)));
+    }
+    // The number of a row that was found by its key is not known.
+    if (reading_.control.row_index && !range_.lower.key && !reading_.table->dynamic) {
+      out_.on(YsonEvent::key("row_index"));
+      out_.on(YsonEvent::int64(static_cast<std::int64_t>(number)));
+    }
+    out_.on(YsonEvent::of(YsonEvent::Kind::kEndAttributes));
+    out_.on(YsonEvent::of(YsonEvent::Kind::kEntity));
+  }
+
+  const Reading& reading_;
+  const ReadRange& range_;
+  RowWriter& out_;
+  KeyLimit lower_;
+  KeyLimit upper_;
+  std::uint64_t first_row_ = 0;
+  std::uint64_t end_row_ = ~std::uint64_t{0};
+  std::uint64_t number_ = 0;  // Of the next row.
+  bool announce_ = false;
+  bool ended_ = false;
+  std::vector<Value> key_;
+};
+
+Task<YtResult<Reading>> begin_reading(Call& call) {
+  Reading reading;
+  const YsonNode* const given = call.parameters.find("path");
+  if (given == nullptr) co_return refuse(Code::kGeneric, "Missing required parameter /path");
+  YT_CO_TRY(reading.path, parse_rich_path(*given));
+  YT_CO_TRY(reading.table, co_await call.lane.open_table(call, reading.path.path));
+  YT_CO_TRY_VOID(check_ranges(reading));
+  YT_CO_TRY_VOID(choose_columns(reading));
+  YT_CO_TRY_VOID(choose_timestamps(reading));
+  YT_CO_TRY_VOID(choose_control(call, reading.control));
+  co_return reading;
+}
+
+void describe_answer(Call& call, const Reading& reading) {
+  std::int64_t first = 0;
+  if (reading.path.ranges && !reading.path.ranges->empty()) {
+    first = reading.path.ranges->front().lower.row_index.value_or(0);
+  }
+  call.response_parameters.set("start_row_index", first);
+  call.response_parameters.set("approximate_row_count", std::int64_t{0});
+  call.response_parameters.set("omitted_inaccessible_columns", YsonList());
+}
+
+}  // namespace
+
+Task<YtResult<void>> read_table(Call& call) {
+  YT_CO_TRY(const Reading reading, co_await begin_reading(call));
+  describe_answer(call, reading);
+  RowWriter out(*call.output);
+  YT_CO_TRY_VOID(out.open(call.output_format));
+  const std::vector<ReadRange> all(1);
+  const std::vector<ReadRange>& ranges = reading.path.ranges ? *reading.path.ranges : all;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    RangeReader reader(reading, ranges[i], out);
+    YT_CO_TRY_VOID(co_await reader.run(i));
+  }
+  co_return co_await out.flush();
+}
+
+}  // namespace moraine::yt

@@ -1,0 +1,80 @@
+// select_rows and explain_query, over HTTP.
+#include "gateway/yt/yt_test_util.h"
+
+namespace moraine::yt {
+namespace {
+
+class Selects : public YtTest {
+ protected:
+  Selects() {
+    TableSchema schema = small_schema();
+    schema.columns[1].type = ColumnType::kInt64;
+    create_table("q", schema, {{Value(5)}});
+    std::string rows;
+    for (int i = 1; i < 10; ++i) rows += fmt::format("{{k={};v={}}};", i, i * 10);
+    result("insert_rows", R"({"path":"//q"})", rows);
+  }
+  std::string select(const std::string& query, const std::string& more = "") {
+    return result("select_rows", R"({"query":")" + query + "\"" + more + "}");
+  }
+};
+
+TEST_F(Selects, RowsAndGroups) {
+  EXPECT_EQ(select("* from [//q] limit 1"), "{\"k\"=1;\"v\"=10;};\n");
+  EXPECT_EQ(select("k, v + 1 as w from [//q] where k = 7"), "{\"k\"=7;\"w\"=71;};\n");
+  EXPECT_EQ(select("sum(v) as s from [//q] group by 1 as one"), "{\"s\"=450;};\n");
+  EXPECT_EQ(select("k from [//q] where k in {list} order by k limit 10",
+                   R"(,"placeholder_values":{"list":[3,8]})"),
+            "{\"k\"=3;};\n{\"k\"=8;};\n");
+}
+
+TEST_F(Selects, ErrorsSayWhatIsWrong) {
+  EXPECT_NE(error("select_rows", "{}").find("/query"), std::string::npos);
+  EXPECT_NE(error("select_rows", R"({"query":"abcdef"})").find(R"("code":1)"), std::string::npos);
+  EXPECT_NE(error("select_rows", R"({"query":"* from [//none]"})").find(R"("code":500)"),
+            std::string::npos);
+  EXPECT_NE(error("select_rows", R"({"query":"* from [//q]","allow_full_scan":false})")
+                .find("Primary table key is not used in the where clause"),
+            std::string::npos);
+  EXPECT_NE(error("select_rows", R"({"query":"* from [//q]","output_row_limit":2})")
+                .find(R"("code":1710)"),
+            std::string::npos);
+  EXPECT_NE(error("select_rows", R"({"query":"* from [//q]","input_row_limit":2})")
+                .find(R"("code":1709)"),
+            std::string::npos);
+}
+
+TEST_F(Selects, StatisticsAreInTheHeader) {
+  const std::string query = R"({"query":"sum(v) as s from [//q] group by 1 as one")";
+  const Response with = call("select_rows", query + R"(,"enable_statistics":true})");
+  EXPECT_NE(with.field("x-yt-response-parameters").find(R"("rows_read":9)"), std::string::npos)
+      << with.field("x-yt-response-parameters");
+  EXPECT_EQ(call("select_rows", query + "}").field("x-yt-response-parameters"), "{}");
+}
+
+TEST_F(Selects, ATransactionReadsAtItsStart) {
+  const std::string answer = result("start_transaction", R"({"type":"tablet"})");
+  const std::string id =
+      answer.substr(answer.find(":\"") + 2, answer.find("\"}") - answer.find(":\"") - 2);
+  result("insert_rows", R"({"path":"//q"})", "{k=100;v=1}");
+  const std::string query = "k from [//q] where k > 9";
+  EXPECT_EQ(select(query, R"(,"transaction_id":")" + id + "\""), "");
+  EXPECT_EQ(select(query), "{\"k\"=100;};\n");
+}
+
+TEST_F(Selects, ExplainHasThePlan) {
+  const std::string plan = result("explain_query", R"({"query":"* from [//q] where k = 1"})");
+  EXPECT_NE(plan.find("\"query\""), std::string::npos) << plan;
+}
+
+TEST_F(Selects, ValuesKeepTheirTypesForTheJavaScriptClient) {
+  EXPECT_EQ(
+      select("k, v from [//q] where k = 1",
+             R"(,"output_format":{"$value":"json","$attributes":{"encode_utf8":"true",)"
+             R"("string_length_limit":1024,"stringify":"true","annotate_with_types":"true"}})"),
+      "{\"k\":{\"$type\":\"int64\",\"$value\":\"1\"},\"v\":{\"$type\":\"int64\",\"$value\":"
+      "\"10\"}}\n");
+}
+
+}  // namespace
+}  // namespace moraine::yt

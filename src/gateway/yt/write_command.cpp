@@ -1,0 +1,69 @@
+// write_table: rows of a static table, added behind those that it has or in their place.
+#include <fmt/format.h>
+
+#include "gateway/http/answer_budget.h"
+#include "gateway/yt/door_lane.h"
+#include "gateway/yt/handlers.h"
+#include "gateway/yt/rich_path.h"
+#include "gateway/yt/row_reader.h"
+
+namespace moraine::yt {
+namespace {
+
+// Memory of a row beside its texts, about.
+constexpr std::size_t kRowMemory = 128;
+
+Task<YtResult<void>> read_rows(Call& call, RowReader& reader, table::StaticRows& rows) {
+  http::AnswerRoom room(call.lane.inputs());
+  std::size_t bytes = 0;
+  for (;;) {
+    YT_CO_TRY(const RowReader::Step step, reader.next());
+    if (step == RowReader::Step::kEnd) co_return YtResult<void>();
+    if (step == RowReader::Step::kNeedsInput) {
+      if (!room.try_set(bytes)) {
+        co_return refuse(Code::kQueueLimit,
+                         "too many bytes of requests are in memory; retry later");
+      }
+      YT_CO_TRY_VOID(co_await reader.load(*call.input));
+      continue;
+    }
+    if (auto added = rows.add(reader.values()); !added) {
+      co_return std::unexpected(
+          YtError(std::move(added).error().within(fmt::format("row {}", rows.size()))));
+    }
+    bytes += kRowMemory + reader.text_bytes();
+    reader.forget();
+  }
+}
+
+}  // namespace
+
+Task<YtResult<void>> write_table(Call& call) {
+  const YsonNode* const given = call.parameters.find("path");
+  if (given == nullptr) co_return refuse(Code::kGeneric, "Missing required parameter /path");
+  YT_CO_TRY(const RichPath path, parse_rich_path(*given));
+  YT_CO_TRY(const bool append, Parameters(path.attributes).boolean("append", false));
+  if (path.ranges || path.columns) {
+    co_return refuse(Code::kGeneric, "A table is written without ranges and columns");
+  }
+  YT_CO_TRY(const std::string stored, co_await table_path(call, path.path, true));
+  YT_CO_TRY(const client::Table table, call.lane.tables().open(stored));
+  if (table.dynamic) {
+    co_return refuse(Code::kGeneric, "\"write_table\" API is not supported for dynamic tables");
+  }
+  YT_CO_TRY(RowReader reader,
+            RowReader::make(call.input_format, *table.shown, RowReader::Shape::kRow));
+  YT_CO_TRY(std::shared_ptr<const table::RowLayout> layout, table::RowLayout::make(table.shown));
+  const auto rows = std::make_shared<table::StaticRows>(std::move(layout));
+  YT_CO_TRY_VOID(co_await read_rows(call, reader, *rows));
+  Tables& tables = call.lane.tables().tables();
+  if (!append) {
+    YT_CO_TRY_VOID(co_await tables.rewrite_static(stored, rows));
+  } else if (!rows->empty()) {
+    YT_CO_TRY_VOID(co_await tables.write_static(stored, rows));
+  }
+  if (call.version == 4) call.result = YsonMap();
+  co_return YtResult<void>();
+}
+
+}  // namespace moraine::yt
