@@ -146,6 +146,7 @@ class StoredTree final : public client::Tree {
   // After a change: tables and topics follow it, and leases and expiry.
   void follow(const TreeEffects& effects);
   Task<void> keep_house();
+  Task<void> abort_nested(PathId transaction);
   Task<void> abort_overdue(SchemePtr scheme);
   Task<void> remove_expired(SchemePtr scheme);
   Task<void> store_accesses();

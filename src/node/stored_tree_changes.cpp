@@ -30,7 +30,7 @@ Result<NodeKind> kind_to_create(const std::string& type) {
                 "List nodes cannot be created inside Cypress; consider creating a document");
   }
   const auto kind = parse_type_name(type);
-  if (kind == NodeKind::kTopic || kind == NodeKind::kFile) {
+  if (kind == NodeKind::kTopic) {
     return fail(Errc::kUnsupported,
                 fmt::format("Nodes of type \"{}\" cannot be created here", type));
   }
@@ -57,7 +57,7 @@ YsonNode id_of(const NodePtr& node) {
 }  // namespace
 
 Task<Result<PathId>> StoredTree::create_here(TreeScope scope, client::TreeCreate options) {
-  if (options.type == "tablet_cell") co_return tablet_cell_id();
+  if (options.type == "tablet_cell") co_return client::tablet_cell_id();
   NodeToMake request;
   CO_TRY(request.kind, kind_to_create(options.type));
   request.path = options.path;

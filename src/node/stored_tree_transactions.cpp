@@ -24,7 +24,7 @@ LockMode mode_of(client::TreeLockMode mode) {
   return LockMode::kExclusive;
 }
 
-constexpr std::size_t kExpiryBudget = kTreePutsMax / 2;  // Nodes that one change removes.
+constexpr std::size_t kExpiryBudget = kTreeWritesMax / 2;  // Nodes that one change removes.
 
 std::size_t tablets_in(const std::vector<NodePtr>& nodes) {
   std::size_t count = 0;
@@ -76,21 +76,45 @@ Task<Result<void>> StoredTree::ping(TreeScope scope, PathId transaction) {
 
 Task<Result<void>> StoredTree::commit(TreeScope scope, PathId transaction) {
   scope.transaction = std::nullopt;
-  co_return co_await there([&] {
-    return change_only(std::move(scope),
-                       [&](TreeEditor& editor) { return editor.commit(transaction); });
-  });
+  const auto body = [&]() -> Task<Result<void>> {
+    co_await abort_nested(transaction);
+    co_return co_await change_only(scope,
+                                   [&](TreeEditor& editor) { return editor.commit(transaction); });
+  };
+  co_return co_await there(body);
+}
+
+// One change each: together they might be too many.
+Task<void> StoredTree::abort_nested(PathId transaction) {
+  while (true) {
+    const auto scheme = co_await scheme_.scheme();
+    if (!scheme) co_return;
+    PathId deepest = transaction;
+    while (true) {
+      const auto nested = (*scheme)->state().nested(deepest);
+      if (nested.empty()) break;
+      deepest = nested.front();
+    }
+    if (deepest == transaction) co_return;
+    const auto aborted = co_await change_only(TreeScope(), [&](TreeEditor& editor) -> Result<void> {
+      if (editor.state().transaction(deepest)) editor.abort(deepest);
+      return {};
+    });
+    if (!aborted) co_return;
+  }
 }
 
 Task<Result<void>> StoredTree::abort(TreeScope scope, PathId transaction, bool) {
   scope.transaction = std::nullopt;
-  co_return co_await there([&] {
-    return change_only(std::move(scope), [&](TreeEditor& editor) -> Result<void> {
+  const auto body = [&]() -> Task<Result<void>> {
+    co_await abort_nested(transaction);
+    co_return co_await change_only(scope, [&](TreeEditor& editor) -> Result<void> {
       TRY_VOID(TreeEditor::check_open(editor.state(), transaction));
       editor.abort(transaction);
       return {};
     });
-  });
+  };
+  co_return co_await there(body);
 }
 
 Task<Result<client::TreeLocked>> StoredTree::lock(TreeScope scope, std::string path,
@@ -202,6 +226,7 @@ Task<void> StoredTree::abort_overdue(SchemePtr scheme) {
   }
   for (const PathId& id : overdue) {
     if (scope_.closed()) co_return;
+    co_await abort_nested(id);
     const auto aborted = co_await change_only(TreeScope(), [&](TreeEditor& editor) -> Result<void> {
       if (editor.state().transaction(id)) editor.abort(id);
       return {};

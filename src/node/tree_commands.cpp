@@ -532,10 +532,10 @@ Result<NodePtr> copy_node(TreeEditor& editor, const std::string& source,
   if (options.move) {
     TRY_VOID(check_movable(editor.view(), from.node, editor.transaction().has_value()));
   }
-  const std::vector<NodePtr> nodes = editor.view().subtree(from.node, kTreePutsMax);
-  if (nodes.size() > kTreePutsMax) {
+  const std::vector<NodePtr> nodes = editor.view().subtree(from.node, kTreeWritesMax / 2);
+  if (nodes.size() > kTreeWritesMax / 2) {
     return fail(Errc::kOverloaded, fmt::format("{} has more than {} nodes; {} parts of it",
-                                               shown_path(*from.node), kTreePutsMax, verb));
+                                               shown_path(*from.node), kTreeWritesMax / 2, verb));
   }
   std::string path = to.node->path;
   if (to.exact()) {

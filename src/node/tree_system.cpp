@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "client/table_attributes.h"
 #include "node/tree_attributes.h"
 #include "scheme/object_id.h"
+#include "scheme/table_record.h"
 
 namespace moraine {
 namespace {
@@ -14,17 +16,33 @@ YsonNode object(YsonMap attributes) {
   return node;
 }
 
-YsonMap cell_attributes() {
+// Of tables that are mounted, kSystemItemsMax at most.
+YsonNode running_tablets(const TreeState& state) {
+  YsonList ids;
+  for (const NodePtr& node : state.nodes().all(NodeKind::kTable)) {
+    if (ids.size() >= kSystemItemsMax) break;
+    const auto table = decode_table(*node);
+    if (!table || !table->dynamic) continue;
+    for (const TabletOfTable& tablet : table->tablets) {
+      if (tablet.state == MountState::kUnmounted) continue;
+      ids.emplace_back(to_text(client::tablet_object_id(tablet.info.id)));
+    }
+  }
+  return ids;
+}
+
+YsonMap cell_attributes(const TreeState& state) {
   YsonMap status;
   status.set("health", "good");
   YsonMap shown;
-  shown.set("id", to_text(tablet_cell_id()));
+  shown.set("id", to_text(client::tablet_cell_id()));
   shown.set("type", "tablet_cell");
   shown.set("health", "good");
   shown.set("local_health", "good");
   shown.set("status", std::move(status));
   shown.set("tablet_cell_bundle", "default");
   shown.set("peers", YsonList());
+  shown.set("tablet_ids", running_tablets(state));
   return shown;
 }
 
@@ -84,17 +102,6 @@ constexpr std::string_view kEmptyMaps[] = {
 
 }  // namespace
 
-PathId tablet_cell_id() {
-  PathId id{};
-  const auto type = static_cast<std::uint16_t>(ObjectType::kTabletCell);
-  id[3] = 1;
-  id[9] = 1;
-  id[10] = static_cast<std::uint8_t>(type >> 8);
-  id[11] = static_cast<std::uint8_t>(type);
-  id[15] = 1;
-  return id;
-}
-
 std::vector<std::string> system_names() {
   std::vector<std::string> names = {"accounts",
                                     "groups",
@@ -123,7 +130,7 @@ std::optional<YsonNode> system_value(const TreeState& state, const LastPing& las
   if (name == "tablet_cell_bundles") return named("tablet_cell_bundle", {"default"});
   if (name == "tablet_cells") {
     YsonMap cells;
-    cells.set(to_text(tablet_cell_id()), object(cell_attributes()));
+    cells.set(to_text(client::tablet_cell_id()), object(cell_attributes(state)));
     return cells;
   }
   if (std::ranges::find(kEmptyMaps, name) != std::end(kEmptyMaps)) return YsonMap();
@@ -136,7 +143,7 @@ std::optional<YsonMap> object_attributes(const TreeState& state, const LastPing&
     return transaction_attributes(state, *known, last_ping(id));
   }
   if (const LockPtr known = state.lock(id)) return lock_attributes(*known);
-  if (id == tablet_cell_id()) return cell_attributes();
+  if (id == client::tablet_cell_id()) return cell_attributes(state);
   return std::nullopt;
 }
 

@@ -29,7 +29,4 @@ std::optional<YsonNode> system_value(const TreeState& state, const LastPing& las
 // The attributes of an object that is no node: a transaction, a lock, the tablet cell.
 std::optional<YsonMap> object_attributes(const TreeState& state, const LastPing& last_ping,
                                          const PathId& id);
-// The one tablet cell.
-PathId tablet_cell_id();
-
 }  // namespace moraine

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "scheme/next_tablet.h"
 #include "scheme/object_id.h"
@@ -19,6 +20,25 @@ constexpr std::uint64_t kLoadedBytes = 8u << 20;  // At once.
 
 std::string deletion_key(TabletId id) {
   return fmt::format("{}{:016x}", kDeletionPrefix, id.value);
+}
+
+// The keys of what is gone as a whole: none is the prefix of another.
+std::set<std::string> erased_prefixes(const TreeEffects& effects) {
+  std::set<std::string> all;
+  for (const std::string& path : effects.emptied) all.insert(subtree_prefix(path));
+  for (const PathId& transaction : effects.ended) {
+    for (std::string& prefix : transaction_prefixes(transaction)) all.insert(std::move(prefix));
+  }
+  std::set<std::string> kept;
+  for (const std::string& prefix : all) {
+    if (kept.empty() || !prefix.starts_with(*kept.rbegin())) kept.insert(kept.end(), prefix);
+  }
+  return kept;
+}
+
+bool has_prefix_in(const std::set<std::string>& prefixes, const std::string& key) {
+  const auto after = prefixes.upper_bound(key);
+  return after != prefixes.begin() && key.starts_with(*std::prev(after));
 }
 
 // A value of a request may be a small part of a large buffer, which the tree would keep alive.
@@ -236,12 +256,21 @@ Task<Result<void>> Scheme::commit(const TreeEffects& effects) {
     items.insert_or_assign(std::move(key), std::move(value));
   }
   std::vector<Command> commands;
+  const std::set<std::string> erased = erased_prefixes(effects);
+  for (const std::string& prefix : erased) {
+    commands.push_back(DeleteKeys{KeyRange::prefix(prefix)});
+  }
   for (auto& [key, value] : items) {
     if (value) {
       commands.push_back(WriteKey{key, std::move(*value), false});
-    } else {
+    } else if (!has_prefix_in(erased, key)) {
       commands.push_back(delete_key(key));
     }
+  }
+  if (commands.size() > kTreeWritesMax) {
+    co_return fail(Errc::kOverloaded,
+                   fmt::format("The change affects {} nodes and locks, more than {}",
+                               commands.size(), kTreeWritesMax));
   }
   if (effects.tablets > 0) {
     commands.push_back(WriteKey{std::string(kNextTabletKey), encode_next_tablet(next), false});

@@ -234,6 +234,7 @@ Result<void> TreeEditor::remove(const NodePtr& root) {
   }
   if (!transaction_) {
     for (auto at = all.rbegin(); at != all.rend(); ++at) erase_stored((*at)->path);
+    if (all.size() > 1) effects_.emptied.push_back(root->path);
     touch_parent(root->path);
     return {};
   }
@@ -333,10 +334,10 @@ Result<void> TreeEditor::set_attribute(const NodePtr& node, const std::string& n
 }
 
 Result<void> TreeEditor::move(const NodePtr& root, const std::string& to) {
-  const std::vector<NodePtr> all = view_.subtree(root, kTreePutsMax / 2);
-  if (all.size() > kTreePutsMax / 2) {
+  const std::vector<NodePtr> all = view_.subtree(root, kTreeWritesMax / 2);
+  if (all.size() > kTreeWritesMax / 2) {
     return fail(Errc::kOverloaded, fmt::format("{} has more than {} nodes; move parts of it first",
-                                               shown_path(*root), kTreePutsMax / 2));
+                                               shown_path(*root), kTreeWritesMax / 2));
   }
   if (const NodePtr parent = view_.find(std::string(parent_of(root->path)))) {
     TRY_VOID(take(*parent, {LockMode::kShared, key_of(*root), {}}));

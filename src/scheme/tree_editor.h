@@ -7,7 +7,9 @@
 //            What is done in a transaction is seen by others after its commit; what others have a
 //            lock on is not changed.
 // Limits     kTreePutsMax effects; kTransactionsMax; kLocksPerTransactionMax and
-//            kEntriesPerTransactionMax; those of the nodes.
+//            kEntriesPerTransactionMax; those of the nodes. kTreeWritesMax of the effects of a
+//            change are stored one by one (Scheme checks this): others are removed with their
+//            subtree or transaction.
 // Errors     kLockConflict with the messages of YTsaurus; kNoTransaction; kOverloaded: a limit;
 //            kNotFound, kAlreadyExists, kInvalidArgument.
 // Tests      node/tree_model_test.cpp, node/tree_transactions_test.cpp.
@@ -24,12 +26,13 @@
 
 namespace moraine {
 
-inline constexpr std::size_t kTreePutsMax = 9'000;       // Of one change.
+inline constexpr std::size_t kTreePutsMax = 100'000;  // Of one change.
+inline constexpr std::size_t kTreeWritesMax = 9'000;
 inline constexpr std::size_t kTabletsOfPartMax = 4'000;  // That TreeEditor::remove_part() deletes.
 inline constexpr std::size_t kTransactionsMax = 10'000;
 inline constexpr std::size_t kTransactionDepthMax = 30;
-inline constexpr std::size_t kLocksPerTransactionMax = 4'000;
-inline constexpr std::size_t kEntriesPerTransactionMax = 4'000;
+inline constexpr std::size_t kLocksPerTransactionMax = 3'000;
+inline constexpr std::size_t kEntriesPerTransactionMax = 2'000;
 inline constexpr std::size_t kSnapshotChildrenMax = 10'000;
 inline constexpr std::size_t kMutationsMax = 20'000;
 inline constexpr std::uint64_t kMutationKeptMs = 10 * 60 * 1'000;
@@ -45,6 +48,9 @@ struct TreeEffects {
   std::vector<TreePutAny> puts;
   std::uint32_t tablets = 0;        // Ids that were allocated, from next_tablet on.
   std::vector<TabletInfo> deleted;  // Tablets of nodes that are gone.
+  // All that was below these nodes, and all that these transactions had, is gone or put anew.
+  std::vector<std::string> emptied;
+  std::vector<PathId> ended;
 };
 
 struct LockRequest {
@@ -100,7 +106,7 @@ class TreeEditor {
 
   Result<TransactionPtr> begin(TreeTransaction transaction);
   Result<void> commit(const PathId& transaction);
-  // With its nested ones.
+  // With its nested ones: where these may have many locks, abort them first.
   void abort(const PathId& transaction);
 
   void remember(const PathId& mutation, Slice result);

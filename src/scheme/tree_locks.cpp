@@ -283,6 +283,7 @@ void TreeEditor::abort(const PathId& transaction) {
   release_locks(transaction, std::nullopt);
   drop_snapshots(transaction);
   put<TransactionPut>(transaction, state_.transaction(transaction), TransactionPtr());
+  effects_.ended.push_back(transaction);
 }
 
 Result<void> TreeEditor::commit(const PathId& transaction) {
@@ -305,6 +306,14 @@ Result<void> TreeEditor::commit(const PathId& transaction) {
   release_locks(transaction, parent);
   drop_snapshots(transaction);
   put<TransactionPut>(transaction, state_.transaction(transaction), TransactionPtr());
+  effects_.ended.push_back(transaction);
+  if (parent && (state_.entry_count(*parent) > kEntriesPerTransactionMax ||
+                 state_.lock_count(*parent) > kLocksPerTransactionMax)) {
+    return fail(Errc::kOverloaded,
+                fmt::format("Transaction {} would have changed more than {} nodes, or have more "
+                            "than {} locks",
+                            to_text(*parent), kEntriesPerTransactionMax, kLocksPerTransactionMax));
+  }
   return {};
 }
 

@@ -91,6 +91,14 @@ std::pair<std::string, std::optional<Slice>> tree_item(const TreePutAny& put) {
       put);
 }
 
+std::string subtree_prefix(const std::string& path) {
+  return fmt::format("node/{}/", path);
+}
+
+std::vector<std::string> transaction_prefixes(const PathId& transaction) {
+  return {"change/" + hex(transaction), "snapshot/" + hex(transaction)};
+}
+
 Result<void> load_tree_item(TreeState& state, const std::string& key, const Slice& value) {
   constexpr std::string_view kChange = "change/";
   constexpr std::string_view kSnapshot = "snapshot/";
