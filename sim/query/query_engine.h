@@ -33,6 +33,10 @@ class QueryEngine {
 // The model of src/query/model: parser, binder, ranges (or none), steps.
 std::unique_ptr<QueryEngine> model_engine(const QueryTables& tables, bool use_ranges);
 
+// client::select() over a simulated node; the seed decides the physical layout and the options of
+// each query. Its name has both.
+std::unique_ptr<QueryEngine> select_engine(const QueryTables& tables, std::uint64_t seed);
+
 // How the answer of an engine differs from SQLite's.
 std::optional<std::string> compare_answers(const QueryCase& query,
                                            const Result<QueryAnswer>& answer, Sqlite& sqlite);

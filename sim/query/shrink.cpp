@@ -7,12 +7,12 @@ namespace {
 
 class Shrinker {
  public:
-  Shrinker(QueryTables& tables, QueryCase& query, const Fails& fails)
-      : tables_(tables), query_(query), fails_(fails) {}
+  Shrinker(QueryTables& tables, QueryCase& query, const Fails& fails, std::size_t runs_max)
+      : tables_(tables), query_(query), fails_(fails), runs_max_(runs_max) {}
 
   void run() {
     bool smaller = true;
-    while (smaller && runs_ < kShrinkRunsMax) {
+    while (smaller && runs_ < runs_max_) {
       smaller = clauses();
       smaller = terms() || smaller;
       smaller = rows() || smaller;
@@ -21,7 +21,7 @@ class Shrinker {
 
  private:
   bool still_fails(const QueryTables& tables, const QueryCase& query) {
-    return ++runs_ < kShrinkRunsMax && fails_(tables, query);
+    return ++runs_ < runs_max_ && fails_(tables, query);
   }
   // Keeps a change of the query if it still fails.
   template <class Change>
@@ -169,7 +169,7 @@ class Shrinker {
           }
         }
         if (!removed || part == 1) part /= 2;
-        if (runs_ >= kShrinkRunsMax) return any;
+        if (runs_ >= runs_max_) return any;
       }
     }
     return any;
@@ -178,13 +178,14 @@ class Shrinker {
   QueryTables& tables_;
   QueryCase& query_;
   const Fails& fails_;
+  const std::size_t runs_max_;
   std::size_t runs_ = 0;
 };
 
 }  // namespace
 
-void shrink(QueryTables& tables, QueryCase& query, const Fails& fails) {
-  Shrinker(tables, query, fails).run();
+void shrink(QueryTables& tables, QueryCase& query, const Fails& fails, std::size_t runs_max) {
+  Shrinker(tables, query, fails, runs_max).run();
 }
 
 }  // namespace moraine::sim

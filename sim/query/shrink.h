@@ -2,7 +2,7 @@
 //
 // Promise    The result fails as `fails` says. Clauses, operands and rows are taken away as long as
 //            that holds.
-// Limits     kShrinkRunsMax calls of `fails`.
+// Limits     `runs_max` calls of `fails`.
 // Threading  One thread.
 #pragma once
 
@@ -16,6 +16,7 @@ inline constexpr std::size_t kShrinkRunsMax = 4000;
 
 using Fails = std::function<bool(const QueryTables&, const QueryCase&)>;
 
-void shrink(QueryTables& tables, QueryCase& query, const Fails& fails);
+void shrink(QueryTables& tables, QueryCase& query, const Fails& fails,
+            std::size_t runs_max = kShrinkRunsMax);
 
 }  // namespace moraine::sim

@@ -356,8 +356,9 @@ Task<Result<void>> SelectRun::run_stage(const Stage& stage, const Stage* sorting
   sinks.push_back(make_sink(stage));
   CO_TRY_VOID(co_await feed_all(*ready_stage, source, *sinks[0], end_name(stage)));
   CO_TRY_VOID(finish(stage, sorting, sinks, context_.statistics, relation));
-  relation.totals_first = relation.totals_first || source.totals_first;
   if (source.totals.rows() > 0) {
+    // A source without totals, such as an ordered subquery, says nothing of those made here.
+    relation.totals_first = relation.totals_first || source.totals_first;
     query::CollectSink totals(query::types_of(stage.before_end().columns), 1);
     FedSink fed(context_, *ready_stage, totals, end_name(stage));
     CO_TRY_VOID(fed.push(source.totals.view(0, 1), query::Selection::all(1), 0));

@@ -34,6 +34,12 @@ def column(name, kind, key=False, **more):
     return {"name": name, "type": kind, **({"sort_order": "ascending"} if key else {}), **more}
 
 
+def messages(error):
+    """Codes and messages of an error and of those inside."""
+    inner = [messages(part) for part in error.get("inner_errors", [])]
+    return " > ".join([f"[{error.get('code')}] {error.get('message')}", *inner])
+
+
 class Case:
     """One case: its client, and a folder of its own in the tree."""
 
@@ -123,10 +129,10 @@ class Case:
                 list(result)
         except self.yt.YtError as error:
             if isinstance(wanted, int):
-                check(error.contains_code(wanted), f"no code {wanted} in {error.simplify()}")
+                check(error.contains_code(wanted), f"no code {wanted} in {messages(error.simplify())}")
             else:
-                check(wanted in str(error) or wanted in json.dumps(error.simplify()).replace(
-                    '\\"', '"'), f'no "{wanted}" in {error.simplify()}')
+                check(wanted in messages(error.simplify()),
+                      f'no "{wanted}" in {messages(error.simplify())}')
             return error
         raise Failed(f"no error {wanted!r}")
 

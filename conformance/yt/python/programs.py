@@ -1,6 +1,7 @@
 """Programs that use many commands together, as people write them."""
 
 import threading
+import time
 
 from cases import KEY_VALUE, check, column, lists, same
 
@@ -38,10 +39,7 @@ def program_expired_rows(case):
     """rows past max_data_ttl disappear with a compaction"""
     path = case.make(min_data_ttl=0, max_data_ttl=1, min_data_versions=0, max_data_versions=1)
     case.insert(path, *({"key": i, "value": "x"} for i in range(10)))
-    case.wait(lambda: case.client.generate_timestamp() is not None, "a timestamp")
-    import time
     time.sleep(1.5)  # Age has a resolution of a second.
-    case.compact_until_empty(path) if hasattr(case, "compact_until_empty") else None
     case.flush(path)
     case.client.set(path + "/@forced_compaction_revision", 1)
     case.client.remount_table(path)
@@ -86,7 +84,7 @@ def program_static_table(case):
     """a static table is written, appended, read by ranges, made dynamic"""
     client, path = case.client, case.path()
     schema = [column("key", "int64", True), column("value", "string")]
-    client.create("table", path, attributes={"schema": {"$value": schema} and schema})
+    client.create("table", path, attributes={"schema": schema})
     client.write_table(path, [{"key": i, "value": str(i)} for i in range(5)])
     client.write_table(case.yt.TablePath(path, append=True, client=client),
                        [{"key": i, "value": str(i)} for i in range(5, 10)])

@@ -22,12 +22,6 @@ def run(address, request):
     return function(case) or ""
 
 
-def messages(error):
-    """Codes and messages of an error and of those inside."""
-    inner = [messages(part) for part in error.get("inner_errors", [])]
-    return " > ".join([f"[{error.get('code')}] {error.get('message')}", *inner])
-
-
 def main():
     address = sys.argv[1]
     output = sys.stdout
@@ -43,7 +37,7 @@ def main():
             mine = [frame for frame in at if pathlib.Path(frame.filename).parent ==
                     pathlib.Path(__file__).parent and frame.name != "run"] or at
             simple = getattr(error, "simplify", None)
-            text = messages(simple()) if simple else f"{error}"
+            text = cases.messages(simple()) if simple else f"{error}"
             kind = "" if isinstance(error, cases.Failed) else type(error).__name__ + ": "
             answer = {"outcome": "FAILED", "text": f"{kind}{text}"[:1500] +
                       f" ({pathlib.Path(mine[-1].filename).name}:{mine[-1].lineno})"}

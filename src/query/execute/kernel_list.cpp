@@ -26,7 +26,8 @@ class InKernel final : public Kernel {
   explicit InKernel(const Expression& e)
       : Kernel(e.type),
         null_is_least_(e.nulls == NullRelation::kNullIsLeast),
-        subject_(compile(e.operands[0])) {
+        subject_(compile(e.operands[0])),
+        is_empty_(e.operands.size() == 1) {
     for (std::size_t i = 1; i < e.operands.size(); ++i) {
       const Value& item = e.operands[i].literal;
       if (item.is_null()) {
@@ -51,7 +52,7 @@ class InKernel final : public Kernel {
       const bool is_null = subject.type == ValueType::kNull || subject.is_null(row);
       const bool found = is_null ? null_is_least_ && has_null_ : contains(subject, row);
       words[row] = found ? 1 : 0;
-      nulls[row] = !found && !null_is_least_ && (is_null || has_null_) ? 1 : 0;
+      nulls[row] = !found && !null_is_least_ && !is_empty_ && (is_null || has_null_) ? 1 : 0;
     });
     return Column{
         .type = type(), .words = words, .nulls = null_is_least_ ? nullptr : buffer_.nulls()};
@@ -71,6 +72,7 @@ class InKernel final : public Kernel {
 
   const bool null_is_least_;
   const KernelPtr subject_;
+  const bool is_empty_;  // Nothing is in an empty list, whether it is null or not.
   bool has_null_ = false;
   std::vector<std::uint64_t> few_;
   absl::flat_hash_set<std::uint64_t> words_;
