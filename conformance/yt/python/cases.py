@@ -82,13 +82,20 @@ class Case:
         self.client.freeze_table(path, sync=True)
         self.client.unfreeze_table(path, sync=True)
 
-    def compact(self, path):
-        """All of the table's chunks are rewritten."""
+    def compact(self, path, done):
+        """All of the table's chunks are rewritten, which `done()` sees."""
         self.flush(path)
-        before = set(self.client.get(path + "/@chunk_ids"))
         self.client.set(path + "/@forced_compaction_revision", 1)
         self.client.remount_table(path)
-        self.wait(lambda: not before & set(self.client.get(path + "/@chunk_ids")), "compaction")
+        self.wait(done, "compaction", seconds=20)
+
+    def error(self, function, *arguments, **more):
+        """The messages of the error that the call fails with, or nothing."""
+        try:
+            function(*arguments, **more)
+        except self.yt.YtError as error:
+            return messages(error.simplify())
+        return ""
 
     def insert(self, path, *rows, client=None, **more):
         (client or self.client).insert_rows(path, list(rows), **more)

@@ -30,9 +30,12 @@ def program_ttl_and_compaction(case):
         case.insert(path, {"key": 1, "value": value})
     versions = case.lookup(path, {"key": 1}, versioned=True)[0]["value"]
     same([str(value) for value in versions], ["c", "b", "a"])
-    case.compact(path)
-    rows = case.lookup(path, {"key": 1}, versioned=True)
-    check(len(rows) == 0 or len(rows[0].get("value", [])) <= 1, f"versions stay: {rows}")
+
+    def compacted():
+        rows = case.lookup(path, {"key": 1}, versioned=True)
+        return len(rows) == 0 or len(rows[0].get("value", [])) <= 1
+
+    case.compact(path, compacted)
 
 
 def program_expired_rows(case):
@@ -40,10 +43,7 @@ def program_expired_rows(case):
     path = case.make(min_data_ttl=0, max_data_ttl=1, min_data_versions=0, max_data_versions=1)
     case.insert(path, *({"key": i, "value": "x"} for i in range(10)))
     time.sleep(1.5)  # Age has a resolution of a second.
-    case.flush(path)
-    case.client.set(path + "/@forced_compaction_revision", 1)
-    case.client.remount_table(path)
-    case.wait(lambda: case.select(f"key from [{path}]") == [], "the rows are gone")
+    case.compact(path, lambda: case.select(f"key from [{path}]") == [])
 
 
 def program_tablet_transaction(case):
@@ -159,8 +159,8 @@ def program_selects(case):
     same(lists(rows, "b", "n"), [("x", 10), ("y", 10)])
     case.fails(1710, case.select, f"* from [{path}]", output_row_limit=5)
     case.fails(1709, case.select, f"* from [{path}]", input_row_limit=5)
-    plan = case.client.explain_query(f"* from [{path}] where a between 3 and 5", format="json")
-    check(b"ranges" in plan if isinstance(plan, bytes) else "ranges" in str(plan), str(plan))
+    plan = case.call("explain_query", {"query": f"* from [{path}] where a between 3 and 5"})
+    check("ranges" in str(plan), str(plan))
 
 
 def program_lists_of_nodes(case):
