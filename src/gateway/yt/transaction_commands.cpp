@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "gateway/yt/batch.h"
 #include "gateway/yt/door_lane.h"
 #include "gateway/yt/handlers.h"
 #include "gateway/yt/row_writes.h"
@@ -64,6 +65,27 @@ YsonNode commit_answer(Timestamp timestamp) {
   return map;
 }
 
+// From the mutation of a commit to the one that keeps its answer; none of a batch is so far away.
+constexpr std::size_t kAnswerOfCommit = std::size_t{1} << 31;
+
+// A timestamp after the commit of a transaction of the tree; for a repeated commit the same one.
+Task<YtResult<Timestamp>> commit_timestamp(Call& call, client::Tree& tree,
+                                           std::optional<client::MutationId> mutation) {
+  if (mutation) {
+    mutation->id = following_id(mutation->id, kAnswerOfCommit);
+    mutation->retry = true;
+    YT_CO_TRY(const std::optional<YsonNode> known, co_await tree.begin_mutation(*mutation));
+    const auto* const timestamp = known ? known->as<std::uint64_t>() : nullptr;
+    if (timestamp != nullptr) co_return *timestamp;
+  }
+  YT_CO_TRY(const Timestamp timestamp, co_await call.lane.tables().timestamp());
+  if (mutation) {
+    YsonNode kept(timestamp);
+    YT_CO_TRY_VOID(co_await tree.end_mutation(*mutation, std::move(kept)));
+  }
+  co_return timestamp;
+}
+
 // The transaction, taken from the lane that has it.
 Task<YtResult<std::unique_ptr<client::Transaction>>> take(Call& call, PathId id) {
   using Taken = YtResult<std::unique_ptr<client::Transaction>>;
@@ -117,8 +139,9 @@ Task<YtResult<void>> commit_transaction(Call& call) {
   YT_CO_TRY(client::Tree* const tree, tree_of(call));
   YT_CO_TRY(client::TreeScope scope, call.scope());
   const PathId id = *std::exchange(scope.transaction, std::nullopt);
+  const std::optional<client::MutationId> mutation = scope.mutation;
   YT_CO_TRY_VOID(co_await tree->commit(std::move(scope), id));
-  YT_CO_TRY(const Timestamp timestamp, co_await call.lane.tables().timestamp());
+  YT_CO_TRY(const Timestamp timestamp, co_await commit_timestamp(call, *tree, mutation));
   if (call.version == 4) call.result = commit_answer(timestamp);
   co_return YtResult<void>();
 }

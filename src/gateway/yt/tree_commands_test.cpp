@@ -69,6 +69,10 @@ TEST_F(TreeCommands, RepeatedMutationsReturnTheFirstResult) {
   EXPECT_NE(error("create", create + "false}").find("Duplicate request is not marked"),
             std::string::npos);
   EXPECT_EQ(result("create", create + "true}"), first);
+  const std::string commit =
+      R"({"transaction_id":")" + begin() + R"(","mutation_id":"9-a-b-c","retry":)";
+  const std::string committed = result("commit_transaction", commit + "false}");
+  EXPECT_EQ(result("commit_transaction", commit + "true}"), committed);
   create_table("t", small_schema());
   const std::string unmount = R"({"path":"//t","mutation_id":"5-6-7-8","retry":)";
   EXPECT_EQ(result("unmount_table", unmount + "false}"), "{}");
