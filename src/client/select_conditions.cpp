@@ -103,7 +103,8 @@ std::optional<TruthSets> list(const Expression& e) {
     has_null = has_null || e.operands[i].literal.is_null();
     items.push_back(e.operands[i].literal);
   }
-  if (e.nulls == NullRelation::kNullIsLeast) {
+  // Nothing is in an empty list, null neither.
+  if (e.nulls == NullRelation::kNullIsLeast || items.empty()) {
     return two_valued(column, ValueSet::of(std::move(items)));
   }
   TruthSets sets = null_is_unknown(column, ValueSet::of(std::move(items)));
