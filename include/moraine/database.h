@@ -176,6 +176,15 @@ class Database {
   // timestamps.
   Task<Result<void>> make_dynamic(std::string_view path);
 
+  // Ordered tables: dynamic tables whose schema has no key columns. Transaction::insert appends
+  // rows to the tablet that `$tablet_index` names, or to one of the tablets; the commit numbers
+  // them (`$row_index`). Both are columns for reads: lookups name them, and scans begin and end at
+  // them. The schema may ask for `$timestamp` (uint64) and `$cumulative_data_weight` (int64), which
+  // are filled in. Several tablets: pivots {1}, {2}, ...; they are resharded by their number.
+  // Removes the rows of a tablet that precede row `rows`. With min_data_versions 0, rows older than
+  // max_data_ttl are removed as well, when all rows of their chunk are.
+  Task<Result<void>> trim_rows(std::string_view path, std::size_t tablet, std::uint64_t rows);
+
   // Topics (topic.h). Names are "orders", "team/orders"; a '/' before them is ignored.
   Task<Result<Topic>> topic(std::string_view name) const;
   // Both return when all partitions run.

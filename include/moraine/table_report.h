@@ -30,6 +30,9 @@ struct TabletReport {
   std::uint64_t preload_failed_chunks = 0;
   std::string preload_error;  // Of the last attempt; empty: no failure since.
   std::string error;
+  // Of an ordered table: rows appended so far, and how many of the first were trimmed.
+  std::uint64_t total_rows = 0;
+  std::uint64_t trimmed_rows = 0;
 };
 
 struct TableReport {

@@ -17,6 +17,8 @@ void describe_tablet(TabletReport& report, const table::TabletStatistics& statis
   report.preload_failed_chunks = statistics.preload_failed_chunks;
   report.preload_error = statistics.preload_error;
   report.error = statistics.error;
+  report.total_rows = statistics.total_rows;
+  report.trimmed_rows = statistics.trimmed_rows;
 }
 
 // As YTsaurus' attribute of the same name.

@@ -86,6 +86,9 @@ class LaneTables final : public Tables {
   Task<Result<void>> make_dynamic(std::string path) override {
     co_return co_await there([&] { return tables_.make_dynamic(std::move(path)); });
   }
+  Task<Result<void>> trim(std::string path, std::size_t tablet, std::uint64_t rows) override {
+    co_return co_await there([&] { return tables_.trim(std::move(path), tablet, rows); });
+  }
 
  private:
   template <class Call>

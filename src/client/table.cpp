@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "client/tables.h"
+#include "table/model/ordered.h"
 
 namespace moraine::client {
 namespace {
@@ -32,6 +33,7 @@ Result<Table> Table::open(TableClient& client, std::string path,
   table.schema = open->schema;
   table.shown = open->shown ? open->shown : open->schema;
   table.dynamic = open->dynamic;
+  table.ordered = table.dynamic && table::is_ordered(*table.schema);
   table.unique_keys = table.shown->unique_keys && table.shown->key_count() > 0;
   table.columns_id = id_of_columns(table);
   TRY(table.layout, table::RowLayout::make(table.schema));

@@ -34,6 +34,7 @@ struct Table {
   // As readers see it: without the row number of static tables.
   std::shared_ptr<const TableSchema> shown;
   bool dynamic = true;      // When it was opened.
+  bool ordered = false;     // Rows are appended to its tablets (table/model/ordered.h).
   bool unique_keys = true;  // False: no lookups.
   std::vector<std::uint16_t> all_columns;
   std::uint64_t columns_id = 0;  // Columns with this id may be used to read this table.

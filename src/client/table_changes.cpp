@@ -7,13 +7,16 @@
 
 #include "io/run_on.h"
 #include "table/model/key.h"
+#include "table/model/ordered.h"
 #include "table/model/value_check.h"
 
 namespace moraine::client {
 namespace {
 
-Result<std::vector<std::string>> encode_pivots(const TableSchema& schema,
+Result<std::vector<std::string>> encode_pivots(const TableSchema& given,
                                                std::span<const std::vector<Value>> pivots) {
+  const bool ordered = given.key_count() == 0 && !pivots.empty();
+  const TableSchema schema = ordered ? table::ordered_schema(given) : given;
   std::vector<std::string> encoded;
   for (const std::vector<Value>& pivot : pivots) {
     if (pivot.empty() || pivot.size() > schema.key_count()) {

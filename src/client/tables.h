@@ -125,6 +125,8 @@ class Tables {
                                             std::shared_ptr<const table::StaticRows> rows) = 0;
   // A static table with unique keys becomes a dynamic one, mounted, with its rows.
   virtual Task<Result<void>> make_dynamic(std::string path) = 0;
+  // Removes the rows before `rows` of a tablet of an ordered table. It must be mounted, and here.
+  virtual Task<Result<void>> trim(std::string path, std::size_t tablet, std::uint64_t rows) = 0;
 };
 
 // What transactions over those tables need.

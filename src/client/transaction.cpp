@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "client/table_client.h"
+#include "table/model/ordered.h"
 
 namespace moraine::client {
 namespace {
@@ -23,7 +24,9 @@ table::LockMode mode_of(RowLock lock) {
 table::ChangeLimits limits_of(const OpenTable& table) {
   table::ChangeLimits limits;
   limits.rows = table::kRowsPerTransactionMax;
-  limits.bytes = table::kWriteBytesMax;
+  // Messages to other nodes are no longer than an entry of the log.
+  const bool elsewhere = std::ranges::any_of(table.ranges, &OpenRange::elsewhere);
+  limits.bytes = elsewhere ? table::kWriteBytesMax : table::kLongWriteBytesMax;
   for (std::size_t i = 1; i < table.ranges.size(); ++i) {
     limits.pivots.push_back(table.ranges[i].from);
   }
@@ -43,6 +46,29 @@ Result<void> check_key_columns(const TableSchema& schema, NamedRow row) {
     return fail(Errc::kInvalidArgument, fmt::format("Missing key column \"{}\"", column.name));
   }
   return {};
+}
+
+// A mounted tablet, if there is one: different ones for different transactions.
+std::size_t choose_tablet(const OpenTable& table, const TransactionId& id) {
+  std::uint64_t random = 0;
+  std::memcpy(&random, id.bytes.data(), sizeof random);
+  std::vector<std::size_t> mounted;
+  for (std::size_t i = 0; i < table.ranges.size(); ++i) {
+    if (table.ranges[i].state == MountState::kMounted) mounted.push_back(i);
+  }
+  return mounted.empty() ? 0 : mounted[random % mounted.size()];
+}
+
+Result<void> check_tablet(const Table& table, const Value& index) {
+  const EpochGuard guard;
+  const std::size_t tablets = table.holder->get().ranges.size();
+  const bool fits_int = index.type() == ValueType::kInt64 && index.as_int64() >= 0 &&
+                        static_cast<std::uint64_t>(index.as_int64()) < tablets;
+  const bool fits_uint = index.type() == ValueType::kUint64 && index.as_uint64() < tablets;
+  if (fits_int || fits_uint) return {};
+  return fail(Errc::kInvalidArgument,
+              fmt::format("Invalid tablet index of a row of {}: the table has {} tablets",
+                          table.path, tablets));
 }
 
 Task<Result<Timestamp>> commit_gathered(TransactionServices& services,
@@ -98,7 +124,7 @@ Result<void> Transaction::check_table(const Table& table) const {
               fmt::format("{} belongs to another database than the transaction", table.path));
 }
 
-Result<table::ChangeSet*> Transaction::changes_of(const Table& table) {
+Result<Transaction::Part*> Transaction::part_of(const Table& table) {
   TRY_VOID(use());
   TRY_VOID(check_table(table));
   const EpochGuard guard;
@@ -113,6 +139,7 @@ Result<table::ChangeSet*> Transaction::changes_of(const Table& table) {
     if (open.removed) return fail(Errc::kNotFound, was_removed(table.path));
     table::ChangeSet none(table.layout, {}, limits_of(open));
     Part part{table.holder, table.schema, table.path, std::move(none)};
+    if (table.ordered) part.tablet = choose_tablet(open, life_->id());
     found = parts_.emplace(table.holder.get(), std::move(part)).first;
   }
   if (found->second.schema != table.schema) {
@@ -120,10 +147,51 @@ Result<table::ChangeSet*> Transaction::changes_of(const Table& table) {
         Errc::kInvalidArgument,
         fmt::format("the schema of {} has changed since the transaction wrote to it", table.path));
   }
-  return &found->second.changes;
+  return &found->second;
+}
+
+Result<table::ChangeSet*> Transaction::changes_of(const Table& table) {
+  TRY(Part * part, part_of(table));
+  if (!table.ordered) return &part->changes;
+  return fail(Errc::kInvalidArgument,
+              fmt::format("{} is an ordered table: rows are appended, and not deleted or locked",
+                          table.path));
+}
+
+// The tablet numbers the row when it is committed; until then it has its number in the transaction.
+Result<void> Transaction::append(const Table& table, NamedRow row, const WriteOptions& options) {
+  if (options.update || options.aggregate || options.shared_write) {
+    return fail(
+        Errc::kInvalidArgument,
+        fmt::format("{} is an ordered table: its rows are appended, and not changed", table.path));
+  }
+  TRY(Part * part, part_of(table));
+  std::vector<NamedValue> placed{{table::kRowIndexColumn, Value(part->rows)}};
+  bool names_tablet = false;
+  for (const NamedValue& value : row) {
+    if (value.name == table::kRowIndexColumn || value.name == table::kRowTimestampColumn ||
+        value.name == table::kCumulativeWeightColumn) {
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("Column \"{}\" of {} is filled in when the row is committed",
+                              value.name, table.path));
+    }
+    const bool names = value.name == table::kTabletIndexColumn && !value.value.is_null();
+    if (names) {
+      TRY_VOID(check_tablet(table, value.value));
+    }
+    names_tablet = names_tablet || names;
+    if (names || value.name != table::kTabletIndexColumn) placed.push_back(value);
+  }
+  if (!names_tablet) {
+    placed.push_back({table::kTabletIndexColumn, Value(static_cast<std::int64_t>(part->tablet))});
+  }
+  TRY_VOID(part->changes.insert(placed));
+  ++part->rows;
+  return {};
 }
 
 Result<void> Transaction::insert(const Table& table, NamedRow row, const WriteOptions& options) {
+  if (table.ordered) return append(table, row, options);
   TRY(table::ChangeSet * changes, changes_of(table));
   TRY_VOID(check_key_columns(*table.schema, row));
   table::InsertOptions with;
@@ -174,6 +242,10 @@ Result<GatheredTransaction> Transaction::take_parts() {
                   fmt::format("the schema of {} has changed: open the table again", part.path));
     }
     changes.changes = part.changes.take();
+    // Rows that are not there yet conflict with nothing; the coordinator knows appends by it.
+    if (part.rows > 0) {
+      for (table::RowChange& change : changes.changes) change.locks = {};
+    }
     gathered.tables.push_back(std::move(changes));
   }
   return gathered;

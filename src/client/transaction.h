@@ -70,13 +70,17 @@ class Transaction {
     std::shared_ptr<const TableSchema> schema;
     std::string path;
     table::ChangeSet changes;
+    std::size_t tablet = 0;  // Of an ordered table: for rows that name none.
+    std::int64_t rows = 0;   // Appended so far.
   };
 
   // kAborted: the transaction is over, or was not used for its timeout.
   Result<void> use();
   Result<void> check_table(const Table& table) const;
   // The changes to a table. kInvalidArgument: its schema has changed since it was opened.
+  Result<Part*> part_of(const Table& table);
   Result<table::ChangeSet*> changes_of(const Table& table);
+  Result<void> append(const Table& table, NamedRow row, const WriteOptions& options);
   Result<GatheredTransaction> take_parts();
 
   TableClient* client_;

@@ -1,4 +1,4 @@
-// Static tables, and metrics of tables and topics.
+// Static and ordered tables, and metrics of tables and topics.
 
 #include <fmt/format.h>
 
@@ -47,6 +47,11 @@ Task<Result<void>> Database::write_static_table(std::string_view path,
 
 Task<Result<void>> Database::make_dynamic(std::string_view path) {
   return impl_->core->tables().make_dynamic(scheme_path(path));
+}
+
+Task<Result<void>> Database::trim_rows(std::string_view path, std::size_t tablet,
+                                       std::uint64_t rows) {
+  return impl_->core->tables().trim(scheme_path(path), tablet, rows);
 }
 
 Task<std::string> Database::metrics() const {

@@ -22,6 +22,13 @@ MountState shown_state(MountState stored, bool reachable) {
   return stored;
 }
 
+// The schema for readers. The places of rows of an ordered table are columns for them too.
+std::shared_ptr<const TableSchema> shown_schema(const TableRecord& record,
+                                                const std::shared_ptr<const TableSchema>& stored) {
+  const bool all = kind_of(record) == table::TableKind::kOrdered || *stored == record.schema;
+  return all ? stored : std::make_shared<const TableSchema>(record.schema);
+}
+
 // The intersection of two key ranges; nullopt: it is empty.
 std::optional<table::ChunkRecord> clipped(table::ChunkRecord record, const table::KeyBounds& to) {
   if (record.from < to.from) record.from = to.from;
@@ -40,7 +47,7 @@ RunningTable::RunningTable(TableParts& parts, std::string path, PathId id, Table
   first->path = shown_path();
   first->schema = std::make_shared<const TableSchema>(kept_schema(record_));
   first->dynamic = record_.dynamic;
-  first->shown = std::make_shared<const TableSchema>(record_.schema);
+  first->shown = shown_schema(record_, first->schema);
   first->ranges.resize(1);
   holder_ = std::make_shared<TableHolder>(std::move(first));
 }
@@ -215,10 +222,7 @@ void RunningTable::publish() {
   open->dynamic = record_.dynamic;
   const auto before = holder_->hold();
   if (*before->schema == *open->schema) open->schema = before->schema;
-  open->shown = open->schema;
-  if (*open->schema != record_.schema) {
-    open->shown = std::make_shared<const TableSchema>(record_.schema);
-  }
+  open->shown = shown_schema(record_, open->schema);
   // It changes only while all tablets are unmounted.
   open->atomicity = record_.options.atomicity;
   for (std::size_t i = 0; i < record_.tablets.size(); ++i) {

@@ -88,6 +88,7 @@ class StoredTables final : public Tables {
   Task<Result<void>> rewrite_static(std::string path,
                                     std::shared_ptr<const table::StaticRows> rows) override;
   Task<Result<void>> make_dynamic(std::string path) override;
+  Task<Result<void>> trim(std::string path, std::size_t tablet, std::uint64_t rows) override;
 
   // Statistics of its tablets, in order. Unmounted tablets without known statistics are booted for
   // that; what cannot be found out is 0, and `error` says why.
@@ -151,6 +152,7 @@ class StoredTables final : public Tables {
   Task<Result<void>> replace_tablets(TablePtr table, TabletSpan span,
                                      std::vector<std::string> pivots);
   Task<Result<void>> adopt_all(TablePtr table, TabletSpan span);
+  Task<Result<void>> reshard_ordered(TablePtr table, TabletSpan span, NewTablets wanted);
   // Stores the record in the scheme with `tablets` new tablets, whose ids `fill` gets; then applies
   // it.
   using Fill = std::function<void(TableRecord&, TabletId first)>;

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "node/stored_tables.h"
+#include "table/model/ordered.h"
 #include "table/model/schema_check.h"
 
 namespace moraine {
@@ -21,13 +22,18 @@ Result<void> check_kept(const TableRecord& record) {
 }
 
 Result<void> check_record(const std::string& path, const TableRecord& record) {
-  const auto kind = record.dynamic ? table::TableKind::kSorted : table::TableKind::kStatic;
-  TRY_VOID(table::check_schema(record.schema, kind));
+  TRY_VOID(table::check_schema(record.schema, kind_of(record)));
   if (!record.schema.strict) {
     return fail(Errc::kUnsupported, "tables without a strict schema are not supported");
   }
   if (!record.dynamic && record.tablets.size() > 1) {
     return fail(Errc::kInvalidArgument, "a static table has no pivot keys");
+  }
+  for (std::size_t i = 0; kind_of(record) == table::TableKind::kOrdered; ++i) {
+    if (i == record.tablets.size()) break;
+    if (record.tablets[i].pivot == table::tablet_pivot(i)) continue;
+    return fail(Errc::kInvalidArgument,
+                "Pivot keys of an ordered table are the indexes of its tablets");
   }
   TRY_VOID(tablet_settings(path, record, 0));
   return {};
@@ -203,8 +209,7 @@ Task<Result<void>> StoredTables::replace_schema(TablePtr table, TableSchema sche
   CO_TRY_VOID(check_dynamic(*table, "change its schema"));
   CO_TRY_VOID(check_unmounted(*table, "change table schema"));
   TableRecord record = table->record();
-  CO_TRY_VOID(table::check_schema(schema));
-  CO_TRY_VOID(table::check_alter(record.schema, schema));
+  CO_TRY_VOID(table::check_alter(record.schema, schema, kind_of(record)));
   record.schema = std::move(schema);
   CO_TRY_VOID(tablet_settings(table->path(), record, 0));
   co_return co_await store(table, std::move(record));

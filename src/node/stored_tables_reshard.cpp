@@ -81,6 +81,9 @@ Task<Result<void>> StoredTables::reshard_locked(TablePtr table, TabletRange rang
   CO_TRY_VOID(check_dynamic(*table, "be resharded"));
   CO_TRY(const TabletSpan span, span_of(table->record(), range));
   CO_TRY_VOID(check_span_unmounted(*table, span));
+  if (kind_of(table->record()) == table::TableKind::kOrdered) {
+    co_return co_await reshard_ordered(table, span, std::move(tablets));
+  }
   CO_TRY(std::vector<std::string> pivots, co_await new_pivots(table, span, std::move(tablets)));
   CO_TRY_VOID(check_new_pivots(table->record(), span, pivots));
   CO_TRY_VOID(co_await adopt_all(table, span));

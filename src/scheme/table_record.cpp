@@ -8,6 +8,7 @@
 #include "base/invariant.h"
 #include "base/sealed.h"
 #include "scheme/tablet_record.h"
+#include "table/model/ordered.h"
 #include "table/model/schema_codec.h"
 #include "table/model/static_rows.h"
 
@@ -180,8 +181,19 @@ Result<TableRecord> decode_table(const PathNode& node) {
   return record;
 }
 
+table::TableKind kind_of(const TableRecord& record) {
+  if (!record.dynamic) return table::TableKind::kStatic;
+  const bool ordered = record.schema.key_count() == 0;
+  return ordered ? table::TableKind::kOrdered : table::TableKind::kSorted;
+}
+
 TableSchema kept_schema(const TableRecord& record) {
-  return record.dynamic ? record.schema : table::stored_schema(record.schema);
+  switch (kind_of(record)) {
+    case table::TableKind::kStatic: return table::stored_schema(record.schema);
+    case table::TableKind::kOrdered: return table::ordered_schema(record.schema);
+    case table::TableKind::kSorted: break;
+  }
+  return record.schema;
 }
 
 namespace {

@@ -36,6 +36,7 @@
 #include "moraine/schema.h"
 #include "moraine/table_options.h"
 #include "scheme/path_node.h"
+#include "table/model/schema_check.h"
 #include "table/tablet/settings.h"
 #include "tablet/tablet_info.h"
 
@@ -85,7 +86,10 @@ std::map<std::string, std::string> to_attributes(const TableOptions& options);
 // Sets the named attributes. kInvalidArgument: an unknown name or an invalid value.
 Result<void> set_attributes(TableOptions& options, const std::map<std::string, std::string>& named);
 
-// The schema of stored rows: for a static table it may have a row number (static_rows.h).
+// Without key columns a dynamic table is an ordered one (table/model/ordered.h).
+table::TableKind kind_of(const TableRecord& record);
+// The schema of stored rows: for a static table it may have a row number (static_rows.h), for an
+// ordered one it has the places of rows.
 TableSchema kept_schema(const TableRecord& record);
 // Makes the stored options those of these tablets, [first, end). `now_ms`: since 1970.
 void apply_options(TableRecord& record, std::uint64_t now_ms, std::size_t first, std::size_t end);

@@ -162,17 +162,35 @@ Task<Result<Timestamp>> Coordinator::commit_new(TransactionId id,
 Task<Result<void>> Coordinator::prepare_all(std::vector<Participant> participants,
                                             std::vector<TabletId>& held) {
   const Instant deadline = world_.executor.now() + options_.prepare_timeout;
+  std::ranges::sort(participants, {}, &Participant::tablet);
   std::vector<Result<void>> results(participants.size());
   std::vector<TabletId> tablets;
   for (const Participant& participant : participants) tablets.push_back(participant.tablet);
-  TaskScope prepares;
+  // Appends wait for each other in their tablets: they are prepared one after another, always in
+  // the same order, and while nothing else is held.
+  std::vector<std::size_t> asked;
+  std::vector<std::size_t> others;
+  bool refused = false;
   for (std::size_t i = 0; i < participants.size(); ++i) {
+    if (!participants[i].write.appends()) {
+      others.push_back(i);
+      continue;
+    }
+    if (refused) continue;
+    asked.push_back(i);
+    co_await prepare_one(std::move(participants[i]), deadline, results[i]);
+    refused = !results[i];
+  }
+  if (refused) others.clear();
+  TaskScope prepares;
+  for (const std::size_t i : others) {
+    asked.push_back(i);
     prepares.spawn(prepare_one(std::move(participants[i]), deadline, results[i]));
   }
   co_await prepares.join();
   // A refusal is more specific than a timeout.
   const Result<void>* failed = nullptr;
-  for (std::size_t i = 0; i < results.size(); ++i) {
+  for (const std::size_t i : asked) {
     const Result<void>& result = results[i];
     if (result) held.push_back(tablets[i]);
     if (result) continue;

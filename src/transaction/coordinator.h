@@ -5,6 +5,8 @@
 // participant until it acknowledges. Nothing is written for a transaction that is not committed: a
 // transaction without a record is aborted.
 //
+// Writes to ordered tables are prepared first, one after another in the order of their tablets.
+//
 // Promise    A transaction has one final outcome, whichever processes fail. OK: committed at that
 //            timestamp. kAborted: nothing was changed anywhere. Repeating a commit with the same id
 //            returns the same result, also while it is being decided; for a refused one as long as

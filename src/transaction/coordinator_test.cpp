@@ -28,12 +28,19 @@ class ToldTablets final : public TabletCalls {
   std::map<TabletId, Errc> refuses;  // Errors of prepare().
   std::set<TabletId> unreachable;    // To the outcome.
   Errc unreachable_code = Errc::kTimeout;
+  Executor* slow = nullptr;           // Prepares take time, on this one.
+  std::vector<std::string> prepares;  // When they began and ended.
 
   Task<Result<Timestamp>> commit(TabletId, TabletWrite, Instant) override {
     co_return fail(Errc::kUnsupported, "one-phase");
   }
   Task<Result<void>> prepare(TabletId tablet, TabletWrite write, TabletId, Instant) override {
     const auto refusal = refuses.find(tablet);
+    if (slow != nullptr) {
+      prepares.push_back(fmt::format("{} begins", tablet.value));
+      co_await sleep_for(*slow, 1ms);
+      prepares.push_back(fmt::format("{} ends", tablet.value));
+    }
     if (refusal != refuses.end()) co_return fail(refusal->second, "row conflict");
     prepared[tablet].insert(write.transaction);
     co_return Result<void>{};
@@ -137,6 +144,42 @@ TEST_F(CoordinatorTest, ACommitWithoutATimestampFailsWithUnavailableWhenTheSourc
   EXPECT_EQ(code(Errc::kUnavailable), Errc::kUnavailable);
   EXPECT_EQ(code(Errc::kUnknownOutcome), Errc::kAborted) << "nothing was changed";
   EXPECT_TRUE(tablets_.prepared.empty());
+  sim_.run(coordinator->stop());
+}
+
+// Participants 104 to 101, of which 104 and 102 append.
+std::vector<Participant> with_appends() {
+  std::vector<Participant> participants(4);
+  for (std::size_t i = 0; i < participants.size(); ++i) {
+    participants[i].tablet = TabletId{104 - i};
+    participants[i].write.transaction = transaction(1);
+    participants[i].write.start = 900;
+    table::RowChange change;
+    if (i % 2 == 1) change.locks.add(0, table::LockMode::kExclusive);
+    participants[i].write.changes.push_back(change);
+  }
+  return participants;
+}
+
+TEST_F(CoordinatorTest, AppendsArePreparedFirstOneAfterAnother) {
+  auto coordinator = boot();
+  tablets_.slow = &sim_.executor();
+  ASSERT_TRUE(sim_.run(coordinator->commit(with_appends())));
+  EXPECT_EQ(tablets_.prepares,
+            (std::vector<std::string>{"102 begins", "102 ends", "104 begins", "104 ends",
+                                      "101 begins", "103 begins", "101 ends", "103 ends"}));
+  sim_.run(coordinator->stop());
+}
+
+TEST_F(CoordinatorTest, ARefusedAppendEndsTheTransactionBeforeOthersAreAsked) {
+  auto coordinator = boot();
+  tablets_.slow = &sim_.executor();
+  tablets_.refuses[TabletId{102}] = Errc::kOverloaded;
+  const Result<Timestamp> committed = sim_.run(coordinator->commit(with_appends()));
+  ASSERT_FALSE(committed);
+  EXPECT_EQ(committed.error().code, Errc::kOverloaded);
+  EXPECT_EQ(tablets_.prepares, (std::vector<std::string>{"102 begins", "102 ends"}));
+  let_time_pass(1s);
   sim_.run(coordinator->stop());
 }
 

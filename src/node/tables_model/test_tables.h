@@ -44,12 +44,15 @@ class TestTables {
     start();
   }
 
-  std::shared_ptr<const OpenTable> open() { return tables().find(kPath)->holder()->hold(); }
+  std::shared_ptr<const OpenTable> open(const char* path = kPath) {
+    return tables().find(path)->holder()->hold();
+  }
   Timestamp now() {
     const auto drawn = run(services_->timestamps().next());
     INVARIANT(drawn, "{}", drawn.error().message());
     return *drawn;
   }
+  CommitParts commit_parts() { return services_->commit_parts(); }
   // Sets of one table's changes, committed as one transaction.
   Result<Timestamp> commit(table::ChangeSet& changes, Timestamp start) {
     GatheredTransaction gathered;
@@ -93,15 +96,15 @@ class TestTables {
     return run(tablet->reader().lookup_versions(key, timestamp, std::nullopt));
   }
   using Visit = std::function<void(const table::ColumnBatch&, std::size_t row)>;
-  Result<void> scan(table::ScanRequest request, const Visit& visit) {
-    return run(scan_ranges(open(), std::move(request), visit));
+  Result<void> scan(table::ScanRequest request, const Visit& visit, const char* path = kPath) {
+    return run(scan_ranges(open(path), std::move(request), visit));
   }
 
-  Result<void> flush() {
-    return for_each([](table::TableTablet& tablet) { return tablet.flush(); });
+  Result<void> flush(const char* path = kPath) {
+    return for_each(path, [](table::TableTablet& tablet) { return tablet.flush(); });
   }
-  Result<void> compact() {
-    return for_each([](table::TableTablet& tablet) { return tablet.compact_all(); });
+  Result<void> compact(const char* path = kPath) {
+    return for_each(path, [](table::TableTablet& tablet) { return tablet.compact_all(); });
   }
   std::vector<table::TabletStatistics> statistics() {
     std::vector<table::TabletStatistics> all;
@@ -147,8 +150,8 @@ class TestTables {
     scheme_.reset();
   }
   using Act = std::function<Task<Result<void>>(table::TableTablet&)>;
-  Result<void> for_each(const Act& act) {
-    const auto table = open();
+  Result<void> for_each(const char* path, const Act& act) {
+    const auto table = open(path);
     for (const OpenRange& range : table->ranges) {
       if (!range.running) continue;
       TRY_VOID(run(act(*range.running)));
