@@ -103,7 +103,7 @@ class Tables {
                                             std::map<std::string, std::string> named) = 0;
   // Also of static tables. Contradictions between options are errors of the next mount or remount.
   virtual Task<Result<void>> change_attributes(std::string path, TableAttributeChanges changes) = 0;
-  // Unmounted tables only.
+  // Unmounted dynamic tables, and static ones; a static table without rows may get any schema.
   virtual Task<Result<void>> alter(std::string path, TableSchema schema) = 0;
   // Unmounted tablets only; those outside the range may be mounted, and stay so.
   virtual Task<Result<void>> reshard(std::string path, TabletRange range, NewTablets tablets) = 0;

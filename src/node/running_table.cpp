@@ -192,6 +192,8 @@ Task<Result<RunningTable::Inherited>> RunningTable::read_parent(TabletInfo paren
 }
 
 Task<Result<RunningTable::Inherited>> RunningTable::read_parent_locked(TabletInfo parent) {
+  // That of a static table runs until it is replaced.
+  co_await parts_.running.wait_stopped(parent.id);
   CO_TRY(table::TabletSettings settings, tablet_settings(path_, record_, 0));
   settings.bounds = {};
   settings.mount.enable_compaction_and_partitioning = false;

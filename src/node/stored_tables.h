@@ -6,7 +6,7 @@
 // Promise    A change is durable when it returns OK. Whenever the scheme's tablet starts, the
 //            running tables follow its state, and unfinished transitions of tablets are continued.
 //            Tablets that a reshard replaced are kept until no other refers to their blobs.
-//            Static tables have one tablet, which stays frozen; they are not mounted or altered.
+//            Static tables have one tablet, which stays frozen; they are not mounted.
 // Invariants Changes run one at a time.
 // Threading  The control lane. Waiting calls must have ended before it is destroyed.
 // Limits     kTabletsPerTableMax; those of Scheme and SchemeChanges.
@@ -143,6 +143,7 @@ class StoredTables final : public Tables {
   Task<Result<void>> apply_stored(TablePtr table, std::optional<TableMountOptions> options,
                                   TabletRange range);
   Task<Result<void>> replace_schema(TablePtr table, TableSchema schema);
+  Task<Result<void>> replace_static_schema(TablePtr table, TableSchema schema);
   Task<Result<void>> reshard_locked(TablePtr table, TabletRange range, NewTablets tablets);
   // Of all new tablets.
   Task<Result<std::vector<std::string>>> new_pivots(TablePtr table, TabletSpan span,

@@ -206,7 +206,7 @@ Task<Result<void>> StoredTables::alter(std::string path, TableSchema schema) {
 }
 
 Task<Result<void>> StoredTables::replace_schema(TablePtr table, TableSchema schema) {
-  CO_TRY_VOID(check_dynamic(*table, "change its schema"));
+  if (!table->record().dynamic) co_return co_await replace_static_schema(table, std::move(schema));
   CO_TRY_VOID(check_unmounted(*table, "change table schema"));
   TableRecord record = table->record();
   CO_TRY_VOID(table::check_alter(record.schema, schema, kind_of(record)));
