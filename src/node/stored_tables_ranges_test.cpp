@@ -118,6 +118,7 @@ TEST_F(StoredTablesRanges, PartsOfATableAreMountedAndUnmounted) {
   EXPECT_EQ(states(), "ffumm");
   node_.cut_power();
   EXPECT_EQ(states(), "ffumm");
+  node_.world().run_for(5s);
   EXPECT_TRUE(read({5, 15, 35}));
   expect_ok(run([&] { return tables().unfreeze("t", range(0, 1)); }));
   expect_ok(mount({}));

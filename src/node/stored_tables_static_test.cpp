@@ -98,12 +98,14 @@ TEST_F(StoredTablesStatic, RowsAreReadByTheNewSchemaAndMoreAreAdded) {
   const std::vector<std::string> before{"a:x c:# n:1 ", "a:x c:# n:2 "};
   EXPECT_EQ(rows(), before);
   node_.cut_power();
+  node_.world().run_for(5s);
   EXPECT_EQ(rows(), before);
   expect_ok(append({{{"a", Value("b")}, {"c", Value("y")}, {"n", Value(std::int64_t{1} << 40)}}}));
   EXPECT_EQ(rows(), (std::vector<std::string>{before[0], before[1], "a:b c:y n:1099511627776 "}))
       << "rows keep their order";
   node_.world().run_for(4 * kRetiredPeriod);
   node_.restart();
+  node_.world().run_for(5s);
   EXPECT_EQ(rows().size(), 3u) << "the replaced tablet was deleted only if nothing needs it";
 }
 

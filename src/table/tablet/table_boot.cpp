@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/log.h"
 #include "table/tablet/table_impl.h"
@@ -29,10 +30,14 @@ RetentionConfig keep_rows(MountConfig& mount) {
   return asked;
 }
 
-ReaderOptions reader_options(const MountConfig& mount) {
+ReaderOptions reader_options(const TableResources& resources, const MountConfig& mount) {
   ReaderOptions options;
   options.cache_by_default = mount.enable_lookup_cache_by_default;
   options.use_key_filter = mount.enable_key_filter_for_lookup;
+  options.clock = [&clock = resources.world.clock] {
+    const auto now = std::chrono::floor<std::chrono::seconds>(clock.since_epoch());
+    return timestamp_of_seconds(static_cast<std::uint64_t>(now.count()));
+  };
   return options;
 }
 
@@ -97,8 +102,9 @@ Task<Result<void>> TableTablet::Impl::boot() {
   CO_TRY_VOID(co_await open_chunks());
   maintenance_ = std::make_unique<Maintenance>(resources_, settings_, *stores_, *this, cache_,
                                                blobs_, read_statistics_);
-  reader_ = std::make_unique<TabletReader>(executor(), stores_->views(), *this, blobs_, &cache_,
-                                           read_statistics_, reader_options(settings_.mount));
+  reader_ =
+      std::make_unique<TabletReader>(executor(), stores_->views(), *this, blobs_, &cache_,
+                                     read_statistics_, reader_options(resources_, settings_.mount));
   reader_->set_deleted_range(deleted_range_);
   memory_ = std::make_unique<TabletMemory>(resources_.store_budget, resources_.history_budget,
                                            executor(), *stores_, state_.locks().history(),

@@ -72,7 +72,8 @@ struct PreparedTransaction {
 // The record of a one-phase commit whose changes are in so many parts.
 Slice rows_record(StoreNumber store, Timestamp commit, const TabletWrite& write,
                   std::uint32_t parts);
-ReaderOptions reader_options(const MountConfig& mount);
+// The options read the clock of `resources`, which outlives the reader.
+ReaderOptions reader_options(const TableResources& resources, const MountConfig& mount);
 // Lets no row of an ordered table expire; returns what was asked for.
 RetentionConfig keep_rows(MountConfig& mount);
 

@@ -15,7 +15,7 @@ Result<void> TableTablet::Impl::remount(MountConfig mount,
   if (ordered()) trims_by_ = keep_rows(mount);
   settings_.mount = mount;
   if (chunks) settings_.chunks = *chunks;
-  reader_->set_options(reader_options(mount));
+  reader_->set_options(reader_options(resources_, mount));
   memory_->flushed();  // Flushes may have been enabled.
   maintenance_->wake();
   return {};
