@@ -74,7 +74,7 @@ TEST_F(Refusals, ErrorsOfATableNameItsWholePath) {
   expect_has(outcome(db_->run(db_->create_table("/a", users_schema()))), "'/a' is a directory");
   expect_has(outcome(db_->run(db_->create_table("/a/t/u", users_schema()))),
              "'/a/t' is a table, not");
-  expect_has(outcome(db_->run(db_->alter_table("/a/t", users_schema()))), " of /a/t since");
+  expect_has(outcome(db_->run(db_->alter_table("/a/t", users_schema()))), " of /a/t is mounted");
   insert(*table, {{"id", 1}, {"name", "x"}});
   auto late = db_->begin();
   insert(*table, {{"id", 1}, {"name", "y"}});

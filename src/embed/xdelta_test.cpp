@@ -78,6 +78,10 @@ TEST_F(XdeltaColumn, APatchThatMakesATransactionTooLargeIsRefusedAtOnce) {
   const Table table = reach();
   auto tx = db_->begin();
   expect_ok(tx->insert(table, {{"k", kKey}, {"v", std::string_view(base)}}));
+  const std::string filler = base_state(std::string(std::size_t{14} << 20, 'y'));
+  for (std::int64_t key = kKey + 1; key <= kKey + 4; ++key) {
+    expect_ok(tx->insert(table, {{"k", key}, {"v", std::string_view(filler)}}));
+  }
   const auto grown = tx->insert(table, {{"k", kKey}, {"v", std::string_view(patch)}},
                                 {.update = true, .aggregate = true});
   EXPECT_FALSE(grown);
