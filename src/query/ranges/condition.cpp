@@ -128,10 +128,7 @@ Condition ConditionReader::compare_column(std::size_t column, Operator op, const
       keys = builder_.unite(interval(least, before(value)), interval(after(value), kEnd));
       break;
     case Operator::kLess: keys = interval(least, before(value)); break;
-    case Operator::kLessOrEqual:
-      keys = interval(least,
-                      has_bug(SeededBug::kInclusiveBoundExcluded) ? before(value) : after(value));
-      break;
+    case Operator::kLessOrEqual: keys = interval(least, after(value)); break;
     case Operator::kGreater: keys = interval(after(value), kEnd); break;
     default: keys = interval(before(value), kEnd); break;
   }
@@ -165,7 +162,7 @@ Condition ConditionReader::tuple(Operands left, Operands right, Operator op, Nul
   const bool or_equal = op == Operator::kLessOrEqual || op == Operator::kGreaterOrEqual;
   const bool less = op == Operator::kLess || op == Operator::kLessOrEqual;
   const Operator strict = less ? Operator::kLess : Operator::kGreater;
-  Condition rest = constant(or_equal);
+  Condition rest = constant(or_equal && !(less && has_bug(SeededBug::kInclusiveBoundExcluded)));
   if (has_bug(SeededBug::kTupleByParts)) {
     rest = constant(true);
     for (std::size_t i = 0; i < left.size(); ++i) {
