@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "client/table_errors.h"
 #include "yson/yson.h"
 
 namespace moraine::yt {
@@ -107,7 +108,9 @@ std::optional<std::string> write_line(const YsonNode& node, const DataFormat& fo
 
 }  // namespace
 
-YtError::YtError(Error error) : code(code_of(error)), message(std::move(error.context)) {
+YtError::YtError(Error error)
+    : code(code_of(error)), attributes(client::table_error_attributes(error)) {
+  message = std::move(error.context);
   if (message.empty()) message = to_string(error.code);
   if (code == Code::kRowConflict && message.find("Row lock conflict") == message.npos) {
     message = "Row lock conflict due to concurrent write: " + message;

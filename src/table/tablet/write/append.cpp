@@ -160,8 +160,10 @@ Task<Result<void>> TableTablet::Impl::trim(std::uint64_t rows) {
   }
   if (leader_->ended()) co_return std::unexpected(*leader_->ended());
   if (frozen_ || stopping_) {
-    co_return fail(Errc::kReadOnly,
-                   fmt::format("{}: tablet {} is frozen", settings_.table_path, info_.id.value));
+    co_return fail(
+        Errc::kReadOnly,
+        fmt::format("Tablet {} of table {} is in \"frozen\" state while \"mounted\" expected",
+                    info_.id.value, settings_.table_path));
   }
   if (rows > end_.rows) {
     co_return fail(Errc::kInvalidArgument,

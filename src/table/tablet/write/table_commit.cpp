@@ -45,8 +45,10 @@ Result<void> check_change(const RowChange& change, const TableSchema& schema) {
 Result<void> TableTablet::Impl::may_write() const {
   if (leader_->ended()) return std::unexpected(*leader_->ended());
   if (frozen_ || stopping_) {
-    return fail(Errc::kReadOnly,
-                fmt::format("{}: tablet {} is frozen", settings_.table_path, info_.id.value));
+    return fail(
+        Errc::kReadOnly,
+        fmt::format("Tablet {} of table {} is in \"frozen\" state while \"mounted\" expected",
+                    info_.id.value, settings_.table_path));
   }
   const std::size_t bytes = stores_->memory_bytes();
   const MountConfig& mount = settings_.mount;
