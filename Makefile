@@ -82,7 +82,7 @@ sanitize: setup  ## all tests under the address, undefined-behaviour and thread 
 	  scripts/run_tests build/$$preset -LE check; \
 	done
 
-conformance: build  ## real clients against the served protocols: [CLIENT=kafka] [QUICK=1]
+conformance: build  ## real clients against the served protocols: [CLIENT=kafka|yt] [QUICK=1]
 	@QUICK=$(QUICK) conformance/run $(CLIENT)
 
 format:  ## rewrite all C++ in the style of .clang-format

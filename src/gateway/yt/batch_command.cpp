@@ -1,8 +1,11 @@
 // execute_batch: several light commands in one request.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "gateway/yt/batch.h"
 #include "gateway/yt/handlers.h"
+#include "yson/yson.h"
 
 namespace moraine::yt {
 namespace {
@@ -19,8 +22,15 @@ void give_mutation(Call& part, const std::optional<client::MutationId>& mutation
   part.parameters.map().set("retry", mutation->retry);
 }
 
+// `room`: for answers; what this one takes is subtracted.
 Task<YtResult<void>> run_one(Call& call, const YsonNode& request, std::size_t number,
-                             YsonMap& outcome) {
+                             std::size_t& room, YsonMap& outcome) {
+  if (room == 0) {
+    co_return refuse(Code::kGeneric,
+                     fmt::format("Not run: earlier answers of the batch have {} bytes; send fewer "
+                                 "requests at once",
+                                 kBatchAnswerBytesMax));
+  }
   const YsonNode* const name = request.find("command");
   const std::string* const text = name == nullptr ? nullptr : name->as<std::string>();
   if (text == nullptr) co_return refuse(Code::kGeneric, "Missing required parameter /command");
@@ -48,6 +58,7 @@ Task<YtResult<void>> run_one(Call& call, const YsonNode& request, std::size_t nu
   give_mutation(part, scope.mutation, number);
   YT_CO_TRY_VOID(co_await command->handler(part));
   if (part.result && command->output(call.version) == DataType::kStructured) {
+    room -= std::min(room, write_yson(*part.result, YsonFormat::kBinary).size());
     outcome.set("output", std::move(*part.result));
   }
   co_return YtResult<void>();
@@ -74,9 +85,10 @@ Task<YtResult<void>> execute_batch(Call& call) {
   }
   YsonList results;
   std::size_t number = 0;
+  std::size_t room = kBatchAnswerBytesMax;
   for (const YsonNode& request : *requests) {
     YsonMap outcome;
-    if (auto done = co_await run_one(call, request, number++, outcome); !done) {
+    if (auto done = co_await run_one(call, request, number++, room, outcome); !done) {
       outcome.set("error", to_yson(done.error()));
     }
     results.emplace_back(std::move(outcome));

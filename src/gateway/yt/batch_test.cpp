@@ -34,5 +34,23 @@ TEST_F(Batches, EveryRequestHasAnOutcome) {
   EXPECT_EQ(send("POST", "/api/v4/execute_batch").status, 400u);
 }
 
+TEST_F(Batches, RequestsBehindTheBoundOfAnswersAreNotRun) {
+  const std::size_t bytes = 512u << 10;
+  const std::size_t fit = kBatchAnswerBytesMax / bytes;
+  const std::string text = "\"" + std::string(bytes, 'x') + "\"";
+  ASSERT_EQ(send("PUT", "/api/v3/set?path=//tmp/x", {}, text).status, 200u);
+  const std::string get = R"({"command":"get","parameters":{"path":"//tmp/x"}})";
+  std::string requests = get;
+  for (std::size_t i = 0; i < fit; ++i) requests += "," + get;
+  requests += R"(,{"command":"remove","parameters":{"path":"//tmp/x"}})";
+  const Response answer =
+      send("POST", "/api/v3/execute_batch", {{"Content-Type", "application/json"}},
+           R"({"requests":[)" + requests + "]}");
+  EXPECT_GT(answer.body.size(), (fit - 1) * bytes);
+  EXPECT_LT(answer.body.size(), (fit + 1) * bytes);
+  EXPECT_NE(answer.body.find("Not run: earlier answers"), std::string::npos);
+  EXPECT_EQ(send("GET", "/api/v3/exists?path=//tmp/x").body, "true") << "no later change is made";
+}
+
 }  // namespace
 }  // namespace moraine::yt
