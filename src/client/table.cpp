@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "client/tables.h"
+#include "table/model/column_names.h"
 #include "table/model/ordered.h"
 
 namespace moraine::client {
@@ -53,8 +54,9 @@ Result<Table> Table::open(TableClient& client, std::string path,
 Result<Columns> Table::columns(std::span<const std::string> names) const {
   Columns columns;
   columns.table_ = columns_id;
+  table::ColumnNames known(*schema);
   for (const std::string& name : names) {
-    const auto found = schema->find(name);
+    const auto found = known.find(name);
     if (!found || name == table::kRowNumberColumn) {
       return fail(Errc::kInvalidArgument,
                   fmt::format("No such column \"{}\" in table {}", name, path));

@@ -129,16 +129,17 @@ Task<Result<Query>> read_query(std::shared_ptr<const Table> table,
   co_return query;
 }
 
-// The timestamp of each wanted cell of one row.
-void find_timestamps(const table::OwnedVersionedRow& row, std::span<const std::uint16_t> columns,
+constexpr std::size_t kNotWanted = ~std::size_t{0};
+
+// The timestamp of each wanted cell of one row. `place`: by column, that of its cell.
+void find_timestamps(const table::OwnedVersionedRow& row, std::span<const std::size_t> place,
                      Timestamp first, std::span<Timestamp> cells) {
   const auto& deletes = row.row.delete_timestamps;
   const Timestamp deleted = deletes.empty() ? kNullTimestamp : std::ranges::max(deletes);
   for (const table::VersionedValue& value : row.row.values) {
     if (value.timestamp <= deleted || value.timestamp < first) continue;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i] == value.column) cells[i] = std::max(cells[i], value.timestamp);
-    }
+    const std::size_t at = place[value.column];
+    if (at != kNotWanted) cells[at] = std::max(cells[at], value.timestamp);
   }
 }
 
@@ -172,10 +173,12 @@ Task<Result<std::vector<Timestamp>>> lookup_timestamps(std::shared_ptr<const Tab
   versions.timestamp = options.timestamp;
   CO_TRY(const Query query, co_await read_query(table, std::move(keys), std::move(versions)));
   const auto columns = table->indexes_of(options.columns);
+  std::vector<std::size_t> place(table->schema->columns.size(), kNotWanted);
+  for (std::size_t i = 0; i < columns.size(); ++i) place[columns[i]] = i;
   std::vector<Timestamp> cells(rows.rows() * columns.size(), kNullTimestamp);
   for (std::size_t i = 0; i < rows.rows(); ++i) {
     if (!rows.exists(i)) continue;
-    find_timestamps(query.rows[i], columns, options.retention_timestamp,
+    find_timestamps(query.rows[i], place, options.retention_timestamp,
                     std::span(cells).subspan(i * columns.size(), columns.size()));
   }
   co_return cells;

@@ -53,7 +53,18 @@ HttpConnection::HttpConnection(HttpService& service, std::shared_ptr<ByteStream>
     : service_(service),
       stream_(std::move(stream)),
       watchdog_(service.executor_, [this](auto) { close(); }),
-      room_(service.answer_budget_) {}
+      room_(service.answer_budget_),
+      list_(&service.busy_),
+      place_(list_->insert(list_->end(), this)) {}
+
+HttpConnection::~HttpConnection() {
+  list_->erase(place_);
+}
+
+void HttpConnection::move_to(HttpService::Connections& list) {
+  list.splice(list.end(), *list_, place_);
+  list_ = &list;
+}
 
 Task<void> HttpConnection::run() {
   while (!closed_) {
@@ -87,29 +98,36 @@ Task<void> HttpConnection::turn_away() {
   close();
 }
 
+bool HttpConnection::is_slow(Instant now) const {
+  return awaits_bytes_ && now >= arrival_ + kArrivalGrace;
+}
+
 void HttpConnection::evict() {
-  log_debug("idle http client closed for a new one", {{"peer", stream_->peer()}});
+  log_debug("idle or slow http client closed for a new one", {{"peer", stream_->peer()}});
   close();
 }
 
 void HttpConnection::close() {
   closed_ = true;
   stream_->close();
-  if (idle_) service_.idle_.erase(*std::exchange(idle_, std::nullopt));
+  move_to(service_.busy_);  // It is not evicted twice.
 }
 
 // Without a buffer; the connection may be evicted meanwhile.
 Task<bool> HttpConnection::wait_for_request() {
   request_ = Request();
   watchdog_.reading(service_.options_.idle_timeout, "idle");
-  idle_ = service_.idle_.insert(service_.idle_.end(), this);
+  move_to(service_.idle_);
   const auto ready = co_await stream_->readable();
-  if (idle_) service_.idle_.erase(*std::exchange(idle_, std::nullopt));
+  move_to(service_.busy_);
   co_return ready.has_value() && !closed_;
 }
 
 Task<Result<bool>> HttpConnection::read_more(std::size_t at_least) {
-  CO_TRY_VOID(co_await stream_->readable());
+  awaits_bytes_ = true;
+  const Result<void> ready = co_await stream_->readable();
+  awaits_bytes_ = false;
+  if (!ready) co_return std::unexpected(ready.error());
   const std::size_t have = ahead_.size();
   Buffer buffer(have + std::max(at_least, have));
   if (have > 0) std::memcpy(buffer.data(), ahead_.data(), have);
@@ -121,6 +139,8 @@ Task<Result<bool>> HttpConnection::read_more(std::size_t at_least) {
 Task<bool> HttpConnection::read_header() {
   parser_ = std::make_unique<RequestParser>();
   if (ahead_.empty() && !co_await wait_for_request()) co_return false;
+  arrival_ = service_.executor_.now();
+  move_to(service_.arriving_);
   watchdog_.reading(service_.options_.header_timeout, "the header");
   bool needs_more = ahead_.empty();
   bool begun = false;  // A part of the header was parsed.
@@ -147,6 +167,7 @@ Task<bool> HttpConnection::read_header() {
   watchdog_.not_reading();
   request_ = parser_->take_request();
   request_.peer = stream_->peer();
+  if (parser_->done()) move_to(service_.busy_);
   keep_alive_ = parser_->keep_alive();
   awaits_continue_ = request_.fields.has_word("Expect", "100-continue") && !parser_->done();
   co_return true;
@@ -194,6 +215,7 @@ Task<Result<Slice>> HttpConnection::read() {
     Slice slice = ahead_.sub(from, body.size());
     ahead_ = ahead_.sub(*taken, ahead_.size() - *taken);
     needs_more = *taken == 0;
+    if (parser_->done()) move_to(service_.busy_);
     if (!slice.empty()) co_return slice;
   }
   co_return Slice();
@@ -220,6 +242,7 @@ Task<void> HttpConnection::finish() {
   // A client that waits for "100 Continue" sends no body to be dropped.
   const bool clean = answer_ == Answer::kWhole && keep_alive_ && !awaits_continue_;
   if (!clean || closed_ || !co_await drain()) close();
+  move_to(service_.busy_);
 }
 
 bool HttpConnection::has_body(const Head& head) const {

@@ -29,12 +29,15 @@ class HttpConnection final : private Exchange {
   HttpConnection(HttpService& service, std::shared_ptr<ByteStream> stream);
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
+  ~HttpConnection();
 
   // Serves until the stream ends or must be closed.
   Task<void> run();
   // Answers 503: too many connections.
   Task<void> turn_away();
-  // Closes an idle connection; its task ends soon. Requires: idle.
+  // Whether it waits for its client to send the rest of a request that began kArrivalGrace ago.
+  bool is_slow(Instant now) const;
+  // Closes a connection that is idle or slow; its task ends soon.
   void evict();
 
  private:
@@ -52,6 +55,7 @@ class HttpConnection final : private Exchange {
   Task<bool> wait_for_request();
   // Reads more of what the client sends; false at the end.
   Task<Result<bool>> read_more(std::size_t at_least);
+  void move_to(HttpService::Connections& list);
   Task<void> finish();
   Task<void> refuse(Refusal refusal);
   // Calls the handler, if its answer has room.
@@ -74,7 +78,10 @@ class HttpConnection final : private Exchange {
   bool chunked_ = false;
   bool awaits_continue_ = false;  // The client sends its body after "100 Continue".
   bool closed_ = false;
-  std::optional<HttpService::Idle::iterator> idle_;  // Set while it waits for a request.
+  bool awaits_bytes_ = false;       // Of the request.
+  Instant arrival_{};               // When the request began to arrive.
+  HttpService::Connections* list_;  // That it is in.
+  HttpService::Connections::iterator place_;
 };
 
 }  // namespace moraine::http

@@ -466,6 +466,42 @@ TEST_F(HttpTest, WithAllConnectionsBusyANewOneIsTurnedAway) {
   EXPECT_TRUE(third.ended);
 }
 
+TEST_F(HttpTest, ANewConnectionTakesThePlaceOfOneWhoseRequestComesSlowly) {
+  HttpOptions options;
+  options.connections_max = 3;
+  serve(echo, options);
+  const std::string body = "PUT / HTTP/1.1\r\nContent-Length: 100\r\n\r\n";
+  Client& header = connect();
+  send(header, "PUT / HT");
+  Client& first = connect();
+  send(first, body);
+  Client& second = connect();
+  send(second, body);
+  for (int i = 0; i < 6; ++i) {
+    send(first, "x");
+    send(second, "x");
+    world_.run_for(1s);
+  }
+  Client& fourth = connect();
+  send(fourth, "GET /new HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(fourth.got.contains("GET /new")) << fourth.got;
+  EXPECT_TRUE(header.ended) << "its request began first";
+  Client& fifth = connect();
+  send(fifth, "GET /new HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(fifth.got.contains("GET /new")) << fifth.got;
+  EXPECT_TRUE(fourth.ended) << "idle ones are closed before slow ones";
+  EXPECT_FALSE(first.ended);
+  Client& sixth = connect();
+  send(sixth, "PUT /six HTTP/1.1\r\nContent-Length: 2\r\n\r\na");
+  EXPECT_TRUE(fifth.ended);
+  Client& seventh = connect();
+  send(seventh, body);
+  EXPECT_TRUE(first.ended);
+  EXPECT_FALSE(second.ended);
+  send(sixth, "b");
+  EXPECT_TRUE(sixth.got.contains("PUT /six [ab]")) << sixth.got;
+}
+
 TEST_F(HttpTest, ALineBreakInAFieldDoesNotBecomeAnotherField) {
   serve([](Exchange& exchange) -> Task<void> {
     Reply reply = text_reply(200, "x");

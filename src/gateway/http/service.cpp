@@ -26,10 +26,21 @@ StreamHandler HttpService::streams() {
   return [this](std::shared_ptr<ByteStream> stream) { return serve(std::move(stream)); };
 }
 
+bool HttpService::make_place() {
+  if (!idle_.empty()) {
+    idle_.front()->evict();
+    return true;
+  }
+  const Instant now = executor_.now();
+  const auto slow = std::ranges::find_if(
+      arriving_, [now](const HttpConnection* one) { return one->is_slow(now); });
+  if (slow == arriving_.end()) return false;
+  (*slow)->evict();
+  return true;
+}
+
 Task<void> HttpService::serve(std::shared_ptr<ByteStream> stream) {
-  const bool crowded = connections_ >= options_.connections_max;
-  const bool room = !crowded || !idle_.empty();
-  if (crowded && room) idle_.front()->evict();
+  const bool room = connections_ < options_.connections_max || make_place();
   HttpConnection connection(*this, std::move(stream));
   ++connections_;
   open_.add(1);

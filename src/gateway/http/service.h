@@ -2,8 +2,9 @@
 //
 // Promise    Every request that can be read gets an answer: the handler's, or one that says what is
 //            wrong with it. Connections are kept alive, pipelined requests are served in order. A
-//            new connection past the bound replaces the one that is idle for longest. A handler is
-//            called once there is room for its answer; without room the client gets 503, and
+//            new connection past the bound replaces the one that is idle for longest, or else the
+//            one whose request has been arriving for longest, if that is kArrivalGrace. A handler
+//            is called once there is room for its answer; without room the client gets 503, and
 //            nothing was done. What a handler answers is sent, however long it is.
 // Threading  One executor; to serve all lanes make one for each (`TcpListener::open` with
 //            `ServingLane`).
@@ -28,6 +29,9 @@ namespace moraine::http {
 inline constexpr std::size_t kInputBytes = std::size_t{64} << 10;
 // Room for an answer of which nothing else is known.
 inline constexpr std::size_t kAnswerRoom = std::size_t{64} << 10;
+
+// A client that sends its request this slowly may be disconnected for a new one.
+inline constexpr Duration kArrivalGrace = 5s;
 
 struct HttpOptions {
   std::size_t connections_max = 1'024;
@@ -58,8 +62,10 @@ class HttpService {
 
  private:
   friend class HttpConnection;
-  using Idle = std::list<HttpConnection*>;
+  using Connections = std::list<HttpConnection*>;
 
+  // Closes a connection that waits for its client. False: there is none.
+  bool make_place();
   Task<void> serve(std::shared_ptr<ByteStream> stream);
   void count(unsigned status);
 
@@ -70,7 +76,10 @@ class HttpService {
   Gauge& open_;
   std::array<Counter*, 6> answers_{};  // By the first digit of the status.
   std::size_t connections_ = 0;
-  Idle idle_;  // Longest idle first.
+  // Each connection is in one of them.
+  Connections idle_;      // Longest idle first.
+  Connections arriving_;  // Whose requests are not here as a whole; the first to begin first.
+  Connections busy_;
 };
 
 }  // namespace moraine::http

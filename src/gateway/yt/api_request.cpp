@@ -6,6 +6,7 @@
 
 #include "base/coding.h"
 #include "gateway/yt/door_lane.h"
+#include "io/sync.h"
 #include "yson/yson.h"
 
 namespace moraine::yt {
@@ -14,9 +15,11 @@ namespace {
 constexpr std::string_view kTrailers = "X-YT-Error, X-YT-Response-Code, X-YT-Response-Message";
 constexpr std::string_view kErrorField = "X-YT-Error";
 constexpr std::size_t kMessageHeaderBytesMax = 1'000;
-// Memory of a document for each byte of its text.
-constexpr std::size_t kTreeFactor = 8;
+// Parameters of shorter texts are not counted: most requests change no counter that lanes share.
+constexpr std::size_t kParameterTextFree = std::size_t{1} << 10;
 constexpr char kDataFrame = 1;
+// Of data that one request has before others of its lane continue.
+constexpr std::size_t kTurnBytes = std::size_t{512} << 10;
 
 std::string printable(std::string_view text) {
   std::string out;
@@ -85,6 +88,10 @@ std::string host_of(const http::Request& request, std::string_view otherwise) {
 }
 
 YtResult<void> check_credentials(const http::Request& request) {
+  if (user_of(request).size() > kUserNameBytesMax) {
+    return refuse(Code::kNoCredentials,
+                  fmt::format("X-YT-User-Name has more than {} bytes", kUserNameBytesMax));
+  }
   const std::string* const given = request.fields.find("Authorization");
   if (given == nullptr || given->starts_with("OAuth ") || given->starts_with("Bearer ")) return {};
   if (*given == "OAuth" || *given == "Bearer" || given->empty()) return {};  // An empty token.
@@ -96,14 +103,13 @@ std::string user_of(const http::Request& request) {
   return user == nullptr || user->empty() ? "root" : *user;
 }
 
-ApiRequest::ApiRequest(DoorLane& lane, http::Exchange& exchange, http::AnswerBudget& inputs,
-                       std::string address)
+ApiRequest::ApiRequest(DoorLane& lane, http::Exchange& exchange, std::string address)
     : lane_(lane),
       exchange_(exchange),
-      room_(inputs),
       address_(host_of(exchange.request(), address)),
       header_format_(default_format(DataType::kStructured)),
-      error_format_(default_format(DataType::kStructured)) {}
+      error_format_(default_format(DataType::kStructured)),
+      coding_room_(lane.inputs()) {}
 
 const std::string* ApiRequest::field(std::string_view name) const {
   return exchange_.request().fields.find(name);
@@ -169,7 +175,9 @@ YtResult<void> ApiRequest::read_codings(Call& call) {
     }
     input_coding_ = *coding;
   }
-  decoder_ = make_decoder(input_coding_);
+  if (input_coding_ != Coding::kIdentity) {
+    decoder_ = make_decoder(input_coding_, lane_.inputs());
+  }
   const DataType output = call.command.output(call.version);
   const bool streams = output == DataType::kTabular || output == DataType::kBinary;
   const std::string* const accepted = field("Accept-Encoding");
@@ -184,63 +192,69 @@ YtResult<void> ApiRequest::read_codings(Call& call) {
   }
   framed_ = streams && field("X-YT-Accept-Framing") != nullptr;
   if (framed_) output_coding_ = Coding::kIdentity;
-  encoder_ = make_encoder(output_coding_);
+  // Without memory for it the answer is not compressed.
+  if (!coding_room_.try_set(encoder_bytes(output_coding_))) output_coding_ = Coding::kIdentity;
+  if (output_coding_ != Coding::kIdentity) encoder_ = make_encoder(output_coding_);
   return {};
 }
 
 Task<YtResult<void>> ApiRequest::read_parameters(Call& call) {
   const http::Request& request = exchange_.request();
+  std::size_t texts = 0;
+  for (const auto& [name, value] : request.target.query) texts += name.size() + value.size();
   YT_CO_TRY(YsonMap query, query_parameters(request.target.query));
   call.parameters.merge(std::move(query));
   YT_CO_TRY(const auto header, long_field(request.fields, "X-YT-Parameters"));
   if (header) {
+    texts += header->size();
     YT_CO_TRY(YsonMap map, read_map(*header, header_format_, "X-YT-Parameters"));
     call.parameters.merge(std::move(map));
   }
   if (request.method == "POST") {
-    YT_CO_TRY(const std::string body, co_await read_body());
+    YT_CO_TRY(const std::string body, co_await read_all(*this, call.room));
+    texts += body.size();
     if (!body.empty()) {
       YT_CO_TRY(YsonMap map, read_map(body, call.input_format, "the body"));
       call.parameters.merge(std::move(map));
     }
+  }
+  if (texts > kParameterTextFree) {
+    YT_CO_TRY_VOID(take_room(call.room, memory_of(call.parameters.map())));
+  } else {
+    call.room.set(0);
   }
   YT_CO_TRY_VOID(override_format(call.parameters, "input_format", call.input_format));
   YT_CO_TRY_VOID(override_format(call.parameters, "output_format", call.output_format));
   co_return YtResult<void>();
 }
 
-Task<YtResult<std::string>> ApiRequest::read_body() {
-  std::string body;
-  for (;;) {
-    YT_CO_TRY(const Slice part, co_await read());
-    if (part.empty()) co_return body;
-    if (part.size() > kStructuredBytesMax - body.size()) {
-      co_return refuse(Code::kGeneric,
-                       fmt::format("the body has more than {} bytes", kStructuredBytesMax));
-    }
-    if (!room_.try_set((body.size() + part.size()) * kTreeFactor)) {
-      co_return refuse(Code::kQueueLimit, "too many bytes of requests are in memory; retry later");
-    }
-    body += part.text();
+Task<YtResult<Slice>> ApiRequest::read() {
+  if (turn_bytes_ >= kTurnBytes) {
+    turn_bytes_ = 0;
+    co_await yield(lane_.world().executor);
   }
+  YT_CO_TRY(Slice part, co_await read_part());
+  turn_bytes_ += part.size();
+  co_return part;
 }
 
-Task<YtResult<Slice>> ApiRequest::read() {
+Task<YtResult<Slice>> ApiRequest::read_part() {
   for (;;) {
-    if (!raw_.empty() && input_coding_ == Coding::kIdentity) co_return std::exchange(raw_, Slice());
     if (!raw_.empty()) {
       YT_CO_TRY(const std::string piece, decoder_->pull());
       if (!piece.empty()) co_return Slice::copy_of(piece);
       raw_ = Slice();
     }
     if (input_ended_) co_return Slice();
-    YT_CO_TRY(raw_, co_await exchange_.read());
-    if (raw_.empty()) {
-      input_ended_ = true;
+    YT_CO_TRY(Slice bytes, co_await exchange_.read());
+    input_ended_ = bytes.empty();
+    if (!decoder_) co_return bytes;
+    if (input_ended_) {
       YT_CO_TRY_VOID(decoder_->finish());
       co_return Slice();
     }
-    if (input_coding_ != Coding::kIdentity) decoder_->feed(raw_);
+    raw_ = std::move(bytes);
+    decoder_->feed(raw_);
   }
 }
 
@@ -354,8 +368,14 @@ Task<void> ApiRequest::finish_structured(Call& call) {
     auto sink = make_sink(body, call.output_format, YsonDocument::kNode);
     if (!sink) co_return co_await fail(call, sink.error());
     if (!emit(*call.result, **sink)) co_return co_await fail(call, (*sink)->error());
+    call.result.reset();  // Now the room is that of the body.
+    if (body.size() > kAnswerBytesHeld) {
+      auto taken = take_room(call.room, body.size());
+      if (!taken) co_return co_await fail(call, std::move(taken).error());
+    }
   }
   reply.body = Slice::copy_of(body);
+  body = std::string();  // While it is sent there is one copy.
   std::ignore = co_await exchange_.reply(std::move(reply));
 }
 

@@ -4,7 +4,7 @@
 // Promise    Every request gets an answer in YTsaurus's form; errors have their number in header
 //            fields, or, once part of the answer was sent, in trailers.
 // Threading  The connection's lane.
-// Limits     kRequestBytesMax of all structured inputs of a node (Door).
+// Limits     kUserNameBytesMax; those of call.h.
 // Tests      door_test.cpp.
 #pragma once
 
@@ -18,17 +18,18 @@
 
 namespace moraine::yt {
 
+inline constexpr std::size_t kUserNameBytesMax = 256;
+
 // The name by which a client addresses this node.
 std::string host_of(const http::Request& request, std::string_view otherwise);
-// 401, or nothing: any token is accepted.
+// 401, or nothing: any token is accepted, and any name of kUserNameBytesMax.
 YtResult<void> check_credentials(const http::Request& request);
 std::string user_of(const http::Request& request);
 
 class ApiRequest final : private Input, private Output {
  public:
   // Both outlive the request.
-  ApiRequest(DoorLane& lane, http::Exchange& exchange, http::AnswerBudget& inputs,
-             std::string address);
+  ApiRequest(DoorLane& lane, http::Exchange& exchange, std::string address);
   ApiRequest(const ApiRequest&) = delete;
   ApiRequest& operator=(const ApiRequest&) = delete;
 
@@ -39,6 +40,7 @@ class ApiRequest final : private Input, private Output {
 
  private:
   Task<YtResult<Slice>> read() override;
+  Task<YtResult<Slice>> read_part();
   Task<YtResult<void>> write(std::string bytes) override;
 
   const std::string* field(std::string_view name) const;
@@ -46,7 +48,6 @@ class ApiRequest final : private Input, private Output {
   YtResult<void> read_formats(Call& call);
   YtResult<void> read_codings(Call& call);
   Task<YtResult<void>> read_parameters(Call& call);
-  Task<YtResult<std::string>> read_body();
 
   http::Head head(unsigned status) const;
   void add_error(http::Fields& fields, const YtError& error) const;
@@ -58,7 +59,6 @@ class ApiRequest final : private Input, private Output {
 
   DoorLane& lane_;
   http::Exchange& exchange_;
-  http::AnswerRoom room_;
   const std::string address_;
 
   unsigned status_ = 400;
@@ -68,13 +68,15 @@ class ApiRequest final : private Input, private Output {
   Coding output_coding_ = Coding::kIdentity;
   bool framed_ = false;
 
-  Slice raw_;  // What the decoder reads.
-  std::unique_ptr<Decoder> decoder_;
+  Slice raw_;                         // What the decoder reads.
+  std::unique_ptr<Decoder> decoder_;  // Null: the data is not encoded.
+  std::size_t turn_bytes_ = 0;        // Since others of the lane could continue.
   bool input_ended_ = false;
 
   Call* call_ = nullptr;
-  std::unique_ptr<Encoder> encoder_;
-  std::string held_;  // Of the answer, not sent yet.
+  http::AnswerRoom coding_room_;
+  std::unique_ptr<Encoder> encoder_;  // Null: the answer is not encoded.
+  std::string held_;                  // Of the answer, not sent yet.
   bool begun_ = false;
 };
 

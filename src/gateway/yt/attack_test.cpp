@@ -88,19 +88,40 @@ TEST_F(Attacks, BodiesThatAreNotInTheirCoding) {
                         {{"X-YT-Parameters", parameters}, {"Content-Encoding", coding}}, "{k=1}"),
                    coding);
   }
-  // Much from little: it is refused at the row's limit, or as no row.
-  const auto encoder = make_encoder(Coding::kGzip);
-  std::string bomb;
-  for (int i = 0; i < 64; ++i) bomb += encoder->encode(std::string(1 << 20, '['), false);
-  bomb += encoder->encode({}, true);
-  expect_refused(send("PUT", "/api/v4/insert_rows",
-                      {{"X-YT-Parameters", parameters}, {"Content-Encoding", "gzip"}}, bomb),
-                 "a bomb");
-  expect_refused(
-      send("POST", "/api/v4/execute_batch",
-           {{"Content-Type", "application/x-yt-yson-text"}, {"Content-Encoding", "gzip"}}, bomb),
-      "a bomb as parameters");
   expect_alive();
+}
+
+// Much from little: it is refused at the row's limit, or as no row; what is blank is skipped.
+TEST_F(Attacks, BombsInEveryCoding) {
+  for (const Coding coding : {Coding::kGzip, Coding::kDeflate, Coding::kBrotli}) {
+    const std::string name(to_string(coding));
+    const auto bomb_of = [&](char c) {
+      const auto encoder = make_encoder(coding);
+      std::string bomb;
+      for (int i = 0; i < 64; ++i) bomb += encoder->encode(std::string(1 << 20, c), false);
+      bomb += encoder->encode("{k=77;v=b}", false);
+      return bomb + encoder->encode({}, true);
+    };
+    const std::string brackets = bomb_of('[');
+    EXPECT_LT(brackets.size(), 400'000u);
+    expect_refused(
+        send("PUT", "/api/v4/insert_rows",
+             {{"X-YT-Parameters", R"({"path":"//t"})"}, {"Content-Encoding", name}}, brackets),
+        name);
+    for (const char* command : {"execute_batch", "set"}) {
+      expect_refused(
+          send("POST", fmt::format("/api/v4/{}?path=//tmp/doc", command),
+               {{"Content-Type", "application/x-yt-yson-text"}, {"Content-Encoding", name}},
+               bomb_of(' ')),
+          name + " as parameters");
+    }
+    const Response blank =
+        send("PUT", "/api/v4/insert_rows",
+             {{"X-YT-Parameters", R"({"path":"//t"})"}, {"Content-Encoding", name}}, bomb_of(' '));
+    EXPECT_EQ(blank.status, 200u) << blank.body;
+    EXPECT_NE(result("lookup_rows", R"({"path":"//t"})", "{k=77}"), "");
+    result("delete_rows", R"({"path":"//t"})", "{k=77}");
+  }
 }
 
 TEST_F(Attacks, ABatchThatIsTooLong) {
@@ -111,7 +132,189 @@ TEST_F(Attacks, ABatchThatIsTooLong) {
                  "batch");
 }
 
+// The same name, as often as fits.
+TEST_F(Attacks, NamesThatRepeatWithoutEnd) {
+  std::string names;
+  std::string columns;
+  std::string keys;
+  for (int i = 0; i < 1'000'000; ++i) names += "v;";
+  for (int i = 0; i < 200'000; ++i) columns += "v=1;";
+  for (int i = 0; i < 50'000; ++i) keys += "{k=1};";
+  const Headers yson = {{"Content-Type", "application/x-yt-yson-text"}};
+  result("insert_rows", R"({"path":"//t"})", "{k=1;v=a}");
+  result("set", R"({"path":"//tmp/doc"})", "5");
+  const auto post = [&](const char* command, const std::string& body) {
+    return send("POST", fmt::format("/api/v4/{}", command), yson, body);
+  };
+  EXPECT_EQ(post("lookup_rows", "{path=\"//t\";column_names=[" + names + "]}").status, 200u);
+  expect_refused(post("lookup_rows", "{path=\"//t\";column_names=[none;" + names + "]}"), "none");
+  EXPECT_EQ(post("read_table", "{path=<columns=[" + names + "]>\"//t\"}").body,
+            "{\"v\"=\"a\";};\n");
+  EXPECT_EQ(post("get", "{path=\"//tmp\";attributes=[" + names + "]}").status, 200u);
+  expect_refused(post("get", "{path=\"//tmp\";prerequisite_transaction_ids=[" + names + "]}"),
+                 "prerequisites");
+  expect_refused(post("insert_rows", "{path=\"//t\";" + columns + "}"), "parameters");
+  expect_refused(call("insert_rows", R"({"path":"//t"})", "{k=1;" + columns + "}"), "a row");
+  const Response found = call("lookup_rows", R"({"path":"//t"})", keys);
+  EXPECT_EQ(found.status, 200u);
+  EXPECT_GT(found.body.size(), 50'000u * 8);
+  expect_refused(post("create", "{type=table;path=\"//tmp/n\";attributes={dynamic=%true;schema=[" +
+                                    names + "]}}"),
+                 "a schema");
+  expect_refused(post("mount_table", "{path=\"//t\";path=\"//t\"}"), "a key twice");
+  expect_alive();
+}
+
+TEST_F(Attacks, QueriesThatAreTooDeepOrTooLong) {
+  std::string deep;
+  std::string sum = "k";
+  std::string list = "0";
+  for (int i = 0; i < 10'000; ++i) deep += '(';
+  for (int i = 0; i < 100'000; ++i) {
+    sum += "+k";
+    list += ",1";
+  }
+  const std::string from = " from [//t]";
+  for (const std::string& query :
+       {deep + "k" + std::string(10'000, ')') + from, deep + from, "k" + from + " where " + deep,
+        std::string(10'000, '-') + "k" + from, sum + from, std::string(2 << 20, ' ') + "k" + from,
+        "99999999999999999999999999" + from, "1e999999 as x" + from, "k" + from + " limit -1",
+        "k" + from + " limit 99999999999999999999", "\"" + from,
+        "k from [" + std::string(20'000, '/'), std::string("\0", 1)}) {
+    std::string quoted;
+    for (const char c : query) {
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted += c;
+    }
+    const Response response =
+        send("POST", "/api/v4/select_rows", {{"Content-Type", "application/x-yt-yson-text"}},
+             "{query=\"" + quoted + "\"}");
+    expect_refused(response, query.substr(0, 30));
+    EXPECT_LT(response.body.size(), 100'000u) << query.substr(0, 30);
+  }
+  const Response in =
+      send("POST", "/api/v4/select_rows", {{"Content-Type", "application/x-yt-yson-text"}},
+           "{query=\"k from [//t] where k in (" + list + ")\"}");
+  EXPECT_EQ(in.status, 200u) << in.body.substr(0, 200);
+  expect_alive();
+}
+
+TEST_F(Attacks, TransactionsLocksAndLinksHaveBounds) {
+  // More transactions than there may be, in one request, and none ends.
+  std::string starts = R"({"requests":[)";
+  for (int i = 0; i < 10'100; ++i) starts += R"({"command":"start_transaction"},)";
+  starts.back() = ']';
+  const Headers json = {{"Content-Type", "application/json"}};
+  const Response started = send("POST", "/api/v4/execute_batch", json, starts + "}");
+  EXPECT_EQ(started.status, 200u);
+  EXPECT_NE(started.body.find("transactions are open already"), std::string::npos);
+  EXPECT_NE(error("start_transaction", "{}").find("transactions are open already"),
+            std::string::npos);
+  expect_alive();
+  node_.world().run_for(120s);
+  const auto begin = [&](const std::string& parent) {
+    const std::string parameters =
+        parent.empty() ? "{}" : R"({"transaction_id":")" + parent + "\"}";
+    const Response made = call("start_transaction", parameters);
+    const std::size_t at = made.body.find(":\"");
+    if (made.status != 200) return std::string();
+    return made.body.substr(at + 2, made.body.find('"', at + 2) - at - 2);
+  };
+  std::string last = begin("");
+  ASSERT_NE(last, "") << "those without pings are over";
+  int depth = 1;
+  for (std::string next; depth < 64 && !(next = begin(last)).empty(); ++depth) last = next;
+  EXPECT_EQ(depth, 30);
+  expect_refused(call("start_transaction", R"({"transaction_id":")" + last + "\"}"), "too deep");
+  std::string locks = R"({"requests":[)";
+  for (int i = 0; i < 3'100; ++i) {
+    locks += fmt::format(R"({{"command":"lock","parameters":{{"path":"//tmp","mode":"shared",)"
+                         R"("child_key":"c{}","transaction_id":"{}"}}}},)",
+                         i, last);
+  }
+  locks.back() = ']';
+  const Response locked = send("POST", "/api/v4/execute_batch", json, locks + "}");
+  EXPECT_NE(locked.body.find("locks already"), std::string::npos);
+  result("link", R"({"target_path":"//tmp/b","link_path":"//tmp/a","force":true})");
+  result("link", R"({"target_path":"//tmp/a","link_path":"//tmp/b","force":true})");
+  for (const char* path : {"//tmp/a", "//tmp/a/x", "//tmp/b/@type"}) {
+    expect_refused(call("get", fmt::format(R"({{"path":"{}"}})", path)), path);
+  }
+  expect_alive();
+}
+
+TEST_F(Attacks, UsersWithLongNamesAreRefused) {
+  EXPECT_EQ(
+      send("GET", "/api/v4/get_current_user", {{"X-YT-User-Name", std::string(256, 'u')}}).status,
+      200u);
+  EXPECT_EQ(
+      send("PUT", "/api/v4/start_transaction", {{"X-YT-User-Name", std::string(257, 'u')}}).status,
+      401u);
+}
+
+TEST_F(Attacks, WhatAllRequestsHoldHasABound) {
+  // Rows, documents and parameters that do not end.
+  const std::string part(8 << 20, 'x');
+  const std::vector<std::string> heads = {
+      "PUT /api/v4/insert_rows?path=//t HTTP/1.1\r\nContent-Length: 100000000\r\n\r\n{k=1;v=\"",
+      "PUT /api/v4/lookup_rows?path=//t HTTP/1.1\r\nContent-Length: 100000000\r\n\r\n{k=\"",
+      "PUT /api/v4/set?path=//tmp/d HTTP/1.1\r\nContent-Length: 15000000\r\n\r\n\"",
+      "POST /api/v4/get HTTP/1.1\r\nContent-Length: 15000000\r\n\r\n\""};
+  std::vector<std::shared_ptr<ByteStream>> clients;
+  for (int i = 0; i < 80; ++i) {
+    auto [client, server] = make_sim_streams(node_.world().executor(), node_.lane(0));
+    connections_.spawn(serve(0, std::move(server)));
+    connections_.spawn(write(client, heads[static_cast<std::size_t>(i) % heads.size()] + part));
+    clients.push_back(std::move(client));
+    node_.world().run_for(100ms);
+    EXPECT_LE(door_->input_bytes(), kRequestBytesMax);
+  }
+  EXPECT_GT(door_->input_bytes(), kRequestBytesMax - 2 * part.size());
+  expect_alive();
+  EXPECT_EQ(result("insert_rows", R"({"path":"//t"})", "{k=5;v=a}"), "") << "small ones are served";
+  EXPECT_EQ(result("get", R"({"path":"//tmp/@type"})"), R"({"value":"map_node"})");
+  for (const auto& client : clients) client->close();
+  node_.world().run_for(1s);
+  EXPECT_EQ(door_->input_bytes(), 0u);
+}
+
+TEST_F(Attacks, ABodyInChunksOfOneByte) {
+  std::string text =
+      "PUT /api/v4/insert_rows?path=//t HTTP/1.1\r\nConnection: close\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n";
+  for (int row = 0; row < 2'000; ++row) {
+    for (const char c : fmt::format("{{k={};v=a}};", row))
+      text += fmt::format("1;x=y\r\n{}\r\n", c);
+  }
+  EXPECT_EQ(parse_response(exchange(text + "0\r\n\r\n")).status, 200u);
+  EXPECT_NE(result("lookup_rows", R"({"path":"//t"})", "{k=1999}"), "");
+}
+
+TEST_F(Attacks, RowsOfWideTables) {
+  TableSchema schema = small_schema();
+  schema.columns.resize(1);
+  std::string row = "{k=1;";
+  for (int i = 0; i < 1'000; ++i) {
+    schema.columns.push_back({.name = fmt::format("c{}", i), .type = ColumnType::kInt64});
+    row += fmt::format("c{}={};", 999 - i, i);
+  }
+  create_table("wide", schema);
+  result("insert_rows", R"({"path":"//wide"})", row + "};");
+  std::string keys;
+  for (int i = 0; i < 9'000; ++i) keys += fmt::format("{{k={}}};", i);
+  const Response found =
+      call("lookup_rows", R"({"path":"//wide","column_names":["k","c0"]})", keys);
+  EXPECT_EQ(found.body, "{\"k\"=1;\"c0\"=999;};\n");
+  EXPECT_GT(call("lookup_rows", R"({"path":"//wide"})", keys).body.size(), 8'000u);
+  const Response versions = call("lookup_rows", R"({"path":"//wide","versioned":true})", keys);
+  EXPECT_GT(versions.body.size(), 40'000u) << versions.body.substr(0, 300);
+}
+
 TEST_F(Attacks, AHeaderThatIsTooLong) {
+  Headers many;
+  for (int i = 0; i < 300; ++i) many.emplace_back(fmt::format("X-{}", i), "1");
+  EXPECT_EQ(send("GET", "/api/v4/get_current_user", many).status, 431u);
+
   const Response response =
       send("GET", "/api/v4/select_rows", {{"X-YT-Parameters", std::string(1 << 20, 'x')}});
   EXPECT_EQ(response.status, 431u);

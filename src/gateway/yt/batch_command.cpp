@@ -5,7 +5,6 @@
 
 #include "gateway/yt/batch.h"
 #include "gateway/yt/handlers.h"
-#include "yson/yson.h"
 
 namespace moraine::yt {
 namespace {
@@ -58,7 +57,7 @@ Task<YtResult<void>> run_one(Call& call, const YsonNode& request, std::size_t nu
   give_mutation(part, scope.mutation, number);
   YT_CO_TRY_VOID(co_await command->handler(part));
   if (part.result && command->output(call.version) == DataType::kStructured) {
-    room -= std::min(room, write_yson(*part.result, YsonFormat::kBinary).size());
+    room -= std::min(room, memory_of(*part.result));
     outcome.set("output", std::move(*part.result));
   }
   co_return YtResult<void>();
@@ -89,7 +88,9 @@ Task<YtResult<void>> execute_batch(Call& call) {
   for (const YsonNode& request : *requests) {
     YsonMap outcome;
     if (auto done = co_await run_one(call, request, number++, room, outcome); !done) {
-      outcome.set("error", to_yson(done.error()));
+      const YsonNode error = to_yson(done.error());
+      room -= std::min(room, memory_of(error));
+      outcome.set("error", error);
     }
     results.emplace_back(std::move(outcome));
   }

@@ -4,7 +4,7 @@
 //            is sent before kAnswerBytesHeld of it are there, so that an error of a short one has
 //            its status.
 // Threading  The lane of the connection.
-// Limits     kStructuredBytesMax of a structured input.
+// Limits     kStructuredBytesMax of a structured input; what all requests hold together: Door.
 // Tests      door_test.cpp.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "client/table_client.h"
 #include "client/tree.h"
+#include "gateway/http/answer_budget.h"
 #include "gateway/yt/command.h"
 #include "gateway/yt/parameters.h"
 #include "io/world.h"
@@ -44,8 +45,7 @@ class Output {
 
 class Call {
  public:
-  Call(DoorLane& its_lane, const Command& its_command, unsigned api) noexcept
-      : lane(its_lane), command(its_command), version(api) {}
+  Call(DoorLane& its_lane, const Command& its_command, unsigned api);
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -62,6 +62,9 @@ class Call {
   YsonMap response_parameters{};
   std::optional<YsonNode> result{};
 
+  // What the request holds in memory: parameters, structured data, a structured result.
+  http::AnswerRoom room;
+
   // A result that version 4 puts into a map under this name.
   void answer(std::string_view name, YsonNode value);
   // The data of a structured command.
@@ -73,6 +76,16 @@ class Call {
   client::Tree* tree() const;
   Executor& executor() const;
 };
+
+// About what a tree takes in memory.
+std::size_t memory_of(const YsonNode& node);
+std::size_t memory_of(const YsonMap& map);
+
+// What one request takes of the memory for all. Error kQueueLimit: there is no more.
+YtResult<void> take_room(http::AnswerRoom& room, std::size_t bytes);
+
+// All data, of at most kStructuredBytesMax; `room` is that of its text then.
+Task<YtResult<std::string>> read_all(Input& input, http::AnswerRoom& room);
 
 // Fails when it is not served.
 YtResult<client::Tree*> tree_of(const Call& call);

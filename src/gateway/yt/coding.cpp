@@ -5,6 +5,9 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <new>
 
 #include "base/invariant.h"
 
@@ -85,12 +88,13 @@ class ZlibDecoder final : public Decoder {
 
 class BrotliDecoder final : public Decoder {
  public:
-  BrotliDecoder() : state_(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr)) {
-    INVARIANT(state_ != nullptr, "brotli has no memory");
-  }
+  explicit BrotliDecoder(http::AnswerBudget& budget)
+      : room_(budget), state_(BrotliDecoderCreateInstance(allocate, release, this)) {}
   BrotliDecoder(const BrotliDecoder&) = delete;
   BrotliDecoder& operator=(const BrotliDecoder&) = delete;
-  ~BrotliDecoder() override { BrotliDecoderDestroyInstance(state_); }
+  ~BrotliDecoder() override {
+    if (state_ != nullptr) BrotliDecoderDestroyInstance(state_);
+  }
 
   void feed(ByteSpan bytes) override {
     in_ = reinterpret_cast<const std::uint8_t*>(bytes.data());
@@ -98,11 +102,13 @@ class BrotliDecoder final : public Decoder {
     begun_ = begun_ || !bytes.empty();
   }
   Result<std::string> pull() override {
+    if (state_ == nullptr) return no_memory();
     std::string out(kCodingPieceBytes, '\0');
     auto* to = reinterpret_cast<std::uint8_t*>(out.data());
     std::size_t room = out.size();
     const BrotliDecoderResult status =
         BrotliDecoderDecompressStream(state_, &left_, &in_, &room, &to, nullptr);
+    if (refused_) return no_memory();
     if (status == BROTLI_DECODER_RESULT_ERROR ||
         (status == BROTLI_DECODER_RESULT_SUCCESS && left_ > 0)) {
       return fail(Errc::kInvalidArgument, "the body is not brotli, or is damaged");
@@ -111,11 +117,41 @@ class BrotliDecoder final : public Decoder {
     return out;
   }
   Result<void> finish() override {
-    if (!begun_ || BrotliDecoderIsFinished(state_)) return {};
+    if (!begun_ || state_ == nullptr || BrotliDecoderIsFinished(state_)) return {};
     return fail(Errc::kInvalidArgument, "the compressed body ends too early");
   }
 
  private:
+  // Before each piece of memory is its size.
+  static constexpr std::size_t kSizeBytes = alignof(std::max_align_t);
+
+  static void* allocate(void* decoder, std::size_t size) {
+    auto& self = *static_cast<BrotliDecoder*>(decoder);
+    if (!self.room_.try_set(self.room_.bytes() + size)) {
+      self.refused_ = true;
+      return nullptr;
+    }
+    auto* const memory = static_cast<std::byte*>(::operator new(size + kSizeBytes));
+    std::memcpy(memory, &size, sizeof size);
+    return memory + kSizeBytes;
+  }
+  static void release(void* decoder, void* address) {
+    if (address == nullptr) return;
+    auto* const memory = static_cast<std::byte*>(address) - kSizeBytes;
+    std::size_t size = 0;
+    std::memcpy(&size, memory, sizeof size);
+    ::operator delete(memory);
+    http::AnswerRoom& room = static_cast<BrotliDecoder*>(decoder)->room_;
+    room.set(room.bytes() - size);
+  }
+  static std::unexpected<Error> no_memory() {
+    return fail(Errc::kOverloaded,
+                "Requests of all clients take the memory that there is for them; retry later, or "
+                "without Content-Encoding");
+  }
+
+  http::AnswerRoom room_;
+  bool refused_ = false;
   BrotliDecoderState* const state_;
   const std::uint8_t* in_ = nullptr;
   std::size_t left_ = 0;
@@ -230,12 +266,12 @@ std::optional<Coding> choose_coding(std::string_view accepted) {
   return std::nullopt;
 }
 
-std::unique_ptr<Decoder> make_decoder(Coding coding) {
+std::unique_ptr<Decoder> make_decoder(Coding coding, http::AnswerBudget& budget) {
   switch (coding) {
     case Coding::kIdentity: break;
     case Coding::kGzip:
     case Coding::kDeflate: return std::make_unique<ZlibDecoder>();
-    case Coding::kBrotli: return std::make_unique<BrotliDecoder>();
+    case Coding::kBrotli: return std::make_unique<BrotliDecoder>(budget);
   }
   return std::make_unique<IdentityDecoder>();
 }
@@ -248,6 +284,16 @@ std::unique_ptr<Encoder> make_encoder(Coding coding) {
     case Coding::kBrotli: return std::make_unique<BrotliEncoder>();
   }
   return std::make_unique<IdentityEncoder>();
+}
+
+std::size_t encoder_bytes(Coding coding) {
+  switch (coding) {
+    case Coding::kIdentity: return 0;
+    case Coding::kGzip:
+    case Coding::kDeflate: return std::size_t{300} << 10;
+    case Coding::kBrotli: return std::size_t{2} << 20;
+  }
+  return 0;
 }
 
 }  // namespace moraine::yt

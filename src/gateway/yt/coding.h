@@ -1,9 +1,11 @@
 // Content codings of HTTP bodies: identity, gzip, deflate (zlib), br.
 //
 // Promise    Bodies are decoded and encoded in pieces; a small input that would become large takes
-//            no more memory than a piece. Of gzip and deflate it is found out which of the two the
+//            no more memory than a piece and, for br, the window that it asks for: up to 16 MiB,
+//            taken from a budget. Of gzip and deflate it is found out which of the two the
 //            bytes are: clients send the one under the name of the other.
-// Errors     kInvalidArgument: the bytes are damaged, or end too early.
+// Errors     kInvalidArgument: the bytes are damaged, or end too early. kOverloaded: the budget has
+//            no room for the window.
 // Threading  One thread at a time.
 // Tests      coding_test.cpp.
 #pragma once
@@ -15,6 +17,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "gateway/http/answer_budget.h"
 
 namespace moraine::yt {
 
@@ -37,7 +40,8 @@ class Decoder {
   // After the last bytes were pulled: whether they were all.
   virtual Result<void> finish() = 0;
 };
-std::unique_ptr<Decoder> make_decoder(Coding coding);
+// The budget outlives it.
+std::unique_ptr<Decoder> make_decoder(Coding coding, http::AnswerBudget& budget);
 
 class Encoder {
  public:
@@ -46,5 +50,7 @@ class Encoder {
   virtual std::string encode(std::string_view bytes, bool last) = 0;
 };
 std::unique_ptr<Encoder> make_encoder(Coding coding);
+// The memory that one takes, about.
+std::size_t encoder_bytes(Coding coding);
 
 }  // namespace moraine::yt

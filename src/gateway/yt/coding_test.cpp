@@ -17,7 +17,8 @@ std::string encode(Coding coding, std::string_view text, std::size_t piece) {
 }
 
 Result<std::string> decode(Coding coding, std::string_view bytes, std::size_t piece) {
-  const auto decoder = make_decoder(coding);
+  http::AnswerBudget budget(std::size_t{32} << 20);
+  const auto decoder = make_decoder(coding, budget);
   std::string out;
   for (std::size_t at = 0; at < bytes.size(); at += piece) {
     const std::string_view part = bytes.substr(at, piece);
@@ -52,6 +53,28 @@ TEST(Codings, WhatWasEncodedIsDecoded) {
     EXPECT_EQ(*decode(coding, encode(coding, "short", 1), 1), "short");
     EXPECT_EQ(*decode(coding, "", 1), "") << "a body that is empty";
   }
+}
+
+TEST(Codings, TheWindowOfBrotliIsTakenFromABudget) {
+  const std::string coded = encode(Coding::kBrotli, std::string(1 << 20, 'a'), 1 << 20);
+  http::AnswerBudget budget(std::size_t{200} << 10);
+  http::AnswerRoom other(budget);
+  ASSERT_TRUE(other.try_set(1));
+  {
+    const auto decoder = make_decoder(Coding::kBrotli, budget);
+    decoder->feed(as_bytes(coded));
+    Result<std::string> got;
+    do got = decoder->pull();
+    while (got && !got->empty());
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code, Errc::kOverloaded);
+    EXPECT_LE(budget.bytes(), std::size_t{200} << 10);
+  }
+  EXPECT_EQ(budget.bytes(), 1u);
+  ASSERT_TRUE(other.try_set(std::size_t{200} << 10));
+  const auto none = make_decoder(Coding::kBrotli, budget);
+  none->feed(as_bytes(coded));
+  EXPECT_EQ(none->pull().error().code, Errc::kOverloaded);
 }
 
 TEST(Codings, ZlibUnderTheNameOfGzip) {

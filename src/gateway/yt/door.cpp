@@ -94,7 +94,7 @@ Task<void> Door::answer(std::size_t lane, http::Exchange& exchange) {
 
 // `rest`: what follows "/api/v".
 Task<void> Door::serve_api(DoorLane& lane, http::Exchange& exchange, std::string_view rest) {
-  ApiRequest request(lane, exchange, inputs_, options_.address);
+  ApiRequest request(lane, exchange, options_.address);
   const std::string_view number = rest.substr(0, rest.find('/'));
   if (number != "3" && number != "4") {
     co_return co_await request.refuse_with(

@@ -9,7 +9,8 @@
 // Promise    Every request gets an answer, with an error of YTsaurus's form if it cannot be served.
 //            Commands run on the lane of their connection.
 // Threading  answer() on its lane. Made and destroyed while no request is in flight.
-// Limits     kRequestBytesMax of structured inputs of all requests; those of call.h and of the
+// Limits     kRequestBytesMax of what all requests hold: parameters, data that is not processed
+//            yet, answers that do not stream; those of call.h and of the
 //            commands.
 // Tests      door_test.cpp.
 #pragma once
@@ -45,6 +46,8 @@ class Door {
   static http::Reply not_ready();
 
   Task<void> answer(std::size_t lane, http::Exchange& exchange);
+  // What all requests hold now, of kRequestBytesMax.
+  std::size_t input_bytes() const { return inputs_.bytes(); }
 
  private:
   Task<void> serve_api(DoorLane& lane, http::Exchange& exchange, std::string_view rest);

@@ -1,7 +1,7 @@
 // DoorLane: what the handlers of one lane share: the node's tables and tree, open transactions.
 //
 // Threading  Its lane; world() and index() on any thread.
-// Limits     kTablesCachedMax tables that are kept open.
+// Limits     kTablesCachedMax tables that are kept open; one read of the tree at a time.
 // Tests      door_test.cpp.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include "client/tree.h"
 #include "gateway/http/answer_budget.h"
 #include "gateway/yt/tablet_transactions.h"
+#include "io/sync.h"
 
 namespace moraine::yt {
 
@@ -38,7 +39,8 @@ class DoorLane {
         services_(services),
         inputs_(inputs),
         all_(all),
-        transactions_(world, index) {}
+        transactions_(world, index),
+        tree_reads_(world.executor, 1) {}
   DoorLane(const DoorLane&) = delete;
   DoorLane& operator=(const DoorLane&) = delete;
 
@@ -49,6 +51,8 @@ class DoorLane {
   // Memory of inputs of all lanes.
   http::AnswerBudget& inputs() { return inputs_; }
   TabletTransactions& transactions() { return transactions_; }
+  // One permit: answers of the tree may be long, and are not counted before they are there.
+  Semaphore& tree_reads() { return tree_reads_; }
   // The lane that has a transaction of rows. Its members are used there only (run_there).
   YtResult<DoorLane*> lane_of(const PathId& transaction) const;
 
@@ -66,6 +70,7 @@ class DoorLane {
   http::AnswerBudget& inputs_;
   const std::vector<std::unique_ptr<DoorLane>>& all_;
   TabletTransactions transactions_;
+  Semaphore tree_reads_;
   std::map<std::string, TablePtr, std::less<>> cache_;  // By path in the scheme.
 };
 

@@ -14,9 +14,39 @@
 namespace moraine::yt {
 namespace {
 
-// Keys that are looked up at once.
+// What is looked up at once: few keys at first, then as many as the rows' sizes allow.
+constexpr std::size_t kFirstKeys = 32;
 constexpr std::size_t kLookupKeys = 8'192;
 constexpr std::size_t kLookupKeyBytes = std::size_t{4} << 20;
+constexpr std::size_t kLookupCells = std::size_t{1} << 20;
+constexpr std::size_t kLookupBytes = std::size_t{16} << 20;
+
+class BatchSize {
+ public:
+  BatchSize(std::size_t columns, http::AnswerBudget& budget)
+      : most_(std::clamp<std::size_t>(kLookupCells / std::max<std::size_t>(columns, 1), 1,
+                                      kLookupKeys)),
+        keys_(std::min(kFirstKeys, most_)),
+        room_(budget) {}
+
+  std::size_t keys() const { return keys_; }
+  // Before keys are looked up: takes the memory that their rows probably need.
+  YtResult<void> take(std::size_t keys) {
+    const std::size_t bytes = keys * bytes_per_key_;
+    return bytes > kRowsPartBytes ? take_room(room_, bytes) : YtResult<void>();
+  }
+  void note(std::size_t keys, std::size_t bytes) {
+    bytes_per_key_ = bytes / keys;
+    keys_ =
+        std::clamp<std::size_t>(kLookupBytes / std::max<std::size_t>(bytes_per_key_, 1), 1, most_);
+  }
+
+ private:
+  const std::size_t most_;
+  std::size_t keys_;
+  std::size_t bytes_per_key_ = 0;  // Of the last ones.
+  http::AnswerRoom room_;
+};
 
 struct Wanted {
   TablePtr table;
@@ -185,22 +215,20 @@ void write_versions(const Wanted& wanted, const std::vector<Value>& key, RowWrit
   write_timestamps(out, "delete_timestamps", row.delete_timestamps);
   out.on(YsonEvent::of(YsonEvent::Kind::kEndAttributes));
   out.begin_row();
+  std::size_t at = 0;  // Versions are in the order of the columns.
   for (std::size_t i = 0; i < wanted.columns.size(); ++i) {
     const ColumnSchema& column = wanted.table->schema->columns[wanted.columns[i]];
     if (column.key) {
       if (wanted.columns[i] < key.size()) out.cell(column.name, key[wanted.columns[i]]);
       continue;
     }
-    bool open = false;
-    for (const RowVersion& version : row.versions) {
-      if (version.column != column.name) continue;
-      if (!std::exchange(open, true)) {
-        out.on(YsonEvent::key(column.name));
-        out.on(YsonEvent::of(YsonEvent::Kind::kBeginList));
-      }
-      write_version(out, version);
+    if (at == row.versions.size() || row.versions[at].column != column.name) continue;
+    out.on(YsonEvent::key(column.name));
+    out.on(YsonEvent::of(YsonEvent::Kind::kBeginList));
+    for (; at < row.versions.size() && row.versions[at].column == column.name; ++at) {
+      write_version(out, row.versions[at]);
     }
-    if (open) out.on(YsonEvent::of(YsonEvent::Kind::kEndList));
+    out.on(YsonEvent::of(YsonEvent::Kind::kEndList));
   }
   out.end_row();
 }
@@ -228,28 +256,31 @@ Task<YtResult<void>> answer_versions(const Wanted& wanted, std::vector<std::vect
 
 Task<YtResult<void>> lookup_rows(Call& call) {
   YT_CO_TRY(const Wanted wanted, co_await read_wanted(call));
-  YT_CO_TRY(RowReader reader,
-            RowReader::make(call.input_format, *wanted.table->shown, RowReader::Shape::kKey));
+  YT_CO_TRY(RowReader reader, RowReader::make(call, *wanted.table->shown, RowReader::Shape::kKey));
   RowWriter out(*call.output);
   YT_CO_TRY_VOID(out.open(call.output_format));
   std::vector<std::vector<Value>> keys;
+  BatchSize batch(wanted.columns.size(), call.lane.inputs());
   std::size_t first = 0;  // The number of the first of them.
   for (;;) {
     YT_CO_TRY(const RowReader::Step step, reader.next());
     if (step == RowReader::Step::kRow) keys.push_back(reader.key());
-    const bool full = keys.size() >= kLookupKeys || reader.text_bytes() >= kLookupKeyBytes;
+    const bool full = keys.size() >= batch.keys() || reader.text_bytes() >= kLookupKeyBytes;
     if (!keys.empty() && (full || step == RowReader::Step::kEnd)) {
       const std::size_t count = keys.size();
+      const std::size_t written = out.bytes();
+      YT_CO_TRY_VOID(batch.take(count));
       if (wanted.versioned) {
         YT_CO_TRY_VOID(co_await answer_versions(wanted, std::exchange(keys, {}), out));
       } else {
         YT_CO_TRY_VOID(co_await answer_rows(call, wanted, std::exchange(keys, {}), first, out));
       }
+      batch.note(count, out.bytes() - written);
       first += count;
       reader.forget();
     }
     if (step == RowReader::Step::kEnd) break;
-    if (step == RowReader::Step::kNeedsInput) YT_CO_TRY_VOID(co_await reader.load(*call.input));
+    if (step == RowReader::Step::kNeedsInput) YT_CO_TRY_VOID(co_await reader.load());
   }
   co_return co_await out.flush();
 }

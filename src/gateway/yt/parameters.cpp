@@ -305,7 +305,7 @@ YtResult<std::string> decode_base64(std::string_view text) {
 
 YtResult<YsonNode> read_document(std::string_view text, const DataFormat& format) {
   YT_TRY(const auto source, make_source(format, YsonDocument::kNode));
-  YsonTreeBuilder builder;
+  YsonTreeBuilder builder(YsonDocument::kNode, kDocumentTreeBytesMax);
   if (const Result<void> read = convert(text, *source, builder); !read) {
     return refuse(Code::kYson, read.error().context);
   }

@@ -9,7 +9,8 @@
 // Promise    Pure. Parameters that are not known are ignored. Booleans may be 0, 1, "true" and
 //            "false"; durations milliseconds or "30s".
 // Errors     Code::kGeneric, naming the parameter.
-// Limits     kQueryDepthMax, kQueryIndexMax, kQueryNodesMax, kHeaderPartsMax; those of YSON.
+// Limits     kQueryDepthMax, kQueryIndexMax, kQueryNodesMax, kHeaderPartsMax,
+//            kDocumentTreeBytesMax; those of YSON.
 // Tests      parameters_test.cpp, yt_parameters_fuzz.cpp.
 #pragma once
 
@@ -30,6 +31,7 @@ inline constexpr std::size_t kQueryDepthMax = 6;
 inline constexpr std::size_t kQueryIndexMax = 1'024;
 inline constexpr std::size_t kQueryNodesMax = 16'384;
 inline constexpr std::size_t kHeaderPartsMax = 1'000;
+inline constexpr std::size_t kDocumentTreeBytesMax = std::size_t{256} << 20;
 
 class Parameters {
  public:
@@ -69,7 +71,7 @@ YtResult<YsonMap> query_parameters(const std::vector<std::pair<std::string, std:
 YtResult<std::optional<std::string>> long_field(const http::Fields& fields, std::string_view name);
 YtResult<std::string> decode_base64(std::string_view text);
 
-// A document in this format.
+// A document in this format, of at most kDocumentTreeBytesMax.
 YtResult<YsonNode> read_document(std::string_view text, const DataFormat& format);
 YtResult<YsonMap> read_map(std::string_view text, const DataFormat& format, std::string_view what);
 

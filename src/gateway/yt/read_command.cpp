@@ -8,6 +8,7 @@
 #include "gateway/yt/handlers.h"
 #include "gateway/yt/key_limit.h"
 #include "gateway/yt/row_writer.h"
+#include "table/model/column_names.h"
 
 namespace moraine::yt {
 namespace {
@@ -39,10 +40,12 @@ YtResult<void> choose_columns(Reading& reading) {
   reading.columns = reading.table->all_columns;
   if (reading.path.columns) {
     reading.columns.clear();
+    table::ColumnNames shown(*reading.table->shown);
+    table::ColumnNames stored(schema);
     for (const std::string& name : *reading.path.columns) {
       // Names that the table has not are no error.
-      if (!reading.table->shown->find(name)) continue;
-      reading.columns.push_back(static_cast<std::uint16_t>(*schema.find(name)));
+      if (!shown.find(name)) continue;
+      reading.columns.push_back(static_cast<std::uint16_t>(*stored.find(name)));
     }
     std::ranges::sort(reading.columns);
     const auto repeated = std::ranges::unique(reading.columns);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "gateway/yt/parameters.h"
 #include "yson/yson.h"
 
@@ -41,6 +43,16 @@ std::size_t attributes_end(std::string_view text) {
     ++i;
   }
   return text.npos;
+}
+
+// A limit becomes the end of the range that has just the rows at it.
+YtResult<void> end_exactly(ReadLimit& limit) {
+  if (limit.row_index == std::numeric_limits<std::int64_t>::max()) {
+    return wrong("the row index is too large");
+  }
+  if (limit.row_index) ++*limit.row_index;
+  limit.after_prefix = limit.key.has_value();
+  return {};
 }
 
 // Where columns or ranges begin: the first bracket that is not escaped.
@@ -105,8 +117,7 @@ class SuffixReader {
         return wrong("a limit is expected");
       } else {
         range.upper = range.lower;
-        if (range.upper.row_index) ++*range.upper.row_index;
-        range.upper.after_prefix = range.upper.key.has_value();
+        YT_TRY_VOID(end_exactly(range.upper));
       }
       into.ranges->push_back(std::move(range));
       if (!take(',') && (skip(), rest_.empty() || rest_.front() != ']')) {
@@ -208,8 +219,7 @@ YtResult<ReadRange> read_range(const YsonNode& node) {
     YT_TRY(made.lower, read_limit(*exact, true));
     if (made.lower.none()) return wrong("an exact limit has neither a key nor a row index");
     made.upper = made.lower;
-    if (made.upper.row_index) ++*made.upper.row_index;
-    made.upper.after_prefix = made.upper.key.has_value();
+    YT_TRY_VOID(end_exactly(made.upper));
     return made;
   }
   if (const YsonNode* lower = node.find("lower_limit")) {

@@ -2,27 +2,35 @@
 
 #include <fmt/format.h>
 
+#include "gateway/yt/door_lane.h"
+
 namespace moraine::yt {
 namespace {
 
 using Kind = YsonEvent::Kind;
 
+// Data that is not counted: most requests change no counter that lanes share.
+constexpr std::size_t kLoadedBytesFree = std::size_t{256} << 10;
+
 }  // namespace
 
-YtResult<RowReader> RowReader::make(const DataFormat& format, const TableSchema& schema,
-                                    Shape shape) {
+YtResult<RowReader> RowReader::make(Call& call, const TableSchema& schema, Shape shape) {
   YsonLimits limits;
   limits.item_bytes_max = kRowBytesMax;
-  YT_TRY(auto source, make_source(format, YsonDocument::kListFragment, limits));
-  return RowReader(schema, shape, format.conversion, std::move(source));
+  YT_TRY(auto source, make_source(call.input_format, YsonDocument::kListFragment, limits));
+  return RowReader(call, schema, shape, std::move(source));
 }
 
-RowReader::RowReader(const TableSchema& schema, Shape shape, RowConversion conversion,
+RowReader::RowReader(Call& call, const TableSchema& schema, Shape shape,
                      std::unique_ptr<YsonSource> source)
-    : schema_(&schema),
+    : input_(call.input),
+      schema_(&schema),
+      names_(schema),
       shape_(shape),
       source_(std::move(source)),
+      room_(std::make_unique<http::AnswerRoom>(call.lane.inputs())),
       given_(schema.columns.size(), 0) {
+  const RowConversion& conversion = call.input_format.conversion;
   rules_.integral_to_integral = conversion.integral;
   rules_.integral_to_double = conversion.integral_to_double;
   rules_.string_to_all = conversion.string_to_all;
@@ -43,8 +51,10 @@ YtResult<RowReader::Step> RowReader::next() {
   }
 }
 
-Task<YtResult<void>> RowReader::load(Input& input) {
-  YT_CO_TRY(part_, co_await input.read());
+Task<YtResult<void>> RowReader::load() {
+  YT_CO_TRY(part_, co_await input_->read());
+  loaded_bytes_ += part_.size();
+  if (loaded_bytes_ > kLoadedBytesFree) YT_CO_TRY_VOID(take_room(*room_, loaded_bytes_));
   if (part_.empty()) {
     source_->finish();
   } else {
@@ -111,7 +121,7 @@ YtResult<bool> RowReader::on(const YsonEvent& event) {
 std::optional<std::size_t> RowReader::find_column(std::string_view name) {
   const std::size_t next = columns_.empty() ? 0 : columns_.back() + 1;
   if (next < schema_->columns.size() && schema_->columns[next].name == name) return next;
-  return schema_->find(name);
+  return names_.find(name);
 }
 
 YtResult<void> RowReader::begin_value(std::string_view name) {
@@ -200,9 +210,16 @@ std::vector<Value> RowReader::key() const {
 }
 
 void RowReader::forget() {
+  if (loaded_bytes_ > kLoadedBytesFree) {
+    // A Rowset keeps its memory.
+    texts_ = std::make_unique<Rowset>();
+    nested_ = std::string();
+    room_->set(0);
+  }
   texts_->reset(0, 0);
   converted_.clear();
   text_bytes_ = 0;
+  loaded_bytes_ = 0;
 }
 
 }  // namespace moraine::yt

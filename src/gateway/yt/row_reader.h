@@ -4,7 +4,8 @@
 //            conversions that the format allows. Texts live until forget().
 // Errors     Code::kYson: the input is no list of maps. Code::kSchemaViolation: an unknown or a
 //            computed column, a wrong type.
-// Limits     kYsonStringBytesMax of a value, kRowBytesMax of a row's input.
+// Limits     kYsonStringBytesMax of a value, kRowBytesMax of a row's input. What was read and not
+//            forgotten counts among what all requests hold (Door).
 // Threading  One thread at a time.
 // Tests      rows_test.cpp.
 #pragma once
@@ -19,6 +20,7 @@
 #include "moraine/row.h"
 #include "moraine/rowset.h"
 #include "moraine/schema.h"
+#include "table/model/column_names.h"
 #include "table/model/value_check.h"
 #include "yson/writer.h"
 
@@ -33,12 +35,12 @@ class RowReader {
   // Which columns rows may have.
   enum class Shape : std::uint8_t { kRow, kKey };
 
-  // `schema` outlives it.
-  static YtResult<RowReader> make(const DataFormat& format, const TableSchema& schema, Shape shape);
+  // Of the call's data. The call and `schema` outlive it.
+  static YtResult<RowReader> make(Call& call, const TableSchema& schema, Shape shape);
 
   // Does not wait. kNeedsInput: call load().
   YtResult<Step> next();
-  Task<YtResult<void>> load(Input& input);
+  Task<YtResult<void>> load();
 
   // What the row has, in the order of the input.
   const std::vector<NamedValue>& values() const { return values_; }
@@ -53,8 +55,7 @@ class RowReader {
   void forget();
 
  private:
-  RowReader(const TableSchema& schema, Shape shape, RowConversion conversion,
-            std::unique_ptr<YsonSource> source);
+  RowReader(Call& call, const TableSchema& schema, Shape shape, std::unique_ptr<YsonSource> source);
 
   // True: the row is complete.
   YtResult<bool> on(const YsonEvent& event);
@@ -66,11 +67,15 @@ class RowReader {
   Value value_of(const YsonEvent& event);
   std::optional<std::size_t> find_column(std::string_view name);
 
+  Input* input_;
   const TableSchema* schema_;
+  table::ColumnNames names_;
   Shape shape_;
   table::ValueRules rules_;
   std::unique_ptr<YsonSource> source_;
   Slice part_;
+  std::unique_ptr<http::AnswerRoom> room_;
+  std::size_t loaded_bytes_ = 0;  // Since forget().
   bool row_open_ = false;
   std::size_t rows_ = 0;
   std::vector<NamedValue> values_;

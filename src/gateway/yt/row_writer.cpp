@@ -43,6 +43,7 @@ void RowWriter::cell(std::string_view name, const Value& given) {
 Task<YtResult<void>> RowWriter::flush() {
   if (failed_) co_return std::unexpected(YtError(error_));
   if (buffer_.empty()) co_return YtResult<void>();
+  sent_bytes_ += buffer_.size();
   co_return co_await output_.write(std::exchange(buffer_, std::string()));
 }
 

@@ -35,6 +35,8 @@ class RowWriter {
   void on(const YsonEvent& event);
   void value(const Value& value);
 
+  // Of all rows so far.
+  std::size_t bytes() const { return sent_bytes_ + buffer_.size(); }
   bool is_full() const { return buffer_.size() >= kRowsPartBytes || failed_; }
   // Between rows.
   Task<YtResult<void>> flush();
@@ -42,6 +44,7 @@ class RowWriter {
  private:
   Output& output_;
   std::string buffer_;
+  std::size_t sent_bytes_ = 0;
   std::unique_ptr<YsonSink> sink_;
   bool skips_nulls_ = false;
   bool failed_ = false;

@@ -110,7 +110,7 @@ Task<YtResult<void>> write_rows(Call& call, RowWrite write) {
   YT_CO_TRY(const TablePtr table, co_await call.lane.open_table(call, std::move(path)));
   const bool inserts = write.kind == RowWrite::Kind::kInsert;
   const auto shape = inserts ? RowReader::Shape::kRow : RowReader::Shape::kKey;
-  YT_CO_TRY(RowReader reader, RowReader::make(call.input_format, *table->shown, shape));
+  YT_CO_TRY(RowReader reader, RowReader::make(call, *table->shown, shape));
   Destination destination(call, table, write);
   YT_CO_TRY_VOID(co_await destination.open());
   Batch batch;
@@ -130,7 +130,7 @@ Task<YtResult<void>> write_rows(Call& call, RowWrite write) {
       reader.forget();
     }
     if (step == RowReader::Step::kEnd) break;
-    if (step == RowReader::Step::kNeedsInput) YT_CO_TRY_VOID(co_await reader.load(*call.input));
+    if (step == RowReader::Step::kNeedsInput) YT_CO_TRY_VOID(co_await reader.load());
   }
   co_return co_await destination.close();
 }

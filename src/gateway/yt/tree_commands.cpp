@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "gateway/yt/door_lane.h"
 #include "gateway/yt/handlers.h"
 
 namespace moraine::yt {
@@ -34,6 +35,18 @@ YtResult<client::TreeGet> get_options(const Call& call) {
   YT_TRY(options.attributes, wanted_attributes(call));
   YT_TRY(options.max_size, call.parameters.integer("max_size"));
   return options;
+}
+
+// A read of the tree, whose answer is not counted before it is there.
+Task<YtResult<YsonNode>> in_turn(Call& call, Task<Result<YsonNode>> read) {
+  Semaphore& turns = call.lane.tree_reads();
+  co_await turns.acquire();
+  Result<YsonNode> value = co_await std::move(read);
+  turns.release();
+  if (!value) co_return std::unexpected(YtError(std::move(value).error()));
+  const std::size_t bytes = memory_of(*value);
+  if (bytes > kAnswerBytesHeld) YT_CO_TRY_VOID(take_room(call.room, call.room.bytes() + bytes));
+  co_return std::move(*value);
 }
 
 YtResult<void> answer_value(Call& call, YsonNode value) {
@@ -103,8 +116,8 @@ Task<YtResult<void>> get_node(Call& call) {
   YT_CO_TRY(client::TreeScope scope, call.scope());
   YT_CO_TRY(std::string path, path_of(call));
   YT_CO_TRY(client::TreeGet options, get_options(call));
-  YT_CO_TRY(YsonNode value,
-            co_await tree->get(std::move(scope), std::move(path), std::move(options)));
+  YT_CO_TRY(YsonNode value, co_await in_turn(call, tree->get(std::move(scope), std::move(path),
+                                                             std::move(options))));
   co_return answer_value(call, std::move(value));
 }
 
@@ -113,8 +126,8 @@ Task<YtResult<void>> list_nodes(Call& call) {
   YT_CO_TRY(client::TreeScope scope, call.scope());
   YT_CO_TRY(std::string path, path_of(call));
   YT_CO_TRY(client::TreeGet options, get_options(call));
-  YT_CO_TRY(YsonNode value,
-            co_await tree->list(std::move(scope), std::move(path), std::move(options)));
+  YT_CO_TRY(YsonNode value, co_await in_turn(call, tree->list(std::move(scope), std::move(path),
+                                                              std::move(options))));
   co_return answer_value(call, std::move(value));
 }
 

@@ -20,11 +20,8 @@ Task<YtResult<void>> read_rows(Call& call, RowReader& reader, table::StaticRows&
     YT_CO_TRY(const RowReader::Step step, reader.next());
     if (step == RowReader::Step::kEnd) co_return YtResult<void>();
     if (step == RowReader::Step::kNeedsInput) {
-      if (!room.try_set(bytes)) {
-        co_return refuse(Code::kQueueLimit,
-                         "too many bytes of requests are in memory; retry later");
-      }
-      YT_CO_TRY_VOID(co_await reader.load(*call.input));
+      YT_CO_TRY_VOID(take_room(room, bytes));
+      YT_CO_TRY_VOID(co_await reader.load());
       continue;
     }
     if (auto added = rows.add(reader.values()); !added) {
@@ -51,8 +48,7 @@ Task<YtResult<void>> write_table(Call& call) {
   if (table.dynamic) {
     co_return refuse(Code::kGeneric, "\"write_table\" API is not supported for dynamic tables");
   }
-  YT_CO_TRY(RowReader reader,
-            RowReader::make(call.input_format, *table.shown, RowReader::Shape::kRow));
+  YT_CO_TRY(RowReader reader, RowReader::make(call, *table.shown, RowReader::Shape::kRow));
   YT_CO_TRY(std::shared_ptr<const table::RowLayout> layout, table::RowLayout::make(table.shown));
   const auto rows = std::make_shared<table::StaticRows>(std::move(layout));
   YT_CO_TRY_VOID(co_await read_rows(call, reader, *rows));
