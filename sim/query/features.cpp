@@ -85,6 +85,8 @@ constexpr std::array<std::string_view, kFeatures> kNames = {"star",
                                                             "two joins",
                                                             "subquery",
                                                             "grouped subquery",
+                                                            "subquery with join",
+                                                            "join of subquery",
                                                             "computed key",
                                                             "canonical nulls",
                                                             "wrapping numbers"};

@@ -91,6 +91,8 @@ enum class Feature : std::uint8_t {
   kTwoJoins,
   kSubquery,
   kGroupedSubquery,
+  kSubqueryWithJoin,
+  kJoinOfSubquery,
   kComputedKey,
   kCanonicalNulls,
   kWrappingNumbers,

@@ -37,6 +37,7 @@ class QueryMaker {
   void from_subquery();
   void add_joins();
   bool join(std::size_t table);
+  std::optional<Term> inner_condition(std::size_t table);
   Term join_key(const ColumnSchema& column);
   void where();
   void plain();
@@ -114,6 +115,20 @@ Term QueryMaker::join_key(const ColumnSchema& column) {
   return terms_.make(type, scope_, 1);
 }
 
+// Of a subquery over this table. Rarely.
+std::optional<Term> QueryMaker::inner_condition(std::size_t table) {
+  if (!one_in(6)) return std::nullopt;
+  feature(Feature::kJoinOfSubquery);
+  const bool has_aliases = std::exchange(query_.has_aliases, false);
+  TermScope scope;
+  for (const ColumnSchema& column : tables_.tables[table].schema->columns) {
+    scope.leaves.push_back(column_term(table, column));
+    if (column.key) scope.keys.push_back(scope.leaves.back());
+  }
+  query_.has_aliases = has_aliases;
+  return terms_.condition(scope, 1);
+}
+
 bool QueryMaker::join(std::size_t table) {
   const QueryTable& right = tables_.tables[table];
   QueryJoin join;
@@ -131,6 +146,7 @@ bool QueryMaker::join(std::size_t table) {
     feature(Feature::kJoinKeyPrefix);
     joins_one_ = false;
   }
+  join.within = inner_condition(table);
   TermScope right_scope;
   for (const ColumnSchema& column : right.schema->columns) {
     right_scope.leaves.push_back(column_term(table, column));
@@ -187,6 +203,8 @@ void QueryMaker::make() {
   query_.has_aliases = one_in(2);
   if (!is_inner_ && one_in(6)) {
     from_subquery();
+    if (one_in(3)) add_joins();
+    if (!query_.joins.empty()) feature(Feature::kSubqueryWithJoin);
   } else {
     add_table(0);
     add_joins();

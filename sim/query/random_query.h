@@ -28,6 +28,7 @@ struct QueryJoin {
   std::vector<Term> left_keys;
   std::vector<Term> right_keys;
   std::optional<Term> predicate;
+  std::optional<Term> within;  // The right side is a subquery with this condition.
 };
 
 struct QueryOrder {

@@ -254,9 +254,13 @@ Term TermMaker::real_number(const TermScope& scope, int depth) {
     case 3:
       return made(Feature::kDivision, T::kDouble, "($0 / $1)", "($0 / $1)", {operand(), factor()});
     case 4: {
+      // The first three give int64.
       static constexpr const char* kFunctions[] = {"ceil", "floor", "trunc", "abs"};
-      const std::string form = fmt::format("({}($0) + 0.0)", kFunctions[random_.below(4)]);
-      return made(Feature::kNumberFunction, T::kDouble, form, form, {operand()});
+      const std::size_t number = random_.below(4);
+      const std::string call = fmt::format("{}($0)", kFunctions[number]);
+      return made(Feature::kNumberFunction, T::kDouble,
+                  fmt::format("({} + 0.0)", number < 3 ? "double(" + call + ")" : call),
+                  fmt::format("({} + 0.0)", call), {operand()});
     }
     case 5:
       return made(Feature::kConversion, T::kDouble, "double($0)", "CAST($0 AS REAL)",
@@ -390,7 +394,8 @@ Term TermMaker::cardinality(const TermScope& rows) {
   TermScope plain = rows;
   plain.rows = nullptr;
   const Term argument = any(plain, 0);
-  return made(Feature::kCardinality, T::kUint64, one_in(2) ? "cardinality($0)" : "uniq($0)",
+  static constexpr const char* kNames[] = {"cardinality($0)", "uniq($0)", "hll_11($0)"};
+  return made(Feature::kCardinality, T::kUint64, kNames[random_.below(3)],
               "i_to_u(count(DISTINCT $0))", {argument});
 }
 

@@ -102,6 +102,7 @@ class Shrinker {
     for (QueryJoin& join : query.joins) {
       for (Term& key : join.left_keys) all.push_back(&key);
       if (join.predicate) all.push_back(&*join.predicate);
+      if (join.within) all.push_back(&*join.within);
     }
     if (query.where) all.push_back(&*query.where);
     for (QueryItem& item : query.group_by) all.push_back(&item.term);

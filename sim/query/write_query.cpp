@@ -22,7 +22,10 @@ std::string list(const Items& items, const Write& write) {
 std::string join_yt(const QueryJoin& join, bool upper) {
   const auto word = [&](const char* small, const char* big) { return upper ? big : small; };
   std::string out = join.left ? word(" left", " LEFT") : "";
-  out += fmt::format(" {} [//t{}]", word("join", "JOIN"), join.table);
+  const std::string path = fmt::format("[//t{}]", join.table);
+  out += fmt::format(
+      " {} {}", word("join", "JOIN"),
+      join.within ? "(select * from " + path + " where " + write_yt(*join.within) + ")" : path);
   if (join.is_using) {
     out += std::string(word(" using ", " USING ")) + list(join.right_keys, write_yt);
   } else {
@@ -36,8 +39,12 @@ std::string join_yt(const QueryJoin& join, bool upper) {
 }
 
 std::string join_sql(const QueryJoin& join, bool canonical) {
+  const std::string table = fmt::format("t{} AS a{}", join.table, join.table);
   std::string out =
-      fmt::format(" {}JOIN t{} AS a{} ON (", join.left ? "LEFT " : "", join.table, join.table);
+      fmt::format(" {}JOIN {} ON (", join.left ? "LEFT " : "",
+                  join.within ? fmt::format("(SELECT * FROM {} WHERE {}) AS a{}", table,
+                                            write_sql(*join.within), join.table)
+                              : table);
   for (std::size_t i = 0; i < join.left_keys.size(); ++i) {
     out += (i > 0 ? " AND " : "") + sql_relation("=", write_sql(join.left_keys[i]),
                                                  write_sql(join.right_keys[i]), canonical);

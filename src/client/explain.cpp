@@ -1,5 +1,6 @@
 // explain(): a plan with its ranges and the filters that readers apply; analysed: what each step
-// did.
+// did. The fields are those of YTsaurus, without `key_trie`; `range_count`, `full_scan`,
+// `pushed_filters`, `steps` and `statistics` are ours.
 
 #include <fmt/format.h>
 
@@ -26,6 +27,40 @@ std::string text_of(const table::ValueInterval& interval) {
                      interval.to.after ? "]" : ")");
 }
 
+// As in `["a", 5, <max>]`.
+std::string text_of(const query::KeyBound& bound) {
+  std::string out;
+  for (const Value& value : bound.prefix) out += (out.empty() ? "" : ", ") + text_of(value);
+  const bool edge = bound.after || bound.prefix.empty();
+  if (edge) out += fmt::format("{}{}", out.empty() ? "" : ", ", bound.after ? "<max>" : "<min>");
+  return "[" + out + "]";
+}
+
+// Key columns of the first table that are equal to those of the table that is joined.
+std::uint64_t common_key_prefix(const PlanNode& node) {
+  const auto& join = std::get<query::Join>(node.step);
+  const PlanNode* left = &node.inputs[0];
+  while (!left->inputs.empty()) left = &left->inputs[0];
+  const PlanNode* right = &node.inputs[1];
+  while (!right->inputs.empty()) right = &right->inputs[0];
+  const auto& from = std::get<query::Scan>(left->step);
+  const auto& to = std::get<query::Scan>(right->step);
+  std::uint64_t prefix = 0;
+  const auto is_next = [&](std::size_t i) {
+    const query::Expression& a = join.left_keys[i];
+    const query::Expression& b = join.right_keys[i];
+    return a.kind == query::ExpressionKind::kColumn && a.column < from.columns.size() &&
+           from.columns[a.column] == prefix && b.kind == query::ExpressionKind::kColumn &&
+           b.column < to.columns.size() && to.columns[b.column] == prefix;
+  };
+  for (std::size_t i = 0; i < join.left_keys.size() && prefix < join.key_prefix; ++i) {
+    if (!is_next(i)) continue;
+    ++prefix;
+    i = static_cast<std::size_t>(-1);  // The next one may stand before.
+  }
+  return prefix;
+}
+
 class Explainer {
  public:
   explicit Explainer(SelectContext& context) : context_(context) {}
@@ -39,7 +74,7 @@ class Explainer {
     query.set("where_expression", where_);
     query.set("is_ordered_scan", is_ordered_);
     query.set("joins", YsonNode(std::move(joins_)));
-    query.set("common_prefix_with_primary_key", std::int64_t{0});
+    if (group_prefix_ > 0) query.set("common_prefix_with_primary_key", group_prefix_);
     query.set("ranges", YsonNode(std::move(ranges_)));
     query.set("range_count", context_.statistics.ranges);
     query.set("full_scan", query::scans_whole_table(root));
@@ -48,7 +83,7 @@ class Explainer {
     YsonMap all;
     all.set("udf_registry_path", YsonNode("//tmp/udfs"));
     all.set("query", YsonNode(std::move(query)));
-    all.set("subqueries", YsonNode(YsonList()));
+    add_stages(all);
     if (context_.options.analyze) all.set("statistics", statistics());
     return YsonNode(std::move(all));
   }
@@ -61,7 +96,9 @@ class Explainer {
     line.remove_prefix(std::min(line.size(), depth * 2));
     YsonMap step;
     step.set("depth", std::uint64_t{depth});
-    step.set("step", line.substr(0, line.find(" [", line.find(']'))));
+    const std::string_view shown = line.substr(0, line.find(" [", line.find(']')));
+    step.set("step", shown);
+    lines_[&node] = shown;
     const auto figures = context_.figures.find(&node);
     if (figures != context_.figures.end()) {
       step.set("rows", figures->second.rows);
@@ -76,6 +113,33 @@ class Explainer {
     return {};
   }
 
+  // What runs beside the readers of tablets, and what the caller does.
+  void add_stages(YsonMap& all) const {
+    const std::vector<query::Stage> stages = query::stages_of(context_.plan.root);
+    YsonMap subqueries;
+    YsonList top_steps;
+    for (const query::Stage& stage : stages) {
+      YsonList steps;
+      if (stage.scan != nullptr) steps.emplace_back(lines_.at(stage.source));
+      for (const PlanNode* step : stage.steps) steps.emplace_back(lines_.at(step));
+      if (stage.end != nullptr) steps.emplace_back(lines_.at(stage.end));
+      if (stage.scan == nullptr) {
+        top_steps.insert(top_steps.end(), steps.begin(), steps.end());
+        continue;
+      }
+      YsonMap below;
+      below.set("is_ordered_scan", is_ordered_);
+      below.set("steps", YsonNode(std::move(steps)));
+      subqueries.set(stage.scan->path, YsonNode(std::move(below)));
+    }
+    YsonMap top;
+    top.set("is_ordered_scan", is_ordered_);
+    if (group_prefix_ > 0) top.set("common_prefix_with_primary_key", group_prefix_);
+    top.set("steps", YsonNode(std::move(top_steps)));
+    all.set("subqueries", YsonNode(std::move(subqueries)));
+    all.set("top_query", YsonNode(std::move(top)));
+  }
+
   Result<void> add_details(const PlanNode& node) {
     const auto* filter = std::get_if<query::Filter>(&node.step);
     if (filter != nullptr) {
@@ -86,18 +150,31 @@ class Explainer {
         std::holds_alternative<query::Order>(node.step)) {
       is_ordered_ = false;
     }
-    if (const auto* join = std::get_if<query::Join>(&node.step)) {
-      YsonMap entry;
-      entry.set("is_left", join->left);
-      entry.set("common_key_prefix", std::uint64_t{join->key_prefix});
-      entry.set("lookup", join->key_prefix > 0);
-      joins_.emplace_back(std::move(entry));
+    if (const auto* group = std::get_if<query::Group>(&node.step)) {
+      group_prefix_ = group->key_prefix;
     }
+    if (std::holds_alternative<query::Join>(node.step)) add_join(node);
     if (const auto* scan = std::get_if<query::Scan>(&node.step)) {
       TRY_VOID(add_scan(*scan));
     }
     if (filter == nullptr) predicate_ = nullptr;
     return {};
+  }
+
+  // Each join is a group of its own: they run one after the other.
+  void add_join(const PlanNode& node) {
+    const auto& join = std::get<query::Join>(node.step);
+    const bool whole = join.key_prefix == join.right_keys.size();
+    YsonMap entry;
+    entry.set("lookup_type", join.key_prefix == 0 ? "IN clause"
+                             : whole              ? "source ranges"
+                                                  : "prefix ranges");
+    entry.set("common_key_prefix", common_key_prefix(node));
+    entry.set("foreign_key_prefix", std::uint64_t{join.key_prefix});
+    entry.set("is_left", join.left);
+    YsonList group;
+    group.emplace_back(std::move(entry));
+    joins_.emplace_back(std::move(group));
   }
 
   Result<void> add_scan(const query::Scan& scan) {
@@ -113,7 +190,10 @@ class Explainer {
     if (!context_.options.analyze) context_.statistics.ranges += scan.ranges.size();
     for (const query::KeyRange& range : scan.ranges) {
       if (ranges_.size() == kShownRangesMax) break;
-      ranges_.emplace_back(query::describe(range));
+      YsonList bounds;
+      bounds.emplace_back(text_of(range.from));
+      bounds.emplace_back(text_of(range.to));
+      ranges_.emplace_back(std::move(bounds));
     }
     return {};
   }
@@ -139,6 +219,8 @@ class Explainer {
   std::string where_;
   const query::Expression* predicate_ = nullptr;  // Of a filter right above.
   bool is_ordered_ = true;
+  std::uint64_t group_prefix_ = 0;
+  std::map<const PlanNode*, std::string> lines_;
   YsonList joins_;
   YsonList ranges_;
   YsonList filters_;

@@ -151,7 +151,7 @@ class Shell {
       case StatementKind::kQuit: done_ = true; return kExitOk;
       case StatementKind::kVerb: return run_words(statement);
       case StatementKind::kExplain: return run_query("explain-query", statement.query, false);
-      case StatementKind::kAnalyze: return run_query("select-rows", statement.query, true);
+      case StatementKind::kAnalyze: return run_query("explain-query", statement.query, true);
       case StatementKind::kQuery: return run_query("select-rows", statement.query, false);
     }
     return kExitOk;
@@ -163,7 +163,7 @@ class Shell {
   YtResult<int> run_query(std::string_view verb, const std::string& query, bool analyze) {
     YtArguments arguments = arguments_;
     arguments.parameters["query"] = YsonNode(query);
-    if (analyze) arguments.local["print_statistics"] = YsonNode(true);
+    if (analyze) arguments.parameters["analyze"] = YsonNode(true);
     return run_verb(session_, *find_verb(verb), std::move(arguments));
   }
   YtResult<int> run_words(const Statement& statement) {

@@ -6,6 +6,7 @@
 #include "gateway/yt/handlers.h"
 #include "gateway/yt/row_writer.h"
 #include "io/run_on.h"
+#include "query/function/sketch.h"
 
 namespace moraine::yt {
 namespace {
@@ -20,6 +21,11 @@ YtResult<void> read_dialect(const Parameters& given, query::BindOptions& bind) {
   if (builder < 1 || builder > 2) {
     return refuse(Code::kGeneric, "Invalid expression builder version");
   }
+  YT_TRY(const std::uint64_t precision, given.count_or("hyper_log_log_precision", 0));
+  if (precision != 0 && (precision < query::kPrecisionMin || precision > query::kPrecisionMax)) {
+    return refuse(Code::kGeneric, "hyper_log_log_precision must be 7 to 14");
+  }
+  bind.hyper_log_log_precision = static_cast<std::uint8_t>(precision);
   bind.syntax_version = static_cast<int>(syntax);
   bind.expression_builder_version = static_cast<int>(builder);
   YT_TRY(bind.canonical_null_relations, given.boolean("use_canonical_null_relations", false));
@@ -147,6 +153,7 @@ Task<YtResult<void>> select_rows(Call& call) {
 Task<YtResult<void>> explain_query(Call& call) {
   YT_CO_TRY(std::string query, call.parameters.text("query"));
   YT_CO_TRY(client::SelectOptions options, co_await read_options(call));
+  YT_CO_TRY(options.analyze, call.parameters.boolean("analyze", false));
   YT_CO_TRY(call.result,
             co_await client::explain(call.lane.tables(), std::move(query), std::move(options)));
   co_return YtResult<void>();

@@ -227,8 +227,13 @@ Result<std::unique_ptr<Aggregator>> make_aggregator(const AggregateCall& call) {
     case A::kFirst:
     case A::kArgmin:
     case A::kArgmax: return std::make_unique<ChosenAggregator>(call);
-    case A::kCardinality:
-    case A::kUniq: return make_distinct(call);
+    case A::kDistinct:
+    case A::kDistinctState:
+    case A::kDistinctMerge:
+    case A::kDistinctMergeState: return make_sketch(call);
+    case A::kArrayAgg:
+    case A::kXdelta:
+    case A::kDictSum: return make_kept(call);
     default: break;
   }
   return fail(Errc::kUnsupported, "the aggregate is not supported yet");

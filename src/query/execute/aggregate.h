@@ -33,6 +33,8 @@ class Aggregator {
   virtual Result<void> add(std::span<const Column> arguments, const GroupedRows& rows) = 0;
   // Adds what another of the same kind knows about its group i to group ids[i]; kNoGroup: not.
   virtual Result<void> merge(const Aggregator& other, std::span<const std::uint32_t> ids) = 0;
+  // Nothing is added any more: before values().
+  virtual Result<void> finish() { return {}; }
   // The values of groups first, first + 1, ...; valid until the next call.
   virtual Column values(std::size_t first, std::size_t count, ColumnBuffer& buffer) const = 0;
   virtual std::size_t bytes() const = 0;
@@ -45,6 +47,7 @@ Result<std::unique_ptr<Aggregator>> make_aggregator(const AggregateCall& call);
 
 // Internal to make_aggregator().
 std::unique_ptr<Aggregator> make_sum(const AggregateCall& call);  // And avg.
-std::unique_ptr<Aggregator> make_distinct(const AggregateCall& call);
+std::unique_ptr<Aggregator> make_sketch(const AggregateCall& call);
+std::unique_ptr<Aggregator> make_kept(const AggregateCall& call);  // array_agg, xdelta, dict_sum.
 
 }  // namespace moraine::query

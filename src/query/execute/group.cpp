@@ -105,6 +105,9 @@ Batch Grouper::view(std::size_t first, std::size_t count) {
 
 Result<void> Grouper::finish(const Out& out, RowStore& totals) {
   const std::size_t groups = table_->size();
+  for (const auto& aggregator : aggregators_) {
+    TRY_VOID(aggregator->finish());
+  }
   KernelPtr having = group_.having ? compile(*group_.having) : nullptr;
   std::vector<std::uint32_t> counted(group_.totals == Totals::kNone ? 0 : groups, kNoGroup);
   bool any_counted = false;
@@ -138,6 +141,7 @@ Result<void> Grouper::add_totals(const std::vector<std::uint32_t>& counted,
     TRY(all.emplace_back(), make_aggregator(group_.aggregates[i]));
     all.back()->resize(1);
     TRY_VOID(all.back()->merge(*aggregators_[i], counted));
+    TRY_VOID(all.back()->finish());
     buffers.push_back(std::make_unique<ColumnBuffer>());
     batch.columns.push_back(all.back()->values(0, 1, *buffers.back()));
   }

@@ -249,9 +249,19 @@ class RandomQuery {
     if (!one && random_.one_in(2)) keys += ", " + any(1) + " as l";
     const bool two = keys.ends_with(" as l");
     std::string columns = two ? "k, l" : "k";
-    static constexpr std::array<std::string_view, 9> kAggregates{
-        "sum({})",   "avg({})",       "min({})",       "max({})", "uniq({})",
-        "first({})", "argmin({}, n)", "argmax({}, d)", "sum(1)"};
+    static constexpr std::array<std::string_view, 13> kAggregates{"sum({})",
+                                                                  "avg({})",
+                                                                  "min({})",
+                                                                  "max({})",
+                                                                  "uniq({})",
+                                                                  "first({})",
+                                                                  "argmin({}, n)",
+                                                                  "argmax({}, d)",
+                                                                  "array_agg({}, f)",
+                                                                  "sum(1)",
+                                                                  "hll_7({})",
+                                                                  "uniq_state({}, n)",
+                                                                  "cardinality_state({})"};
     for (int i = 0; i < 3; ++i) {
       const std::size_t which = random_.below(kAggregates.size());
       const bool numbers = which < 2;
@@ -260,7 +270,7 @@ class RandomQuery {
                                              : any(1);
       // What a join finds first is not said.
       const std::string_view call =
-          joined_ && which >= 5 && which < 8 ? "sum(n + 0 * length({}))" : kAggregates[which];
+          joined_ && which >= 5 && which < 9 ? "sum(n + 0 * length({}))" : kAggregates[which];
       columns += fmt::format(
           ", {} as g{}",
           fmt::format(fmt::runtime(call), call.starts_with("sum(n") ? std::string("s") : argument),

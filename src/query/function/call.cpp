@@ -55,6 +55,12 @@ Result<Value> parse_number(std::string_view text, std::string_view type) {
   return Value(number);
 }
 
+// Four numbers of 32 bits, the highest one last.
+std::string guid_text(std::uint64_t high, std::uint64_t low) {
+  constexpr std::uint64_t kHalf = 0xffff'ffff;
+  return fmt::format("{:x}-{:x}-{:x}-{:x}", low >> 32, low & kHalf, high >> 32, high & kHalf);
+}
+
 Result<Value> greatest(std::span<const Value> arguments) {
   Value best = arguments[0];
   for (const Value& value : arguments) {
@@ -94,6 +100,18 @@ Result<Value> call_function(Function function, std::span<const Value> arguments,
     case F::kFloorQuarter:
     case F::kFloorYear: return floor_time(function, first.as_int64());
     case F::kFormatTimestamp: return format_time(first.as_int64(), arguments[1].text(), memory);
+    case F::kFloorHourTz:
+    case F::kFloorDayTz:
+    case F::kFloorWeekTz:
+    case F::kFloorMonthTz:
+    case F::kFloorQuarterTz:
+    case F::kFloorYearTz:
+      return floor_time_in_zone(function, first.as_int64(), arguments[1].text());
+    case F::kFormatTimestampTz:
+      return format_time_in_zone(first.as_int64(), arguments[1].text(), arguments[2].text(),
+                                 memory);
+    case F::kFormatGuid: return memory.keep(guid_text(first.as_uint64(), arguments[1].as_uint64()));
+    case F::kMakeNgrams: return make_ngrams(first.text(), arguments[1].as_int64(), memory);
     case F::kIf:
     case F::kIfNull:
     case F::kCoalesce:

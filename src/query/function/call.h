@@ -8,6 +8,7 @@
 // Tests      call_test.cpp.
 #pragma once
 
+#include <ctime>
 #include <span>
 
 #include "base/result.h"
@@ -36,8 +37,17 @@ Result<Value> call_text_function(Function function, std::span<const Value> argum
 Result<Value> call_regex_function(Function function, std::span<const Value> arguments,
                                   table::TextMemory& memory);
 Result<Value> call_number_function(Function function, std::span<const Value> arguments);
+// About the years -26,500 to 30,500: std::chrono::year ends at 32,767.
+inline constexpr std::int64_t kSecondsMax = 900'000'000'000;
 std::int64_t floor_time(Function function, std::int64_t seconds);
+Result<void> check_formatted_time(std::int64_t seconds);
 Result<Value> format_time(std::int64_t seconds, std::string_view format, table::TextMemory& memory);
+Result<Value> format_parts(const std::tm& parts, std::string_view format,
+                           table::TextMemory& memory);
+Result<Value> floor_time_in_zone(Function function, std::int64_t seconds, std::string_view name);
+Result<Value> format_time_in_zone(std::int64_t seconds, std::string_view name,
+                                  std::string_view format, table::TextMemory& memory);
+Result<Value> make_ngrams(std::string_view text, std::int64_t length, table::TextMemory& memory);
 std::string lower(std::string_view text);
 
 }  // namespace moraine::query

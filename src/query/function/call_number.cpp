@@ -25,13 +25,21 @@ double even(double value) {
   return std::copysign(up, value);
 }
 
+// The whole number next to it.
+Result<Value> rounded(Function function, double x) {
+  switch (function) {
+    case F::kCeil: x = std::ceil(x); break;
+    case F::kFloor: x = std::floor(x); break;
+    case F::kRound: x = std::round(x); break;
+    case F::kEven: x = even(x); break;
+    default: x = std::trunc(x); break;
+  }
+  if (!(x >= -0x1p63 && x < 0x1p63)) return out_of_range(info_of(function).name);
+  return static_cast<std::int64_t>(x);
+}
+
 double one_double(Function function, double x) {
   switch (function) {
-    case F::kCeil: return std::ceil(x);
-    case F::kFloor: return std::floor(x);
-    case F::kRound: return std::round(x);
-    case F::kTrunc: return std::trunc(x);
-    case F::kEven: return even(x);
     case F::kSqrt: return std::sqrt(x);
     case F::kCbrt: return std::cbrt(x);
     case F::kExp: return std::exp(x);
@@ -67,14 +75,13 @@ Result<Value> abs_of(const Value& value) {
   }
 }
 
+// Of NaN 0.
 Value sign_of(const Value& value) {
+  const auto sign = [](auto number) { return std::int64_t{(number > 0) - (number < 0)}; };
   switch (value.type()) {
-    case ValueType::kDouble: {
-      const double number = value.as_double();
-      return std::isnan(number) ? number : static_cast<double>((number > 0) - (number < 0));
-    }
-    case ValueType::kUint64: return std::uint64_t{value.as_uint64() > 0 ? 1U : 0U};
-    default: return std::int64_t{(value.as_int64() > 0) - (value.as_int64() < 0)};
+    case ValueType::kDouble: return sign(value.as_double());
+    case ValueType::kUint64: return sign(value.as_uint64());
+    default: return sign(value.as_int64());
   }
 }
 
@@ -123,6 +130,11 @@ Result<Value> call_number_function(Function function, std::span<const Value> arg
   switch (function) {
     case F::kAbs: return abs_of(a);
     case F::kSign: return sign_of(a);
+    case F::kCeil:
+    case F::kFloor:
+    case F::kRound:
+    case F::kTrunc:
+    case F::kEven: return rounded(function, a.as_double());
     case F::kSignbit: return std::signbit(a.as_double());
     case F::kPow: return std::pow(a.as_double(), arguments[1].as_double());
     case F::kAtan2: return std::atan2(a.as_double(), arguments[1].as_double());

@@ -106,9 +106,9 @@ TEST(QueryFunction, TimesAreFlooredInUtc) {
 TEST(QueryFunction, Numbers) {
   EXPECT_EQ(call("abs", {-5}), Value(5));
   EXPECT_TRUE(fails("abs", {std::numeric_limits<std::int64_t>::min()}));
-  EXPECT_EQ(call("sign", {-2.5}), Value(-1.0));
-  EXPECT_EQ(call("even", {2.1}), Value(4.0));
-  EXPECT_EQ(call("even", {-2.1}), Value(-4.0));
+  EXPECT_EQ(call("sign", {-2.5}), Value(-1));
+  EXPECT_EQ(call("even", {2.1}), Value(4));
+  EXPECT_EQ(call("even", {-2.1}), Value(-4));
   EXPECT_EQ(call("factorial", {std::uint64_t{5}}), Value(std::uint64_t{120}));
   EXPECT_TRUE(fails("factorial", {std::uint64_t{21}}));
   EXPECT_EQ(call("gcd", {-12, 18}), Value(6));
@@ -131,6 +131,51 @@ TEST(QueryFunction, EachEntryOfTheTableIsImplementedOrRefused) {
   EXPECT_NE(find_function("FARM_HASH"), nullptr);
   EXPECT_EQ(find_function("count"), nullptr);
   EXPECT_EQ(find_aggregate("count"), nullptr);
+}
+
+TEST(QueryFunction, TimesAreRoundedInTimeZones) {
+  constexpr std::int64_t kTime = 1'446'325'284;  // Saturday, 31 October 2015, 21:01:24.
+  EXPECT_EQ(call("timestamp_floor_day_tz", {kTime, "Asia/Bangkok"}), Value(1'446'310'800));
+  EXPECT_EQ(call("timestamp_floor_day_tz", {kTime, "UTC"}), call("timestamp_floor_day", {kTime}));
+  EXPECT_EQ(call("timestamp_floor_hour_tz", {kTime, "Asia/Kolkata"}), Value(1'446'323'400));
+  for (const char* unit : {"hour", "day", "week", "month", "quarter", "year"}) {
+    const std::string name = std::string("timestamp_floor_") + unit;
+    EXPECT_EQ(call(name + "_tz", {kTime, "Etc/UTC"}), call(name, {kTime})) << name;
+  }
+  EXPECT_EQ(call("format_timestamp_tz", {kTime, "Asia/Bangkok", "%F %T %z"}),
+            Value("2015-11-01 04:01:24 +0700"));
+  EXPECT_EQ(call("format_timestamp_tz", {kTime, "America/New_York", "%H %Z"}), Value("17 EDT"));
+  // The day whose midnight is left out begins at 1:00, the hour that comes twice has two
+  // beginnings.
+  EXPECT_EQ(call("timestamp_floor_day_tz", {1'445'150'000, "America/Sao_Paulo"}),
+            Value(1'445'137'200));
+  EXPECT_EQ(call("timestamp_floor_hour_tz", {1'445'735'500, "Europe/Berlin"}),
+            Value(1'445'734'800));
+  EXPECT_EQ(call("timestamp_floor_hour_tz", {1'445'739'100, "Europe/Berlin"}),
+            Value(1'445'738'400));
+  for (const char* name : {"", "Mars/Olympus", "/etc/passwd", "../../../etc/passwd", "Europe",
+                           "file:UTC", "Europe/Berlin\n"}) {
+    EXPECT_TRUE(fails("timestamp_floor_day_tz", {kTime, name})) << name;
+  }
+}
+
+TEST(QueryFunction, TextsAreMadeOfNumbersAndPieces) {
+  EXPECT_EQ(call("format_guid", {std::uint64_t{0x300'0000'0001}, std::uint64_t{0x1'0000'0002}}),
+            Value("1-2-300-1"));
+  EXPECT_EQ(call("make_ngrams", {"abc", 2}).text().size(), 16U);
+  EXPECT_TRUE(fails("make_ngrams", {"abc", 0}));
+  const std::string text(100'000, 'x');
+  EXPECT_TRUE(fails("make_ngrams", {Value(text), 100'000}));
+}
+
+TEST(QueryFunction, RoundingGivesIntegers) {
+  EXPECT_EQ(call("ceil", {-1.5}), Value(-1));
+  EXPECT_EQ(call("round", {-2.5}), Value(-3));
+  EXPECT_EQ(call("even", {-2.1}), Value(-4));
+  EXPECT_EQ(call("sign", {-0.5}), Value(-1));
+  EXPECT_EQ(call("sign", {std::nan("")}), Value(0));
+  EXPECT_TRUE(fails("floor", {1e19}));
+  EXPECT_TRUE(fails("trunc", {std::nan("")}));
 }
 
 }  // namespace

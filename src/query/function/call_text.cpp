@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "query/function/call.h"
+#include "query/function/list_text.h"
 
 namespace moraine::query {
 namespace {
@@ -164,6 +165,19 @@ std::string like_prefix(std::string_view pattern, char escape) {
     prefix += item.character;
   }
   return prefix;
+}
+
+Result<Value> make_ngrams(std::string_view text, std::int64_t length, table::TextMemory& memory) {
+  if (length <= 0) {
+    return fail(Errc::kInvalidArgument, fmt::format("Invalid gram length {}", length));
+  }
+  const auto most = static_cast<std::size_t>(length);
+  if (!text.empty() && std::min(most, text.size()) > kResultBytesMax / text.size()) {
+    return fail(Errc::kInvalidArgument, "a list of n-grams is longer than 16 MiB");
+  }
+  std::string list = "[";
+  for (std::size_t i = 0; i < text.size(); ++i) append_item(list, Value(text.substr(i, most)));
+  return Value::any(memory.keep(list + "]"));
 }
 
 Result<Value> call_text_function(Function function, std::span<const Value> arguments,

@@ -17,8 +17,6 @@ using std::chrono::year_month_day;
 using Seconds = std::chrono::sys_seconds;
 
 constexpr std::int64_t kHour = 3'600;
-// About the years -26,500 to 30,500: std::chrono::year ends at 32,767.
-constexpr std::int64_t kSecondsMax = 900'000'000'000;
 constexpr std::size_t kFormattedMax = 4'096;
 
 std::int64_t seconds_of(sys_days day) {
@@ -48,15 +46,23 @@ std::int64_t floor_time(Function function, std::int64_t seconds) {
   }
 }
 
+Result<void> check_formatted_time(std::int64_t seconds) {
+  if (seconds <= kSecondsMax && seconds >= -kSecondsMax) return {};
+  return fail(Errc::kInvalidArgument, "format_timestamp: the time is out of range");
+}
+
 Result<Value> format_time(std::int64_t seconds, std::string_view format,
                           table::TextMemory& memory) {
-  if (seconds > kSecondsMax || seconds < -kSecondsMax) {
-    return fail(Errc::kInvalidArgument, "format_timestamp: the time is out of range");
-  }
-  if (format.empty()) return Value(std::string_view());
+  TRY_VOID(check_formatted_time(seconds));
   const std::time_t time = seconds;
   std::tm parts{};
   ::gmtime_r(&time, &parts);
+  return format_parts(parts, format, memory);
+}
+
+Result<Value> format_parts(const std::tm& parts, std::string_view format,
+                           table::TextMemory& memory) {
+  if (format.empty()) return Value(std::string_view());
   // A text in front tells an empty result from one that does not fit.
   const std::string prefixed = " " + std::string(format);
   std::string out(kFormattedMax, '\0');

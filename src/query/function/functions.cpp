@@ -9,7 +9,6 @@ namespace moraine::query {
 namespace {
 
 using F = Function;
-using A = AggregateFunction;
 constexpr NullRule kSees = NullRule::kSeesNulls;
 
 constexpr FunctionInfo kFunctions[] = {
@@ -21,7 +20,7 @@ constexpr FunctionInfo kFunctions[] = {
     {"is_finite", F::kIsFinite, "d -> b"},
     {"is_inf", F::kIsInf, "d -> b"},
     {"greatest", F::kGreatest, "t+ -> t"},
-    {"sleep", F::kUnsupported, "w+ -> b"},
+    {"sleep", F::kUnsupported, "i -> i"},
 
     {"int64", F::kInt64, "N -> i"},
     {"uint64", F::kUint64, "N -> u"},
@@ -44,8 +43,8 @@ constexpr FunctionInfo kFunctions[] = {
     {"split", F::kUnsupported, "w+ -> y"},
     {"to_valid_utf8", F::kToValidUtf8, "s -> s"},
     {"is_valid_utf8", F::kIsValidUtf8, "s -> b"},
-    {"make_ngrams", F::kUnsupported, "w+ -> y"},
-    {"format_guid", F::kUnsupported, "w+ -> s"},
+    {"make_ngrams", F::kMakeNgrams, "s i -> y"},
+    {"format_guid", F::kFormatGuid, "u u -> s"},
 
     {"regex_full_match", F::kRegexFullMatch, "s s -> b", kSees},
     {"regex_partial_match", F::kRegexPartialMatch, "s s -> b", kSees},
@@ -79,26 +78,26 @@ constexpr FunctionInfo kFunctions[] = {
     {"timestamp_floor_month", F::kFloorMonth, "i -> i"},
     {"timestamp_floor_quarter", F::kFloorQuarter, "i -> i"},
     {"timestamp_floor_year", F::kFloorYear, "i -> i"},
-    {"timestamp_floor_hour_tz", F::kUnsupported, "i s -> i"},
-    {"timestamp_floor_day_tz", F::kUnsupported, "i s -> i"},
-    {"timestamp_floor_week_tz", F::kUnsupported, "i s -> i"},
-    {"timestamp_floor_month_tz", F::kUnsupported, "i s -> i"},
-    {"timestamp_floor_quarter_tz", F::kUnsupported, "i s -> i"},
-    {"timestamp_floor_year_tz", F::kUnsupported, "i s -> i"},
+    {"timestamp_floor_hour_tz", F::kFloorHourTz, "i s -> i"},
+    {"timestamp_floor_day_tz", F::kFloorDayTz, "i s -> i"},
+    {"timestamp_floor_week_tz", F::kFloorWeekTz, "i s -> i"},
+    {"timestamp_floor_month_tz", F::kFloorMonthTz, "i s -> i"},
+    {"timestamp_floor_quarter_tz", F::kFloorQuarterTz, "i s -> i"},
+    {"timestamp_floor_year_tz", F::kFloorYearTz, "i s -> i"},
     {"format_timestamp", F::kFormatTimestamp, "i s -> s"},
-    {"format_timestamp_tz", F::kUnsupported, "i s s -> s"},
+    {"format_timestamp_tz", F::kFormatTimestampTz, "i s s -> s"},
 
     {"farm_hash", F::kFarmHash, "w+ -> u", kSees},
     {"bigb_hash", F::kUnsupported, "s -> u"},
 
     {"abs", F::kAbs, "n -> n"},
-    {"sign", F::kSign, "n -> n"},
+    {"sign", F::kSign, "N -> i"},
     {"signbit", F::kSignbit, "d -> b"},
-    {"ceil", F::kCeil, "d -> d"},
-    {"floor", F::kFloor, "d -> d"},
-    {"round", F::kRound, "d -> d"},
-    {"trunc", F::kTrunc, "d -> d"},
-    {"even", F::kEven, "d -> d"},
+    {"ceil", F::kCeil, "d -> i"},
+    {"floor", F::kFloor, "d -> i"},
+    {"round", F::kRound, "d -> i"},
+    {"trunc", F::kTrunc, "d -> i"},
+    {"even", F::kEven, "d -> i"},
     {"sqrt", F::kSqrt, "d -> d"},
     {"cbrt", F::kCbrt, "d -> d"},
     {"pow", F::kPow, "d d -> d"},
@@ -124,41 +123,6 @@ constexpr FunctionInfo kFunctions[] = {
     {"xor", F::kXor, "e e -> e"},
     {"bit_count", F::kBitCount, "e -> i"},
 };
-
-constexpr AggregateInfo kAggregates[] = {
-    {"sum", A::kSum, "n -> n"},
-    {"min", A::kMin, "t -> t"},
-    {"max", A::kMax, "t -> t"},
-    {"avg", A::kAvg, "N -> d"},
-    {"first", A::kFirst, "t -> t"},
-    {"argmin", A::kArgmin, "t v -> t"},
-    {"argmax", A::kArgmax, "t v -> t"},
-    {"cardinality", A::kCardinality, "w -> u"},
-    {"uniq", A::kUniq, "w -> u"},
-    {"cardinality_state", A::kUnsupported, "w -> s"},
-    {"cardinality_merge", A::kUnsupported, "s -> u"},
-    {"cardinality_merge_state", A::kUnsupported, "s -> s"},
-    {"hll_7", A::kUnsupported, "w -> u"},
-    {"hll_8", A::kUnsupported, "w -> u"},
-    {"hll_9", A::kUnsupported, "w -> u"},
-    {"hll_10", A::kUnsupported, "w -> u"},
-    {"hll_11", A::kUnsupported, "w -> u"},
-    {"hll_12", A::kUnsupported, "w -> u"},
-    {"hll_13", A::kUnsupported, "w -> u"},
-    {"hll_14", A::kUnsupported, "w -> u"},
-    {"uniq_state", A::kUnsupported, "w -> s"},
-    {"uniq_merge", A::kUnsupported, "s -> u"},
-    {"uniq_merge_state", A::kUnsupported, "s -> s"},
-    {"array_agg", A::kUnsupported, "w b -> y"},
-    {"xdelta", A::kUnsupported, "s -> s"},
-    {"dict_sum", A::kUnsupported, "y -> y"},
-};
-
-bool same_name(std::string_view name, std::string_view lower_case) {
-  return std::ranges::equal(name, lower_case, {}, [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-}
 
 constexpr std::uint8_t bit(ValueType type) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(type));
@@ -239,31 +203,23 @@ ValueType resolve(char letter, std::string_view letters, std::span<const Argumen
 
 }  // namespace
 
+bool same_name(std::string_view name, std::string_view lower_case) {
+  return std::ranges::equal(name, lower_case, {}, [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+}
+
 std::span<const FunctionInfo> all_functions() {
   return kFunctions;
 }
-std::span<const AggregateInfo> all_aggregates() {
-  return kAggregates;
-}
-
 const FunctionInfo* find_function(std::string_view name) {
   const auto* found = std::ranges::find_if(
       kFunctions, [&](const FunctionInfo& info) { return same_name(name, info.name); });
   return found == std::end(kFunctions) ? nullptr : found;
 }
 
-const AggregateInfo* find_aggregate(std::string_view name) {
-  const auto* found = std::ranges::find_if(
-      kAggregates, [&](const AggregateInfo& info) { return same_name(name, info.name); });
-  return found == std::end(kAggregates) ? nullptr : found;
-}
-
 const FunctionInfo& info_of(Function function) {
   return *std::ranges::find(kFunctions, function, &FunctionInfo::function);
-}
-
-std::string_view to_string(AggregateFunction function) {
-  return std::ranges::find(kAggregates, function, &AggregateInfo::function)->name;
 }
 
 Result<SignatureMatch> match_signature(std::string_view name, std::string_view signature,

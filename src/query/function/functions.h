@@ -65,6 +65,13 @@ enum class Function : std::uint8_t {
   kFloorQuarter,
   kFloorYear,
   kFormatTimestamp,
+  kFloorHourTz,
+  kFloorDayTz,
+  kFloorWeekTz,
+  kFloorMonthTz,
+  kFloorQuarterTz,
+  kFloorYearTz,
+  kFormatTimestampTz,
   // Hashes and numbers.
   kFarmHash,
   kAbs,
@@ -98,6 +105,8 @@ enum class Function : std::uint8_t {
   kLcm,
   kXor,
   kBitCount,
+  kFormatGuid,
+  kMakeNgrams,
   kUnsupported,  // Known by name, not implemented.
 };
 
@@ -109,8 +118,14 @@ enum class AggregateFunction : std::uint8_t {
   kFirst,
   kArgmin,
   kArgmax,
-  kCardinality,  // Of distinct values, within 5 %.
-  kUniq,         // The same.
+  // Of a sketch (sketch.h) of `precision`: cardinality, hll_N, uniq.
+  kDistinct,            // How many values.
+  kDistinctState,       // The sketch as a text.
+  kDistinctMerge,       // How many values in states.
+  kDistinctMergeState,  // The states as one.
+  kArrayAgg,
+  kXdelta,
+  kDictSum,
   kUnsupported,
 };
 
@@ -129,15 +144,19 @@ struct AggregateInfo {
   std::string_view name;
   AggregateFunction function;
   std::string_view signature;
+  std::uint8_t precision = 0;  // Of a sketch.
 };
 
+// Is it this name in another case?
+bool same_name(std::string_view name, std::string_view lower_case);
 std::span<const FunctionInfo> all_functions();
 std::span<const AggregateInfo> all_aggregates();
 // nullptr: no such function.
 const FunctionInfo* find_function(std::string_view name);
 const AggregateInfo* find_aggregate(std::string_view name);
 const FunctionInfo& info_of(Function function);
-std::string_view to_string(AggregateFunction function);
+// The name, in small letters.
+std::string_view name_of(AggregateFunction function, std::uint8_t precision);
 
 // An argument as overloads see it.
 struct ArgumentType {

@@ -1,8 +1,9 @@
 #include "query/model/aggregate.h"
 
-#include <set>
-
+#include "query/function/list_text.h"
+#include "query/function/sketch.h"
 #include "query/plan/evaluate.h"
+#include "table/model/aggregate.h"
 
 namespace moraine::query {
 namespace {
@@ -52,25 +53,57 @@ Result<Value> best(const std::vector<Row>& rows, std::size_t by, bool greatest) 
   return (*best)[0];
 }
 
-Result<Value> count_distinct(const std::vector<Row>& rows) {
-  struct Less {
-    bool operator()(const Value& a, const Value& b) const { return compare(a, b) < 0; }
-  };
-  std::set<Value, Less> values;
-  for (const Row& row : rows) values.insert(row[0]);
-  return std::uint64_t{values.size()};
+Result<Value> distinct(const AggregateCall& call, const std::vector<Row>& rows,
+                       table::TextMemory& texts) {
+  const bool merges = call.function == A::kDistinctMerge || call.function == A::kDistinctMergeState;
+  Sketch sketch(call.precision);
+  for (const Row& row : rows) {
+    if (merges) {
+      TRY_VOID(sketch.merge_state(row[0].text()));
+    } else {
+      sketch.add(sketch_hash(row));
+    }
+  }
+  if (call.function == A::kDistinct || call.function == A::kDistinctMerge) return sketch.count();
+  return texts.keep(sketch.state());
+}
+
+// All values of the first argument; the second one leaves out nulls.
+Result<Value> list_of(const AggregateCall& call, std::span<const Row* const> rows,
+                      table::TextMemory& texts) {
+  std::string list = "[";
+  for (const Row* row : rows) {
+    TRY(const Value value, evaluate(call.arguments[0], *row, texts));
+    TRY(const Value no_nulls, evaluate(call.arguments[1], *row, texts));
+    if (value.is_null() && !no_nulls.is_null() && no_nulls.as_boolean()) continue;
+    append_item(list, value);
+  }
+  return Value::any(texts.keep(list + "]"));
+}
+
+Value folded(Aggregate how, const std::vector<Row>& rows, table::TextMemory& texts) {
+  table::Folding folding(how);
+  for (const Row& row : rows) folding.add(row[0]);
+  return folding.total(texts);
 }
 
 }  // namespace
 
 Result<Value> aggregate(const AggregateCall& call, std::span<const Row* const> rows,
                         table::TextMemory& texts) {
+  if (call.function == A::kArrayAgg) return list_of(call, rows, texts);
   TRY(const std::vector<Row> arguments, arguments_of(call, rows, texts));
-  if (call.function == A::kCardinality || call.function == A::kUniq) {
-    return count_distinct(arguments);
+  switch (call.function) {
+    case A::kDistinct:
+    case A::kDistinctState:
+    case A::kDistinctMerge:
+    case A::kDistinctMergeState: return distinct(call, arguments, texts);
+    default: break;
   }
   if (arguments.empty()) return Value();
   switch (call.function) {
+    case A::kXdelta: return folded(Aggregate::kXdelta, arguments, texts);
+    case A::kDictSum: return folded(Aggregate::kDictSum, arguments, texts);
     case A::kSum: {
       Value sum = arguments[0][0];
       for (std::size_t i = 1; i < arguments.size(); ++i) sum = add(sum, arguments[i][0]);

@@ -207,6 +207,7 @@ class Runner {
       if (passes) relation.rows.push_back(std::move(row));
     }
     if (group.totals != Totals::kNone && !counted.empty()) {
+      std::ranges::sort(counted);  // In the order of the rows again.
       TRY(relation.totals, group_row(group, Row(group.keys.size()), counted));
     }
     return relation;

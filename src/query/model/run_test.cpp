@@ -4,6 +4,7 @@
 
 #include "query/model/test_run.h"
 #include "query/plan/test_tables.h"
+#include "yson/yson.h"
 
 namespace moraine::query {
 namespace {
@@ -95,6 +96,43 @@ TEST(QueryRun, AggregatesSkipNull) {
             "{null,null,null,0u}");
   EXPECT_EQ(run("argmin(s, d), argmax(s, k) from [//t] group by 1"), "{z,z}");
   EXPECT_EQ(run("sum(u) from [//t] group by 1"), "{8u}");
+}
+
+TEST(QueryRun, DistinctValuesAreCountedFromStates) {
+  EXPECT_EQ(run("hll_7(i), hll_14(i), uniq(i, u), uniq(i) from [//t] group by 1"), "{3u,3u,4u,3u}");
+  const std::string states =
+      "(select s, cardinality_state(i) as c, uniq_state(i) as u, hll_9_state(i) as h from [//t] "
+      "group by s)";
+  EXPECT_EQ(
+      run("cardinality_merge(c), uniq_merge(u), hll_9_merge(h) from " + states + " group by 1"),
+      "{3u,3u,3u}");
+  EXPECT_EQ(run("cardinality_merge(m) from (select cardinality_merge_state(c) as m from " + states +
+                " group by s) group by 1"),
+            "{3u}");
+  EXPECT_TRUE(why_not("hll_9_merge(c) from " + states + " group by 1").contains("precision"));
+  EXPECT_TRUE(why_not("uniq_merge(c) from " + states + " group by 1").contains("uniq_state"));
+  EXPECT_EQ(run("cardinality(i) from [//t] group by 1", {.hyper_log_log_precision = 7}), "{3u}");
+}
+
+TEST(QueryRun, ListsHaveTheOrderOfTheRows) {
+  const auto items = [&](const std::string& call) {
+    const std::string row = run(call + " from [//t] group by 1");
+    return write_yson(*parse_yson(row.substr(1, row.size() - 2)), YsonFormat::kText);
+  };
+  EXPECT_EQ(items("array_agg(i, false)"), "[1;2;#;2;3;]");
+  EXPECT_EQ(items("array_agg(i, true)"), "[1;2;2;3;]");
+  EXPECT_EQ(items("array_agg(s, true)"), R"(["x";"y";"y";"z";])");
+  EXPECT_EQ(run("array_agg(y, true) from [//t] group by 1"), "{[]}");
+}
+
+TEST(QueryRun, SubqueriesAreJoined) {
+  const std::string totals = "(select a % 2 as r, sum(1) as n from [//q] group by a % 2) as t";
+  EXPECT_EQ(run("a, t.n from [//q] join " + totals + " on a = t.r"), "{1,5}");
+  EXPECT_EQ(
+      run("a, t.n from [//q] left join " + totals + " on a - 1 = t.r and t.n > 4 where a < 4"),
+      "{1,null}{2,5}{3,null}");
+  EXPECT_EQ(run("b, c from (select a, b from [//l] where a > 1) join [//r] using b"),
+            "{20,200}{30,300}{null,7}");
 }
 
 TEST(QueryRun, LeftJoinsKeepEveryRow) {

@@ -38,7 +38,8 @@ struct BindOptions {
   int expression_builder_version = 1;
   bool canonical_null_relations = false;
   bool allow_join_without_index = false;
-  const YsonMap* placeholders = nullptr;  // Scalars, or lists for tuples.
+  std::uint8_t hyper_log_log_precision = 0;  // Of cardinality(), 7 to 14; 0: its own.
+  const YsonMap* placeholders = nullptr;     // Scalars, or lists for tuples.
 };
 
 // The tables that the query names, each once: their schemas are needed to bind it.

@@ -306,6 +306,12 @@ Result<Expression> ExpressionBinder::call(const Node& node) {
   return finish(node, std::move(result));
 }
 
+// Of cardinality() that which the caller chose.
+std::uint8_t ExpressionBinder::precision_of(const AggregateInfo& info) const {
+  const std::uint8_t chosen = binding_.options.hyper_log_log_precision;
+  return chosen != 0 && info.name.starts_with("cardinality") ? chosen : info.precision;
+}
+
 Result<Expression> ExpressionBinder::aggregate(const Node& node, const AggregateInfo& info) {
   if (!grouped_ || in_aggregate_) {
     return binding_.refuse(node, fmt::format("Misuse of aggregate function \"{}\": it needs GROUP "
@@ -320,6 +326,7 @@ Result<Expression> ExpressionBinder::aggregate(const Node& node, const Aggregate
   }
   AggregateCall result;
   result.function = info.function;
+  result.precision = precision_of(info);
   std::vector<ArgumentType> types;
   in_aggregate_ = true;
   for (const Node& operand : node.operands) {
@@ -331,9 +338,14 @@ Result<Expression> ExpressionBinder::aggregate(const Node& node, const Aggregate
   in_aggregate_ = false;
   auto match = match_signature(info.name, info.signature, types);
   if (!match) return at(node, std::move(match).error());
-  const bool any = std::ranges::any_of(result.arguments, [](const Expression& argument) {
-    return argument.type == ValueType::kAny;
-  });
+  // Which argument is compared or hashed: not yet those of type any.
+  const bool keeps_only = info.function == AggregateFunction::kFirst ||
+                          info.function == AggregateFunction::kArrayAgg ||
+                          info.function == AggregateFunction::kDictSum;
+  const std::size_t kept = keeps_only ? 1 : 0;
+  const bool any = std::ranges::any_of(
+      std::span(result.arguments).subspan(std::min(kept, result.arguments.size())),
+      [](const Expression& argument) { return argument.type == ValueType::kAny; });
   if (info.function == AggregateFunction::kUnsupported || any) {
     return binding_.refuse(node,
                            fmt::format("aggregate \"{}\" is not supported yet{}", info.name,

@@ -33,6 +33,7 @@ class ExpressionBinder {
   Result<Expression> reference(const Node& node);
   Result<Expression> call(const Node& node);
   Result<Expression> aggregate(const Node& node, const AggregateInfo& info);
+  std::uint8_t precision_of(const AggregateInfo& info) const;
   Result<Expression> unary(const Node& node);
   Result<Expression> binary(const Node& node);
   Result<Expression> comparison(const Node& node);

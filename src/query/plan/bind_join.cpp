@@ -1,4 +1,4 @@
-// Joins: a lookup of each row's key in another table.
+// Joins: a lookup of each row's key in another table, or in the rows of a subquery.
 
 #include <fmt/format.h>
 
@@ -34,15 +34,21 @@ bool is_computed_from(const ColumnSchema& column, const TableSchema& schema,
 
 }  // namespace
 
+std::size_t known_key_prefix(const TableSchema& schema, const std::vector<bool>& known) {
+  std::size_t prefix = 0;
+  while (prefix < schema.key_count() &&
+         (known[prefix] || is_computed_from(schema.columns[prefix], schema, known))) {
+    ++prefix;
+  }
+  return prefix;
+}
+
 Result<void> QueryBinder::join(const JoinClause& clause) {
   const Node where = make_node(NodeKind::kNull, clause.at);
   if (!clause.arrays.empty()) {
     return binding_.refuse(where, "ARRAY JOIN is not supported yet", Errc::kUnsupported);
   }
-  if (clause.source.path.empty()) {
-    return binding_.refuse(where, "JOIN of a subquery is not supported yet", Errc::kUnsupported);
-  }
-  TRY(PlanNode right, table(clause.source));
+  TRY(PlanNode right, source(clause.source));
   Scope right_scope;
   right_scope.tables.push_back({.alias = clause.source.alias,
                                 .columns = right.columns,
@@ -55,7 +61,9 @@ Result<void> QueryBinder::join(const JoinClause& clause) {
   } else {
     TRY_VOID(join_keys(clause, join, right_scope, where));
   }
-  TRY_VOID(check_key_prefix(clause, right, join));
+  if (std::holds_alternative<Scan>(right.step)) {
+    TRY_VOID(check_key_prefix(clause, right, join));
+  }
   if (clause.predicate) {
     // It sees the columns of USING, too: those of the right table.
     Scope all_columns = right_scope;
@@ -135,10 +143,7 @@ Result<void> QueryBinder::check_key_prefix(const JoinClause& clause, const PlanN
   for (const Expression& key : join.right_keys) {
     if (key.kind == ExpressionKind::kColumn) known[key.column] = true;
   }
-  for (std::size_t i = 0; i < schema.key_count(); ++i) {
-    if (!known[i] && !is_computed_from(schema.columns[i], schema, known)) break;
-    join.key_prefix = i + 1;
-  }
+  join.key_prefix = known_key_prefix(schema, known);
   if (join.key_prefix > 0 || binding_.options.allow_join_without_index) return {};
   return binding_.refuse(make_node(NodeKind::kNull, clause.at),
                          "Foreign table key is not used in the join clause");

@@ -239,8 +239,20 @@ Result<Group> QueryBinder::group_keys() {
     keys.types.push_back(bound.type);
     group.keys.push_back(std::move(bound));
   }
+  group.key_prefix = grouped_key_prefix(group);
   scope_.group = std::move(keys);
   return group;
+}
+
+std::size_t QueryBinder::grouped_key_prefix(const Group& group) const {
+  const auto table = schemas_.find(query_.from.path);
+  if (table == schemas_.end()) return 0;
+  std::vector<bool> known(table->second->columns.size());
+  for (const Expression& key : group.keys) {
+    // The columns of the first table come first.
+    if (key.kind == ExpressionKind::kColumn && key.column < known.size()) known[key.column] = true;
+  }
+  return known_key_prefix(*table->second, known);
 }
 
 Result<void> QueryBinder::having(Group& group) {

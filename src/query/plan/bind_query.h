@@ -29,6 +29,7 @@ class QueryBinder {
   Result<void> check_key_prefix(const JoinClause& clause, const PlanNode& right, Join& join) const;
 
   Result<Group> group_keys();
+  std::size_t grouped_key_prefix(const Group& group) const;
   Result<void> having(Group& group);
   Result<Order> order(bool grouped);
   Result<Project> projections(bool grouped, std::vector<PlanColumn>& columns);
@@ -47,6 +48,8 @@ class QueryBinder {
   std::vector<Joined> joins_;
 };
 
+// So many first key columns are known, or computed from known columns.
+std::size_t known_key_prefix(const TableSchema& schema, const std::vector<bool>& known);
 // A step over one input whose rows have the columns of the input.
 PlanNode add_step(PlanNode input, decltype(PlanNode::step) step);
 

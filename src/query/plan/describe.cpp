@@ -98,7 +98,8 @@ struct StepText {
   std::string operator()(const Group& group) const {
     std::string out = "group by " + input().list(group.keys);
     for (const AggregateCall& call : group.aggregates) {
-      out += fmt::format(", {}({})", to_string(call.function), input().list(call.arguments));
+      out += fmt::format(", {}({})", name_of(call.function, call.precision),
+                         input().list(call.arguments));
     }
     if (group.having) out += " having " + Describer(node.columns).one(*group.having);
     if (group.totals == Totals::kBeforeHaving) out += " totals of all";

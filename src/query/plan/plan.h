@@ -72,6 +72,7 @@ struct Join {
 struct AggregateCall {
   AggregateFunction function = AggregateFunction::kSum;
   ValueType type = ValueType::kNull;
+  std::uint8_t precision = 0;  // Of a sketch (query/function/sketch.h).
   std::vector<Expression> arguments;
 };
 struct Group {
@@ -79,6 +80,7 @@ struct Group {
   std::vector<AggregateCall> aggregates;
   std::optional<Expression> having;
   Totals totals = Totals::kNone;
+  std::size_t key_prefix = 0;  // Key columns of the first table that the keys determine.
 };
 struct OrderKey {
   Expression expression;
