@@ -63,8 +63,29 @@ TEST_F(Selects, ATransactionReadsAtItsStart) {
 }
 
 TEST_F(Selects, ExplainHasThePlan) {
-  const std::string plan = result("explain_query", R"({"query":"* from [//q] where k = 1"})");
-  EXPECT_NE(plan.find("\"query\""), std::string::npos) << plan;
+  const std::string query = R"({"query":"* from [//q] where k = 1")";
+  const std::string plan = result("explain_query", query + "}");
+  for (const char* field : {"query", "subqueries", "top_query", "where_expression"}) {
+    EXPECT_TRUE(plan.contains(field)) << plan;
+  }
+  EXPECT_TRUE(plan.contains(R"(["[1]","[1, <max>]"])")) << plan;
+  EXPECT_FALSE(plan.contains("rows_read"));
+  EXPECT_TRUE(result("explain_query", query + R"(,"analyze":true})").contains("\"rows_read\":1"));
+
+  const std::string grouped = result(
+      "explain_query",
+      R"({"query":"a.k, sum(1) from [//q] as a join [//q] as b on (a.k, a.v) = (b.k, b.v) group by a.k"})");
+  EXPECT_TRUE(grouped.contains(R"("common_prefix_with_primary_key":1)")) << grouped;
+  EXPECT_TRUE(grouped.contains(R"("lookup_type":"prefix ranges")")) << grouped;
+  EXPECT_TRUE(grouped.contains(R"("common_key_prefix":1)")) << grouped;
+}
+
+TEST_F(Selects, ThePrecisionOfCardinalityIsChosen) {
+  const std::string query = "cardinality_state(k) as s from [//q] group by 1 as one";
+  EXPECT_NE(select(query), select(query, R"(,"hyper_log_log_precision":9)"));
+  EXPECT_NE(error("select_rows", R"({"query":"* from [//q]","hyper_log_log_precision":15})")
+                .find("7 to 14"),
+            std::string::npos);
 }
 
 TEST_F(Selects, ValuesKeepTheirTypesForTheJavaScriptClient) {

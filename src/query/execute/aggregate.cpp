@@ -3,6 +3,7 @@
 #include "query/execute/aggregate.h"
 
 #include "query/execute/kernel.h"
+#include "query/function/sketch.h"
 
 namespace moraine::query {
 namespace {
@@ -228,6 +229,8 @@ Result<std::unique_ptr<Aggregator>> make_aggregator(const AggregateCall& call) {
     case A::kArgmin:
     case A::kArgmax: return std::make_unique<ChosenAggregator>(call);
     case A::kDistinct:
+      if (call.precision == kUniq) return make_distinct(call);
+      return make_sketch(call);
     case A::kDistinctState:
     case A::kDistinctMerge:
     case A::kDistinctMergeState: return make_sketch(call);

@@ -47,6 +47,7 @@ Result<std::unique_ptr<Aggregator>> make_aggregator(const AggregateCall& call);
 
 // Internal to make_aggregator().
 std::unique_ptr<Aggregator> make_sum(const AggregateCall& call);  // And avg.
+std::unique_ptr<Aggregator> make_distinct(const AggregateCall& call);
 std::unique_ptr<Aggregator> make_sketch(const AggregateCall& call);
 std::unique_ptr<Aggregator> make_kept(const AggregateCall& call);  // array_agg, xdelta, dict_sum.
 

@@ -119,7 +119,7 @@ enum class AggregateFunction : std::uint8_t {
   kArgmin,
   kArgmax,
   // Of a sketch (sketch.h) of `precision`: cardinality, hll_N, uniq.
-  kDistinct,            // How many values.
+  kDistinct,            // How many values; of uniq exactly.
   kDistinctState,       // The sketch as a text.
   kDistinctMerge,       // How many values in states.
   kDistinctMergeState,  // The states as one.

@@ -1,5 +1,8 @@
 #include "query/model/aggregate.h"
 
+#include <algorithm>
+#include <set>
+
 #include "query/function/list_text.h"
 #include "query/function/sketch.h"
 #include "query/plan/evaluate.h"
@@ -53,9 +56,19 @@ Result<Value> best(const std::vector<Row>& rows, std::size_t by, bool greatest) 
   return (*best)[0];
 }
 
+Value count_distinct(const std::vector<Row>& rows) {
+  const auto less = [](const Row& a, const Row& b) {
+    return std::ranges::lexicographical_compare(
+        a, b, [](const Value& x, const Value& y) { return compare(x, y) < 0; });
+  };
+  const std::set<Row, decltype(less)> values(rows.begin(), rows.end(), less);
+  return std::uint64_t{values.size()};
+}
+
 Result<Value> distinct(const AggregateCall& call, const std::vector<Row>& rows,
                        table::TextMemory& texts) {
   const bool merges = call.function == A::kDistinctMerge || call.function == A::kDistinctMergeState;
+  if (call.function == A::kDistinct && call.precision == kUniq) return count_distinct(rows);
   Sketch sketch(call.precision);
   for (const Row& row : rows) {
     if (merges) {
