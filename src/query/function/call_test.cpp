@@ -166,6 +166,8 @@ TEST(QueryFunction, TextsAreMadeOfNumbersAndPieces) {
   EXPECT_TRUE(fails("make_ngrams", {"abc", 0}));
   const std::string text(100'000, 'x');
   EXPECT_TRUE(fails("make_ngrams", {Value(text), 100'000}));
+  const std::string many(4'000'000, 'x');
+  EXPECT_TRUE(fails("make_ngrams", {Value(many), 1}));
 }
 
 TEST(QueryFunction, RoundingGivesIntegers) {

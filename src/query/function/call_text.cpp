@@ -171,8 +171,10 @@ Result<Value> make_ngrams(std::string_view text, std::int64_t length, table::Tex
   if (length <= 0) {
     return fail(Errc::kInvalidArgument, fmt::format("Invalid gram length {}", length));
   }
+  constexpr std::size_t kItemBytes = 6;  // Around the bytes of a text in a list, at most.
   const auto most = static_cast<std::size_t>(length);
-  if (!text.empty() && std::min(most, text.size()) > kResultBytesMax / text.size()) {
+  const std::size_t item = std::min(most, text.size()) + kItemBytes;
+  if (!text.empty() && item > kResultBytesMax / text.size()) {
     return fail(Errc::kInvalidArgument, "a list of n-grams is longer than 16 MiB");
   }
   std::string list = "[";
