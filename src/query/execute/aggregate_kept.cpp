@@ -51,6 +51,8 @@ class KeptAggregator final : public Aggregator {
 
   Result<void> finish() override {
     if (function_ == A::kArrayAgg) return {};
+    patched_.clear();
+    patched_bytes_ = 0;
     for (const Kept& kept : groups_) {
       patched_.push_back(patch(sorted(kept.items)));
       patched_bytes_ += patched_.back().size();
