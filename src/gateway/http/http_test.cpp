@@ -74,7 +74,7 @@ TEST_F(HttpTest, RequestsSentAheadAreAnsweredInTheirOrder) {
   serve(echo);
   std::string text;
   for (int i = 0; i < 20; ++i) {
-    text += fmt::format("POST /{} HTTP/1.1\r\nContent-Length: 2\r\n\r\n{:02}", i, i);
+    text += fmt::format("POST /{} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{:02}", i, i);
     if (i % 3 == 0) text += "\r\n";  // An extra line break.
   }
   for (const std::size_t step : {1, 5, 1 << 20}) {
@@ -94,8 +94,8 @@ TEST_F(HttpTest, RequestsSentAheadAreAnsweredInTheirOrder) {
 TEST_F(HttpTest, AChunkedBodyIsRead) {
   serve(echo);
   const std::string got = answer(
-      "PUT /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-      "3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\nGET /next HTTP/1.1\r\n\r\n");
+      "PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(got.contains("PUT /x [abcdefg]")) << got;
   EXPECT_TRUE(got.contains("GET /next []")) << got;
 }
@@ -103,12 +103,12 @@ TEST_F(HttpTest, AChunkedBodyIsRead) {
 TEST_F(HttpTest, ALongBodyPassesAndATooLongOneIsRefused) {
   serve(echo);
   const std::string fits(1 << 20, 'x');
-  EXPECT_TRUE(
-      answer(fmt::format("PUT /x HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", fits.size(), fits))
-          .contains(fits));
+  EXPECT_TRUE(answer(fmt::format("PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{}",
+                                 fits.size(), fits))
+                  .contains(fits));
   const std::string more(3 << 20, 'x');
-  const std::string got =
-      answer(fmt::format("PUT /x HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", more.size(), more));
+  const std::string got = answer(
+      fmt::format("PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{}", more.size(), more));
   EXPECT_TRUE(got.starts_with("HTTP/1.1 400")) << got.substr(0, 200);
   EXPECT_TRUE(got.contains("more than 1048576 bytes")) << got.substr(0, 400);
 }
@@ -136,15 +136,15 @@ TEST_F(HttpTest, ABodyInPartsOfOneByteIsRead) {
   serve(echo);
   std::string body;
   for (int i = 0; i < 100'000; ++i) body += "1\r\nx\r\n";
-  const std::string got =
-      answer("PUT /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + body + "0\r\n\r\n");
+  const std::string got = answer(
+      "PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body + "0\r\n\r\n");
   EXPECT_TRUE(got.contains(std::string(100'000, 'x'))) << got.substr(0, 300);
 }
 
 TEST_F(HttpTest, TrailersWithoutAnEndAreRefused) {
   serve(echo);
   Client& client = connect();
-  send(client, "PUT /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n");
+  send(client, "PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n");
   std::string trailers;
   for (int i = 0; i < 100; ++i) trailers += fmt::format("a{}: b\r\n", i);
   for (int i = 0; i < 200 && !client.ended; ++i) send(client, trailers);
@@ -154,7 +154,8 @@ TEST_F(HttpTest, TrailersWithoutAnEndAreRefused) {
 
 TEST_F(HttpTest, HeadGetsNoBody) {
   serve(echo);
-  const std::string got = answer("HEAD /x HTTP/1.1\r\n\r\nGET /y HTTP/1.1\r\n\r\n");
+  const std::string got =
+      answer("HEAD /x HTTP/1.1\r\nHost: a\r\n\r\nGET /y HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_FALSE(got.contains("HEAD /x")) << got;
   EXPECT_TRUE(got.contains("Content-Length: 10\r\n")) << got;
   EXPECT_TRUE(got.contains("GET /y")) << got;
@@ -162,7 +163,7 @@ TEST_F(HttpTest, HeadGetsNoBody) {
 
 TEST_F(HttpTest, AnAnswerOfUnknownLengthComesInChunks) {
   serve(stream_three);
-  const std::string got = answer("GET / HTTP/1.1\r\n\r\n");
+  const std::string got = answer("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(got.contains("Transfer-Encoding: chunked\r\n")) << got;
   EXPECT_TRUE(got.ends_with("\r\n\r\n3\r\none\r\n5\r\nthree\r\n0\r\nX-Sum: 8\r\n\r\n")) << got;
 }
@@ -181,7 +182,7 @@ TEST_F(HttpTest, AClientOfVersionOneZeroGetsItUntilTheEnd) {
 TEST_F(HttpTest, TheConnectionEndsWhenTheClientAsksForIt) {
   serve(echo);
   Client& client = connect();
-  send(client, "GET /x HTTP/1.1\r\nConnection: close\r\n\r\n");
+  send(client, "GET /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
   world_.run_for(1s);
   EXPECT_TRUE(client.got.contains("Connection: close\r\n")) << client.got;
   EXPECT_TRUE(client.ended);
@@ -195,14 +196,15 @@ TEST_F(HttpTest, WhatIsNoHttpIsRefusedWithTheReason) {
   EXPECT_TRUE(client.got.starts_with("HTTP/1.1 400 Bad Request\r\n")) << client.got;
   EXPECT_TRUE(client.got.contains("not a valid HTTP request")) << client.got;
   EXPECT_TRUE(client.ended);
-  EXPECT_TRUE(answer("GET / HTTP/1.1\r\nA: " + std::string(kHeaderBytesMax, 'a') + "\r\n\r\n")
-                  .starts_with("HTTP/1.1 431"));
+  EXPECT_TRUE(
+      answer("GET / HTTP/1.1\r\nHost: a\r\nA: " + std::string(kHeaderBytesMax, 'a') + "\r\n\r\n")
+          .starts_with("HTTP/1.1 431"));
 }
 
 TEST_F(HttpTest, ABodyIsAskedForWhenTheHandlerWantsIt) {
   serve(echo);
   Client& client = connect();
-  send(client, "PUT /x HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  send(client, "PUT /x HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   EXPECT_EQ(client.got, "HTTP/1.1 100 Continue\r\n\r\n");
   send(client, "ok");
   EXPECT_TRUE(client.got.contains("PUT /x [ok]")) << client.got;
@@ -211,19 +213,21 @@ TEST_F(HttpTest, ABodyIsAskedForWhenTheHandlerWantsIt) {
 TEST_F(HttpTest, AnUnreadBodyIsDroppedOrEndsTheConnection) {
   serve(ignore_body);
   const std::string little(1000, 'x');
-  const std::string after = "GET / HTTP/1.1\r\n\r\n";
-  EXPECT_EQ(count_of(answer(fmt::format("PUT / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{}{}",
-                                        little, after)),
-                     "done"),
-            2u);
+  const std::string after = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  EXPECT_EQ(
+      count_of(answer(fmt::format("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{}{}",
+                                  little, after)),
+               "done"),
+      2u);
   const std::string much(1 << 20, 'x');
-  EXPECT_EQ(count_of(answer(fmt::format("PUT / HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}{}",
-                                        much.size(), much, after)),
-                     "done"),
-            1u);
+  EXPECT_EQ(
+      count_of(answer(fmt::format("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{}{}",
+                                  much.size(), much, after)),
+               "done"),
+      1u);
   // A client that waits for "100 Continue" does not get it.
   Client& waiting = connect();
-  send(waiting, "PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  send(waiting, "PUT / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   EXPECT_FALSE(waiting.got.contains("100 Continue")) << waiting.got;
   EXPECT_TRUE(waiting.ended);
 }
@@ -231,7 +235,7 @@ TEST_F(HttpTest, AnUnreadBodyIsDroppedOrEndsTheConnection) {
 TEST_F(HttpTest, AnUnreadBodyThatComesSlowlyEndsTheConnection) {
   serve(ignore_body);
   Client& client = connect();
-  send(client, "PUT / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n");
+  send(client, "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n");
   EXPECT_TRUE(client.got.contains("done"));
   for (int i = 0; i < 4; ++i) {
     send(client, "x");
@@ -242,13 +246,13 @@ TEST_F(HttpTest, AnUnreadBodyThatComesSlowlyEndsTheConnection) {
 
 TEST_F(HttpTest, AHandlerThatGivesNothingIsAServerError) {
   serve(give_nothing);
-  EXPECT_TRUE(answer("GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 500 "));
+  EXPECT_TRUE(answer("GET / HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("HTTP/1.1 500 "));
 }
 
 TEST_F(HttpTest, AHandlerThatStopsHalfWayLeavesABrokenAnswer) {
   serve(stop_half_way);
   Client& client = connect();
-  send(client, "GET / HTTP/1.1\r\n\r\n");
+  send(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   world_.run_for(1s);
   EXPECT_TRUE(client.got.ends_with("4\r\npart\r\n")) << "no last chunk: " << client.got;
   EXPECT_TRUE(client.ended);
@@ -262,7 +266,7 @@ TEST_F(HttpTest, SlowClientsAreClosed) {
   Client& slow_header = connect();
   Client& slow_body = connect();
   send(slow_header, "GET / HT");
-  send(slow_body, "PUT / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab");
+  send(slow_body, "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab");
   world_.run_for(29s);
   EXPECT_FALSE(slow_header.ended);
   world_.run_for(2s);
@@ -286,7 +290,7 @@ Task<void> answer_at_length(Exchange& exchange) {
 TEST_F(HttpTest, AClientThatDoesNotReadItsAnswerIsClosed) {
   serve(answer_at_length);
   Client& client = connect(false);
-  send(client, "GET / HTTP/1.1\r\n\r\n");
+  send(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_EQ(service_->connections(), 1u);
   world_.run_for(59s);
   EXPECT_EQ(service_->connections(), 1u);
@@ -310,7 +314,7 @@ class HttpRoomTest : public HttpTest {
   }
   std::string get(bool reads = true, std::string_view method = "GET") {
     Client& client = connect(reads);
-    send(client, fmt::format("{} / HTTP/1.1\r\n\r\n", method));
+    send(client, fmt::format("{} / HTTP/1.1\r\nHost: a\r\n\r\n", method));
     return client.got;
   }
   static bool busy(const std::string& got) {
@@ -325,12 +329,12 @@ TEST_F(HttpRoomTest, AnswersThatNobodyReadsAreBoundedBeforeTheyAreMade) {
   for (int i = 0; i < 2; ++i) get(false);
   EXPECT_EQ(answers_->bytes(), 2 * kLong);
   Client& third = connect();
-  send(third, "GET / HTTP/1.1\r\n\r\n");
+  send(third, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(busy(third.got)) << third.got.substr(0, 200);
   EXPECT_EQ(handled_, 2u);
   world_.run_for(61s);  // The other two are closed.
   EXPECT_EQ(answers_->bytes(), 0u);
-  send(third, "GET / HTTP/1.1\r\n\r\n");
+  send(third, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   world_.run_for(10s);
   EXPECT_TRUE(third.got.contains("HTTP/1.1 200 "));
 }
@@ -364,7 +368,8 @@ TEST_F(HttpRoomTest, WhatAHandlerHasDoneIsAnsweredHoweverLongItIs) {
   };
   serve_with_room(kLong, 1'000, change);  // Far less than they answer then.
   std::vector<Client*> both{&connect(), &connect()};
-  for (Client* client : both) send(*client, "POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n");
+  for (Client* client : both)
+    send(*client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
   changed.notify_all();
   world_.run_for(10s);
   for (const Client* client : both) {
@@ -389,7 +394,7 @@ TEST_F(HttpRoomTest, AnAnswerThatStreamsCountsWhatIsNotSent) {
   EXPECT_EQ(handled_, 1u);
   world_.run_for(61s);
   Client& reader = connect();
-  send(reader, "GET / HTTP/1.1\r\n\r\n");
+  send(reader, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   world_.run_for(10s);
   EXPECT_TRUE(reader.got.ends_with("0\r\n\r\n"));
   EXPECT_EQ(answers_->bytes(), 0u);
@@ -405,7 +410,7 @@ TEST_F(HttpRoomTest, WhatTakesNoRoomIsAnsweredWhenThereIsNone) {
   serve(by_path, options);
   get(false);
   EXPECT_TRUE(busy(get()));
-  EXPECT_TRUE(answer("GET /ping HTTP/1.1\r\n\r\n").ends_with("GET /ping []"));
+  EXPECT_TRUE(answer("GET /ping HTTP/1.1\r\nHost: a\r\n\r\n").ends_with("GET /ping []"));
 }
 
 TEST_F(HttpRoomTest, HeadCountsNoBody) {
@@ -428,7 +433,7 @@ TEST_F(HttpRoomTest, ServicesShareABudget) {
   client.stream = std::move(near);
   tasks_.spawn(first->streams()(std::move(server)));
   tasks_.spawn(read_to_end(client.stream, client.got, client.ended));
-  send(client, "GET / HTTP/1.1\r\n\r\n");
+  send(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(busy(client.got)) << client.got.substr(0, 200);
   EXPECT_EQ(handled_, 0u);
   client.stream->close();
@@ -444,11 +449,11 @@ TEST_F(HttpTest, ANewConnectionTakesThePlaceOfTheLongestIdleOne) {
   world_.run_for(1s);
   Client& second = connect();
   world_.run_for(1s);
-  send(first, "GET /again HTTP/1.1\r\n\r\n");  // Now the second is idle for longer.
+  send(first, "GET /again HTTP/1.1\r\nHost: a\r\n\r\n");  // Now the second is idle for longer.
   Client& third = connect();
   world_.run_for(1s);
   Client& fourth = connect();
-  send(fourth, "GET /new HTTP/1.1\r\n\r\n");
+  send(fourth, "GET /new HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(fourth.got.contains("GET /new"));
   EXPECT_TRUE(second.ended);
   EXPECT_FALSE(first.ended);
@@ -459,7 +464,8 @@ TEST_F(HttpTest, WithAllConnectionsBusyANewOneIsTurnedAway) {
   HttpOptions options;
   options.connections_max = 2;
   serve(echo, options);
-  for (int i = 0; i < 2; ++i) send(connect(), "PUT / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab");
+  for (int i = 0; i < 2; ++i)
+    send(connect(), "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab");
   Client& third = connect();
   world_.run_for(1s);
   EXPECT_TRUE(third.got.starts_with("HTTP/1.1 503 ")) << third.got;
@@ -508,7 +514,7 @@ TEST_F(HttpTest, ALineBreakInAFieldDoesNotBecomeAnotherField) {
     reply.head.fields.add("X-Name", "a\r\nSet-Cookie: b");
     std::ignore = co_await exchange.reply(std::move(reply));
   });
-  const std::string got = answer("GET / HTTP/1.1\r\n\r\n");
+  const std::string got = answer("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(got.contains("X-Name: a  Set-Cookie: b\r\n")) << got;
 }
 

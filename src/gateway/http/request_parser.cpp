@@ -32,6 +32,7 @@ class RequestParser::Impl final : public beast_http::basic_parser<true> {
   ByteSpan piece;
   std::size_t header_bytes = 0;  // Parsed so far.
   std::size_t fields = 0;
+  std::size_t hosts = 0;
   bool is_1_0 = false;
 
  private:
@@ -47,7 +48,7 @@ class RequestParser::Impl final : public beast_http::basic_parser<true> {
     }
     request.target = std::move(*parsed);
   }
-  void on_field_impl(beast_http::field, string_view name, string_view value,
+  void on_field_impl(beast_http::field field, string_view name, string_view value,
                      error_code& failed) override {
     if (++fields > kFieldsMax) {
       refusal = Refusal{431, fmt::format("the request has more than {} fields", kFieldsMax)};
@@ -55,9 +56,16 @@ class RequestParser::Impl final : public beast_http::basic_parser<true> {
       return;
     }
     // Trailers are not kept.
-    if (!is_header_done()) request.fields.add(text_of(name), text_of(value));
+    if (is_header_done()) return;
+    if (field == beast_http::field::host) ++hosts;
+    request.fields.add(text_of(name), text_of(value));
   }
-  void on_header_impl(error_code&) override {}
+  void on_header_impl(error_code& failed) override {
+    if (hosts == 1 || (hosts == 0 && is_1_0)) return;
+    refusal = Refusal{400, hosts == 0 ? "a request of HTTP/1.1 needs the field Host"
+                                      : "the field Host is given more than once"};
+    failed = error::bad_field;
+  }
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
   std::size_t on_body_impl(string_view body, error_code&) override { return take(body); }
   void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}

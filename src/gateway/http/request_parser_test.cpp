@@ -54,7 +54,7 @@ TEST(RequestParser, TakesARequestInPiecesOfAnySize) {
 
 TEST(RequestParser, TakesABodyInChunks) {
   const std::string text =
-      "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
       "5;note=x\r\nhello\r\n1\r\n \r\n5\r\nworld\r\n0\r\nX-Sum: 7\r\n\r\n";
   for (const std::size_t step : {1, 3, 1000}) {
     Fed fed(text, step);
@@ -65,24 +65,29 @@ TEST(RequestParser, TakesABodyInChunks) {
 }
 
 TEST(RequestParser, StopsBehindTheRequest) {
-  Fed fed("GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n", 1000);
+  Fed fed("GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n", 1000);
   EXPECT_TRUE(fed.parser.done());
-  EXPECT_EQ(fed.left, "GET /b HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(fed.left, "GET /b HTTP/1.1\r\nHost: a\r\n\r\n");
 }
 
 TEST(RequestParser, RefusesWhatIsNoRequestAndSaysWhy) {
-  const std::string long_line = "GET /" + std::string(kHeaderBytesMax, 'a') + " HTTP/1.1\r\n\r\n";
+  const std::string long_line =
+      "GET /" + std::string(kHeaderBytesMax, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n";
   const std::string long_fields =
-      "GET / HTTP/1.1\r\nA: " + std::string(kHeaderBytesMax, 'a') + "\r\n\r\n";
+      "GET / HTTP/1.1\r\nHost: a\r\nA: " + std::string(kHeaderBytesMax, 'a') + "\r\n\r\n";
   const std::vector<std::pair<std::string, unsigned>> cases = {
       {"\x16\x03\x01\x02\r\n\r\n", 400},
-      {"GET /%zz HTTP/1.1\r\n\r\n", 400},
+      {"GET / HTTP/1.1\r\n\r\n", 400},
+      {"GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n", 400},
+      {"GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n", 400},
+      {"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
       {"GET / HTTP/2.0\r\n\r\n", 505},
-      {"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400},
-      {"POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n", 400},
-      {"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
-      {"POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", 400},
-      {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
+      {"GET / HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n", 400},
+      {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", 400},
+      {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+       400},
+      {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", 400},
+      {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
       {long_line, 431},
       {long_fields, 431},
   };
@@ -95,7 +100,7 @@ TEST(RequestParser, RefusesWhatIsNoRequestAndSaysWhy) {
 }
 
 TEST(RequestParser, TheBytesOfFieldsAreCountedTogether) {
-  std::string text = "GET / HTTP/1.1\r\n";
+  std::string text = "GET / HTTP/1.1\r\nHost: a\r\n";
   const std::string field = "A: " + std::string(2 * kHeaderBytesMax / kFieldsMax, 'b') + "\r\n";
   while (text.size() <= kHeaderBytesMax) text += field;
   Fed fed(text + "\r\n", 100);
@@ -105,8 +110,8 @@ TEST(RequestParser, TheBytesOfFieldsAreCountedTogether) {
 }
 
 TEST(RequestParser, KnowsWhetherTheConnectionIsKeptAlive) {
-  EXPECT_TRUE(Fed("GET / HTTP/1.1\r\n\r\n").parser.keep_alive());
-  EXPECT_FALSE(Fed("GET / HTTP/1.1\r\nConnection: close\r\n\r\n").parser.keep_alive());
+  EXPECT_TRUE(Fed("GET / HTTP/1.1\r\nHost: a\r\n\r\n").parser.keep_alive());
+  EXPECT_FALSE(Fed("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").parser.keep_alive());
   EXPECT_FALSE(Fed("GET / HTTP/1.0\r\n\r\n").parser.keep_alive());
   EXPECT_TRUE(Fed("GET / HTTP/1.0\r\n\r\n").parser.is_http_1_0());
   EXPECT_TRUE(Fed("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").parser.keep_alive());
@@ -124,7 +129,7 @@ TEST(Fields, NamesAndWordsAreFoundInAnyCase) {
 }
 
 TEST(RequestParser, RefusesTooManyFields) {
-  std::string text = "GET / HTTP/1.1\r\n";
+  std::string text = "GET / HTTP/1.1\r\nHost: a\r\n";
   for (std::size_t i = 0; i < kFieldsMax; ++i) text += "a:\r\n";
   Fed fits(text + "\r\n");
   EXPECT_FALSE(fits.refused);
