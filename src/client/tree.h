@@ -38,6 +38,10 @@ struct TreeScope {
   std::vector<PathId> prerequisites;  // Transactions that must still be open.
   std::optional<MutationId> mutation;
   std::string user = "root";
+  // Nodes that a call reads keep their access_time.
+  bool suppress_access_tracking = false;
+  // Their expiration_timeout does not begin again.
+  bool suppress_expiration_renewal = false;
 };
 
 // Attributes that the nodes of an answer have beside their values.

@@ -72,7 +72,14 @@ Task<Result<StoredTree::SchemePtr>> StoredTree::open(const TreeScope& scope) {
   co_return scheme;
 }
 
+Task<Result<std::optional<YsonNode>>> StoredTree::repeated(const TreeScope& scope) {
+  if (!scope.mutation) co_return std::optional<YsonNode>();
+  co_return co_await begin_mutation(*scope.mutation);
+}
+
 Task<Result<YsonNode>> StoredTree::change(TreeScope scope, Change body) {
+  CO_TRY(std::optional<YsonNode> earlier, co_await repeated(scope));
+  if (earlier) co_return std::move(*earlier);
   CO_TRY(const SchemePtr scheme, co_await open(scope));
   YsonNode result;
   const Scheme::Decide decide = [&](TreeEditor& editor) -> Result<void> {
@@ -135,10 +142,13 @@ void StoredTree::follow(const TreeEffects& effects) {
   visit_.set();
 }
 
-void StoredTree::accessed(const PathNode& node) {
+void StoredTree::accessed(const PathNode& node, const TreeScope& scope) {
   const bool expires = !node.system.empty() && expiration_timeout_of(node) > 0;
   if (!expires && accessed_.size() >= kAccessTimesMax && !accessed_.contains(node.id)) return;
-  accessed_[node.id] = now_ms();
+  Access& access = accessed_[node.id];
+  if (!scope.suppress_access_tracking) access.read_ms = now_ms();
+  if (scope.suppress_expiration_renewal) return;
+  access.renewed_ms = now_ms();
   if (!expires) return;
   const std::uint64_t slack = access_slack_ms(expiration_timeout_of(node));
   if (node.touched_ms + slack > now_ms()) return;
@@ -146,9 +156,9 @@ void StoredTree::accessed(const PathNode& node) {
   visit_.set();
 }
 
-std::uint64_t StoredTree::accessed_ms(const PathNode& node) const {
+StoredTree::Access StoredTree::access_of(const PathNode& node) const {
   const auto found = accessed_.find(node.id);
-  return found == accessed_.end() ? 0 : found->second;
+  return found == accessed_.end() ? Access() : found->second;
 }
 
 // Answers.
@@ -193,7 +203,7 @@ Task<Result<void>> StoredTree::fill_attributes(SchemePtr scheme, TreeScope scope
     const TreeView view(scheme->state(), scope.transaction);
     for (std::size_t i = from; i < nodes.size(); ++i) {
       const PathNode& node = *nodes[i].node;
-      auto wish = add_attributes(view, node, wanted, accessed_ms(node), nodes[i].attributes);
+      auto wish = add_attributes(view, node, wanted, access_of(node).read_ms, nodes[i].attributes);
       if (wish.of_table.empty()) continue;
       of_tables.push_back({i, view.stored_path(node), std::move(wish.of_table)});
     }
@@ -211,7 +221,7 @@ Task<Result<std::optional<YsonNode>>> StoredTree::attribute_value(SchemePtr sche
                                                                   NodePtr node, std::string name) {
   const TreeView view(scheme->state(), scope.transaction);
   auto value = user_attribute(*node, name);
-  if (!value) value = read_tree_attribute(view, *node, name, accessed_ms(*node));
+  if (!value) value = read_tree_attribute(view, *node, name, access_of(*node).read_ms);
   if (!value) value = cluster_attribute(*node, name);
   if (value || node->kind != NodeKind::kTable || !table_has(name)) co_return value;
   CO_TRY(YsonMap values,
@@ -249,7 +259,7 @@ Task<Result<YsonNode>> StoredTree::get_here(TreeScope scope, std::string path,
   {
     const TreeView view(scheme->state(), scope.transaction);
     CO_TRY(place, find_place(view, parsed));
-    accessed(*place.node);
+    accessed(*place.node, scope);
     if (place.exact()) nodes = subtree_answer(view, place.node, options.max_size);
   }
   if (auto at = attribute_of(place)) {
@@ -288,7 +298,7 @@ Task<Result<YsonNode>> StoredTree::list_here(TreeScope scope, std::string path,
   {
     const TreeView view(scheme->state(), scope.transaction);
     CO_TRY(place, find_place(view, parsed));
-    accessed(*place.node);
+    accessed(*place.node, scope);
     if (place.exact()) nodes = list_answer(view, place.node, options.max_size);
   }
   if (const auto at = attribute_of(place)) {
@@ -321,7 +331,7 @@ Task<Result<bool>> StoredTree::exists_here(TreeScope scope, std::string path) {
   const TreeView view(scheme->state(), scope.transaction);
   const auto place = find_place(view, parsed);
   if (!place) co_return false;
-  accessed(*place->node);
+  accessed(*place->node, scope);
   if (place->exact()) co_return true;
   if (place->node->kind == NodeKind::kDocument && place->rest[0].kind != Kind::kAttributes) {
     co_return has_value(from_slice(place->node->record), place->rest);
@@ -368,7 +378,7 @@ Task<Result<client::TreeNode>> StoredTree::resolve(TreeScope scope, std::string 
     if (writes) {
       CO_TRY_VOID(check_lock(scheme->state(), *node, wanted, scope.transaction));
     }
-    accessed(*node);
+    accessed(*node, scope);
     co_return client::TreeNode{node->id, std::string(type_name(node->kind)),
                                view.stored_path(*node)};
   };

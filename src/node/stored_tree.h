@@ -87,6 +87,11 @@ class StoredTree final : public client::Tree {
     Instant pinged;
     std::uint64_t pinged_ms = 0;  // Since 1970.
   };
+  // Of a node, since 1970; 0: not known.
+  struct Access {
+    std::uint64_t read_ms = 0;     // Its access_time.
+    std::uint64_t renewed_ms = 0;  // From when its expiration_timeout runs.
+  };
 
   template <class Body>
   std::invoke_result_t<Body> there(Body body) {
@@ -94,6 +99,9 @@ class StoredTree final : public client::Tree {
   }
   // The running scheme, with the scope's transactions open.
   Task<Result<SchemePtr>> open(const client::TreeScope& scope);
+  // The result of an earlier change with the scope's mutation id: its transactions may have ended
+  // since. nullopt: there was none.
+  Task<Result<std::optional<YsonNode>>> repeated(const client::TreeScope& scope);
   // Runs a change in the scope, once per mutation id.
   Task<Result<YsonNode>> change(client::TreeScope scope, Change body);
   Task<Result<PathId>> change_id(client::TreeScope scope, Change body);
@@ -135,8 +143,9 @@ class StoredTree final : public client::Tree {
   Task<Result<void>> remove_here(client::TreeScope scope, std::string path,
                                  client::TreeRemove options);
 
-  void accessed(const PathNode& node);
-  std::uint64_t accessed_ms(const PathNode& node) const;
+  // A command of the scope has read the node.
+  void accessed(const PathNode& node, const client::TreeScope& scope);
+  Access access_of(const PathNode& node) const;
   std::uint64_t now_ms() const;
   Instant now() const { return world_.executor.now(); }
   void pinged(const PathId& transaction);
@@ -159,7 +168,7 @@ class StoredTree final : public client::Tree {
   StoredTables& tables_;
   StoredTopics& topics_;
   std::map<PathId, Lease> leases_;  // Of open transactions.
-  std::map<PathId, std::uint64_t> accessed_;
+  std::map<PathId, Access> accessed_;
   std::set<std::string> to_store_;  // Nodes whose last access is to be stored.
   std::uint64_t started_ms_ = 0;
   TreeFigures figures_;

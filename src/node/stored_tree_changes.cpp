@@ -69,7 +69,8 @@ Task<Result<PathId>> StoredTree::create_here(TreeScope scope, client::TreeCreate
   request.value = take_value(request.kind, options.attributes);
   request.attributes = std::move(options.attributes);
   bool starts = false;  // Its tablets are to run.
-  if (request.kind == NodeKind::kTable) {
+  CO_TRY(const auto earlier, co_await repeated(scope));
+  if (request.kind == NodeKind::kTable && !earlier) {
     CO_TRY(const SchemePtr scheme, co_await open(scope));
     CO_TRY(const NodePtr known, known_node(TreeView(scheme->state(), scope.transaction), request));
     if (!known) {
@@ -138,10 +139,6 @@ Task<Result<void>> StoredTree::set_table_attribute(TreeScope scope, TableAttribu
         Errc::kUnsupported,
         fmt::format("Attribute \"{}\" of a table cannot be changed in a transaction", at.at.name));
   }
-  if (scope.mutation) {
-    CO_TRY(const auto known, co_await begin_mutation(*scope.mutation));
-    if (known) co_return Result<void>();
-  }
   TreeScope checked = scope;
   checked.mutation = std::nullopt;
   CO_TRY_VOID(co_await change_only(checked, [&](TreeEditor& editor) {
@@ -168,6 +165,8 @@ Task<Result<void>> StoredTree::set_table_attribute(TreeScope scope, TableAttribu
 
 Task<Result<void>> StoredTree::set_here(TreeScope scope, std::string path, YsonNode value,
                                         client::TreeSet options) {
+  CO_TRY(const auto earlier, co_await repeated(scope));
+  if (earlier) co_return Result<void>();
   CO_TRY(const SchemePtr scheme, co_await open(scope));
   if (auto at = table_attribute(*scheme, scope, path)) {
     co_return co_await set_table_attribute(std::move(scope), std::move(*at), std::move(value),
@@ -187,6 +186,8 @@ Task<Result<void>> StoredTree::set(TreeScope scope, std::string path, YsonNode v
 // Those that a table keeps itself come first: each of these may fail, and is set at once.
 Task<Result<void>> StoredTree::set_attributes_here(TreeScope scope, std::string path,
                                                    YsonMap values, client::TreeSet options) {
+  CO_TRY(const auto earlier, co_await repeated(scope));
+  if (earlier) co_return Result<void>();
   CO_TRY(const SchemePtr scheme, co_await open(scope));
   YsonMap others;
   for (const YsonPair& pair : values) {
@@ -215,6 +216,8 @@ Task<Result<void>> StoredTree::set_attributes(TreeScope scope, std::string path,
 
 Task<Result<void>> StoredTree::remove_here(TreeScope scope, std::string path,
                                            client::TreeRemove options) {
+  CO_TRY(const auto earlier, co_await repeated(scope));
+  if (earlier) co_return Result<void>();
   CO_TRY(const SchemePtr scheme, co_await open(scope));
   if (auto at = table_attribute(*scheme, scope, path)) {
     co_return co_await set_table_attribute(std::move(scope), std::move(*at), std::nullopt, false);

@@ -242,7 +242,7 @@ Task<void> StoredTree::abort_overdue(SchemePtr scheme) {
 
 std::optional<std::uint64_t> StoredTree::expiry_of(const PathNode& node) const {
   const std::uint64_t timeout = expiration_timeout_of(node);
-  std::uint64_t used = accessed_ms(node);
+  std::uint64_t used = access_of(node).renewed_ms;
   // Accesses before a restart may not have been stored.
   if (timeout > 0 && used == 0 && node.touched_ms < started_ms_) {
     used = std::max(node.touched_ms, node.modified_ms) + access_slack_ms(timeout);
@@ -308,9 +308,9 @@ Task<void> StoredTree::store_accesses() {
     std::size_t left = kExpiredAtOnce;
     for (const std::string& path : paths) {
       const NodePtr node = editor.state().find(path);
-      if (!node || accessed_ms(*node) <= node->touched_ms) continue;
+      if (!node || access_of(*node).renewed_ms <= node->touched_ms) continue;
       if (left-- == 0) break;
-      editor.touch(node, accessed_ms(*node));
+      editor.touch(node, access_of(*node).renewed_ms);
     }
     return {};
   });

@@ -77,6 +77,9 @@ YtResult<client::TreeScope> Call::scope() const {
   scope.user = user;
   YT_TRY(scope.transaction, parameters.id("transaction_id"));
   YT_TRY(scope.ping_ancestors, parameters.boolean("ping_ancestor_transactions", false));
+  YT_TRY(scope.suppress_access_tracking, parameters.boolean("suppress_access_tracking", false));
+  YT_TRY(scope.suppress_expiration_renewal,
+         parameters.boolean("suppress_expiration_timeout_renewal", false));
   YT_TRY(const std::vector<std::string> prerequisites,
          parameters.texts("prerequisite_transaction_ids"));
   for (const std::string& text : prerequisites) {

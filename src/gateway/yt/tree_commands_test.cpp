@@ -92,5 +92,30 @@ TEST_F(TreeCommands, BatchesGiveEveryRequestAMutation) {
   EXPECT_EQ(result("execute_batch", batch + "true}"), first);
 }
 
+TEST_F(TreeCommands, AccessesRenewTheTimeoutUnlessTheySaySo) {
+  const std::string node =
+      R"({"type":"map_node","attributes":{"expiration_timeout":3000},"path":")";
+  for (const char* path : {"//used", "//watched"}) result("create", node + path + "\"}");
+  const std::string watch = R"({"path":"//watched","suppress_expiration_timeout_renewal":"true"})";
+  for (int i = 0; i < 2; ++i) {
+    node_.world().run_for(1s);
+    EXPECT_EQ(result("exists", watch), R"({"value":true})");
+    EXPECT_EQ(result("exists", R"({"path":"//used"})"), R"({"value":true})");
+  }
+  node_.world().run_for(1500ms);
+  EXPECT_EQ(result("exists", watch), R"({"value":false})");
+  EXPECT_EQ(result("exists", R"({"path":"//used"})"), R"({"value":true})");
+}
+
+TEST_F(TreeCommands, AccessesThatAreNotTrackedLeaveTheAccessTime) {
+  result("create", R"({"type":"map_node","path":"//m"})");
+  const std::string quiet = R"({"path":"//m/@access_time","suppress_access_tracking":true})";
+  const std::string first = result("get", quiet);
+  node_.world().run_for(5s);
+  EXPECT_EQ(result("get", quiet), first);
+  result("get", R"({"path":"//m"})");
+  EXPECT_NE(result("get", quiet), first);
+}
+
 }  // namespace
 }  // namespace moraine::yt
