@@ -41,7 +41,9 @@ Result<Table> Table::open(TableClient& client, std::string path,
   bool computed = false;
   for (std::size_t i = 0; i < table.schema->columns.size(); ++i) {
     const ColumnSchema& column = table.schema->columns[i];
-    if (column.name != table::kRowNumberColumn) {
+    if (column.name == table::kOtherColumns) {
+      table.others = static_cast<std::uint16_t>(i);
+    } else if (column.name != table::kRowNumberColumn) {
       table.all_columns.push_back(static_cast<std::uint16_t>(i));
     }
     computed = computed || !column.expression.empty();
@@ -57,13 +59,19 @@ Result<Columns> Table::columns(std::span<const std::string> names) const {
   table::ColumnNames known(*schema);
   for (const std::string& name : names) {
     const auto found = known.find(name);
-    if (!found || name == table::kRowNumberColumn) {
+    if (!found || name == table::kRowNumberColumn || *found == others) {
       return fail(Errc::kInvalidArgument,
                   fmt::format("No such column \"{}\" in table {}", name, path));
     }
     columns.indexes_.push_back(static_cast<std::uint16_t>(*found));
   }
   return columns;
+}
+
+Result<Columns> Table::columns_and(std::span<const std::string> names, std::uint16_t hidden) const {
+  TRY(Columns chosen, columns(names));
+  chosen.indexes_.push_back(hidden);
+  return chosen;
 }
 
 Result<std::shared_ptr<const table::StaticRows>> Table::check_rows(

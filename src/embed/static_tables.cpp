@@ -10,13 +10,27 @@ namespace moraine {
 
 using StaticRowsPtr = std::shared_ptr<const table::StaticRows>;
 
+namespace {
+
+// Readers of this interface see the columns of the schema only.
+Task<Result<void>> create_strict(std::shared_ptr<embed::DatabaseCore> core, std::string path,
+                                 NewTable table) {
+  if (!table.schema.strict) {
+    co_return fail(Errc::kUnsupported,
+                   "static tables without a strict schema are used over HTTP only");
+  }
+  co_return co_await core->tables().create(std::move(path), std::move(table));
+}
+
+}  // namespace
+
 Task<Result<void>> Database::create_static_table(std::string_view path, TableSchema schema,
                                                  TableOptions options) {
   NewTable table;
   table.schema = std::move(schema);
   table.options = std::move(options);
   table.dynamic = false;
-  return impl_->core->tables().create(scheme_path(path), std::move(table));
+  return create_strict(impl_->core, scheme_path(path), std::move(table));
 }
 
 namespace {

@@ -23,9 +23,6 @@ Result<void> check_kept(const TableRecord& record) {
 
 Result<void> check_record(const std::string& path, const TableRecord& record) {
   TRY_VOID(table::check_schema(record.schema, kind_of(record)));
-  if (!record.schema.strict) {
-    return fail(Errc::kUnsupported, "tables without a strict schema are not supported");
-  }
   if (!record.dynamic && record.tablets.size() > 1) {
     return fail(Errc::kInvalidArgument, "a static table has no pivot keys");
   }

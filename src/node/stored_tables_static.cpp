@@ -32,9 +32,6 @@ Result<void> check_static_alter(const TableSchema& before, const TableSchema& af
 Task<Result<void>> StoredTables::replace_static_schema(TablePtr table, TableSchema schema) {
   TableRecord record = table->record();
   CO_TRY_VOID(table::check_schema(schema, table::TableKind::kStatic));
-  if (!schema.strict) {
-    co_return fail(Errc::kUnsupported, "tables without a strict schema are not supported");
-  }
   const auto running = co_await table->wait_tablet(0, soon());
   if (!running) {
     co_return fail(Errc::kNotHere, fmt::format("{} is not running here", table->shown_path()));

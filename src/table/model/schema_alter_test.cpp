@@ -168,7 +168,16 @@ TEST_F(SchemaAlter, SortedStaysSortedAndStrictStaysStrict) {
   EXPECT_FALSE(check_alter(old_, new_, TableKind::kStatic));
   new_ = old_;
   new_.strict = false;
-  EXPECT_FALSE(check_alter(old_, new_, TableKind::kStatic));
+  EXPECT_FALSE(check_alter(old_, new_, TableKind::kSorted));
+}
+
+TEST_F(SchemaAlter, AStaticTableMayBecomeWeakAndStaysSo) {
+  new_.strict = false;
+  EXPECT_TRUE(check_alter(old_, new_, TableKind::kStatic));
+  EXPECT_FALSE(check_alter(new_, old_, TableKind::kStatic));
+  TableSchema more = new_;
+  more.columns.push_back({.name = "more"});
+  EXPECT_FALSE(check_alter(new_, more, TableKind::kStatic)) << "rows may have such a column";
 }
 
 }  // namespace

@@ -236,9 +236,9 @@ Result<void> check_alter(const TableSchema& old_schema, const TableSchema& new_s
                 "Table schemas are incompatible: Cannot change dynamic table type from sorted to "
                 "ordered or vice versa");
   }
-  if (old_schema.strict && !new_schema.strict) {
+  if (!old_schema.strict && new_schema.strict) {
     return fail(Errc::kInvalidArgument,
-                "Table schemas are incompatible: a strict schema cannot become a weak one");
+                "Table schemas are incompatible: a weak schema cannot become a strict one");
   }
   for (std::size_t i = 0; i < old_schema.columns.size(); ++i) {
     const ColumnSchema& before = old_schema.columns[i];
@@ -249,6 +249,8 @@ Result<void> check_alter(const TableSchema& old_schema, const TableSchema& new_s
   }
   for (const ColumnSchema& after : new_schema.columns) {
     if (old_schema.find(after.name)) continue;
+    // Rows may have values of this name that are of other types.
+    if (!old_schema.strict) return incompatible(after, "is new, and the schema is not strict");
     if (after.required) return incompatible(after, "is new and cannot be required");
     if (!after.expression.empty()) return incompatible(after, "is new and cannot be computed");
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "table/model/limits.h"
+#include "yson/writer.h"
 
 namespace moraine::table {
 namespace {
@@ -55,6 +56,13 @@ bool has_row_numbers(const TableSchema& schema) {
 
 TableSchema stored_schema(const TableSchema& schema) {
   TableSchema stored = schema;
+  if (!schema.strict) {
+    ColumnSchema others;
+    others.name = kOtherColumns;
+    others.type = ColumnType::kAny;
+    stored.columns.push_back(std::move(others));
+    stored.strict = true;
+  }
   if (!has_row_numbers(schema)) return stored;
   ColumnSchema number;
   number.name = kRowNumberColumn;
@@ -75,8 +83,15 @@ StaticRows::StaticRows(std::shared_ptr<const RowLayout> layout)
 Result<void> StaticRows::read(NamedRow row) {
   std::ranges::fill(cells_, Value());
   std::ranges::fill(given_, std::uint8_t{0});
+  others_.clear();
   for (const NamedValue& named : row) {
-    TRY(const ColumnIndex column, layout_->find(named.name));
+    const Result<ColumnIndex> found = layout_->find(named.name);
+    if (!found) {
+      if (schema().strict || schema().find(named.name)) return std::unexpected(found.error());
+      TRY_VOID(read_other(named));
+      continue;
+    }
+    const ColumnIndex column = *found;
     if (given_[column] != 0) return refuse(fmt::format("Column \"{}\" is given twice", named.name));
     given_[column] = 1;
     TRY(cells_[column], layout_->to_cell(column, named.value, {}, memory_));
@@ -88,6 +103,49 @@ Result<void> StaticRows::read(NamedRow row) {
         fmt::format("Required column \"{}\" cannot have \"null\" value", columns[i].name));
   }
   return {};
+}
+
+Result<void> StaticRows::read_other(const NamedValue& named) {
+  if (named.name.empty() || named.name.size() > kNameBytesMax || named.name.starts_with('$')) {
+    return refuse(
+        fmt::format("Invalid name of a column: {:?}", named.name.substr(0, kNameBytesMax)));
+  }
+  if (others_.size() == kColumnsMax) {
+    return refuse(
+        fmt::format("Too many values in row: at most {} of columns that the schema does "
+                    "not name",
+                    kColumnsMax));
+  }
+  ColumnSchema column;
+  column.name = named.name;
+  column.type = ColumnType::kAny;
+  TRY(const Value value, to_cell(column, named.value, {.null_to_entity = true}, memory_));
+  others_.push_back({named.name, value});
+  return {};
+}
+
+Result<Value> StaticRows::other_columns() {
+  if (others_.empty()) return Value();
+  std::ranges::sort(others_, {}, &NamedValue::name);
+  const auto repeated = std::ranges::adjacent_find(others_, {}, &NamedValue::name);
+  if (repeated != others_.end()) {
+    return refuse(fmt::format("Column \"{}\" is given twice", repeated->name));
+  }
+  std::string map;
+  YsonWriter writer(map, YsonFormat::kBinary);
+  writer.on(YsonEvent::of(YsonEvent::Kind::kBeginMap));
+  for (const NamedValue& named : others_) {
+    writer.on(YsonEvent::key(named.name));
+    writer.raw(named.value.text());
+  }
+  writer.on(YsonEvent::of(YsonEvent::Kind::kEndMap));
+  if (map.size() > kValueBytesMax) {
+    return refuse(
+        fmt::format("Row is too large: values of columns that the schema does not name "
+                    "take {} bytes, at most {} are possible",
+                    map.size(), kValueBytesMax));
+  }
+  return Value::any(memory_.keep(std::move(map)));
 }
 
 Result<void> StaticRows::check_order(const std::string& key) const {
@@ -103,13 +161,26 @@ Result<void> StaticRows::check_order(const std::string& key) const {
   return {};
 }
 
+// `column`: in the schema that readers see; behind it is that of the other columns.
+void StaticRows::keep(std::size_t column, Value value, Row& row) {
+  if (value.is_null()) return;
+  if (value.has_text()) {
+    const std::string_view text = texts_.keep(std::string(value.text()));
+    value = value.type() == ValueType::kAny ? Value::any(text) : Value(text);
+  }
+  VersionedValue& kept = row.values.emplace_back();
+  kept.value = value;
+  kept.column = static_cast<ColumnIndex>(numbered_ ? column + 1 : column);
+}
+
 Result<void> StaticRows::add(NamedRow row) {
   memory_.clear();
   TRY_VOID(read(row));
   Row made;
   TRY(made.key, layout_->encode_key_of({cells_.data(), layout_->key_count()}, memory_));
   TRY_VOID(check_order(made.key));
-  std::size_t bytes = kRowBytes + made.key.size();
+  TRY(const Value others, other_columns());
+  std::size_t bytes = kRowBytes + made.key.size() + weight(others);
   for (std::size_t i = layout_->key_count(); i < cells_.size(); ++i) bytes += weight(cells_[i]);
   if (bytes > kRowWeightMax) {
     return refuse(fmt::format("Row weight is too large: at most {} bytes", kRowWeightMax));
@@ -118,17 +189,8 @@ Result<void> StaticRows::add(NamedRow row) {
     return refuse(fmt::format("too many rows for one write: at most {} bytes; write in parts",
                               kStaticWriteBytesMax));
   }
-  for (std::size_t i = layout_->key_count(); i < cells_.size(); ++i) {
-    Value value = cells_[i];
-    if (value.is_null()) continue;
-    if (value.has_text()) {
-      const std::string_view text = texts_.keep(std::string(value.text()));
-      value = value.type() == ValueType::kAny ? Value::any(text) : Value(text);
-    }
-    VersionedValue& kept = made.values.emplace_back();
-    kept.value = value;
-    kept.column = static_cast<ColumnIndex>(numbered_ ? i + 1 : i);
-  }
+  for (std::size_t i = layout_->key_count(); i < cells_.size(); ++i) keep(i, cells_[i], made);
+  keep(cells_.size(), others, made);
   bytes_ += bytes;
   rows_.push_back(std::move(made));
   return {};

@@ -3,10 +3,14 @@
 // A table whose keys may repeat, or that has no key columns, keeps a row number as its last key
 // column (kRowNumberColumn): stored keys are unique, and rows keep their order.
 //
+// A table whose schema is not strict keeps values of columns that the schema does not name as one
+// map by name, in its last column (kOtherColumns).
+//
 // Promise    Rows are checked against the schema when they are added; a rejected row leaves the
 //            rest unchanged. A cursor returns all rows with one timestamp. Nulls take no space.
 // Threading  One thread at a time.
-// Limits     kStaticWriteBytesMax bytes of rows, and those of limits.h.
+// Limits     kStaticWriteBytesMax bytes of rows, and those of limits.h: kColumnsMax columns of a
+//            row that the schema does not name, kValueBytesMax together.
 // Errors     kInvalidArgument: as ChangeSet; "Sort order violation", "Duplicate key" with the keys.
 // Tests      static_rows_test.cpp.
 #pragma once
@@ -22,9 +26,11 @@
 namespace moraine::table {
 
 inline constexpr std::string_view kRowNumberColumn = "$row_number";
+inline constexpr std::string_view kOtherColumns = "$other_columns";
 inline constexpr std::size_t kStaticWriteBytesMax = std::size_t{512} << 20;
 
-// The schema by which rows of a static table are stored: with a row number, unless keys are unique.
+// The schema by which rows of a static table are stored: with a row number, unless keys are unique,
+// and with kOtherColumns, unless the schema is strict.
 TableSchema stored_schema(const TableSchema& schema);
 bool has_row_numbers(const TableSchema& schema);
 
@@ -51,6 +57,10 @@ class StaticRows {
   };
 
   Result<void> read(NamedRow row);
+  Result<void> read_other(const NamedValue& named);
+  // The value of kOtherColumns: the current row's, or null.
+  Result<Value> other_columns();
+  void keep(std::size_t column, Value value, Row& row);
   Result<void> check_order(const std::string& key) const;
   std::string stored_key(std::size_t row, std::uint64_t first_number) const;
 
@@ -62,6 +72,7 @@ class StaticRows {
   // The current row, by column.
   std::vector<Value> cells_;
   std::vector<std::uint8_t> given_;
+  std::vector<NamedValue> others_;  // Of columns that the schema does not name, as `any`.
   TextMemory memory_;
 };
 

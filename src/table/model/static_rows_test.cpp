@@ -4,6 +4,9 @@
 
 #include <cstring>
 
+#include "table/model/limits.h"
+#include "yson/yson.h"
+
 namespace moraine::table {
 namespace {
 
@@ -75,6 +78,54 @@ TEST(StaticRows, KnowTheSchemaTheyAreStoredBy) {
   const TableSchema numbered = stored_schema(layout(false, true)->schema());
   EXPECT_EQ(numbered.columns[0].name, kRowNumberColumn);
   EXPECT_EQ(numbered.key_count(), 1u);
+}
+
+TEST(StaticRows, OfWeakSchemasKeepOtherColumnsInOneMap) {
+  TableSchema weak = layout(true, false)->schema();
+  weak.strict = false;
+  const TableSchema stored = stored_schema(weak);
+  EXPECT_EQ(stored.columns.back().name, kOtherColumns);
+  EXPECT_TRUE(stored.strict);
+  auto rows =
+      std::make_shared<StaticRows>(RowLayout::make(std::make_shared<TableSchema>(weak)).value());
+  const NamedValue row[] = {{"z", "text"}, {"k", 1}, {"a", Value()}, {"m", 5u}};
+  ASSERT_TRUE(rows->add(row));
+  const NamedValue none[] = {{"k", 2}};
+  ASSERT_TRUE(rows->add(none));
+  const auto cursor = StaticRows::cursor(rows, 0, 7);
+  ASSERT_EQ(cursor->next(), RowCursor::Step::kRow);
+  ASSERT_EQ(cursor->row().values.size(), 1u);
+  EXPECT_EQ(cursor->row().values[0].column, stored.columns.size() - 1);
+  const auto map = parse_yson(cursor->row().values[0].value.text());
+  ASSERT_TRUE(map);
+  EXPECT_EQ(write_yson(*map, YsonFormat::kText), R"({"a"=#;"m"=5u;"z"="text";})");
+  ASSERT_EQ(cursor->next(), RowCursor::Step::kRow);
+  EXPECT_TRUE(cursor->row().values.empty());
+}
+
+TEST(StaticRows, OfWeakSchemasRefuseWrongNamesAndTooMuch) {
+  TableSchema weak = layout(false, false)->schema();
+  weak.strict = false;
+  StaticRows rows(RowLayout::make(std::make_shared<TableSchema>(weak)).value());
+  const auto refused = [&](std::vector<NamedValue> row) {
+    const auto added = rows.add(row);
+    return added ? std::string() : added.error().context;
+  };
+  EXPECT_EQ(refused({{"a", 1}, {"a", 2}}), "Column \"a\" is given twice");
+  EXPECT_NE(refused({{"", 1}}), "");
+  EXPECT_NE(refused({{"$row_number", 1}}), "");
+  EXPECT_NE(refused({{std::string_view("x"), Value::any("{a=")}}), "") << "no YSON";
+  std::deque<std::string> names;
+  std::vector<NamedValue> many;
+  for (std::size_t i = 0; i <= kColumnsMax; ++i) {
+    many.push_back({names.emplace_back("c" + std::to_string(i)), 1});
+  }
+  EXPECT_NE(refused(many).find("Too many values"), std::string::npos);
+  many.pop_back();
+  EXPECT_EQ(refused(many), "");
+  const std::string text(kValueBytesMax / 2, 'x');
+  EXPECT_NE(refused({{"a", text}, {"b", text}}).find("Row is too large"), std::string::npos);
+  EXPECT_EQ(rows.size(), 1u);
 }
 
 TEST(Keys, PrintableOnesShowEveryColumn) {
