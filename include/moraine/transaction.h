@@ -30,6 +30,7 @@ enum class RowLock : std::uint8_t {
   kSharedWeak,    // The row was not changed from the start to the commit.
   kSharedStrong,  // The same, and overlapping writers fail.
   kExclusive,
+  kSharedWrite,  // As a write with WriteOptions::shared_write.
 };
 
 inline constexpr std::chrono::hours kTransactionTimeoutMax = std::chrono::hours{1};

@@ -208,6 +208,9 @@ Result<bool> Scan::open_next() {
     if (!to.empty() && to <= request.bounds.from) continue;
     request.row_limit = rows_left_;
     if (ranges[at].read_elsewhere()) {
+      if (!request.timestamps_of.empty()) {
+        return fail(Errc::kUnsupported, "timestamps of values on another node are not supported");
+      }
       tablet_.reset();
       scan_ = std::make_unique<PagedScan>(given_.client->services().reads(), ranges[at].tablet,
                                           given_.table->schema, request);

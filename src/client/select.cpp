@@ -10,26 +10,46 @@
 namespace moraine::client {
 namespace {
 
-Result<void> plan_select(SelectContext& context, std::string_view query) {
+// With the columns of SelectOptions::latest_timestamps.
+std::shared_ptr<const TableSchema> with_timestamps(const TableSchema& schema) {
+  auto all = std::make_shared<TableSchema>(schema);
+  for (const ColumnSchema& column : schema.columns) {
+    if (column.key) continue;
+    ColumnSchema timestamp;
+    timestamp.name = std::string(kTimestampPrefix) + column.name;
+    timestamp.type = ColumnType::kUint64;
+    all->columns.push_back(std::move(timestamp));
+  }
+  return all;
+}
+
+Task<Result<std::shared_ptr<const Table>>> open_table(SelectContext& context,
+                                                      const std::string& path) {
+  if (context.options.open_table) co_return co_await context.options.open_table(path);
+  CO_TRY(Table table, context.client.open(path));
+  co_return std::make_shared<const Table>(std::move(table));
+}
+
+Task<Result<void>> plan_select(SelectContext& context, std::string_view query) {
   const SelectOptions& options = context.options;
-  TRY(const query::SelectQuery parsed,
-      query::parse_query(query, {.syntax_version = options.bind.syntax_version}));
+  CO_TRY(const query::SelectQuery parsed,
+         query::parse_query(query, {.syntax_version = options.bind.syntax_version}));
   query::Schemas schemas;
   for (const std::string& path : query::table_paths(parsed)) {
-    TRY(Table table, context.client.open(path));
-    schemas[path] = table.shown;
-    context.tables[path] = std::make_shared<const Table>(std::move(table));
+    CO_TRY(const std::shared_ptr<const Table> table, co_await open_table(context, path));
+    schemas[path] = options.latest_timestamps ? with_timestamps(*table->shown) : table->shown;
+    context.tables[path] = table;
   }
-  TRY(context.plan, query::bind_query(parsed, query, schemas, options.bind));
+  CO_TRY(context.plan, query::bind_query(parsed, query, schemas, options.bind));
   if (options.pushdown) {
     query::move_conditions_into_joins(context.plan.root);
     query::add_ranges(context.plan, std::min(options.ranges_max, query::kRangesMax));
   }
   context.statistics.full_scan = query::scans_whole_table(context.plan.root);
   if (!options.allow_full_scan) {
-    TRY_VOID(query::refuse_full_scan(context.plan.root));
+    CO_TRY_VOID(query::refuse_full_scan(context.plan.root));
   }
-  return {};
+  co_return Result<void>();
 }
 
 }  // namespace
@@ -44,7 +64,7 @@ Task<Result<std::unique_ptr<SelectContext>>> open_select(TableClient& client,
   limits.fail_when_incomplete = options.fail_on_incomplete_result;
   limits.deadline = lane.now() + options.timeout;
   auto context = std::make_unique<SelectContext>(client, std::move(options), limits);
-  CO_TRY_VOID(plan_select(*context, query));
+  CO_TRY_VOID(co_await plan_select(*context, query));
   context->timestamp = context->options.timestamp;
   if (context->timestamp == kSyncLastCommitted) {
     // All parts read at one time.

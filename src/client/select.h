@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,14 +32,21 @@ namespace moraine::client {
 inline constexpr std::uint64_t kSelectInputRowsDefault = 1'000'000'000;
 inline constexpr std::uint64_t kSelectOutputRowsDefault = 1'000'000;
 
+// Opens a table by its path in the text of a query.
+using OpenTableOfQuery = std::function<Task<Result<std::shared_ptr<const Table>>>(std::string)>;
+
 struct SelectOptions {
-  query::BindOptions bind;  // `placeholders` outlives the call of select() only.
+  OpenTableOfQuery open_table{};  // Empty: paths are those of the scheme. Used by select() only.
+  query::BindOptions bind;        // `placeholders` outlives the call of select() only.
   Timestamp timestamp = kSyncLastCommitted;
   Timestamp retention_timestamp = kNullTimestamp;
   std::uint64_t input_rows_max = kSelectInputRowsDefault;
   std::uint64_t output_rows_max = kSelectOutputRowsDefault;
   std::size_t ranges_max = 200'000;
   std::size_t memory_bytes_max = std::size_t{1} << 30;
+  // Tables have a column "$timestamp:NAME" (uint64) for each value column: when the value was
+  // written. Tables that use one are read row by row.
+  bool latest_timestamps = false;
   bool allow_full_scan = true;
   // False: a query over a limit of rows returns what it has.
   bool fail_on_incomplete_result = true;

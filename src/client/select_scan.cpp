@@ -65,18 +65,36 @@ std::vector<ScanPart> parts_of(const OpenTable& open, const std::vector<KeyBound
 
 }  // namespace
 
+namespace {
+
+Result<void> find_columns(const SelectContext& context, const query::Scan& scan, ScanInput& input) {
+  const TableSchema& schema = *input.table->schema;
+  std::vector<std::size_t> timestamps;  // Of the plan's columns, those with timestamps.
+  for (std::size_t i = 0; i < scan.columns.size(); ++i) {
+    std::string_view name = scan.schema->columns[scan.columns[i]].name;
+    const bool stamped = context.options.latest_timestamps && name.starts_with(kTimestampPrefix);
+    if (stamped) name.remove_prefix(kTimestampPrefix.size());
+    const auto found = schema.find(name);
+    if (!found) return input.table->altered();
+    std::vector<table::ColumnIndex>& to = stamped ? input.timestamps_of : input.columns;
+    if (stamped) timestamps.push_back(i);
+    input.places.push_back(to.size());
+    to.push_back(static_cast<table::ColumnIndex>(*found));
+  }
+  for (const std::size_t i : timestamps) input.places[i] += input.columns.size();
+  return {};
+}
+
+}  // namespace
+
 Result<ScanInput> scan_input(SelectContext& context, const query::Scan& scan,
                              const query::Expression* predicate) {
   ScanInput input;
   input.table = context.tables.find(scan.path)->second;
   input.open = input.table->holder->hold();
   if (input.table->is_altered(*input.open)) return input.table->altered();
-  for (const std::size_t column : scan.columns) {
-    const auto found = input.table->schema->find(scan.schema->columns[column].name);
-    if (!found) return input.table->altered();
-    input.columns.push_back(static_cast<table::ColumnIndex>(*found));
-  }
-  if (predicate != nullptr && context.options.pushdown) {
+  TRY_VOID(find_columns(context, scan, input));
+  if (predicate != nullptr && context.options.pushdown && input.timestamps_of.empty()) {
     PushedConditions pushed = push_conditions(*predicate);
     input.tested = !pushed.conditions.empty();
     input.residual = std::move(pushed.residual);
@@ -101,6 +119,7 @@ void PartReader::open_range() {
   scan.timeout = kScanTimeoutMax;
   scan.request.bounds = part_.ranges[range_++];
   scan.request.columns = input_.columns;
+  scan.request.timestamps_of = input_.timestamps_of;
   scan.request.conditions = input_.conditions;
   scan.request.text_tables = true;
   scan.request.columnar = context_.options.columnar;
@@ -145,8 +164,8 @@ void PartReader::show(query::Batch& batch) {
   batch.rows = from.rows;
   batch.columns.clear();
   tables_.resize(from.columns.size());
-  for (std::size_t i = 0; i < from.columns.size(); ++i) {
-    batch.columns.push_back(show_column(i, from.columns[i]));
+  for (const std::size_t place : input_.places) {
+    batch.columns.push_back(show_column(place, from.columns[place]));
   }
 }
 

@@ -31,6 +31,8 @@ struct ScanInput {
   std::shared_ptr<const Table> table;
   std::shared_ptr<const OpenTable> open;
   std::vector<table::ColumnIndex> columns;         // Of the stored schema.
+  std::vector<table::ColumnIndex> timestamps_of;   // As in table::ScanRequest.
+  std::vector<std::size_t> places;                 // Of the plan's columns in a batch.
   std::vector<table::ColumnCondition> conditions;  // The reader leaves out all other rows.
   // What is left of the predicate. Null with `tested`: nothing.
   std::unique_ptr<query::Expression> residual;

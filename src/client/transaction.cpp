@@ -16,6 +16,7 @@ table::LockMode mode_of(RowLock lock) {
     case RowLock::kSharedWeak: return table::LockMode::kSharedWeak;
     case RowLock::kSharedStrong: return table::LockMode::kSharedStrong;
     case RowLock::kExclusive: return table::LockMode::kExclusive;
+    case RowLock::kSharedWrite: return table::LockMode::kSharedWrite;
   }
   return table::LockMode::kExclusive;
 }

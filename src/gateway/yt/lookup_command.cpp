@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "client/table_attributes.h"
 #include "client/versioned_lookup.h"
@@ -51,29 +52,75 @@ class BatchSize {
 struct Wanted {
   TablePtr table;
   ReadOptions read{};
-  std::vector<std::uint16_t> columns{};  // Of the answer, in the order of the schema.
+  std::vector<std::uint16_t> columns{};  // That are read, in the order of the schema.
+  // Of them, by their numbers there: those whose values are in the answer,
+  std::vector<std::size_t> shown{};
+  // and behind them those whose timestamps are, as "$timestamp:NAME".
+  std::vector<std::size_t> stamped{};
   bool keep_missing = false;
   bool versioned = false;
   bool in_transaction = false;
   bool partial = false;          // Keys of tablets that cannot be read are left out.
-  bool with_timestamps = false;  // Columns "$timestamp:NAME" follow those with values.
+  bool with_timestamps = false;  // There are columns "$timestamp:NAME".
   std::optional<RetentionConfig> retention{};
 
   const std::string& name(std::size_t i) const { return table->schema->columns[columns[i]].name; }
 };
 
-YtResult<void> read_columns(const Call& call, Wanted& wanted) {
+using client::kTimestampPrefix;
+
+// Columns of the table by the parameter column_names.
+struct NamedColumns {
+  std::set<std::uint16_t> shown;
+  std::set<std::uint16_t> stamped;
+};
+
+YtResult<NamedColumns> named_columns(const Call& call, const Wanted& wanted) {
+  const client::Table& table = *wanted.table;
+  NamedColumns named;
+  YT_TRY(std::vector<std::string> names, call.parameters.texts("column_names"));
+  std::vector<bool> stamped;
+  for (std::string& name : names) {
+    stamped.push_back(wanted.with_timestamps && name.starts_with(kTimestampPrefix));
+    if (stamped.back()) name.erase(0, kTimestampPrefix.size());
+  }
+  YT_TRY(const Columns found, table.columns(names));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::uint16_t column = found.indexes()[i];
+    if (stamped[i] && table.schema->columns[column].key) {
+      return refuse(Code::kSchemaViolation, fmt::format("No such column \"{}{}\" in table {}",
+                                                        kTimestampPrefix, names[i], table.path));
+    }
+    (stamped[i] ? named.stamped : named.shown).insert(column);
+  }
+  return named;
+}
+
+void read_all_columns(Wanted& wanted) {
   const client::Table& table = *wanted.table;
   wanted.columns = table.all_columns;
-  if (call.parameters.find("column_names") == nullptr) return {};
-  YT_TRY(std::vector<std::string> names, call.parameters.texts("column_names"));
-  YT_TRY(const Columns chosen, table.columns(names));
-  wanted.columns = chosen.indexes();
-  std::ranges::sort(wanted.columns);
-  const auto repeated = std::ranges::unique(wanted.columns);
-  wanted.columns.erase(repeated.begin(), repeated.end());
-  names.clear();
-  for (const std::uint16_t column : wanted.columns) {
+  for (std::size_t i = 0; i < wanted.columns.size(); ++i) {
+    wanted.shown.push_back(i);
+    if (wanted.with_timestamps && !table.schema->columns[wanted.columns[i]].key) {
+      wanted.stamped.push_back(i);
+    }
+  }
+}
+
+YtResult<void> read_columns(const Call& call, Wanted& wanted) {
+  if (call.parameters.find("column_names") == nullptr) {
+    read_all_columns(wanted);
+    return {};
+  }
+  const client::Table& table = *wanted.table;
+  YT_TRY(const NamedColumns named, named_columns(call, wanted));
+  std::set<std::uint16_t> all = named.shown;
+  all.insert(named.stamped.begin(), named.stamped.end());
+  std::vector<std::string> names;
+  for (const std::uint16_t column : all) {
+    if (named.shown.contains(column)) wanted.shown.push_back(wanted.columns.size());
+    if (named.stamped.contains(column)) wanted.stamped.push_back(wanted.columns.size());
+    wanted.columns.push_back(column);
     names.push_back(table.schema->columns[column].name);
   }
   YT_TRY(wanted.read.columns, table.columns(names));
@@ -95,30 +142,10 @@ Task<YtResult<void>> enter_transaction(Call& call, Wanted& wanted) {
   });
 }
 
-// versioned_read_options={read_mode=latest_timestamp}
-YtResult<void> read_version_options(const Parameters& given, Wanted& wanted) {
-  const YsonNode* const options = given.find("versioned_read_options");
-  if (options == nullptr) return {};
-  if (!options->as<YsonMap>())
-    return refuse(Code::kGeneric, "versioned_read_options must be a map");
-  YT_TRY(const std::string mode,
-         Parameters(*options->as<YsonMap>()).text_or("read_mode", "default"));
-  if (mode == "default") return {};
-  if (mode != "latest_timestamp") {
-    return refuse(Code::kGeneric, fmt::format("Invalid read mode \"{}\"", mode));
-  }
-  if (wanted.versioned) {
-    return refuse(Code::kGeneric, "\"versioned\" and \"latest_timestamp\" exclude each other");
-  }
-  wanted.with_timestamps = true;
-  return {};
-}
-
 Task<YtResult<Wanted>> read_wanted(Call& call) {
   Wanted wanted;
   YT_CO_TRY(std::string path, path_of(call));
   YT_CO_TRY(wanted.table, co_await call.lane.open_table(call, std::move(path)));
-  YT_CO_TRY_VOID(read_columns(call, wanted));
   const Parameters& given = call.parameters;
   YT_CO_TRY(wanted.keep_missing, given.boolean("keep_missing_rows", false));
   YT_CO_TRY(wanted.versioned, given.boolean("versioned", false));
@@ -137,7 +164,11 @@ Task<YtResult<Wanted>> read_wanted(Call& call) {
   if (const YsonNode* config = given.find("retention_config")) {
     YT_CO_TRY(wanted.retention, client::retention_of_yson(*config));
   }
-  YT_CO_TRY_VOID(read_version_options(given, wanted));
+  YT_CO_TRY(wanted.with_timestamps, latest_timestamps(given));
+  if (wanted.versioned && wanted.with_timestamps) {
+    co_return refuse(Code::kGeneric, "\"versioned\" and \"latest_timestamp\" exclude each other");
+  }
+  YT_CO_TRY_VOID(read_columns(call, wanted));
   YT_CO_TRY_VOID(co_await enter_transaction(call, wanted));
   co_return wanted;
 }
@@ -145,13 +176,10 @@ Task<YtResult<Wanted>> read_wanted(Call& call) {
 void write_row(const Wanted& wanted, RowWriter& out, const Rowset& rows, std::size_t row,
                std::span<const Timestamp> timestamps) {
   out.begin_row();
-  for (std::size_t i = 0; i < wanted.columns.size(); ++i) {
-    out.cell(wanted.name(i), rows.at(row, i));
-  }
-  for (std::size_t i = 0; i < wanted.columns.size() && !timestamps.empty(); ++i) {
-    if (wanted.table->schema->columns[wanted.columns[i]].key) continue;
+  for (const std::size_t i : wanted.shown) out.cell(wanted.name(i), rows.at(row, i));
+  for (const std::size_t i : wanted.stamped) {
     const Timestamp at = timestamps[row * wanted.columns.size() + i];
-    out.cell(fmt::format("$timestamp:{}", wanted.name(i)), at == 0 ? Value() : Value(at));
+    out.cell(fmt::format("{}{}", kTimestampPrefix, wanted.name(i)), at == 0 ? Value() : Value(at));
   }
   out.end_row();
 }

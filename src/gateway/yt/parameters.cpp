@@ -260,6 +260,17 @@ YtResult<std::vector<std::string>> Parameters::texts(std::string_view name) cons
   return texts_of(*node, name);
 }
 
+YtResult<bool> latest_timestamps(const Parameters& parameters) {
+  const YsonNode* const options = parameters.find("versioned_read_options");
+  if (options == nullptr) return false;
+  if (!options->as<YsonMap>()) return wrong("versioned_read_options", "a map is expected");
+  YT_TRY(const std::string mode,
+         Parameters(*options->as<YsonMap>()).text_or("read_mode", "default"));
+  if (mode == "default") return false;
+  if (mode == "latest_timestamp") return true;
+  return refuse(Code::kGeneric, fmt::format("Invalid read mode \"{}\"", mode));
+}
+
 YtResult<YsonMap> query_parameters(const std::vector<std::pair<std::string, std::string>>& query) {
   QueryTree tree;
   for (const auto& [name, value] : query) {

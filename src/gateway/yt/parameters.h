@@ -60,6 +60,8 @@ class Parameters {
   YsonMap map_;
 };
 
+// versioned_read_options={read_mode=latest_timestamp}
+YtResult<bool> latest_timestamps(const Parameters& parameters);
 YtResult<bool> boolean_of(const YsonNode& node, std::string_view name);
 YtResult<std::int64_t> integer_of(const YsonNode& node, std::string_view name);
 YtResult<std::uint64_t> count_of(const YsonNode& node, std::string_view name);

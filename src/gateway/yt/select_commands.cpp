@@ -81,13 +81,11 @@ Task<YtResult<client::SelectOptions>> read_options(Call& call) {
                      fmt::format("Retention timestamp {} is greater than read timestamp {}",
                                  options.retention_timestamp, options.timestamp));
   }
-  const YsonNode* const versions = given.find("versioned_read_options");
-  if (versions != nullptr && versions->find("read_mode") != nullptr) {
-    const auto* const mode = versions->find("read_mode")->as<std::string>();
-    if (mode == nullptr || *mode != "default") {
-      co_return not_supported("\"versioned_read_options\" of select_rows");
-    }
-  }
+  YT_CO_TRY(options.latest_timestamps, latest_timestamps(given));
+  YT_CO_TRY(const client::TreeScope scope, table_scope(call));
+  options.open_table = [&lane = call.lane, scope](std::string path) {
+    return lane.open_table(scope, std::move(path));
+  };
   YT_CO_TRY_VOID(co_await enter_transaction(call, options));
   co_return options;
 }

@@ -88,6 +88,41 @@ TEST_F(Selects, ThePrecisionOfCardinalityIsChosen) {
             std::string::npos);
 }
 
+TEST_F(Selects, TimestampsOfValuesAreThoseOfLookups) {
+  TableSchema schema = small_schema();
+  schema.columns[1].type = ColumnType::kInt64;
+  schema.columns.push_back(schema.columns[1]);
+  schema.columns[2].name = "w";
+  schema.columns[2].aggregate = Aggregate::kSum;
+  TableOptions options;
+  options.optimize_for = OptimizeFor::kScan;
+  create_table("w", schema, {}, options);
+  const std::string stamps = R"("versioned_read_options":{"read_mode":"latest_timestamp"})";
+  const auto both = [&] {
+    const std::string found = result(
+        "lookup_rows",
+        R"({"path":"//w","column_names":["k","w","$timestamp:v","$timestamp:w"],)" + stamps + "}",
+        "{k=1};{k=2};{k=3};{k=4}");
+    EXPECT_EQ(select("k, w, [$timestamp:v], [$timestamp:w] from [//w]", "," + stamps), found);
+    return found;
+  };
+  result("insert_rows", R"({"path":"//w"})", "{k=1;v=1;w=1};{k=2;v=2};{k=3;v=3};{k=4;v=4}");
+  result("insert_rows", R"({"path":"//w","update":true})", "{k=1;v=5}");
+  result("insert_rows", R"({"path":"//w","update":true,"aggregate":true})", "{k=1;w=5};{k=2;w=1}");
+  result("delete_rows", R"({"path":"//w"})", "{k=3}");
+  result("insert_rows", R"({"path":"//w","update":true})", "{k=3;w=1}");
+  const std::string rows = both();
+  EXPECT_TRUE(rows.starts_with("{\"k\"=1;\"w\"=6;")) << rows;
+  EXPECT_NE(rows.find("{\"k\"=3;\"w\"=1;\"$timestamp:v\"=#;"), rows.npos) << rows;
+  result("freeze_table", R"({"path":"//w"})");
+  result("unfreeze_table", R"({"path":"//w"})");
+  EXPECT_EQ(both(), rows) << "in chunks";
+  EXPECT_EQ(select("k from [//w] where [$timestamp:v] = null", "," + stamps), "{\"k\"=3;};\n");
+  EXPECT_NE(select("* from [//w] limit 1", "," + stamps).find("\"$timestamp:w\"="),
+            std::string::npos);
+  error("select_rows", R"({"query":"[$timestamp:v] from [//w]"})");
+}
+
 TEST_F(Selects, ValuesKeepTheirTypesForTheJavaScriptClient) {
   EXPECT_EQ(
       select("k, v from [//q] where k = 1",

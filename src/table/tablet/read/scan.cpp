@@ -65,7 +65,8 @@ class Scan final : public TabletScan {
     return {.timestamp = request_.timestamp,
             .all_versions = false,
             .columns = batcher_.wanted(),
-            .may_fold = request_.retention_timestamp == kNullTimestamp,
+            .may_fold =
+                request_.retention_timestamp == kNullTimestamp && request_.timestamps_of.empty(),
             .statistics = &read_};
   }
   bool by_columns(const ChunkReader& chunk) const;
@@ -143,7 +144,7 @@ Result<void> Scan::open() {
 
 bool Scan::by_columns(const ChunkReader& chunk) const {
   const ChunkRecord& record = chunk.record();
-  return request_.columnar && !not_by_columns_.contains(&chunk) &&
+  return request_.columnar && request_.timestamps_of.empty() && !not_by_columns_.contains(&chunk) &&
          request_.retention_timestamp <= record.statistics.min_timestamp;
 }
 

@@ -45,6 +45,9 @@ Result<void> RowBatcher::prepare() {
   for (const ColumnCondition& condition : request_.conditions) {
     add_condition(condition.column, condition.values);
   }
+  for (const ColumnIndex column : request_.timestamps_of) {
+    if (std::ranges::find(read, column) == read.end()) read.push_back(column);
+  }
   if (Result<void> known = columns_.prepare(read, *schema_); !known) return known;
   has_any_ = std::ranges::find(schema_->columns, ColumnType::kAny, &ColumnSchema::type) !=
              schema_->columns.end();
@@ -57,13 +60,15 @@ void RowBatcher::begin(ColumnBatch& batch, std::uint64_t rows) {
   rows_max_ = static_cast<std::size_t>(std::min<std::uint64_t>(rows, kBatchRowsMax));
   batch.rows = 0;
   batch.memory.clear();
-  batch.columns.resize(request_.columns.size());
+  const std::size_t values = request_.columns.size();
+  batch.columns.resize(values + request_.timestamps_of.size());
   for (std::size_t i = 0; i < batch.columns.size(); ++i) {
     ColumnVector& column = batch.columns[i];
     column.nulls.clear();
     column.table.reset();
     column.codes.clear();
-    column.type = physical_type(schema_->columns[request_.columns[i]].type);
+    column.type =
+        i < values ? physical_type(schema_->columns[request_.columns[i]].type) : ValueType::kUint64;
     column.words.resize(is_text(column.type) ? 0 : rows_max_);
     column.texts.resize(is_text(column.type) ? rows_max_ : 0);
   }
@@ -79,9 +84,10 @@ bool RowBatcher::add(const VersionedRow& row, bool texts_stay, ColumnBatch& batc
   if (!columns_.keys.empty() && !read_key(row.key)) return false;
   if (!conditions_.empty() && !passes()) return false;
   const bool stay = texts_stay && (columns_.keys.empty() || key_memory_.empty());
-  for (std::size_t i = 0; i < batch.columns.size(); ++i) {
+  for (std::size_t i = 0; i < request_.columns.size(); ++i) {
     put(batch.columns[i], batch.rows, cells_[i], stay);
   }
+  if (!request_.timestamps_of.empty()) put_timestamps(row, batch);
   if (!visible_.hunks().empty()) put_hunks(batch.rows);
   ++batch.rows;
   return true;
@@ -139,6 +145,23 @@ void RowBatcher::put(ColumnVector& column, std::size_t row, const Value& value, 
   text_bytes_ += text.size();
 }
 
+void RowBatcher::put_timestamps(const VersionedRow& row, ColumnBatch& batch) {
+  Timestamp first = request_.retention_timestamp;
+  for (const Timestamp deleted : row.delete_timestamps) {
+    if (deleted <= request_.timestamp) first = std::max(first, deleted + 1);
+  }
+  for (std::size_t i = 0; i < request_.timestamps_of.size(); ++i) {
+    Timestamp newest = kNullTimestamp;
+    for (const VersionedValue& value : row.values) {
+      if (value.column != request_.timestamps_of[i]) continue;
+      if (value.timestamp < first || value.timestamp > request_.timestamp) continue;
+      newest = std::max(newest, value.timestamp);
+    }
+    put(batch.columns[request_.columns.size() + i], batch.rows,
+        newest == kNullTimestamp ? Value() : Value(newest), true);
+  }
+}
+
 void RowBatcher::put_hunks(std::size_t row) {
   for (const std::uint32_t index : visible_.hunks()) {
     const std::uint32_t at = columns_.value_at[index];
@@ -175,7 +198,7 @@ void RowBatcher::resolve(std::span<const Slice> bytes, ColumnBatch& batch) {
       text = Slice::copy_of(as_any(value, memory).text());
       value = Value::any(text.text());
     }
-    if (place.column < batch.columns.size()) {
+    if (place.column < request_.columns.size()) {
       batch.columns[place.column].texts[place.row] = text.text();
       batch.memory.push_back(text);
     }

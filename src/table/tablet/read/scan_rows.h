@@ -93,6 +93,7 @@ class RowBatcher {
   bool passes() const;
   bool is_hunk(std::uint32_t at) const;
   void put(ColumnVector& column, std::size_t row, const Value& value, bool texts_stay);
+  void put_timestamps(const VersionedRow& row, ColumnBatch& batch);
   void put_hunks(std::size_t row);
   static void drop_rows(const std::vector<bool>& drop, ColumnBatch& batch);
 

@@ -63,6 +63,9 @@ struct UnfinishedLookup {
 struct ScanRequest {
   KeyBounds bounds;
   std::vector<ColumnIndex> columns;
+  // Value columns. Behind `columns` a batch has, for each, when its visible value was written, as
+  // uint64; of an aggregated one the newest that was folded. Such rows are merged one by one.
+  std::vector<ColumnIndex> timestamps_of;
   // Rows match all filters and all conditions. Texts of their values must outlive the scan.
   std::vector<ColumnFilter> filters;
   std::vector<ColumnCondition> conditions;
