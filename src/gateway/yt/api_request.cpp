@@ -6,6 +6,7 @@
 
 #include "base/coding.h"
 #include "gateway/yt/door_lane.h"
+#include "gateway/yt/wall_time.h"
 #include "io/sync.h"
 #include "yson/yson.h"
 
@@ -270,6 +271,11 @@ http::Head ApiRequest::head(unsigned status) const {
   return head;
 }
 
+void ApiRequest::stamp(YtError& error) const {
+  error.attributes.set("host", address_);
+  error.attributes.set("datetime", wall_time(lane_.world().clock.since_epoch()));
+}
+
 void ApiRequest::add_error(http::Fields& fields, const YtError& error) const {
   fields.add(std::string(kErrorField), error_text(error, error_format_, kErrorHeaderBytesMax));
   fields.add("X-YT-Response-Code", std::to_string(static_cast<int>(error.code)));
@@ -387,12 +393,14 @@ Task<void> ApiRequest::fail(Call& call, YtError error) {
   // A client that gets no trailers must see that the answer is not whole.
   if (field("X-YT-Omit-Trailers") != nullptr) co_return;
   if (!co_await send(std::exchange(held_, std::string()), true)) co_return;
+  stamp(error);
   http::Fields trailers;
   add_error(trailers, error);
   std::ignore = co_await exchange_.end(std::move(trailers));
 }
 
 Task<void> ApiRequest::refuse_with(unsigned status, YtError error) {
+  stamp(error);
   http::Reply reply;
   reply.head = head(status);
   reply.head.content_type = mime_of(error_format_);

@@ -50,6 +50,8 @@ class ApiRequest final : private Input, private Output {
   Task<YtResult<void>> read_parameters(Call& call);
 
   http::Head head(unsigned status) const;
+  // Adds where and when it happened.
+  void stamp(YtError& error) const;
   void add_error(http::Fields& fields, const YtError& error) const;
   Task<YtResult<void>> send(std::string bytes, bool last);
   Task<void> finish(Call& call);

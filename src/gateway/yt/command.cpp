@@ -60,7 +60,7 @@ constexpr Command kCommands[] = {
     {"insert_rows", kBoth, T, N, S, true, true, insert_rows},
     {"delete_rows", kBoth, T, N, S, true, true, delete_rows},
     {"lock_rows", kBoth, T, N, S, true, true, lock_rows},
-    {"trim_rows", kBoth, N, N, S, true, true, nullptr},
+    {"trim_rows", kBoth, N, N, S, true, true, trim_rows},
     {"lookup_rows", kBoth, T, T, T, false, true, lookup_rows},
     {"select_rows", kBoth, N, T, T, false, true, select_rows},
     {"explain_query", kBoth, N, S, S, false, true, explain_query},

@@ -18,6 +18,18 @@ bool is_plain(std::string_view path) {
          });
 }
 
+Task<Result<std::string>> stored_path(client::Tree* tree, client::TreeScope scope, std::string path,
+                                      bool writes) {
+  if (tree == nullptr) co_return scheme_path(path);
+  CO_TRY(const client::TreeNode node, co_await tree->resolve(std::move(scope), path, writes));
+  if (node.type != "table") {
+    co_return fail(
+        Errc::kInvalidArgument,
+        fmt::format("Invalid type of {}: expected \"table\", actual \"{}\"", path, node.type));
+  }
+  co_return node.path;
+}
+
 }  // namespace
 
 YtResult<DoorLane*> DoorLane::lane_of(const PathId& transaction) const {
@@ -29,45 +41,66 @@ YtResult<DoorLane*> DoorLane::lane_of(const PathId& transaction) const {
 TablePtr DoorLane::cached(const std::string& path) {
   const auto found = cache_.find(path);
   if (found == cache_.end()) return nullptr;
-  const TablePtr& table = found->second;
+  const TablePtr& table = found->second.table;
   const EpochGuard guard;
   const OpenTable& open = table->holder->get();
   if (open.removed || table->is_altered(open) || open.dynamic != table->dynamic) return nullptr;
   return table;
 }
 
-YtResult<TablePtr> DoorLane::open(const std::string& path) {
+Result<TablePtr> DoorLane::open(const std::string& path) {
   if (TablePtr table = cached(path)) return table;
-  YT_TRY(client::Table opened, services_.tables.open(path));
+  const bool is_id = path.starts_with('#');
+  TRY(client::Table opened, services_.tables.open(is_id ? path : "//" + path));
   auto table = std::make_shared<const client::Table>(std::move(opened));
   if (cache_.size() >= kTablesCachedMax) cache_.clear();
-  cache_[path] = table;
+  cache_[path].table = table;
   return table;
 }
 
-Task<YtResult<TablePtr>> DoorLane::open_table(const Call& call, std::string path) {
+bool DoorLane::is_access_due(const std::string& path) const {
+  if (services_.tree == nullptr) return false;
+  const auto found = cache_.find(path);
+  if (found == cache_.end()) return true;
+  return world_.executor.now() - found->second.accessed >=
+         std::chrono::milliseconds(kAccessPauseMs);
+}
+
+Task<Result<TablePtr>> DoorLane::open_table(client::TreeScope scope, std::string path) {
   if (is_plain(path)) {
     const std::string direct = scheme_path(path);
-    if (services_.tables.tables().holder(direct)) co_return open(direct);
+    if (services_.tables.tables().holder(direct)) {
+      if (!is_access_due(direct)) co_return open(direct);
+      // The table is here; whether the tree can be read now does not matter.
+      std::ignore = co_await stored_path(services_.tree, std::move(scope), std::move(path), false);
+      CO_TRY(TablePtr table, open(direct));
+      cache_[direct].accessed = world_.executor.now();
+      co_return table;
+    }
   }
-  YT_CO_TRY(const std::string found, co_await table_path(call, path, false));
+  CO_TRY(const std::string found,
+         co_await stored_path(services_.tree, std::move(scope), std::move(path), false));
   co_return open(found);
 }
 
-Task<YtResult<std::string>> table_path(const Call& call, std::string path, bool writes) {
-  client::Tree* const tree = call.tree();
-  if (tree == nullptr) co_return scheme_path(path);
-  YT_CO_TRY(client::TreeScope scope, call.scope());
-  // Transactions of rows are none of the tree.
+Task<YtResult<TablePtr>> DoorLane::open_table(const Call& call, std::string path) {
+  YT_CO_TRY(client::TreeScope scope, table_scope(call));
+  YT_CO_TRY(TablePtr table, co_await open_table(std::move(scope), std::move(path)));
+  co_return table;
+}
+
+YtResult<client::TreeScope> table_scope(const Call& call) {
+  YT_TRY(client::TreeScope scope, call.scope());
   if (scope.transaction && lane_of_transaction(*scope.transaction)) scope.transaction.reset();
   scope.mutation.reset();
-  YT_CO_TRY(const client::TreeNode node, co_await tree->resolve(std::move(scope), path, writes));
-  if (node.type != "table") {
-    co_return refuse(Code::kGeneric, fmt::format("Invalid type of {}: expected \"table\", actual "
-                                                 "\"{}\"",
-                                                 path, node.type));
-  }
-  co_return node.path;
+  return scope;
+}
+
+Task<YtResult<std::string>> table_path(const Call& call, std::string path, bool writes) {
+  YT_CO_TRY(client::TreeScope scope, table_scope(call));
+  YT_CO_TRY(std::string stored,
+            co_await stored_path(call.tree(), std::move(scope), std::move(path), writes));
+  co_return stored;
 }
 
 }  // namespace moraine::yt

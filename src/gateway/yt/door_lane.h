@@ -19,6 +19,9 @@
 namespace moraine::yt {
 
 inline constexpr std::size_t kTablesCachedMax = 1'024;
+// Commands on the rows of a table are an access to its node so often, which renews its
+// expiration_timeout.
+inline constexpr int kAccessPauseMs = 200;
 
 using TablePtr = std::shared_ptr<const client::Table>;
 
@@ -58,11 +61,18 @@ class DoorLane {
 
   // The table of a path of the tree.
   Task<YtResult<TablePtr>> open_table(const Call& call, std::string path);
+  Task<Result<TablePtr>> open_table(client::TreeScope scope, std::string path);
 
  private:
+  struct Cached {
+    TablePtr table;
+    Instant accessed;  // When the tree knew of it last.
+  };
+
   // A table as it was opened last, while its schema is the same. Null: open it anew.
   TablePtr cached(const std::string& path);
-  YtResult<TablePtr> open(const std::string& path);
+  bool is_access_due(const std::string& path) const;
+  Result<TablePtr> open(const std::string& path);
 
   const World world_;
   const std::size_t index_;
@@ -71,10 +81,12 @@ class DoorLane {
   const std::vector<std::unique_ptr<DoorLane>>& all_;
   TabletTransactions transactions_;
   Semaphore tree_reads_;
-  std::map<std::string, TablePtr, std::less<>> cache_;  // By path in the scheme.
+  std::map<std::string, Cached, std::less<>> cache_;  // By path in the scheme.
 };
 
 // The path of the scheme of a command's table, by the tree.
 Task<YtResult<std::string>> table_path(const Call& call, std::string path, bool writes);
+// The scope in which a command finds its tables: transactions of rows are none of the tree.
+YtResult<client::TreeScope> table_scope(const Call& call);
 
 }  // namespace moraine::yt

@@ -42,6 +42,7 @@ constexpr Meaning kInvalidArguments[] = {
     {"tablet retained timestamp ", Code::kTimestampRange},
     {"nested too deeply", Code::kExpressionDepth},
     {"does not have unique keys", Code::kNotSorted},
+    {"is an ordered table", Code::kNotSorted},
 };
 constexpr Meaning kReadOnly[] = {
     {"Cannot read from tablet", Code::kNotMounted},

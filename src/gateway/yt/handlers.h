@@ -26,6 +26,7 @@ Task<YtResult<void>> abort_transaction(Call& call);
 Task<YtResult<void>> insert_rows(Call& call);
 Task<YtResult<void>> delete_rows(Call& call);
 Task<YtResult<void>> lock_rows(Call& call);
+Task<YtResult<void>> trim_rows(Call& call);
 
 // tree_commands.cpp
 Task<YtResult<void>> get_node(Call& call);

@@ -2,13 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "base/epoch.h"
 #include "client/scan.h"
 #include "gateway/yt/door_lane.h"
 #include "gateway/yt/handlers.h"
 #include "gateway/yt/key_limit.h"
+#include "gateway/yt/other_columns.h"
 #include "gateway/yt/row_writer.h"
 #include "table/model/column_names.h"
+#include "yson/yson.h"
 
 namespace moraine::yt {
 namespace {
@@ -20,6 +24,9 @@ constexpr std::chrono::milliseconds kScanTimeout = std::chrono::minutes(5);
 struct Control {
   bool row_index = false;
   bool range_index = false;
+  bool tablet_index = false;
+
+  bool any() const { return row_index || range_index || tablet_index; }
 };
 
 struct Reading {
@@ -27,12 +34,20 @@ struct Reading {
   RichPath path{};
   std::vector<std::uint16_t> columns{};  // Of the answer, in the order of the schema.
   std::vector<std::uint16_t> scanned{};  // Those, behind the key columns if they are compared.
+  // The last column of the scan has those that the schema does not name.
+  bool has_others = false;
+  std::optional<std::set<std::string, std::less<>>> wanted{};  // nullopt: all of them.
   ReadOptions read{};
   Control control{};
 
   std::size_t key_count() const { return table->shown->key_count(); }
   // Rows have numbers as their keys.
   bool is_numbered() const { return !table->dynamic && key_count() == 0; }
+  bool has_keys() const { return key_count() > 0 && !table->ordered; }
+  // The places of rows of ordered tables are not shown.
+  bool is_place(std::uint16_t column) const {
+    return table->ordered && table->schema->columns[column].key;
+  }
 };
 
 YtResult<void> choose_columns(Reading& reading) {
@@ -50,6 +65,8 @@ YtResult<void> choose_columns(Reading& reading) {
     std::ranges::sort(reading.columns);
     const auto repeated = std::ranges::unique(reading.columns);
     reading.columns.erase(repeated.begin(), repeated.end());
+  } else {
+    std::erase_if(reading.columns, [&](std::uint16_t column) { return reading.is_place(column); });
   }
   // Key columns come first.
   for (const std::uint16_t column : reading.table->all_columns) {
@@ -58,11 +75,19 @@ YtResult<void> choose_columns(Reading& reading) {
   for (const std::uint16_t column : reading.columns) {
     if (!schema.columns[column].key) reading.scanned.push_back(column);
   }
-  // A scan needs a column.
-  if (reading.scanned.empty()) reading.scanned.push_back(reading.table->all_columns.front());
   std::vector<std::string> names;
   for (const std::uint16_t column : reading.scanned) names.push_back(schema.columns[column].name);
-  YT_TRY(reading.read.columns, reading.table->columns(names));
+  reading.has_others = reading.table->others.has_value();
+  if (reading.has_others && reading.path.columns) {
+    reading.wanted.emplace(reading.path.columns->begin(), reading.path.columns->end());
+  }
+  if (!reading.has_others && !names.empty()) {
+    YT_TRY(reading.read.columns, reading.table->columns(names));
+    return {};
+  }
+  // A scan needs a column: perhaps the row's number, which is the first one if there is no other.
+  const std::uint16_t hidden = reading.table->others.value_or(0);
+  YT_TRY(reading.read.columns, reading.table->columns_and(names, hidden));
   return {};
 }
 
@@ -80,25 +105,45 @@ YtResult<void> choose_timestamps(Reading& reading) {
   return {};
 }
 
+YtResult<void> check_limit(const Reading& reading, const ReadLimit& limit) {
+  const client::Table& table = *reading.table;
+  if (limit.row_index && table.dynamic && !table.ordered) {
+    return refuse(Code::kGeneric,
+                  "Row index selectors are not supported for sorted dynamic tables");
+  }
+  if (limit.tablet_index && !table.ordered) {
+    return refuse(Code::kGeneric,
+                  "Tablet index selectors are supported for ordered dynamic tables only");
+  }
+  if (limit.key && !reading.has_keys()) {
+    return refuse(Code::kNotSorted, "Cannot use key in limits of a table that is not sorted");
+  }
+  if (limit.row_index.value_or(0) < 0 || limit.tablet_index.value_or(0) < 0) {
+    return refuse(Code::kGeneric, "A row index or tablet index must not be negative");
+  }
+  if (!table.ordered || !limit.row_index || limit.tablet_index) return {};
+  const EpochGuard guard;
+  const std::size_t tablets = table.holder->get().ranges.size();
+  if (tablets == 1) return {};
+  return refuse(
+      Code::kGeneric,
+      fmt::format("A row index of an ordered table with {} tablets needs a tablet index", tablets));
+}
+
 YtResult<void> check_ranges(const Reading& reading) {
   if (!reading.path.ranges) return {};
   for (const ReadRange& range : *reading.path.ranges) {
-    const bool by_index = range.lower.row_index || range.upper.row_index;
-    const bool by_key = range.lower.key || range.upper.key;
-    if (by_index && reading.table->dynamic) {
-      return refuse(Code::kGeneric,
-                    "Row index selectors are not supported for sorted dynamic tables");
-    }
-    if (by_key && reading.key_count() == 0) {
-      return refuse(Code::kNotSorted, "Cannot use key in limits of a table that is not sorted");
-    }
     for (const ReadLimit* limit : {&range.lower, &range.upper}) {
-      if (limit->row_index && *limit->row_index < 0) {
-        return refuse(Code::kGeneric, "A row index must not be negative");
-      }
+      YT_TRY_VOID(check_limit(reading, *limit));
     }
   }
   return {};
+}
+
+// The place of a row of an ordered table, as the beginning of its stored key.
+std::vector<Value> place_of(const ReadLimit& limit) {
+  if (!limit.row_index && !limit.tablet_index) return {};
+  return {Value(limit.tablet_index.value_or(0)), Value(limit.row_index.value_or(0))};
 }
 
 YtResult<void> choose_control(const Call& call, Control& control) {
@@ -108,6 +153,7 @@ YtResult<void> choose_control(const Call& call, Control& control) {
   const Parameters options(*given->as<YsonMap>());
   YT_TRY(control.row_index, options.boolean("enable_row_index", false));
   YT_TRY(control.range_index, options.boolean("enable_range_index", false));
+  YT_TRY(control.tablet_index, options.boolean("enable_tablet_index", false));
   return {};
 }
 
@@ -123,7 +169,7 @@ class RangeReader {
     YT_CO_TRY(ScanOptions options, scan_options());
     YT_CO_TRY(client::NewScan made, client::new_scan(*reading_.table, std::move(options)));
     client::Scan scan(std::move(made));
-    announce_ = reading_.control.row_index || reading_.control.range_index;
+    announce_ = reading_.control.any();
     for (ScanBatch batch; !ended_;) {
       YT_CO_TRY(const bool more, co_await scan.next(batch));
       if (!more) break;
@@ -136,10 +182,21 @@ class RangeReader {
   }
 
  private:
+  static bool is_before(const std::vector<Value>& place, const std::vector<Value>& other) {
+    return std::ranges::lexicographical_compare(
+        place, other, [](const Value& a, const Value& b) { return compare(a, b) < 0; });
+  }
+
   YtResult<ScanOptions> scan_options() {
     ScanOptions options;
     options.read = reading_.read;
     options.timeout = kScanTimeout;
+    if (reading_.table->ordered) {
+      options.from = place_of(range_.lower);
+      options.to = place_of(range_.upper);
+      if (!options.to.empty() && is_before(options.to, options.from)) options.row_limit = 0;
+      return options;
+    }
     const std::span<const ColumnSchema> columns(reading_.table->shown->columns);
     const auto key_columns = columns.subspan(0, reading_.key_count());
     if (range_.lower.key) {
@@ -173,7 +230,11 @@ class RangeReader {
       if (range_.upper.key && upper_.is_before(key_)) ended_ = true;
       if (ended_) return;
     }
-    if (std::exchange(announce_, false)) announce(number, index);
+    if (reading_.table->ordered) {
+      announce_place(batch, row, index);
+    } else if (std::exchange(announce_, false)) {
+      announce(number, index);
+    }
     out_.begin_row();
     std::size_t wanted = 0;
     for (std::size_t i = 0; i < reading_.scanned.size(); ++i) {
@@ -183,7 +244,23 @@ class RangeReader {
                 batch.columns[i].at(row));
       ++wanted;
     }
+    if (reading_.has_others) write_others(batch.columns.back().at(row));
     out_.end_row();
+  }
+
+  void write_others(const Value& map) {
+    if (map.is_null()) return;
+    OtherColumns sink(out_, reading_.wanted ? &*reading_.wanted : nullptr);
+    if (auto emitted = emit_yson(map.text(), sink); !emitted) out_.fail(std::move(emitted).error());
+  }
+
+  // The rows of one tablet have consecutive numbers.
+  void announce_place(const ScanBatch& batch, std::size_t row, std::size_t index) {
+    const std::int64_t tablet = batch.columns[0].at(row).as_int64();
+    if (tablet != tablet_) announce_ = reading_.control.any();
+    tablet_ = tablet;
+    if (!std::exchange(announce_, false)) return;
+    announce(static_cast<std::uint64_t>(batch.columns[1].at(row).as_int64()), index);
   }
 
   // <range_index=0;row_index=5>#
@@ -193,8 +270,13 @@ class RangeReader {
       out_.on(YsonEvent::key("range_index"));
       out_.on(YsonEvent::int64(static_cast<std::int64_t>(index)));
     }
+    if (reading_.control.tablet_index && reading_.table->ordered) {
+      out_.on(YsonEvent::key("tablet_index"));
+      out_.on(YsonEvent::int64(tablet_));
+    }
     // The number of a row that was found by its key is not known.
-    if (reading_.control.row_index && !range_.lower.key && !reading_.table->dynamic) {
+    const bool numbered = reading_.table->ordered || !reading_.table->dynamic;
+    if (reading_.control.row_index && !range_.lower.key && numbered) {
       out_.on(YsonEvent::key("row_index"));
       out_.on(YsonEvent::int64(static_cast<std::int64_t>(number)));
     }
@@ -210,6 +292,7 @@ class RangeReader {
   std::uint64_t first_row_ = 0;
   std::uint64_t end_row_ = ~std::uint64_t{0};
   std::uint64_t number_ = 0;  // Of the next row.
+  std::int64_t tablet_ = -1;  // Of the last row, of an ordered table.
   bool announce_ = false;
   bool ended_ = false;
   std::vector<Value> key_;
@@ -228,13 +311,27 @@ Task<YtResult<Reading>> begin_reading(Call& call) {
   co_return reading;
 }
 
-void describe_answer(Call& call, const Reading& reading) {
+// Of all ranges, before rows are merged. 0: it cannot be found out now.
+Task<std::uint64_t> approximate_rows(Call& call, const Reading& reading) {
+  std::uint64_t rows = 0;
+  const auto described =
+      co_await call.lane.tables().tables().describe(scheme_path(reading.table->path));
+  if (!described) co_return 0;
+  for (const table::TabletStatistics& figures : described->figures) {
+    rows +=
+        reading.table->ordered ? figures.total_rows - figures.trimmed_rows : figures.unmerged_rows;
+  }
+  co_return rows;
+}
+
+Task<void> describe_answer(Call& call, const Reading& reading) {
   std::int64_t first = 0;
   if (reading.path.ranges && !reading.path.ranges->empty()) {
     first = reading.path.ranges->front().lower.row_index.value_or(0);
   }
   call.response_parameters.set("start_row_index", first);
-  call.response_parameters.set("approximate_row_count", std::int64_t{0});
+  const std::uint64_t rows = co_await approximate_rows(call, reading);
+  call.response_parameters.set("approximate_row_count", static_cast<std::int64_t>(rows));
   call.response_parameters.set("omitted_inaccessible_columns", YsonList());
 }
 
@@ -242,7 +339,7 @@ void describe_answer(Call& call, const Reading& reading) {
 
 Task<YtResult<void>> read_table(Call& call) {
   YT_CO_TRY(const Reading reading, co_await begin_reading(call));
-  describe_answer(call, reading);
+  co_await describe_answer(call, reading);
   RowWriter out(*call.output);
   YT_CO_TRY_VOID(out.open(call.output_format));
   const std::vector<ReadRange> all(1);

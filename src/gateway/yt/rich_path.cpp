@@ -47,10 +47,9 @@ std::size_t attributes_end(std::string_view text) {
 
 // A limit becomes the end of the range that has just the rows at it.
 YtResult<void> end_exactly(ReadLimit& limit) {
-  if (limit.row_index == std::numeric_limits<std::int64_t>::max()) {
-    return wrong("the row index is too large");
-  }
-  if (limit.row_index) ++*limit.row_index;
+  std::optional<std::int64_t>& last = limit.row_index ? limit.row_index : limit.tablet_index;
+  if (last == std::numeric_limits<std::int64_t>::max()) return wrong("the index is too large");
+  if (last) ++*last;
   limit.after_prefix = limit.key.has_value();
   return {};
 }
@@ -207,7 +206,10 @@ YtResult<ReadLimit> read_limit(const YsonNode& node, bool is_lower) {
   if (const YsonNode* index = node.find("row_index")) {
     YT_TRY(made.row_index, integer_of(*index, "row_index"));
   }
-  for (const char* other : {"chunk_index", "offset", "tablet_index"}) {
+  if (const YsonNode* index = node.find("tablet_index")) {
+    YT_TRY(made.tablet_index, integer_of(*index, "tablet_index"));
+  }
+  for (const char* other : {"chunk_index", "offset"}) {
     if (node.find(other)) return not_supported(fmt::format("the limit \"{}\"", other));
   }
   return made;
@@ -260,6 +262,7 @@ YsonNode limit_to_yson(const ReadLimit& limit, bool is_lower) {
     map.set("key", *limit.key);
   }
   if (limit.row_index) map.set("row_index", *limit.row_index);
+  if (limit.tablet_index) map.set("tablet_index", *limit.tablet_index);
   return map;
 }
 

@@ -5,7 +5,7 @@
 //   ranges  = [ range { "," range } ]      range = [ limit ] ":" [ limit ] | limit
 //   limit   = "#" row-index | "(" [ scalar { "," scalar } ] ")" | scalar
 //   as attributes: columns=[...]; ranges=[{lower_limit=L; upper_limit=L; exact=L}; ...]
-//           L = {key=[...]; row_index=...; key_bound=[">="; [...]]}
+//           L = {key=[...]; row_index=...; tablet_index=...; key_bound=[">="; [...]]}
 // clang-format on
 //
 // Promise    Pure. Lower limits are inclusive, upper ones exclusive; a shorter key is before those
@@ -32,8 +32,10 @@ struct ReadLimit {
   // Rows whose keys begin with `key` are before this place, too.
   bool after_prefix = false;
   std::optional<std::int64_t> row_index;
+  // Of ordered tables; row_index is that of the tablet then.
+  std::optional<std::int64_t> tablet_index;
 
-  bool none() const { return !key && !row_index; }
+  bool none() const { return !key && !row_index && !tablet_index; }
 };
 struct ReadRange {
   ReadLimit lower;

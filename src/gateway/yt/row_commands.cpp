@@ -26,6 +26,18 @@ Task<YtResult<void>> delete_rows(Call& call) {
   co_return YtResult<void>();
 }
 
+Task<YtResult<void>> trim_rows(Call& call) {
+  YT_CO_TRY(std::string given, path_of(call));
+  YT_CO_TRY(const auto tablet, call.parameters.count("tablet_index"));
+  YT_CO_TRY(const auto rows, call.parameters.count("trimmed_row_count"));
+  if (!tablet) co_return refuse(Code::kGeneric, "Missing required parameter /tablet_index");
+  if (!rows) co_return refuse(Code::kGeneric, "Missing required parameter /trimmed_row_count");
+  YT_CO_TRY(std::string path, co_await table_path(call, std::move(given), true));
+  YT_CO_TRY_VOID(co_await call.lane.tables().tables().trim(std::move(path), *tablet, *rows));
+  if (call.version == 4) call.result = YsonMap();
+  co_return YtResult<void>();
+}
+
 Task<YtResult<void>> lock_rows(Call& call) {
   RowWrite write;
   write.kind = RowWrite::Kind::kLock;
@@ -38,7 +50,7 @@ Task<YtResult<void>> lock_rows(Call& call) {
   else if (lock == "exclusive")
     write.lock = RowLock::kExclusive;
   else if (lock == "shared_write")
-    co_return not_supported("The lock type \"shared_write\"");
+    write.lock = RowLock::kSharedWrite;
   else if (lock != "shared_strong")
     co_return refuse(Code::kGeneric, fmt::format("Invalid lock type \"{}\"", lock));
   YT_CO_TRY_VOID(co_await write_rows(call, std::move(write)));

@@ -30,6 +30,7 @@ RowReader::RowReader(Call& call, const TableSchema& schema, Shape shape,
       source_(std::move(source)),
       room_(std::make_unique<http::AnswerRoom>(call.lane.inputs())),
       given_(schema.columns.size(), 0) {
+  other_.type = ColumnType::kAny;
   const RowConversion& conversion = call.input_format.conversion;
   rules_.integral_to_integral = conversion.integral;
   rules_.integral_to_double = conversion.integral_to_double;
@@ -100,7 +101,7 @@ YtResult<bool> RowReader::on(const YsonEvent& event) {
     YT_TRY_VOID(scalar(event));
     return false;
   }
-  const ColumnSchema& column = schema_->columns[column_];
+  const ColumnSchema& column = this->column();
   const bool is_any = physical_type(column.type) == ValueType::kAny;
   if (event.kind == Kind::kBeginAttributes && !is_any) {
     skipped_depth_ = 1;
@@ -126,6 +127,11 @@ std::optional<std::size_t> RowReader::find_column(std::string_view name) {
 
 YtResult<void> RowReader::begin_value(std::string_view name) {
   const auto found = find_column(name);
+  if (!found && !schema_->strict) {
+    column_ = schema_->columns.size();
+    other_.name = name;
+    return {};
+  }
   if (!found || !schema_->columns[*found].expression.empty()) {
     return refuse(Code::kSchemaViolation, fmt::format("No column \"{}\" in table schema", name));
   }
@@ -159,7 +165,7 @@ Value RowReader::value_of(const YsonEvent& event) {
 }
 
 YtResult<void> RowReader::scalar(const YsonEvent& event) {
-  const ColumnSchema& column = schema_->columns[column_];
+  const ColumnSchema& column = this->column();
   const Value value = value_of(event);
   const ValueType wanted = physical_type(column.type);
   // Keys of type any have nulls.
@@ -184,7 +190,8 @@ YtResult<void> RowReader::nested(const YsonEvent& event) {
 
 YtResult<void> RowReader::add(Value value) {
   columns_.push_back(column_);
-  values_.push_back({schema_->columns[column_].name, value});
+  const bool is_other = column_ == schema_->columns.size();
+  values_.push_back({is_other ? keep(other_.name) : column().name, value});
   return {};
 }
 

@@ -2,8 +2,8 @@
 //
 // Promise    Rows are returned as they arrive. Values are of their columns' types, by the
 //            conversions that the format allows. Texts live until forget().
-// Errors     Code::kYson: the input is no list of maps. Code::kSchemaViolation: an unknown or a
-//            computed column, a wrong type.
+// Errors     Code::kYson: the input is no list of maps. Code::kSchemaViolation: an unknown column,
+//            unless the schema is weak, or a computed one, a wrong type.
 // Limits     kYsonStringBytesMax of a value, kRowBytesMax of a row's input. What was read and not
 //            forgotten counts among what all requests hold (Door).
 // Threading  One thread at a time.
@@ -60,6 +60,9 @@ class RowReader {
   // True: the row is complete.
   YtResult<bool> on(const YsonEvent& event);
   YtResult<void> begin_value(std::string_view name);
+  const ColumnSchema& column() const {
+    return column_ < schema_->columns.size() ? schema_->columns[column_] : other_;
+  }
   YtResult<void> scalar(const YsonEvent& event);
   YtResult<void> nested(const YsonEvent& event);
   YtResult<void> add(Value value);
@@ -82,7 +85,8 @@ class RowReader {
   std::vector<std::size_t> columns_;  // Of values_.
   std::vector<std::size_t> given_;    // By column: the row that had it last, counted from 1.
   bool has_value_column_ = false;
-  std::size_t column_ = 0;         // The one whose value comes next.
+  std::size_t column_ = 0;         // The one whose value comes next; past the last: other_.
+  ColumnSchema other_;             // One that a weak schema does not name.
   std::size_t skipped_depth_ = 0;  // Of attributes that are not kept.
   std::size_t nested_depth_ = 0;   // Of a value that is kept as YSON.
   bool has_attributes_ = false;    // The nested value is not complete yet.

@@ -12,9 +12,12 @@ YtResult<void> RowWriter::open(const DataFormat& format) {
 }
 
 void RowWriter::on(const YsonEvent& event) {
-  if (failed_ || sink_->on(event)) return;
+  if (!failed_ && !sink_->on(event)) fail(sink_->error());
+}
+
+void RowWriter::fail(Error error) {
   failed_ = true;
-  error_ = sink_->error();
+  error_ = std::move(error);
 }
 
 void RowWriter::value(const Value& value) {
@@ -28,10 +31,7 @@ void RowWriter::value(const Value& value) {
     case ValueType::kAny: break;
   }
   if (failed_) return;
-  if (auto emitted = emit_yson(value.text(), *sink_); !emitted) {
-    failed_ = true;
-    error_ = std::move(emitted).error();
-  }
+  if (auto emitted = emit_yson(value.text(), *sink_); !emitted) fail(std::move(emitted).error());
 }
 
 void RowWriter::cell(std::string_view name, const Value& given) {

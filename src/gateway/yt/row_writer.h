@@ -33,6 +33,8 @@ class RowWriter {
   void end_row() { on(YsonEvent::of(YsonEvent::Kind::kEndMap)); }
   void missing_row() { on(YsonEvent::of(YsonEvent::Kind::kEntity)); }
   void on(const YsonEvent& event);
+  // A value that should be written cannot be read.
+  void fail(Error error);
   void value(const Value& value);
 
   // Of all rows so far.

@@ -119,7 +119,7 @@ Task<YtResult<void>> write_rows(Call& call, RowWrite write) {
     if (step == RowReader::Step::kRow) {
       YT_CO_TRY_VOID(check_row(reader, write));
       if (inserts)
-        batch.rows.push_back(reader.complete_row());
+        batch.rows.push_back(table->ordered ? reader.values() : reader.complete_row());
       else
         batch.keys.push_back(reader.key());
     }

@@ -121,6 +121,54 @@ TEST_F(Rows, LocksNeedATransactionAndConflict) {
       std::string::npos);
 }
 
+TEST_F(Rows, SharedWriteLocksConflictWithOthersOnly) {
+  const auto locked = [this](const char* kind) {
+    const std::string id = begin();
+    result("lock_rows",
+           fmt::format(R"({{"path":"//t","input_format":"json","lock_type":"{}",)"
+                       R"("transaction_id":"{}"}})",
+                       kind, id),
+           R"({"k":1})");
+    return R"({"transaction_id":")" + id + "\"}";
+  };
+  const std::string first = locked("shared_write");
+  const std::string second = locked("shared_write");
+  const std::string reader = locked("shared_weak");
+  result("commit_transaction", first);
+  result("commit_transaction", second);
+  EXPECT_NE(error("commit_transaction", reader).find(R"("code":1700)"), std::string::npos);
+  EXPECT_EQ(lookup(R"({"k":1})"), "") << "a lock makes no row";
+}
+
+TEST_F(Rows, TimestampsOfValuesAreColumns) {
+  result("insert_rows", json_, R"({"k":1,"v":"a"})");
+  const std::string stamps = R"(,"versioned_read_options":{"read_mode":"latest_timestamp"})";
+  const std::string row = lookup(R"({"k":1})", stamps);
+  EXPECT_TRUE(row.starts_with(R"({"k":1,"v":"a","$timestamp:v":)")) << row;
+  const std::string only = lookup(R"({"k":1})", stamps + R"(,"column_names":["$timestamp:v","k"])");
+  EXPECT_TRUE(only.starts_with(R"({"k":1,"$timestamp:v":)")) << only;
+  const std::string names = R"({"path":"//t","input_format":"json","column_names":[)";
+  for (const char* wrong : {"$timestamp:k", "$timestamp:zz", "$timestamp:"}) {
+    EXPECT_NE(error("lookup_rows", names + "\"" + wrong + "\"]" + stamps + "}", R"({"k":1})")
+                  .find("No such column"),
+              std::string::npos);
+  }
+  EXPECT_NE(
+      error("lookup_rows", names + R"("$timestamp:v"]})", R"({"k":1})").find("No such column"),
+      std::string::npos);
+}
+
+TEST_F(Rows, UsedTablesDoNotExpire) {
+  result("set", R"({"path":"//t/@expiration_timeout"})", "3000");
+  result("insert_rows", json_, R"({"k":1,"v":"a"})");
+  for (int i = 0; i < 8; ++i) {
+    node_.world().run_for(1s);
+    EXPECT_EQ(lookup(R"({"k":1})"), "{\"k\":1,\"v\":\"a\"}\n");
+  }
+  node_.world().run_for(6s);
+  EXPECT_EQ(result("exists", R"({"path":"//t"})"), R"({"value":false})");
+}
+
 TEST_F(Rows, UnusedTransactionsExpireAndPingsKeepThem) {
   const auto id_of = [this](const std::string& json) {
     const std::string answer = result("start_transaction", json);

@@ -89,9 +89,45 @@ TEST_F(StaticTables, RowsOfDynamicTables) {
       send("GET", "/api/v3/read_table?path=//t", {{"X-YT-Header-Format", "<format=text>yson"}});
   EXPECT_EQ(
       response.field("x-yt-response-parameters"),
-      R"({"start_row_index"=0;"approximate_row_count"=0;"omitted_inaccessible_columns"=[];})");
+      R"({"start_row_index"=0;"approximate_row_count"=3;"omitted_inaccessible_columns"=[];})");
   EXPECT_EQ(response.body,
             "{\"k\"=1;\"v\"=\"a\";};\n{\"k\"=5;\"v\"=\"b\";};\n{\"k\"=9;\"v\"=\"c\";};\n");
+}
+
+TEST_F(StaticTables, WeakOnesKeepColumnsThatTheSchemaDoesNotName) {
+  result("create", R"({"path":"//weak","type":"table"})");
+  EXPECT_EQ(result("get", R"({"path":"//weak/@schema_mode"})"), R"({"value":"weak"})");
+  write("//weak", "{a=1;b=x};{c=[1;{d=2u}];a=%true};{}");
+  EXPECT_EQ(read("//weak"), "{\"a\":1,\"b\":\"x\"}\n{\"a\":true,\"c\":[1,{\"d\":2}]}\n{}\n");
+  EXPECT_EQ(read("//weak{c,zzz}[#1:#3]"), "{\"c\":[1,{\"d\":2}]}\n{}\n");
+  write("<append=%true>//weak", "{b=#;e=<x=1>5}");
+  EXPECT_EQ(read("//weak[#3:]"), "{\"b\":null,\"e\":{\"$attributes\":{\"x\":1},\"$value\":5}}\n");
+  EXPECT_NE(error("write_table", R"({"path":"//weak"})", "{a=1;a=2}").find("given twice"),
+            std::string::npos);
+  node_.restart();
+  EXPECT_EQ(read("//weak[#0]"), "{\"a\":1,\"b\":\"x\"}\n");
+}
+
+TEST_F(StaticTables, WeakOnesWithAKeyAreSorted) {
+  TableSchema schema = small_schema();
+  schema.strict = false;
+  schema.unique_keys = true;
+  create_static("s", schema);
+  EXPECT_NE(error("write_table", R"({"path":"//s"})", "{k=2};{k=1}").find(R"("code":301)"),
+            std::string::npos);
+  write("//s", "{k=1;v=a;other=5};{k=2}");
+  EXPECT_EQ(read("//s[1]"), "{\"k\":1,\"v\":\"a\",\"other\":5}\n");
+  EXPECT_EQ(read("//s{other}"), "{\"other\":5}\n{}\n");
+  EXPECT_NE(error("alter_table", R"({"path":"//s","dynamic":true})").find("strict"),
+            std::string::npos);
+}
+
+TEST_F(StaticTables, WithoutAnyColumnHaveEmptyRows) {
+  TableSchema none;
+  none.unique_keys = false;
+  create_static("s", none);
+  write("//s", "{};{};{}");
+  EXPECT_EQ(read("//s[#1:]"), "{}\n{}\n");
 }
 
 TEST_F(StaticTables, RangesAndRowsAreNumberedOnDemand) {

@@ -68,6 +68,10 @@ Task<YtResult<void>> read_pivots(Tables& tables, std::string path, const YsonNod
                                  const TabletRange& range, NewTablets& made) {
   YT_CO_TRY(const TableDescription table, co_await tables.inspect(std::move(path)));
   if (!given.as<YsonList>()) co_return refuse(Code::kGeneric, "pivot_keys must be a list");
+  if (range.first >= table.record.tablets.size()) {
+    made.count = 1;  // The range is the error.
+    co_return YtResult<void>();
+  }
   YsonList pivots = *given.as<YsonList>();
   const bool from_the_first = range.first == 0;
   if (!from_the_first) pivots.insert(pivots.begin(), YsonNode(YsonList()));

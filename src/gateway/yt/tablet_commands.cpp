@@ -53,8 +53,8 @@ Task<YtResult<void>> get_tablet_infos(Call& call) {
     }
     const table::TabletStatistics& figures = table.figures[at];
     YsonMap info;
-    info.set("total_row_count", std::int64_t{0});
-    info.set("trimmed_row_count", std::int64_t{0});
+    info.set("total_row_count", static_cast<std::int64_t>(figures.total_rows));
+    info.set("trimmed_row_count", static_cast<std::int64_t>(figures.trimmed_rows));
     info.set("delayed_lockless_row_count", std::int64_t{0});
     info.set("barrier_timestamp", figures.unflushed);
     info.set("last_write_timestamp", figures.last_commit);
