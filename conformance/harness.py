@@ -33,7 +33,7 @@ def check(condition, why):
         raise Failed(why)
 
 
-def expect(got, wanted, what):
+def expect(got, wanted, what="answer"):
     check(got == wanted, f"{what}: {got!r}, not {wanted!r}")
 
 

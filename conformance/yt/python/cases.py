@@ -2,28 +2,11 @@
 
 import http.client
 import json
-import time
+
+from harness import Failed, check, wait_until
 
 RETRIED = 'Duplicate request is not marked as "retry"'
 WAIT_SECONDS = 60
-STEP_SECONDS = 0.05
-
-
-class Failed(Exception):
-    pass
-
-
-class Skipped(Exception):
-    pass
-
-
-def check(condition, why):
-    if not condition:
-        raise Failed(why)
-
-
-def same(got, wanted, what="answer"):
-    check(got == wanted, f"{what}: {got!r}, not {wanted!r}")
 
 
 KEY_VALUE = [{"name": "key", "type": "int64", "sort_order": "ascending"},
@@ -87,7 +70,7 @@ class Case:
         self.flush(path)
         self.client.set(path + "/@forced_compaction_revision", 1)
         self.client.remount_table(path)
-        self.wait(done, "compaction", seconds=20)
+        wait_until(done, "compaction")
 
     def error(self, function, *arguments, **more):
         """The messages of the error that the call fails with, or nothing."""
@@ -142,12 +125,6 @@ class Case:
                       f'no "{wanted}" in {messages(error.simplify())}')
             return error
         raise Failed(f"no error {wanted!r}")
-
-    def wait(self, condition, what, seconds=WAIT_SECONDS):
-        limit = time.monotonic() + seconds
-        while not condition():
-            check(time.monotonic() < limit, f"not within {seconds} s: {what}")
-            time.sleep(STEP_SECONDS)
 
     # HTTP without a client.
 

@@ -2,47 +2,48 @@
 
 import json
 
-from cases import check, same, Skipped, column
+from cases import column
+from harness import Skipped, check, expect
 
 
 def c01(case):
     """GET /api lists the versions"""
     status, _, body = case.http("GET", "/api")
-    same((status, json.loads(body)), (200, ["v3", "v4"]))
+    expect((status, json.loads(body)), (200, ["v3", "v4"]))
 
 
 def c02(case):
     """GET /hosts names this server, by role"""
     for target in ("/hosts", "/hosts?role=data"):
-        same(json.loads(case.http("GET", target)[2]), [case.address], target)
-    same(json.loads(case.http("GET", "/hosts?role=control")[2]), [], "/hosts?role=control")
+        expect(json.loads(case.http("GET", target)[2]), [case.address], target)
+    expect(json.loads(case.http("GET", "/hosts?role=control")[2]), [], "/hosts?role=control")
     hosts = json.loads(case.http("GET", "/hosts/all")[2])
-    same([host["banned"] for host in hosts], [False], "/hosts/all")
+    expect([host["banned"] for host in hosts], [False], "/hosts/all")
 
 
 def c03(case):
     """parameters in the query string; answers are not stored"""
     status, headers, _ = case.http("GET", "/api/v4/get?path=//@")
-    same((status, headers.get("cache-control")), (200, "no-store"))
+    expect((status, headers.get("cache-control")), (200, "no-store"))
 
 
 def c04(case):
     """an unknown command is 404"""
-    same(case.http("GET", "/api/v3/find_meaning_of_life")[0], 404)
+    expect(case.http("GET", "/api/v3/find_meaning_of_life")[0], 404)
 
 
 def c05(case):
     """errors in the format that is asked for"""
     status, headers, _ = case.http("GET", "/api/v4/get?path=//does_not_exist/@", {
         "X-YT-Header-Format": "<format=text>yson", "X-YT-Error-Format": "<format=text>yson"})
-    same((status, headers.get("x-yt-error-content-type")), (400, "application/x-yt-yson-text"))
+    expect((status, headers.get("x-yt-error-content-type")), (400, "application/x-yt-yson-text"))
 
 
 def c06(case):
     """get_current_user says who asks"""
     answer = case.http("GET", "/api/v4/get_current_user", {
         "Authorization": "OAuth anything", "X-YT-User-Name": "u"})[2]
-    same(json.loads(answer), {"user": "u"})
+    expect(json.loads(answer), {"user": "u"})
 
 
 def c07(case):
@@ -72,13 +73,13 @@ def c08(case):
                "X-YT-Header-Format": "<format=text>yson",
                "X-YT-Parameters": '{output_format=<format=text>yson;path="%s"}' % case.path("d")}
     status, answer, body = case.http("GET", "/api/v4/get", headers)
-    same(status, 200, "status")
+    expect(status, 200, "status")
     data = frames(body) if "x-yt-framing" in answer else body
-    same(data.strip(), wanted)
+    expect(data.strip(), wanted)
     headers["X-YT-Parameters"] = '{path="//tmp/none"}'
     status, answer, body = case.http("GET", "/api/v4/read_table", headers)
-    same(status, 400, "status of a missing table")
-    same(json.loads(body)["code"] > 0, True)
+    expect(status, 400, "status of a missing table")
+    expect(json.loads(body)["code"] > 0, True)
 
 
 def c09(case):
@@ -87,11 +88,11 @@ def c09(case):
     for target in ("/cluster_connection", "/cluster_connection/",
                    "/cluster_connection?abcd=efhg"):
         status, _, body = case.http("GET", target)
-        same(status, 200, target)
+        expect(status, 200, target)
         bodies.append(json.loads(body))
     value = json.loads(case.http("GET", "/api/v3/get?path=//sys/@cluster_connection")[2])
-    same(bodies, [value] * len(bodies))
-    same(case.http("GET", "/cluster_connection/abcd")[0], 404)
+    expect(bodies, [value] * len(bodies))
+    expect(case.http("GET", "/cluster_connection/abcd")[0], 404)
 
 
 def c10(case):
@@ -102,10 +103,10 @@ def c10(case):
         status, headers, _ = case.http("GET", "/api/v4/read_table", {
             "X-YT-Header-Format": form,
             "X-YT-Parameters": '{path="%s";output_format=json}' % path})
-        same(status, 200, form)
+        expect(status, 200, form)
         text = headers["x-yt-response-parameters"]
         again = case.yt.yson.dumps(case.yt.yson.loads(text.encode()), yson_format="text")
-        same(again.decode(), text, form)
+        expect(again.decode(), text, form)
 
 
 def c11(case):
@@ -116,4 +117,4 @@ def c11(case):
     case.call("set", {"path": path, "input_format": "json"}, body=text)
     _, _, body = case.http("GET", "/api/v3/get", {
         "X-YT-Parameters": json.dumps({"path": path, "output_format": "json"})})
-    same(body, text)
+    expect(body, text)

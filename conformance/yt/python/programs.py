@@ -3,7 +3,8 @@
 import threading
 import time
 
-from cases import KEY_VALUE, check, column, lists, same
+from cases import KEY_VALUE, column, lists
+from harness import check, expect, wait_until
 
 
 def program_schema_life_cycle(case):
@@ -14,13 +15,13 @@ def program_schema_life_cycle(case):
     client.alter_table(path, schema=[*KEY_VALUE, column("more", "int64")])
     case.mount(path)
     case.insert(path, {"key": 2, "value": "b", "more": 5})
-    same(case.lookup(path, {"key": 1}, {"key": 2}),
-         [{"key": 1, "value": "a", "more": None}, {"key": 2, "value": "b", "more": 5}])
+    expect(case.lookup(path, {"key": 1}, {"key": 2}),
+           [{"key": 1, "value": "a", "more": None}, {"key": 2, "value": "b", "more": 5}])
     schema = client.get(path + "/@schema")
-    same([item["name"] for item in schema], ["key", "value", "more"])
-    same((schema.attributes["strict"], schema.attributes["unique_keys"]), (True, True))
+    expect([item["name"] for item in schema], ["key", "value", "more"])
+    expect((schema.attributes["strict"], schema.attributes["unique_keys"]), (True, True))
     client.remove(path)
-    same(client.exists(path), False)
+    expect(client.exists(path), False)
 
 
 def program_ttl_and_compaction(case):
@@ -29,7 +30,7 @@ def program_ttl_and_compaction(case):
     for value in ("a", "b", "c"):
         case.insert(path, {"key": 1, "value": value})
     versions = case.lookup(path, {"key": 1}, versioned=True)[0]["value"]
-    same([str(value) for value in versions], ["c", "b", "a"])
+    expect([str(value) for value in versions], ["c", "b", "a"])
 
     def compacted():
         rows = case.lookup(path, {"key": 1}, versioned=True)
@@ -53,31 +54,31 @@ def program_tablet_transaction(case):
         check(tx.transaction_id, "no id")
         case.client.insert_rows(one, [{"key": 1, "value": "a"}])
         case.client.insert_rows(two, [{"key": 2, "value": "b"}])
-    same((case.lookup(one, {"key": 1}), case.lookup(two, {"key": 2})),
-         ([{"key": 1, "value": "a"}], [{"key": 2, "value": "b"}]))
+    expect((case.lookup(one, {"key": 1}), case.lookup(two, {"key": 2})),
+           ([{"key": 1, "value": "a"}], [{"key": 2, "value": "b"}]))
     try:
         with case.client.Transaction(type="tablet"):
             case.client.insert_rows(one, [{"key": 9, "value": "z"}])
             raise KeyError("the program changes its mind")
     except KeyError:
         pass
-    same(case.lookup(one, {"key": 9}), [])
+    expect(case.lookup(one, {"key": 9}), [])
 
 
 def program_tree_transaction(case):
     """nodes made in a transaction vanish when it is aborted"""
-    client = case.client
+    client, temporary, kept = case.client, case.path("temporary"), case.path("kept")
     try:
         with client.Transaction():
-            client.create("table", case.path("temporary"))
-            check(client.exists(case.path("temporary")), "not seen inside")
+            client.create("table", temporary)
+            check(client.exists(temporary), "not seen inside")
             raise KeyError("stop")
     except KeyError:
         pass
-    same(client.exists(case.path("temporary")), False)
+    expect(client.exists(temporary), False)
     with client.Transaction():
-        client.create("map_node", case.path("kept"))
-    same(client.exists(case.path("kept")), True)
+        client.create("map_node", kept)
+    expect(client.exists(kept), True)
 
 
 def program_static_table(case):
@@ -88,10 +89,10 @@ def program_static_table(case):
     client.write_table(path, [{"key": i, "value": str(i)} for i in range(5)])
     client.write_table(case.yt.TablePath(path, append=True, client=client),
                        [{"key": i, "value": str(i)} for i in range(5, 10)])
-    same(client.row_count(path), 10)
-    same([row["key"] for row in client.read_table(path)], list(range(10)))
-    same([row["key"] for row in client.read_table(path + "[#2:#4]")], [2, 3])
-    same([row["key"] for row in client.read_table(path + "[(3):(6)]")], [3, 4, 5])
+    expect(client.row_count(path), 10)
+    expect([row["key"] for row in client.read_table(path)], list(range(10)))
+    expect([row["key"] for row in client.read_table(path + "[#2:#4]")], [2, 3])
+    expect([row["key"] for row in client.read_table(path + "[(3):(6)]")], [3, 4, 5])
     unique = case.yt.yson.YsonList(schema)
     unique.attributes.update({"strict": True, "unique_keys": True})
     other = case.path("unique")
@@ -99,9 +100,9 @@ def program_static_table(case):
     client.write_table(other, [{"key": i, "value": str(i)} for i in range(10)])
     client.alter_table(other, dynamic=True)
     case.mount(other)
-    same(case.lookup(other, {"key": 7}), [{"key": 7, "value": "7"}])
+    expect(case.lookup(other, {"key": 7}), [{"key": 7, "value": "7"}])
     case.insert(other, {"key": 7, "value": "new"})
-    same(case.select(f"value from [{other}] where key = 7"), [{"value": "new"}])
+    expect(case.select(f"value from [{other}] where key = 7"), [{"value": "new"}])
 
 
 def program_reshard(case):
@@ -111,13 +112,13 @@ def program_reshard(case):
     case.insert(path, *rows)
     case.unmount(path)
     client.reshard_table(path, [[], [50], [100]], sync=True)
-    same(client.get(path + "/@tablet_count"), 3)
+    expect(client.get(path + "/@tablet_count"), 3)
     case.mount(path)
-    same(sorted(row["key"] for row in case.select(f"key from [{path}]")), list(range(200)))
+    expect(sorted(row["key"] for row in case.select(f"key from [{path}]")), list(range(200)))
     case.unmount(path)
     client.reshard_table(path, [[]], sync=True)
     case.mount(path)
-    same(case.lookup(path, {"key": 77}), [rows[77]])
+    expect(case.lookup(path, {"key": 77}), [rows[77]])
 
 
 def program_retried_insert(case):
@@ -144,7 +145,7 @@ def program_retried_insert(case):
         thread.start()
     for thread in threads:
         thread.join()
-    same(case.lookup(path, {"key": 1}), [{"key": 1, "count": 20}])
+    expect(case.lookup(path, {"key": 1}), [{"key": 1, "count": 20}])
     return f"{len(conflicts)} conflicts"
 
 
@@ -154,11 +155,13 @@ def program_selects(case):
     case.insert(path, *({"a": i, "b": "xyz"[i % 3]} for i in range(30)))
     rows = case.select(f"a from [{path}] where b = {{b}} and a in {{list}}",
                        placeholder_values={"b": "x", "list": [0, 1, 3]})
-    same(sorted(row["a"] for row in rows), [0, 3])
+    expect(sorted(row["a"] for row in rows), [0, 3])
     rows = case.select(f"b, sum(1) as n from [{path}] group by b order by b limit 2")
-    same(lists(rows, "b", "n"), [("x", 10), ("y", 10)])
+    expect(lists(rows, "b", "n"), [("x", 10), ("y", 10)])
     case.fails(1710, case.select, f"* from [{path}]", output_row_limit=5)
     case.fails(1709, case.select, f"* from [{path}]", input_row_limit=5)
+    case.client.link(path, case.path("link"))
+    expect(case.select(f"b from [{case.path('link')}] where a = 4"), [{"b": "y"}])
     plan = case.call("explain_query", {"query": f"* from [{path}] where a between 3 and 5"})
     check("ranges" in str(plan), str(plan))
 
@@ -169,23 +172,32 @@ def program_lists_of_nodes(case):
     for name in ("x", "y"):
         client.set(case.path(name), name)
     names = client.list(case.folder, attributes=["type"])
-    same([(str(name), name.attributes["type"]) for name in names],
-         [("x", "string_node"), ("y", "string_node")])
+    expect([(str(name), name.attributes["type"]) for name in names],
+           [("x", "string_node"), ("y", "string_node")])
     client.copy(case.path("x"), case.path("z"))
     client.move(case.path("y"), case.path("w"))
-    same(sorted(client.list(case.folder)), ["w", "x", "z"])
-    same(client.get(case.folder), {"w": "y", "x": "x", "z": "x"})
+    expect(sorted(client.list(case.folder)), ["w", "x", "z"])
+    expect(client.get(case.folder), {"w": "y", "x": "x", "z": "x"})
     results = case.call("execute_batch", {"requests": [
         {"command": "get", "parameters": {"path": case.path("x")}},
         {"command": "get", "parameters": {"path": case.path("none")}}]}, method="POST")["results"]
-    same((results[0]["output"], "error" in results[1]), ({"value": "x"}, True))
+    expect((results[0]["output"], "error" in results[1]), ({"value": "x"}, True))
 
 
 def program_expiration(case):
-    """a node ends at its expiration_timeout"""
-    client, path = case.client, case.path("short")
-    client.create("map_node", path, attributes={"expiration_timeout": 500})
-    case.wait(lambda: not client.exists(path), "the node is gone", seconds=20)
+    """a node ends at its expiration_timeout, unless somebody looks at it"""
+    path, used = case.path("short"), case.path("used")
+    for node in (path, used):
+        case.client.create("map_node", node, attributes={"expiration_timeout": 1000})
+    watcher = case.new_client()
+    case.yt.config.set_command_param("suppress_expiration_timeout_renewal", True, watcher)
+
+    def gone():
+        check(case.client.exists(used), "a node ended while it was used")
+        return not watcher.exists(path)
+
+    wait_until(gone, "the node is gone")
+    wait_until(lambda: not watcher.exists(used), "the other node is gone")
 
 
 def program_ordered_table(case):
@@ -194,10 +206,77 @@ def program_ordered_table(case):
     case.insert(path, *({"text": str(i)} for i in range(10)))
     rows = case.select(f"[$row_index], text from [{path}] where [$tablet_index] = 0 and "
                        "[$row_index] between 3 and 5")
-    same([(row["$row_index"], row["text"]) for row in rows], [(3, "3"), (4, "4"), (5, "5")])
+    expect([(row["$row_index"], row["text"]) for row in rows], [(3, "3"), (4, "4"), (5, "5")])
+    expect(case.client.get(path + "/@sorted"), False)
     case.client.trim_rows(path, 0, 4)
     infos = case.client.get_tablet_infos(path, [0])["tablets"]
-    same((infos[0]["total_row_count"], infos[0]["trimmed_row_count"]), (10, 4))
+    expect((infos[0]["total_row_count"], infos[0]["trimmed_row_count"]), (10, 4))
+    case.flush(path)
+    expect([row["text"] for row in case.client.read_table(path)], [str(i) for i in range(4, 10)])
+    expect([row["text"] for row in case.client.read_table(path + "[#5:#7]")], ["5", "6"])
+    case.fails("ordered table", case.delete, path, {"text": "5"})
+
+
+def program_ordered_tablets(case):
+    """rows go to the tablets that they name"""
+    path = case.make(schema=[column("text", "string")], mount=False)
+    case.client.reshard_table(path, tablet_count=3, sync=True)
+    case.mount(path)
+    case.insert(path, *({"$tablet_index": i % 3, "text": str(i)} for i in range(9)))
+    counts = case.client.get_tablet_infos(path, [0, 1, 2])["tablets"]
+    expect([info["total_row_count"] for info in counts], [3, 3, 3])
+    one = case.yt.TablePath(path, client=case.client, ranges=[{"exact": {"tablet_index": 1}}])
+    expect([row["text"] for row in case.client.read_table(one)], ["1", "4", "7"])
+
+
+def program_weak_table(case):
+    """rows of a table without a schema keep all their columns"""
+    client, path = case.client, case.path()
+    client.create("table", path)
+    expect(client.get(path + "/@schema_mode"), "weak")
+    rows = [{"a": 1, "b": "x"}, {"c": {"d": [1, 2]}}, {"a": True, "e": None}]
+    client.write_table(path, rows[:2])
+    client.write_table(case.yt.TablePath(path, append=True, client=client), rows[2:])
+    expect(list(client.read_table(path)), rows)
+    expect(list(client.read_table(path + "{a}[#0:#2]")), [{"a": 1}, {}])
+    expect(client.row_count(path), 3)
+
+
+def program_timestamps_of_values(case):
+    """when values were written, as columns of lookups and selects"""
+    path = case.make(schema=[column("k", "int64", True), column("a", "int64"),
+                             column("b", "int64")])
+    case.insert(path, {"k": 1, "a": 1, "b": 1})
+    between = case.client.generate_timestamp()
+    case.insert(path, {"k": 1, "b": 2}, update=True)
+    case.insert(path, {"k": 2, "a": 5})
+    row = case.lookup(path, {"k": 1}, with_timestamps=True)[0]
+    check(row["$timestamp:a"] < between < row["$timestamp:b"], repr(row))
+    names = ["$timestamp:b", "a"]
+    expect(case.lookup(path, {"k": 1}, with_timestamps=True, column_names=names),
+           [{"a": 1, "$timestamp:b": row["$timestamp:b"]}])
+    rows = case.select(f"k, b, [$timestamp:b] as t from [{path}] where [$timestamp:a] < {between}u",
+                       with_timestamps=True)
+    expect(rows, [{"k": 1, "b": 2, "t": row["$timestamp:b"]}])
+    expect(case.select(f"* from [{path}] where k = 1", with_timestamps=True), [row])
+    case.fails("No such column", case.lookup, path, {"k": 1}, column_names=names)
+    case.fails("Undefined reference", case.select, f"[$timestamp:b] from [{path}]")
+
+
+def program_shared_writes(case):
+    """writers that share a lock do not conflict with each other, but with others"""
+    path = case.make()
+    case.insert(path, {"key": 1, "value": "a"})
+
+    def locked(kind):
+        tx = case.begin()
+        tx.lock_rows(path, [{"key": 1}], lock_type=kind)
+        return tx
+
+    first, second, reader = locked("shared_write"), locked("shared_write"), locked("shared_strong")
+    case.commit(first)
+    case.commit(second)
+    case.fails(1700, case.commit, reader)
 
 
 def program_error_codes(case):

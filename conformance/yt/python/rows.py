@@ -1,6 +1,11 @@
-"""Cases C-29 to C-43 and C-52 to C-58: rows, versions, locks, aggregates, reads as tables."""
+"""Cases C-29 to C-43, C-52 to C-58 and C-71: rows, versions, locks, aggregates, reads as tables."""
 
-from cases import KEY_VALUE, Skipped, check, column, same
+import gzip
+import json
+import zlib
+
+from cases import KEY_VALUE, column
+from harness import Skipped, check, expect, wait_until
 
 SUMS = [column("key", "int64", True), column("time", "int64"),
         column("value", "int64", aggregate="sum")]
@@ -10,11 +15,11 @@ def c29(case):
     """insert, lookup and delete"""
     path = case.make(schema=[column("x", "string", True), column("y", "string")])
     case.insert(path, {"x": "a", "y": "b"})
-    same(case.select(f"* from [{path}]"), [{"x": "a", "y": "b"}])
+    expect(case.select(f"* from [{path}]"), [{"x": "a", "y": "b"}])
     case.insert(path, {"x": "c", "y": "d"})
-    same(case.lookup(path, {"x": "c"}), [{"x": "c", "y": "d"}])
+    expect(case.lookup(path, {"x": "c"}), [{"x": "c", "y": "d"}])
     case.delete(path, {"x": "a"})
-    same(case.select(f"* from [{path}]"), [{"x": "c", "y": "d"}])
+    expect(case.select(f"* from [{path}]"), [{"x": "c", "y": "d"}])
 
 
 def c30(case):
@@ -22,8 +27,8 @@ def c30(case):
     path = case.make()
     case.insert(path, *({"key": i, "value": str(i)} for i in range(10)))
     keys = [{"key": i % 2} for i in range(10)]
-    same(case.lookup(path, *keys), [{"key": i % 2, "value": str(i % 2)} for i in range(10)])
-    same(case.lookup(path, {"key": 1}, column_names=["value"]), [{"value": "1"}])
+    expect(case.lookup(path, *keys), [{"key": i % 2, "value": str(i % 2)} for i in range(10)])
+    expect(case.lookup(path, {"key": 1}, column_names=["value"]), [{"value": "1"}])
 
 
 def c31(case):
@@ -48,8 +53,8 @@ def c32(case):
     case.fails("Missing required column", case.insert, path, {"key_req": 1, "value_opt": 3},
                update=True)
     case.insert(path, {"key_req": 1, "value_req": 5}, update=True)
-    same(case.lookup(path, {"key_req": 1}),
-         [{"key_req": 1, "key_opt": None, "value_req": 5, "value_opt": 2}])
+    expect(case.lookup(path, {"key_req": 1}),
+           [{"key_req": 1, "key_opt": None, "value_req": 5, "value_opt": 2}])
     case.fails("Required column", case.delete, path, {"key_opt": 1})
     case.delete(path, {"key_req": 77})
 
@@ -59,7 +64,7 @@ def c33(case):
     path = case.make()
     case.fails("At least one non-key column must be specified", case.insert, path, {"key": 1},
                update=True)
-    same(case.select(f"* from [{path}]"), [])
+    expect(case.select(f"* from [{path}]"), [])
 
 
 def c34(case):
@@ -70,13 +75,13 @@ def c34(case):
         column("value", "string")])
     case.insert(path, {"key1": 1, "value": "a"})
     row = {"key1": 1, "key2": 103, "value": "a"}
-    same(case.select(f"* from [{path}]"), [row])
-    same(case.lookup(path, {"key1": 1}), [row])
+    expect(case.select(f"* from [{path}]"), [row])
+    expect(case.lookup(path, {"key1": 1}), [row])
     wrong = {"key1": 1, "key2": 103}
     for function in (case.insert, case.lookup, case.delete):
         case.fails("No column", function, path, wrong)
     case.delete(path, {"key1": 1})
-    same(case.select(f"* from [{path}]"), [])
+    expect(case.select(f"* from [{path}]"), [])
 
 
 def c35(case):
@@ -85,9 +90,9 @@ def c35(case):
         column("hash", "uint64", True, expression="farm_hash(key)"), column("key", "int64", True),
         column("value", "string")])
     case.insert(path, {"key": 2, "value": "x"})
-    same([int(row["hash"]) for row in case.lookup(path, {"key": 2})], [3427386618069609762])
+    expect([int(row["hash"]) for row in case.lookup(path, {"key": 2})], [3427386618069609762])
     case.delete(path, {"key": 2})
-    same(case.lookup(path, {"key": 2}), [])
+    expect(case.lookup(path, {"key": 2}), [])
 
 
 def c36(case):
@@ -95,10 +100,10 @@ def c36(case):
     path = case.make(schema=[column("key", "int64", True), column("value", "any")])
     query = f"key from [{path}] where is_null(value)"
     case.insert(path, {"key": 1, "value": None})
-    same(case.select(query), [])
+    expect(case.select(query), [])
     form = case.yt.YsonFormat(attributes={"enable_null_to_yson_entity_conversion": False})
     case.insert(path, {"key": 1, "value": None}, format=form)
-    same(case.select(query), [{"key": 1}])
+    expect(case.select(query), [{"key": 1}])
 
 
 def c37(case):
@@ -116,7 +121,7 @@ def c37(case):
     wide = {"$value": "yson", "$attributes": {"enable_type_conversion": True}}
     case.call("insert_rows", {**parameters, "input_format": wide}, body=row)
     got = case.lookup(path, {"k": 1})[0]
-    same((int(got["k"]), int(got["u"]), bool(got["b"]), float(got["d"])), (1, 2, False, 3.0))
+    expect((int(got["k"]), int(got["u"]), bool(got["b"]), float(got["d"])), (1, 2, False, 3.0))
 
 
 LOCKED = [column("key", "int64", True), column("a", "int64", lock="a"),
@@ -168,10 +173,10 @@ def c39(case):
     case.insert(path, {"key": 0, "value": "x"}, client=tx1)
     case.delete(path, {"key": 0}, client=tx2)
     for client in (case.client, tx1, tx2):
-        same(case.lookup(path, {"key": 0}, client=client), [])
+        expect(case.lookup(path, {"key": 0}, client=client), [])
     case.commit(tx1)
-    same(case.lookup(path, {"key": 0}), [{"key": 0, "value": "x"}])
-    same(case.lookup(path, {"key": 0}, client=tx2), [])
+    expect(case.lookup(path, {"key": 0}), [{"key": 0, "value": "x"}])
+    expect(case.lookup(path, {"key": 0}, client=tx2), [])
     error = case.fails("is not found", case.commit, tx1)
     check("Sticky transaction" in str(error.simplify()), "does not say sticky")
     case.fails("Row lock conflict due to concurrent write", case.commit, tx2)
@@ -185,7 +190,7 @@ def c40(case):
     case.fails("Invalid atomicity mode", case.insert, full, row, atomicity="none")
     case.fails("Invalid atomicity mode", case.insert, none, row)
     case.insert(none, row, atomicity="none")
-    same(case.lookup(none, {"key": 1}), [row])
+    expect(case.lookup(none, {"key": 1}), [row])
 
 
 def c41(case):
@@ -206,17 +211,17 @@ def c42(case):
     path = case.make(schema=SUMS)
     for time, wanted in ((1, 10), (2, 20), (3, 30)):
         case.insert(path, {"key": 1, "time": time, "value": 10}, aggregate=True)
-        same(one(case, path), wanted)
+        expect(one(case, path), wanted)
     case.flush(path)
-    same(one(case, path), 30, "after a flush")
+    expect(one(case, path), 30, "after a flush")
     case.delete(path, {"key": 1})
-    same(one(case, path), "absent")
+    expect(one(case, path), "absent")
     case.insert(path, {"key": 1, "time": 1, "value": 10}, aggregate=True)
-    same(one(case, path), 10, "after a delete")
+    expect(one(case, path), 10, "after a delete")
     case.insert(path, {"key": 1, "time": 2, "value": 10})
-    same(one(case, path), 10, "overwritten")
+    expect(one(case, path), 10, "overwritten")
     case.insert(path, {"key": 1, "time": 3, "value": 10}, aggregate=True)
-    same(one(case, path), 20)
+    expect(one(case, path), 20)
 
 
 def c43(case):
@@ -225,11 +230,11 @@ def c43(case):
         schema = [SUMS[0], SUMS[1], column("value", "int64", aggregate=name)]
         path = case.make("t_" + name, schema=schema)
         case.insert(path, {"key": 1, "time": 1}, aggregate=True)
-        same(one(case, path), None, name)
+        expect(one(case, path), None, name)
         case.insert(path, {"key": 1, "time": 2, "value": 10}, aggregate=True)
         case.insert(path, {"key": 1, "time": 3}, aggregate=True)
-        same([dict(row) for row in case.lookup(path, {"key": 1})],
-             [{"key": 1, "time": 3, "value": 10}], name)
+        expect([dict(row) for row in case.lookup(path, {"key": 1})],
+               [{"key": 1, "time": 3, "value": 10}], name)
 
 
 def c52(case):
@@ -238,10 +243,10 @@ def c52(case):
     for value in ("a", "b"):
         case.insert(path, {"key": 1, "value": value})
     row = case.lookup(path, {"key": 1}, versioned=True)[0]
-    same(len(row.attributes["write_timestamps"]), 2)
-    same([str(value) for value in row["value"]], ["b", "a"])
+    expect(len(row.attributes["write_timestamps"]), 2)
+    expect([str(value) for value in row["value"]], ["b", "a"])
     times = [value.attributes["timestamp"] for value in row["value"]]
-    same(times, list(row.attributes["write_timestamps"]))
+    expect(times, list(row.attributes["write_timestamps"]))
 
 
 def c53(case):
@@ -252,6 +257,8 @@ def c53(case):
     text = "Retention timestamp"
     case.fails(text, case.lookup, path, {"key": 1}, timestamp=now, retention_timestamp=now + 1)
     case.fails(text, case.select, f"* from [{path}]", timestamp=now, retention_timestamp=now + 1)
+    case.fails(text, case.client.read_table,
+               f"<timestamp={now};retention_timestamp={now + 1}>{path}")
     case.lookup(path, {"key": 1}, timestamp=now, retention_timestamp=now)
 
 
@@ -275,10 +282,10 @@ def c55(case):
     case.fails("Row index selectors are not supported", case.client.read_table,
                f"{path}[#5:]")
     rows = list(case.client.read_table(f"{path}[(2):(9)]"))
-    same(rows, [{"key": i, "value": "b"} for i in range(2, 9)])
+    expect(rows, [{"key": i, "value": "b"} for i in range(2, 9)])
     rows = list(case.client.read_table(path + "{value}"))
-    same(rows, [{"value": "b"}] * 10)
-    same(list(case.client.read_table(path + "{zzzzz}")), [{}] * 10)
+    expect(rows, [{"value": "b"}] * 10)
+    expect(list(case.client.read_table(path + "{zzzzz}")), [{}] * 10)
 
 
 def c56(case):
@@ -289,8 +296,8 @@ def c56(case):
     node = "#" + case.client.get(path + "/@id")
     case.insert(path, {"key": 1, "value": "a"})
     case.unmount(path)
-    same(list(case.client.read_table(path)), [{"key": 1, "value": "a"}])
-    same(list(tx.read_table(node)), [])
+    expect(list(case.client.read_table(path)), [{"key": 1, "value": "a"}])
+    expect(list(tx.read_table(node)), [])
     now = case.client.generate_timestamp()
     case.fails("Requested timestamp is out of range for table", tx.read_table,
                f"<timestamp={now}>{node}")
@@ -310,18 +317,31 @@ def c57(case):
     for step in (2, 4, 6, 8):
         rows = case.lookup(path, *({"key": i} for i in range(100, 200, step)),
                            use_lookup_cache=True)
-        same([row["key"] for row in rows], list(range(100, 200, step)))
+        expect([row["key"] for row in rows], list(range(100, 200, step)))
         wanted = {2: 0, 4: 25, 6: 42, 8: 55}[step]
-        case.wait(lambda: counters(case, path)["dynamic_row_lookup_count"] == wanted,
+        wait_until(lambda: counters(case, path)["dynamic_row_lookup_count"] == wanted,
                   f"{wanted} rows from the cache after step {step}, not "
                   f"{counters(case, path)['dynamic_row_lookup_count']}", seconds=10)
         counted.append(wanted)
     case.lookup(path, {"key": 100})
-    same(counters(case, path)["static_chunk_row_lookup_count"], 51)
+    expect(counters(case, path)["static_chunk_row_lookup_count"], 51)
     case.insert(path, {"key": 104, "value": "new"})
-    same(case.lookup(path, {"key": 104}, use_lookup_cache=True), [{"key": 104, "value": "new"}])
+    expect(case.lookup(path, {"key": 104}, use_lookup_cache=True), [{"key": 104, "value": "new"}])
 
 
 def c58(case):
     """a map operation over a dynamic table"""
     raise Skipped("operations are not served yet (docs/limits.md)")
+
+
+def c71(case):
+    """a body that is called gzip and is zlib; the answer of insert_rows is empty"""
+    path = case.make()
+    parameters = {"X-YT-Parameters": json.dumps({"path": path, "input_format": "json"})}
+    for coding in (zlib.compress, gzip.compress):
+        status, _, body = case.http("PUT", "/api/v4/insert_rows", {
+            "Content-Encoding": "gzip", **parameters}, coding(b'{"key":1,"value":"a"}\n'))
+        expect((status, body), (200, b""))
+    found = case.call("lookup_rows", {"path": path, "input_format": "json",
+                                      "output_format": "json"}, body=b'{"key":1}')
+    expect(found, {"key": 1, "value": "a"})

@@ -1,6 +1,7 @@
 """Cases C-23 to C-28 and C-44 to C-51: tables, tablets, schemas."""
 
-from cases import KEY_VALUE, check, column, same
+from cases import KEY_VALUE, column
+from harness import check, expect
 
 
 def pivots(case, path):
@@ -10,7 +11,7 @@ def pivots(case, path):
 def c23(case):
     """a schema of key columns only is refused"""
     case.fails("New table schema is not valid", case.make, schema=[column("a", "int64", True)])
-    same(case.client.exists(case.path()), False)
+    expect(case.client.exists(case.path()), False)
 
 
 def c24(case):
@@ -20,14 +21,14 @@ def c24(case):
                        ([[], [1], [1]], "Pivot keys must be strictly increasing")):
         case.fails(text, case.make, mount=False, pivot_keys=keys)
     path = case.make(mount=False, pivot_keys=[[], [1], [2], [3]])
-    same(case.client.get(path + "/@tablet_count"), 4)
+    expect(case.client.get(path + "/@tablet_count"), 4)
 
 
 def c25(case):
     """mount, twice; unmount, twice; mount frozen"""
     client, path = case.client, case.make()
     tablets = client.get(path + "/@tablets")
-    same((len(tablets), list(tablets[0]["pivot_key"])), (1, []))
+    expect((len(tablets), list(tablets[0]["pivot_key"])), (1, []))
     cell = tablets[0]["cell_id"]
     check(tablets[0]["tablet_id"] in client.get(f"//sys/tablet_cells/{cell}/@tablet_ids"),
           "the tablet is not listed by its cell")
@@ -35,8 +36,8 @@ def c25(case):
     case.unmount(path)
     case.unmount(path)
     case.mount(path, freeze=True)
-    same((client.get(path + "/@tablet_state"), client.get(path + "/@tablets/0/state")),
-         ("frozen", "frozen"))
+    expect((client.get(path + "/@tablet_state"), client.get(path + "/@tablets/0/state")),
+           ("frozen", "frozen"))
 
 
 def c26(case):
@@ -47,7 +48,7 @@ def c26(case):
     case.fails(1702, case.lookup, path, {"key": 1})
     case.fails("Cannot read from tablet", case.lookup, path, {"key": 1})
     case.mount(path)
-    same(case.lookup(path, {"key": 1}), [{"key": 1, "value": "2"}])
+    expect(case.lookup(path, {"key": 1}), [{"key": 1, "value": "2"}])
 
 
 def c27(case):
@@ -55,8 +56,8 @@ def c27(case):
     path = case.make()
     case.insert(path, {"key": 1, "value": "2"})
     case.client.freeze_table(path, sync=True)
-    same(case.lookup(path, {"key": 1}), [{"key": 1, "value": "2"}])
-    same(case.select(f"* from [{path}]"), [{"key": 1, "value": "2"}])
+    expect(case.lookup(path, {"key": 1}), [{"key": 1, "value": "2"}])
+    expect(case.select(f"* from [{path}]"), [{"key": 1, "value": "2"}])
     case.fails("has no mounted tablets", case.insert, path, {"key": 2, "value": "3"})
     case.client.unfreeze_table(path, sync=True)
     case.insert(path, {"key": 2, "value": "3"})
@@ -80,7 +81,7 @@ def c44(case):
     case.fails("must be strictly increasing", client.reshard_table, path, [[], []])
     client.reshard_table(path, [[], [100]], sync=True)
     client.reshard_table(path, [[100], [200]], first_tablet_index=1, last_tablet_index=1, sync=True)
-    same(pivots(case, path), [[], [100], [200]])
+    expect(pivots(case, path), [[], [100], [200]])
     at_1 = {"first_tablet_index": 1, "last_tablet_index": 1}
     case.fails("First pivot key must match that of the first tablet", client.reshard_table, path,
                [[101]], **at_1)
@@ -95,10 +96,10 @@ def c45(case):
     """uniform reshard of an int64 key"""
     client, path = case.client, case.make(mount=False)
     client.reshard_table(path, tablet_count=2, uniform=True, sync=True)
-    same(pivots(case, path), [[], [0]])
+    expect(pivots(case, path), [[], [0]])
     client.reshard_table(path, tablet_count=5, uniform=True, sync=True)
-    same(pivots(case, path), [[], [-5534023222112865485], [-1844674407370955162],
-                              [1844674407370955161], [5534023222112865484]])
+    expect(pivots(case, path), [[], [-5534023222112865485], [-1844674407370955162],
+                                [1844674407370955161], [5534023222112865484]])
 
 
 def c46(case):
@@ -111,8 +112,8 @@ def c46(case):
     case.fails("Table schemas are incompatible", client.alter_table, path, schema=[new, key, value])
     case.fails("New table schema is not valid", client.alter_table, path, schema=[key, value, new])
     client.alter_table(path, schema=[key, new, value])
-    same(list(client.read_table(path)), [{"key": 1, "x": None, "value": "a"},
-                                         {"key": 2, "x": None, "value": "b"}])
+    expect(list(client.read_table(path)), [{"key": 1, "x": None, "value": "a"},
+                                           {"key": 2, "x": None, "value": "b"}])
     case.fails("Table schemas are incompatible", client.alter_table, path, schema=[key, value])
 
 
@@ -133,14 +134,14 @@ def c48(case):
     case.fails("Cannot copy dynamic table", client.copy, path, copy)
     client.freeze_table(path, sync=True)
     client.copy(path, copy)
-    same((client.get(copy + "/@tablet_state"), client.get(path + "/@tablet_state")),
-         ("unmounted", "frozen"))
+    expect((client.get(copy + "/@tablet_state"), client.get(path + "/@tablet_state")),
+           ("unmounted", "frozen"))
     client.unfreeze_table(path, sync=True)
     case.mount(copy)
     case.insert(path, {"key": 2, "value": "b"})
     case.insert(copy, {"key": 3, "value": "c"})
-    same([row["key"] for row in case.select(f"key from [{path}]")], [1, 2])
-    same([row["key"] for row in case.select(f"key from [{copy}]")], [1, 3])
+    expect([row["key"] for row in case.select(f"key from [{path}]")], [1, 2])
+    expect([row["key"] for row in case.select(f"key from [{copy}]")], [1, 3])
 
 
 def c49(case):
@@ -160,26 +161,26 @@ def c50(case):
 
     case.mount(path, first_tablet_index=0, last_tablet_index=4)
     client.set(path + "/@mount_config/min_data_ttl", 0)
-    same(needed(), 5, "after a change")
+    expect(needed(), 5, "after a change")
     client.remount_table(path)
-    same(needed(), 0, "after remount")
+    expect(needed(), 0, "after remount")
     client.set(path + "/@max_data_ttl", 5)
-    same(needed(), 5, "after another change")
+    expect(needed(), 5, "after another change")
     client.remount_table(path, first_tablet_index=0, last_tablet_index=1)
-    same(needed(), 3, "after remount of 0..1")
+    expect(needed(), 3, "after remount of 0..1")
     client.remount_table(path, first_tablet_index=1, last_tablet_index=2)
-    same(needed(), 2, "after remount of 1..2")
+    expect(needed(), 2, "after remount of 1..2")
     case.mount(path)
-    same(needed(), 2, "after mount of all")
+    expect(needed(), 2, "after mount of all")
     case.unmount(path)
-    same(needed(), 0, "after unmount")
+    expect(needed(), 0, "after unmount")
 
 
 def c51(case):
     """mount options as attributes and in mount_config"""
     client = case.client
     path = case.make(mount=False, min_data_ttl=123, mount_config={"max_data_ttl": 456})
-    same(dict(client.get(path + "/@mount_config")), {"min_data_ttl": 123, "max_data_ttl": 456})
+    expect(dict(client.get(path + "/@mount_config")), {"min_data_ttl": 123, "max_data_ttl": 456})
     both = case.make("both", mount=False, min_data_ttl=1, mount_config={"min_data_ttl": 2})
-    same((client.get(both + "/@min_data_ttl"), client.get(both + "/@mount_config/min_data_ttl")),
-         (2, 2))
+    expect((client.get(both + "/@min_data_ttl"), client.get(both + "/@mount_config/min_data_ttl")),
+           (2, 2))

@@ -3,18 +3,19 @@
 import time
 import uuid
 
-from cases import RETRIED, check, same
+from cases import RETRIED
+from harness import check, expect
 
 
 def c12(case):
     """exists, also of items of attributes"""
     client, path = case.client, case.path("a")
-    same(client.exists("//tmp"), True)
-    same(client.exists(path + "/f/e"), False)
+    expect(client.exists("//tmp"), True)
+    expect(client.exists(path + "/f/e"), False)
     client.create("map_node", path)
     client.set(path + "/@list", [10])
-    same([client.exists(f"{path}/@list/{i}") for i in (0, 1)], [True, False])
-    same([client.exists("//sys/" + name) for name in ("operations", "xxx")], [True, False])
+    expect([client.exists(f"{path}/@list/{i}") for i in (0, 1)], [True, False])
+    expect([client.exists("//sys/" + name) for name in ("operations", "xxx")], [True, False])
 
 
 def c13(case):
@@ -33,8 +34,8 @@ def c14(case):
     ids = []
     for kind in ("table", "table", "file"):
         ids.append(client.create(kind, path, force=True))
-        same(client.get(path + "/@id"), ids[-1])
-    same(len(set(ids)), 3)
+        expect(client.get(path + "/@id"), ids[-1])
+    expect(len(set(ids)), 3)
 
 
 def c15(case):
@@ -52,11 +53,11 @@ def c16(case):
     path = case.make(mount=False)
     case.client.set(path + "/@attr", 1)
     everything = case.client.get(path + "/@")
-    same((everything["attr"], everything["key"]), (1, "t"))
+    expect((everything["attr"], everything["key"]), (1, "t"))
     check("path" in everything and everything["path"] is None or
           everything["path"] == case.yt.yson.YsonEntity(), f"path: {everything['path']!r}")
-    same(dict(case.client.get(path + "/@", attributes=["attr", "path"])),
-         {"attr": 1, "path": path})
+    expect(dict(case.client.get(path + "/@", attributes=["attr", "path"])),
+           {"attr": 1, "path": path})
 
 
 def c17(case):
@@ -66,9 +67,9 @@ def c17(case):
     for wanted in (["type"], {"keys": ["type"]}):
         node = case.call("get", {"path": path, "attributes": wanted})["value"]
         kind = {"$attributes": {"type": "map_node"}, "$value": {}}
-        same(node, {"$attributes": {"type": "map_node"}, "$value": {"b": kind}}, "get")
+        expect(node, {"$attributes": {"type": "map_node"}, "$value": {"b": kind}}, "get")
         names = case.call("list", {"path": path, "attributes": wanted})["value"]
-        same(names, [{"$attributes": {"type": "map_node"}, "$value": "b"}], "list")
+        expect(names, [{"$attributes": {"type": "map_node"}, "$value": "b"}], "list")
 
 
 def c18(case):
@@ -76,12 +77,12 @@ def c18(case):
     client, t1, t2 = case.client, case.path("t1"), case.path("t2")
     client.set(t1, 1)
     client.link(t1, t2)
-    same(client.get(t2), 1)
-    same((client.get(t2 + "/@type"), client.get(t2 + "&/@type")), ("int64_node", "link"))
-    same(client.get(t2 + "/@id"), client.get(t1 + "/@id"))
+    expect(client.get(t2), 1)
+    expect((client.get(t2 + "/@type"), client.get(t2 + "&/@type")), ("int64_node", "link"))
+    expect(client.get(t2 + "/@id"), client.get(t1 + "/@id"))
     client.remove(t1)
-    same(client.get(t2 + "&/@broken"), True)
-    same((client.exists(t2), client.exists(t2 + "&")), (False, True))
+    expect(client.get(t2 + "&/@broken"), True)
+    expect((client.exists(t2), client.exists(t2 + "&")), (False, True))
 
 
 def c19(case):
@@ -91,7 +92,7 @@ def c19(case):
     tx = case.begin("master")
     tx.lock(path, mode="snapshot")
     case.client.set(path, 100)
-    same(tx.get(path), 42)
+    expect(tx.get(path), 42)
     case.fails(f'Cannot take "exclusive" lock for node {path} since "snapshot" lock is already '
                "taken by same transaction", tx.set, path, 200)
     case.abort(tx)
@@ -102,19 +103,19 @@ def c20(case):
     client, path = case.client, case.path("v")
     tx = case.begin("master")
     tx.set(path, 1)
-    same((tx.get(path), client.exists(path)), (1, False))
+    expect((tx.get(path), client.exists(path)), (1, False))
     case.commit(tx)
-    same(client.get(path), 1)
+    expect(client.get(path), 1)
     case.fails("No such transaction", case.commit, tx)
     other = case.begin("master")
     other.set(path, 2)
     case.abort(other)
-    same(client.get(path), 1)
+    expect(client.get(path), 1)
     short = client.start_transaction(timeout=2000)
     time.sleep(1)
-    same(client.exists("#" + short), True, "after 1 s")
+    expect(client.exists("#" + short), True, "after 1 s")
     time.sleep(3)
-    same(client.exists("#" + short), False, "after 4 s")
+    expect(client.exists("#" + short), False, "after 4 s")
 
 
 def c21(case):
@@ -129,8 +130,8 @@ def c21(case):
     for tx, path in zip(inner, paths[1:]):
         tx.set(path, 1)
     case.commit(outer)
-    same([client.get(path) for path in paths], [1, 0, 0])
-    same([client.exists("#" + tx.tx) for tx in (outer, *inner)], [False] * 3)
+    expect([client.get(path) for path in paths], [1, 0, 0])
+    expect([client.exists("#" + tx.tx) for tx in (outer, *inner)], [False] * 3)
 
 
 def c22(case):
@@ -141,4 +142,4 @@ def c22(case):
     first = case.call("commit_transaction", parameters, method="POST")
     case.fails(RETRIED, case.call, "commit_transaction", parameters, method="POST")
     again = case.call("commit_transaction", {**parameters, "retry": True}, method="POST")
-    same(again, first)
+    expect(again, first)

@@ -10,10 +10,12 @@ import sys
 import traceback
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 import yt.wrapper as yt  # noqa: E402
 
 import cases  # noqa: E402
+import harness  # noqa: E402
 
 
 def run(address, request):
@@ -30,7 +32,7 @@ def main():
         request = json.loads(line)
         try:
             answer = {"outcome": "ok", "text": run(address, request)}
-        except cases.Skipped as reason:
+        except harness.Skipped as reason:
             answer = {"outcome": "skipped", "text": str(reason)}
         except Exception as error:  # noqa: BLE001  Clients raise anything.
             at = traceback.extract_tb(error.__traceback__)
@@ -38,7 +40,7 @@ def main():
                     pathlib.Path(__file__).parent and frame.name != "run"] or at
             simple = getattr(error, "simplify", None)
             text = cases.messages(simple()) if simple else f"{error}"
-            kind = "" if isinstance(error, cases.Failed) else type(error).__name__ + ": "
+            kind = "" if isinstance(error, harness.Failed) else type(error).__name__ + ": "
             answer = {"outcome": "FAILED", "text": f"{kind}{text}"[:1500] +
                       f" ({pathlib.Path(mine[-1].filename).name}:{mine[-1].lineno})"}
         print(json.dumps(answer), file=output, flush=True)
