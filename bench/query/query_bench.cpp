@@ -170,16 +170,34 @@ void compare(const Setting& setting, const std::string& name, const Times& ours,
                       .goal = Goal{.limit = goal}});
 }
 
-void show_blocks(const Setting& setting, OurQueries& ours) {
+// Of a range of five counters: the column that is summed, and the key where the range begins and
+// ends within a group.
+constexpr std::uint64_t kRangeBlocksMax = 5 * kViewsPerCounter / table::kScanBlockRows + 2 + 2 * 2;
+
+Result<void> compare_blocks(const Setting& setting, OurQueries& ours) {
+  constexpr std::string_view kRange =
+      "sum(width) as c from [//hits] where counter between 20 and 24 group by 1";
+  std::uint64_t of_range = 0;
+  std::uint64_t of_all = 0;
   for (const std::string_view text :
-       {"sum(1) as c from [//hits] group by 1",
-        "sum(width) as c from [//hits] where counter between 20 and 24 group by 1",
+       {"sum(width) as c from [//hits] group by 1", kRange.data(),
         "* from [//lineitem] where orderkey in (5, 1000, 20000) limit 20"}) {
-    if (!ours.measure(text, 1)) continue;
+    TRY_VOID(ours.measure(text, 1));
     const client::SelectStatistics& statistics = ours.statistics();
     setting.report.note(fmt::format("{}: {} blocks read, {} rows", text, statistics.blocks_read,
                                     statistics.rows_read));
+    if (of_all == 0) of_all = statistics.blocks_read;
+    if (text == kRange) of_range = statistics.blocks_read;
   }
+  setting.report.add(
+      {.bench = "query",
+       .name = "query_range_blocks",
+       .value = static_cast<double>(of_range),
+       .unit = "blocks",
+       .peer = "all keys",
+       .peer_value = static_cast<double>(of_all),
+       .goal = Goal{.of = Goal::Of::kValueAtMost, .limit = static_cast<double>(kRangeBlocksMax)}});
+  return {};
 }
 
 }  // namespace
@@ -199,7 +217,7 @@ Result<void> bench_query_select(const Setting& setting) {
   for (std::size_t lanes = 1; lanes <= kLanes; ++lanes) {
     TRY(before.emplace_back(), measure_all(*ours, lanes));
   }
-  show_blocks(setting, *ours);
+  TRY_VOID(compare_blocks(setting, *ours));
   TRY(const Times sqlite, run_sqlite(tables));
   TRY_VOID(write_csv(tables, folder / "csv"));
   for (std::size_t lanes = 1; lanes <= kLanes; ++lanes) {

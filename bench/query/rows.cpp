@@ -9,7 +9,6 @@
 namespace moraine::bench {
 namespace {
 
-constexpr std::uint64_t kViewsPerCounter = 10'000;
 constexpr std::uint64_t kLinesPerOrder = 4;
 constexpr std::uint64_t kOrdersPerCustomer = 10;
 constexpr std::int64_t kFirstDay = 8'036;  // 1992-01-01.

@@ -16,6 +16,9 @@
 
 namespace moraine::bench {
 
+// Views of a counter follow each other.
+inline constexpr std::uint64_t kViewsPerCounter = 10'000;
+
 struct BenchTable {
   std::string_view name;
   TableSchema schema;

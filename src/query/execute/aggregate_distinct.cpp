@@ -28,8 +28,14 @@ class DistinctAggregator final : public Aggregator {
     }
     if (a.type == ValueType::kNull || a.all_null()) return {};
     reserve(rows.count);
+    const bool far = !text_ && slots_.size() >= kPrefetchSlots;
     for (std::size_t i = 0; i < rows.count; ++i) {
       const std::size_t row = a.at(rows[i]);
+      if (far && i + kPrefetchDistance < rows.count) {
+        const std::size_t ahead = i + kPrefetchDistance;
+        const std::uint64_t word = ordered(type_, a.words[a.at(rows[ahead])]);
+        __builtin_prefetch(&slots_[hash(grouped.ids[ahead], word) & (slots_.size() - 1)]);
+      }
       if (a.nulls != nullptr && a.nulls[row] != 0) continue;
       if (text_) {
         insert_text(grouped.ids[i], a.text(row));
@@ -67,6 +73,9 @@ class DistinctAggregator final : public Aggregator {
 
  private:
   static constexpr std::size_t kFirstSlots = 256;
+  // From so many slots on a probe misses the cache, and is asked for in advance.
+  static constexpr std::size_t kPrefetchSlots = 32'768;
+  static constexpr std::size_t kPrefetchDistance = 16;
   struct Slot {
     std::uint64_t word = 0;  // Of a text its hash.
     std::uint32_t group = kNoGroup;

@@ -8,6 +8,9 @@ namespace moraine::table {
 
 namespace {
 
+// Whose words are compared at once, without branches.
+constexpr std::uint32_t kWordsCounted = 16;
+
 void fill_nulls(ValueType type, std::size_t rows, ColumnVector& out) {
   out.clear();
   out.type = type;
@@ -55,6 +58,12 @@ bool GroupCursor::prepare(const ColumnScan& scan) {
     add_condition(condition.column, condition.values);
   }
   columns_.resize(sources_.size());
+  for (std::uint32_t i = 0; i < sources_.size(); ++i) {
+    if (is_key(sources_[i])) continue;
+    value_sources_.push_back(i);
+    has_any_ = has_any_ || sources_[i].type == ValueType::kAny;
+  }
+  std::ranges::sort(value_sources_, {}, [this](std::uint32_t i) { return sources_[i].target; });
   return std::ranges::all_of(sources_, [this](const Source& source) { return readable(source); });
 }
 
@@ -77,6 +86,19 @@ GroupCursor::Source GroupCursor::source_of(ColumnIndex column) const {
 bool GroupCursor::readable(const Source& source) const {
   return source.column == kAbsentColumn ||
          physical_type(meta().schema.columns[source.column].type) == source.type;
+}
+
+void GroupCursor::add_key_ranges(std::vector<KeyColumnRange>& ranges) const {
+  const std::size_t keys = std::min(ranges.size(), meta().schema.key_count());
+  for (std::uint32_t unit = unit_; unit < bounds_.end_unit(); ++unit) {
+    for (std::size_t i = 0; i < keys; ++i) {
+      const ColumnRange& range = meta().ranges[unit * meta().schema.columns.size() + i];
+      if (!range.values) continue;
+      ranges[i].values = true;
+      ranges[i].least = std::min(ranges[i].least, range.least);
+      ranges[i].greatest = std::max(ranges[i].greatest, range.greatest);
+    }
+  }
 }
 
 ByteSpan GroupCursor::group_from() const {
@@ -162,6 +184,8 @@ bool GroupCursor::enter(bool with_keys) {
   }
   count_blocks(*statistics_, blocks_);
   group_.begin(meta().blocks[first].rows);
+  newest_of_group_ = meta().blocks[first].max_timestamp;
+  patch_.begin(group_.rows());
   for (std::size_t i = 0; i < places_.size(); ++i) group_.set(places_[i], blocks_[i]);
   find_rows();
   irregular_.clear();
@@ -175,7 +199,7 @@ bool GroupCursor::enter(bool with_keys) {
   decoded_.assign(sources_.size(), false);
   mask_made_ = false;
   has_absents_ = std::ranges::any_of(sources_, [this](const Source& source) {
-    if (chunk_->schema().columns[source.target].key) return false;
+    if (is_key(source)) return false;
     return source.column == kAbsentColumn || group_.segment(source.column).has_absents();
   });
   inside_ = row_ < end_row_;
@@ -209,7 +233,27 @@ void GroupCursor::find_rows() {
   end_row_ = first(row_, [this](ByteSpan bytes) { return !bounds_.beyond(bytes); });
 }
 
+void GroupCursor::decode_fields() {
+  words_.assign(group_.rows(), 0);
+  const std::size_t keys = meta().schema.key_count();
+  const std::span<const KeyOrder::Field> fields = order_.fields();
+  for (std::size_t i = 0; i < std::min(keys, fields.size()); ++i) {
+    const KeyOrder::Field& field = fields[i];
+    group_.segment(i).decode(first_key_);
+    // Nothing is below the range. The order of words is that of words with an offset.
+    const std::uint64_t offset = ordered_word(field.type, 0) - field.least;
+    const std::uint64_t* const in = first_key_.words.data();
+    const std::uint8_t* const nulls = first_key_.nulls.empty() ? nullptr : first_key_.nulls.data();
+    for (std::size_t row = 0; row < words_.size(); ++row) {
+      const std::uint64_t of_value = std::min(in[row] + offset, field.span) + KeyOrder::kFirst;
+      const bool null = nulls != nullptr && nulls[row] != 0;
+      words_[row] |= (null ? 0 : of_value) << field.shift;
+    }
+  }
+}
+
 void GroupCursor::decode_keys() {
+  if (!order_.fields().empty()) return decode_fields();
   ColumnVector& first = first_key_;
   group_.segment(0).decode(first);
   words_.resize(group_.rows());
@@ -260,8 +304,7 @@ void GroupCursor::key(std::uint32_t row, std::string& out) const {
 
 std::strong_ordering GroupCursor::compare(std::uint32_t row, std::span<const Value> key) const {
   const std::size_t keys = meta().schema.key_count();
-  const std::size_t from = order_.decides_first(words_[row]) ? 1 : 0;
-  for (std::size_t i = from; i < key.size(); ++i) {
+  for (std::size_t i = order_.decided(words_[row]); i < key.size(); ++i) {
     const Value own = i < keys ? group_.segment(i).get(row) : Value();
     const std::strong_ordering order = moraine::compare(own, key[i]);
     if (order != 0) return order;
@@ -280,16 +323,22 @@ void GroupCursor::decode(std::size_t at, bool text_tables) {
   const Source& source = sources_[at];
   ColumnVector& out = columns_[at];
   if (source.column != kAbsentColumn) {
-    return group_.segment(source.column).decode(out, text_tables);
+    group_.segment(source.column).decode(out, text_tables);
+  } else {
+    fill_nulls(source.type, group_.rows(), out);
   }
-  fill_nulls(source.type, group_.rows(), out);
+  if (!patch_.empty() && !is_key(source)) patch_.apply(at, out);
 }
 
 void GroupCursor::read_rows(std::size_t i, std::span<const std::uint32_t> rows,
                             ColumnVector& out) const {
   const Source& source = sources_[i];
-  if (source.column == kAbsentColumn) return fill_nulls(source.type, rows.size(), out);
-  group_.segment(source.column).decode_rows(rows, out, false);
+  if (source.column == kAbsentColumn) {
+    fill_nulls(source.type, rows.size(), out);
+  } else {
+    group_.segment(source.column).decode_rows(rows, out, false);
+  }
+  if (!patch_.empty() && !is_key(source)) patch_.apply_to_rows(i, rows, out);
 }
 
 void GroupCursor::make_mask() {
@@ -300,10 +349,15 @@ void GroupCursor::make_mask() {
   if (checks_times()) {
     group_.times().decode(times_);
     for (std::size_t i = 0; i < mask_.size(); ++i) mask_[i] = times_[i] <= timestamp_ ? 1 : 0;
+    for (std::uint32_t i = 0; i < patch_.size(); ++i) mask_[patch_.place(i)] = 1;
   }
+  key_mask_.clear();
   for (const Condition& condition : conditions_) {
     decode(condition.source, true);
     condition.test.test(columns_[condition.source], mask_);
+    if (!is_key(sources_[condition.source])) continue;
+    if (key_mask_.empty()) key_mask_.assign(group_.rows(), 1);
+    condition.test.test(columns_[condition.source], key_mask_);
   }
 }
 
@@ -318,9 +372,105 @@ void GroupCursor::take(std::size_t i, ColumnVector& out) {
   if (!text_tables_) look_up_texts(out);
 }
 
+std::uint32_t GroupCursor::find_word(std::uint32_t row, std::uint64_t word) const {
+  const std::uint64_t* const words = words_.data();
+  std::uint32_t step = kWordsCounted;
+  while (row + step <= end_row_ && words[row + step - 1] < word) {
+    row += step;
+    step *= 2;
+  }
+  const auto end = words + std::min(row + step, end_row_);
+  if (step > kWordsCounted) {
+    return static_cast<std::uint32_t>(std::lower_bound(words + row, end, word) - words);
+  }
+  // Counting all costs less than searching by branches.
+  std::uint32_t below = 0;
+  for (const std::uint64_t* at = words + row; at < end; ++at) below += *at < word ? 1 : 0;
+  return row + below;
+}
+
+bool GroupCursor::replace(std::uint32_t row, const VersionedRow& by) {
+  if (!by.folded.empty() || by.write_timestamps.empty() || has_any_) return false;
+  const Timestamp time = by.write_timestamps.front();
+  if (!by.delete_timestamps.empty() && by.delete_timestamps.front() >= time) return false;
+  auto value = by.values.begin();
+  for (const std::uint32_t i : value_sources_) {
+    const Source& source = sources_[i];
+    while (value != by.values.end() && value->column < source.target) ++value;
+    if (value == by.values.end() || value->column != source.target || value->timestamp != time ||
+        value->aggregate || value->hunk) {
+      return false;
+    }
+  }
+  const std::uint32_t entry = patch_.put(row, time);
+  value = by.values.begin();
+  for (const std::uint32_t i : value_sources_) {
+    const Source& source = sources_[i];
+    while (value->column < source.target) ++value;
+    patch_.set(i, entry, source.type, value->value);
+  }
+  replaced_.assign(1, entry);
+  show_replaced(replaced_);
+  return true;
+}
+
+void GroupCursor::replace(std::span<const std::uint32_t> rows, GroupCursor& from,
+                          std::span<const std::uint32_t> by) {
+  replaced_.clear();
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    replaced_.push_back(patch_.put(rows[k], from.newest(by[k])));
+  }
+  bool texts = false;
+  for (const std::uint32_t i : value_sources_) {
+    patch_.set(i, replaced_, by, from.column(i));
+    texts = texts || is_text_type(sources_[i].type);
+  }
+  if (texts) {
+    patch_.keep(from.blocks_);
+    patch_.keep(from.patch_.blocks());
+  }
+  show_replaced(replaced_);
+}
+
+// Columns that are decoded and the mask follow.
+void GroupCursor::show_replaced(std::span<const std::uint32_t> entries) {
+  if (!irregular_.empty()) {
+    std::erase_if(irregular_,
+                  [this](std::uint32_t row) { return patch_.find(row) != GroupPatch::kNone; });
+  }
+  for (const std::uint32_t i : value_sources_) {
+    if (decoded_[i]) patch_.apply(i, entries, columns_[i]);
+  }
+  if (!mask_made_ || !masked_) return;
+  std::vector<std::uint8_t> passes(patch_.size(), 1);
+  for (const Condition& condition : conditions_) {
+    if (is_key(sources_[condition.source])) continue;
+    condition.test.test(patch_.values(condition.source), passes);
+  }
+  for (const std::uint32_t entry : entries) {
+    const std::uint32_t place = patch_.place(entry);
+    const std::uint8_t of_key = key_mask_.empty() ? 1 : key_mask_[place];
+    mask_[place] = static_cast<std::uint8_t>(passes[entry] & of_key);
+  }
+}
+
+bool GroupCursor::read_replaced(std::uint32_t entry, const ReadSpec& spec, RowBuilder& out) {
+  out.write_timestamps.push_back(patch_.time(entry));
+  for (const std::uint32_t i : value_sources_) {
+    const ColumnIndex column = sources_[i].target;
+    if (spec.columns != nullptr && !spec.columns->has(column)) continue;
+    if (!out.values.empty() && out.values.back().column == column) continue;
+    out.values.push_back({value_at(patch_.values(i), entry), patch_.time(entry), column});
+  }
+  return true;
+}
+
 bool GroupCursor::read(std::uint32_t row, const ReadSpec& spec, RowBuilder& out) {
   out.clear();
-  if (!group_.read(row, spec, out)) return false;
+  const std::uint32_t entry = patch_.find(row);
+  const bool found =
+      entry != GroupPatch::kNone ? read_replaced(entry, spec, out) : group_.read(row, spec, out);
+  if (!found) return false;
   key(row, key_);
   out.key = as_bytes(key_);
   return true;

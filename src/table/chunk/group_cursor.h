@@ -7,6 +7,8 @@
 // A row is regular (one write of values) or irregular (several versions, deletes, deltas, hunks),
 // as in row_group.h. Columns have values of regular rows; all rows can be read as versions.
 //
+// Whole rows of other stores can take the places of rows with the same keys: such a row is regular.
+//
 // Promise    Rows within the bounds, in key order. Columns are decoded when they are first used.
 //            What columns return lives until the group is left, and their texts as long as
 //            blocks().
@@ -24,6 +26,7 @@
 #include "table/chunk/block_feed.h"
 #include "table/chunk/chunk_reader.h"
 #include "table/chunk/column_filter.h"
+#include "table/chunk/group_patch.h"
 #include "table/chunk/key_order.h"
 #include "table/chunk/row_group.h"
 #include "table/chunk/scan_bounds.h"
@@ -36,6 +39,11 @@ class GroupCursor {
   static std::unique_ptr<GroupCursor> open(std::shared_ptr<const ChunkReader> reader,
                                            const OpenChunk& chunk, const KeyBounds& bounds,
                                            const ColumnScan& scan);
+
+  // What its key columns may be is added to `ranges`, one for each key column of the table.
+  void add_key_ranges(std::vector<KeyColumnRange>& ranges) const;
+  // Before anything else: how words are made, for all cursors that are merged.
+  void set_order(const KeyOrder& order) { order_ = order; }
 
   // Outside a group: whether there are no more.
   bool ended() const { return unit_ == bounds_.end_unit(); }
@@ -82,7 +90,10 @@ class GroupCursor {
   }
   bool has_irregular_rows() const { return !irregular_.empty(); }
   bool is_irregular(std::uint32_t row) const { return next_irregular(row) == row; }
-  Timestamp newest(std::uint32_t row) const { return group_.times().get(row); }
+  Timestamp newest(std::uint32_t row) const {
+    const std::uint32_t entry = patch_.find(row);
+    return entry == GroupPatch::kNone ? group_.times().get(row) : patch_.time(entry);
+  }
   // Some regular row has no value of its own in a wanted column.
   bool has_absents() const { return has_absents_; }
   // Bytes of 1 for regular rows that are visible and pass. Null: all regular rows.
@@ -100,8 +111,36 @@ class GroupCursor {
   // The row with its versions. False: it has none at the timestamp.
   bool read(std::uint32_t row, const ReadSpec& spec, RowBuilder& out);
 
-  // Those of the columns.
-  const std::vector<Slice>& blocks() const { return blocks_; }
+  // Rows that take the places of others. Keys must have been asked for.
+  //
+  // The first row of the group at or after this one that is not below the word, or end_row().
+  std::uint32_t find_word(std::uint32_t row, std::uint64_t word) const;
+  // Whether the row is newer than the present one, and than all of its versions.
+  bool is_newer(Timestamp time, std::uint32_t row) const {
+    const std::uint32_t entry = patch_.find(row);
+    if (entry != GroupPatch::kNone) return time > patch_.time(entry);
+    return time > newest_of_group_ || time > group_.times().get(row);
+  }
+  // Whether the row alone determines all wanted values, and is visible.
+  bool is_whole(std::uint32_t row) const {
+    return patch_.find(row) != GroupPatch::kNone ||
+           (!has_absents_ && !is_irregular(row) && newest(row) <= timestamp_);
+  }
+  // A row of another store, newer and visible. False, and nothing is changed: it does not determine
+  // all wanted values at once. Texts must outlive the group and what was taken of it.
+  bool replace(std::uint32_t row, const VersionedRow& by);
+  // Regular rows of a cursor with the same columns, by[i] for rows[i]; without absents, newer and
+  // visible.
+  void replace(std::span<const std::uint32_t> rows, GroupCursor& from,
+               std::span<const std::uint32_t> by);
+
+  // Appends the blocks into which texts of columns point.
+  void keep_blocks(std::vector<Slice>& memory) const {
+    memory.insert(memory.end(), blocks_.begin(), blocks_.end());
+    memory.insert(memory.end(), patch_.blocks().begin(), patch_.blocks().end());
+  }
+  // Rows of the chunk.
+  std::uint64_t chunk_rows() const { return chunk_->record().statistics.rows; }
 
  private:
   static constexpr std::size_t kAbsentColumn = ~std::size_t{0};
@@ -120,6 +159,7 @@ class GroupCursor {
   bool prepare(const ColumnScan& scan);
   void add_condition(ColumnIndex column, const ValueSet& values);
   Source source_of(ColumnIndex column) const;
+  bool is_key(const Source& source) const { return chunk_->schema().columns[source.target].key; }
   bool readable(const Source& source) const;
   const ChunkMeta& meta() const { return chunk_->meta(); }
   bool skippable(std::uint32_t unit) const;
@@ -131,8 +171,11 @@ class GroupCursor {
   std::uint32_t find_irregular(std::uint32_t row) const;
   void leave();
   void decode_keys();
+  void decode_fields();
   void decode(std::size_t source, bool text_tables);
   void make_mask();
+  void show_replaced(std::span<const std::uint32_t> entries);
+  bool read_replaced(std::uint32_t entry, const ReadSpec& spec, RowBuilder& out);
 
   const std::shared_ptr<const ChunkReader> reader_;
   const OpenChunk* const chunk_;
@@ -142,10 +185,13 @@ class GroupCursor {
   const bool bounded_;
   const ScanBounds bounds_;
   const Timestamp timestamp_;
-  const KeyOrder order_;
+  KeyOrder order_;
   BlockFeed feed_;
   std::vector<Source> sources_;  // Of the result, then those of conditions only.
   std::size_t outputs_ = 0;
+  // Of value columns, by target; a column may be asked for repeatedly.
+  std::vector<std::uint32_t> value_sources_;
+  bool has_any_ = false;  // A value column of type any, which may hold other types.
   std::vector<Condition> conditions_;
   std::uint32_t unit_ = 0;
   bool with_keys_ = false;  // As the last enter() asked.
@@ -161,11 +207,15 @@ class GroupCursor {
   ColumnVector first_key_;
   std::vector<std::uint32_t> irregular_;
   bool has_absents_ = false;
-  std::vector<ColumnVector> columns_;  // By source.
+  Timestamp newest_of_group_ = 0;
+  GroupPatch patch_;
+  std::vector<std::uint32_t> replaced_;  // Entries.
+  std::vector<ColumnVector> columns_;    // By source.
   std::vector<bool> decoded_;
   bool mask_made_ = false;
   bool masked_ = false;
   std::vector<std::uint8_t> mask_;
+  std::vector<std::uint8_t> key_mask_;  // Of conditions of keys. Empty: there are none.
   std::vector<Timestamp> times_;
   mutable std::string key_;
 };

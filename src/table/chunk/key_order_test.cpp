@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -68,6 +69,65 @@ INSTANTIATE_TEST_SUITE_P(Types, KeyOrderOf,
                          [](const auto& type) {
                            return "Type" + std::to_string(static_cast<int>(type.param));
                          });
+
+// Keys of three columns within known ranges, at their ends, and outside of them.
+TEST(KeyOrderFields, WordsOfSeveralColumnsAscendWithKeysAndSayWhatTheyDecide) {
+  TableSchema schema = with_key(ColumnType::kInt64);
+  schema.columns.push_back({.name = "l", .type = ColumnType::kUint64, .key = true});
+  schema.columns.push_back({.name = "m", .type = ColumnType::kBoolean, .key = true});
+  const auto word_of_int = [](std::int64_t value) {
+    return ordered_word(ValueType::kInt64, static_cast<std::uint64_t>(value));
+  };
+  const std::vector<KeyColumnRange> ranges{
+      {.values = true, .least = word_of_int(-3), .greatest = word_of_int(4)},
+      {.values = true, .least = 100, .greatest = 130},
+      {.values = true, .least = 0, .greatest = 1}};
+  const KeyOrder order(schema, ranges);
+  ASSERT_EQ(order.fields().size(), 3u);
+  std::vector<std::pair<std::string, bool>> keys;  // And: within the ranges.
+  for (const std::int64_t a : {INT64_MIN, std::int64_t{-4}, std::int64_t{-3}, std::int64_t{0},
+                               std::int64_t{4}, std::int64_t{5}, INT64_MAX}) {
+    for (const std::uint64_t b : {0u, 99u, 100u, 117u, 130u, 131u, 4'000'000'000u}) {
+      for (const bool c : {false, true}) {
+        const bool inside = a >= -3 && a <= 4 && b >= 100 && b <= 130;
+        keys.emplace_back(encode_key(std::vector<Value>{Value(a), Value(b), Value(c)}), inside);
+      }
+      keys.emplace_back(encode_key(std::vector<Value>{Value(a), Value(b), Value()}), false);
+    }
+    keys.emplace_back(encode_key(std::vector<Value>{Value(a), Value(), Value(true)}), false);
+  }
+  keys.emplace_back(encode_key(std::vector<Value>{Value(), Value(), Value()}), false);
+  std::ranges::sort(keys);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const ByteSpan key = as_bytes(keys[i].first);
+    const std::uint64_t word = order.of_bound(key);
+    if (keys[i].second) EXPECT_TRUE(order.decides(word)) << i;
+    for (std::size_t cut = 0; cut <= key.size(); ++cut) {
+      EXPECT_LE(order.of_bound(key.first(cut)), word) << i << " " << cut;
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      const std::uint64_t before = order.of_bound(as_bytes(keys[j].first));
+      EXPECT_LE(before, word) << j << " " << i;
+      if (before != word) continue;
+      EXPECT_FALSE(order.decides(word)) << j << " " << i;
+      const std::size_t shared = order.decided(word) * 9;
+      EXPECT_EQ(keys[i].first.substr(0, shared), keys[j].first.substr(0, shared));
+    }
+  }
+}
+
+TEST(KeyOrderFields, ColumnsThatDoNotFitTogetherAreLeftOut) {
+  TableSchema schema = with_key(ColumnType::kInt64);
+  schema.columns.push_back({.name = "l", .type = ColumnType::kUint64, .key = true});
+  const KeyColumnRange all{.values = true, .least = 0, .greatest = ~std::uint64_t{0}};
+  const KeyColumnRange narrow{.values = true, .least = 5, .greatest = 9};
+  EXPECT_TRUE(KeyOrder(schema, std::vector{all, narrow}).fields().empty());
+  EXPECT_TRUE(KeyOrder(schema, std::vector{narrow, all}).fields().empty());
+  EXPECT_EQ(KeyOrder(schema, std::vector{narrow, narrow}).fields().size(), 2u);
+  EXPECT_EQ(KeyOrder(schema, std::vector{narrow, KeyColumnRange{}}).fields().size(), 2u);
+  schema.columns[1].type = ColumnType::kString;
+  EXPECT_TRUE(KeyOrder(schema, std::vector{narrow, narrow}).fields().empty());
+}
 
 }  // namespace
 }  // namespace moraine::table

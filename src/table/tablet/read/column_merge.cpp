@@ -13,30 +13,10 @@ namespace {
 // returned whole.
 constexpr std::size_t kBatchRowsEnough = kBatchRowsMax / 2;
 
-// If a smaller share of a group is copied, columns are read row by row.
-constexpr std::size_t kSparseShare = 10;
-// Whose words are compared at once, without branches, to find the end of a run.
-constexpr std::uint32_t kRowsCounted = 16;
-
 Timestamp newest_of(const VersionedRow& row) {
   const Timestamp written = row.write_timestamps.empty() ? 0 : row.write_timestamps.front();
   const Timestamp deleted = row.delete_timestamps.empty() ? 0 : row.delete_timestamps.front();
   return std::max(written, deleted);
-}
-
-// Of a row whose text is in ColumnVector::texts.
-constexpr std::uint32_t kNoCode = ~std::uint32_t{0};
-// Codes are returned if the table has at most one text for so many rows.
-constexpr std::size_t kRowsPerTextMin = 2;
-
-// Most runs are short where sources overlap much.
-template <class T>
-void copy_items(const T* from, std::uint32_t count, T* to) {
-  if (count > 16) {
-    std::copy(from, from + count, to);
-    return;
-  }
-  for (std::uint32_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
 }  // namespace
@@ -44,22 +24,26 @@ void copy_items(const T* from, std::uint32_t count, T* to) {
 ColumnMerge::ColumnMerge(std::vector<std::unique_ptr<GroupCursor>> groups,
                          std::unique_ptr<RowCursor> rows, Setup setup)
     : setup_(setup),
-      order_(setup.schema),
       waits_(setup.request.timestamp != kAsyncLastCommitted),
       groups_(std::move(groups)),
+      order_(order_of(setup.schema, groups_)),
+      copy_(groups_, setup.request, setup.batcher),
       rows_(std::move(rows)),
       row_state_(rows_ ? RowState::kUnknown : RowState::kEnd),
-      cells_(groups_.size() + 1),
-      used_(groups_.size()) {
+      cells_(groups_.size() + 1) {
   for (std::size_t i = setup_.schema.key_count(); i < setup_.schema.columns.size(); ++i) {
     const auto column = static_cast<ColumnIndex>(i);
     if (setup_.spec.columns == nullptr || setup_.spec.columns->has(column)) ++wanted_values_;
   }
-  picked_.resize(groups_.size());
-  copied_.resize(groups_.size());
-  some_.resize(groups_.size());
-  code_from_.resize(groups_.size());
+  for (const std::unique_ptr<GroupCursor>& group : groups_) group->set_order(order_);
   for (std::uint32_t i = 0; i < groups_.size(); ++i) await(i);
+}
+
+KeyOrder ColumnMerge::order_of(const TableSchema& schema,
+                               std::span<const std::unique_ptr<GroupCursor>> groups) {
+  std::vector<KeyColumnRange> ranges(schema.key_count());
+  for (const std::unique_ptr<GroupCursor>& group : groups) group->add_key_ranges(ranges);
+  return KeyOrder(schema, ranges);
 }
 
 // Puts a cursor that is outside a group in its place.
@@ -81,15 +65,7 @@ ColumnMerge::Stop ColumnMerge::read(ColumnBatch& batch, std::size_t visit_max) {
   visited_ = 0;
   visit_max_ = visit_max;
   batch_over_ = false;
-  taken_ = false;
-  tables_.resize(batch.columns.size());
-  for (std::size_t i = 0; i < tables_.size(); ++i) {
-    ColumnVector& column = batch.columns[i];
-    tables_[i].reset();
-    if (!setup_.request.text_tables || !is_text_type(column.type)) continue;
-    tables_[i] = std::make_shared<TextTable>();
-    column.codes.assign(setup_.batcher.rows_max(), kNoCode);
-  }
+  copy_.begin(batch);
   waiting_.clear();
   rows_wait_ = false;
   Stop stop = Stop::kPause;
@@ -112,8 +88,8 @@ ColumnMerge::Stop ColumnMerge::read(ColumnBatch& batch, std::size_t visit_max) {
       break;
     }
   }
-  flush(batch);
-  finish_texts(batch);
+  copy_.flush(batch);
+  copy_.finish(batch);
   remember_position();
   return stop;
 }
@@ -137,10 +113,8 @@ void ColumnMerge::insert(std::uint32_t source, std::uint64_t word) {
   cells_[source].clear();
   const Head added{.word = word, .source = source};
   std::size_t at = heads_.count_above(word);
-  if (!order_.decides(word)) {
-    while (at < heads_.size() && heads_[at].word == word && compare_heads(heads_[at], added) > 0) {
-      ++at;
-    }
+  while (at < heads_.size() && heads_[at].word == word && compare_heads(heads_[at], added) > 0) {
+    ++at;
   }
   heads_.insert(at, added);
 }
@@ -218,9 +192,134 @@ std::strong_ordering ColumnMerge::compare_equal_words(const Head& a, const Head&
   return 0 <=> cursor_of(b).compare(cursor_of(b).row(), cells_of(a));
 }
 
+bool ColumnMerge::is_larger(const Head& a, const Head& b) {
+  if (is_rows(a)) return false;
+  return is_rows(b) || cursor_of(a).chunk_rows() > cursor_of(b).chunk_rows();
+}
+
+// The first row of the group at or after `row` that is not below the head's key.
+std::uint32_t ColumnMerge::first_not_below(GroupCursor& group, std::uint32_t row,
+                                           const Head& head) {
+  row = group.find_word(row, head.word);
+  const std::uint32_t end = group.end_row();
+  if (row == end || group.word(row) > head.word || order_.decides(head.word)) return row;
+  const std::vector<Value>& cells = cells_of(head);
+  const auto is_below = [&](std::uint32_t at) {
+    return group.word(at) == head.word && group.compare(at, cells) < 0;
+  };
+  std::uint32_t step = 1;
+  while (row < end && is_below(std::min(row + step, end) - 1)) {
+    row = std::min(row + step, end);
+    step *= 2;
+  }
+  // The last row of the step is not below it.
+  std::uint32_t to = std::min(row + step - 1, end);
+  while (row < to) {
+    const std::uint32_t middle = row + (to - row) / 2;
+    if (is_below(middle)) {
+      row = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  return row;
+}
+
+// Moves `row` to the row of the group with the head's key. False: to the first one above it.
+bool ColumnMerge::find_row(GroupCursor& group, std::uint32_t& row, const Head& head) {
+  row = first_not_below(group, row, head);
+  if (row == group.end_row() || group.word(row) != head.word) return false;
+  return order_.decides(head.word) || group.compare(row, cells_of(head)) == 0;
+}
+
+// Rows of one of the two least heads take the places of rows of the other one, which is of a larger
+// chunk, as far as they can. False: none can.
+bool ColumnMerge::replace_rows(ColumnBatch& batch) {
+  if (setup_.deleted_rows.observing()) return false;
+  std::size_t at = heads_.size() - 2;
+  const bool least_is_larger = is_larger(heads_.back(), heads_[at]);
+  if (!least_is_larger && !is_larger(heads_[at], heads_.back())) return false;
+  const Head larger = least_is_larger ? heads_.back() : heads_[at];
+  if (!least_is_larger) ++at;
+  const Head head = heads_[at];
+  if (is_rows(head)) {
+    if (!replace_from_rows(cursor_of(larger), head)) return false;
+    heads_.remove(at);
+    if (row_state_ == RowState::kHead) insert(head.source, order_.of_bound(rows_->row().key));
+    return true;
+  }
+  GroupCursor& cursor = cursor_of(head);
+  const std::uint32_t before = cursor.row();
+  const std::uint32_t row = replace_from_group(cursor_of(larger), head);
+  if (row == before) return false;
+  visited_ += row - before;
+  heads_.remove(at);
+  move_to(head.source, row, batch);
+  if (cursor.inside()) insert(head.source, cursor.word(row));
+  return true;
+}
+
+// Returns the first row of the head's group that remains there.
+std::uint32_t ColumnMerge::replace_from_group(GroupCursor& group, const Head& head) {
+  GroupCursor& from = cursor_of(head);
+  std::uint32_t next = from.row();
+  if (from.has_absents()) return next;
+  const std::uint32_t end = from.next_irregular(next);
+  std::uint32_t row = group.row();
+  replaced_.clear();
+  replacing_.clear();
+  for (; next < end; ++next) {
+    cells_[head.source].clear();
+    if (next != from.row() && !order_.decides(from.word(next))) {
+      from.key_cells(next, cells_[head.source]);
+    }
+    if (!find_row(group, row, {.word = from.word(next), .source = head.source})) break;
+    const Timestamp time = from.newest(next);
+    if (time > setup_.request.timestamp) break;
+    if (group.is_newer(time, row)) {
+      replaced_.push_back(row);
+      replacing_.push_back(next);
+    } else if (time == group.newest(row) || !group.is_whole(row)) {
+      break;
+    }
+  }
+  cells_[head.source].clear();
+  if (!replaced_.empty()) group.replace(replaced_, from, replacing_);
+  return next;
+}
+
+// Afterwards the rows' head is another one. False: nothing was done.
+bool ColumnMerge::replace_from_rows(GroupCursor& group, const Head& head) {
+  std::uint32_t row = group.row();
+  Head next = head;
+  bool any = false;
+  while (row_state_ == RowState::kHead) {
+    if ((waits_ && rows_->prepared()) || !find_row(group, row, next)) break;
+    const VersionedRow& by = rows_->row();
+    const Timestamp time = newest_of(by);
+    if (group.is_newer(time, row)) {
+      if (!setup_.texts_stay || !group.replace(row, by)) break;
+    } else if (time == group.newest(row) || !group.is_whole(row)) {
+      break;
+    }
+    any = true;
+    ++visited_;
+    ++setup_.statistics.rows_read;
+    ++setup_.statistics.rows_merged;
+    cells_[head.source].clear();
+    row_state_ = RowState::kUnknown;
+    const RowCursor::Step step = rows_->next();
+    if (step == RowCursor::Step::kNeedsData) break;
+    row_state_ = step == RowCursor::Step::kRow ? RowState::kHead : RowState::kEnd;
+    if (step == RowCursor::Step::kRow) next.word = order_.of_bound(rows_->row().key);
+  }
+  return any;
+}
+
 // Reads the rows of one source up to the next key of another, or one row of several sources. False:
 // the row is undecided.
 bool ColumnMerge::step(ColumnBatch& batch) {
+  if (heads_.size() > 1 && replace_rows(batch)) return true;
   const Head least = heads_.back();
   const bool others = heads_.size() > 1;
   const Head second = others ? heads_[heads_.size() - 2] : Head{};
@@ -274,16 +373,8 @@ bool ColumnMerge::merge_two(ColumnBatch& batch) {
     const auto room = static_cast<std::uint32_t>(setup_.batcher.room(batch));
     const std::uint32_t from = side.row;
     const std::uint32_t last = std::min(side.end, from + room);
-    while (side.row + kRowsCounted <= last) {
-      std::uint32_t count = 0;
-      for (std::uint32_t i = 0; i < kRowsCounted; ++i) {
-        count += side.words[side.row + i] < word ? 1 : 0;
-      }
-      side.row += count;
-      if (count < kRowsCounted) break;
-    }
-    while (side.row < last && side.words[side.row] < word) ++side.row;
-    pick(side.source, from, side.row - from, batch);
+    side.row = std::min(last, side.cursor->find_word(side.row, word));
+    copy_.pick(side.source, from, side.row - from, batch);
     visited_ += side.row - from;
   };
   const std::size_t visited = visited_;
@@ -300,7 +391,7 @@ bool ColumnMerge::merge_two(ColumnBatch& batch) {
     const Timestamp time_b = b.cursor->newest(b.row);
     if (time_a == time_b) break;
     const Side& newer = time_a > time_b ? a : b;
-    pick(newer.source, newer.row, 1, batch);
+    copy_.pick(newer.source, newer.row, 1, batch);
     ++a.row;
     ++b.row;
     ++visited_;
@@ -316,43 +407,11 @@ bool ColumnMerge::merge_two(ColumnBatch& batch) {
 
 // The first row of the cursor's group that is not before `second`, nor before the next pending
 // group. Requires: its present row is.
-std::uint32_t ColumnMerge::end_of_run(const GroupCursor& cursor, const Head* second) {
+std::uint32_t ColumnMerge::end_of_run(GroupCursor& cursor, const Head* second) {
   if (pending_.empty() && second == nullptr) return cursor.end_row();
   const bool by_pending = !pending_.empty() && (second == nullptr || pending_word_ <= second->word);
-  const std::uint64_t bound = by_pending ? pending_word_ : second->word;
-  const std::uint64_t* words = cursor.words();
-  const std::vector<Value>* cells = nullptr;
-  const auto is_before = [&](std::uint32_t row) {
-    if (words[row] != bound || by_pending || order_.decides(bound)) return words[row] < bound;
-    if (cells == nullptr) cells = &cells_of(*second);
-    return cursor.compare(row, *cells) < 0;
-  };
-  std::uint32_t from = cursor.row() + 1;
-  std::uint32_t step = 1;
-  if (from < cursor.end_row() && words[from] > bound) return from;
-  if (from + kRowsCounted <= cursor.end_row()) {
-    std::uint32_t before = 0;
-    for (std::uint32_t i = 0; i < kRowsCounted; ++i) before += words[from + i] < bound ? 1 : 0;
-    from += before;
-    const bool decided =
-        before < kRowsCounted && (words[from] > bound || by_pending || order_.decides(bound));
-    if (decided) return from;
-  }
-  while (from < cursor.end_row() && is_before(std::min(from + step, cursor.end_row()) - 1)) {
-    from = std::min(from + step, cursor.end_row());
-    step *= 2;
-  }
-  // The last row of the step is not before it.
-  std::uint32_t to = std::min(from + step - 1, cursor.end_row());
-  while (from < to) {
-    const std::uint32_t middle = from + (to - from) / 2;
-    if (is_before(middle)) {
-      from = middle + 1;
-    } else {
-      to = middle;
-    }
-  }
-  return from;
+  return by_pending ? cursor.find_word(cursor.row() + 1, pending_word_)
+                    : first_not_below(cursor, cursor.row() + 1, *second);
 }
 
 // A run within a group that is read as it is. False: not this one.
@@ -363,7 +422,7 @@ bool ColumnMerge::read_plain_run(std::uint32_t source, std::uint32_t end, Column
                      cursor.mask() == nullptr && end - row <= setup_.batcher.room(batch) &&
                      !setup_.deleted_rows.observing();
   if (!plain) return false;
-  pick(source, row, end - row, batch);
+  copy_.pick(source, row, end - row, batch);
   visited_ += end - row;
   cursor.skip_to(end);
   return true;
@@ -396,7 +455,7 @@ std::uint32_t ColumnMerge::pick_regular(std::uint32_t source, std::uint32_t row,
   std::size_t room = setup_.batcher.room(batch);
   if (mask == nullptr) {
     const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(end - row, room));
-    pick(source, row, count, batch);
+    copy_.pick(source, row, count, batch);
     return row + count;
   }
   while (row < end && room > 0) {
@@ -406,22 +465,10 @@ std::uint32_t ColumnMerge::pick_regular(std::uint32_t source, std::uint32_t row,
     }
     const std::uint32_t from = row;
     while (row < end && mask[row] != 0 && row - from < room) ++row;
-    pick(source, from, row - from, batch);
+    copy_.pick(source, from, row - from, batch);
     room -= row - from;
   }
   return row;
-}
-
-void ColumnMerge::pick(std::uint32_t source, std::uint32_t row, std::uint32_t count,
-                       ColumnBatch& batch) {
-  if (used_[source] == 0) {
-    used_[source] = 1;
-    picked_[source] = 0;
-    sources_.push_back(source);
-  }
-  picked_[source] += count;
-  picks_.push_back({source, row, count, static_cast<std::uint32_t>(batch.rows)});
-  batch.rows += count;
 }
 
 // The row of a head that was removed was read.
@@ -438,7 +485,7 @@ void ColumnMerge::leave_row(const Head& head, ColumnBatch& batch) {
 void ColumnMerge::move_to(std::uint32_t source, std::uint32_t row, ColumnBatch& batch) {
   GroupCursor& cursor = *groups_[source];
   if (row < cursor.end_row()) return cursor.skip_to(row);
-  flush(batch);
+  copy_.flush(batch);
   cursor.skip_to(row);
   if (alone_ == source) alone_.reset();
   await(source);
@@ -524,7 +571,7 @@ void ColumnMerge::resolve(ColumnBatch& batch) {
   if (!whole) return merge_versions(batch);
   begin_visible(cursor);
   const std::uint8_t* mask = cursor.mask();
-  if (mask == nullptr || mask[cursor.row()] != 0) pick(winner.source, cursor.row(), 1, batch);
+  if (mask == nullptr || mask[cursor.row()] != 0) copy_.pick(winner.source, cursor.row(), 1, batch);
 }
 
 void ColumnMerge::merge_versions(ColumnBatch& batch) {
@@ -552,153 +599,6 @@ void ColumnMerge::merge_versions(ColumnBatch& batch) {
   }
   merged_.key = version_rows_.front().key;
   add_row(merged_.row(), false, batch);
-}
-
-// Copies what was picked. Required before a group is left.
-void ColumnMerge::flush(ColumnBatch& batch) {
-  if (picks_.empty()) return;
-  if (!take_group(batch)) {
-    for (std::size_t i = 0; i < batch.columns.size(); ++i) copy_column(i, batch);
-  }
-  const bool texts = std::ranges::any_of(
-      batch.columns, [](const ColumnVector& column) { return is_text_type(column.type); });
-  for (const std::uint32_t source : sources_) {
-    const std::vector<Slice>& blocks = groups_[source]->blocks();
-    if (texts) batch.memory.insert(batch.memory.end(), blocks.begin(), blocks.end());
-    used_[source] = 0;
-  }
-  picks_.clear();
-  sources_.clear();
-}
-
-// A group that is the whole batch is not copied. False: there is more.
-bool ColumnMerge::take_group(ColumnBatch& batch) {
-  const Pick& pick = picks_.front();
-  if (picks_.size() != 1 || pick.count != batch.rows || pick.row != 0) return false;
-  GroupCursor& cursor = *groups_[pick.source];
-  if (cursor.group_rows() != pick.count) return false;
-  for (std::size_t i = 0; i < batch.columns.size(); ++i) cursor.take(i, batch.columns[i]);
-  batch_over_ = true;
-  taken_ = true;
-  return true;
-}
-
-// Of a group of which few rows pass only those are decoded.
-void ColumnMerge::prepare_copy(std::size_t i, std::uint32_t source) {
-  GroupCursor& cursor = *groups_[source];
-  Copied& copied = copied_[source];
-  copied = {};
-  copied.some = cursor.mask() != nullptr && !cursor.is_decoded(i) &&
-                picked_[source] * kSparseShare < cursor.group_rows();
-  if (!copied.some) {
-    copied.column = &cursor.column(i);
-    return;
-  }
-  some_rows_.clear();
-  for (const Pick& pick : picks_) {
-    if (pick.source != source) continue;
-    for (std::uint32_t row = 0; row < pick.count; ++row) some_rows_.push_back(pick.row + row);
-  }
-  cursor.read_rows(i, some_rows_, some_[source]);
-  copied.column = &some_[source];
-}
-
-void ColumnMerge::copy_column(std::size_t i, ColumnBatch& batch) {
-  ColumnVector& out = batch.columns[i];
-  any_some_ = false;
-  for (const std::uint32_t source : sources_) {
-    prepare_copy(i, source);
-    any_some_ = any_some_ || copied_[source].some;
-  }
-  copy_nulls(out);
-  if (is_text_type(out.type)) return copy_texts(i, out);
-  for (const Pick& pick : picks_) {
-    const std::uint64_t* in = copied_[pick.source].column->words.data();
-    copy_items(in + first_of(pick), pick.count, &out.words[pick.at]);
-  }
-}
-
-void ColumnMerge::copy_nulls(ColumnVector& out) {
-  const bool nulls = std::ranges::any_of(
-      sources_, [this](std::uint32_t source) { return !copied_[source].column->nulls.empty(); });
-  if (!nulls) return;
-  if (out.nulls.empty()) out.nulls.assign(setup_.batcher.rows_max(), 0);
-  for (const Pick& pick : picks_) {
-    const std::uint32_t from = first_of(pick);
-    const std::vector<std::uint8_t>& in = copied_[pick.source].column->nulls;
-    if (!in.empty()) copy_items(in.data() + from, pick.count, &out.nulls[pick.at]);
-  }
-  for (const std::uint32_t source : sources_) copied_[source].next = 0;
-}
-
-void ColumnMerge::copy_texts(std::size_t i, ColumnVector& out) {
-  const bool tables = std::ranges::all_of(
-      sources_, [this](std::uint32_t source) { return copied_[source].column->table != nullptr; });
-  if (tables_[i] && tables) return copy_codes(i, out);
-  if (tables_[i]) look_up_codes(i, out);
-  for (const Pick& pick : picks_) {
-    const ColumnVector& in = *copied_[pick.source].column;
-    const std::uint32_t from = first_of(pick);
-    if (!in.table) {
-      copy_items(in.texts.data() + from, pick.count, &out.texts[pick.at]);
-      continue;
-    }
-    for (std::uint32_t row = 0; row < pick.count; ++row) {
-      out.texts[pick.at + row] = in.text(from + row);
-    }
-  }
-}
-
-// The tables of all sources become one.
-void ColumnMerge::copy_codes(std::size_t i, ColumnVector& out) {
-  TextTable& all = *tables_[i];
-  for (const std::uint32_t source : sources_) {
-    const TextTable& table = *copied_[source].column->table;
-    code_from_[source] = static_cast<std::uint32_t>(all.size());
-    all.insert(all.end(), table.begin(), table.end());
-  }
-  for (const Pick& pick : picks_) {
-    const std::uint32_t* in = copied_[pick.source].column->codes.data() + pick.row;
-    const std::uint32_t from = code_from_[pick.source];
-    std::uint32_t* to = &out.codes[pick.at];
-    for (std::uint32_t row = 0; row < pick.count; ++row) to[row] = in[row] + from;
-  }
-}
-
-// The column has texts instead of codes from now on.
-void ColumnMerge::look_up_codes(std::size_t i, ColumnVector& column) {
-  for (std::size_t row = 0; row < column.codes.size(); ++row) {
-    if (column.codes[row] != kNoCode) column.texts[row] = (*tables_[i])[column.codes[row]];
-  }
-  column.codes.clear();
-  tables_[i].reset();
-}
-
-// Rows that were read one by one get codes of their own.
-void ColumnMerge::finish_texts(ColumnBatch& batch) {
-  if (taken_) return;
-  for (std::size_t i = 0; i < tables_.size(); ++i) {
-    if (!tables_[i]) continue;
-    ColumnVector& column = batch.columns[i];
-    TextTable& table = *tables_[i];
-    const auto own = static_cast<std::size_t>(
-        std::count(column.codes.begin(),
-                   column.codes.begin() + static_cast<std::ptrdiff_t>(batch.rows), kNoCode));
-    // Long values are filled in later, by row.
-    const bool coded = !table.empty() && setup_.batcher.hunks().empty() &&
-                       (table.size() + own) * kRowsPerTextMin <= batch.rows;
-    if (!coded) {
-      look_up_codes(i, column);
-      continue;
-    }
-    for (std::size_t row = 0; row < batch.rows; ++row) {
-      if (column.codes[row] != kNoCode) continue;
-      column.codes[row] = static_cast<std::uint32_t>(table.size());
-      table.push_back(column.texts[row]);
-    }
-    column.table = std::move(tables_[i]);
-    column.texts.clear();
-  }
 }
 
 void ColumnMerge::remember_position() {

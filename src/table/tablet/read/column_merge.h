@@ -1,9 +1,11 @@
 // ColumnMerge: rows of chunks of the scan format and of other stores, merged by key, as columns.
 //
-// Between the keys where sources overlap, runs of rows of one chunk are copied column by column. A
-// row group that no other source has a key in is returned as it is, without reading its keys, or is
-// skipped by the ranges of its values. Rows of other stores, and rows of several stores that must
-// be combined (partial writes, deltas, deletes), go through the RowBatcher one by one.
+// A row group that no other source has a key in is returned as it is, without reading its keys, or
+// is skipped by the ranges of its values. Whole rows of other stores that are newer take the places
+// of a larger chunk's rows with the same keys (GroupPatch). Between other keys where sources
+// overlap, runs of rows of one chunk are copied column by column. What remains, such as rows of
+// several stores that must be combined (partial writes, deltas, deletes), goes through the
+// RowBatcher row by row.
 //
 // Promise    The same rows as merge_cursors() and RowBatcher return, in key order.
 // Threading  One thread at a time; load() on the tablet's executor.
@@ -17,6 +19,7 @@
 
 #include "table/chunk/group_cursor.h"
 #include "table/tablet/read/deleted_rows_scan.h"
+#include "table/tablet/read/run_copy.h"
 #include "table/tablet/read/scan_rows.h"
 
 namespace moraine::table {
@@ -73,6 +76,10 @@ class ColumnMerge {
       for (const std::uint64_t other : words_) count += other > word ? 1 : 0;
       return count;
     }
+    void remove(std::size_t at) {
+      words_.erase(words_.begin() + static_cast<std::ptrdiff_t>(at));
+      sources_.erase(sources_.begin() + static_cast<std::ptrdiff_t>(at));
+    }
     void insert(std::size_t at, Head head) {
       words_.push_back(head.word);
       sources_.push_back(head.source);
@@ -88,20 +95,6 @@ class ColumnMerge {
     std::vector<std::uint64_t> words_;
     std::vector<std::uint32_t> sources_;
   };
-  // Regular rows to be copied to the batch.
-  struct Pick {
-    std::uint32_t source = 0;  // Index among groups_.
-    std::uint32_t row = 0;
-    std::uint32_t count = 0;
-    std::uint32_t at = 0;  // In the batch.
-  };
-  // A source's column in a flush.
-  struct Copied {
-    const ColumnVector* column = nullptr;
-    bool some = false;       // It has only the rows picked, one after another.
-    std::uint32_t next = 0;  // Then: the next of them.
-  };
-
   static Task<void> load_group(GroupCursor& cursor, Result<void>& outcome);
   bool is_rows(const Head& head) const { return head.source == groups_.size(); }
   GroupCursor& cursor_of(const Head& head) { return *groups_[head.source]; }
@@ -119,15 +112,22 @@ class ColumnMerge {
     if (order_.decides(a.word)) return std::strong_ordering::equal;
     return compare_equal_words(a, b);
   }
+  static KeyOrder order_of(const TableSchema& schema,
+                           std::span<const std::unique_ptr<GroupCursor>> groups);
+  bool replace_rows(ColumnBatch& batch);
+  bool is_larger(const Head& a, const Head& b);
+  std::uint32_t first_not_below(GroupCursor& group, std::uint32_t row, const Head& head);
+  bool find_row(GroupCursor& group, std::uint32_t& row, const Head& head);
+  std::uint32_t replace_from_group(GroupCursor& group, const Head& head);
+  bool replace_from_rows(GroupCursor& group, const Head& head);
   bool step(ColumnBatch& batch);
   bool is_plain(const Head& head);
   bool merge_two(ColumnBatch& batch);
-  std::uint32_t end_of_run(const GroupCursor& cursor, const Head* second);
+  std::uint32_t end_of_run(GroupCursor& cursor, const Head* second);
   bool read_plain_run(std::uint32_t source, std::uint32_t end, ColumnBatch& batch);
   void read_run(std::uint32_t source, std::uint32_t end, ColumnBatch& batch);
   std::uint32_t pick_regular(std::uint32_t source, std::uint32_t row, std::uint32_t end,
                              ColumnBatch& batch);
-  void pick(std::uint32_t source, std::uint32_t row, std::uint32_t count, ColumnBatch& batch);
   void leave_row(const Head& head, ColumnBatch& batch);
   void move_to(std::uint32_t source, std::uint32_t row, ColumnBatch& batch);
   void add_row(const VersionedRow& row, bool texts_stay, ColumnBatch& batch);
@@ -137,31 +137,17 @@ class ColumnMerge {
   bool hides(const VersionedRow& row, Timestamp older) const;
   void merge_versions(ColumnBatch& batch);
   void begin_visible(GroupCursor& cursor);
-  void flush(ColumnBatch& batch);
-  bool take_group(ColumnBatch& batch);
-  void copy_column(std::size_t i, ColumnBatch& batch);
-  void prepare_copy(std::size_t i, std::uint32_t source);
-  std::uint32_t first_of(const Pick& pick) {
-    if (!any_some_) [[likely]]
-      return pick.row;
-    Copied& copied = copied_[pick.source];
-    return copied.some ? std::exchange(copied.next, copied.next + pick.count) : pick.row;
-  }
-  void copy_nulls(ColumnVector& out);
-  void copy_texts(std::size_t i, ColumnVector& out);
-  void copy_codes(std::size_t i, ColumnVector& out);
-  void look_up_codes(std::size_t i, ColumnVector& column);
-  void finish_texts(ColumnBatch& batch);
   void remember_position();
   bool full(const ColumnBatch& batch) const {
-    return batch_over_ || setup_.batcher.full(batch) || visited_ >= visit_max_;
+    return copy_.taken() || batch_over_ || setup_.batcher.full(batch) || visited_ >= visit_max_;
   }
 
   const Setup setup_;
-  const KeyOrder order_;
   const bool waits_;
   std::size_t wanted_values_ = 0;
   std::vector<std::unique_ptr<GroupCursor>> groups_;
+  const KeyOrder order_;
+  RunCopy copy_;
   std::vector<std::uint32_t> pending_;  // Outside a group; by group_from(), the least at the back.
   std::uint64_t pending_word_ = 0;      // word_from() of that one.
   Heads heads_;
@@ -175,22 +161,11 @@ class ColumnMerge {
   bool batch_over_ = false;
   std::string position_;
   // Of the current step:
+  std::vector<std::uint32_t> replaced_;    // Rows of a group, and those of another
+  std::vector<std::uint32_t> replacing_;   // that take their places.
   std::vector<Head> equals_;               // Those with the least key.
   std::vector<std::vector<Value>> cells_;  // Key columns of heads, by source; empty: not decoded.
   std::string key_memory_;
-  // Of the batch:
-  std::vector<Pick> picks_;
-  bool taken_ = false;  // It is a group as it is.
-  // By column: the table to which codes of the rows so far refer. Null: texts have no codes.
-  std::vector<std::shared_ptr<TextTable>> tables_;
-  std::vector<std::uint32_t> code_from_;  // By source: where its table begins in that one.
-  std::vector<std::uint32_t> sources_;    // Of the picks.
-  std::vector<std::uint8_t> used_;        // By source: it is one of them.
-  std::vector<std::uint32_t> picked_;     // By source: rows of the picks.
-  std::vector<Copied> copied_;            // By source.
-  bool any_some_ = false;                 // Of them has only the rows picked.
-  std::vector<std::uint32_t> some_rows_;
-  std::vector<ColumnVector> some_;  // By source.
   // Of rows that are read as versions:
   std::vector<std::unique_ptr<RowBuilder>> versions_;
   std::vector<VersionedRow> version_rows_;

@@ -30,6 +30,10 @@ TableSchema schema_of_shape(std::uint64_t shape) {
       key(ColumnType::kBoolean);
       break;
     case 4: key(ColumnType::kAny); break;
+    case 5:
+      key(ColumnType::kInt64);
+      key(ColumnType::kUint64);
+      break;
     default: key(ColumnType::kDouble); break;
   }
   schema.columns.push_back(test_column("number", ColumnType::kInt64));
@@ -47,7 +51,7 @@ class MergeWorld {
  public:
   explicit MergeWorld(std::uint64_t seed)
       : random_(seed),
-        schema_(schema_of_shape(random_.below(6))),
+        schema_(schema_of_shape(random_.below(7))),
         keys_(std::uint64_t{40} << random_.below(9)),
         tablet_(schema_, random_.one_in(3) ? 0 : 64 << 20) {}
 
@@ -307,6 +311,80 @@ TEST_F(MergeTest, UpdatesInMemoryLeaveOtherRowsToBeCopied) {
   std::unique_ptr<TabletScan> scan = *tablet.reader.scan(of_numbers());
   EXPECT_EQ(numbers(*scan), expected);
   EXPECT_EQ(scan->statistics().rows_merged, static_cast<std::uint64_t>(kRows) / 100);
+}
+
+TEST_F(MergeTest, GroupsWhoseRowsWereReplacedAreReturnedAsTheyAre) {
+  constexpr std::int64_t kRows = 10 * kBatchRowsMax;
+  std::vector<std::int64_t> expected(kRows);
+  const auto write = [&](std::int64_t first, std::int64_t step, Timestamp time) {
+    for (std::int64_t i = first; i < kRows; i += step) {
+      const std::int64_t number = i * 100 + static_cast<std::int64_t>(time);
+      tablet.write(i, time, {{1, i % 2 == 0 ? "even" : "odd"}, {2, Value(number)}, {3, "w"}});
+      expected[static_cast<std::size_t>(i)] = number;
+    }
+  };
+  write(0, 1, 10);
+  tablet.flush(OptimizeFor::kScan, false);
+  write(3, 10, 20);
+  tablet.flush(OptimizeFor::kScan);
+  write(6, 7, 30);  // Some of them are in both.
+  for (const bool conditions : {false, true}) {
+    ScanRequest request = of_numbers();
+    request.columns.push_back(1);
+    if (conditions) {
+      const auto half = ValueSet::matching(Filter::Op::kLess, Value(kRows * 50));
+      request.conditions = {{2, half}, {1, ValueSet::of(std::vector<Value>{Value("even")})}};
+    }
+    std::unique_ptr<TabletScan> scan = *tablet.reader.scan(request);
+    ColumnBatch batch;
+    std::vector<std::int64_t> found;
+    std::size_t whole = 0;
+    for (auto step = scan->next(batch); *step != TabletScan::Step::kEnd; step = scan->next(batch)) {
+      if (*step == TabletScan::Step::kNeedsData) {
+        ASSERT_TRUE(tablet.run(scan->load()));
+        continue;
+      }
+      whole += batch.rows == kBatchRowsMax ? 1 : 0;
+      for (std::size_t row = 0; row < batch.rows; ++row) {
+        const auto number = static_cast<std::int64_t>(batch.columns[0].words[row]);
+        EXPECT_EQ(batch.columns[1].text(row), number / 100 % 2 == 0 ? "even" : "odd");
+        found.push_back(number);
+      }
+    }
+    std::vector<std::int64_t> wanted;
+    for (const std::int64_t number : expected) {
+      if (!conditions || (number < kRows * 50 && number / 100 % 2 == 0)) wanted.push_back(number);
+    }
+    EXPECT_EQ(found, wanted);
+    EXPECT_EQ(whole, conditions ? 0u : 10u);
+  }
+}
+
+TEST_F(MergeTest, RowsThatCannotTakeThePlaceOfAnotherAreMergedWithIt) {
+  constexpr std::int64_t kRows = 3'008;  // A multiple of 16.
+  std::vector<std::int64_t> expected;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    tablet.write(i, 10, {{1, "t"}, {2, Value(i)}, {3, "w"}});
+  }
+  tablet.flush(OptimizeFor::kScan, false);
+  for (std::int64_t i = 0; i < kRows; i += 4) {
+    if (i % 16 == 0) tablet.write(i, 20, {{2, Value(std::int64_t{7}), true}});
+    if (i % 16 == 4) tablet.write(i, 20, {{1, "t"}, {2, Value(-i)}, {3, "w"}});
+    if (i % 16 == 8) tablet.remove(i, 20);
+    if (i % 16 == 12) tablet.write(kRows + i, 20, {{1, "t"}, {2, Value(i)}, {3, "w"}});
+  }
+  tablet.flush(OptimizeFor::kScan);
+  for (std::int64_t i = 0; i < kRows; i += 16) {
+    tablet.write(i, 30, {{2, Value(std::int64_t{1'000}), true}});
+    tablet.write(i + 4, 30, {{2, Value(std::int64_t{-1}), true}});
+    tablet.write(i + 8, 30, {{1, "t"}, {2, Value(i)}, {3, "w"}});
+  }
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    expected.push_back(i % 16 == 0 ? i + 1'007 : i % 16 == 4 ? -i - 1 : i % 16 == 8 ? i - 8 : i);
+  }
+  for (std::int64_t i = 12; i < kRows; i += 16) expected.push_back(i);
+  std::unique_ptr<TabletScan> scan = *tablet.reader.scan(of_numbers());
+  EXPECT_EQ(numbers(*scan), expected);
 }
 
 TEST_F(MergeTest, RowsOfSeveralChunksTakeTheirPlacesWithoutBeingMergedOneByOne) {
