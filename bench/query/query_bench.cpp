@@ -170,9 +170,10 @@ void compare(const Setting& setting, const std::string& name, const Times& ours,
                       .goal = Goal{.limit = goal}});
 }
 
-// Of a range of five counters: the column that is summed, and the key where the range begins and
-// ends within a group.
-constexpr std::uint64_t kRangeBlocksMax = 5 * kViewsPerCounter / table::kScanBlockRows + 2 + 2 * 2;
+// Of a range of five counters: two columns of each group, and the other column of the key where the
+// range begins and ends within a group.
+constexpr std::uint64_t kRangeBlocksMax =
+    2 * (5 * kViewsPerCounter / table::kScanBlockRows + 2) + 2;
 
 Result<void> compare_blocks(const Setting& setting, OurQueries& ours) {
   constexpr std::string_view kRange =
