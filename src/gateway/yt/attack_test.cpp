@@ -256,10 +256,12 @@ TEST_F(Attacks, WhatAllRequestsHoldHasABound) {
   // Rows, documents and parameters that do not end.
   const std::string part(8 << 20, 'x');
   const std::vector<std::string> heads = {
-      "PUT /api/v4/insert_rows?path=//t HTTP/1.1\r\nContent-Length: 100000000\r\n\r\n{k=1;v=\"",
-      "PUT /api/v4/lookup_rows?path=//t HTTP/1.1\r\nContent-Length: 100000000\r\n\r\n{k=\"",
-      "PUT /api/v4/set?path=//tmp/d HTTP/1.1\r\nContent-Length: 15000000\r\n\r\n\"",
-      "POST /api/v4/get HTTP/1.1\r\nContent-Length: 15000000\r\n\r\n\""};
+      "PUT /api/v4/insert_rows?path=//t HTTP/1.1\r\nHost: h\r\nContent-Length: "
+      "100000000\r\n\r\n{k=1;v=\"",
+      "PUT /api/v4/lookup_rows?path=//t HTTP/1.1\r\nHost: h\r\nContent-Length: "
+      "100000000\r\n\r\n{k=\"",
+      "PUT /api/v4/set?path=//tmp/d HTTP/1.1\r\nHost: h\r\nContent-Length: 15000000\r\n\r\n\"",
+      "POST /api/v4/get HTTP/1.1\r\nHost: h\r\nContent-Length: 15000000\r\n\r\n\""};
   std::vector<std::shared_ptr<ByteStream>> clients;
   for (int i = 0; i < 80; ++i) {
     auto [client, server] = make_sim_streams(node_.world().executor(), node_.lane(0));
@@ -280,7 +282,7 @@ TEST_F(Attacks, WhatAllRequestsHoldHasABound) {
 
 TEST_F(Attacks, ABodyInChunksOfOneByte) {
   std::string text =
-      "PUT /api/v4/insert_rows?path=//t HTTP/1.1\r\nConnection: close\r\n"
+      "PUT /api/v4/insert_rows?path=//t HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
       "Transfer-Encoding: chunked\r\n\r\n";
   for (int row = 0; row < 2'000; ++row) {
     for (const char c : fmt::format("{{k={};v=a}};", row))

@@ -23,8 +23,8 @@ class FuzzedNode final : public YtTest {
   void TestBody() override {}
 
   // A command with its parameters and data.
-  void command(const Command& command, unsigned version, std::uint8_t form, std::string parameters,
-               std::string data) {
+  void command(const yt::Command& command, unsigned version, std::uint8_t form,
+               std::string parameters, std::string data) {
     Headers headers;
     const bool yson = form % 2 == 0;
     if (yson) headers.emplace_back("X-YT-Header-Format", "yson");
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // Parameters, a line break, data.
     const std::size_t end = std::min(text.find('\n'), text.size());
     const auto all = commands();
-    const Command& command = all[data[0] % all.size()];
+    const yt::Command& command = all[data[0] % all.size()];
     const unsigned version = command.known(4) && data[2] % 4 != 0 ? 4 : 3;
     if (command.known(version)) {
       node->command(command, version, data[1], text.substr(0, end),
