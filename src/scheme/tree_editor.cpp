@@ -43,6 +43,7 @@ TreeEditor::TreeEditor(TreeState& state, TreeEditContext context, std::optional<
     : state_(state),
       context_(std::move(context)),
       transaction_(transaction),
+      bytes_before_(state.bytes()),
       view_(state, transaction) {}
 
 TreeEditor::~TreeEditor() {
@@ -59,6 +60,12 @@ Result<TreeEffects> TreeEditor::finish() {
     return fail(Errc::kOverloaded,
                 fmt::format("The change affects {} nodes and locks, more than {}",
                             effects_.puts.size(), kTreePutsMax));
+  }
+  if (state_.bytes() > std::max(context_.tree_bytes_max, bytes_before_)) {
+    return fail(Errc::kOverloaded,
+                fmt::format("The tree has {} bytes of values, attributes and locks, with this "
+                            "change more than {}: remove nodes, or end transactions",
+                            bytes_before_, context_.tree_bytes_max));
   }
   TreeEffects effects = effects_;
   take_back();

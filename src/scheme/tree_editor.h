@@ -6,8 +6,9 @@
 //            durable. A call that fails may leave some effects: the change is to be given up.
 //            What is done in a transaction is seen by others after its commit; what others have a
 //            lock on is not changed.
-// Limits     kTreePutsMax effects; kTransactionsMax; kLocksPerTransactionMax and
-//            kEntriesPerTransactionMax; those of the nodes. kTreeWritesMax of the effects of a
+// Limits     kTreeBytesMax of all that the tree keeps; kTreePutsMax effects; kTransactionsMax;
+//            kLocksPerTransactionMax, kLocksPerNodeMax and kEntriesPerTransactionMax; those of the
+//            nodes. kTreeWritesMax of the effects of a
 //            change are stored one by one (Scheme checks this): others are removed with their
 //            subtree or transaction.
 // Errors     kLockConflict with the messages of YTsaurus; kNoTransaction; kOverloaded: a limit;
@@ -29,9 +30,11 @@ namespace moraine {
 inline constexpr std::size_t kTreePutsMax = 100'000;  // Of one change.
 inline constexpr std::size_t kTreeWritesMax = 9'000;
 inline constexpr std::size_t kTabletsOfPartMax = 4'000;  // That TreeEditor::remove_part() deletes.
+inline constexpr std::size_t kTreeBytesMax = std::size_t{1} << 30;
 inline constexpr std::size_t kTransactionsMax = 10'000;
 inline constexpr std::size_t kTransactionDepthMax = 30;
 inline constexpr std::size_t kLocksPerTransactionMax = 3'000;
+inline constexpr std::size_t kLocksPerNodeMax = 10'000;
 inline constexpr std::size_t kEntriesPerTransactionMax = 2'000;
 inline constexpr std::size_t kSnapshotChildrenMax = 10'000;
 inline constexpr std::size_t kMutationsMax = 20'000;
@@ -42,6 +45,7 @@ struct TreeEditContext {
   Random& random;
   TabletId next_tablet{};
   std::string user = "root";
+  std::size_t tree_bytes_max = kTreeBytesMax;
 };
 
 struct TreeEffects {
@@ -117,6 +121,8 @@ class TreeEditor {
   Result<void> check(const PathNode& node, const LockRequest& request) const;
   bool covered(const PathNode& node, const LockRequest& request) const;
   bool made_here(const PathNode& node) const;
+  // kOverloaded: the transaction or the node has too many locks.
+  Result<void> check_lock_counts(const PathNode& node) const;
   void add_lock(const PathNode& node, const LockRequest& request, bool implicit, bool acquired);
   void release_locks(const PathId& transaction, const std::optional<PathId>& to);
   void grant(const PathId& node);
@@ -145,6 +151,7 @@ class TreeEditor {
   TreeState& state_;
   TreeEditContext context_;
   const std::optional<PathId> transaction_;
+  const std::size_t bytes_before_;
   TreeView view_;
   TreeEffects effects_;
 };

@@ -104,13 +104,22 @@ bool TreeEditor::covered(const PathNode& node, const LockRequest& request) const
   return false;
 }
 
-Result<void> TreeEditor::take(const PathNode& node, const LockRequest& request) {
-  TRY_VOID(check(node, request));
-  if (!transaction_ || covered(node, request)) return {};
+Result<void> TreeEditor::check_lock_counts(const PathNode& node) const {
   if (state_.lock_count(*transaction_) >= kLocksPerTransactionMax) {
     return fail(Errc::kOverloaded, fmt::format("Transaction {} has {} locks already",
                                                to_text(*transaction_), kLocksPerTransactionMax));
   }
+  if (state_.lock_count_of_node(node.id) >= kLocksPerNodeMax) {
+    return fail(Errc::kOverloaded,
+                fmt::format("Node {} has {} locks already", shown_path(node), kLocksPerNodeMax));
+  }
+  return {};
+}
+
+Result<void> TreeEditor::take(const PathNode& node, const LockRequest& request) {
+  TRY_VOID(check(node, request));
+  if (!transaction_ || covered(node, request)) return {};
+  TRY_VOID(check_lock_counts(node));
   add_lock(node, request, true, true);
   return {};
 }
@@ -153,10 +162,7 @@ Result<LockPtr> TreeEditor::lock(const NodePtr& node, LockRequest request, bool 
   if (node->path.empty()) {
     return fail(Errc::kUnsupported, "The root cannot be locked");
   }
-  if (state_.lock_count(*transaction_) >= kLocksPerTransactionMax) {
-    return fail(Errc::kOverloaded, fmt::format("Transaction {} has {} locks already",
-                                               to_text(*transaction_), kLocksPerTransactionMax));
-  }
+  TRY_VOID(check_lock_counts(*node));
   auto allowed = check(*node, request);
   const auto all = state_.locks_of_node(node->id);
   const auto waiting =

@@ -65,6 +65,51 @@ void put(Map& map, const typename Map::key_type& key, const Value& value) {
   }
 }
 
+// What the indexes of one value take, about.
+constexpr std::size_t kIndexBytes = 200;
+
+std::size_t bytes_of(const UserAttributes& attributes) {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : attributes) bytes += kIndexBytes + name.size() + value.size();
+  return bytes;
+}
+std::size_t bytes_of(const AttributeChanges& changes) {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : changes) {
+    bytes += kIndexBytes + name.size() + (value ? value->size() : 0);
+  }
+  return bytes;
+}
+std::size_t bytes_of(const PathNode& node) {
+  return sizeof node + 2 * node.path.size() + node.record.size() + bytes_of(node.attributes) +
+         bytes_of(node.system);
+}
+std::size_t bytes_of(const TreeTransaction& transaction) {
+  return sizeof transaction + transaction.user.size() + bytes_of(transaction.attributes);
+}
+std::size_t bytes_of(const TreeEntry& entry) {
+  return sizeof entry + (entry.made ? bytes_of(*entry.made) : 0) +
+         (entry.record ? entry.record->size() : 0) + bytes_of(entry.attributes) +
+         bytes_of(entry.system);
+}
+std::size_t bytes_of(const LockRecord& lock) {
+  return sizeof lock + (lock.child_key ? lock.child_key->size() : 0) +
+         (lock.attribute_key ? lock.attribute_key->size() : 0);
+}
+std::size_t bytes_of(const TreeSnapshot& snapshot) {
+  std::size_t bytes = sizeof snapshot + (snapshot.node ? bytes_of(*snapshot.node) : 0);
+  for (const auto& child : snapshot.children) bytes += sizeof child + child.first.size();
+  return bytes;
+}
+std::size_t bytes_of(const MutationRecord& mutation) {
+  return sizeof mutation + mutation.result.size();
+}
+
+template <class Value>
+std::size_t bytes_with_indexes(const std::shared_ptr<const Value>& value) {
+  return value ? kIndexBytes + bytes_of(*value) : 0;
+}
+
 }  // namespace
 
 bool is_builtin(std::string_view path) {
@@ -159,11 +204,21 @@ void TreeState::postpone(const std::string& path, std::uint64_t at_ms) {
 }
 
 void TreeState::apply(const TreePutAny& put) {
-  std::visit([this](const auto& one) { set(one.key, one.before, one.after); }, put);
+  std::visit(
+      [this](const auto& one) {
+        bytes_ += bytes_with_indexes(one.after) - bytes_with_indexes(one.before);
+        set(one.key, one.before, one.after);
+      },
+      put);
 }
 
 void TreeState::revert(const TreePutAny& put) {
-  std::visit([this](const auto& one) { set(one.key, one.after, one.before); }, put);
+  std::visit(
+      [this](const auto& one) {
+        bytes_ += bytes_with_indexes(one.before) - bytes_with_indexes(one.after);
+        set(one.key, one.after, one.before);
+      },
+      put);
 }
 
 void TreeState::set(const std::string& path, const NodePtr& before, const NodePtr& after) {
@@ -205,9 +260,11 @@ void TreeState::set(const PathId& id, const LockPtr& before, const LockPtr& afte
     node_locks_.erase({before->node, id});
     transaction_locks_.erase({before->transaction, id});
     recount(lock_counts_, before->transaction, true, false);
+    recount(node_lock_counts_, before->node, true, false);
   }
   if (after) {
     recount(lock_counts_, after->transaction, false, true);
+    recount(node_lock_counts_, after->node, false, true);
     node_locks_.insert({after->node, id});
     transaction_locks_.insert({after->transaction, id});
     last_lock_sequence_ = std::max(last_lock_sequence_, after->sequence);

@@ -75,6 +75,9 @@ class TreeState {
   std::size_t lock_count(const PathId& transaction) const {
     return count(lock_counts_, transaction);
   }
+  std::size_t lock_count_of_node(const PathId& node) const {
+    return count(node_lock_counts_, node);
+  }
   std::size_t entry_count(const PathId& transaction) const {
     return count(entry_counts_, transaction);
   }
@@ -87,6 +90,8 @@ class TreeState {
   std::size_t mutation_count() const { return mutations_.size(); }
   MutationPtr oldest_mutation() const;
 
+  // What all of it takes in memory, about.
+  std::size_t bytes() const { return bytes_; }
   // The largest revision of any node.
   std::uint64_t last_revision() const { return last_revision_; }
   std::uint64_t last_lock_sequence() const { return last_lock_sequence_; }
@@ -131,10 +136,12 @@ class TreeState {
   std::set<std::pair<PathId, PathId>> transaction_locks_;  // Transaction and lock.
   Counts entry_counts_;                                    // By transaction.
   Counts lock_counts_;
+  Counts node_lock_counts_;  // By node.
   std::map<SnapshotKey, SnapshotPtr> snapshots_;
   std::set<std::pair<PathId, PathId>> node_snapshots_;  // Node and transaction.
   std::map<PathId, MutationPtr> mutations_;
   std::set<std::pair<std::uint64_t, PathId>> mutation_order_;
+  std::size_t bytes_ = 0;
   std::uint64_t last_revision_ = 0;
   std::uint64_t last_lock_sequence_ = 0;
 };
