@@ -154,6 +154,12 @@ class Explainer {
       group_prefix_ = group->key_prefix;
     }
     if (std::holds_alternative<query::Join>(node.step)) add_join(node);
+    if (const auto* join = std::get_if<query::ArrayJoin>(&node.step)) {
+      YsonMap entry;
+      entry.set("is_left", join->left);
+      entry.set("arrays", std::uint64_t{join->lists.size()});
+      joins_.emplace_back(std::move(entry));
+    }
     if (const auto* scan = std::get_if<query::Scan>(&node.step)) {
       TRY_VOID(add_scan(*scan));
     }

@@ -33,9 +33,10 @@ const Expression* scan_predicate(const Stage& stage) {
 
 bool begins_with_rows_of_totals(const Stage& stage) {
   const PlanNode* first = stage.steps.empty() ? stage.end : stage.steps[0];
-  return first != nullptr &&
-         (std::holds_alternative<query::Filter>(first->step) ||
-          std::holds_alternative<Join>(first->step) || std::holds_alternative<Group>(first->step));
+  return first != nullptr && (std::holds_alternative<query::Filter>(first->step) ||
+                              std::holds_alternative<Join>(first->step) ||
+                              std::holds_alternative<query::ArrayJoin>(first->step) ||
+                              std::holds_alternative<Group>(first->step));
 }
 
 template <class F>

@@ -22,12 +22,16 @@ FedSink::FedSink(SelectContext& context, const ReadyStage& ready, query::Sink& s
       ready_(ready),
       sink_(sink),
       flow_(ready.steps, sink, context.options.analyze ? &context.client.executor() : nullptr),
-      memory_(context.control, step) {}
+      memory_(context.control, step) {
+  flow_.set_guard([this]() -> Result<void> {
+    TRY_VOID(context_.control.check(*Executor::current()));
+    return memory_.set(sink_.bytes());
+  });
+}
 
 Result<void> FedSink::push(const query::Batch& batch, const query::Selection& rows,
                            std::uint64_t position) {
-  TRY_VOID(flow_.push(batch, rows, position));
-  return memory_.set(sink_.bytes());
+  return flow_.push(batch, rows, position);
 }
 
 Task<Result<bool>> FedSink::feed(PartReader& reader, std::uint64_t& position,

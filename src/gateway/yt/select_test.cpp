@@ -132,5 +132,38 @@ TEST_F(Selects, ValuesKeepTheirTypesForTheJavaScriptClient) {
       "\"10\"}}\n");
 }
 
+TEST_F(Selects, ValuesOfTypeAnyListsAndMembers) {
+  TableSchema schema = small_schema();
+  schema.columns[1] = {.name = "y", .type = ColumnType::kAny};
+  schema.columns.push_back({.name = "l",
+                            .type = ColumnType::kAny,
+                            .type_v3 = R"({"type_name"="list";"item"="int64";})"});
+  schema.columns.push_back({.name = "s",
+                            .type = ColumnType::kAny,
+                            .type_v3 = R"({"type_name"="struct";"members"=[{"name"="a";)"
+                                       R"("type"="int64";};{"name"="b";"type"="string";};];})"});
+  create_table("any", schema, {{Value(2)}});
+  result("insert_rows", R"({"path":"//any"})",
+         "{k=1;y={a=5;b=[x]};l=[1;2];s={a=7;b=seven}};{k=2;y=8u;l=[];s={a=9;b=nine}};");
+  EXPECT_EQ(select("try_get_int64(y, '/a') as a, y from [//any] where k = 1"),
+            "{\"a\"=5;\"y\"={\"a\"=5;\"b\"=[\"x\";];};};\n");
+  EXPECT_EQ(select("k, x from [//any] left array join l as x and x > 1 order by k limit 9"),
+            "{\"k\"=1;\"x\"=2;};\n{\"k\"=2;\"x\"=#;};\n");
+  const std::string dialect = R"(,"syntax_version":2,"expression_builder_version":2)";
+  EXPECT_EQ(select("t.s.a as a, t.l[1] as x from `//any` as t order by a limit 9", dialect),
+            "{\"a\"=7;\"x\"=2;};\n{\"a\"=9;\"x\"=#;};\n");
+  EXPECT_EQ(select("s.b as b, sum(k) as c from `//any` group by 1 order by 2 limit 9",
+                   R"(,"syntax_version":3)"),
+            "{\"b\"=\"seven\";\"c\"=1;};\n{\"b\"=\"nine\";\"c\"=2;};\n");
+  EXPECT_EQ(select("cast(y as uint64) as u from `//any` where y = 8u and k = 2", dialect),
+            "{\"u\"=8u;};\n");
+  EXPECT_NE(error("select_rows", R"({"query":"cast(k as double) from [//any]"})")
+                .find("is not supported in expression builder v1"),
+            std::string::npos);
+  EXPECT_NE(error("select_rows", R"({"query":"k from [//any] where y < 5"})")
+                .find("Values of type map are not comparable"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace moraine::yt

@@ -1,22 +1,10 @@
 #include "query/execute/flow.h"
 
 #include "base/invariant.h"
+#include "query/execute/array_join.h"
+#include "query/execute/gather.h"
 
 namespace moraine::query {
-
-class Flow::Step {
- public:
-  virtual ~Step() = default;
-  // Passes its rows on to step `next`.
-  virtual Result<void> run(Flow& flow, std::size_t next, const Batch& batch, const Selection& rows,
-                           std::uint64_t position) = 0;
-
- protected:
-  static Result<void> pass(Flow& flow, std::size_t next, const Batch& batch, const Selection& rows,
-                           std::uint64_t position) {
-    return flow.pass(next, batch, rows, position);
-  }
-};
 
 namespace {
 
@@ -53,63 +41,6 @@ class ProjectStep final : public Flow::Step {
  private:
   const std::vector<KernelPtr> columns_;
   Batch out_;
-};
-
-// Copies chosen rows of columns to the beginning of its memory.
-class Gather {
- public:
-  // Row i of the result is row rows[i]; kNone: null.
-  Column column(std::size_t number, const Column& from, const std::uint32_t* rows,
-                std::size_t count, bool may_miss) {
-    if (number >= buffers_.size()) buffers_.resize(number + 1);
-    if (!buffers_[number]) buffers_[number] = std::make_unique<ColumnBuffer>();
-    ColumnBuffer& buffer = *buffers_[number];
-    if (from.type == ValueType::kNull || from.constant) {
-      if (!may_miss) return from;
-    }
-    Column out{.type = from.type};
-    if (from.type == ValueType::kNull) return from;
-    const bool nulls = may_miss || from.nulls != nullptr;
-    if (nulls) {
-      std::uint8_t* const to = buffer.nulls();
-      for (std::size_t i = 0; i < count; ++i) {
-        to[i] = rows[i] == JoinTable::kNone || from.is_null(rows[i]) ? 1 : 0;
-      }
-      out.nulls = to;
-    }
-    if (from.codes != nullptr && !may_miss) {
-      std::uint32_t* const to = buffer.codes();
-      for (std::size_t i = 0; i < count; ++i) to[i] = from.codes[rows[i]];
-      out.texts = from.texts;
-      out.codes = to;
-      out.table_size = from.table_size;
-      out.table_id = from.table_id;
-    } else if (is_text(from.type)) {
-      std::string_view* const to = buffer.texts();
-      copy(from, from.texts, rows, count, to);
-      out.texts = to;
-    } else {
-      std::uint64_t* const to = buffer.words();
-      copy(from, from.words, rows, count, to);
-      out.words = to;
-    }
-    return out;
-  }
-
- private:
-  template <class T>
-  static void copy(const Column& from, const T* items, const std::uint32_t* rows, std::size_t count,
-                   T* to) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (rows[i] == JoinTable::kNone) continue;
-      if constexpr (std::is_same_v<T, std::string_view>) {
-        to[i] = from.text(rows[i]);
-      } else {
-        to[i] = items[from.at(rows[i])];
-      }
-    }
-  }
-  std::vector<std::unique_ptr<ColumnBuffer>> buffers_;
 };
 
 class JoinStep final : public Flow::Step {
@@ -185,6 +116,7 @@ std::unique_ptr<Flow::Step> make_step(const FlowStep& step) {
   if (const auto* project = std::get_if<Project>(&step.node->step)) {
     return std::make_unique<ProjectStep>(*project);
   }
+  if (std::holds_alternative<ArrayJoin>(step.node->step)) return make_array_join(*step.node);
   const auto* join = std::get_if<Join>(&step.node->step);
   INVARIANT(join != nullptr && step.table != nullptr, "a step that does not pass batches on");
   return std::make_unique<JoinStep>(*join, *step.table);
@@ -232,6 +164,7 @@ Result<void> Flow::pass(std::size_t step, const Batch& batch, const Selection& r
   Result<void> done = step < steps_.size()
                           ? steps_[step]->run(*this, step + 1, batch, rows, position)
                           : sink_.take(batch, rows, position);
+  if (done && guard_ && step == steps_.size()) done = guard_();
   if (clock_ != nullptr) {
     const Duration spent = clock_->now() - begun;
     mine.time += spent;

@@ -1,4 +1,5 @@
-// Flow: the steps of a plan that pass batches on (Filter, Join, Project), and where the rows go.
+// Flow: the steps of a plan that pass batches on (Filter, Join, ArrayJoin, Project), and where the
+// rows go.
 //
 //   batch -> step -> ... -> step -> Sink (groups, sorted rows, collected rows)
 //
@@ -9,6 +10,7 @@
 // Tests      node/select_test.cpp.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -104,6 +106,8 @@ class Flow {
   ~Flow();
 
   Result<void> push(const Batch& batch, const Selection& rows, std::uint64_t position);
+  // Called when the sink has taken a batch: a step may make many of one.
+  void set_guard(std::function<Result<void>()> guard) { guard_ = std::move(guard); }
   // Of each step, then of the sink.
   const std::vector<StepFigures>& figures() const { return figures_; }
 
@@ -117,6 +121,7 @@ class Flow {
   std::vector<std::unique_ptr<Step>> steps_;
   Sink& sink_;
   const Executor* const clock_;
+  std::function<Result<void>()> guard_;
   std::vector<StepFigures> figures_;
 };
 

@@ -8,7 +8,7 @@ namespace {
 // Totals that came from the stage before are rows for a step that is not of their own query.
 bool takes_totals_as_rows(const PlanNode& node) {
   return std::holds_alternative<Filter>(node.step) || std::holds_alternative<Join>(node.step) ||
-         std::holds_alternative<Group>(node.step);
+         std::holds_alternative<ArrayJoin>(node.step) || std::holds_alternative<Group>(node.step);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Stages: a plan cut where rows have to wait for each other.
 //
-//   stage = source { Filter | Join | Project } end
+//   stage = source { Filter | Join | ArrayJoin | Project } end
 //   source = Scan, or the rows of the stage before
 //   end    = Group, Order with its Limit, Limit, or none for the last stage
 //

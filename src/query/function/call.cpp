@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "expression/farm_hash.h"
+#include "query/function/any_order.h"
 
 namespace moraine::query {
 namespace {
@@ -61,9 +62,45 @@ std::string guid_text(std::uint64_t high, std::uint64_t low) {
   return fmt::format("{:x}-{:x}-{:x}-{:x}", low >> 32, low & kHalf, high >> 32, high & kHalf);
 }
 
+Result<Value> to_boolean(const Value& value) {
+  switch (value.type()) {
+    case ValueType::kBoolean: return value;
+    case ValueType::kInt64: return value.as_int64() != 0;
+    case ValueType::kUint64: return value.as_uint64() != 0;
+    default: break;
+  }
+  return fail(Errc::kInvalidArgument,
+              fmt::format("Cannot convert a value of type {} to boolean", to_string(value.type())));
+}
+
+// int64, uint64, double or boolean of a value of any type.
+Result<Value> cast(Function function, const Value& from, table::TextMemory& memory) {
+  Value value = from;
+  if (from.type() == ValueType::kAny) {
+    const std::string_view wanted = info_of(function).name;
+    TRY(value, scalar_of_any(from, wanted, memory));
+    const bool number = value.type() >= ValueType::kInt64 && value.type() <= ValueType::kDouble;
+    if (number != (function != F::kBoolean)) {
+      return fail(Errc::kInvalidArgument, fmt::format("Cannot convert a value of type {} to {}",
+                                                      to_string(value.type()), wanted));
+    }
+  }
+  switch (function) {
+    case F::kInt64: return to_int64(value);
+    case F::kUint64: return to_uint64(value);
+    case F::kDouble: return to_double(value);
+    default: return to_boolean(value);
+  }
+}
+
 Result<Value> greatest(std::span<const Value> arguments) {
   Value best = arguments[0];
   for (const Value& value : arguments) {
+    if (value.type() == ValueType::kAny) {
+      TRY(const std::strong_ordering order, compare_any(value, best));
+      if (order > 0) best = value;
+      continue;
+    }
     if (value.type() == ValueType::kDouble && std::isnan(value.as_double())) {
       return fail(Errc::kInvalidArgument, "Comparison with NaN");
     }
@@ -84,11 +121,10 @@ Result<Value> call_function(Function function, std::span<const Value> arguments,
     case F::kIsInf: return std::isinf(first.as_double());
     case F::kGreatest: return greatest(arguments);
     case F::kFarmHash: return farm_hash(arguments);
-    case F::kInt64: return to_int64(first);
-    case F::kUint64: return to_uint64(first);
-    case F::kDouble: return to_double(first);
-    case F::kBoolean:
-      return first.type() == ValueType::kInt64 ? first.as_int64() != 0 : first.as_uint64() != 0;
+    case F::kInt64:
+    case F::kUint64:
+    case F::kDouble:
+    case F::kBoolean: return cast(function, first, memory);
     case F::kNumericToString: return memory.keep(number_text(first));
     case F::kParseInt64: return parse_number<std::int64_t>(first.text(), "int64");
     case F::kParseUint64: return parse_number<std::uint64_t>(first.text(), "uint64");
@@ -123,6 +159,9 @@ Result<Value> call_function(Function function, std::span<const Value> arguments,
   }
   if (function >= F::kLower && function <= F::kToValidUtf8) {
     return call_text_function(function, arguments, memory);
+  }
+  if (function >= F::kToAny && function <= F::kDictItem) {
+    return call_any_function(function, arguments, memory);
   }
   return call_number_function(function, arguments);
 }

@@ -36,6 +36,10 @@ Result<Value> call_text_function(Function function, std::span<const Value> argum
                                  table::TextMemory& memory);
 Result<Value> call_regex_function(Function function, std::span<const Value> arguments,
                                   table::TextMemory& memory);
+Result<Value> call_any_function(Function function, std::span<const Value> arguments,
+                                table::TextMemory& memory);
+// The scalar that a value of type any is; `wanted`: for errors.
+Result<Value> scalar_of_any(const Value& any, std::string_view wanted, table::TextMemory& memory);
 Result<Value> call_number_function(Function function, std::span<const Value> arguments);
 // About the years -26,500 to 30,500: std::chrono::year ends at 32,767.
 inline constexpr std::int64_t kSecondsMax = 900'000'000'000;

@@ -22,25 +22,25 @@ constexpr FunctionInfo kFunctions[] = {
     {"greatest", F::kGreatest, "t+ -> t"},
     {"sleep", F::kUnsupported, "i -> i"},
 
-    {"int64", F::kInt64, "N -> i"},
-    {"uint64", F::kUint64, "N -> u"},
-    {"double", F::kDouble, "N -> d"},
-    {"boolean", F::kBoolean, "e -> b"},
-    {"string", F::kUnsupported, "w -> s"},
+    {"int64", F::kInt64, "A -> i"},
+    {"uint64", F::kUint64, "A -> u"},
+    {"double", F::kDouble, "A -> d"},
+    {"boolean", F::kBoolean, "B -> b"},
+    {"string", F::kString, "S -> s"},
     {"numeric_to_string", F::kNumericToString, "N -> s"},
     {"parse_int64", F::kParseInt64, "s -> i"},
     {"parse_uint64", F::kParseUint64, "s -> u"},
     {"parse_double", F::kParseDouble, "s -> d"},
-    {"to_any", F::kUnsupported, "w -> y"},
-    {"yson_string_to_any", F::kUnsupported, "s -> y"},
-    {"any_to_yson_string", F::kUnsupported, "y -> s"},
+    {"to_any", F::kToAny, "w -> y"},
+    {"yson_string_to_any", F::kYsonStringToAny, "s -> y"},
+    {"any_to_yson_string", F::kAnyToYsonString, "y -> s"},
 
     {"lower", F::kLower, "s -> s"},
     {"length", F::kLength, "s -> i"},
     {"concat", F::kConcat, "s s -> s"},
     {"is_substr", F::kIsSubstr, "s s -> b"},
     {"is_prefix", F::kIsPrefix, "s s -> b"},
-    {"split", F::kUnsupported, "w+ -> y"},
+    {"split", F::kSplit, "s s -> y"},
     {"to_valid_utf8", F::kToValidUtf8, "s -> s"},
     {"is_valid_utf8", F::kIsValidUtf8, "s -> b"},
     {"make_ngrams", F::kMakeNgrams, "s i -> y"},
@@ -53,24 +53,24 @@ constexpr FunctionInfo kFunctions[] = {
     {"regex_extract", F::kRegexExtract, "s s s -> s"},
     {"regex_escape", F::kRegexEscape, "s -> s"},
 
-    {"try_get_int64", F::kUnsupported, "y s -> i"},
-    {"try_get_uint64", F::kUnsupported, "y s -> u"},
-    {"try_get_double", F::kUnsupported, "y s -> d"},
-    {"try_get_boolean", F::kUnsupported, "y s -> b"},
-    {"try_get_string", F::kUnsupported, "y s -> s"},
-    {"try_get_any", F::kUnsupported, "y s -> y"},
-    {"get_int64", F::kUnsupported, "y s -> i"},
-    {"get_uint64", F::kUnsupported, "y s -> u"},
-    {"get_double", F::kUnsupported, "y s -> d"},
-    {"get_boolean", F::kUnsupported, "y s -> b"},
-    {"get_string", F::kUnsupported, "y s -> s"},
-    {"get_any", F::kUnsupported, "y s -> y"},
-    {"list_contains", F::kUnsupported, "y w -> b"},
-    {"list_has_intersection", F::kUnsupported, "y y -> b"},
-    {"yson_length", F::kUnsupported, "y -> i"},
-    {"make_map", F::kUnsupported, "w+ -> y"},
-    {"make_list", F::kUnsupported, "w+ -> y"},
-    {"make_entity", F::kUnsupported, "-> y"},
+    {"try_get_int64", F::kTryGetInt64, "y s -> i"},
+    {"try_get_uint64", F::kTryGetUint64, "y s -> u"},
+    {"try_get_double", F::kTryGetDouble, "y s -> d"},
+    {"try_get_boolean", F::kTryGetBoolean, "y s -> b"},
+    {"try_get_string", F::kTryGetString, "y s -> s"},
+    {"try_get_any", F::kTryGetAny, "y s -> y"},
+    {"get_int64", F::kGetInt64, "y s -> i"},
+    {"get_uint64", F::kGetUint64, "y s -> u"},
+    {"get_double", F::kGetDouble, "y s -> d"},
+    {"get_boolean", F::kGetBoolean, "y s -> b"},
+    {"get_string", F::kGetString, "y s -> s"},
+    {"get_any", F::kGetAny, "y s -> y"},
+    {"list_contains", F::kListContains, "y w -> b", kSees},
+    {"list_has_intersection", F::kListHasIntersection, "y y -> b"},
+    {"yson_length", F::kYsonLength, "y -> i"},
+    {"make_map", F::kMakeMap, "w* -> y", kSees},
+    {"make_list", F::kMakeList, "w* -> y", kSees},
+    {"make_entity", F::kMakeEntity, "-> y"},
 
     {"timestamp_floor_hour", F::kFloorHour, "i -> i"},
     {"timestamp_floor_day", F::kFloorDay, "i -> i"},
@@ -124,6 +124,14 @@ constexpr FunctionInfo kFunctions[] = {
     {"bit_count", F::kBitCount, "e -> i"},
 };
 
+// What the binder puts into plans; queries cannot name them.
+constexpr FunctionInfo kInternal[] = {
+    {"any order", F::kAnyOrder, "w -> s"},
+    {"canonical any", F::kAnyCanonical, "y -> y"},
+    {"item", F::kListItem, "y i i -> y"},
+    {"dict item", F::kDictItem, "y w i -> y"},
+};
+
 constexpr std::uint8_t bit(ValueType type) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(type));
 }
@@ -140,6 +148,9 @@ std::uint8_t types_of(char letter) {
     case 'b': return bit(ValueType::kBoolean);
     case 's': return bit(ValueType::kString);
     case 'y': return bit(ValueType::kAny);
+    case 'A': return kNumbers | bit(ValueType::kAny);
+    case 'B': return kIntegers | bit(ValueType::kBoolean) | bit(ValueType::kAny);
+    case 'S': return bit(ValueType::kString) | bit(ValueType::kAny);
     case 'N':
     case 'n': return kNumbers;
     case 'e': return kIntegers;
@@ -158,10 +169,11 @@ std::string expand(std::string_view signature, std::size_t arguments) {
   std::string letters;
   bool repeats = false;
   for (const char c : signature.substr(0, signature.find("->"))) {
-    if (c == '+') repeats = true;
-    if (c != '+' && c != ' ') letters.push_back(c);
+    if (c == '+' || c == '*') repeats = true;
+    if (c == '*' && letters.size() > arguments) letters.pop_back();
+    if (c != '+' && c != '*' && c != ' ') letters.push_back(c);
   }
-  if (repeats) {
+  if (repeats && !letters.empty()) {
     while (letters.size() < arguments) letters.push_back(letters.back());
   }
   if (letters.size() != arguments) return "";
@@ -219,7 +231,9 @@ const FunctionInfo* find_function(std::string_view name) {
 }
 
 const FunctionInfo& info_of(Function function) {
-  return *std::ranges::find(kFunctions, function, &FunctionInfo::function);
+  const auto* found = std::ranges::find(kFunctions, function, &FunctionInfo::function);
+  if (found != std::end(kFunctions)) return *found;
+  return *std::ranges::find(kInternal, function, &FunctionInfo::function);
 }
 
 Result<SignatureMatch> match_signature(std::string_view name, std::string_view signature,
@@ -242,15 +256,11 @@ Result<SignatureMatch> match_signature(std::string_view name, std::string_view s
     const ArgumentType& argument = arguments[i];
     const char letter = letters[i];
     const std::uint8_t takes = types_of(letter);
-    if (argument.type == ValueType::kAny && (takes & bit(ValueType::kAny)) == 0) {
-      return fail(Errc::kUnsupported,
-                  fmt::format("\"{}\" of a value of type any is not supported yet", name));
-    }
     ValueType wanted = argument.type;
     if (is_variable(letter)) {
       wanted = resolve(letter, letters, arguments, fits);
     } else if (argument.type == ValueType::kNull) {
-      wanted = takes == kAll || takes == kNumbers ? ValueType::kNull : only_type(takes);
+      wanted = std::has_single_bit(takes) ? only_type(takes) : ValueType::kNull;
     } else if ((takes & bit(argument.type)) == 0) {
       const std::uint8_t adapted = takes & argument.adapts_to;
       if (adapted == 0) return refuse();

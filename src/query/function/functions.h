@@ -2,9 +2,10 @@
 //
 // clang-format off
 //   signature = { parameter } "->" result
-//   parameter = type [ "+" ]           +: once or more, only at the end
+//   parameter = type [ "+" | "*" ]     +: once or more, *: also never; only at the end
 //   type      = i int64 | u uint64 | d double | b boolean | s string | y any
 //             | N any number | w any type
+//             | A any number or any | B boolean, integer or any | S string or any
 //             | n one number type | e one integer type | t one type | v another one type
 //   result    = type; n, e, t, v: that of the arguments
 // clang-format on
@@ -107,7 +108,36 @@ enum class Function : std::uint8_t {
   kBitCount,
   kFormatGuid,
   kMakeNgrams,
-  kUnsupported,  // Known by name, not implemented.
+  // Values of type any (call_any.cpp). The next twelve: in the order of ValueType.
+  kToAny,
+  kTryGetInt64,
+  kTryGetUint64,
+  kTryGetDouble,
+  kTryGetBoolean,
+  kTryGetString,
+  kTryGetAny,
+  kGetInt64,
+  kGetUint64,
+  kGetDouble,
+  kGetBoolean,
+  kGetString,
+  kGetAny,
+  kYsonStringToAny,
+  kAnyToYsonString,
+  kString,
+  kSplit,
+  kListContains,
+  kListHasIntersection,
+  kYsonLength,
+  kMakeMap,
+  kMakeList,
+  kMakeEntity,
+  // Of the binder alone, without a name in queries.
+  kAnyOrder,      // Bytes in the order of values (any_order.h).
+  kAnyCanonical,  // One value for all that are equal.
+  kListItem,      // Of a list: value, index, number of the item's ValueType.
+  kDictItem,      // Of a dict: value, key, number of the ValueType.
+  kUnsupported,   // Known by name, not implemented.
 };
 
 enum class AggregateFunction : std::uint8_t {
@@ -168,7 +198,7 @@ struct SignatureMatch {
   std::vector<ValueType> parameters;  // What each argument must become.
   ValueType result = ValueType::kNull;
 };
-// Errors: kInvalidArgument `No matching function ...`; kUnsupported for arguments of type any.
+// Errors: kInvalidArgument `No matching function ...`.
 Result<SignatureMatch> match_signature(std::string_view name, std::string_view signature,
                                        std::span<const ArgumentType> arguments);
 

@@ -46,12 +46,15 @@ TEST(QuerySignature, CountsArguments) {
   EXPECT_EQ(match("-> y", {}), "-> any");
 }
 
-TEST(QuerySignature, ValuesOfTypeAnyAreNotSupportedYet) {
+TEST(QuerySignature, ValuesOfTypeAny) {
   const ArgumentType any{ValueType::kAny};
   EXPECT_EQ(match("w -> b", {any}), "any -> boolean");
-  const auto refused = match_signature("int64", "N -> i", std::vector{any});
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Errc::kUnsupported);
+  EXPECT_EQ(match("A -> i", {any}), "any -> int64");
+  EXPECT_EQ(match("A -> i", {kNull}), "null -> int64");
+  EXPECT_EQ(match("S -> s", {kInt}), "No matching function \"f\"(int64)");
+  EXPECT_EQ(match("N -> i", {any}), "No matching function \"f\"(any)");
+  EXPECT_EQ(match("w* -> y", {}), "-> any");
+  EXPECT_EQ(match("w* -> y", {kInt, any}), "int64 any -> any");
 }
 
 }  // namespace

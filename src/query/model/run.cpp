@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "query/function/list_items.h"
 #include "query/model/aggregate.h"
 #include "query/plan/evaluate.h"
 #include "table/model/key.h"
@@ -136,6 +137,47 @@ class Runner {
         matched = true;
         relation.rows.push_back(row);
         relation.rows.back().insert(relation.rows.back().end(), right[i].begin(), right[i].end());
+      }
+      if (matched || !join.left) continue;
+      relation.rows.push_back(row);
+      relation.rows.back().resize(node.columns.size());
+    }
+    return relation;
+  }
+
+  // The items of each list, side by side.
+  Result<std::vector<Row>> places_of(const ArrayJoin& join, const PlanNode& node, const Row& row) {
+    TRY(const Row lists, row_of(join.lists, row));
+    std::vector<Row> places;
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      ListItems items(lists[i], node.columns[row.size() + i].type);
+      Value item;
+      for (std::size_t place = 0;; ++place) {
+        TRY(const bool more, items.next(item, texts_));
+        if (!more) break;
+        if (place == kModelRowsMax) return fail(Errc::kInvalidArgument, "a list is too long");
+        if (place == places.size()) places.emplace_back(lists.size());
+        places[place][i] = item;
+      }
+    }
+    return places;
+  }
+
+  Result<Relation> apply(const ArrayJoin& join, const PlanNode& node) {
+    TRY(const std::vector<Row> rows, input(node));
+    Relation relation;
+    for (const Row& row : rows) {
+      TRY(const std::vector<Row> places, places_of(join, node, row));
+      bool matched = false;
+      for (const Row& place : places) {
+        Row joined = row;
+        joined.insert(joined.end(), place.begin(), place.end());
+        if (join.predicate) {
+          TRY(const bool passes, holds(*join.predicate, joined, texts_));
+          if (!passes) continue;
+        }
+        matched = true;
+        relation.rows.push_back(std::move(joined));
       }
       if (matched || !join.left) continue;
       relation.rows.push_back(row);

@@ -25,12 +25,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       {"//l", {{1, 10}, {2, 20}, {3, Value()}}},
       {"//r", {{20, 200}, {Value(), 7}}},
       {"//t",
-       {{1, 1, std::uint64_t{1}, 0.5, true, "x", Value(), Value()},
+       {{1, 1, std::uint64_t{1}, 0.5, true, "x", Value::any("{a=1;b=[1u;#;x]}"), Value()},
         {Value(), Value(), Value(), Value(), Value(), Value(), Value(), 5},
-        {4, 2, std::uint64_t{2}, 1.5, false, "yz", Value(), 6}}},
+        {4, 2, std::uint64_t{2}, 1.5, false, "yz", Value::any("[1;[2.5;x];%true]"), 6}}},
       {"//h", {{hash_of(Value()), Value(), "v"}, {hash_of(5), 5, "w"}}}};
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const BindOptions options{.expression_builder_version = 2,
+  const BindOptions options{.syntax_version = size % 2 == 0 ? 1 : 2,
+                            .expression_builder_version = 2,
                             .canonical_null_relations = size % 3 == 0};
   auto plan = plan_query(text, test_schemas(), options);
   if (!plan) return 0;

@@ -88,16 +88,38 @@ TEST(QueryBindError, TheFirstExpressionBuilderHasNoCast) {
 }
 
 TEST(QueryBindError, WhatIsNotSupportedSaysSo) {
-  EXPECT_TRUE(is_unsupported("try_get_int64(y, '/a') from [//t]"));
-  EXPECT_TRUE(is_unsupported("y = y from [//t]"));
-  EXPECT_TRUE(is_unsupported("i from [//t] order by y limit 1"));
-  EXPECT_TRUE(is_unsupported("sum(1) from [//t] group by y"));
-  EXPECT_TRUE(is_unsupported("uniq(y) from [//t] group by 1"));
   EXPECT_TRUE(is_unsupported("i from [//t] with index [//q]"));
-  EXPECT_TRUE(is_unsupported("i from [//t] array join y as z"));
   EXPECT_TRUE(is_unsupported("(select a from (y as a)) from [//t]"));
   EXPECT_TRUE(is_unsupported("sleep(5) from [//t]"));
   EXPECT_TRUE(plan_query("y, is_null(y) as n from [//t]", test_schemas()));
+}
+
+TEST(QueryBindError, ValuesOfTypeAnyAreUsedAsTheirTypeSays) {
+  EXPECT_EQ(why_not("y + 1 from [//t]"), "Type mismatch in expression: any and int64 at 1:1");
+  EXPECT_EQ(why_not("if(f, y, i) from [//t]"),
+            "No matching function \"if\"(boolean, any, int64) at 1:1");
+  EXPECT_EQ(why_not("length(y) from [//t]"), "No matching function \"length\"(any) at 1:1");
+  EXPECT_EQ(why_not("k, make_map('a') from [//t]"),
+            "\"make_map\" takes an even number of arguments at 1:4");
+  EXPECT_EQ(why_not("make_map('a', 1, i, 2) from [//t]"),
+            "a key of \"make_map\" is no string but int64 at 1:18");
+  EXPECT_EQ(why_not("k from [//t] array join i as x"),
+            "ARRAY JOIN of a value that is no list but int64 at 1:25");
+  EXPECT_EQ(why_not("k from [//t] array join y as d"), "Alias \"d\" has been already used at 1:25");
+  EXPECT_EQ(why_not("k from [//t] array join y as x, y as x"),
+            "Alias \"x\" has been already used at 1:33");
+  EXPECT_EQ(why_not("k from [//t] array join y as x and 5"),
+            "the predicate of ARRAY JOIN is not a boolean but int64 at 1:36");
+  const BindOptions second{.syntax_version = 2, .expression_builder_version = 2};
+  EXPECT_EQ(why_not("y.a from `//t`", second),
+            "Type mismatch in expression: any has no members; try_get_any(value, path) reads "
+            "values of type any at 1:1");
+  EXPECT_EQ(why_not("y['a'] from `//t`", second),
+            "Type mismatch in expression: any has no elements; try_get_any(value, path) reads "
+            "values of type any at 1:1");
+  EXPECT_EQ(why_not("none.a from `//t`", second), "Undefined reference \"none.a\" at 1:1");
+  EXPECT_EQ(why_not("cast(y as `List<Int64>`) from `//t`", second),
+            "CAST to \"List<Int64>\" is not supported at 1:1");
 }
 
 TEST(QueryBindError, PlaceholdersNeedAValue) {

@@ -103,7 +103,10 @@ Result<Expression> ExpressionBinder::bind_visible(const Node& node) {
           node.kind == NodeKind::kReference && node.table.empty() && node.text == group.names[i];
       // A constant is itself, also after GROUP BY of the same one.
       const bool by_text = !is_constant(node) && same_but_alias(node, *group.keys[i]);
-      if (by_name || by_text || &node == group.keys[i]) return make_column(i, group.types[i]);
+      if (!by_name && !by_text && &node != group.keys[i]) continue;
+      Expression key = make_column(i, group.types[i]);
+      key.logical = group.logical[i];
+      return key;
     }
   }
   return bind_new(node);
@@ -127,10 +130,8 @@ Result<Expression> ExpressionBinder::bind_new(const Node& node) {
       return bind(value);
     }
     case NodeKind::kReference: return reference(node);
-    case NodeKind::kMember:
-    case NodeKind::kElement:
-      return binding_.refuse(node, "members and elements of values are not supported yet",
-                             Errc::kUnsupported);
+    case NodeKind::kMember: return member(node);
+    case NodeKind::kElement: return element(node);
     case NodeKind::kCall: return call(node);
     case NodeKind::kUnary: return unary(node);
     case NodeKind::kBinary: return is_relation(node.op) ? comparison(node) : binary(node);
@@ -193,6 +194,12 @@ Result<Expression> ExpressionBinder::reference(const Node& node) {
     if (!column) return at(node, std::move(column).error());
     if (*column) return finish(node, std::move(**column));
   }
+  if (!node.table.empty() && binding_.options.syntax_version > 1) {  // column.member
+    Node base = make_node(NodeKind::kReference, node.at);
+    base.text = node.table;
+    auto column = bind(base);
+    if (column) return member_of(node, std::move(*column), node.text);
+  }
   return binding_.refuse(node, fmt::format("Undefined reference \"{}\"", name));
 }
 
@@ -240,12 +247,7 @@ Result<Expression> ExpressionBinder::comparison(const Node& node) {
   result.width = left.size();
   for (std::size_t i = 0; i < left.size(); ++i) {
     Expression* const sides[] = {&left[i], &right[i]};
-    auto type = unify(sides);
-    if (!type) return at(node, std::move(type).error());
-    if (*type == ValueType::kAny) {
-      return binding_.refuse(node, "comparing values of type any is not supported yet",
-                             Errc::kUnsupported);
-    }
+    TRY_VOID(unify_compared(node, sides));
   }
   std::ranges::move(left, std::back_inserter(result.operands));
   std::ranges::move(right, std::back_inserter(result.operands));
@@ -282,6 +284,7 @@ Result<Expression> ExpressionBinder::null_test(const Node& node) {
 }
 
 Result<Expression> ExpressionBinder::call(const Node& node) {
+  if (node.text == "cast_operator") return cast_call(node);
   if (const AggregateInfo* info = find_aggregate(node.text)) return aggregate(node, *info);
   const FunctionInfo* info = find_function(node.text);
   if (info == nullptr) {
@@ -303,6 +306,7 @@ Result<Expression> ExpressionBinder::call(const Node& node) {
   }
   for (std::size_t i = 0; i < types.size(); ++i) adapt(result.operands[i], match->parameters[i]);
   result.type = match->result;
+  TRY_VOID(check_any_call(node, result));
   return finish(node, std::move(result));
 }
 
@@ -338,45 +342,17 @@ Result<Expression> ExpressionBinder::aggregate(const Node& node, const Aggregate
   in_aggregate_ = false;
   auto match = match_signature(info.name, info.signature, types);
   if (!match) return at(node, std::move(match).error());
-  // Which argument is compared or hashed: not yet those of type any.
-  const bool keeps_only = info.function == AggregateFunction::kFirst ||
-                          info.function == AggregateFunction::kArrayAgg ||
-                          info.function == AggregateFunction::kDictSum;
-  const std::size_t kept = keeps_only ? 1 : 0;
-  const bool any = std::ranges::any_of(
-      std::span(result.arguments).subspan(std::min(kept, result.arguments.size())),
-      [](const Expression& argument) { return argument.type == ValueType::kAny; });
-  if (info.function == AggregateFunction::kUnsupported || any) {
-    return binding_.refuse(node,
-                           fmt::format("aggregate \"{}\" is not supported yet{}", info.name,
-                                       any ? " for values of type any" : ""),
+  if (info.function == AggregateFunction::kUnsupported) {
+    return binding_.refuse(node, fmt::format("aggregate \"{}\" is not supported yet", info.name),
                            Errc::kUnsupported);
   }
   for (std::size_t i = 0; i < types.size(); ++i) adapt(result.arguments[i], match->parameters[i]);
   result.type = match->result;
+  TRY_VOID(adapt_any_arguments(node, result));
   group.aggregate_nodes.push_back(node);
   group.aggregate_nodes.back().alias.clear();  // Its name is the printed call.
   group.aggregates.push_back(std::move(result));
   return make_column(group.keys.size() + group.aggregates.size() - 1, match->result);
-}
-
-Result<Expression> ExpressionBinder::cast(const Node& node) {
-  if (binding_.options.expression_builder_version < 2) {
-    return binding_.refuse(node,
-                           "Function \"cast_operator\" is not supported in expression builder v1");
-  }
-  static constexpr std::string_view kTypes[] = {"int64", "uint64", "double", "boolean", "string"};
-  if (std::ranges::find(kTypes, node.text) == std::end(kTypes)) {
-    return binding_.refuse(node, fmt::format("CAST to \"{}\" is not supported", node.text),
-                           Errc::kUnsupported);
-  }
-  TRY(Expression operand, bind(node.operands[0]));
-  if (to_string(operand.type) == node.text) return operand;
-  Node as_call = node;
-  as_call.kind = NodeKind::kCall;
-  if (node.text == "string" && is_number(operand.type)) as_call.text = "numeric_to_string";
-  if (operand.type == ValueType::kString) as_call.text = "parse_" + node.text;
-  return call(as_call);
 }
 
 Result<Expression> ExpressionBinder::case_of(const Node& node) {
@@ -394,13 +370,11 @@ Result<Expression> ExpressionBinder::case_of(const Node& node) {
     whens.push_back(&result.operands[i]);
     results.push_back(&result.operands[i + 1]);
   }
-  auto when_type = unify(whens);
-  if (!when_type) return at(node, std::move(when_type).error());
-  if (*when_type == ValueType::kAny) {
-    return binding_.refuse(node, "comparing values of type any is not supported yet",
-                           Errc::kUnsupported);
-  }
-  if (!node.has_subject && *when_type != ValueType::kBoolean && *when_type != ValueType::kNull) {
+  TRY_VOID(unify_compared(node, whens));
+  const bool no_condition = std::ranges::any_of(whens, [](const Expression* when) {
+    return when->type != ValueType::kBoolean && when->type != ValueType::kNull;
+  });
+  if (!node.has_subject && no_condition) {
     return binding_.refuse(node, "WHEN is not followed by a boolean");
   }
   auto type = unify(results);

@@ -1,5 +1,5 @@
 // ExpressionBinder: nodes of a syntax tree to typed expressions. Internal to bind.h; tests with
-// lists of values (IN, BETWEEN, ...) are in bind_lists.cpp.
+// lists of values (IN, BETWEEN, ...) are in bind_lists.cpp, values of type any in bind_any.cpp.
 #pragma once
 
 #include <set>
@@ -24,6 +24,9 @@ class ExpressionBinder {
   Result<std::vector<Expression>> bind_tuple(const Node& node);
   // Of WHERE, HAVING and the like.
   Result<Expression> bind_predicate(const Node& node, std::string_view clause);
+  // Of a value of type any: one value for all that are equal, and bytes in their order.
+  Result<Expression> canonical(const Node& node, Expression expression);
+  Result<Expression> ordered(const Node& node, Expression expression);
 
  private:
   Result<Expression> bind_visible(const Node& node);
@@ -41,6 +44,23 @@ class ExpressionBinder {
   Result<Expression> null_test(const Node& node);
   Result<Expression> cast(const Node& node);
   Result<Expression> case_of(const Node& node);
+  Result<Expression> cast_call(const Node& node);
+
+  // Values of type any (bind_any.cpp).
+  Result<Expression> internal_call(const Node& node, Function function, ValueType type,
+                                   std::vector<Expression> operands);
+  // Makes values comparable with each other: unify(), or bytes in the order of any.
+  Result<void> unify_compared(const Node& node, std::span<Expression* const> expressions,
+                              bool listed = false);
+  Result<Expression> member(const Node& node);
+  Result<Expression> member_of(const Node& node, Expression base, std::string_view name);
+  Result<Expression> element(const Node& node);
+  Result<Expression> list_item(const Node& node, Expression base, Expression index,
+                               const table::LogicalType& item);
+  Result<Expression> item_call(const Node& node, Function function, Expression base, Expression key,
+                               const table::LogicalType& item);
+  Result<void> check_any_call(const Node& node, Expression& call) const;
+  Result<void> adapt_any_arguments(const Node& node, AggregateCall& call);
 
   Result<Expression> in(const Node& node);
   Result<Expression> between(const Node& node);

@@ -45,9 +45,7 @@ std::size_t known_key_prefix(const TableSchema& schema, const std::vector<bool>&
 
 Result<void> QueryBinder::join(const JoinClause& clause) {
   const Node where = make_node(NodeKind::kNull, clause.at);
-  if (!clause.arrays.empty()) {
-    return binding_.refuse(where, "ARRAY JOIN is not supported yet", Errc::kUnsupported);
-  }
+  if (!clause.arrays.empty()) return array_join(clause);
   TRY(PlanNode right, source(clause.source));
   Scope right_scope;
   right_scope.tables.push_back({.alias = clause.source.alias,
@@ -75,7 +73,9 @@ Result<void> QueryBinder::join(const JoinClause& clause) {
   }
   add_table(right, clause.source.alias);
   scope_.tables.back().hidden = right_scope.tables[0].hidden;
-  joins_.push_back({.join = std::move(join), .right = std::move(right)});
+  Joined joined{.step = std::move(join), .right = {}, .columns = right.columns};
+  joined.right.push_back(std::move(right));
+  joins_.push_back(std::move(joined));
   return {};
 }
 

@@ -83,12 +83,7 @@ Result<void> ExpressionBinder::unify_items(const Node& node, std::vector<Express
     for (std::vector<Expression>& item : items) {
       if (part < item.size()) column.push_back(&item[part]);
     }
-    auto type = unify(column, /*listed=*/true);
-    if (!type) return at(node, std::move(type).error());
-    if (*type == ValueType::kAny) {
-      return binding_.refuse(node, "comparing values of type any is not supported yet",
-                             Errc::kUnsupported);
-    }
+    TRY_VOID(unify_compared(node, column, /*listed=*/true));
   }
   return {};
 }

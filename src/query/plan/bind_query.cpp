@@ -170,6 +170,10 @@ Result<PlanNode> QueryBinder::table(const Source& source) {
     const ColumnSchema& column = scan.schema->columns[i];
     scan.columns.push_back(i);
     node.columns.push_back({.name = column.name, .type = physical_type(column.type)});
+    if (!column.type_v3.empty()) {
+      node.columns.back().logical =
+          std::make_shared<const table::LogicalType>(table::stored_part(column));
+    }
   }
   node.step = std::move(scan);
   return node;
@@ -200,10 +204,9 @@ Result<PlanNode> QueryBinder::rows() {
     above = std::move(predicate.operands);
   }
   for (Joined& joined : joins_) {
-    const std::vector<PlanColumn> right = joined.right.columns;
-    node = add_step(std::move(node), std::move(joined.join));
-    node.inputs.push_back(std::move(joined.right));
-    node.columns.insert(node.columns.end(), right.begin(), right.end());
+    node = add_step(std::move(node), std::move(joined.step));
+    for (PlanNode& right : joined.right) node.inputs.push_back(std::move(right));
+    node.columns.insert(node.columns.end(), joined.columns.begin(), joined.columns.end());
   }
   return add_filter(std::move(node), std::move(above));
 }
@@ -230,9 +233,9 @@ Result<Group> QueryBinder::group_keys() {
     Node named = *meaning;
     if (named.alias.empty()) named.alias = key.alias;
     TRY(Expression bound, binder.bind_aliased(named));
+    keys.logical.push_back(bound.logical);
     if (bound.type == ValueType::kAny) {
-      return binding_.refuse(key, "GROUP BY a value of type any is not supported yet",
-                             Errc::kUnsupported);
+      TRY(bound, binder.canonical(key, std::move(bound)));
     }
     keys.keys.push_back(meaning);
     keys.names.push_back(output_name(key, binding_.options.syntax_version));
@@ -275,8 +278,7 @@ Result<Order> QueryBinder::order(bool grouped) {
     ExpressionBinder binder(binding_, scope_, grouped);
     TRY(Expression key, binder.bind_aliased(*node));
     if (key.type == ValueType::kAny) {
-      return binding_.refuse(*node, "ORDER BY a value of type any is not supported yet",
-                             Errc::kUnsupported);
+      TRY(key, binder.ordered(*node, std::move(key)));
     }
     order.keys.push_back({.expression = std::move(key), .descending = item.descending});
   }
@@ -289,7 +291,8 @@ Result<void> QueryBinder::add_column(const Node* node, std::string name, Express
     return binding_.refuse(node == nullptr ? make_node(NodeKind::kNull, query_.at) : *node,
                            fmt::format("Column \"{}\" occurs twice in the result", name));
   }
-  columns.push_back({.name = std::move(name), .type = expression.type});
+  columns.push_back(
+      {.name = std::move(name), .type = expression.type, .logical = expression.logical});
   project.columns.push_back(std::move(expression));
   return {};
 }
@@ -307,9 +310,11 @@ Result<Project> QueryBinder::projections(bool grouped, std::vector<PlanColumn>& 
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       if (table.hidden[i]) continue;
       const PlanColumn& column = table.columns[i];
+      Expression value = make_column(table.first + i, column.type);
+      value.logical = column.logical;
       TRY_VOID(add_column(nullptr,
                           table.alias.empty() ? column.name : table.alias + "." + column.name,
-                          make_column(table.first + i, column.type), project, columns));
+                          std::move(value), project, columns));
     }
   }
   return project;

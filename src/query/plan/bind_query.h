@@ -1,4 +1,5 @@
-// QueryBinder: clauses to steps. Internal to bind.h; joins are in bind_join.cpp.
+// QueryBinder: clauses to steps. Internal to bind.h; joins are in bind_join.cpp and
+// bind_array_join.cpp.
 #pragma once
 
 #include <string>
@@ -24,6 +25,7 @@ class QueryBinder {
   Result<PlanNode> rows();
 
   Result<void> join(const JoinClause& clause);
+  Result<void> array_join(const JoinClause& clause);
   Result<void> join_keys(const JoinClause& clause, Join& join, Scope& right, const Node& where);
   Result<void> using_keys(const JoinClause& clause, Join& join, Scope& right);
   Result<void> check_key_prefix(const JoinClause& clause, const PlanNode& right, Join& join) const;
@@ -42,8 +44,9 @@ class QueryBinder {
   const SelectQuery& query_;
   Scope scope_;
   struct Joined {
-    Join join;
-    PlanNode right;
+    decltype(PlanNode::step) step;    // Join or ArrayJoin.
+    std::vector<PlanNode> right;      // Of Join: one.
+    std::vector<PlanColumn> columns;  // That it adds.
   };
   std::vector<Joined> joins_;
 };

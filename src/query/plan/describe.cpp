@@ -95,6 +95,17 @@ struct StepText {
                        input(0).list(join.left_keys), input(1).list(join.right_keys),
                        join.key_prefix);
   }
+  std::string operator()(const ArrayJoin& join) const {
+    std::string out = join.left ? "left array join " : "array join ";
+    const std::size_t first = node.columns.size() - join.lists.size();
+    for (std::size_t i = 0; i < join.lists.size(); ++i) {
+      const PlanColumn& item = node.columns[first + i];
+      out += fmt::format("{}{}:{} of {}", i == 0 ? "" : ", ", item.name, to_string(item.type),
+                         input().one(join.lists[i]));
+    }
+    if (join.predicate) out += " where " + Describer(node.columns).one(*join.predicate);
+    return out;
+  }
   std::string operator()(const Group& group) const {
     std::string out = "group by " + input().list(group.keys);
     for (const AggregateCall& call : group.aggregates) {

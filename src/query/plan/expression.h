@@ -26,14 +26,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "moraine/value.h"
 #include "query/function/functions.h"
 #include "query/syntax/tree.h"
+#include "table/model/logical_type.h"
 
 namespace moraine::query {
+
+// What a value of type any is made of, where that is known: of columns with a composite type.
+using LogicalTypePtr = std::shared_ptr<const table::LogicalType>;
 
 inline constexpr std::size_t kPlanDepthMax = 50;
 inline constexpr std::size_t kPlanNodesMax = 500'000;
@@ -80,6 +85,7 @@ struct Expression {
   std::size_t column = 0;
   std::size_t width = 1;
   Value literal{};
+  LogicalTypePtr logical{};  // Of type any; null: not known.
   std::vector<BoundSizes> bounds;
   std::vector<Expression> operands;
 

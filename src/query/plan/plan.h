@@ -6,12 +6,14 @@
 //   Filter   rows for which the predicate is true
 //   Join     left ++ right for each pair of rows with equal keys; with `left` also rows of the left
 //            input without a match, the right columns null
+//   ArrayJoin  row ++ items for each place of its lists, null where a list is shorter; of these the
+//            rows for which the predicate is true; with `left` also rows without any, items null
 //   Group    one row per distinct keys: keys ++ aggregates; `having` sees that row
 //   Order    sorted by the keys, null first; rows with equal keys in any order
 //   Limit    `offset` rows left out, then at most `limit`
 //   Project  computed columns
-//   The YT dialect makes Scan > Filter > Join.. > Filter > Group > Order > Limit > Project, and
-//   leaves out what a query has not.
+//   The YT dialect makes Scan > Filter > (Join | ArrayJoin).. > Filter > Group > Order > Limit >
+//   Project, and leaves out what a query has not.
 // clang-format on
 //
 // Promise    Plain data. Expressions of a step are over the columns of its input (Join keys: of
@@ -38,6 +40,7 @@ namespace moraine::query {
 struct PlanColumn {
   std::string name;
   ValueType type = ValueType::kNull;
+  LogicalTypePtr logical{};  // See Expression.
   bool operator==(const PlanColumn&) const = default;
 };
 
@@ -69,6 +72,11 @@ struct Join {
   std::vector<Expression> right_keys;
   std::size_t key_prefix = 0;  // Key columns of the right table that the keys determine.
 };
+struct ArrayJoin {
+  bool left = false;
+  std::vector<Expression> lists;  // Over the input; the types of items are those of the columns.
+  std::optional<Expression> predicate;
+};
 struct AggregateCall {
   AggregateFunction function = AggregateFunction::kSum;
   ValueType type = ValueType::kNull;
@@ -98,7 +106,7 @@ struct Project {
 };
 
 struct PlanNode {
-  std::variant<Scan, Filter, Join, Group, Order, Limit, Project> step;
+  std::variant<Scan, Filter, Join, ArrayJoin, Group, Order, Limit, Project> step;
   std::vector<PlanColumn> columns;  // Of its rows.
   std::vector<PlanNode> inputs;     // Join: two. Scan: none. Others: one.
 };

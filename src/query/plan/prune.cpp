@@ -91,6 +91,24 @@ struct Pruner {
     for (const PlanColumn& column : node.inputs[1].columns) node.columns.push_back(column);
     return positions;
   }
+  Positions operator()(ArrayJoin& join) {
+    const std::size_t split = node.inputs[0].columns.size();
+    std::vector<bool> used = needed;
+    if (join.predicate) mark_columns(*join.predicate, used);
+    used.resize(split);
+    for (const Expression& list : join.lists) mark_columns(list, used);
+    Positions positions = prune(node.inputs[0], used);
+    for (Expression& list : join.lists) move_columns(list, positions);
+    // All items are kept: the longest list says how many rows there are.
+    std::vector<PlanColumn> columns = node.inputs[0].columns;
+    for (std::size_t i = split; i < node.columns.size(); ++i) {
+      positions.push_back(columns.size());
+      columns.push_back(std::move(node.columns[i]));
+    }
+    node.columns = std::move(columns);
+    if (join.predicate) move_columns(*join.predicate, positions);
+    return positions;
+  }
 };
 
 Positions prune(PlanNode& node, const std::vector<bool>& needed) {

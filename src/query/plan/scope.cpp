@@ -27,6 +27,7 @@ Result<std::optional<Expression>> Scope::find(std::string_view table,
                     fmt::format("Column \"{}\" occurs in several tables", column));
       }
       found = make_column(source.first + i, source.columns[i].type);
+      found->logical = source.columns[i].logical;
     }
   }
   return found;

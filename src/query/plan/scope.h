@@ -36,6 +36,7 @@ struct GroupScope {
   std::vector<const Node*> keys;  // What they stand for: aliases are resolved.
   std::vector<std::string> names;
   std::vector<ValueType> types;
+  std::vector<LogicalTypePtr> logical;
   std::vector<Node> aggregate_nodes;
   std::vector<AggregateCall> aggregates;
 };

@@ -89,10 +89,6 @@ Result<ValueType> unify(std::span<Expression* const> expressions, bool listed) {
   for (Expression* e : expressions) {
     const ValueType was = e->type;
     if (adapt(*e, type, listed)) continue;
-    if (was == ValueType::kAny || type == ValueType::kAny) {
-      return fail(Errc::kUnsupported, fmt::format("{} and {} together are not supported yet",
-                                                  to_string(type), to_string(was)));
-    }
     return fail(Errc::kInvalidArgument, fmt::format("Type mismatch in expression: {} and {}",
                                                     to_string(type), to_string(was)));
   }
@@ -108,6 +104,7 @@ void fold(Expression& expression, table::TextMemory& texts) {
   const bool arithmetic =
       expression.kind == ExpressionKind::kUnary || expression.kind == ExpressionKind::kBinary;
   Expression literal = make_literal(*value, expression.type);
+  literal.logical = expression.logical;
   literal.adapts =
       arithmetic && !value->is_null() && std::ranges::all_of(operands, &Expression::adapts);
   // What borrows the operands' texts borrows those of the plan.

@@ -3,8 +3,7 @@
 // Promise    A literal 5 may become uint64 or double, 5u double, null anything; where values are
 //            listed (IN, BETWEEN, TRANSFORM) also 4.0 an integer, if exact. Other conversions are
 //            written as functions.
-// Errors     kInvalidArgument `Type mismatch in expression: ...`; kUnsupported for values of type
-//            any.
+// Errors     kInvalidArgument `Type mismatch in expression: ...`.
 // Threading  Pure.
 // Tests      bind_test.cpp.
 #pragma once
