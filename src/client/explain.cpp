@@ -158,7 +158,9 @@ class Explainer {
       YsonMap entry;
       entry.set("is_left", join->left);
       entry.set("arrays", std::uint64_t{join->lists.size()});
-      joins_.emplace_back(std::move(entry));
+      YsonList group;
+      group.emplace_back(std::move(entry));
+      joins_.emplace_back(std::move(group));
     }
     if (const auto* scan = std::get_if<query::Scan>(&node.step)) {
       TRY_VOID(add_scan(*scan));
