@@ -284,6 +284,7 @@ YtResult<RichPath> parse_rich_path(const YsonNode& node) {
     text.remove_prefix(end);
     while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   }
+  if (text.starts_with('<')) return wrong("attributes are given twice");
   const std::size_t end = suffix_begin(text);
   made.path = text.substr(0, end);
   if (made.path.empty()) return wrong("the path is empty");

@@ -62,8 +62,9 @@ TEST(RichPaths, LimitsAsAttributes) {
 }
 
 TEST(RichPaths, WhatIsWrong) {
-  for (const char* text : {"", "<a=1", "<a>//t", "//t[", "//t[1", "//t[1:", "//t{a", "//t{a b}",
-                           "//t[1:2]x", "//t[(1]", "//t[,]", "//t[\"a]", "//t{1}"}) {
+  for (const char* text :
+       {"", "<a=1", "<><", "<a=1><b=2>//t", "<a>//t", "//t[", "//t[1", "//t[1:", "//t{a",
+        "//t{a b}", "//t[1:2]x", "//t[(1]", "//t[,]", "//t[\"a]", "//t{1}"}) {
     EXPECT_TRUE(parsed(text).starts_with("Error parsing YPath")) << text << " " << parsed(text);
   }
   EXPECT_TRUE(of_yson("5").starts_with("Error parsing YPath"));
