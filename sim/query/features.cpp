@@ -89,7 +89,25 @@ constexpr std::array<std::string_view, kFeatures> kNames = {"star",
                                                             "join of subquery",
                                                             "computed key",
                                                             "canonical nulls",
-                                                            "wrapping numbers"};
+                                                            "wrapping numbers",
+                                                            "any: get",
+                                                            "any: cast",
+                                                            "any: make",
+                                                            "any: comparison",
+                                                            "any: in",
+                                                            "any: between",
+                                                            "any: group by",
+                                                            "any: order by",
+                                                            "any: min, max",
+                                                            "list length",
+                                                            "list contains",
+                                                            "lists intersect",
+                                                            "array join",
+                                                            "left array join",
+                                                            "array join predicate",
+                                                            "parallel arrays",
+                                                            "member",
+                                                            "element"};
 
 }  // namespace
 

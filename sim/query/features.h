@@ -96,8 +96,26 @@ enum class Feature : std::uint8_t {
   kComputedKey,
   kCanonicalNulls,
   kWrappingNumbers,
+  kAnyGet,
+  kAnyCast,
+  kAnyMake,
+  kAnyComparison,
+  kAnyIn,
+  kAnyBetween,
+  kAnyGroupBy,
+  kAnyOrderBy,
+  kAnyMinMax,
+  kListLength,
+  kListContains,
+  kListsIntersect,
+  kArrayJoin,
+  kLeftArrayJoin,
+  kArrayJoinPredicate,
+  kParallelArrays,
+  kMember,
+  kElement,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kWrappingNumbers) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kElement) + 1;
 std::string_view to_string(Feature feature);
 
 // How many queries used each.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "query/ranges/infer.h"
+#include "sim/query/json_values.h"
 #include "sim/query/term.h"
 
 namespace moraine::sim {
@@ -94,7 +95,9 @@ std::string rows_text(const std::vector<Row>& rows) {
   for (std::size_t i = 0; i < rows.size() && i < kRowsShown; ++i) {
     out += "    {";
     for (std::size_t c = 0; c < rows[i].size(); ++c) {
-      out += (c > 0 ? ", " : "") + yt_literal(rows[i][c]);
+      const Value& value = rows[i][c];
+      out += c > 0 ? ", " : "";
+      out += value.type() == ValueType::kAny ? json_of(value.text()) : yt_literal(value);
     }
     out += "}\n";
   }
@@ -110,6 +113,9 @@ std::optional<std::string> compare_answers(const QueryCase& query,
   auto wanted = sqlite.run(sql, answer->types, texts);
   if (!wanted) return wanted.error().context;
   std::vector<Row> got = answer->rows;
+  for (Row& row : got) {
+    for (Value& value : row) value = normalized(value, texts);
+  }
   if (query.totals != Totals::kNone) {
     const auto totals = sqlite.run(query.totals_sql(), answer->types, texts);
     if (!totals) return totals.error().context;

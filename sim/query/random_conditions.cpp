@@ -38,6 +38,7 @@ Term TermMaker::condition(const TermScope& scope, int depth) {
                     {operand(), operand()});
     }
   }
+  if (scope.values && one_in(5)) return test_of_values(scope, depth);
   switch (random_.below(14)) {
     case 0:
     case 1:

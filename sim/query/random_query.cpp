@@ -38,6 +38,9 @@ class QueryMaker {
   void add_joins();
   bool join(std::size_t table);
   std::optional<Term> inner_condition(std::size_t table);
+  void array_join();
+  void project_values();
+  void group_values();
   Term join_key(const ColumnSchema& column);
   void where();
   void plain();
@@ -81,8 +84,47 @@ void QueryMaker::add_table(std::size_t table) {
     if (table == 0) scope_.of_unique.push_back(term);
     if (column.key) ties_.push_back(term);
     names_.push_back(term);
-    scope_.leaves.push_back(std::move(term));
+    if (column.type != ColumnType::kAny) {
+      scope_.leaves.push_back(std::move(term));
+      continue;
+    }
+    if (!scope_.values) scope_.values.emplace();
+    if (column.name == "y") scope_.values->map = std::move(term);
+    if (column.name == "l") scope_.values->numbers = std::move(term);
+    if (column.name == "m") scope_.values->texts = std::move(term);
+    if (column.name == "t") scope_.values->pair = std::move(term);
   }
+}
+
+void QueryMaker::array_join() {
+  feature(Feature::kArrayJoin);
+  QueryJoin join;
+  join.left = one_in(2);
+  join.number = query_.joins.size();
+  if (join.left) feature(Feature::kLeftArrayJoin);
+  const bool two = one_in(2);
+  if (two) feature(Feature::kParallelArrays);
+  const bool numbers_first = one_in(2);
+  TermScope items;
+  for (std::size_t i = 0; i < (two ? 2 : 1); ++i) {
+    const bool numbers = numbers_first == (i == 0);
+    const Term& list = numbers ? scope_.values->numbers : scope_.values->texts;
+    join.arrays.push_back({.term = list, .name = fmt::format("x{}{}", join.number, i)});
+    items.leaves.push_back(
+        {.type = numbers ? T::kInt64 : T::kString,
+         .yt = join.arrays.back().name,
+         .sql = fmt::format("json_extract({}, '$[' || n{}.n || ']')", list.sql, join.number)});
+  }
+  if (one_in(2)) {
+    feature(Feature::kArrayJoinPredicate);
+    join.predicate = terms_.condition(items, 1);
+  }
+  for (const Term& item : items.leaves) {
+    ties_.push_back(item);
+    names_.push_back(item);
+    scope_.leaves.push_back(item);
+  }
+  query_.joins.push_back(std::move(join));
 }
 
 void QueryMaker::from_subquery() {
@@ -183,6 +225,9 @@ bool QueryMaker::join(std::size_t table) {
 }
 
 void QueryMaker::add_joins() {
+  const bool arrays = scope_.values.has_value() && one_in(4);
+  if (arrays) array_join();
+  if (arrays && one_in(4)) array_join();
   if (one_in(2)) return;
   const bool first = join(1);
   if (first && one_in(3) && join(2)) feature(Feature::kTwoJoins);
@@ -238,15 +283,27 @@ void QueryMaker::project(const TermScope& scope) {
   }
 }
 
+// Of type any.
+void QueryMaker::project_values() {
+  if (!scope_.values || is_inner_ || !one_in(4)) return;
+  const auto add = [&](const char* name, Term term) {
+    query_.projections.push_back({.term = std::move(term), .name = name});
+  };
+  if (one_in(2)) add("y0", scope_.values->map);
+  if (one_in(2)) add("y1", terms_.mixed_value(scope_));
+  if (one_in(2)) add("y2", one_in(2) ? scope_.values->numbers : scope_.values->texts);
+}
+
 void QueryMaker::plain() {
   TermScope with_aliases = scope_;
   if (!is_inner_ && one_in(4)) {
     star();
   } else {
     project(scope_);
+    project_values();
     // WHERE and ORDER BY see the aliases.
     for (const QueryItem& item : query_.projections) {
-      if (item.name.empty() || !one_in(3)) continue;
+      if (item.name.empty() || item.term.type == T::kAny || !one_in(3)) continue;
       feature(Feature::kAliasInWhere);
       with_aliases.leaves.push_back(
           {.type = item.term.type, .yt = item.name, .sql = write_sql(item.term)});
@@ -312,6 +369,26 @@ void QueryMaker::having(const TermScope& scope) {
                                                 : Feature::kTotalsThenHaving);
 }
 
+// A key and aggregates of type any. Keys of queries with totals are not null.
+void QueryMaker::group_values() {
+  if (one_in(4)) {
+    feature(Feature::kAnyMinMax);
+    const char* const form = one_in(2) ? "min($0)" : "max($0)";
+    query_.projections.push_back({.term = {.type = T::kAny,
+                                           .yt = form,
+                                           .sql = form,
+                                           .operands = {terms_.mixed_value(scope_)}},
+                                  .name = "y8"});
+  }
+  if (query_.totals != Totals::kNone || query_.numbers_groups || !one_in(4)) return;
+  feature(Feature::kAnyGroupBy);
+  const Term key = terms_.mixed_value(scope_);
+  query_.group_by.push_back({.term = key, .name = "gy"});
+  const Term leaf = {.type = T::kAny, .yt = "gy", .sql = write_sql(key), .is_group_key = true};
+  query_.projections.push_back({.term = leaf, .name = "y9"});
+  ties_.push_back(leaf);
+}
+
 void QueryMaker::grouped() {
   feature(Feature::kGroupBy);
   where();
@@ -338,6 +415,7 @@ void QueryMaker::grouped() {
     if (query_.totals != Totals::kNone) query_.projections.pop_back();
   }
   ties_ = groups.leaves;
+  if (scope_.values && !is_inner_) group_values();
   order(groups, /*is_grouped=*/true);
 }
 
@@ -349,6 +427,9 @@ void QueryMaker::order(const TermScope& scope, bool is_grouped) {
     feature(Feature::kLimitInKeyOrder);
     query_.ordered = true;
     for (const Term& key : scope_.keys) query_.key_order.push_back(key.sql);
+    for (const QueryJoin& join : query_.joins) {
+      if (!join.arrays.empty()) query_.key_order.push_back(fmt::format("n{}.n", join.number));
+    }
     limit();
     return;
   }
@@ -359,6 +440,10 @@ void QueryMaker::order(const TermScope& scope, bool is_grouped) {
     const bool descending = one_in(2);
     if (descending) feature(Feature::kDescending);
     query_.order_by.push_back({.term = terms_.any(scope, 1), .descending = descending});
+  }
+  if (!is_grouped && scope.values && one_in(4)) {
+    feature(Feature::kAnyOrderBy);
+    query_.order_by.push_back({.term = terms_.mixed_value(scope), .descending = one_in(2)});
   }
   for (const Term& tie : ties_) {
     query_.order_by.push_back({.term = tie, .descending = one_in(4)});

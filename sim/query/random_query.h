@@ -23,6 +23,9 @@ struct QueryItem {
 
 struct QueryJoin {
   bool left = false;
+  // Of ARRAY JOIN: the lists with the names of their items, and its number. Then no keys.
+  std::vector<QueryItem> arrays{};
+  std::size_t number = 0;
   bool is_using = false;
   std::size_t table = 0;
   std::vector<Term> left_keys;

@@ -7,6 +7,7 @@
 
 #include "base/invariant.h"
 #include "expression/farm_hash.h"
+#include "yson/yson.h"
 
 namespace moraine::sim {
 namespace {
@@ -69,6 +70,15 @@ TableSchema main_schema(SeededRandom& random) {
                                                                  {"q", ColumnType::kInt64}}) {
     schema.columns.push_back(column(name, type));
   }
+  for (const auto& [name, type] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"y", ""},
+           {"l", R"({"type_name"="list";"item"={"type_name"="optional";"item"="int64";};})"},
+           {"m", R"({"type_name"="list";"item"={"type_name"="optional";"item"="string";};})"},
+           {"t", R"({"type_name"="struct";"members"=[{"name"="a";"type"={"type_name"="optional";)"
+                 R"("item"="int64";};};{"name"="s";"type"="string";};];})"}}) {
+    schema.columns.push_back(column(name, ColumnType::kAny));
+    schema.columns.back().type_v3 = type;
+  }
   return schema;
 }
 
@@ -107,7 +117,7 @@ struct KeyLess {
   }
 };
 
-void add_rows(SeededRandom& random, QueryTable& table, bool wrapping) {
+void add_rows(SeededRandom& random, QueryTable& table, bool wrapping, table::TextMemory& texts) {
   const TableSchema& schema = *table.schema;
   std::set<query::Row, KeyLess> keys;
   const std::size_t wanted = random.one_in(12) ? 0 : random.below(kTableRowsMax + 1);
@@ -115,9 +125,12 @@ void add_rows(SeededRandom& random, QueryTable& table, bool wrapping) {
     query::Row row;
     for (const ColumnSchema& column : schema.columns) {
       const bool narrow = column.type == ColumnType::kInt8 || column.type == ColumnType::kInt32;
-      Value value = random.one_in(6)
-                        ? Value()
-                        : random_value(random, physical_type(column.type), wrapping && !narrow);
+      Value value;
+      if (!random.one_in(6)) {
+        value = column.type == ColumnType::kAny
+                    ? random_any(random, column.name, texts)
+                    : random_value(random, physical_type(column.type), wrapping && !narrow);
+      }
       if (column.name == table.unique) value = static_cast<std::int64_t>((i * 37) % 101);
       row.push_back(value);
     }
@@ -152,7 +165,7 @@ QueryTables random_tables(SeededRandom& random) {
     table.schema =
         std::make_shared<const TableSchema>(i == 0 ? main : foreign_schema(random, main, letter));
     table.unique = i == 0 ? "q" : fmt::format("{}q", letter);
-    add_rows(random, table, made.wrapping);
+    add_rows(random, table, made.wrapping, *made.texts);
   }
   return made;
 }
@@ -171,6 +184,41 @@ Value random_value(SeededRandom& random, ValueType type, bool wrapping) {
     case ValueType::kBoolean: return random.one_in(2);
     default: return kTexts[random.below(std::size(kTexts))];
   }
+}
+
+Value random_any(SeededRandom& random, const std::string& column, table::TextMemory& texts) {
+  const auto value = [&](ValueType type) -> YsonNode {
+    const Value made = random_value(random, type, /*wrapping=*/false);
+    switch (type) {
+      case ValueType::kInt64: return made.as_int64();
+      case ValueType::kDouble: return made.as_double();
+      case ValueType::kBoolean: return made.as_boolean();
+      default: return made.text();
+    }
+  };
+  const auto maybe = [&](ValueType type) { return random.one_in(5) ? YsonNode() : value(type); };
+  YsonNode node;
+  if (column == "y") {
+    YsonMap map;
+    if (!random.one_in(4)) map.set("a", value(ValueType::kInt64));
+    if (!random.one_in(4)) map.set("b", value(ValueType::kBoolean));
+    if (!random.one_in(4)) map.set("d", value(ValueType::kDouble));
+    const ValueType mixed = random.one_in(2) ? ValueType::kInt64 : ValueType::kString;
+    if (!random.one_in(4)) map.set("m", value(mixed));
+    node = std::move(map);
+  } else {
+    const ValueType item = column == "m" ? ValueType::kString : ValueType::kInt64;
+    YsonList list;
+    if (column == "t") {
+      list.push_back(maybe(item));
+      list.push_back(value(ValueType::kString));
+    } else {
+      for (std::size_t left = random.below(4); left > 0; --left) list.push_back(maybe(item));
+    }
+    node = std::move(list);
+  }
+  const YsonFormat format = random.one_in(2) ? YsonFormat::kBinary : YsonFormat::kText;
+  return Value::any(texts.keep(write_yson(node, format)));
 }
 
 // Written apart from the evaluators of the engine, but for farm_hash.

@@ -1,6 +1,7 @@
 // Random tables: schemas and rows of small domains, so that conditions, groups and joins meet.
 //
-// Promise    The same random numbers give the same tables. `main` has columns of all types; the
+// Promise    The same random numbers give the same tables. `main` has columns of all types, also of
+//            composite ones (random_values.cpp says which); the
 //            other two are for joins: their key columns (or those after a computed one) have the
 //            names and types of columns of `main`. Keys are distinct. Texts are UTF-8.
 // Threading  One thread.
@@ -31,6 +32,8 @@ struct QueryTables {
   std::array<QueryTable, kQueryTables> tables;
   // Numbers reach the ends of 64 bits: sums wrap around.
   bool wrapping = false;
+  // Of values of type any.
+  std::shared_ptr<table::TextMemory> texts = std::make_shared<table::TextMemory>();
 
   query::Schemas schemas() const;
   query::TableRows rows() const;
@@ -39,6 +42,8 @@ struct QueryTables {
 QueryTables random_tables(SeededRandom& random);
 // A value of the small domain of the type, never null.
 Value random_value(SeededRandom& random, ValueType type, bool wrapping);
+// A value of a column of type any, by its name.
+Value random_any(SeededRandom& random, const std::string& column, table::TextMemory& texts);
 // Fills the computed key columns of a row.
 void compute_columns(const TableSchema& schema, query::Row& row);
 

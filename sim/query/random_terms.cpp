@@ -86,6 +86,9 @@ Term TermMaker::make(ValueType type, const TermScope& scope, int depth) {
     }
     return literal(type);
   }
+  if (scope.values && one_in(5)) {
+    if (auto term = of_values(type, scope, depth - 1)) return std::move(*term);
+  }
   if (one_in(4)) return choice(type, scope, depth - 1);
   switch (type) {
     case T::kInt64: return signed_number(scope, depth - 1);

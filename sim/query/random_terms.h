@@ -24,6 +24,14 @@ struct Dialect {
   int expression_builder_version = 1;
 };
 
+// Columns of type any and of composite types (random_values.cpp).
+struct RandomValues {
+  Term map;
+  Term numbers;
+  Term texts;
+  Term pair;
+};
+
 // What an expression may use.
 struct TermScope {
   std::vector<Term> leaves;  // Columns, aliases, keys of GROUP BY.
@@ -31,6 +39,7 @@ struct TermScope {
   // An int64 column without equal values, and what it determines: for argmin.
   std::vector<Term> unique;
   std::vector<Term> of_unique;
+  std::optional<RandomValues> values{};
   const TermScope* rows = nullptr;  // After GROUP BY: what aggregates are computed from.
 };
 
@@ -49,6 +58,8 @@ class TermMaker {
   // Not a literal: a column, if there is one of this type.
   std::optional<Term> leaf(ValueType type, const TermScope& scope);
   Term literal(ValueType type);
+  // Of type any. Requires: the scope has values.
+  Term mixed_value(const TermScope& scope);
   // False: no results that are not exact, since sums of them depend on the order.
   bool allow_avg = true;
 
@@ -63,6 +74,13 @@ class TermMaker {
   Term time(const TermScope& scope, int depth);
   Term choice(ValueType type, const TermScope& scope, int depth);
   Term transform(ValueType type, const TermScope& scope, int depth);
+
+  // Of columns of type any. Requires: the scope has values.
+  std::optional<Term> of_values(ValueType type, const TermScope& scope, int depth);
+  Term number_of_values(const TermScope& scope, int depth);
+  Term text_of_values(const TermScope& scope, int depth);
+  Term test_of_values(const TermScope& scope, int depth);
+  Term compared_values(const TermScope& scope);
 
   // Conditions.
   Term comparison(const TermScope& scope, int depth);

@@ -11,6 +11,12 @@ namespace {
 
 constexpr std::size_t kLanesMax = 3;
 
+Value kept(const Value& value, table::TextMemory& texts) {
+  if (!value.has_text()) return value;
+  const std::string_view text = texts.keep(std::string(value.text()));
+  return value.type() == ValueType::kAny ? Value::any(text) : Value(text);
+}
+
 class SelectEngine final : public QueryEngine {
  public:
   SelectEngine(const QueryTables& tables, std::uint64_t seed)
@@ -51,7 +57,7 @@ class SelectEngine final : public QueryEngine {
         query::Row row;
         for (const ScanBatch::Column& column : batch.columns) {
           const Value value = column.at(i);
-          row.push_back(value.has_text() ? Value(texts->keep(std::string(value.text()))) : value);
+          row.push_back(kept(value, *texts));
         }
         answer.rows.push_back(std::move(row));
       }

@@ -101,6 +101,7 @@ class Shrinker {
     }
     for (QueryJoin& join : query.joins) {
       for (Term& key : join.left_keys) all.push_back(&key);
+      for (QueryItem& array : join.arrays) all.push_back(&array.term);
       if (join.predicate) all.push_back(&*join.predicate);
       if (join.within) all.push_back(&*join.within);
     }

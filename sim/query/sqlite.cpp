@@ -4,8 +4,10 @@
 #include <sqlite3.h>
 
 #include "base/invariant.h"
+#include "sim/query/json_values.h"
 #include "sim/query/sqlite_functions.h"
 #include "sim/query/term.h"
+#include "yson/yson.h"
 
 namespace moraine::sim {
 namespace {
@@ -40,6 +42,16 @@ Result<Value> cell(sqlite3_stmt* statement, int column, ValueType type, table::T
         return texts.keep(std::string(text, size));
       }
       break;
+    case ValueType::kAny: {
+      if (is_integer)
+        return any_of_json(std::to_string(sqlite3_column_int64(statement, column)), texts);
+      const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+      const std::string text(bytes,
+                             static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
+      // No text of the tables begins as JSON does.
+      if (text.starts_with('[') || text.starts_with('{')) return any_of_json(text, texts);
+      return Value::any(texts.keep(write_yson(YsonNode(text), YsonFormat::kBinary)));
+    }
     default: break;
   }
   return fail(Errc::kInvalidArgument, fmt::format("column {} is {} here, and SQLite's type {}",
@@ -56,6 +68,12 @@ void bind(sqlite3_stmt* statement, int at, const Value& value) {
       sqlite3_bind_text(statement, at, value.text().data(), static_cast<int>(value.text().size()),
                         SQLITE_TRANSIENT);
       break;
+    case ValueType::kAny: {
+      const std::string json = json_of(value.text());
+      sqlite3_bind_text(statement, at, json.data(), static_cast<int>(json.size()),
+                        SQLITE_TRANSIENT);
+      break;
+    }
     default: sqlite3_bind_null(statement, at); break;
   }
 }
@@ -65,7 +83,10 @@ void bind(sqlite3_stmt* statement, int at, const Value& value) {
 Sqlite::Sqlite() {
   INVARIANT(sqlite3_open(":memory:", &database_) == SQLITE_OK, "SQLite cannot be opened");
   register_functions(database_);
-  const auto done = execute("PRAGMA case_sensitive_like = ON");
+  const auto done = execute(
+      "PRAGMA case_sensitive_like = ON;"
+      "CREATE TABLE places AS WITH RECURSIVE p(n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM p "
+      "WHERE n < 9) SELECT n FROM p");
   INVARIANT(done, "{}", done.error().context);
 }
 

@@ -7,6 +7,8 @@
 //   LIKE         with case (a pragma), '\' as escape
 //   regular expressions: regexp_full(), by std::regex; patterns are in the common subset
 //   farm_hash    the function of this program: SQLite has none
+//   any, composite types: JSON, or the scalar (json_values.h); ARRAY JOIN is a join with the table
+//                `places` of small numbers
 //   argmin, argmax: aggregates of this file; i_sum, u_sum, u_avg likewise
 // Not compared, since results are not determined or are errors here: division by zero, NaN and
 // infinity, sums of doubles that depend on the order, casts out of range.

@@ -22,6 +22,14 @@ std::string list(const Items& items, const Write& write) {
 std::string join_yt(const QueryJoin& join, bool upper) {
   const auto word = [&](const char* small, const char* big) { return upper ? big : small; };
   std::string out = join.left ? word(" left", " LEFT") : "";
+  if (!join.arrays.empty()) {
+    out += word(" array join ", " ARRAY JOIN ");
+    out += list(join.arrays, [&](const QueryItem& array) {
+      return write_yt(array.term) + word(" as ", " AS ") + array.name;
+    });
+    if (join.predicate) out += std::string(word(" and ", " AND ")) + write_yt(*join.predicate);
+    return out;
+  }
   const std::string path = fmt::format("[//t{}]", join.table);
   out += fmt::format(
       " {} {}", word("join", "JOIN"),
@@ -38,7 +46,22 @@ std::string join_yt(const QueryJoin& join, bool upper) {
   return out;
 }
 
+// A row for each place that is below the number of items of a list.
+std::string array_join_sql(const QueryJoin& join) {
+  std::string out =
+      fmt::format(" {0}JOIN places AS n{1} ON (", join.left ? "LEFT " : "", join.number);
+  for (const QueryItem& array : join.arrays) {
+    out += fmt::format("{}n{}.n < ifnull(json_array_length({}), 0)",
+                       &array == join.arrays.data() ? "(" : " OR ", join.number,
+                       write_sql(array.term));
+  }
+  out += ")";
+  if (join.predicate) out += " AND " + write_sql(*join.predicate);
+  return out + ")";
+}
+
 std::string join_sql(const QueryJoin& join, bool canonical) {
+  if (!join.arrays.empty()) return array_join_sql(join);
   const std::string table = fmt::format("t{} AS a{}", join.table, join.table);
   std::string out =
       fmt::format(" {}JOIN {} ON (", join.left ? "LEFT " : "",
@@ -93,7 +116,7 @@ std::string QueryCase::yt() const {
   if (has_aliases) out += word(" as ", " AS ") + "a0";
   for (const QueryJoin& join : joins) {
     std::string text = join_yt(join, upper_case);
-    if (dialect.syntax_version >= 2) {
+    if (dialect.syntax_version >= 2 && join.arrays.empty()) {
       const std::size_t from = text.find("[//t");
       text[from] = '`';
       text[text.find(']', from)] = '`';
