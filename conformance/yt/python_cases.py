@@ -11,7 +11,7 @@ from harness import Failed, ROOT, Skipped
 from packages import Packages, install_python
 
 HERE = pathlib.Path(__file__).resolve().parent
-MODULES = ("http_api", "tree", "tables", "rows", "queries", "programs")
+MODULES = ("http_api", "tree", "tables", "rows", "queries", "programs", "typed")
 FOLDER = ROOT / "build/conformance/yt/python"
 PACKAGES = Packages(FOLDER, (), [HERE / "python/requirements.txt"],
                     install_python(HERE / "python/requirements.txt"))

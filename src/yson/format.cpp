@@ -12,6 +12,8 @@
 #include "yson/json_writer.h"
 #include "yson/number.h"
 #include "yson/reader.h"
+#include "yson/skiff_reader.h"
+#include "yson/skiff_writer.h"
 #include "yson/yson.h"
 
 namespace moraine {
@@ -199,7 +201,7 @@ SchemafulDsvOptions read_schemaful_dsv(OptionReader& reader) {
   return options;
 }
 
-constexpr std::string_view kNotImplemented[] = {"yamr",  "yamred_dsv", "web_json", "skiff",
+constexpr std::string_view kNotImplemented[] = {"yamr",  "yamred_dsv", "web_json",
                                                 "arrow", "protobuf",   "yaml"};
 
 struct MimeType {
@@ -231,7 +233,7 @@ std::unexpected<Error> refuse_map_fragment() {
   return fail(Errc::kInvalidArgument, "the format json has no map fragments");
 }
 std::unexpected<Error> refuse_document() {
-  return fail(Errc::kInvalidArgument, "the formats dsv and schemaful_dsv are for rows only");
+  return fail(Errc::kInvalidArgument, "the formats dsv, schemaful_dsv and skiff are for rows only");
 }
 
 }  // namespace
@@ -250,6 +252,8 @@ Result<DataFormat> format_of(const YsonNode& node) {
     format.options = read_dsv(reader);
   } else if (*name == "schemaful_dsv") {
     format.options = read_schemaful_dsv(reader);
+  } else if (*name == "skiff") {
+    TRY(format.options, skiff_options(node.attributes()));
   } else if (std::ranges::find(kNotImplemented, *name) != std::end(kNotImplemented)) {
     return fail(Errc::kUnsupported, fmt::format("the format {} is not supported", *name));
   } else {
@@ -289,6 +293,7 @@ std::string_view mime_of(const DataFormat& format) {
     }
   }
   if (format.as<JsonOptions>() != nullptr) return "application/json";
+  if (format.as<SkiffOptions>() != nullptr) return "application/octet-stream";
   const auto* dsv = format.as<DsvOptions>();
   if (dsv == nullptr) return "text/tab-separated-values";
   if (dsv->record_separator == ',' && dsv->key_value_separator == ':') return "text/csv";
@@ -304,6 +309,9 @@ Result<std::unique_ptr<YsonSource>> make_source(const DataFormat& format, YsonDo
   }
   if (document != YsonDocument::kListFragment) return refuse_document();
   if (const auto* dsv = format.as<DsvOptions>()) return std::make_unique<DsvReader>(*dsv, limits);
+  if (const auto* skiff = format.as<SkiffOptions>()) {
+    return std::make_unique<SkiffReader>(*skiff, limits);
+  }
   return std::make_unique<SchemafulDsvReader>(*format.as<SchemafulDsvOptions>(), limits);
 }
 
@@ -318,6 +326,9 @@ Result<std::unique_ptr<YsonSink>> make_sink(std::string& out, const DataFormat& 
   }
   if (document != YsonDocument::kListFragment) return refuse_document();
   if (const auto* dsv = format.as<DsvOptions>()) return std::make_unique<DsvWriter>(out, *dsv);
+  if (const auto* skiff = format.as<SkiffOptions>()) {
+    return std::make_unique<SkiffWriter>(out, *skiff);
+  }
   return std::make_unique<SchemafulDsvWriter>(out, *format.as<SchemafulDsvOptions>());
 }
 

@@ -2,7 +2,7 @@
 //
 // clang-format off
 //   format = [ "<" options ">" ] name         as YSON, for example <format=text>yson
-//   name   = yson | json | dsv | schemaful_dsv
+//   name   = yson | json | dsv | schemaful_dsv | skiff
 //   booleans may be 0, 1, "true" or "false", too; options that are not known are ignored
 // clang-format on
 //
@@ -24,6 +24,7 @@
 #include "yson/event.h"
 #include "yson/json_options.h"
 #include "yson/node.h"
+#include "yson/skiff.h"
 #include "yson/writer.h"
 
 namespace moraine {
@@ -43,7 +44,7 @@ struct RowConversion {
 };
 
 struct DataFormat {
-  std::variant<YsonOptions, JsonOptions, DsvOptions, SchemafulDsvOptions> options;
+  std::variant<YsonOptions, JsonOptions, DsvOptions, SchemafulDsvOptions, SkiffOptions> options;
   RowConversion conversion;
 
   template <class T>

@@ -99,7 +99,7 @@ TEST(DataFormat, AnyFormatSaysHowRowsAreConverted) {
 TEST(DataFormat, UnknownNamesAndWrongOptionsAreRefused) {
   EXPECT_EQ(refusal("abcdef"), "invalid argument: Invalid format name \"abcdef\"");
   for (const std::string_view name :
-       {"yamr", "yamred_dsv", "web_json", "skiff", "arrow", "protobuf", "yaml"}) {
+       {"yamr", "yamred_dsv", "web_json", "arrow", "protobuf", "yaml"}) {
     EXPECT_EQ(parse_format(name).error().code, Errc::kUnsupported) << name;
   }
   for (const std::string_view yson :
@@ -155,9 +155,9 @@ TEST(DataFormat, AnyFormatConvertsToAnyOther) {
 
 TEST(DataFormat, SomeFormatsAreForRowsOnly) {
   EXPECT_EQ(converted("", "dsv", "yson", YsonDocument::kNode),
-            "the formats dsv and schemaful_dsv are for rows only");
+            "the formats dsv, schemaful_dsv and skiff are for rows only");
   EXPECT_EQ(converted("", "yson", "dsv", YsonDocument::kNode),
-            "the formats dsv and schemaful_dsv are for rows only");
+            "the formats dsv, schemaful_dsv and skiff are for rows only");
   EXPECT_EQ(converted("", "json", "yson", YsonDocument::kMapFragment),
             "the format json has no map fragments");
   EXPECT_EQ(converted("", "yson", "json", YsonDocument::kMapFragment),

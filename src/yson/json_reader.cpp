@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "yson/escape.h"
+#include "yson/json_text.h"
 #include "yson/number.h"
 
 namespace moraine {
@@ -229,7 +230,11 @@ bool JsonReader::advance(Token token) {
   for (; at_ != end_; ++at_) {
     if (after_backslash_) {
       after_backslash_ = false;
-    } else if (*at_ == '\\') {
+      continue;
+    }
+    at_ += plain_json_length({at_, end_});
+    if (at_ == end_) return false;
+    if (*at_ == '\\') {
       after_backslash_ = true;
     } else if (*at_ == '"') {
       ++at_;
@@ -266,9 +271,8 @@ bool JsonReader::string(std::string_view raw) {
 
 bool JsonReader::decode(std::string_view raw) {
   for (std::size_t at = 0; at < raw.size();) {
-    std::size_t end = at;
-    while (end < raw.size() && raw[end] >= ' ' && raw[end] != '\\') ++end;  // ASCII.
-    tape_.text += raw.substr(at, end - at);
+    std::size_t end = at + plain_json_length(raw.substr(at));
+    tape_.text.append(raw, at, end - at);
     if (end == raw.size()) return true;
     at = end + 1;
     if (raw[end] == '\\') {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/utf8.h"
+#include "yson/json_text.h"
 #include "yson/number.h"
 
 namespace moraine {
@@ -21,10 +22,6 @@ std::string_view type_name(Kind kind) {
     case Kind::kDouble: return "double";
     default: return "string";
   }
-}
-
-bool is_plain(char c) {
-  return c >= ' ' && c <= '\x7f' && c != '"' && c != '\\';
 }
 
 void append_escape(std::string& out, char c) {
@@ -248,9 +245,8 @@ void JsonWriter::plain_text(std::string_view text) {
 bool JsonWriter::encoded(std::string_view text) {
   out_.push_back('"');
   for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    while (end < text.size() && is_plain(text[end])) ++end;
-    out_ += text.substr(at, end - at);
+    const std::size_t end = at + plain_json_length(text.substr(at));
+    out_.append(text, at, end - at);
     if (end == text.size()) break;
     const auto byte = static_cast<std::uint8_t>(text[end]);
     at = end + 1;
