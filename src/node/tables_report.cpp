@@ -50,7 +50,9 @@ void ReadReport::add(const table::LookupStatistics& statistics) {
   rows += statistics.get(Figures::kRows);
   missing_rows += statistics.get(Figures::kMissingRows);
   unmerged_rows += statistics.get(Figures::kUnmergedRows);
+  unmerged_missing_rows += statistics.get(Figures::kUnmergedMissingRows);
   data_weight += statistics.get(Figures::kDataWeight);
+  unmerged_data_weight += statistics.get(Figures::kUnmergedDataWeight);
   requests += statistics.get(Figures::kRequests);
   waits += statistics.get(Figures::kWaits);
   retries += statistics.get(Figures::kRetries);

@@ -25,11 +25,18 @@ inline constexpr std::size_t kReportedTablesMax = 1'000;
 struct ReadReport {
   std::uint64_t rows = 0;
   std::uint64_t missing_rows = 0;
+  // Of single stores, before rows are merged.
   std::uint64_t unmerged_rows = 0;
+  std::uint64_t unmerged_missing_rows = 0;
   std::uint64_t data_weight = 0;
+  std::uint64_t unmerged_data_weight = 0;
   std::uint64_t requests = 0;
   std::uint64_t waits = 0;
   std::uint64_t retries = 0;
+  // What was read and not returned.
+  std::uint64_t wasted_data_weight() const {
+    return unmerged_data_weight > data_weight ? unmerged_data_weight - data_weight : 0;
+  }
   void add(const table::LookupStatistics& statistics);
 };
 

@@ -201,12 +201,14 @@ LookupPass::State LookupPass::read(std::size_t at, std::uint64_t hash) {
   const ByteSpan key = as_bytes(request_->keys[at]);
   if (view_->trimmed && request_->keys[at] < view_->bounds.from) [[unlikely]] {
     sources_ = 0;
+    asked_ = 0;
     return answer(at, key);
   }
   if (must_wait(key, hash)) return State::kWaits;
   RowBuilder& row = scratch_->row;
   row.clear();
   sources_ = 0;
+  asked_ = static_cast<unsigned>(view_->memory.size());
   decided_of_ = 0;
   for (const MemoryStore::Row* found : scratch_->memory_rows) {
     if (MemoryStore::read(*found, spec_, row)) ++sources_;
@@ -259,8 +261,11 @@ bool LookupPass::read_chunk(const std::shared_ptr<ChunkReader>& chunk, ByteSpan 
   std::span<const BlockPins::Pin> pins;
   if (help_ != nullptr) pins = help_->pins.of(chunk.get());
   switch (chunk->lookup(key, hash, spec, out, missing, pins)) {
-    case ChunkReader::Found::kNo: return true;
-    case ChunkReader::Found::kYes: ++sources_; return true;
+    case ChunkReader::Found::kNo: ++asked_; return true;
+    case ChunkReader::Found::kYes:
+      ++asked_;
+      ++sources_;
+      return true;
     case ChunkReader::Found::kNeedsBlocks: break;
   }
   if (help_ != nullptr) {
@@ -326,6 +331,7 @@ bool LookupPass::read_through_cache(ByteSpan key, std::uint64_t hash) {
   const std::size_t before = row.write_timestamps.size() + row.delete_timestamps.size();
   const auto look = help_ == nullptr ? RowCache::Look::kFirst : RowCache::Look::kAgain;
   if (cache_->find(key, hash, spec_, row, look, view_->flush_revision)) {
+    ++asked_;
     if (row.write_timestamps.size() + row.delete_timestamps.size() != before) ++sources_;
     return true;
   }
@@ -356,7 +362,18 @@ bool LookupPass::read_through_cache(ByteSpan key, std::uint64_t hash) {
   return true;
 }
 
+// A long row that is read twice is counted once.
+void LookupPass::count_unmerged(ByteSpan key) {
+  unmerged_rows_ += sources_;
+  unmerged_missing_rows_ += asked_ > sources_ ? asked_ - sources_ : 0;
+  unmerged_data_weight_ += key.size() * sources_;
+  for (const VersionedValue& value : scratch_->row.values) {
+    unmerged_data_weight_ += weight(value.value);
+  }
+}
+
 LookupPass::State LookupPass::answer(std::size_t at, ByteSpan key) {
+  count_unmerged(key);
   if (sources_ == 0) {
     ++missing_rows_;
     return State::kDone;
@@ -388,7 +405,6 @@ LookupPass::State LookupPass::answer(std::size_t at, ByteSpan key) {
   }
   fill(at, key, values);
   ++found_rows_;
-  if (sources_ == 1) ++unmerged_rows_;
   return State::kDone;
 }
 
@@ -404,6 +420,7 @@ void LookupPass::take_hunks(std::size_t at, Value* values) {
          .wrap = value.type() != ValueType::kAny && is_any(scratch_->columns.values[index]),
          .ref = ref});
     data_weight_ += ref.size;
+    unmerged_data_weight_ += ref.size;
     value = Value();
   }
 }
@@ -432,7 +449,9 @@ void LookupPass::count(LookupStatistics::Shard& counters) const {
   counters.add(LookupStatistics::kRows, found_rows_);
   counters.add(LookupStatistics::kMissingRows, missing_rows_);
   counters.add(LookupStatistics::kUnmergedRows, unmerged_rows_);
+  counters.add(LookupStatistics::kUnmergedMissingRows, unmerged_missing_rows_);
   counters.add(LookupStatistics::kDataWeight, data_weight_);
+  counters.add(LookupStatistics::kUnmergedDataWeight, unmerged_data_weight_);
 }
 
 }  // namespace moraine::table

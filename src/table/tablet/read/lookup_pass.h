@@ -91,6 +91,7 @@ class LookupPass {
   bool has_hot(ByteSpan key, std::uint64_t hash) const;
   bool may_matter(const ChunkReader& chunk, const ReadSpec& spec, const RowBuilder& found);
   State answer(std::size_t at, ByteSpan key);
+  void count_unmerged(ByteSpan key);
   void fill(std::size_t at, ByteSpan key, const Value* values);
   bool is_any(ColumnIndex column) const {
     return view_->has_any && view_->schema->columns[column].type == ColumnType::kAny;
@@ -105,6 +106,7 @@ class LookupPass {
   LookupScratch* scratch_;
   ReadSpec spec_;
   unsigned sources_ = 0;  // Stores that have the current key.
+  unsigned asked_ = 0;    // Stores that were asked for it.
   // Versions at or below it in other stores do not change the current result; computed from the
   // first `decided_of_` sources.
   Timestamp decided_ = 0;
@@ -112,7 +114,9 @@ class LookupPass {
   std::uint64_t found_rows_ = 0;
   std::uint64_t missing_rows_ = 0;
   std::uint64_t unmerged_rows_ = 0;
+  std::uint64_t unmerged_missing_rows_ = 0;
   std::uint64_t data_weight_ = 0;
+  std::uint64_t unmerged_data_weight_ = 0;
 };
 
 // Loads the `missing` blocks into the pins: each once, several at a time. Returns the first

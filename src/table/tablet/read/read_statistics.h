@@ -16,8 +16,11 @@ class LookupStatistics {
   enum Figure : std::uint8_t {
     kRows,  // Keys found.
     kMissingRows,
-    kUnmergedRows,  // Found in single stores.
+    // Of keys in each store that was asked, before rows are merged.
+    kUnmergedRows,
+    kUnmergedMissingRows,
     kDataWeight,
+    kUnmergedDataWeight,  // Of all versions that were read.
     kRequests,
     kWaits,    // For undecided rows.
     kRetries,  // Keys: each time that more was read for one.
