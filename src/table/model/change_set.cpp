@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <cstring>
+#include <functional>
 #include <utility>
 
 #include "table/model/aggregate.h"
@@ -12,6 +13,7 @@ namespace moraine::table {
 namespace {
 
 constexpr std::size_t kNullCellBytes = 4;  // In an image.
+constexpr std::size_t kCellBytesMax = 12;  // The same, without the bytes of a text.
 
 std::unexpected<Error> refuse(std::string why) {
   return fail(Errc::kInvalidArgument, std::move(why));
@@ -20,6 +22,13 @@ std::unexpected<Error> refuse(std::string why) {
 std::unexpected<Error> too_heavy() {
   return refuse(fmt::format("Row weight is too large: at most {} bytes", kRowWeightMax));
 }
+// Orders as keys do, as far as it goes.
+std::uint64_t first_bytes(std::string_view key) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, key.data(), std::min(key.size(), sizeof word));
+  return __builtin_bswap64(word);
+}
+
 std::size_t weight(const RowChange& change) {
   return change.key.size() + change.image.size();
 }
@@ -152,6 +161,16 @@ Result<void> ChangeSet::check_required(bool update) const {
 
 void ChangeSet::write_image(const InsertOptions& options, RowChange& change) const {
   const std::vector<ColumnSchema>& columns = layout_->schema().columns;
+  std::size_t size = sizeof(std::uint16_t);
+  for (std::size_t i = layout_->key_count(); i < columns.size(); ++i) {
+    const Value& cell = cells_[i];
+    if (!cell.is_null()) {
+      size += kCellBytesMax + (cell.has_text() ? cell.text().size() : 0);
+    } else if (given_[i] != 0 || !options.update) {
+      size += kNullCellBytes;
+    }
+  }
+  change.image.reserve(size);
   begin_image(change.image);
   std::uint16_t count = 0;
   for (std::size_t i = layout_->key_count(); i < columns.size(); ++i) {
@@ -225,19 +244,25 @@ std::unexpected<Error> ChangeSet::too_many_bytes(std::size_t bytes) const {
 Result<void> ChangeSet::add(RowChange change) {
   if (weight(change) > kRowWeightMax) return too_heavy();
   Tally& tally = tally_of(change.key);
-  if (const auto found = by_key_.find(change.key); found != by_key_.end()) {
-    return merge_into(*found->second, std::move(change), tally);
+  // The key has its place before it is known whether it was there: it is looked up once.
+  RowChange& kept = changes_.emplace_back(std::move(change));
+  const auto [known, is_new] = by_key_.try_emplace(kept.key, &kept);
+  if (!is_new) {
+    RowChange newer = std::move(kept);
+    changes_.pop_back();
+    return merge_into(*known->second, std::move(newer), tally);
   }
-  if (tally.rows >= limits_.rows) {
+  const std::size_t bytes = tally.bytes + change_bytes(kept);
+  const bool has_room = tally.rows < limits_.rows;
+  if (!has_room || bytes > limits_.bytes) {
+    by_key_.erase(known);
+    changes_.pop_back();
+    if (has_room) return too_many_bytes(bytes);
     return refuse(
         fmt::format("Transaction affects too many rows in tablet: at most {}", limits_.rows));
   }
-  const std::size_t bytes = tally.bytes + change_bytes(change);
-  if (bytes > limits_.bytes) return too_many_bytes(bytes);
   tally = {tally.rows + 1, bytes};
-  bytes_ += weight(change);
-  RowChange& kept = changes_.emplace_back(std::move(change));
-  by_key_.emplace(kept.key, &kept);
+  bytes_ += weight(kept);
   return {};
 }
 
@@ -270,14 +295,24 @@ Result<void> ChangeSet::merge_into(RowChange& older, RowChange change, Tally& ta
 
 std::vector<RowChange> ChangeSet::take() {
   by_key_.clear();
-  std::vector<RowChange> changes(std::make_move_iterator(changes_.begin()),
-                                 std::make_move_iterator(changes_.end()));
+  // Changes are large: they move once, when their order is known.
+  struct Place {
+    std::uint64_t begin;
+    RowChange* change;
+    bool operator<(const Place& other) const {
+      return begin != other.begin ? begin < other.begin : change->key < other.change->key;
+    }
+  };
+  std::vector<Place> order;
+  order.reserve(changes_.size());
+  for (RowChange& change : changes_) order.push_back({first_bytes(change.key), &change});
+  if (!std::ranges::is_sorted(order, std::less())) std::ranges::sort(order, std::less());
+  std::vector<RowChange> changes;
+  changes.reserve(order.size());
+  for (const Place& place : order) changes.push_back(std::move(*place.change));
   changes_.clear();
   tallies_.assign(tallies_.size(), Tally());
   bytes_ = 0;
-  if (!std::ranges::is_sorted(changes, {}, &RowChange::key)) {
-    std::ranges::sort(changes, {}, &RowChange::key);
-  }
   return changes;
 }
 

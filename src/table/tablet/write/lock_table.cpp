@@ -1,6 +1,7 @@
 #include "table/tablet/write/lock_table.h"
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
 #include <fmt/format.h>
 
 #include <bitset>
@@ -65,6 +66,9 @@ struct Name {
     std::size_t operator()(const Name& name) const { return name.hash; }
   };
 };
+
+// Most transactions change few rows.
+using Names = absl::InlinedVector<Name, 4>;
 
 // A row with held locks.
 struct Row : RowLocks<Holders> {
@@ -168,12 +172,26 @@ struct LockTable::State {
     if (lock == 0) return {};
     return lock < group_names.size() ? group_names[lock] : fmt::format("{}", lock);
   }
+  // Of all changes; what they lead to is prefetched, since each is elsewhere in memory.
+  Names names_of(std::span<const RowChange> changes) const;
   Known know(const Name& name, Timestamp start) const;
   Result<void> check(const RowChange& change, const Name& name, const TransactionId& id,
                      Timestamp start) const;
   void take(const RowChange& change, Name name, const TransactionId& id);
   static void release(Row& row, const LockSet& held);
 };
+
+Names LockTable::State::names_of(std::span<const RowChange> changes) const {
+  Names names;
+  names.reserve(changes.size());
+  for (const RowChange& change : changes) {
+    const Name& name = names.emplace_back(change.key);
+    if (changes.size() == 1) break;
+    index.prefetch(name);
+    history.prefetch(name.hash);
+  }
+  return names;
+}
 
 Known LockTable::State::know(const Name& name, Timestamp start) const {
   Known known;
@@ -263,9 +281,10 @@ Result<void> LockTable::acquire(const TransactionId& id, Timestamp start,
                 fmt::format("transaction {} began at {}; conflicts are known since {} only",
                             to_string(id), start, horizon()));
   }
+  const Names names = state_->names_of(changes);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (empty(changes[i].locks)) continue;
-    const Name name(changes[i].key);
+    const Name& name = names[i];
     const auto checked = state_->check(changes[i], name, id, start);
     if (!checked) {
       release(id, changes.first(i), std::nullopt);
@@ -278,9 +297,11 @@ Result<void> LockTable::acquire(const TransactionId& id, Timestamp start,
 
 void LockTable::release(const TransactionId& id, std::span<const RowChange> changes,
                         std::optional<Timestamp> commit) {
-  for (const RowChange& change : changes) {
+  const Names names = state_->names_of(changes);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const RowChange& change = changes[i];
     if (empty(change.locks)) continue;
-    const Name name(change.key);
+    const Name& name = names[i];
     const auto found = state_->index.find(name);
     INVARIANT(found != state_->index.end(), "a locked row is not in the index");
     const std::uint32_t at = found->second;

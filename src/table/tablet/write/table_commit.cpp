@@ -1,5 +1,6 @@
 // Writes of one tablet: from the check to the versions in memory.
 
+#include <absl/container/inlined_vector.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -206,13 +207,18 @@ PromisedRows TableTablet::Impl::promise(OpenMemoryStore& open, std::span<const R
   promised.write = announce(*deleted_range_, changes);
   promised.rows.reserve(changes.size());
   ++open.unconfirmed;
+  // Each row is elsewhere in memory.
+  absl::InlinedVector<std::uint64_t, 4> hashes;
   for (const RowChange& change : changes) {
-    if (change.kind == ChangeKind::kLock) {
+    hashes.push_back(key_hash(as_bytes(change.key)));
+    if (changes.size() > 1) open.store->prefetch(hashes.back());
+  }
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (changes[i].kind == ChangeKind::kLock) {
       promised.rows.push_back(nullptr);
       continue;
     }
-    const ByteSpan key = as_bytes(change.key);
-    MemoryStore::Row& row = open.store->touch(key, key_hash(key));
+    MemoryStore::Row& row = open.store->touch(as_bytes(changes[i].key), hashes[i]);
     if (mark.since != 0) open.store->prepare(row, mark);
     if (mark.two_phase) ++open.prepared;
     promised.rows.push_back(&row);
