@@ -213,10 +213,9 @@ bool is_unavailable(Errc code) {
   }
 }
 
-}  // namespace
-
-StartedLookup start_lookup(const Table& table, std::span<const std::vector<Value>> keys,
-                           ReadOptions options, bool in_transaction, Rowset& rows) {
+template <class Keys>
+StartedLookup start_with(const Table& table, const Keys& keys, ReadOptions options,
+                         bool in_transaction, Rowset& rows) {
   std::unique_ptr<PendingLookup>& spare = spare_lookup();
   std::unique_ptr<PendingLookup> pending =
       spare ? std::move(spare) : std::make_unique<PendingLookup>();
@@ -234,6 +233,18 @@ StartedLookup start_lookup(const Table& table, std::span<const std::vector<Value
   }
   if (!done) return {std::unexpected(done.error()), nullptr};
   return {};
+}
+
+}  // namespace
+
+StartedLookup start_lookup(const Table& table, std::span<const std::vector<Value>> keys,
+                           ReadOptions options, bool in_transaction, Rowset& rows) {
+  return start_with(table, keys, std::move(options), in_transaction, rows);
+}
+
+StartedLookup start_lookup(const Table& table, std::span<const Key> keys, ReadOptions options,
+                           bool in_transaction, Rowset& rows) {
+  return start_with(table, keys, std::move(options), in_transaction, rows);
 }
 
 Task<Result<void>> finish_lookup(StartedLookup started) {

@@ -97,6 +97,8 @@ struct StartedLookup {
 };
 StartedLookup start_lookup(const Table& table, std::span<const std::vector<Value>> keys,
                            ReadOptions options, bool in_transaction, Rowset& rows);
+StartedLookup start_lookup(const Table& table, std::span<const Key> keys, ReadOptions options,
+                           bool in_transaction, Rowset& rows);
 Task<Result<void>> finish_lookup(StartedLookup started);
 
 // Reads what is in memory at once; the task reads the rest. `owner`, which keeps the table, is
@@ -114,6 +116,14 @@ inline Task<Result<void>> lookup(const std::shared_ptr<const Table>& table,
                                  const std::vector<std::vector<Value>>& keys, ReadOptions options,
                                  bool in_transaction, Rowset& rows) {
   return lookup(*table, table, keys, std::move(options), in_transaction, rows);
+}
+// Keys that the caller has in one piece of memory: they are not used after the call.
+inline Task<Result<void>> lookup(const std::shared_ptr<const Table>& table,
+                                 std::span<const Key> keys, ReadOptions options,
+                                 bool in_transaction, Rowset& rows) {
+  StartedLookup started = start_lookup(*table, keys, std::move(options), in_transaction, rows);
+  if (started.rest) started.rest->owner = table;
+  return finish_lookup(std::move(started));
 }
 
 // The same for tables of which not all tablets can be read now: the positions of the keys that

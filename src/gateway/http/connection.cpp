@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/beast/http/status.hpp>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "base/log.h"
@@ -18,6 +19,7 @@ constexpr std::size_t kFirstReadBytes = std::size_t{4} << 10;
 constexpr std::size_t kDrainedBytesMax = std::size_t{256} << 10;
 // Bytes written between two checks that the client reads.
 constexpr std::size_t kProgressBytes = std::size_t{256} << 10;
+constexpr std::size_t kHeadBytes = 512;  // Most heads of answers are shorter.
 constexpr std::string_view kBytesAhead = "a line of the request is too long";
 
 Slice text(std::string_view bytes) {
@@ -25,11 +27,18 @@ Slice text(std::string_view bytes) {
 }
 
 // A line break would end the field.
+void append_plain(std::string& out, std::string_view text) {
+  const std::size_t begin = out.size();
+  out += text;
+  for (char& one : std::span(out).subspan(begin)) {
+    if (one == '\r' || one == '\n' || one == '\0') one = ' ';
+  }
+}
+
 void append_field(std::string& out, std::string_view name, std::string_view value) {
-  const auto plain = [](char one) { return one == '\r' || one == '\n' || one == '\0' ? ' ' : one; };
-  std::ranges::transform(name, std::back_inserter(out), plain);
+  append_plain(out, name);
   out += ": ";
-  std::ranges::transform(value, std::back_inserter(out), plain);
+  append_plain(out, value);
   out += "\r\n";
 }
 
@@ -123,11 +132,13 @@ Task<bool> HttpConnection::wait_for_request() {
   co_return ready.has_value() && !closed_;
 }
 
-Task<Result<bool>> HttpConnection::read_more(std::size_t at_least) {
-  awaits_bytes_ = true;
-  const Result<void> ready = co_await stream_->readable();
-  awaits_bytes_ = false;
-  if (!ready) co_return std::unexpected(ready.error());
+Task<Result<bool>> HttpConnection::read_more(std::size_t at_least, bool ready) {
+  if (!ready) {
+    awaits_bytes_ = true;
+    const Result<void> arrived = co_await stream_->readable();
+    awaits_bytes_ = false;
+    if (!arrived) co_return std::unexpected(arrived.error());
+  }
   const std::size_t have = ahead_.size();
   Buffer buffer(have + std::max(at_least, have));
   if (have > 0) std::memcpy(buffer.data(), ahead_.data(), have);
@@ -138,7 +149,8 @@ Task<Result<bool>> HttpConnection::read_more(std::size_t at_least) {
 
 Task<bool> HttpConnection::read_header() {
   parser_ = std::make_unique<RequestParser>();
-  if (ahead_.empty() && !co_await wait_for_request()) co_return false;
+  bool ready = ahead_.empty();
+  if (ready && !co_await wait_for_request()) co_return false;
   arrival_ = service_.executor_.now();
   move_to(service_.arriving_);
   watchdog_.reading(service_.options_.header_timeout, "the header");
@@ -146,7 +158,7 @@ Task<bool> HttpConnection::read_header() {
   bool begun = false;  // A part of the header was parsed.
   while (!parser_->header_done()) {
     if (needs_more) {
-      const Result<bool> more = co_await read_more(kFirstReadBytes);
+      const Result<bool> more = co_await read_more(kFirstReadBytes, std::exchange(ready, false));
       if (!more || !*more || closed_) co_return false;
     }
     // Some clients send an extra line break after a body. Inside a header it is the header's end.
@@ -196,7 +208,7 @@ Task<Result<Slice>> HttpConnection::read() {
         co_return fail(Errc::kInvalidArgument, std::string(kBytesAhead));
       }
       watchdog_.reading(service_.options_.stalled_timeout, "the body");
-      const Result<bool> more = co_await read_more(kInputBytes);
+      const Result<bool> more = co_await read_more(kInputBytes, false);
       watchdog_.not_reading();
       if (!more) co_return std::unexpected(more.error());
       if (!*more) {
@@ -253,8 +265,10 @@ std::string HttpConnection::head_text(const Head& head, std::optional<std::uint6
   service_.count(head.status);
   const auto reason =
       boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(head.status));
-  std::string out = fmt::format("HTTP/1.1 {} {}\r\n", head.status,
-                                std::string_view(reason.data(), reason.size()));
+  std::string out;
+  out.reserve(kHeadBytes);
+  fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\n", head.status,
+                 std::string_view(reason.data(), reason.size()));
   const bool empty = head.status == 204 || head.status == 304;
   if (!empty) append_field(out, "Content-Type", head.content_type);
   if (length && !empty) append_field(out, "Content-Length", std::to_string(*length));

@@ -53,8 +53,8 @@ class HttpConnection final : private Exchange {
   // False: the stream has ended, or the request was refused.
   Task<bool> read_header();
   Task<bool> wait_for_request();
-  // Reads more of what the client sends; false at the end.
-  Task<Result<bool>> read_more(std::size_t at_least);
+  // Reads more of what the client sends; false at the end. `ready`: readable() has just returned.
+  Task<Result<bool>> read_more(std::size_t at_least, bool ready);
   void move_to(HttpService::Connections& list);
   Task<void> finish();
   Task<void> refuse(Refusal refusal);

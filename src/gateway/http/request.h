@@ -15,6 +15,7 @@ namespace moraine::http {
 // Header fields in their order. Names are case-insensitive.
 class Fields {
  public:
+  void reserve(std::size_t fields) { all_.reserve(fields); }
   void add(std::string name, std::string value) {
     all_.emplace_back(std::move(name), std::move(value));
   }

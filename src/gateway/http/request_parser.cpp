@@ -14,6 +14,8 @@ using beast_http::error;
 using boost::beast::string_view;
 using boost::system::error_code;
 
+constexpr std::size_t kFieldsExpected = 16;
+
 std::string text_of(string_view text) {
   return std::string(text.data(), text.size());
 }
@@ -24,6 +26,7 @@ class RequestParser::Impl final : public beast_http::basic_parser<true> {
  public:
   Impl() {
     header_limit(static_cast<std::uint32_t>(kHeaderBytesMax));
+    request.fields.reserve(kFieldsExpected);
     body_limit(boost::none);  // The handler of the request bounds it.
   }
 

@@ -21,6 +21,7 @@ constexpr std::size_t kParameterTextFree = std::size_t{1} << 10;
 constexpr char kDataFrame = 1;
 // Of data that one request has before others of its lane continue.
 constexpr std::size_t kTurnBytes = std::size_t{512} << 10;
+constexpr std::size_t kFieldsExpected = 12;
 
 std::string printable(std::string_view text) {
   std::string out;
@@ -48,30 +49,6 @@ std::string request_id(Random& random) {
   const std::uint64_t low = random.next();
   return fmt::format("{:x}-{:x}-{:x}-{:x}", high >> 32, high & 0xffffffff, low >> 32,
                      low & 0xffffffff);
-}
-
-// The format of a field, or of the MIME type in another one, or the default of the type.
-YtResult<DataFormat> format_from(const http::Fields& fields, std::string_view name,
-                                 const std::string* mime, DataType type,
-                                 const DataFormat& header_format) {
-  YT_TRY(const auto given, long_field(fields, name));
-  if (given) {
-    YT_TRY(const YsonNode node, read_document(*given, header_format));
-    return format_of(node);
-  }
-  if (mime != nullptr) {
-    YT_TRY(const std::optional<DataFormat> found, format_of_mime(*mime));
-    if (found) return *found;
-  }
-  return default_format(type);
-}
-
-YtResult<void> override_format(const Parameters& parameters, std::string_view name,
-                               DataFormat& format) {
-  const YsonNode* const given = parameters.find(name);
-  if (given == nullptr) return {};
-  YT_TRY(format, format_of(*given));
-  return {};
 }
 
 }  // namespace
@@ -130,14 +107,19 @@ Task<void> ApiRequest::run(unsigned version, std::string name) {
   call_ = &call;
   call.user = user_of(exchange_.request());
   call.host = address_;
-  if (auto formats = read_formats(call); !formats) {
-    co_return co_await fail(call, std::move(formats).error());
+  if (auto head = read_head(call); !head) {
+    co_return co_await fail(call, std::move(head).error());
   }
   if (auto codings = read_codings(call); !codings) {
     co_return co_await fail(call, std::move(codings).error());
   }
-  if (auto read = co_await read_parameters(call); !read) {
-    co_return co_await fail(call, std::move(read).error());
+  if (exchange_.request().method == "POST") {
+    if (auto read = co_await read_body_parameters(call); !read) {
+      co_return co_await fail(call, std::move(read).error());
+    }
+  }
+  if (auto taken = take_parameter_room(call); !taken) {
+    co_return co_await fail(call, std::move(taken).error());
   }
   const DataType output = command->output(version);
   if (command->input != DataType::kNull) call.input = this;
@@ -152,17 +134,39 @@ Task<void> ApiRequest::run(unsigned version, std::string name) {
   co_await finish(call);
 }
 
-YtResult<void> ApiRequest::read_formats(Call& call) {
-  const http::Fields& fields = exchange_.request().fields;
-  if (const std::string* given = field("X-YT-Header-Format")) {
-    YT_TRY(header_format_, parse_format(*given));
+YtResult<void> ApiRequest::read_head(Call& call) {
+  const http::Request& request = exchange_.request();
+  RequestHeads& known = lane_.heads();
+  auto key = RequestHeads::key_of(request, call.command, call.version);
+  if (const RequestHead* head = key ? known.find(*key) : nullptr) {
+    take_head(*head, call);
+    return {};
   }
-  YT_TRY(call.input_format, format_from(fields, "X-YT-Input-Format", field("Content-Type"),
-                                        call.command.input, header_format_));
-  YT_TRY(call.output_format, format_from(fields, "X-YT-Output-Format", field("Accept"),
-                                         call.command.output(call.version), header_format_));
-  YT_TRY(error_format_,
-         format_from(fields, "X-YT-Error-Format", nullptr, DataType::kStructured, header_format_));
+  RequestHead head;
+  auto read = read_head_formats(request, call.command, call.version, head);
+  take_head(head, call);
+  if (read) read = read_head_parameters(request, head);
+  if (!read) return read;
+  take_head(head, call);
+  if (key) known.add(std::move(*key), head);
+  return {};
+}
+
+void ApiRequest::take_head(const RequestHead& head, Call& call) {
+  header_format_ = head.header_format;
+  error_format_ = head.error_format;
+  call.input_format = head.input_format;
+  call.output_format = head.output_format;
+  call.parameters = Parameters(head.parameters);
+  parameter_bytes_ = head.parameter_bytes;
+}
+
+// The text of a body is gone by now.
+YtResult<void> ApiRequest::take_parameter_room(Call& call) const {
+  if (parameter_bytes_ > kParameterTextFree) {
+    return take_room(call.room, memory_of(call.parameters.map()));
+  }
+  call.room.set(0);
   return {};
 }
 
@@ -199,34 +203,14 @@ YtResult<void> ApiRequest::read_codings(Call& call) {
   return {};
 }
 
-Task<YtResult<void>> ApiRequest::read_parameters(Call& call) {
-  const http::Request& request = exchange_.request();
-  std::size_t texts = 0;
-  for (const auto& [name, value] : request.target.query) texts += name.size() + value.size();
-  YT_CO_TRY(YsonMap query, query_parameters(request.target.query));
-  call.parameters.merge(std::move(query));
-  YT_CO_TRY(const auto header, long_field(request.fields, "X-YT-Parameters"));
-  if (header) {
-    texts += header->size();
-    YT_CO_TRY(YsonMap map, read_map(*header, header_format_, "X-YT-Parameters"));
+Task<YtResult<void>> ApiRequest::read_body_parameters(Call& call) {
+  YT_CO_TRY(const std::string body, co_await read_all(*this, call.room));
+  if (!body.empty()) {
+    YT_CO_TRY(YsonMap map, read_map(body, call.input_format, "the body"));
     call.parameters.merge(std::move(map));
   }
-  if (request.method == "POST") {
-    YT_CO_TRY(const std::string body, co_await read_all(*this, call.room));
-    texts += body.size();
-    if (!body.empty()) {
-      YT_CO_TRY(YsonMap map, read_map(body, call.input_format, "the body"));
-      call.parameters.merge(std::move(map));
-    }
-  }
-  if (texts > kParameterTextFree) {
-    YT_CO_TRY_VOID(take_room(call.room, memory_of(call.parameters.map())));
-  } else {
-    call.room.set(0);
-  }
-  YT_CO_TRY_VOID(override_format(call.parameters, "input_format", call.input_format));
-  YT_CO_TRY_VOID(override_format(call.parameters, "output_format", call.output_format));
-  co_return YtResult<void>();
+  parameter_bytes_ += body.size();
+  co_return override_formats(call.parameters, call.input_format, call.output_format);
 }
 
 Task<YtResult<Slice>> ApiRequest::read() {
@@ -262,6 +246,7 @@ Task<YtResult<Slice>> ApiRequest::read_part() {
 http::Head ApiRequest::head(unsigned status) const {
   http::Head head;
   head.status = status;
+  head.fields.reserve(kFieldsExpected);
   head.fields.add("X-YT-Request-Id", request_id(lane_.world().random));
   head.fields.add("X-YT-Proxy", address_);
   head.fields.add("Cache-Control", "no-store");

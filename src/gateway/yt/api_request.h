@@ -15,6 +15,7 @@
 #include "gateway/http/exchange.h"
 #include "gateway/yt/call.h"
 #include "gateway/yt/coding.h"
+#include "gateway/yt/request_head.h"
 
 namespace moraine::yt {
 
@@ -45,9 +46,11 @@ class ApiRequest final : private Input, private Output {
 
   const std::string* field(std::string_view name) const;
   // Reads what the header says; status_ is that of an error.
-  YtResult<void> read_formats(Call& call);
+  YtResult<void> read_head(Call& call);
+  void take_head(const RequestHead& head, Call& call);
   YtResult<void> read_codings(Call& call);
-  Task<YtResult<void>> read_parameters(Call& call);
+  Task<YtResult<void>> read_body_parameters(Call& call);
+  YtResult<void> take_parameter_room(Call& call) const;
 
   http::Head head(unsigned status) const;
   // Adds where and when it happened.
@@ -66,6 +69,7 @@ class ApiRequest final : private Input, private Output {
   unsigned status_ = 400;
   DataFormat header_format_;
   DataFormat error_format_;
+  std::size_t parameter_bytes_ = 0;  // Of the texts of parameters.
   Coding input_coding_ = Coding::kIdentity;
   Coding output_coding_ = Coding::kIdentity;
   bool framed_ = false;

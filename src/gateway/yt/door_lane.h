@@ -13,6 +13,7 @@
 #include "client/table_client.h"
 #include "client/tree.h"
 #include "gateway/http/answer_budget.h"
+#include "gateway/yt/request_head.h"
 #include "gateway/yt/tablet_transactions.h"
 #include "io/sync.h"
 
@@ -53,6 +54,7 @@ class DoorLane {
   client::Tree* tree() { return services_.tree; }
   // Memory of inputs of all lanes.
   http::AnswerBudget& inputs() { return inputs_; }
+  RequestHeads& heads() { return heads_; }
   TabletTransactions& transactions() { return transactions_; }
   // One permit: answers of the tree may be long, and are not counted before they are there.
   Semaphore& tree_reads() { return tree_reads_; }
@@ -81,6 +83,7 @@ class DoorLane {
   const std::vector<std::unique_ptr<DoorLane>>& all_;
   TabletTransactions transactions_;
   Semaphore tree_reads_;
+  RequestHeads heads_;
   std::map<std::string, Cached, std::less<>> cache_;  // By path in the scheme.
 };
 

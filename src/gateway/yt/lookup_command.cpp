@@ -49,6 +49,38 @@ class BatchSize {
   http::AnswerRoom room_;
 };
 
+// Keys that were read and not looked up yet, in one piece of memory.
+class Keys {
+ public:
+  void add(const RowReader& reader) {
+    reader.append_key(cells_);
+    ++count_;
+  }
+  std::size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  void clear() {
+    cells_.clear();
+    count_ = 0;
+  }
+  std::vector<Key> views() const {
+    std::vector<Key> keys(count_);
+    const std::size_t width = count_ == 0 ? 0 : cells_.size() / count_;
+    for (std::size_t i = 0; i < count_; ++i) {
+      keys[i] = std::span(cells_).subspan(i * width, width);
+    }
+    return keys;
+  }
+  std::vector<std::vector<Value>> copies() const {
+    std::vector<std::vector<Value>> keys;
+    for (const Key key : views()) keys.emplace_back(key.begin(), key.end());
+    return keys;
+  }
+
+ private:
+  std::vector<Value> cells_;
+  std::size_t count_ = 0;
+};
+
 struct Wanted {
   TablePtr table;
   ReadOptions read{};
@@ -184,23 +216,22 @@ void write_row(const Wanted& wanted, RowWriter& out, const Rowset& rows, std::si
   out.end_row();
 }
 
-Task<YtResult<void>> answer_rows(Call& call, const Wanted& wanted,
-                                 std::vector<std::vector<Value>> keys, std::size_t first,
-                                 RowWriter& out) {
+Task<YtResult<void>> answer_rows(Call& call, const Wanted& wanted, const Keys& keys,
+                                 std::size_t first, RowWriter& out) {
   Rowset rows;
   std::vector<Timestamp> timestamps;
   std::vector<std::uint32_t> unavailable;
   if (wanted.with_timestamps) {
     YT_CO_TRY(timestamps,
-              co_await client::lookup_timestamps(wanted.table, std::move(keys), wanted.read,
+              co_await client::lookup_timestamps(wanted.table, keys.copies(), wanted.read,
                                                  wanted.in_transaction, rows));
   } else if (wanted.partial) {
     YT_CO_TRY(unavailable,
-              co_await client::lookup_available(wanted.table, std::move(keys), wanted.read,
+              co_await client::lookup_available(wanted.table, keys.copies(), wanted.read,
                                                 wanted.in_transaction, rows));
   } else {
-    YT_CO_TRY_VOID(
-        co_await client::lookup(wanted.table, keys, wanted.read, wanted.in_transaction, rows));
+    YT_CO_TRY_VOID(co_await client::lookup(wanted.table, keys.views(), wanted.read,
+                                           wanted.in_transaction, rows));
   }
   if (wanted.partial) {
     YsonNode& known = call.response_parameters["unavailable_key_indexes"];
@@ -287,24 +318,25 @@ Task<YtResult<void>> lookup_rows(Call& call) {
   YT_CO_TRY(RowReader reader, RowReader::make(call, *wanted.table->shown, RowReader::Shape::kKey));
   RowWriter out(*call.output);
   YT_CO_TRY_VOID(out.open(call.output_format));
-  std::vector<std::vector<Value>> keys;
+  Keys keys;
   BatchSize batch(wanted.columns.size(), call.lane.inputs());
   std::size_t first = 0;  // The number of the first of them.
   for (;;) {
     YT_CO_TRY(const RowReader::Step step, reader.next());
-    if (step == RowReader::Step::kRow) keys.push_back(reader.key());
+    if (step == RowReader::Step::kRow) keys.add(reader);
     const bool full = keys.size() >= batch.keys() || reader.text_bytes() >= kLookupKeyBytes;
     if (!keys.empty() && (full || step == RowReader::Step::kEnd)) {
       const std::size_t count = keys.size();
       const std::size_t written = out.bytes();
       YT_CO_TRY_VOID(batch.take(count));
       if (wanted.versioned) {
-        YT_CO_TRY_VOID(co_await answer_versions(wanted, std::exchange(keys, {}), out));
+        YT_CO_TRY_VOID(co_await answer_versions(wanted, keys.copies(), out));
       } else {
-        YT_CO_TRY_VOID(co_await answer_rows(call, wanted, std::exchange(keys, {}), first, out));
+        YT_CO_TRY_VOID(co_await answer_rows(call, wanted, keys, first, out));
       }
       batch.note(count, out.bytes() - written);
       first += count;
+      keys.clear();
       reader.forget();
     }
     if (step == RowReader::Step::kEnd) break;

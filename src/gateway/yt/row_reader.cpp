@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "gateway/yt/door_lane.h"
 
 namespace moraine::yt {
@@ -205,15 +207,19 @@ const std::vector<NamedValue>& RowReader::complete_row() {
 }
 
 std::vector<Value> RowReader::key() const {
-  std::vector<Value> by_column(schema_->key_count());
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (columns_[i] < by_column.size()) by_column[columns_[i]] = values_[i].value;
-  }
   std::vector<Value> key;
-  for (std::size_t i = 0; i < by_column.size(); ++i) {
-    if (schema_->columns[i].expression.empty()) key.push_back(by_column[i]);
-  }
+  append_key(key);
   return key;
+}
+
+void RowReader::append_key(std::vector<Value>& to) const {
+  for (std::size_t i = 0; i < schema_->columns.size() && schema_->columns[i].key; ++i) {
+    if (!schema_->columns[i].expression.empty()) continue;
+    const auto given = std::ranges::find(columns_, i);
+    to.push_back(given == columns_.end()
+                     ? Value()
+                     : values_[static_cast<std::size_t>(given - columns_.begin())].value);
+  }
 }
 
 void RowReader::forget() {

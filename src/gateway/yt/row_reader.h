@@ -48,6 +48,7 @@ class RowReader {
   const std::vector<NamedValue>& complete_row();
   // The values of the key columns that are not computed.
   std::vector<Value> key() const;
+  void append_key(std::vector<Value>& to) const;
   bool has_value_column() const { return has_value_column_; }
   std::size_t rows() const { return rows_; }
   // Of the texts that were not forgotten.

@@ -26,17 +26,23 @@ YtResult<void> check_row(const RowReader& reader, const RowWrite& write) {
   return {};
 }
 
+YtResult<void> apply_key(client::Transaction& transaction, const client::Table& table,
+                         const RowWrite& write, Key key) {
+  if (write.kind == RowWrite::Kind::kRemove) {
+    YT_TRY_VOID(transaction.remove(table, key));
+  } else {
+    YT_TRY_VOID(transaction.lock(table, key, write.lock, write.groups));
+  }
+  return {};
+}
+
 YtResult<void> apply(client::Transaction& transaction, const client::Table& table,
                      const RowWrite& write, const Batch& batch) {
   for (const std::vector<NamedValue>& row : batch.rows) {
     YT_TRY_VOID(transaction.insert(table, row, write.options));
   }
   for (const std::vector<Value>& key : batch.keys) {
-    if (write.kind == RowWrite::Kind::kRemove) {
-      YT_TRY_VOID(transaction.remove(table, key));
-    } else {
-      YT_TRY_VOID(transaction.lock(table, key, write.lock, write.groups));
-    }
+    YT_TRY_VOID(apply_key(transaction, table, write, key));
   }
   return {};
 }
@@ -63,8 +69,19 @@ class Destination {
     own_.emplace(std::move(begun));
     co_return YtResult<void>();
   }
+  // Whether rows are written as they come: to a transaction of this request.
+  bool is_own() const { return own_.has_value(); }
+  // Requires: is_own().
+  YtResult<void> write_row(RowReader& reader) {
+    if (write_.kind != RowWrite::Kind::kInsert) {
+      return apply_key(*own_, *table_, write_, reader.key());
+    }
+    const std::vector<NamedValue>& row = table_->ordered ? reader.values() : reader.complete_row();
+    YT_TRY_VOID(own_->insert(*table_, row, write_.options));
+    return {};
+  }
+  // Requires: not is_own().
   Task<YtResult<void>> write(const Batch& batch) {
-    if (own_) co_return apply(*own_, *table_, write_, batch);
     co_return co_await run_there(lane_->world().executor, [this, &batch]() -> Task<YtResult<void>> {
       YT_CO_TRY(client::Transaction* const open, lane_->transactions().use(id_));
       co_return apply(*open, *table_, write_, batch);
@@ -118,15 +135,20 @@ Task<YtResult<void>> write_rows(Call& call, RowWrite write) {
     YT_CO_TRY(const RowReader::Step step, reader.next());
     if (step == RowReader::Step::kRow) {
       YT_CO_TRY_VOID(check_row(reader, write));
-      if (inserts)
+      if (destination.is_own()) {
+        YT_CO_TRY_VOID(destination.write_row(reader));
+      } else if (inserts) {
         batch.rows.push_back(table->ordered ? reader.values() : reader.complete_row());
-      else
+      } else {
         batch.keys.push_back(reader.key());
+      }
     }
     const bool full = batch.size() >= kBatchRows || reader.text_bytes() >= kBatchBytes;
     if (batch.size() > 0 && (full || step == RowReader::Step::kEnd)) {
       YT_CO_TRY_VOID(co_await destination.write(batch));
       batch.clear();
+      reader.forget();
+    } else if (batch.size() == 0 && full) {
       reader.forget();
     }
     if (step == RowReader::Step::kEnd) break;
