@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "bench/blob_bench.h"
 #include "bench/host_memory.h"
+#include "bench/http/http_bench.h"
 #include "bench/lanes/lanes_bench.h"
 #include "bench/page_cache.h"
 #include "bench/query/query_bench.h"
@@ -43,7 +44,7 @@ struct Benchmark {
   Result<void> (*run)(const Setting&);
 };
 
-constexpr std::array<Benchmark, 21> kBenchmarks{{{"blob/put_large", bench_put_large},
+constexpr std::array<Benchmark, 23> kBenchmarks{{{"blob/put_large", bench_put_large},
                                                  {"blob/put_small", bench_put_small},
                                                  {"blob/get_small", bench_get_small},
                                                  {"blob/block42", bench_block42},
@@ -63,7 +64,9 @@ constexpr std::array<Benchmark, 21> kBenchmarks{{{"blob/put_large", bench_put_la
                                                  {"lanes/consume", bench_lanes_consume},
                                                  {"lanes/commit", bench_lanes_commit},
                                                  {"lanes/lookup", bench_lanes_lookup},
-                                                 {"query/select", bench_query_select}}};
+                                                 {"query/select", bench_query_select},
+                                                 {"query/lookups", bench_http_lookups},
+                                                 {"query/inserts", bench_http_inserts}}};
 
 bool chosen(const Benchmark& benchmark, const std::string& only) {
   if (!benchmark.name.starts_with(only)) return false;

@@ -64,9 +64,8 @@ std::string kafka_script() {
   return (own_folder().parent_path() / "bench/topics/apache_kafka").string();
 }
 
-std::optional<std::string> kafka_missing() {
-  if (!std::filesystem::exists(kafka_script())) return "no " + kafka_script();
-  FILE* output = popen((kafka_script() + " fetch 2>&1").c_str(), "r");
+std::optional<std::string> complaint_of(const std::string& command) {
+  FILE* output = popen((command + " 2>&1").c_str(), "r");
   if (output == nullptr) return "no shell";
   std::string why;
   char text[256];
@@ -74,6 +73,11 @@ std::optional<std::string> kafka_missing() {
   if (pclose(output) == 0) return std::nullopt;
   while (!why.empty() && why.back() == '\n') why.pop_back();
   return why;
+}
+
+std::optional<std::string> kafka_missing() {
+  if (!std::filesystem::exists(kafka_script())) return "no " + kafka_script();
+  return complaint_of(kafka_script() + " fetch");
 }
 
 Result<int> free_port() {

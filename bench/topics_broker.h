@@ -23,6 +23,9 @@ enum class BrokerKind : std::uint8_t {
   kKafkaDurable,  // Apache Kafka that syncs before it acknowledges.
 };
 
+// Runs a command of the shell: what it printed, if it failed.
+std::optional<std::string> complaint_of(const std::string& command);
+
 // Why Apache Kafka cannot be run here; downloads it when it is not in the cache yet.
 std::optional<std::string> kafka_missing();
 std::string kafka_script();

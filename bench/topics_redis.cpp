@@ -10,11 +10,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <random>
 #include <thread>
 
-#include "bench/topics_broker.h"
+#include "bench/redis_server.h"
 #include "bench/topics_client.h"
 
 namespace moraine::bench {
@@ -45,17 +44,10 @@ std::string commands(std::uint32_t streams) {
 }  // namespace
 
 Result<Redis> Redis::start(const std::string& folder) {
-  const std::string program = find_program("redis-server");
-  if (program.empty()) return fail(Errc::kUnsupported, "no redis-server");
-  std::filesystem::create_directories(folder);
-  TRY(const int port, free_port());
-  app::ChildOptions options;
-  options.arguments = {
-      program,        "--port", std::to_string(port), "--bind", "127.0.0.1", "--dir", folder,
-      "--appendonly", "yes",    "--appendfsync",      "always", "--save",    ""};
-  options.output = folder + "/output.log";
-  TRY(auto child, app::ChildProcess::start(options));
-  Redis redis(std::move(child));
+  TRY(RedisServer server,
+      RedisServer::start(folder, {"--appendonly", "yes", "--appendfsync", "always"}));
+  const int port = server.port;
+  Redis redis(std::move(server.process));
   TRY_VOID(redis.connect(port));
   return redis;
 }
