@@ -12,6 +12,8 @@ std::string_view to_string(NodeBug bug) {
     case NodeBug::kAcceptOldGeneration: return "accept old generation";
     case NodeBug::kAnswerSyncEarly: return "answer sync early";
     case NodeBug::kKeepLostClaim: return "keep lost claim";
+    case NodeBug::kMixPipelined: return "mix pipelined";
+    case NodeBug::kCommitRowsAtOnce: return "commit rows at once";
   }
   return "unknown";
 }

@@ -18,9 +18,11 @@ enum class NodeBug : std::uint8_t {
   kAcceptOldGeneration,  // Members of earlier generations of a group may commit offsets.
   kAnswerSyncEarly,      // The assignment of a group is answered before it is stored.
   kKeepLostClaim,        // A node whose claim was taken over continues to serve.
+  kMixPipelined,         // A pipelined HTTP request gets the answer to the one before it.
+  kCommitRowsAtOnce,     // Rows that HTTP clients write in a transaction are committed at once.
 };
 
-inline constexpr int kNodeBugs = 8;
+inline constexpr int kNodeBugs = 10;
 std::string_view to_string(NodeBug bug);
 
 }  // namespace moraine

@@ -9,6 +9,7 @@
 #include "node/tree_attributes.h"
 #include "node/tree_system.h"
 #include "scheme/object_id.h"
+#include "scheme/tree_bug.h"
 #include "scheme/value_path.h"
 
 namespace moraine {
@@ -73,7 +74,7 @@ Task<Result<StoredTree::SchemePtr>> StoredTree::open(const TreeScope& scope) {
 }
 
 Task<Result<std::optional<YsonNode>>> StoredTree::repeated(const TreeScope& scope) {
-  if (!scope.mutation) co_return std::optional<YsonNode>();
+  if (!scope.mutation || has_bug(TreeBug::kRunRepeated)) co_return std::optional<YsonNode>();
   co_return co_await begin_mutation(*scope.mutation);
 }
 
@@ -92,19 +93,27 @@ Task<Result<YsonNode>> StoredTree::change(TreeScope scope, Change body) {
           return fail(Errc::kInvalidArgument, "Duplicate request is not marked as \"retry\"");
         }
         result = from_slice(known->result);
+        if (has_bug(TreeBug::kRunRepeated)) {
+          TRY_VOID(body(editor));
+        }
         return {};
       }
     }
     TRY(result, body(editor));
-    if (scope.mutation) {
+    if (scope.mutation && !has_bug(TreeBug::kForgetAnswers)) {
       editor.remember(scope.mutation->id, to_slice(result));
       editor.forget_mutations();
     }
     return {};
   };
-  CO_TRY(const TreeEffects effects,
-         with_outcome(co_await scheme->edit(scope.transaction, scope.user, decide)));
-  follow(effects);
+  const auto effects = with_outcome(co_await scheme->edit(scope.transaction, scope.user, decide));
+  if (!effects) {
+    // It may have been made while this call of it waited.
+    CO_TRY(earlier, co_await repeated(scope));
+    if (earlier) co_return std::move(*earlier);
+    co_return std::unexpected(effects.error());
+  }
+  follow(*effects);
   co_return result;
 }
 
@@ -143,6 +152,7 @@ void StoredTree::follow(const TreeEffects& effects) {
 }
 
 void StoredTree::accessed(const PathNode& node, const TreeScope& scope) {
+  if (has_bug(TreeBug::kIgnoreAccesses)) return;
   const bool expires = !node.system.empty() && expiration_timeout_of(node) > 0;
   if (!expires && accessed_.size() >= kAccessTimesMax && !accessed_.contains(node.id)) return;
   Access& access = accessed_[node.id];

@@ -9,6 +9,7 @@
 #include "node/stored_tree.h"
 #include "node/tree_attributes.h"
 #include "scheme/object_id.h"
+#include "scheme/tree_bug.h"
 
 namespace moraine {
 namespace {
@@ -159,6 +160,7 @@ Task<Result<void>> StoredTree::unlock(TreeScope scope, std::string path) {
 }
 
 void StoredTree::pinged(const PathId& transaction) {
+  if (has_bug(TreeBug::kForgetPings)) return;
   const auto known = leases_.find(transaction);
   if (known != leases_.end()) known->second = {now(), now_ms()};
 }
@@ -219,7 +221,8 @@ Task<void> StoredTree::abort_overdue(SchemePtr scheme) {
   for (const auto& [id, lease] : leases_) {
     const TransactionPtr known = scheme->state().transaction(id);
     if (!known) continue;
-    const bool unpinged = lease.pinged + std::chrono::milliseconds(known->timeout_ms) <= now();
+    const bool unpinged = !has_bug(TreeBug::kLeaseNeverEnds) &&
+                          lease.pinged + std::chrono::milliseconds(known->timeout_ms) <= now();
     if (unpinged || (known->deadline_ms != 0 && known->deadline_ms <= now_ms())) {
       overdue.push_back(id);
     }
@@ -251,6 +254,7 @@ std::optional<std::uint64_t> StoredTree::expiry_of(const PathNode& node) const {
 }
 
 Task<void> StoredTree::remove_expired(SchemePtr scheme) {
+  if (has_bug(TreeBug::kKeepExpired)) co_return;
   struct Due {
     std::string path;
     std::uint64_t at_ms;

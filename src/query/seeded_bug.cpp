@@ -7,8 +7,9 @@ namespace moraine::query {
 std::span<const SeededBug> all_seeded_bugs() {
   using enum SeededBug;
   static constexpr std::array kAll = {
-      kInclusiveBoundExcluded, kAlternativeDropped, kNullNotLeast,   kTupleByParts,
-      kRemainderWithoutNull,   kInexactInverted,    kPrefixEndsEarly};
+      kInclusiveBoundExcluded, kAlternativeDropped, kNullNotLeast,    kTupleByParts,
+      kRemainderWithoutNull,   kInexactInverted,    kPrefixEndsEarly, kOverlapOfOne,
+      kInexactTaken,           kQuotientSkipped};
   return kAll;
 }
 
@@ -22,6 +23,9 @@ std::string_view to_string(SeededBug bug) {
     case SeededBug::kRemainderWithoutNull: return "remainder-without-null";
     case SeededBug::kInexactInverted: return "inexact-inverted";
     case SeededBug::kPrefixEndsEarly: return "prefix-ends-early";
+    case SeededBug::kOverlapOfOne: return "overlap-of-one";
+    case SeededBug::kInexactTaken: return "inexact-taken";
+    case SeededBug::kQuotientSkipped: return "quotient-skipped";
   }
   return "unknown";
 }

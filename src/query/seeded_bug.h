@@ -18,6 +18,9 @@ enum class SeededBug : std::uint8_t {
   kRemainderWithoutNull,    // expression % n is never null.
   kInexactInverted,         // NOT LIKE reads what LIKE does not.
   kPrefixEndsEarly,         // Texts with a prefix end at the prefix itself.
+  kOverlapOfOne,            // Where alternatives overlap, later columns are those of the first.
+  kInexactTaken,            // Ranges that leave a condition out count as all of it.
+  kQuotientSkipped,         // Of the quotients that a computed column has, some are passed over.
 };
 std::span<const SeededBug> all_seeded_bugs();
 std::string_view to_string(SeededBug bug);

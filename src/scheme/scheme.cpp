@@ -9,6 +9,7 @@
 #include "scheme/object_id.h"
 #include "scheme/path.h"
 #include "scheme/tablet_record.h"
+#include "scheme/tree_bug.h"
 #include "scheme/tree_store.h"
 
 namespace moraine {
@@ -252,6 +253,8 @@ Task<Result<void>> Scheme::commit(const TreeEffects& effects) {
   const TabletId next{next_tablet_.value + effects.tablets};
   std::map<std::string, std::optional<Slice>> items;
   for (const TreePutAny& put : effects.puts) {
+    const bool mutation = std::holds_alternative<MutationPut>(put);
+    if (mutation && has_bug(TreeBug::kAnswersNotDurable)) continue;
     auto [key, value] = tree_item(put);
     items.insert_or_assign(std::move(key), std::move(value));
   }
@@ -278,10 +281,15 @@ Task<Result<void>> Scheme::commit(const TreeEffects& effects) {
   for (const TabletInfo& info : effects.deleted) {
     commands.push_back(WriteKey{deletion_key(info.id), encode_tablet(info), false});
   }
+  const auto apply = [&] {
+    for (const TreePutAny& put : effects.puts) state_.apply(put);
+  };
+  const bool early = has_bug(TreeBug::kShowUndurable);
+  if (early) apply();
   CO_TRY_VOID(co_await tablet_->execute(std::move(commands)));
   next_tablet_ = next;
   add_deletions(effects.deleted);
-  for (const TreePutAny& put : effects.puts) state_.apply(put);
+  if (!early) apply();
   co_return Result<void>();
 }
 

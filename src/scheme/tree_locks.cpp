@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "base/invariant.h"
 #include "scheme/object_id.h"
 #include "scheme/path.h"
+#include "scheme/tree_bug.h"
 #include "scheme/tree_editor.h"
 
 namespace moraine {
@@ -72,7 +74,7 @@ Result<void> check_one(const TreeState& state, const PathNode& node, const LockR
 
 Result<void> check_lock(const TreeState& state, const PathNode& node, const LockRequest& wanted,
                         const std::optional<PathId>& transaction) {
-  if (state.locks().empty()) return {};
+  if (state.locks().empty() || has_bug(TreeBug::kIgnoreLocks)) return {};
   for (const LockPtr& held : state.locks_of_node(node.id)) {
     if (!held->acquired) continue;
     TRY_VOID(check_one(state, node, *held, wanted, transaction));
@@ -221,7 +223,8 @@ void TreeEditor::grant(const PathId& node) {
   known.id = node;
   for (const LockPtr& waiting : all) {
     const LockRequest request{waiting->mode, waiting->child_key, waiting->attribute_key};
-    if (!check_lock(state_, known, request, waiting->transaction)) return;
+    const bool free = check_lock(state_, known, request, waiting->transaction).has_value();
+    if (!free && !has_bug(TreeBug::kGrantAtOnce)) return;
     auto granted = std::make_shared<LockRecord>(*waiting);
     granted->acquired = true;
     put<LockPut>(waiting->id, waiting, LockPtr(std::move(granted)));
@@ -284,6 +287,10 @@ void TreeEditor::release_locks(const PathId& transaction, const std::optional<Pa
 }
 
 void TreeEditor::abort(const PathId& transaction) {
+  if (has_bug(TreeBug::kAbortKeepsChanges)) {
+    std::ignore = commit(transaction);
+    return;
+  }
   for (const PathId& nested : state_.nested(transaction)) abort(nested);
   erase_below(transaction, "", false);
   release_locks(transaction, std::nullopt);
@@ -295,7 +302,8 @@ void TreeEditor::abort(const PathId& transaction) {
 Result<void> TreeEditor::commit(const PathId& transaction) {
   TRY_VOID(check_open(state_, transaction));
   for (const PathId& nested : state_.nested(transaction)) abort(nested);
-  const std::optional<PathId> parent = state_.transaction(transaction)->parent;
+  std::optional<PathId> parent = state_.transaction(transaction)->parent;
+  if (has_bug(TreeBug::kNestedCommitLeaks)) parent.reset();
   std::vector<std::pair<std::string, EntryPtr>> entries;
   for (auto at = state_.entries().lower_bound({transaction, {}});
        at != state_.entries().end() && at->first.first == transaction; ++at) {

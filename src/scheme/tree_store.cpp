@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "scheme/tree_bug.h"
+
 namespace moraine {
 namespace {
 
@@ -113,6 +115,7 @@ Result<void> load_tree_item(TreeState& state, const std::string& key, const Slic
     return load(state, key, EntryPut{{id, std::move(path)}, nullptr, shared(std::move(record))});
   }
   if (key.starts_with("lock/")) {
+    if (has_bug(TreeBug::kRestartEndsLocks)) return {};
     TRY(auto record, decode_lock(value));
     return load(state, key, LockPut{record.id, nullptr, shared(std::move(record))});
   }

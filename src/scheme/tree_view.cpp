@@ -7,6 +7,7 @@
 
 #include "scheme/object_id.h"
 #include "scheme/path.h"
+#include "scheme/tree_bug.h"
 
 namespace moraine {
 namespace {
@@ -87,7 +88,7 @@ SnapshotPtr TreeView::snapshot(const PathId& node) const {
 }
 
 NodePtr TreeView::frozen(NodePtr node) const {
-  if (!node || chain_.empty()) return node;
+  if (!node || chain_.empty() || has_bug(TreeBug::kSnapshotSeesChanges)) return node;
   const SnapshotPtr found = snapshot(node->id);
   if (!found) return node;
   auto copy = std::make_shared<PathNode>(*found->node);

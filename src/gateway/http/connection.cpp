@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/node_bug.h"
 
 namespace moraine::http {
 namespace {
@@ -156,6 +157,7 @@ Task<bool> HttpConnection::read_header() {
   watchdog_.reading(service_.options_.header_timeout, "the header");
   bool needs_more = ahead_.empty();
   bool begun = false;  // A part of the header was parsed.
+  const bool pipelined = !ahead_.empty();
   while (!parser_->header_done()) {
     if (needs_more) {
       const Result<bool> more = co_await read_more(kFirstReadBytes, std::exchange(ready, false));
@@ -177,7 +179,10 @@ Task<bool> HttpConnection::read_header() {
     needs_more = true;
   }
   watchdog_.not_reading();
-  request_ = parser_->take_request();
+  Request arrived = parser_->take_request();
+  // The one before it is answered once more.
+  const bool mixed = pipelined && has_bug(NodeBug::kMixPipelined);
+  if (!mixed) request_ = std::move(arrived);
   request_.peer = stream_->peer();
   if (parser_->done()) move_to(service_.busy_);
   keep_alive_ = parser_->keep_alive();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/node_bug.h"
 #include "io/run_on.h"
 
 namespace moraine::yt {
@@ -57,7 +58,7 @@ class Destination {
 
   Task<YtResult<void>> open() {
     YT_CO_TRY(const WriteTarget target, write_target(call_));
-    if (target.transaction) {
+    if (target.transaction && !has_bug(NodeBug::kCommitRowsAtOnce)) {
       YT_CO_TRY(lane_, call_.lane.lane_of(*target.transaction));
       id_ = *target.transaction;
       co_return YtResult<void>();

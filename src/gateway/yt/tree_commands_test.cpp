@@ -69,6 +69,18 @@ TEST_F(TreeCommands, RepeatedMutationsReturnTheFirstResult) {
   EXPECT_NE(error("create", create + "false}").find("Duplicate request is not marked"),
             std::string::npos);
   EXPECT_EQ(result("create", create + "true}"), first);
+  const std::string over = begin();
+  const std::string set =
+      R"({"path":"//tmp/v","transaction_id":")" + over + R"(","mutation_id":"3-2-3-4","retry":)";
+  EXPECT_EQ(result("set", set + "false}", "1"), "{}");
+  result("abort_transaction", R"({"transaction_id":")" + over + "\"}");
+  EXPECT_EQ(result("set", set + "true}", "1"), "{}") << "though its transaction is over";
+  const std::string table =
+      R"({"type":"table","path":"//tmp/t","attributes":{"dynamic":true,"schema":[)"
+      R"({"name":"k","type":"int64","sort_order":"ascending"},{"name":"v","type":"int64"}]},)"
+      R"("mutation_id":"2-2-3-4","retry":)";
+  const std::string made = result("create", table + "false}");
+  EXPECT_EQ(result("create", table + "true}"), made);
   const std::string commit =
       R"({"transaction_id":")" + begin() + R"(","mutation_id":"9-a-b-c","retry":)";
   const std::string committed = result("commit_transaction", commit + "false}");

@@ -87,6 +87,7 @@ std::optional<std::vector<Value>> representatives(const KeyEdge& edge, ValueType
                                                : Value(static_cast<std::uint64_t>(at)));
     Wide next = last + 1;
     for (const Wide divisor : divisors) next = std::min(next, next_quotient(at, divisor));
+    if (has_bug(SeededBug::kQuotientSkipped)) ++next;
     at = next;
   }
   return values;

@@ -6,6 +6,7 @@
 #include "query/ranges/computed.h"
 #include "query/ranges/condition.h"
 #include "query/ranges/key_set.h"
+#include "query/seeded_bug.h"
 
 namespace moraine::query {
 namespace {
@@ -42,7 +43,10 @@ class RangeMaker {
     return true;
   }
 
-  RangeSet take(bool exact) { return {.ranges = std::move(ranges_), .exact = exact && complete_}; }
+  RangeSet take(bool exact) {
+    const bool complete = complete_ || has_bug(SeededBug::kInexactTaken);
+    return {.ranges = std::move(ranges_), .exact = exact && complete};
+  }
 
  private:
   KeyBound bound(const Cut& cut) const {

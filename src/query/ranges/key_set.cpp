@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "query/seeded_bug.h"
+
 namespace moraine::query {
 namespace {
 
@@ -87,7 +89,8 @@ KeySet KeySetBuilder::unite(const KeySet& a, const KeySet& b) {
       first.from = stop;
     } else {
       const Cut stop = is_below(x.to, y.to) ? x.to : y.to;
-      append_edge(edges, {.from = x.from, .to = stop, .below = unite(x.below, y.below)});
+      const KeySet below = has_bug(SeededBug::kOverlapOfOne) ? x.below : unite(x.below, y.below);
+      append_edge(edges, {.from = x.from, .to = stop, .below = below});
       x.from = y.from = stop;
     }
     if (compare(x.from, x.to) == 0) ++i;
