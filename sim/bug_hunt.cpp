@@ -34,6 +34,24 @@ Hunt hunt_in_leaders(Hunt hunt) {
   return hunt;
 }
 
+// In seeds of one campaign.
+template <class Bug, class Options, class Run>
+Hunt hunt_in(Bug bug, std::string_view name, std::string_view campaign, Options options, Run run) {
+  Hunt hunt;
+  const SwitchedOn on(bug);
+  hunt.bug = name;
+  for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
+    ++hunt.runs;
+    const SeedReport report = run(options(seed));
+    if (!report.failure) continue;
+    hunt.found = true;
+    hunt.where = fmt::format("the campaign of {} ({})", campaign, sim::to_string(report.erasure));
+    hunt.message = *report.failure;
+    return hunt;
+  }
+  return hunt;
+}
+
 }  // namespace
 
 Hunt hunt_bug(blob::SeededBug bug) {
@@ -66,72 +84,28 @@ Hunt hunt_bug(blob::SeededBug bug) {
 }
 
 Hunt hunt_bug(queue::SeededBug bug) {
-  Hunt hunt;
-  const SwitchedOn on(bug);
-  hunt.bug = queue::to_string(bug);
-  for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
-    SeedOptions options = topics_options(seed);
-    ++hunt.runs;
-    const SeedReport report = run_topics_seed(options);
-    if (!report.failure) continue;
-    hunt.found = true;
-    hunt.where = fmt::format("the campaign of topics ({})", sim::to_string(report.erasure));
-    hunt.message = *report.failure;
-    return hunt;
-  }
-  return hunt;
+  return hunt_in(bug, queue::to_string(bug), "topics", topics_options, run_topics_seed);
 }
 
 Hunt hunt_bug(table::SeededBug bug) {
-  Hunt hunt;
-  const SwitchedOn on(bug);
-  hunt.bug = table::to_string(bug);
-  for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
-    SeedOptions options = tables_options(seed);
-    ++hunt.runs;
-    const SeedReport report = run_tables_seed(options);
-    if (!report.failure) continue;
-    hunt.found = true;
-    hunt.where = fmt::format("the campaign of tables ({})", sim::to_string(report.erasure));
-    hunt.message = *report.failure;
-    return hunt;
-  }
-  return hunt;
+  return hunt_in(bug, table::to_string(bug), "tables", tables_options, run_tables_seed);
 }
 
 Hunt hunt_bug(NodeBug bug) {
-  Hunt hunt;
-  const SwitchedOn on(bug);
-  hunt.bug = moraine::to_string(bug);
-  for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
-    SeedOptions options = node_options(seed);
-    ++hunt.runs;
-    const SeedReport report = run_node_seed(options);
-    if (!report.failure) continue;
-    hunt.found = true;
-    hunt.where = fmt::format("the campaign of nodes ({})", sim::to_string(report.erasure));
-    hunt.message = *report.failure;
-    return hunt;
-  }
-  return hunt;
+  return hunt_in(bug, moraine::to_string(bug), "nodes", node_options, run_node_seed);
+}
+
+Hunt hunt_bug(TreeBug bug) {
+  return hunt_in(bug, moraine::to_string(bug), "nodes", node_options, run_node_seed);
 }
 
 Hunt hunt_bug(query::SeededBug bug) {
-  Hunt hunt;
-  const SwitchedOn on(bug);
-  hunt.bug = query::to_string(bug);
-  for (std::uint64_t seed = 1; seed <= kHuntSeedsMax; ++seed) {
-    SeedOptions options;
-    options.seed = seed;
-    ++hunt.runs;
-    const SeedReport report = run_query_seed(options);
-    if (!report.failure) continue;
-    hunt.found = true;
-    hunt.where = "the campaign of queries";
-    hunt.message = *report.failure;
-    return hunt;
-  }
-  return hunt;
+  const auto options = [](std::uint64_t seed) {
+    SeedOptions made;
+    made.seed = seed;
+    return made;
+  };
+  return hunt_in(bug, query::to_string(bug), "queries", options, run_query_seed);
 }
 
 }  // namespace moraine::sim

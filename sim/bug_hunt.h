@@ -12,6 +12,7 @@
 #include "blob/seeded_bug.h"
 #include "query/seeded_bug.h"
 #include "queue/seeded_bug.h"
+#include "scheme/tree_bug.h"
 #include "table/tablet/seeded_bug.h"
 
 namespace moraine::sim {
@@ -35,6 +36,7 @@ Hunt hunt_bug(queue::SeededBug bug);
 Hunt hunt_bug(table::SeededBug bug);
 // In the campaign of whole nodes.
 Hunt hunt_bug(NodeBug bug);
+Hunt hunt_bug(TreeBug bug);
 // In the campaign of queries.
 Hunt hunt_bug(query::SeededBug bug);
 

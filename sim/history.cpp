@@ -86,6 +86,43 @@ std::string_view to_string(TableAnswer answer) {
   return "unknown";
 }
 
+std::string_view to_string(TreeCommand command) {
+  switch (command) {
+    case TreeCommand::kGet: return "get";
+    case TreeCommand::kWatch: return "watch";
+    case TreeCommand::kMake: return "create";
+    case TreeCommand::kSet: return "set";
+    case TreeCommand::kAttribute: return "set attribute";
+    case TreeCommand::kRemove: return "remove";
+    case TreeCommand::kCopy: return "copy";
+    case TreeCommand::kMove: return "move";
+    case TreeCommand::kLink: return "link";
+    case TreeCommand::kLock: return "lock";
+    case TreeCommand::kAppend: return "append";
+    case TreeCommand::kBegin: return "begin";
+    case TreeCommand::kPing: return "ping";
+    case TreeCommand::kCommit: return "commit";
+    case TreeCommand::kAbort: return "abort";
+    case TreeCommand::kRepeat: return "repeated mutation";
+    case TreeCommand::kExpiring: return "expiring node";
+    case TreeCommand::kWriteRows: return "http write";
+    case TreeCommand::kCommitRows: return "http commit";
+    case TreeCommand::kLookup: return "http lookup";
+    case TreeCommand::kSelect: return "http select";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(TreeAnswer answer) {
+  switch (answer) {
+    case TreeAnswer::kOk: return "OK";
+    case TreeAnswer::kConflict: return "conflict";
+    case TreeAnswer::kRefused: return "refused";
+    case TreeAnswer::kUnknown: return "unknown";
+  }
+  return "unknown";
+}
+
 std::string_view to_string(Trouble trouble) {
   switch (trouble) {
     case Trouble::kCrash: return "crash";
@@ -113,73 +150,53 @@ std::string_view to_string(Trouble trouble) {
   return "unknown";
 }
 
+namespace {
+
+template <std::size_t kRows, std::size_t kColumns>
+using Counts = std::array<std::array<std::uint64_t, kColumns>, kRows>;
+
+template <std::size_t kRows, std::size_t kColumns>
+void add_counts(Counts<kRows, kColumns>& to, const Counts<kRows, kColumns>& from) {
+  for (std::size_t row = 0; row < kRows; ++row) {
+    for (std::size_t i = 0; i < kColumns; ++i) to[row][i] += from[row][i];
+  }
+}
+
+// A line for each command, with the answers that it got.
+template <class Command, class Answer, std::size_t kRows, std::size_t kColumns>
+std::string text_of(const Counts<kRows, kColumns>& counts) {
+  std::string text;
+  for (std::size_t row = 0; row < kRows; ++row) {
+    std::string line;
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < kColumns; ++i) {
+      if (counts[row][i] == 0) continue;
+      sum += counts[row][i];
+      line += fmt::format("  {} {}", to_string(static_cast<Answer>(i)), counts[row][i]);
+    }
+    text += fmt::format("  {:<19}{:>9} {}\n", to_string(static_cast<Command>(row)), sum, line);
+  }
+  return text;
+}
+
+}  // namespace
+
 Tally& Tally::operator+=(const Tally& other) {
-  for (std::size_t c = 0; c < kCommands; ++c) {
-    for (std::size_t s = 0; s < kStatuses; ++s) commands[c][s] += other.commands[c][s];
-  }
-  for (std::size_t c = 0; c < kTopicCommands; ++c) {
-    for (std::size_t a = 0; a < kTopicAnswers; ++a) topics[c][a] += other.topics[c][a];
-  }
-  for (std::size_t c = 0; c < kTableCommands; ++c) {
-    for (std::size_t a = 0; a < kTableAnswers; ++a) tables[c][a] += other.tables[c][a];
-  }
+  add_counts(commands, other.commands);
+  add_counts(topics, other.topics);
+  add_counts(tables, other.tables);
+  add_counts(trees, other.trees);
   for (std::size_t t = 0; t < kTroubles; ++t) troubles[t] += other.troubles[t];
   faults += other.faults;
   virtual_ns += other.virtual_ns;
   blobs_checked += other.blobs_checked;
   messages_checked += other.messages_checked;
   rows_checked += other.rows_checked;
+  trees_checked += other.trees_checked;
   queries += other.queries;
   query_features += other.query_features;
   runs += other.runs;
   return *this;
-}
-
-std::string Tally::commands_text() const {
-  std::string text;
-  for (std::size_t c = 0; c < kCommands; ++c) {
-    std::string line;
-    std::uint64_t sum = 0;
-    for (std::size_t s = 0; s < kStatuses; ++s) {
-      if (commands[c][s] == 0) continue;
-      sum += commands[c][s];
-      line += fmt::format("  {} {}", blob::to_string(static_cast<blob::Status>(s)), commands[c][s]);
-    }
-    text += fmt::format("  {:<19}{:>9} {}\n", sim::to_string(static_cast<Command>(c)), sum, line);
-  }
-  return text;
-}
-
-std::string Tally::topics_text() const {
-  std::string text;
-  for (std::size_t c = 0; c < kTopicCommands; ++c) {
-    std::string line;
-    std::uint64_t sum = 0;
-    for (std::size_t a = 0; a < kTopicAnswers; ++a) {
-      if (topics[c][a] == 0) continue;
-      sum += topics[c][a];
-      line += fmt::format("  {} {}", sim::to_string(static_cast<TopicAnswer>(a)), topics[c][a]);
-    }
-    text +=
-        fmt::format("  {:<19}{:>9} {}\n", sim::to_string(static_cast<TopicCommand>(c)), sum, line);
-  }
-  return text;
-}
-
-std::string Tally::tables_text() const {
-  std::string text;
-  for (std::size_t c = 0; c < kTableCommands; ++c) {
-    std::string line;
-    std::uint64_t sum = 0;
-    for (std::size_t a = 0; a < kTableAnswers; ++a) {
-      if (tables[c][a] == 0) continue;
-      sum += tables[c][a];
-      line += fmt::format("  {} {}", sim::to_string(static_cast<TableAnswer>(a)), tables[c][a]);
-    }
-    text +=
-        fmt::format("  {:<19}{:>9} {}\n", sim::to_string(static_cast<TableCommand>(c)), sum, line);
-  }
-  return text;
 }
 
 std::string Tally::to_string() const {
@@ -189,9 +206,10 @@ std::string Tally::to_string() const {
   std::string text = "commands:\n";
   const bool of_tables = tables != decltype(tables){};
   const bool of_topics = messages_checked > 0;
-  if (of_topics) text += topics_text();
-  if (of_tables) text += tables_text();
-  if (!of_topics && !of_tables) text += commands_text();
+  if (of_topics) text += text_of<TopicCommand, TopicAnswer>(topics);
+  if (of_tables) text += text_of<TableCommand, TableAnswer>(tables);
+  if (trees_checked > 0) text += text_of<TreeCommand, TreeAnswer>(trees);
+  if (!of_topics && !of_tables) text += text_of<Command, blob::Status>(commands);
   text += "nemesis:\n ";
   for (std::size_t t = 0; t < kTroubles; ++t) {
     if (troubles[t] == 0) continue;

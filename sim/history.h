@@ -79,6 +79,34 @@ inline constexpr std::size_t kTableCommands = static_cast<std::size_t>(TableComm
 enum class TableAnswer : std::uint8_t { kOk, kAborted, kRefused, kUnknown, kTimeout, kFailed };
 inline constexpr std::size_t kTableAnswers = static_cast<std::size_t>(TableAnswer::kFailed) + 1;
 
+// Commands of HTTP clients: on the tree, on rows.
+enum class TreeCommand : std::uint8_t {
+  kGet,
+  kWatch,  // Of a whole directory, while others change it.
+  kMake,
+  kSet,
+  kAttribute,
+  kRemove,
+  kCopy,
+  kMove,
+  kLink,
+  kLock,
+  kAppend,
+  kBegin,
+  kPing,
+  kCommit,
+  kAbort,
+  kRepeat,  // Of a change that was made before.
+  kExpiring,
+  kWriteRows,
+  kCommitRows,
+  kLookup,
+  kSelect,
+};
+inline constexpr std::size_t kTreeCommands = static_cast<std::size_t>(TreeCommand::kSelect) + 1;
+enum class TreeAnswer : std::uint8_t { kOk, kConflict, kRefused, kUnknown };
+inline constexpr std::size_t kTreeAnswers = static_cast<std::size_t>(TreeAnswer::kUnknown) + 1;
+
 // What the nemesis did; the resulting faults are in FaultCounters.
 enum class Trouble : std::uint8_t {
   kCrash,
@@ -110,6 +138,8 @@ std::string_view to_string(TopicCommand command);
 std::string_view to_string(TopicAnswer answer);
 std::string_view to_string(TableCommand command);
 std::string_view to_string(TableAnswer answer);
+std::string_view to_string(TreeCommand command);
+std::string_view to_string(TreeAnswer answer);
 std::string_view to_string(Trouble trouble);
 
 // Sums over seeds.
@@ -117,13 +147,15 @@ struct Tally {
   std::array<std::array<std::uint64_t, kStatuses>, kCommands> commands{};
   std::array<std::array<std::uint64_t, kTopicAnswers>, kTopicCommands> topics{};
   std::array<std::array<std::uint64_t, kTableAnswers>, kTableCommands> tables{};
+  std::array<std::array<std::uint64_t, kTreeAnswers>, kTreeCommands> trees{};
   std::array<std::uint64_t, kTroubles> troubles{};
   FaultCounters faults;
   std::uint64_t virtual_ns = 0;
   std::uint64_t blobs_checked = 0;
   std::uint64_t messages_checked = 0;
   std::uint64_t rows_checked = 0;
-  std::uint64_t queries = 0;  // Compared with another engine.
+  std::uint64_t trees_checked = 0;  // Answers to HTTP clients.
+  std::uint64_t queries = 0;        // Compared with another engine.
   FeatureCounts query_features;
   std::uint64_t runs = 0;
 
@@ -136,15 +168,13 @@ struct Tally {
   void add(TableCommand command, TableAnswer answer) {
     ++tables[static_cast<std::size_t>(command)][static_cast<std::size_t>(answer)];
   }
+  void add(TreeCommand command, TreeAnswer answer) {
+    ++trees[static_cast<std::size_t>(command)][static_cast<std::size_t>(answer)];
+  }
   void add(Trouble trouble) { ++troubles[static_cast<std::size_t>(trouble)]; }
   Tally& operator+=(const Tally& other);
   // Printable, several lines.
   std::string to_string() const;
-
- private:
-  std::string commands_text() const;
-  std::string topics_text() const;
-  std::string tables_text() const;
 };
 
 class History {

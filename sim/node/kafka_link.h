@@ -1,8 +1,6 @@
 // KafkaLink: a connection of one Kafka client.
 //
-// Promise    Requests and answers are real frames. An answer that does not arrive within
-//            kAnswerTime, or is no answer to its request, closes the connection: the outcome of all
-//            requests in flight is then unknown.
+// Promise    As ClientLink. Requests and answers are real frames.
 // Threading  Events of the scenario. Answers are received in the order of the requests.
 #pragma once
 
@@ -13,28 +11,15 @@
 
 #include "gateway/kafka/protocol/frame.h"
 #include "gateway/kafka/protocol/messages.h"
-#include "sim/node/machines.h"
+#include "sim/node/client_link.h"
 
 namespace moraine::sim {
 
-inline constexpr Duration kAnswerTime = 12s;
-
-class KafkaLink {
+class KafkaLink : public ClientLink {
  public:
   KafkaLink(SimWorld& world, Machines& machines, History& history, std::string client_id)
-      : world_(world), machines_(machines), history_(history), client_id_(std::move(client_id)) {}
-  KafkaLink(const KafkaLink&) = delete;
-  KafkaLink& operator=(const KafkaLink&) = delete;
-  ~KafkaLink() { close(); }
-
-  // Connects if it is not connected. False: no machine serves.
-  bool open(SeededRandom& random);
-  // A new connection to this lane of the newest server.
-  bool open_lane(std::size_t lane);
-  void close();
-  bool connected() const { return connection_.stream != nullptr; }
-  // Whether no other process has taken the claim since this one: its answers are not outdated.
-  bool to_newest() const { return connected() && connection_.turn == machines_.newest_turn(); }
+      : ClientLink(world, machines, history, Machines::Door::kKafka),
+        client_id_(std::move(client_id)) {}
 
   // Sends a request without waiting for its answer. nullopt: the connection is lost.
   template <class Request>
@@ -45,17 +30,10 @@ class KafkaLink {
   Task<std::optional<typename Request::Response>> ask(Request request);
 
  private:
-  Task<Result<void>> write(std::vector<Slice> frame);
   Task<Result<Slice>> read_frame(std::shared_ptr<ByteStream> stream);
   static Task<Result<void>> read_full(ByteStream& stream, MutableByteSpan into);
-  // Closes `stream` after kAnswerTime, unless `done`.
-  void watch(const std::shared_ptr<ByteStream>& stream, std::shared_ptr<const bool> done);
 
-  SimWorld& world_;
-  Machines& machines_;
-  History& history_;
   const std::string client_id_;
-  Machines::Connection connection_;
   std::int32_t correlation_ = 0;
 };
 

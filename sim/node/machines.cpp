@@ -172,31 +172,38 @@ std::size_t Machines::servers() const {
       std::ranges::count_if(lives_, [](const auto& life) { return life && life->serving; }));
 }
 
+const SimClock* Machines::server_clock() const {
+  const Life* const life = newest();
+  return life ? &machines_[life->machine]->clock() : nullptr;
+}
+
 ServingTables* Machines::tables() const {
   const Life* const life = newest();
   return life ? life->tables.get() : nullptr;
 }
 
-Machines::Connection Machines::connect(SeededRandom& random) {
+Machines::Connection Machines::connect(Door door, SeededRandom& random) {
   Life* life = newest();
   const auto& other = lives_[random.below(kMachines)];
   if (random.one_in(kOldServer) && other && other->serving) life = other.get();
-  return life ? connect_to(*life, random.below(options_.lanes)) : Connection();
+  return life ? connect_to(*life, door, random.below(options_.lanes)) : Connection();
 }
 
-Machines::Connection Machines::connect_lane(std::size_t lane) {
+Machines::Connection Machines::connect_lane(Door door, std::size_t lane) {
   Life* const life = newest();
-  return life ? connect_to(*life, lane) : Connection();
+  return life ? connect_to(*life, door, lane) : Connection();
 }
 
-Machines::Connection Machines::connect_to(Life& life, std::size_t lane) {
+Machines::Connection Machines::connect_to(Life& life, Door door, std::size_t lane) {
   Executor& executor = life.node.lane(lane).executor;
   auto [client, server] = make_sim_streams(world_.executor(), executor, options_.streams);
   std::erase_if(life.streams, [](const auto& stream) { return stream.expired(); });
   life.streams.push_back(server);
-  executor.post([&life, lane, over = life.over, accepted = server] {
+  executor.post([&life, door, lane, over = life.over, accepted = server] {
     if (*over || !life.serving) return accepted->close();
-    life.connections[lane]->spawn(life.door->streams(lane)(accepted));
+    const StreamHandler serve =
+        door == Door::kHttp ? life.http->streams(lane) : life.door->streams(lane);
+    life.connections[lane]->spawn(serve(accepted));
   });
   return {std::move(client), life.turn};
 }
@@ -299,6 +306,7 @@ Task<Result<void>> Machines::begin_serving(Life& life) {
   for (std::size_t i = 0; i < options_.lanes; ++i) {
     life.tables->lanes.push_back(&life.node.lane(i).executor);
   }
+  life.http = std::make_unique<HttpServing>(life.node);
   CO_TRY_VOID(co_await open_door(life));
   history_.tally.add(TopicCommand::kBoot, TopicAnswer::kOk);
   say(life, "serves");

@@ -1,10 +1,11 @@
 // Machines: three simulated machines with a whole node each, and the operator who runs them.
 //
-//   machine: SimNode -> Node on several lanes -> TopicsClaim -> KafkaDoor on every lane
+//   machine: SimNode -> Node on several lanes -> TopicsClaim -> KafkaDoor and HTTP on every lane
 //
 // Promise    Every process opens its disks, then tries to take the claim; the one that has it
-//            starts the tablets and serves Kafka clients and tables, as `moraine serve` does. A
-//            process that was stopped, or lost the claim, ends cleanly and is started again.
+//            starts the tablets and serves clients of Kafka, of HTTP and of tables, as `moraine
+//            serve` does. A process that was stopped, or lost the claim, ends cleanly and is
+//            started again.
 // Threading  Events of the scenario; a process runs on the lanes of its machine.
 #pragma once
 
@@ -19,6 +20,7 @@
 #include "node/node.h"
 #include "sim/cluster.h"
 #include "sim/history.h"
+#include "sim/node/http_serving.h"
 #include "sim/tables/service_tables.h"
 
 namespace moraine::sim {
@@ -37,6 +39,8 @@ class Machines {
   static constexpr std::size_t kMachines = 3;
   static constexpr blob::GroupId kGroup = Cluster::kGroup;
 
+  // What serves a connection.
+  enum class Door : std::uint8_t { kKafka, kHttp };
   // A connection of a client, and what it leads to.
   struct Connection {
     std::shared_ptr<ByteStream> stream;  // Null: no machine serves.
@@ -75,10 +79,12 @@ class Machines {
   // Processes are numbered in the order in which they took the claim.
   std::uint64_t newest_turn() const { return turns_; }
   // To the newest process that serves, sometimes to an older one.
-  Connection connect(SeededRandom& random);
-  Connection connect_lane(std::size_t lane);
+  Connection connect(Door door, SeededRandom& random);
+  Connection connect_lane(Door door, std::size_t lane);
   // The tables of the newest process that serves; null: none.
   ServingTables* tables() const;
+  // The wall clock of the newest process that serves; nullptr: none.
+  const SimClock* server_clock() const;
 
  private:
   // One process.
@@ -92,6 +98,7 @@ class Machines {
     std::unique_ptr<TopicsClaim> claim;
     std::unique_ptr<ServingTables> tables;
     std::unique_ptr<kafka::KafkaDoor> door;
+    std::unique_ptr<HttpServing> http;
     std::vector<std::unique_ptr<TaskScope>> connections;  // By lane.
     std::vector<std::weak_ptr<ByteStream>> streams;       // The ends of the machine.
     std::optional<Error> failure;                         // The node does not open.
@@ -108,7 +115,7 @@ class Machines {
   void begin(std::size_t machine);
   Life* find(std::uint64_t number) const;
   Life* newest() const;
-  Connection connect_to(Life& life, std::size_t lane);
+  Connection connect_to(Life& life, Door door, std::size_t lane);
   static void cut_power(Life& life);
 
   // Coroutines of a process, on its control lane.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "sim/node/http_clients.h"
 #include "sim/node/kafka_clients.h"
 #include "sim/node/machine_nemesis.h"
 #include "sim/node/node_tables.h"
@@ -24,6 +25,7 @@ struct Plan {
   SimOptions world;
   MachineOptions machines;
   KafkaPlan kafka;
+  HttpPlan http;
   TableOptions tables;
   MachineNemesisOptions nemesis;
 };
@@ -70,6 +72,7 @@ Plan plan_of(const SeedOptions& options) {
   plan.tables.think_max += 50ms;
   plan.world.clock_skew_max = std::chrono::milliseconds(plan.tables.versions_stay ? 300 : 5'000);
   plan_kafka(random, plan.kafka);
+  plan.http.think_max = 100ms + Duration(1ms) * random.below(400);
   plan.machines.erasure =
       options.erasure.value_or(options.seed % 4 == 0 ? Erasure::kNone : Erasure::kMirror3dc);
   plan.machines.lanes = 2 + random.below(2);
@@ -97,12 +100,14 @@ class Run {
         access_(world, tables_),
         transactions_(world, plan.tables, access_, model_, history),
         kafka_(world, machines_, history, plan.kafka),
+        http_(world, machines_, history, plan.http),
         nemesis_(world, machines_, history, plan.nemesis) {}
 
   void run_all() {
     run_while(kFirstStart, [this] { return machines_.servers() == 0; });
     if (machines_.servers() == 0) history_.fail("no machine serves: " + machines_.unsettled());
     kafka_.start();
+    http_.start();
     transactions_.start();
     nemesis_.start();
     run_while(options_.trouble, [] { return true; });
@@ -110,8 +115,11 @@ class Run {
     tables_.calm();
     run_while(kStep * 4, [] { return true; });
     kafka_.stop();
+    http_.stop();
     transactions_.stop();
-    const auto busy = [this] { return kafka_.running() + transactions_.running() > 0; };
+    const auto busy = [this] {
+      return kafka_.running() + http_.running() + transactions_.running() > 0;
+    };
     run_to_the_end(kDrainBound, busy);
     if (busy()) history_.fail("calls were never answered");
     if (!history_.failed()) check_final_state();
@@ -121,6 +129,7 @@ class Run {
                    [this] { return tables_.booting() + transactions_.resolving() > 0; });
     world_.shutdown();
     if (!history_.failed()) model_.judge();
+    if (!history_.failed()) http_.judge();
     history_.tally.rows_checked = model_.reads_checked();
   }
 
@@ -162,10 +171,11 @@ class Run {
   }
   void check_lane(std::size_t lane) {
     for (int i = 0; i < kPeacefulTries && !history_.failed(); ++i) {
-      if (world_.run(kafka_.check(lane))) return;
+      if (world_.run(kafka_.check(lane)) && world_.run(http_.check(lane))) return;
       world_.run_for(kStep);
     }
-    history_.fail(fmt::format("after all faults: topics cannot be read through lane {}", lane));
+    history_.fail(
+        fmt::format("after all faults: not everything can be read through lane {}", lane));
   }
   void try_until(std::string_view otherwise, Task<bool> (TableClients::*what)()) {
     for (int i = 0; i < kPeacefulTries && !history_.failed(); ++i) {
@@ -184,6 +194,7 @@ class Run {
   ServiceAccess access_;
   TableClients transactions_;
   KafkaClients kafka_;
+  HttpClients http_;
   MachineNemesis nemesis_;
 };
 

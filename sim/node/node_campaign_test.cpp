@@ -39,5 +39,15 @@ TEST_P(NodeBugHunt, FindsTheSeededBug) {
 
 INSTANTIATE_TEST_SUITE_P(Bug, NodeBugHunt, testing::Range(1, kNodeBugs));
 
+class TreeBugHunt : public testing::TestWithParam<TreeBug> {};
+
+TEST_P(TreeBugHunt, FindsTheSeededBug) {
+  const Hunt hunt = hunt_bug(GetParam());
+  EXPECT_TRUE(hunt.found) << hunt.to_string();
+}
+
+INSTANTIATE_TEST_SUITE_P(Bug, TreeBugHunt,
+                         testing::ValuesIn(all_tree_bugs().begin(), all_tree_bugs().end()));
+
 }  // namespace
 }  // namespace moraine::sim
