@@ -3,9 +3,12 @@
 #include <re2/re2.h>
 
 #include <absl/container/flat_hash_set.h>
+#include <emmintrin.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "base/utf8.h"
 #include "query/execute/kernel.h"
@@ -178,6 +181,32 @@ class BetweenKernel final : public Kernel {
   ColumnBuffer buffer_;
 };
 
+// Whether the text has the part: its first and last bytes are compared at 16 places at once.
+bool contains(std::string_view text, std::string_view part) {
+  constexpr std::size_t kPlaces = 16;
+  if (part.size() < 2 || text.size() < part.size() + kPlaces - 1) {
+    return text.find(part) != std::string_view::npos;
+  }
+  const auto load = [](const char* from) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  };
+  const std::size_t distance = part.size() - 1;
+  const __m128i first = _mm_set1_epi8(part.front());
+  const __m128i last = _mm_set1_epi8(part.back());
+  const std::size_t end = text.size() - distance - kPlaces;  // The last place to begin at.
+  for (std::size_t at = 0;; at = std::min(at + kPlaces, end)) {
+    const char* const from = text.data() + at;
+    const __m128i both = _mm_and_si128(_mm_cmpeq_epi8(load(from), first),
+                                       _mm_cmpeq_epi8(load(from + distance), last));
+    for (auto found = static_cast<unsigned>(_mm_movemask_epi8(both)); found != 0;
+         found &= found - 1) {
+      const char* const place = from + std::countr_zero(found);
+      if (std::memcmp(place + 1, part.data() + 1, distance - 1) == 0) return true;
+    }
+    if (at == end) return false;
+  }
+}
+
 // A text that matches a constant pattern.
 class LikeKernel final : public Kernel {
  public:
@@ -243,9 +272,7 @@ class LikeKernel final : public Kernel {
       case Form::kEqual: return text == middle_;
       case Form::kPrefix: return text.starts_with(middle_);
       case Form::kSuffix: return text.ends_with(middle_);
-      case Form::kContains:
-        return middle_.empty() ||
-               ::memmem(text.data(), text.size(), middle_.data(), middle_.size()) != nullptr;
+      case Form::kContains: return contains(text, middle_);
       case Form::kGeneral: break;
     }
     return like(text, pattern_, escape_, ignore_case_);

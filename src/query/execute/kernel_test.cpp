@@ -143,6 +143,40 @@ TEST(Kernel, EqualsTheEvaluatorOfRows) {
   EXPECT_GT(bound, 5'000U);
 }
 
+TEST(Kernel, LikeFindsAPartAtEveryPlace) {
+  const std::vector<PlanColumn> columns{{.name = "s", .type = ValueType::kString}};
+  for (const std::string part : {"x", "xy", "xay", "xabcay", "xa part of many wordsy"}) {
+    std::vector<std::string> texts;
+    for (std::size_t size = 0; size <= 70; ++size) {
+      texts.emplace_back(size, 'a');
+      for (std::size_t at = 0; at + part.size() <= size; ++at) {
+        texts.emplace_back(size, 'a').replace(at, part.size(), part);
+        // Only its ends are those of the part.
+        std::string& close = texts.emplace_back(size, 'a');
+        close[at] = part.front();
+        close[at + part.size() - 1] = part.back();
+      }
+    }
+    const std::string text = "s like '%" + part + "%'";
+    table::TextMemory memory;
+    const auto bound = bind_expression(*parse_expression(text), text, columns, memory, {});
+    ASSERT_TRUE(bound) << text;
+    const KernelPtr kernel = compile(*bound);
+    std::vector<std::string_view> views(texts.begin(), texts.end());
+    for (std::size_t first = 0; first < views.size(); first += kVectorRows) {
+      const std::size_t rows = std::min(kVectorRows, views.size() - first);
+      const Batch batch{.rows = rows,
+                        .columns = {{.type = ValueType::kString, .texts = views.data() + first}}};
+      const auto found = kernel->eval(batch, Selection::all(rows));
+      ASSERT_TRUE(found) << text;
+      for (std::size_t i = 0; i < rows; ++i) {
+        const auto expected = evaluate(*bound, Row{Value(views[first + i])}, memory);
+        ASSERT_EQ(found->value(i), *expected) << text << ": " << views[first + i];
+      }
+    }
+  }
+}
+
 TEST(Kernel, OperandsThatAreNotNeededDoNotFail) {
   Checked checked(1);
   for (const char* text :
