@@ -216,10 +216,18 @@ bool GroupTable::equals(std::span<const Column> keys, std::size_t row, std::uint
   const std::size_t known = keys_.rows();
   if (id >= known) return equal_keys(keys, row, keys, new_rows_[id - known]);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const Column stored = keys_.column(i);
-    if (!equal_keys(keys.subspan(i, 1), row, std::span(&stored, 1), id)) return false;
+    if (!equals_stored(keys[i], row, stored_[i], id)) return false;
   }
   return true;
+}
+
+bool GroupTable::equals_stored(const Column& key, std::size_t row, const Column& stored,
+                               std::uint32_t id) {
+  const bool plain = key.nulls == nullptr && stored.nulls == nullptr && !key.constant;
+  if (!plain || key.type == ValueType::kNull || key.type == ValueType::kDouble) {
+    return equal_keys(std::span(&key, 1), row, std::span(&stored, 1), id);
+  }
+  return is_text(key.type) ? key.text(row) == stored.texts[id] : key.words[row] == stored.words[id];
 }
 
 bool GroupTable::find_hashes(std::span<const Column> keys, const Selection& rows,
@@ -228,6 +236,8 @@ bool GroupTable::find_hashes(std::span<const Column> keys, const Selection& rows
   if (count_ + rows.count > kGroupsMax) return false;
   hashes_.resize(rows.count);
   hash_rows(keys, rows, hashes_.data());
+  stored_.clear();
+  for (std::size_t i = 0; i < keys.size(); ++i) stored_.push_back(keys_.column(i));
   const std::size_t mask = slots_.size() - 1;
   const bool far = slots_.size() >= kPrefetchSlots;
   for (std::size_t i = 0; i < rows.count; ++i) {

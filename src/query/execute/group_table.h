@@ -44,6 +44,8 @@ class GroupTable {
   bool find_hashes(std::span<const Column> keys, const Selection& rows, std::uint32_t* ids);
   void hash(std::span<const Column> keys, const Selection& rows);
   bool equals(std::span<const Column> keys, std::size_t row, std::uint32_t id) const;
+  static bool equals_stored(const Column& key, std::size_t row, const Column& stored,
+                            std::uint32_t id);
   void add_new(std::span<const Column> keys);
   void grow_words();
   void grow_hashes();
@@ -53,6 +55,7 @@ class GroupTable {
   std::uint32_t null_id_ = kNone;            // Of the null of one word.
   std::vector<WordSlot> words_;              // A power of 2, at most half full.
   std::vector<HashSlot> slots_;              // The same.
+  std::vector<Column> stored_;               // Of keys_, while a batch is looked up.
   std::vector<std::uint64_t> hashes_;        // Of the selected rows.
   std::vector<std::uint64_t> group_hashes_;  // Of each number, to grow.
   std::vector<std::uint32_t> new_rows_;      // Rows of the batch with new keys.
