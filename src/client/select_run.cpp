@@ -135,7 +135,7 @@ Task<Result<std::unique_ptr<ReadyStage>>> SelectRun::ready(const Stage& stage,
     context_.statistics.ranges += stage.scan->ranges.size();
     // All rows in the ranges pass, or the reader tests them.
     if (predicate != nullptr && context_.options.pushdown &&
-        (stage.scan->exact || !ready->input.residual)) {
+        (stage.scan->exact || (ready->input.tested && !ready->input.residual))) {
       first = 1;
     }
     if (stage.scan->exact) ready->input.conditions.clear();

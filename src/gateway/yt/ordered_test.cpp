@@ -16,8 +16,8 @@ class OrderedTables : public YtTest {
   std::string insert(const std::string& rows) {
     return result("insert_rows", R"({"path":"//o"})", rows);
   }
-  std::string read(const std::string& path, const std::string& more = "") {
-    return result("read_table", R"({"output_format":"json","path":")" + path + "\"" + more + "}");
+  std::string read(const std::string& path) {
+    return result("read_table", R"({"output_format":"json","path":")" + path + "\"}");
   }
   std::string infos(const std::string& indexes) {
     return result("get_tablet_infos", R"({"path":"//o","tablet_indexes":)" + indexes + "}");
@@ -30,7 +30,7 @@ TEST_F(OrderedTables, RowsAreNumberedAsTheyAreWritten) {
   insert(R"({v=c;"$tablet_index"=0};{})");
   EXPECT_EQ(read("//o"), "{\"v\":\"a\"}\n{\"v\":\"b\"}\n{\"v\":\"c\"}\n{\"v\":null}\n");
   EXPECT_EQ(read("//o[#1:#3]"), "{\"v\":\"b\"}\n{\"v\":\"c\"}\n");
-  EXPECT_EQ(read("//o{v,$row_index}[#2]"), "{\"$row_index\":2,\"v\":\"c\"}\n");
+  EXPECT_EQ(read(R"(//o{v,\"$row_index\"}[#2])"), "{\"$$row_index\":2,\"v\":\"c\"}\n");
   EXPECT_EQ(
       result("select_rows", R"({"query":"[$row_index], v from [//o] where [$row_index] = 1"})"),
       "{\"$row_index\"=1;\"v\"=\"b\";};\n");
@@ -45,8 +45,8 @@ TEST_F(OrderedTables, TabletsAreReadByTheirIndexes) {
                  "upper_limit={tablet_index=2;row_index=1}}]>//o"),
             "{\"v\":\"c\"}\n{\"v\":\"d\"}\n");
   EXPECT_EQ(read("<ranges=[{lower_limit={tablet_index=2};upper_limit={tablet_index=1}}]>//o"), "");
-  EXPECT_EQ(read("//o", R"(,"control_attributes":{"enable_row_index":true,)"
-                        R"("enable_tablet_index":true},"output_format":"<format=text>yson")"),
+  EXPECT_EQ(result("read_table", R"({"path":"//o","control_attributes":{"enable_row_index":true,)"
+                                 R"("enable_tablet_index":true}})"),
             "<\"tablet_index\"=0;\"row_index\"=0;>#;\n{\"v\"=\"a\";};\n"
             "<\"tablet_index\"=1;\"row_index\"=0;>#;\n{\"v\"=\"b\";};\n{\"v\"=\"c\";};\n"
             "<\"tablet_index\"=2;\"row_index\"=0;>#;\n{\"v\"=\"d\";};\n");

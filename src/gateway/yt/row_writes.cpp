@@ -127,6 +127,12 @@ Task<YtResult<void>> write_rows(Call& call, RowWrite write) {
   YT_CO_TRY(std::string path, path_of(call));
   YT_CO_TRY(const TablePtr table, co_await call.lane.open_table(call, std::move(path)));
   const bool inserts = write.kind == RowWrite::Kind::kInsert;
+  if (table->ordered && !inserts) {
+    co_return refuse(Code::kNotSorted,
+                     fmt::format("Table {} is not sorted: rows of an ordered table are appended, "
+                                 "and not deleted or locked",
+                                 table->path));
+  }
   const auto shape = inserts ? RowReader::Shape::kRow : RowReader::Shape::kKey;
   YT_CO_TRY(RowReader reader, RowReader::make(call, *table->shown, shape));
   Destination destination(call, table, write);

@@ -144,9 +144,9 @@ TEST_F(Rows, TimestampsOfValuesAreColumns) {
   result("insert_rows", json_, R"({"k":1,"v":"a"})");
   const std::string stamps = R"(,"versioned_read_options":{"read_mode":"latest_timestamp"})";
   const std::string row = lookup(R"({"k":1})", stamps);
-  EXPECT_TRUE(row.starts_with(R"({"k":1,"v":"a","$timestamp:v":)")) << row;
+  EXPECT_TRUE(row.starts_with(R"({"k":1,"v":"a","$$timestamp:v":)")) << row;
   const std::string only = lookup(R"({"k":1})", stamps + R"(,"column_names":["$timestamp:v","k"])");
-  EXPECT_TRUE(only.starts_with(R"({"k":1,"$timestamp:v":)")) << only;
+  EXPECT_TRUE(only.starts_with(R"({"k":1,"$$timestamp:v":)")) << only;
   const std::string names = R"({"path":"//t","input_format":"json","column_names":[)";
   for (const char* wrong : {"$timestamp:k", "$timestamp:zz", "$timestamp:"}) {
     EXPECT_NE(error("lookup_rows", names + "\"" + wrong + "\"]" + stamps + "}", R"({"k":1})")

@@ -118,6 +118,9 @@ TEST_F(Selects, TimestampsOfValuesAreThoseOfLookups) {
   result("unfreeze_table", R"({"path":"//w"})");
   EXPECT_EQ(both(), rows) << "in chunks";
   EXPECT_EQ(select("k from [//w] where [$timestamp:v] = null", "," + stamps), "{\"k\"=3;};\n");
+  EXPECT_EQ(select("k from [//w] where [$timestamp:w] < 5u", "," + stamps), "{\"k\"=4;};\n")
+      << "null is less";
+  EXPECT_EQ(select("k from [//w] where [$timestamp:w] > 5u and k > 3", "," + stamps), "");
   EXPECT_NE(select("* from [//w] limit 1", "," + stamps).find("\"$timestamp:w\"="),
             std::string::npos);
   error("select_rows", R"({"query":"[$timestamp:v] from [//w]"})");
